@@ -1,0 +1,21 @@
+# Finds LLVM and MLIR 19, and sets up TableGen.
+#
+# Only the shared libraries `MLIR` and `LLVM` are linked: naming a component
+# too would put a second copy of MLIR into the binary.
+
+execute_process(COMMAND llvm-config-19 --prefix
+  OUTPUT_VARIABLE PENSTOCK_LLVM_PREFIX OUTPUT_STRIP_TRAILING_WHITESPACE)
+find_package(MLIR 19.1 REQUIRED CONFIG HINTS ${PENSTOCK_LLVM_PREFIX}/lib/cmake/mlir)
+
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+add_library(penstock_mlir INTERFACE)
+target_include_directories(penstock_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+target_link_libraries(penstock_mlir INTERFACE MLIR LLVM)
+
+# libMLIR lies outside the default search path, so programs need an RPATH.
+set(CMAKE_BUILD_RPATH ${PENSTOCK_LLVM_PREFIX}/lib)
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${PENSTOCK_LLVM_PREFIX}/lib")
