@@ -1,0 +1,34 @@
+// A user's file with the modules it uses, and which names each file sees.
+#pragma once
+
+#include "dsl/AST/AST.h"
+
+#include <map>
+#include <memory>
+#include <string_view>
+
+namespace penstock::dsl {
+
+/// The module that every file uses without saying so.
+inline constexpr std::string_view preludeName = "prelude";
+
+/// Everything one compilation needs. Files do not move while it lives.
+///
+/// Names are looked up from the file in which they stand: its own first, then
+/// those of the modules it uses in the order written, the prelude last. What a
+/// module itself uses is not passed on.
+struct Program {
+  std::unique_ptr<File> main;
+  std::map<std::string, std::unique_ptr<File>, std::less<>> modules; ///< by name
+
+  /// The overloads of a function as `from` sees them, first match first.
+  std::vector<const FnDecl *> findFns(const File &from, std::string_view name) const;
+  /// The constant that `from` sees under this name, or null.
+  const ConstDecl *findConst(const File &from, std::string_view name) const;
+  /// The file that holds this range: a function's body sees that file's names.
+  const File *fileOf(SourceRange range) const;
+  /// The files `from` sees, nearest first: itself, its modules, the prelude.
+  std::vector<const File *> visibleFrom(const File &from) const;
+};
+
+} // namespace penstock::dsl

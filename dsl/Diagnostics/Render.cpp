@@ -1,0 +1,121 @@
+#include "dsl/Diagnostics/Render.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace penstock::dsl {
+namespace {
+
+const char *word(Severity severity) {
+  return severity == Severity::Error ? "error" : "warning";
+}
+
+/// `train.pipe:8:13: `, or nothing for a message without a place.
+std::string placeText(SourceRange range, const SourceManager &sources) {
+  if (!range.valid())
+    return "";
+  LineColumn at = sources.position(range.file, range.begin);
+  return std::string(sources.name(range.file)) + ":" + std::to_string(at.line) + ":" +
+         std::to_string(at.column) + ": ";
+}
+
+/// The source line with its number, and a caret line below. A range over
+/// several lines is underlined to the end of its first.
+std::string excerpt(SourceRange range, const SourceManager &sources) {
+  LineColumn begin = sources.position(range.file, range.begin);
+  LineColumn end = sources.position(range.file, std::max(range.begin, range.end));
+  std::string_view line = sources.line(range.file, begin.line);
+
+  std::string number = std::to_string(begin.line);
+  number.insert(0, number.size() < 3 ? 3 - number.size() : 0, ' ');
+  std::string out = number + " | " + std::string(line) + "\n";
+  out += std::string(number.size(), ' ') + " | ";
+
+  uint32_t column = 1;
+  std::string carets;
+  for (char c : line) {
+    if ((c & 0xC0) == 0x80)
+      continue;
+    if (column < begin.column)
+      out += c == '\t' ? '\t' : ' '; // tabs stay, so that carets stand below
+    else if (column > begin.column && (end.line > begin.line || column < end.column))
+      carets += '~';
+    ++column;
+  }
+  while (column++ < begin.column)
+    out += ' ';
+  if (end.line > begin.line) // no trailing blanks under the line break
+    while (!carets.empty() && carets.size() + begin.column > line.size())
+      carets.pop_back();
+  return out + "^" + carets + "\n";
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char buffer[8];
+      std::snprintf(buffer, sizeof(buffer), "\\u%04x", c);
+      out += buffer;
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+/// `"file":..,"line":..,` and so on, shared by messages and notes.
+std::string jsonPlace(SourceRange range, const SourceManager &sources) {
+  if (!range.valid())
+    return "\"file\":null";
+  LineColumn begin = sources.position(range.file, range.begin);
+  LineColumn end = sources.position(range.file, std::max(range.begin, range.end));
+  return "\"file\":" + quoted(sources.name(range.file)) +
+         ",\"line\":" + std::to_string(begin.line) +
+         ",\"column\":" + std::to_string(begin.column) +
+         ",\"end_line\":" + std::to_string(end.line) +
+         ",\"end_column\":" + std::to_string(end.column);
+}
+
+} // namespace
+
+std::string renderText(const Diagnostics &diagnostics, const SourceManager &sources) {
+  std::string out;
+  for (const Diagnostic &diagnostic : diagnostics.sorted()) {
+    if (!out.empty())
+      out += '\n';
+    out += placeText(diagnostic.range, sources) + word(diagnostic.severity) + ": " +
+           diagnostic.message + "\n";
+    if (diagnostic.range.valid())
+      out += excerpt(diagnostic.range, sources);
+    for (const Note &note : diagnostic.notes)
+      out += placeText(note.range, sources) + "note: " + note.message + "\n";
+    if (!diagnostic.hint.empty())
+      out += "hint: " + diagnostic.hint + "\n";
+  }
+  return out;
+}
+
+std::string renderJson(const Diagnostics &diagnostics, const SourceManager &sources) {
+  std::string out = "[";
+  for (const Diagnostic &diagnostic : diagnostics.sorted()) {
+    out += out.size() > 1 ? ",\n " : "";
+    out += std::string("{\"severity\":\"") + word(diagnostic.severity) + "\"," +
+           jsonPlace(diagnostic.range, sources) + ",\"message\":" + quoted(diagnostic.message) +
+           ",\"notes\":[";
+    for (size_t i = 0; i < diagnostic.notes.size(); ++i) {
+      const Note &note = diagnostic.notes[i];
+      out += std::string(i ? "," : "") + "{" + jsonPlace(note.range, sources) +
+             ",\"message\":" + quoted(note.message) + "}";
+    }
+    out += "],\"hint\":";
+    out += diagnostic.hint.empty() ? "null" : quoted(diagnostic.hint);
+    out += "}";
+  }
+  return out + "]\n";
+}
+
+} // namespace penstock::dsl

@@ -1,0 +1,24 @@
+// How messages look: for people, and for programs.
+#pragma once
+
+#include "dsl/Diagnostics/Diagnostics.h"
+
+namespace penstock::dsl {
+
+/// Everything in `diagnostics` as text, sorted, an empty line between messages:
+///
+///     train.pipe:8:13: error: `flip` over axis `ww`, which its input lacks
+///       8 |     |> flip(ww) if chance(0.5)
+///         |             ^~
+///     train.pipe:7:8: note: the input is u8[h=224, w=224, c: rgb]
+///     hint: `w`
+///
+/// Ends with a line break unless there is nothing to say.
+std::string renderText(const Diagnostics &diagnostics, const SourceManager &sources);
+
+/// The same as a JSON array of objects with `severity`, `file`, `line`,
+/// `column`, `end_line`, `end_column`, `message`, `notes` and `hint` (or null).
+/// A message without a place has `file` null and no line or column.
+std::string renderJson(const Diagnostics &diagnostics, const SourceManager &sources);
+
+} // namespace penstock::dsl
