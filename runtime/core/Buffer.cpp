@@ -1,0 +1,56 @@
+#include "runtime/core/Buffer.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace penstock::runtime {
+
+Buffer::Buffer(Buffer &&other) noexcept
+    : bytes(std::exchange(other.bytes, nullptr)),
+      used(std::exchange(other.used, 0)), room(std::exchange(other.room, 0)) {}
+
+Buffer &Buffer::operator=(Buffer &&other) noexcept {
+  std::swap(bytes, other.bytes);
+  std::swap(used, other.used);
+  std::swap(room, other.room);
+  return *this;
+}
+
+Buffer::~Buffer() { std::free(bytes); }
+
+void Buffer::release() {
+  std::free(bytes);
+  bytes = nullptr;
+  used = room = 0;
+}
+
+bool Buffer::reserve(size_t wanted) {
+  if (wanted <= room)
+    return true;
+  if (wanted > SIZE_MAX / 4)
+    return false;
+  // Half as much again, so that a run of slowly growing files settles soon.
+  size_t grown = std::max(wanted, room + room / 2);
+  size_t whole = (grown + slack + 63) / 64 * 64;
+  auto *fresh = static_cast<uint8_t *>(std::aligned_alloc(64, whole));
+  if (!fresh)
+    return false;
+  if (used)
+    std::memcpy(fresh, bytes, used);
+  std::memset(fresh + grown, 0, whole - grown);
+  std::free(bytes);
+  bytes = fresh;
+  room = grown;
+  return true;
+}
+
+bool Buffer::resize(size_t wanted) {
+  if (!reserve(wanted))
+    return false;
+  used = wanted;
+  return true;
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,297 @@
+#include "runtime/core/FakeFileSystem.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace penstock::runtime {
+
+namespace {
+
+std::string clean(std::string_view path) { return normalizePath(path, "/"); }
+
+std::string parentOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+} // namespace
+
+FakeFileSystem::FakeFileSystem(std::vector<std::string> given)
+    : roots(std::move(given)) {
+  nodes["/"];
+  for (std::string &root : roots) {
+    root = clean(root);
+    addFolder(root);
+  }
+}
+
+FakeFileSystem::~FakeFileSystem() = default;
+
+FakeFileSystem::Node &FakeFileSystem::put(const std::string &path) {
+  if (path != "/" && !nodes.count(path)) {
+    Node &parent = put(parentOf(path));
+    parent.modifiedNs = ++now;
+  }
+  Node &node = nodes[path];
+  node.modifiedNs = ++now;
+  return node;
+}
+
+void FakeFileSystem::addFile(std::string_view path,
+                             std::vector<uint8_t> bytes) {
+  std::lock_guard guard(lock);
+  Node &node = put(clean(path));
+  node.kind = Node::File;
+  node.bytes =
+      std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
+}
+
+void FakeFileSystem::addFile(std::string_view path, std::string_view text) {
+  addFile(path, std::vector<uint8_t>(text.begin(), text.end()));
+}
+
+void FakeFileSystem::addFolder(std::string_view path) {
+  std::lock_guard guard(lock);
+  put(clean(path)).kind = Node::Folder;
+}
+
+void FakeFileSystem::addLink(std::string_view path, std::string_view target) {
+  std::lock_guard guard(lock);
+  std::string name = clean(path);
+  Node &node = put(name);
+  node.kind = Node::Link;
+  node.target = normalizePath(target, parentOf(name));
+}
+
+void FakeFileSystem::remove(std::string_view path) {
+  std::lock_guard guard(lock);
+  std::string name = clean(path);
+  std::erase_if(nodes, [&](const auto &entry) {
+    return liesWithin(entry.first, name);
+  });
+  put(parentOf(name));
+}
+
+void FakeFileSystem::setFaults(std::string_view path, Faults wanted) {
+  std::lock_guard guard(lock);
+  faults[clean(path)] = wanted;
+}
+
+void FakeFileSystem::hold(std::string_view path) {
+  std::lock_guard guard(lock);
+  held[clean(path)] = true;
+}
+
+void FakeFileSystem::release(std::string_view path) {
+  {
+    std::lock_guard guard(lock);
+    held.erase(clean(path));
+  }
+  changed.notify_all();
+}
+
+void FakeFileSystem::waitForHeldReaders(int count) {
+  std::unique_lock guard(lock);
+  changed.wait(guard, [&] { return heldReaders >= count; });
+}
+
+uint64_t FakeFileSystem::filesRead() const {
+  std::lock_guard guard(lock);
+  return fileReads;
+}
+
+uint64_t FakeFileSystem::foldersListed() const {
+  std::lock_guard guard(lock);
+  return folderLists;
+}
+
+FakeFileSystem::Faults
+FakeFileSystem::faultsOf(const std::string &path) const {
+  auto found = faults.find(path);
+  return found == faults.end() ? Faults{} : found->second;
+}
+
+Result<std::string> FakeFileSystem::resolve(std::string_view path,
+                                            const char *action) const {
+  auto inRoots = [&](const std::string &name) {
+    return std::any_of(roots.begin(), roots.end(), [&](const auto &root) {
+      return liesWithin(name, root);
+    });
+  };
+  auto outside = [&]() -> Error {
+    return {Code::OutsideRoot,
+            std::string(path) +
+                " leads out of the folders given to this pipeline"};
+  };
+  std::string name = clean(path);
+  if (!inRoots(name))
+    return outside();
+  for (int links = 0; links < 16; ++links) {
+    size_t at = 0;
+    bool followed = false;
+    while (!followed && at != std::string::npos) {
+      at = name.find('/', at + 1);
+      auto found = nodes.find(name.substr(0, at));
+      if (found != nodes.end() && found->second.kind == Node::Link) {
+        name = found->second.target +
+               (at == std::string::npos ? "" : name.substr(at));
+        followed = true;
+      }
+    }
+    if (!followed)
+      return inRoots(name) ? Result<std::string>(name)
+                           : Result<std::string>(outside());
+  }
+  return systemError(ELOOP, action, path);
+}
+
+Result<const FakeFileSystem::Node *>
+FakeFileSystem::find(std::string_view path, const char *action) const {
+  Result<std::string> name = resolve(path, action);
+  if (!name)
+    return name.error();
+  if (int number = faultsOf(*name).openErrno)
+    return systemError(number, action, path);
+  auto found = nodes.find(*name);
+  if (found == nodes.end())
+    return systemError(ENOENT, action, path);
+  return &found->second;
+}
+
+Status FakeFileSystem::readFile(std::string_view path, Buffer &out,
+                                uint64_t maxBytes) {
+  std::unique_lock guard(lock);
+  ++fileReads;
+  std::string name = clean(path);
+  if (held.count(name)) {
+    ++heldReaders;
+    changed.notify_all();
+    changed.wait(guard, [&] { return !held.count(name); });
+    --heldReaders;
+  }
+  Result<const Node *> node = find(path, "read");
+  if (!node)
+    return node.error();
+  if ((*node)->kind != Node::File)
+    return Error{Code::Io, "cannot read " + std::string(path) +
+                               ": it is not a regular file"};
+  auto bytes = (*node)->bytes;
+  Faults fault = faultsOf(name);
+  guard.unlock();
+
+  uint64_t position = 0;
+  int interruptions = 0;
+  auto read = [&](uint8_t *to, size_t size) -> int64_t {
+    if (interruptions++ < fault.interruptions)
+      return -EINTR;
+    interruptions = 0;
+    uint64_t end = bytes->size();
+    if (fault.readErrno) {
+      if (position >= fault.readErrnoAt)
+        return -fault.readErrno;
+      end = std::min(end, fault.readErrnoAt);
+    }
+    size_t count =
+        std::min({size, size_t(end - position), fault.largestRead});
+    if (count)
+      std::memcpy(to, bytes->data() + position, count);
+    position += count;
+    return static_cast<int64_t>(count);
+  };
+  return readToEnd(read, bytes->size() + uint64_t(fault.statSizeError),
+                   maxBytes, path, out);
+}
+
+Result<FileInfo> FakeFileSystem::stat(std::string_view path) {
+  std::lock_guard guard(lock);
+  Result<const Node *> node = find(path, "stat");
+  if (!node)
+    return node.error();
+  FileInfo info;
+  info.kind = (*node)->kind == Node::File ? FileKind::File : FileKind::Folder;
+  info.size = (*node)->bytes ? (*node)->bytes->size() : 0;
+  info.modifiedNs = (*node)->modifiedNs;
+  return info;
+}
+
+Result<std::vector<FolderEntry>>
+FakeFileSystem::listFolder(std::string_view path) {
+  std::lock_guard guard(lock);
+  ++folderLists;
+  Result<const Node *> node = find(path, "list");
+  if (!node)
+    return node.error();
+  if ((*node)->kind != Node::Folder)
+    return systemError(ENOTDIR, "list", path);
+  std::string prefix = *resolve(path, "list");
+  if (prefix != "/")
+    prefix += '/';
+  std::vector<FolderEntry> entries;
+  for (auto entry = nodes.upper_bound(prefix);
+       entry != nodes.end() && entry->first.starts_with(prefix); ++entry) {
+    std::string name = entry->first.substr(prefix.size());
+    if (name.find('/') != std::string::npos)
+      continue;
+    FileKind kind = FileKind::Other;
+    if (Result<const Node *> target = find(entry->first, "stat"))
+      kind = (*target)->kind == Node::File ? FileKind::File : FileKind::Folder;
+    entries.push_back({std::move(name), kind});
+  }
+  return entries;
+}
+
+Result<Mapping> FakeFileSystem::mapFile(std::string_view path) {
+  std::lock_guard guard(lock);
+  Result<const Node *> node = find(path, "map");
+  if (!node)
+    return node.error();
+  if ((*node)->kind != Node::File)
+    return Error{Code::Io, "cannot map " + std::string(path) +
+                               ": it is not a regular file"};
+  auto bytes = (*node)->bytes;
+  return Mapping{{bytes->data(), bytes->size()}, bytes};
+}
+
+Status FakeFileSystem::writeFileAtomically(std::string_view path,
+                                           std::span<const uint8_t> bytes) {
+  std::lock_guard guard(lock);
+  Result<std::string> name = resolve(path, "write");
+  if (!name)
+    return name.error();
+  if (int number = faultsOf(*name).writeErrno)
+    return systemError(number, "write", path);
+  if (!nodes.count(parentOf(*name)))
+    return systemError(ENOENT, "write", path);
+  put(parentOf(*name));
+  Node &node = put(*name);
+  node.kind = Node::File;
+  node.bytes = std::make_shared<const std::vector<uint8_t>>(bytes.begin(),
+                                                            bytes.end());
+  return {};
+}
+
+Status FakeFileSystem::removeFile(std::string_view path) {
+  std::lock_guard guard(lock);
+  Result<const Node *> node = find(path, "remove");
+  if (!node)
+    return node.error();
+  std::string name = *resolve(path, "remove");
+  nodes.erase(name);
+  put(parentOf(name));
+  return {};
+}
+
+Status FakeFileSystem::makePrivateFolder(std::string_view path) {
+  std::lock_guard guard(lock);
+  Result<std::string> name = resolve(path, "make folder");
+  if (!name)
+    return name.error();
+  if (int number = faultsOf(*name).writeErrno)
+    return systemError(number, "make folder", path);
+  if (!nodes.count(*name))
+    put(*name).kind = Node::Folder;
+  return {};
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,83 @@
+// Files in memory, with faults on demand, for tests.
+#pragma once
+
+#include "runtime/core/FileSystem.h"
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+namespace penstock::runtime {
+
+/// Behaves like RealFileSystem, except where a test told it to fail. Time
+/// (`modifiedNs`) is a counter that each change moves on. A held path makes its
+/// readers wait until it is released, so that slow disks need no sleeping.
+class FakeFileSystem final : public FileSystem {
+public:
+  struct Faults {
+    int openErrno = 0;          ///< opening fails
+    int readErrno = 0;          ///< reading fails from byte `readErrnoAt` on
+    uint64_t readErrnoAt = 0;
+    size_t largestRead = SIZE_MAX; ///< no read gives more bytes than this
+    int interruptions = 0;      ///< EINTR this often before each read
+    int64_t statSizeError = 0;  ///< added to the size before reading
+    int writeErrno = 0;         ///< writing fails; the old file stays
+  };
+
+  explicit FakeFileSystem(std::vector<std::string> roots = {"/"});
+  ~FakeFileSystem() override;
+
+  /// Makes the parent folders too.
+  void addFile(std::string_view path, std::vector<uint8_t> bytes);
+  void addFile(std::string_view path, std::string_view text);
+  void addFolder(std::string_view path);
+  void addLink(std::string_view path, std::string_view target);
+  /// A file or a whole folder.
+  void remove(std::string_view path);
+  void setFaults(std::string_view path, Faults faults);
+  /// Readers of `path` wait until release(path).
+  void hold(std::string_view path);
+  void release(std::string_view path);
+  /// Waits until `count` readers are waiting at held paths.
+  void waitForHeldReaders(int count);
+
+  uint64_t filesRead() const;
+  uint64_t foldersListed() const;
+
+  Status readFile(std::string_view path, Buffer &out,
+                  uint64_t maxBytes = defaultMaxBytes) override;
+  Result<FileInfo> stat(std::string_view path) override;
+  Result<std::vector<FolderEntry>> listFolder(std::string_view path) override;
+  Result<Mapping> mapFile(std::string_view path) override;
+  Status writeFileAtomically(std::string_view path,
+                             std::span<const uint8_t> bytes) override;
+  Status removeFile(std::string_view path) override;
+  Status makePrivateFolder(std::string_view path) override;
+
+private:
+  struct Node {
+    enum { File, Folder, Link } kind = Folder;
+    std::shared_ptr<const std::vector<uint8_t>> bytes;
+    std::string target;
+    int64_t modifiedNs = 0;
+  };
+
+  /// The path without links; checks the roots. Call with the lock held.
+  Result<std::string> resolve(std::string_view path, const char *action) const;
+  Result<const Node *> find(std::string_view path, const char *action) const;
+  Node &put(const std::string &path);
+  Faults faultsOf(const std::string &path) const;
+
+  std::vector<std::string> roots;
+  mutable std::mutex lock;
+  std::condition_variable changed;
+  std::map<std::string, Node> nodes;
+  std::map<std::string, Faults> faults;
+  std::map<std::string, bool> held;
+  int heldReaders = 0;
+  int64_t now = 1;
+  uint64_t fileReads = 0;
+  uint64_t folderLists = 0;
+};
+
+} // namespace penstock::runtime

@@ -1,0 +1,90 @@
+// Files, behind an interface: RealFileSystem for work, FakeFileSystem for tests.
+#pragma once
+
+#include "runtime/core/Buffer.h"
+#include "runtime/core/Status.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock::runtime {
+
+enum class FileKind : uint8_t { File, Folder, Other };
+
+struct FileInfo {
+  FileKind kind = FileKind::Other;
+  uint64_t size = 0;
+  /// Last change, in nanoseconds since 1970.
+  int64_t modifiedNs = 0;
+};
+
+struct FolderEntry {
+  std::string name;
+  /// What the name leads to; links are followed.
+  FileKind kind = FileKind::Other;
+};
+
+/// Read-only bytes that stay valid until the last copy is gone.
+///
+/// A mapped file that another program shortens takes its tail away: touching
+/// it then ends the process (SIGBUS), as with every memory-mapped file.
+struct Mapping {
+  std::span<const uint8_t> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+/// Access to files below given roots, and nowhere else.
+///
+/// Every path must lie in a root. One that leads out of all roots, by `..` or
+/// through a symbolic link, is refused with Code::OutsideRoot. Relative paths
+/// start at the current folder. All members may be called from any thread.
+class FileSystem {
+public:
+  virtual ~FileSystem();
+
+  /// Reads a whole file into `out` and sets its size. A file of more than
+  /// `maxBytes` gives Code::Limit before memory is taken for it. Blocks.
+  virtual Status readFile(std::string_view path, Buffer &out,
+                          uint64_t maxBytes = defaultMaxBytes) = 0;
+  virtual Result<FileInfo> stat(std::string_view path) = 0;
+  /// Sorted by name (bytewise), without `.` and `..`. Links that lead nowhere
+  /// or out of the roots are listed as FileKind::Other.
+  virtual Result<std::vector<FolderEntry>> listFolder(std::string_view path) = 0;
+  virtual Result<Mapping> mapFile(std::string_view path) = 0;
+  /// Replaces or makes a file: readers see the old or the new one, whole.
+  /// The root must be writable, and the folder must exist.
+  virtual Status writeFileAtomically(std::string_view path,
+                                     std::span<const uint8_t> bytes) = 0;
+  virtual Status removeFile(std::string_view path) = 0;
+  /// Makes a folder and its parents inside a writable root, for this user
+  /// only. An existing folder must belong to this user and be writable by
+  /// nobody else, else Code::Permission.
+  virtual Status makePrivateFolder(std::string_view path) = 0;
+
+  static constexpr uint64_t defaultMaxBytes = uint64_t(4) << 30;
+};
+
+/// `path` without `.`, `..`, doubled and trailing slashes, made absolute with
+/// `currentFolder`. Works on the text alone.
+std::string normalizePath(std::string_view path, std::string_view currentFolder);
+
+/// True where `path` is `root` or lies below it; both normalized.
+bool liesWithin(std::string_view path, std::string_view root);
+
+/// Reads up to `size` bytes: the count, 0 at the end, or -errno.
+using RawRead = std::function<int64_t(uint8_t *out, size_t size)>;
+
+/// Reads to the end into `out`: repeats short and interrupted reads, and copes
+/// with a size that differs from `expectedSize`. `path` is for messages.
+Status readToEnd(const RawRead &read, uint64_t expectedSize, uint64_t maxBytes,
+                 std::string_view path, Buffer &out);
+
+/// An Error for `errno` value `number`: "cannot <action> <path>: <reason>".
+Error systemError(int number, std::string_view action, std::string_view path);
+
+} // namespace penstock::runtime

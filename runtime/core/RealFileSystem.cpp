@@ -1,0 +1,394 @@
+#include "runtime/core/RealFileSystem.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace penstock::runtime {
+
+namespace {
+
+/// Closes on every way out.
+class Descriptor {
+public:
+  explicit Descriptor(int number) : number(number) {}
+  Descriptor(const Descriptor &) = delete;
+  Descriptor &operator=(const Descriptor &) = delete;
+  ~Descriptor() {
+    if (number >= 0)
+      ::close(number);
+  }
+  int get() const { return number; }
+
+private:
+  int number;
+};
+
+FileInfo infoOf(const struct stat &found) {
+  FileInfo info;
+  info.kind = S_ISREG(found.st_mode)   ? FileKind::File
+              : S_ISDIR(found.st_mode) ? FileKind::Folder
+                                       : FileKind::Other;
+  info.size = static_cast<uint64_t>(found.st_size);
+  info.modifiedNs = found.st_mtim.tv_sec * 1000000000LL + found.st_mtim.tv_nsec;
+  return info;
+}
+
+std::string currentFolder() {
+  char text[PATH_MAX];
+  return ::getcwd(text, sizeof text) ? text : "/";
+}
+
+/// The path without any link, or empty.
+std::string resolveLinks(const std::string &path) {
+  char text[PATH_MAX];
+  return ::realpath(path.c_str(), text) ? text : std::string();
+}
+
+Error leavesRoots(std::string_view path) {
+  return {Code::OutsideRoot,
+          std::string(path) + " leads out of the folders given to this pipeline"};
+}
+
+Error openError(int number, const char *action, std::string_view path) {
+  if (number == EXDEV)
+    return leavesRoots(path);
+  return systemError(number, action, path);
+}
+
+} // namespace
+
+Result<std::unique_ptr<RealFileSystem>>
+RealFileSystem::create(std::vector<Root> roots) {
+  std::unique_ptr<RealFileSystem> files(new RealFileSystem);
+  std::string current = currentFolder();
+  for (const Root &root : roots) {
+    OpenRoot opened;
+    opened.path = normalizePath(root.path, current);
+    opened.writable = root.writable;
+    opened.resolved = resolveLinks(opened.path);
+    if (opened.resolved.empty())
+      return systemError(errno, "open folder", root.path);
+    opened.folder = ::open(opened.resolved.c_str(),
+                           O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (opened.folder < 0)
+      return systemError(errno, "open folder", root.path);
+    files->roots.push_back(std::move(opened));
+  }
+  // The innermost root answers, so that its `writable` holds.
+  std::sort(files->roots.begin(), files->roots.end(),
+            [](const OpenRoot &a, const OpenRoot &b) {
+              if (a.path.size() != b.path.size())
+                return a.path.size() > b.path.size();
+              return a.writable > b.writable;
+            });
+  return files;
+}
+
+RealFileSystem::~RealFileSystem() {
+  for (const OpenRoot &root : roots)
+    ::close(root.folder);
+}
+
+Result<RealFileSystem::Place>
+RealFileSystem::locate(std::string_view path) const {
+  if (path.find('\0') != std::string_view::npos)
+    return Error{Code::InvalidArgument, "a path holds a zero byte"};
+  std::string clean = normalizePath(
+      path, path.starts_with('/') ? std::string() : currentFolder());
+  for (const OpenRoot &root : roots) {
+    if (!liesWithin(clean, root.path))
+      continue;
+    size_t cut = root.path == "/" ? 1 : root.path.size() + 1;
+    std::string below = clean.size() > cut ? clean.substr(cut) : ".";
+    return Place{&root, std::move(below)};
+  }
+  return leavesRoots(path);
+}
+
+int RealFileSystem::openBelow(const Place &place, int flags) const {
+  struct open_how how = {};
+  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  for (int tries = 0; tries < 16; ++tries) {
+    long opened = ::syscall(SYS_openat2, place.root->folder,
+                            place.below.c_str(), &how, sizeof how);
+    if (opened >= 0)
+      return static_cast<int>(opened);
+    // The kernel gives up with EAGAIN when something is renamed meanwhile.
+    if (errno != EAGAIN && errno != EINTR)
+      break;
+  }
+  if (errno != EXDEV && errno != ENOSYS && errno != EPERM && errno != EAGAIN)
+    return -1;
+  // An absolute link, a link into another root, or a kernel without openat2.
+  std::string path = place.root->resolved == "/" ? "" : place.root->resolved;
+  (path += '/') += place.below;
+  std::string resolved = resolveLinks(path);
+  return resolved.empty() ? -1 : openResolved(resolved, flags);
+}
+
+int RealFileSystem::openResolved(const std::string &path, int flags) const {
+  for (const OpenRoot &root : roots) {
+    if (!liesWithin(path, root.resolved))
+      continue;
+    // No component may be a link by now: one that is has been swapped in.
+    int folder = ::fcntl(root.folder, F_DUPFD_CLOEXEC, 0);
+    size_t at = root.resolved == "/" ? 1 : root.resolved.size() + 1;
+    while (folder >= 0 && at < path.size()) {
+      size_t end = std::min(path.find('/', at), path.size());
+      bool last = end == path.size();
+      Descriptor parent(folder);
+      folder = ::openat(parent.get(), path.substr(at, end - at).c_str(),
+                        (last ? flags : O_PATH | O_DIRECTORY) | O_NOFOLLOW |
+                            O_CLOEXEC);
+      at = end + 1;
+      if (last)
+        return folder;
+    }
+    if (folder < 0)
+      return -1;
+    Descriptor parent(folder);
+    return ::openat(parent.get(), ".", flags | O_CLOEXEC);
+  }
+  errno = EXDEV;
+  return -1;
+}
+
+Result<int> RealFileSystem::open(std::string_view path, int flags,
+                                 const char *action) const {
+  Result<Place> place = locate(path);
+  if (!place)
+    return place.error();
+  int opened = openBelow(*place, flags);
+  if (opened < 0)
+    return openError(errno, action, path);
+  return opened;
+}
+
+Status RealFileSystem::readFile(std::string_view path, Buffer &out,
+                                uint64_t maxBytes) {
+  // Without O_NONBLOCK a pipe among the files would hang its reader for ever.
+  Result<int> opened = open(path, O_RDONLY | O_NONBLOCK, "read");
+  if (!opened)
+    return opened.error();
+  Descriptor file(*opened);
+  struct stat found;
+  if (::fstat(file.get(), &found) != 0)
+    return systemError(errno, "read", path);
+  if (!S_ISREG(found.st_mode))
+    return Error{Code::Io, "cannot read " + std::string(path) +
+                               ": it is not a regular file"};
+  return readToEnd(
+      [&](uint8_t *to, size_t size) -> int64_t {
+        ssize_t got = ::read(file.get(), to, size);
+        return got < 0 ? -errno : got;
+      },
+      static_cast<uint64_t>(found.st_size), maxBytes, path, out);
+}
+
+Result<FileInfo> RealFileSystem::stat(std::string_view path) {
+  Result<int> opened = open(path, O_PATH, "stat");
+  if (!opened)
+    return opened.error();
+  Descriptor file(*opened);
+  struct stat found;
+  if (::fstat(file.get(), &found) != 0)
+    return systemError(errno, "stat", path);
+  return infoOf(found);
+}
+
+Result<std::vector<FolderEntry>>
+RealFileSystem::listFolder(std::string_view path) {
+  Result<int> opened = open(path, O_RDONLY | O_DIRECTORY, "list");
+  if (!opened)
+    return opened.error();
+  DIR *folder = ::fdopendir(*opened);
+  if (!folder) {
+    int number = errno;
+    ::close(*opened);
+    return systemError(number, "list", path);
+  }
+  std::vector<FolderEntry> entries;
+  std::vector<size_t> unknown;
+  int number = 0;
+  for (;;) {
+    errno = 0;
+    const dirent *entry = ::readdir(folder);
+    if (!entry) {
+      number = errno;
+      break;
+    }
+    std::string_view name = entry->d_name;
+    if (name == "." || name == "..")
+      continue;
+    FileKind kind = entry->d_type == DT_REG   ? FileKind::File
+                    : entry->d_type == DT_DIR ? FileKind::Folder
+                                              : FileKind::Other;
+    if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN)
+      unknown.push_back(entries.size());
+    entries.push_back({std::string(name), kind});
+  }
+  ::closedir(folder);
+  if (number)
+    return systemError(number, "list", path);
+  for (size_t index : unknown) {
+    std::string full = std::string(path) + "/" + entries[index].name;
+    if (Result<FileInfo> info = stat(full))
+      entries[index].kind = info->kind;
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const FolderEntry &a, const FolderEntry &b) {
+              return a.name < b.name;
+            });
+  return entries;
+}
+
+Result<Mapping> RealFileSystem::mapFile(std::string_view path) {
+  Result<int> opened = open(path, O_RDONLY | O_NONBLOCK, "map");
+  if (!opened)
+    return opened.error();
+  Descriptor file(*opened);
+  struct stat found;
+  if (::fstat(file.get(), &found) != 0)
+    return systemError(errno, "map", path);
+  if (!S_ISREG(found.st_mode))
+    return Error{Code::Io, "cannot map " + std::string(path) +
+                               ": it is not a regular file"};
+  size_t size = static_cast<size_t>(found.st_size);
+  if (size == 0)
+    return Mapping{};
+  void *address =
+      ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (address == MAP_FAILED)
+    return systemError(errno, "map", path);
+  std::shared_ptr<const void> owner(address, [size](const void *mapped) {
+    ::munmap(const_cast<void *>(mapped), size);
+  });
+  return Mapping{{static_cast<const uint8_t *>(address), size},
+                 std::move(owner)};
+}
+
+Result<int> RealFileSystem::openParent(std::string_view path,
+                                       std::string &name,
+                                       const char *action) const {
+  Result<Place> place = locate(path);
+  if (!place)
+    return place.error();
+  if (!place->root->writable)
+    return Error{Code::Permission, "cannot " + std::string(action) + " " +
+                                       std::string(path) +
+                                       ": its folder was given for reading only"};
+  if (place->below == ".")
+    return Error{Code::InvalidArgument, "cannot " + std::string(action) + " " +
+                                            std::string(path) +
+                                            ": it is a folder"};
+  size_t slash = place->below.rfind('/');
+  name = place->below.substr(slash == std::string::npos ? 0 : slash + 1);
+  place->below = slash == std::string::npos ? "." : place->below.substr(0, slash);
+  int parent = openBelow(*place, O_RDONLY | O_DIRECTORY);
+  if (parent < 0)
+    return openError(errno, action, path);
+  return parent;
+}
+
+Status RealFileSystem::writeFileAtomically(std::string_view path,
+                                           std::span<const uint8_t> bytes) {
+  std::string name;
+  Result<int> parent = openParent(path, name, "write");
+  if (!parent)
+    return parent.error();
+  Descriptor folder(*parent);
+  // Unique among processes and threads; O_EXCL catches what is left over.
+  char suffix[48];
+  std::snprintf(suffix, sizeof suffix, ".%ld.%lx.tmp",
+                static_cast<long>(::getpid()),
+                static_cast<unsigned long>(::gettid()));
+  std::string temporary = "." + name.substr(0, 180) + suffix;
+  ::unlinkat(folder.get(), temporary.c_str(), 0);
+  int number = 0;
+  {
+    Descriptor file(::openat(folder.get(), temporary.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC |
+                                 O_NOFOLLOW,
+                             0600));
+    if (file.get() < 0)
+      return systemError(errno, "write", path);
+    size_t done = 0;
+    while (done < bytes.size() && !number) {
+      ssize_t wrote =
+          ::write(file.get(), bytes.data() + done, bytes.size() - done);
+      if (wrote >= 0)
+        done += static_cast<size_t>(wrote);
+      else if (errno != EINTR)
+        number = errno;
+    }
+    if (!number && ::fsync(file.get()) != 0)
+      number = errno;
+  }
+  if (!number && ::renameat(folder.get(), temporary.c_str(), folder.get(),
+                            name.c_str()) != 0)
+    number = errno;
+  if (!number)
+    return {};
+  ::unlinkat(folder.get(), temporary.c_str(), 0);
+  return systemError(number, "write", path);
+}
+
+Status RealFileSystem::removeFile(std::string_view path) {
+  std::string name;
+  Result<int> parent = openParent(path, name, "remove");
+  if (!parent)
+    return parent.error();
+  Descriptor folder(*parent);
+  if (::unlinkat(folder.get(), name.c_str(), 0) != 0)
+    return systemError(errno, "remove", path);
+  return {};
+}
+
+Status RealFileSystem::makePrivateFolder(std::string_view path) {
+  Result<Place> place = locate(path);
+  if (!place)
+    return place.error();
+  if (!place->root->writable)
+    return Error{Code::Permission, "cannot make folder " + std::string(path) +
+                                       ": its root was given for reading only"};
+  Place step{place->root, ""};
+  std::string_view rest = place->below;
+  // Each level is opened below the root before the next is made in it.
+  while (rest != "." && !rest.empty()) {
+    size_t end = std::min(rest.find('/'), rest.size());
+    std::string name(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    Place above{step.root, step.below.empty() ? "." : step.below};
+    Descriptor parent(openBelow(above, O_RDONLY | O_DIRECTORY));
+    if (parent.get() < 0)
+      return openError(errno, "make folder", path);
+    if (::mkdirat(parent.get(), name.c_str(), 0700) != 0 && errno != EEXIST)
+      return systemError(errno, "make folder", path);
+    step.below += (step.below.empty() ? "" : "/") + name;
+  }
+  Descriptor folder(openBelow(*place, O_RDONLY | O_DIRECTORY));
+  struct stat found;
+  if (folder.get() < 0 || ::fstat(folder.get(), &found) != 0)
+    return openError(errno, "make folder", path);
+  if (found.st_uid != ::geteuid())
+    return Error{Code::Permission,
+                 "folder " + std::string(path) + " belongs to another user"};
+  if (found.st_mode & (S_IWGRP | S_IWOTH))
+    return Error{Code::Permission,
+                 "folder " + std::string(path) + " can be written by others"};
+  return {};
+}
+
+} // namespace penstock::runtime

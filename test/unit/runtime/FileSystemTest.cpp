@@ -1,0 +1,254 @@
+#include "runtime/core/FakeFileSystem.h"
+#include "runtime/core/RealFileSystem.h"
+#include "test/unit/runtime/TempFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+#include <thread>
+
+using namespace penstock::runtime;
+
+namespace {
+
+std::string textOf(const Buffer &buffer) {
+  return {reinterpret_cast<const char *>(buffer.data()), buffer.size()};
+}
+
+std::span<const uint8_t> bytesOf(std::string_view text) {
+  return {reinterpret_cast<const uint8_t *>(text.data()), text.size()};
+}
+
+TEST(NormalizePath, WorksOnTheText) {
+  EXPECT_EQ(normalizePath("/a//b/./c/", "/x"), "/a/b/c");
+  EXPECT_EQ(normalizePath("b/../c", "/x/y"), "/x/y/c");
+  EXPECT_EQ(normalizePath("../../../..", "/x/y"), "/");
+  EXPECT_EQ(normalizePath("", "/x"), "/x");
+  EXPECT_EQ(normalizePath("/..a/b..", "/x"), "/..a/b..");
+}
+
+TEST(LiesWithin, NeedsAWholeComponent) {
+  EXPECT_TRUE(liesWithin("/a/b", "/a"));
+  EXPECT_TRUE(liesWithin("/a", "/a"));
+  EXPECT_TRUE(liesWithin("/a", "/"));
+  EXPECT_FALSE(liesWithin("/ab", "/a"));
+  EXPECT_FALSE(liesWithin("/", "/a"));
+}
+
+struct Real : testing::Test {
+  TempFolder temp;
+  std::string inside = temp.path() + "/inside", outside = temp.path() + "/outside";
+  std::unique_ptr<RealFileSystem> files;
+  Buffer buffer;
+
+  void SetUp() override {
+    std::filesystem::create_directories(inside + "/sub");
+    std::filesystem::create_directories(outside);
+    write(inside + "/sub/a.txt", "hello");
+    write(outside + "/secret", "secret");
+    open({{inside, true}});
+  }
+  void open(std::vector<RealFileSystem::Root> roots) {
+    auto made = RealFileSystem::create(std::move(roots));
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    files = std::move(*made);
+  }
+  static void write(const std::string &path, std::string_view text) {
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  Code failure(const std::string &path) {
+    Status status = files->readFile(path, buffer);
+    EXPECT_FALSE(status.ok()) << path << " could be read";
+    return status.ok() ? Code::InvalidArgument : status.error().code;
+  }
+};
+
+TEST_F(Real, ReadsAWholeFileIntoAReusedBuffer) {
+  ASSERT_TRUE(files->readFile(inside + "/sub/a.txt", buffer).ok());
+  EXPECT_EQ(textOf(buffer), "hello");
+  const uint8_t *before = buffer.data();
+  write(inside + "/b", "bye");
+  ASSERT_TRUE(files->readFile(inside + "/b", buffer).ok());
+  EXPECT_EQ(textOf(buffer), "bye");
+  EXPECT_EQ(buffer.data(), before);
+}
+
+TEST_F(Real, RefusesPathsThatLeaveTheRoot) {
+  EXPECT_EQ(failure(outside + "/secret"), Code::OutsideRoot);
+  EXPECT_EQ(failure(inside + "/../outside/secret"), Code::OutsideRoot);
+  EXPECT_EQ(failure(inside + "/sub/../../outside/secret"), Code::OutsideRoot);
+  EXPECT_EQ(failure("/etc/passwd"), Code::OutsideRoot);
+  EXPECT_EQ(failure(inside + "x/y"), Code::OutsideRoot);
+}
+
+TEST_F(Real, RefusesLinksThatLeaveTheRoot) {
+  std::filesystem::create_symlink("../outside/secret", inside + "/relative");
+  std::filesystem::create_symlink(outside + "/secret", inside + "/absolute");
+  std::filesystem::create_directory_symlink(outside, inside + "/folder");
+  EXPECT_EQ(failure(inside + "/relative"), Code::OutsideRoot);
+  EXPECT_EQ(failure(inside + "/absolute"), Code::OutsideRoot);
+  EXPECT_EQ(failure(inside + "/folder/secret"), Code::OutsideRoot);
+  EXPECT_EQ(files->stat(inside + "/absolute").error().code, Code::OutsideRoot);
+  EXPECT_EQ(files->mapFile(inside + "/absolute").error().code, Code::OutsideRoot);
+  EXPECT_EQ(files->listFolder(inside + "/folder").error().code, Code::OutsideRoot);
+  auto listed = files->listFolder(inside);
+  ASSERT_TRUE(listed.ok());
+  ASSERT_EQ(listed->size(), 4u);
+  EXPECT_EQ((*listed)[0].name, "absolute");
+  EXPECT_EQ((*listed)[0].kind, FileKind::Other);
+}
+
+TEST_F(Real, FollowsLinksThatStayWithinTheRoots) {
+  std::filesystem::create_symlink("sub/a.txt", inside + "/relative");
+  std::filesystem::create_symlink(inside + "/sub/a.txt", inside + "/absolute");
+  std::filesystem::create_directory_symlink(outside, inside + "/other_root");
+  open({{inside, false}, {outside, false}});
+  for (auto name : {"/relative", "/absolute"}) {
+    ASSERT_TRUE(files->readFile(inside + name, buffer).ok()) << name;
+    EXPECT_EQ(textOf(buffer), "hello");
+  }
+  ASSERT_TRUE(files->readFile(inside + "/other_root/secret", buffer).ok());
+  EXPECT_EQ(files->stat(inside + "/other_root")->kind, FileKind::Folder);
+}
+
+TEST_F(Real, ARootMayBeALink) {
+  std::filesystem::create_directory_symlink(inside, temp.path() + "/link");
+  open({{temp.path() + "/link", false}});
+  ASSERT_TRUE(files->readFile(temp.path() + "/link/sub/a.txt", buffer).ok());
+  EXPECT_EQ(failure(inside + "/sub/a.txt"), Code::OutsideRoot);
+}
+
+TEST_F(Real, SaysWhatIsMissing) {
+  EXPECT_EQ(files->readFile(inside + "/none", buffer).error().message,
+            "cannot read " + inside + "/none: No such file or directory");
+  EXPECT_EQ(failure(inside + "/none"), Code::NotFound);
+  auto made = RealFileSystem::create({{temp.path() + "/none", false}});
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().message, "cannot open folder " + temp.path() +
+                                      "/none: No such file or directory");
+}
+
+TEST_F(Real, NeverWaitsForAPipe) {
+  ASSERT_EQ(::mkfifo((inside + "/pipe").c_str(), 0600), 0);
+  EXPECT_EQ(files->readFile(inside + "/pipe", buffer).error().message,
+            "cannot read " + inside + "/pipe: it is not a regular file");
+}
+
+TEST_F(Real, KeepsTheSizeLimit) {
+  Status status = files->readFile(inside + "/sub/a.txt", buffer, 4);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message,
+            inside + "/sub/a.txt has 5 bytes, the limit is 4");
+  EXPECT_TRUE(files->readFile(inside + "/sub/a.txt", buffer, 5).ok());
+}
+
+TEST_F(Real, MapsFiles) {
+  auto mapping = files->mapFile(inside + "/sub/a.txt");
+  ASSERT_TRUE(mapping.ok());
+  EXPECT_EQ(std::string(mapping->bytes.begin(), mapping->bytes.end()), "hello");
+  write(inside + "/empty", "");
+  auto empty = files->mapFile(inside + "/empty");
+  ASSERT_TRUE(empty.ok());
+  EXPECT_TRUE(empty->bytes.empty());
+}
+
+TEST_F(Real, WritesAtomicallyAndOnlyWhereAllowed) {
+  ASSERT_TRUE(files->writeFileAtomically(inside + "/new", bytesOf("one")).ok());
+  ASSERT_TRUE(files->writeFileAtomically(inside + "/new", bytesOf("two!")).ok());
+  ASSERT_TRUE(files->readFile(inside + "/new", buffer).ok());
+  EXPECT_EQ(textOf(buffer), "two!");
+  EXPECT_EQ(files->listFolder(inside)->size(), 2u) << "a temporary file is left";
+  ASSERT_TRUE(files->removeFile(inside + "/new").ok());
+  EXPECT_EQ(failure(inside + "/new"), Code::NotFound);
+  open({{inside, false}});
+  Status refused = files->writeFileAtomically(inside + "/new", bytesOf("x"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message,
+            "cannot write " + inside +
+                "/new: its folder was given for reading only");
+}
+
+TEST_F(Real, APrivateFolderIsClosedToOthers) {
+  std::string folder = inside + "/cache/deep";
+  ASSERT_TRUE(files->makePrivateFolder(folder).ok());
+  struct stat found;
+  ASSERT_EQ(::stat(folder.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0700u);
+  ASSERT_TRUE(files->makePrivateFolder(folder).ok()) << "it exists already";
+  ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+  EXPECT_EQ(files->makePrivateFolder(folder).error().message,
+            "folder " + folder + " can be written by others");
+}
+
+TEST(Fake, ReadsDespiteShortAndInterruptedReads) {
+  FakeFileSystem files({"/data"});
+  std::vector<uint8_t> bytes(100000);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<uint8_t>(i * 7);
+  files.addFile("/data/x", bytes);
+  for (int64_t wrongSize : {0, -99999, 5000}) {
+    files.setFaults("/data/x", {.largestRead = 777,
+                                .interruptions = 3,
+                                .statSizeError = wrongSize});
+    Buffer buffer;
+    ASSERT_TRUE(files.readFile("/data/x", buffer).ok());
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), buffer.span().begin(),
+                           buffer.span().end()));
+  }
+}
+
+TEST(Fake, ReportsInjectedErrors) {
+  FakeFileSystem files({"/data"});
+  files.addFile("/data/x", "0123456789");
+  Buffer buffer;
+  files.setFaults("/data/x", {.readErrno = EIO, .readErrnoAt = 5});
+  EXPECT_EQ(files.readFile("/data/x", buffer).error().message,
+            "cannot read /data/x: Input/output error");
+  files.setFaults("/data/x", {.openErrno = EACCES});
+  EXPECT_EQ(files.readFile("/data/x", buffer).error().code, Code::Permission);
+  files.setFaults("/data/x", {.interruptions = 1 << 30});
+  EXPECT_EQ(files.readFile("/data/x", buffer).error().code, Code::Io);
+}
+
+TEST(Fake, HasTheSameRoots) {
+  FakeFileSystem files({"/data"});
+  files.addFile("/other/secret", "x");
+  files.addLink("/data/link", "/other/secret");
+  files.addLink("/data/loop", "/data/loop");
+  Buffer buffer;
+  for (auto path : {"/other/secret", "/data/../other/secret", "/data/link"})
+    EXPECT_EQ(files.readFile(path, buffer).error().code, Code::OutsideRoot)
+        << path;
+  EXPECT_FALSE(files.readFile("/data/loop", buffer).ok());
+}
+
+TEST(Fake, ListsLikeTheRealOne) {
+  FakeFileSystem files({"/data"});
+  files.addFile("/data/b/x", "1");
+  files.addFile("/data/a", "1");
+  files.addLink("/data/c", "b");
+  auto listed = files.listFolder("/data");
+  ASSERT_TRUE(listed.ok());
+  ASSERT_EQ(listed->size(), 3u);
+  EXPECT_EQ((*listed)[0].name, "a");
+  EXPECT_EQ((*listed)[1].kind, FileKind::Folder);
+  EXPECT_EQ((*listed)[2].kind, FileKind::Folder);
+  EXPECT_EQ(files.listFolder("/data/a").error().code, Code::NotFound);
+}
+
+TEST(Fake, AHeldFileMakesItsReaderWait) {
+  FakeFileSystem files;
+  files.addFile("/x", "abc");
+  files.hold("/x");
+  Buffer buffer;
+  std::thread reader([&] { ASSERT_TRUE(files.readFile("/x", buffer).ok()); });
+  files.waitForHeldReaders(1);
+  files.release("/x");
+  reader.join();
+  EXPECT_EQ(textOf(buffer), "abc");
+}
+
+} // namespace
