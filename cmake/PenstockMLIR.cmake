@@ -19,3 +19,6 @@ target_link_libraries(penstock_mlir INTERFACE MLIR LLVM)
 # libMLIR lies outside the default search path, so programs need an RPATH.
 set(CMAKE_BUILD_RPATH ${PENSTOCK_LLVM_PREFIX}/lib)
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${PENSTOCK_LLVM_PREFIX}/lib")
+
+# TableGen reads include paths from the directory property.
+include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})

@@ -1,0 +1,123 @@
+//===- KernelOps.td - what the split and the fusion leave ------*- tablegen -*-===//
+#ifndef PENSTOCK_PIPE_KERNEL_OPS_TD
+#define PENSTOCK_PIPE_KERNEL_OPS_TD
+
+include "compiler/Dialect/PipeTypes.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Pipe_KernelOp : Pipe_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> {
+  let summary = "Pure definitions that become one piece of generated code";
+  let description = [{
+    The block's arguments are the input tensors, then scalars. The terminator
+    returns the tensors that are stored. A kernel is not loops: `schedule` says
+    how each target turns it into loops.
+
+    `kind` is `pixels`, or `select` or `setup`: those take no argument, read
+    and write the sample's parameter block with `pipe.slot` and
+    `pipe.set_slot`, and return nothing.
+
+    Example:
+
+    ```mlir
+    pipe.kernel @k0 "pixels" {
+    ^bb0(%x: !pipe.tensor<u8[w=4]>):
+      pipe.return %x : !pipe.tensor<u8[w=4]>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind,
+                       OptionalAttr<DictionaryAttr>:$schedule);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name $kind (`schedule` $schedule^)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Pipe_ReturnOp : Pipe_Op<"return", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "Ends a kernel with the tensors that it stores";
+  let description = [{ Example: `pipe.return %0 : !pipe.tensor<u8[w=4]>` }];
+  let arguments = (ins Variadic<Pipe_Tensor>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+def Pipe_ExtentOp : Pipe_Op<"extent", [Pure]> {
+  let summary = "Extent of an axis of a kernel's argument";
+  let description = [{
+    Only on block arguments of a kernel: elsewhere the extent is an operand of
+    the definition (`sizes`).
+
+    Example: `%n = pipe.extent %x "h" : !pipe.tensor<u8[h=?]>`
+  }];
+  let arguments = (ins Pipe_Tensor:$tensor, StrAttr:$axis);
+  let results = (outs Pipe_Int:$result);
+  let assemblyFormat = "$tensor $axis attr-dict `:` type($tensor)";
+}
+
+def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, AttrSizedOperandSegments]> {
+  let summary = "Runs a kernel for this sample";
+  let description = [{
+    With `guard`, the kernel runs only where it is true; elsewhere nothing reads
+    its results (see `pipe.switch`).
+
+    Constraints:
+
+    - (C1) operand and result types equal the kernel's arguments and returned
+      values.
+    - (C2) one size per dynamic axis of the results, in order.
+
+    Example: `%1 = pipe.launch @k0 (%0) scalars(%s) : (!pipe.tensor<u8[w=4]>), (i64) -> !pipe.tensor<u8[w=4]>`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Pipe_Tensor>:$tensors,
+                       Variadic<Pipe_Scalar>:$scalars, Variadic<Pipe_Int>:$sizes,
+                       Optional<Pipe_Bool>:$guard);
+  let results = (outs Variadic<Pipe_Tensor>:$results);
+  let assemblyFormat = [{
+    $kernel `(` $tensors `)` `scalars` `(` $scalars `)` (`sizes` `(` $sizes^ `)`)?
+    (`guard` `(` $guard^ `)`)? attr-dict `:` `(` type($tensors) `)` `,` `(` type($scalars) `)` `->` type($results)
+  }];
+}
+
+def Pipe_SwitchOp : Pipe_Op<"switch", [Pure]> {
+  let summary = "Names the tensor of the arm that ran";
+  let description = [{
+    After fusion, the arms of a `pipe.choose` are guarded launches; this picks
+    the buffer of arm `index`. It copies nothing: the runtime binds the buffer.
+
+    Constraints:
+
+    - (C1) all inputs and the result have one type.
+
+    Example: `%2 = pipe.switch %i (%0, %1) : !pipe.tensor<u8[w=4]>`
+  }];
+  let arguments = (ins Pipe_Int:$index, Variadic<Pipe_Tensor>:$inputs);
+  let results = (outs Pipe_Tensor:$result);
+  let assemblyFormat = "$index `(` $inputs `)` attr-dict `:` type($inputs) `->` type($result)";
+}
+
+def Pipe_SlotOp : Pipe_Op<"slot", [Pure]> {
+  let summary = "An entry of the sample's parameter block";
+  let description = [{
+    Entries have 8 bytes: integers sign- or zero-extended to i64 by their
+    type, f64 as its bits, f32 widened to f64, bool as 0 or 1.
+
+    Example: `%h = pipe.slot 12 : i64`
+  }];
+  let arguments = (ins I64Attr:$index);
+  let results = (outs Pipe_Scalar:$result);
+  let assemblyFormat = "$index attr-dict `:` type($result)";
+}
+
+def Pipe_SetSlotOp : Pipe_Op<"set_slot", []> {
+  let summary = "Fills an entry of the sample's parameter block";
+  let description = [{
+    In a `select` or `setup` kernel: stores a computed scalar. In a pipeline
+    after the split: the runtime fills the entry with a parameter, a scalar
+    field or a probed header value before setup runs.
+
+    Example: `pipe.set_slot 12, %h : i64`
+  }];
+  let arguments = (ins I64Attr:$index, Pipe_AnyValue:$value);
+  let assemblyFormat = "$index `,` $value attr-dict `:` type($value)";
+}
+
+#endif

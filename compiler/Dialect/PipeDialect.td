@@ -1,0 +1,30 @@
+//===- PipeDialect.td - the pipe dialect ----------------------*- tablegen -*-===//
+#ifndef PENSTOCK_PIPE_DIALECT_TD
+#define PENSTOCK_PIPE_DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def Pipe_Dialect : Dialect {
+  let name = "pipe";
+  let cppNamespace = "::penstock::pipe";
+  let summary = "What happens to one sample, and nothing about how";
+  let description = [{
+    A pipeline is the body of one sample: scalars that follow from the key,
+    headers and metadata, tensors with named axes that follow from media, and
+    outputs. Every op is pure in the sense of contract 3.1: its result is what
+    the scalar interpreter in `stdlib/reference` computes.
+
+    The same ops live on three levels: in `pipe.pipeline` as imported, in
+    `pipe.kernel` after fusion, and (the scalar ones) inside the regions of
+    `pipe.map`, `pipe.window` and `pipe.gather`.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{ void registerTypes(); }];
+  let hasConstantMaterializer = 1;
+}
+
+class Pipe_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Pipe_Dialect, mnemonic, traits>;
+
+#endif

@@ -1,0 +1,66 @@
+//===- SampleOps.cpp - verifiers of sources, media and draws
+//---------------===//
+
+#include "compiler/Dialect/PipeDialect.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+LogicalResult SourceOp::verify() {
+  if (getArgs().size() != getArgNames().size())
+    return emitOpError() << "has " << getArgs().size() << " arguments and "
+                         << getArgNames().size() << " names";
+  for (NamedAttribute column : getColumns())
+    if (!llvm::isa<TypeAttr>(column.getValue()))
+      return emitOpError() << "column `" << column.getName().strref()
+                           << "` has no type";
+  return success();
+}
+
+static LogicalResult verifySizes(Operation *op, Type type, size_t sizes) {
+  auto tensor = llvm::dyn_cast<NamedTensorType>(type);
+  const size_t dynamic = tensor ? tensor.dynamicAxes().size() : 0;
+  if (sizes != dynamic)
+    return op->emitOpError()
+           << "has " << sizes << " sizes for " << dynamic << " dynamic axes";
+  return success();
+}
+
+LogicalResult FieldOp::verify() {
+  return verifySizes(*this, getResult().getType(), getSizes().size());
+}
+
+LogicalResult DecodeOp::verify() {
+  if (!getRegion().empty() && getRegion().size() != 4)
+    return emitOpError() << "has a region of " << getRegion().size()
+                         << " numbers, not 4";
+  return verifySizes(*this, getResult().getType(), getSizes().size());
+}
+
+LogicalResult DrawOp::verify() {
+  auto args = getArgs();
+  auto all = [&](auto predicate) {
+    return args.size() == 2 && llvm::all_of(args, [&](Value arg) {
+             return predicate(arg.getType());
+           });
+  };
+  bool fits = false;
+  Type result = getType();
+  switch (getKind()) { // C1
+  case DrawKind::bits:
+    fits = args.empty() && result.isSignlessInteger(64);
+    break;
+  case DrawKind::uniform:
+    fits = all([](Type type) { return type.isF64(); }) && result.isF64();
+    break;
+  case DrawKind::integer:
+  case DrawKind::permutation:
+    fits = all([](Type type) { return type.isSignlessInteger(64); }) &&
+           result.isSignlessInteger(64);
+    break;
+  }
+  if (!fits)
+    return emitOpError() << "`" << stringifyDrawKind(getKind())
+                         << "` has arguments or a result of other types";
+  return success();
+}

@@ -1,0 +1,253 @@
+//===- SampleOps.td - parameters, rows, media, keys and draws --*- tablegen -*-===//
+#ifndef PENSTOCK_PIPE_SAMPLE_OPS_TD
+#define PENSTOCK_PIPE_SAMPLE_OPS_TD
+
+include "compiler/Dialect/PipeTypes.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Pipe_ParamOp : Pipe_Op<"param", [Pure]> {
+  let summary = "A run-time parameter of the pipeline";
+  let description = [{
+    Set at session start without compiling. `default` is absent where the user
+    must give a value.
+
+    Example: `%0 = pipe.param "magnitude" default(9 : i64) : i64`
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<AnyAttr>:$default_value,
+                       OptionalAttr<StrAttr>:$doc);
+  let results = (outs Pipe_AnyValue:$result);
+  let assemblyFormat = [{
+    $name (`default` `(` $default_value^ `)`)? (`doc` $doc^)? attr-dict `:` type($result)
+  }];
+}
+
+def Pipe_SourceOp : Pipe_Op<"source", [Pure]> {
+  let summary = "Opens a table of rows";
+  let description = [{
+    `kind` is one the runtime knows (`image_folder`, `raw`, `synthetic`);
+    `args` are named in `arg_names`; `columns` are the fields and their types
+    (a type attribute each).
+
+    Example:
+
+    ```mlir
+    %t = pipe.source "image_folder" (%root) named ["root"]
+        columns {data = !pipe.bytes, label = i64, name = !pipe.text}
+        : !pipe.text
+    ```
+  }];
+  let arguments = (ins StrAttr:$kind, Variadic<Pipe_AnyValue>:$args,
+                       StrArrayAttr:$arg_names, DictionaryAttr:$columns);
+  let results = (outs Pipe_Table:$result);
+  let assemblyFormat = [{
+    $kind `(` $args `)` `named` $arg_names `columns` $columns attr-dict (`:` type($args)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Pipe_LengthOp : Pipe_Op<"length", [Pure]> {
+  let summary = "Number of rows of a table";
+  let description = [{ Example: `%n = pipe.length %table` }];
+  let arguments = (ins Pipe_Table:$table);
+  let results = (outs Pipe_Int:$result);
+  let assemblyFormat = "$table attr-dict";
+}
+
+def Pipe_RowOp : Pipe_Op<"row", [Pure]> {
+  let summary = "The row that the epoch's order gives this position";
+  let description = [{
+    One per pipeline. `where` and explicit lists are resolved by the source
+    before the first sample.
+
+    Example: `%row = pipe.row shuffled %table`
+  }];
+  let arguments = (ins Pipe_OrderKind:$order, Pipe_Table:$table, Optional<Pipe_Tensor>:$list);
+  let results = (outs Pipe_Row:$result);
+  let assemblyFormat = "$order $table (`list` $list^ `:` type($list))? attr-dict";
+}
+
+def Pipe_PickOp : Pipe_Op<"pick", [Pure]> {
+  let summary = "Another row of a table, by number";
+  let description = [{
+    Fetching runs far ahead, so `index` may depend on keys and parameters
+    alone, never on headers or pixels; the split checks that. An index outside
+    the table is clamped.
+
+    Example: `%other = pipe.pick %table[%i]`
+  }];
+  let arguments = (ins Pipe_Table:$table, Pipe_Int:$index);
+  let results = (outs Pipe_Row:$result);
+  let assemblyFormat = "$table `[` $index `]` attr-dict";
+}
+
+def Pipe_FieldOp : Pipe_Op<"field", [Pure]> {
+  let summary = "One field of a row";
+  let description = [{
+    Scalars and extents are metadata, known before setup; bytes and tensors are
+    fetched when something needs them. The extents of a tensor field whose axes
+    are not static come from `pipe.field_extent`.
+
+    Example: `%label = pipe.field %row "label" : i64`
+  }];
+  let arguments = (ins Pipe_Row:$row, StrAttr:$name, Variadic<Pipe_Int>:$sizes);
+  let results = (outs Pipe_AnyValue:$result);
+  let assemblyFormat = "$row $name (`sizes` `(` $sizes^ `)`)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Pipe_FieldExtentOp : Pipe_Op<"field_extent", [Pure]> {
+  let summary = "Extent of an axis of a tensor field, before it is fetched";
+  let description = [{ Example: `%k = pipe.field_extent %row "boxes" "k"` }];
+  let arguments = (ins Pipe_Row:$row, StrAttr:$name, StrAttr:$axis);
+  let results = (outs Pipe_Int:$result);
+  let assemblyFormat = "$row $name $axis attr-dict";
+}
+
+def Pipe_ProbeOp : Pipe_Op<"probe", [Pure]> {
+  let summary = "Reads the header of encoded bytes";
+  let description = [{
+    `media` is `image`; the results are height and width in pixels before any
+    orientation is applied, and the EXIF orientation 1..8.
+
+    Example: `%h, %w, %o = pipe.probe "image" %data`
+  }];
+  let arguments = (ins StrAttr:$media, Pipe_Bytes:$data);
+  let results = (outs Pipe_Int:$height, Pipe_Int:$width, Pipe_Int:$orientation);
+  let assemblyFormat = "$media $data attr-dict";
+}
+
+def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, AttrSizedOperandSegments]> {
+  let summary = "Media to tensor";
+  let description = [{
+    `format` is `rgb` or `gray`. `region` (first row, first column, row end,
+    column end) is what the required-region analysis asks for; without it the
+    whole image is decoded. The result's elements outside the region are not
+    defined, and nothing reads them.
+
+    Example:
+
+    ```mlir
+    %x = pipe.decode "image" "rgb" %data sizes(%h, %w)
+        : !pipe.tensor<ui8[h=?, w=?, c=3:rgb]>
+    ```
+  }];
+  let arguments = (ins StrAttr:$media, StrAttr:$format, Pipe_Bytes:$data,
+                       Variadic<Pipe_Int>:$sizes, Variadic<Pipe_Int>:$region);
+  let results = (outs Pipe_Tensor:$result);
+  let assemblyFormat = [{
+    $media $format $data (`sizes` `(` $sizes^ `)`)? (`region` `(` $region^ `)`)? attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Pipe_EncodeOp : Pipe_Op<"encode", [Pure]> {
+  let summary = "Tensor to encoded media, inside a sample";
+  let description = [{
+    For augmentations that compress, such as random JPEG quality.
+
+    Example: `%b = pipe.encode "image" "jpeg" %x quality(%q) : !pipe.tensor<ui8[h=8, w=8, c=3:rgb]>`
+  }];
+  let arguments = (ins StrAttr:$media, StrAttr:$format, Pipe_Tensor:$value, Pipe_Int:$quality);
+  let results = (outs Pipe_Bytes:$result);
+  let assemblyFormat = "$media $format $value `quality` `(` $quality `)` attr-dict `:` type($value)";
+}
+
+//===--- keys and draws ------------------------------------------------------===//
+
+def Pipe_KeyOp : Pipe_Op<"key", [Pure]> {
+  let summary = "The key of the sample's or the batch's draws";
+  let description = [{
+    `sample`: seed, epoch and this sample's position. `batch`: the position of
+    the rank's first slot of the batch instead.
+
+    Example: `%k = pipe.key sample`
+  }];
+  let arguments = (ins Pipe_KeyScope:$scope);
+  let results = (outs Pipe_Key:$result);
+  let assemblyFormat = "$scope attr-dict";
+}
+
+def Pipe_KeyViewOp : Pipe_Op<"key_view", [Pure]> {
+  let summary = "The key of one view inside a sample";
+  let description = [{
+    Sets the counter's view word to `view`; nested views count row-major.
+
+    Example: `%k1 = pipe.key_view %k, %v`
+  }];
+  let arguments = (ins Pipe_Key:$key, Pipe_Int:$view);
+  let results = (outs Pipe_Key:$result);
+  let assemblyFormat = "$key `,` $view attr-dict";
+}
+
+def Pipe_KeyMixOp : Pipe_Op<"key_mix", [Pure]> {
+  let summary = "The key of one iteration of a repeat or a search";
+  let description = [{
+    Example: `%k1 = pipe.key_mix %k, %i`
+  }];
+  let arguments = (ins Pipe_Key:$key, Pipe_Int:$index);
+  let results = (outs Pipe_Key:$result);
+  let assemblyFormat = "$key `,` $index attr-dict";
+}
+
+def Pipe_DrawOp : Pipe_Op<"draw", [Pure, AttrSizedOperandSegments]> {
+  let summary = "A random value, a pure function of key, id and element";
+  let description = [{
+    `id` hashes the draw's user-visible `path` and never changes. Element e (0
+    without `at`) uses words 2e and 2e+1 of the Philox stream of contract 3.3,
+    as a 64-bit number b = word[2e] * 2^32 + word[2e+1]:
+
+    * `bits`: b, as i64.
+    * `uniform`(lo, hi: f64): lo + (b >> 11) * 2^-53 * (hi - lo), and lo where
+      rounding would give hi.
+    * `integer`(lo, end: i64): lo + ((b * (end - lo)) >> 64), for end > lo; lo
+      otherwise.
+    * `permutation`(n, i: i64): where the keyed permutation of 0..n sends i; the
+      key of the permutation is b.
+
+    All other distributions are functions of the prelude over these.
+
+    Constraints:
+
+    - (C1) `bits` takes no argument, the others two of the types above.
+
+    Example: `%u = pipe.draw uniform %key (%lo, %hi) id 17 path "crop/area" : f64`
+  }];
+  let arguments = (ins Pipe_DrawKind:$kind, Pipe_Key:$key, Variadic<Pipe_Scalar>:$args,
+                       Optional<Pipe_Int>:$element, I64Attr:$id, StrAttr:$path);
+  let results = (outs Pipe_Scalar:$result);
+  let assemblyFormat = [{
+    $kind $key `(` $args (`:` type($args)^)? `)` (`at` `(` $element^ `)`)? `id` $id `path` $path
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Pipe_ContextEnum : Pipe_Enum<"ContextKind", "a number of the running batch",
+  ["slot", "count"]>;
+def Pipe_ContextAttr : Pipe_EnumAttr<Pipe_ContextEnum, "context_kind">;
+
+def Pipe_ContextOp : Pipe_Op<"context", [Pure]> {
+  let summary = "This sample's slot in the batch, or the batch's sample count";
+  let description = [{
+    Stands in the batch block only: a sample does not depend on its batch.
+
+    Example: `%n = pipe.context count`
+  }];
+  let arguments = (ins Pipe_ContextAttr:$kind);
+  let results = (outs Pipe_Int:$result);
+  let assemblyFormat = "$kind attr-dict";
+}
+
+def Pipe_CheckOp : Pipe_Op<"check", []> {
+  let summary = "Fails the sample where a condition does not hold";
+  let description = [{
+    The sample is then a bad sample with this message, in which `{0}` and `{1}`
+    stand for the two values.
+
+    Example: `pipe.check %ok, "the image has {0} rows" (%h, %h)`
+  }];
+  let arguments = (ins Pipe_Bool:$condition, StrAttr:$message, Pipe_Int:$first, Pipe_Int:$second);
+  let assemblyFormat = "$condition `,` $message `(` $first `,` $second `)` attr-dict";
+}
+
+#endif

@@ -1,0 +1,110 @@
+//===- ScopeOps.cpp - verifiers of branches, loops and batches
+//-------------===//
+
+#include "compiler/Dialect/PipeDialect.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+static LogicalResult verifyYields(Operation *op, Region &region,
+                                  TypeRange wanted) {
+  Operation *terminator = region.front().getTerminator();
+  if (!llvm::isa<YieldOp>(terminator) ||
+      !llvm::equal(terminator->getOperandTypes(), wanted))
+    return op->emitOpError(
+        "has a region that yields other types than the results");
+  return success();
+}
+
+static LogicalResult verifySizes(Operation *op) {
+  size_t dynamic = 0;
+  for (Type type : op->getResultTypes())
+    if (auto tensor = llvm::dyn_cast<NamedTensorType>(type))
+      dynamic += tensor.dynamicAxes().size();
+  const size_t sizes = sizesOf(op).size();
+  if (sizes != dynamic)
+    return op->emitOpError()
+           << "has " << sizes << " sizes for " << dynamic << " dynamic axes";
+  return success();
+}
+
+LogicalResult ChooseOp::verify() {
+  if (getArms().empty()) // C1
+    return emitOpError("has no arm");
+  for (Region &arm : getArms())
+    if (failed(verifyYields(*this, arm, getResultTypes())))
+      return failure();
+  return verifySizes(*this); // C2
+}
+
+LogicalResult RepeatOp::verify() {
+  SmallVector<Type> wanted{IntegerType::get(getContext(), 64)};
+  llvm::append_range(wanted, getResultTypes());
+  if (!llvm::equal(getInits().getTypes(), getResultTypes()) ||
+      !llvm::equal(getBody().getArgumentTypes(), wanted)) // C1
+    return emitOpError("carries other types than its results");
+  if (failed(verifyYields(*this, getBody(), getResultTypes())))
+    return failure();
+  return verifySizes(*this);
+}
+
+LogicalResult SearchOp::verify() {
+  auto accept = llvm::dyn_cast<AcceptOp>(getBody().front().getTerminator());
+  if (!accept ||
+      !llvm::equal(accept.getValues().getTypes(), getResultTypes())) // C1
+    return emitOpError("accepts other types than its results");
+  if (getBody().getNumArguments() != 1 ||
+      !getBody().getArgument(0).getType().isInteger(64))
+    return emitOpError(
+        "has a body whose argument is not the i64 number of the try");
+  return verifyYields(*this, getOtherwise(), getResultTypes());
+}
+
+LogicalResult EachOp::verify() {
+  Operation *terminator = getBody().front().getTerminator();
+  if (terminator->getNumOperands() != getNumResults())
+    return emitOpError("yields another number of values than it has results");
+  for (auto [yielded, result] :
+       llvm::zip(terminator->getOperandTypes(), getResultTypes())) {
+    auto view = llvm::dyn_cast<NamedTensorType>(yielded);
+    auto all = llvm::cast<NamedTensorType>(result);
+    const bool fits =
+        view && all.getRank() == view.getRank() + 1 &&
+        all.getElementType() == view.getElementType() &&
+        all.getAxes().drop_front() == view.getAxes() &&
+        all.getAxes().front().name == getAxis() &&
+        all.getAxes().front().extent == static_cast<int64_t>(getViews());
+    if (!fits) // C1
+      return emitOpError() << "yields " << yielded << " for " << all;
+  }
+  return verifySizes(*this);
+}
+
+LogicalResult PeerOp::verify() {
+  if (getValue().getType() != getResult().getType()) // C1
+    return emitOpError() << "reads " << getValue().getType() << " as "
+                         << getResult().getType();
+  if (!(*this)->getParentOfType<BatchOp>())
+    return emitOpError("stands outside a batch");
+  return success();
+}
+
+LogicalResult OutputOp::verify() {
+  auto tensor = llvm::dyn_cast<NamedTensorType>(getValue().getType());
+  const size_t rank = tensor ? tensor.getAxes().size() : 0;
+  if (getAxes().size() != rank + 1 || getStored().size() != rank + 1)
+    return emitOpError() << "declares " << getAxes().size()
+                         << " axes for a value with " << rank;
+  const size_t dynamic = tensor ? tensor.dynamicAxes().size() : 0;
+  if (getSizes().size() != dynamic)
+    return emitOpError() << "has " << getSizes().size() << " sizes for "
+                         << dynamic << " dynamic axes";
+  if (!tensor)
+    return success();
+  for (const Axis &axis : tensor.getAxes())
+    if (!axis.isStatic() && (axis.bound < 0 || !getRagged())) // C1
+      return emitOpError()
+             << "has axis `" << axis.name
+             << "` of unknown extent; it must be static, or bounded and ragged";
+  return success();
+}

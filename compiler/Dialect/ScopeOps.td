@@ -1,0 +1,228 @@
+//===- ScopeOps.td - pipelines, branches, loops, batches -------*- tablegen -*-===//
+#ifndef PENSTOCK_PIPE_SCOPE_OPS_TD
+#define PENSTOCK_PIPE_SCOPE_OPS_TD
+
+include "compiler/Dialect/PipeTypes.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+
+def Pipe_YieldOp : Pipe_Op<"yield", [Pure, Terminator, ReturnLike]> {
+  let summary = "Ends a region with its results";
+  let description = [{ Example: `pipe.yield %0 : ui8` }];
+  let arguments = (ins Variadic<Pipe_AnyValue>:$values);
+  let builders = [OpBuilder<(ins), [{}]>];
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+def Pipe_PipelineOp : Pipe_Op<"pipeline", [IsolatedFromAbove, Symbol,
+    SingleBlock, NoTerminator]> {
+  let summary = "The life of one sample";
+  let description = [{
+    The body is what happens to one sample; its last op is `pipe.batch`.
+    `seed` is the default seed, `substitute` the fraction of bad samples per
+    rank and epoch that substitutes may fill (negative: `on_error = fail`),
+    `numerics` the default of resampling ops. `hash` is a 64-bit hash of the
+    meaning, which states carry. After the split, `slots` is the number of
+    8-byte entries of the sample's parameter block.
+
+    Example: `pipe.pipeline @p seed 0 substitute 5.000000e-02 { pipe.batch ... }`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$seed, F64Attr:$substitute,
+                       OptionalAttr<I64Attr>:$hash, OptionalAttr<I64Attr>:$slots);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `seed` $seed `substitute` $substitute (`hash` $hash^)? (`slots` $slots^)?
+    attr-dict-with-keyword $body
+  }];
+}
+
+def Pipe_ChooseOp : Pipe_Op<"choose", [Pure, NoRegionArguments]> {
+  let summary = "One of several regions, by number";
+  let description = [{
+    An index outside is clamped. Every region yields the results' types; sizes
+    of dynamic axes of tensor results are yielded by no region: they are
+    `sizes`, equal for all arms (where they differ, import makes them a
+    scalar `pipe.choose` first).
+
+    Constraints:
+
+    - (C1) at least one region, each yielding the result types.
+    - (C2) one size per dynamic axis of the results, in order.
+
+    Example:
+
+    ```mlir
+    %1 = pipe.choose %coin -> !pipe.tensor<u8[w=4]> {
+      pipe.yield %0 : !pipe.tensor<u8[w=4]>
+    }, {
+      pipe.yield %flipped : !pipe.tensor<u8[w=4]>
+    }
+    ```
+  }];
+  let arguments = (ins Pipe_Int:$index, Variadic<Pipe_Int>:$sizes);
+  let results = (outs Variadic<Pipe_AnyValue>:$results);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$arms);
+  let assemblyFormat = [{
+    $index (`sizes` `(` $sizes^ `)`)? attr-dict `->` type($results) $arms
+  }];
+  let hasVerifier = 1;
+}
+
+def Pipe_RepeatOp : Pipe_Op<"repeat", [Pure, AttrSizedOperandSegments,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "Runs a region a bounded number of times";
+  let description = [{
+    `count` is clamped to 0 ..= bound. The region gets the i64 iteration and the
+    carried values and yields their next values, of the same types.
+
+    Constraints:
+
+    - (C1) inits, results, carried arguments and yields have the same types.
+
+    Example:
+
+    ```mlir
+    %1 = pipe.repeat %n bound 4 (%0) : (ui8) -> (ui8) {
+    ^bb0(%i: i64, %x: ui8):
+      pipe.yield %x : ui8
+    }
+    ```
+  }];
+  let arguments = (ins Pipe_Int:$count, I64Attr:$bound, Variadic<Pipe_AnyValue>:$inits,
+                       Variadic<Pipe_Int>:$sizes);
+  let results = (outs Variadic<Pipe_AnyValue>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $count `bound` $bound `(` $inits `)` (`sizes` `(` $sizes^ `)`)? attr-dict
+    `:` `(` type($inits) `)` `->` `(` type($results) `)` $body
+  }];
+  let hasVerifier = 1;
+
+}
+
+def Pipe_SearchOp : Pipe_Op<"search", [Pure, NoRegionArguments]> {
+  let summary = "Tries a region until it accepts";
+  let description = [{
+    `body` gets the i64 number of the try, 0 .. tries, and ends in
+    `pipe.accept`; the values of the first accepted try are the results. If
+    none is accepted, `otherwise` yields them. All values are scalars.
+
+    Constraints:
+
+    - (C1) accepted values and the yields of `otherwise` have the result types.
+
+    Example:
+
+    ```mlir
+    %1 = pipe.search 10 -> i64 {
+    ^bb0(%i: i64):
+      pipe.accept %ok, %x : i64
+    } otherwise {
+      pipe.yield %zero : i64
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$tries);
+  let results = (outs Variadic<Pipe_Scalar>:$results);
+  let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$otherwise);
+  let assemblyFormat = [{
+    $tries attr-dict `->` type($results) $body `otherwise` $otherwise
+  }];
+  let hasVerifier = 1;
+}
+
+def Pipe_AcceptOp : Pipe_Op<"accept", [Pure, Terminator, HasParent<"SearchOp">]> {
+  let summary = "Ends a try: its values, and whether they are taken";
+  let description = [{ Example: `pipe.accept %ok, %x : i64` }];
+  let arguments = (ins Pipe_Bool:$condition, Variadic<Pipe_Scalar>:$values);
+  let assemblyFormat = "$condition `,` $values attr-dict `:` type($values)";
+}
+
+def Pipe_EachOp : Pipe_Op<"each", [Pure, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "Several views of a sample";
+  let description = [{
+    Runs the region for v = 0 .. views and stacks what it yields under the new
+    outermost axis `axis`. The region's keys are `pipe.key_view` of `v`.
+
+    Constraints:
+
+    - (C1) each result type is the yielded tensor type with `axis` of extent
+      `views` in front.
+
+    Example:
+
+    ```mlir
+    %1 = pipe.each "v" 2 -> !pipe.tensor<u8[v=2, w=4]> {
+    ^bb0(%v: i64):
+      pipe.yield %0 : !pipe.tensor<u8[w=4]>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$axis, I64Attr:$views, Variadic<Pipe_Int>:$sizes);
+  let results = (outs Variadic<Pipe_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$axis $views (`sizes` `(` $sizes^ `)`)? attr-dict `->` type($results) $body";
+  let hasVerifier = 1;
+}
+
+def Pipe_BatchOp : Pipe_Op<"batch", [SingleBlock, NoTerminator]> {
+  let summary = "What is delivered, and what depends on the whole batch";
+  let description = [{
+    Still one slot's view: the axis `n` is implicit, other samples of the batch
+    are reached by `pipe.peer`, draws of the batch use `pipe.key batch`. `size`
+    counts samples per rank, or over all ranks with `global`.
+
+    Example: `pipe.batch size(%n) last drop { pipe.output "label" %0 : i64 }`
+  }];
+  let arguments = (ins Pipe_Int:$size, UnitAttr:$global, Pipe_Last:$last);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`size` `(` $size `)` (`global` $global^)? `last` $last attr-dict-with-keyword $body";
+}
+
+def Pipe_PeerOp : Pipe_Op<"peer", [Pure]> {
+  let summary = "The same value of another sample of the batch";
+  let description = [{
+    `slot` is clamped to the samples of this rank's batch. The peer's
+    dynamic extents must equal this sample's, or the axis is static.
+
+    Constraints:
+
+    - (C1) stands in a `pipe.batch`; the result has the value's type, which is
+      static.
+
+    Example: `%1 = pipe.peer %0[%other] : !pipe.tensor<u8[w=4]>`
+  }];
+  let arguments = (ins Pipe_ScalarOrTensor:$value, Pipe_Int:$slot);
+  let results = (outs Pipe_ScalarOrTensor:$result);
+  let assemblyFormat = "$value `[` $slot `]` attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Pipe_OutputOp : Pipe_Op<"output", []> {
+  let summary = "Delivers a value under a name";
+  let description = [{
+    The value has the declared element type and the declared logical axis
+    order without `n`. `axes` are the declared axes with `n` in its place;
+    `stored` is the memory order, equal to `axes` unless the user said
+    otherwise. `ragged` delivers values and offsets; the length of the leading
+    dynamic axis is its size operand.
+
+    Constraints:
+
+    - (C1) every axis is static, or bounded and `ragged`.
+
+    Example: `pipe.output "image" %0 axes ["n", "c"] stored ["n", "c"] : !pipe.tensor<f16[c=3]>`
+  }];
+  let arguments = (ins StrAttr:$name, Pipe_ScalarOrTensor:$value, Variadic<Pipe_Int>:$sizes,
+                       StrArrayAttr:$axes, StrArrayAttr:$stored, UnitAttr:$ragged,
+                       DefaultValuedAttr<Pipe_Place, "::penstock::pipe::Place::automatic">:$placement);
+  let assemblyFormat = [{
+    $name $value (`sizes` `(` $sizes^ `)`)? `axes` $axes `stored` $stored (`ragged` $ragged^)?
+    (`on` $placement^)? attr-dict `:` type($value)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif

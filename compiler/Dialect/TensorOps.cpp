@@ -1,0 +1,380 @@
+//===- TensorOps.cpp - verifiers of the tensor ops
+//-------------------------===//
+
+#include "compiler/Dialect/PipeDialect.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+//===--- shared constraints
+//------------------------------------------------===//
+
+static NamedTensorType tensorOf(Value value) {
+  return llvm::cast<NamedTensorType>(value.getType());
+}
+
+/// One size per dynamic axis of the results.
+static LogicalResult verifySizes(Operation *op) {
+  size_t dynamic = 0;
+  for (Type type : op->getResultTypes())
+    if (auto tensor = llvm::dyn_cast<NamedTensorType>(type))
+      dynamic += tensor.dynamicAxes().size();
+  const size_t sizes = sizesOf(op).size();
+  if (sizes != dynamic)
+    return op->emitOpError()
+           << "has " << sizes << " sizes for " << dynamic << " dynamic axes";
+  return success();
+}
+
+static LogicalResult verifyAxes(Operation *op, ArrayAttr names,
+                                NamedTensorType type) {
+  for (auto name : names.getAsRange<StringAttr>())
+    if (type.axisIndex(name) < 0)
+      return op->emitOpError() << "speaks of axis `" << name.strref()
+                               << "`, which " << type << " does not have";
+  return success();
+}
+
+static LogicalResult verifySameElements(Operation *op, NamedTensorType a,
+                                        NamedTensorType b) {
+  if (a.getElementType() != b.getElementType())
+    return op->emitOpError()
+           << "changes the element type from " << scalarName(a.getElementType())
+           << " to " << scalarName(b.getElementType());
+  return success();
+}
+
+static bool sameAxisNames(NamedTensorType a, NamedTensorType b) {
+  return llvm::equal(
+      a.getAxes(), b.getAxes(),
+      [](const Axis &x, const Axis &y) { return x.name == y.name; });
+}
+
+/// `fill` stands exactly for the constant border, and has the element type.
+static LogicalResult verifyFill(Operation *op, Border border, Value fill,
+                                NamedTensorType input) {
+  if ((border == Border::constant) != static_cast<bool>(fill))
+    return op->emitOpError(
+        "has a fill value exactly when the border is constant");
+  if (fill && fill.getType() != input.getElementType())
+    return op->emitOpError()
+           << "fills " << input << " with " << scalarName(fill.getType());
+  return success();
+}
+
+/// The region's arguments are `elements`, then one i64 per axis of `domain`; it
+/// yields `yields`.
+static LogicalResult verifyRegion(Operation *op, Region &region,
+                                  ArrayRef<Type> elements,
+                                  NamedTensorType domain,
+                                  ArrayRef<Type> yields) {
+  SmallVector<Type> wanted(elements);
+  wanted.append(static_cast<size_t>(domain.getRank()),
+                IntegerType::get(op->getContext(), 64));
+  if (!llvm::equal(region.getArgumentTypes(), wanted))
+    return op->emitOpError()
+           << "has a region whose arguments are not the elements, then one i64 "
+              "per axis of the result";
+  Operation *terminator = region.front().getTerminator();
+  if (!llvm::equal(terminator->getOperandTypes(), yields))
+    return op->emitOpError("yields other types than its result asks for");
+  return success();
+}
+
+//===--- class I
+//-----------------------------------------------------------===//
+
+LogicalResult ViewOp::verify() {
+  AffineMap map = getMap();
+  NamedTensorType input = tensorOf(getInput()), result = tensorOf(getResult());
+  if (map.getNumDims() != result.getRank() ||
+      map.getNumResults() != input.getRank() ||
+      map.getNumSymbols() != getSymbols().size()) // C1
+    return emitOpError() << "has a map of " << map.getNumDims()
+                         << " dimensions, " << map.getNumSymbols()
+                         << " symbols and " << map.getNumResults()
+                         << " results for " << result.getRank()
+                         << " result axes, " << getSymbols().size()
+                         << " symbols and " << input.getRank() << " input axes";
+  if (failed(verifySameElements(*this, input, result))) // C2
+    return failure();
+  return verifySizes(*this); // C3
+}
+
+LogicalResult PadOp::verify() {
+  NamedTensorType input = tensorOf(getInput()), result = tensorOf(getResult());
+  if (getLow().size() != getOver().size()) // C1
+    return emitOpError() << "has " << getLow().size() << " amounts for "
+                         << getOver().size() << " axes";
+  if (failed(verifyAxes(*this, getOver(), input)) ||
+      failed(verifyFill(*this, getBorder(), getFill(), input)) || // C2
+      failed(verifySameElements(*this, input, result)))
+    return failure();
+  if (!sameAxisNames(input, result)) // C3
+    return emitOpError("changes the axes");
+  return verifySizes(*this);
+}
+
+LogicalResult ConcatOp::verify() {
+  NamedTensorType result = tensorOf(getResult());
+  if (getInputs().empty())
+    return emitOpError("has no input");
+  for (Value input : getInputs()) // C1
+    if (!sameAxisNames(tensorOf(input), result) ||
+        tensorOf(input).getElementType() != result.getElementType())
+      return emitOpError() << "joins " << tensorOf(input) << " into " << result;
+  if (result.axisIndex(getAxis()) < 0)
+    return emitOpError() << "speaks of axis `" << getAxis() << "`, which "
+                         << result << " does not have";
+  return verifySizes(*this);
+}
+
+LogicalResult StackOp::verify() {
+  NamedTensorType result = tensorOf(getResult());
+  if (getInputs().empty())
+    return emitOpError("has no input");
+  for (Value input : getInputs()) { // C1
+    NamedTensorType type = tensorOf(input);
+    if (type != tensorOf(getInputs().front()) ||
+        result.getElementType() != type.getElementType() ||
+        result.getAxes().drop_front() != type.getAxes())
+      return emitOpError() << "stacks " << type << " into " << result;
+  }
+  const Axis &axis = result.getAxes().front();
+  if (axis.name != getAxis() ||
+      axis.extent != static_cast<int64_t>(getInputs().size()))
+    return emitOpError() << "adds axis `" << getAxis() << "` of "
+                         << getInputs().size() << " to get " << result;
+  return verifySizes(*this);
+}
+
+LogicalResult PlaceOp::verify() {
+  NamedTensorType patch = tensorOf(getPatch()), base = tensorOf(getBase()),
+                  result = tensorOf(getResult());
+  if (!sameAxisNames(patch, base) || base != result ||
+      patch.getElementType() != base.getElementType()) // C1
+    return emitOpError() << "writes " << patch << " into " << base << " to get "
+                         << result;
+  if (getAt().size() != getOver().size()) // C2
+    return emitOpError() << "has " << getAt().size() << " offsets for "
+                         << getOver().size() << " axes";
+  if (failed(verifyAxes(*this, getOver(), base)))
+    return failure();
+  return verifySizes(*this);
+}
+
+//===--- classes P, H, G
+//---------------------------------------------------===//
+
+LogicalResult MapOp::verify() {
+  NamedTensorType result = tensorOf(getResult());
+  SmallVector<Type> elements;
+  for (Value input : getInputs()) {
+    NamedTensorType type = tensorOf(input);
+    elements.push_back(type.getElementType());
+    for (const Axis &axis : type.getAxes()) { // C1
+      const int64_t at = result.axisIndex(axis.name);
+      if (at < 0)
+        return emitOpError() << "has an input with axis `" << axis.name
+                             << "`, which " << result << " does not have";
+      const Axis &other = result.getAxes()[at];
+      if (axis.isStatic() && other.isStatic() && axis.extent != other.extent)
+        return emitOpError()
+               << "has an input with extent " << axis.extent << " along `"
+               << axis.name << "`, where the result has " << other.extent;
+    }
+  }
+  if (failed(verifyRegion(*this, getBody(), elements, result,
+                          {result.getElementType()}))) // C2, C3
+    return failure();
+  return verifySizes(*this);
+}
+
+LogicalResult WindowOp::verify() {
+  NamedTensorType input = tensorOf(getInput()), result = tensorOf(getResult());
+  const size_t axes = getOver().size();
+  if (getLow().size() != axes || getHigh().size() != axes) // C1
+    return emitOpError("has no pair of offsets for each axis");
+  int64_t neighbours = 1;
+  for (size_t i = 0; i < axes; ++i) {
+    if (getLow()[i] > getHigh()[i])
+      return emitOpError() << "has an empty neighbourhood along `"
+                           << llvm::cast<StringAttr>(getOver()[i]).strref()
+                           << "`";
+    neighbours *= getHigh()[i] - getLow()[i] + 1;
+  }
+  if (failed(verifyAxes(*this, getOver(), input)))
+    return failure();
+  if (input.getAxes() != result.getAxes()) // C2
+    return emitOpError() << "maps " << input << " to other axes " << result;
+  if (failed(verifyFill(*this, getBorder(), getFill(), input))) // C3
+    return failure();
+  SmallVector<Type> elements(static_cast<size_t>(neighbours),
+                             input.getElementType());
+  if (failed(verifyRegion(*this, getBody(), elements, result,
+                          {result.getElementType()}))) // C4
+    return failure();
+  return verifySizes(*this);
+}
+
+LogicalResult GatherOp::verify() {
+  NamedTensorType input = tensorOf(getInput()), result = tensorOf(getResult());
+  if (failed(verifyAxes(*this, getOver(), input)))
+    return failure();
+  if (!sameAxisNames(input, result)) // C1
+    return emitOpError() << "maps " << input << " to other axes " << result;
+  if (failed(verifySameElements(*this, input, result)) ||
+      failed(verifyFill(*this, getBorder(), getFill(), input))) // C2
+    return failure();
+  SmallVector<Type> coordinates(getOver().size(),
+                                Float64Type::get(getContext()));
+  if (failed(verifyRegion(*this, getBody(), {}, result, coordinates))) // C3
+    return failure();
+  return verifySizes(*this);
+}
+
+//===--- resampling
+//--------------------------------------------------------===//
+
+LogicalResult WeightsOp::verify() {
+  NamedTensorType weights = tensorOf(getWeights()),
+                  start = tensorOf(getStart());
+  Type element = weights.getElementType();
+  const bool fits = weights.getRank() == 2 && start.getRank() == 1 &&
+                    weights.getAxes()[0].name == start.getAxes()[0].name &&
+                    weights.getAxes()[1].name == "k" &&
+                    start.getElementType().isInteger(32) &&
+                    (element.isSignlessInteger(32) || element.isF64());
+  if (!fits) // C1
+    return emitOpError() << "has results " << weights << " and " << start;
+  return verifySizes(*this);
+}
+
+LogicalResult ResampleOp::verify() {
+  NamedTensorType input = tensorOf(getInput()),
+                  weights = tensorOf(getWeights()),
+                  start = tensorOf(getStart()), result = tensorOf(getResult());
+  if (input.axisIndex(getAxis()) < 0 || weights.getRank() != 2 ||
+      weights.getAxes()[0].name != getAxis() || start.getRank() != 1 ||
+      start.getAxes()[0].name != getAxis()) // C1
+    return emitOpError() << "has weights " << weights << " and starts " << start
+                         << " along `" << getAxis() << "` of " << input;
+  Type weight = weights.getElementType();
+  if (getNumerics() == Numerics::pillow
+          ? !(input.getElementType().isUnsignedInteger(8) &&
+              weight.isSignlessInteger(32))
+          : !weight.isF64()) // C2
+    return emitOpError() << "cannot use weights of " << scalarName(weight)
+                         << " on " << scalarName(input.getElementType())
+                         << " in `" << stringifyNumerics(getNumerics())
+                         << "` numerics";
+  if (!sameAxisNames(input, result)) // C3
+    return emitOpError("changes the axes");
+  if (failed(verifySameElements(*this, input, result)))
+    return failure();
+  return verifySizes(*this);
+}
+
+//===--- class R
+//-----------------------------------------------------------===//
+
+LogicalResult ReduceOp::verify() {
+  NamedTensorType value = tensorOf(getValue()), result = tensorOf(getResult());
+  if (failed(verifyAxes(*this, getOver(), value))) // C1
+    return failure();
+  SmallVector<Axis> kept;
+  for (const Axis &axis : value.getAxes())
+    if (!llvm::is_contained(getOver(),
+                            StringAttr::get(getContext(), axis.name)))
+      kept.push_back(axis);
+  if (result.getAxes() != ArrayRef<Axis>(kept))
+    return emitOpError() << "reduces " << value << " to " << result;
+  const bool index = llvm::is_contained(
+      {ReduceKind::count, ReduceKind::argmin, ReduceKind::argmax}, getKind());
+  Type wanted =
+      index ? IntegerType::get(getContext(), 64) : value.getElementType();
+  if (result.getElementType() != wanted) // C2
+    return emitOpError() << "gives " << scalarName(wanted) << ", not "
+                         << scalarName(result.getElementType());
+  const bool logical = llvm::is_contained(
+      {ReduceKind::any, ReduceKind::all, ReduceKind::count}, getKind());
+  if (logical != value.getElementType().isSignlessInteger(1))
+    return emitOpError() << "cannot combine "
+                         << scalarName(value.getElementType());
+  return verifySizes(*this);
+}
+
+LogicalResult ScanOp::verify() {
+  NamedTensorType value = tensorOf(getValue()), result = tensorOf(getResult());
+  if (value.axisIndex(getAxis()) < 0 || value != result) // C1
+    return emitOpError() << "accumulates " << value << " along `" << getAxis()
+                         << "` into " << result;
+  if ((getKind() == ScanKind::recurrence) != getFactor().has_value())
+    return emitOpError("has a factor exactly when it is a recurrence");
+  return verifySizes(*this);
+}
+
+LogicalResult HistogramOp::verify() {
+  NamedTensorType value = tensorOf(getValue()), result = tensorOf(getResult());
+  if (!llvm::isa<IntegerType>(value.getElementType()) ||
+      failed(verifyAxes(*this, getOver(), value))) // C1
+    return emitOpError("needs integer keys and axes of its value");
+  if (result.getRank() == 0 || result.getAxes().back().name != "bin" ||
+      !result.getElementType().isSignlessInteger(32))
+    return emitOpError() << "counts into " << result;
+  return verifySizes(*this);
+}
+
+LogicalResult ContractOp::verify() {
+  NamedTensorType value = tensorOf(getValue()), matrix = tensorOf(getMatrix()),
+                  result = tensorOf(getResult());
+  const bool fits =
+      matrix.getRank() == 2 && value.axisIndex(matrix.getAxes()[0].name) >= 0 &&
+      result.getRank() == value.getRank() &&
+      result.axisIndex(matrix.getAxes()[1].name) ==
+          value.axisIndex(matrix.getAxes()[0].name) &&
+      value.getElementType() == matrix.getElementType() &&
+      value.getElementType() == result.getElementType() &&
+      (value.getElementType().isF32() || value.getElementType().isF64());
+  if (!fits) // C1
+    return emitOpError() << "multiplies " << value << " by " << matrix
+                         << " to get " << result;
+  return verifySizes(*this);
+}
+
+LogicalResult FftOp::verify() {
+  NamedTensorType value = tensorOf(getValue());
+  const int64_t at = value.axisIndex(getAxis());
+  if (at < 0 || !value.getAxes()[at].isStatic() ||
+      !(value.getElementType().isF32() || value.getElementType().isF64())) // C1
+    return emitOpError() << "cannot transform " << value << " along `"
+                         << getAxis() << "`";
+  return verifySizes(*this);
+}
+
+LogicalResult CompactOp::verify() {
+  NamedTensorType mask = tensorOf(getMask());
+  if (mask.getRank() != 1 || mask.getAxes()[0].name != getAxis() ||
+      !mask.getElementType().isSignlessInteger(1) ||
+      tensorOf(getValue()).axisIndex(getAxis()) < 0) // C1
+    return emitOpError() << "selects along `" << getAxis()
+                         << "` with a mask of " << mask;
+  return verifySizes(*this);
+}
+
+LogicalResult GroupOp::verify() {
+  NamedTensorType key = tensorOf(getKey());
+  if (key.getRank() == 0 || key.getAxes()[0].name != getAxis() ||
+      !llvm::isa<IntegerType>(key.getElementType())) // C1
+    return emitOpError() << "groups along `" << getAxis() << "` by " << key;
+  return verifySizes(*this);
+}
+
+LogicalResult SortOp::verify() {
+  NamedTensorType value = tensorOf(getValue()), result = tensorOf(getResult());
+  if (value.axisIndex(getAxis()) < 0 || value.getAxes() != result.getAxes() ||
+      !result.getElementType().isSignlessInteger(64)) // C1
+    return emitOpError() << "sorts " << value << " along `" << getAxis()
+                         << "` into " << result;
+  return verifySizes(*this);
+}

@@ -1,0 +1,72 @@
+/*===- kernel.h - how the runtime calls generated code --------------------===
+ *
+ * A kernel is `int32_t f(pst_kernel_args *)`. It never blocks, never calls
+ * back, allocates nothing, and writes only its outputs, its scratch and
+ * `failure`. It returns 0, or the id (> 0) of a check that failed; the plan
+ * maps ids to messages and source lines.
+ *
+ * The same layout is used for every target and is frozen by
+ * PST_KERNEL_ABI_VERSION, which plans and cached images carry.
+ *
+ *===----------------------------------------------------------------------===*/
+#ifndef PENSTOCK_RUNTIME_ABI_KERNEL_H
+#define PENSTOCK_RUNTIME_ABI_KERNEL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PST_KERNEL_ABI_VERSION 1
+#define PST_MAX_RANK 8
+
+/* A tensor argument. Strides are in bytes and may be negative.
+ *
+ * `data` is the address of the element with index 0 on every axis. It need not
+ * lie inside the storage: of a decoded region only the requested elements
+ * exist, and a kernel touches no other. Storage of inputs and outputs is
+ * aligned to 64 bytes unless the plan says that the tensor is a view of user
+ * memory; 64 readable bytes follow the last element of every input. */
+typedef struct pst_tensor {
+  void *data;
+  int64_t extent[PST_MAX_RANK];
+  int64_t stride[PST_MAX_RANK];
+} pst_tensor;
+
+typedef struct pst_kernel_args {
+  /* Input tensors, then output tensors, in the kernel's order. */
+  const pst_tensor *tensors;
+  /* Pixel kernels: the scalar arguments in order. Select and setup kernels:
+   * the sample's whole parameter block, read and written.
+   * Entries have 8 bytes: integers extended to i64 by their type, floats as
+   * the bits of f64, bool as 0 or 1. */
+  int64_t *scalars;
+  /* At least the plan's scratch bytes, aligned to 64; contents undefined. */
+  void *scratch;
+  /* First and one past the last row of the outermost axis of the outputs to
+   * compute; {0, extent} for all of it. */
+  int64_t band[2];
+  /* Written when a check fails: the two values of its message. */
+  int64_t failure[2];
+} pst_kernel_args;
+
+typedef int32_t (*pst_kernel)(pst_kernel_args *args);
+
+/* Entries of every sample's parameter block that the runtime fills itself. */
+enum pst_slot {
+  PST_SLOT_SEED = 0,
+  PST_SLOT_EPOCH = 1,
+  PST_SLOT_POSITION = 2,       /* of this sample in the epoch */
+  PST_SLOT_BATCH_POSITION = 3, /* of the rank's first slot of the batch */
+  PST_SLOT_INDEX = 4,          /* slot of this sample in the rank's batch */
+  PST_SLOT_COUNT = 5,          /* samples in the rank's batch */
+  PST_SLOT_TABLE_LENGTH = 6,   /* rows of the table of `for` */
+  PST_FIRST_FREE_SLOT = 8
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
