@@ -101,7 +101,8 @@ struct PipelineDecl {
   BatchDecl batch;
 };
 
-/// One module or user file. Pointers into it stay valid while it lives: after
+/// One module or user file. After a syntax error (only then) the value of a
+/// `let` or `output` and the result of a block may be null. Pointers into it stay valid while it lives: after
 /// parsing, none of its lists changes.
 struct File {
   FileId id;
@@ -112,6 +113,8 @@ struct File {
   std::vector<ConstDecl> consts;
   std::vector<FnDecl> fns;
   std::vector<PipelineDecl> pipelines;
+  /// Names of declarations with a syntax error, which are not in the lists.
+  std::vector<std::string> unread;
 };
 
 } // namespace penstock::dsl

@@ -32,8 +32,8 @@ struct AxisList {
 };
 
 enum class ExprKind {
-  Int, Float, Quantity, String, Bool, Name, List, Record,
-  Field, Call, Index, Unary, Binary, Range, If, Pipe,
+  Int, Float, Quantity, String, Bool, Name, // leaves
+  List, Record, Field, Call, Index, Unary, Binary, Range, If, Pipe,
   Each, Map, Window, Search, Draw,
 };
 
@@ -233,7 +233,7 @@ struct FloatLit : ExprOf<ExprKind::Float> {
   double value = 0;
 };
 
-/// `25ms`, `1%`. Sema has checked the unit (see Sema/Units.h).
+/// `25ms`, `1%`. Sema has checked the unit (see Units.h).
 struct QuantityLit : ExprOf<ExprKind::Quantity> {
   double value = 0;
   Name unit;

@@ -7,6 +7,12 @@
 namespace penstock::dsl {
 namespace {
 
+bool isLeaf(const Expr &expr) { return expr.kind <= ExprKind::Name; }
+
+std::string leaf(const Expr &expr) {
+  return std::string(spelling(expr.kind)) + " " + printSource(expr);
+}
+
 /// Writes lines; every `Indent` in scope adds one level.
 class TreePrinter {
 public:
@@ -25,7 +31,7 @@ private:
 
   void line(const std::string &text) { out += std::string(depth * 2, ' ') + text + "\n"; }
   void doc(const std::string &text);
-  /// A line, and below it one expression.
+  /// A line, and one expression on it or below it.
   void labelled(const std::string &label, const ExprPtr &value);
   void type(const TypeExpr &type);
   void params(const std::vector<Param> &params);
@@ -52,6 +58,10 @@ void TreePrinter::doc(const std::string &text) {
 void TreePrinter::labelled(const std::string &label, const ExprPtr &value) {
   if (!value)
     return;
+  if (isLeaf(*value)) {
+    line(label + " " + leaf(*value));
+    return;
+  }
   line(label);
   Indent indent(*this);
   expr(*value);
@@ -140,15 +150,9 @@ void TreePrinter::stage(const Stage &stage) {
 }
 
 void TreePrinter::expr(const Expr &expr) {
+  if (isLeaf(expr))
+    return line(leaf(expr));
   switch (expr.kind) {
-  case ExprKind::Int:
-  case ExprKind::Float:
-  case ExprKind::Quantity:
-  case ExprKind::String:
-  case ExprKind::Bool:
-  case ExprKind::Name:
-    line(std::string(spelling(expr.kind)) + " " + printSource(expr));
-    return;
   case ExprKind::Unary:
     line(std::string("unary ") + spelling(expr.cast<UnaryExpr>().op));
     break;

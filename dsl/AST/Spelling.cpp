@@ -162,7 +162,10 @@ std::string printType(const TypeExpr &type) {
 std::string printSource(const Expr &expr) {
   switch (expr.kind) {
   case ExprKind::Int: return std::to_string(expr.cast<IntLit>().value);
-  case ExprKind::Float: return number(expr.cast<FloatLit>().value);
+  case ExprKind::Float: {
+    std::string text = number(expr.cast<FloatLit>().value);
+    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+  }
   case ExprKind::Quantity: {
     const auto &quantity = expr.cast<QuantityLit>();
     return number(quantity.value) + quantity.unit.text;

@@ -1,4 +1,4 @@
-#include "dsl/Sema/Units.h"
+#include "dsl/AST/Units.h"
 
 namespace penstock::dsl {
 

@@ -1,0 +1,270 @@
+#include "dsl/Parser/Repairs.h"
+
+#include "dsl/AST/Units.h"
+#include "generated/PenstockLexer.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace penstock::dsl {
+namespace {
+
+using Lexer = grammar::PenstockLexer;
+
+std::string quote(std::string_view text) { return "`" + std::string(text) + "`"; }
+
+/// Replaces operators of other languages by ours.
+struct Habit {
+  size_t type;
+  const char *message; ///< `$` stands for the text
+  const char *hint;
+  size_t becomes; ///< 0: leave it; Lexer::UNKNOWN: drop it
+};
+
+constexpr Habit habits[] = {
+    {Lexer::SEMICOLON, "statements need no `;`", "remove it", Lexer::UNKNOWN},
+    {Lexer::QUESTION, "there is no `? :`", "`if condition then a else b`", 0},
+    {Lexer::BANG, "`!` is written `not`", "`not`", Lexer::NOT},
+    {Lexer::AND_AND, "`&&` is written `and`", "`and`", Lexer::AND},
+    {Lexer::OR_OR, "`||` is written `or`", "`or`", Lexer::OR},
+    {Lexer::POWER, "there is no operator `**`", "`pow(a, b)`, or `a * a` for a square",
+     Lexer::STAR},
+    {Lexer::COMPOUND_ASSIGN, "`$` would change a value, and values never change",
+     "a `let` with a new name", 0},
+    {Lexer::HASH_COMMENT, "a comment opens with `//`, not with `#`", "`//`", Lexer::UNKNOWN},
+    {Lexer::BLOCK_COMMENT, "a comment opens with `//` and ends with its line",
+     "`//` on every line", Lexer::UNKNOWN},
+    {Lexer::OPEN_STRING, "this text is never closed", "a `\"` at its end", Lexer::STRING},
+};
+
+class HabitRepair {
+public:
+  HabitRepair(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics)
+      : tokens(tokens), log(log), diagnostics(diagnostics) {}
+
+  void run() {
+    for (at = 0; at < tokens.items.size(); ++at)
+      step();
+    tokens.items = std::move(kept);
+  }
+
+private:
+  TokenList &tokens;
+  StatementLog &log;
+  Diagnostics &diagnostics;
+  std::vector<Lexeme> kept;
+  size_t at = 0;
+
+  void report(SourceRange range, std::string message, std::string hint) {
+    if (log.take(range.begin))
+      diagnostics.error(range, std::move(message)).hint(std::move(hint));
+  }
+
+  void step() {
+    Lexeme item = tokens.items[at];
+    if (item.type == Lexer::UNKNOWN)
+      return unknownCharacters();
+    for (const Habit &habit : habits)
+      if (habit.type == item.type)
+        return replace(item, habit);
+    if (item.type == Lexer::QUOTED_STRING) {
+      std::string_view text = tokens.text(at);
+      report(item.range, "text stands in double quotes",
+             "`\"" + std::string(text.substr(1, text.size() - 2)) + "\"`");
+      item.type = Lexer::STRING;
+    } else if (item.type == Lexer::ID) {
+      word(item);
+    } else if (unitApart()) {
+      return;
+    }
+    kept.push_back(item);
+  }
+
+  void replace(Lexeme item, const Habit &habit) {
+    std::string message = habit.message;
+    if (size_t dollar = message.find('$'); dollar != std::string::npos)
+      message.replace(dollar, 1, tokens.text(at));
+    SourceRange range = item.range;
+    if (size_t end = tokens.text(at).find('\n'); end != std::string_view::npos)
+      range.end = range.begin + static_cast<uint32_t>(end);
+    report(range, message, habit.hint);
+    if (habit.becomes == Lexer::UNKNOWN)
+      return;
+    if (habit.becomes != 0)
+      item.type = habit.becomes;
+    kept.push_back(item);
+  }
+
+  void word(Lexeme &item) {
+    std::string_view text = tokens.text(at);
+    bool beforeName = at + 1 < tokens.items.size() && isName(tokens.items[at + 1].type);
+    if (text == "True" || text == "False") {
+      std::string ours = text == "True" ? "true" : "false";
+      report(item.range, quote(text) + " is written " + quote(ours), quote(ours));
+      item.type = text == "True" ? Lexer::TRUE : Lexer::FALSE;
+    } else if (text == "lambda" && beforeName) {
+      report(item.range, "there are no nameless functions",
+             "`map (x in xs) { ... }` for every element, or a `fn`");
+    } else if (text == "def" && beforeName) {
+      report(item.range, "a function opens with `fn`", "`fn`");
+      item.type = Lexer::FN;
+    } else if (text == "import" && beforeName) {
+      report(item.range, "a module is named after `use`", "`use`");
+      item.type = Lexer::USE;
+    }
+  }
+
+  /// `25 ms`: glues the unit to its number.
+  bool unitApart() {
+    const Lexeme &number = tokens.items[at];
+    if (number.type != Lexer::INT && number.type != Lexer::FLOAT)
+      return false;
+    if (!tokens.is(at + 1, Lexer::ID) || tokens.startsLine(at + 1) ||
+        !findUnit(tokens.text(at + 1)) || tokens.is(at + 2, Lexer::ASSIGN))
+      return false;
+    SourceRange range = join(number.range, tokens.items[at + 1].range);
+    std::string glued = std::string(tokens.text(at)) + std::string(tokens.text(at + 1));
+    report(range, "a unit is glued to its number", quote(glued));
+    // The range of the unit is read back from the end of the token.
+    kept.push_back({Lexer::QUANTITY, range});
+    ++at;
+    return true;
+  }
+
+  /// All bytes of a character, and all such characters in a row, are one report.
+  void unknownCharacters() {
+    SourceRange range = tokens.items[at].range;
+    while (tokens.is(at + 1, Lexer::UNKNOWN) && tokens.items[at + 1].range.begin == range.end)
+      range.end = tokens.items[++at].range.end;
+    std::string_view text = tokens.source.substr(range.begin, range.end - range.begin);
+    if (text == "|" || text == "&") {
+      report(range, quote(text) + " is no operator",
+             text == "|" ? "`|>` for a stage, `or` between conditions" : "`and`");
+      return;
+    }
+    if (text == "\\") {
+      report(range, "a statement runs on over line breaks by itself", "remove the `\\`");
+      return;
+    }
+    if (static_cast<unsigned char>(text[0]) < 0x20 || text[0] == 0x7F) {
+      char code[8];
+      std::snprintf(code, sizeof(code), "%02x", text[0]);
+      report(range, std::string("a control character (0x") + code + ") stands here", "remove it");
+      return;
+    }
+    report(range, quote(text) + " has no meaning in the language", "");
+  }
+};
+
+class BracketRepair {
+public:
+  BracketRepair(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics)
+      : tokens(tokens), log(log), diagnostics(diagnostics) {}
+
+  void run() {
+    for (size_t i = 0; i < tokens.items.size(); ++i) {
+      size_t type = tokens.items[i].type;
+      if (opensStatement(type) || i + 1 == tokens.items.size())
+        closeAll(i);
+      if (isCloser(type))
+        close(i);
+      kept.push_back(tokens.items[i]);
+      if (isOpener(type))
+        open.push_back(i);
+    }
+    tokens.items = std::move(kept);
+  }
+
+private:
+  TokenList &tokens;
+  StatementLog &log;
+  Diagnostics &diagnostics;
+  std::vector<Lexeme> kept;
+  std::vector<size_t> open; ///< indices of openers, innermost last
+
+  bool topIs(size_t type) const { return !open.empty() && tokens.is(open.back(), type); }
+  bool topIsRoundOrSquare() const { return topIs(Lexer::LPAREN) || topIs(Lexer::LBRACK); }
+
+  void closeAll(size_t proof) {
+    while (topIsRoundOrSquare())
+      neverClosed(proof);
+  }
+
+  void close(size_t index) {
+    size_t type = tokens.items[index].type;
+    size_t wanted = type == Lexer::RPAREN   ? Lexer::LPAREN
+                    : type == Lexer::RBRACK ? Lexer::LBRACK
+                                            : Lexer::LBRACE;
+    // Is there an opener for it? One beyond a brace belongs to someone else.
+    for (size_t i = open.size(); i-- > 0;) {
+      if (tokens.is(open[i], wanted)) {
+        while (open.size() > i + 1)
+          neverClosed(index);
+        open.pop_back();
+        return;
+      }
+      if (tokens.is(open[i], Lexer::LBRACE))
+        return; // closes nothing: the parser says so
+    }
+  }
+
+  /// Reports the innermost opener, and puts its partner before the proof.
+  void neverClosed(size_t proof) {
+    size_t opener = open.back();
+    open.pop_back();
+    SourceRange range = tokens.items[opener].range;
+    SourceRange at = tokens.items[proof].range;
+    if (log.take(range.begin)) {
+      if (tokens.is(proof, Lexer::FOR) && !tokens.startsLine(proof)) {
+        diagnostics.error(at, "`for` opens a pipeline's loop over rows; there are no comprehensions")
+            .hint("`map (x in xs) { ... }`");
+      } else {
+        // A line break is evidence for where the span ends, not more.
+        SourceRange span = range;
+        for (size_t i = opener + 1; i < proof && !tokens.startsLine(i); ++i)
+          span.end = tokens.items[i].range.end;
+        bool atEnd = proof + 1 == tokens.items.size();
+        diagnostics.error(span, quote(tokens.text(opener)) + " is never closed")
+            .note(at, atEnd ? "the file ends here"
+                            : quote(tokens.text(proof)) +
+                                  (isCloser(tokens.items[proof].type) ? " closes another bracket"
+                                                                      : " opens a statement"));
+      }
+    }
+    bool square = tokens.is(opener, Lexer::LBRACK);
+    kept.push_back({square ? Lexer::RBRACK : Lexer::RPAREN, {at.file, at.begin, at.begin}});
+  }
+};
+
+} // namespace
+
+void repairHabits(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics) {
+  HabitRepair(tokens, log, diagnostics).run();
+}
+
+void repairBrackets(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics) {
+  BracketRepair(tokens, log, diagnostics).run();
+}
+
+bool checkNesting(const TokenList &tokens, Diagnostics &diagnostics) {
+  constexpr size_t limit = 200; // levels; each costs the parser some 15 frames
+  size_t depth = 0, signs = 0, elses = 0;
+  for (const Lexeme &item : tokens.items) {
+    if (isOpener(item.type))
+      ++depth;
+    else if (isCloser(item.type) && depth > 0)
+      --depth;
+    signs = item.type == Lexer::MINUS || item.type == Lexer::NOT ? signs + 1 : 0;
+    if (opensStatement(item.type))
+      elses = 0;
+    elses += item.type == Lexer::IF || item.type == Lexer::ELSE;
+    if (depth > limit || signs > limit || elses > 2 * limit) {
+      diagnostics.error(item.range, "more than " + std::to_string(limit) + " levels of nesting")
+          .hint("a `let` or a `fn` for the inner part");
+      return false;
+    }
+  }
+  return true;
+}
+
+} // namespace penstock::dsl

@@ -1,0 +1,24 @@
+// What is said about a file before it is parsed.
+//
+// Both functions report what they find and change the token list to what was
+// meant, so that the parser can go on and find the other mistakes.
+#pragma once
+
+#include "dsl/Diagnostics/Diagnostics.h"
+#include "dsl/Parser/Tokens.h"
+
+namespace penstock::dsl {
+
+/// What people write out of habit from other languages: `#`, `;`, `&&`, 'text',
+/// `25 ms`, `True` ...
+void repairHabits(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics);
+
+/// `(` and `[` that are never closed. A word that opens a statement is the
+/// proof; `{` is left to the parser, which finds a better place.
+void repairBrackets(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics);
+
+/// Reports nesting that is deeper than the parser's stack allows. Returns
+/// false if the file must not be parsed.
+bool checkNesting(const TokenList &tokens, Diagnostics &diagnostics);
+
+} // namespace penstock::dsl

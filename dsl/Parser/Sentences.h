@@ -1,0 +1,31 @@
+// What is said about a token that the grammar refuses.
+#pragma once
+
+#include "dsl/Diagnostics/Diagnostics.h"
+#include "dsl/Parser/Tokens.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace penstock::dsl {
+
+/// Where the parser stood when it refused a token.
+struct Refusal {
+  const TokenList &tokens;
+  size_t at;                      ///< the refused token
+  std::vector<size_t> rules;      ///< the grammar rules it is in, innermost first
+  std::optional<size_t> expected; ///< the one token type that could stand here
+  std::string expectedText;       ///< as a user writes it; empty if that differs
+
+  bool within(size_t rule) const;
+};
+
+/// Reports it: in a sentence of its own for what the mistake looks like, else
+/// as "expected A, found B".
+void reportRefusal(const Refusal &refusal, Diagnostics &diagnostics);
+
+/// What a rule of the grammar is to a user: "an expression", "a name".
+std::string ruleWords(size_t rule);
+
+} // namespace penstock::dsl
