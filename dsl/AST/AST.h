@@ -8,6 +8,7 @@
 #include "dsl/AST/Expr.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -113,8 +114,9 @@ struct File {
   std::vector<ConstDecl> consts;
   std::vector<FnDecl> fns;
   std::vector<PipelineDecl> pipelines;
-  /// Names of declarations with a syntax error, which are not in the lists.
-  std::vector<std::string> unread;
+  /// All names in statements with a syntax error: what they declare or would
+  /// have used is not known, and nothing is said about them.
+  std::set<std::string, std::less<>> unread;
 };
 
 } // namespace penstock::dsl

@@ -152,9 +152,8 @@ std::unique_ptr<File> Builder::file(Parser::FileContext *context) {
         file->uses.push_back(std::move(module));
 
   auto unread = [&](antlr4::ParserRuleContext *declaration) {
-    doc(declaration);
     if (std::optional<Name> known = nameAfter(declaration))
-      file->unread.push_back(known->text);
+      file->unread.insert(known->text);
   };
   for (auto *decl : context->decl()) {
     if (auto *constant = decl->constDecl()) {

@@ -23,7 +23,11 @@ std::unique_ptr<File> parseFile(FileId file, const SourceManager &sources,
   grammar::PenstockParser parser(&stream.stream);
   parser.removeErrorListeners();
   parser.setErrorHandler(std::make_shared<ErrorStrategy>(tokens, log, diagnostics));
-  return buildFile(parser.file(), tokens, diagnostics);
+  std::unique_ptr<File> tree = buildFile(parser.file(), tokens, diagnostics);
+  for (size_t i = 0; i < tokens.items.size(); ++i)
+    if (isName(tokens.items[i].type) && log.isTaken(tokens.items[i].range.begin))
+      tree->unread.emplace(tokens.text(i));
+  return tree;
 }
 
 } // namespace penstock::dsl

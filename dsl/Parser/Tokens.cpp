@@ -152,9 +152,13 @@ StatementLog::StatementLog(const TokenList &tokens) {
   taken.resize(starts.size());
 }
 
-bool StatementLog::take(uint32_t offset) {
+size_t StatementLog::statement(uint32_t offset) const {
   auto next = std::upper_bound(starts.begin(), starts.end(), offset);
-  size_t index = static_cast<size_t>(next - starts.begin()) - 1;
+  return static_cast<size_t>(next - starts.begin()) - 1;
+}
+
+bool StatementLog::take(uint32_t offset) {
+  size_t index = statement(offset);
   if (taken[index])
     return false;
   taken[index] = true;

@@ -63,8 +63,11 @@ public:
   explicit StatementLog(const TokenList &tokens);
   /// True the first time it is asked about the statement at this offset.
   bool take(uint32_t offset);
+  bool isTaken(uint32_t offset) const { return taken[statement(offset)]; }
 
 private:
+  size_t statement(uint32_t offset) const;
+
   std::vector<uint32_t> starts;
   std::vector<bool> taken;
 };

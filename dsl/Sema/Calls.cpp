@@ -1,0 +1,232 @@
+#include "dsl/Diagnostics/Nearest.h"
+#include "dsl/Sema/Checker.h"
+
+#include <algorithm>
+
+namespace penstock::dsl {
+namespace {
+
+std::string quote(std::string_view text) { return "`" + std::string(text) + "`"; }
+
+/// What keeps a function from taking some arguments; only names and numbers of
+/// arguments are looked at.
+struct Misfit {
+  enum class Kind { None, TooMany, NoSuchName, Twice, Missing } kind = Kind::None;
+  const Arg *arg = nullptr;     ///< the first argument that does not fit
+  const Param *param = nullptr; ///< the parameter that gets two values or none
+};
+
+Misfit misfit(const FnDecl &fn, const ArgList *args, size_t piped) {
+  std::vector<bool> given(fn.params.size());
+  size_t position = 0;
+  for (; position < piped; ++position) {
+    if (position == fn.params.size())
+      return {Misfit::Kind::TooMany};
+    given[position] = true;
+  }
+  for (size_t i = 0; args && i < args->args.size(); ++i) {
+    const Arg &arg = args->args[i];
+    size_t at = position;
+    if (arg.name) {
+      auto byName = [&](const Param &param) { return param.name.text == arg.name->text; };
+      at = static_cast<size_t>(std::find_if(fn.params.begin(), fn.params.end(), byName) -
+                               fn.params.begin());
+      if (at == fn.params.size())
+        return {Misfit::Kind::NoSuchName, &arg};
+    } else if (position++ >= fn.params.size()) {
+      return {Misfit::Kind::TooMany, &arg};
+    }
+    if (given[at])
+      return {Misfit::Kind::Twice, &arg, &fn.params[at]};
+    given[at] = true;
+  }
+  for (size_t i = 0; i < given.size(); ++i)
+    if (!given[i] && !fn.params[i].defaultValue)
+      return {Misfit::Kind::Missing, nullptr, &fn.params[i]};
+  return {};
+}
+
+std::string count(size_t number, const char *what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+/// Whether a bare name given for a parameter of this type is certainly a value.
+/// Other types (`axis`, choices such as `filter`) take words.
+bool takesValues(const TypeExpr &type, const FnDecl &fn) {
+  if (type.kind != TypeExpr::Kind::Scalar)
+    return true;
+  static constexpr std::string_view values[] = {
+      "u8",  "i8",   "u16",   "i16",      "i32",       "i64",   "f16",   "bf16", "f32", "f64",
+      "int", "bool", "range", "duration", "frequency", "angle", "ratio", "length"};
+  for (const GenericParam &generic : fn.generics)
+    if (generic.name.text == type.name.text)
+      return true;
+  return std::find(std::begin(values), std::end(values), type.name.text) != std::end(values);
+}
+
+} // namespace
+
+void Checker::checkCall(const CallExpr &call) {
+  if (const auto *name = call.callee->as<NameExpr>())
+    return checkCallOf({name->name, name->range}, &call.args, 0);
+  if (const auto *field = call.callee->as<FieldExpr>())
+    checkMethod(*field->base, field->field);
+  else
+    diagnostics.error(call.callee->range, "only a function can be called, by its name");
+  checkArgs(call.args, {}, 0);
+}
+
+void Checker::checkCallStage(const CallStage &stage) {
+  const ArgList *args = stage.args ? &*stage.args : nullptr;
+  if (args && args->over)
+    diagnostics.error(args->over->range, "`over` has no place in a stage")
+        .hint("a reduction is an expression: `sum(x over [h, w])`");
+  if (stage.path.size() == 1)
+    return checkCallOf(stage.path.front(), args, 1);
+  if (!isElementType(stage.path.front().text))
+    diagnostics.error(stage.path.front().range,
+                      quote(stage.path.front().text) + " is not an element type")
+        .hint("a stage is the name of a function, or one such as `u8.clamp`");
+  if (args)
+    checkArgs(*args, {}, 1);
+}
+
+void Checker::checkMethod(const Expr &base, const Name &method) {
+  const auto *type = base.as<NameExpr>();
+  if (type && isElementType(type->name))
+    return;
+  check(base);
+  diagnostics.error(method.range, "values have no functions of their own")
+      .hint(quote(method.text + "(x, ...)") + " or " + quote("x |> " + method.text + "(...)"));
+}
+
+void Checker::checkCallOf(const Name &function, const ArgList *args, size_t piped) {
+  std::vector<const FnDecl *> fns = program.findFns(file, function.text);
+  bool builtin = builtins.functions.contains(function.text) || isElementType(function.text);
+  if (fns.empty() && !builtin)
+    unknownFunction(function);
+  // A built-in one may take what the declared ones do not.
+  if (builtin)
+    fns.clear();
+  if (args)
+    checkArgs(*args, fns, piped);
+  if (fns.empty() || isUnread(function.text))
+    return;
+  if (args && args->over && !piped) {
+    diagnostics.error(args->over->range, "`over` follows the argument of a reduction, and " +
+                                             quote(function.text) + " is a function")
+        .note(fns.front()->name.range, "it is declared here")
+        .hint("an argument of type `axis`");
+    return;
+  }
+  checkArity(function, fns, args, piped);
+}
+
+void Checker::checkArgs(const ArgList &args, const std::vector<const FnDecl *> &fns,
+                        size_t piped) {
+  const Arg *named = nullptr;
+  for (size_t i = 0; i < args.args.size(); ++i) {
+    const Arg &arg = args.args[i];
+    if (!arg.name && named)
+      diagnostics.error(arg.range, "an argument without a name stands before those with one")
+          .note(named->range, "this one has a name");
+    for (size_t j = 0; arg.name && j < i; ++j)
+      if (args.args[j].name && args.args[j].name->text == arg.name->text)
+        diagnostics.error(arg.name->range, quote(arg.name->text) + " is given twice")
+            .note(args.args[j].name->range, "first here");
+    if (arg.name)
+      named = &arg;
+    // A bare name that is no value may be an axis or a choice: types tell later.
+    auto isWord = [&](const Expr &expr) {
+      const auto *name = expr.as<NameExpr>();
+      return name && !isValue(name->name) && !later.contains(name->name) &&
+             mayBeWord(arg, i + piped, fns);
+    };
+    if (isWord(*arg.value))
+      continue;
+    if (const auto *list = arg.value->as<ListExpr>()) {
+      for (const ExprPtr &item : list->items)
+        if (!isWord(*item))
+          check(*item);
+      continue;
+    }
+    check(*arg.value);
+  }
+  if (args.over)
+    checkAxes(*args.over);
+}
+
+bool Checker::mayBeWord(const Arg &arg, size_t position,
+                        const std::vector<const FnDecl *> &fns) const {
+  if (fns.empty())
+    return true;
+  for (const FnDecl *fn : fns) {
+    for (size_t i = 0; i < fn->params.size(); ++i) {
+      bool meant = arg.name ? fn->params[i].name.text == arg.name->text : i == position;
+      if (meant && !takesValues(fn->params[i].type, *fn))
+        return true;
+    }
+  }
+  return false;
+}
+
+void Checker::checkArity(const Name &function, const std::vector<const FnDecl *> &fns,
+                         const ArgList *args, size_t piped) {
+  for (const FnDecl *fn : fns)
+    if (misfit(*fn, args, piped).kind == Misfit::Kind::None)
+      return;
+  size_t given = piped + (args ? args->args.size() : 0);
+  if (fns.size() > 1) {
+    auto report = diagnostics.error(function.range, "no function " + quote(function.text) +
+                                                        " takes these arguments");
+    for (const FnDecl *fn : fns)
+      report.note(fn->name.range, "this one takes " + count(fn->params.size(), "argument"));
+    return;
+  }
+
+  const FnDecl &fn = *fns.front();
+  Misfit why = misfit(fn, args, piped);
+  std::string name = quote(function.text);
+  const char *pipedNote = piped ? ", the value before `|>` included" : "";
+  switch (why.kind) {
+  case Misfit::Kind::None:
+    return;
+  case Misfit::Kind::TooMany:
+    diagnostics.error(why.arg ? why.arg->range : function.range,
+                      name + " takes " + count(fn.params.size(), "argument") + " and gets " +
+                          std::to_string(given) + pipedNote)
+        .note(fn.name.range, "it is declared here");
+    return;
+  case Misfit::Kind::NoSuchName: {
+    std::vector<std::string_view> names;
+    for (const Param &param : fn.params)
+      names.push_back(param.name.text);
+    std::string near = nearest(why.arg->name->text, names);
+    diagnostics.error(why.arg->name->range, name + " has no parameter " +
+                                                quote(why.arg->name->text))
+        .note(fn.name.range, "it is declared here")
+        .hint(near.empty() ? "" : quote(near));
+    return;
+  }
+  case Misfit::Kind::Twice: {
+    bool byPipe = piped && why.param == &fn.params.front();
+    if (!byPipe && why.arg->name && args &&
+        std::count_if(args->args.begin(), args->args.end(), [&](const Arg &arg) {
+          return arg.name && arg.name->text == why.arg->name->text;
+        }) > 1)
+      return; // said already
+    diagnostics.error(why.arg->range, "parameter " + quote(why.param->name.text) + " of " + name +
+                                          " gets two values")
+        .note(why.param->name.range,
+              byPipe ? "the value before `|>` is the first" : "an argument before is for it too");
+    return;
+  }
+  case Misfit::Kind::Missing:
+    diagnostics.error(function.range, name + " lacks its argument " +
+                                          quote(why.param->name.text))
+        .note(why.param->range, "it has no default");
+    return;
+  }
+}
+
+} // namespace penstock::dsl

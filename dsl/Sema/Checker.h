@@ -1,0 +1,102 @@
+// The checks of one file, for dsl/Sema itself; callers use Check.h.
+//
+// Two name spaces: values (constants, parameters, lets, binders, extents), in
+// which nothing shadows anything of the same file, and functions, which can
+// only be called. A file's own constants and functions come before those of
+// modules, so that a library that grows breaks no program.
+#pragma once
+
+#include "dsl/Sema/Check.h"
+
+#include <map>
+
+namespace penstock::dsl {
+
+class Checker {
+public:
+  Checker(const Program &program, const File &file, const Builtins &builtins,
+          Diagnostics &diagnostics);
+
+  /// Reports everything that is wrong with the names of this file.
+  void run();
+
+private:
+  const Program &program;
+  const File &file;
+  const Builtins &builtins;
+  Diagnostics &diagnostics;
+
+  // --- Scopes (Scopes.cpp)
+  struct Entry {
+    std::string_view what; ///< "parameter", "value", "extent" ...
+    SourceRange range;
+  };
+  using Scope = std::map<std::string, Entry, std::less<>>;
+  std::vector<Scope> scopes;
+  Builtins::Set generics;               ///< element types of the function at hand
+  std::map<std::string, SourceRange, std::less<>> later; ///< lets not reached yet
+  bool incomplete = false; ///< a let without a name: unknown names prove nothing
+  bool inPipeline = false, inBatch = false;
+  std::map<std::string, std::vector<const NameExpr *>, std::less<>> constUses;
+  const ConstDecl *currentConst = nullptr;
+
+  struct ScopeGuard {
+    explicit ScopeGuard(Checker &checker) : checker(checker) { checker.scopes.emplace_back(); }
+    ~ScopeGuard() { checker.scopes.pop_back(); }
+    Checker &checker;
+  };
+
+  const Entry *findLocal(std::string_view name) const;
+  void declare(const Name &name, std::string_view what);
+  bool isElementType(std::string_view name) const;
+  bool isKnownType(std::string_view name) const;
+  bool isFunction(std::string_view name) const;
+  bool isUnread(std::string_view name) const;
+  bool isValue(std::string_view name) const;
+  bool missesModule() const; ///< so that unknown names prove nothing
+  void unknownValue(const NameExpr &name);
+  void unknownFunction(const Name &name);
+
+  // --- Declarations (Declarations.cpp)
+  void checkUses();
+  void checkDuplicates();
+  void checkConstCycles();
+  void checkFn(const FnDecl &fn);
+  void checkPipeline(const PipelineDecl &pipeline);
+  void declareParams(const std::vector<Param> &params);
+  void declareExtents(const TypeExpr &type, const std::vector<Param> &params);
+  void checkOptions(const std::vector<OptionSetting> &options);
+  void checkOrder(const Expr &order);
+  void checkBatch(const BatchDecl &batch);
+  void checkOutput(const OutputDecl &output);
+  void checkType(const TypeExpr &type);
+  void noteLater(const std::vector<LetDecl> &lets);
+  void checkLet(const LetDecl &let);
+  void checkBlock(const Block &block);
+
+  // --- Expressions (Expressions.cpp)
+  void check(const ExprPtr &expr);
+  void check(const Expr &expr);
+  void checkName(const NameExpr &name);
+  void checkQuantity(const QuantityLit &quantity);
+  void checkWindow(const WindowExpr &window);
+  void checkMap(const MapExpr &map);
+  void checkSearch(const SearchExpr &search);
+  void checkDraw(const DrawExpr &draw);
+  void checkStage(const Stage &stage);
+  void checkAxes(const AxisList &axes);
+  void checkAxisSettings(const std::vector<AxisSetting> &settings);
+
+  // --- Calls (Calls.cpp)
+  void checkCall(const CallExpr &call);
+  void checkCallStage(const CallStage &stage);
+  void checkMethod(const Expr &base, const Name &method);
+  /// \param piped  1 if a value comes before the arguments, else 0.
+  void checkCallOf(const Name &function, const ArgList *args, size_t piped);
+  void checkArgs(const ArgList &args, const std::vector<const FnDecl *> &fns, size_t piped);
+  void checkArity(const Name &function, const std::vector<const FnDecl *> &fns,
+                  const ArgList *args, size_t piped);
+  bool mayBeWord(const Arg &arg, size_t position, const std::vector<const FnDecl *> &fns) const;
+};
+
+} // namespace penstock::dsl

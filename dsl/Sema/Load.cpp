@@ -1,0 +1,70 @@
+#include "dsl/Diagnostics/Nearest.h"
+#include "dsl/Parser/Parser.h"
+#include "dsl/Sema/Checker.h"
+
+namespace penstock::dsl {
+namespace {
+
+/// Parses modules, each once, and what they use themselves.
+class ModuleReader {
+public:
+  ModuleReader(Program &program, SourceManager &sources, ModuleLoader &loader,
+               Diagnostics &diagnostics)
+      : program(program), sources(sources), loader(loader), diagnostics(diagnostics) {}
+
+  void readUses(const File &file) {
+    for (const Name &use : file.uses)
+      if (!read(use.text))
+        unknown(use);
+  }
+
+  bool read(const std::string &name) {
+    if (program.modules.contains(name))
+      return true;
+    std::optional<ModuleLoader::Module> module = loader.load(name);
+    if (!module)
+      return false;
+    FileId id = sources.add(module->fileName, std::move(module->text));
+    std::unique_ptr<File> parsed = parseFile(id, sources, diagnostics);
+    parsed->moduleName = name;
+    const File &file = *parsed;
+    program.modules.emplace(name, std::move(parsed)); // first: modules may use each other
+    readUses(file);
+    return true;
+  }
+
+private:
+  Program &program;
+  SourceManager &sources;
+  ModuleLoader &loader;
+  Diagnostics &diagnostics;
+
+  void unknown(const Name &use) {
+    std::vector<std::string> names = loader.names();
+    std::string near = nearest(use.text, names), all;
+    for (const std::string &name : names)
+      if (name != preludeName)
+        all += (all.empty() ? "" : " ") + name;
+    diagnostics.error(use.range, "there is no module `" + use.text + "`")
+        .hint(!near.empty()  ? "`" + near + "`"
+              : !all.empty() ? "the modules are " + all
+                             : "");
+  }
+};
+
+} // namespace
+
+Program loadProgram(FileId main, SourceManager &sources, ModuleLoader &loader,
+                    const Builtins &builtins, Diagnostics &diagnostics) {
+  Program program;
+  program.main = parseFile(main, sources, diagnostics);
+  ModuleReader reader(program, sources, loader, diagnostics);
+  reader.read(std::string(preludeName)); // may be missing
+  reader.readUses(*program.main);
+  Checker(program, *program.main, builtins, diagnostics).run();
+  for (const auto &[name, module] : program.modules)
+    Checker(program, *module, builtins, diagnostics).run();
+  return program;
+}
+
+} // namespace penstock::dsl

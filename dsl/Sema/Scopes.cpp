@@ -1,0 +1,141 @@
+#include "dsl/Diagnostics/Nearest.h"
+#include "dsl/Sema/Checker.h"
+
+#include <algorithm>
+
+namespace penstock::dsl {
+namespace {
+
+std::string quote(std::string_view text) { return "`" + std::string(text) + "`"; }
+
+} // namespace
+
+const Checker::Entry *Checker::findLocal(std::string_view name) const {
+  for (size_t i = scopes.size(); i-- > 0;)
+    if (auto found = scopes[i].find(name); found != scopes[i].end())
+      return &found->second;
+  return nullptr;
+}
+
+void Checker::declare(const Name &name, std::string_view what) {
+  if (name.text.empty()) {
+    incomplete = true;
+    return;
+  }
+  later.erase(name.text);
+  if (isElementType(name.text)) {
+    diagnostics.error(name.range, quote(name.text) + " is an element type and cannot be a name")
+        .hint("another name");
+    return;
+  }
+  const Entry *first = findLocal(name.text);
+  Entry constant;
+  if (!first)
+    for (const ConstDecl &decl : file.consts)
+      if (decl.name.text == name.text && decl.name.range != name.range) {
+        constant = {"constant", decl.name.range};
+        first = &constant;
+      }
+  if (first) {
+    auto report = diagnostics.error(name.range, quote(name.text) + " is already the name of a" +
+                                                    (first->what == "extent" ? "n " : " ") +
+                                                    std::string(first->what));
+    if (first->range.valid())
+      report.note(first->range, "of this one").hint("another name: names never hide each other");
+    else
+      report.hint("another name");
+    return;
+  }
+  scopes.back().emplace(name.text, Entry{what, name.range});
+}
+
+bool Checker::isElementType(std::string_view name) const {
+  static constexpr std::string_view types[] = {"u8",  "i8",   "u16", "i16", "i32", "i64",
+                                               "f16", "bf16", "f32", "f64", "bool", "int"};
+  return std::find(std::begin(types), std::end(types), name) != std::end(types) ||
+         generics.contains(name);
+}
+
+bool Checker::isKnownType(std::string_view name) const {
+  return isElementType(name) || builtins.types.empty() || builtins.types.contains(name);
+}
+
+bool Checker::isFunction(std::string_view name) const {
+  return builtins.functions.contains(name) || !program.findFns(file, name).empty();
+}
+
+bool Checker::isUnread(std::string_view name) const {
+  for (const File *seen : program.visibleFrom(file))
+    if (seen->unread.contains(name))
+      return true;
+  return false;
+}
+
+bool Checker::isValue(std::string_view name) const {
+  return findLocal(name) || program.findConst(file, name) || builtins.values.contains(name) ||
+         isUnread(name);
+}
+
+bool Checker::missesModule() const {
+  return std::any_of(file.uses.begin(), file.uses.end(), [&](const Name &use) {
+    return !program.modules.contains(use.text);
+  });
+}
+
+void Checker::unknownValue(const NameExpr &name) {
+  if (incomplete || missesModule())
+    return;
+  if (auto found = later.find(name.name); found != later.end()) {
+    diagnostics.error(name.range, quote(name.name) + " is used before it is there")
+        .note(found->second, "it gets its value here");
+    return;
+  }
+  auto report = diagnostics.error(name.range, "unknown name " + quote(name.name));
+  if (name.name == "n" && inPipeline) {
+    report.hint("the batch axis `n` exists in the `batch` block only");
+    return;
+  }
+  if (isFunction(name.name)) {
+    report.hint("the function of this name is called as " + quote(name.name + "(...)"));
+    return;
+  }
+  std::vector<std::string_view> known;
+  for (size_t i = scopes.size(); i-- > 0;)
+    for (const auto &[text, entry] : scopes[i])
+      known.push_back(text);
+  for (const File *seen : program.visibleFrom(file))
+    for (const ConstDecl &constant : seen->consts)
+      known.push_back(constant.name.text);
+  known.insert(known.end(), builtins.values.begin(), builtins.values.end());
+  if (std::string near = nearest(name.name, known); !near.empty())
+    report.hint(quote(near));
+}
+
+void Checker::unknownFunction(const Name &name) {
+  if (isUnread(name.text) || missesModule())
+    return;
+  if (const Entry *value = findLocal(name.text)) {
+    diagnostics.error(name.range, quote(name.text) + " is a " + std::string(value->what) +
+                                      ", not a function")
+        .note(value->range, "it is defined here");
+    return;
+  }
+  auto report = diagnostics.error(name.range, "unknown function " + quote(name.text));
+  std::vector<std::string_view> known;
+  for (const File *seen : program.visibleFrom(file))
+    for (const FnDecl &fn : seen->fns)
+      known.push_back(fn.name.text);
+  known.insert(known.end(), builtins.functions.begin(), builtins.functions.end());
+  if (std::string near = nearest(name.text, known); !near.empty()) {
+    report.hint(quote(near));
+    return;
+  }
+  for (const auto &[module, other] : program.modules)
+    for (const FnDecl &fn : other->fns)
+      if (fn.name.text == name.text) {
+        report.hint("`use " + module + "` at the top of the file");
+        return;
+      }
+}
+
+} // namespace penstock::dsl

@@ -1,0 +1,43 @@
+// What the tests of dsl share: files under test/dsl, a library that is a fake.
+#pragma once
+
+#include "dsl/Sema/Check.h"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace penstock::dsl::test {
+
+/// `.pipe` files of test/dsl/<folder>, sorted by name.
+std::vector<std::filesystem::path> pipeFiles(const std::string &folder);
+std::string readFile(const std::filesystem::path &path);
+
+/// Modules from memory.
+class FakeModuleLoader : public ModuleLoader {
+public:
+  std::map<std::string, std::string> modules;
+
+  std::optional<Module> load(std::string_view name) override;
+  std::vector<std::string> names() override;
+};
+
+/// The modules that the examples use, empty but for two constants: the
+/// functions of the examples are among the built-in ones.
+FakeModuleLoader exampleLibrary();
+Builtins exampleBuiltins();
+
+/// A text run through loadProgram with the library above.
+struct Checked {
+  explicit Checked(std::string text, const std::string &name = "train.pipe");
+  Checked(std::string text, FakeModuleLoader loader, const std::string &name = "train.pipe");
+
+  SourceManager sources;
+  Diagnostics diagnostics;
+  Program program;
+
+  std::string messages() const;
+};
+
+} // namespace penstock::dsl::test

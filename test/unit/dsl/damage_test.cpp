@@ -1,0 +1,146 @@
+// Damages every example at every token and looks at what the user is told.
+//
+// Three damages per token: deleted, doubled, swapped with the next. A damage
+// that leaves a correct file (a comma at the end of a list) does not count.
+#include "dsl/Diagnostics/Render.h"
+#include "test/unit/dsl/Inputs.h"
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <cstdio>
+
+namespace penstock::dsl::test {
+namespace {
+
+struct Span {
+  size_t begin, end;
+};
+
+/// A second, simple tokenizer, so that the test does not trust the first.
+std::vector<Span> tokenSpans(const std::string &text) {
+  static const char *const operators[] = {"..=", "..", "|>", "->", "=>", "==", "!=", "<=", ">="};
+  std::vector<Span> spans;
+  auto isWord = [&](size_t i) {
+    return i < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_');
+  };
+  for (size_t i = 0; i < text.size();) {
+    size_t begin = i;
+    if (std::isspace(static_cast<unsigned char>(text[i]))) {
+      ++i;
+      continue;
+    }
+    if (text.compare(i, 2, "//") == 0) {
+      i = text.find('\n', i);
+      continue;
+    }
+    if (std::isdigit(static_cast<unsigned char>(text[i]))) {
+      while (isWord(i) || (text[i] == '.' && std::isdigit(static_cast<unsigned char>(text[i + 1]))) ||
+             (text[i] == '-' && text[i - 1] == 'e') || text[i] == '%')
+        ++i;
+    } else if (isWord(i)) {
+      while (isWord(i))
+        ++i;
+    } else {
+      ++i;
+      for (const char *op : operators)
+        if (text.compare(begin, std::char_traits<char>::length(op), op) == 0) {
+          i = begin + std::char_traits<char>::length(op);
+          break;
+        }
+    }
+    spans.push_back({begin, i});
+  }
+  return spans;
+}
+
+struct Tally {
+  size_t damages = 0, near = 0, reports = 0;
+};
+
+/// The index of the token at or after an offset.
+size_t tokenAt(const std::vector<Span> &spans, size_t offset) {
+  size_t index = 0;
+  while (index + 1 < spans.size() && spans[index].end <= offset)
+    ++index;
+  return index;
+}
+
+void expectPlainWords(const std::string &messages) {
+  for (const char *word : {"expecting", "mismatched", "extraneous", "no viable", "token recognition",
+                           "<EOF>", "missing '", "RuleContext"})
+    EXPECT_EQ(messages.find(word), std::string::npos) << messages;
+}
+
+void look(const std::string &text, size_t from, size_t to, Tally &tally) {
+  Checked checked(text);
+  std::vector<Diagnostic> all = checked.diagnostics.sorted();
+  if (!checked.diagnostics.hasErrors())
+    return;
+  std::string messages = checked.messages();
+  ASSERT_NE(messages, "");
+  expectPlainWords(messages);
+  for (const Diagnostic &diagnostic : all)
+    ASSERT_TRUE(diagnostic.range.valid());
+
+  std::vector<Span> spans = tokenSpans(text);
+  size_t first = tokenAt(spans, all.front().range.begin);
+  size_t last = std::max(first, tokenAt(spans, all.front().range.end - (all.front().range.end >
+                                                                       all.front().range.begin)));
+  size_t damageFirst = tokenAt(spans, from), damageLast = tokenAt(spans, to);
+  bool near = first <= damageLast + 3 && damageFirst <= last + 3;
+  ++tally.damages;
+  tally.near += near;
+  tally.reports += all.size();
+  if (!near && std::getenv("PENSTOCK_DAMAGE_SHOW"))
+    std::printf("FAR from %s\n%s\n", text.substr(from, 30).c_str(), messages.c_str());
+  if (all.size() > 1 && std::getenv("PENSTOCK_DAMAGE_SHOW"))
+    std::printf("MANY at %s\n%s\n", text.substr(from, 30).c_str(), messages.c_str());
+}
+
+TEST(Damage, IsReportedOnceAndWhereItIs) {
+  Tally deleted, doubled, swapped;
+  for (const auto &file : pipeFiles("inputs")) {
+    const std::string text = readFile(file);
+    std::vector<Span> spans = tokenSpans(text);
+    for (size_t i = 0; i < spans.size(); ++i) {
+      auto [begin, end] = spans[i];
+      std::string token = text.substr(begin, end - begin);
+      std::string gone = text;
+      gone.replace(begin, end - begin, std::string(end - begin, ' '));
+      look(gone, begin, begin, deleted);
+
+      look(text.substr(0, end) + " " + token + text.substr(end), begin, end + 1, doubled);
+
+      if (i + 1 < spans.size()) {
+        auto [nextBegin, nextEnd] = spans[i + 1];
+        std::string between = text.substr(end, nextBegin - end);
+        std::string next = text.substr(nextBegin, nextEnd - nextBegin);
+        std::string mixed = text.substr(0, begin) + next + (between.empty() ? " " : between) +
+                            token + text.substr(nextEnd);
+        look(mixed, begin, nextEnd - 1, swapped);
+      }
+      if (HasFatalFailure())
+        return;
+    }
+  }
+
+  Tally all;
+  auto print = [&](const char *name, const Tally &tally) {
+    std::printf("%-8s %5zu damages, first report near %.3f, reports per damage %.3f\n", name,
+                tally.damages, double(tally.near) / double(tally.damages),
+                double(tally.reports) / double(tally.damages));
+    all.damages += tally.damages;
+    all.near += tally.near;
+    all.reports += tally.reports;
+  };
+  print("deleted", deleted);
+  print("doubled", doubled);
+  print("swapped", swapped);
+  print("all", all);
+  EXPECT_GT(deleted.damages, 1000u);
+}
+
+} // namespace
+} // namespace penstock::dsl::test
