@@ -56,6 +56,7 @@ def Pipe_ExtentOp : Pipe_Op<"extent", [Pure]> {
 def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, AttrSizedOperandSegments]> {
   let summary = "Runs a kernel for this sample";
   let description = [{
+    `tensors` and `scalars` are the kernel's arguments.
     With `guard`, the kernel runs only where it is true; elsewhere nothing reads
     its results (see `pipe.switch`).
 
@@ -65,15 +66,15 @@ def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, AttrSizedOperandSegments]> {
       values.
     - (C2) one size per dynamic axis of the results, in order.
 
-    Example: `%1 = pipe.launch @k0 (%0) scalars(%s) : (!pipe.tensor<u8[w=4]>), (i64) -> !pipe.tensor<u8[w=4]>`
+    Example: `%1 = pipe.launch @k0 (%0) scalars(%s : i64) : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4]>`
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Pipe_Tensor>:$tensors,
                        Variadic<Pipe_Scalar>:$scalars, Variadic<Pipe_Int>:$sizes,
                        Optional<Pipe_Bool>:$guard);
   let results = (outs Variadic<Pipe_Tensor>:$results);
   let assemblyFormat = [{
-    $kernel `(` $tensors `)` `scalars` `(` $scalars `)` (`sizes` `(` $sizes^ `)`)?
-    (`guard` `(` $guard^ `)`)? attr-dict `:` `(` type($tensors) `)` `,` `(` type($scalars) `)` `->` type($results)
+    $kernel `(` $tensors `)` `scalars` `(` $scalars (`:` type($scalars)^)? `)` (`sizes` `(` $sizes^ `)`)?
+    (`guard` `(` $guard^ `)`)? attr-dict `:` functional-type($tensors, $results)
   }];
 }
 

@@ -12,7 +12,7 @@ def Pipe_YieldOp : Pipe_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let summary = "Ends a region with its results";
   let description = [{ Example: `pipe.yield %0 : ui8` }];
   let arguments = (ins Variadic<Pipe_AnyValue>:$values);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
@@ -96,13 +96,13 @@ def Pipe_RepeatOp : Pipe_Op<"repeat", [Pure, AttrSizedOperandSegments,
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $count `bound` $bound `(` $inits `)` (`sizes` `(` $sizes^ `)`)? attr-dict
-    `:` `(` type($inits) `)` `->` `(` type($results) `)` $body
+    `:` functional-type($inits, $results) $body
   }];
   let hasVerifier = 1;
 
 }
 
-def Pipe_SearchOp : Pipe_Op<"search", [Pure, NoRegionArguments]> {
+def Pipe_SearchOp : Pipe_Op<"search", [Pure]> {
   let summary = "Tries a region until it accepts";
   let description = [{
     `body` gets the i64 number of the try, 0 .. tries, and ends in

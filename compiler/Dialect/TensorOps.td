@@ -177,7 +177,8 @@ def Pipe_MapOp : Pipe_SizedOp<"map", [AttrSizedOperandSegments,
   let results = (outs Pipe_Tensor:$result);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `(` $inputs `)` (`sizes` `(` $sizes^ `)`)? attr-dict `:` `(` type($inputs) `)` `->` type($result) $body
+    `(` $inputs `)` (`sizes` `(` $sizes^ `)`)? attr-dict
+    `:` functional-type($inputs, $result) $body
   }];
 }
 
