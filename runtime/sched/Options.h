@@ -1,0 +1,70 @@
+// What a session is opened with.
+#pragma once
+
+#include "runtime/abi/plan_generated.h"
+#include "runtime/core/Clock.h"
+#include "runtime/core/FileSystem.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace penstock::runtime {
+
+struct ParamValue {
+  std::string name;
+  /// An integer also serves for a parameter of type f64.
+  std::variant<int64_t, double, bool, std::string> value;
+};
+
+/// A column of a table that the caller holds in memory.
+struct MemoryColumn {
+  std::string name; ///< of the column in the plan's source
+  plan::DType type = plan::DType::none;
+  std::vector<int64_t> extents; ///< rows first; C order
+  const void *data = nullptr;
+  std::shared_ptr<const void> owner; ///< keeps `data` alive; may be empty
+};
+
+struct SessionOptions {
+  std::vector<ParamValue> params;
+  std::vector<MemoryColumn> memory;
+
+  std::optional<int64_t> seed; ///< in place of the pipeline's
+  uint32_t epoch = 0;          ///< the first epoch
+  /// The place of this process among those that share an epoch.
+  uint32_t rank = 0;
+  uint32_t world = 1;
+
+  /// Fraction of bad samples allowed per rank and epoch, in place of the
+  /// pipeline's; negative: fail at the first.
+  std::optional<double> substitute;
+
+  /// Threads that compute. 0: the cores of the affinity mask divided by
+  /// `ranksHere`, the number of ranks on this machine.
+  int threads = 0;
+  int ranksHere = 1;
+  /// Threads that wait for files. 0: chosen by the fetcher.
+  int fetchThreads = 0;
+  /// Batches in the making or ready. The caller may hold as many again.
+  int prefetch = 2;
+  /// Samples whose bytes are fetched before their batch is begun. 0: chosen.
+  int64_t fetchAhead = 0;
+
+  /// Host memory in bytes that the fixed part may take, and the most that one
+  /// sample's own buffers may take beside it. 0: no limit; 1 GiB.
+  uint64_t memoryBudget = 0;
+  uint64_t sampleMemory = 0;
+
+  /// Where sources keep their indexes; empty: nowhere.
+  std::string cacheFolder;
+  /// Must outlive the session. Null is allowed where no source reads files.
+  FileSystem *files = nullptr;
+  /// Must outlive the session. Null: the real one.
+  const Clock *clock = nullptr;
+};
+
+} // namespace penstock::runtime

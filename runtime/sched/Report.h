@@ -1,0 +1,79 @@
+// What a session tells about its work.
+#pragma once
+
+#include "runtime/sched/Batch.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace penstock::runtime {
+
+enum class Stage : uint8_t { Select, Fetch, Probe, Setup, Decode, Kernels, Wait };
+inline constexpr int stageCount = 7;
+/// "select", "fetch" ...
+const char *nameOf(Stage stage);
+
+/// Sums since the session was opened. `Fetch` is time spent by fetching
+/// threads, `Wait` time that next() waited for a batch, the others are time of
+/// computing threads.
+struct Statistics {
+  struct Entry {
+    uint64_t count = 0;
+    int64_t busyNs = 0;
+  };
+  std::array<Entry, stageCount> stages;
+  uint64_t samples = 0; ///< delivered
+  uint64_t batches = 0;
+  uint64_t badSamples = 0;
+  uint64_t fetchedBytes = 0;
+  uint64_t deliveredBytes = 0;
+  uint64_t decodedBlocks = 0; ///< 8x8 blocks that went through the inverse DCT
+  uint64_t decodedRows = 0;
+  int64_t elapsedNs = 0; ///< since the first call of next()
+  int threads = 0;
+
+  const Entry &operator[](Stage stage) const { return stages[static_cast<size_t>(stage)]; }
+  /// What limits the rate: the stage to make faster, or "consumer" where next()
+  /// hardly waits.
+  const char *limit() const;
+};
+
+/// A sample that could not be used.
+struct BadSample {
+  uint32_t epoch = 0;
+  int64_t position = 0;
+  int64_t row = 0;
+  std::string name;   ///< of the row: usually the file
+  std::string reason;
+  int64_t substitute = -1; ///< the row that stands in its place
+};
+
+/// The host memory that a session takes, in bytes.
+struct MemoryReport {
+  std::vector<std::pair<std::string, uint64_t>> parts; ///< the fixed part, by use
+  uint64_t fixed = 0;          ///< their sum
+  uint64_t perSampleLimit = 0; ///< most for one sample's own buffers
+};
+
+/// One sample, recomputed alone.
+struct SampleReport {
+  int64_t row = 0;
+  std::string name;
+  /// The sample's outputs without the axis `n`; the data lives in `block`.
+  std::vector<OutputView> outputs;
+  struct Draw {
+    std::string path;
+    plan::DType type = plan::DType::none;
+    int64_t bits = 0; ///< as in the parameter block
+    double number() const;
+  };
+  std::vector<Draw> draws;
+  std::vector<BadSample> bad; ///< empty unless a substitute stands here
+  uint64_t contentHash = 0;
+  std::shared_ptr<const void> block;
+};
+
+} // namespace penstock::runtime

@@ -1,0 +1,85 @@
+// Runs a plan: rows in, batches out.
+#pragma once
+
+#include "runtime/core/KernelTable.h"
+#include "runtime/core/Plan.h"
+#include "runtime/sched/Batch.h"
+#include "runtime/sched/Options.h"
+#include "runtime/sched/Report.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace penstock::runtime {
+
+/// One reader of one pipeline. Work runs ahead on the session's own threads;
+/// nothing that next() delivers depends on how many there are.
+///
+/// next(), sample(), restore() and close(): one call at a time. cancel(),
+/// state(), statistics(), badSamples() and memory(): from any thread.
+class Session {
+public:
+  /// Opens the sources and takes the fixed memory; starts no work. The image
+  /// may be shared by sessions.
+  ///
+  /// Errors: InvalidArgument for options that do not fit the plan (unknown or
+  /// missing parameter, batch size and world size, rank ...); Limit where the
+  /// fixed memory exceeds the budget, with what to lower; the source's own.
+  static Result<std::unique_ptr<Session>> open(std::shared_ptr<const Plan> plan,
+                                               std::shared_ptr<const KernelTable> kernels,
+                                               SessionOptions options);
+  /// close()
+  ~Session();
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+
+  /// The next batch. Null at the end of the epoch; the call after that begins
+  /// the next one. Blocks.
+  ///
+  /// Errors: Cancelled; Limit where the caller holds so many batches that no
+  /// memory is left for another (release one and call again); else the session
+  /// has failed (bad samples over the limit, or `on_error = fail`) and every
+  /// later call repeats the error until restore().
+  Result<BatchPtr> next();
+
+  /// Where the next call of next() stands: a line of text. Restoring it gives
+  /// the same remaining samples under any threads, prefetch and world size.
+  std::string state() const;
+  /// Goes there; drops what was prepared, and clears an error. InvalidArgument
+  /// for text that is no state and for another pipeline's; the session is then
+  /// unchanged.
+  Status restore(std::string_view state);
+
+  /// Computes one sample of any epoch, without disturbing the epoch that runs.
+  /// Where samples of a batch read each other, this rank's whole batch (counted
+  /// from position 0) is computed. Blocks.
+  Result<SampleReport> sample(uint32_t epoch, int64_t position);
+
+  Statistics statistics() const;
+  /// Of the batches delivered so far, all epochs, in order of delivery; at
+  /// most the last 65,536.
+  std::vector<BadSample> badSamples() const;
+  const MemoryReport &memory() const;
+
+  int64_t tableLength() const; ///< rows of the table of `for`
+  int64_t batchSize() const;   ///< of this rank
+  /// Batches of this rank in an epoch that starts at position 0.
+  int64_t batchesPerEpoch() const;
+  /// Samples of this rank in such an epoch.
+  int64_t samplesPerEpoch() const;
+  uint32_t epoch() const; ///< of the next batch
+  int threads() const;
+
+  /// Makes a waiting and every later next() and sample() return Cancelled, soon.
+  void cancel();
+  /// Ends all work and all threads. Batches stay valid. Idempotent.
+  void close();
+
+private:
+  struct Impl;
+  explicit Session(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace penstock::runtime
