@@ -361,8 +361,12 @@ static std::optional<To> castTo(CastMode mode, From a) {
     return a;
   } else if (mode == CastMode::bits) {
     if constexpr (sizeof(To) == sizeof(From) && !std::is_same_v<To, bool> &&
-                  !std::is_same_v<From, bool>)
+                  !std::is_same_v<From, bool>) {
+      if constexpr (std::is_floating_point_v<From>)
+        if (a != a)
+          return std::bit_cast<To>(scalar::canonicalNan<From>());
       return std::bit_cast<To>(a);
+    }
     else
       return std::nullopt;
   } else if constexpr (std::is_same_v<To, bool>) {

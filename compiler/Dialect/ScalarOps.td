@@ -114,7 +114,8 @@ def Pipe_CastOp : Pipe_Op<"cast", [Pure]> {
       truncates, saturates and takes NaN to 0; integer to float and float to
       narrower float round once to nearest even; to bool is `!= 0`.
     * `clamp`: as `value`, but integer to integer saturates.
-    * `bits`: the same bits as another type of the same width.
+    * `bits`: the same bits as another type of the same width; any NaN shows the
+      canonical bits, since processors leave different ones.
 
     Constraints:
 

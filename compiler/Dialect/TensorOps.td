@@ -319,11 +319,17 @@ def Pipe_GatherOp : Pipe_SizedOp<"gather", [AttrSizedOperandSegments,
     i ..< i + 1 (its centre is i + 0.5, as in Pillow). Axes not in `over` are
     read at the result's own coordinate.
 
-    `nearest` reads element floor(coordinate). `linear` and `cubic` (a = -0.5)
-    interpolate in f64 between the centres, the last axis of `over` first; for
-    integer elements the result is clamped to the type's range and truncated. A
-    coordinate outside 0 ..< extent (NaN included) is resolved by `border`:
-    `constant` gives `fill`, the others move the element indices.
+    `nearest` reads element floor(coordinate). `linear` and `cubic` interpolate
+    in f64 between the centres, the last axis of `over` first: with x =
+    coordinate - 0.5, i = floor(x), d = x - i and v0 .. v3 the elements i - 1 ..
+    i + 2, linear is v1 + (v2 - v1) * d, and cubic (Pillow's, a = -1) is
+    v1 + d * (v2 - v0 + d * (2 * (v0 - v1) + v2 - v3 + d * (v1 - v0 - v2 + v3))),
+    sums from left to right. The result is rounded once; for integer elements it
+    is truncated and saturated.
+
+    With `constant`, the result is `fill` where a coordinate lies outside
+    0 ..< extent (NaN included), and neighbours are moved to the edge. The other
+    borders move every element index, where NaN counts as 0.
 
     Constraints:
 

@@ -225,6 +225,37 @@ inline float fromBfloat(uint16_t value) {
   return std::bit_cast<float>(static_cast<uint32_t>(value) << 16);
 }
 
+// A number of more than 24 bits goes to a storage type in two steps and rounds
+// once: first to odd (the last bit remembers whether anything was cut off),
+// which keeps it on the right side of every tie of the second step.
+
+/// f64 to f32, rounded to odd.
+inline float oddFloat(double value) {
+  const float nearest = static_cast<float>(value);
+  const uint32_t bits = std::bit_cast<uint32_t>(nearest);
+  if (nearest != nearest || static_cast<double>(nearest) == value || (bits & 1u))
+    return nearest;
+  const bool above = std::fabs(static_cast<double>(nearest)) > std::fabs(value);
+  return std::bit_cast<float>(above ? bits - 1u : bits + 1u);
+}
+
+/// i64 to f64, rounded to odd.
+inline double oddDouble(int64_t value) {
+  const uint64_t magnitude =
+      value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  const int excess = static_cast<int>(std::bit_width(magnitude)) - 53;
+  if (excess <= 0)
+    return static_cast<double>(value);
+  const uint64_t cut = (uint64_t{1} << excess) - 1;
+  const uint64_t kept = (magnitude & ~cut) | ((magnitude & cut) ? cut + 1 : 0);
+  const double result = static_cast<double>(kept);
+  return value < 0 ? -result : result;
+}
+
+/// f64 to a storage type, one rounding to nearest even.
+inline uint16_t toHalf(double value) { return toHalf(oddFloat(value)); }
+inline uint16_t toBfloat(double value) { return toBfloat(oddFloat(value)); }
+
 //===--- constants ---------------------------------------------------------===//
 
 /// Lanes of interleaved partial sums of a float reduction.
