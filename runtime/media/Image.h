@@ -1,0 +1,43 @@
+// What all image decoders share.
+#pragma once
+
+#include <cstdint>
+
+namespace penstock::runtime {
+
+/// Interleaved rows of bytes.
+enum class PixelFormat : uint8_t { Rgb, Gray };
+
+inline uint32_t channelsOf(PixelFormat format) {
+  return format == PixelFormat::Rgb ? 3 : 1;
+}
+
+/// A box of pixels; `top` and `left` count from the upper left corner of the
+/// image as stored (before any EXIF orientation).
+struct Region {
+  uint32_t top = 0;
+  uint32_t left = 0;
+  uint32_t height = 0;
+  uint32_t width = 0;
+};
+
+/// What decoding cost, summed over calls.
+struct DecodeStats {
+  /// 8x8 blocks that went through the inverse DCT.
+  uint64_t blocksTransformed = 0;
+  /// Rows of pixels that were read, those above the region included.
+  uint64_t rowsDecoded = 0;
+  uint64_t images = 0;
+};
+
+/// Sizes above which a file is refused before memory is taken for it.
+struct ImageLimits {
+  /// Pillow's limit, above which it speaks of a decompression bomb.
+  uint64_t maxPixels = 178956970;
+  /// Working memory of the decoder for one image.
+  uint64_t maxWorkBytes = uint64_t(1) << 30;
+  /// Scans of a progressive file.
+  uint32_t maxScans = 500;
+};
+
+} // namespace penstock::runtime

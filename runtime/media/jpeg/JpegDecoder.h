@@ -1,0 +1,64 @@
+// Regions of JPEG files, bit-identical to the same region of a full decode.
+#pragma once
+
+#include "runtime/core/Status.h"
+#include "runtime/media/Image.h"
+#include "runtime/media/jpeg/JpegHeader.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace penstock::runtime {
+
+/// Decodes with libjpeg-turbo: accurate integer DCT, fancy upsampling. Only the
+/// blocks that the region needs are transformed, and nothing behind its last
+/// row is read.
+///
+/// Formats. Rgb: Y'CbCr and RGB files; gray files repeat their value; CMYK and
+/// YCCK files are taken as Adobe writes them (inverted) and converted as Pillow
+/// does. Gray: the Y plane of the file, as libjpeg's JCS_GRAYSCALE (which is
+/// not what Pillow's convert("L") gives, for that starts from RGB); of RGB and
+/// CMYK files, (19595 R + 38470 G + 7471 B + 32768) >> 16.
+///
+/// Damage. A file is refused when, up to the last row that the region needs,
+/// libjpeg meets a bad Huffman or arithmetic code, data that end early, or a
+/// lost restart marker. Pillow ignores the first and the last of these and
+/// trains on what comes out; we do not. As with Pillow, stray bytes between
+/// segments, odd SOS parameters and a missing end-of-image marker are no
+/// damage; but a file without that marker is decoded to its end, whatever the
+/// region, so that truncation never depends on the region. Damage behind the
+/// region is found with `Options::wholeFile` only.
+///
+/// One object serves one thread and keeps its memory from image to image.
+class JpegDecoder {
+public:
+  struct Options {
+    ImageLimits limits;
+    /// Decode all rows, so that damage anywhere refuses the file.
+    bool wholeFile = false;
+  };
+
+  JpegDecoder() : JpegDecoder(Options()) {}
+  explicit JpegDecoder(const Options &options);
+  JpegDecoder(JpegDecoder &&) noexcept;
+  JpegDecoder &operator=(JpegDecoder &&) noexcept;
+  ~JpegDecoder();
+
+  /// Writes the region's pixels to `out`: row y begins at `out + y * rowStride`
+  /// and has `region.width * channelsOf(format)` bytes. On failure, `out` may
+  /// be partly written. `stats` is added to.
+  Status decodeRegion(std::span<const uint8_t> bytes, PixelFormat format,
+                      const Region &region, uint8_t *out, size_t rowStride,
+                      DecodeStats &stats);
+
+  /// Working memory that is held at present.
+  uint64_t heldBytes() const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace penstock::runtime
