@@ -28,7 +28,7 @@ std::string excerpt(SourceRange range, const SourceManager &sources) {
 
   std::string number = std::to_string(begin.line);
   number.insert(0, number.size() < 3 ? 3 - number.size() : 0, ' ');
-  std::string out = number + " | " + std::string(line) + "\n";
+  std::string out = number + (line.empty() ? " |" : " | ") + std::string(line) + "\n";
   out += std::string(number.size(), ' ') + " | ";
 
   uint32_t column = 1;

@@ -55,9 +55,14 @@ private:
   std::vector<Lexeme> kept;
   size_t at = 0;
 
+  /// For what is repaired: the statement can still be read, and have an error
+  /// of its own.
   void report(SourceRange range, std::string message, std::string hint) {
+    diagnostics.error(range, std::move(message)).hint(std::move(hint));
+  }
+  void reportUnrepaired(SourceRange range, std::string message, std::string hint) {
     if (log.take(range.begin))
-      diagnostics.error(range, std::move(message)).hint(std::move(hint));
+      report(range, std::move(message), std::move(hint));
   }
 
   void step() {
@@ -87,7 +92,10 @@ private:
     SourceRange range = item.range;
     if (size_t end = tokens.text(at).find('\n'); end != std::string_view::npos)
       range.end = range.begin + static_cast<uint32_t>(end);
-    report(range, message, habit.hint);
+    if (habit.becomes == 0)
+      reportUnrepaired(range, message, habit.hint);
+    else
+      report(range, message, habit.hint);
     if (habit.becomes == Lexer::UNKNOWN)
       return;
     if (habit.becomes != 0)
@@ -103,7 +111,7 @@ private:
       report(item.range, quote(text) + " is written " + quote(ours), quote(ours));
       item.type = text == "True" ? Lexer::TRUE : Lexer::FALSE;
     } else if (text == "lambda" && beforeName) {
-      report(item.range, "there are no nameless functions",
+      reportUnrepaired(item.range, "there are no nameless functions",
              "`map (x in xs) { ... }` for every element, or a `fn`");
     } else if (text == "def" && beforeName) {
       report(item.range, "a function opens with `fn`", "`fn`");
@@ -138,8 +146,8 @@ private:
       range.end = tokens.items[++at].range.end;
     std::string_view text = tokens.source.substr(range.begin, range.end - range.begin);
     if (text == "|" || text == "&") {
-      report(range, quote(text) + " is no operator",
-             text == "|" ? "`|>` for a stage, `or` between conditions" : "`and`");
+      reportUnrepaired(range, quote(text) + " is no operator",
+                       text == "|" ? "`|>` for a stage, `or` between conditions" : "`and`");
       return;
     }
     if (text == "\\") {
@@ -149,10 +157,10 @@ private:
     if (static_cast<unsigned char>(text[0]) < 0x20 || text[0] == 0x7F) {
       char code[8];
       std::snprintf(code, sizeof(code), "%02x", text[0]);
-      report(range, std::string("a control character (0x") + code + ") stands here", "remove it");
+      reportUnrepaired(range, std::string("a control character (0x") + code + ") stands here", "remove it");
       return;
     }
-    report(range, quote(text) + " has no meaning in the language", "");
+    reportUnrepaired(range, quote(text) + " has no meaning in the language", "");
   }
 };
 
@@ -164,6 +172,9 @@ public:
   void run() {
     for (size_t i = 0; i < tokens.items.size(); ++i) {
       size_t type = tokens.items[i].type;
+      if (type == Lexer::FOR && topIsRoundOrSquare() && !tokens.startsLine(i))
+        i = comprehension(i);
+      type = tokens.items[i].type;
       if (opensStatement(type) || i + 1 == tokens.items.size())
         closeAll(i);
       if (isCloser(type))
@@ -184,6 +195,23 @@ private:
 
   bool topIs(size_t type) const { return !open.empty() && tokens.is(open.back(), type); }
   bool topIsRoundOrSquare() const { return topIs(Lexer::LPAREN) || topIs(Lexer::LBRACK); }
+
+  /// `[x for x in xs]`: leaves out what stands before the closing bracket, and
+  /// returns its place.
+  size_t comprehension(size_t index) {
+    std::optional<size_t> closer = tokens.closer(open.back());
+    if (!closer || *closer < index)
+      return index;
+    for (size_t i = index + 1; i < *closer; ++i)
+      if (opensStatement(tokens.items[i].type))
+        return index;
+    if (log.take(tokens.items[open.back()].range.begin))
+      diagnostics
+          .error(tokens.items[index].range,
+                 "`for` opens a pipeline's loop over rows; there are no comprehensions")
+          .hint("`map (x in xs) { ... }`");
+    return *closer;
+  }
 
   void closeAll(size_t proof) {
     while (topIsRoundOrSquare())
@@ -215,24 +243,20 @@ private:
     SourceRange range = tokens.items[opener].range;
     SourceRange at = tokens.items[proof].range;
     if (log.take(range.begin)) {
-      if (tokens.is(proof, Lexer::FOR) && !tokens.startsLine(proof)) {
-        diagnostics.error(at, "`for` opens a pipeline's loop over rows; there are no comprehensions")
-            .hint("`map (x in xs) { ... }`");
-      } else {
-        // A line break is evidence for where the span ends, not more.
-        SourceRange span = range;
-        for (size_t i = opener + 1; i < proof && !tokens.startsLine(i); ++i)
-          span.end = tokens.items[i].range.end;
-        bool atEnd = proof + 1 == tokens.items.size();
-        diagnostics.error(span, quote(tokens.text(opener)) + " is never closed")
-            .note(at, atEnd ? "the file ends here"
-                            : quote(tokens.text(proof)) +
-                                  (isCloser(tokens.items[proof].type) ? " closes another bracket"
-                                                                      : " opens a statement"));
-      }
+      // A line break is evidence for where the span ends, not more.
+      SourceRange span = range;
+      for (size_t i = opener + 1; i < proof && !tokens.startsLine(i); ++i)
+        span.end = tokens.items[i].range.end;
+      bool atEnd = proof + 1 == tokens.items.size();
+      bool closes = isCloser(tokens.items[proof].type);
+      diagnostics.error(span, quote(tokens.text(opener)) + " is never closed")
+          .note(at, atEnd ? "the file ends here"
+                          : quote(tokens.text(proof)) +
+                                (closes ? " closes another bracket" : " opens a statement"));
     }
     bool square = tokens.is(opener, Lexer::LBRACK);
-    kept.push_back({square ? Lexer::RBRACK : Lexer::RPAREN, {at.file, at.begin, at.begin}});
+    uint32_t end = kept.back().range.end; // part of the statement before the proof
+    kept.push_back({square ? Lexer::RBRACK : Lexer::RPAREN, {at.file, end, end}});
   }
 };
 

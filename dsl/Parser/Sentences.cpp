@@ -99,13 +99,15 @@ public:
   Speaker(const Refusal &refusal, Diagnostics &diagnostics)
       : refusal(refusal), tokens(refusal.tokens), at(refusal.at), diagnostics(diagnostics) {}
 
+  std::string choiceInOurWords() const;
   bool conditionAfterValue();
   bool indexWithoutAxis();
   bool axesWithoutBrackets();
   bool statementWithoutWord();
   bool assignForEquals();
   bool chained();
-  bool missingResultType();
+  bool missingType();
+  bool callWithoutParentheses();
   bool wrongHead();
   bool resultWithoutReturn();
   bool misplacedStatement();
@@ -114,6 +116,7 @@ public:
   bool reservedAsName();
   bool closesNothing();
   void expectedFound();
+  std::optional<size_t> openBrace() const;
 
 private:
   const Refusal &refusal;
@@ -137,6 +140,31 @@ private:
   }
 };
 
+/// The user's `= a if c else b` turned round, if it stands on one line.
+std::string Speaker::choiceInOurWords() const {
+  std::string general = "`if condition then a else b`";
+  size_t begin = at, other = at, end = at;
+  while (begin > 0 && !tokens.startsLine(begin) && !tokens.is(begin, Lexer::ASSIGN) &&
+         !tokens.is(begin, Lexer::STAGE))
+    --begin;
+  while (other < tokens.items.size() && !tokens.is(other, Lexer::ELSE) &&
+         (other == at || !tokens.startsLine(other)))
+    ++other;
+  if (!tokens.is(begin, Lexer::ASSIGN) || !is(Lexer::IF) || !tokens.is(other, Lexer::ELSE))
+    return general;
+  end = other;
+  while (end + 2 < tokens.items.size() && !tokens.startsLine(end + 1))
+    ++end;
+  auto text = [&](size_t from, size_t to) {
+    return std::string(
+        tokens.source.substr(range(from).begin, range(to).end - range(from).begin));
+  };
+  if (begin + 1 == at || other == at + 1 || end == other)
+    return general;
+  return quote("if " + text(at + 1, other - 1) + " then " + text(begin + 1, at - 1) + " else " +
+               text(other + 1, end));
+}
+
 // `a if c else b`
 bool Speaker::conditionAfterValue() {
   if (!afterExpression() || !(is(Lexer::IF) || is(Lexer::ELSE)))
@@ -148,7 +176,7 @@ bool Speaker::conditionAfterValue() {
     if (then)
       return false;
   }
-  say("a choice between values opens with its condition").hint("`if condition then a else b`");
+  say("a choice between values opens with its condition").hint(choiceInOurWords());
   return true;
 }
 
@@ -251,11 +279,36 @@ bool Speaker::chained() {
   return false;
 }
 
-// `fn f(x: int) { ... }`
-bool Speaker::missingResultType() {
-  if (refusal.expected != Lexer::ARROW)
+// `fn f(x: int) { ... }`, `fn f(x)`, `output image = pixels`
+bool Speaker::missingType() {
+  size_t rule = refusal.rules.front();
+  if (refusal.expected == Lexer::ARROW) {
+    say("a function states its result").hint("`-> type` before the body");
+    return true;
+  }
+  if (refusal.expected != Lexer::COLON || at == 0)
     return false;
-  say("a function states its result").hint("`-> type` before the body");
+  std::string name(tokens.text(at - 1));
+  if (rule == Parser::RuleParam)
+    say("a parameter states its type").hint(quote(name + ": type"));
+  else if (rule == Parser::RuleOutputStmt)
+    say("an output states its type").hint(quote("output " + name + ": f32[n, c, h, w] = ..."));
+  else
+    return false;
+  return true;
+}
+
+// `|> flip w`, `draw uniform 0 .. 1`
+bool Speaker::callWithoutParentheses() {
+  size_t token = type(at);
+  bool argument = isName(token) || (token >= Lexer::INT && token <= Lexer::STRING);
+  if (at == 0 || !isName(type(at - 1)) || !argument || tokens.startsLine(at) ||
+      !(refusal.rules.size() == 1 || refusal.rules.front() == Parser::RulePipelineDecl ||
+        refusal.rules.front() == Parser::RuleBatchBlock || refusal.within(Parser::RuleExpr)))
+    return false;
+  say("expected an operator or the next statement, found " + found())
+      .hint(quote(std::string(tokens.text(at - 1)) + "(" + std::string(tokens.text(at)) + ")") +
+            " if it is an argument");
   return true;
 }
 
@@ -439,6 +492,18 @@ bool isList(size_t rule) {
 
 void Speaker::expectedFound() {
   std::string words = ruleWords(refusal.rules.front());
+  if (!refusal.expected) { // between statements
+    if (afterExpression() && refusal.rules.front() != Parser::RuleName &&
+        (refusal.rules.size() == 1 || refusal.rules.front() == Parser::RulePipelineDecl ||
+         refusal.rules.front() == Parser::RuleBatchBlock))
+      words = "an operator or the next statement";
+    else if (refusal.rules.front() == Parser::RulePipelineDecl)
+      words = "`let`, `for` or `batch`";
+    else if (refusal.rules.front() == Parser::RuleBatchBlock)
+      words = "`let` or `output`";
+    else if (refusal.rules.size() == 1)
+      words = "`const`, `fn` or `pipeline`";
+  }
   if (!refusal.expectedText.empty()) {
     words = quote(refusal.expectedText);
     bool mayGoOn = isCloser(*refusal.expected) && isList(refusal.rules.front()) &&
@@ -448,17 +513,39 @@ void Speaker::expectedFound() {
   }
   Diagnostics::Report report = say("expected " + words + ", found " + found());
   if (refusal.expected && isCloser(*refusal.expected)) {
-    size_t depth = 0;
-    for (size_t i = at; i-- > 0;) {
-      if (isCloser(type(i)))
-        ++depth;
-      else if (isOpener(type(i)) && depth-- == 0) {
-        if (type(i) == Lexer::LBRACE)
-          report.note(range(i), "`{` opens here");
-        break;
+    std::optional<size_t> open = openBrace();
+    if (open)
+      report.note(range(*open), "`{` opens here");
+  }
+}
+
+/// The brace that most likely lacks its partner: the innermost open one, unless
+/// the `}` of one inside it stands further left than the line that opened it.
+std::optional<size_t> Speaker::openBrace() const {
+  auto column = [&](size_t index) {
+    uint32_t offset = range(index).begin;
+    size_t line = offset == 0 ? std::string_view::npos : tokens.source.rfind('\n', offset - 1);
+    return offset - (line == std::string_view::npos ? 0 : line + 1);
+  };
+  auto indent = [&](size_t index) {
+    while (index > 0 && !tokens.startsLine(index))
+      --index;
+    return column(index);
+  };
+  size_t depth = 0;
+  for (size_t i = at; i-- > 0;) {
+    if (isCloser(type(i))) {
+      ++depth;
+      if (tokens.is(i, Lexer::RBRACE) && tokens.startsLine(i)) {
+        std::optional<size_t> partner = tokens.opener(i);
+        if (partner && column(i) < indent(*partner))
+          return partner;
       }
+    } else if (isOpener(type(i)) && depth-- == 0) {
+      return tokens.is(i, Lexer::LBRACE) ? std::optional<size_t>(i) : std::nullopt;
     }
   }
+  return std::nullopt;
 }
 
 } // namespace
@@ -468,10 +555,11 @@ void reportRefusal(const Refusal &refusal, Diagnostics &diagnostics) {
       &Speaker::strayUnit,         &Speaker::indexWithoutAxis,
       &Speaker::axesWithoutBrackets, &Speaker::statementWithoutWord,
       &Speaker::assignForEquals,   &Speaker::conditionAfterValue,
-      &Speaker::chained,           &Speaker::missingResultType,
+      &Speaker::chained,           &Speaker::missingType,
       &Speaker::wrongHead,         &Speaker::resultWithoutReturn,
       &Speaker::misplacedStatement, &Speaker::strayPlace,
       &Speaker::reservedAsName,    &Speaker::closesNothing,
+      &Speaker::callWithoutParentheses,
   };
   Speaker speaker(refusal, diagnostics);
   for (auto sentence : sentences)

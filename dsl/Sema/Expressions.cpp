@@ -119,7 +119,12 @@ void Checker::checkQuantity(const QuantityLit &quantity) {
                       quantity.unit.text.end(),
                       [](char a, char b) { return (a | 0x20) == (b | 0x20); });
   };
+  auto begins = [&](std::string_view name) { // `degrees`
+    return name.size() > 1 && quantity.unit.text.starts_with(name);
+  };
   auto found = std::find_if(known.begin(), known.end(), sameButCase);
+  if (found == known.end())
+    found = std::find_if(known.begin(), known.end(), begins);
   std::string near = found != known.end() ? std::string(*found) : nearest(quantity.unit.text, known);
   report.hint(near.empty() ? "the units are " + all : quote(near));
 }

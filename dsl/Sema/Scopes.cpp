@@ -37,13 +37,11 @@ void Checker::declare(const Name &name, std::string_view what) {
         first = &constant;
       }
   if (first) {
-    auto report = diagnostics.error(name.range, quote(name.text) + " is already the name of a" +
-                                                    (first->what == "extent" ? "n " : " ") +
-                                                    std::string(first->what));
-    if (first->range.valid())
-      report.note(first->range, "of this one").hint("another name: names never hide each other");
-    else
-      report.hint("another name");
+    bool vowel = first->what.starts_with('e');
+    diagnostics.error(name.range, quote(name.text) + " is already defined, as a" +
+                                      (vowel ? "n " : " ") + std::string(first->what))
+        .note(first->range, "it is defined here")
+        .hint("another name: names never hide each other");
     return;
   }
   scopes.back().emplace(name.text, Entry{what, name.range});
@@ -121,21 +119,19 @@ void Checker::unknownFunction(const Name &name) {
     return;
   }
   auto report = diagnostics.error(name.range, "unknown function " + quote(name.text));
-  std::vector<std::string_view> known;
-  for (const File *seen : program.visibleFrom(file))
-    for (const FnDecl &fn : seen->fns)
-      known.push_back(fn.name.text);
-  known.insert(known.end(), builtins.functions.begin(), builtins.functions.end());
-  if (std::string near = nearest(name.text, known); !near.empty()) {
-    report.hint(quote(near));
-    return;
-  }
   for (const auto &[module, other] : program.modules)
     for (const FnDecl &fn : other->fns)
       if (fn.name.text == name.text) {
         report.hint("`use " + module + "` at the top of the file");
         return;
       }
+  std::vector<std::string_view> known;
+  for (const File *seen : program.visibleFrom(file))
+    for (const FnDecl &fn : seen->fns)
+      known.push_back(fn.name.text);
+  known.insert(known.end(), builtins.functions.begin(), builtins.functions.end());
+  if (std::string near = nearest(name.text, known); !near.empty())
+    report.hint(quote(near));
 }
 
 } // namespace penstock::dsl

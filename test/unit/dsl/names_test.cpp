@@ -1,0 +1,174 @@
+// Modules, overloads, and which name means what.
+#include "test/unit/dsl/Inputs.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock::dsl::test {
+namespace {
+
+FakeModuleLoader library() {
+  FakeModuleLoader loader;
+  loader.modules["prelude"] = "pipe 1\nconst pi = 3.14\nfn half(x: f32[h]) -> f32[h] = x / 2.0\n";
+  loader.modules["vision"] = "pipe 1\nuse signal\n"
+                             "const imagenet = 1\n"
+                             "fn twice(x: f32[h]) -> f32[h] = thrice(x)\n"
+                             "fn half(x: u8[h]) -> u8[h] = x\n";
+  loader.modules["signal"] = "pipe 1\nuse vision\n"
+                             "fn thrice(x: f32[h]) -> f32[h] = x * pi\n";
+  return loader;
+}
+
+std::string messages(const std::string &text) {
+  return Checked("pipe 1\n" + text, library()).messages();
+}
+
+TEST(Names, ComeFromOwnFileModulesAndPrelude) {
+  EXPECT_EQ(messages("use vision\n"
+                     "const mine = pi + imagenet\n"
+                     "fn f(x: f32[h]) -> f32[h] = twice(half(x)) * mine\n"),
+            "");
+}
+
+TEST(Names, OfAModulesModuleAreNotPassedOn) {
+  EXPECT_EQ(messages("use vision\nfn f(x: f32[h]) -> f32[h] = thrice(x)\n"),
+            "train.pipe:3:29: error: unknown function `thrice`\n"
+            "  3 | fn f(x: f32[h]) -> f32[h] = thrice(x)\n"
+            "    |                             ^~~~~~\n"
+            "hint: `use signal` at the top of the file\n");
+}
+
+TEST(Names, OverloadsComeOwnFirstAndPreludeLast) {
+  Checked checked("pipe 1\nuse vision\nfn half(x: i64[h]) -> i64[h] = x\nfn half(x: int) -> int = x\n",
+                  library());
+  EXPECT_EQ(checked.messages(), "");
+  auto fns = checked.program.findFns(*checked.program.main, "half");
+  ASSERT_EQ(fns.size(), 4u);
+  const File *vision = checked.program.modules.at("vision").get();
+  const File *prelude = checked.program.modules.at("prelude").get();
+  EXPECT_EQ(checked.program.fileOf(fns[0]->range), checked.program.main.get());
+  EXPECT_EQ(fns[0]->params[0].type.name.text, "i64");
+  EXPECT_EQ(fns[1]->params[0].type.name.text, "int");
+  EXPECT_EQ(checked.program.fileOf(fns[2]->range), vision);
+  EXPECT_EQ(checked.program.fileOf(fns[3]->range), prelude);
+  EXPECT_EQ(checked.program.findFns(*vision, "half").size(), 2u);
+  EXPECT_EQ(checked.program.findConst(*checked.program.main, "pi"), &prelude->consts.front());
+}
+
+TEST(Names, OwnConstantsComeBeforeAModules) {
+  Checked checked("pipe 1\nuse vision\nconst imagenet = 2\n", library());
+  EXPECT_EQ(checked.messages(), "");
+  EXPECT_EQ(checked.program.findConst(*checked.program.main, "imagenet"),
+            &checked.program.main->consts.front());
+}
+
+TEST(Names, FunctionsAndValuesDoNotCollide) {
+  EXPECT_EQ(messages("fn level(m: int) -> int = m\n"
+                     "fn f(level: int) -> int { let half = level(level) return half }\n"),
+            "");
+}
+
+TEST(Names, AxesAndWordsMayBeArguments) {
+  // `along` takes an axis, `amount` a number: only there a bare name is a value.
+  EXPECT_EQ(messages("fn slide(x: f32[h], along: axis, amount: int) -> f32[h] = x\n"
+                     "fn f(x: f32[h, w]) -> f32[h, w] = x |> slide(w, h) |> flip(zz)\n"),
+            "");
+  EXPECT_EQ(messages("fn slide(x: f32[h], along: axis, amount: int) -> f32[h] = x\n"
+                     "fn f(x: f32[h]) -> f32[h] = x |> slide(w, zz)\n"),
+            "train.pipe:3:43: error: unknown name `zz`\n"
+            "  3 | fn f(x: f32[h]) -> f32[h] = x |> slide(w, zz)\n"
+            "    |                                           ^~\n");
+}
+
+TEST(Names, AnAxisParameterNamesAnAxis) {
+  EXPECT_EQ(messages("fn shift_along(x: f32[a], a: axis) -> f32[a] = x |> flip(a)\n"), "");
+}
+
+TEST(Names, ExtentsAreInts) {
+  EXPECT_EQ(messages("fn f(x: f32[h, w], y: f32[w]) -> f32[k = h * w] = x * f32(h + w)\n"), "");
+}
+
+TEST(Names, TheBatchAxisExistsInTheBatchOnly) {
+  EXPECT_EQ(messages("pipeline p(root: path) {\n  for row in coco(root)\n  let a = n\n"
+                     "  batch 4 { output x: i64[n] = n + a }\n}\n"),
+            "train.pipe:4:11: error: unknown name `n`\n"
+            "  4 |   let a = n\n"
+            "    |           ^\n"
+            "hint: the batch axis `n` exists in the `batch` block only\n");
+}
+
+TEST(Names, OutputsAreANameSpaceOfTheirOwn) {
+  EXPECT_EQ(messages("pipeline p(root: path) {\n  for row in coco(root)\n  let a = row.x\n"
+                     "  batch 4 { output a: i64[n] = a output row: i64[n] = a }\n}\n"),
+            "");
+}
+
+TEST(Names, SearchLetsEndWithTheSearch) {
+  EXPECT_EQ(messages("fn f(x: int) -> int =\n"
+                     "  search (3) { let d = x accept d when d > 1 } else d\n"),
+            "train.pipe:3:53: error: unknown name `d`\n"
+            "  3 |   search (3) { let d = x accept d when d > 1 } else d\n"
+            "    |                                                     ^\n");
+}
+
+TEST(Names, NothingIsSaidAboutWhatAnUnreadableStatementDeclares) {
+  EXPECT_EQ(messages("fn broken(x) -> int = x\n"
+                     "fn f(x: int) -> int { let a = ) return broken(a, 3) + a }\n"),
+            "train.pipe:2:12: error: a parameter states its type\n"
+            "  2 | fn broken(x) -> int = x\n"
+            "    |            ^\n"
+            "hint: `x: type`\n"
+            "\n"
+            "train.pipe:3:31: error: `)` closes nothing\n"
+            "  3 | fn f(x: int) -> int { let a = ) return broken(a, 3) + a }\n"
+            "    |                               ^\n"
+            "train.pipe:3:21: note: `{` is the bracket that is open here\n");
+}
+
+TEST(Modules, MayNotHoldPipelines) {
+  FakeModuleLoader loader = library();
+  loader.modules["bad"] = "pipe 1\npipeline p(root: path) {\n  for row in coco(root)\n"
+                          "  batch 4 { output x: i64[n] = row.x }\n}\n";
+  EXPECT_EQ(Checked("pipe 1\nuse bad\n", loader).messages(),
+            "stdlib/bad.pipe:2:10: error: a module holds functions and constants, no pipeline\n"
+            "  2 | pipeline p(root: path) {\n"
+            "    |          ^\n");
+}
+
+TEST(Modules, ErrorsInThemAreReportedAfterTheUsers) {
+  FakeModuleLoader loader = library();
+  loader.modules["bad"] = "pipe 1\nconst a = b\n";
+  EXPECT_EQ(Checked("pipe 1\nuse bad\nconst c = d\n", loader).messages(),
+            "train.pipe:3:11: error: unknown name `d`\n"
+            "  3 | const c = d\n"
+            "    |           ^\n"
+            "\n"
+            "stdlib/bad.pipe:2:11: error: unknown name `b`\n"
+            "  2 | const a = b\n"
+            "    |           ^\n");
+}
+
+TEST(Modules, WithTheSameConstantCollide) {
+  FakeModuleLoader loader = library();
+  loader.modules["other"] = "pipe 1\nconst imagenet = 2\n";
+  EXPECT_EQ(Checked("pipe 1\nuse vision, other\n", loader).messages(),
+            "train.pipe:2:13: error: modules `vision` and `other` both have a constant `imagenet`\n"
+            "  2 | use vision, other\n"
+            "    |             ^~~~~\n"
+            "stdlib/vision.pipe:3:7: note: one\n"
+            "stdlib/other.pipe:2:7: note: the other\n");
+}
+
+TEST(Modules, AMissingOneSilencesUnknownNames) {
+  EXPECT_EQ(messages("use audio2\nconst a = mystery\nfn f(x: int) -> int = conjure(x)\n"),
+            "train.pipe:2:5: error: there is no module `audio2`\n"
+            "  2 | use audio2\n"
+            "    |     ^~~~~~\n"
+            "hint: the modules are signal vision\n");
+}
+
+TEST(Modules, WindowsLineEndsAndAByteOrderMarkAreFine) {
+  EXPECT_EQ(Checked("\xEF\xBB\xBFpipe 1\r\nuse vision\r\nconst a = 1\r\n", library()).messages(), "");
+}
+
+} // namespace
+} // namespace penstock::dsl::test
