@@ -1,0 +1,442 @@
+//===- PlanBuilder.cpp - the pipeline op after the split, as a plan
+//--------===//
+//
+// One visit per op of the pipeline body, in order; no decisions are taken
+// here. What is left of a pipeline after the split maps one to one to tables
+// of the plan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/plan/PlanBuilder.h"
+#include "codegen/plan/PlanScope.h"
+#include "runtime/abi/kernel.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::codegen;
+
+namespace {
+
+class PlanVisitor {
+public:
+  explicit PlanVisitor(ModuleOp module) : module(module), scope(plan) {}
+
+  LogicalResult build(const llvm::StringMap<KernelEntry> &entries);
+  plan::PlanT plan;
+
+private:
+  LogicalResult addKernels(const llvm::StringMap<KernelEntry> &entries);
+  LogicalResult visitBody(Block &body);
+  LogicalResult visit(pipe::ParamOp op);
+  LogicalResult visit(pipe::SourceOp op);
+  LogicalResult visit(pipe::RowOp op);
+  LogicalResult visit(pipe::PickOp op);
+  LogicalResult visit(pipe::ProbeOp op);
+  LogicalResult visit(pipe::SetSlotOp op);
+  LogicalResult visit(pipe::DecodeOp op);
+  LogicalResult visit(pipe::LaunchOp op);
+  LogicalResult visit(pipe::BatchOp op);
+  LogicalResult visit(pipe::OutputOp op);
+  void addDrawsAndChecks(pipe::KernelOp kernel);
+
+  ModuleOp module;
+  PlanScope scope;
+  llvm::StringMap<int> kernels;
+};
+
+} // namespace
+
+LogicalResult PlanVisitor::build(const llvm::StringMap<KernelEntry> &entries) {
+  auto pipelines = module.getOps<pipe::PipelineOp>();
+  if (pipelines.empty())
+    return module.emitError("holds no pipeline");
+  pipe::PipelineOp pipeline = *pipelines.begin();
+  if (!pipeline.getSlots())
+    return pipeline.emitError(
+        "has not been split: its parameter block has no size");
+  plan.abi = PST_KERNEL_ABI_VERSION;
+  plan.name = pipeline.getSymName().str();
+  plan.hash = static_cast<uint64_t>(pipeline.getHash().value_or(0));
+  plan.seed = static_cast<int64_t>(pipeline.getSeed());
+  plan.substitute = pipeline.getSubstitute().convertToDouble();
+  plan.slots = static_cast<int>(*pipeline.getSlots());
+  if (failed(addKernels(entries)))
+    return failure();
+  return visitBody(pipeline.getBody().front());
+}
+
+LogicalResult
+PlanVisitor::addKernels(const llvm::StringMap<KernelEntry> &entries) {
+  for (auto kernel : module.getOps<pipe::KernelOp>()) {
+    auto found = entries.find(kernel.getSymName());
+    if (found == entries.end())
+      return kernel.emitError("has no code in the image");
+    const int number = static_cast<int>(plan.kernels.size());
+    auto entry = std::make_unique<plan::KernelT>();
+    entry->name = kernel.getSymName().str();
+    entry->offset = found->second.offset;
+    plan.kernels.push_back(std::move(entry));
+    kernels[kernel.getSymName()] = number;
+    if (kernel.getKind() == "select")
+      plan.select = number;
+    if (kernel.getKind() == "setup")
+      plan.setup = number;
+    addDrawsAndChecks(kernel);
+  }
+  return success();
+}
+
+void PlanVisitor::addDrawsAndChecks(pipe::KernelOp kernel) {
+  kernel.walk([&](pipe::SetSlotOp op) {
+    auto path = op->getAttrOfType<StringAttr>("draw");
+    if (!path)
+      return;
+    auto draw = std::make_unique<plan::DrawT>();
+    draw->path = path.str();
+    draw->slot = static_cast<int>(op.getIndex());
+    draw->type = planType(op.getValue().getType());
+    plan.draws.push_back(std::move(draw));
+  });
+  kernel.walk([&](pipe::CheckOp op) {
+    auto check = std::make_unique<plan::CheckT>();
+    check->id = static_cast<int>(plan.checks.size()) + 1;
+    check->message = op.getMessage().str();
+    if (auto place = op.getLoc()->findInstanceOf<FileLineColLoc>()) {
+      check->file = place.getFilename().str();
+      check->line = static_cast<int>(place.getLine());
+      check->column = static_cast<int>(place.getColumn());
+    }
+    plan.checks.push_back(std::move(check));
+  });
+}
+
+LogicalResult PlanVisitor::visitBody(Block &body) {
+  for (Operation &op : body) {
+    LogicalResult result =
+        llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+            .Case<pipe::ParamOp, pipe::SourceOp, pipe::RowOp, pipe::PickOp,
+                  pipe::ProbeOp, pipe::SetSlotOp, pipe::DecodeOp,
+                  pipe::LaunchOp, pipe::BatchOp, pipe::OutputOp>(
+                [&](auto typed) { return visit(typed); })
+            // Read where they are used.
+            .Case<pipe::FieldOp, pipe::FieldExtentOp, pipe::SlotOp,
+                  pipe::ConstantOp, pipe::LengthOp, pipe::PeerOp,
+                  pipe::SwitchOp>([](auto) { return success(); })
+            .Default([](Operation *other) {
+              return other->emitOpError(
+                  "is left in the pipeline after the split");
+            });
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
+//===--- parameters, sources, rows, metadata
+//-------------------------------===//
+
+LogicalResult PlanVisitor::visit(pipe::ParamOp op) {
+  auto param = std::make_unique<plan::ParamT>();
+  param->name = op.getName().str();
+  param->type = planType(op.getType());
+  if (std::optional<Attribute> value = op.getDefaultValue()) {
+    Literal literal = literalOf(*value);
+    param->integer = literal.integer;
+    param->number = literal.number;
+    param->text = literal.text;
+  } else {
+    param->required = true;
+  }
+  if (op.getDoc())
+    param->doc = op.getDoc()->str();
+  scope.params[op.getResult()] = static_cast<int>(plan.params.size());
+  plan.params.push_back(std::move(param));
+  return success();
+}
+
+LogicalResult PlanVisitor::visit(pipe::SourceOp op) {
+  auto source = std::make_unique<plan::SourceT>();
+  source->kind = op.getKind().str();
+  for (auto [value, name] :
+       llvm::zip(op.getArgs(), op.getArgNames().getAsRange<StringAttr>())) {
+    auto argument = std::make_unique<plan::ArgumentT>();
+    argument->name = name.str();
+    argument->type = planType(value.getType());
+    if (auto param = scope.params.find(value); param != scope.params.end()) {
+      argument->param = param->second;
+    } else if (auto constant = value.getDefiningOp<pipe::ConstantOp>()) {
+      Literal literal = literalOf(constant.getValue());
+      argument->integer = literal.integer;
+      argument->number = literal.number;
+    } else {
+      return op.emitOpError() << "has an argument `" << name.strref()
+                              << "` that is neither a parameter nor a constant";
+    }
+    source->arguments.push_back(std::move(argument));
+  }
+  for (NamedAttribute column : op.getColumns()) {
+    auto entry = std::make_unique<plan::ColumnT>();
+    Type type = llvm::cast<TypeAttr>(column.getValue()).getValue();
+    entry->name = column.getName().str();
+    entry->type = planType(type);
+    if (auto tensor = llvm::dyn_cast<pipe::NamedTensorType>(type))
+      for (const pipe::Axis &axis : tensor.getAxes()) {
+        auto dim = std::make_unique<plan::DimT>();
+        dim->extent = axis.extent;
+        dim->bound = axis.bound;
+        entry->dims.push_back(std::move(dim));
+        entry->axes.push_back(axis.name);
+      }
+    source->columns.push_back(std::move(entry));
+  }
+  scope.sources[op.getResult()] = static_cast<int>(plan.sources.size());
+  plan.sources.push_back(std::move(source));
+  return success();
+}
+
+LogicalResult PlanVisitor::visit(pipe::RowOp op) {
+  if (!plan.rows.empty())
+    return op.emitOpError("is the second one");
+  switch (op.getOrder()) {
+  case pipe::OrderKind::sequential:
+    plan.order = plan::Order::sequential;
+    break;
+  case pipe::OrderKind::shuffled:
+    plan.order = plan::Order::shuffled;
+    break;
+  case pipe::OrderKind::weighted:
+    plan.order = plan::Order::weighted;
+    break;
+  case pipe::OrderKind::listed:
+    plan.order = plan::Order::listed;
+    break;
+  }
+  if (Value list = op.getList()) {
+    auto constant = list.getDefiningOp<pipe::ConstantOp>();
+    if (!constant)
+      return op.emitOpError("has a list that is not constant");
+    for (const APInt &row :
+         llvm::cast<DenseElementsAttr>(constant.getValue()).getValues<APInt>())
+      plan.order_list.push_back(row.getSExtValue());
+  }
+  auto row = std::make_unique<plan::RowT>();
+  row->source = scope.sources.lookup(op.getTable());
+  scope.rows[op.getResult()] = 0;
+  plan.rows.push_back(std::move(row));
+  return success();
+}
+
+LogicalResult PlanVisitor::visit(pipe::PickOp op) {
+  FailureOr<int> slot = scope.slotOf(op.getIndex());
+  if (failed(slot))
+    return failure();
+  auto row = std::make_unique<plan::RowT>();
+  row->source = scope.sources.lookup(op.getTable());
+  row->slot = *slot;
+  scope.rows[op.getResult()] = static_cast<int>(plan.rows.size());
+  plan.rows.push_back(std::move(row));
+  return success();
+}
+
+LogicalResult PlanVisitor::visit(pipe::ProbeOp op) {
+  return scope.mediaOf(op.getData(), op.getMedia());
+}
+
+LogicalResult PlanVisitor::visit(pipe::SetSlotOp op) {
+  const int slot = static_cast<int>(op.getIndex());
+  Value value = op.getValue();
+  if (auto param = scope.params.find(value); param != scope.params.end()) {
+    plan.params[static_cast<size_t>(param->second)]->slot = slot;
+    return success();
+  }
+  Operation *leaf = value.getDefiningOp();
+  if (auto probe = llvm::dyn_cast_or_null<pipe::ProbeOp>(leaf)) {
+    FailureOr<int> media = scope.mediaOf(probe.getData(), probe.getMedia());
+    if (failed(media))
+      return failure();
+    plan::MediaT &entry = *plan.media[static_cast<size_t>(*media)];
+    if (value == probe.getHeight())
+      entry.height_slot = slot;
+    else if (value == probe.getWidth())
+      entry.width_slot = slot;
+    else
+      entry.orientation_slot = slot;
+    return success();
+  }
+  auto entry = std::make_unique<plan::FieldSlotT>();
+  entry->slot = slot;
+  Value rowValue;
+  StringRef name;
+  if (auto field = llvm::dyn_cast_or_null<pipe::FieldOp>(leaf)) {
+    rowValue = field.getRow();
+    name = field.getName();
+  } else if (auto extent = llvm::dyn_cast_or_null<pipe::FieldExtentOp>(leaf)) {
+    rowValue = extent.getRow();
+    name = extent.getName();
+  } else {
+    return op.emitOpError(
+        "fills a slot with what is no parameter, field or header value");
+  }
+  FailureOr<int> row = scope.rowOf(rowValue);
+  if (failed(row))
+    return failure();
+  entry->row = *row;
+  entry->column = scope.columnOf(rowValue, name);
+  if (entry->column < 0)
+    return op.emitOpError()
+           << "reads column `" << name << "`, which the source does not have";
+  if (auto extent = llvm::dyn_cast<pipe::FieldExtentOp>(leaf)) {
+    const plan::SourceT &source = *plan.sources[static_cast<size_t>(
+        plan.rows[static_cast<size_t>(*row)]->source)];
+    const auto &axes = source.columns[static_cast<size_t>(entry->column)]->axes;
+    entry->axis =
+        static_cast<int>(llvm::find(axes, extent.getAxis()) - axes.begin());
+  }
+  plan.fields.push_back(std::move(entry));
+  return success();
+}
+
+//===--- decodes, steps, outputs
+//-------------------------------------------===//
+
+LogicalResult PlanVisitor::visit(pipe::DecodeOp op) {
+  FailureOr<int> media = scope.mediaOf(op.getData(), op.getMedia());
+  FailureOr<int> buffer =
+      scope.addBuffer(op.getResult(), plan::BufferKind::media);
+  if (failed(media) || failed(buffer))
+    return failure();
+  auto decode = std::make_unique<plan::DecodeT>();
+  decode->media = *media;
+  decode->buffer = *buffer;
+  decode->format = op.getFormat().str();
+  int32_t *region[] = {&decode->top, &decode->left, &decode->bottom,
+                       &decode->right};
+  for (auto [value, target] : llvm::zip(op.getRegion(), region)) {
+    FailureOr<int> slot = scope.slotOf(value);
+    if (failed(slot))
+      return failure();
+    *target = *slot;
+  }
+  plan.decodes.push_back(std::move(decode));
+  return success();
+}
+
+LogicalResult PlanVisitor::visit(pipe::LaunchOp op) {
+  auto kernel = kernels.find(op.getKernel());
+  if (kernel == kernels.end())
+    return op.emitOpError()
+           << "runs `" << op.getKernel() << "`, which does not exist";
+  auto step = std::make_unique<plan::StepT>();
+  step->kernel = kernel->second;
+  for (Value tensor : op.getTensors()) {
+    auto access = scope.accessOf(tensor);
+    if (failed(access))
+      return failure();
+    step->stage = std::max(step->stage, scope.stageOf(tensor));
+    step->inputs.push_back(std::move(*access));
+  }
+  for (Value scalar : op.getScalars()) {
+    FailureOr<int> slot = scope.slotOf(scalar);
+    if (failed(slot))
+      return failure();
+    step->scalars.push_back(*slot);
+  }
+  if (Value guard = op.getGuard()) {
+    FailureOr<int> slot = scope.slotOf(guard);
+    if (failed(slot))
+      return failure();
+    step->guard = *slot;
+  }
+  for (Value result : op.getResults()) {
+    const bool delivered = llvm::any_of(result.getUsers(), [](Operation *user) {
+      return llvm::isa<pipe::OutputOp>(user);
+    });
+    FailureOr<int> buffer =
+        scope.addBuffer(result, delivered ? plan::BufferKind::output
+                                          : plan::BufferKind::temporary);
+    if (failed(buffer))
+      return failure();
+    scope.stages[result] = step->stage;
+    step->outputs.push_back(*buffer);
+  }
+  plan.steps.push_back(std::move(step));
+  return success();
+}
+
+LogicalResult PlanVisitor::visit(pipe::BatchOp op) {
+  plan.batch = std::make_unique<plan::BatchT>();
+  plan.batch->global = op.getGlobal();
+  plan.batch->keep_last = op.getLast() == pipe::LastBatch::keep;
+  if (auto constant = op.getSize().getDefiningOp<pipe::ConstantOp>()) {
+    plan.batch->size = literalOf(constant.getValue()).integer;
+  } else {
+    FailureOr<int> slot = scope.slotOf(op.getSize());
+    if (failed(slot))
+      return failure();
+    plan.batch->size_slot = *slot;
+  }
+  return visitBody(op.getBody().front());
+}
+
+static std::vector<std::string> strings(ArrayAttr names) {
+  std::vector<std::string> result;
+  for (auto name : names.getAsRange<StringAttr>())
+    result.push_back(name.str());
+  return result;
+}
+
+LogicalResult PlanVisitor::visit(pipe::OutputOp op) {
+  auto output = std::make_unique<plan::OutputT>();
+  const int number = static_cast<int>(plan.outputs.size());
+  Value value = op.getValue();
+  output->name = op.getName().str();
+  output->type = planType(value.getType());
+  output->axes = strings(op.getAxes());
+  output->stored = strings(op.getStored());
+  if (!llvm::isa<pipe::NamedTensorType>(value.getType())) {
+    FailureOr<int> slot = scope.slotOf(value);
+    if (failed(slot))
+      return failure();
+    output->scalar_slot = *slot;
+    output->dims.push_back(std::make_unique<plan::DimT>()); // n
+    plan.outputs.push_back(std::move(output));
+    return success();
+  }
+  FailureOr<int> buffer = scope.bufferOf(value);
+  auto dims = scope.dimsOf(value);
+  if (failed(buffer) || failed(dims))
+    return failure();
+  plan::BufferT &entry = *plan.buffers[static_cast<size_t>(*buffer)];
+  if (entry.kind != plan::BufferKind::output || entry.output >= 0)
+    return op.emitOpError("does not deliver the result of a kernel of its own");
+  entry.output = number;
+  output->buffer = *buffer;
+  size_t next = 0;
+  for (const std::string &axis : output->axes) {
+    if (axis == "n") {
+      output->dims.push_back(std::make_unique<plan::DimT>());
+      continue;
+    }
+    if (op.getRagged() && (*dims)[next]->extent < 0) {
+      output->ragged_axis = static_cast<int>(output->dims.size());
+      output->length_slot = (*dims)[next]->slot;
+    }
+    output->dims.push_back(std::move((*dims)[next++]));
+  }
+  plan.outputs.push_back(std::move(output));
+  return success();
+}
+
+FailureOr<std::vector<uint8_t>>
+codegen::buildPlan(ModuleOp module, const llvm::StringMap<KernelEntry> &entries,
+                   StringRef compilerVersion) {
+  PlanVisitor builder(module);
+  if (failed(builder.build(entries)))
+    return failure();
+  builder.plan.compiler = compilerVersion.str();
+  flatbuffers::FlatBufferBuilder buffer;
+  plan::FinishPlanBuffer(buffer, plan::Plan::Pack(buffer, &builder.plan));
+  return std::vector<uint8_t>(buffer.GetBufferPointer(),
+                              buffer.GetBufferPointer() + buffer.GetSize());
+}
