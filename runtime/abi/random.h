@@ -92,8 +92,8 @@ constexpr int64_t integer(uint64_t b, int64_t low, int64_t end) {
 }
 
 /// Where a keyed permutation of 0 ..< n sends i; i itself if n <= 1 or i lies
-/// outside. Four Feistel rounds over the next even number of bits, walked along
-/// the cycle until the image lies below n.
+/// outside. Eight Feistel rounds over the next even number of bits (with four, n
+/// below 50 is visibly uneven), walked along the cycle until the image is below n.
 constexpr uint64_t permute(uint64_t key, uint64_t n, uint64_t i) {
   if (n <= 1 || i >= n)
     return i;
@@ -103,7 +103,7 @@ constexpr uint64_t permute(uint64_t key, uint64_t n, uint64_t i) {
   const uint64_t mask = (uint64_t{1} << half) - 1;
   do {
     uint64_t left = i >> half, right = i & mask;
-    for (uint64_t round = 0; round < 4; ++round) {
+    for (uint64_t round = 0; round < 8; ++round) {
       const uint64_t next = left ^ (mix(key + round, right) & mask);
       left = right;
       right = next;
