@@ -1,0 +1,45 @@
+//===- Outputs.cpp - outputs of a batch or sample, in C --------------------===//
+
+#include "api/c/Outputs.h"
+
+using namespace penstock;
+using namespace penstock::api;
+
+static pst_dtype dtypeOf(plan::DType type) {
+  switch (type) {
+  case plan::DType::u8:
+    return PST_U8;
+  case plan::DType::i8:
+    return PST_I8;
+  case plan::DType::u16:
+    return PST_U16;
+  case plan::DType::i16:
+    return PST_I16;
+  case plan::DType::i32:
+    return PST_I32;
+  case plan::DType::i64:
+    return PST_I64;
+  case plan::DType::f16:
+    return PST_F16;
+  case plan::DType::bf16:
+    return PST_BF16;
+  case plan::DType::f32:
+    return PST_F32;
+  case plan::DType::f64:
+    return PST_F64;
+  default:
+    return PST_BOOL;
+  }
+}
+
+Outputs::Outputs(const std::vector<runtime::OutputView> &views) {
+  axes.reserve(views.size());
+  for (const runtime::OutputView &view : views) {
+    std::vector<const char *> &names = axes.emplace_back();
+    for (const std::string &axis : view.axes)
+      names.push_back(axis.c_str());
+    outputs.push_back({view.name.c_str(), dtypeOf(view.type),
+                       static_cast<int32_t>(view.shape.size()), names.data(), view.shape.data(),
+                       view.strides.data(), view.data, view.offsets});
+  }
+}

@@ -1,0 +1,27 @@
+//===- Outputs.h - outputs of a batch or sample, in C ----------------------===//
+#ifndef PENSTOCK_API_C_OUTPUTS_H
+#define PENSTOCK_API_C_OUTPUTS_H
+
+#include "api/c/penstock.h"
+#include "runtime/sched/Batch.h"
+#include <vector>
+
+namespace penstock::api {
+
+/// C views of output views; borrows their memory.
+class Outputs {
+public:
+  explicit Outputs(const std::vector<runtime::OutputView> &views);
+  size_t size() const { return outputs.size(); }
+  const pst_output *operator[](size_t index) const {
+    return index < outputs.size() ? &outputs[index] : nullptr;
+  }
+
+private:
+  std::vector<std::vector<const char *>> axes;
+  std::vector<pst_output> outputs;
+};
+
+} // namespace penstock::api
+
+#endif

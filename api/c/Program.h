@@ -1,0 +1,65 @@
+//===- Program.h - what stands behind pst_program --------------------------===//
+#ifndef PENSTOCK_API_C_PROGRAM_H
+#define PENSTOCK_API_C_PROGRAM_H
+
+#include "api/c/penstock.h"
+#include "runtime/core/KernelTable.h"
+#include "runtime/core/Plan.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace penstock::api {
+
+/// Options of a compilation, owned.
+struct CompileRequest {
+  std::string text;
+  std::string fileName;
+  std::string pipeline;
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::vector<std::string> disabledPasses;
+  std::string target; ///< empty: this machine
+  std::string from;   ///< empty: a .pipe file
+};
+
+/// One parameter, as check prints it and as the cache keeps it.
+struct Parameter {
+  std::string name, type, doc;
+  bool isStatic = false;
+  std::optional<std::string> defaultValue;
+};
+
+/// What a compilation leaves, and what the cache stores: data and code, and
+/// nothing of LLVM.
+struct Compiled {
+  std::string name;
+  std::vector<Parameter> parameters;
+  std::vector<uint8_t> plan;
+  std::vector<uint8_t> image;
+};
+
+/// Messages of a compilation.
+struct Messages {
+  std::string text;
+  std::string json = "[]";
+};
+
+} // namespace penstock::api
+
+struct pst_program {
+  penstock::api::CompileRequest request;
+  penstock::api::Messages messages;
+  std::string name;
+  std::vector<penstock::api::Parameter> parameters;
+  std::vector<pst_parameter_info> parameterInfos; ///< views of `parameters`
+  bool fromCache = false;
+
+  // Null after an error and for check_only.
+  std::shared_ptr<const penstock::runtime::Plan> plan;
+  std::shared_ptr<const penstock::runtime::KernelTable> kernels;
+
+  std::string emitted; ///< what the last emit or explain returned
+};
+
+#endif

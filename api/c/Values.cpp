@@ -1,0 +1,103 @@
+//===- Values.cpp - text of parameters, folders, files ---------------------===//
+
+#include "api/c/Values.h"
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace penstock;
+using namespace penstock::api;
+using runtime::Code;
+using runtime::Error;
+
+/// A whole number or fraction; nothing may follow it. `_` may group digits.
+template <typename T> static std::optional<T> parseNumber(std::string text) {
+  std::erase(text, '_');
+  T value{};
+  const char *end = text.data() + text.size();
+  auto [stop, code] = std::from_chars(text.data(), end, value);
+  if (code != std::errc() || stop != end || text.empty())
+    return std::nullopt;
+  return value;
+}
+
+runtime::Result<Value> api::parseValue(const std::string &text, plan::DType type) {
+  auto wrong = [&](const char *wanted) {
+    return Error{Code::InvalidArgument, "`" + text + "` is not " + wanted};
+  };
+  switch (type) {
+  case plan::DType::text:
+    return Value(text);
+  case plan::DType::boolean:
+    if (text == "true" || text == "false")
+      return Value(text == "true");
+    return wrong("true or false");
+  case plan::DType::f64: {
+    // 1% is 0.01, as in the language.
+    const bool percent = !text.empty() && text.back() == '%';
+    auto value = parseNumber<double>(percent ? text.substr(0, text.size() - 1) : text);
+    if (!value)
+      return wrong("a number");
+    return Value(percent ? *value / 100 : *value);
+  }
+  default: {
+    auto value = parseNumber<int64_t>(text);
+    if (!value)
+      return wrong("a whole number");
+    return Value(*value);
+  }
+  }
+}
+
+std::string api::defaultCacheFolder() {
+  if (const char *base = std::getenv("XDG_CACHE_HOME"); base && *base)
+    return std::string(base) + "/penstock";
+  if (const char *home = std::getenv("HOME"); home && *home)
+    return std::string(home) + "/.cache/penstock";
+  return {};
+}
+
+bool api::preparePrivateFolder(const std::string &folder) {
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), ignored);
+  ::mkdir(folder.c_str(), 0700);
+  struct stat info {};
+  return ::stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+         info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+runtime::Result<std::unique_ptr<runtime::FileSystem>>
+api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options) {
+  std::vector<runtime::RealFileSystem::Root> roots;
+  const plan::PlanT &contents = plan.contents();
+  for (const auto &source : contents.sources)
+    for (const auto &argument : source->arguments) {
+      if (argument->type != plan::DType::text)
+        continue;
+      std::string path = argument->text;
+      if (argument->param >= 0) {
+        const plan::ParamT &param = *contents.params[static_cast<size_t>(argument->param)];
+        path = param.text;
+        for (const runtime::ParamValue &given : options.params)
+          if (given.name == param.name)
+            if (const auto *text = std::get_if<std::string>(&given.value))
+              path = *text;
+      }
+      std::error_code ignored;
+      if (path.empty())
+        continue; // refused by the session, which knows the parameter's name
+      if (!std::filesystem::is_directory(path, ignored))
+        if (std::string parent = std::filesystem::path(path).parent_path();
+            std::filesystem::is_regular_file(path, ignored))
+          path = parent.empty() ? "." : parent;
+      roots.push_back({path, false});
+    }
+  if (!options.cacheFolder.empty())
+    roots.push_back({options.cacheFolder, true});
+  auto files = runtime::RealFileSystem::create(std::move(roots));
+  if (!files)
+    return files.error();
+  return std::unique_ptr<runtime::FileSystem>(std::move(*files));
+}

@@ -1,0 +1,32 @@
+//===- Values.h - text of parameters, folders, files -----------------------===//
+#ifndef PENSTOCK_API_C_VALUES_H
+#define PENSTOCK_API_C_VALUES_H
+
+#include "runtime/core/Plan.h"
+#include "runtime/core/RealFileSystem.h"
+#include "runtime/sched/Options.h"
+#include <string>
+
+namespace penstock::api {
+
+using Value = std::variant<int64_t, double, bool, std::string>;
+
+/// The value that `text` spells for a parameter of a type, or an error that
+/// says what was found and what is wanted.
+runtime::Result<Value> parseValue(const std::string &text, plan::DType type);
+
+/// $XDG_CACHE_HOME/penstock, or ~/.cache/penstock; empty where neither is set.
+std::string defaultCacheFolder();
+
+/// Makes `folder` (and its parents), readable by its owner alone. False where
+/// it cannot be made, belongs to somebody else, or others may write it.
+bool preparePrivateFolder(const std::string &folder);
+
+/// The files that a session may see: the folders that its path parameters
+/// name (of a file: the folder that holds it), and the cache folder.
+runtime::Result<std::unique_ptr<runtime::FileSystem>>
+openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options);
+
+} // namespace penstock::api
+
+#endif

@@ -1,0 +1,362 @@
+/*===- penstock.h - the C API of Penstock ---------------------------------===
+ *
+ * The simple path:
+ *
+ *   pst_program *program;
+ *   pst_compile_options options = PST_COMPILE_OPTIONS_INIT;
+ *   pst_status status = pst_compile(text, length, "train.pipe", &options, &program);
+ *   if (status != PST_OK) puts(pst_program_messages(program));
+ *
+ *   pst_session_options run = PST_SESSION_OPTIONS_INIT;
+ *   pst_session *session;
+ *   status = pst_session_open(program, &run, &session);
+ *   pst_batch *batch;
+ *   while ((status = pst_session_next(session, &batch)) == PST_OK) {
+ *     ... pst_batch_output(batch, 0) ...
+ *     pst_batch_release(batch);
+ *   }
+ *   pst_session_close(session);
+ *   pst_program_release(program);
+ *
+ * Rules that hold everywhere:
+ *
+ * - Handles are opaque. Every function that makes one stores it last, in
+ *   `*out_...`, and stores NULL where it made none.
+ * - Text and arrays that a function returns belong to the handle they were
+ *   asked of, and live until it is released, unless said otherwise.
+ * - Options structs carry their size; use the ..._INIT macros. New fields are
+ *   added at the end and zero means "as before".
+ * - No function throws, prints, or changes the process's floating-point mode,
+ *   signal handlers or locale.
+ *
+ *===----------------------------------------------------------------------===*/
+#ifndef PENSTOCK_H
+#define PENSTOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define PST_API __attribute__((visibility("default")))
+#else
+#define PST_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pst_program pst_program;
+typedef struct pst_session pst_session;
+typedef struct pst_batch pst_batch;
+typedef struct pst_sample pst_sample;
+
+typedef enum pst_status {
+  PST_OK = 0,
+  /* The text, an argument or the data is at fault; the handle has the message. */
+  PST_ERROR = 1,
+  /* No sample is left; the next call starts the next epoch. */
+  PST_END_OF_EPOCH = 2,
+  /* pst_session_cancel() was called. */
+  PST_CANCELLED = 3
+} pst_status;
+
+/* The version of the library, such as "0.1.0". */
+PST_API const char *pst_version(void);
+
+/*===--- compiling ---------------------------------------------------------===*/
+
+/* A parameter's value as text, in the language's spelling of a literal: `128`,
+ * `0.5`, `true`, or the bare text of a path. */
+typedef struct pst_parameter {
+  const char *name;
+  const char *value;
+} pst_parameter;
+
+typedef struct pst_compile_options {
+  size_t size;
+  /* The pipeline to compile; NULL: the only one in the file. */
+  const char *pipeline;
+  /* Values of parameters. Static ones are compiled in; run-time ones become
+   * the defaults of sessions. */
+  const pst_parameter *parameters;
+  size_t parameter_count;
+  /* Names of optimising passes to leave out (see `penstock compile --help`). */
+  const char *const *disabled_passes;
+  size_t disabled_pass_count;
+  /* "x86-64-v2", "x86-64-v3", "x86-64-v4"; NULL: this machine. */
+  const char *target;
+  /* Folder of the compile cache; NULL: $XDG_CACHE_HOME/penstock or
+   * ~/.cache/penstock; "": no cache. The folder is private to its owner, and a
+   * cache that others may write is not used. */
+  const char *cache_folder;
+  /* NULL: the text is a .pipe file. Else the stage that the text is MLIR of:
+   * "pipe", "pipe-opt", "kernels", "schedule", "loops" or "llvm". */
+  const char *from;
+  /* Not 0: stop after checking; the program cannot be run. */
+  int check_only;
+} pst_compile_options;
+
+#define PST_COMPILE_OPTIONS_INIT                                                                   \
+  { sizeof(pst_compile_options), NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0 }
+
+/* Compiles `length` bytes of `text`.
+ *
+ * Always stores a program, also after an error: it then holds the messages and
+ * nothing else. Release it with pst_program_release().
+ *
+ * file_name    is used in messages only.
+ * PST_ERROR    see pst_program_messages().
+ *
+ * Thread safety: any thread; calls are independent. Blocks for the time of a
+ * compilation: some 100 ms, or a few where the cache has the program. */
+PST_API pst_status pst_compile(const char *text, size_t length, const char *file_name,
+                               const pst_compile_options *options, pst_program **out_program);
+
+/* Warnings and errors as text, each with its place, its line and a caret; empty
+ * where there are none. */
+PST_API const char *pst_program_messages(const pst_program *program);
+/* The same as a JSON array. */
+PST_API const char *pst_program_messages_json(const pst_program *program);
+
+typedef struct pst_parameter_info {
+  const char *name;
+  const char *type;          /* as written: "int", "path", "f64" ... */
+  int is_static;             /* not 0: changing it compiles again */
+  const char *default_value; /* NULL: must be given */
+  const char *doc;           /* "" where there is none */
+} pst_parameter_info;
+
+PST_API size_t pst_program_parameter_count(const pst_program *program);
+/* `index` < pst_program_parameter_count(). */
+PST_API const pst_parameter_info *pst_program_parameter(const pst_program *program, size_t index);
+
+/* The name of the pipeline; NULL after an error. */
+PST_API const char *pst_program_name(const pst_program *program);
+/* Whether the code came from the cache. */
+PST_API int pst_program_from_cache(const pst_program *program);
+
+/* What the compiler made of the program, at a stage: "ast", "pipe", "pipe-opt",
+ * "kernels", "schedule", "loops", "llvm", "asm" (text), or "obj" (an ELF object
+ * file). Compiles again up to that stage.
+ *
+ * out_data, out_length  set on PST_OK; live until the next call for this program.
+ * PST_ERROR             see pst_program_messages().
+ *
+ * Thread safety: one call at a time per program. */
+PST_API pst_status pst_program_emit(pst_program *program, const char *stage, const char **out_data,
+                                    size_t *out_length);
+/* What was fused, what not and why, in words. As pst_program_emit(). */
+PST_API pst_status pst_program_explain(pst_program *program, const char **out_text);
+
+/* NULL is allowed. Sessions of the program stay valid. */
+PST_API void pst_program_release(pst_program *program);
+
+/*===--- sessions ----------------------------------------------------------===*/
+
+typedef enum pst_device { PST_DEVICE_AUTO = 0, PST_DEVICE_CPU = 1, PST_DEVICE_CUDA = 2 } pst_device;
+
+typedef enum pst_dtype {
+  PST_U8 = 1,
+  PST_I8 = 2,
+  PST_U16 = 3,
+  PST_I16 = 4,
+  PST_I32 = 5,
+  PST_I64 = 6,
+  PST_F16 = 7,
+  PST_BF16 = 8,
+  PST_F32 = 9,
+  PST_F64 = 10,
+  PST_BOOL = 11
+} pst_dtype;
+
+/* A column of a `raw` source that the caller holds in memory, in C order. */
+typedef struct pst_memory_column {
+  const char *name;
+  pst_dtype dtype;
+  int32_t rank;           /* rows included */
+  const int64_t *extents; /* rows first */
+  const void *data;       /* must outlive the session */
+} pst_memory_column;
+
+typedef struct pst_session_options {
+  size_t size;
+  const pst_parameter *parameters; /* of run-time parameters */
+  size_t parameter_count;
+  const pst_memory_column *columns;
+  size_t column_count;
+  const int64_t *seed; /* NULL: the pipeline's */
+  uint32_t epoch;      /* the first one */
+  uint32_t rank;
+  uint32_t world;        /* 0 means 1 */
+  int32_t threads;       /* 0: the cores of the affinity mask / ranks_here */
+  int32_t ranks_here;    /* ranks on this machine; 0 means 1 */
+  int32_t prefetch;      /* batches in the making or ready; 0: 2 */
+  int32_t fetch_threads; /* 0: chosen */
+  uint64_t memory_budget; /* bytes of host memory for the fixed part; 0: no limit */
+  /* Fraction of bad samples allowed per rank and epoch, in place of the
+   * pipeline's; negative: fail at the first. NULL: the pipeline's. */
+  const double *on_error;
+  pst_device device;
+  int32_t device_number;
+  void *stream; /* a CUDA stream that deliveries are ordered on; NULL */
+} pst_session_options;
+
+#define PST_SESSION_OPTIONS_INIT                                                                   \
+  {                                                                                                \
+    sizeof(pst_session_options), NULL, 0, NULL, 0, NULL, 0, 0, 1, 0, 1, 0, 0, 0, NULL,             \
+        PST_DEVICE_AUTO, 0, NULL                                                                   \
+  }
+
+/* Opens the sources of `program` and takes the session's memory.
+ *
+ * Always stores a session, also after an error: it then holds the message and
+ * nothing else. Close it with pst_session_close().
+ *
+ * PST_ERROR  see pst_session_error(). */
+PST_API pst_status pst_session_open(const pst_program *program, const pst_session_options *options,
+                                    pst_session **out_session);
+
+/* The message of the last error of this session; "" where there was none. Lives
+ * until the next call for the session. */
+PST_API const char *pst_session_error(const pst_session *session);
+
+/* Waits for the next batch of `session` and stores it in `*out_batch`.
+ *
+ * The caller owns the batch and passes it to pst_batch_release(). Holding more
+ * than `prefetch` batches stalls the pipeline.
+ *
+ * out_batch         set on PST_OK, and set to NULL otherwise.
+ * PST_END_OF_EPOCH  no sample is left; the next call starts the next epoch.
+ * PST_ERROR         see pst_session_error().
+ *
+ * Thread safety: one call at a time per session; sessions are independent. */
+PST_API pst_status pst_session_next(pst_session *session, pst_batch **out_batch);
+
+/* Makes a waiting and every later pst_session_next() return PST_CANCELLED, soon.
+ * Safe from any thread (not from a signal handler). */
+PST_API void pst_session_cancel(pst_session *session);
+
+/* Where the next call of pst_session_next() stands: a line of text. Restoring
+ * it gives the same remaining samples under any threads, prefetch and world
+ * size. Lives until the next call of this function. */
+PST_API const char *pst_session_state(pst_session *session);
+/* PST_ERROR: the text is no state, or another pipeline's; nothing changed. */
+PST_API pst_status pst_session_restore(pst_session *session, const char *state);
+
+typedef struct pst_stage_statistics {
+  const char *name; /* "select", "fetch", "probe", "setup", "decode", "kernels", "wait" */
+  uint64_t count;
+  int64_t busy_ns;
+} pst_stage_statistics;
+
+#define PST_STAGE_COUNT 7
+
+typedef struct pst_statistics {
+  size_t size; /* set by the caller to sizeof(pst_statistics) */
+  pst_stage_statistics stages[PST_STAGE_COUNT];
+  uint64_t samples; /* delivered */
+  uint64_t batches;
+  uint64_t bad_samples;
+  uint64_t fetched_bytes;
+  uint64_t delivered_bytes;
+  uint64_t decoded_blocks; /* 8x8 blocks that went through the inverse DCT */
+  int64_t elapsed_ns;      /* since the first call of pst_session_next() */
+  int32_t threads;
+  const char *limit; /* the stage that limits, or "consumer" */
+} pst_statistics;
+
+PST_API void pst_session_statistics(const pst_session *session, pst_statistics *out_statistics);
+
+typedef struct pst_bad_sample {
+  uint32_t epoch;
+  int64_t position;
+  int64_t row;
+  const char *name;   /* usually the file */
+  const char *reason;
+  int64_t substitute; /* the row that stands in its place; -1: none */
+} pst_bad_sample;
+
+/* The samples that could not be used so far. The array lives until the next
+ * call of this function. */
+PST_API void pst_session_bad_samples(pst_session *session, const pst_bad_sample **out_samples,
+                                     size_t *out_count);
+
+typedef struct pst_session_info {
+  size_t size; /* set by the caller to sizeof(pst_session_info) */
+  int64_t table_length;
+  int64_t batch_size; /* of this rank */
+  int64_t batches_per_epoch;
+  int64_t samples_per_epoch; /* of this rank */
+  int32_t threads;
+  uint64_t fixed_memory;     /* bytes */
+  uint64_t sample_memory;    /* most that one sample's own buffers may take */
+} pst_session_info;
+
+PST_API void pst_session_get_info(const pst_session *session, pst_session_info *out_info);
+
+/* Ends all work and all threads of the session; batches stay valid. NULL is
+ * allowed. */
+PST_API void pst_session_close(pst_session *session);
+
+/*===--- batches -----------------------------------------------------------===*/
+
+/* One output. `shape` and `strides` (bytes) are in the order of the output's
+ * declared axes. A ragged output has one axis in the place of `n` and its ragged
+ * axis, and sample i has the values offsets[i] .. offsets[i + 1]. */
+typedef struct pst_output {
+  const char *name;
+  pst_dtype dtype;
+  int32_t rank;
+  const char *const *axes;
+  const int64_t *shape;
+  const int64_t *strides;
+  const void *data;       /* aligned to 64 bytes */
+  const int64_t *offsets; /* NULL unless ragged */
+} pst_output;
+
+PST_API uint32_t pst_batch_epoch(const pst_batch *batch);
+PST_API int64_t pst_batch_count(const pst_batch *batch); /* samples */
+PST_API size_t pst_batch_output_count(const pst_batch *batch);
+/* `index` < pst_batch_output_count(), in the order of the pipeline's text. */
+PST_API const pst_output *pst_batch_output(const pst_batch *batch, size_t index);
+/* pst_batch_count() positions in the epoch, and the rows that fill them. */
+PST_API const int64_t *pst_batch_positions(const pst_batch *batch);
+PST_API const int64_t *pst_batch_rows(const pst_batch *batch);
+/* A 64-bit hash of the bytes of one sample's outputs; `slot` < pst_batch_count(). */
+PST_API uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot);
+/* NULL is allowed. The session may be closed before. */
+PST_API void pst_batch_release(pst_batch *batch);
+
+/*===--- one sample --------------------------------------------------------===*/
+
+typedef struct pst_draw {
+  const char *path; /* where it is written: pipeline, value, functions, draw */
+  double value;
+} pst_draw;
+
+/* Computes the sample at `position` of `epoch` alone.
+ *
+ * out_sample  set on PST_OK; release it with pst_sample_release().
+ * PST_ERROR   see pst_session_error(). */
+PST_API pst_status pst_session_sample(pst_session *session, uint32_t epoch, int64_t position,
+                                      pst_sample **out_sample);
+
+PST_API int64_t pst_sample_row(const pst_sample *sample);
+PST_API const char *pst_sample_name(const pst_sample *sample);
+/* Outputs have the axes of the pipeline's outputs without `n`. */
+PST_API size_t pst_sample_output_count(const pst_sample *sample);
+PST_API const pst_output *pst_sample_output(const pst_sample *sample, size_t index);
+PST_API size_t pst_sample_draw_count(const pst_sample *sample);
+PST_API const pst_draw *pst_sample_draw(const pst_sample *sample, size_t index);
+PST_API uint64_t pst_sample_content_hash(const pst_sample *sample);
+/* "" unless a substitute stands here: then the reason. */
+PST_API const char *pst_sample_bad_reason(const pst_sample *sample);
+/* NULL is allowed. */
+PST_API void pst_sample_release(pst_sample *sample);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,76 @@
+// penstock compile: machine code, or what any stage before it looks like.
+
+#include "tools/penstock/Commands.h"
+#include "tools/penstock/Program.h"
+#include <CLI/CLI.hpp>
+#include <cstring>
+#include <chrono>
+#include <fstream>
+#include <unistd.h>
+
+using namespace penstock::cli;
+
+namespace {
+struct State {
+  CompileOptions compile;
+  std::string emit;
+  std::string output;
+};
+} // namespace
+
+static int writeResult(const State &state, const char *data, size_t length) {
+  if (!state.output.empty() && state.output != "-") {
+    std::ofstream file(state.output, std::ios::binary);
+    file.write(data, static_cast<std::streamsize>(length));
+    if (file.flush())
+      return exitOk;
+    std::fprintf(stderr, "penstock: cannot write %s: %s\n",
+                 state.output.c_str(), std::strerror(errno));
+    return exitError;
+  }
+  if (state.emit == "obj" && isatty(STDOUT_FILENO)) {
+    std::fprintf(stderr, "penstock: an object file is not for a terminal; give "
+                         "it a name with -o\n");
+    return exitUsage;
+  }
+  return std::fwrite(data, 1, length, stdout) == length ? exitOk : exitError;
+}
+
+static int run(const State &state) {
+  CompileOptions options = state.compile;
+  const auto start = std::chrono::steady_clock::now();
+  // The stages before code need no code.
+  const ProgramPtr program = compile(options, !state.emit.empty());
+  if (!program)
+    return exitError;
+  if (state.emit.empty()) {
+    const std::chrono::duration<double, std::milli> time =
+        std::chrono::steady_clock::now() - start;
+    std::printf("%s: compiled in %.0f ms%s\n", pst_program_name(program.get()),
+                time.count(),
+                pst_program_from_cache(program.get()) ? " (from the cache)"
+                                                      : "");
+    return exitOk;
+  }
+  const char *data = nullptr;
+  size_t length = 0;
+  if (pst_program_emit(program.get(), state.emit.c_str(), &data, &length) !=
+      PST_OK) {
+    std::fputs(pst_program_messages(program.get()), stderr);
+    return exitError;
+  }
+  return writeResult(state, data, length);
+}
+
+void penstock::cli::addCompile(CLI::App &app, int &exitCode) {
+  auto state = std::make_shared<State>();
+  CLI::App *command = app.add_subcommand(
+      "compile", "compile a file, or print one of the compiler's stages");
+  state->compile.addTo(*command);
+  command->add_option("--emit", state->emit, "print this stage")
+      ->check(CLI::IsMember({"ast", "pipe", "pipe-opt", "kernels", "schedule",
+                             "loops", "llvm", "asm", "obj"}));
+  command->add_option("-o,--output", state->output,
+                      "write to this file; default: stdout");
+  command->callback([state, &exitCode] { exitCode = run(*state); });
+}

@@ -1,0 +1,55 @@
+// What the command line says, and the exit codes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace penstock::cli {
+
+// Exit codes, as `penstock --help` documents them.
+enum Exit : int {
+  exitOk = 0,
+  exitError = 1,        // the file, a parameter or the data is at fault
+  exitUsage = 2,        // the command line is at fault
+  exitInterrupted = 130 // Ctrl-C
+};
+
+/// Options of everything that compiles.
+struct CompileOptions {
+  std::string file;
+  std::string pipeline;
+  std::vector<std::string> set; ///< "name=value"
+  std::vector<std::string> disabledPasses;
+  std::string target;
+  std::string from;
+  bool noCache = false;
+
+  void addTo(CLI::App &command);
+};
+
+/// Options of everything that runs.
+struct RunOptions {
+  std::optional<int64_t> seed;
+  uint32_t epoch = 0;
+  uint32_t rank = 0;
+  uint32_t world = 1;
+  int threads = 0;
+  int prefetch = 0;
+  std::string onError; ///< "fail" or a fraction such as 1%
+  uint64_t memory = 0; ///< MiB
+
+  void addTo(CLI::App &command);
+};
+
+/// The names and values of `--set`; ends the program with a usage error where
+/// one has no `=`.
+std::vector<std::pair<std::string, std::string>>
+splitSettings(const std::vector<std::string> &set);
+
+} // namespace penstock::cli

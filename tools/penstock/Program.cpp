@@ -1,0 +1,52 @@
+// Compiling, as the commands need it.
+
+#include "tools/penstock/Program.h"
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+using namespace penstock::cli;
+
+ProgramPtr penstock::cli::compile(const CompileOptions &options, bool checkOnly,
+                                  Messages messages) {
+  std::ifstream file(options.file, std::ios::binary);
+  std::stringstream content;
+  if (!file || !(content << file.rdbuf())) {
+    std::fprintf(stderr, "penstock: cannot read %s: %s\n", options.file.c_str(),
+                 errno ? std::strerror(errno) : "it is empty");
+    return nullptr;
+  }
+  const std::string text = content.str();
+
+  std::vector<pst_parameter> parameters;
+  const auto settings = splitSettings(options.set);
+  for (const auto &[name, value] : settings)
+    parameters.push_back({name.c_str(), value.c_str()});
+  std::vector<const char *> disabled;
+  for (const std::string &pass : options.disabledPasses)
+    disabled.push_back(pass.c_str());
+
+  pst_compile_options request = PST_COMPILE_OPTIONS_INIT;
+  request.pipeline =
+      options.pipeline.empty() ? nullptr : options.pipeline.c_str();
+  request.parameters = parameters.data();
+  request.parameter_count = parameters.size();
+  request.disabled_passes = disabled.data();
+  request.disabled_pass_count = disabled.size();
+  request.target = options.target.empty() ? nullptr : options.target.c_str();
+  request.cache_folder = options.noCache ? "" : nullptr;
+  request.from = options.from.empty() ? nullptr : options.from.c_str();
+  request.check_only = checkOnly;
+
+  pst_program *raw = nullptr;
+  const pst_status status = pst_compile(text.data(), text.size(),
+                                        options.file.c_str(), &request, &raw);
+  ProgramPtr program(raw);
+  if (messages == Messages::json)
+    std::printf("%s\n", pst_program_messages_json(raw));
+  else
+    std::fputs(pst_program_messages(raw), stderr);
+  return status == PST_OK ? std::move(program) : nullptr;
+}

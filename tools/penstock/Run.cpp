@@ -1,0 +1,210 @@
+// penstock run: every batch of some epochs, delivered and dropped.
+
+#include "tools/penstock/Commands.h"
+#include "tools/penstock/Progress.h"
+#include "tools/penstock/Session.h"
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+using namespace penstock::cli;
+
+namespace {
+struct State {
+  CompileOptions compile;
+  RunOptions run;
+  uint32_t epochs = 1;
+  int64_t batches = 0;
+  std::string stateFile;
+  std::string hashes;
+  bool json = false;
+};
+} // namespace
+
+static void printBadSamples(pst_session *session) {
+  const pst_bad_sample *bad = nullptr;
+  size_t count = 0;
+  pst_session_bad_samples(session, &bad, &count);
+  constexpr size_t shown = 20;
+  for (size_t i = 0; i < std::min(count, shown); ++i)
+    std::fprintf(stderr, "bad sample: epoch %u, position %lld: %s: %s\n",
+                 bad[i].epoch, static_cast<long long>(bad[i].position),
+                 bad[i].name, bad[i].reason);
+  if (count > shown)
+    std::fprintf(stderr, "... and %zu more (all of them with --json)\n",
+                 count - shown);
+  if (count > 0)
+    std::fprintf(stderr, "%zu bad sample%s, each filled by a substitute\n",
+                 count, count == 1 ? "" : "s");
+}
+
+static void printJson(pst_session *session) {
+  pst_statistics numbers{};
+  numbers.size = sizeof numbers;
+  pst_session_statistics(session, &numbers);
+  nlohmann::ordered_json result;
+  result["samples"] = numbers.samples;
+  result["batches"] = numbers.batches;
+  result["seconds"] = static_cast<double>(numbers.elapsed_ns) * 1e-9;
+  result["samples_per_second"] =
+      numbers.elapsed_ns > 0 ? static_cast<double>(numbers.samples) * 1e9 /
+                                   static_cast<double>(numbers.elapsed_ns)
+                             : 0.0;
+  result["threads"] = numbers.threads;
+  result["limit"] = numbers.limit;
+  result["decoded_blocks"] = numbers.decoded_blocks;
+  result["fetched_bytes"] = numbers.fetched_bytes;
+  result["delivered_bytes"] = numbers.delivered_bytes;
+  for (const pst_stage_statistics &stage : numbers.stages)
+    result["stages"][stage.name] = {{"count", stage.count},
+                                    {"busy_ns", stage.busy_ns}};
+  const pst_bad_sample *bad = nullptr;
+  size_t count = 0;
+  pst_session_bad_samples(session, &bad, &count);
+  result["bad_samples"] = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < count; ++i)
+    result["bad_samples"].push_back({{"epoch", bad[i].epoch},
+                                     {"position", bad[i].position},
+                                     {"row", bad[i].row},
+                                     {"name", bad[i].name},
+                                     {"reason", bad[i].reason},
+                                     {"substitute", bad[i].substitute}});
+  std::printf(
+      "%s\n",
+      result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+          .c_str());
+}
+
+/// A state file is replaced as a whole, so that a kill never leaves half of
+/// one.
+static bool saveState(pst_session *session, const std::string &path) {
+  const std::string temporary = path + ".new";
+  {
+    std::ofstream file(temporary);
+    file << pst_session_state(session) << '\n';
+    if (!file.flush())
+      return false;
+  }
+  return std::rename(temporary.c_str(), path.c_str()) == 0;
+}
+
+static bool restoreState(pst_session *session, const std::string &path) {
+  std::ifstream file(path);
+  std::string state;
+  if (!std::getline(file, state))
+    return true; // nothing to resume from: a first run
+  if (pst_session_restore(session, state.c_str()) == PST_OK)
+    return true;
+  std::fprintf(stderr, "penstock: error: %s: %s\n", path.c_str(),
+               pst_session_error(session));
+  return false;
+}
+
+static void writeHashes(std::ostream &file, const pst_batch *batch) {
+  char line[64];
+  const int64_t *positions = pst_batch_positions(batch);
+  for (int64_t slot = 0; slot < pst_batch_count(batch); ++slot) {
+    std::snprintf(
+        line, sizeof line, "%u %lld %016llx\n", pst_batch_epoch(batch),
+        static_cast<long long>(positions[slot]),
+        static_cast<unsigned long long>(pst_batch_content_hash(batch, slot)));
+    file << line;
+  }
+  file.flush();
+}
+
+static int runAll(const State &state, pst_session *session) {
+  const CancelOnInterrupt interrupt(session);
+  pst_session_info info{};
+  info.size = sizeof info;
+  pst_session_get_info(session, &info);
+  if (!state.json)
+    std::fprintf(
+        stderr,
+        "%s rows, %s samples of this rank per epoch in batches of %s; %d "
+        "threads, %s MiB fixed\n",
+        grouped(info.table_length).c_str(),
+        grouped(info.samples_per_epoch).c_str(),
+        grouped(info.batch_size).c_str(), info.threads,
+        grouped(static_cast<int64_t>((info.fixed_memory + (1 << 20) - 1) >> 20))
+            .c_str());
+  std::ofstream hashes;
+  if (!state.hashes.empty())
+    hashes.open(state.hashes, std::ios::app);
+
+  Progress progress(info.samples_per_epoch);
+  int64_t batches = 0, samples = 0;
+  uint32_t epochs = 0;
+  pst_status status = PST_OK;
+  while (epochs < state.epochs &&
+         (state.batches == 0 || batches < state.batches)) {
+    pst_batch *raw = nullptr;
+    status = pst_session_next(session, &raw);
+    const BatchPtr batch(raw);
+    if (status == PST_END_OF_EPOCH) {
+      ++epochs;
+      samples = 0;
+      continue;
+    }
+    if (status != PST_OK)
+      break;
+    ++batches;
+    samples += pst_batch_count(raw);
+    if (hashes.is_open())
+      writeHashes(hashes, raw);
+    if (!state.stateFile.empty() && !saveState(session, state.stateFile)) {
+      std::fprintf(stderr, "penstock: error: cannot write %s\n",
+                   state.stateFile.c_str());
+      return exitError;
+    }
+    progress.update(session, pst_batch_epoch(raw), samples);
+  }
+  progress.finish();
+  if (state.json)
+    printJson(session);
+  else
+    printBadSamples(session);
+  if (status == PST_ERROR) {
+    std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(session));
+    return exitError;
+  }
+  if (!state.json)
+    std::fputs(summary(session).c_str(), stdout);
+  if (interrupt.interrupted()) {
+    std::fputs("interrupted\n", stderr);
+    return exitInterrupted;
+  }
+  return exitOk;
+}
+
+static int run(const State &state) {
+  blockInterrupts();
+  const ProgramPtr program = compile(state.compile);
+  if (!program)
+    return exitError;
+  const SessionPtr session = openSession(program, state.run);
+  if (!session || (!state.stateFile.empty() &&
+                   !restoreState(session.get(), state.stateFile)))
+    return exitError;
+  return runAll(state, session.get());
+}
+
+void penstock::cli::addRun(CLI::App &app, int &exitCode) {
+  auto state = std::make_shared<State>();
+  CLI::App *command =
+      app.add_subcommand("run", "compile a file and run it over its data");
+  state->compile.addTo(*command);
+  state->run.addTo(*command);
+  command->add_option("--epochs", state->epochs, "epochs to run; default: 1");
+  command->add_option("--batches", state->batches,
+                      "stop after so many batches");
+  command->add_option("--state", state->stateFile,
+                      "resume from this file if it is there, and save the "
+                      "state in it after each "
+                      "batch");
+  command->add_option(
+      "--hashes", state->hashes,
+      "append `epoch position hash` of every sample to this file");
+  command->add_flag("--json", state->json, "report as JSON on stdout");
+  command->callback([state, &exitCode] { exitCode = run(*state); });
+}

@@ -1,0 +1,100 @@
+// penstock sample: one sample, recomputed alone.
+
+#include "tools/penstock/Commands.h"
+#include "tools/penstock/Picture.h"
+#include "tools/penstock/Session.h"
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+
+using namespace penstock::cli;
+
+namespace {
+struct State {
+  CompileOptions compile;
+  RunOptions run;
+  int64_t position = 0;
+  std::string output;
+};
+} // namespace
+
+static std::string shapeText(const pst_output &output) {
+  std::string text = std::string(dtypeName(output.dtype)) + "[";
+  for (int32_t axis = 0; axis < output.rank; ++axis)
+    text += (axis ? ", " : "") + std::string(output.axes[axis]) + "=" +
+            std::to_string(output.shape[axis]);
+  return text + "]";
+}
+
+/// Writes each output as headerless bytes in the order of its axes.
+static bool writeOutputs(const pst_sample *sample, const std::string &folder) {
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  for (size_t i = 0; i < pst_sample_output_count(sample); ++i) {
+    const pst_output &output = *pst_sample_output(sample, i);
+    std::ofstream file(folder + "/" + output.name + ".raw", std::ios::binary);
+    forEachElement(output, [&](const char *element) {
+      file.write(element, dtypeBytes(output.dtype));
+    });
+    if (!file.flush())
+      return false;
+  }
+  return true;
+}
+
+static int run(const State &state) {
+  const ProgramPtr program = compile(state.compile);
+  const SessionPtr session =
+      program ? openSession(program, state.run) : nullptr;
+  if (!session)
+    return exitError;
+  pst_sample *sample = nullptr;
+  if (pst_session_sample(session.get(), state.run.epoch, state.position,
+                         &sample) != PST_OK) {
+    std::fprintf(stderr, "penstock: error: %s\n",
+                 pst_session_error(session.get()));
+    return exitError;
+  }
+  std::printf("epoch %u, position %lld: row %lld, %s\n", state.run.epoch,
+              static_cast<long long>(state.position),
+              static_cast<long long>(pst_sample_row(sample)),
+              pst_sample_name(sample));
+  if (*pst_sample_bad_reason(sample))
+    std::printf("a substitute; the row of this position is bad: %s\n",
+                pst_sample_bad_reason(sample));
+  for (size_t i = 0; i < pst_sample_draw_count(sample); ++i)
+    std::printf("  draw %s = %.9g\n", pst_sample_draw(sample, i)->path,
+                pst_sample_draw(sample, i)->value);
+  for (size_t i = 0; i < pst_sample_output_count(sample); ++i) {
+    const pst_output &output = *pst_sample_output(sample, i);
+    std::printf("  output %s: %s", output.name, shapeText(output).c_str());
+    if (output.rank == 0)
+      std::printf(
+          " = %.9g",
+          elementValue(output.dtype, static_cast<const char *>(output.data)));
+    std::printf("\n");
+  }
+  std::printf("  hash %016llx\n",
+              static_cast<unsigned long long>(pst_sample_content_hash(sample)));
+  const bool written =
+      state.output.empty() || writeOutputs(sample, state.output);
+  pst_sample_release(sample);
+  if (!written)
+    std::fprintf(stderr, "penstock: error: cannot write to %s\n",
+                 state.output.c_str());
+  return written ? exitOk : exitError;
+}
+
+void penstock::cli::addSample(CLI::App &app, int &exitCode) {
+  auto state = std::make_shared<State>();
+  CLI::App *command = app.add_subcommand(
+      "sample", "recompute one sample alone and describe it");
+  state->compile.addTo(*command);
+  state->run.addTo(*command);
+  command
+      ->add_option("--position", state->position, "its position in the epoch")
+      ->required();
+  command->add_option("-o,--output", state->output,
+                      "folder that gets each output as headerless bytes");
+  command->callback([state, &exitCode] { exitCode = run(*state); });
+}

@@ -1,0 +1,87 @@
+// Sessions, as the commands need them.
+
+#include "tools/penstock/Session.h"
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <pthread.h>
+
+using namespace penstock::cli;
+
+/// "fail", "5%" or "0.05"; usage errors end the program.
+static double parseOnError(const std::string &text) {
+  if (text == "fail")
+    return -1;
+  char *end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  if (end != text.c_str() && *end == '%') {
+    value /= 100;
+    ++end;
+  }
+  if (text.empty() || *end || value < 0 || value > 1) {
+    std::fprintf(stderr,
+                 "penstock: --on-error wants `fail` or a fraction such as 1%%, "
+                 "but found "
+                 "`%s`\n",
+                 text.c_str());
+    std::exit(exitUsage);
+  }
+  return value;
+}
+
+SessionPtr penstock::cli::openSession(const ProgramPtr &program,
+                                      const RunOptions &options) {
+  pst_session_options run = PST_SESSION_OPTIONS_INIT;
+  double onError = 0;
+  if (options.seed)
+    run.seed = &*options.seed;
+  if (!options.onError.empty()) {
+    onError = parseOnError(options.onError);
+    run.on_error = &onError;
+  }
+  run.epoch = options.epoch;
+  run.rank = options.rank;
+  run.world = options.world;
+  run.threads = options.threads;
+  run.prefetch = options.prefetch;
+  run.memory_budget = options.memory << 20;
+  pst_session *raw = nullptr;
+  const pst_status status = pst_session_open(program.get(), &run, &raw);
+  SessionPtr session(raw);
+  if (status == PST_OK)
+    return session;
+  std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(raw));
+  return nullptr;
+}
+
+static sigset_t interrupts() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+void penstock::cli::blockInterrupts() {
+  const sigset_t set = interrupts();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+CancelOnInterrupt::CancelOnInterrupt(pst_session *session) {
+  waiter = std::thread([this, session] {
+    const sigset_t set = interrupts();
+    const timespec tick{0, 50'000'000};
+    while (!done)
+      if (sigtimedwait(&set, nullptr, &tick) > 0) {
+        seen = true;
+        pst_session_cancel(session);
+        return;
+      }
+  });
+}
+
+CancelOnInterrupt::~CancelOnInterrupt() {
+  done = true;
+  waiter.join();
+}

@@ -1,0 +1,39 @@
+// Sessions, as the commands need them.
+#pragma once
+
+#include "tools/penstock/Program.h"
+#include <atomic>
+#include <thread>
+
+namespace penstock::cli {
+
+struct CloseSession {
+  void operator()(pst_session *session) const { pst_session_close(session); }
+};
+using SessionPtr = std::unique_ptr<pst_session, CloseSession>;
+struct ReleaseBatch {
+  void operator()(pst_batch *batch) const { pst_batch_release(batch); }
+};
+using BatchPtr = std::unique_ptr<pst_batch, ReleaseBatch>;
+
+/// Opens a session; prints why not to stderr and returns null.
+SessionPtr openSession(const ProgramPtr &program, const RunOptions &options);
+
+/// Blocks SIGINT and SIGTERM in this thread and all that it starts. Call it
+/// before any other thread exists.
+void blockInterrupts();
+
+/// While it lives, an interrupt cancels the session.
+class CancelOnInterrupt {
+public:
+  explicit CancelOnInterrupt(pst_session *session);
+  ~CancelOnInterrupt();
+  bool interrupted() const { return seen; }
+
+private:
+  std::atomic<bool> seen = false;
+  std::atomic<bool> done = false;
+  std::thread waiter;
+};
+
+} // namespace penstock::cli

@@ -1,0 +1,108 @@
+// penstock view: a contact sheet of augmented samples.
+
+#include "tools/penstock/Commands.h"
+#include "tools/penstock/Picture.h"
+#include "tools/penstock/Session.h"
+#include <CLI/CLI.hpp>
+
+using namespace penstock::cli;
+
+namespace {
+struct State {
+  CompileOptions compile;
+  RunOptions run;
+  int64_t position = 0;
+  int count = 16;
+  int columns = 4;
+  std::string output = "view.png";
+};
+struct ReleaseSample {
+  void operator()(pst_sample *sample) const { pst_sample_release(sample); }
+};
+using SamplePtr = std::unique_ptr<pst_sample, ReleaseSample>;
+} // namespace
+
+/// The last steps of a draw's path say what it is: `flip/chance = 0.31`.
+static std::string shortPath(const std::string &path) {
+  size_t slash = path.rfind('/');
+  if (slash != std::string::npos && slash > 0)
+    slash = path.rfind('/', slash - 1);
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+static std::vector<std::string> captionOf(const pst_sample *sample,
+                                          int64_t position) {
+  std::string name = pst_sample_name(sample);
+  name = name.substr(name.rfind('/') + 1);
+  std::vector<std::string> lines{"#" + std::to_string(position) + " " + name};
+  for (size_t i = 0; i < pst_sample_draw_count(sample); ++i) {
+    char value[32];
+    std::snprintf(value, sizeof value, " = %.4g",
+                  pst_sample_draw(sample, i)->value);
+    lines.push_back(shortPath(pst_sample_draw(sample, i)->path) + value);
+  }
+  if (*pst_sample_bad_reason(sample))
+    lines.push_back("substitute");
+  return lines;
+}
+
+static int run(const State &state) {
+  const ProgramPtr program = compile(state.compile);
+  const SessionPtr session =
+      program ? openSession(program, state.run) : nullptr;
+  if (!session)
+    return exitError;
+  std::vector<Tile> tiles;
+  for (int i = 0; i < state.count; ++i) {
+    const int64_t position = state.position + i;
+    pst_sample *raw = nullptr;
+    const pst_status status =
+        pst_session_sample(session.get(), state.run.epoch, position, &raw);
+    const SamplePtr sample(raw);
+    if (status != PST_OK) {
+      if (i > 0)
+        break; // the epoch ends here
+      std::fprintf(stderr, "penstock: error: %s\n",
+                   pst_session_error(session.get()));
+      return exitError;
+    }
+    for (size_t k = 0; k < pst_sample_output_count(raw); ++k)
+      if (const pst_output &output = *pst_sample_output(raw, k);
+          isPicture(output)) {
+        tiles.push_back({makePicture(output), captionOf(raw, position)});
+        break;
+      }
+  }
+  if (tiles.empty()) {
+    std::fputs("penstock: error: no output has axes h and w, so there is "
+               "nothing to show\n",
+               stderr);
+    return exitError;
+  }
+  if (!writeContactSheet(state.output, tiles, state.columns)) {
+    std::fprintf(stderr, "penstock: error: cannot write %s\n",
+                 state.output.c_str());
+    return exitError;
+  }
+  std::printf("%s: %zu samples from position %lld of epoch %u\n",
+              state.output.c_str(), tiles.size(),
+              static_cast<long long>(state.position), state.run.epoch);
+  return exitOk;
+}
+
+void penstock::cli::addView(CLI::App &app, int &exitCode) {
+  auto state = std::make_shared<State>();
+  CLI::App *command = app.add_subcommand(
+      "view", "write a contact sheet of samples, captioned with their draws");
+  state->compile.addTo(*command);
+  state->run.addTo(*command);
+  command->add_option("-o,--output", state->output,
+                      "PNG file; default: view.png");
+  command->add_option("--position", state->position,
+                      "the first sample; default: 0");
+  command->add_option("--count", state->count, "how many; default: 16")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--columns", state->columns, "tiles per row; default: 4")
+      ->check(CLI::Range(1, 64));
+  command->callback([state, &exitCode] { exitCode = run(*state); });
+}
