@@ -103,8 +103,8 @@ struct PipelineDecl {
 };
 
 /// One module or user file. After a syntax error (only then) the value of a
-/// `let` or `output` and the result of a block may be null. Pointers into it stay valid while it lives: after
-/// parsing, none of its lists changes.
+/// `let` or `output` and the result of a block may be null. Pointers into it
+/// stay valid while it lives: after parsing, none of its lists changes.
 struct File {
   FileId id;
   std::string moduleName; ///< empty for the user's file

@@ -31,11 +31,13 @@ struct AxisList {
   std::vector<Name> axes;
 };
 
+// clang-format off: in groups
 enum class ExprKind {
   Int, Float, Quantity, String, Bool, Name, // leaves
   List, Record, Field, Call, Index, Unary, Binary, Range, If, Pipe,
   Each, Map, Window, Search, Draw,
 };
+// clang-format on
 
 struct Expr {
   const ExprKind kind;
@@ -290,7 +292,22 @@ struct UnaryExpr : ExprOf<ExprKind::Unary> {
   ExprPtr operand;
 };
 
-enum class BinaryOp { Or, And, Eq, Ne, Lt, Le, Gt, Ge, In, Add, Sub, Mul, Div, Rem };
+enum class BinaryOp {
+  Or,
+  And,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  In,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Rem
+};
 
 /// How a user writes it: `+`, `==`, `in`.
 const char *spelling(BinaryOp op);

@@ -23,13 +23,17 @@ public:
 
 private:
   struct Indent {
-    explicit Indent(TreePrinter &printer) : printer(printer) { ++printer.depth; }
+    explicit Indent(TreePrinter &printer) : printer(printer) {
+      ++printer.depth;
+    }
     ~Indent() { --printer.depth; }
     TreePrinter &printer;
   };
   int depth = 0;
 
-  void line(const std::string &text) { out += std::string(depth * 2, ' ') + text + "\n"; }
+  void line(const std::string &text) {
+    out += std::string(depth * 2, ' ') + text + "\n";
+  }
   void doc(const std::string &text);
   /// A line, and one expression on it or below it.
   void labelled(const std::string &label, const ExprPtr &value);
@@ -38,7 +42,9 @@ private:
   void let(const LetDecl &let);
   void output(const OutputDecl &output);
   void block(const Block &block);
-  void bind(const Bind &bind) { labelled("bind " + bind.name.text, bind.domain); }
+  void bind(const Bind &bind) {
+    labelled("bind " + bind.name.text, bind.domain);
+  }
   void args(const ArgList &args);
   void chain(const Chain &chain);
   void stage(const Stage &stage);
@@ -67,7 +73,9 @@ void TreePrinter::labelled(const std::string &label, const ExprPtr &value) {
   expr(*value);
 }
 
-void TreePrinter::type(const TypeExpr &type) { line("type " + printType(type)); }
+void TreePrinter::type(const TypeExpr &type) {
+  line("type " + printType(type));
+}
 
 void TreePrinter::params(const std::vector<Param> &params) {
   for (const Param &param : params) {
@@ -123,12 +131,14 @@ void TreePrinter::stage(const Stage &stage) {
   std::string tail;
   if (stage.place)
     tail = std::string(" on ") + spelling(stage.place->target);
+  // clang-format off: a table
   switch (stage.kind) {
   case StageKind::Call: line("stage " + printPath(stage.cast<CallStage>().path) + tail); break;
   case StageKind::Group: line("stage group" + tail); break;
   case StageKind::Choose: line("stage choose" + tail); break;
   case StageKind::Repeat: line("stage repeat" + tail); break;
   }
+  // clang-format on
   Indent indent(*this);
   if (const auto *call = stage.as<CallStage>(); call && call->args)
     args(*call->args);
@@ -263,7 +273,8 @@ void TreePrinter::pipeline(const PipelineDecl &pipeline) {
 
   std::string batch = "batch";
   if (pipeline.batch.scope != BatchScope::Unstated)
-    batch += pipeline.batch.scope == BatchScope::Global ? " global" : " per rank";
+    batch +=
+        pipeline.batch.scope == BatchScope::Global ? " global" : " per rank";
   if (pipeline.batch.last)
     batch += " last " + pipeline.batch.last->text;
   line(batch);

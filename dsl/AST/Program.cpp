@@ -20,7 +20,8 @@ std::vector<const File *> Program::visibleFrom(const File &from) const {
   return files;
 }
 
-std::vector<const FnDecl *> Program::findFns(const File &from, std::string_view name) const {
+std::vector<const FnDecl *> Program::findFns(const File &from,
+                                             std::string_view name) const {
   std::vector<const FnDecl *> found;
   for (const File *file : visibleFrom(from))
     for (const FnDecl &fn : file->fns)
@@ -29,7 +30,8 @@ std::vector<const FnDecl *> Program::findFns(const File &from, std::string_view 
   return found;
 }
 
-const ConstDecl *Program::findConst(const File &from, std::string_view name) const {
+const ConstDecl *Program::findConst(const File &from,
+                                    std::string_view name) const {
   for (const File *file : visibleFrom(from))
     for (const ConstDecl &constant : file->consts)
       if (constant.name.text == name)

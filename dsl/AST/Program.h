@@ -19,10 +19,12 @@ inline constexpr std::string_view preludeName = "prelude";
 /// module itself uses is not passed on.
 struct Program {
   std::unique_ptr<File> main;
-  std::map<std::string, std::unique_ptr<File>, std::less<>> modules; ///< by name
+  std::map<std::string, std::unique_ptr<File>, std::less<>>
+      modules; ///< by name
 
   /// The overloads of a function as `from` sees them, first match first.
-  std::vector<const FnDecl *> findFns(const File &from, std::string_view name) const;
+  std::vector<const FnDecl *> findFns(const File &from,
+                                      std::string_view name) const;
   /// The constant that `from` sees under this name, or null.
   const ConstDecl *findConst(const File &from, std::string_view name) const;
   /// The file that holds this range: a function's body sees that file's names.

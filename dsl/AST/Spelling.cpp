@@ -6,6 +6,7 @@
 
 namespace penstock::dsl {
 
+// clang-format off: tables
 const char *spelling(BinaryOp op) {
   switch (op) {
   case BinaryOp::Or: return "or";
@@ -63,6 +64,7 @@ const char *spelling(ExprKind kind) {
   }
   return "";
 }
+// clang-format on
 
 std::string printAxes(const AxisList &axes) {
   std::string out = "[";
@@ -118,7 +120,8 @@ template <typename Settings, typename GetName>
 std::string settings(const Settings &items, GetName name) {
   std::string out;
   for (const auto &item : items)
-    out += (out.empty() ? "" : ", ") + name(item) + " = " + printSource(*item.value);
+    out += (out.empty() ? "" : ", ") + name(item) + " = " +
+           printSource(*item.value);
   return out;
 }
 
@@ -142,7 +145,8 @@ std::string printType(const TypeExpr &type) {
   if (type.kind == TypeExpr::Kind::Record) {
     std::string out;
     for (const FieldType &field : type.fields)
-      out += (out.empty() ? "{ " : ", ") + field.name.text + ": " + printType(field.type);
+      out += (out.empty() ? "{ " : ", ") + field.name.text + ": " +
+             printType(field.type);
     return out + " }";
   }
   if (type.kind == TypeExpr::Kind::Scalar)
@@ -152,7 +156,8 @@ std::string printType(const TypeExpr &type) {
     const AxisType &axis = type.axes[i];
     out += (i ? ", " : "") + axis.name.text;
     if (axis.extentKind != ExtentKind::Free)
-      out += (axis.extentKind == ExtentKind::Exact ? " = " : " <= ") + printSource(*axis.extent);
+      out += (axis.extentKind == ExtentKind::Exact ? " = " : " <= ") +
+             printSource(*axis.extent);
     if (axis.metadata)
       out += ": " + axis.metadata->text;
   }
@@ -161,7 +166,8 @@ std::string printType(const TypeExpr &type) {
 
 std::string printSource(const Expr &expr) {
   switch (expr.kind) {
-  case ExprKind::Int: return std::to_string(expr.cast<IntLit>().value);
+  case ExprKind::Int:
+    return std::to_string(expr.cast<IntLit>().value);
   case ExprKind::Float: {
     std::string text = number(expr.cast<FloatLit>().value);
     return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
@@ -170,9 +176,12 @@ std::string printSource(const Expr &expr) {
     const auto &quantity = expr.cast<QuantityLit>();
     return number(quantity.value) + quantity.unit.text;
   }
-  case ExprKind::String: return stringLiteral(expr.cast<StringLit>().value);
-  case ExprKind::Bool: return expr.cast<BoolLit>().value ? "true" : "false";
-  case ExprKind::Name: return expr.cast<NameExpr>().name;
+  case ExprKind::String:
+    return stringLiteral(expr.cast<StringLit>().value);
+  case ExprKind::Bool:
+    return expr.cast<BoolLit>().value ? "true" : "false";
+  case ExprKind::Name:
+    return expr.cast<NameExpr>().name;
   case ExprKind::List: {
     std::string out;
     for (const ExprPtr &item : expr.cast<ListExpr>().items)
@@ -180,38 +189,48 @@ std::string printSource(const Expr &expr) {
     return "[" + out + "]";
   }
   case ExprKind::Record:
-    return "{ " + settings(expr.cast<RecordExpr>().fields, [](auto &f) { return f.name.text; }) +
+    return "{ " +
+           settings(expr.cast<RecordExpr>().fields,
+                    [](auto &f) { return f.name.text; }) +
            " }";
   case ExprKind::Field:
-    return operand(*expr.cast<FieldExpr>().base) + "." + expr.cast<FieldExpr>().field.text;
+    return operand(*expr.cast<FieldExpr>().base) + "." +
+           expr.cast<FieldExpr>().field.text;
   case ExprKind::Call:
-    return operand(*expr.cast<CallExpr>().callee) + argList(expr.cast<CallExpr>().args);
+    return operand(*expr.cast<CallExpr>().callee) +
+           argList(expr.cast<CallExpr>().args);
   case ExprKind::Index:
     return operand(*expr.cast<IndexExpr>().base) + "[" +
-           settings(expr.cast<IndexExpr>().settings, [](auto &s) { return s.axis.text; }) + "]";
+           settings(expr.cast<IndexExpr>().settings,
+                    [](auto &s) { return s.axis.text; }) +
+           "]";
   case ExprKind::Unary: {
     const auto &unary = expr.cast<UnaryExpr>();
-    return std::string(spelling(unary.op)) + (unary.op == UnaryOp::Not ? " " : "") +
-           operand(*unary.operand);
+    return std::string(spelling(unary.op)) +
+           (unary.op == UnaryOp::Not ? " " : "") + operand(*unary.operand);
   }
   case ExprKind::Binary: {
     const auto &binary = expr.cast<BinaryExpr>();
-    return operand(*binary.lhs) + " " + spelling(binary.op) + " " + operand(*binary.rhs);
+    return operand(*binary.lhs) + " " + spelling(binary.op) + " " +
+           operand(*binary.rhs);
   }
   case ExprKind::Range: {
     const auto &range = expr.cast<RangeExpr>();
-    return operand(*range.low) + (range.closed ? " ..= " : " .. ") + operand(*range.high);
+    return operand(*range.low) + (range.closed ? " ..= " : " .. ") +
+           operand(*range.high);
   }
   case ExprKind::If: {
     const auto &choice = expr.cast<IfExpr>();
-    return "if " + printSource(*choice.condition) + " then " + printSource(*choice.thenValue) +
-           " else " + printSource(*choice.elseValue);
+    return "if " + printSource(*choice.condition) + " then " +
+           printSource(*choice.thenValue) + " else " +
+           printSource(*choice.elseValue);
   }
   case ExprKind::Pipe:
     return printSource(*expr.cast<PipeExpr>().input) + " |> ...";
   case ExprKind::Draw: {
     const auto &draw = expr.cast<DrawExpr>();
-    return "draw " + draw.distribution.text + (draw.args ? argList(*draw.args) : "") +
+    return "draw " + draw.distribution.text +
+           (draw.args ? argList(*draw.args) : "") +
            (draw.per ? " per " + printAxes(*draw.per) : "");
   }
   case ExprKind::Each:

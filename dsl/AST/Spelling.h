@@ -8,7 +8,7 @@
 
 namespace penstock::dsl {
 
-const char *spelling(UnaryOp op);   ///< `-`, `not`
+const char *spelling(UnaryOp op);    ///< `-`, `not`
 const char *spelling(Target target); ///< `cpu`
 const char *spelling(ExprKind kind); ///< `quantity`: the node names of printAst
 

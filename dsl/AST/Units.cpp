@@ -3,6 +3,7 @@
 namespace penstock::dsl {
 
 std::span<const Unit> allUnits() {
+  // clang-format off: a table
   static constexpr Unit units[] = {
       {"ns", UnitKind::Duration, 1, 1e9},    {"us", UnitKind::Duration, 1, 1e6},
       {"ms", UnitKind::Duration, 1, 1e3},    {"s", UnitKind::Duration, 1, 1},
@@ -14,6 +15,7 @@ std::span<const Unit> allUnits() {
       {"m", UnitKind::Length, 1, 1},         {"km", UnitKind::Length, 1e3, 1},
       {"px", UnitKind::Pixels, 1, 1},
   };
+  // clang-format on
   return units;
 }
 

@@ -10,7 +10,8 @@ SourceRange join(SourceRange first, SourceRange last) {
     return last;
   if (!last.valid() || last.file != first.file)
     return first;
-  return {first.file, std::min(first.begin, last.begin), std::max(first.end, last.end)};
+  return {first.file, std::min(first.begin, last.begin),
+          std::max(first.end, last.end)};
 }
 
 FileId SourceManager::add(std::string name, std::string text) {
@@ -22,9 +23,13 @@ FileId SourceManager::add(std::string name, std::string text) {
   return FileId{static_cast<uint32_t>(files.size() - 1)};
 }
 
-std::string_view SourceManager::name(FileId file) const { return files[file.index].name; }
+std::string_view SourceManager::name(FileId file) const {
+  return files[file.index].name;
+}
 
-std::string_view SourceManager::text(FileId file) const { return files[file.index].text; }
+std::string_view SourceManager::text(FileId file) const {
+  return files[file.index].text;
+}
 
 std::string_view SourceManager::text(SourceRange range) const {
   std::string_view all = text(range.file);
@@ -35,7 +40,8 @@ std::string_view SourceManager::text(SourceRange range) const {
 LineColumn SourceManager::position(FileId file, uint32_t offset) const {
   const Entry &entry = files[file.index];
   offset = std::min<uint32_t>(offset, static_cast<uint32_t>(entry.text.size()));
-  auto next = std::upper_bound(entry.lineStarts.begin(), entry.lineStarts.end(), offset);
+  auto next = std::upper_bound(entry.lineStarts.begin(), entry.lineStarts.end(),
+                               offset);
   uint32_t start = *(next - 1);
   uint32_t column = 1;
   for (uint32_t i = start; i < offset; ++i)
@@ -47,7 +53,8 @@ std::string_view SourceManager::line(FileId file, uint32_t number) const {
   const Entry &entry = files[file.index];
   if (number == 0 || number > entry.lineStarts.size())
     return {};
-  std::string_view rest = std::string_view(entry.text).substr(entry.lineStarts[number - 1]);
+  std::string_view rest =
+      std::string_view(entry.text).substr(entry.lineStarts[number - 1]);
   rest = rest.substr(0, rest.find('\n'));
   if (rest.ends_with('\r'))
     rest.remove_suffix(1);

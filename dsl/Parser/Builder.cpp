@@ -29,13 +29,15 @@ private:
     return tokens.items[token->getTokenIndex()].range;
   }
   SourceRange range(antlr4::ParserRuleContext *context) const {
-    return join(tokenRange(context->getStart()), tokenRange(context->getStop()));
+    return join(tokenRange(context->getStart()),
+                tokenRange(context->getStop()));
   }
   size_t firstToken(antlr4::ParserRuleContext *context) const {
     return context->getStart()->getTokenIndex();
   }
   SourceRange childRange(antlr4::tree::ParseTree *child) const {
-    return tokenRange(dynamic_cast<antlr4::tree::TerminalNode *>(child)->getSymbol());
+    return tokenRange(
+        dynamic_cast<antlr4::tree::TerminalNode *>(child)->getSymbol());
   }
   static size_t childType(antlr4::tree::ParseTree *child) {
     auto *terminal = dynamic_cast<antlr4::tree::TerminalNode *>(child);
@@ -45,7 +47,8 @@ private:
     SourceRange at = range(context);
     return {std::string(tokens.source.substr(at.begin, at.end - at.begin)), at};
   }
-  std::vector<Name> names(const std::vector<Parser::NameContext *> &contexts) const {
+  std::vector<Name>
+  names(const std::vector<Parser::NameContext *> &contexts) const {
     std::vector<Name> out;
     for (auto *context : contexts)
       out.push_back(name(context));
@@ -97,15 +100,19 @@ private:
   Bind bind(Parser::BindContext *context) {
     return {range(context), name(context->name()), expr(context->expr())};
   }
-  template <typename Setting> std::vector<Setting> settings(
-      const std::vector<Parser::SettingContext *> &contexts) {
+  template <typename Setting>
+  std::vector<Setting>
+  settings(const std::vector<Parser::SettingContext *> &contexts) {
     std::vector<Setting> out;
     for (auto *context : contexts)
-      out.push_back({range(context), name(context->name()), expr(context->expr())});
+      out.push_back(
+          {range(context), name(context->name()), expr(context->expr())});
     return out;
   }
-  static ExprPtr binary(BinaryOp op, SourceRange opRange, ExprPtr lhs, ExprPtr rhs);
-  ExprPtr unaryOp(UnaryOp op, antlr4::ParserRuleContext *context, ExprPtr operand);
+  static ExprPtr binary(BinaryOp op, SourceRange opRange, ExprPtr lhs,
+                        ExprPtr rhs);
+  ExprPtr unaryOp(UnaryOp op, antlr4::ParserRuleContext *context,
+                  ExprPtr operand);
 
   // --- Stages
   Chain chain(const std::vector<Parser::StageContext *> &contexts);
@@ -120,11 +127,12 @@ std::string Builder::doc(antlr4::ParserRuleContext *context) {
   uint32_t end = tokens.items[index].range.begin;
   std::string out;
   for (DocLexeme &comment : tokens.docs) {
-    if (!comment.ownLine || comment.range.begin < begin || comment.range.begin >= end)
+    if (!comment.ownLine || comment.range.begin < begin ||
+        comment.range.begin >= end)
       continue;
     comment.used = true;
-    std::string_view text =
-        tokens.source.substr(comment.range.begin + 3, comment.range.end - comment.range.begin - 3);
+    std::string_view text = tokens.source.substr(
+        comment.range.begin + 3, comment.range.end - comment.range.begin - 3);
     if (text.starts_with(' '))
       text.remove_prefix(1);
     text = text.substr(0, text.find_last_not_of(" \t") + 1);
@@ -133,7 +141,8 @@ std::string Builder::doc(antlr4::ParserRuleContext *context) {
   return out;
 }
 
-// --- Declarations -------------------------------------------------------------
+// --- Declarations
+// -------------------------------------------------------------
 
 std::unique_ptr<File> Builder::file(Parser::FileContext *context) {
   auto file = std::make_unique<File>();
@@ -142,9 +151,10 @@ std::unique_ptr<File> Builder::file(Parser::FileContext *context) {
   Parser::HeaderContext *header = context->header();
   if (header && !header->exception && header->INT()) {
     file->versionRange = tokenRange(header->INT()->getSymbol());
-    file->version = intValue(tokens.source.substr(file->versionRange.begin,
-                                                  file->versionRange.end - file->versionRange.begin),
-                             file->versionRange, diagnostics);
+    file->version = intValue(
+        tokens.source.substr(file->versionRange.begin,
+                             file->versionRange.end - file->versionRange.begin),
+        file->versionRange, diagnostics);
   }
   for (auto *use : context->useDecl())
     if (!use->exception)
@@ -167,9 +177,12 @@ std::unique_ptr<File> Builder::file(Parser::FileContext *context) {
       else
         file->fns.push_back(fnDecl(fn));
     } else if (auto *pipeline = decl->pipelineDecl()) {
-      auto broken = [](antlr4::ParserRuleContext *part) { return !part || part->exception; };
-      if (broken(pipeline) || broken(pipeline->pipelineHead()) || broken(pipeline->forHead()) ||
-          broken(pipeline->batchBlock()) || broken(pipeline->batchBlock()->batchHead()))
+      auto broken = [](antlr4::ParserRuleContext *part) {
+        return !part || part->exception;
+      };
+      if (broken(pipeline) || broken(pipeline->pipelineHead()) ||
+          broken(pipeline->forHead()) || broken(pipeline->batchBlock()) ||
+          broken(pipeline->batchBlock()->batchHead()))
         unread(pipeline);
       else
         file->pipelines.push_back(pipelineDecl(pipeline));
@@ -179,13 +192,16 @@ std::unique_ptr<File> Builder::file(Parser::FileContext *context) {
   if (!diagnostics.hasErrors())
     for (const DocLexeme &comment : tokens.docs)
       if (!comment.used)
-        diagnostics.warning(comment.range, "this `///` comment describes nothing")
-            .hint("`//` for a remark; `///` stands on the lines above a declaration");
+        diagnostics
+            .warning(comment.range, "this `///` comment describes nothing")
+            .hint("`//` for a remark; `///` stands on the lines above a "
+                  "declaration");
   return file;
 }
 
 ConstDecl Builder::constDecl(Parser::ConstDeclContext *context) {
-  ConstDecl decl{range(context), doc(context), name(context->name()), {}, nullptr};
+  ConstDecl decl{
+      range(context), doc(context), name(context->name()), {}, nullptr};
   if (context->type())
     decl.type = type(context->type());
   decl.value = expr(context->expr());
@@ -219,7 +235,8 @@ FnDecl Builder::fnDecl(Parser::FnDeclContext *context) {
 std::vector<Param> Builder::params(Parser::ParamsContext *context) {
   std::vector<Param> out;
   for (auto *param : context->param())
-    out.push_back({range(param), doc(param), name(param->name()), type(param->type()),
+    out.push_back({range(param), doc(param), name(param->name()),
+                   type(param->type()),
                    param->expr() ? expr(param->expr()) : nullptr});
   return out;
 }
@@ -295,7 +312,8 @@ OutputDecl Builder::output(Parser::OutputStmtContext *context) {
   auto once = [&](bool already, Parser::OutputTraitContext *trait) {
     if (already) {
       std::string word(tokens.text(firstToken(trait)));
-      diagnostics.error(range(trait), "`" + word + "` is said twice of output `" +
+      diagnostics.error(range(trait), "`" + word +
+                                          "` is said twice of output `" +
                                           decl.name.text + "`");
     }
   };
@@ -331,11 +349,14 @@ Block Builder::block(Parser::BlockContext *context) {
 }
 
 Place Builder::place(Parser::PlaceContext *context) const {
-  Target target = context->CPU() ? Target::Cpu : context->GPU() ? Target::Gpu : Target::Auto;
+  Target target = context->CPU()   ? Target::Cpu
+                  : context->GPU() ? Target::Gpu
+                                   : Target::Auto;
   return {range(context), target};
 }
 
-// --- Types --------------------------------------------------------------------
+// --- Types
+// --------------------------------------------------------------------
 
 TypeExpr Builder::type(Parser::TypeContext *context) {
   TypeExpr out;
@@ -343,7 +364,8 @@ TypeExpr Builder::type(Parser::TypeContext *context) {
   if (auto *record = context->recordType()) {
     out.kind = TypeExpr::Kind::Record;
     for (auto *field : record->fieldType())
-      out.fields.push_back({range(field), name(field->name()), type(field->type())});
+      out.fields.push_back(
+          {range(field), name(field->name()), type(field->type())});
     return out;
   }
   out.name = name(context->name());
@@ -368,9 +390,11 @@ AxisType Builder::axisType(Parser::AxisTypeContext *context) {
   return out;
 }
 
-// --- Expressions --------------------------------------------------------------
+// --- Expressions
+// --------------------------------------------------------------
 
-ExprPtr Builder::binary(BinaryOp op, SourceRange opRange, ExprPtr lhs, ExprPtr rhs) {
+ExprPtr Builder::binary(BinaryOp op, SourceRange opRange, ExprPtr lhs,
+                        ExprPtr rhs) {
   auto out = std::make_unique<BinaryExpr>();
   out->op = op;
   out->range = join(lhs->range, rhs->range);
@@ -380,7 +404,8 @@ ExprPtr Builder::binary(BinaryOp op, SourceRange opRange, ExprPtr lhs, ExprPtr r
   return out;
 }
 
-ExprPtr Builder::unaryOp(UnaryOp op, antlr4::ParserRuleContext *context, ExprPtr operand) {
+ExprPtr Builder::unaryOp(UnaryOp op, antlr4::ParserRuleContext *context,
+                         ExprPtr operand) {
   auto out = std::make_unique<UnaryExpr>();
   out->op = op;
   out->range = range(context);
@@ -414,16 +439,16 @@ ExprPtr Builder::choice(Parser::ChoiceContext *context) {
 ExprPtr Builder::oper(Parser::OperContext *context) {
   ExprPtr out = conjunction(context->conjunction(0));
   for (size_t i = 1; i < context->conjunction().size(); ++i)
-    out = binary(BinaryOp::Or, tokenRange(context->OR(i - 1)->getSymbol()), std::move(out),
-                 conjunction(context->conjunction(i)));
+    out = binary(BinaryOp::Or, tokenRange(context->OR(i - 1)->getSymbol()),
+                 std::move(out), conjunction(context->conjunction(i)));
   return out;
 }
 
 ExprPtr Builder::conjunction(Parser::ConjunctionContext *context) {
   ExprPtr out = negation(context->negation(0));
   for (size_t i = 1; i < context->negation().size(); ++i)
-    out = binary(BinaryOp::And, tokenRange(context->AND(i - 1)->getSymbol()), std::move(out),
-                 negation(context->negation(i)));
+    out = binary(BinaryOp::And, tokenRange(context->AND(i - 1)->getSymbol()),
+                 std::move(out), negation(context->negation(i)));
   return out;
 }
 
@@ -433,6 +458,7 @@ ExprPtr Builder::negation(Parser::NegationContext *context) {
   return comparison(context->comparison());
 }
 
+// clang-format off: a table
 BinaryOp comparator(size_t type) {
   switch (type) {
   case Lexer::EQ: return BinaryOp::Eq;
@@ -444,13 +470,15 @@ BinaryOp comparator(size_t type) {
   default: return BinaryOp::In;
   }
 }
+// clang-format on
 
 ExprPtr Builder::comparison(Parser::ComparisonContext *context) {
   ExprPtr out = span(context->span(0));
   if (!context->comparator())
     return out;
   return binary(comparator(context->comparator()->getStart()->getType()),
-                range(context->comparator()), std::move(out), span(context->span(1)));
+                range(context->comparator()), std::move(out),
+                span(context->span(1)));
 }
 
 ExprPtr Builder::span(Parser::SpanContext *context) {
@@ -470,8 +498,8 @@ ExprPtr Builder::sum(Parser::SumContext *context) {
   ExprPtr out = product(context->product(0));
   for (size_t i = 1; i < context->product().size(); ++i) {
     auto *op = context->children[2 * i - 1];
-    out = binary(childType(op) == Lexer::PLUS ? BinaryOp::Add : BinaryOp::Sub, childRange(op),
-                 std::move(out), product(context->product(i)));
+    out = binary(childType(op) == Lexer::PLUS ? BinaryOp::Add : BinaryOp::Sub,
+                 childRange(op), std::move(out), product(context->product(i)));
   }
   return out;
 }
@@ -483,7 +511,8 @@ ExprPtr Builder::product(Parser::ProductContext *context) {
     BinaryOp op = childType(child) == Lexer::STAR    ? BinaryOp::Mul
                   : childType(child) == Lexer::SLASH ? BinaryOp::Div
                                                      : BinaryOp::Rem;
-    out = binary(op, childRange(child), std::move(out), unary(context->unary(i)));
+    out =
+        binary(op, childRange(child), std::move(out), unary(context->unary(i)));
   }
   return out;
 }
@@ -634,7 +663,8 @@ ArgList Builder::args(Parser::ArgsContext *context) {
   return out;
 }
 
-// --- Stages -------------------------------------------------------------------
+// --- Stages
+// -------------------------------------------------------------------
 
 Chain Builder::chain(const std::vector<Parser::StageContext *> &contexts) {
   Chain out;
@@ -666,7 +696,8 @@ std::unique_ptr<Stage> Builder::stageBody(Parser::StageBodyContext *context) {
   if (auto *choose = context->chooseStage()) {
     auto out = std::make_unique<ChooseStage>();
     for (auto *arm : choose->arm())
-      out->arms.push_back({range(arm), oper(arm->oper()), chain(arm->chain()->stage())});
+      out->arms.push_back(
+          {range(arm), oper(arm->oper()), chain(arm->chain()->stage())});
     return out;
   }
   auto *repeat = context->repeatStage();

@@ -17,10 +17,12 @@ namespace penstock::dsl {
 
 class ErrorStrategy : public antlr4::DefaultErrorStrategy {
 public:
-  ErrorStrategy(const TokenList &tokens, StatementLog &log, Diagnostics &diagnostics)
+  ErrorStrategy(const TokenList &tokens, StatementLog &log,
+                Diagnostics &diagnostics)
       : tokens(tokens), log(log), diagnostics(diagnostics) {}
 
-  void reportError(antlr4::Parser *parser, const antlr4::RecognitionException &error) override;
+  void reportError(antlr4::Parser *parser,
+                   const antlr4::RecognitionException &error) override;
   void recover(antlr4::Parser *parser, std::exception_ptr error) override;
   antlr4::Token *recoverInline(antlr4::Parser *parser) override;
   void sync(antlr4::Parser *parser) override;
@@ -29,11 +31,11 @@ private:
   const TokenList &tokens;
   StatementLog &log;
   Diagnostics &diagnostics;
-  bool travelling = false;     ///< an exception is on its way to its statement
+  bool travelling = false;      ///< an exception is on its way to its statement
   size_t lastReport = SIZE_MAX; ///< token index
 
-  void report(antlr4::Parser *parser, antlr4::ParserRuleContext *context, size_t at,
-              std::optional<size_t> expected);
+  void report(antlr4::Parser *parser, antlr4::ParserRuleContext *context,
+              size_t at, std::optional<size_t> expected);
   void skip(antlr4::Parser *parser, size_t rule, size_t start);
 };
 

@@ -11,11 +11,13 @@ namespace penstock::dsl {
 
 /// What people write out of habit from other languages: `#`, `;`, `&&`, 'text',
 /// `25 ms`, `True` ...
-void repairHabits(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics);
+void repairHabits(TokenList &tokens, StatementLog &log,
+                  Diagnostics &diagnostics);
 
 /// `(` and `[` that are never closed. A word that opens a statement is the
 /// proof; `{` is left to the parser, which finds a better place.
-void repairBrackets(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics);
+void repairBrackets(TokenList &tokens, StatementLog &log,
+                    Diagnostics &diagnostics);
 
 /// Reports nesting that is deeper than the parser's stack allows. Returns
 /// false if the file must not be parsed.

@@ -18,6 +18,7 @@ bool Refusal::within(size_t rule) const {
   return std::find(rules.begin(), rules.end(), rule) != rules.end();
 }
 
+// clang-format off: a table
 std::string ruleWords(size_t rule) {
   switch (rule) {
   case Parser::RuleFile:
@@ -88,16 +89,20 @@ std::string ruleWords(size_t rule) {
   default: return "";
   }
 }
+// clang-format on
 
 namespace {
 
-std::string quote(std::string_view text) { return "`" + std::string(text) + "`"; }
+std::string quote(std::string_view text) {
+  return "`" + std::string(text) + "`";
+}
 
 /// The refused token with its surroundings, and the ways to speak about it.
 class Speaker {
 public:
   Speaker(const Refusal &refusal, Diagnostics &diagnostics)
-      : refusal(refusal), tokens(refusal.tokens), at(refusal.at), diagnostics(diagnostics) {}
+      : refusal(refusal), tokens(refusal.tokens), at(refusal.at),
+        diagnostics(diagnostics) {}
 
   std::string choiceInOurWords() const;
   bool conditionAfterValue();
@@ -125,18 +130,24 @@ private:
   Diagnostics &diagnostics;
 
   size_t type(size_t index) const {
-    return index < tokens.items.size() ? tokens.items[index].type : antlr4::Token::EOF;
+    return index < tokens.items.size() ? tokens.items[index].type
+                                       : antlr4::Token::EOF;
   }
   bool is(size_t token) const { return tokens.is(at, token); }
   bool next(size_t token) const { return tokens.is(at + 1, token); }
-  bool previous(size_t token) const { return at > 0 && tokens.is(at - 1, token); }
-  bool afterExpression() const { return at > 0 && endsExpression(type(at - 1)); }
+  bool previous(size_t token) const {
+    return at > 0 && tokens.is(at - 1, token);
+  }
+  bool afterExpression() const {
+    return at > 0 && endsExpression(type(at - 1));
+  }
   SourceRange range(size_t index) const { return tokens.items[index].range; }
   Diagnostics::Report say(std::string message) {
     return diagnostics.error(range(at), std::move(message));
   }
   std::string found() const {
-    return type(at) == antlr4::Token::EOF ? "the end of the file" : quote(tokens.text(at));
+    return type(at) == antlr4::Token::EOF ? "the end of the file"
+                                          : quote(tokens.text(at));
   }
 };
 
@@ -144,39 +155,42 @@ private:
 std::string Speaker::choiceInOurWords() const {
   std::string general = "`if condition then a else b`";
   size_t begin = at, other = at, end = at;
-  while (begin > 0 && !tokens.startsLine(begin) && !tokens.is(begin, Lexer::ASSIGN) &&
-         !tokens.is(begin, Lexer::STAGE))
+  while (begin > 0 && !tokens.startsLine(begin) &&
+         !tokens.is(begin, Lexer::ASSIGN) && !tokens.is(begin, Lexer::STAGE))
     --begin;
   while (other < tokens.items.size() && !tokens.is(other, Lexer::ELSE) &&
          (other == at || !tokens.startsLine(other)))
     ++other;
-  if (!tokens.is(begin, Lexer::ASSIGN) || !is(Lexer::IF) || !tokens.is(other, Lexer::ELSE))
+  if (!tokens.is(begin, Lexer::ASSIGN) || !is(Lexer::IF) ||
+      !tokens.is(other, Lexer::ELSE))
     return general;
   end = other;
   while (end + 2 < tokens.items.size() && !tokens.startsLine(end + 1))
     ++end;
   auto text = [&](size_t from, size_t to) {
-    return std::string(
-        tokens.source.substr(range(from).begin, range(to).end - range(from).begin));
+    return std::string(tokens.source.substr(range(from).begin,
+                                            range(to).end - range(from).begin));
   };
   if (begin + 1 == at || other == at + 1 || end == other)
     return general;
-  return quote("if " + text(at + 1, other - 1) + " then " + text(begin + 1, at - 1) + " else " +
-               text(other + 1, end));
+  return quote("if " + text(at + 1, other - 1) + " then " +
+               text(begin + 1, at - 1) + " else " + text(other + 1, end));
 }
 
 // `a if c else b`
 bool Speaker::conditionAfterValue() {
   if (!afterExpression() || !(is(Lexer::IF) || is(Lexer::ELSE)))
     return false;
-  if (is(Lexer::ELSE)) { // the `else` of `|> f if c else b`, or one without `then`
+  if (is(Lexer::ELSE)) { // the `else` of `|> f if c else b`, or one without
+                         // `then`
     bool then = false;
     for (size_t i = at; i-- > 0 && !opensStatement(type(i));)
       then |= tokens.is(i, Lexer::THEN);
     if (then)
       return false;
   }
-  say("a choice between values opens with its condition").hint(choiceInOurWords());
+  say("a choice between values opens with its condition")
+      .hint(choiceInOurWords());
   return true;
 }
 
@@ -187,14 +201,18 @@ bool Speaker::indexWithoutAxis() {
   size_t open = at; // the bracket of this index
   while (open > 0 && !tokens.is(open, Lexer::LBRACK))
     --open;
-  bool first = at == open + 1 || (at == open + 2 && isName(type(open + 1)) && !is(Lexer::ASSIGN));
+  bool first = at == open + 1 ||
+               (at == open + 2 && isName(type(open + 1)) && !is(Lexer::ASSIGN));
   if (!first)
     return false;
   size_t item = open + 1;
   if (tokens.is(item, Lexer::RBRACK) || type(item) == antlr4::Token::EOF)
     return false;
-  std::string base = open > 0 && isName(type(open - 1)) ? std::string(tokens.text(open - 1)) : "x";
-  std::string value = tokens.is(item, Lexer::COLON) ? "0" : std::string(tokens.text(item));
+  std::string base = open > 0 && isName(type(open - 1))
+                         ? std::string(tokens.text(open - 1))
+                         : "x";
+  std::string value =
+      tokens.is(item, Lexer::COLON) ? "0" : std::string(tokens.text(item));
   diagnostics.error(range(item), "an index names its axis")
       .hint("`" + base + "[h = " + value + "]`, with the axis in place of `h`");
   return true;
@@ -204,7 +222,8 @@ bool Speaker::indexWithoutAxis() {
 bool Speaker::axesWithoutBrackets() {
   if (!refusal.within(Parser::RuleAxes) || at == 0 || !isName(type(at)))
     return false;
-  if (!previous(Lexer::OVER) && !previous(Lexer::PER) && !previous(Lexer::STORED))
+  if (!previous(Lexer::OVER) && !previous(Lexer::PER) &&
+      !previous(Lexer::STORED))
     return false;
   std::string axes(tokens.text(at));
   SourceRange span = range(at);
@@ -215,7 +234,8 @@ bool Speaker::axesWithoutBrackets() {
     span = join(span, range(i + 1));
   }
   std::string word(tokens.text(at - 1));
-  diagnostics.error(span, "the axes after " + quote(word) + " stand in brackets")
+  diagnostics
+      .error(span, "the axes after " + quote(word) + " stand in brackets")
       .hint(quote(word + " [" + axes + "]"));
   return true;
 }
@@ -226,14 +246,18 @@ bool Speaker::statementWithoutWord() {
   if (isName(type(at)) && next(Lexer::ASSIGN) &&
       (afterExpression() || previous(Lexer::LBRACE)))
     name = at;
-  else if (is(Lexer::ASSIGN) && at > 0 && isName(type(at - 1)) && refusal.within(Parser::RuleBlock) &&
-           at > 1 && tokens.is(at - 2, Lexer::LBRACE))
+  else if (is(Lexer::ASSIGN) && at > 0 && isName(type(at - 1)) &&
+           refusal.within(Parser::RuleBlock) && at > 1 &&
+           tokens.is(at - 2, Lexer::LBRACE))
     name = at - 1;
   else
     return false;
   bool top = refusal.rules.size() == 1;
-  diagnostics.error(range(name), "every statement opens with a word, and this one has none")
-      .hint(quote((top ? "const " : "let ") + std::string(tokens.text(name)) + " = ..."));
+  diagnostics
+      .error(range(name),
+             "every statement opens with a word, and this one has none")
+      .hint(quote((top ? "const " : "let ") + std::string(tokens.text(name)) +
+                  " = ..."));
   return true;
 }
 
@@ -241,9 +265,12 @@ bool Speaker::statementWithoutWord() {
 bool Speaker::assignForEquals() {
   if (!is(Lexer::ASSIGN) || !afterExpression())
     return false;
-  for (size_t i = at; i-- > 0 && !opensStatement(type(i)) && !tokens.is(i, Lexer::ASSIGN);) {
-    if (tokens.is(i, Lexer::IF) || tokens.is(i, Lexer::WHERE) || tokens.is(i, Lexer::WHEN)) {
-      say("`=` gives a name to a value; values are compared with `==`").hint("`==`");
+  for (size_t i = at;
+       i-- > 0 && !opensStatement(type(i)) && !tokens.is(i, Lexer::ASSIGN);) {
+    if (tokens.is(i, Lexer::IF) || tokens.is(i, Lexer::WHERE) ||
+        tokens.is(i, Lexer::WHEN)) {
+      say("`=` gives a name to a value; values are compared with `==`")
+          .hint("`==`");
       return true;
     }
   }
@@ -252,11 +279,13 @@ bool Speaker::assignForEquals() {
 
 // `a < b < c`, `0 .. 4 .. 2`
 bool Speaker::chained() {
-  if (!afterExpression() || refusal.within(Parser::RuleType) || refusal.within(Parser::RuleBind))
+  if (!afterExpression() || refusal.within(Parser::RuleType) ||
+      refusal.within(Parser::RuleBind))
     return false;
   size_t token = type(at);
   bool range = token == Lexer::RANGE_TO || token == Lexer::RANGE_IN;
-  bool comparison = (token >= Lexer::EQ && token <= Lexer::GE) || token == Lexer::IN;
+  bool comparison =
+      (token >= Lexer::EQ && token <= Lexer::GE) || token == Lexer::IN;
   if (!range && !comparison)
     return false;
   // There must be an earlier one in the same brackets.
@@ -268,11 +297,13 @@ bool Speaker::chained() {
       return false;
     size_t other = type(i);
     bool same = range ? other == Lexer::RANGE_TO || other == Lexer::RANGE_IN
-                      : (other >= Lexer::EQ && other <= Lexer::GE) || other == Lexer::IN;
+                      : (other >= Lexer::EQ && other <= Lexer::GE) ||
+                            other == Lexer::IN;
     if (depth == 0 && same) {
       say(range ? "ranges do not chain" : "comparisons do not chain")
           .note(tokens.items[i].range, "the first one")
-          .hint(range ? "a range has two ends and no step" : "`a < b and b < c`");
+          .hint(range ? "a range has two ends and no step"
+                      : "`a < b and b < c`");
       return true;
     }
   }
@@ -292,7 +323,8 @@ bool Speaker::missingType() {
   if (rule == Parser::RuleParam)
     say("a parameter states its type").hint(quote(name + ": type"));
   else if (rule == Parser::RuleOutputStmt)
-    say("an output states its type").hint(quote("output " + name + ": f32[n, c, h, w] = ..."));
+    say("an output states its type")
+        .hint(quote("output " + name + ": f32[n, c, h, w] = ..."));
   else
     return false;
   return true;
@@ -301,13 +333,17 @@ bool Speaker::missingType() {
 // `|> flip w`, `draw uniform 0 .. 1`
 bool Speaker::callWithoutParentheses() {
   size_t token = type(at);
-  bool argument = isName(token) || (token >= Lexer::INT && token <= Lexer::STRING);
+  bool argument =
+      isName(token) || (token >= Lexer::INT && token <= Lexer::STRING);
   if (at == 0 || !isName(type(at - 1)) || !argument || tokens.startsLine(at) ||
-      !(refusal.rules.size() == 1 || refusal.rules.front() == Parser::RulePipelineDecl ||
-        refusal.rules.front() == Parser::RuleBatchBlock || refusal.within(Parser::RuleExpr)))
+      !(refusal.rules.size() == 1 ||
+        refusal.rules.front() == Parser::RulePipelineDecl ||
+        refusal.rules.front() == Parser::RuleBatchBlock ||
+        refusal.within(Parser::RuleExpr)))
     return false;
   say("expected an operator or the next statement, found " + found())
-      .hint(quote(std::string(tokens.text(at - 1)) + "(" + std::string(tokens.text(at)) + ")") +
+      .hint(quote(std::string(tokens.text(at - 1)) + "(" +
+                  std::string(tokens.text(at)) + ")") +
             " if it is an argument");
   return true;
 }
@@ -316,7 +352,8 @@ bool Speaker::callWithoutParentheses() {
 bool Speaker::wrongHead() {
   if (!is(Lexer::LBRACE) || at == 0 || refusal.within(Parser::RuleType))
     return false;
-  static constexpr std::string_view heads[] = {"map", "window", "each", "search", "repeat"};
+  static constexpr std::string_view heads[] = {"map", "window", "each",
+                                               "search", "repeat"};
   if (previous(Lexer::RPAREN)) {
     std::optional<size_t> open = tokens.opener(at - 1);
     if (!open)
@@ -325,20 +362,25 @@ bool Speaker::wrongHead() {
     size_t name = named ? *open - 1 : *open;
     std::string text(tokens.text(name));
     if (!named) {
-      diagnostics.error(range(name), "a block follows `map`, `window`, `each`, `search` or "
-                                     "`repeat`, and none of these stands here");
+      diagnostics.error(range(name),
+                        "a block follows `map`, `window`, `each`, `search` or "
+                        "`repeat`, and none of these stands here");
       return true;
     }
     Diagnostics::Report report =
         diagnostics.error(range(name), quote(text) + " does not take a block");
     report.note(range(at), "the block opens here");
     std::string near = nearest(text, heads);
-    report.hint(near.empty() ? "`map`, `window`, `each`, `search` or `repeat`" : quote(near));
+    report.hint(near.empty() ? "`map`, `window`, `each`, `search` or `repeat`"
+                             : quote(near));
     return true;
   }
   if (isName(type(at - 1)) && refusal.within(Parser::RulePipelineDecl) &&
-      nearest(tokens.text(at - 1), std::initializer_list<std::string_view>{"choose"}) != "") {
-    diagnostics.error(range(at - 1), quote(tokens.text(at - 1)) + " does not take a block")
+      nearest(tokens.text(at - 1),
+              std::initializer_list<std::string_view>{"choose"}) != "") {
+    diagnostics
+        .error(range(at - 1),
+               quote(tokens.text(at - 1)) + " does not take a block")
         .hint("`choose`");
     return true;
   }
@@ -352,11 +394,12 @@ bool Speaker::resultWithoutReturn() {
   if (is(Lexer::RBRACE))
     say("a block with `let` ends with `return`, and this one has no result")
         .hint("`return` and the result before the `}`");
-  else if (isName(type(at)) || is(Lexer::LBRACE) || is(Lexer::LBRACK) || is(Lexer::LPAREN) ||
-           is(Lexer::IF) || is(Lexer::MINUS) ||
+  else if (isName(type(at)) || is(Lexer::LBRACE) || is(Lexer::LBRACK) ||
+           is(Lexer::LPAREN) || is(Lexer::IF) || is(Lexer::MINUS) ||
            (type(at) >= Lexer::MAP && type(at) <= Lexer::DRAW) ||
            (type(at) >= Lexer::INT && type(at) <= Lexer::STRING))
-    say("the result of a block with `let` stands after `return`").hint("`return`");
+    say("the result of a block with `let` stands after `return`")
+        .hint("`return`");
   else
     return false;
   return true;
@@ -372,18 +415,21 @@ bool Speaker::misplacedStatement() {
     say("`use` stands before all declarations").hint("move it below `pipe 1`");
     return true;
   }
-  if ((is(Lexer::LET) || is(Lexer::OUTPUT) || is(Lexer::BATCH) || is(Lexer::RETURN)) &&
+  if ((is(Lexer::LET) || is(Lexer::OUTPUT) || is(Lexer::BATCH) ||
+       is(Lexer::RETURN)) &&
       refusal.rules.size() == 1) {
     say(found() + " stands inside a declaration")
         .hint(is(Lexer::LET) ? "`const`, or a `}` less above" : "");
     return true;
   }
   if (is(Lexer::OUTPUT) && refusal.rules.front() == Parser::RulePipelineDecl) {
-    say("`output` stands in the `batch` block").hint("`batch size { output ... }`");
+    say("`output` stands in the `batch` block")
+        .hint("`batch size { output ... }`");
     return true;
   }
   if (is(Lexer::BATCH) && refusal.expected == Lexer::FOR) {
-    say("a pipeline has `for row in ...` before its `batch` block").hint("`for row in source`");
+    say("a pipeline has `for row in ...` before its `batch` block")
+        .hint("`for row in source`");
     return true;
   }
   if (is(Lexer::RBRACE) && refusal.rules.front() == Parser::RuleBatchHead) {
@@ -393,7 +439,9 @@ bool Speaker::misplacedStatement() {
   }
   if (is(Lexer::RETURN) && !refusal.within(Parser::RuleBlock)) {
     say("`return` stands in the block of a function, `map`, `window` or `each`")
-        .hint(refusal.within(Parser::RulePipelineDecl) ? "`output` in the `batch` block" : "");
+        .hint(refusal.within(Parser::RulePipelineDecl)
+                  ? "`output` in the `batch` block"
+                  : "");
     return true;
   }
   if (is(Lexer::FOR) && !refusal.within(Parser::RuleForHead)) {
@@ -420,11 +468,13 @@ bool Speaker::strayPlace() {
   if (!next(Lexer::LBRACK))
     return false;
   if (is(Lexer::PER)) {
-    say("`per` follows a `draw`, and adds axes to it").hint("`draw normal per [h, w]`");
+    say("`per` follows a `draw`, and adds axes to it")
+        .hint("`draw normal per [h, w]`");
     return true;
   }
   if (is(Lexer::OVER)) {
-    say("`over` follows the one argument of a reduction").hint("`sum(x over [h, w])`");
+    say("`over` follows the one argument of a reduction")
+        .hint("`sum(x over [h, w])`");
     return true;
   }
   return false;
@@ -441,7 +491,8 @@ bool Speaker::reservedAsName() {
   case Lexer::RPAREN:
   case Lexer::RBRACK:
   case Lexer::IN:
-    say(quote(tokens.text(at)) + " is a word of the language and cannot be a name")
+    say(quote(tokens.text(at)) +
+        " is a word of the language and cannot be a name")
         .hint("another name");
     return true;
   default:
@@ -450,7 +501,8 @@ bool Speaker::reservedAsName() {
 }
 
 bool Speaker::closesNothing() {
-  if (!isCloser(type(at)) || !(afterExpression() || opensStatement(type(at + 1)) || at == 0))
+  if (!isCloser(type(at)) ||
+      !(afterExpression() || opensStatement(type(at + 1)) || at == 0))
     return false;
   // With an opener of its own it is merely early; that is "expected, found".
   size_t depth = 0;
@@ -462,7 +514,8 @@ bool Speaker::closesNothing() {
       if (partner == at)
         return false;
       say(found() + " closes nothing")
-          .note(range(i), quote(tokens.text(i)) + " is the bracket that is open here");
+          .note(range(i),
+                quote(tokens.text(i)) + " is the bracket that is open here");
       return true;
     }
   }
@@ -494,7 +547,8 @@ void Speaker::expectedFound() {
   std::string words = ruleWords(refusal.rules.front());
   if (!refusal.expected) { // between statements
     if (afterExpression() && refusal.rules.front() != Parser::RuleName &&
-        (refusal.rules.size() == 1 || refusal.rules.front() == Parser::RulePipelineDecl ||
+        (refusal.rules.size() == 1 ||
+         refusal.rules.front() == Parser::RulePipelineDecl ||
          refusal.rules.front() == Parser::RuleBatchBlock))
       words = "an operator or the next statement";
     else if (refusal.rules.front() == Parser::RulePipelineDecl)
@@ -506,8 +560,9 @@ void Speaker::expectedFound() {
   }
   if (!refusal.expectedText.empty()) {
     words = quote(refusal.expectedText);
-    bool mayGoOn = isCloser(*refusal.expected) && isList(refusal.rules.front()) &&
-                   !previous(Lexer::COMMA) && !isOpener(type(at - 1));
+    bool mayGoOn = isCloser(*refusal.expected) &&
+                   isList(refusal.rules.front()) && !previous(Lexer::COMMA) &&
+                   !isOpener(type(at - 1));
     if (mayGoOn)
       words = "`,` or " + words;
   }
@@ -524,7 +579,8 @@ void Speaker::expectedFound() {
 std::optional<size_t> Speaker::openBrace() const {
   auto column = [&](size_t index) {
     uint32_t offset = range(index).begin;
-    size_t line = offset == 0 ? std::string_view::npos : tokens.source.rfind('\n', offset - 1);
+    size_t line = offset == 0 ? std::string_view::npos
+                              : tokens.source.rfind('\n', offset - 1);
     return offset - (line == std::string_view::npos ? 0 : line + 1);
   };
   auto indent = [&](size_t index) {
@@ -542,7 +598,8 @@ std::optional<size_t> Speaker::openBrace() const {
           return partner;
       }
     } else if (isOpener(type(i)) && depth-- == 0) {
-      return tokens.is(i, Lexer::LBRACE) ? std::optional<size_t>(i) : std::nullopt;
+      return tokens.is(i, Lexer::LBRACE) ? std::optional<size_t>(i)
+                                         : std::nullopt;
     }
   }
   return std::nullopt;
@@ -552,13 +609,20 @@ std::optional<size_t> Speaker::openBrace() const {
 
 void reportRefusal(const Refusal &refusal, Diagnostics &diagnostics) {
   static constexpr bool (Speaker::*sentences[])() = {
-      &Speaker::strayUnit,         &Speaker::indexWithoutAxis,
-      &Speaker::axesWithoutBrackets, &Speaker::statementWithoutWord,
-      &Speaker::assignForEquals,   &Speaker::conditionAfterValue,
-      &Speaker::chained,           &Speaker::missingType,
-      &Speaker::wrongHead,         &Speaker::resultWithoutReturn,
-      &Speaker::misplacedStatement, &Speaker::strayPlace,
-      &Speaker::reservedAsName,    &Speaker::closesNothing,
+      &Speaker::strayUnit,
+      &Speaker::indexWithoutAxis,
+      &Speaker::axesWithoutBrackets,
+      &Speaker::statementWithoutWord,
+      &Speaker::assignForEquals,
+      &Speaker::conditionAfterValue,
+      &Speaker::chained,
+      &Speaker::missingType,
+      &Speaker::wrongHead,
+      &Speaker::resultWithoutReturn,
+      &Speaker::misplacedStatement,
+      &Speaker::strayPlace,
+      &Speaker::reservedAsName,
+      &Speaker::closesNothing,
       &Speaker::callWithoutParentheses,
   };
   Speaker speaker(refusal, diagnostics);

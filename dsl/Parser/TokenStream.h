@@ -16,11 +16,12 @@ struct TokenStream {
   antlr4::CommonTokenStream stream;
 
 private:
-  static std::vector<std::unique_ptr<antlr4::Token>> convert(const TokenList &tokens) {
+  static std::vector<std::unique_ptr<antlr4::Token>>
+  convert(const TokenList &tokens) {
     std::vector<std::unique_ptr<antlr4::Token>> out;
     for (size_t i = 0; i < tokens.items.size(); ++i)
-      out.push_back(std::make_unique<antlr4::CommonToken>(tokens.items[i].type,
-                                                          std::string(tokens.text(i))));
+      out.push_back(std::make_unique<antlr4::CommonToken>(
+          tokens.items[i].type, std::string(tokens.text(i))));
     return out;
   }
 };

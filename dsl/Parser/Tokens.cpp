@@ -34,7 +34,8 @@ TokenList tokenize(FileId file, std::string_view text) {
       size_t lineStart = text.rfind('\n', range.begin);
       lineStart = lineStart == std::string_view::npos ? 0 : lineStart + 1;
       std::string_view before = text.substr(lineStart, range.begin - lineStart);
-      list.docs.push_back({range, before.find_first_not_of(" \t") == std::string_view::npos});
+      list.docs.push_back(
+          {range, before.find_first_not_of(" \t") == std::string_view::npos});
     } else {
       list.items.push_back({token->getType(), range});
     }
@@ -53,6 +54,7 @@ std::string_view TokenList::text(size_t index) const {
 
 namespace {
 
+// clang-format off: a table
 size_t partner(size_t type) {
   switch (type) {
   case PenstockLexer::LPAREN: return PenstockLexer::RPAREN;
@@ -63,6 +65,7 @@ size_t partner(size_t type) {
   default: return PenstockLexer::LBRACE;
   }
 }
+// clang-format on
 
 } // namespace
 

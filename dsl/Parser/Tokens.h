@@ -28,7 +28,8 @@ struct DocLexeme {
 struct TokenList {
   std::string_view source; ///< the file's text
   FileId file;
-  std::vector<Lexeme> items; ///< without comments; ends with an end-of-file token
+  std::vector<Lexeme>
+      items; ///< without comments; ends with an end-of-file token
   std::vector<DocLexeme> docs;
 
   std::string_view text(size_t index) const;

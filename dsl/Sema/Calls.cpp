@@ -6,12 +6,20 @@
 namespace penstock::dsl {
 namespace {
 
-std::string quote(std::string_view text) { return "`" + std::string(text) + "`"; }
+std::string quote(std::string_view text) {
+  return "`" + std::string(text) + "`";
+}
 
 /// What keeps a function from taking some arguments; only names and numbers of
 /// arguments are looked at.
 struct Misfit {
-  enum class Kind { None, TooMany, NoSuchName, Twice, Missing } kind = Kind::None;
+  enum class Kind {
+    None,
+    TooMany,
+    NoSuchName,
+    Twice,
+    Missing
+  } kind = Kind::None;
   const Arg *arg = nullptr;     ///< the first argument that does not fit
   const Param *param = nullptr; ///< the parameter that gets two values or none
 };
@@ -28,9 +36,12 @@ Misfit misfit(const FnDecl &fn, const ArgList *args, size_t piped) {
     const Arg &arg = args->args[i];
     size_t at = position;
     if (arg.name) {
-      auto byName = [&](const Param &param) { return param.name.text == arg.name->text; };
-      at = static_cast<size_t>(std::find_if(fn.params.begin(), fn.params.end(), byName) -
-                               fn.params.begin());
+      auto byName = [&](const Param &param) {
+        return param.name.text == arg.name->text;
+      };
+      at = static_cast<size_t>(
+          std::find_if(fn.params.begin(), fn.params.end(), byName) -
+          fn.params.begin());
       if (at == fn.params.size())
         return {Misfit::Kind::NoSuchName, &arg};
     } else if (position++ >= fn.params.size()) {
@@ -56,12 +67,14 @@ bool takesValues(const TypeExpr &type, const FnDecl &fn) {
   if (type.kind != TypeExpr::Kind::Scalar)
     return true;
   static constexpr std::string_view values[] = {
-      "u8",  "i8",   "u16",   "i16",      "i32",       "i64",   "f16",   "bf16", "f32", "f64",
-      "int", "bool", "range", "duration", "frequency", "angle", "ratio", "length"};
+      "u8",    "i8",       "u16",       "i16",   "i32",   "i64",
+      "f16",   "bf16",     "f32",       "f64",   "int",   "bool",
+      "range", "duration", "frequency", "angle", "ratio", "length"};
   for (const GenericParam &generic : fn.generics)
     if (generic.name.text == type.name.text)
       return true;
-  return std::find(std::begin(values), std::end(values), type.name.text) != std::end(values);
+  return std::find(std::begin(values), std::end(values), type.name.text) !=
+         std::end(values);
 }
 
 } // namespace
@@ -72,7 +85,8 @@ void Checker::checkCall(const CallExpr &call) {
   if (const auto *field = call.callee->as<FieldExpr>())
     checkMethod(*field->base, field->field);
   else
-    diagnostics.error(call.callee->range, "only a function can be called, by its name");
+    diagnostics.error(call.callee->range,
+                      "only a function can be called, by its name");
   checkArgs(call.args, {}, 0);
 }
 
@@ -84,8 +98,9 @@ void Checker::checkCallStage(const CallStage &stage) {
   if (stage.path.size() == 1)
     return checkCallOf(stage.path.front(), args, 1);
   if (!isElementType(stage.path.front().text))
-    diagnostics.error(stage.path.front().range,
-                      quote(stage.path.front().text) + " is not an element type")
+    diagnostics
+        .error(stage.path.front().range,
+               quote(stage.path.front().text) + " is not an element type")
         .hint("a stage is the name of a function, or one such as `u8.clamp`");
   if (args)
     checkArgs(*args, {}, 1);
@@ -97,12 +112,15 @@ void Checker::checkMethod(const Expr &base, const Name &method) {
     return;
   check(base);
   diagnostics.error(method.range, "values have no functions of their own")
-      .hint(quote(method.text + "(x, ...)") + " or " + quote("x |> " + method.text + "(...)"));
+      .hint(quote(method.text + "(x, ...)") + " or " +
+            quote("x |> " + method.text + "(...)"));
 }
 
-void Checker::checkCallOf(const Name &function, const ArgList *args, size_t piped) {
+void Checker::checkCallOf(const Name &function, const ArgList *args,
+                          size_t piped) {
   std::vector<const FnDecl *> fns = program.findFns(file, function.text);
-  bool builtin = builtins.functions.contains(function.text) || isElementType(function.text);
+  bool builtin = builtins.functions.contains(function.text) ||
+                 isElementType(function.text);
   if (fns.empty() && !builtin)
     unknownFunction(function);
   // A built-in one may take what the declared ones do not.
@@ -113,30 +131,39 @@ void Checker::checkCallOf(const Name &function, const ArgList *args, size_t pipe
   if (fns.empty() || isUnread(function.text))
     return;
   if (args && args->over && !piped) {
-    diagnostics.error(args->over->range, "`over` follows the argument of a reduction, and " +
-                                             quote(function.text) + " is a function")
+    diagnostics
+        .error(args->over->range,
+               "`over` follows the argument of a reduction, and " +
+                   quote(function.text) + " is a function")
         .note(fns.front()->name.range, "it is declared here")
         .hint("an argument of type `axis`");
     return;
   }
+  // Which of several overloads is meant, only types can tell.
+  if (currentFn && fns.size() == 1)
+    fnCalls[currentFn].push_back({fns.front(), function.range});
   checkArity(function, fns, args, piped);
 }
 
-void Checker::checkArgs(const ArgList &args, const std::vector<const FnDecl *> &fns,
-                        size_t piped) {
+void Checker::checkArgs(const ArgList &args,
+                        const std::vector<const FnDecl *> &fns, size_t piped) {
   const Arg *named = nullptr;
   for (size_t i = 0; i < args.args.size(); ++i) {
     const Arg &arg = args.args[i];
     if (!arg.name && named)
-      diagnostics.error(arg.range, "an argument without a name stands before those with one")
+      diagnostics
+          .error(arg.range,
+                 "an argument without a name stands before those with one")
           .note(named->range, "this one has a name");
     for (size_t j = 0; arg.name && j < i; ++j)
       if (args.args[j].name && args.args[j].name->text == arg.name->text)
-        diagnostics.error(arg.name->range, quote(arg.name->text) + " is given twice")
+        diagnostics
+            .error(arg.name->range, quote(arg.name->text) + " is given twice")
             .note(args.args[j].name->range, "first here");
     if (arg.name)
       named = &arg;
-    // A bare name that is no value may be an axis or a choice: types tell later.
+    // A bare name that is no value may be an axis or a choice: types tell
+    // later.
     auto isWord = [&](const Expr &expr) {
       const auto *name = expr.as<NameExpr>();
       return name && !isValue(name->name) && !later.contains(name->name) &&
@@ -162,7 +189,8 @@ bool Checker::mayBeWord(const Arg &arg, size_t position,
     return true;
   for (const FnDecl *fn : fns) {
     for (size_t i = 0; i < fn->params.size(); ++i) {
-      bool meant = arg.name ? fn->params[i].name.text == arg.name->text : i == position;
+      bool meant =
+          arg.name ? fn->params[i].name.text == arg.name->text : i == position;
       if (meant && !takesValues(fn->params[i].type, *fn))
         return true;
     }
@@ -170,17 +198,20 @@ bool Checker::mayBeWord(const Arg &arg, size_t position,
   return false;
 }
 
-void Checker::checkArity(const Name &function, const std::vector<const FnDecl *> &fns,
+void Checker::checkArity(const Name &function,
+                         const std::vector<const FnDecl *> &fns,
                          const ArgList *args, size_t piped) {
   for (const FnDecl *fn : fns)
     if (misfit(*fn, args, piped).kind == Misfit::Kind::None)
       return;
   size_t given = piped + (args ? args->args.size() : 0);
   if (fns.size() > 1) {
-    auto report = diagnostics.error(function.range, "no function " + quote(function.text) +
-                                                        " takes these arguments");
+    auto report = diagnostics.error(function.range,
+                                    "no function " + quote(function.text) +
+                                        " takes these arguments");
     for (const FnDecl *fn : fns)
-      report.note(fn->name.range, "this one takes " + count(fn->params.size(), "argument"));
+      report.note(fn->name.range,
+                  "this one takes " + count(fn->params.size(), "argument"));
     return;
   }
 
@@ -192,9 +223,10 @@ void Checker::checkArity(const Name &function, const std::vector<const FnDecl *>
   case Misfit::Kind::None:
     return;
   case Misfit::Kind::TooMany:
-    diagnostics.error(why.arg ? why.arg->range : function.range,
-                      name + " takes " + count(fn.params.size(), "argument") + " and gets " +
-                          std::to_string(given) + pipedNote)
+    diagnostics
+        .error(why.arg ? why.arg->range : function.range,
+               name + " takes " + count(fn.params.size(), "argument") +
+                   " and gets " + std::to_string(given) + pipedNote)
         .note(fn.name.range, "it is declared here");
     return;
   case Misfit::Kind::NoSuchName: {
@@ -202,8 +234,9 @@ void Checker::checkArity(const Name &function, const std::vector<const FnDecl *>
     for (const Param &param : fn.params)
       names.push_back(param.name.text);
     std::string near = nearest(why.arg->name->text, names);
-    diagnostics.error(why.arg->name->range, name + " has no parameter " +
-                                                quote(why.arg->name->text))
+    diagnostics
+        .error(why.arg->name->range,
+               name + " has no parameter " + quote(why.arg->name->text))
         .note(fn.name.range, "it is declared here")
         .hint(near.empty() ? "" : quote(near));
     return;
@@ -211,19 +244,23 @@ void Checker::checkArity(const Name &function, const std::vector<const FnDecl *>
   case Misfit::Kind::Twice: {
     bool byPipe = piped && why.param == &fn.params.front();
     if (!byPipe && why.arg->name && args &&
-        std::count_if(args->args.begin(), args->args.end(), [&](const Arg &arg) {
-          return arg.name && arg.name->text == why.arg->name->text;
-        }) > 1)
+        std::count_if(
+            args->args.begin(), args->args.end(), [&](const Arg &arg) {
+              return arg.name && arg.name->text == why.arg->name->text;
+            }) > 1)
       return; // said already
-    diagnostics.error(why.arg->range, "parameter " + quote(why.param->name.text) + " of " + name +
-                                          " gets two values")
-        .note(why.param->name.range,
-              byPipe ? "the value before `|>` is the first" : "an argument before is for it too");
+    diagnostics
+        .error(why.arg->range, "parameter " + quote(why.param->name.text) +
+                                   " of " + name + " gets two values")
+        .note(why.param->name.range, byPipe
+                                         ? "the value before `|>` is the first"
+                                         : "an argument before is for it too");
     return;
   }
   case Misfit::Kind::Missing:
-    diagnostics.error(function.range, name + " lacks its argument " +
-                                          quote(why.param->name.text))
+    diagnostics
+        .error(function.range,
+               name + " lacks its argument " + quote(why.param->name.text))
         .note(why.param->range, "it has no default");
     return;
   }

@@ -33,15 +33,25 @@ private:
   };
   using Scope = std::map<std::string, Entry, std::less<>>;
   std::vector<Scope> scopes;
-  Builtins::Set generics;               ///< element types of the function at hand
-  std::map<std::string, SourceRange, std::less<>> later; ///< lets not reached yet
-  bool incomplete = false; ///< a let without a name: unknown names prove nothing
+  Builtins::Set generics; ///< element types of the function at hand
+  std::map<std::string, SourceRange, std::less<>>
+      later; ///< lets not reached yet
+  bool incomplete =
+      false; ///< a let without a name: unknown names prove nothing
   bool inPipeline = false, inBatch = false;
   std::map<std::string, std::vector<const NameExpr *>, std::less<>> constUses;
   const ConstDecl *currentConst = nullptr;
+  struct FnCall {
+    const FnDecl *callee;
+    SourceRange range;
+  };
+  std::map<const FnDecl *, std::vector<FnCall>> fnCalls; ///< certain ones only
+  const FnDecl *currentFn = nullptr;
 
   struct ScopeGuard {
-    explicit ScopeGuard(Checker &checker) : checker(checker) { checker.scopes.emplace_back(); }
+    explicit ScopeGuard(Checker &checker) : checker(checker) {
+      checker.scopes.emplace_back();
+    }
     ~ScopeGuard() { checker.scopes.pop_back(); }
     Checker &checker;
   };
@@ -61,6 +71,7 @@ private:
   void checkUses();
   void checkDuplicates();
   void checkConstCycles();
+  void checkRecursion();
   void checkFn(const FnDecl &fn);
   void checkPipeline(const PipelineDecl &pipeline);
   void declareParams(const std::vector<Param> &params);
@@ -93,10 +104,12 @@ private:
   void checkMethod(const Expr &base, const Name &method);
   /// \param piped  1 if a value comes before the arguments, else 0.
   void checkCallOf(const Name &function, const ArgList *args, size_t piped);
-  void checkArgs(const ArgList &args, const std::vector<const FnDecl *> &fns, size_t piped);
+  void checkArgs(const ArgList &args, const std::vector<const FnDecl *> &fns,
+                 size_t piped);
   void checkArity(const Name &function, const std::vector<const FnDecl *> &fns,
                   const ArgList *args, size_t piped);
-  bool mayBeWord(const Arg &arg, size_t position, const std::vector<const FnDecl *> &fns) const;
+  bool mayBeWord(const Arg &arg, size_t position,
+                 const std::vector<const FnDecl *> &fns) const;
 };
 
 } // namespace penstock::dsl

@@ -7,7 +7,9 @@
 namespace penstock::dsl {
 namespace {
 
-std::string quote(std::string_view text) { return "`" + std::string(text) + "`"; }
+std::string quote(std::string_view text) {
+  return "`" + std::string(text) + "`";
+}
 
 } // namespace
 
@@ -36,8 +38,9 @@ void Checker::check(const Expr &expr) {
     for (size_t i = 0; i < fields.size(); ++i) {
       for (size_t j = 0; j < i; ++j)
         if (fields[j].name.text == fields[i].name.text)
-          diagnostics.error(fields[i].name.range,
-                            "field " + quote(fields[i].name.text) + " is given twice")
+          diagnostics
+              .error(fields[i].name.range,
+                     "field " + quote(fields[i].name.text) + " is given twice")
               .note(fields[j].name.range, "first here");
       check(fields[i].value);
     }
@@ -96,7 +99,9 @@ void Checker::checkName(const NameExpr &name) {
   if (isValue(name.name))
     return;
   if (isElementType(name.name)) {
-    diagnostics.error(name.range, quote(name.name) + " is a type, and a value is expected here")
+    diagnostics
+        .error(name.range,
+               quote(name.name) + " is a type, and a value is expected here")
         .hint(quote(name.name + "(x)") + " converts a value");
     return;
   }
@@ -112,8 +117,8 @@ void Checker::checkQuantity(const QuantityLit &quantity) {
     known.push_back(unit.name);
     all += (all.empty() ? "" : " ") + std::string(unit.name);
   }
-  auto report = diagnostics.error(quantity.unit.range, "there is no unit " +
-                                                           quote(quantity.unit.text));
+  auto report = diagnostics.error(
+      quantity.unit.range, "there is no unit " + quote(quantity.unit.text));
   auto sameButCase = [&](std::string_view name) {
     return std::equal(name.begin(), name.end(), quantity.unit.text.begin(),
                       quantity.unit.text.end(),
@@ -125,7 +130,8 @@ void Checker::checkQuantity(const QuantityLit &quantity) {
   auto found = std::find_if(known.begin(), known.end(), sameButCase);
   if (found == known.end())
     found = std::find_if(known.begin(), known.end(), begins);
-  std::string near = found != known.end() ? std::string(*found) : nearest(quantity.unit.text, known);
+  std::string near = found != known.end() ? std::string(*found)
+                                          : nearest(quantity.unit.text, known);
   report.hint(near.empty() ? "the units are " + all : quote(near));
 }
 
@@ -157,9 +163,11 @@ void Checker::checkSearch(const SearchExpr &search) {
 }
 
 void Checker::checkDraw(const DrawExpr &draw) {
-  if (!builtins.distributions.empty() && !builtins.distributions.contains(draw.distribution.text)) {
-    auto report = diagnostics.error(draw.distribution.range, "there is no distribution " +
-                                                                 quote(draw.distribution.text));
+  if (!builtins.distributions.empty() &&
+      !builtins.distributions.contains(draw.distribution.text)) {
+    auto report = diagnostics.error(draw.distribution.range,
+                                    "there is no distribution " +
+                                        quote(draw.distribution.text));
     std::string near = nearest(draw.distribution.text, builtins.distributions);
     std::string all;
     for (const std::string &name : builtins.distributions)
@@ -168,7 +176,8 @@ void Checker::checkDraw(const DrawExpr &draw) {
   }
   if (draw.args) {
     if (draw.args->over)
-      diagnostics.error(draw.args->over->range, "`over` has no place in a `draw`")
+      diagnostics
+          .error(draw.args->over->range, "`over` has no place in a `draw`")
           .hint("`per` after the parentheses adds axes to a draw");
     checkArgs(*draw.args, {}, 0);
   }
@@ -178,7 +187,9 @@ void Checker::checkDraw(const DrawExpr &draw) {
   if (inPipeline && !inBatch)
     for (const Name &axis : draw.per->axes)
       if (axis.text == "n")
-        diagnostics.error(axis.range, "the batch axis `n` exists in the `batch` block only")
+        diagnostics
+            .error(axis.range,
+                   "the batch axis `n` exists in the `batch` block only")
             .hint("without `per [n]`, each sample draws its own value");
 }
 
@@ -211,7 +222,8 @@ void Checker::checkAxes(const AxisList &axes) {
   for (size_t i = 0; i < axes.axes.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (axes.axes[i].text == axes.axes[j].text)
-        diagnostics.error(axes.axes[i].range, "axis " + quote(axes.axes[i].text) +
+        diagnostics.error(axes.axes[i].range, "axis " +
+                                                  quote(axes.axes[i].text) +
                                                   " is named twice");
 }
 
@@ -219,8 +231,9 @@ void Checker::checkAxisSettings(const std::vector<AxisSetting> &settings) {
   for (size_t i = 0; i < settings.size(); ++i) {
     for (size_t j = 0; j < i; ++j)
       if (settings[i].axis.text == settings[j].axis.text)
-        diagnostics.error(settings[i].axis.range,
-                          "axis " + quote(settings[i].axis.text) + " is named twice")
+        diagnostics
+            .error(settings[i].axis.range,
+                   "axis " + quote(settings[i].axis.text) + " is named twice")
             .note(settings[j].axis.range, "first here");
     check(settings[i].value);
   }

@@ -10,7 +10,8 @@ class ModuleReader {
 public:
   ModuleReader(Program &program, SourceManager &sources, ModuleLoader &loader,
                Diagnostics &diagnostics)
-      : program(program), sources(sources), loader(loader), diagnostics(diagnostics) {}
+      : program(program), sources(sources), loader(loader),
+        diagnostics(diagnostics) {}
 
   void readUses(const File &file) {
     for (const Name &use : file.uses)
@@ -28,7 +29,8 @@ public:
     std::unique_ptr<File> parsed = parseFile(id, sources, diagnostics);
     parsed->moduleName = name;
     const File &file = *parsed;
-    program.modules.emplace(name, std::move(parsed)); // first: modules may use each other
+    program.modules.emplace(
+        name, std::move(parsed)); // first: modules may use each other
     readUses(file);
     return true;
   }

@@ -6,7 +6,9 @@
 namespace penstock::dsl {
 namespace {
 
-std::string quote(std::string_view text) { return "`" + std::string(text) + "`"; }
+std::string quote(std::string_view text) {
+  return "`" + std::string(text) + "`";
+}
 
 } // namespace
 
@@ -24,7 +26,9 @@ void Checker::declare(const Name &name, std::string_view what) {
   }
   later.erase(name.text);
   if (isElementType(name.text)) {
-    diagnostics.error(name.range, quote(name.text) + " is an element type and cannot be a name")
+    diagnostics
+        .error(name.range,
+               quote(name.text) + " is an element type and cannot be a name")
         .hint("another name");
     return;
   }
@@ -38,8 +42,9 @@ void Checker::declare(const Name &name, std::string_view what) {
       }
   if (first) {
     bool vowel = first->what.starts_with('e');
-    diagnostics.error(name.range, quote(name.text) + " is already defined, as a" +
-                                      (vowel ? "n " : " ") + std::string(first->what))
+    diagnostics
+        .error(name.range, quote(name.text) + " is already defined, as a" +
+                               (vowel ? "n " : " ") + std::string(first->what))
         .note(first->range, "it is defined here")
         .hint("another name: names never hide each other");
     return;
@@ -48,18 +53,22 @@ void Checker::declare(const Name &name, std::string_view what) {
 }
 
 bool Checker::isElementType(std::string_view name) const {
-  static constexpr std::string_view types[] = {"u8",  "i8",   "u16", "i16", "i32", "i64",
-                                               "f16", "bf16", "f32", "f64", "bool", "int"};
-  return std::find(std::begin(types), std::end(types), name) != std::end(types) ||
+  static constexpr std::string_view types[] = {"u8",  "i8",  "u16",  "i16",
+                                               "i32", "i64", "f16",  "bf16",
+                                               "f32", "f64", "bool", "int"};
+  return std::find(std::begin(types), std::end(types), name) !=
+             std::end(types) ||
          generics.contains(name);
 }
 
 bool Checker::isKnownType(std::string_view name) const {
-  return isElementType(name) || builtins.types.empty() || builtins.types.contains(name);
+  return isElementType(name) || builtins.types.empty() ||
+         builtins.types.contains(name);
 }
 
 bool Checker::isFunction(std::string_view name) const {
-  return builtins.functions.contains(name) || !program.findFns(file, name).empty();
+  return builtins.functions.contains(name) ||
+         !program.findFns(file, name).empty();
 }
 
 bool Checker::isUnread(std::string_view name) const {
@@ -70,8 +79,8 @@ bool Checker::isUnread(std::string_view name) const {
 }
 
 bool Checker::isValue(std::string_view name) const {
-  return findLocal(name) || program.findConst(file, name) || builtins.values.contains(name) ||
-         isUnread(name);
+  return findLocal(name) || program.findConst(file, name) ||
+         builtins.values.contains(name) || isUnread(name);
 }
 
 bool Checker::missesModule() const {
@@ -84,17 +93,20 @@ void Checker::unknownValue(const NameExpr &name) {
   if (incomplete || missesModule())
     return;
   if (auto found = later.find(name.name); found != later.end()) {
-    diagnostics.error(name.range, quote(name.name) + " is used before it is there")
+    diagnostics
+        .error(name.range, quote(name.name) + " is used before it is there")
         .note(found->second, "it gets its value here");
     return;
   }
-  auto report = diagnostics.error(name.range, "unknown name " + quote(name.name));
+  auto report =
+      diagnostics.error(name.range, "unknown name " + quote(name.name));
   if (name.name == "n" && inPipeline) {
     report.hint("the batch axis `n` exists in the `batch` block only");
     return;
   }
   if (isFunction(name.name)) {
-    report.hint("the function of this name is called as " + quote(name.name + "(...)"));
+    report.hint("the function of this name is called as " +
+                quote(name.name + "(...)"));
     return;
   }
   std::vector<std::string_view> known;
@@ -113,12 +125,14 @@ void Checker::unknownFunction(const Name &name) {
   if (isUnread(name.text) || missesModule())
     return;
   if (const Entry *value = findLocal(name.text)) {
-    diagnostics.error(name.range, quote(name.text) + " is a " + std::string(value->what) +
-                                      ", not a function")
+    diagnostics
+        .error(name.range, quote(name.text) + " is a " +
+                               std::string(value->what) + ", not a function")
         .note(value->range, "it is defined here");
     return;
   }
-  auto report = diagnostics.error(name.range, "unknown function " + quote(name.text));
+  auto report =
+      diagnostics.error(name.range, "unknown function " + quote(name.text));
   for (const auto &[module, other] : program.modules)
     for (const FnDecl &fn : other->fns)
       if (fn.name.text == name.text) {
@@ -129,7 +143,8 @@ void Checker::unknownFunction(const Name &name) {
   for (const File *seen : program.visibleFrom(file))
     for (const FnDecl &fn : seen->fns)
       known.push_back(fn.name.text);
-  known.insert(known.end(), builtins.functions.begin(), builtins.functions.end());
+  known.insert(known.end(), builtins.functions.begin(),
+               builtins.functions.end());
   if (std::string near = nearest(name.text, known); !near.empty())
     report.hint(quote(near));
 }

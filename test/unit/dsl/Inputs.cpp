@@ -10,8 +10,8 @@ namespace penstock::dsl::test {
 
 std::vector<std::filesystem::path> pipeFiles(const std::string &folder) {
   std::vector<std::filesystem::path> files;
-  for (const auto &entry :
-       std::filesystem::directory_iterator(std::filesystem::path(PENSTOCK_DSL_FILES) / folder))
+  for (const auto &entry : std::filesystem::directory_iterator(
+           std::filesystem::path(PENSTOCK_DSL_FILES) / folder))
     if (entry.path().extension() == ".pipe")
       files.push_back(entry.path());
   std::sort(files.begin(), files.end());
@@ -25,7 +25,8 @@ std::string readFile(const std::filesystem::path &path) {
   return text.str();
 }
 
-std::optional<ModuleLoader::Module> FakeModuleLoader::load(std::string_view name) {
+std::optional<ModuleLoader::Module>
+FakeModuleLoader::load(std::string_view name) {
   auto found = modules.find(std::string(name));
   if (found == modules.end())
     return std::nullopt;
@@ -41,39 +42,94 @@ std::vector<std::string> FakeModuleLoader::names() {
 
 FakeModuleLoader exampleLibrary() {
   FakeModuleLoader loader;
-  for (const char *name : {"prelude", "audio", "signal", "augment", "video", "volume", "points",
-                           "detect"})
+  for (const char *name : {"prelude", "audio", "signal", "augment", "video",
+                           "volume", "points", "detect"})
     loader.modules[name] = "pipe 1\n";
-  loader.modules["vision"] = "pipe 1\nconst imagenet = { mean = 0.5, std = 0.5 }\n";
+  loader.modules["vision"] =
+      "pipe 1\nconst imagenet = { mean = 0.5, std = 0.5 }\n";
   return loader;
 }
 
 Builtins exampleBuiltins() {
   return {
-      .functions = {"autocontrast", "audio_folder", "center_rect", "chance", "clip_boxes", "coco",
-                    "color_jitter", "compact", "crop_around", "decode", "erase", "exp", "fft",
-                    "fill_edges", "fit", "flip", "floor", "frames", "grayscale", "group", "hann",
-                    "identity", "image_folder", "kitti_scans", "log", "log_clamped", "mask_span",
-                    "max", "mel", "min", "mix", "mosaic", "nifti_pairs", "normalize", "one_hot",
-                    "pick", "point", "posterize", "power", "random_affine", "random_crop",
-                    "random_resized_crop", "random_segment", "range_ok", "rect", "resample_to",
-                    "resize", "respace", "rotate", "rotate_boxes", "round", "scale", "shear",
-                    "shift", "solarize", "sqrt", "sum", "trunc", "video_clips", "window_level"},
+      .functions = {"autocontrast",
+                    "audio_folder",
+                    "center_rect",
+                    "chance",
+                    "clip_boxes",
+                    "coco",
+                    "color_jitter",
+                    "compact",
+                    "crop_around",
+                    "decode",
+                    "erase",
+                    "exp",
+                    "fft",
+                    "fill_edges",
+                    "fit",
+                    "flip",
+                    "floor",
+                    "frames",
+                    "grayscale",
+                    "group",
+                    "hann",
+                    "identity",
+                    "image_folder",
+                    "kitti_scans",
+                    "log",
+                    "log_clamped",
+                    "mask_span",
+                    "max",
+                    "mel",
+                    "min",
+                    "mix",
+                    "mosaic",
+                    "nifti_pairs",
+                    "normalize",
+                    "one_hot",
+                    "pick",
+                    "point",
+                    "posterize",
+                    "power",
+                    "random_affine",
+                    "random_crop",
+                    "random_resized_crop",
+                    "random_segment",
+                    "range_ok",
+                    "rect",
+                    "resample_to",
+                    "resize",
+                    "respace",
+                    "rotate",
+                    "rotate_boxes",
+                    "round",
+                    "scale",
+                    "shear",
+                    "shift",
+                    "solarize",
+                    "sqrt",
+                    "sum",
+                    "trunc",
+                    "video_clips",
+                    "window_level"},
       .values = {"inf"},
       .distributions = {"beta", "int", "normal", "permutation", "uniform"},
-      .types = {"path", "range", "rect", "axis", "duration", "frequency", "length", "text",
-                "bytes"},
+      .types = {"path", "range", "rect", "axis", "duration", "frequency",
+                "length", "text", "bytes"},
   };
 }
 
 Checked::Checked(std::string text, const std::string &name)
     : Checked(std::move(text), exampleLibrary(), name) {}
 
-Checked::Checked(std::string text, FakeModuleLoader loader, const std::string &name) {
+Checked::Checked(std::string text, FakeModuleLoader loader,
+                 const std::string &name) {
   FileId file = sources.add(name, std::move(text));
   program = loadProgram(file, sources, loader, exampleBuiltins(), diagnostics);
 }
 
-std::string Checked::messages() const { return renderText(diagnostics, sources); }
+std::string Checked::messages() const {
+  return renderText(diagnostics, sources);
+}
 
 } // namespace penstock::dsl::test

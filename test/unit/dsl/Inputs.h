@@ -31,7 +31,8 @@ Builtins exampleBuiltins();
 /// A text run through loadProgram with the library above.
 struct Checked {
   explicit Checked(std::string text, const std::string &name = "train.pipe");
-  Checked(std::string text, FakeModuleLoader loader, const std::string &name = "train.pipe");
+  Checked(std::string text, FakeModuleLoader loader,
+          const std::string &name = "train.pipe");
 
   SourceManager sources;
   Diagnostics diagnostics;

@@ -15,7 +15,8 @@ std::string tree(const std::string &text) {
 
 /// The tree of the value of `const a = <text>`.
 std::string value(const std::string &text) {
-  Checked checked("pipe 1\nconst x = 1 const y = 2 const z = 3\nconst a = " + text + "\n");
+  Checked checked(
+      "pipe 1\nconst x = 1 const y = 2 const z = 3\nconst a = " + text + "\n");
   EXPECT_EQ(checked.messages(), "");
   return printAst(*checked.program.main->consts.back().value);
 }
@@ -23,14 +24,17 @@ std::string value(const std::string &text) {
 TEST(Ast, HoldsAWholePipeline) {
   EXPECT_EQ(tree("pipe 1\nuse vision\n"
                  "/// Trains.\n/// Well.\n"
-                 "pipeline p(\n  /// Where.\n  root: path, n2: int = 3) with seed = 7 {\n"
+                 "pipeline p(\n  /// Where.\n  root: path, n2: int = 3) with "
+                 "seed = 7 {\n"
                  "  let table = image_folder(root)\n"
                  "  for row in table where row.ok order shuffled\n"
                  "  /// Pixels.\n"
-                 "  let a = row.data |> decode(rgb, orient = true) |> flip(w) if chance(0.5) on gpu\n"
+                 "  let a = row.data |> decode(rgb, orient = true) |> flip(w) "
+                 "if chance(0.5) on gpu\n"
                  "  batch 8 per rank last drop {\n"
                  "    let b = draw normal per [n]\n"
-                 "    output x: f16[n, k <= 9, c = 3: rgb] stored [c, n, k] pad -1 on cpu = a\n"
+                 "    output x: f16[n, k <= 9, c = 3: rgb] stored [c, n, k] "
+                 "pad -1 on cpu = a\n"
                  "    output y: i64[n] ragged = row.label\n"
                  "  }\n}\n"),
             "file\n"
@@ -87,10 +91,13 @@ TEST(Ast, HoldsAWholePipeline) {
 
 TEST(Ast, HoldsFunctionsAndScopes) {
   EXPECT_EQ(tree("pipe 1\n"
-                 "fn f[E: (u8, f32)](x: E[h, w], y: E[], along: axis, r: { a: int }) -> { a: E[h] } {\n"
+                 "fn f[E: (u8, f32)](x: E[h, w], y: E[], along: axis, r: { a: "
+                 "int }) -> { a: E[h] } {\n"
                  "  let a = map (p in x, q in 0 .. 3) { p }\n"
-                 "  let b: f32[w] = window (v in x, h = -1 ..= 1) { sum(v over [h]) }\n"
-                 "  let c = search (10) { let d = draw int(0 .. 3) accept d when d > 1 } else 4\n"
+                 "  let b: f32[w] = window (v in x, h = -1 ..= 1) { sum(v over "
+                 "[h]) }\n"
+                 "  let c = search (10) { let d = draw int(0 .. 3) accept d "
+                 "when d > 1 } else 4\n"
                  "  return { a = each (v in 0 .. 2) { x[h = 0] } }\n"
                  "}\n"),
             "file\n"
@@ -155,7 +162,8 @@ TEST(Ast, HoldsFunctionsAndScopes) {
 
 TEST(Ast, OperatorsBindAsOnTheLanguagePage) {
   auto source = [](const std::string &text) {
-    Checked checked("pipe 1\nconst x = 1 const y = 2 const z = 3\nconst a = " + text + "\n");
+    Checked checked("pipe 1\nconst x = 1 const y = 2 const z = 3\nconst a = " +
+                    text + "\n");
     EXPECT_EQ(checked.messages(), "") << text;
     return printSource(*checked.program.main->consts.back().value);
   };
@@ -168,24 +176,25 @@ TEST(Ast, OperatorsBindAsOnTheLanguagePage) {
   EXPECT_EQ(source("if x > 1 then y else if y > 1 then x else z"),
             "if x > 1 then y else if y > 1 then x else z");
   EXPECT_EQ(source("(x + y) % z / 2"), "((x + y) % z) / 2");
-  EXPECT_EQ(source("{ q = [1, 2.5, 1e-6], r = \"a\\n\" }"), "{ q = [1, 2.5, 1e-06], r = \"a\\n\" }");
+  EXPECT_EQ(source("{ q = [1, 2.5, 1e-6], r = \"a\\n\" }"),
+            "{ q = [1, 2.5, 1e-06], r = \"a\\n\" }");
 }
 
 TEST(Ast, PipesBindWeakest) {
-  EXPECT_EQ(value("if x > 1 then y else z |> flip(w)"),
-            "pipe\n"
-            "  if\n"
-            "    binary >\n"
-            "      name x\n"
-            "      int 1\n"
-            "    then name y\n"
-            "    else name z\n"
-            "  stage flip\n"
-            "    arg name w\n");
+  EXPECT_EQ(value("if x > 1 then y else z |> flip(w)"), "pipe\n"
+                                                        "  if\n"
+                                                        "    binary >\n"
+                                                        "      name x\n"
+                                                        "      int 1\n"
+                                                        "    then name y\n"
+                                                        "    else name z\n"
+                                                        "  stage flip\n"
+                                                        "    arg name w\n");
 }
 
 TEST(Ast, StagesNest) {
-  EXPECT_EQ(value("x |> { identity |> u8.clamp } if y > 1 |> repeat (2) { choose { 1 => flip(w), 2 "
+  EXPECT_EQ(value("x |> { identity |> u8.clamp } if y > 1 |> repeat (2) { "
+                  "choose { 1 => flip(w), 2 "
                   "=> identity |> grayscale, } } on auto"),
             "pipe\n"
             "  name x\n"
@@ -210,27 +219,32 @@ TEST(Ast, StagesNest) {
 }
 
 TEST(Ast, LiteralsHaveValues) {
-  EXPECT_EQ(value("[120_000, 0.5, 1e6, 25ms, 1%, 1.5e3mm, 2px, \"q\\\"\", false]"),
-            "list\n"
-            "  int 120000\n"
-            "  float 0.5\n"
-            "  float 1e+06\n"
-            "  quantity 25ms\n"
-            "  quantity 1%\n"
-            "  quantity 1500mm\n"
-            "  quantity 2px\n"
-            "  string \"q\\\"\"\n"
-            "  bool false\n");
+  EXPECT_EQ(
+      value("[120_000, 0.5, 1e6, 25ms, 1%, 1.5e3mm, 2px, \"q\\\"\", false]"),
+      "list\n"
+      "  int 120000\n"
+      "  float 0.5\n"
+      "  float 1e+06\n"
+      "  quantity 25ms\n"
+      "  quantity 1%\n"
+      "  quantity 1500mm\n"
+      "  quantity 2px\n"
+      "  string \"q\\\"\"\n"
+      "  bool false\n");
 }
 
 TEST(Ast, RangesCoverWhatWasWritten) {
   Checked checked("pipe 1\nconst a = (1 + 2) * f32(3).x[h = 0]\n");
-  const auto &product = checked.program.main->consts.front().value->cast<BinaryExpr>();
-  auto text = [&](SourceRange range) { return std::string(checked.sources.text(range)); };
+  const auto &product =
+      checked.program.main->consts.front().value->cast<BinaryExpr>();
+  auto text = [&](SourceRange range) {
+    return std::string(checked.sources.text(range));
+  };
   EXPECT_EQ(text(product.lhs->range), "1 + 2");
   EXPECT_EQ(text(product.opRange), "*");
   EXPECT_EQ(text(product.rhs->range), "f32(3).x[h = 0]");
-  EXPECT_EQ(text(checked.program.main->consts.front().range), "const a = (1 + 2) * f32(3).x[h = 0]");
+  EXPECT_EQ(text(checked.program.main->consts.front().range),
+            "const a = (1 + 2) * f32(3).x[h = 0]");
 }
 
 TEST(Ast, EveryExampleHasATree) {
@@ -241,7 +255,8 @@ TEST(Ast, EveryExampleHasATree) {
 TEST(Units, SameQuantitySameNumber) {
   const Unit *ms = findUnit("ms"), *s = findUnit("s");
   ASSERT_TRUE(ms && s);
-  EXPECT_EQ(25 * ms->numerator / ms->denominator, 0.025 * s->numerator / s->denominator);
+  EXPECT_EQ(25 * ms->numerator / ms->denominator,
+            0.025 * s->numerator / s->denominator);
   EXPECT_EQ(ms->kind, s->kind);
   EXPECT_EQ(findUnit("parsec"), nullptr);
 }

@@ -19,11 +19,13 @@ struct Span {
 
 /// A second, simple tokenizer, so that the test does not trust the first.
 std::vector<Span> tokenSpans(const std::string &text) {
-  static const char *const operators[] = {"..=", "..", "|>", "->", "=>", "==", "!=", "<=", ">="};
+  static const char *const operators[] = {"..=", "..", "|>", "->", "=>",
+                                          "==",  "!=", "<=", ">="};
   std::vector<Span> spans;
   auto isWord = [&](size_t i) {
     return i < text.size() &&
-           (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_');
+           (std::isalnum(static_cast<unsigned char>(text[i])) ||
+            text[i] == '_');
   };
   for (size_t i = 0; i < text.size();) {
     size_t begin = i;
@@ -36,7 +38,9 @@ std::vector<Span> tokenSpans(const std::string &text) {
       continue;
     }
     if (std::isdigit(static_cast<unsigned char>(text[i]))) {
-      while (isWord(i) || (text[i] == '.' && std::isdigit(static_cast<unsigned char>(text[i + 1]))) ||
+      while (isWord(i) ||
+             (text[i] == '.' &&
+              std::isdigit(static_cast<unsigned char>(text[i + 1]))) ||
              (text[i] == '-' && text[i - 1] == 'e') || text[i] == '%')
         ++i;
     } else if (isWord(i)) {
@@ -68,8 +72,9 @@ size_t tokenAt(const std::vector<Span> &spans, size_t offset) {
 }
 
 void expectPlainWords(const std::string &messages) {
-  for (const char *word : {"expecting", "mismatched", "extraneous", "no viable", "token recognition",
-                           "<EOF>", "missing '", "RuleContext"})
+  for (const char *word :
+       {"expecting", "mismatched", "extraneous", "no viable",
+        "token recognition", "<EOF>", "missing '", "RuleContext"})
     EXPECT_EQ(messages.find(word), std::string::npos) << messages;
 }
 
@@ -86,17 +91,20 @@ void look(const std::string &text, size_t from, size_t to, Tally &tally) {
 
   std::vector<Span> spans = tokenSpans(text);
   size_t first = tokenAt(spans, all.front().range.begin);
-  size_t last = std::max(first, tokenAt(spans, all.front().range.end - (all.front().range.end >
-                                                                       all.front().range.begin)));
+  size_t last = std::max(
+      first, tokenAt(spans, all.front().range.end - (all.front().range.end >
+                                                     all.front().range.begin)));
   size_t damageFirst = tokenAt(spans, from), damageLast = tokenAt(spans, to);
   bool near = first <= damageLast + 3 && damageFirst <= last + 3;
   ++tally.damages;
   tally.near += near;
   tally.reports += all.size();
   if (!near && std::getenv("PENSTOCK_DAMAGE_SHOW"))
-    std::printf("FAR from %s\n%s\n", text.substr(from, 30).c_str(), messages.c_str());
+    std::printf("FAR from %s\n%s\n", text.substr(from, 30).c_str(),
+                messages.c_str());
   if (all.size() > 1 && std::getenv("PENSTOCK_DAMAGE_SHOW"))
-    std::printf("MANY at %s\n%s\n", text.substr(from, 30).c_str(), messages.c_str());
+    std::printf("MANY at %s\n%s\n", text.substr(from, 30).c_str(),
+                messages.c_str());
 }
 
 TEST(Damage, IsReportedOnceAndWhereItIs) {
@@ -111,14 +119,16 @@ TEST(Damage, IsReportedOnceAndWhereItIs) {
       gone.replace(begin, end - begin, std::string(end - begin, ' '));
       look(gone, begin, begin, deleted);
 
-      look(text.substr(0, end) + " " + token + text.substr(end), begin, end + 1, doubled);
+      look(text.substr(0, end) + " " + token + text.substr(end), begin, end + 1,
+           doubled);
 
       if (i + 1 < spans.size()) {
         auto [nextBegin, nextEnd] = spans[i + 1];
         std::string between = text.substr(end, nextBegin - end);
         std::string next = text.substr(nextBegin, nextEnd - nextBegin);
-        std::string mixed = text.substr(0, begin) + next + (between.empty() ? " " : between) +
-                            token + text.substr(nextEnd);
+        std::string mixed = text.substr(0, begin) + next +
+                            (between.empty() ? " " : between) + token +
+                            text.substr(nextEnd);
         look(mixed, begin, nextEnd - 1, swapped);
       }
       if (HasFatalFailure())
@@ -128,9 +138,10 @@ TEST(Damage, IsReportedOnceAndWhereItIs) {
 
   Tally all;
   auto print = [&](const char *name, const Tally &tally) {
-    std::printf("%-8s %5zu damages, first report near %.3f, reports per damage %.3f\n", name,
-                tally.damages, double(tally.near) / double(tally.damages),
-                double(tally.reports) / double(tally.damages));
+    std::printf(
+        "%-8s %5zu damages, first report near %.3f, reports per damage %.3f\n",
+        name, tally.damages, double(tally.near) / double(tally.damages),
+        double(tally.reports) / double(tally.damages));
     all.damages += tally.damages;
     all.near += tally.near;
     all.reports += tally.reports;
@@ -160,8 +171,9 @@ TEST(Damage, AnyBytesAreRead) {
     all += static_cast<char>(c);
   for (const std::string &text :
        {all, "pipe 1\n" + all, std::string("pipe 1\nconst a = \xC3\n"),
-        std::string("pipe 1\nconst a = \0", 19), std::string("pipe 1 \xEF\xBB\xBF"),
-        std::string("/*"), std::string("\""), std::string("'"), std::string("}"),
+        std::string("pipe 1\nconst a = \0", 19),
+        std::string("pipe 1 \xEF\xBB\xBF"), std::string("/*"),
+        std::string("\""), std::string("'"), std::string("}"),
         std::string("pipe 1 fn f"), std::string("pipe 1 pipeline p( ) { for"),
         std::string(")]}({[")}) {
     Checked checked(text);
@@ -171,7 +183,8 @@ TEST(Damage, AnyBytesAreRead) {
 }
 
 TEST(Damage, DeepNestingIsRefused) {
-  auto nested = [](const std::string &open, const std::string &close, int depth) {
+  auto nested = [](const std::string &open, const std::string &close,
+                   int depth) {
     std::string text = "pipe 1\nconst a = ";
     for (int i = 0; i < depth; ++i)
       text += open;
@@ -181,8 +194,13 @@ TEST(Damage, DeepNestingIsRefused) {
     return Checked(text).messages();
   };
   EXPECT_EQ(nested("(", ")", 150), "");
-  for (const char *open : {"(", "[", "-", "not ", "{ x = ", "if true then 1 else "}) {
-    std::string messages = nested(open, *open == '(' ? ")" : *open == '[' ? "]" : "", 100000);
+  for (const char *open :
+       {"(", "[", "-", "not ", "{ x = ", "if true then 1 else "}) {
+    std::string messages = nested(open,
+                                  *open == '('   ? ")"
+                                  : *open == '[' ? "]"
+                                                 : "",
+                                  100000);
     EXPECT_NE(messages.find("levels of nesting"), std::string::npos)
         << open << messages.substr(0, 300);
   }

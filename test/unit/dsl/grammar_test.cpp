@@ -11,10 +11,13 @@ TEST(Grammar, ReadsEveryExampleWithoutAmbiguity) {
   std::vector<std::filesystem::path> files = pipeFiles("inputs");
   ASSERT_GE(files.size(), 8u);
   for (const auto &file : files)
-    EXPECT_EQ(grammarReport(readFile(file)), std::vector<std::string>()) << file;
+    EXPECT_EQ(grammarReport(readFile(file)), std::vector<std::string>())
+        << file;
 }
 
-TEST(Grammar, ReportSeesErrors) { EXPECT_FALSE(grammarReport("pipe 1 let").empty()); }
+TEST(Grammar, ReportSeesErrors) {
+  EXPECT_FALSE(grammarReport("pipe 1 let").empty());
+}
 
 TEST(Grammar, EveryRuleHasWordsForUsers) {
   EXPECT_EQ(rulesWithoutWords(), std::vector<std::string>());
@@ -25,25 +28,48 @@ TEST(Grammar, ExamplesAreWithoutErrors) {
     EXPECT_EQ(Checked(readFile(file)).messages(), "") << file;
 }
 
+TEST(Grammar, ExamplesOfTheDocumentationAreWithoutErrors) {
+  std::string page = readFile(std::filesystem::path(PENSTOCK_DSL_FILES) /
+                              "../../docs/language.md");
+  size_t checked = 0;
+  for (size_t at = page.find("```\n"); at != std::string::npos;) {
+    size_t end = page.find("```", at + 4);
+    std::string code = page.substr(at + 4, end - at - 4);
+    bool whole = code.starts_with("pipe 1\n");
+    bool part =
+        code.starts_with("fn ") || // not the list of reserved words
+        (code.starts_with("pipeline ") && !code.starts_with("pipeline fn"));
+    if (whole || part) {
+      EXPECT_EQ(Checked(whole ? code : "pipe 1\n" + code).messages(), "");
+      ++checked;
+    }
+    at = page.find("```\n", end + 3);
+  }
+  EXPECT_GE(checked, 4u);
+}
+
 TEST(Grammar, WordsOfOnePlaceAreNamesElsewhere) {
-  EXPECT_EQ(Checked("pipe 1\n"
-                    "fn order(where: int, per: int, pad: int, last: int) -> int {\n"
-                    "  let global = where + per  let when = pad + last\n"
-                    "  return global * when\n"
-                    "}\n"
-                    "fn accept(use: int, pipe: int) -> int = order(use, pipe, pad = 1, last = 2)\n")
-                .messages(),
-            "");
+  EXPECT_EQ(
+      Checked("pipe 1\n"
+              "fn order(where: int, per: int, pad: int, last: int) -> int {\n"
+              "  let global = where + per  let when = pad + last\n"
+              "  return global * when\n"
+              "}\n"
+              "fn accept(use: int, pipe: int) -> int = order(use, pipe, pad = "
+              "1, last = 2)\n")
+          .messages(),
+      "");
 }
 
 TEST(Grammar, ListsMayEndInAComma) {
-  EXPECT_EQ(Checked("pipe 1\n"
-                    "const a: f32[h,] = [1.0, 2.0,]\n"
-                    "const b = { x = 1, y = 2, }\n"
-                    "fn f[E: (u8, f32,),](x: E[h,], y: int,) -> E[h] = g(x, y,)\n"
-                    "fn g(x: f32[h], y: int) -> f32[h] = sum(x over [h,])\n")
-                .messages(),
-            "");
+  EXPECT_EQ(
+      Checked("pipe 1\n"
+              "const a: f32[h,] = [1.0, 2.0,]\n"
+              "const b = { x = 1, y = 2, }\n"
+              "fn f[E: (u8, f32,),](x: E[h,], y: int,) -> E[h] = g(x, y,)\n"
+              "fn g(x: f32[h], y: int) -> f32[h] = sum(x over [h,])\n")
+          .messages(),
+      "");
 }
 
 } // namespace
