@@ -1,0 +1,24 @@
+//===- Arithmetic.h - the scalar ops on numbers ---------------------------===//
+#ifndef PENSTOCK_STDLIB_REFERENCE_ARITHMETIC_H
+#define PENSTOCK_STDLIB_REFERENCE_ARITHMETIC_H
+
+#include "compiler/Dialect/PipeDialect.h"
+#include "stdlib/reference/Value.h"
+
+namespace penstock::reference {
+
+/// What `pipe.unary`, `pipe.binary`, `pipe.compare` and `pipe.cast` say of two
+/// numbers of one type. f16 and bf16 are computed on as f32, which only the
+/// reductions use: the scalar ops refuse those types.
+Scalar unary(pipe::UnaryKind kind, const Scalar &a);
+Scalar binary(pipe::BinaryKind kind, const Scalar &a, const Scalar &b);
+bool compare(pipe::Predicate predicate, const Scalar &a, const Scalar &b);
+Scalar cast(pipe::CastMode mode, const Scalar &a, DType to);
+
+/// The end of a type's range that `min` (or else `max`) starts from.
+Scalar identityOfMin(DType type);
+Scalar identityOfMax(DType type);
+
+} // namespace penstock::reference
+
+#endif

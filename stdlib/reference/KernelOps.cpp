@@ -1,0 +1,175 @@
+//===- KernelOps.cpp - the kernels form -----------------------------------===//
+
+#include "runtime/abi/kernel.h"
+#include "stdlib/reference/Arithmetic.h"
+#include "stdlib/reference/Machine.h"
+#include <bit>
+
+namespace penstock::reference {
+
+void runExtent(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::ExtentOp>(self.op);
+  const Tensor &tensor = machine.tensor(slot, op.getTensor());
+  const int64_t axis = tensor.axis(op.getAxis().str());
+  if (axis < 0)
+    fault(op, "the tensor has no such axis");
+  slot.values[self.results[0]] = intScalar(tensor.extents[static_cast<size_t>(axis)]);
+}
+
+void runLaunch(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::LaunchOp>(self.op);
+  if (op.getGuard() && !machine.integer(slot, op.getGuard())) {
+    for (unsigned result : self.results)
+      slot.values[result] = std::monostate(); // nothing may read them
+    return;
+  }
+  const auto found = machine.program.kernels.find(op.getKernel());
+  if (found == machine.program.kernels.end())
+    fault(op, "no kernel `" + op.getKernel().str() + "`");
+  const Block &block = found->second;
+  std::vector<Value> arguments;
+  for (mlir::Value tensor : op.getTensors()) {
+    machine.tensor(slot, tensor);
+    arguments.push_back(machine.value(slot, tensor));
+  }
+  for (mlir::Value scalar : op.getScalars())
+    arguments.push_back(machine.scalar(slot, scalar));
+  if (arguments.size() != block.arguments.size())
+    fault(op, "the kernel has other arguments");
+  for (size_t i = 0; i < arguments.size(); ++i)
+    slot.values[block.arguments[i]] = arguments[i];
+  machine.run(block, slot);
+  if (slot.failed())
+    return;
+  for (size_t i = 0; i < self.results.size(); ++i) {
+    const Tensor wanted = machine.blank(slot, op.getResult(static_cast<unsigned>(i)));
+    const Value &stored = slot.values[block.results[i]];
+    const Tensor &tensor = *std::get<TensorRef>(stored);
+    if (tensor.type != wanted.type || tensor.extents != wanted.extents)
+      fault(op, "result " + std::to_string(i) + " has another type or other extents");
+    slot.values[self.results[i]] = stored;
+  }
+}
+
+void runSwitch(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::SwitchOp>(self.op);
+  const auto arms = static_cast<int64_t>(op.getInputs().size());
+  const int64_t index =
+      std::clamp<int64_t>(scalarIn(slot, self.operands[0]).integer, 0, arms - 1);
+  const unsigned chosen = self.operands[static_cast<size_t>(index) + 1];
+  if (slot.values[chosen].index() == 0)
+    fault(op, "names an arm that did not run");
+  slot.values[self.results[0]] = slot.values[chosen];
+}
+
+//===--- the parameter block -----------------------------------------------===//
+
+/// Entries hold i64 or the bits of f64: a type of other width goes through
+/// them.
+static Scalar throughEntry(const Scalar &value, DType type) {
+  if (isFloat(type))
+    return cast(pipe::CastMode::value,
+                isFloat(value.type) ? realScalar(value.real)
+                                    : realScalar(std::bit_cast<double>(value.integer)),
+                type);
+  return cast(pipe::CastMode::value,
+              isFloat(value.type) ? intScalar(std::bit_cast<int64_t>(value.real))
+                                  : intScalar(value.integer),
+              type);
+}
+
+static Scalar &entry(Slot &slot, const Instruction &self, int64_t index) {
+  if (index < 0 || index >= static_cast<int64_t>(slot.block.size()))
+    fault(self.op, "entry " + std::to_string(index) + " lies outside the parameter block");
+  return slot.block[static_cast<size_t>(index)];
+}
+
+void runSlot(Machine &, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::SlotOp>(self.op);
+  slot.values[self.results[0]] =
+      throughEntry(entry(slot, self, static_cast<int64_t>(op.getIndex())), dtypeOf(op.getType()));
+}
+
+void runSetSlot(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::SetSlotOp>(self.op);
+  // Only scalars have an entry of 8 bytes; a text parameter has none.
+  entry(slot, self, static_cast<int64_t>(op.getIndex())) = machine.scalar(slot, op.getValue());
+}
+
+//===--- the order of a split pipeline -------------------------------------===//
+
+static void fillKnownEntries(Machine &machine, Slot &slot) {
+  pipe::PipelineOp pipeline = machine.program.pipeline;
+  slot.block.resize(static_cast<size_t>(*pipeline.getSlots()));
+  auto put = [&](int index, int64_t value) {
+    if (static_cast<size_t>(index) < slot.block.size())
+      slot.block[static_cast<size_t>(index)] = intScalar(value);
+  };
+  put(PST_SLOT_SEED, static_cast<int64_t>(machine.inputs.seed));
+  put(PST_SLOT_EPOCH, machine.inputs.epoch);
+  put(PST_SLOT_POSITION, static_cast<int64_t>(slot.position));
+  put(PST_SLOT_BATCH_POSITION, static_cast<int64_t>(machine.inputs.batchPosition));
+  put(PST_SLOT_INDEX, slot.number);
+  put(PST_SLOT_COUNT, machine.sampleCount());
+}
+
+/// Whether an op only reads parameters, tables and metadata.
+static bool isLeaf(mlir::Operation *op, bool rows) {
+  if (auto set = llvm::dyn_cast<pipe::SetSlotOp>(op)) {
+    mlir::Operation *source = set.getValue().getDefiningOp();
+    return source && !llvm::isa<pipe::SlotOp>(source) && isLeaf(source, rows);
+  }
+  if (llvm::isa<pipe::ParamOp, pipe::SourceOp, pipe::LengthOp, pipe::ConstantOp>(op))
+    return true;
+  if (auto field = llvm::dyn_cast<pipe::FieldOp>(op))
+    return rows && field.getSizes().empty();
+  return rows &&
+         llvm::isa<pipe::RowOp, pipe::PickOp, pipe::FieldExtentOp, pipe::ProbeOp>(op);
+}
+
+static void runLeaves(Machine &machine, llvm::ArrayRef<Slot *> active, bool rows) {
+  for (const Instruction &instruction : machine.program.body.body) {
+    const bool feedsPick =
+        rows && llvm::isa<pipe::SlotOp>(instruction.op) &&
+        llvm::any_of(instruction.op->getUsers(),
+                     [](mlir::Operation *user) { return llvm::isa<pipe::PickOp>(user); });
+    if (!feedsPick && !isLeaf(instruction.op, rows))
+      continue;
+    for (Slot *slot : active) {
+      if (slot->failed())
+        continue;
+      if (instruction.one)
+        instruction.one(machine, *slot, instruction);
+      else
+        instruction.all(machine, slot, instruction);
+      if (llvm::isa<pipe::SourceOp>(instruction.op)) {
+        const auto &table =
+            std::get<std::shared_ptr<Table>>(slot->values[instruction.results[0]]);
+        auto source = instruction.op->getResult(0);
+        // The table of `for` is the one that the pipeline's row comes from.
+        for (mlir::Operation *user : source.getUsers())
+          if (llvm::isa<pipe::RowOp>(user) &&
+              slot->block.size() > static_cast<size_t>(PST_SLOT_TABLE_LENGTH))
+            slot->block[PST_SLOT_TABLE_LENGTH] = intScalar(table->length());
+      }
+    }
+  }
+}
+
+void runSplit(Machine &machine, llvm::ArrayRef<Slot *> active) {
+  for (Slot *slot : active)
+    fillKnownEntries(machine, *slot);
+  auto runKernels = [&](const std::vector<const Block *> &blocks) {
+    for (const Block *block : blocks)
+      for (Slot *slot : active)
+        if (!slot->failed())
+          machine.run(*block, *slot);
+  };
+  runLeaves(machine, active, /*rows=*/false);
+  runKernels(machine.program.select);
+  runLeaves(machine, active, /*rows=*/true);
+  runKernels(machine.program.setup);
+  machine.run(machine.program.body, active);
+}
+
+} // namespace penstock::reference

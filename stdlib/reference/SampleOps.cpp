@@ -1,0 +1,258 @@
+//===- SampleOps.cpp - parameters, rows, media, keys and draws ------------===//
+
+#include "runtime/abi/random.h"
+#include "stdlib/reference/Arithmetic.h"
+#include "stdlib/reference/Machine.h"
+
+namespace penstock::reference {
+
+static void fail(Slot &slot, const std::string &message, int64_t first = 0, int64_t second = 0) {
+  slot.result.failure = Failure{message, first, second};
+}
+
+/// A field as a register's value; scalars take the type of the IR.
+static Value valueOf(const Field &field, mlir::Type type) {
+  if (const auto *number = std::get_if<Scalar>(&field))
+    return pipe::isScalarType(type) ? Value(cast(pipe::CastMode::value, *number, dtypeOf(type)))
+                                    : Value(*number);
+  if (const auto *tensor = std::get_if<TensorRef>(&field))
+    return *tensor;
+  if (const auto *bytes = std::get_if<Bytes>(&field))
+    return *bytes;
+  return std::get<std::string>(field);
+}
+
+//===--- parameters and tables ---------------------------------------------===//
+
+void runParam(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::ParamOp>(self.op);
+  Value &result = slot.values[self.results[0]];
+  const auto given = machine.inputs.params.find(op.getName().str());
+  if (given != machine.inputs.params.end()) {
+    result = valueOf(given->second, op.getType());
+    return;
+  }
+  mlir::Attribute value = op.getDefaultValueAttr();
+  if (auto real = llvm::dyn_cast_or_null<mlir::FloatAttr>(value))
+    result = valueOf(realScalar(real.getValueAsDouble()), op.getType());
+  else if (auto integer = llvm::dyn_cast_or_null<mlir::IntegerAttr>(value))
+    result = valueOf(intScalar(integer.getType().isInteger(1) ? integer.getValue().getZExtValue()
+                                                              : integer.getInt()),
+                     op.getType());
+  else if (auto text = llvm::dyn_cast_or_null<mlir::StringAttr>(value))
+    result = text.getValue().str();
+  else
+    fault(op, "parameter `" + op.getName().str() + "` needs a value");
+}
+
+void runSource(Machine &machine, llvm::ArrayRef<Slot *> active,
+                                    const Instruction &self) {
+  auto op = llvm::cast<pipe::SourceOp>(self.op);
+  if (active.empty())
+    return;
+  std::map<std::string, Field> args;
+  for (auto [name, arg] : llvm::zip(op.getArgNames(), op.getArgs())) {
+    const Value &value = machine.value(*active.front(), arg);
+    Field &field = args[llvm::cast<mlir::StringAttr>(name).str()];
+    if (const auto *number = std::get_if<Scalar>(&value))
+      field = *number;
+    else if (const auto *tensor = std::get_if<TensorRef>(&value))
+      field = *tensor;
+    else if (const auto *text = std::get_if<std::string>(&value))
+      field = *text;
+  }
+  std::shared_ptr<Table> table =
+      machine.inputs.open ? machine.inputs.open(op.getKind().str(), args) : nullptr;
+  if (!table)
+    fault(op, "no such table");
+  for (Slot *slot : active)
+    slot->values[self.results[0]] = table;
+}
+
+static const std::shared_ptr<Table> &tableIn(const Slot &slot, unsigned number) {
+  return std::get<std::shared_ptr<Table>>(slot.values[number]);
+}
+
+void runLength(Machine &, Slot &slot, const Instruction &self) {
+  slot.values[self.results[0]] = intScalar(tableIn(slot, self.operands[0])->length());
+}
+
+void runRow(Machine &machine, Slot &slot, const Instruction &self) {
+  const auto &table = tableIn(slot, self.operands[0]);
+  const int64_t row = machine.inputs.rowOf
+                          ? machine.inputs.rowOf(slot.position, table->length())
+                          : static_cast<int64_t>(slot.position) % table->length();
+  if (row < 0 || row >= table->length())
+    fault(self.op, "the order gives a row outside the table");
+  slot.values[self.results[0]] = Row{table, row};
+}
+
+void runPick(Machine &, Slot &slot, const Instruction &self) {
+  const auto &table = tableIn(slot, self.operands[0]);
+  const int64_t index = scalarIn(slot, self.operands[1]).integer;
+  if (table->length() == 0)
+    fault(self.op, "picks from an empty table");
+  slot.values[self.results[0]] = Row{table, std::clamp<int64_t>(index, 0, table->length() - 1)};
+}
+
+/// A tensor with every NaN canonical: memory that nobody of ours stored.
+static TensorRef canonical(const Tensor &tensor) {
+  auto result = std::make_shared<Tensor>(tensor.type, tensor.axes, tensor.extents);
+  for (int64_t i = 0; i < result->count(); ++i)
+    result->store(i, tensor.load(i));
+  return result;
+}
+
+void runField(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::FieldOp>(self.op);
+  const Row &row = std::get<Row>(slot.values[self.operands[0]]);
+  Value value = valueOf(row.table->field(row.number, op.getName().str()), op.getType());
+  if (auto type = llvm::dyn_cast<pipe::NamedTensorType>(op.getType())) {
+    const Tensor wanted = machine.blank(slot, op.getResult());
+    const auto *tensor = std::get_if<TensorRef>(&value);
+    if (!tensor || (*tensor)->type != wanted.type || (*tensor)->axes != wanted.axes ||
+        (*tensor)->extents != wanted.extents)
+      fault(op, "field `" + op.getName().str() + "` has another type or other extents");
+    value = canonical(**tensor);
+  }
+  slot.values[self.results[0]] = std::move(value);
+}
+
+void runFieldExtent(Machine &, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::FieldExtentOp>(self.op);
+  const Row &row = std::get<Row>(slot.values[self.operands[0]]);
+  const Field field = row.table->field(row.number, op.getName().str());
+  const auto *tensor = std::get_if<TensorRef>(&field);
+  const int64_t axis = tensor ? (*tensor)->axis(op.getAxis().str()) : -1;
+  if (axis < 0)
+    fault(op, "field `" + op.getName().str() + "` has no such axis");
+  slot.values[self.results[0]] = intScalar((*tensor)->extents[static_cast<size_t>(axis)]);
+}
+
+//===--- media -------------------------------------------------------------===//
+
+static const Media &mediaOf(Machine &machine, mlir::Operation *op) {
+  if (!machine.inputs.media)
+    fault(op, "nobody can read media here");
+  return *machine.inputs.media;
+}
+
+void runProbe(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::ProbeOp>(self.op);
+  const auto header = mediaOf(machine, op).probe(op.getMedia().str(),
+                                                 std::get<Bytes>(slot.values[self.operands[0]]));
+  if (!header)
+    return fail(slot, "the header cannot be read");
+  slot.values[self.results[0]] = intScalar(header->height);
+  slot.values[self.results[1]] = intScalar(header->width);
+  slot.values[self.results[2]] = intScalar(header->orientation);
+}
+
+/// Elements outside `region` become a pattern, so that a pass which asks for
+/// too little shows.
+static void spoilOutside(Tensor &image, const int64_t (&region)[4]) {
+  forEachIndex(image.extents, [&](const std::vector<int64_t> &i) {
+    if (i[0] < region[0] || i[1] < region[1] || i[0] >= region[2] || i[1] >= region[3])
+      image.store(image.offset(i), intScalar(0xA5, DType::u8));
+  });
+}
+
+void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::DecodeOp>(self.op);
+  auto image =
+      mediaOf(machine, op).decode(op.getMedia().str(), op.getFormat().str(),
+                                  std::get<Bytes>(machine.value(slot, op.getData())));
+  if (!image)
+    return fail(slot, "the media cannot be decoded");
+  const Tensor wanted = machine.blank(slot, op.getResult());
+  if (image->type != wanted.type || image->extents != wanted.extents)
+    fault(op, "the decoded tensor has another type or other extents");
+  image->axes = wanted.axes;
+  if (!op.getRegion().empty()) {
+    int64_t region[4];
+    for (size_t i = 0; i < 4; ++i)
+      region[i] = machine.integer(slot, op.getRegion()[i]);
+    spoilOutside(*image, region);
+  }
+  machine.set(slot, op.getResult(), std::move(*image));
+}
+
+void runEncode(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::EncodeOp>(self.op);
+  auto bytes = mediaOf(machine, op).encode(op.getMedia().str(), op.getFormat().str(),
+                                           machine.tensor(slot, op.getValue()),
+                                           machine.integer(slot, op.getQuality()));
+  if (!bytes)
+    return fail(slot, "the tensor cannot be encoded");
+  slot.values[self.results[0]] = *bytes;
+}
+
+//===--- keys and draws ----------------------------------------------------===//
+
+void runKey(Machine &machine, Slot &slot, const Instruction &self) {
+  const bool batch = llvm::cast<pipe::KeyOp>(self.op).getScope() == pipe::KeyScope::batch;
+  slot.values[self.results[0]] =
+      random::Key{machine.inputs.seed, batch ? machine.inputs.batchPosition : slot.position,
+                   machine.inputs.epoch, 0};
+}
+
+static const random::Key &keyIn(const Slot &slot, unsigned number) {
+  return std::get<random::Key>(slot.values[number]);
+}
+
+void runKeyView(Machine &, Slot &slot, const Instruction &self) {
+  slot.values[self.results[0]] = keyIn(slot, self.operands[0])
+                                     .withView(static_cast<uint64_t>(
+                                         scalarIn(slot, self.operands[1]).integer));
+}
+
+void runKeyMix(Machine &, Slot &slot, const Instruction &self) {
+  slot.values[self.results[0]] =
+      keyIn(slot, self.operands[0])
+          .mixed(static_cast<uint64_t>(scalarIn(slot, self.operands[1]).integer));
+}
+
+void runDraw(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::DrawOp>(self.op);
+  const int64_t element = op.getElement() ? machine.integer(slot, op.getElement()) : 0;
+  const uint64_t bits = random::bits(keyIn(slot, self.operands[0]),
+                                      static_cast<uint64_t>(op.getId()),
+                                      static_cast<uint64_t>(element));
+  Scalar a, b;
+  if (!op.getArgs().empty()) {
+    a = scalarIn(slot, self.operands[1]);
+    b = scalarIn(slot, self.operands[2]);
+  }
+  Value &result = slot.values[self.results[0]];
+  switch (op.getKind()) {
+  case pipe::DrawKind::bits:
+    result = intScalar(static_cast<int64_t>(bits));
+    return;
+  case pipe::DrawKind::uniform:
+    result = realScalar(random::uniform(bits, a.real, b.real));
+    return;
+  case pipe::DrawKind::integer:
+    result = intScalar(random::integer(bits, a.integer, b.integer));
+    return;
+  case pipe::DrawKind::permutation:
+    result = intScalar(static_cast<int64_t>(random::permute(
+        bits, static_cast<uint64_t>(a.integer), static_cast<uint64_t>(b.integer))));
+    return;
+  }
+}
+
+//===--- the running batch, checks -----------------------------------------===//
+
+void runContext(Machine &machine, Slot &slot, const Instruction &self) {
+  const bool number = llvm::cast<pipe::ContextOp>(self.op).getKind() == pipe::ContextKind::slot;
+  slot.values[self.results[0]] = intScalar(number ? slot.number : machine.sampleCount());
+}
+
+void runCheck(Machine &, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::CheckOp>(self.op);
+  if (!scalarIn(slot, self.operands[0]).integer)
+    fail(slot, op.getMessage().str(), scalarIn(slot, self.operands[1]).integer,
+         scalarIn(slot, self.operands[2]).integer);
+}
+
+} // namespace penstock::reference
