@@ -212,6 +212,7 @@ Result<FileInfo> FakeFileSystem::stat(std::string_view path) {
   info.kind = (*node)->kind == Node::File ? FileKind::File : FileKind::Folder;
   info.size = (*node)->bytes ? (*node)->bytes->size() : 0;
   info.modifiedNs = (*node)->modifiedNs;
+  info.number = reinterpret_cast<uintptr_t>(*node);
   return info;
 }
 

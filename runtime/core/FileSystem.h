@@ -21,6 +21,9 @@ struct FileInfo {
   uint64_t size = 0;
   /// Last change, in nanoseconds since 1970.
   int64_t modifiedNs = 0;
+  /// Together the same for one file under all its names.
+  uint64_t device = 0;
+  uint64_t number = 0;
 };
 
 struct FolderEntry {

@@ -41,6 +41,8 @@ FileInfo infoOf(const struct stat &found) {
                                        : FileKind::Other;
   info.size = static_cast<uint64_t>(found.st_size);
   info.modifiedNs = found.st_mtim.tv_sec * 1000000000LL + found.st_mtim.tv_nsec;
+  info.device = found.st_dev;
+  info.number = found.st_ino;
   return info;
 }
 

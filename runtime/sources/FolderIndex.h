@@ -1,0 +1,59 @@
+// The list of a folder's images, compact, and its file in the cache.
+#pragma once
+
+#include "runtime/core/FileSystem.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// Images of a folder of class folders, in torchvision's order, with about 25
+/// bytes a file: names without their folders, in one block of memory that is
+/// also the cache file's contents, so that a cached index is mapped, not read.
+///
+/// Layout, little endian: Header; FolderEntry[folders]; u64[files + 1] ends of
+/// names in `text`; text (root, then folder paths and names in order).
+class FolderIndex {
+public:
+  /// Walks `root`. Errors name what was found instead of images.
+  static Result<FolderIndex> scan(FileSystem &files, std::string_view root);
+  /// Takes the bytes of a cache file, if they are whole and of `root`.
+  static Result<FolderIndex> parse(Mapping mapping, std::string_view root);
+
+  /// False when a folder has been changed since the scan, or cannot be read.
+  bool isCurrent(FileSystem &files) const;
+  /// The latest change of any folder, as the file system told.
+  int64_t lastChangeNs() const;
+
+  uint64_t fileCount() const;
+  uint32_t classCount() const;
+  std::string_view className(uint32_t label) const;
+  uint32_t label(uint64_t file) const;
+  /// Below the root: "cat/sub/1.jpg".
+  std::string relativePath(uint64_t file) const;
+  std::string_view root() const;
+
+  std::span<const uint8_t> bytes() const { return mapping.bytes; }
+
+private:
+  struct Header;
+  struct Folder;
+  struct Builder;
+
+  explicit FolderIndex(Mapping mapping) : mapping(std::move(mapping)) {}
+  const Header &header() const;
+  std::span<const Folder> folders() const;
+  const uint64_t *nameEnds() const;
+  const char *text() const;
+  std::string_view folderPath(const Folder &folder) const;
+  const Folder &folderOf(uint64_t file) const;
+
+  Mapping mapping;
+};
+
+} // namespace penstock::runtime

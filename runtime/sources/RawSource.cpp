@@ -1,0 +1,111 @@
+#include "runtime/sources/RawSource.h"
+
+namespace penstock::runtime {
+
+namespace {
+
+class RawSource final : public Source {
+public:
+  struct Column {
+    std::span<const uint8_t> bytes;
+    std::shared_ptr<const void> owner;
+    int64_t rowBytes;
+    TensorView view; // of any row, without the data
+  };
+
+  RawSource(int64_t rows, std::vector<ColumnInfo> table, std::vector<Column> columns)
+      : Source(rows, std::move(table)), data(std::move(columns)) {}
+
+  Result<int64_t> scalar(int64_t row, int column) const override {
+    const ColumnInfo &info = columns()[size_t(column)];
+    if (!info.isScalar())
+      return noSuchField(column, "a scalar");
+    return loadScalar(info.type, at(row, column));
+  }
+
+  Status shape(int64_t, int column, TensorView &out) const override {
+    if (!columns()[size_t(column)].isTensor())
+      return noSuchField(column, "a tensor");
+    out = data[size_t(column)].view;
+    return {};
+  }
+
+  Result<TensorView> tensor(int64_t row, int column, Buffer &) const override {
+    TensorView view;
+    if (Status status = shape(row, column, view); !status)
+      return status.error();
+    view.data = at(row, column);
+    return view;
+  }
+
+private:
+  const uint8_t *at(int64_t row, int column) const {
+    const Column &found = data[size_t(column)];
+    return found.bytes.data() + row * found.rowBytes;
+  }
+
+  std::vector<Column> data;
+};
+
+Error columnError(const RawColumn &column, std::string text) {
+  return {Code::InvalidArgument, "column `" + column.name + "`: " + std::move(text)};
+}
+
+} // namespace
+
+Result<std::unique_ptr<Source>> openRaw(std::vector<RawColumn> columns,
+                                        FileSystem *files) {
+  if (columns.empty())
+    return Error{Code::InvalidArgument, "raw() needs at least one column"};
+  std::vector<ColumnInfo> table;
+  std::vector<RawSource::Column> data;
+  int64_t rows = 0;
+  for (RawColumn &column : columns) {
+    ColumnInfo info{column.name, column.type, {}};
+    RawSource::Column opened;
+    opened.rowBytes = elementBytes(column.type);
+    if (opened.rowBytes == 0)
+      return columnError(column, "rows of " + info.typeText() + " have no fixed size");
+    if (column.dims.size() > size_t(TensorView::maxRank))
+      return columnError(column, std::to_string(column.dims.size()) +
+                                     " axes, the limit is 8");
+    for (int64_t extent : column.dims) {
+      if (extent <= 0 || __builtin_mul_overflow(opened.rowBytes, extent, &opened.rowBytes))
+        return columnError(column, "an axis of " + std::to_string(extent) + " elements");
+      info.dims.push_back({extent, extent});
+      opened.view.extents[size_t(opened.view.rank++)] = extent;
+    }
+    std::string what = "its memory";
+    if (!column.path.empty()) {
+      what = column.path;
+      if (!files)
+        return columnError(column, "no files can be opened here");
+      Result<Mapping> mapping = files->mapFile(column.path);
+      if (!mapping)
+        return Error{mapping.error().code,
+                     "column `" + column.name + "`: " + mapping.error().message};
+      opened.bytes = mapping->bytes;
+      opened.owner = std::move(mapping->owner);
+    } else {
+      opened.bytes = column.memory;
+      opened.owner = std::move(column.owner);
+    }
+    int64_t size = int64_t(opened.bytes.size());
+    if (size % opened.rowBytes)
+      return columnError(column, what + " has " + std::to_string(size) +
+                                     " bytes, which is no multiple of the " +
+                                     std::to_string(opened.rowBytes) +
+                                     " bytes of a row (" + info.typeText() + ")");
+    int64_t found = size / opened.rowBytes;
+    if (!table.empty() && found != rows)
+      return columnError(column, std::to_string(found) + " rows, but column `" +
+                                     table[0].name + "` has " + std::to_string(rows));
+    rows = found;
+    table.push_back(std::move(info));
+    data.push_back(std::move(opened));
+  }
+  return std::unique_ptr<Source>(
+      new RawSource(rows, std::move(table), std::move(data)));
+}
+
+} // namespace penstock::runtime

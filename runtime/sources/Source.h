@@ -1,0 +1,87 @@
+// A table of samples: what every source of data looks like to the runtime.
+#pragma once
+
+#include "runtime/abi/plan_generated.h"
+#include "runtime/core/Buffer.h"
+#include "runtime/core/Status.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// An extent of a tensor column's rows. Static ones have minimum == bound.
+struct Extent {
+  int64_t minimum = 0;
+  int64_t bound = 0;
+  bool isStatic() const { return minimum == bound; }
+};
+
+/// `type` bytes and text stand for themselves; any other type without dims is
+/// a scalar, and with dims a tensor, of which the leading extent alone may
+/// differ from row to row.
+struct ColumnInfo {
+  std::string name;
+  plan::DType type = plan::DType::none;
+  std::vector<Extent> dims;
+
+  bool isBlob() const { return type == plan::DType::bytes; }
+  bool isText() const { return type == plan::DType::text; }
+  bool isTensor() const { return !dims.empty(); }
+  bool isScalar() const { return !isBlob() && !isText() && !isTensor(); }
+  /// "u8[32, 32, 3]", "f32[k <= 10, 4]", "i64"
+  std::string typeText() const;
+};
+
+/// A row's tensor in C order without gaps.
+struct TensorView {
+  static constexpr int maxRank = 8;
+  const uint8_t *data = nullptr;
+  int rank = 0;
+  std::array<int64_t, maxRank> extents{};
+  int64_t elements() const;
+};
+
+/// A length, and rows whose fields are fetched one by one. Immutable: any
+/// number of threads may read. `row` < length() and `column` < columns().size()
+/// of the right kind are the caller's duty.
+class Source {
+public:
+  virtual ~Source();
+
+  int64_t length() const { return rows; }
+  const std::vector<ColumnInfo> &columns() const { return table; }
+  /// The number of a column, or -1.
+  int columnNumber(std::string_view name) const;
+
+  /// For reports: a file, or "row 17".
+  virtual std::string rowName(int64_t row) const;
+  /// A scalar column: integers and bool as i64, floats as the bits of an f64.
+  virtual Result<int64_t> scalar(int64_t row, int column) const;
+  virtual Result<std::string> text(int64_t row, int column) const;
+  /// A bytes column. May block on files; `out` is reused.
+  virtual Status fetch(int64_t row, int column, Buffer &out) const;
+  /// The extents of a tensor column, without its data. Never blocks.
+  virtual Status shape(int64_t row, int column, TensorView &out) const;
+  /// A tensor column: points into memory that lives as long as the source, or
+  /// into `scratch`, which it then fills.
+  virtual Result<TensorView> tensor(int64_t row, int column, Buffer &scratch) const;
+
+protected:
+  Source(int64_t rows, std::vector<ColumnInfo> table)
+      : rows(rows), table(std::move(table)) {}
+  Error noSuchField(int column, const char *wanted) const;
+
+private:
+  int64_t rows;
+  std::vector<ColumnInfo> table;
+};
+
+/// Bytes of one element; 0 for none, bytes and text.
+int64_t elementBytes(plan::DType type);
+/// The scalar at `data` as Source::scalar() gives it.
+int64_t loadScalar(plan::DType type, const uint8_t *data);
+
+} // namespace penstock::runtime
