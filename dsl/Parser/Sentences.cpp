@@ -118,6 +118,8 @@ public:
   bool misplacedStatement();
   bool strayUnit();
   bool strayPlace();
+  std::optional<size_t> nakedParenthesis() const;
+  bool tuple();
   bool reservedAsName();
   bool closesNothing();
   void expectedFound();
@@ -361,6 +363,10 @@ bool Speaker::wrongHead() {
     bool named = *open > 0 && isName(type(*open - 1));
     size_t name = named ? *open - 1 : *open;
     std::string text(tokens.text(name));
+    std::string near = nearest(text, heads);
+    // On a line of its own, a brace more likely opens a record than a block.
+    if (near.empty() && tokens.startsLine(at))
+      return false;
     if (!named) {
       diagnostics.error(range(name),
                         "a block follows `map`, `window`, `each`, `search` or "
@@ -370,7 +376,6 @@ bool Speaker::wrongHead() {
     Diagnostics::Report report =
         diagnostics.error(range(name), quote(text) + " does not take a block");
     report.note(range(at), "the block opens here");
-    std::string near = nearest(text, heads);
     report.hint(near.empty() ? "`map`, `window`, `each`, `search` or `repeat`"
                              : quote(near));
     return true;
@@ -468,16 +473,56 @@ bool Speaker::strayPlace() {
   if (!next(Lexer::LBRACK))
     return false;
   if (is(Lexer::PER)) {
-    say("`per` follows a `draw`, and adds axes to it")
-        .hint("`draw normal per [h, w]`");
+    // `beta(0.4, 0.4) per [n]`: the whole draw but for its first word.
+    std::optional<size_t> open;
+    if (previous(Lexer::RPAREN))
+      open = tokens.opener(at - 1);
+    bool call = open && *open > 0 && isName(type(*open - 1));
+    SourceRange span = call ? join(range(*open - 1), range(at)) : range(at);
+    diagnostics.error(span, "`per` follows a `draw`, and adds axes to it")
+        .hint(call ? quote("draw " + std::string(tokens.text(*open - 1)) +
+                           "(...) per [...]")
+                   : "`draw normal per [h, w]`");
     return true;
   }
   if (is(Lexer::OVER)) {
+    if (std::optional<size_t> open = nakedParenthesis()) {
+      diagnostics
+          .error(range(*open), "`over` needs the name of a reduction here")
+          .note(range(at), "the `over`")
+          .hint("`sum(x over [h, w])`");
+      return true;
+    }
     say("`over` follows the one argument of a reduction")
         .hint("`sum(x over [h, w])`");
     return true;
   }
   return false;
+}
+
+/// The `(` without a function before it that the refused token stands in.
+std::optional<size_t> Speaker::nakedParenthesis() const {
+  if (refusal.rules.front() != Parser::RuleGroup)
+    return std::nullopt;
+  size_t depth = 0;
+  for (size_t i = at; i-- > 0;) {
+    if (isCloser(type(i)))
+      ++depth;
+    else if (isOpener(type(i)) && depth-- == 0)
+      return i;
+  }
+  return std::nullopt;
+}
+
+// `(a, b)`
+bool Speaker::tuple() {
+  std::optional<size_t> open = nakedParenthesis();
+  if (!is(Lexer::COMMA) || !open)
+    return false;
+  diagnostics.error(range(*open), "parentheses hold one value")
+      .note(range(at), "here a second one begins")
+      .hint("`f(a, b)` calls a function, `[a, b]` is a list");
+  return true;
 }
 
 // `let map = 3`
@@ -621,6 +666,7 @@ void reportRefusal(const Refusal &refusal, Diagnostics &diagnostics) {
       &Speaker::resultWithoutReturn,
       &Speaker::misplacedStatement,
       &Speaker::strayPlace,
+      &Speaker::tuple,
       &Speaker::reservedAsName,
       &Speaker::closesNothing,
       &Speaker::callWithoutParentheses,
