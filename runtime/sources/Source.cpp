@@ -143,6 +143,10 @@ Status Source::fetch(int64_t, int column, Buffer &) const {
   return noSuchField(column, "bytes");
 }
 
+Result<std::string> Source::filePath(int64_t, int column) const {
+  return noSuchField(column, "a file");
+}
+
 Status Source::shape(int64_t, int column, TensorView &) const {
   return noSuchField(column, "a tensor");
 }

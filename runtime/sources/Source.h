@@ -63,6 +63,8 @@ public:
   virtual Result<std::string> text(int64_t row, int column) const;
   /// A bytes column. May block on files; `out` is reused.
   virtual Status fetch(int64_t row, int column, Buffer &out) const;
+  /// A bytes column whose values are whole files: the file, for a Fetcher.
+  virtual Result<std::string> filePath(int64_t row, int column) const;
   /// The extents of a tensor column, without its data. Never blocks.
   virtual Status shape(int64_t row, int column, TensorView &out) const;
   /// A tensor column: points into memory that lives as long as the source, or
