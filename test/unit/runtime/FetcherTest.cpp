@@ -190,7 +190,7 @@ TEST_F(Fetch, ACallbackMaySubmitTheNext) {
 TEST_F(Fetch, EachRequestIsAnsweredOnceHoweverItEnds) {
   for (int i = 0; i < 8; ++i)
     files.addFile("/" + std::to_string(i), "x");
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < 25; ++round) {
     start(3, 4);
     std::atomic<int> accepted{0}, answered{0};
     std::vector<std::thread> users;
@@ -212,7 +212,7 @@ TEST_F(Fetch, EachRequestIsAnsweredOnceHoweverItEnds) {
         while (mine < sent)
           std::this_thread::yield();
       });
-    for (int i = 0; i < round * 3; ++i)
+    for (int i = 0; i < round * 12; ++i)
       std::this_thread::yield();
     fetcher->stop();
     for (std::thread &user : users)
