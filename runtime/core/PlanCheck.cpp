@@ -1,0 +1,381 @@
+// One function per table of the schema. Every check reports through `require`,
+// which keeps the first finding.
+#include "runtime/core/PlanCheck.h"
+
+#include "runtime/abi/kernel.h"
+#include "runtime/core/Plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+namespace penstock::runtime {
+
+namespace {
+
+constexpr int64_t maxTensorBytes = int64_t(1) << 40;
+constexpr int32_t maxSlots = 1 << 20;
+
+using plan::BufferKind;
+using plan::DType;
+
+bool isScalar(DType type) { return sizeOf(type) > 0; }
+
+class Checker {
+public:
+  explicit Checker(const plan::PlanT &tree) : tree(tree) {}
+
+  Status run() {
+    require(tree.slots >= PST_FIRST_FREE_SLOT && tree.slots <= maxSlots, "plan", 0, "has ",
+            tree.slots, " slots");
+    require(!std::isnan(tree.substitute) && tree.substitute <= 1, "plan", 0,
+            "allows a share of ", tree.substitute, " bad samples");
+    require(tree.order >= plan::Order::MIN && tree.order <= plan::Order::MAX, "plan", 0,
+            "has an unknown order");
+    kernelIndex(tree.select, "select kernel", 0, true);
+    kernelIndex(tree.setup, "setup kernel", 0, true);
+    eachOf(tree.params, &Checker::param);
+    require(!tree.sources.empty(), "plan", 0, "has no source");
+    eachOf(tree.sources, &Checker::source);
+    require(!tree.rows.empty() && tree.rows[0]->source == 0, "plan", 0,
+            "has no row of its first source");
+    eachOf(tree.rows, &Checker::row);
+    eachOf(tree.fields, &Checker::field);
+    eachOf(tree.media, &Checker::media);
+    eachOf(tree.kernels, &Checker::kernel);
+    eachOf(tree.outputs, &Checker::output);
+    require(!tree.outputs.empty(), "plan", 0, "has no output");
+    eachOf(tree.buffers, &Checker::buffer);
+    eachOf(tree.decodes, &Checker::decode);
+    eachOf(tree.steps, &Checker::step);
+    eachOf(tree.checks, &Checker::check);
+    eachOf(tree.draws, &Checker::draw);
+    if (tree.batch) {
+      slot(tree.batch->size_slot, "batch", 0, true);
+      require(tree.batch->size_slot >= 0 || tree.batch->size > 0, "batch", 0, "has ",
+              tree.batch->size, " samples");
+    }
+    require(tree.batch != nullptr, "plan", 0, "has no batch");
+    if (finding.empty())
+      writers();
+    return finding.empty() ? Status() : Status(Error{Code::Corrupt, finding});
+  }
+
+private:
+  template <typename... Parts>
+  bool require(bool holds, const char *table, size_t index, Parts... parts) {
+    if (holds || !finding.empty())
+      return holds;
+    std::ostringstream text;
+    text << "damaged plan: " << table << " " << index << " ";
+    (text << ... << parts);
+    finding = text.str();
+    return false;
+  }
+
+  template <typename T>
+  void eachOf(const std::vector<std::unique_ptr<T>> &items,
+              void (Checker::*visit)(const T &, size_t)) {
+    for (size_t i = 0; i < items.size() && finding.empty(); ++i)
+      (this->*visit)(*items[i], i);
+  }
+
+  bool slot(int32_t number, const char *table, size_t index, bool optional = false) {
+    return require((optional && number == -1) || (number >= 0 && number < tree.slots), table,
+                   index, "names slot ", number, " of ", tree.slots);
+  }
+  /// A slot that the runtime writes must not be one of its own.
+  void target(int32_t number, const char *table, size_t index, bool optional = false) {
+    if (slot(number, table, index, optional) && number >= 0)
+      require(number >= PST_FIRST_FREE_SLOT, table, index, "writes slot ", number);
+  }
+  void kernelIndex(int32_t number, const char *table, size_t index, bool optional = false) {
+    require((optional && number == -1) || inside(number, tree.kernels.size()), table, index,
+            "names kernel ", number, " of ", tree.kernels.size());
+  }
+  static bool inside(int64_t number, size_t count) {
+    return number >= 0 && number < int64_t(count);
+  }
+
+  /// Ranks, extents and slots; the bytes of the largest tensor.
+  void dims(const std::vector<std::unique_ptr<plan::DimT>> &dims, int64_t elementBytes,
+            const char *table, size_t index) {
+    require(dims.size() <= PST_MAX_RANK, table, index, "has ", dims.size(), " axes");
+    int64_t bytes = std::max<int64_t>(elementBytes, 1);
+    for (const auto &dim : dims) {
+      slot(dim->slot, table, index, true);
+      require(dim->extent >= -1 && dim->bound >= -1, table, index, "has a negative extent");
+      const int64_t largest = dim->extent >= 0 ? dim->extent : dim->bound;
+      if (largest > 0 && require(largest <= maxTensorBytes / bytes, table, index,
+                                 "is larger than ", maxTensorBytes, " bytes"))
+        bytes *= largest;
+    }
+  }
+
+  void param(const plan::ParamT &p, size_t i) {
+    const bool text = p.type == DType::text;
+    require(text || p.type == DType::i64 || p.type == DType::f64 || p.type == DType::boolean,
+            "parameter", i, "has the type ", nameOf(p.type));
+    target(p.slot, "parameter", i, true);
+    require(!text || p.slot == -1, "parameter", i, "is text in a slot");
+    require(!p.name.empty() && names.insert("param " + p.name).second, "parameter", i,
+            "has no name of its own");
+  }
+
+  void source(const plan::SourceT &s, size_t i) {
+    for (const auto &argument : s.arguments)
+      require(argument->param == -1 || inside(argument->param, tree.params.size()), "source", i,
+              "has the parameter ", argument->param, " of ", tree.params.size());
+    for (const auto &column : s.columns) {
+      require(column->type > DType::none && column->type <= DType::MAX, "source", i,
+              "has a column without a type");
+      require(isScalar(column->type) || column->dims.empty(), "source", i,
+              "has a tensor of ", nameOf(column->type));
+      dims(column->dims, sizeOf(column->type), "source", i);
+    }
+  }
+
+  void row(const plan::RowT &r, size_t i) {
+    require(inside(r.source, tree.sources.size()), "row", i, "has the source ", r.source);
+    target(r.slot, "row", i, i == 0);
+  }
+
+  const plan::ColumnT *columnOf(int32_t row, int32_t column, const char *table, size_t index) {
+    if (!require(inside(row, tree.rows.size()), table, index, "names row ", row))
+      return nullptr;
+    const auto &columns = tree.sources[tree.rows[row]->source]->columns;
+    if (!require(inside(column, columns.size()), table, index, "names column ", column))
+      return nullptr;
+    return columns[column].get();
+  }
+
+  void field(const plan::FieldSlotT &f, size_t i) {
+    target(f.slot, "field", i);
+    const plan::ColumnT *column = columnOf(f.row, f.column, "field", i);
+    if (!column)
+      return;
+    if (f.axis == -1)
+      require(isScalar(column->type) && column->dims.empty(), "field", i, "is no scalar");
+    else
+      require(inside(f.axis, column->dims.size()), "field", i, "has no axis ", f.axis);
+  }
+
+  void media(const plan::MediaT &m, size_t i) {
+    const plan::ColumnT *column = columnOf(m.row, m.column, "media", i);
+    require(!column || column->type == DType::bytes, "media", i, "is no column of bytes");
+    target(m.height_slot, "media", i, true);
+    target(m.width_slot, "media", i, true);
+    target(m.orientation_slot, "media", i, true);
+  }
+
+  void decode(const plan::DecodeT &d, size_t i) {
+    require(inside(d.media, tree.media.size()), "decode", i, "names media ", d.media);
+    const int parts = (d.top >= 0) + (d.left >= 0) + (d.bottom >= 0) + (d.right >= 0);
+    require(parts == 0 || parts == 4, "decode", i, "has ", parts, " sides of a region");
+    for (int32_t side : {d.top, d.left, d.bottom, d.right, d.guard})
+      slot(side, "decode", i, true);
+    require(d.format == "rgb" || d.format == "gray", "decode", i, "has an unknown format");
+    if (!require(inside(d.buffer, tree.buffers.size()), "decode", i, "names buffer ", d.buffer))
+      return;
+    const plan::BufferT &b = *tree.buffers[d.buffer];
+    const int64_t channels = d.format == "rgb" ? 3 : 1;
+    const bool hasChannels = b.dims.size() == 3 && b.dims[2]->extent == channels;
+    require(b.kind == BufferKind::media && b.type == DType::u8 &&
+                (hasChannels || (channels == 1 && b.dims.size() == 2)),
+            "decode", i, "does not fit its buffer");
+    require(written.insert(d.buffer).second, "decode", i, "writes buffer ", d.buffer, " again");
+  }
+
+  void buffer(const plan::BufferT &b, size_t i) {
+    require(b.kind >= BufferKind::MIN && b.kind <= BufferKind::MAX, "buffer", i,
+            "has an unknown kind");
+    require(b.type > DType::none && b.type <= DType::MAX && isScalar(b.type), "buffer", i,
+            "has no element type");
+    if (!finding.empty())
+      return;
+    dims(b.dims, sizeOf(b.type), "buffer", i);
+    for (const auto &dim : b.dims)
+      require(dim->extent >= 0 || dim->slot >= 0, "buffer", i, "has an axis without extent");
+    switch (b.kind) {
+    case BufferKind::field:
+      if (const plan::ColumnT *column = columnOf(b.row, b.column, "buffer", i))
+        require(column->type == b.type && column->dims.size() == b.dims.size(), "buffer", i,
+                "differs from its column");
+      break;
+    case BufferKind::output:
+      outputBuffer(b, i);
+      break;
+    case BufferKind::constant:
+      constant(b, i);
+      break;
+    case BufferKind::alias:
+      slot(b.index_slot, "buffer", i);
+      require(!b.choices.empty(), "buffer", i, "stands for nothing");
+      for (int32_t choice : b.choices)
+        require(inside(choice, i) && tree.buffers[choice]->type == b.type &&
+                    tree.buffers[choice]->dims.size() == b.dims.size(),
+                "buffer", i, "cannot stand for buffer ", choice);
+      break;
+    case BufferKind::media:
+    case BufferKind::temporary:
+      break;
+    }
+  }
+
+  void outputBuffer(const plan::BufferT &b, size_t i) {
+    if (!require(inside(b.output, tree.outputs.size()), "buffer", i, "names output ", b.output))
+      return;
+    const plan::OutputT &output = *tree.outputs[b.output];
+    std::vector<std::string> axes = output.axes;
+    std::erase(axes, "n");
+    require(output.buffer == int32_t(i) && output.type == b.type &&
+                b.dims.size() == axes.size() && (b.axes.empty() || b.axes == axes),
+            "buffer", i, "differs from its output");
+    for (size_t a = 0, o = 0; a < b.dims.size() && finding.empty(); ++a, ++o) {
+      if (output.axes[o] == "n")
+        ++o;
+      const auto &inner = *b.dims[a], &outer = *output.dims[o];
+      require(inner.extent < 0 || inner.extent == outer.extent, "buffer", i, "has ", inner.extent,
+              " elements where its output has ", outer.extent);
+    }
+  }
+
+  void constant(const plan::BufferT &b, size_t i) {
+    int64_t bytes = sizeOf(b.type);
+    for (const auto &dim : b.dims) {
+      require(dim->extent >= 0, "buffer", i, "is a constant of unknown extent");
+      bytes *= std::max<int64_t>(dim->extent, 0);
+    }
+    require(bytes == int64_t(b.data.size()), "buffer", i, "has ", b.data.size(),
+            " bytes instead of ", bytes);
+  }
+
+  void kernel(const plan::KernelT &k, size_t i) {
+    require(k.scratch_fixed >= 0 && k.scratch_fixed <= maxTensorBytes, "kernel", i,
+            "asks for scratch of ", k.scratch_fixed, " bytes");
+    for (const auto &term : k.scratch) {
+      require(term->bytes >= 0 && term->bytes <= maxTensorBytes, "kernel", i,
+              "has scratch of ", term->bytes, " bytes");
+      dims(term->dims, term->bytes, "kernel", i);
+    }
+  }
+
+  void step(const plan::StepT &s, size_t i) {
+    kernelIndex(s.kernel, "step", i);
+    require(s.stage >= 0 && s.stage <= Plan::maxStages, "step", i, "has stage ", s.stage);
+    slot(s.guard, "step", i, true);
+    for (int32_t number : s.scalars)
+      slot(number, "step", i);
+    for (const auto &access : s.inputs) {
+      require(inside(access->buffer, tree.buffers.size()), "step", i, "reads buffer ",
+              access->buffer);
+      slot(access->peer_slot, "step", i, true);
+      require(access->peer_slot == -1 || s.stage > 0, "step", i,
+              "reads other samples in stage 0");
+    }
+    for (int32_t number : s.outputs) {
+      if (!require(inside(number, tree.buffers.size()), "step", i, "writes buffer ", number))
+        return;
+      const BufferKind kind = tree.buffers[number]->kind;
+      require(kind == BufferKind::temporary || kind == BufferKind::output, "step", i,
+              "writes buffer ", number, ", which is read-only");
+      const auto [entry, isNew] = stageOf.emplace(number, s.stage);
+      require(isNew || entry->second == s.stage, "step", i, "writes buffer ", number,
+              " in a second stage");
+    }
+  }
+
+  void output(const plan::OutputT &o, size_t i) {
+    require(isScalar(o.type), "output", i, "has no element type");
+    require(!o.name.empty() && names.insert("output " + o.name).second, "output", i,
+            "has no name of its own");
+    auto sorted = [](std::vector<std::string> axes) {
+      std::sort(axes.begin(), axes.end());
+      return axes;
+    };
+    const std::vector<std::string> axes = sorted(o.axes);
+    require(std::adjacent_find(axes.begin(), axes.end()) == axes.end() &&
+                std::count(axes.begin(), axes.end(), "n") == 1,
+            "output", i, "repeats an axis or has no axis n");
+    require(sorted(o.stored) == axes, "output", i, "stores other axes than it has");
+    if (!require(o.dims.size() == o.axes.size(), "output", i, "has ", o.dims.size(),
+                 " extents for ", o.axes.size(), " axes"))
+      return;
+    dims(o.dims, sizeOf(o.type), "output", i);
+    require(o.dims.size() <= PST_MAX_RANK, "output", i, "has too many axes");
+    for (size_t a = 0; a < o.axes.size(); ++a)
+      require(o.axes[a] == "n" || o.dims[a]->extent >= 0 || o.dims[a]->bound >= 0, "output", i,
+              "has no bound for axis ", o.axes[a]);
+    if (o.ragged_axis != -1) {
+      slot(o.length_slot, "output", i);
+      require(inside(o.ragged_axis, o.axes.size()) && o.stored.size() >= 2 &&
+                  o.stored[0] == "n" && o.stored[1] == o.axes[o.ragged_axis],
+              "output", i, "is ragged along an axis that is not its first");
+    }
+    slot(o.scalar_slot, "output", i, true);
+    require((o.buffer == -1) != (o.scalar_slot == -1), "output", i,
+            "has not exactly one of buffer and scalar");
+    require(o.buffer == -1 || (inside(o.buffer, tree.buffers.size()) &&
+                               tree.buffers[o.buffer]->kind == BufferKind::output &&
+                               tree.buffers[o.buffer]->output == int32_t(i)),
+            "output", i, "is not the output of buffer ", o.buffer);
+    require(o.scalar_slot == -1 || o.axes.size() == 1, "output", i, "is a scalar with axes");
+  }
+
+  void check(const plan::CheckT &c, size_t i) {
+    require(c.id > 0 && checkIds.insert(c.id).second, "check", i, "has the id ", c.id);
+  }
+
+  void draw(const plan::DrawT &d, size_t i) {
+    slot(d.slot, "draw", i);
+    require(isScalar(d.type), "draw", i, "has no type");
+  }
+
+  /// Nothing is read before it is written, in the order of stages.
+  void writers() {
+    for (size_t i : stepsByStage(tree)) {
+      for (const auto &access : tree.steps[i]->inputs)
+        require(isWritten(access->buffer), "step", i, "reads buffer ", access->buffer,
+                ", which nothing has written");
+      written.insert(tree.steps[i]->outputs.begin(), tree.steps[i]->outputs.end());
+    }
+    for (size_t i = 0; i < tree.outputs.size() && finding.empty(); ++i)
+      require(tree.outputs[i]->buffer == -1 || isWritten(tree.outputs[i]->buffer), "output", i,
+              "is written by nothing");
+  }
+
+  bool isWritten(int32_t number) const {
+    const plan::BufferT &b = *tree.buffers[number];
+    if (b.kind == BufferKind::field || b.kind == BufferKind::constant)
+      return true;
+    if (b.kind != BufferKind::alias)
+      return written.count(number) != 0;
+    return std::all_of(b.choices.begin(), b.choices.end(),
+                       [&](int32_t choice) { return isWritten(choice); });
+  }
+
+  const plan::PlanT &tree;
+  std::string finding;
+  std::set<std::string> names;
+  std::set<int32_t> checkIds;
+  std::set<int32_t> written;
+  std::map<int32_t, int32_t> stageOf;
+};
+
+} // namespace
+
+std::vector<size_t> stepsByStage(const plan::PlanT &tree) {
+  std::vector<size_t> order(tree.steps.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(tree.steps[a]->stage, a) < std::pair(tree.steps[b]->stage, b);
+  });
+  return order;
+}
+
+Status checkPlan(const plan::PlanT &tree) { return Checker(tree).run(); }
+
+} // namespace penstock::runtime

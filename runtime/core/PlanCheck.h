@@ -1,0 +1,19 @@
+// What a well-formed plan must also fulfil to make sense.
+#pragma once
+
+#include "runtime/abi/plan_generated.h"
+#include "runtime/core/Status.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// Checks everything that Plan promises (see Plan.h). Corrupt with the place
+/// and the finding otherwise.
+Status checkPlan(const plan::PlanT &tree);
+
+/// Numbers of the steps in the order in which they run.
+std::vector<size_t> stepsByStage(const plan::PlanT &tree);
+
+} // namespace penstock::runtime

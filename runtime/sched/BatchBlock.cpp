@@ -1,0 +1,199 @@
+#include "runtime/sched/BatchBlock.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace penstock::runtime {
+
+namespace {
+
+struct Offsets {
+  std::vector<int64_t> outputs, lengths, kept, keptBytes;
+  int64_t total = 0;
+
+  int64_t place(int64_t bytes) {
+    const int64_t at = total;
+    total += alignStorage(bytes + storageSlack);
+    return at;
+  }
+  Offsets(const Layout &layout, int64_t count) {
+    for (const OutputLayout &output : layout.outputs) {
+      outputs.push_back(place(output.sampleBytes * count));
+      lengths.push_back(output.raggedAxis < 0 ? 0 : place((count + 1) * int64_t(sizeof(int64_t))));
+    }
+    for (int number : layout.kept) {
+      const BufferLayout &buffer = layout.buffers[number];
+      // Media of unknown size have storage of their own (Work::keptBuffers).
+      const bool here = buffer.kind == plan::BufferKind::temporary && buffer.bytes > 0;
+      keptBytes.push_back(here ? alignStorage(buffer.bytes + storageSlack) : 0);
+      kept.push_back(here ? place(keptBytes.back() * count) : 0);
+    }
+  }
+};
+
+} // namespace
+
+uint64_t BatchBlock::bytesFor(const Layout &layout, int64_t count) {
+  return uint64_t(Offsets(layout, count).total);
+}
+
+std::unique_ptr<BatchBlock> BatchBlock::make(std::shared_ptr<const Layout> layout, int64_t count,
+                                             std::shared_ptr<Device> device) {
+  Offsets offsets(*layout, count);
+  std::unique_ptr<BatchBlock> block(new BatchBlock());
+  block->memory = device->allocate(size_t(offsets.total));
+  if (!block->memory)
+    return nullptr;
+  block->base = static_cast<uint8_t *>(block->memory.get());
+  block->plan = std::move(layout);
+  block->samples = count;
+  block->outputOffsets = std::move(offsets.outputs);
+  block->lengthOffsets = std::move(offsets.lengths);
+  block->keptOffsets = std::move(offsets.kept);
+  block->keptBytes = std::move(offsets.keptBytes);
+  block->begin(count);
+  return block;
+}
+
+void BatchBlock::begin(int64_t count) {
+  outputStrides.clear();
+  for (const OutputLayout &output : plan->outputs)
+    outputStrides.push_back(output.strides(count));
+}
+
+void BatchBlock::compact(int64_t count) {
+  for (size_t i = 0; i < plan->outputs.size(); ++i) {
+    const OutputLayout &o = plan->outputs[i];
+    if (o.raggedAxis < 0)
+      continue;
+    // Samples lie a bound's length apart, so values only ever move down.
+    const int64_t sampleStride = outputStrides[i][o.nAxis];
+    const int64_t valueBytes = outputStrides[i][o.raggedAxis];
+    int64_t *ends = lengths(i);
+    int64_t at = 0;
+    for (int64_t slot = 0; slot < count; ++slot) {
+      const int64_t length = ends[slot];
+      ends[slot] = at;
+      std::memmove(output(i) + at * valueBytes, output(i) + slot * sampleStride,
+                   size_t(length * valueBytes));
+      at += length;
+    }
+    ends[count] = at;
+  }
+}
+
+std::vector<OutputView> BatchBlock::views(int64_t count) const {
+  std::vector<OutputView> result;
+  for (size_t i = 0; i < plan->outputs.size(); ++i) {
+    const OutputLayout &o = plan->outputs[i];
+    OutputView view;
+    view.name = o.name;
+    view.type = o.type;
+    view.data = output(i);
+    if (o.raggedAxis >= 0)
+      view.offsets = lengths(i);
+    for (size_t axis = 0; axis < o.axes.size(); ++axis) {
+      if (o.raggedAxis >= 0 && int(axis) == o.nAxis)
+        continue;
+      const bool ragged = int(axis) == o.raggedAxis;
+      view.axes.push_back(ragged ? "n" : o.axes[axis]);
+      view.shape.push_back(ragged ? view.offsets[count]
+                                  : int(axis) == o.nAxis ? count : o.extents[axis]);
+      view.strides.push_back(outputStrides[i][axis]);
+    }
+    result.push_back(std::move(view));
+  }
+  return result;
+}
+
+namespace {
+
+/// The bytes of one sample in memory order, in runs as long as they lie together.
+void hashSample(XXH64_state_t *state, const OutputLayout &o, const std::vector<int64_t> &strides,
+                const uint8_t *data, size_t level, int64_t run) {
+  while (level < o.stored.size() && o.stored[level] == o.nAxis)
+    ++level;
+  if (level == o.stored.size()) {
+    XXH64_update(state, data, size_t(run));
+    return;
+  }
+  const int axis = o.stored[level];
+  // Without n inside, the rest of the sample is one run.
+  bool together = true;
+  for (size_t inner = level + 1; inner < o.stored.size(); ++inner)
+    together &= o.stored[inner] != o.nAxis;
+  if (together) {
+    XXH64_update(state, data, size_t(o.extents[axis] * strides[axis]));
+    return;
+  }
+  for (int64_t i = 0; i < o.extents[axis]; ++i)
+    hashSample(state, o, strides, data + i * strides[axis], level + 1, run);
+}
+
+} // namespace
+
+uint64_t BatchBlock::contentHash(int64_t slot) const {
+  XXH64_state_t state;
+  XXH64_reset(&state, 0);
+  for (size_t i = 0; i < plan->outputs.size(); ++i) {
+    const OutputLayout &o = plan->outputs[i];
+    if (o.raggedAxis < 0) {
+      hashSample(&state, o, outputStrides[i], output(i, slot), 0, o.elementBytes);
+      continue;
+    }
+    const int64_t *ends = lengths(i);
+    const int64_t length = ends[slot + 1] - ends[slot], bytes = outputStrides[i][o.raggedAxis];
+    XXH64_update(&state, &length, sizeof length);
+    XXH64_update(&state, output(i) + ends[slot] * bytes, size_t(length * bytes));
+  }
+  return XXH64_digest(&state);
+}
+
+Result<std::shared_ptr<BlockPool>> BlockPool::make(std::shared_ptr<const Layout> layout,
+                                                   int64_t samples, int blocks,
+                                                   std::shared_ptr<Device> device) {
+  auto pool = std::make_shared<BlockPool>();
+  pool->count = blocks;
+  for (int i = 0; i < blocks; ++i) {
+    pool->blocks.push_back(BatchBlock::make(layout, samples, device));
+    if (!pool->blocks.back())
+      return Error{Code::Limit, "no memory for " + std::to_string(blocks) + " batches of " +
+                                    std::to_string(BatchBlock::bytesFor(*layout, samples)) +
+                                    " bytes"};
+  }
+  return pool;
+}
+
+std::unique_ptr<BatchBlock> BlockPool::take() {
+  std::lock_guard guard(lock);
+  if (blocks.empty())
+    return nullptr;
+  auto block = std::move(blocks.back());
+  blocks.pop_back();
+  return block;
+}
+
+void BlockPool::giveBack(std::unique_ptr<BatchBlock> block) {
+  {
+    std::lock_guard guard(lock);
+    blocks.push_back(std::move(block));
+  }
+  std::lock_guard guard(callbackLock);
+  if (callback)
+    callback();
+}
+
+void BlockPool::giveBackDelivered(std::unique_ptr<BatchBlock> block) {
+  --delivered;
+  giveBack(std::move(block));
+}
+
+void BlockPool::whenReturned(std::function<void()> wanted) {
+  std::lock_guard guard(callbackLock);
+  callback = std::move(wanted);
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,93 @@
+// The memory of a batch, and its way back to the pool.
+#pragma once
+
+#include "runtime/core/Buffer.h"
+#include "runtime/device/Device.h"
+#include "runtime/sched/Batch.h"
+#include "runtime/sched/Layout.h"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// One allocation: outputs, offsets of ragged outputs, and storage for the
+/// buffers that are kept per slot.
+class BatchBlock {
+public:
+  /// Bytes for `count` samples.
+  static uint64_t bytesFor(const Layout &layout, int64_t count);
+  /// Null where there is no memory.
+  static std::unique_ptr<BatchBlock> make(std::shared_ptr<const Layout> layout, int64_t count,
+                                          std::shared_ptr<Device> device);
+
+  const Layout &layout() const { return *plan; }
+  int64_t capacity() const { return samples; }
+  /// Byte strides of an output, by position in its axes.
+  const std::vector<int64_t> &strides(size_t output) const { return outputStrides[output]; }
+  uint8_t *output(size_t output) const { return base + outputOffsets[output]; }
+  uint8_t *output(size_t output, int64_t slot) const {
+    return base + outputOffsets[output] + slot * outputStrides[output][nAxis(output)];
+  }
+  /// Extents of ragged samples; [slot] until compact(), offsets after it.
+  int64_t *lengths(size_t output) const {
+    return reinterpret_cast<int64_t *>(base + lengthOffsets[output]);
+  }
+  uint8_t *keptStorage(int kept, int64_t slot) const {
+    return base + keptOffsets[size_t(kept)] + slot * keptBytes[size_t(kept)];
+  }
+
+  /// Lays the strides out for `count` samples, where `n` is not outermost.
+  void begin(int64_t count);
+  /// Moves the values of ragged outputs together and makes their offsets.
+  void compact(int64_t count);
+  std::vector<OutputView> views(int64_t count) const;
+  /// See Batch::contentHash().
+  uint64_t contentHash(int64_t slot) const;
+
+private:
+  BatchBlock() = default;
+  int nAxis(size_t output) const { return plan->outputs[output].nAxis; }
+
+  std::shared_ptr<const Layout> plan;
+  int64_t samples = 0;
+  std::shared_ptr<void> memory;
+  uint8_t *base = nullptr;
+  std::vector<int64_t> outputOffsets, lengthOffsets, keptOffsets, keptBytes;
+  std::vector<std::vector<int64_t>> outputStrides;
+};
+
+/// A fixed number of blocks. Outlives its session as long as batches are held.
+class BlockPool {
+public:
+  /// Limit where there is no memory.
+  static Result<std::shared_ptr<BlockPool>> make(std::shared_ptr<const Layout> layout,
+                                                 int64_t samples, int blocks,
+                                                 std::shared_ptr<Device> device);
+  /// Null where all are in use.
+  std::unique_ptr<BatchBlock> take();
+  /// Calls back, without this pool's lock.
+  void giveBack(std::unique_ptr<BatchBlock> block);
+  /// Blocks that were handed to the caller of the session are counted apart.
+  void deliver() { ++delivered; }
+  void giveBackDelivered(std::unique_ptr<BatchBlock> block);
+  bool allDelivered() const { return delivered == count; }
+  /// Null to stop. When this returns, the old callback is not running. The
+  /// callback must not give back.
+  void whenReturned(std::function<void()> callback);
+  int size() const { return count; }
+
+private:
+  std::mutex lock;
+  std::vector<std::unique_ptr<BatchBlock>> blocks;
+  std::mutex callbackLock;
+  std::function<void()> callback;
+  int count = 0;
+  std::atomic<int> delivered{0};
+};
+
+} // namespace penstock::runtime

@@ -1,0 +1,374 @@
+// Locks: `lock` guards which batches there are and how far they are; it is held
+// for a few operations per chunk, never while samples are computed. Samples'
+// data are handed from thread to thread through the queues of Workers.
+#include "runtime/sched/Flow.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::runtime {
+
+namespace {
+
+/// Long enough that queues and clocks cost nothing, short enough to balance.
+constexpr int64_t grainNs = 500'000;
+/// Samples above this are timed one by one, below it by sampling.
+constexpr int64_t shortSampleNs = 20'000;
+constexpr int64_t timedEach = 16;
+/// Buffers for encoded bytes are kept from batch to batch up to this size.
+constexpr size_t keptFileBytes = size_t(1) << 20;
+
+} // namespace
+
+Flow::InFlight::~InFlight() {
+  if (work.memory)
+    pool->giveBack(std::move(work.memory));
+}
+
+Flow::Flow(std::shared_ptr<const Program> shared, std::shared_ptr<BlockPool> blocks,
+           ScratchLimits &scratch, const Clock &clock, const Limits &limits)
+    : program(std::move(shared)), pool(std::move(blocks)), clock(clock), limits(limits),
+      fetches(program->mediaCount() > 0) {
+  for (int i = 0; i < limits.threads; ++i)
+    runners.push_back(std::make_unique<SampleRunner>(program, scratch, clock));
+  if (fetches)
+    fetchers = std::make_unique<Workers>(limits.fetchThreads);
+  workers = std::make_unique<Workers>(limits.threads);
+  pool->whenReturned([this] {
+    std::lock_guard guard(lock);
+    advance();
+  });
+}
+
+Flow::~Flow() { stop(); }
+
+void Flow::cancel() {
+  std::lock_guard guard(lock);
+  cancelled = true;
+  for (const Shared &batch : flight)
+    batch->dropped = true;
+  changed.notify_all();
+}
+
+void Flow::stop() {
+  pool->whenReturned(nullptr);
+  std::deque<Shared> dropped;
+  {
+    std::lock_guard guard(lock);
+    stopped = true;
+    cancelled = true;
+    dropped.swap(flight);
+    spare.clear();
+    for (const Shared &batch : dropped)
+      batch->dropped = true;
+    changed.notify_all();
+  }
+  if (fetchers)
+    fetchers->stop();
+  workers->stop();
+}
+
+void Flow::restart(Cursor place) {
+  std::deque<Shared> dropped; // ends after the lock: its memory calls back
+  std::lock_guard guard(lock);
+  dropped.swap(flight);
+  for (const Shared &batch : dropped)
+    batch->dropped = true;
+  start = place;
+  nextBatch = 0;
+  nextEpoch = place.epoch;
+}
+
+Flow::State Flow::take(Finished &finished) {
+  Shared batch;
+  std::unique_lock guard(lock);
+  for (;;) {
+    if (cancelled)
+      return State::Cancelled;
+    advance();
+    const uint32_t epoch = flight.empty() ? start.epoch : flight.front()->work.epoch;
+    if (epoch != nextEpoch) {
+      ++nextEpoch;
+      return State::EndOfEpoch;
+    }
+    if (pool->allDelivered())
+      return State::NoMemory;
+    if (!flight.empty() && flight.front()->done)
+      break;
+    changed.wait(guard);
+  }
+  batch = std::move(flight.front());
+  flight.pop_front();
+  Work &work = batch->work;
+  finished.block = std::move(work.memory);
+  pool->deliver();
+  finished.epoch = work.epoch;
+  finished.end = batch->end;
+  finished.count = work.count;
+  finished.positions = work.positions;
+  finished.rows.clear();
+  for (int64_t slot = 0; slot < work.count; ++slot)
+    finished.rows.push_back(work.row(slot, 0));
+  finished.bad = std::move(work.bad);
+  finished.fatal = std::move(work.fatal);
+  finished.costs = work.costs;
+  spare.push_back(std::move(batch));
+  advance();
+  return State::Batch;
+}
+
+int64_t Flow::grain() const {
+  const int64_t cost = sampleNs.load(std::memory_order_relaxed);
+  const int64_t perThread = std::max<int64_t>(1, program->perRank / limits.threads);
+  const int64_t wanted = cost ? grainNs / cost : fetches ? 1 : 64;
+  return std::clamp<int64_t>(wanted, 1, perThread);
+}
+
+uint64_t Flow::rank(const InFlight &batch, bool early) const {
+  // Selecting is short, and what it asks for takes long.
+  return early && fetches ? 0 : batch.number + 1;
+}
+
+void Flow::advance() {
+  if (cancelled || stopped)
+    return;
+  const int64_t ahead = !fetches ? 0
+                                 : std::max<int64_t>(1, limits.fetchAhead / program->perRank);
+  while (int64_t(flight.size()) < limits.prefetch + ahead && begin()) {
+  }
+  int holders = 0;
+  for (const Shared &batch : flight) {
+    if (holders == limits.prefetch)
+      break;
+    ++holders;
+    if (batch->work.memory)
+      continue;
+    batch->work.memory = pool->take();
+    if (!batch->work.memory)
+      break;
+    batch->work.memory->begin(batch->work.count);
+    for (Chunk &chunk : batch->chunks)
+      if (std::exchange(chunk.ready, false))
+        enter(batch, chunk);
+    if (batch->work.count == 0) {
+      batch->work.memory->compact(0);
+      batch->done = true;
+      changed.notify_all();
+    }
+  }
+}
+
+bool Flow::begin() {
+  const RankLayout layout = program->ranks(start.position);
+  const int64_t positions = program->positions();
+  if (nextBatch >= layout.batches(positions, program->keepLast)) {
+    // Every epoch has a batch (Session::open), so this ends.
+    start = {start.epoch + 1, 0};
+    nextBatch = 0;
+    return begin();
+  }
+  Shared batch;
+  if (spare.empty()) {
+    batch = std::make_shared<InFlight>();
+    batch->pool = pool;
+  } else {
+    batch = std::move(spare.back());
+    spare.pop_back();
+  }
+  const int64_t count = layout.samples(nextBatch, positions);
+  Work &work = batch->work;
+  work.begin(program, count);
+  work.epoch = start.epoch;
+  work.firstIndex = 0;
+  work.batchCount = count;
+  work.batchPosition = layout.position(nextBatch, 0);
+  for (int64_t slot = 0; slot < count; ++slot)
+    work.positions[size_t(slot)] = layout.position(nextBatch, slot);
+  batch->number = begun++;
+  batch->end = layout.endOf(nextBatch);
+  batch->stage = 0;
+  batch->done = false;
+  batch->failed.clear();
+  batch->chunks.clear();
+  for (int64_t first = 0, size = grain(); first < count; first += size) {
+    Chunk &chunk = batch->chunks.emplace_back();
+    chunk.first = first;
+    chunk.end = std::min(first + size, count);
+  }
+  batch->split = batch->remaining = batch->chunks.size();
+  ++nextBatch;
+  flight.push_back(batch);
+  for (Chunk &chunk : batch->chunks) {
+    if (fetches)
+      workers->submit(rank(*batch, true),
+                      [this, batch, &chunk](int worker) { select(batch, chunk, worker); });
+    else
+      chunk.ready = true; // select is part of the first stage
+  }
+  return true;
+}
+
+void Flow::enter(const Shared &batch, Chunk &chunk) {
+  workers->submit(rank(*batch, false),
+                  [this, batch, &chunk](int worker) { firstStage(batch, chunk, worker); });
+}
+
+void Flow::select(const Shared &batch, Chunk &chunk, int worker) {
+  if (batch->dropped)
+    return;
+  const int64_t begin = clock.nowNs();
+  Work &work = batch->work;
+  for (int64_t slot = chunk.first; slot < chunk.end; ++slot)
+    runners[size_t(worker)]->select(work, slot);
+  {
+    std::lock_guard guard(work.lock);
+    work.costs.add(Stage::Select, clock.nowNs() - begin, uint64_t(chunk.end - chunk.first));
+  }
+  chunk.pending = chunk.end - chunk.first;
+  for (int64_t slot = chunk.first; slot < chunk.end; ++slot)
+    fetchers->submit(batch->number,
+                     [this, batch, &chunk, slot](int) { fetch(batch, chunk, slot); });
+}
+
+void Flow::fetch(const Shared &batch, Chunk &chunk, int64_t slot) {
+  if (batch->dropped)
+    return;
+  fetchMedia(batch->work, slot, clock);
+  if (chunk.pending.fetch_sub(1) == 1)
+    arrived(batch, chunk);
+}
+
+void Flow::arrived(const Shared &batch, Chunk &chunk) {
+  std::lock_guard guard(lock);
+  if (batch->work.memory)
+    enter(batch, chunk);
+  else
+    chunk.ready = true;
+}
+
+void Flow::firstStage(const Shared &batch, Chunk &chunk, int worker) {
+  if (batch->dropped)
+    return;
+  Work &work = batch->work;
+  SampleRunner &runner = *runners[size_t(worker)];
+  const int64_t count = chunk.end - chunk.first;
+  const bool sampled = sampleNs.load(std::memory_order_relaxed) < shortSampleNs && !fetches;
+  const int64_t begin = clock.nowNs();
+  if (!fetches) {
+    for (int64_t slot = chunk.first; slot < chunk.end; ++slot)
+      runner.select(work, slot);
+    std::lock_guard guard(work.lock);
+    work.costs.add(Stage::Select, clock.nowNs() - begin, uint64_t(count));
+  }
+  for (int64_t slot = chunk.first; slot < chunk.end; ++slot) {
+    if (sampled)
+      runner.setTimed((slot - chunk.first) % timedEach ? 0 : std::min(timedEach, chunk.end - slot));
+    else
+      runner.setTimed(1);
+    Failure failure;
+    if (!runner.firstStage(work, slot, failure)) {
+      if (substitute(work, slot, failure))
+        repeat(batch, slot);
+    }
+    if (fetches)
+      freeLargeFiles(work, slot, keptFileBytes);
+    if (batch->dropped)
+      return;
+  }
+  measure(*batch, runner, begin, count);
+  passed(batch);
+}
+
+void Flow::measure(InFlight &batch, SampleRunner &runner, int64_t beginNs, int64_t samples) {
+  const int64_t each = (clock.nowNs() - beginNs) / samples;
+  const int64_t before = sampleNs.load(std::memory_order_relaxed);
+  sampleNs.store(std::max<int64_t>(1, before ? (3 * before + each) / 4 : each),
+                 std::memory_order_relaxed);
+  std::lock_guard guard(batch.work.lock);
+  batch.work.costs.add(runner.takeCosts());
+}
+
+void Flow::repeat(const Shared &batch, int64_t slot) {
+  std::lock_guard guard(lock);
+  Chunk &chunk = batch->chunks.emplace_back();
+  chunk.first = slot;
+  chunk.end = slot + 1;
+  ++batch->remaining;
+  if (fetches)
+    workers->submit(rank(*batch, true),
+                    [this, batch, &chunk](int worker) { select(batch, chunk, worker); });
+  else
+    enter(batch, chunk);
+}
+
+void Flow::passed(const Shared &batch) {
+  {
+    std::lock_guard guard(lock);
+    if (--batch->remaining > 0)
+      return;
+  }
+  // This thread passed last: nobody else touches the batch now.
+  nextStage(batch);
+}
+
+void Flow::nextStage(const Shared &batch) {
+  Work &work = batch->work;
+  // Samples that failed in a later stage start again, and all others repeat the
+  // stages that may have read them: what a batch holds depends on its rows only.
+  std::sort(batch->failed.begin(), batch->failed.end(),
+            [](const auto &a, const auto &b) { return a.first < b.first; });
+  std::vector<int64_t> again;
+  for (const auto &[slot, failure] : batch->failed)
+    if (substitute(work, slot, failure))
+      again.push_back(slot);
+  batch->failed.clear();
+  if (!again.empty()) {
+    {
+      std::lock_guard guard(lock);
+      batch->stage = 0;
+      batch->remaining = 1; // ours, until all are under way
+    }
+    for (int64_t slot : again)
+      repeat(batch, slot);
+    passed(batch);
+    return;
+  }
+  const bool isLast = !work.fatal.empty() || batch->stage + 1 >= program->layout->stages();
+  if (isLast)
+    work.memory->compact(work.fatal.empty() ? work.count : 0);
+  std::lock_guard guard(lock);
+  if (isLast) {
+    batch->done = true;
+    changed.notify_all();
+    return;
+  }
+  ++batch->stage;
+  batch->remaining = batch->split;
+  for (size_t i = 0; i < batch->split; ++i)
+    workers->submit(rank(*batch, false), [this, batch, &chunk = batch->chunks[i]](int worker) {
+      laterStage(batch, chunk, worker);
+    });
+}
+
+void Flow::laterStage(const Shared &batch, Chunk &chunk, int worker) {
+  if (batch->dropped)
+    return;
+  Work &work = batch->work;
+  SampleRunner &runner = *runners[size_t(worker)];
+  runner.setTimed(1);
+  for (int64_t slot = chunk.first; slot < chunk.end && !batch->dropped; ++slot) {
+    Failure failure;
+    if (!runner.laterStage(work, slot, batch->stage, failure)) {
+      std::lock_guard guard(work.lock);
+      batch->failed.emplace_back(slot, std::move(failure));
+    }
+  }
+  {
+    std::lock_guard guard(work.lock);
+    work.costs.add(runner.takeCosts());
+  }
+  if (!batch->dropped)
+    passed(batch);
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,130 @@
+// Batches in the making, from their first row to the last store.
+#pragma once
+
+#include "runtime/core/Clock.h"
+#include "runtime/sched/BatchBlock.h"
+#include "runtime/sched/Program.h"
+#include "runtime/sched/SampleRunner.h"
+#include "runtime/sched/Work.h"
+#include "runtime/sched/Workers.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// A place between two batches.
+struct Cursor {
+  uint32_t epoch = 0;
+  int64_t position = 0;
+};
+
+/// What comes out of a Flow: a batch, with its costs and its bad samples.
+struct Finished {
+  std::unique_ptr<BatchBlock> block;
+  uint32_t epoch = 0;
+  int64_t end = 0; ///< the first position behind it, of all ranks
+  int64_t count = 0;
+  std::vector<int64_t> positions;
+  std::vector<int64_t> rows;
+  std::vector<BadSample> bad; ///< by slot
+  std::string fatal;          ///< not empty: why the batch cannot be delivered
+  Costs costs;
+};
+
+/// Keeps `prefetch` batches in the making or ready, in the order of their
+/// positions, and the bytes of some more on their way.
+///
+/// A batch is cut into chunks of consecutive slots. A chunk goes through select,
+/// fetching (on threads of its own) and the first stage without waiting for
+/// others; later stages begin when the whole batch has passed the one before.
+/// Bad samples become chunks of one slot and start again with a substitute.
+class Flow {
+public:
+  struct Limits {
+    int threads = 1;
+    int fetchThreads = 1;
+    int prefetch = 2;
+    int64_t fetchAhead = 0; ///< samples
+  };
+
+  Flow(std::shared_ptr<const Program> program, std::shared_ptr<BlockPool> pool,
+       ScratchLimits &scratch, const Clock &clock, const Limits &limits);
+  ~Flow();
+
+  enum class State { Batch, EndOfEpoch, NoMemory, Cancelled };
+  /// Waits for the next batch and takes it out. NoMemory: nothing is in the
+  /// making because the caller holds all blocks.
+  State take(Finished &finished);
+  /// Drops everything and goes on at `place`.
+  void restart(Cursor place);
+  /// Makes take() return Cancelled from now on. Any thread.
+  void cancel();
+  /// Ends the threads. Idempotent.
+  void stop();
+
+private:
+  struct Chunk {
+    int64_t first = 0, end = 0; // slots
+    std::atomic<int64_t> pending{0};
+    bool ready = false; // waits for the batch's memory
+  };
+  struct InFlight {
+    Work work;
+    uint64_t number = 0;
+    int64_t end = 0;
+    std::deque<Chunk> chunks; // the first `split` cover the batch, the others repeat slots
+    size_t split = 0;
+    size_t remaining = 0; // chunks that have not passed the stage
+    int stage = 0;
+    std::vector<std::pair<int64_t, Failure>> failed; // of a later stage; work.lock
+    bool done = false;
+    std::atomic<bool> dropped{false};
+    std::shared_ptr<BlockPool> pool;
+    ~InFlight();
+  };
+  using Shared = std::shared_ptr<InFlight>;
+
+  void advance();             // lock held
+  bool begin();               // lock held
+  void enter(const Shared &batch, Chunk &chunk);
+  void select(const Shared &batch, Chunk &chunk, int worker);
+  void fetch(const Shared &batch, Chunk &chunk, int64_t slot);
+  void arrived(const Shared &batch, Chunk &chunk);
+  void firstStage(const Shared &batch, Chunk &chunk, int worker);
+  void laterStage(const Shared &batch, Chunk &chunk, int worker);
+  void repeat(const Shared &batch, int64_t slot);
+  void passed(const Shared &batch);
+  void nextStage(const Shared &batch);
+  void measure(InFlight &batch, SampleRunner &runner, int64_t beginNs, int64_t samples);
+  int64_t grain() const;
+  uint64_t rank(const InFlight &batch, bool early) const;
+
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<BlockPool> pool;
+  const Clock &clock;
+  Limits limits;
+  bool fetches;
+  std::vector<std::unique_ptr<SampleRunner>> runners; // by worker
+  std::atomic<int64_t> sampleNs{0};                   // a running mean
+
+  std::mutex lock; // of all below
+  std::condition_variable changed;
+  Cursor start; // where the epoch that is being begun was entered
+  int64_t nextBatch = 0; // in it
+  uint32_t nextEpoch = 0; // of the batch to be taken
+  uint64_t begun = 0;
+  std::deque<Shared> flight;
+  std::vector<Shared> spare;
+  bool cancelled = false;
+  bool stopped = false;
+
+  std::unique_ptr<Workers> fetchers;
+  std::unique_ptr<Workers> workers; // last: tasks use all of the above
+};
+
+} // namespace penstock::runtime

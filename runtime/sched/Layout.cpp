@@ -1,0 +1,188 @@
+#include "runtime/sched/Layout.h"
+
+#include "runtime/core/PlanCheck.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace penstock::runtime {
+
+namespace {
+
+SlotExtent extentOf(const plan::DimT &dim) {
+  if (dim.extent >= 0)
+    return {dim.extent, -1, dim.extent};
+  return {0, dim.slot, dim.bound};
+}
+
+BufferLayout layoutBuffer(const plan::BufferT &b) {
+  BufferLayout layout;
+  layout.kind = b.kind;
+  layout.elementBytes = sizeOf(b.type);
+  layout.rank = int(b.dims.size());
+  layout.row = b.row;
+  layout.column = b.column;
+  layout.output = b.output;
+  layout.choices = b.choices;
+  layout.indexSlot = b.index_slot;
+  layout.bytes = layout.elementBytes;
+  int64_t stride = layout.elementBytes;
+  for (int axis = layout.rank; axis-- > 0;) {
+    const SlotExtent extent = extentOf(*b.dims[axis]);
+    layout.extents[axis] = extent;
+    layout.isStatic &= extent.slot < 0;
+    layout.shape.extent[axis] = extent.value;
+    layout.shape.stride[axis] = stride;
+    stride *= extent.value;
+    layout.bytes = layout.bytes < 0 || extent.largest() < 0 ? -1 : layout.bytes * extent.largest();
+  }
+  return layout;
+}
+
+OutputLayout layoutOutput(const plan::OutputT &o) {
+  OutputLayout layout;
+  layout.name = o.name;
+  layout.type = o.type;
+  layout.axes = o.axes;
+  layout.raggedAxis = o.ragged_axis;
+  layout.lengthSlot = o.length_slot;
+  layout.scalarSlot = o.scalar_slot;
+  layout.elementBytes = sizeOf(o.type);
+  layout.sampleBytes = layout.elementBytes;
+  for (size_t axis = 0; axis < o.axes.size(); ++axis) {
+    const bool isN = o.axes[axis] == "n";
+    const int64_t largest = isN ? 0 : std::max(o.dims[axis]->extent, o.dims[axis]->extent < 0 ? o.dims[axis]->bound : 0);
+    layout.extents.push_back(largest);
+    if (isN)
+      layout.nAxis = int(axis);
+    else
+      layout.sampleBytes *= largest;
+  }
+  for (const std::string &name : o.stored)
+    layout.stored.push_back(int(std::find(o.axes.begin(), o.axes.end(), name) - o.axes.begin()));
+  return layout;
+}
+
+/// Marks what must outlive its stage, or be visible to other samples: those
+/// buffers get a place per slot.
+class KeptBuffers {
+public:
+  explicit KeptBuffers(Layout &layout) : layout(layout) {}
+
+  void find() {
+    for (const StepLayout &step : layout.steps)
+      for (int output : step.outputs)
+        layout.buffers[output].stage = step.stage;
+    for (BufferLayout &buffer : layout.buffers) // choices come before their alias
+      for (int choice : buffer.choices)
+        buffer.stage = std::max(buffer.stage, layout.buffers[choice].stage);
+    for (const StepLayout &step : layout.steps)
+      for (const auto &input : step.inputs)
+        read(input.buffer, step.stage, input.peerSlot >= 0);
+  }
+
+private:
+  void read(int number, int stage, bool byPeer) {
+    BufferLayout &buffer = layout.buffers[number];
+    for (int choice : buffer.choices)
+      read(choice, stage, byPeer);
+    // Constants are everywhere the same. Outputs lie in the batch's block, and
+    // fields in the source, but their place must be known to others.
+    if (buffer.kind == plan::BufferKind::constant || buffer.kept >= 0)
+      return;
+    if (byPeer || stage > buffer.stage) {
+      buffer.kept = int(layout.kept.size());
+      layout.kept.push_back(number);
+    }
+  }
+
+  Layout &layout;
+};
+
+} // namespace
+
+std::vector<int64_t> OutputLayout::strides(int64_t count) const {
+  std::vector<int64_t> result(axes.size());
+  int64_t stride = elementBytes;
+  for (size_t i = stored.size(); i-- > 0;) {
+    const int axis = stored[i];
+    result[axis] = stride;
+    stride *= axis == nAxis ? count : extents[axis];
+  }
+  return result;
+}
+
+Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> plan,
+                                                   std::shared_ptr<const KernelTable> kernels) {
+  auto layout = std::make_shared<Layout>();
+  layout->plan = std::move(plan);
+  layout->kernels = std::move(kernels);
+  const plan::PlanT &tree = layout->tree();
+  const size_t count = layout->kernels ? layout->kernels->size() : 0;
+  if (count < tree.kernels.size())
+    return Error{Code::InvalidArgument, "the plan has " + std::to_string(tree.kernels.size()) +
+                                            " kernels, its code has " + std::to_string(count)};
+  auto code = [&](int number) { return number < 0 ? nullptr : layout->kernels->kernel(size_t(number)); };
+  layout->select = code(tree.select);
+  layout->setup = code(tree.setup);
+
+  for (const auto &kernel : tree.kernels) {
+    KernelScratch &scratch = layout->scratch.emplace_back();
+    scratch.fixed = kernel->scratch_fixed;
+    for (const auto &term : kernel->scratch) {
+      scratch.terms.push_back({term->bytes, {}});
+      for (const auto &dim : term->dims)
+        scratch.terms.back().extents.push_back(extentOf(*dim));
+    }
+  }
+  constexpr int64_t selectScratch = 1 << 20;
+  if (tree.select >= 0)
+    if (const KernelScratch &need = layout->scratch[size_t(tree.select)];
+        !need.terms.empty() || need.fixed > selectScratch)
+      return Error{Code::InvalidArgument, "the select kernel needs too much scratch memory"};
+  int64_t constantBytes = 0;
+  for (const auto &buffer : tree.buffers) {
+    BufferLayout &b = layout->buffers.emplace_back(layoutBuffer(*buffer));
+    if (b.kind == plan::BufferKind::constant) {
+      b.constantOffset = constantBytes;
+      constantBytes += alignStorage(int64_t(buffer->data.size()) + storageSlack);
+    }
+    if (b.kind == plan::BufferKind::temporary && b.bytes > 0)
+      layout->staticScratch += alignStorage(b.bytes + storageSlack);
+  }
+  layout->constantBytes.resize(size_t(constantBytes) + 64);
+  const auto base = reinterpret_cast<uintptr_t>(layout->constantBytes.data());
+  uint8_t *aligned = layout->constantBytes.data() + (64 - base % 64) % 64;
+  for (size_t i = 0; i < layout->buffers.size(); ++i)
+    if (const auto &data = tree.buffers[i]->data; layout->buffers[i].constantOffset >= 0 && !data.empty())
+      std::memcpy(aligned + layout->buffers[i].constantOffset, data.data(), data.size());
+  layout->constants = aligned;
+
+  int lastStage = 0;
+  for (size_t number : stepsByStage(tree)) {
+    const plan::StepT &step = *tree.steps[number];
+    StepLayout &s = layout->steps.emplace_back();
+    s.code = code(step.kernel);
+    s.kernel = step.kernel;
+    s.stage = step.stage;
+    for (const auto &access : step.inputs)
+      s.inputs.push_back({access->buffer, access->peer_slot});
+    s.outputs = step.outputs;
+    s.scalars = step.scalars;
+    s.guard = step.guard;
+    layout->staticScratch = std::max(layout->staticScratch, layout->scratch[step.kernel].fixed);
+    lastStage = std::max(lastStage, s.stage);
+  }
+  for (int stage = 0; stage <= lastStage + 1; ++stage)
+    layout->stageBegin.push_back(size_t(
+        std::find_if(layout->steps.begin(), layout->steps.end(),
+                     [&](const StepLayout &s) { return s.stage >= stage; }) -
+        layout->steps.begin()));
+
+  for (const auto &output : tree.outputs)
+    layout->outputs.push_back(layoutOutput(*output));
+  KeptBuffers(*layout).find();
+  return std::shared_ptr<const Layout>(std::move(layout));
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,119 @@
+// A plan with its slots, shapes and kernels laid out for the inner loop.
+#pragma once
+
+#include "runtime/abi/kernel.h"
+#include "runtime/core/KernelTable.h"
+#include "runtime/core/Plan.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// An extent: a number, or what a slot holds.
+struct SlotExtent {
+  int64_t value = 0;
+  int32_t slot = -1;
+  int64_t bound = -1;
+
+  int64_t of(const int64_t *block) const { return slot < 0 ? value : block[slot]; }
+  /// The largest it may be; -1 where nothing says.
+  int64_t largest() const { return slot < 0 ? value : bound; }
+};
+
+struct BufferLayout {
+  plan::BufferKind kind = plan::BufferKind::temporary;
+  int64_t elementBytes = 1;
+  int rank = 0;
+  std::array<SlotExtent, PST_MAX_RANK> extents;
+  bool isStatic = true;
+  /// Extents and strides where static; strides of output buffers always.
+  pst_tensor shape{};
+  int64_t bytes = -1; ///< of the largest; -1 where nothing says
+  int row = -1, column = -1, output = -1;
+  std::vector<int32_t> choices;
+  int32_t indexSlot = -1;
+  /// Where the buffer is read in a later stage than it is made, or by other
+  /// samples: its number among those that are kept per slot; else -1.
+  int kept = -1;
+  int stage = 0; ///< in which it is made
+  int64_t constantOffset = -1; ///< in Layout::constants
+};
+
+struct StepLayout {
+  pst_kernel code = nullptr;
+  int kernel = 0;
+  int stage = 0;
+  struct Input {
+    int buffer;
+    int peerSlot;
+  };
+  std::vector<Input> inputs;
+  std::vector<int32_t> outputs;
+  std::vector<int32_t> scalars;
+  int32_t guard = -1;
+};
+
+struct OutputLayout {
+  std::string name;
+  plan::DType type = plan::DType::none;
+  std::vector<std::string> axes;
+  /// By position in `axes`: extents (the bound where dynamic; 0 for n).
+  std::vector<int64_t> extents;
+  std::vector<int> stored; ///< positions in `axes`, outermost first
+  int nAxis = 0;
+  int raggedAxis = -1;
+  int32_t lengthSlot = -1;
+  int32_t scalarSlot = -1;
+  int64_t elementBytes = 1;
+  int64_t sampleBytes = 1; ///< of one sample, at its largest
+
+  /// Strides in bytes of a block of `count` samples, by position in `axes`.
+  std::vector<int64_t> strides(int64_t count) const;
+};
+
+struct KernelScratch {
+  int64_t fixed = 0;
+  struct Term {
+    int64_t bytes;
+    std::vector<SlotExtent> extents;
+  };
+  std::vector<Term> terms;
+};
+
+/// Everything about a plan that does not change from session to session.
+/// Refers into the plan, which it keeps alive.
+struct Layout {
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<const KernelTable> kernels;
+
+  pst_kernel select = nullptr;
+  pst_kernel setup = nullptr;
+  std::vector<BufferLayout> buffers;
+  std::vector<StepLayout> steps;    ///< by stage
+  std::vector<size_t> stageBegin;   ///< by stage, and one past the last
+  std::vector<OutputLayout> outputs;
+  std::vector<KernelScratch> scratch; ///< by kernel
+  std::vector<uint8_t> constantBytes;
+  const uint8_t *constants = nullptr; ///< aligned to 64
+  std::vector<int> kept;              ///< buffers kept per slot
+  /// Bytes of one sample's temporaries and scratch, as far as they are static.
+  int64_t staticScratch = 0;
+
+  const plan::PlanT &tree() const { return plan->contents(); }
+  int stages() const { return int(stageBegin.size()) - 1; }
+
+  /// InvalidArgument where the table has other kernels than the plan.
+  static Result<std::shared_ptr<const Layout>> make(std::shared_ptr<const Plan> plan,
+                                                    std::shared_ptr<const KernelTable> kernels);
+};
+
+/// Rounds up to what storage is aligned to.
+constexpr int64_t alignStorage(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+/// Readable bytes behind every input.
+inline constexpr int64_t storageSlack = 64;
+
+} // namespace penstock::runtime

@@ -1,0 +1,63 @@
+// A layout with a session's options applied: what every thread reads.
+#pragma once
+
+#include "runtime/core/Order.h"
+#include "runtime/sched/Layout.h"
+#include "runtime/sched/Options.h"
+#include "runtime/sched/Report.h"
+#include "runtime/sched/Tables.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// Immutable once made, and shared by the session, its threads and its batches.
+struct Program {
+  std::shared_ptr<const Layout> layout;
+  std::unique_ptr<Tables> tables;
+  std::optional<Order> order;
+
+  uint64_t seed = 0;
+  uint32_t rank = 0;
+  uint32_t world = 1;
+  bool keepLast = false;
+  /// Fraction of bad samples allowed; negative: none, and the first is fatal.
+  double substitute = 0;
+  int64_t globalBatch = 1;
+  int64_t perRank = 1;
+  /// A parameter block with what is the same for all samples.
+  std::vector<int64_t> block;
+  MemoryReport memory;
+
+  const plan::PlanT &tree() const { return layout->tree(); }
+  size_t slots() const { return block.size(); }
+  size_t rowCount() const { return tree().rows.size(); }
+  size_t mediaCount() const { return tree().media.size(); }
+  int64_t positions() const { return order->positions(); }
+  RankLayout ranks(int64_t start) const {
+    return *RankLayout::make(globalBatch, rank, world, start);
+  }
+  /// The table's row that fills the plan's row number `row` of the sample at
+  /// `position`. `attempt` 0: the order's row, or `wanted` for a picked row;
+  /// else a substitute for it.
+  int64_t rowFor(uint32_t epoch, int64_t position, size_t row, int attempt,
+                 int64_t wanted) const;
+  /// Samples of this rank in an epoch from its start.
+  int64_t samplesPerEpoch() const;
+  /// How many of them may be bad.
+  int64_t allowedBad() const;
+
+  /// Errors: InvalidArgument for options that do not fit; the sources' own.
+  static Result<std::shared_ptr<const Program>> make(std::shared_ptr<const Layout> layout,
+                                                     std::unique_ptr<Tables> tables,
+                                                     const SessionOptions &options);
+};
+
+/// The parameters of `options` by number in the plan, defaults filled in.
+Result<std::vector<plan::ArgumentT>> bindParams(const plan::PlanT &tree,
+                                                const SessionOptions &options);
+
+} // namespace penstock::runtime

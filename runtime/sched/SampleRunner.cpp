@@ -1,0 +1,485 @@
+// The inner loop: no allocation, no lock and no clock per sample, except for
+// what decodes or was asked to be timed.
+#include "runtime/sched/SampleRunner.h"
+
+#include "runtime/abi/scalar.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace penstock::runtime {
+
+namespace {
+
+using plan::BufferKind;
+using plan::DType;
+
+/// A slot's value as one element of an output.
+void storeScalar(DType type, int64_t bits, uint8_t *out) {
+  auto put = [out](auto value) { std::memcpy(out, &value, sizeof value); };
+  const double number = std::bit_cast<double>(bits);
+  switch (type) {
+  case DType::u8:
+  case DType::i8:
+  case DType::boolean:
+    return put(uint8_t(bits));
+  case DType::u16:
+  case DType::i16:
+    return put(uint16_t(bits));
+  case DType::i32:
+    return put(uint32_t(bits));
+  case DType::i64:
+    return put(bits);
+  case DType::f64:
+    return put(number != number ? scalar::canonicalNan<double>() : number);
+  case DType::f32: {
+    const float narrow = float(number);
+    return put(narrow != narrow ? scalar::canonicalNan<float>() : narrow);
+  }
+  // The block holds such values widened, so that both steps are exact.
+  case DType::f16:
+    return put(scalar::toHalf(float(number)));
+  case DType::bf16:
+    return put(scalar::toBfloat(float(number)));
+  case DType::none:
+  case DType::bytes:
+  case DType::text:
+    return;
+  }
+}
+
+std::string fill(std::string message, const int64_t values[2]) {
+  for (int i = 0; i < 2; ++i) {
+    const std::string mark = "{" + std::to_string(i) + "}";
+    for (size_t at; (at = message.find(mark)) != std::string::npos;)
+      message.replace(at, mark.size(), std::to_string(values[i]));
+  }
+  return message;
+}
+
+} // namespace
+
+SampleRunner::SampleRunner(std::shared_ptr<const Program> shared, ScratchLimits &limits,
+                           const Clock &clock)
+    : program(std::move(shared)), layout(*program->layout), tree(program->tree()), clock(clock),
+      scratch(limits, layout.staticScratch + (int64_t(1) << 16)), headers(tree.media.size()),
+      fieldStorage(layout.buffers.size()) {
+  size_t widest = 0, mostScalars = 0;
+  for (const StepLayout &step : layout.steps) {
+    widest = std::max(widest, step.inputs.size() + step.outputs.size());
+    mostScalars = std::max(mostScalars, step.scalars.size());
+  }
+  arguments.resize(widest);
+  scalars.resize(mostScalars + 1);
+  for (const BufferLayout &buffer : layout.buffers) {
+    tensors.push_back(buffer.shape);
+    if (buffer.kind == BufferKind::constant)
+      tensors.back().data = const_cast<uint8_t *>(layout.constants + buffer.constantOffset);
+  }
+}
+
+void SampleRunner::select(Work &work, int64_t slot) {
+  block = work.block(slot);
+  std::memcpy(block, program->block.data(), program->slots() * sizeof(int64_t));
+  const int64_t position = work.positions[size_t(slot)];
+  block[PST_SLOT_EPOCH] = work.epoch;
+  block[PST_SLOT_POSITION] = position;
+  block[PST_SLOT_BATCH_POSITION] = work.batchPosition;
+  block[PST_SLOT_INDEX] = work.firstIndex + slot;
+  block[PST_SLOT_COUNT] = work.batchCount;
+  if (layout.select) {
+    pst_kernel_args args{};
+    args.scalars = block;
+    args.scratch = scratch.allocate(scratchBytes(tree.select));
+    layout.select(&args); // a select kernel has no checks
+    scratch.reset();
+  }
+  for (size_t i = 0; i < tree.rows.size(); ++i) {
+    const int32_t number = tree.rows[i]->slot;
+    const int64_t wanted = number >= 0 ? block[number] : 0;
+    const int64_t row =
+        program->rowFor(work.epoch, position, i, work.attempt(slot, i), wanted);
+    work.row(slot, i) = row;
+    if (number >= 0)
+      block[number] = row;
+  }
+}
+
+bool SampleRunner::firstStage(Work &work, int64_t slot, Failure &failure) {
+  block = work.block(slot);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (layout.buffers[i].kind != BufferKind::constant)
+      tensors[i].data = nullptr;
+  const bool good = fields(work, slot, failure) && probe(work, slot, failure) &&
+                    runSetup(failure) && decode(work, slot, failure) &&
+                    runStage(work, slot, 0, failure);
+  if (good)
+    storeScalars(work, slot);
+  scratch.reset();
+  return good;
+}
+
+bool SampleRunner::laterStage(Work &work, int64_t slot, int stage, Failure &failure) {
+  block = work.block(slot);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const BufferLayout &buffer = layout.buffers[i];
+    if (buffer.kind == BufferKind::constant)
+      continue;
+    tensors[i].data = nullptr;
+    if (buffer.kept >= 0 && buffer.stage < stage)
+      tensors[i] = work.keptTensor(slot, buffer.kept);
+  }
+  const bool good = runStage(work, slot, stage, failure);
+  scratch.reset();
+  return good;
+}
+
+bool SampleRunner::fields(Work &work, int64_t slot, Failure &failure) {
+  for (const auto &field : tree.fields) {
+    const int source = tree.rows[size_t(field->row)]->source;
+    const int64_t row = work.row(slot, size_t(field->row));
+    if (field->axis < 0) {
+      auto value = program->tables->scalar(source, row, field->column);
+      if (!value) {
+        failure = {size_t(field->row), value.error().message};
+        return false;
+      }
+      block[field->slot] = *value;
+      continue;
+    }
+    auto extent = program->tables->extent(source, row, field->column, field->axis);
+    if (!extent) {
+      failure = {size_t(field->row), extent.error().message};
+      return false;
+    }
+    block[field->slot] = *extent;
+  }
+  for (size_t i = 0; i < layout.buffers.size(); ++i) {
+    const BufferLayout &buffer = layout.buffers[i];
+    if (buffer.kind != BufferKind::field)
+      continue;
+    const size_t row = size_t(buffer.row);
+    Buffer &storage = buffer.kept >= 0 ? work.keptBuffer(slot, buffer.kept) : fieldStorage[i];
+    if (Status status = program->tables->tensor(tree.rows[row]->source, work.row(slot, row),
+                                                buffer.column, storage, tensors[i]);
+        !status) {
+      failure = {row, status.error().message};
+      return false;
+    }
+  }
+  return true;
+}
+
+bool SampleRunner::probe(Work &work, int64_t slot, Failure &failure) {
+  if (tree.media.empty())
+    return true;
+  const int64_t begin = clock.nowNs();
+  for (size_t i = 0; i < tree.media.size(); ++i) {
+    const plan::MediaT &media = *tree.media[i];
+    const Encoded &encoded = work.media(slot, i);
+    if (!encoded.status) {
+      failure = {size_t(media.row), encoded.status.error().message};
+      return false;
+    }
+    auto info = probeJpeg(encoded.bytes.span());
+    if (!info) {
+      failure = {size_t(media.row), info.error().message};
+      return false;
+    }
+    headers[i] = *info;
+    if (media.height_slot >= 0)
+      block[media.height_slot] = info->height;
+    if (media.width_slot >= 0)
+      block[media.width_slot] = info->width;
+    if (media.orientation_slot >= 0)
+      block[media.orientation_slot] = info->orientation;
+  }
+  costs.add(Stage::Probe, clock.nowNs() - begin, tree.media.size());
+  return true;
+}
+
+bool SampleRunner::runSetup(Failure &failure) {
+  if (!layout.setup)
+    return true;
+  const int64_t begin = timed ? clock.nowNs() : 0;
+  const Scratch::Mark mark = scratch.mark();
+  pst_kernel_args args{};
+  args.scalars = block;
+  args.scratch = scratch.allocate(scratchBytes(tree.setup));
+  if (!args.scratch) {
+    failure = {0, "the setup needs more memory than a sample may take"};
+    return false;
+  }
+  const int32_t id = layout.setup(&args);
+  scratch.rewind(mark);
+  costs.add(Stage::Setup, timed ? (clock.nowNs() - begin) * timed : 0);
+  if (id == 0)
+    return true;
+  failure = checkFailure(id, args.failure);
+  return false;
+}
+
+bool SampleRunner::decode(Work &work, int64_t slot, Failure &failure) {
+  if (tree.decodes.empty())
+    return true;
+  const int64_t begin = clock.nowNs();
+  uint64_t count = 0;
+  bool good = true;
+  for (const auto &decode : tree.decodes) {
+    if (decode->guard >= 0 && !block[decode->guard])
+      continue;
+    ++count;
+    good = good && decodeOne(work, slot, *decode, failure);
+  }
+  costs.add(Stage::Decode, clock.nowNs() - begin, count);
+  return good;
+}
+
+bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode,
+                             Failure &failure) {
+  const JpegInfo &info = headers[size_t(decode.media)];
+  const size_t row = size_t(tree.media[size_t(decode.media)]->row);
+  int64_t top = 0, left = 0, bottom = info.height, right = info.width;
+  if (decode.top >= 0) {
+    top = block[decode.top];
+    left = block[decode.left];
+    bottom = block[decode.bottom];
+    right = block[decode.right];
+  }
+  if (top < 0 || left < 0 || bottom > info.height || right > info.width || top > bottom ||
+      left > right) {
+    failure = {row, "rows " + std::to_string(top) + " to " + std::to_string(bottom) +
+                        " and columns " + std::to_string(left) + " to " + std::to_string(right) +
+                        " are needed, but the image has " + std::to_string(info.height) +
+                        " rows and " + std::to_string(info.width) + " columns"};
+    return false;
+  }
+  if (!shape(decode.buffer, failure))
+    return false;
+  const PixelFormat format = decode.format == "gray" ? PixelFormat::Gray : PixelFormat::Rgb;
+  const int64_t pixel = channelsOf(format);
+  const int64_t stride = (right - left) * pixel;
+  const int64_t bytes = stride * (bottom - top);
+
+  uint8_t *storage = storageFor(work, slot, layout.buffers[size_t(decode.buffer)], bytes);
+  if (!storage) {
+    failure = {row, "decoding needs " + std::to_string(bytes) +
+                        " bytes, more than a sample may take"};
+    return false;
+  }
+  const Region region{uint32_t(top), uint32_t(left), uint32_t(bottom - top),
+                      uint32_t(right - left)};
+  if (bytes > 0)
+    if (Status status = decoder.decodeRegion(work.media(slot, size_t(decode.media)).bytes.span(), format,
+                                             region, storage, size_t(stride), costs.decoded);
+        !status) {
+      failure = {row, status.error().message};
+      return false;
+    }
+  // Only the region exists; the tensor's address is that of row 0, column 0.
+  pst_tensor &tensor = tensors[size_t(decode.buffer)];
+  tensor.stride[0] = stride;
+  tensor.stride[1] = pixel;
+  tensor.stride[2] = 1;
+  tensor.data = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(storage) -
+                                         uintptr_t(top * stride + left * pixel));
+  return true;
+}
+
+bool SampleRunner::shape(int number, Failure &failure) {
+  const BufferLayout &buffer = layout.buffers[size_t(number)];
+  if (buffer.isStatic)
+    return true;
+  pst_tensor &tensor = tensors[size_t(number)];
+  const bool isOutput = buffer.kind == BufferKind::output;
+  int64_t bytes = buffer.elementBytes;
+  for (int axis = buffer.rank; axis-- > 0;) {
+    const SlotExtent &dim = buffer.extents[size_t(axis)];
+    const int64_t extent = dim.of(block);
+    int64_t product;
+    if (extent < 0 || (dim.bound >= 0 && extent > dim.bound) ||
+        __builtin_mul_overflow(bytes, extent, &product)) {
+      const auto &axes = tree.buffers[size_t(number)]->axes;
+      const std::string name = size_t(axis) < axes.size() ? axes[size_t(axis)] : std::to_string(axis);
+      failure = {0, "axis `" + name + "` has " + std::to_string(extent) + " elements" +
+                        (dim.bound >= 0 ? ", its bound is " + std::to_string(dim.bound) : "")};
+      return false;
+    }
+    tensor.extent[axis] = extent;
+    if (!isOutput)
+      tensor.stride[axis] = bytes;
+    bytes = product;
+  }
+  return true;
+}
+
+void SampleRunner::bindOutputs(Work &work, int64_t slot, int stage) {
+  for (size_t i = 0; i < layout.buffers.size(); ++i) {
+    const BufferLayout &buffer = layout.buffers[i];
+    if (buffer.kind != BufferKind::output || buffer.stage != stage)
+      continue;
+    const size_t number = size_t(buffer.output);
+    const OutputLayout &output = layout.outputs[number];
+    pst_tensor &tensor = tensors[i];
+    tensor.data = work.memory->output(number, slot);
+    const auto &strides = work.memory->strides(number);
+    for (size_t from = 0, axis = 0; from < strides.size(); ++from)
+      if (int(from) != output.nAxis)
+        tensor.stride[axis++] = strides[from];
+    // What a smaller sample leaves unwritten must not be another one's rest.
+    if (!buffer.isStatic && output.raggedAxis < 0)
+      std::memset(tensor.data, 0, size_t(output.sampleBytes));
+  }
+}
+
+bool SampleRunner::runStage(Work &work, int64_t slot, int stage, Failure &failure) {
+  bindOutputs(work, slot, stage);
+  const int64_t begin = timed ? clock.nowNs() : 0;
+  uint64_t count = 0;
+  for (size_t i = layout.stageBegin[size_t(stage)]; i < layout.stageBegin[size_t(stage) + 1]; ++i) {
+    const StepLayout &step = layout.steps[i];
+    if (step.guard >= 0 && !block[step.guard])
+      continue;
+    ++count;
+    if (!runStep(work, slot, step, failure))
+      return false;
+  }
+  costs.add(Stage::Kernels, timed ? (clock.nowNs() - begin) * timed : 0, count);
+  keep(work, slot, stage);
+  return true;
+}
+
+bool SampleRunner::runStep(Work &work, int64_t slot, const StepLayout &step, Failure &failure) {
+  pst_tensor *next = arguments.data();
+  for (const StepLayout::Input &access : step.inputs) {
+    const pst_tensor *tensor = input(work, access);
+    if (!tensor->data) {
+      failure = {0, "internal error: buffer " + std::to_string(access.buffer) +
+                        " is read before it is made"};
+      return false;
+    }
+    *next++ = *tensor;
+  }
+  for (int32_t number : step.outputs) {
+    const BufferLayout &buffer = layout.buffers[size_t(number)];
+    pst_tensor &tensor = tensors[size_t(number)];
+    if (!shape(number, failure))
+      return false;
+    if (buffer.kind == BufferKind::temporary && !tensor.data) {
+      const int64_t bytes = buffer.rank == 0 ? buffer.elementBytes
+                                             : tensor.extent[0] * tensor.stride[0];
+      tensor.data = storageFor(work, slot, buffer, bytes);
+      if (!tensor.data) {
+        failure = {0, "a temporary needs " + std::to_string(bytes) +
+                          " bytes, more than a sample may take"};
+        return false;
+      }
+    }
+    *next++ = tensor;
+  }
+  for (size_t i = 0; i < step.scalars.size(); ++i)
+    scalars[i] = block[step.scalars[i]];
+
+  const Scratch::Mark mark = scratch.mark();
+  pst_kernel_args args{};
+  args.tensors = arguments.data();
+  args.scalars = scalars.data();
+  const int64_t bytes = scratchBytes(step.kernel);
+  args.scratch = scratch.allocate(bytes);
+  if (!args.scratch) {
+    failure = {0, "a kernel needs " + std::to_string(bytes) +
+                      " bytes, more than a sample may take"};
+    return false;
+  }
+  const size_t firstOutput = step.inputs.size();
+  args.band[1] = 1;
+  if (!step.outputs.empty() && layout.buffers[size_t(step.outputs[0])].rank > 0)
+    args.band[1] = arguments[firstOutput].extent[0];
+  const int32_t id = step.code(&args);
+  scratch.rewind(mark);
+  if (id == 0)
+    return true;
+  failure = checkFailure(id, args.failure);
+  return false;
+}
+
+uint8_t *SampleRunner::storageFor(Work &work, int64_t slot, const BufferLayout &buffer,
+                                  int64_t bytes) {
+  if (buffer.kept < 0)
+    return scratch.allocate(bytes);
+  if (buffer.kind == BufferKind::temporary && buffer.bytes > 0)
+    return work.memory->keptStorage(buffer.kept, slot);
+  Buffer &own = work.keptBuffer(slot, buffer.kept);
+  return own.resize(size_t(bytes) + 1) ? own.data() : nullptr;
+}
+
+const pst_tensor &SampleRunner::own(int number) const {
+  const BufferLayout &buffer = layout.buffers[size_t(number)];
+  if (buffer.kind != BufferKind::alias)
+    return tensors[size_t(number)];
+  const int64_t last = int64_t(buffer.choices.size()) - 1;
+  return own(buffer.choices[size_t(std::clamp<int64_t>(block[buffer.indexSlot], 0, last))]);
+}
+
+const pst_tensor *SampleRunner::input(Work &work, const StepLayout::Input &access) {
+  const BufferLayout &buffer = layout.buffers[size_t(access.buffer)];
+  if (access.peerSlot < 0) {
+    // An alias that was kept stands for itself: its choices may be gone.
+    const pst_tensor &tensor = tensors[size_t(access.buffer)];
+    return tensor.data ? &tensor : &own(access.buffer);
+  }
+  if (buffer.kind == BufferKind::constant)
+    return &tensors[size_t(access.buffer)];
+  const int64_t peer = std::clamp<int64_t>(block[access.peerSlot], 0, work.count - 1);
+  return &work.keptTensor(peer, buffer.kept);
+}
+
+void SampleRunner::keep(Work &work, int64_t slot, int stage) {
+  for (size_t i = 0; i < layout.kept.size(); ++i) {
+    const int number = layout.kept[i];
+    if (layout.buffers[size_t(number)].stage == stage)
+      work.keptTensor(slot, int(i)) = own(number);
+  }
+}
+
+void SampleRunner::storeScalars(Work &work, int64_t slot) {
+  for (size_t i = 0; i < layout.outputs.size(); ++i) {
+    const OutputLayout &output = layout.outputs[i];
+    if (output.scalarSlot >= 0)
+      storeScalar(output.type, block[output.scalarSlot], work.memory->output(i, slot));
+    if (output.raggedAxis >= 0)
+      work.memory->lengths(i)[slot] =
+          std::clamp<int64_t>(block[output.lengthSlot], 0, output.extents[size_t(output.raggedAxis)]);
+  }
+}
+
+int64_t SampleRunner::scratchBytes(int kernel) const {
+  const KernelScratch &need = layout.scratch[size_t(kernel)];
+  int64_t total = need.fixed;
+  for (const auto &term : need.terms) {
+    int64_t bytes = term.bytes;
+    for (const SlotExtent &extent : term.extents)
+      if (__builtin_mul_overflow(bytes, std::max<int64_t>(extent.of(block), 0), &bytes))
+        return INT64_MAX;
+    if (__builtin_add_overflow(total, bytes, &total))
+      return INT64_MAX;
+  }
+  return total;
+}
+
+Failure SampleRunner::checkFailure(int32_t id, const int64_t values[2]) const {
+  for (const auto &check : tree.checks)
+    if (check->id == id)
+      return {0, fill(check->message, values) + " (" + check->file + ":" +
+                     std::to_string(check->line) + ":" + std::to_string(check->column) + ")"};
+  return {0, "check " + std::to_string(id) + " failed"};
+}
+
+Costs SampleRunner::takeCosts() {
+  Costs taken = costs;
+  costs = Costs();
+  return taken;
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,71 @@
+// Computes samples on one thread.
+#pragma once
+
+#include "runtime/core/Clock.h"
+#include "runtime/media/jpeg/JpegDecoder.h"
+#include "runtime/media/jpeg/JpegHeader.h"
+#include "runtime/sched/Program.h"
+#include "runtime/sched/Scratch.h"
+#include "runtime/sched/Work.h"
+
+#include <vector>
+
+namespace penstock::runtime {
+
+/// The state that one thread needs beside the batch: shapes of the sample at
+/// hand, scratch, decoders. The thread must be in the default floating-point
+/// mode (FloatMode).
+class SampleRunner {
+public:
+  SampleRunner(std::shared_ptr<const Program> program, ScratchLimits &limits, const Clock &clock);
+
+  /// Position to rows: fills the block, runs the select kernel, and sets the
+  /// rows that the sample needs (substitutes where attempts say so).
+  void select(Work &work, int64_t slot);
+  /// Fields, headers, setup, decoding and the steps of stage 0, from bytes that
+  /// are in `work.media()`. Everything goes to the slot's place in the batch.
+  [[nodiscard]] bool firstStage(Work &work, int64_t slot, Failure &failure);
+  /// The steps of a stage >= 1; every sample of `work` has passed the last one.
+  [[nodiscard]] bool laterStage(Work &work, int64_t slot, int stage, Failure &failure);
+
+  /// Times and counts since the last call.
+  Costs takeCosts();
+  /// For how many samples the times of the next one stand; 0: it is not timed.
+  void setTimed(int64_t samples) { timed = samples; }
+
+private:
+  bool fields(Work &work, int64_t slot, Failure &failure);
+  bool probe(Work &work, int64_t slot, Failure &failure);
+  bool runSetup(Failure &failure);
+  bool decode(Work &work, int64_t slot, Failure &failure);
+  bool decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode, Failure &failure);
+  bool runStage(Work &work, int64_t slot, int stage, Failure &failure);
+  bool runStep(Work &work, int64_t slot, const StepLayout &step, Failure &failure);
+  void bindOutputs(Work &work, int64_t slot, int stage);
+  void keep(Work &work, int64_t slot, int stage);
+  void storeScalars(Work &work, int64_t slot);
+  bool shape(int buffer, Failure &failure);
+  /// Room for a temporary or a decoded region; null where there is none.
+  uint8_t *storageFor(Work &work, int64_t slot, const BufferLayout &buffer, int64_t bytes);
+  const pst_tensor *input(Work &work, const StepLayout::Input &input);
+  const pst_tensor &own(int buffer) const;
+  int64_t scratchBytes(int kernel) const;
+  Failure checkFailure(int32_t id, const int64_t values[2]) const;
+
+  std::shared_ptr<const Program> program;
+  const Layout &layout;
+  const plan::PlanT &tree;
+  const Clock &clock;
+  Scratch scratch;
+  JpegDecoder decoder;
+  std::vector<JpegInfo> headers;   // by media
+  std::vector<Buffer> fieldStorage; // by buffer
+  std::vector<pst_tensor> tensors; // by buffer; data is null where not made
+  std::vector<pst_tensor> arguments;
+  std::vector<int64_t> scalars;
+  int64_t *block = nullptr; // of the sample at hand
+  Costs costs;
+  int64_t timed = 1;
+};
+
+} // namespace penstock::runtime

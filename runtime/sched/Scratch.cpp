@@ -1,0 +1,67 @@
+#include "runtime/sched/Scratch.h"
+
+#include "runtime/sched/Layout.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace penstock::runtime {
+
+uint8_t *Scratch::allocate(int64_t bytes) {
+  if (bytes < 0 || bytes > limits.cap)
+    return nullptr;
+  const int64_t size = alignStorage(bytes + storageSlack);
+  while (current < blocks.size() && used + size > blocks[current].size) {
+    ++current;
+    used = 0;
+  }
+  if (current == blocks.size() && !grow(size))
+    return nullptr;
+  uint8_t *result = blocks[current].bytes + used;
+  used += size;
+  return result;
+}
+
+bool Scratch::grow(int64_t bytes) {
+  int64_t size = std::max({bytes, held ? held / 2 : initial, int64_t(1) << 16});
+  if (held + size > limits.share)
+    size = bytes;
+  size = alignStorage(size);
+  if (held + size > limits.share && !isLarge) {
+    limits.large.lock();
+    isLarge = true;
+  }
+  if (held + size > limits.cap)
+    return false;
+  auto *memory = static_cast<uint8_t *>(std::aligned_alloc(64, size_t(size)));
+  if (!memory)
+    return false;
+  blocks.push_back({memory, size});
+  held += size;
+  current = blocks.size() - 1;
+  used = 0;
+  return true;
+}
+
+void Scratch::reset() {
+  // One block that fits the largest sample so far serves the next ones best.
+  if (isLarge) {
+    freeAll();
+    isLarge = false;
+    limits.large.unlock();
+  } else if (blocks.size() > 1) {
+    initial = std::min(held, limits.share);
+    freeAll();
+  }
+  current = 0;
+  used = 0;
+}
+
+void Scratch::freeAll() {
+  for (Block &block : blocks)
+    std::free(block.bytes);
+  blocks.clear();
+  held = 0;
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,61 @@
+// Memory for one sample at a time, per thread.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// What the scratch of all threads of a session shares: a thread keeps up to
+/// `share`; a sample that needs more waits until it is the only such one, and
+/// gets at most `cap`. So the most that is ever held is threads * share + cap.
+struct ScratchLimits {
+  int64_t share = int64_t(256) << 20;
+  int64_t cap = int64_t(1) << 30;
+  std::mutex large;
+};
+
+/// A stack of 64-byte aligned pieces, emptied after each sample. Keeps its
+/// memory from sample to sample, so that the same addresses stay in the cache.
+/// One thread at a time.
+class Scratch {
+public:
+  /// `initial` bytes are taken at the first use.
+  Scratch(ScratchLimits &limits, int64_t initial) : limits(limits), initial(initial) {}
+  ~Scratch() { reset(); freeAll(); }
+  Scratch(const Scratch &) = delete;
+  Scratch &operator=(const Scratch &) = delete;
+
+  /// `bytes` and 64 more that may be read; null where the sample would exceed
+  /// the cap or there is no memory. May wait for another thread's large sample.
+  uint8_t *allocate(int64_t bytes);
+
+  struct Mark {
+    size_t block;
+    int64_t used;
+  };
+  Mark mark() const { return {current, used}; }
+  /// Gives back what was allocated since.
+  void rewind(Mark to) { current = to.block, used = to.used; }
+  /// Gives everything back.
+  void reset();
+
+private:
+  struct Block {
+    uint8_t *bytes;
+    int64_t size;
+  };
+  void freeAll();
+  bool grow(int64_t bytes);
+
+  ScratchLimits &limits;
+  int64_t initial;
+  std::vector<Block> blocks;
+  size_t current = 0; // block in use
+  int64_t used = 0;   // of it
+  int64_t held = 0;   // over all blocks
+  bool isLarge = false;
+};
+
+} // namespace penstock::runtime

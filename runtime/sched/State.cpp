@@ -1,0 +1,65 @@
+#include "runtime/sched/State.h"
+
+#include "runtime/core/Order.h"
+
+#include <charconv>
+#include <cinttypes>
+#include <cstdio>
+
+namespace penstock::runtime {
+
+namespace {
+
+/// Takes " name=" and a number off the front of `text`.
+template <typename T> bool take(std::string_view &text, std::string_view name, T &value, int base) {
+  if (!text.starts_with(name))
+    return false;
+  text.remove_prefix(name.size());
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end == text.data())
+    return false;
+  text.remove_prefix(size_t(end - text.data()));
+  return true;
+}
+
+std::string hex(uint64_t value) {
+  char text[20];
+  std::snprintf(text, sizeof text, "%016" PRIx64, value);
+  return text;
+}
+
+} // namespace
+
+std::string SessionState::text() const {
+  return "penstock-state 1 pipeline=" + hex(pipeline) + " seed=" + std::to_string(seed) +
+         " epoch=" + std::to_string(epoch) + " position=" + std::to_string(position) +
+         " bad=" + std::to_string(bad);
+}
+
+Result<SessionState> SessionState::parse(std::string_view text) {
+  SessionState state;
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
+    text.remove_suffix(1);
+  if (!take(text, "penstock-state 1 pipeline=", state.pipeline, 16) ||
+      !take(text, " seed=", state.seed, 10) || !take(text, " epoch=", state.epoch, 10) ||
+      !take(text, " position=", state.position, 10) || !take(text, " bad=", state.bad, 10) ||
+      !text.empty() || state.position < 0 || state.position > Order::maxPositions ||
+      state.bad < 0)
+    return Error{Code::InvalidArgument, "this is not the state of a session"};
+  return state;
+}
+
+Status SessionState::checkAgainst(const SessionState &own, const std::string &pipelineName) const {
+  if (pipeline != own.pipeline)
+    return Error{Code::InvalidArgument, "the state is of another pipeline (" + hex(pipeline) +
+                                            ") than `" + pipelineName + "` (" +
+                                            hex(own.pipeline) + ")"};
+  if (seed != own.seed)
+    return Error{Code::InvalidArgument, "the state is of a session with seed " +
+                                            std::to_string(int64_t(seed)) +
+                                            ", this one has seed " +
+                                            std::to_string(int64_t(own.seed))};
+  return {};
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,31 @@
+// Where a session stands, as text.
+#pragma once
+
+#include "runtime/core/Status.h"
+#include "runtime/sched/Report.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace penstock::runtime {
+
+struct Work;
+
+struct SessionState {
+  uint64_t pipeline = 0; ///< the plan's hash
+  uint64_t seed = 0;
+  uint32_t epoch = 0;
+  int64_t position = 0; ///< first one that is not delivered, of all ranks
+  int64_t bad = 0;      ///< bad samples of this rank in the epoch so far
+
+  std::string text() const;
+  static Result<SessionState> parse(std::string_view text);
+  /// InvalidArgument where a session with `own` cannot go on from here.
+  Status checkAgainst(const SessionState &own, const std::string &pipelineName) const;
+};
+
+/// The report of the sample in `slot`; takes over the work's memory.
+SampleReport makeSampleReport(Work &work, int64_t slot);
+
+} // namespace penstock::runtime

@@ -1,0 +1,214 @@
+#include "runtime/sched/Tables.h"
+
+#include "runtime/core/Plan.h"
+#include "runtime/sched/Layout.h"
+#include "runtime/sources/ImageFolder.h"
+#include "runtime/sources/RawSource.h"
+#include "runtime/sources/SyntheticSource.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace penstock::runtime {
+
+namespace {
+
+using plan::DType;
+
+/// The arguments of one source, parameters resolved.
+class Arguments {
+public:
+  Arguments(const plan::SourceT &source, const std::vector<plan::ArgumentT> &params)
+      : source(source), params(params) {}
+
+  /// Null where there is none of that name.
+  const plan::ArgumentT *find(const std::string &name) const {
+    for (const auto &argument : source.arguments)
+      if (argument->name == name)
+        return argument->param < 0 ? argument.get() : &params[size_t(argument->param)];
+    return nullptr;
+  }
+
+private:
+  const plan::SourceT &source;
+  const std::vector<plan::ArgumentT> &params;
+};
+
+Error sourceError(const plan::SourceT &source, std::string message) {
+  return {Code::InvalidArgument, source.kind + ": " + std::move(message)};
+}
+
+Result<std::unique_ptr<Source>> openFolder(const plan::SourceT &source, const Arguments &arguments,
+                                           const SessionOptions &options) {
+  const plan::ArgumentT *root = arguments.find("root");
+  if (!root || root->text.empty())
+    return sourceError(source, "no folder is given");
+  if (!options.files)
+    return sourceError(source, "no files can be opened here");
+  ImageFolder::Options folder;
+  folder.cacheFolder = options.cacheFolder;
+  auto opened = ImageFolder::open(*options.files, root->text, folder);
+  if (!opened)
+    return opened.error();
+  return std::unique_ptr<Source>(std::move(*opened));
+}
+
+/// What a caller hands over must be what the pipeline was compiled for.
+Status useMemory(const MemoryColumn &memory, const plan::SourceT &source, RawColumn &column) {
+  auto refuse = [&](const std::string &what) {
+    return sourceError(source, "column `" + column.name + "` in memory " + what);
+  };
+  if (memory.type != column.type)
+    return refuse(std::string("is ") + nameOf(memory.type) + ", the pipeline expects " +
+                  nameOf(column.type));
+  if (memory.extents.empty())
+    return refuse("has no axis of rows");
+  const std::vector<int64_t> dims(memory.extents.begin() + 1, memory.extents.end());
+  if (dims != column.dims)
+    return refuse("has rows of another shape than the pipeline expects");
+  int64_t bytes = sizeOf(memory.type);
+  for (int64_t extent : memory.extents)
+    if (extent < 0 || __builtin_mul_overflow(bytes, extent, &bytes))
+      return refuse("has an impossible size");
+  if (!memory.data && bytes)
+    return refuse("has no address");
+  column.path.clear();
+  column.memory = {static_cast<const uint8_t *>(memory.data), size_t(bytes)};
+  column.owner = memory.owner;
+  return {};
+}
+
+Result<std::unique_ptr<Source>> openColumns(const plan::SourceT &source, const Arguments &arguments,
+                                            const SessionOptions &options) {
+  std::vector<RawColumn> columns;
+  for (const auto &wanted : source.columns) {
+    RawColumn column;
+    column.name = wanted->name;
+    column.type = wanted->type;
+    for (const auto &dim : wanted->dims)
+      column.dims.push_back(dim->extent);
+    if (const plan::ArgumentT *path = arguments.find(wanted->name))
+      column.path = path->text;
+    auto memory = std::find_if(options.memory.begin(), options.memory.end(),
+                               [&](const MemoryColumn &m) { return m.name == wanted->name; });
+    if (memory != options.memory.end()) {
+      if (Status status = useMemory(*memory, source, column); !status)
+        return status.error();
+    } else if (column.path.empty()) {
+      return sourceError(source, "column `" + wanted->name + "` has neither a file nor memory");
+    }
+    columns.push_back(std::move(column));
+  }
+  return openRaw(std::move(columns), options.files);
+}
+
+Result<std::unique_ptr<Source>> openComputed(const plan::SourceT &source,
+                                             const Arguments &arguments) {
+  const plan::ArgumentT *rows = arguments.find("rows");
+  if (!rows)
+    return sourceError(source, "the number of rows is missing");
+  std::vector<SyntheticColumn> columns;
+  for (const auto &wanted : source.columns) {
+    SyntheticColumn column;
+    column.name = wanted->name;
+    column.type = wanted->type;
+    for (const auto &dim : wanted->dims) {
+      const int64_t bound = dim->extent >= 0 ? dim->extent : dim->bound;
+      column.dims.push_back({dim->extent >= 0 ? bound : 0, bound});
+    }
+    columns.push_back(std::move(column));
+  }
+  const plan::ArgumentT *seed = arguments.find("seed");
+  return openSynthetic(rows->integer, std::move(columns), seed ? uint64_t(seed->integer) : 0);
+}
+
+Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
+                                           const std::vector<plan::ArgumentT> &params,
+                                           const SessionOptions &options) {
+  const Arguments arguments(source, params);
+  if (source.kind == "image_folder")
+    return openFolder(source, arguments, options);
+  if (source.kind == "raw")
+    return openColumns(source, arguments, options);
+  if (source.kind == "synthetic")
+    return openComputed(source, arguments);
+  return Error{Code::Unsupported, "there is no source `" + source.kind + "`"};
+}
+
+} // namespace
+
+Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
+                                             const std::vector<plan::ArgumentT> &params,
+                                             const SessionOptions &options) {
+  auto result = std::make_unique<Tables>();
+  for (const auto &wanted : tree.sources) {
+    auto opened = openSource(*wanted, params, options);
+    if (!opened)
+      return opened.error();
+    Table &table = result->tables.emplace_back();
+    table.source = std::move(*opened);
+    for (const auto &column : wanted->columns) {
+      const int number = table.source->columnNumber(column->name);
+      if (number < 0)
+        return sourceError(*wanted, "there is no column `" + column->name + "`");
+      const ColumnInfo &info = table.source->columns()[size_t(number)];
+      if (info.type != column->type || info.dims.size() != column->dims.size())
+        return sourceError(*wanted, "column `" + column->name + "` is " + info.typeText() +
+                                        ", the pipeline expects " + nameOf(column->type) +
+                                        " with " + std::to_string(column->dims.size()) + " axes");
+      table.columns.push_back(number);
+    }
+  }
+  return result;
+}
+
+Result<int64_t> Tables::scalar(int source, int64_t row, int column) const {
+  const Table &table = tables[size_t(source)];
+  return table.source->scalar(row, table.columns[size_t(column)]);
+}
+
+Result<int64_t> Tables::extent(int source, int64_t row, int column, int axis) const {
+  const Table &table = tables[size_t(source)];
+  TensorView view;
+  if (Status status = table.source->shape(row, table.columns[size_t(column)], view); !status)
+    return status.error();
+  return view.extents[size_t(axis)];
+}
+
+Status Tables::tensor(int source, int64_t row, int column, Buffer &scratch,
+                      pst_tensor &out) const {
+  const Table &table = tables[size_t(source)];
+  const int number = table.columns[size_t(column)];
+  auto view = table.source->tensor(row, number, scratch);
+  if (!view)
+    return view.error();
+  int64_t stride = elementBytes(table.source->columns()[size_t(number)].type);
+  for (int axis = view->rank; axis-- > 0;) {
+    out.extent[axis] = view->extents[size_t(axis)];
+    out.stride[axis] = stride;
+    stride *= out.extent[axis];
+  }
+  const uint8_t *data = view->data;
+  // Behind the last rows of a mapped file there may be no memory to read.
+  const int64_t rowsBehind = table.source->length() - 1 - row;
+  if (data != scratch.data() && (stride == 0 || rowsBehind < (storageSlack + stride - 1) / stride)) {
+    if (!scratch.resize(size_t(stride) + 1))
+      return Error{Code::Limit, "no memory for a row of " + std::to_string(stride) + " bytes"};
+    if (stride)
+      std::memcpy(scratch.data(), data, size_t(stride));
+    data = scratch.data();
+  }
+  out.data = const_cast<uint8_t *>(data);
+  return {};
+}
+
+Status Tables::fetch(int source, int64_t row, int column, Buffer &out) const {
+  const Table &table = tables[size_t(source)];
+  return table.source->fetch(row, table.columns[size_t(column)], out);
+}
+
+std::string Tables::name(int source, int64_t row) const {
+  return tables[size_t(source)].source->rowName(row);
+}
+
+} // namespace penstock::runtime

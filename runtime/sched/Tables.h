@@ -1,0 +1,51 @@
+// The tables of a plan, opened: what the scheduler asks of sources.
+#pragma once
+
+#include "runtime/abi/kernel.h"
+#include "runtime/abi/plan_generated.h"
+#include "runtime/core/Buffer.h"
+#include "runtime/sched/Options.h"
+#include "runtime/sources/Source.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// One member per source of the plan. Rows lie within length(); columns are
+/// numbered as in the plan. Callable from any thread.
+class Tables {
+public:
+  /// Opens all sources; may list folders. `params` are values by number.
+  ///
+  /// Source kinds and their arguments: `image_folder` (root), `raw` (a path per
+  /// column, by its name; a column of `options.memory` with that name takes its
+  /// place), `synthetic` (rows; seed).
+  static Result<std::unique_ptr<Tables>> open(const plan::PlanT &tree,
+                                              const std::vector<plan::ArgumentT> &params,
+                                              const SessionOptions &options);
+
+  int64_t length(int source) const { return tables[size_t(source)].source->length(); }
+  /// A scalar field as a slot holds it.
+  Result<int64_t> scalar(int source, int64_t row, int column) const;
+  /// The extent of a tensor field's axis. Never blocks.
+  Result<int64_t> extent(int source, int64_t row, int column, int axis) const;
+  /// A tensor field, with storageSlack readable bytes behind it: in memory that
+  /// lives as long as this, or in `scratch`.
+  Status tensor(int source, int64_t row, int column, Buffer &scratch, pst_tensor &out) const;
+  /// A bytes field. May block on files.
+  Status fetch(int source, int64_t row, int column, Buffer &out) const;
+  /// What people call the row: the file, or "row 17".
+  std::string name(int source, int64_t row) const;
+
+private:
+  struct Table {
+    std::unique_ptr<Source> source;
+    std::vector<int> columns; // the source's number of the plan's column
+  };
+  std::vector<Table> tables;
+};
+
+} // namespace penstock::runtime

@@ -1,0 +1,101 @@
+#include "runtime/sched/Work.h"
+
+#include "runtime/abi/random.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace penstock::runtime {
+
+void Costs::add(const Costs &other) {
+  for (size_t i = 0; i < stages.size(); ++i) {
+    stages[i].count += other.stages[i].count;
+    stages[i].busyNs += other.stages[i].busyNs;
+  }
+  decoded.blocksTransformed += other.decoded.blocksTransformed;
+  decoded.rowsDecoded += other.decoded.rowsDecoded;
+  decoded.images += other.decoded.images;
+  fetchedBytes += other.fetchedBytes;
+}
+
+void Work::begin(std::shared_ptr<const Program> wanted, int64_t samples) {
+  program = std::move(wanted);
+  count = samples;
+  const size_t n = size_t(samples);
+  const size_t keptCount = program->layout->kept.size();
+  positions.resize(n);
+  rows.resize(n * program->rowCount());
+  attempts.assign(n * program->rowCount(), 0);
+  blocks.resize(n * program->slots());
+  encoded.resize(std::max(encoded.size(), n * program->mediaCount()));
+  kept.assign(n * keptCount, pst_tensor{});
+  if (keptBuffers.size() < n * keptCount)
+    keptBuffers.resize(n * keptCount);
+  bad.clear();
+  fatal.clear();
+  fatalSlot = 0;
+  costs = Costs();
+}
+
+void fetchMedia(Work &work, int64_t slot, const Clock &clock) {
+  const Program &program = *work.program;
+  const plan::PlanT &tree = program.tree();
+  const int64_t begin = clock.nowNs();
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < tree.media.size(); ++i) {
+    const plan::MediaT &media = *tree.media[i];
+    const size_t row = size_t(media.row);
+    Encoded &encoded = work.media(slot, i);
+    encoded.status = program.tables->fetch(tree.rows[row]->source, work.row(slot, row),
+                                           media.column, encoded.bytes);
+    if (encoded.status)
+      bytes += encoded.bytes.size();
+  }
+  std::lock_guard guard(work.lock);
+  work.costs.add(Stage::Fetch, clock.nowNs() - begin, tree.media.size());
+  work.costs.fetchedBytes += bytes;
+}
+
+void freeLargeFiles(Work &work, int64_t slot, size_t limit) {
+  for (size_t i = 0; i < work.program->mediaCount(); ++i)
+    if (Buffer &bytes = work.media(slot, i).bytes; bytes.capacity() > limit)
+      bytes.release();
+}
+
+bool substitute(Work &work, int64_t slot, const Failure &failure) {
+  const Program &program = *work.program;
+  const int source = program.tree().rows[failure.row]->source;
+  const int64_t row = work.row(slot, failure.row);
+  const int64_t position = work.positions[size_t(slot)];
+  BadSample bad{work.epoch, position, row, program.tables->name(source, row), failure.reason, -1};
+
+  std::string fatal;
+  uint8_t &attempt = work.attempt(slot, failure.row);
+  if (program.substitute < 0) {
+    fatal = "bad sample at position " + std::to_string(position) + ": " + bad.name + ": " +
+            bad.reason;
+  } else if (attempt == Order::maxSubstitutes) {
+    fatal = "bad sample at position " + std::to_string(position) + ", and so are " +
+            std::to_string(Order::maxSubstitutes) + " substitutes; the last is " + bad.name +
+            ": " + bad.reason;
+  } else {
+    ++attempt;
+    bad.substitute = program.rowFor(work.epoch, position, failure.row, attempt, row);
+  }
+
+  std::lock_guard guard(work.lock);
+  auto place = std::upper_bound(
+      work.bad.begin(), work.bad.end(), position,
+      [](int64_t at, const BadSample &other) { return at < other.position; });
+  work.bad.insert(place, std::move(bad));
+  if (fatal.empty())
+    return true;
+  // Of several, the first slot's counts, whichever thread came first.
+  if (work.fatal.empty() || slot < work.fatalSlot) {
+    work.fatal = std::move(fatal);
+    work.fatalSlot = slot;
+  }
+  return false;
+}
+
+} // namespace penstock::runtime

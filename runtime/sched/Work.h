@@ -1,0 +1,99 @@
+// A batch in the making.
+#pragma once
+
+#include "runtime/core/Buffer.h"
+#include "runtime/core/Clock.h"
+#include "runtime/media/Image.h"
+#include "runtime/sched/BatchBlock.h"
+#include "runtime/sched/Program.h"
+#include "runtime/sched/Report.h"
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// The bytes of one media field of one sample.
+struct Encoded {
+  Buffer bytes;
+  Status status;
+};
+
+/// What a batch cost; added to the session's when it is delivered, so that the
+/// counts do not depend on how far work ran ahead.
+struct Costs {
+  std::array<Statistics::Entry, stageCount> stages;
+  DecodeStats decoded;
+  uint64_t fetchedBytes = 0;
+
+  void add(Stage stage, int64_t ns, uint64_t count = 1) {
+    stages[static_cast<size_t>(stage)].count += count;
+    stages[static_cast<size_t>(stage)].busyNs += ns;
+  }
+  void add(const Costs &other);
+};
+
+/// A run of slots of one batch, its samples in arrays by slot. Distinct slots
+/// may be worked on by distinct threads. Reused from batch to batch.
+struct Work {
+  std::shared_ptr<const Program> program;
+  uint32_t epoch = 0;
+  int64_t count = 0;
+  /// The place in the rank's batch: slot 0 here is `firstIndex` of `batchCount`.
+  int64_t firstIndex = 0;
+  int64_t batchCount = 0;
+  int64_t batchPosition = 0;
+
+  std::vector<int64_t> positions; ///< by slot
+  std::vector<int64_t> rows;      ///< by slot, then row of the plan
+  std::vector<uint8_t> attempts;  ///< likewise: substitutes tried
+  std::vector<int64_t> blocks;    ///< by slot: the parameter block
+  std::vector<Encoded> encoded;   ///< by slot, then media
+  std::vector<pst_tensor> kept;   ///< by slot, then kept buffer
+  std::vector<Buffer> keptBuffers; ///< storage of those that are media or fields
+  std::unique_ptr<BatchBlock> memory;
+
+  std::mutex lock; ///< of what follows
+  std::vector<BadSample> bad; ///< by position, then in the order of the attempts
+  std::string fatal; ///< why there can be no batch
+  int64_t fatalSlot = 0;
+  Costs costs;
+
+  /// Makes room for `count` samples and forgets the last batch.
+  void begin(std::shared_ptr<const Program> program, int64_t count);
+
+  int64_t *block(int64_t slot) { return blocks.data() + size_t(slot) * program->slots(); }
+  int64_t &row(int64_t slot, size_t row) { return rows[size_t(slot) * program->rowCount() + row]; }
+  uint8_t &attempt(int64_t slot, size_t row) {
+    return attempts[size_t(slot) * program->rowCount() + row];
+  }
+  Encoded &media(int64_t slot, size_t media) {
+    return encoded[size_t(slot) * program->mediaCount() + media];
+  }
+  Buffer &keptBuffer(int64_t slot, int number) {
+    return keptBuffers[size_t(slot) * program->layout->kept.size() + size_t(number)];
+  }
+  pst_tensor &keptTensor(int64_t slot, int kept) {
+    return this->kept[size_t(slot) * program->layout->kept.size() + size_t(kept)];
+  }
+};
+
+/// Reads the bytes of one sample's media from where its rows say. Blocks.
+void fetchMedia(Work &work, int64_t slot, const Clock &clock);
+/// Gives back buffers that grew beyond `limit`, when the sample is done.
+void freeLargeFiles(Work &work, int64_t slot, size_t limit);
+
+/// Why a sample cannot be used.
+struct Failure {
+  size_t row = 0; ///< of the plan: whose data are to blame
+  std::string reason;
+};
+
+/// Notes a bad sample and chooses the next row to try. False where there is
+/// none, or none is allowed: `work.fatal` then says so.
+bool substitute(Work &work, int64_t slot, const Failure &failure);
+
+} // namespace penstock::runtime

@@ -1,0 +1,68 @@
+// The threads that compute.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// A fixed number of threads that run tasks in the order of their rank; equal
+/// ranks in the order of submission. docs/rationale/sessions.md says why these
+/// are threads of our own.
+///
+/// Every thread runs with the default floating-point mode: round to nearest,
+/// subnormals kept, no traps.
+class Workers {
+public:
+  /// Gets the number of the thread that runs it, 0 ..< count().
+  using Task = std::function<void(int worker)>;
+
+  explicit Workers(int count);
+  /// stop()
+  ~Workers();
+
+  int count() const { return int(threads.size()); }
+  /// Any thread, tasks included. After stop(), the task is dropped.
+  void submit(uint64_t rank, Task task);
+  /// Waits for the running tasks, drops the others, and ends the threads.
+  /// Idempotent; not from a task.
+  void stop();
+
+private:
+  struct Entry {
+    uint64_t rank;
+    uint64_t number;
+    Task task;
+  };
+  static bool later(const Entry &a, const Entry &b);
+  void run(int worker);
+
+  std::mutex lock;
+  std::condition_variable wake;
+  std::vector<Entry> heap;
+  uint64_t submitted = 0;
+  bool stopping = false;
+  std::vector<std::thread> threads;
+};
+
+/// The default floating-point mode for as long as it lives, on this thread.
+class FloatMode {
+public:
+  FloatMode();
+  ~FloatMode();
+  FloatMode(const FloatMode &) = delete;
+  FloatMode &operator=(const FloatMode &) = delete;
+
+private:
+  unsigned saved;
+};
+
+/// Threads for a process that shares the machine with `ranks` - 1 others: the
+/// cores of the affinity mask divided by them, at least 1.
+int defaultThreads(int ranks);
+
+} // namespace penstock::runtime
