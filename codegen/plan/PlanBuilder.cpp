@@ -9,7 +9,9 @@
 
 #include "codegen/plan/PlanBuilder.h"
 #include "codegen/plan/PlanScope.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/abi/kernel.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -22,11 +24,13 @@ class PlanVisitor {
 public:
   explicit PlanVisitor(ModuleOp module) : module(module), scope(plan) {}
 
-  LogicalResult build(const llvm::StringMap<KernelEntry> &entries);
+  LogicalResult build();
   plan::PlanT plan;
 
 private:
-  LogicalResult addKernels(const llvm::StringMap<KernelEntry> &entries);
+  LogicalResult addKernels();
+  FailureOr<int> kernelOf(pipe::LaunchOp op);
+  FailureOr<std::unique_ptr<plan::DimT>> scratchDim(pipe::LaunchOp op, ArrayRef<int64_t> place);
   LogicalResult visitBody(Block &body);
   LogicalResult visit(pipe::ParamOp op);
   LogicalResult visit(pipe::SourceOp op);
@@ -38,94 +42,152 @@ private:
   LogicalResult visit(pipe::LaunchOp op);
   LogicalResult visit(pipe::BatchOp op);
   LogicalResult visit(pipe::OutputOp op);
-  void addDrawsAndChecks(pipe::KernelOp kernel);
+  void addDrawsAndChecks(func::FuncOp function);
 
   ModuleOp module;
   PlanScope scope;
-  llvm::StringMap<int> kernels;
+  llvm::StringMap<func::FuncOp> functions;
+  llvm::StringMap<int> sharedKernels; ///< those without scratch of dynamic size
 };
 
 } // namespace
 
-LogicalResult PlanVisitor::build(const llvm::StringMap<KernelEntry> &entries) {
+LogicalResult PlanVisitor::build() {
   auto pipelines = module.getOps<pipe::PipelineOp>();
   if (pipelines.empty())
     return module.emitError("holds no pipeline");
   pipe::PipelineOp pipeline = *pipelines.begin();
   if (!pipeline.getSlots())
-    return pipeline.emitError(
-        "has not been split: its parameter block has no size");
+    return pipeline.emitError("has not been split: its parameter block has no size");
   plan.abi = PST_KERNEL_ABI_VERSION;
   plan.name = pipeline.getSymName().str();
   plan.hash = static_cast<uint64_t>(pipeline.getHash().value_or(0));
   plan.seed = static_cast<int64_t>(pipeline.getSeed());
   plan.substitute = pipeline.getSubstitute().convertToDouble();
   plan.slots = static_cast<int>(*pipeline.getSlots());
-  if (failed(addKernels(entries)))
+  if (failed(addKernels()))
     return failure();
   return visitBody(pipeline.getBody().front());
 }
 
-LogicalResult
-PlanVisitor::addKernels(const llvm::StringMap<KernelEntry> &entries) {
-  for (auto kernel : module.getOps<pipe::KernelOp>()) {
-    auto found = entries.find(kernel.getSymName());
-    if (found == entries.end())
-      return kernel.emitError("has no code in the image");
-    const int number = static_cast<int>(plan.kernels.size());
-    auto entry = std::make_unique<plan::KernelT>();
-    entry->name = kernel.getSymName().str();
-    entry->offset = found->second.offset;
-    plan.kernels.push_back(std::move(entry));
-    kernels[kernel.getSymName()] = number;
-    if (kernel.getKind() == "select")
-      plan.select = number;
-    if (kernel.getKind() == "setup")
-      plan.setup = number;
-    addDrawsAndChecks(kernel);
+/// A kernel's entry without scratch, by its function.
+static std::unique_ptr<plan::KernelT> entryOf(func::FuncOp function) {
+  auto entry = std::make_unique<plan::KernelT>();
+  entry->name = function.getSymName().str();
+  if (auto fixed = function->getAttrOfType<IntegerAttr>("pipe.scratch_fixed"))
+    entry->scratch_fixed = fixed.getInt();
+  return entry;
+}
+
+LogicalResult PlanVisitor::addKernels() {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto kind = function->getAttrOfType<StringAttr>("pipe.kind");
+    if (!kind)
+      continue; // a helper
+    functions[function.getSymName()] = function;
+    addDrawsAndChecks(function);
+    if (kind != "select" && kind != "setup")
+      continue; // entered by its launches, which know the sizes
+    if (auto terms = function->getAttrOfType<ArrayAttr>("pipe.scratch"); terms && !terms.empty())
+      return function.emitError("needs scratch of a size that depends on the sample");
+    (kind == "select" ? plan.select : plan.setup) = static_cast<int>(plan.kernels.size());
+    plan.kernels.push_back(entryOf(function));
   }
   return success();
 }
 
-void PlanVisitor::addDrawsAndChecks(pipe::KernelOp kernel) {
-  kernel.walk([&](pipe::SetSlotOp op) {
-    auto path = op->getAttrOfType<StringAttr>("draw");
-    if (!path)
-      return;
+void PlanVisitor::addDrawsAndChecks(func::FuncOp function) {
+  auto entries = [&](StringRef name) {
+    auto list = function->getAttrOfType<ArrayAttr>(name);
+    return list ? list : ArrayAttr::get(module.getContext(), {});
+  };
+  auto text = [](DictionaryAttr entry, StringRef key) {
+    return llvm::cast<StringAttr>(entry.get(key)).str();
+  };
+  auto number = [](DictionaryAttr entry, StringRef key) {
+    return static_cast<int>(llvm::cast<IntegerAttr>(entry.get(key)).getInt());
+  };
+  for (auto entry : entries("pipe.draws").getAsRange<DictionaryAttr>()) {
     auto draw = std::make_unique<plan::DrawT>();
-    draw->path = path.str();
-    draw->slot = static_cast<int>(op.getIndex());
-    draw->type = planType(op.getValue().getType());
+    draw->path = text(entry, "path");
+    draw->slot = number(entry, "slot");
+    draw->type = planType(llvm::cast<TypeAttr>(entry.get("type")).getValue());
     plan.draws.push_back(std::move(draw));
-  });
-  kernel.walk([&](pipe::CheckOp op) {
+  }
+  for (auto entry : entries("pipe.checks").getAsRange<DictionaryAttr>()) {
     auto check = std::make_unique<plan::CheckT>();
     check->id = static_cast<int>(plan.checks.size()) + 1;
-    check->message = op.getMessage().str();
-    if (auto place = op.getLoc()->findInstanceOf<FileLineColLoc>()) {
-      check->file = place.getFilename().str();
-      check->line = static_cast<int>(place.getLine());
-      check->column = static_cast<int>(place.getColumn());
-    }
+    check->message = text(entry, "message");
+    check->file = text(entry, "file");
+    check->line = number(entry, "line");
+    check->column = number(entry, "column");
     plan.checks.push_back(std::move(check));
-  });
+  }
+}
+
+/// The number of the kernel that a launch runs. Launches of one function whose
+/// scratch follows from different slots are different kernels of the plan.
+FailureOr<int> PlanVisitor::kernelOf(pipe::LaunchOp op) {
+  auto found = functions.find(op.getKernel());
+  if (found == functions.end())
+    return op.emitOpError() << "runs `" << op.getKernel() << "`, which has no code";
+  auto entry = entryOf(found->second);
+  auto terms = found->second->getAttrOfType<ArrayAttr>("pipe.scratch");
+  if (!terms || terms.empty()) {
+    if (auto known = sharedKernels.find(op.getKernel()); known != sharedKernels.end())
+      return known->second;
+    sharedKernels[op.getKernel()] = static_cast<int>(plan.kernels.size());
+  } else {
+    for (auto term : terms.getAsRange<DictionaryAttr>()) {
+      auto result = std::make_unique<plan::ScratchTermT>();
+      result->bytes = llvm::cast<IntegerAttr>(term.get("bytes")).getInt();
+      for (Attribute place : llvm::cast<ArrayAttr>(term.get("dims"))) {
+        auto dim = scratchDim(op, llvm::cast<DenseI64ArrayAttr>(place).asArrayRef());
+        if (failed(dim))
+          return failure();
+        result->dims.push_back(std::move(*dim));
+      }
+      entry->scratch.push_back(std::move(result));
+    }
+  }
+  plan.kernels.push_back(std::move(entry));
+  return static_cast<int>(plan.kernels.size()) - 1;
+}
+
+/// {0, scalar argument}, {1, tensor argument, axis} or {2, number}, as
+/// compiler/Conversion leaves it.
+FailureOr<std::unique_ptr<plan::DimT>> PlanVisitor::scratchDim(pipe::LaunchOp op,
+                                                               ArrayRef<int64_t> place) {
+  auto dim = std::make_unique<plan::DimT>();
+  if (place[0] == 2) {
+    dim->extent = place[1];
+    return dim;
+  }
+  if (place[0] == 1) {
+    auto dims = scope.dimsOf(op.getTensors()[static_cast<unsigned>(place[1])]);
+    if (failed(dims))
+      return failure();
+    return std::move((*dims)[static_cast<size_t>(place[2])]);
+  }
+  FailureOr<int> slot = scope.slotOf(op.getScalars()[static_cast<unsigned>(place[1])]);
+  if (failed(slot))
+    return failure();
+  dim->slot = *slot;
+  return dim;
 }
 
 LogicalResult PlanVisitor::visitBody(Block &body) {
   for (Operation &op : body) {
     LogicalResult result =
         llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-            .Case<pipe::ParamOp, pipe::SourceOp, pipe::RowOp, pipe::PickOp,
-                  pipe::ProbeOp, pipe::SetSlotOp, pipe::DecodeOp,
-                  pipe::LaunchOp, pipe::BatchOp, pipe::OutputOp>(
+            .Case<pipe::ParamOp, pipe::SourceOp, pipe::RowOp, pipe::PickOp, pipe::ProbeOp,
+                  pipe::SetSlotOp, pipe::DecodeOp, pipe::LaunchOp, pipe::BatchOp, pipe::OutputOp>(
                 [&](auto typed) { return visit(typed); })
             // Read where they are used.
-            .Case<pipe::FieldOp, pipe::FieldExtentOp, pipe::SlotOp,
-                  pipe::ConstantOp, pipe::LengthOp, pipe::PeerOp,
-                  pipe::SwitchOp>([](auto) { return success(); })
+            .Case<pipe::FieldOp, pipe::FieldExtentOp, pipe::SlotOp, pipe::ConstantOp,
+                  pipe::LengthOp, pipe::PeerOp, pipe::SwitchOp>([](auto) { return success(); })
             .Default([](Operation *other) {
-              return other->emitOpError(
-                  "is left in the pipeline after the split");
+              return other->emitOpError("is left in the pipeline after the split");
             });
     if (failed(result))
       return failure();
@@ -158,8 +220,7 @@ LogicalResult PlanVisitor::visit(pipe::ParamOp op) {
 LogicalResult PlanVisitor::visit(pipe::SourceOp op) {
   auto source = std::make_unique<plan::SourceT>();
   source->kind = op.getKind().str();
-  for (auto [value, name] :
-       llvm::zip(op.getArgs(), op.getArgNames().getAsRange<StringAttr>())) {
+  for (auto [value, name] : llvm::zip(op.getArgs(), op.getArgNames().getAsRange<StringAttr>())) {
     auto argument = std::make_unique<plan::ArgumentT>();
     argument->name = name.str();
     argument->type = planType(value.getType());
@@ -216,8 +277,7 @@ LogicalResult PlanVisitor::visit(pipe::RowOp op) {
     auto constant = list.getDefiningOp<pipe::ConstantOp>();
     if (!constant)
       return op.emitOpError("has a list that is not constant");
-    for (const APInt &row :
-         llvm::cast<DenseElementsAttr>(constant.getValue()).getValues<APInt>())
+    for (const APInt &row : llvm::cast<DenseElementsAttr>(constant.getValue()).getValues<APInt>())
       plan.order_list.push_back(row.getSExtValue());
   }
   auto row = std::make_unique<plan::RowT>();
@@ -275,8 +335,7 @@ LogicalResult PlanVisitor::visit(pipe::SetSlotOp op) {
     rowValue = extent.getRow();
     name = extent.getName();
   } else {
-    return op.emitOpError(
-        "fills a slot with what is no parameter, field or header value");
+    return op.emitOpError("fills a slot with what is no parameter, field or header value");
   }
   FailureOr<int> row = scope.rowOf(rowValue);
   if (failed(row))
@@ -284,14 +343,12 @@ LogicalResult PlanVisitor::visit(pipe::SetSlotOp op) {
   entry->row = *row;
   entry->column = scope.columnOf(rowValue, name);
   if (entry->column < 0)
-    return op.emitOpError()
-           << "reads column `" << name << "`, which the source does not have";
+    return op.emitOpError() << "reads column `" << name << "`, which the source does not have";
   if (auto extent = llvm::dyn_cast<pipe::FieldExtentOp>(leaf)) {
-    const plan::SourceT &source = *plan.sources[static_cast<size_t>(
-        plan.rows[static_cast<size_t>(*row)]->source)];
+    const plan::SourceT &source =
+        *plan.sources[static_cast<size_t>(plan.rows[static_cast<size_t>(*row)]->source)];
     const auto &axes = source.columns[static_cast<size_t>(entry->column)]->axes;
-    entry->axis =
-        static_cast<int>(llvm::find(axes, extent.getAxis()) - axes.begin());
+    entry->axis = static_cast<int>(llvm::find(axes, extent.getAxis()) - axes.begin());
   }
   plan.fields.push_back(std::move(entry));
   return success();
@@ -302,16 +359,14 @@ LogicalResult PlanVisitor::visit(pipe::SetSlotOp op) {
 
 LogicalResult PlanVisitor::visit(pipe::DecodeOp op) {
   FailureOr<int> media = scope.mediaOf(op.getData(), op.getMedia());
-  FailureOr<int> buffer =
-      scope.addBuffer(op.getResult(), plan::BufferKind::media);
+  FailureOr<int> buffer = scope.addBuffer(op.getResult(), plan::BufferKind::media);
   if (failed(media) || failed(buffer))
     return failure();
   auto decode = std::make_unique<plan::DecodeT>();
   decode->media = *media;
   decode->buffer = *buffer;
   decode->format = op.getFormat().str();
-  int32_t *region[] = {&decode->top, &decode->left, &decode->bottom,
-                       &decode->right};
+  int32_t *region[] = {&decode->top, &decode->left, &decode->bottom, &decode->right};
   for (auto [value, target] : llvm::zip(op.getRegion(), region)) {
     FailureOr<int> slot = scope.slotOf(value);
     if (failed(slot))
@@ -323,12 +378,11 @@ LogicalResult PlanVisitor::visit(pipe::DecodeOp op) {
 }
 
 LogicalResult PlanVisitor::visit(pipe::LaunchOp op) {
-  auto kernel = kernels.find(op.getKernel());
-  if (kernel == kernels.end())
-    return op.emitOpError()
-           << "runs `" << op.getKernel() << "`, which does not exist";
+  FailureOr<int> kernel = kernelOf(op);
+  if (failed(kernel))
+    return failure();
   auto step = std::make_unique<plan::StepT>();
-  step->kernel = kernel->second;
+  step->kernel = *kernel;
   for (Value tensor : op.getTensors()) {
     auto access = scope.accessOf(tensor);
     if (failed(access))
@@ -349,12 +403,10 @@ LogicalResult PlanVisitor::visit(pipe::LaunchOp op) {
     step->guard = *slot;
   }
   for (Value result : op.getResults()) {
-    const bool delivered = llvm::any_of(result.getUsers(), [](Operation *user) {
-      return llvm::isa<pipe::OutputOp>(user);
-    });
+    const bool delivered = llvm::any_of(
+        result.getUsers(), [](Operation *user) { return llvm::isa<pipe::OutputOp>(user); });
     FailureOr<int> buffer =
-        scope.addBuffer(result, delivered ? plan::BufferKind::output
-                                          : plan::BufferKind::temporary);
+        scope.addBuffer(result, delivered ? plan::BufferKind::output : plan::BufferKind::temporary);
     if (failed(buffer))
       return failure();
     scope.stages[result] = step->stage;
@@ -403,6 +455,9 @@ LogicalResult PlanVisitor::visit(pipe::OutputOp op) {
     plan.outputs.push_back(std::move(output));
     return success();
   }
+  if (op.getStored() != op.getAxes())
+    return op.emitOpError() << "is stored in another order than its axes, which this version "
+                               "cannot do yet";
   FailureOr<int> buffer = scope.bufferOf(value);
   auto dims = scope.dimsOf(value);
   if (failed(buffer) || failed(dims))
@@ -428,15 +483,13 @@ LogicalResult PlanVisitor::visit(pipe::OutputOp op) {
   return success();
 }
 
-FailureOr<std::vector<uint8_t>>
-codegen::buildPlan(ModuleOp module, const llvm::StringMap<KernelEntry> &entries,
-                   StringRef compilerVersion) {
-  PlanVisitor builder(module);
-  if (failed(builder.build(entries)))
+FailureOr<std::vector<uint8_t>> codegen::buildPlan(ModuleOp module, StringRef compilerVersion) {
+  PlanVisitor visitor(module);
+  if (failed(visitor.build()))
     return failure();
-  builder.plan.compiler = compilerVersion.str();
+  visitor.plan.compiler = compilerVersion.str();
   flatbuffers::FlatBufferBuilder buffer;
-  plan::FinishPlanBuffer(buffer, plan::Plan::Pack(buffer, &builder.plan));
+  plan::FinishPlanBuffer(buffer, plan::Plan::Pack(buffer, &visitor.plan));
   return std::vector<uint8_t>(buffer.GetBufferPointer(),
                               buffer.GetBufferPointer() + buffer.GetSize());
 }

@@ -10,9 +10,8 @@ using namespace penstock::codegen;
 plan::DType codegen::planType(Type type) {
   StringRef name = pipe::scalarName(type);
   for (plan::DType candidate :
-       {plan::DType::u8, plan::DType::i8, plan::DType::u16, plan::DType::i16,
-        plan::DType::i32, plan::DType::i64, plan::DType::f16, plan::DType::bf16,
-        plan::DType::f32, plan::DType::f64})
+       {plan::DType::u8, plan::DType::i8, plan::DType::u16, plan::DType::i16, plan::DType::i32,
+        plan::DType::i64, plan::DType::f16, plan::DType::bf16, plan::DType::f32, plan::DType::f64})
     if (name == plan::EnumNameDType(candidate))
       return candidate;
   if (name == "bool")
@@ -37,10 +36,9 @@ Literal codegen::literalOf(Attribute attribute) {
   } else if (auto integer = llvm::dyn_cast_or_null<IntegerAttr>(attribute)) {
     literal.type = planType(integer.getType());
     const APInt &value = integer.getValue();
-    const bool isUnsigned =
-        value.getBitWidth() == 1 || pipe::isUnsigned(integer.getType());
-    literal.integer = isUnsigned ? static_cast<int64_t>(value.getZExtValue())
-                                 : value.getSExtValue();
+    const bool isUnsigned = value.getBitWidth() == 1 || pipe::isUnsigned(integer.getType());
+    literal.integer =
+        isUnsigned ? static_cast<int64_t>(value.getZExtValue()) : value.getSExtValue();
   }
   return literal;
 }
@@ -49,14 +47,12 @@ FailureOr<int> PlanScope::slotOf(Value scalar) {
   auto slot = scalar.getDefiningOp<pipe::SlotOp>();
   if (slot)
     return static_cast<int>(slot.getIndex());
-  emitError(scalar.getLoc())
-      << "a scalar of the pipeline is not in the parameter block; the "
-         "split has not run, or left it behind";
+  emitError(scalar.getLoc()) << "a scalar of the pipeline is not in the parameter block; the "
+                                "split has not run, or left it behind";
   return failure();
 }
 
-FailureOr<std::vector<std::unique_ptr<plan::DimT>>>
-PlanScope::dimsOf(Value tensor) {
+FailureOr<std::vector<std::unique_ptr<plan::DimT>>> PlanScope::dimsOf(Value tensor) {
   auto type = llvm::cast<pipe::NamedTensorType>(tensor.getType());
   std::vector<std::unique_ptr<plan::DimT>> dims;
   for (auto [i, axis] : llvm::enumerate(type.getAxes())) {
@@ -67,8 +63,7 @@ PlanScope::dimsOf(Value tensor) {
       OpFoldResult extent = pipe::extentOf(tensor, static_cast<int64_t>(i));
       auto value = llvm::dyn_cast_if_present<Value>(extent);
       if (!value) {
-        emitError(tensor.getLoc())
-            << "the extent of axis `" << axis.name << "` is not known";
+        emitError(tensor.getLoc()) << "the extent of axis `" << axis.name << "` is not known";
         return failure();
       }
       if (auto constant = value.getDefiningOp<pipe::ConstantOp>()) {
@@ -120,8 +115,8 @@ FailureOr<int> PlanScope::bufferOf(Value tensor) {
     if (failed(number))
       return failure();
     auto elements = llvm::cast<DenseElementsAttr>(constant.getValue());
-    const int64_t width = pipe::scalarBytes(
-        llvm::cast<pipe::NamedTensorType>(tensor.getType()).getElementType());
+    const int64_t width =
+        pipe::scalarBytes(llvm::cast<pipe::NamedTensorType>(tensor.getType()).getElementType());
     std::vector<uint8_t> &data = plan.buffers[*number]->data;
     auto append = [&](const APInt &bits) {
       const uint64_t word = bits.getZExtValue();
@@ -157,8 +152,7 @@ FailureOr<int> PlanScope::bufferOf(Value tensor) {
     stages[tensor] = stage;
     return number;
   }
-  emitError(tensor.getLoc())
-      << "no buffer holds this tensor when the plan is made";
+  emitError(tensor.getLoc()) << "no buffer holds this tensor when the plan is made";
   return failure();
 }
 
@@ -197,8 +191,7 @@ int PlanScope::columnOf(Value row, StringRef name) {
   Value table = llvm::isa<pipe::RowOp>(row.getDefiningOp())
                     ? llvm::cast<pipe::RowOp>(row.getDefiningOp()).getTable()
                     : llvm::cast<pipe::PickOp>(row.getDefiningOp()).getTable();
-  const auto &columns =
-      plan.sources[static_cast<size_t>(sources.lookup(table))]->columns;
+  const auto &columns = plan.sources[static_cast<size_t>(sources.lookup(table))]->columns;
   for (auto [i, column] : llvm::enumerate(columns))
     if (column->name == name)
       return static_cast<int>(i);

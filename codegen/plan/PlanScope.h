@@ -30,8 +30,7 @@ public:
   /// The slot behind a scalar operand, which must be a `pipe.slot`.
   mlir::FailureOr<int> slotOf(mlir::Value scalar);
   /// The plan's dimensions of a tensor value.
-  mlir::FailureOr<std::vector<std::unique_ptr<plan::DimT>>>
-  dimsOf(mlir::Value tensor);
+  mlir::FailureOr<std::vector<std::unique_ptr<plan::DimT>>> dimsOf(mlir::Value tensor);
   /// The number of the buffer that holds `tensor`; creates it when it is a
   /// field, a constant or a switch.
   mlir::FailureOr<int> bufferOf(mlir::Value tensor);
