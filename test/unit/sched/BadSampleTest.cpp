@@ -1,0 +1,161 @@
+#include "test/unit/sched/Pipelines.h"
+
+#include <algorithm>
+
+namespace penstock::test {
+
+namespace {
+
+TEST(BadSample, IsReplacedByTheKeyedDrawAndReported) {
+  FakeFileSystem files;
+  fillFolder(files, 12);
+  auto clean = folderPipeline().open(folderOptions(files));
+  ASSERT_TRUE(clean);
+  const std::vector<std::string> expected = readEpoch(**clean).samples;
+
+  // Row 1 is cat/c.jpg, row 7 dog/d.jpg.
+  files.addFile("/data/cat/c.jpg", "no jpeg at all");
+  files.setFaults("/data/dog/d.jpg", {.openErrno = EACCES});
+  auto order = *Order::shuffled(12);
+  for (int threads : {1, 3}) {
+    SessionOptions options = folderOptions(files);
+    options.threads = threads;
+    auto session = folderPipeline().open(options);
+    ASSERT_TRUE(session);
+    Epoch read = readEpoch(**session);
+    ASSERT_EQ(read.error, "");
+    ASSERT_EQ(read.samples.size(), expected.size());
+    std::vector<BadSample> bad = (*session)->badSamples();
+    size_t next = 0;
+    for (int64_t position = 0; position < 12; ++position) {
+      int64_t row = order.row(7, 0, position);
+      if (row != 1 && row != 7) {
+        EXPECT_EQ(read.samples[size_t(position)], expected[size_t(position)]);
+        continue;
+      }
+      for (int attempt = 1; row == 1 || row == 7; ++attempt) {
+        ASSERT_LT(next, bad.size());
+        EXPECT_EQ(bad[next].position, position);
+        EXPECT_EQ(bad[next].row, row);
+        EXPECT_EQ(bad[next].name, row == 1 ? "cat/c.jpg" : "dog/d.jpg");
+        EXPECT_NE(bad[next].reason, "");
+        row = order.substitute(7, 0, position, attempt);
+        EXPECT_EQ(bad[next].substitute, row);
+        ++next;
+      }
+      EXPECT_NE(read.samples[size_t(position)].find(" row " + std::to_string(row) + " "),
+                std::string::npos)
+          << read.samples[size_t(position)];
+    }
+    EXPECT_EQ(next, bad.size());
+    EXPECT_EQ((*session)->statistics().badSamples, 2u);
+  }
+}
+
+TEST(BadSample, AFileThatVanishesIsOne) {
+  FakeFileSystem files;
+  fillFolder(files, 12);
+  SessionOptions options = folderOptions(files);
+  auto session = folderPipeline().open(options);
+  ASSERT_TRUE(session);
+  files.remove("/data/cat/a.jpg");
+  Epoch read = readEpoch(**session);
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.samples.size(), 12u);
+  ASSERT_GE((*session)->badSamples().size(), 1u);
+  EXPECT_EQ((*session)->badSamples()[0].reason,
+            "cannot read /data/cat/a.jpg: No such file or directory");
+}
+
+TEST(BadSample, AFailedCheckTellsItsMessageAndLine) {
+  FakeFileSystem files;
+  fillFolder(files, 12);
+  JpegRecipe recipe;
+  files.addFile("/data/cat/a.jpg", encodeJpeg(recipe, 20, 13, std::vector<uint8_t>(20 * 13 * 3)));
+  auto session = folderPipeline().open(folderOptions(files));
+  ASSERT_TRUE(session);
+  EXPECT_EQ(readEpoch(**session).samples.size(), 12u);
+  ASSERT_GE((*session)->badSamples().size(), 1u);
+  EXPECT_EQ((*session)->badSamples()[0].reason,
+            "the image has 13 rows and 20 columns (test.pipe:3:5)");
+}
+
+TEST(BadSample, FailModeNamesFileAndReason) {
+  FakeFileSystem files;
+  fillFolder(files, 12);
+  files.addFile("/data/cat/a.jpg", "");
+  SessionOptions options = folderOptions(files);
+  options.substitute = -1;
+  const int64_t position = [] {
+    auto order = *Order::shuffled(12);
+    int64_t p = 0;
+    while (order.row(7, 0, p) != 0)
+      ++p;
+    return p;
+  }();
+  auto session = folderPipeline().open(options);
+  ASSERT_TRUE(session);
+  Epoch read = readEpoch(**session);
+  // Whole batches before the bad one are still delivered.
+  EXPECT_EQ(int64_t(read.samples.size()), position / 4 * 4);
+  EXPECT_EQ(read.error.find("bad sample at position " + std::to_string(position) +
+                            ": cat/a.jpg: not a JPEG file: it is empty"),
+            0u)
+      << read.error;
+  EXPECT_EQ(readEpoch(**session).error, read.error);
+}
+
+TEST(BadSample, MoreThanAllowedEndTheSession) {
+  FakeFileSystem files;
+  fillFolder(files, 12);
+  for (const char *name : {"cat/a", "cat/c", "dog/b"})
+    files.addFile("/data/" + std::string(name) + ".jpg", "damaged");
+  SessionOptions options = folderOptions(files);
+  options.substitute = 0.17; // 2 of 12
+  auto session = folderPipeline().open(options);
+  ASSERT_TRUE(session);
+  Epoch read = readEpoch(**session);
+  EXPECT_EQ(read.error.find("3 samples of epoch 0 are bad, more than the 2 allowed; the last is "),
+            0u)
+      << read.error;
+  options.substitute = 0.25;
+  session = folderPipeline().open(options);
+  ASSERT_TRUE(session);
+  for (int epoch = 0; epoch < 3; ++epoch) // the limit counts each epoch anew
+    EXPECT_EQ(readEpoch(**session).error, "");
+}
+
+TEST(BadSample, ATableOfDamagedFilesEnds) {
+  FakeFileSystem files;
+  for (int i = 0; i < 8; ++i)
+    files.addFile("/data/cat/" + std::to_string(i) + ".jpg", "damaged");
+  SessionOptions options = folderOptions(files);
+  options.substitute = 1;
+  auto session = folderPipeline().open(options);
+  ASSERT_TRUE(session);
+  Epoch read = readEpoch(**session);
+  EXPECT_EQ(read.error.find("bad sample at position 0, and so are 8 substitutes; the last is "), 0u)
+      << read.error;
+}
+
+TEST(BadSample, AloneItIsReplacedTheSameWay) {
+  FakeFileSystem files;
+  fillFolder(files, 12);
+  files.addFile("/data/cat/a.jpg", "damaged");
+  auto session = folderPipeline().open(folderOptions(files));
+  ASSERT_TRUE(session);
+  const std::vector<std::string> samples = readEpoch(**session).samples;
+  for (int64_t position = 0; position < 12; ++position) {
+    auto sample = (*session)->sample(0, position);
+    ASSERT_TRUE(sample) << sample.error().message;
+    EXPECT_EQ("0/" + std::to_string(position) + " row " + std::to_string(sample->row) + " " +
+                  std::to_string(sample->contentHash),
+              samples[size_t(position)]);
+    const bool isBad = (*Order::shuffled(12)).row(7, 0, position) == 0;
+    EXPECT_EQ(!sample->bad.empty(), isBad);
+  }
+}
+
+} // namespace
+
+} // namespace penstock::test
