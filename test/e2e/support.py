@@ -1,0 +1,93 @@
+"""What the tests of the command line share: pictures, and running the tool."""
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy
+from PIL import Image
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+EXAMPLES = os.path.join(ROOT, "examples")
+
+
+def jpeg_bytes(rng, height, width, **options):
+    """A picture with structure at several scales, so that damage shows."""
+    y, x = numpy.mgrid[0:height, 0:width]
+    waves = [numpy.sin(x / rng.uniform(2, 20) + y / rng.uniform(2, 20)) for _ in range(3)]
+    pixels = 128 + 60 * numpy.stack(waves, axis=-1) + rng.normal(0, 20, (height, width, 3))
+    image = Image.fromarray(numpy.clip(pixels, 0, 255).astype(numpy.uint8))
+    stream = io.BytesIO()
+    image.save(stream, "JPEG", **{"quality": 85, **options})
+    return stream.getvalue()
+
+
+def make_folder(folder, classes=2, per_class=50, seed=0):
+    """Class folders of small pictures; returns the paths in the order of the table."""
+    rng = numpy.random.default_rng(seed)
+    paths = []
+    for label in range(classes):
+        os.makedirs(os.path.join(folder, f"class{label}"))
+        for i in range(per_class):
+            path = os.path.join(folder, f"class{label}", f"{i:04}.jpg")
+            height, width = rng.integers(40, 120, 2)
+            with open(path, "wb") as file:
+                file.write(jpeg_bytes(rng, int(height), int(width)))
+            paths.append(path)
+    return paths
+
+
+class ToolTest(unittest.TestCase):
+    """Runs the tool with a cache of its own, in a folder of its own."""
+
+    tool = None
+    settings = ["--set", "size=32", "--set", "per_rank=8"]
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="penstock-test-")
+        self.addCleanup(subprocess.run, ["rm", "-rf", self.folder])
+        self.data = os.path.join(self.folder, "data")
+
+    def environment(self):
+        return {**os.environ, "XDG_CACHE_HOME": self.shared_cache}
+
+    @classmethod
+    def setUpClass(cls):
+        # One compile cache for the class: compiling is not what these tests are about.
+        cls.shared_cache = tempfile.mkdtemp(prefix="penstock-cache-")
+        cls.addClassCleanup(subprocess.run, ["rm", "-rf", cls.shared_cache])
+
+    def command(self, *arguments):
+        return [self.tool, *map(str, arguments)]
+
+    def run_tool(self, *arguments, expect=0):
+        done = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=300,
+                              env=self.environment())
+        self.assertEqual(done.returncode, expect, f"{done.args}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def imagenet(self, *arguments):
+        return ["run", os.path.join(EXAMPLES, "imagenet_train.pipe"), "--set", f"root={self.data}",
+                *self.settings, *arguments]
+
+    def run_json(self, *arguments, expect=0):
+        return json.loads(self.run_tool(*arguments, "--json", expect=expect).stdout)
+
+
+def read_hashes(*paths):
+    """{(epoch, position): hash} of one or several --hashes files; a position must not differ."""
+    result = {}
+    for path in paths:
+        for line in open(path):
+            epoch, position, value = line.split()
+            key = (int(epoch), int(position))
+            assert result.setdefault(key, value) == value, f"{key} has two contents"
+    return result
+
+
+def main():
+    ToolTest.tool = os.path.abspath(sys.argv.pop(1))
+    unittest.main(module="__main__")

@@ -1,0 +1,91 @@
+"""The chain decode, crop, resize, flip, ToTensor, Normalize equals Pillow and torchvision.
+
+Fixed boxes, every sampling, up and down and 1-pixel cases. f16 is the rounding of the f32.
+"""
+import os
+import sys
+
+import numpy
+import torch
+from PIL import Image
+from torchvision import transforms
+from torchvision.transforms import functional
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+from support import ToolTest, jpeg_bytes, main  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NORMALIZE = transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+
+# height, width of the picture; top, left, rows, columns; out_h, out_w; mirror
+BOXES = [
+    (97, 131, 0, 0, 97, 131, 32, 32, False),
+    (97, 131, 5, 9, 80, 100, 32, 32, True),
+    (97, 131, 13, 21, 40, 30, 64, 48, False),  # up
+    (97, 131, 90, 125, 7, 6, 33, 31, True),  # the last corner, up
+    (97, 131, 50, 60, 1, 1, 16, 16, False),  # one pixel, up
+    (97, 131, 0, 0, 97, 131, 1, 1, True),  # to one pixel
+    (64, 200, 3, 0, 1, 200, 5, 50, False),  # one row
+    (200, 64, 0, 7, 200, 1, 50, 5, True),  # one column
+    (40, 40, 4, 4, 32, 32, 32, 32, False),  # no resize
+    (300, 420, 17, 33, 250, 350, 224, 224, True),
+]
+
+
+class Pillow(ToolTest):
+    def picture(self, index, height, width, **options):
+        folder = os.path.join(self.data, "only")
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, f"{index:02}.jpg")
+        with open(path, "wb") as file:
+            file.write(jpeg_bytes(numpy.random.default_rng(index), height, width, **options))
+        return path
+
+    def ours(self, box, position):
+        _, _, top, left, rows, columns, out_h, out_w, mirror = box
+        target = os.path.join(self.folder, "out")
+        self.run_tool("sample", os.path.join(HERE, "fixed_box.pipe"), "--set", f"root={self.data}",
+                      "--set", f"top={top}", "--set", f"left={left}", "--set", f"rows={rows}",
+                      "--set", f"columns={columns}", "--set", f"out_h={out_h}",
+                      "--set", f"out_w={out_w}", "--set", f"mirror={str(mirror).lower()}",
+                      "--position", position, "-o", target)
+        read = lambda name, dtype, *shape: numpy.fromfile(
+            os.path.join(target, name + ".raw"), dtype).reshape(shape)
+        return (read("resized", numpy.uint8, out_h, out_w, 3),
+                read("single", numpy.float32, 3, out_h, out_w),
+                read("half", numpy.float16, 3, out_h, out_w))
+
+    def theirs(self, path, box):
+        _, _, top, left, rows, columns, out_h, out_w, mirror = box
+        image = Image.open(path).convert("RGB")
+        image = image.crop((left, top, left + columns, top + rows))
+        image = image.resize((out_w, out_h), Image.BILINEAR)
+        if mirror:
+            image = functional.hflip(image)
+        single = NORMALIZE(functional.to_tensor(image))
+        return numpy.asarray(image), single.numpy(), single.to(torch.float16).numpy()
+
+    def compare(self, path, box, position):
+        for name, ours, theirs in zip(("resized", "single", "half"), self.ours(box, position),
+                                      self.theirs(path, box)):
+            with self.subTest(box=box, path=path, output=name):
+                width = f"u{ours.dtype.itemsize}"
+                numpy.testing.assert_array_equal(ours.view(width), theirs.view(width))
+
+    def test_boxes(self):
+        paths = [self.picture(i, box[0], box[1]) for i, box in enumerate(BOXES)]
+        for position, (path, box) in enumerate(zip(paths, BOXES)):
+            self.compare(path, box, position)
+
+    def test_samplings(self):
+        box = (97, 131, 5, 9, 80, 100, 32, 32, True)
+        options = [{"subsampling": s, "progressive": p} for s in (0, 1, 2) for p in (False, True)]
+        paths = [self.picture(i, 97, 131, **option) for i, option in enumerate(options)]
+        gray = self.picture(len(paths), 97, 131)
+        Image.open(gray).convert("L").save(gray)
+        for position, path in enumerate(paths + [gray]):
+            self.compare(path, box, position)
+
+
+if __name__ == "__main__":
+    main()
