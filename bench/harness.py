@@ -316,7 +316,7 @@ class Bench:
             else:
                 # One step of a u8 value is about 0.017 after normalisation.
                 contestant.differences = (f"{different / total:.3f} of values differ, by up to "
-                                          f"{worst * 0.226 * 255:.1f} of 255: {contestant.facts['reason'] or 'UNEXPLAINED'}")
+                                          f"{worst * 0.226 * 255:.2g} of 255: {contestant.facts['reason'] or 'UNEXPLAINED'}")
                 if not contestant.facts["reason"]:
                     self.failed.append(f"{contestant.label}: {contestant.differences}")
 

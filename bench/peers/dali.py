@@ -67,7 +67,7 @@ def imagenet(job):
 
 def cifar(job):
     import numpy
-    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali import fn, math, pipeline_def, types
     images, labels = cifar_arrays(job)
     batch = job["batch"]
     finish = dict(dtype=types.FLOAT, output_layout="CHW", mean=scaled(CIFAR_MEAN), std=scaled(CIFAR_STD))
@@ -91,7 +91,7 @@ def cifar(job):
     def train():
         image, label = fn.external_source(source, num_outputs=2, layout=["HWC", "C"])
         at = fn.random.uniform(range=[-4.0, 5.0], shape=[2])
-        return chain(image, fn.cast(fn.math.floor(at), dtype=types.INT32), fn.random.coin_flip()), label
+        return chain(image, fn.cast(math.floor(at), dtype=types.INT32), fn.random.coin_flip()), label
 
     pipeline = train()
     pipeline.build()

@@ -1,1 +1,278 @@
-"""placeholder"""
+"""Penstock itself, through its C API."""
+
+import ctypes
+import os
+import pathlib
+import tempfile
+import time
+
+from bench.peers.peer import Missing, Peer
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OK, END_OF_EPOCH = 0, 2
+DTYPES = {1: "u1", 2: "i1", 3: "u2", 4: "i2", 5: "i4", 6: "i8", 7: "f2", 9: "f4", 10: "f8", 11: "?"}
+PREFETCH = 2
+
+text, size = ctypes.c_char_p, ctypes.c_size_t
+
+
+class Parameter(ctypes.Structure):
+    _fields_ = [("name", text), ("value", text)]
+
+
+class CompileOptions(ctypes.Structure):
+    _fields_ = [("size", size), ("pipeline", text), ("parameters", ctypes.POINTER(Parameter)),
+                ("parameter_count", size), ("disabled_passes", ctypes.POINTER(text)), ("disabled_pass_count", size),
+                ("target", text), ("cache_folder", text), ("from_stage", text), ("check_only", ctypes.c_int)]
+
+
+class SessionOptions(ctypes.Structure):
+    _fields_ = [("size", size), ("parameters", ctypes.POINTER(Parameter)), ("parameter_count", size),
+                ("columns", ctypes.c_void_p), ("column_count", size), ("seed", ctypes.POINTER(ctypes.c_int64)),
+                ("epoch", ctypes.c_uint32), ("rank", ctypes.c_uint32), ("world", ctypes.c_uint32),
+                ("threads", ctypes.c_int32), ("ranks_here", ctypes.c_int32), ("prefetch", ctypes.c_int32),
+                ("fetch_threads", ctypes.c_int32), ("memory_budget", ctypes.c_uint64),
+                ("on_error", ctypes.POINTER(ctypes.c_double)), ("device", ctypes.c_int),
+                ("device_number", ctypes.c_int32), ("stream", ctypes.c_void_p)]
+
+
+class StageStatistics(ctypes.Structure):
+    _fields_ = [("name", text), ("count", ctypes.c_uint64), ("busy_ns", ctypes.c_int64)]
+
+
+class Statistics(ctypes.Structure):
+    _fields_ = [("size", size), ("stages", StageStatistics * 7), ("samples", ctypes.c_uint64),
+                ("batches", ctypes.c_uint64), ("bad_samples", ctypes.c_uint64), ("fetched_bytes", ctypes.c_uint64),
+                ("delivered_bytes", ctypes.c_uint64), ("decoded_blocks", ctypes.c_uint64),
+                ("elapsed_ns", ctypes.c_int64), ("threads", ctypes.c_int32), ("limit", text)]
+
+
+class SessionInfo(ctypes.Structure):
+    _fields_ = [("size", size), ("table_length", ctypes.c_int64), ("batch_size", ctypes.c_int64),
+                ("batches_per_epoch", ctypes.c_int64), ("samples_per_epoch", ctypes.c_int64),
+                ("threads", ctypes.c_int32), ("fixed_memory", ctypes.c_uint64), ("sample_memory", ctypes.c_uint64)]
+
+
+class Output(ctypes.Structure):
+    _fields_ = [("name", text), ("dtype", ctypes.c_int), ("rank", ctypes.c_int32), ("axes", ctypes.POINTER(text)),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("data", ctypes.c_void_p), ("offsets", ctypes.POINTER(ctypes.c_int64))]
+
+
+def library_path():
+    """$PENSTOCK_LIBRARY, else the release build; never a debug build by chance."""
+    if given := os.environ.get("PENSTOCK_LIBRARY"):
+        return pathlib.Path(given)
+    for folder in ("build/release/api/c", "build/release/lib", "build/release"):
+        if (ROOT / folder / "libpenstock.so").exists():
+            return ROOT / folder / "libpenstock.so"
+    raise Missing("libpenstock.so is not built: cmake --preset release && ninja -C build/release, "
+                  "or name it in PENSTOCK_LIBRARY")
+
+
+def library():
+    path = library_path()
+    try:
+        api = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise Missing(str(error)) from error
+    handle = ctypes.c_void_p
+    for name, result, arguments in (
+            ("version", text, []),
+            ("compile", ctypes.c_int, [text, size, text, ctypes.POINTER(CompileOptions), ctypes.POINTER(handle)]),
+            ("program_messages", text, [handle]), ("program_release", None, [handle]),
+            ("session_open", ctypes.c_int, [handle, ctypes.POINTER(SessionOptions), ctypes.POINTER(handle)]),
+            ("session_error", text, [handle]), ("session_close", None, [handle]),
+            ("session_next", ctypes.c_int, [handle, ctypes.POINTER(handle)]),
+            ("session_statistics", None, [handle, ctypes.POINTER(Statistics)]),
+            ("session_get_info", None, [handle, ctypes.POINTER(SessionInfo)]),
+            ("batch_count", ctypes.c_int64, [handle]), ("batch_release", None, [handle]),
+            ("batch_output", ctypes.POINTER(Output), [handle, size])):
+        function = getattr(api, "pst_" + name)
+        function.restype, function.argtypes = result, arguments
+    return api
+
+
+def parameters_of(values):
+    items = [(str(name).encode(), (str(value).lower() if isinstance(value, bool) else str(value)).encode())
+             for name, value in values.items()]
+    return (Parameter * len(items))(*items), len(items)
+
+
+class Session:
+    """A compiled pipeline and a session over it."""
+
+    def __init__(self, pipe, threads=1, pipeline=None, **values):
+        self.api = library()
+        source = pathlib.Path(pipe)
+        if not source.exists():
+            raise Missing(f"{source} does not exist")
+        content = source.read_bytes()
+        given, count = parameters_of(values)
+        options = CompileOptions(size=ctypes.sizeof(CompileOptions), parameters=given, parameter_count=count,
+                                 pipeline=pipeline.encode() if pipeline else None)
+        self.program, self.handle = ctypes.c_void_p(), ctypes.c_void_p()
+        if self.api.pst_compile(content, len(content), str(source).encode(), ctypes.byref(options),
+                                ctypes.byref(self.program)) != OK:
+            raise Missing(first_line(self.api.pst_program_messages(self.program)))
+        options = SessionOptions(size=ctypes.sizeof(SessionOptions), threads=threads, prefetch=PREFETCH, world=1,
+                                 ranks_here=1)
+        if self.api.pst_session_open(self.program, ctypes.byref(options), ctypes.byref(self.handle)) != OK:
+            raise Missing(first_line(self.api.pst_session_error(self.handle)))
+
+    def info(self):
+        info = SessionInfo(size=ctypes.sizeof(SessionInfo))
+        self.api.pst_session_get_info(self.handle, ctypes.byref(info))
+        return info
+
+    def statistics(self):
+        numbers = Statistics(size=ctypes.sizeof(Statistics))
+        self.api.pst_session_statistics(self.handle, ctypes.byref(numbers))
+        return numbers
+
+    def stage_seconds(self):
+        """Busy seconds of each stage since the session began."""
+        return {stage.name.decode(): stage.busy_ns * 1e-9 for stage in self.statistics().stages if stage.name}
+
+    def next(self, use=None):
+        """Samples of the next batch, over the end of an epoch; `use(batch)`
+        looks at it before it is given back."""
+        batch = ctypes.c_void_p()
+        status = self.api.pst_session_next(self.handle, ctypes.byref(batch))
+        if status == END_OF_EPOCH:
+            status = self.api.pst_session_next(self.handle, ctypes.byref(batch))
+        if status != OK:
+            raise RuntimeError(first_line(self.api.pst_session_error(self.handle)))
+        count = self.api.pst_batch_count(batch)
+        if use:
+            use(batch)
+        self.api.pst_batch_release(batch)
+        return count
+
+    def take(self, batches):
+        return sum(self.next() for _ in range(batches))
+
+    def arrays(self, batches, output=0):
+        """Copies of one output of the next batches, along n."""
+        import numpy
+        found = []
+
+        def copy(batch):
+            out = self.api.pst_batch_output(batch, output).contents
+            shape = [out.shape[axis] for axis in range(out.rank)]
+            strides = [out.strides[axis] for axis in range(out.rank)]
+            dtype = numpy.dtype(DTYPES[out.dtype])
+            extent = sum((n - 1) * s for n, s in zip(shape, strides)) + dtype.itemsize
+            bytes_ = (ctypes.c_uint8 * extent).from_address(out.data)
+            found.append(numpy.ndarray(shape, dtype, bytes_, strides=strides).copy())
+
+        for _ in range(batches):
+            self.next(copy)
+        return numpy.concatenate(found)
+
+    def close(self):
+        self.api.pst_session_close(self.handle)
+        self.api.pst_program_release(self.program)
+
+
+def first_line(message):
+    lines = (message or b"").decode(errors="replace").strip().splitlines()
+    return lines[0] if lines else "no message"
+
+
+def peer_of(session, output, **facts):
+    """Batches that are ready or in the making when the clock starts are as many
+    as when it stops: PREFETCH of them are taken before."""
+    batches = session.info().batches_per_epoch
+    session.take(batches)
+    return Peer(lambda: session.take(batches), output, f"penstock {session.api.pst_version().decode()}",
+                before=lambda: session.take(PREFETCH), **facts)
+
+
+def folder_of(job):
+    """A folder with exactly the job's files: hard links, where they are fewer."""
+    if len(job["paths"]) == len(job["all_paths"]):
+        return job["root"]
+    folder = pathlib.Path(job["work"]) / f"imagenet-{job['hash']}-{len(job['paths'])}"
+    for path in job["paths"]:
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists():
+            os.link(pathlib.Path(job["root"]) / path, target)
+    return folder
+
+
+def imagenet(job):
+    session = Session(ROOT / "examples/imagenet_train.pipe", job["threads"], root=folder_of(job),
+                      per_rank=job["batch"])
+
+    def fixed_box(path, box, flip):
+        with tempfile.TemporaryDirectory(dir=job["work"]) as folder:
+            kind = pathlib.Path(folder) / "only"
+            kind.mkdir()
+            os.link(path, kind / pathlib.Path(path).name)
+            one = Session(ROOT / "bench/pipelines/imagenet_box.pipe", 1, root=folder, top=box[0], left=box[1],
+                          height=box[2], width=box[3], mirrored=bool(flip))
+            array = one.arrays(1)[0]
+            one.close()
+        return array
+
+    return peer_of(session, "f16 CHW", fixed_box=fixed_box)
+
+
+def cifar(job):
+    import numpy
+    session = Session(ROOT / "bench/pipelines/cifar.pipe", job["threads"], images=job["images"],
+                      labels=job["labels"], per_rank=job["batch"])
+
+    def fixed_box(index, box, flip):
+        draws = numpy.array([[box[0], box[1], int(flip)]], numpy.int32)
+        image = numpy.fromfile(job["images"], numpy.uint8, 3072, offset=3072 * int(index))
+        return kernel_arrays("cifar", image, draws, per_rank=1)[0]
+
+    return peer_of(session, "f32 CHW", fixed_box=fixed_box)
+
+
+def kernel_session(chain, folder, images, rows, threads, **values):
+    """A session of bench/pipelines/kernel_<chain>.pipe over two arrays."""
+    names = {"imagenet": "boxes", "cifar": "draws", "colour": "factors"}
+    images.tofile(f"{folder}/images")
+    rows.tofile(f"{folder}/rows")
+    return Session(ROOT / f"bench/pipelines/kernel_{chain}.pipe", threads,
+                   **{"images": f"{folder}/images", names[chain]: f"{folder}/rows", **values})
+
+
+def kernel_arrays(chain, images, rows, **values):
+    with tempfile.TemporaryDirectory() as folder:
+        session = kernel_session(chain, folder, images, rows, 1, **values)
+        arrays = session.arrays(session.info().batches_per_epoch)
+        session.close()
+        return arrays
+
+
+def kernel(job):
+    """The generated pixel code of a chain alone.
+
+    The runtime's stages are timed by the wall clock, which also counts the time
+    in which the machine ran somebody else. So the process's CPU time is divided
+    up in the proportion of the stages; what no stage accounts for falls to the
+    kernels as well, to our disadvantage.
+    """
+    from bench.kernel_data import chain_data
+    images, rows = chain_data(job["chain"])
+    folder = tempfile.mkdtemp(dir=job["work"])
+    session = kernel_session(job["chain"], folder, images, rows, 1)
+    batches = session.info().batches_per_epoch
+
+    def slice():
+        before, start = session.stage_seconds(), time.process_time()
+        samples = sum(session.take(batches) for _ in range(job["repeats"]))
+        cpu, after = time.process_time() - start, session.stage_seconds()
+        spent = {name: after[name] - before[name] for name in after if name != "wait"}
+        return samples, cpu * spent["kernels"] / sum(spent.values())
+
+    def outputs(path, box, flip):
+        return kernel_arrays(job["chain"], images, rows)
+
+    session.take(batches)
+    return Peer(slice, "as hand-written", f"penstock {session.api.pst_version().decode()}", outputs)

@@ -11,8 +11,8 @@ def imagenet(job):
     from importlib.metadata import version
     from spdl.pipeline import PipelineBuilder
     rng = random.Random(job["seed"])
-    scale = numpy.float32(1 / (255 * numpy.array(IMAGENET_STD))).reshape(3, 1, 1)
-    offset = numpy.float32(-numpy.array(IMAGENET_MEAN) / numpy.array(IMAGENET_STD)).reshape(3, 1, 1)
+    scale = numpy.float32(1 / (255 * numpy.array(IMAGENET_STD)))
+    offset = numpy.float32(-numpy.array(IMAGENET_MEAN) / numpy.array(IMAGENET_STD))
     paths = [f"{job['root']}/{path}" for path in job["paths"]]
 
     def one(path, box=None, flip=None):
@@ -21,10 +21,12 @@ def imagenet(job):
         flip = rng.random() < 0.5 if flip is None else flip
         steps = [f"crop={width}:{height}:{left}:{top}:exact=1", "scale=224:224:flags=bilinear"]
         steps += ["hflip"] if flip else []
-        frames = spdl.io.decode_packets(packets, filter_desc=",".join(steps + ["format=pix_fmts=gbrp"]))
-        planes = spdl.io.to_numpy(spdl.io.convert_frames(frames))
-        image = numpy.multiply(planes[[2, 0, 1]] if planes.shape[0] == 3 else planes.transpose(2, 0, 1), scale)
-        image += offset
+        frames = spdl.io.decode_packets(packets, filter_desc=",".join(steps + ["format=pix_fmts=rgb24"]))
+        small = spdl.io.to_numpy(spdl.io.convert_frames(frames))
+        image = numpy.empty((3, 224, 224), numpy.float32)
+        for channel in range(3):
+            numpy.multiply(small[:, :, channel], scale[channel], out=image[channel])
+            image[channel] += offset[channel]
         return image
 
     def slice():

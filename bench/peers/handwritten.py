@@ -1,0 +1,53 @@
+"""The hand-written SIMD chains of bench/handwritten."""
+
+import time
+
+from bench.peers.peer import Missing, Peer
+
+SLOTS = 4
+
+
+def kernel(job):
+    import numpy
+    from bench.handwritten import library as hw
+    from bench.kernel_data import chain_data
+    library = hw.load()
+    isa = job["isa"]
+    if isa > library.hw_best_isa():
+        raise Missing(f"this CPU has no {hw.ISA_NAMES[isa]}")
+    images, rows = chain_data(job["chain"])
+    count = len(images)
+    if job["chain"] == "imagenet":
+        out = hw.aligned((count, 3, 224, 224), numpy.float16)
+        plans = [hw.ImagenetPlan(library, 600, 400, row[:4].tolist(), row[4]) for row in rows]
+        calls = [(library.hw_imagenet_run, (plan.handle, isa, hw.address(image), image.strides[0], hw.address(to)))
+                 for plan, image, to in zip(plans, images, out)]
+    elif job["chain"] == "colour":
+        plans = None
+        out = hw.aligned((count, 3, 224, 224), numpy.float16)
+        calls = [(library.hw_colour_run, (isa, hw.address(image), *map(float, row), hw.address(to)))
+                 for image, row, to in zip(images, rows, out)]
+    else:
+        plans = None
+        # Batches that stay alive, as in the runtime: more than the caches hold.
+        out = hw.aligned((SLOTS, count, 3, 32, 32), numpy.float32)
+        order = numpy.arange(count, dtype=numpy.int64)
+        draws = numpy.zeros((count, 4), numpy.uint8)
+        draws[:, :3] = rows
+        calls = [(library.hw_cifar_run, (isa, hw.address(images), hw.address(order), hw.address(draws), count,
+                                         int(job["streaming"]), hw.address(to))) for to in out]
+    per_call = count if job["chain"] == "cifar" else 1
+    kept = (images, rows, plans, out)  # the calls hold bare addresses
+
+    def slice():
+        start = time.thread_time()
+        for _ in range(job["repeats"]):
+            for function, arguments in calls:
+                function(*arguments)
+        return len(calls) * per_call * job["repeats"], time.thread_time() - start
+
+    def outputs(path, box, flip):
+        slice()
+        return out[0] if job["chain"] == "cifar" else out
+
+    return Peer(slice, "as the chain", hw.ISA_NAMES[isa], outputs)

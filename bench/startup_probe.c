@@ -1,0 +1,84 @@
+/* Times of starting up, through the C API: bench/startup runs it.
+ *
+ *   startup_probe compile FILE.pipe CACHE COUNT NAME=VALUE...
+ *       compiles COUNT times in this process; prints ms of each, a line each.
+ *   startup_probe batch FILE.pipe CACHE THREADS NAME=VALUE...
+ *       compiles, opens a session, waits for one batch; prints "ready".
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "api/c/penstock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double nowMs(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+static char *readFile(const char *path, size_t *length) {
+  FILE *file = fopen(path, "rb");
+  if (!file)
+    return NULL;
+  static char text[1 << 20];
+  *length = fread(text, 1, sizeof text, file);
+  fclose(file);
+  return text;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 5)
+    return 2;
+  pst_parameter parameters[16];
+  size_t count = 0;
+  for (int each = 5; each < argc && count < 16; ++each) {
+    char *equals = strchr(argv[each], '=');
+    if (!equals)
+      return 2;
+    *equals = 0;
+    parameters[count].name = argv[each];
+    parameters[count++].value = equals + 1;
+  }
+  size_t length = 0;
+  char *text = readFile(argv[2], &length);
+  if (!text) {
+    fprintf(stderr, "%s cannot be read\n", argv[2]);
+    return 1;
+  }
+  pst_compile_options options = PST_COMPILE_OPTIONS_INIT;
+  options.parameters = parameters;
+  options.parameter_count = count;
+  options.cache_folder = argv[3];
+  const int batch = strcmp(argv[1], "batch") == 0;
+  const int turns = batch ? 1 : atoi(argv[4]);
+  pst_program *program = NULL;
+  for (int turn = 0; turn < turns; ++turn) {
+    pst_program_release(program);
+    const double start = nowMs();
+    if (pst_compile(text, length, argv[2], &options, &program) != PST_OK) {
+      fprintf(stderr, "%s", pst_program_messages(program));
+      return 1;
+    }
+    if (!batch)
+      printf("%.4f %d\n", nowMs() - start, pst_program_from_cache(program));
+  }
+  if (batch) {
+    pst_session_options run = PST_SESSION_OPTIONS_INIT;
+    run.threads = atoi(argv[4]);
+    pst_session *session = NULL;
+    pst_batch *first = NULL;
+    if (pst_session_open(program, &run, &session) != PST_OK || pst_session_next(session, &first) != PST_OK) {
+      fprintf(stderr, "%s\n", pst_session_error(session));
+      return 1;
+    }
+    puts("ready");
+    fflush(stdout);
+    pst_batch_release(first);
+    pst_session_close(session);
+  }
+  pst_program_release(program);
+  return 0;
+}
