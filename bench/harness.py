@@ -213,6 +213,8 @@ class Contestant:
         except (OSError, ValueError, subprocess.TimeoutExpired):
             self.process.kill()
             self.process.wait()
+        self.process.stdout.close()
+        self.log.close()
 
 
 def slice_together(contestants):
