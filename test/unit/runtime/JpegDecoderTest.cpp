@@ -393,10 +393,11 @@ TEST(JpegFuzz, MutatedFilesNeverCrash) {
   recipes.push_back({.name = "cmyk", .components = 4, .stored = JCS_CMYK});
   recipes.push_back({.name = "ycck", .components = 4, .stored = JCS_YCCK});
   for (const JpegRecipe &recipe : recipes) {
-    auto file = randomJpeg(recipe, 1 + random() % 60, 1 + random() % 60, random);
+    int width = 1 + random() % 60, height = 1 + random() % 60;
+    auto file = randomJpeg(recipe, width, height, random);
     for (int i = 0; i < 60; ++i) {
       auto mutant = file;
-      for (int count = 1 + random() % 6; count > 0; --count) {
+      for (int count = 1 + random() % 6; count > 0 && !mutant.empty(); --count) {
         size_t at = random() % mutant.size();
         // Headers matter more than their share of the bytes.
         if (random() % 2)
