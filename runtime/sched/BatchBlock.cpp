@@ -37,6 +37,14 @@ struct Offsets {
 } // namespace
 
 uint64_t BatchBlock::bytesFor(const Layout &layout, int64_t count) {
+  // Far below overflow of what Offsets adds up.
+  double estimate = 0;
+  for (const OutputLayout &output : layout.outputs)
+    estimate += double(output.sampleBytes + 8) * double(count);
+  for (int number : layout.kept)
+    estimate += double(std::max<int64_t>(layout.buffers[size_t(number)].bytes, 0) + 128) * double(count);
+  if (estimate > 0x1p60)
+    return UINT64_MAX / 4;
   return uint64_t(Offsets(layout, count).total);
 }
 

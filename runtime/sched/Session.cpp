@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <unistd.h>
 
 namespace penstock::runtime {
 
@@ -109,7 +110,8 @@ MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
   const Layout &layout = *program.layout;
   MemoryReport report;
   const uint64_t block = BatchBlock::bytesFor(layout, program.perRank);
-  report.parts.emplace_back("batches", block * uint64_t(batchesHeld));
+  report.parts.emplace_back("batches", block > UINT64_MAX / 4096 ? UINT64_MAX / 4
+                                                                 : block * uint64_t(batchesHeld));
   const uint64_t sample = program.slots() * sizeof(int64_t) +
                           layout.kept.size() * sizeof(pst_tensor) +
                           program.mediaCount() * sizeof(Encoded) +
@@ -170,12 +172,15 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
 
   const int blocks = 2 * options.prefetch;
   impl->memory = memoryOf(p, impl->limits, impl->scratch, blocks);
-  if (options.memoryBudget && impl->memory.fixed > options.memoryBudget)
-    return Error{Code::Limit, "the session needs " + std::to_string(impl->memory.fixed) +
-                                  " bytes of memory, the budget is " +
-                                  std::to_string(options.memoryBudget) +
-                                  ": lower the batch size (" + std::to_string(p.perRank) +
-                                  ") or prefetch (" + std::to_string(options.prefetch) + ")"};
+  const uint64_t machine = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
+  const uint64_t budget = options.memoryBudget ? options.memoryBudget : machine;
+  if (impl->memory.fixed > budget)
+    return Error{Code::Limit,
+                 "the session needs " + std::to_string(impl->memory.fixed) +
+                     " bytes of memory, " + (options.memoryBudget ? "the budget is " : "the machine has ") +
+                     std::to_string(budget) + ": lower the batch size (" +
+                     std::to_string(p.perRank) + ") or prefetch (" +
+                     std::to_string(options.prefetch) + ")"};
   impl->device = makeCpuDevice();
   auto pool = BlockPool::make(*layout, p.perRank, blocks, impl->device);
   if (!pool)

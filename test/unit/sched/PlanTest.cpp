@@ -1,0 +1,142 @@
+#include "test/unit/sched/Pipelines.h"
+
+#include <functional>
+#include <random>
+
+namespace penstock::test {
+
+namespace {
+
+TEST(PlanLoad, GivesBackWhatWasWritten) {
+  Pipeline pipeline = folderPipeline();
+  auto plan = Plan::load(Plan::serialize(pipeline.plan));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ((*plan)->contents().name, "test");
+  EXPECT_EQ((*plan)->kernelNumber("k1"), 1);
+  EXPECT_EQ((*plan)->kernelNumber("k9"), -1);
+  EXPECT_EQ((*plan)->paramNumber("root"), 0);
+  EXPECT_EQ((*plan)->contents().decodes[0]->bottom, 13);
+}
+
+TEST(PlanLoad, RefusesOtherBytes) {
+  auto message = [](std::vector<uint8_t> bytes) {
+    auto plan = Plan::load(bytes);
+    return plan ? std::string("accepted") : plan.error().message;
+  };
+  EXPECT_EQ(message({}), "not a plan: 0 bytes are too few");
+  EXPECT_EQ(message(std::vector<uint8_t>(100, 7)), "not a plan: it does not begin like one");
+  Pipeline pipeline = memoryPipeline();
+  std::vector<uint8_t> bytes = Plan::serialize(pipeline.plan);
+  bytes.resize(bytes.size() / 2);
+  EXPECT_EQ(message(bytes), "not a plan: its tables are damaged");
+  pipeline.plan.abi = 77;
+  EXPECT_EQ(message(Plan::serialize(pipeline.plan)),
+            "the plan is for version 77 of the kernel interface, this program has 1");
+}
+
+TEST(PlanLoad, DamageNeverCrashes) {
+  std::mt19937 random(1);
+  MemoryTable table(8);
+  FakeFileSystem files;
+  fillFolder(files, 4);
+  int accepted = 0;
+  for (int kind : {0, 1}) {
+    const Pipeline pipeline = kind ? folderPipeline() : memoryPipeline();
+    const std::vector<uint8_t> good = Plan::serialize(pipeline.plan);
+    for (int i = 0; i < 20'000; ++i) {
+      std::vector<uint8_t> bytes = good;
+      for (int n = 1 + int(random() % 3); n > 0; --n) {
+        uint8_t &byte = bytes[random() % bytes.size()];
+        switch (random() % 3) {
+        case 0:
+          byte = uint8_t(random());
+          break;
+        case 1:
+          byte ^= uint8_t(1u << random() % 8);
+          break;
+        default:
+          byte = random() % 2 ? 0xFF : 0;
+        }
+      }
+      auto plan = Plan::load(bytes);
+      if (!plan)
+        continue;
+      ++accepted;
+      if (i % 8 != 0)
+        continue; // opening maps memory: some of them are enough
+      SessionOptions options = kind ? folderOptions(files) : table.options();
+      options.memoryBudget = 64 << 20;
+      auto session =
+          Session::open(*plan, std::make_shared<Kernels>(pipeline.code), std::move(options));
+      if (!session) {
+        EXPECT_NE(session.error().message, "");
+      }
+    }
+  }
+  EXPECT_GT(accepted, 1000); // else the damage is too crude to test anything
+}
+
+struct Fault {
+  const char *finding;
+  std::function<void(plan::PlanT &)> make;
+};
+
+TEST(PlanCheck, EveryRuleHasItsMessage) {
+  const std::vector<Fault> faults = {
+      {"plan 0 has 4 slots", [](auto &p) { p.slots = 4; }},
+      {"plan 0 allows a share of 2 bad samples", [](auto &p) { p.substitute = 2; }},
+      {"setup kernel 0 names kernel 9 of 2", [](auto &p) { p.setup = 9; }},
+      {"plan 0 has no source", [](auto &p) { p.sources.clear(); }},
+      {"plan 0 has no row of its first source", [](auto &p) { p.rows.clear(); }},
+      {"parameter 0 is text in a slot", [](auto &p) { p.params[0]->slot = 9; }},
+      {"source 0 has the parameter 4 of 1",
+       [](auto &p) { p.sources[0]->arguments[0]->param = 4; }},
+      {"field 0 names slot 99 of 64", [](auto &p) { p.fields[0]->slot = 99; }},
+      {"field 0 writes slot 2", [](auto &p) { p.fields[0]->slot = PST_SLOT_POSITION; }},
+      {"field 0 names column 7", [](auto &p) { p.fields[0]->column = 7; }},
+      {"field 0 is no scalar", [](auto &p) { p.fields[0]->column = 0; }},
+      {"media 0 is no column of bytes", [](auto &p) { p.media[0]->column = 1; }},
+      {"decode 0 has 3 sides of a region", [](auto &p) { p.decodes[0]->top = -1; }},
+      {"decode 0 has an unknown format", [](auto &p) { p.decodes[0]->format = "cmyk"; }},
+      {"decode 0 does not fit its buffer", [](auto &p) { p.decodes[0]->buffer = 1; }},
+      {"buffer 0 has no element type", [](auto &p) { p.buffers[0]->type = DType::text; }},
+      {"buffer 0 has an axis without extent", [](auto &p) { p.buffers[0]->dims[0]->slot = -1; }},
+      {"buffer 0 is larger than 1099511627776 bytes",
+       [](auto &p) {
+         p.buffers[0]->dims[0]->extent = p.buffers[0]->dims[1]->extent = int64_t(1) << 32;
+       }},
+      {"buffer 1 differs from its output", [](auto &p) { p.buffers[1]->type = DType::f32; }},
+      {"buffer 1 has 2 elements where its output has 3",
+       [](auto &p) { p.buffers[1]->dims[0]->extent = 2; }},
+      {"step 0 names kernel -1 of 2", [](auto &p) { p.steps[0]->kernel = -1; }},
+      {"step 0 has stage 65", [](auto &p) { p.steps[0]->stage = 65; }},
+      {"step 0 reads buffer 5", [](auto &p) { p.steps[0]->inputs[0]->buffer = 5; }},
+      {"step 0 reads other samples in stage 0",
+       [](auto &p) { p.steps[0]->inputs[0]->peer_slot = 20; }},
+      {"step 0 writes buffer 0, which is read-only", [](auto &p) { p.steps[0]->outputs = {0}; }},
+      {"step 0 reads buffer 0, which nothing has written", [](auto &p) { p.decodes.clear(); }},
+      {"output 0 is written by nothing", [](auto &p) { p.steps.clear(); }},
+      {"output 0 repeats an axis or has no axis n",
+       [](auto &p) { p.outputs[0]->axes = p.outputs[0]->stored = {"a", "a"}; }},
+      {"output 0 stores other axes than it has",
+       [](auto &p) { p.outputs[0]->stored = {"n", "z"}; }},
+      {"output 1 has not exactly one of buffer and scalar",
+       [](auto &p) { p.outputs[1]->buffer = 1; }},
+      {"output 1 has no name of its own", [](auto &p) { p.outputs[1]->name = "image"; }},
+      {"check 0 has the id 0", [](auto &p) { p.checks[0]->id = 0; }},
+      {"batch 0 has 0 samples", [](auto &p) { p.batch->size = 0; }},
+      {"plan 0 has no batch", [](auto &p) { p.batch.reset(); }},
+  };
+  for (const Fault &fault : faults) {
+    Pipeline pipeline = folderPipeline();
+    fault.make(pipeline.plan);
+    auto plan = Plan::make(pipeline.plan);
+    ASSERT_FALSE(plan) << fault.finding;
+    EXPECT_EQ(plan.error().code, Code::Corrupt);
+    EXPECT_EQ(plan.error().message, std::string("damaged plan: ") + fault.finding);
+  }
+}
+
+} // namespace
+
+} // namespace penstock::test

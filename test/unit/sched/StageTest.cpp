@@ -1,0 +1,347 @@
+// What only some pipelines need: samples that read each other, branches, ragged
+// outputs, other memory orders, temporaries of any size.
+#include "test/unit/sched/Pipelines.h"
+
+#include <algorithm>
+
+namespace penstock::test {
+
+namespace {
+
+/// raw(value: i64), value in slot 8; setup as given.
+Pipeline valuePipeline(pst_kernel setup) {
+  Pipeline p;
+  plan::SourceT &source = Pipeline::add(p.plan.sources);
+  source.kind = "raw";
+  plan::ColumnT &value = Pipeline::add(source.columns);
+  value.name = "value";
+  value.type = DType::i64;
+  Pipeline::add(p.plan.rows);
+  p.fieldSlot(0, 8);
+  p.plan.setup = p.kernel(setup);
+  return p;
+}
+
+SessionOptions valueOptions(const std::vector<int64_t> &values) {
+  SessionOptions options;
+  options.memory = {{"value", DType::i64, {int64_t(values.size())}, values.data(), nullptr}};
+  options.threads = 3;
+  return options;
+}
+
+template <typename T> T at(const OutputView &view, std::vector<int64_t> index) {
+  const char *data = static_cast<const char *>(view.data);
+  for (size_t i = 0; i < index.size(); ++i)
+    data += index[i] * view.strides[i];
+  T value;
+  std::memcpy(&value, data, sizeof value);
+  return value;
+}
+
+/// output[0] = the sum of all scalars and all inputs' first elements.
+int32_t sumKernel(pst_kernel_args *args) {
+  const int64_t inputs = args->scalars[0];
+  int64_t sum = args->scalars[1];
+  for (int64_t i = 0; i < inputs; ++i)
+    sum += *static_cast<const int64_t *>(args->tensors[i].data);
+  *static_cast<int64_t *>(args->tensors[inputs].data) = sum;
+  return 0;
+}
+
+/// value -> temporary (value * 1) -> stage 1: own + the next sample's -> sum.
+Pipeline peerPipeline(pst_kernel second = sumKernel) {
+  Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
+    int64_t *s = args->scalars;
+    s[9] = 0;
+    s[10] = (s[PST_SLOT_INDEX] + 1) % s[PST_SLOT_COUNT];
+    s[11] = 2;
+    s[12] = 0;
+    return 0;
+  });
+  const int temporary = p.buffer(plan::BufferKind::temporary, DType::i64, {1});
+  const int out = p.output("sum", DType::i64, {1});
+  p.step(p.kernel(sumKernel), {}, {temporary}, {9, 8});
+  plan::StepT &later = p.step(p.kernel(second), {temporary, temporary}, {out}, {11, 12}, 1);
+  later.inputs[1]->peer_slot = 10;
+  p.plan.buffers[size_t(temporary)]->peer = true;
+  return p;
+}
+
+TEST(Stages, SamplesReadEachOtherAfterABarrier) {
+  const std::vector<int64_t> values = {1, 20, 300, 4000, 5, 60, 700, 8000};
+  auto session = peerPipeline().open(valueOptions(values));
+  ASSERT_TRUE(session) << session.error().message;
+  for (int64_t b = 0; b < 2; ++b) {
+    auto batch = (*session)->next();
+    ASSERT_TRUE(batch && *batch);
+    for (int64_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(at<int64_t>((*batch)->outputs()[0], {i, 0}),
+                values[size_t(4 * b + i)] + values[size_t(4 * b + (i + 1) % 4)]);
+      auto sample = (*session)->sample(0, 4 * b + i);
+      ASSERT_TRUE(sample);
+      EXPECT_EQ(sample->contentHash, (*batch)->contentHash(i));
+    }
+  }
+}
+
+TEST(Stages, AFailureInALaterStageGivesOneBatchWhateverTheThreads) {
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < 32; ++i)
+    values.push_back(i);
+  // Sums with own value 6 are refused.
+  Pipeline p = peerPipeline([](pst_kernel_args *args) -> int32_t {
+    if (*static_cast<const int64_t *>(args->tensors[0].data) == 6)
+      return 1;
+    return sumKernel(args);
+  });
+  p.plan.batch->size = 8;
+  std::vector<std::string> first;
+  for (int threads = 1; threads <= 4; ++threads) {
+    SessionOptions options = valueOptions(values);
+    options.threads = threads;
+    auto session = p.open(options);
+    ASSERT_TRUE(session);
+    auto batch = (*session)->next();
+    ASSERT_TRUE(batch && *batch) << batch.error().message;
+    ASSERT_EQ((*session)->badSamples().size(), 1u);
+    EXPECT_EQ((*session)->badSamples()[0].position, 6);
+    const int64_t substitute = (*session)->badSamples()[0].substitute;
+    EXPECT_EQ((*batch)->rows()[6], substitute);
+    // The neighbour that read the refused sample reads its substitute.
+    EXPECT_EQ(at<int64_t>((*batch)->outputs()[0], {5, 0}), 5 + substitute);
+    EXPECT_EQ(at<int64_t>((*batch)->outputs()[0], {6, 0}), substitute + 7);
+  }
+}
+
+TEST(Stages, TheArmThatRanIsRead) {
+  Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
+    int64_t *s = args->scalars;
+    s[9] = 0;              // no inputs
+    s[10] = s[8] % 2;      // arm
+    s[11] = s[10] == 0;    // guards
+    s[12] = s[10] == 1;
+    s[13] = s[8] * 10;
+    s[14] = s[8] * 100;
+    s[15] = 1;
+    s[16] = 0;
+    return 0;
+  });
+  const int even = p.buffer(plan::BufferKind::temporary, DType::i64, {1});
+  const int odd = p.buffer(plan::BufferKind::temporary, DType::i64, {1});
+  const int chosen = p.buffer(plan::BufferKind::alias, DType::i64, {1});
+  p.plan.buffers[size_t(chosen)]->choices = {even, odd};
+  p.plan.buffers[size_t(chosen)]->index_slot = 10;
+  const int out = p.output("x", DType::i64, {1});
+  const int sum = p.kernel(sumKernel);
+  p.step(sum, {}, {even}, {9, 13}).guard = 11;
+  p.step(sum, {}, {odd}, {9, 14}).guard = 12;
+  p.step(sum, {chosen}, {out}, {15, 16});
+  const std::vector<int64_t> values = {1, 2, 3, 4};
+  auto session = p.open(valueOptions(values));
+  ASSERT_TRUE(session) << session.error().message;
+  auto batch = (*session)->next();
+  ASSERT_TRUE(batch && *batch);
+  for (int64_t i = 0; i < 4; ++i)
+    EXPECT_EQ(at<int64_t>((*batch)->outputs()[0], {i, 0}),
+              values[size_t(i)] * (values[size_t(i)] % 2 ? 100 : 10));
+  EXPECT_EQ((*session)->statistics()[Stage::Kernels].count, 8u);
+}
+
+TEST(Stages, RaggedOutputsAreMovedTogether) {
+  Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
+    args->scalars[9] = args->scalars[8] % 4;
+    return 0;
+  });
+  const int out = p.output("boxes", DType::i32, {3, 2});
+  plan::OutputT &output = *p.plan.outputs[0];
+  output.dims[1]->extent = -1;
+  output.dims[1]->bound = 3;
+  output.ragged_axis = 1;
+  output.length_slot = 9;
+  plan::DimT &dim = *p.plan.buffers[size_t(out)]->dims[0];
+  dim.extent = -1;
+  dim.slot = 9;
+  dim.bound = 3;
+  p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
+           const pst_tensor &to = args->tensors[0];
+           for (int64_t k = 0; k < to.extent[0]; ++k)
+             for (int64_t i = 0; i < 2; ++i) {
+               const int32_t value = int32_t(args->scalars[0] * 100 + k * 10 + i);
+               std::memcpy(static_cast<char *>(to.data) + k * to.stride[0] + i * to.stride[1],
+                           &value, 4);
+             }
+           return 0;
+         }),
+         {}, {out}, {8});
+  const std::vector<int64_t> values = {2, 0, 3, 1};
+  auto session = p.open(valueOptions(values));
+  ASSERT_TRUE(session) << session.error().message;
+  auto batch = (*session)->next();
+  ASSERT_TRUE(batch && *batch) << batch.error().message;
+  const OutputView &view = (*batch)->outputs()[0];
+  EXPECT_EQ(view.axes, (std::vector<std::string>{"n", "b"}));
+  EXPECT_EQ(view.shape, (std::vector<int64_t>{6, 2}));
+  EXPECT_EQ(std::vector<int64_t>(view.offsets, view.offsets + 5),
+            (std::vector<int64_t>{0, 2, 2, 5, 6}));
+  int64_t row = 0;
+  for (int64_t value : values)
+    for (int64_t k = 0; k < value; ++k, ++row)
+      for (int64_t i = 0; i < 2; ++i)
+        EXPECT_EQ(at<int32_t>(view, {row, i}), value * 100 + k * 10 + i);
+  for (int64_t i = 0; i < 4; ++i) {
+    auto sample = (*session)->sample(0, i);
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(sample->contentHash, (*batch)->contentHash(i));
+    EXPECT_EQ(sample->outputs[0].shape, (std::vector<int64_t>{values[size_t(i)], 2}));
+    EXPECT_EQ(sample->outputs[0].axes, (std::vector<std::string>{"a", "b"}));
+  }
+}
+
+TEST(Stages, ALengthOverItsBoundIsABadSample) {
+  Pipeline p = valuePipeline([](pst_kernel_args *) -> int32_t { return 0; });
+  const int out = p.output("boxes", DType::i32, {3});
+  p.plan.outputs[0]->dims[1]->extent = -1;
+  p.plan.outputs[0]->dims[1]->bound = 3;
+  p.plan.outputs[0]->ragged_axis = 1;
+  p.plan.outputs[0]->length_slot = 8;
+  plan::BufferT &buffer = *p.plan.buffers[size_t(out)];
+  buffer.dims[0]->extent = -1;
+  buffer.dims[0]->slot = 8;
+  buffer.dims[0]->bound = 3;
+  buffer.axes = {"a"};
+  p.step(p.kernel([](pst_kernel_args *) -> int32_t { return 0; }), {}, {out});
+  const std::vector<int64_t> values = {1, 2, 7, -2};
+  SessionOptions options = valueOptions(values);
+  options.substitute = 1;
+  auto session = p.open(options);
+  ASSERT_TRUE(session);
+  auto batch = (*session)->next();
+  ASSERT_TRUE(batch && *batch) << batch.error().message;
+  std::vector<std::string> reasons;
+  for (const BadSample &bad : (*session)->badSamples())
+    reasons.push_back(bad.reason);
+  EXPECT_NE(std::find(reasons.begin(), reasons.end(), "axis `a` has 7 elements, its bound is 3"),
+            reasons.end());
+  EXPECT_NE(std::find(reasons.begin(), reasons.end(), "axis `a` has -2 elements, its bound is 3"),
+            reasons.end());
+}
+
+TEST(Stages, OutputsLieInTheStoredOrder) {
+  Pipeline p = valuePipeline([](pst_kernel_args *) -> int32_t { return 0; });
+  const int out = p.output("x", DType::i32, {2, 3});
+  p.plan.outputs[0]->stored = {"b", "n", "a"};
+  p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
+           const pst_tensor &to = args->tensors[0];
+           for (int64_t a = 0; a < 2; ++a)
+             for (int64_t b = 0; b < 3; ++b) {
+               const int32_t value = int32_t(args->scalars[0] * 100 + a * 10 + b);
+               std::memcpy(static_cast<char *>(to.data) + a * to.stride[0] + b * to.stride[1],
+                           &value, 4);
+             }
+           return 0;
+         }),
+         {}, {out}, {8});
+  p.plan.batch->keep_last = true;
+  const std::vector<int64_t> values = {1, 2, 3, 4, 5, 6};
+  auto session = p.open(valueOptions(values));
+  ASSERT_TRUE(session) << session.error().message;
+  for (int64_t count : {4, 2}) {
+    auto batch = (*session)->next();
+    ASSERT_TRUE(batch && *batch);
+    const OutputView &view = (*batch)->outputs()[0];
+    EXPECT_EQ(view.shape, (std::vector<int64_t>{count, 2, 3}));
+    EXPECT_EQ(view.strides, (std::vector<int64_t>{8, 4, 8 * count}));
+    for (int64_t n = 0; n < count; ++n) {
+      const int64_t value = (*batch)->positions()[size_t(n)] + 1;
+      for (int64_t a = 0; a < 2; ++a)
+        for (int64_t b = 0; b < 3; ++b)
+          EXPECT_EQ(at<int32_t>(view, {n, a, b}), value * 100 + a * 10 + b);
+      auto sample = (*session)->sample(0, value - 1); // in a block of its own
+      ASSERT_TRUE(sample);
+      EXPECT_EQ(sample->contentHash, (*batch)->contentHash(n));
+    }
+  }
+}
+
+TEST(Stages, ASampleOverItsMemoryIsABadSample) {
+  Pipeline p = valuePipeline([](pst_kernel_args *) -> int32_t { return 0; });
+  const int temporary = p.buffer(plan::BufferKind::temporary, DType::u8, {-1});
+  p.plan.buffers[size_t(temporary)]->dims[0]->slot = 8;
+  p.scalarOutput("value", DType::i64, 8);
+  p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
+           std::memset(args->tensors[0].data, 1, size_t(args->tensors[0].extent[0]));
+           return 0;
+         }),
+         {}, {temporary});
+  std::vector<int64_t> values(16, 1000);
+  values[2] = 5 << 20;         // needs more than a thread's share is kept
+  values[9] = (16 << 20) + 1;  // too large
+  SessionOptions options = valueOptions(values);
+  options.sampleMemory = 16 << 20;
+  auto session = p.open(options);
+  ASSERT_TRUE(session);
+  EXPECT_EQ((*session)->memory().perSampleLimit, 16u << 20);
+  Epoch read = readEpoch(**session);
+  EXPECT_EQ(read.error, "");
+  ASSERT_EQ((*session)->badSamples().size(), 1u);
+  EXPECT_EQ((*session)->badSamples()[0].row, 9);
+  EXPECT_EQ((*session)->badSamples()[0].reason,
+            "a temporary needs 16777217 bytes, more than a sample may take");
+}
+
+TEST(Stages, APickedRowHasSubstitutesOfItsOwn) {
+  // Row 1 is picked as (position + 1) mod 3; its value must be below 100.
+  Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
+    return args->scalars[10] >= 100 ? 1 : 0;
+  });
+  plan::RowT &picked = Pipeline::add(p.plan.rows);
+  picked.slot = 9;
+  p.plan.select = p.kernel([](pst_kernel_args *args) -> int32_t {
+    args->scalars[9] = args->scalars[PST_SLOT_POSITION] + 1; // clamped to the table
+    return 0;
+  });
+  p.fieldSlot(0, 10);
+  p.plan.fields[1]->row = 1;
+  p.scalarOutput("own", DType::i64, 8);
+  p.scalarOutput("other", DType::i64, 10);
+  const std::vector<int64_t> values = {1, 2, 3, 4};
+  auto session = p.open(valueOptions(values));
+  ASSERT_TRUE(session) << session.error().message;
+  auto batch = (*session)->next();
+  ASSERT_TRUE(batch && *batch);
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(at<int64_t>((*batch)->outputs()[0], {i}), i + 1);
+    EXPECT_EQ(at<int64_t>((*batch)->outputs()[1], {i}), std::min<int64_t>(i + 2, 4));
+  }
+}
+
+TEST(Stages, TheBatchSizeMayBeComputed) {
+  Pipeline p = valuePipeline([](pst_kernel_args *) -> int32_t { return 0; });
+  p.param("pairs", DType::i64);
+  p.plan.params[0]->integer = 1;
+  p.plan.params[0]->slot = 20;
+  p.plan.select = p.kernel([](pst_kernel_args *args) -> int32_t {
+    args->scalars[21] = 2 * args->scalars[20];
+    return 0;
+  });
+  p.plan.batch->size = -1;
+  p.plan.batch->size_slot = 21;
+  p.scalarOutput("value", DType::f16, 8);
+  const std::vector<int64_t> values(12, 3);
+  SessionOptions options = valueOptions(values);
+  auto session = p.open(options);
+  ASSERT_TRUE(session);
+  EXPECT_EQ((*session)->batchSize(), 2);
+  options.params = {{"pairs", int64_t(3)}};
+  session = p.open(options);
+  ASSERT_TRUE(session);
+  EXPECT_EQ((*session)->batchSize(), 6);
+  options.params = {{"pairs", int64_t(0)}};
+  session = p.open(options);
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().message, "the batch has 0 samples; it needs at least 1");
+}
+
+} // namespace
+
+} // namespace penstock::test
