@@ -143,7 +143,9 @@ int64_t NamedTensorType::numElements() const {
   return result;
 }
 
-// `u8[h=?, w=224, k<=200, c=3:rgb]`
+// `u8[h=?, w=224, k=? max 200, c=3:rgb]`: inside `!pipe.tensor<...>` the printer
+// and the lexer of MLIR need every `<` to be closed, so the language's `<=` has no
+// place here.
 Type NamedTensorType::parse(AsmParser &parser) {
   StringRef element;
   SMLoc loc = parser.getCurrentLocation();
@@ -159,14 +161,14 @@ Type NamedTensorType::parse(AsmParser &parser) {
     Axis axis;
     if (parser.parseKeywordOrString(&axis.name))
       return failure();
-    if (succeeded(parser.parseOptionalLess())) {
-      if (parser.parseEqual() || parser.parseInteger(axis.bound))
-        return failure();
-    } else if (parser.parseEqual()) {
+    if (parser.parseEqual())
       return failure();
-    } else if (failed(parser.parseOptionalQuestion())) {
+    if (failed(parser.parseOptionalQuestion())) {
       if (parser.parseInteger(axis.extent))
         return failure();
+    } else if (succeeded(parser.parseOptionalKeyword("max")) &&
+               parser.parseInteger(axis.bound)) {
+      return failure();
     }
     if (succeeded(parser.parseOptionalColon()) &&
         parser.parseKeywordOrString(&axis.metadata))
@@ -188,7 +190,7 @@ void NamedTensorType::print(AsmPrinter &printer) const {
     if (axis.isStatic())
       printer << '=' << axis.extent;
     else if (axis.bound >= 0)
-      printer << "<=" << axis.bound;
+      printer << "=? max " << axis.bound;
     else
       printer << "=?";
     if (!axis.metadata.empty()) {

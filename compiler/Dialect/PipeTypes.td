@@ -17,7 +17,7 @@ def Pipe_TensorType : Pipe_Type<"NamedTensor", "tensor"> {
   let description = [{
     Element type and axes, outermost first. An axis is `name=extent`,
     `name=?` (known per sample, from headers, metadata or draws), or
-    `name<=bound` (known per sample, with a static bound), and may carry
+    `name=? max bound` (known per sample, with a static bound), and may carry
     metadata after a colon: `c=3:rgb`, `box=4:xyxy`.
 
     Constraints:

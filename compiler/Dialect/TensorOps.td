@@ -133,7 +133,7 @@ def Pipe_PlaceOp : Pipe_SizedOp<"place", [AttrSizedOperandSegments]> {
     - (C1) base, patch and result have the same axis names and element type.
     - (C2) one offset per name in `over`.
 
-    Example: `%2 = pipe.place %patch into %base over ["h"] at(%y) : !pipe.tensor<u8[h=2]>, !pipe.tensor<u8[h=9]>`
+    Example: `%2 = pipe.place %patch into %base over ["h"] at(%y) : !pipe.tensor<u8[h=2]>, !pipe.tensor<u8[h=9]> -> !pipe.tensor<u8[h=9]>`
   }];
   let arguments = (ins Pipe_Tensor:$patch, Pipe_Tensor:$base, StrArrayAttr:$over,
                        Variadic<Pipe_Int>:$at, Variadic<Pipe_Int>:$sizes);
@@ -491,7 +491,7 @@ def Pipe_CompactOp : Pipe_SizedOp<"compact", []> {
 
     - (C1) the mask is bool over `axis` alone.
 
-    Example: `%1, %n = pipe.compact %0 along "k" where %m : !pipe.tensor<f32[k=9, xyz=3]>, !pipe.tensor<bool[k=9]> -> !pipe.tensor<f32[k<=9, xyz=3]>, !pipe.tensor<i64[]>`
+    Example: `%1, %n = pipe.compact %0 along "k" where %m : !pipe.tensor<f32[k=9, xyz=3]>, !pipe.tensor<bool[k=9]> -> !pipe.tensor<f32[k=? max 9, xyz=3]>, !pipe.tensor<i64[]>`
   }];
   let arguments = (ins Pipe_Tensor:$value, StrAttr:$axis, Pipe_Tensor:$mask, Variadic<Pipe_Int>:$sizes);
   let results = (outs Pipe_Tensor:$result, Pipe_Tensor:$count);

@@ -38,7 +38,6 @@ public:
 };
 
 BatchResult runFile(const std::string &name, const std::vector<uint8_t> &data) {
-  OneSample pipeline;
   Ramp media;
   BatchInputs inputs;
   inputs.positions = {5, 6};
@@ -53,7 +52,7 @@ BatchResult runFile(const std::string &name, const std::vector<uint8_t> &data) {
                                      {"label", intScalar(7)}},
         10);
   };
-  return pipeline.runModule(read(name), inputs);
+  return runModule(read(name), inputs);
 }
 
 TEST(ReferenceImageNet, importedAndSplitFormsGiveTheSameBits) {

@@ -1,0 +1,175 @@
+//===- ReduceTest.cpp - class R, against tables by hand -------------------===//
+
+#include "test/unit/stdlib/OneSample.h"
+#include <cmath>
+
+using namespace penstock::reference;
+using Reals = std::vector<double>;
+
+namespace {
+
+const double inf = INFINITY;
+const std::map<std::string, Field> row = {
+    {"x", tensorOf<int>(DType::u8, {"h", "w"}, {2, 3}, {1, 2, 253, 4, 2, 6})},
+    {"f", tensorOf<double>(DType::f32, {"w"}, {5}, {0.0, NAN, -0.0, 2, -1})},
+    {"b", tensorOf<int>(DType::boolean, {"w"}, {5}, {1, 0, 0, 1, 1})},
+    {"k", tensorOf<int>(DType::i32, {"w", "d"}, {5, 2}, {3, 1, 0, 0, 3, 1, 9, 9, 0, 0})}};
+
+Reals reduced(const std::string &kind, const std::string &field, const std::string &in,
+              const std::string &over, const std::string &out) {
+  OneSample p;
+  return reals(p.tensor("%x = pipe.field %row \"" + field + "\" : " + in + "\n%r = pipe.reduce " +
+                            kind + " %x over [" + over + "] : " + in + " -> " + out,
+                        out, row));
+}
+
+TEST(ReferenceReduce, integersWrapAndKeepTheOtherAxes) {
+  const std::string x = "!pipe.tensor<u8[h=2, w=3]>";
+  EXPECT_EQ(reduced("sum", "x", x, "\"w\"", "!pipe.tensor<u8[h=2]>"), (Reals{0, 12}));
+  EXPECT_EQ(reduced("min", "x", x, "\"h\"", "!pipe.tensor<u8[w=3]>"), (Reals{1, 2, 6}));
+  EXPECT_EQ(reduced("max", "x", x, "\"h\", \"w\"", "!pipe.tensor<u8[]>"), Reals{253});
+  EXPECT_EQ(reduced("argmax", "x", x, "\"w\", \"h\"", "!pipe.tensor<i64[]>"), Reals{2});
+  EXPECT_EQ(reduced("argmin", "x", x, "\"h\"", "!pipe.tensor<i64[w=3]>"), (Reals{0, 0, 1}));
+}
+
+TEST(ReferenceReduce, floatsPassOverNan) {
+  const std::string f = "!pipe.tensor<f32[w=5]>", one = "!pipe.tensor<f32[]>";
+  EXPECT_EQ(reduced("min", "f", f, "\"w\"", one), Reals{-1});
+  EXPECT_EQ(reduced("max", "f", f, "\"w\"", one), Reals{2});
+  EXPECT_TRUE(std::isnan(reduced("sum", "f", f, "\"w\"", one)[0]));
+  EXPECT_EQ(reduced("argmin", "f", f, "\"w\"", "!pipe.tensor<i64[]>"), Reals{4});
+}
+
+TEST(ReferenceReduce, boolsCount) {
+  const std::string b = "!pipe.tensor<bool[w=5]>";
+  EXPECT_EQ(reduced("any", "b", b, "\"w\"", "!pipe.tensor<bool[]>"), Reals{1});
+  EXPECT_EQ(reduced("all", "b", b, "\"w\"", "!pipe.tensor<bool[]>"), Reals{0});
+  EXPECT_EQ(reduced("count", "b", b, "\"w\"", "!pipe.tensor<i64[]>"), Reals{3});
+}
+
+TEST(ReferenceReduce, ofNoElements) {
+  OneSample p;
+  const auto empty = [&](const std::string &kind, const std::string &element,
+                         const std::string &out) {
+    return reals(p.tensor("%e = pipe.constant 0 : i64 -> i64 %o = pipe.constant 0" +
+                              std::string(element[0] == 'f' ? ".0 : f32 -> f32" : " : i8 -> i8") +
+                              " %x = pipe.map () sizes(%e) : () -> !pipe.tensor<" + element +
+                              "[w=?]> {\n^bb0(%w: i64): pipe.yield %o : " + element +
+                              "\n}\n%r = pipe.reduce " + kind + " %x over [\"w\"] : !pipe.tensor<" +
+                              element + "[w=?]> -> !pipe.tensor<" + out + "[]>",
+                          "!pipe.tensor<" + out + "[]>", row))[0];
+  };
+  EXPECT_EQ(empty("sum", "f32", "f32"), 0);
+  EXPECT_EQ(empty("min", "f32", "f32"), inf);
+  EXPECT_EQ(empty("max", "f32", "f32"), -inf);
+  EXPECT_EQ(empty("min", "i8", "i8"), 127);
+  EXPECT_EQ(empty("max", "i8", "i8"), -128);
+  EXPECT_EQ(empty("argmin", "f32", "i64"), 0);
+}
+
+// 2^24 in lane 0 swallows a one in the same lane, but not the ones of others.
+TEST(ReferenceReduce, floatSumsHave32LanesAndATree) {
+  std::vector<double> elements(70, 0);
+  elements[0] = 0x1p24;
+  elements[32] = 1; // lane 0 again: lost
+  elements[64] = 1; // lost
+  elements[1] = 1;  // lane 1
+  elements[17] = 1; // lane 17, added to lane 1 first: 2 survives
+  OneSample p;
+  const std::string in = "!pipe.tensor<f32[w=70]>";
+  EXPECT_EQ(reals(p.tensor("%x = pipe.field %row \"x\" : " + in +
+                               " %r = pipe.reduce sum %x over [\"w\"] : " + in +
+                               " -> !pipe.tensor<f32[]>",
+                           "!pipe.tensor<f32[]>",
+                           {{"x", tensorOf(DType::f32, {"w"}, {70}, elements)}})),
+            Reals{0x1p24 + 2});
+}
+
+TEST(ReferenceReduce, scans) {
+  OneSample p;
+  const auto scanned = [&](const std::string &kind, const std::string &factor) {
+    return reals(p.tensor("%x = pipe.field %row \"x\" : !pipe.tensor<u8[h=2, w=3]>\n"
+                          "%f = pipe.cast value %x : !pipe.tensor<u8[h=2, w=3]> -> "
+                          "!pipe.tensor<f64[h=2, w=3]>\n%r = pipe.scan " +
+                              kind + " %f along \"w\" " + factor +
+                              " : !pipe.tensor<f64[h=2, w=3]> -> !pipe.tensor<f64[h=2, w=3]>",
+                          "!pipe.tensor<f64[h=2, w=3]>", row));
+  };
+  EXPECT_EQ(scanned("sum", ""), (Reals{1, 3, 256, 4, 6, 12}));
+  EXPECT_EQ(scanned("max", ""), (Reals{1, 2, 253, 4, 4, 6}));
+  EXPECT_EQ(scanned("recurrence", "factor 0.5"), (Reals{1, 2.5, 254.25, 4, 4, 8}));
+}
+
+TEST(ReferenceReduce, histogramCountsKeysInside) {
+  OneSample p;
+  EXPECT_EQ(reals(p.tensor("%x = pipe.field %row \"x\" : !pipe.tensor<u8[h=2, w=3]>\n"
+                           "%r = pipe.histogram %x over [\"w\"] : !pipe.tensor<u8[h=2, w=3]> -> "
+                           "!pipe.tensor<i32[h=2, bin=5]>",
+                           "!pipe.tensor<i32[h=2, bin=5]>", row)),
+            (Reals{0, 1, 1, 0, 0, 0, 0, 1, 0, 1}));
+}
+
+TEST(ReferenceReduce, contractMultipliesByAMatrix) {
+  OneSample p;
+  EXPECT_EQ(reals(p.tensor(
+                "%v = pipe.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32> -> "
+                "!pipe.tensor<f32[t=2, c=2]>\n"
+                "%m = pipe.constant dense<[[1.0, 0.0, 10.0], [0.0, 1.0, 100.0]]> : tensor<2x3xf32> "
+                "-> !pipe.tensor<f32[c=2, d=3]>\n"
+                "%r = pipe.contract %v by %m : !pipe.tensor<f32[t=2, c=2]>, "
+                "!pipe.tensor<f32[c=2, d=3]> -> !pipe.tensor<f32[t=2, d=3]>",
+                "!pipe.tensor<f32[t=2, d=3]>")),
+            (Reals{1, 2, 210, 3, 4, 430}));
+}
+
+TEST(ReferenceReduce, compactKeepsWhatTheMaskSelects) {
+  OneSample p;
+  const std::string ops = "%f = pipe.field %row \"f\" : !pipe.tensor<f32[w=5]>\n"
+                          "%b = pipe.field %row \"b\" : !pipe.tensor<bool[w=5]>\n"
+                          "%c, %m = pipe.compact %f along \"w\" where %b : !pipe.tensor<f32[w=5]>, "
+                          "!pipe.tensor<bool[w=5]> -> !pipe.tensor<f32[w=5]>, "
+                          "!pipe.tensor<i64[]>\n";
+  EXPECT_EQ(reals(p.tensor(ops + "%r = pipe.cast value %c : !pipe.tensor<f32[w=5]> -> "
+                                 "!pipe.tensor<i32[w=5]>",
+                           "!pipe.tensor<i32[w=5]>", row)),
+            (Reals{0, 2, -1, 0, 0}));
+  EXPECT_EQ(reals(p.tensor(ops + "%r = pipe.cast value %m : !pipe.tensor<i64[]> -> "
+                                 "!pipe.tensor<i32[]>",
+                           "!pipe.tensor<i32[]>", row)),
+            Reals{3});
+}
+
+TEST(ReferenceReduce, groupsStandInTheOrderOfTheirFirstElement) {
+  OneSample p;
+  const auto groups = [&](const std::string &limit) {
+    return reals(p.tensor("%k = pipe.field %row \"k\" : !pipe.tensor<i32[w=5, d=2]>\n"
+                          "%r, %c = pipe.group %k along \"w\" limit " +
+                              limit +
+                              " : !pipe.tensor<i32[w=5, d=2]> -> !pipe.tensor<i64[w=5]>, "
+                              "!pipe.tensor<i64[]>",
+                          "!pipe.tensor<i64[w=5]>", row));
+  };
+  EXPECT_EQ(groups("9"), (Reals{0, 1, 0, 2, 1}));
+  EXPECT_EQ(groups("1"), (Reals{0, -1, 0, -1, -1}));
+}
+
+TEST(ReferenceReduce, sortIsStableWithNanLast) {
+  OneSample p;
+  EXPECT_EQ(reals(p.tensor("%f = pipe.field %row \"f\" : !pipe.tensor<f32[w=5]>\n"
+                           "%r = pipe.sort %f along \"w\" : !pipe.tensor<f32[w=5]> -> "
+                           "!pipe.tensor<i64[w=5]>",
+                           "!pipe.tensor<i64[w=5]>", row)),
+            (Reals{4, 0, 2, 3, 1}));
+}
+
+TEST(ReferenceReduce, theTransformIsRefused) {
+  OneSample p;
+  const BatchResult result = p.run("%f = pipe.constant dense<[1.0, 2.0]> : tensor<2xf32> -> "
+                                   "!pipe.tensor<f32[t=2]>\n%r = pipe.fft %f along \"t\" : "
+                                   "!pipe.tensor<f32[t=2]> -> !pipe.tensor<f32[freq=2, part=2]>",
+                                   "");
+  EXPECT_NE(result.error.find("the factorisation of the transform is not fixed yet"),
+            std::string::npos);
+}
+
+} // namespace
