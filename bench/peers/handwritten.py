@@ -17,18 +17,17 @@ def kernel(job):
         raise Missing(f"this CPU has no {hw.ISA_NAMES[isa]}")
     images, rows = chain_data(job["chain"])
     count = len(images)
+    plans = order = draws = None
     if job["chain"] == "imagenet":
         out = hw.aligned((count, 3, 224, 224), numpy.float16)
         plans = [hw.ImagenetPlan(library, 600, 400, row[:4].tolist(), row[4]) for row in rows]
         calls = [(library.hw_imagenet_run, (plan.handle, isa, hw.address(image), image.strides[0], hw.address(to)))
                  for plan, image, to in zip(plans, images, out)]
     elif job["chain"] == "colour":
-        plans = None
         out = hw.aligned((count, 3, 224, 224), numpy.float16)
         calls = [(library.hw_colour_run, (isa, hw.address(image), *map(float, row), hw.address(to)))
                  for image, row, to in zip(images, rows, out)]
     else:
-        plans = None
         # Batches that stay alive, as in the runtime: more than the caches hold.
         out = hw.aligned((SLOTS, count, 3, 32, 32), numpy.float32)
         order = numpy.arange(count, dtype=numpy.int64)
@@ -37,7 +36,6 @@ def kernel(job):
         calls = [(library.hw_cifar_run, (isa, hw.address(images), hw.address(order), hw.address(draws), count,
                                          int(job["streaming"]), hw.address(to))) for to in out]
     per_call = count if job["chain"] == "cifar" else 1
-    kept = (images, rows, plans, out)  # the calls hold bare addresses
 
     def slice():
         start = time.thread_time()
@@ -45,6 +43,8 @@ def kernel(job):
             for function, arguments in calls:
                 function(*arguments)
         return len(calls) * per_call * job["repeats"], time.thread_time() - start
+
+    slice.kept = (images, rows, plans, order, draws)  # the calls hold bare addresses
 
     def outputs(path, box, flip):
         slice()
