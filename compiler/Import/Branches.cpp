@@ -1,0 +1,240 @@
+//===- Branches.cpp - one of several values -------------------------------===//
+//
+// Scalars of all arms are computed (everything is total) and selected; tensors
+// stay in the arms of a `pipe.choose`. Extents are scalars, so they are there
+// when the choose needs them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/Places.h"
+
+using namespace penstock::importer;
+using penstock::pipe::Predicate;
+
+void Importer::flatten(Val &value, std::vector<Val *> &leaves) {
+  if (value.is(Kind::Poison))
+    throw Abort{};
+  if (!value.is(Kind::Record) && !value.is(Kind::Range) && !value.is(Kind::List)) {
+    leaves.push_back(&value);
+    return;
+  }
+  for (Val &part : value.parts)
+    flatten(part, leaves);
+}
+
+/// The operands of an op and of all ops in its regions.
+static void operandsOf(mlir::Operation *op, llvm::SmallVector<mlir::Value> &operands) {
+  op->walk([&](mlir::Operation *inner) {
+    operands.append(inner->operand_begin(), inner->operand_end());
+  });
+}
+
+bool Importer::hoistable(mlir::Value value, mlir::Block *from) {
+  if (value.getParentBlock() != from)
+    return true;
+  mlir::Operation *op = value.getDefiningOp();
+  if (!op)
+    return false; // the block's argument
+  llvm::SmallVector<mlir::Value> operands;
+  operandsOf(op, operands);
+  return llvm::all_of(operands, [&](mlir::Value v) { return hoistable(v, from); });
+}
+
+void Importer::hoist(mlir::Value value, mlir::Block *from) {
+  mlir::Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != from)
+    return;
+  llvm::SmallVector<mlir::Value> operands;
+  operandsOf(op, operands);
+  for (mlir::Value operand : operands)
+    hoist(operand, from);
+  op->moveBefore(base.getInsertionBlock(), base.getInsertionPoint());
+}
+
+mlir::Value Importer::selectByIndex(mlir::Value index, llvm::ArrayRef<mlir::Value> values) {
+  if (auto flag = index.getDefiningOp<pipe::CastOp>();
+      flag && values.size() == 2 && flag.getValue().getType().isSignlessInteger(1))
+    return select(flag.getValue(), values[1], values[0]);
+  mlir::Value result = values.back();
+  for (size_t i = values.size() - 1; i-- > 0;)
+    result = select(compare(Predicate::eq, index, intConstant(static_cast<int64_t>(i))), values[i],
+                    result);
+  return result;
+}
+
+Val Importer::branch(mlir::Value index, llvm::ArrayRef<Arm> arms,
+                     const std::function<void(const Val &, const Val &)> &mismatch) {
+  std::vector<Val> values;
+  if (!regions.empty()) { // elements: everything is a scalar
+    for (const Arm &arm : arms)
+      values.push_back(arm());
+    return merge(index, values, {}, mismatch);
+  }
+  std::vector<std::unique_ptr<mlir::Block>> blocks;
+  for (const Arm &arm : arms) {
+    blocks.push_back(std::make_unique<mlir::Block>());
+    BaseGuard inside(base, blocks.back().get());
+    values.push_back(arm());
+  }
+  return merge(index, values, blocks, mismatch);
+}
+
+Val Importer::merge(mlir::Value index, std::vector<Val> values,
+                    llvm::MutableArrayRef<std::unique_ptr<mlir::Block>> blocks,
+                    const std::function<void(const Val &, const Val &)> &mismatch) {
+  std::vector<std::vector<Val *>> leaves(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    flatten(values[i], leaves[i]);
+    if (values[i].names != values[0].names || leaves[i].size() != leaves[0].size())
+      mismatch(values[0], values[i]);
+  }
+  auto hoistFrom = [&](mlir::Value value, size_t arm) {
+    if (!blocks.empty())
+      hoist(value, blocks[arm].get());
+  };
+  std::vector<std::vector<mlir::Value>> yields(values.size());
+  std::vector<std::vector<Dim>> types;
+  std::vector<size_t> chosen; // leaves that become results of the choose
+  for (size_t k = 0; k < leaves[0].size(); ++k) {
+    Val &first = *leaves[0][k];
+    const bool scalar = llvm::all_of(leaves, [&](auto &l) {
+      return l[k]->is(Kind::Number) || (!regions.empty() && l[k]->is(Kind::Tensor));
+    });
+    if (scalar) {
+      // One type for all arms; a loose one follows the others.
+      std::vector<mlir::Value> scalars;
+      for (size_t i = 0; i < leaves.size(); ++i) {
+        Val &other = *leaves[i][k];
+        if (other.is(Kind::Tensor))
+          other = number(elementHere(other.ir, {}));
+        hoistFrom(other.ir, i);
+      }
+      Val common = first;
+      for (size_t i = 1; i < leaves.size(); ++i) {
+        Val &other = *leaves[i][k];
+        if (common.ir.getType() == other.ir.getType())
+          common.loose &= other.loose;
+        else if (std::optional<Val> converted = convert(common, other.ir.getType()))
+          common = *converted;
+        else if (!convert(other, common.ir.getType()))
+          mismatch(values[0], values[i]);
+      }
+      for (size_t i = 0; i < leaves.size(); ++i) {
+        std::optional<Val> converted = convert(*leaves[i][k], common.ir.getType());
+        if (!converted)
+          mismatch(values[0], values[i]);
+        scalars.push_back(converted->ir);
+      }
+      const bool loose = common.loose;
+      first.ir = selectByIndex(index, scalars);
+      first.loose = loose;
+      continue;
+    }
+    if (first.is(Kind::Word)) {
+      for (size_t i = 1; i < leaves.size(); ++i)
+        if (leaves[i][k]->word != first.word)
+          mismatch(values[0], values[i]);
+      continue;
+    }
+    chosen.push_back(k);
+    std::vector<Dim> axes;
+    if (first.is(Kind::Tensor)) {
+      axes = dims(first.ir);
+      for (size_t i = 1; i < leaves.size(); ++i) {
+        Val &other = *leaves[i][k];
+        if (!other.is(Kind::Tensor) || elementType(other) != elementType(first) ||
+            other.tensorType().getRank() != first.tensorType().getRank())
+          mismatch(values[0], values[i]);
+        for (const Dim &dim : dims(other.ir))
+          if (const Dim *mine = find(axes, dim.axis.name);
+              !mine || mine->axis.metadata != dim.axis.metadata ||
+              (mine->axis.isStatic() && dim.axis.isStatic() &&
+               mine->axis.extent != dim.axis.extent))
+            mismatch(values[0], values[i]);
+      }
+      // Extents: equal ones stay, others are selected like any scalar.
+      for (Dim &axis : axes) {
+        std::vector<mlir::Value> sizes;
+        bool equal = true;
+        for (size_t i = 0; i < leaves.size(); ++i) {
+          std::vector<Dim> mine = dims(leaves[i][k]->ir);
+          const Dim &dim = *find(mine, axis.axis.name);
+          equal &= dim.axis == axis.axis && dim.size == axis.size;
+          if (dim.size)
+            hoistFrom(dim.size, i);
+          sizes.push_back(extent(dim));
+        }
+        if (equal)
+          continue;
+        axis.size = selectByIndex(index, sizes);
+        axis.axis.extent = axis.axis.bound = -1;
+      }
+    } else {
+      for (size_t i = 1; i < leaves.size(); ++i)
+        if (leaves[i][k]->kind != first.kind)
+          mismatch(values[0], values[i]);
+    }
+    types.push_back(axes);
+  }
+  if (chosen.empty())
+    return values[0];
+
+  llvm::SmallVector<mlir::Type> results;
+  llvm::SmallVector<mlir::Value> sizes;
+  std::vector<std::string> order;
+  for (size_t c = 0; c < chosen.size(); ++c) {
+    Val &first = *leaves[0][chosen[c]];
+    results.push_back(first.is(Kind::Tensor) ? tensorOf(elementType(first), types[c])
+                                             : first.ir.getType());
+    llvm::append_range(sizes, sizesOf(types[c]));
+  }
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    BaseGuard inside(base, blocks[i].get());
+    llvm::SmallVector<mlir::Value> yielded;
+    for (size_t c = 0; c < chosen.size(); ++c) {
+      mlir::Value value = leaves[i][chosen[c]]->ir;
+      if (leaves[i][chosen[c]]->is(Kind::Tensor)) {
+        std::vector<std::string> names;
+        for (const Dim &dim : types[c])
+          names.push_back(dim.axis.name);
+        value = retype(permute(value, names), types[c]);
+      }
+      yielded.push_back(value);
+    }
+    base.create<pipe::YieldOp>(here, yielded);
+  }
+  auto op = base.create<pipe::ChooseOp>(here, results, index, sizes,
+                                        static_cast<unsigned>(blocks.size()));
+  for (size_t i = 0; i < blocks.size(); ++i)
+    op.getArms()[i].push_back(blocks[i].release());
+  for (size_t c = 0; c < chosen.size(); ++c)
+    leaves[0][chosen[c]]->ir = op.getResult(static_cast<unsigned>(c));
+  return values[0];
+}
+
+Val Importer::evalIf(const dsl::IfExpr &expr) {
+  Val condition = eval(*expr.condition);
+  PlaceGuard guard(*this, expr.range);
+  if (condition.is(Kind::Tensor) && regions.empty() &&
+      elementType(condition).isSignlessInteger(1)) {
+    Val a = eval(*expr.thenValue), b = eval(*expr.elseValue);
+    mlir::Type type = unify("if", a, b, expr.range);
+    return lift(
+        {condition, a, b}, type, [&](auto v) { return select(v[0], v[1], v[2]); }, expr.range);
+  }
+  mlir::Value flag = demandBool(condition, expr.condition->range, "the condition of `if`");
+  if (auto op = flag.getDefiningOp<pipe::ConstantOp>())
+    return eval(llvm::cast<mlir::IntegerAttr>(op.getValue()).getValue().isZero() ? *expr.elseValue
+                                                                                 : *expr.thenValue);
+  mlir::Value index = cast(pipe::CastMode::value, flag, base.getI64Type());
+  Arm arms[] = {[&]() { return eval(*expr.elseValue); }, [&]() { return eval(*expr.thenValue); }};
+  return branch(index, arms, [&](const Val &otherwise, const Val &then) {
+    MakeStatic demanded; // a branch that decides a type
+    if (dependsOnParametersOnly(flag, demanded.names) && !demanded.names.empty())
+      throw demanded;
+    error(expr.range, "both sides of `if` must have one type")
+        .note(expr.thenValue->range, "this is " + show(then))
+        .note(expr.elseValue->range, "this is " + show(otherwise));
+    throw Abort{};
+  });
+}

@@ -1,0 +1,163 @@
+//===- Pipeline.cpp - the body of a sample --------------------------------===//
+
+#include "compiler/Import/Places.h"
+
+using namespace penstock::importer;
+
+Importer::Importer(mlir::MLIRContext &context, const dsl::Program &program,
+                   const dsl::SourceManager &sources, const ImportOptions &options,
+                   const std::set<std::string> &staticNames, dsl::Diagnostics &diagnostics)
+    : context(context), program(program), sources(sources), options(options),
+      staticNames(staticNames), diagnostics(diagnostics), base(&context),
+      here(mlir::UnknownLoc::get(&context)) {}
+
+mlir::OwningOpRef<mlir::ModuleOp> Importer::run(const dsl::PipelineDecl &pipeline) {
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(place(pipeline.range));
+  here = place(pipeline.name.range);
+  pipelineName = pipeline.name.text;
+  Frame top;
+  top.file = program.main.get();
+  frames.push_back(std::move(top));
+
+  auto block = std::make_unique<mlir::Block>();
+  base.setInsertionPointToEnd(block.get());
+  int64_t seed = 0;
+  double substitute = 0.05;
+  auto guarded = [&](auto &&statement) {
+    try {
+      statement();
+    } catch (const Abort &) { // reported
+    } catch (const OuterElement &) {
+      notYetHere(pipeline.name.range);
+    }
+  };
+  guarded([&]() { bindParameters(pipeline); });
+  for (const dsl::OptionSetting &option : pipeline.options)
+    guarded([&]() { importOption(option, seed, substitute); });
+  for (const dsl::LetDecl &let : pipeline.tableLets)
+    importLet(let);
+  frame().values[pipeline.row.text] = Val();
+  guarded([&]() { importSource(pipeline); });
+  for (const dsl::LetDecl &let : pipeline.sampleLets)
+    importLet(let);
+  guarded([&]() { importBatch(pipeline.batch); });
+  if (diagnostics.hasErrors())
+    return {};
+
+  base.setInsertionPointToEnd(module->getBody());
+  here = place(pipeline.name.range);
+  auto op = base.create<pipe::PipelineOp>(here, pipeline.name.text, static_cast<uint64_t>(seed),
+                                          llvm::APFloat(substitute), mlir::IntegerAttr(),
+                                          mlir::IntegerAttr());
+  op.getBody().push_back(block.release());
+  return module;
+}
+
+void Importer::notYetHere(dsl::SourceRange range) {
+  error(range,
+        "a tensor inside a `map` that uses the element of an outer `map` has no meaning yet");
+}
+
+void Importer::importOption(const dsl::OptionSetting &option, int64_t &seed, double &substitute) {
+  const std::string &name = option.name.text;
+  outputName = name;
+  if (name == "seed") {
+    seed = demandInt(eval(*option.value), option.value->range, "the seed");
+  } else if (name == "numerics") {
+    numerics = option.value->cast<dsl::NameExpr>().name;
+  } else if (name == "on_error") {
+    if (option.value->kind == dsl::ExprKind::Name) {
+      substitute = -1;
+      return;
+    }
+    const auto &call = option.value->cast<dsl::CallExpr>();
+    const dsl::Expr &share = *call.args.args.front().value;
+    mlir::Value value = demandF64(eval(share), share.range, "the share of substitutes");
+    MakeStatic demanded;
+    if (dependsOnParametersOnly(value, demanded.names) && !demanded.names.empty())
+      throw demanded;
+    auto op = value.getDefiningOp<pipe::ConstantOp>();
+    substitute = llvm::cast<mlir::FloatAttr>(op.getValue()).getValueAsDouble();
+    if (!(substitute >= 0 && substitute <= 1))
+      fail(share.range, "the share of substitutes lies between 0% and 100%");
+  } else {
+    notYet(option.range, "the option " + quote(name));
+  }
+}
+
+void Importer::importLet(const dsl::LetDecl &let) {
+  outputName = let.name.text;
+  Restore<std::vector<KeyStep>> steps(keySteps);
+  try {
+    evalLet(let);
+  } catch (const Abort &) { // reported; the name is there and silent
+    bind(let.name, Val());
+  } catch (const OuterElement &) {
+    notYetHere(let.value->range);
+    bind(let.name, Val());
+  }
+}
+
+void Importer::importSource(const dsl::PipelineDecl &pipeline) {
+  outputName = "for";
+  Val table = eval(*pipeline.source);
+  if (!table.is(Kind::Table))
+    fail(pipeline.source->range,
+         "`for` runs over a table such as `image_folder(root)`, and this is " + show(table));
+  if (pipeline.where)
+    notYet(pipeline.where->range, "`where`");
+  pipe::OrderKind order = pipe::OrderKind::sequential;
+  if (pipeline.order) {
+    const auto *word = pipeline.order->as<dsl::NameExpr>();
+    if (word && word->name == "shuffled")
+      order = pipe::OrderKind::shuffled;
+    else if (!word || word->name != "sequential")
+      notYet(pipeline.order->range, "an order other than `sequential` and `shuffled`");
+  }
+  PlaceGuard guard(*this, pipeline.row.range);
+  Val row;
+  row.kind = Kind::Row;
+  row.columns = table.columns;
+  row.ir =
+      base.create<pipe::RowOp>(here, pipe::RowType::get(&context), order, table.ir, mlir::Value());
+  bind(pipeline.row, row);
+}
+
+void Importer::importBatch(const dsl::BatchDecl &batch) {
+  mlir::Value size = intConstant(1);
+  try {
+    size = demandIndex(eval(*batch.size), batch.size->range, "the batch size");
+    MakeStatic unused;
+    if (!dependsOnParametersOnly(size, unused.names))
+      fail(batch.size->range, "the batch size differs from sample to sample",
+           "build it from constants and parameters");
+    if (std::optional<int64_t> number = constantInt(size); number && *number < 1)
+      fail(batch.size->range, "a batch needs at least one sample");
+  } catch (const Abort &) { // the outputs are still looked at
+  }
+  PlaceGuard guard(*this, batch.keyword);
+  auto last =
+      batch.last && batch.last->text == "keep" ? pipe::LastBatch::keep : pipe::LastBatch::drop;
+  auto block = std::make_unique<mlir::Block>();
+  {
+    BaseGuard inside(base, block.get());
+    Restore<bool> scope(inBatch, true);
+    bind({"n", batch.keyword},
+         number(base.create<pipe::ContextOp>(here, base.getI64Type(), pipe::ContextKind::count)));
+    for (const auto &item : batch.items) {
+      if (const auto *let = std::get_if<dsl::LetDecl>(&item)) {
+        importLet(*let);
+        continue;
+      }
+      const auto &output = std::get<dsl::OutputDecl>(item);
+      try {
+        importOutput(output);
+      } catch (const Abort &) {
+      } catch (const OuterElement &) {
+        notYetHere(output.value->range);
+      }
+    }
+  }
+  auto op = base.create<pipe::BatchOp>(here, size, batch.scope == dsl::BatchScope::Global, last);
+  op.getBody().push_back(block.release());
+}

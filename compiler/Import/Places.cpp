@@ -1,0 +1,80 @@
+//===- Places.cpp - where ops and messages stand --------------------------===//
+
+#include "compiler/Import/Places.h"
+#include "dsl/Diagnostics/Nearest.h"
+#include "mlir/IR/Location.h"
+
+using namespace penstock::importer;
+
+mlir::Location Importer::place(dsl::SourceRange range) const {
+  auto at = [&](dsl::SourceRange where) -> mlir::Location {
+    if (!where.valid())
+      return mlir::UnknownLoc::get(&context);
+    dsl::LineColumn position = sources.position(where.file, where.begin);
+    std::string_view file = sources.name(where.file);
+    return mlir::FileLineColLoc::get(&context, llvm::StringRef(file.data(), file.size()),
+                                     position.line, position.column);
+  };
+  mlir::Location location = at(range);
+  for (size_t i = calls.size(); i-- > 0;)
+    location = mlir::CallSiteLoc::get(location, at(calls[i].range));
+  return location;
+}
+
+penstock::dsl::SourceRange Importer::userRange(dsl::SourceRange range) const {
+  if (!range.valid() || range.file == program.main->id)
+    return range;
+  for (size_t i = calls.size(); i-- > 0;)
+    if (calls[i].range.file == program.main->id)
+      return calls[i].range;
+  return range;
+}
+
+penstock::dsl::Diagnostics::Report Importer::error(dsl::SourceRange range, std::string message) {
+  dsl::SourceRange user = userRange(range);
+  auto report = diagnostics.error(user, std::move(message));
+  if (user != range)
+    report.note(range, "in the library, where this is found");
+  return report;
+}
+
+void Importer::fail(dsl::SourceRange range, std::string message, std::string hint) {
+  auto report = error(range, std::move(message));
+  if (!hint.empty())
+    report.hint(std::move(hint));
+  throw Abort{};
+}
+
+void Importer::notYet(dsl::SourceRange range, std::string what) {
+  fail(range, what + " has no meaning yet in this version of Penstock");
+}
+
+void Importer::noteValue(dsl::Diagnostics::Report &report, const dsl::Expr *expr,
+                         const Val &value) {
+  if (!expr)
+    return;
+  const auto *name = expr->as<dsl::NameExpr>();
+  if (name) {
+    auto found = frame().definitions.find(name->name);
+    if (found != frame().definitions.end()) {
+      report.note(found->second, quote(name->name) + " is " + show(value));
+      return;
+    }
+  }
+  report.note(expr->range, "this is " + show(value));
+}
+
+void Importer::failAxis(dsl::SourceRange range, const std::string &what, const std::string &axis,
+                        const Val &value, const dsl::Expr *expr) {
+  auto report =
+      error(range, what + " over axis " + quote(axis) + ", which its input does not have");
+  std::vector<std::string> names;
+  if (value.is(Kind::Tensor))
+    for (const pipe::Axis &known : value.tensorType().getAxes())
+      names.push_back(known.name);
+  if (expr && expr->range.valid())
+    report.note(expr->range, "the input is " + show(value));
+  if (std::string near = dsl::nearest(axis, names); !near.empty())
+    report.hint(quote(near));
+  throw Abort{};
+}

@@ -1,0 +1,223 @@
+//===- Window.cpp - neighbourhoods ----------------------------------------===//
+
+#include "compiler/Import/Places.h"
+
+using namespace penstock::importer;
+using penstock::pipe::BinaryKind;
+using penstock::pipe::ReduceKind;
+
+Val Importer::evalWindow(const dsl::WindowExpr &window) {
+  Val input = eval(*window.bind.domain);
+  if (!input.is(Kind::Tensor)) {
+    if (input.is(Kind::Poison))
+      throw Abort{};
+    fail(window.bind.domain->range, "`window` runs over a tensor, and this is " + show(input));
+  }
+  PlaceGuard guard(*this, window.range);
+  std::vector<Dim> domain = dims(input.ir);
+  mlir::Type element = elementType(input);
+
+  pipe::Border border = pipe::Border::edge;
+  mlir::Value fill;
+  std::vector<Val::GridAxis> grid;
+  llvm::SmallVector<mlir::Attribute> over;
+  llvm::SmallVector<int64_t> low, high;
+  size_t count = 1;
+  for (const dsl::AxisSetting &setting : window.extents) {
+    if (setting.axis.text == "border") {
+      Argument arg = evalArg(*setting.value);
+      border = borderNamed(arg);
+      continue;
+    }
+    Val value = eval(*setting.value);
+    if (setting.axis.text == "fill") {
+      std::optional<Val> converted = convert(value, element);
+      if (!converted)
+        fail(setting.value->range, "the fill of " + show(input) + " must be " + show(element) +
+                                       ", and this is " + show(value));
+      fill = converted->ir;
+      border = pipe::Border::constant;
+      continue;
+    }
+    std::string axis = axisNamed(setting.axis.text);
+    if (!find(domain, axis))
+      failAxis(setting.axis.range, "`window`", axis, input, window.bind.domain.get());
+    if (!value.is(Kind::Range))
+      fail(setting.value->range,
+           "a window spans a range such as `-1 ..= 1`, and this is " + show(value));
+    int64_t from = demandInt(value.parts[0], setting.value->range, "the start of a window");
+    int64_t to = demandInt(value.parts[1], setting.value->range, "the end of a window") -
+                 (value.closed ? 0 : 1);
+    if (from > to)
+      fail(setting.value->range, "this window is empty along axis " + quote(axis));
+    grid.push_back({axis, from, to - from + 1});
+    low.push_back(from);
+    high.push_back(to);
+    over.push_back(base.getStringAttr(axis));
+    count *= static_cast<size_t>(to - from + 1);
+    if (count > 4096)
+      notYet(setting.value->range, "a window of more than 4096 elements");
+  }
+  if (border == pipe::Border::constant && !fill)
+    fill = constant(element, 0);
+
+  ElementRegion region;
+  region.domain = domain;
+  region.takesInputs = false;
+  Val result;
+  auto body = [&]() {
+    Val neighbours;
+    neighbours.kind = Kind::Neighbours;
+    neighbours.grid = grid;
+    for (size_t i = 0; i < count; ++i)
+      neighbours.parts.push_back(number(region.block->getArgument(static_cast<unsigned>(i))));
+    bind(window.bind.name, neighbours);
+    return std::vector<mlir::Value>{
+        bodyScalar(evalBlock(window.body), window.body.result->range, "`window`")};
+  };
+  try {
+    inRegion(region, llvm::SmallVector<mlir::Type>(count, element), body, [&](mlir::Block *block) {
+      mlir::Type type = block->getTerminator()->getOperand(0).getType();
+      auto op =
+          base.create<pipe::WindowOp>(here, tensorOf(type, domain), border, input.ir,
+                                      base.getArrayAttr(over), low, high, fill, sizesOf(domain));
+      op.getBody().push_back(block);
+      result = tensor(op);
+    });
+  } catch (const OuterElement &) {
+    notYet(window.range, "a `window` inside a `map` that uses the outer one's element");
+  }
+  return result;
+}
+
+Val Importer::onGrid(const Val &value, const std::vector<Val::GridAxis> &grid,
+                     dsl::SourceRange range) {
+  std::vector<Dim> axes = dims(value.ir);
+  const bool small = !axes.empty() && llvm::all_of(axes, [&](const Dim &axis) {
+    return llvm::any_of(grid, [&](const Val::GridAxis &mine) {
+      return mine.name == axis.axis.name && mine.extent == axis.axis.extent;
+    });
+  });
+  if (!small)
+    return number(elementHere(value.ir, range));
+  Val out;
+  out.kind = Kind::Neighbours;
+  mlir::DenseElementsAttr constants;
+  if (auto op = value.ir.getDefiningOp<pipe::ConstantOp>())
+    constants = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getValue());
+  int64_t count = 1;
+  for (const Dim &axis : axes) {
+    out.grid.push_back({axis.axis.name, 0, axis.axis.extent});
+    count *= axis.axis.extent;
+  }
+  mlir::Type element = elementType(value);
+  auto values = constants ? llvm::to_vector(constants.getValues<mlir::Attribute>())
+                          : llvm::SmallVector<mlir::Attribute>();
+  for (int64_t i = 0; i < count; ++i) {
+    if (constants) {
+      out.parts.push_back(number(base.create<pipe::ConstantOp>(
+          here, element, llvm::cast<mlir::TypedAttr>(values[static_cast<size_t>(i)]))));
+      continue;
+    }
+    std::map<std::string, mlir::Value> at;
+    int64_t rest = i;
+    for (size_t k = axes.size(); k-- > 0;) {
+      at[axes[k].axis.name] = intConstant(rest % axes[k].axis.extent);
+      rest /= axes[k].axis.extent;
+    }
+    out.parts.push_back(number(loadHere(value.ir, at, range)));
+  }
+  return out;
+}
+
+Val Importer::indexNeighbours(const Val &value, const dsl::IndexExpr &index) {
+  Val current = value;
+  for (const dsl::AxisSetting &setting : index.settings) {
+    std::string axis = axisNamed(setting.axis.text);
+    size_t k = 0;
+    while (k < current.grid.size() && current.grid[k].name != axis)
+      ++k;
+    if (k == current.grid.size())
+      fail(setting.axis.range, "this window does not span axis " + quote(axis));
+    int64_t at = demandInt(eval(*setting.value), setting.value->range, "a place in a window");
+    const Val::GridAxis mine = current.grid[k];
+    if (at < mine.low || at >= mine.low + mine.extent)
+      fail(setting.value->range, "this window spans " + std::to_string(mine.low) +
+                                     " ..= " + std::to_string(mine.low + mine.extent - 1) +
+                                     " along axis " + quote(axis) + ", not " + std::to_string(at));
+    int64_t inner = 1;
+    for (size_t j = k + 1; j < current.grid.size(); ++j)
+      inner *= current.grid[j].extent;
+    Val next = current;
+    next.parts.clear();
+    next.grid.erase(next.grid.begin() + static_cast<std::ptrdiff_t>(k));
+    for (size_t i = 0; i < current.parts.size(); ++i)
+      if ((static_cast<int64_t>(i) / inner) % mine.extent == at - mine.low)
+        next.parts.push_back(current.parts[i]);
+    current = next;
+  }
+  return current.grid.empty() ? current.parts.front() : current;
+}
+
+// Float sums give the bits of `pipe.reduce`: 32 lanes, then a tree. Adding the
+// 0.0 that each lane starts from matters for -0.0 alone, so it is added once.
+static mlir::Value floatSum(std::vector<mlir::Value> values,
+                            const std::function<mlir::Value(mlir::Value, mlir::Value)> &add) {
+  std::vector<mlir::Value> lanes(32);
+  for (size_t i = 0; i < values.size(); ++i)
+    lanes[i % 32] = lanes[i % 32] ? add(lanes[i % 32], values[i]) : values[i];
+  for (size_t half = 16; half > 0; half /= 2)
+    for (size_t i = 0; i < half; ++i)
+      if (lanes[i + half])
+        lanes[i] = add(lanes[i], lanes[i + half]);
+  return lanes[0];
+}
+
+Val Importer::reduceNeighbours(ReduceKind kind, const Val &value,
+                               const std::vector<std::string> &over, dsl::SourceRange range) {
+  Val out;
+  out.kind = Kind::Neighbours;
+  for (const Val::GridAxis &axis : value.grid)
+    if (!llvm::is_contained(over, axis.name))
+      out.grid.push_back(axis);
+  size_t groups = 1;
+  for (const Val::GridAxis &axis : out.grid)
+    groups *= static_cast<size_t>(axis.extent);
+  std::vector<std::vector<mlir::Value>> members(groups);
+  for (size_t i = 0; i < value.parts.size(); ++i) {
+    size_t rest = i, group = 0, scale = 1;
+    for (size_t k = value.grid.size(); k-- > 0;) {
+      const auto extent = static_cast<size_t>(value.grid[k].extent);
+      if (!llvm::is_contained(over, value.grid[k].name)) {
+        group += rest % extent * scale;
+        scale *= extent;
+      }
+      rest /= extent;
+    }
+    members[group].push_back(value.parts[i].ir);
+  }
+  mlir::Type element = elementType(value);
+  const bool isFloat = llvm::isa<mlir::FloatType>(element);
+  for (std::vector<mlir::Value> &group : members) {
+    BinaryKind combine = kind == ReduceKind::min   ? BinaryKind::min
+                         : kind == ReduceKind::max ? BinaryKind::max
+                         : kind == ReduceKind::any ? BinaryKind::bit_or
+                         : kind == ReduceKind::all ? BinaryKind::bit_and
+                                                   : BinaryKind::add;
+    if (kind == ReduceKind::argmin || kind == ReduceKind::argmax)
+      notYet(range, "`argmin` and `argmax` of a window");
+    if (kind == ReduceKind::count)
+      for (mlir::Value &flag : group)
+        flag = cast(pipe::CastMode::value, flag, base.getI64Type());
+    auto add = [&](mlir::Value a, mlir::Value b) { return binary(combine, a, b); };
+    mlir::Value result;
+    if (isFloat && kind == ReduceKind::sum) {
+      result = add(constant(element, 0), floatSum(group, add));
+    } else {
+      for (mlir::Value member : group)
+        result = result ? add(result, member) : member;
+    }
+    out.parts.push_back(number(result));
+  }
+  return out.grid.empty() ? out.parts.front() : out;
+}

@@ -1,0 +1,15 @@
+// The text of the library's modules, compiled in.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace penstock::stdlib {
+
+/// Nothing if there is no module of this name. The text lives forever.
+std::optional<std::string_view> moduleText(std::string_view name);
+/// All modules, `prelude` included.
+std::vector<std::string_view> moduleNames();
+
+} // namespace penstock::stdlib
