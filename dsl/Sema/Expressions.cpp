@@ -55,9 +55,19 @@ void Checker::check(const Expr &expr) {
   }
   case ExprKind::Call:
     return checkCall(expr.cast<CallExpr>());
-  case ExprKind::Index:
-    check(*expr.cast<IndexExpr>().base);
-    return checkAxisSettings(expr.cast<IndexExpr>().settings);
+  case ExprKind::Index: {
+    const auto &index = expr.cast<IndexExpr>();
+    const auto *base = index.base->as<NameExpr>();
+    if (!base || !isElementType(base->name)) {
+      check(*index.base);
+      return checkAxisSettings(index.settings);
+    }
+    // The type of a source's column: `u8[h = 32, w = 32, c = rgb]`.
+    for (const AxisSetting &setting : index.settings)
+      if (!setting.value->as<NameExpr>())
+        check(setting.value);
+    return;
+  }
   case ExprKind::Unary:
     return check(*expr.cast<UnaryExpr>().operand);
   case ExprKind::Binary:
