@@ -350,9 +350,12 @@ class Bench:
             for c in self.contestants:
                 if c.differences:
                     print(f"  {c.label}: {c.differences}")
+        failed_setup = {row["peer"]: row["error"] for row in peers_status() if "error" in row}
         for c in self.contestants:
             if c.missing:
                 print(f"  MISSING {c.label}: {c.missing}")
+                if c.entry.module in failed_setup:
+                    print(f"    bench/setup-peers: {failed_setup[c.entry.module]}")
         if self.not_run:
             print("not run with --quick: " + ", ".join(self.not_run))
 

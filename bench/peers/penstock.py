@@ -233,13 +233,23 @@ def cifar(job):
     return peer_of(session, "f32 CHW", fixed_box=fixed_box)
 
 
+# What the rows of a chain's draws hold, in the order of bench/kernel_data.py;
+# also the names of the columns and of their parameters.
+COLUMNS = {"imagenet": ("top", "left", "height", "width", "flipped"), "cifar": ("dy", "dx", "flipped"),
+           "colour": ("brightness", "contrast", "saturation")}
+
+
 def kernel_session(chain, folder, images, rows, threads, **values):
-    """A session of bench/pipelines/kernel_<chain>.pipe over two arrays."""
-    names = {"imagenet": "boxes", "cifar": "draws", "colour": "factors"}
-    images.tofile(f"{folder}/images")
-    rows.tofile(f"{folder}/rows")
-    return Session(ROOT / f"bench/pipelines/kernel_{chain}.pipe", threads,
-                   **{"images": f"{folder}/images", names[chain]: f"{folder}/rows", **values})
+    """A session of bench/pipelines/kernel_<chain>.pipe over arrays: one column of
+    images, and one for each draw."""
+    import numpy
+    values["images"] = f"{folder}/images"
+    images.tofile(values["images"])
+    for index, name in enumerate(COLUMNS[chain]):
+        column = rows[:, index]
+        values[name] = f"{folder}/{name}"
+        column.astype(numpy.float32 if column.dtype.kind == "f" else numpy.int64).tofile(values[name])
+    return Session(ROOT / f"bench/pipelines/kernel_{chain}.pipe", threads, **values)
 
 
 def kernel_arrays(chain, images, rows, **values):
