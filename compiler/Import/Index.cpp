@@ -93,6 +93,21 @@ void Importer::checkInside(mlir::Value first, mlir::Value count, const Dim &axis
                     (to ? std::to_string(*to) : "some") + " along axis " + quote(axis.axis.name) +
                     ", which has " + (all ? std::to_string(*all) : "fewer") + " elements");
   }
+  // A place drawn from 0 ..= extent - count lies inside where count fits.
+  if (auto draw = first.getDefiningOp<pipe::DrawOp>();
+      draw && draw.getKind() == pipe::DrawKind::integer && constantInt(draw.getArgs()[0]) == 0 &&
+      constantInt(
+          difference(binary(pipe::BinaryKind::add, draw.getArgs()[1], count), extent, -1)) == 0) {
+    std::optional<int64_t> spare = constantInt(difference(extent, count, 0));
+    if (spare && *spare < 0)
+      fail(range, "a part of " + std::to_string(*constantInt(count)) + " is larger than axis " +
+                      quote(axis.axis.name) + ", which has " + std::to_string(*all) + " elements");
+    if (!spare)
+      check(compare(Predicate::le, count, extent),
+            "a part of {0} is larger than axis `" + axis.axis.name + "`, which has {1} elements",
+            count, extent);
+    return;
+  }
   std::optional<int64_t> room = constantInt(difference(extent, end, 0));
   mlir::Value ok;
   auto require = [&](mlir::Value condition) {
