@@ -270,7 +270,9 @@ def kernel(job):
     """
     from bench.kernel_data import chain_data
     images, rows = chain_data(job["chain"])
-    folder = tempfile.mkdtemp(dir=job["work"])
+    # The session maps these files, and the worker ends without tidying up.
+    folder = pathlib.Path(job["work"]) / f"kernel-{job['chain']}"
+    folder.mkdir(exist_ok=True)
     session = kernel_session(job["chain"], folder, images, rows, 1)
     batches = session.info().batches_per_epoch
 
