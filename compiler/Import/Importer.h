@@ -168,7 +168,7 @@ private:
   Val outputLayout(const dsl::OutputDecl &output, const Val &value);
   mlir::Value outputExtent(const dsl::OutputDecl &output, const dsl::AxisType &axis,
                            mlir::Value value, const Val &shown);
-  Val outputElements(const dsl::OutputDecl &output, Val value);
+  Val outputElements(const dsl::OutputDecl &output, Val value, const Val &shown);
   std::string pipelineName;
   std::string outputName; ///< of the let or output at hand, for draw paths
 

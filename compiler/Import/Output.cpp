@@ -28,7 +28,7 @@ void Importer::importOutput(const dsl::OutputDecl &output) {
             quote(output.type.name.text + "[n" + (output.type.axes.empty() ? "" : ", ...") + "]"));
     throw Abort{};
   }
-  value = outputElements(output, outputLayout(output, value));
+  value = outputElements(output, outputLayout(output, value), value);
 
   llvm::SmallVector<mlir::Attribute> axes, stored;
   for (const dsl::AxisType &axis : output.type.axes)
@@ -197,7 +197,7 @@ mlir::Value Importer::outputExtent(const dsl::OutputDecl &output, const dsl::Axi
                                   converted->ir, sizesOf(all));
 }
 
-Val Importer::outputElements(const dsl::OutputDecl &output, Val value) {
+Val Importer::outputElements(const dsl::OutputDecl &output, Val value, const Val &shown) {
   mlir::Type from = elementType(value), to = elementNamed(output.type.name.text);
   if (from == to)
     return value;
@@ -217,7 +217,7 @@ Val Importer::outputElements(const dsl::OutputDecl &output, Val value) {
     auto report =
         error(output.type.name.range, "output " + quote(output.name.text) + " is declared as " +
                                           show(to) + ", and its value has " + show(from));
-    noteValue(report, output.value.get(), value);
+    noteValue(report, output.value.get(), shown);
     report.hint(from.isUnsignedInteger(8) && isFloat(to)
                     ? "`to_tensor` or `normalize` makes numbers of pixels"
                     : quote(output.type.name.text + "(...)") + " converts");

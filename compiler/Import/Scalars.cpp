@@ -161,7 +161,10 @@ mlir::Type Importer::unify(const std::string &spelling, Val &a, Val &b, dsl::Sou
   else if (b.loose && isInt(right) && !isFloat(left) && fits(b.ir, left))
     common = left;
   if (!common) {
-    std::string target = isFloat(left) ? show(left) : isFloat(right) ? show(right) : show(left);
+    std::string target = a.loose || b.loose ? "f32"
+                         : isFloat(left)    ? show(left)
+                         : isFloat(right)   ? show(right)
+                                            : show(left);
     fail(range,
          quote(spelling) + " of " + show(a) + " and " + show(b) +
              ": element types do not convert by themselves",

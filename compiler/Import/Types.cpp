@@ -46,11 +46,28 @@ std::string Importer::show(const std::vector<Dim> &dims, mlir::Type element) con
   return text + "]";
 }
 
+static std::string unitName(penstock::dsl::UnitKind unit) {
+  switch (unit) {
+  case penstock::dsl::UnitKind::Duration:
+    return "a duration";
+  case penstock::dsl::UnitKind::Frequency:
+    return "a frequency";
+  case penstock::dsl::UnitKind::Angle:
+    return "an angle";
+  case penstock::dsl::UnitKind::Length:
+    return "a length";
+  default:
+    return "a fraction";
+  }
+}
+
 std::string Importer::show(const Val &value) const {
   switch (value.kind) {
   case Kind::Number:
+    if (value.unit)
+      return unitName(*value.unit);
     if (value.loose && value.ir.getType().isF64())
-      return "a number";
+      return "a fraction";
     return value.ir.getType().isSignlessInteger(64) ? "int" : show(value.ir.getType());
   case Kind::Tensor:
     return show(value.ir.getType());
