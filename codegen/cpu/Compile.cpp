@@ -1,0 +1,164 @@
+//===- Compile.cpp - the LLVM dialect to text and machine code -------------===//
+//
+// Schedules emit final vector IR. LLVM runs a short list of passes that clean
+// up after us and nothing more: its default pipelines reassociate sums, which
+// breaks the multiply-add patterns and halves the speed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/Compile.h"
+#include "codegen/cpu/Link.h"
+#include "compiler/Conversion/Passes.h"
+#include "compiler/Schedules/Passes.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace penstock;
+using namespace penstock::codegen;
+
+static constexpr const char *passList =
+    "function(early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),early-cse<memssa>)";
+
+void codegen::buildSchedulePipeline(mlir::OpPassManager &passes, const Target &target) {
+  schedules::ScheduleCpuOptions options;
+  options.level = static_cast<int>(target.level);
+  passes.addPass(schedules::createScheduleCpu(options));
+}
+
+void codegen::buildLoopsPipeline(mlir::OpPassManager &passes, const Target &) {
+  passes.addPass(conversion::createKernelToLoops());
+}
+
+void codegen::buildLLVMPipeline(mlir::OpPassManager &passes, const Target &) {
+  passes.addPass(mlir::createCSEPass());
+  passes.addPass(conversion::createLoopsToLLVM());
+}
+
+static llvm::Error failure(const llvm::Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> machineFor(const Target &target) {
+  static const bool initialised = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)initialised;
+  const std::string triple = "x86_64-unknown-linux-gnu";
+  std::string message;
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!found)
+    return failure(message);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  options.NoTrappingFPMath = true;
+  return std::unique_ptr<llvm::TargetMachine>(
+      found->createTargetMachine(triple, target.describe(), "", options, llvm::Reloc::PIC_,
+                                 llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+}
+
+namespace {
+struct Translated {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+} // namespace
+
+/// LLVM IR after our pass list.
+static llvm::Error translate(mlir::ModuleOp source, const Target &target, Translated &out) {
+  mlir::registerBuiltinDialectTranslation(*source.getContext());
+  mlir::registerLLVMDialectTranslation(*source.getContext());
+  auto machine = machineFor(target);
+  if (!machine)
+    return machine.takeError();
+  out.machine = std::move(*machine);
+  out.module = mlir::translateModuleToLLVMIR(source, out.context);
+  if (!out.module)
+    return failure("the module is not at stage llvm");
+  out.module->setDataLayout(out.machine->createDataLayout());
+  out.module->setTargetTriple(out.machine->getTargetTriple().str());
+  for (llvm::Function &function : *out.module) {
+    if (function.isDeclaration())
+      continue;
+    function.setDoesNotThrow();
+    // Without these a copy loop becomes a call of memcpy, and AVX-512 code uses
+    // half registers.
+    function.addFnAttr("no-builtins");
+    function.addFnAttr("prefer-vector-width", target.level == CpuLevel::v4 ? "512" : "256");
+    function.addFnAttr("min-legal-vector-width", target.level == CpuLevel::v4 ? "512" : "256");
+  }
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(out.machine.get());
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::ModulePassManager passes;
+  if (auto error = builder.parsePassPipeline(passes, passList))
+    return error;
+  passes.run(*out.module, modules);
+  return llvm::Error::success();
+}
+
+static llvm::Expected<llvm::SmallVector<char, 0>> emit(mlir::ModuleOp module, const Target &target,
+                                                       llvm::CodeGenFileType type) {
+  Translated translated;
+  if (auto error = translate(module, target, translated))
+    return std::move(error);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (translated.machine->addPassesToEmitFile(passes, stream, nullptr, type))
+    return failure("LLVM cannot write this kind of file");
+  passes.run(*translated.module);
+  return bytes;
+}
+
+llvm::Expected<std::string> codegen::llvmText(mlir::ModuleOp module, const Target &target) {
+  Translated translated;
+  if (auto error = translate(module, target, translated))
+    return std::move(error);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  translated.module->print(stream, nullptr);
+  return text;
+}
+
+llvm::Expected<std::string> codegen::assemblyText(mlir::ModuleOp module, const Target &target) {
+  auto bytes = emit(module, target, llvm::CodeGenFileType::AssemblyFile);
+  if (!bytes)
+    return bytes.takeError();
+  return std::string(bytes->begin(), bytes->end());
+}
+
+llvm::Expected<std::vector<uint8_t>> codegen::compileObject(mlir::ModuleOp module,
+                                                            const Target &target) {
+  auto bytes = emit(module, target, llvm::CodeGenFileType::ObjectFile);
+  if (!bytes)
+    return bytes.takeError();
+  return std::vector<uint8_t>(bytes->begin(), bytes->end());
+}
+
+llvm::Expected<std::vector<uint8_t>> codegen::compileImage(mlir::ModuleOp module,
+                                                           const Target &target) {
+  auto object = compileObject(module, target);
+  if (!object)
+    return object.takeError();
+  return linkImage(*object, target);
+}

@@ -1,0 +1,30 @@
+//===- Target.h - which x86-64 the code is made for -----------------------===//
+#ifndef PENSTOCK_CODEGEN_CPU_TARGET_H
+#define PENSTOCK_CODEGEN_CPU_TARGET_H
+
+#include "compiler/Conversion/Lanes.h"
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace penstock::codegen {
+
+using conversion::CpuLevel;
+
+/// A feature level of the x86-64 psABI: v2 (SSE4.2), v3 (AVX2, FMA, F16C), v4
+/// (AVX-512 F BW CD DQ VL). Code made for a level runs wherever it is offered,
+/// and gives the same bits on every level.
+struct Target {
+  CpuLevel level = CpuLevel::v2;
+
+  /// The highest level that this machine offers.
+  static Target host();
+  /// "x86-64-v2", "x86-64-v3", "x86-64-v4"; "" and "host" mean host().
+  static std::optional<Target> named(std::string_view name);
+  /// The name that named() reads, and LLVM's name of the processor.
+  std::string describe() const;
+};
+
+} // namespace penstock::codegen
+
+#endif

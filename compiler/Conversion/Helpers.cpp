@@ -1,0 +1,133 @@
+//===- Helpers.cpp - fmod and the keyed permutation as functions -----------===//
+
+#include "compiler/Conversion/Helpers.h"
+#include "compiler/Conversion/Lanes.h"
+#include "compiler/Conversion/Random.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace penstock::conversion;
+using arith::CmpFPredicate;
+using arith::CmpIPredicate;
+
+/// The private function `name` of the module, made by `body` at first use.
+static func::FuncOp helper(OpBuilder &b, Location loc, StringRef name, FunctionType type,
+                           llvm::function_ref<Value(Lanes &, ValueRange)> body) {
+  auto module = b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  if (auto present = module.lookupSymbol<func::FuncOp>(name))
+    return present;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(module.getBody());
+  auto function = b.create<func::FuncOp>(loc, name, type);
+  function.setPrivate();
+  Block *block = function.addEntryBlock();
+  b.setInsertionPointToStart(block);
+  Lanes lanes(b, loc, CpuLevel::v2);
+  b.create<func::ReturnOp>(loc, body(lanes, block->getArguments()));
+  return function;
+}
+
+// Long division on the mantissas: shift left, subtract, one bit of exponent
+// difference at a time.
+func::FuncOp penstock::conversion::fmodHelper(OpBuilder &b, Location loc) {
+  Type f64 = b.getF64Type(), i64 = b.getI64Type();
+  return helper(b, loc, "pst.fmod", b.getFunctionType({f64, f64}, {f64}), [&](Lanes &l, ValueRange args) {
+    Value a = args[0], c = args[1];
+    Value x = b.create<LLVM::FAbsOp>(loc, a), y = b.create<LLVM::FAbsOp>(loc, c);
+    Value inf = l.f64(std::numeric_limits<double>::infinity());
+    Value zero = l.f64(0.0);
+    Value valid = l.andInt(b.create<arith::CmpFOp>(loc, CmpFPredicate::OLT, x, inf),
+                           b.create<arith::CmpFOp>(loc, CmpFPredicate::OGT, y, zero));
+    Value bigger = b.create<arith::CmpFOp>(loc, CmpFPredicate::OGE, x, y);
+    Value work = l.andInt(valid, l.andInt(bigger, b.create<arith::CmpFOp>(loc, CmpFPredicate::OLT, y, inf)));
+    auto split = [&](Value v) {
+      Value bits = b.create<arith::BitcastOp>(loc, i64, v);
+      Value exponent = l.shrU(bits, 52);
+      Value fraction = l.andInt(bits, l.i64((int64_t{1} << 52) - 1));
+      Value normal = l.cmp(CmpIPredicate::ne, exponent, l.i64(0));
+      Value mantissa = l.pick(normal, l.orInt(fraction, l.i64(int64_t{1} << 52)), fraction);
+      return std::pair(l.pick(normal, exponent, l.i64(1)), mantissa);
+    };
+    auto computed = b.create<scf::IfOp>(loc, TypeRange{f64}, work, true);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(computed.thenBlock());
+      auto [ex, mx] = split(x);
+      auto [ey, my] = split(y);
+      Value steps = l.sub(ex, ey);
+      auto reduce = [&](Value m, Value divisor) {
+        Value less = l.sub(m, divisor);
+        return l.pick(l.cmp(CmpIPredicate::sge, less, l.i64(0)), less, m);
+      };
+      Value divisor = my;
+      auto loop = b.create<scf::ForOp>(loc, l.i64(0), steps, l.i64(1), ValueRange{reduce(mx, my)},
+                                       [&](OpBuilder &, Location, Value, ValueRange carried) {
+        Value doubled = l.shl(carried[0], 1);
+        b.create<scf::YieldOp>(loc, reduce(doubled, divisor));
+      });
+      // The rest lies below 2^53 in units of y's last place: scaling back is
+      // a product with a power of two, in two steps for tiny ones.
+      Value rest = b.create<arith::SIToFPOp>(loc, f64, loop.getResult(0));
+      Value shift = l.sub(ey, l.i64(1075));
+      auto power = [&](Value e) {
+        return b.create<arith::BitcastOp>(loc, f64, l.shl(l.add(e, l.i64(1023)), 52)).getResult();
+      };
+      Value half = b.create<arith::ShRSIOp>(loc, shift, l.i64(1));
+      rest = b.create<arith::MulFOp>(loc, rest, power(half));
+      rest = b.create<arith::MulFOp>(loc, rest, power(l.sub(shift, half)));
+      b.create<scf::YieldOp>(loc, rest);
+      b.setInsertionPointToStart(computed.elseBlock());
+      b.create<scf::YieldOp>(loc, x);
+    }
+    Value result = b.create<LLVM::CopySignOp>(loc, computed.getResult(0), a);
+    // A NaN or infinite dividend, a NaN or zero divisor: NaN.
+    Value nan = b.create<arith::BitcastOp>(loc, f64, l.i64(0x7FF8000000000000));
+    return l.pick(valid, result, nan);
+  });
+}
+
+// random.h, permute: four Feistel rounds, walked along the cycle.
+func::FuncOp penstock::conversion::permuteHelper(OpBuilder &b, Location loc) {
+  Type i64 = b.getI64Type();
+  return helper(b, loc, "pst.permute", b.getFunctionType({i64, i64, i64}, {i64}), [&](Lanes &l, ValueRange args) {
+    Value key = args[0], n = args[1], start = args[2];
+    Value outside = l.orInt(l.cmp(CmpIPredicate::ule, n, l.i64(1)), l.cmp(CmpIPredicate::uge, start, n));
+    Random random(l);
+    auto whole = b.create<scf::IfOp>(loc, TypeRange{i64}, outside, true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(whole.thenBlock());
+    b.create<scf::YieldOp>(loc, start);
+    b.setInsertionPointToStart(whole.elseBlock());
+    // half = number of steps until 2^(2 half) reaches n, at least 1, at most 32.
+    auto halves = b.create<scf::ForOp>(loc, l.i64(1), l.i64(32), l.i64(1), ValueRange{l.i64(1)},
+                                       [&](OpBuilder &, Location, Value, ValueRange carried) {
+      Value half = carried[0];
+      Value power = b.create<arith::ShLIOp>(loc, l.i64(1), l.shl(half, 1));
+      Value small = l.cmp(CmpIPredicate::ult, power, n);
+      b.create<scf::YieldOp>(loc, l.pick(small, l.add(half, l.i64(1)), half));
+    });
+    Value half = halves.getResult(0);
+    Value mask = l.sub(b.create<arith::ShLIOp>(loc, l.i64(1), half), l.i64(1));
+    auto walk = b.create<scf::WhileOp>(
+        loc, TypeRange{i64}, ValueRange{start},
+        [&](OpBuilder &, Location, ValueRange state) {
+          Value left = b.create<arith::ShRUIOp>(loc, state[0], half);
+          Value right = l.andInt(state[0], mask);
+          for (int64_t round = 0; round < 4; ++round) {
+            Value mixed = random.mix(l.add(key, l.i64(round)), right);
+            Value next = l.xorInt(left, l.andInt(mixed, mask));
+            left = right;
+            right = next;
+          }
+          Value image = l.orInt(b.create<arith::ShLIOp>(loc, left, half), right);
+          b.create<scf::ConditionOp>(loc, l.cmp(CmpIPredicate::uge, image, n), ValueRange{image});
+        },
+        [&](OpBuilder &, Location, ValueRange state) {
+          b.create<scf::YieldOp>(loc, state);
+        });
+    b.create<scf::YieldOp>(loc, walk.getResult(0));
+    b.setInsertionPointAfter(whole);
+    return whole.getResult(0);
+  });
+}

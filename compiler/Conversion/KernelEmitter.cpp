@@ -1,0 +1,318 @@
+//===- KernelEmitter.cpp - arguments, buffers and the order of things ------===//
+
+#include "compiler/Conversion/KernelEmitter.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "runtime/abi/kernel.h"
+#include <cstddef>
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+/// Every scratch buffer starts at such a boundary, and has as much behind it:
+/// vector loads may read past the last element.
+static constexpr int64_t scratchAlign = 64;
+
+KernelEmitter::KernelEmitter(KernelOp kernel, func::FuncOp function, int64_t &nextCheck)
+    : kernel(kernel), function(function), nextCheck(nextCheck), b(kernel.getContext()),
+      l(b, kernel.getLoc(), CpuLevel::v2), m(l), random(l) {
+  auto number = [&](StringRef name, int64_t otherwise) {
+    if (auto schedule = kernel.getSchedule())
+      if (auto value = schedule->getAs<IntegerAttr>(name))
+        return value.getInt();
+    return otherwise;
+  };
+  l.level = static_cast<CpuLevel>(number("level", 2));
+  vectorBytes = number("vector_bytes", 16);
+}
+
+//===--- arguments ---------------------------------------------------------------===//
+
+void KernelEmitter::unpackArguments() {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  auto field = [&](Type type, size_t offset) {
+    return m.loadPlain(type, m.address(args, l.i64(static_cast<int64_t>(offset))));
+  };
+  args = function.getArgument(0);
+  slots = field(pointer, offsetof(pst_kernel_args, scalars));
+  if (kernel.getKind() != "pixels")
+    return;
+  tensors = field(pointer, offsetof(pst_kernel_args, tensors));
+  scratch = field(pointer, offsetof(pst_kernel_args, scratch));
+  band[0] = field(b.getI64Type(), offsetof(pst_kernel_args, band));
+  band[1] = field(b.getI64Type(), offsetof(pst_kernel_args, band) + 8);
+  int64_t tensor = 0, number = 0;
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    if (auto type = llvm::dyn_cast<NamedTensorType>(argument.getType()))
+      buffers[argument] = argumentBuffer(tensor++, type);
+    else
+      scalars[argument] = l.wrap(scalarFromSlot(slotAddress(number++), argument.getType()),
+                                 argument.getType());
+  }
+}
+
+Value KernelEmitter::slotAddress(int64_t number) { return m.address(slots, l.i64(8 * number)); }
+
+/// The register of an 8-byte entry (pipe.slot says how it is encoded).
+Value KernelEmitter::scalarFromSlot(Value address, Type type) {
+  if (type.isF64())
+    return m.loadPlain(b.getF64Type(), address);
+  if (llvm::isa<FloatType>(type)) {
+    LaneValue wide = l.wrap(m.loadPlain(b.getF64Type(), address), b.getF64Type());
+    return l.cast(CastMode::value, wide, type).value;
+  }
+  Value whole = m.loadPlain(b.getI64Type(), address);
+  return l.cast(CastMode::value, l.wrap(whole, b.getI64Type()), type).value;
+}
+
+/// Strides of the type's dense layout, innermost first known; an axis further
+/// out than a dynamic one has no known stride.
+static SmallVector<std::optional<int64_t>> denseStrides(NamedTensorType type) {
+  SmallVector<std::optional<int64_t>> known(type.getRank());
+  std::optional<int64_t> bytes = scalarBytes(type.getElementType());
+  for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
+    known[axis] = bytes;
+    const Axis &a = type.getAxes()[axis];
+    if (bytes && a.isStatic())
+      bytes = *bytes * a.extent;
+    else
+      bytes.reset();
+  }
+  return known;
+}
+
+Buffer KernelEmitter::argumentBuffer(int64_t number, NamedTensorType type) {
+  Value base = m.address(tensors, l.i64(number * static_cast<int64_t>(sizeof(pst_tensor))));
+  Buffer buffer;
+  buffer.element = type.getElementType();
+  buffer.pointer = m.loadPlain(LLVM::LLVMPointerType::get(b.getContext()), base);
+  buffer.known = denseStrides(type);
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    // The outermost axis is the runtime's: of a decoded region, of a batch, of
+    // a plane. The others are dense where the type says how far apart.
+    if (axis == 0 && type.getRank() > 1)
+      buffer.known[axis].reset();
+    if (buffer.known[axis]) {
+      buffer.strides.push_back(l.i64(*buffer.known[axis]));
+      continue;
+    }
+    const int64_t offset = static_cast<int64_t>(offsetof(pst_tensor, stride)) + 8 * axis;
+    buffer.strides.push_back(m.loadPlain(b.getI64Type(), m.address(base, l.i64(offset))));
+  }
+  return buffer;
+}
+
+//===--- scratch -----------------------------------------------------------------===//
+
+/// How the plan finds a size: {0, scalar argument}, {1, tensor argument, axis},
+/// or {2, number} for a constant.
+static DenseI64ArrayAttr scratchDim(OpBuilder &b, KernelOp kernel, Value size) {
+  if (auto constant = size.getDefiningOp<ConstantOp>())
+    if (auto number = llvm::dyn_cast<IntegerAttr>(constant.getValue()))
+      return b.getDenseI64ArrayAttr({2, number.getInt()});
+  if (auto extent = size.getDefiningOp<ExtentOp>())
+    if (auto argument = llvm::dyn_cast<BlockArgument>(extent.getTensor()))
+      return b.getDenseI64ArrayAttr(
+          {1, argument.getArgNumber(),
+           llvm::cast<NamedTensorType>(argument.getType()).axisIndex(extent.getAxis())});
+  if (auto argument = llvm::dyn_cast<BlockArgument>(size);
+      argument && argument.getOwner() == &kernel.getBody().front()) {
+    int64_t number = argument.getArgNumber();
+    for (BlockArgument other : kernel.getBody().getArguments())
+      if (llvm::isa<NamedTensorType>(other.getType()))
+        --number;
+    return b.getDenseI64ArrayAttr({0, number});
+  }
+  return {};
+}
+
+FailureOr<Value> KernelEmitter::scratchBytes(int64_t bytes, ArrayRef<Value> dims) {
+  SmallVector<Attribute> places;
+  Value size = l.i64(bytes);
+  for (Value dim : dims) {
+    DenseI64ArrayAttr place = scratchDim(b, kernel, dim);
+    if (!place)
+      return kernel.emitError("needs a temporary whose extent the kernel itself computes; "
+                              "extents of temporaries are constants or arguments");
+    places.push_back(place);
+    size = l.mul(size, l.maxS(scalar(dim).value, l.i64(0)));
+  }
+  if (dims.empty())
+    scratchFixed += bytes;
+  else
+    scratchTerms.push_back(b.getDictionaryAttr(
+        {b.getNamedAttr("bytes", b.getI64IntegerAttr(bytes)),
+         b.getNamedAttr("dims", b.getArrayAttr(places))}));
+  scratchFixed += 2 * scratchAlign;
+  Value start = m.address(scratch, scratchUsed);
+  Value end = l.add(l.add(scratchUsed, size), l.i64(2 * scratchAlign - 1));
+  scratchUsed = l.andInt(end, l.i64(-scratchAlign));
+  return start;
+}
+
+FailureOr<Buffer> KernelEmitter::scratchBuffer(Value tensor) {
+  auto type = llvm::cast<NamedTensorType>(tensor.getType());
+  Buffer buffer;
+  buffer.element = type.getElementType();
+  buffer.known = denseStrides(type);
+  buffer.strides.resize(type.getRank());
+  Value stride = l.i64(scalarBytes(buffer.element));
+  int64_t bytes = scalarBytes(buffer.element);
+  SmallVector<Value> dims;
+  for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
+    buffer.strides[axis] = stride;
+    stride = l.mul(stride, extent(tensor, axis));
+    const Axis &a = type.getAxes()[axis];
+    if (a.isStatic())
+      bytes *= a.extent;
+    else if (auto size = llvm::dyn_cast_if_present<Value>(extentOf(tensor, axis)))
+      dims.push_back(size);
+  }
+  auto start = scratchBytes(bytes, dims);
+  if (failed(start))
+    return failure();
+  buffer.pointer = *start;
+  return buffer;
+}
+
+/// Where a value that is computed as a whole goes: straight into the output if
+/// it is one, else into scratch.
+FailureOr<Buffer> KernelEmitter::bufferFor(Value tensor) {
+  auto present = buffers.find(tensor);
+  if (present != buffers.end())
+    return present->second;
+  auto buffer = scratchBuffer(tensor);
+  if (succeeded(buffer))
+    buffers[tensor] = *buffer;
+  return buffer;
+}
+
+//===--- the body ----------------------------------------------------------------===//
+
+LogicalResult KernelEmitter::run() {
+  Block *entry = function.addEntryBlock();
+  exit = function.addBlock();
+  exit->addArguments({b.getI32Type(), b.getI64Type(), b.getI64Type()},
+                     {l.loc, l.loc, l.loc});
+  b.setInsertionPointToStart(entry);
+  scratchUsed = l.i64(0);
+  unpackArguments();
+  for (Operation &op : kernel.getBody().front())
+    if (failed(emitTopLevel(op)))
+      return failure();
+  finish();
+  return success();
+}
+
+void KernelEmitter::finish() {
+  b.create<func::ReturnOp>(l.loc, l.i32(0));
+  if (exit->hasNoPredecessors()) {
+    exit->erase();
+  } else {
+    b.setInsertionPointToStart(exit);
+    Value failure = m.address(args, l.i64(offsetof(pst_kernel_args, failure)));
+    m.storePlain(exit->getArgument(1), failure);
+    m.storePlain(exit->getArgument(2), m.address(failure, l.i64(8)));
+    b.create<func::ReturnOp>(l.loc, exit->getArgument(0));
+  }
+  function->setAttr("pipe.scratch_fixed", b.getI64IntegerAttr(scratchFixed));
+  function->setAttr("pipe.scratch", b.getArrayAttr(scratchTerms));
+  function->setAttr("pipe.kind", kernel.getKindAttr());
+  function->setAttr("pipe.checks", b.getArrayAttr(checks));
+  function->setAttr("pipe.draws", b.getArrayAttr(draws));
+}
+
+static bool hasTensorResult(Operation &op) {
+  return llvm::any_of(op.getResultTypes(), [](Type type) { return llvm::isa<NamedTensorType>(type); });
+}
+
+LogicalResult KernelEmitter::emitTopLevel(Operation &op) {
+  l.loc = op.getLoc();
+  l.lanes = 1;
+  if (auto ret = llvm::dyn_cast<ReturnOp>(op))
+    return storeOutputs(ret);
+  if (!hasTensorResult(op)) {
+    if (failed(emitScalarOp(op)))
+      return failure();
+    if (op.getNumRegions() && failureState) { // a check in a branch failed
+      auto word = [&](int64_t offset) {
+        return m.loadPlain(b.getI64Type(), m.address(failureState, l.i64(offset)));
+      };
+      Value id = word(0);
+      Value fine = l.cmp(arith::CmpIPredicate::eq, id, l.i64(0));
+      Block *next = function.addBlock();
+      Value shortId = b.create<arith::TruncIOp>(l.loc, b.getI32Type(), id);
+      b.create<cf::CondBranchOp>(l.loc, fine, next, ValueRange{}, exit,
+                                 ValueRange{shortId, word(8), word(16)});
+      b.setInsertionPointToStart(next);
+    }
+    return success();
+  }
+  if (auto chosen = llvm::dyn_cast<ChooseOp>(op)) {
+    // Scalars of the arms are pure and total: computing them all is right.
+    for (Region &arm : chosen.getArms())
+      for (Operation &inner : arm.front().without_terminator())
+        if (failed(emitTopLevel(inner)))
+          return failure();
+    for (auto [i, result] : llvm::enumerate(chosen.getResults()))
+      if (!llvm::isa<NamedTensorType>(result.getType()))
+        return op.emitError("a choose in a kernel that mixes tensors and scalars");
+  }
+  const bool whole = llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, WeightsOp>(op);
+  if (whole || op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
+    return materialise(op);
+  if (llvm::isa<ConstantOp, ViewOp, PadOp, ConcatOp, StackOp, PlaceOp, MapOp, WindowOp, CastOp,
+                ResampleOp, GatherOp, ChooseOp>(op))
+    return success(); // computed where it is used
+  return op.emitError("has no lowering to CPU code");
+}
+
+LogicalResult KernelEmitter::materialise(Operation &op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case<ReduceOp>([&](auto typed) { return emitReduce(typed); })
+      .Case<ScanOp>([&](auto typed) { return emitScan(typed); })
+      .Case<HistogramOp>([&](auto typed) { return emitHistogram(typed); })
+      .Case<ContractOp>([&](auto typed) { return emitContract(typed); })
+      .Case<WeightsOp>([&](auto typed) { return emitWeights(typed); })
+      .Default([&](Operation *) {
+        for (Value result : op.getResults()) {
+          auto buffer = scratchBuffer(result);
+          if (failed(buffer))
+            return failure();
+          auto type = llvm::cast<NamedTensorType>(result.getType());
+          Value high = type.getRank() ? extent(result, 0) : l.i64(1);
+          storeTensor(result, *buffer, defaultShape(result), l.i64(0), high);
+          buffers[result] = *buffer;
+        }
+        return success();
+      });
+}
+
+LogicalResult KernelEmitter::storeOutputs(ReturnOp op) {
+  if (kernel.getKind() != "pixels")
+    return success();
+  int64_t number = 0;
+  for (BlockArgument argument : kernel.getBody().getArguments())
+    number += llvm::isa<NamedTensorType>(argument.getType());
+  std::string leading;
+  for (Value value : op.getValues()) {
+    auto type = llvm::cast<NamedTensorType>(value.getType());
+    Buffer output = argumentBuffer(number++, type);
+    Value low = l.i64(0), high = l.i64(1);
+    if (type.getRank() > 0) {
+      // The band speaks of the axis that is outermost in the first output;
+      // others are computed whole.
+      if (leading.empty())
+        leading = type.getAxes()[0].name;
+      high = extent(value, 0);
+      if (type.getAxes()[0].name == leading) {
+        low = band[0];
+        high = l.minS(high, band[1]);
+      }
+    }
+    storeTensor(value, output, defaultShape(value), low, high);
+  }
+  return success();
+}

@@ -1,0 +1,120 @@
+//===- KernelEmitter.h - one pipe.kernel as a function of loops -----------===//
+#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELEMITTER_H
+#define PENSTOCK_COMPILER_CONVERSION_KERNELEMITTER_H
+
+#include "compiler/Conversion/Memory.h"
+#include "compiler/Conversion/Random.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace penstock::conversion {
+
+/// Which loops compute a tensor: the axis along which lanes lie, and the
+/// innermost axis that is written out in full, by position; -1: none.
+struct LoopShape {
+  int64_t laneAxis = -1;
+  int64_t unrollAxis = -1;
+  int64_t lanes = 1;
+};
+
+/// Emits the body of a kernel. Tensors are functions of their indices: emit()
+/// asks for the elements of a value at the indices of all lanes, and recursion
+/// does the rest. Values that a schedule gives a buffer are computed once, where
+/// they stand, and loaded after that.
+class KernelEmitter {
+public:
+  KernelEmitter(pipe::KernelOp kernel, mlir::func::FuncOp function, int64_t &nextCheck);
+
+  mlir::LogicalResult run();
+
+private:
+  // KernelEmitter.cpp: arguments, buffers, the order of things.
+  void unpackArguments();
+  mlir::Value scalarFromSlot(mlir::Value address, mlir::Type type);
+  mlir::Value slotAddress(int64_t number);
+  Buffer argumentBuffer(int64_t number, pipe::NamedTensorType type);
+  /// A dense buffer in scratch; null on an extent that the plan cannot know.
+  mlir::FailureOr<Buffer> scratchBuffer(mlir::Value tensor);
+  mlir::FailureOr<mlir::Value> scratchBytes(int64_t bytes, llvm::ArrayRef<mlir::Value> dims);
+  mlir::LogicalResult emitTopLevel(mlir::Operation &op);
+  mlir::LogicalResult materialise(mlir::Operation &op);
+  mlir::LogicalResult storeOutputs(pipe::ReturnOp op);
+  void finish();
+
+  // KernelScalars.cpp
+  mlir::LogicalResult emitScalarOp(mlir::Operation &op);
+  LaneValue scalar(mlir::Value value);
+  void emitBlock(mlir::Block &block);
+  void emitChoose(pipe::ChooseOp op);
+  void emitRepeat(pipe::RepeatOp op);
+  void emitSearch(pipe::SearchOp op);
+  void emitCheck(pipe::CheckOp op);
+  void emitTaps(pipe::TapsOp op);
+  KeyValue key(mlir::Value value);
+
+  // KernelTensors.cpp
+  LaneValue emit(mlir::Value tensor, llvm::ArrayRef<Index> at);
+  LaneValue emitMap(pipe::MapOp op, llvm::ArrayRef<Index> at);
+  LaneValue emitPad(pipe::PadOp op, llvm::ArrayRef<Index> at);
+  LaneValue emitWindow(pipe::WindowOp op, llvm::ArrayRef<Index> at);
+  LaneValue emitConcat(pipe::ConcatOp op, llvm::ArrayRef<Index> at);
+  LaneValue emitStack(pipe::StackOp op, llvm::ArrayRef<Index> at);
+  LaneValue emitPlace(pipe::PlaceOp op, llvm::ArrayRef<Index> at);
+  LaneValue emitConstant(pipe::ConstantOp op, llvm::ArrayRef<Index> at);
+  LaneValue emitChosen(pipe::ChooseOp op, unsigned result, llvm::ArrayRef<Index> at);
+  LaneValue emitResample(pipe::ResampleOp op, llvm::ArrayRef<Index> at);
+  LaneValue emitLoad(pipe::LoadOp op);
+  void bindCoordinates(mlir::Block &body, size_t first, llvm::ArrayRef<Index> at);
+  /// The index at which a bordered read happens; `inside` is set (or narrowed)
+  /// for a constant border.
+  Index bordered(const Index &index, mlir::Value extent, pipe::Border border, mlir::Value &inside);
+  mlir::Value extent(mlir::Value tensor, int64_t axis);
+  LaneValue branch(mlir::Value condition, mlir::Type element, bool vector,
+                   llvm::function_ref<LaneValue()> onTrue, llvm::function_ref<LaneValue()> onFalse);
+
+  // KernelGather.cpp
+  LaneValue emitGather(pipe::GatherOp op, llvm::ArrayRef<Index> at);
+
+  // KernelLoops.cpp
+  LoopShape defaultShape(mlir::Value tensor);
+  void storeTensor(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
+                   mlir::Value high);
+  void storeLanes(mlir::Value tensor, const Buffer &to, const LoopShape &shape,
+                  llvm::SmallVector<Index> at);
+  mlir::Value forLoop(mlir::Value low, mlir::Value high, int64_t step,
+                      llvm::function_ref<void(mlir::Value)> body);
+
+  // KernelReduce.cpp, KernelScan.cpp, KernelWeights.cpp
+  mlir::LogicalResult emitReduce(pipe::ReduceOp op);
+  mlir::LogicalResult emitScan(pipe::ScanOp op);
+  mlir::LogicalResult emitHistogram(pipe::HistogramOp op);
+  mlir::LogicalResult emitContract(pipe::ContractOp op);
+  mlir::LogicalResult emitWeights(pipe::WeightsOp op);
+
+  mlir::FailureOr<Buffer> bufferFor(mlir::Value tensor);
+
+  pipe::KernelOp kernel;
+  mlir::func::FuncOp function;
+  int64_t &nextCheck;
+  mlir::OpBuilder b;
+  Lanes l;
+  Memory m;
+  Random random;
+  int64_t vectorBytes = 16;
+
+  llvm::DenseMap<mlir::Value, LaneValue> scalars;
+  llvm::DenseMap<mlir::Value, KeyValue> keys;
+  llvm::DenseMap<mlir::Value, Buffer> buffers;
+  llvm::DenseMap<mlir::Value, Index> coordinates;
+  llvm::DenseMap<mlir::Value, mlir::Value> argumentExtents; // of pipe.extent, by op result
+  mlir::Value args, tensors, slots, scratch, band[2];
+  mlir::Value scratchUsed;
+  int64_t scratchFixed = 0;
+  llvm::SmallVector<mlir::Attribute> scratchTerms, checks, draws;
+  mlir::Block *exit = nullptr; // takes the check's id
+  mlir::Value failureState;    // id of the first failed check inside a branch
+};
+
+} // namespace penstock::conversion
+
+#endif

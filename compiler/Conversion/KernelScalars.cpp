@@ -1,0 +1,354 @@
+//===- KernelScalars.cpp - scalar ops, keys, draws, branches and searches --===//
+
+#include "compiler/Conversion/KernelEmitter.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "runtime/abi/kernel.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+using arith::CmpIPredicate;
+
+LaneValue KernelEmitter::scalar(Value value) {
+  auto known = scalars.find(value);
+  if (known != scalars.end())
+    return known->second;
+  // Coordinates become numbers when somebody asks.
+  auto coordinate = coordinates.find(value);
+  assert(coordinate != coordinates.end() && "a scalar without a definition");
+  return l.wrap(m.numbers(coordinate->second), b.getI64Type());
+}
+
+KeyValue KernelEmitter::key(Value value) { return keys.lookup(value); }
+
+void KernelEmitter::emitBlock(Block &block) {
+  for (Operation &op : block.without_terminator())
+    (void)emitScalarOp(op); // the verifier of kernels admits scalar ops only
+}
+
+LogicalResult KernelEmitter::emitScalarOp(Operation &op) {
+  auto set = [&](Value result, LaneValue value) {
+    scalars[result] = value;
+    return success();
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](ConstantOp c) {
+        return set(c, l.constant(llvm::cast<TypedAttr>(c.getValue())));
+      })
+      .Case([&](UnaryOp u) { return set(u, l.unary(u.getKind(), scalar(u.getValue()))); })
+      .Case([&](BinaryOp o) {
+        return set(o, l.binary(o.getKind(), scalar(o.getLhs()), scalar(o.getRhs())));
+      })
+      .Case([&](CompareOp c) {
+        return set(c, l.compare(c.getPredicate(), scalar(c.getLhs()), scalar(c.getRhs())));
+      })
+      .Case([&](SelectOp s) {
+        return set(s, l.select(scalar(s.getCondition()), scalar(s.getOnTrue()),
+                               scalar(s.getOnFalse())));
+      })
+      .Case([&](CastOp c) {
+        return set(c, l.cast(c.getMode(), scalar(c.getValue()), c.getType()));
+      })
+      .Case([&](LoadOp load) { return set(load, emitLoad(load)); })
+      .Case([&](SlotOp slot) {
+        return set(slot, l.wrap(scalarFromSlot(slotAddress(slot.getIndex()), slot.getType()),
+                                slot.getType()));
+      })
+      .Case([&](SetSlotOp slot) {
+        LaneValue value = scalar(slot.getValue());
+        const bool isFloat = llvm::isa<FloatType>(value.type);
+        value = l.cast(CastMode::value, value, isFloat ? Type(b.getF64Type()) : b.getI64Type());
+        m.storePlain(value.value, slotAddress(slot.getIndex()));
+        if (auto drawn = slot.getValue().getDefiningOp<DrawOp>())
+          draws.push_back(b.getDictionaryAttr(
+              {b.getNamedAttr("path", drawn.getPathAttr()),
+               b.getNamedAttr("slot", slot.getIndexAttr()),
+               b.getNamedAttr("type", TypeAttr::get(drawn.getType()))}));
+        return success();
+      })
+      .Case([&](ExtentOp e) {
+        return set(e, l.wrap(extent(e.getTensor(), llvm::cast<NamedTensorType>(e.getTensor().getType())
+                                                       .axisIndex(e.getAxis())),
+                             b.getI64Type()));
+      })
+      .Case([&](ContextOp c) {
+        const int64_t slot = c.getKind() == ContextKind::slot ? PST_SLOT_INDEX : PST_SLOT_COUNT;
+        return set(c, l.wrap(m.loadPlain(b.getI64Type(), slotAddress(slot)), b.getI64Type()));
+      })
+      .Case([&](KeyOp k) -> LogicalResult {
+        // Pixel kernels see their own scalars only: seed, epoch, position and
+        // the batch's position are then four of them.
+        int64_t first = 0;
+        if (kernel.getKind() == "pixels") {
+          auto attribute = kernel->getAttrOfType<IntegerAttr>("key_args");
+          if (!attribute)
+            return op.emitError("a key in a pixel kernel without `key_args`");
+          first = attribute.getInt();
+        }
+        auto slot = [&](int64_t number) {
+          return m.loadPlain(b.getI64Type(), slotAddress(first + number));
+        };
+        const bool sample = k.getScope() == KeyScope::sample;
+        keys[k] = {slot(PST_SLOT_SEED), slot(sample ? PST_SLOT_POSITION : PST_SLOT_BATCH_POSITION),
+                   slot(PST_SLOT_EPOCH), l.i64(0)};
+        return success();
+      })
+      .Case([&](KeyViewOp k) {
+        keys[k] = random.withView(key(k.getKey()), scalar(k.getView()).value);
+        return success();
+      })
+      .Case([&](KeyMixOp k) {
+        keys[k] = random.mixed(key(k.getKey()), scalar(k.getIndex()).value);
+        return success();
+      })
+      .Case([&](DrawOp d) {
+        SmallVector<LaneValue> values;
+        for (Value argument : d.getArgs())
+          values.push_back(scalar(argument));
+        Value element = d.getElement() ? scalar(d.getElement()).value : Value();
+        return set(d, random.draw(d.getKind(), key(d.getKey()), static_cast<int64_t>(d.getId()),
+                                  values, element));
+      })
+      .Case([&](TapsOp t) {
+        emitTaps(t);
+        return success();
+      })
+      .Case([&](CheckOp c) {
+        emitCheck(c);
+        return success();
+      })
+      .Case([&](ChooseOp c) {
+        emitChoose(c);
+        return success();
+      })
+      .Case([&](RepeatOp r) {
+        emitRepeat(r);
+        return success();
+      })
+      .Case([&](SearchOp s) {
+        emitSearch(s);
+        return success();
+      })
+      .Default([&](Operation *) { return op.emitError("has no lowering to CPU code"); });
+}
+
+/// min(in, 2 ceil(support max(in / out, 1)) + 1)
+void KernelEmitter::emitTaps(TapsOp op) {
+  Value in = scalar(op.getIn()).value, out = scalar(op.getOut()).value;
+  if (op.getFilter() == Filter::nearest) {
+    scalars[op] = l.wrap(l.i64(1), b.getI64Type());
+    return;
+  }
+  static constexpr double supports[] = {0, 0.5, 1.0, 1.0, 2.0, 3.0};
+  Value scale = l.f64(1.0);
+  if (op.getAntialias()) {
+    Value ratio = b.create<arith::DivFOp>(l.loc, b.create<arith::SIToFPOp>(l.loc, b.getF64Type(), in),
+                                          b.create<arith::SIToFPOp>(l.loc, b.getF64Type(), out));
+    scale = l.pick(b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::OGT, ratio, scale), ratio, scale);
+  }
+  Value support = b.create<arith::MulFOp>(l.loc, l.f64(supports[static_cast<int>(op.getFilter())]), scale);
+  LaneValue ceiling = l.unary(UnaryKind::ceil, l.wrap(support, b.getF64Type()));
+  Value whole = l.cast(CastMode::value, ceiling, b.getI64Type()).value;
+  Value taps = l.add(l.mul(whole, l.i64(2)), l.i64(1));
+  scalars[op] = l.wrap(l.minS(in, taps), b.getI64Type());
+}
+
+/// At the top of a kernel a failed check returns at once. Inside a branch it is
+/// remembered, and the first one is returned when the branch is left: nothing
+/// there can go wrong in the meantime, everything is total.
+void KernelEmitter::emitCheck(CheckOp op) {
+  const int64_t id = nextCheck++;
+  auto place = op.getLoc()->findInstanceOf<FileLineColLoc>();
+  auto text = [&](StringRef name, StringRef value) {
+    return b.getNamedAttr(name, b.getStringAttr(value));
+  };
+  auto number = [&](StringRef name, int64_t value) {
+    return b.getNamedAttr(name, b.getI64IntegerAttr(value));
+  };
+  checks.push_back(b.getDictionaryAttr({text("message", op.getMessage()),
+                                        text("file", place ? place.getFilename().strref() : ""),
+                                        number("line", place ? place.getLine() : 0),
+                                        number("column", place ? place.getColumn() : 0)}));
+  Value holds = scalar(op.getCondition()).value;
+  Value first = scalar(op.getFirst()).value, second = scalar(op.getSecond()).value;
+  Block *here = b.getInsertionBlock();
+  if (here->getParentOp() == function) {
+    Block *next = function.addBlock();
+    b.create<cf::CondBranchOp>(l.loc, holds, next, ValueRange{}, exit,
+                               ValueRange{l.i32(static_cast<int32_t>(id)), first, second});
+    b.setInsertionPointToStart(next);
+    return;
+  }
+  if (!failureState) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&function.getBody().front());
+    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+    failureState = b.create<LLVM::AllocaOp>(l.loc, pointer, b.getI64Type(), l.i64(3), 8);
+    m.storePlain(l.i64(0), failureState);
+  }
+  Value none = l.cmp(CmpIPredicate::eq, m.loadPlain(b.getI64Type(), failureState), l.i64(0));
+  Value failed = l.xorInt(holds, l.integerLike(holds, 1));
+  auto branchOp = b.create<scf::IfOp>(l.loc, l.andInt(none, failed), false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branchOp.thenBlock());
+  m.storePlain(l.i64(id), failureState);
+  m.storePlain(first, m.address(failureState, l.i64(8)));
+  m.storePlain(second, m.address(failureState, l.i64(16)));
+}
+
+//===--- branches ----------------------------------------------------------------===//
+
+void KernelEmitter::emitChoose(ChooseOp op) {
+  const int64_t arms = static_cast<int64_t>(op.getArms().size());
+  Value index = scalar(op.getIndex()).value;
+  auto yields = [&](Region &arm) {
+    SmallVector<LaneValue> values;
+    for (Value value : arm.front().getTerminator()->getOperands())
+      values.push_back(scalar(value));
+    return values;
+  };
+  // With lanes, all arms are computed and selected from: they are total.
+  if (l.lanes > 1 || arms == 1) {
+    SmallVector<LaneValue> result;
+    for (int64_t arm = 0; arm < arms; ++arm) {
+      emitBlock(op.getArms()[arm].front());
+      SmallVector<LaneValue> values = yields(op.getArms()[arm]);
+      if (arm == 0) {
+        result = values;
+        continue;
+      }
+      LaneValue taken = l.wrap(l.cmp(CmpIPredicate::sge, index, l.integerLike(index, arm)), b.getI1Type());
+      for (auto [sofar, value] : llvm::zip(result, values))
+        sofar = l.select(taken, value, sofar);
+    }
+    for (auto [value, computed] : llvm::zip(op.getResults(), result))
+      scalars[value] = computed;
+    return;
+  }
+  SmallVector<Type> types;
+  for (Type type : op.getResultTypes())
+    types.push_back(registerType(type));
+  std::function<SmallVector<Value>(int64_t)> from = [&](int64_t arm) -> SmallVector<Value> {
+    auto values = [&](int64_t number) {
+      emitBlock(op.getArms()[number].front());
+      SmallVector<Value> plain;
+      for (LaneValue value : yields(op.getArms()[number]))
+        plain.push_back(value.value);
+      return plain;
+    };
+    if (arm == arms - 1)
+      return values(arm);
+    Value here = l.cmp(CmpIPredicate::sle, index, l.i64(arm));
+    auto branchOp = b.create<scf::IfOp>(l.loc, types, here, true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branchOp.thenBlock());
+    SmallVector<Value> taken = values(arm);
+    b.create<scf::YieldOp>(l.loc, taken);
+    b.setInsertionPointToStart(branchOp.elseBlock());
+    SmallVector<Value> others = from(arm + 1);
+    b.create<scf::YieldOp>(l.loc, others);
+    return SmallVector<Value>(branchOp.getResults());
+  };
+  SmallVector<Value> results = from(0);
+  for (auto [value, plain] : llvm::zip(op.getResults(), results))
+    scalars[value] = l.wrap(plain, value.getType());
+}
+
+void KernelEmitter::emitRepeat(RepeatOp op) {
+  Value count = scalar(op.getCount()).value;
+  Block &body = op.getBody().front();
+  SmallVector<Value> inits;
+  SmallVector<Type> types;
+  for (Value init : op.getInits()) {
+    inits.push_back(l.splat(scalar(init).value));
+    types.push_back(inits.back().getType());
+  }
+  const bool vector = l.lanes > 1;
+  Value bound = l.i64(op.getBound());
+  // With lanes the count may differ between them: run to the bound and keep
+  // the old value where a lane is done.
+  Value end = vector ? bound : l.minS(l.maxS(count, l.i64(0)), bound);
+  auto loop = b.create<scf::ForOp>(l.loc, l.i64(0), end, l.i64(1), inits);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block *block = loop.getBody();
+    if (!block->empty() && block->back().hasTrait<OpTrait::IsTerminator>())
+      block->back().erase();
+    b.setInsertionPointToEnd(block);
+    scalars[body.getArgument(0)] = l.wrap(loop.getInductionVar(), b.getI64Type());
+    for (auto [i, carried] : llvm::enumerate(loop.getRegionIterArgs()))
+      scalars[body.getArgument(i + 1)] = l.wrap(carried, body.getArgument(i + 1).getType());
+    emitBlock(body);
+    SmallVector<Value> next;
+    Value active = vector ? l.cmp(CmpIPredicate::slt, l.splat(loop.getInductionVar()), l.splat(count))
+                          : Value();
+    for (auto [value, carried] :
+         llvm::zip(body.getTerminator()->getOperands(), loop.getRegionIterArgs())) {
+      Value now = l.splat(scalar(value).value);
+      next.push_back(vector ? l.pick(active, now, carried) : now);
+    }
+    b.create<scf::YieldOp>(l.loc, next);
+  }
+  for (auto [value, plain] : llvm::zip(op.getResults(), loop.getResults()))
+    scalars[value] = l.wrap(plain, value.getType());
+}
+
+void KernelEmitter::emitSearch(SearchOp op) {
+  Block &body = op.getBody().front();
+  Block &otherwise = op.getOtherwise().front();
+  emitBlock(otherwise);
+  SmallVector<Value> inits{l.splat(b.create<arith::ConstantIntOp>(l.loc, 0, 1))};
+  for (Value value : otherwise.getTerminator()->getOperands())
+    inits.push_back(l.splat(scalar(value).value));
+  auto oneTry = [&](Value number, ValueRange state) {
+    scalars[body.getArgument(0)] = l.wrap(number, b.getI64Type());
+    emitBlock(body);
+    auto accept = llvm::cast<AcceptOp>(body.getTerminator());
+    Value fits = l.splat(scalar(accept.getCondition()).value);
+    SmallVector<Value> next{l.orInt(state[0], fits)};
+    Value take = l.andInt(fits, l.xorInt(state[0], l.integerLike(state[0], 1)));
+    for (auto [value, sofar] : llvm::zip(accept.getValues(), state.drop_front()))
+      next.push_back(l.pick(take, l.splat(scalar(value).value), sofar));
+    return next;
+  };
+  auto finish = [&](ValueRange results) {
+    for (auto [value, plain] : llvm::zip(op.getResults(), results))
+      scalars[value] = l.wrap(plain, value.getType());
+  };
+  if (l.lanes > 1) {
+    auto loop = b.create<scf::ForOp>(l.loc, l.i64(0), l.i64(op.getTries()), l.i64(1), inits);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      if (!loop.getBody()->empty())
+        loop.getBody()->back().erase();
+      b.setInsertionPointToEnd(loop.getBody());
+      b.create<scf::YieldOp>(l.loc, oneTry(loop.getInductionVar(), loop.getRegionIterArgs()));
+    }
+    finish(loop.getResults().drop_front());
+    return;
+  }
+  // One sample stops at its first accepted try.
+  SmallVector<Value> state{l.i64(0)};
+  state.append(inits);
+  SmallVector<Type> types(llvm::map_range(state, [](Value v) { return v.getType(); }));
+  SmallVector<Location> places(types.size(), l.loc);
+  auto loop = b.create<scf::WhileOp>(l.loc, types, state);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block *before = b.createBlock(&loop.getBefore(), {}, types, places);
+    b.setInsertionPointToEnd(before);
+    Value more = l.cmp(CmpIPredicate::slt, before->getArgument(0), l.i64(op.getTries()));
+    Value found = before->getArgument(1);
+    Value again = l.andInt(more, l.xorInt(found, l.integerLike(found, 1)));
+    b.create<scf::ConditionOp>(l.loc, again, before->getArguments());
+    Block *after = b.createBlock(&loop.getAfter(), {}, types, places);
+    b.setInsertionPointToEnd(after);
+    SmallVector<Value> next{l.add(after->getArgument(0), l.i64(1))};
+    next.append(oneTry(after->getArgument(0), after->getArguments().drop_front()));
+    b.create<scf::YieldOp>(l.loc, next);
+  }
+  finish(loop.getResults().drop_front(2));
+}

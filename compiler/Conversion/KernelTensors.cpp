@@ -1,0 +1,471 @@
+//===- KernelTensors.cpp - the element of a tensor at given indices --------===//
+
+#include "compiler/Conversion/ByteChains.h"
+#include "compiler/Conversion/KernelEmitter.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+using arith::CmpIPredicate;
+
+static NamedTensorType typeOf(Value tensor) { return llvm::cast<NamedTensorType>(tensor.getType()); }
+
+Value KernelEmitter::extent(Value tensor, int64_t axis) {
+  OpFoldResult known = extentOf(tensor, axis);
+  if (auto value = llvm::dyn_cast_if_present<Value>(known))
+    return scalar(value).value;
+  if (auto attribute = llvm::dyn_cast_if_present<Attribute>(known))
+    return l.i64(llvm::cast<IntegerAttr>(attribute).getInt());
+  // An argument's extent stands in its view.
+  auto argument = llvm::cast<BlockArgument>(tensor);
+  int64_t offset = static_cast<int64_t>(argument.getArgNumber()) * 136 + 8 + 8 * axis;
+  return m.loadPlain(b.getI64Type(), m.address(tensors, l.i64(offset)));
+}
+
+LaneValue KernelEmitter::emit(Value tensor, ArrayRef<Index> at) {
+  auto stored = buffers.find(tensor);
+  if (stored != buffers.end())
+    return m.load(stored->second, at);
+  Operation *op = tensor.getDefiningOp();
+  assert(op && "tensor arguments have buffers");
+  return llvm::TypeSwitch<Operation *, LaneValue>(op)
+      .Case([&](ViewOp view) {
+        SmallVector<Index> symbols, inner;
+        for (Value symbol : view.getSymbols())
+          symbols.push_back(m.uniform(scalar(symbol).value));
+        for (AffineExpr expr : view.getMap().getResults())
+          inner.push_back(m.affine(expr, at, symbols));
+        return emit(view.getInput(), inner);
+      })
+      .Case([&](CastOp cast) {
+        return l.cast(cast.getMode(), emit(cast.getValue(), at),
+                      typeOf(cast.getResult()).getElementType());
+      })
+      .Case([&](ConstantOp constant) { return emitConstant(constant, at); })
+      .Case([&](MapOp map) { return emitMap(map, at); })
+      .Case([&](PadOp pad) { return emitPad(pad, at); })
+      .Case([&](WindowOp window) { return emitWindow(window, at); })
+      .Case([&](ConcatOp concat) { return emitConcat(concat, at); })
+      .Case([&](StackOp stack) { return emitStack(stack, at); })
+      .Case([&](PlaceOp place) { return emitPlace(place, at); })
+      .Case([&](ResampleOp resample) { return emitResample(resample, at); })
+      .Case([&](GatherOp gather) { return emitGather(gather, at); })
+      .Case([&](ChooseOp choose) {
+        return emitChosen(choose, llvm::cast<OpResult>(tensor).getResultNumber(), at);
+      })
+      .Default([&](Operation *) -> LaneValue { llvm_unreachable("not admitted at the top level"); });
+}
+
+//===--- points ---------------------------------------------------------------------===//
+
+void KernelEmitter::bindCoordinates(Block &body, size_t first, ArrayRef<Index> at) {
+  for (auto [axis, index] : llvm::enumerate(at)) {
+    scalars.erase(body.getArgument(first + axis));
+    coordinates[body.getArgument(first + axis)] = index;
+  }
+}
+
+LaneValue KernelEmitter::emitMap(MapOp op, ArrayRef<Index> at) {
+  NamedTensorType domain = typeOf(op.getResult());
+  Block &body = op.getBody().front();
+  SmallVector<LaneValue> values;
+  for (Value input : op.getInputs()) {
+    SmallVector<Index> inner;
+    for (const Axis &axis : typeOf(input).getAxes())
+      inner.push_back(at[domain.axisIndex(axis.name)]);
+    values.push_back(emit(input, inner));
+  }
+  const bool coordinates = llvm::any_of(body.getArguments().drop_front(values.size()),
+                                        [](Value argument) { return !argument.use_empty(); });
+  if (!coordinates)
+    if (auto cheaper = emitByteChain(l, body, values))
+      return *cheaper;
+  for (auto [i, value] : llvm::enumerate(values))
+    scalars[body.getArgument(i)] = value;
+  bindCoordinates(body, values.size(), at);
+  emitBlock(body);
+  return scalar(body.getTerminator()->getOperand(0));
+}
+
+LaneValue KernelEmitter::emitLoad(LoadOp op) {
+  SmallVector<Index> at;
+  Value empty;
+  for (auto [axis, index] : llvm::enumerate(op.getIndices())) {
+    const Axis &a = typeOf(op.getTensor()).getAxes()[axis];
+    Value size = extent(op.getTensor(), axis);
+    auto coordinate = coordinates.find(index);
+    LaneValue value = coordinate == coordinates.end() ? scalar(index) : LaneValue{};
+    Index where = coordinate == coordinates.end() ? m.of(value.value) : coordinate->second;
+    // What is known to lie inside needs no clamp, and stays a run of elements.
+    const bool inside = value.value && a.isStatic() && a.extent > 0 &&
+                        value.range.within(0, static_cast<double>(a.extent - 1));
+    at.push_back(inside ? where : m.clamp(where, size));
+    if (!a.isStatic() || a.extent == 0) {
+      Value none = l.cmp(CmpIPredicate::sle, size, l.i64(0));
+      empty = empty ? l.orInt(empty, none) : none;
+    }
+  }
+  LaneValue value = emit(op.getTensor(), at);
+  if (!empty)
+    return value;
+  LaneValue zero{llvm::isa<FloatType>(getElementTypeOrSelf(value.value.getType()))
+                     ? l.floatLike(value.value, 0.0)
+                     : l.integerLike(value.value, 0),
+                 value.type, Interval::of(0, 0)};
+  return l.select(l.wrap(empty, b.getI1Type()), zero, value);
+}
+
+/// The elements of a small table: where every index is known or all elements
+/// are alike a constant, else a load from the image's read-only data.
+LaneValue KernelEmitter::emitConstant(ConstantOp op, ArrayRef<Index> at) {
+  auto elements = llvm::cast<DenseElementsAttr>(op.getValue());
+  NamedTensorType type = typeOf(op.getResult());
+  Type element = type.getElementType();
+  auto element_at = [&](int64_t number) {
+    return l.constant(llvm::cast<TypedAttr>(elements.getValues<Attribute>()[number]));
+  };
+  if (elements.isSplat())
+    return element_at(0);
+  int64_t number = 0;
+  bool known = true;
+  for (auto [axis, index] : llvm::enumerate(at)) {
+    auto value = index.uniform() ? Lanes::constantOf(index.base) : std::nullopt;
+    known &= value.has_value();
+    number = number * type.getAxes()[axis].extent + value.value_or(0);
+  }
+  if (known)
+    return element_at(number);
+  // One global per table, with the bytes as they lie in memory.
+  ModuleOp module = function->getParentOfType<ModuleOp>();
+  std::string bytes;
+  Interval range = Interval::of(std::numeric_limits<double>::infinity(),
+                          -std::numeric_limits<double>::infinity());
+  for (Attribute attribute : elements.getValues<Attribute>()) {
+    APInt bits = llvm::isa<FloatAttr>(attribute)
+                     ? llvm::cast<FloatAttr>(attribute).getValue().bitcastToAPInt()
+                     : llvm::cast<IntegerAttr>(attribute).getValue();
+    double value = llvm::isa<FloatAttr>(attribute)
+                       ? llvm::cast<FloatAttr>(attribute).getValueAsDouble()
+                   : isUnsigned(element) || element.isInteger(1)
+                       ? static_cast<double>(bits.getZExtValue())
+                       : static_cast<double>(bits.getSExtValue());
+    range.nan |= value != value;
+    range.low = std::min(range.low, value);
+    range.high = std::max(range.high, value);
+    uint64_t raw = bits.getZExtValue();
+    for (int64_t byte = 0; byte < scalarBytes(element); ++byte)
+      bytes.push_back(static_cast<char>(raw >> (8 * byte)));
+  }
+  bytes.resize(bytes.size() + 64); // vector loads may read past the end
+  StringAttr content = b.getStringAttr(bytes);
+  LLVM::GlobalOp global;
+  for (auto present : module.getOps<LLVM::GlobalOp>())
+    if (present.getValueOrNull() == content)
+      global = present;
+  if (!global) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    int64_t count = std::distance(module.getOps<LLVM::GlobalOp>().begin(),
+                                  module.getOps<LLVM::GlobalOp>().end());
+    global = b.create<LLVM::GlobalOp>(
+        l.loc, LLVM::LLVMArrayType::get(b.getI8Type(), content.size()), /*isConstant=*/true,
+        LLVM::Linkage::Internal, "pst.table." + std::to_string(count), content, 64);
+  }
+  Buffer buffer;
+  buffer.element = element;
+  buffer.pointer = b.create<LLVM::AddressOfOp>(l.loc, LLVM::LLVMPointerType::get(b.getContext()),
+                                               global.getSymName());
+  int64_t stride = scalarBytes(element);
+  buffer.known.resize(type.getRank());
+  buffer.strides.resize(type.getRank());
+  for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
+    buffer.known[axis] = stride;
+    buffer.strides[axis] = l.i64(stride);
+    stride *= type.getAxes()[axis].extent;
+  }
+  LaneValue value = m.load(buffer, at);
+  if (range.low <= range.high)
+    value.range = range;
+  return value;
+}
+
+//===--- borders --------------------------------------------------------------------===//
+
+Index KernelEmitter::bordered(const Index &index, Value extent, Border border, Value &inside) {
+  Value i = m.numbers(index);
+  Value zero = l.integerLike(i, 0), one = l.integerLike(i, 1), n = extent;
+  l.match(i, n);
+  switch (border) {
+  case Border::constant: {
+    Value here = l.andInt(l.cmp(CmpIPredicate::sge, i, zero), l.cmp(CmpIPredicate::slt, i, n));
+    inside = inside ? l.andInt(inside, here) : here;
+    return m.clamp(index, extent);
+  }
+  case Border::edge:
+    return m.clamp(index, extent);
+  default:
+    break;
+  }
+  // A remainder by the period, made non-negative.
+  Value period = border == Border::wrap        ? n
+                 : border == Border::symmetric ? l.mul(n, l.integerLike(n, 2))
+                                               : l.mul(l.sub(n, one), l.integerLike(n, 2));
+  period = l.maxS(period, one);
+  Value rest = l.remS(i, period);
+  rest = l.pick(l.cmp(CmpIPredicate::slt, rest, zero), l.add(rest, period), rest);
+  if (border == Border::wrap)
+    return m.of(rest);
+  Value mirrored = l.sub(period, rest);
+  if (border == Border::symmetric)
+    mirrored = l.sub(mirrored, one);
+  return m.of(l.pick(l.cmp(CmpIPredicate::slt, rest, n), rest, mirrored));
+}
+
+/// A branch whose condition is the same in all lanes.
+LaneValue KernelEmitter::branch(Value condition, Type element, bool vector,
+                                llvm::function_ref<LaneValue()> onTrue,
+                                llvm::function_ref<LaneValue()> onFalse) {
+  if (auto known = Lanes::constantOf(condition))
+    return *known ? onTrue() : onFalse();
+  Type type = registerType(element);
+  if (vector && l.lanes > 1)
+    type = VectorType::get({l.lanes}, type);
+  auto op = b.create<scf::IfOp>(l.loc, TypeRange{type}, condition, true);
+  OpBuilder::InsertionGuard guard(b);
+  auto side = [&](Block *block, llvm::function_ref<LaneValue()> make) {
+    b.setInsertionPointToStart(block);
+    LaneValue value = make();
+    b.create<scf::YieldOp>(l.loc, llvm::isa<VectorType>(type) ? l.splat(value.value) : value.value);
+    return value.range;
+  };
+  Interval x = side(op.thenBlock(), onTrue), y = side(op.elseBlock(), onFalse);
+  return {op.getResult(0), element,
+          {std::min(x.low, y.low), std::max(x.high, y.high), x.nan || y.nan}};
+}
+
+static bool anyLanes(ArrayRef<Index> at) {
+  return llvm::any_of(at, [](const Index &index) { return !index.uniform(); });
+}
+
+/// Whether first and last lane of an affine index lie inside; null if that
+/// cannot be said for all lanes at once.
+static Value wholeInside(Lanes &l, const Index &index, Value extent, int64_t low = 0, int64_t high = 0) {
+  if (!index.affine())
+    return {};
+  Value first = index.base;
+  Value last = l.add(first, l.i64(index.stride * (l.lanes - 1)));
+  if (index.stride < 0)
+    std::swap(first, last);
+  return l.andInt(l.cmp(CmpIPredicate::sge, l.add(first, l.i64(low)), l.i64(0)),
+                  l.cmp(CmpIPredicate::slt, l.add(last, l.i64(high)), extent));
+}
+
+LaneValue KernelEmitter::emitPad(PadOp op, ArrayRef<Index> at) {
+  NamedTensorType type = typeOf(op.getInput());
+  SmallVector<Index> moved(at);
+  SmallVector<int64_t> axes;
+  Value whole;
+  bool canTest = true;
+  for (auto [name, low] : llvm::zip(op.getOver().getAsRange<StringAttr>(), op.getLow())) {
+    const int64_t axis = type.axisIndex(name);
+    axes.push_back(axis);
+    moved[axis] = m.add(at[axis], m.uniform(l.sub(l.i64(0), scalar(low).value)));
+    Value inside = wholeInside(l, moved[axis], extent(op.getInput(), axis));
+    canTest &= static_cast<bool>(inside);
+    if (canTest)
+      whole = whole ? l.andInt(whole, inside) : inside;
+  }
+  auto direct = [&] { return emit(op.getInput(), moved); };
+  auto outside = [&] {
+    SmallVector<Index> inner(moved);
+    Value inside;
+    for (int64_t axis : axes)
+      inner[axis] = bordered(moved[axis], extent(op.getInput(), axis), op.getBorder(), inside);
+    LaneValue value = emit(op.getInput(), inner);
+    if (!inside)
+      return value;
+    return l.select(l.wrap(inside, b.getI1Type()), value, scalar(op.getFill()));
+  };
+  if (!canTest || !whole)
+    return outside();
+  return branch(whole, type.getElementType(), anyLanes(at), direct, outside);
+}
+
+LaneValue KernelEmitter::emitWindow(WindowOp op, ArrayRef<Index> at) {
+  NamedTensorType type = typeOf(op.getInput());
+  Block &body = op.getBody().front();
+  SmallVector<int64_t> axes;
+  for (auto name : op.getOver().getAsRange<StringAttr>())
+    axes.push_back(type.axisIndex(name));
+  Value whole;
+  bool canTest = true;
+  for (auto [k, axis] : llvm::enumerate(axes)) {
+    Value inside = wholeInside(l, at[axis], extent(op.getInput(), axis), op.getLow()[k], op.getHigh()[k]);
+    canTest &= static_cast<bool>(inside);
+    if (canTest)
+      whole = whole ? l.andInt(whole, inside) : inside;
+  }
+  auto evaluate = [&](bool border) {
+    SmallVector<LaneValue> neighbours;
+    SmallVector<int64_t> offset(op.getLow());
+    for (bool more = true; more;) {
+      SmallVector<Index> inner(at);
+      Value inside;
+      for (auto [k, axis] : llvm::enumerate(axes)) {
+        inner[axis] = m.add(at[axis], m.constant(offset[k]));
+        if (border)
+          inner[axis] = bordered(inner[axis], extent(op.getInput(), axis), op.getBorder(), inside);
+      }
+      LaneValue value = emit(op.getInput(), inner);
+      if (inside)
+        value = l.select(l.wrap(inside, b.getI1Type()), value, scalar(op.getFill()));
+      neighbours.push_back(value);
+      more = false; // row-major: the last axis moves first
+      for (int64_t k = static_cast<int64_t>(axes.size()) - 1; k >= 0 && !more; --k) {
+        if (offset[k] < op.getHigh()[k]) {
+          ++offset[k];
+          more = true;
+        } else {
+          offset[k] = op.getLow()[k];
+        }
+      }
+    }
+    for (auto [i, value] : llvm::enumerate(neighbours))
+      scalars[body.getArgument(i)] = value;
+    bindCoordinates(body, neighbours.size(), at);
+    emitBlock(body);
+    return scalar(body.getTerminator()->getOperand(0));
+  };
+  Type element = typeOf(op.getResult()).getElementType();
+  if (!canTest || !whole)
+    return evaluate(true);
+  return branch(whole, element, anyLanes(at), [&] { return evaluate(false); },
+                [&] { return evaluate(true); });
+}
+
+//===--- joins ------------------------------------------------------------------------===//
+
+LaneValue KernelEmitter::emitConcat(ConcatOp op, ArrayRef<Index> at) {
+  const int64_t axis = typeOf(op.getResult()).axisIndex(op.getAxis());
+  Type element = typeOf(op.getResult()).getElementType();
+  std::function<LaneValue(size_t, Index)> from = [&](size_t number, Index index) -> LaneValue {
+    Value input = op.getInputs()[number];
+    SmallVector<Index> inner(at);
+    inner[axis] = index;
+    if (number + 1 == op.getInputs().size())
+      return emit(input, inner);
+    Value size = extent(input, axis);
+    Index rest = m.add(index, m.uniform(l.sub(l.i64(0), size)));
+    if (index.uniform())
+      return branch(l.cmp(CmpIPredicate::slt, index.base, size), element, anyLanes(at),
+                    [&] { return emit(input, inner); }, [&] { return from(number + 1, rest); });
+    Value here = l.cmp(CmpIPredicate::slt, m.numbers(index), size);
+    inner[axis] = m.clamp(index, size);
+    LaneValue mine = emit(input, inner);
+    Value next = m.numbers(rest);
+    return l.select(l.wrap(here, b.getI1Type()), mine,
+                    from(number + 1, m.of(l.maxS(next, l.integerLike(next, 0)))));
+  };
+  return from(0, at[axis]);
+}
+
+LaneValue KernelEmitter::emitStack(StackOp op, ArrayRef<Index> at) {
+  ArrayRef<Index> inner = at.drop_front();
+  auto number = at[0].uniform() ? Lanes::constantOf(at[0].base) : std::nullopt;
+  const size_t count = op.getInputs().size();
+  if (number && *number >= 0 && *number < static_cast<int64_t>(count))
+    return emit(op.getInputs()[*number], inner);
+  Type element = typeOf(op.getResult()).getElementType();
+  std::function<LaneValue(size_t)> from = [&](size_t i) -> LaneValue {
+    if (i + 1 == count)
+      return emit(op.getInputs()[i], inner);
+    if (at[0].uniform())
+      return branch(l.cmp(CmpIPredicate::sle, at[0].base, l.i64(static_cast<int64_t>(i))), element,
+                    anyLanes(at), [&] { return emit(op.getInputs()[i], inner); },
+                    [&] { return from(i + 1); });
+    Value numbers = m.numbers(at[0]);
+    Value here = l.cmp(CmpIPredicate::sle, numbers, l.integerLike(numbers, static_cast<int64_t>(i)));
+    LaneValue mine = emit(op.getInputs()[i], inner);
+    return l.select(l.wrap(here, b.getI1Type()), mine, from(i + 1));
+  };
+  return from(0);
+}
+
+LaneValue KernelEmitter::emitPlace(PlaceOp op, ArrayRef<Index> at) {
+  NamedTensorType type = typeOf(op.getResult());
+  SmallVector<Index> moved(at), clamped(at);
+  Value inside;
+  bool uniform = true;
+  for (auto [name, offset] : llvm::zip(op.getOver().getAsRange<StringAttr>(), op.getAt())) {
+    const int64_t axis = type.axisIndex(name);
+    moved[axis] = m.add(at[axis], m.uniform(l.sub(l.i64(0), scalar(offset).value)));
+    uniform &= at[axis].uniform();
+    clamped[axis] = bordered(moved[axis], extent(op.getPatch(), axis), Border::constant, inside);
+  }
+  if (!inside)
+    return emit(op.getPatch(), at);
+  if (uniform)
+    return branch(inside, type.getElementType(), anyLanes(at), [&] { return emit(op.getPatch(), moved); },
+                  [&] { return emit(op.getBase(), at); });
+  return l.select(l.wrap(inside, b.getI1Type()), emit(op.getPatch(), clamped), emit(op.getBase(), at));
+}
+
+LaneValue KernelEmitter::emitChosen(ChooseOp op, unsigned result, ArrayRef<Index> at) {
+  Value index = scalar(op.getIndex()).value;
+  const int64_t arms = static_cast<int64_t>(op.getArms().size());
+  Type element = typeOf(op.getResult(result)).getElementType();
+  std::function<LaneValue(int64_t)> from = [&](int64_t arm) -> LaneValue {
+    auto value = [&] {
+      return emit(op.getArms()[arm].front().getTerminator()->getOperand(result), at);
+    };
+    if (arm + 1 == arms)
+      return value();
+    return branch(l.cmp(CmpIPredicate::sle, index, l.i64(arm)), element, anyLanes(at), value,
+                  [&] { return from(arm + 1); });
+  };
+  return from(0);
+}
+
+//===--- resampling -----------------------------------------------------------------===//
+
+LaneValue KernelEmitter::emitResample(ResampleOp op, ArrayRef<Index> at) {
+  NamedTensorType type = typeOf(op.getResult());
+  const int64_t axis = type.axisIndex(op.getAxis());
+  const bool pillow = op.getNumerics() == Numerics::pillow;
+  Type element = type.getElementType();
+  Type sumType = pillow ? Type(b.getI32Type()) : b.getF64Type();
+  const bool vector = l.lanes > 1 && anyLanes(at);
+  Index first = m.of(emit(op.getStart(), {at[axis]}).value);
+  first = m.of(l.cast(CastMode::value, l.wrap(m.numbers(first), b.getI32Type()), b.getI64Type()).value);
+  LaneValue zero = pillow ? l.constant(b.getI32IntegerAttr(1 << 21)) : l.constant(b.getF64FloatAttr(0));
+  Value init = vector ? l.splat(zero.value) : zero.value;
+  Value taps = extent(op.getWeights(), 1);
+  auto loop = b.create<scf::ForOp>(l.loc, l.i64(0), taps, l.i64(1), ValueRange{init});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    if (!loop.getBody()->empty())
+      loop.getBody()->back().erase();
+    b.setInsertionPointToEnd(loop.getBody());
+    Index tap = m.uniform(loop.getInductionVar());
+    SmallVector<Index> inner(at);
+    inner[axis] = m.add(first, tap);
+    LaneValue weight = emit(op.getWeights(), {at[axis], tap});
+    LaneValue value = emit(op.getInput(), inner);
+    value = l.cast(CastMode::value, value, sumType);
+    LaneValue sum = l.wrap(loop.getRegionIterArg(0), sumType);
+    // f64 products and sums round apart, in tap order.
+    sum = l.binary(BinaryKind::add, sum, l.binary(BinaryKind::mul, value, weight));
+    b.create<scf::YieldOp>(l.loc, vector ? l.splat(sum.value) : sum.value);
+  }
+  LaneValue sum = l.wrap(loop.getResult(0), sumType);
+  if (pillow) {
+    Value v = b.create<arith::ShRSIOp>(l.loc, sum.value, l.integerLike(sum.value, 22));
+    return l.cast(CastMode::clamp, {v, b.getI32Type(), Interval::of(-512, 511)}, element);
+  }
+  if (llvm::isa<IntegerType>(element))
+    sum = l.unary(UnaryKind::round_away, sum);
+  return l.cast(CastMode::value, sum, element);
+}

@@ -1,0 +1,506 @@
+//===- Lanes.cpp - arithmetic, comparison and selection on lanes -----------===//
+
+#include "compiler/Conversion/Lanes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "compiler/Conversion/Helpers.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+static bool isFloat(Type type) { return llvm::isa<FloatType>(type); }
+
+Interval penstock::conversion::rangeOfType(Type type) {
+  if (isFloat(type))
+    return {};
+  if (type.isSignlessInteger(1))
+    return Interval::of(0, 1);
+  const double bits = type.getIntOrFloatBitWidth();
+  if (isUnsigned(type))
+    return Interval::of(0, std::exp2(bits) - 1);
+  return Interval::of(-std::exp2(bits - 1), std::exp2(bits - 1) - 1);
+}
+
+Type penstock::conversion::registerType(Type elementType) {
+  if (elementType.isF16() || elementType.isBF16())
+    return IntegerType::get(elementType.getContext(), 16);
+  if (isFloat(elementType))
+    return elementType;
+  return IntegerType::get(elementType.getContext(), elementType.getIntOrFloatBitWidth());
+}
+
+//===--- plain helpers --------------------------------------------------------===//
+
+Value Lanes::i64(int64_t value) { return b.create<arith::ConstantIntOp>(loc, value, 64); }
+Value Lanes::i32(int32_t value) { return b.create<arith::ConstantIntOp>(loc, value, 32); }
+Value Lanes::f64(double value) {
+  return b.create<arith::ConstantOp>(loc, b.getF64FloatAttr(value));
+}
+Type Lanes::like(Value value, Type element) {
+  if (auto vector = llvm::dyn_cast<VectorType>(value.getType()))
+    return VectorType::get(vector.getShape(), element);
+  return element;
+}
+static Value constantLike(OpBuilder &b, Location loc, Type type, TypedAttr scalar) {
+  if (auto vector = llvm::dyn_cast<VectorType>(type))
+    return b.create<arith::ConstantOp>(
+        loc, llvm::cast<TypedAttr>(Attribute(DenseElementsAttr::get(vector, Attribute(scalar)))));
+  return b.create<arith::ConstantOp>(loc, scalar);
+}
+Value Lanes::integerLike(Value like, int64_t value) {
+  Type element = getElementTypeOrSelf(like.getType());
+  return constantLike(b, loc, like.getType(), b.getIntegerAttr(element, value));
+}
+Value Lanes::floatLike(Value like, double value) {
+  Type element = getElementTypeOrSelf(like.getType());
+  return constantLike(b, loc, like.getType(), b.getFloatAttr(element, value));
+}
+Value Lanes::splat(Value value) {
+  if (lanes == 1 || llvm::isa<VectorType>(value.getType()))
+    return value;
+  auto type = VectorType::get({lanes}, value.getType());
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    return constantLike(b, loc, type, constant.getValue());
+  return b.create<vector::SplatOp>(loc, type, value);
+}
+Value Lanes::iota() {
+  if (lanes == 1)
+    return i64(0);
+  SmallVector<int64_t> numbers(lanes);
+  for (int64_t i = 0; i < lanes; ++i)
+    numbers[i] = i;
+  auto type = VectorType::get({lanes}, b.getI64Type());
+  return b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(numbers)));
+}
+void Lanes::match(Value &x, Value &y) {
+  if (llvm::isa<VectorType>(x.getType()) || llvm::isa<VectorType>(y.getType())) {
+    x = splat(x);
+    y = splat(y);
+  }
+}
+std::optional<int64_t> Lanes::constantOf(Value value) {
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    if (auto integer = llvm::dyn_cast<IntegerAttr>(constant.getValue()))
+      return integer.getInt();
+  return std::nullopt;
+}
+
+Value Lanes::add(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cy && *cy == 0 && !llvm::isa<VectorType>(y.getType()))
+    return x;
+  if (cx && *cx == 0 && !llvm::isa<VectorType>(x.getType()))
+    return y;
+  if (cx && cy && x.getType() == y.getType())
+    return integerLike(x, *cx + *cy);
+  match(x, y);
+  return b.create<arith::AddIOp>(loc, x, y);
+}
+Value Lanes::sub(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cy && *cy == 0)
+    return x;
+  if (cx && cy && x.getType() == y.getType())
+    return integerLike(x, *cx - *cy);
+  match(x, y);
+  return b.create<arith::SubIOp>(loc, x, y);
+}
+Value Lanes::mul(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cy && *cy == 1)
+    return x;
+  if (cx && *cx == 1)
+    return y;
+  if (cx && cy && x.getType() == y.getType())
+    return integerLike(x, *cx * *cy);
+  match(x, y);
+  return b.create<arith::MulIOp>(loc, x, y);
+}
+Value Lanes::andInt(Value x, Value y) {
+  match(x, y);
+  return b.create<arith::AndIOp>(loc, x, y);
+}
+Value Lanes::orInt(Value x, Value y) {
+  match(x, y);
+  return b.create<arith::OrIOp>(loc, x, y);
+}
+Value Lanes::xorInt(Value x, Value y) {
+  match(x, y);
+  return b.create<arith::XOrIOp>(loc, x, y);
+}
+Value Lanes::shrU(Value x, int64_t count) {
+  return b.create<arith::ShRUIOp>(loc, x, integerLike(x, count));
+}
+Value Lanes::shl(Value x, int64_t count) {
+  return b.create<arith::ShLIOp>(loc, x, integerLike(x, count));
+}
+Value Lanes::minS(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cx && cy && x.getType() == y.getType())
+    return integerLike(x, std::min(*cx, *cy));
+  match(x, y);
+  return b.create<arith::MinSIOp>(loc, x, y);
+}
+Value Lanes::maxS(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cx && cy && x.getType() == y.getType())
+    return integerLike(x, std::max(*cx, *cy));
+  match(x, y);
+  return b.create<arith::MaxSIOp>(loc, x, y);
+}
+Value Lanes::divS(Value x, Value y) {
+  match(x, y);
+  return b.create<arith::DivSIOp>(loc, x, y);
+}
+Value Lanes::remS(Value x, Value y) {
+  match(x, y);
+  return b.create<arith::RemSIOp>(loc, x, y);
+}
+Value Lanes::cmp(arith::CmpIPredicate predicate, Value x, Value y) {
+  match(x, y);
+  return b.create<arith::CmpIOp>(loc, predicate, x, y);
+}
+Value Lanes::pick(Value condition, Value x, Value y) {
+  if (x == y)
+    return x;
+  if (auto known = constantOf(condition); known && !llvm::isa<VectorType>(condition.getType()))
+    return *known ? x : y;
+  match(x, y);
+  if (llvm::isa<VectorType>(condition.getType())) {
+    x = splat(x);
+    y = splat(y);
+  }
+  return b.create<arith::SelectOp>(loc, condition, x, y);
+}
+Value Lanes::intrinsic(StringRef name, Type result, ValueRange args) {
+  return b.create<LLVM::CallIntrinsicOp>(loc, result, b.getStringAttr(name), args).getResult(0);
+}
+
+LaneValue Lanes::wrap(Value value, Type elementType) {
+  return {value, elementType, rangeOfType(elementType)};
+}
+
+LaneValue Lanes::constant(TypedAttr attribute) {
+  Type type = attribute.getType();
+  if (auto number = llvm::dyn_cast<FloatAttr>(attribute)) {
+    APFloat exact = number.getValue();
+    if (type.isF16() || type.isBF16()) {
+      uint64_t bits = exact.bitcastToAPInt().getZExtValue();
+      return {b.create<arith::ConstantIntOp>(loc, static_cast<int64_t>(bits), 16), type, {}};
+    }
+    const double value = number.getValueAsDouble();
+    Interval range = std::isnan(value) ? Interval{} : Interval::of(value, value);
+    return {b.create<arith::ConstantOp>(loc, attribute), type, range};
+  }
+  APInt bits = llvm::cast<IntegerAttr>(attribute).getValue();
+  const double value = isUnsigned(type) || type.isSignlessInteger(1)
+                           ? static_cast<double>(bits.getZExtValue())
+                           : static_cast<double>(bits.getSExtValue());
+  Value constant = b.create<arith::ConstantOp>(loc, b.getIntegerAttr(registerType(type), bits));
+  return {constant, type, Interval::of(value, value)};
+}
+
+//===--- unary ----------------------------------------------------------------===//
+
+/// Outward by a little more than one rounding of f32 or f64.
+static Interval widened(Interval range, Type type) {
+  const double unit = type.isF64() ? 0x1p-50 : 0x1p-21;
+  const double tiny = type.isF64() ? 1e-300 : 1e-36;
+  range.low -= std::abs(range.low) * unit + tiny;
+  range.high += std::abs(range.high) * unit + tiny;
+  const double largest = type.isF64() ? 1e300 : 3e38;
+  if (range.low < -largest)
+    range.low = -std::numeric_limits<double>::infinity();
+  if (range.high > largest)
+    range.high = std::numeric_limits<double>::infinity();
+  return range;
+}
+
+LaneValue Lanes::unary(UnaryKind kind, LaneValue a) {
+  Value v = a.value;
+  Interval r = a.range, out = r;
+  if (!isFloat(a.type)) {
+    const Interval full = rangeOfType(a.type);
+    switch (kind) {
+    case UnaryKind::neg:
+      out = Interval::of(-r.high, -r.low);
+      v = b.create<arith::SubIOp>(loc, integerLike(v, 0), v);
+      break;
+    case UnaryKind::abs:
+      if (isUnsigned(a.type))
+        return a;
+      out = r.low >= 0 ? r : Interval::of(0, std::max(-r.low, r.high));
+      if (r.low < 0)
+        v = pick(cmp(arith::CmpIPredicate::slt, v, integerLike(v, 0)),
+                 b.create<arith::SubIOp>(loc, integerLike(v, 0), v), v);
+      break;
+    default: // bit_not
+      v = xorInt(v, integerLike(v, -1));
+      return {v, a.type, full};
+    }
+    return {v, a.type, out.within(full.low, full.high) ? out : full};
+  }
+  switch (kind) {
+  case UnaryKind::neg:
+    std::swap(out.low, out.high);
+    out.low = -out.low;
+    out.high = -out.high;
+    return {b.create<arith::NegFOp>(loc, v), a.type, out};
+  case UnaryKind::abs:
+    out.high = std::max(std::abs(r.low), std::abs(r.high));
+    out.low = r.low > 0 ? r.low : 0;
+    return {b.create<LLVM::FAbsOp>(loc, v), a.type, out};
+  case UnaryKind::floor:
+    return {b.create<LLVM::FFloorOp>(loc, v), a.type,
+            {std::floor(r.low), std::floor(r.high), r.nan}};
+  case UnaryKind::ceil:
+    return {b.create<LLVM::FCeilOp>(loc, v), a.type, {std::ceil(r.low), std::ceil(r.high), r.nan}};
+  case UnaryKind::trunc:
+    return {b.create<LLVM::FTruncOp>(loc, v), a.type,
+            {std::trunc(r.low), std::trunc(r.high), r.nan}};
+  case UnaryKind::round:
+    return {b.create<LLVM::RoundEvenOp>(loc, v), a.type,
+            {std::floor(r.low), std::ceil(r.high), r.nan}};
+  case UnaryKind::round_away: {
+    // trunc(x), plus the sign's 1 where the rest (exact) is at least a half.
+    Value whole = b.create<LLVM::FTruncOp>(loc, v);
+    Value rest = b.create<LLVM::FAbsOp>(loc, b.create<arith::SubFOp>(loc, v, whole));
+    Value up = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGE, rest, floatLike(v, 0.5));
+    Value step = pick(up, floatLike(v, 1.0), floatLike(v, 0.0));
+    Value sum = b.create<arith::AddFOp>(loc, whole, b.create<LLVM::CopySignOp>(loc, step, v));
+    // An infinity's rest is NaN, which compares false; the sign of 0 stays.
+    return {b.create<LLVM::CopySignOp>(loc, sum, v), a.type,
+            {std::floor(r.low), std::ceil(r.high), r.nan}};
+  }
+  case UnaryKind::sqrt:
+    out = {0, std::sqrt(std::max(0.0, r.high)), r.nan || r.low < 0};
+    return {b.create<LLVM::SqrtOp>(loc, v), a.type, widened(out, a.type)};
+  default:
+    llvm_unreachable("bit_not on a float");
+  }
+}
+
+//===--- binary ---------------------------------------------------------------===//
+
+LaneValue Lanes::binary(BinaryKind kind, LaneValue lhs, LaneValue rhs) {
+  match(lhs.value, rhs.value);
+  return isFloat(lhs.type) ? floatBinary(kind, lhs, rhs) : intBinary(kind, lhs, rhs);
+}
+
+static Interval product(Interval a, Interval c) {
+  const double all[] = {a.low * c.low, a.low * c.high, a.high * c.low, a.high * c.high};
+  Interval out{all[0], all[0], a.nan || c.nan};
+  for (double x : all) {
+    if (std::isnan(x))
+      return {};
+    out.low = std::min(out.low, x);
+    out.high = std::max(out.high, x);
+  }
+  return out;
+}
+
+LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) {
+  const bool isUnsignedType = isUnsigned(a.type);
+  const Interval full = rangeOfType(a.type);
+  Value x = a.value, y = c.value, v;
+  Interval out = full;
+  switch (kind) {
+  case BinaryKind::add:
+    v = b.create<arith::AddIOp>(loc, x, y);
+    out = Interval::of(a.range.low + c.range.low, a.range.high + c.range.high);
+    break;
+  case BinaryKind::sub:
+    v = b.create<arith::SubIOp>(loc, x, y);
+    out = Interval::of(a.range.low - c.range.high, a.range.high - c.range.low);
+    break;
+  case BinaryKind::mul:
+    v = b.create<arith::MulIOp>(loc, x, y);
+    out = product(a.range, c.range);
+    break;
+  case BinaryKind::div:
+  case BinaryKind::rem: {
+    const bool isDiv = kind == BinaryKind::div;
+    const bool maybeZero = c.range.low <= 0 && c.range.high >= 0;
+    const bool maybeMinus = !isUnsignedType && c.range.low <= -1 && c.range.high >= -1;
+    Value zero = integerLike(y, 0), one = integerLike(y, 1);
+    Value isZero, isMinus, safe = y;
+    if (maybeZero) {
+      isZero = cmp(arith::CmpIPredicate::eq, y, zero);
+      safe = pick(isZero, one, safe);
+    }
+    if (maybeMinus) {
+      isMinus = cmp(arith::CmpIPredicate::eq, y, integerLike(y, -1));
+      safe = pick(isMinus, one, safe);
+    }
+    if (isUnsignedType)
+      v = isDiv ? b.create<arith::DivUIOp>(loc, x, safe).getResult()
+                : b.create<arith::RemUIOp>(loc, x, safe).getResult();
+    else
+      v = isDiv ? divS(x, safe) : remS(x, safe);
+    if (maybeMinus && isDiv)
+      v = pick(isMinus, b.create<arith::SubIOp>(loc, zero, x), v);
+    // A remainder by 1 is 0 already, which is right for -1 and for 0 alike.
+    if (maybeZero && isDiv)
+      v = pick(isZero, zero, v);
+    if (isDiv && c.range.low >= 1 && a.range.low >= 0)
+      out = Interval::of(0, a.range.high);
+    break;
+  }
+  case BinaryKind::min:
+    v = isUnsignedType ? b.create<arith::MinUIOp>(loc, x, y).getResult() : minS(x, y);
+    out = Interval::of(std::min(a.range.low, c.range.low), std::min(a.range.high, c.range.high));
+    break;
+  case BinaryKind::max:
+    v = isUnsignedType ? b.create<arith::MaxUIOp>(loc, x, y).getResult() : maxS(x, y);
+    out = Interval::of(std::max(a.range.low, c.range.low), std::max(a.range.high, c.range.high));
+    break;
+  case BinaryKind::bit_and:
+    v = andInt(x, y);
+    if (a.range.low >= 0 && c.range.low >= 0)
+      out = Interval::of(0, std::min(a.range.high, c.range.high));
+    break;
+  case BinaryKind::bit_or:
+    v = orInt(x, y);
+    break;
+  case BinaryKind::bit_xor:
+    v = xorInt(x, y);
+    break;
+  case BinaryKind::shl:
+  case BinaryKind::shr: {
+    const int64_t width = a.type.getIntOrFloatBitWidth();
+    Value count = andInt(y, integerLike(y, width - 1));
+    if (kind == BinaryKind::shl)
+      v = b.create<arith::ShLIOp>(loc, x, count);
+    else if (isUnsignedType)
+      v = b.create<arith::ShRUIOp>(loc, x, count);
+    else
+      v = b.create<arith::ShRSIOp>(loc, x, count);
+    if (kind == BinaryKind::shr && a.range.low >= 0)
+      out = Interval::of(0, a.range.high);
+    break;
+  }
+  }
+  return {v, a.type, out.within(full.low, full.high) ? out : full};
+}
+
+LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) {
+  Value x = a.value, y = c.value;
+  const bool finite = !a.range.nan && !c.range.nan && std::isfinite(a.range.low) &&
+                      std::isfinite(a.range.high) && std::isfinite(c.range.low) &&
+                      std::isfinite(c.range.high);
+  Interval out;
+  switch (kind) {
+  case BinaryKind::add:
+    if (finite)
+      out = widened(Interval::of(a.range.low + c.range.low, a.range.high + c.range.high), a.type);
+    return {b.create<arith::AddFOp>(loc, x, y), a.type, out};
+  case BinaryKind::sub:
+    if (finite)
+      out = widened(Interval::of(a.range.low - c.range.high, a.range.high - c.range.low), a.type);
+    return {b.create<arith::SubFOp>(loc, x, y), a.type, out};
+  case BinaryKind::mul:
+    if (finite)
+      out = widened(product(a.range, c.range), a.type);
+    return {b.create<arith::MulFOp>(loc, x, y), a.type, out};
+  case BinaryKind::div:
+    if (finite && (c.range.low > 0 || c.range.high < 0))
+      out = widened(product(a.range, Interval::of(1 / c.range.high, 1 / c.range.low)), a.type);
+    return {b.create<arith::DivFOp>(loc, x, y), a.type, out};
+  case BinaryKind::rem:
+    return {fmod(x, y), a.type, out};
+  case BinaryKind::min:
+  case BinaryKind::max:
+    return floatMinMax(kind == BinaryKind::min, a, c);
+  default:
+    llvm_unreachable("bit operation on a float");
+  }
+}
+
+LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) {
+  Value x = a.value, y = c.value;
+  auto predicate = wantMin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
+  // What the minps instruction computes: the second where neither is smaller.
+  Value v = pick(b.create<arith::CmpFOp>(loc, predicate, y, x), y, x);
+  auto hasZero = [](Interval r) { return r.low <= 0 && r.high >= 0; };
+  if (hasZero(a.range) && hasZero(c.range)) {
+    Type bits = like(x, b.getIntegerType(a.type.getIntOrFloatBitWidth()));
+    Value xi = b.create<arith::BitcastOp>(loc, bits, x), yi = b.create<arith::BitcastOp>(loc, bits, y);
+    Value zero = wantMin ? orInt(xi, yi) : andInt(xi, yi);
+    Value same = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y);
+    v = pick(same, b.create<arith::BitcastOp>(loc, x.getType(), zero), v);
+  }
+  if (a.range.nan)
+    v = pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, x, x), y, v);
+  Interval out;
+  auto pickEnd = [&](double p, double q) { return wantMin ? std::min(p, q) : std::max(p, q); };
+  out.low = pickEnd(a.range.low, c.range.low);
+  out.high = pickEnd(a.range.high, c.range.high);
+  // With a NaN on one side the result is the other side.
+  if (a.range.nan || c.range.nan) {
+    out.low = std::min(a.range.low, c.range.low);
+    out.high = std::max(a.range.high, c.range.high);
+  }
+  out.nan = a.range.nan && c.range.nan;
+  return {v, a.type, out};
+}
+
+Value Lanes::fmod(Value a, Value c) {
+  match(a, c);
+  func::FuncOp helper = fmodHelper(b, loc);
+  Type element = getElementTypeOrSelf(a.getType());
+  auto one = [&](Value x, Value y) -> Value {
+    // The remainder of two f32 is an f32, so the f64 algorithm gives its bits.
+    if (element.isF32()) {
+      x = b.create<arith::ExtFOp>(loc, b.getF64Type(), x);
+      y = b.create<arith::ExtFOp>(loc, b.getF64Type(), y);
+    }
+    Value r = b.create<func::CallOp>(loc, helper, ValueRange{x, y}).getResult(0);
+    return element.isF32() ? b.create<arith::TruncFOp>(loc, element, r).getResult() : r;
+  };
+  auto vector = llvm::dyn_cast<VectorType>(a.getType());
+  if (!vector)
+    return one(a, c);
+  Value result = floatLike(a, 0.0);
+  for (int64_t i = 0; i < vector.getNumElements(); ++i) {
+    Value r = one(b.create<vector::ExtractOp>(loc, a, i), b.create<vector::ExtractOp>(loc, c, i));
+    result = b.create<vector::InsertOp>(loc, r, result, i);
+  }
+  return result;
+}
+
+//===--- comparison, selection -------------------------------------------------===//
+
+LaneValue Lanes::compare(Predicate predicate, LaneValue lhs, LaneValue rhs) {
+  if (lhs.type.isF16() || lhs.type.isBF16()) {
+    lhs = widen(lhs);
+    rhs = widen(rhs);
+  }
+  match(lhs.value, rhs.value);
+  Value v;
+  if (isFloat(lhs.type)) {
+    using P = arith::CmpFPredicate;
+    static constexpr P ordered[] = {P::OEQ, P::UNE, P::OLT, P::OLE, P::OGT, P::OGE};
+    v = b.create<arith::CmpFOp>(loc, ordered[static_cast<int>(predicate)], lhs.value, rhs.value);
+  } else {
+    using P = arith::CmpIPredicate;
+    static constexpr P isSigned[] = {P::eq, P::ne, P::slt, P::sle, P::sgt, P::sge};
+    static constexpr P isUnsignedP[] = {P::eq, P::ne, P::ult, P::ule, P::ugt, P::uge};
+    const bool noSign = isUnsigned(lhs.type) || lhs.type.isSignlessInteger(1);
+    const int number = static_cast<int>(predicate);
+    v = b.create<arith::CmpIOp>(loc, noSign ? isUnsignedP[number] : isSigned[number], lhs.value,
+                                rhs.value);
+  }
+  return {v, b.getI1Type(), Interval::of(0, 1)};
+}
+
+LaneValue Lanes::select(LaneValue condition, LaneValue onTrue, LaneValue onFalse) {
+  Value v = pick(condition.value, onTrue.value, onFalse.value);
+  return {v,
+          onTrue.type,
+          {std::min(onTrue.range.low, onFalse.range.low),
+           std::max(onTrue.range.high, onFalse.range.high),
+           onTrue.range.nan || onFalse.range.nan}};
+}

@@ -1,0 +1,124 @@
+//===- Lanes.h - scalar semantics on several elements at once -------------===//
+//
+// Emits arithmetic whose meaning is runtime/abi/scalar.h, on one element or on
+// a vector of them. A value that is the same in every lane stays a scalar
+// until it meets a vector. Every value carries the interval it lies in: that
+// is what makes clamps, NaN tests and saturation disappear where they cannot
+// happen.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_COMPILER_CONVERSION_LANES_H
+#define PENSTOCK_COMPILER_CONVERSION_LANES_H
+
+#include "compiler/Dialect/PipeDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <limits>
+
+namespace penstock::conversion {
+
+/// What generated code may use; each level includes the ones below. Recorded
+/// in a kernel's schedule, printed in images.
+enum class CpuLevel : int { v2 = 2, v3 = 3, v4 = 4 };
+
+/// An interval that holds every lane, and whether a lane can be NaN.
+struct Interval {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool nan = true;
+
+  bool within(double from, double to) const { return !nan && low >= from && high <= to; }
+  static Interval of(double from, double to) { return {from, to, false}; }
+};
+
+/// The numbers that `type` can hold.
+Interval rangeOfType(mlir::Type type);
+
+/// One value for all lanes. `type` is the dialect's element type; `value` has
+/// the signless type of registers (f16 and bf16 are their bits, i16), or a
+/// vector of it.
+struct LaneValue {
+  mlir::Value value;
+  mlir::Type type;
+  Interval range;
+
+  bool isVector() const { return llvm::isa<mlir::VectorType>(value.getType()); }
+};
+
+/// The type that holds an element in a register: signless, f16 as i16.
+mlir::Type registerType(mlir::Type elementType);
+
+class Lanes {
+public:
+  Lanes(mlir::OpBuilder &builder, mlir::Location loc, CpuLevel level)
+      : b(builder), loc(loc), level(level) {}
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  CpuLevel level;
+  /// Elements per vector; 1: no vectors.
+  int64_t lanes = 1;
+
+  LaneValue wrap(mlir::Value value, mlir::Type elementType);
+  LaneValue constant(mlir::TypedAttr attribute);
+  LaneValue unary(pipe::UnaryKind kind, LaneValue a);
+  LaneValue binary(pipe::BinaryKind kind, LaneValue lhs, LaneValue rhs);
+  LaneValue compare(pipe::Predicate predicate, LaneValue lhs, LaneValue rhs);
+  LaneValue select(LaneValue condition, LaneValue onTrue, LaneValue onFalse);
+  LaneValue cast(pipe::CastMode mode, LaneValue value, mlir::Type to);
+  /// NaN replaced by the canonical one of the type, as every store does.
+  LaneValue canonical(LaneValue value);
+
+  // Plain helpers on registers.
+  mlir::Value i64(int64_t value);
+  mlir::Value i32(int32_t value);
+  mlir::Value f64(double value);
+  /// `value` as a constant of `like`'s type (a splat if that is a vector).
+  mlir::Value integerLike(mlir::Value like, int64_t value);
+  mlir::Value floatLike(mlir::Value like, double value);
+  /// A vector of `lanes` copies; a vector stays as it is.
+  mlir::Value splat(mlir::Value value);
+  /// 0, 1, .. lanes - 1 as i64.
+  mlir::Value iota();
+  /// Makes both vectors if one of them is.
+  void match(mlir::Value &a, mlir::Value &b);
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value sub(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, mlir::Value y);
+  mlir::Value andInt(mlir::Value x, mlir::Value y);
+  mlir::Value xorInt(mlir::Value x, mlir::Value y);
+  mlir::Value orInt(mlir::Value x, mlir::Value y);
+  mlir::Value shrU(mlir::Value x, int64_t count);
+  mlir::Value shl(mlir::Value x, int64_t count);
+  mlir::Value minS(mlir::Value x, mlir::Value y);
+  mlir::Value maxS(mlir::Value x, mlir::Value y);
+  mlir::Value divS(mlir::Value x, mlir::Value y); ///< divisor known not to be 0 or -1
+  mlir::Value remS(mlir::Value x, mlir::Value y); ///< likewise
+  mlir::Value cmp(mlir::arith::CmpIPredicate predicate, mlir::Value x, mlir::Value y);
+  mlir::Value pick(mlir::Value condition, mlir::Value x, mlir::Value y);
+  /// The type of `value` with another element type.
+  mlir::Type like(mlir::Value value, mlir::Type element);
+  /// Calls an LLVM intrinsic that keeps no state.
+  mlir::Value intrinsic(llvm::StringRef name, mlir::Type result, mlir::ValueRange args);
+
+  /// A constant that `value` is, if it is one.
+  static std::optional<int64_t> constantOf(mlir::Value value);
+
+private:
+  LaneValue intBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c);
+  LaneValue floatBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c);
+  LaneValue floatMinMax(bool wantMin, LaneValue a, LaneValue c);
+  mlir::Value fmod(mlir::Value a, mlir::Value c);
+  LaneValue widen(LaneValue storage);
+  LaneValue narrowToHalf(LaneValue f32);
+  LaneValue narrowToBfloat(LaneValue f32);
+  /// f64 to f32 so that one more rounding to 16 bits rounds as if once.
+  mlir::Value roundToOdd(mlir::Value f64);
+  mlir::Value keepOdd(mlir::Value i64);
+  LaneValue floatToInt(LaneValue value, mlir::Type to);
+  LaneValue intToFloat(LaneValue value, mlir::Type to);
+  LaneValue intToInt(pipe::CastMode mode, LaneValue value, mlir::Type to);
+};
+
+} // namespace penstock::conversion
+
+#endif

@@ -1,0 +1,313 @@
+//===- Memory.cpp - index arithmetic, contiguous and strided access --------===//
+//
+// Pointers are LLVM's, not memrefs: a memref descriptor doubles the time from
+// IR to code and says nothing that the buffer does not know already.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/Memory.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+using arith::CmpIPredicate;
+
+//===--- indices ----------------------------------------------------------------===//
+
+Value Memory::numbers(const Index &index) {
+  if (index.vector)
+    return index.vector;
+  if (index.uniform() || l.lanes == 1)
+    return index.base;
+  Value stride = index.runtimeStride ? index.runtimeStride : l.i64(index.stride);
+  return l.add(l.splat(index.base), l.mul(l.iota(), l.splat(stride)));
+}
+
+Index Memory::of(Value numbers) {
+  if (llvm::isa<VectorType>(numbers.getType()))
+    return {{}, 0, {}, numbers};
+  return uniform(numbers);
+}
+
+Index Memory::add(const Index &a, const Index &b) {
+  if (a.vector || b.vector)
+    return of(l.add(numbers(a), numbers(b)));
+  Index sum{l.add(a.base, b.base), a.stride + b.stride, {}, {}};
+  if (a.runtimeStride || b.runtimeStride) {
+    auto strideOf = [&](const Index &i) { return i.runtimeStride ? i.runtimeStride : l.i64(i.stride); };
+    sum.runtimeStride = l.add(strideOf(a), strideOf(b));
+    sum.stride = 0;
+  }
+  return sum;
+}
+
+Index Memory::mul(const Index &a, const Index &b) {
+  const Index &factor = a.uniform() ? a : b, &other = a.uniform() ? b : a;
+  if (!factor.uniform() || other.vector)
+    return of(l.mul(numbers(a), numbers(b)));
+  Index product{l.mul(other.base, factor.base), 0, {}, {}};
+  if (other.uniform())
+    return product;
+  auto known = Lanes::constantOf(factor.base);
+  if (known && !other.runtimeStride)
+    product.stride = other.stride * *known;
+  else
+    product.runtimeStride =
+        l.mul(other.runtimeStride ? other.runtimeStride : l.i64(other.stride), factor.base);
+  return product;
+}
+
+Index Memory::affine(AffineExpr expr, ArrayRef<Index> dims, ArrayRef<Index> symbols) {
+  if (auto constantExpr = llvm::dyn_cast<AffineConstantExpr>(expr))
+    return constant(constantExpr.getValue());
+  if (auto dim = llvm::dyn_cast<AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto binary = llvm::cast<AffineBinaryOpExpr>(expr);
+  Index lhs = affine(binary.getLHS(), dims, symbols), rhs = affine(binary.getRHS(), dims, symbols);
+  if (binary.getKind() == AffineExprKind::Add)
+    return add(lhs, rhs);
+  if (binary.getKind() == AffineExprKind::Mul)
+    return mul(lhs, rhs);
+  // Affine division and remainder round down, for positive divisors.
+  Value x = numbers(lhs), y = numbers(rhs);
+  l.match(x, y);
+  Value zero = l.integerLike(y, 0), one = l.integerLike(y, 1);
+  Value safe = l.pick(l.cmp(CmpIPredicate::sle, y, zero), one, y);
+  Value rest = l.remS(x, safe);
+  Value negative = l.cmp(CmpIPredicate::slt, rest, zero);
+  if (binary.getKind() == AffineExprKind::Mod)
+    return of(l.pick(negative, l.add(rest, safe), rest));
+  if (binary.getKind() == AffineExprKind::FloorDiv)
+    return of(l.pick(negative, l.sub(l.divS(x, safe), one), l.divS(x, safe)));
+  Value positive = l.cmp(CmpIPredicate::sgt, rest, zero); // ceil
+  return of(l.pick(positive, l.add(l.divS(x, safe), one), l.divS(x, safe)));
+}
+
+Index Memory::clamp(const Index &index, Value extent) {
+  Value last = l.maxS(l.sub(extent, l.i64(1)), l.i64(0));
+  Value number = numbers(index);
+  return of(l.minS(l.maxS(number, l.integerLike(number, 0)), last));
+}
+
+//===--- plain access -----------------------------------------------------------===//
+
+Value Memory::address(Value pointer, Value bytes) {
+  if (auto known = Lanes::constantOf(bytes); known && *known == 0)
+    return pointer;
+  auto type = LLVM::LLVMPointerType::get(l.b.getContext());
+  return l.b.create<LLVM::GEPOp>(l.loc, type, l.b.getI8Type(), pointer,
+                                 ArrayRef<LLVM::GEPArg>{bytes});
+}
+Value Memory::loadPlain(Type type, Value address) {
+  Type element = getElementTypeOrSelf(type);
+  const unsigned align = llvm::isa<VectorType>(type) ? element.getIntOrFloatBitWidth() / 8
+                         : llvm::isa<LLVM::LLVMPointerType>(type)
+                             ? 8
+                             : std::max(1u, type.getIntOrFloatBitWidth() / 8);
+  // Vectors, and elements of user memory, need no alignment beyond a byte.
+  return l.b.create<LLVM::LoadOp>(l.loc, type, address, llvm::isa<VectorType>(type) ? 1 : align);
+}
+void Memory::storePlain(Value value, Value address) {
+  Type type = value.getType();
+  const unsigned align =
+      llvm::isa<VectorType>(type) ? 1 : std::max(1u, type.getIntOrFloatBitWidth() / 8);
+  l.b.create<LLVM::StoreOp>(l.loc, value, address, align);
+}
+Value Memory::shuffle(Value a, Value b, ArrayRef<int64_t> mask) {
+  return l.b.create<vector::ShuffleOp>(l.loc, a, b, mask);
+}
+
+Value Memory::fromMemory(Value value, Type element) {
+  if (!element.isSignlessInteger(1))
+    return value;
+  return l.cmp(CmpIPredicate::ne, value, l.integerLike(value, 0));
+}
+Value Memory::toMemory(LaneValue value) {
+  value = l.canonical(value);
+  if (!value.type.isSignlessInteger(1))
+    return value.value;
+  return l.b.create<arith::ExtUIOp>(l.loc, l.like(value.value, l.b.getI8Type()), value.value);
+}
+
+//===--- access by lanes --------------------------------------------------------===//
+
+namespace {
+/// Where the lanes of an access lie.
+struct Access {
+  Value base;                       // bytes of lane 0
+  std::optional<int64_t> laneBytes; // between lanes, where known
+  Value runtimeBytes;               // between lanes, where it is known when running
+  Value offsets;                    // vector of bytes, where it is neither
+  int64_t phase = 0;                // bytes that an interleaved axis adds to a common start
+};
+} // namespace
+
+static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<Index> at) {
+  Access access;
+  access.base = l.i64(0);
+  access.laneBytes = 0;
+  const int64_t size = scalarBytes(buffer.element);
+  Value vectorPart;
+  for (auto [axis, index] : llvm::enumerate(at)) {
+    Value stride = buffer.strides[axis];
+    if (index.vector) {
+      Value part = l.mul(index.vector, l.splat(stride));
+      vectorPart = vectorPart ? l.add(vectorPart, part) : part;
+      continue;
+    }
+    // An element of a small dense axis: loads of its neighbours can be shared.
+    auto number = Lanes::constantOf(index.base);
+    if (number && axis + 1 == at.size() && buffer.known[axis] == size && index.uniform() &&
+        *number >= 0 && *number < 4)
+      access.phase = *number * size;
+    else
+      access.base = l.add(access.base, l.mul(index.base, stride));
+    if (index.uniform())
+      continue;
+    if (!index.runtimeStride && buffer.known[axis] && access.laneBytes && !access.runtimeBytes) {
+      *access.laneBytes += index.stride * *buffer.known[axis];
+      continue;
+    }
+    Value lane = index.runtimeStride ? index.runtimeStride : l.i64(index.stride);
+    Value bytes = l.mul(lane, stride);
+    Value sofar = access.runtimeBytes ? access.runtimeBytes : l.i64(*access.laneBytes);
+    access.runtimeBytes = l.add(sofar, bytes);
+  }
+  if (vectorPart) {
+    Value lane = access.runtimeBytes ? access.runtimeBytes : l.i64(*access.laneBytes);
+    access.offsets = l.add(vectorPart, l.mul(l.iota(), l.splat(lane)));
+  }
+  if (access.runtimeBytes || vectorPart)
+    access.laneBytes.reset();
+  return access;
+}
+
+/// Lanes at `bytes` apart, 1 to 4 elements forwards or backwards; null for
+/// others. `address` is that of lane 0, less `phase` bytes.
+Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes, int64_t phase) {
+  if (bytes % size != 0 || phase % size != 0)
+    return {};
+  const int64_t step = bytes / size, magnitude = std::abs(step), lanes = l.lanes;
+  int64_t first = phase / size;
+  if (magnitude < 1 || magnitude > 4)
+    return {};
+  if (first >= magnitude) { // not an interleaved axis after all
+    address = this->address(address, l.i64(phase));
+    first = 0;
+  }
+  if (step < 0)
+    address = this->address(address, l.i64((lanes - 1) * bytes));
+  Value whole = loadPlain(VectorType::get({lanes * magnitude}, type), address);
+  if (step == 1)
+    return whole;
+  SmallVector<int64_t> mask(lanes);
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    mask[lane] = (step < 0 ? lanes - 1 - lane : lane) * magnitude + first;
+  return shuffle(whole, whole, mask);
+}
+
+LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) {
+  const int64_t size = scalarBytes(buffer.element);
+  Type memoryType = buffer.element.isSignlessInteger(1) ? l.b.getI8Type() : registerType(buffer.element);
+  Access access = accessOf(l, *this, buffer, at);
+  auto finish = [&](Value value) { return l.wrap(fromMemory(value, buffer.element), buffer.element); };
+  if (access.laneBytes && (*access.laneBytes == 0 || l.lanes == 1)) {
+    Value bytes = l.add(access.base, l.i64(access.phase));
+    return finish(loadPlain(memoryType, address(buffer.pointer, bytes)));
+  }
+  auto vectorType = VectorType::get({l.lanes}, memoryType);
+  auto gather = [&](llvm::function_ref<Value(int64_t)> addressOf) {
+    Value result = l.b.create<arith::ConstantOp>(l.loc, l.b.getZeroAttr(vectorType));
+    for (int64_t lane = 0; lane < l.lanes; ++lane)
+      result = l.b.create<vector::InsertOp>(l.loc, loadPlain(memoryType, addressOf(lane)), result, lane);
+    return result;
+  };
+  if (access.offsets) {
+    Value start = address(buffer.pointer, l.add(access.base, l.i64(access.phase)));
+    return finish(gather([&](int64_t lane) {
+      return address(start, l.b.create<vector::ExtractOp>(l.loc, access.offsets, lane));
+    }));
+  }
+  if (access.laneBytes) {
+    Value start = address(buffer.pointer, access.base);
+    if (Value v = loadStrided(memoryType, size, start, *access.laneBytes, access.phase))
+      return finish(v);
+    return finish(gather([&](int64_t lane) {
+      return address(start, l.i64(lane * *access.laneBytes + access.phase));
+    }));
+  }
+  // A distance known when running only: forwards and backwards (a flip) are
+  // worth a branch, the rest is gathered.
+  Value start = address(buffer.pointer, access.base);
+  const int64_t dense = buffer.known.empty() || !buffer.known.back() ? size : *buffer.known.back();
+  SmallVector<int64_t> distances{dense, -dense};
+  for (auto [axis, known] : llvm::enumerate(buffer.known))
+    if (known && at[axis].runtimeStride && *known != dense && *known <= 4 * size)
+      distances = {*known, -*known};
+  std::function<Value(size_t)> choose = [&](size_t number) -> Value {
+    if (number == distances.size())
+      return gather([&](int64_t lane) {
+        return address(start, l.add(l.mul(access.runtimeBytes, l.i64(lane)), l.i64(access.phase)));
+      });
+    Value same = l.cmp(CmpIPredicate::eq, access.runtimeBytes, l.i64(distances[number]));
+    auto branch = l.b.create<scf::IfOp>(l.loc, TypeRange{vectorType}, same, true);
+    OpBuilder::InsertionGuard guard(l.b);
+    l.b.setInsertionPointToStart(branch.thenBlock());
+    Value fast = loadStrided(memoryType, size, start, distances[number], access.phase);
+    l.b.create<scf::YieldOp>(l.loc, fast);
+    l.b.setInsertionPointToStart(branch.elseBlock());
+    l.b.create<scf::YieldOp>(l.loc, choose(number + 1));
+    return branch.getResult(0);
+  };
+  return finish(choose(0));
+}
+
+void Memory::store(const Buffer &buffer, ArrayRef<Index> at, LaneValue value) {
+  const int64_t size = scalarBytes(buffer.element);
+  Access access = accessOf(l, *this, buffer, at);
+  Value base = l.add(access.base, l.i64(access.phase));
+  Value plain = toMemory(value);
+  if (l.lanes == 1) {
+    storePlain(plain, address(buffer.pointer, base));
+    return;
+  }
+  plain = l.splat(plain);
+  if (access.laneBytes && *access.laneBytes == size) {
+    storePlain(plain, address(buffer.pointer, base));
+    return;
+  }
+  for (int64_t lane = 0; lane < l.lanes; ++lane) {
+    Value offset = access.offsets ? l.b.create<vector::ExtractOp>(l.loc, access.offsets, lane).getResult()
+                   : access.laneBytes ? l.i64(lane * *access.laneBytes)
+                                      : l.mul(access.runtimeBytes, l.i64(lane));
+    storePlain(l.b.create<vector::ExtractOp>(l.loc, plain, lane),
+               address(buffer.pointer, l.add(base, offset)));
+  }
+}
+
+void Memory::storeInterleaved(const Buffer &buffer, ArrayRef<Index> at, ArrayRef<LaneValue> values) {
+  Access access = accessOf(l, *this, buffer, at);
+  const int64_t count = static_cast<int64_t>(values.size()), lanes = l.lanes;
+  SmallVector<Value> plain;
+  for (LaneValue value : values)
+    plain.push_back(l.splat(toMemory(value)));
+  Value joined = plain[0];
+  for (int64_t c = 1; c < count; ++c) {
+    SmallVector<int64_t> mask((c + 1) * lanes);
+    for (size_t i = 0; i < mask.size(); ++i)
+      mask[i] = static_cast<int64_t>(i);
+    joined = shuffle(joined, plain[c], mask);
+  }
+  if (count > 1) {
+    SmallVector<int64_t> mask(count * lanes);
+    for (int64_t i = 0; i < count * lanes; ++i)
+      mask[i] = (i % count) * lanes + i / count;
+    joined = shuffle(joined, joined, mask);
+  }
+  storePlain(joined, address(buffer.pointer, access.base));
+}

@@ -1,0 +1,44 @@
+//===- Passes.td - from kernels to loops and to the LLVM dialect -*- tablegen -*-===//
+#ifndef PENSTOCK_CONVERSION_PASSES_TD
+#define PENSTOCK_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def KernelToLoops : Pass<"pipe-kernel-to-loops", "::mlir::ModuleOp"> {
+  let summary = "Turn every kernel into a function of loops";
+  let description = [{
+    Each `pipe.kernel` becomes `func.func @name(!llvm.ptr) -> i32` (the contract
+    of runtime/abi/kernel.h) over scf, arith, vector and plain LLVM loads and
+    stores. The `schedule` of a kernel says how; without one the code is right
+    and slow. The function's attributes tell the plan what it needs: `pipe.kind`;
+    `pipe.scratch_fixed` bytes and `pipe.scratch` terms (a dim is {0, scalar
+    argument}, {1, tensor argument, axis} or {2, number}); `pipe.checks`, whose
+    ids count from 1 over the functions of the module; `pipe.draws`, those that
+    a slot holds. The pipeline op stays.
+
+    ```mlir
+    pipe.kernel @k "pixels" {
+    ^bb0(%x: !pipe.tensor<u8[w=4]>):
+      pipe.return %x : !pipe.tensor<u8[w=4]>
+    }
+    // becomes
+    func.func @k(%args: !llvm.ptr) -> i32 { ... }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def LoopsToLLVM : Pass<"pipe-loops-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Turn loops into the LLVM dialect, and drop the pipeline";
+  let description = [{
+    Upstream's conversions. What is left refers to no other module: no libm, no
+    memcpy, helpers are private functions.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif

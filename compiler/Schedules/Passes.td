@@ -1,0 +1,24 @@
+//===- Passes.td - schedules --------------------------------*- tablegen -*-===//
+#ifndef PENSTOCK_SCHEDULES_PASSES_TD
+#define PENSTOCK_SCHEDULES_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ScheduleCpu : Pass<"pipe-schedule-cpu", "::mlir::ModuleOp"> {
+  let summary = "Say how each kernel becomes loops for a CPU";
+  let description = [{
+    Puts a `schedule` dictionary on every kernel (feature level, vector bytes)
+    and `schedule = "scratch"` on the tensor definitions that are computed once,
+    where they stand, instead of wherever an element of them is read. A kernel
+    that has a schedule keeps it, so a schedule can be forced by hand.
+
+    ```mlir
+    pipe.kernel @k "pixels" schedule {level = 3 : i64, vector_bytes = 32 : i64} { ... }
+    ```
+  }];
+  let options = [
+    Option<"level", "level", "int", "3", "x86-64 feature level: 2, 3 or 4">
+  ];
+}
+
+#endif

@@ -1,0 +1,79 @@
+//===- ScheduleCpu.cpp - what is stored on the way, and how wide lanes are --===//
+//
+// A value is recomputed at every read unless that costs more than storing it:
+// things that only move data, and arithmetic read once per element, stay
+// inline; what a window, a resampling or a gather reads several times is
+// stored, unless it only moves data.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Schedules/Passes.h"
+
+namespace penstock::schedules {
+#define GEN_PASS_DEF_SCHEDULECPU
+#include "compiler/Schedules/Passes.h.inc"
+} // namespace penstock::schedules
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+/// Ops whose element is a copy of an input's element.
+static bool onlyMoves(Operation *op) {
+  return llvm::isa<ViewOp, PadOp, ConcatOp, StackOp, PlaceOp, CastOp, ConstantOp>(op);
+}
+
+/// Ops that read several elements of an input for one of theirs, or one element
+/// more than once.
+static bool readsOften(Operation *op) {
+  return llvm::isa<WindowOp, ResampleOp, GatherOp, ReduceOp, ScanOp, HistogramOp, ContractOp, LoadOp>(op);
+}
+
+/// How often elements of `value` are read, through ops that only move data:
+/// more than once counts as 2.
+static int reads(Value value) {
+  int count = 0;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (readsOften(user)) {
+      // A reduction reads each element once; a resampling's tables are tables.
+      count += llvm::isa<ReduceOp>(user) ? 1 : 2;
+    } else if (onlyMoves(user) || llvm::isa<ChooseOp>(user)) {
+      for (Value result : user->getResults())
+        count += reads(result);
+    } else if (llvm::isa<YieldOp>(user) && llvm::isa<ChooseOp>(user->getParentOp())) {
+      count += reads(user->getParentOp()->getResult(use.getOperandNumber()));
+    } else {
+      ++count;
+    }
+    if (count > 1)
+      return 2;
+  }
+  return count;
+}
+
+/// Whether one element costs more than a load.
+static bool isExpensive(Operation *op) {
+  return llvm::isa<ResampleOp, GatherOp, WindowOp, MapOp>(op);
+}
+
+namespace {
+struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuPass> {
+  using ScheduleCpuBase::ScheduleCpuBase;
+
+  void runOnOperation() override {
+    Builder builder(&getContext());
+    for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
+      if (kernel.getSchedule())
+        continue;
+      for (Operation &op : kernel.getBody().front())
+        if (isExpensive(&op) && reads(op.getResult(0)) > 1)
+          op.setAttr("schedule", builder.getStringAttr("scratch"));
+      const int64_t bytes = level >= 4 ? 64 : level == 3 ? 32 : 16;
+      kernel.setScheduleAttr(builder.getDictionaryAttr(
+          {builder.getNamedAttr("level", builder.getI64IntegerAttr(level)),
+           builder.getNamedAttr("vector_bytes", builder.getI64IntegerAttr(bytes))}));
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,134 @@
+#include "runtime/core/Image.h"
+#include "runtime/abi/image.h"
+
+#include <cstring>
+#include <sys/mman.h>
+#include <vector>
+
+namespace penstock::runtime {
+
+static Error corrupt(std::string what) {
+  return {Code::Corrupt, "the machine code is damaged: " + std::move(what)};
+}
+
+static bool processorHas(uint32_t level) {
+  __builtin_cpu_init();
+  if (level >= 3 && !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                      __builtin_cpu_supports("f16c")))
+    return false;
+  if (level >= 4 && !(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")))
+    return false;
+  return __builtin_cpu_supports("sse4.2");
+}
+
+/// The header of a file whose sizes and checksum are right.
+static Result<pst_image_header> readHeader(std::span<const uint8_t> bytes) {
+  pst_image_header head;
+  if (bytes.size() < sizeof head)
+    return corrupt("it has no header");
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.magic != PST_IMAGE_MAGIC)
+    return corrupt("it does not begin like an image");
+  if (head.abi != PST_KERNEL_ABI_VERSION)
+    return Error{Code::Unsupported, "the machine code is of kernel ABI " + std::to_string(head.abi) +
+                                        ", this runtime of " +
+                                        std::to_string(PST_KERNEL_ABI_VERSION)};
+  const uint64_t limit = uint64_t{1} << 31;
+  if (head.size != bytes.size() || head.code_offset > head.size || head.code_size > limit ||
+      head.data_size > limit || head.data_offset > limit || head.data_offset % PST_IMAGE_PAGE ||
+      head.data_offset < head.code_size ||
+      head.size - head.code_offset != head.code_size + head.data_size)
+    return corrupt("its sizes do not fit together");
+  std::vector<uint8_t> copy(bytes.begin(), bytes.end());
+  pst_image_header zeroed = head;
+  zeroed.checksum = 0;
+  std::memcpy(copy.data(), &zeroed, sizeof zeroed);
+  if (pst_image_checksum(copy.data(), copy.size()) != head.checksum)
+    return corrupt("its checksum differs");
+  if (!processorHas(head.level))
+    return Error{Code::Unsupported, "the machine code needs x86-64-v" + std::to_string(head.level) +
+                                        ", which this processor does not offer"};
+  return head;
+}
+
+Result<std::shared_ptr<const Image>> Image::load(std::span<const uint8_t> bytes) {
+  auto head = readHeader(bytes);
+  if (!head)
+    return head.error();
+  std::shared_ptr<Image> image(new Image);
+  image->featureLevel = static_cast<int>(head->level);
+  uint64_t at = sizeof(pst_image_header);
+  for (uint32_t i = 0; i < head->entry_count; ++i) {
+    pst_image_entry entry;
+    if (head->code_offset - at < sizeof entry)
+      return corrupt("its list of kernels is cut off");
+    std::memcpy(&entry, bytes.data() + at, sizeof entry);
+    at += sizeof entry;
+    if (entry.name_size > head->code_offset - at || entry.offset >= head->code_size)
+      return corrupt("a kernel lies outside of it");
+    image->entries.emplace(
+        std::string(reinterpret_cast<const char *>(bytes.data() + at), entry.name_size), entry.offset);
+    at += (entry.name_size + 7) / 8 * 8;
+    if (at > head->code_offset)
+      return corrupt("its list of kernels is cut off");
+  }
+  // Written first, then made executable or read-only: never both at once.
+  const uint64_t page = PST_IMAGE_PAGE;
+  image->mapped = head->data_offset + (head->data_size + page - 1) / page * page;
+  if (image->mapped == 0)
+    return corrupt("it has no code");
+  void *memory = mmap(nullptr, image->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return Error{Code::Limit, "no memory for machine code of " + std::to_string(image->mapped) + " bytes"};
+  image->memory = static_cast<uint8_t *>(memory);
+  std::memcpy(image->memory, bytes.data() + head->code_offset, head->code_size);
+  if (head->data_size)
+    std::memcpy(image->memory + head->data_offset, bytes.data() + head->code_offset + head->code_size,
+                head->data_size);
+  const bool isProtected =
+      (head->data_offset == 0 || mprotect(image->memory, head->data_offset, PROT_READ | PROT_EXEC) == 0) &&
+      (head->data_size == 0 ||
+       mprotect(image->memory + head->data_offset, image->mapped - head->data_offset, PROT_READ) == 0);
+  if (!isProtected)
+    return Error{Code::Permission, "this system does not allow memory to be made executable"};
+  return std::shared_ptr<const Image>(std::move(image));
+}
+
+Image::~Image() {
+  if (memory)
+    munmap(memory, mapped);
+}
+
+pst_kernel Image::find(const std::string &name) const {
+  auto entry = entries.find(name);
+  if (entry == entries.end())
+    return nullptr;
+  return reinterpret_cast<pst_kernel>(memory + entry->second);
+}
+
+namespace {
+class ImageTable final : public KernelTable {
+public:
+  size_t size() const override { return kernels.size(); }
+  pst_kernel kernel(size_t number) const override { return kernels[number]; }
+
+  std::shared_ptr<const Image> image;
+  std::vector<pst_kernel> kernels;
+};
+} // namespace
+
+Result<std::shared_ptr<const KernelTable>> tableFor(const Plan &plan,
+                                                    std::shared_ptr<const Image> image) {
+  auto table = std::make_shared<ImageTable>();
+  for (const auto &kernel : plan.contents().kernels) {
+    pst_kernel entry = image->find(kernel->name);
+    if (!entry)
+      return Error{Code::NotFound, "the machine code has no kernel `" + kernel->name + "`"};
+    table->kernels.push_back(entry);
+  }
+  table->image = std::move(image);
+  return std::shared_ptr<const KernelTable>(std::move(table));
+}
+
+} // namespace penstock::runtime
