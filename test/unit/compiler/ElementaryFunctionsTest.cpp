@@ -1,0 +1,137 @@
+// exp, log, sin, cos, tanh, pow of the prelude, folded at import, against the
+// platform's long double functions. The bounds are those that the prelude
+// states.
+
+#include "test/unit/compiler/ImportText.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace penstock::test {
+namespace {
+
+std::string literal(double x) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.17e", std::fabs(x));
+  return std::signbit(x) ? std::string("-") + text : text;
+}
+
+/// The values of f64 expressions, which must fold.
+std::vector<double> valuesOf(const std::vector<std::string> &expressions) {
+  std::string text = "pipe 1\npipeline p(length: int = 1) {\n"
+                     "  for row in synthetic(length, label = i64)\n  batch 1 {\n";
+  for (size_t i = 0; i < expressions.size(); ++i)
+    text += "    output y" + std::to_string(i) + ": f64[n] = " + expressions[i] + "\n";
+  Imported imported(text + "  }\n}\n");
+  EXPECT_EQ(imported.messages, "");
+  std::vector<double> values;
+  if (imported.result.module)
+    imported.result.module->walk([&](pipe::OutputOp output) {
+      auto constant = output.getValue().getDefiningOp<pipe::ConstantOp>();
+      EXPECT_TRUE(constant) << "not folded: " << expressions[values.size()];
+      values.push_back(
+          constant ? llvm::cast<mlir::FloatAttr>(constant.getValue()).getValueAsDouble() : 0);
+    });
+  return values;
+}
+
+/// The distance to the exact result in units of its last place as an f64.
+double ulps(double value, long double exact) {
+  const double rounded = static_cast<double>(exact);
+  if (value == rounded || (std::isnan(value) && std::isnan(rounded)))
+    return 0;
+  if (!std::isfinite(value) || !std::isfinite(rounded))
+    return std::numeric_limits<double>::infinity();
+  const double next = std::nextafter(std::fabs(rounded), std::numeric_limits<double>::infinity());
+  return static_cast<double>(std::fabs(value - exact) / (next - std::fabs(rounded)));
+}
+
+std::vector<double> spread(double low, double high, int count) {
+  std::vector<double> points;
+  for (int i = 0; i < count; ++i) // irrational steps: no point is special
+    points.push_back(low + (high - low) * std::fmod(i * 0.6180339887498949, 1.0));
+  return points;
+}
+
+void expectWithin(const std::string &name, const std::vector<double> &points,
+                  long double (*exact)(long double), double bound) {
+  std::vector<std::string> calls;
+  for (double x : points)
+    calls.push_back(name + "(" + literal(x) + ")");
+  std::vector<double> values = valuesOf(calls);
+  ASSERT_EQ(values.size(), points.size());
+  double worst = 0;
+  for (size_t i = 0; i < points.size(); ++i) {
+    const double error = ulps(values[i], exact(points[i]));
+    EXPECT_LE(error, bound) << calls[i] << " = " << values[i];
+    worst = std::max(worst, error);
+  }
+  ::testing::Test::RecordProperty(name + "_ulp", std::to_string(worst));
+}
+
+std::vector<double> operator+(std::vector<double> a, const std::vector<double> &b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST(ElementaryFunctions, exp) {
+  expectWithin(
+      "exp",
+      spread(-700, 700, 200) + spread(-1, 1, 100) +
+          std::vector<double>{0.0, -0.0, 709.7, -745.0, 710, -746},
+      [](long double x) { return std::exp(x); }, 1);
+}
+TEST(ElementaryFunctions, log) {
+  std::vector<double> wide;
+  for (double x : spread(-300, 300, 100))
+    wide.push_back(std::pow(10.0, x));
+  expectWithin(
+      "log",
+      wide + spread(0.5, 2, 150) + spread(0, 1000, 50) +
+          std::vector<double>{0.0, -1.0, 1.0, 5e-324, 1e-310},
+      [](long double x) { return std::log(x); }, 1);
+}
+TEST(ElementaryFunctions, sin) {
+  expectWithin(
+      "sin",
+      spread(-7, 7, 200) + spread(-1048576, 1048576, 100) + std::vector<double>{0.0, -0.0, 1e-300},
+      [](long double x) { return std::sin(x); }, 1);
+}
+TEST(ElementaryFunctions, cos) {
+  expectWithin(
+      "cos", spread(-7, 7, 200) + spread(-1048576, 1048576, 100) + std::vector<double>{0.0, 1e-300},
+      [](long double x) { return std::cos(x); }, 1);
+}
+TEST(ElementaryFunctions, tanh) {
+  expectWithin(
+      "tanh", spread(-1, 1, 150) + spread(-25, 25, 100) + std::vector<double>{0.0, 1e-300, 400},
+      [](long double x) { return std::tanh(x); }, 2);
+}
+TEST(ElementaryFunctions, pow) {
+  std::vector<double> bases = spread(0, 50, 150), exponents = spread(-20, 20, 150);
+  std::vector<std::string> calls;
+  for (size_t i = 0; i < bases.size(); ++i)
+    calls.push_back("pow(" + literal(bases[i]) + ", " + literal(exponents[i]) + ")");
+  std::vector<double> values = valuesOf(calls);
+  ASSERT_EQ(values.size(), calls.size());
+  for (size_t i = 0; i < bases.size(); ++i) {
+    const long double exact = std::pow(static_cast<long double>(bases[i]), exponents[i]);
+    const double bound = 2 + 2 * std::fabs(exponents[i] * std::log(bases[i]));
+    EXPECT_LE(ulps(values[i], exact), bound) << calls[i] << " = " << values[i];
+  }
+  const std::vector<double> special = valuesOf(
+      {"pow(2.0, 0.0)", "pow(0.0, 2.0)", "pow(-2.0, 3.0)", "pow(-2.0, 2.0)"});
+  EXPECT_EQ(special[0], 1);
+  EXPECT_EQ(special[1], 0);
+  EXPECT_NEAR(special[2], -8, 1e-14);
+  EXPECT_NEAR(special[3], 4, 1e-14);
+}
+TEST(ElementaryFunctions, floatsRoundTheF64Result) {
+  EXPECT_EQ(valuesOf({"f64(exp(f32(1.5)))", "f64(log(f32(3.0)))"}),
+            (std::vector<double>{static_cast<double>(std::exp(1.5f)),
+                                 static_cast<double>(std::log(3.0f))}));
+}
+
+} // namespace
+} // namespace penstock::test
