@@ -16,7 +16,7 @@ constexpr int64_t grainNs = 500'000;
 constexpr int64_t shortSampleNs = 20'000;
 constexpr int64_t timedEach = 16;
 /// Buffers for encoded bytes are kept from batch to batch up to this size.
-constexpr size_t keptFileBytes = size_t(1) << 20;
+constexpr size_t keptFileBytes = size_t(1) << 18;
 
 } // namespace
 
@@ -46,13 +46,14 @@ void Flow::cancel() {
   std::lock_guard guard(lock);
   cancelled = true;
   for (const Shared &batch : flight)
-    batch->dropped = true;
+    drop(*batch);
   changed.notify_all();
 }
 
 void Flow::stop() {
   pool->whenReturned(nullptr);
   std::deque<Shared> dropped;
+  std::vector<Deferred> waiting;
   {
     std::lock_guard guard(lock);
     stopped = true;
@@ -60,7 +61,8 @@ void Flow::stop() {
     dropped.swap(flight);
     spare.clear();
     for (const Shared &batch : dropped)
-      batch->dropped = true;
+      drop(*batch);
+    waiting.swap(deferred);
     changed.notify_all();
   }
   if (fetchers)
@@ -70,10 +72,12 @@ void Flow::stop() {
 
 void Flow::restart(Cursor place) {
   std::deque<Shared> dropped; // ends after the lock: its memory calls back
+  std::vector<Deferred> waiting;
   std::lock_guard guard(lock);
   dropped.swap(flight);
+  waiting.swap(deferred);
   for (const Shared &batch : dropped)
-    batch->dropped = true;
+    drop(*batch);
   start = place;
   nextBatch = 0;
   nextEpoch = place.epoch;
@@ -132,6 +136,7 @@ uint64_t Flow::rank(const InFlight &batch, bool early) const {
 void Flow::advance() {
   if (cancelled || stopped)
     return;
+  fetchDeferred();
   const int64_t ahead = !fetches ? 0
                                  : std::max<int64_t>(1, limits.fetchAhead / program->perRank);
   while (int64_t(flight.size()) < limits.prefetch + ahead && begin()) {
@@ -231,19 +236,61 @@ void Flow::select(const Shared &batch, Chunk &chunk, int worker) {
 }
 
 void Flow::fetch(const Shared &batch, Chunk &chunk, int64_t slot) {
+  {
+    std::lock_guard guard(lock);
+    if (batch->dropped)
+      return;
+    if (heldBytes > limits.fetchMemory && !flight.empty() && batch != flight.front()) {
+      deferred.push_back({batch, &chunk, slot});
+      return;
+    }
+  }
+  const int64_t bytes = fetchMedia(batch->work, slot, clock);
+  const bool isLast = chunk.pending.fetch_sub(1) == 1;
+  std::lock_guard guard(lock);
   if (batch->dropped)
     return;
-  fetchMedia(batch->work, slot, clock);
-  if (chunk.pending.fetch_sub(1) == 1)
-    arrived(batch, chunk);
-}
-
-void Flow::arrived(const Shared &batch, Chunk &chunk) {
-  std::lock_guard guard(lock);
+  batch->heldBytes += bytes;
+  heldBytes += bytes;
+  peakBytes = std::max(peakBytes, heldBytes);
+  if (!isLast)
+    return;
   if (batch->work.memory)
     enter(batch, chunk);
   else
     chunk.ready = true;
+}
+
+void Flow::consumed(const Shared &batch, int64_t bytes) {
+  std::lock_guard guard(lock);
+  if (batch->dropped)
+    return;
+  batch->heldBytes -= bytes;
+  heldBytes -= bytes;
+  fetchDeferred();
+}
+
+void Flow::fetchDeferred() {
+  auto resume = [&](const Deferred &waiting) {
+    if (heldBytes > limits.fetchMemory && waiting.batch != flight.front())
+      return false;
+    if (!waiting.batch->dropped)
+      fetchers->submit(waiting.batch->number,
+                       [this, waiting](int) { fetch(waiting.batch, *waiting.chunk, waiting.slot); });
+    return true;
+  };
+  if (!flight.empty())
+    std::erase_if(deferred, resume);
+}
+
+void Flow::drop(InFlight &batch) {
+  batch.dropped = true;
+  heldBytes -= std::exchange(batch.heldBytes, 0);
+}
+
+int64_t Flow::peakHeldBytes() const {
+  std::lock_guard guard(lock);
+  return peakBytes;
 }
 
 void Flow::firstStage(const Shared &batch, Chunk &chunk, int worker) {
@@ -260,22 +307,24 @@ void Flow::firstStage(const Shared &batch, Chunk &chunk, int worker) {
     std::lock_guard guard(work.lock);
     work.costs.add(Stage::Select, clock.nowNs() - begin, uint64_t(count));
   }
+  int64_t bytes = 0;
   for (int64_t slot = chunk.first; slot < chunk.end; ++slot) {
     if (sampled)
       runner.setTimed((slot - chunk.first) % timedEach ? 0 : std::min(timedEach, chunk.end - slot));
     else
       runner.setTimed(1);
     Failure failure;
-    if (!runner.firstStage(work, slot, failure)) {
-      if (substitute(work, slot, failure))
-        repeat(batch, slot);
-    }
-    if (fetches)
-      freeLargeFiles(work, slot, keptFileBytes);
+    const bool good = runner.firstStage(work, slot, failure);
+    bytes += freeFiles(work, slot, keptFileBytes);
+    // From here on the slot may be another thread's.
+    if (!good && substitute(work, slot, failure))
+      repeat(batch, slot);
     if (batch->dropped)
       return;
   }
   measure(*batch, runner, begin, count);
+  if (fetches)
+    consumed(batch, bytes);
   passed(batch);
 }
 

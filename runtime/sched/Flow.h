@@ -50,6 +50,9 @@ public:
     int fetchThreads = 1;
     int prefetch = 2;
     int64_t fetchAhead = 0; ///< samples
+    /// Fetched bytes that wait to be decoded, above which only the batch that
+    /// is due next fetches more.
+    int64_t fetchMemory = int64_t(1) << 30;
   };
 
   Flow(std::shared_ptr<const Program> program, std::shared_ptr<BlockPool> pool,
@@ -66,6 +69,8 @@ public:
   void cancel();
   /// Ends the threads. Idempotent.
   void stop();
+  /// Most fetched bytes that waited at any time.
+  int64_t peakHeldBytes() const;
 
 private:
   struct Chunk {
@@ -83,18 +88,27 @@ private:
     int stage = 0;
     std::vector<std::pair<int64_t, Failure>> failed; // of a later stage; work.lock
     bool done = false;
+    int64_t heldBytes = 0; // fetched and not yet decoded
     std::atomic<bool> dropped{false};
     std::shared_ptr<BlockPool> pool;
     ~InFlight();
   };
   using Shared = std::shared_ptr<InFlight>;
+  /// A file that waits for memory.
+  struct Deferred {
+    Shared batch;
+    Chunk *chunk;
+    int64_t slot;
+  };
 
-  void advance();             // lock held
-  bool begin();               // lock held
+  void advance();            // lock held
+  bool begin();              // lock held
+  void fetchDeferred();      // lock held
+  void drop(InFlight &batch); // lock held
   void enter(const Shared &batch, Chunk &chunk);
   void select(const Shared &batch, Chunk &chunk, int worker);
   void fetch(const Shared &batch, Chunk &chunk, int64_t slot);
-  void arrived(const Shared &batch, Chunk &chunk);
+  void consumed(const Shared &batch, int64_t bytes);
   void firstStage(const Shared &batch, Chunk &chunk, int worker);
   void laterStage(const Shared &batch, Chunk &chunk, int worker);
   void repeat(const Shared &batch, int64_t slot);
@@ -112,7 +126,7 @@ private:
   std::vector<std::unique_ptr<SampleRunner>> runners; // by worker
   std::atomic<int64_t> sampleNs{0};                   // a running mean
 
-  std::mutex lock; // of all below
+  mutable std::mutex lock; // of all below
   std::condition_variable changed;
   Cursor start; // where the epoch that is being begun was entered
   int64_t nextBatch = 0; // in it
@@ -120,6 +134,8 @@ private:
   uint64_t begun = 0;
   std::deque<Shared> flight;
   std::vector<Shared> spare;
+  std::vector<Deferred> deferred;
+  int64_t heldBytes = 0, peakBytes = 0;
   bool cancelled = false;
   bool stopped = false;
 

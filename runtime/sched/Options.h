@@ -58,6 +58,9 @@ struct SessionOptions {
   /// sample's own buffers may take beside it. 0: no limit; 1 GiB.
   uint64_t memoryBudget = 0;
   uint64_t sampleMemory = 0;
+  /// Fetched bytes that wait to be decoded. Above it only the batch that is due
+  /// next fetches more. 0: 1 GiB.
+  uint64_t fetchMemory = 0;
 
   /// Where sources keep their indexes; empty: nowhere.
   std::string cacheFolder;

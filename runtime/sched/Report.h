@@ -29,6 +29,7 @@ struct Statistics {
   uint64_t batches = 0;
   uint64_t badSamples = 0;
   uint64_t fetchedBytes = 0;
+  uint64_t fetchedBytesHeld = 0; ///< most that waited to be decoded at any time
   uint64_t deliveredBytes = 0;
   uint64_t decodedBlocks = 0; ///< 8x8 blocks that went through the inverse DCT
   uint64_t decodedRows = 0;
@@ -56,6 +57,7 @@ struct MemoryReport {
   std::vector<std::pair<std::string, uint64_t>> parts; ///< the fixed part, by use
   uint64_t fixed = 0;          ///< their sum
   uint64_t perSampleLimit = 0; ///< most for one sample's own buffers
+  uint64_t fetchLimit = 0; ///< fetched bytes that may wait, beside one batch's
 };
 
 /// One sample, recomputed alone.

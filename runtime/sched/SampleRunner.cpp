@@ -49,6 +49,12 @@ void storeScalar(DType type, int64_t bits, uint8_t *out) {
   }
 }
 
+ImageLimits imageLimits(const ScratchLimits &scratch) {
+  ImageLimits limits;
+  limits.maxWorkBytes = std::min(limits.maxWorkBytes, uint64_t(scratch.cap));
+  return limits;
+}
+
 std::string fill(std::string message, const int64_t values[2]) {
   for (int i = 0; i < 2; ++i) {
     const std::string mark = "{" + std::to_string(i) + "}";
@@ -63,7 +69,8 @@ std::string fill(std::string message, const int64_t values[2]) {
 SampleRunner::SampleRunner(std::shared_ptr<const Program> shared, ScratchLimits &limits,
                            const Clock &clock)
     : program(std::move(shared)), layout(*program->layout), tree(program->tree()), clock(clock),
-      scratch(limits, layout.staticScratch + (int64_t(1) << 16)), headers(tree.media.size()),
+      scratch(limits, layout.staticScratch + (int64_t(1) << 16)), images(imageLimits(limits)),
+      decoder({images, false}), headers(tree.media.size()),
       fieldStorage(layout.buffers.size()) {
   size_t widest = 0, mostScalars = 0;
   for (const StepLayout &step : layout.steps) {
@@ -182,7 +189,7 @@ bool SampleRunner::probe(Work &work, int64_t slot, Failure &failure) {
       failure = {size_t(media.row), encoded.status.error().message};
       return false;
     }
-    auto info = probeJpeg(encoded.bytes.span());
+    auto info = probeJpeg(encoded.bytes.span(), images);
     if (!info) {
       failure = {size_t(media.row), info.error().message};
       return false;

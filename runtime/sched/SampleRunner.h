@@ -57,6 +57,7 @@ private:
   const plan::PlanT &tree;
   const Clock &clock;
   Scratch scratch;
+  ImageLimits images;
   JpegDecoder decoder;
   std::vector<JpegInfo> headers;   // by media
   std::vector<Buffer> fieldStorage; // by buffer

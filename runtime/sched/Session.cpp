@@ -125,6 +125,7 @@ MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
   for (const auto &[name, bytes] : report.parts)
     report.fixed += bytes;
   report.perSampleLimit = uint64_t(scratch.cap);
+  report.fetchLimit = program.mediaCount() ? uint64_t(limits.fetchMemory) : 0;
   return report;
 }
 
@@ -166,6 +167,8 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   impl->limits.fetchThreads = options.fetchThreads ? options.fetchThreads : 8;
   impl->limits.prefetch = options.prefetch;
   impl->limits.fetchAhead = options.fetchAhead ? options.fetchAhead : 64;
+  if (options.fetchMemory)
+    impl->limits.fetchMemory = int64_t(std::min<uint64_t>(options.fetchMemory, INT64_MAX));
   if (options.sampleMemory)
     impl->scratch.cap = int64_t(std::min<uint64_t>(options.sampleMemory, INT64_MAX));
   impl->scratch.share = std::min(impl->scratch.share, impl->scratch.cap);
@@ -370,6 +373,8 @@ Result<SampleReport> Session::sample(uint32_t epoch, int64_t position) {
 Statistics Session::statistics() const {
   std::lock_guard guard(impl->lock);
   Statistics result = impl->numbers;
+  if (impl->flow)
+    result.fetchedBytesHeld = uint64_t(impl->flow->peakHeldBytes());
   result.elapsedNs = impl->beginNs < 0 ? 0 : impl->clock->nowNs() - impl->beginNs;
   return result;
 }

@@ -37,7 +37,7 @@ void Work::begin(std::shared_ptr<const Program> wanted, int64_t samples) {
   costs = Costs();
 }
 
-void fetchMedia(Work &work, int64_t slot, const Clock &clock) {
+int64_t fetchMedia(Work &work, int64_t slot, const Clock &clock) {
   const Program &program = *work.program;
   const plan::PlanT &tree = program.tree();
   const int64_t begin = clock.nowNs();
@@ -48,18 +48,26 @@ void fetchMedia(Work &work, int64_t slot, const Clock &clock) {
     Encoded &encoded = work.media(slot, i);
     encoded.status = program.tables->fetch(tree.rows[row]->source, work.row(slot, row),
                                            media.column, encoded.bytes);
-    if (encoded.status)
-      bytes += encoded.bytes.size();
+    if (!encoded.status)
+      encoded.bytes.clear();
+    bytes += encoded.bytes.size();
   }
   std::lock_guard guard(work.lock);
   work.costs.add(Stage::Fetch, clock.nowNs() - begin, tree.media.size());
   work.costs.fetchedBytes += bytes;
+  return int64_t(bytes);
 }
 
-void freeLargeFiles(Work &work, int64_t slot, size_t limit) {
-  for (size_t i = 0; i < work.program->mediaCount(); ++i)
-    if (Buffer &bytes = work.media(slot, i).bytes; bytes.capacity() > limit)
+int64_t freeFiles(Work &work, int64_t slot, size_t limit) {
+  int64_t total = 0;
+  for (size_t i = 0; i < work.program->mediaCount(); ++i) {
+    Buffer &bytes = work.media(slot, i).bytes;
+    total += int64_t(bytes.size());
+    bytes.clear();
+    if (bytes.capacity() > limit)
       bytes.release();
+  }
+  return total;
 }
 
 bool substitute(Work &work, int64_t slot, const Failure &failure) {

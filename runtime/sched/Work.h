@@ -81,10 +81,12 @@ struct Work {
   }
 };
 
-/// Reads the bytes of one sample's media from where its rows say. Blocks.
-void fetchMedia(Work &work, int64_t slot, const Clock &clock);
-/// Gives back buffers that grew beyond `limit`, when the sample is done.
-void freeLargeFiles(Work &work, int64_t slot, size_t limit);
+/// Reads the bytes of one sample's media from where its rows say, and returns
+/// how many they are. Blocks.
+int64_t fetchMedia(Work &work, int64_t slot, const Clock &clock);
+/// Empties them, when the sample is done, and gives back buffers that grew
+/// beyond `limit`. Returns how many bytes there were.
+int64_t freeFiles(Work &work, int64_t slot, size_t limit);
 
 /// Why a sample cannot be used.
 struct Failure {

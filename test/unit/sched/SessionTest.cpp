@@ -293,6 +293,28 @@ TEST(Session, MemoryIsStatedAndWithinTheBudget) {
                                          ": lower the batch size (4) or prefetch (2)");
 }
 
+TEST(Session, FetchedBytesAreBounded) {
+  FakeFileSystem files;
+  fillFolder(files, 24);
+  uint64_t largest = 0;
+  for (char name = 'a'; name < 'a' + 24; ++name)
+    for (const char *folder : {"/data/cat/", "/data/dog/"})
+      if (auto info = files.stat(std::string(folder) + name + ".jpg"))
+        largest = std::max(largest, info->size);
+  SessionOptions options = folderOptions(files);
+  options.prefetch = 5;
+  auto session = folderPipeline().open(options);
+  ASSERT_TRUE(session);
+  const std::vector<std::string> expected = readEpoch(**session).samples;
+  options.fetchMemory = 1;
+  session = folderPipeline().open(options);
+  ASSERT_TRUE(session);
+  EXPECT_EQ((*session)->memory().fetchLimit, 1u);
+  EXPECT_EQ(readEpoch(**session).samples, expected);
+  // The batch that is due, and what each fetching thread had begun.
+  EXPECT_LE((*session)->statistics().fetchedBytesHeld, (4 + 3) * largest);
+}
+
 TEST(Session, SaysWhenTheCallerHoldsAllBatches) {
   MemoryTable table(64);
   SessionOptions options = table.options();
