@@ -53,6 +53,31 @@ def Pipe_ExtentOp : Pipe_Op<"extent", [Pure]> {
   let assemblyFormat = "$tensor $axis attr-dict `:` type($tensor)";
 }
 
+def Pipe_KeyNumbersOp : Pipe_Op<"key_numbers", [Pure]> {
+  let summary = "The four numbers of a key, as arguments for a kernel";
+  let description = [{
+    State (the seed with its indices mixed in), position, epoch and view of
+    `random::Key`. Setup computes them where a kernel draws per element.
+
+    Example: `%s, %p, %e, %v = pipe.key_numbers %key`
+  }];
+  let arguments = (ins Pipe_Key:$key);
+  let results = (outs Pipe_Int:$state, Pipe_Int:$position, Pipe_Int:$epoch, Pipe_Int:$view);
+  let assemblyFormat = "$key attr-dict";
+}
+
+def Pipe_KeyOfOp : Pipe_Op<"key_of", [Pure]> {
+  let summary = "The key that has these four numbers";
+  let description = [{
+    The inverse of `pipe.key_numbers`, inside a kernel of pixels.
+
+    Example: `%key = pipe.key_of %s, %p, %e, %v`
+  }];
+  let arguments = (ins Pipe_Int:$state, Pipe_Int:$position, Pipe_Int:$epoch, Pipe_Int:$view);
+  let results = (outs Pipe_Key:$result);
+  let assemblyFormat = "$state `,` $position `,` $epoch `,` $view attr-dict";
+}
+
 def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, AttrSizedOperandSegments]> {
   let summary = "Runs a kernel for this sample";
   let description = [{

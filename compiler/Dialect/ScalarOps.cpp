@@ -381,6 +381,31 @@ static std::optional<To> castTo(CastMode mode, From a) {
   }
 }
 
+/// `a` rounded once into a storage type.
+template <typename From> static Attribute toStorage(Type to, From a) {
+  uint16_t bits = 0;
+  const bool half = to.isF16();
+  if constexpr (std::is_floating_point_v<From>)
+    bits = half ? scalar::toHalf(a) : scalar::toBfloat(a);
+  else
+    bits = half ? scalar::toHalf(scalar::oddDouble(static_cast<int64_t>(a)))
+                : scalar::toBfloat(scalar::oddDouble(static_cast<int64_t>(a)));
+  return FloatAttr::get(to, APFloat(half ? APFloat::IEEEhalf()
+                                         : APFloat::BFloat(),
+                                    APInt(16, bits)));
+}
+
+/// The f32 number of a storage type's attribute.
+static std::optional<float> fromStorage(Attribute attribute) {
+  auto value = llvm::dyn_cast_or_null<FloatAttr>(attribute);
+  if (!value)
+    return std::nullopt;
+  const auto bits = static_cast<uint16_t>(
+      value.getValue().bitcastToAPInt().getZExtValue());
+  return value.getType().isF16() ? scalar::fromHalf(bits)
+                                 : scalar::fromBfloat(bits);
+}
+
 OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   Type from = getValue().getType();
   Type to = getType();
@@ -388,16 +413,23 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
     return getValue();
   if (!isScalarType(from) || !adaptor.getValue())
     return {};
-  return dispatch(from, [&](auto fromZero) -> Attribute {
-    using From = decltype(fromZero);
-    auto a = number<From>(adaptor.getValue());
-    if (!a)
-      return {};
+  auto cast = [&](auto a) -> Attribute {
+    using From = decltype(a);
+    if (isStorageOnly(to))
+      return getMode() == CastMode::bits ? Attribute() : toStorage(to, a);
     return dispatch(to, [&](auto toZero) -> Attribute {
       using To = decltype(toZero);
-      auto result = castTo<To, From>(getMode(), *a);
+      auto result = castTo<To, From>(getMode(), a);
       return result ? attribute<To>(to, *result) : Attribute();
     });
+  };
+  if (isStorageOnly(from)) {
+    auto a = fromStorage(adaptor.getValue());
+    return a && getMode() != CastMode::bits ? cast(*a) : Attribute();
+  }
+  return dispatch(from, [&](auto fromZero) -> Attribute {
+    auto a = number<decltype(fromZero)>(adaptor.getValue());
+    return a ? cast(*a) : Attribute();
   });
 }
 

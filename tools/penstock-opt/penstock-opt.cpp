@@ -1,6 +1,10 @@
 //===- penstock-opt.cpp - runs passes over MLIR text, for tests ------------===//
 
+#include "compiler/Conversion/Passes.h"
 #include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Pipelines/Pipelines.h"
+#include "compiler/Transforms/Passes.h"
+#include "compiler/Schedules/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,6 +22,10 @@ int main(int argc, char **argv) {
                   mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
                   mlir::vector::VectorDialect>();
   mlir::registerTransformsPasses();
+  penstock::conversion::registerConversionPasses();
+  penstock::schedules::registerSchedulesPasses();
+  penstock::transforms::registerPenstockTransformsPasses();
+  penstock::pipelines::registerPipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Penstock's passes and dialect\n", registry));
 }

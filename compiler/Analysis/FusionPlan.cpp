@@ -1,0 +1,230 @@
+//===- FusionPlan.cpp - which ops share a kernel --------------------------===//
+//
+// Levels make the plan free of cycles: an edge inside a kernel keeps the level,
+// every other edge raises it, so no path leaves a kernel and comes back.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Analysis/FusionPlan.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+namespace penstock::analysis {
+
+/// Most elements of a table without pixel inputs that the host makes.
+static constexpr int64_t smallTable = 4096;
+
+bool readsMaterialised(Operation *op, Value value) {
+  if (auto gather = llvm::dyn_cast<GatherOp>(op); gather && gather.getInput() == value)
+    return true;
+  return op
+      ->walk([&](LoadOp load) {
+        return load.getTensor() == value ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+namespace {
+
+class Planner {
+public:
+  Planner(const DenseMap<Operation *, Value> &guards, bool everyOp)
+      : guards(guards), everyOp(everyOp) {}
+
+  /// Gives `op` the earliest level it can have.
+  void visit(Operation *op);
+  /// Lets ops wait for their users: an op none of whose users stands on its
+  /// level moves up to them.
+  void raise();
+  std::vector<FusionGroup> groups();
+
+private:
+  /// All tensors that `op` reads, its regions included.
+  static SetVector<Value> tensorsOf(Operation *op) {
+    SetVector<Value> all(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), all);
+    all.remove_if([](Value value) { return !llvm::isa<NamedTensorType>(value.getType()); });
+    return all;
+  }
+
+  bool isWeights(Operation *op, const SetVector<Value> &tensors) const;
+  /// Whether `user` may read `tensor` element by element in one kernel with
+  /// its producer.
+  bool isDirect(Operation *producer, Operation *user, Value tensor) const {
+    return !everyOp && ops.contains(producer) && ops.contains(user) &&
+           classOf(producer) != OpClass::barrier && producer->getBlock() == user->getBlock() &&
+           guards.lookup(producer) == guards.lookup(user) &&
+           weights.contains(producer) == weights.contains(user) && !readsMaterialised(user, tensor);
+  }
+  void join(Operation *a, Operation *b) {
+    const size_t from = group[a], to = group[b];
+    if (from == to)
+      return;
+    for (auto &[op, number] : group)
+      if (number == from)
+        number = to;
+    gathers[to] += gathers[from];
+  }
+
+  const DenseMap<Operation *, Value> &guards;
+  const bool everyOp;
+  SetVector<Operation *> ops;
+  DenseMap<Operation *, int64_t> levels;
+  DenseSet<Operation *> weights;
+  DenseMap<Operation *, size_t> group;
+  size_t nextGroup = 0;
+  DenseMap<size_t, int64_t> gathers; // in a group
+};
+
+bool Planner::isWeights(Operation *op, const SetVector<Value> &tensors) const {
+  if (llvm::isa<WeightsOp>(op))
+    return true;
+  const OpClass found = classOf(op);
+  if (op->getNumResults() != 1 || op->getNumRegions() > 1 ||
+      (found != OpClass::index && found != OpClass::point))
+    return false;
+  bool fromWeights = false;
+  for (Value tensor : tensors) {
+    Operation *producer = tensor.getDefiningOp();
+    if (producer && classOf(producer) == OpClass::constant)
+      continue;
+    if (!producer || !weights.contains(producer))
+      return false;
+    fromWeights = true;
+  }
+  if (fromWeights)
+    return true;
+  auto type = llvm::cast<NamedTensorType>(op->getResult(0).getType());
+  return llvm::isa<MapOp>(op) && type.isStatic() && type.numElements() <= smallTable;
+}
+
+void Planner::visit(Operation *op) {
+  const OpClass found = classOf(op);
+  if (found == OpClass::scalar || found == OpClass::constant)
+    return;
+  const SetVector<Value> tensors = tensorsOf(op);
+  if (llvm::is_contained({OpClass::weights, OpClass::index, OpClass::point, OpClass::halo,
+                          OpClass::gather, OpClass::barrier},
+                         found)) {
+    ops.insert(op);
+    if (isWeights(op, tensors))
+      weights.insert(op);
+  }
+  int64_t level = 0;
+  SmallVector<Operation *> direct;
+  for (Value tensor : tensors) {
+    Operation *producer = tensor.getDefiningOp();
+    if (!producer || !levels.count(producer))
+      continue;
+    // Tables are there before any pixel is.
+    if (weights.contains(producer) && !weights.contains(op))
+      continue;
+    const bool together = isDirect(producer, op, tensor);
+    if (together)
+      direct.push_back(producer);
+    level = std::max(level, levels[producer] + (together || !ops.contains(producer) ? 0 : 1));
+  }
+  levels[op] = level;
+  if (!ops.contains(op))
+    return;
+  group[op] = nextGroup++;
+  gathers[group[op]] = found == OpClass::gather;
+  llvm::erase_if(direct, [&](Operation *producer) { return levels[producer] != level; });
+  SetVector<size_t> joins;
+  int64_t count = found == OpClass::gather;
+  for (Operation *producer : direct)
+    if (joins.insert(group[producer]))
+      count += gathers[group[producer]];
+  if (count > 1) {
+    ++levels[op];
+    return;
+  }
+  for (Operation *producer : direct)
+    join(producer, op);
+}
+
+void Planner::raise() {
+  for (Operation *op : llvm::reverse(ops)) {
+    const OpClass found = classOf(op);
+    if (weights.contains(op) || found == OpClass::barrier || found == OpClass::gather)
+      continue;
+    std::optional<int64_t> latest;
+    SmallVector<Operation *> direct;
+    for (Value result : op->getResults())
+      for (Operation *inner : result.getUsers()) {
+        Operation *user = op->getBlock()->findAncestorOpInBlock(*inner);
+        const bool together = user && isDirect(op, user, result);
+        // Outputs do not pull: they take the value whenever it is there.
+        if (!user || (!together && !levels.count(user)) || llvm::isa<OutputOp>(user)) {
+          latest = std::min(latest.value_or(levels[op]), levels[op]);
+          continue;
+        }
+        if (together)
+          direct.push_back(user);
+        const int64_t allowed = levels[user] - (together || !ops.contains(user) ? 0 : 1);
+        latest = std::min(latest.value_or(allowed), allowed);
+      }
+    if (!latest || *latest <= levels[op])
+      continue;
+    SetVector<size_t> joins;
+    int64_t count = 0;
+    for (Operation *user : direct)
+      if (levels[user] == *latest && joins.insert(group[user]))
+        count += gathers[group[user]];
+    if (joins.empty() || count > 1)
+      continue;
+    levels[op] = *latest;
+    group[op] = nextGroup++;
+    for (Operation *user : direct)
+      if (levels[user] == *latest)
+        join(op, user);
+  }
+}
+
+std::vector<FusionGroup> Planner::groups() {
+  // Raising may have taken the op that held two others together, so groups are
+  // found again: ops of one level that direct edges connect.
+  group.clear();
+  for (Operation *op : ops)
+    group[op] = nextGroup++;
+  for (Operation *op : ops)
+    for (Value tensor : tensorsOf(op))
+      if (Operation *producer = tensor.getDefiningOp(); producer && levels.count(producer) &&
+                                                        levels[producer] == levels[op] &&
+                                                        isDirect(producer, op, tensor))
+        join(op, producer);
+  std::vector<FusionGroup> found;
+  int64_t highest = 0;
+  DenseMap<size_t, size_t> number;
+  for (Operation *op : ops) {
+    auto [at, fresh] = number.try_emplace(group[op], found.size());
+    if (fresh)
+      found.push_back({{}, levels[op], weights.contains(op), guards.lookup(op)});
+    found[at->second].ops.push_back(op);
+    highest = std::max(highest, levels[op]);
+  }
+  std::vector<FusionGroup> result;
+  for (int64_t level = 0; level <= highest; ++level)
+    for (FusionGroup &candidate : found)
+      if (candidate.level == level)
+        result.push_back(std::move(candidate));
+  return result;
+}
+
+} // namespace
+
+std::vector<FusionGroup> planFusion(ArrayRef<Block *> blocks,
+                                    const DenseMap<Operation *, Value> &guards, bool everyOp) {
+  Planner planner(guards, everyOp);
+  for (Block *block : blocks)
+    for (Operation &op : *block)
+      if (!llvm::isa<BatchOp>(op))
+        planner.visit(&op);
+  planner.raise();
+  return planner.groups();
+}
+
+} // namespace penstock::analysis

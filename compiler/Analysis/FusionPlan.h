@@ -1,0 +1,39 @@
+//===- FusionPlan.h - which ops share a kernel ------------------*- C++ -*-===//
+#ifndef PENSTOCK_COMPILER_ANALYSIS_FUSIONPLAN_H
+#define PENSTOCK_COMPILER_ANALYSIS_FUSIONPLAN_H
+
+#include "compiler/Analysis/OpClass.h"
+#include "llvm/ADT/DenseMap.h"
+#include <vector>
+
+namespace penstock::analysis {
+
+/// A piece of a pipeline's DAG that becomes one kernel.
+struct FusionGroup {
+  /// In program order, all of one block.
+  llvm::SmallVector<mlir::Operation *> ops;
+  /// Groups of a lower level run first; only those are read.
+  int64_t level = 0;
+  /// Made on the host: tap tables and small tables of setup.
+  bool weights = false;
+  /// The condition under which its arm runs, or null.
+  mlir::Value guard;
+};
+
+/// The rule of docs/rationale/fusion.md for the ops of `blocks` (a pipeline's
+/// body, then its batch). `guards` gives the condition of ops that stood in an
+/// arm. With `everyOp`, each op is a group of its own.
+///
+/// Deterministic: groups are ordered by level, then by their first op.
+std::vector<FusionGroup> planFusion(llvm::ArrayRef<mlir::Block *> blocks,
+                                    const llvm::DenseMap<mlir::Operation *, mlir::Value> &guards,
+                                    bool everyOp);
+
+/// Values that `op` reads, also inside its regions, but not at the element's
+/// own place: captured tables, and the input of a gather. They are
+/// materialised before `op` runs.
+bool readsMaterialised(mlir::Operation *op, mlir::Value value);
+
+} // namespace penstock::analysis
+
+#endif

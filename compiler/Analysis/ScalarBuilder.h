@@ -1,0 +1,51 @@
+//===- ScalarBuilder.h - i64 arithmetic that passes emit --------*- C++ -*-===//
+#ifndef PENSTOCK_COMPILER_ANALYSIS_SCALARBUILDER_H
+#define PENSTOCK_COMPILER_ANALYSIS_SCALARBUILDER_H
+
+#include "compiler/Dialect/PipeDialect.h"
+#include "mlir/IR/AffineExpr.h"
+#include <optional>
+
+namespace penstock::analysis {
+
+/// The number that an integer scalar is known to have.
+std::optional<int64_t> constantOf(mlir::Value value);
+/// The same for what extentOf() returns.
+std::optional<int64_t> constantOf(mlir::OpFoldResult value);
+
+/// Emits scalar ops at the builder's insertion point, folded where they are
+/// known.
+class ScalarBuilder {
+public:
+  ScalarBuilder(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
+
+  mlir::Value constant(int64_t value);
+  mlir::Value binary(pipe::BinaryKind kind, mlir::Value a, mlir::Value b);
+  mlir::Value add(mlir::Value a, mlir::Value b) { return binary(pipe::BinaryKind::add, a, b); }
+  mlir::Value sub(mlir::Value a, mlir::Value b) { return binary(pipe::BinaryKind::sub, a, b); }
+  mlir::Value mul(mlir::Value a, mlir::Value b) { return binary(pipe::BinaryKind::mul, a, b); }
+  mlir::Value min(mlir::Value a, mlir::Value b) { return binary(pipe::BinaryKind::min, a, b); }
+  mlir::Value max(mlir::Value a, mlir::Value b) { return binary(pipe::BinaryKind::max, a, b); }
+  mlir::Value compare(pipe::Predicate predicate, mlir::Value a, mlir::Value b);
+  mlir::Value select(mlir::Value condition, mlir::Value onTrue, mlir::Value onFalse);
+  mlir::Value logicalAnd(mlir::Value a, mlir::Value b) {
+    return binary(pipe::BinaryKind::bit_and, a, b);
+  }
+  mlir::Value logicalNot(mlir::Value a);
+  mlir::Value cast(mlir::Value a, mlir::Type to);
+  /// The value among `choices` that a choose of `index` would give (indices
+  /// outside are clamped).
+  mlir::Value selectByIndex(mlir::Value index, mlir::ValueRange choices);
+  /// `index` clamped into 0 ..< count equals `arm`.
+  mlir::Value isArm(mlir::Value index, int64_t arm, int64_t count);
+  /// The value of an affine expression.
+  mlir::Value apply(mlir::AffineExpr expr, mlir::ValueRange dims, mlir::ValueRange symbols);
+
+private:
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+};
+
+} // namespace penstock::analysis
+
+#endif

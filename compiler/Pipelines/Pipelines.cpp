@@ -1,0 +1,109 @@
+//===- Pipelines.cpp - which passes run, in which order -------------------===//
+
+#include "compiler/Pipelines/Pipelines.h"
+#include "compiler/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace penstock::pipelines {
+
+using namespace transforms;
+
+const std::vector<OptimisingPass> &optimisingPasses() {
+  static const std::vector<OptimisingPass> passes{
+      {"merge-views", "choices between tensors"},
+      {"compose-views", "views and pads"},
+      {"sink-casts", "bytes per element of what views read"},
+      {"merge-maps", "pointwise ops"},
+      {"narrow", "cost of the pointwise regions"},
+      {"collapse-tables", "cost of the pointwise regions over pixels"},
+      {"required-regions", "pixels that decoders are asked for"},
+      {"fuse", "kernels and temporaries"},
+  };
+  return passes;
+}
+
+void buildOptPipeline(mlir::OpPassManager &manager, const PassSelection &selection) {
+  // Views of an `each` become ordinary ops first, so that no later pass has to
+  // look through it.
+  manager.addPass(createUnrollEach());
+  // Folding makes indices of choices constant (`if q == 0` in a view) ...
+  manager.addPass(mlir::createCanonicalizerPass());
+  // ... and what all views share is computed once.
+  manager.addPass(mlir::createCSEPass());
+  // After folding; before merge-views, which wants choices of tensors alone.
+  manager.addPass(createInlineConstants());
+  // Before the arms' views are composed with what stands around the choice.
+  if (selection.runs("merge-views"))
+    manager.addPass(createMergeViews());
+  // Fewer views to move.
+  if (selection.runs("compose-views"))
+    manager.addPass(createComposeViews());
+  // Views have their final form: move them towards the decoder.
+  if (selection.runs("sink-casts"))
+    manager.addPass(createSinkCasts());
+  // Views that moved meet others.
+  if (selection.runs("compose-views"))
+    manager.addPass(createComposeViews());
+  // No view stands between pointwise ops any more.
+  if (selection.runs("merge-maps"))
+    manager.addPass(createMergeMaps());
+  // Regions hold whole chains. Folding first: constants of the chain meet.
+  manager.addPass(mlir::createCanonicalizerPass());
+  // Before the tables: two operations on a vector beat any table.
+  if (selection.runs("narrow"))
+    manager.addPass(createNarrow());
+  if (selection.runs("collapse-tables"))
+    manager.addPass(createCollapseTables());
+  // What the passes left without users, and equal tables of several views.
+  manager.addPass(mlir::createCanonicalizerPass());
+  manager.addPass(mlir::createCSEPass());
+}
+
+void buildKernelsPipeline(mlir::OpPassManager &manager, const PassSelection &selection) {
+  // On the DAG of the whole pipeline: after the cut, a kernel sees only its own
+  // inputs.
+  if (selection.runs("required-regions"))
+    manager.addPass(createRequiredRegions());
+  manager.addPass(mlir::createCanonicalizerPass());
+  manager.addPass(mlir::createCSEPass());
+  // Before the split: a kernel's scalar arguments are what needs a slot.
+  FuseOptions options;
+  options.everyOp = !selection.runs("fuse");
+  manager.addPass(createFuse(options));
+  // Guards and indices of branches fold before they get a slot.
+  manager.addPass(mlir::createCanonicalizerPass());
+  manager.addPass(mlir::createCSEPass());
+  manager.addPass(createSplit());
+  // Setup and select share what they computed twice.
+  manager.addPass(mlir::createCanonicalizerPass());
+  manager.addPass(mlir::createCSEPass());
+  manager.addPass(createVerifyKernels());
+}
+
+namespace {
+struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
+  ListOption<std::string> disable{*this, "disable",
+                                  llvm::cl::desc("optimising passes to leave out")};
+  PassSelection selection() const {
+    PassSelection result;
+    result.disabled.insert(disable.begin(), disable.end());
+    return result;
+  }
+};
+} // namespace
+
+void registerPipelines() {
+  mlir::PassPipelineRegistration<PipelineOptions>(
+      "penstock-opt-pipeline", "pipe -> pipe-opt",
+      [](mlir::OpPassManager &manager, const PipelineOptions &options) {
+        buildOptPipeline(manager, options.selection());
+      });
+  mlir::PassPipelineRegistration<PipelineOptions>(
+      "penstock-kernels-pipeline", "pipe-opt -> kernels",
+      [](mlir::OpPassManager &manager, const PipelineOptions &options) {
+        buildKernelsPipeline(manager, options.selection());
+      });
+}
+
+} // namespace penstock::pipelines

@@ -1,0 +1,42 @@
+//===- Pipelines.h - which passes run, in which order -----------*- C++ -*-===//
+#ifndef PENSTOCK_COMPILER_PIPELINES_PIPELINES_H
+#define PENSTOCK_COMPILER_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock::pipelines {
+
+/// The stages that `--emit` prints and `--from` reads (docs/rationale/ir.md).
+enum class Stage { pipe, pipeOpt, kernels, schedule, loops, llvm, assembly, object };
+
+/// An optimising pass: it changes no bit and can be left out.
+struct OptimisingPass {
+  /// As in `--disable-pass=NAME`.
+  std::string_view name;
+  /// What gets worse without it.
+  std::string_view measure;
+};
+const std::vector<OptimisingPass> &optimisingPasses();
+
+/// Which optimising passes to leave out.
+struct PassSelection {
+  std::set<std::string, std::less<>> disabled;
+  bool runs(std::string_view name) const { return !disabled.contains(name); }
+};
+
+/// pipe -> pipe-opt.
+void buildOptPipeline(mlir::OpPassManager &manager, const PassSelection &selection);
+/// pipe-opt -> kernels.
+void buildKernelsPipeline(mlir::OpPassManager &manager, const PassSelection &selection);
+
+/// Makes `--penstock-opt-pipeline` and `--penstock-kernels-pipeline` known to
+/// penstock-opt, with the option `disable=a,b`.
+void registerPipelines();
+
+} // namespace penstock::pipelines
+
+#endif

@@ -1,0 +1,276 @@
+//===- Branches.cpp - a pipeline without branches, for the fusion ---------===//
+//
+// Scalars of an arm lose their guard: they are total, and setup evaluates them
+// once. A check keeps it: what an arm that does not run would find wrong is not
+// wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Transforms/Branches.h"
+#include "compiler/Analysis/OpClass.h"
+#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Transforms/Regions.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+namespace penstock::transforms {
+
+using analysis::OpClass;
+using analysis::ScalarBuilder;
+
+//===--- choose and repeat -------------------------------------------------===//
+
+static void guardCheck(CheckOp check, Value guard) {
+  OpBuilder builder(check);
+  ScalarBuilder scalars(builder, check.getLoc());
+  check.getConditionMutable().assign(
+      scalars.binary(BinaryKind::bit_or, check.getCondition(), scalars.logicalNot(guard)));
+}
+
+static LogicalResult flatten(ChooseOp choose, Guards &guards) {
+  OpBuilder builder(choose);
+  ScalarBuilder scalars(builder, choose.getLoc());
+  Value outer = guards.lookup(choose);
+  const auto count = static_cast<int64_t>(choose.getArms().size());
+  SmallVector<SmallVector<Value>> yields;
+  for (auto [number, arm] : llvm::enumerate(choose.getArms())) {
+    Value guard = scalars.isArm(choose.getIndex(), number, count);
+    if (outer)
+      guard = scalars.logicalAnd(outer, guard);
+    for (Operation &op : llvm::make_early_inc_range(arm.front())) {
+      if (auto yield = llvm::dyn_cast<YieldOp>(op)) {
+        yields.emplace_back(yield->getOperands());
+        continue;
+      }
+      op.moveBefore(choose);
+      if (auto check = llvm::dyn_cast<CheckOp>(op))
+        guardCheck(check, guard);
+      else if (analysis::touchesTensors(&op))
+        guards[&op] = guard;
+    }
+  }
+  for (auto [i, result] : llvm::enumerate(choose->getResults())) {
+    SmallVector<Value> choices;
+    for (auto &arm : yields)
+      choices.push_back(arm[i]);
+    if (isScalarType(result.getType()))
+      result.replaceAllUsesWith(scalars.selectByIndex(choose.getIndex(), choices));
+    else if (llvm::isa<NamedTensorType>(result.getType()))
+      result.replaceAllUsesWith(
+          builder.create<SwitchOp>(choose.getLoc(), result.getType(), choose.getIndex(), choices));
+    else
+      return choose.emitError("the arms of a choice yield rows or encoded "
+                              "bytes, and which one is not known when "
+                              "compiling");
+  }
+  guards.erase(choose);
+  choose.erase();
+  return success();
+}
+
+/// One choose per iteration: go on with the body, or keep the values.
+static void writeOut(RepeatOp repeat, Guards &guards) {
+  OpBuilder builder(repeat);
+  ScalarBuilder scalars(builder, repeat.getLoc());
+  Value outer = guards.lookup(repeat);
+  SmallVector<Value> carried(repeat.getInits());
+  Block &body = repeat.getBody().front();
+  for (int64_t i = 0; i < static_cast<int64_t>(repeat.getBound()); ++i) {
+    Value number = scalars.constant(i);
+    SmallVector<Value> arguments{number};
+    llvm::append_range(arguments, carried);
+    Value runs = scalars.compare(Predicate::lt, number, repeat.getCount());
+    if (auto known = analysis::constantOf(runs)) {
+      if (*known)
+        carried = cloneBody(builder, body, arguments);
+      continue;
+    }
+    auto choose =
+        builder.create<ChooseOp>(repeat.getLoc(), repeat.getResultTypes(),
+                                 scalars.cast(runs, builder.getI64Type()), repeat.getSizes(), 2);
+    if (outer)
+      guards[choose] = outer;
+    OpBuilder::InsertionGuard restore(builder);
+    builder.createBlock(&choose.getArms()[0]);
+    builder.create<YieldOp>(repeat.getLoc(), carried);
+    builder.createBlock(&choose.getArms()[1]);
+    SmallVector<Value> next = cloneBody(builder, body, arguments);
+    builder.create<YieldOp>(repeat.getLoc(), next);
+    carried.assign(choose.result_begin(), choose.result_end());
+  }
+  addRemark(repeat, "fuse", "is written out");
+  repeat.replaceAllUsesWith(carried);
+  guards.erase(repeat);
+  repeat.erase();
+}
+
+FailureOr<Guards> flattenBranches(PipelineOp pipeline) {
+  Guards guards;
+  auto next = [&]() -> Operation * {
+    Operation *found = nullptr;
+    pipeline.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (analysis::classOf(op) != OpClass::branch)
+        return op == pipeline || llvm::isa<BatchOp>(op) ? WalkResult::advance()
+                                                        : WalkResult::skip();
+      found = op;
+      return WalkResult::interrupt();
+    });
+    return found;
+  };
+  while (Operation *op = next()) {
+    if (auto choose = llvm::dyn_cast<ChooseOp>(op)) {
+      if (failed(flatten(choose, guards)))
+        return failure();
+    } else {
+      writeOut(llvm::cast<RepeatOp>(op), guards);
+    }
+  }
+  return guards;
+}
+
+//===--- the batch ---------------------------------------------------------===//
+
+/// The values of the batch that depend on what a peer holds.
+static DenseSet<Value> dependsOnPeers(BatchOp batch) {
+  DenseSet<Value> found;
+  for (Operation &op : batch.getBody().front()) {
+    SetVector<Value> used(op.operand_begin(), op.operand_end());
+    getUsedValuesDefinedAbove(op.getRegions(), used);
+    if (llvm::isa<PeerOp>(op) ||
+        llvm::any_of(used, [&](Value value) { return found.contains(value); }))
+      found.insert(op.result_begin(), op.result_end());
+  }
+  return found;
+}
+
+/// Emits `value`, which depends on scalars of peers, at the insertion point.
+static Value emitFromPeers(OpBuilder &builder, Value value, const DenseMap<Value, Value> &tensors,
+                           const DenseSet<Value> &dependent, IRMapping &mapping) {
+  if (Value done = mapping.lookupOrNull(value))
+    return done;
+  if (!dependent.contains(value) || llvm::isa<NamedTensorType>(value.getType()))
+    return value;
+  if (Value tensor = tensors.lookup(value)) {
+    Value loaded = builder.create<LoadOp>(value.getLoc(), value.getType(), tensor, ValueRange());
+    mapping.map(value, loaded);
+    return loaded;
+  }
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    mapping.map(operand, emitFromPeers(builder, operand, tensors, dependent, mapping));
+  builder.clone(*op, mapping);
+  return mapping.lookup(value);
+}
+
+/// A tensor without axes that holds the scalar which `emit` makes.
+static Value boxed(OpBuilder &builder, Location loc, Type type, llvm::function_ref<Value()> emit) {
+  auto map = builder.create<MapOp>(loc, NamedTensorType::get(type, {}), ValueRange(), ValueRange());
+  OpBuilder::InsertionGuard restore(builder);
+  startBody(builder, map);
+  builder.create<YieldOp>(loc, emit());
+  return map;
+}
+
+/// Scalars of peers, and what follows from them, move into kernels.
+static void boxPeerScalars(BatchOp batch) {
+  const DenseSet<Value> dependent = dependsOnPeers(batch);
+  DenseMap<Value, Value> tensors;
+  OpBuilder builder(batch.getContext());
+  SmallVector<Operation *> ops;
+  for (Operation &op : batch.getBody().front())
+    ops.push_back(&op);
+  SmallVector<Operation *> dead;
+  for (Operation *op : ops) {
+    const bool scalarResult = op->getNumResults() != 0 &&
+                              isScalarType(op->getResult(0).getType()) &&
+                              dependent.contains(op->getResult(0));
+    if (auto peer = llvm::dyn_cast<PeerOp>(op)) {
+      if (!isScalarType(peer.getType()))
+        continue;
+      builder.setInsertionPoint(batch);
+      Value mine = peer.getValue();
+      Value box = boxed(builder, peer.getLoc(), mine.getType(), [&] { return mine; });
+      builder.setInsertionPoint(peer);
+      tensors[peer] = builder.create<PeerOp>(peer.getLoc(), box.getType(), box, peer.getSlot());
+    }
+    if (scalarResult) {
+      dead.push_back(op);
+      continue;
+    }
+    // Uses inside regions, and outputs, read what the peer holds.
+    for (Region &region : op->getRegions()) {
+      IRMapping mapping;
+      builder.setInsertionPointToStart(&region.front());
+      SetVector<Value> used;
+      getUsedValuesDefinedAbove(region, used);
+      for (Value value : used)
+        if (dependent.contains(value) && isScalarType(value.getType())) {
+          Value inner = emitFromPeers(builder, value, tensors, dependent, mapping);
+          replaceAllUsesInRegionWith(value, inner, region);
+        }
+    }
+    if (auto output = llvm::dyn_cast<OutputOp>(op); output &&
+                                                    dependent.contains(output.getValue()) &&
+                                                    isScalarType(output.getValue().getType())) {
+      builder.setInsertionPoint(output);
+      IRMapping mapping;
+      Value value = output.getValue();
+      output.getValueMutable().assign(boxed(builder, output.getLoc(), value.getType(), [&] {
+        return emitFromPeers(builder, value, tensors, dependent, mapping);
+      }));
+    }
+  }
+  for (Operation *op : llvm::reverse(dead))
+    if (op->use_empty())
+      op->erase();
+}
+
+void hoistFromBatch(PipelineOp pipeline, Guards &guards) {
+  for (BatchOp batch : pipeline.getBody().getOps<BatchOp>()) {
+    boxPeerScalars(batch);
+    const DenseSet<Value> dependent = dependsOnPeers(batch);
+    for (Operation &op : llvm::make_early_inc_range(batch.getBody().front())) {
+      if (llvm::isa<OutputOp, PeerOp>(op))
+        continue;
+      if (op.getNumResults() != 0 && dependent.contains(op.getResult(0)))
+        continue;
+      op.moveBefore(batch);
+    }
+  }
+}
+
+void separateOutputs(PipelineOp pipeline) {
+  DenseSet<Value> taken;
+  pipeline.walk([&](OutputOp output) {
+    auto type = llvm::dyn_cast<NamedTensorType>(output.getValue().getType());
+    if (!type)
+      return;
+    Operation *producer = output.getValue().getDefiningOp();
+    const bool written =
+        producer && llvm::is_contained({OpClass::index, OpClass::point, OpClass::halo,
+                                        OpClass::gather, OpClass::barrier},
+                                       analysis::classOf(producer));
+    if (written && taken.insert(output.getValue()).second)
+      return;
+    OpBuilder builder(output);
+    // In the block of what it copies, so that one kernel can write both.
+    if (written)
+      builder.setInsertionPointAfter(producer);
+    SmallVector<Value> sizes;
+    for (int64_t axis : type.dynamicAxes())
+      sizes.push_back(extentValue(builder, output.getLoc(), output.getValue(), axis));
+    Value copy = builder.create<ViewOp>(output.getLoc(), type, output.getValue(),
+                                        AffineMapAttr::get(AffineMap::getMultiDimIdentityMap(
+                                            type.getRank(), pipeline.getContext())),
+                                        ValueRange(), sizes);
+    addRemark(copy.getDefiningOp(), "fuse",
+              written ? "copies: two outputs deliver this value" : "copies into the output's slot");
+    output.getValueMutable().assign(copy);
+  });
+}
+
+} // namespace penstock::transforms

@@ -1,0 +1,29 @@
+//===- Branches.h - a pipeline without branches, for the fusion -*- C++ -*-===//
+#ifndef PENSTOCK_COMPILER_TRANSFORMS_BRANCHES_H
+#define PENSTOCK_COMPILER_TRANSFORMS_BRANCHES_H
+
+#include "compiler/Dialect/PipeDialect.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace penstock::transforms {
+
+using Guards = llvm::DenseMap<mlir::Operation *, mlir::Value>;
+
+/// Takes every choose and repeat of `pipeline` that is not pointwise apart: the
+/// ops of the arms stand in the pipeline's own block, each with the condition
+/// of its arm in the returned map, and a `pipe.switch` names the result. A
+/// repeat is written out `bound` times.
+///
+/// Fails with an error where an arm yields a row or bytes.
+mlir::FailureOr<Guards> flattenBranches(pipe::PipelineOp pipeline);
+
+/// Moves all that no peer decides out of the batch, and makes tensors of what
+/// depends on scalars of peers: a sample's setup cannot read another's.
+void hoistFromBatch(pipe::PipelineOp pipeline, Guards &guards);
+
+/// Gives every output a value of its own that a kernel writes.
+void separateOutputs(pipe::PipelineOp pipeline);
+
+} // namespace penstock::transforms
+
+#endif

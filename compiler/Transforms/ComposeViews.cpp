@@ -1,0 +1,169 @@
+//===- ComposeViews.cpp - pipe-compose-views ------------------------------===//
+//
+// A pad of a pad is only composed where no amount is negative: a negative one
+// cuts, and what it cut does not come back.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/Views.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace penstock::transforms {
+#define GEN_PASS_DEF_COMPOSEVIEWS
+#include "compiler/Transforms/Passes.h.inc"
+} // namespace penstock::transforms
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::transforms;
+
+namespace {
+
+struct ViewOfView : OpRewritePattern<ViewOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
+    auto inner = view.getInput().getDefiningOp<ViewOp>();
+    if (!inner)
+      return rewriter.notifyMatchFailure(view, "its input is not a view");
+    // Symbols of the composed map: the inner view's, then the outer one's.
+    SmallVector<Value> symbols(inner.getSymbols());
+    llvm::append_range(symbols, view.getSymbols());
+    rewriter.replaceOp(view,
+                       makeView(rewriter, view.getLoc(), inner.getInput(),
+                                inner.getMap().compose(view.getMap()), symbols,
+                                llvm::cast<NamedTensorType>(view.getType()), view.getSizes()));
+    return success();
+  }
+};
+
+struct SimplifyView : OpRewritePattern<ViewOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
+    SmallVector<Value> symbols(view.getSymbols());
+    AffineMap map = simplifySymbols(view.getMap(), symbols);
+    auto type = llvm::cast<NamedTensorType>(view.getType());
+    if (map == view.getMap() && symbols.size() == view.getSymbols().size() &&
+        !isIdentity(view.getInput(), map, type, view.getSizes()))
+      return rewriter.notifyMatchFailure(view, "it is simple");
+    rewriter.replaceOp(view, makeView(rewriter, view.getLoc(), view.getInput(), map, symbols, type,
+                                      view.getSizes()));
+    return success();
+  }
+};
+
+/// The static amounts of a pad along one axis: before, after. Nothing where
+/// they are not known, or where the axis is cut.
+std::optional<std::pair<int64_t, int64_t>> amounts(PadOp pad, int64_t axis) {
+  auto input = llvm::cast<NamedTensorType>(pad.getInput().getType());
+  auto result = llvm::cast<NamedTensorType>(pad.getType());
+  if (!input.getAxes()[axis].isStatic() || !result.getAxes()[axis].isStatic())
+    return std::nullopt;
+  std::optional<int64_t> low = 0;
+  for (auto [name, value] : llvm::zip(pad.getOver().getAsRange<StringAttr>(), pad.getLow()))
+    if (input.axisIndex(name) == axis)
+      low = penstock::analysis::constantOf(value);
+  if (!low || *low < 0)
+    return std::nullopt;
+  const int64_t high = result.getAxes()[axis].extent - input.getAxes()[axis].extent - *low;
+  if (high < 0)
+    return std::nullopt;
+  return std::pair(*low, high);
+}
+
+struct PadOfPad : OpRewritePattern<PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PadOp pad, PatternRewriter &rewriter) const override {
+    auto inner = pad.getInput().getDefiningOp<PadOp>();
+    if (!inner)
+      return rewriter.notifyMatchFailure(pad, "its input is not a pad");
+    const bool constant = pad.getBorder() == Border::constant && pad.getFill() == inner.getFill();
+    const bool edge = pad.getBorder() == Border::edge;
+    if (pad.getBorder() != inner.getBorder() || !(constant || edge))
+      return rewriter.notifyMatchFailure(pad, "the borders do not compose");
+    auto type = llvm::cast<NamedTensorType>(pad.getType());
+    penstock::analysis::ScalarBuilder scalars(rewriter, pad.getLoc());
+    SmallVector<Attribute> over;
+    SmallVector<int64_t> sums;
+    for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+      StringAttr name = rewriter.getStringAttr(type.getAxes()[axis].name);
+      const bool here =
+          llvm::is_contained(pad.getOver(), name) || llvm::is_contained(inner.getOver(), name);
+      if (!here)
+        continue;
+      auto first = amounts(inner, axis), second = amounts(pad, axis);
+      if (!first || !second)
+        return rewriter.notifyMatchFailure(pad, "an amount is not known");
+      over.push_back(name);
+      sums.push_back(first->first + second->first);
+    }
+    SmallVector<Value> low;
+    for (int64_t sum : sums)
+      low.push_back(scalars.constant(sum));
+    rewriter.replaceOpWithNewOp<PadOp>(pad, type, pad.getBorder(), inner.getInput(),
+                                       rewriter.getArrayAttr(over), low, pad.getFill(),
+                                       pad.getSizes());
+    return success();
+  }
+};
+
+/// The least and the greatest value of `expr`, where all of it is static.
+std::optional<std::pair<int64_t, int64_t>> boundsOf(AffineExpr expr, NamedTensorType domain) {
+  if (auto number = llvm::dyn_cast<AffineConstantExpr>(expr))
+    return std::pair(number.getValue(), number.getValue());
+  if (auto dim = llvm::dyn_cast<AffineDimExpr>(expr)) {
+    const Axis &axis = domain.getAxes()[dim.getPosition()];
+    if (axis.extent < 1)
+      return std::nullopt;
+    return std::pair<int64_t, int64_t>(0, axis.extent - 1);
+  }
+  auto pair = llvm::dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!pair || (expr.getKind() != AffineExprKind::Add && expr.getKind() != AffineExprKind::Mul))
+    return std::nullopt;
+  auto a = boundsOf(pair.getLHS(), domain), b = boundsOf(pair.getRHS(), domain);
+  if (!a || !b)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Add)
+    return std::pair(a->first + b->first, a->second + b->second);
+  const auto [low, high] = std::minmax(
+      {a->first * b->first, a->first * b->second, a->second * b->first, a->second * b->second});
+  return std::pair(low, high);
+}
+
+struct ViewInsidePad : OpRewritePattern<ViewOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
+    auto pad = view.getInput().getDefiningOp<PadOp>();
+    if (!pad)
+      return rewriter.notifyMatchFailure(view, "its input is not a pad");
+    auto input = llvm::cast<NamedTensorType>(pad.getInput().getType());
+    auto type = llvm::cast<NamedTensorType>(view.getType());
+    SmallVector<AffineExpr> results(view.getMap().getResults());
+    for (auto [name, value] : llvm::zip(pad.getOver().getAsRange<StringAttr>(), pad.getLow())) {
+      const int64_t axis = input.axisIndex(name);
+      auto low = penstock::analysis::constantOf(value);
+      auto bounds = boundsOf(results[axis], type);
+      if (!low || !bounds || !input.getAxes()[axis].isStatic() || bounds->first < *low ||
+          bounds->second >= *low + input.getAxes()[axis].extent)
+        return rewriter.notifyMatchFailure(view, "it may read the border");
+      results[axis] = results[axis] - *low;
+    }
+    AffineMap map = AffineMap::get(view.getMap().getNumDims(), view.getMap().getNumSymbols(),
+                                   results, getContext());
+    rewriter.replaceOp(view, makeView(rewriter, view.getLoc(), pad.getInput(), map,
+                                      view.getSymbols(), type, view.getSizes()));
+    return success();
+  }
+};
+
+struct ComposeViewsPass : penstock::transforms::impl::ComposeViewsBase<ComposeViewsPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ViewOfView, SimplifyView, PadOfPad, ViewInsidePad>(&getContext());
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,208 @@
+//===- Fuse.cpp - pipe-fuse -----------------------------------------------===//
+//
+// Which ops share a kernel is compiler/Analysis/FusionPlan; here they become
+// functions. Constants are copied in, all else that a kernel reads becomes an
+// argument: tensors first, then scalars, in the order of first use.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Analysis/FusionPlan.h"
+#include "compiler/Transforms/Branches.h"
+#include "compiler/Transforms/Passes.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace penstock::transforms {
+#define GEN_PASS_DEF_FUSE
+#include "compiler/Transforms/Passes.h.inc"
+} // namespace penstock::transforms
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::transforms;
+namespace analysis = penstock::analysis;
+using analysis::FusionGroup;
+
+namespace {
+
+/// What a group reads and leaves.
+struct Boundary {
+  SetVector<Value> tensors;
+  SetVector<Value> scalars;
+  SetVector<Value> keys;
+  SetVector<Operation *> constants;
+  SmallVector<Value> results;
+};
+
+class Outliner {
+public:
+  Outliner(ModuleOp module, PipelineOp pipeline) : symbols(module), pipeline(pipeline) {}
+
+  void outline(const FusionGroup &group);
+
+private:
+  static Boundary boundaryOf(const FusionGroup &group);
+  KernelOp makeKernel(const FusionGroup &group, const Boundary &boundary);
+  /// The kernel with the same body that exists already, or `kernel`.
+  KernelOp share(KernelOp kernel);
+
+  SymbolTable symbols;
+  PipelineOp pipeline;
+  llvm::StringMap<KernelOp> byText;
+  int64_t pixelKernels = 0, tableKernels = 0;
+};
+
+} // namespace
+
+Boundary Outliner::boundaryOf(const FusionGroup &group) {
+  Boundary boundary;
+  DenseSet<Operation *> inside(group.ops.begin(), group.ops.end());
+  for (Operation *op : group.ops) {
+    SetVector<Value> used(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), used);
+    for (Value value : used) {
+      Operation *producer = value.getDefiningOp();
+      if (producer && inside.contains(producer))
+        continue;
+      if (producer && llvm::isa<ConstantOp>(producer))
+        boundary.constants.insert(producer);
+      else if (llvm::isa<NamedTensorType>(value.getType()))
+        boundary.tensors.insert(value);
+      else if (llvm::isa<KeyType>(value.getType()))
+        boundary.keys.insert(value);
+      else
+        boundary.scalars.insert(value);
+    }
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            Operation *outer = op->getBlock()->findAncestorOpInBlock(*user);
+            return !outer || !inside.contains(outer);
+          }))
+        boundary.results.push_back(result);
+  }
+  return boundary;
+}
+
+KernelOp Outliner::makeKernel(const FusionGroup &group, const Boundary &boundary) {
+  OpBuilder builder(pipeline);
+  SmallVector<Location> locations;
+  for (Operation *op : group.ops)
+    locations.push_back(op->getLoc());
+  Location loc = builder.getFusedLoc(locations);
+  const std::string name =
+      group.weights ? "weights" + std::to_string(tableKernels) : "k" + std::to_string(pixelKernels);
+  auto kernel = builder.create<KernelOp>(loc, name, "pixels", DictionaryAttr());
+  if (group.weights)
+    kernel->setAttr("weights", builder.getUnitAttr());
+  Block *body = builder.createBlock(&kernel.getBody());
+  IRMapping mapping;
+  for (Value tensor : boundary.tensors)
+    mapping.map(tensor, body->addArgument(tensor.getType(), tensor.getLoc()));
+  for (Value scalar : boundary.scalars)
+    mapping.map(scalar, body->addArgument(scalar.getType(), scalar.getLoc()));
+  for (Value key : boundary.keys) {
+    SmallVector<Value> numbers;
+    for (int i = 0; i < 4; ++i)
+      numbers.push_back(body->addArgument(builder.getI64Type(), key.getLoc()));
+    mapping.map(key, builder.create<KeyOfOp>(key.getLoc(), key.getType(), numbers[0], numbers[1],
+                                             numbers[2], numbers[3]));
+  }
+  for (Operation *constant : boundary.constants)
+    builder.clone(*constant, mapping);
+  for (Operation *op : group.ops)
+    builder.clone(*op, mapping);
+  SmallVector<Value> returned;
+  for (Value result : boundary.results)
+    returned.push_back(mapping.lookup(result));
+  builder.create<ReturnOp>(loc, returned);
+  return kernel;
+}
+
+KernelOp Outliner::share(KernelOp kernel) {
+  // Remarks speak of one place in the source, so they do not tell kernels
+  // apart.
+  KernelOp plain = kernel.clone();
+  plain.setSymName("");
+  plain.walk([](Operation *op) { op->removeAttr("pipe.remarks"); });
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  plain.print(stream, OpPrintingFlags().useLocalScope());
+  plain.erase();
+  auto [at, fresh] = byText.try_emplace(text, kernel);
+  if (!fresh) {
+    kernel.erase();
+    return at->second;
+  }
+  ++(kernel->hasAttr("weights") ? tableKernels : pixelKernels);
+  kernel->remove();
+  symbols.insert(kernel, Block::iterator(pipeline));
+  return kernel;
+}
+
+void Outliner::outline(const FusionGroup &group) {
+  const Boundary boundary = boundaryOf(group);
+  if (!boundary.results.empty()) {
+    KernelOp kernel = share(makeKernel(group, boundary));
+    OpBuilder builder(group.ops.back());
+    SmallVector<Value> scalars(boundary.scalars.begin(), boundary.scalars.end());
+    for (Value key : boundary.keys) {
+      auto numbers = builder.create<KeyNumbersOp>(key.getLoc(), key);
+      scalars.append(numbers->result_begin(), numbers->result_end());
+    }
+    SmallVector<Value> sizes;
+    SmallVector<Type> types;
+    for (Value result : boundary.results) {
+      auto type = llvm::cast<NamedTensorType>(result.getType());
+      types.push_back(type);
+      for (int64_t axis : type.dynamicAxes())
+        sizes.push_back(extentValue(builder, result.getLoc(), result, axis));
+    }
+    auto launch = builder.create<LaunchOp>(
+        kernel.getLoc(), types, FlatSymbolRefAttr::get(kernel.getSymNameAttr()),
+        boundary.tensors.getArrayRef(), scalars, sizes, group.guard);
+    for (auto [i, old] : llvm::enumerate(boundary.results))
+      Value(old).replaceAllUsesWith(launch.getResult(i));
+  }
+  // Users in the group first.
+  for (Operation *op : llvm::reverse(group.ops)) {
+    op->dropAllUses();
+    op->erase();
+  }
+}
+
+namespace {
+
+struct FusePass : penstock::transforms::impl::FuseBase<FusePass> {
+  using FuseBase::FuseBase;
+
+  LogicalResult fuse(PipelineOp pipeline) {
+    FailureOr<Guards> guards = flattenBranches(pipeline);
+    if (failed(guards))
+      return failure();
+    hoistFromBatch(pipeline, *guards);
+    separateOutputs(pipeline);
+    SmallVector<Block *> blocks{&pipeline.getBody().front()};
+    for (BatchOp batch : pipeline.getBody().getOps<BatchOp>())
+      blocks.push_back(&batch.getBody().front());
+    for (Block *block : blocks)
+      sortTopologically(block);
+    Outliner outliner(getOperation(), pipeline);
+    const auto groups = analysis::planFusion(blocks, *guards, everyOp);
+    for (const FusionGroup &group : groups)
+      outliner.outline(group);
+    for (Block *block : blocks)
+      sortTopologically(block);
+    return success();
+  }
+
+  void runOnOperation() override {
+    for (auto pipeline : llvm::to_vector(getOperation().getOps<PipelineOp>()))
+      if (failed(fuse(pipeline)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,121 @@
+//===- InlineConstants.cpp - pipe-inline-constants ------------------------===//
+//
+// Every scalar op is total, so the arms of a choice of scalars may all be
+// evaluated. A search or a repeat in an arm stays behind its branch: it may
+// cost more than all the rest of setup.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Analysis/OpClass.h"
+#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Transforms/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace penstock::transforms {
+#define GEN_PASS_DEF_INLINECONSTANTS
+#include "compiler/Transforms/Passes.h.inc"
+} // namespace penstock::transforms
+
+using namespace mlir;
+using namespace penstock::pipe;
+namespace analysis = penstock::analysis;
+
+/// Moves the ops of `arm` before `op` and returns what the arm yields.
+static SmallVector<Value> inlineArm(Region &arm, Operation *op, RewriterBase &rewriter) {
+  Operation *yield = arm.front().getTerminator();
+  SmallVector<Value> results(yield->getOperands());
+  rewriter.eraseOp(yield);
+  rewriter.inlineBlockBefore(&arm.front(), op);
+  return results;
+}
+
+namespace {
+
+struct KnownIndex : OpRewritePattern<ChooseOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ChooseOp choose, PatternRewriter &rewriter) const override {
+    const auto count = static_cast<int64_t>(choose.getArms().size());
+    auto index = count == 1 ? std::optional<int64_t>(0) : analysis::constantOf(choose.getIndex());
+    if (!index)
+      return rewriter.notifyMatchFailure(choose, "its index is not known");
+    Region &arm = choose.getArms()[std::clamp<int64_t>(*index, 0, count - 1)];
+    rewriter.replaceOp(choose, inlineArm(arm, choose, rewriter));
+    return success();
+  }
+};
+
+struct SplitResults : OpRewritePattern<ChooseOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ChooseOp choose, PatternRewriter &rewriter) const override {
+    SmallVector<unsigned> scalars, others;
+    for (OpResult result : choose->getResults())
+      (isScalarType(result.getType()) ? scalars : others).push_back(result.getResultNumber());
+    if (scalars.empty() || others.empty())
+      return rewriter.notifyMatchFailure(choose, "its results are of a kind");
+    SmallVector<Value> replacements(choose->getNumResults());
+    for (ArrayRef<unsigned> kept : {ArrayRef<unsigned>(scalars), ArrayRef<unsigned>(others)}) {
+      SmallVector<Type> types;
+      for (unsigned i : kept)
+        types.push_back(choose->getResult(i).getType());
+      auto part = rewriter.create<ChooseOp>(
+          choose.getLoc(), types, choose.getIndex(),
+          kept == ArrayRef<unsigned>(scalars) ? ValueRange() : ValueRange(choose.getSizes()),
+          choose.getArms().size());
+      for (auto [from, to] : llvm::zip(choose.getArms(), part.getArms())) {
+        IRMapping mapping;
+        from.cloneInto(&to, mapping);
+        Operation *yield = to.front().getTerminator();
+        SmallVector<Value> yielded;
+        for (unsigned i : kept)
+          yielded.push_back(yield->getOperand(i));
+        yield->setOperands(yielded);
+        // A check fails the sample once.
+        if (kept == ArrayRef<unsigned>(scalars))
+          for (Operation &op : llvm::make_early_inc_range(to.front()))
+            if (llvm::isa<CheckOp>(op))
+              rewriter.eraseOp(&op);
+      }
+      for (auto [i, at] : llvm::enumerate(kept))
+        replacements[at] = part.getResult(i);
+    }
+    rewriter.replaceOp(choose, replacements);
+    return success();
+  }
+};
+
+struct SelectScalars : OpRewritePattern<ChooseOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ChooseOp choose, PatternRewriter &rewriter) const override {
+    if (!llvm::all_of(choose.getResultTypes(), isScalarType))
+      return rewriter.notifyMatchFailure(choose, "it has tensor results");
+    for (Region &arm : choose.getArms())
+      for (Operation &op : arm.front())
+        if (op.getNumRegions() != 0 || !isPure(&op))
+          return rewriter.notifyMatchFailure(choose, "an arm holds a loop, a branch or a check");
+    SmallVector<SmallVector<Value>> yields;
+    for (Region &arm : choose.getArms())
+      yields.push_back(inlineArm(arm, choose, rewriter));
+    analysis::ScalarBuilder scalars(rewriter, choose.getLoc());
+    SmallVector<Value> results;
+    for (unsigned i = 0; i < choose->getNumResults(); ++i) {
+      SmallVector<Value> choices;
+      for (auto &arm : yields)
+        choices.push_back(arm[i]);
+      results.push_back(scalars.selectByIndex(choose.getIndex(), choices));
+    }
+    rewriter.replaceOp(choose, results);
+    return success();
+  }
+};
+
+struct InlineConstantsPass : penstock::transforms::impl::InlineConstantsBase<InlineConstantsPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<KnownIndex, SplitResults, SelectScalars>(&getContext());
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,134 @@
+//===- MergeMaps.cpp - pipe-merge-maps ------------------------------------===//
+
+#include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/Regions.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace penstock::transforms {
+#define GEN_PASS_DEF_MERGEMAPS
+#include "compiler/Transforms/Passes.h.inc"
+} // namespace penstock::transforms
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::transforms;
+
+static NamedTensorType tensorOf(Value value) {
+  return llvm::cast<NamedTensorType>(value.getType());
+}
+
+/// A map, or a cast of a tensor, which is a map of one op.
+static bool isPoint(Operation *op) {
+  return llvm::isa_and_nonnull<MapOp>(op) ||
+         (llvm::isa_and_nonnull<CastOp>(op) &&
+          llvm::isa<NamedTensorType>(op->getResult(0).getType()));
+}
+
+static ValueRange inputsOf(Operation *op) {
+  if (auto map = llvm::dyn_cast<MapOp>(op))
+    return map.getInputs();
+  return op->getOperands().take_front(1);
+}
+
+/// Emits the element of `op` at the insertion point. `coordinate` gives the
+/// value of an axis by name.
+static Value emitElement(OpBuilder &builder, Operation *op, ArrayRef<Value> elements,
+                         llvm::function_ref<Value(StringRef)> coordinate) {
+  if (auto cast = llvm::dyn_cast<CastOp>(op))
+    return builder.create<CastOp>(op->getLoc(), tensorOf(op->getResult(0)).getElementType(),
+                                  cast.getMode(), elements.front(), ValueRange());
+  auto map = llvm::cast<MapOp>(op);
+  SmallVector<Value> arguments(elements);
+  for (const Axis &axis : tensorOf(map).getAxes())
+    arguments.push_back(coordinate(axis.name));
+  return cloneBody(builder, map.getBody().front(), arguments).front();
+}
+
+/// Why `producer` is not joined with `user`; empty if it is.
+static StringRef refusal(Operation *producer, Operation *user) {
+  if (producer->getBlock() != user->getBlock())
+    return "stays apart: its user stands in a branch";
+  for (Operation *other : producer->getUsers()) {
+    Operation *outer = user->getBlock()->findAncestorOpInBlock(*other);
+    if (outer != user)
+      return "stays apart: several ops use it";
+    if (other != user)
+      return "stays apart: its user reads it at computed indices";
+  }
+  if (tensorOf(producer->getResult(0)).getRank() != tensorOf(user->getResult(0)).getRank())
+    return "stays apart: its user broadcasts it, and computes it once so";
+  return {};
+}
+
+namespace {
+
+struct JoinProducer : RewritePattern {
+  explicit JoinProducer(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *user, PatternRewriter &rewriter) const override {
+    if (!isPoint(user))
+      return failure();
+    Operation *producer = nullptr;
+    for (Value input : inputsOf(user))
+      if (Operation *op = input.getDefiningOp(); isPoint(op) && refusal(op, user).empty()) {
+        producer = op;
+        break;
+      }
+    if (!producer)
+      return rewriter.notifyMatchFailure(user, "no producer can join it");
+    SmallVector<Value> inputs;
+    auto place = [&](Value input) {
+      auto *at = llvm::find(inputs, input);
+      const size_t index = at - inputs.begin();
+      if (at == inputs.end())
+        inputs.push_back(input);
+      return index;
+    };
+    for (Value input : inputsOf(user))
+      if (input.getDefiningOp() == producer)
+        for (Value deeper : inputsOf(producer))
+          place(deeper);
+      else
+        place(input);
+    auto joined = rewriter.create<MapOp>(rewriter.getFusedLoc({producer->getLoc(), user->getLoc()}),
+                                         user->getResult(0).getType(), inputs, sizesOf(user));
+    Block *body = startBody(rewriter, joined);
+    auto coordinate = [&](StringRef axis) -> Value {
+      return body->getArgument(inputs.size() + tensorOf(joined).axisIndex(axis));
+    };
+    auto element = [&](Value input) { return body->getArgument(place(input)); };
+    SmallVector<Value> deeper;
+    for (Value input : inputsOf(producer))
+      deeper.push_back(element(input));
+    Value inner = emitElement(rewriter, producer, deeper, coordinate);
+    SmallVector<Value> elements;
+    for (Value input : inputsOf(user))
+      elements.push_back(input.getDefiningOp() == producer ? inner : element(input));
+    Value outer = emitElement(rewriter, user, elements, coordinate);
+    rewriter.create<YieldOp>(user->getLoc(), outer);
+    for (Operation *old : {producer, user})
+      if (auto remarks = old->getAttrOfType<ArrayAttr>("pipe.remarks"))
+        for (auto remark : remarks.getAsRange<RemarkAttr>())
+          addRemark(joined, remark.getPass().strref(), remark.getText().strref());
+    rewriter.replaceOp(user, joined);
+    rewriter.eraseOp(producer);
+    return success();
+  }
+};
+
+struct MergeMapsPass : penstock::transforms::impl::MergeMapsBase<MergeMapsPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<JoinProducer>(&getContext());
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+    getOperation()->walk([](Operation *user) {
+      if (!isPoint(user))
+        return;
+      for (Value input : inputsOf(user))
+        if (Operation *producer = input.getDefiningOp(); isPoint(producer))
+          addRemark(producer, "merge-maps", refusal(producer, user));
+    });
+  }
+};
+
+} // namespace

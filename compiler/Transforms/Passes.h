@@ -1,0 +1,19 @@
+//===- Passes.h - the passes from pipe to kernels ---------------*- C++ -*-===//
+#ifndef PENSTOCK_COMPILER_TRANSFORMS_PASSES_H
+#define PENSTOCK_COMPILER_TRANSFORMS_PASSES_H
+
+#include "compiler/Dialect/PipeDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace penstock::transforms {
+
+#define GEN_PASS_DECL
+#include "compiler/Transforms/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "compiler/Transforms/Passes.h.inc"
+
+} // namespace penstock::transforms
+
+#endif

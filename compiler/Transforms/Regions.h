@@ -1,0 +1,20 @@
+//===- Regions.h - building the regions of pointwise ops --------*- C++ -*-===//
+#ifndef PENSTOCK_COMPILER_TRANSFORMS_REGIONS_H
+#define PENSTOCK_COMPILER_TRANSFORMS_REGIONS_H
+
+#include "compiler/Dialect/PipeDialect.h"
+
+namespace penstock::transforms {
+
+/// Gives `map` its block, with the arguments its inputs and result ask for, and
+/// sets the insertion point into it.
+mlir::Block *startBody(mlir::OpBuilder &builder, pipe::MapOp map);
+
+/// Copies the ops of `body` but the terminator to the insertion point, with
+/// `arguments` for the block's arguments, and returns what it would yield.
+llvm::SmallVector<mlir::Value> cloneBody(mlir::OpBuilder &builder, mlir::Block &body,
+                                         llvm::ArrayRef<mlir::Value> arguments);
+
+} // namespace penstock::transforms
+
+#endif

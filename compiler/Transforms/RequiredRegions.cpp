@@ -1,0 +1,100 @@
+//===- RequiredRegions.cpp - pipe-required-regions ------------------------===//
+
+#include "compiler/Analysis/RequiredRegions.h"
+#include "compiler/Analysis/OpClass.h"
+#include "compiler/Transforms/Passes.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace penstock::transforms {
+#define GEN_PASS_DEF_REQUIREDREGIONS
+#include "compiler/Transforms/Passes.h.inc"
+} // namespace penstock::transforms
+
+using namespace mlir;
+using namespace penstock::pipe;
+namespace analysis = penstock::analysis;
+
+/// Moves the scalars of arms and of the batch out, and all scalars before the
+/// tensors. Returns the first op that stays behind them, or null.
+static Operation *scalarsFirst(PipelineOp pipeline) {
+  Block &body = pipeline.getBody().front();
+  SmallVector<Operation *> nested;
+  pipeline.walk([&](Operation *op) {
+    const bool leaves =
+        llvm::isa<ChooseOp>(op->getParentOp()) || llvm::isa<BatchOp>(op->getParentOp());
+    if (leaves && op->getBlock() != &body && analysis::isPureScalar(op) && !llvm::isa<YieldOp>(op))
+      nested.push_back(op);
+  });
+  for (Operation *op : nested) {
+    Operation *outer = body.findAncestorOpInBlock(*op);
+    // Only from scopes that always see the values from outside.
+    bool free = true;
+    for (Operation *scope = op->getParentOp(); scope != pipeline; scope = scope->getParentOp())
+      free &= llvm::isa<ChooseOp, BatchOp>(scope) && analysis::touchesTensors(scope);
+    for (Value operand : op->getOperands())
+      free &= operand.getParentBlock() == &body;
+    if (free)
+      op->moveBefore(outer);
+  }
+  Operation *first = nullptr;
+  DenseSet<Operation *> late;
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    SetVector<Value> used(op.operand_begin(), op.operand_end());
+    getUsedValuesDefinedAbove(op.getRegions(), used);
+    const bool stays =
+        analysis::touchesTensors(&op) || llvm::isa<BatchOp>(op) ||
+        llvm::any_of(used, [&](Value value) { return late.contains(value.getDefiningOp()); });
+    if (stays)
+      late.insert(&op);
+    if (stays && !first)
+      first = &op;
+    else if (!stays && first)
+      op.moveBefore(first);
+  }
+  return first;
+}
+
+static void setRegions(PipelineOp pipeline) {
+  Operation *first = scalarsFirst(pipeline);
+  if (!first)
+    return;
+  OpBuilder builder(first);
+  analysis::RequiredRegions regions(pipeline, builder);
+  pipeline.walk([&](DecodeOp decode) {
+    const analysis::Box *box = regions.boxOf(decode.getResult());
+    if (!box || !decode.getRegion().empty())
+      return;
+    auto type = llvm::cast<NamedTensorType>(decode.getType());
+    const int64_t rows = type.axisIndex("h"), columns = type.axisIndex("w");
+    if (rows < 0 || columns < 0)
+      return;
+    if ((*box)[rows].isWhole() && (*box)[columns].isWhole()) {
+      addRemark(decode, "required-regions", "decodes the whole image: all of it is read");
+      return;
+    }
+    Value low[2], high[2];
+    const int64_t axes[2] = {rows, columns};
+    for (auto [i, axis] : llvm::enumerate(axes)) {
+      const analysis::Interval &interval = (*box)[axis];
+      analysis::Interval wanted = interval;
+      if (interval.isWhole())
+        wanted = {builder.create<ConstantOp>(decode.getLoc(), builder.getI64Type(),
+                                             builder.getI64IntegerAttr(0)),
+                  extentValue(builder, decode.getLoc(), decode, axis)};
+      low[i] = wanted.low;
+      high[i] = wanted.high;
+    }
+    decode.getRegionMutable().assign(ValueRange{low[0], low[1], high[0], high[1]});
+    addRemark(decode, "required-regions",
+              "decodes the region that is read, and stops after its last row");
+  });
+}
+
+namespace {
+struct RequiredRegionsPass : penstock::transforms::impl::RequiredRegionsBase<RequiredRegionsPass> {
+  void runOnOperation() override {
+    getOperation()->walk([](PipelineOp pipeline) { setRegions(pipeline); });
+  }
+};
+} // namespace

@@ -1,0 +1,294 @@
+//===- SinkCasts.cpp - pipe-sink-casts ------------------------------------===//
+//
+// Views move towards the source, so conversions end up behind them. A view
+// moves through a value with several users only if all of them are views:
+// else the value would be computed twice.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Analysis/OpClass.h"
+#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/Regions.h"
+#include "compiler/Transforms/Views.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace penstock::transforms {
+#define GEN_PASS_DEF_SINKCASTS
+#include "compiler/Transforms/Passes.h.inc"
+} // namespace penstock::transforms
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::transforms;
+namespace analysis = penstock::analysis;
+
+static NamedTensorType tensorOf(Value value) {
+  return llvm::cast<NamedTensorType>(value.getType());
+}
+
+/// Whether nothing but views (of the same place in the program: an arm's view
+/// runs in that arm only) uses the value that `view` reads.
+static bool onlyViewsUse(ViewOp view) {
+  return llvm::all_of(view.getInput().getUsers(),
+                      [&](Operation *user) { return llvm::isa<ViewOp>(user); });
+}
+
+namespace {
+
+struct ViewOfPoint : OpRewritePattern<ViewOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
+    Operation *producer = view.getInput().getDefiningOp();
+    if (!producer || !llvm::isa<MapOp, CastOp>(producer))
+      return rewriter.notifyMatchFailure(view, "it does not read a map");
+    if (!onlyViewsUse(view))
+      return rewriter.notifyMatchFailure(view, "the map has other users");
+    if (!readsOnce(view))
+      return rewriter.notifyMatchFailure(view, "it reads elements twice");
+    if (auto cast = llvm::dyn_cast<CastOp>(producer)) {
+      Value moved = viewOperand(rewriter, view, cast.getValue());
+      rewriter.replaceOpWithNewOp<CastOp>(view, view.getType(), cast.getMode(), moved,
+                                          view.getSizes());
+      return success();
+    }
+    auto map = llvm::cast<MapOp>(producer);
+    SmallVector<Value> inputs;
+    for (Value input : map.getInputs())
+      inputs.push_back(viewOperand(rewriter, view, input));
+    auto moved = rewriter.create<MapOp>(map.getLoc(), view.getType(), inputs, view.getSizes());
+    if (Attribute remarks = map->getAttr("pipe.remarks"))
+      moved->setAttr("pipe.remarks", remarks);
+    Block *body = startBody(rewriter, moved);
+    // The logical coordinates of an element are those it had in the producer.
+    SmallVector<Value> arguments(body->getArguments().take_front(inputs.size()));
+    ValueRange dims = body->getArguments().drop_front(inputs.size());
+    analysis::ScalarBuilder scalars(rewriter, map.getLoc());
+    Block &old = map.getBody().front();
+    for (auto [i, expr] : llvm::enumerate(view.getMap().getResults()))
+      arguments.push_back(old.getArgument(inputs.size() + i).use_empty()
+                              ? Value()
+                              : scalars.apply(expr, dims, view.getSymbols()));
+    SmallVector<Value> yields = cloneBody(rewriter, old, arguments);
+    rewriter.create<YieldOp>(map.getLoc(), yields);
+    rewriter.replaceOp(view, moved);
+    return success();
+  }
+};
+
+/// The map of `view` as a permutation of axes after a view that keeps their
+/// order: the order in which the view's expressions first use its dimensions.
+/// Empty if one is not used.
+SmallVector<int64_t> orderOfUse(ViewOp view) {
+  SmallVector<int64_t> order;
+  for (AffineExpr expr : view.getMap().getResults())
+    for (unsigned dim = 0; dim < view.getMap().getNumDims(); ++dim)
+      if (expr.isFunctionOfDim(dim) && !llvm::is_contained(order, dim))
+        order.push_back(dim);
+  if (order.size() != view.getMap().getNumDims())
+    order.clear();
+  return order;
+}
+
+struct ViewOfResample : OpRewritePattern<ViewOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
+    auto resample = view.getInput().getDefiningOp<ResampleOp>();
+    if (!resample)
+      return rewriter.notifyMatchFailure(view, "it does not read a resample");
+    if (!onlyViewsUse(view))
+      return rewriter.notifyMatchFailure(view, "the resample has other users");
+    NamedTensorType source = tensorOf(resample.getInput());
+    NamedTensorType type = tensorOf(view);
+    const int64_t axis = source.axisIndex(resample.getAxis());
+    SmallVector<AffineExpr> exprs(view.getMap().getResults());
+
+    // The resampled axis: one dimension, which no other axis uses.
+    std::optional<unsigned> dim;
+    for (unsigned i = 0; i < view.getMap().getNumDims(); ++i)
+      if (exprs[axis].isFunctionOfDim(i)) {
+        if (dim)
+          return rewriter.notifyMatchFailure(view, "it mixes the axis");
+        dim = i;
+      }
+    const SmallVector<int64_t> order = orderOfUse(view);
+    if (!dim || order.empty())
+      return rewriter.notifyMatchFailure(view, "it drops or adds an axis");
+    for (auto [i, expr] : llvm::enumerate(exprs))
+      if (static_cast<int64_t>(i) != axis && expr.isFunctionOfDim(*dim))
+        return rewriter.notifyMatchFailure(view, "it mixes the axis");
+    if (!readsOnce(view))
+      return rewriter.notifyMatchFailure(view, "it reads elements twice");
+
+    // Only a permutation stays behind.
+    if (llvm::is_sorted(order) && view.getMap().isIdentity() &&
+        isIdentity(view.getInput(), view.getMap(), type, view.getSizes()))
+      return rewriter.notifyMatchFailure(view, "it changes nothing");
+    if (!llvm::is_sorted(order) && view.getMap().isPermutation() && keepsExtents(view))
+      return rewriter.notifyMatchFailure(view, "it only permutes axes");
+
+    // Along the axis to the tables, along the others to the input. The axes of
+    // both stand in the order of use.
+    SmallVector<Axis> tableAxes{type.getAxes()[*dim], tensorOf(resample.getWeights()).getAxes()[1]};
+    MLIRContext *context = getContext();
+    Part along = partOf(view, {exprs[axis]});
+    Value weights = resample.getWeights();
+    SmallVector<Value> tableSizes = sizesFor(view, along.dims);
+    SmallVector<Value> weightSizes = tableSizes;
+    if (!tableAxes[1].isStatic())
+      weightSizes.push_back(extentValue(rewriter, view.getLoc(), weights, 1));
+    weights =
+        makeView(rewriter, view.getLoc(), weights,
+                 AffineMap::get(2, along.map.getNumSymbols(),
+                                {along.map.getResult(0), getAffineDimExpr(1, context)}, context),
+                 view.getSymbols(), tensorOf(weights).withAxes(tableAxes), weightSizes);
+    Value start = makeView(
+        rewriter, view.getLoc(), resample.getStart(), along.map, view.getSymbols(),
+        tensorOf(resample.getStart()).withAxes(ArrayRef<Axis>(tableAxes).take_front()), tableSizes);
+
+    SmallVector<Axis> inputAxes, resultAxes;
+    SmallVector<Value> inputSizes, resultSizes;
+    SmallVector<AffineExpr> place(order.size());
+    for (auto [i, at] : llvm::enumerate(order)) {
+      place[at] = getAffineDimExpr(i, context);
+      Axis wanted = type.getAxes()[at];
+      resultAxes.push_back(wanted);
+      for (Value size : sizesFor(view, at))
+        resultSizes.push_back(size);
+      if (at == *dim) {
+        wanted.extent = source.getAxes()[axis].extent;
+        wanted.bound = source.getAxes()[axis].bound;
+        if (!wanted.isStatic())
+          inputSizes.push_back(extentValue(rewriter, view.getLoc(), resample.getInput(), axis));
+      } else {
+        for (Value size : sizesFor(view, at))
+          inputSizes.push_back(size);
+      }
+      inputAxes.push_back(wanted);
+    }
+    SmallVector<AffineExpr> symbols, across;
+    for (unsigned i = 0; i < view.getMap().getNumSymbols(); ++i)
+      symbols.push_back(getAffineSymbolExpr(i, context));
+    for (auto [i, expr] : llvm::enumerate(exprs))
+      across.push_back(static_cast<int64_t>(i) == axis
+                           ? place[*dim]
+                           : expr.replaceDimsAndSymbols(place, symbols));
+    Value input = makeView(rewriter, view.getLoc(), resample.getInput(),
+                           AffineMap::get(order.size(), symbols.size(), across, context),
+                           view.getSymbols(), source.withAxes(inputAxes), inputSizes);
+    auto moved = rewriter.create<ResampleOp>(
+        resample.getLoc(), source.withAxes(resultAxes), resample.getNumerics(), input,
+        type.getAxes()[*dim].name, weights, start, resultSizes);
+    if (llvm::is_sorted(order)) {
+      rewriter.replaceOp(view, moved);
+      return success();
+    }
+    SmallVector<AffineExpr> back;
+    for (int64_t at : order)
+      back.push_back(getAffineDimExpr(at, context));
+    rewriter.replaceOpWithNewOp<ViewOp>(
+        view, type, moved, AffineMapAttr::get(AffineMap::get(order.size(), 0, back, context)),
+        ValueRange(), view.getSizes());
+    return success();
+  }
+
+private:
+  /// Whether each axis of the result has the extent of the axis it reads.
+  static bool keepsExtents(ViewOp view) {
+    for (auto [i, expr] : llvm::enumerate(view.getMap().getResults())) {
+      const unsigned at = llvm::cast<AffineDimExpr>(expr).getPosition();
+      if (extentOf(view.getInput(), i) != extentOf(view.getResult(), at))
+        return false;
+    }
+    return true;
+  }
+};
+
+struct ViewOfStack : OpRewritePattern<ViewOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
+    auto stack = view.getInput().getDefiningOp<StackOp>();
+    if (!stack)
+      return rewriter.notifyMatchFailure(view, "it does not read a stack");
+    NamedTensorType type = tensorOf(view);
+    ArrayRef<AffineExpr> exprs = view.getMap().getResults();
+    if (auto number = llvm::dyn_cast<AffineConstantExpr>(exprs[0])) {
+      rewriter.replaceOp(
+          view, makeView(rewriter, view.getLoc(), stack.getInputs()[number.getValue()],
+                         AffineMap::get(view.getMap().getNumDims(), view.getMap().getNumSymbols(),
+                                        exprs.drop_front(), getContext()),
+                         view.getSymbols(), type, view.getSizes()));
+      return success();
+    }
+    // The stacked axis stays outermost and whole.
+    const bool whole = exprs[0] == getAffineDimExpr(0, getContext()) &&
+                       type.getAxes()[0].extent == static_cast<int64_t>(stack.getInputs().size());
+    for (AffineExpr expr : exprs.drop_front())
+      if (!whole || expr.isFunctionOfDim(0))
+        return rewriter.notifyMatchFailure(view, "it moves the stacked axis");
+    if (!onlyViewsUse(view))
+      return rewriter.notifyMatchFailure(view, "the stack has other users");
+    SmallVector<AffineExpr> dims{getAffineConstantExpr(0, getContext())};
+    SmallVector<AffineExpr> symbols;
+    for (unsigned i = 1; i < view.getMap().getNumDims(); ++i)
+      dims.push_back(getAffineDimExpr(i - 1, getContext()));
+    for (unsigned i = 0; i < view.getMap().getNumSymbols(); ++i)
+      symbols.push_back(getAffineSymbolExpr(i, getContext()));
+    SmallVector<AffineExpr> inner;
+    for (AffineExpr expr : exprs.drop_front())
+      inner.push_back(expr.replaceDimsAndSymbols(dims, symbols));
+    AffineMap map = AffineMap::get(dims.size() - 1, symbols.size(), inner, getContext());
+    SmallVector<Value> views;
+    for (Value input : stack.getInputs())
+      views.push_back(makeView(rewriter, view.getLoc(), input, map, view.getSymbols(),
+                               type.withAxes(type.getAxes().drop_front()), view.getSizes()));
+    rewriter.replaceOpWithNewOp<StackOp>(view, type, type.getAxes()[0].name, views,
+                                         view.getSizes());
+    return success();
+  }
+};
+
+struct ViewOfChoose : OpRewritePattern<ViewOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
+    auto choose = view.getInput().getDefiningOp<ChooseOp>();
+    if (!choose || choose->getNumResults() != 1)
+      return rewriter.notifyMatchFailure(view, "it does not read a choose");
+    if (!view.getInput().hasOneUse())
+      return rewriter.notifyMatchFailure(view, "the choose has other users");
+    auto moved =
+        rewriter.create<ChooseOp>(choose.getLoc(), view->getResultTypes(), choose.getIndex(),
+                                  view.getSizes(), choose.getArms().size());
+    for (auto [from, to] : llvm::zip(choose.getArms(), moved.getArms())) {
+      rewriter.inlineRegionBefore(from, to, to.end());
+      Operation *yield = to.front().getTerminator();
+      rewriter.setInsertionPoint(yield);
+      Value inner = makeView(rewriter, view.getLoc(), yield->getOperand(0), view.getMap(),
+                             view.getSymbols(), tensorOf(view), view.getSizes());
+      rewriter.modifyOpInPlace(yield, [&] { yield->setOperand(0, inner); });
+    }
+    rewriter.replaceOp(view, moved);
+    rewriter.eraseOp(choose);
+    return success();
+  }
+};
+
+struct SinkCastsPass : penstock::transforms::impl::SinkCastsBase<SinkCastsPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ViewOfPoint, ViewOfResample, ViewOfStack, ViewOfChoose>(&getContext());
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+    getOperation()->walk([](ViewOp view) {
+      Operation *producer = view.getInput().getDefiningOp();
+      if (!producer || !llvm::isa<MapOp, CastOp, ResampleOp>(producer))
+        return;
+      if (!onlyViewsUse(view))
+        addRemark(view, "sink-casts", "stays after the conversion, which others use too");
+      else if (!readsOnce(view))
+        addRemark(view, "sink-casts", "stays after the conversion: it reads elements twice");
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,251 @@
+//===- Split.cpp - pipe-split ---------------------------------------------===//
+//
+// Select runs before anything is fetched, setup after the headers are known.
+// Both are cut out of the pipeline as backward slices of what is needed; a
+// scalar that both need is computed twice, from the same key.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Analysis/OpClass.h"
+#include "compiler/Transforms/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "runtime/abi/kernel.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace penstock::transforms {
+#define GEN_PASS_DEF_SPLIT
+#include "compiler/Transforms/Passes.h.inc"
+} // namespace penstock::transforms
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::transforms;
+namespace analysis = penstock::analysis;
+
+/// Scalars that the runtime knows before setup: their slots are filled in the
+/// pipeline.
+static bool isLeaf(Operation *op) {
+  return llvm::isa<ParamOp, FieldOp, FieldExtentOp, ProbeOp>(op);
+}
+
+/// Whether the runtime reads the operand before any sample exists: arguments of
+/// a source, and a batch size that is a constant.
+static bool isFixed(Operation *user, Value operand) {
+  return llvm::isa<SourceOp>(user) ||
+         (llvm::isa<BatchOp>(user) && operand.getDefiningOp<ConstantOp>());
+}
+
+/// What stays in the pipeline and may use scalars.
+static bool staysInPipeline(Operation *op) {
+  return isLeaf(op) ||
+         llvm::isa<SourceOp, RowOp, PickOp, DecodeOp, EncodeOp, LaunchOp, SwitchOp, PeerOp, BatchOp,
+                   OutputOp>(op) ||
+         analysis::classOf(op) == analysis::OpClass::constant;
+}
+
+namespace {
+
+class Splitter {
+public:
+  explicit Splitter(PipelineOp pipeline) : pipeline(pipeline) {}
+  LogicalResult run(SymbolTable &symbols);
+
+private:
+  int64_t slotOf(Value value) {
+    auto [at, fresh] = slots.try_emplace(value, nextSlot);
+    nextSlot += fresh;
+    return at->second;
+  }
+  LogicalResult tableLength(LengthOp length);
+  /// Marks `value` and what it depends on for the kernel that `ops` becomes.
+  LogicalResult slice(Value value, SetVector<Operation *> &ops, bool select);
+  KernelOp makeKernel(StringRef kind, const SetVector<Operation *> &ops, ArrayRef<Value> stored);
+
+  PipelineOp pipeline;
+  llvm::MapVector<Value, int64_t> slots;
+  int64_t nextSlot = PST_FIRST_FREE_SLOT;
+};
+
+} // namespace
+
+LogicalResult Splitter::tableLength(LengthOp length) {
+  for (RowOp row : pipeline.getBody().getOps<RowOp>())
+    if (row.getTable() == length.getTable()) {
+      slots[length] = PST_SLOT_TABLE_LENGTH;
+      return success();
+    }
+  return length.emitError("the length of a table other than the one of `for` "
+                          "is not known to a sample");
+}
+
+LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, bool select) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getParentOfType<PipelineOp>() != pipeline || ops.contains(op))
+    return success();
+  if (auto length = llvm::dyn_cast<LengthOp>(op))
+    return tableLength(length);
+  if (select && isLeaf(op) && !llvm::isa<ParamOp>(op))
+    return op->emitError("the number of a picked row depends on this value, "
+                         "which is not known before rows are fetched");
+  if (isLeaf(op)) {
+    slotOf(value);
+    return success();
+  }
+  if (!analysis::isPureScalar(op) && !llvm::isa<CheckOp>(op))
+    return op->emitError("this value is needed before pixels exist, but it "
+                         "depends on them");
+  SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  for (Value operand : used)
+    if (failed(slice(operand, ops, select)))
+      return failure();
+  ops.insert(op);
+  return success();
+}
+
+KernelOp Splitter::makeKernel(StringRef kind, const SetVector<Operation *> &ops,
+                              ArrayRef<Value> stored) {
+  OpBuilder builder(pipeline);
+  auto kernel = builder.create<KernelOp>(pipeline.getLoc(), kind, kind, DictionaryAttr());
+  builder.createBlock(&kernel.getBody());
+  IRMapping mapping;
+  auto mapOperand = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (mapping.contains(value) || !op)
+      return;
+    if (isLeaf(op) || llvm::isa<LengthOp>(op))
+      mapping.map(value,
+                  builder.create<SlotOp>(op->getLoc(), value.getType(), slots.lookup(value)));
+  };
+  SmallVector<Operation *> ordered(ops.begin(), ops.end());
+  // Program order: the slices were collected one after another.
+  llvm::sort(ordered, [&](Operation *a, Operation *b) {
+    if (a->getBlock() == b->getBlock())
+      return a->isBeforeInBlock(b);
+    return a->getBlock() == &pipeline.getBody().front();
+  });
+  for (Operation *op : ordered) {
+    SetVector<Value> used(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), used);
+    for (Value value : used)
+      mapOperand(value);
+    builder.clone(*op, mapping);
+    auto draw = llvm::dyn_cast<DrawOp>(op);
+    const bool named =
+        draw && (draw.getKind() == DrawKind::uniform || draw.getKind() == DrawKind::integer);
+    if (named) {
+      auto set = builder.create<SetSlotOp>(op->getLoc(), static_cast<uint64_t>(slotOf(draw)),
+                                           mapping.lookup(draw.getResult()));
+      set->setAttr("draw", draw.getPathAttr());
+    }
+  }
+  for (Value value : stored) {
+    if (auto draw = value.getDefiningOp<DrawOp>();
+        draw && (draw.getKind() == DrawKind::uniform || draw.getKind() == DrawKind::integer))
+      continue;
+    builder.create<SetSlotOp>(value.getLoc(), static_cast<uint64_t>(slotOf(value)),
+                              mapping.lookup(value));
+  }
+  builder.create<ReturnOp>(pipeline.getLoc(), ValueRange());
+  return kernel;
+}
+
+LogicalResult Splitter::run(SymbolTable &symbols) {
+  // What stays, and the scalars that it reads.
+  SmallVector<Operation *> kept, checks;
+  SetVector<Value> picked, needed;
+  auto blocks = [&](llvm::function_ref<void(Operation *)> visit) {
+    for (Operation &op : pipeline.getBody().front()) {
+      visit(&op);
+      if (auto batch = llvm::dyn_cast<BatchOp>(op))
+        for (Operation &inner : batch.getBody().front())
+          visit(&inner);
+    }
+  };
+  blocks([&](Operation *op) {
+    if (llvm::isa<CheckOp>(op))
+      checks.push_back(op);
+    if (!staysInPipeline(op))
+      return;
+    kept.push_back(op);
+    for (Value operand : op->getOperands())
+      if (isScalarType(operand.getType()) && !isFixed(op, operand))
+        (llvm::isa<PickOp>(op) ? picked : needed).insert(operand);
+  });
+
+  SetVector<Operation *> selectOps, setupOps;
+  auto sliceAll = [&](const SetVector<Value> &values, bool select, SmallVector<Value> &stored) {
+    for (Value value : values) {
+      if (failed(slice(value, select ? selectOps : setupOps, select)))
+        return failure();
+      Operation *op = value.getDefiningOp();
+      if (!isLeaf(op) && !llvm::isa<LengthOp>(op)) {
+        slotOf(value);
+        stored.push_back(value);
+      }
+    }
+    return success();
+  };
+  SmallVector<Value> selected, stored;
+  if (failed(sliceAll(picked, true, selected)) || failed(sliceAll(needed, false, stored)))
+    return failure();
+  for (Operation *check : checks) {
+    for (Value operand : check->getOperands())
+      if (failed(slice(operand, setupOps, false)))
+        return failure();
+    setupOps.insert(check);
+  }
+  // A slot is written once: what select has stored, setup leaves alone.
+  llvm::erase_if(stored, [&](Value value) { return picked.contains(value); });
+  for (KernelOp kernel :
+       {makeKernel("select", selectOps, selected), makeKernel("setup", setupOps, stored)}) {
+    kernel->remove();
+    symbols.insert(kernel, Block::iterator(pipeline));
+  }
+
+  // The pipeline reads slots.
+  OpBuilder builder(pipeline.getContext());
+  builder.setInsertionPointToStart(&pipeline.getBody().front());
+  DenseMap<Value, Value> reads;
+  for (Operation *op : kept)
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value value = operand.get();
+      if (!isScalarType(value.getType()) || isFixed(op, value))
+        continue;
+      Value &read = reads[value];
+      if (!read)
+        read = builder.create<SlotOp>(value.getLoc(), value.getType(), slots.lookup(value));
+      operand.set(read);
+    }
+  for (auto [value, slot] : slots)
+    if (Operation *op = value.getDefiningOp(); isLeaf(op)) {
+      builder.setInsertionPointAfter(op);
+      builder.create<SetSlotOp>(value.getLoc(), static_cast<uint64_t>(slot), value);
+    }
+  SmallVector<Operation *> dead;
+  blocks([&](Operation *op) {
+    const bool fixed = llvm::any_of(
+        op->getUses(), [](OpOperand &use) { return isFixed(use.getOwner(), use.get()); });
+    if (!staysInPipeline(op) && !llvm::isa<SlotOp, SetSlotOp>(op) && !fixed)
+      dead.push_back(op);
+  });
+  for (Operation *op : llvm::reverse(dead)) {
+    op->dropAllUses();
+    op->erase();
+  }
+  pipeline.setSlots(static_cast<uint64_t>(nextSlot));
+  return success();
+}
+
+namespace {
+struct SplitPass : penstock::transforms::impl::SplitBase<SplitPass> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    for (auto pipeline : llvm::to_vector(getOperation().getOps<PipelineOp>()))
+      if (failed(Splitter(pipeline).run(symbols)))
+        return signalPassFailure();
+  }
+};
+} // namespace

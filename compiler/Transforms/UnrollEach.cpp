@@ -1,0 +1,49 @@
+//===- UnrollEach.cpp - pipe-unroll-each ----------------------------------===//
+
+#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Transforms/Passes.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace penstock::transforms {
+#define GEN_PASS_DEF_UNROLLEACH
+#include "compiler/Transforms/Passes.h.inc"
+} // namespace penstock::transforms
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+static void unroll(EachOp each) {
+  OpBuilder builder(each);
+  penstock::analysis::ScalarBuilder scalars(builder, each.getLoc());
+  Block &body = each.getBody().front();
+  SmallVector<SmallVector<Value>> views(each.getNumResults());
+  for (int64_t view = 0; view < static_cast<int64_t>(each.getViews()); ++view) {
+    IRMapping mapping;
+    mapping.map(body.getArgument(0), scalars.constant(view));
+    for (Operation &op : body.without_terminator())
+      builder.clone(op, mapping);
+    for (auto [i, yielded] : llvm::enumerate(body.getTerminator()->getOperands()))
+      views[i].push_back(mapping.lookupOrDefault(yielded));
+  }
+  size_t size = 0;
+  for (auto [i, result] : llvm::enumerate(each.getResults())) {
+    auto type = llvm::cast<NamedTensorType>(result.getType());
+    const size_t dynamic = type.dynamicAxes().size();
+    auto stack = builder.create<StackOp>(each.getLoc(), type, each.getAxisAttr(), views[i],
+                                         each.getSizes().slice(size, dynamic));
+    size += dynamic;
+    result.replaceAllUsesWith(stack.getResult());
+    addRemark(stack, "unroll-each",
+              Twine("stacks ") + Twine(each.getViews()) + " views along `" + each.getAxis() + "`");
+  }
+  each.erase();
+}
+
+namespace {
+struct UnrollEachPass : penstock::transforms::impl::UnrollEachBase<UnrollEachPass> {
+  void runOnOperation() override {
+    // Post-order: a nested each is unrolled before it is copied.
+    getOperation()->walk([](EachOp each) { unroll(each); });
+  }
+};
+} // namespace
