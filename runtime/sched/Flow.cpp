@@ -298,6 +298,7 @@ void Flow::firstStage(const Shared &batch, Chunk &chunk, int worker) {
     return;
   Work &work = batch->work;
   SampleRunner &runner = *runners[size_t(worker)];
+  runner.takeCosts(); // of a batch that was dropped
   const int64_t count = chunk.end - chunk.first;
   const bool sampled = sampleNs.load(std::memory_order_relaxed) < shortSampleNs && !fetches;
   const int64_t begin = clock.nowNs();
@@ -404,6 +405,7 @@ void Flow::laterStage(const Shared &batch, Chunk &chunk, int worker) {
     return;
   Work &work = batch->work;
   SampleRunner &runner = *runners[size_t(worker)];
+  runner.takeCosts();
   runner.setTimed(1);
   for (int64_t slot = chunk.first; slot < chunk.end && !batch->dropped; ++slot) {
     Failure failure;
