@@ -108,6 +108,9 @@ Result<std::shared_ptr<const Plan>> Plan::load(std::span<const uint8_t> bytes) {
     return Error{Code::Unsupported, "the plan is for version " + std::to_string(root.abi()) +
                                         " of the kernel interface, this program has " +
                                         std::to_string(PST_KERNEL_ABI_VERSION)};
+  // The verifier aligns vectors by their length, which is narrower than these.
+  if (root.order_list() && reinterpret_cast<uintptr_t>(root.order_list()->Data()) % 8)
+    return corrupt("its tables are damaged");
   // Sharing is legal but saves little in honest plans.
   if (unpacksTooLarge(root, 16 * uint64_t(bytes.size()) + (1 << 20)))
     return corrupt("it would unpack to many times its size");
