@@ -1,0 +1,38 @@
+//===- Candidates.h - what must equal the reference -----------------------===//
+#ifndef PENSTOCK_TEST_DIFFERENTIAL_CANDIDATES_H
+#define PENSTOCK_TEST_DIFFERENTIAL_CANDIDATES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "stdlib/reference/Interpreter.h"
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace penstock::differential {
+
+struct Outcome {
+  /// Not empty where the candidate refuses the pipeline, with its reason: not a
+  /// difference, but counted.
+  std::string refused;
+  reference::BatchResult result;
+};
+
+struct Candidate {
+  std::string name;
+  /// May change the module, which is its own.
+  std::function<Outcome(mlir::ModuleOp, const reference::BatchInputs &)> run;
+};
+
+std::vector<Candidate> allCandidates();
+/// The module after each pass, and without one of them.
+std::vector<Candidate> passCandidates();
+
+/// What differs first, or nothing: the sample, the output, the element and both
+/// values.
+std::optional<std::string> firstDifference(const reference::BatchResult &expected,
+                                           const reference::BatchResult &found);
+
+} // namespace penstock::differential
+
+#endif

@@ -1,0 +1,32 @@
+//===- Coverage.h - what the generated pipelines contained ----------------===//
+#ifndef PENSTOCK_TEST_DIFFERENTIAL_COVERAGE_H
+#define PENSTOCK_TEST_DIFFERENTIAL_COVERAGE_H
+
+#include "compiler/Dialect/PipeDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <array>
+#include <map>
+#include <string>
+
+namespace penstock::differential {
+
+/// Counts tensor ops by element type and by class of extents: all 1, a leading
+/// 1, odd, a multiple of a vector width +- 1, above 4096, known per sample,
+/// other.
+class Coverage {
+public:
+  void count(mlir::ModuleOp module);
+  void print(llvm::raw_ostream &stream) const;
+
+private:
+  static constexpr size_t types = 11, classes = 7;
+  struct Row {
+    std::array<int64_t, types> byType{};
+    std::array<int64_t, classes> byExtent{};
+  };
+  std::map<std::string, Row> rows;
+};
+
+} // namespace penstock::differential
+
+#endif

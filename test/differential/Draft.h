@@ -1,0 +1,97 @@
+//===- Draft.h - a pipeline while it is being made ------------------------===//
+#ifndef PENSTOCK_TEST_DIFFERENTIAL_DRAFT_H
+#define PENSTOCK_TEST_DIFFERENTIAL_DRAFT_H
+
+#include "test/differential/Generator.h"
+#include "test/differential/Rng.h"
+
+namespace penstock::differential {
+
+/// An axis of a result: a static extent, or a scalar that is at most `most`.
+struct Dim {
+  std::string name;
+  mlir::Value size; // null: static
+  int64_t most = 1; // the extent, where it is static
+};
+using Dims = std::vector<Dim>;
+
+class Draft {
+public:
+  Draft(mlir::MLIRContext &context, const Recipe &recipe);
+
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  Rng rng;
+  std::vector<mlir::Value> tensors, scalars;
+  /// The key that draws use here.
+  mlir::Value key;
+
+  //===--- building blocks --------------------------------------------------===//
+  mlir::Value constant(int64_t value);
+  mlir::Value real(double value);
+  mlir::Value binary(pipe::BinaryKind kind, mlir::Value a, mlir::Value b);
+  /// A drawn integer in low ..< end, or sometimes `low` itself.
+  mlir::Value drawInteger(mlir::Value low, mlir::Value end);
+  mlir::Value drawReal(double low, double high);
+  mlir::Value coin();
+
+  Dims dimsOf(mlir::Value tensor);
+  /// The size of an axis as a scalar.
+  mlir::Value sizeOf(const Dim &dim);
+  pipe::NamedTensorType typeOf(mlir::Type element, const Dims &dims);
+  std::vector<mlir::Value> sizesOf(const Dims &dims);
+  /// Remembers how large the result of an op can be.
+  mlir::Value remember(mlir::Value tensor, const Dims &dims);
+  std::string freshAxis() { return "x" + std::to_string(axes++); }
+  mlir::Type element(mlir::Value tensor) const {
+    return llvm::cast<pipe::NamedTensorType>(tensor.getType()).getElementType();
+  }
+  mlir::Type anyElement();
+  mlir::Value scalarOf(mlir::Type type);
+
+  //===--- steps (null where one does not fit) ------------------------------===//
+  // Views.cpp
+  mlir::Value crop(mlir::Value x, bool fixed = false);
+  mlir::Value flip(mlir::Value x);
+  mlir::Value transpose(mlir::Value x);
+  mlir::Value stride(mlir::Value x);
+  mlir::Value pickIndex(mlir::Value x);
+  mlir::Value frames(mlir::Value x);
+  mlir::Value broadcast(mlir::Value x);
+  mlir::Value pad(mlir::Value x);
+  mlir::Value concat(mlir::Value x);
+  mlir::Value stack(mlir::Value x);
+  mlir::Value place(mlir::Value x);
+  /// The same values with every dynamic axis padded to its largest extent.
+  mlir::Value padToStatic(mlir::Value x);
+  // Regions.cpp
+  mlir::Value map(mlir::Value x, bool sameType = false);
+  mlir::Value window(mlir::Value x);
+  mlir::Value gather(mlir::Value x);
+  mlir::Value expression(std::vector<mlir::Value> leaves, mlir::Type wanted);
+  mlir::Value mix(mlir::Value a, mlir::Value b);
+  // Steps.cpp
+  mlir::Value cast(mlir::Value x);
+  mlir::Value resample(mlir::Value x);
+  mlir::Value reduce(mlir::Value x);
+  mlir::Value scan(mlir::Value x);
+  mlir::Value histogram(mlir::Value x);
+  mlir::Value contract(mlir::Value x);
+  mlir::Value choose(mlir::Value x);
+  mlir::Value repeat(mlir::Value x);
+  mlir::Value each(mlir::Value x);
+  mlir::Value search();
+  /// An op that keeps type and extents.
+  mlir::Value sameShape(mlir::Value x);
+  mlir::Value step();
+
+private:
+  mlir::Value viewOf(mlir::Value x, const Dims &dims, std::vector<mlir::AffineExpr> results,
+                     std::vector<mlir::Value> symbols);
+  int64_t draws = 0, axes = 0;
+  llvm::DenseMap<mlir::Value, std::vector<int64_t>> most;
+};
+
+} // namespace penstock::differential
+
+#endif

@@ -1,0 +1,37 @@
+//===- Generator.h - a random pipeline ------------------------------------===//
+//
+// A pipeline of 1 to `maxOps` steps over one to three tensor fields. A step
+// takes values from the pool (so values are used several times) and puts its
+// result there: views (crops with drawn offsets, flips decided per sample,
+// transposes, strides, frames), pad, concat, stack, place, map, window, gather,
+// resample, reduce, scan, histogram, contract, cast, choose, repeat, search,
+// each, and peers in the batch block. Everything stays in bounds by the way it
+// is built, for every row.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TEST_DIFFERENTIAL_GENERATOR_H
+#define PENSTOCK_TEST_DIFFERENTIAL_GENERATOR_H
+
+#include "compiler/Dialect/PipeDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "test/differential/Inputs.h"
+
+namespace penstock::differential {
+
+struct Recipe {
+  uint64_t seed = 0;
+  int maxOps = 12;
+  /// Extents of fields are cut to this: a shrunk case has the same structure.
+  int64_t maxExtent = 1 << 20;
+};
+
+struct Case {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  reference::BatchInputs inputs;
+};
+
+Case generate(mlir::MLIRContext &context, const Recipe &recipe);
+
+} // namespace penstock::differential
+
+#endif

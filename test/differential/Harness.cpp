@@ -1,0 +1,135 @@
+//===- Harness.cpp - penstock-differential --------------------------------===//
+
+#include "mlir/IR/MLIRContext.h"
+#include "test/differential/Coverage.h"
+#include "test/differential/Shrink.h"
+#include "llvm/Support/PrettyStackTrace.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace penstock;
+using namespace penstock::differential;
+
+namespace {
+
+struct Tally {
+  int64_t equal = 0, differ = 0;
+  std::map<std::string, int64_t> refused;
+};
+
+/// The difference that a candidate shows on a pipeline, if any.
+std::optional<std::string> differenceOf(const Candidate &candidate, mlir::ModuleOp module,
+                                        const reference::BatchInputs &inputs,
+                                        const reference::BatchResult &expected, Tally *tally) {
+  mlir::OwningOpRef<mlir::ModuleOp> own(module.clone());
+  const Outcome outcome = candidate.run(*own, inputs);
+  if (!outcome.refused.empty()) {
+    if (tally)
+      ++tally->refused[outcome.refused];
+    return std::nullopt;
+  }
+  auto difference = firstDifference(expected, outcome.result);
+  if (tally)
+    ++(difference ? tally->differ : tally->equal);
+  return difference;
+}
+
+void report(mlir::MLIRContext &context, const Recipe &recipe, const Candidate &candidate,
+            const std::string &difference) {
+  llvm::errs() << "case " << recipe.seed << ", candidate `" << candidate.name
+               << "`: " << difference << "\n";
+  Case smallest = shrink(
+      context, recipe, [&](mlir::ModuleOp module, const reference::BatchInputs &inputs) {
+        const auto expected = reference::Interpreter(module).run(inputs);
+        return expected.error.empty() &&
+               differenceOf(candidate, module, inputs, expected, nullptr).has_value();
+      });
+  const auto expected = reference::Interpreter(*smallest.module).run(smallest.inputs);
+  const auto last =
+      differenceOf(candidate, *smallest.module, smallest.inputs, expected, nullptr);
+  llvm::errs() << "smallest: " << last.value_or("(does not repeat)") << "\n";
+  smallest.module->print(llvm::errs());
+  llvm::errs() << "\nseed " << smallest.inputs.seed << ", positions from "
+               << smallest.inputs.batchPosition << "; again: --case " << recipe.seed << "\n";
+}
+
+int usage() {
+  llvm::errs() << "usage: penstock-differential [--seed S] [--count N] [--case SEED] "
+                  "[--candidate NAME] [--print]\n";
+  return 2;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::sys::PrintStackTraceOnErrorSignal(argv[0]);
+  uint64_t seed = 1, count = 100;
+  std::optional<uint64_t> single;
+  std::string only;
+  bool print = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (option == "--print") {
+      print = true;
+    } else if (i + 1 == argc) {
+      return usage();
+    } else if (option == "--seed") {
+      seed = std::stoull(argv[++i]);
+    } else if (option == "--count") {
+      count = std::stoull(argv[++i]);
+    } else if (option == "--case") {
+      single = std::stoull(argv[++i]);
+    } else if (option == "--candidate") {
+      only = argv[++i];
+    } else {
+      return usage();
+    }
+  }
+
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<pipe::PipeDialect>();
+  const std::vector<Candidate> candidates = allCandidates();
+  std::map<std::string, Tally> tallies;
+  Coverage coverage;
+  int64_t bad = 0;
+  for (uint64_t i = 0; i < (single ? 1 : count) && bad < 3; ++i) {
+    Recipe recipe;
+    recipe.seed = single ? *single : seed * 1000000 + i;
+    llvm::PrettyStackTraceFormat trace("case %llu", static_cast<unsigned long long>(recipe.seed));
+    Case made = generate(context, recipe);
+    if (print)
+      made.module->print(llvm::outs());
+    if (mlir::failed(made.module->verify())) {
+      llvm::errs() << "case " << recipe.seed << ": the generated module is not valid\n";
+      ++bad;
+      continue;
+    }
+    coverage.count(*made.module);
+    const auto expected = reference::Interpreter(*made.module).run(made.inputs);
+    if (!expected.error.empty()) {
+      llvm::errs() << "case " << recipe.seed << ": " << expected.error << "\n";
+      made.module->print(llvm::errs());
+      ++bad;
+      continue;
+    }
+    for (const Candidate &candidate : candidates) {
+      if (!only.empty() && candidate.name != only)
+        continue;
+      if (auto difference = differenceOf(candidate, *made.module, made.inputs, expected,
+                                         &tallies[candidate.name])) {
+        report(context, recipe, candidate, *difference);
+        ++bad;
+        break;
+      }
+    }
+  }
+
+  coverage.print(llvm::outs());
+  for (const auto &[name, tally] : tallies) {
+    llvm::outs() << name << ": " << tally.equal << " equal, " << tally.differ << " differ";
+    for (const auto &[reason, times] : tally.refused)
+      llvm::outs() << "\n  " << times << " refused: " << reason;
+    llvm::outs() << "\n";
+  }
+  return bad == 0 ? 0 : 1;
+}

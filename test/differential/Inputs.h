@@ -1,0 +1,25 @@
+//===- Inputs.h - rows without a file -------------------------------------===//
+#ifndef PENSTOCK_TEST_DIFFERENTIAL_INPUTS_H
+#define PENSTOCK_TEST_DIFFERENTIAL_INPUTS_H
+
+#include "stdlib/reference/Interpreter.h"
+
+namespace penstock::differential {
+
+/// A tensor column. Row r of a dynamic axis has r % 3 elements less, but at
+/// least one.
+struct Column {
+  std::string name;
+  reference::DType type;
+  std::vector<std::string> axes;
+  std::vector<int64_t> extents;
+  std::vector<bool> dynamic;
+};
+
+/// Seven rows of these columns, a scalar `label` (i64) and `score` (f64). Every
+/// element follows from (seed, row, column); every type's special values occur.
+std::shared_ptr<reference::Table> syntheticTable(std::vector<Column> columns, uint64_t seed);
+
+} // namespace penstock::differential
+
+#endif

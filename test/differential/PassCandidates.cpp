@@ -1,0 +1,92 @@
+//===- PassCandidates.cpp - the passes must not change a bit --------------===//
+
+#include "compiler/Pipelines/Pipelines.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
+#include "test/differential/Candidates.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace penstock::reference;
+
+namespace penstock::differential {
+
+namespace {
+/// Interprets the module after every pass that changed it, up to the first
+/// wrong one.
+class Watch final : public mlir::PassInstrumentation {
+public:
+  Watch(mlir::ModuleOp module, const BatchInputs &inputs, Outcome &outcome)
+      : module(module), inputs(inputs), outcome(outcome), fingerprint(module) {
+    outcome.result = Interpreter(module).run(inputs);
+    first = outcome.result;
+  }
+
+  void runAfterPass(mlir::Pass *pass, mlir::Operation *) override {
+    const mlir::OperationFingerPrint now(module);
+    if (now == fingerprint || wrong)
+      return;
+    fingerprint = now;
+    outcome.result = Interpreter(module).run(inputs);
+    if (auto found = firstDifference(first, outcome.result)) {
+      wrong = true;
+      llvm::errs() << "after " << pass->getArgument() << ": " << *found << "\n";
+      module.print(llvm::errs());
+    }
+  }
+
+private:
+  mlir::ModuleOp module;
+  const BatchInputs &inputs;
+  Outcome &outcome;
+  mlir::OperationFingerPrint fingerprint;
+  BatchResult first;
+  bool wrong = false;
+};
+} // namespace
+
+/// Runs the passes; a refusal has their first error.
+static Outcome afterPasses(mlir::ModuleOp module, const BatchInputs &inputs,
+                           const pipelines::PassSelection &selection, bool afterEach) {
+  Outcome outcome;
+  mlir::ScopedDiagnosticHandler diagnostics(
+      module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+        if (outcome.refused.empty() &&
+            diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+          outcome.refused = diagnostic.str();
+        return mlir::success();
+      });
+  mlir::PassManager passes(module.getContext());
+  if (afterEach)
+    passes.addInstrumentation(std::make_unique<Watch>(module, inputs, outcome));
+  pipelines::buildOptPipeline(passes, selection);
+  pipelines::buildKernelsPipeline(passes, selection);
+  if (mlir::failed(passes.run(module))) {
+    if (outcome.refused.empty())
+      outcome.refused = "a pass fails without a reason";
+    return outcome;
+  }
+  outcome.refused.clear();
+  if (!afterEach)
+    outcome.result = Interpreter(module).run(inputs);
+  return outcome;
+}
+
+std::vector<Candidate> passCandidates() {
+  return {
+      {"after each pass",
+       [](mlir::ModuleOp module, const BatchInputs &inputs) {
+         return afterPasses(module, inputs, {}, /*afterEach=*/true);
+       }},
+      {"without one pass",
+       [](mlir::ModuleOp module, const BatchInputs &inputs) {
+         const auto &passes = pipelines::optimisingPasses();
+         pipelines::PassSelection selection;
+         selection.disabled.insert(std::string(passes[inputs.seed % passes.size()].name));
+         return afterPasses(module, inputs, selection, /*afterEach=*/false);
+       }},
+  };
+}
+
+} // namespace penstock::differential

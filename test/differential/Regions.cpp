@@ -1,0 +1,235 @@
+//===- Regions.cpp - steps that compute each element in a region ----------===//
+
+#include "test/differential/Draft.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+namespace penstock::differential {
+
+static Value castTo(Draft &draft, Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  return draft.builder.create<CastOp>(draft.loc, type,
+                                      draft.rng.chance(0.5) ? CastMode::value : CastMode::clamp,
+                                      value, ValueRange());
+}
+
+/// A type that has arithmetic.
+static Type computeType(Draft &draft) {
+  static constexpr const char *names[] = {"i32", "f32", "f32", "f64", "i64", "u8", "i16", "u16", "i8"};
+  return scalarType(draft.builder.getContext(), names[draft.rng.below(9)]);
+}
+
+/// One operation on values of `type`.
+static Value operate(Draft &draft, const std::vector<Value> &values, Type type) {
+  Rng &rng = draft.rng;
+  OpBuilder &b = draft.builder;
+  const Value x = rng.pick(values), y = rng.pick(values);
+  const bool real = llvm::isa<FloatType>(type);
+  switch (rng.below(6)) {
+  case 0: {
+    static const std::vector<UnaryKind> integers = {UnaryKind::neg, UnaryKind::abs,
+                                                    UnaryKind::bit_not};
+    static const std::vector<UnaryKind> reals = {
+        UnaryKind::neg,   UnaryKind::abs,   UnaryKind::floor,      UnaryKind::ceil,
+        UnaryKind::trunc, UnaryKind::round, UnaryKind::round_away, UnaryKind::sqrt};
+    return b.create<UnaryOp>(draft.loc, type, rng.pick(real ? reals : integers), x);
+  }
+  case 1: {
+    const Value holds = b.create<CompareOp>(draft.loc, b.getI1Type(),
+                                            static_cast<Predicate>(rng.below(6)), x, y);
+    return b.create<SelectOp>(draft.loc, type, holds, rng.pick(values), rng.pick(values));
+  }
+  case 2: {
+    static const std::vector<BinaryKind> rare = {BinaryKind::div,     BinaryKind::bit_and,
+                                                 BinaryKind::bit_or,  BinaryKind::bit_xor,
+                                                 BinaryKind::shl,     BinaryKind::shr,
+                                                 BinaryKind::rem};
+    return draft.binary(real ? BinaryKind::div : rng.pick(rare), x, y);
+  }
+  default: {
+    static const std::vector<BinaryKind> common = {BinaryKind::add, BinaryKind::sub, BinaryKind::mul,
+                                                   BinaryKind::min, BinaryKind::max};
+    return draft.binary(rng.pick(common), x, y);
+  }
+  }
+}
+
+Value Draft::expression(std::vector<Value> leaves, Type wanted) {
+  const Type type = computeType(*this);
+  std::vector<Value> values;
+  for (const Value leaf : leaves)
+    values.push_back(castTo(*this, leaf, type));
+  const int64_t steps = rng.between(0, 5);
+  for (int64_t i = 0; i < steps; ++i)
+    values.push_back(operate(*this, values, type));
+  return castTo(*this, values.back(), wanted);
+}
+
+/// Opens a region with these elements and a coordinate per axis of `dims`.
+static Block *openRegion(Draft &draft, Region &region, const std::vector<Type> &elements,
+                         const Dims &dims) {
+  Block *block = draft.builder.createBlock(&region);
+  for (const Type type : elements)
+    block->addArgument(type, draft.loc);
+  for (size_t i = 0; i < dims.size(); ++i)
+    block->addArgument(draft.builder.getI64Type(), draft.loc);
+  return block;
+}
+
+/// A draw of its own for every element, numbered row-major.
+static Value elementDraw(Draft &draft, Block *block, size_t first, const Dims &dims,
+                         const std::vector<Value> &sizes, const std::string &path) {
+  OpBuilder &b = draft.builder;
+  Value number = draft.constant(0);
+  for (size_t i = 0; i < dims.size(); ++i)
+    number = draft.binary(BinaryKind::add, draft.binary(BinaryKind::mul, number, sizes[i]),
+                          block->getArgument(static_cast<unsigned>(first + i)));
+  return b.create<DrawOp>(draft.loc, b.getF64Type(), DrawKind::uniform, draft.key,
+                          ValueRange{draft.real(-2), draft.real(3)}, number,
+                          static_cast<int64_t>(random::drawId(path)), path);
+}
+
+//===--- map ---------------------------------------------------------------===//
+
+/// Whether every axis of `input` is one of `dims`, with provably equal extent.
+static bool fits(Draft &draft, Value input, const Dims &dims) {
+  for (const Dim &axis : draft.dimsOf(input)) {
+    const auto found =
+        llvm::find_if(dims, [&](const Dim &dim) { return dim.name == axis.name; });
+    if (found == dims.end() || found->size != axis.size ||
+        (!axis.size && found->most != axis.most))
+      return false;
+  }
+  return true;
+}
+
+Value Draft::map(Value x, bool sameType) {
+  const Dims dims = dimsOf(x);
+  std::vector<Value> inputs = {x};
+  for (const Value other : tensors)
+    if (inputs.size() < 3 && rng.chance(0.5) && fits(*this, other, dims))
+      inputs.push_back(other);
+  std::vector<Type> elements;
+  for (const Value input : inputs)
+    elements.push_back(element(input));
+  const Type type = sameType ? element(x) : anyElement();
+  std::vector<Value> sizes;
+  for (const Dim &dim : dims)
+    sizes.push_back(sizeOf(dim));
+  // A small table, read at a computed index.
+  Value table;
+  for (const Value other : tensors)
+    if (rng.chance(0.2) && dimsOf(other).size() == 1)
+      table = other;
+
+  auto op = builder.create<MapOp>(loc, typeOf(type, dims), inputs, sizesOf(dims));
+  const std::string path = "element/" + std::to_string(draws++);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Block *block = openRegion(*this, op.getBody(), elements, dims);
+    std::vector<Value> leaves(block->args_begin(), block->args_begin() +
+                                                       static_cast<int64_t>(inputs.size()));
+    if (rng.chance(0.3) && !dims.empty())
+      leaves.push_back(block->getArguments().back());
+    if (rng.chance(0.4))
+      leaves.push_back(rng.pick(scalars));
+    if (rng.chance(0.3))
+      leaves.push_back(scalarOf(type));
+    if (rng.chance(0.15))
+      leaves.push_back(elementDraw(*this, block, inputs.size(), dims, sizes, path));
+    if (table) {
+      const Value index = expression({leaves.front()}, builder.getI64Type());
+      leaves.push_back(builder.create<LoadOp>(loc, element(table), table, ValueRange{index}));
+    }
+    builder.create<YieldOp>(loc, expression(leaves, type));
+  }
+  return remember(op.getResult(), dims);
+}
+
+Value Draft::mix(Value a, Value b) {
+  const Dims dims = dimsOf(a);
+  auto op = builder.create<MapOp>(loc, typeOf(element(a), dims), ValueRange{a, b}, sizesOf(dims));
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = openRegion(*this, op.getBody(), {element(a), element(b)}, dims);
+  builder.create<YieldOp>(
+      loc, expression({block->getArgument(0), block->getArgument(1)}, element(a)));
+  return remember(op.getResult(), dims);
+}
+
+//===--- window ------------------------------------------------------------===//
+
+Value Draft::window(Value x) {
+  const Dims dims = dimsOf(x);
+  if (dims.empty())
+    return {};
+  SmallVector<StringRef> over;
+  SmallVector<int64_t> low, high;
+  int64_t neighbours = 1;
+  for (const Dim &dim : dims)
+    if (over.size() < 2 && rng.chance(0.6)) {
+      over.push_back(dim.name);
+      low.push_back(rng.between(-2, 0));
+      high.push_back(rng.between(low.back() < 0 ? -1 : 0, 2));
+      neighbours *= high.back() - low.back() + 1;
+    }
+  if (over.empty())
+    return {};
+  const auto border = static_cast<Border>(rng.below(5));
+  const Value fill = border == Border::constant ? scalarOf(element(x)) : Value();
+  auto op = builder.create<WindowOp>(loc, x.getType(), border, x, builder.getStrArrayAttr(over), low,
+                                     high, fill, sizesOf(dims));
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = openRegion(
+      *this, op.getBody(), std::vector<Type>(static_cast<size_t>(neighbours), element(x)), dims);
+  std::vector<Value> leaves(block->args_begin(), block->args_begin() + neighbours);
+  if (rng.chance(0.3))
+    leaves.push_back(rng.pick(scalars));
+  builder.create<YieldOp>(loc, expression(leaves, element(x)));
+  return remember(op.getResult(), dims);
+}
+
+//===--- gather ------------------------------------------------------------===//
+
+Value Draft::gather(Value x) {
+  Dims dims = dimsOf(x);
+  SmallVector<StringRef> over;
+  std::vector<size_t> axes;
+  const Dims before = dims;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (axes.size() < 2 && rng.chance(0.6)) {
+      over.push_back(before[i].name);
+      axes.push_back(i);
+      if (rng.chance(0.5))
+        dims[i] = {before[i].name, {}, rng.between(1, 9)};
+    }
+  if (axes.empty())
+    return {};
+  const auto border = static_cast<Border>(rng.below(5));
+  const auto interpolation = static_cast<Interpolation>(rng.below(3));
+  if (interpolation != Interpolation::nearest && element(x).isInteger(1))
+    return {};
+  const Value fill = border == Border::constant ? scalarOf(element(x)) : Value();
+  const Value turn = drawReal(-1, 1);
+  auto op = builder.create<GatherOp>(loc, typeOf(element(x), dims), interpolation, border, x,
+                                     builder.getStrArrayAttr(over), fill, sizesOf(dims));
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = openRegion(*this, op.getBody(), {}, dims);
+  auto number = [&](size_t axis) {
+    return builder.create<CastOp>(loc, builder.getF64Type(), CastMode::value,
+                                  block->getArgument(static_cast<unsigned>(axis)), ValueRange());
+  };
+  std::vector<Value> coordinates;
+  for (const size_t axis : axes) {
+    // An affine function of two coordinates, sometimes far outside.
+    Value at = binary(BinaryKind::mul, number(axis), real(rng.pick<double>({1, -1, 0.37, 2.5, 1e18})));
+    const size_t other = rng.pick(axes);
+    at = binary(BinaryKind::add, at, binary(BinaryKind::mul, number(other), turn));
+    coordinates.push_back(binary(BinaryKind::add, at, real(rng.pick<double>({0, 0.5, 1.25, -3, 7.5}))));
+  }
+  builder.create<YieldOp>(loc, coordinates);
+  return remember(op.getResult(), dims);
+}
+
+} // namespace penstock::differential

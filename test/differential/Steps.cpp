@@ -1,0 +1,298 @@
+//===- Steps.cpp - the other steps, and which one is next -----------------===//
+
+#include "test/differential/Draft.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+namespace penstock::differential {
+
+Value Draft::cast(Value x) {
+  const Dims dims = dimsOf(x);
+  const Type type = anyElement();
+  const Value result = builder.create<CastOp>(loc, typeOf(type, dims),
+                                              rng.chance(0.5) ? CastMode::value : CastMode::clamp, x,
+                                              sizesOf(dims));
+  return remember(result, dims);
+}
+
+Value Draft::resample(Value x) {
+  Dims dims = dimsOf(x);
+  if (dims.empty() || element(x).isInteger(1))
+    return {};
+  const auto axis = static_cast<size_t>(rng.below(static_cast<int64_t>(dims.size())));
+  static const std::vector<Filter> filters = {Filter::bilinear, Filter::bilinear, Filter::bicubic,
+                                              Filter::box, Filter::nearest};
+  const Filter filter = rng.pick(filters);
+  const bool antialias = rng.chance(0.8);
+  const bool pillow = element(x).isUnsignedInteger(8) && rng.chance(0.7);
+  const Value in = sizeOf(dims[axis]);
+  const int64_t out = rng.between(1, std::min<int64_t>(2 * dims[axis].most + 1, 40));
+  dims[axis] = {dims[axis].name, {}, out};
+  if (rng.chance(0.25))
+    dims[axis].size = drawInteger(constant(1), constant(out + 1));
+  const Value outSize = sizeOf(dims[axis]);
+  const Value taps = builder.create<TapsOp>(loc, builder.getI64Type(), filter, in, outSize, antialias);
+  const Dim k{"k", taps, 0};
+  const NamedTensorType weights = typeOf(
+      pillow ? Type(builder.getI32Type()) : Type(builder.getF64Type()), {dims[axis], k});
+  const NamedTensorType start = typeOf(builder.getI32Type(), {dims[axis]});
+  std::vector<Value> sizes = sizesOf({dims[axis], k});
+  if (dims[axis].size)
+    sizes.push_back(dims[axis].size);
+  auto table = builder.create<WeightsOp>(loc, TypeRange{weights, start}, filter, in, outSize,
+                                         antialias, sizes);
+  const Value result = builder.create<ResampleOp>(
+      loc, typeOf(element(x), dims), pillow ? Numerics::pillow : Numerics::exact, x, dims[axis].name,
+      table.getWeights(), table.getStart(), sizesOf(dims));
+  return remember(result, dims);
+}
+
+Value Draft::reduce(Value x) {
+  Dims kept;
+  const Dims dims = dimsOf(x);
+  SmallVector<StringRef> over;
+  for (const Dim &dim : dims)
+    if (rng.chance(0.6))
+      over.push_back(dim.name);
+    else
+      kept.push_back(dim);
+  static const std::vector<ReduceKind> logical = {ReduceKind::any, ReduceKind::all,
+                                                  ReduceKind::count};
+  static const std::vector<ReduceKind> numeric = {ReduceKind::sum, ReduceKind::sum, ReduceKind::min,
+                                                  ReduceKind::max, ReduceKind::argmin,
+                                                  ReduceKind::argmax};
+  const ReduceKind kind = rng.pick(element(x).isInteger(1) ? logical : numeric);
+  if (over.empty())
+    return {};
+  const bool index = kind == ReduceKind::count || kind == ReduceKind::argmin ||
+                     kind == ReduceKind::argmax;
+  const Value result = builder.create<ReduceOp>(
+      loc, typeOf(index ? builder.getI64Type() : element(x), kept), kind, x,
+      builder.getStrArrayAttr(over), sizesOf(kept));
+  return remember(result, kept);
+}
+
+Value Draft::scan(Value x) {
+  const Dims dims = dimsOf(x);
+  if (dims.empty() || element(x).isInteger(1))
+    return {};
+  const auto kind = static_cast<ScanKind>(rng.below(3));
+  const FloatAttr factor =
+      kind == ScanKind::recurrence ? builder.getF64FloatAttr(rng.pick<double>({0.5, -0.25, 1.5}))
+                                   : FloatAttr();
+  const Value result = builder.create<ScanOp>(loc, x.getType(), kind, x, rng.pick(dims).name, factor,
+                                              sizesOf(dims));
+  return remember(result, dims);
+}
+
+Value Draft::histogram(Value x) {
+  if (!llvm::isa<IntegerType>(element(x)) || element(x).isInteger(1))
+    return {};
+  Dims kept;
+  SmallVector<StringRef> over;
+  const Dims dims = dimsOf(x);
+  for (const Dim &dim : dims) {
+    if (dim.name == "bin")
+      return {};
+    if (rng.chance(0.6))
+      over.push_back(dim.name);
+    else
+      kept.push_back(dim);
+  }
+  kept.push_back({"bin", {}, rng.pick<int64_t>({4, 17, 256})});
+  const Value result = builder.create<HistogramOp>(loc, typeOf(builder.getI32Type(), kept), x,
+                                                   builder.getStrArrayAttr(over), sizesOf(kept));
+  return remember(result, kept);
+}
+
+Value Draft::contract(Value x) {
+  Dims dims = dimsOf(x);
+  if (dims.empty() || dims.back().size || dims.back().most > 70 ||
+      !(element(x).isF32() || element(x).isF64()))
+    return {};
+  const int64_t rows = dims.back().most, columns = rng.between(1, 5);
+  std::vector<Attribute> values;
+  for (int64_t i = 0; i < rows * columns; ++i)
+    values.push_back(builder.getFloatAttr(element(x), static_cast<double>(rng.between(-8, 8)) * 0.3));
+  const Dim out{freshAxis(), {}, columns};
+  const Value matrix = builder.create<ConstantOp>(
+      loc, typeOf(element(x), {dims.back(), out}),
+      DenseElementsAttr::get(RankedTensorType::get({rows, columns}, element(x)), values));
+  dims.back() = out;
+  const Value result =
+      builder.create<ContractOp>(loc, typeOf(element(x), dims), x, matrix, sizesOf(dims));
+  return remember(result, dims);
+}
+
+//===--- scopes ------------------------------------------------------------===//
+
+Value Draft::sameShape(Value x) {
+  const std::vector<Value> outside = tensors;
+  Value result;
+  switch (rng.below(5)) {
+  case 0:
+    result = flip(x);
+    break;
+  case 1:
+    result = window(x);
+    break;
+  case 2:
+    result = scan(x);
+    break;
+  case 3:
+    break;
+  default:
+    result = map(x, /*sameType=*/true);
+  }
+  return result ? result : x;
+}
+
+Value Draft::choose(Value x) {
+  const Dims dims = dimsOf(x);
+  const auto arms = static_cast<unsigned>(rng.between(1, 3));
+  // Sometimes outside: an index is clamped.
+  const Value index = rng.chance(0.5)
+                          ? drawInteger(constant(0), constant(arms))
+                          : drawInteger(constant(-1), constant(static_cast<int64_t>(arms) + 1));
+  auto op = builder.create<ChooseOp>(loc, TypeRange{x.getType()}, index, sizesOf(dims), arms);
+  for (unsigned arm = 0; arm < arms; ++arm) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(&op.getArms()[arm]);
+    Value value = sameShape(x);
+    if (rng.chance(0.3))
+      value = sameShape(value);
+    builder.create<YieldOp>(loc, value);
+  }
+  return remember(op.getResult(0), dims);
+}
+
+Value Draft::repeat(Value x) {
+  const Dims dims = dimsOf(x);
+  const Value count = drawInteger(constant(-1), constant(4));
+  auto op = builder.create<RepeatOp>(loc, TypeRange{x.getType()}, count, rng.between(1, 3),
+                                     ValueRange{x}, sizesOf(dims));
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = builder.createBlock(&op.getBody());
+  const Value number = block->addArgument(builder.getI64Type(), loc);
+  const Value carried = block->addArgument(x.getType(), loc);
+  remember(carried, dims);
+  const Value outer = key;
+  key = builder.create<KeyMixOp>(loc, builder.getType<KeyType>(), key, number);
+  // The carried value's extents are the sizes of the op.
+  const Value next = llvm::all_of(dims, [](const Dim &dim) { return !dim.size; })
+                         ? sameShape(carried)
+                         : carried;
+  builder.create<YieldOp>(loc, next);
+  key = outer;
+  return remember(op.getResult(0), dims);
+}
+
+Value Draft::each(Value x) {
+  // Every view has the same extents, so only static ones.
+  for (const Dim &dim : dimsOf(x))
+    if (dim.size)
+      return {};
+  const Value outer = key;
+  const int64_t views = rng.between(2, 3);
+  const std::string axis = freshAxis();
+  Block body;
+  Value view;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&body);
+    const Value number = body.addArgument(builder.getI64Type(), loc);
+    key = builder.create<KeyViewOp>(loc, builder.getType<KeyType>(), key, number);
+    view = crop(x, /*fixed=*/true);
+    if (rng.chance(0.6))
+      view = sameShape(view);
+    builder.create<YieldOp>(loc, view);
+    key = outer;
+  }
+  Dims dims = dimsOf(view);
+  dims.insert(dims.begin(), {axis, {}, views});
+  auto op = builder.create<EachOp>(loc, TypeRange{typeOf(element(x), dims)}, axis,
+                                   static_cast<uint64_t>(views), ValueRange());
+  Block &block = op.getBody().emplaceBlock();
+  block.addArgument(builder.getI64Type(), loc);
+  body.getArgument(0).replaceAllUsesWith(block.getArgument(0));
+  block.getOperations().splice(block.end(), body.getOperations());
+  return remember(op.getResult(0), dims);
+}
+
+/// A scalar: the first of some tries that a draw accepts.
+Value Draft::search() {
+  const Value fallback = drawReal(5, 6);
+  auto op = builder.create<SearchOp>(loc, TypeRange{builder.getF64Type()}, rng.between(1, 5));
+  const Value outer = key;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Block *block = builder.createBlock(&op.getBody());
+    const Value number = block->addArgument(builder.getI64Type(), loc);
+    key = builder.create<KeyMixOp>(loc, builder.getType<KeyType>(), key, number);
+    const Value drawn = drawReal(0, 4);
+    const Value holds =
+        builder.create<CompareOp>(loc, builder.getI1Type(), Predicate::lt, drawn, real(2));
+    builder.create<AcceptOp>(loc, holds, drawn);
+    key = outer;
+    builder.createBlock(&op.getOtherwise());
+    builder.create<YieldOp>(loc, fallback);
+  }
+  return op.getResult(0);
+}
+
+//===--- which one ---------------------------------------------------------===//
+
+static int64_t elements(Draft &draft, Value tensor) {
+  int64_t count = 1;
+  for (const Dim &dim : draft.dimsOf(tensor))
+    count *= dim.most;
+  return count;
+}
+
+Value Draft::step() {
+  if (rng.chance(0.15))
+    scalars.push_back(rng.chance(0.5) ? search() : drawReal(-4, 4));
+  using Step = Value (*)(Draft &, Value);
+  static const std::vector<Step> steps = {
+      [](Draft &d, Value x) { return d.crop(x); },
+      [](Draft &d, Value x) { return d.flip(x); },
+      [](Draft &d, Value x) { return d.transpose(x); },
+      [](Draft &d, Value x) { return d.stride(x); },
+      [](Draft &d, Value x) { return d.pickIndex(x); },
+      [](Draft &d, Value x) { return d.frames(x); },
+      [](Draft &d, Value x) { return d.broadcast(x); },
+      [](Draft &d, Value x) { return d.pad(x); },
+      [](Draft &d, Value x) { return d.pad(x); },
+      [](Draft &d, Value x) { return d.concat(x); },
+      [](Draft &d, Value x) { return d.stack(x); },
+      [](Draft &d, Value x) { return d.place(x); },
+      [](Draft &d, Value x) { return d.map(x); },
+      [](Draft &d, Value x) { return d.map(x); },
+      [](Draft &d, Value x) { return d.map(x); },
+      [](Draft &d, Value x) { return d.map(x); },
+      [](Draft &d, Value x) { return d.window(x); },
+      [](Draft &d, Value x) { return d.window(x); },
+      [](Draft &d, Value x) { return d.gather(x); },
+      [](Draft &d, Value x) { return d.cast(x); },
+      [](Draft &d, Value x) { return d.cast(x); },
+      [](Draft &d, Value x) { return d.resample(x); },
+      [](Draft &d, Value x) { return d.resample(x); },
+      [](Draft &d, Value x) { return d.resample(x); },
+      [](Draft &d, Value x) { return d.reduce(x); },
+      [](Draft &d, Value x) { return d.reduce(x); },
+      [](Draft &d, Value x) { return d.scan(x); },
+      [](Draft &d, Value x) { return d.histogram(x); },
+      [](Draft &d, Value x) { return d.contract(x); },
+      [](Draft &d, Value x) { return d.choose(x); },
+      [](Draft &d, Value x) { return d.choose(x); },
+      [](Draft &d, Value x) { return d.repeat(x); },
+      [](Draft &d, Value x) { return d.each(x); },
+  };
+  // Mostly the newest value, so that chains get long; large ones only shrink.
+  const Value x = rng.chance(0.6) ? tensors.back() : rng.pick(tensors);
+  const Step chosen = rng.pick(steps);
+  return elements(*this, x) > 9000 ? reduce(x) : chosen(*this, x);
+}
+
+} // namespace penstock::differential
