@@ -128,18 +128,30 @@ static DenseI64ArrayAttr scratchDim(OpBuilder &b, KernelOp kernel, Value size) {
   return {};
 }
 
-FailureOr<Value> KernelEmitter::scratchBytes(int64_t bytes, ArrayRef<Value> dims) {
+FailureOr<Value> KernelEmitter::scratchBytes(int64_t bytes, ArrayRef<TensorAxis> axes) {
   SmallVector<Attribute> places;
-  Value size = l.i64(bytes);
-  for (Value dim : dims) {
-    DenseI64ArrayAttr place = scratchDim(b, kernel, dim);
+  SmallVector<Value> sizes;
+  for (auto [tensor, axis] : axes) {
+    const Axis &a = llvm::cast<NamedTensorType>(tensor.getType()).getAxes()[axis];
+    if (a.isStatic()) {
+      bytes *= a.extent;
+      continue;
+    }
+    DenseI64ArrayAttr place;
+    if (auto size = llvm::dyn_cast_if_present<Value>(extentOf(tensor, axis)))
+      place = scratchDim(b, kernel, size);
+    else if (auto argument = llvm::dyn_cast<BlockArgument>(tensor))
+      place = b.getDenseI64ArrayAttr({1, argument.getArgNumber(), axis});
     if (!place)
       return kernel.emitError("needs a temporary whose extent the kernel itself computes; "
                               "extents of temporaries are constants or arguments");
     places.push_back(place);
-    size = l.mul(size, l.maxS(scalar(dim).value, l.i64(0)));
+    sizes.push_back(l.maxS(extent(tensor, axis), l.i64(0)));
   }
-  if (dims.empty())
+  Value size = l.i64(bytes);
+  for (Value factor : sizes)
+    size = l.mul(size, factor);
+  if (places.empty())
     scratchFixed += bytes;
   else
     scratchTerms.push_back(b.getDictionaryAttr(
@@ -159,18 +171,13 @@ FailureOr<Buffer> KernelEmitter::scratchBuffer(Value tensor) {
   buffer.known = denseStrides(type);
   buffer.strides.resize(type.getRank());
   Value stride = l.i64(scalarBytes(buffer.element));
-  int64_t bytes = scalarBytes(buffer.element);
-  SmallVector<Value> dims;
+  SmallVector<TensorAxis> axes;
   for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
     buffer.strides[axis] = stride;
     stride = l.mul(stride, extent(tensor, axis));
-    const Axis &a = type.getAxes()[axis];
-    if (a.isStatic())
-      bytes *= a.extent;
-    else if (auto size = llvm::dyn_cast_if_present<Value>(extentOf(tensor, axis)))
-      dims.push_back(size);
+    axes.push_back({tensor, axis});
   }
-  auto start = scratchBytes(bytes, dims);
+  auto start = scratchBytes(scalarBytes(buffer.element), axes);
   if (failed(start))
     return failure();
   buffer.pointer = *start;
@@ -259,6 +266,16 @@ LogicalResult KernelEmitter::emitTopLevel(Operation &op) {
     for (auto [i, result] : llvm::enumerate(chosen.getResults()))
       if (!llvm::isa<NamedTensorType>(result.getType()))
         return op.emitError("a choose in a kernel that mixes tensors and scalars");
+  }
+  if (auto resample = llvm::dyn_cast<ResampleOp>(op)) {
+    if (op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("ring")) {
+      auto done = prepareRing(resample);
+      if (failed(done))
+        return failure();
+      return *done ? success() : materialise(op);
+    }
+    if (failed(prepareVertical(resample)))
+      return failure();
   }
   const bool whole = llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, WeightsOp>(op);
   if (whole || op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))

@@ -4,6 +4,7 @@
 
 #include "compiler/Conversion/Memory.h"
 #include "compiler/Conversion/Random.h"
+#include "compiler/Conversion/RowRing.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -35,7 +36,12 @@ private:
   Buffer argumentBuffer(int64_t number, pipe::NamedTensorType type);
   /// A dense buffer in scratch; null on an extent that the plan cannot know.
   mlir::FailureOr<Buffer> scratchBuffer(mlir::Value tensor);
-  mlir::FailureOr<mlir::Value> scratchBytes(int64_t bytes, llvm::ArrayRef<mlir::Value> dims);
+  /// Room for `bytes` times the extents of some axes.
+  struct TensorAxis {
+    mlir::Value tensor;
+    int64_t axis;
+  };
+  mlir::FailureOr<mlir::Value> scratchBytes(int64_t bytes, llvm::ArrayRef<TensorAxis> axes);
   mlir::LogicalResult emitTopLevel(mlir::Operation &op);
   mlir::LogicalResult materialise(mlir::Operation &op);
   mlir::LogicalResult storeOutputs(pipe::ReturnOp op);
@@ -72,6 +78,16 @@ private:
   LaneValue branch(mlir::Value condition, mlir::Type element, bool vector,
                    llvm::function_ref<LaneValue()> onTrue, llvm::function_ref<LaneValue()> onFalse);
 
+  // KernelRows.cpp: a horizontal and a vertical pass, row by row.
+  mlir::FailureOr<PackedTaps>
+  packTaps(mlir::Value weights, mlir::Value start, mlir::Value outputs, int64_t perBlock,
+           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value, mlir::Value)> slotOf);
+  mlir::FailureOr<bool> prepareRing(pipe::ResampleOp op);
+  mlir::LogicalResult openRing(RowRing &ring, pipe::ResampleOp vertical);
+  mlir::func::FuncOp rowFunction(int64_t channels);
+  mlir::LogicalResult prepareVertical(pipe::ResampleOp op);
+  std::optional<LaneValue> emitVertical(pipe::ResampleOp op, llvm::ArrayRef<Index> at);
+
   // KernelGather.cpp
   LaneValue emitGather(pipe::GatherOp op, llvm::ArrayRef<Index> at);
 
@@ -106,7 +122,14 @@ private:
   llvm::DenseMap<mlir::Value, KeyValue> keys;
   llvm::DenseMap<mlir::Value, Buffer> buffers;
   llvm::DenseMap<mlir::Value, Index> coordinates;
-  llvm::DenseMap<mlir::Value, mlir::Value> argumentExtents; // of pipe.extent, by op result
+  llvm::DenseMap<mlir::Value, RowRing> rings;
+  /// A vertical pass over a ring: its table, and where it keeps the first row
+  /// that it asked for last.
+  struct VerticalPass {
+    PackedTaps taps;
+    mlir::Value state;
+  };
+  llvm::DenseMap<mlir::Value, VerticalPass> verticals;
   mlir::Value args, tensors, slots, scratch, band[2];
   mlir::Value scratchUsed;
   int64_t scratchFixed = 0;

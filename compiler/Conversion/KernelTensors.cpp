@@ -432,6 +432,8 @@ LaneValue KernelEmitter::emitChosen(ChooseOp op, unsigned result, ArrayRef<Index
 //===--- resampling -----------------------------------------------------------------===//
 
 LaneValue KernelEmitter::emitResample(ResampleOp op, ArrayRef<Index> at) {
+  if (auto streamed = emitVertical(op, at))
+    return *streamed;
   NamedTensorType type = typeOf(op.getResult());
   const int64_t axis = type.axisIndex(op.getAxis());
   const bool pillow = op.getNumerics() == Numerics::pillow;

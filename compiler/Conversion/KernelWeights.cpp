@@ -86,11 +86,7 @@ LogicalResult KernelEmitter::emitWeights(WeightsOp op) {
   Value in = scalar(op.getIn()).value, out = scalar(op.getOut()).value;
   Value taps = extent(op.getWeights(), 1);
   // The f64 weights of one output element.
-  SmallVector<Value> dims;
-  if (auto size = llvm::dyn_cast_if_present<Value>(extentOf(op.getWeights(), 1)))
-    dims.push_back(size);
-  const Axis &tapAxis = llvm::cast<NamedTensorType>(op.getWeights().getType()).getAxes()[1];
-  auto line = scratchBytes(dims.empty() ? 8 * tapAxis.extent : 8, dims);
+  auto line = scratchBytes(8, TensorAxis{op.getWeights(), 1});
   if (failed(line))
     return failure();
 

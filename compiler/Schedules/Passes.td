@@ -9,7 +9,9 @@ def ScheduleCpu : Pass<"pipe-schedule-cpu", "::mlir::ModuleOp"> {
   let description = [{
     Puts a `schedule` dictionary on every kernel (feature level, vector bytes)
     and `schedule = "scratch"` on the tensor definitions that are computed once,
-    where they stand, instead of wherever an element of them is read. A kernel
+    where they stand, instead of wherever an element of them is read. A
+    horizontal resampling that only a vertical one reads gets `"ring"`: its rows
+    are computed when the vertical pass reaches them, and live in a ring. A kernel
     that has a schedule keeps it, so a schedule can be forced by hand.
 
     ```mlir

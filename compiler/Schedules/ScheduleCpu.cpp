@@ -57,6 +57,16 @@ static bool isExpensive(Operation *op) {
   return llvm::isa<ResampleOp, GatherOp, WindowOp, MapOp>(op);
 }
 
+/// The vertical pass that alone reads `op`, if both can go row by row.
+static bool streamsRows(ResampleOp op) {
+  auto type = llvm::cast<NamedTensorType>(op.getResult().getType());
+  if (op.getNumerics() != Numerics::pillow || type.axisIndex(op.getAxis()) != 1 || !op->hasOneUse())
+    return false;
+  auto vertical = llvm::dyn_cast<ResampleOp>(*op->user_begin());
+  return vertical && vertical.getInput() == op.getResult() && vertical.getNumerics() == Numerics::pillow &&
+         type.axisIndex(vertical.getAxis()) == 0;
+}
+
 namespace {
 struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuPass> {
   using ScheduleCpuBase::ScheduleCpuBase;
@@ -68,7 +78,10 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
         continue;
       for (Operation &op : kernel.getBody().front())
         if (isExpensive(&op) && reads(op.getResult(0)) > 1)
-          op.setAttr("schedule", builder.getStringAttr("scratch"));
+          op.setAttr("schedule", builder.getStringAttr(
+                                     llvm::isa<ResampleOp>(op) && streamsRows(llvm::cast<ResampleOp>(op))
+                                         ? "ring"
+                                         : "scratch"));
       const int64_t bytes = level >= 4 ? 64 : level == 3 ? 32 : 16;
       kernel.setScheduleAttr(builder.getDictionaryAttr(
           {builder.getNamedAttr("level", builder.getI64IntegerAttr(level)),

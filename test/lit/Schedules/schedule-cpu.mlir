@@ -1,0 +1,47 @@
+// RUN: penstock-opt %s --pipe-schedule-cpu=level=3 | FileCheck %s
+// REQUIRES: penstock-opt
+
+// Rows that only a vertical pass reads are streamed through a ring.
+// CHECK-LABEL: pipe.kernel @streams_rows "pixels" schedule {level = 3 : i64, vector_bytes = 32 : i64}
+pipe.kernel @streams_rows "pixels" {
+^bb0(%image: !pipe.tensor<u8[h=9, w=9, c=3]>, %w: !pipe.tensor<i32[w=4, k=5]>, %s: !pipe.tensor<i32[w=4]>,
+     %v: !pipe.tensor<i32[h=4, k=5]>, %t: !pipe.tensor<i32[h=4]>):
+  // CHECK: pipe.resample pillow {{.*}} along "w" {{.*}} {schedule = "ring"}
+  %0 = pipe.resample pillow %image along "w" with %w, %s
+      : !pipe.tensor<u8[h=9, w=9, c=3]>, !pipe.tensor<i32[w=4, k=5]>, !pipe.tensor<i32[w=4]>
+      -> !pipe.tensor<u8[h=9, w=4, c=3]>
+  // CHECK: pipe.resample pillow {{.*}} along "h"
+  // CHECK-NOT: schedule =
+  %1 = pipe.resample pillow %0 along "h" with %v, %t
+      : !pipe.tensor<u8[h=9, w=4, c=3]>, !pipe.tensor<i32[h=4, k=5]>, !pipe.tensor<i32[h=4]>
+      -> !pipe.tensor<u8[h=4, w=4, c=3]>
+  pipe.return %1 : !pipe.tensor<u8[h=4, w=4, c=3]>
+}
+
+// What a window reads several times is stored, what only moves data is not.
+// CHECK-LABEL: pipe.kernel @stores_what_a_window_reads
+pipe.kernel @stores_what_a_window_reads "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  // CHECK: pipe.map {{.*}} {schedule = "scratch"}
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
+  ^bb0(%p: ui8, %w: i64):
+    %q = pipe.unary bit_not %p : ui8
+    pipe.yield %q : ui8
+  }
+  // CHECK: pipe.view
+  // CHECK-NOT: schedule =
+  %1 = pipe.view %0 by affine_map<(d0) -> (-d0 + 15)> [] : !pipe.tensor<u8[w=16]> -> !pipe.tensor<u8[w=16]>
+  %2 = pipe.window edge %1 over ["w"] low [-1] high [1] : !pipe.tensor<u8[w=16]> -> !pipe.tensor<u8[w=16]> {
+  ^bb0(%a: ui8, %b: ui8, %c: ui8, %w: i64):
+    %m = pipe.binary max %a, %c : ui8
+    pipe.yield %m : ui8
+  }
+  pipe.return %2 : !pipe.tensor<u8[w=16]>
+}
+
+// A schedule given by hand stays.
+// CHECK-LABEL: pipe.kernel @keeps_a_schedule "pixels" schedule {level = 2 : i64, vector_bytes = 16 : i64}
+pipe.kernel @keeps_a_schedule "pixels" schedule {level = 2 : i64, vector_bytes = 16 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  pipe.return %x : !pipe.tensor<u8[w=16]>
+}
