@@ -61,6 +61,12 @@ mlir::Value Importer::buildMap(const std::vector<Dim> &domain, mlir::Type elemen
         return std::vector<mlir::Value>{value};
       },
       [&](mlir::Block *block) {
+        // A binder that only gives the domain is no input.
+        for (size_t i = region.inputs.size(); i-- > 0;)
+          if (block->getArgument(static_cast<unsigned>(i)).use_empty()) {
+            block->eraseArgument(static_cast<unsigned>(i));
+            region.inputs.erase(region.inputs.begin() + static_cast<std::ptrdiff_t>(i));
+          }
         auto map = base.create<pipe::MapOp>(here, tensorOf(element, domain), region.inputs,
                                             sizesOf(domain));
         map.getBody().push_back(block);

@@ -1,6 +1,7 @@
 //===- Reshape.cpp - intrinsics that move and resample elements -----------===//
 
 #include "compiler/Import/Places.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace penstock::importer;
 using penstock::pipe::BinaryKind;
