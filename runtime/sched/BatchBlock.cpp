@@ -1,6 +1,7 @@
 #include "runtime/sched/BatchBlock.h"
 
-#define XXH_INLINE_ALL
+// The state lies on the stack.
+#define XXH_STATIC_LINKING_ONLY
 #include <xxhash.h>
 
 #include <algorithm>
