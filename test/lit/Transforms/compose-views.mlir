@@ -1,0 +1,94 @@
+// RUN: penstock-opt %s --pipe-compose-views | FileCheck %s
+
+// CHECK-DAG: #[[ADDED:.*]] = affine_map<(d0) -> (-d0 + 5)>
+// CHECK-DAG: #[[SYMBOLS:.*]] = affine_map<(d0)[s0, s1] -> (d0 + s0 + s1)>
+// CHECK-DAG: #[[INSIDE:.*]] = affine_map<(d0) -> (d0 + 1)>
+
+// CHECK-LABEL: func.func @adds_offsets
+// CHECK-SAME: (%[[X:.*]]: !pipe.tensor<u8[w=9]>)
+func.func @adds_offsets(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<u8[w=4]> {
+  // CHECK-NEXT: %[[VIEW:.*]] = pipe.view %[[X]] by #[[ADDED]][]
+  // CHECK-NEXT: return %[[VIEW]]
+  %0 = pipe.view %x by affine_map<(d0) -> (d0 + 2)> []
+      : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=5]>
+  %1 = pipe.view %0 by affine_map<(d0) -> (-d0 + 3)> []
+      : !pipe.tensor<u8[w=5]> -> !pipe.tensor<u8[w=4]>
+  return %1 : !pipe.tensor<u8[w=4]>
+}
+
+// CHECK-LABEL: func.func @keeps_scalars_apart
+// CHECK-SAME: (%[[X:.*]]: !pipe.tensor<u8[w=9]>, %[[A:.*]]: i64, %[[B:.*]]: i64)
+func.func @keeps_scalars_apart(%x: !pipe.tensor<u8[w=9]>, %a: i64, %b: i64) -> !pipe.tensor<u8[w=2]> {
+  // CHECK-NEXT: pipe.view %[[X]] by #[[SYMBOLS]][%[[A]], %[[B]]]
+  %0 = pipe.view %x by affine_map<(d0)[s0] -> (d0 + s0)> [%a]
+      : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=5]>
+  %1 = pipe.view %0 by affine_map<(d0)[s0] -> (d0 + s0)> [%b]
+      : !pipe.tensor<u8[w=5]> -> !pipe.tensor<u8[w=2]>
+  return %1 : !pipe.tensor<u8[w=2]>
+}
+
+// CHECK-LABEL: func.func @drops_identity
+func.func @drops_identity(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<u8[w=9]> {
+  // CHECK-NEXT: return %arg0
+  %0 = pipe.view %x by affine_map<(d0) -> (d0)> []
+      : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=9]>
+  return %0 : !pipe.tensor<u8[w=9]>
+}
+
+// CHECK-LABEL: func.func @keeps_a_crop_at_the_origin
+func.func @keeps_a_crop_at_the_origin(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<u8[w=3]> {
+  // CHECK-NEXT: pipe.view
+  %0 = pipe.view %x by affine_map<(d0) -> (d0)> []
+      : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=3]>
+  return %0 : !pipe.tensor<u8[w=3]>
+}
+
+// CHECK-LABEL: func.func @joins_pads
+// CHECK: %[[THREE:.*]] = pipe.constant 3 : i64
+// CHECK: pipe.pad edge %arg0 over ["w"] low(%[[THREE]])
+// CHECK-NOT: pipe.pad
+func.func @joins_pads(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<u8[w=14]> {
+  %one = pipe.constant 1 : i64 -> i64
+  %two = pipe.constant 2 : i64 -> i64
+  %0 = pipe.pad edge %x over ["w"] low(%one)
+      : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=11]>
+  %1 = pipe.pad edge %0 over ["w"] low(%two)
+      : !pipe.tensor<u8[w=11]> -> !pipe.tensor<u8[w=14]>
+  return %1 : !pipe.tensor<u8[w=14]>
+}
+
+// CHECK-LABEL: func.func @keeps_a_pad_of_a_cut
+// CHECK-COUNT-2: pipe.pad edge
+func.func @keeps_a_pad_of_a_cut(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<u8[w=9]> {
+  %minus = pipe.constant -1 : i64 -> i64
+  %one = pipe.constant 1 : i64 -> i64
+  %0 = pipe.pad edge %x over ["w"] low(%minus)
+      : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=8]>
+  %1 = pipe.pad edge %0 over ["w"] low(%one)
+      : !pipe.tensor<u8[w=8]> -> !pipe.tensor<u8[w=9]>
+  return %1 : !pipe.tensor<u8[w=9]>
+}
+
+// CHECK-LABEL: func.func @reads_inside_a_pad
+func.func @reads_inside_a_pad(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<u8[w=4]> {
+  // CHECK: %[[VIEW:.*]] = pipe.view %arg0 by #[[INSIDE]][]
+  // CHECK-NEXT: return %[[VIEW]]
+  %two = pipe.constant 2 : i64 -> i64
+  %0 = pipe.pad edge %x over ["w"] low(%two)
+      : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=13]>
+  %1 = pipe.view %0 by affine_map<(d0) -> (d0 + 3)> []
+      : !pipe.tensor<u8[w=13]> -> !pipe.tensor<u8[w=4]>
+  return %1 : !pipe.tensor<u8[w=4]>
+}
+
+// CHECK-LABEL: func.func @stays_where_it_may_read_the_border
+func.func @stays_where_it_may_read_the_border(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<u8[w=4]> {
+  // CHECK: %[[PAD:.*]] = pipe.pad edge
+  // CHECK: pipe.view %[[PAD]]
+  %two = pipe.constant 2 : i64 -> i64
+  %0 = pipe.pad edge %x over ["w"] low(%two)
+      : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=13]>
+  %1 = pipe.view %0 by affine_map<(d0) -> (d0 + 1)> []
+      : !pipe.tensor<u8[w=13]> -> !pipe.tensor<u8[w=4]>
+  return %1 : !pipe.tensor<u8[w=4]>
+}

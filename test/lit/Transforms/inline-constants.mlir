@@ -1,0 +1,59 @@
+// RUN: penstock-opt %s --pipe-inline-constants | FileCheck %s
+
+// CHECK-LABEL: func.func @takes_the_known_arm
+func.func @takes_the_known_arm(%a: !pipe.tensor<u8[w=4]>, %b: !pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4]> {
+  // CHECK-NOT: pipe.choose
+  // CHECK: return %arg1
+  %seven = pipe.constant 7 : i64 -> i64
+  %0 = pipe.choose %seven -> !pipe.tensor<u8[w=4]> {
+    pipe.yield %a : !pipe.tensor<u8[w=4]>
+  }, {
+    pipe.yield %b : !pipe.tensor<u8[w=4]>
+  }
+  return %0 : !pipe.tensor<u8[w=4]>
+}
+
+// CHECK-LABEL: func.func @selects_scalars
+func.func @selects_scalars(%i: i64, %a: i64) -> i64 {
+  // CHECK: %[[SUM:.*]] = pipe.binary add %arg1, %arg1
+  // CHECK: %[[SECOND:.*]] = pipe.compare ge %arg0
+  // CHECK: %[[R:.*]] = pipe.select %[[SECOND]], %[[SUM]], %arg1
+  // CHECK: return %[[R]]
+  %0 = pipe.choose %i -> i64 {
+    pipe.yield %a : i64
+  }, {
+    %s = pipe.binary add %a, %a : i64
+    pipe.yield %s : i64
+  }
+  return %0 : i64
+}
+
+// CHECK-LABEL: func.func @keeps_loops_behind_branches
+func.func @keeps_loops_behind_branches(%i: i64, %a: i64) -> i64 {
+  // CHECK: pipe.choose
+  %0 = pipe.choose %i -> i64 {
+    pipe.yield %a : i64
+  }, {
+    %s = pipe.repeat %a bound 9 (%a) : (i64) -> (i64) {
+    ^bb0(%n: i64, %c: i64):
+      %d = pipe.binary add %c, %n : i64
+      pipe.yield %d : i64
+    }
+    pipe.yield %s : i64
+  }
+  return %0 : i64
+}
+
+// CHECK-LABEL: func.func @parts_scalars_from_tensors
+func.func @parts_scalars_from_tensors(%i: i64, %x: !pipe.tensor<u8[w=4]>, %y: !pipe.tensor<u8[w=4]>) -> (i64, !pipe.tensor<u8[w=4]>) {
+  // CHECK: %[[N:.*]] = pipe.select
+  // CHECK: %[[T:.*]] = pipe.choose %arg0 -> !pipe.tensor<u8[w=4]>
+  // CHECK: return %[[N]], %[[T]]
+  %one = pipe.constant 1 : i64 -> i64
+  %0:2 = pipe.choose %i -> i64, !pipe.tensor<u8[w=4]> {
+    pipe.yield %i, %x : i64, !pipe.tensor<u8[w=4]>
+  }, {
+    pipe.yield %one, %y : i64, !pipe.tensor<u8[w=4]>
+  }
+  return %0#0, %0#1 : i64, !pipe.tensor<u8[w=4]>
+}

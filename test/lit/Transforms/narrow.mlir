@@ -1,0 +1,77 @@
+// RUN: penstock-opt %s --pipe-narrow | FileCheck %s
+
+// CHECK-LABEL: func.func @normalises_with_a_product_and_a_sum
+func.func @normalises_with_a_product_and_a_sum(%x: !pipe.tensor<u8[c=2, w=4]>) -> !pipe.tensor<f16[c=2, w=4]> {
+  // CHECK: pipe.map(%arg0, %{{.*}}, %{{.*}})
+  // CHECK-NEXT: ^bb0(%[[P:.*]]: ui8, %[[A:.*]]: f32, %[[B:.*]]: f32, %{{.*}}: i64, %{{.*}}: i64):
+  // CHECK-NEXT: %[[F:.*]] = pipe.cast value %[[P]] : ui8 -> f32
+  // CHECK-NEXT: %[[Q:.*]] = pipe.binary mul %[[F]], %[[A]] : f32
+  // CHECK-NEXT: %[[R:.*]] = pipe.binary add %[[Q]], %[[B]] : f32
+  // CHECK-NEXT: %[[H:.*]] = pipe.cast value %[[R]] : f32 -> f16
+  // CHECK-NEXT: pipe.yield %[[H]] : f16
+  %mean = pipe.constant dense<[4.850000e-01, 4.560000e-01]> : tensor<2xf32> -> !pipe.tensor<f32[c=2]>
+  %std = pipe.constant dense<[2.290000e-01, 2.240000e-01]> : tensor<2xf32> -> !pipe.tensor<f32[c=2]>
+  %full = pipe.constant 255.0 : f32 -> f32
+  %0 = pipe.map (%x, %mean, %std)
+      : (!pipe.tensor<u8[c=2, w=4]>, !pipe.tensor<f32[c=2]>, !pipe.tensor<f32[c=2]>) -> !pipe.tensor<f16[c=2, w=4]> {
+  ^bb0(%p: ui8, %m: f32, %s: f32, %c: i64, %w: i64):
+    %f = pipe.cast value %p : ui8 -> f32
+    %q = pipe.binary div %f, %full : f32
+    %d = pipe.binary sub %q, %m : f32
+    %r = pipe.binary div %d, %s : f32
+    %h = pipe.cast value %r : f32 -> f16
+    pipe.yield %h : f16
+  }
+  return %0 : !pipe.tensor<f16[c=2, w=4]>
+}
+
+// In f32 every rounding of the chain shows.
+// CHECK-LABEL: func.func @keeps_f32
+func.func @keeps_f32(%x: !pipe.tensor<u8[w=4]>) -> !pipe.tensor<f32[w=4]> {
+  // CHECK: pipe.map
+  // CHECK-SAME: "keeps its arithmetic: no product and sum give the same bits for all 256 inputs"
+  // CHECK: pipe.binary div
+  // CHECK: pipe.binary div
+  %full = pipe.constant 255.0 : f32 -> f32
+  %mean = pipe.constant 4.850000e-01 : f32 -> f32
+  %std = pipe.constant 2.290000e-01 : f32 -> f32
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<f32[w=4]> {
+  ^bb0(%p: ui8, %w: i64):
+    %f = pipe.cast value %p : ui8 -> f32
+    %q = pipe.binary div %f, %full : f32
+    %d = pipe.binary sub %q, %mean : f32
+    %r = pipe.binary div %d, %std : f32
+    pipe.yield %r : f32
+  }
+  return %0 : !pipe.tensor<f32[w=4]>
+}
+
+// CHECK-LABEL: func.func @keeps_what_depends_on_the_sample
+func.func @keeps_what_depends_on_the_sample(%x: !pipe.tensor<u8[w=4]>, %by: f32) -> !pipe.tensor<f16[w=4]> {
+  // CHECK: pipe.binary div %{{.*}}, %arg1
+  %full = pipe.constant 255.0 : f32 -> f32
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<f16[w=4]> {
+  ^bb0(%p: ui8, %w: i64):
+    %f = pipe.cast value %p : ui8 -> f32
+    %q = pipe.binary div %f, %full : f32
+    %d = pipe.binary div %q, %by : f32
+    %r = pipe.binary sub %d, %by : f32
+    %h = pipe.cast value %r : f32 -> f16
+    pipe.yield %h : f16
+  }
+  return %0 : !pipe.tensor<f16[w=4]>
+}
+
+// CHECK-LABEL: func.func @keeps_what_is_no_line
+func.func @keeps_what_is_no_line(%x: !pipe.tensor<u8[w=4]>) -> !pipe.tensor<f16[w=4]> {
+  // CHECK: pipe.unary sqrt
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<f16[w=4]> {
+  ^bb0(%p: ui8, %w: i64):
+    %f = pipe.cast value %p : ui8 -> f32
+    %q = pipe.unary sqrt %f : f32
+    %d = pipe.binary mul %q, %f : f32
+    %h = pipe.cast value %d : f32 -> f16
+    pipe.yield %h : f16
+  }
+  return %0 : !pipe.tensor<f16[w=4]>
+}

@@ -1,0 +1,95 @@
+// RUN: penstock-opt %s --pipe-sink-casts | FileCheck %s
+
+// CHECK-LABEL: func.func @moves_the_view_first
+func.func @moves_the_view_first(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<f32[w=4]> {
+  // CHECK-NEXT: %[[VIEW:.*]] = pipe.view %arg0 by {{.*}} <u8[w=9]> -> <u8[w=4]>
+  // CHECK-NEXT: %[[CAST:.*]] = pipe.cast value %[[VIEW]] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<f32[w=4]>
+  // CHECK-NEXT: return %[[CAST]]
+  %0 = pipe.cast value %x : !pipe.tensor<u8[w=9]> -> !pipe.tensor<f32[w=9]>
+  %1 = pipe.view %0 by affine_map<(d0) -> (d0 + 2)> []
+      : !pipe.tensor<f32[w=9]> -> !pipe.tensor<f32[w=4]>
+  return %1 : !pipe.tensor<f32[w=4]>
+}
+
+// The flipped element draws what it drew before it was flipped.
+// CHECK-LABEL: func.func @keeps_logical_coordinates
+func.func @keeps_logical_coordinates(%x: !pipe.tensor<u8[w=4]>) -> !pipe.tensor<i64[w=4]> {
+  // CHECK-DAG: %[[LAST:.*]] = pipe.constant 3 : i64
+  // CHECK-DAG: %[[MINUS:.*]] = pipe.constant -1 : i64
+  // CHECK: pipe.map(
+  // CHECK: ^bb0(%{{.*}}: ui8, %[[W:.*]]: i64):
+  // CHECK: %[[BACK:.*]] = pipe.binary mul %[[W]], %[[MINUS]]
+  // CHECK: pipe.binary add %[[BACK]], %[[LAST]]
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<i64[w=4]> {
+  ^bb0(%p: ui8, %w: i64):
+    pipe.yield %w : i64
+  }
+  %1 = pipe.view %0 by affine_map<(d0) -> (-d0 + 3)> []
+      : !pipe.tensor<i64[w=4]> -> !pipe.tensor<i64[w=4]>
+  return %1 : !pipe.tensor<i64[w=4]>
+}
+
+// A value over some of the axes is viewed along those alone.
+// CHECK-LABEL: func.func @views_broadcast_inputs_apart
+func.func @views_broadcast_inputs_apart(%x: !pipe.tensor<f32[w=4, c=3]>, %m: !pipe.tensor<f32[c=3]>) -> !pipe.tensor<f32[c=3, w=2]> {
+  // CHECK-NEXT: %[[VIEW:.*]] = pipe.view %arg0
+  // CHECK-NEXT: pipe.map(%[[VIEW]], %arg1)
+  %0 = pipe.map (%x, %m) : (!pipe.tensor<f32[w=4, c=3]>, !pipe.tensor<f32[c=3]>) -> !pipe.tensor<f32[w=4, c=3]> {
+  ^bb0(%p: f32, %q: f32, %w: i64, %c: i64):
+    %r = pipe.binary sub %p, %q : f32
+    pipe.yield %r : f32
+  }
+  %1 = pipe.view %0 by affine_map<(d0, d1) -> (d1 + 1, d0)> []
+      : !pipe.tensor<f32[w=4, c=3]> -> !pipe.tensor<f32[c=3, w=2]>
+  return %1 : !pipe.tensor<f32[c=3, w=2]>
+}
+
+// Along the resampled axis to the tables, along the other to the input.
+// CHECK-LABEL: func.func @splits_at_a_resample
+func.func @splits_at_a_resample(%x: !pipe.tensor<u8[h=9, w=9]>, %k: !pipe.tensor<i32[w=4, k=5]>, %s: !pipe.tensor<i32[w=4]>)
+    -> !pipe.tensor<u8[h=3, w=4]> {
+  // CHECK-DAG: %[[WEIGHTS:.*]] = pipe.view %arg1
+  // CHECK-DAG: %[[START:.*]] = pipe.view %arg2
+  // CHECK-DAG: %[[INPUT:.*]] = pipe.view %arg0 by {{.*}} <u8[h=9, w=9]> -> <u8[h=3, w=9]>
+  // CHECK: %[[R:.*]] = pipe.resample pillow %[[INPUT]] along "w" with %[[WEIGHTS]], %[[START]]
+  // CHECK-NEXT: return %[[R]]
+  %0 = pipe.resample pillow %x along "w" with %k, %s
+      : !pipe.tensor<u8[h=9, w=9]>, !pipe.tensor<i32[w=4, k=5]>, !pipe.tensor<i32[w=4]> -> !pipe.tensor<u8[h=9, w=4]>
+  %1 = pipe.view %0 by affine_map<(d0, d1) -> (d0 + 2, -d1 + 3)> []
+      : !pipe.tensor<u8[h=9, w=4]> -> !pipe.tensor<u8[h=3, w=4]>
+  return %1 : !pipe.tensor<u8[h=3, w=4]>
+}
+
+// CHECK-LABEL: func.func @leaves_a_transposition_behind_a_resample
+func.func @leaves_a_transposition_behind_a_resample(%x: !pipe.tensor<u8[w=9, c=3]>, %k: !pipe.tensor<i32[w=4, k=5]>, %s: !pipe.tensor<i32[w=4]>)
+    -> !pipe.tensor<u8[c=3, w=4]> {
+  // CHECK-NEXT: %[[R:.*]] = pipe.resample pillow %arg0
+  // CHECK-NEXT: pipe.view %[[R]]
+  %0 = pipe.resample pillow %x along "w" with %k, %s
+      : !pipe.tensor<u8[w=9, c=3]>, !pipe.tensor<i32[w=4, k=5]>, !pipe.tensor<i32[w=4]> -> !pipe.tensor<u8[w=4, c=3]>
+  %1 = pipe.view %0 by affine_map<(d0, d1) -> (d1, d0)> []
+      : !pipe.tensor<u8[w=4, c=3]> -> !pipe.tensor<u8[c=3, w=4]>
+  return %1 : !pipe.tensor<u8[c=3, w=4]>
+}
+
+// CHECK-LABEL: func.func @stays_where_elements_are_read_twice
+func.func @stays_where_elements_are_read_twice(%x: !pipe.tensor<i16[t=9]>) -> !pipe.tensor<f32[frame=3, t=4]> {
+  // CHECK-NEXT: %[[CAST:.*]] = pipe.cast value %arg0
+  // CHECK-NEXT: pipe.view %[[CAST]]
+  // CHECK-SAME: "stays after the conversion: it reads elements twice"
+  %0 = pipe.cast value %x : !pipe.tensor<i16[t=9]> -> !pipe.tensor<f32[t=9]>
+  %1 = pipe.view %0 by affine_map<(d0, d1) -> (d0 * 2 + d1)> []
+      : !pipe.tensor<f32[t=9]> -> !pipe.tensor<f32[frame=3, t=4]>
+  return %1 : !pipe.tensor<f32[frame=3, t=4]>
+}
+
+// CHECK-LABEL: func.func @stays_where_others_use_the_conversion
+func.func @stays_where_others_use_the_conversion(%x: !pipe.tensor<u8[w=9]>) -> (!pipe.tensor<f32[w=4]>, !pipe.tensor<f32[w=9]>) {
+  // CHECK-NEXT: %[[CAST:.*]] = pipe.cast value %arg0
+  // CHECK-NEXT: pipe.view %[[CAST]]
+  // CHECK-SAME: "stays after the conversion, which others use too"
+  %0 = pipe.cast value %x : !pipe.tensor<u8[w=9]> -> !pipe.tensor<f32[w=9]>
+  %1 = pipe.view %0 by affine_map<(d0) -> (d0 + 2)> []
+      : !pipe.tensor<f32[w=9]> -> !pipe.tensor<f32[w=4]>
+  return %1, %0 : !pipe.tensor<f32[w=4]>, !pipe.tensor<f32[w=9]>
+}
