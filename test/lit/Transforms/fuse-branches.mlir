@@ -1,0 +1,120 @@
+// RUN: penstock-opt %s --pipe-fuse --canonicalize --split-input-file | FileCheck %s
+
+// An arm with a window is a guarded kernel; the other yields its input.
+// CHECK: pipe.kernel @k0
+// CHECK: pipe.window
+// CHECK: pipe.kernel @k1
+// CHECK: pipe.view
+// CHECK-LABEL: pipe.pipeline @cuts_arms_into_kernels
+// CHECK: %[[COIN:.*]] = pipe.compare
+// CHECK: %[[SOFT:.*]] = pipe.launch @k0(%[[X:.*]]) scalars() guard(%[[COIN]])
+// CHECK: %[[SWITCH:.*]] = pipe.switch %{{.*}}(%[[X]], %[[SOFT]])
+// CHECK: pipe.launch @k1(%[[SWITCH]])
+pipe.pipeline @cuts_arms_into_kernels seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=8]>, i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=8]>
+  %i = pipe.field %row "i" : i64
+  %batch = pipe.constant 2 : i64 -> i64
+  %coin = pipe.compare lt %i, %batch : i64
+  %index = pipe.cast value %coin : i1 -> i64
+  %0 = pipe.choose %index -> !pipe.tensor<u8[w=8]> {
+    pipe.yield %x : !pipe.tensor<u8[w=8]>
+  }, {
+    %1 = pipe.window edge %x over ["w"] low [-1] high [0] : !pipe.tensor<u8[w=8]> -> !pipe.tensor<u8[w=8]> {
+    ^bb0(%p: ui8, %q: ui8, %k: i64):
+      %m = pipe.binary max %p, %q : ui8
+      pipe.yield %m : ui8
+    }
+    pipe.yield %1 : !pipe.tensor<u8[w=8]>
+  }
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %0 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
+  }
+}
+
+// -----
+
+// Pointwise arms stay a choice inside the kernel.
+// CHECK: pipe.kernel @k0
+// CHECK: pipe.choose
+// CHECK-NOT: pipe.kernel
+// CHECK-LABEL: pipe.pipeline @keeps_pointwise_arms
+// CHECK-NOT: pipe.switch
+pipe.pipeline @keeps_pointwise_arms seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=8]>, i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=8]>
+  %i = pipe.field %row "i" : i64
+  %batch = pipe.constant 2 : i64 -> i64
+  %0 = pipe.choose %i -> !pipe.tensor<u8[w=8]> {
+    pipe.yield %x : !pipe.tensor<u8[w=8]>
+  }, {
+    %1 = pipe.map (%x) : (!pipe.tensor<u8[w=8]>) -> !pipe.tensor<u8[w=8]> {
+    ^bb0(%p: ui8, %k: i64):
+      %q = pipe.unary bit_not %p : ui8
+      pipe.yield %q : ui8
+    }
+    pipe.yield %1 : !pipe.tensor<u8[w=8]>
+  }
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %0 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
+  }
+}
+
+// -----
+
+// A repeat of windows is written out; the second runs only if the count says.
+// CHECK: pipe.kernel @k0
+// CHECK-LABEL: pipe.pipeline @writes_a_repeat_out
+// CHECK: pipe.launch @k0{{.*}} guard(
+// CHECK: pipe.switch
+// CHECK: pipe.launch @k0{{.*}} guard(
+// CHECK: pipe.switch
+pipe.pipeline @writes_a_repeat_out seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=8]>, i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=8]>
+  %i = pipe.field %row "i" : i64
+  %batch = pipe.constant 2 : i64 -> i64
+  %0 = pipe.repeat %i bound 2 (%x) : (!pipe.tensor<u8[w=8]>) -> (!pipe.tensor<u8[w=8]>) {
+  ^bb0(%n: i64, %y: !pipe.tensor<u8[w=8]>):
+    %1 = pipe.window edge %y over ["w"] low [-1] high [0] : !pipe.tensor<u8[w=8]> -> !pipe.tensor<u8[w=8]> {
+    ^bb0(%p: ui8, %q: ui8, %k: i64):
+      %m = pipe.binary max %p, %q : ui8
+      pipe.yield %m : ui8
+    }
+    pipe.yield %1 : !pipe.tensor<u8[w=8]>
+  }
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %0 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
+  }
+}
+
+// -----
+
+// What a peer holds is a stage boundary, a scalar of a peer too.
+// CHECK: pipe.kernel @weights0
+// CHECK: pipe.kernel @k0
+// CHECK-LABEL: pipe.pipeline @boxes_scalars_of_peers
+// CHECK: %[[BOX:.*]] = pipe.launch @weights0() scalars(%{{.*}} : i64)
+// CHECK: pipe.batch
+// CHECK: %[[PEER:.*]] = pipe.peer %[[BOX]][%{{.*}}] : !pipe.tensor<i64[]>
+// CHECK: %[[SUM:.*]] = pipe.launch @k0(%[[PEER]])
+// CHECK: pipe.output "a" %[[SUM]]
+pipe.pipeline @boxes_scalars_of_peers seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %i = pipe.field %row "i" : i64
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    %slot = pipe.context slot
+    %0 = pipe.peer %i[%slot] : i64 -> i64
+    %1 = pipe.binary add %i, %0 : i64
+    pipe.output "a" %1 axes ["n"] stored ["n"] : i64
+  }
+}

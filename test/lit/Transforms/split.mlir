@@ -1,0 +1,56 @@
+// RUN: penstock-opt %s --pipe-split --canonicalize --cse --pipe-verify-kernels --split-input-file --verify-diagnostics | FileCheck %s
+
+// What picks a row is known before anything is fetched.
+// CHECK: pipe.kernel @select "select"
+// CHECK: %[[LENGTH:.*]] = pipe.slot 6 : i64
+// CHECK: %[[DRAW:.*]] = pipe.draw integer %{{.*}}(%{{.*}}, %[[LENGTH]]
+// CHECK: pipe.set_slot [[INDEX:[0-9]+]], %[[DRAW]] {draw = "p/other"} : i64
+// CHECK: pipe.kernel @setup "setup"
+// CHECK: %[[I:.*]] = pipe.slot [[FIELD:[0-9]+]] : i64
+// CHECK: pipe.check
+// CHECK: %[[SUM:.*]] = pipe.binary add %[[I]]
+// CHECK: pipe.set_slot [[RESULT:[0-9]+]], %[[SUM]] : i64
+// CHECK-LABEL: pipe.pipeline @p
+// CHECK-SAME: slots
+// CHECK-DAG: %[[ROW:.*]] = pipe.slot [[INDEX]] : i64
+// CHECK-DAG: %[[OUT:.*]] = pipe.slot [[RESULT]] : i64
+// CHECK: pipe.pick %{{.*}}[%[[ROW]]]
+// CHECK: %[[LABEL:.*]] = pipe.field %{{.*}} "i" : i64
+// CHECK: pipe.set_slot [[FIELD]], %[[LABEL]] : i64
+// CHECK-NOT: pipe.binary
+// CHECK: pipe.output "a" %[[OUT]]
+pipe.pipeline @p seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %key = pipe.key sample
+  %zero = pipe.constant 0 : i64 -> i64
+  %length = pipe.length %table
+  %which = pipe.draw integer %key (%zero, %length : i64, i64) id 7 path "p/other" : i64
+  %other = pipe.pick %table[%which]
+  %i = pipe.field %other "i" : i64
+  %ok = pipe.compare ge %i, %zero : i64
+  pipe.check %ok, "a label is {0}" (%i, %i)
+  %one = pipe.constant 1 : i64 -> i64
+  %next = pipe.binary add %i, %one : i64
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %next axes ["n"] stored ["n"] : i64
+  }
+}
+
+// -----
+
+pipe.pipeline @picks_by_a_field seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  // expected-error @+1 {{the number of a picked row depends on this value, which is not known before rows are fetched}}
+  %i = pipe.field %row "i" : i64
+  %other = pipe.pick %table[%i]
+  %j = pipe.field %other "i" : i64
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %j axes ["n"] stored ["n"] : i64
+  }
+}

@@ -1,0 +1,50 @@
+// RUN: penstock-opt %s --pipe-verify-kernels --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{has not been split}}
+pipe.pipeline @p seed 0 substitute 0.0 {
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+  }
+}
+
+// -----
+
+pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
+  %batch = pipe.constant 2 : i64 -> i64
+  %0 = pipe.slot 8 : i64
+  // expected-error @+1 {{is left in the pipeline after the split}}
+  %1 = pipe.binary add %0, %0 : i64
+  pipe.batch size(%batch) last drop {
+    // expected-error @+1 {{reads a scalar that is not a slot}}
+    pipe.output "a" %1 axes ["n"] stored ["n"] : i64
+  }
+}
+
+// -----
+
+pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
+  %batch = pipe.constant 2 : i64 -> i64
+  // expected-error @+1 {{reads a slot beyond the parameter block}}
+  %0 = pipe.slot 9 : i64
+  // expected-error @+1 {{launches `nowhere`, which is no kernel}}
+  %1 = pipe.launch @nowhere () scalars() : () -> !pipe.tensor<u8[w=4]>
+  pipe.batch size(%batch) last drop {
+  }
+}
+
+// -----
+
+pipe.kernel @k0 "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  // expected-error @+1 {{stands in a kernel of pixels}}
+  %key = pipe.key sample
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
+  %batch = pipe.constant 2 : i64 -> i64
+  // expected-error @+1 {{gives other arguments than `k0` takes}}
+  %1 = pipe.launch @k0 () scalars() : () -> !pipe.tensor<u8[w=4]>
+  pipe.batch size(%batch) last drop {
+  }
+}
