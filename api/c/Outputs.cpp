@@ -1,4 +1,5 @@
-//===- Outputs.cpp - outputs of a batch or sample, in C --------------------===//
+//===- Outputs.cpp - outputs of a batch or sample, in C
+//--------------------===//
 
 #include "api/c/Outputs.h"
 

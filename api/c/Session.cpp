@@ -1,10 +1,11 @@
-//===- Session.cpp - pst_session, pst_batch, pst_sample --------------------===//
+//===- Session.cpp - pst_session, pst_batch, pst_sample
+//--------------------===//
 
+#include "runtime/sched/Session.h"
 #include "api/c/Outputs.h"
 #include "api/c/Program.h"
 #include "api/c/Values.h"
 #include "runtime/core/RealFileSystem.h"
-#include "runtime/sched/Session.h"
 #include <cstring>
 
 using namespace penstock;
@@ -41,13 +42,14 @@ struct pst_sample {
   std::vector<pst_draw> draws;
 };
 
-//===--- opening -----------------------------------------------------------===//
+//===--- opening
+//-----------------------------------------------------------===//
 
 static plan::DType dtypeFrom(pst_dtype type) {
-  constexpr plan::DType types[] = {
-      plan::DType::none, plan::DType::u8,  plan::DType::i8,   plan::DType::u16,
-      plan::DType::i16,  plan::DType::i32, plan::DType::i64,  plan::DType::f16,
-      plan::DType::bf16, plan::DType::f32, plan::DType::f64,  plan::DType::boolean};
+  constexpr plan::DType types[] = {plan::DType::none, plan::DType::u8,  plan::DType::i8,
+                                   plan::DType::u16,  plan::DType::i16, plan::DType::i32,
+                                   plan::DType::i64,  plan::DType::f16, plan::DType::bf16,
+                                   plan::DType::f32,  plan::DType::f64, plan::DType::boolean};
   const size_t index = static_cast<size_t>(type);
   return index < std::size(types) ? types[index] : plan::DType::none;
 }
@@ -144,7 +146,8 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
 
 const char *pst_session_error(const pst_session *session) { return session->error.c_str(); }
 
-//===--- running -----------------------------------------------------------===//
+//===--- running
+//-----------------------------------------------------------===//
 
 pst_status pst_session_next(pst_session *session, pst_batch **out_batch) {
   *out_batch = nullptr;
@@ -201,12 +204,12 @@ void pst_session_statistics(const pst_session *session, pst_statistics *out_stat
 
 void pst_session_bad_samples(pst_session *session, const pst_bad_sample **out_samples,
                              size_t *out_count) {
-  session->badSamples = session->session ? session->session->badSamples()
-                                         : std::vector<runtime::BadSample>();
+  session->badSamples =
+      session->session ? session->session->badSamples() : std::vector<runtime::BadSample>();
   session->badViews.clear();
   for (const runtime::BadSample &bad : session->badSamples)
-    session->badViews.push_back({bad.epoch, bad.position, bad.row, bad.name.c_str(),
-                                 bad.reason.c_str(), bad.substitute});
+    session->badViews.push_back(
+        {bad.epoch, bad.position, bad.row, bad.name.c_str(), bad.reason.c_str(), bad.substitute});
   *out_samples = session->badViews.data();
   *out_count = session->badViews.size();
 }
@@ -228,7 +231,8 @@ void pst_session_get_info(const pst_session *session, pst_session_info *out_info
 
 void pst_session_close(pst_session *session) { delete session; }
 
-//===--- batches and samples -----------------------------------------------===//
+//===--- batches and samples
+//-----------------------------------------------===//
 
 uint32_t pst_batch_epoch(const pst_batch *batch) { return batch->batch->epoch(); }
 int64_t pst_batch_count(const pst_batch *batch) { return batch->batch->count(); }

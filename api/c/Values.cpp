@@ -1,4 +1,5 @@
-//===- Values.cpp - text of parameters, folders, files ---------------------===//
+//===- Values.cpp - text of parameters, folders, files
+//---------------------===//
 
 #include "api/c/Values.h"
 #include <charconv>
@@ -63,7 +64,7 @@ bool api::preparePrivateFolder(const std::string &folder) {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), ignored);
   ::mkdir(folder.c_str(), 0700);
-  struct stat info {};
+  struct stat info{};
   return ::stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
          info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }

@@ -44,6 +44,8 @@ public:
   /// \param name  how messages call the file (the path as the user wrote it).
   FileId add(std::string name, std::string text);
 
+  /// Files that were added; their ids are 0 .. count().
+  size_t count() const { return files.size(); }
   std::string_view name(FileId file) const;
   std::string_view text(FileId file) const;
   std::string_view text(SourceRange range) const;

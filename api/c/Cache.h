@@ -1,0 +1,38 @@
+//===- Cache.h - compiled programs on disk ---------------------------------===//
+#ifndef PENSTOCK_API_C_CACHE_H
+#define PENSTOCK_API_C_CACHE_H
+
+#include "api/c/Program.h"
+
+namespace penstock::api {
+
+/// Two kinds of entries, because only static parameters belong to the key and
+/// which ones are static is known after import only:
+///
+/// * by text, modules, compiler, target and options: the list of parameters;
+/// * by the same and the values of the static ones: plan and code.
+///
+/// Import with equal values of the static parameters takes equal decisions, so
+/// the second key is complete. Entries are code: the folder must belong to
+/// this user alone (preparePrivateFolder), and every entry carries a checksum.
+/// A damaged entry is a miss; a failed write is no error.
+class Cache {
+public:
+  /// `folder` empty: a cache that never hits and keeps nothing.
+  Cache(std::string folder, const CompileRequest &request, const std::string &target);
+
+  std::optional<Compiled> find() const;
+  void store(const Compiled &compiled) const;
+
+private:
+  std::string keyWith(const std::vector<Parameter> &parameters) const;
+  std::string pathOf(const std::string &key, const char *ending) const;
+
+  std::string folder;
+  const CompileRequest &request;
+  std::string textKey;
+};
+
+} // namespace penstock::api
+
+#endif

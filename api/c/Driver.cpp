@@ -1,0 +1,301 @@
+//===- Driver.cpp - from text to any stage of the compiler -----------------===//
+
+#include "api/c/Driver.h"
+#include "codegen/cpu/Compile.h"
+#include "codegen/plan/PlanBuilder.h"
+#include "compiler/Import/Import.h"
+#include "compiler/Pipelines/Pipelines.h"
+#include "dsl/AST/Printer.h"
+#include "dsl/Diagnostics/Render.h"
+#include "dsl/Sema/Check.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "stdlib/Modules.h"
+#include "llvm/Support/raw_ostream.h"
+#include <xxhash.h>
+
+using namespace penstock;
+using namespace penstock::api;
+
+std::optional<Stage> api::stageNamed(std::string_view name) {
+  constexpr std::string_view names[] = {"ast",   "pipe", "pipe-opt", "kernels", "schedule",
+                                        "loops", "llvm", "asm",      "obj"};
+  for (size_t i = 0; i < std::size(names); ++i)
+    if (names[i] == name)
+      return static_cast<Stage>(i);
+  return std::nullopt;
+}
+
+namespace {
+/// `use` finds the modules that the library ships.
+class ShippedModules final : public dsl::ModuleLoader {
+public:
+  std::optional<Module> load(std::string_view name) override {
+    auto text = stdlib::moduleText(name);
+    if (!text)
+      return std::nullopt;
+    return Module{"stdlib/" + std::string(name) + ".pipe", std::string(*text)};
+  }
+  std::vector<std::string> names() override {
+    std::vector<std::string> result;
+    for (std::string_view name : stdlib::moduleNames())
+      result.emplace_back(name);
+    return result;
+  }
+};
+} // namespace
+
+Driver::Driver(const CompileRequest &compileRequest)
+    : request(compileRequest), target(codegen::Target::named(request.target)),
+      context(mlir::MLIRContext::Threading::DISABLED) {
+  mlir::DialectRegistry registry;
+  registry.insert<pipe::PipeDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
+                  mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::scf::SCFDialect,
+                  mlir::vector::VectorDialect>();
+  context.appendDialectRegistry(registry);
+  context.getDiagEngine().registerHandler([this](mlir::Diagnostic &diagnostic) {
+    report(diagnostic);
+    return mlir::success();
+  });
+}
+
+Driver::~Driver() = default;
+
+//===--- messages ----------------------------------------------------------===//
+
+dsl::SourceRange Driver::rangeOf(mlir::Location location) const {
+  auto place = location->findInstanceOf<mlir::FileLineColLoc>();
+  if (!place)
+    return {};
+  for (uint32_t index = 0; index < sources.count(); ++index) {
+    const dsl::FileId file{index};
+    if (sources.name(file) != std::string_view(place.getFilename().getValue()))
+      continue;
+    const std::string_view text = sources.text(file), line = sources.line(file, place.getLine());
+    const auto start = static_cast<uint32_t>(line.data() - text.data());
+    const uint32_t begin = start + (place.getColumn() ? place.getColumn() - 1 : 0);
+    return {file, begin, begin + 1};
+  }
+  return {};
+}
+
+void Driver::report(mlir::Diagnostic &diagnostic) {
+  if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
+    return;
+  auto message = diagnostics.error(rangeOf(diagnostic.getLocation()), diagnostic.str());
+  for (mlir::Diagnostic &note : diagnostic.getNotes())
+    message.note(rangeOf(note.getLocation()), note.str());
+}
+
+Messages Driver::messages() const {
+  return {dsl::renderText(diagnostics, sources), dsl::renderJson(diagnostics, sources)};
+}
+
+//===--- text in -----------------------------------------------------------===//
+
+bool Driver::checkPasses() {
+  const auto &known = pipelines::optimisingPasses();
+  for (const std::string &name : request.disabledPasses) {
+    std::string names;
+    bool found = false;
+    for (const pipelines::OptimisingPass &pass : known) {
+      names += (names.empty() ? "" : ", ") + std::string(pass.name);
+      found |= pass.name == name;
+    }
+    if (!found)
+      diagnostics.error({}, "unknown pass `" + name + "`").hint("known are " + names);
+  }
+  return !diagnostics.hasErrors();
+}
+
+bool Driver::load() {
+  if (!checkPasses())
+    return false;
+  if (request.from.empty())
+    return loadText();
+  const std::optional<Stage> stage = stageNamed(request.from);
+  if (!stage || *stage < Stage::pipe || *stage > Stage::llvm) {
+    diagnostics.error({}, "no stage `" + request.from + "` can be read back");
+    return false;
+  }
+  sources.add(request.fileName, request.text);
+  module = mlir::parseSourceString<mlir::ModuleOp>(request.text, mlir::ParserConfig(&context),
+                                                   request.fileName);
+  reached = *stage;
+  if (module)
+    readName();
+  return static_cast<bool>(module);
+}
+
+void Driver::readName() {
+  for (auto pipeline : module->getOps<pipe::PipelineOp>())
+    name = pipeline.getSymName().str();
+}
+
+bool Driver::loadText() {
+  const dsl::FileId file = sources.add(request.fileName, request.text);
+  ShippedModules modules;
+  const dsl::Program program =
+      dsl::loadProgram(file, sources, modules, importer::builtins(), diagnostics);
+  if (diagnostics.hasErrors())
+    return false;
+  ast = dsl::printAst(*program.main);
+  importer::ImportOptions options;
+  options.pipeline = request.pipeline;
+  options.parameters.insert(request.parameters.begin(), request.parameters.end());
+  importer::ImportResult result =
+      importer::importProgram(context, program, sources, options, diagnostics);
+  for (importer::ParameterInfo &info : result.parameters)
+    parameterList.push_back({info.name, info.type, info.doc, info.isStatic, info.defaultText});
+  module = std::move(result.module);
+  reached = Stage::pipe;
+  if (!module || diagnostics.hasErrors())
+    return false;
+  readName();
+  return true;
+}
+
+//===--- stages ------------------------------------------------------------===//
+
+/// The meaning's hash, which states carry: of the imported IR without places.
+static void setHash(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, mlir::OpPrintingFlags().enableDebugInfo(false));
+  const uint64_t hash = XXH3_64bits(text.data(), text.size());
+  for (auto pipeline : module.getOps<pipe::PipelineOp>())
+    if (!pipeline.getHash())
+      pipeline.setHash(static_cast<int64_t>(hash));
+}
+
+bool Driver::runTo(Stage stage) {
+  pipelines::PassSelection selection;
+  selection.disabled.insert(request.disabledPasses.begin(), request.disabledPasses.end());
+  mlir::PassManager passes(&context);
+  passes.enableVerifier(true);
+  switch (stage) {
+  case Stage::pipeOpt:
+    setHash(*module);
+    pipelines::buildOptPipeline(passes, selection);
+    break;
+  case Stage::kernels:
+    pipelines::buildKernelsPipeline(passes, selection);
+    break;
+  case Stage::schedule:
+    codegen::buildSchedulePipeline(passes, *target);
+    break;
+  case Stage::loops:
+    codegen::buildLoopsPipeline(passes, *target);
+    break;
+  case Stage::llvm:
+    if (request.from != "loops" && !makePlan()) // the pipeline op goes now
+      return false;
+    codegen::buildLLVMPipeline(passes, *target);
+    break;
+  default:
+    return true;
+  }
+  return mlir::succeeded(passes.run(*module)) && !diagnostics.hasErrors();
+}
+
+bool Driver::advance(Stage stage) {
+  while (reached < stage && reached < Stage::llvm) {
+    const Stage next = static_cast<Stage>(static_cast<int>(reached) + 1);
+    if (!runTo(next)) {
+      if (!diagnostics.hasErrors())
+        diagnostics.error({}, "the compiler failed without saying why; please report this file");
+      return false;
+    }
+    reached = next;
+  }
+  return true;
+}
+
+bool Driver::makePlan() {
+  auto plan = codegen::buildPlan(*module, pst_version());
+  if (mlir::failed(plan))
+    return false;
+  planBytes = std::move(*plan);
+  return true;
+}
+
+std::optional<Compiled> Driver::finish() {
+  if (planBytes.empty()) {
+    diagnostics.error({}, "a program read back at stage `" + request.from +
+                              "` has no plan; it can be printed, but not run");
+    return std::nullopt;
+  }
+  Compiled compiled;
+  compiled.name = name;
+  compiled.parameters = parameterList;
+  compiled.plan = planBytes;
+  auto image = codegen::compileImage(*module, *target);
+  if (!image) {
+    diagnostics.error({}, llvm::toString(image.takeError()));
+    return std::nullopt;
+  }
+  compiled.image = std::move(*image);
+  return compiled;
+}
+
+//===--- text out ----------------------------------------------------------===//
+
+static llvm::Expected<std::vector<uint8_t>> assemblyBytes(mlir::ModuleOp module,
+                                                          const codegen::Target &target) {
+  auto text = codegen::assemblyText(module, target);
+  if (!text)
+    return text.takeError();
+  return std::vector<uint8_t>(text->begin(), text->end());
+}
+
+std::optional<std::string> Driver::print(Stage stage) {
+  if (stage == Stage::ast)
+    return ast;
+  if (stage == Stage::assembly || stage == Stage::object) {
+    auto code = stage == Stage::object ? codegen::compileObject(*module, *target)
+                                       : assemblyBytes(*module, *target);
+    if (code)
+      return std::string(code->begin(), code->end());
+    diagnostics.error({}, llvm::toString(code.takeError()));
+    return std::nullopt;
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream);
+  stream << '\n';
+  return text;
+}
+
+/// `7:8` of the user's file, or the name of what the op is.
+static std::string placeOf(mlir::Operation *op) {
+  if (auto place = op->getLoc()->findInstanceOf<mlir::FileLineColLoc>())
+    return place.getFilename().str() + ":" + std::to_string(place.getLine()) + ":" +
+           std::to_string(place.getColumn());
+  return {};
+}
+
+std::string Driver::explain() {
+  std::string text;
+  auto render = [&](mlir::Operation *op) {
+    auto remarks = op->getAttrOfType<mlir::ArrayAttr>("pipe.remarks");
+    if (!remarks)
+      return;
+    std::string head = op->getName().getStringRef().str();
+    if (auto symbol = op->getAttrOfType<mlir::StringAttr>(mlir::SymbolTable::getSymbolAttrName()))
+      head += " " + symbol.str();
+    if (std::string place = placeOf(op); !place.empty())
+      head += " (" + place + ")";
+    text += head + "\n";
+    for (auto remark : remarks.getAsRange<pipe::RemarkAttr>())
+      text += "  " + remark.getPass().str() + ": " + remark.getText().str() + "\n";
+  };
+  module->walk<mlir::WalkOrder::PreOrder>(render);
+  return text.empty() ? "no pass had anything to say about this pipeline\n" : text;
+}

@@ -1,0 +1,155 @@
+//===- Program.cpp - pst_compile and pst_program ---------------------------===//
+
+#include "api/c/Program.h"
+#include "api/c/Cache.h"
+#include "api/c/Driver.h"
+#include "api/c/Values.h"
+#include "codegen/cpu/Target.h"
+#include "runtime/core/Image.h"
+#include <cstring>
+
+using namespace penstock;
+using namespace penstock::api;
+
+const char *pst_version(void) { return PENSTOCK_VERSION; }
+
+static CompileRequest readRequest(const char *text, size_t length, const char *fileName,
+                                  const pst_compile_options &given) {
+  CompileRequest request;
+  request.text.assign(text, length);
+  request.fileName = fileName ? fileName : "<text>";
+  request.pipeline = given.pipeline ? given.pipeline : "";
+  for (size_t i = 0; i < given.parameter_count; ++i)
+    request.parameters.emplace_back(given.parameters[i].name, given.parameters[i].value);
+  for (size_t i = 0; i < given.disabled_pass_count; ++i)
+    request.disabledPasses.emplace_back(given.disabled_passes[i]);
+  request.target = given.target ? given.target : "";
+  request.from = given.from ? given.from : "";
+  return request;
+}
+
+static void setParameters(pst_program &program, std::vector<Parameter> parameters) {
+  program.parameters = std::move(parameters);
+  for (const Parameter &parameter : program.parameters)
+    program.parameterInfos.push_back(
+        {parameter.name.c_str(), parameter.type.c_str(), parameter.isStatic,
+         parameter.defaultValue ? parameter.defaultValue->c_str() : nullptr,
+         parameter.doc.c_str()});
+}
+
+static pst_status failWith(pst_program &program, const std::string &message) {
+  program.messages.text = "penstock: error: " + message + "\n";
+  program.messages.json = "[]";
+  return PST_ERROR;
+}
+
+/// Loads what was compiled; it may come from a cache, so nothing is trusted.
+static std::string adopt(pst_program &program, Compiled compiled) {
+  auto plan = runtime::Plan::load(compiled.plan);
+  if (!plan)
+    return plan.error().message;
+  auto image = runtime::Image::load(compiled.image);
+  if (!image)
+    return image.error().message;
+  auto table = runtime::tableFor(**plan, *image);
+  if (!table)
+    return table.error().message;
+  program.plan = std::move(*plan);
+  program.kernels = std::move(*table);
+  program.name = compiled.name;
+  setParameters(program, std::move(compiled.parameters));
+  return {};
+}
+
+pst_status pst_compile(const char *text, size_t length, const char *file_name,
+                       const pst_compile_options *options, pst_program **out_program) {
+  auto *program = new pst_program;
+  *out_program = program;
+  pst_compile_options given = PST_COMPILE_OPTIONS_INIT;
+  if (options)
+    std::memcpy(&given, options, std::min(options->size, sizeof given));
+  program->request = readRequest(text, length, file_name, given);
+
+  auto target = codegen::Target::named(program->request.target);
+  if (!target)
+    return failWith(*program, "unknown target `" + program->request.target +
+                                  "`; known are x86-64-v2, x86-64-v3 and x86-64-v4");
+  const Cache cache(given.check_only     ? std::string()
+                    : given.cache_folder ? std::string(given.cache_folder)
+                                         : defaultCacheFolder(),
+                    program->request, target->describe());
+  if (std::optional<Compiled> hit = cache.find())
+    if (adopt(*program, std::move(*hit)).empty()) {
+      program->fromCache = true;
+      return PST_OK;
+    }
+
+  Driver driver(program->request);
+  const bool loaded = driver.load();
+  std::optional<Compiled> compiled;
+  if (loaded && !given.check_only && driver.advance(Stage::llvm))
+    compiled = driver.finish();
+  program->messages = driver.messages();
+  if (loaded && given.check_only) {
+    program->name = driver.pipelineName();
+    setParameters(*program, driver.parameters());
+    return PST_OK;
+  }
+  if (!compiled)
+    return PST_ERROR;
+  cache.store(*compiled);
+  if (std::string why = adopt(*program, std::move(*compiled)); !why.empty())
+    return failWith(*program, "the compiler made a program that cannot be loaded: " + why);
+  return PST_OK;
+}
+
+const char *pst_program_messages(const pst_program *program) {
+  return program->messages.text.c_str();
+}
+const char *pst_program_messages_json(const pst_program *program) {
+  return program->messages.json.c_str();
+}
+size_t pst_program_parameter_count(const pst_program *program) {
+  return program->parameterInfos.size();
+}
+const pst_parameter_info *pst_program_parameter(const pst_program *program, size_t index) {
+  return index < program->parameterInfos.size() ? &program->parameterInfos[index] : nullptr;
+}
+const char *pst_program_name(const pst_program *program) {
+  return program->name.empty() ? nullptr : program->name.c_str();
+}
+int pst_program_from_cache(const pst_program *program) { return program->fromCache; }
+
+pst_status pst_program_emit(pst_program *program, const char *stage, const char **out_data,
+                            size_t *out_length) {
+  *out_data = nullptr;
+  *out_length = 0;
+  const std::optional<Stage> wanted = stageNamed(stage);
+  if (!wanted)
+    return failWith(*program, "unknown stage `" + std::string(stage) + "`");
+  Driver driver(program->request);
+  std::optional<std::string> text;
+  if (driver.load() && driver.advance(std::min(*wanted, Stage::llvm)))
+    text = driver.print(*wanted);
+  program->messages = driver.messages();
+  if (!text)
+    return PST_ERROR;
+  program->emitted = std::move(*text);
+  *out_data = program->emitted.data();
+  *out_length = program->emitted.size();
+  return PST_OK;
+}
+
+pst_status pst_program_explain(pst_program *program, const char **out_text) {
+  *out_text = nullptr;
+  Driver driver(program->request);
+  const bool done = driver.load() && driver.advance(Stage::schedule);
+  program->messages = driver.messages();
+  if (!done)
+    return PST_ERROR;
+  program->emitted = driver.explain();
+  *out_text = program->emitted.c_str();
+  return PST_OK;
+}
+
+void pst_program_release(pst_program *program) { delete program; }
