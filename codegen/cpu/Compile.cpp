@@ -27,7 +27,7 @@ using namespace penstock;
 using namespace penstock::codegen;
 
 static constexpr const char *passList =
-    "function(early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),early-cse<memssa>)";
+    "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse<memssa>)";
 
 void codegen::buildSchedulePipeline(mlir::OpPassManager &passes, const Target &target) {
   schedules::ScheduleCpuOptions options;
