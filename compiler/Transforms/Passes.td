@@ -120,6 +120,9 @@ def SinkCasts : Pass<"pipe-sink-casts"> {
     the arms of a choose. A pad with a constant moves through a pointwise op of
     u8 where one of the 256 values maps to the constant in every channel.
 
+    A view of a peer becomes the peer's view, and a peer of a widening
+    conversion the conversion of a peer.
+
     A view that reads an element twice (overlapping frames) stays: moving it
     would compute the element twice.
     Measure: bytes per element of what views read.

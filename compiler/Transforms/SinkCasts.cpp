@@ -11,6 +11,7 @@
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Regions.h"
 #include "compiler/Transforms/Views.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace penstock::transforms {
@@ -27,11 +28,13 @@ static NamedTensorType tensorOf(Value value) {
   return llvm::cast<NamedTensorType>(value.getType());
 }
 
-/// Whether nothing but views (of the same place in the program: an arm's view
-/// runs in that arm only) uses the value that `view` reads.
+/// Whether nothing but views uses the value that `view` reads, in the block
+/// where it is made: in an arm, what moves would be computed anew.
 static bool onlyViewsUse(ViewOp view) {
-  return llvm::all_of(view.getInput().getUsers(),
-                      [&](Operation *user) { return llvm::isa<ViewOp>(user); });
+  Operation *producer = view.getInput().getDefiningOp();
+  return llvm::all_of(view.getInput().getUsers(), [&](Operation *user) {
+    return llvm::isa<ViewOp>(user) && user->getBlock() == producer->getBlock();
+  });
 }
 
 namespace {
@@ -96,7 +99,8 @@ struct ViewOfResample : OpRewritePattern<ViewOp> {
     auto resample = view.getInput().getDefiningOp<ResampleOp>();
     if (!resample)
       return rewriter.notifyMatchFailure(view, "it does not read a resample");
-    if (!onlyViewsUse(view))
+    // Channels picked apart would be resampled apart.
+    if (!view.getInput().hasOneUse() || !onlyViewsUse(view))
       return rewriter.notifyMatchFailure(view, "the resample has other users");
     NamedTensorType source = tensorOf(resample.getInput());
     NamedTensorType type = tensorOf(view);
@@ -273,10 +277,65 @@ struct ViewOfChoose : OpRewritePattern<ViewOp> {
   }
 };
 
+/// A peer moves data as a view does, from another sample of the batch.
+struct ViewOfPeer : OpRewritePattern<ViewOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
+    auto peer = view.getInput().getDefiningOp<PeerOp>();
+    if (!peer || !onlyViewsUse(view) || !peer->hasOneUse())
+      return rewriter.notifyMatchFailure(view, "it is not a peer's only user");
+    if (!view.getSymbols().empty() || !tensorOf(view).isStatic())
+      return rewriter.notifyMatchFailure(view, "its scalars are not the peer's");
+    Value moved =
+        makeView(rewriter, view.getLoc(), peer.getValue(), view.getMap(), {}, tensorOf(view), {});
+    rewriter.replaceOpWithNewOp<PeerOp>(view, view.getType(), moved, peer.getSlot());
+    return success();
+  }
+};
+
+/// The peer's element before its conversion: the batch keeps the smaller type,
+/// and each reader converts.
+struct PeerOfPoint : OpRewritePattern<PeerOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PeerOp peer, PatternRewriter &rewriter) const override {
+    Operation *producer = peer.getValue().getDefiningOp();
+    if (!producer || !llvm::isa<MapOp, CastOp>(producer))
+      return rewriter.notifyMatchFailure(peer, "it does not read a map");
+    Value source;
+    for (Value input : producer->getOperands()) {
+      if (input.getDefiningOp<ConstantOp>())
+        continue;
+      if (source || !llvm::isa<NamedTensorType>(input.getType()))
+        return rewriter.notifyMatchFailure(peer, "the map reads other values");
+      source = input;
+    }
+    if (!source || !tensorOf(source).isStatic() ||
+        tensorOf(source).getRank() != tensorOf(peer.getValue()).getRank() ||
+        scalarBytes(tensorOf(source).getElementType()) >
+            scalarBytes(tensorOf(peer.getValue()).getElementType()))
+      return rewriter.notifyMatchFailure(peer, "its input is larger");
+    bool captures = false;
+    producer->walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        captures |= op != producer && !operand.getDefiningOp<ConstantOp>() &&
+                    !producer->getRegion(0).isAncestor(operand.getParentRegion());
+    });
+    if (captures)
+      return rewriter.notifyMatchFailure(peer, "the map reads scalars of its "
+                                               "own sample");
+    Value other = rewriter.create<PeerOp>(peer.getLoc(), source.getType(), source, peer.getSlot());
+    IRMapping mapping;
+    mapping.map(source, other);
+    rewriter.replaceOp(peer, rewriter.clone(*producer, mapping));
+    return success();
+  }
+};
+
 struct SinkCastsPass : penstock::transforms::impl::SinkCastsBase<SinkCastsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ViewOfPoint, ViewOfResample, ViewOfStack, ViewOfChoose>(&getContext());
+    patterns.add<ViewOfPoint, ViewOfResample, ViewOfStack, ViewOfChoose, ViewOfPeer, PeerOfPoint>(
+        &getContext());
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk([](ViewOp view) {

@@ -93,3 +93,23 @@ func.func @stays_where_others_use_the_conversion(%x: !pipe.tensor<u8[w=9]>) -> (
       : !pipe.tensor<f32[w=9]> -> !pipe.tensor<f32[w=4]>
   return %1, %0 : !pipe.tensor<f32[w=4]>, !pipe.tensor<f32[w=9]>
 }
+
+// Each sample stores bytes; who reads a peer converts what it reads.
+// CHECK-LABEL: pipe.pipeline @peers_hand_on_bytes
+// CHECK: %[[X:.*]] = pipe.field %{{.*}} "x"
+// CHECK: pipe.batch
+// CHECK: %[[PEER:.*]] = pipe.peer %[[X]][%{{.*}}] : !pipe.tensor<u8[w=4]>
+// CHECK: pipe.cast value %[[PEER]] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<f32[w=4]>
+pipe.pipeline @peers_hand_on_bytes seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=4]>} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=4]>
+  %0 = pipe.cast value %x : !pipe.tensor<u8[w=4]> -> !pipe.tensor<f32[w=4]>
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    %slot = pipe.context slot
+    %1 = pipe.peer %0[%slot] : !pipe.tensor<f32[w=4]> -> !pipe.tensor<f32[w=4]>
+    pipe.output "a" %1 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<f32[w=4]>
+  }
+}
