@@ -87,7 +87,7 @@ func::FuncOp penstock::conversion::fmodHelper(OpBuilder &b, Location loc) {
   });
 }
 
-// random.h, permute: four Feistel rounds, walked along the cycle.
+// random.h, permute: eight Feistel rounds, walked along the cycle.
 func::FuncOp penstock::conversion::permuteHelper(OpBuilder &b, Location loc) {
   Type i64 = b.getI64Type();
   return helper(b, loc, "pst.permute", b.getFunctionType({i64, i64, i64}, {i64}), [&](Lanes &l, ValueRange args) {
@@ -114,7 +114,7 @@ func::FuncOp penstock::conversion::permuteHelper(OpBuilder &b, Location loc) {
         [&](OpBuilder &, Location, ValueRange state) {
           Value left = b.create<arith::ShRUIOp>(loc, state[0], half);
           Value right = l.andInt(state[0], mask);
-          for (int64_t round = 0; round < 4; ++round) {
+          for (int64_t round = 0; round < 8; ++round) {
             Value mixed = random.mix(l.add(key, l.i64(round)), right);
             Value next = l.xorInt(left, l.andInt(mixed, mask));
             left = right;

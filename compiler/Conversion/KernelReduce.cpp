@@ -112,8 +112,8 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
     for (auto [i, axis] : llvm::enumerate(kept))
       at[axis] = m.uniform(where[i]);
     auto bind = [&](ArrayRef<Value> inner) {
-      for (auto [i, axis] : llvm::enumerate(over))
-        at[axis] = m.uniform(inner[i]);
+      for (auto [i, index] : llvm::enumerate(inner)) // without the last, for lanes
+        at[over[i]] = m.uniform(index);
     };
     auto combine = [&](LaneValue sofar, LaneValue value) {
       switch (kind) {
@@ -205,7 +205,6 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
           next = combine(l.wrap(rest.getRegionIterArg(0), sumType), emit(op.getValue(), at));
           b.create<scf::YieldOp>(l.loc, next.value);
           b.setInsertionPointAfter(rest);
-          // Move the results out of the guard's reach.
           return SmallVector<Value>{wide.getResult(0), rest.getResult(0)};
         });
         final = l.wrap(loops[1], sumType);
