@@ -19,8 +19,12 @@ static CompileRequest readRequest(const char *text, size_t length, const char *f
   request.text.assign(text, length);
   request.fileName = fileName ? fileName : "<text>";
   request.pipeline = given.pipeline ? given.pipeline : "";
-  for (size_t i = 0; i < given.parameter_count; ++i)
-    request.parameters.emplace_back(given.parameters[i].name, given.parameters[i].value);
+  // Of two values for one parameter, the later one counts.
+  for (size_t i = 0; i < given.parameter_count; ++i) {
+    const pst_parameter &parameter = given.parameters[i];
+    std::erase_if(request.parameters, [&](const auto &entry) { return entry.first == parameter.name; });
+    request.parameters.emplace_back(parameter.name, parameter.value);
+  }
   for (size_t i = 0; i < given.disabled_pass_count; ++i)
     request.disabledPasses.emplace_back(given.disabled_passes[i]);
   request.target = given.target ? given.target : "";

@@ -117,10 +117,10 @@ MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
                           program.mediaCount() * sizeof(Encoded) +
                           program.rowCount() * (sizeof(int64_t) + 1) + sizeof(int64_t);
   const int64_t ahead = std::max<int64_t>(1, limits.fetchAhead / program.perRank);
-  report.parts.emplace_back("parameters", sample * uint64_t(program.perRank) *
-                                              uint64_t(limits.prefetch + ahead));
-  report.parts.emplace_back("scratch", uint64_t(layout.staticScratch + (1 << 16)) *
-                                           uint64_t(limits.threads));
+  report.parts.emplace_back("parameters",
+                            sample * uint64_t(program.perRank) * uint64_t(limits.prefetch + ahead));
+  report.parts.emplace_back("scratch",
+                            uint64_t(layout.staticScratch + (1 << 16)) * uint64_t(limits.threads));
   report.parts.emplace_back("constants", layout.constantBytes.size());
   for (const auto &[name, bytes] : report.parts)
     report.fixed += bytes;
@@ -153,11 +153,6 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   if (!program)
     return program.error();
   const Program &p = **program;
-  if (p.ranks(0).batches(p.positions(), p.keepLast) == 0)
-    return Error{Code::InvalidArgument,
-                 "the table has " + std::to_string(p.positions()) +
-                     " rows, which do not fill one batch of " + std::to_string(p.globalBatch) +
-                     ": make it smaller, or write `last keep`"};
 
   auto impl = std::make_unique<Impl>();
   impl->program = *program;
@@ -178,12 +173,12 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   const uint64_t machine = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
   const uint64_t budget = options.memoryBudget ? options.memoryBudget : machine;
   if (impl->memory.fixed > budget)
-    return Error{Code::Limit,
-                 "the session needs " + std::to_string(impl->memory.fixed) +
-                     " bytes of memory, " + (options.memoryBudget ? "the budget is " : "the machine has ") +
-                     std::to_string(budget) + ": lower the batch size (" +
-                     std::to_string(p.perRank) + ") or prefetch (" +
-                     std::to_string(options.prefetch) + ")"};
+    return Error{Code::Limit, "the session needs " + std::to_string(impl->memory.fixed) +
+                                  " bytes of memory, " +
+                                  (options.memoryBudget ? "the budget is " : "the machine has ") +
+                                  std::to_string(budget) + ": lower the batch size (" +
+                                  std::to_string(p.perRank) + ") or prefetch (" +
+                                  std::to_string(options.prefetch) + ")"};
   impl->device = makeCpuDevice();
   auto pool = BlockPool::make(*layout, p.perRank, blocks, impl->device);
   if (!pool)
@@ -200,6 +195,12 @@ Result<BatchPtr> Session::next() {
   Impl &self = *impl;
   if (self.closed || self.cancelled)
     return Error{Code::Cancelled, "the session was cancelled"};
+  // Only here: single samples can be looked at all the same.
+  if (const Program &p = *self.program; p.ranks(0).batches(p.positions(), p.keepLast) == 0)
+    return Error{Code::InvalidArgument, "the table has " + std::to_string(p.positions()) +
+                                            " rows, which do not fill one batch of " +
+                                            std::to_string(p.globalBatch) +
+                                            ": make it smaller, or write `last keep`"};
   const int64_t begin = self.clock->nowNs();
   {
     std::lock_guard guard(self.lock);
@@ -208,8 +209,8 @@ Result<BatchPtr> Session::next() {
     if (self.beginNs < 0)
       self.beginNs = begin;
     if (!self.flow) {
-      self.flow = std::make_unique<Flow>(self.program, self.pool, self.scratch, *self.clock,
-                                         self.limits);
+      self.flow =
+          std::make_unique<Flow>(self.program, self.pool, self.scratch, *self.clock, self.limits);
       self.flow->restart({self.place.epoch, self.place.position});
       if (self.cancelled)
         self.flow->cancel();
@@ -252,8 +253,8 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
   if (fatal.empty() && place.bad + bad > allowed) {
     const BadSample &last = finished.bad.back();
     fatal = std::to_string(place.bad + bad) + " samples of epoch " + std::to_string(place.epoch) +
-            " are bad, more than the " + std::to_string(allowed) +
-            " allowed; the last is " + last.name + ": " + last.reason;
+            " are bad, more than the " + std::to_string(allowed) + " allowed; the last is " +
+            last.name + ": " + last.reason;
   }
   auto batch = std::make_unique<Delivered>(std::move(finished), pool);
   if (!fatal.empty()) {
@@ -346,8 +347,8 @@ Result<SampleReport> Session::sample(uint32_t epoch, int64_t position) {
 
   const int64_t number = position / program.globalBatch;
   const int64_t world = program.world;
-  const RankLayout ranks = *RankLayout::make(program.globalBatch, uint32_t(position % world),
-                                             program.world);
+  const RankLayout ranks =
+      *RankLayout::make(program.globalBatch, uint32_t(position % world), program.world);
   const int64_t count = ranks.samples(number, program.positions());
   const int64_t index = (position - ranks.position(number, 0)) / world;
   const bool whole = program.layout->stages() > 1;

@@ -104,7 +104,7 @@ Result<std::unique_ptr<Source>> openColumns(const plan::SourceT &source, const A
 
 Result<std::unique_ptr<Source>> openComputed(const plan::SourceT &source,
                                              const Arguments &arguments) {
-  const plan::ArgumentT *rows = arguments.find("rows");
+  const plan::ArgumentT *rows = arguments.find("length");
   if (!rows)
     return sourceError(source, "the number of rows is missing");
   std::vector<SyntheticColumn> columns;
@@ -175,8 +175,7 @@ Result<int64_t> Tables::extent(int source, int64_t row, int column, int axis) co
   return view.extents[size_t(axis)];
 }
 
-Status Tables::tensor(int source, int64_t row, int column, Buffer &scratch,
-                      pst_tensor &out) const {
+Status Tables::tensor(int source, int64_t row, int column, Buffer &scratch, pst_tensor &out) const {
   const Table &table = tables[size_t(source)];
   const int number = table.columns[size_t(column)];
   auto view = table.source->tensor(row, number, scratch);
@@ -191,7 +190,8 @@ Status Tables::tensor(int source, int64_t row, int column, Buffer &scratch,
   const uint8_t *data = view->data;
   // Behind the last rows of a mapped file there may be no memory to read.
   const int64_t rowsBehind = table.source->length() - 1 - row;
-  if (data != scratch.data() && (stride == 0 || rowsBehind < (storageSlack + stride - 1) / stride)) {
+  if (data != scratch.data() &&
+      (stride == 0 || rowsBehind < (storageSlack + stride - 1) / stride)) {
     if (!scratch.resize(size_t(stride) + 1))
       return Error{Code::Limit, "no memory for a row of " + std::to_string(stride) + " bytes"};
     if (stride)

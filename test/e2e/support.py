@@ -81,7 +81,9 @@ def read_hashes(*paths):
     """{(epoch, position): hash} of one or several --hashes files; a position must not differ."""
     result = {}
     for path in paths:
-        for line in open(path):
+        with open(path) as file:
+            lines = file.read().splitlines()
+        for line in lines:
             epoch, position, value = line.split()
             key = (int(epoch), int(position))
             assert result.setdefault(key, value) == value, f"{key} has two contents"

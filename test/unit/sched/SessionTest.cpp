@@ -57,7 +57,8 @@ TEST(Session, KernelsSeeTheirSampleAndDraw) {
     const int64_t draw = random::integer(random::bits(key, 77), 0, 1000);
     for (int i = 0; i < 3; ++i) {
       int32_t value;
-      std::memcpy(&value, static_cast<const char *>((*batch)->outputs()[0].data) + slot * 12 + i * 4, 4);
+      std::memcpy(&value,
+                  static_cast<const char *>((*batch)->outputs()[0].data) + slot * 12 + i * 4, 4);
       EXPECT_EQ(value, draw + uint8_t(slot * 7 + i));
     }
   }
@@ -251,14 +252,24 @@ TEST(Session, RefusesOptionsThatDoNotFit) {
             "pipeline `test` has no run-time parameter `strenth`");
   EXPECT_EQ(message([](auto &o) { o.params = {{"strength", std::string("a")}}; }),
             "parameter `strength` is of type f64, the value given is text");
-  EXPECT_EQ(message([](auto &o) { o.rank = 2, o.world = 2; }),
-            "rank 2 of 2; ranks count from 0");
+  EXPECT_EQ(message([](auto &o) { o.rank = 2, o.world = 2; }), "rank 2 of 2; ranks count from 0");
   EXPECT_EQ(message([](auto &o) { o.prefetch = 0; }), "prefetch is 0; it is 1 to 1024 batches");
   EXPECT_EQ(message([](auto &o) { o.memory.pop_back(); }),
             "raw: column `pixels` has neither a file nor memory");
   EXPECT_EQ(message([](auto &o) { o.memory[1].extents[1] = 4; }),
             "raw: column `pixels` in memory has rows of another shape than the pipeline expects");
-  EXPECT_EQ(message([](auto &o) { o.world = 4; }),
+}
+
+TEST(Session, ATableThatFillsNoBatchHasSamplesButNoBatches) {
+  MemoryTable table(8);
+  SessionOptions options = table.options();
+  options.world = 4;
+  auto session = memoryPipeline().open(options);
+  ASSERT_TRUE(session);
+  EXPECT_TRUE((*session)->sample(0, 3));
+  auto batch = (*session)->next();
+  ASSERT_FALSE(batch);
+  EXPECT_EQ(batch.error().message,
             "the table has 8 rows, which do not fill one batch of 16: make it smaller, or write "
             "`last keep`");
 }
