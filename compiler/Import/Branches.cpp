@@ -70,9 +70,9 @@ Val Importer::branch(mlir::Value index, llvm::ArrayRef<Arm> arms,
       values.push_back(arm());
     return merge(index, values, {}, mismatch);
   }
-  std::vector<std::unique_ptr<mlir::Block>> blocks;
+  std::vector<OwnedBlock> blocks;
   for (const Arm &arm : arms) {
-    blocks.push_back(std::make_unique<mlir::Block>());
+    blocks.push_back(OwnedBlock(new mlir::Block()));
     BaseGuard inside(base, blocks.back().get());
     values.push_back(arm());
   }
@@ -80,7 +80,7 @@ Val Importer::branch(mlir::Value index, llvm::ArrayRef<Arm> arms,
 }
 
 Val Importer::merge(mlir::Value index, std::vector<Val> values,
-                    llvm::MutableArrayRef<std::unique_ptr<mlir::Block>> blocks,
+                    llvm::MutableArrayRef<OwnedBlock> blocks,
                     const std::function<void(const Val &, const Val &)> &mismatch) {
   std::vector<std::vector<Val *>> leaves(values.size());
   for (size_t i = 0; i < values.size(); ++i) {

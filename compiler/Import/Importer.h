@@ -54,6 +54,16 @@ struct ElementRegion {
   bool takesInputs = true; ///< window and gather read captured tensors by load
 };
 
+/// A block that is not yet in an op. An error may leave users of its values
+/// behind, which must not outlive it.
+struct BlockDeleter {
+  void operator()(mlir::Block *block) const {
+    block->dropAllDefinedValueUses();
+    delete block;
+  }
+};
+using OwnedBlock = std::unique_ptr<mlir::Block, BlockDeleter>;
+
 /// What a draw adds to its scope's key.
 struct KeyStep {
   mlir::Value index;
@@ -275,8 +285,7 @@ private:
   /// another one do not fit, and throws.
   Val branch(mlir::Value index, llvm::ArrayRef<Arm> arms,
              const std::function<void(const Val &, const Val &)> &mismatch);
-  Val merge(mlir::Value index, std::vector<Val> values,
-            llvm::MutableArrayRef<std::unique_ptr<mlir::Block>> blocks,
+  Val merge(mlir::Value index, std::vector<Val> values, llvm::MutableArrayRef<OwnedBlock> blocks,
             const std::function<void(const Val &, const Val &)> &mismatch);
   /// Moves a scalar's computation out of a block that is not yet in its op.
   static bool hoistable(mlir::Value value, mlir::Block *from);

@@ -19,7 +19,7 @@ Val Importer::evalEach(const dsl::EachExpr &each) {
     fail(each.bind.domain->range, "this `each` has no view");
   PlaceGuard guard(*this, each.range);
 
-  auto block = std::make_unique<mlir::Block>();
+  auto block = OwnedBlock(new mlir::Block());
   mlir::Value view = block->addArgument(base.getI64Type(), here);
   Val body;
   {
@@ -88,8 +88,8 @@ Val Importer::evalSearch(const dsl::SearchExpr &search) {
     return leaves;
   };
 
-  auto body = std::make_unique<mlir::Block>();
-  auto otherwise = std::make_unique<mlir::Block>();
+  auto body = OwnedBlock(new mlir::Block());
+  auto otherwise = OwnedBlock(new mlir::Block());
   mlir::Value attempt = body->addArgument(base.getI64Type(), here);
   Val accepted, fallback;
   llvm::SmallVector<mlir::Type> types;

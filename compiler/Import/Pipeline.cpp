@@ -19,7 +19,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Importer::run(const dsl::PipelineDecl &pipelin
   top.file = program.main.get();
   frames.push_back(std::move(top));
 
-  auto block = std::make_unique<mlir::Block>();
+  auto block = OwnedBlock(new mlir::Block());
   base.setInsertionPointToEnd(block.get());
   int64_t seed = 0;
   double substitute = 0.05;
@@ -54,8 +54,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Importer::run(const dsl::PipelineDecl &pipelin
 }
 
 void Importer::notYetHere(dsl::SourceRange range) {
-  error(range,
-        "a tensor inside a `map` that uses the element of an outer `map` has no meaning yet");
+  error(range, "a tensor made inside a `map` from the `map`'s element has no meaning yet");
 }
 
 void Importer::importOption(const dsl::OptionSetting &option, int64_t &seed, double &substitute) {
@@ -138,7 +137,7 @@ void Importer::importBatch(const dsl::BatchDecl &batch) {
   PlaceGuard guard(*this, batch.keyword);
   auto last =
       batch.last && batch.last->text == "keep" ? pipe::LastBatch::keep : pipe::LastBatch::drop;
-  auto block = std::make_unique<mlir::Block>();
+  auto block = OwnedBlock(new mlir::Block());
   {
     BaseGuard inside(base, block.get());
     Restore<bool> scope(inBatch, true);

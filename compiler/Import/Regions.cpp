@@ -6,24 +6,15 @@ using namespace penstock::importer;
 using penstock::pipe::BinaryKind;
 
 namespace {
-/// A region on the stack; deletes the block if an error ends the statement.
+/// A region on the stack.
 struct OpenRegion {
   OpenRegion(std::vector<ElementRegion *> &stack, ElementRegion &region)
-      : stack(stack), region(region), block(region.block) {
+      : stack(stack), block(region.block) {
     stack.push_back(&region);
   }
-  ~OpenRegion() {
-    stack.pop_back();
-    delete block;
-  }
-  mlir::Block *release() {
-    mlir::Block *result = block;
-    block = nullptr;
-    return result;
-  }
+  ~OpenRegion() { stack.pop_back(); }
   std::vector<ElementRegion *> &stack;
-  ElementRegion &region;
-  mlir::Block *block;
+  OwnedBlock block;
 };
 } // namespace
 
@@ -38,13 +29,22 @@ void Importer::inRegion(ElementRegion &region, llvm::ArrayRef<mlir::Type> elemen
   OpenRegion open(regions, region);
   std::vector<mlir::Value> results = body();
   endOf(region.block).create<pipe::YieldOp>(here, results);
+  // Nor may an op of the sample use an element.
+  for (mlir::Operation &op : *region.block)
+    for (mlir::Operation *user : op.getUsers())
+      if (user->getBlock() != region.block)
+        throw OuterElement{};
+  for (mlir::BlockArgument argument : region.block->getArguments())
+    for (mlir::Operation *user : argument.getUsers())
+      if (user->getBlock() != region.block)
+        throw OuterElement{};
   // An outer element would be out of reach: this op stands outside its region.
   for (mlir::Operation &op : *region.block)
     for (mlir::Value operand : op.getOperands())
       for (ElementRegion *outer : llvm::ArrayRef(regions).drop_back())
         if (operand.getParentBlock() == outer->block)
           throw OuterElement{};
-  create(open.release());
+  create(open.block.release());
 }
 
 mlir::Value Importer::buildMap(const std::vector<Dim> &domain, mlir::Type element,
@@ -224,6 +224,6 @@ Val Importer::evalMap(const dsl::MapExpr &map) {
       return bodyScalar(evalBlock(map.body), map.body.result->range, "`map`");
     }));
   } catch (const OuterElement &) {
-    notYet(map.range, "a `map` inside a `map` that uses the outer one's element");
+    notYet(map.range, "a tensor made inside a `map` from the `map`'s element");
   }
 }

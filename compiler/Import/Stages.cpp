@@ -100,7 +100,7 @@ Val Importer::evalRepeat(Val value, const dsl::RepeatStage &stage) {
   int64_t count = demandInt(eval(*stage.count), stage.count->range, "the count of `repeat`");
   if (count < 0)
     fail(stage.count->range, "`repeat` runs " + std::to_string(count) + " times");
-  auto block = std::make_unique<mlir::Block>();
+  auto block = OwnedBlock(new mlir::Block());
   mlir::Value iteration = block->addArgument(base.getI64Type(), here);
   Val carried = value;
   std::vector<Val *> before, inner, after;
