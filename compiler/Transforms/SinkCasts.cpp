@@ -28,12 +28,14 @@ static NamedTensorType tensorOf(Value value) {
   return llvm::cast<NamedTensorType>(value.getType());
 }
 
-/// Whether nothing but views uses the value that `view` reads, in the block
-/// where it is made: in an arm, what moves would be computed anew.
+/// Whether nothing but views uses the value that `view` reads, where it is made
+/// or in the batch block: in an arm, what moves would be computed anew.
 static bool onlyViewsUse(ViewOp view) {
   Operation *producer = view.getInput().getDefiningOp();
   return llvm::all_of(view.getInput().getUsers(), [&](Operation *user) {
-    return llvm::isa<ViewOp>(user) && user->getBlock() == producer->getBlock();
+    Operation *place = llvm::isa<BatchOp>(user->getParentOp()) ? user->getParentOp() : user;
+    return llvm::isa<ViewOp>(user) &&
+           (user->getBlock() == producer->getBlock() || place->getBlock() == producer->getBlock());
   });
 }
 
