@@ -86,6 +86,36 @@ Boundary Outliner::boundaryOf(const FusionGroup &group) {
   return boundary;
 }
 
+/// `resample along w, resample along h, map; reads u8[h=?, w=?, c=3], writes
+/// f16[c=3, h=224, w=224]`: what explain says of a kernel.
+static std::string describe(const FusionGroup &group, const Boundary &boundary) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  auto list = [&](auto &&range, auto &&print) { llvm::interleaveComma(range, stream, print); };
+  auto printType = [&](Value value) {
+    std::string type;
+    llvm::raw_string_ostream(type) << value.getType();
+    StringRef inner = StringRef(type).drop_front(type.find('<') + 1).drop_back();
+    stream << inner;
+  };
+  list(group.ops, [&](Operation *op) {
+    stream << op->getName().stripDialect();
+    if (auto resample = llvm::dyn_cast<ResampleOp>(op))
+      stream << " along " << resample.getAxis();
+    if (auto reduce = llvm::dyn_cast<ReduceOp>(op))
+      stream << " " << stringifyReduceKind(reduce.getKind());
+  });
+  if (!boundary.tensors.empty()) {
+    stream << "; reads ";
+    list(boundary.tensors, printType);
+  }
+  stream << "; writes ";
+  list(boundary.results, printType);
+  if (group.guard)
+    stream << "; only where its branch is taken";
+  return text;
+}
+
 KernelOp Outliner::makeKernel(const FusionGroup &group, const Boundary &boundary) {
   OpBuilder builder(pipeline);
   SmallVector<Location> locations;
@@ -118,6 +148,7 @@ KernelOp Outliner::makeKernel(const FusionGroup &group, const Boundary &boundary
   for (Value result : boundary.results)
     returned.push_back(mapping.lookup(result));
   builder.create<ReturnOp>(loc, returned);
+  addRemark(kernel, "fuse", describe(group, boundary));
   return kernel;
 }
 
