@@ -48,6 +48,26 @@ public:
                                       const Tensor &value, int64_t quality) const = 0;
 };
 
+/// Why a sample is bad: the message of a check, with its two values.
+struct Failure {
+  std::string message;
+  int64_t first = 0, second = 0;
+};
+
+/// Runs the kernels of the kernels form in the interpreter's place: how a test
+/// puts generated code under the same pipeline.
+class KernelRunner {
+public:
+  virtual ~KernelRunner() = default;
+  /// `outputs` have their type and extents. `scalars` are entries of 8 bytes as
+  /// in runtime/abi/kernel.h: a pixel kernel's arguments, or the whole parameter
+  /// block of a select or setup kernel, which writes to it.
+  virtual std::optional<Failure> run(const std::string &kernel,
+                                     const std::vector<const Tensor *> &inputs,
+                                     std::vector<Tensor> &outputs,
+                                     std::vector<int64_t> &scalars) const = 0;
+};
+
 struct BatchInputs {
   uint64_t seed = 0;
   uint32_t epoch = 0;
@@ -68,6 +88,8 @@ struct BatchInputs {
   /// The row of a position, for a table of that length.
   std::function<int64_t(uint64_t position, int64_t length)> rowOf;
   const Media *media = nullptr;
+  /// Null: kernels are interpreted.
+  const KernelRunner *kernels = nullptr;
 };
 
 struct Output {
@@ -75,12 +97,6 @@ struct Output {
   std::variant<Scalar, TensorRef> value;
   /// Length of the leading axis of a ragged output, else -1.
   int64_t ragged = -1;
-};
-
-/// Why a sample is bad: the message of a check, with its two values.
-struct Failure {
-  std::string message;
-  int64_t first = 0, second = 0;
 };
 
 struct SampleResult {

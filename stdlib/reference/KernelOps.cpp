@@ -16,13 +16,27 @@ void runExtent(Machine &machine, Slot &slot, const Instruction &self) {
   slot.values[self.results[0]] = intScalar(tensor.extents[static_cast<size_t>(axis)]);
 }
 
-void runLaunch(Machine &machine, Slot &slot, const Instruction &self) {
-  auto op = llvm::cast<pipe::LaunchOp>(self.op);
-  if (op.getGuard() && !machine.integer(slot, op.getGuard())) {
-    for (unsigned result : self.results)
-      slot.values[result] = std::monostate(); // nothing may read them
-    return;
-  }
+/// An entry of 8 bytes: integers extended, floats as the bits of f64.
+static int64_t entryOf(const Scalar &value) {
+  return isFloat(value.type) ? std::bit_cast<int64_t>(value.real) : value.integer;
+}
+
+static std::vector<Tensor> launchElsewhere(Machine &machine, Slot &slot, pipe::LaunchOp op) {
+  std::vector<const Tensor *> inputs;
+  for (mlir::Value tensor : op.getTensors())
+    inputs.push_back(&machine.tensor(slot, tensor));
+  std::vector<int64_t> scalars;
+  for (mlir::Value scalar : op.getScalars())
+    scalars.push_back(entryOf(machine.scalar(slot, scalar)));
+  std::vector<Tensor> outputs;
+  for (mlir::Value result : op.getResults())
+    outputs.push_back(machine.blank(slot, result));
+  slot.result.failure =
+      machine.inputs.kernels->run(op.getKernel().str(), inputs, outputs, scalars);
+  return outputs;
+}
+
+static std::vector<Tensor> launchHere(Machine &machine, Slot &slot, pipe::LaunchOp op) {
   const auto found = machine.program.kernels.find(op.getKernel());
   if (found == machine.program.kernels.end())
     fault(op, "no kernel `" + op.getKernel().str() + "`");
@@ -34,20 +48,36 @@ void runLaunch(Machine &machine, Slot &slot, const Instruction &self) {
   }
   for (mlir::Value scalar : op.getScalars())
     arguments.push_back(machine.scalar(slot, scalar));
-  if (arguments.size() != block.arguments.size())
-    fault(op, "the kernel has other arguments");
+  if (arguments.size() != block.arguments.size() || op.getNumResults() != block.results.size())
+    fault(op, "the kernel has other arguments or results");
   for (size_t i = 0; i < arguments.size(); ++i)
     slot.values[block.arguments[i]] = arguments[i];
   machine.run(block, slot);
+  std::vector<Tensor> outputs;
+  if (!slot.failed())
+    for (unsigned result : block.results)
+      outputs.push_back(*std::get<TensorRef>(slot.values[result]));
+  return outputs;
+}
+
+void runLaunch(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::LaunchOp>(self.op);
+  if (op.getGuard() && !machine.integer(slot, op.getGuard())) {
+    for (unsigned result : self.results)
+      slot.values[result] = std::monostate(); // nothing may read them
+    return;
+  }
+  std::vector<Tensor> outputs = machine.inputs.kernels ? launchElsewhere(machine, slot, op)
+                                                       : launchHere(machine, slot, op);
   if (slot.failed())
     return;
-  for (size_t i = 0; i < self.results.size(); ++i) {
-    const Tensor wanted = machine.blank(slot, op.getResult(static_cast<unsigned>(i)));
-    const Value &stored = slot.values[block.results[i]];
-    const Tensor &tensor = *std::get<TensorRef>(stored);
-    if (tensor.type != wanted.type || tensor.extents != wanted.extents)
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const mlir::Value result = op.getResult(static_cast<unsigned>(i));
+    const Tensor wanted = machine.blank(slot, result);
+    if (outputs[i].type != wanted.type || outputs[i].extents != wanted.extents)
       fault(op, "result " + std::to_string(i) + " has another type or other extents");
-    slot.values[self.results[i]] = stored;
+    outputs[i].axes = wanted.axes;
+    machine.set(slot, result, std::move(outputs[i]));
   }
 }
 
@@ -64,21 +94,7 @@ void runSwitch(Machine &machine, Slot &slot, const Instruction &self) {
 
 //===--- the parameter block -----------------------------------------------===//
 
-/// Entries hold i64 or the bits of f64: a type of other width goes through
-/// them.
-static Scalar throughEntry(const Scalar &value, DType type) {
-  if (isFloat(type))
-    return cast(pipe::CastMode::value,
-                isFloat(value.type) ? realScalar(value.real)
-                                    : realScalar(std::bit_cast<double>(value.integer)),
-                type);
-  return cast(pipe::CastMode::value,
-              isFloat(value.type) ? intScalar(std::bit_cast<int64_t>(value.real))
-                                  : intScalar(value.integer),
-              type);
-}
-
-static Scalar &entry(Slot &slot, const Instruction &self, int64_t index) {
+static int64_t &entry(Slot &slot, const Instruction &self, int64_t index) {
   if (index < 0 || index >= static_cast<int64_t>(slot.block.size()))
     fault(self.op, "entry " + std::to_string(index) + " lies outside the parameter block");
   return slot.block[static_cast<size_t>(index)];
@@ -86,14 +102,33 @@ static Scalar &entry(Slot &slot, const Instruction &self, int64_t index) {
 
 void runSlot(Machine &, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::SlotOp>(self.op);
+  const int64_t bits = entry(slot, self, static_cast<int64_t>(op.getIndex()));
+  const DType type = dtypeOf(op.getType());
   slot.values[self.results[0]] =
-      throughEntry(entry(slot, self, static_cast<int64_t>(op.getIndex())), dtypeOf(op.getType()));
+      cast(pipe::CastMode::value,
+           isFloat(type) ? realScalar(std::bit_cast<double>(bits)) : intScalar(bits), type);
 }
 
 void runSetSlot(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::SetSlotOp>(self.op);
   // Only scalars have an entry of 8 bytes; a text parameter has none.
-  entry(slot, self, static_cast<int64_t>(op.getIndex())) = machine.scalar(slot, op.getValue());
+  entry(slot, self, static_cast<int64_t>(op.getIndex())) =
+      entryOf(machine.scalar(slot, op.getValue()));
+}
+
+void runKeyNumbers(Machine &, Slot &slot, const Instruction &self) {
+  const auto &key = std::get<random::Key>(slot.values[self.operands[0]]);
+  const uint64_t numbers[] = {key.state, key.position, key.epoch, key.view};
+  for (size_t i = 0; i < 4; ++i)
+    slot.values[self.results[i]] = intScalar(static_cast<int64_t>(numbers[i]));
+}
+
+void runKeyOf(Machine &, Slot &slot, const Instruction &self) {
+  auto number = [&](size_t i) {
+    return static_cast<uint64_t>(scalarIn(slot, self.operands[i]).integer);
+  };
+  slot.values[self.results[0]] = random::Key{number(0), number(1), static_cast<uint32_t>(number(2)),
+                                             static_cast<uint16_t>(number(3))};
 }
 
 //===--- the order of a split pipeline -------------------------------------===//
@@ -103,7 +138,7 @@ static void fillKnownEntries(Machine &machine, Slot &slot) {
   slot.block.resize(static_cast<size_t>(*pipeline.getSlots()));
   auto put = [&](int index, int64_t value) {
     if (static_cast<size_t>(index) < slot.block.size())
-      slot.block[static_cast<size_t>(index)] = intScalar(value);
+      slot.block[static_cast<size_t>(index)] = value;
   };
   put(PST_SLOT_SEED, static_cast<int64_t>(machine.inputs.seed));
   put(PST_SLOT_EPOCH, machine.inputs.epoch);
@@ -150,7 +185,7 @@ static void runLeaves(Machine &machine, llvm::ArrayRef<Slot *> active, bool rows
         for (mlir::Operation *user : source.getUsers())
           if (llvm::isa<pipe::RowOp>(user) &&
               slot->block.size() > static_cast<size_t>(PST_SLOT_TABLE_LENGTH))
-            slot->block[PST_SLOT_TABLE_LENGTH] = intScalar(table->length());
+            slot->block[PST_SLOT_TABLE_LENGTH] = table->length();
       }
     }
   }
@@ -159,11 +194,17 @@ static void runLeaves(Machine &machine, llvm::ArrayRef<Slot *> active, bool rows
 void runSplit(Machine &machine, llvm::ArrayRef<Slot *> active) {
   for (Slot *slot : active)
     fillKnownEntries(machine, *slot);
-  auto runKernels = [&](const std::vector<const Block *> &blocks) {
-    for (const Block *block : blocks)
-      for (Slot *slot : active)
-        if (!slot->failed())
-          machine.run(*block, *slot);
+  auto runKernels = [&](const std::vector<std::string> &kernels) {
+    for (const std::string &kernel : kernels)
+      for (Slot *slot : active) {
+        std::vector<Tensor> none;
+        if (slot->failed())
+          continue;
+        if (machine.inputs.kernels)
+          slot->result.failure = machine.inputs.kernels->run(kernel, {}, none, slot->block);
+        else
+          machine.run(machine.program.kernels.find(kernel)->second, *slot);
+      }
   };
   runLeaves(machine, active, /*rows=*/false);
   runKernels(machine.program.select);

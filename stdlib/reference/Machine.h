@@ -21,8 +21,8 @@ struct Slot {
   int64_t number = 0; // in the rank's batch
   uint64_t position = 0;
   std::vector<Value> values;
-  /// The parameter block of the kernels form.
-  std::vector<Scalar> block;
+  /// The parameter block of the kernels form, entries as in kernel.h.
+  std::vector<int64_t> block;
   SampleResult result;
 
   bool failed() const { return result.failure.has_value(); }
@@ -142,6 +142,8 @@ PENSTOCK_RUN_ONE(Launch);
 PENSTOCK_RUN_ONE(Switch);
 PENSTOCK_RUN_ONE(Slot);
 PENSTOCK_RUN_ONE(SetSlot);
+PENSTOCK_RUN_ONE(KeyNumbers);
+PENSTOCK_RUN_ONE(KeyOf);
 #undef PENSTOCK_RUN_ONE
 #undef PENSTOCK_RUN_ALL
 

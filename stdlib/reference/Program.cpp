@@ -36,16 +36,15 @@ Program::Program(mlir::ModuleOp module, const std::string &name) {
 
   body = translate(pipeline.getBody().front());
   for (auto kernel : module.getOps<pipe::KernelOp>()) {
-    Block &block = kernels[kernel.getSymName()];
-    block = translate(kernel.getBody().front());
+    kernels[kernel.getSymName()] = translate(kernel.getBody().front());
     // Another pipeline's kernels name it.
     if (auto owner = kernel->getAttrOfType<mlir::StringAttr>("pipeline");
         owner && owner.getValue() != pipeline.getSymName())
       continue;
     if (kernel.getKind() == "select")
-      select.push_back(&block);
+      select.push_back(kernel.getSymName().str());
     if (kernel.getKind() == "setup")
-      setup.push_back(&block);
+      setup.push_back(kernel.getSymName().str());
   }
   index(body);
 }
@@ -100,6 +99,7 @@ void bind(Instruction &instruction) {
       ONE(Compact) ONE(Group) ONE(Sort)
       // kernels
       ONE(Extent) ONE(Launch) ONE(Switch) ONE(Slot) ONE(SetSlot)
+      ONE(KeyNumbers) ONE(KeyOf)
       .Case<pipe::FftOp>([](mlir::Operation *op) {
         fault(op, "the factorisation of the transform is not fixed yet, so it has no meaning");
       })

@@ -51,9 +51,9 @@ public:
 
   pipe::PipelineOp pipeline;
   Block body;
-  /// The pipeline's select and setup kernels, in order, and its pixel kernels.
-  std::vector<const Block *> select, setup;
   llvm::StringMap<Block> kernels;
+  /// Names of the pipeline's select and setup kernels, in order.
+  std::vector<std::string> select, setup;
   unsigned registers = 0;
 
   unsigned numberOf(mlir::Value value) const { return numbers.lookup(value); }

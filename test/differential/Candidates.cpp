@@ -36,8 +36,8 @@ static std::string shape(const Tensor &tensor) {
 }
 
 static std::optional<std::string> difference(const Output &a, const Output &b) {
-  if (a.name != b.name || a.value.index() != b.value.index() || a.ragged != b.ragged)
-    return "another name, kind or length";
+  if (a.value.index() != b.value.index() || a.ragged != b.ragged)
+    return "another kind or length";
   if (const auto *x = std::get_if<Scalar>(&a.value)) {
     const Scalar &y = std::get<Scalar>(b.value);
     if (sameBits(*x, y))
@@ -84,9 +84,15 @@ std::optional<std::string> firstDifference(const BatchResult &expected, const Ba
     }
     if (a.outputs.size() != b.outputs.size())
       return where + " has another number of outputs";
-    for (size_t i = 0; i < a.outputs.size(); ++i)
-      if (auto found = difference(a.outputs[i], b.outputs[i]))
-        return where + ", output `" + a.outputs[i].name + "`: " + *found;
+    // Outputs are delivered by name; their order is not part of the meaning.
+    for (const Output &output : a.outputs) {
+      const auto same = llvm::find_if(
+          b.outputs, [&](const Output &other) { return other.name == output.name; });
+      const auto found = same == b.outputs.end() ? std::optional<std::string>("is missing")
+                                                 : difference(output, *same);
+      if (found)
+        return where + ", output `" + output.name + "`: " + *found;
+    }
   }
   return std::nullopt;
 }
@@ -104,8 +110,10 @@ static Outcome printedAndParsed(mlir::ModuleOp module, const BatchInputs &inputs
 }
 
 std::vector<Candidate> allCandidates() {
-  std::vector<Candidate> result = {{"printed and parsed", printedAndParsed}};
+  std::vector<Candidate> result = {{"text, printed and parsed", printedAndParsed}};
   for (Candidate &candidate : passCandidates())
+    result.push_back(std::move(candidate));
+  for (Candidate &candidate : jitCandidates())
     result.push_back(std::move(candidate));
   return result;
 }

@@ -27,6 +27,8 @@ struct Candidate {
 std::vector<Candidate> allCandidates();
 /// The module after each pass, and without one of them.
 std::vector<Candidate> passCandidates();
+/// Code generated for each feature level of this machine.
+std::vector<Candidate> jitCandidates();
 
 /// What differs first, or nothing: the sample, the output, the element and both
 /// values.

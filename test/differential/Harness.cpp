@@ -55,7 +55,7 @@ void report(mlir::MLIRContext &context, const Recipe &recipe, const Candidate &c
 
 int usage() {
   llvm::errs() << "usage: penstock-differential [--seed S] [--count N] [--case SEED] "
-                  "[--candidate NAME] [--print]\n";
+                  "[--candidate NAME] [--failures N] [--print]\n";
   return 2;
 }
 
@@ -64,6 +64,7 @@ int usage() {
 int main(int argc, char **argv) {
   llvm::sys::PrintStackTraceOnErrorSignal(argv[0]);
   uint64_t seed = 1, count = 100;
+  int64_t most = 3; // failures, before it gives up
   std::optional<uint64_t> single;
   std::string only;
   bool print = false;
@@ -79,6 +80,8 @@ int main(int argc, char **argv) {
       count = std::stoull(argv[++i]);
     } else if (option == "--case") {
       single = std::stoull(argv[++i]);
+    } else if (option == "--failures") {
+      most = std::stoll(argv[++i]);
     } else if (option == "--candidate") {
       only = argv[++i];
     } else {
@@ -92,7 +95,7 @@ int main(int argc, char **argv) {
   std::map<std::string, Tally> tallies;
   Coverage coverage;
   int64_t bad = 0;
-  for (uint64_t i = 0; i < (single ? 1 : count) && bad < 3; ++i) {
+  for (uint64_t i = 0; i < (single ? 1 : count) && bad < most; ++i) {
     Recipe recipe;
     recipe.seed = single ? *single : seed * 1000000 + i;
     llvm::PrettyStackTraceFormat trace("case %llu", static_cast<unsigned long long>(recipe.seed));
@@ -113,7 +116,7 @@ int main(int argc, char **argv) {
       continue;
     }
     for (const Candidate &candidate : candidates) {
-      if (!only.empty() && candidate.name != only)
+      if (candidate.name.find(only) == std::string::npos)
         continue;
       if (auto difference = differenceOf(candidate, *made.module, made.inputs, expected,
                                          &tallies[candidate.name])) {

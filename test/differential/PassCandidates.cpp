@@ -75,11 +75,11 @@ static Outcome afterPasses(mlir::ModuleOp module, const BatchInputs &inputs,
 
 std::vector<Candidate> passCandidates() {
   return {
-      {"after each pass",
+      {"passes, after each",
        [](mlir::ModuleOp module, const BatchInputs &inputs) {
          return afterPasses(module, inputs, {}, /*afterEach=*/true);
        }},
-      {"without one pass",
+      {"passes, without one",
        [](mlir::ModuleOp module, const BatchInputs &inputs) {
          const auto &passes = pipelines::optimisingPasses();
          pipelines::PassSelection selection;

@@ -1,0 +1,50 @@
+//===- JitCandidates.cpp - generated code must not change a bit -----------===//
+
+#include "compiler/Pipelines/Pipelines.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "test/differential/Candidates.h"
+#include "test/differential/JitDriver.h"
+
+using namespace penstock::reference;
+
+namespace penstock::differential {
+
+static Outcome compiled(mlir::ModuleOp module, const BatchInputs &inputs, codegen::CpuLevel level) {
+  if (level > codegen::Target::host().level)
+    return {"this machine lacks the feature level", {}};
+  Outcome outcome;
+  {
+    mlir::ScopedDiagnosticHandler diagnostics(
+        module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+          if (outcome.refused.empty() && diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+            outcome.refused = diagnostic.str();
+          return mlir::success();
+        });
+    mlir::PassManager passes(module.getContext());
+    pipelines::buildOptPipeline(passes, {});
+    pipelines::buildKernelsPipeline(passes, {});
+    if (mlir::failed(passes.run(module)))
+      return outcome;
+  }
+  const JitKernels kernels(module, codegen::Target{level});
+  outcome.refused = kernels.error();
+  if (!outcome.refused.empty())
+    return outcome;
+  BatchInputs driven = inputs;
+  driven.kernels = &kernels;
+  outcome.result = Interpreter(module).run(driven);
+  return outcome;
+}
+
+std::vector<Candidate> jitCandidates() {
+  std::vector<Candidate> result;
+  for (const auto level : {codegen::CpuLevel::v2, codegen::CpuLevel::v3, codegen::CpuLevel::v4})
+    result.push_back({"code, " + codegen::Target{level}.describe(),
+                      [level](mlir::ModuleOp module, const BatchInputs &inputs) {
+                        return compiled(module, inputs, level);
+                      }});
+  return result;
+}
+
+} // namespace penstock::differential

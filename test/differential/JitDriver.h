@@ -1,0 +1,55 @@
+//===- JitDriver.h - generated code under the reference's hands -----------===//
+#ifndef PENSTOCK_TEST_DIFFERENTIAL_JITDRIVER_H
+#define PENSTOCK_TEST_DIFFERENTIAL_JITDRIVER_H
+
+#include "codegen/cpu/Target.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/abi/kernel.h"
+#include "stdlib/reference/Interpreter.h"
+#include <map>
+#include <memory>
+
+namespace penstock::runtime {
+class Image;
+}
+
+namespace penstock::differential {
+
+/// The kernels of a module at stage `kernels`, compiled. Every call gets fresh
+/// buffers that end at a protected page and are poisoned where they are written.
+class JitKernels final : public reference::KernelRunner {
+public:
+  /// Compiles a copy of the module; `error()` says what went wrong.
+  JitKernels(mlir::ModuleOp module, const codegen::Target &target);
+  ~JitKernels() override;
+  const std::string &error() const { return failed; }
+
+  std::optional<reference::Failure> run(const std::string &kernel,
+                                        const std::vector<const reference::Tensor *> &inputs,
+                                        std::vector<reference::Tensor> &outputs,
+                                        std::vector<int64_t> &scalars) const override;
+
+private:
+  /// What a call needs besides its arguments: bytes of scratch, a constant and
+  /// terms, each a product of dims (see pipe-kernel-to-loops).
+  struct Scratch {
+    int64_t fixed = 0;
+    struct Term {
+      int64_t bytes;
+      std::vector<std::vector<int64_t>> dims;
+    };
+    std::vector<Term> terms;
+  };
+  int64_t scratchBytes(const std::string &kernel, const std::vector<pst_tensor> &tensors,
+                       const std::vector<int64_t> &scalars) const;
+  void readAttributes(mlir::ModuleOp loops);
+
+  std::shared_ptr<const runtime::Image> image;
+  std::map<std::string, Scratch> scratch;
+  std::vector<std::string> messages; // of checks, from id 1
+  std::string failed;
+};
+
+} // namespace penstock::differential
+
+#endif
