@@ -31,8 +31,8 @@ public:
   Status run() {
     require(tree.slots >= PST_FIRST_FREE_SLOT && tree.slots <= maxSlots, "plan", 0, "has ",
             tree.slots, " slots");
-    require(!std::isnan(tree.substitute) && tree.substitute <= 1, "plan", 0,
-            "allows a share of ", tree.substitute, " bad samples");
+    require(!std::isnan(tree.substitute) && tree.substitute <= 1, "plan", 0, "allows a share of ",
+            tree.substitute, " bad samples");
     require(tree.order >= plan::Order::MIN && tree.order <= plan::Order::MAX, "plan", 0,
             "has an unknown order");
     kernelIndex(tree.select, "select kernel", 0, true);
@@ -84,8 +84,8 @@ private:
   }
 
   bool slot(int32_t number, const char *table, size_t index, bool optional = false) {
-    return require((optional && number == -1) || (number >= 0 && number < tree.slots), table,
-                   index, "names slot ", number, " of ", tree.slots);
+    return require((optional && number == -1) || (number >= 0 && number < tree.slots), table, index,
+                   "names slot ", number, " of ", tree.slots);
   }
   /// A slot that the runtime writes must not be one of its own.
   void target(int32_t number, const char *table, size_t index, bool optional = false) {
@@ -109,8 +109,8 @@ private:
       slot(dim->slot, table, index, true);
       require(dim->extent >= -1 && dim->bound >= -1, table, index, "has a negative extent");
       const int64_t largest = dim->extent >= 0 ? dim->extent : dim->bound;
-      if (largest > 0 && require(largest <= maxTensorBytes / bytes, table, index,
-                                 "is larger than ", maxTensorBytes, " bytes"))
+      if (largest > 0 && require(largest <= maxTensorBytes / bytes, table, index, "is larger than ",
+                                 maxTensorBytes, " bytes"))
         bytes *= largest;
     }
   }
@@ -132,8 +132,8 @@ private:
     for (const auto &column : s.columns) {
       require(column->type > DType::none && column->type <= DType::MAX, "source", i,
               "has a column without a type");
-      require(isScalar(column->type) || column->dims.empty(), "source", i,
-              "has a tensor of ", nameOf(column->type));
+      require(isScalar(column->type) || column->dims.empty(), "source", i, "has a tensor of ",
+              nameOf(column->type));
       dims(column->dims, sizeOf(column->type), "source", i);
     }
   }
@@ -231,8 +231,8 @@ private:
     const plan::OutputT &output = *tree.outputs[b.output];
     std::vector<std::string> axes = output.axes;
     std::erase(axes, "n");
-    require(output.buffer == int32_t(i) && output.type == b.type &&
-                b.dims.size() == axes.size() && (b.axes.empty() || b.axes == axes),
+    require(output.buffer == int32_t(i) && output.type == b.type && b.dims.size() == axes.size() &&
+                (b.axes.empty() || b.axes == axes),
             "buffer", i, "differs from its output");
     for (size_t a = 0, o = 0; a < b.dims.size() && finding.empty(); ++a, ++o) {
       if (output.axes[o] == "n")
@@ -257,8 +257,8 @@ private:
     require(k.scratch_fixed >= 0 && k.scratch_fixed <= maxTensorBytes, "kernel", i,
             "asks for scratch of ", k.scratch_fixed, " bytes");
     for (const auto &term : k.scratch) {
-      require(term->bytes >= 0 && term->bytes <= maxTensorBytes, "kernel", i,
-              "has scratch of ", term->bytes, " bytes");
+      require(term->bytes >= 0 && term->bytes <= maxTensorBytes, "kernel", i, "has scratch of ",
+              term->bytes, " bytes");
       dims(term->dims, term->bytes, "kernel", i);
     }
   }
@@ -273,8 +273,7 @@ private:
       require(inside(access->buffer, tree.buffers.size()), "step", i, "reads buffer ",
               access->buffer);
       slot(access->peer_slot, "step", i, true);
-      require(access->peer_slot == -1 || s.stage > 0, "step", i,
-              "reads other samples in stage 0");
+      require(access->peer_slot == -1 || s.stage > 0, "step", i, "reads other samples in stage 0");
     }
     for (int32_t number : s.outputs) {
       if (!require(inside(number, tree.buffers.size()), "step", i, "writes buffer ", number))
@@ -311,8 +310,8 @@ private:
               "has no bound for axis ", o.axes[a]);
     if (o.ragged_axis != -1) {
       slot(o.length_slot, "output", i);
-      require(inside(o.ragged_axis, o.axes.size()) && o.stored.size() >= 2 &&
-                  o.stored[0] == "n" && o.stored[1] == o.axes[o.ragged_axis],
+      require(inside(o.ragged_axis, o.axes.size()) && o.stored.size() >= 2 && o.stored[0] == "n" &&
+                  o.stored[1] == o.axes[o.ragged_axis],
               "output", i, "is ragged along an axis that is not its first");
     }
     slot(o.scalar_slot, "output", i, true);

@@ -43,7 +43,8 @@ uint64_t BatchBlock::bytesFor(const Layout &layout, int64_t count) {
   for (const OutputLayout &output : layout.outputs)
     estimate += double(output.sampleBytes + 8) * double(count);
   for (int number : layout.kept)
-    estimate += double(std::max<int64_t>(layout.buffers[size_t(number)].bytes, 0) + 128) * double(count);
+    estimate +=
+        double(std::max<int64_t>(layout.buffers[size_t(number)].bytes, 0) + 128) * double(count);
   if (estimate > 0x1p60)
     return UINT64_MAX / 4;
   return uint64_t(Offsets(layout, count).total);
@@ -109,8 +110,9 @@ std::vector<OutputView> BatchBlock::views(int64_t count) const {
         continue;
       const bool ragged = int(axis) == o.raggedAxis;
       view.axes.push_back(ragged ? "n" : o.axes[axis]);
-      view.shape.push_back(ragged ? view.offsets[count]
-                                  : int(axis) == o.nAxis ? count : o.extents[axis]);
+      view.shape.push_back(ragged                 ? view.offsets[count]
+                           : int(axis) == o.nAxis ? count
+                                                  : o.extents[axis]);
       view.strides.push_back(outputStrides[i][axis]);
     }
     result.push_back(std::move(view));

@@ -137,8 +137,7 @@ void Flow::advance() {
   if (cancelled || stopped)
     return;
   fetchDeferred();
-  const int64_t ahead = !fetches ? 0
-                                 : std::max<int64_t>(1, limits.fetchAhead / program->perRank);
+  const int64_t ahead = !fetches ? 0 : std::max<int64_t>(1, limits.fetchAhead / program->perRank);
   while (int64_t(flight.size()) < limits.prefetch + ahead && begin()) {
   }
   int holders = 0;
@@ -275,8 +274,9 @@ void Flow::fetchDeferred() {
     if (heldBytes > limits.fetchMemory && waiting.batch != flight.front())
       return false;
     if (!waiting.batch->dropped)
-      fetchers->submit(waiting.batch->number,
-                       [this, waiting](int) { fetch(waiting.batch, *waiting.chunk, waiting.slot); });
+      fetchers->submit(waiting.batch->number, [this, waiting](int) {
+        fetch(waiting.batch, *waiting.chunk, waiting.slot);
+      });
     return true;
   };
   if (!flight.empty())

@@ -101,9 +101,9 @@ private:
     int64_t slot;
   };
 
-  void advance();            // lock held
-  bool begin();              // lock held
-  void fetchDeferred();      // lock held
+  void advance();             // lock held
+  bool begin();               // lock held
+  void fetchDeferred();       // lock held
   void drop(InFlight &batch); // lock held
   void enter(const Shared &batch, Chunk &chunk);
   void select(const Shared &batch, Chunk &chunk, int worker);
@@ -128,8 +128,8 @@ private:
 
   mutable std::mutex lock; // of all below
   std::condition_variable changed;
-  Cursor start; // where the epoch that is being begun was entered
-  int64_t nextBatch = 0; // in it
+  Cursor start;           // where the epoch that is being begun was entered
+  int64_t nextBatch = 0;  // in it
   uint32_t nextEpoch = 0; // of the batch to be taken
   uint64_t begun = 0;
   std::deque<Shared> flight;

@@ -51,7 +51,9 @@ OutputLayout layoutOutput(const plan::OutputT &o) {
   layout.sampleBytes = layout.elementBytes;
   for (size_t axis = 0; axis < o.axes.size(); ++axis) {
     const bool isN = o.axes[axis] == "n";
-    const int64_t largest = isN ? 0 : std::max(o.dims[axis]->extent, o.dims[axis]->extent < 0 ? o.dims[axis]->bound : 0);
+    const int64_t largest =
+        isN ? 0
+            : std::max(o.dims[axis]->extent, o.dims[axis]->extent < 0 ? o.dims[axis]->bound : 0);
     layout.extents.push_back(largest);
     if (isN)
       layout.nAxis = int(axis);
@@ -122,7 +124,9 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
   if (count < tree.kernels.size())
     return Error{Code::InvalidArgument, "the plan has " + std::to_string(tree.kernels.size()) +
                                             " kernels, its code has " + std::to_string(count)};
-  auto code = [&](int number) { return number < 0 ? nullptr : layout->kernels->kernel(size_t(number)); };
+  auto code = [&](int number) {
+    return number < 0 ? nullptr : layout->kernels->kernel(size_t(number));
+  };
   layout->select = code(tree.select);
   layout->setup = code(tree.setup);
 
@@ -154,7 +158,8 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
   const auto base = reinterpret_cast<uintptr_t>(layout->constantBytes.data());
   uint8_t *aligned = layout->constantBytes.data() + (64 - base % 64) % 64;
   for (size_t i = 0; i < layout->buffers.size(); ++i)
-    if (const auto &data = tree.buffers[i]->data; layout->buffers[i].constantOffset >= 0 && !data.empty())
+    if (const auto &data = tree.buffers[i]->data;
+        layout->buffers[i].constantOffset >= 0 && !data.empty())
       std::memcpy(aligned + layout->buffers[i].constantOffset, data.data(), data.size());
   layout->constants = aligned;
 
@@ -174,10 +179,10 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
     lastStage = std::max(lastStage, s.stage);
   }
   for (int stage = 0; stage <= lastStage + 1; ++stage)
-    layout->stageBegin.push_back(size_t(
-        std::find_if(layout->steps.begin(), layout->steps.end(),
-                     [&](const StepLayout &s) { return s.stage >= stage; }) -
-        layout->steps.begin()));
+    layout->stageBegin.push_back(
+        size_t(std::find_if(layout->steps.begin(), layout->steps.end(),
+                            [&](const StepLayout &s) { return s.stage >= stage; }) -
+               layout->steps.begin()));
 
   for (const auto &output : tree.outputs)
     layout->outputs.push_back(layoutOutput(*output));

@@ -39,7 +39,7 @@ struct BufferLayout {
   /// Where the buffer is read in a later stage than it is made, or by other
   /// samples: its number among those that are kept per slot; else -1.
   int kept = -1;
-  int stage = 0; ///< in which it is made
+  int stage = 0;               ///< in which it is made
   int64_t constantOffset = -1; ///< in Layout::constants
 };
 
@@ -93,8 +93,8 @@ struct Layout {
   pst_kernel select = nullptr;
   pst_kernel setup = nullptr;
   std::vector<BufferLayout> buffers;
-  std::vector<StepLayout> steps;    ///< by stage
-  std::vector<size_t> stageBegin;   ///< by stage, and one past the last
+  std::vector<StepLayout> steps;  ///< by stage
+  std::vector<size_t> stageBegin; ///< by stage, and one past the last
   std::vector<OutputLayout> outputs;
   std::vector<KernelScratch> scratch; ///< by kernel
   std::vector<uint8_t> constantBytes;

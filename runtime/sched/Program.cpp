@@ -13,8 +13,8 @@ namespace {
 using plan::DType;
 
 Error wrongType(const plan::ParamT &param, const char *given) {
-  return {Code::InvalidArgument, "parameter `" + param.name + "` is of type " +
-                                     nameOf(param.type) + ", the value given is " + given};
+  return {Code::InvalidArgument, "parameter `" + param.name + "` is of type " + nameOf(param.type) +
+                                     ", the value given is " + given};
 }
 
 Status assign(const plan::ParamT &param, const ParamValue &value, plan::ArgumentT &out) {
@@ -87,8 +87,8 @@ Result<std::vector<plan::ArgumentT>> bindParams(const plan::PlanT &tree,
     auto same = [&](const auto &param) { return param->name == value.name; };
     auto found = std::find_if(tree.params.begin(), tree.params.end(), same);
     if (found == tree.params.end())
-      return Error{Code::InvalidArgument, "pipeline `" + tree.name +
-                                              "` has no run-time parameter `" + value.name + "`"};
+      return Error{Code::InvalidArgument,
+                   "pipeline `" + tree.name + "` has no run-time parameter `" + value.name + "`"};
     const size_t number = size_t(found - tree.params.begin());
     if (Status status = assign(**found, value, values[number]); !status)
       return status.error();
@@ -96,8 +96,7 @@ Result<std::vector<plan::ArgumentT>> bindParams(const plan::PlanT &tree,
   }
   for (size_t i = 0; i < given.size(); ++i)
     if (tree.params[i]->required && !given[i])
-      return Error{Code::InvalidArgument,
-                   "parameter `" + tree.params[i]->name + "` needs a value"};
+      return Error{Code::InvalidArgument, "parameter `" + tree.params[i]->name + "` needs a value"};
   return values;
 }
 
@@ -167,8 +166,8 @@ Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layou
   constexpr int64_t maxBatch = int64_t(1) << 32;
   const int64_t size = batchSize(*program->layout, program->block);
   if (size <= 0 || size > maxBatch)
-    return Error{Code::InvalidArgument, "the batch has " + std::to_string(size) +
-                                            " samples; it needs at least 1"};
+    return Error{Code::InvalidArgument,
+                 "the batch has " + std::to_string(size) + " samples; it needs at least 1"};
   program->globalBatch = tree.batch->global ? size : size * int64_t(options.world);
   auto ranks = RankLayout::make(program->globalBatch, options.rank, options.world);
   if (!ranks)

@@ -43,8 +43,7 @@ struct Program {
   /// The table's row that fills the plan's row number `row` of the sample at
   /// `position`. `attempt` 0: the order's row, or `wanted` for a picked row;
   /// else a substitute for it.
-  int64_t rowFor(uint32_t epoch, int64_t position, size_t row, int attempt,
-                 int64_t wanted) const;
+  int64_t rowFor(uint32_t epoch, int64_t position, size_t row, int attempt, int64_t wanted) const;
   /// Samples of this rank in an epoch from its start.
   int64_t samplesPerEpoch() const;
   /// How many of them may be bad.

@@ -47,7 +47,7 @@ struct BadSample {
   uint32_t epoch = 0;
   int64_t position = 0;
   int64_t row = 0;
-  std::string name;   ///< of the row: usually the file
+  std::string name; ///< of the row: usually the file
   std::string reason;
   int64_t substitute = -1; ///< the row that stands in its place
 };
@@ -55,8 +55,8 @@ struct BadSample {
 /// The host memory that a session takes, in bytes.
 struct MemoryReport {
   std::vector<std::pair<std::string, uint64_t>> parts; ///< the fixed part, by use
-  uint64_t fixed = 0;          ///< their sum
-  uint64_t perSampleLimit = 0; ///< most for one sample's own buffers
+  uint64_t fixed = 0;                                  ///< their sum
+  uint64_t perSampleLimit = 0;                         ///< most for one sample's own buffers
   uint64_t fetchLimit = 0; ///< fetched bytes that may wait, beside one batch's
 };
 

@@ -70,8 +70,7 @@ SampleRunner::SampleRunner(std::shared_ptr<const Program> shared, ScratchLimits 
                            const Clock &clock)
     : program(std::move(shared)), layout(*program->layout), tree(program->tree()), clock(clock),
       scratch(limits, layout.staticScratch + (int64_t(1) << 16)), images(imageLimits(limits)),
-      decoder({images, false}), headers(tree.media.size()),
-      fieldStorage(layout.buffers.size()) {
+      decoder({images, false}), headers(tree.media.size()), fieldStorage(layout.buffers.size()) {
   size_t widest = 0, mostScalars = 0;
   for (const StepLayout &step : layout.steps) {
     widest = std::max(widest, step.inputs.size() + step.outputs.size());
@@ -105,8 +104,7 @@ void SampleRunner::select(Work &work, int64_t slot) {
   for (size_t i = 0; i < tree.rows.size(); ++i) {
     const int32_t number = tree.rows[i]->slot;
     const int64_t wanted = number >= 0 ? block[number] : 0;
-    const int64_t row =
-        program->rowFor(work.epoch, position, i, work.attempt(slot, i), wanted);
+    const int64_t row = program->rowFor(work.epoch, position, i, work.attempt(slot, i), wanted);
     work.row(slot, i) = row;
     if (number >= 0)
       block[number] = row;
@@ -271,15 +269,16 @@ bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &deco
 
   uint8_t *storage = storageFor(work, slot, layout.buffers[size_t(decode.buffer)], bytes);
   if (!storage) {
-    failure = {row, "decoding needs " + std::to_string(bytes) +
-                        " bytes, more than a sample may take"};
+    failure = {row,
+               "decoding needs " + std::to_string(bytes) + " bytes, more than a sample may take"};
     return false;
   }
   const Region region{uint32_t(top), uint32_t(left), uint32_t(bottom - top),
                       uint32_t(right - left)};
   if (bytes > 0)
-    if (Status status = decoder.decodeRegion(work.media(slot, size_t(decode.media)).bytes.span(), format,
-                                             region, storage, size_t(stride), costs.decoded);
+    if (Status status =
+            decoder.decodeRegion(work.media(slot, size_t(decode.media)).bytes.span(), format,
+                                 region, storage, size_t(stride), costs.decoded);
         !status) {
       failure = {row, status.error().message};
       return false;
@@ -308,7 +307,8 @@ bool SampleRunner::shape(int number, Failure &failure) {
     if (extent < 0 || (dim.bound >= 0 && extent > dim.bound) ||
         __builtin_mul_overflow(bytes, extent, &product)) {
       const auto &axes = tree.buffers[size_t(number)]->axes;
-      const std::string name = size_t(axis) < axes.size() ? axes[size_t(axis)] : std::to_string(axis);
+      const std::string name =
+          size_t(axis) < axes.size() ? axes[size_t(axis)] : std::to_string(axis);
       failure = {0, "axis `" + name + "` has " + std::to_string(extent) + " elements" +
                         (dim.bound >= 0 ? ", its bound is " + std::to_string(dim.bound) : "")};
       return false;
@@ -374,8 +374,8 @@ bool SampleRunner::runStep(Work &work, int64_t slot, const StepLayout &step, Fai
     if (!shape(number, failure))
       return false;
     if (buffer.kind == BufferKind::temporary && !tensor.data) {
-      const int64_t bytes = buffer.rank == 0 ? buffer.elementBytes
-                                             : tensor.extent[0] * tensor.stride[0];
+      const int64_t bytes =
+          buffer.rank == 0 ? buffer.elementBytes : tensor.extent[0] * tensor.stride[0];
       tensor.data = storageFor(work, slot, buffer, bytes);
       if (!tensor.data) {
         failure = {0, "a temporary needs " + std::to_string(bytes) +
@@ -395,8 +395,8 @@ bool SampleRunner::runStep(Work &work, int64_t slot, const StepLayout &step, Fai
   const int64_t bytes = scratchBytes(step.kernel);
   args.scratch = scratch.allocate(bytes);
   if (!args.scratch) {
-    failure = {0, "a kernel needs " + std::to_string(bytes) +
-                      " bytes, more than a sample may take"};
+    failure = {0,
+               "a kernel needs " + std::to_string(bytes) + " bytes, more than a sample may take"};
     return false;
   }
   const size_t firstOutput = step.inputs.size();
@@ -456,8 +456,8 @@ void SampleRunner::storeScalars(Work &work, int64_t slot) {
     if (output.scalarSlot >= 0)
       storeScalar(output.type, block[output.scalarSlot], work.memory->output(i, slot));
     if (output.raggedAxis >= 0)
-      work.memory->lengths(i)[slot] =
-          std::clamp<int64_t>(block[output.lengthSlot], 0, output.extents[size_t(output.raggedAxis)]);
+      work.memory->lengths(i)[slot] = std::clamp<int64_t>(
+          block[output.lengthSlot], 0, output.extents[size_t(output.raggedAxis)]);
   }
 }
 

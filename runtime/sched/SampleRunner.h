@@ -59,9 +59,9 @@ private:
   Scratch scratch;
   ImageLimits images;
   JpegDecoder decoder;
-  std::vector<JpegInfo> headers;   // by media
+  std::vector<JpegInfo> headers;    // by media
   std::vector<Buffer> fieldStorage; // by buffer
-  std::vector<pst_tensor> tensors; // by buffer; data is null where not made
+  std::vector<pst_tensor> tensors;  // by buffer; data is null where not made
   std::vector<pst_tensor> arguments;
   std::vector<int64_t> scalars;
   int64_t *block = nullptr; // of the sample at hand

@@ -23,7 +23,10 @@ class Scratch {
 public:
   /// `initial` bytes are taken at the first use.
   Scratch(ScratchLimits &limits, int64_t initial) : limits(limits), initial(initial) {}
-  ~Scratch() { reset(); freeAll(); }
+  ~Scratch() {
+    reset();
+    freeAll();
+  }
   Scratch(const Scratch &) = delete;
   Scratch &operator=(const Scratch &) = delete;
 

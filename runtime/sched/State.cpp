@@ -43,8 +43,7 @@ Result<SessionState> SessionState::parse(std::string_view text) {
   if (!take(text, "penstock-state 1 pipeline=", state.pipeline, 16) ||
       !take(text, " seed=", state.seed, 10) || !take(text, " epoch=", state.epoch, 10) ||
       !take(text, " position=", state.position, 10) || !take(text, " bad=", state.bad, 10) ||
-      !text.empty() || state.position < 0 || state.position > Order::maxPositions ||
-      state.bad < 0)
+      !text.empty() || state.position < 0 || state.position > Order::maxPositions || state.bad < 0)
     return Error{Code::InvalidArgument, "this is not the state of a session"};
   return state;
 }
@@ -52,12 +51,11 @@ Result<SessionState> SessionState::parse(std::string_view text) {
 Status SessionState::checkAgainst(const SessionState &own, const std::string &pipelineName) const {
   if (pipeline != own.pipeline)
     return Error{Code::InvalidArgument, "the state is of another pipeline (" + hex(pipeline) +
-                                            ") than `" + pipelineName + "` (" +
-                                            hex(own.pipeline) + ")"};
+                                            ") than `" + pipelineName + "` (" + hex(own.pipeline) +
+                                            ")"};
   if (seed != own.seed)
     return Error{Code::InvalidArgument, "the state is of a session with seed " +
-                                            std::to_string(int64_t(seed)) +
-                                            ", this one has seed " +
+                                            std::to_string(int64_t(seed)) + ", this one has seed " +
                                             std::to_string(int64_t(own.seed))};
   return {};
 }

@@ -80,21 +80,21 @@ bool substitute(Work &work, int64_t slot, const Failure &failure) {
   std::string fatal;
   uint8_t &attempt = work.attempt(slot, failure.row);
   if (program.substitute < 0) {
-    fatal = "bad sample at position " + std::to_string(position) + ": " + bad.name + ": " +
-            bad.reason;
+    fatal =
+        "bad sample at position " + std::to_string(position) + ": " + bad.name + ": " + bad.reason;
   } else if (attempt == Order::maxSubstitutes) {
     fatal = "bad sample at position " + std::to_string(position) + ", and so are " +
-            std::to_string(Order::maxSubstitutes) + " substitutes; the last is " + bad.name +
-            ": " + bad.reason;
+            std::to_string(Order::maxSubstitutes) + " substitutes; the last is " + bad.name + ": " +
+            bad.reason;
   } else {
     ++attempt;
     bad.substitute = program.rowFor(work.epoch, position, failure.row, attempt, row);
   }
 
   std::lock_guard guard(work.lock);
-  auto place = std::upper_bound(
-      work.bad.begin(), work.bad.end(), position,
-      [](int64_t at, const BadSample &other) { return at < other.position; });
+  auto place =
+      std::upper_bound(work.bad.begin(), work.bad.end(), position,
+                       [](int64_t at, const BadSample &other) { return at < other.position; });
   work.bad.insert(place, std::move(bad));
   if (fatal.empty())
     return true;

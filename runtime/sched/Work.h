@@ -47,18 +47,18 @@ struct Work {
   int64_t batchCount = 0;
   int64_t batchPosition = 0;
 
-  std::vector<int64_t> positions; ///< by slot
-  std::vector<int64_t> rows;      ///< by slot, then row of the plan
-  std::vector<uint8_t> attempts;  ///< likewise: substitutes tried
-  std::vector<int64_t> blocks;    ///< by slot: the parameter block
-  std::vector<Encoded> encoded;   ///< by slot, then media
-  std::vector<pst_tensor> kept;   ///< by slot, then kept buffer
+  std::vector<int64_t> positions;  ///< by slot
+  std::vector<int64_t> rows;       ///< by slot, then row of the plan
+  std::vector<uint8_t> attempts;   ///< likewise: substitutes tried
+  std::vector<int64_t> blocks;     ///< by slot: the parameter block
+  std::vector<Encoded> encoded;    ///< by slot, then media
+  std::vector<pst_tensor> kept;    ///< by slot, then kept buffer
   std::vector<Buffer> keptBuffers; ///< storage of those that are media or fields
   std::unique_ptr<BatchBlock> memory;
 
-  std::mutex lock; ///< of what follows
+  std::mutex lock;            ///< of what follows
   std::vector<BadSample> bad; ///< by position, then in the order of the attempts
-  std::string fatal; ///< why there can be no batch
+  std::string fatal;          ///< why there can be no batch
   int64_t fatalSlot = 0;
   Costs costs;
 

@@ -72,8 +72,9 @@ FloatMode::~FloatMode() { _mm_setcsr(saved); }
 int defaultThreads(int ranks) {
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  int cores = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask)
-                                                            : int(std::thread::hardware_concurrency());
+  int cores = sched_getaffinity(0, sizeof mask, &mask) == 0
+                  ? CPU_COUNT(&mask)
+                  : int(std::thread::hardware_concurrency());
   return std::max(1, cores / std::max(1, ranks));
 }
 

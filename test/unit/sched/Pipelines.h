@@ -157,14 +157,14 @@ inline Pipeline memoryPipeline(plan::Order order = plan::Order::shuffled) {
   p.plan.buffers[size_t(in)]->column = 1;
   const int out = p.output("noise", DType::i32, {3});
   p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
-           auto *from = static_cast<const uint8_t *>(args->tensors[0].data);
-           auto *to = static_cast<char *>(args->tensors[1].data);
-           for (int64_t i = 0; i < args->tensors[1].extent[0]; ++i) {
-             const int32_t element = int32_t(from[i]) + int32_t(args->scalars[0]);
-             std::memcpy(to + i * args->tensors[1].stride[0], &element, 4);
-           }
-           return 0;
-         }),
+    auto *from = static_cast<const uint8_t *>(args->tensors[0].data);
+    auto *to = static_cast<char *>(args->tensors[1].data);
+    for (int64_t i = 0; i < args->tensors[1].extent[0]; ++i) {
+      const int32_t element = int32_t(from[i]) + int32_t(args->scalars[0]);
+      std::memcpy(to + i * args->tensors[1].stride[0], &element, 4);
+    }
+    return 0;
+  }),
          {in}, {out}, {9});
   p.scalarOutput("value", DType::i64, 8);
   return p;
@@ -245,13 +245,13 @@ inline Pipeline folderPipeline() {
   decode.right = 14;
   const int out = p.output("image", DType::u8, {3});
   p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
-           const pst_tensor &in = args->tensors[0];
-           auto *to = static_cast<uint8_t *>(args->tensors[1].data);
-           for (int64_t c = 0; c < 3; ++c)
-             to[c] = *(static_cast<const uint8_t *>(in.data) + args->scalars[0] * in.stride[0] +
-                       args->scalars[1] * in.stride[1] + c * in.stride[2]);
-           return 0;
-         }),
+    const pst_tensor &in = args->tensors[0];
+    auto *to = static_cast<uint8_t *>(args->tensors[1].data);
+    for (int64_t c = 0; c < 3; ++c)
+      to[c] = *(static_cast<const uint8_t *>(in.data) + args->scalars[0] * in.stride[0] +
+                args->scalars[1] * in.stride[1] + c * in.stride[2]);
+    return 0;
+  }),
          {image}, {out}, {11, 12});
   p.scalarOutput("label", DType::i64, 8);
   return p;

@@ -116,9 +116,9 @@ TEST(Stages, AFailureInALaterStageGivesOneBatchWhateverTheThreads) {
 TEST(Stages, TheArmThatRanIsRead) {
   Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
     int64_t *s = args->scalars;
-    s[9] = 0;              // no inputs
-    s[10] = s[8] % 2;      // arm
-    s[11] = s[10] == 0;    // guards
+    s[9] = 0;           // no inputs
+    s[10] = s[8] % 2;   // arm
+    s[11] = s[10] == 0; // guards
     s[12] = s[10] == 1;
     s[13] = s[8] * 10;
     s[14] = s[8] * 100;
@@ -163,15 +163,14 @@ TEST(Stages, RaggedOutputsAreMovedTogether) {
   dim.slot = 9;
   dim.bound = 3;
   p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
-           const pst_tensor &to = args->tensors[0];
-           for (int64_t k = 0; k < to.extent[0]; ++k)
-             for (int64_t i = 0; i < 2; ++i) {
-               const int32_t value = int32_t(args->scalars[0] * 100 + k * 10 + i);
-               std::memcpy(static_cast<char *>(to.data) + k * to.stride[0] + i * to.stride[1],
-                           &value, 4);
-             }
-           return 0;
-         }),
+    const pst_tensor &to = args->tensors[0];
+    for (int64_t k = 0; k < to.extent[0]; ++k)
+      for (int64_t i = 0; i < 2; ++i) {
+        const int32_t value = int32_t(args->scalars[0] * 100 + k * 10 + i);
+        std::memcpy(static_cast<char *>(to.data) + k * to.stride[0] + i * to.stride[1], &value, 4);
+      }
+    return 0;
+  }),
          {}, {out}, {8});
   const std::vector<int64_t> values = {2, 0, 3, 1};
   auto session = p.open(valueOptions(values));
@@ -231,15 +230,14 @@ TEST(Stages, OutputsLieInTheStoredOrder) {
   const int out = p.output("x", DType::i32, {2, 3});
   p.plan.outputs[0]->stored = {"b", "n", "a"};
   p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
-           const pst_tensor &to = args->tensors[0];
-           for (int64_t a = 0; a < 2; ++a)
-             for (int64_t b = 0; b < 3; ++b) {
-               const int32_t value = int32_t(args->scalars[0] * 100 + a * 10 + b);
-               std::memcpy(static_cast<char *>(to.data) + a * to.stride[0] + b * to.stride[1],
-                           &value, 4);
-             }
-           return 0;
-         }),
+    const pst_tensor &to = args->tensors[0];
+    for (int64_t a = 0; a < 2; ++a)
+      for (int64_t b = 0; b < 3; ++b) {
+        const int32_t value = int32_t(args->scalars[0] * 100 + a * 10 + b);
+        std::memcpy(static_cast<char *>(to.data) + a * to.stride[0] + b * to.stride[1], &value, 4);
+      }
+    return 0;
+  }),
          {}, {out}, {8});
   p.plan.batch->keep_last = true;
   const std::vector<int64_t> values = {1, 2, 3, 4, 5, 6};
@@ -269,13 +267,13 @@ TEST(Stages, ASampleOverItsMemoryIsABadSample) {
   p.plan.buffers[size_t(temporary)]->dims[0]->slot = 8;
   p.scalarOutput("value", DType::i64, 8);
   p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
-           std::memset(args->tensors[0].data, 1, size_t(args->tensors[0].extent[0]));
-           return 0;
-         }),
+    std::memset(args->tensors[0].data, 1, size_t(args->tensors[0].extent[0]));
+    return 0;
+  }),
          {}, {temporary});
   std::vector<int64_t> values(16, 1000);
-  values[2] = 5 << 20;         // needs more than a thread's share is kept
-  values[9] = (16 << 20) + 1;  // too large
+  values[2] = 5 << 20;        // needs more than a thread's share is kept
+  values[9] = (16 << 20) + 1; // too large
   SessionOptions options = valueOptions(values);
   options.sampleMemory = 16 << 20;
   auto session = p.open(options);
@@ -291,9 +289,8 @@ TEST(Stages, ASampleOverItsMemoryIsABadSample) {
 
 TEST(Stages, APickedRowHasSubstitutesOfItsOwn) {
   // Row 1 is picked as (position + 1) mod 3; its value must be below 100.
-  Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
-    return args->scalars[10] >= 100 ? 1 : 0;
-  });
+  Pipeline p = valuePipeline(
+      [](pst_kernel_args *args) -> int32_t { return args->scalars[10] >= 100 ? 1 : 0; });
   plan::RowT &picked = Pipeline::add(p.plan.rows);
   picked.slot = 9;
   p.plan.select = p.kernel([](pst_kernel_args *args) -> int32_t {
