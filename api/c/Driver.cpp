@@ -4,6 +4,7 @@
 #include "codegen/cpu/Compile.h"
 #include "codegen/plan/PlanBuilder.h"
 #include "compiler/Import/Import.h"
+#include "compiler/Pipelines/CodePipelines.h"
 #include "compiler/Pipelines/Pipelines.h"
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Render.h"
@@ -189,15 +190,15 @@ bool Driver::runTo(Stage stage) {
     pipelines::buildKernelsPipeline(passes, selection);
     break;
   case Stage::schedule:
-    codegen::buildSchedulePipeline(passes, *target);
+    pipelines::buildSchedulePipeline(passes, static_cast<int>(target->level));
     break;
   case Stage::loops:
-    codegen::buildLoopsPipeline(passes, *target);
+    pipelines::buildLoopsPipeline(passes);
     break;
   case Stage::llvm:
     if (request.from != "loops" && !makePlan()) // the pipeline op goes now
       return false;
-    codegen::buildLLVMPipeline(passes, *target);
+    pipelines::buildLLVMPipeline(passes);
     break;
   default:
     return true;

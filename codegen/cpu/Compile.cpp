@@ -8,12 +8,9 @@
 
 #include "codegen/cpu/Compile.h"
 #include "codegen/cpu/Link.h"
-#include "compiler/Conversion/Passes.h"
-#include "compiler/Schedules/Passes.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "mlir/Transforms/Passes.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -28,21 +25,6 @@ using namespace penstock::codegen;
 
 static constexpr const char *passList =
     "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse<memssa>)";
-
-void codegen::buildSchedulePipeline(mlir::OpPassManager &passes, const Target &target) {
-  schedules::ScheduleCpuOptions options;
-  options.level = static_cast<int>(target.level);
-  passes.addPass(schedules::createScheduleCpu(options));
-}
-
-void codegen::buildLoopsPipeline(mlir::OpPassManager &passes, const Target &) {
-  passes.addPass(conversion::createKernelToLoops());
-}
-
-void codegen::buildLLVMPipeline(mlir::OpPassManager &passes, const Target &) {
-  passes.addPass(mlir::createCSEPass());
-  passes.addPass(conversion::createLoopsToLLVM());
-}
 
 static llvm::Error failure(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);

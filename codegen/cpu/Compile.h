@@ -1,10 +1,6 @@
-//===- Compile.h - kernels to loops, LLVM IR, objects and images ----------===//
+//===- Compile.h - the LLVM dialect to LLVM IR, objects and images --------===//
 //
-// From a module at stage `kernels`:
-//
-//   buildSchedulePipeline, buildLoopsPipeline, buildLLVMPipeline   (pass managers)
-//   llvmText, assemblyText, compileObject                          (from stage llvm)
-//   linkImage                                                      (codegen/cpu/Link.h)
+// From a module at stage `llvm` (compiler/Pipelines/CodePipelines.h leads there).
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_CODEGEN_CPU_COMPILE_H
@@ -12,20 +8,12 @@
 
 #include "codegen/cpu/Target.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace penstock::codegen {
-
-/// Adds the passes that lead from stage `kernels` to `schedule`.
-void buildSchedulePipeline(mlir::OpPassManager &passes, const Target &target);
-/// Adds the passes that lead from `schedule` to `loops`.
-void buildLoopsPipeline(mlir::OpPassManager &passes, const Target &target);
-/// Adds the passes that lead from `loops` to `llvm`; the pipeline op goes.
-void buildLLVMPipeline(mlir::OpPassManager &passes, const Target &target);
 
 /// The optimised LLVM IR of a module at stage `llvm`.
 llvm::Expected<std::string> llvmText(mlir::ModuleOp module, const Target &target);

@@ -2,6 +2,7 @@
 
 #include "test/differential/JitDriver.h"
 #include "codegen/cpu/Compile.h"
+#include "compiler/Pipelines/CodePipelines.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "runtime/core/Image.h"
@@ -80,9 +81,9 @@ JitKernels::JitKernels(mlir::ModuleOp module, const codegen::Target &target) {
     return mlir::success();
   });
   mlir::PassManager toLoops(module.getContext()), toLLVM(module.getContext());
-  codegen::buildSchedulePipeline(toLoops, target);
-  codegen::buildLoopsPipeline(toLoops, target);
-  codegen::buildLLVMPipeline(toLLVM, target);
+  pipelines::buildSchedulePipeline(toLoops, static_cast<int>(target.level));
+  pipelines::buildLoopsPipeline(toLoops);
+  pipelines::buildLLVMPipeline(toLLVM);
   if (mlir::failed(toLoops.run(*own))) {
     if (failed.empty())
       failed = "no loops, without a reason";

@@ -1,6 +1,7 @@
 #include "test/unit/codegen/JitModule.h"
 
 #include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Pipelines/CodePipelines.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"
@@ -18,9 +19,9 @@ JitModule::JitModule(const std::string &text, codegen::Target target) {
   if (!module)
     return;
   mlir::PassManager passes(&context);
-  codegen::buildSchedulePipeline(passes, target);
-  codegen::buildLoopsPipeline(passes, target);
-  codegen::buildLLVMPipeline(passes, target);
+  pipelines::buildSchedulePipeline(passes, static_cast<int>(target.level));
+  pipelines::buildLoopsPipeline(passes);
+  pipelines::buildLLVMPipeline(passes);
   if (mlir::failed(passes.run(*module)))
     return;
   auto bytes = codegen::compileImage(*module, target);

@@ -1,0 +1,24 @@
+//===- CodePipelines.cpp - from kernels to the LLVM dialect ---------------===//
+
+#include "compiler/Pipelines/CodePipelines.h"
+#include "compiler/Conversion/Passes.h"
+#include "compiler/Schedules/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace penstock;
+
+void pipelines::buildSchedulePipeline(mlir::OpPassManager &manager, int level) {
+  schedules::ScheduleCpuOptions options;
+  options.level = level;
+  manager.addPass(schedules::createScheduleCpu(options));
+}
+
+void pipelines::buildLoopsPipeline(mlir::OpPassManager &manager) {
+  manager.addPass(conversion::createKernelToLoops());
+}
+
+void pipelines::buildLLVMPipeline(mlir::OpPassManager &manager) {
+  // Index arithmetic of the loops repeats itself; LLVM's passes see less then.
+  manager.addPass(mlir::createCSEPass());
+  manager.addPass(conversion::createLoopsToLLVM());
+}

@@ -1,0 +1,18 @@
+//===- CodePipelines.h - from kernels to the LLVM dialect -------*- C++ -*-===//
+#ifndef PENSTOCK_COMPILER_PIPELINES_CODEPIPELINES_H
+#define PENSTOCK_COMPILER_PIPELINES_CODEPIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+
+namespace penstock::pipelines {
+
+/// kernels -> schedule, for an x86-64 feature level: 2, 3 or 4.
+void buildSchedulePipeline(mlir::OpPassManager &manager, int level);
+/// schedule -> loops. The pipeline op stays, as the plan's source.
+void buildLoopsPipeline(mlir::OpPassManager &manager);
+/// loops -> llvm. The pipeline op goes.
+void buildLLVMPipeline(mlir::OpPassManager &manager);
+
+} // namespace penstock::pipelines
+
+#endif

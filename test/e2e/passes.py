@@ -1,0 +1,129 @@
+"""Each optimising pass changes no bit, and its measure is worse without it.
+
+Also: the code of every example refers to nothing outside itself.
+"""
+import glob
+import os
+import re
+import subprocess
+
+import numpy
+
+from support import EXAMPLES, ToolTest, make_folder, main
+
+EVERY = sorted(glob.glob(os.path.join(EXAMPLES, "*.pipe")) +
+               glob.glob(os.path.join(EXAMPLES, "probes", "*.pipe")))
+PASSES = ["merge-views", "compose-views", "sink-casts", "merge-maps", "narrow", "collapse-tables",
+          "required-regions", "fuse"]
+
+
+def count(pattern):
+    return lambda text: len(re.findall(pattern, text))
+
+
+def bytes_that_views_read(text):
+    """Sum over views of the bytes of an element that they move."""
+    sizes = {"u8": 1, "f16": 2, "i32": 4, "f32": 4, "f64": 8, "i64": 8, "i16": 2}
+    moved = re.findall(r"pipe\.(?:view|pad) .*: <(\w+)\[", text)
+    return sum(sizes[element] for element in moved)
+
+
+# Pass: example, stage, and what the pass promises to lower in that stage's text.
+MEASURES = {
+    "merge-views": ("imagenet_train.pipe", "pipe-opt", count(r"pipe\.choose .*pipe\.tensor")),
+    "compose-views": ("cifar_train.pipe", "pipe-opt", count(r"pipe\.(?:view|pad) ")),
+    "sink-casts": ("early_float.pipe", "pipe-opt", bytes_that_views_read),
+    "merge-maps": ("imagenet_train.pipe", "pipe-opt", count(r"pipe\.map")),
+    "narrow": ("imagenet_train.pipe", "kernels", count(r"binary +div .*f32")),
+    "fuse": ("imagenet_train.pipe", "kernels", count(r"pipe\.launch")),
+}
+
+
+class Passes(ToolTest):
+    settings = ["--set", "per_rank=4"]
+
+    def setUp(self):
+        super().setUp()
+        make_folder(self.data, per_class=8)
+        rng = numpy.random.default_rng(3)
+        self.images = os.path.join(self.folder, "images.raw")
+        self.labels = os.path.join(self.folder, "labels.raw")
+        rng.integers(0, 256, (600, 32, 32, 3), dtype=numpy.uint8).tofile(self.images)
+        rng.integers(0, 10, 600).tofile(self.labels)
+
+    def inputs(self, path):
+        """--set for the sources of an example."""
+        parameters = self.run_tool("check", path).stdout
+        given = {"root": self.data, "images": self.images, "labels": self.labels, "per_rank": "4"}
+        return [word for name, value in given.items() if re.search(rf"^  {name} ", parameters, re.M)
+                for word in ("--set", f"{name}={value}")]
+
+    def hashes(self, path, *arguments):
+        target = os.path.join(self.folder, "hashes")
+        if os.path.exists(target):
+            os.remove(target)
+        self.run_tool("run", path, *self.inputs(path), "--batches", "2", "--hashes", target, *arguments)
+        with open(target) as file:
+            return file.read()
+
+    def test_no_pass_changes_a_bit(self):
+        for path in EVERY:
+            wanted = self.hashes(path)
+            self.assertTrue(wanted)
+            for name in PASSES:
+                with self.subTest(example=os.path.basename(path), disabled=name):
+                    self.assertEqual(self.hashes(path, "--disable-pass", name), wanted)
+
+    def test_each_pass_improves_its_measure(self):
+        for name, (example, stage, measure) in MEASURES.items():
+            with self.subTest(disabled=name):
+                path = os.path.join(EXAMPLES, example)
+                emit = lambda *more: self.run_tool("compile", path, "--emit", stage, *more).stdout
+                self.assertLess(measure(emit()), measure(emit("--disable-pass", name)))
+
+    def test_collapse_tables_makes_a_table(self):
+        path = os.path.join(self.folder, "chain.pipe")
+        with open(path, "w") as file:
+            file.write("pipe 1\nuse vision\npipeline chain(length: int = 16) {\n"
+                       "  for row in synthetic(length, image = u8[h = 32, w = 32, c = 3])\n"
+                       "  let x = row.image |> map_chain\n"
+                       "  batch 8 per rank last drop { output image: u8[n, h, w, c] = x }\n}\n"
+                       "fn map_chain(x: u8[h, w, c]) -> u8[h, w, c] =\n"
+                       "  map (p in x) { u8.clamp(round(255.0 * pow(f64(p) / 255.0, 0.7))) }\n")
+        emit = lambda *more: self.run_tool("compile", path, "--emit", "pipe-opt", *more).stdout
+        self.assertIn("pipe.load", emit())
+        self.assertNotIn("pipe.load", emit("--disable-pass", "collapse-tables"))
+        self.assertEqual(self.hashes(path), self.hashes(path, "--disable-pass", "collapse-tables"))
+
+    def test_required_regions_decode_less(self):
+        path = os.path.join(EXAMPLES, "imagenet_train.pipe")
+        blocks = lambda *more: self.run_json("run", path, *self.inputs(path), *more)["decoded_blocks"]
+        self.assertLess(blocks(), 0.9 * blocks("--disable-pass", "required-regions"))
+
+    def test_an_unknown_pass_is_refused_with_the_known_ones(self):
+        done = self.run_tool("compile", EVERY[0], "--disable-pass", "fuze", expect=1)
+        for name in PASSES:
+            self.assertIn(name, done.stderr)
+
+    def test_code_refers_to_nothing_outside(self):
+        for path in EVERY:
+            for target in ["x86-64-v2", "x86-64-v3", "x86-64-v4"]:
+                with self.subTest(example=os.path.basename(path), target=target):
+                    code = os.path.join(self.folder, "code.o")
+                    self.run_tool("compile", path, "--emit", "obj", "--target", target, "-o", code)
+                    symbols = subprocess.run(["nm", "--undefined-only", code], capture_output=True,
+                                             text=True, check=True).stdout
+                    self.assertEqual(symbols, "")
+
+    def test_every_level_gives_the_same_bits(self):
+        with open("/proc/cpuinfo") as file:
+            has_avx512 = " avx512bw" in file.read()
+        for path in EVERY:
+            wanted = self.hashes(path, "--target", "x86-64-v2")
+            for target in ["x86-64-v3"] + ["x86-64-v4"] * has_avx512:
+                with self.subTest(example=os.path.basename(path), target=target):
+                    self.assertEqual(self.hashes(path, "--target", target), wanted)
+
+
+if __name__ == "__main__":
+    main()
