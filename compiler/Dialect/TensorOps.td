@@ -404,8 +404,10 @@ def Pipe_ReduceOp : Pipe_SizedOp<"reduce", []> {
 def Pipe_ScanOp : Pipe_SizedOp<"scan", []> {
   let summary = "Accumulates along an axis";
   let description = [{
-    `sum` and `max`: result[i] combines elements 0 ..= i in order. `recurrence`:
-    result[i] = value[i] + factor * result[i - 1], with result[-1] = 0.
+    `sum` and `max`: result[i] combines elements 0 ..= i in order, starting from
+    what `pipe.reduce` gives of no elements. `recurrence`: result[i] = value[i] +
+    factor * result[i - 1], with result[-1] = 0. f16 and bf16 accumulate in f32;
+    each stored element is rounded once.
 
     Constraints:
 

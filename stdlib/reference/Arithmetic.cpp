@@ -199,8 +199,8 @@ static Scalar toFloat(const Scalar &a, DType to) {
   const bool exact = isFloat(a.type);
   switch (to) {
   case DType::f16:
-    return realScalar(scalar::fromHalf(scalar::toHalf(exact ? a.real : scalar::oddDouble(a.integer))),
-                      to);
+    return realScalar(
+        scalar::fromHalf(scalar::toHalf(exact ? a.real : scalar::oddDouble(a.integer))), to);
   case DType::bf16:
     return realScalar(
         scalar::fromBfloat(scalar::toBfloat(exact ? a.real : scalar::oddDouble(a.integer))), to);

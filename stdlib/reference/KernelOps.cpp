@@ -31,8 +31,7 @@ static std::vector<Tensor> launchElsewhere(Machine &machine, Slot &slot, pipe::L
   std::vector<Tensor> outputs;
   for (mlir::Value result : op.getResults())
     outputs.push_back(machine.blank(slot, result));
-  slot.result.failure =
-      machine.inputs.kernels->run(op.getKernel().str(), inputs, outputs, scalars);
+  slot.result.failure = machine.inputs.kernels->run(op.getKernel().str(), inputs, outputs, scalars);
   return outputs;
 }
 
@@ -67,8 +66,8 @@ void runLaunch(Machine &machine, Slot &slot, const Instruction &self) {
       slot.values[result] = std::monostate(); // nothing may read them
     return;
   }
-  std::vector<Tensor> outputs = machine.inputs.kernels ? launchElsewhere(machine, slot, op)
-                                                       : launchHere(machine, slot, op);
+  std::vector<Tensor> outputs =
+      machine.inputs.kernels ? launchElsewhere(machine, slot, op) : launchHere(machine, slot, op);
   if (slot.failed())
     return;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -84,8 +83,7 @@ void runLaunch(Machine &machine, Slot &slot, const Instruction &self) {
 void runSwitch(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::SwitchOp>(self.op);
   const auto arms = static_cast<int64_t>(op.getInputs().size());
-  const int64_t index =
-      std::clamp<int64_t>(scalarIn(slot, self.operands[0]).integer, 0, arms - 1);
+  const int64_t index = std::clamp<int64_t>(scalarIn(slot, self.operands[0]).integer, 0, arms - 1);
   const unsigned chosen = self.operands[static_cast<size_t>(index) + 1];
   if (slot.values[chosen].index() == 0)
     fault(op, "names an arm that did not run");
@@ -158,16 +156,15 @@ static bool isLeaf(mlir::Operation *op, bool rows) {
     return true;
   if (auto field = llvm::dyn_cast<pipe::FieldOp>(op))
     return rows && field.getSizes().empty();
-  return rows &&
-         llvm::isa<pipe::RowOp, pipe::PickOp, pipe::FieldExtentOp, pipe::ProbeOp>(op);
+  return rows && llvm::isa<pipe::RowOp, pipe::PickOp, pipe::FieldExtentOp, pipe::ProbeOp>(op);
 }
 
 static void runLeaves(Machine &machine, llvm::ArrayRef<Slot *> active, bool rows) {
   for (const Instruction &instruction : machine.program.body.body) {
-    const bool feedsPick =
-        rows && llvm::isa<pipe::SlotOp>(instruction.op) &&
-        llvm::any_of(instruction.op->getUsers(),
-                     [](mlir::Operation *user) { return llvm::isa<pipe::PickOp>(user); });
+    const bool feedsPick = rows && llvm::isa<pipe::SlotOp>(instruction.op) &&
+                           llvm::any_of(instruction.op->getUsers(), [](mlir::Operation *user) {
+                             return llvm::isa<pipe::PickOp>(user);
+                           });
     if (!feedsPick && !isLeaf(instruction.op, rows))
       continue;
     for (Slot *slot : active) {
@@ -178,8 +175,7 @@ static void runLeaves(Machine &machine, llvm::ArrayRef<Slot *> active, bool rows
       else
         instruction.all(machine, slot, instruction);
       if (llvm::isa<pipe::SourceOp>(instruction.op)) {
-        const auto &table =
-            std::get<std::shared_ptr<Table>>(slot->values[instruction.results[0]]);
+        const auto &table = std::get<std::shared_ptr<Table>>(slot->values[instruction.results[0]]);
         auto source = instruction.op->getResult(0);
         // The table of `for` is the one that the pipeline's row comes from.
         for (mlir::Operation *user : source.getUsers())

@@ -79,7 +79,8 @@ int64_t borderIndex(pipe::Border border, int64_t i, int64_t extent);
 
 // One function per op, by source file.
 #define PENSTOCK_RUN_ONE(NAME) void run##NAME(Machine &, Slot &, const Instruction &)
-#define PENSTOCK_RUN_ALL(NAME) void run##NAME(Machine &, llvm::ArrayRef<Slot *>, const Instruction &)
+#define PENSTOCK_RUN_ALL(NAME)                                                                     \
+  void run##NAME(Machine &, llvm::ArrayRef<Slot *>, const Instruction &)
 // ScalarOps.cpp
 PENSTOCK_RUN_ONE(Constant);
 PENSTOCK_RUN_ONE(Unary);

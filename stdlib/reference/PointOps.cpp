@@ -31,8 +31,7 @@ void runMap(Machine &machine, Slot &slot, const Instruction &self) {
     Input input{std::get<TensorRef>(machine.value(slot, value)), {}};
     for (size_t i = 0; i < input.tensor->axes.size(); ++i) {
       const int64_t axis = result.axis(input.tensor->axes[i]);
-      if (axis < 0 ||
-          input.tensor->extents[i] != result.extents[static_cast<size_t>(axis)])
+      if (axis < 0 || input.tensor->extents[i] != result.extents[static_cast<size_t>(axis)])
         fault(op, "an input has another extent along `" + input.tensor->axes[i] + "`");
       input.axes.push_back(static_cast<size_t>(axis));
     }

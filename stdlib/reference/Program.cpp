@@ -90,20 +90,20 @@ void bind(Instruction &instruction) {
       ONE(Constant) ONE(Unary) ONE(Binary) ONE(Compare) ONE(Select) ONE(Cast) ONE(Load)
       // samples
       ONE(Param) ALL(Source) ONE(Length) ONE(Row) ONE(Pick) ONE(Field) ONE(FieldExtent) ONE(Probe)
-      ONE(Decode) ONE(Encode) ONE(Key) ONE(KeyView) ONE(KeyMix) ONE(Draw) ONE(Context) ONE(Check)
+          ONE(Decode) ONE(Encode) ONE(Key) ONE(KeyView) ONE(KeyMix) ONE(Draw) ONE(Context)
+              ONE(Check)
       // scopes
       ALL(Choose) ALL(Repeat) ALL(Search) ALL(Each) ALL(Batch) ALL(Peer) ONE(Output)
       // tensors
       ONE(View) ONE(Pad) ONE(Concat) ONE(Stack) ONE(Place) ONE(Map) ONE(Window) ONE(Gather)
-      ONE(Taps) ONE(Weights) ONE(Resample) ONE(Reduce) ONE(Scan) ONE(Histogram) ONE(Contract)
-      ONE(Compact) ONE(Group) ONE(Sort)
+          ONE(Taps) ONE(Weights) ONE(Resample) ONE(Reduce) ONE(Scan) ONE(Histogram) ONE(Contract)
+              ONE(Compact) ONE(Group) ONE(Sort)
       // kernels
-      ONE(Extent) ONE(Launch) ONE(Switch) ONE(Slot) ONE(SetSlot)
-      ONE(KeyNumbers) ONE(KeyOf)
-      .Case<pipe::FftOp>([](mlir::Operation *op) {
-        fault(op, "the factorisation of the transform is not fixed yet, so it has no meaning");
-      })
-      .Default([](mlir::Operation *op) { fault(op, "has no meaning in a pipeline"); });
+      ONE(Extent) ONE(Launch) ONE(Switch) ONE(Slot) ONE(SetSlot) ONE(KeyNumbers) ONE(KeyOf)
+          .Case<pipe::FftOp>([](mlir::Operation *op) {
+            fault(op, "the factorisation of the transform is not fixed yet, so it has no meaning");
+          })
+          .Default([](mlir::Operation *op) { fault(op, "has no meaning in a pipeline"); });
 #undef ONE
 #undef ALL
 }

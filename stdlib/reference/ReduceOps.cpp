@@ -9,9 +9,7 @@ namespace penstock::reference {
 //===--- combining one run of elements -------------------------------------===//
 
 static Scalar zeroOf(DType type) { return {type, 0, 0}; }
-static Scalar plus(const Scalar &a, const Scalar &b) {
-  return binary(pipe::BinaryKind::add, a, b);
-}
+static Scalar plus(const Scalar &a, const Scalar &b) { return binary(pipe::BinaryKind::add, a, b); }
 
 /// 32 interleaved partial sums, then a pairwise tree.
 static Scalar laneSum(const std::vector<Scalar> &run, DType type) {
@@ -28,8 +26,8 @@ static Scalar laneSum(const std::vector<Scalar> &run, DType type) {
 static bool less(const Scalar &a, const Scalar &b) {
   if (!isFloat(a.type))
     return a.integer < b.integer;
-  return a.real < b.real || (a.real == 0 && b.real == 0 && std::signbit(a.real) &&
-                             !std::signbit(b.real));
+  return a.real < b.real ||
+         (a.real == 0 && b.real == 0 && std::signbit(a.real) && !std::signbit(b.real));
 }
 
 static int64_t argOf(const std::vector<Scalar> &run, bool smallest) {
@@ -152,19 +150,18 @@ void runScan(Machine &machine, Slot &slot, const Instruction &self) {
                  : Scalar();
   Runs(value, {value.axis(op.getAxis().str())})
       .each([&](int64_t, const std::vector<int64_t> &elements) {
-        Scalar sum = zeroOf(value.type);
-        for (size_t i = 0; i < elements.size(); ++i) {
-          const Scalar next = value.load(elements[i]);
+        Scalar sum =
+            op.getKind() == pipe::ScanKind::max ? identityOfMax(value.type) : zeroOf(value.type);
+        for (int64_t element : elements) {
+          const Scalar next = value.load(element);
           if (recurrence)
             sum = plus(next, binary(pipe::BinaryKind::mul,
                                     {value.type, factor.integer, factor.real}, sum));
-          else if (i == 0)
-            sum = next;
           else
             sum = binary(op.getKind() == pipe::ScanKind::sum ? pipe::BinaryKind::add
                                                              : pipe::BinaryKind::max,
                          sum, next);
-          result.store(elements[i], sum);
+          result.store(element, sum);
         }
       });
   machine.set(slot, op.getResult(), std::move(result));
@@ -184,8 +181,8 @@ void runHistogram(Machine &machine, Slot &slot, const Instruction &self) {
     for (int64_t element : elements) {
       const int64_t key = value.load(element).integer;
       if (key >= 0 && key < bins)
-        result.store(number * bins + key, plus(result.load(number * bins + key),
-                                               intScalar(1, DType::i32)));
+        result.store(number * bins + key,
+                     plus(result.load(number * bins + key), intScalar(1, DType::i32)));
     }
   });
   machine.set(slot, op.getResult(), std::move(result));

@@ -97,8 +97,8 @@ void runWeights(Machine &machine, Slot &slot, const Instruction &self) {
     fault(op, "resamples " + std::to_string(in) + " elements to " + std::to_string(out));
   const int64_t taps = tapCount(op.getFilter(), in, out, op.getAntialias());
   if (weights.extents != std::vector<int64_t>{out, taps} || start.extents.front() != out)
-    fault(op, "the results need the extents " + std::to_string(out) + " and " +
-                  std::to_string(taps));
+    fault(op,
+          "the results need the extents " + std::to_string(out) + " and " + std::to_string(taps));
 
   const double step = static_cast<double>(in) / static_cast<double>(out);
   const double scale = filterScale(in, out, op.getAntialias());
@@ -130,8 +130,8 @@ void runWeights(Machine &machine, Slot &slot, const Instruction &self) {
       const int64_t at = o * taps + static_cast<int64_t>(k) + (first - begin);
       weights.store(at, weights.type == DType::f64
                             ? realScalar(row[k])
-                            : intScalar(scalar::floatToInt<int32_t>(scalar::roundAway(
-                                            row[k] * (1 << scalar::weightBits))),
+                            : intScalar(scalar::floatToInt<int32_t>(
+                                            scalar::roundAway(row[k] * (1 << scalar::weightBits))),
                                         DType::i32));
     }
   }
@@ -145,8 +145,8 @@ static Scalar pillowSum(const Tensor &input, std::vector<int64_t> &index, size_t
                         const Tensor &weights, int64_t o) {
   int64_t sum = int64_t{1} << (scalar::weightBits - 1);
   for (int64_t k = 0; k < weights.extents[1]; ++k, ++index[axis])
-    sum += weights.load(o * weights.extents[1] + k).integer *
-           input.load(input.offset(index)).integer;
+    sum +=
+        weights.load(o * weights.extents[1] + k).integer * input.load(input.offset(index)).integer;
   return intScalar(std::clamp<int64_t>(sum >> scalar::weightBits, 0, 255), DType::u8);
 }
 

@@ -45,8 +45,7 @@ void runParam(Machine &machine, Slot &slot, const Instruction &self) {
     fault(op, "parameter `" + op.getName().str() + "` needs a value");
 }
 
-void runSource(Machine &machine, llvm::ArrayRef<Slot *> active,
-                                    const Instruction &self) {
+void runSource(Machine &machine, llvm::ArrayRef<Slot *> active, const Instruction &self) {
   auto op = llvm::cast<pipe::SourceOp>(self.op);
   if (active.empty())
     return;
@@ -79,9 +78,8 @@ void runLength(Machine &, Slot &slot, const Instruction &self) {
 
 void runRow(Machine &machine, Slot &slot, const Instruction &self) {
   const auto &table = tableIn(slot, self.operands[0]);
-  const int64_t row = machine.inputs.rowOf
-                          ? machine.inputs.rowOf(slot.position, table->length())
-                          : static_cast<int64_t>(slot.position) % table->length();
+  const int64_t row = machine.inputs.rowOf ? machine.inputs.rowOf(slot.position, table->length())
+                                           : static_cast<int64_t>(slot.position) % table->length();
   if (row < 0 || row >= table->length())
     fault(self.op, "the order gives a row outside the table");
   slot.values[self.results[0]] = Row{table, row};
@@ -139,8 +137,9 @@ static const Media &mediaOf(Machine &machine, mlir::Operation *op) {
 
 void runProbe(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::ProbeOp>(self.op);
-  const auto header = mediaOf(machine, op).probe(op.getMedia().str(),
-                                                 std::get<Bytes>(slot.values[self.operands[0]]));
+  const auto header =
+      mediaOf(machine, op)
+          .probe(op.getMedia().str(), std::get<Bytes>(slot.values[self.operands[0]]));
   if (!header)
     return fail(slot, "the header cannot be read");
   slot.values[self.results[0]] = intScalar(header->height);
@@ -159,9 +158,9 @@ static void spoilOutside(Tensor &image, const int64_t (&region)[4]) {
 
 void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::DecodeOp>(self.op);
-  auto image =
-      mediaOf(machine, op).decode(op.getMedia().str(), op.getFormat().str(),
-                                  std::get<Bytes>(machine.value(slot, op.getData())));
+  auto image = mediaOf(machine, op)
+                   .decode(op.getMedia().str(), op.getFormat().str(),
+                           std::get<Bytes>(machine.value(slot, op.getData())));
   if (!image)
     return fail(slot, "the media cannot be decoded");
   const Tensor wanted = machine.blank(slot, op.getResult());
@@ -179,9 +178,10 @@ void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
 
 void runEncode(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::EncodeOp>(self.op);
-  auto bytes = mediaOf(machine, op).encode(op.getMedia().str(), op.getFormat().str(),
-                                           machine.tensor(slot, op.getValue()),
-                                           machine.integer(slot, op.getQuality()));
+  auto bytes =
+      mediaOf(machine, op)
+          .encode(op.getMedia().str(), op.getFormat().str(), machine.tensor(slot, op.getValue()),
+                  machine.integer(slot, op.getQuality()));
   if (!bytes)
     return fail(slot, "the tensor cannot be encoded");
   slot.values[self.results[0]] = *bytes;
@@ -193,7 +193,7 @@ void runKey(Machine &machine, Slot &slot, const Instruction &self) {
   const bool batch = llvm::cast<pipe::KeyOp>(self.op).getScope() == pipe::KeyScope::batch;
   slot.values[self.results[0]] =
       random::Key{machine.inputs.seed, batch ? machine.inputs.batchPosition : slot.position,
-                   machine.inputs.epoch, 0};
+                  machine.inputs.epoch, 0};
 }
 
 static const random::Key &keyIn(const Slot &slot, unsigned number) {
@@ -201,9 +201,9 @@ static const random::Key &keyIn(const Slot &slot, unsigned number) {
 }
 
 void runKeyView(Machine &, Slot &slot, const Instruction &self) {
-  slot.values[self.results[0]] = keyIn(slot, self.operands[0])
-                                     .withView(static_cast<uint64_t>(
-                                         scalarIn(slot, self.operands[1]).integer));
+  slot.values[self.results[0]] =
+      keyIn(slot, self.operands[0])
+          .withView(static_cast<uint64_t>(scalarIn(slot, self.operands[1]).integer));
 }
 
 void runKeyMix(Machine &, Slot &slot, const Instruction &self) {
@@ -215,9 +215,9 @@ void runKeyMix(Machine &, Slot &slot, const Instruction &self) {
 void runDraw(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::DrawOp>(self.op);
   const int64_t element = op.getElement() ? machine.integer(slot, op.getElement()) : 0;
-  const uint64_t bits = random::bits(keyIn(slot, self.operands[0]),
-                                      static_cast<uint64_t>(op.getId()),
-                                      static_cast<uint64_t>(element));
+  const uint64_t bits =
+      random::bits(keyIn(slot, self.operands[0]), static_cast<uint64_t>(op.getId()),
+                   static_cast<uint64_t>(element));
   Scalar a, b;
   if (!op.getArgs().empty()) {
     a = scalarIn(slot, self.operands[1]);
@@ -235,8 +235,8 @@ void runDraw(Machine &machine, Slot &slot, const Instruction &self) {
     result = intScalar(random::integer(bits, a.integer, b.integer));
     return;
   case pipe::DrawKind::permutation:
-    result = intScalar(static_cast<int64_t>(random::permute(
-        bits, static_cast<uint64_t>(a.integer), static_cast<uint64_t>(b.integer))));
+    result = intScalar(static_cast<int64_t>(
+        random::permute(bits, static_cast<uint64_t>(a.integer), static_cast<uint64_t>(b.integer))));
     return;
   }
 }

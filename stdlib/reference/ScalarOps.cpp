@@ -59,15 +59,14 @@ void runUnary(Machine &, Slot &slot, const Instruction &self) {
 
 void runBinary(Machine &, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::BinaryOp>(self.op);
-  slot.values[self.results[0]] = binary(op.getKind(), scalarIn(slot, self.operands[0]),
-                                        scalarIn(slot, self.operands[1]));
+  slot.values[self.results[0]] =
+      binary(op.getKind(), scalarIn(slot, self.operands[0]), scalarIn(slot, self.operands[1]));
 }
 
 void runCompare(Machine &, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::CompareOp>(self.op);
-  slot.values[self.results[0]] =
-      boolScalar(compare(op.getPredicate(), scalarIn(slot, self.operands[0]),
-                         scalarIn(slot, self.operands[1])));
+  slot.values[self.results[0]] = boolScalar(compare(
+      op.getPredicate(), scalarIn(slot, self.operands[0]), scalarIn(slot, self.operands[1])));
 }
 
 void runSelect(Machine &, Slot &slot, const Instruction &self) {

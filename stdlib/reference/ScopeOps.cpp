@@ -17,8 +17,7 @@ static void dropFailed(std::vector<Slot *> &slots) {
   std::erase_if(slots, [](const Slot *slot) { return slot->failed(); });
 }
 
-void runChoose(Machine &machine, llvm::ArrayRef<Slot *> active,
-                                    const Instruction &self) {
+void runChoose(Machine &machine, llvm::ArrayRef<Slot *> active, const Instruction &self) {
   const auto arms = static_cast<int64_t>(self.regions.size());
   // A peer may ask for a value of an arm that it did not take this time.
   std::vector<Slot *> all;
@@ -39,14 +38,12 @@ void runChoose(Machine &machine, llvm::ArrayRef<Slot *> active,
   }
 }
 
-void runRepeat(Machine &machine, llvm::ArrayRef<Slot *> active,
-                                    const Instruction &self) {
+void runRepeat(Machine &machine, llvm::ArrayRef<Slot *> active, const Instruction &self) {
   auto op = llvm::cast<pipe::RepeatOp>(self.op);
   const Block &block = self.regions[0];
   const std::vector<unsigned> carried(block.arguments.begin() + 1, block.arguments.end());
-  const std::vector<unsigned> inits(self.operands.begin() + 1,
-                                    self.operands.begin() + 1 +
-                                        static_cast<int64_t>(carried.size()));
+  const std::vector<unsigned> inits(
+      self.operands.begin() + 1, self.operands.begin() + 1 + static_cast<int64_t>(carried.size()));
   for (Slot *slot : active)
     copyResults(*slot, inits, self.results);
   for (int64_t i = 0; i < static_cast<int64_t>(op.getBound()); ++i) {
@@ -65,8 +62,7 @@ void runRepeat(Machine &machine, llvm::ArrayRef<Slot *> active,
   }
 }
 
-void runSearch(Machine &machine, llvm::ArrayRef<Slot *> active,
-                                    const Instruction &self) {
+void runSearch(Machine &machine, llvm::ArrayRef<Slot *> active, const Instruction &self) {
   auto op = llvm::cast<pipe::SearchOp>(self.op);
   const Block &body = self.regions[0], &otherwise = self.regions[1];
   for (Slot *slot : active) {
@@ -88,8 +84,7 @@ void runSearch(Machine &machine, llvm::ArrayRef<Slot *> active,
   }
 }
 
-void runEach(Machine &machine, llvm::ArrayRef<Slot *> active,
-                                  const Instruction &self) {
+void runEach(Machine &machine, llvm::ArrayRef<Slot *> active, const Instruction &self) {
   auto op = llvm::cast<pipe::EachOp>(self.op);
   const Block &block = self.regions[0];
   std::vector<Slot *> running(active.begin(), active.end());
@@ -126,13 +121,11 @@ void runEach(Machine &machine, llvm::ArrayRef<Slot *> active,
 
 //===--- the batch ---------------------------------------------------------===//
 
-void runBatch(Machine &machine, llvm::ArrayRef<Slot *> active,
-                                   const Instruction &self) {
+void runBatch(Machine &machine, llvm::ArrayRef<Slot *> active, const Instruction &self) {
   machine.run(self.regions[0], active);
 }
 
-void runPeer(Machine &machine, llvm::ArrayRef<Slot *> active,
-                                  const Instruction &self) {
+void runPeer(Machine &machine, llvm::ArrayRef<Slot *> active, const Instruction &self) {
   for (Slot *slot : active) {
     const int64_t wanted = std::clamp<int64_t>(scalarIn(*slot, self.operands[1]).integer, 0,
                                                machine.sampleCount() - 1) -
@@ -159,9 +152,8 @@ void runOutput(Machine &machine, Slot &slot, const Instruction &self) {
     if (op.getRagged()) {
       auto type = llvm::cast<pipe::NamedTensorType>(op.getValue().getType());
       const auto dynamic = type.dynamicAxes();
-      output.ragged = dynamic.empty()
-                          ? tensor.extents.front()
-                          : tensor.extents[static_cast<size_t>(dynamic.front())];
+      output.ragged = dynamic.empty() ? tensor.extents.front()
+                                      : tensor.extents[static_cast<size_t>(dynamic.front())];
       // The declared length must be the tensor's.
       for (size_t i = 0; i < dynamic.size(); ++i)
         if (machine.integer(slot, op.getSizes()[static_cast<unsigned>(i)]) !=

@@ -58,8 +58,8 @@ static std::optional<std::string> difference(const Output &a, const Output &b) {
     if (wrong++ == 0) {
       for (int64_t i : index)
         first += (first.empty() ? "" : ", ") + std::to_string(i);
-      first = "element [" + first + "] of [" + shape(x) + "]: " + text(x.load(at)) +
-              " expected, " + text(y.load(at)) + " found";
+      first = "element [" + first + "] of [" + shape(x) + "]: " + text(x.load(at)) + " expected, " +
+              text(y.load(at)) + " found";
     }
   });
   return first + "; " + std::to_string(wrong) + " of " + std::to_string(x.count()) + " differ";
@@ -74,8 +74,8 @@ std::optional<std::string> firstDifference(const BatchResult &expected, const Ba
     const SampleResult &a = expected.samples[slot], &b = found.samples[slot];
     const std::string where = "slot " + std::to_string(slot);
     if (a.failure.has_value() != b.failure.has_value())
-      return where + (a.failure ? " fails with: " + a.failure->message : " should not fail with: " +
-                                                                             b.failure->message);
+      return where + (a.failure ? " fails with: " + a.failure->message
+                                : " should not fail with: " + b.failure->message);
     if (a.failure) {
       if (a.failure->message != b.failure->message || a.failure->first != b.failure->first ||
           a.failure->second != b.failure->second)
@@ -86,8 +86,8 @@ std::optional<std::string> firstDifference(const BatchResult &expected, const Ba
       return where + " has another number of outputs";
     // Outputs are delivered by name; their order is not part of the meaning.
     for (const Output &output : a.outputs) {
-      const auto same = llvm::find_if(
-          b.outputs, [&](const Output &other) { return other.name == output.name; });
+      const auto same =
+          llvm::find_if(b.outputs, [&](const Output &other) { return other.name == output.name; });
       const auto found = same == b.outputs.end() ? std::optional<std::string>("is missing")
                                                  : difference(output, *same);
       if (found)

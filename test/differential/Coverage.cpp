@@ -48,7 +48,8 @@ void Coverage::count(ModuleOp module) {
 void Coverage::print(llvm::raw_ostream &stream) const {
   stream << llvm::left_justify("op", 12);
   for (size_t i = 0; i < types; ++i)
-    stream << llvm::right_justify(llvm::StringRef(reference::nameOf(static_cast<reference::DType>(i))), 5);
+    stream << llvm::right_justify(
+        llvm::StringRef(reference::nameOf(static_cast<reference::DType>(i))), 5);
   stream << " |";
   for (const char *name : {"1x1", "1xN", "odd", "vec", ">4096", "?", "other"})
     stream << llvm::right_justify(name, 6);

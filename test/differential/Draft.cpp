@@ -79,14 +79,15 @@ Value Draft::remember(Value tensor, const Dims &dims) {
 }
 
 Type Draft::anyElement() {
-  static constexpr const char *names[] = {"u8",  "u8",  "u8",  "f32", "f32", "f16", "bf16",
-                                          "f64", "i8",  "i16", "u16", "i32", "i64", "bool"};
+  static constexpr const char *names[] = {"u8",  "u8", "u8",  "f32", "f32", "f16", "bf16",
+                                          "f64", "i8", "i16", "u16", "i32", "i64", "bool"};
   return scalarType(builder.getContext(), names[rng.below(14)]);
 }
 
 Value Draft::scalarOf(Type type) {
   std::vector<Value> from = scalars;
-  from.push_back(rng.chance(0.5) ? constant(rng.between(-3, 300)) : real(rng.between(-9, 9) * 0.25));
+  from.push_back(rng.chance(0.5) ? constant(rng.between(-3, 300))
+                                 : real(rng.between(-9, 9) * 0.25));
   const Value value = rng.pick(from);
   if (value.getType() == type)
     return value;
@@ -118,9 +119,9 @@ static Column anyColumn(Draft &draft, const Recipe &recipe, int number) {
   const bool dynamic = rng.chance(0.4);
   for (size_t i = 0; i < column.axes.size(); ++i) {
     const bool channel = column.axes[i] == "c";
-    int64_t extent = channel ? rng.pick<int64_t>({1, 3, 3, 4})
-                             : anyExtent(rng, i + 1 == column.axes.size() || i == 1,
-                                         column.axes.size() == 1);
+    int64_t extent =
+        channel ? rng.pick<int64_t>({1, 3, 3, 4})
+                : anyExtent(rng, i + 1 == column.axes.size() || i == 1, column.axes.size() == 1);
     column.extents.push_back(std::min(extent, recipe.maxExtent));
     column.dynamic.push_back(dynamic && !channel);
   }
@@ -134,8 +135,9 @@ static void deliver(Draft &draft, Value value, int number) {
   std::vector<Value> sizes;
   if (auto type = llvm::dyn_cast<NamedTensorType>(value.getType())) {
     const Dims dims = draft.dimsOf(value);
-    const bool leading = !dims.empty() && dims[0].size &&
-                         llvm::count_if(dims, [](const Dim &dim) { return dim.size != nullptr; }) == 1;
+    const bool leading = !dims.empty() && dims[0].size && llvm::count_if(dims, [](const Dim &dim) {
+                                                            return dim.size != nullptr;
+                                                          }) == 1;
     if (leading && draft.rng.chance(0.3)) {
       // The same tensor under a type that states the bound.
       SmallVector<Axis> axes(type.getAxes());
@@ -170,8 +172,8 @@ static void deliver(Draft &draft, Value value, int number) {
 static Value peer(Draft &draft, Value x) {
   const Value own = draft.padToStatic(x);
   const Value key = draft.key;
-  draft.key = draft.builder.create<KeyOp>(draft.loc, draft.builder.getType<KeyType>(),
-                                          KeyScope::batch);
+  draft.key =
+      draft.builder.create<KeyOp>(draft.loc, draft.builder.getType<KeyType>(), KeyScope::batch);
   const Value slot =
       draft.builder.create<ContextOp>(draft.loc, draft.builder.getI64Type(), ContextKind::slot);
   const Value other = draft.rng.chance(0.5)
@@ -214,8 +216,8 @@ static void readFields(Draft &draft, const std::vector<Column> &columns, Value r
     for (size_t i = 0; i < column.axes.size(); ++i) {
       Dim dim{column.axes[i], {}, column.extents[i]};
       if (column.dynamic[i])
-        dim.size = b.create<FieldExtentOp>(draft.loc, b.getI64Type(), row, column.name,
-                                           column.axes[i]);
+        dim.size =
+            b.create<FieldExtentOp>(draft.loc, b.getI64Type(), row, column.name, column.axes[i]);
       dims.push_back(dim);
     }
     Type element = scalarType(b.getContext(), llvm::StringRef(reference::nameOf(column.type)));
@@ -233,8 +235,8 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
   Case result;
   result.module = ModuleOp::create(draft.loc);
   b.setInsertionPointToEnd(result.module->getBody());
-  auto pipeline = b.create<PipelineOp>(draft.loc, "random", 0, APFloat(0.0), IntegerAttr(),
-                                       IntegerAttr());
+  auto pipeline =
+      b.create<PipelineOp>(draft.loc, "random", 0, APFloat(0.0), IntegerAttr(), IntegerAttr());
   b.createBlock(&pipeline.getBody());
 
   Value row;
@@ -267,9 +269,8 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
   for (uint64_t slot = 0; slot < 3; ++slot)
     result.inputs.positions.push_back(result.inputs.batchPosition + slot);
   auto table = syntheticTable(columns, recipe.seed);
-  result.inputs.open = [table](const std::string &, const std::map<std::string, reference::Field> &) {
-    return table;
-  };
+  result.inputs.open = [table](const std::string &,
+                               const std::map<std::string, reference::Field> &) { return table; };
   return result;
 }
 

@@ -36,17 +36,16 @@ std::optional<std::string> differenceOf(const Candidate &candidate, mlir::Module
 
 void report(mlir::MLIRContext &context, const Recipe &recipe, const Candidate &candidate,
             const std::string &difference) {
-  llvm::errs() << "case " << recipe.seed << ", candidate `" << candidate.name
-               << "`: " << difference << "\n";
-  Case smallest = shrink(
-      context, recipe, [&](mlir::ModuleOp module, const reference::BatchInputs &inputs) {
+  llvm::errs() << "case " << recipe.seed << ", candidate `" << candidate.name << "`: " << difference
+               << "\n";
+  Case smallest =
+      shrink(context, recipe, [&](mlir::ModuleOp module, const reference::BatchInputs &inputs) {
         const auto expected = reference::Interpreter(module).run(inputs);
         return expected.error.empty() &&
                differenceOf(candidate, module, inputs, expected, nullptr).has_value();
       });
   const auto expected = reference::Interpreter(*smallest.module).run(smallest.inputs);
-  const auto last =
-      differenceOf(candidate, *smallest.module, smallest.inputs, expected, nullptr);
+  const auto last = differenceOf(candidate, *smallest.module, smallest.inputs, expected, nullptr);
   llvm::errs() << "smallest: " << last.value_or("(does not repeat)") << "\n";
   smallest.module->print(llvm::errs());
   llvm::errs() << "\nseed " << smallest.inputs.seed << ", positions from "

@@ -11,10 +11,10 @@ namespace penstock::differential {
 
 static Scalar integerElement(uint64_t bits, DType type) {
   // One in eight is an end of some range.
-  static constexpr int64_t ends[] = {0,   1,    -1,    127,        -128, 255,
+  static constexpr int64_t ends[] = {0,   1,     -1,     127,        -128,      255,
                                      256, 32767, -32768, 2147483647, INT64_MIN, INT64_MAX};
-  const auto value = static_cast<int64_t>(bits % 8 == 0 ? static_cast<uint64_t>(ends[(bits >> 8) % 12])
-                                                        : (bits >> 8) % 1000);
+  const auto value = static_cast<int64_t>(
+      bits % 8 == 0 ? static_cast<uint64_t>(ends[(bits >> 8) % 12]) : (bits >> 8) % 1000);
   return intScalar(value, type);
 }
 
@@ -44,8 +44,8 @@ public:
   int64_t length() const override { return 7; }
 
   Field field(int64_t row, const std::string &name) const override {
-    const uint64_t key = random::mix(random::mix(seed, static_cast<uint64_t>(row)),
-                                     random::drawId(name));
+    const uint64_t key =
+        random::mix(random::mix(seed, static_cast<uint64_t>(row)), random::drawId(name));
     if (name == "label")
       return intScalar(static_cast<int64_t>(key % 10));
     if (name == "score")

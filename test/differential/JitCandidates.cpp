@@ -17,7 +17,8 @@ static Outcome compiled(mlir::ModuleOp module, const BatchInputs &inputs, codege
   {
     mlir::ScopedDiagnosticHandler diagnostics(
         module.getContext(), [&](mlir::Diagnostic &diagnostic) {
-          if (outcome.refused.empty() && diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+          if (outcome.refused.empty() &&
+              diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
             outcome.refused = diagnostic.str();
           return mlir::success();
         });

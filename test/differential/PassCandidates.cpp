@@ -50,13 +50,11 @@ private:
 static Outcome afterPasses(mlir::ModuleOp module, const BatchInputs &inputs,
                            const pipelines::PassSelection &selection, bool afterEach) {
   Outcome outcome;
-  mlir::ScopedDiagnosticHandler diagnostics(
-      module.getContext(), [&](mlir::Diagnostic &diagnostic) {
-        if (outcome.refused.empty() &&
-            diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-          outcome.refused = diagnostic.str();
-        return mlir::success();
-      });
+  mlir::ScopedDiagnosticHandler diagnostics(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    if (outcome.refused.empty() && diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+      outcome.refused = diagnostic.str();
+    return mlir::success();
+  });
   mlir::PassManager passes(module.getContext());
   if (afterEach)
     passes.addInstrumentation(std::make_unique<Watch>(module, inputs, outcome));

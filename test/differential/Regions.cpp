@@ -17,7 +17,8 @@ static Value castTo(Draft &draft, Value value, Type type) {
 
 /// A type that has arithmetic.
 static Type computeType(Draft &draft) {
-  static constexpr const char *names[] = {"i32", "f32", "f32", "f64", "i64", "u8", "i16", "u16", "i8"};
+  static constexpr const char *names[] = {"i32", "f32", "f32", "f64", "i64",
+                                          "u8",  "i16", "u16", "i8"};
   return scalarType(draft.builder.getContext(), names[draft.rng.below(9)]);
 }
 
@@ -37,20 +38,19 @@ static Value operate(Draft &draft, const std::vector<Value> &values, Type type) 
     return b.create<UnaryOp>(draft.loc, type, rng.pick(real ? reals : integers), x);
   }
   case 1: {
-    const Value holds = b.create<CompareOp>(draft.loc, b.getI1Type(),
-                                            static_cast<Predicate>(rng.below(6)), x, y);
+    const Value holds =
+        b.create<CompareOp>(draft.loc, b.getI1Type(), static_cast<Predicate>(rng.below(6)), x, y);
     return b.create<SelectOp>(draft.loc, type, holds, rng.pick(values), rng.pick(values));
   }
   case 2: {
-    static const std::vector<BinaryKind> rare = {BinaryKind::div,     BinaryKind::bit_and,
-                                                 BinaryKind::bit_or,  BinaryKind::bit_xor,
-                                                 BinaryKind::shl,     BinaryKind::shr,
-                                                 BinaryKind::rem};
+    static const std::vector<BinaryKind> rare = {
+        BinaryKind::div, BinaryKind::bit_and, BinaryKind::bit_or, BinaryKind::bit_xor,
+        BinaryKind::shl, BinaryKind::shr,     BinaryKind::rem};
     return draft.binary(real ? BinaryKind::div : rng.pick(rare), x, y);
   }
   default: {
-    static const std::vector<BinaryKind> common = {BinaryKind::add, BinaryKind::sub, BinaryKind::mul,
-                                                   BinaryKind::min, BinaryKind::max};
+    static const std::vector<BinaryKind> common = {
+        BinaryKind::add, BinaryKind::sub, BinaryKind::mul, BinaryKind::min, BinaryKind::max};
     return draft.binary(rng.pick(common), x, y);
   }
   }
@@ -96,10 +96,8 @@ static Value elementDraw(Draft &draft, Block *block, size_t first, const Dims &d
 /// Whether every axis of `input` is one of `dims`, with provably equal extent.
 static bool fits(Draft &draft, Value input, const Dims &dims) {
   for (const Dim &axis : draft.dimsOf(input)) {
-    const auto found =
-        llvm::find_if(dims, [&](const Dim &dim) { return dim.name == axis.name; });
-    if (found == dims.end() || found->size != axis.size ||
-        (!axis.size && found->most != axis.most))
+    const auto found = llvm::find_if(dims, [&](const Dim &dim) { return dim.name == axis.name; });
+    if (found == dims.end() || found->size != axis.size || (!axis.size && found->most != axis.most))
       return false;
   }
   return true;
@@ -129,8 +127,8 @@ Value Draft::map(Value x, bool sameType) {
   {
     OpBuilder::InsertionGuard guard(builder);
     Block *block = openRegion(*this, op.getBody(), elements, dims);
-    std::vector<Value> leaves(block->args_begin(), block->args_begin() +
-                                                       static_cast<int64_t>(inputs.size()));
+    std::vector<Value> leaves(block->args_begin(),
+                              block->args_begin() + static_cast<int64_t>(inputs.size()));
     if (rng.chance(0.3) && !dims.empty())
       leaves.push_back(block->getArguments().back());
     if (rng.chance(0.4))
@@ -153,8 +151,8 @@ Value Draft::mix(Value a, Value b) {
   auto op = builder.create<MapOp>(loc, typeOf(element(a), dims), ValueRange{a, b}, sizesOf(dims));
   OpBuilder::InsertionGuard guard(builder);
   Block *block = openRegion(*this, op.getBody(), {element(a), element(b)}, dims);
-  builder.create<YieldOp>(
-      loc, expression({block->getArgument(0), block->getArgument(1)}, element(a)));
+  builder.create<YieldOp>(loc,
+                          expression({block->getArgument(0), block->getArgument(1)}, element(a)));
   return remember(op.getResult(), dims);
 }
 
@@ -178,11 +176,11 @@ Value Draft::window(Value x) {
     return {};
   const auto border = static_cast<Border>(rng.below(5));
   const Value fill = border == Border::constant ? scalarOf(element(x)) : Value();
-  auto op = builder.create<WindowOp>(loc, x.getType(), border, x, builder.getStrArrayAttr(over), low,
-                                     high, fill, sizesOf(dims));
+  auto op = builder.create<WindowOp>(loc, x.getType(), border, x, builder.getStrArrayAttr(over),
+                                     low, high, fill, sizesOf(dims));
   OpBuilder::InsertionGuard guard(builder);
-  Block *block = openRegion(
-      *this, op.getBody(), std::vector<Type>(static_cast<size_t>(neighbours), element(x)), dims);
+  Block *block = openRegion(*this, op.getBody(),
+                            std::vector<Type>(static_cast<size_t>(neighbours), element(x)), dims);
   std::vector<Value> leaves(block->args_begin(), block->args_begin() + neighbours);
   if (rng.chance(0.3))
     leaves.push_back(rng.pick(scalars));
@@ -223,10 +221,12 @@ Value Draft::gather(Value x) {
   std::vector<Value> coordinates;
   for (const size_t axis : axes) {
     // An affine function of two coordinates, sometimes far outside.
-    Value at = binary(BinaryKind::mul, number(axis), real(rng.pick<double>({1, -1, 0.37, 2.5, 1e18})));
+    Value at =
+        binary(BinaryKind::mul, number(axis), real(rng.pick<double>({1, -1, 0.37, 2.5, 1e18})));
     const size_t other = rng.pick(axes);
     at = binary(BinaryKind::add, at, binary(BinaryKind::mul, number(other), turn));
-    coordinates.push_back(binary(BinaryKind::add, at, real(rng.pick<double>({0, 0.5, 1.25, -3, 7.5}))));
+    coordinates.push_back(
+        binary(BinaryKind::add, at, real(rng.pick<double>({0, 0.5, 1.25, -3, 7.5}))));
   }
   builder.create<YieldOp>(loc, coordinates);
   return remember(op.getResult(), dims);

@@ -10,9 +10,9 @@ namespace penstock::differential {
 Value Draft::cast(Value x) {
   const Dims dims = dimsOf(x);
   const Type type = anyElement();
-  const Value result = builder.create<CastOp>(loc, typeOf(type, dims),
-                                              rng.chance(0.5) ? CastMode::value : CastMode::clamp, x,
-                                              sizesOf(dims));
+  const Value result =
+      builder.create<CastOp>(loc, typeOf(type, dims),
+                             rng.chance(0.5) ? CastMode::value : CastMode::clamp, x, sizesOf(dims));
   return remember(result, dims);
 }
 
@@ -32,10 +32,11 @@ Value Draft::resample(Value x) {
   if (rng.chance(0.25))
     dims[axis].size = drawInteger(constant(1), constant(out + 1));
   const Value outSize = sizeOf(dims[axis]);
-  const Value taps = builder.create<TapsOp>(loc, builder.getI64Type(), filter, in, outSize, antialias);
+  const Value taps =
+      builder.create<TapsOp>(loc, builder.getI64Type(), filter, in, outSize, antialias);
   const Dim k{"k", taps, 0};
-  const NamedTensorType weights = typeOf(
-      pillow ? Type(builder.getI32Type()) : Type(builder.getF64Type()), {dims[axis], k});
+  const NamedTensorType weights =
+      typeOf(pillow ? Type(builder.getI32Type()) : Type(builder.getF64Type()), {dims[axis], k});
   const NamedTensorType start = typeOf(builder.getI32Type(), {dims[axis]});
   std::vector<Value> sizes = sizesOf({dims[axis], k});
   if (dims[axis].size)
@@ -43,8 +44,8 @@ Value Draft::resample(Value x) {
   auto table = builder.create<WeightsOp>(loc, TypeRange{weights, start}, filter, in, outSize,
                                          antialias, sizes);
   const Value result = builder.create<ResampleOp>(
-      loc, typeOf(element(x), dims), pillow ? Numerics::pillow : Numerics::exact, x, dims[axis].name,
-      table.getWeights(), table.getStart(), sizesOf(dims));
+      loc, typeOf(element(x), dims), pillow ? Numerics::pillow : Numerics::exact, x,
+      dims[axis].name, table.getWeights(), table.getStart(), sizesOf(dims));
   return remember(result, dims);
 }
 
@@ -59,17 +60,17 @@ Value Draft::reduce(Value x) {
       kept.push_back(dim);
   static const std::vector<ReduceKind> logical = {ReduceKind::any, ReduceKind::all,
                                                   ReduceKind::count};
-  static const std::vector<ReduceKind> numeric = {ReduceKind::sum, ReduceKind::sum, ReduceKind::min,
-                                                  ReduceKind::max, ReduceKind::argmin,
-                                                  ReduceKind::argmax};
+  static const std::vector<ReduceKind> numeric = {ReduceKind::sum,    ReduceKind::sum,
+                                                  ReduceKind::min,    ReduceKind::max,
+                                                  ReduceKind::argmin, ReduceKind::argmax};
   const ReduceKind kind = rng.pick(element(x).isInteger(1) ? logical : numeric);
   if (over.empty())
     return {};
-  const bool index = kind == ReduceKind::count || kind == ReduceKind::argmin ||
-                     kind == ReduceKind::argmax;
-  const Value result = builder.create<ReduceOp>(
-      loc, typeOf(index ? builder.getI64Type() : element(x), kept), kind, x,
-      builder.getStrArrayAttr(over), sizesOf(kept));
+  const bool index =
+      kind == ReduceKind::count || kind == ReduceKind::argmin || kind == ReduceKind::argmax;
+  const Value result =
+      builder.create<ReduceOp>(loc, typeOf(index ? builder.getI64Type() : element(x), kept), kind,
+                               x, builder.getStrArrayAttr(over), sizesOf(kept));
   return remember(result, kept);
 }
 
@@ -78,11 +79,11 @@ Value Draft::scan(Value x) {
   if (dims.empty() || element(x).isInteger(1))
     return {};
   const auto kind = static_cast<ScanKind>(rng.below(3));
-  const FloatAttr factor =
-      kind == ScanKind::recurrence ? builder.getF64FloatAttr(rng.pick<double>({0.5, -0.25, 1.5}))
-                                   : FloatAttr();
-  const Value result = builder.create<ScanOp>(loc, x.getType(), kind, x, rng.pick(dims).name, factor,
-                                              sizesOf(dims));
+  const FloatAttr factor = kind == ScanKind::recurrence
+                               ? builder.getF64FloatAttr(rng.pick<double>({0.5, -0.25, 1.5}))
+                               : FloatAttr();
+  const Value result =
+      builder.create<ScanOp>(loc, x.getType(), kind, x, rng.pick(dims).name, factor, sizesOf(dims));
   return remember(result, dims);
 }
 
@@ -114,7 +115,8 @@ Value Draft::contract(Value x) {
   const int64_t rows = dims.back().most, columns = rng.between(1, 5);
   std::vector<Attribute> values;
   for (int64_t i = 0; i < rows * columns; ++i)
-    values.push_back(builder.getFloatAttr(element(x), static_cast<double>(rng.between(-8, 8)) * 0.3));
+    values.push_back(
+        builder.getFloatAttr(element(x), static_cast<double>(rng.between(-8, 8)) * 0.3));
   const Dim out{freshAxis(), {}, columns};
   const Value matrix = builder.create<ConstantOp>(
       loc, typeOf(element(x), {dims.back(), out}),
@@ -180,9 +182,8 @@ Value Draft::repeat(Value x) {
   const Value outer = key;
   key = builder.create<KeyMixOp>(loc, builder.getType<KeyType>(), key, number);
   // The carried value's extents are the sizes of the op.
-  const Value next = llvm::all_of(dims, [](const Dim &dim) { return !dim.size; })
-                         ? sameShape(carried)
-                         : carried;
+  const Value next =
+      llvm::all_of(dims, [](const Dim &dim) { return !dim.size; }) ? sameShape(carried) : carried;
   builder.create<YieldOp>(loc, next);
   key = outer;
   return remember(op.getResult(0), dims);

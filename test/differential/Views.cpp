@@ -9,9 +9,9 @@ namespace penstock::differential {
 
 Value Draft::viewOf(Value x, const Dims &dims, std::vector<AffineExpr> results,
                     std::vector<Value> symbols) {
-  const AffineMap map = AffineMap::get(static_cast<unsigned>(dims.size()),
-                                       static_cast<unsigned>(symbols.size()), results,
-                                       builder.getContext());
+  const AffineMap map =
+      AffineMap::get(static_cast<unsigned>(dims.size()), static_cast<unsigned>(symbols.size()),
+                     results, builder.getContext());
   const Value view = builder.create<ViewOp>(loc, typeOf(element(x), dims), x,
                                             AffineMapAttr::get(map), symbols, sizesOf(dims));
   return remember(view, dims);
@@ -64,8 +64,9 @@ Value Draft::flip(Value x) {
   const Value last = binary(BinaryKind::sub, sizeOf(dims[axis]), constant(1));
   if (rng.chance(0.5)) { // decided per sample
     const Value heads = coin();
-    symbols = {builder.create<SelectOp>(loc, builder.getI64Type(), heads, constant(-1), constant(1)),
-               builder.create<SelectOp>(loc, builder.getI64Type(), heads, last, constant(0))};
+    symbols = {
+        builder.create<SelectOp>(loc, builder.getI64Type(), heads, constant(-1), constant(1)),
+        builder.create<SelectOp>(loc, builder.getI64Type(), heads, last, constant(0))};
     results[axis] = symbol(*this, 0) * results[axis] + symbol(*this, 1);
   } else {
     symbols = {last};
@@ -197,9 +198,9 @@ Value Draft::padToStatic(Value x) {
   }
   if (over.empty())
     return x;
-  const Value result = builder.create<PadOp>(
-      loc, typeOf(element(x), dims), Border::constant, x, builder.getStrArrayAttr(over), low,
-      scalarOf(element(x)), ValueRange());
+  const Value result =
+      builder.create<PadOp>(loc, typeOf(element(x), dims), Border::constant, x,
+                            builder.getStrArrayAttr(over), low, scalarOf(element(x)), ValueRange());
   return remember(result, dims);
 }
 

@@ -12,8 +12,7 @@ namespace {
 
 // The known answers that come with Random123 (kat_vectors, philox4x32 10).
 TEST(Random, philoxKnownAnswers) {
-  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
-            (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
             (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
@@ -75,7 +74,8 @@ TEST(Random, integerIsTheHighHalfOfTheProduct) {
 }
 
 TEST(Random, permuteIsABijection) {
-  for (uint64_t n : {0u, 1u, 2u, 3u, 4u, 5u, 16u, 17u, 63u, 64u, 65u, 255u, 256u, 257u, 1000u, 4097u})
+  for (uint64_t n :
+       {0u, 1u, 2u, 3u, 4u, 5u, 16u, 17u, 63u, 64u, 65u, 255u, 256u, 257u, 1000u, 4097u})
     for (uint64_t key : {0u, 1u, 12345u}) {
       std::vector<bool> hit(n, false);
       for (uint64_t i = 0; i < n; ++i) {

@@ -21,7 +21,9 @@ struct Format {
   int exponentBits, mantissaBits;
   uint16_t nan;
 
-  uint16_t infinity() const { return static_cast<uint16_t>(((1 << exponentBits) - 1) << mantissaBits); }
+  uint16_t infinity() const {
+    return static_cast<uint16_t>(((1 << exponentBits) - 1) << mantissaBits);
+  }
 
   /// The value of a positive finite pattern; of `infinity`, the value that the
   /// next step would have, as IEEE 754 rounds.
@@ -29,8 +31,9 @@ struct Format {
     const int bias = (1 << (exponentBits - 1)) - 1;
     const int exponent = pattern >> mantissaBits;
     const int mantissa = pattern & ((1 << mantissaBits) - 1);
-    return exponent == 0 ? std::ldexp(mantissa, 1 - bias - mantissaBits)
-                         : std::ldexp(mantissa + (1 << mantissaBits), exponent - bias - mantissaBits);
+    return exponent == 0
+               ? std::ldexp(mantissa, 1 - bias - mantissaBits)
+               : std::ldexp(mantissa + (1 << mantissaBits), exponent - bias - mantissaBits);
   }
 
   uint16_t nearest(double number) const {
@@ -80,9 +83,10 @@ template <typename Check> void forEachEdge(const Format &format, Check check) {
     const double low = format.value(static_cast<uint16_t>(pattern));
     const double high = format.value(static_cast<uint16_t>(pattern + 1));
     for (double center : {low, (low + high) / 2})
-      for (double number : {center, std::nextafter(center, INFINITY), std::nextafter(center, 0),
-                            static_cast<double>(std::nextafter(static_cast<float>(center), INFINITY)),
-                            static_cast<double>(std::nextafter(static_cast<float>(center), 0.0f))}) {
+      for (double number :
+           {center, std::nextafter(center, INFINITY), std::nextafter(center, 0),
+            static_cast<double>(std::nextafter(static_cast<float>(center), INFINITY)),
+            static_cast<double>(std::nextafter(static_cast<float>(center), 0.0f))}) {
         check(number);
         check(-number);
       }

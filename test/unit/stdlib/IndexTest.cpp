@@ -60,10 +60,8 @@ Reals padded(const std::string &border, const std::string &fill, int low, int ex
 TEST(ReferenceIndex, padBorders) {
   EXPECT_EQ(padded("constant", "fill(%fill : ui8)", 2, 7), (Reals{9, 9, 10, 20, 30, 40, 9}));
   EXPECT_EQ(padded("edge", "", 2, 7), (Reals{10, 10, 10, 20, 30, 40, 40}));
-  EXPECT_EQ(padded("reflect", "", 5, 11),
-            (Reals{20, 30, 40, 30, 20, 10, 20, 30, 40, 30, 20}));
-  EXPECT_EQ(padded("symmetric", "", 5, 11),
-            (Reals{40, 40, 30, 20, 10, 10, 20, 30, 40, 40, 30}));
+  EXPECT_EQ(padded("reflect", "", 5, 11), (Reals{20, 30, 40, 30, 20, 10, 20, 30, 40, 30, 20}));
+  EXPECT_EQ(padded("symmetric", "", 5, 11), (Reals{40, 40, 30, 20, 10, 10, 20, 30, 40, 40, 30}));
   EXPECT_EQ(padded("wrap", "", 5, 11), (Reals{40, 10, 20, 30, 40, 10, 20, 30, 40, 10, 20}));
   for (const char *border : {"reflect", "symmetric", "wrap"})
     EXPECT_EQ(padded(border, "", 1, 3, "one", 1), (Reals{7, 7, 7}));
@@ -81,12 +79,15 @@ TEST(ReferenceIndex, concatStackAndPlace) {
             (Reals{10, 20, 30, 40, 10, 20, 30, 40}));
   // A patch over the right edge is cut off; so is one over the left edge.
   const auto placed = [&](const std::string &at) {
-    return reals(p.tensor(
-        v + "%b = pipe.constant dense<0> : tensor<6xui8> -> !pipe.tensor<u8[w=6]> "
-            "%at = pipe.constant " + at + " : i64 -> i64\n"
-            "%r = pipe.place %v into %b over [\"w\"] at(%at) : !pipe.tensor<u8[w=4]>, "
-            "!pipe.tensor<u8[w=6]> -> !pipe.tensor<u8[w=6]>",
-        "!pipe.tensor<u8[w=6]>", row));
+    return reals(
+        p.tensor(v +
+                     "%b = pipe.constant dense<0> : tensor<6xui8> -> !pipe.tensor<u8[w=6]> "
+                     "%at = pipe.constant " +
+                     at +
+                     " : i64 -> i64\n"
+                     "%r = pipe.place %v into %b over [\"w\"] at(%at) : !pipe.tensor<u8[w=4]>, "
+                     "!pipe.tensor<u8[w=6]> -> !pipe.tensor<u8[w=6]>",
+                 "!pipe.tensor<u8[w=6]>", row));
   };
   EXPECT_EQ(placed("4"), (Reals{0, 0, 0, 0, 10, 20}));
   EXPECT_EQ(placed("-3"), (Reals{40, 0, 0, 0, 0, 0}));

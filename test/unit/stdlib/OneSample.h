@@ -14,9 +14,9 @@ TensorRef tensorOf(DType type, std::vector<std::string> axes, std::vector<int64_
   Tensor tensor(type, std::move(axes), std::move(extents));
   EXPECT_EQ(tensor.count(), static_cast<int64_t>(elements.size()));
   for (size_t i = 0; i < elements.size(); ++i)
-    tensor.store(static_cast<int64_t>(i),
-                 isFloat(type) ? realScalar(static_cast<double>(elements[i]), type)
-                               : intScalar(static_cast<int64_t>(elements[i]), type));
+    tensor.store(static_cast<int64_t>(i), isFloat(type)
+                                              ? realScalar(static_cast<double>(elements[i]), type)
+                                              : intScalar(static_cast<int64_t>(elements[i]), type));
   return std::make_shared<const Tensor>(std::move(tensor));
 }
 
@@ -54,7 +54,8 @@ pipe.pipeline @p seed 0 substitute 0.0 {
   %table = pipe.source "test" () named [] columns {}
   %row = pipe.row sequential %table
   %n = pipe.constant 1 : i64 -> i64
-)" + ops + "\npipe.batch size(%n) last drop {\n" + outputs + "\n}\n}\n";
+)" + ops +
+         "\npipe.batch size(%n) last drop {\n" + outputs + "\n}\n}\n";
 }
 
 /// Runs a module's text.

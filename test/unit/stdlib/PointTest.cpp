@@ -32,8 +32,8 @@ TEST(ReferencePoint, castsOfTensors) {
   OneSample p;
   const std::string e = "%e = pipe.field %row \"e\" : !pipe.tensor<f32[w=4]>\n";
   const auto casted = [&](const std::string &mode, const std::string &to) {
-    return reals(p.tensor(e + "%r = pipe.cast " + mode + " %e : !pipe.tensor<f32[w=4]> -> " + to,
-                          to, row));
+    return reals(
+        p.tensor(e + "%r = pipe.cast " + mode + " %e : !pipe.tensor<f32[w=4]> -> " + to, to, row));
   };
   EXPECT_EQ(casted("value", "!pipe.tensor<u8[w=4]>"), (Reals{0, 0, 255, 0}));
   EXPECT_EQ(casted("value", "!pipe.tensor<i32[w=4]>"), (Reals{-1, 0, 300, 0}));
@@ -46,9 +46,9 @@ TEST(ReferencePoint, castsOfTensors) {
 TEST(ReferencePoint, integerCastsWrapOrClamp) {
   OneSample p;
   const auto casted = [&](const std::string &mode) {
-    return p.scalar("%a = pipe.constant -3 : i64 -> i64 %r = pipe.cast " + mode +
-                        " %a : i64 -> ui8",
-                    "ui8")
+    return p
+        .scalar("%a = pipe.constant -3 : i64 -> i64 %r = pipe.cast " + mode + " %a : i64 -> ui8",
+                "ui8")
         .integer;
   };
   EXPECT_EQ(casted("value"), 253);
@@ -75,7 +75,8 @@ TEST(ReferencePoint, windowNeighboursAndBorder) {
   const auto window = [&](const std::string &border, const std::string &fill) {
     return reals(p.tensor(
         "%v = pipe.field %row \"v\" : !pipe.tensor<u8[w=4]> %f = pipe.constant 5 : ui8 -> ui8\n"
-        "%r = pipe.window " + border + " %v over [\"w\"] low [-1] high [1] " + fill +
+        "%r = pipe.window " +
+            border + " %v over [\"w\"] low [-1] high [1] " + fill +
             " : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=4]> {\n"
             "^bb0(%a: ui8, %b: ui8, %c: ui8, %w: i64):\n%s = pipe.binary max %a, %c : ui8\n"
             "pipe.yield %s : ui8\n}",
@@ -90,13 +91,12 @@ TEST(ReferencePoint, windowNeighboursAndBorder) {
 TEST(ReferencePoint, windowOverTwoAxesIsRowMajorInTheOrderOfOver) {
   OneSample p;
   // over w, h: the second argument is the neighbour below.
-  EXPECT_EQ(reals(p.tensor(
-                "%x = pipe.field %row \"x\" : !pipe.tensor<u8[h=2, w=3]>\n"
-                "%r = pipe.window edge %x over [\"w\", \"h\"] low [0, 0] high [1, 1] : "
-                "!pipe.tensor<u8[h=2, w=3]> -> !pipe.tensor<u8[h=2, w=3]> {\n"
-                "^bb0(%a: ui8, %b: ui8, %c: ui8, %d: ui8, %h: i64, %w: i64):\n"
-                "pipe.yield %b : ui8\n}",
-                "!pipe.tensor<u8[h=2, w=3]>", row)),
+  EXPECT_EQ(reals(p.tensor("%x = pipe.field %row \"x\" : !pipe.tensor<u8[h=2, w=3]>\n"
+                           "%r = pipe.window edge %x over [\"w\", \"h\"] low [0, 0] high [1, 1] : "
+                           "!pipe.tensor<u8[h=2, w=3]> -> !pipe.tensor<u8[h=2, w=3]> {\n"
+                           "^bb0(%a: ui8, %b: ui8, %c: ui8, %d: ui8, %h: i64, %w: i64):\n"
+                           "pipe.yield %b : ui8\n}",
+                           "!pipe.tensor<u8[h=2, w=3]>", row)),
             (Reals{4, 5, 6, 4, 5, 6}));
 }
 
@@ -107,28 +107,27 @@ Reals gathered(const std::string &interpolation, const std::string &border,
   const std::string n = std::to_string(coordinates.size());
   const bool constant = border == "constant", real = element == "f32";
   std::map<std::string, Field> fields = row;
-  fields["at"] = tensorOf(DType::f64, {"w"}, {static_cast<int64_t>(coordinates.size())},
-                          coordinates);
+  fields["at"] =
+      tensorOf(DType::f64, {"w"}, {static_cast<int64_t>(coordinates.size())}, coordinates);
   const std::string from = "!pipe.tensor<" + element + "[w=4]>",
                     to = "!pipe.tensor<" + element + "[w=" + n + "]>";
   const std::string scalar = real ? "f32" : "ui8";
-  return reals(p.tensor(
-      "%u = pipe.field %row \"v\" : !pipe.tensor<u8[w=4]>\n"
-      "%v = pipe.cast value %u : !pipe.tensor<u8[w=4]> -> " + from +
-          "\n%at = pipe.field %row \"at\" : !pipe.tensor<f64[w=" + n +
-          "]>\n%f = pipe.constant 7" + (real ? ".0" : "") + " : " + scalar + " -> " + scalar +
-          "\n%r = pipe.gather " + interpolation + " " + border + " %v over [\"w\"] " +
-          (constant ? "fill(%f : " + scalar + ")" : "") + " : " + from + " -> " + to +
-          " {\n^bb0(%w: i64):\n%c = pipe.load %at[%w] : !pipe.tensor<f64[w=" + n +
-          "]> -> f64 pipe.yield %c : f64\n}",
-      to, fields));
+  return reals(p.tensor("%u = pipe.field %row \"v\" : !pipe.tensor<u8[w=4]>\n"
+                        "%v = pipe.cast value %u : !pipe.tensor<u8[w=4]> -> " +
+                            from + "\n%at = pipe.field %row \"at\" : !pipe.tensor<f64[w=" + n +
+                            "]>\n%f = pipe.constant 7" + (real ? ".0" : "") + " : " + scalar +
+                            " -> " + scalar + "\n%r = pipe.gather " + interpolation + " " + border +
+                            " %v over [\"w\"] " + (constant ? "fill(%f : " + scalar + ")" : "") +
+                            " : " + from + " -> " + to +
+                            " {\n^bb0(%w: i64):\n%c = pipe.load %at[%w] : !pipe.tensor<f64[w=" + n +
+                            "]> -> f64 pipe.yield %c : f64\n}",
+                        to, fields));
 }
 
 TEST(ReferencePoint, gatherNearest) {
   EXPECT_EQ(gathered("nearest", "edge", {-0.1, 0.99, 1, 3.99, 4, NAN, 1e300}),
             (Reals{10, 10, 20, 90, 90, 10, 90}));
-  EXPECT_EQ(gathered("nearest", "constant", {-0.1, 0, 3.99, 4, NAN}),
-            (Reals{7, 10, 90, 7, 7}));
+  EXPECT_EQ(gathered("nearest", "constant", {-0.1, 0, 3.99, 4, NAN}), (Reals{7, 10, 90, 7, 7}));
   EXPECT_EQ(gathered("nearest", "wrap", {-0.1, 4, 5}), (Reals{90, 10, 20}));
 }
 
@@ -144,7 +143,8 @@ TEST(ReferencePoint, gatherLinear) {
 // a 4x4 picture with equal rows 10 20 30 90, mode F.
 TEST(ReferencePoint, gatherCubicIsPillows) {
   const Reals found = gathered("cubic", "constant", {0.8, 1.8, 2.8, 3.8}, "f32");
-  const float expected[] = {0x1.8bd70a0000000p+3f, 0x1.4b0a3e0000000p+4f, 0x1.8bc2900000000p+5f, 0x1.8b47ae0000000p+6f};
+  const float expected[] = {0x1.8bd70a0000000p+3f, 0x1.4b0a3e0000000p+4f, 0x1.8bc2900000000p+5f,
+                            0x1.8b47ae0000000p+6f};
   for (size_t i = 0; i < 4; ++i)
     EXPECT_EQ(found[i], expected[i]) << i;
 }

@@ -77,11 +77,10 @@ TEST(ReferenceReduce, floatSumsHave32LanesAndATree) {
   elements[17] = 1; // lane 17, added to lane 1 first: 2 survives
   OneSample p;
   const std::string in = "!pipe.tensor<f32[w=70]>";
-  EXPECT_EQ(reals(p.tensor("%x = pipe.field %row \"x\" : " + in +
-                               " %r = pipe.reduce sum %x over [\"w\"] : " + in +
-                               " -> !pipe.tensor<f32[]>",
-                           "!pipe.tensor<f32[]>",
-                           {{"x", tensorOf(DType::f32, {"w"}, {70}, elements)}})),
+  EXPECT_EQ(reals(p.tensor(
+                "%x = pipe.field %row \"x\" : " + in +
+                    " %r = pipe.reduce sum %x over [\"w\"] : " + in + " -> !pipe.tensor<f32[]>",
+                "!pipe.tensor<f32[]>", {{"x", tensorOf(DType::f32, {"w"}, {70}, elements)}})),
             Reals{0x1p24 + 2});
 }
 
@@ -98,6 +97,15 @@ TEST(ReferenceReduce, scans) {
   EXPECT_EQ(scanned("sum", ""), (Reals{1, 3, 256, 4, 6, 12}));
   EXPECT_EQ(scanned("max", ""), (Reals{1, 2, 253, 4, 4, 6}));
   EXPECT_EQ(scanned("recurrence", "factor 0.5"), (Reals{1, 2.5, 254.25, 4, 4, 8}));
+}
+
+TEST(ReferenceReduce, scansStartWhereReductionsDo) {
+  OneSample p;
+  EXPECT_EQ(reals(p.tensor("%f = pipe.constant dense<[0x7FC00000, 2.0, 1.0]> : tensor<3xf32> -> "
+                           "!pipe.tensor<f32[w=3]>\n%r = pipe.scan max %f along \"w\" : "
+                           "!pipe.tensor<f32[w=3]> -> !pipe.tensor<f32[w=3]>",
+                           "!pipe.tensor<f32[w=3]>", row)),
+            (Reals{-inf, 2, 2}));
 }
 
 TEST(ReferenceReduce, histogramCountsKeysInside) {

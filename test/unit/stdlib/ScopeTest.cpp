@@ -75,12 +75,12 @@ TEST(ReferenceScope, eachStacksItsViews) {
 
 TEST(ReferenceScope, drawsFollowTheKey) {
   OneSample p;
-  const BatchResult result = p.run(
-      "%k = pipe.key sample %k1 = pipe.key_view %k, %n %k2 = pipe.key_mix %k1, %n "
-      "%r = pipe.draw bits %k2 () at(%n) id 77 path \"p/x\" : i64",
-      deliver + " %b = pipe.key batch %q = pipe.draw bits %b () id 78 path \"p/y\" : i64 "
-                "pipe.output \"q\" %q axes [\"n\"] stored [\"n\"] : i64",
-      {}, {1000, 1001});
+  const BatchResult result =
+      p.run("%k = pipe.key sample %k1 = pipe.key_view %k, %n %k2 = pipe.key_mix %k1, %n "
+            "%r = pipe.draw bits %k2 () at(%n) id 77 path \"p/x\" : i64",
+            deliver + " %b = pipe.key batch %q = pipe.draw bits %b () id 78 path \"p/y\" : i64 "
+                      "pipe.output \"q\" %q axes [\"n\"] stored [\"n\"] : i64",
+            {}, {1000, 1001});
   draws::Key key{42, 1001, 3, 0};
   EXPECT_EQ(integerOf(result, 1),
             static_cast<int64_t>(draws::bits(key.withView(1).mixed(1), 77, 1)));
@@ -91,14 +91,15 @@ TEST(ReferenceScope, drawsFollowTheKey) {
 
 TEST(ReferenceScope, rowsFollowTheOrderAndPicksAreClamped) {
   OneSample p;
-  const std::string ops = "%big = pipe.constant 99 : i64 -> i64 %other = pipe.pick %table[%big]\n"
-                          "%a = pipe.field %row \"number\" : i64 "
-                          "%b = pipe.field %other \"number\" : i64 %t = pipe.length %table\n"
-                          "%hundred = pipe.constant 100 : i64 -> i64 "
-                          "%c = pipe.binary mul %b, %hundred : i64 %s = pipe.binary add %a, %c : i64"
-                          " %thousand = pipe.constant 10000 : i64 -> i64 "
-                          "%u = pipe.binary mul %t, %thousand : i64 "
-                          "%r = pipe.binary add %s, %u : i64";
+  const std::string ops =
+      "%big = pipe.constant 99 : i64 -> i64 %other = pipe.pick %table[%big]\n"
+      "%a = pipe.field %row \"number\" : i64 "
+      "%b = pipe.field %other \"number\" : i64 %t = pipe.length %table\n"
+      "%hundred = pipe.constant 100 : i64 -> i64 "
+      "%c = pipe.binary mul %b, %hundred : i64 %s = pipe.binary add %a, %c : i64"
+      " %thousand = pipe.constant 10000 : i64 -> i64 "
+      "%u = pipe.binary mul %t, %thousand : i64 "
+      "%r = pipe.binary add %s, %u : i64";
   EXPECT_EQ(integerOf(p.run(ops, deliver, {}, {13}, 10)), 100903);
 }
 
@@ -125,7 +126,8 @@ TEST(ReferenceScope, peersReadOtherSlots) {
             "%slot = pipe.context slot %count = pipe.context count "
             "%next = pipe.binary add %slot, %n : i64 %o = pipe.peer %k[%next] : i64 -> i64 "
             "%hundred = pipe.constant 100 : i64 -> i64 %c = pipe.binary mul %count, %hundred : i64 "
-            "%r = pipe.binary add %o, %c : i64 " + deliver,
+            "%r = pipe.binary add %o, %c : i64 " +
+                deliver,
             {}, {5, 6, 7});
   EXPECT_EQ(integerOf(result, 0), 306);
   EXPECT_EQ(integerOf(result, 1), 307);
@@ -140,7 +142,8 @@ TEST(ReferenceScope, aPeerInsideABranchThatTheOtherDoesNotTake) {
       "%k = pipe.field %row \"number\" : i64",
       "%slot = pipe.context slot %r = pipe.choose %slot -> i64 {\n"
       "%d = pipe.binary add %k, %k : i64 %o = pipe.peer %d[%n] : i64 -> i64 pipe.yield %o : i64\n"
-      "}, {\npipe.yield %k : i64\n}\n" + deliver,
+      "}, {\npipe.yield %k : i64\n}\n" +
+          deliver,
       {}, {5, 6});
   EXPECT_EQ(integerOf(result, 0), 12);
   EXPECT_EQ(integerOf(result, 1), 6);
