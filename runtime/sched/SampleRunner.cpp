@@ -399,10 +399,7 @@ bool SampleRunner::runStep(Work &work, int64_t slot, const StepLayout &step, Fai
                "a kernel needs " + std::to_string(bytes) + " bytes, more than a sample may take"};
     return false;
   }
-  const size_t firstOutput = step.inputs.size();
-  args.band[1] = 1;
-  if (!step.outputs.empty() && layout.buffers[size_t(step.outputs[0])].rank > 0)
-    args.band[1] = arguments[firstOutput].extent[0];
+  args.band[1] = INT64_MAX;
   const int32_t id = step.code(&args);
   scratch.rewind(mark);
   if (id == 0)

@@ -102,6 +102,10 @@ Result<std::unique_ptr<Source>> openColumns(const plan::SourceT &source, const A
   return openRaw(std::move(columns), options.files);
 }
 
+double valueOf(const plan::ArgumentT &argument) {
+  return argument.type == DType::i64 ? double(argument.integer) : argument.number;
+}
+
 Result<std::unique_ptr<Source>> openComputed(const plan::SourceT &source,
                                              const Arguments &arguments) {
   const plan::ArgumentT *rows = arguments.find("length");
@@ -116,6 +120,10 @@ Result<std::unique_ptr<Source>> openComputed(const plan::SourceT &source,
       const int64_t bound = dim->extent >= 0 ? dim->extent : dim->bound;
       column.dims.push_back({dim->extent >= 0 ? bound : 0, bound});
     }
+    const plan::ArgumentT *low = arguments.find(wanted->name + ".low");
+    const plan::ArgumentT *end = arguments.find(wanted->name + ".end");
+    if (low && end)
+      column.range = {valueOf(*low), valueOf(*end)};
     columns.push_back(std::move(column));
   }
   const plan::ArgumentT *seed = arguments.find("seed");

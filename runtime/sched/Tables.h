@@ -22,7 +22,8 @@ public:
   ///
   /// Source kinds and their arguments: `image_folder` (root), `raw` (a path per
   /// column, by its name; a column of `options.memory` with that name takes its
-  /// place), `synthetic` (rows; seed).
+  /// place), `synthetic` (length; `<column>.low` and `<column>.end` for columns
+  /// with a range; seed).
   static Result<std::unique_ptr<Tables>> open(const plan::PlanT &tree,
                                               const std::vector<plan::ArgumentT> &params,
                                               const SessionOptions &options);

@@ -265,7 +265,7 @@ TEST(Session, ATableThatFillsNoBatchHasSamplesButNoBatches) {
   SessionOptions options = table.options();
   options.world = 4;
   auto session = memoryPipeline().open(options);
-  ASSERT_TRUE(session);
+  ASSERT_TRUE(session) << session.error().message;
   EXPECT_TRUE((*session)->sample(0, 3));
   auto batch = (*session)->next();
   ASSERT_FALSE(batch);
