@@ -6,7 +6,7 @@
 //
 // Horizontally, the lanes of one 128-bit part are the channels of one pixel:
 // every pixel has its own window of 16 source bytes, so any scale works, and
-// one constant shuffle brings taps together. Four vectors of pixels, shifted
+// one constant shuffle brings taps together. Four vectors of pixels, packed
 // into one, are planar bytes. Vertically, lanes are columns of a plane.
 //
 //===----------------------------------------------------------------------===//
@@ -42,8 +42,26 @@ Value penstock::conversion::multiplyAdd(Lanes &l, Value pairs, Value weights) {
 
 Value penstock::conversion::combineHalves(Lanes &l, Value high, Value low) {
   Value sum = l.b.create<arith::AddIOp>(l.loc, l.shl(high, 11), low);
-  Value v = l.b.create<arith::ShRSIOp>(l.loc, sum, l.integerLike(sum, 22));
-  return l.minS(l.maxS(v, l.integerLike(v, 0)), l.integerLike(v, 255));
+  return l.b.create<arith::ShRSIOp>(l.loc, sum, l.integerLike(sum, 22));
+}
+
+// The packing instructions clamp on the way, within each 128-bit part.
+Value penstock::conversion::packBytes(Lanes &l, Memory &m, ArrayRef<Value> vectors) {
+  const int64_t lanes = llvm::cast<VectorType>(vectors[0].getType()).getNumElements();
+  const int kind = lanes == 4 ? 0 : lanes == 8 ? 1 : 2;
+  static constexpr const char *toWords[] = {"llvm.x86.sse41.packusdw", "llvm.x86.avx2.packusdw",
+                                            "llvm.x86.avx512.packusdw.512"};
+  static constexpr const char *toBytes[] = {"llvm.x86.sse2.packuswb.128", "llvm.x86.avx2.packuswb",
+                                            "llvm.x86.avx512.packuswb.512"};
+  auto words = VectorType::get({2 * lanes}, l.b.getIntegerType(16));
+  auto bytes = VectorType::get({4 * lanes}, l.b.getI8Type());
+  Value low = l.intrinsic(toWords[kind], words, {vectors[0], vectors[1]});
+  Value high = l.intrinsic(toWords[kind], words, {vectors[2], vectors[3]});
+  Value packed = l.intrinsic(toBytes[kind], bytes, {low, high});
+  SmallVector<int64_t> mask(4 * lanes);
+  for (int64_t i = 0; i < 4 * lanes; ++i)
+    mask[i] = i / 16 * 16 + i % 4 * 4 + i % 16 / 4;
+  return l.b.create<vector::BitCastOp>(l.loc, vectors[0].getType(), m.shuffle(packed, packed, mask));
 }
 
 static Value splatOf(Lanes &l, Value scalar, int64_t lanes) {
@@ -318,7 +336,7 @@ func::FuncOp KernelEmitter::rowFunction(int64_t channels) {
       Value base = l.mul(number, l.i64(perBlock));
       Value offsetPlace = m.address(offsets, l.shl(base, 3));
       Value table = m.address(weights, l.mul(number, tableBytes));
-      SmallVector<Value> bytes(from.size());
+      SmallVector<SmallVector<Value>> vectors(from.size());
       for (int64_t j = 0; j < packed; ++j) {
         SmallVector<Value> places;
         for (int64_t part = 0; part < parts; ++part)
@@ -364,25 +382,24 @@ func::FuncOp KernelEmitter::rowFunction(int64_t channels) {
           });
           sums.assign(loop.getResults().begin(), loop.getResults().end());
         }
-        for (size_t r = 0; r < from.size(); ++r) {
-          Value v = combineHalves(l, sums[2 * r], sums[2 * r + 1]);
-          v = l.shl(v, 8 * j);
-          bytes[r] = bytes[r] ? l.orInt(bytes[r], v) : v;
-        }
+        for (size_t r = 0; r < from.size(); ++r)
+          vectors[r].push_back(combineHalves(l, sums[2 * r], sums[2 * r + 1]));
       }
       // i32 lane c of part p now has the bytes of channel c of four neighbours.
-      for (size_t r = 0; r < from.size(); ++r)
+      for (size_t r = 0; r < from.size(); ++r) {
+        Value bytes = packBytes(l, m, vectors[r]);
         for (int64_t c = 0; c < channels; ++c) {
           Value place = m.address(to[r], l.add(l.mul(plane, l.i64(c)), base));
           if (parts == 1) {
-            b.create<LLVM::StoreOp>(l.loc, b.create<vector::ExtractOp>(l.loc, bytes[r], c).getResult(), place, 1);
+            b.create<LLVM::StoreOp>(l.loc, b.create<vector::ExtractOp>(l.loc, bytes, c).getResult(), place, 1);
             continue;
           }
           SmallVector<int64_t> pick(parts);
           for (int64_t part = 0; part < parts; ++part)
             pick[part] = part * 4 + c;
-          m.storePlain(m.shuffle(bytes[r], bytes[r], pick), place);
+          m.storePlain(m.shuffle(bytes, bytes, pick), place);
         }
+      }
     });
   };
 
@@ -515,6 +532,7 @@ std::optional<LaneValue> KernelEmitter::emitVertical(ResampleOp op, ArrayRef<Ind
   Value joined;
   for (int64_t c = 0; c < chunks; ++c) {
     Value v = combineHalves(l, loop.getResult(2 * c), loop.getResult(2 * c + 1));
+    v = l.minS(l.maxS(v, l.integerLike(v, 0)), l.integerLike(v, 255));
     if (!joined) {
       joined = v;
       continue;

@@ -29,9 +29,12 @@ struct PackedTaps {
 /// `pairs` are lanes of two i16, `weights` likewise.
 mlir::Value multiplyAdd(Lanes &lanes, mlir::Value pairs, mlir::Value weights);
 
-/// (high << 11) + low, where low starts as 2^21, shifted right by 22 and clamped
-/// to a byte; i32 lanes.
+/// (high << 11) + low, where low starts as 2^21, shifted right by 22; i32 lanes.
 mlir::Value combineHalves(Lanes &lanes, mlir::Value high, mlir::Value low);
+
+/// Four vectors of i32 lanes, clamped to bytes: byte j of lane l is lane l of
+/// vector j.
+mlir::Value packBytes(Lanes &lanes, Memory &memory, llvm::ArrayRef<mlir::Value> vectors);
 
 } // namespace penstock::conversion
 
