@@ -201,7 +201,10 @@ LogicalResult PlanVisitor::visitBody(Block &body) {
 LogicalResult PlanVisitor::visit(pipe::ParamOp op) {
   auto param = std::make_unique<plan::ParamT>();
   param->name = op.getName().str();
-  param->type = planType(op.getType());
+  // Values are given, and stand in slots, as the widest type of their kind.
+  param->type = llvm::isa<FloatType>(op.getType()) ? plan::DType::f64 : planType(op.getType());
+  if (op.getType().isIntOrIndex() && !op.getType().isInteger(1))
+    param->type = plan::DType::i64;
   if (std::optional<Attribute> value = op.getDefaultValue()) {
     Literal literal = literalOf(*value);
     param->integer = literal.integer;
@@ -230,6 +233,7 @@ LogicalResult PlanVisitor::visit(pipe::SourceOp op) {
       Literal literal = literalOf(constant.getValue());
       argument->integer = literal.integer;
       argument->number = literal.number;
+      argument->text = literal.text;
     } else {
       return op.emitOpError() << "has an argument `" << name.strref()
                               << "` that is neither a parameter nor a constant";

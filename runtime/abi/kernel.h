@@ -44,8 +44,9 @@ typedef struct pst_kernel_args {
   int64_t *scalars;
   /* At least the plan's scratch bytes, aligned to 64; contents undefined. */
   void *scratch;
-  /* First and one past the last row of the outermost axis of the outputs to
-   * compute; {0, extent} for all of it. */
+  /* First and one past the last row of the outermost axis of the first output to
+   * compute, clamped to its extent; {0, INT64_MAX} for all of it. Outputs with
+   * another outermost axis are computed whole. */
   int64_t band[2];
   /* Written when a check fails: the two values of its message. */
   int64_t failure[2];

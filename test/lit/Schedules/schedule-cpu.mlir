@@ -22,7 +22,7 @@ pipe.kernel @streams_rows "pixels" {
 // CHECK-LABEL: pipe.kernel @stores_what_a_window_reads
 pipe.kernel @stores_what_a_window_reads "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=16]>):
-  // CHECK: pipe.map {{.*}} {schedule = "scratch"}
+  // CHECK: pipe.map{{.*}} {schedule = "scratch"}
   %0 = pipe.map (%x) : (!pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
   ^bb0(%p: ui8, %w: i64):
     %q = pipe.unary bit_not %p : ui8
