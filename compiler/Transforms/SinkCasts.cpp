@@ -52,7 +52,11 @@ struct ViewOfPoint : OpRewritePattern<ViewOp> {
     if (!readsOnce(view))
       return rewriter.notifyMatchFailure(view, "it reads elements twice");
     if (auto cast = llvm::dyn_cast<CastOp>(producer)) {
-      Value moved = viewOperand(rewriter, view, cast.getValue());
+      // Not viewOperand(): a cast broadcasts nothing, not even an axis of 1.
+      NamedTensorType source = tensorOf(cast.getValue());
+      Value moved =
+          makeView(rewriter, view.getLoc(), cast.getValue(), view.getMap(), view.getSymbols(),
+                   tensorOf(view).withElementType(source.getElementType()), view.getSizes());
       rewriter.replaceOpWithNewOp<CastOp>(view, view.getType(), cast.getMode(), moved,
                                           view.getSizes());
       return success();

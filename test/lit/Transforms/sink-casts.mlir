@@ -113,3 +113,13 @@ pipe.pipeline @peers_hand_on_bytes seed 0 substitute 0.0 {
     pipe.output "a" %1 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<f32[w=4]>
   }
 }
+
+// CHECK-LABEL: func.func @keeps_an_axis_of_one
+func.func @keeps_an_axis_of_one(%x: !pipe.tensor<bool[w=4]>) -> !pipe.tensor<u8[a=1, w=4]> {
+  // CHECK-NEXT: %[[VIEW:.*]] = pipe.view %arg0 {{.*}} <bool[w=4]> -> <bool[a=1, w=4]>
+  // CHECK-NEXT: pipe.cast value %[[VIEW]]
+  %0 = pipe.cast value %x : !pipe.tensor<bool[w=4]> -> !pipe.tensor<u8[w=4]>
+  %1 = pipe.view %0 by affine_map<(d0, d1) -> (d1)> []
+      : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[a=1, w=4]>
+  return %1 : !pipe.tensor<u8[a=1, w=4]>
+}
