@@ -2,6 +2,7 @@
 //---------------------===//
 
 #include "api/c/Values.h"
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -75,7 +76,10 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
   const plan::PlanT &contents = plan.contents();
   for (const auto &source : contents.sources)
     for (const auto &argument : source->arguments) {
-      if (argument->type != plan::DType::text)
+      const bool inMemory = std::any_of(
+          options.memory.begin(), options.memory.end(),
+          [&](const runtime::MemoryColumn &column) { return column.name == argument->name; });
+      if (argument->type != plan::DType::text || inMemory)
         continue;
       std::string path = argument->text;
       if (argument->param >= 0) {
