@@ -192,7 +192,7 @@ static bool reciprocalsHold(const Chain &chain) {
 std::optional<LaneValue> penstock::conversion::emitByteChain(Lanes &l, Block &body,
                                                              ArrayRef<LaneValue> arguments) {
   auto chain = parse(body, arguments);
-  if (!chain || !arguments[chain->argument].isVector())
+  if (!chain)
     return std::nullopt;
   const bool divides = llvm::any_of(chain->steps, [](const Step &s) { return s.kind == BinaryKind::div; });
   if (!divides && chain->steps.size() < 2)
