@@ -173,8 +173,9 @@ void RequiredRegions::visit(Operation *op) {
     return visitBlock(batch.getBody().front());
   if (!touchesTensors(op))
     return;
-  // Tables and other tensors that a region reads at computed indices.
-  if (!llvm::isa<ChooseOp, RepeatOp>(op)) {
+  // Tables that a region reads at computed indices, and what the body of a
+  // repeat reads: its scalars differ from iteration to iteration.
+  if (!llvm::isa<ChooseOp>(op)) {
     SetVector<Value> captured;
     getUsedValuesDefinedAbove(op->getRegions(), captured);
     for (Value value : captured)
@@ -270,14 +271,6 @@ void RequiredRegions::visit(Operation *op) {
         for (Value operand : other->getOperands())
           if (llvm::isa<NamedTensorType>(operand.getType()))
             needWhole(operand);
-        for (Region &region : other->getRegions())
-          for (Block &block : region) {
-            for (Value operand : block.back().getOperands())
-              if (llvm::isa<NamedTensorType>(operand.getType()))
-                needWhole(operand);
-            if (llvm::isa<RepeatOp>(other))
-              visitBlock(block);
-          }
       });
 }
 

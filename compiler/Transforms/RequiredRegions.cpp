@@ -32,7 +32,9 @@ static Operation *scalarsFirst(PipelineOp pipeline) {
     bool free = true;
     for (Operation *scope = op->getParentOp(); scope != pipeline; scope = scope->getParentOp())
       free &= llvm::isa<ChooseOp, BatchOp>(scope) && analysis::touchesTensors(scope);
-    for (Value operand : op->getOperands())
+    SetVector<Value> used(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), used);
+    for (Value operand : used)
       free &= operand.getParentBlock() == &body;
     if (free)
       op->moveBefore(outer);

@@ -79,3 +79,31 @@ pipe.pipeline @reductions_read_everything seed 0 substitute 0.0 {
     pipe.output "b" %least axes ["n"] stored ["n"] : !pipe.tensor<u8[]>
   }
 }
+
+// -----
+
+// Scalars of an iteration are not known before the decode.
+// CHECK-LABEL: pipe.pipeline @a_repeat_reads_everything
+// CHECK: pipe.decode
+// CHECK-NOT: region(
+// CHECK-SAME: "decodes the whole image: all of it is read"
+pipe.pipeline @a_repeat_reads_everything seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "s" (%root) named ["root"] columns {data = !pipe.bytes, a = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %data = pipe.field %row "data" : !pipe.bytes
+  %h, %w, %o = pipe.probe "image" %data
+  %a = pipe.field %row "a" : i64
+  %x = pipe.decode "image" "gray" %data sizes(%h, %w) : !pipe.tensor<u8[h=?, w=?]>
+  %batch = pipe.constant 2 : i64 -> i64
+  %y = pipe.repeat %a bound 2 (%x) sizes(%h, %w) : (!pipe.tensor<u8[h=?, w=?]>) -> (!pipe.tensor<u8[h=?, w=?]>) {
+  ^bb0(%n: i64, %c: !pipe.tensor<u8[h=?, w=?]>):
+    %s = pipe.binary add %n, %n : i64
+    %v = pipe.view %c by affine_map<(d0, d1)[s0] -> (d0 * s0, d1)> [%s] sizes(%h, %w) : !pipe.tensor<u8[h=?, w=?]> -> !pipe.tensor<u8[h=?, w=?]>
+    pipe.yield %v : !pipe.tensor<u8[h=?, w=?]>
+  }
+  %0 = pipe.view %y by affine_map<(d0, d1) -> (d0, d1)> [] : !pipe.tensor<u8[h=?, w=?]> -> !pipe.tensor<u8[h=8, w=8]>
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %0 axes ["n", "h", "w"] stored ["n", "h", "w"] : !pipe.tensor<u8[h=8, w=8]>
+  }
+}
