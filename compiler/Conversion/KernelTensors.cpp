@@ -405,6 +405,16 @@ LaneValue KernelEmitter::emitPlace(PlaceOp op, ArrayRef<Index> at) {
     uniform &= at[axis].uniform();
     clamped[axis] = bordered(moved[axis], extent(op.getPatch(), axis), Border::constant, inside);
   }
+  // Along the other axes the patch starts at 0, and may end early.
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    const Axis &patch = typeOf(op.getPatch()).getAxes()[axis], &base = type.getAxes()[axis];
+    const bool named = llvm::any_of(op.getOver().getAsRange<StringAttr>(),
+                                    [&](StringAttr name) { return name.strref() == base.name; });
+    if (named || (patch.isStatic() && patch.extent == base.extent))
+      continue;
+    uniform &= at[axis].uniform();
+    clamped[axis] = bordered(at[axis], extent(op.getPatch(), axis), Border::constant, inside);
+  }
   if (!inside)
     return emit(op.getPatch(), at);
   if (uniform)
