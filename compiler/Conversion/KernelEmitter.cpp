@@ -314,19 +314,24 @@ LogicalResult KernelEmitter::storeOutputs(ReturnOp op) {
   for (BlockArgument argument : kernel.getBody().getArguments())
     number += llvm::isa<NamedTensorType>(argument.getType());
   std::string leading;
+  Value banded; // the extent that the band speaks of
   for (Value value : op.getValues()) {
     auto type = llvm::cast<NamedTensorType>(value.getType());
     Buffer output = argumentBuffer(number++, type);
     Value low = l.i64(0), high = l.i64(1);
     if (type.getRank() > 0) {
       // The band speaks of the axis that is outermost in the first output;
-      // others are computed whole.
-      if (leading.empty())
-        leading = type.getAxes()[0].name;
+      // outputs with another one, or with another extent, are computed whole.
       high = extent(value, 0);
-      if (type.getAxes()[0].name == leading) {
-        low = band[0];
-        high = l.minS(high, band[1]);
+      const bool first = value == op.getValues().front();
+      if (first) {
+        leading = type.getAxes()[0].name;
+        banded = high;
+      }
+      if (banded && type.getAxes()[0].name == leading) {
+        Value same = b.create<arith::CmpIOp>(l.loc, arith::CmpIPredicate::eq, high, banded);
+        low = b.create<arith::SelectOp>(l.loc, same, band[0], low);
+        high = b.create<arith::SelectOp>(l.loc, same, l.minS(high, band[1]), high);
       }
     }
     storeTensor(value, output, defaultShape(value), low, high);
