@@ -117,8 +117,7 @@ def SinkCasts : Pass<"pipe-sink-casts"> {
     the coordinates of the op that draws. A view also moves through a resample
     (along other axes to the input, along the resampled axis to the weights and
     first taps; a permutation of axes stays behind), through a stack and into
-    the arms of a choose. A pad with a constant moves through a pointwise op of
-    u8 where one of the 256 values maps to the constant in every channel.
+    the arms of a choose. A pad stays where it is: its fill has the wide type.
 
     A view of a peer becomes the peer's view, and a peer of a widening
     conversion the conversion of a peer.
