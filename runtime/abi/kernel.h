@@ -23,9 +23,9 @@ extern "C" {
 
 /* A tensor argument. Strides are in bytes and may be negative.
  *
- * `data` is the address of the element with index 0 on every axis. It need not
- * lie inside the storage: of a decoded region only the requested elements
- * exist, and a kernel touches no other. Storage of inputs and outputs is
+ * `data` is the address of the element with index 0 on every axis. Of a decoded
+ * image only the requested region has values; elements outside may be read, but
+ * no output depends on them. Storage of inputs and outputs is
  * aligned to 64 bytes unless the plan says that the tensor is a view of user
  * memory; 64 readable bytes follow the last element of every input. */
 typedef struct pst_tensor {

@@ -264,8 +264,11 @@ bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &deco
     return false;
   const PixelFormat format = decode.format == "gray" ? PixelFormat::Gray : PixelFormat::Rgb;
   const int64_t pixel = channelsOf(format);
-  const int64_t stride = (right - left) * pixel;
-  const int64_t bytes = stride * (bottom - top);
+  // Room for the whole image, of which only the region is written (and only its
+  // pages are touched): a kernel that stores an intermediate result as a whole
+  // reads pixels that no output needs, and may find anything there.
+  const int64_t stride = int64_t(info.width) * pixel;
+  const int64_t bytes = stride * info.height;
 
   uint8_t *storage = storageFor(work, slot, layout.buffers[size_t(decode.buffer)], bytes);
   if (!storage) {
@@ -275,21 +278,20 @@ bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &deco
   }
   const Region region{uint32_t(top), uint32_t(left), uint32_t(bottom - top),
                       uint32_t(right - left)};
-  if (bytes > 0)
+  if (top < bottom && left < right)
     if (Status status =
             decoder.decodeRegion(work.media(slot, size_t(decode.media)).bytes.span(), format,
-                                 region, storage, size_t(stride), costs.decoded);
+                                 region, storage + top * stride + left * pixel, size_t(stride),
+                                 costs.decoded);
         !status) {
       failure = {row, status.error().message};
       return false;
     }
-  // Only the region exists; the tensor's address is that of row 0, column 0.
   pst_tensor &tensor = tensors[size_t(decode.buffer)];
   tensor.stride[0] = stride;
   tensor.stride[1] = pixel;
   tensor.stride[2] = 1;
-  tensor.data = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(storage) -
-                                         uintptr_t(top * stride + left * pixel));
+  tensor.data = storage;
   return true;
 }
 

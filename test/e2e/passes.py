@@ -44,7 +44,7 @@ class Passes(ToolTest):
 
     def setUp(self):
         super().setUp()
-        make_folder(self.data, per_class=8)
+        make_folder(self.data, per_class=8, sizes=(240, 300))
         rng = numpy.random.default_rng(3)
         self.images = os.path.join(self.folder, "images.raw")
         self.labels = os.path.join(self.folder, "labels.raw")

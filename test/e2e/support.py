@@ -25,7 +25,7 @@ def jpeg_bytes(rng, height, width, **options):
     return stream.getvalue()
 
 
-def make_folder(folder, classes=2, per_class=50, seed=0):
+def make_folder(folder, classes=2, per_class=50, seed=0, sizes=(40, 120)):
     """Class folders of small pictures; returns the paths in the order of the table."""
     rng = numpy.random.default_rng(seed)
     paths = []
@@ -33,7 +33,7 @@ def make_folder(folder, classes=2, per_class=50, seed=0):
         os.makedirs(os.path.join(folder, f"class{label}"))
         for i in range(per_class):
             path = os.path.join(folder, f"class{label}", f"{i:04}.jpg")
-            height, width = rng.integers(40, 120, 2)
+            height, width = rng.integers(*sizes, 2)
             with open(path, "wb") as file:
                 file.write(jpeg_bytes(rng, int(height), int(width)))
             paths.append(path)
