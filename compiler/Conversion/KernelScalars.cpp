@@ -79,17 +79,12 @@ LogicalResult KernelEmitter::emitScalarOp(Operation &op) {
         return set(c, l.wrap(m.loadPlain(b.getI64Type(), slotAddress(slot)), b.getI64Type()));
       })
       .Case([&](KeyOp k) -> LogicalResult {
-        // Pixel kernels see their own scalars only: seed, epoch, position and
-        // the batch's position are then four of them.
-        int64_t first = 0;
-        if (kernel.getKind() == "pixels") {
-          auto attribute = kernel->getAttrOfType<IntegerAttr>("key_args");
-          if (!attribute)
-            return op.emitError("a key in a pixel kernel without `key_args`");
-          first = attribute.getInt();
-        }
+        // Pixel kernels see their own scalars only.
+        if (kernel.getKind() == "pixels")
+          return op.emitError("a key of the sample in a pixel kernel; pipe.key_of makes it from "
+                              "arguments there");
         auto slot = [&](int64_t number) {
-          return m.loadPlain(b.getI64Type(), slotAddress(first + number));
+          return m.loadPlain(b.getI64Type(), slotAddress(number));
         };
         const bool sample = k.getScope() == KeyScope::sample;
         keys[k] = {slot(PST_SLOT_SEED), slot(sample ? PST_SLOT_POSITION : PST_SLOT_BATCH_POSITION),
@@ -98,6 +93,18 @@ LogicalResult KernelEmitter::emitScalarOp(Operation &op) {
       })
       .Case([&](KeyViewOp k) {
         keys[k] = random.withView(key(k.getKey()), scalar(k.getView()).value);
+        return success();
+      })
+      .Case([&](KeyNumbersOp k) {
+        const KeyValue parts = key(k.getKey());
+        const Value numbers[] = {parts.state, parts.position, parts.epoch, parts.view};
+        for (auto [result, number] : llvm::zip(k.getResults(), numbers))
+          scalars[result] = l.wrap(number, b.getI64Type());
+        return success();
+      })
+      .Case([&](KeyOfOp k) {
+        keys[k] = {scalar(k.getState()).value, scalar(k.getPosition()).value,
+                   scalar(k.getEpoch()).value, scalar(k.getView()).value};
         return success();
       })
       .Case([&](KeyMixOp k) {
