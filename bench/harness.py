@@ -249,6 +249,7 @@ class Bench:
         self.title = title
         self.measures, self.noise, self.contestants, self.not_run = {}, [], [], []
         self.failed = []
+        self.began = time.monotonic()
 
     @property
     def quick(self):
@@ -274,11 +275,11 @@ class Bench:
         """The contestant if it has run at least once."""
         return next((c for c in self.contestants if c.label == label and c.slices), None)
 
-    def take_turns(self, rounds, seconds=None):
-        """Rounds in random order, the first being a warm-up that does not count."""
+    def take_turns(self, rounds, until=None):
+        """Rounds in random order, the first being a warm-up that does not count; at
+        least three, but no further one `until` seconds after the bench began."""
         shuffle = random.Random(1)
         rounds = self.options.rounds or rounds
-        end = time.monotonic() + seconds if seconds else None
         for turn in range(rounds + 1):
             order = self.running()
             shuffle.shuffle(order)
@@ -288,7 +289,7 @@ class Bench:
             if turn == 0:
                 for contestant in self.contestants:
                     contestant.slices.clear()
-            elif end and turn >= 3 and time.monotonic() > end:
+            elif until and turn >= 3 and time.monotonic() - self.began > until:
                 break
 
     def compare(self, reference, boxes):
