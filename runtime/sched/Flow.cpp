@@ -314,6 +314,8 @@ void Flow::firstStage(const Shared &batch, Chunk &chunk, int worker) {
       runner.setTimed((slot - chunk.first) % timedEach ? 0 : std::min(timedEach, chunk.end - slot));
     else
       runner.setTimed(1);
+    if (slot + 1 < chunk.end)
+      runner.expect(work, slot + 1);
     Failure failure;
     const bool good = runner.firstStage(work, slot, failure);
     bytes += freeFiles(work, slot, keptFileBytes);

@@ -111,6 +111,18 @@ void SampleRunner::select(Work &work, int64_t slot) {
   }
 }
 
+void SampleRunner::expect(Work &work, int64_t slot) const {
+  auto hint = [&](size_t row, int column) {
+    program->tables->expect(tree.rows[row]->source, work.row(slot, row), column);
+  };
+  for (const auto &field : tree.fields)
+    if (field->axis < 0)
+      hint(size_t(field->row), field->column);
+  for (const BufferLayout &buffer : layout.buffers)
+    if (buffer.kind == BufferKind::field)
+      hint(size_t(buffer.row), buffer.column);
+}
+
 bool SampleRunner::firstStage(Work &work, int64_t slot, Failure &failure) {
   block = work.block(slot);
   for (size_t i = 0; i < tensors.size(); ++i)

@@ -22,6 +22,8 @@ public:
   /// Position to rows: fills the block, runs the select kernel, and sets the
   /// rows that the sample needs (substitutes where attempts say so).
   void select(Work &work, int64_t slot);
+  /// A hint: firstStage() of this selected slot comes next.
+  void expect(Work &work, int64_t slot) const;
   /// Fields, headers, setup, decoding and the steps of stage 0, from bytes that
   /// are in `work.media()`. Everything goes to the slot's place in the batch.
   [[nodiscard]] bool firstStage(Work &work, int64_t slot, Failure &failure);

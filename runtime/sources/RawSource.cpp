@@ -1,5 +1,7 @@
 #include "runtime/sources/RawSource.h"
 
+#include <algorithm>
+
 namespace penstock::runtime {
 
 namespace {
@@ -36,6 +38,17 @@ public:
       return status.error();
     view.data = at(row, column);
     return view;
+  }
+
+  void expect(int64_t row, int column) const override {
+    // Rows in random order are not what the CPU prefetches by itself. Into the
+    // second level: the first has too few places for lines under way, and the
+    // instructions would wait for them. Long rows are noticed after a page.
+    constexpr int64_t line = 64, most = 4096;
+    const uint8_t *begin = at(row, column);
+    const int64_t bytes = std::min(data[size_t(column)].rowBytes, most);
+    for (int64_t offset = 0; offset < bytes; offset += line)
+      __builtin_prefetch(begin + offset, 0, 2);
   }
 
 private:

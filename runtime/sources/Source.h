@@ -70,6 +70,9 @@ public:
   /// A tensor column: points into memory that lives as long as the source, or
   /// into `scratch`, which it then fills.
   virtual Result<TensorView> tensor(int64_t row, int column, Buffer &scratch) const;
+  /// A hint that a scalar or tensor will be asked for within microseconds: what
+  /// lies in memory may be brought into the cache. Never blocks, does no work.
+  virtual void expect(int64_t row, int column) const;
 
 protected:
   Source(int64_t rows, std::vector<ColumnInfo> table)
