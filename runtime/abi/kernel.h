@@ -26,8 +26,8 @@ extern "C" {
  * `data` is the address of the element with index 0 on every axis. Of a decoded
  * image only the requested region has values; elements outside may be read, but
  * no output depends on them. Storage of inputs and outputs is
- * aligned to 64 bytes unless the plan says that the tensor is a view of user
- * memory; 64 readable bytes follow the last element of every input. */
+ * aligned to 64 bytes unless the tensor is a view of user memory or a decoded
+ * image; 64 readable bytes follow the last element of every input. */
 typedef struct pst_tensor {
   void *data;
   int64_t extent[PST_MAX_RANK];

@@ -276,11 +276,13 @@ bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &deco
     return false;
   const PixelFormat format = decode.format == "gray" ? PixelFormat::Gray : PixelFormat::Rgb;
   const int64_t pixel = channelsOf(format);
-  // Room for the whole image, of which only the region is written (and only its
-  // pages are touched): a kernel that stores an intermediate result as a whole
-  // reads pixels that no output needs, and may find anything there.
-  const int64_t stride = int64_t(info.width) * pixel;
-  const int64_t bytes = stride * info.height;
+  // Room for the whole image, of which only the region and a few columns more are
+  // written (and only their pages are touched): a kernel that stores an
+  // intermediate result as a whole reads pixels that no output needs, and may
+  // find anything there.
+  constexpr int64_t line = 64;
+  const int64_t stride = (int64_t(info.width) * pixel + line - 1) / line * line;
+  const int64_t bytes = stride * info.height + line;
 
   uint8_t *storage = storageFor(work, slot, layout.buffers[size_t(decode.buffer)], bytes);
   if (!storage) {
@@ -288,13 +290,16 @@ bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &deco
                "decoding needs " + std::to_string(bytes) + " bytes, more than a sample may take"};
     return false;
   }
+  // No row that libjpeg writes begins at a multiple of 16 bytes: to such rows it
+  // writes past the cache, and the kernel would read them from memory.
+  storage += 4;
   const Region region{uint32_t(top), uint32_t(left), uint32_t(bottom - top),
                       uint32_t(right - left)};
   if (top < bottom && left < right)
     if (Status status =
             decoder.decodeRegion(work.media(slot, size_t(decode.media)).bytes.span(), format,
                                  region, storage + top * stride + left * pixel, size_t(stride),
-                                 costs.decoded);
+                                 costs.decoded, JpegDecoder::Beside::Free);
         !status) {
       failure = {row, status.error().message};
       return false;

@@ -91,6 +91,7 @@ struct Request {
   Region region;
   uint8_t *out;
   size_t rowStride;
+  JpegDecoder::Beside beside;
   bool endSeen;  // there is an end-of-image marker
   bool toTheEnd; // decode all rows, whatever the region
 };
@@ -114,6 +115,8 @@ struct JpegDecoder::Impl : JpegMemory {
   char reason[JMSG_LENGTH_MAX] = "";
   int reasonCode = 0;
   int (*decompressData)(j_decompress_ptr, JSAMPIMAGE) = nullptr;
+  boolean (*decodeMcu)(j_decompress_ptr, JBLOCKROW *) = nullptr;
+  JDIMENSION column = 0; // of the next MCU
   DecodeStats *stats = nullptr;
   std::vector<uint8_t> scratch;
 
@@ -219,6 +222,7 @@ struct JpegDecoder::Impl : JpegMemory {
   void run(const Request &request);
   bool smoothsBlocks() const;
   void cropColumns(const Region &region, JDIMENSION &first);
+  void parseOutside();
   void skipRows(uint32_t top);
   void discardTo(uint32_t row);
   void readRegion(const Request &request, uint32_t firstColumn);
@@ -272,6 +276,7 @@ void JpegDecoder::Impl::run(const Request &request) {
   JDIMENSION firstColumn = 0;
   if (!smoothsBlocks()) {
     cropColumns(request.region, firstColumn);
+    parseOutside();
     skipRows(request.region.top);
   }
   discardTo(request.region.top);
@@ -302,6 +307,22 @@ void JpegDecoder::Impl::cropColumns(const Region &region, JDIMENSION &first) {
   if (width < end - begin)
     ERREXIT(&cinfo, JERR_BAD_CROP_SPEC);
   first = begin;
+}
+
+// The coefficients of blocks beside the region are parsed, and not stored: that
+// is what libjpeg itself does for rows that are skipped.
+void JpegDecoder::Impl::parseOutside() {
+  if (cinfo.inputctl->has_multiple_scans)
+    return;
+  column = 0;
+  decodeMcu = cinfo.entropy->decode_mcu;
+  cinfo.entropy->decode_mcu = [](j_decompress_ptr info, JBLOCKROW *blocks) -> boolean {
+    Impl &self = of(info);
+    const JDIMENSION at = self.column;
+    self.column = at + 1 == info->MCUs_per_row ? 0 : at + 1;
+    const bool needed = at >= info->master->first_iMCU_col && at <= info->master->last_iMCU_col;
+    return self.decodeMcu(info, needed ? blocks : nullptr);
+  };
 }
 
 void JpegDecoder::Impl::skipRows(uint32_t top) {
@@ -341,14 +362,15 @@ void JpegDecoder::Impl::readRegion(const Request &request, uint32_t firstColumn)
   const Region &region = request.region;
   size_t channels = size_t(cinfo.out_color_components);
   size_t pitch = size_t(cinfo.output_width) * channels;
-  bool direct = channels != 4 && cinfo.output_width == region.width;
+  bool direct = channels != 4 && (cinfo.output_width == region.width ||
+                                  request.beside == Beside::Free);
   size_t offset = (region.left - firstColumn) * channels;
   JSAMPROW rows[rowsPerCall];
   uint32_t done = 0;
   while (done < region.height) {
     uint32_t wanted = std::min<uint32_t>(rowsPerCall, region.height - done);
     for (uint32_t i = 0; i < wanted; ++i)
-      rows[i] = direct ? request.out + (done + i) * request.rowStride
+      rows[i] = direct ? request.out + (done + i) * request.rowStride - offset
                        : scratch.data() + i * pitch;
     uint32_t got = jpeg_read_scanlines(&cinfo, rows, wanted);
     if (got == 0)
@@ -396,7 +418,7 @@ uint64_t JpegDecoder::heldBytes() const {
 Status JpegDecoder::decodeRegion(std::span<const uint8_t> bytes,
                                  PixelFormat format, const Region &region,
                                  uint8_t *out, size_t rowStride,
-                                 DecodeStats &stats) {
+                                 DecodeStats &stats, Beside beside) {
   Result<JpegInfo> info = probeJpeg(bytes, impl->options.limits);
   if (!info)
     return info.error();
@@ -412,7 +434,7 @@ Status JpegDecoder::decodeRegion(std::span<const uint8_t> bytes,
                      std::to_string(info->height)};
   bool endSeen = hasEndOfImage(bytes, *info);
   impl->stats = &stats;
-  return impl->decode({bytes, &*info, format, region, out, rowStride, endSeen,
+  return impl->decode({bytes, &*info, format, region, out, rowStride, beside, endSeen,
                        impl->options.wholeFile || !endSeen});
 }
 

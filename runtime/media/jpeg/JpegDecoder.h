@@ -46,12 +46,16 @@ public:
   JpegDecoder &operator=(JpegDecoder &&) noexcept;
   ~JpegDecoder();
 
+  /// What lies beside the region: somebody's data, or room for the rest of the
+  /// image's rows, some of which may be overwritten.
+  enum class Beside { Kept, Free };
+
   /// Writes the region's pixels to `out`: row y begins at `out + y * rowStride`
   /// and has `region.width * channelsOf(format)` bytes. On failure, `out` may
   /// be partly written. `stats` is added to.
   Status decodeRegion(std::span<const uint8_t> bytes, PixelFormat format,
                       const Region &region, uint8_t *out, size_t rowStride,
-                      DecodeStats &stats);
+                      DecodeStats &stats, Beside beside = Beside::Kept);
 
   /// Working memory that is held at present.
   uint64_t heldBytes() const;

@@ -69,6 +69,33 @@ Region randomRegion(int width, int height, std::mt19937 &random) {
   return region;
 }
 
+/// Decodes a region to its place in room for the whole image: nothing outside
+/// the image's rows may be written.
+void expectInPlace(JpegDecoder &decoder, const std::vector<uint8_t> &file,
+                   const std::vector<uint8_t> &full, int width, PixelFormat format,
+                   const Region &region, const std::string &what) {
+  const size_t channels = channelsOf(format), row = size_t(width) * channels, stride = row + 5;
+  const size_t height = full.size() / row;
+  std::vector<uint8_t> image(stride * height, 0xA5);
+  const size_t left = region.left * channels;
+  DecodeStats stats;
+  Status status =
+      decoder.decodeRegion(file, format, region, image.data() + region.top * stride + left, stride,
+                           stats, JpegDecoder::Beside::Free);
+  ASSERT_TRUE(status.ok()) << what << ": " << status.error().message;
+  for (size_t y = 0; y < height; ++y) {
+    const uint8_t *found = image.data() + y * stride;
+    const bool inside = y >= region.top && y < region.top + region.height;
+    if (inside) {
+      ASSERT_TRUE(std::equal(found + left, found + left + region.width * channels,
+                             full.data() + y * row + left))
+          << what << " differs in row " << y << " of the image";
+    }
+    const auto kept = std::count(found + (inside ? row : 0), found + stride, 0xA5);
+    ASSERT_EQ(size_t(kept), inside ? 5 : stride) << what << " wrote outside of row " << y;
+  }
+}
+
 /// Decodes a region and compares it with the same box of `full`.
 void expectRegion(JpegDecoder &decoder, const std::vector<uint8_t> &file,
                   const std::vector<uint8_t> &full, int width,
@@ -92,6 +119,7 @@ void expectRegion(JpegDecoder &decoder, const std::vector<uint8_t> &file,
     ASSERT_EQ(std::count(found + region.width * channels, found + stride, 0xA5), 5)
         << what << " wrote behind its row";
   }
+  expectInPlace(decoder, file, full, width, format, region, what);
 }
 
 struct RegionTest : testing::TestWithParam<JpegRecipe> {};
