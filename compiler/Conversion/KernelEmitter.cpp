@@ -257,16 +257,11 @@ LogicalResult KernelEmitter::emitTopLevel(Operation &op) {
     }
     return success();
   }
-  if (auto chosen = llvm::dyn_cast<ChooseOp>(op)) {
-    // Scalars of the arms are pure and total: computing them all is right.
-    for (Region &arm : chosen.getArms())
-      for (Operation &inner : arm.front().without_terminator())
-        if (failed(emitTopLevel(inner)))
-          return failure();
-    for (auto [i, result] : llvm::enumerate(chosen.getResults()))
-      if (!llvm::isa<NamedTensorType>(result.getType()))
-        return op.emitError("a choose in a kernel that mixes tensors and scalars");
-  }
+  if (auto choose = llvm::dyn_cast<ChooseOp>(op))
+    if (failed(openChoose(choose)))
+      return failure();
+  if (auto repeat = llvm::dyn_cast<RepeatOp>(op))
+    return materialiseRepeat(repeat);
   if (auto resample = llvm::dyn_cast<ResampleOp>(op)) {
     if (op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("ring")) {
       auto done = prepareRing(resample);

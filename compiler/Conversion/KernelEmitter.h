@@ -51,12 +51,18 @@ private:
   mlir::LogicalResult emitScalarOp(mlir::Operation &op);
   LaneValue scalar(mlir::Value value);
   void emitBlock(mlir::Block &block);
-  void emitChoose(pipe::ChooseOp op);
-  void emitRepeat(pipe::RepeatOp op);
-  void emitSearch(pipe::SearchOp op);
   void emitCheck(pipe::CheckOp op);
   void emitTaps(pipe::TapsOp op);
   KeyValue key(mlir::Value value);
+
+  // KernelBranches.cpp
+  void emitChoose(pipe::ChooseOp op);
+  void emitRepeat(pipe::RepeatOp op);
+  void emitSearch(pipe::SearchOp op);
+  mlir::LogicalResult openChoose(pipe::ChooseOp op);
+  LaneValue emitChosen(pipe::ChooseOp op, unsigned result, llvm::ArrayRef<Index> at);
+  mlir::Value isTaken();
+  mlir::LogicalResult materialiseRepeat(pipe::RepeatOp op);
 
   // KernelTensors.cpp
   LaneValue emit(mlir::Value tensor, llvm::ArrayRef<Index> at);
@@ -67,7 +73,6 @@ private:
   LaneValue emitStack(pipe::StackOp op, llvm::ArrayRef<Index> at);
   LaneValue emitPlace(pipe::PlaceOp op, llvm::ArrayRef<Index> at);
   LaneValue emitConstant(pipe::ConstantOp op, llvm::ArrayRef<Index> at);
-  LaneValue emitChosen(pipe::ChooseOp op, unsigned result, llvm::ArrayRef<Index> at);
   LaneValue emitResample(pipe::ResampleOp op, llvm::ArrayRef<Index> at);
   LaneValue emitLoad(pipe::LoadOp op);
   void bindCoordinates(mlir::Block &body, size_t first, llvm::ArrayRef<Index> at);
@@ -99,6 +104,10 @@ private:
                   llvm::SmallVector<Index> at);
   mlir::Value forLoop(mlir::Value low, mlir::Value high, int64_t step,
                       llvm::function_ref<void(mlir::Value)> body);
+  /// Carries values from one iteration to the next, and returns the last ones.
+  llvm::SmallVector<mlir::Value> carryLoop(
+      mlir::Value low, mlir::Value high, mlir::ValueRange inits,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
 
   // KernelReduce.cpp, KernelScan.cpp, KernelWeights.cpp
   mlir::LogicalResult emitReduce(pipe::ReduceOp op);
@@ -130,6 +139,12 @@ private:
     mlir::Value state;
   };
   llvm::DenseMap<mlir::Value, VerticalPass> verticals;
+  /// Arm `number` of `count`, taken where the clamped `index` says so.
+  struct Arm {
+    mlir::Value index;
+    int64_t number, count;
+  };
+  llvm::SmallVector<Arm> arms; // around the builder's place, within one block
   mlir::Value args, tensors, slots, scratch, band[2];
   mlir::Value scratchUsed;
   int64_t scratchFixed = 0;

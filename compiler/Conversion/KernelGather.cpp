@@ -62,6 +62,11 @@ LaneValue KernelEmitter::emitGather(GatherOp op, ArrayRef<Index> at) {
       LaneValue whole = l.unary(UnaryKind::floor, x);
       LaneValue d = sub(x, whole);
       Value first = l.cast(CastMode::value, whole, b.getI64Type()).value;
+      // Far outside, so that the neighbours' numbers do not wrap around.
+      if (!whole.range.within(-0x1p62, 0x1p62 - 1024)) {
+        first = l.maxS(first, l.integerLike(first, std::numeric_limits<int64_t>::min() / 2));
+        first = l.minS(first, l.integerLike(first, std::numeric_limits<int64_t>::max() / 2));
+      }
       auto tap = [&](int64_t offset) {
         chosen[k] = l.add(first, l.integerLike(first, offset));
         return along(k + 1);

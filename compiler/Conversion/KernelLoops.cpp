@@ -21,6 +21,19 @@ Value KernelEmitter::forLoop(Value low, Value high, int64_t step, llvm::function
   return {};
 }
 
+SmallVector<Value>
+KernelEmitter::carryLoop(Value low, Value high, ValueRange inits,
+                         llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto loop = b.create<scf::ForOp>(l.loc, low, high, l.i64(1), inits);
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = loop.getBody();
+  if (!block->empty()) // a loop without carried values comes with its end
+    block->back().erase();
+  b.setInsertionPointToEnd(block);
+  b.create<scf::YieldOp>(l.loc, body(loop.getInductionVar(), loop.getRegionIterArgs()));
+  return SmallVector<Value>(loop.getResults());
+}
+
 /// Whether some tensor in memory interleaves the axis `name`.
 static bool isInterleaved(KernelOp kernel, StringRef name) {
   bool found = false;

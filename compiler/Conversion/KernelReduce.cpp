@@ -74,6 +74,11 @@ static LaneValue neutral(Lanes &l, ReduceKind kind, Type type) {
   }
 }
 
+/// What is computed with: f16 and bf16 are for storage.
+static Type computeType(Type element) {
+  return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
+}
+
 LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
   NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
   auto buffer = bufferFor(op.getResult());
@@ -88,11 +93,9 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
     keptExtents.push_back(extent(op.getValue(), axis));
   for (int64_t axis : over)
     overExtents.push_back(extent(op.getValue(), axis));
-  Type element = in.getElementType(), result = out.getElementType();
+  Type element = computeType(in.getElementType()), result = out.getElementType();
   const bool floatSum = kind == ReduceKind::sum && llvm::isa<FloatType>(element);
   const bool argument = kind == ReduceKind::argmin || kind == ReduceKind::argmax;
-  if (floatSum && (element.isF16() || element.isBF16()))
-    return op.emitError("sums a storage type; cast to f32 first");
 
   Value partial; // the 32 sums
   const int64_t size = floatSum ? scalarBytes(element) : 8;
@@ -115,6 +118,7 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
       for (auto [i, index] : llvm::enumerate(inner)) // without the last, for lanes
         at[over[i]] = m.uniform(index);
     };
+    auto read = [&] { return l.cast(CastMode::value, emit(op.getValue(), at), element); };
     auto combine = [&](LaneValue sofar, LaneValue value) {
       switch (kind) {
       case ReduceKind::min:
@@ -139,7 +143,7 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
         bind(inner);
         Value place = m.address(partial, l.mul(l.andInt(state[0], l.i64(scalar::reductionLanes - 1)), l.i64(size)));
         LaneValue sum = l.binary(BinaryKind::add, l.wrap(m.loadPlain(element, place), element),
-                                 emit(op.getValue(), at));
+                                 read());
         m.storePlain(sum.value, place);
         return SmallVector<Value>{l.add(state[0], l.i64(1))};
       });
@@ -158,12 +162,17 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
           b, l, overExtents, {l.i64(0), l.i64(0), neutral(l, ReduceKind::sum, element).value},
           [&](ArrayRef<Value> inner, ValueRange state) {
             bind(inner);
-            LaneValue value = emit(op.getValue(), at), best = l.wrap(state[2], element);
-            // The first element that no earlier one equals or beats; a number
-            // beats a NaN.
-            Predicate p = kind == ReduceKind::argmin ? Predicate::lt : Predicate::gt;
-            Value better = l.compare(p, value, best).value;
+            LaneValue value = read(), best = l.wrap(state[2], element);
+            // The first element that no earlier one equals or beats; -0 lies
+            // below +0, and a number beats a NaN.
+            const bool smallest = kind == ReduceKind::argmin;
+            Value better = l.compare(smallest ? Predicate::lt : Predicate::gt, value, best).value;
             if (llvm::isa<FloatType>(element)) {
+              Type bits = b.getIntegerType(element.getIntOrFloatBitWidth());
+              Value zeros = l.cmp(smallest ? CmpIPredicate::slt : CmpIPredicate::sgt,
+                                  b.create<arith::BitcastOp>(l.loc, bits, value.value),
+                                  b.create<arith::BitcastOp>(l.loc, bits, best.value));
+              better = l.orInt(better, l.andInt(zeros, l.compare(Predicate::eq, value, best).value));
               Value number = l.compare(Predicate::eq, value, value).value;
               Value bestIsNan = l.compare(Predicate::ne, best, best).value;
               better = l.orInt(better, l.andInt(number, bestIsNan));
@@ -180,7 +189,7 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
       if (!vector) {
         auto loops = carriedNest(b, l, outer, {start.value}, [&](ArrayRef<Value> inner, ValueRange state) {
           bind(inner);
-          return SmallVector<Value>{combine(l.wrap(state[0], sumType), emit(op.getValue(), at)).value};
+          return SmallVector<Value>{combine(l.wrap(state[0], sumType), read()).value};
         });
         final = l.wrap(loops[0], sumType);
       } else {
@@ -196,13 +205,13 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
           auto wide = openLoop(b, l, l.i64(0), whole, lanes, state[0]);
           at[over.back()] = {wide.getInductionVar(), 1, {}, {}};
           l.lanes = lanes;
-          LaneValue next = combine(l.wrap(wide.getRegionIterArg(0), sumType), emit(op.getValue(), at));
+          LaneValue next = combine(l.wrap(wide.getRegionIterArg(0), sumType), read());
           b.create<scf::YieldOp>(l.loc, l.splat(next.value));
           l.lanes = 1;
           b.setInsertionPointAfter(wide);
           auto rest = openLoop(b, l, whole, last, 1, state[1]);
           at[over.back()] = m.uniform(rest.getInductionVar());
-          next = combine(l.wrap(rest.getRegionIterArg(0), sumType), emit(op.getValue(), at));
+          next = combine(l.wrap(rest.getRegionIterArg(0), sumType), read());
           b.create<scf::YieldOp>(l.loc, next.value);
           b.setInsertionPointAfter(rest);
           return SmallVector<Value>{wide.getResult(0), rest.getResult(0)};
@@ -218,8 +227,7 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
     SmallVector<Index> to;
     for (auto [i, axis] : llvm::enumerate(kept))
       to.push_back(m.uniform(where[i]));
-    final.type = result;
-    m.store(*buffer, to, final);
+    m.store(*buffer, to, l.cast(CastMode::value, final, result));
   };
   carriedNest(b, l, keptExtents, {}, [&](ArrayRef<Value> where, ValueRange) {
     perResult(where);
@@ -232,7 +240,7 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
 
 LogicalResult KernelEmitter::emitScan(ScanOp op) {
   NamedTensorType type = typeOf(op.getResult());
-  Type element = type.getElementType();
+  Type element = computeType(type.getElementType());
   auto buffer = bufferFor(op.getResult());
   if (failed(buffer))
     return failure();
@@ -251,12 +259,13 @@ LogicalResult KernelEmitter::emitScan(ScanOp op) {
     SmallVector<Index> at;
     for (int64_t i = 0, other = 0; i < type.getRank(); ++i)
       at.push_back(m.uniform(i == axis ? loop.getInductionVar() : where[other++]));
-    LaneValue value = emit(op.getValue(), at), sofar = l.wrap(loop.getRegionIterArg(0), element);
+    LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
+    LaneValue sofar = l.wrap(loop.getRegionIterArg(0), element);
     if (op.getKind() == ScanKind::recurrence)
       value = l.binary(BinaryKind::add, value, l.binary(BinaryKind::mul, factor, sofar));
     else
       value = l.binary(op.getKind() == ScanKind::max ? BinaryKind::max : BinaryKind::add, sofar, value);
-    m.store(*buffer, at, value);
+    m.store(*buffer, at, l.cast(CastMode::value, value, type.getElementType()));
     b.create<scf::YieldOp>(l.loc, value.value);
     return SmallVector<Value>{};
   });

@@ -246,10 +246,6 @@ LaneValue KernelEmitter::branch(Value condition, Type element, bool vector,
           {std::min(x.low, y.low), std::max(x.high, y.high), x.nan || y.nan}};
 }
 
-static bool anyLanes(ArrayRef<Index> at) {
-  return llvm::any_of(at, [](const Index &index) { return !index.uniform(); });
-}
-
 /// Whether first and last lane of an affine index lie inside; null if that
 /// cannot be said for all lanes at once.
 static Value wholeInside(Lanes &l, const Index &index, Value extent, int64_t low = 0, int64_t high = 0) {
@@ -421,22 +417,6 @@ LaneValue KernelEmitter::emitPlace(PlaceOp op, ArrayRef<Index> at) {
     return branch(inside, type.getElementType(), anyLanes(at), [&] { return emit(op.getPatch(), moved); },
                   [&] { return emit(op.getBase(), at); });
   return l.select(l.wrap(inside, b.getI1Type()), emit(op.getPatch(), clamped), emit(op.getBase(), at));
-}
-
-LaneValue KernelEmitter::emitChosen(ChooseOp op, unsigned result, ArrayRef<Index> at) {
-  Value index = scalar(op.getIndex()).value;
-  const int64_t arms = static_cast<int64_t>(op.getArms().size());
-  Type element = typeOf(op.getResult(result)).getElementType();
-  std::function<LaneValue(int64_t)> from = [&](int64_t arm) -> LaneValue {
-    auto value = [&] {
-      return emit(op.getArms()[arm].front().getTerminator()->getOperand(result), at);
-    };
-    if (arm + 1 == arms)
-      return value();
-    return branch(l.cmp(CmpIPredicate::sle, index, l.i64(arm)), element, anyLanes(at), value,
-                  [&] { return from(arm + 1); });
-  };
-  return from(0);
 }
 
 //===--- resampling -----------------------------------------------------------------===//

@@ -17,6 +17,11 @@ struct Index {
   bool affine() const { return !runtimeStride && !vector; }
 };
 
+/// Whether the element differs between lanes.
+inline bool anyLanes(llvm::ArrayRef<Index> at) {
+  return llvm::any_of(at, [](const Index &index) { return !index.uniform(); });
+}
+
 /// A tensor in memory. Strides in bytes; `known` where they follow from the
 /// type, because the axes further in are static and dense.
 struct Buffer {

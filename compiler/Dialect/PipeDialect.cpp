@@ -54,8 +54,13 @@ OpFoldResult penstock::pipe::extentOf(Value value, int64_t axis) {
   if (wanted.isStatic())
     return Builder(value.getContext()).getI64IntegerAttr(wanted.extent);
   Operation *op = value.getDefiningOp();
-  if (!op)
+  if (!op) {
+    // What a repeat carries has the extents of its results.
+    auto argument = llvm::cast<BlockArgument>(value);
+    if (auto repeat = llvm::dyn_cast_or_null<RepeatOp>(argument.getOwner()->getParentOp()))
+      return extentOf(repeat->getResult(argument.getArgNumber() - 1), axis);
     return {};
+  }
   if (auto peer = llvm::dyn_cast<PeerOp>(op))
     return extentOf(peer.getValue(), axis);
   if (auto chosen = llvm::dyn_cast<SwitchOp>(op))

@@ -321,8 +321,8 @@ def Pipe_GatherOp : Pipe_SizedOp<"gather", [AttrSizedOperandSegments,
 
     `nearest` reads element floor(coordinate). `linear` and `cubic` interpolate
     in f64 between the centres, the last axis of `over` first: with x =
-    coordinate - 0.5, i = floor(x), d = x - i and v0 .. v3 the elements i - 1 ..
-    i + 2, linear is v1 + (v2 - v1) * d, and cubic (Pillow's, a = -1) is
+    coordinate - 0.5, i = floor(x) (as i64, at most 2^62 from 0), d = x - i and
+    v0 .. v3 the elements i - 1 .. i + 2, linear is v1 + (v2 - v1) * d, and cubic (Pillow's, a = -1) is
     v1 + d * (v2 - v0 + d * (2 * (v0 - v1) + v2 - v3 + d * (v1 - v0 - v2 + v3))),
     sums from left to right. The result is rounded once; for integer elements it
     is truncated and saturated.

@@ -29,13 +29,23 @@ static bool readsOften(Operation *op) {
   return llvm::isa<WindowOp, ResampleOp, GatherOp, ReduceOp, ScanOp, HistogramOp, ContractOp, LoadOp>(op);
 }
 
+/// Whether `user` stands in a loop that `op` stands outside of.
+static bool readsInLoop(Operation *user, Operation *op) {
+  for (Operation *scope = user->getParentOp(); !scope->isAncestor(op); scope = scope->getParentOp())
+    if (llvm::isa<RepeatOp>(scope))
+      return true;
+  return false;
+}
+
 /// How often elements of `value` are read, through ops that only move data:
 /// more than once counts as 2.
 static int reads(Value value) {
   int count = 0;
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
-    if (readsOften(user)) {
+    if (readsInLoop(user, value.getDefiningOp())) {
+      count += 2;
+    } else if (readsOften(user)) {
       // A reduction reads each element once; a resampling's tables are tables.
       count += llvm::isa<ReduceOp>(user) ? 1 : 2;
     } else if (onlyMoves(user) || llvm::isa<ChooseOp>(user)) {
@@ -76,12 +86,16 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
     for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
       if (kernel.getSchedule())
         continue;
-      for (Operation &op : kernel.getBody().front())
-        if (isExpensive(&op) && reads(op.getResult(0)) > 1)
-          op.setAttr("schedule", builder.getStringAttr(
-                                     llvm::isa<ResampleOp>(op) && streamsRows(llvm::cast<ResampleOp>(op))
-                                         ? "ring"
-                                         : "scratch"));
+      auto schedule = [&](Block &block) {
+        for (Operation &op : block)
+          if (isExpensive(&op) && reads(op.getResult(0)) > 1)
+            op.setAttr("schedule", builder.getStringAttr(
+                                       llvm::isa<ResampleOp>(op) && streamsRows(llvm::cast<ResampleOp>(op))
+                                           ? "ring"
+                                           : "scratch"));
+      };
+      schedule(kernel.getBody().front());
+      kernel.walk([&](RepeatOp repeat) { schedule(repeat.getBody().front()); });
       const int64_t bytes = level >= 4 ? 64 : level == 3 ? 32 : 16;
       kernel.setScheduleAttr(builder.getDictionaryAttr(
           {builder.getNamedAttr("level", builder.getI64IntegerAttr(level)),

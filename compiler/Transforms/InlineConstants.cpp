@@ -11,6 +11,8 @@
 #include "compiler/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace penstock::transforms {
 #define GEN_PASS_DEF_INLINECONSTANTS
@@ -84,6 +86,72 @@ struct SplitResults : OpRewritePattern<ChooseOp> {
   }
 };
 
+/// Which ops of `body` the values need.
+static SetVector<Operation *> neededIn(Block &body, ArrayRef<Value> values) {
+  SetVector<Operation *> needed;
+  SmallVector<Value> open(values);
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    op = op ? body.findAncestorOpInBlock(*op) : nullptr;
+    if (!op || !needed.insert(op))
+      continue;
+    llvm::append_range(open, op->getOperands());
+    SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+    llvm::append_range(open, captured);
+  }
+  return needed;
+}
+
+/// Scalars that a loop carries beside tensors do not depend on these: a loop of
+/// their own gives the results, and the tensors' loop carries them for its
+/// body's sake.
+struct SplitCarried : OpRewritePattern<RepeatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(RepeatOp repeat, PatternRewriter &rewriter) const override {
+    SmallVector<unsigned> scalars;
+    bool used = false;
+    for (OpResult result : repeat->getResults())
+      if (isScalarType(result.getType())) {
+        scalars.push_back(result.getResultNumber());
+        used |= !result.use_empty();
+      }
+    if (!used || scalars.size() == repeat->getNumResults())
+      return rewriter.notifyMatchFailure(repeat, "its scalars are not used, or all there is");
+    Block &body = repeat.getBody().front();
+    SmallVector<Value> inits, yields;
+    SmallVector<Type> types, arguments{rewriter.getI64Type()};
+    for (unsigned i : scalars) {
+      inits.push_back(repeat.getInits()[i]);
+      yields.push_back(body.getTerminator()->getOperand(i));
+      types.push_back(inits.back().getType());
+    }
+    llvm::append_range(arguments, types);
+    const SetVector<Operation *> needed = neededIn(body, yields);
+    if (llvm::any_of(needed, [](Operation *op) { return analysis::touchesTensors(op); }))
+      return rewriter.notifyMatchFailure(repeat, "its scalars come from tensors");
+    auto part = rewriter.create<RepeatOp>(repeat.getLoc(), types, repeat.getCount(),
+                                          repeat.getBound(), inits, ValueRange());
+    IRMapping mapping;
+    Block *copy = rewriter.createBlock(
+        &part.getBody(), {}, arguments,
+        SmallVector<Location>(arguments.size(), repeat.getLoc()));
+    mapping.map(body.getArgument(0), copy->getArgument(0));
+    for (auto [number, i] : llvm::enumerate(scalars))
+      mapping.map(body.getArgument(i + 1), copy->getArgument(number + 1));
+    for (Operation &op : body.without_terminator())
+      if (needed.contains(&op))
+        rewriter.clone(op, mapping);
+    for (Value &value : yields)
+      value = mapping.lookupOrDefault(value);
+    rewriter.create<YieldOp>(repeat.getLoc(), yields);
+    for (auto [number, i] : llvm::enumerate(scalars))
+      rewriter.replaceAllUsesWith(repeat.getResult(i), part.getResult(number));
+    return success();
+  }
+};
+
 struct SelectScalars : OpRewritePattern<ChooseOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ChooseOp choose, PatternRewriter &rewriter) const override {
@@ -112,7 +180,7 @@ struct SelectScalars : OpRewritePattern<ChooseOp> {
 struct InlineConstantsPass : penstock::transforms::impl::InlineConstantsBase<InlineConstantsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<KnownIndex, SplitResults, SelectScalars>(&getContext());
+    patterns.add<KnownIndex, SplitResults, SplitCarried, SelectScalars>(&getContext());
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -32,7 +32,8 @@ def InlineConstants : Pass<"pipe-inline-constants"> {
   let description = [{
     * A `pipe.choose` of a constant index becomes that arm.
     * The scalar results of a `pipe.choose` get a choose of their own, apart
-      from its tensors: scalars belong to setup, tensors to kernels.
+      from its tensors: scalars belong to setup, tensors to kernels. So do those
+      of a `pipe.repeat`, whose tensors' loop goes on carrying them.
     * A choose of scalars whose arms cannot fail and hold no loop becomes
       `pipe.select`: evaluating all arms is cheaper than a branch.
 
@@ -45,7 +46,8 @@ def InlineConstants : Pass<"pipe-inline-constants"> {
     %1 = pipe.select %c, %b, %a : i64
     ```
 
-    Leaves no choose with results of both kinds.
+    Leaves no choose with results of both kinds, and no repeat of tensors whose
+    scalar results are used.
   }];
 }
 

@@ -113,7 +113,7 @@ static Taps tapsOf(pipe::Interpolation interpolation, double coordinate) {
     return {whole(coordinate), 1, 0};
   const double x = coordinate - 0.5;
   const double fraction = x - std::floor(x);
-  // Far outside every element is the same one, so the index may saturate.
+  // Far outside, so that the neighbours' numbers do not wrap around.
   const int64_t i = std::clamp<int64_t>(whole(x), INT64_MIN / 2, INT64_MAX / 2);
   if (interpolation == pipe::Interpolation::linear)
     return {i, 2, fraction};

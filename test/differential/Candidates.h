@@ -12,8 +12,8 @@
 namespace penstock::differential {
 
 struct Outcome {
-  /// Not empty where the candidate refuses the pipeline, with its reason: not a
-  /// difference, but counted.
+  /// Not empty where the candidate refuses the pipeline, with its reason: a
+  /// fault like any other.
   std::string refused;
   reference::BatchResult result;
 };

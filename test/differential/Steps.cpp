@@ -130,9 +130,8 @@ Value Draft::contract(Value x) {
 //===--- scopes ------------------------------------------------------------===//
 
 Value Draft::sameShape(Value x) {
-  const std::vector<Value> outside = tensors;
   Value result;
-  switch (rng.below(5)) {
+  switch (rng.below(depth < 2 ? 7 : 5)) {
   case 0:
     result = flip(x);
     break;
@@ -144,48 +143,83 @@ Value Draft::sameShape(Value x) {
     break;
   case 3:
     break;
+  case 5:
+    result = choose(x);
+    break;
+  case 6:
+    result = repeat(x);
+    break;
   default:
     result = map(x, /*sameType=*/true);
   }
   return result ? result : x;
 }
 
+/// One of `count` arms; sometimes outside: an index is clamped.
+Value Draft::armIndex(unsigned count) {
+  return rng.chance(0.5) ? drawInteger(constant(0), constant(count))
+                         : drawInteger(constant(-1), constant(static_cast<int64_t>(count) + 1));
+}
+
+/// Sometimes yields a scalar too, which later steps may use.
 Value Draft::choose(Value x) {
   const Dims dims = dimsOf(x);
   const auto arms = static_cast<unsigned>(rng.between(1, 3));
-  // Sometimes outside: an index is clamped.
-  const Value index = rng.chance(0.5)
-                          ? drawInteger(constant(0), constant(arms))
-                          : drawInteger(constant(-1), constant(static_cast<int64_t>(arms) + 1));
-  auto op = builder.create<ChooseOp>(loc, TypeRange{x.getType()}, index, sizesOf(dims), arms);
+  SmallVector<Type> types{x.getType()};
+  if (rng.chance(0.4))
+    types.push_back(builder.getF64Type());
+  auto op = builder.create<ChooseOp>(loc, types, armIndex(arms), sizesOf(dims), arms);
+  ++depth;
   for (unsigned arm = 0; arm < arms; ++arm) {
     OpBuilder::InsertionGuard guard(builder);
     builder.createBlock(&op.getArms()[arm]);
-    Value value = sameShape(x);
+    const std::vector<Value> outside = scalars;
+    SmallVector<Value> yields{sameShape(x)};
     if (rng.chance(0.3))
-      value = sameShape(value);
-    builder.create<YieldOp>(loc, value);
+      yields[0] = sameShape(yields[0]);
+    if (types.size() == 2)
+      yields.push_back(rng.chance(0.5) ? drawReal(-4, 4) : scalarOf(types[1]));
+    builder.create<YieldOp>(loc, yields);
+    scalars = outside;
   }
+  --depth;
+  if (types.size() == 2)
+    scalars.push_back(op.getResult(1));
   return remember(op.getResult(0), dims);
 }
 
+/// Sometimes carries a scalar too, which the body uses.
 Value Draft::repeat(Value x) {
   const Dims dims = dimsOf(x);
   const Value count = drawInteger(constant(-1), constant(4));
-  auto op = builder.create<RepeatOp>(loc, TypeRange{x.getType()}, count, rng.between(1, 3),
-                                     ValueRange{x}, sizesOf(dims));
-  OpBuilder::InsertionGuard guard(builder);
-  Block *block = builder.createBlock(&op.getBody());
-  const Value number = block->addArgument(builder.getI64Type(), loc);
-  const Value carried = block->addArgument(x.getType(), loc);
-  remember(carried, dims);
+  SmallVector<Value> inits{x};
+  if (rng.chance(0.4))
+    inits.push_back(scalarOf(builder.getF64Type()));
+  auto op = builder.create<RepeatOp>(loc, ValueRange(inits).getTypes(), count, rng.between(1, 3),
+                                     inits, sizesOf(dims));
+  const std::vector<Value> outside = scalars;
   const Value outer = key;
-  key = builder.create<KeyMixOp>(loc, builder.getType<KeyType>(), key, number);
-  // The carried value's extents are the sizes of the op.
-  const Value next =
-      llvm::all_of(dims, [](const Dim &dim) { return !dim.size; }) ? sameShape(carried) : carried;
-  builder.create<YieldOp>(loc, next);
+  ++depth;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Block *block = builder.createBlock(&op.getBody());
+    const Value number = block->addArgument(builder.getI64Type(), loc);
+    const Value carried = block->addArgument(x.getType(), loc);
+    remember(carried, dims);
+    key = builder.create<KeyMixOp>(loc, builder.getType<KeyType>(), key, number);
+    SmallVector<Value> next;
+    if (inits.size() == 2) {
+      scalars.push_back(block->addArgument(builder.getF64Type(), loc));
+      next.push_back(binary(BinaryKind::add, scalars.back(), drawReal(-1, 1)));
+    }
+    next.insert(next.begin(), sameShape(carried));
+    builder.create<YieldOp>(loc, next);
+  }
+  --depth;
   key = outer;
+  scalars = outside;
+  if (inits.size() == 2)
+    scalars.push_back(op.getResult(1));
   return remember(op.getResult(0), dims);
 }
 
@@ -195,6 +229,7 @@ Value Draft::each(Value x) {
     if (dim.size)
       return {};
   const Value outer = key;
+  const std::vector<Value> outside = scalars;
   const int64_t views = rng.between(2, 3);
   const std::string axis = freshAxis();
   Block body;
@@ -209,6 +244,7 @@ Value Draft::each(Value x) {
       view = sameShape(view);
     builder.create<YieldOp>(loc, view);
     key = outer;
+    scalars = outside;
   }
   Dims dims = dimsOf(view);
   dims.insert(dims.begin(), {axis, {}, views});

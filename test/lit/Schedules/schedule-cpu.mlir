@@ -39,6 +39,39 @@ pipe.kernel @stores_what_a_window_reads "pixels" {
   pipe.return %2 : !pipe.tensor<u8[w=16]>
 }
 
+// What iterations read is stored before them, and within one as elsewhere.
+// CHECK-LABEL: pipe.kernel @stores_what_a_loop_reads
+pipe.kernel @stores_what_a_loop_reads "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=16]>, %n: i64):
+  // CHECK: pipe.map{{.*}} {schedule = "scratch"}
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
+  ^bb0(%p: ui8, %w: i64):
+    %q = pipe.unary bit_not %p : ui8
+    pipe.yield %q : ui8
+  }
+  // CHECK: pipe.repeat
+  %1 = pipe.repeat %n bound 3 (%x) : (!pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
+  ^bb0(%i: i64, %now: !pipe.tensor<u8[w=16]>):
+    // CHECK: pipe.map{{.*}} {schedule = "scratch"}
+    %2 = pipe.map (%now, %0) : (!pipe.tensor<u8[w=16]>, !pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
+    ^bb0(%p: ui8, %q: ui8, %w: i64):
+      %s = pipe.binary add %p, %q : ui8
+      pipe.yield %s : ui8
+    }
+    // CHECK: pipe.view
+    %3 = pipe.view %2 by affine_map<(d0) -> (-d0 + 15)> [] : !pipe.tensor<u8[w=16]> -> !pipe.tensor<u8[w=16]>
+    // CHECK: pipe.map
+    // CHECK-NOT: schedule =
+    %4 = pipe.map (%2, %3) : (!pipe.tensor<u8[w=16]>, !pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
+    ^bb0(%p: ui8, %q: ui8, %w: i64):
+      %s = pipe.binary max %p, %q : ui8
+      pipe.yield %s : ui8
+    }
+    pipe.yield %4 : !pipe.tensor<u8[w=16]>
+  }
+  pipe.return %1 : !pipe.tensor<u8[w=16]>
+}
+
 // A schedule given by hand stays.
 // CHECK-LABEL: pipe.kernel @keeps_a_schedule "pixels" schedule {level = 2 : i64, vector_bytes = 16 : i64}
 pipe.kernel @keeps_a_schedule "pixels" schedule {level = 2 : i64, vector_bytes = 16 : i64} {

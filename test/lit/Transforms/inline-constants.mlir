@@ -57,3 +57,24 @@ func.func @parts_scalars_from_tensors(%i: i64, %x: !pipe.tensor<u8[w=4]>, %y: !p
   }
   return %0#0, %0#1 : i64, !pipe.tensor<u8[w=4]>
 }
+
+// What a loop carries beside tensors is known in setup; its body still reads it.
+// CHECK-LABEL: func.func @parts_carried_scalars
+func.func @parts_carried_scalars(%i: i64, %x: !pipe.tensor<u8[w=4]>, %a: ui8) -> (!pipe.tensor<u8[w=4]>, ui8) {
+  // CHECK: %[[S:.*]] = pipe.repeat %arg0 bound 3(%arg2) : (ui8) -> ui8
+  // CHECK-NOT: pipe.map
+  // CHECK: %[[T:.*]]:2 = pipe.repeat %arg0 bound 3(%arg1, %arg2)
+  // CHECK: pipe.map
+  // CHECK: return %[[T]]#0, %[[S]]
+  %0:2 = pipe.repeat %i bound 3 (%x, %a) : (!pipe.tensor<u8[w=4]>, ui8) -> (!pipe.tensor<u8[w=4]>, ui8) {
+  ^bb0(%n: i64, %t: !pipe.tensor<u8[w=4]>, %s: ui8):
+    %m = pipe.map (%t) : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4]> {
+    ^bb0(%p: ui8, %w: i64):
+      %q = pipe.binary add %p, %s : ui8
+      pipe.yield %q : ui8
+    }
+    %r = pipe.binary add %s, %s : ui8
+    pipe.yield %m, %r : !pipe.tensor<u8[w=4]>, ui8
+  }
+  return %0#0, %0#1 : !pipe.tensor<u8[w=4]>, ui8
+}

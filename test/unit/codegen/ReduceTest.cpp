@@ -1,0 +1,123 @@
+// Reductions and scans of types that are only stored, and of signed zeros.
+
+#include "runtime/abi/scalar.h"
+#include "test/unit/codegen/JitModule.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace penstock;
+using test::JitModule;
+using test::TensorArg;
+
+namespace {
+
+class Reductions : public testing::TestWithParam<int> {
+protected:
+  void SetUp() override {
+    if (GetParam() > static_cast<int>(codegen::Target::host().level))
+      GTEST_SKIP() << "this machine lacks x86-64-v" << GetParam();
+  }
+  std::unique_ptr<JitModule> compile(const std::string &text) {
+    auto code = std::make_unique<JitModule>(
+        text, codegen::Target{static_cast<codegen::CpuLevel>(GetParam())});
+    EXPECT_TRUE(code->ok()) << code->errors();
+    return code;
+  }
+};
+
+float laneSum(const std::vector<float> &values) {
+  std::vector<float> lanes(scalar::reductionLanes);
+  for (size_t i = 0; i < values.size(); ++i)
+    lanes[i % lanes.size()] += values[i];
+  for (size_t half = lanes.size() / 2; half > 0; half /= 2)
+    for (size_t lane = 0; lane < half; ++lane)
+      lanes[lane] += lanes[lane + half];
+  return lanes[0];
+}
+
+// Partial sums and what a scan carries are f32; a store rounds once.
+TEST_P(Reductions, StorageTypesAccumulateInF32) {
+  for (const bool brain : {false, true}) {
+    const std::string type = brain ? "bf16" : "f16";
+    auto t = [&](const char *axes) { return "!pipe.tensor<" + type + axes + ">"; };
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + t("[w=300]") +
+                        "):\n"
+                        "%s = pipe.reduce sum %x over [\"w\"] : " +
+                        t("[w=300]") + " -> " + t("[]") +
+                        "\n"
+                        "%m = pipe.reduce max %x over [\"w\"] : " +
+                        t("[w=300]") + " -> " + t("[]") +
+                        "\n"
+                        "%n = pipe.reduce min %x over [\"w\"] : " +
+                        t("[w=300]") + " -> " + t("[]") +
+                        "\n"
+                        "%p = pipe.scan sum %x along \"w\" : " +
+                        t("[w=300]") + " -> " + t("[w=300]") +
+                        "\n"
+                        "%q = pipe.scan max %x along \"w\" : " +
+                        t("[w=300]") + " -> " + t("[w=300]") +
+                        "\n"
+                        "%r = pipe.scan recurrence %x along \"w\" factor 1.0e-01 : " +
+                        t("[w=300]") + " -> " + t("[w=300]") +
+                        "\n"
+                        "pipe.return %s, %m, %n, %p, %q, %r : " +
+                        t("[]") + ", " + t("[]") + ", " + t("[]") + ", " + t("[w=300]") + ", " +
+                        t("[w=300]") + ", " + t("[w=300]") + "\n}\n");
+    auto store = [&](float x) { return brain ? scalar::toBfloat(x) : scalar::toHalf(x); };
+    auto load = [&](uint16_t x) {
+      return static_cast<float>(brain ? scalar::fromBfloat(x) : scalar::fromHalf(x));
+    };
+    std::vector<uint16_t> x(300 + 32), s(1), m(1), n(1), p(300), q(300), r(300);
+    std::vector<float> values(300);
+    for (size_t i = 0; i < 300; ++i) {
+      x[i] = store(0.37f + static_cast<float>(i * 7 % 100) * 0.01f);
+      values[i] = load(x[i]);
+    }
+    auto of = [](std::vector<uint16_t> &v, bool row) {
+      return row ? TensorArg::of(v, {300}) : TensorArg::of(v, {});
+    };
+    ASSERT_EQ(code->run("k",
+                        {of(x, true), of(s, false), of(m, false), of(n, false), of(p, true),
+                         of(q, true), of(r, true)},
+                        6),
+              0);
+    EXPECT_EQ(s[0], store(laneSum(values)));
+    EXPECT_EQ(load(m[0]), *std::max_element(values.begin(), values.end()));
+    EXPECT_EQ(load(n[0]), *std::min_element(values.begin(), values.end()));
+    float sum = 0, most = -INFINITY, recurrence = 0;
+    for (size_t i = 0; i < 300; ++i) {
+      sum += values[i];
+      most = std::max(most, values[i]);
+      recurrence = values[i] + 0.1f * recurrence;
+      ASSERT_EQ(p[i], store(sum)) << type << " " << i;
+      ASSERT_EQ(q[i], store(most)) << type << " " << i;
+      ASSERT_EQ(r[i], store(recurrence)) << type << " " << i;
+    }
+  }
+}
+
+// As min and max have it: -0 lies below +0, the first of equals wins, a NaN
+// never does while there is a number.
+TEST_P(Reductions, ArgminKnowsSignedZeros) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<f32[h=5, w=4]>):
+  %a = pipe.reduce argmin %x over ["w"] : !pipe.tensor<f32[h=5, w=4]> -> !pipe.tensor<i64[h=5]>
+  %b = pipe.reduce argmax %x over ["w"] : !pipe.tensor<f32[h=5, w=4]> -> !pipe.tensor<i64[h=5]>
+  pipe.return %a, %b : !pipe.tensor<i64[h=5]>, !pipe.tensor<i64[h=5]>
+})");
+  std::vector<float> x{0.0f, -0.0f, 0.0f,  -0.0f, -0.0f, 0.0f,  -0.0f, 0.0f, NAN, 2.0f,
+                       1.0f, 2.0f,  -1.0f, -1.0f, -2.0f, -2.0f, NAN,   NAN,  NAN, NAN};
+  x.resize(x.size() + 16);
+  std::vector<int64_t> a(5), b(5);
+  ASSERT_EQ(
+      code->run("k", {TensorArg::of(x, {5, 4}), TensorArg::of(a, {5}), TensorArg::of(b, {5})}, 2),
+      0);
+  EXPECT_EQ(a, (std::vector<int64_t>{1, 0, 2, 2, 0}));
+  EXPECT_EQ(b, (std::vector<int64_t>{0, 1, 1, 0, 0}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, Reductions, testing::Values(2, 3, 4));
+
+} // namespace
