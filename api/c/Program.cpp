@@ -77,7 +77,7 @@ pst_status pst_compile(const char *text, size_t length, const char *file_name,
   auto target = codegen::Target::named(program->request.target);
   if (!target)
     return failWith(*program, "unknown target `" + program->request.target +
-                                  "`; known are x86-64-v2, x86-64-v3 and x86-64-v4");
+                                  "`; known are x86-64-v2, x86-64-v3, x86-64-v4 and x86-64-v4-vnni");
   const Cache cache(given.check_only     ? std::string()
                     : given.cache_folder ? std::string(given.cache_folder)
                                          : defaultCacheFolder(),

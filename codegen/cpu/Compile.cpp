@@ -46,7 +46,7 @@ static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> machineFor(const Tar
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.NoTrappingFPMath = true;
   return std::unique_ptr<llvm::TargetMachine>(
-      found->createTargetMachine(triple, target.describe(), "", options, llvm::Reloc::PIC_,
+      found->createTargetMachine(triple, target.processor(), target.features(), options, llvm::Reloc::PIC_,
                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
@@ -78,8 +78,8 @@ static llvm::Error translate(mlir::ModuleOp source, const Target &target, Transl
     // Without these a copy loop becomes a call of memcpy, and AVX-512 code uses
     // half registers.
     function.addFnAttr("no-builtins");
-    function.addFnAttr("prefer-vector-width", target.level == CpuLevel::v4 ? "512" : "256");
-    function.addFnAttr("min-legal-vector-width", target.level == CpuLevel::v4 ? "512" : "256");
+    function.addFnAttr("prefer-vector-width", target.level >= CpuLevel::v4 ? "512" : "256");
+    function.addFnAttr("min-legal-vector-width", target.level >= CpuLevel::v4 ? "512" : "256");
   }
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

@@ -12,17 +12,21 @@ namespace penstock::codegen {
 using conversion::CpuLevel;
 
 /// A feature level of the x86-64 psABI: v2 (SSE4.2), v3 (AVX2, FMA, F16C), v4
-/// (AVX-512 F BW CD DQ VL). Code made for a level runs wherever it is offered,
-/// and gives the same bits on every level.
+/// (AVX-512 F BW CD DQ VL); and one of ours, v4-vnni (v4 with VBMI and VNNI). Code
+/// made for a level runs wherever it is offered, and gives the same bits on
+/// every level.
 struct Target {
   CpuLevel level = CpuLevel::v2;
 
   /// The highest level that this machine offers.
   static Target host();
-  /// "x86-64-v2", "x86-64-v3", "x86-64-v4"; "" and "host" mean host().
+  /// "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"; "" and "host" mean host().
   static std::optional<Target> named(std::string_view name);
-  /// The name that named() reads, and LLVM's name of the processor.
+  /// The name that named() reads.
   std::string describe() const;
+  /// LLVM's name of the processor, and the features to add to it.
+  std::string processor() const;
+  std::string features() const;
 };
 
 } // namespace penstock::codegen

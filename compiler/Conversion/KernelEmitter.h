@@ -4,7 +4,7 @@
 
 #include "compiler/Conversion/Memory.h"
 #include "compiler/Conversion/Random.h"
-#include "compiler/Conversion/RowRing.h"
+#include "compiler/Conversion/RowStream.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -83,13 +83,22 @@ private:
   LaneValue branch(mlir::Value condition, mlir::Type element, bool vector,
                    llvm::function_ref<LaneValue()> onTrue, llvm::function_ref<LaneValue()> onFalse);
 
-  // KernelRows.cpp: a horizontal and a vertical pass, row by row.
-  mlir::FailureOr<PackedTaps>
-  packTaps(mlir::Value weights, mlir::Value start, mlir::Value outputs, int64_t perBlock,
-           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value, mlir::Value)> slotOf);
+  // KernelRows.cpp, RowTables.cpp: a horizontal and a vertical pass, row by row.
+  struct RowStream {
+    RowShape shape;
+    mlir::Value descriptor;
+    mlir::Value result; ///< the current row; null until the vertical pass is met
+    mlir::func::FuncOp function;
+    /// The row that code in this block has just asked for.
+    mlir::Value madeFor;
+    mlir::Block *madeIn = nullptr;
+  };
+  mlir::FailureOr<TapTable> packTaps(mlir::Value weights, mlir::Value start, const RowShape &shape,
+                                     int64_t outputs);
+  mlir::Value expandTaps(const TapTable &taps, const RowForm &form, mlir::Value offsets, mlir::Value tables);
+  void setField(const RowStream &stream, RowField field, mlir::Value value);
   mlir::FailureOr<bool> prepareRing(pipe::ResampleOp op);
-  mlir::LogicalResult openRing(RowRing &ring, pipe::ResampleOp vertical);
-  mlir::func::FuncOp rowFunction(int64_t channels);
+  mlir::LogicalResult openRing(const RowStream &stream, pipe::ResampleOp vertical);
   mlir::LogicalResult prepareVertical(pipe::ResampleOp op);
   std::optional<LaneValue> emitVertical(pipe::ResampleOp op, llvm::ArrayRef<Index> at);
 
@@ -131,14 +140,8 @@ private:
   llvm::DenseMap<mlir::Value, KeyValue> keys;
   llvm::DenseMap<mlir::Value, Buffer> buffers;
   llvm::DenseMap<mlir::Value, Index> coordinates;
-  llvm::DenseMap<mlir::Value, RowRing> rings;
-  /// A vertical pass over a ring: its table, and where it keeps the first row
-  /// that it asked for last.
-  struct VerticalPass {
-    PackedTaps taps;
-    mlir::Value state;
-  };
-  llvm::DenseMap<mlir::Value, VerticalPass> verticals;
+  llvm::DenseMap<mlir::Value, RowStream> rings;     ///< by result of the horizontal pass
+  llvm::DenseMap<mlir::Value, RowStream> verticals; ///< by result of the vertical pass
   /// Arm `number` of `count`, taken where the clamped `index` says so.
   struct Arm {
     mlir::Value index;

@@ -19,7 +19,13 @@ static bool processorHas(uint32_t level) {
   if (level >= 4 && !(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")))
     return false;
+  if (level >= 5 && !(__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi")))
+    return false;
   return __builtin_cpu_supports("sse4.2");
+}
+
+static std::string nameOf(uint32_t level) {
+  return level == 5 ? "x86-64-v4-vnni" : "x86-64-v" + std::to_string(level);
 }
 
 /// The header of a file whose sizes and checksum are right.
@@ -47,7 +53,7 @@ static Result<pst_image_header> readHeader(std::span<const uint8_t> bytes) {
   if (pst_image_checksum(copy.data(), copy.size()) != head.checksum)
     return corrupt("its checksum differs");
   if (!processorHas(head.level))
-    return Error{Code::Unsupported, "the machine code needs x86-64-v" + std::to_string(head.level) +
+    return Error{Code::Unsupported, "the machine code needs " + nameOf(head.level) +
                                         ", which this processor does not offer"};
   return head;
 }

@@ -30,7 +30,7 @@ public:
 
   /// The kernel of that name, or null.
   pst_kernel find(const std::string &name) const;
-  /// The x86-64 feature level that the code needs: 2, 3 or 4.
+  /// The x86-64 feature level that the code needs, as image.h numbers it.
   int level() const { return featureLevel; }
 
 private:

@@ -38,7 +38,8 @@ static Outcome compiled(mlir::ModuleOp module, const BatchInputs &inputs, codege
 
 std::vector<Candidate> jitCandidates() {
   std::vector<Candidate> result;
-  for (const auto level : {codegen::CpuLevel::v2, codegen::CpuLevel::v3, codegen::CpuLevel::v4}) {
+  for (const auto level : {codegen::CpuLevel::v2, codegen::CpuLevel::v3, codegen::CpuLevel::v4,
+                           codegen::CpuLevel::v4vnni}) {
     if (level > codegen::Target::host().level)
       break;
     result.push_back({"code, " + codegen::Target{level}.describe(),

@@ -107,7 +107,7 @@ class Passes(ToolTest):
 
     def test_code_refers_to_nothing_outside(self):
         for path in EVERY:
-            for target in ["x86-64-v2", "x86-64-v3", "x86-64-v4"]:
+            for target in ["x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"]:
                 with self.subTest(example=os.path.basename(path), target=target):
                     code = os.path.join(self.folder, "code.o")
                     self.run_tool("compile", path, "--emit", "obj", "--target", target, "-o", code)
@@ -117,10 +117,12 @@ class Passes(ToolTest):
 
     def test_every_level_gives_the_same_bits(self):
         with open("/proc/cpuinfo") as file:
-            has_avx512 = " avx512bw" in file.read()
+            flags = file.read()
+        offered = ["x86-64-v3"] + ["x86-64-v4"] * (" avx512bw" in flags)
+        offered += ["x86-64-v4-vnni"] * (" avx512_vnni" in flags and " avx512vbmi" in flags)
         for path in EVERY:
             wanted = self.hashes(path, "--target", "x86-64-v2")
-            for target in ["x86-64-v3"] + ["x86-64-v4"] * has_avx512:
+            for target in offered:
                 with self.subTest(example=os.path.basename(path), target=target):
                     self.assertEqual(self.hashes(path, "--target", target), wanted)
 

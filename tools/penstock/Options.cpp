@@ -17,7 +17,7 @@ void CompileOptions::addTo(CLI::App &command) {
                      "leave out an optimising pass (see explain)");
   command.add_option(
       "--target", target,
-      "x86-64-v2, x86-64-v3 or x86-64-v4; default: this machine");
+      "x86-64-v2, x86-64-v3, x86-64-v4 or x86-64-v4-vnni; default: this machine");
   command
       .add_option("--from", from,
                   "the file is MLIR of this stage, not a .pipe file")

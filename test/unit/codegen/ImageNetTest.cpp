@@ -142,6 +142,6 @@ TEST_P(ImageNet, TakesOnePixel) { check(3, 3, 1, 1, 1, 1, false); }
 TEST_P(ImageNet, ShrinksALot) { check(1000, 1400, 0, 0, 1000, 1400, true); }
 TEST_P(ImageNet, KeepsTheSize) { check(224, 224, 0, 0, 224, 224, false); }
 
-INSTANTIATE_TEST_SUITE_P(Levels, ImageNet, testing::Values(2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Levels, ImageNet, testing::Values(2, 3, 4, 5));
 
 } // namespace

@@ -481,6 +481,6 @@ pipe.kernel @k "setup" {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, Ops, testing::Values(2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Levels, Ops, testing::Values(2, 3, 4, 5));
 
 } // namespace

@@ -1,0 +1,211 @@
+//===- RowTables.cpp - tap tables in the form that the loops load ----------===//
+
+#include "compiler/Conversion/KernelEmitter.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+using arith::CmpIPredicate;
+
+static NamedTensorType typeOf(Value tensor) {
+  return llvm::cast<NamedTensorType>(tensor.getType());
+}
+
+/// The largest lane of a signed vector; a scalar is itself.
+static Value largest(Lanes &l, Value value) {
+  if (!llvm::isa<VectorType>(value.getType()))
+    return value;
+  return l.b.create<vector::ReductionOp>(l.loc, vector::CombiningKind::MAXSI, value);
+}
+
+/// The word that joins one digit of some weights, first tap lowest.
+static Value joinDigits(Lanes &l, const RowShape &shape, ArrayRef<Value> weights, int64_t digit) {
+  Value joined;
+  for (auto [tap, weight] : llvm::enumerate(weights)) {
+    Value part = weight;
+    if (shape.quads) {
+      // Signed digits: the lower ones are taken off with their sign.
+      for (int64_t lower = shape.digits() - 1; lower > digit; --lower) {
+        Value rest = l.add(part, l.integerLike(part, 128));
+        part = l.b.create<arith::ShRSIOp>(l.loc, rest, l.integerLike(rest, 8));
+      }
+      part = l.andInt(part, l.integerLike(part, 255));
+    } else if (digit == 0) {
+      part = l.b.create<arith::ShRSIOp>(l.loc, part, l.integerLike(part, 11));
+      part = l.andInt(part, l.integerLike(part, 0xFFFF));
+    } else {
+      part = l.andInt(part, l.integerLike(part, 2047));
+    }
+    if (tap)
+      part = l.shl(part, static_cast<int64_t>(tap) * (shape.quads ? 8 : 16));
+    joined = joined ? l.orInt(joined, part) : part;
+  }
+  return joined;
+}
+
+/// Finds the taps that are not 0, and cuts them. Taps start .. start + length
+/// lie inside the axis for every output.
+FailureOr<TapTable> KernelEmitter::packTaps(Value weights, Value start, const RowShape &shape,
+                                            int64_t outputs) {
+  const int64_t count = typeOf(weights).getAxes()[0].extent;
+  const TensorAxis taps{weights, 1};
+  auto firsts = scratchBytes(4 * outputs, {});
+  auto starts = scratchBytes(4 * outputs, {});
+  // A step has `digits` words, and there are at most as many steps as taps.
+  auto words = scratchBytes(4 * outputs * shape.digits(), taps);
+  if (failed(firsts) || failed(starts) || failed(words))
+    return failure();
+  int64_t lanes = shape.lanes();
+  while (lanes > count)
+    lanes /= 2;
+  Value tapCount = extent(weights, 1), zero = l.i64(0), one = l.i64(1);
+  auto narrow = [&](Value x) {
+    return b.create<arith::TruncIOp>(l.loc, b.getI32Type(), x).getResult();
+  };
+  auto wide = [&](Value x) {
+    return b.create<arith::ExtSIOp>(l.loc, l.like(x, b.getI64Type()), x).getResult();
+  };
+  auto laneType = [&]() -> Type {
+    return lanes == 1 ? Type(b.getI32Type()) : VectorType::get({lanes}, b.getI32Type());
+  };
+  // The last vector overlaps the one before it.
+  auto outputAt = [&](Value o) {
+    return Index{l.minS(o, l.i64(count - lanes)), lanes == 1 ? 0 : 1, {}, {}};
+  };
+  auto place = [&](Value array, const Index &o) { return m.address(array, l.shl(o.base, 2)); };
+  l.lanes = lanes;
+
+  Value none = l.splat(l.i32(0));
+  auto runs = b.create<scf::ForOp>(
+      l.loc, zero, l.i64(count), l.i64(lanes), ValueRange{none},
+      [&](OpBuilder &, Location, Value o, ValueRange longest) {
+        const Index at = outputAt(o);
+        Value last = l.splat(narrow(l.sub(tapCount, one)));
+        auto ends = b.create<scf::ForOp>(
+            l.loc, zero, tapCount, one, ValueRange{last, none},
+            [&](OpBuilder &, Location, Value k, ValueRange carried) {
+              Value weight = l.splat(emit(weights, {at, m.uniform(k)}).value);
+              Value used = l.cmp(CmpIPredicate::ne, weight, l.integerLike(weight, 0));
+              Value tap = l.splat(narrow(k));
+              b.create<scf::YieldOp>(
+                  l.loc, ValueRange{l.pick(used, l.minS(carried[0], tap), carried[0]),
+                                    l.pick(used, l.add(tap, l.integerLike(tap, 1)), carried[1])});
+            });
+        m.storePlain(ends.getResult(0), place(*firsts, at));
+        Value run = l.sub(ends.getResult(1), ends.getResult(0));
+        b.create<scf::YieldOp>(l.loc, l.maxS(longest[0], run));
+      });
+  l.lanes = 1;
+  Value length = l.maxS(wide(largest(l, runs.getResult(0))), one);
+  Value steps =
+      b.create<arith::DivUIOp>(l.loc, l.add(length, l.i64(shape.taps() - 1)), l.i64(shape.taps()));
+
+  const int64_t plane = 4 * outputs;
+  forLoop(zero, l.i64(count), lanes, [&](Value o) {
+    l.lanes = lanes;
+    const Index at = outputAt(o);
+    Value first = m.loadPlain(laneType(), place(*firsts, at));
+    first = l.minS(first, l.splat(narrow(l.sub(tapCount, length))));
+    Value from = l.splat(emit(start, {at}).value);
+    m.storePlain(l.add(from, first), place(*starts, at));
+    forLoop(zero, steps, 1, [&](Value step) {
+      SmallVector<Value> cut;
+      for (int64_t tap = 0; tap < shape.taps(); ++tap) {
+        Value k = l.add(l.mul(step, l.i64(shape.taps())), l.i64(tap));
+        Value numbers = l.add(first, l.splat(narrow(k)));
+        numbers = wide(l.minS(numbers, l.splat(narrow(l.sub(tapCount, one)))));
+        Value weight = l.splat(emit(weights, {at, m.of(numbers)}).value);
+        Value inside = l.splat(l.cmp(CmpIPredicate::slt, k, length));
+        cut.push_back(l.pick(inside, weight, l.integerLike(weight, 0)));
+      }
+      for (int64_t digit = 0; digit < shape.digits(); ++digit) {
+        Value number = l.add(l.mul(step, l.i64(shape.digits())), l.i64(digit));
+        m.storePlain(joinDigits(l, shape, cut, digit),
+                     place(m.address(*words, l.mul(number, l.i64(plane))), at));
+      }
+    });
+    l.lanes = 1;
+  });
+  // Outputs past the last one repeat its start, with weights of 0.
+  auto at = [&](Value array, Value o) { return m.address(array, l.shl(o, 2)); };
+  forLoop(l.i64(count), l.i64(outputs), 1, [&](Value o) {
+    m.storePlain(m.loadPlain(b.getI32Type(), at(*starts, l.i64(count - 1))), at(*starts, o));
+    forLoop(zero, l.mul(steps, l.i64(shape.digits())), 1, [&](Value number) {
+      m.storePlain(l.i32(0), at(m.address(*words, l.mul(number, l.i64(plane))), o));
+    });
+  });
+  return TapTable{length, steps, *starts, *words, outputs};
+}
+
+/// Taps of columns to tables of lanes: offsets of windows, shuffles, digits.
+/// Returns whether all taps lie in their windows.
+Value KernelEmitter::expandTaps(const TapTable &taps, const RowForm &form, Value offsets,
+                                Value tables) {
+  const RowShape &shape = form.shape;
+  const int64_t lanes = shape.lanes(), block = shape.block(), bytes = shape.vectorBytes;
+  auto columns = VectorType::get({block}, b.getI32Type());
+  Value entry = l.mul(l.add(l.mul(taps.steps, l.i64(shape.digits())), l.i64(1)), l.i64(bytes));
+  Value none = constantLanes(l, SmallVector<int32_t>(lanes, 0));
+  auto loop = b.create<scf::ForOp>(
+      l.loc, l.i64(0), l.i64(taps.outputs / block), l.i64(1), ValueRange{none},
+      [&](OpBuilder &, Location, Value number, ValueRange carried) {
+        Value farthest = carried[0];
+        auto columnsOf = [&](Value array) {
+          return m.loadPlain(columns, m.address(array, l.mul(number, l.i64(4 * block))));
+        };
+        auto spread = [&](Value vector, int64_t v) {
+          return m.shuffle(vector, vector,
+                           llvm::map_to_vector(llvm::seq<int64_t>(0, lanes),
+                                               [&](int64_t lane) { return form.column(v, lane); }));
+        };
+        Value starts = columnsOf(taps.starts);
+        starts = l.mul(starts, l.integerLike(starts, shape.channels));
+        Value blockOffsets = m.address(offsets, l.mul(number, l.i64(form.offsetBytes())));
+        Value blockTable = m.address(tables, l.mul(number, l.mul(entry, l.i64(form.vectors()))));
+        auto tableOf = [&](int64_t v) { return m.address(blockTable, l.mul(entry, l.i64(v))); };
+        for (int64_t v = 0; v < form.vectors(); ++v) {
+          Value place = l.add(
+              spread(starts, v),
+              constantLanes(l, llvm::map_to_vector(llvm::seq<int64_t>(0, lanes), [&](int64_t lane) {
+                              return static_cast<int32_t>(form.channel(v, lane));
+                            })));
+          // The lowest of each group, in all of its lanes.
+          Value base = place;
+          for (int64_t distance = 1; distance < form.group(); distance *= 2) {
+            Value other =
+                m.shuffle(base, base,
+                          llvm::map_to_vector(llvm::seq<int64_t>(0, lanes),
+                                              [&](int64_t lane) { return lane ^ distance; }));
+            base = l.minS(base, other);
+          }
+          for (int64_t g = 0; g < form.groups(); ++g) {
+            Value first = b.create<vector::ExtractOp>(l.loc, base, g * form.group());
+            m.storePlain(b.create<arith::ExtSIOp>(l.loc, b.getI64Type(), first),
+                         m.address(blockOffsets, l.i64(8 * (v * form.groups() + g))));
+          }
+          Value relative = l.sub(place, base);
+          farthest = l.maxS(farthest, relative);
+          // Where a lane's taps lie: bytes, or words of a byte and a zero. Within
+          // parts, a window's bytes are the part's.
+          const int32_t c = static_cast<int32_t>(shape.channels);
+          const int32_t factor = shape.quads ? 0x01010101 : 0x00010001;
+          const int32_t shift = shape.quads ? c << 8 | 2 * c << 16 | 3 * c << 24
+                                            : c << 16 | static_cast<int32_t>(0x80008000u);
+          relative = l.add(l.mul(relative, l.integerLike(relative, factor)),
+                           l.integerLike(relative, shift));
+          m.storePlain(relative, tableOf(v));
+        }
+        forLoop(l.i64(0), l.mul(taps.steps, l.i64(shape.digits())), 1, [&](Value digit) {
+          Value words = columnsOf(m.address(taps.words, l.mul(digit, l.i64(4 * taps.outputs))));
+          Value place = l.mul(l.add(digit, l.i64(1)), l.i64(bytes));
+          for (int64_t v = 0; v < form.vectors(); ++v)
+            m.storePlain(spread(words, v), m.address(tableOf(v), place));
+        });
+        b.create<scf::YieldOp>(l.loc, farthest);
+      });
+  Value reach = l.add(largest(l, loop.getResult(0)), l.i32((shape.taps() - 1) * shape.channels));
+  return l.cmp(CmpIPredicate::slt, reach, l.i32(form.windowBytes()));
+}
