@@ -2,10 +2,10 @@
 //-------------------------------===//
 
 #include "api/c/Cache.h"
+#include "api/c/CompilerLibrary.h"
 #include "api/c/Values.h"
 #include "stdlib/Modules.h"
 #include <cstring>
-#include <dlfcn.h>
 #include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -116,16 +116,15 @@ static std::string hashOf(const std::string &bytes) {
 /// Which compiler this is: its file's place, size and time, so that a rebuilt
 /// library never meets its predecessor's code.
 static void writeCompiler(Writer &writer) {
-  Dl_info info{};
-  struct stat file{};
   writer.text(pst_version());
-  if (dladdr(reinterpret_cast<const void *>(&pst_version), &info) && info.dli_fname &&
-      ::stat(info.dli_fname, &file) == 0) {
-    writer.text(info.dli_fname);
-    writer.number(static_cast<uint64_t>(file.st_size));
-    writer.number(static_cast<uint64_t>(file.st_mtim.tv_sec));
-    writer.number(static_cast<uint64_t>(file.st_mtim.tv_nsec));
-  }
+  const std::string path = compilerPath();
+  struct stat file{};
+  if (::stat(path.c_str(), &file) != 0)
+    return;
+  writer.text(path);
+  writer.number(static_cast<uint64_t>(file.st_size));
+  writer.number(static_cast<uint64_t>(file.st_mtim.tv_sec));
+  writer.number(static_cast<uint64_t>(file.st_mtim.tv_nsec));
 }
 
 Cache::Cache(std::string cacheFolder, const CompileRequest &compileRequest,

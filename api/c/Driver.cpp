@@ -25,15 +25,6 @@
 using namespace penstock;
 using namespace penstock::api;
 
-std::optional<Stage> api::stageNamed(std::string_view name) {
-  constexpr std::string_view names[] = {"ast",   "pipe", "pipe-opt", "kernels", "schedule",
-                                        "loops", "llvm", "asm",      "obj"};
-  for (size_t i = 0; i < std::size(names); ++i)
-    if (names[i] == name)
-      return static_cast<Stage>(i);
-  return std::nullopt;
-}
-
 namespace {
 /// `use` finds the modules that the library ships.
 class ShippedModules final : public dsl::ModuleLoader {
@@ -68,6 +59,10 @@ Driver::Driver(const CompileRequest &compileRequest)
 }
 
 Driver::~Driver() = default;
+
+Compilation *penstock_start_compilation(const CompileRequest &request) {
+  return new Driver(request);
+}
 
 //===--- messages ----------------------------------------------------------===//
 

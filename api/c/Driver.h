@@ -2,7 +2,7 @@
 #ifndef PENSTOCK_API_C_DRIVER_H
 #define PENSTOCK_API_C_DRIVER_H
 
-#include "api/c/Program.h"
+#include "api/c/Compilation.h"
 #include "codegen/cpu/Target.h"
 #include "dsl/Diagnostics/Diagnostics.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -11,32 +11,22 @@
 
 namespace penstock::api {
 
-/// The stages, in order; the names are those of `--emit`.
-enum class Stage { ast, pipe, pipeOpt, kernels, schedule, loops, llvm, assembly, object };
-std::optional<Stage> stageNamed(std::string_view name);
-
 /// One compilation. All messages, those of MLIR's passes included, end up in
 /// `diagnostics` at the user's own lines.
-class Driver {
+class Driver final : public Compilation {
 public:
   explicit Driver(const CompileRequest &request);
-  ~Driver();
+  ~Driver() override;
 
-  /// Parses, checks and imports (or reads MLIR). False after errors.
-  bool load();
-  /// Brings the module to a stage up to `llvm`. False after errors.
-  bool advance(Stage stage);
-  /// Text (or an object file) of a stage that has been reached.
-  std::optional<std::string> print(Stage stage);
-  /// The remarks of the passes, in words, in the order of the pipeline.
-  std::string explain();
-  /// Plan and code; the module must be at `llvm`.
-  std::optional<Compiled> finish();
+  bool load() override;
+  bool advance(Stage stage) override;
+  std::optional<std::string> print(Stage stage) override;
+  std::string explain() override;
+  std::optional<Compiled> finish() override;
 
-  /// The name of the pipeline, once loaded.
-  const std::string &pipelineName() const { return name; }
-  Messages messages() const;
-  const std::vector<Parameter> &parameters() const { return parameterList; }
+  const std::string &pipelineName() const override { return name; }
+  Messages messages() const override;
+  const std::vector<Parameter> &parameters() const override { return parameterList; }
 
 private:
   bool loadText();

@@ -2,7 +2,7 @@
 
 #include "api/c/Program.h"
 #include "api/c/Cache.h"
-#include "api/c/Driver.h"
+#include "api/c/CompilerLibrary.h"
 #include "api/c/Values.h"
 #include "codegen/cpu/Target.h"
 #include "runtime/core/Image.h"
@@ -88,15 +88,17 @@ pst_status pst_compile(const char *text, size_t length, const char *file_name,
       return PST_OK;
     }
 
-  Driver driver(program->request);
-  const bool loaded = driver.load();
+  auto driver = startCompilation(program->request);
+  if (!driver)
+    return failWith(*program, driver.error().message);
+  const bool loaded = (*driver)->load();
   std::optional<Compiled> compiled;
-  if (loaded && !given.check_only && driver.advance(Stage::llvm))
-    compiled = driver.finish();
-  program->messages = driver.messages();
+  if (loaded && !given.check_only && (*driver)->advance(Stage::llvm))
+    compiled = (*driver)->finish();
+  program->messages = (*driver)->messages();
   if (loaded && given.check_only) {
-    program->name = driver.pipelineName();
-    setParameters(*program, driver.parameters());
+    program->name = (*driver)->pipelineName();
+    setParameters(*program, (*driver)->parameters());
     return PST_OK;
   }
   if (!compiled)
@@ -131,11 +133,13 @@ pst_status pst_program_emit(pst_program *program, const char *stage, const char 
   const std::optional<Stage> wanted = stageNamed(stage);
   if (!wanted)
     return failWith(*program, "unknown stage `" + std::string(stage) + "`");
-  Driver driver(program->request);
+  auto driver = startCompilation(program->request);
+  if (!driver)
+    return failWith(*program, driver.error().message);
   std::optional<std::string> text;
-  if (driver.load() && driver.advance(std::min(*wanted, Stage::llvm)))
-    text = driver.print(*wanted);
-  program->messages = driver.messages();
+  if ((*driver)->load() && (*driver)->advance(std::min(*wanted, Stage::llvm)))
+    text = (*driver)->print(*wanted);
+  program->messages = (*driver)->messages();
   if (!text)
     return PST_ERROR;
   program->emitted = std::move(*text);
@@ -146,12 +150,14 @@ pst_status pst_program_emit(pst_program *program, const char *stage, const char 
 
 pst_status pst_program_explain(pst_program *program, const char **out_text) {
   *out_text = nullptr;
-  Driver driver(program->request);
-  const bool done = driver.load() && driver.advance(Stage::schedule);
-  program->messages = driver.messages();
+  auto driver = startCompilation(program->request);
+  if (!driver)
+    return failWith(*program, driver.error().message);
+  const bool done = (*driver)->load() && (*driver)->advance(Stage::schedule);
+  program->messages = (*driver)->messages();
   if (!done)
     return PST_ERROR;
-  program->emitted = driver.explain();
+  program->emitted = (*driver)->explain();
   *out_text = program->emitted.c_str();
   return PST_OK;
 }

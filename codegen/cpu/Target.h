@@ -2,7 +2,7 @@
 #ifndef PENSTOCK_CODEGEN_CPU_TARGET_H
 #define PENSTOCK_CODEGEN_CPU_TARGET_H
 
-#include "compiler/Conversion/Lanes.h"
+#include "compiler/Conversion/CpuLevel.h"
 #include <optional>
 #include <string>
 #include <string_view>

@@ -10,16 +10,12 @@
 #ifndef PENSTOCK_COMPILER_CONVERSION_LANES_H
 #define PENSTOCK_COMPILER_CONVERSION_LANES_H
 
+#include "compiler/Conversion/CpuLevel.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <limits>
 
 namespace penstock::conversion {
-
-/// What generated code may use; each level includes the ones below. Recorded
-/// in a kernel's schedule, printed in images.
-/// v4vnni is v4 with the VNNI and VBMI extensions (Ice Lake, Zen 4).
-enum class CpuLevel : int { v2 = 2, v3 = 3, v4 = 4, v4vnni = 5 };
 
 /// An interval that holds every lane, and whether a lane can be NaN.
 struct Interval {

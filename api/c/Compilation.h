@@ -1,0 +1,50 @@
+//===- Compilation.h - what libpenstock needs of the compiler --------------===//
+#ifndef PENSTOCK_API_C_COMPILATION_H
+#define PENSTOCK_API_C_COMPILATION_H
+
+#include "api/c/Program.h"
+#include <string_view>
+
+namespace penstock::api {
+
+/// The stages, in order; the names are those of `--emit`.
+enum class Stage { ast, pipe, pipeOpt, kernels, schedule, loops, llvm, assembly, object };
+
+inline std::optional<Stage> stageNamed(std::string_view name) {
+  constexpr std::string_view names[] = {"ast",   "pipe", "pipe-opt", "kernels", "schedule",
+                                        "loops", "llvm", "asm",      "obj"};
+  for (size_t i = 0; i < std::size(names); ++i)
+    if (names[i] == name)
+      return static_cast<Stage>(i);
+  return std::nullopt;
+}
+
+/// One compilation. The request must outlive it.
+class Compilation {
+public:
+  virtual ~Compilation() = default;
+
+  /// Parses, checks and imports (or reads MLIR). False after errors.
+  virtual bool load() = 0;
+  /// Brings the module to a stage up to `llvm`. False after errors.
+  virtual bool advance(Stage stage) = 0;
+  /// Text (or an object file) of a stage that has been reached.
+  virtual std::optional<std::string> print(Stage stage) = 0;
+  /// The remarks of the passes, in words, in the order of the pipeline.
+  virtual std::string explain() = 0;
+  /// Plan and code; the module must be at `llvm`.
+  virtual std::optional<Compiled> finish() = 0;
+
+  /// The name of the pipeline, once loaded.
+  virtual const std::string &pipelineName() const = 0;
+  virtual Messages messages() const = 0;
+  virtual const std::vector<Parameter> &parameters() const = 0;
+};
+
+} // namespace penstock::api
+
+/// The one door of the compiler's library; the caller deletes the result.
+extern "C" __attribute__((visibility("default"))) penstock::api::Compilation *
+penstock_start_compilation(const penstock::api::CompileRequest &request);
+
+#endif

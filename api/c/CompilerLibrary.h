@@ -1,0 +1,19 @@
+//===- CompilerLibrary.h - the compiler, loaded when it is needed ----------===//
+#ifndef PENSTOCK_API_C_COMPILERLIBRARY_H
+#define PENSTOCK_API_C_COMPILERLIBRARY_H
+
+#include "api/c/Compilation.h"
+#include "runtime/core/Status.h"
+
+namespace penstock::api {
+
+/// The compiler's library: the file of a fixed name beside this library.
+std::string compilerPath();
+
+/// Starts a compilation. The first one loads the compiler's library, and with it
+/// MLIR, LLVM and ANTLR; it stays loaded. The error says why it cannot be.
+runtime::Result<std::unique_ptr<Compilation>> startCompilation(const CompileRequest &request);
+
+} // namespace penstock::api
+
+#endif
