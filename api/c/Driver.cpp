@@ -215,7 +215,7 @@ bool Driver::advance(Stage stage) {
 }
 
 bool Driver::makePlan() {
-  auto plan = codegen::buildPlan(*module, pst_version());
+  auto plan = codegen::buildPlan(*module, PENSTOCK_VERSION);
   if (mlir::failed(plan))
     return false;
   planBytes = std::move(*plan);

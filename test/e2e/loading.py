@@ -3,6 +3,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 from support import EXAMPLES, ToolTest, main, make_folder
 
@@ -24,10 +25,24 @@ class Loading(ToolTest):
         warm = self.libraries(*self.imagenet("--batches", "1"))
         self.assertEqual(warm, {"penstock"})
 
-    def test_a_missing_compiler_is_an_error_that_names_its_file(self):
+    def library(self):
         linked = subprocess.run(["ldd", self.tool], capture_output=True, text=True, check=True).stdout
-        path = re.search(r"(libpenstock\.so\S*) => (\S+)", linked)
-        shutil.copy(path[2], os.path.join(self.folder, path[1]))
+        return re.search(r"libpenstock\.so\S* => (\S+)", linked)[1]
+
+    def test_a_program_that_keeps_the_symbols_to_itself_compiles(self):
+        # As Python extensions are opened.
+        text = """import ctypes, sys
+library, program = ctypes.CDLL(sys.argv[1], ctypes.RTLD_LOCAL), ctypes.c_void_p()
+source = open(sys.argv[2], "rb").read()
+library.pst_compile.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
+sys.exit(library.pst_compile(source, len(source), b"x.pipe", None, ctypes.byref(program)))
+"""
+        done = subprocess.run([sys.executable, "-c", text, self.library(), IMAGENET], capture_output=True, text=True,
+                              env={**self.environment(), "XDG_CACHE_HOME": self.folder})
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_missing_compiler_is_an_error_that_names_its_file(self):
+        shutil.copy(self.library(), self.folder)
         done = subprocess.run(self.command("check", IMAGENET), capture_output=True, text=True,
                               env={**self.environment(), "LD_LIBRARY_PATH": self.folder})
         self.assertEqual(done.returncode, 1)
