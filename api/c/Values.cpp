@@ -93,6 +93,11 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
       std::error_code ignored;
       if (path.empty())
         continue; // refused by the session, which knows the parameter's name
+      if (argument->name == "index" && source->kind == "image_folder") {
+        ::mkdir(path.c_str(), 0700); // the session says where it may not be used
+        roots.push_back({path, true});
+        continue;
+      }
       if (!std::filesystem::is_directory(path, ignored))
         if (std::string parent = std::filesystem::path(path).parent_path();
             std::filesystem::is_regular_file(path, ignored))

@@ -41,7 +41,8 @@ static Result<pst_image_header> readHeader(std::span<const uint8_t> bytes) {
                                         ", this runtime of " +
                                         std::to_string(PST_KERNEL_ABI_VERSION)};
   const uint64_t limit = uint64_t{1} << 31;
-  if (head.size != bytes.size() || head.code_offset > head.size || head.code_size > limit ||
+  if (head.size != bytes.size() || head.code_offset < sizeof head ||
+      head.code_offset > head.size || head.code_size > limit ||
       head.data_size > limit || head.data_offset > limit || head.data_offset % PST_IMAGE_PAGE ||
       head.data_offset < head.code_size ||
       head.size - head.code_offset != head.code_size + head.data_size)

@@ -64,38 +64,37 @@ Result<Order> Order::listed(std::vector<int64_t> list, int64_t rows) {
                    "entry " + std::to_string(i) + " of the order is row " +
                        std::to_string(list[i]) + ", but the table has " +
                        std::to_string(rows) + " rows"};
-  Order order(Kind::Listed, int64_t(list.size()));
-  order.list = std::move(list);
-  return order;
+  return Order(Kind::Sequential, int64_t(list.size())).over(std::move(list));
+}
+
+Order Order::over(std::vector<int64_t> rows) && {
+  part = std::move(rows);
+  return std::move(*this);
 }
 
 int64_t Order::draw(uint64_t seed, uint32_t epoch, int64_t position, uint64_t id,
                     uint64_t element) const {
   random::Key key{seed, uint64_t(position), epoch, 0};
   uint64_t bits = random::bits(key, id, element);
-  if (kind != Kind::Weighted) {
-    int64_t drawn = random::integer(bits, 0, count);
-    return kind == Kind::Listed ? list[size_t(drawn)] : drawn;
-  }
+  if (kind != Kind::Weighted)
+    return tableRow(random::integer(bits, 0, count));
   double at = random::uniform(bits, 0, cumulative.back());
   // The first row whose sum exceeds `at`: never one of weight 0.
   auto found = std::upper_bound(cumulative.begin(), cumulative.end(), at);
-  return int64_t(found - cumulative.begin());
+  return tableRow(int64_t(found - cumulative.begin()));
 }
 
 int64_t Order::row(uint64_t seed, uint32_t epoch, int64_t position) const {
   switch (kind) {
   case Kind::Sequential:
-    return position;
-  case Kind::Listed:
-    return list[size_t(position)];
+    return tableRow(position);
   case Kind::Weighted:
     return draw(seed, epoch, position, weightedId, 0);
   case Kind::Shuffled:
     break;
   }
   uint64_t key = random::mix(random::mix(seed, shuffleId), epoch);
-  return int64_t(random::permute(key, uint64_t(count), uint64_t(position)));
+  return tableRow(int64_t(random::permute(key, uint64_t(count), uint64_t(position))));
 }
 
 int64_t Order::substitute(uint64_t seed, uint32_t epoch, int64_t position,

@@ -29,25 +29,31 @@ public:
   static Result<Order> weighted(std::span<const double> weights);
   /// The given rows in the given order, the same in all epochs.
   static Result<Order> listed(std::vector<int64_t> list, int64_t rows);
+  /// This order over a part of a table, of positions() rows: where it says i,
+  /// `rows[i]` is meant. Takes 8 bytes a row.
+  Order over(std::vector<int64_t> rows) &&;
 
   /// Positions in an epoch.
   int64_t positions() const { return count; }
+  /// Memory that the order takes beside itself.
+  uint64_t bytes() const { return 8 * (part.size() + cumulative.size()); }
   /// The row at `position` < positions().
   int64_t row(uint64_t seed, uint32_t epoch, int64_t position) const;
   /// The row that is tried as the `attempt`-th (1 ... maxSubstitutes) where the
-  /// row at `position` is bad: drawn evenly from the table (or list), weighted
-  /// where the order is. May be bad, or the same row, again.
+  /// row at `position` is bad: drawn evenly from the table (or part of it),
+  /// weighted where the order is. May be bad, or the same row, again.
   int64_t substitute(uint64_t seed, uint32_t epoch, int64_t position, int attempt) const;
 
 private:
-  enum class Kind { Sequential, Shuffled, Weighted, Listed };
+  enum class Kind { Sequential, Shuffled, Weighted };
   Order(Kind kind, int64_t count) : kind(kind), count(count) {}
   int64_t draw(uint64_t seed, uint32_t epoch, int64_t position, uint64_t id,
                uint64_t element) const;
+  int64_t tableRow(int64_t number) const { return part.empty() ? number : part[size_t(number)]; }
 
   Kind kind;
   int64_t count;
-  std::vector<int64_t> list;
+  std::vector<int64_t> part; // empty: the whole table
   std::vector<double> cumulative;
 };
 

@@ -146,37 +146,4 @@ int Plan::paramNumber(const std::string &name) const {
   return -1;
 }
 
-int64_t sizeOf(plan::DType type) {
-  switch (type) {
-  case plan::DType::u8:
-  case plan::DType::i8:
-  case plan::DType::boolean:
-    return 1;
-  case plan::DType::u16:
-  case plan::DType::i16:
-  case plan::DType::f16:
-  case plan::DType::bf16:
-    return 2;
-  case plan::DType::i32:
-  case plan::DType::f32:
-    return 4;
-  case plan::DType::i64:
-  case plan::DType::f64:
-    return 8;
-  case plan::DType::none:
-  case plan::DType::bytes:
-  case plan::DType::text:
-    return 0;
-  }
-  return 0;
-}
-
-const char *nameOf(plan::DType type) {
-  if (type == plan::DType::boolean)
-    return "bool";
-  if (type < plan::DType::MIN || type > plan::DType::MAX)
-    return "?";
-  return plan::EnumNameDType(type);
-}
-
 } // namespace penstock::runtime

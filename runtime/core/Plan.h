@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/abi/plan_generated.h"
+#include "runtime/core/DType.h"
 #include "runtime/core/Status.h"
 
 #include <cstdint>
@@ -48,10 +49,5 @@ private:
   Plan() = default;
   plan::PlanT tree;
 };
-
-/// Bytes of one element; 0 for none, bytes and text.
-int64_t sizeOf(plan::DType type);
-/// The name in the language: "u8", "f16", "bool" ...
-const char *nameOf(plan::DType type);
 
 } // namespace penstock::runtime

@@ -36,6 +36,11 @@ public:
     require(tree.order >= plan::Order::MIN && tree.order <= plan::Order::MAX, "plan", 0,
             "has an unknown order");
     kernelIndex(tree.select, "select kernel", 0, true);
+    kernelIndex(tree.rows_kernel, "rows kernel", 0, true);
+    slot(tree.keep_slot, "rows kernel", 0, true);
+    slot(tree.weight_slot, "rows kernel", 0, true);
+    require((tree.order == plan::Order::weighted) == (tree.weight_slot >= 0), "plan", 0,
+            "has weights without an order that uses them, or the reverse");
     kernelIndex(tree.setup, "setup kernel", 0, true);
     eachOf(tree.params, &Checker::param);
     require(!tree.sources.empty(), "plan", 0, "has no source");

@@ -127,6 +127,7 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
   auto code = [&](int number) {
     return number < 0 ? nullptr : layout->kernels->kernel(size_t(number));
   };
+  layout->rows = code(tree.rows_kernel);
   layout->select = code(tree.select);
   layout->setup = code(tree.setup);
 
@@ -139,11 +140,13 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
         scratch.terms.back().extents.push_back(extentOf(*dim));
     }
   }
-  constexpr int64_t selectScratch = 1 << 20;
-  if (tree.select >= 0)
-    if (const KernelScratch &need = layout->scratch[size_t(tree.select)];
-        !need.terms.empty() || need.fixed > selectScratch)
-      return Error{Code::InvalidArgument, "the select kernel needs too much scratch memory"};
+  for (auto [number, name] :
+       {std::pair(tree.select, "select"), std::pair(tree.rows_kernel, "rows")})
+    if (number >= 0)
+      if (const KernelScratch &need = layout->scratch[size_t(number)];
+          !need.terms.empty() || need.fixed > Layout::earlyScratch)
+        return Error{Code::InvalidArgument,
+                     std::string("the ") + name + " kernel needs too much scratch memory"};
   int64_t constantBytes = 0;
   for (const auto &buffer : tree.buffers) {
     BufferLayout &b = layout->buffers.emplace_back(layoutBuffer(*buffer));

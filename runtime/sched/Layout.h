@@ -90,6 +90,7 @@ struct Layout {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<const KernelTable> kernels;
 
+  pst_kernel rows = nullptr; ///< which rows the order takes
   pst_kernel select = nullptr;
   pst_kernel setup = nullptr;
   std::vector<BufferLayout> buffers;
@@ -97,6 +98,8 @@ struct Layout {
   std::vector<size_t> stageBegin; ///< by stage, and one past the last
   std::vector<OutputLayout> outputs;
   std::vector<KernelScratch> scratch; ///< by kernel
+  /// Most that the kernels may need that run before there is a sample.
+  static constexpr int64_t earlyScratch = 1 << 20;
   std::vector<uint8_t> constantBytes;
   const uint8_t *constants = nullptr; ///< aligned to 64
   std::vector<int> kept;              ///< buffers kept per slot

@@ -47,7 +47,7 @@ struct SessionOptions {
   /// `ranksHere`, the number of ranks on this machine.
   int threads = 0;
   int ranksHere = 1;
-  /// Threads that wait for files. 0: chosen by the fetcher.
+  /// Threads that wait for files. 0: 8.
   int fetchThreads = 0;
   /// Batches in the making or ready. The caller may hold as many again.
   int prefetch = 2;

@@ -1,6 +1,7 @@
 #include "runtime/sched/Program.h"
 
 #include "runtime/abi/random.h"
+#include "runtime/sched/RowChoice.h"
 
 #include <algorithm>
 #include <bit>
@@ -37,20 +38,6 @@ Status assign(const plan::ParamT &param, const ParamValue &value, plan::Argument
     out.text = std::get<std::string>(value.value);
   }
   return {};
-}
-
-Result<Order> makeOrder(const plan::PlanT &tree, int64_t rows) {
-  switch (tree.order) {
-  case plan::Order::sequential:
-    return Order::sequential(rows);
-  case plan::Order::shuffled:
-    return Order::shuffled(rows);
-  case plan::Order::listed:
-    return Order::listed(tree.order_list, rows);
-  case plan::Order::weighted:
-    break;
-  }
-  return Error{Code::Unsupported, "the order `weighted` is not supported yet"};
 }
 
 /// The samples of a batch, where they depend on parameters.
@@ -143,11 +130,6 @@ Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layou
   const int64_t length = program->tables->length(0);
   if (length <= 0)
     return Error{Code::InvalidArgument, "the table of `" + tree.name + "` has no row"};
-  auto order = makeOrder(tree, length);
-  if (!order)
-    return order.error();
-  program->order = std::move(*order);
-
   program->seed = uint64_t(options.seed.value_or(tree.seed));
   program->rank = options.rank;
   program->world = options.world;
@@ -162,6 +144,11 @@ Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layou
       program->block[size_t(slot)] = tree.params[i]->type == DType::f64
                                          ? std::bit_cast<int64_t>((*params)[i].number)
                                          : (*params)[i].integer;
+
+  auto order = makeOrder(*program->layout, *program->tables, program->block);
+  if (!order)
+    return order.error();
+  program->order = std::move(*order);
 
   constexpr int64_t maxBatch = int64_t(1) << 32;
   const int64_t size = batchSize(*program->layout, program->block);

@@ -243,33 +243,66 @@ bool SampleRunner::decode(Work &work, int64_t slot, Failure &failure) {
   const int64_t begin = clock.nowNs();
   uint64_t count = 0;
   bool good = true;
+  untouched.assign(tree.media.size(), false);
+  for (const auto &decode : tree.decodes)
+    untouched[size_t(decode->media)] = true;
   for (const auto &decode : tree.decodes) {
     if (decode->guard >= 0 && !block[decode->guard])
       continue;
     ++count;
     good = good && decodeOne(work, slot, *decode, failure);
   }
+  // How much of an image is needed depends on passes; that its file is cut off
+  // must not.
+  for (size_t i = 0; good && i < untouched.size(); ++i)
+    if (untouched[i])
+      if (Status status = decoder.checkEnd(work.media(slot, i).bytes.span(), costs.decoded);
+          !status) {
+        failure = {size_t(tree.media[i]->row), status.error().message};
+        good = false;
+      }
   costs.add(Stage::Decode, clock.nowNs() - begin, count);
   return good;
+}
+
+Status SampleRunner::readPixels(std::span<const uint8_t> bytes, PixelFormat format,
+                                const Region &region, const Orientation &orientation,
+                                const JpegInfo &info, uint8_t *out, size_t rowStride) {
+  if (orientation.isUpright())
+    return decoder.decodeRegion(bytes, format, region, out, rowStride, costs.decoded,
+                                JpegDecoder::Beside::Free);
+  const Region stored = orientation.stored(region, info.height, info.width);
+  const size_t pitch = size_t(stored.width) * channelsOf(format);
+  const Scratch::Mark mark = scratch.mark();
+  uint8_t *pixels = scratch.allocate(int64_t(pitch * stored.height));
+  if (!pixels)
+    return Error{Code::Limit, "turning the image needs more memory than a sample may take"};
+  Status status = decoder.decodeRegion(bytes, format, stored, pixels, pitch, costs.decoded);
+  if (status)
+    orientation.copy(pixels, region, channelsOf(format), out, rowStride);
+  scratch.rewind(mark);
+  return status;
 }
 
 bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode,
                              Failure &failure) {
   const JpegInfo &info = headers[size_t(decode.media)];
   const size_t row = size_t(tree.media[size_t(decode.media)]->row);
-  int64_t top = 0, left = 0, bottom = info.height, right = info.width;
+  const Orientation orientation(decode.orient ? info.orientation : 1);
+  const int64_t height = orientation.isTransposed() ? info.width : info.height;
+  const int64_t width = orientation.isTransposed() ? info.height : info.width;
+  int64_t top = 0, left = 0, bottom = height, right = width;
   if (decode.top >= 0) {
     top = block[decode.top];
     left = block[decode.left];
     bottom = block[decode.bottom];
     right = block[decode.right];
   }
-  if (top < 0 || left < 0 || bottom > info.height || right > info.width || top > bottom ||
-      left > right) {
+  if (top < 0 || left < 0 || bottom > height || right > width || top > bottom || left > right) {
     failure = {row, "rows " + std::to_string(top) + " to " + std::to_string(bottom) +
                         " and columns " + std::to_string(left) + " to " + std::to_string(right) +
-                        " are needed, but the image has " + std::to_string(info.height) +
-                        " rows and " + std::to_string(info.width) + " columns"};
+                        " are needed, but the image has " + std::to_string(height) + " rows and " +
+                        std::to_string(width) + " columns"};
     return false;
   }
   if (!shape(decode.buffer, failure))
@@ -281,8 +314,8 @@ bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &deco
   // intermediate result as a whole reads pixels that no output needs, and may
   // find anything there.
   constexpr int64_t line = 64;
-  const int64_t stride = (int64_t(info.width) * pixel + line - 1) / line * line;
-  const int64_t bytes = stride * info.height + line;
+  const int64_t stride = (width * pixel + line - 1) / line * line;
+  const int64_t bytes = stride * height + line;
 
   uint8_t *storage = storageFor(work, slot, layout.buffers[size_t(decode.buffer)], bytes);
   if (!storage) {
@@ -295,15 +328,16 @@ bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &deco
   storage += 4;
   const Region region{uint32_t(top), uint32_t(left), uint32_t(bottom - top),
                       uint32_t(right - left)};
-  if (top < bottom && left < right)
+  if (top < bottom && left < right) {
+    untouched[size_t(decode.media)] = false;
     if (Status status =
-            decoder.decodeRegion(work.media(slot, size_t(decode.media)).bytes.span(), format,
-                                 region, storage + top * stride + left * pixel, size_t(stride),
-                                 costs.decoded, JpegDecoder::Beside::Free);
+            readPixels(work.media(slot, size_t(decode.media)).bytes.span(), format, region,
+                       orientation, info, storage + top * stride + left * pixel, size_t(stride));
         !status) {
       failure = {row, status.error().message};
       return false;
     }
+  }
   pst_tensor &tensor = tensors[size_t(decode.buffer)];
   tensor.stride[0] = stride;
   tensor.stride[1] = pixel;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/core/Clock.h"
+#include "runtime/media/Orientation.h"
 #include "runtime/media/jpeg/JpegDecoder.h"
 #include "runtime/media/jpeg/JpegHeader.h"
 #include "runtime/sched/Program.h"
@@ -41,6 +42,9 @@ private:
   bool runSetup(Failure &failure);
   bool decode(Work &work, int64_t slot, Failure &failure);
   bool decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode, Failure &failure);
+  Status readPixels(std::span<const uint8_t> bytes, PixelFormat format, const Region &region,
+                    const Orientation &orientation, const JpegInfo &info, uint8_t *out,
+                    size_t rowStride);
   bool runStage(Work &work, int64_t slot, int stage, Failure &failure);
   bool runStep(Work &work, int64_t slot, const StepLayout &step, Failure &failure);
   void bindOutputs(Work &work, int64_t slot, int stage);
@@ -62,6 +66,7 @@ private:
   ImageLimits images;
   JpegDecoder decoder;
   std::vector<JpegInfo> headers;    // by media
+  std::vector<bool> untouched;      // by media: to be decoded, and not yet
   std::vector<Buffer> fieldStorage; // by buffer
   std::vector<pst_tensor> tensors;  // by buffer; data is null where not made
   std::vector<pst_tensor> arguments;

@@ -122,6 +122,7 @@ MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
   report.parts.emplace_back("scratch",
                             uint64_t(layout.staticScratch + (1 << 16)) * uint64_t(limits.threads));
   report.parts.emplace_back("constants", layout.constantBytes.size());
+  report.parts.emplace_back("order", program.order->bytes());
   for (const auto &[name, bytes] : report.parts)
     report.fixed += bytes;
   report.perSampleLimit = uint64_t(scratch.cap);

@@ -46,7 +46,14 @@ Result<std::unique_ptr<Source>> openFolder(const plan::SourceT &source, const Ar
   if (!options.files)
     return sourceError(source, "no files can be opened here");
   ImageFolder::Options folder;
-  folder.cacheFolder = options.cacheFolder;
+  if (const plan::ArgumentT *index = arguments.find("index")) {
+    folder.cacheFolder = index->text;
+    // Where it was asked for, trouble is no secret.
+    if (Status status = options.files->makePrivateFolder(folder.cacheFolder); !status)
+      return sourceError(source, "no index can be kept: " + status.error().message);
+  } else if (!arguments.find("keep_index")) {
+    folder.cacheFolder = options.cacheFolder;
+  }
   auto opened = ImageFolder::open(*options.files, root->text, folder);
   if (!opened)
     return opened.error();
@@ -189,7 +196,7 @@ Status Tables::tensor(int source, int64_t row, int column, Buffer &scratch, pst_
   auto view = table.source->tensor(row, number, scratch);
   if (!view)
     return view.error();
-  int64_t stride = elementBytes(table.source->columns()[size_t(number)].type);
+  int64_t stride = sizeOf(table.source->columns()[size_t(number)].type);
   for (int axis = view->rank; axis-- > 0;) {
     out.extent[axis] = view->extents[size_t(axis)];
     out.stride[axis] = stride;

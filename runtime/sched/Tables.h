@@ -20,7 +20,8 @@ class Tables {
 public:
   /// Opens all sources; may list folders. `params` are values by number.
   ///
-  /// Source kinds and their arguments: `image_folder` (root), `raw` (a path per
+  /// Source kinds and their arguments: `image_folder` (root; index: a folder for it, or
+  /// keep_index, where none is to be kept), `raw` (a path per
   /// column, by its name; a column of `options.memory` with that name takes its
   /// place), `synthetic` (length; `<column>.low` and `<column>.end` for columns
   /// with a range; seed).

@@ -87,20 +87,14 @@ Result<std::string> ImageFolder::text(int64_t row, int column) const {
   return list.relativePath(uint64_t(row));
 }
 
-Result<std::string> ImageFolder::filePath(int64_t row, int column) const {
+Status ImageFolder::fetch(int64_t row, int column, Buffer &out) const {
   if (column != Data)
     return noSuchField(column, "bytes");
   std::string path(list.root());
   if (path.back() != '/')
     path += '/';
-  return path += list.relativePath(uint64_t(row));
-}
-
-Status ImageFolder::fetch(int64_t row, int column, Buffer &out) const {
-  Result<std::string> path = filePath(row, column);
-  if (!path)
-    return path.error();
-  return files.readFile(*path, out, options.maxFileBytes);
+  path += list.relativePath(uint64_t(row));
+  return files.readFile(path, out, options.maxFileBytes);
 }
 
 } // namespace penstock::runtime

@@ -38,7 +38,6 @@ public:
   std::string rowName(int64_t row) const override;
   Result<int64_t> scalar(int64_t row, int column) const override;
   Result<std::string> text(int64_t row, int column) const override;
-  Result<std::string> filePath(int64_t row, int column) const override;
   Status fetch(int64_t row, int column, Buffer &out) const override;
 
   const FolderIndex &index() const { return list; }

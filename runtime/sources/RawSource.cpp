@@ -76,7 +76,7 @@ Result<std::unique_ptr<Source>> openRaw(std::vector<RawColumn> columns,
   for (RawColumn &column : columns) {
     ColumnInfo info{column.name, column.type, {}};
     RawSource::Column opened;
-    opened.rowBytes = elementBytes(column.type);
+    opened.rowBytes = sizeOf(column.type);
     if (opened.rowBytes == 0)
       return columnError(column, "rows of " + info.typeText() + " have no fixed size");
     if (column.dims.size() > size_t(TensorView::maxRank))

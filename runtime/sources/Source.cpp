@@ -9,26 +9,6 @@ using plan::DType;
 
 namespace {
 
-const char *typeName(DType type) {
-  switch (type) {
-  case DType::none: return "none";
-  case DType::u8: return "u8";
-  case DType::i8: return "i8";
-  case DType::u16: return "u16";
-  case DType::i16: return "i16";
-  case DType::i32: return "i32";
-  case DType::i64: return "i64";
-  case DType::f16: return "f16";
-  case DType::bf16: return "bf16";
-  case DType::f32: return "f32";
-  case DType::f64: return "f64";
-  case DType::boolean: return "bool";
-  case DType::bytes: return "bytes";
-  case DType::text: return "text";
-  }
-  return "?";
-}
-
 template <typename T> T load(const uint8_t *data) {
   T value;
   std::memcpy(&value, data, sizeof value);
@@ -50,31 +30,6 @@ double widenHalf(uint16_t half) {
 
 } // namespace
 
-int64_t elementBytes(DType type) {
-  switch (type) {
-  case DType::u8:
-  case DType::i8:
-  case DType::boolean:
-    return 1;
-  case DType::u16:
-  case DType::i16:
-  case DType::f16:
-  case DType::bf16:
-    return 2;
-  case DType::i32:
-  case DType::f32:
-    return 4;
-  case DType::i64:
-  case DType::f64:
-    return 8;
-  case DType::none:
-  case DType::bytes:
-  case DType::text:
-    return 0;
-  }
-  return 0;
-}
-
 int64_t loadScalar(DType type, const uint8_t *data) {
   auto real = [](double value) { return std::bit_cast<int64_t>(value); };
   switch (type) {
@@ -95,7 +50,7 @@ int64_t loadScalar(DType type, const uint8_t *data) {
 }
 
 std::string ColumnInfo::typeText() const {
-  std::string text = typeName(type);
+  std::string text = nameOf(type);
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     text += axis == 0 ? "[" : ", ";
     if (!dims[axis].isStatic())
@@ -143,10 +98,6 @@ Result<std::string> Source::text(int64_t, int column) const {
 
 Status Source::fetch(int64_t, int column, Buffer &) const {
   return noSuchField(column, "bytes");
-}
-
-Result<std::string> Source::filePath(int64_t, int column) const {
-  return noSuchField(column, "a file");
 }
 
 Status Source::shape(int64_t, int column, TensorView &) const {

@@ -1,8 +1,8 @@
 // A table of samples: what every source of data looks like to the runtime.
 #pragma once
 
-#include "runtime/abi/plan_generated.h"
 #include "runtime/core/Buffer.h"
+#include "runtime/core/DType.h"
 #include "runtime/core/Status.h"
 
 #include <array>
@@ -63,8 +63,6 @@ public:
   virtual Result<std::string> text(int64_t row, int column) const;
   /// A bytes column. May block on files; `out` is reused.
   virtual Status fetch(int64_t row, int column, Buffer &out) const;
-  /// A bytes column whose values are whole files: the file, for a Fetcher.
-  virtual Result<std::string> filePath(int64_t row, int column) const;
   /// The extents of a tensor column, without its data. Never blocks.
   virtual Status shape(int64_t row, int column, TensorView &out) const;
   /// A tensor column: points into memory that lives as long as the source, or
@@ -84,8 +82,6 @@ private:
   std::vector<ColumnInfo> table;
 };
 
-/// Bytes of one element; 0 for none, bytes and text.
-int64_t elementBytes(plan::DType type);
 /// The scalar at `data` as Source::scalar() gives it.
 int64_t loadScalar(plan::DType type, const uint8_t *data);
 

@@ -86,7 +86,7 @@ public:
     if (Status status = shape(row, column, view); !status)
       return status.error();
     int64_t elements = view.elements();
-    auto bytes = size_t(elements * elementBytes(columns()[size_t(column)].type));
+    auto bytes = size_t(elements * sizeOf(columns()[size_t(column)].type));
     if (!scratch.resize(bytes))
       return Error{Code::Limit, "no memory for the " + std::to_string(bytes) +
                                     " bytes of " + rowName(row)};
@@ -110,7 +110,7 @@ private:
 
   void fill(int64_t row, int column, int64_t elements, uint8_t *to) const {
     const SyntheticColumn &wanted = given[size_t(column)];
-    int64_t size = elementBytes(wanted.type);
+    int64_t size = sizeOf(wanted.type);
     if (isFloat(wanted.type) || wanted.range)
       return fillByDraws(row, column, elements, size, to);
     int64_t bytes = elements * size;
@@ -170,7 +170,7 @@ Status check(const SyntheticColumn &column, const ColumnInfo &info) {
   auto refuse = [&](std::string text) {
     return Error{Code::InvalidArgument, "column `" + column.name + "`: " + text};
   };
-  int64_t bytes = elementBytes(column.type);
+  int64_t bytes = sizeOf(column.type);
   if (bytes == 0)
     return refuse("synthetic rows cannot be " + info.typeText());
   if (column.dims.size() > size_t(TensorView::maxRank))

@@ -415,6 +415,16 @@ uint64_t JpegDecoder::heldBytes() const {
   return impl->heldBytes() + impl->scratch.capacity();
 }
 
+Status JpegDecoder::checkEnd(std::span<const uint8_t> bytes, DecodeStats &stats) {
+  Result<JpegInfo> info = probeJpeg(bytes, impl->options.limits);
+  if (!info)
+    return info.error();
+  if (hasEndOfImage(bytes, *info))
+    return {};
+  uint8_t pixel;
+  return decodeRegion(bytes, PixelFormat::Gray, {0, 0, 1, 1}, &pixel, 1, stats);
+}
+
 Status JpegDecoder::decodeRegion(std::span<const uint8_t> bytes,
                                  PixelFormat format, const Region &region,
                                  uint8_t *out, size_t rowStride,

@@ -57,6 +57,10 @@ public:
                       const Region &region, uint8_t *out, size_t rowStride,
                       DecodeStats &stats, Beside beside = Beside::Kept);
 
+  /// For a file of which no pixel is needed: the failure of decodeRegion() where
+  /// it has no end-of-image marker and its data end early.
+  Status checkEnd(std::span<const uint8_t> bytes, DecodeStats &stats);
+
   /// Working memory that is held at present.
   uint64_t heldBytes() const;
 

@@ -125,6 +125,20 @@ TEST(Listed, GivesTheListAndChecksIt) {
   EXPECT_FALSE(Order::listed({-1}, 5).ok());
 }
 
+TEST(Part, MeansItsOwnRows) {
+  EXPECT_EQ(epochOf(std::move(*Order::sequential(3)).over({9, 2, 5}), 1, 2),
+            (std::vector<int64_t>{9, 2, 5}));
+  std::vector<int64_t> shuffled = epochOf(std::move(*Order::shuffled(4)).over({10, 11, 12, 13}), 1, 2);
+  std::vector<int64_t> numbers = epochOf(*Order::shuffled(4), 1, 2);
+  for (size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(shuffled[i], 10 + numbers[i]);
+  std::vector<double> weights = {0, 1};
+  Order weighted = std::move(*Order::weighted(weights)).over({3, 8});
+  EXPECT_EQ(epochOf(weighted, 1, 2), (std::vector<int64_t>{8, 8}));
+  EXPECT_EQ(weighted.substitute(1, 0, 0, 1), 8);
+  EXPECT_EQ(weighted.bytes(), 32u);
+}
+
 TEST(Weighted, DrawsInProportion) {
   std::vector<double> weights = {1, 0, 3, 0.5, 0, 5.5};
   weights.insert(weights.end(), 994, 0.0);

@@ -69,7 +69,7 @@ TEST_F(Raw, WidensEveryScalarType) {
   auto scalar = [](DType type, uint64_t bits) {
     std::vector<uint8_t> bytes(8);
     std::memcpy(bytes.data(), &bits, 8);
-    RawColumn column{"x", type, {}, "", {bytes.data(), size_t(elementBytes(type))}, {}};
+    RawColumn column{"x", type, {}, "", {bytes.data(), size_t(sizeOf(type))}, {}};
     return *(*openRaw({column}, nullptr))->scalar(0, 0);
   };
   auto real = [&](DType type, uint64_t bits) {

@@ -24,7 +24,7 @@ std::vector<uint8_t> bytesOf(const Source &source, int64_t row, int column = 0) 
   auto view = source.tensor(row, column, scratch);
   EXPECT_TRUE(view.ok());
   return {view->data, view->data + view->elements() *
-                          elementBytes(source.columns()[size_t(column)].type)};
+                          sizeOf(source.columns()[size_t(column)].type)};
 }
 
 const SyntheticColumn image{"pixels", DType::u8, {{32, 32}, {32, 32}, {3, 3}}, {}};

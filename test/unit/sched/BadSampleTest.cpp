@@ -67,6 +67,35 @@ TEST(BadSample, AFileThatVanishesIsOne) {
             "cannot read /data/cat/a.jpg: No such file or directory");
 }
 
+// How much of an image is needed depends on passes: a decode may stand in an arm
+// that does not run, or have an empty region. What is cut off is bad all the same.
+TEST(BadSample, ATruncatedFileIsOneEvenWhereNoPixelIsNeeded) {
+  FakeFileSystem files;
+  fillFolder(files, 12);
+  Buffer whole;
+  ASSERT_TRUE(files.readFile("/data/cat/a.jpg", whole));
+  files.addFile("/data/cat/a.jpg",
+                std::vector<uint8_t>(whole.data(), whole.data() + whole.size() * 3 / 4));
+  for (bool guarded : {false, true}) {
+    Pipeline p = folderPipeline();
+    p.plan.steps[0]->inputs.clear();
+    p.code[size_t(p.plan.steps[0]->kernel)] = [](pst_kernel_args *args) -> int32_t {
+      std::memset(args->tensors[0].data, 7, 3);
+      return 0;
+    };
+    if (guarded)
+      p.plan.decodes[0]->guard = 30; // always 0
+    else
+      p.plan.decodes[0]->top = 13; // the end: no row
+    auto session = p.open(folderOptions(files));
+    ASSERT_TRUE(session);
+    EXPECT_EQ(readEpoch(**session).samples.size(), 12u);
+    ASSERT_GE((*session)->badSamples().size(), 1u);
+    EXPECT_EQ((*session)->badSamples()[0].name, "cat/a.jpg");
+    EXPECT_EQ((*session)->badSamples()[0].reason.find("truncated JPEG: "), 0u);
+  }
+}
+
 TEST(BadSample, AFailedCheckTellsItsMessageAndLine) {
   FakeFileSystem files;
   fillFolder(files, 12);

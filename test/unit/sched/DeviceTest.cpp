@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <random>
 #include <vector>
 
 namespace penstock::test {
@@ -40,6 +41,37 @@ TEST(Device, TheFakeOneShowsWhoReadsTooEarly) {
   }
   EXPECT_TRUE(event->done());
   EXPECT_STREQ(back, "water");
+}
+
+// A chain of copies through the device and back, waited for at some points only:
+// whatever the device does early, what was waited for is there.
+TEST(Device, AnyPaceOfTheFakeOneGivesTheSameBytes) {
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    auto device = std::make_shared<FakeDevice>(seed);
+    std::mt19937_64 random(seed);
+    constexpr size_t blocks = 6, size = 32;
+    std::vector<std::vector<uint8_t>> host(blocks, std::vector<uint8_t>(size));
+    std::vector<std::vector<uint8_t>> back = host;
+    std::vector<std::shared_ptr<void>> memory; // goes first: it ends what is queued
+    std::vector<std::unique_ptr<DeviceEvent>> events;
+    for (size_t i = 0; i < blocks; ++i) {
+      memory.push_back(device->allocate(size));
+      for (uint8_t &byte : host[i])
+        byte = uint8_t(random());
+      ASSERT_TRUE(device->copyToDevice(memory[i].get(), host[i].data(), size));
+      ASSERT_TRUE(device->copyToHost(back[i].data(), memory[i].get(), size));
+      events.push_back(device->makeEvent());
+      ASSERT_TRUE(device->record(*events[i]));
+      while (random() % 2)
+        device->advance();
+      const size_t waited = random() % (i + 1);
+      ASSERT_TRUE(events[waited]->wait());
+      for (size_t j = 0; j <= waited; ++j) {
+        ASSERT_TRUE(events[j]->done()) << "seed " << seed;
+        ASSERT_EQ(back[j], host[j]) << "seed " << seed;
+      }
+    }
+  }
 }
 
 TEST(Device, TheFakeOneReadsSourcesLate) {

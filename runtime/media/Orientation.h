@@ -1,0 +1,36 @@
+// EXIF orientation: where the pixels of the upright image are stored.
+#pragma once
+
+#include "runtime/media/Image.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace penstock::runtime {
+
+/// One of the eight orientations, as a change of coordinates: the upright pixel
+/// (y, x) is the stored pixel (y, x) or, where transposed, (x, y), counted from
+/// the last row or column where these are flipped. Upright is what Pillow's
+/// ImageOps.exif_transpose gives.
+class Orientation {
+public:
+  /// 1 ... 8; anything else counts as 1.
+  explicit Orientation(int exif);
+
+  bool isUpright() const { return !transposed && !flipsRows && !flipsColumns; }
+  /// The stored image's width is the upright one's height.
+  bool isTransposed() const { return transposed; }
+
+  /// Where a region of the upright image lies in the stored one, which has
+  /// `height` rows and `width` columns.
+  Region stored(const Region &upright, uint32_t height, uint32_t width) const;
+  /// Copies the stored pixels of `stored(upright)`, row after row without gaps,
+  /// to where they belong in the upright region.
+  void copy(const uint8_t *from, const Region &upright, uint32_t channels, uint8_t *out,
+            size_t rowStride) const;
+
+private:
+  bool transposed, flipsRows, flipsColumns;
+};
+
+} // namespace penstock::runtime

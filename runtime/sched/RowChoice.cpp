@@ -1,0 +1,111 @@
+#include "runtime/sched/RowChoice.h"
+
+#include "runtime/sched/Workers.h"
+
+#include <bit>
+#include <cmath>
+
+namespace penstock::runtime {
+
+namespace {
+
+/// Runs the plan's kernel for one row after the other.
+class RowVisitor {
+public:
+  RowVisitor(const Layout &layout, const Tables &tables, const std::vector<int64_t> &block)
+      : layout(layout), tables(tables), block(block), scratch(size_t(Layout::earlyScratch)) {}
+
+  /// Fills the block for `row`.
+  Status visit(int64_t row) {
+    const plan::PlanT &tree = layout.tree();
+    for (const auto &field : tree.fields) {
+      if (field->row != 0)
+        continue;
+      auto value = field->axis < 0 ? tables.scalar(0, row, field->column)
+                                   : tables.extent(0, row, field->column, field->axis);
+      if (!value)
+        return Error{value.error().code, tables.name(0, row) + ": " + value.error().message};
+      block[size_t(field->slot)] = *value;
+    }
+    pst_kernel_args args{};
+    args.scalars = block.data();
+    args.scratch = scratch.data();
+    if (layout.rows)
+      layout.rows(&args); // a rows kernel has no checks
+    return {};
+  }
+  bool keeps() const {
+    const int32_t slot = layout.tree().keep_slot;
+    return slot < 0 || block[size_t(slot)];
+  }
+  double weight() const {
+    const int32_t slot = layout.tree().weight_slot;
+    return slot < 0 ? 1 : std::bit_cast<double>(block[size_t(slot)]);
+  }
+
+private:
+  const Layout &layout;
+  const Tables &tables;
+  std::vector<int64_t> block;
+  std::vector<uint8_t> scratch;
+};
+
+Result<Order> orderOf(plan::Order kind, int64_t rows, const std::vector<double> &weights) {
+  switch (kind) {
+  case plan::Order::weighted:
+    return Order::weighted(weights);
+  case plan::Order::shuffled:
+    return Order::shuffled(rows);
+  case plan::Order::sequential:
+  case plan::Order::listed:
+    break;
+  }
+  return Order::sequential(rows);
+}
+
+} // namespace
+
+Result<Order> makeOrder(const Layout &layout, const Tables &tables,
+                        const std::vector<int64_t> &block) {
+  const plan::PlanT &tree = layout.tree();
+  const int64_t length = tables.length(0);
+  const bool isListed = tree.order == plan::Order::listed;
+  if (tree.rows_kernel < 0 && tree.keep_slot < 0 && tree.weight_slot < 0)
+    return isListed ? Order::listed(tree.order_list, length) : orderOf(tree.order, length, {});
+  if (isListed)
+    if (auto checked = Order::listed(tree.order_list, length); !checked)
+      return checked.error();
+  if (length > maxChosenRows)
+    return Error{Code::Limit, "`where` and `weighted` look at all " + std::to_string(length) +
+                                  " rows of the table; the limit is 2^31"};
+  const FloatMode mode;
+  RowVisitor visitor(layout, tables, block);
+  std::vector<int64_t> rows;
+  std::vector<double> weights;
+  const int64_t entries = isListed ? int64_t(tree.order_list.size()) : length;
+  for (int64_t i = 0; i < entries; ++i) {
+    const int64_t row = isListed ? tree.order_list[size_t(i)] : i;
+    if (Status status = visitor.visit(row); !status)
+      return status.error();
+    if (!visitor.keeps())
+      continue;
+    rows.push_back(row);
+    if (tree.order != plan::Order::weighted)
+      continue;
+    const double weight = visitor.weight();
+    if (!(weight >= 0) || !std::isfinite(weight))
+      return Error{Code::InvalidArgument, tables.name(0, row) + " has the weight " +
+                                              std::to_string(weight) +
+                                              "; weights are finite and not negative"};
+    weights.push_back(weight);
+  }
+  if (rows.empty())
+    return Error{Code::InvalidArgument,
+                 "`where` leaves none of " + std::to_string(entries) + " rows"};
+  auto order = orderOf(tree.order, int64_t(rows.size()), weights);
+  if (order && (isListed || int64_t(rows.size()) < length))
+    return std::move(*order).over(std::move(rows));
+  return order;
+}
+
+} // namespace penstock::runtime
