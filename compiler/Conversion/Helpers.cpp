@@ -1,4 +1,4 @@
-//===- Helpers.cpp - fmod and the keyed permutation as functions -----------===//
+//===- Helpers.cpp - fmod, sine and the keyed permutation as functions -----===//
 
 #include "compiler/Conversion/Helpers.h"
 #include "compiler/Conversion/Lanes.h"
@@ -84,6 +84,50 @@ func::FuncOp penstock::conversion::fmodHelper(OpBuilder &b, Location loc) {
     // A NaN or infinite dividend, a NaN or zero divisor: NaN.
     Value nan = b.create<arith::BitcastOp>(loc, f64, l.i64(0x7FF8000000000000));
     return l.pick(valid, result, nan);
+  });
+}
+
+// scalar.h, sine: step by step.
+func::FuncOp penstock::conversion::sineHelper(OpBuilder &b, Location loc) {
+  Type f64 = b.getF64Type(), i64 = b.getI64Type();
+  return helper(b, loc, "pst.sine", b.getFunctionType({f64, i64}, {f64}), [&](Lanes &l, ValueRange args) {
+    auto add = [&](Value x, Value y) -> Value { return b.create<arith::AddFOp>(loc, x, y); };
+    auto sub = [&](Value x, Value y) -> Value { return b.create<arith::SubFOp>(loc, x, y); };
+    auto mul = [&](Value x, Value y) -> Value { return b.create<arith::MulFOp>(loc, x, y); };
+    auto number = [&](double x) { return l.f64(x); };
+    /// c[0] + z (c[1] + z (...))
+    auto polynomial = [&](Value z, ArrayRef<double> c) {
+      Value sum = number(c.back());
+      for (double next : llvm::reverse(c.drop_back()))
+        sum = add(number(next), mul(z, sum));
+      return sum;
+    };
+    Value x = args[0], turn = args[1];
+    Value k = b.create<LLVM::RoundEvenOp>(loc, mul(x, number(6.36619772367581382433e-01)));
+    Value r1 = sub(x, mul(k, number(1.57079632673412561417e+00)));
+    Value w1 = mul(k, number(6.07710050630396597660e-11));
+    Value r2 = sub(r1, w1), w2 = sub(sub(r1, r2), w1);
+    Value w3 = mul(k, number(2.02226624871116645580e-21));
+    Value rest = sub(w2, w3);
+    Value y = add(r2, rest), low = add(sub(r2, y), rest), z = mul(y, y), v = mul(z, y);
+    Value r = polynomial(z, {8.33333333332248946124e-03, -1.98412698298579493134e-04,
+                             2.75573137070700676789e-06, -2.50507602534068634195e-08,
+                             1.58969099521155010221e-10});
+    Value inner = sub(mul(z, sub(mul(number(0.5), low), mul(v, r))), low);
+    Value s = sub(y, sub(inner, mul(v, number(-1.66666666666666324348e-01))));
+    Value t = mul(z, polynomial(z, {4.16666666666666019037e-02, -1.38888888888741095749e-03,
+                                    2.48015872894767294178e-05, -2.75573143513906633035e-07,
+                                    2.08757232129817482790e-09, -1.13596475577881948265e-11}));
+    Value half = mul(number(0.5), z), w = sub(number(1.0), half);
+    Value c = add(w, add(sub(sub(number(1.0), w), half), sub(mul(z, t), mul(y, low))));
+    Value q = l.andInt(l.add(b.create<arith::FPToSIOp>(loc, i64, k), turn), l.i64(3));
+    Value even = l.cmp(CmpIPredicate::eq, l.andInt(q, l.i64(1)), l.i64(0));
+    Value result = l.pick(even, s, c);
+    result = l.pick(l.cmp(CmpIPredicate::slt, q, l.i64(2)), result, b.create<arith::NegFOp>(loc, result));
+    // The sign of a zero stays.
+    Value zero = l.andInt(b.create<arith::CmpFOp>(loc, CmpFPredicate::OEQ, x, number(0.0)),
+                          l.cmp(CmpIPredicate::eq, turn, l.i64(0)));
+    return l.pick(zero, x, result);
   });
 }
 

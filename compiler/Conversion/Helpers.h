@@ -14,6 +14,9 @@ namespace penstock::conversion {
 /// `fmod(a, b) -> f64`, exact for all inputs (scalar.h, rem).
 mlir::func::FuncOp fmodHelper(mlir::OpBuilder &builder, mlir::Location loc);
 
+/// `sine(x, turn) -> f64` as scalar.h defines it.
+mlir::func::FuncOp sineHelper(mlir::OpBuilder &builder, mlir::Location loc);
+
 /// `permute(key, n, i) -> i64` as random.h defines it.
 mlir::func::FuncOp permuteHelper(mlir::OpBuilder &builder, mlir::Location loc);
 

@@ -18,6 +18,9 @@ struct LoopShape {
   int64_t lanes = 1;
 };
 
+/// Half the width of a resampling filter.
+double filterSupport(pipe::Filter filter);
+
 /// Emits the body of a kernel. Tensors are functions of their indices: emit()
 /// asks for the elements of a value at the indices of all lanes, and recursion
 /// does the rest. Values that a schedule gives a buffer are computed once, where

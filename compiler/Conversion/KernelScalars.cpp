@@ -142,6 +142,11 @@ LogicalResult KernelEmitter::emitScalarOp(Operation &op) {
       .Default([&](Operation *) { return op.emitError("has no lowering to CPU code"); });
 }
 
+double penstock::conversion::filterSupport(Filter filter) {
+  static constexpr double supports[] = {0, 0.5, 1.0, 1.0, 2.0, 3.0};
+  return supports[static_cast<int>(filter)];
+}
+
 /// min(in, 2 ceil(support max(in / out, 1)) + 1)
 void KernelEmitter::emitTaps(TapsOp op) {
   Value in = scalar(op.getIn()).value, out = scalar(op.getOut()).value;
@@ -149,14 +154,13 @@ void KernelEmitter::emitTaps(TapsOp op) {
     scalars[op] = l.wrap(l.i64(1), b.getI64Type());
     return;
   }
-  static constexpr double supports[] = {0, 0.5, 1.0, 1.0, 2.0, 3.0};
   Value scale = l.f64(1.0);
   if (op.getAntialias()) {
     Value ratio = b.create<arith::DivFOp>(l.loc, b.create<arith::SIToFPOp>(l.loc, b.getF64Type(), in),
                                           b.create<arith::SIToFPOp>(l.loc, b.getF64Type(), out));
     scale = l.pick(b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::OGT, ratio, scale), ratio, scale);
   }
-  Value support = b.create<arith::MulFOp>(l.loc, l.f64(supports[static_cast<int>(op.getFilter())]), scale);
+  Value support = b.create<arith::MulFOp>(l.loc, l.f64(filterSupport(op.getFilter())), scale);
   LaneValue ceiling = l.unary(UnaryKind::ceil, l.wrap(support, b.getF64Type()));
   Value whole = l.cast(CastMode::value, ceiling, b.getI64Type()).value;
   Value taps = l.add(l.mul(whole, l.i64(2)), l.i64(1));

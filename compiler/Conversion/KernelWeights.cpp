@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Conversion/Helpers.h"
 #include "compiler/Conversion/KernelEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/abi/scalar.h"
+#include <numbers>
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -29,27 +31,22 @@ struct Doubles {
   Value whole(Value x) { // truncates, saturates
     return l.cast(CastMode::value, l.wrap(x, b.getF64Type()), b.getI64Type()).value;
   }
+  Value sine(Value x, int64_t turn) {
+    return b.create<func::CallOp>(l.loc, sineHelper(b, l.loc), ValueRange{x, l.i64(turn)}).getResult(0);
+  }
   Value abs(Value x) { return b.create<LLVM::FAbsOp>(l.loc, x); }
   Value less(Value x, Value y) { return b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OLT, x, y); }
   Value number(double x) { return l.f64(x); }
 };
 } // namespace
 
-/// Half the width of a filter's support; negative for those with a sine, which
-/// Pillow takes from libm.
-static double supportOf(Filter filter) {
-  switch (filter) {
-  case Filter::nearest:
-    return 0.0;
-  case Filter::box:
-    return 0.5;
-  case Filter::bilinear:
-    return 1.0;
-  case Filter::bicubic:
-    return 2.0;
-  default:
-    return -1.0;
-  }
+/// sin(pi x) / (pi x)
+static Value sinc(Doubles d, Value x) {
+  Lanes &l = d.l;
+  Value angle = d.mul(x, d.number(std::numbers::pi));
+  Value ratio = d.div(d.sine(angle, 0), angle);
+  Value isZero = d.b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OEQ, x, d.number(0.0));
+  return l.pick(isZero, d.number(1.0), ratio);
 }
 
 static Value filterValue(Doubles d, Filter filter, Value x) {
@@ -60,7 +57,19 @@ static Value filterValue(Doubles d, Filter filter, Value x) {
                             d.b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OLE, x, d.number(0.5)));
     return l.pick(inside, one, zero);
   }
+  if (filter == Filter::lanczos) {
+    Value inside = l.andInt(d.b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OGE, x, d.number(-3.0)),
+                            d.less(x, d.number(3.0)));
+    return l.pick(inside, d.mul(sinc(d, x), sinc(d, d.div(x, d.number(3.0)))), zero);
+  }
   Value a = d.abs(x);
+  if (filter == Filter::hamming) {
+    // Pillow's constants are f32.
+    Value cosine = d.sine(d.mul(a, d.number(std::numbers::pi)), 1);
+    Value window = d.add(d.number(0.54f), d.mul(d.number(0.46f), cosine));
+    Value isZero = d.b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OEQ, a, zero);
+    return l.pick(d.less(a, one), l.pick(isZero, one, d.mul(sinc(d, a), window)), zero);
+  }
   if (filter == Filter::bilinear)
     return l.pick(d.less(a, one), d.sub(one, a), zero);
   // Bicubic with a = -0.5, in Pillow's association.
@@ -74,9 +83,6 @@ static Value filterValue(Doubles d, Filter filter, Value x) {
 
 LogicalResult KernelEmitter::emitWeights(WeightsOp op) {
   const Filter filter = op.getFilter();
-  const double supportNumber = supportOf(filter);
-  if (supportNumber < 0)
-    return op.emitError() << "filter " << stringifyFilter(filter) << " is not built yet";
   auto weights = bufferFor(op.getWeights());
   auto starts = bufferFor(op.getStart());
   if (failed(weights) || failed(starts))
@@ -94,7 +100,7 @@ LogicalResult KernelEmitter::emitWeights(WeightsOp op) {
   Value scale = d.number(1.0);
   if (op.getAntialias())
     scale = l.pick(d.less(ratio, scale), scale, ratio);
-  Value support = d.mul(d.number(supportNumber), scale);
+  Value support = d.mul(d.number(filterSupport(filter)), scale);
   Value inverse = d.div(d.number(1.0), scale);
   auto store = [&](Value o, Value k, LaneValue value) {
     if (element.isSignlessInteger(32)) {
@@ -125,14 +131,12 @@ LogicalResult KernelEmitter::emitWeights(WeightsOp op) {
     Value end = l.minS(d.whole(d.add(d.add(center, support), d.number(0.5))), in);
     // A window never has more elements than the table has room for.
     Value count = l.minS(l.sub(end, first), taps);
-    auto sum = b.create<scf::ForOp>(l.loc, zero, count, l.i64(1), ValueRange{d.number(0.0)},
-                                    [&](OpBuilder &, Location, Value k, ValueRange carried) {
+    Value total = carryLoop(zero, count, d.number(0.0), [&](Value k, ValueRange carried) {
       Value x = d.add(d.sub(d.of(l.add(k, first)), center), d.number(0.5));
       Value w = filterValue(d, filter, d.mul(x, inverse));
       m.storePlain(w, at(k));
-      b.create<scf::YieldOp>(l.loc, d.add(carried[0], w));
-    });
-    Value total = sum.getResult(0);
+      return SmallVector<Value>{d.add(carried[0], w)};
+    })[0];
     Value start = l.maxS(l.minS(first, l.sub(in, taps)), zero);
     Value shift = l.sub(first, start);
     storeStart(o, start);

@@ -247,7 +247,8 @@ def Pipe_WeightsOp : Pipe_SizedOp<"weights", []> {
     filter((k + first - center + 0.5) * (1 / scale)), divided by their sum (in
     tap order). Then `start` = min(first, in - taps), the weights move up by
     first - start, and all other taps weigh 0, so that every window lies inside
-    the input. `nearest` has weight 1 at trunc((o + 0.5) * (in / out)).
+    the input. `nearest` has weight 1 at trunc((o + 0.5) * (in / out)). The sines
+    of `lanczos` and `hamming` are those of scalar.h.
 
     An i32 weight is the f64 one times 2^22, rounded half away from zero.
 

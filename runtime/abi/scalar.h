@@ -256,6 +256,41 @@ inline double oddDouble(int64_t value) {
 inline uint16_t toHalf(double value) { return toHalf(oddFloat(value)); }
 inline uint16_t toBfloat(double value) { return toBfloat(oddFloat(value)); }
 
+//===--- sines -------------------------------------------------------------===//
+
+/// The sine (or, with `turn` 1, the cosine) of an angle in radians, |x| <= 2^20:
+/// `sin` and `cos` of stdlib/prelude.pipe in its order of operations. The
+/// weights of resampling filters need it where no prelude is.
+inline double sine(double x, int64_t turn = 0) {
+  if (x == 0 && turn == 0)
+    return x;
+  const double k = round(x * 6.36619772367581382433e-01);
+  const double r1 = x - k * 1.57079632673412561417e+00, w1 = k * 6.07710050630396597660e-11;
+  const double r2 = r1 - w1, w2 = (r1 - r2) - w1, w3 = k * 2.02226624871116645580e-21;
+  const double y = r2 + (w2 - w3), low = (r2 - y) + (w2 - w3), z = y * y;
+  const int64_t q = (static_cast<int64_t>(k) + turn) & 3;
+  double result;
+  if (q % 2 == 0) {
+    const double v = z * y;
+    const double r =
+        8.33333333332248946124e-03 +
+        z * (-1.98412698298579493134e-04 +
+             z * (2.75573137070700676789e-06 +
+                  z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)));
+    result = y - ((z * (0.5 * low - v * r) - low) - v * -1.66666666666666324348e-01);
+  } else {
+    const double r =
+        z * (4.16666666666666019037e-02 +
+             z * (-1.38888888888741095749e-03 +
+                  z * (2.48015872894767294178e-05 +
+                       z * (-2.75573143513906633035e-07 +
+                            z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))));
+    const double half = 0.5 * z, w = 1.0 - half;
+    result = w + (((1.0 - w) - half) + (z * r - y * low));
+  }
+  return q < 2 ? result : -result;
+}
+
 //===--- constants ---------------------------------------------------------===//
 
 /// Lanes of interleaved partial sums of a float reduction.

@@ -34,10 +34,10 @@ static double sinc(double x) {
   if (x == 0.0)
     return 1.0;
   x *= std::numbers::pi;
-  return std::sin(x) / x;
+  return scalar::sine(x) / x;
 }
 
-/// hamming and lanczos take the sine of the host's libm, as Pillow does.
+/// Pillow takes its sines from libm, whose last bits differ between machines.
 static double weightAt(pipe::Filter filter, double x) {
   switch (filter) {
   case pipe::Filter::nearest:
@@ -54,7 +54,7 @@ static double weightAt(pipe::Filter filter, double x) {
     if (x >= 1)
       return 0;
     x *= std::numbers::pi;
-    return std::sin(x) / x * (0.54 + 0.46 * std::cos(x));
+    return scalar::sine(x) / x * (0.54f + 0.46f * scalar::sine(x, 1)); // f32 in Pillow too
   case pipe::Filter::bicubic: {
     const double a = -0.5;
     x = std::fabs(x);

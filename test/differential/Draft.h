@@ -89,6 +89,8 @@ private:
   mlir::Value viewOf(mlir::Value x, const Dims &dims, std::vector<mlir::AffineExpr> results,
                      std::vector<mlir::Value> symbols);
   mlir::Value armIndex(unsigned count);
+  mlir::Value resampleAlong(mlir::Value x, size_t axis, pipe::Filter filter, bool antialias,
+                            bool pillow);
   int64_t draws = 0, axes = 0;
   int depth = 0; // of choices and loops around the builder's place
   llvm::DenseMap<mlir::Value, std::vector<int64_t>> most;

@@ -16,16 +16,25 @@ Value Draft::cast(Value x) {
   return remember(result, dims);
 }
 
+/// One axis; or the first two of an image, rows before columns as Pillow does.
 Value Draft::resample(Value x) {
-  Dims dims = dimsOf(x);
+  const Dims dims = dimsOf(x);
   if (dims.empty() || element(x).isInteger(1))
     return {};
-  const auto axis = static_cast<size_t>(rng.below(static_cast<int64_t>(dims.size())));
   static const std::vector<Filter> filters = {Filter::bilinear, Filter::bilinear, Filter::bicubic,
-                                              Filter::box, Filter::nearest};
+                                              Filter::box,      Filter::nearest,  Filter::hamming,
+                                              Filter::lanczos};
   const Filter filter = rng.pick(filters);
   const bool antialias = rng.chance(0.8);
   const bool pillow = element(x).isUnsignedInteger(8) && rng.chance(0.7);
+  if (dims.size() >= 2 && rng.chance(0.4))
+    return resampleAlong(resampleAlong(x, 1, filter, antialias, pillow), 0, filter, antialias, pillow);
+  const auto axis = static_cast<size_t>(rng.below(static_cast<int64_t>(dims.size())));
+  return resampleAlong(x, axis, filter, antialias, pillow);
+}
+
+Value Draft::resampleAlong(Value x, size_t axis, Filter filter, bool antialias, bool pillow) {
+  Dims dims = dimsOf(x);
   const Value in = sizeOf(dims[axis]);
   const int64_t out = rng.between(1, std::min<int64_t>(2 * dims[axis].most + 1, 40));
   dims[axis] = {dims[axis].name, {}, out};

@@ -31,6 +31,8 @@ def theirs(image, amount):
         "autocontrast": array(ImageOps.autocontrast(image)),
         "bilinear": array(image.resize((31, 20), Image.BILINEAR)),
         "bicubic": array(image.resize((15, 67), Image.BICUBIC)),
+        "lanczos": array(image.resize((17, 29), Image.LANCZOS)),
+        "hamming": array(image.resize((61, 13), Image.HAMMING)),
         "nearest": array(image.resize((31, 20), Image.NEAREST)),
         "crop": array(image.crop((5, 3, 17, 13))),
         "center": array(functional.center_crop(image, (11, 14))),

@@ -2,8 +2,10 @@
 // platform's long double functions. The bounds are those that the prelude
 // states.
 
+#include "runtime/abi/scalar.h"
 #include "test/unit/compiler/ImportText.h"
 
+#include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -73,6 +75,21 @@ void expectWithin(const std::string &name, const std::vector<double> &points,
 std::vector<double> operator+(std::vector<double> a, const std::vector<double> &b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
+}
+
+TEST(ElementaryFunctions, sineOfFiltersIsThePreludes) {
+  const std::vector<double> points = spread(-10, 10, 300) + std::vector<double>{0.0, -0.0, 1e-300, 1e5};
+  for (const bool cosine : {false, true}) {
+    std::vector<std::string> calls;
+    for (double x : points)
+      calls.push_back(std::string(cosine ? "cos(" : "sin(") + literal(x) + ")");
+    const std::vector<double> values = valuesOf(calls);
+    ASSERT_EQ(values.size(), points.size());
+    for (size_t i = 0; i < points.size(); ++i)
+      EXPECT_EQ(std::bit_cast<uint64_t>(values[i]),
+                std::bit_cast<uint64_t>(scalar::sine(points[i], cosine)))
+          << calls[i];
+  }
 }
 
 TEST(ElementaryFunctions, exp) {
