@@ -146,6 +146,13 @@ void Planner::visit(Operation *op) {
     join(producer, op);
 }
 
+/// The op in the sample's body or the batch that holds `op`.
+static Operation *inBody(Operation *op) {
+  while (!llvm::isa<PipelineOp, BatchOp>(op->getParentOp()))
+    op = op->getParentOp();
+  return op;
+}
+
 void Planner::raise() {
   for (Operation *op : llvm::reverse(ops)) {
     const OpClass found = classOf(op);
@@ -155,16 +162,16 @@ void Planner::raise() {
     SmallVector<Operation *> direct;
     for (Value result : op->getResults())
       for (Operation *inner : result.getUsers()) {
-        Operation *user = op->getBlock()->findAncestorOpInBlock(*inner);
-        const bool together = user && isDirect(op, user, result);
+        Operation *user = inBody(inner);
         // Outputs do not pull: they take the value whenever it is there.
-        if (!user || (!together && !levels.count(user)) || llvm::isa<OutputOp>(user)) {
+        if (llvm::isa<OutputOp>(user)) {
           latest = std::min(latest.value_or(levels[op]), levels[op]);
           continue;
         }
+        const bool together = isDirect(op, user, result);
         if (together)
           direct.push_back(user);
-        const int64_t allowed = levels[user] - (together || !ops.contains(user) ? 0 : 1);
+        const int64_t allowed = levels[user] - (together ? 0 : 1);
         latest = std::min(latest.value_or(allowed), allowed);
       }
     if (!latest || *latest <= levels[op])

@@ -31,6 +31,24 @@ static void guardCheck(CheckOp check, Value guard) {
       scalars.binary(BinaryKind::bit_or, check.getCondition(), scalars.logicalNot(guard)));
 }
 
+/// The ops of an arm that other samples read: they run whether or not this
+/// sample takes the arm.
+static DenseSet<Operation *> readByPeers(Block &arm) {
+  DenseSet<Operation *> found;
+  SmallVector<Value> queue;
+  arm.walk([&](PeerOp peer) { queue.push_back(peer.getValue()); });
+  while (!queue.empty()) {
+    Operation *op = queue.pop_back_val().getDefiningOp();
+    op = op ? arm.findAncestorOpInBlock(*op) : nullptr;
+    if (!op || !found.insert(op).second)
+      continue;
+    SetVector<Value> used(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), used);
+    llvm::append_range(queue, used);
+  }
+  return found;
+}
+
 static LogicalResult flatten(ChooseOp choose, Guards &guards) {
   OpBuilder builder(choose);
   ScalarBuilder scalars(builder, choose.getLoc());
@@ -41,6 +59,7 @@ static LogicalResult flatten(ChooseOp choose, Guards &guards) {
     Value guard = scalars.isArm(choose.getIndex(), number, count);
     if (outer)
       guard = scalars.logicalAnd(outer, guard);
+    const DenseSet<Operation *> always = readByPeers(arm.front());
     for (Operation &op : llvm::make_early_inc_range(arm.front())) {
       if (auto yield = llvm::dyn_cast<YieldOp>(op)) {
         yields.emplace_back(yield->getOperands());
@@ -49,7 +68,7 @@ static LogicalResult flatten(ChooseOp choose, Guards &guards) {
       op.moveBefore(choose);
       if (auto check = llvm::dyn_cast<CheckOp>(op))
         guardCheck(check, guard);
-      else if (analysis::touchesTensors(&op))
+      else if (analysis::touchesTensors(&op) && !always.contains(&op))
         guards[&op] = guard;
     }
   }

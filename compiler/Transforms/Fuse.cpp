@@ -215,6 +215,8 @@ struct FusePass : penstock::transforms::impl::FuseBase<FusePass> {
       return failure();
     hoistFromBatch(pipeline, *guards);
     separateOutputs(pipeline);
+    SmallVector<OutputOp> outputs;
+    pipeline.walk([&](OutputOp output) { outputs.push_back(output); });
     SmallVector<Block *> blocks{&pipeline.getBody().front()};
     for (BatchOp batch : pipeline.getBody().getOps<BatchOp>())
       blocks.push_back(&batch.getBody().front());
@@ -226,6 +228,10 @@ struct FusePass : penstock::transforms::impl::FuseBase<FusePass> {
       outliner.outline(group);
     for (Block *block : blocks)
       sortTopologically(block);
+    // Sorting moves an output behind those that are ready before it; the order
+    // of outputs is the user's.
+    for (OutputOp output : outputs)
+      output->moveBefore(output->getBlock(), output->getBlock()->end());
     return success();
   }
 

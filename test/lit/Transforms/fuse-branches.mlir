@@ -118,3 +118,41 @@ pipe.pipeline @boxes_scalars_of_peers seed 0 substitute 0.0 {
     pipe.output "a" %1 axes ["n"] stored ["n"] : i64
   }
 }
+
+// -----
+
+// What another sample reads is made whether or not this one takes the arm.
+// CHECK-LABEL: pipe.pipeline @peers_read_inside_an_arm
+// CHECK: %[[SOFT:.*]] = pipe.launch @k0(%{{.*}}) scalars() :
+// CHECK: pipe.batch
+// CHECK: %[[PEER:.*]] = pipe.peer %[[SOFT]]
+// CHECK: pipe.launch @k1(%[[PEER]]) scalars() guard(
+// CHECK: pipe.switch
+pipe.pipeline @peers_read_inside_an_arm seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=8]>, i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=8]>
+  %i = pipe.field %row "i" : i64
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    %slot = pipe.context slot
+    %0 = pipe.choose %i -> !pipe.tensor<u8[w=8]> {
+      pipe.yield %x : !pipe.tensor<u8[w=8]>
+    }, {
+      %1 = pipe.window edge %x over ["w"] low [-1] high [0] : !pipe.tensor<u8[w=8]> -> !pipe.tensor<u8[w=8]> {
+      ^bb0(%p: ui8, %q: ui8, %k: i64):
+        %m = pipe.binary max %p, %q : ui8
+        pipe.yield %m : ui8
+      }
+      %2 = pipe.peer %1[%slot] : !pipe.tensor<u8[w=8]> -> !pipe.tensor<u8[w=8]>
+      %3 = pipe.window edge %2 over ["w"] low [0] high [1] : !pipe.tensor<u8[w=8]> -> !pipe.tensor<u8[w=8]> {
+      ^bb0(%p: ui8, %q: ui8, %k: i64):
+        %m = pipe.binary max %p, %q : ui8
+        pipe.yield %m : ui8
+      }
+      pipe.yield %3 : !pipe.tensor<u8[w=8]>
+    }
+    pipe.output "a" %0 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
+  }
+}

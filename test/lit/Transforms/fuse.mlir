@@ -108,3 +108,31 @@ pipe.pipeline @a_gather_reads_a_temporary seed 0 substitute 0.0 {
     pipe.output "a" %2 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
   }
 }
+
+// -----
+
+// Outputs keep the user's order, although the second is ready first.
+// CHECK-LABEL: pipe.pipeline @outputs_keep_their_order
+// CHECK: pipe.output "first"
+// CHECK: pipe.output "second"
+// CHECK: pipe.output "third"
+pipe.pipeline @outputs_keep_their_order seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=8]>} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=8]>
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    %slot = pipe.context slot
+    %0 = pipe.peer %x[%slot] : !pipe.tensor<u8[w=8]> -> !pipe.tensor<u8[w=8]>
+    %1 = pipe.view %0 by affine_map<(d0) -> (-d0 + 7)> [] : !pipe.tensor<u8[w=8]> -> !pipe.tensor<u8[w=8]>
+    pipe.output "first" %1 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
+    pipe.output "second" %x axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
+    %2 = pipe.map (%1) : (!pipe.tensor<u8[w=8]>) -> !pipe.tensor<u8[w=8]> {
+    ^bb0(%p: ui8, %i: i64):
+      %q = pipe.unary bit_not %p : ui8
+      pipe.yield %q : ui8
+    }
+    pipe.output "third" %2 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
+  }
+}

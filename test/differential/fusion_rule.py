@@ -1,0 +1,492 @@
+"""Random DAGs get the kernels and temporaries that docs/rationale/fusion.md predicts.
+
+`predict` is that page, over a plain graph; it shares nothing with the compiler. `Draft` makes a
+graph and, beside it, the same DAG as text for penstock-opt. Where page and compiler disagree, one
+of them is wrong.
+"""
+import random
+import re
+import subprocess
+import sys
+import unittest
+
+COUNT = 400
+KERNEL_CLASSES = "IPHGRW"  # W: a tap table
+
+
+class Node:
+    """An op after the branches were taken apart. `reads` holds (node, result, direct), where direct
+    says that the op reads element by element, not at computed places."""
+
+    def __init__(self, kind, reads=(), guard=None, in_batch=False, results=1,
+                 choice=False, small_map=False):
+        self.kind = kind  # one of KERNEL_CLASSES, "const", or "runtime": field, peer, switch
+        self.reads = list(reads)
+        self.guard = guard
+        self.in_batch = in_batch
+        self.results = results
+        self.choice = choice  # a whole choose, as one P op
+        self.small_map = small_map  # of at most 4096 elements
+
+    def is_kernel(self):
+        return self.kind in KERNEL_CLASSES
+
+
+class Kernels:
+    """Sets of ops, joined one by one."""
+
+    def __init__(self):
+        self.members = {}
+
+    def add(self, node):
+        self.members[node] = {node}
+
+    def join(self, a, b):
+        union = self.members[a] | self.members[b]
+        for node in union:
+            self.members[node] = union
+
+    def gathers(self, nodes):
+        union = set().union(*(self.members[node] for node in nodes)) if nodes else set()
+        return sum(node.kind == "G" for node in union)
+
+
+def with_copies(nodes, outputs):
+    """An output gets a copy of what no kernel makes, or what another output delivers."""
+    nodes, taken, delivered = list(nodes), set(), []
+    for value in outputs:
+        node, result = value
+        if node.is_kernel() and value not in taken:
+            taken.add(value)
+            delivered.append(value)
+            continue
+        copy = Node("I", [(node, result, True)], in_batch=node.in_batch or not node.is_kernel())
+        nodes.insert(nodes.index(node) + 1 if node.is_kernel() else len(nodes), copy)
+        delivered.append((copy, 0))
+    return nodes, delivered
+
+
+def host_tables(nodes):
+    """Class weights."""
+    weights = set()
+    for node in nodes:
+        sources = [read[0] for read in node.reads if read[0].kind != "const"]
+        follows = (node.kind in "IP" and not node.choice and sources
+                   and all(source in weights for source in sources))
+        if node.kind == "W" or follows or (node.small_map and not sources):
+            weights.add(node)
+    return weights
+
+
+def predict(nodes, outputs, without=()):
+    """(kernels, temporaries) by the page. `without` leaves rules out, to see that they matter."""
+    nodes, outputs = with_copies(nodes, outputs)
+    weights = set() if "weights" in without else host_tables(nodes)
+    users = {node: [] for node in nodes}
+    for node in nodes:
+        for source, _, direct in node.reads:
+            users[source].append((node, direct))
+
+    def is_direct(source, user, element):
+        return (source.is_kernel() and user.is_kernel()
+                and (element or "computed places" in without)
+                and (source.kind != "R" or "barriers" in without)
+                and (source.guard == user.guard or "guards" in without)
+                and (source in weights) == (user in weights)
+                and source.in_batch == user.in_batch)
+
+    # Levels, rules 1 and 2.
+    level, kernels = {}, Kernels()
+    for node in nodes:
+        if node.kind == "const":
+            continue
+        own, direct = 0, []
+        for source, _, element in node.reads:
+            if source.kind == "const" or (source in weights and node not in weights):
+                continue
+            if is_direct(source, node, element):
+                direct.append(source)
+                own = max(own, level[source])
+            else:
+                own = max(own, level[source] + (1 if source.is_kernel() else 0))
+        level[node] = own
+        if not node.is_kernel():
+            continue
+        kernels.add(node)
+        producers = [source for source in direct if level[source] == own]
+        gathers = kernels.gathers(producers) + (node.kind == "G")
+        if gathers > 1 and "one gather" not in without:
+            level[node] += 1
+            continue
+        for source in producers:
+            kernels.join(source, node)
+
+    # Rule 3: waiting.
+    for node in reversed(nodes):
+        if node.kind not in ("I", "P", "H") or node in weights or "waiting" in without:
+            continue
+        if any(value[0] is node for value in outputs) or not users[node]:
+            continue
+        allowed, direct = [], []
+        for user, element in users[node]:
+            if is_direct(node, user, element):
+                direct.append(user)
+                allowed.append(level[user])
+            else:
+                allowed.append(level[user] - 1)
+        target = min(allowed)
+        pullers = [user for user in direct if level[user] == target]
+        if target <= level[node] or not pullers:
+            continue
+        if kernels.gathers(pullers) > 1 and "one gather" not in without:
+            continue
+        level[node] = target
+        kernels.add(node)
+        for user in pullers:
+            kernels.join(node, user)
+
+    # Kernels: components of direct edges within a level.
+    kernels = Kernels()
+    for node in nodes:
+        if node.is_kernel():
+            kernels.add(node)
+    for node in nodes:
+        for source, _, element in node.reads:
+            if is_direct(source, node, element) and level[source] == level[node]:
+                kernels.join(source, node)
+    stored = set()
+    for node in nodes:
+        for source, result, _ in node.reads:
+            inside = node.is_kernel() and node in kernels.members.get(source, ())
+            if source.is_kernel() and not inside:
+                stored.add((source, result))
+    return len({id(members) for members in kernels.members.values()}), len(stored)
+
+
+class Draft:
+    """One random DAG: the graph, and the text of a pipeline."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.seed = seed
+        self.extent = self.rng.choice([8, 8, 8, 5000])
+        self.line, self.number = f"!pipe.tensor<u8[w={self.extent}]>", "!pipe.tensor<u8[]>"
+        self.kinds = self.rng.choice(["IPHGR", "IPHR", "PGG"])
+        self.recent = self.rng.choice([0.1, 0.5, 0.8])  # long chains, or wide DAGs
+        self.names, self.conditions = 0, 0
+        self.sample, self.batch = [], []  # nodes in program order
+        self.text = {False: [], True: []}  # by `in_batch`: (nodes, their lines)
+        self.pool = []  # (name, (node, result), type)
+        self.tables = []  # tap tables: (weights name, start name, node)
+        self.make()
+
+    def name(self):
+        self.names += 1
+        return f"%v{self.names}"
+
+    def condition(self, lines):
+        """A number of its own, so that guards differ."""
+        result, more = self.name(), self.name()
+        self.conditions += 1
+        lines.append(f"{more} = pipe.constant {self.conditions} : i64 -> i64")
+        lines.append(f"{result} = pipe.binary add %i, {more} : i64")
+        return result
+
+    def map_text(self, name, inputs, out, loads=()):
+        """A map of (name, type) that adds what it reads."""
+        args = [f"%p{k}: ui8" for k in range(len(inputs))]
+        if out == self.line:
+            args.append("%at: i64")
+        lines = [f"{name} = pipe.map ({', '.join(n for n, _ in inputs)}) : "
+                 f"({', '.join(t for _, t in inputs)}) -> {out} {{", f"^bb0({', '.join(args)}):"]
+        lines.append("  %s0 = pipe.constant 7 : ui8 -> ui8")
+        terms = [f"%p{k}" for k in range(len(inputs))]
+        for k, table in enumerate(loads):
+            lines.append(f"  %l{k} = pipe.load {table}[%at] : {self.line} -> ui8")
+            terms.append(f"%l{k}")
+        for k, term in enumerate(terms):
+            lines.append(f"  %s{k + 1} = pipe.binary add %s{k}, {term} : ui8")
+        return lines + [f"  pipe.yield %s{len(terms)} : ui8", "}"]
+
+    def flip_map(self):
+        return f"affine_map<(d0) -> (-d0 + {self.extent - 1})>"
+
+    def op_text(self, kind, name, source):
+        """An op from line to line."""
+        types = f"{self.line} -> {self.line}"
+        if kind == "I":
+            return [f"{name} = pipe.view {source} by {self.flip_map()} [] : {types}"]
+        if kind == "P":
+            return self.map_text(name, [(source, self.line)], self.line)
+        if kind == "H":
+            return [f'{name} = pipe.window edge {source} over ["w"] low [-1] high [0] : {types} {{',
+                    "^bb0(%p: ui8, %q: ui8, %at: i64):", "  %m = pipe.binary max %p, %q : ui8",
+                    "  pipe.yield %m : ui8", "}"]
+        if kind == "G":
+            return [f'{name} = pipe.gather nearest edge {source} over ["w"] : {types} {{',
+                    "^bb0(%at: i64):", "  %f = pipe.cast value %at : i64 -> f64",
+                    "  pipe.yield %f : f64", "}"]
+        return [f'{name} = pipe.scan sum {source} along "w" : {types}']
+
+    # -- values ---------------------------------------------------------------
+
+    def pick(self, kind=None, recent=None):
+        pool = [value for value in self.pool if kind in (None, value[2])]
+        return pool[-1] if self.rng.random() < (recent or self.recent) else self.rng.choice(pool)
+
+    def add(self, node, lines, results, in_batch):
+        (self.batch if node.in_batch else self.sample).append(node)
+        self.text[in_batch].append((node, lines))
+        for result, (name, kind) in enumerate(results):
+            self.pool.append((name, (node, result), kind))
+
+    def depends(self, *values):
+        """An op stays in the batch if it depends on a peer."""
+        return any(value[1][0].in_batch for value in values)
+
+    # -- steps ----------------------------------------------------------------
+
+    def simple(self, in_batch, source=None):
+        kind, source, name = self.rng.choice(self.kinds), source or self.pick(self.line), self.name()
+        node = Node(kind, [(*source[1], kind != "G")], in_batch=self.depends(source),
+                    small_map=kind == "P" and self.extent <= 4096)
+        self.add(node, self.op_text(kind, name, source[0]), [(name, self.line)], in_batch)
+
+    def diamond(self, in_batch):
+        """Two ways from one value to a map."""
+        start, ends = self.pick(self.line), []
+        for _ in range(2):
+            self.pool.append(start)
+            for _ in range(self.rng.randint(1, 2)):
+                self.simple(in_batch, self.pool[-1])
+            ends.append(self.pool[-1])
+        self.map(in_batch, ends)
+
+    def map(self, in_batch, sources=None):
+        sources = sources or [self.pick() for _ in range(self.rng.randint(1, 3))]
+        sources = list({value[0]: value for value in sources}.values())
+        table = self.pick(self.line, recent=0.2)
+        out = self.line if any(value[2] == self.line for value in sources) else self.number
+        loads = [table] if out == self.line and self.rng.random() < 0.3 else []
+        reads = [(*value[1], value not in loads) for value in sources]
+        reads += [(*value[1], False) for value in loads if value not in sources]
+        name = self.name()
+        node = Node("P", reads, in_batch=self.depends(*sources, *loads),
+                    small_map=self.extent <= 4096 or out == self.number)
+        lines = self.map_text(name, [(value[0], value[2]) for value in sources], out,
+                              [value[0] for value in loads])
+        self.add(node, lines, [(name, out)], in_batch)
+
+    def place(self, in_batch):
+        a, b, name = self.pick(self.line), self.pick(self.line), self.name()
+        node = Node("I", [(*a[1], True), (*b[1], True)], in_batch=self.depends(a, b))
+        line = (f'{name} = pipe.place {a[0]} into {b[0]} over ["w"] at (%zero) : {self.line}, '
+                f"{self.line} -> {self.line}")
+        self.add(node, [line], [(name, self.line)], in_batch)
+
+    def reduce(self, in_batch):
+        source, name = self.pick(self.line), self.name()
+        line = f'{name} = pipe.reduce max {source[0]} over ["w"] : {self.line} -> {self.number}'
+        node = Node("R", [(*source[1], True)], in_batch=self.depends(source))
+        self.add(node, [line], [(name, self.number)], in_batch)
+
+    def small_table(self, in_batch):
+        name = self.name()
+        node = Node("P", small_map=self.extent <= 4096)
+        self.add(node, self.map_text(name, [], self.line), [(name, self.line)], in_batch)
+
+    def constant(self, in_batch):
+        name = self.name()
+        line = f"{name} = pipe.constant dense<3> : tensor<{self.extent}xui8> -> {self.line}"
+        self.add(Node("const"), [line], [(name, self.line)], in_batch)
+
+    def resample(self, in_batch):
+        weights, start = self.name(), self.name()
+        weights_type = f"!pipe.tensor<f64[w={self.extent}, k=?]>"
+        start_type = f"!pipe.tensor<i32[w={self.extent}]>"
+        if self.tables and self.rng.random() < 0.4:
+            weights, start, table, shift = self.rng.choice(self.tables)
+        else:
+            taps = self.name()
+            lines = [
+                f"{taps} = pipe.taps bilinear %extent to %extent antialias(true)",
+                f"{weights}, {start} = pipe.weights bilinear %extent to %extent antialias(true) "
+                f"sizes({taps}) : {weights_type}, {start_type}"]
+            table = shift = Node("W", results=2)
+            self.sample.append(table)
+            if self.rng.random() < 0.5:
+                shift, old, start = Node("I", [(table, 1, True)]), start, self.name()
+                self.sample.append(shift)
+                lines.append(f"{start} = pipe.view {old} by {self.flip_map()} [] : {start_type} -> "
+                             f"{start_type}")
+            self.text[False].append((table, lines))
+            self.tables.append((weights, start, table, shift))
+        source, name = self.pick(self.line), self.name()
+        lines = [f'{name} = pipe.resample exact {source[0]} along "w" with {weights}, {start} : '
+                 f"{self.line}, {weights_type}, {start_type} -> {self.line}"]
+        reads = [(*source[1], True), (table, 0, True), (shift, 0 if shift is not table else 1, True)]
+        node = Node("H", reads, in_batch=self.depends(source))
+        self.add(node, lines, [(name, self.line)], in_batch)
+
+    # -- branches -------------------------------------------------------------
+
+    def arm(self):
+        """The kinds of a chain of ops."""
+        kinds = self.rng.choice(["IP", self.kinds])
+        return [self.rng.choice(kinds) for _ in range(self.rng.randint(0, 3))]
+
+    def arm_text(self, ops, value):
+        lines = []
+        for kind in ops:
+            before, value = value, self.name()
+            lines += self.op_text(kind, value, before)
+        return lines + [f"pipe.yield {value} : {self.line}"]
+
+    def arm_nodes(self, ops, value, guard):
+        for kind in ops:
+            node, result = value
+            value = (Node(kind, [(node, result, kind != "G")], guard, node.in_batch,
+                          small_map=kind == "P" and self.extent <= 4096), 0)
+            (self.batch if node.in_batch else self.sample).append(value[0])
+        return value
+
+    def choose(self, in_batch):
+        lines = []
+        index, name, source = self.condition(lines), self.name(), self.pick(self.line)
+        other = self.pick(self.line)
+        arms = [(self.arm(), source), (self.arm(), self.rng.choice([source, other]))]
+        lines.append(f"{name} = pipe.choose {index} -> {self.line} {{")
+        for number, (ops, value) in enumerate(arms):
+            lines += self.arm_text(ops, value[0]) + (["}, {"] if number == 0 else ["}"])
+        used = list({value[0]: value for _, value in arms}.values())
+        if all(kind in "IP" for ops, _ in arms for kind in ops):
+            node = Node("P", [(*value[1], True) for value in used], in_batch=self.depends(*used),
+                        choice=True)
+        else:
+            yields = [self.arm_nodes(ops, value[1], (index, number))
+                      for number, (ops, value) in enumerate(arms)]
+            node = Node("runtime", [(*value, True) for value in yields],
+                        in_batch=any(value[0].in_batch for value in yields))
+        self.add(node, lines, [(name, self.line)], in_batch)
+
+    def repeat(self, in_batch):
+        lines = []
+        count, name, source = self.condition(lines), self.name(), self.pick(self.line)
+        ops, bound, carried = self.arm() or ["P"], self.rng.randint(1, 2), self.name()
+        lines.append(f"{name} = pipe.repeat {count} bound {bound} ({source[0]}) : ({self.line}) -> "
+                     f"({self.line}) {{")
+        lines += [f"^bb0(%n{name[2:]}: i64, {carried}: {self.line}):"]
+        lines += self.arm_text(ops, carried) + ["}"]
+        if all(kind in "IP" for kind in ops):
+            node = Node("P", [(*source[1], True)], in_batch=self.depends(source))
+            self.add(node, lines, [(name, self.line)], in_batch)
+            return
+        value = source[1]
+        for turn in range(bound):
+            runs = self.arm_nodes(ops, value, (count, turn))
+            node = Node("runtime", [(*value, True), (*runs, True)],
+                        in_batch=value[0].in_batch or runs[0].in_batch)
+            (self.batch if node.in_batch else self.sample).append(node)
+            value = (node, 0)
+        self.text[in_batch].append((value[0], lines))
+        self.pool.append((name, value, self.line))
+
+    def peer(self, in_batch):
+        source, name = self.pick(), self.name()
+        node = Node("runtime", [(*source[1], True)], in_batch=True)
+        line = f"{name} = pipe.peer {source[0]}[%slot] : {source[2]} -> {source[2]}"
+        self.add(node, [line], [(name, source[2])], in_batch)
+
+    def make(self):
+        for k in range(self.rng.randint(1, 2)):
+            self.add(Node("runtime"), [f'%x{k} = pipe.field %row "x{k}" : {self.line}'],
+                     [(f"%x{k}", self.line)], False)
+        steps = [self.simple] * 6 + [self.map] * 5 + [self.reduce] * 2 + [self.choose] * 3 + [
+            self.diamond, self.place, self.small_table, self.constant, self.resample, self.repeat]
+        for _ in range(self.rng.randint(1, 12)):
+            self.rng.choice(steps)(False)
+        if self.rng.random() < 0.4:
+            for _ in range(self.rng.randint(1, 5)):
+                self.rng.choice([self.peer, self.peer, self.map, self.simple, self.choose])(True)
+        self.delivered = [self.pick(recent=0.8) for _ in range(self.rng.randint(1, 3))]
+
+    def graph(self):
+        """The nodes that outputs need, in program order, and the outputs."""
+        needed, queue = set(), [value[1][0] for value in self.delivered]
+        while queue:
+            node = queue.pop()
+            if node not in needed:
+                needed.add(node)
+                queue += [read[0] for read in node.reads]
+        nodes = [node for node in self.sample + self.batch if node in needed]
+        return nodes, [value[1] for value in self.delivered]
+
+    def pipeline(self):
+        needed, _ = self.graph()
+        body = {scope: [line for node, lines in self.text[scope] if node in needed
+                        for line in lines] for scope in (False, True)}
+        columns = ", ".join(f"x{k} = {self.line}" for k in range(2))
+        lines = [f"pipe.pipeline @p{self.seed} seed 0 substitute 0.0 {{",
+                 '%root = pipe.param "root" : !pipe.text',
+                 f'%table = pipe.source "raw" (%root) named ["root"] columns {{{columns}, i = i64}} '
+                 ': !pipe.text', "%row = pipe.row sequential %table",
+                 '%i = pipe.field %row "i" : i64', "%size = pipe.constant 2 : i64 -> i64",
+                 "%zero = pipe.constant 0 : i64 -> i64",
+                 f"%extent = pipe.constant {self.extent} : i64 -> i64", *body[False],
+                 "pipe.batch size(%size) last drop {", "%slot = pipe.context slot",
+                 *body[True]]
+        for k, (name, _, kind) in enumerate(self.delivered):
+            axes = '["n", "w"]' if kind == self.line else '["n"]'
+            lines.append(f'pipe.output "o{k}" {name} axes {axes} stored {axes} : {kind}')
+        return "\n".join(lines + ["}", "}"])
+
+
+def measure(text):
+    """(launches, their results that something else than an output reads)."""
+    launches = re.findall(r"^ *(%\S+?)(?::(\d+))? = pipe\.launch ", text, re.M)
+    made = {name for name, _ in launches}
+    results = {}
+    for line in text.splitlines():
+        used = line.split(" = ", 1)[-1]
+        for name, number in re.findall(r"(%\w+)(#\d+)?", used):
+            if name in made:
+                results.setdefault((name, number), set()).add("pipe.output" in line)
+    return len(launches), sum(False in kinds for kinds in results.values())
+
+
+class FusionRule(unittest.TestCase):
+    tool = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.drafts = [Draft(seed) for seed in range(COUNT)]
+        text = "\n// -----\n".join(draft.pipeline() for draft in cls.drafts)
+        done = subprocess.run([cls.tool, "-", "--split-input-file", "--pipe-fuse"], input=text,
+                              capture_output=True, text=True)
+        cls.errors = done.stderr
+        pipelines = re.findall(r"^  pipe\.pipeline @p(\d+) (.*?)^  }$", done.stdout, re.M | re.S)
+        cls.found = {int(seed): measure(body) for seed, body in pipelines}
+
+    def test_counts_are_those_of_the_page(self):
+        self.assertEqual(self.errors, "")
+        for draft in self.drafts:
+            with self.subTest(seed=draft.seed):
+                self.assertEqual(self.found[draft.seed], predict(*draft.graph()),
+                                 f"kernels and temporaries; predicted second\n{draft.pipeline()}")
+
+    def test_every_rule_decides_some_dag(self):
+        for rule in ["weights", "computed places", "barriers", "guards", "one gather", "waiting"]:
+            with self.subTest(rule=rule):
+                changed = [draft.seed for draft in self.drafts
+                           if predict(*draft.graph()) != predict(*draft.graph(), [rule])]
+                self.assertGreaterEqual(len(changed), 5)
+
+    def test_dags_are_not_all_small(self):
+        kernels = [kernels for kernels, _ in self.found.values()]
+        self.assertGreater(max(kernels), 8)
+        self.assertGreater(sum(count > 2 for count in kernels), COUNT // 4)
+
+
+if __name__ == "__main__":
+    FusionRule.tool = sys.argv.pop(1)
+    unittest.main()
