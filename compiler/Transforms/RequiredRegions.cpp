@@ -2,6 +2,7 @@
 
 #include "compiler/Analysis/RequiredRegions.h"
 #include "compiler/Analysis/OpClass.h"
+#include "compiler/Analysis/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -64,32 +65,34 @@ static void setRegions(PipelineOp pipeline) {
   OpBuilder builder(first);
   analysis::RequiredRegions regions(pipeline, builder);
   pipeline.walk([&](DecodeOp decode) {
-    const analysis::Box *box = regions.boxOf(decode.getResult());
-    if (!box || !decode.getRegion().empty())
+    const analysis::Need *need = regions.needOf(decode.getResult());
+    if (!need || !decode.getRegion().empty())
       return;
     auto type = llvm::cast<NamedTensorType>(decode.getType());
-    const int64_t rows = type.axisIndex("h"), columns = type.axisIndex("w");
-    if (rows < 0 || columns < 0)
+    const int64_t axes[2] = {type.axisIndex("h"), type.axisIndex("w")};
+    if (axes[0] < 0 || axes[1] < 0)
       return;
-    if ((*box)[rows].isWhole() && (*box)[columns].isWhole()) {
+    if (need->box[axes[0]].isWhole() && need->box[axes[1]].isWhole() && !need->when) {
       addRemark(decode, "required-regions", "decodes the whole image: all of it is read");
       return;
     }
+    analysis::ScalarBuilder scalars(builder, decode.getLoc());
     Value low[2], high[2];
-    const int64_t axes[2] = {rows, columns};
     for (auto [i, axis] : llvm::enumerate(axes)) {
-      const analysis::Interval &interval = (*box)[axis];
-      analysis::Interval wanted = interval;
-      if (interval.isWhole())
-        wanted = {builder.create<ConstantOp>(decode.getLoc(), builder.getI64Type(),
-                                             builder.getI64IntegerAttr(0)),
-                  extentValue(builder, decode.getLoc(), decode, axis)};
-      low[i] = wanted.low;
-      high[i] = wanted.high;
+      const analysis::Interval &wanted = need->box[axis];
+      low[i] = wanted.isWhole() ? scalars.constant(0) : wanted.low;
+      high[i] = wanted.isWhole() ? extentValue(builder, decode.getLoc(), decode, axis)
+                                 : wanted.high;
+      // Where no branch reads the image, its region is empty.
+      if (need->when) {
+        low[i] = scalars.select(need->when, low[i], scalars.constant(0));
+        high[i] = scalars.select(need->when, high[i], scalars.constant(0));
+      }
     }
     decode.getRegionMutable().assign(ValueRange{low[0], low[1], high[0], high[1]});
     addRemark(decode, "required-regions",
-              "decodes the region that is read, and stops after its last row");
+              need->when ? "decodes what is read, only where a branch that reads it is taken"
+                         : "decodes the region that is read, and stops after its last row");
   });
 }
 
