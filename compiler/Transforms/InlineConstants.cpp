@@ -177,10 +177,39 @@ struct SelectScalars : OpRewritePattern<ChooseOp> {
   }
 };
 
+/// Checks leave the arms of a choice of tensors, with the arm's condition: an
+/// arm then holds what it computes, and passes see views as views.
+struct ChecksLeave : OpRewritePattern<ChooseOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ChooseOp choose, PatternRewriter &rewriter) const override {
+    if (!analysis::touchesTensors(choose))
+      return rewriter.notifyMatchFailure(choose, "setup keeps its branch");
+    analysis::ScalarBuilder scalars(rewriter, choose.getLoc());
+    const auto count = static_cast<int64_t>(choose.getArms().size());
+    bool moved = false;
+    for (auto [number, arm] : llvm::enumerate(choose.getArms()))
+      for (auto check : llvm::make_early_inc_range(arm.front().getOps<CheckOp>())) {
+        if (!llvm::all_of(check->getOperands(), [&](Value operand) {
+              return analysis::hoistScalars(operand, choose);
+            }))
+          continue;
+        Value other = scalars.logicalNot(scalars.isArm(choose.getIndex(), number, count));
+        Value condition = scalars.binary(BinaryKind::bit_or, check.getCondition(), other);
+        rewriter.modifyOpInPlace(check, [&] {
+          check.getConditionMutable().assign(condition);
+          check->moveBefore(choose);
+        });
+        moved = true;
+      }
+    return success(moved);
+  }
+};
+
 struct InlineConstantsPass : penstock::transforms::impl::InlineConstantsBase<InlineConstantsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<KnownIndex, SplitResults, SplitCarried, SelectScalars>(&getContext());
+    patterns.add<KnownIndex, SplitResults, SplitCarried, SelectScalars, ChecksLeave>(
+        &getContext());
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

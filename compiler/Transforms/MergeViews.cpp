@@ -31,11 +31,12 @@ struct ArmView {
 };
 } // namespace
 
-static ArmView armView(Value yielded, Region &arm) {
+/// `beyond`: also through views that stand before the choice.
+static ArmView armView(Value yielded, Region &arm, bool beyond) {
   auto rank = llvm::cast<NamedTensorType>(yielded.getType()).getRank();
   ArmView result{yielded, AffineMap::getMultiDimIdentityMap(rank, yielded.getContext()), {}};
   while (auto view = result.root.getDefiningOp<ViewOp>()) {
-    if (!arm.isAncestor(view->getParentRegion()))
+    if (!beyond && !arm.isAncestor(view->getParentRegion()))
       break;
     SmallVector<Value> symbols(view.getSymbols());
     llvm::append_range(symbols, result.symbols);
@@ -75,13 +76,19 @@ static AffineExpr valueAt(AffineExpr expr, unsigned dims, unsigned symbols, int6
 static std::string mergeResult(ChooseOp choose, unsigned number, PatternRewriter &rewriter,
                                Value &result) {
   SmallVector<ArmView> arms;
-  for (Region &arm : choose.getArms())
-    arms.push_back(armView(arm.front().getTerminator()->getOperand(number), arm));
-  Value root = arms.front().root;
+  auto follow = [&](bool beyond) {
+    arms.clear();
+    for (Region &arm : choose.getArms())
+      arms.push_back(armView(arm.front().getTerminator()->getOperand(number), arm, beyond));
+  };
+  follow(false);
+  const Value root = arms.front().root;
+  if (llvm::any_of(arms, [&](const ArmView &arm) { return arm.root != root; }))
+    follow(true);
   for (auto [arm, region] : llvm::zip(arms, choose.getArms())) {
     if (region.isAncestor(arm.root.getParentRegion()))
       return "an arm computes something";
-    if (arm.root != root)
+    if (arm.root != arms.front().root)
       return "the arms read different tensors";
     if (!isLinear(arm.map))
       return "a view divides its index";
@@ -129,7 +136,7 @@ static std::string mergeResult(ChooseOp choose, unsigned number, PatternRewriter
   for (unsigned i = 0; i < number; ++i)
     if (auto before = llvm::dyn_cast<NamedTensorType>(choose.getResult(i).getType()))
       first += before.dynamicAxes().size();
-  result = makeView(rewriter, choose.getLoc(), root,
+  result = makeView(rewriter, choose.getLoc(), arms.front().root,
                     AffineMap::get(dims, symbols.size(), results, context), symbols, type,
                     choose.getSizes().slice(first, type.dynamicAxes().size()));
   return {};

@@ -34,6 +34,8 @@ def InlineConstants : Pass<"pipe-inline-constants"> {
     * The scalar results of a `pipe.choose` get a choose of their own, apart
       from its tensors: scalars belong to setup, tensors to kernels. So do those
       of a `pipe.repeat`, whose tensors' loop goes on carrying them.
+    * A check leaves the arms of a choice of tensors: it then also holds where
+      another arm is taken.
     * A choose of scalars whose arms cannot fail and hold no loop becomes
       `pipe.select`: evaluating all arms is cheaper than a branch.
 
@@ -121,8 +123,9 @@ def SinkCasts : Pass<"pipe-sink-casts"> {
     first taps; a permutation of axes stays behind), through a stack and into
     the arms of a choose. A pad stays where it is: its fill has the wide type.
 
-    A view of a peer becomes the peer's view, and a peer of a widening
-    conversion the conversion of a peer.
+    A stack of equal pointwise ops becomes the op of a stack. A view of a peer
+    becomes the peer's view, and a peer of a widening conversion the conversion
+    of a peer.
 
     A view that reads an element twice (overlapping frames) stays: moving it
     would compute the element twice.

@@ -258,6 +258,75 @@ struct ViewOfStack : OpRewritePattern<ViewOp> {
   }
 };
 
+/// A stack of equal conversions becomes the conversion of a stack.
+struct StackOfPoint : OpRewritePattern<StackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(StackOp stack, PatternRewriter &rewriter) const override {
+    Operation *first = stack.getInputs().front().getDefiningOp();
+    if (!first || !llvm::isa<MapOp, CastOp>(first))
+      return rewriter.notifyMatchFailure(stack, "it does not stack maps");
+    for (Value input : stack.getInputs())
+      if (!input.hasOneUse() || !isSamePoint(first, input.getDefiningOp()))
+        return rewriter.notifyMatchFailure(stack, "the maps differ, or have other users");
+    auto map = llvm::dyn_cast<MapOp>(first);
+    const size_t inputs = map ? map.getInputs().size() : 1;
+    SmallVector<SmallVector<Value>> columns(inputs);
+    int64_t moved = 0;
+    for (size_t i = 0; i < inputs; ++i) {
+      for (Value input : stack.getInputs())
+        columns[i].push_back(input.getDefiningOp()->getOperand(i));
+      if (llvm::all_equal(columns[i]))
+        continue;
+      moved += scalarBytes(tensorOf(columns[i].front()).getElementType());
+      // Extents that differ from view to view would be another value.
+      for (Value input : columns[i])
+        if (input.getType() != columns[i].front().getType() || !tensorOf(input).isStatic() ||
+            tensorOf(input).axisIndex(stack.getAxis()) >= 0)
+          return rewriter.notifyMatchFailure(stack, "the maps read different types");
+    }
+    NamedTensorType type = tensorOf(stack);
+    if (moved == 0 || moved > scalarBytes(type.getElementType()))
+      return rewriter.notifyMatchFailure(stack, "the maps do not widen");
+    SmallVector<Value> operands;
+    for (ArrayRef<Value> column : columns) {
+      if (llvm::all_equal(column)) {
+        operands.push_back(column.front());
+        continue;
+      }
+      NamedTensorType source = tensorOf(column.front());
+      SmallVector<Axis> axes{type.getAxes().front()};
+      llvm::append_range(axes, source.getAxes());
+      operands.push_back(rewriter.create<StackOp>(stack.getLoc(), source.withAxes(axes),
+                                                  stack.getAxis(), column, ValueRange()));
+    }
+    if (auto cast = llvm::dyn_cast<CastOp>(first)) {
+      rewriter.replaceOpWithNewOp<CastOp>(stack, type, cast.getMode(), operands.front(),
+                                          stack.getSizes());
+      return success();
+    }
+    auto joined = rewriter.create<MapOp>(map.getLoc(), type, operands, stack.getSizes());
+    Block *body = startBody(rewriter, joined);
+    // Without the coordinate along the new axis.
+    SmallVector<Value> arguments(body->getArguments().take_front(inputs));
+    llvm::append_range(arguments, body->getArguments().drop_front(inputs + 1));
+    SmallVector<Value> yields = cloneBody(rewriter, map.getBody().front(), arguments);
+    rewriter.create<YieldOp>(map.getLoc(), yields);
+    rewriter.replaceOp(stack, joined);
+    return success();
+  }
+
+private:
+  static bool isSamePoint(Operation *a, Operation *b) {
+    if (!b || a->getName() != b->getName() || a->getNumOperands() != b->getNumOperands() ||
+        a->getResultTypes() != b->getResultTypes())
+      return false;
+    if (auto cast = llvm::dyn_cast<CastOp>(a))
+      return cast.getMode() == llvm::cast<CastOp>(b).getMode();
+    return OperationEquivalence::isRegionEquivalentTo(
+        &a->getRegion(0), &b->getRegion(0), OperationEquivalence::IgnoreLocations);
+  }
+};
+
 struct ViewOfChoose : OpRewritePattern<ViewOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
@@ -340,8 +409,8 @@ struct PeerOfPoint : OpRewritePattern<PeerOp> {
 struct SinkCastsPass : penstock::transforms::impl::SinkCastsBase<SinkCastsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ViewOfPoint, ViewOfResample, ViewOfStack, ViewOfChoose, ViewOfPeer, PeerOfPoint>(
-        &getContext());
+    patterns.add<ViewOfPoint, ViewOfResample, ViewOfStack, StackOfPoint, ViewOfChoose, ViewOfPeer,
+                 PeerOfPoint>(&getContext());
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk([](ViewOp view) {

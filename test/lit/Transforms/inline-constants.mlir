@@ -78,3 +78,26 @@ func.func @parts_carried_scalars(%i: i64, %x: !pipe.tensor<u8[w=4]>, %a: ui8) ->
   }
   return %0#0, %0#1 : !pipe.tensor<u8[w=4]>, ui8
 }
+
+// The arm holds a view then, and the check speaks of that arm alone.
+// CHECK-LABEL: func.func @checks_leave_their_arm
+func.func @checks_leave_their_arm(%c: i1, %a: i64, %x: !pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4]> {
+  // CHECK: %[[SMALL:.*]] = pipe.compare lt %arg1
+  // CHECK: %[[OTHER:.*]] = pipe.unary bit_not %arg0
+  // CHECK: %[[HOLDS:.*]] = pipe.binary bit_or %[[SMALL]], %[[OTHER]]
+  // CHECK: pipe.check %[[HOLDS]], "too large"
+  // CHECK: pipe.choose
+  // CHECK-NOT: pipe.check
+  // CHECK: return
+  %i = pipe.cast value %c : i1 -> i64
+  %four = pipe.constant 4 : i64 -> i64
+  %0 = pipe.choose %i -> !pipe.tensor<u8[w=4]> {
+    pipe.yield %x : !pipe.tensor<u8[w=4]>
+  }, {
+    %ok = pipe.compare lt %a, %four : i64
+    pipe.check %ok, "too large"(%a, %four)
+    %v = pipe.view %x by affine_map<(d0) -> (-d0 + 3)> [] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=4]>
+    pipe.yield %v : !pipe.tensor<u8[w=4]>
+  }
+  return %0 : !pipe.tensor<u8[w=4]>
+}

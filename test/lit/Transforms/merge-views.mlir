@@ -69,3 +69,20 @@ func.func @keeps_views_of_two_tensors(%x: !pipe.tensor<u8[w=4]>, %y: !pipe.tenso
   }
   return %0 : !pipe.tensor<u8[w=4]>
 }
+
+// A view that stands before the choice is a view all the same.
+// CHECK-LABEL: func.func @follows_views_out_of_the_arm
+func.func @follows_views_out_of_the_arm(%i: i64, %x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<u8[w=4]> {
+  // CHECK-NOT: pipe.choose
+  // CHECK: %[[V:.*]] = pipe.view %arg1 by
+  // CHECK-NOT: pipe.choose
+  // CHECK: return %[[V]]
+  %a = pipe.view %x by affine_map<(d0) -> (-d0 + 8)> [] : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=4]>
+  %0 = pipe.choose %i -> !pipe.tensor<u8[w=4]> {
+    pipe.yield %a : !pipe.tensor<u8[w=4]>
+  }, {
+    %b = pipe.view %x by affine_map<(d0) -> (d0 + 1)> [] : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=4]>
+    pipe.yield %b : !pipe.tensor<u8[w=4]>
+  }
+  return %0 : !pipe.tensor<u8[w=4]>
+}
