@@ -9,6 +9,7 @@
 
 #include "codegen/plan/PlanBuilder.h"
 #include "codegen/plan/PlanScope.h"
+#include "codegen/plan/SharedPlaces.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/abi/kernel.h"
 #include "llvm/ADT/StringMap.h"
@@ -491,6 +492,7 @@ FailureOr<std::vector<uint8_t>> codegen::buildPlan(ModuleOp module, StringRef co
   PlanVisitor visitor(module);
   if (failed(visitor.build()))
     return failure();
+  shareMemory(visitor.plan);
   visitor.plan.compiler = compilerVersion.str();
   flatbuffers::FlatBufferBuilder buffer;
   plan::FinishPlanBuffer(buffer, plan::Plan::Pack(buffer, &visitor.plan));

@@ -180,7 +180,7 @@ private:
     require(inside(d.media, tree.media.size()), "decode", i, "names media ", d.media);
     const int parts = (d.top >= 0) + (d.left >= 0) + (d.bottom >= 0) + (d.right >= 0);
     require(parts == 0 || parts == 4, "decode", i, "has ", parts, " sides of a region");
-    for (int32_t side : {d.top, d.left, d.bottom, d.right, d.guard})
+    for (int32_t side : {d.top, d.left, d.bottom, d.right})
       slot(side, "decode", i, true);
     require(d.format == "rgb" || d.format == "gray", "decode", i, "has an unknown format");
     if (!require(inside(d.buffer, tree.buffers.size()), "decode", i, "names buffer ", d.buffer))
@@ -197,6 +197,9 @@ private:
   void buffer(const plan::BufferT &b, size_t i) {
     require(b.kind >= BufferKind::MIN && b.kind <= BufferKind::MAX, "buffer", i,
             "has an unknown kind");
+    const bool mayShare = b.kind == BufferKind::media || b.kind == BufferKind::temporary;
+    require(b.place == -1 || (mayShare && inside(b.place, tree.buffers.size())), "buffer", i,
+            "cannot lie at place ", b.place);
     require(b.type > DType::none && b.type <= DType::MAX && isScalar(b.type), "buffer", i,
             "has no element type");
     if (!finding.empty())

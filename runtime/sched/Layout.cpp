@@ -23,6 +23,7 @@ BufferLayout layoutBuffer(const plan::BufferT &b) {
   layout.row = b.row;
   layout.column = b.column;
   layout.output = b.output;
+  layout.place = b.place;
   layout.choices = b.choices;
   layout.indexSlot = b.index_slot;
   layout.bytes = layout.elementBytes;
@@ -148,15 +149,27 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
         return Error{Code::InvalidArgument,
                      std::string("the ") + name + " kernel needs too much scratch memory"};
   int64_t constantBytes = 0;
+  std::vector<int64_t> largest; // by place, where the plan bounds it
   for (const auto &buffer : tree.buffers) {
     BufferLayout &b = layout->buffers.emplace_back(layoutBuffer(*buffer));
     if (b.kind == plan::BufferKind::constant) {
       b.constantOffset = constantBytes;
       constantBytes += alignStorage(int64_t(buffer->data.size()) + storageSlack);
     }
-    if (b.kind == plan::BufferKind::temporary && b.bytes > 0)
+    if (b.place >= 0) {
+      const size_t places = std::max(layout->places.size(), size_t(b.place) + 1);
+      layout->places.resize(places);
+      largest.resize(places);
+      if (b.isStatic)
+        layout->places[size_t(b.place)] = std::max(layout->places[size_t(b.place)], b.bytes);
+      largest[size_t(b.place)] = std::max(largest[size_t(b.place)], b.bytes);
+    } else if (b.kind == plan::BufferKind::temporary && b.bytes > 0) {
       layout->staticScratch += alignStorage(b.bytes + storageSlack);
+    }
   }
+  for (int64_t bytes : largest)
+    if (bytes > 0)
+      layout->staticScratch += alignStorage(bytes + storageSlack);
   layout->constantBytes.resize(size_t(constantBytes) + 64);
   const auto base = reinterpret_cast<uintptr_t>(layout->constantBytes.data());
   uint8_t *aligned = layout->constantBytes.data() + (64 - base % 64) % 64;

@@ -39,6 +39,7 @@ struct BufferLayout {
   /// Where the buffer is read in a later stage than it is made, or by other
   /// samples: its number among those that are kept per slot; else -1.
   int kept = -1;
+  int place = -1;              ///< memory that it shares; -1: its own
   int stage = 0;               ///< in which it is made
   int64_t constantOffset = -1; ///< in Layout::constants
 };
@@ -103,6 +104,7 @@ struct Layout {
   std::vector<uint8_t> constantBytes;
   const uint8_t *constants = nullptr; ///< aligned to 64
   std::vector<int> kept;              ///< buffers kept per slot
+  std::vector<int64_t> places;        ///< bytes of the largest static buffer of each
   /// Bytes of one sample's temporaries and scratch, as far as they are static.
   int64_t staticScratch = 0;
 

@@ -70,7 +70,8 @@ SampleRunner::SampleRunner(std::shared_ptr<const Program> shared, ScratchLimits 
                            const Clock &clock)
     : program(std::move(shared)), layout(*program->layout), tree(program->tree()), clock(clock),
       scratch(limits, layout.staticScratch + (int64_t(1) << 16)), images(imageLimits(limits)),
-      decoder({images, false}), headers(tree.media.size()), fieldStorage(layout.buffers.size()) {
+      decoder({images, false}), headers(tree.media.size()), fieldStorage(layout.buffers.size()),
+      places(layout.places.size()) {
   size_t widest = 0, mostScalars = 0;
   for (const StepLayout &step : layout.steps) {
     widest = std::max(widest, step.inputs.size() + step.outputs.size());
@@ -133,7 +134,7 @@ bool SampleRunner::firstStage(Work &work, int64_t slot, Failure &failure) {
                     runStage(work, slot, 0, failure);
   if (good)
     storeScalars(work, slot);
-  scratch.reset();
+  giveBack();
   return good;
 }
 
@@ -148,8 +149,13 @@ bool SampleRunner::laterStage(Work &work, int64_t slot, int stage, Failure &fail
       tensors[i] = work.keptTensor(slot, buffer.kept);
   }
   const bool good = runStage(work, slot, stage, failure);
-  scratch.reset();
+  giveBack();
   return good;
+}
+
+void SampleRunner::giveBack() {
+  scratch.reset();
+  std::fill(places.begin(), places.end(), Place());
 }
 
 bool SampleRunner::fields(Work &work, int64_t slot, Failure &failure) {
@@ -247,9 +253,9 @@ bool SampleRunner::decode(Work &work, int64_t slot, Failure &failure) {
   for (const auto &decode : tree.decodes)
     untouched[size_t(decode->media)] = true;
   for (const auto &decode : tree.decodes) {
-    if (decode->guard >= 0 && !block[decode->guard])
-      continue;
-    ++count;
+    const bool wanted = decode->top < 0 || (block[decode->top] < block[decode->bottom] &&
+                                            block[decode->left] < block[decode->right]);
+    count += wanted;
     good = good && decodeOne(work, slot, *decode, failure);
   }
   // How much of an image is needed depends on passes; that its file is cut off
@@ -312,7 +318,7 @@ bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &deco
   // Room for the whole image, of which only the region and a few columns more are
   // written (and only their pages are touched): a kernel that stores an
   // intermediate result as a whole reads pixels that no output needs, and may
-  // find anything there.
+  // find anything there. So an image of which nothing is needed has room too.
   constexpr int64_t line = 64;
   const int64_t stride = (width * pixel + line - 1) / line * line;
   const int64_t bytes = stride * height + line;
@@ -463,8 +469,16 @@ bool SampleRunner::runStep(Work &work, int64_t slot, const StepLayout &step, Fai
 
 uint8_t *SampleRunner::storageFor(Work &work, int64_t slot, const BufferLayout &buffer,
                                   int64_t bytes) {
-  if (buffer.kept < 0)
+  if (buffer.kept < 0 && buffer.place < 0)
     return scratch.allocate(bytes);
+  if (buffer.kept < 0) {
+    Place &place = places[size_t(buffer.place)];
+    if (place.bytes < bytes) {
+      place.bytes = std::max(bytes, layout.places[size_t(buffer.place)]);
+      place.data = scratch.allocate(place.bytes);
+    }
+    return place.data;
+  }
   if (buffer.kind == BufferKind::temporary && buffer.bytes > 0)
     return work.memory->keptStorage(buffer.kept, slot);
   Buffer &own = work.keptBuffer(slot, buffer.kept);

@@ -51,6 +51,8 @@ private:
   void keep(Work &work, int64_t slot, int stage);
   void storeScalars(Work &work, int64_t slot);
   bool shape(int buffer, Failure &failure);
+  /// Ends a sample: its scratch is free.
+  void giveBack();
   /// Room for a temporary or a decoded region; null where there is none.
   uint8_t *storageFor(Work &work, int64_t slot, const BufferLayout &buffer, int64_t bytes);
   const pst_tensor *input(Work &work, const StepLayout::Input &input);
@@ -69,6 +71,11 @@ private:
   std::vector<bool> untouched;      // by media: to be decoded, and not yet
   std::vector<Buffer> fieldStorage; // by buffer
   std::vector<pst_tensor> tensors;  // by buffer; data is null where not made
+  struct Place {
+    uint8_t *data = nullptr;
+    int64_t bytes = -1;
+  };
+  std::vector<Place> places; // memory that buffers share, of the sample at hand
   std::vector<pst_tensor> arguments;
   std::vector<int64_t> scalars;
   int64_t *block = nullptr; // of the sample at hand

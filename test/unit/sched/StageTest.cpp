@@ -67,6 +67,57 @@ Pipeline peerPipeline(pst_kernel second = sumKernel) {
   return p;
 }
 
+/// output[0] = input[0] + 1; output[1] = where the input lies.
+int32_t placeKernel(pst_kernel_args *args) {
+  auto *in = static_cast<const int64_t *>(args->tensors[0].data);
+  auto *out = static_cast<int64_t *>(args->tensors[1].data);
+  const int64_t extent = args->tensors[1].extent[0];
+  for (int64_t i = 0; i < extent; ++i)
+    out[i] = 0;
+  out[0] = in[0] + 1;
+  out[1] = int64_t(reinterpret_cast<intptr_t>(in));
+  return 0;
+}
+
+// a -> b -> c -> out, where a and c share memory. The second one is larger.
+TEST(Stages, BuffersOfOnePlaceShareMemory) {
+  for (const bool dynamic : {false, true}) {
+    Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
+      args->scalars[9] = 0;
+      args->scalars[10] = 40000;
+      return 0;
+    });
+    auto temporary = [&](int64_t extent) {
+      return p.buffer(plan::BufferKind::temporary, DType::i64, {extent});
+    };
+    const int a = temporary(2), b = temporary(2), c = temporary(40000);
+    const int whereA = p.output("a", DType::i64, {2}), whereC = p.output("c", DType::i64, {2});
+    if (dynamic) {
+      p.plan.buffers[size_t(c)]->dims[0]->extent = -1;
+      p.plan.buffers[size_t(c)]->dims[0]->slot = 10;
+    }
+    p.step(p.kernel(sumKernel), {}, {a}, {9, 8});
+    p.step(p.kernel(placeKernel), {a}, {b});
+    p.step(p.kernel(placeKernel), {a}, {whereA});
+    p.step(p.kernel(placeKernel), {b}, {c});
+    p.step(p.kernel(placeKernel), {c}, {whereC});
+    const uint64_t apart = (*p.open(valueOptions({1, 2, 3, 4})))->memory().fixed;
+    p.plan.buffers[size_t(a)]->place = p.plan.buffers[size_t(c)]->place = 0;
+    auto session = p.open(valueOptions({1, 20, 300, 4000}));
+    ASSERT_TRUE(session) << session.error().message;
+    auto batch = (*session)->next();
+    ASSERT_TRUE(batch && *batch);
+    const auto &outputs = (*batch)->outputs();
+    for (int64_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(at<int64_t>(outputs[1], {i, 0}), at<int64_t>(outputs[0], {i, 0}) + 2);
+      if (!dynamic) {
+        EXPECT_EQ(at<int64_t>(outputs[0], {i, 1}), at<int64_t>(outputs[1], {i, 1}));
+      }
+    }
+    EXPECT_LE((*session)->memory().fixed + (dynamic ? 0 : 1), apart);
+  }
+}
+
 TEST(Stages, SamplesReadEachOtherAfterABarrier) {
   const std::vector<int64_t> values = {1, 20, 300, 4000, 5, 60, 700, 8000};
   auto session = peerPipeline().open(valueOptions(values));

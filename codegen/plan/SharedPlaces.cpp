@@ -1,0 +1,155 @@
+//===- SharedPlaces.cpp - buffers whose lives do not overlap --------------===//
+//
+// Places are handed out in the order in which buffers come to life, to the free
+// place whose size is nearest. Sizes that only the sample knows are together:
+// they are mostly those of its image.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/plan/SharedPlaces.h"
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+#include <cstdlib>
+#include <numeric>
+#include <utility>
+
+namespace penstock::codegen {
+
+namespace {
+
+struct Life {
+  int first = INT_MAX, last = -1; ///< positions of steps
+  int stage = 0;
+  bool kept = false;
+};
+
+struct Place {
+  int last;
+  int64_t bytes;
+  std::vector<int> members;
+};
+
+class Sharing {
+public:
+  explicit Sharing(plan::PlanT &plan) : plan(plan), lives(plan.buffers.size()) {}
+
+  void findLives();
+  void handOut();
+
+private:
+  void read(int buffer, const plan::StepT &step, int position, bool byPeer);
+  /// Bytes where all extents are known, else -1.
+  int64_t bytesOf(int buffer) const;
+
+  plan::PlanT &plan;
+  std::vector<Life> lives;
+};
+
+} // namespace
+
+void Sharing::read(int buffer, const plan::StepT &step, int position, bool byPeer) {
+  for (int choice : plan.buffers[static_cast<size_t>(buffer)]->choices)
+    read(choice, step, position, byPeer);
+  Life &life = lives[static_cast<size_t>(buffer)];
+  life.last = std::max(life.last, position);
+  life.kept |= byPeer || step.stage > life.stage;
+}
+
+void Sharing::findLives() {
+  for (const auto &decode : plan.decodes)
+    lives[static_cast<size_t>(decode->buffer)].first = -1;
+  // As the runtime runs them.
+  std::vector<size_t> order(plan.steps.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(plan.steps[a]->stage, a) < std::pair(plan.steps[b]->stage, b);
+  });
+  for (int position = 0; size_t number : order) {
+    const plan::StepT &step = *plan.steps[number];
+    for (int buffer : step.outputs) {
+      Life &life = lives[static_cast<size_t>(buffer)];
+      life.first = std::min(life.first, position);
+      life.last = std::max(life.last, position);
+      life.stage = step.stage;
+    }
+    for (const auto &access : step.inputs)
+      read(access->buffer, step, position, access->peer_slot >= 0);
+    ++position;
+  }
+}
+
+/// Of one element.
+static int64_t widthOf(plan::DType type) {
+  switch (type) {
+  case plan::DType::i16:
+  case plan::DType::u16:
+  case plan::DType::f16:
+  case plan::DType::bf16:
+    return 2;
+  case plan::DType::i32:
+  case plan::DType::f32:
+    return 4;
+  case plan::DType::i64:
+  case plan::DType::f64:
+    return 8;
+  default:
+    return 1;
+  }
+}
+
+int64_t Sharing::bytesOf(int buffer) const {
+  int64_t size = widthOf(plan.buffers[static_cast<size_t>(buffer)]->type);
+  for (const auto &dim : plan.buffers[static_cast<size_t>(buffer)]->dims)
+    size = size < 0 || dim->extent < 0 ? -1 : size * dim->extent;
+  return size;
+}
+
+void Sharing::handOut() {
+  std::vector<int> order;
+  for (size_t i = 0; i < lives.size(); ++i) {
+    const plan::BufferKind kind = plan.buffers[i]->kind;
+    if ((kind == plan::BufferKind::media || kind == plan::BufferKind::temporary) &&
+        !lives[i].kept && lives[i].first != INT_MAX)
+      order.push_back(static_cast<int>(i));
+  }
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return std::pair(lives[static_cast<size_t>(a)].first, a) <
+           std::pair(lives[static_cast<size_t>(b)].first, b);
+  });
+  std::vector<Place> places;
+  for (int buffer : order) {
+    const Life &life = lives[static_cast<size_t>(buffer)];
+    const int64_t bytes = bytesOf(buffer);
+    auto distance = [&](const Place &place) {
+      if (place.last >= life.first)
+        return INT64_MAX; // still read
+      return (place.bytes < 0) != (bytes < 0) ? INT64_MAX - 1 : std::abs(place.bytes - bytes);
+    };
+    auto nearest = std::min_element(
+        places.begin(), places.end(),
+        [&](const Place &a, const Place &b) { return distance(a) < distance(b); });
+    if (nearest == places.end() || distance(*nearest) == INT64_MAX) {
+      places.push_back({life.last, bytes, {buffer}});
+      continue;
+    }
+    nearest->last = life.last;
+    nearest->bytes = std::max(nearest->bytes, bytes);
+    nearest->members.push_back(buffer);
+  }
+  for (int number = 0; const Place &place : places) {
+    if (place.members.size() == 1)
+      continue;
+    for (int buffer : place.members)
+      plan.buffers[static_cast<size_t>(buffer)]->place = number;
+    ++number;
+  }
+}
+
+void shareMemory(plan::PlanT &plan) {
+  Sharing sharing(plan);
+  sharing.findLives();
+  sharing.handOut();
+}
+
+} // namespace penstock::codegen

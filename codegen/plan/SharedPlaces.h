@@ -1,0 +1,17 @@
+//===- SharedPlaces.h - buffers whose lives do not overlap ------*- C++ -*-===//
+#ifndef PENSTOCK_CODEGEN_PLAN_SHAREDPLACES_H
+#define PENSTOCK_CODEGEN_PLAN_SHAREDPLACES_H
+
+#include "runtime/abi/plan_generated.h"
+
+namespace penstock::codegen {
+
+/// Gives decoded images and temporaries that are never alive at once the same
+/// `place`. A buffer lives from the step that writes it (an image: from the
+/// start) to the last step that reads it, also as the choice of an alias. What
+/// other samples or later stages read keeps memory of its own.
+void shareMemory(plan::PlanT &plan);
+
+} // namespace penstock::codegen
+
+#endif
