@@ -1,7 +1,10 @@
 //===- Coverage.cpp - what the generated pipelines contained --------------===//
 
 #include "test/differential/Coverage.h"
+#include "compiler/Pipelines/Pipelines.h"
+#include "mlir/Pass/PassManager.h"
 #include "stdlib/reference/Value.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
 using namespace mlir;
@@ -32,6 +35,78 @@ static size_t extentClass(NamedTensorType type) {
   return last % 2 == 1 ? 2 : 6;
 }
 
+static constexpr const char *extentNames[] = {"1x1", "1xN", "odd", "vec", ">4096", "?", "other"};
+
+static std::string typeName(size_t type) {
+  return std::string(reference::nameOf(static_cast<reference::DType>(type)));
+}
+
+//===--- what must be covered ----------------------------------------------===//
+
+namespace {
+struct Required {
+  const char *op, *types, *extents;
+};
+} // namespace
+
+static constexpr const char *everyType = "u8 i8 u16 i16 i32 i64 f16 bf16 f32 f64 bool";
+static constexpr const char *everyNumber = "u8 i8 u16 i16 i32 i64 f16 bf16 f32 f64";
+
+/// By op; `each` is unrolled and `repeat` written out, so they count as made.
+static constexpr Required required[] = {
+    {"view", everyType, "1x1 1xN odd vec >4096 ? other"},
+    {"pad", everyType, "1x1 1xN odd vec >4096 ? other"},
+    {"concat", everyType, "1xN odd vec ? other"},
+    {"stack", everyType, "odd vec ? other"},
+    {"place", everyType, "1xN odd vec ? other"},
+    {"map", everyType, "1x1 1xN odd vec >4096 ? other"},
+    {"cast", everyType, "1x1 1xN odd vec ? other"},
+    {"window", everyType, "1x1 1xN odd vec >4096 ? other"},
+    {"resample", everyNumber, "1xN odd vec ? other"},
+    {"gather", everyType, "odd vec ? other"},
+    {"reduce", everyType, "1x1 odd vec ? other"},
+    {"scan", everyNumber, "1x1 1xN odd vec >4096 ? other"},
+    {"histogram", "i32", "odd vec ? other"},
+    {"contract", "f32 f64", "odd ? other"},
+    {"choose", everyType, "1x1 1xN odd vec >4096 ? other"},
+    {"repeat", everyType, "1x1 1xN odd vec ? other"},
+    {"each", everyType, "odd vec other"},
+    {"peer", everyType, "1x1 1xN odd vec other"},
+};
+
+/// Pairs of ops in one kernel.
+static constexpr std::pair<const char *, const char *> requiredPairs[] = {
+    {"map", "map"},           {"map", "view"},        {"map", "pad"},      {"map", "window"},
+    {"map", "resample"},      {"gather", "map"},      {"map", "reduce"},   {"map", "scan"},
+    {"concat", "map"},        {"map", "stack"},       {"map", "place"},    {"choose", "map"},
+    {"resample", "view"},     {"resample", "window"}, {"view", "window"},  {"pad", "window"},
+    {"resample", "resample"}, {"gather", "view"},     {"reduce", "view"},  {"pad", "resample"},
+    {"window", "window"},     {"scan", "view"},       {"reduce", "window"}};
+
+std::vector<std::string> Coverage::missing() const {
+  std::vector<std::string> empty;
+  for (const Required &wanted : required) {
+    const auto found = rows.find(wanted.op);
+    const Row row = found == rows.end() ? Row() : found->second;
+    auto need = [&](StringRef words, llvm::StringRef name, int64_t count) {
+      SmallVector<StringRef> list;
+      words.split(list, ' ');
+      if (count == 0 && llvm::is_contained(list, name))
+        empty.push_back(wanted.op + std::string(" ") + name.str());
+    };
+    for (size_t i = 0; i < types; ++i)
+      need(wanted.types, typeName(i), row.byType[i]);
+    for (size_t i = 0; i < classes; ++i)
+      need(wanted.extents, extentNames[i], row.byExtent[i]);
+  }
+  for (const auto &[a, b] : requiredPairs)
+    if (!pairs.count({a, b}))
+      empty.push_back(std::string(a) + " + " + b);
+  return empty;
+}
+
+//===--- what was ----------------------------------------------------------===//
+
 void Coverage::count(ModuleOp module) {
   module.walk([&](Operation *op) {
     for (Value result : op->getResults()) {
@@ -43,15 +118,31 @@ void Coverage::count(ModuleOp module) {
       ++row.byExtent[extentClass(type)];
     }
   });
+  OwningOpRef<ModuleOp> fused(module.clone());
+  PassManager passes(module.getContext());
+  pipelines::buildOptPipeline(passes, {});
+  pipelines::buildKernelsPipeline(passes, {});
+  if (failed(passes.run(*fused)))
+    return;
+  fused->walk([&](KernelOp kernel) {
+    std::vector<std::string> ops;
+    for (Operation &op : kernel.getBody().front())
+      if (llvm::any_of(op.getResultTypes(), llvm::IsaPred<NamedTensorType>) &&
+          !llvm::isa<ConstantOp>(op))
+        ops.push_back(op.getName().stripDialect().str());
+    llvm::sort(ops);
+    for (size_t i = 0; i < ops.size(); ++i)
+      for (size_t k = i + 1; k < ops.size(); ++k)
+        ++pairs[{ops[i], ops[k]}];
+  });
 }
 
 void Coverage::print(llvm::raw_ostream &stream) const {
   stream << llvm::left_justify("op", 12);
   for (size_t i = 0; i < types; ++i)
-    stream << llvm::right_justify(
-        llvm::StringRef(reference::nameOf(static_cast<reference::DType>(i))), 5);
+    stream << llvm::right_justify(typeName(i), 5);
   stream << " |";
-  for (const char *name : {"1x1", "1xN", "odd", "vec", ">4096", "?", "other"})
+  for (const char *name : extentNames)
     stream << llvm::right_justify(name, 6);
   stream << "\n";
   for (const auto &[name, row] : rows) {
@@ -63,6 +154,10 @@ void Coverage::print(llvm::raw_ostream &stream) const {
       stream << llvm::format("%6lld", static_cast<long long>(count));
     stream << "\n";
   }
+  stream << "pairs in one kernel:";
+  for (const auto &[pair, count] : pairs)
+    stream << " " << pair.first << "+" << pair.second << " " << count << ";";
+  stream << "\n";
 }
 
 } // namespace penstock::differential

@@ -50,7 +50,8 @@ void report(mlir::MLIRContext &context, const Recipe &recipe, const Candidate &c
 
 int usage() {
   llvm::errs() << "usage: penstock-differential [--seed S] [--count N] [--case SEED] "
-                  "[--candidate NAME] [--failures N] [--print]\n";
+                  "[--candidate NAME] [--failures N] [--print] [--enforce]\n"
+                  "--enforce fails if a cell of the coverage table that must be full is empty\n";
   return 2;
 }
 
@@ -62,11 +63,13 @@ int main(int argc, char **argv) {
   int64_t most = 3; // failures, before it gives up
   std::optional<uint64_t> single;
   std::string only;
-  bool print = false;
+  bool print = false, enforce = false;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     if (option == "--print") {
       print = true;
+    } else if (option == "--enforce") {
+      enforce = true;
     } else if (i + 1 == argc) {
       return usage();
     } else if (option == "--seed") {
@@ -102,7 +105,6 @@ int main(int argc, char **argv) {
       ++bad;
       continue;
     }
-    coverage.count(*made.module);
     const auto expected = reference::Interpreter(*made.module).run(made.inputs);
     if (!expected.error.empty()) {
       llvm::errs() << "case " << recipe.seed << ": " << expected.error << "\n";
@@ -110,20 +112,32 @@ int main(int argc, char **argv) {
       ++bad;
       continue;
     }
+    int64_t compared = 0;
     for (const Candidate &candidate : candidates) {
       if (candidate.name.find(only) == std::string::npos)
         continue;
-      if (auto difference = differenceOf(candidate, *made.module, made.inputs, expected,
-                                         &tallies[candidate.name])) {
+      Tally &tally = tallies[candidate.name];
+      const int64_t before = tally.equal;
+      if (auto difference =
+              differenceOf(candidate, *made.module, made.inputs, expected, &tally)) {
         report(context, recipe, candidate, *difference);
         ++bad;
         break;
       }
+      compared += tally.equal - before;
     }
+    // What differs or is refused is not covered.
+    if (compared > 0)
+      coverage.count(*made.module);
   }
 
   coverage.print(llvm::outs());
   for (const auto &[name, tally] : tallies)
     llvm::outs() << name << ": " << tally.equal << " equal, " << tally.differ << " differ\n";
+  if (enforce)
+    for (const std::string &cell : coverage.missing()) {
+      llvm::errs() << "not covered: " << cell << "\n";
+      ++bad;
+    }
   return bad == 0 ? 0 : 1;
 }
