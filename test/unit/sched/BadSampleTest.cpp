@@ -76,17 +76,18 @@ TEST(BadSample, ATruncatedFileIsOneEvenWhereNoPixelIsNeeded) {
   ASSERT_TRUE(files.readFile("/data/cat/a.jpg", whole));
   files.addFile("/data/cat/a.jpg",
                 std::vector<uint8_t>(whole.data(), whole.data() + whole.size() * 3 / 4));
-  for (bool guarded : {false, true}) {
+  for (bool inOtherArm : {false, true}) {
     Pipeline p = folderPipeline();
     p.plan.steps[0]->inputs.clear();
     p.code[size_t(p.plan.steps[0]->kernel)] = [](pst_kernel_args *args) -> int32_t {
       std::memset(args->tensors[0].data, 7, 3);
       return 0;
     };
-    if (guarded)
-      p.plan.decodes[0]->guard = 30; // always 0
+    plan::DecodeT &decode = *p.plan.decodes[0];
+    if (inOtherArm)
+      decode.top = decode.left = decode.bottom = decode.right = 30; // always 0
     else
-      p.plan.decodes[0]->top = 13; // the end: no row
+      decode.top = 13; // the end: no row
     auto session = p.open(folderOptions(files));
     ASSERT_TRUE(session);
     EXPECT_EQ(readEpoch(**session).samples.size(), 12u);
