@@ -16,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "stdlib/Modules.h"
@@ -175,7 +176,8 @@ bool Driver::runTo(Stage stage) {
   pipelines::PassSelection selection;
   selection.disabled.insert(request.disabledPasses.begin(), request.disabledPasses.end());
   mlir::PassManager passes(&context);
-  passes.enableVerifier(true);
+  // Once per stage, not after every pass: that is a twentieth of compiling.
+  passes.enableVerifier(false);
   switch (stage) {
   case Stage::pipeOpt:
     setHash(*module);
@@ -198,7 +200,8 @@ bool Driver::runTo(Stage stage) {
   default:
     return true;
   }
-  return mlir::succeeded(passes.run(*module)) && !diagnostics.hasErrors();
+  return mlir::succeeded(passes.run(*module)) && mlir::succeeded(mlir::verify(*module)) &&
+         !diagnostics.hasErrors();
 }
 
 bool Driver::advance(Stage stage) {

@@ -119,7 +119,22 @@ void Memory::storePlain(Value value, Value address) {
   l.b.create<LLVM::StoreOp>(l.loc, value, address, align);
 }
 Value Memory::shuffle(Value a, Value b, ArrayRef<int64_t> mask) {
-  return l.b.create<vector::ShuffleOp>(l.loc, a, b, mask);
+  auto sizeOf = [](Value v) { return llvm::cast<VectorType>(v.getType()).getNumElements(); };
+  const int64_t left = sizeOf(a), size = std::max(left, sizeOf(b));
+  // Vectors of two lengths would become a hundred operations on elements.
+  auto widen = [&](Value v) -> Value {
+    if (sizeOf(v) == size)
+      return v;
+    SmallVector<int64_t> all;
+    for (int64_t i = 0; i < size; ++i)
+      all.push_back(i % sizeOf(v));
+    return l.b.create<vector::ShuffleOp>(l.loc, v, v, all);
+  };
+  SmallVector<int64_t> moved(mask);
+  for (int64_t &from : moved)
+    if (from >= left)
+      from += size - left;
+  return l.b.create<vector::ShuffleOp>(l.loc, widen(a), widen(b), moved);
 }
 
 Value Memory::fromMemory(Value value, Type element) {
