@@ -100,15 +100,30 @@ FailureOr<bool> KernelEmitter::prepareRing(ResampleOp op) {
   auto descriptor = scratchBytes(8 * static_cast<int64_t>(RowField::count), {});
   const int64_t blocks = shape.plane() / shape.block();
   auto offsets = scratchBytes(blocks * std::max(dense.offsetBytes(), sparse.offsetBytes()), {});
-  // A shuffle, and digits for at most as many steps as taps.
+  // Shuffles, and digits for at most as many steps as taps.
   const int64_t lines = blocks * sparse.vectors() * vectorBytes;
-  auto tables = scratchBytes(lines * (1 + shape.digits()), TensorAxis{op.getWeights(), 1});
+  auto tables = scratchBytes(lines * (2 + shape.digits()), TensorAxis{op.getWeights(), 1});
   if (failed(taps) || failed(descriptor) || failed(offsets) || failed(tables))
     return failure();
   stream.descriptor = *descriptor;
-  Value fits = expandTaps(*taps, dense, *offsets, *tables);
-  auto otherwise = b.create<scf::IfOp>(l.loc, fits, true);
-  {
+  Value reach = expandTaps(*taps, dense, *offsets, *tables);
+  auto fits = [&](Value count) { // the first `count` taps of all lanes, in their windows
+    Value last = l.mul(l.sub(count, l.i64(1)), l.i64(shape.channels));
+    last = b.create<arith::TruncIOp>(l.loc, b.getI32Type(), last);
+    return l.cmp(CmpIPredicate::slt, l.add(reach, last), l.i32(dense.windowBytes()));
+  };
+  auto variant = [&](RowVariant number) { return l.i64(static_cast<int64_t>(number)); };
+  Value steps = taps->steps, chosen = steps;
+  Value many = l.cmp(CmpIPredicate::sgt, steps, l.i64(shape.writtenOut()));
+  chosen = l.pick(many, variant(RowVariant::dense), chosen);
+  if (dense.shuffles() == 2) {
+    Value two = l.cmp(CmpIPredicate::eq, steps, l.i64(2));
+    chosen = l.pick(l.andInt(two, fits(taps->length)), variant(RowVariant::shared), chosen);
+  }
+  if (shape.channels < 4 || shape.quads) { // else the two forms are one
+    Value dense = fits(l.minS(taps->length, l.i64(shape.taps())));
+    chosen = l.pick(dense, chosen, variant(RowVariant::sparse));
+    auto otherwise = b.create<scf::IfOp>(l.loc, dense, true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(otherwise.elseBlock());
     expandTaps(*taps, sparse, *offsets, *tables);
@@ -119,7 +134,7 @@ FailureOr<bool> KernelEmitter::prepareRing(ResampleOp op) {
   setField(stream, RowField::offsets, *offsets);
   setField(stream, RowField::tables, *tables);
   setField(stream, RowField::steps, taps->steps);
-  setField(stream, RowField::dense, b.create<arith::ExtUIOp>(l.loc, b.getI64Type(), fits));
+  setField(stream, RowField::variant, chosen);
   rings[op.getResult()] = stream;
   return true;
 }

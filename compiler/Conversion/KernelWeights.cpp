@@ -19,23 +19,31 @@ using arith::CmpFPredicate;
 using arith::CmpIPredicate;
 
 namespace {
-/// f64 arithmetic, spelled short.
+/// f64 arithmetic on all lanes, spelled short.
 struct Doubles {
   Lanes &l;
   OpBuilder &b = l.b;
-  Value add(Value x, Value y) { return b.create<arith::AddFOp>(l.loc, x, y); }
-  Value sub(Value x, Value y) { return b.create<arith::SubFOp>(l.loc, x, y); }
-  Value mul(Value x, Value y) { return b.create<arith::MulFOp>(l.loc, x, y); }
-  Value div(Value x, Value y) { return b.create<arith::DivFOp>(l.loc, x, y); }
-  Value of(Value integer) { return b.create<arith::SIToFPOp>(l.loc, b.getF64Type(), integer); }
+  template <typename Op> Value make(Value x, Value y) {
+    l.match(x, y);
+    return b.create<Op>(l.loc, x, y);
+  }
+  Value add(Value x, Value y) { return make<arith::AddFOp>(x, y); }
+  Value sub(Value x, Value y) { return make<arith::SubFOp>(x, y); }
+  Value mul(Value x, Value y) { return make<arith::MulFOp>(x, y); }
+  Value div(Value x, Value y) { return make<arith::DivFOp>(x, y); }
+  Value of(Value integer) { return b.create<arith::SIToFPOp>(l.loc, l.like(integer, b.getF64Type()), integer); }
   Value whole(Value x) { // truncates, saturates
-    return l.cast(CastMode::value, l.wrap(x, b.getF64Type()), b.getI64Type()).value;
+    return l.cast(CastMode::value, l.wrap(x, b.getF64Type()), b.getI32Type()).value;
   }
   Value sine(Value x, int64_t turn) {
     return b.create<func::CallOp>(l.loc, sineHelper(b, l.loc), ValueRange{x, l.i64(turn)}).getResult(0);
   }
   Value abs(Value x) { return b.create<LLVM::FAbsOp>(l.loc, x); }
-  Value less(Value x, Value y) { return b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OLT, x, y); }
+  Value compare(CmpFPredicate predicate, Value x, Value y) {
+    l.match(x, y);
+    return b.create<arith::CmpFOp>(l.loc, predicate, x, y);
+  }
+  Value less(Value x, Value y) { return compare(CmpFPredicate::OLT, x, y); }
   Value number(double x) { return l.f64(x); }
 };
 } // namespace
@@ -53,12 +61,12 @@ static Value filterValue(Doubles d, Filter filter, Value x) {
   Lanes &l = d.l;
   Value zero = d.number(0.0), one = d.number(1.0), two = d.number(2.0);
   if (filter == Filter::box) {
-    Value inside = l.andInt(d.b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OGT, x, d.number(-0.5)),
-                            d.b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OLE, x, d.number(0.5)));
+    Value inside = l.andInt(d.compare(CmpFPredicate::OGT, x, d.number(-0.5)),
+                            d.compare(CmpFPredicate::OLE, x, d.number(0.5)));
     return l.pick(inside, one, zero);
   }
   if (filter == Filter::lanczos) {
-    Value inside = l.andInt(d.b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OGE, x, d.number(-3.0)),
+    Value inside = l.andInt(d.compare(CmpFPredicate::OGE, x, d.number(-3.0)),
                             d.less(x, d.number(3.0)));
     return l.pick(inside, d.mul(sinc(d, x), sinc(d, d.div(x, d.number(3.0)))), zero);
   }
@@ -67,7 +75,7 @@ static Value filterValue(Doubles d, Filter filter, Value x) {
     // Pillow's constants are f32.
     Value cosine = d.sine(d.mul(a, d.number(std::numbers::pi)), 1);
     Value window = d.add(d.number(0.54f), d.mul(d.number(0.46f), cosine));
-    Value isZero = d.b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OEQ, a, zero);
+    Value isZero = d.compare(CmpFPredicate::OEQ, a, zero);
     return l.pick(d.less(a, one), l.pick(isZero, one, d.mul(sinc(d, a), window)), zero);
   }
   if (filter == Filter::bilinear)
@@ -88,67 +96,83 @@ LogicalResult KernelEmitter::emitWeights(WeightsOp op) {
   if (failed(weights) || failed(starts))
     return failure();
   Doubles d{l};
-  Type element = llvm::cast<NamedTensorType>(op.getWeights().getType()).getElementType();
-  Value in = scalar(op.getIn()).value, out = scalar(op.getOut()).value;
-  Value taps = extent(op.getWeights(), 1);
-  // The f64 weights of one output element.
-  auto line = scratchBytes(8, TensorAxis{op.getWeights(), 1});
+  auto type = llvm::cast<NamedTensorType>(op.getWeights().getType());
+  const bool scaled = type.getElementType().isSignlessInteger(32);
+  // Lanes are outputs; where there are too few, or nobody knows how many, one by one.
+  const Axis &outputs = type.getAxes()[0];
+  // Sines are scalar.
+  const bool hasSine = filter == Filter::lanczos || filter == Filter::hamming;
+  int64_t lanes = outputs.isStatic() && !hasSine ? vectorBytes / 8 : 1;
+  while (outputs.isStatic() && lanes > 1 && lanes > outputs.extent)
+    lanes /= 2;
+  auto line = scratchBytes(8 * lanes, TensorAxis{op.getWeights(), 1}); // before they are divided
   if (failed(line))
     return failure();
+  auto narrow = [&](Value x) { // extents beyond i32 have no table
+    Value most = l.minS(x, l.i64(std::numeric_limits<int32_t>::max()));
+    return b.create<arith::TruncIOp>(l.loc, b.getI32Type(), most).getResult();
+  };
+  Value inLong = scalar(op.getIn()).value, tapsLong = extent(op.getWeights(), 1);
+  Value in = narrow(inLong), taps = narrow(tapsLong), zero = l.i32(0);
 
-  Value ratio = d.div(d.of(in), d.of(out));
+  Value ratio = d.div(d.of(inLong), d.of(scalar(op.getOut()).value));
   Value scale = d.number(1.0);
   if (op.getAntialias())
     scale = l.pick(d.less(ratio, scale), scale, ratio);
   Value support = d.mul(d.number(filterSupport(filter)), scale);
   Value inverse = d.div(d.number(1.0), scale);
-  auto store = [&](Value o, Value k, LaneValue value) {
-    if (element.isSignlessInteger(32)) {
-      Value scaled = d.mul(value.value, d.number(1 << scalar::weightBits));
-      Value negative = d.less(value.value, d.number(0.0));
-      Value rounded = d.add(l.pick(negative, d.number(-0.5), d.number(0.5)), scaled);
-      value = l.cast(CastMode::value, l.wrap(rounded, b.getF64Type()), b.getI32Type());
-    }
-    m.store(*weights, {m.uniform(o), m.uniform(k)}, value);
-  };
-  auto storeStart = [&](Value o, Value start) {
-    m.store(*starts, {m.uniform(o)}, l.cast(CastMode::value, l.wrap(start, b.getI64Type()), b.getI32Type()));
-  };
-  auto at = [&](Value k) { return m.address(*line, l.mul(k, l.i64(8))); };
-  Value zero = l.i64(0);
-  forLoop(zero, extent(op.getStart(), 0), 1, [&](Value o) {
-    Value center = d.mul(d.add(d.of(o), d.number(0.5)), ratio);
+  Value count = extent(op.getStart(), 0);
+  forLoop(l.i64(0), count, lanes, [&](Value o) {
+    l.lanes = lanes;
+    // The last vector overlaps the one before it.
+    const Index at{lanes == 1 ? o : l.minS(o, l.sub(count, l.i64(lanes))), lanes == 1 ? 0 : 1, {}, {}};
+    Value number = l.add(narrow(at.base), lanes == 1 ? zero : b.create<arith::TruncIOp>(
+        l.loc, VectorType::get({lanes}, b.getI32Type()), l.iota()).getResult());
+    auto store = [&](Value k, Value weight) {
+      LaneValue value = l.wrap(weight, b.getF64Type());
+      if (scaled) {
+        Value half = l.pick(d.less(weight, d.number(0.0)), d.number(-0.5), d.number(0.5));
+        Value rounded = d.add(half, d.mul(weight, d.number(1 << scalar::weightBits)));
+        value = l.cast(CastMode::value, l.wrap(rounded, b.getF64Type()), b.getI32Type());
+      }
+      m.store(*weights, {at, m.uniform(k)}, value);
+    };
+    auto clamped = [&](Value first) { return l.maxS(l.minS(first, l.sub(in, taps)), zero); };
+    auto storeStart = [&](Value start) { m.store(*starts, {at}, l.wrap(start, b.getI32Type())); };
+    Value center = d.mul(d.add(d.of(number), d.number(0.5)), ratio);
     if (filter == Filter::nearest) {
-      Value start = d.whole(center);
-      storeStart(o, l.maxS(l.minS(start, l.sub(in, taps)), zero));
-      forLoop(zero, taps, 1, [&](Value k) {
-        Value here = l.cmp(CmpIPredicate::eq, k, zero);
-        store(o, k, l.wrap(l.pick(here, d.number(1.0), d.number(0.0)), b.getF64Type()));
+      storeStart(clamped(d.whole(center)));
+      forLoop(l.i64(0), tapsLong, 1, [&](Value k) {
+        Value here = l.cmp(CmpIPredicate::eq, k, l.i64(0));
+        store(k, l.splat(l.pick(here, d.number(1.0), d.number(0.0))));
       });
       return;
     }
     Value first = l.maxS(d.whole(d.add(d.sub(center, support), d.number(0.5))), zero);
     Value end = l.minS(d.whole(d.add(d.add(center, support), d.number(0.5))), in);
     // A window never has more elements than the table has room for.
-    Value count = l.minS(l.sub(end, first), taps);
-    Value total = carryLoop(zero, count, d.number(0.0), [&](Value k, ValueRange carried) {
-      Value x = d.add(d.sub(d.of(l.add(k, first)), center), d.number(0.5));
-      Value w = filterValue(d, filter, d.mul(x, inverse));
-      m.storePlain(w, at(k));
-      return SmallVector<Value>{d.add(carried[0], w)};
+    end = l.minS(end, l.add(first, taps));
+    Value start = clamped(first);
+    storeStart(start);
+    auto position = [&](Value k) { return l.add(start, narrow(k)); };
+    auto inside = [&](Value k) {
+      Value here = position(k);
+      return l.andInt(l.cmp(CmpIPredicate::sge, here, first), l.cmp(CmpIPredicate::slt, here, end));
+    };
+    auto place = [&](Value k) { return m.address(*line, l.mul(k, l.i64(8 * lanes))); };
+    Value total = carryLoop(l.i64(0), tapsLong, l.splat(d.number(0.0)), [&](Value k, ValueRange carried) {
+      Value x = d.mul(d.add(d.sub(d.of(position(k)), center), d.number(0.5)), inverse);
+      Value weight = l.pick(inside(k), filterValue(d, filter, x), d.number(0.0));
+      m.storePlain(weight, place(k));
+      return SmallVector<Value>{d.add(carried[0], weight)};
     })[0];
-    Value start = l.maxS(l.minS(first, l.sub(in, taps)), zero);
-    Value shift = l.sub(first, start);
-    storeStart(o, start);
-    forLoop(zero, taps, 1, [&](Value k) {
-      Value from = l.sub(k, shift);
-      Value inside = l.andInt(l.cmp(CmpIPredicate::sge, from, zero), l.cmp(CmpIPredicate::slt, from, count));
-      Value clamped = l.maxS(l.minS(from, l.sub(count, l.i64(1))), zero);
-      Value w = m.loadPlain(b.getF64Type(), at(clamped));
-      Value divided = l.pick(b.create<arith::CmpFOp>(l.loc, CmpFPredicate::UNE, total, d.number(0.0)),
-                             d.div(w, total), w);
-      store(o, k, l.wrap(l.pick(inside, divided, d.number(0.0)), b.getF64Type()));
+    Value isZero = d.compare(CmpFPredicate::OEQ, total, d.number(0.0));
+    forLoop(l.i64(0), tapsLong, 1, [&](Value k) {
+      Value weight = m.loadPlain(total.getType(), place(k));
+      weight = l.pick(isZero, weight, d.div(weight, total));
+      store(k, l.pick(inside(k), weight, d.number(0.0)));
     });
   });
+  l.lanes = 1;
   return success();
 }

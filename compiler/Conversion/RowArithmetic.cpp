@@ -77,21 +77,23 @@ SmallVector<Value> penstock::conversion::firstSums(Lanes &l, const RowShape &sha
   return sums;
 }
 
-Value penstock::conversion::combineSums(Lanes &l, const RowShape &shape, ValueRange sums) {
+Value penstock::conversion::combineSums(Lanes &l, const RowShape &shape, ValueRange sums,
+                                        int64_t spare) {
   Value sum = sums[0];
   for (Value next : sums.drop_front())
     sum = l.b.create<arith::AddIOp>(l.loc, l.shl(sum, shape.quads ? 8 : 11), next);
-  return l.b.create<arith::ShRSIOp>(l.loc, sum, l.integerLike(sum, 22));
+  return l.b.create<arith::ShRSIOp>(l.loc, sum, l.integerLike(sum, 22 - spare));
 }
 
 Value penstock::conversion::dotAll(Lanes &l, const RowShape &shape, ArrayRef<Value> taps,
+                                   int64_t spare,
                                    llvm::function_ref<Value(size_t, int64_t)> digitOf) {
   if (!shape.quads) {
     SmallVector<Value> sums = firstSums(l, shape);
     for (size_t step = 0; step < taps.size(); ++step)
       for (int64_t digit = 0; digit < shape.digits(); ++digit)
         sums[digit] = addDot(l, shape, sums[digit], taps[step], digitOf(step, digit));
-    return combineSums(l, shape, sums);
+    return combineSums(l, shape, sums, spare);
   }
   // Horner's rule: the accumulator is shifted on instead of being added.
   Value sum = constantLanes(l, SmallVector<int32_t>(shape.lanes(), 1 << 5));
@@ -101,7 +103,7 @@ Value penstock::conversion::dotAll(Lanes &l, const RowShape &shape, ArrayRef<Val
     for (size_t step = 0; step < taps.size(); ++step)
       sum = addDot(l, shape, sum, taps[step], digitOf(step, digit));
   }
-  return l.b.create<arith::ShRSIOp>(l.loc, sum, l.integerLike(sum, 22));
+  return l.b.create<arith::ShRSIOp>(l.loc, sum, l.integerLike(sum, 22 - spare));
 }
 
 Value penstock::conversion::packWords(Lanes &l, Value a, Value b) {

@@ -16,9 +16,6 @@ using namespace mlir;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-/// Numbers of steps that have code of their own, written out in full.
-static constexpr int64_t unrolledSteps = 2;
-
 namespace {
 class RowEmitter {
 public:
@@ -51,9 +48,9 @@ private:
     b.setInsertionPointToStart(op.elseBlock());
     no();
   }
-  /// `body` for every number of steps that has code of its own, and 0 for the rest.
+  /// `body` for every number of steps that is written out, and 0 for the rest.
   void bySteps(Value steps, llvm::function_ref<void(int64_t)> body, int64_t from = 1) {
-    if (from > unrolledSteps)
+    if (from > shape.writtenOut())
       return body(0);
     either(
         l.cmp(CmpIPredicate::eq, steps, l.i64(from)), [&] { body(from); },
@@ -64,7 +61,8 @@ private:
   }
 
   void fillRing(Value first, Value end);
-  void resampleRows(const RowForm &form, ArrayRef<Value> from, ArrayRef<Value> to, int64_t fixed);
+  void resampleRows(const RowForm &form, ArrayRef<Value> from, ArrayRef<Value> to, int64_t fixed,
+                    bool shared = false);
   Value window(const RowForm &form, Value row, ArrayRef<Value> offsets, Value extra);
   void storeBlock(const RowForm &form, ArrayRef<Value> vectors, Value to, Value block);
   void storePart(Value bytes, Value place);
@@ -145,7 +143,7 @@ void RowEmitter::storeBlock(const RowForm &form, ArrayRef<Value> vectors, Value 
     Value place = m.address(to, l.add(column, l.i64(c * shape.plane() * (shape.quads ? 1 : 2))));
     if (!form.wide()) {
       Value channel = channelOf(words, form, c);
-      channel = b.create<arith::MinUIOp>(l.loc, channel, l.integerLike(channel, 255));
+      channel = l.shrU(channel, form.spareBits());
       if (shape.quads)
         channel = b.create<arith::TruncIOp>(l.loc, vectorOf(shape.block(), 8), channel);
       m.storePlain(channel, place);
@@ -168,12 +166,12 @@ void RowEmitter::storeBlock(const RowForm &form, ArrayRef<Value> vectors, Value 
 }
 
 /// Source rows at `from` to ring rows at `to`, with `fixed` steps (0: as many as
-/// the descriptor says).
+/// the descriptor says), whose taps are in one window if `shared`.
 void RowEmitter::resampleRows(const RowForm &form, ArrayRef<Value> from, ArrayRef<Value> to,
-                              int64_t fixed) {
+                              int64_t fixed, bool shared) {
   const int64_t bytes = shape.vectorBytes;
   Value steps = fixed ? l.i64(fixed) : field(RowField::steps);
-  Value entry = l.mul(l.add(l.mul(steps, l.i64(shape.digits())), l.i64(1)), l.i64(bytes));
+  Value entry = l.mul(form.tableVectors(l, steps), l.i64(bytes));
   Value offsets = field(RowField::offsets), tables = field(RowField::tables);
   const VectorType lanes = vectorOf(bytes, 32);
   loop(l.i64(shape.plane() / shape.block()), 1, [&](Value block) {
@@ -186,27 +184,29 @@ void RowEmitter::resampleRows(const RowForm &form, ArrayRef<Value> from, ArrayRe
         places.push_back(m.loadPlain(b.getI64Type(),
                                      m.address(blockOffsets, l.i64(8 * (v * form.groups() + g)))));
       Value table = m.address(blockTable, l.mul(entry, l.i64(v)));
-      Value shuffle = m.loadPlain(lanes, table);
-      auto digitAt = [&](Value step, int64_t digit) {
-        Value place = l.add(l.mul(step, l.i64(shape.digits() * bytes)), l.i64((1 + digit) * bytes));
-        return m.loadPlain(lanes, m.address(table, place));
+      auto vectorAt = [&](Value number) {
+        return m.loadPlain(lanes, m.address(table, l.mul(number, l.i64(bytes))));
       };
-      auto tapsOf = [&](size_t row, Value step) {
-        Value source =
-            window(form, from[row], places, l.mul(step, l.i64(shape.taps() * shape.channels)));
-        return moveBytes(l, form.wide(), source, shuffle);
+      auto digitAt = [&](Value step, int64_t digit) {
+        return vectorAt(l.add(l.mul(step, l.i64(shape.digits())), l.i64(form.shuffles() + digit)));
+      };
+      auto windowOf = [&](size_t row, Value step) {
+        return window(form, from[row], places, l.mul(step, l.i64(shape.taps() * shape.channels)));
       };
       if (fixed) {
         for (size_t row = 0; row < from.size(); ++row) {
           SmallVector<Value> taps;
           for (int64_t step = 0; step < fixed; ++step)
-            taps.push_back(tapsOf(row, l.i64(step)));
-          vectors[row].push_back(dotAll(l, shape, taps, [&](size_t step, int64_t digit) {
+            taps.push_back(moveBytes(l, form.wide(), windowOf(row, l.i64(shared ? 0 : step)),
+                                     vectorAt(l.i64(shared ? step : 0))));
+          auto digitOf = [&](size_t step, int64_t digit) {
             return digitAt(l.i64(static_cast<int64_t>(step)), digit);
-          }));
+          };
+          vectors[row].push_back(dotAll(l, shape, taps, form.spareBits(), digitOf));
         }
         continue;
       }
+      Value shuffle = vectorAt(l.i64(0));
       SmallVector<Value> sums;
       for (size_t row = 0; row < from.size(); ++row)
         sums.append(firstSums(l, shape));
@@ -215,7 +215,8 @@ void RowEmitter::resampleRows(const RowForm &form, ArrayRef<Value> from, ArrayRe
                                [&](OpBuilder &, Location, Value step, ValueRange carried) {
                                  SmallVector<Value> next(carried);
                                  for (size_t row = 0; row < from.size(); ++row) {
-                                   Value taps = tapsOf(row, step);
+                                   Value taps =
+                                       moveBytes(l, form.wide(), windowOf(row, step), shuffle);
                                    for (int64_t digit = 0; digit < shape.digits(); ++digit) {
                                      Value &sum = next[row * shape.digits() + digit];
                                      sum = addDot(l, shape, sum, taps, digitAt(step, digit));
@@ -225,7 +226,8 @@ void RowEmitter::resampleRows(const RowForm &form, ArrayRef<Value> from, ArrayRe
                                });
       for (size_t row = 0; row < from.size(); ++row)
         vectors[row].push_back(
-            combineSums(l, shape, loop.getResults().slice(row * shape.digits(), shape.digits())));
+            combineSums(l, shape, loop.getResults().slice(row * shape.digits(), shape.digits()),
+                        form.spareBits()));
     }
     for (size_t row = 0; row < from.size(); ++row)
       storeBlock(form, vectors[row], to[row], block);
@@ -267,14 +269,22 @@ void RowEmitter::fillRing(Value first, Value end) {
           to.push_back(m.address(ring, l.mul(slot(number), l.i64(shape.ringRow()))));
         }
         const RowForm dense{shape, true}, sparse{shape, false};
+        Value variant = field(RowField::variant);
         auto bodies = [&] {
-          bySteps(field(RowField::steps),
-                  [&](int64_t fixed) { resampleRows(dense, from, to, fixed); });
+          auto byNumber = [&] {
+            bySteps(variant, [&](int64_t fixed) { resampleRows(dense, from, to, fixed); });
+          };
+          if (dense.shuffles() == 1)
+            return byNumber();
+          Value shared = l.i64(static_cast<int64_t>(RowVariant::shared));
+          either(
+              l.cmp(CmpIPredicate::eq, variant, shared),
+              [&] { resampleRows(dense, from, to, 2, true); }, byNumber);
         };
         if (shape.channels == 4 && !shape.quads)
           bodies(); // the two are one
         else
-          either(l.cmp(CmpIPredicate::ne, field(RowField::dense), l.i64(0)), bodies,
+          either(l.cmp(CmpIPredicate::sge, variant, l.i64(0)), bodies,
                  [&] { resampleRows(sparse, from, to, 0); });
         b.create<scf::YieldOp>(l.loc, l.add(row, l.i64(1)));
         b.setInsertionPointAfter(choice);
@@ -364,7 +374,7 @@ void RowEmitter::combineRows(Value row, Value first) {
           taps.push_back(tapsOfRows(of, at));
         for (int64_t v = 0; v < 4; ++v)
           vectors.push_back(
-              dotAll(l, shape, llvm::map_to_vector(taps, [&](auto &of) { return of[v]; }),
+              dotAll(l, shape, llvm::map_to_vector(taps, [&](auto &of) { return of[v]; }), 0,
                      [&](size_t step, int64_t digit) { return digits[step][digit]; }));
         storeCombined(vectors, m.address(result, at));
         return;
@@ -387,7 +397,7 @@ void RowEmitter::combineRows(Value row, Value first) {
                                       });
       for (int64_t v = 0; v < 4; ++v)
         vectors.push_back(
-            combineSums(l, shape, all.getResults().slice(v * shape.digits(), shape.digits())));
+            combineSums(l, shape, all.getResults().slice(v * shape.digits(), shape.digits()), 0));
       storeCombined(vectors, m.address(result, at));
     });
   });

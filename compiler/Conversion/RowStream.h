@@ -29,6 +29,8 @@ struct RowShape {
   /// Taps of one dot product, and digits of a weight.
   int64_t taps() const { return quads ? 4 : 2; }
   int64_t digits() const { return quads ? 3 : 2; }
+  /// Up to so many steps are written out.
+  int64_t writtenOut() const { return quads ? 2 : 3; }
   /// Source rows that are resampled at once and share the loads of tables.
   int64_t rowsAtOnce() const { return quads ? 4 : 2; }
   /// Columns that are computed at once.
@@ -56,6 +58,16 @@ struct RowForm {
   int64_t group() const { return wide() ? 16 : 4; }   ///< lanes that share a window
   int64_t groups() const { return shape.lanes() / group(); }
   int64_t windowBytes() const { return 4 * group(); }
+  /// Shuffles of a vector: also one for the taps of a second step, where those
+  /// lie in the same window.
+  int64_t shuffles() const { return dense && !shape.quads ? 2 : 1; }
+  /// Vectors of a table: shuffles, then digits per step.
+  mlir::Value tableVectors(Lanes &l, mlir::Value steps) const {
+    return l.add(l.mul(steps, l.i64(shape.digits())), l.i64(shuffles()));
+  }
+  /// Bits that sums still keep when they are packed: clamping to words then
+  /// clamps to bytes, and dropping the bits is part of a shuffle.
+  int64_t spareBits() const { return wide() ? 0 : 8; }
   int64_t offsetBytes() const { return 8 * groups() * vectors(); } ///< of a block
   /// The element of a block in `lane` of vector `vector`. Within parts, so that
   /// packing two vectors puts eight columns' elements side by side.
@@ -77,6 +89,10 @@ struct TapTable {
   int64_t outputs = 0; ///< with those past the last, whose weights are 0
 };
 
+/// The code of the horizontal pass. From `one` on: lanes are dense, and so many
+/// steps are written out; `shared`: two steps of pairs, in one window.
+enum class RowVariant : int64_t { sparse = -1, dense = 0, one = 1, two = 2, three = 3, shared = 4 };
+
 /// The words of a stream's descriptor: what its function needs, written once
 /// per call of the kernel.
 enum class RowField : int64_t {
@@ -84,9 +100,9 @@ enum class RowField : int64_t {
   sourceStride, ///< bytes between source rows
   rows,         ///< source rows
   offsets,      ///< i64 [block][vector][group]: where windows begin
-  tables,       ///< [block][vector]: a shuffle, then digits per step
+  tables,       ///< [block][vector]: shuffles, then digits per step
   steps,        ///< of the horizontal pass
-  dense,        ///< lanes hold elements without gaps (else 4 per column)
+  variant,      ///< RowVariant of the horizontal pass
   ring,
   tags,
   mask,
@@ -116,10 +132,10 @@ mlir::Value addDot(Lanes &l, const RowShape &shape, mlir::Value sum, mlir::Value
                    mlir::Value digits);
 /// What the sums of each digit, high first, start with.
 llvm::SmallVector<mlir::Value> firstSums(Lanes &l, const RowShape &shape);
-/// The rounded result of sums per digit; not clamped.
-mlir::Value combineSums(Lanes &l, const RowShape &shape, mlir::ValueRange sums);
-/// The rounded result of all steps' taps at once; not clamped.
-mlir::Value dotAll(Lanes &l, const RowShape &shape, llvm::ArrayRef<mlir::Value> taps,
+/// The rounded result of sums per digit, not clamped, with `spare` bits behind it.
+mlir::Value combineSums(Lanes &l, const RowShape &shape, mlir::ValueRange sums, int64_t spare);
+/// The same from all steps' taps at once.
+mlir::Value dotAll(Lanes &l, const RowShape &shape, llvm::ArrayRef<mlir::Value> taps, int64_t spare,
                    llvm::function_ref<mlir::Value(size_t step, int64_t digit)> digitOf);
 /// Two vectors of i32, clamped to u16, within 128-bit parts.
 mlir::Value packWords(Lanes &l, mlir::Value a, mlir::Value b);

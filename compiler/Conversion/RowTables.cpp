@@ -141,13 +141,13 @@ FailureOr<TapTable> KernelEmitter::packTaps(Value weights, Value start, const Ro
 }
 
 /// Taps of columns to tables of lanes: offsets of windows, shuffles, digits.
-/// Returns whether all taps lie in their windows.
+/// Returns how far into its window a lane's taps begin at most (i32).
 Value KernelEmitter::expandTaps(const TapTable &taps, const RowForm &form, Value offsets,
                                 Value tables) {
   const RowShape &shape = form.shape;
   const int64_t lanes = shape.lanes(), block = shape.block(), bytes = shape.vectorBytes;
   auto columns = VectorType::get({block}, b.getI32Type());
-  Value entry = l.mul(l.add(l.mul(taps.steps, l.i64(shape.digits())), l.i64(1)), l.i64(bytes));
+  Value entry = l.mul(form.tableVectors(l, taps.steps), l.i64(bytes));
   Value none = constantLanes(l, SmallVector<int32_t>(lanes, 0));
   auto loop = b.create<scf::ForOp>(
       l.loc, l.i64(0), l.i64(taps.outputs / block), l.i64(1), ValueRange{none},
@@ -197,15 +197,19 @@ Value KernelEmitter::expandTaps(const TapTable &taps, const RowForm &form, Value
           relative = l.add(l.mul(relative, l.integerLike(relative, factor)),
                            l.integerLike(relative, shift));
           m.storePlain(relative, tableOf(v));
+          if (form.shuffles() == 2) {
+            const int64_t further = shape.taps() * shape.channels * factor;
+            m.storePlain(l.add(relative, l.integerLike(relative, further)),
+                         m.address(tableOf(v), l.i64(bytes)));
+          }
         }
         forLoop(l.i64(0), l.mul(taps.steps, l.i64(shape.digits())), 1, [&](Value digit) {
           Value words = columnsOf(m.address(taps.words, l.mul(digit, l.i64(4 * taps.outputs))));
-          Value place = l.mul(l.add(digit, l.i64(1)), l.i64(bytes));
+          Value place = l.mul(l.add(digit, l.i64(form.shuffles())), l.i64(bytes));
           for (int64_t v = 0; v < form.vectors(); ++v)
             m.storePlain(spread(words, v), m.address(tableOf(v), place));
         });
         b.create<scf::YieldOp>(l.loc, farthest);
       });
-  Value reach = l.add(largest(l, loop.getResult(0)), l.i32((shape.taps() - 1) * shape.channels));
-  return l.cmp(CmpIPredicate::slt, reach, l.i32(form.windowBytes()));
+  return largest(l, loop.getResult(0));
 }
