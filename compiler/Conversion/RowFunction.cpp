@@ -262,11 +262,15 @@ void RowEmitter::fillRing(Value first, Value end) {
         SmallVector<Value> from, to;
         Value source = field(RowField::source), stride = field(RowField::sourceStride);
         Value ring = field(RowField::ring);
-        for (int64_t r = 0; r < count; ++r) {
-          Value number = l.minS(l.add(start, l.i64(r)), last);
-          m.storePlain(number, tagOf(number));
+        auto numberOf = [&](Value r) { return l.minS(l.add(start, r), last); };
+        auto add = [&](Value number) {
           from.push_back(m.address(source, l.mul(number, stride)));
           to.push_back(m.address(ring, l.mul(slot(number), l.i64(shape.ringRow()))));
+        };
+        for (int64_t r = 0; r < count; ++r) {
+          Value number = numberOf(l.i64(r));
+          m.storePlain(number, tagOf(number));
+          add(number);
         }
         const RowForm dense{shape, true}, sparse{shape, false};
         Value variant = field(RowField::variant);
@@ -284,8 +288,18 @@ void RowEmitter::fillRing(Value first, Value end) {
         if (shape.channels == 4 && !shape.quads)
           bodies(); // the two are one
         else
-          either(l.cmp(CmpIPredicate::sge, variant, l.i64(0)), bodies,
-                 [&] { resampleRows(sparse, from, to, 0); });
+          either(l.cmp(CmpIPredicate::sge, variant, l.i64(0)), bodies, [&] {
+            if (count == 2)
+              return resampleRows(sparse, from, to, 0);
+            // Two by two: rare, so that less code counts for more.
+            loop(l.i64(count), 2, [&](Value r) {
+              from.clear();
+              to.clear();
+              add(numberOf(r));
+              add(numberOf(l.add(r, l.i64(1))));
+              resampleRows(sparse, from, to, 0);
+            });
+          });
         b.create<scf::YieldOp>(l.loc, l.add(row, l.i64(1)));
         b.setInsertionPointAfter(choice);
         b.create<scf::YieldOp>(l.loc, choice.getResult(0));

@@ -21,29 +21,17 @@ static Value largest(Lanes &l, Value value) {
   return l.b.create<vector::ReductionOp>(l.loc, vector::CombiningKind::MAXSI, value);
 }
 
-/// The word that joins one digit of some weights, first tap lowest.
-static Value joinDigits(Lanes &l, const RowShape &shape, ArrayRef<Value> weights, int64_t digit) {
-  Value joined;
-  for (auto [tap, weight] : llvm::enumerate(weights)) {
-    Value part = weight;
-    if (shape.quads) {
-      // Signed digits: the lower ones are taken off with their sign.
-      for (int64_t lower = shape.digits() - 1; lower > digit; --lower) {
-        Value rest = l.add(part, l.integerLike(part, 128));
-        part = l.b.create<arith::ShRSIOp>(l.loc, rest, l.integerLike(rest, 8));
-      }
-      part = l.andInt(part, l.integerLike(part, 255));
-    } else if (digit == 0) {
-      part = l.b.create<arith::ShRSIOp>(l.loc, part, l.integerLike(part, 11));
-      part = l.andInt(part, l.integerLike(part, 0xFFFF));
-    } else {
-      part = l.andInt(part, l.integerLike(part, 2047));
-    }
-    if (tap)
-      part = l.shl(part, static_cast<int64_t>(tap) * (shape.quads ? 8 : 16));
-    joined = joined ? l.orInt(joined, part) : part;
-  }
-  return joined;
+/// The digits of a weight, high first; bits above a digit's are anything.
+static SmallVector<Value> digitsOf(Lanes &l, const RowShape &shape, Value weight) {
+  auto shift = [&](Value x, int64_t bits) {
+    return l.b.create<arith::ShRSIOp>(l.loc, x, l.integerLike(x, bits)).getResult();
+  };
+  if (!shape.quads)
+    return {shift(weight, 11), l.andInt(weight, l.integerLike(weight, 2047))};
+  // Signed digits: the lower one is taken off with its sign.
+  Value upper = shift(l.add(weight, l.integerLike(weight, 128)), 8);
+  Value top = shift(l.add(upper, l.integerLike(upper, 128)), 8);
+  return {top, upper, weight};
 }
 
 /// Finds the taps that are not 0, and cuts them. Taps start .. start + length
@@ -58,7 +46,8 @@ FailureOr<TapTable> KernelEmitter::packTaps(Value weights, Value start, const Ro
   auto words = scratchBytes(4 * outputs * shape.digits(), taps);
   if (failed(firsts) || failed(starts) || failed(words))
     return failure();
-  int64_t lanes = shape.lanes();
+  // Weights are gathered one by one: more lanes are only more code.
+  int64_t lanes = std::min<int64_t>(shape.lanes(), 8);
   while (lanes > count)
     lanes /= 2;
   Value tapCount = extent(weights, 1), zero = l.i64(0), one = l.i64(1);
@@ -87,7 +76,7 @@ FailureOr<TapTable> KernelEmitter::packTaps(Value weights, Value start, const Ro
         auto ends = b.create<scf::ForOp>(
             l.loc, zero, tapCount, one, ValueRange{last, none},
             [&](OpBuilder &, Location, Value k, ValueRange carried) {
-              Value weight = l.splat(emit(weights, {at, m.uniform(k)}).value);
+              Value weight = l.splat(emit(weights, {at, m.of(l.splat(k))}).value);
               Value used = l.cmp(CmpIPredicate::ne, weight, l.integerLike(weight, 0));
               Value tap = l.splat(narrow(k));
               b.create<scf::YieldOp>(
@@ -112,18 +101,26 @@ FailureOr<TapTable> KernelEmitter::packTaps(Value weights, Value start, const Ro
     Value from = l.splat(emit(start, {at}).value);
     m.storePlain(l.add(from, first), place(*starts, at));
     forLoop(zero, steps, 1, [&](Value step) {
-      SmallVector<Value> cut;
-      for (int64_t tap = 0; tap < shape.taps(); ++tap) {
-        Value k = l.add(l.mul(step, l.i64(shape.taps())), l.i64(tap));
-        Value numbers = l.add(first, l.splat(narrow(k)));
-        numbers = wide(l.minS(numbers, l.splat(narrow(l.sub(tapCount, one)))));
-        Value weight = l.splat(emit(weights, {at, m.of(numbers)}).value);
-        Value inside = l.splat(l.cmp(CmpIPredicate::slt, k, length));
-        cut.push_back(l.pick(inside, weight, l.integerLike(weight, 0)));
-      }
+      // A digit enters at the top and is moved down by those of later taps.
+      const int64_t bits = 32 / shape.taps();
+      Value from = l.mul(step, l.i64(shape.taps()));
+      auto joined = b.create<scf::ForOp>(
+          l.loc, from, l.add(from, l.i64(shape.taps())), one,
+          SmallVector<Value>(shape.digits(), none),
+          [&](OpBuilder &, Location, Value k, ValueRange carried) {
+            Value numbers = l.add(first, l.splat(narrow(k)));
+            numbers = wide(l.minS(numbers, l.splat(narrow(l.sub(tapCount, one)))));
+            Value weight = l.splat(emit(weights, {at, m.of(numbers)}).value);
+            Value inside = l.splat(l.cmp(CmpIPredicate::slt, k, length));
+            SmallVector<Value> next =
+                digitsOf(l, shape, l.pick(inside, weight, l.integerLike(weight, 0)));
+            for (auto [digit, sofar] : llvm::zip(next, carried))
+              digit = l.orInt(l.shrU(sofar, bits), l.shl(digit, 32 - bits));
+            b.create<scf::YieldOp>(l.loc, next);
+          });
       for (int64_t digit = 0; digit < shape.digits(); ++digit) {
         Value number = l.add(l.mul(step, l.i64(shape.digits())), l.i64(digit));
-        m.storePlain(joinDigits(l, shape, cut, digit),
+        m.storePlain(joined.getResult(digit),
                      place(m.address(*words, l.mul(number, l.i64(plane))), at));
       }
     });
