@@ -98,9 +98,9 @@ LogicalResult KernelEmitter::emitWeights(WeightsOp op) {
   Doubles d{l};
   auto type = llvm::cast<NamedTensorType>(op.getWeights().getType());
   const bool scaled = type.getElementType().isSignlessInteger(32);
-  // Lanes are outputs; where there are too few, or nobody knows how many, one by one.
+  // Lanes are outputs; one by one where there are too few or nobody knows how
+  // many, and for filters with sines, which are scalar.
   const Axis &outputs = type.getAxes()[0];
-  // Sines are scalar.
   const bool hasSine = filter == Filter::lanczos || filter == Filter::hamming;
   int64_t lanes = outputs.isStatic() && !hasSine ? vectorBytes / 8 : 1;
   while (outputs.isStatic() && lanes > 1 && lanes > outputs.extent)
