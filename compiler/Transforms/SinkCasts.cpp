@@ -233,9 +233,9 @@ struct ViewOfStack : OpRewritePattern<ViewOp> {
     // The stacked axis stays outermost and whole.
     const bool whole = exprs[0] == getAffineDimExpr(0, getContext()) &&
                        type.getAxes()[0].extent == static_cast<int64_t>(stack.getInputs().size());
-    for (AffineExpr expr : exprs.drop_front())
-      if (!whole || expr.isFunctionOfDim(0))
-        return rewriter.notifyMatchFailure(view, "it moves the stacked axis");
+    if (!whole || llvm::any_of(exprs.drop_front(),
+                               [](AffineExpr expr) { return expr.isFunctionOfDim(0); }))
+      return rewriter.notifyMatchFailure(view, "it moves the stacked axis");
     if (!onlyViewsUse(view))
       return rewriter.notifyMatchFailure(view, "the stack has other users");
     SmallVector<AffineExpr> dims{getAffineConstantExpr(0, getContext())};

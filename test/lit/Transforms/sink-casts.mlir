@@ -123,3 +123,37 @@ func.func @keeps_an_axis_of_one(%x: !pipe.tensor<bool[w=4]>) -> !pipe.tensor<u8[
       : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[a=1, w=4]>
   return %1 : !pipe.tensor<u8[a=1, w=4]>
 }
+
+// A stride over the stacked axis is not the whole stack, also of scalars.
+// CHECK-LABEL: func.func @keeps_strides_of_stacks
+func.func @keeps_strides_of_stacks(%a: !pipe.tensor<u8[]>, %b: !pipe.tensor<u8[]>) -> !pipe.tensor<u8[v=1]> {
+  // CHECK: %[[S:.*]] = pipe.stack "v"(%arg0, %arg1)
+  // CHECK: pipe.view %[[S]] by
+  %0 = pipe.stack "v" (%a, %b) : !pipe.tensor<u8[]>, !pipe.tensor<u8[]> -> !pipe.tensor<u8[v=2]>
+  %1 = pipe.view %0 by affine_map<(d0) -> (d0 * 2)> [] : !pipe.tensor<u8[v=2]> -> !pipe.tensor<u8[v=1]>
+  return %1 : !pipe.tensor<u8[v=1]>
+}
+
+// CHECK-LABEL: func.func @stacks_before_converting
+func.func @stacks_before_converting(%a: !pipe.tensor<u8[w=4]>, %b: !pipe.tensor<u8[w=4]>) -> !pipe.tensor<f32[v=2, w=4]> {
+  // CHECK: %[[S:.*]] = pipe.stack "v"(%arg0, %arg1) : !pipe.tensor<u8[w=4]>
+  // CHECK: pipe.map(%[[S]])
+  // CHECK: ^bb0(%{{.*}}: ui8, %{{.*}}: i64, %[[W:.*]]: i64):
+  // CHECK: pipe.cast value %[[W]] : i64 -> f32
+  %0 = pipe.map (%a) : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<f32[w=4]> {
+  ^bb0(%p: ui8, %w: i64):
+    %f = pipe.cast value %p : ui8 -> f32
+    %g = pipe.cast value %w : i64 -> f32
+    %h = pipe.binary add %f, %g : f32
+    pipe.yield %h : f32
+  }
+  %1 = pipe.map (%b) : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<f32[w=4]> {
+  ^bb0(%p: ui8, %w: i64):
+    %f = pipe.cast value %p : ui8 -> f32
+    %g = pipe.cast value %w : i64 -> f32
+    %h = pipe.binary add %f, %g : f32
+    pipe.yield %h : f32
+  }
+  %2 = pipe.stack "v" (%0, %1) : !pipe.tensor<f32[w=4]>, !pipe.tensor<f32[w=4]> -> !pipe.tensor<f32[v=2, w=4]>
+  return %2 : !pipe.tensor<f32[v=2, w=4]>
+}
