@@ -4,6 +4,7 @@
 #include "api/c/Cache.h"
 #include "api/c/CompilerLibrary.h"
 #include "api/c/Values.h"
+#include "dsl/AST/Numbers.h"
 #include "stdlib/Modules.h"
 #include <cstring>
 #include <fstream>
@@ -31,7 +32,7 @@ public:
   }
   std::string finish() const {
     const uint64_t sum = XXH3_64bits(bytes.data(), bytes.size());
-    return "PSTKC001" + std::string(reinterpret_cast<const char *>(&sum), sizeof sum) + bytes;
+    return "PSTKC002" + std::string(reinterpret_cast<const char *>(&sum), sizeof sum) + bytes;
   }
 
 private:
@@ -43,7 +44,7 @@ class Reader {
 public:
   explicit Reader(std::string file) : bytes(std::move(file)) {
     uint64_t sum = 0;
-    good = bytes.size() >= 16 && bytes.compare(0, 8, "PSTKC001") == 0;
+    good = bytes.size() >= 16 && bytes.compare(0, 8, "PSTKC002") == 0;
     if (!good)
       return;
     std::memcpy(&sum, bytes.data() + 8, sizeof sum);
@@ -187,6 +188,14 @@ static void writeFile(const std::string &path, const std::string &bytes) {
     std::remove(temporary.c_str());
 }
 
+static bool isValue(const Parameter &parameter, const std::string &text) {
+  const std::string &type = parameter.type;
+  if (parameter.isStatic || type == "path" || type == "text")
+    return true; // part of the key, or anything goes
+  return type == "bool" ? text == "true" || text == "false"
+                        : dsl::parseNumber(type, text).has_value();
+}
+
 std::optional<Compiled> Cache::find() const {
   if (folder.empty())
     return std::nullopt;
@@ -194,14 +203,17 @@ std::optional<Compiled> Cache::find() const {
   const std::vector<Parameter> parameters = readParameters(list);
   if (!list.good)
     return std::nullopt;
-  for (const auto &[name, value] : request.parameters)
-    if (std::none_of(parameters.begin(), parameters.end(),
-                     [&](const Parameter &parameter) { return parameter.name == name; }))
+  for (const auto &[name, value] : request.parameters) {
+    auto known = std::find_if(parameters.begin(), parameters.end(),
+                              [&](const Parameter &parameter) { return parameter.name == name; });
+    if (known == parameters.end() || !isValue(*known, value))
       return std::nullopt; // compiling says what is wrong with it
+  }
   Reader entry(readFile(pathOf(keyWith(parameters), ".program")));
   Compiled compiled;
   compiled.name = entry.text();
   compiled.parameters = readParameters(entry);
+  compiled.gpuPlace = entry.text();
   const std::string plan = entry.text(), image = entry.text();
   if (!entry.good)
     return std::nullopt;
@@ -219,6 +231,7 @@ void Cache::store(const Compiled &compiled) const {
   Writer entry;
   entry.text(compiled.name);
   writeParameters(entry, compiled.parameters);
+  entry.text(compiled.gpuPlace);
   entry.text({reinterpret_cast<const char *>(compiled.plan.data()), compiled.plan.size()});
   entry.text({reinterpret_cast<const char *>(compiled.image.data()), compiled.image.size()});
   writeFile(pathOf(keyWith(compiled.parameters), ".program"), entry.finish());

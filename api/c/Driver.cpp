@@ -1,6 +1,7 @@
 //===- Driver.cpp - from text to any stage of the compiler -----------------===//
 
 #include "api/c/Driver.h"
+#include "api/c/Explain.h"
 #include "codegen/cpu/Compile.h"
 #include "codegen/plan/PlanBuilder.h"
 #include "compiler/Import/Import.h"
@@ -53,6 +54,7 @@ Driver::Driver(const CompileRequest &compileRequest)
                   mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::scf::SCFDialect,
                   mlir::vector::VectorDialect>();
   context.appendDialectRegistry(registry);
+  context.printOpOnDiagnostic(false); // people know their own text
   context.getDiagEngine().registerHandler([this](mlir::Diagnostic &diagnostic) {
     report(diagnostic);
     return mlir::success();
@@ -67,8 +69,20 @@ Compilation *penstock_start_compilation(const CompileRequest &request) {
 
 //===--- messages ----------------------------------------------------------===//
 
+/// The user's own line: where the outermost call stands. Of an op made from
+/// several, the first.
+static mlir::FileLineColLoc userPlaceOf(mlir::Location location) {
+  if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location))
+    return userPlaceOf(call.getCaller());
+  if (auto fused = llvm::dyn_cast<mlir::FusedLoc>(location))
+    for (mlir::Location part : fused.getLocations())
+      if (mlir::FileLineColLoc place = userPlaceOf(part))
+        return place;
+  return llvm::dyn_cast<mlir::FileLineColLoc>(location);
+}
+
 dsl::SourceRange Driver::rangeOf(mlir::Location location) const {
-  auto place = location->findInstanceOf<mlir::FileLineColLoc>();
+  mlir::FileLineColLoc place = userPlaceOf(location);
   if (!place)
     return {};
   for (uint32_t index = 0; index < sources.count(); ++index) {
@@ -86,7 +100,13 @@ dsl::SourceRange Driver::rangeOf(mlir::Location location) const {
 void Driver::report(mlir::Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
     return;
-  auto message = diagnostics.error(rangeOf(diagnostic.getLocation()), diagnostic.str());
+  std::string text = diagnostic.str();
+  // MLIR's "'pipe.output' op does ..." becomes "`output` does ...".
+  constexpr std::string_view opens = "'pipe.", closes = "' op ";
+  if (const size_t end = text.find(closes); text.starts_with(opens) && end != std::string::npos)
+    text = "`" + text.substr(opens.size(), end - opens.size()) + "` " +
+           text.substr(end + closes.size());
+  auto message = diagnostics.error(rangeOf(diagnostic.getLocation()), text);
   for (mlir::Diagnostic &note : diagnostic.getNotes())
     message.note(rangeOf(note.getLocation()), note.str());
 }
@@ -156,20 +176,51 @@ bool Driver::loadText() {
   if (!module || diagnostics.hasErrors())
     return false;
   readName();
-  return true;
+  noteGpu();
+  return readsRows();
+}
+
+/// Without a row there is no table, and an epoch would have no length.
+bool Driver::readsRows() {
+  bool found = false;
+  module->walk([&](pipe::RowOp) { found = true; });
+  if (!found)
+    for (auto pipeline : module->getOps<pipe::PipelineOp>())
+      diagnostics
+          .error(rangeOf(pipeline.getLoc()), "no output depends on the rows that `for` runs over")
+          .hint("deliver something of each row: a label, or what it holds");
+  return found;
+}
+
+void Driver::noteGpu() {
+  module->walk([&](mlir::Operation *op) {
+    auto output = llvm::dyn_cast<pipe::OutputOp>(op);
+    auto place = op->getAttrOfType<mlir::StringAttr>("pipe.place");
+    if (!gpuPlace.empty() || !((output && output.getPlacement() == pipe::Place::gpu) ||
+                               (place && place.getValue() == "gpu")))
+      return;
+    gpuPlace = output ? "output `" + output.getName().str() + "`" : "a stage";
+    if (mlir::FileLineColLoc at = userPlaceOf(op->getLoc()))
+      gpuPlace += " (" + at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" +
+                  std::to_string(at.getColumn()) + ")";
+  });
 }
 
 //===--- stages ------------------------------------------------------------===//
 
 /// The meaning's hash, which states carry: of the imported IR without places.
 static void setHash(mlir::ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module->print(stream, mlir::OpPrintingFlags().enableDebugInfo(false));
-  const uint64_t hash = XXH3_64bits(text.data(), text.size());
-  for (auto pipeline : module.getOps<pipe::PipelineOp>())
+  for (auto pipeline : module.getOps<pipe::PipelineOp>()) {
+    // Remarks are no part of the meaning.
+    mlir::Attribute remarks = pipeline->removeAttr("pipe.remarks");
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module->print(stream, mlir::OpPrintingFlags().enableDebugInfo(false));
+    if (remarks)
+      pipeline->setAttr("pipe.remarks", remarks);
     if (!pipeline.getHash())
-      pipeline.setHash(static_cast<int64_t>(hash));
+      pipeline.setHash(static_cast<int64_t>(XXH3_64bits(text.data(), text.size())));
+  }
 }
 
 bool Driver::runTo(Stage stage) {
@@ -235,6 +286,7 @@ std::optional<Compiled> Driver::finish() {
   compiled.name = name;
   compiled.parameters = parameterList;
   compiled.plan = planBytes;
+  compiled.gpuPlace = gpuPlace;
   auto image = codegen::compileImage(*module, *target);
   if (!image) {
     diagnostics.error({}, llvm::toString(image.takeError()));
@@ -272,29 +324,4 @@ std::optional<std::string> Driver::print(Stage stage) {
   return text;
 }
 
-/// `7:8` of the user's file, or the name of what the op is.
-static std::string placeOf(mlir::Operation *op) {
-  if (auto place = op->getLoc()->findInstanceOf<mlir::FileLineColLoc>())
-    return place.getFilename().str() + ":" + std::to_string(place.getLine()) + ":" +
-           std::to_string(place.getColumn());
-  return {};
-}
-
-std::string Driver::explain() {
-  std::string text;
-  auto render = [&](mlir::Operation *op) {
-    auto remarks = op->getAttrOfType<mlir::ArrayAttr>("pipe.remarks");
-    if (!remarks)
-      return;
-    std::string head = op->getName().getStringRef().str();
-    if (auto symbol = op->getAttrOfType<mlir::StringAttr>(mlir::SymbolTable::getSymbolAttrName()))
-      head += " " + symbol.str();
-    if (std::string place = placeOf(op); !place.empty())
-      head += " (" + place + ")";
-    text += head + "\n";
-    for (auto remark : remarks.getAsRange<pipe::RemarkAttr>())
-      text += "  " + remark.getPass().str() + ": " + remark.getText().str() + "\n";
-  };
-  module->walk<mlir::WalkOrder::PreOrder>(render);
-  return text.empty() ? "no pass had anything to say about this pipeline\n" : text;
-}
+std::string Driver::explain() { return api::explain(*module, sources); }

@@ -33,7 +33,10 @@ private:
   bool checkPasses();
   void readName();
   bool runTo(Stage stage);
+  bool readsRows();
   bool makePlan();
+  /// Remembers what the user has placed on a GPU.
+  void noteGpu();
   /// A pass's message, as one of ours.
   void report(mlir::Diagnostic &diagnostic);
   dsl::SourceRange rangeOf(mlir::Location location) const;
@@ -48,6 +51,7 @@ private:
   std::vector<Parameter> parameterList;
   Stage reached = Stage::ast;
   std::string name;
+  std::string gpuPlace;
   std::vector<uint8_t> planBytes; ///< made before LLVM's stage drops the pipeline op
 };
 

@@ -6,7 +6,7 @@
 using namespace penstock;
 using namespace penstock::api;
 
-static pst_dtype dtypeOf(plan::DType type) {
+pst_dtype api::dtypeOf(plan::DType type) {
   switch (type) {
   case plan::DType::u8:
     return PST_U8;

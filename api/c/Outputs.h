@@ -8,6 +8,9 @@
 
 namespace penstock::api {
 
+/// The C name of an element type.
+pst_dtype dtypeOf(plan::DType type);
+
 /// C views of output views; borrows their memory.
 class Outputs {
 public:

@@ -61,6 +61,7 @@ static std::string adopt(pst_program &program, Compiled compiled) {
   program.plan = std::move(*plan);
   program.kernels = std::move(*table);
   program.name = compiled.name;
+  program.gpuPlace = compiled.gpuPlace;
   setParameters(program, std::move(compiled.parameters));
   return {};
 }

@@ -37,6 +37,7 @@ struct Compiled {
   std::vector<Parameter> parameters;
   std::vector<uint8_t> plan;
   std::vector<uint8_t> image;
+  std::string gpuPlace; ///< what stands `on gpu`, for messages; empty: nothing
 };
 
 /// Messages of a compilation.
@@ -54,6 +55,7 @@ struct pst_program {
   std::vector<penstock::api::Parameter> parameters;
   std::vector<pst_parameter_info> parameterInfos; ///< views of `parameters`
   bool fromCache = false;
+  std::string gpuPlace; ///< as Compiled's
 
   // Null after an error and for check_only.
   std::shared_ptr<const penstock::runtime::Plan> plan;

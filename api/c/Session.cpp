@@ -35,7 +35,7 @@ struct pst_sample {
   explicit pst_sample(runtime::SampleReport made)
       : report(std::move(made)), outputs(report.outputs) {
     for (const runtime::SampleReport::Draw &draw : report.draws)
-      draws.push_back({draw.path.c_str(), draw.number()});
+      draws.push_back({draw.path.c_str(), draw.number(), dtypeOf(draw.type)});
   }
   runtime::SampleReport report;
   Outputs outputs;
@@ -75,7 +75,14 @@ static runtime::Status readParameters(const pst_program &program,
     const int number = program.plan->paramNumber(name);
     if (number < 0)
       continue; // static: compiling has used it, or refused it
-    auto value = parseValue(text, plan.params[static_cast<size_t>(number)]->type);
+    std::string declared;
+    for (const Parameter &parameter : program.parameters)
+      if (parameter.name == name)
+        declared = parameter.type;
+    const plan::DType type = plan.params[static_cast<size_t>(number)]->type;
+    if (declared.empty()) // a program that was read back from MLIR
+      declared = type == plan::DType::i64 ? "int" : "f64";
+    auto value = parseValue(text, type, declared);
     if (!value)
       return runtime::Error{runtime::Code::InvalidArgument,
                             "parameter `" + name + "`: " + value.error().message};
@@ -125,6 +132,10 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
     return invalid("the program was not compiled; see pst_program_messages()");
   if (given.device == PST_DEVICE_CUDA)
     return invalid("this build has no CUDA device; use PST_DEVICE_AUTO or PST_DEVICE_CPU");
+  if (!program->gpuPlace.empty())
+    return self.fail({runtime::Code::InvalidArgument,
+                      program->gpuPlace + " stands `on gpu`, and this build has no GPU device; "
+                                          "`on auto`, or nothing, runs wherever it can"});
 
   runtime::SessionOptions sessionOptions = readOptions(given);
   if (runtime::Status status = readParameters(*program, given, sessionOptions); !status)

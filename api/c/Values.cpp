@@ -2,8 +2,8 @@
 //---------------------===//
 
 #include "api/c/Values.h"
+#include "dsl/AST/Numbers.h"
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <sys/stat.h>
@@ -14,43 +14,23 @@ using namespace penstock::api;
 using runtime::Code;
 using runtime::Error;
 
-/// A whole number or fraction; nothing may follow it. `_` may group digits.
-template <typename T> static std::optional<T> parseNumber(std::string text) {
-  std::erase(text, '_');
-  T value{};
-  const char *end = text.data() + text.size();
-  auto [stop, code] = std::from_chars(text.data(), end, value);
-  if (code != std::errc() || stop != end || text.empty())
-    return std::nullopt;
-  return value;
-}
-
-runtime::Result<Value> api::parseValue(const std::string &text, plan::DType type) {
-  auto wrong = [&](const char *wanted) {
-    return Error{Code::InvalidArgument, "`" + text + "` is not " + wanted};
-  };
-  switch (type) {
-  case plan::DType::text:
+runtime::Result<Value> api::parseValue(const std::string &text, plan::DType type,
+                                       const std::string &declared) {
+  const Error wrong{Code::InvalidArgument,
+                    "`" + text + "` is not " + dsl::describeValues(declared)};
+  if (type == plan::DType::text)
     return Value(text);
-  case plan::DType::boolean:
+  if (type == plan::DType::boolean) {
     if (text == "true" || text == "false")
       return Value(text == "true");
-    return wrong("true or false");
-  case plan::DType::f64: {
-    // 1% is 0.01, as in the language.
-    const bool percent = !text.empty() && text.back() == '%';
-    auto value = parseNumber<double>(percent ? text.substr(0, text.size() - 1) : text);
-    if (!value)
-      return wrong("a number");
-    return Value(percent ? *value / 100 : *value);
+    return wrong;
   }
-  default: {
-    auto value = parseNumber<int64_t>(text);
-    if (!value)
-      return wrong("a whole number");
-    return Value(*value);
-  }
-  }
+  std::optional<dsl::Number> number = dsl::parseNumber(declared, text);
+  if (!number)
+    return wrong;
+  if (type == plan::DType::f64)
+    return Value(number->value);
+  return number->whole ? runtime::Result<Value>(Value(*number->whole)) : wrong;
 }
 
 std::string api::defaultCacheFolder() {

@@ -11,9 +11,10 @@ namespace penstock::api {
 
 using Value = std::variant<int64_t, double, bool, std::string>;
 
-/// The value that `text` spells for a parameter of a type, or an error that
-/// says what was found and what is wanted.
-runtime::Result<Value> parseValue(const std::string &text, plan::DType type);
+/// The value that `text` spells for a parameter, or an error that says what was
+/// found and what is wanted. `type` is the plan's, `declared` the language's.
+runtime::Result<Value> parseValue(const std::string &text, plan::DType type,
+                                  const std::string &declared);
 
 /// $XDG_CACHE_HOME/penstock, or ~/.cache/penstock; empty where neither is set.
 std::string defaultCacheFolder();

@@ -330,9 +330,12 @@ PST_API void pst_batch_release(pst_batch *batch);
 
 /*===--- one sample --------------------------------------------------------===*/
 
+/* What was drawn, as the pipeline sees it: a number of `draw`, the outcome of a
+ * distribution such as `chance` or `normal`, the fields that a `search` accepted. */
 typedef struct pst_draw {
-  const char *path; /* where it is written: pipeline, value, functions, draw */
+  const char *path; /* where it is written: pipeline, value, functions, name */
   double value;
+  pst_dtype dtype;
 } pst_draw;
 
 /* Computes the sample at `position` of `epoch` alone.

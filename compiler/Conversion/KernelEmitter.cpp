@@ -228,7 +228,6 @@ void KernelEmitter::finish() {
   function->setAttr("pipe.scratch", b.getArrayAttr(scratchTerms));
   function->setAttr("pipe.kind", kernel.getKindAttr());
   function->setAttr("pipe.checks", b.getArrayAttr(checks));
-  function->setAttr("pipe.draws", b.getArrayAttr(draws));
 }
 
 static bool hasTensorResult(Operation &op) {

@@ -154,7 +154,7 @@ private:
   mlir::Value args, tensors, slots, scratch, band[2];
   mlir::Value scratchUsed;
   int64_t scratchFixed = 0;
-  llvm::SmallVector<mlir::Attribute> scratchTerms, checks, draws;
+  llvm::SmallVector<mlir::Attribute> scratchTerms, checks;
   mlir::Block *exit = nullptr; // takes the check's id
   mlir::Value failureState;    // id of the first failed check inside a branch
 };

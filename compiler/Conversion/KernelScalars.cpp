@@ -62,11 +62,6 @@ LogicalResult KernelEmitter::emitScalarOp(Operation &op) {
         const bool isFloat = llvm::isa<FloatType>(value.type);
         value = l.cast(CastMode::value, value, isFloat ? Type(b.getF64Type()) : b.getI64Type());
         m.storePlain(value.value, slotAddress(slot.getIndex()));
-        if (auto drawn = slot.getValue().getDefiningOp<DrawOp>())
-          draws.push_back(b.getDictionaryAttr(
-              {b.getNamedAttr("path", drawn.getPathAttr()),
-               b.getNamedAttr("slot", slot.getIndexAttr()),
-               b.getNamedAttr("type", TypeAttr::get(drawn.getType()))}));
         return success();
       })
       .Case([&](ExtentOp e) {

@@ -229,9 +229,7 @@ Val Importer::evalIf(const dsl::IfExpr &expr) {
   mlir::Value index = cast(pipe::CastMode::value, flag, base.getI64Type());
   Arm arms[] = {[&]() { return eval(*expr.elseValue); }, [&]() { return eval(*expr.thenValue); }};
   return branch(index, arms, [&](const Val &otherwise, const Val &then) {
-    MakeStatic demanded; // a branch that decides a type
-    if (dependsOnParametersOnly(flag, demanded.names) && !demanded.names.empty())
-      throw demanded;
+    settle(flag, "a branch whose sides have different types");
     error(expr.range, "both sides of `if` must have one type")
         .note(expr.thenValue->range, "this is " + show(then))
         .note(expr.elseValue->range, "this is " + show(otherwise));

@@ -95,6 +95,22 @@ Val Importer::callFn(const dsl::FnDecl &fn, Frame callee, const Val &first,
   for (const CallSite &call : calls)
     if (call.fn == &fn && calls.size() > 200)
       fail(range, quote(fn.name.text) + " calls itself without end");
+  const bool isPrelude = callee.file && callee.file->moduleName == dsl::preludeName;
+  const int64_t drawsBefore = drawCount;
+  Val result = callBody(fn, std::move(callee), range);
+  if (isPrelude && drawCount != drawsBefore)
+    showDrawn(result, fn.name.text);
+  if (first.is(Kind::Record) && result.is(Kind::Record) && !fn.params.empty() &&
+      fn.params[0].type.kind == dsl::TypeExpr::Kind::Record)
+    for (size_t i = 0; i < first.names.size(); ++i) // fields that only ride along
+      if (!result.field(first.names[i])) {
+        result.names.push_back(first.names[i]);
+        result.parts.push_back(first.parts[i]);
+      }
+  return result;
+}
+
+Val Importer::callBody(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange range) {
   calls.push_back({range, fn.name.text, &fn});
   frames.push_back(std::move(callee));
   struct Pop {
@@ -109,16 +125,8 @@ Val Importer::callFn(const dsl::FnDecl &fn, Frame callee, const Val &first,
   Val result = evalBlock(fn.body);
   if (result.is(Kind::Poison))
     throw Abort{};
-  result =
-      conform(result, fn.result, fn.body.result->range, "the result of " + quote(fn.name.text));
-  if (first.is(Kind::Record) && result.is(Kind::Record) && !fn.params.empty() &&
-      fn.params[0].type.kind == dsl::TypeExpr::Kind::Record)
-    for (size_t i = 0; i < first.names.size(); ++i) // fields that only ride along
-      if (!result.field(first.names[i])) {
-        result.names.push_back(first.names[i]);
-        result.parts.push_back(first.parts[i]);
-      }
-  return result;
+  return conform(result, fn.result, fn.body.result->range,
+                 "the result of " + quote(fn.name.text));
 }
 
 /// Whether a value holds positions, which an op that moves pixels must move.

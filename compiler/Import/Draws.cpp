@@ -1,5 +1,6 @@
 //===- Draws.cpp - random values and their keys ---------------------------===//
 
+#include "compiler/Dialect/Drawn.h"
 #include "compiler/Import/Places.h"
 #include "runtime/abi/random.h"
 
@@ -32,18 +33,63 @@ mlir::Value Importer::key() {
   return key;
 }
 
-Val Importer::drawOp(DrawKind kind, const std::string &name, llvm::ArrayRef<mlir::Value> args,
-                     mlir::Type type) {
-  std::string path = pathHere(name);
+std::string Importer::nextPath(const std::string &last) {
+  std::string path = pathHere(last);
   if (int ordinal = ordinals[path]++)
     path += "#" + std::to_string(ordinal);
+  return path;
+}
+
+bool Importer::inPrelude() const {
+  return llvm::any_of(frames, [](const Frame &frame) {
+    return frame.file && frame.file->moduleName == dsl::preludeName;
+  });
+}
+
+/// `top`, `left` of a rect; `last` for what has no name.
+static void leafNames(const Val &value, const std::string &last, std::vector<std::string> &names) {
+  if (value.parts.empty())
+    names.push_back(last);
+  for (size_t i = 0; i < value.parts.size(); ++i)
+    leafNames(value.parts[i], value.is(Kind::Record) ? value.names[i] : last, names);
+}
+
+void Importer::showDrawn(const Val &value, const std::string &last) {
+  if (inPrelude() || !regions.empty() || drawElement)
+    return;
+  std::vector<std::string> names;
+  leafNames(value, last, names);
+  std::vector<Val *> leaves;
+  Val copy = value;
+  flatten(copy, leaves);
+  for (size_t i = 0; i < leaves.size() && leaves.size() == names.size(); ++i)
+    if (auto result = llvm::dyn_cast_if_present<mlir::OpResult>(leaves[i]->ir);
+        result && leaves[i]->is(Kind::Number)) {
+      std::vector<std::string> all(result.getOwner()->getNumResults());
+      if (result.getOwner()->hasAttr("pipe.drawn"))
+        for (auto [to, from] : llvm::zip(all, pipe::drawnNames(result.getOwner())))
+          to = from.str();
+      all[result.getResultNumber()] =
+          nextPath(decidedStage.empty() ? names[i] : decidedStage + " if " + names[i]);
+      pipe::setDrawn(result.getOwner(), all);
+    }
+}
+
+Val Importer::drawOp(DrawKind kind, const std::string &name, llvm::ArrayRef<mlir::Value> args,
+                     mlir::Type type) {
+  std::string path = nextPath(name);
   llvm::SmallVector<mlir::Value> operands(args);
   if (drawElement)
     operands.push_back(drawElement);
   mlir::Value key = this->key();
-  mlir::Value value = builderFor(operands).create<pipe::DrawOp>(
+  auto draw = builderFor(operands).create<pipe::DrawOp>(
       here, type, kind, key, args, drawElement, static_cast<uint64_t>(random::drawId(path)), path);
-  return number(value, type.isF64());
+  ++drawCount;
+  if (inPrelude()) // shown as what the prelude's function makes of it
+    pipe::setDrawn(draw, {std::string()});
+  else if (!decidedStage.empty() && !pipe::drawnNames(draw)[0].empty())
+    showDrawn(number(draw), name);
+  return number(draw, type.isF64());
 }
 
 Val Importer::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument> &args) {

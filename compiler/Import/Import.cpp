@@ -68,14 +68,15 @@ ImportResult importer::importProgram(mlir::MLIRContext &context, const dsl::Prog
   const dsl::PipelineDecl *pipeline = findPipeline(*program.main, options.pipeline, diagnostics);
   if (!pipeline)
     return result;
-  std::set<std::string> staticNames;
+  StaticParameters staticParameters;
   for (;;) {
     dsl::Diagnostics found; // messages of a round that is given up do not count
     try {
-      Importer importer(context, program, sources, options, staticNames, found);
+      Importer importer(context, program, sources, options, staticParameters, found);
       result.module = importer.run(*pipeline);
     } catch (const MakeStatic &demanded) {
-      staticNames.insert(demanded.names.begin(), demanded.names.end());
+      for (const std::string &name : demanded.names)
+        staticParameters.try_emplace(name, demanded.reason);
       continue;
     }
     for (const dsl::Diagnostic &message : found.sorted()) {
@@ -93,7 +94,7 @@ ImportResult importer::importProgram(mlir::MLIRContext &context, const dsl::Prog
     ParameterInfo info;
     info.name = param.name.text;
     info.type = dsl::printType(param.type);
-    info.isStatic = staticNames.contains(info.name) || Importer::isAlwaysStatic(param);
+    info.isStatic = staticParameters.contains(info.name) || Importer::isAlwaysStatic(param);
     if (param.defaultValue)
       info.defaultText = dsl::printSource(*param.defaultValue);
     info.doc = param.doc;

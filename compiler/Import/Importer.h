@@ -17,79 +17,17 @@
 #define PENSTOCK_COMPILER_IMPORT_IMPORTER_H
 
 #include "compiler/Import/Import.h"
-#include "compiler/Import/Value.h"
+#include "compiler/Import/Scope.h"
 
 #include <functional>
-#include <set>
 
 namespace penstock::importer {
-
-/// An error was reported; the statement is given up.
-struct Abort {};
-/// These parameters must be static: import starts again.
-struct MakeStatic {
-  std::set<std::string> names;
-};
-
-/// The region of an op would use the element of a region around it.
-struct OuterElement {};
-
-/// The names one function body, or the pipeline, sees.
-struct Frame {
-  const dsl::File *file = nullptr;
-  std::string function; ///< empty: the pipeline
-  std::map<std::string, Val, std::less<>> values;
-  std::map<std::string, dsl::SourceRange, std::less<>> definitions; ///< for notes
-  std::map<std::string, std::string, std::less<>> axes;             ///< parameters of type axis
-  std::map<std::string, mlir::Type, std::less<>> generics;
-  std::map<std::string, Dim, std::less<>> extents; ///< of the axes in parameter types
-};
-
-/// The region of a map, window or gather while it is built, not yet in an op.
-struct ElementRegion {
-  std::vector<Dim> domain;
-  mlir::Block *block = nullptr;
-  std::vector<mlir::Value> inputs; ///< block arguments 0 .. inputs.size()
-  std::vector<mlir::Value> coordinates;
-  bool takesInputs = true; ///< window and gather read captured tensors by load
-};
-
-/// A block that is not yet in an op. An error may leave users of its values
-/// behind, which must not outlive it.
-struct BlockDeleter {
-  void operator()(mlir::Block *block) const {
-    block->dropAllDefinedValueUses();
-    delete block;
-  }
-};
-using OwnedBlock = std::unique_ptr<mlir::Block, BlockDeleter>;
-
-/// What a draw adds to its scope's key.
-struct KeyStep {
-  mlir::Value index;
-  int64_t views = 0; ///< of an `each`; 0: a repeat or a search
-};
-
-/// A call in progress; the innermost one is last.
-struct CallSite {
-  dsl::SourceRange range; ///< of the name in the caller
-  std::string function;
-  const dsl::FnDecl *fn = nullptr;
-};
-
-/// An argument as given.
-struct Argument {
-  Val value;
-  std::string name;                ///< empty: by position
-  const dsl::Expr *expr = nullptr; ///< null: the value before `|>`
-  dsl::SourceRange range;
-};
 
 class Importer {
 public:
   Importer(mlir::MLIRContext &context, const dsl::Program &program,
            const dsl::SourceManager &sources, const ImportOptions &options,
-           const std::set<std::string> &staticNames, dsl::Diagnostics &diagnostics);
+           const StaticParameters &staticParameters, dsl::Diagnostics &diagnostics);
 
   /// Null after errors. Throws MakeStatic.
   mlir::OwningOpRef<mlir::ModuleOp> run(const dsl::PipelineDecl &pipeline);
@@ -101,7 +39,7 @@ private:
   const dsl::Program &program;
   const dsl::SourceManager &sources;
   const ImportOptions &options;
-  const std::set<std::string> &staticNames;
+  const StaticParameters &staticParameters;
   dsl::Diagnostics &diagnostics;
 
   mlir::OpBuilder base;
@@ -155,7 +93,12 @@ private:
   // --- Static numbers (Static.cpp)
   /// The number, or nothing if it is known per sample only. Throws MakeStatic
   /// where parameters stand in the way.
-  std::optional<int64_t> staticInt(mlir::Value value);
+  /// \param decides  what the number is for, as people are told.
+  std::optional<int64_t> staticInt(mlir::Value value, const std::string &decides);
+  /// Throws MakeStatic if `value` is built from parameters (and constants) alone.
+  void settle(mlir::Value value, const std::string &decides);
+  /// ` (train.pipe:7:8)`: the user's line at hand.
+  std::string userPlace() const;
   int64_t demandInt(const Val &value, dsl::SourceRange range, const std::string &what);
   static std::optional<int64_t> constantInt(mlir::Value value);
   bool dependsOnParametersOnly(mlir::Value value, std::set<std::string> &names);
@@ -165,6 +108,8 @@ private:
   // --- Parameters and options (Params.cpp)
   void bindParameters(const dsl::PipelineDecl &pipeline);
   Val bindParameter(const dsl::Param &param);
+  /// Says of each parameter whether it is static, and why.
+  void explainParameters(const dsl::PipelineDecl &pipeline, mlir::Operation *op);
   Val parseParameter(const dsl::Param &param, const std::string &text);
 
   // --- Pipeline, batch and outputs (Pipeline.cpp, Output.cpp)
@@ -300,6 +245,7 @@ private:
   Val callNamed(const dsl::Name &name, std::vector<Argument> args, dsl::SourceRange range);
   /// \param first  the first argument, whose unnamed fields ride along.
   Val callFn(const dsl::FnDecl &fn, Frame callee, const Val &first, dsl::SourceRange range);
+  Val callBody(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange range);
   /// A function over a record that no overload takes whole: field by field.
   std::optional<Val> callByField(const dsl::Name &name, const std::vector<const dsl::FnDecl *> &fns,
                                  const std::vector<Argument> &args);
@@ -328,6 +274,16 @@ private:
   Val drawOp(pipe::DrawKind kind, const std::string &name, llvm::ArrayRef<mlir::Value> args,
              mlir::Type type);
   std::string pathHere(const std::string &last) const;
+  /// The same, told apart from equal paths before.
+  std::string nextPath(const std::string &last);
+  /// Whether this is the inside of a function of the prelude.
+  bool inPrelude() const;
+  /// Shows the numbers in `value` as what was drawn here, named by their fields
+  /// or `last`. People want to see the normal variate and the accepted box, not
+  /// the uniform numbers that they were made of.
+  void showDrawn(const Val &value, const std::string &last);
+  int64_t drawCount = 0;    ///< draws so far
+  std::string decidedStage; ///< the stage whose trailing `if` is evaluated
   std::vector<KeyStep> keySteps;
   std::map<std::string, int> ordinals;
   mlir::Value drawElement; ///< of a draw with `per`

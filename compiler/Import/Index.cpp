@@ -19,7 +19,7 @@ mlir::Value Importer::createView(mlir::Value tensor, const std::vector<Dim> &dim
 
 /// A scalar in an affine expression: a constant, or the next symbol.
 AffineExpr Importer::affine(mlir::Value value, llvm::SmallVector<mlir::Value> &symbols) {
-  if (std::optional<int64_t> number = staticInt(value))
+  if (std::optional<int64_t> number = staticInt(value, "where a view reads"))
     return mlir::getAffineConstantExpr(*number, &context);
   symbols.push_back(value);
   return mlir::getAffineSymbolExpr(static_cast<unsigned>(symbols.size() - 1), &context);

@@ -88,6 +88,7 @@ Val Importer::evalSearch(const dsl::SearchExpr &search) {
     return leaves;
   };
 
+  const int64_t drawsBefore = drawCount;
   auto body = OwnedBlock(new mlir::Block());
   auto otherwise = OwnedBlock(new mlir::Block());
   mlir::Value attempt = body->addArgument(base.getI64Type(), here);
@@ -132,5 +133,7 @@ Val Importer::evalSearch(const dsl::SearchExpr &search) {
   flatten(accepted, leaves);
   for (auto [leaf, result] : llvm::zip(leaves, op.getResults()))
     *leaf = number(result);
+  if (drawCount != drawsBefore)
+    showDrawn(accepted, "search");
   return accepted;
 }

@@ -1,69 +1,10 @@
 //===- Params.cpp - parameters of the pipeline ----------------------------===//
 
 #include "compiler/Import/Places.h"
+#include "dsl/AST/Numbers.h"
 #include "dsl/AST/Printer.h"
-#include "dsl/AST/Units.h"
-#include <charconv>
 
 using namespace penstock::importer;
-
-static std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ')
-    text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ')
-    text.remove_suffix(1);
-  return text;
-}
-
-/// `1_000`, `0.5`, `25ms`, `-3deg`.
-static bool parseNumber(std::string_view text, bool whole, double &value, int64_t &integer) {
-  std::string digits;
-  text = trimmed(text);
-  size_t at = 0;
-  for (; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '_')
-      continue;
-    const bool exponent = (c == 'e' || c == 'E') && at + 1 < text.size() &&
-                          (std::isdigit(static_cast<unsigned char>(text[at + 1])) ||
-                           text[at + 1] == '-' || text[at + 1] == '+');
-    const bool sign = (c == '-' || c == '+') && (at == 0 || digits.back() == 'e');
-    if (!std::isdigit(static_cast<unsigned char>(c)) && c != '.' && !exponent && !sign)
-      break;
-    digits += c == 'E' ? 'e' : c;
-  }
-  std::string_view unit = text.substr(at);
-  const char *end = digits.data() + digits.size();
-  if (digits.empty())
-    return false;
-  if (whole) {
-    auto [stop, error] = std::from_chars(digits.data(), end, integer);
-    return error == std::errc() && stop == end && unit.empty();
-  }
-  auto [stop, error] = std::from_chars(digits.data(), end, value);
-  if (error != std::errc() || stop != end)
-    return false;
-  if (unit.empty())
-    return true;
-  const penstock::dsl::Unit *known = penstock::dsl::findUnit(unit);
-  if (!known)
-    return false;
-  value = value * known->numerator / known->denominator;
-  return true;
-}
-
-static std::optional<penstock::dsl::UnitKind> unitOf(const std::string &type) {
-  using penstock::dsl::UnitKind;
-  if (type == "duration")
-    return UnitKind::Duration;
-  if (type == "frequency")
-    return UnitKind::Frequency;
-  if (type == "angle")
-    return UnitKind::Angle;
-  if (type == "length")
-    return UnitKind::Length;
-  return std::nullopt;
-}
 
 static bool isText(const std::string &type) { return type == "path" || type == "text"; }
 
@@ -71,14 +12,15 @@ bool Importer::isAlwaysStatic(const dsl::Param &param) {
   const std::string &type = param.type.name.text;
   static constexpr llvm::StringRef numbers[] = {"int", "ratio", "u8",   "i8",  "u16", "i16", "i32",
                                                 "i64", "f16",   "bf16", "f32", "f64", "bool"};
-  return !isText(type) && !unitOf(type) && !llvm::is_contained(numbers, llvm::StringRef(type));
+  return !isText(type) && !dsl::unitKindOf(type) && !llvm::is_contained(numbers, llvm::StringRef(type));
 }
 
 Val Importer::parseParameter(const dsl::Param &param, const std::string &text) {
   const std::string &type = param.type.name.text;
   auto bad = [&]() {
     fail(param.range,
-         "the value `" + text + "` given for " + quote(param.name.text) + " is no " + type);
+         "the value `" + text + "` given for " + quote(param.name.text) + " is no " + type,
+         dsl::describeValues(type));
   };
   mlir::Type element = elementNamed(type);
   if (element && element.isSignlessInteger(1)) {
@@ -86,22 +28,14 @@ Val Importer::parseParameter(const dsl::Param &param, const std::string &text) {
       bad();
     return number(constant(element, text == "true"));
   }
-  double value = 0;
-  int64_t integer = 0;
-  if (element && llvm::isa<mlir::IntegerType>(element)) {
-    if (!parseNumber(text, true, value, integer))
+  if (element || dsl::unitKindOf(type) || type == "ratio") {
+    std::optional<dsl::Number> given = dsl::parseNumber(type, text);
+    if (!given)
       bad();
-    Val result = number(intConstant(integer), true);
-    std::optional<Val> converted = convert(result, element);
-    if (!converted)
-      bad();
-    return *converted;
-  }
-  if (element || unitOf(type) || type == "ratio") {
-    if (!parseNumber(text, false, value, integer))
-      bad();
-    Val result = number(constant(element ? element : base.getF64Type(), value), !element);
-    result.unit = unitOf(type);
+    if (given->whole)
+      return *convert(number(intConstant(*given->whole), true), element);
+    Val result = number(constant(element ? element : base.getF64Type(), given->value), !element);
+    result.unit = dsl::unitKindOf(type);
     return result;
   }
   if (type == "range") {
@@ -112,12 +46,11 @@ Val Importer::parseParameter(const dsl::Param &param, const std::string &text) {
     Val range;
     range.kind = Kind::Range;
     range.closed = closed;
-    for (std::string_view end : {std::string_view(text).substr(0, dots),
-                                 std::string_view(text).substr(dots + (closed ? 3 : 2))}) {
-      if (parseNumber(end, true, value, integer))
-        range.parts.push_back(number(intConstant(integer), true));
-      else if (parseNumber(end, false, value, integer))
-        range.parts.push_back(number(constant(base.getF64Type(), value), true));
+    for (const std::string &end : {text.substr(0, dots), text.substr(dots + (closed ? 3 : 2))}) {
+      if (std::optional<dsl::Number> whole = dsl::parseNumber("int", end))
+        range.parts.push_back(number(intConstant(*whole->whole), true));
+      else if (std::optional<dsl::Number> real = dsl::parseNumber("f64", end))
+        range.parts.push_back(number(constant(base.getF64Type(), real->value), true));
       else
         bad();
     }
@@ -154,19 +87,19 @@ Val Importer::bindParameter(const dsl::Param &param) {
                                dsl::printType(param.type));
   auto given = options.parameters.find(param.name.text);
   mlir::Type element = elementNamed(type);
-  const bool isNumber = element || unitOf(type) || type == "ratio";
+  const bool isNumber = element || dsl::unitKindOf(type) || type == "ratio";
   Val fallback;
   if (param.defaultValue) {
     fallback = evalArg(*param.defaultValue).value;
     if (isNumber) {
       fallback = conform(fallback, param.type, param.defaultValue->range, quote(param.name.text));
-      if (fallback.unit != unitOf(type))
+      if (fallback.unit != dsl::unitKindOf(type))
         fail(param.defaultValue->range,
              "the default of " + quote(param.name.text) + " has no unit of " + type);
     }
   }
   // Only numbers and texts can wait for the session; anything else decides types.
-  if (!staticNames.contains(param.name.text) && (isNumber || isText(type))) {
+  if (!staticParameters.contains(param.name.text) && (isNumber || isText(type))) {
     mlir::Attribute value;
     if (fallback.is(Kind::Number)) {
       auto op = fallback.ir.getDefiningOp<pipe::ConstantOp>();
@@ -184,7 +117,7 @@ Val Importer::bindParameter(const dsl::Param &param) {
         here, irType, base.getStringAttr(param.name.text), value,
         param.doc.empty() ? mlir::StringAttr() : base.getStringAttr(param.doc)));
     result.kind = isText(type) ? Kind::Text : Kind::Number;
-    result.unit = unitOf(type);
+    result.unit = dsl::unitKindOf(type);
     result.loose = !element && !isText(type);
     return result;
   }
@@ -196,4 +129,18 @@ Val Importer::bindParameter(const dsl::Param &param) {
              " decides an extent or a type, so it needs a value to compile",
          "`--set " + param.name.text + "=...`, or a default");
   return fallback;
+}
+
+void Importer::explainParameters(const dsl::PipelineDecl &pipeline, mlir::Operation *op) {
+  for (const dsl::Param &param : pipeline.params) {
+    const std::string &name = param.name.text;
+    std::string text = "parameter " + quote(name);
+    if (auto found = staticParameters.find(name); found != staticParameters.end())
+      text += " is static: it decides " + found->second + "; another value compiles again";
+    else if (isAlwaysStatic(param))
+      text += " is static: a " + param.type.name.text + " is no number; another value compiles again";
+    else
+      text += " is run-time: a session reads it, and no extent, type or loop bound depends on it";
+    pipe::addRemark(op, "import", text);
+  }
 }

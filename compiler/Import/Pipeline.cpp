@@ -6,9 +6,9 @@ using namespace penstock::importer;
 
 Importer::Importer(mlir::MLIRContext &context, const dsl::Program &program,
                    const dsl::SourceManager &sources, const ImportOptions &options,
-                   const std::set<std::string> &staticNames, dsl::Diagnostics &diagnostics)
+                   const StaticParameters &staticParameters, dsl::Diagnostics &diagnostics)
     : context(context), program(program), sources(sources), options(options),
-      staticNames(staticNames), diagnostics(diagnostics), base(&context),
+      staticParameters(staticParameters), diagnostics(diagnostics), base(&context),
       here(mlir::UnknownLoc::get(&context)) {}
 
 mlir::OwningOpRef<mlir::ModuleOp> Importer::run(const dsl::PipelineDecl &pipeline) {
@@ -50,6 +50,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Importer::run(const dsl::PipelineDecl &pipelin
                                           llvm::APFloat(substitute), mlir::IntegerAttr(),
                                           mlir::IntegerAttr());
   op.getBody().push_back(block.release());
+  explainParameters(pipeline, op);
   return module;
 }
 
@@ -72,9 +73,7 @@ void Importer::importOption(const dsl::OptionSetting &option, int64_t &seed, dou
     const auto &call = option.value->cast<dsl::CallExpr>();
     const dsl::Expr &share = *call.args.args.front().value;
     mlir::Value value = demandF64(eval(share), share.range, "the share of substitutes");
-    MakeStatic demanded;
-    if (dependsOnParametersOnly(value, demanded.names) && !demanded.names.empty())
-      throw demanded;
+    settle(value, "the share of bad samples allowed");
     auto op = value.getDefiningOp<pipe::ConstantOp>();
     substitute = llvm::cast<mlir::FloatAttr>(op.getValue()).getValueAsDouble();
     if (!(substitute >= 0 && substitute <= 1))
@@ -111,7 +110,7 @@ void Importer::importSource(const dsl::PipelineDecl &pipeline) {
     if (word && word->name == "shuffled")
       order = pipe::OrderKind::shuffled;
     else if (!word || word->name != "sequential")
-      notYet(pipeline.order->range, "an order other than `sequential` and `shuffled`");
+      notYet(pipeline.order->range, "an `order` other than `sequential` and `shuffled`");
   }
   PlaceGuard guard(*this, pipeline.row.range);
   Val row;
@@ -130,6 +129,9 @@ void Importer::importBatch(const dsl::BatchDecl &batch) {
     if (!dependsOnParametersOnly(size, unused.names))
       fail(batch.size->range, "the batch size differs from sample to sample",
            "build it from constants and parameters");
+    // A session starts with a batch size: a parameter as it stands, or a number.
+    if (!size.getDefiningOp<pipe::ParamOp>())
+      settle(size, "a batch size that is computed");
     if (std::optional<int64_t> number = constantInt(size); number && *number < 1)
       fail(batch.size->range, "a batch needs at least one sample");
   } catch (const Abort &) { // the outputs are still looked at

@@ -73,9 +73,7 @@ Val Importer::resample(Args args, dsl::SourceRange range) {
   bool antialias = true;
   if (!args[4].value.is(Kind::Poison)) {
     mlir::Value flag = demandBool(args[4].value, args[4].range, "`antialias`");
-    MakeStatic demanded;
-    if (dependsOnParametersOnly(flag, demanded.names) && !demanded.names.empty())
-      throw demanded;
+    settle(flag, "whether a resize has `antialias`");
     auto op = flag.getDefiningOp<pipe::ConstantOp>();
     if (!op)
       fail(args[4].range, "`antialias` must be known when compiling");

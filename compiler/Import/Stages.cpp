@@ -1,5 +1,6 @@
 //===- Stages.cpp - chains of `|>` ----------------------------------------===//
 
+#include "compiler/Dialect/Drawn.h"
 #include "compiler/Import/Places.h"
 #include "dsl/AST/Spelling.h"
 
@@ -19,10 +20,17 @@ Val Importer::evalChain(Val value, const dsl::Expr *input, const dsl::Chain &cha
   return value;
 }
 
-static std::string stageName(const penstock::dsl::Stage &stage) {
+/// `flip`; what has no name goes by its keyword or bracket.
+static std::string plainName(const penstock::dsl::Stage &stage) {
   if (const auto *call = stage.as<penstock::dsl::CallStage>())
-    return quote(penstock::dsl::printPath(call->path));
-  return "this stage";
+    return penstock::dsl::printPath(call->path);
+  return stage.as<penstock::dsl::ChooseStage>()   ? "choose"
+         : stage.as<penstock::dsl::RepeatStage>() ? "repeat"
+                                                  : "{ }";
+}
+
+static std::string stageName(const penstock::dsl::Stage &stage) {
+  return stage.as<penstock::dsl::CallStage>() ? quote(plainName(stage)) : "this stage";
 }
 
 Val Importer::evalStage(Val value, const dsl::Expr *input, const dsl::Stage &stage) {
@@ -33,8 +41,12 @@ Val Importer::evalStage(Val value, const dsl::Expr *input, const dsl::Stage &sta
   if (!stage.condition) {
     result = evalStageBody(value, input, stage);
   } else {
-    mlir::Value flag =
-        demandBool(eval(*stage.condition), stage.condition->range, "the condition of a stage");
+    mlir::Value flag;
+    {
+      Restore<std::string> decided(decidedStage, plainName(stage));
+      flag =
+          demandBool(eval(*stage.condition), stage.condition->range, "the condition of a stage");
+    }
     mlir::Value index = cast(pipe::CastMode::value, flag, base.getI64Type());
     Arm arms[] = {[&]() { return value; }, [&]() { return evalStageBody(value, input, stage); }};
     result = branch(index, arms, [&](const Val &before, const Val &after) {
@@ -77,12 +89,18 @@ Val Importer::evalChoose(Val value, const dsl::ChooseStage &stage) {
   mlir::Value zero = intConstant(0);
   mlir::Value drawn =
       drawOp(pipe::DrawKind::integer, "choose", {zero, ends.back()}, base.getI64Type()).ir;
-  mlir::Value index = zero;
+  pipe::setDrawn(drawn.getDefiningOp(), {std::string()}); // the arm is shown in its place
+  mlir::Value index;
   ends.pop_back();
-  for (mlir::Value end : ends)
-    index =
-        binary(BinaryKind::add, index,
-               cast(pipe::CastMode::value, compare(Predicate::ge, drawn, end), base.getI64Type()));
+  for (mlir::Value end : ends) {
+    mlir::Value beyond =
+        cast(pipe::CastMode::value, compare(Predicate::ge, drawn, end), base.getI64Type());
+    index = index ? binary(BinaryKind::add, index, beyond) : beyond;
+  }
+  if (index)
+    showDrawn(number(index), "choose arm");
+  else
+    index = zero;
   std::vector<Arm> arms;
   for (const dsl::ChooseStage::Arm &arm : stage.arms)
     arms.push_back([&, chain = &arm.chain]() { return evalChain(value, nullptr, *chain); });
@@ -100,6 +118,7 @@ Val Importer::evalRepeat(Val value, const dsl::RepeatStage &stage) {
   int64_t count = demandInt(eval(*stage.count), stage.count->range, "the count of `repeat`");
   if (count < 0)
     fail(stage.count->range, "`repeat` runs " + std::to_string(count) + " times");
+  const int64_t drawsBefore = drawCount;
   auto block = OwnedBlock(new mlir::Block());
   mlir::Value iteration = block->addArgument(base.getI64Type(), here);
   Val carried = value;
@@ -154,5 +173,7 @@ Val Importer::evalRepeat(Val value, const dsl::RepeatStage &stage) {
   op.getBody().push_back(block.release());
   for (auto [leaf, out] : llvm::zip(before, op.getResults()))
     leaf->ir = out;
+  if (drawCount != drawsBefore)
+    showDrawn(value, "repeat");
   return value;
 }

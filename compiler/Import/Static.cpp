@@ -35,18 +35,32 @@ bool Importer::dependsOnParametersOnly(mlir::Value value, std::set<std::string> 
   return true;
 }
 
-std::optional<int64_t> Importer::staticInt(mlir::Value value) {
-  if (std::optional<int64_t> number = constantInt(value))
-    return number;
-  MakeStatic demanded;
+std::string Importer::userPlace() const {
+  mlir::Location location = here;
+  while (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location))
+    location = call.getCaller();
+  auto at = llvm::dyn_cast<mlir::FileLineColLoc>(location);
+  return at ? " (" + at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" +
+                  std::to_string(at.getColumn()) + ")"
+            : "";
+}
+
+void Importer::settle(mlir::Value value, const std::string &decides) {
+  MakeStatic demanded{{}, decides + userPlace()};
   if (dependsOnParametersOnly(value, demanded.names) && !demanded.names.empty())
     throw demanded;
+}
+
+std::optional<int64_t> Importer::staticInt(mlir::Value value, const std::string &decides) {
+  if (std::optional<int64_t> number = constantInt(value))
+    return number;
+  settle(value, decides);
   return std::nullopt;
 }
 
 int64_t Importer::demandInt(const Val &value, dsl::SourceRange range, const std::string &what) {
   mlir::Value index = demandIndex(value, range, what);
-  std::optional<int64_t> number = staticInt(index);
+  std::optional<int64_t> number = staticInt(index, what);
   if (!number)
     fail(range, what + " must be known when compiling, and this differs from sample to sample",
          "build it from constants and parameters");

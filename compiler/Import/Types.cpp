@@ -172,7 +172,7 @@ const Dim *Importer::find(const std::vector<Dim> &dims, const std::string &name)
 Dim Importer::dim(const std::string &name, mlir::Value size, const std::string &metadata,
                   dsl::SourceRange range) {
   Dim result{{name, -1, -1, metadata}, {}};
-  if (std::optional<int64_t> extent = staticInt(size)) {
+  if (std::optional<int64_t> extent = staticInt(size, "the extent of axis " + quote(name))) {
     if (*extent < 0)
       fail(range, "axis " + quote(name) + " would have " + std::to_string(*extent) + " elements");
     result.axis.extent = *extent;

@@ -81,6 +81,16 @@ namespace {
 struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuPass> {
   using ScheduleCpuBase::ScheduleCpuBase;
 
+  static void store(Operation &op) {
+    auto resample = llvm::dyn_cast<ResampleOp>(op);
+    const bool ring = resample && streamsRows(resample);
+    op.setAttr("schedule", StringAttr::get(op.getContext(), ring ? "ring" : "scratch"));
+    addRemark(&op, "schedule-cpu",
+              ring ? "its rows live in a ring until the pass along the other axis has used them"
+                   : "is computed once and stored in scratch memory: its elements are read more "
+                     "than once");
+  }
+
   void runOnOperation() override {
     Builder builder(&getContext());
     for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
@@ -89,10 +99,7 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       auto schedule = [&](Block &block) {
         for (Operation &op : block)
           if (isExpensive(&op) && reads(op.getResult(0)) > 1)
-            op.setAttr("schedule", builder.getStringAttr(
-                                       llvm::isa<ResampleOp>(op) && streamsRows(llvm::cast<ResampleOp>(op))
-                                           ? "ring"
-                                           : "scratch"));
+            store(op);
       };
       schedule(kernel.getBody().front());
       kernel.walk([&](RepeatOp repeat) { schedule(repeat.getBody().front()); });

@@ -91,8 +91,7 @@ static LogicalResult flatten(ChooseOp choose, Guards &guards) {
   return success();
 }
 
-/// One choose per iteration: go on with the body, or keep the values.
-static void writeOut(RepeatOp repeat, Guards &guards) {
+void writeOut(RepeatOp repeat, Guards &guards) {
   OpBuilder builder(repeat);
   ScalarBuilder scalars(builder, repeat.getLoc());
   Value outer = guards.lookup(repeat);
@@ -105,7 +104,7 @@ static void writeOut(RepeatOp repeat, Guards &guards) {
     Value runs = scalars.compare(Predicate::lt, number, repeat.getCount());
     if (auto known = analysis::constantOf(runs)) {
       if (*known)
-        carried = cloneBody(builder, body, arguments);
+        carried = cloneBody(builder, body, arguments, i);
       continue;
     }
     auto choose =
@@ -117,11 +116,10 @@ static void writeOut(RepeatOp repeat, Guards &guards) {
     builder.createBlock(&choose.getArms()[0]);
     builder.create<YieldOp>(repeat.getLoc(), carried);
     builder.createBlock(&choose.getArms()[1]);
-    SmallVector<Value> next = cloneBody(builder, body, arguments);
+    SmallVector<Value> next = cloneBody(builder, body, arguments, i);
     builder.create<YieldOp>(repeat.getLoc(), next);
     carried.assign(choose.result_begin(), choose.result_end());
   }
-  addRemark(repeat, "fuse", "is written out");
   repeat.replaceAllUsesWith(carried);
   guards.erase(repeat);
   repeat.erase();

@@ -9,6 +9,10 @@ namespace penstock::transforms {
 
 using Guards = llvm::DenseMap<mlir::Operation *, mlir::Value>;
 
+/// Writes `repeat` out: one choose per iteration, between its body and the values
+/// so far. Draws of iteration i are named with `[i]`.
+void writeOut(pipe::RepeatOp repeat, Guards &guards);
+
 /// Takes every choose and repeat of `pipeline` that is not pointwise apart: the
 /// ops of the arms stand in the pipeline's own block, each with the condition
 /// of its arm in the returned map, and a `pipe.switch` names the result. A

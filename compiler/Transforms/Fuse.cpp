@@ -8,6 +8,7 @@
 
 #include "compiler/Analysis/FusionPlan.h"
 #include "compiler/Transforms/Branches.h"
+#include "compiler/Transforms/FuseRemarks.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -41,7 +42,8 @@ class Outliner {
 public:
   Outliner(ModuleOp module, PipelineOp pipeline) : symbols(module), pipeline(pipeline) {}
 
-  void outline(const FusionGroup &group);
+  /// `number` is the group's place in the plan.
+  void outline(const FusionGroup &group, size_t number, FuseRemarks &remarks);
 
 private:
   static Boundary boundaryOf(const FusionGroup &group);
@@ -86,36 +88,6 @@ Boundary Outliner::boundaryOf(const FusionGroup &group) {
   return boundary;
 }
 
-/// `resample along w, resample along h, map; reads u8[h=?, w=?, c=3], writes
-/// f16[c=3, h=224, w=224]`: what explain says of a kernel.
-static std::string describe(const FusionGroup &group, const Boundary &boundary) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  auto list = [&](auto &&range, auto &&print) { llvm::interleaveComma(range, stream, print); };
-  auto printType = [&](Value value) {
-    std::string type;
-    llvm::raw_string_ostream(type) << value.getType();
-    StringRef inner = StringRef(type).drop_front(type.find('<') + 1).drop_back();
-    stream << inner;
-  };
-  list(group.ops, [&](Operation *op) {
-    stream << op->getName().stripDialect();
-    if (auto resample = llvm::dyn_cast<ResampleOp>(op))
-      stream << " along " << resample.getAxis();
-    if (auto reduce = llvm::dyn_cast<ReduceOp>(op))
-      stream << " " << stringifyReduceKind(reduce.getKind());
-  });
-  if (!boundary.tensors.empty()) {
-    stream << "; reads ";
-    list(boundary.tensors, printType);
-  }
-  stream << "; writes ";
-  list(boundary.results, printType);
-  if (group.guard)
-    stream << "; only where its branch is taken";
-  return text;
-}
-
 KernelOp Outliner::makeKernel(const FusionGroup &group, const Boundary &boundary) {
   OpBuilder builder(pipeline);
   SmallVector<Location> locations;
@@ -148,7 +120,6 @@ KernelOp Outliner::makeKernel(const FusionGroup &group, const Boundary &boundary
   for (Value result : boundary.results)
     returned.push_back(mapping.lookup(result));
   builder.create<ReturnOp>(loc, returned);
-  addRemark(kernel, "fuse", describe(group, boundary));
   return kernel;
 }
 
@@ -173,7 +144,7 @@ KernelOp Outliner::share(KernelOp kernel) {
   return kernel;
 }
 
-void Outliner::outline(const FusionGroup &group) {
+void Outliner::outline(const FusionGroup &group, size_t number, FuseRemarks &remarks) {
   const Boundary boundary = boundaryOf(group);
   if (!boundary.results.empty()) {
     KernelOp kernel = share(makeKernel(group, boundary));
@@ -194,6 +165,7 @@ void Outliner::outline(const FusionGroup &group) {
     auto launch = builder.create<LaunchOp>(
         kernel.getLoc(), types, FlatSymbolRefAttr::get(kernel.getSymNameAttr()),
         boundary.tensors.getArrayRef(), scalars, sizes, group.guard);
+    remarks.outlined(number, kernel, launch);
     for (auto [i, old] : llvm::enumerate(boundary.results))
       Value(old).replaceAllUsesWith(launch.getResult(i));
   }
@@ -224,8 +196,10 @@ struct FusePass : penstock::transforms::impl::FuseBase<FusePass> {
       sortTopologically(block);
     Outliner outliner(getOperation(), pipeline);
     const auto groups = analysis::planFusion(blocks, *guards, everyOp);
-    for (const FusionGroup &group : groups)
-      outliner.outline(group);
+    FuseRemarks remarks(groups, everyOp);
+    for (auto [number, group] : llvm::enumerate(groups))
+      outliner.outline(group, number, remarks);
+    remarks.attach(pipeline);
     for (Block *block : blocks)
       sortTopologically(block);
     // Sorting moves an output behind those that are ready before it; the order

@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def UnrollEach : Pass<"pipe-unroll-each"> {
-  let summary = "Write every view of a `pipe.each` out, and stack them";
+  let summary = "Write out the views of a `pipe.each`, and short loops that draw";
   let description = [{
     ```mlir
     %1 = pipe.each "v" 2 -> !pipe.tensor<u8[v=2, w=4]> {
@@ -23,7 +23,8 @@ def UnrollEach : Pass<"pipe-unroll-each"> {
     ```
 
     Leaves no `pipe.each`. What does not depend on the view stands twice;
-    CSE joins it again.
+    CSE joins it again. A `pipe.repeat` of at most 16 iterations that draws is
+    written out too: each of its draws then has one place, and can be shown.
   }];
 }
 
@@ -262,8 +263,8 @@ def Split : Pass<"pipe-split", "mlir::ModuleOp"> {
     %1 = pipe.launch @k0 (%0) scalars(%half) ...
     ```
 
-    Slots below 8 are the runtime's (runtime/abi/kernel.h). A draw outside of
-    loops also gets a slot with `draw = "path"`, for captions. An index of
+    Slots below 8 are the runtime's (runtime/abi/kernel.h). What people are shown
+    of the draws (`drawnNames`) also gets a slot, with `draw = "path"`. An index of
     `pipe.pick` that depends on headers or fields is an error: rows are chosen
     before anything is fetched.
   }];

@@ -1,6 +1,7 @@
 //===- Regions.cpp - building the regions of pointwise ops ----------------===//
 
 #include "compiler/Transforms/Regions.h"
+#include "compiler/Dialect/Drawn.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -18,13 +19,17 @@ Block *startBody(OpBuilder &builder, MapOp map) {
   return builder.createBlock(&map.getBody(), {}, types, locations);
 }
 
-SmallVector<Value> cloneBody(OpBuilder &builder, Block &body, ArrayRef<Value> arguments) {
+SmallVector<Value> cloneBody(OpBuilder &builder, Block &body, ArrayRef<Value> arguments,
+                             std::optional<int64_t> copy) {
   IRMapping mapping;
   for (auto [argument, value] : llvm::zip(body.getArguments(), arguments))
     if (value)
       mapping.map(argument, value);
-  for (Operation &op : body.without_terminator())
-    builder.clone(op, mapping);
+  for (Operation &op : body.without_terminator()) {
+    Operation *made = builder.clone(op, mapping);
+    if (copy)
+      numberDrawn(made, *copy);
+  }
   SmallVector<Value> results;
   for (Value yielded : body.getTerminator()->getOperands())
     results.push_back(mapping.lookupOrDefault(yielded));

@@ -3,6 +3,7 @@
 #define PENSTOCK_COMPILER_TRANSFORMS_REGIONS_H
 
 #include "compiler/Dialect/PipeDialect.h"
+#include <optional>
 
 namespace penstock::transforms {
 
@@ -11,9 +12,11 @@ namespace penstock::transforms {
 mlir::Block *startBody(mlir::OpBuilder &builder, pipe::MapOp map);
 
 /// Copies the ops of `body` but the terminator to the insertion point, with
-/// `arguments` for the block's arguments, and returns what it would yield.
+/// `arguments` for the block's arguments, and returns what it would yield. Of
+/// several copies, `copy` is the number of this one (see numberDrawn).
 llvm::SmallVector<mlir::Value> cloneBody(mlir::OpBuilder &builder, mlir::Block &body,
-                                         llvm::ArrayRef<mlir::Value> arguments);
+                                         llvm::ArrayRef<mlir::Value> arguments,
+                                         std::optional<int64_t> copy = std::nullopt);
 
 } // namespace penstock::transforms
 

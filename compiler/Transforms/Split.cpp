@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/OpClass.h"
+#include "compiler/Dialect/Drawn.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -65,6 +66,8 @@ private:
 
   PipelineOp pipeline;
   llvm::MapVector<Value, int64_t> slots;
+  Operation *picking = nullptr; ///< whose number is sliced, for messages
+  DenseSet<Value> written; ///< by select or setup
   int64_t nextSlot = PST_FIRST_FREE_SLOT;
 };
 
@@ -86,9 +89,12 @@ LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, bool sel
     return success();
   if (auto length = llvm::dyn_cast<LengthOp>(op))
     return tableLength(length);
-  if (select && isLeaf(op) && !llvm::isa<ParamOp>(op))
-    return op->emitError("the number of a picked row depends on this value, "
-                         "which is not known before rows are fetched");
+  if (select && isLeaf(op) && !llvm::isa<ParamOp>(op)) {
+    auto failure = picking->emitError("the number of a picked row must be known before any row is "
+                                      "fetched: from parameters, draws and the table's length");
+    failure.attachNote(op->getLoc()) << "it depends on this value of a row";
+    return failure;
+  }
   if (isLeaf(op)) {
     slotOf(value);
     return success();
@@ -119,6 +125,13 @@ KernelOp Splitter::makeKernel(StringRef kind, const SetVector<Operation *> &ops,
       mapping.map(value,
                   builder.create<SlotOp>(op->getLoc(), value.getType(), slots.lookup(value)));
   };
+  // Null where the slot has been written: what both kernels compute is the same.
+  auto store = [&](Value value) -> SetSlotOp {
+    if (!written.insert(value).second)
+      return {};
+    return builder.create<SetSlotOp>(value.getLoc(), static_cast<uint64_t>(slotOf(value)),
+                                     mapping.lookup(value));
+  };
   SmallVector<Operation *> ordered(ops.begin(), ops.end());
   // Program order: the slices were collected one after another.
   llvm::sort(ordered, [&](Operation *a, Operation *b) {
@@ -132,22 +145,13 @@ KernelOp Splitter::makeKernel(StringRef kind, const SetVector<Operation *> &ops,
     for (Value value : used)
       mapOperand(value);
     builder.clone(*op, mapping);
-    auto draw = llvm::dyn_cast<DrawOp>(op);
-    const bool named =
-        draw && (draw.getKind() == DrawKind::uniform || draw.getKind() == DrawKind::integer);
-    if (named) {
-      auto set = builder.create<SetSlotOp>(op->getLoc(), static_cast<uint64_t>(slotOf(draw)),
-                                           mapping.lookup(draw.getResult()));
-      set->setAttr("draw", draw.getPathAttr());
-    }
+    for (auto [result, name] : llvm::zip(op->getResults(), drawnNames(op)))
+      if (!name.empty() && isScalarType(result.getType()))
+        if (SetSlotOp set = store(result))
+          set->setAttr("draw", builder.getStringAttr(name));
   }
-  for (Value value : stored) {
-    if (auto draw = value.getDefiningOp<DrawOp>();
-        draw && (draw.getKind() == DrawKind::uniform || draw.getKind() == DrawKind::integer))
-      continue;
-    builder.create<SetSlotOp>(value.getLoc(), static_cast<uint64_t>(slotOf(value)),
-                              mapping.lookup(value));
-  }
+  for (Value value : stored)
+    store(value);
   builder.create<ReturnOp>(pipeline.getLoc(), ValueRange());
   return kernel;
 }
@@ -178,6 +182,9 @@ LogicalResult Splitter::run(SymbolTable &symbols) {
   SetVector<Operation *> selectOps, setupOps;
   auto sliceAll = [&](const SetVector<Value> &values, bool select, SmallVector<Value> &stored) {
     for (Value value : values) {
+      for (Operation *user : value.getUsers())
+        if (select && llvm::isa<PickOp>(user))
+          picking = user;
       if (failed(slice(value, select ? selectOps : setupOps, select)))
         return failure();
       Operation *op = value.getDefiningOp();

@@ -1,6 +1,8 @@
 //===- UnrollEach.cpp - pipe-unroll-each ----------------------------------===//
 
 #include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Dialect/Drawn.h"
+#include "compiler/Transforms/Branches.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -11,6 +13,21 @@ namespace penstock::transforms {
 
 using namespace mlir;
 using namespace penstock::pipe;
+using namespace penstock::transforms;
+
+/// Longer loops stay loops: what they draw is not shown, and code stays small.
+static constexpr uint64_t mostIterations = 16;
+
+/// Whether people are shown something that `repeat` draws.
+static bool draws(RepeatOp repeat) {
+  return repeat.getBody()
+      .walk([](Operation *op) {
+        return llvm::any_of(drawnNames(op), [](StringRef name) { return !name.empty(); })
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
 
 static void unroll(EachOp each) {
   OpBuilder builder(each);
@@ -21,7 +38,7 @@ static void unroll(EachOp each) {
     IRMapping mapping;
     mapping.map(body.getArgument(0), scalars.constant(view));
     for (Operation &op : body.without_terminator())
-      builder.clone(op, mapping);
+      numberDrawn(builder.clone(op, mapping), view);
     for (auto [i, yielded] : llvm::enumerate(body.getTerminator()->getOperands()))
       views[i].push_back(mapping.lookupOrDefault(yielded));
   }
@@ -44,6 +61,11 @@ struct UnrollEachPass : penstock::transforms::impl::UnrollEachBase<UnrollEachPas
   void runOnOperation() override {
     // Post-order: a nested each is unrolled before it is copied.
     getOperation()->walk([](EachOp each) { unroll(each); });
+    getOperation()->walk([](RepeatOp repeat) {
+      Guards guards;
+      if (repeat.getBound() <= mostIterations && draws(repeat))
+        writeOut(repeat, guards);
+    });
   }
 };
 } // namespace

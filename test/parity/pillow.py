@@ -1,8 +1,10 @@
 """The chain decode, crop, resize, flip, ToTensor, Normalize equals Pillow and torchvision.
 
-Fixed boxes, every sampling, up and down and 1-pixel cases. f16 is the rounding of the f32.
+Fixed boxes, every sampling, up and down and 1-pixel cases; on generated code and on the reference
+interpreter. f16 is the rounding of the f32.
 """
 import os
+import subprocess
 import sys
 
 import numpy
@@ -30,6 +32,7 @@ BOXES = [
     (40, 40, 4, 4, 32, 32, 32, 32, False),  # no resize
     (300, 420, 17, 33, 250, 350, 224, 224, True),
 ]
+REFERENCE = None  # the reference interpreter's program
 
 
 class Pillow(ToolTest):
@@ -41,14 +44,30 @@ class Pillow(ToolTest):
             file.write(jpeg_bytes(numpy.random.default_rng(index), height, width, **options))
         return path
 
-    def ours(self, box, position):
-        _, _, top, left, rows, columns, out_h, out_w, mirror = box
-        target = os.path.join(self.folder, "out")
-        self.run_tool("sample", os.path.join(HERE, "fixed_box.pipe"), "--set", f"root={self.data}",
-                      "--set", f"top={top}", "--set", f"left={left}", "--set", f"rows={rows}",
-                      "--set", f"columns={columns}", "--set", f"out_h={out_h}",
-                      "--set", f"out_w={out_w}", "--set", f"mirror={str(mirror).lower()}",
+    def settings_of(self, box):
+        names = ("top", "left", "rows", "columns", "out_h", "out_w", "mirror")
+        values = {name: str(value).lower() for name, value in zip(names, box[2:])}
+        return [word for name, value in {"root": self.data, **values}.items()
+                for word in ("--set", f"{name}={value}")]
+
+    def generated(self, box, position):
+        """A sample of generated code."""
+        target = os.path.join(self.folder, "generated")
+        self.run_tool("sample", os.path.join(HERE, "fixed_box.pipe"), *self.settings_of(box),
                       "--position", position, "-o", target)
+        return target
+
+    def interpreted(self, box, position):
+        """The same of the reference interpreter."""
+        target = os.path.join(self.folder, "interpreted")
+        os.makedirs(target, exist_ok=True)
+        subprocess.run([REFERENCE, os.path.join(HERE, "fixed_box.pipe"), str(position), target,
+                        *self.settings_of(box)], check=True)
+        return target
+
+    @staticmethod
+    def outputs(target, box):
+        out_h, out_w = box[6:8]
         read = lambda name, dtype, *shape: numpy.fromfile(
             os.path.join(target, name + ".raw"), dtype).reshape(shape)
         return (read("resized", numpy.uint8, out_h, out_w, 3),
@@ -66,11 +85,13 @@ class Pillow(ToolTest):
         return numpy.asarray(image), single.numpy(), single.to(torch.float16).numpy()
 
     def compare(self, path, box, position):
-        for name, ours, theirs in zip(("resized", "single", "half"), self.ours(box, position),
-                                      self.theirs(path, box)):
-            with self.subTest(box=box, path=path, output=name):
-                width = f"u{ours.dtype.itemsize}"
-                numpy.testing.assert_array_equal(ours.view(width), theirs.view(width))
+        theirs = self.theirs(path, box)
+        for made in (self.generated, self.interpreted):
+            found = self.outputs(made(box, position), box)
+            for name, ours, expected in zip(("resized", "single", "half"), found, theirs):
+                with self.subTest(box=box, path=path, output=name, by=made.__name__):
+                    width = f"u{ours.dtype.itemsize}"
+                    numpy.testing.assert_array_equal(ours.view(width), expected.view(width))
 
     def test_boxes(self):
         paths = [self.picture(i, box[0], box[1]) for i, box in enumerate(BOXES)]
@@ -88,4 +109,5 @@ class Pillow(ToolTest):
 
 
 if __name__ == "__main__":
+    REFERENCE = os.path.abspath(sys.argv.pop(2))
     main()

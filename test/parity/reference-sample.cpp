@@ -2,13 +2,15 @@
 //
 //   reference-sample FILE POSITION OUT [--set NAME=VALUE]...
 //
-// Imports a pipeline over `raw(...)`, interprets one sample, and writes each
-// output to OUT/<name>.raw, in the declared axis order. For the parity tests of
-// the library: no pass and no machine code stands in between.
+// Imports a pipeline over `raw(...)` or `image_folder(...)`, interprets one
+// sample in the order of the table, and writes each output to OUT/<name>.raw, in
+// the declared axis order. For the parity tests: no pass and no machine code
+// stands in between.
 //
 //===----------------------------------------------------------------------===//
 
 #include "stdlib/reference/Interpreter.h"
+#include "test/parity/Pictures.h"
 #include "test/unit/compiler/ImportText.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -77,6 +79,8 @@ int main(int argc, char **argv) {
 
   RawTable table;
   imported.result.module->walk([&](pipe::SourceOp source) {
+    if (source.getKind() != "raw")
+      return;
     for (mlir::NamedAttribute column : source.getColumns()) {
       RawTable::Column &mine = table.columns[column.getName().str()];
       mlir::Type type = llvm::cast<mlir::TypeAttr>(column.getValue()).getValue();
@@ -114,7 +118,12 @@ int main(int argc, char **argv) {
   inputs.rowOf = [](uint64_t position, int64_t length) {
     return static_cast<int64_t>(position) % length;
   };
-  inputs.open = [&](const std::string &, const std::map<std::string, Field> &args) {
+  const parity::Jpeg jpeg;
+  inputs.media = &jpeg;
+  inputs.open = [&](const std::string &kind, const std::map<std::string, Field> &args)
+      -> std::shared_ptr<reference::Table> {
+    if (kind == "image_folder")
+      return std::make_shared<parity::PictureTable>(std::get<std::string>(args.at("root")));
     for (const auto &[name, value] : args)
       table.columns[name].bytes = readFile(std::get<std::string>(value));
     return std::make_shared<RawTable>(table);

@@ -72,14 +72,8 @@ static int run(const State &state) {
   pst_session_info info{};
   info.size = sizeof info;
   pst_session_get_info(session.get(), &info);
-  if (info.batches_per_epoch == 0) {
-    std::fprintf(stderr,
-                 "penstock: error: the table has %lld rows, fewer than one "
-                 "batch of %lld\n",
-                 static_cast<long long>(info.table_length),
-                 static_cast<long long>(info.batch_size));
+  if (!hasBatch(info))
     return exitError;
-  }
   const Measured measured = measure(state, session.get());
   if (!measured.ok)
     return exitError;
@@ -115,5 +109,6 @@ void penstock::cli::addBench(CLI::App &app, int &exitCode) {
                    "batches that do not count; default: 2")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--json", state->json, "report as JSON on stdout");
+  addFooter(*command, "penstock bench train.pipe --set root=photos --seconds 10");
   command->callback([state, &exitCode] { exitCode = run(*state); });
 }

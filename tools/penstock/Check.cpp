@@ -37,6 +37,7 @@ void penstock::cli::addCheck(CLI::App &app, int &exitCode) {
   state->compile.addTo(*command);
   command->add_flag("--json", state->json,
                     "messages as a JSON array on stdout");
+  addFooter(*command, "penstock check train.pipe");
   command->callback([state, &exitCode] {
     const ProgramPtr program = compile(
         state->compile, true, state->json ? Messages::json : Messages::text);

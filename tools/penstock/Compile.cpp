@@ -24,12 +24,12 @@ static int writeResult(const State &state, const char *data, size_t length) {
     file.write(data, static_cast<std::streamsize>(length));
     if (file.flush())
       return exitOk;
-    std::fprintf(stderr, "penstock: cannot write %s: %s\n",
+    std::fprintf(stderr, "penstock: error: cannot write %s: %s\n",
                  state.output.c_str(), std::strerror(errno));
     return exitError;
   }
   if (state.emit == "obj" && isatty(STDOUT_FILENO)) {
-    std::fprintf(stderr, "penstock: an object file is not for a terminal; give "
+    std::fprintf(stderr, "penstock: error: an object file is not for a terminal; give "
                          "it a name with -o\n");
     return exitUsage;
   }
@@ -72,5 +72,6 @@ void penstock::cli::addCompile(CLI::App &app, int &exitCode) {
                              "loops", "llvm", "asm", "obj"}));
   command->add_option("-o,--output", state->output,
                       "write to this file; default: stdout");
+  addFooter(*command, "penstock compile train.pipe --emit kernels");
   command->callback([state, &exitCode] { exitCode = run(*state); });
 }

@@ -9,8 +9,10 @@ using namespace penstock::cli;
 void penstock::cli::addExplain(CLI::App &app, int &exitCode) {
   auto options = std::make_shared<CompileOptions>();
   CLI::App *command = app.add_subcommand(
-      "explain", "say what was fused, what was not and why, and what it costs");
+      "explain", "say what the compiler decided and why: which parameters are static, what is fused, what "
+                 "moves between kernels");
   options->addTo(*command);
+  addFooter(*command, "penstock explain train.pipe --set size=128");
   command->callback([options, &exitCode] {
     exitCode = exitError;
     const ProgramPtr program = compile(*options, true);

@@ -5,40 +5,69 @@
 
 using namespace penstock::cli;
 
+static constexpr const char *exitCodes =
+    "Exit codes: 0 success; 1 the file, a parameter or the data is at fault; 2 the command\n"
+    "line is at fault; 130 interrupted.\n"
+    "Results go to stdout, messages and progress to stderr. Progress is shown on a terminal only.";
+
+void penstock::cli::addFooter(CLI::App &command, const std::string &example) {
+  command.footer(std::string(exitCodes) + "\n\nExample: " + example);
+}
+
 void CompileOptions::addTo(CLI::App &command) {
   command.add_option("file", file, "the .pipe file")->required();
   command
       .add_option("--set", set,
-                  "a parameter's value, as name=value; may be given often")
+                  "the value of a parameter, such as size=128 or noise=5%; may be given often")
       ->type_name("NAME=VALUE");
-  command.add_option("--pipeline", pipeline,
-                     "which pipeline, where the file has several");
-  command.add_option("--disable-pass", disabledPasses,
-                     "leave out an optimising pass (see explain)");
-  command.add_option(
-      "--target", target,
-      "x86-64-v2, x86-64-v3, x86-64-v4 or x86-64-v4-vnni; default: this machine");
+  command.add_option("--pipeline", pipeline, "which pipeline, where the file has several")
+      ->type_name("NAME");
+  const std::string group = "Compiler";
   command
-      .add_option("--from", from,
-                  "the file is MLIR of this stage, not a .pipe file")
-      ->check(CLI::IsMember(
-          {"pipe", "pipe-opt", "kernels", "schedule", "loops", "llvm"}));
-  command.add_flag("--no-cache", noCache, "compile again, and keep nothing");
+      .add_option("--disable-pass", disabledPasses,
+                  "leave out an optimising pass, to see what it is worth; it never changes a "
+                  "result. An unknown name lists them")
+      ->type_name("PASS")
+      ->group(group);
+  command
+      .add_option("--target", target,
+                  "x86-64-v2, x86-64-v3, x86-64-v4 or x86-64-v4-vnni; default: this machine")
+      ->type_name("LEVEL")
+      ->group(group);
+  command
+      .add_option("--from", from, "the file is MLIR of this stage (see --emit), not a .pipe file")
+      ->check(CLI::IsMember({"pipe", "pipe-opt", "kernels", "schedule", "loops", "llvm"}))
+      ->group(group);
+  command.add_flag("--no-cache", noCache, "compile again, and keep nothing")->group(group);
 }
 
 void RunOptions::addTo(CLI::App &command) {
-  command.add_option("--seed", seed, "in place of the pipeline's seed");
-  command.add_option("--epoch", epoch, "the first epoch");
-  command.add_option("--rank", rank, "place of this process among --world");
-  command.add_option("--world", world, "processes that share an epoch");
-  command.add_option("--threads", threads,
-                     "computing threads; default: the cores of this process");
-  command.add_option("--prefetch", prefetch,
-                     "batches prepared ahead; default: 2");
-  command.add_option("--on-error", onError,
-                     "fail, or the fraction of bad samples allowed (1%)");
-  command.add_option("--memory", memory,
-                     "MiB of host memory that the fixed part may take");
+  const std::string group = "Session";
+  command.add_option("--seed", seed, "in place of the pipeline's seed")->group(group);
+  command.add_option("--epoch", epoch, "the first epoch; default: 0")->group(group);
+  command.add_option("--rank", rank, "place of this process among --world; default: 0")
+      ->group(group);
+  command.add_option("--world", world, "processes that share an epoch; default: 1")
+      ->check(CLI::Range(1u, 1u << 20))
+      ->group(group);
+  command
+      .add_option("--threads", threads, "computing threads; default: the cores of this process")
+      ->check(CLI::Range(0, 4096))
+      ->group(group);
+  command.add_option("--prefetch", prefetch, "batches prepared ahead; default: 2")
+      ->check(CLI::Range(0, 4096))
+      ->group(group);
+  command
+      .add_option("--on-error", onError,
+                  "`fail` at the first bad sample, or the share of them that may be replaced, "
+                  "such as 1%; default: the pipeline's")
+      ->type_name("SHARE")
+      ->group(group);
+  command
+      .add_option("--memory", memory,
+                  "MiB of host memory that the fixed part may take; default: no limit")
+      ->type_name("MIB")
+      ->group(group);
 }
 
 std::vector<std::pair<std::string, std::string>>
@@ -47,7 +76,7 @@ penstock::cli::splitSettings(const std::vector<std::string> &set) {
   for (const std::string &entry : set) {
     const size_t equals = entry.find('=');
     if (equals == std::string::npos || equals == 0) {
-      std::fprintf(stderr, "penstock: --set wants name=value, but found `%s`\n",
+      std::fprintf(stderr, "penstock: error: --set wants name=value, but found `%s`\n",
                    entry.c_str());
       std::exit(exitUsage);
     }

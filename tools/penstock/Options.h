@@ -47,6 +47,9 @@ struct RunOptions {
   void addTo(CLI::App &command);
 };
 
+/// Ends the help of a command: exit codes, and how it is called.
+void addFooter(CLI::App &command, const std::string &example);
+
 /// The names and values of `--set`; ends the program with a usage error where
 /// one has no `=`.
 std::vector<std::pair<std::string, std::string>>

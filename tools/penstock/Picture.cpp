@@ -140,6 +140,13 @@ Picture penstock::cli::makePicture(const pst_output &output) {
   return picture;
 }
 
+/// Pixels of a cell; five words fit.
+static int cellWidth(int pictureWidth) { return std::max(pictureWidth, 160); }
+
+int penstock::cli::captionColumns(int width) {
+  return cellWidth(width) / gdFontGetSmall()->w;
+}
+
 bool penstock::cli::writeContactSheet(const std::string &path,
                                       const std::vector<Tile> &tiles,
                                       int columns) {
@@ -147,7 +154,7 @@ bool penstock::cli::writeContactSheet(const std::string &path,
   constexpr int gap = 6;
   int width = 0, height = 0, lines = 0;
   for (const Tile &tile : tiles) {
-    width = std::max(width, tile.picture.width);
+    width = std::max(width, cellWidth(tile.picture.width));
     height = std::max(height, tile.picture.height);
     lines = std::max(lines, static_cast<int>(tile.caption.size()));
   }

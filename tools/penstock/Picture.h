@@ -30,6 +30,10 @@ bool isPicture(const pst_output &output);
 /// u8 as it is, everything else stretched from its least to its largest value.
 Picture makePicture(const pst_output &output);
 
+/// Characters that fit below a picture of this width. A narrow picture gets a
+/// cell wide enough to be read.
+int captionColumns(int width);
+
 struct Tile {
   Picture picture;
   std::vector<std::string> caption;

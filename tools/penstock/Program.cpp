@@ -14,7 +14,7 @@ ProgramPtr penstock::cli::compile(const CompileOptions &options, bool checkOnly,
   std::ifstream file(options.file, std::ios::binary);
   std::stringstream content;
   if (!file || !(content << file.rdbuf())) {
-    std::fprintf(stderr, "penstock: cannot read %s: %s\n", options.file.c_str(),
+    std::fprintf(stderr, "penstock: error: cannot read %s: %s\n", options.file.c_str(),
                  errno ? std::strerror(errno) : "it is empty");
     return nullptr;
   }

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 using namespace penstock::cli;
 
@@ -118,7 +119,9 @@ static int runAll(const State &state, pst_session *session) {
   pst_session_info info{};
   info.size = sizeof info;
   pst_session_get_info(session, &info);
-  if (!state.json)
+  if (!hasBatch(info))
+    return exitError;
+  if (!state.json && isatty(STDERR_FILENO))
     std::fprintf(
         stderr,
         "%s rows, %s samples of this rank per epoch in batches of %s; %d "
@@ -206,5 +209,6 @@ void penstock::cli::addRun(CLI::App &app, int &exitCode) {
       "--hashes", state->hashes,
       "append `epoch position hash` of every sample to this file");
   command->add_flag("--json", state->json, "report as JSON on stdout");
+  addFooter(*command, "penstock run train.pipe --set root=photos --set per_rank=64");
   command->callback([state, &exitCode] { exitCode = run(*state); });
 }

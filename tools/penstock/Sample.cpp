@@ -1,5 +1,6 @@
 // penstock sample: one sample, recomputed alone.
 
+#include "tools/penstock/Captions.h"
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Picture.h"
 #include "tools/penstock/Session.h"
@@ -63,8 +64,8 @@ static int run(const State &state) {
     std::printf("a substitute; the row of this position is bad: %s\n",
                 pst_sample_bad_reason(sample));
   for (size_t i = 0; i < pst_sample_draw_count(sample); ++i)
-    std::printf("  draw %s = %.9g\n", pst_sample_draw(sample, i)->path,
-                pst_sample_draw(sample, i)->value);
+    std::printf("  draw %s = %s\n", pst_sample_draw(sample, i)->path,
+                drawnValue(*pst_sample_draw(sample, i), 9).c_str());
   for (size_t i = 0; i < pst_sample_output_count(sample); ++i) {
     const pst_output &output = *pst_sample_output(sample, i);
     std::printf("  output %s: %s", output.name, shapeText(output).c_str());
@@ -96,5 +97,6 @@ void penstock::cli::addSample(CLI::App &app, int &exitCode) {
       ->required();
   command->add_option("-o,--output", state->output,
                       "folder that gets each output as headerless bytes");
+  addFooter(*command, "penstock sample train.pipe --set root=photos --epoch 3 --position 17");
   command->callback([state, &exitCode] { exitCode = run(*state); });
 }

@@ -55,6 +55,16 @@ SessionPtr penstock::cli::openSession(const ProgramPtr &program,
   return nullptr;
 }
 
+bool penstock::cli::hasBatch(const pst_session_info &info) {
+  if (info.batches_per_epoch > 0)
+    return true;
+  std::fprintf(stderr,
+               "penstock: error: the table has %lld rows, which do not fill one batch of %lld, and "
+               "`last drop` leaves them out\nhint: a smaller batch, or `last keep`\n",
+               static_cast<long long>(info.table_length), static_cast<long long>(info.batch_size));
+  return false;
+}
+
 static sigset_t interrupts() {
   sigset_t set;
   sigemptyset(&set);

@@ -19,6 +19,9 @@ using BatchPtr = std::unique_ptr<pst_batch, ReleaseBatch>;
 /// Opens a session; prints why not to stderr and returns null.
 SessionPtr openSession(const ProgramPtr &program, const RunOptions &options);
 
+/// Whether an epoch has a batch; says why not to stderr.
+bool hasBatch(const pst_session_info &info);
+
 /// Blocks SIGINT and SIGTERM in this thread and all that it starts. Call it
 /// before any other thread exists.
 void blockInterrupts();

@@ -1,5 +1,6 @@
 // penstock view: a contact sheet of augmented samples.
 
+#include "tools/penstock/Captions.h"
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Picture.h"
 #include "tools/penstock/Session.h"
@@ -21,30 +22,6 @@ struct ReleaseSample {
 };
 using SamplePtr = std::unique_ptr<pst_sample, ReleaseSample>;
 } // namespace
-
-/// The last steps of a draw's path say what it is: `flip/chance = 0.31`.
-static std::string shortPath(const std::string &path) {
-  size_t slash = path.rfind('/');
-  if (slash != std::string::npos && slash > 0)
-    slash = path.rfind('/', slash - 1);
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
-static std::vector<std::string> captionOf(const pst_sample *sample,
-                                          int64_t position) {
-  std::string name = pst_sample_name(sample);
-  name = name.substr(name.rfind('/') + 1);
-  std::vector<std::string> lines{"#" + std::to_string(position) + " " + name};
-  for (size_t i = 0; i < pst_sample_draw_count(sample); ++i) {
-    char value[32];
-    std::snprintf(value, sizeof value, " = %.4g",
-                  pst_sample_draw(sample, i)->value);
-    lines.push_back(shortPath(pst_sample_draw(sample, i)->path) + value);
-  }
-  if (*pst_sample_bad_reason(sample))
-    lines.push_back("substitute");
-  return lines;
-}
 
 static int run(const State &state) {
   const ProgramPtr program = compile(state.compile);
@@ -69,7 +46,9 @@ static int run(const State &state) {
     for (size_t k = 0; k < pst_sample_output_count(raw); ++k)
       if (const pst_output &output = *pst_sample_output(raw, k);
           isPicture(output)) {
-        tiles.push_back({makePicture(output), captionOf(raw, position)});
+        Picture picture = makePicture(output);
+        const int columns = captionColumns(picture.width);
+        tiles.push_back({std::move(picture), captionOf(raw, position, columns)});
         break;
       }
   }
@@ -104,5 +83,6 @@ void penstock::cli::addView(CLI::App &app, int &exitCode) {
       ->check(CLI::Range(1, 1024));
   command->add_option("--columns", state->columns, "tiles per row; default: 4")
       ->check(CLI::Range(1, 64));
+  addFooter(*command, "penstock view train.pipe --set root=photos -o sheet.png --count 12");
   command->callback([state, &exitCode] { exitCode = run(*state); });
 }

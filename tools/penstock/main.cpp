@@ -12,12 +12,7 @@ int main(int argc, char **argv) {
   CLI::App app("Penstock compiles the data side of a training job from a .pipe "
                "file and runs it.",
                "penstock");
-  app.footer(
-      "Exit codes: 0 success; 1 the file, a parameter or the data is at fault; "
-      "2 the command\n"
-      "line is at fault; 130 interrupted.\n"
-      "Results go to stdout, messages and progress to stderr.\n\n"
-      "Example: penstock run examples/imagenet_train.pipe --set root=photos");
+  addFooter(app, "penstock run examples/imagenet_train.pipe --set root=photos");
   app.set_version_flag("--version", std::string("penstock ") + pst_version());
   app.require_subcommand(1);
 

@@ -6,7 +6,7 @@
 pipe.kernel @streams_rows "pixels" {
 ^bb0(%image: !pipe.tensor<u8[h=9, w=9, c=3]>, %w: !pipe.tensor<i32[w=4, k=5]>, %s: !pipe.tensor<i32[w=4]>,
      %v: !pipe.tensor<i32[h=4, k=5]>, %t: !pipe.tensor<i32[h=4]>):
-  // CHECK: pipe.resample pillow {{.*}} along "w" {{.*}} {schedule = "ring"}
+  // CHECK: pipe.resample pillow {{.*}} along "w" {{.*}} {{[{].*}}schedule = "ring"}
   %0 = pipe.resample pillow %image along "w" with %w, %s
       : !pipe.tensor<u8[h=9, w=9, c=3]>, !pipe.tensor<i32[w=4, k=5]>, !pipe.tensor<i32[w=4]>
       -> !pipe.tensor<u8[h=9, w=4, c=3]>
@@ -22,7 +22,7 @@ pipe.kernel @streams_rows "pixels" {
 // CHECK-LABEL: pipe.kernel @stores_what_a_window_reads
 pipe.kernel @stores_what_a_window_reads "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=16]>):
-  // CHECK: pipe.map{{.*}} {schedule = "scratch"}
+  // CHECK: pipe.map{{.*}} {{[{].*}}schedule = "scratch"}
   %0 = pipe.map (%x) : (!pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
   ^bb0(%p: ui8, %w: i64):
     %q = pipe.unary bit_not %p : ui8
@@ -43,7 +43,7 @@ pipe.kernel @stores_what_a_window_reads "pixels" {
 // CHECK-LABEL: pipe.kernel @stores_what_a_loop_reads
 pipe.kernel @stores_what_a_loop_reads "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=16]>, %n: i64):
-  // CHECK: pipe.map{{.*}} {schedule = "scratch"}
+  // CHECK: pipe.map{{.*}} {{[{].*}}schedule = "scratch"}
   %0 = pipe.map (%x) : (!pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
   ^bb0(%p: ui8, %w: i64):
     %q = pipe.unary bit_not %p : ui8
@@ -52,7 +52,7 @@ pipe.kernel @stores_what_a_loop_reads "pixels" {
   // CHECK: pipe.repeat
   %1 = pipe.repeat %n bound 3 (%x) : (!pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
   ^bb0(%i: i64, %now: !pipe.tensor<u8[w=16]>):
-    // CHECK: pipe.map{{.*}} {schedule = "scratch"}
+    // CHECK: pipe.map{{.*}} {{[{].*}}schedule = "scratch"}
     %2 = pipe.map (%now, %0) : (!pipe.tensor<u8[w=16]>, !pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
     ^bb0(%p: ui8, %q: ui8, %w: i64):
       %s = pipe.binary add %p, %q : ui8

@@ -123,7 +123,7 @@ pipe.pipeline @boxes_scalars_of_peers seed 0 substitute 0.0 {
 
 // What another sample reads is made whether or not this one takes the arm.
 // CHECK-LABEL: pipe.pipeline @peers_read_inside_an_arm
-// CHECK: %[[SOFT:.*]] = pipe.launch @k0(%{{.*}}) scalars() :
+// CHECK: %[[SOFT:.*]] = pipe.launch @k0(%{{.*}}) scalars() {{.*}}:
 // CHECK: pipe.batch
 // CHECK: %[[PEER:.*]] = pipe.peer %[[SOFT]]
 // CHECK: pipe.launch @k1(%[[PEER]]) scalars() guard(

@@ -45,8 +45,9 @@ pipe.pipeline @picks_by_a_field seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
   %table = pipe.source "raw" (%root) named ["root"] columns {i = i64} : !pipe.text
   %row = pipe.row sequential %table
-  // expected-error @+1 {{the number of a picked row depends on this value, which is not known before rows are fetched}}
+  // expected-note @+1 {{it depends on this value of a row}}
   %i = pipe.field %row "i" : i64
+  // expected-error @+1 {{the number of a picked row must be known before any row is fetched: from parameters, draws and the table's length}}
   %other = pipe.pick %table[%i]
   %j = pipe.field %other "i" : i64
   %batch = pipe.constant 2 : i64 -> i64

@@ -1,0 +1,18 @@
+//===- Explain.h - the remarks of the passes, in words ---------------------===//
+#ifndef PENSTOCK_API_C_EXPLAIN_H
+#define PENSTOCK_API_C_EXPLAIN_H
+
+#include "dsl/Diagnostics/Source.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+
+namespace penstock::api {
+
+/// The remarks that passes attached to `module` (at stage `kernels` or
+/// `schedule`), in the order of the pipeline, each under the op it speaks of and
+/// the user's words for it. Nothing else is said.
+std::string explain(mlir::ModuleOp module, const dsl::SourceManager &sources);
+
+} // namespace penstock::api
+
+#endif

@@ -1,0 +1,29 @@
+// Numbers that are given as text from outside: values of parameters.
+#pragma once
+
+#include "dsl/AST/Units.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace penstock::dsl {
+
+struct Number {
+  double value = 0; ///< in the base unit of its kind
+  std::optional<int64_t> whole; ///< if it has no fraction, exponent or unit
+};
+
+/// The kind of unit that numbers of a type carry: `duration`, `angle` ...
+std::optional<UnitKind> unitKindOf(std::string_view type);
+
+/// What `text` spells for a type of the language (`int`, `u8`, `f32`, `ratio`,
+/// `duration` ...): `1_000`, `-0.5`, `25ms`, `1%`. Nothing if it does not fit:
+/// a unit of another kind or none, a fraction for an integer, out of range.
+std::optional<Number> parseNumber(std::string_view type, std::string_view text);
+
+/// How such a value looks: "a number with a unit, such as `25ms`".
+std::string describeValues(std::string_view type);
+
+} // namespace penstock::dsl

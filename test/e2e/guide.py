@@ -1,0 +1,75 @@
+"""What docs/guide.md tells people to type works, and prints what the guide shows.
+
+A block ```console holds commands, each after `$ `, and lines that must stand in what they print, in
+this order; `...` stands for anything. A block ```pipe NAME is written to that file first.
+"""
+import os
+import re
+import shlex
+import subprocess
+
+from support import ROOT, ToolTest, main, make_folder
+
+BLOCK = re.compile(r"^```(\w*) ?(\S*)\n(.*?)^```$", re.M | re.S)
+
+
+def blocks(path):
+    with open(path) as file:
+        return BLOCK.findall(file.read())
+
+
+class Guide(ToolTest):
+    guide = os.path.join(ROOT, "docs", "guide.md")
+
+    def setUp(self):
+        super().setUp()
+        for name in ("examples", "scripts"):
+            os.symlink(os.path.join(ROOT, name), os.path.join(self.folder, name))
+        make_folder(os.path.join(self.folder, "build", "sample-data"), per_class=40, sizes=(200, 300))
+        tools = os.path.join(self.folder, "bin")
+        os.makedirs(tools)
+        os.symlink(self.tool, os.path.join(tools, "penstock"))
+        self.path = tools + os.pathsep + os.environ["PATH"]
+
+    def type_in(self, command, expected):
+        words = shlex.split(command)
+        if words[0].startswith("scripts/"):  # installs, builds: run by hand and by CI
+            self.assertTrue(os.access(os.path.join(ROOT, words[0]), os.X_OK), words[0])
+            return
+        done = subprocess.run(command, shell=True, cwd=self.folder, capture_output=True, text=True, timeout=300,
+                              env={**self.environment(), "PATH": self.path})
+        shown = done.stdout + done.stderr
+        self.assertNotIn(done.returncode, (2, 127), f"{command}\n{shown}")
+        self.assertEqual(done.returncode != 0, "error:" in expected, f"{command}\n{shown}")
+        place = 0
+        for line in expected.splitlines():
+            pattern = ".*".join(re.escape(part) for part in line.split("..."))
+            found = re.compile(f"^{pattern}$" if line.strip() else "", re.M).search(shown, place)
+            self.assertIsNotNone(found, f"{command}\nthe guide shows\n  {line}\nand this is printed:\n{shown}")
+            place = found.end()
+
+    def test_every_command_does_what_the_guide_says(self):
+        commands = 0
+        for kind, name, text in blocks(self.guide):
+            if kind == "pipe":
+                with open(os.path.join(self.folder, name), "w") as file:
+                    file.write(text)
+                continue
+            if kind != "console":
+                continue
+            self.assertTrue(text.startswith("$ "), text)
+            for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+                command, _, expected = part.partition("\n")
+                with self.subTest(command=command):
+                    self.type_in(command, expected)
+                commands += command.startswith("penstock")
+        self.assertGreater(commands, 10)
+
+    def test_no_command_hides_in_another_block(self):
+        for kind, _, text in blocks(self.guide):
+            if kind != "console":
+                self.assertNotRegex(text, r"(?m)^\$? ?penstock ")
+
+
+if __name__ == "__main__":
+    main()

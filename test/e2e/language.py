@@ -1,0 +1,316 @@
+"""Every construct of the language means something: small pipelines through the compiler and the JIT.
+
+Expected values are computed here, by hand or with NumPy.
+"""
+import os
+import re
+
+import numpy
+
+from pipelines import LanguageTest
+from support import main
+
+
+class Values(LanguageTest):
+    def test_constants_units_and_order_of_declaration(self):
+        found = self.scalars({"a": ("f64[n]", "both"), "b": ("i64[n]", "million"), "c": ("f64[n]", "half"),
+                              "d": ("f64[n]", "turn"), "e": ("f64[n]", "hop / 1ms"), "f": ("f64[n]", "rate / 1Hz")},
+                             top="const both = 2.0 * half\nconst half: f64 = 0.5\nconst million = 1_000_000\n"
+                                 "const turn: angle = 90deg\nconst hop: duration = 10ms\n"
+                                 "const rate: frequency = 16kHz")
+        self.assertEqual([found[name] for name in "abcdef"], [1.0, 1_000_000, 0.5, 90.0, 10.0, 16000.0])
+
+    def test_parameters_of_every_type(self):
+        path = self.write("""
+pipeline test(count: int = 3, small: u8 = 7, amount: f32 = 0.5, share: ratio = 25%, flag: bool = true,
+              turn: angle = 3deg, hop: duration = 10ms, rate: frequency = 8kHz, size: length = 2mm,
+              span: range = 1 .. 4, how: filter = bilinear) {
+  for row in synthetic(10, label = 0 .. 7) order sequential
+  batch 2 per rank last drop {
+    output count: i64[n] = count + 1 + 0 * row.label
+    output small: u8[n] = small
+    output amount: f32[n] = amount
+    output share: f64[n] = share
+    output flag: i64[n] = if flag then 1 else 0
+    output turn: f64[n] = turn / 1deg
+    output hop: f64[n] = hop / 1ms
+    output rate: f64[n] = rate / 1Hz
+    output size: f64[n] = size / 1mm
+    output span: i64[n] = span.high
+  }
+}""")
+        def values(*settings):
+            out = self.run_tool("sample", path, "--position", 0,
+                                *[word for pair in settings for word in ("--set", pair)]).stdout
+            return [float(value) for value in re.findall(r"^  output \w+: .* = (\S+)$", out, re.M)]
+        self.assertEqual(values(), [4, 7, 0.5, 0.25, 1, 3, 10, 8000, 2, 4])
+        self.assertEqual(values("count=10", "small=9", "amount=0.25", "share=50%", "flag=false", "turn=1deg",
+                                "hop=1s", "rate=1Hz", "size=1cm", "span=2 .. 9"),
+                         [11, 9, 0.25, 0.5, 0, 1, 1000, 1, 10, 9])
+
+    def test_arithmetic_comparisons_and_logic(self):
+        found = self.scalars({"a": ("i64[n]", "7 / 2 * 2 + 7 % 2"), "b": ("i64[n]", "-7 / 2"),
+                              "c": ("i64[n]", "if 3 in 1 ..= 3 and not (3 in 1 .. 3) then 1 else 0"),
+                              "d": ("i64[n]", "if 1 == 2 or 2 >= 2 then 4 else 5"), "e": ("f64[n]", "1.0 / 0.0"),
+                              "f": ("i64[n]", "i64(u8.clamp(300.7))")})
+        self.assertEqual([found[name] for name in "abcdef"], [7, -3, 1, 4, numpy.inf, 255])
+
+    def test_records_and_their_functions(self):
+        found = self.scalars({"a": ("i64[n]", "both.one.x"), "b": ("i64[n]", "both.two"), "c": ("i64[n]", "swapped.x")},
+                             lets="let both = { one = { x = 4, y = 5 }, two = 6 }\nlet swapped = swap(both.one)",
+                             top="fn swap(p: { x: int, y: int }) -> { x: int, y: int } = { x = p.y, y = p.x }")
+        self.assertEqual([found[name] for name in "abc"], [4, 6, 5])
+
+    def test_a_field_that_a_function_does_not_know_rides_along(self):
+        found = self.scalars({"image": ("u8[n, h, w, c]", "scene.image"), "other": ("u8[n, h, w, c]", "row.x"),
+                              "label": ("i64[n]", "scene.label")},
+                             lets="let scene = { image = row.x, label = 9 } |> flip(w)", top="use vision")
+        numpy.testing.assert_array_equal(found["image"], found["other"][:, ::-1])
+        self.assertEqual(found["label"], 9)
+
+
+class Functions(LanguageTest):
+    def test_generic_over_element_type_with_defaults_and_named_arguments(self):
+        top = """fn scaled[E: (u8, i32, f32)](x: E[w], by: E = 2, plus: E = 1) -> E[w] = map (p in x) { p * by + plus }"""
+        found = self.scalars({"a": ("i32[n, w]", "scaled(i32(v))"), "b": ("f32[n, w]", "scaled(f32(v), plus = 0.5)"),
+                              "c": ("u8[n, w]", "v |> scaled(3)"), "v": ("u8[n, w]", "v")},
+                             lets="let v = row.x[h = 0, c = 0]", top=top)
+        v = found["v"].astype(int)
+        numpy.testing.assert_array_equal(found["a"], v * 2 + 1)
+        numpy.testing.assert_array_equal(found["b"], (v * 2 + 0.5).astype(numpy.float32))
+        numpy.testing.assert_array_equal(found["c"], (v * 3 + 1).astype(numpy.uint8))
+
+    def test_overloads_extents_axes_and_blocks(self):
+        top = """
+fn size(x: u8[h, w]) -> int = h * w
+fn size(x: int) -> int = 1
+fn backwards(x: u8[a], a: axis) -> u8[a] = reverse(x, a)
+fn ends(x: u8[w]) -> i32[w] {
+  let first = i32(x[w = 0])
+  let last  = i32(x[w = w - 1])
+  return map (p in x) { i32(p) + first + last }
+}"""
+        found = self.scalars({"a": ("i64[n]", "size(row.x)"), "b": ("i64[n]", "size(3)"),
+                              "c": ("u8[n, w]", "backwards(v, w)"), "d": ("i32[n, w]", "ends(v)"), "v": ("u8[n, w]", "v")},
+                             lets="let v = row.x[h = 0, c = 0]", top=top)
+        self.assertEqual([found["a"], found["b"]], [24, 1])
+        numpy.testing.assert_array_equal(found["c"], found["v"][::-1])
+        v = found["v"].astype(int)
+        numpy.testing.assert_array_equal(found["d"], v + v[0] + v[-1])
+
+    def test_own_functions_come_before_the_librarys(self):
+        found = self.scalars({"a": ("u8[n, h, w, c]", "invert(row.x)"), "x": ("u8[n, h, w, c]", "row.x")},
+                             top="use vision\nfn invert(x: u8[]) -> u8[] = map (p in x) { p / 2 }")
+        numpy.testing.assert_array_equal(found["a"], found["x"] // 2)
+
+
+class Tensors(LanguageTest):
+    def test_map_over_several_with_index_and_capture(self):
+        found = self.scalars({"a": ("i32[n, h, w]", "map (p in x, q in y, i in index(x, h)) { i32(p) * 2 + i32(q) + i32(i) + i32(t) }"),
+                              "x": ("u8[n, h, w]", "x"), "y": ("u8[n, h, w]", "y"), "t": ("u8[n, w]", "t"),
+                              "outer": ("i64[n, i, j]", "map (i in 0 .. 3, j in 1 ..= 4) { i * 10 + j }")},
+                             lets="let x = row.x[c = 0]\nlet y = row.x[c = 1]\nlet t = row.x[h = 1, c = 2]")
+        x, y, t = (found[name].astype(int) for name in "xyt")
+        numpy.testing.assert_array_equal(found["a"], x * 2 + y + numpy.arange(4)[:, None] + t)
+        numpy.testing.assert_array_equal(found["outer"], numpy.arange(3)[:, None] * 10 + numpy.arange(1, 5))
+
+    def test_window_and_its_edges(self):
+        found = self.scalars({"a": ("i32[n, h, w]", "window (v in x, h = -1 ..= 1, w = 0 ..= 1) { sum(i32(v) over [h, w]) - i32(v[h = 0, w = 0]) }"),
+                              "x": ("u8[n, h, w]", "x")}, lets="let x = row.x[c = 0]")
+        x = numpy.pad(found["x"].astype(int), ((1, 1), (0, 1)), "edge")
+        expected = sum(x[i:i + 4, j:j + 6] for i in range(3) for j in range(2)) - x[1:5, 0:6]
+        numpy.testing.assert_array_equal(found["a"], expected)
+
+    def test_reductions(self):
+        kinds = {"sum": "i64", "min": "u8", "max": "u8"}
+        outputs = {kind: (f"{element}[n, c]", f"{kind}({'i64(row.x)' if kind == 'sum' else 'row.x'} over [h, w])")
+                   for kind, element in kinds.items()}
+        outputs |= {"any": ("bool[n, c]", "any(row.x > u8(250) over [h, w])"), "all": ("bool[n, c]", "all(row.x > u8(1) over [h, w])"),
+                    "count": ("i64[n, c]", "count(row.x > u8(100) over [h, w])"),
+                    "argmax": ("i64[n, h, c]", "argmax(row.x over [w])"), "argmin": ("i64[n, h, c]", "argmin(row.x over [w])"),
+                    "x": ("u8[n, h, w, c]", "row.x")}
+        found = self.scalars(outputs)
+        x = found["x"]
+        expected = {"sum": x.astype(int).sum((0, 1)), "min": x.min((0, 1)), "max": x.max((0, 1)),
+                    "any": (x > 250).any((0, 1)), "all": (x > 1).all((0, 1)), "count": (x > 100).sum((0, 1)),
+                    "argmax": x.argmax(1), "argmin": x.argmin(1)}
+        for name, value in expected.items():
+            with self.subTest(reduction=name):
+                numpy.testing.assert_array_equal(found[name], value)
+
+    def test_slices_and_operators_by_axis_name(self):
+        found = self.scalars({"a": ("u8[n, h, w]", "row.x[c = 1, h = 1 .. 3, w = 2 ..= 4]"),
+                              "b": ("i32[n, w, h]", "i32(row.x[c = 0]) - i32(row.x[c = 0, h = 0])"), "x": ("u8[n, h, w, c]", "row.x")})
+        x = found["x"].astype(int)
+        numpy.testing.assert_array_equal(found["a"], x[1:3, 2:5, 1])
+        numpy.testing.assert_array_equal(found["b"], (x[..., 0] - x[0, :, 0]).T)
+
+    def test_a_list_becomes_a_tensor_by_its_type(self):
+        found = self.scalars({"a": ("i32[n, h, w]", "weights"), "b": ("i32[n, w]", "sum(weights over [h])")},
+                             top="const weights: i32[h, w] = [[1, 2, 3], [4, 5, 6]]")
+        numpy.testing.assert_array_equal(found["a"], [[1, 2, 3], [4, 5, 6]])
+        numpy.testing.assert_array_equal(found["b"], [5, 7, 9])
+
+
+class Control(LanguageTest):
+    def test_if_chooses_numbers_and_tensors(self):
+        text = {"a": ("i64[n]", "if row.label >= 3 then 10 else if row.label == 0 then 20 else 30"),
+                "b": ("u8[n, h, w, c]", "if row.label >= 3 then row.x else reverse(row.x, w)"),
+                "x": ("u8[n, h, w, c]", "row.x"), "label": ("i64[n]", "row.label")}
+        labels = set()
+        for position in range(12):
+            found = self.scalars(text, position=position)
+            label = int(found["label"])
+            labels.add(label >= 3)
+            self.assertEqual(found["a"], 10 if label >= 3 else 20 if label == 0 else 30)
+            numpy.testing.assert_array_equal(found["b"], found["x"] if label >= 3 else found["x"][:, ::-1])
+        self.assertEqual(labels, {True, False})
+
+    def test_stages_groups_and_trailing_if(self):
+        found = self.scalars({"a": ("u8[n, h, w, c]", "row.x |> { flip(w) |> invert } if row.label < 100 |> flip(h) if row.label > 100"),
+                              "b": ("u8[n, h, w, c]", "row.x |> invert on cpu"), "c": ("u8[n]", "300 |> u8.clamp"), "x": ("u8[n, h, w, c]", "row.x")},
+                             top="use vision")
+        numpy.testing.assert_array_equal(found["a"], 255 - found["x"][:, ::-1])
+        numpy.testing.assert_array_equal(found["b"], 255 - found["x"])
+        self.assertEqual(found["c"], 255)
+
+    def test_choose_by_weight(self):
+        seen = {}
+        for position in range(60):
+            found = self.scalars({"a": ("i64[n]", "0 |> choose { 3 => plus(1), 1 => plus(2), 0 => plus(4) }")},
+                                 top="fn plus(x: int, by: int) -> int = x + by", position=position)
+            seen[int(found["a"])] = seen.get(int(found["a"]), 0) + 1
+        self.assertEqual(seen.keys(), {1, 2})
+        self.assertGreater(seen[1], seen[2])
+
+    def test_repeat_draws_anew_each_time(self):
+        found = self.scalars({"a": ("f64[n]", "0.0 |> repeat (3) { plus(draw uniform(1.0 .. 2.0)) }"),
+                              "b": ("i64[n]", "1 |> repeat (4) { twice }"), "c": ("i64[n]", "1 |> repeat (0) { twice }")},
+                             top="fn plus(x: f64, by: f64) -> f64 = x + by\nfn twice(x: int) -> int = x * 2")
+        self.assertTrue(3 <= found["a"] < 6)
+        self.assertEqual([found["b"], found["c"]], [16, 1])
+
+    def test_repeat_of_tensors(self):
+        found = self.scalars({"a": ("u8[n, h, w, c]", "row.x |> repeat (3) { flip(w) }"), "x": ("u8[n, h, w, c]", "row.x")},
+                             top="use vision")
+        numpy.testing.assert_array_equal(found["a"], found["x"][:, ::-1])
+
+    def test_repeat_of_choices(self):
+        text = {"a": ("u8[n, h, w, c]", "row.x |> repeat (2) { choose { 1 => box_blur, 1 => invert } }"), "x": ("u8[n, h, w, c]", "row.x")}
+        for position in range(4):
+            self.assertEqual(self.scalars(text, top="use vision", position=position)["a"].shape, (4, 6, 3))
+
+    def test_each_stacks_views_with_draws_of_their_own(self):
+        found = self.scalars({"a": ("f64[n, v]", "each (v in 0 .. 4) { draw uniform(0.0 .. 1.0) }"),
+                              "b": ("i64[n, v, w]", "each (v in 2 ..= 3) { each (w in 0 .. 3) { v * 10 + w } }"),
+                              "c": ("u8[n, v, h, w, c]", "each (v in 0 .. 2) { if v == 0 then row.x else reverse(row.x, h) }"),
+                              "x": ("u8[n, h, w, c]", "row.x")})
+        self.assertEqual(len(set(found["a"])), 4)
+        numpy.testing.assert_array_equal(found["b"], [[20, 21, 22], [30, 31, 32]])
+        numpy.testing.assert_array_equal(found["c"], [found["x"], found["x"][::-1]])
+
+    def test_search_gives_the_first_accepted_try_or_the_fallback(self):
+        for position in range(20):
+            found = self.scalars({"a": ("f64[n]", "search (50) { let u = draw uniform(0.0 .. 1.0) accept u when u > 0.8 } else -1.0"),
+                                  "b": ("i64[n]", "search (3) { let u = draw int(0 .. 10) accept u when u > 100 } else 77")},
+                                 position=position)
+            self.assertTrue(0.8 < found["a"] < 1 or found["a"] == -1)
+            self.assertEqual(found["b"], 77)
+
+
+class Draws(LanguageTest):
+    def test_kinds_and_scopes(self):
+        drawn = {"u": "draw uniform(2.0 .. 3.0)", "i": "draw int(5 ..= 6)", "normal": "draw normal(10.0, 0.01)",
+                 "beta": "draw beta(2.0, 2.0)", "chance": "if chance(1.0) then 1 else 0",
+                 "never": "if chance(0.0) then 1 else 0", "bits": "draw bits", "exp": "draw exponential(1.0)"}
+        kinds = {name: "i64[n]" if name in ("i", "chance", "never", "bits") else "f64[n]" for name in drawn}
+        outputs = {**{name: (kind, f"my_{name}") for name, kind in kinds.items()}, "lam": ("f64[n]", "lam"),
+                   "mine": ("f64[n]", "mine"), "noise": ("f32[n, h, w, c]", "noise")}
+        lets = "\n".join(f"let my_{name} = {text}" for name, text in drawn.items())
+        lets += "\nlet noise = map (p in row.x) { f32(draw uniform(0.0 .. 1.0) per [h, w]) }"
+        batch = "let lam = draw uniform(0.0 .. 1.0)\nlet mine = draw uniform(0.0 .. 1.0) per [n]"
+        a, b = (self.scalars(outputs, lets=lets, batch=batch, position=p) for p in (0, 1))
+        self.assertTrue(2 <= a["u"] < 3 and a["i"] in (5, 6) and abs(a["normal"] - 10) < 0.1 and 0 < a["beta"] < 1 and a["exp"] > 0)
+        self.assertEqual([a["chance"], a["never"]], [1, 0])
+        self.assertNotEqual(a["u"], b["u"])
+        self.assertEqual(a["lam"], b["lam"])  # one per batch; both samples are in the first
+        self.assertNotEqual(a["mine"], b["mine"])
+        self.assertEqual(len(numpy.unique(a["noise"][..., 0])), 24)
+        numpy.testing.assert_array_equal(a["noise"][..., 0], a["noise"][..., 2])  # one per pixel
+
+    def test_adding_an_unrelated_draw_changes_no_other(self):
+        text = {"a": ("f64[n]", "draw uniform(0.0 .. 1.0)")}
+        more = {"b": ("f64[n]", "draw normal"), **text}
+        self.assertEqual(self.scalars(text)["a"], self.scalars(more)["a"])
+
+
+class Tables(LanguageTest):
+    def pipeline(self, options="", order="order sequential", lets="", table="let table = synthetic(20, label = 0 .. 1000)",
+                 batch="batch 4 per rank last drop", outputs="output label: i64[n] = row.label"):
+        return f"pipeline test(count: int = 4) {options} {{\n{table}\nfor row in table {order}\n{lets}\n{batch} {{ {outputs} }}\n}}"
+
+    def hashes(self, text, *more):
+        path, target = self.write(text), os.path.join(self.folder, "hashes")
+        if os.path.exists(target):
+            os.remove(target)
+        self.run_tool("run", path, "--hashes", target, *more)
+        with open(target) as file:
+            return [line.split() for line in file]
+
+    def test_order_and_seed(self):
+        labels = [int(self.sample(self.pipeline(), position)["label"]) for position in range(4)]
+        self.assertEqual(labels, [int(self.sample(self.pipeline(), position)["label"]) for position in range(4)])
+        shuffled = lambda options: [entry[2] for entry in self.hashes(self.pipeline(options, "order shuffled"))]
+        plain = [entry[2] for entry in self.hashes(self.pipeline())]
+        self.assertEqual(sorted(shuffled("")), sorted(plain))
+        self.assertNotEqual(shuffled(""), plain)
+        self.assertEqual(shuffled("with seed = 0"), shuffled(""))
+        self.assertNotEqual(shuffled("with seed = 1"), shuffled(""))
+
+    def test_pick_reads_another_row(self):
+        rows = {int(self.sample(self.pipeline(), p)["label"]) for p in range(20)}
+        text = self.pipeline(lets="let other = pick(table, draw int(0 .. table.length))",
+                             outputs="output label: i64[n] = row.label\noutput other: i64[n] = other.label")
+        others = [int(self.sample(text, p)["other"]) for p in range(8)]
+        self.assertGreater(len(set(others)), 2)
+        self.assertTrue(set(others) <= rows)
+
+    def test_the_last_batch_and_computed_batch_sizes(self):
+        count = lambda batch, *more: len(self.hashes(self.pipeline(batch=batch), *more))
+        self.assertEqual(count("batch 6 per rank last drop"), 18)
+        self.assertEqual(count("batch 6 per rank last keep"), 20)
+        self.assertEqual(count("batch count per rank last drop", "--set", "count=7"), 14)
+        self.assertEqual(count("batch 2 * count per rank last drop", "--set", "count=7"), 14)
+        self.assertEqual(count("batch 8 global last drop", "--world", "2"), 8)
+
+    def test_the_batch_block_sees_other_samples(self):
+        text = self.pipeline(outputs="let other = draw permutation(n)\noutput label: i64[n] = row.label\n"
+                                     "output theirs: i64[n] = row.label[n = other]\noutput count: i64[n] = n")
+        found = [self.sample(text, p) for p in range(4)]
+        self.assertEqual(sorted(int(f["label"]) for f in found), sorted(int(f["theirs"]) for f in found))
+        self.assertEqual(found[0]["count"], 4)
+
+    def test_ragged_and_padded_outputs(self):
+        text = self.pipeline(table="let table = synthetic(20, boxes = f32[k = 0 ..= 5, box = xyxy])",
+                             outputs="output ragged: f32[n, k <= 5, box: xyxy] ragged = row.boxes\n"
+                                     "output padded: f32[n, k <= 5, box: xyxy] pad -1 = row.boxes")
+        sizes = set()
+        for position in range(6):
+            found = self.sample(text, position)
+            size = found["ragged"].shape[0]
+            sizes.add(size)
+            numpy.testing.assert_array_equal(found["padded"][:size], found["ragged"])
+            self.assertTrue((found["padded"][size:] == -1).all())
+        self.assertGreater(len(sizes), 1)
+
+    def test_numerics_are_part_of_the_meaning(self):
+        text = lambda options: f"""use vision
+pipeline test() {options} {{ for row in synthetic(4, x = u8[h = 9, w = 9]) order sequential
+  batch 1 per rank last drop {{ output y: u8[n, h, w] = row.x |> resize(4, 4, bicubic) }} }}"""
+        default, pillow, exact = (self.sample(text(o))["y"] for o in ("", "with numerics = pillow", "with numerics = exact"))
+        numpy.testing.assert_array_equal(default, pillow)
+        self.assertLessEqual(numpy.abs(default.astype(int) - exact).max(), 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+// What was drawn, for people.
+#pragma once
+
+#include "api/c/penstock.h"
+#include <string>
+#include <vector>
+
+namespace penstock::cli {
+
+/// `true`, `12` or, with so many digits, `0.3172`.
+std::string drawnValue(const pst_draw &draw, int digits);
+/// A sample in lines of at most `columns` characters: position and file, then
+/// what was drawn, a line (or more) for each place that draws.
+std::vector<std::string> captionOf(const pst_sample *sample, int64_t position, int columns);
+
+} // namespace penstock::cli
