@@ -460,9 +460,6 @@ LogicalResult PlanVisitor::visit(pipe::OutputOp op) {
     plan.outputs.push_back(std::move(output));
     return success();
   }
-  if (op.getStored() != op.getAxes())
-    return op.emitOpError() << "is stored in another order than its axes, which this version "
-                               "cannot do yet";
   FailureOr<int> buffer = scope.bufferOf(value);
   auto dims = scope.dimsOf(value);
   if (failed(buffer) || failed(dims))
@@ -472,17 +469,19 @@ LogicalResult PlanVisitor::visit(pipe::OutputOp op) {
     return op.emitOpError("does not deliver the result of a kernel of its own");
   entry.output = number;
   output->buffer = *buffer;
-  size_t next = 0;
+  // The value's axes stand in memory order.
+  auto type = llvm::cast<pipe::NamedTensorType>(value.getType());
   for (const std::string &axis : output->axes) {
     if (axis == "n") {
       output->dims.push_back(std::make_unique<plan::DimT>());
       continue;
     }
-    if (op.getRagged() && (*dims)[next]->extent < 0) {
+    auto &dim = (*dims)[static_cast<size_t>(type.axisIndex(axis))];
+    if (op.getRagged() && dim->extent < 0) {
       output->ragged_axis = static_cast<int>(output->dims.size());
-      output->length_slot = (*dims)[next]->slot;
+      output->length_slot = dim->slot;
     }
-    output->dims.push_back(std::move((*dims)[next++]));
+    output->dims.push_back(std::move(dim));
   }
   plan.outputs.push_back(std::move(output));
   return success();

@@ -83,7 +83,7 @@ static SmallVector<std::optional<int64_t>> denseStrides(NamedTensorType type) {
   return known;
 }
 
-Buffer KernelEmitter::argumentBuffer(int64_t number, NamedTensorType type) {
+Buffer KernelEmitter::argumentBuffer(int64_t number, NamedTensorType type, int64_t loose) {
   Value base = m.address(tensors, l.i64(number * static_cast<int64_t>(sizeof(pst_tensor))));
   Buffer buffer;
   buffer.element = type.getElementType();
@@ -92,7 +92,7 @@ Buffer KernelEmitter::argumentBuffer(int64_t number, NamedTensorType type) {
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
     // The outermost axis is the runtime's: of a decoded region, of a batch, of
     // a plane. The others are dense where the type says how far apart.
-    if (axis == 0 && type.getRank() > 1)
+    if (axis < loose && type.getRank() > 1)
       buffer.known[axis].reset();
     if (buffer.known[axis]) {
       buffer.strides.push_back(l.i64(*buffer.known[axis]));
@@ -309,9 +309,10 @@ LogicalResult KernelEmitter::storeOutputs(ReturnOp op) {
     number += llvm::isa<NamedTensorType>(argument.getType());
   std::string leading;
   Value banded; // the extent that the band speaks of
-  for (Value value : op.getValues()) {
+  auto outside = kernel->getAttrOfType<DenseI64ArrayAttr>("outside_n");
+  for (auto [place, value] : llvm::enumerate(op.getValues())) {
     auto type = llvm::cast<NamedTensorType>(value.getType());
-    Buffer output = argumentBuffer(number++, type);
+    Buffer output = argumentBuffer(number++, type, outside ? std::max<int64_t>(outside[place], 1) : 1);
     Value low = l.i64(0), high = l.i64(1);
     if (type.getRank() > 0) {
       // The band speaks of the axis that is outermost in the first output;

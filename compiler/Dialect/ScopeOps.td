@@ -206,7 +206,7 @@ def Pipe_OutputOp : Pipe_Op<"output", []> {
     The value has the declared element type and the declared logical axis
     order without `n`. `axes` are the declared axes with `n` in its place;
     `stored` is the memory order, equal to `axes` unless the user said
-    otherwise. `ragged` delivers values and offsets; the length of the leading
+    otherwise; after fusion the value has its axes in that order. `ragged` delivers values and offsets; the length of the leading
     dynamic axis is its size operand.
 
     Constraints:

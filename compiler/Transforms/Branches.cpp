@@ -260,6 +260,22 @@ void hoistFromBatch(PipelineOp pipeline, Guards &guards) {
   }
 }
 
+/// The positions of the value's axes in memory order, and how many of them
+/// stand outside `n`.
+static std::pair<SmallVector<unsigned>, size_t> memoryOrder(OutputOp output) {
+  auto type = llvm::cast<NamedTensorType>(output.getValue().getType());
+  SmallVector<unsigned> order;
+  size_t outside = 0;
+  for (auto name : output.getStored().getAsRange<StringAttr>()) {
+    const int64_t axis = type.axisIndex(name);
+    if (axis < 0)
+      outside = order.size();
+    else
+      order.push_back(static_cast<unsigned>(axis));
+  }
+  return {order, outside};
+}
+
 void separateOutputs(PipelineOp pipeline) {
   DenseSet<Value> taken;
   pipeline.walk([&](OutputOp output) {
@@ -271,21 +287,29 @@ void separateOutputs(PipelineOp pipeline) {
         producer && llvm::is_contained({OpClass::index, OpClass::point, OpClass::halo,
                                         OpClass::gather, OpClass::barrier},
                                        analysis::classOf(producer));
-    if (written && taken.insert(output.getValue()).second)
+    const auto [order, outside] = memoryOrder(output);
+    // Inside several axes, `n` takes them apart: no other kernel can read that.
+    const bool asStored = llvm::is_sorted(order) && outside <= 1;
+    if (asStored && written && taken.insert(output.getValue()).second)
       return;
     OpBuilder builder(output);
     // In the block of what it copies, so that one kernel can write both.
     if (written)
       builder.setInsertionPointAfter(producer);
     SmallVector<Value> sizes;
-    for (int64_t axis : type.dynamicAxes())
-      sizes.push_back(extentValue(builder, output.getLoc(), output.getValue(), axis));
-    Value copy = builder.create<ViewOp>(output.getLoc(), type, output.getValue(),
-                                        AffineMapAttr::get(AffineMap::getMultiDimIdentityMap(
-                                            type.getRank(), pipeline.getContext())),
-                                        ValueRange(), sizes);
+    SmallVector<Axis> axes;
+    for (unsigned axis : order) {
+      axes.push_back(type.getAxes()[axis]);
+      if (!axes.back().isStatic())
+        sizes.push_back(extentValue(builder, output.getLoc(), output.getValue(), axis));
+    }
+    AffineMap map = inversePermutation(AffineMap::getPermutationMap(order, pipeline.getContext()));
+    Value copy = builder.create<ViewOp>(output.getLoc(), type.withAxes(axes), output.getValue(),
+                                        AffineMapAttr::get(map), ValueRange(), sizes);
     addRemark(copy.getDefiningOp(), "fuse",
-              written ? "copies: two outputs deliver this value" : "copies into the output's slot");
+              !asStored ? "copies into the order that the output is stored in"
+              : written ? "copies: two outputs deliver this value"
+                        : "copies into the output's slot");
     output.getValueMutable().assign(copy);
   });
 }

@@ -88,6 +88,21 @@ Boundary Outliner::boundaryOf(const FusionGroup &group) {
   return boundary;
 }
 
+/// For each value how many of its axes are stored outside the batch's.
+static SmallVector<int64_t> axesOutsideBatch(ArrayRef<Value> values) {
+  SmallVector<int64_t> counts;
+  for (Value value : values) {
+    int64_t count = 0;
+    for (Operation *user : value.getUsers())
+      if (auto output = llvm::dyn_cast<OutputOp>(user))
+        for (auto [place, name] : llvm::enumerate(output.getStored().getAsRange<StringAttr>()))
+          if (name == "n")
+            count = static_cast<int64_t>(place);
+    counts.push_back(count);
+  }
+  return counts;
+}
+
 KernelOp Outliner::makeKernel(const FusionGroup &group, const Boundary &boundary) {
   OpBuilder builder(pipeline);
   SmallVector<Location> locations;
@@ -120,6 +135,9 @@ KernelOp Outliner::makeKernel(const FusionGroup &group, const Boundary &boundary
   for (Value result : boundary.results)
     returned.push_back(mapping.lookup(result));
   builder.create<ReturnOp>(loc, returned);
+  if (auto outside = axesOutsideBatch(boundary.results);
+      llvm::any_of(outside, [](int64_t n) { return n > 1; }))
+    kernel->setAttr("outside_n", builder.getDenseI64ArrayAttr(outside));
   return kernel;
 }
 

@@ -21,7 +21,9 @@ extern "C" {
 #define PST_KERNEL_ABI_VERSION 1
 #define PST_MAX_RANK 8
 
-/* A tensor argument. Strides are in bytes and may be negative.
+/* A tensor argument. Strides are in bytes. Code is made for tensors that are
+ * dense but for the outermost axis, or in outputs for the axes outside of n:
+ * the strides of the others are not read.
  *
  * `data` is the address of the element with index 0 on every axis. Of a decoded
  * image only the requested region has values; elements outside may be read, but

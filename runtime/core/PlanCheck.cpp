@@ -237,15 +237,16 @@ private:
     if (!require(inside(b.output, tree.outputs.size()), "buffer", i, "names output ", b.output))
       return;
     const plan::OutputT &output = *tree.outputs[b.output];
-    std::vector<std::string> axes = output.axes;
+    std::vector<std::string> axes = output.stored; // memory order
     std::erase(axes, "n");
     require(output.buffer == int32_t(i) && output.type == b.type && b.dims.size() == axes.size() &&
                 (b.axes.empty() || b.axes == axes),
             "buffer", i, "differs from its output");
-    for (size_t a = 0, o = 0; a < b.dims.size() && finding.empty(); ++a, ++o) {
-      if (output.axes[o] == "n")
-        ++o;
-      const auto &inner = *b.dims[a], &outer = *output.dims[o];
+    for (size_t a = 0; a < b.dims.size() && finding.empty(); ++a) {
+      const auto at = std::find(output.axes.begin(), output.axes.end(), axes[a]);
+      if (!require(at != output.axes.end(), "buffer", i, "differs from its output"))
+        return;
+      const auto &inner = *b.dims[a], &outer = *output.dims[size_t(at - output.axes.begin())];
       require(inner.extent < 0 || inner.extent == outer.extent, "buffer", i, "has ", inner.extent,
               " elements where its output has ", outer.extent);
     }

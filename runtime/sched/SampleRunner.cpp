@@ -390,9 +390,10 @@ void SampleRunner::bindOutputs(Work &work, int64_t slot, int stage) {
     pst_tensor &tensor = tensors[i];
     tensor.data = work.memory->output(number, slot);
     const auto &strides = work.memory->strides(number);
-    for (size_t from = 0, axis = 0; from < strides.size(); ++from)
-      if (int(from) != output.nAxis)
-        tensor.stride[axis++] = strides[from];
+    size_t axis = 0;
+    for (int stored : output.stored) // the kernel's axes stand in memory order
+      if (stored != output.nAxis)
+        tensor.stride[axis++] = strides[size_t(stored)];
     // What a smaller sample leaves unwritten must not be another one's rest.
     if (!buffer.isStatic && output.raggedAxis < 0)
       std::memset(tensor.data, 0, size_t(output.sampleBytes));

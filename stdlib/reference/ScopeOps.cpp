@@ -140,6 +140,28 @@ void runPeer(Machine &machine, llvm::ArrayRef<Slot *> active, const Instruction 
   }
 }
 
+/// `tensor` with its axes in the order of `names`, which `n` is not part of.
+static Tensor inOrder(const Tensor &tensor, mlir::ArrayAttr names) {
+  std::vector<std::string> axes;
+  std::vector<int64_t> extents;
+  std::vector<size_t> places;
+  for (auto name : names.getAsRange<mlir::StringAttr>())
+    if (const int64_t axis = tensor.axis(name.str()); axis >= 0) {
+      axes.push_back(name.str());
+      places.push_back(static_cast<size_t>(axis));
+      extents.push_back(tensor.extents[places.back()]);
+    }
+  Tensor result(tensor.type, axes, extents);
+  int64_t element = 0;
+  std::vector<int64_t> from(places.size());
+  forEachIndex(extents, [&](const std::vector<int64_t> &index) {
+    for (size_t i = 0; i < places.size(); ++i)
+      from[places[i]] = index[i];
+    result.store(element++, tensor.load(tensor.offset(from)));
+  });
+  return result;
+}
+
 void runOutput(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::OutputOp>(self.op);
   Output output;
@@ -148,7 +170,7 @@ void runOutput(Machine &machine, Slot &slot, const Instruction &self) {
     output.value = *number;
   } else {
     const Tensor &tensor = machine.tensor(slot, op.getValue());
-    output.value = std::get<TensorRef>(machine.value(slot, op.getValue()));
+    output.value = std::make_shared<const Tensor>(inOrder(tensor, op.getAxes()));
     if (op.getRagged()) {
       auto type = llvm::cast<pipe::NamedTensorType>(op.getValue().getType());
       const auto dynamic = type.dynamicAxes();

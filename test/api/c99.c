@@ -165,6 +165,74 @@ static void test_errors(void) {
   pst_sample_release(NULL);
 }
 
+/* Outputs have their axes in one order, and lie in memory in another. */
+static void test_stored_orders(void) {
+  static const char *const orders =
+      "pipe 1\n"
+      "pipeline orders(pixels: path) {\n"
+      "  for row in raw(image = column(pixels, u8[h = 2, w = 3, c = 5])) order sequential\n"
+      "  batch 4 per rank last keep {\n"
+      "    output plain: u8[n, h, w, c] = row.image\n"
+      "    output planes: u8[n, c, h, w] stored [n, h, w, c] = row.image\n"
+      "    output last: u8[n, h, w, c] stored [h, w, c, n] = row.image\n"
+      "    output inner: u8[h, w, n, c] = row.image\n"
+      "    output mixed: u8[w, n, c, h] stored [c, h, n, w] = row.image\n"
+      "  }\n"
+      "}\n";
+  static const char names[] = "nhwc";
+  static const char *const stored[] = {"nhwc", "nhwc", "hwcn", "hwnc", "chnw"};
+  static uint8_t images[6][2][3][5];
+  const int64_t extents[4] = {6, 2, 3, 5};
+  pst_memory_column column;
+  pst_parameter parameter;
+  pst_session_options options = PST_SESSION_OPTIONS_INIT;
+  pst_session *session = NULL;
+  pst_program *program = compile(orders, PST_OK);
+  pst_batch *batch = NULL;
+  int64_t first, count, n, h, w, c;
+  size_t i, axis;
+  for (i = 0; i < sizeof images; ++i)
+    ((uint8_t *)images)[i] = (uint8_t)(i * 7 + 1);
+  column.name = "image";
+  column.dtype = PST_U8;
+  column.rank = 4;
+  column.extents = extents;
+  column.data = images;
+  parameter.name = "pixels";
+  parameter.value = "-";
+  options.parameters = &parameter;
+  options.parameter_count = 1;
+  options.columns = &column;
+  options.column_count = 1;
+  EXPECT(pst_session_open(program, &options, &session) == PST_OK);
+  for (first = 0; session && first < 6; first += count) {
+    EXPECT(pst_session_next(session, &batch) == PST_OK);
+    count = first == 0 ? 4 : 2;
+    EXPECT(pst_batch_count(batch) == count && pst_batch_output_count(batch) == 5);
+    for (i = 0; i < 5; ++i) {
+      const pst_output *output = pst_batch_output(batch, i);
+      int64_t strides[4], stride = 1; /* of n, h, w, c */
+      for (axis = 0; axis < 4; ++axis)
+        strides[strchr(names, output->axes[axis][0]) - names] = output->strides[axis];
+      for (axis = 4; axis-- > 0;) {
+        const char name = stored[i][axis];
+        EXPECT(strides[strchr(names, name) - names] == stride);
+        stride *= name == 'n' ? count : name == 'h' ? 2 : name == 'w' ? 3 : 5;
+      }
+      for (n = 0; n < count; ++n)
+        for (h = 0; h < 2; ++h)
+          for (w = 0; w < 3; ++w)
+            for (c = 0; c < 5; ++c)
+              EXPECT(((const uint8_t *)output->data)[n * strides[0] + h * strides[1] +
+                                                     w * strides[2] + c * strides[3]] ==
+                     images[first + n][h][w][c]);
+    }
+    pst_batch_release(batch);
+  }
+  pst_session_close(session);
+  pst_program_release(program);
+}
+
 int main(void) {
   pst_program *program;
   const char *emitted = NULL;
@@ -185,6 +253,7 @@ int main(void) {
   test_batches(program);
   test_sample(program);
   test_errors();
+  test_stored_orders();
   pst_program_release(program);
   printf("%s\n", failures ? "failed" : "passed");
   return failures != 0;

@@ -157,15 +157,20 @@ static void deliver(Draft &draft, Value value, int number) {
       result = draft.padToStatic(value);
     }
   }
-  SmallVector<StringRef> names = {"n"};
-  std::vector<std::string> axes;
+  std::vector<StringRef> axes;
   if (auto type = llvm::dyn_cast<NamedTensorType>(result.getType()))
     for (const Axis &axis : type.getAxes())
       axes.push_back(axis.name);
-  names.append(axes.begin(), axes.end());
-  const ArrayAttr declared = draft.builder.getStrArrayAttr(names);
-  draft.builder.create<OutputOp>(draft.loc, "out" + std::to_string(number), result, sizes, declared,
-                                 declared, ragged, Place::automatic);
+  // The batch's axis and the memory order are the output's own.
+  const auto places = static_cast<int64_t>(axes.size()) + 1;
+  axes.insert(axes.begin() + (ragged || draft.rng.chance(0.5) ? 0 : draft.rng.below(places)), "n");
+  std::vector<StringRef> stored = axes;
+  if (!ragged && draft.rng.chance(0.4))
+    for (int64_t i = places; i > 1; --i)
+      std::swap(stored[static_cast<size_t>(i - 1)], stored[static_cast<size_t>(draft.rng.below(i))]);
+  draft.builder.create<OutputOp>(draft.loc, "out" + std::to_string(number), result, sizes,
+                                 draft.builder.getStrArrayAttr(axes),
+                                 draft.builder.getStrArrayAttr(stored), ragged, Place::automatic);
 }
 
 /// A value of another sample of the batch, mixed with this one's.

@@ -280,12 +280,15 @@ TEST(Stages, OutputsLieInTheStoredOrder) {
   Pipeline p = valuePipeline([](pst_kernel_args *) -> int32_t { return 0; });
   const int out = p.output("x", DType::i32, {2, 3});
   p.plan.outputs[0]->stored = {"b", "n", "a"};
+  // Kernels see their outputs in memory order.
+  p.plan.buffers[size_t(out)]->dims[0]->extent = 3;
+  p.plan.buffers[size_t(out)]->dims[1]->extent = 2;
   p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
     const pst_tensor &to = args->tensors[0];
     for (int64_t a = 0; a < 2; ++a)
       for (int64_t b = 0; b < 3; ++b) {
         const int32_t value = int32_t(args->scalars[0] * 100 + a * 10 + b);
-        std::memcpy(static_cast<char *>(to.data) + a * to.stride[0] + b * to.stride[1], &value, 4);
+        std::memcpy(static_cast<char *>(to.data) + b * to.stride[0] + a * to.stride[1], &value, 4);
       }
     return 0;
   }),
