@@ -246,10 +246,26 @@ static void boxPeerScalars(BatchOp batch) {
       op->erase();
 }
 
-void hoistFromBatch(PipelineOp pipeline, Guards &guards) {
+/// Whether `op` needs one of the scalars before any pixel is made. Regions were
+/// given what they read of peers.
+static bool needsInSetup(Operation &op, const DenseSet<Value> &scalars) {
+  if (!llvm::isa<CheckOp>(op) && !analysis::touchesTensors(&op))
+    return false;
+  return llvm::any_of(op.getOperands(), [&](Value operand) {
+    return isScalarType(operand.getType()) && scalars.contains(operand);
+  });
+}
+
+LogicalResult hoistFromBatch(PipelineOp pipeline, Guards &guards) {
   for (BatchOp batch : pipeline.getBody().getOps<BatchOp>()) {
     boxPeerScalars(batch);
     const DenseSet<Value> dependent = dependsOnPeers(batch);
+    for (Operation &op : batch.getBody().front())
+      if (needsInSetup(op, dependent))
+        return mlir::emitError(op.getLoc())
+               << "an extent, an offset or a fill depends on a value of another sample, which is not known "
+                  "before pixels are made; compute it in every sample, and take the result from "
+                  "the other one";
     for (Operation &op : llvm::make_early_inc_range(batch.getBody().front())) {
       if (llvm::isa<OutputOp, PeerOp>(op))
         continue;
@@ -258,6 +274,7 @@ void hoistFromBatch(PipelineOp pipeline, Guards &guards) {
       op.moveBefore(batch);
     }
   }
+  return success();
 }
 
 /// The positions of the value's axes in memory order, and how many of them

@@ -22,8 +22,9 @@ void writeOut(pipe::RepeatOp repeat, Guards &guards);
 mlir::FailureOr<Guards> flattenBranches(pipe::PipelineOp pipeline);
 
 /// Moves all that no peer decides out of the batch, and makes tensors of what
-/// depends on scalars of peers: a sample's setup cannot read another's.
-void hoistFromBatch(pipe::PipelineOp pipeline, Guards &guards);
+/// depends on scalars of peers: a sample's setup cannot read another's. Fails
+/// where an extent or an offset would have to.
+mlir::LogicalResult hoistFromBatch(pipe::PipelineOp pipeline, Guards &guards);
 
 /// Gives every output a value of its own that a kernel writes.
 void separateOutputs(pipe::PipelineOp pipeline);

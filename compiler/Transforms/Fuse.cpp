@@ -203,7 +203,8 @@ struct FusePass : penstock::transforms::impl::FuseBase<FusePass> {
     FailureOr<Guards> guards = flattenBranches(pipeline);
     if (failed(guards))
       return failure();
-    hoistFromBatch(pipeline, *guards);
+    if (failed(hoistFromBatch(pipeline, *guards)))
+      return failure();
     separateOutputs(pipeline);
     SmallVector<OutputOp> outputs;
     pipeline.walk([&](OutputOp output) { outputs.push_back(output); });
