@@ -66,9 +66,15 @@ Val Importer::parseParameter(const dsl::Param &param, const std::string &text) {
 void Importer::bindParameters(const dsl::PipelineDecl &pipeline) {
   for (const auto &[name, text] : options.parameters) {
     auto named = [&, &name = name](const dsl::Param &param) { return param.name.text == name; };
-    if (llvm::none_of(pipeline.params, named))
-      error(pipeline.name.range, "pipeline " + quote(pipeline.name.text) + " has no parameter " +
-                                     quote(name) + ", for which a value was given");
+    if (llvm::any_of(pipeline.params, named))
+      continue;
+    std::string known;
+    for (const dsl::Param &param : pipeline.params)
+      known += (known.empty() ? "" : " ") + quote(param.name.text);
+    auto report = error(pipeline.name.range, "pipeline " + quote(pipeline.name.text) +
+                                                 " has no parameter " + quote(name) +
+                                                 ", for which a value was given");
+    report.hint(known.empty() ? "it has none" : "its parameters are " + known);
   }
   for (const dsl::Param &param : pipeline.params) {
     try {

@@ -15,11 +15,12 @@ class Commands(ToolTest):
 
     def test_a_missing_parameter_is_named(self):
         done = self.run_tool("run", IMAGENET, expect=1)
-        self.assertIn("root", done.stderr)
+        self.assertIn("error: parameter `root` needs a value\nhint: `--set root=...`\n", done.stderr)
 
     def test_an_unknown_parameter_is_refused(self):
         done = self.run_tool("check", IMAGENET, "--set", "sise=3", expect=1)
-        self.assertIn("sise", done.stderr)
+        self.assertIn("no parameter `sise`", done.stderr)
+        self.assertIn("hint: its parameters are `root` `size` `per_rank`", done.stderr)
 
     def test_a_missing_file(self):
         done = self.run_tool("check", "nowhere.pipe", expect=1)

@@ -21,13 +21,22 @@ static double parseOnError(const std::string &text) {
   }
   if (text.empty() || *end || value < 0 || value > 1) {
     std::fprintf(stderr,
-                 "penstock: --on-error wants `fail` or a fraction such as 1%%, "
+                 "penstock: error: --on-error wants `fail` or a fraction such as 1%%, "
                  "but found "
                  "`%s`\n",
                  text.c_str());
     std::exit(exitUsage);
   }
   return value;
+}
+
+/// Where a parameter without a default has no value, says how to give one.
+static void hintAtMissing(const pst_program *program, const std::string &error) {
+  for (size_t i = 0; i < pst_program_parameter_count(program); ++i) {
+    const std::string name = pst_program_parameter(program, i)->name;
+    if (error == "parameter `" + name + "` needs a value")
+      std::fprintf(stderr, "hint: `--set %s=...`\n", name.c_str());
+  }
 }
 
 SessionPtr penstock::cli::openSession(const ProgramPtr &program,
@@ -52,6 +61,7 @@ SessionPtr penstock::cli::openSession(const ProgramPtr &program,
   if (status == PST_OK)
     return session;
   std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(raw));
+  hintAtMissing(program.get(), pst_session_error(raw));
   return nullptr;
 }
 
