@@ -151,6 +151,8 @@ static Tensor inOrder(const Tensor &tensor, mlir::ArrayAttr names) {
       places.push_back(static_cast<size_t>(axis));
       extents.push_back(tensor.extents[places.back()]);
     }
+  if (places.size() != tensor.axes.size())
+    return tensor; // names of the user's, by position
   Tensor result(tensor.type, axes, extents);
   int64_t element = 0;
   std::vector<int64_t> from(places.size());
