@@ -105,6 +105,8 @@ LogicalResult KernelEmitter::emitWeights(WeightsOp op) {
   int64_t lanes = outputs.isStatic() && !hasSine ? vectorBytes / 8 : 1;
   while (outputs.isStatic() && lanes > 1 && lanes > outputs.extent)
     lanes /= 2;
+  // No weight is negative, so none exceeds their sum; and none is NaN.
+  const bool isConvex = llvm::is_contained({Filter::nearest, Filter::box, Filter::bilinear}, filter);
   auto line = scratchBytes(8 * lanes, TensorAxis{op.getWeights(), 1}); // before they are divided
   if (failed(line))
     return failure();
@@ -131,9 +133,14 @@ LogicalResult KernelEmitter::emitWeights(WeightsOp op) {
     auto store = [&](Value k, Value weight) {
       LaneValue value = l.wrap(weight, b.getF64Type());
       if (scaled) {
-        Value half = l.pick(d.less(weight, d.number(0.0)), d.number(-0.5), d.number(0.5));
-        Value rounded = d.add(half, d.mul(weight, d.number(1 << scalar::weightBits)));
-        value = l.cast(CastMode::value, l.wrap(rounded, b.getF64Type()), b.getI32Type());
+        Value half = d.number(0.5);
+        if (!isConvex)
+          half = l.pick(d.less(weight, d.number(0.0)), d.number(-0.5), half);
+        const double one = 1 << scalar::weightBits;
+        value.value = d.add(half, d.mul(weight, d.number(one)));
+        if (isConvex)
+          value.range = Interval::of(0, one + 1);
+        value = l.cast(CastMode::value, value, b.getI32Type());
       }
       m.store(*weights, {at, m.uniform(k)}, value);
     };
@@ -166,11 +173,14 @@ LogicalResult KernelEmitter::emitWeights(WeightsOp op) {
       m.storePlain(weight, place(k));
       return SmallVector<Value>{d.add(carried[0], weight)};
     })[0];
+    // Without a sum, weights stay as they are: x / 1 is x.
     Value isZero = d.compare(CmpFPredicate::OEQ, total, d.number(0.0));
+    Value divisor = l.pick(isZero, d.number(1.0), total);
     forLoop(l.i64(0), tapsLong, 1, [&](Value k) {
-      Value weight = m.loadPlain(total.getType(), place(k));
-      weight = l.pick(isZero, weight, d.div(weight, total));
-      store(k, l.pick(inside(k), weight, d.number(0.0)));
+      Value weight = d.div(m.loadPlain(total.getType(), place(k)), divisor);
+      if (!scaled) // outside, 0 by a negative sum is -0, which integers do not have
+        weight = l.pick(inside(k), weight, d.number(0.0));
+      store(k, weight);
     });
   });
   l.lanes = 1;
