@@ -36,6 +36,7 @@ private:
   LogicalResult visit(pipe::ParamOp op);
   LogicalResult visit(pipe::SourceOp op);
   LogicalResult visit(pipe::RowOp op);
+  LogicalResult visit(pipe::AdmitOp op);
   LogicalResult visit(pipe::PickOp op);
   LogicalResult visit(pipe::ProbeOp op);
   LogicalResult visit(pipe::SetSlotOp op);
@@ -87,11 +88,14 @@ LogicalResult PlanVisitor::addKernels() {
       continue; // a helper
     functions[function.getSymName()] = function;
     addDrawsAndChecks(function);
-    if (kind != "select" && kind != "setup")
+    if (kind != "rows" && kind != "select" && kind != "setup")
       continue; // entered by its launches, which know the sizes
     if (auto terms = function->getAttrOfType<ArrayAttr>("pipe.scratch"); terms && !terms.empty())
       return function.emitError("needs scratch of a size that depends on the sample");
-    (kind == "select" ? plan.select : plan.setup) = static_cast<int>(plan.kernels.size());
+    int32_t &entry = kind == "rows"     ? plan.rows_kernel
+                     : kind == "select" ? plan.select
+                                        : plan.setup;
+    entry = static_cast<int>(plan.kernels.size());
     plan.kernels.push_back(entryOf(function));
   }
   return success();
@@ -181,9 +185,9 @@ LogicalResult PlanVisitor::visitBody(Block &body) {
   for (Operation &op : body) {
     LogicalResult result =
         llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-            .Case<pipe::ParamOp, pipe::SourceOp, pipe::RowOp, pipe::PickOp, pipe::ProbeOp,
-                  pipe::SetSlotOp, pipe::DecodeOp, pipe::LaunchOp, pipe::BatchOp, pipe::OutputOp>(
-                [&](auto typed) { return visit(typed); })
+            .Case<pipe::ParamOp, pipe::SourceOp, pipe::RowOp, pipe::AdmitOp, pipe::PickOp,
+                  pipe::ProbeOp, pipe::SetSlotOp, pipe::DecodeOp, pipe::LaunchOp, pipe::BatchOp,
+                  pipe::OutputOp>([&](auto typed) { return visit(typed); })
             // Read where they are used.
             .Case<pipe::FieldOp, pipe::FieldExtentOp, pipe::SlotOp, pipe::ConstantOp,
                   pipe::LengthOp, pipe::PeerOp, pipe::SwitchOp>([](auto) { return success(); })
@@ -292,6 +296,19 @@ LogicalResult PlanVisitor::visit(pipe::RowOp op) {
   return success();
 }
 
+LogicalResult PlanVisitor::visit(pipe::AdmitOp op) {
+  for (auto [value, slot] : {std::pair<Value, int32_t *>(op.getCondition(), &plan.keep_slot),
+                             std::pair<Value, int32_t *>(op.getWeight(), &plan.weight_slot)}) {
+    if (!value)
+      continue;
+    FailureOr<int> number = scope.slotOf(value);
+    if (failed(number))
+      return failure();
+    *slot = *number;
+  }
+  return success();
+}
+
 LogicalResult PlanVisitor::visit(pipe::PickOp op) {
   FailureOr<int> slot = scope.slotOf(op.getIndex());
   if (failed(slot))
@@ -321,12 +338,12 @@ LogicalResult PlanVisitor::visit(pipe::SetSlotOp op) {
     if (failed(media))
       return failure();
     plan::MediaT &entry = *plan.media[static_cast<size_t>(*media)];
-    if (value == probe.getHeight())
-      entry.height_slot = slot;
-    else if (value == probe.getWidth())
-      entry.width_slot = slot;
-    else
-      entry.orientation_slot = slot;
+    int32_t &target = value == probe.getHeight()  ? entry.height_slot
+                      : value == probe.getWidth() ? entry.width_slot
+                                                  : entry.orientation_slot;
+    if (target >= 0 && target != slot)
+      return op.emitOpError("is the second slot for one number of a header; CSE has not run");
+    target = slot;
     return success();
   }
   auto entry = std::make_unique<plan::FieldSlotT>();
@@ -371,6 +388,7 @@ LogicalResult PlanVisitor::visit(pipe::DecodeOp op) {
   decode->media = *media;
   decode->buffer = *buffer;
   decode->format = op.getFormat().str();
+  decode->orient = op.getOrient();
   int32_t *region[] = {&decode->top, &decode->left, &decode->bottom, &decode->right};
   for (auto [value, target] : llvm::zip(op.getRegion(), region)) {
     FailureOr<int> slot = scope.slotOf(value);

@@ -209,9 +209,13 @@ FailureOr<int> PlanScope::mediaOf(Value bytes, StringRef kind) {
   FailureOr<int> row = rowOf(field.getRow());
   if (failed(row))
     return failure();
+  const int column = columnOf(field.getRow(), field.getName());
+  for (auto [i, known] : llvm::enumerate(plan.media))
+    if (known->row == *row && known->column == column && known->media == kind)
+      return media[bytes] = static_cast<int>(i);
   auto entry = std::make_unique<plan::MediaT>();
   entry->row = *row;
-  entry->column = columnOf(field.getRow(), field.getName());
+  entry->column = column;
   entry->media = kind.str();
   const int number = static_cast<int>(plan.media.size());
   plan.media.push_back(std::move(entry));

@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace penstock::pipe;
 
 LogicalResult KernelOp::verify() {
-  if (!llvm::is_contained({"pixels", "select", "setup"}, getKind()))
+  if (!llvm::is_contained({"pixels", "rows", "select", "setup"}, getKind()))
     return emitOpError() << "has the unknown kind \"" << getKind() << "\"";
   if (getKind() != "pixels" && getBody().getNumArguments() != 0)
     return emitOpError() << "of kind \"" << getKind()

@@ -13,8 +13,8 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> 
     returns the tensors that are stored. A kernel is not loops: `schedule` says
     how each target turns it into loops.
 
-    `kind` is `pixels`, or `select` or `setup`: those take no argument, read
-    and write the sample's parameter block with `pipe.slot` and
+    `kind` is `pixels`, or `rows`, `select` or `setup`: those take no argument,
+    read and write the sample's parameter block with `pipe.slot` and
     `pipe.set_slot`, and return nothing.
 
     Example:
@@ -136,7 +136,7 @@ def Pipe_SlotOp : Pipe_Op<"slot", [Pure]> {
 def Pipe_SetSlotOp : Pipe_Op<"set_slot", []> {
   let summary = "Fills an entry of the sample's parameter block";
   let description = [{
-    In a `select` or `setup` kernel: stores a computed scalar. In a pipeline
+    In a `rows`, `select` or `setup` kernel: stores a computed scalar. In a pipeline
     after the split: the runtime fills the entry with a parameter, a scalar
     field or a probed header value before setup runs.
 

@@ -17,6 +17,12 @@ LogicalResult SourceOp::verify() {
   return success();
 }
 
+LogicalResult AdmitOp::verify() {
+  if (!getCondition() && !getWeight()) // C1
+    return emitOpError("says nothing about rows");
+  return success();
+}
+
 static LogicalResult verifySizes(Operation *op, Type type, size_t sizes) {
   auto tensor = llvm::dyn_cast<NamedTensorType>(type);
   const size_t dynamic = tensor ? tensor.dynamicAxes().size() : 0;

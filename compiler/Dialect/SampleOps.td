@@ -56,14 +56,33 @@ def Pipe_LengthOp : Pipe_Op<"length", [Pure]> {
 def Pipe_RowOp : Pipe_Op<"row", [Pure]> {
   let summary = "The row that the epoch's order gives this position";
   let description = [{
-    One per pipeline. `where` and explicit lists are resolved by the source
-    before the first sample.
+    One per pipeline. `list` are the rows of the order `listed`; which rows of
+    the table take part, and with which weights, says `pipe.admit`.
 
     Example: `%row = pipe.row shuffled %table`
   }];
   let arguments = (ins Pipe_OrderKind:$order, Pipe_Table:$table, Optional<Pipe_Tensor>:$list);
   let results = (outs Pipe_Row:$result);
   let assemblyFormat = "$order $table (`list` $list^ `:` type($list))? attr-dict";
+}
+
+def Pipe_AdmitOp : Pipe_Op<"admit", [AttrSizedOperandSegments]> {
+  let summary = "Which rows of the table the order takes";
+  let description = [{
+    Rows whose `where` is false are left out; `weight` is the weight of a row
+    for the order `weighted`. Both depend on parameters and on metadata of the
+    pipeline's row alone, and are computed once for each row of the table
+    before the first sample; the split checks that.
+
+    Constraints:
+
+    - (C1) at least one of the two is there.
+
+    Example: `pipe.admit where %wide weight %w`
+  }];
+  let arguments = (ins Optional<Pipe_Bool>:$condition, Optional<F64>:$weight);
+  let assemblyFormat = "(`where` $condition^)? (`weight` $weight^)? attr-dict";
+  let hasVerifier = 1;
 }
 
 def Pipe_PickOp : Pipe_Op<"pick", [Pure]> {
@@ -122,7 +141,8 @@ def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, AttrSizedOperandSegments]> {
     `format` is `rgb` or `gray`. `region` (first row, first column, row end,
     column end) is what the required-region analysis asks for; without it the
     whole image is decoded. The result's elements outside the region are not
-    defined, and nothing reads them.
+    defined, and nothing reads them. With `orient`, the EXIF orientation is
+    applied: sizes, region and result are those of the upright image.
 
     Example:
 
@@ -132,10 +152,11 @@ def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins StrAttr:$media, StrAttr:$format, Pipe_Bytes:$data,
-                       Variadic<Pipe_Int>:$sizes, Variadic<Pipe_Int>:$region);
+                       Variadic<Pipe_Int>:$sizes, Variadic<Pipe_Int>:$region,
+                       UnitAttr:$orient);
   let results = (outs Pipe_Tensor:$result);
   let assemblyFormat = [{
-    $media $format $data (`sizes` `(` $sizes^ `)`)? (`region` `(` $region^ `)`)? attr-dict `:` type($result)
+    $media $format (`orient` $orient^)? $data (`sizes` `(` $sizes^ `)`)? (`region` `(` $region^ `)`)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }

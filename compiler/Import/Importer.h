@@ -124,6 +124,12 @@ private:
   mlir::Value outputExtent(const dsl::OutputDecl &output, const dsl::AxisType &axis,
                            mlir::Value value, const Val &shown);
   Val outputElements(const dsl::OutputDecl &output, Val value, const Val &shown);
+  /// The order's kind, and the rows of a list.
+  std::pair<pipe::OrderKind, mlir::Value> importOrder(const dsl::Expr &order);
+  /// What of `where` and weights says which rows take part.
+  void importAdmission(const dsl::PipelineDecl &pipeline);
+  mlir::Value indexFolder; ///< of the option `index`; null: none is given
+  bool keepIndex = true;   ///< false for `index = off`
   std::string pipelineName;
   std::string outputName; ///< of the let or output at hand, for draw paths
 

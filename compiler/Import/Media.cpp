@@ -69,6 +69,10 @@ Val Importer::source(const dsl::Name &name, const dsl::ArgList &list) {
     if (list.args.size() != 1)
       fail(name.range, "`image_folder` takes one argument, its root");
     give("root", path(*list.args[0].value));
+    if (indexFolder)
+      give("index", indexFolder);
+    else if (!keepIndex)
+      give("keep_index", constant(base.getI1Type(), 0));
     columns = {{"data", pipe::BytesType::get(&context)},
                {"label", base.getI64Type()},
                {"name", pipe::TextType::get(&context)}};
@@ -173,18 +177,23 @@ Val Importer::decode(Args args, dsl::SourceRange range) {
   if (!data.is(Kind::Bytes))
     fail(args[0].range, "`decode` takes the bytes of a file, and this is " + show(data));
   std::string format = demandWord(args[1], {"rgb", "gray"});
-  if (!args[2].value.is(Kind::Poison)) {
-    mlir::Value orient = demandBool(args[2].value, args[2].range, "`orient`");
-    auto op = orient.getDefiningOp<pipe::ConstantOp>();
-    if (!op || !llvm::cast<mlir::IntegerAttr>(op.getValue()).getValue().isZero())
-      notYet(args[2].range, "`orient = true`");
-  }
+  const bool orient = !args[2].value.is(Kind::Poison) &&
+                      demandInt(castTo(pipe::CastMode::value,
+                                       number(demandBool(args[2].value, args[2].range, "`orient`")),
+                                       base.getI64Type(), args[2].range),
+                                args[2].range, "`orient`") != 0;
   mlir::Type integer = base.getI64Type();
   auto probe = base.create<pipe::ProbeOp>(here, integer, integer, integer, "image", data.ir);
-  std::vector<Dim> axes = {{{"h", -1, -1, ""}, probe.getHeight()},
-                           {{"w", -1, -1, ""}, probe.getWidth()},
+  mlir::Value height = probe.getHeight(), width = probe.getWidth();
+  if (orient) { // the last four orientations exchange the sides
+    mlir::Value turned = compare(pipe::Predicate::ge, probe.getOrientation(), intConstant(5));
+    height = select(turned, probe.getWidth(), probe.getHeight());
+    width = select(turned, probe.getHeight(), probe.getWidth());
+  }
+  std::vector<Dim> axes = {{{"h", -1, -1, ""}, height},
+                           {{"w", -1, -1, ""}, width},
                            {{"c", format == "rgb" ? 3 : 1, -1, format}, {}}};
   mlir::Type u8 = mlir::IntegerType::get(&context, 8, mlir::IntegerType::Unsigned);
   return tensor(base.create<pipe::DecodeOp>(here, tensorOf(u8, axes), "image", format, data.ir,
-                                            sizesOf(axes), mlir::ValueRange()));
+                                            sizesOf(axes), mlir::ValueRange(), orient));
 }

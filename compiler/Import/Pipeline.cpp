@@ -3,6 +3,7 @@
 #include "compiler/Import/Places.h"
 
 using namespace penstock::importer;
+namespace dsl = penstock::dsl;
 
 Importer::Importer(mlir::MLIRContext &context, const dsl::Program &program,
                    const dsl::SourceManager &sources, const ImportOptions &options,
@@ -79,7 +80,16 @@ void Importer::importOption(const dsl::OptionSetting &option, int64_t &seed, dou
     if (!(substitute >= 0 && substitute <= 1))
       fail(share.range, "the share of substitutes lies between 0% and 100%");
   } else {
-    notYet(option.range, "the option " + quote(name));
+    const auto *word = option.value->as<dsl::NameExpr>();
+    if (word && (word->name == "auto" || word->name == "off")) {
+      keepIndex = word->name == "auto";
+      return;
+    }
+    Val folder = eval(*option.value);
+    if (!folder.is(Kind::Text))
+      fail(option.value->range,
+           "`index` is `auto`, `off` or a parameter of type path, and this is " + show(folder));
+    indexFolder = folder.ir;
   }
 }
 
@@ -102,23 +112,83 @@ void Importer::importSource(const dsl::PipelineDecl &pipeline) {
   if (!table.is(Kind::Table))
     fail(pipeline.source->range,
          "`for` runs over a table such as `image_folder(root)`, and this is " + show(table));
-  if (pipeline.where)
-    notYet(pipeline.where->range, "`where`");
-  pipe::OrderKind order = pipe::OrderKind::sequential;
-  if (pipeline.order) {
-    const auto *word = pipeline.order->as<dsl::NameExpr>();
-    if (word && word->name == "shuffled")
-      order = pipe::OrderKind::shuffled;
-    else if (!word || word->name != "sequential")
-      notYet(pipeline.order->range, "an `order` other than `sequential` and `shuffled`");
+  std::pair<pipe::OrderKind, mlir::Value> order(pipe::OrderKind::sequential, mlir::Value());
+  if (pipeline.order)
+    order = importOrder(*pipeline.order);
+  {
+    PlaceGuard guard(*this, pipeline.row.range);
+    Val row;
+    row.kind = Kind::Row;
+    row.columns = table.columns;
+    row.ir = base.create<pipe::RowOp>(here, pipe::RowType::get(&context), order.first, table.ir,
+                                      order.second);
+    bind(pipeline.row, row);
   }
-  PlaceGuard guard(*this, pipeline.row.range);
-  Val row;
-  row.kind = Kind::Row;
-  row.columns = table.columns;
-  row.ir =
-      base.create<pipe::RowOp>(here, pipe::RowType::get(&context), order, table.ir, mlir::Value());
-  bind(pipeline.row, row);
+  importAdmission(pipeline);
+}
+
+/// The weight in `weighted(...)`; null where the order is another one.
+static const dsl::ArgList *weightOf(const dsl::Expr *order) {
+  const auto *call = order ? order->as<dsl::CallExpr>() : nullptr;
+  const auto *callee = call ? call->callee->as<dsl::NameExpr>() : nullptr;
+  return callee && callee->name == "weighted" ? &call->args : nullptr;
+}
+
+std::pair<penstock::pipe::OrderKind, mlir::Value> Importer::importOrder(const dsl::Expr &order) {
+  const auto *word = order.as<dsl::NameExpr>();
+  if (word && word->name == "sequential")
+    return {pipe::OrderKind::sequential, {}};
+  if (word && word->name == "shuffled")
+    return {pipe::OrderKind::shuffled, {}};
+  if (weightOf(&order))
+    return {pipe::OrderKind::weighted, {}};
+  PlaceGuard guard(*this, order.range);
+  Val list = eval(order);
+  if (list.is(Kind::Tensor)) {
+    auto op = list.ir.getDefiningOp<pipe::ConstantOp>();
+    if (op && list.tensorType().getRank() == 1 &&
+        list.tensorType().getElementType().isSignlessInteger(64))
+      return {pipe::OrderKind::listed, list.ir};
+  }
+  if (!list.is(Kind::List))
+    fail(order.range,
+         "an order is `sequential`, `shuffled`, `weighted(...)` or a list of row numbers, "
+         "and this is " +
+             show(list));
+  std::vector<int64_t> rows;
+  for (const Val &item : list.parts)
+    rows.push_back(demandInt(item, order.range, "a row of the order"));
+  if (rows.empty())
+    fail(order.range, "the list of rows is empty");
+  const auto count = static_cast<int64_t>(rows.size());
+  auto values = mlir::DenseIntElementsAttr::get(
+      mlir::RankedTensorType::get({count}, base.getI64Type()), rows);
+  return {pipe::OrderKind::listed,
+          base.create<pipe::ConstantOp>(
+              here, tensorOf(base.getI64Type(), {{{"k", count, -1, ""}, {}}}), values)};
+}
+
+void Importer::importAdmission(const dsl::PipelineDecl &pipeline) {
+  const dsl::ArgList *weight = weightOf(pipeline.order.get());
+  if (!pipeline.where && !weight)
+    return;
+  mlir::Value condition, number;
+  if (pipeline.where) {
+    outputName = "where";
+    condition = demandBool(eval(*pipeline.where), pipeline.where->range, "`where`");
+  }
+  if (weight) {
+    outputName = "weighted";
+    if (weight->args.size() != 1)
+      fail(pipeline.order->range, "`weighted` takes the weight of a row");
+    const dsl::Expr &given = *weight->args.front().value;
+    Val value = eval(given);
+    if (!value.is(Kind::Number) || value.ir.getType().isSignlessInteger(1))
+      fail(given.range, "the weight of a row is a number, and this is " + show(value));
+    number = castTo(pipe::CastMode::value, value, base.getF64Type(), given.range).ir;
+  }
+  PlaceGuard guard(*this, pipeline.where ? pipeline.where->range : pipeline.order->range);
+  base.create<pipe::AdmitOp>(here, condition, number);
 }
 
 void Importer::importBatch(const dsl::BatchDecl &batch) {

@@ -1,8 +1,9 @@
 //===- Split.cpp - pipe-split ---------------------------------------------===//
 //
-// Select runs before anything is fetched, setup after the headers are known.
-// Both are cut out of the pipeline as backward slices of what is needed; a
-// scalar that both need is computed twice, from the same key.
+// Select runs before anything is fetched, setup after the headers are known;
+// what `pipe.admit` reads is computed once per row before there are samples.
+// All are cut out of the pipeline as backward slices of what is needed; a
+// scalar that two of them need is computed twice, from the same key.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,12 +42,23 @@ static bool isFixed(Operation *user, Value operand) {
 /// What stays in the pipeline and may use scalars.
 static bool staysInPipeline(Operation *op) {
   return isLeaf(op) ||
-         llvm::isa<SourceOp, RowOp, PickOp, DecodeOp, EncodeOp, LaunchOp, SwitchOp, PeerOp, BatchOp,
-                   OutputOp>(op) ||
+         llvm::isa<SourceOp, RowOp, AdmitOp, PickOp, DecodeOp, EncodeOp, LaunchOp, SwitchOp, PeerOp,
+                   BatchOp, OutputOp>(op) ||
          analysis::classOf(op) == analysis::OpClass::constant;
 }
 
+/// Whether the runtime knows the leaf when it looks at the rows of the table.
+static bool isOfRow(Operation *leaf) {
+  auto field = llvm::dyn_cast<FieldOp>(leaf);
+  auto extent = llvm::dyn_cast<FieldExtentOp>(leaf);
+  Value row = field ? field.getRow() : extent ? extent.getRow() : Value();
+  return llvm::isa<ParamOp>(leaf) || (row && row.getDefiningOp<RowOp>());
+}
+
 namespace {
+
+/// When a value is needed, and so what it may depend on.
+enum class Phase { rows, select, setup };
 
 class Splitter {
 public:
@@ -61,7 +73,7 @@ private:
   }
   LogicalResult tableLength(LengthOp length);
   /// Marks `value` and what it depends on for the kernel that `ops` becomes.
-  LogicalResult slice(Value value, SetVector<Operation *> &ops, bool select);
+  LogicalResult slice(Value value, SetVector<Operation *> &ops, Phase phase);
   KernelOp makeKernel(StringRef kind, const SetVector<Operation *> &ops, ArrayRef<Value> stored);
 
   PipelineOp pipeline;
@@ -83,13 +95,16 @@ LogicalResult Splitter::tableLength(LengthOp length) {
                           "is not known to a sample");
 }
 
-LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, bool select) {
+LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase phase) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getParentOfType<PipelineOp>() != pipeline || ops.contains(op))
     return success();
   if (auto length = llvm::dyn_cast<LengthOp>(op))
     return tableLength(length);
-  if (select && isLeaf(op) && !llvm::isa<ParamOp>(op)) {
+  if (phase == Phase::rows && (llvm::isa<KeyOp, ContextOp>(op) || (isLeaf(op) && !isOfRow(op))))
+    return op->emitError("`where` and weights are looked at once for each row of the table: "
+                         "this value is not known then");
+  if (phase == Phase::select && isLeaf(op) && !llvm::isa<ParamOp>(op)) {
     auto failure = picking->emitError("the number of a picked row must be known before any row is "
                                       "fetched: from parameters, draws and the table's length");
     failure.attachNote(op->getLoc()) << "it depends on this value of a row";
@@ -105,7 +120,7 @@ LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, bool sel
   SetVector<Value> used(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), used);
   for (Value operand : used)
-    if (failed(slice(operand, ops, select)))
+    if (failed(slice(operand, ops, phase)))
       return failure();
   ops.insert(op);
   return success();
@@ -159,7 +174,7 @@ KernelOp Splitter::makeKernel(StringRef kind, const SetVector<Operation *> &ops,
 LogicalResult Splitter::run(SymbolTable &symbols) {
   // What stays, and the scalars that it reads.
   SmallVector<Operation *> kept, checks;
-  SetVector<Value> picked, needed;
+  SetVector<Value> admitted, picked, needed;
   auto blocks = [&](llvm::function_ref<void(Operation *)> visit) {
     for (Operation &op : pipeline.getBody().front()) {
       visit(&op);
@@ -176,16 +191,20 @@ LogicalResult Splitter::run(SymbolTable &symbols) {
     kept.push_back(op);
     for (Value operand : op->getOperands())
       if (isScalarType(operand.getType()) && !isFixed(op, operand))
-        (llvm::isa<PickOp>(op) ? picked : needed).insert(operand);
+        (llvm::isa<AdmitOp>(op)  ? admitted
+         : llvm::isa<PickOp>(op) ? picked
+                                 : needed)
+            .insert(operand);
   });
 
-  SetVector<Operation *> selectOps, setupOps;
-  auto sliceAll = [&](const SetVector<Value> &values, bool select, SmallVector<Value> &stored) {
+  SetVector<Operation *> rowsOps, selectOps, setupOps;
+  auto sliceAll = [&](const SetVector<Value> &values, Phase phase, SetVector<Operation *> &ops,
+                      SmallVector<Value> &stored) {
     for (Value value : values) {
       for (Operation *user : value.getUsers())
-        if (select && llvm::isa<PickOp>(user))
+        if (phase == Phase::select && llvm::isa<PickOp>(user))
           picking = user;
-      if (failed(slice(value, select ? selectOps : setupOps, select)))
+      if (failed(slice(value, ops, phase)))
         return failure();
       Operation *op = value.getDefiningOp();
       if (!isLeaf(op) && !llvm::isa<LengthOp>(op)) {
@@ -195,19 +214,24 @@ LogicalResult Splitter::run(SymbolTable &symbols) {
     }
     return success();
   };
-  SmallVector<Value> selected, stored;
-  if (failed(sliceAll(picked, true, selected)) || failed(sliceAll(needed, false, stored)))
+  SmallVector<Value> chosen, selected, stored;
+  if (failed(sliceAll(admitted, Phase::rows, rowsOps, chosen)) ||
+      failed(sliceAll(picked, Phase::select, selectOps, selected)) ||
+      failed(sliceAll(needed, Phase::setup, setupOps, stored)))
     return failure();
   for (Operation *check : checks) {
     for (Value operand : check->getOperands())
-      if (failed(slice(operand, setupOps, false)))
+      if (failed(slice(operand, setupOps, Phase::setup)))
         return failure();
     setupOps.insert(check);
   }
   // A slot is written once: what select has stored, setup leaves alone.
   llvm::erase_if(stored, [&](Value value) { return picked.contains(value); });
-  for (KernelOp kernel :
-       {makeKernel("select", selectOps, selected), makeKernel("setup", setupOps, stored)}) {
+  SmallVector<KernelOp> kernels{makeKernel("select", selectOps, selected),
+                                makeKernel("setup", setupOps, stored)};
+  if (!admitted.empty())
+    kernels.push_back(makeKernel("rows", rowsOps, chosen));
+  for (KernelOp kernel : kernels) {
     kernel->remove();
     symbols.insert(kernel, Block::iterator(pipeline));
   }

@@ -34,8 +34,8 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
                : op->emitError("reads a slot beyond the parameter block");
   if (llvm::isa<ParamOp, FieldOp, FieldExtentOp, ProbeOp, SetSlotOp, SourceOp, ConstantOp>(op))
     return success();
-  if (!llvm::isa<RowOp, PickOp, DecodeOp, EncodeOp, LaunchOp, SwitchOp, PeerOp, BatchOp, OutputOp>(
-          op))
+  if (!llvm::isa<RowOp, AdmitOp, PickOp, DecodeOp, EncodeOp, LaunchOp, SwitchOp, PeerOp, BatchOp,
+                 OutputOp>(op))
     return op->emitError("is left in the pipeline after the split");
   for (Value operand : op->getOperands()) {
     Operation *producer = operand.getDefiningOp();

@@ -316,7 +316,7 @@ void Checker::checkOptions(const std::vector<OptionSetting> &options) {
     } else if (option.name.text == "seed") {
       check(*option.value);
     } else if (option.name.text == "index") {
-      if (!word)
+      if (!word || (word->name != "auto" && word->name != "off"))
         check(*option.value);
     } else {
       std::string near = nearest(option.name.text, known);

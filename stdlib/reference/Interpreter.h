@@ -85,8 +85,11 @@ struct BatchInputs {
   std::function<std::shared_ptr<Table>(const std::string &kind,
                                        const std::map<std::string, Field> &args)>
       open;
-  /// The row of a position, for a table of that length.
+  /// The row of a position, for a table of that length; where a list or `where`
+  /// chooses rows, a number among those.
   std::function<int64_t(uint64_t position, int64_t length)> rowOf;
+  /// The same for the order `weighted`.
+  std::function<int64_t(uint64_t position, const std::vector<double> &weights)> weightedRowOf;
   const Media *media = nullptr;
   /// Null: kernels are interpreted.
   const KernelRunner *kernels = nullptr;

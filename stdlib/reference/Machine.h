@@ -36,6 +36,12 @@ public:
   const BatchInputs &inputs;
   std::vector<Slot> slots;
   std::vector<std::shared_ptr<Table>> tables; // by register, shared by all slots
+  /// Where a list, `where` or weights choose rows: those that positions go over.
+  struct Entries {
+    std::vector<int64_t> rows;
+    std::vector<double> weights;
+  };
+  std::optional<Entries> entries;
 
   /// Runs a block for some slots in step; a slot that fails drops out.
   void run(const Block &block, llvm::ArrayRef<Slot *> active);
@@ -94,6 +100,7 @@ PENSTOCK_RUN_ONE(Param);
 PENSTOCK_RUN_ALL(Source);
 PENSTOCK_RUN_ONE(Length);
 PENSTOCK_RUN_ONE(Row);
+PENSTOCK_RUN_ONE(Admit);
 PENSTOCK_RUN_ONE(Pick);
 PENSTOCK_RUN_ONE(Field);
 PENSTOCK_RUN_ONE(FieldExtent);

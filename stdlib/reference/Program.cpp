@@ -41,6 +41,8 @@ Program::Program(mlir::ModuleOp module, const std::string &name) {
     if (auto owner = kernel->getAttrOfType<mlir::StringAttr>("pipeline");
         owner && owner.getValue() != pipeline.getSymName())
       continue;
+    if (kernel.getKind() == "rows")
+      rows.push_back(kernel.getSymName().str());
     if (kernel.getKind() == "select")
       select.push_back(kernel.getSymName().str());
     if (kernel.getKind() == "setup")
@@ -89,7 +91,7 @@ void bind(Instruction &instruction) {
       // scalars
       ONE(Constant) ONE(Unary) ONE(Binary) ONE(Compare) ONE(Select) ONE(Cast) ONE(Load)
       // samples
-      ONE(Param) ALL(Source) ONE(Length) ONE(Row) ONE(Pick) ONE(Field) ONE(FieldExtent) ONE(Probe)
+      ONE(Param) ALL(Source) ONE(Length) ONE(Row) ONE(Admit) ONE(Pick) ONE(Field) ONE(FieldExtent) ONE(Probe)
           ONE(Decode) ONE(Encode) ONE(Key) ONE(KeyView) ONE(KeyMix) ONE(Draw) ONE(Context)
               ONE(Check)
       // scopes

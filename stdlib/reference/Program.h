@@ -52,8 +52,8 @@ public:
   pipe::PipelineOp pipeline;
   Block body;
   llvm::StringMap<Block> kernels;
-  /// Names of the pipeline's select and setup kernels, in order.
-  std::vector<std::string> select, setup;
+  /// Names of the pipeline's rows, select and setup kernels, in order.
+  std::vector<std::string> rows, select, setup;
   unsigned registers = 0;
 
   unsigned numberOf(mlir::Value value) const { return numbers.lookup(value); }

@@ -76,15 +76,6 @@ void runLength(Machine &, Slot &slot, const Instruction &self) {
   slot.values[self.results[0]] = intScalar(tableIn(slot, self.operands[0])->length());
 }
 
-void runRow(Machine &machine, Slot &slot, const Instruction &self) {
-  const auto &table = tableIn(slot, self.operands[0]);
-  const int64_t row = machine.inputs.rowOf ? machine.inputs.rowOf(slot.position, table->length())
-                                           : static_cast<int64_t>(slot.position) % table->length();
-  if (row < 0 || row >= table->length())
-    fault(self.op, "the order gives a row outside the table");
-  slot.values[self.results[0]] = Row{table, row};
-}
-
 void runPick(Machine &, Slot &slot, const Instruction &self) {
   const auto &table = tableIn(slot, self.operands[0]);
   const int64_t index = scalarIn(slot, self.operands[1]).integer;
@@ -147,6 +138,27 @@ void runProbe(Machine &machine, Slot &slot, const Instruction &self) {
   slot.values[self.results[2]] = intScalar(header->orientation);
 }
 
+/// The upright image, for an EXIF orientation of 1 ... 8.
+static Tensor upright(const Tensor &stored, int64_t orientation) {
+  const int64_t height = stored.extents[0], width = stored.extents[1];
+  const bool turned = orientation >= 5;
+  std::vector<int64_t> extents = stored.extents;
+  if (turned)
+    std::swap(extents[0], extents[1]);
+  Tensor result(stored.type, stored.axes, extents);
+  forEachIndex(extents, [&](const std::vector<int64_t> &index) {
+    std::vector<int64_t> from = index;
+    if (turned)
+      std::swap(from[0], from[1]);
+    if (orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7)
+      from[0] = height - 1 - from[0];
+    if (orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8)
+      from[1] = width - 1 - from[1];
+    result.store(result.offset(index), stored.load(stored.offset(from)));
+  });
+  return result;
+}
+
 /// Elements outside `region` become a pattern, so that a pass which asks for
 /// too little shows.
 static void spoilOutside(Tensor &image, const int64_t (&region)[4]) {
@@ -163,6 +175,11 @@ void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
                            std::get<Bytes>(machine.value(slot, op.getData())));
   if (!image)
     return fail(slot, "the media cannot be decoded");
+  if (op.getOrient())
+    if (const auto header =
+            mediaOf(machine, op)
+                .probe(op.getMedia().str(), std::get<Bytes>(machine.value(slot, op.getData()))))
+      image = upright(*image, header->orientation);
   const Tensor wanted = machine.blank(slot, op.getResult());
   if (image->type != wanted.type || image->extents != wanted.extents)
     fault(op, "the decoded tensor has another type or other extents");

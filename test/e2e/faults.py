@@ -52,6 +52,28 @@ class BadData(ToolTest):
         self.assertIn("error:", done.stderr)
         self.assertTrue(any(os.path.basename(path) in done.stderr for path in damaged), done.stderr)
 
+    def test_truncation_is_seen_whatever_is_needed_of_the_picture(self):
+        """Only the first rows are used, so the damage lies below what is decoded."""
+        path = os.path.join(self.folder, "corner.pipe")
+        with open(path, "w") as file:
+            file.write("""pipe 1
+use vision
+pipeline corner(root: path) with on_error = substitute(100%) {
+  for row in image_folder(root)
+  let corner = row.data |> decode(rgb) |> crop(0, 0, 8, 8)
+  batch 4 per rank last drop { output corner: u8[n, h, w, c] = corner }
+}""")
+        cut = make_folder(self.data, per_class=20)[::4]
+        for i, name in enumerate(cut):
+            os.truncate(name, os.path.getsize(name) * (50 + 5 * i) // 100)
+        found = []
+        for options in ([], ["--disable-pass", "required-regions"]):
+            report = self.run_json("run", path, "--set", f"root={self.data}", *options)
+            found.append([(bad["position"], bad["name"]) for bad in report["bad_samples"]])
+        self.assertEqual(found[0], found[1])
+        self.assertEqual({name for _, name in found[0]},
+                         {os.path.relpath(name, self.data) for name in cut})
+
     def test_a_folder_that_is_not_there(self):
         done = self.run_tool(*self.imagenet(), expect=1)
         self.assertIn(self.data, done.stderr)

@@ -82,11 +82,11 @@ pipeline p(root: path) OPTIONS {
   }
 }"""
     constructs = {
-        "OPTIONS": [("with index = false", 'option `index`'), ("with numerics = fast", "`fast`")],
-        "ORDER": [("where row.label > 3", "`where`"), ("order weighted(row.label)", "`order`"),
-                  ("order [1, 2]", "`order`")],
-        "LET": [("let y = row.data |> decode(rgb, orient = true)", "`orient = true`"),
-                ("let y = map (p in x) { sum(each (v in 0 .. 2) { p } over [v]) }", "`each` inside a `map`"),
+        "OPTIONS": [("with index = false", "`index` is `auto`, `off` or a parameter"), ("with numerics = fast", "`fast`")],
+        "ORDER": [("where row.label", "`where` must be true or false"),
+                  ("order weighted(row.data)", "the weight of a row is a number"),
+                  ("order root", "an order is `sequential`")],
+        "LET": [("let y = map (p in x) { sum(each (v in 0 .. 2) { p } over [v]) }", "`each` inside a `map`"),
                 ("let y = map (p in x) { search (3) { let a = draw int(0 .. 4) accept a when a > 1 } else 0 }",
                  "`search` inside a `map`"),
                 ("let y = box_blur(x, draw int(1 .. 3))", "a window must be known when compiling"),

@@ -9,7 +9,7 @@ import sys
 
 import numpy
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 from torchvision import transforms
 from torchvision.transforms import functional
 
@@ -50,18 +50,18 @@ class Pillow(ToolTest):
         return [word for name, value in {"root": self.data, **values}.items()
                 for word in ("--set", f"{name}={value}")]
 
-    def generated(self, box, position):
+    def generated(self, box, position, pipeline):
         """A sample of generated code."""
         target = os.path.join(self.folder, "generated")
-        self.run_tool("sample", os.path.join(HERE, "fixed_box.pipe"), *self.settings_of(box),
+        self.run_tool("sample", os.path.join(HERE, pipeline), *self.settings_of(box),
                       "--position", position, "-o", target)
         return target
 
-    def interpreted(self, box, position):
+    def interpreted(self, box, position, pipeline):
         """The same of the reference interpreter."""
         target = os.path.join(self.folder, "interpreted")
         os.makedirs(target, exist_ok=True)
-        subprocess.run([REFERENCE, os.path.join(HERE, "fixed_box.pipe"), str(position), target,
+        subprocess.run([REFERENCE, os.path.join(HERE, pipeline), str(position), target,
                         *self.settings_of(box)], check=True)
         return target
 
@@ -74,9 +74,9 @@ class Pillow(ToolTest):
                 read("single", numpy.float32, 3, out_h, out_w),
                 read("half", numpy.float16, 3, out_h, out_w))
 
-    def theirs(self, path, box):
+    def theirs(self, path, box, prepare):
         _, _, top, left, rows, columns, out_h, out_w, mirror = box
-        image = Image.open(path).convert("RGB")
+        image = prepare(Image.open(path)).convert("RGB")
         image = image.crop((left, top, left + columns, top + rows))
         image = image.resize((out_w, out_h), Image.BILINEAR)
         if mirror:
@@ -84,10 +84,11 @@ class Pillow(ToolTest):
         single = NORMALIZE(functional.to_tensor(image))
         return numpy.asarray(image), single.numpy(), single.to(torch.float16).numpy()
 
-    def compare(self, path, box, position):
-        theirs = self.theirs(path, box)
-        for made in (self.generated, self.interpreted):
-            found = self.outputs(made(box, position), box)
+    def compare(self, path, box, position, pipeline="fixed_box.pipe", prepare=lambda image: image,
+                made_by=()):
+        theirs = self.theirs(path, box, prepare)
+        for made in made_by or (self.generated, self.interpreted):
+            found = self.outputs(made(box, position, pipeline), box)
             for name, ours, expected in zip(("resized", "single", "half"), found, theirs):
                 with self.subTest(box=box, path=path, output=name, by=made.__name__):
                     width = f"u{ours.dtype.itemsize}"
@@ -106,6 +107,21 @@ class Pillow(ToolTest):
         Image.open(gray).convert("L").save(gray)
         for position, path in enumerate(paths + [gray]):
             self.compare(path, box, position)
+
+    def test_orientations(self):
+        """Crops of the upright image, for all orientations: exif_transpose, then crop."""
+        box = (131, 97, 5, 9, 80, 60, 32, 32, True)
+        for orientation in range(1, 9):
+            exif = Image.Exif()
+            exif[0x0112] = orientation
+            height, width = (97, 131) if orientation >= 5 else (131, 97)
+            for subsampling in (0, 1, 2):
+                self.picture(10 * orientation + subsampling, height, width, exif=exif,
+                             subsampling=subsampling)
+        folder = os.path.join(self.data, "only")
+        for position, name in enumerate(sorted(os.listdir(folder))):
+            self.compare(os.path.join(folder, name), box, position, "upright_box.pipe",
+                         ImageOps.exif_transpose, made_by=[self.generated])
 
 
 if __name__ == "__main__":

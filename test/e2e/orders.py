@@ -1,0 +1,129 @@
+"""Which rows an epoch has: `where`, weights, lists; and the image folder's index."""
+import os
+import re
+
+import numpy
+
+from support import ToolTest, make_folder, main
+
+
+class Orders(ToolTest):
+    def pipeline(self, text):
+        path = os.path.join(self.folder, "orders.pipe")
+        with open(path, "w") as file:
+            file.write("pipe 1\n" + text)
+        return path
+
+    def values(self, row_clause, count, *settings):
+        """The values that the first positions deliver, of a table with value r in row r."""
+        numbers = os.path.join(self.folder, "numbers.bin")
+        numpy.arange(100, dtype=numpy.int64).tofile(numbers)
+        path = self.pipeline(f"""
+const chosen: i64[k] = [9, 3, 9, 40]
+pipeline p(numbers: path, least: int = 90) {{
+  for row in raw(value = column(numbers, i64)) {row_clause}
+  batch 1 per rank last keep {{ output value: i64[n] = row.value }}
+}}""")
+        found = []
+        for position in range(count):
+            out = os.path.join(self.folder, "out")
+            self.run_tool("sample", path, "--set", f"numbers={numbers}", *settings,
+                          "--position", position, "-o", out)
+            found.append(int(numpy.fromfile(os.path.join(out, "value.raw"), numpy.int64)[0]))
+        return found
+
+    def test_where_leaves_rows_out(self):
+        self.assertEqual(self.values("where row.value >= least", 10), list(range(90, 100)))
+        self.assertEqual(self.values("where row.value >= least", 3, "--set", "least=97"),
+                         [97, 98, 99])
+
+    def test_a_shuffled_choice(self):
+        found = self.values("where row.value >= least order shuffled", 10)
+        self.assertEqual(sorted(found), list(range(90, 100)))
+        self.assertNotEqual(found, sorted(found))
+
+    def test_a_list(self):
+        self.assertEqual(self.values("order chosen", 4), [9, 3, 9, 40])
+        self.assertEqual(self.values("where row.value < 40 order [7, 50, 2]", 2), [7, 2])
+
+    def test_weights(self):
+        found = self.values("order weighted(if row.value == 5 or row.value == 6 then 1.0 else 0.0)",
+                            12)
+        self.assertEqual(set(found), {5, 6})
+
+    def test_a_choice_that_leaves_nothing(self):
+        numbers = os.path.join(self.folder, "numbers.bin")
+        numpy.arange(4, dtype=numpy.int64).tofile(numbers)
+        path = self.pipeline("""
+pipeline p(numbers: path) {
+  for row in raw(value = column(numbers, i64)) where row.value > 10
+  batch 1 per rank last keep { output value: i64[n] = row.value }
+}""")
+        done = self.run_tool("run", path, "--set", f"numbers={numbers}", expect=1)
+        self.assertIn("`where` leaves none of 4 rows", done.stderr)
+
+    def test_one_fetch_for_a_field_that_is_decoded_twice(self):
+        make_folder(self.data, per_class=4)
+        path = self.pipeline("""
+use vision
+pipeline p(root: path) {
+  for row in image_folder(root)
+  let colour = row.data |> decode(rgb) |> resize(8, 8)
+  let gray = row.data |> decode(gray) |> resize(8, 8)
+  batch 2 per rank last drop {
+    output colour: u8[n, h, w, c] = colour
+    output gray: u8[n, h, w, c] = gray
+  }
+}""")
+        report = self.run_json("run", path, "--set", f"root={self.data}")
+        self.assertEqual(report["samples"], 8)
+        self.assertEqual(report["stages"]["fetch"]["count"], 8)
+        self.assertEqual(report["stages"]["decode"]["count"], 16)
+
+
+class Index(ToolTest):
+    text = """pipe 1
+pipeline p(root: path, kept: path) with index = %s {
+  for row in image_folder(root)
+  batch 4 per rank last drop { output label: i64[n] = row.label }
+}"""
+
+    def indexes(self, option, expect=0):
+        make_folder(self.data, per_class=4)
+        for folder, _, _ in os.walk(self.data):
+            os.utime(folder, (1e9, 1e9))  # what was changed just now is not kept
+        kept = os.path.join(self.folder, "kept")
+        path = os.path.join(self.folder, "index.pipe")
+        with open(path, "w") as file:
+            file.write(self.text % option)
+        done = self.run_tool("run", path, "--set", f"root={self.data}", "--set", f"kept={kept}",
+                             expect=expect)
+        found = [os.path.relpath(os.path.join(folder, name), self.folder)
+                 for folder, _, names in os.walk(self.folder) for name in names
+                 if re.fullmatch(r"image-folder-.*\.index", name)]
+        return done, found
+
+    def environment(self):
+        return {**os.environ, "XDG_CACHE_HOME": os.path.join(self.folder, "cache")}
+
+    def test_auto_keeps_it_in_the_cache(self):
+        _, found = self.indexes("auto")
+        self.assertEqual([os.path.dirname(path) for path in found], ["cache/penstock"])
+
+    def test_off_keeps_none(self):
+        self.assertEqual(self.indexes("off")[1], [])
+
+    def test_a_folder_keeps_it_there(self):
+        _, found = self.indexes("kept")
+        self.assertEqual([os.path.dirname(path) for path in found], ["kept"])
+
+    def test_a_folder_that_others_may_write_is_refused(self):
+        os.mkdir(os.path.join(self.folder, "kept"))
+        os.chmod(os.path.join(self.folder, "kept"), 0o777)
+        done, found = self.indexes("kept", expect=1)
+        self.assertIn("no index can be kept", done.stderr)
+        self.assertEqual(found, [])
+
+
+if __name__ == "__main__":
+    main()

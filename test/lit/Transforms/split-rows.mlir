@@ -1,0 +1,45 @@
+// RUN: penstock-opt %s --pipe-split --canonicalize --cse --pipe-verify-kernels --split-input-file --verify-diagnostics | FileCheck %s
+
+// Which rows take part is a kernel of its own, over metadata and parameters.
+// CHECK: pipe.kernel @rows "rows"
+// CHECK-DAG: %[[I:.*]] = pipe.slot [[FIELD:[0-9]+]] : i64
+// CHECK-DAG: %[[LEAST:.*]] = pipe.slot [[PARAM:[0-9]+]] : i64
+// CHECK: %[[KEEP:.*]] = pipe.compare ge %[[I]], %[[LEAST]] : i64
+// CHECK: pipe.set_slot [[RESULT:[0-9]+]], %[[KEEP]] : i1
+// CHECK-LABEL: pipe.pipeline @p
+// CHECK: %[[ADMITTED:.*]] = pipe.slot [[RESULT]] : i1
+// CHECK: %[[VALUE:.*]] = pipe.field %{{.*}} "i" : i64
+// CHECK: pipe.set_slot [[FIELD]], %[[VALUE]] : i64
+// CHECK: pipe.admit where %[[ADMITTED]]
+pipe.pipeline @p seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %least = pipe.param "least" default(3 : i64) : i64
+  %table = pipe.source "raw" (%root) named ["root"] columns {i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %i = pipe.field %row "i" : i64
+  %keep = pipe.compare ge %i, %least : i64
+  pipe.admit where %keep
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %i axes ["n"] stored ["n"] : i64
+  }
+}
+
+// -----
+
+pipe.pipeline @draws seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %i = pipe.field %row "i" : i64
+  // expected-error @+1 {{`where` and weights are looked at once for each row of the table: this value is not known then}}
+  %key = pipe.key sample
+  %zero = pipe.constant 0 : i64 -> i64
+  %drawn = pipe.draw integer %key (%zero, %i : i64, i64) id 7 path "where" : i64
+  %keep = pipe.compare ge %i, %drawn : i64
+  pipe.admit where %keep
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %i axes ["n"] stored ["n"] : i64
+  }
+}
