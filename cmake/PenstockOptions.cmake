@@ -11,14 +11,27 @@ target_compile_options(penstock_options INTERFACE
 target_include_directories(penstock_options INTERFACE
   ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 
+# Which checks. Not `function`: machine code that was made at run time has no
+# signature in front of it, and before its first byte there may be no memory.
 if(PENSTOCK_SANITIZE STREQUAL "address+undefined")
-  target_compile_options(penstock_options INTERFACE
-    -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-  target_link_options(penstock_options INTERFACE -fsanitize=address,undefined)
+  set(penstock_checks -fsanitize=address,undefined)
+  set(penstock_sanitize_options ${penstock_checks} -fno-sanitize-recover=undefined
+      $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
 elseif(PENSTOCK_SANITIZE STREQUAL "thread")
-  target_compile_options(penstock_options INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
-  target_link_options(penstock_options INTERFACE -fsanitize=thread)
+  set(penstock_checks -fsanitize=thread)
+  set(penstock_sanitize_options ${penstock_checks})
 endif()
+if(PENSTOCK_SANITIZE)
+  target_link_options(penstock_options INTERFACE ${penstock_checks})
+endif()
+
+# Turns the sanitizers on or off for the folders that are added from here on.
+macro(penstock_sanitize_folder on)
+  set_property(DIRECTORY PROPERTY COMPILE_OPTIONS "")
+  if(PENSTOCK_SANITIZE AND ${on})
+    add_compile_options(${penstock_sanitize_options} -O1 -g1 -fno-omit-frame-pointer)
+  endif()
+endmacro()
 
 # penstock_library(NAME SOURCES... [LINK targets...]): a static library of ours.
 function(penstock_library name)
