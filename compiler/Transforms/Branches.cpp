@@ -290,6 +290,13 @@ static std::pair<SmallVector<unsigned>, size_t> memoryOrder(OutputOp output) {
     else
       order.push_back(static_cast<unsigned>(axis));
   }
+  // Names of the user's stand for the value's axes by position.
+  if (order.size() != type.getAxes().size()) {
+    order.clear();
+    for (unsigned axis = 0; axis < type.getAxes().size(); ++axis)
+      order.push_back(axis);
+    outside = 0;
+  }
   return {order, outside};
 }
 
@@ -320,7 +327,9 @@ void separateOutputs(PipelineOp pipeline) {
       if (!axes.back().isStatic())
         sizes.push_back(extentValue(builder, output.getLoc(), output.getValue(), axis));
     }
-    AffineMap map = inversePermutation(AffineMap::getPermutationMap(order, pipeline.getContext()));
+    auto map = AffineMap::getMultiDimIdentityMap(type.getRank(), pipeline.getContext());
+    if (!asStored)
+      map = inversePermutation(AffineMap::getPermutationMap(order, pipeline.getContext()));
     Value copy = builder.create<ViewOp>(output.getLoc(), type.withAxes(axes), output.getValue(),
                                         AffineMapAttr::get(map), ValueRange(), sizes);
     addRemark(copy.getDefiningOp(), "fuse",
