@@ -9,6 +9,7 @@
 #include "compiler/Conversion/ByteChains.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "runtime/abi/scalar.h"
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -17,36 +18,27 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 namespace scalar = penstock::scalar;
 
+using Step = ByteChain::Step;
+
+static float run(const ByteChain &chain, float x) {
+  for (const Step &step : chain.steps) {
+    const float a = step.constantFirst ? step.constant : x, c = step.constantFirst ? x : step.constant;
+    x = step.kind == BinaryKind::add ? a + c : step.kind == BinaryKind::sub ? a - c
+        : step.kind == BinaryKind::mul ? a * c : a / c;
+  }
+  return x;
+}
+
+/// The bits that are stored.
+static uint32_t stored(const ByteChain &chain, float x) {
+  if (chain.result.isF16())
+    return scalar::toHalf(x);
+  if (chain.result.isBF16())
+    return scalar::toBfloat(x);
+  return std::bit_cast<uint32_t>(x);
+}
+
 namespace {
-struct Step {
-  BinaryKind kind;
-  float constant;
-  bool constantFirst;
-};
-
-struct Chain {
-  size_t argument;       ///< the byte
-  std::vector<Step> steps;
-  Type result;           ///< f32, f16 or bf16
-
-  float run(float x) const {
-    for (const Step &step : steps) {
-      const float a = step.constantFirst ? step.constant : x, c = step.constantFirst ? x : step.constant;
-      x = step.kind == BinaryKind::add ? a + c : step.kind == BinaryKind::sub ? a - c
-          : step.kind == BinaryKind::mul ? a * c : a / c;
-    }
-    return x;
-  }
-  /// The bits that are stored.
-  uint32_t stored(float x) const {
-    if (result.isF16())
-      return scalar::toHalf(x);
-    if (result.isBF16())
-      return scalar::toBfloat(x);
-    return std::bit_cast<uint32_t>(x);
-  }
-};
-
 /// 1 / c as the nearest float and what that leaves.
 struct Reciprocal {
   float high, low;
@@ -57,74 +49,45 @@ struct Reciprocal {
 };
 } // namespace
 
-static std::optional<float> constantFloat(Value value) {
-  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
-    if (auto number = llvm::dyn_cast<FloatAttr>(constant.getValue()); number && number.getType().isF32())
-      return number.getValue().convertToFloat();
-  return std::nullopt;
-}
-
-static std::optional<Chain> parse(Block &body, ArrayRef<LaneValue> arguments) {
-  Chain chain{arguments.size(), {}, {}};
-  DenseMap<Value, float> constants;
-  for (auto [i, argument] : llvm::enumerate(arguments)) {
-    if (auto number = constantFloat(argument.value))
-      constants[body.getArgument(i)] = *number;
-    else if (argument.type.isUnsignedInteger(8) && chain.argument == arguments.size())
-      chain.argument = i;
-    else
-      return std::nullopt;
-  }
-  if (chain.argument == arguments.size())
-    return std::nullopt;
-  Value current = body.getArgument(chain.argument);
-  bool isFloat = false;
-  auto constantOf = [&](Value value) -> std::optional<float> {
-    if (auto known = constants.find(value); known != constants.end())
-      return known->second;
-    if (auto constant = value.getDefiningOp<ConstantOp>())
-      if (auto number = llvm::dyn_cast<FloatAttr>(constant.getValue()); number && number.getType().isF32())
-        return number.getValue().convertToFloat();
-    return std::nullopt;
+std::optional<ByteChain>
+penstock::conversion::findByteChain(Block &body, llvm::function_ref<std::optional<float>(Value)> constantOf) {
+  ByteChain chain;
+  Value current = body.getTerminator()->getOperand(0);
+  chain.result = current.getType();
+  auto take = [&](Operation *op, Value next) {
+    chain.ops.insert(op);
+    current = next;
   };
-  for (Operation &op : body.without_terminator()) {
-    if (llvm::isa<ConstantOp>(op))
-      continue;
-    if (auto cast = llvm::dyn_cast<CastOp>(op)) {
-      Type to = cast.getType();
-      if (cast.getValue() != current || cast.getMode() == CastMode::bits || chain.result)
+  if (auto cast = current.getDefiningOp<CastOp>();
+      cast && (chain.result.isF16() || chain.result.isBF16()) && cast.getMode() != CastMode::bits)
+    take(cast, cast.getValue());
+  while (current.getType().isF32() && current.getParentBlock() == &body) {
+    if (auto cast = current.getDefiningOp<CastOp>()) {
+      if (!cast.getValue().getType().isUnsignedInteger(8) || cast.getMode() == CastMode::bits)
         return std::nullopt;
-      if (!isFloat && to.isF32())
-        isFloat = true;
-      else if (isFloat && (to.isF16() || to.isBF16()))
-        chain.result = to;
-      else
-        return std::nullopt;
-    } else if (auto binary = llvm::dyn_cast<BinaryOp>(op)) {
-      const bool first = binary.getRhs() == current;
-      auto constant = constantOf(first ? binary.getLhs() : binary.getRhs());
-      if (!isFloat || chain.result || !constant || (!first && binary.getLhs() != current) ||
-          binary.getKind() > BinaryKind::div)
-        return std::nullopt;
-      chain.steps.push_back({binary.getKind(), *constant, first});
-    } else {
-      return std::nullopt;
+      take(cast, cast.getValue());
+      chain.root = current;
+      std::reverse(chain.steps.begin(), chain.steps.end());
+      return chain;
     }
-    current = op.getResult(0);
+    auto binary = current.getDefiningOp<BinaryOp>();
+    if (!binary || binary.getKind() > BinaryKind::div)
+      return std::nullopt;
+    auto lhs = constantOf(binary.getLhs()), rhs = constantOf(binary.getRhs());
+    if (lhs.has_value() == rhs.has_value())
+      return std::nullopt;
+    chain.steps.push_back({binary.getKind(), lhs ? *lhs : *rhs, lhs.has_value()});
+    take(binary, lhs ? binary.getRhs() : binary.getLhs());
   }
-  if (!isFloat || body.getTerminator()->getOperand(0) != current)
-    return std::nullopt;
-  if (!chain.result)
-    chain.result = Float32Type::get(current.getContext());
-  return chain;
+  return std::nullopt;
 }
 
 /// Scale and offset whose fused multiply-add stores the same bits for every
 /// byte, searched within a few units in the last place.
-static std::optional<std::pair<float, float>> asOneStep(const Chain &chain, bool fused) {
+static std::optional<std::pair<float, float>> asOneStep(const ByteChain &chain, bool fused) {
   std::array<uint32_t, 256> wanted;
   for (int x = 0; x < 256; ++x)
-    wanted[x] = chain.stored(chain.run(static_cast<float>(x)));
+    wanted[x] = stored(chain, run(chain, static_cast<float>(x)));
   double scale = 1, offset = 0;
   for (const Step &step : chain.steps) {
     const double c = static_cast<double>(step.constant);
@@ -163,7 +126,7 @@ static std::optional<std::pair<float, float>> asOneStep(const Chain &chain, bool
         bool same = true;
         for (int x = 0; x < 256 && same; ++x) {
           const float f = static_cast<float>(x);
-          same = chain.stored(fused ? std::fma(f, s, t) : f * s + t) == wanted[x];
+          same = stored(chain, fused ? std::fma(f, s, t) : f * s + t) == wanted[x];
         }
         if (same)
           return std::pair(s, t);
@@ -172,14 +135,15 @@ static std::optional<std::pair<float, float>> asOneStep(const Chain &chain, bool
 }
 
 /// Whether every division may become a product with a two-part reciprocal.
-static bool reciprocalsHold(const Chain &chain) {
+static bool reciprocalsHold(const ByteChain &chain) {
   for (int byte = 0; byte < 256; ++byte) {
     float x = static_cast<float>(byte);
     for (const Step &step : chain.steps) {
       if (step.kind == BinaryKind::div && step.constantFirst)
         return false;
-      Chain one{0, {step}, chain.result};
-      const float exact = one.run(x);
+      ByteChain one;
+      one.steps = {step};
+      const float exact = run(one, x);
       if (step.kind == BinaryKind::div &&
           std::bit_cast<uint32_t>(Reciprocal(step.constant).divide(x)) != std::bit_cast<uint32_t>(exact))
         return false;
@@ -189,40 +153,42 @@ static bool reciprocalsHold(const Chain &chain) {
   return true;
 }
 
-std::optional<LaneValue> penstock::conversion::emitByteChain(Lanes &l, Block &body,
-                                                             ArrayRef<LaneValue> arguments) {
-  auto chain = parse(body, arguments);
-  if (!chain)
+std::optional<CheaperChain> penstock::conversion::proveByteChain(const ByteChain &chain, CpuLevel level) {
+  const bool divides = llvm::any_of(chain.steps, [](const Step &s) { return s.kind == BinaryKind::div; });
+  if (!divides && chain.steps.size() < 2)
     return std::nullopt;
-  const bool divides = llvm::any_of(chain->steps, [](const Step &s) { return s.kind == BinaryKind::div; });
-  if (!divides && chain->steps.size() < 2)
-    return std::nullopt;
-  const bool fused = l.level >= CpuLevel::v3;
-  OpBuilder &b = l.b;
-  LaneValue x = l.cast(CastMode::value, arguments[chain->argument], b.getF32Type());
-  auto number = [&](float value) { return l.floatLike(x.value, static_cast<double>(value)); };
-  auto madd = [&](Value v, float s, Value t) -> Value {
-    if (fused)
-      return b.create<LLVM::FMAOp>(l.loc, v, number(s), t);
-    return b.create<arith::AddFOp>(l.loc, b.create<arith::MulFOp>(l.loc, v, number(s)), t);
-  };
   double low = INFINITY, high = -INFINITY;
   for (int byte = 0; byte < 256; ++byte) {
-    low = std::min<double>(low, chain->run(static_cast<float>(byte)));
-    high = std::max<double>(high, chain->run(static_cast<float>(byte)));
+    low = std::min<double>(low, run(chain, static_cast<float>(byte)));
+    high = std::max<double>(high, run(chain, static_cast<float>(byte)));
   }
   if (!std::isfinite(low) || !std::isfinite(high))
     return std::nullopt;
+  CheaperChain form;
   // Of the sums of the cheaper form, too.
-  const Interval range = Interval::of(low - std::abs(low) * 1e-3 - 1e-3, high + std::abs(high) * 1e-3 + 1e-3);
-  if (auto step = asOneStep(*chain, fused)) {
-    Value v = madd(x.value, step->first, number(step->second));
-    return l.cast(CastMode::value, {v, b.getF32Type(), range}, chain->result);
+  form.range = Interval::of(low - std::abs(low) * 1e-3 - 1e-3, high + std::abs(high) * 1e-3 + 1e-3);
+  const bool fused = level >= CpuLevel::v3;
+  form.oneStep = asOneStep(chain, fused);
+  if (form.oneStep || (fused && divides && reciprocalsHold(chain)))
+    return form;
+  return std::nullopt;
+}
+
+LaneValue penstock::conversion::emitByteChain(Lanes &l, const ByteChain &chain, const CheaperChain &form,
+                                              LaneValue root) {
+  OpBuilder &b = l.b;
+  Value v = l.cast(CastMode::value, root, b.getF32Type()).value;
+  auto number = [&](float value) { return l.floatLike(v, static_cast<double>(value)); };
+  auto madd = [&](Value x, float s, Value t) -> Value {
+    if (l.level >= CpuLevel::v3)
+      return b.create<LLVM::FMAOp>(l.loc, x, number(s), t);
+    return b.create<arith::AddFOp>(l.loc, b.create<arith::MulFOp>(l.loc, x, number(s)), t);
+  };
+  if (form.oneStep) {
+    v = madd(v, form.oneStep->first, number(form.oneStep->second));
+    return l.cast(CastMode::value, {v, b.getF32Type(), form.range}, chain.result);
   }
-  if (!fused || !divides || !reciprocalsHold(*chain))
-    return std::nullopt;
-  Value v = x.value;
-  for (const Step &step : chain->steps) {
+  for (const Step &step : chain.steps) {
     Value c = number(step.constant), first = step.constantFirst ? c : v, second = step.constantFirst ? v : c;
     if (step.kind == BinaryKind::add)
       v = b.create<arith::AddFOp>(l.loc, first, second);
@@ -235,5 +201,5 @@ std::optional<LaneValue> penstock::conversion::emitByteChain(Lanes &l, Block &bo
       v = madd(v, r.high, b.create<arith::MulFOp>(l.loc, v, number(r.low)));
     }
   }
-  return l.cast(CastMode::value, {v, b.getF32Type(), range}, chain->result);
+  return l.cast(CastMode::value, {v, b.getF32Type(), form.range}, chain.result);
 }

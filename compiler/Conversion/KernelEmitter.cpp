@@ -3,6 +3,7 @@
 #include "compiler/Conversion/KernelEmitter.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "runtime/abi/kernel.h"
 #include <cstddef>
@@ -26,6 +27,7 @@ KernelEmitter::KernelEmitter(KernelOp kernel, func::FuncOp function, int64_t &ne
   };
   l.level = static_cast<CpuLevel>(number("level", 2));
   vectorBytes = number("vector_bytes", 16);
+  streaming = kernel.getSchedule() && kernel.getSchedule()->contains("streaming");
 }
 
 //===--- arguments ---------------------------------------------------------------===//
@@ -45,9 +47,10 @@ void KernelEmitter::unpackArguments() {
   band[1] = field(b.getI64Type(), offsetof(pst_kernel_args, band) + 8);
   int64_t tensor = 0, number = 0;
   for (BlockArgument argument : kernel.getBody().getArguments()) {
-    if (auto type = llvm::dyn_cast<NamedTensorType>(argument.getType()))
+    if (auto type = llvm::dyn_cast<NamedTensorType>(argument.getType())) {
       buffers[argument] = argumentBuffer(tensor++, type);
-    else
+      buffers[argument].constant = true;
+    } else
       scalars[argument] = l.wrap(scalarFromSlot(slotAddress(number++), argument.getType()),
                                  argument.getType());
   }
@@ -289,16 +292,29 @@ LogicalResult KernelEmitter::materialise(Operation &op) {
       .Case<WeightsOp>([&](auto typed) { return emitWeights(typed); })
       .Default([&](Operation *) {
         for (Value result : op.getResults()) {
+          if (llvm::cast<NamedTensorType>(result.getType()).getRank() == 0) {
+            single[result] = emit(result, {}); // stays in a register
+            continue;
+          }
           auto buffer = scratchBuffer(result);
           if (failed(buffer))
             return failure();
-          auto type = llvm::cast<NamedTensorType>(result.getType());
-          Value high = type.getRank() ? extent(result, 0) : l.i64(1);
-          storeTensor(result, *buffer, defaultShape(result), l.i64(0), high);
+          storeTensor(result, *buffer, defaultShape(result), l.i64(0), extent(result, 0));
           buffers[result] = *buffer;
         }
         return success();
       });
+}
+
+static constexpr int64_t lineBytes = 64;
+
+/// Whether every vector of the loops fills lines of its own: all is static, rows
+/// are whole vectors, and these are whole lines.
+static bool storesWholeLines(NamedTensorType type, const LoopShape &shape) {
+  ArrayRef<Axis> axes = type.getAxes();
+  const int64_t bytes = shape.lanes * scalarBytes(type.getElementType());
+  return type.getRank() > 1 && shape.laneAxis == type.getRank() - 1 && type.dynamicAxes().empty() &&
+         axes.back().extent % shape.lanes == 0 && bytes % lineBytes == 0;
 }
 
 LogicalResult KernelEmitter::storeOutputs(ReturnOp op) {
@@ -329,7 +345,23 @@ LogicalResult KernelEmitter::storeOutputs(ReturnOp op) {
         high = b.create<arith::SelectOp>(l.loc, same, l.minS(high, band[1]), high);
       }
     }
-    storeTensor(value, output, defaultShape(value), low, high);
+    const LoopShape shape = defaultShape(value);
+    if (!streaming || !storesWholeLines(type, shape)) {
+      storeTensor(value, output, shape, low, high);
+      continue;
+    }
+    // Nobody but a foreign caller has an output elsewhere than at a line.
+    Value misplaced = l.andInt(l.orInt(b.create<LLVM::PtrToIntOp>(l.loc, b.getI64Type(), output.pointer),
+                                       output.strides[0]),
+                               l.i64(lineBytes - 1));
+    auto choice = b.create<scf::IfOp>(l.loc, l.cmp(arith::CmpIPredicate::eq, misplaced, l.i64(0)), true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    output.streaming = true;
+    storeTensor(value, output, shape, low, high);
+    b.setInsertionPointToStart(choice.elseBlock());
+    output.streaming = false;
+    storeTensor(value, output, {shape.laneAxis, shape.unrollAxis, 1}, low, high);
   }
   return success();
 }

@@ -6,7 +6,9 @@
 #include "compiler/Conversion/Random.h"
 #include "compiler/Conversion/RowStream.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace penstock::conversion {
 
@@ -72,8 +74,6 @@ private:
   // KernelTensors.cpp
   LaneValue emit(mlir::Value tensor, llvm::ArrayRef<Index> at);
   LaneValue emitMap(pipe::MapOp op, llvm::ArrayRef<Index> at);
-  LaneValue emitPad(pipe::PadOp op, llvm::ArrayRef<Index> at);
-  LaneValue emitWindow(pipe::WindowOp op, llvm::ArrayRef<Index> at);
   LaneValue emitConcat(pipe::ConcatOp op, llvm::ArrayRef<Index> at);
   LaneValue emitStack(pipe::StackOp op, llvm::ArrayRef<Index> at);
   LaneValue emitPlace(pipe::PlaceOp op, llvm::ArrayRef<Index> at);
@@ -81,10 +81,15 @@ private:
   LaneValue emitResample(pipe::ResampleOp op, llvm::ArrayRef<Index> at);
   LaneValue emitLoad(pipe::LoadOp op);
   void bindCoordinates(mlir::Block &body, size_t first, llvm::ArrayRef<Index> at);
+  mlir::Value extent(mlir::Value tensor, int64_t axis);
+
+  // KernelBorders.cpp
+  LaneValue emitPad(pipe::PadOp op, llvm::ArrayRef<Index> at);
+  LaneValue emitWindow(pipe::WindowOp op, llvm::ArrayRef<Index> at);
+  bool readsPlainly(mlir::Value value);
   /// The index at which a bordered read happens; `inside` is set (or narrowed)
   /// for a constant border.
   Index bordered(const Index &index, mlir::Value extent, pipe::Border border, mlir::Value &inside);
-  mlir::Value extent(mlir::Value tensor, int64_t axis);
   LaneValue branch(mlir::Value condition, mlir::Type element, bool vector,
                    llvm::function_ref<LaneValue()> onTrue, llvm::function_ref<LaneValue()> onFalse);
 
@@ -114,6 +119,17 @@ private:
   LoopShape defaultShape(mlir::Value tensor);
   void storeTensor(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
                    mlir::Value high);
+  void storeNest(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
+                 mlir::Value high);
+  void storeRow(mlir::Value tensor, const Buffer &to, const LoopShape &shape, llvm::ArrayRef<Index> at,
+                mlir::Value low, mlir::Value high);
+  void storeVectors(mlir::Value tensor, const Buffer &to, const LoopShape &shape,
+                    llvm::ArrayRef<Index> at, mlir::Value low, mlir::Value high);
+  /// The scalars that are distances between lanes in views below `tensor`.
+  void laneStrides(mlir::Value tensor, llvm::ArrayRef<bool> withLanes, llvm::SetVector<mlir::Value> &found);
+  /// The pads below `tensor`, and whether this row of them exists.
+  void rowConditions(mlir::Value tensor, llvm::ArrayRef<Index> at,
+                     llvm::MapVector<mlir::Operation *, mlir::Value> &found);
   void storeLanes(mlir::Value tensor, const Buffer &to, const LoopShape &shape,
                   llvm::SmallVector<Index> at);
   mlir::Value forLoop(mlir::Value low, mlir::Value high, int64_t step,
@@ -125,6 +141,12 @@ private:
 
   // KernelReduce.cpp, KernelScan.cpp, KernelWeights.cpp
   mlir::LogicalResult emitReduce(pipe::ReduceOp op);
+  void sumRows(pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
+               llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,
+               llvm::function_ref<void(mlir::Value)> addOne);
+  LaneValue reduceLanes(pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
+                        llvm::ArrayRef<mlir::Value> extents, LaneValue start,
+                        llvm::function_ref<LaneValue(LaneValue, LaneValue)> combine);
   mlir::LogicalResult emitScan(pipe::ScanOp op);
   mlir::LogicalResult emitHistogram(pipe::HistogramOp op);
   mlir::LogicalResult emitContract(pipe::ContractOp op);
@@ -140,10 +162,12 @@ private:
   Memory m;
   Random random;
   int64_t vectorBytes = 16;
+  bool streaming = false; ///< outputs bypass the caches where they are whole lines
 
   llvm::DenseMap<mlir::Value, LaneValue> scalars;
   llvm::DenseMap<mlir::Value, KeyValue> keys;
   llvm::DenseMap<mlir::Value, Buffer> buffers;
+  llvm::DenseMap<mlir::Value, LaneValue> single; ///< tensors without axes, computed once
   llvm::DenseMap<mlir::Value, Index> coordinates;
   llvm::DenseMap<mlir::Value, RowStream> rings;     ///< by result of the horizontal pass
   llvm::DenseMap<mlir::Value, RowStream> verticals; ///< by result of the vertical pass
@@ -153,6 +177,8 @@ private:
     int64_t number, count;
   };
   llvm::SmallVector<Arm> arms; // around the builder's place, within one block
+  /// Pads of which it is known, where lanes are emitted, whether the row exists.
+  llvm::DenseMap<mlir::Operation *, bool> padRows;
   mlir::Value args, tensors, slots, scratch, band[2];
   mlir::Value scratchUsed;
   int64_t scratchFixed = 0;

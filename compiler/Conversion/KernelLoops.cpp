@@ -78,54 +78,131 @@ LoopShape KernelEmitter::defaultShape(Value tensor) {
   return shape;
 }
 
+//===--- what is decided once per nest or row --------------------------------------===//
+
+void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes, llvm::SetVector<Value> &found) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op || buffers.contains(tensor))
+    return;
+  if (auto view = llvm::dyn_cast<ViewOp>(op)) {
+    SmallVector<bool> inner;
+    for (AffineExpr expr : view.getMap().getResults()) {
+      bool any = false;
+      expr.walk([&](AffineExpr part) {
+        if (auto dim = llvm::dyn_cast<AffineDimExpr>(part))
+          any |= withLanes[dim.getPosition()];
+        auto product = llvm::dyn_cast<AffineBinaryOpExpr>(part);
+        if (!product || product.getKind() != AffineExprKind::Mul)
+          return;
+        auto dim = llvm::dyn_cast<AffineDimExpr>(product.getLHS());
+        auto symbol = llvm::dyn_cast<AffineSymbolExpr>(product.getRHS());
+        if (dim && symbol && withLanes[dim.getPosition()])
+          found.insert(view.getSymbols()[symbol.getPosition()]);
+      });
+      inner.push_back(any);
+    }
+    return laneStrides(view.getInput(), inner, found);
+  }
+  if (!llvm::isa<CastOp, MapOp, PadOp>(op))
+    return;
+  NamedTensorType domain = typeOf(tensor);
+  for (Value operand : op->getOperands()) {
+    auto type = llvm::dyn_cast<NamedTensorType>(operand.getType());
+    if (!type)
+      continue;
+    SmallVector<bool> inner;
+    for (const Axis &axis : type.getAxes())
+      inner.push_back(withLanes[domain.axisIndex(axis.name)]);
+    laneStrides(operand, inner, found);
+  }
+}
+
+void KernelEmitter::rowConditions(Value tensor, ArrayRef<Index> at, llvm::MapVector<Operation *, Value> &found) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op || buffers.contains(tensor))
+    return;
+  // What is read in one place only: elsewhere the row is another.
+  auto below = [&](Value input, ArrayRef<Index> inner) {
+    if (input.hasOneUse())
+      rowConditions(input, inner, found);
+  };
+  NamedTensorType domain = typeOf(tensor);
+  if (auto view = llvm::dyn_cast<ViewOp>(op)) {
+    SmallVector<Index> symbols, inner;
+    for (Value symbol : view.getSymbols())
+      symbols.push_back(m.uniform(scalar(symbol).value));
+    for (AffineExpr expr : view.getMap().getResults())
+      inner.push_back(m.affine(expr, at, symbols));
+    below(view.getInput(), inner);
+  } else if (auto pad = llvm::dyn_cast<PadOp>(op)) {
+    SmallVector<Index> moved(at);
+    Value inside;
+    for (auto [name, low] : llvm::zip(pad.getOver().getAsRange<StringAttr>(), pad.getLow())) {
+      const int64_t axis = domain.axisIndex(name);
+      moved[axis] = m.add(at[axis], m.uniform(l.sub(l.i64(0), scalar(low).value)));
+      if (!moved[axis].uniform() || pad.getBorder() != Border::constant)
+        continue;
+      Value row = moved[axis].base;
+      Value here = l.andInt(l.cmp(CmpIPredicate::sge, row, l.i64(0)),
+                            l.cmp(CmpIPredicate::slt, row, extent(pad.getInput(), axis)));
+      inside = inside ? l.andInt(inside, here) : here;
+    }
+    if (inside)
+      found[pad] = inside;
+    below(pad.getInput(), moved);
+  } else if (llvm::isa<CastOp, MapOp>(op)) {
+    for (Value operand : op->getOperands())
+      if (auto type = llvm::dyn_cast<NamedTensorType>(operand.getType())) {
+        SmallVector<Index> inner;
+        for (const Axis &axis : type.getAxes())
+          inner.push_back(at[domain.axisIndex(axis.name)]);
+        below(operand, inner);
+      }
+  }
+}
+
+/// A distance between lanes that is known when running only is 1 or -1 (a flip)
+/// but in odd cases: the loops are written once for each, and element by element
+/// for the rest.
 void KernelEmitter::storeTensor(Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
-  const int64_t rank = typeOf(tensor).getRank();
-  SmallVector<Index> at(rank);
-  if (rank == 0) {
+  if (shape.laneAxis < 0) {
     l.lanes = 1;
-    m.store(to, at, emit(tensor, at));
+    m.store(to, {}, emit(tensor, {}));
     return;
   }
+  SmallVector<bool> withLanes(typeOf(tensor).getRank(), false);
+  withLanes[shape.laneAxis] = true;
+  llvm::SetVector<Value> strides;
+  if (shape.lanes > 1)
+    laneStrides(tensor, withLanes, strides);
+  if (strides.size() != 1 || Lanes::constantOf(scalar(strides[0]).value))
+    return storeNest(tensor, to, shape, low, high);
+  const LaneValue runtime = scalar(strides[0]);
+  std::function<void(ArrayRef<int64_t>)> among = [&](ArrayRef<int64_t> known) {
+    if (known.empty()) {
+      shape.lanes = 1;
+      return storeNest(tensor, to, shape, low, high);
+    }
+    Value same = l.cmp(CmpIPredicate::eq, runtime.value, l.i64(known.front()));
+    auto choice = b.create<scf::IfOp>(l.loc, same, true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    scalars[strides[0]] = l.constant(b.getI64IntegerAttr(known.front()));
+    storeNest(tensor, to, shape, low, high);
+    scalars[strides[0]] = runtime;
+    b.setInsertionPointToStart(choice.elseBlock());
+    among(known.drop_front());
+  };
+  among({1, -1});
+}
+
+void KernelEmitter::storeNest(Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
+  const int64_t rank = typeOf(tensor).getRank();
+  SmallVector<Index> at(rank);
   // From the outermost axis inwards, lanes last.
   std::function<void(int64_t)> nest = [&](int64_t axis) {
-    if (axis == rank) {
-      const int64_t lane = shape.laneAxis;
-      Value from = lane == 0 ? low : l.i64(0);
-      Value size = lane == 0 ? high : extent(tensor, lane);
-      auto known = Lanes::constantOf(size);
-      const bool fromZero = Lanes::constantOf(from) == 0;
-      int64_t lanes = shape.lanes;
-      auto body = [&](int64_t count, Value index) {
-        SmallVector<Index> here(at);
-        here[lane] = {index, count == 1 ? 0 : 1, {}, {}};
-        l.lanes = count;
-        storeLanes(tensor, to, shape, here);
-        l.lanes = 1;
-      };
-      if (known && fromZero) {
-        while (lanes > *known)
-          lanes /= 2;
-        if (lanes < 2) {
-          forLoop(from, size, 1, [&](Value i) { body(1, i); });
-          return;
-        }
-        // The last vector overlaps the one before it: everything is pure, so
-        // elements may be computed twice.
-        forLoop(from, size, lanes, [&](Value i) {
-          body(lanes, *known % lanes ? l.minS(i, l.i64(*known - lanes)) : i);
-        });
-        return;
-      }
-      Value enough = l.cmp(CmpIPredicate::sge, l.sub(size, from), l.i64(lanes));
-      auto choice = b.create<scf::IfOp>(l.loc, enough, true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(choice.thenBlock());
-      Value last = l.sub(size, l.i64(lanes));
-      forLoop(from, size, lanes, [&](Value i) { body(lanes, l.minS(i, last)); });
-      b.setInsertionPointToStart(choice.elseBlock());
-      forLoop(from, size, 1, [&](Value i) { body(1, i); });
-      return;
-    }
+    if (axis == rank)
+      return storeRow(tensor, to, shape, at, low, high);
     if (axis == shape.laneAxis || axis == shape.unrollAxis) {
       nest(axis + 1);
       return;
@@ -136,6 +213,77 @@ void KernelEmitter::storeTensor(Value tensor, const Buffer &to, LoopShape shape,
     });
   };
   nest(0);
+}
+
+/// A row that a pad makes up holds no element of its input.
+void KernelEmitter::storeRow(Value tensor, const Buffer &to, const LoopShape &shape, ArrayRef<Index> at, Value low,
+                             Value high) {
+  llvm::MapVector<Operation *, Value> rows;
+  if (shape.lanes > 1) {
+    SmallVector<Index> any(at);
+    for (int64_t axis : {shape.laneAxis, shape.unrollAxis})
+      if (axis >= 0)
+        any[axis] = {l.i64(0), 1, {}, {}};
+    l.lanes = shape.lanes;
+    rowConditions(tensor, any, rows);
+    l.lanes = 1;
+  }
+  if (rows.empty())
+    return storeVectors(tensor, to, shape, at, low, high);
+  Value all;
+  for (auto [pad, inside] : rows)
+    all = all ? l.andInt(all, inside) : inside;
+  auto choice = b.create<scf::IfOp>(l.loc, all, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.thenBlock());
+  for (auto [pad, inside] : rows)
+    padRows[pad] = true;
+  storeVectors(tensor, to, shape, at, low, high);
+  padRows.clear();
+  b.setInsertionPointToStart(choice.elseBlock());
+  if (rows.size() == 1)
+    padRows[rows.front().first] = false;
+  storeVectors(tensor, to, shape, at, low, high);
+  padRows.clear();
+}
+
+void KernelEmitter::storeVectors(Value tensor, const Buffer &to, const LoopShape &shape, ArrayRef<Index> at,
+                                 Value low, Value high) {
+  const int64_t lane = shape.laneAxis;
+  Value from = lane == 0 ? low : l.i64(0);
+  Value size = lane == 0 ? high : extent(tensor, lane);
+  auto known = Lanes::constantOf(size);
+  const bool fromZero = Lanes::constantOf(from) == 0;
+  int64_t lanes = shape.lanes;
+  auto body = [&](int64_t count, Value index) {
+    SmallVector<Index> here(at);
+    here[lane] = {index, count == 1 ? 0 : 1, {}, {}};
+    l.lanes = count;
+    storeLanes(tensor, to, shape, here);
+    l.lanes = 1;
+  };
+  if (known && fromZero) {
+    while (lanes > *known)
+      lanes /= 2;
+    if (lanes < 2) {
+      forLoop(from, size, 1, [&](Value i) { body(1, i); });
+      return;
+    }
+    if (lanes == *known)
+      return body(lanes, from);
+    // The last vector overlaps the one before it: everything is pure, so
+    // elements may be computed twice.
+    forLoop(from, size, lanes, [&](Value i) { body(lanes, *known % lanes ? l.minS(i, l.i64(*known - lanes)) : i); });
+    return;
+  }
+  Value enough = l.cmp(CmpIPredicate::sge, l.sub(size, from), l.i64(lanes));
+  auto choice = b.create<scf::IfOp>(l.loc, enough, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.thenBlock());
+  Value last = l.sub(size, l.i64(lanes));
+  forLoop(from, size, lanes, [&](Value i) { body(lanes, l.minS(i, last)); });
+  b.setInsertionPointToStart(choice.elseBlock());
+  forLoop(from, size, 1, [&](Value i) { body(1, i); });
 }
 
 void KernelEmitter::storeLanes(Value tensor, const Buffer &to, const LoopShape &shape,

@@ -79,6 +79,156 @@ static Type computeType(Type element) {
   return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
 }
 
+/// Adds the rows along the last axis to the 32 sums: as one vector where a row
+/// begins or continues at element 0 of them, else one by one.
+void KernelEmitter::sumRows(ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_t> over, ArrayRef<Value> extents,
+                            Value partial, llvm::function_ref<void(Value)> addOne) {
+  constexpr int64_t lanes = scalar::reductionLanes;
+  Type element = computeType(typeOf(op.getValue()).getElementType());
+  auto type = VectorType::get({lanes}, element);
+  Value last = extents.back();
+  const auto known = Lanes::constantOf(last);
+  auto single = [&](Value from, Value to, Value number) {
+    forLoop(from, to, 1, [&](Value i) {
+      at[over.back()] = m.uniform(i);
+      addOne(l.add(number, l.sub(i, from)));
+    });
+  };
+  auto vectors = [&](Value from, Value to, Value sums) -> Value {
+    OpBuilder::InsertionGuard guard(b);
+    auto loop = openLoop(b, l, from, to, lanes, sums);
+    at[over.back()] = {loop.getInductionVar(), 1, {}, {}};
+    l.lanes = lanes;
+    LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
+    Value sum = l.binary(BinaryKind::add, l.wrap(loop.getRegionIterArg(0), element), value).value;
+    l.lanes = 1;
+    b.create<scf::YieldOp>(l.loc, sum);
+    return loop.getResult(0);
+  };
+  Value start = m.loadPlain(type, partial);
+  if (known && *known % lanes == 0) {
+    auto sums = carriedNest(b, l, extents.drop_back(), {start}, [&](ArrayRef<Value> inner, ValueRange state) {
+      for (auto [i, index] : llvm::enumerate(inner))
+        at[over[i]] = m.uniform(index);
+      return SmallVector<Value>{vectors(l.i64(0), last, state[0])};
+    });
+    m.storePlain(sums[0], partial);
+    return;
+  }
+  carriedNest(b, l, extents.drop_back(), {l.i64(0)}, [&](ArrayRef<Value> inner, ValueRange state) {
+    for (auto [i, index] : llvm::enumerate(inner))
+      at[over[i]] = m.uniform(index);
+    Value begun = l.andInt(state[0], l.i64(lanes - 1));
+    Value head = l.minS(l.andInt(l.sub(l.i64(0), begun), l.i64(lanes - 1)), last);
+    Value whole = l.add(head, l.andInt(l.sub(last, head), l.i64(-lanes)));
+    single(l.i64(0), head, state[0]);
+    m.storePlain(vectors(head, whole, m.loadPlain(type, partial)), partial);
+    single(whole, last, l.add(state[0], whole));
+    return SmallVector<Value>{l.add(state[0], last)};
+  });
+}
+
+/// An integer reduction with lanes along the last axis. Sums of small numbers
+/// are taken in 32 bits for as long as they fit.
+LaneValue KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_t> over,
+                                     ArrayRef<Value> extents, LaneValue start,
+                                     llvm::function_ref<LaneValue(LaneValue, LaneValue)> combine) {
+  const int64_t lanes = std::min<int64_t>(vectorBytes, 32);
+  const bool adds = op.getKind() == ReduceKind::sum || op.getKind() == ReduceKind::count;
+  Value last = extents.back(), whole = l.andInt(last, l.i64(-lanes));
+  const auto known = Lanes::constantOf(last);
+  const bool noRest = known && *known % lanes == 0;
+  if (known)
+    whole = l.i64(*known & -lanes);
+  auto element = [&](Value index, bool vector) {
+    at[over.back()] = {index, vector ? 1 : 0, {}, {}};
+    return emit(op.getValue(), at);
+  };
+  auto bind = [&](ArrayRef<Value> inner) {
+    for (auto [i, index] : llvm::enumerate(inner))
+      at[over[i]] = m.uniform(index);
+  };
+  // How large elements are is known once one was emitted.
+  int64_t most = 0; // vectors whose sum fits i32
+  if (adds && start.type.isInteger(64) && readsPlainly(op.getValue())) {
+    OpBuilder::InsertionGuard guard(b);
+    Region aside;
+    b.createBlock(&aside);
+    bind(SmallVector<Value>(extents.size() - 1, l.i64(0)));
+    l.lanes = lanes;
+    LaneValue one = element(l.i64(0), true);
+    l.lanes = 1;
+    const double largest = std::max({1.0, std::abs(one.range.low), std::abs(one.range.high)});
+    if ((one.wide || op.getKind() == ReduceKind::count) && largest <= 0xFFFF)
+      most = static_cast<int64_t>(0x7FFFFFFF / largest);
+  }
+  int64_t total = 1; // vectors in all, where known
+  for (Value extent : extents)
+    total = total && Lanes::constantOf(extent) ? total * *Lanes::constantOf(extent) : 0;
+  total /= lanes;
+  const bool narrow = most > 0, narrowThroughout = narrow && total > 0 && total <= most;
+  Type sumType = start.type, smallType = b.getI32Type();
+  auto zeros = [&](Type type) -> Value {
+    return b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(VectorType::get({lanes}, type)));
+  };
+  auto widened = [&](Value sums) -> Value {
+    return b.create<arith::ExtSIOp>(l.loc, VectorType::get({lanes}, sumType), sums);
+  };
+  /// Vectors from `from` to `to`, added to what is there.
+  auto run = [&](Value from, Value to, Value sofar, bool small) -> Value {
+    OpBuilder::InsertionGuard guard(b);
+    auto loop = openLoop(b, l, from, to, lanes, sofar);
+    l.lanes = lanes;
+    LaneValue value = element(loop.getInductionVar(), true);
+    Value next = small ? b.create<arith::AddIOp>(l.loc, loop.getRegionIterArg(0), l.splat(l.wideOf(value))).getResult()
+                       : l.splat(combine(l.wrap(loop.getRegionIterArg(0), sumType), value).value);
+    l.lanes = 1;
+    b.create<scf::YieldOp>(l.loc, next);
+    return loop.getResult(0);
+  };
+  l.lanes = lanes;
+  Value many = narrowThroughout ? zeros(smallType) : l.splat(start.value);
+  l.lanes = 1;
+  const int64_t chunk = lanes * std::min<int64_t>(most, 1 << 14);
+  auto loops = carriedNest(b, l, extents.drop_back(), {many, start.value}, [&](ArrayRef<Value> inner, ValueRange state) {
+    bind(inner);
+    Value wide;
+    if (!narrow || narrowThroughout) {
+      wide = run(l.i64(0), whole, state[0], narrow);
+    } else {
+      OpBuilder::InsertionGuard guard(b);
+      auto chunks = openLoop(b, l, l.i64(0), whole, chunk, state[0]);
+      Value from = chunks.getInductionVar();
+      Value part = run(from, l.minS(l.add(from, l.i64(chunk)), whole), zeros(smallType), true);
+      b.create<scf::YieldOp>(
+          l.loc, b.create<arith::AddIOp>(l.loc, chunks.getRegionIterArg(0), widened(part)).getResult());
+      wide = chunks.getResult(0);
+    }
+    if (noRest)
+      return SmallVector<Value>{wide, state[1]};
+    OpBuilder::InsertionGuard guard(b);
+    auto rest = openLoop(b, l, whole, last, 1, state[1]);
+    b.create<scf::YieldOp>(
+        l.loc, combine(l.wrap(rest.getRegionIterArg(0), sumType), element(rest.getInductionVar(), false)).value);
+    return SmallVector<Value>{wide, rest.getResult(0)};
+  });
+  // Counts are sums by now.
+  auto merge = [&](Value x, Value y) {
+    LaneValue a = l.wrap(x, sumType), c = l.wrap(y, sumType);
+    return (adds ? l.binary(BinaryKind::add, a, c) : combine(a, c)).value;
+  };
+  Value all = narrowThroughout ? widened(loops[0]) : loops[0];
+  for (int64_t half = lanes / 2; half >= 1; half /= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < half; ++lane) {
+      low.push_back(lane);
+      high.push_back(lane + half);
+    }
+    all = merge(m.shuffle(all, all, low), m.shuffle(all, all, high));
+  }
+  return l.wrap(merge(loops[1], b.create<vector::ExtractOp>(l.loc, all, 0)), sumType);
+}
+
 LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
   NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
   auto buffer = bufferFor(op.getResult());
@@ -108,7 +258,8 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
   // Integer kinds are exact in any order: lanes along the last reduced axis,
   // where it is the tensor's last.
   const bool exact = !floatSum && !argument && llvm::isa<IntegerType>(element);
-  const bool vector = exact && !over.empty() && over.back() == in.getRank() - 1;
+  const bool alongLast = !over.empty() && over.back() == in.getRank() - 1;
+  const bool vector = exact && alongLast;
 
   auto perResult = [&](ArrayRef<Value> where) {
     SmallVector<Index> at(in.getRank());
@@ -139,14 +290,20 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
     if (floatSum) {
       for (int64_t lane = 0; lane < scalar::reductionLanes; ++lane)
         m.storePlain(neutral(l, kind, element).value, m.address(partial, l.i64(lane * size)));
-      carriedNest(b, l, overExtents, {l.i64(0)}, [&](ArrayRef<Value> inner, ValueRange state) {
-        bind(inner);
-        Value place = m.address(partial, l.mul(l.andInt(state[0], l.i64(scalar::reductionLanes - 1)), l.i64(size)));
+      auto addOne = [&](Value number) {
+        Value place = m.address(partial, l.mul(l.andInt(number, l.i64(scalar::reductionLanes - 1)), l.i64(size)));
         LaneValue sum = l.binary(BinaryKind::add, l.wrap(m.loadPlain(element, place), element),
                                  read());
         m.storePlain(sum.value, place);
-        return SmallVector<Value>{l.add(state[0], l.i64(1))};
-      });
+      };
+      if (alongLast)
+        sumRows(op, at, over, overExtents, partial, addOne);
+      else
+        carriedNest(b, l, overExtents, {l.i64(0)}, [&](ArrayRef<Value> inner, ValueRange state) {
+          bind(inner);
+          addOne(state[0]);
+          return SmallVector<Value>{l.add(state[0], l.i64(1))};
+        });
       Value all = m.loadPlain(VectorType::get({scalar::reductionLanes}, element), partial);
       for (int64_t half = scalar::reductionLanes / 2; half >= 1; half /= 2) {
         SmallVector<int64_t> low, high;
@@ -193,35 +350,7 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
         });
         final = l.wrap(loops[0], sumType);
       } else {
-        const int64_t lanes = std::min<int64_t>(vectorBytes, 32);
-        Value last = outer.pop_back_val();
-        Value whole = l.andInt(last, l.i64(-lanes));
-        l.lanes = lanes;
-        Value many = l.splat(start.value);
-        l.lanes = 1;
-        auto loops = carriedNest(b, l, outer, {many, start.value}, [&](ArrayRef<Value> inner, ValueRange state) {
-          bind(inner);
-          OpBuilder::InsertionGuard guard(b);
-          auto wide = openLoop(b, l, l.i64(0), whole, lanes, state[0]);
-          at[over.back()] = {wide.getInductionVar(), 1, {}, {}};
-          l.lanes = lanes;
-          LaneValue next = combine(l.wrap(wide.getRegionIterArg(0), sumType), read());
-          b.create<scf::YieldOp>(l.loc, l.splat(next.value));
-          l.lanes = 1;
-          b.setInsertionPointAfter(wide);
-          auto rest = openLoop(b, l, whole, last, 1, state[1]);
-          at[over.back()] = m.uniform(rest.getInductionVar());
-          next = combine(l.wrap(rest.getRegionIterArg(0), sumType), read());
-          b.create<scf::YieldOp>(l.loc, next.value);
-          b.setInsertionPointAfter(rest);
-          return SmallVector<Value>{wide.getResult(0), rest.getResult(0)};
-        });
-        final = l.wrap(loops[1], sumType);
-        for (int64_t lane = 0; lane < lanes; ++lane) {
-          LaneValue one = l.wrap(b.create<vector::ExtractOp>(l.loc, loops[0], lane), sumType);
-          // Counts are sums by now.
-          final = kind == ReduceKind::count ? l.binary(BinaryKind::add, final, one) : combine(final, one);
-        }
+        final = reduceLanes(op, at, over, overExtents, start, combine);
       }
     }
     SmallVector<Index> to;

@@ -29,6 +29,8 @@ LaneValue KernelEmitter::emit(Value tensor, ArrayRef<Index> at) {
   auto stored = buffers.find(tensor);
   if (stored != buffers.end())
     return m.load(stored->second, at);
+  if (auto known = single.find(tensor); known != single.end())
+    return known->second;
   Operation *op = tensor.getDefiningOp();
   assert(op && "tensor arguments have buffers");
   return llvm::TypeSwitch<Operation *, LaneValue>(op)
@@ -78,14 +80,29 @@ LaneValue KernelEmitter::emitMap(MapOp op, ArrayRef<Index> at) {
       inner.push_back(at[domain.axisIndex(axis.name)]);
     values.push_back(emit(input, inner));
   }
-  const bool coordinates = llvm::any_of(body.getArguments().drop_front(values.size()),
-                                        [](Value argument) { return !argument.use_empty(); });
-  if (!coordinates)
-    if (auto cheaper = emitByteChain(l, body, values))
-      return *cheaper;
   for (auto [i, value] : llvm::enumerate(values))
     scalars[body.getArgument(i)] = value;
   bindCoordinates(body, values.size(), at);
+  auto constantOf = [&](Value value) -> std::optional<float> {
+    TypedAttr attribute;
+    if (auto constant = value.getDefiningOp<ConstantOp>())
+      attribute = llvm::dyn_cast<TypedAttr>(constant.getValue());
+    else if (auto argument = llvm::dyn_cast<BlockArgument>(value);
+             argument && argument.getOwner() == &body && argument.getArgNumber() < values.size())
+      if (auto constant = values[argument.getArgNumber()].value.getDefiningOp<arith::ConstantOp>())
+        attribute = constant.getValue();
+    if (auto number = llvm::dyn_cast_if_present<FloatAttr>(attribute); number && number.getType().isF32())
+      return number.getValue().convertToFloat();
+    return std::nullopt;
+  };
+  if (auto chain = findByteChain(body, constantOf))
+    if (auto form = proveByteChain(*chain, l.level)) {
+      auto inChain = [&](Operation *user) { return chain->ops.contains(user) || user == body.getTerminator(); };
+      for (Operation &inner : body.without_terminator())
+        if (!chain->ops.contains(&inner) || !llvm::all_of(inner.getUsers(), inChain))
+          (void)emitScalarOp(inner);
+      return emitByteChain(l, *chain, *form, scalar(chain->root));
+    }
   emitBlock(body);
   return scalar(body.getTerminator()->getOperand(0));
 }
@@ -175,6 +192,7 @@ LaneValue KernelEmitter::emitConstant(ConstantOp op, ArrayRef<Index> at) {
         LLVM::Linkage::Internal, "pst.table." + std::to_string(count), content, 64);
   }
   Buffer buffer;
+  buffer.constant = true;
   buffer.element = element;
   buffer.pointer = b.create<LLVM::AddressOfOp>(l.loc, LLVM::LLVMPointerType::get(b.getContext()),
                                                global.getSymName());
@@ -190,156 +208,6 @@ LaneValue KernelEmitter::emitConstant(ConstantOp op, ArrayRef<Index> at) {
   if (range.low <= range.high)
     value.range = range;
   return value;
-}
-
-//===--- borders --------------------------------------------------------------------===//
-
-Index KernelEmitter::bordered(const Index &index, Value extent, Border border, Value &inside) {
-  Value i = m.numbers(index);
-  Value zero = l.integerLike(i, 0), one = l.integerLike(i, 1), n = extent;
-  l.match(i, n);
-  switch (border) {
-  case Border::constant: {
-    Value here = l.andInt(l.cmp(CmpIPredicate::sge, i, zero), l.cmp(CmpIPredicate::slt, i, n));
-    inside = inside ? l.andInt(inside, here) : here;
-    return m.clamp(index, extent);
-  }
-  case Border::edge:
-    return m.clamp(index, extent);
-  default:
-    break;
-  }
-  // A remainder by the period, made non-negative.
-  Value period = border == Border::wrap        ? n
-                 : border == Border::symmetric ? l.mul(n, l.integerLike(n, 2))
-                                               : l.mul(l.sub(n, one), l.integerLike(n, 2));
-  period = l.maxS(period, one);
-  Value rest = l.remS(i, period);
-  rest = l.pick(l.cmp(CmpIPredicate::slt, rest, zero), l.add(rest, period), rest);
-  if (border == Border::wrap)
-    return m.of(rest);
-  Value mirrored = l.sub(period, rest);
-  if (border == Border::symmetric)
-    mirrored = l.sub(mirrored, one);
-  return m.of(l.pick(l.cmp(CmpIPredicate::slt, rest, n), rest, mirrored));
-}
-
-/// A branch whose condition is the same in all lanes.
-LaneValue KernelEmitter::branch(Value condition, Type element, bool vector,
-                                llvm::function_ref<LaneValue()> onTrue,
-                                llvm::function_ref<LaneValue()> onFalse) {
-  if (auto known = Lanes::constantOf(condition))
-    return *known ? onTrue() : onFalse();
-  Type type = registerType(element);
-  if (vector && l.lanes > 1)
-    type = VectorType::get({l.lanes}, type);
-  auto op = b.create<scf::IfOp>(l.loc, TypeRange{type}, condition, true);
-  OpBuilder::InsertionGuard guard(b);
-  auto side = [&](Block *block, llvm::function_ref<LaneValue()> make) {
-    b.setInsertionPointToStart(block);
-    LaneValue value = make();
-    b.create<scf::YieldOp>(l.loc, llvm::isa<VectorType>(type) ? l.splat(value.value) : value.value);
-    return value.range;
-  };
-  Interval x = side(op.thenBlock(), onTrue), y = side(op.elseBlock(), onFalse);
-  return {op.getResult(0), element,
-          {std::min(x.low, y.low), std::max(x.high, y.high), x.nan || y.nan}};
-}
-
-/// Whether first and last lane of an affine index lie inside; null if that
-/// cannot be said for all lanes at once.
-static Value wholeInside(Lanes &l, const Index &index, Value extent, int64_t low = 0, int64_t high = 0) {
-  if (!index.affine())
-    return {};
-  Value first = index.base;
-  Value last = l.add(first, l.i64(index.stride * (l.lanes - 1)));
-  if (index.stride < 0)
-    std::swap(first, last);
-  return l.andInt(l.cmp(CmpIPredicate::sge, l.add(first, l.i64(low)), l.i64(0)),
-                  l.cmp(CmpIPredicate::slt, l.add(last, l.i64(high)), extent));
-}
-
-LaneValue KernelEmitter::emitPad(PadOp op, ArrayRef<Index> at) {
-  NamedTensorType type = typeOf(op.getInput());
-  SmallVector<Index> moved(at);
-  SmallVector<int64_t> axes;
-  Value whole;
-  bool canTest = true;
-  for (auto [name, low] : llvm::zip(op.getOver().getAsRange<StringAttr>(), op.getLow())) {
-    const int64_t axis = type.axisIndex(name);
-    axes.push_back(axis);
-    moved[axis] = m.add(at[axis], m.uniform(l.sub(l.i64(0), scalar(low).value)));
-    Value inside = wholeInside(l, moved[axis], extent(op.getInput(), axis));
-    canTest &= static_cast<bool>(inside);
-    if (canTest)
-      whole = whole ? l.andInt(whole, inside) : inside;
-  }
-  auto direct = [&] { return emit(op.getInput(), moved); };
-  auto outside = [&] {
-    SmallVector<Index> inner(moved);
-    Value inside;
-    for (int64_t axis : axes)
-      inner[axis] = bordered(moved[axis], extent(op.getInput(), axis), op.getBorder(), inside);
-    LaneValue value = emit(op.getInput(), inner);
-    if (!inside)
-      return value;
-    return l.select(l.wrap(inside, b.getI1Type()), value, scalar(op.getFill()));
-  };
-  if (!canTest || !whole)
-    return outside();
-  return branch(whole, type.getElementType(), anyLanes(at), direct, outside);
-}
-
-LaneValue KernelEmitter::emitWindow(WindowOp op, ArrayRef<Index> at) {
-  NamedTensorType type = typeOf(op.getInput());
-  Block &body = op.getBody().front();
-  SmallVector<int64_t> axes;
-  for (auto name : op.getOver().getAsRange<StringAttr>())
-    axes.push_back(type.axisIndex(name));
-  Value whole;
-  bool canTest = true;
-  for (auto [k, axis] : llvm::enumerate(axes)) {
-    Value inside = wholeInside(l, at[axis], extent(op.getInput(), axis), op.getLow()[k], op.getHigh()[k]);
-    canTest &= static_cast<bool>(inside);
-    if (canTest)
-      whole = whole ? l.andInt(whole, inside) : inside;
-  }
-  auto evaluate = [&](bool border) {
-    SmallVector<LaneValue> neighbours;
-    SmallVector<int64_t> offset(op.getLow());
-    for (bool more = true; more;) {
-      SmallVector<Index> inner(at);
-      Value inside;
-      for (auto [k, axis] : llvm::enumerate(axes)) {
-        inner[axis] = m.add(at[axis], m.constant(offset[k]));
-        if (border)
-          inner[axis] = bordered(inner[axis], extent(op.getInput(), axis), op.getBorder(), inside);
-      }
-      LaneValue value = emit(op.getInput(), inner);
-      if (inside)
-        value = l.select(l.wrap(inside, b.getI1Type()), value, scalar(op.getFill()));
-      neighbours.push_back(value);
-      more = false; // row-major: the last axis moves first
-      for (int64_t k = static_cast<int64_t>(axes.size()) - 1; k >= 0 && !more; --k) {
-        if (offset[k] < op.getHigh()[k]) {
-          ++offset[k];
-          more = true;
-        } else {
-          offset[k] = op.getLow()[k];
-        }
-      }
-    }
-    for (auto [i, value] : llvm::enumerate(neighbours))
-      scalars[body.getArgument(i)] = value;
-    bindCoordinates(body, neighbours.size(), at);
-    emitBlock(body);
-    return scalar(body.getTerminator()->getOperand(0));
-  };
-  Type element = typeOf(op.getResult()).getElementType();
-  if (!canTest || !whole)
-    return evaluate(true);
-  return branch(whole, element, anyLanes(at), [&] { return evaluate(false); },
-                [&] { return evaluate(true); });
 }
 
 //===--- joins ------------------------------------------------------------------------===//

@@ -136,8 +136,19 @@ Value Lanes::keepOdd(Value v) {
   return pick(negative, b.create<arith::SubIOp>(loc, zero, kept), kept);
 }
 
+/// Truncated, with no zero negative: what a maximum with +0 gives is none.
+Value Lanes::wholeReal(Value v) {
+  Value whole = b.create<LLVM::FTruncOp>(loc, v);
+  auto choice = v.getDefiningOp<arith::SelectOp>();
+  auto compare = choice ? choice.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
+  if (compare && compare.getPredicate() == CmpFPredicate::OGT && isPositiveZero(choice.getFalseValue()) &&
+      compare.getLhs() == choice.getTrueValue() && compare.getRhs() == choice.getFalseValue())
+    return whole;
+  return b.create<arith::AddFOp>(loc, whole, floatLike(whole, 0.0));
+}
+
 LaneValue Lanes::floatToInt(LaneValue value, Type to) {
-  Value v = value.value;
+  Value v = value.loose ? value.loose : value.value;
   const Interval full = rangeOfType(to);
   const unsigned width = to.getIntOrFloatBitWidth();
   Type reg = like(v, registerType(to));
@@ -150,12 +161,15 @@ LaneValue Lanes::floatToInt(LaneValue value, Type to) {
     // Saturation happens in whichever domain is cheaper: as integers where the
     // value is known to fit i32.
     if (value.range.within(-2147483000.0, 2147483000.0)) {
+      Value real;
+      if (value.type.isF32() && value.range.within(full.low, full.high))
+        real = wholeReal(v);
       Value whole = b.create<arith::FPToSIOp>(loc, i32Type, v);
       if (std::trunc(value.range.low) < full.low)
         whole = maxS(whole, integerLike(whole, static_cast<int64_t>(full.low)));
       if (std::trunc(value.range.high) > full.high)
         whole = minS(whole, integerLike(whole, static_cast<int64_t>(full.high)));
-      return {b.create<arith::TruncIOp>(loc, reg, whole), to, out};
+      return {b.create<arith::TruncIOp>(loc, reg, whole), to, out, whole, real};
     }
     Value low = floatLike(v, full.low), high = floatLike(v, full.high);
     Value c = pick(b.create<arith::CmpFOp>(loc, CmpFPredicate::OGT, v, low), v, low); // NaN: low
@@ -163,7 +177,7 @@ LaneValue Lanes::floatToInt(LaneValue value, Type to) {
     Value whole = b.create<arith::FPToSIOp>(loc, i32Type, c);
     if (value.range.nan && full.low != 0)
       whole = pick(b.create<arith::CmpFOp>(loc, CmpFPredicate::UNO, v, v), integerLike(whole, 0), whole);
-    return {b.create<arith::TruncIOp>(loc, reg, whole), to, out};
+    return {b.create<arith::TruncIOp>(loc, reg, whole), to, out, whole};
   }
   // i32 and i64: the largest value is no float, so the top is chosen apart.
   const double end = std::exp2(width - 1.0);
@@ -183,16 +197,14 @@ LaneValue Lanes::floatToInt(LaneValue value, Type to) {
 }
 
 LaneValue Lanes::intToFloat(LaneValue value, Type to) {
+  if (value.real && to.isF32())
+    return {value.real, to, value.range};
   Value v = value.value;
   const unsigned width = value.type.getIntOrFloatBitWidth();
-  if (width < 32) {
-    const bool noSign = isUnsigned(value.type) || width == 1;
-    Type i32Type = like(v, b.getI32Type());
-    v = noSign ? b.create<arith::ExtUIOp>(loc, i32Type, v).getResult()
-               : b.create<arith::ExtSIOp>(loc, i32Type, v).getResult();
-  } else if (width == 64 && value.range.within(-2147483648.0, 2147483647.0)) {
+  if (width < 32)
+    v = wideOf(value);
+  else if (width == 64 && value.range.within(-2147483648.0, 2147483647.0))
     v = b.create<arith::TruncIOp>(loc, like(v, b.getI32Type()), v);
-  }
   Value result = b.create<arith::SIToFPOp>(loc, like(v, to), v);
   Interval range = value.range;
   if (to.isF32() && width > 16) {
@@ -216,6 +228,9 @@ LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) {
     return {cmp(CmpIPredicate::ne, v, integerLike(v, 0)), to, full};
   }
   const bool noSign = isUnsigned(value.type) || from == 1;
+  if (value.wide && width == 32 && mode != CastMode::clamp)
+    return {value.wide, to, value.range, {}, value.real};
+  Value real = fits ? value.real : Value();
   // u16 to i16 and i16 to u16 need a wider step to compare.
   if (mode == CastMode::clamp && !fits) {
     Type wide = like(v, b.getIntegerType(std::max(32u, from)));
@@ -228,18 +243,24 @@ LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) {
       v = minS(v, integerLike(v, static_cast<int64_t>(full.high)));
     Interval out = Interval::of(std::max(full.low, value.range.low), std::min(full.high, value.range.high));
     const unsigned now = std::max(32u, from);
+    Value asI32 = now == 32 && width < 32 ? v : Value();
     if (width < now)
       v = b.create<arith::TruncIOp>(loc, like(v, registerType(to)), v);
     else if (width > now)
       v = b.create<arith::ExtSIOp>(loc, like(v, registerType(to)), v);
-    return {v, to, out};
+    return {v, to, out, asI32};
   }
+  Value wide;
+  if (width != 32 && fits)
+    wide = from == 32 && value.range.within(-0x1p31, 0x1p31 - 1) ? v : value.wide;
   if (width < from)
     v = b.create<arith::TruncIOp>(loc, like(v, registerType(to)), v);
+  else if (width == 64 && wide)
+    v = b.create<arith::ExtSIOp>(loc, like(v, registerType(to)), wide);
   else if (width > from)
     v = noSign ? b.create<arith::ExtUIOp>(loc, like(v, registerType(to)), v).getResult()
                : b.create<arith::ExtSIOp>(loc, like(v, registerType(to)), v).getResult();
-  return {v, to, fits ? value.range : full};
+  return {v, to, fits ? value.range : full, wide, real};
 }
 
 LaneValue Lanes::cast(CastMode mode, LaneValue value, Type to) {
@@ -264,7 +285,7 @@ LaneValue Lanes::cast(CastMode mode, LaneValue value, Type to) {
       // Up to 16 bits fit f32 exactly; wider integers need the one rounding.
       const unsigned width = value.type.getIntOrFloatBitWidth();
       if (width == 64)
-        value.value = keepOdd(value.value);
+        value = {keepOdd(value.value), value.type, value.range};
       value = intToFloat(value, width <= 16 ? b.getF32Type() : b.getF64Type());
     }
     if (value.type.isF64()) {

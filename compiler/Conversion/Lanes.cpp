@@ -183,6 +183,15 @@ LaneValue Lanes::wrap(Value value, Type elementType) {
   return {value, elementType, rangeOfType(elementType)};
 }
 
+Value Lanes::wideOf(const LaneValue &value) {
+  if (value.wide)
+    return value.wide;
+  Type i32Type = like(value.value, b.getI32Type());
+  if (isUnsigned(value.type) || value.type.isSignlessInteger(1))
+    return b.create<arith::ExtUIOp>(loc, i32Type, value.value);
+  return b.create<arith::ExtSIOp>(loc, i32Type, value.value);
+}
+
 LaneValue Lanes::constant(TypedAttr attribute) {
   Type type = attribute.getType();
   if (auto number = llvm::dyn_cast<FloatAttr>(attribute)) {
@@ -378,12 +387,64 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) {
       v = b.create<arith::ShRUIOp>(loc, x, count);
     else
       v = b.create<arith::ShRSIOp>(loc, x, count);
-    if (kind == BinaryKind::shr && a.range.low >= 0)
-      out = Interval::of(0, a.range.high);
+    if (kind == BinaryKind::shr && a.range.low >= 0) {
+      const bool known = c.range.low == c.range.high && c.range.within(0, static_cast<double>(width - 1));
+      out = Interval::of(0, known ? std::floor(std::ldexp(a.range.high, -static_cast<int>(c.range.low))) : a.range.high);
+    }
     break;
   }
   }
-  return {v, a.type, out.within(full.low, full.high) ? out : full};
+  if (!out.within(full.low, full.high))
+    return {v, a.type, full};
+  return {v, a.type, out, {}, realBinary(kind, a, c, out)};
+}
+
+Value Lanes::realOf(const LaneValue &value) {
+  if (value.real)
+    return value.real;
+  // One number for all lanes costs nothing.
+  if (!llvm::isa<VectorType>(value.value.getType()) && value.range.within(-0x1p24, 0x1p24))
+    return intToFloat(value, b.getF32Type()).value;
+  return {};
+}
+
+/// The result in f32, where operands are there and all numbers are exact. Whole
+/// numbers up to 2^24 are: then a fused multiply-add is no other number either.
+/// No such zero is negative.
+Value Lanes::realBinary(BinaryKind kind, const LaneValue &a, const LaneValue &c, Interval result) {
+  constexpr double exact = 0x1p24;
+  if ((!a.real && !c.real) || !result.within(-exact, exact) || !a.range.within(-exact, exact) ||
+      !c.range.within(-exact, exact))
+    return {};
+  Value x = realOf(a), y = realOf(c);
+  if (kind == BinaryKind::shr && x && c.range.low == c.range.high && a.range.low >= 0)
+    return b.create<LLVM::FTruncOp>(
+        loc, b.create<arith::MulFOp>(loc, x, floatLike(x, std::ldexp(1.0, -static_cast<int>(c.range.low)))));
+  if (!x || !y)
+    return {};
+  match(x, y);
+  switch (kind) {
+  case BinaryKind::sub:
+    return b.create<arith::SubFOp>(loc, x, y);
+  case BinaryKind::mul:
+    if (a.range.low < 0 || c.range.low < 0)
+      return {};
+    return b.create<arith::MulFOp>(loc, x, y);
+  case BinaryKind::add:
+    if (level >= CpuLevel::v3)
+      for (auto [sum, other] : {std::pair(x, y), std::pair(y, x)})
+        if (auto product = sum.getDefiningOp<arith::MulFOp>())
+          return b.create<LLVM::FMAOp>(loc, product.getLhs(), product.getRhs(), other);
+    return b.create<arith::AddFOp>(loc, x, y);
+  default:
+    return {};
+  }
+}
+
+/// Whether all lanes are +0, and known to be.
+bool Lanes::isPositiveZero(Value value) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  return constant && constant.getValue() == Builder(value.getContext()).getZeroAttr(value.getType());
 }
 
 LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) {
@@ -396,7 +457,12 @@ LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) {
   case BinaryKind::add:
     if (finite)
       out = widened(Interval::of(a.range.low + c.range.low, a.range.high + c.range.high), a.type);
-    return {b.create<arith::AddFOp>(loc, x, y), a.type, out};
+    {
+      LaneValue sum{b.create<arith::AddFOp>(loc, x, y), a.type, out};
+      if (isPositiveZero(x) || isPositiveZero(y))
+        sum.loose = isPositiveZero(x) ? y : x;
+      return sum;
+    }
   case BinaryKind::sub:
     if (finite)
       out = widened(Interval::of(a.range.low - c.range.high, a.range.high - c.range.low), a.type);
@@ -420,31 +486,41 @@ LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) {
 }
 
 LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) {
-  Value x = a.value, y = c.value;
-  auto predicate = wantMin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
-  // What the minps instruction computes: the second where neither is smaller.
-  Value v = pick(b.create<arith::CmpFOp>(loc, predicate, y, x), y, x);
+  // One instruction gives its second operand where one is NaN, or neither is
+  // smaller: the number, or what a constant says, goes there.
   auto hasZero = [](Interval r) { return r.low <= 0 && r.high >= 0; };
-  if (hasZero(a.range) && hasZero(c.range)) {
+  // A maximum with +0 sets a zero's sign; one with other numbers passes it on.
+  if (!wantMin && a.loose && isPositiveZero(c.value))
+    a.value = a.loose;
+  Value loose;
+  if (a.loose && !hasZero(c.range))
+    loose = floatMinMax(wantMin, {a.loose, a.type, a.range}, c).value;
+  const bool swapped = !a.range.nan && (c.range.nan || (!wantMin && isPositiveZero(a.value)));
+  Value x = swapped ? c.value : a.value, y = swapped ? a.value : c.value;
+  const bool bothNan = a.range.nan && c.range.nan;
+  auto predicate = wantMin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
+  Value v = pick(b.create<arith::CmpFOp>(loc, predicate, x, y), x, y);
+  if (hasZero(a.range) && hasZero(c.range) && (wantMin || !isPositiveZero(y))) {
     Type bits = like(x, b.getIntegerType(a.type.getIntOrFloatBitWidth()));
     Value xi = b.create<arith::BitcastOp>(loc, bits, x), yi = b.create<arith::BitcastOp>(loc, bits, y);
     Value zero = wantMin ? orInt(xi, yi) : andInt(xi, yi);
     Value same = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y);
     v = pick(same, b.create<arith::BitcastOp>(loc, x.getType(), zero), v);
   }
-  if (a.range.nan)
-    v = pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, x, x), y, v);
-  Interval out;
+  if (bothNan)
+    v = pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, y, y), x, v);
   auto pickEnd = [&](double p, double q) { return wantMin ? std::min(p, q) : std::max(p, q); };
-  out.low = pickEnd(a.range.low, c.range.low);
-  out.high = pickEnd(a.range.high, c.range.high);
+  Interval out{pickEnd(a.range.low, c.range.low), pickEnd(a.range.high, c.range.high), bothNan};
   // With a NaN on one side the result is the other side.
-  if (a.range.nan || c.range.nan) {
-    out.low = std::min(a.range.low, c.range.low);
-    out.high = std::max(a.range.high, c.range.high);
-  }
-  out.nan = a.range.nan && c.range.nan;
-  return {v, a.type, out};
+  auto include = [&](Interval other) {
+    out.low = std::min(out.low, other.low);
+    out.high = std::max(out.high, other.high);
+  };
+  if (a.range.nan)
+    include(c.range);
+  if (c.range.nan)
+    include(a.range);
+  return {v, a.type, out, {}, {}, loose};
 }
 
 Value Lanes::fmod(Value a, Value c) {
@@ -497,10 +573,14 @@ LaneValue Lanes::compare(Predicate predicate, LaneValue lhs, LaneValue rhs) {
 }
 
 LaneValue Lanes::select(LaneValue condition, LaneValue onTrue, LaneValue onFalse) {
-  Value v = pick(condition.value, onTrue.value, onFalse.value);
+  Value v = pick(condition.value, onTrue.value, onFalse.value), wide;
+  const bool narrow = !isFloat(onTrue.type) && onTrue.type.getIntOrFloatBitWidth() < 32;
+  if (narrow ? onTrue.wide || onFalse.wide : onTrue.wide && onFalse.wide)
+    wide = pick(condition.value, wideOf(onTrue), wideOf(onFalse));
   return {v,
           onTrue.type,
           {std::min(onTrue.range.low, onFalse.range.low),
            std::max(onTrue.range.high, onFalse.range.high),
-           onTrue.range.nan || onFalse.range.nan}};
+           onTrue.range.nan || onFalse.range.nan},
+          wide};
 }

@@ -37,6 +37,11 @@ struct LaneValue {
   mlir::Value value;
   mlir::Type type;
   Interval range;
+  /// The same numbers in other forms, where somebody had them anyway; null
+  /// otherwise. A consumer takes what suits it, the rest is dead code.
+  mlir::Value wide = {};  ///< an integer as i32: some loads widen for free
+  mlir::Value real = {};  ///< an integer as f32, exactly: it was one, or will be
+  mlir::Value loose = {}; ///< a float but for the sign of a zero
 
   bool isVector() const { return llvm::isa<mlir::VectorType>(value.getType()); }
 };
@@ -56,6 +61,8 @@ public:
   int64_t lanes = 1;
 
   LaneValue wrap(mlir::Value value, mlir::Type elementType);
+  /// An integer below 32 bits as i32.
+  mlir::Value wideOf(const LaneValue &value);
   LaneValue constant(mlir::TypedAttr attribute);
   LaneValue unary(pipe::UnaryKind kind, LaneValue a);
   LaneValue binary(pipe::BinaryKind kind, LaneValue lhs, LaneValue rhs);
@@ -100,8 +107,14 @@ public:
   /// A constant that `value` is, if it is one.
   static std::optional<int64_t> constantOf(mlir::Value value);
 
+  /// Whether all lanes are the constant +0 (or the integer 0).
+  static bool isPositiveZero(mlir::Value value);
+
 private:
+  mlir::Value wholeReal(mlir::Value v);
   LaneValue intBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c);
+  mlir::Value realBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c, Interval result);
+  mlir::Value realOf(const LaneValue &value);
   LaneValue floatBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c);
   LaneValue floatMinMax(bool wantMin, LaneValue a, LaneValue c);
   mlir::Value fmod(mlir::Value a, mlir::Value c);

@@ -103,20 +103,42 @@ Value Memory::address(Value pointer, Value bytes) {
   return l.b.create<LLVM::GEPOp>(l.loc, type, l.b.getI8Type(), pointer,
                                  ArrayRef<LLVM::GEPArg>{bytes});
 }
-Value Memory::loadPlain(Type type, Value address) {
+Value Memory::loadPlain(Type type, Value address, bool constant) {
   Type element = getElementTypeOrSelf(type);
   const unsigned align = llvm::isa<VectorType>(type) ? element.getIntOrFloatBitWidth() / 8
                          : llvm::isa<LLVM::LLVMPointerType>(type)
                              ? 8
                              : std::max(1u, type.getIntOrFloatBitWidth() / 8);
   // Vectors, and elements of user memory, need no alignment beyond a byte.
-  return l.b.create<LLVM::LoadOp>(l.loc, type, address, llvm::isa<VectorType>(type) ? 1 : align);
+  return l.b.create<LLVM::LoadOp>(l.loc, type, address, llvm::isa<VectorType>(type) ? 1 : align,
+                                  /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/constant);
 }
-void Memory::storePlain(Value value, Value address) {
+static unsigned vectorAlign(Type type) {
+  auto vector = llvm::cast<VectorType>(type);
+  return static_cast<unsigned>(vector.getNumElements()) * vector.getElementTypeBitWidth() / 8;
+}
+void Memory::storePlain(Value value, Value address, bool streaming) {
   Type type = value.getType();
+  // Register by register, upwards: LLVM splits the other way round, which costs
+  // where stores are what limits.
+  if (auto vector = llvm::dyn_cast<VectorType>(type)) {
+    const int64_t size = std::max(1u, vector.getElementTypeBitWidth() / 8);
+    const int64_t fitting = (l.level >= CpuLevel::v4 ? 64 : l.level == CpuLevel::v3 ? 32 : 16) / size;
+    const int64_t count = vector.getNumElements();
+    if (count > fitting && count % fitting == 0) {
+      for (int64_t first = 0; first < count; first += fitting) {
+        SmallVector<int64_t> part(fitting);
+        for (int64_t i = 0; i < fitting; ++i)
+          part[i] = first + i;
+        storePlain(shuffle(value, value, part), this->address(address, l.i64(first * size)), streaming);
+      }
+      return;
+    }
+  }
   const unsigned align =
-      llvm::isa<VectorType>(type) ? 1 : std::max(1u, type.getIntOrFloatBitWidth() / 8);
-  l.b.create<LLVM::StoreOp>(l.loc, value, address, align);
+      llvm::isa<VectorType>(type) ? (streaming ? vectorAlign(type) : 1) : std::max(1u, type.getIntOrFloatBitWidth() / 8);
+  l.b.create<LLVM::StoreOp>(l.loc, value, address, align, /*isVolatile=*/false,
+                            /*isNonTemporal=*/streaming && llvm::isa<VectorType>(type));
 }
 Value Memory::shuffle(Value a, Value b, ArrayRef<int64_t> mask) {
   auto sizeOf = [](Value v) { return llvm::cast<VectorType>(v.getType()).getNumElements(); };
@@ -204,7 +226,7 @@ static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<
 
 /// Lanes at `bytes` apart, 1 to 4 elements forwards or backwards; null for
 /// others. `address` is that of lane 0, less `phase` bytes.
-Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes, int64_t phase) {
+Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes, int64_t phase, bool constant) {
   if (bytes % size != 0 || phase % size != 0)
     return {};
   const int64_t step = bytes / size, magnitude = std::abs(step), lanes = l.lanes;
@@ -217,7 +239,7 @@ Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes,
   }
   if (step < 0)
     address = this->address(address, l.i64((lanes - 1) * bytes));
-  Value whole = loadPlain(VectorType::get({lanes * magnitude}, type), address);
+  Value whole = loadPlain(VectorType::get({lanes * magnitude}, type), address, constant);
   if (step == 1)
     return whole;
   SmallVector<int64_t> mask(lanes);
@@ -231,17 +253,40 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) {
   Type memoryType = buffer.element.isSignlessInteger(1) ? l.b.getI8Type() : registerType(buffer.element);
   Access access = accessOf(l, *this, buffer, at);
   auto finish = [&](Value value) { return l.wrap(fromMemory(value, buffer.element), buffer.element); };
+  const bool noSign = isUnsigned(buffer.element) && size < 4;
+  auto narrowed = [&](Value wide) {
+    Value bits = wide;
+    if (size < 4)
+      bits = l.b.create<arith::TruncIOp>(l.loc, l.like(wide, l.b.getIntegerType(8 * size)), wide);
+    if (bits.getType() != l.like(wide, memoryType))
+      bits = l.b.create<arith::BitcastOp>(l.loc, l.like(wide, memoryType), bits);
+    LaneValue value = finish(bits);
+    value.wide = noSign ? wide : Value();
+    return value;
+  };
   if (access.laneBytes && (*access.laneBytes == 0 || l.lanes == 1)) {
     Value bytes = l.add(access.base, l.i64(access.phase));
-    return finish(loadPlain(memoryType, address(buffer.pointer, bytes)));
+    return finish(loadPlain(memoryType, address(buffer.pointer, bytes), buffer.constant));
   }
   auto vectorType = VectorType::get({l.lanes}, memoryType);
   auto gather = [&](llvm::function_ref<Value(int64_t)> addressOf) {
     Value result = l.b.create<arith::ConstantOp>(l.loc, l.b.getZeroAttr(vectorType));
     for (int64_t lane = 0; lane < l.lanes; ++lane)
-      result = l.b.create<vector::InsertOp>(l.loc, loadPlain(memoryType, addressOf(lane)), result, lane);
+      result = l.b.create<vector::InsertOp>(l.loc, loadPlain(memoryType, addressOf(lane), buffer.constant), result, lane);
     return result;
   };
+  // Offsets computed lane by lane are clamped already.
+  if (live && !access.offsets) {
+    if (access.laneBytes)
+      if (Value wide = loadWindows(buffer, access.base, size, *access.laneBytes, access.phase))
+        return narrowed(wide);
+    Value start = address(buffer.pointer, l.add(access.base, l.i64(access.phase)));
+    Value apart = access.laneBytes ? l.i64(*access.laneBytes) : access.runtimeBytes;
+    Value all = gather([&](int64_t lane) {
+      return address(start, l.mul(apart, l.maxS(l.minS(l.i64(lane), live->last), live->first)));
+    });
+    return finish(l.pick(liveMask(*live), all, l.b.create<arith::ConstantOp>(l.loc, l.b.getZeroAttr(vectorType))));
+  }
   if (access.offsets) {
     Value start = address(buffer.pointer, l.add(access.base, l.i64(access.phase)));
     return finish(gather([&](int64_t lane) {
@@ -249,9 +294,17 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) {
     }));
   }
   if (access.laneBytes) {
+    // Interleaved numbers are mostly widened; what is not needed of both forms
+    // goes away.
+    Value wide;
+    if (noSign && std::abs(*access.laneBytes) != size && std::abs(*access.laneBytes) <= 4 * size)
+      wide = loadWindows(buffer, access.base, size, *access.laneBytes, access.phase);
     Value start = address(buffer.pointer, access.base);
-    if (Value v = loadStrided(memoryType, size, start, *access.laneBytes, access.phase))
-      return finish(v);
+    if (Value v = loadStrided(memoryType, size, start, *access.laneBytes, access.phase, buffer.constant)) {
+      LaneValue value = finish(v);
+      value.wide = wide;
+      return value;
+    }
     return finish(gather([&](int64_t lane) {
       return address(start, l.i64(lane * *access.laneBytes + access.phase));
     }));
@@ -273,7 +326,7 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) {
     auto branch = l.b.create<scf::IfOp>(l.loc, TypeRange{vectorType}, same, true);
     OpBuilder::InsertionGuard guard(l.b);
     l.b.setInsertionPointToStart(branch.thenBlock());
-    Value fast = loadStrided(memoryType, size, start, distances[number], access.phase);
+    Value fast = loadStrided(memoryType, size, start, distances[number], access.phase, buffer.constant);
     l.b.create<scf::YieldOp>(l.loc, fast);
     l.b.setInsertionPointToStart(branch.elseBlock());
     l.b.create<scf::YieldOp>(l.loc, choose(number + 1));
@@ -293,7 +346,7 @@ void Memory::store(const Buffer &buffer, ArrayRef<Index> at, LaneValue value) {
   }
   plain = l.splat(plain);
   if (access.laneBytes && *access.laneBytes == size) {
-    storePlain(plain, address(buffer.pointer, base));
+    storePlain(plain, address(buffer.pointer, base), buffer.streaming);
     return;
   }
   for (int64_t lane = 0; lane < l.lanes; ++lane) {

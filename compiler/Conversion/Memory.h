@@ -22,6 +22,11 @@ inline bool anyLanes(llvm::ArrayRef<Index> at) {
   return llvm::any_of(at, [](const Index &index) { return !index.uniform(); });
 }
 
+/// The lanes first .. last (i64) of an access stand for elements that exist.
+struct LiveLanes {
+  mlir::Value first, last;
+};
+
 /// A tensor in memory. Strides in bytes; `known` where they follow from the
 /// type, because the axes further in are static and dense.
 struct Buffer {
@@ -29,6 +34,8 @@ struct Buffer {
   llvm::SmallVector<mlir::Value> strides;
   llvm::SmallVector<std::optional<int64_t>> known;
   mlir::Type element;
+  bool constant = false;  ///< nobody writes it while the kernel runs
+  bool streaming = false; ///< stores bypass the caches; all vectors are aligned
 };
 
 /// Index arithmetic, and memory access, at the builder's place.
@@ -50,6 +57,10 @@ public:
   Index clamp(const Index &index, mlir::Value extent);
 
   LaneValue load(const Buffer &buffer, llvm::ArrayRef<Index> at);
+  /// While set, loads touch nothing for other lanes than these, and give 0 there.
+  std::optional<LiveLanes> live;
+  /// For each lane, whether it is live.
+  mlir::Value liveMask(const LiveLanes &live);
   /// Stores canonical NaN. Lanes must not overlap.
   void store(const Buffer &buffer, llvm::ArrayRef<Index> at, LaneValue value);
   /// Stores `values[c]` at bytes start + lane * count * size + c * size.
@@ -57,13 +68,19 @@ public:
                         llvm::ArrayRef<LaneValue> values);
 
   mlir::Value address(mlir::Value pointer, mlir::Value bytes);
-  mlir::Value loadPlain(mlir::Type type, mlir::Value address);
-  void storePlain(mlir::Value value, mlir::Value address);
+  mlir::Value loadPlain(mlir::Type type, mlir::Value address, bool constant = false);
+  void storePlain(mlir::Value value, mlir::Value address, bool streaming = false);
   mlir::Value shuffle(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> mask);
 
 private:
   mlir::Value loadStrided(mlir::Type type, int64_t size, mlir::Value address, int64_t bytes,
+                          int64_t phase, bool constant);
+  /// Lanes of up to 4 bytes as i32, extended with zeros; null where they lie too
+  /// far apart. `base` is the offset of lane 0, less `phase` bytes.
+  mlir::Value loadWindows(const Buffer &buffer, mlir::Value base, int64_t size, int64_t bytes,
                           int64_t phase);
+  struct Edges;
+  Edges edgesOf(llvm::ArrayRef<int32_t> wanted, int64_t bytes);
   mlir::Value fromMemory(mlir::Value value, mlir::Type element);
   mlir::Value toMemory(LaneValue value);
 

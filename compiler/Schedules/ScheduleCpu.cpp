@@ -77,6 +77,65 @@ static bool streamsRows(ResampleOp op) {
          type.axisIndex(vertical.getAxis()) == 0;
 }
 
+/// A number that is a constant, or the default of a run-time parameter.
+static std::optional<int64_t> usualValue(PipelineOp pipeline, Value value) {
+  Operation *op = value.getDefiningOp();
+  Attribute number;
+  if (auto constant = llvm::dyn_cast_if_present<ConstantOp>(op))
+    number = constant.getValue();
+  if (auto parameter = llvm::dyn_cast_if_present<ParamOp>(op))
+    number = parameter.getDefaultValueAttr();
+  if (auto slot = llvm::dyn_cast_if_present<SlotOp>(op))
+    for (auto set : pipeline.getBody().getOps<SetSlotOp>())
+      if (set.getIndex() == slot.getIndex())
+        return usualValue(pipeline, set.getValue());
+  if (auto integer = llvm::dyn_cast_if_present<IntegerAttr>(number))
+    return integer.getInt();
+  return std::nullopt;
+}
+
+/// Bytes of a batch of `value`, if outputs of the batch are all that reads it.
+static std::optional<int64_t> batchBytes(PipelineOp pipeline, Value value) {
+  auto type = llvm::cast<NamedTensorType>(value.getType());
+  if (!type.isStatic() || value.use_empty())
+    return std::nullopt;
+  std::optional<int64_t> size;
+  for (Operation *user : value.getUsers()) {
+    auto batch = llvm::dyn_cast<BatchOp>(user->getParentOp());
+    if (!llvm::isa<OutputOp>(user) || !batch)
+      return std::nullopt;
+    size = usualValue(pipeline, batch.getSize());
+  }
+  if (!size)
+    return std::nullopt;
+  return *size * type.numElements() * scalarBytes(type.getElementType());
+}
+
+/// Batches from this size on are streamed to memory. At least two are in flight:
+/// together they leave the caches that a core can call its own. Where it was
+/// measured (docs/rationale/cpu-code.md), cached stores lose from there on.
+static constexpr int64_t streamedBatch = 2 << 20;
+
+/// Kernels that do little but move data, into batches that no cache holds.
+static bool streamsOutputs(KernelOp kernel, ModuleOp module) {
+  for (Operation &op : kernel.getBody().front())
+    if (llvm::isa<ResampleOp, GatherOp, WindowOp, ReduceOp, ScanOp, HistogramOp, ContractOp>(op))
+      return false;
+  bool any = false;
+  for (auto pipeline : module.getOps<PipelineOp>())
+    for (auto launch : pipeline.getOps<LaunchOp>()) {
+      if (launch.getKernel() != kernel.getSymName())
+        continue;
+      for (Value result : launch.getResults()) {
+        auto bytes = batchBytes(pipeline, result);
+        if (!bytes || *bytes < streamedBatch)
+          return false;
+        any = true;
+      }
+    }
+  return any;
+}
+
 namespace {
 struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuPass> {
   using ScheduleCpuBase::ScheduleCpuBase;
@@ -104,9 +163,14 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       schedule(kernel.getBody().front());
       kernel.walk([&](RepeatOp repeat) { schedule(repeat.getBody().front()); });
       const int64_t bytes = level >= 4 ? 64 : level == 3 ? 32 : 16;
-      kernel.setScheduleAttr(builder.getDictionaryAttr(
-          {builder.getNamedAttr("level", builder.getI64IntegerAttr(level)),
-           builder.getNamedAttr("vector_bytes", builder.getI64IntegerAttr(bytes))}));
+      NamedAttrList schedule;
+      schedule.set("level", builder.getI64IntegerAttr(level));
+      schedule.set("vector_bytes", builder.getI64IntegerAttr(bytes));
+      // Streaming wins on the machines with AVX-512 that were measured, and
+      // loses on Zen 3, which has none.
+      if (level >= 4 && streamsOutputs(kernel, getOperation()))
+        schedule.set("streaming", builder.getUnitAttr());
+      kernel.setScheduleAttr(schedule.getDictionary(&getContext()));
     }
   }
 };

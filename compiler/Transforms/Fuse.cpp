@@ -194,6 +194,40 @@ void Outliner::outline(const FusionGroup &group, size_t number, FuseRemarks &rem
   }
 }
 
+/// Storing a view of what no kernel makes costs more than writing it again: a
+/// kernel that reads one of another kernel's gets its own. Whether there was any.
+static bool copyViews(ArrayRef<FusionGroup> groups) {
+  DenseMap<Operation *, const FusionGroup *> groupOf;
+  for (const FusionGroup &group : groups)
+    for (Operation *op : group.ops)
+      groupOf[op] = &group;
+  SmallVector<ViewOp> views;
+  for (const FusionGroup &group : groups)
+    for (Operation *op : group.ops)
+      if (auto view = llvm::dyn_cast<ViewOp>(op))
+        if (Operation *producer = view.getInput().getDefiningOp(); !producer || !groupOf.contains(producer))
+          views.push_back(view);
+  bool any = false;
+  for (ViewOp view : views) {
+    const FusionGroup *home = groupOf.lookup(view);
+    DenseMap<const FusionGroup *, SmallVector<OpOperand *>> others;
+    for (OpOperand &use : view->getUses()) {
+      Operation *user = view->getBlock()->findAncestorOpInBlock(*use.getOwner());
+      const FusionGroup *group = user ? groupOf.lookup(user) : nullptr;
+      if (group && group != home && group->guard == home->guard && group->weights == home->weights)
+        others[group].push_back(&use);
+    }
+    OpBuilder builder(view);
+    for (auto &[group, uses] : others) {
+      Operation *copy = builder.clone(*view);
+      for (OpOperand *use : uses)
+        use->set(copy->getResult(0));
+      any = true;
+    }
+  }
+  return any;
+}
+
 namespace {
 
 struct FusePass : penstock::transforms::impl::FuseBase<FusePass> {
@@ -214,7 +248,9 @@ struct FusePass : penstock::transforms::impl::FuseBase<FusePass> {
     for (Block *block : blocks)
       sortTopologically(block);
     Outliner outliner(getOperation(), pipeline);
-    const auto groups = analysis::planFusion(blocks, *guards, everyOp);
+    auto groups = analysis::planFusion(blocks, *guards, everyOp);
+    if (!everyOp && copyViews(groups))
+      groups = analysis::planFusion(blocks, *guards, everyOp);
     FuseRemarks remarks(groups, everyOp);
     for (auto [number, group] : llvm::enumerate(groups))
       outliner.outline(group, number, remarks);

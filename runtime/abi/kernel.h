@@ -5,6 +5,10 @@
  * `failure`. It returns 0, or the id (> 0) of a check that failed; the plan
  * maps ids to messages and source lines.
  *
+ * Stores to outputs may bypass the caches, and are then not ordered with later
+ * ones: whoever hands outputs to another thread fences first, once for many
+ * calls (a fence after each costs more than a small image).
+ *
  * The same layout is used for every target and is frozen by
  * PST_KERNEL_ABI_VERSION, which plans and cached images carry.
  *

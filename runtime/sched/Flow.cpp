@@ -4,6 +4,7 @@
 #include "runtime/sched/Flow.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace penstock::runtime {
@@ -354,6 +355,8 @@ void Flow::repeat(const Shared &batch, int64_t slot) {
 }
 
 void Flow::passed(const Shared &batch) {
+  // Kernels may have stored past the caches (abi/kernel.h).
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   {
     std::lock_guard guard(lock);
     if (--batch->remaining > 0)

@@ -1,0 +1,251 @@
+//===- KernelBorders.cpp - pads and windows: what lies outside --------------===//
+
+#include "compiler/Conversion/KernelEmitter.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+using arith::CmpIPredicate;
+
+static NamedTensorType typeOf(Value tensor) { return llvm::cast<NamedTensorType>(tensor.getType()); }
+
+Index KernelEmitter::bordered(const Index &index, Value extent, Border border, Value &inside) {
+  Value i = m.numbers(index);
+  Value zero = l.integerLike(i, 0), one = l.integerLike(i, 1), n = extent;
+  l.match(i, n);
+  switch (border) {
+  case Border::constant: {
+    Value here = l.andInt(l.cmp(CmpIPredicate::sge, i, zero), l.cmp(CmpIPredicate::slt, i, n));
+    inside = inside ? l.andInt(inside, here) : here;
+    return m.clamp(index, extent);
+  }
+  case Border::edge:
+    return m.clamp(index, extent);
+  default:
+    break;
+  }
+  // A remainder by the period, made non-negative.
+  Value period = border == Border::wrap        ? n
+                 : border == Border::symmetric ? l.mul(n, l.integerLike(n, 2))
+                                               : l.mul(l.sub(n, one), l.integerLike(n, 2));
+  period = l.maxS(period, one);
+  Value rest = l.remS(i, period);
+  rest = l.pick(l.cmp(CmpIPredicate::slt, rest, zero), l.add(rest, period), rest);
+  if (border == Border::wrap)
+    return m.of(rest);
+  Value mirrored = l.sub(period, rest);
+  if (border == Border::symmetric)
+    mirrored = l.sub(mirrored, one);
+  return m.of(l.pick(l.cmp(CmpIPredicate::slt, rest, n), rest, mirrored));
+}
+
+/// A branch whose condition is the same in all lanes.
+LaneValue KernelEmitter::branch(Value condition, Type element, bool vector,
+                                llvm::function_ref<LaneValue()> onTrue,
+                                llvm::function_ref<LaneValue()> onFalse) {
+  if (auto known = Lanes::constantOf(condition))
+    return *known ? onTrue() : onFalse();
+  Type type = registerType(element);
+  if (vector && l.lanes > 1)
+    type = VectorType::get({l.lanes}, type);
+  // Small numbers leave in both forms, see LaneValue::wide.
+  SmallVector<Type> types{type};
+  if (llvm::isa<VectorType>(type) && isUnsigned(element) && element.getIntOrFloatBitWidth() < 32)
+    types.push_back(VectorType::get({l.lanes}, b.getI32Type()));
+  auto op = b.create<scf::IfOp>(l.loc, types, condition, true);
+  OpBuilder::InsertionGuard guard(b);
+  auto side = [&](Block *block, llvm::function_ref<LaneValue()> make) {
+    b.setInsertionPointToStart(block);
+    LaneValue value = make();
+    if (llvm::isa<VectorType>(type)) {
+      value.value = l.splat(value.value);
+      value.wide = value.wide ? l.splat(value.wide) : Value();
+    }
+    SmallVector<Value> yielded{value.value};
+    if (types.size() == 2)
+      yielded.push_back(l.wideOf(value));
+    b.create<scf::YieldOp>(l.loc, yielded);
+    return value.range;
+  };
+  Interval x = side(op.thenBlock(), onTrue), y = side(op.elseBlock(), onFalse);
+  return {op.getResult(0),
+          element,
+          {std::min(x.low, y.low), std::max(x.high, y.high), x.nan || y.nan},
+          types.size() == 2 ? op.getResult(1) : Value()};
+}
+
+/// Whether first and last lane of an affine index lie inside; null if that
+/// cannot be said for all lanes at once.
+static Value wholeInside(Lanes &l, const Index &index, Value extent, int64_t low = 0, int64_t high = 0) {
+  if (!index.affine())
+    return {};
+  Value first = index.base;
+  Value last = l.add(first, l.i64(index.stride * (l.lanes - 1)));
+  if (index.stride < 0)
+    std::swap(first, last);
+  return l.andInt(l.cmp(CmpIPredicate::sge, l.add(first, l.i64(low)), l.i64(0)),
+                  l.cmp(CmpIPredicate::slt, l.add(last, l.i64(high)), extent));
+}
+
+/// Whether `value` at lanes that stand for nothing is harmless: loads care for
+/// themselves, everything on the way is arithmetic and affine.
+bool KernelEmitter::readsPlainly(Value value) {
+  if (buffers.contains(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (auto view = llvm::dyn_cast_if_present<ViewOp>(op)) {
+    bool plain = true;
+    for (AffineExpr expr : view.getMap().getResults())
+      expr.walk([&](AffineExpr part) {
+        plain &= part.getKind() != AffineExprKind::Mod && part.getKind() != AffineExprKind::FloorDiv &&
+                 part.getKind() != AffineExprKind::CeilDiv;
+      });
+    return plain && readsPlainly(view.getInput());
+  }
+  if (llvm::isa_and_present<CastOp, MapOp, PadOp>(op))
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      return !llvm::isa<NamedTensorType>(operand.getType()) || readsPlainly(operand);
+    });
+  // Tables are not padded by memory.
+  return false;
+}
+
+/// Along uniform axes whether a padded element exists is one answer for all
+/// lanes. Along the axis of the lanes, the loads below leave out those that do
+/// not exist.
+LaneValue KernelEmitter::emitPad(PadOp op, ArrayRef<Index> at) {
+  NamedTensorType type = typeOf(op.getInput());
+  const bool vector = anyLanes(at);
+  SmallVector<Index> moved(at);
+  SmallVector<int64_t> axes;
+  Value whole, rows;
+  bool canTest = true;
+  int64_t laneAxis = -1, laneAxes = 0;
+  for (auto [name, low] : llvm::zip(op.getOver().getAsRange<StringAttr>(), op.getLow())) {
+    const int64_t axis = type.axisIndex(name);
+    axes.push_back(axis);
+    moved[axis] = m.add(at[axis], m.uniform(l.sub(l.i64(0), scalar(low).value)));
+    Value inside = wholeInside(l, moved[axis], extent(op.getInput(), axis));
+    canTest &= static_cast<bool>(inside);
+    if (!canTest)
+      continue;
+    whole = whole ? l.andInt(whole, inside) : inside;
+    if (moved[axis].uniform()) {
+      rows = rows ? l.andInt(rows, inside) : inside;
+    } else {
+      ++laneAxes;
+      laneAxis = axis;
+    }
+  }
+  auto direct = [&] { return emit(op.getInput(), moved); };
+  LaneValue fill = scalar(op.getFill());
+  if (auto known = padRows.find(op); known != padRows.end()) {
+    if (!known->second)
+      return fill;
+    rows = {};
+    if (!laneAxes && canTest && op.getBorder() == Border::constant)
+      return direct();
+  }
+  Type element = type.getElementType();
+  const int64_t stride = laneAxis >= 0 ? moved[laneAxis].stride : 0;
+  if (canTest && whole && op.getBorder() == Border::constant && laneAxes <= 1 && std::abs(stride) <= 1 &&
+      readsPlainly(op.getInput())) {
+    auto existing = [&]() -> LaneValue {
+      if (laneAxis < 0)
+        return direct();
+      Value last = l.sub(extent(op.getInput(), laneAxis), l.i64(1)), base = moved[laneAxis].base;
+      LiveLanes lanes = stride > 0 ? LiveLanes{l.sub(l.i64(0), base), l.sub(last, base)}
+                                   : LiveLanes{l.sub(base, last), base};
+      auto outer = std::exchange(m.live, lanes);
+      LaneValue value = direct();
+      m.live = outer;
+      Value source = op.getInput();
+      while (auto view = source.getDefiningOp<ViewOp>())
+        source = view.getInput();
+      if (buffers.contains(source) && Lanes::isPositiveZero(fill.value))
+        return value; // lanes that are not live read as 0
+      return l.select(l.wrap(m.liveMask(lanes), b.getI1Type()), value, fill);
+    };
+    // Where there are many vectors, most lie inside.
+    const Axis &across = type.getAxes()[std::max<int64_t>(laneAxis, 0)];
+    auto lanes = [&] {
+      if (laneAxis < 0 || (across.isStatic() && across.extent <= l.lanes))
+        return existing();
+      return branch(wholeInside(l, moved[laneAxis], extent(op.getInput(), laneAxis)), element, vector, direct,
+                    existing);
+    };
+    if (laneAxis >= 0 && !(across.isStatic() && across.extent > 0)) {
+      Value some = l.cmp(CmpIPredicate::sgt, extent(op.getInput(), laneAxis), l.i64(0));
+      rows = rows ? l.andInt(rows, some) : some;
+    }
+    if (!rows)
+      return lanes();
+    return branch(rows, element, vector, lanes, [&] { return fill; });
+  }
+  auto outside = [&] {
+    SmallVector<Index> inner(moved);
+    Value inside;
+    for (int64_t axis : axes)
+      inner[axis] = bordered(moved[axis], extent(op.getInput(), axis), op.getBorder(), inside);
+    LaneValue value = emit(op.getInput(), inner);
+    if (!inside)
+      return value;
+    return l.select(l.wrap(inside, b.getI1Type()), value, fill);
+  };
+  if (!canTest || !whole)
+    return outside();
+  return branch(whole, element, vector, direct, outside);
+}
+
+LaneValue KernelEmitter::emitWindow(WindowOp op, ArrayRef<Index> at) {
+  NamedTensorType type = typeOf(op.getInput());
+  Block &body = op.getBody().front();
+  SmallVector<int64_t> axes;
+  for (auto name : op.getOver().getAsRange<StringAttr>())
+    axes.push_back(type.axisIndex(name));
+  Value whole;
+  bool canTest = true;
+  for (auto [k, axis] : llvm::enumerate(axes)) {
+    Value inside = wholeInside(l, at[axis], extent(op.getInput(), axis), op.getLow()[k], op.getHigh()[k]);
+    canTest &= static_cast<bool>(inside);
+    if (canTest)
+      whole = whole ? l.andInt(whole, inside) : inside;
+  }
+  auto evaluate = [&](bool border) {
+    SmallVector<LaneValue> neighbours;
+    SmallVector<int64_t> offset(op.getLow());
+    for (bool more = true; more;) {
+      SmallVector<Index> inner(at);
+      Value inside;
+      for (auto [k, axis] : llvm::enumerate(axes)) {
+        inner[axis] = m.add(at[axis], m.constant(offset[k]));
+        if (border)
+          inner[axis] = bordered(inner[axis], extent(op.getInput(), axis), op.getBorder(), inside);
+      }
+      LaneValue value = emit(op.getInput(), inner);
+      if (inside)
+        value = l.select(l.wrap(inside, b.getI1Type()), value, scalar(op.getFill()));
+      neighbours.push_back(value);
+      more = false; // row-major: the last axis moves first
+      for (int64_t k = static_cast<int64_t>(axes.size()) - 1; k >= 0 && !more; --k) {
+        if (offset[k] < op.getHigh()[k]) {
+          ++offset[k];
+          more = true;
+        } else {
+          offset[k] = op.getLow()[k];
+        }
+      }
+    }
+    for (auto [i, value] : llvm::enumerate(neighbours))
+      scalars[body.getArgument(i)] = value;
+    bindCoordinates(body, neighbours.size(), at);
+    emitBlock(body);
+    return scalar(body.getTerminator()->getOperand(0));
+  };
+  Type element = typeOf(op.getResult()).getElementType();
+  if (!canTest || !whole)
+    return evaluate(true);
+  return branch(whole, element, anyLanes(at), [&] { return evaluate(false); },
+                [&] { return evaluate(true); });
+}
