@@ -139,7 +139,7 @@ LaneValue KernelEmitter::emitPad(PadOp op, ArrayRef<Index> at) {
     }
   }
   auto direct = [&] { return emit(op.getInput(), moved); };
-  LaneValue fill = scalar(op.getFill());
+  const LaneValue fill = op.getFill() ? scalar(op.getFill()) : LaneValue{};
   if (auto known = padRows.find(op); known != padRows.end()) {
     if (!known->second)
       return fill;

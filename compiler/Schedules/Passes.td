@@ -11,8 +11,9 @@ def ScheduleCpu : Pass<"pipe-schedule-cpu", "::mlir::ModuleOp"> {
     and `schedule = "scratch"` on the tensor definitions that are computed once,
     where they stand, instead of wherever an element of them is read. A
     horizontal resampling that only a vertical one reads gets `"ring"`: its rows
-    are computed when the vertical pass reaches them, and live in a ring. A kernel
-    that has a schedule keeps it, so a schedule can be forced by hand.
+    are computed when the vertical pass reaches them, and live in a ring.
+    `streaming` says that outputs are stored past the caches: they only move and
+    map, and no cache holds their batch. A kernel that has a schedule keeps it, so a schedule can be forced by hand.
 
     ```mlir
     pipe.kernel @k "pixels" schedule {level = 3 : i64, vector_bytes = 32 : i64} { ... }

@@ -163,14 +163,14 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       schedule(kernel.getBody().front());
       kernel.walk([&](RepeatOp repeat) { schedule(repeat.getBody().front()); });
       const int64_t bytes = level >= 4 ? 64 : level == 3 ? 32 : 16;
-      NamedAttrList schedule;
-      schedule.set("level", builder.getI64IntegerAttr(level));
-      schedule.set("vector_bytes", builder.getI64IntegerAttr(bytes));
-      // Streaming wins on the machines with AVX-512 that were measured, and
-      // loses on Zen 3, which has none.
+      NamedAttrList chosen;
+      chosen.set("level", builder.getI64IntegerAttr(level));
+      chosen.set("vector_bytes", builder.getI64IntegerAttr(bytes));
+      // It wins on the machines with AVX-512 that were measured, and loses on
+      // Zen 3, which has none.
       if (level >= 4 && streamsOutputs(kernel, getOperation()))
-        schedule.set("streaming", builder.getUnitAttr());
-      kernel.setScheduleAttr(schedule.getDictionary(&getContext()));
+        chosen.set("streaming", builder.getUnitAttr());
+      kernel.setScheduleAttr(chosen.getDictionary(&getContext()));
     }
   }
 };

@@ -136,3 +136,34 @@ pipe.pipeline @outputs_keep_their_order seed 0 substitute 0.0 {
     pipe.output "third" %2 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
   }
 }
+
+// -----
+
+// A view of the input that both sides of a barrier read is taken twice, not
+// stored.
+// CHECK: pipe.kernel @k0 "pixels"
+// CHECK: pipe.view
+// CHECK: pipe.return %{{.*}} : !pipe.tensor<u8[]>
+// CHECK: pipe.kernel @k1 "pixels"
+// CHECK: pipe.view
+// CHECK-LABEL: pipe.pipeline @views_are_copied
+// CHECK: %[[MOST:.*]] = pipe.launch @k0(%[[X:.*]]) scalars()
+// CHECK: pipe.launch @k1(%[[X]], %[[MOST]])
+// APART-LABEL: pipe.pipeline @views_are_copied
+pipe.pipeline @views_are_copied seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=8, c=3]>} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=8, c=3]>
+  %batch = pipe.constant 2 : i64 -> i64
+  %0 = pipe.view %x by affine_map<(d0) -> (d0, 1)> [] : !pipe.tensor<u8[w=8, c=3]> -> !pipe.tensor<u8[w=8]>
+  %1 = pipe.reduce max %0 over ["w"] : !pipe.tensor<u8[w=8]> -> !pipe.tensor<u8[]>
+  %2 = pipe.map (%0, %1) : (!pipe.tensor<u8[w=8]>, !pipe.tensor<u8[]>) -> !pipe.tensor<u8[w=8]> {
+  ^bb0(%p: ui8, %m: ui8, %i: i64):
+    %q = pipe.binary sub %m, %p : ui8
+    pipe.yield %q : ui8
+  }
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %2 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
+  }
+}
