@@ -403,8 +403,16 @@ Value Lanes::realOf(const LaneValue &value) {
   if (value.real)
     return value.real;
   // One number for all lanes costs nothing.
-  if (!llvm::isa<VectorType>(value.value.getType()) && value.range.within(-0x1p24, 0x1p24))
-    return intToFloat(value, b.getF32Type()).value;
+  if (!value.range.within(-0x1p24, 0x1p24))
+    return {};
+  if (value.range.low == value.range.high)
+    return b.create<arith::ConstantOp>(loc, b.getF32FloatAttr(static_cast<float>(value.range.low)));
+  LaneValue one = value;
+  if (auto splat = value.value.getDefiningOp<vector::SplatOp>())
+    one.value = splat.getInput();
+  one.wide = {};
+  if (!llvm::isa<VectorType>(one.value.getType()))
+    return intToFloat(one, b.getF32Type()).value;
   return {};
 }
 
