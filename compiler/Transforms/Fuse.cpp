@@ -13,6 +13,7 @@
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -194,36 +195,45 @@ void Outliner::outline(const FusionGroup &group, size_t number, FuseRemarks &rem
   }
 }
 
-/// Storing a view of what no kernel makes costs more than writing it again: a
-/// kernel that reads one of another kernel's gets its own. Whether there was any.
+/// Storing a view of what no kernel makes costs more than viewing that again: a
+/// kernel that would read one of another kernel's, element by element, gets its
+/// own. Whether there was any.
 static bool copyViews(ArrayRef<FusionGroup> groups) {
   DenseMap<Operation *, const FusionGroup *> groupOf;
-  for (const FusionGroup &group : groups)
-    for (Operation *op : group.ops)
-      groupOf[op] = &group;
   SmallVector<ViewOp> views;
   for (const FusionGroup &group : groups)
     for (Operation *op : group.ops)
-      if (auto view = llvm::dyn_cast<ViewOp>(op))
-        if (Operation *producer = view.getInput().getDefiningOp(); !producer || !groupOf.contains(producer))
-          views.push_back(view);
+      groupOf[op] = &group;
+  for (const FusionGroup &group : groups)
+    for (Operation *op : group.ops)
+      if (auto view = llvm::dyn_cast<ViewOp>(op);
+          view && !groupOf.contains(view.getInput().getDefiningOp()))
+        views.push_back(view);
   bool any = false;
   for (ViewOp view : views) {
     const FusionGroup *home = groupOf.lookup(view);
-    DenseMap<const FusionGroup *, SmallVector<OpOperand *>> others;
+    llvm::MapVector<const FusionGroup *, SmallVector<OpOperand *>> readers;
+    DenseSet<const FusionGroup *> stored; // read it at computed places too
     for (OpOperand &use : view->getUses()) {
       Operation *user = view->getBlock()->findAncestorOpInBlock(*use.getOwner());
       const FusionGroup *group = user ? groupOf.lookup(user) : nullptr;
-      if (group && group != home && group->guard == home->guard && group->weights == home->weights)
-        others[group].push_back(&use);
+      if (!group || group == home || group->guard != home->guard || group->weights != home->weights)
+        continue;
+      readers[group].push_back(&use);
+      if (analysis::readsMaterialised(user, view))
+        stored.insert(group);
     }
     OpBuilder builder(view);
-    for (auto &[group, uses] : others) {
+    for (auto &[group, uses] : readers) {
+      if (stored.contains(group))
+        continue;
       Operation *copy = builder.clone(*view);
       for (OpOperand *use : uses)
         use->set(copy->getResult(0));
       any = true;
     }
+    if (view->use_empty())
+      view->erase();
   }
   return any;
 }

@@ -4,6 +4,7 @@
 graph and, beside it, the same DAG as text for penstock-opt. Where page and compiler disagree, one
 of them is wrong.
 """
+import copy
 import random
 import re
 import subprocess
@@ -19,7 +20,7 @@ class Node:
     says that the op reads element by element, not at computed places."""
 
     def __init__(self, kind, reads=(), guard=None, in_batch=False, results=1,
-                 choice=False, small_map=False):
+                 choice=False, small_map=False, view=False):
         self.kind = kind  # one of KERNEL_CLASSES, "const", or "runtime": field, peer, switch
         self.reads = list(reads)
         self.guard = guard
@@ -27,6 +28,7 @@ class Node:
         self.results = results
         self.choice = choice  # a whole choose, as one P op
         self.small_map = small_map  # of at most 4096 elements
+        self.view = view
 
     def is_kernel(self):
         return self.kind in KERNEL_CLASSES
@@ -60,9 +62,10 @@ def with_copies(nodes, outputs):
             taken.add(value)
             delivered.append(value)
             continue
-        copy = Node("I", [(node, result, True)], in_batch=node.in_batch or not node.is_kernel())
-        nodes.insert(nodes.index(node) + 1 if node.is_kernel() else len(nodes), copy)
-        delivered.append((copy, 0))
+        moved = Node("I", [(node, result, True)], in_batch=node.in_batch or not node.is_kernel(),
+                     view=True)
+        nodes.insert(nodes.index(node) + 1 if node.is_kernel() else len(nodes), moved)
+        delivered.append((moved, 0))
     return nodes, delivered
 
 
@@ -78,9 +81,8 @@ def host_tables(nodes):
     return weights
 
 
-def predict(nodes, outputs, without=()):
-    """(kernels, temporaries) by the page. `without` leaves rules out, to see that they matter."""
-    nodes, outputs = with_copies(nodes, outputs)
+def plan(nodes, outputs, without):
+    """The kernels, and whether an op reads another within one, by rules 1 to 3."""
     weights = set() if "weights" in without else host_tables(nodes)
     users = {node: [] for node in nodes}
     for node in nodes:
@@ -154,13 +156,47 @@ def predict(nodes, outputs, without=()):
         for source, _, element in node.reads:
             if is_direct(source, node, element) and level[source] == level[node]:
                 kernels.join(source, node)
+    return kernels.members, is_direct
+
+
+def with_own_views(nodes, outputs, members, is_direct):
+    """Rule 4, and whether there was any."""
+    nodes, any_copy = list(nodes), False
+    for view in [node for node in nodes if node.view and not node.reads[0][0].is_kernel()]:
+        readers = {}
+        for user in nodes:
+            for source, _, element in user.reads:
+                if source is view and user.is_kernel() and members[user] is not members[view]:
+                    readers.setdefault(id(members[user]), []).append((user, element))
+        for uses in readers.values():
+            if not all(is_direct(view, user, element) for user, element in uses):
+                continue
+            own = Node("I", view.reads, view.guard, view.in_batch, view=True)
+            nodes.insert(nodes.index(view) + 1, own)
+            for user, _ in uses:
+                user.reads = [(own, *read[1:]) if read[0] is view else read for read in user.reads]
+            any_copy = True
+        read = any(view is source for node in nodes for source, *_ in node.reads)
+        if not read and not any(view is node for node, _ in outputs):
+            nodes.remove(view)
+    return nodes, any_copy
+
+
+def predict(nodes, outputs, without=()):
+    """(kernels, temporaries) by the page. `without` leaves rules out, to see that they matter."""
+    nodes, outputs = with_copies(*copy.deepcopy((nodes, outputs)))
+    members, is_direct = plan(nodes, outputs, without)
+    if "own views" not in without:
+        nodes, any_copy = with_own_views(nodes, outputs, members, is_direct)
+        if any_copy:
+            members, _ = plan(nodes, outputs, without)
     stored = set()
     for node in nodes:
         for source, result, _ in node.reads:
-            inside = node.is_kernel() and node in kernels.members.get(source, ())
+            inside = node.is_kernel() and node in members.get(source, ())
             if source.is_kernel() and not inside:
                 stored.add((source, result))
-    return len({id(members) for members in kernels.members.values()}), len(stored)
+    return len({id(one) for one in members.values()}), len(stored)
 
 
 class Draft:
@@ -249,7 +285,7 @@ class Draft:
     def simple(self, in_batch, source=None):
         kind, source, name = self.rng.choice(self.kinds), source or self.pick(self.line), self.name()
         node = Node(kind, [(*source[1], kind != "G")], in_batch=self.depends(source),
-                    small_map=kind == "P" and self.extent <= 4096)
+                    small_map=kind == "P" and self.extent <= 4096, view=kind == "I")
         self.add(node, self.op_text(kind, name, source[0]), [(name, self.line)], in_batch)
 
     def diamond(self, in_batch):
@@ -261,6 +297,16 @@ class Draft:
                 self.simple(in_batch, self.pool[-1])
             ends.append(self.pool[-1])
         self.map(in_batch, ends)
+
+    def around_barrier(self, in_batch):
+        """A view of the input, read before and after a reduction of it."""
+        source, name = self.pool[0], self.name()
+        node = Node("I", [(*source[1], True)], view=True)
+        self.add(node, self.op_text("I", name, source[0]), [(name, self.line)], in_batch)
+        view = self.pool[-1]
+        self.simple(in_batch, view)
+        self.reduce(in_batch, self.pool[-1])
+        self.map(in_batch, [view, self.pool[-1]])
 
     def map(self, in_batch, sources=None):
         sources = sources or [self.pick() for _ in range(self.rng.randint(1, 3))]
@@ -284,8 +330,8 @@ class Draft:
                 f"{self.line} -> {self.line}")
         self.add(node, [line], [(name, self.line)], in_batch)
 
-    def reduce(self, in_batch):
-        source, name = self.pick(self.line), self.name()
+    def reduce(self, in_batch, source=None):
+        source, name = source or self.pick(self.line), self.name()
         line = f'{name} = pipe.reduce max {source[0]} over ["w"] : {self.line} -> {self.number}'
         node = Node("R", [(*source[1], True)], in_batch=self.depends(source))
         self.add(node, [line], [(name, self.number)], in_batch)
@@ -315,7 +361,8 @@ class Draft:
             table = shift = Node("W", results=2)
             self.sample.append(table)
             if self.rng.random() < 0.5:
-                shift, old, start = Node("I", [(table, 1, True)]), start, self.name()
+                shift = Node("I", [(table, 1, True)], view=True)
+                old, start = start, self.name()
                 self.sample.append(shift)
                 lines.append(f"{start} = pipe.view {old} by {self.flip_map()} [] : {start_type} -> "
                              f"{start_type}")
@@ -346,7 +393,7 @@ class Draft:
         for kind in ops:
             node, result = value
             value = (Node(kind, [(node, result, kind != "G")], guard, node.in_batch,
-                          small_map=kind == "P" and self.extent <= 4096), 0)
+                          small_map=kind == "P" and self.extent <= 4096, view=kind == "I"), 0)
             (self.batch if node.in_batch else self.sample).append(value[0])
         return value
 
@@ -402,7 +449,7 @@ class Draft:
             self.add(Node("runtime"), [f'%x{k} = pipe.field %row "x{k}" : {self.line}'],
                      [(f"%x{k}", self.line)], False)
         steps = [self.simple] * 6 + [self.map] * 5 + [self.reduce] * 2 + [self.choose] * 3 + [
-            self.diamond, self.place, self.small_table, self.constant, self.resample, self.repeat]
+            self.diamond, self.around_barrier, self.place, self.small_table, self.constant, self.resample, self.repeat]
         for _ in range(self.rng.randint(1, 12)):
             self.rng.choice(steps)(False)
         if self.rng.random() < 0.4:
@@ -475,7 +522,8 @@ class FusionRule(unittest.TestCase):
                                  f"kernels and temporaries; predicted second\n{draft.pipeline()}")
 
     def test_every_rule_decides_some_dag(self):
-        for rule in ["weights", "computed places", "barriers", "guards", "one gather", "waiting"]:
+        for rule in ["weights", "computed places", "barriers", "guards", "one gather", "waiting",
+                     "own views"]:
             with self.subTest(rule=rule):
                 changed = [draft.seed for draft in self.drafts
                            if predict(*draft.graph()) != predict(*draft.graph(), [rule])]
