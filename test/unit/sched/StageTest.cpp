@@ -81,6 +81,7 @@ int32_t placeKernel(pst_kernel_args *args) {
 
 // a -> b -> c -> out, where a and c share memory. The second one is larger.
 TEST(Stages, BuffersOfOnePlaceShareMemory) {
+  const std::vector<int64_t> values = {1, 20, 300, 4000}; // outlives the sessions
   for (const bool dynamic : {false, true}) {
     Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
       args->scalars[9] = 0;
@@ -101,9 +102,9 @@ TEST(Stages, BuffersOfOnePlaceShareMemory) {
     p.step(p.kernel(placeKernel), {a}, {whereA});
     p.step(p.kernel(placeKernel), {b}, {c});
     p.step(p.kernel(placeKernel), {c}, {whereC});
-    const uint64_t apart = (*p.open(valueOptions({1, 2, 3, 4})))->memory().fixed;
+    const uint64_t apart = (*p.open(valueOptions(values)))->memory().fixed;
     p.plan.buffers[size_t(a)]->place = p.plan.buffers[size_t(c)]->place = 0;
-    auto session = p.open(valueOptions({1, 20, 300, 4000}));
+    auto session = p.open(valueOptions(values));
     ASSERT_TRUE(session) << session.error().message;
     auto batch = (*session)->next();
     ASSERT_TRUE(batch && *batch);
