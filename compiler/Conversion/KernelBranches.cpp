@@ -8,6 +8,7 @@
 
 #include "compiler/Conversion/KernelEmitter.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -263,6 +264,7 @@ LogicalResult KernelEmitter::materialiseRepeat(RepeatOp op) {
   };
   LogicalResult inside = success();
   auto iteration = [&](Value number, ValueRange now) {
+    const auto around = llvm::SaveAndRestore(top, b.getInsertionBlock());
     scalars[body.getArgument(0)] = l.wrap(number, b.getI64Type());
     bind(body.getArguments().drop_front(), now);
     for (Operation &inner : body.without_terminator())

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include "runtime/abi/kernel.h"
 #include <cstddef>
 
@@ -240,6 +241,7 @@ static bool hasTensorResult(Operation &op) {
 LogicalResult KernelEmitter::emitTopLevel(Operation &op) {
   l.loc = op.getLoc();
   l.lanes = 1;
+  const auto around = llvm::SaveAndRestore(top, b.getInsertionBlock());
   if (auto ret = llvm::dyn_cast<ReturnOp>(op))
     return storeOutputs(ret);
   if (!hasTensorResult(op)) {

@@ -9,6 +9,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include <map>
+#include <string>
 
 namespace penstock::conversion {
 
@@ -82,6 +84,11 @@ private:
   LaneValue emitLoad(pipe::LoadOp op);
   void bindCoordinates(mlir::Block &body, size_t first, llvm::ArrayRef<Index> at);
   mlir::Value extent(mlir::Value tensor, int64_t axis);
+
+  // ByteTables.cpp
+  bool emitByTables(pipe::MapOp op, llvm::ArrayRef<LaneValue> inputs, mlir::Value wanted);
+  ByteTable tableOf(pipe::MapOp op, llvm::ArrayRef<LaneValue> inputs, mlir::Value byte, mlir::Value result,
+                    mlir::Operation *place);
 
   // KernelBorders.cpp
   LaneValue emitPad(pipe::PadOp op, llvm::ArrayRef<Index> at);
@@ -177,6 +184,8 @@ private:
     int64_t number, count;
   };
   llvm::SmallVector<Arm> arms; // around the builder's place, within one block
+  mlir::Block *top = nullptr;                  ///< where the operation at hand began
+  std::map<std::string, ByteTable> byteTables; ///< by what they hold, and where
   /// Pads of which it is known, where lanes are emitted, whether the row exists.
   llvm::DenseMap<mlir::Operation *, bool> padRows;
   mlir::Value args, tensors, slots, scratch, band[2];

@@ -97,13 +97,16 @@ LaneValue KernelEmitter::emitMap(MapOp op, ArrayRef<Index> at) {
   };
   if (auto chain = findByteChain(body, constantOf))
     if (auto form = proveByteChain(*chain, l.level)) {
+      if (emitByTables(op, values, chain->root))
+        return emitByteChain(l, *chain, *form, scalar(chain->root));
       auto inChain = [&](Operation *user) { return chain->ops.contains(user) || user == body.getTerminator(); };
       for (Operation &inner : body.without_terminator())
         if (!chain->ops.contains(&inner) || !llvm::all_of(inner.getUsers(), inChain))
           (void)emitScalarOp(inner);
       return emitByteChain(l, *chain, *form, scalar(chain->root));
     }
-  emitBlock(body);
+  if (!emitByTables(op, values, body.getTerminator()->getOperand(0)))
+    emitBlock(body);
   return scalar(body.getTerminator()->getOperand(0));
 }
 

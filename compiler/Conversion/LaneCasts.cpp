@@ -228,8 +228,9 @@ LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) {
     return {cmp(CmpIPredicate::ne, v, integerLike(v, 0)), to, full};
   }
   const bool noSign = isUnsigned(value.type) || from == 1;
+  const PixelSum sum = from == 8 && width == 32 && fits ? value.sum : PixelSum();
   if (value.wide && width == 32 && mode != CastMode::clamp)
-    return {value.wide, to, value.range, {}, value.real};
+    return {value.wide, to, value.range, {}, value.real, {}, sum};
   Value real = fits ? value.real : Value();
   // u16 to i16 and i16 to u16 need a wider step to compare.
   if (mode == CastMode::clamp && !fits) {
@@ -260,7 +261,7 @@ LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) {
   else if (width > from)
     v = noSign ? b.create<arith::ExtUIOp>(loc, like(v, registerType(to)), v).getResult()
                : b.create<arith::ExtSIOp>(loc, like(v, registerType(to)), v).getResult();
-  return {v, to, fits ? value.range : full, wide, real};
+  return {v, to, fits ? value.range : full, wide, real, {}, sum};
 }
 
 LaneValue Lanes::cast(CastMode mode, LaneValue value, Type to) {

@@ -396,7 +396,10 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) {
   }
   if (!out.within(full.low, full.high))
     return {v, a.type, full};
-  return {v, a.type, out, {}, realBinary(kind, a, c, out)};
+  const PixelSum sum = pixelSum(kind, a, c);
+  if (sum.pixels && llvm::count_if(sum.weights, [](int64_t weight) { return weight != 0; }) > 1)
+    return {dotProduct(sum), a.type, out, {}, {}, {}, sum};
+  return {v, a.type, out, {}, realBinary(kind, a, c, out), {}, sum};
 }
 
 Value Lanes::realOf(const LaneValue &value) {

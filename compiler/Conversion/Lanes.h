@@ -13,6 +13,8 @@
 #include "compiler/Conversion/CpuLevel.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <array>
 #include <limits>
 
 namespace penstock::conversion {
@@ -30,6 +32,18 @@ struct Interval {
 /// The numbers that `type` can hold.
 Interval rangeOfType(mlir::Type type);
 
+/// constant + weights[c] * channel c of the pixel in each lane, modulo 2^32.
+/// `pixels` holds the pixels of three bytes as i32 with the middle byte twice
+/// (c0 c1 c1 c2), so that half its weight goes to each; null: no such sum.
+struct PixelSum {
+  mlir::Value pixels;
+  std::array<int64_t, 3> weights{};
+  int64_t constant = 0;
+};
+
+/// A map of bytes to bytes in four registers.
+using ByteTable = std::array<mlir::Value, 4>;
+
 /// One value for all lanes. `type` is the dialect's element type; `value` has
 /// the signless type of registers (f16 and bf16 are their bits, i16), or a
 /// vector of it.
@@ -42,6 +56,7 @@ struct LaneValue {
   mlir::Value wide = {};  ///< an integer as i32: some loads widen for free
   mlir::Value real = {};  ///< an integer as f32, exactly: it was one, or will be
   mlir::Value loose = {}; ///< a float but for the sign of a zero
+  PixelSum sum = {};      ///< a u8 or i32 out of the bytes of pixels
 
   bool isVector() const { return llvm::isa<mlir::VectorType>(value.getType()); }
 };
@@ -71,6 +86,12 @@ public:
   LaneValue cast(pipe::CastMode mode, LaneValue value, mlir::Type to);
   /// NaN replaced by the canonical one of the type, as every store does.
   LaneValue canonical(LaneValue value);
+
+  // LanePixels.cpp: bytes of pixels, for v4vnni.
+  /// table[index] of u8 lanes.
+  LaneValue lookUp(const ByteTable &table, const LaneValue &index);
+  /// An equal operation that stands earlier in the block, else `fresh`.
+  mlir::Value shared(mlir::Value fresh);
 
   // Plain helpers on registers.
   mlir::Value i64(int64_t value);
@@ -111,6 +132,9 @@ public:
   static bool isPositiveZero(mlir::Value value);
 
 private:
+  PixelSum pixelSum(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c);
+  mlir::Value dotProduct(const PixelSum &sum);
+  mlir::Value perRegister(mlir::Value lanes, llvm::function_ref<mlir::Value(mlir::Value)> one);
   mlir::Value wholeReal(mlir::Value v);
   LaneValue intBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c);
   mlir::Value realBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c, Interval result);

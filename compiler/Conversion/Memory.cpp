@@ -303,6 +303,10 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) {
     if (Value v = loadStrided(memoryType, size, start, *access.laneBytes, access.phase, buffer.constant)) {
       LaneValue value = finish(v);
       value.wide = wide;
+      if (Value pixels = loadPixels(buffer, at, access.base)) {
+        value.sum.pixels = pixels;
+        value.sum.weights[access.phase] = 1;
+      }
       return value;
     }
     return finish(gather([&](int64_t lane) {

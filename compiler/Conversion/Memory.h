@@ -79,6 +79,9 @@ private:
   /// far apart. `base` is the offset of lane 0, less `phase` bytes.
   mlir::Value loadWindows(const Buffer &buffer, mlir::Value base, int64_t size, int64_t bytes,
                           int64_t phase);
+  /// Pixels of three dense bytes (PixelSum says how), where each lane has one
+  /// and `at` names a channel; null elsewhere, and below v4vnni.
+  mlir::Value loadPixels(const Buffer &buffer, llvm::ArrayRef<Index> at, mlir::Value base);
   struct Edges;
   Edges edgesOf(llvm::ArrayRef<int32_t> wanted, int64_t bytes);
   mlir::Value fromMemory(mlir::Value value, mlir::Type element);

@@ -139,3 +139,43 @@ Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_
   }
   return join(groups, group * windowLanes);
 }
+
+Value Memory::loadPixels(const Buffer &buffer, ArrayRef<Index> at, Value base) {
+  constexpr int64_t count = 16, channels = 3, bytes = 64;
+  const size_t rank = at.size();
+  if (l.level < CpuLevel::v4vnni || l.lanes % count || rank < 2 || !buffer.element.isUnsignedInteger(8))
+    return {};
+  const int64_t step = at[rank - 2].stride;
+  if (buffer.known[rank - 1] != 1 || buffer.known[rank - 2] != channels || !at[rank - 2].affine() ||
+      std::abs(step) != 1)
+    return {};
+  for (size_t axis = 0; axis < rank; ++axis)
+    if (axis != rank - 2 && !at[axis].uniform())
+      return {};
+  auto channel = Lanes::constantOf(at[rank - 1].base);
+  if (!channel || *channel < 0 || *channel >= channels)
+    return {};
+  OpBuilder &b = l.b;
+  auto type = VectorType::get({bytes}, b.getI8Type()), maskType = VectorType::get({bytes}, b.getI1Type());
+  SmallVector<bool> exist(bytes, false);
+  std::fill_n(exist.begin(), count * channels, true);
+  Value mask = b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(maskType, ArrayRef<bool>(exist)));
+  Value zero = b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(type));
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < count; ++lane)
+    for (int64_t byte : {0, 1, 1, 2})
+      order.push_back(channels * (step < 0 ? count - 1 - lane : lane) + byte);
+  Value whole;
+  for (int64_t first = 0; first < l.lanes; first += count) {
+    const int64_t from = channels * (step < 0 ? 1 - first - count : first);
+    Value part = b.create<LLVM::MaskedLoadOp>(l.loc, type, address(buffer.pointer, l.add(base, l.i64(from))), mask,
+                                              ValueRange{zero}, 1);
+    Value pixels = b.create<vector::BitCastOp>(l.loc, VectorType::get({count}, b.getI32Type()),
+                                               shuffle(part, part, order));
+    SmallVector<int64_t> all;
+    for (int64_t i = 0; i < first + count; ++i)
+      all.push_back(i);
+    whole = whole ? shuffle(whole, pixels, all) : pixels;
+  }
+  return l.shared(whole);
+}
