@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/plan/SharedPlaces.h"
+
+#include "runtime/abi/element.h"
+
 #include <algorithm>
 #include <climits>
 #include <cstdint>
@@ -79,27 +82,8 @@ void Sharing::findLives() {
   }
 }
 
-/// Of one element.
-static int64_t widthOf(plan::DType type) {
-  switch (type) {
-  case plan::DType::i16:
-  case plan::DType::u16:
-  case plan::DType::f16:
-  case plan::DType::bf16:
-    return 2;
-  case plan::DType::i32:
-  case plan::DType::f32:
-    return 4;
-  case plan::DType::i64:
-  case plan::DType::f64:
-    return 8;
-  default:
-    return 1;
-  }
-}
-
 int64_t Sharing::bytesOf(int buffer) const {
-  int64_t size = widthOf(plan.buffers[static_cast<size_t>(buffer)]->type);
+  int64_t size = elementBytes(plan.buffers[static_cast<size_t>(buffer)]->type);
   for (const auto &dim : plan.buffers[static_cast<size_t>(buffer)]->dims)
     size = size < 0 || dim->extent < 0 ? -1 : size * dim->extent;
   return size;

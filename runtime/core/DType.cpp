@@ -1,31 +1,10 @@
 #include "runtime/core/DType.h"
 
+#include "runtime/abi/element.h"
+
 namespace penstock::runtime {
 
-int64_t sizeOf(plan::DType type) {
-  switch (type) {
-  case plan::DType::u8:
-  case plan::DType::i8:
-  case plan::DType::boolean:
-    return 1;
-  case plan::DType::u16:
-  case plan::DType::i16:
-  case plan::DType::f16:
-  case plan::DType::bf16:
-    return 2;
-  case plan::DType::i32:
-  case plan::DType::f32:
-    return 4;
-  case plan::DType::i64:
-  case plan::DType::f64:
-    return 8;
-  case plan::DType::none:
-  case plan::DType::bytes:
-  case plan::DType::text:
-    return 0;
-  }
-  return 0;
-}
+int64_t sizeOf(plan::DType type) { return elementBytes(type); }
 
 const char *nameOf(plan::DType type) {
   if (type == plan::DType::boolean)

@@ -1,6 +1,6 @@
 // Branches and loops over tensors, inside one kernel.
 
-#include "test/unit/codegen/JitModule.h"
+#include "test/unit/codegen/AtLevel.h"
 
 #include <gtest/gtest.h>
 
@@ -10,19 +10,7 @@ using test::TensorArg;
 
 namespace {
 
-class Branches : public testing::TestWithParam<int> {
-protected:
-  void SetUp() override {
-    if (GetParam() > static_cast<int>(codegen::Target::host().level))
-      GTEST_SKIP() << "this machine lacks x86-64-v" << GetParam();
-  }
-  std::unique_ptr<JitModule> compile(const std::string &text) {
-    auto code = std::make_unique<JitModule>(
-        text, codegen::Target{static_cast<codegen::CpuLevel>(GetParam())});
-    EXPECT_TRUE(code->ok()) << code->errors();
-    return code;
-  }
-};
+class Branches : public test::AtLevel {};
 
 // An iteration reads the row before it mirrored: no element may be overwritten
 // before all are read. The carried scalar doubles.

@@ -1,7 +1,7 @@
 // Maps of one byte as tables, and sums of a pixel's bytes as dot products: the
 // bits of the arithmetic they stand for.
 
-#include "test/unit/codegen/JitModule.h"
+#include "test/unit/codegen/AtLevel.h"
 
 #include <algorithm>
 #include <array>
@@ -13,18 +13,7 @@ using test::TensorArg;
 
 namespace {
 
-class ByteTables : public testing::TestWithParam<int> {
-protected:
-  void SetUp() override {
-    if (GetParam() > static_cast<int>(codegen::Target::host().level))
-      GTEST_SKIP() << "this machine lacks x86-64-v" << GetParam();
-  }
-  std::unique_ptr<JitModule> compile(const std::string &body) {
-    auto code = std::make_unique<JitModule>(body, codegen::Target{static_cast<codegen::CpuLevel>(GetParam())});
-    EXPECT_TRUE(code->ok()) << code->errors();
-    return code;
-  }
-};
+class ByteTables : public test::AtLevel {};
 
 constexpr size_t kHeight = 40, kWidth = 50;
 constexpr float kFactors[] = {0.0f, 0.3f, 1.0f, 1.37f, -0.4f, 1e30f};

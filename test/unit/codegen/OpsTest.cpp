@@ -2,7 +2,7 @@
 
 #include "runtime/abi/random.h"
 #include "runtime/abi/scalar.h"
-#include "test/unit/codegen/JitModule.h"
+#include "test/unit/codegen/AtLevel.h"
 
 #include <cmath>
 #include <functional>
@@ -16,18 +16,8 @@ using test::TensorArg;
 
 namespace {
 
-class Ops : public testing::TestWithParam<int> {
+class Ops : public test::AtLevel {
 protected:
-  void SetUp() override {
-    if (GetParam() > static_cast<int>(codegen::Target::host().level))
-      GTEST_SKIP() << "this machine lacks x86-64-v" << GetParam();
-  }
-  std::unique_ptr<JitModule> compile(const std::string &body) {
-    auto code = std::make_unique<JitModule>(
-        body, codegen::Target{static_cast<codegen::CpuLevel>(GetParam())});
-    EXPECT_TRUE(code->ok()) << code->errors();
-    return code;
-  }
   /// A kernel `k` that maps `from` to `to` along w=37 by `lines`.
   std::string mapKernel(const std::string &from, const std::string &fromScalar, const std::string &to,
                         const std::string &lines) {

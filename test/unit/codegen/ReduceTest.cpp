@@ -1,7 +1,7 @@
 // Reductions and scans of types that are only stored, and of signed zeros.
 
 #include "runtime/abi/scalar.h"
-#include "test/unit/codegen/JitModule.h"
+#include "test/unit/codegen/AtLevel.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -12,19 +12,7 @@ using test::TensorArg;
 
 namespace {
 
-class Reductions : public testing::TestWithParam<int> {
-protected:
-  void SetUp() override {
-    if (GetParam() > static_cast<int>(codegen::Target::host().level))
-      GTEST_SKIP() << "this machine lacks x86-64-v" << GetParam();
-  }
-  std::unique_ptr<JitModule> compile(const std::string &text) {
-    auto code = std::make_unique<JitModule>(
-        text, codegen::Target{static_cast<codegen::CpuLevel>(GetParam())});
-    EXPECT_TRUE(code->ok()) << code->errors();
-    return code;
-  }
-};
+class Reductions : public test::AtLevel {};
 
 float laneSum(const std::vector<float> &values) {
   std::vector<float> lanes(scalar::reductionLanes);
