@@ -41,10 +41,19 @@ public:
   virtual const std::vector<Parameter> &parameters() const = 0;
 };
 
+/// Text that needs no compilation, or why there is none.
+struct Written {
+  std::optional<std::string> text;
+  Messages messages;
+};
+
 } // namespace penstock::api
 
-/// The one door of the compiler's library; the caller deletes the result.
+/// The doors of the compiler's library; the caller deletes the results.
 extern "C" __attribute__((visibility("default"))) penstock::api::Compilation *
 penstock_start_compilation(const penstock::api::CompileRequest &request);
+/// As pst_format(); of the request, only text and file name count.
+extern "C" __attribute__((visibility("default"))) penstock::api::Written *
+penstock_write_formatted(const penstock::api::CompileRequest &request);
 
 #endif

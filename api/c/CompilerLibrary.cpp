@@ -20,7 +20,8 @@ std::string api::compilerPath() {
 namespace {
 struct Library {
   decltype(&penstock_start_compilation) start = nullptr;
-  std::string why; ///< that there is no `start`
+  decltype(&penstock_write_formatted) format = nullptr;
+  std::string why; ///< that something is null
 };
 } // namespace
 
@@ -28,17 +29,37 @@ static Library loadLibrary() {
   // Lazily bound: LLVM has more functions than one compilation calls. Locally,
   // since a process may hold other versions of LLVM.
   void *handle = dlopen(compilerPath().c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (!handle)
-    return {nullptr, dlerror()};
-  void *symbol = dlsym(handle, "penstock_start_compilation");
-  return {reinterpret_cast<decltype(Library::start)>(symbol), symbol ? "" : dlerror()};
+  Library library;
+  auto find = [&](auto &function, const char *name) {
+    function = handle ? reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(handle, name))
+                      : nullptr;
+    if (!function && library.why.empty())
+      library.why = dlerror();
+  };
+  find(library.start, "penstock_start_compilation");
+  find(library.format, "penstock_write_formatted");
+  return library;
+}
+
+static const Library &compilerLibrary() {
+  static const Library library = loadLibrary();
+  return library;
+}
+
+template <typename Made, auto Library::*function, typename... Arguments>
+static runtime::Result<std::unique_ptr<Made>> call(const Arguments &...arguments) {
+  const Library &library = compilerLibrary();
+  if (!library.why.empty())
+    return runtime::Error{runtime::Code::Unsupported,
+                          "the compiler cannot be loaded: " + library.why};
+  return std::unique_ptr<Made>((library.*function)(arguments...));
 }
 
 runtime::Result<std::unique_ptr<Compilation>>
 api::startCompilation(const CompileRequest &request) {
-  static const Library library = loadLibrary();
-  if (!library.start)
-    return runtime::Error{runtime::Code::Unsupported,
-                          "the compiler cannot be loaded: " + library.why};
-  return std::unique_ptr<Compilation>(library.start(request));
+  return call<Compilation, &Library::start>(request);
+}
+
+runtime::Result<std::unique_ptr<Written>> api::writeFormatted(const CompileRequest &request) {
+  return call<Written, &Library::format>(request);
 }

@@ -14,6 +14,9 @@ std::string compilerPath();
 /// MLIR, LLVM and ANTLR; it stays loaded. The error says why it cannot be.
 runtime::Result<std::unique_ptr<Compilation>> startCompilation(const CompileRequest &request);
 
+/// Lays out the text of the request. Loads the compiler's library, too.
+runtime::Result<std::unique_ptr<Written>> writeFormatted(const CompileRequest &request);
+
 } // namespace penstock::api
 
 #endif

@@ -50,6 +50,7 @@ typedef struct pst_program pst_program;
 typedef struct pst_session pst_session;
 typedef struct pst_batch pst_batch;
 typedef struct pst_sample pst_sample;
+typedef struct pst_text pst_text;
 
 typedef enum pst_status {
   PST_OK = 0,
@@ -151,6 +152,31 @@ PST_API pst_status pst_program_explain(pst_program *program, const char **out_te
 
 /* NULL is allowed. Sessions of the program stay valid. */
 PST_API void pst_program_release(pst_program *program);
+
+/*===--- text --------------------------------------------------------------===*/
+
+/* Brings `length` bytes of a .pipe file into its one layout (docs/format.md).
+ * Only blanks and line breaks differ from the text: every token and comment
+ * stays. Formatting the result gives the result.
+ *
+ * Always stores a text, also after an error: it then holds the messages and
+ * nothing else. Release it with pst_text_release().
+ *
+ * file_name    is used in messages only.
+ * PST_ERROR    the text has a syntax error, see pst_text_messages().
+ *
+ * Thread safety: any thread; calls are independent. */
+PST_API pst_status pst_format(const char *text, size_t length, const char *file_name,
+                              pst_text **out_text);
+
+/* Ends with NUL, which pst_text_length() does not count; "" after an error. */
+PST_API const char *pst_text_data(const pst_text *text);
+PST_API size_t pst_text_length(const pst_text *text);
+/* As pst_program_messages() and pst_program_messages_json(). */
+PST_API const char *pst_text_messages(const pst_text *text);
+PST_API const char *pst_text_messages_json(const pst_text *text);
+/* NULL is allowed. */
+PST_API void pst_text_release(pst_text *text);
 
 /*===--- sessions ----------------------------------------------------------===*/
 

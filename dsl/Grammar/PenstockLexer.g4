@@ -2,7 +2,7 @@
 // lexer itself never fails: what is wrong is said by dsl/Parser.
 lexer grammar PenstockLexer;
 
-channels { DOCS }
+channels { DOCS, REMARKS }
 
 // Reserved words.
 PIPELINE : 'pipeline';
@@ -85,9 +85,9 @@ QUANTITY : NUMBER ('%' | LETTER (LETTER | DIGIT)*);
 STRING   : '"' (~["\\\r\n] | '\\' ~[\r\n])* '"';
 ID       : LETTER (LETTER | DIGIT)*;
 
-RULER   : '////' ~[\r\n]* -> skip;
+RULER   : '////' ~[\r\n]* -> channel(REMARKS);
 DOC     : '///' ~[\r\n]* -> channel(DOCS);
-COMMENT : '//' ~[\r\n]* -> skip;
+COMMENT : '//' ~[\r\n]* -> channel(REMARKS);
 SPACE   : [ \t\r\n]+ -> skip;
 
 // What other languages write; none of these stands in the parser's grammar.

@@ -23,7 +23,7 @@ TokenList tokenize(FileId file, std::string_view text) {
   PenstockLexer lexer(&input);
   lexer.removeErrorListeners();
 
-  TokenList list{text, file, {}, {}};
+  TokenList list{text, file, {}, {}, {}};
   for (;;) {
     std::unique_ptr<antlr4::Token> token = lexer.nextToken();
     if (token->getType() == antlr4::Token::EOF)
@@ -36,6 +36,8 @@ TokenList tokenize(FileId file, std::string_view text) {
       std::string_view before = text.substr(lineStart, range.begin - lineStart);
       list.docs.push_back(
           {range, before.find_first_not_of(" \t") == std::string_view::npos});
+    } else if (token->getChannel() == PenstockLexer::REMARKS) {
+      list.remarks.push_back(range);
     } else {
       list.items.push_back({token->getType(), range});
     }

@@ -31,6 +31,7 @@ struct TokenList {
   std::vector<Lexeme>
       items; ///< without comments; ends with an end-of-file token
   std::vector<DocLexeme> docs;
+  std::vector<SourceRange> remarks; ///< `//` comments
 
   std::string_view text(size_t index) const;
   bool is(size_t index, size_t type) const {

@@ -165,6 +165,21 @@ static void test_errors(void) {
   pst_sample_release(NULL);
 }
 
+static void test_format(void) {
+  static const char loose[] = "pipe  1\nconst a=1 // one\n";
+  static const char broken[] = "pipe 1\nconst a =\n";
+  pst_text *out = NULL;
+  EXPECT(pst_format(loose, strlen(loose), "a.pipe", &out) == PST_OK);
+  EXPECT(strcmp(pst_text_data(out), "pipe 1\nconst a = 1  // one\n") == 0);
+  EXPECT(pst_text_length(out) == strlen(pst_text_data(out)) && *pst_text_messages(out) == 0);
+  pst_text_release(out);
+  EXPECT(pst_format(broken, strlen(broken), NULL, &out) == PST_ERROR && out != NULL);
+  EXPECT(pst_text_length(out) == 0 && strstr(pst_text_messages(out), "<text>:2:") != NULL);
+  EXPECT(strstr(pst_text_messages_json(out), "\"line\":2") != NULL);
+  pst_text_release(out);
+  pst_text_release(NULL);
+}
+
 /* Outputs have their axes in one order, and lie in memory in another. */
 static void test_stored_orders(void) {
   static const char *const orders =
@@ -253,6 +268,7 @@ int main(void) {
   test_batches(program);
   test_sample(program);
   test_errors();
+  test_format();
   test_stored_orders();
   pst_program_release(program);
   printf("%s\n", failures ? "failed" : "passed");

@@ -1,24 +1,17 @@
 // Compiling, as the commands need it.
 
 #include "tools/penstock/Program.h"
-#include <cerrno>
+#include "tools/penstock/Files.h"
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 
 using namespace penstock::cli;
 
 ProgramPtr penstock::cli::compile(const CompileOptions &options, bool checkOnly,
                                   Messages messages) {
-  std::ifstream file(options.file, std::ios::binary);
-  std::stringstream content;
-  if (!file || !(content << file.rdbuf())) {
-    std::fprintf(stderr, "penstock: error: cannot read %s: %s\n", options.file.c_str(),
-                 errno ? std::strerror(errno) : "it is empty");
+  const std::optional<std::string> file = readFile(options.file);
+  if (!file)
     return nullptr;
-  }
-  const std::string text = content.str();
+  const std::string &text = *file;
 
   std::vector<pst_parameter> parameters;
   const auto settings = splitSettings(options.set);

@@ -24,6 +24,7 @@ int main(int argc, char **argv) {
   addSample(app, exitCode);
   addView(app, exitCode);
   addBench(app, exitCode);
+  addFmt(app, exitCode);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

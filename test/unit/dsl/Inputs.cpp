@@ -8,12 +8,29 @@
 
 namespace penstock::dsl::test {
 
-std::vector<std::filesystem::path> pipeFiles(const std::string &folder) {
-  std::vector<std::filesystem::path> files;
-  for (const auto &entry : std::filesystem::directory_iterator(
-           std::filesystem::path(PENSTOCK_DSL_FILES) / folder))
+namespace {
+
+void addFiles(const std::filesystem::path &folder, std::vector<std::filesystem::path> &files) {
+  for (const auto &entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".pipe")
       files.push_back(entry.path());
+}
+
+const std::filesystem::path root = PENSTOCK_ROOT;
+
+} // namespace
+
+std::vector<std::filesystem::path> pipeFiles(const std::string &folder) {
+  std::vector<std::filesystem::path> files;
+  addFiles(root / "test/dsl" / folder, files);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::filesystem::path> shippedFiles() {
+  std::vector<std::filesystem::path> files;
+  for (const char *folder : {"examples", "examples/probes", "bench/pipelines", "stdlib"})
+    addFiles(root / folder, files);
   std::sort(files.begin(), files.end());
   return files;
 }

@@ -12,6 +12,8 @@ namespace penstock::dsl::test {
 
 /// `.pipe` files of test/dsl/<folder>, sorted by name.
 std::vector<std::filesystem::path> pipeFiles(const std::string &folder);
+/// The examples, the benchmarks' pipelines and the library, sorted by name.
+std::vector<std::filesystem::path> shippedFiles();
 std::string readFile(const std::filesystem::path &path);
 
 /// Modules from memory.

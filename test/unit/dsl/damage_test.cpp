@@ -3,68 +3,22 @@
 // Three damages per token: deleted, doubled, swapped with the next. A damage
 // that leaves a correct file (a comma at the end of a list) does not count.
 #include "dsl/Diagnostics/Render.h"
+#include "test/unit/dsl/Damages.h"
 #include "test/unit/dsl/Inputs.h"
 
 #include <gtest/gtest.h>
 
-#include <cctype>
 #include <cstdio>
 
 namespace penstock::dsl::test {
 namespace {
-
-struct Span {
-  size_t begin, end;
-};
-
-/// A second, simple tokenizer, so that the test does not trust the first.
-std::vector<Span> tokenSpans(const std::string &text) {
-  static const char *const operators[] = {"..=", "..", "|>", "->", "=>",
-                                          "==",  "!=", "<=", ">="};
-  std::vector<Span> spans;
-  auto isWord = [&](size_t i) {
-    return i < text.size() &&
-           (std::isalnum(static_cast<unsigned char>(text[i])) ||
-            text[i] == '_');
-  };
-  for (size_t i = 0; i < text.size();) {
-    size_t begin = i;
-    if (std::isspace(static_cast<unsigned char>(text[i]))) {
-      ++i;
-      continue;
-    }
-    if (text.compare(i, 2, "//") == 0) {
-      i = text.find('\n', i);
-      continue;
-    }
-    if (std::isdigit(static_cast<unsigned char>(text[i]))) {
-      while (isWord(i) ||
-             (text[i] == '.' &&
-              std::isdigit(static_cast<unsigned char>(text[i + 1]))) ||
-             (text[i] == '-' && text[i - 1] == 'e') || text[i] == '%')
-        ++i;
-    } else if (isWord(i)) {
-      while (isWord(i))
-        ++i;
-    } else {
-      ++i;
-      for (const char *op : operators)
-        if (text.compare(begin, std::char_traits<char>::length(op), op) == 0) {
-          i = begin + std::char_traits<char>::length(op);
-          break;
-        }
-    }
-    spans.push_back({begin, i});
-  }
-  return spans;
-}
 
 struct Tally {
   size_t damages = 0, near = 0, reports = 0;
 };
 
 /// The index of the token at or after an offset.
-size_t tokenAt(const std::vector<Span> &spans, size_t offset) {
+size_t tokenAt(const std::vector<TokenSpan> &spans, size_t offset) {
   size_t index = 0;
   while (index + 1 < spans.size() && spans[index].end <= offset)
     ++index;
@@ -89,7 +43,7 @@ void look(const std::string &text, size_t from, size_t to, Tally &tally) {
   for (const Diagnostic &diagnostic : all)
     ASSERT_TRUE(diagnostic.range.valid());
 
-  std::vector<Span> spans = tokenSpans(text);
+  std::vector<TokenSpan> spans = tokenSpans(text);
   size_t first = tokenAt(spans, all.front().range.begin);
   size_t last = std::max(
       first, tokenAt(spans, all.front().range.end - (all.front().range.end >
@@ -110,30 +64,15 @@ void look(const std::string &text, size_t from, size_t to, Tally &tally) {
 TEST(Damage, IsReportedOnceAndWhereItIs) {
   Tally deleted, doubled, swapped;
   for (const auto &file : pipeFiles("inputs")) {
-    const std::string text = readFile(file);
-    std::vector<Span> spans = tokenSpans(text);
-    for (size_t i = 0; i < spans.size(); ++i) {
-      auto [begin, end] = spans[i];
-      std::string token = text.substr(begin, end - begin);
-      std::string gone = text;
-      gone.replace(begin, end - begin, std::string(end - begin, ' '));
-      look(gone, begin, begin, deleted);
-
-      look(text.substr(0, end) + " " + token + text.substr(end), begin, end + 1,
-           doubled);
-
-      if (i + 1 < spans.size()) {
-        auto [nextBegin, nextEnd] = spans[i + 1];
-        std::string between = text.substr(end, nextBegin - end);
-        std::string next = text.substr(nextBegin, nextEnd - nextBegin);
-        std::string mixed = text.substr(0, begin) + next +
-                            (between.empty() ? " " : between) + token +
-                            text.substr(nextEnd);
-        look(mixed, begin, nextEnd - 1, swapped);
-      }
-      if (HasFatalFailure())
-        return;
-    }
+    forEachDamage(readFile(file), [&](DamageKind kind, const std::string &text, size_t from,
+                                      size_t to) {
+      look(text, from, to,
+           kind == DamageKind::Deleted   ? deleted
+           : kind == DamageKind::Doubled ? doubled
+                                         : swapped);
+    });
+    if (HasFatalFailure())
+      return;
   }
 
   Tally all;

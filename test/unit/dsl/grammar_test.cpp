@@ -29,7 +29,7 @@ TEST(Grammar, ExamplesAreWithoutErrors) {
 }
 
 TEST(Grammar, ExamplesOfTheDocumentationAreWithoutErrors) {
-  std::string page = readFile(std::filesystem::path(PENSTOCK_DSL_FILES) /
+  std::string page = readFile(std::filesystem::path(PENSTOCK_ROOT) / "test/dsl" /
                               "../../docs/language.md");
   size_t checked = 0;
   for (size_t at = page.find("```\n"); at != std::string::npos;) {

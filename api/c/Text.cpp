@@ -1,0 +1,38 @@
+//===- Text.cpp - pst_format and pst_text ----------------------------------===//
+
+#include "api/c/CompilerLibrary.h"
+
+using namespace penstock;
+using namespace penstock::api;
+
+struct pst_text {
+  std::string data;
+  Messages messages;
+};
+
+static pst_status give(runtime::Result<std::unique_ptr<Written>> written, pst_text **outText) {
+  auto *text = new pst_text;
+  *outText = text;
+  if (!written) {
+    text->messages.text = "penstock: error: " + written.error().message + "\n";
+    return PST_ERROR;
+  }
+  text->messages = std::move((*written)->messages);
+  if (!(*written)->text)
+    return PST_ERROR;
+  text->data = std::move(*(*written)->text);
+  return PST_OK;
+}
+
+pst_status pst_format(const char *text, size_t length, const char *file_name, pst_text **out_text) {
+  CompileRequest request;
+  request.text.assign(text, length);
+  request.fileName = file_name ? file_name : "<text>";
+  return give(writeFormatted(request), out_text);
+}
+
+const char *pst_text_data(const pst_text *text) { return text->data.c_str(); }
+size_t pst_text_length(const pst_text *text) { return text->data.size(); }
+const char *pst_text_messages(const pst_text *text) { return text->messages.text.c_str(); }
+const char *pst_text_messages_json(const pst_text *text) { return text->messages.json.c_str(); }
+void pst_text_release(pst_text *text) { delete text; }

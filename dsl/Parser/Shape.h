@@ -1,0 +1,33 @@
+// What the formatter has to know of each token: whether it begins something,
+// and what it stands close to.
+#pragma once
+
+#include "dsl/Parser/Tokens.h"
+
+namespace penstock::dsl {
+
+/// What a token begins in the brackets around it.
+enum class Begins {
+  Nothing,
+  Item,      ///< an argument, a parameter, an axis, an element, a stage
+  Statement, ///< `let`, `return`, the one expression of a block, an arm
+};
+
+struct TokenShape {
+  Begins begins = Begins::Nothing;
+  bool gluedBefore = false; ///< no blank before it
+  bool gluedAfter = false;
+  /// Of an opening brace: it holds statements, each of which has a line of its
+  /// own where the brackets span several.
+  bool holdsStatements = false;
+  /// Of such a brace: the first token of the declaration that it belongs to.
+  std::optional<size_t> owner;
+  /// Of `then` and `else`: the `if` or `search` they belong to.
+  std::optional<size_t> branchOf;
+  std::optional<size_t> assign; ///< of `let`: its `=`
+};
+
+/// One shape per token of a text without syntax errors.
+std::vector<TokenShape> shapeOf(const TokenList &tokens);
+
+} // namespace penstock::dsl

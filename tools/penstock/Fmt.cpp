@@ -1,0 +1,81 @@
+// penstock fmt: brings files into their one layout.
+
+#include "api/c/penstock.h"
+#include "tools/penstock/Commands.h"
+#include "tools/penstock/Files.h"
+#include "tools/penstock/Options.h"
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+
+using namespace penstock::cli;
+
+namespace {
+struct State {
+  std::vector<std::string> files;
+  bool check = false;
+};
+struct ReleaseText {
+  void operator()(pst_text *text) const { pst_text_release(text); }
+};
+using TextPtr = std::unique_ptr<pst_text, ReleaseText>;
+} // namespace
+
+/// The layout of a text; null after a syntax error, which has been printed.
+static TextPtr format(const std::string &text, const std::string &name) {
+  pst_text *raw = nullptr;
+  const pst_status status = pst_format(text.data(), text.size(), name.c_str(), &raw);
+  TextPtr result(raw);
+  std::fputs(pst_text_messages(raw), stderr);
+  return status == PST_OK ? std::move(result) : nullptr;
+}
+
+static bool formatStandardInput(bool check) {
+  const std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  const TextPtr result = format(text, "<stdin>");
+  if (!result)
+    return false;
+  if (check && pst_text_data(result.get()) == text)
+    return true;
+  std::fputs(check ? "<stdin>\n" : pst_text_data(result.get()), stdout);
+  return !check;
+}
+
+static bool formatFile(const std::string &path, bool check) {
+  const std::optional<std::string> text = readFile(path);
+  const TextPtr result = text ? format(*text, path) : nullptr;
+  if (!result)
+    return false;
+  if (pst_text_data(result.get()) == *text)
+    return true;
+  if (check) {
+    std::printf("%s\n", path.c_str());
+    return false;
+  }
+  return replaceFile(path, pst_text_data(result.get()));
+}
+
+void penstock::cli::addFmt(CLI::App &app, int &exitCode) {
+  auto state = std::make_shared<State>();
+  CLI::App *command = app.add_subcommand(
+      "fmt", "bring files into the layout that all .pipe files have; only blanks and line breaks "
+             "change");
+  command
+      ->add_option("file", state->files,
+                   ".pipe files, folders with such files, or - to read stdin and write stdout")
+      ->required();
+  command->add_flag("--check", state->check,
+                    "change nothing; name the files that would change, and exit with 1 if there "
+                    "are any");
+  addFooter(*command, "penstock fmt --check train.pipe");
+  command->callback([state, &exitCode] {
+    bool good = true;
+    for (const std::string &name : state->files)
+      if (name == "-")
+        good &= formatStandardInput(state->check);
+      else
+        for (const std::string &path : pipeFilesAt(name))
+          good &= formatFile(path, state->check);
+    exitCode = good ? exitOk : exitError;
+  });
+}
