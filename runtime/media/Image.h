@@ -1,6 +1,7 @@
 // What all image decoders share.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace penstock::runtime {
@@ -8,9 +9,7 @@ namespace penstock::runtime {
 /// Interleaved rows of bytes.
 enum class PixelFormat : uint8_t { Rgb, Gray };
 
-inline uint32_t channelsOf(PixelFormat format) {
-  return format == PixelFormat::Rgb ? 3 : 1;
-}
+inline uint32_t channelsOf(PixelFormat format) { return format == PixelFormat::Rgb ? 3 : 1; }
 
 /// A box of pixels; `top` and `left` count from the upper left corner of the
 /// image as stored (before any EXIF orientation).
@@ -19,6 +18,15 @@ struct Region {
   uint32_t left = 0;
   uint32_t height = 0;
   uint32_t width = 0;
+};
+
+/// Which pixels are wanted, and where: row y of the region begins at
+/// `out + y * rowStride`.
+struct Target {
+  PixelFormat format = PixelFormat::Rgb;
+  Region region;
+  uint8_t *out = nullptr;
+  size_t rowStride = 0;
 };
 
 /// What decoding cost, summed over calls.

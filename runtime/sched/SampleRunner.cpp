@@ -70,7 +70,7 @@ SampleRunner::SampleRunner(std::shared_ptr<const Program> shared, ScratchLimits 
                            const Clock &clock)
     : program(std::move(shared)), layout(*program->layout), tree(program->tree()), clock(clock),
       scratch(limits, layout.staticScratch + (int64_t(1) << 16)), images(imageLimits(limits)),
-      decoder({images, false}), headers(tree.media.size()), fieldStorage(layout.buffers.size()),
+      decoder(images), headers(tree.media.size()), fieldStorage(layout.buffers.size()),
       places(layout.places.size()) {
   size_t widest = 0, mostScalars = 0;
   for (const StepLayout &step : layout.steps) {
@@ -205,7 +205,7 @@ bool SampleRunner::probe(Work &work, int64_t slot, Failure &failure) {
       failure = {size_t(media.row), encoded.status.error().message};
       return false;
     }
-    auto info = probeJpeg(encoded.bytes.span(), images);
+    auto info = probeImage(encoded.bytes.span(), images);
     if (!info) {
       failure = {size_t(media.row), info.error().message};
       return false;
@@ -273,10 +273,10 @@ bool SampleRunner::decode(Work &work, int64_t slot, Failure &failure) {
 
 Status SampleRunner::readPixels(std::span<const uint8_t> bytes, PixelFormat format,
                                 const Region &region, const Orientation &orientation,
-                                const JpegInfo &info, uint8_t *out, size_t rowStride) {
+                                const ImageInfo &info, uint8_t *out, size_t rowStride) {
   if (orientation.isUpright())
     return decoder.decodeRegion(bytes, format, region, out, rowStride, costs.decoded,
-                                JpegDecoder::Beside::Free);
+                                ImageDecoder::Beside::Free);
   const Region stored = orientation.stored(region, info.height, info.width);
   const size_t pitch = size_t(stored.width) * channelsOf(format);
   const Scratch::Mark mark = scratch.mark();
@@ -292,7 +292,7 @@ Status SampleRunner::readPixels(std::span<const uint8_t> bytes, PixelFormat form
 
 bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode,
                              Failure &failure) {
-  const JpegInfo &info = headers[size_t(decode.media)];
+  const ImageInfo &info = headers[size_t(decode.media)];
   const size_t row = size_t(tree.media[size_t(decode.media)]->row);
   const Orientation orientation(decode.orient ? info.orientation : 1);
   const int64_t height = orientation.isTransposed() ? info.width : info.height;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "runtime/core/Clock.h"
+#include "runtime/media/ImageDecoder.h"
+#include "runtime/media/ImageHeader.h"
 #include "runtime/media/Orientation.h"
-#include "runtime/media/jpeg/JpegDecoder.h"
-#include "runtime/media/jpeg/JpegHeader.h"
 #include "runtime/sched/Program.h"
 #include "runtime/sched/Scratch.h"
 #include "runtime/sched/Work.h"
@@ -43,7 +43,7 @@ private:
   bool decode(Work &work, int64_t slot, Failure &failure);
   bool decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode, Failure &failure);
   Status readPixels(std::span<const uint8_t> bytes, PixelFormat format, const Region &region,
-                    const Orientation &orientation, const JpegInfo &info, uint8_t *out,
+                    const Orientation &orientation, const ImageInfo &info, uint8_t *out,
                     size_t rowStride);
   bool runStage(Work &work, int64_t slot, int stage, Failure &failure);
   bool runStep(Work &work, int64_t slot, const StepLayout &step, Failure &failure);
@@ -66,8 +66,8 @@ private:
   const Clock &clock;
   Scratch scratch;
   ImageLimits images;
-  JpegDecoder decoder;
-  std::vector<JpegInfo> headers;    // by media
+  ImageDecoder decoder;
+  std::vector<ImageInfo> headers;   // by media
   std::vector<bool> untouched;      // by media: to be decoded, and not yet
   std::vector<Buffer> fieldStorage; // by buffer
   std::vector<pst_tensor> tensors;  // by buffer; data is null where not made

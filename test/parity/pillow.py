@@ -108,6 +108,24 @@ class Pillow(ToolTest):
         for position, path in enumerate(paths + [gray]):
             self.compare(path, box, position)
 
+    def test_formats(self):
+        """Other formats than JPEG, through the same chain; an upright PNG too."""
+        box = (97, 131, 5, 9, 80, 60, 32, 32, True)
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        kinds = [("png", {}), ("png", {"exif": exif}), ("webp", {"quality": 70}),
+                 ("webp", {"lossless": True}), ("bmp", {}), ("ppm", {})]
+        paths = []
+        for index, (kind, options) in enumerate(kinds):
+            jpeg = self.picture(index, 131, 97) if options.get("exif") else self.picture(index, 97, 131)
+            path = jpeg[:-3] + kind
+            Image.open(jpeg).save(path, **options)
+            os.remove(jpeg)
+            paths.append(path)
+        for position, path in enumerate(paths):
+            self.compare(path, box, position, "upright_box.pipe", ImageOps.exif_transpose,
+                         made_by=[self.generated])
+
     def test_orientations(self):
         """Crops of the upright image, for all orientations: exif_transpose, then crop."""
         box = (131, 97, 5, 9, 80, 60, 32, 32, True)

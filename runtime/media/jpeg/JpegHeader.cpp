@@ -1,6 +1,8 @@
 #include "runtime/media/jpeg/JpegHeader.h"
 
-#include <algorithm>
+#include "runtime/media/Exif.h"
+#include "runtime/media/ImageHeader.h"
+
 #include <cstring>
 #include <string>
 
@@ -19,46 +21,12 @@ public:
     return at <= bytes.size() && count <= bytes.size() - at;
   }
   uint32_t big16(size_t at) const { return bytes[at] << 8 | bytes[at + 1]; }
-  uint32_t number(size_t at, int size, bool littleEndian) const {
-    uint32_t value = 0;
-    for (int i = 0; i < size; ++i)
-      value |= uint32_t(bytes[at + size_t(i)])
-               << 8 * (littleEndian ? i : size - 1 - i);
-    return value;
-  }
   uint8_t operator[](size_t at) const { return bytes[at]; }
   size_t size() const { return bytes.size(); }
 
 private:
   std::span<const uint8_t> bytes;
 };
-
-/// The orientation in a TIFF structure, or 0.
-uint8_t orientationOf(std::span<const uint8_t> tiff) {
-  Reader in(tiff);
-  if (!in.has(0, 8))
-    return 0;
-  bool little = in[0] == 'I' && in[1] == 'I';
-  if (!little && !(in[0] == 'M' && in[1] == 'M'))
-    return 0;
-  if (in.number(2, 2, little) != 42)
-    return 0;
-  size_t directory = in.number(4, 4, little);
-  if (!in.has(directory, 2))
-    return 0;
-  uint32_t entries = in.number(directory, 2, little);
-  for (uint32_t i = 0; i < entries; ++i) {
-    size_t entry = directory + 2 + 12 * size_t(i);
-    if (!in.has(entry, 12))
-      return 0;
-    if (in.number(entry, 2, little) != 0x0112)
-      continue;
-    bool isShort = in.number(entry + 2, 2, little) == 3;
-    uint32_t value = in.number(entry + 8, 2, little);
-    return isShort && value >= 1 && value <= 8 ? uint8_t(value) : 0;
-  }
-  return 0;
-}
 
 JpegSampling samplingOf(const JpegInfo &info) {
   if (info.components == 1)
@@ -78,25 +46,10 @@ JpegSampling samplingOf(const JpegInfo &info) {
   }
 }
 
-const char *foreignFormat(std::span<const uint8_t> bytes) {
-  auto starts = [&](std::string_view magic) {
-    return bytes.size() >= magic.size() &&
-           std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
-  };
-  if (starts("\x89PNG")) return "a PNG file";
-  if (starts("GIF8")) return "a GIF file";
-  if (starts("BM")) return "a BMP file";
-  if (starts("RIFF")) return "a WebP file";
-  if (starts(std::string_view("II*\0", 4)) || starts(std::string_view("MM\0*", 4)))
-    return "a TIFF file";
-  if (starts("P5") || starts("P6")) return "a PNM file";
-  return nullptr;
-}
-
 Error notJpeg(std::span<const uint8_t> bytes) {
   if (bytes.empty())
     return {Code::Truncated, "not a JPEG file: it is empty"};
-  if (const char *format = foreignFormat(bytes))
+  if (const char *format = nameOfFormat(bytes))
     return {Code::Unsupported, std::string("not a JPEG file: it is ") + format};
   return {Code::Unsupported, "not a JPEG file: its first bytes are no JPEG marker"};
 }
@@ -204,7 +157,7 @@ Result<JpegInfo> probeJpeg(std::span<const uint8_t> bytes,
     } else if (marker == 0xE1 && !exifSeen && body.size() >= 6 &&
                std::memcmp(body.data(), "Exif\0\0", 6) == 0) {
       exifSeen = true;
-      info.orientation = std::max<uint8_t>(1, orientationOf(body.subspan(6)));
+      info.orientation = exifOrientation(body);
     } else if (marker == 0xDA) {
       if (!info.components)
         return Error{Code::Corrupt, "damaged JPEG: scan before frame header"};

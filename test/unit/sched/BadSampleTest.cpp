@@ -129,7 +129,7 @@ TEST(BadSample, FailModeNamesFileAndReason) {
   // Whole batches before the bad one are still delivered.
   EXPECT_EQ(int64_t(read.samples.size()), position / 4 * 4);
   EXPECT_EQ(read.error.find("bad sample at position " + std::to_string(position) +
-                            ": cat/a.jpg: not a JPEG file: it is empty"),
+                            ": cat/a.jpg: not an image file: it is empty"),
             0u)
       << read.error;
   EXPECT_EQ(readEpoch(**session).error, read.error);

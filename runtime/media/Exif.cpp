@@ -1,0 +1,43 @@
+#include "runtime/media/Exif.h"
+
+#include <cstddef>
+#include <cstring>
+
+namespace penstock::runtime {
+
+uint8_t exifOrientation(std::span<const uint8_t> block) {
+  constexpr uint8_t mark[6] = {'E', 'x', 'i', 'f', 0, 0};
+  if (block.size() >= sizeof mark && std::memcmp(block.data(), mark, sizeof mark) == 0)
+    block = block.subspan(sizeof mark);
+  if (block.size() < 8)
+    return 1;
+  const bool little = block[0] == 'I' && block[1] == 'I';
+  if (!little && !(block[0] == 'M' && block[1] == 'M'))
+    return 1;
+  auto has = [&](size_t at, size_t count) {
+    return at <= block.size() && count <= block.size() - at;
+  };
+  auto number = [&](size_t at, int size) {
+    uint32_t value = 0;
+    for (int i = 0; i < size; ++i)
+      value |= uint32_t(block[at + size_t(i)]) << 8 * (little ? i : size - 1 - i);
+    return value;
+  };
+  const size_t directory = number(4, 4);
+  if (number(2, 2) != 42 || !has(directory, 2))
+    return 1;
+  constexpr uint32_t orientation = 0x0112, shortType = 3;
+  const uint32_t entries = number(directory, 2);
+  for (uint32_t i = 0; i < entries; ++i) {
+    const size_t entry = directory + 2 + 12 * size_t(i);
+    if (!has(entry, 12))
+      return 1;
+    if (number(entry, 2) != orientation)
+      continue;
+    const uint32_t value = number(entry + 8, 2);
+    return number(entry + 2, 2) == shortType && value >= 1 && value <= 8 ? uint8_t(value) : 1;
+  }
+  return 1;
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,68 @@
+#include "runtime/media/ImageDecoder.h"
+
+#include "runtime/media/ImageHeader.h"
+#include "runtime/media/bmp/Bmp.h"
+#include "runtime/media/png/PngDecoder.h"
+#include "runtime/media/pnm/Pnm.h"
+#include "runtime/media/webp/WebP.h"
+
+namespace penstock::runtime {
+
+namespace {
+
+bool liesInside(const Region &region, const ImageInfo &info) {
+  return region.height > 0 && region.width > 0 && region.top < info.height &&
+         region.left < info.width && region.height <= info.height - region.top &&
+         region.width <= info.width - region.left;
+}
+
+bool isJpeg(std::span<const uint8_t> bytes) {
+  return bytes.size() >= 2 && bytes[0] == 0xFF && bytes[1] == 0xD8;
+}
+
+} // namespace
+
+Status ImageDecoder::decodeRegion(std::span<const uint8_t> bytes, PixelFormat format,
+                                  const Region &region, uint8_t *out, size_t rowStride,
+                                  DecodeStats &stats, Beside beside) {
+  if (isJpeg(bytes)) // it reads its headers itself, with the same messages
+    return jpeg.decodeRegion(bytes, format, region, out, rowStride, stats, beside);
+  auto info = probeImage(bytes, limits);
+  if (!info)
+    return info.error();
+  if (!liesInside(region, *info))
+    return Error{Code::InvalidArgument, "the region lies outside of the image"};
+  const Target target{format, region, out, rowStride};
+  ++stats.images;
+  switch (info->format) {
+  case ImageFormat::Png:
+    return decodePng(bytes, target, limits, work, stats);
+  case ImageFormat::WebP:
+    return decodeWebP(bytes, target, limits, work, stats);
+  case ImageFormat::Bmp:
+    return decodeBmp(bytes, target, limits, stats);
+  case ImageFormat::Pnm:
+    return decodePnm(bytes, target, limits, stats);
+  case ImageFormat::Jpeg:
+    break;
+  }
+  return Error{Code::Unsupported, "internal error: an image format without a decoder"};
+}
+
+Status ImageDecoder::checkEnd(std::span<const uint8_t> bytes, DecodeStats &stats) {
+  if (isJpeg(bytes))
+    return jpeg.checkEnd(bytes, stats);
+  auto info = probeImage(bytes, limits);
+  if (!info)
+    return info.error();
+  switch (info->format) {
+  case ImageFormat::Png:
+    return checkPng(bytes, limits, work, stats);
+  case ImageFormat::WebP:
+    return checkWebP(bytes);
+  default:
+    return {}; // their headers tell how long the file has to be
+  }
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,96 @@
+#include "runtime/media/ImageHeader.h"
+
+#include "runtime/media/bmp/Bmp.h"
+#include "runtime/media/jpeg/JpegHeader.h"
+#include "runtime/media/png/PngFile.h"
+#include "runtime/media/pnm/Pnm.h"
+#include "runtime/media/webp/WebP.h"
+
+#include <string_view>
+
+namespace penstock::runtime {
+
+namespace {
+
+bool hasAt(std::span<const uint8_t> bytes, size_t at, std::string_view magic) {
+  return bytes.size() >= at + magic.size() &&
+         std::string_view(reinterpret_cast<const char *>(bytes.data()) + at, magic.size()) == magic;
+}
+
+Error unknownFormat(std::span<const uint8_t> bytes) {
+  if (bytes.empty())
+    return {Code::Truncated, "not an image file: it is empty"};
+  if (const char *name = nameOfFormat(bytes))
+    return {Code::Unsupported,
+            std::string(name) + " is not decoded (JPEG, PNG, WebP, BMP, PPM and PGM are)"};
+  return {Code::Unsupported, "not an image file: its first bytes are no image format's"};
+}
+
+template <typename Info>
+Result<ImageInfo> commonOf(ImageFormat format, const Result<Info> &info, uint8_t orientation) {
+  if (!info)
+    return info.error();
+  return ImageInfo{format, info->width, info->height, orientation};
+}
+
+} // namespace
+
+const char *nameOfFormat(std::span<const uint8_t> bytes) {
+  if (hasAt(bytes, 0, "\xFF\xD8\xFF"))
+    return "a JPEG file";
+  if (hasAt(bytes, 0, "\x89PNG"))
+    return "a PNG file";
+  if (hasAt(bytes, 0, "RIFF") && hasAt(bytes, 8, "WEBP"))
+    return "a WebP file";
+  if (hasAt(bytes, 0, "BM"))
+    return "a BMP file";
+  if (bytes.size() >= 2 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6')
+    return "a PNM file";
+  if (hasAt(bytes, 0, "GIF8"))
+    return "a GIF file";
+  if (hasAt(bytes, 0, std::string_view("II*\0", 4)) ||
+      hasAt(bytes, 0, std::string_view("MM\0*", 4)))
+    return "a TIFF file";
+  if (hasAt(bytes, 4, "ftypavif") || hasAt(bytes, 4, "ftypavis"))
+    return "an AVIF file";
+  if (hasAt(bytes, 4, "ftyphei") || hasAt(bytes, 4, "ftypmif1"))
+    return "a HEIF file";
+  if (hasAt(bytes, 0, "\xFF\x0A") || hasAt(bytes, 4, "JXL "))
+    return "a JPEG XL file";
+  return nullptr;
+}
+
+Result<ImageInfo> probeImage(std::span<const uint8_t> bytes, const ImageLimits &limits) {
+  if (hasAt(bytes, 0, "\xFF\xD8\xFF")) {
+    auto info = probeJpeg(bytes, limits);
+    return commonOf(ImageFormat::Jpeg, info, info ? info->orientation : uint8_t(1));
+  }
+  if (hasAt(bytes, 0, "\x89PNG")) {
+    auto info = probePng(bytes, limits);
+    return commonOf(ImageFormat::Png, info, info ? info->orientation : uint8_t(1));
+  }
+  if (hasAt(bytes, 0, "RIFF") && hasAt(bytes, 8, "WEBP")) {
+    auto info = probeWebP(bytes, limits);
+    return commonOf(ImageFormat::WebP, info, info ? info->orientation : uint8_t(1));
+  }
+  if (hasAt(bytes, 0, "BM"))
+    return commonOf(ImageFormat::Bmp, probeBmp(bytes, limits), 1);
+  if (bytes.size() >= 2 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6')
+    return commonOf(ImageFormat::Pnm, probePnm(bytes, limits), 1);
+  return unknownFormat(bytes);
+}
+
+Status checkImageSize(const std::string &format, uint64_t width, uint64_t height,
+                      const ImageLimits &limits) {
+  const std::string size =
+      format + " of " + std::to_string(width) + " x " + std::to_string(height) + " pixels";
+  if (width == 0 || height == 0)
+    return Error{Code::Corrupt, "damaged " + size};
+  // Sides are below 2^32, so the product cannot wrap.
+  if (width * height > limits.maxPixels)
+    return Error{Code::Limit,
+                 size + ", the limit is " + std::to_string(limits.maxPixels) + " in all"};
+  return {};
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,38 @@
+// What the headers of an image file say, whatever its format.
+#pragma once
+
+#include "runtime/core/Status.h"
+#include "runtime/media/Image.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace penstock::runtime {
+
+enum class ImageFormat : uint8_t { Jpeg, Png, WebP, Bmp, Pnm };
+
+struct ImageInfo {
+  ImageFormat format = ImageFormat::Jpeg;
+  uint32_t width = 0;
+  uint32_t height = 0;
+  uint8_t orientation = 1; ///< EXIF, 1 ... 8; 1 where absent or senseless
+};
+
+/// Reads the headers of a file; its first bytes tell the format, names never do.
+/// Never reads outside `bytes`, whatever they hold.
+///
+/// Errors: Unsupported where the format, or the kind of file, is none that is
+/// decoded, by name; Limit for sizes; Truncated; Corrupt.
+Result<ImageInfo> probeImage(std::span<const uint8_t> bytes, const ImageLimits &limits = {});
+
+/// What the first bytes are: "a PNG file", "a GIF file"; null where that is
+/// unknown.
+const char *nameOfFormat(std::span<const uint8_t> bytes);
+
+/// Corrupt where a side is 0, Limit where the pixels are too many; `format` is
+/// for the message.
+Status checkImageSize(const std::string &format, uint64_t width, uint64_t height,
+                      const ImageLimits &limits);
+
+} // namespace penstock::runtime

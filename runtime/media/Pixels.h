@@ -1,0 +1,54 @@
+// From the pixels of a file to those that are delivered.
+#pragma once
+
+#include "runtime/media/Image.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace penstock::runtime {
+
+struct Rgb {
+  uint8_t red, green, blue;
+};
+
+/// As Pillow's convert("L"). Of a gray (v, v, v) it is v.
+inline uint8_t grayOf(Rgb pixel) {
+  return uint8_t((19595 * pixel.red + 38470 * pixel.green + 7471 * pixel.blue + 32768) >> 16);
+}
+
+/// Up to 256 colours. Indices without a colour give (i, i, i), as in Pillow.
+struct Palette {
+  std::array<Rgb, 256> colours;
+
+  Palette() {
+    for (size_t i = 0; i < colours.size(); ++i)
+      colours[i] = {uint8_t(i), uint8_t(i), uint8_t(i)};
+  }
+};
+
+/// Element x of a row of `bits` (1, 2, 4 or 8) bits each, the first on top.
+inline uint8_t packedAt(const uint8_t *row, size_t x, unsigned bits) {
+  const size_t at = x * bits;
+  return uint8_t(row[at / 8] >> (8 - bits - at % 8)) & uint8_t((1u << bits) - 1);
+}
+
+/// Writes pixels `begin` ... `begin + count - 1` of a row; `load(x)` gives the
+/// Rgb of column x.
+template <typename Load>
+void writeRow(uint32_t begin, uint32_t count, PixelFormat format, uint8_t *out, const Load &load) {
+  if (format == PixelFormat::Gray) {
+    for (uint32_t x = begin; x < begin + count; ++x)
+      *out++ = grayOf(load(x));
+    return;
+  }
+  for (uint32_t x = begin; x < begin + count; ++x, out += 3) {
+    const Rgb pixel = load(x);
+    out[0] = pixel.red;
+    out[1] = pixel.green;
+    out[2] = pixel.blue;
+  }
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,171 @@
+#include "runtime/media/png/PngFile.h"
+
+#include "runtime/media/Exif.h"
+#include "runtime/media/ImageHeader.h"
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <zlib.h>
+
+namespace penstock::runtime {
+
+namespace {
+
+constexpr uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
+constexpr size_t frame = 12; // length, type and checksum of a chunk
+constexpr size_t firstChunk = sizeof signature;
+
+uint32_t big32(const uint8_t *at) {
+  return uint32_t(at[0]) << 24 | uint32_t(at[1]) << 16 | uint32_t(at[2]) << 8 | at[3];
+}
+
+struct Chunk {
+  std::string_view type;
+  std::span<const uint8_t> body;
+  std::span<const uint8_t> whole;
+  size_t at; ///< in the file
+};
+
+/// The chunk at `at`, or none where the file ends inside of it.
+bool chunkAt(std::span<const uint8_t> bytes, size_t at, Chunk &chunk) {
+  if (at > bytes.size() || bytes.size() - at < frame)
+    return false;
+  const size_t length = big32(&bytes[at]);
+  if (length > bytes.size() - at - frame)
+    return false;
+  chunk.type = {reinterpret_cast<const char *>(&bytes[at + 4]), 4};
+  chunk.body = bytes.subspan(at + 8, length);
+  chunk.whole = bytes.subspan(at, length + frame);
+  chunk.at = at;
+  return true;
+}
+
+bool isIntact(const Chunk &chunk) {
+  const uint8_t *covered = chunk.whole.data() + 4;
+  return crc32(0, covered, uInt(chunk.body.size() + 4)) == big32(covered + 4 + chunk.body.size());
+}
+
+std::string quoted(const Chunk &chunk) {
+  std::string name;
+  for (char c : chunk.type)
+    name += (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ? c : '?';
+  return "`" + name + "` at byte " + std::to_string(chunk.at);
+}
+
+Error damaged(std::string what) { return {Code::Corrupt, "damaged PNG: " + std::move(what)}; }
+
+bool isAllowed(uint8_t colour, uint8_t depth) {
+  switch (colour) {
+  case 0:
+    return depth == 1 || depth == 2 || depth == 4 || depth == 8 || depth == 16;
+  case 3:
+    return depth == 1 || depth == 2 || depth == 4 || depth == 8;
+  case 2:
+  case 4:
+  case 6:
+    return depth == 8 || depth == 16;
+  default:
+    return false;
+  }
+}
+
+// What the decoder asks for, and does not need. Their checksums are not looked at.
+constexpr uint8_t anyPalette[15] = {0, 0, 0, 3, 'P', 'L', 'T', 'E'};
+constexpr uint8_t endChunk[12] = {0, 0, 0, 0, 'I', 'E', 'N', 'D'};
+
+Status readPalette(const Chunk &chunk, Palette &palette) {
+  const size_t size = chunk.body.size();
+  if (size == 0 || size % 3 || size > 768)
+    return damaged("a palette of " + std::to_string(size) + " bytes");
+  for (size_t i = 0; i < size / 3; ++i)
+    palette.colours[i] = {chunk.body[3 * i], chunk.body[3 * i + 1], chunk.body[3 * i + 2]};
+  return {};
+}
+
+} // namespace
+
+Result<PngInfo> probePng(std::span<const uint8_t> bytes, const ImageLimits &limits) {
+  if (bytes.size() < sizeof signature || std::memcmp(bytes.data(), signature, sizeof signature))
+    return damaged("its signature is changed");
+  Chunk header;
+  if (!chunkAt(bytes, firstChunk, header))
+    return Error{Code::Truncated, "truncated PNG: it ends after " + std::to_string(bytes.size()) +
+                                      " bytes, inside its header"};
+  if (header.type != "IHDR" || header.body.size() != 13)
+    return damaged("it does not begin with its header");
+  if (!isIntact(header))
+    return damaged("the checksum of chunk " + quoted(header) + " is wrong");
+  PngInfo info;
+  info.width = big32(&header.body[0]);
+  info.height = big32(&header.body[4]);
+  info.depth = header.body[8];
+  info.colour = header.body[9];
+  info.interlaced = header.body[12] == 1;
+  if (!isAllowed(info.colour, info.depth))
+    return damaged("colour type " + std::to_string(info.colour) + " with " +
+                   std::to_string(info.depth) + " bits");
+  if (header.body[10] || header.body[11] || header.body[12] > 1)
+    return damaged("unknown compression, filter or interlace method");
+  if (Status status = checkImageSize("PNG", info.width, info.height, limits); !status)
+    return status.error();
+  Chunk chunk;
+  for (size_t at = firstChunk; chunkAt(bytes, at, chunk); at += chunk.whole.size())
+    if (chunk.type == "eXIf")
+      info.orientation = exifOrientation(chunk.body);
+    else if (chunk.type == "IEND")
+      break;
+  return info;
+}
+
+Result<PngParts> readPngParts(std::span<const uint8_t> bytes, const PngInfo &info) {
+  PngParts parts;
+  parts.stream.push_back(bytes.first(sizeof signature));
+  bool hasPalette = false, dataEnded = false;
+  size_t data = 0; // chunks of it
+  Chunk chunk;
+  size_t at = firstChunk;
+  for (; chunkAt(bytes, at, chunk); at += chunk.whole.size()) {
+    if (!isIntact(chunk))
+      return damaged("the checksum of chunk " + quoted(chunk) + " is wrong");
+    if (chunk.type == "IEND") {
+      parts.hasEnd = true;
+      break;
+    }
+    if (chunk.type == "IHDR") {
+      if (at != firstChunk)
+        return damaged("two headers");
+      parts.stream.push_back(chunk.whole);
+      if (info.colour == 3)
+        parts.stream.push_back(anyPalette);
+    } else if (chunk.type == "PLTE") {
+      if (hasPalette || data)
+        return damaged("a second palette, or one behind the image data");
+      hasPalette = true;
+      if (Status status = readPalette(chunk, parts.palette); !status)
+        return status.error();
+    } else if (chunk.type == "IDAT") {
+      // As libpng and Pillow: the first run of such chunks is the image.
+      if (!dataEnded) {
+        parts.stream.push_back(chunk.whole);
+        ++data;
+      }
+      continue;
+    } else if (!(chunk.type[0] & 0x20)) {
+      return Error{Code::Unsupported,
+                   "PNG with the critical chunk " + quoted(chunk) + " is not read"};
+    }
+    dataEnded = data > 0;
+  }
+  if (info.colour == 3 && !hasPalette && parts.hasEnd)
+    return damaged("it has no palette");
+  // What there is of a chunk that is cut off: the decoder tells how far it gets.
+  if (!parts.hasEnd && !dataEnded && bytes.size() - at >= 8 &&
+      std::memcmp(&bytes[at + 4], "IDAT", 4) == 0)
+    parts.stream.push_back(bytes.subspan(at));
+  else
+    parts.stream.push_back(endChunk);
+  return parts;
+}
+
+} // namespace penstock::runtime

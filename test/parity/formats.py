@@ -1,0 +1,383 @@
+"""PNG, WebP, BMP and PNM files decode to Pillow's pixels, whole and by regions; damage is refused."""
+import io
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+import zlib
+
+import numpy
+from PIL import Image
+
+warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+PASSES = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2),
+          (1, 0, 2, 1)]
+
+
+def chunk(name, body=b""):
+    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+
+def packed_rows(values, depth, filters):
+    """The filtered bytes of rows of channel values [h, w, c]."""
+    height, width, channels = values.shape
+    if height == 0 or width == 0:
+        return b""
+    flat = values.reshape(height, width * channels)
+    if depth == 16:
+        rows = flat.astype(">u2").view(numpy.uint8)
+    elif depth == 8:
+        rows = flat.astype(numpy.uint8)
+    else:
+        bits = (flat[..., None] >> numpy.arange(depth)[::-1]) & 1
+        rows = numpy.packbits(bits.reshape(height, -1).astype(numpy.uint8), axis=1)
+    step = max(1, channels * depth // 8)
+    result, above = [], numpy.zeros(rows.shape[1], int)
+    for row in rows.astype(int):
+        kind = next(filters)
+        left = numpy.concatenate([numpy.zeros(step, int), row[:-step]])
+        corner = numpy.concatenate([numpy.zeros(step, int), above[:-step]])
+        estimate = left + above - corner
+        pa, pb, pc = abs(estimate - left), abs(estimate - above), abs(estimate - corner)
+        paeth = numpy.where((pa <= pb) & (pa <= pc), left, numpy.where(pb <= pc, above, corner))
+        guess = [0, left, above, (left + above) // 2, paeth][kind]
+        result.append(bytes([kind]) + ((row - guess) % 256).astype(numpy.uint8).tobytes())
+        above = row
+    return b"".join(result)
+
+
+def png(rng, height, width, colour, depth, interlaced=False, transparent=False, colours=None,
+        pieces=1, extra=b""):
+    """A PNG file with every filter; Pillow itself writes few of these kinds."""
+    top = colours or 1 << depth
+    values = rng.integers(0, top, (height, width, CHANNELS[colour]))
+    filters = iter(lambda: int(rng.integers(0, 5)), None)
+    if interlaced:
+        data = b"".join(packed_rows(values[y::dy, x::dx], depth, filters)
+                        for y, x, dy, dx in PASSES)
+    else:
+        data = packed_rows(values, depth, filters)
+    data = zlib.compress(data)
+    step = len(data) // pieces + 1
+    result = b"\x89PNG\r\n\x1a\n" + chunk(
+        b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, int(interlaced)))
+    result += extra
+    if colour == 3:
+        result += chunk(b"PLTE", rng.integers(0, 256, 3 * top, dtype=numpy.uint8).tobytes())
+    if transparent:
+        one = [int(value) for value in values[0, 0]]
+        result += chunk(b"tRNS", bytes(range(min(top, 9))) if colour == 3
+                        else struct.pack(f">{len(one)}H", *one))
+    for at in range(0, len(data), step):
+        result += chunk(b"IDAT", data[at:at + step])
+    return result + chunk(b"IEND")
+
+
+def picture(rng, height, width, mode="RGB"):
+    """Structure at several scales, so that chroma and edges matter."""
+    y, x = numpy.mgrid[0:height, 0:width]
+    waves = [numpy.sin(x / rng.uniform(2, 20) + y / rng.uniform(2, 20)) for _ in range(4)]
+    pixels = 128 + 60 * numpy.stack(waves, axis=-1) + rng.normal(0, 20, (height, width, 4))
+    image = Image.fromarray(numpy.clip(pixels, 0, 255).astype(numpy.uint8), "RGBA")
+    return image.convert(mode)
+
+
+def saved(image, kind, **options):
+    stream = io.BytesIO()
+    image.save(stream, kind, **options)
+    return stream.getvalue()
+
+
+class Formats(unittest.TestCase):
+    tool = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="penstock-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.rng = numpy.random.default_rng(7)
+        self.process = subprocess.Popen([self.tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self.end)
+
+    def end(self):
+        self.process.stdin.close()
+        self.assertEqual(self.process.wait(), 0)
+        self.process.stdout.close()
+
+    def decode(self, data, kind="rgb", region=(0, 0, 0, 0)):
+        """Pixels, or the message."""
+        path = os.path.join(self.folder, "image")
+        with open(path, "wb") as file:
+            file.write(data)
+        self.process.stdin.write(" ".join([kind, *map(str, region), path + "\n"]).encode())
+        self.process.stdin.flush()
+        words = self.process.stdout.readline().decode().split(" ", 1)
+        if words[0] != "ok":
+            return words[1].rstrip("\n")
+        height, width, self.orientation = map(int, words[1].split())
+        channels = 3 if kind == "rgb" else 1
+        pixels = self.process.stdout.read(height * width * channels)
+        return numpy.frombuffer(pixels, numpy.uint8).reshape(height, width, channels)
+
+    def regions(self, height, width, count=3):
+        for _ in range(count):
+            top, left = self.rng.integers(0, height), self.rng.integers(0, width)
+            yield (top, left, self.rng.integers(1, height - top + 1),
+                   self.rng.integers(1, width - left + 1))
+
+    def compare(self, data, what):
+        image = Image.open(io.BytesIO(data))
+        for kind, mode in (("rgb", "RGB"), ("gray", "L")):
+            theirs = numpy.asarray(image.convert(mode)).reshape(image.height, image.width, -1)
+            ours = self.decode(data, kind)
+            self.assertNotIsInstance(ours, str, f"{what}: {ours}")
+            numpy.testing.assert_array_equal(ours, theirs, f"{what}, {kind}")
+            for region in self.regions(image.height, image.width):
+                top, left, height, width = region
+                numpy.testing.assert_array_equal(
+                    self.decode(data, kind, region),
+                    theirs[top:top + height, left:left + width], f"{what}, {kind}, {region}")
+
+    def every_png(self):
+        kinds = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (2, 8), (2, 16), (3, 1), (3, 2), (3, 4),
+                 (3, 8), (4, 8), (4, 16), (6, 8), (6, 16)]
+        for colour, depth in kinds:
+            for interlaced in (False, True):
+                for height, width in ((1, 1), (3, 7), (33, 21), (8, 64)):
+                    transparent = colour in (0, 2, 3) and width == 21
+                    yield (f"colour {colour}, {depth} bits, {'inter' if interlaced else 'not '}laced, "
+                           f"{height} x {width}",
+                           png(self.rng, height, width, colour, depth, interlaced, transparent,
+                               pieces=1 + height % 3))
+
+    def test_png(self):
+        for what, data in self.every_png():
+            self.compare(data, what)
+
+    def test_png_palettes_that_are_short(self):
+        for colours in (1, 3, 200):
+            self.compare(png(self.rng, 9, 9, 3, 8, colours=colours), f"{colours} colours")
+
+    def test_png_of_pillow(self):
+        for mode in ("RGB", "RGBA", "L", "LA", "1", "P"):
+            image = picture(self.rng, 45, 61, mode if mode != "P" else "RGB")
+            if mode == "P":
+                image = image.quantize(50)
+            self.compare(saved(image, "PNG", optimize=True), mode)
+
+    def test_png_orientation(self):
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        image = picture(self.rng, 20, 30)
+        self.compare(saved(image, "PNG", exif=exif.tobytes()), "with EXIF")
+        self.assertEqual(self.orientation, 6)
+
+    def test_png_with_broken_extras_is_read(self):
+        # Profiles and texts are nothing that pixels depend on, and Pillow has to be kind too.
+        data = png(self.rng, 9, 9, 2, 8, extra=chunk(b"gAMA", b"12") + chunk(b"iCCP", b"nonsense"))
+        self.assertNotIsInstance(self.decode(data), str)
+
+    def test_png_checksums(self):
+        data = bytearray(png(self.rng, 40, 40, 2, 8, pieces=4))
+        for at in range(16, len(data) - 12, 97):
+            broken = bytearray(data)
+            broken[at] ^= 1
+            found = self.decode(bytes(broken), region=(0, 0, 1, 1))
+            self.assertIsInstance(found, str, f"byte {at}")
+            self.assertRegex(found, "PNG")
+
+    def test_png_truncation_does_not_depend_on_the_region(self):
+        for interlaced in (False, True):
+            data = png(self.rng, 40, 40, 2, 8, interlaced, pieces=3)
+            for size in range(0, len(data) - 16, 31):
+                found = self.decode(data[:size], region=(0, 0, 1, 1))
+                self.assertIsInstance(found, str, f"{size} bytes")
+                self.assertRegex(found, "^truncated PNG|empty|first bytes|signature", f"{size}")
+        # All image data are there: only the end chunk is not.
+        data = png(self.rng, 40, 40, 2, 8)
+        numpy.testing.assert_array_equal(self.decode(data[:-12]), self.decode(data))
+
+    def test_png_messages(self):
+        data = png(self.rng, 5, 5, 2, 8)
+        header = lambda *values: (b"\x89PNG\r\n\x1a\n" +
+                                  chunk(b"IHDR", struct.pack(">IIBBBBB", *values)) + data[33:])
+        for broken, message in (
+                (header(0, 5, 8, 2, 0, 0, 0), "damaged PNG of 0 x 5 pixels"),
+                (header(20000, 20000, 8, 2, 0, 0, 0),
+                 "PNG of 20000 x 20000 pixels, the limit is 178956970 in all"),
+                (header(5, 5, 4, 2, 0, 0, 0), "damaged PNG: colour type 2 with 4 bits"),
+                (header(5, 5, 8, 2, 0, 0, 2),
+                 "damaged PNG: unknown compression, filter or interlace method"),
+                (header(5, 5, 8, 3, 0, 0, 0), "damaged PNG: it has no palette"),
+                (data[:33] + chunk(b"CgBI") + data[33:],
+                 "PNG with the critical chunk `CgBI` at byte 33 is not read"),
+                (data[:20], "truncated PNG: it ends after 20 bytes, inside its header"),
+        ):
+            self.assertEqual(self.decode(broken), message)
+
+    def test_webp(self):
+        for mode in ("RGB", "RGBA"):
+            for size in ((1, 1), (16, 16), (45, 61), (130, 97)):
+                image = picture(self.rng, *size, mode)
+                for options in ({"quality": 30}, {"quality": 80, "method": 6}, {"quality": 100},
+                                {"lossless": True}, {"lossless": True, "exact": True}):
+                    self.compare(saved(image, "WEBP", **options), f"{mode}, {size}, {options}")
+
+    def test_webp_regions_of_a_larger_picture(self):
+        data = saved(picture(self.rng, 300, 211), "WEBP", quality=60)
+        theirs = numpy.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
+        for region in self.regions(300, 211, 150):
+            top, left, height, width = region
+            numpy.testing.assert_array_equal(self.decode(data, "rgb", region),
+                                             theirs[top:top + height, left:left + width], str(region))
+
+    def test_webp_animations_give_the_first_frame(self):
+        for lossless in (False, True):
+            frames = [picture(self.rng, 40, 50) for _ in range(3)]
+            self.compare(saved(frames[0], "WEBP", save_all=True, append_images=frames[1:],
+                               lossless=lossless), "animated")
+
+    def test_webp_frames_smaller_than_the_canvas(self):
+        """A first frame of 20 x 30 at (8, 6) of a canvas of 40 x 50."""
+        frame = saved(picture(self.rng, 20, 30), "WEBP", lossless=True)[12:]
+        part = lambda name, body: name + struct.pack("<I", len(body)) + body + b"\0" * (len(body) % 2)
+        three = lambda value: struct.pack("<I", value)[:3]
+        body = b"WEBP" + part(b"VP8X", b"\x02\0\0\0" + three(49) + three(39))
+        body += part(b"ANIM", b"\0" * 6)
+        for _ in range(2):
+            body += part(b"ANMF", three(3) + three(4) + three(29) + three(19) + three(100) + b"\0" +
+                         frame)
+        self.compare(b"RIFF" + struct.pack("<I", len(body)) + body, "frame on a canvas")
+
+    def test_webp_orientation(self):
+        exif = Image.Exif()
+        exif[0x0112] = 8
+        self.compare(saved(picture(self.rng, 20, 30), "WEBP", exif=exif.tobytes()), "with EXIF")
+        self.assertEqual(self.orientation, 8)
+
+    def test_webp_truncation_does_not_depend_on_the_region(self):
+        data = saved(picture(self.rng, 90, 90), "WEBP", quality=80)
+        for size in range(16, len(data) - 1, 41):
+            self.assertRegex(self.decode(data[:size], region=(0, 0, 1, 1)), "^truncated WebP", size)
+
+    def test_bmp(self):
+        for mode in ("RGB", "RGBA", "L", "1", "P"):
+            for size in ((1, 1), (5, 7), (32, 33)):
+                image = picture(self.rng, *size, "RGB" if mode == "P" else mode)
+                if mode == "P":
+                    image = image.quantize(40)
+                self.compare(saved(image, "BMP"), f"{mode}, {size}")
+
+    def bmp(self, height, width, bits, compression=0, masks=(), header=40, colours=0, down=False):
+        stride = (width * bits + 31) // 32 * 4
+        rows = self.rng.integers(0, 256, height * stride, dtype=numpy.uint8).tobytes()
+        palette = self.rng.integers(0, 256, 4 * (colours or (1 << bits if bits <= 8 else 0)),
+                                    dtype=numpy.uint8).tobytes()
+        fields = b"".join(struct.pack("<I", mask) for mask in masks)
+        body = struct.pack("<iiHHIIiiII", width, -height if down else height, 1, bits, compression, 0,
+                           0, 0, colours, 0)
+        inside = (fields + b"\0" * (header - 40))[:header - 40]
+        outside = fields[:12] if header == 40 else b""
+        offset = 14 + header + len(outside) + len(palette)
+        return (b"BM" + struct.pack("<IHHI", offset + len(rows), 0, 0, offset) +
+                struct.pack("<I", header) + body + inside + outside + palette + rows)
+
+    def test_bmp_of_every_kind(self):
+        for down in (False, True):
+            for bits in (1, 4, 8, 16, 24, 32):
+                for header in (40, 64, 108, 124):
+                    self.compare(self.bmp(9, 13, bits, header=header, down=down),
+                                 f"{bits} bits, header {header}")
+            self.compare(self.bmp(9, 13, 4, colours=5, down=down), "five colours")
+        for bits, masks in ((32, (0xFF0000, 0xFF00, 0xFF, 0)),
+                            (32, (0xFF000000, 0xFF0000, 0xFF00, 0)),
+                            (32, (0xFF000000, 0xFF0000, 0xFF00, 0xFF)),
+                            (32, (0xFF, 0xFF00, 0xFF0000, 0xFF000000)),
+                            (16, (0xF800, 0x7E0, 0x1F)), (16, (0x7C00, 0x3E0, 0x1F))):
+            for header in (40, 108, 124):
+                if header > 40 or not masks[3:] or not masks[3]:
+                    self.compare(self.bmp(9, 13, bits, 3, masks, header), f"{bits}, {masks}, {header}")
+
+    def test_old_bmp(self):
+        colours = self.rng.integers(0, 256, 3 * 16, dtype=numpy.uint8).tobytes()
+        rows = self.rng.integers(0, 256, 4 * 8, dtype=numpy.uint8).tobytes()
+        offset = 26 + len(colours)
+        self.compare(b"BM" + struct.pack("<IHHI", offset + len(rows), 0, 0, offset) +
+                     struct.pack("<IHHHH", 12, 13, 4, 1, 4) + colours + rows, "OS/2")
+
+    def test_bmp_messages(self):
+        whole = self.bmp(9, 13, 24)
+        for data, message in (
+                (whole[:-30], f"truncated BMP: it has {len(whole) - 30} bytes of {len(whole) - 1}"),
+                (self.bmp(9, 13, 8, 1), "BMP with run lengths is not read"),
+                (self.bmp(9, 13, 16, 3, (0xF, 0xF0, 0xF00)), "BMP with unusual bit fields is not read"),
+                (self.bmp(9, 13, 24, 4), "BMP with JPEG data is not read"),
+                (b"BM" + b"\0" * 40, "BMP with a header of 0 bytes is not read"),
+                (b"BM", "truncated BMP: it has 2 bytes of 26"),
+        ):
+            self.assertEqual(self.decode(data), message)
+
+    def test_pnm(self):
+        for mode in ("1", "L", "RGB"):
+            for size in ((1, 1), (5, 7), (32, 33)):
+                self.compare(saved(picture(self.rng, *size, mode), "PPM"), f"{mode}, {size}")
+        for kind, channels in ((b"P5", 1), (b"P6", 3)):
+            for most in (1, 2, 7, 100, 254, 255, 256, 1000, 65535):
+                values = self.rng.integers(0, most + 1, (6, 9, channels))
+                data = (values.astype(">u2") if most > 255 else values.astype(numpy.uint8)).tobytes()
+                self.compare(kind + b"\n# made by hand\n9 6 \n#again\n%d\n" % most + data,
+                             f"{kind}, {most}")
+
+    def test_pnm_messages(self):
+        for data, message in (
+                (b"P6 9 6 255\n" + b"\0" * 100, "truncated PNM: it has 111 bytes of 173"),
+                (b"P3 1 1 255 1 2 3", "plain PNM (P3, numbers as text) is not read"),
+                (b"P6 9 x", "damaged PNM: a number of its header cannot be read"),
+                (b"P6 9 6 0\n", "damaged PNM: a largest value of 0; it lies in 1 to 65535"),
+                (b"P6 9 6", "truncated PNM: it ends after 6 bytes, inside its header"),
+                (b"P6 100000 100000 255\n",
+                 "PNM of 100000 x 100000 pixels, the limit is 178956970 in all"),
+        ):
+            self.assertEqual(self.decode(data), message)
+
+    def test_other_formats_are_named(self):
+        image = picture(self.rng, 8, 8)
+        rest = " is not decoded (JPEG, PNG, WebP, BMP, PPM and PGM are)"
+        self.assertEqual(self.decode(saved(image.quantize(8), "GIF")), "a GIF file" + rest)
+        self.assertEqual(self.decode(saved(image, "TIFF")), "a TIFF file" + rest)
+        self.assertEqual(self.decode(b"hello"),
+                         "not an image file: its first bytes are no image format's")
+        self.assertEqual(self.decode(b""), "not an image file: it is empty")
+
+    def test_mutations_never_crash(self):
+        """Thousands of damaged files; each gives pixels or a message of its format."""
+        files = {
+            "PNG": [data for _, data in self.every_png()][3::4],
+            "WebP": [saved(picture(self.rng, 30, 40, mode), "WEBP", **options)
+                     for mode in ("RGB", "RGBA") for options in ({"quality": 50}, {"lossless": True})],
+            "BMP": [self.bmp(9, 13, bits) for bits in (1, 4, 8, 16, 24, 32)],
+            "PNM": [saved(picture(self.rng, 9, 13, mode), "PPM") for mode in ("1", "L", "RGB")],
+        }
+        refused = 0
+        for name, examples in files.items():
+            for i in range(300):
+                data = bytearray(examples[i % len(examples)])
+                for _ in range(int(self.rng.integers(1, 4))):
+                    # Headers matter most.
+                    at = int(self.rng.integers(0, len(data) if i % 2 else min(len(data), 60)))
+                    data[at] = int(self.rng.integers(0, 256))
+                found = self.decode(bytes(data[:int(self.rng.integers(len(data) // 2, len(data) + 1))]
+                                          if i % 5 == 0 else data))
+                if isinstance(found, str):
+                    refused += 1
+                    self.assertRegex(found, f"{name}|image file|not decoded")
+        self.assertGreater(refused, 500)
+
+
+if __name__ == "__main__":
+    Formats.tool = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
