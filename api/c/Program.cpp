@@ -3,6 +3,7 @@
 #include "api/c/Program.h"
 #include "api/c/Cache.h"
 #include "api/c/CompilerLibrary.h"
+#include "api/c/Text.h"
 #include "api/c/Values.h"
 #include "codegen/cpu/Target.h"
 #include "runtime/core/Image.h"
@@ -42,8 +43,7 @@ static void setParameters(pst_program &program, std::vector<Parameter> parameter
 }
 
 static pst_status failWith(pst_program &program, const std::string &message) {
-  program.messages.text = "penstock: error: " + message + "\n";
-  program.messages.json = "[]";
+  program.messages = messageWithoutPlace(message);
   return PST_ERROR;
 }
 

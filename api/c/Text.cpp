@@ -1,9 +1,17 @@
 //===- Text.cpp - pst_format and pst_text ----------------------------------===//
 
+#include "api/c/Text.h"
 #include "api/c/CompilerLibrary.h"
+#include "dsl/Diagnostics/Render.h"
 
 using namespace penstock;
 using namespace penstock::api;
+
+Messages api::messageWithoutPlace(const std::string &message) {
+  dsl::Diagnostics diagnostics;
+  diagnostics.error({}, message);
+  return {"penstock: error: " + message + "\n", dsl::renderJson(diagnostics, {})};
+}
 
 struct pst_text {
   std::string data;
@@ -14,7 +22,7 @@ static pst_status give(runtime::Result<std::unique_ptr<Written>> written, pst_te
   auto *text = new pst_text;
   *outText = text;
   if (!written) {
-    text->messages.text = "penstock: error: " + written.error().message + "\n";
+    text->messages = messageWithoutPlace(written.error().message);
     return PST_ERROR;
   }
   text->messages = std::move((*written)->messages);

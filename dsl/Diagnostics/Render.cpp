@@ -53,19 +53,43 @@ std::string excerpt(SourceRange range, const SourceManager &sources) {
   return out + "^" + carets + "\n";
 }
 
+/// The length of the UTF-8 character that `text` starts with; 0: it is none.
+size_t characterLength(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const size_t length = lead < 0x80                    ? 1
+                        : lead >= 0xC2 && lead <= 0xDF ? 2
+                        : lead >= 0xE0 && lead <= 0xEF ? 3
+                        : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                       : 0;
+  if (length == 0 || length > text.size())
+    return 0;
+  for (char c : text.substr(1, length - 1))
+    if ((c & 0xC0) != 0x80)
+      return 0;
+  const auto second = static_cast<unsigned char>(length > 1 ? text[1] : 0);
+  const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+  const bool beyond = (lead == 0xED && second > 0x9F) || (lead == 0xF4 && second > 0x8F);
+  return overlong || beyond ? 0 : length;
+}
+
+/// A JSON string; bytes that are not UTF-8 become U+FFFD.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+  while (!text.empty()) {
+    const size_t length = characterLength(text);
+    const auto c = static_cast<unsigned char>(text[0]);
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+    } else if (c == '"' || c == '\\') {
+      out += {'\\', text[0]};
+    } else if (c < 0x20) {
       char buffer[8];
       std::snprintf(buffer, sizeof(buffer), "\\u%04x", c);
       out += buffer;
     } else {
-      out += c;
+      out += text.substr(0, length);
     }
+    text.remove_prefix(std::max<size_t>(length, 1));
   }
   return out + "\"";
 }

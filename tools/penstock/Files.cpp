@@ -13,13 +13,13 @@
 using namespace penstock::cli;
 namespace fs = std::filesystem;
 
-std::optional<std::string> penstock::cli::readFile(const std::string &path) {
+std::optional<std::string> penstock::cli::readFile(const std::string &path, std::string &why) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::stringstream content;
   if (file && (content << file.rdbuf()))
     return content.str();
-  std::fprintf(stderr, "penstock: error: cannot read %s: %s\n", path.c_str(),
-               errno ? std::strerror(errno) : "it is empty");
+  why = "cannot read " + path + ": " + (errno ? std::strerror(errno) : "it is empty");
   return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// Text files, as the commands read and write them. What fails is said on stderr.
+// Text files, as the commands read and write them.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,12 @@
 
 namespace penstock::cli {
 
-/// Nothing where the file cannot be read.
-std::optional<std::string> readFile(const std::string &path);
+/// Nothing where the file cannot be read; then `why` is a sentence.
+std::optional<std::string> readFile(const std::string &path, std::string &why);
 
 /// Puts a new file in the place of one, with its permissions; where it lies
-/// behind a link, the link stays. At no time is there half a file. False where
-/// it cannot be written.
+/// behind a link, the link stays. At no time is there half a file. False, and a
+/// message on stderr, where it cannot be written.
 bool replaceFile(const std::string &path, const std::string &text);
 
 /// A file itself, or the `.pipe` files in a folder and below, sorted.

@@ -42,7 +42,10 @@ static bool formatStandardInput(bool check) {
 }
 
 static bool formatFile(const std::string &path, bool check) {
-  const std::optional<std::string> text = readFile(path);
+  std::string why;
+  const std::optional<std::string> text = readFile(path, why);
+  if (!text)
+    std::fprintf(stderr, "penstock: error: %s\n", why.c_str());
   const TextPtr result = text ? format(*text, path) : nullptr;
   if (!result)
     return false;

@@ -6,11 +6,11 @@
 
 using namespace penstock::cli;
 
-ProgramPtr penstock::cli::compile(const CompileOptions &options, bool checkOnly,
-                                  Messages messages) {
-  const std::optional<std::string> file = readFile(options.file);
+Compilation penstock::cli::compileQuietly(const CompileOptions &options, bool checkOnly) {
+  Compilation result;
+  const std::optional<std::string> file = readFile(options.file, result.why);
   if (!file)
-    return nullptr;
+    return result;
   const std::string &text = *file;
 
   std::vector<pst_parameter> parameters;
@@ -22,8 +22,7 @@ ProgramPtr penstock::cli::compile(const CompileOptions &options, bool checkOnly,
     disabled.push_back(pass.c_str());
 
   pst_compile_options request = PST_COMPILE_OPTIONS_INIT;
-  request.pipeline =
-      options.pipeline.empty() ? nullptr : options.pipeline.c_str();
+  request.pipeline = options.pipeline.empty() ? nullptr : options.pipeline.c_str();
   request.parameters = parameters.data();
   request.parameter_count = parameters.size();
   request.disabled_passes = disabled.data();
@@ -34,12 +33,18 @@ ProgramPtr penstock::cli::compile(const CompileOptions &options, bool checkOnly,
   request.check_only = checkOnly;
 
   pst_program *raw = nullptr;
-  const pst_status status = pst_compile(text.data(), text.size(),
-                                        options.file.c_str(), &request, &raw);
-  ProgramPtr program(raw);
-  if (messages == Messages::json)
-    std::printf("%s\n", pst_program_messages_json(raw));
+  const pst_status status =
+      pst_compile(text.data(), text.size(), options.file.c_str(), &request, &raw);
+  result.program.reset(raw);
+  result.good = status == PST_OK;
+  return result;
+}
+
+ProgramPtr penstock::cli::compile(const CompileOptions &options, bool checkOnly) {
+  Compilation result = compileQuietly(options, checkOnly);
+  if (result.program)
+    std::fputs(pst_program_messages(result.program.get()), stderr);
   else
-    std::fputs(pst_program_messages(raw), stderr);
-  return status == PST_OK ? std::move(program) : nullptr;
+    std::fprintf(stderr, "penstock: error: %s\n", result.why.c_str());
+  return result.good ? std::move(result.program) : nullptr;
 }

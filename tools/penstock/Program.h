@@ -12,11 +12,16 @@ struct ReleaseProgram {
 };
 using ProgramPtr = std::unique_ptr<pst_program, ReleaseProgram>;
 
-enum class Messages { text, json };
+/// A program with its messages, or why the file could not be read.
+struct Compilation {
+  ProgramPtr program; ///< null: the file could not be read
+  bool good = false;  ///< no errors
+  std::string why;
+};
 
-/// Reads and compiles the file. Prints messages to stderr (json: to stdout);
-/// null where there were errors.
-ProgramPtr compile(const CompileOptions &options, bool checkOnly = false,
-                   Messages messages = Messages::text);
+/// Reads and compiles the file; prints nothing.
+Compilation compileQuietly(const CompileOptions &options, bool checkOnly);
+/// The same; prints messages to stderr, and is null where there were errors.
+ProgramPtr compile(const CompileOptions &options, bool checkOnly = false);
 
 } // namespace penstock::cli

@@ -109,6 +109,17 @@ TEST(Render, JsonHasPlacesAndEscapes) {
   EXPECT_EQ(renderJson(Diagnostics(), sources), "[]\n");
 }
 
+TEST(Json, IsUtf8WhateverTheTextIs) {
+  SourceManager sources;
+  Diagnostics diagnostics;
+  diagnostics.error({}, "\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80 \xC3 \xFF \xE0\x80\x80 \xED\xA0\x80 \xF5 \xC0\xAF");
+  const std::string bad = "\xEF\xBF\xBD";
+  EXPECT_EQ(renderJson(diagnostics, sources),
+            "[{\"severity\":\"error\",\"file\":null,\"message\":\"\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80 " +
+                bad + " " + bad + " " + bad + bad + bad + " " + bad + bad + bad + " " + bad + " " + bad + bad +
+                "\",\"notes\":[],\"hint\":null}]\n");
+}
+
 TEST(Diagnostics, AreSortedByPlaceAndSaidOnce) {
   SourceManager sources;
   FileId user = sources.add("user.pipe", "abc"),
