@@ -122,6 +122,8 @@ LaneValue KernelEmitter::emitPad(PadOp op, ArrayRef<Index> at) {
   Value whole, rows;
   bool canTest = true;
   int64_t laneAxis = -1, laneAxes = 0;
+  const auto known = padRows.find(op);
+  const bool rowExists = known != padRows.end() && known->second;
   for (auto [name, low] : llvm::zip(op.getOver().getAsRange<StringAttr>(), op.getLow())) {
     const int64_t axis = type.axisIndex(name);
     axes.push_back(axis);
@@ -132,7 +134,8 @@ LaneValue KernelEmitter::emitPad(PadOp op, ArrayRef<Index> at) {
       continue;
     whole = whole ? l.andInt(whole, inside) : inside;
     if (moved[axis].uniform()) {
-      rows = rows ? l.andInt(rows, inside) : inside;
+      if (!rowExists || !llvm::is_contained(*known->second, axis))
+        rows = rows ? l.andInt(rows, inside) : inside;
     } else {
       ++laneAxes;
       laneAxis = axis;
@@ -140,13 +143,10 @@ LaneValue KernelEmitter::emitPad(PadOp op, ArrayRef<Index> at) {
   }
   auto direct = [&] { return emit(op.getInput(), moved); };
   const LaneValue fill = op.getFill() ? scalar(op.getFill()) : LaneValue{};
-  if (auto known = padRows.find(op); known != padRows.end()) {
-    if (!known->second)
-      return fill;
-    rows = {};
-    if (!laneAxes && canTest && op.getBorder() == Border::constant)
-      return direct();
-  }
+  if (known != padRows.end() && !rowExists)
+    return fill;
+  if (rowExists && !rows && !laneAxes && canTest && op.getBorder() == Border::constant)
+    return direct();
   Type element = type.getElementType();
   const int64_t stride = laneAxis >= 0 ? moved[laneAxis].stride : 0;
   if (canTest && whole && op.getBorder() == Border::constant && laneAxes <= 1 && std::abs(stride) <= 1 &&

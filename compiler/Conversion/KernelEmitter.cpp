@@ -276,7 +276,7 @@ LogicalResult KernelEmitter::emitTopLevel(Operation &op) {
     if (failed(prepareVertical(resample)))
       return failure();
   }
-  const bool whole = llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, WeightsOp>(op);
+  const bool whole = llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, SortOp, WeightsOp>(op);
   if (whole || op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
     return materialise(op);
   if (llvm::isa<ConstantOp, ViewOp, PadOp, ConcatOp, StackOp, PlaceOp, MapOp, WindowOp, CastOp,
@@ -291,6 +291,7 @@ LogicalResult KernelEmitter::materialise(Operation &op) {
       .Case<ScanOp>([&](auto typed) { return emitScan(typed); })
       .Case<HistogramOp>([&](auto typed) { return emitHistogram(typed); })
       .Case<ContractOp>([&](auto typed) { return emitContract(typed); })
+      .Case<SortOp>([&](auto typed) { return emitSort(typed); })
       .Case<WeightsOp>([&](auto typed) { return emitWeights(typed); })
       .Default([&](Operation *) {
         for (Value result : op.getResults()) {

@@ -134,9 +134,15 @@ private:
                     llvm::ArrayRef<Index> at, mlir::Value low, mlir::Value high);
   /// The scalars that are distances between lanes in views below `tensor`.
   void laneStrides(mlir::Value tensor, llvm::ArrayRef<bool> withLanes, llvm::SetVector<mlir::Value> &found);
+  /// Whether a row of a pad exists, as far as `axes` of it tell: those whose
+  /// index is the same in the whole row.
+  struct PadRow {
+    mlir::Value exists;
+    llvm::SmallVector<int64_t> axes;
+  };
   /// The pads below `tensor`, and whether this row of them exists.
   void rowConditions(mlir::Value tensor, llvm::ArrayRef<Index> at,
-                     llvm::MapVector<mlir::Operation *, mlir::Value> &found);
+                     llvm::MapVector<mlir::Operation *, PadRow> &found);
   void storeLanes(mlir::Value tensor, const Buffer &to, const LoopShape &shape,
                   llvm::SmallVector<Index> at);
   mlir::Value forLoop(mlir::Value low, mlir::Value high, int64_t step,
@@ -146,7 +152,7 @@ private:
       mlir::Value low, mlir::Value high, mlir::ValueRange inits,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
 
-  // KernelReduce.cpp, KernelScan.cpp, KernelWeights.cpp
+  // KernelReduce.cpp, KernelWeights.cpp
   mlir::LogicalResult emitReduce(pipe::ReduceOp op);
   void sumRows(pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
                llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,
@@ -158,6 +164,9 @@ private:
   mlir::LogicalResult emitHistogram(pipe::HistogramOp op);
   mlir::LogicalResult emitContract(pipe::ContractOp op);
   mlir::LogicalResult emitWeights(pipe::WeightsOp op);
+
+  // KernelSort.cpp
+  mlir::LogicalResult emitSort(pipe::SortOp op);
 
   mlir::FailureOr<Buffer> bufferFor(mlir::Value tensor);
 
@@ -186,8 +195,9 @@ private:
   llvm::SmallVector<Arm> arms; // around the builder's place, within one block
   mlir::Block *top = nullptr;                  ///< where the operation at hand began
   std::map<std::string, ByteTable> byteTables; ///< by what they hold, and where
-  /// Pads of which it is known, where lanes are emitted, whether the row exists.
-  llvm::DenseMap<mlir::Operation *, bool> padRows;
+  /// Pads of which it is known, where a row is emitted, whether it exists: the
+  /// axes that told, or nothing where it does not.
+  llvm::DenseMap<mlir::Operation *, std::optional<llvm::SmallVector<int64_t>>> padRows;
   mlir::Value args, tensors, slots, scratch, band[2];
   mlir::Value scratchUsed;
   int64_t scratchFixed = 0;

@@ -117,7 +117,7 @@ void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes, llvm::Se
   }
 }
 
-void KernelEmitter::rowConditions(Value tensor, ArrayRef<Index> at, llvm::MapVector<Operation *, Value> &found) {
+void KernelEmitter::rowConditions(Value tensor, ArrayRef<Index> at, llvm::MapVector<Operation *, PadRow> &found) {
   Operation *op = tensor.getDefiningOp();
   if (!op || buffers.contains(tensor))
     return;
@@ -136,19 +136,20 @@ void KernelEmitter::rowConditions(Value tensor, ArrayRef<Index> at, llvm::MapVec
     below(view.getInput(), inner);
   } else if (auto pad = llvm::dyn_cast<PadOp>(op)) {
     SmallVector<Index> moved(at);
-    Value inside;
+    PadRow row;
     for (auto [name, low] : llvm::zip(pad.getOver().getAsRange<StringAttr>(), pad.getLow())) {
       const int64_t axis = domain.axisIndex(name);
       moved[axis] = m.add(at[axis], m.uniform(l.sub(l.i64(0), scalar(low).value)));
       if (!moved[axis].uniform() || pad.getBorder() != Border::constant)
         continue;
-      Value row = moved[axis].base;
-      Value here = l.andInt(l.cmp(CmpIPredicate::sge, row, l.i64(0)),
-                            l.cmp(CmpIPredicate::slt, row, extent(pad.getInput(), axis)));
-      inside = inside ? l.andInt(inside, here) : here;
+      Value index = moved[axis].base;
+      Value here = l.andInt(l.cmp(CmpIPredicate::sge, index, l.i64(0)),
+                            l.cmp(CmpIPredicate::slt, index, extent(pad.getInput(), axis)));
+      row.exists = row.exists ? l.andInt(row.exists, here) : here;
+      row.axes.push_back(axis);
     }
-    if (inside)
-      found[pad] = inside;
+    if (row.exists)
+      found[pad] = row;
     below(pad.getInput(), moved);
   } else if (llvm::isa<CastOp, MapOp>(op)) {
     for (Value operand : op->getOperands())
@@ -218,7 +219,7 @@ void KernelEmitter::storeNest(Value tensor, const Buffer &to, LoopShape shape, V
 /// A row that a pad makes up holds no element of its input.
 void KernelEmitter::storeRow(Value tensor, const Buffer &to, const LoopShape &shape, ArrayRef<Index> at, Value low,
                              Value high) {
-  llvm::MapVector<Operation *, Value> rows;
+  llvm::MapVector<Operation *, PadRow> rows;
   if (shape.lanes > 1) {
     SmallVector<Index> any(at);
     for (int64_t axis : {shape.laneAxis, shape.unrollAxis})
@@ -231,18 +232,18 @@ void KernelEmitter::storeRow(Value tensor, const Buffer &to, const LoopShape &sh
   if (rows.empty())
     return storeVectors(tensor, to, shape, at, low, high);
   Value all;
-  for (auto [pad, inside] : rows)
-    all = all ? l.andInt(all, inside) : inside;
+  for (auto &[pad, row] : rows)
+    all = all ? l.andInt(all, row.exists) : row.exists;
   auto choice = b.create<scf::IfOp>(l.loc, all, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());
-  for (auto [pad, inside] : rows)
-    padRows[pad] = true;
+  for (auto &[pad, row] : rows)
+    padRows[pad] = row.axes;
   storeVectors(tensor, to, shape, at, low, high);
   padRows.clear();
   b.setInsertionPointToStart(choice.elseBlock());
   if (rows.size() == 1)
-    padRows[rows.front().first] = false;
+    padRows[rows.front().first] = std::nullopt;
   storeVectors(tensor, to, shape, at, low, high);
   padRows.clear();
 }

@@ -528,7 +528,9 @@ def Pipe_SortOp : Pipe_SizedOp<"sort", []> {
   let summary = "Stable argsort along an axis";
   let description = [{
     result[i] is the index of the element that stands at place i in ascending
-    order; NaN last.
+    order; equal elements keep their order. The order of floats is that of `min`
+    and `max`, with -0 below +0; NaNs come last, and are equal to each other.
+    false comes before true.
 
     Constraints:
 

@@ -100,6 +100,7 @@ private:
   /// ` (train.pipe:7:8)`: the user's line at hand.
   std::string userPlace() const;
   int64_t demandInt(const Val &value, dsl::SourceRange range, const std::string &what);
+  double demandReal(const Val &value, dsl::SourceRange range, const std::string &what);
   static std::optional<int64_t> constantInt(mlir::Value value);
   bool dependsOnParametersOnly(mlir::Value value, std::set<std::string> &names);
   /// a - b + constant, with what cancels left out.
@@ -325,6 +326,9 @@ private:
   Val join(bool stack, Args args, dsl::SourceRange range);
   Val placeInto(const std::vector<Argument> &args, dsl::SourceRange range);
   Val contract(Args args, dsl::SourceRange range);
+  // Order.cpp
+  Val sort(Args args);
+  Val scan(const std::string &name, Args args);
   Val decode(Args args, dsl::SourceRange range);
   Val pick(Args args, dsl::SourceRange range);
   Val source(const dsl::Name &name, const dsl::ArgList &args);

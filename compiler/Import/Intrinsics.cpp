@@ -21,9 +21,9 @@ static constexpr llvm::StringRef binaryNames[] = {"min",     "max", "bit_and", "
 static constexpr llvm::StringRef reductions[] = {"sum", "min",   "max",    "any",
                                                  "all", "count", "argmin", "argmax"};
 static constexpr llvm::StringRef others[] = {
-    "extent",   "index",    "is_axis",   "reverse", "rename", "extend",   "resample",
-    "gather",   "frames",   "concat",    "stack",   "place",  "contract", "sort",
-    "scan_sum", "scan_max", "histogram", "decode",  "pick",   "rect",     "point"};
+    "extent",      "index",     "is_axis", "reverse", "rename",   "extend", "resample", "gather",
+    "frames",      "concat",    "stack",   "place",   "contract", "sort",   "scan_sum", "scan_max",
+    "scan_linear", "histogram", "decode",  "pick",    "rect",     "point"};
 static constexpr llvm::StringRef sourceNames[] = {"image_folder", "raw", "synthetic"};
 
 bool Importer::isSource(llvm::StringRef name) { return llvm::is_contained(sourceNames, name); }
@@ -310,18 +310,12 @@ Val Importer::callIntrinsic(const dsl::Name &name, const std::vector<Argument> &
     return placeInto(args, name.range);
   if (text == "contract")
     return contract(take({"x", "matrix"}, 2), name.range);
-  if (text == "sort" || text == "scan_sum" || text == "scan_max") {
-    std::vector<Argument> given = take({"x", "a"}, 2);
-    const Val &x = demandTensor(given[0], text);
-    std::string axis = demandAxis(given[1], &x, text);
-    std::vector<Dim> all = dims(x.ir);
-    if (text == "sort")
-      return tensor(base.create<pipe::SortOp>(here, tensorOf(base.getI64Type(), all), x.ir, axis,
-                                              sizesOf(all)));
-    return tensor(base.create<pipe::ScanOp>(
-        here, x.ir.getType(), text == "scan_sum" ? pipe::ScanKind::sum : pipe::ScanKind::max, x.ir,
-        axis, mlir::FloatAttr(), sizesOf(all)));
-  }
+  if (text == "sort")
+    return sort(take({"x", "a"}, 2));
+  if (text == "scan_sum" || text == "scan_max")
+    return scan(text, take({"x", "a"}, 2));
+  if (text == "scan_linear")
+    return scan(text, take({"x", "a", "factor"}, 3));
   if (text == "decode")
     return decode(take({"data", "format", "orient"}, 2), name.range);
   if (text == "pick")

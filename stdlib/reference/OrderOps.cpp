@@ -1,6 +1,7 @@
 //===- OrderOps.cpp - class R: compact, group, sort -----------------------===//
 
 #include "stdlib/reference/Machine.h"
+#include <cmath>
 #include <map>
 
 namespace penstock::reference {
@@ -83,6 +84,8 @@ void runSort(Machine &machine, Slot &slot, const Instruction &self) {
     auto before = [](const Scalar &a, const Scalar &b) {
       if (!isFloat(a.type))
         return a.integer < b.integer;
+      if (a.real == 0 && b.real == 0)
+        return std::signbit(a.real) && !std::signbit(b.real);
       return a.real < b.real || (a.real == a.real && b.real != b.real); // NaN last
     };
     std::sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {

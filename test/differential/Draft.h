@@ -77,6 +77,7 @@ public:
   mlir::Value scan(mlir::Value x);
   mlir::Value histogram(mlir::Value x);
   mlir::Value contract(mlir::Value x);
+  mlir::Value sort(mlir::Value x);
   mlir::Value choose(mlir::Value x);
   mlir::Value repeat(mlir::Value x);
   mlir::Value each(mlir::Value x);

@@ -28,7 +28,8 @@ Value Draft::resample(Value x) {
   const bool antialias = rng.chance(0.8);
   const bool pillow = element(x).isUnsignedInteger(8) && rng.chance(0.7);
   if (dims.size() >= 2 && rng.chance(0.4))
-    return resampleAlong(resampleAlong(x, 1, filter, antialias, pillow), 0, filter, antialias, pillow);
+    return resampleAlong(resampleAlong(x, 1, filter, antialias, pillow), 0, filter, antialias,
+                         pillow);
   const auto axis = static_cast<size_t>(rng.below(static_cast<int64_t>(dims.size())));
   return resampleAlong(x, axis, filter, antialias, pillow);
 }
@@ -133,6 +134,15 @@ Value Draft::contract(Value x) {
   dims.back() = out;
   const Value result =
       builder.create<ContractOp>(loc, typeOf(element(x), dims), x, matrix, sizesOf(dims));
+  return remember(result, dims);
+}
+
+Value Draft::sort(Value x) {
+  const Dims dims = dimsOf(x);
+  if (dims.empty())
+    return {};
+  const Value result = builder.create<SortOp>(loc, typeOf(builder.getI64Type(), dims), x,
+                                              rng.pick(dims).name, sizesOf(dims));
   return remember(result, dims);
 }
 
@@ -330,6 +340,7 @@ Value Draft::step() {
       [](Draft &d, Value x) { return d.scan(x); },
       [](Draft &d, Value x) { return d.histogram(x); },
       [](Draft &d, Value x) { return d.contract(x); },
+      [](Draft &d, Value x) { return d.sort(x); },
       [](Draft &d, Value x) { return d.choose(x); },
       [](Draft &d, Value x) { return d.choose(x); },
       [](Draft &d, Value x) { return d.repeat(x); },

@@ -176,6 +176,24 @@ int64_t borderIndex(const std::string &border, int64_t i, int64_t n) {
   return m < n ? m : 2 * (n - 1) - m;
 }
 
+// Rows shorter than a vector: the axis of the lanes and the one that is written
+// out have borders of their own, which a row's existence says nothing about.
+TEST_P(Ops, PadsRowsThatAreShorterThanAVector) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u8[z=?, y=?, x=?]>):
+  %o = pipe.constant 0 : i64 -> i64
+  %f = pipe.constant 9 : ui8 -> ui8
+  %p = pipe.pad constant %x over ["z", "y", "x"] low(%o, %o, %o) fill(%f : ui8) : <u8[z=?, y=?, x=?]> -> <u8[z=2, y=2, x=2]>
+  %v = pipe.view %p by affine_map<(d0, d1, d2) -> (d1, d2, d0)> [] : !pipe.tensor<u8[z=2, y=2, x=2]> -> !pipe.tensor<u8[x=2, z=2, y=2]>
+  pipe.return %v : !pipe.tensor<u8[x=2, z=2, y=2]>
+})");
+  std::vector<uint8_t> x(64, 77), out(8);
+  x[0] = 1, x[1] = 2;
+  ASSERT_EQ(code->run("k", {TensorArg::of(x, {1, 1, 2}), TensorArg::of(out, {2, 2, 2})}, 1), 0);
+  EXPECT_EQ(out, (std::vector<uint8_t>{1, 9, 9, 9, 2, 9, 9, 9}));
+}
+
 TEST_P(Ops, PadsWithEveryBorder) {
   for (std::string border : {"constant", "edge", "reflect", "symmetric", "wrap"}) {
     SCOPED_TRACE(border);
