@@ -140,7 +140,23 @@ Val Importer::arithmetic(const std::string &spelling, Val a, Val b, dsl::SourceR
   return result;
 }
 
+/// `interpolation == nearest`: a parameter that takes a word, and a word.
+std::optional<bool> Importer::sameWord(const dsl::BinaryExpr &expr) {
+  const auto *lhs = expr.lhs->as<dsl::NameExpr>(), *rhs = expr.rhs->as<dsl::NameExpr>();
+  if (!lhs || !rhs || (expr.op != BinaryOp::Eq && expr.op != BinaryOp::Ne))
+    return std::nullopt;
+  auto parameter = frame().values.find(lhs->name);
+  if (parameter == frame().values.end() || !parameter->second.is(Kind::Word))
+    return std::nullopt;
+  Val other = evalArg(*rhs).value;
+  if (!other.is(Kind::Word))
+    return std::nullopt;
+  return (parameter->second.word == other.word) == (expr.op == BinaryOp::Eq);
+}
+
 Val Importer::evalBinary(const dsl::BinaryExpr &expr) {
+  if (std::optional<bool> same = sameWord(expr))
+    return number(constant(base.getI1Type(), *same));
   Val a = eval(*expr.lhs);
   Val b = eval(*expr.rhs);
   PlaceGuard guard(*this, expr.opRange);

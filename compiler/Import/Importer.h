@@ -171,6 +171,7 @@ private:
   Val onGrid(const Val &tensor, const std::vector<Val::GridAxis> &grid, dsl::SourceRange range);
   Val arithmetic(const std::string &spelling, Val a, Val b, dsl::SourceRange range);
   Val evalBinary(const dsl::BinaryExpr &expr);
+  std::optional<bool> sameWord(const dsl::BinaryExpr &expr);
   Val evalUnary(const dsl::UnaryExpr &expr);
   /// The common type of two operands; reports.
   mlir::Type unify(const std::string &spelling, Val &a, Val &b, dsl::SourceRange range);

@@ -166,6 +166,15 @@ class Control(LanguageTest):
             numpy.testing.assert_array_equal(found["b"], found["x"] if label >= 3 else found["x"][:, ::-1])
         self.assertEqual(labels, {True, False})
 
+    def test_a_parameter_that_takes_a_word_is_compared_with_one(self):
+        top = "fn is_nearest(how: interpolation) -> int = if how == nearest then 1 else if how != cubic then 2 else 3"
+        calls = {name: ("i64[n]", f"is_nearest({name})") for name in ("nearest", "linear", "cubic")}
+        found = self.scalars(calls, top=top)
+        self.assertEqual([found[name] for name in calls], [1, 2, 3])
+        self.refused("pipeline p(how: filter = box) {\n  for row in synthetic(9, x = u8[h = 4])\n"
+                     "  batch 1 per rank last drop { output x: i64[n] = if how == nowhere then 1 else 2 }\n}",
+                     "unknown name `nowhere`")
+
     def test_stages_groups_and_trailing_if(self):
         found = self.scalars({"a": ("u8[n, h, w, c]", "row.x |> { flip(w) |> invert } if row.label < 100 |> flip(h) if row.label > 100"),
                               "b": ("u8[n, h, w, c]", "row.x |> invert on cpu"), "c": ("u8[n]", "300 |> u8.clamp"), "x": ("u8[n, h, w, c]", "row.x")},

@@ -1,4 +1,4 @@
-// exp, log, sin, cos, tanh, pow of the prelude, folded at import, against the
+// exp, log, sin, cos, tan, tanh, pow of the prelude, folded at import, against the
 // platform's long double functions. The bounds are those that the prelude
 // states.
 
@@ -119,6 +119,11 @@ TEST(ElementaryFunctions, cos) {
   expectWithin(
       "cos", spread(-7, 7, 200) + spread(-1048576, 1048576, 100) + std::vector<double>{0.0, 1e-300},
       [](long double x) { return std::cos(x); }, 1);
+}
+TEST(ElementaryFunctions, tan) {
+  expectWithin(
+      "tan", spread(-7, 7, 200) + spread(-1048576, 1048576, 100) + std::vector<double>{0.0, -0.0, 1e-300},
+      [](long double x) { return std::tan(x); }, 3);
 }
 TEST(ElementaryFunctions, tanh) {
   expectWithin(
