@@ -126,12 +126,18 @@ private:
   LoopShape defaultShape(mlir::Value tensor);
   void storeTensor(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
                    mlir::Value high);
+  void storeArm(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
+                   mlir::Value high);
   void storeNest(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
                  mlir::Value high);
   void storeRow(mlir::Value tensor, const Buffer &to, const LoopShape &shape, llvm::ArrayRef<Index> at,
                 mlir::Value low, mlir::Value high);
   void storeVectors(mlir::Value tensor, const Buffer &to, const LoopShape &shape,
                     llvm::ArrayRef<Index> at, mlir::Value low, mlir::Value high);
+  /// What the settled arm of a choice gives; null for anything else.
+  mlir::Value settledArm(mlir::Value tensor);
+  /// The choices below `tensor` whose arm is not settled yet, outermost first.
+  void openChoices(mlir::Value tensor, llvm::SetVector<mlir::Operation *> &found);
   /// The scalars that are distances between lanes in views below `tensor`.
   void laneStrides(mlir::Value tensor, llvm::ArrayRef<bool> withLanes, llvm::SetVector<mlir::Value> &found);
   /// Whether a row of a pad exists, as far as `axes` of it tell: those whose
@@ -198,6 +204,8 @@ private:
   /// Pads of which it is known, where a row is emitted, whether it exists: the
   /// axes that told, or nothing where it does not.
   llvm::DenseMap<mlir::Operation *, std::optional<llvm::SmallVector<int64_t>>> padRows;
+  /// The arm of a choice that the loops at hand are written for.
+  llvm::DenseMap<mlir::Operation *, int64_t> settledArms;
   mlir::Value args, tensors, slots, scratch, band[2];
   mlir::Value scratchUsed;
   int64_t scratchFixed = 0;

@@ -13,6 +13,9 @@ static NamedTensorType typeOf(Value tensor) { return llvm::cast<NamedTensorType>
 /// Axes that are small and written out in full, such as channels.
 static constexpr int64_t unrollBound = 4;
 
+/// Loops that are written for each combination of the arms of choices, at most.
+static constexpr int64_t loopVariants = 4;
+
 Value KernelEmitter::forLoop(Value low, Value high, int64_t step, llvm::function_ref<void(Value)> body) {
   auto loop = b.create<scf::ForOp>(l.loc, low, high, l.i64(step));
   OpBuilder::InsertionGuard guard(b);
@@ -80,10 +83,37 @@ LoopShape KernelEmitter::defaultShape(Value tensor) {
 
 //===--- what is decided once per nest or row --------------------------------------===//
 
+Value KernelEmitter::settledArm(Value tensor) {
+  auto settled = settledArms.find(tensor.getDefiningOp());
+  if (settled == settledArms.end())
+    return {};
+  auto choose = llvm::cast<ChooseOp>(settled->first);
+  const unsigned result = llvm::cast<OpResult>(tensor).getResultNumber();
+  return choose.getArms()[settled->second].front().getTerminator()->getOperand(result);
+}
+
+void KernelEmitter::openChoices(Value tensor, llvm::SetVector<Operation *> &found) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op || buffers.contains(tensor))
+    return;
+  if (llvm::isa<ChooseOp>(op)) {
+    if (Value arm = settledArm(tensor))
+      return openChoices(arm, found);
+    found.insert(op);
+    return;
+  }
+  if (llvm::isa<ViewOp, PadOp, CastOp, MapOp>(op))
+    for (Value operand : op->getOperands())
+      if (llvm::isa<NamedTensorType>(operand.getType()))
+        openChoices(operand, found);
+}
+
 void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes, llvm::SetVector<Value> &found) {
   Operation *op = tensor.getDefiningOp();
   if (!op || buffers.contains(tensor))
     return;
+  if (Value arm = settledArm(tensor))
+    return laneStrides(arm, withLanes, found);
   if (auto view = llvm::dyn_cast<ViewOp>(op)) {
     SmallVector<bool> inner;
     for (AffineExpr expr : view.getMap().getResults()) {
@@ -121,6 +151,8 @@ void KernelEmitter::rowConditions(Value tensor, ArrayRef<Index> at, llvm::MapVec
   Operation *op = tensor.getDefiningOp();
   if (!op || buffers.contains(tensor))
     return;
+  if (Value arm = settledArm(tensor))
+    return rowConditions(arm, at, found);
   // What is read in one place only: elsewhere the row is another.
   auto below = [&](Value input, ArrayRef<Index> inner) {
     if (input.hasOneUse())
@@ -162,15 +194,47 @@ void KernelEmitter::rowConditions(Value tensor, ArrayRef<Index> at, llvm::MapVec
   }
 }
 
-/// A distance between lanes that is known when running only is 1 or -1 (a flip)
-/// but in odd cases: the loops are written once for each, and element by element
-/// for the rest.
+/// A choice is made once and not for each vector: the loops are written for each
+/// arm, as long as that makes few of them.
 void KernelEmitter::storeTensor(Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
   if (shape.laneAxis < 0) {
     l.lanes = 1;
     m.store(to, {}, emit(tensor, {}));
     return;
   }
+  llvm::SetVector<Operation *> choices;
+  openChoices(tensor, choices);
+  int64_t variants = 1;
+  for (auto [choose, arm] : settledArms)
+    variants *= llvm::cast<ChooseOp>(choose).getArms().size();
+  auto fits = [&](Operation *choose) {
+    return variants * static_cast<int64_t>(llvm::cast<ChooseOp>(choose).getArms().size()) <= loopVariants;
+  };
+  auto found = llvm::find_if(choices, fits);
+  if (found == choices.end())
+    return storeArm(tensor, to, shape, low, high);
+  auto choose = llvm::cast<ChooseOp>(*found);
+  Value index = scalar(choose.getIndex()).value;
+  const int64_t count = static_cast<int64_t>(choose.getArms().size());
+  OpBuilder::InsertionGuard guard(b);
+  for (int64_t arm = 0; arm < count; ++arm) {
+    settledArms[choose] = arm;
+    if (arm + 1 < count) {
+      auto branchOp = b.create<scf::IfOp>(l.loc, l.cmp(CmpIPredicate::sle, index, l.i64(arm)), true);
+      b.setInsertionPointToStart(branchOp.thenBlock());
+      storeTensor(tensor, to, shape, low, high);
+      b.setInsertionPointToStart(branchOp.elseBlock());
+    } else {
+      storeTensor(tensor, to, shape, low, high);
+    }
+  }
+  settledArms.erase(choose);
+}
+
+/// A distance between lanes that is known when running only is 1 or -1 (a flip)
+/// but in odd cases: the loops are written once for each, and element by element
+/// for the rest.
+void KernelEmitter::storeArm(Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
   SmallVector<bool> withLanes(typeOf(tensor).getRank(), false);
   withLanes[shape.laneAxis] = true;
   llvm::SetVector<Value> strides;

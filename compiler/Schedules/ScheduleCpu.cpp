@@ -9,6 +9,7 @@
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "compiler/Schedules/Passes.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace penstock::schedules {
 #define GEN_PASS_DEF_SCHEDULECPU
@@ -37,11 +38,40 @@ static bool readsInLoop(Operation *user, Operation *op) {
   return false;
 }
 
+/// The arm of a choice that `user` stands in and `op` outside of; null for none.
+static Region *armAround(Operation *user, Operation *op) {
+  Region *arm = nullptr;
+  for (Operation *scope = user; !scope->getParentOp()->isAncestor(op); scope = scope->getParentOp())
+    if (llvm::isa<ChooseOp>(scope->getParentOp()))
+      arm = scope->getParentRegion();
+  return arm;
+}
+
+static int readsOf(ArrayRef<OpOperand *> uses);
+
 /// How often elements of `value` are read, through ops that only move data:
-/// more than once counts as 2.
+/// more than once counts as 2. Of the arms of a choice one runs.
 static int reads(Value value) {
-  int count = 0;
+  SmallVector<OpOperand *> outside;
+  llvm::MapVector<Region *, SmallVector<OpOperand *>> inArms;
   for (OpOperand &use : value.getUses()) {
+    Region *arm = value.getDefiningOp() ? armAround(use.getOwner(), value.getDefiningOp()) : nullptr;
+    (arm ? inArms[arm] : outside).push_back(&use);
+  }
+  llvm::MapVector<Operation *, int> most;
+  for (auto &[arm, uses] : inArms)
+    most[arm->getParentOp()] = std::max(most[arm->getParentOp()], readsOf(uses));
+  int count = readsOf(outside);
+  for (auto [choose, mine] : most)
+    count += mine;
+  return std::min(count, 2);
+}
+
+static int readsOf(ArrayRef<OpOperand *> uses) {
+  int count = 0;
+  for (OpOperand *operand : uses) {
+    OpOperand &use = *operand;
+    Value value = use.get();
     Operation *user = use.getOwner();
     if (readsInLoop(user, value.getDefiningOp())) {
       count += 2;
