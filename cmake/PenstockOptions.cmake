@@ -30,6 +30,10 @@ macro(penstock_sanitize_folder on)
   set_property(DIRECTORY PROPERTY COMPILE_OPTIONS "")
   if(PENSTOCK_SANITIZE AND ${on})
     add_compile_options(${penstock_sanitize_options} -O1 -g1 -fno-omit-frame-pointer)
+    if(PENSTOCK_FUZZ) # Counts the branches that an input takes. Programs do not export
+      # the variable for the depth of the stack to libraries that they load.
+      add_compile_options(-fsanitize=fuzzer-no-link -fno-sanitize-coverage=stack-depth)
+    endif()
   endif()
 endmacro()
 
