@@ -10,8 +10,10 @@ namespace penstock::runtime {
 /// What the scratch of all threads of a session shares: a thread keeps up to
 /// `share`; a sample that needs more waits until it is the only such one, and
 /// gets at most `cap`. So the most that is ever held is threads * share + cap.
+/// A photo of 44 megapixels fits the share; with larger ones among small ones,
+/// the most is reached by the first of them, not when each thread has had one.
 struct ScratchLimits {
-  int64_t share = int64_t(256) << 20;
+  int64_t share = int64_t(128) << 20;
   int64_t cap = int64_t(1) << 30;
   std::mutex large;
 };

@@ -53,6 +53,10 @@ static void printJson(pst_session *session) {
                              : 0.0;
   result["threads"] = numbers.threads;
   result["limit"] = numbers.limit;
+  pst_session_info info{};
+  info.size = sizeof info;
+  pst_session_get_info(session, &info);
+  result["memory"] = {{"fixed", info.fixed_memory}, {"most_per_sample", info.sample_memory}};
   result["decoded_blocks"] = numbers.decoded_blocks;
   result["fetched_bytes"] = numbers.fetched_bytes;
   result["delivered_bytes"] = numbers.delivered_bytes;
@@ -90,10 +94,11 @@ static bool saveState(pst_session *session, const std::string &path) {
 }
 
 static bool restoreState(pst_session *session, const std::string &path) {
+  if (access(path.c_str(), F_OK) != 0)
+    return true; // nothing to resume from: a first run
   std::ifstream file(path);
   std::string state;
-  if (!std::getline(file, state))
-    return true; // nothing to resume from: a first run
+  std::getline(file, state); // an empty file is refused like any other text
   if (pst_session_restore(session, state.c_str()) == PST_OK)
     return true;
   std::fprintf(stderr, "penstock: error: %s: %s\n", path.c_str(),
@@ -101,7 +106,8 @@ static bool restoreState(pst_session *session, const std::string &path) {
   return false;
 }
 
-static void writeHashes(std::ostream &file, const pst_batch *batch) {
+/// False where the disk is full.
+static bool writeHashes(std::ostream &file, const pst_batch *batch) {
   char line[64];
   const int64_t *positions = pst_batch_positions(batch);
   for (int64_t slot = 0; slot < pst_batch_count(batch); ++slot) {
@@ -111,7 +117,12 @@ static void writeHashes(std::ostream &file, const pst_batch *batch) {
         static_cast<unsigned long long>(pst_batch_content_hash(batch, slot)));
     file << line;
   }
-  file.flush();
+  return bool(file.flush());
+}
+
+static int cannotWrite(const std::string &path) {
+  std::fprintf(stderr, "penstock: error: cannot write %s\n", path.c_str());
+  return exitError;
 }
 
 static int runAll(const State &state, pst_session *session) {
@@ -125,15 +136,19 @@ static int runAll(const State &state, pst_session *session) {
     std::fprintf(
         stderr,
         "%s rows, %s samples of this rank per epoch in batches of %s; %d "
-        "threads, %s MiB fixed\n",
+        "threads, %s MiB fixed, at most %s MiB for one sample\n",
         grouped(info.table_length).c_str(),
         grouped(info.samples_per_epoch).c_str(),
         grouped(info.batch_size).c_str(), info.threads,
         grouped(static_cast<int64_t>((info.fixed_memory + (1 << 20) - 1) >> 20))
-            .c_str());
+            .c_str(),
+        grouped(static_cast<int64_t>(info.sample_memory >> 20)).c_str());
   std::ofstream hashes;
-  if (!state.hashes.empty())
+  if (!state.hashes.empty()) {
     hashes.open(state.hashes, std::ios::app);
+    if (!hashes)
+      return cannotWrite(state.hashes);
+  }
 
   Progress progress(info.samples_per_epoch);
   int64_t batches = 0, samples = 0;
@@ -153,13 +168,10 @@ static int runAll(const State &state, pst_session *session) {
       break;
     ++batches;
     samples += pst_batch_count(raw);
-    if (hashes.is_open())
-      writeHashes(hashes, raw);
-    if (!state.stateFile.empty() && !saveState(session, state.stateFile)) {
-      std::fprintf(stderr, "penstock: error: cannot write %s\n",
-                   state.stateFile.c_str());
-      return exitError;
-    }
+    if (hashes.is_open() && !writeHashes(hashes, raw))
+      return cannotWrite(state.hashes);
+    if (!state.stateFile.empty() && !saveState(session, state.stateFile))
+      return cannotWrite(state.stateFile);
     progress.update(session, pst_batch_epoch(raw), samples);
   }
   progress.finish();

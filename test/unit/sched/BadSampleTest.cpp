@@ -186,6 +186,30 @@ TEST(BadSample, AloneItIsReplacedTheSameWay) {
   }
 }
 
+TEST(BadSample, IsACutFileOfWhichNoPixelIsNeeded) {
+  FakeFileSystem files;
+  fillFolder(files, 12);
+  Buffer whole;
+  ASSERT_TRUE(files.readFile("/data/cat/c.jpg", whole));
+  const std::span<const uint8_t> cut = whole.span().first(whole.size() - 20);
+  files.addFile("/data/cat/c.jpg", std::vector<uint8_t>(cut.begin(), cut.end()));
+  Pipeline p = folderPipeline();
+  p.code[size_t(p.plan.setup)] = [](pst_kernel_args *args) -> int32_t {
+    for (int slot : {11, 12, 13, 14})
+      args->scalars[slot] = 0;
+    return 0;
+  };
+  SessionOptions options = folderOptions(files);
+  options.substitute = 1;
+  auto session = p.open(options);
+  ASSERT_TRUE(session);
+  EXPECT_EQ(readEpoch(**session).samples.size(), 12u);
+  ASSERT_FALSE((*session)->badSamples().empty());
+  for (const BadSample &bad : (*session)->badSamples())
+    EXPECT_EQ(bad.name, "cat/c.jpg");
+  EXPECT_EQ((*session)->statistics()[Stage::Decode].count, 0u);
+}
+
 } // namespace
 
 } // namespace penstock::test

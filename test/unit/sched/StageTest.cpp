@@ -248,6 +248,41 @@ TEST(Stages, RaggedOutputsAreMovedTogether) {
   }
 }
 
+TEST(Stages, WhatASmallerSampleLeavesUnwrittenIsZero) {
+  Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
+    args->scalars[9] = args->scalars[8] % 4;
+    return 0;
+  });
+  const int out = p.output("part", DType::i32, {3});
+  p.plan.outputs[0]->dims[1]->extent = -1;
+  p.plan.outputs[0]->dims[1]->bound = 3;
+  plan::DimT &dim = *p.plan.buffers[size_t(out)]->dims[0];
+  dim.extent = -1;
+  dim.slot = 9;
+  dim.bound = 3;
+  p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
+    const pst_tensor &to = args->tensors[0];
+    for (int64_t k = 0; k < to.extent[0]; ++k)
+      std::memcpy(static_cast<char *>(to.data) + k * to.stride[0], &args->scalars[0], 4);
+    return 0;
+  }),
+         {}, {out}, {8});
+  // Enough batches that the memory of the first ones, all full, is used again.
+  std::vector<int64_t> values(32, 3);
+  values.resize(64, 1);
+  auto session = p.open(valueOptions(values));
+  ASSERT_TRUE(session) << session.error().message;
+  for (int64_t number = 0; number < 16; ++number) {
+    auto batch = (*session)->next();
+    ASSERT_TRUE(batch && *batch);
+    for (int64_t slot = 0; slot < 4; ++slot)
+      for (int64_t k = 0; k < 3; ++k) {
+        const int64_t value = values[size_t(number * 4 + slot)];
+        EXPECT_EQ(at<int32_t>((*batch)->outputs()[0], {slot, k}), k < value ? value : 0);
+      }
+  }
+}
+
 TEST(Stages, ALengthOverItsBoundIsABadSample) {
   Pipeline p = valuePipeline([](pst_kernel_args *) -> int32_t { return 0; });
   const int out = p.output("boxes", DType::i32, {3});

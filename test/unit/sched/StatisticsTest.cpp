@@ -47,6 +47,34 @@ TEST(Statistics, CountOnlyWhatWasDelivered) {
   EXPECT_GT(result.elapsedNs, 0);
 }
 
+/// Jumps by an hour, forwards and backwards, each time somebody looks.
+class JumpingClock final : public Clock {
+public:
+  int64_t nowNs() const override {
+    const int64_t look = looks++;
+    return (look % 3 - look % 5) * int64_t(3'600'000'000'000);
+  }
+
+private:
+  mutable std::atomic<int64_t> looks{0};
+};
+
+TEST(Statistics, ClocksThatJumpChangeNoSample) {
+  MemoryTable table(400);
+  const auto samples = [&](const Clock *clock) {
+    SessionOptions options = table.options();
+    options.clock = clock;
+    auto session = memoryPipeline().open(options);
+    return session ? readEpoch(**session).samples : std::vector<std::string>();
+  };
+  const JumpingClock jumping;
+  const FakeClock standing(0);
+  const std::vector<std::string> expected = samples(nullptr);
+  EXPECT_EQ(expected.size(), 400u);
+  EXPECT_EQ(samples(&jumping), expected);
+  EXPECT_EQ(samples(&standing), expected);
+}
+
 TEST(Statistics, DecodedBlocksDoNotDependOnThreads) {
   FakeFileSystem files;
   fillFolder(files, 20);

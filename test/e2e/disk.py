@@ -1,0 +1,103 @@
+"""Disks that are full, caches that cannot be used, signals: the samples stay the same."""
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+
+from support import EXAMPLES, ToolTest, make_folder, main, read_hashes
+
+STORM = os.path.abspath(sys.argv.pop(2)) if len(sys.argv) > 2 and sys.argv[2].endswith(".so") else None
+
+
+class Disk(ToolTest):
+    def setUp(self):
+        super().setUp()
+        make_folder(self.data, per_class=20)
+        self.cache = os.path.join(self.folder, "cache")
+        self.runs = 0
+
+    def environment(self):
+        return {**super().environment(), "XDG_CACHE_HOME": self.cache}
+
+    def hashes(self, **process):
+        """What a run delivers."""
+        self.runs += 1
+        path = os.path.join(self.folder, f"hashes{self.runs}")
+        done = subprocess.run(self.command(*self.imagenet("--hashes", path)), capture_output=True, text=True,
+                              timeout=300, **{"env": self.environment(), **process})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return read_hashes(path)
+
+    def test_a_cache_that_cannot_be_written(self):
+        expected = self.hashes()
+        shutil.rmtree(self.cache)
+        with open(self.cache, "w"):
+            pass  # a file where the folder should be
+        self.assertEqual(self.hashes(), expected)
+        os.remove(self.cache)
+        os.makedirs(os.path.join(self.cache, "penstock"), mode=0o777)
+        os.chmod(os.path.join(self.cache, "penstock"), 0o777)  # anybody's code could lie there
+        self.assertEqual(self.hashes(), expected)
+        self.assertEqual(os.listdir(os.path.join(self.cache, "penstock")), [])
+
+    def test_a_full_disk_below_the_cache(self):
+        expected = self.hashes()
+        for limit in (0, 100, 5000):
+            shutil.rmtree(self.cache)
+            done = subprocess.run(self.command(*self.imagenet("--json")), capture_output=True, text=True,
+                                  timeout=300, env=self.environment(), restore_signals=False,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            # Nothing that is cut off is taken for whole.
+            self.assertEqual(self.hashes(), expected)
+
+    def test_cache_files_that_are_cut_or_changed(self):
+        expected = self.hashes()
+        rng = random.Random(5)
+        files = [os.path.join(folder, name) for folder, _, names in os.walk(self.cache) for name in names]
+        self.assertGreaterEqual(len(files), 3, files)  # parameters, program, index
+        for path in files:
+            with open(path, "rb") as file:
+                whole = file.read()
+            for damage in range(6):
+                data = bytearray(whole)
+                if damage < 3:
+                    data = data[:rng.randrange(len(data)) if damage else 0]
+                else:
+                    for _ in range(damage):
+                        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+                with open(path, "wb") as file:
+                    file.write(data)
+                self.assertEqual(self.hashes(), expected, f"{path} damaged, {damage}")
+                with open(path, "wb") as file:
+                    file.write(whole)
+
+    def test_hashes_that_cannot_be_written(self):
+        for path in ("/dev/full", os.path.join(self.folder, "nowhere", "hashes")):
+            done = self.run_tool(*self.imagenet("--hashes", path), expect=1)
+            self.assertIn(f"error: cannot write {path}", done.stderr)
+
+    def test_a_state_that_cannot_be_written_or_read(self):
+        path = os.path.join(self.folder, "nowhere", "state")
+        done = self.run_tool(*self.imagenet("--state", path), expect=1)
+        self.assertIn(f"error: cannot write {path}", done.stderr)
+        # An empty file is what a full disk left of a state: not a reason to begin anew.
+        path = os.path.join(self.folder, "state")
+        with open(path, "w"):
+            pass
+        done = self.run_tool(*self.imagenet("--state", path), expect=1)
+        self.assertIn(f"error: {path}: this is not the state of a session", done.stderr)
+
+    def test_a_storm_of_signals(self):
+        """A signal every 200 us interrupts whatever waits."""
+        if not STORM:
+            self.skipTest("without the library that raises signals")
+        expected = self.hashes()
+        for _ in range(3):
+            self.assertEqual(self.hashes(env={**self.environment(), "LD_PRELOAD": STORM}), expected)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Memory: stated beforehand, the same after one epoch and after many, and a limit."""
+import os
+import re
+import struct
+import subprocess
+
+from PIL import Image
+
+from support import ToolTest, make_folder, main
+
+EPOCHS = int(os.environ.get("PENSTOCK_EPOCHS", 20))
+
+# The whole of every picture is read, so that no draw decides what memory it takes.
+SMALL = """pipe 1
+use vision
+pipeline small(root: path) with on_error = substitute(10%) {
+  for row in image_folder(root) order shuffled
+  let image = row.data |> decode(rgb) |> resize(64, 64)
+  batch 8 per rank last drop { output image: u8[n, h, w, c] = image }
+}"""
+
+
+def with_size(jpeg, height, width):
+    """The same file, with another size in its header."""
+    at = jpeg.index(b"\xff\xc0")
+    return jpeg[:at + 5] + struct.pack(">HH", height, width) + jpeg[at + 9:]
+
+
+class Memory(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.pipe = os.path.join(self.folder, "small.pipe")
+        with open(self.pipe, "w") as file:
+            file.write(SMALL)
+        self.paths = make_folder(self.data, per_class=28)
+
+    def run_small(self, *arguments):
+        return self.command("run", self.pipe, "--set", f"root={self.data}", *arguments)
+
+    def peak(self, epochs):
+        """The most memory that the tool ever had, in KiB."""
+        process = subprocess.Popen(self.run_small("--epochs", epochs, "--threads", 2), env=self.environment(),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        with process.stderr:
+            errors = process.stderr.read().decode()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0, errors)
+        return usage.ru_maxrss
+
+    def test_more_epochs_take_no_more_memory(self):
+        Image.effect_noise((8000, 7500), 40).convert("RGB").save(self.paths[9], quality=30)
+        self.run_tool("compile", self.pipe)  # compiling takes memory, too
+        one, many = self.peak(1), self.peak(EPOCHS)
+        self.assertGreater(one, 8000 * 7500 * 3 // 1024)
+        self.assertLess(abs(many - one), 0.05 * one, f"{one} KiB after one epoch, {many} after {EPOCHS}")
+
+    def test_a_picture_over_the_limit_is_a_bad_sample(self):
+        with open(self.paths[9], "rb") as file:
+            jpeg = file.read()
+        with open(self.paths[9], "wb") as file:
+            file.write(with_size(jpeg, 20000, 30000))
+        report = self.run_json("run", self.pipe, "--set", f"root={self.data}")
+        self.assertEqual([(bad["name"], bad["reason"]) for bad in report["bad_samples"]],
+                         [(os.path.relpath(self.paths[9], self.data),
+                           "JPEG of 30000 x 20000 pixels, the limit is 178956970 in all")])
+
+    def test_the_plan_is_printed(self):
+        report = self.run_json("run", self.pipe, "--set", f"root={self.data}")["memory"]
+        self.assertGreater(report["fixed"], 8 * 64 * 64 * 3)
+        self.assertEqual(report["most_per_sample"], 1 << 30)
+
+    def test_a_budget_below_the_fixed_part_is_refused(self):
+        path = os.path.join(self.folder, "large.pipe")
+        with open(path, "w") as file:
+            file.write(SMALL.replace("batch 8", "batch 56").replace("64, 64", "640, 640"))
+        done = self.run_tool("run", path, "--set", f"root={self.data}", "--memory", 100, expect=1)
+        self.assertTrue(re.search(r"memory|MiB", done.stderr), done.stderr)
+        self.assertTrue(re.search(r"batch size|prefetch", done.stderr), done.stderr)
+
+
+if __name__ == "__main__":
+    main()
