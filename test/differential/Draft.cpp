@@ -123,7 +123,7 @@ static Column anyColumn(Draft &draft, const Recipe &recipe, int number) {
         channel ? rng.pick<int64_t>({1, 3, 3, 4})
                 : anyExtent(rng, i + 1 == column.axes.size() || i == 1, column.axes.size() == 1);
     column.extents.push_back(std::min(extent, recipe.maxExtent));
-    column.dynamic.push_back(dynamic && !channel);
+    column.dynamic.push_back(dynamic && !channel && !recipe.fixedExtents);
   }
   return column;
 }

@@ -23,6 +23,8 @@ struct Recipe {
   int maxOps = 12;
   /// Extents of fields are cut to this: a shrunk case has the same structure.
   int64_t maxExtent = 1 << 20;
+  /// No extent of a field differs from row to row.
+  bool fixedExtents = false;
 };
 
 struct Case {

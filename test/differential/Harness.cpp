@@ -3,7 +3,9 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "test/differential/Coverage.h"
+#include "test/differential/PipeText.h"
 #include "test/differential/Shrink.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
@@ -31,9 +33,11 @@ std::optional<std::string> differenceOf(const Candidate &candidate, mlir::Module
 }
 
 void report(mlir::MLIRContext &context, const Recipe &recipe, const Candidate &candidate,
-            const std::string &difference) {
+            const std::string &difference, bool shrinks) {
   llvm::errs() << "case " << recipe.seed << ", candidate `" << candidate.name << "`: " << difference
                << "\n";
+  if (!shrinks)
+    return;
   Case smallest =
       shrink(context, recipe, [&](mlir::ModuleOp module, const reference::BatchInputs &inputs) {
         const auto expected = reference::Interpreter(module).run(inputs);
@@ -44,14 +48,26 @@ void report(mlir::MLIRContext &context, const Recipe &recipe, const Candidate &c
   const auto last = differenceOf(candidate, *smallest.module, smallest.inputs, expected, nullptr);
   llvm::errs() << "smallest: " << last.value_or("(does not repeat)") << "\n";
   smallest.module->print(llvm::errs());
+  // The same in the language, where it has words for all of it.
+  const auto again =
+      writePipe(*smallest.module, smallest.inputs, "found-" + std::to_string(recipe.seed),
+                [&](mlir::ModuleOp module, const reference::BatchInputs &inputs) {
+                  const auto right = reference::Interpreter(module).run(inputs);
+                  return right.error.empty()
+                             ? differenceOf(candidate, module, inputs, right, nullptr)
+                             : std::optional<std::string>();
+                });
+  llvm::errs() << "\n" << again;
   llvm::errs() << "\nseed " << smallest.inputs.seed << ", positions from "
                << smallest.inputs.batchPosition << "; again: --case " << recipe.seed << "\n";
 }
 
 int usage() {
-  llvm::errs() << "usage: penstock-differential [--seed S] [--count N] [--case SEED] "
-                  "[--candidate NAME] [--failures N] [--print] [--enforce]\n"
-                  "--enforce fails if a cell of the coverage table that must be full is empty\n";
+  llvm::errs()
+      << "usage: penstock-differential [--seed S] [--count N] [--case SEED] "
+         "[--candidate NAME] [--alternate] [--failures N] [--no-shrink] [--print] [--enforce]\n"
+         "--alternate tries one of the candidates on each case, in turn\n"
+         "--enforce fails if a cell of the coverage table that must be full is empty\n";
   return 2;
 }
 
@@ -63,13 +79,17 @@ int main(int argc, char **argv) {
   int64_t most = 3; // failures, before it gives up
   std::optional<uint64_t> single;
   std::string only;
-  bool print = false, enforce = false;
+  bool print = false, enforce = false, shrinks = true, alternate = false;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     if (option == "--print") {
       print = true;
     } else if (option == "--enforce") {
       enforce = true;
+    } else if (option == "--alternate") {
+      alternate = true;
+    } else if (option == "--no-shrink") {
+      shrinks = false;
     } else if (i + 1 == argc) {
       return usage();
     } else if (option == "--seed") {
@@ -89,7 +109,10 @@ int main(int argc, char **argv) {
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<pipe::PipeDialect>();
-  const std::vector<Candidate> candidates = allCandidates();
+  std::vector<Candidate> candidates = allCandidates();
+  std::erase_if(candidates, [&](const Candidate &candidate) {
+    return candidate.name.find(only) == std::string::npos;
+  });
   std::map<std::string, Tally> tallies;
   Coverage coverage;
   int64_t bad = 0;
@@ -113,14 +136,13 @@ int main(int argc, char **argv) {
       continue;
     }
     int64_t compared = 0;
-    for (const Candidate &candidate : candidates) {
-      if (candidate.name.find(only) == std::string::npos)
+    for (const auto &[number, candidate] : llvm::enumerate(candidates)) {
+      if (alternate && number != recipe.seed % candidates.size())
         continue;
       Tally &tally = tallies[candidate.name];
       const int64_t before = tally.equal;
-      if (auto difference =
-              differenceOf(candidate, *made.module, made.inputs, expected, &tally)) {
-        report(context, recipe, candidate, *difference);
+      if (auto difference = differenceOf(candidate, *made.module, made.inputs, expected, &tally)) {
+        report(context, recipe, candidate, *difference, shrinks);
         ++bad;
         break;
       }

@@ -114,6 +114,9 @@ Case shrink(MLIRContext &context, const Recipe &recipe, const Fails &fails) {
     }
   }
 
+  if (Recipe fixed = best; fixed.fixedExtents = true, keeps(fixed))
+    best = fixed;
+
   Case result = generate(context, best);
   bool again = true;
   for (int rounds = 0; again && rounds < 20; ++rounds) {

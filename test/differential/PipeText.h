@@ -1,0 +1,30 @@
+//===- PipeText.h - a generated pipeline in the language -------------------===//
+#ifndef PENSTOCK_TEST_DIFFERENTIAL_PIPETEXT_H
+#define PENSTOCK_TEST_DIFFERENTIAL_PIPETEXT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "stdlib/reference/Interpreter.h"
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace penstock::differential {
+
+/// `module` as a `.pipe` file over raw columns, each a parameter of its name;
+/// nothing where an op, or the place where it stands, has no spelling. Draws
+/// are other draws there, for their ids follow from their paths.
+std::optional<std::string> pipeText(mlir::ModuleOp module);
+
+/// What is wrong with an imported module, or nothing.
+using Differs =
+    std::function<std::optional<std::string>(mlir::ModuleOp, const reference::BatchInputs &)>;
+
+/// Writes `folder`/case.pipe, the columns that it reads and the right outputs
+/// of its samples, and returns the text and how to see the fault with the
+/// command line; or why there is no such file.
+std::string writePipe(mlir::ModuleOp module, const reference::BatchInputs &inputs,
+                                     const std::string &folder, const Differs &differs);
+
+} // namespace penstock::differential
+
+#endif
