@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Plants faults: writes a copy of the tree whose sources contain every mutant.
+
+    plant.py FOLDER     makes or updates the copy; unchanged files are links
+    plant.py --check    only looks whether every mutant still has its place
+
+A mutant is told by its name in the environment variable PENSTOCK_MUTANT; without
+one, the copy is the program as it is. The sources themselves know nothing of it.
+"""
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+
+PRELUDE = """#include <cstdlib>
+#include <cstring>
+[[maybe_unused]] static bool penstock_mutant(const char *name) {
+  const char *chosen = std::getenv("PENSTOCK_MUTANT");
+  return chosen && std::strcmp(chosen, name) == 0;
+}
+#line 1 "%s"
+"""
+
+
+class Mutant:
+    def __init__(self, name, tests, path, old, new):
+        self.name, self.tests, self.path, self.old, self.new = name, tests, path, old, new
+
+
+def read_mutants():
+    """All of *.mutants, in the order of the files."""
+    mutants = []
+    for file in sorted(os.listdir(HERE)):
+        if not file.endswith(".mutants"):
+            continue
+        with open(os.path.join(HERE, file)) as stream:
+            blocks = re.split(r"^\[", stream.read(), flags=re.MULTILINE)[1:]
+        for block in blocks:
+            head, path, *lines = [line for line in block.splitlines() if line]
+            name, tests = head.split("]")
+            old, new = (" ".join(line[2:] for line in lines if line.startswith(sign)) for sign in "-+")
+            mutants.append(Mutant(name, [test.strip() for test in tests.split(";")], path, old, new))
+    names = [mutant.name for mutant in mutants]
+    for name in names:
+        if names.count(name) > 1:
+            sys.exit(f"two mutants are called {name}")
+    return mutants
+
+
+def place_of(mutant, text):
+    """Where the old text stands; line breaks and indentation do not count."""
+    pattern = r"\s+".join(map(re.escape, mutant.old.split()))
+    found = list(re.finditer(pattern, text))
+    if len(found) != 1:
+        sys.exit(f"mutant {mutant.name}: its text occurs {len(found)} times in {mutant.path}, not once:\n"
+                 f"  {mutant.old}\nadapt it in test/mutants, to the text as it is now")
+    return found[0].span()
+
+
+def planted(path, mutants):
+    with open(os.path.join(ROOT, path)) as stream:
+        text = stream.read()
+    places = sorted((place_of(mutant, text), mutant) for mutant in mutants)
+    for (before, after) in zip(places, places[1:]):
+        if before[0][1] > after[0][0]:
+            sys.exit(f"mutants {before[1].name} and {after[1].name} change the same text")
+    for (begin, end), mutant in reversed(places):
+        lines = text[begin:end].count("\n")  # so that places in messages stay right
+        new = re.sub(r"\bMUTANT\b", f'penstock_mutant("{mutant.name}")', mutant.new)
+        text = text[:begin] + new + "\n" * lines + text[end:]
+    return PRELUDE % path + text
+
+
+def put(path, text):
+    """Leaves a file alone that has this text already: it need not be compiled again."""
+    if os.path.islink(path):
+        os.remove(path)
+    if os.path.exists(path):
+        with open(path) as stream:
+            if stream.read() == text:
+                return
+    with open(path, "w") as stream:
+        stream.write(text)
+
+
+def link(source, path):
+    if os.path.islink(path) and os.readlink(path) == source:
+        return
+    if os.path.lexists(path):
+        os.remove(path)
+    os.symlink(source, path)
+
+
+def plant(folder, mutants):
+    by_path = {}
+    for mutant in mutants:
+        by_path.setdefault(mutant.path, []).append(mutant)
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                            check=True, capture_output=True, text=True).stdout.splitlines()
+    for path in listed:
+        source, target = os.path.join(ROOT, path), os.path.join(folder, path)
+        if not os.path.isfile(source):
+            continue
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if path in by_path:
+            put(target, planted(path, by_path[path]))
+        else:
+            link(source, target)
+
+
+def main():
+    mutants = read_mutants()
+    if sys.argv[1:] == ["--check"]:
+        for path in sorted({mutant.path for mutant in mutants}):
+            planted(path, [mutant for mutant in mutants if mutant.path == path])
+        print(f"{len(mutants)} mutants have their places")
+        return
+    plant(os.path.abspath(sys.argv[1]), mutants)
+
+
+if __name__ == "__main__":
+    main()

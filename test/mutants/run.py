@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Runs the tests against mutants: every one must make some test fail.
+
+    run.py BUILD                    all of them
+    run.py BUILD --some 8 --by TEXT eight of them, chosen by the text (a commit)
+    run.py BUILD NAME...            these
+
+BUILD is the build folder of the tree that plant.py wrote. A mutant names its
+tests, the likeliest first; they run until one fails. The test that killed it
+must pass without it. A survivor means that a test is missing.
+"""
+import argparse
+import concurrent.futures
+import glob
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from plant import read_mutants
+
+TREE = None  # set by main
+SECONDS = 300  # a test that takes longer has been caught in a loop
+PIPELINES = {"code": 150, "passes": 600}
+
+
+def command_of(test, build):
+    """What a line of a .mutants file means."""
+    kind, *rest = shlex.split(test)
+    python = sys.executable
+    if kind in PIPELINES:
+        return [f"{build}/test/differential/penstock-differential", "--candidate", kind, "--seed", "1",
+                "--count", str(PIPELINES[kind]), "--failures", "1", "--no-shrink"]
+    if kind == "unit":
+        program, = glob.glob(f"{build}/test/unit/*/{rest[0]}")
+        return [program, "--gtest_fail_fast", "--gtest_brief=1"] + [f"--gtest_filter={name}" for name in rest[1:]]
+    if kind == "lit":
+        llvm = "/usr/lib/llvm-19"
+        return [python, f"{llvm}/build/utils/lit/lit.py", "-s", "--param", f"build={build}", "--param",
+                f"llvm={llvm}", f"{TREE}/test/lit/{rest[0]}"]
+    if kind == "e2e":
+        return [python, f"{TREE}/test/e2e/{rest[0]}.py", f"{build}/tools/penstock/penstock", "-f", *rest[1:]]
+    if kind == "parity":
+        return [python, f"{TREE}/test/parity/library.py", f"{build}/test/parity/reference-sample"]
+    sys.exit(f"there is no kind of test `{kind}`")
+
+
+def passes(test, build, name=None):
+    """Whether the test passes with the mutant of that name."""
+    # A mutant's code must not be found by another one.
+    cache = tempfile.mkdtemp(prefix="penstock-mutant-")
+    environment = {**os.environ, "XDG_CACHE_HOME": cache}
+    environment.pop("PENSTOCK_MUTANT", None)
+    if name:
+        environment["PENSTOCK_MUTANT"] = name
+    try:
+        done = subprocess.run(command_of(test, build), env=environment, cwd=cache, timeout=SECONDS,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if b"PASSED  ] 0 tests" in done.stdout or b"Running 0 tests" in done.stdout:
+            sys.exit(f"`{test}` chooses no test")
+        return done.returncode == 0, done.stdout
+    except subprocess.TimeoutExpired:
+        return False, b"it does not end"
+    finally:
+        shutil.rmtree(cache, ignore_errors=True)
+
+
+def try_mutant(mutant, build):
+    """The test that killed it, or none; and the seconds."""
+    begin = time.monotonic()
+    for test in mutant.tests:
+        if not passes(test, build, mutant.name)[0]:
+            return test, time.monotonic() - begin
+    return None, time.monotonic() - begin
+
+
+def choose(mutants, arguments):
+    if arguments.names:
+        chosen = [mutant for mutant in mutants if mutant.name in arguments.names]
+        if len(chosen) != len(arguments.names):
+            sys.exit("there is no mutant of one of these names")
+        return chosen
+    if arguments.some:
+        rank = lambda mutant: hashlib.sha256((arguments.by + mutant.name).encode()).digest()
+        return sorted(mutants, key=rank)[:arguments.some]
+    return mutants
+
+
+def main():
+    global TREE
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--some", type=int)
+    parser.add_argument("--by", default="")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+    build = os.path.abspath(arguments.build)
+    with open(f"{build}/CMakeCache.txt") as cache:
+        TREE = next(line.split("=")[1].strip() for line in cache if line.startswith("CMAKE_HOME_DIRECTORY"))
+    mutants = choose(read_mutants(), arguments)
+    survivors, killers = [], set()
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        tried = [(mutant, pool.submit(try_mutant, mutant, build)) for mutant in mutants]
+        for mutant, future in tried:
+            killer, seconds = future.result()
+            print(f"{mutant.name:32} {'killed by ' + killer if killer else 'SURVIVED':40} {seconds:6.1f} s", flush=True)
+            (killers.add(killer) if killer else survivors.append(mutant.name))
+        for killer, (good, output) in zip(killers, pool.map(lambda test: passes(test, build), killers)):
+            if not good:
+                print(output.decode(errors="replace"))
+                sys.exit(f"`{killer}` fails without a mutant, too")
+    print(f"{len(mutants) - len(survivors)} of {len(mutants)} mutants killed")
+    if survivors:
+        sys.exit("survivors, for which a test is missing: " + ", ".join(survivors))
+
+
+if __name__ == "__main__":
+    main()
