@@ -1,0 +1,45 @@
+# What scripts/test and scripts/soak share. Sourced, in the root of the tree.
+jobs=$(nproc)
+
+# Vectors cross between parts that are instrumented and those that are not (LLVM,
+# and by default the compiler): what one marks as free, the other may have filled.
+export ASAN_OPTIONS=detect_container_overflow=0:strict_string_checks=1
+export UBSAN_OPTIONS=print_stacktrace=1
+
+build_part() { # folder below build/, preset, configure arguments
+  local folder=$1 preset=$2
+  shift 2
+  mkdir -p build
+  cmake --preset "$preset" -B "build/$folder" "$@" >"build/configure-$folder.log" 2>&1 ||
+    { cat "build/configure-$folder.log"; return 1; }
+  cmake --build "build/$folder" -j "$jobs" 2>&1 | grep -vE '^\[[0-9]+/[0-9]+\]' || [ "${PIPESTATUS[0]}" -eq 0 ]
+}
+
+test_part() { # folder below build/, tests (a regular expression), arguments of ctest
+  local folder=$1 tests=$2
+  shift 2
+  ctest --test-dir "build/$folder" --output-on-failure -j "$jobs" --no-tests=error -R "$tests" "$@"
+}
+
+# Everything but the passes of MLIR itself; the objects of compiler/ are those of the
+# release build, from its cache.
+everything=(-DPENSTOCK_COMPILER=ON "-DPENSTOCK_PARTS=dsl;runtime;compiler;codegen;stdlib;api;tools;test"
+  "-DPENSTOCK_UNIT_TESTS=abi;dsl;compiler;codegen;runtime;sched;stdlib")
+
+# The tree with every planted fault (test/mutants), in build/mutants/tree.
+build_mutants() {
+  /usr/bin/python3 test/mutants/plant.py build/mutants/tree
+  (cd build/mutants/tree && build_part release release "-DPENSTOCK_TESTS=unit;lit;differential;e2e;parity")
+}
+run_mutants() {
+  /usr/bin/python3 test/mutants/run.py build/mutants/tree/build/release "$@" &&
+    /usr/bin/python3 test/mutants/shrink.py build/mutants/tree/build/release
+}
+
+# The threads: the runtime's, and sessions through the C API.
+threads() {
+  build_part tsan tsan "${everything[@]}" "-DPENSTOCK_TESTS=unit;api" "-DPENSTOCK_UNIT_TESTS=abi;runtime;sched" \
+    "-DPENSTOCK_PARTS=dsl;runtime;compiler;codegen;stdlib;api;test"
+  # Decoders have one thread, and their tests take minutes here.
+  test_part tsan '^(unit\.(abi|runtime_core|runtime_sources|runtime_sched)_test|api\.c99)$'
+}
