@@ -192,6 +192,7 @@ pst_status pst_session_restore(pst_session *session, const char *state) {
 
 void pst_session_statistics(const pst_session *session, pst_statistics *out_statistics) {
   static_assert(PST_STAGE_COUNT == runtime::stageCount);
+  static_assert(PST_JPEG_ENTROPY_COUNT == runtime::entropyPathCount);
   pst_statistics result{};
   result.size = out_statistics->size;
   if (session->session) {
@@ -206,6 +207,8 @@ void pst_session_statistics(const pst_session *session, pst_statistics *out_stat
     result.fetched_bytes = numbers.fetchedBytes;
     result.delivered_bytes = numbers.deliveredBytes;
     result.decoded_blocks = numbers.decodedBlocks;
+    for (size_t i = 0; i < runtime::entropyPathCount; ++i)
+      result.jpeg_entropy[i] = {nameOf(runtime::EntropyPath(i)), numbers.entropyPaths[i]};
     result.elapsed_ns = numbers.elapsedNs;
     result.threads = numbers.threads;
     result.limit = numbers.limit();

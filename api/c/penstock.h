@@ -278,6 +278,13 @@ typedef struct pst_stage_statistics {
 
 #define PST_STAGE_COUNT 7
 
+typedef struct pst_jpeg_statistics {
+  const char *name;
+  uint64_t count;
+} pst_jpeg_statistics;
+
+#define PST_JPEG_ENTROPY_COUNT 7
+
 typedef struct pst_statistics {
   size_t size; /* set by the caller to sizeof(pst_statistics) */
   pst_stage_statistics stages[PST_STAGE_COUNT];
@@ -290,6 +297,11 @@ typedef struct pst_statistics {
   int64_t elapsed_ns;      /* since the first call of pst_session_next() */
   int32_t threads;
   const char *limit; /* the stage that limits, or "consumer" */
+  /* Who read the entropy-coded data of JPEG files: "own", our fast decoder; or
+   * libjpeg-turbo because of "other_coding" (progressive, arithmetic),
+   * "several_scans", "odd_header", "no_end" (no end-of-image marker),
+   * "odd_data" (damage) or "other_library" (not the libjpeg-turbo we know). */
+  pst_jpeg_statistics jpeg_entropy[PST_JPEG_ENTROPY_COUNT];
 } pst_statistics;
 
 PST_API void pst_session_statistics(const pst_session *session, pst_statistics *out_statistics);

@@ -40,11 +40,16 @@ class StageStatistics(ctypes.Structure):
     _fields_ = [("name", text), ("count", ctypes.c_uint64), ("busy_ns", ctypes.c_int64)]
 
 
+class JpegStatistics(ctypes.Structure):
+    _fields_ = [("name", text), ("count", ctypes.c_uint64)]
+
+
 class Statistics(ctypes.Structure):
     _fields_ = [("size", size), ("stages", StageStatistics * 7), ("samples", ctypes.c_uint64),
                 ("batches", ctypes.c_uint64), ("bad_samples", ctypes.c_uint64), ("fetched_bytes", ctypes.c_uint64),
                 ("delivered_bytes", ctypes.c_uint64), ("decoded_blocks", ctypes.c_uint64),
-                ("elapsed_ns", ctypes.c_int64), ("threads", ctypes.c_int32), ("limit", text)]
+                ("elapsed_ns", ctypes.c_int64), ("threads", ctypes.c_int32), ("limit", text),
+                ("jpeg_entropy", JpegStatistics * 7)]
 
 
 class SessionInfo(ctypes.Structure):

@@ -1,6 +1,7 @@
 // What all image decoders share.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -29,6 +30,21 @@ struct Target {
   size_t rowStride = 0;
 };
 
+/// Who read the entropy-coded data of a JPEG file: our decoder, or libjpeg's and
+/// why.
+enum class EntropyPath : uint8_t {
+  Own,
+  OtherCoding,  ///< progressive or arithmetic
+  SeveralScans, ///< components in scans of their own
+  OddHeader,    ///< legal or not, but not what encoders write
+  NoEnd,        ///< no end-of-image marker: perhaps truncated
+  OddData,      ///< codes, restart markers or lengths that are not right
+  OtherLibrary, ///< libjpeg's inside is not as expected
+};
+inline constexpr size_t entropyPathCount = 7;
+/// "own", "other_coding" ...
+const char *nameOf(EntropyPath path);
+
 /// What decoding cost, summed over calls.
 struct DecodeStats {
   /// 8x8 blocks that went through the inverse DCT.
@@ -36,6 +52,10 @@ struct DecodeStats {
   /// Rows of pixels that were read, those above the region included.
   uint64_t rowsDecoded = 0;
   uint64_t images = 0;
+  /// Entropy indexes that were used, and those that were not the file's.
+  uint64_t indexUses = 0, indexMisfits = 0;
+  /// JPEG decodes by EntropyPath.
+  std::array<uint64_t, entropyPathCount> entropyPaths{};
 };
 
 /// Sizes above which a file is refused before memory is taken for it.

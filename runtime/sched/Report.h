@@ -1,6 +1,7 @@
 // What a session tells about its work.
 #pragma once
 
+#include "runtime/media/Image.h"
 #include "runtime/sched/Batch.h"
 
 #include <array>
@@ -33,6 +34,7 @@ struct Statistics {
   uint64_t deliveredBytes = 0;
   uint64_t decodedBlocks = 0; ///< 8x8 blocks that went through the inverse DCT
   uint64_t decodedRows = 0;
+  std::array<uint64_t, entropyPathCount> entropyPaths{}; ///< JPEG decodes by EntropyPath
   int64_t elapsedNs = 0; ///< since the first call of next()
   int threads = 0;
 

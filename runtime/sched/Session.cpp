@@ -275,6 +275,8 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
   numbers.deliveredBytes += deliveredBytes(*batch);
   numbers.decodedBlocks += costs.decoded.blocksTransformed;
   numbers.decodedRows += costs.decoded.rowsDecoded;
+  for (size_t i = 0; i < entropyPathCount; ++i)
+    numbers.entropyPaths[i] += costs.decoded.entropyPaths[i];
   return BatchPtr(std::move(batch));
 }
 

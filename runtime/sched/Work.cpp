@@ -15,6 +15,10 @@ void Costs::add(const Costs &other) {
   decoded.blocksTransformed += other.decoded.blocksTransformed;
   decoded.rowsDecoded += other.decoded.rowsDecoded;
   decoded.images += other.decoded.images;
+  decoded.indexUses += other.decoded.indexUses;
+  decoded.indexMisfits += other.decoded.indexMisfits;
+  for (size_t i = 0; i < entropyPathCount; ++i)
+    decoded.entropyPaths[i] += other.decoded.entropyPaths[i];
   fetchedBytes += other.fetchedBytes;
 }
 

@@ -58,6 +58,9 @@ static void printJson(pst_session *session) {
   pst_session_get_info(session, &info);
   result["memory"] = {{"fixed", info.fixed_memory}, {"most_per_sample", info.sample_memory}};
   result["decoded_blocks"] = numbers.decoded_blocks;
+  for (const pst_jpeg_statistics &path : numbers.jpeg_entropy)
+    if (path.count > 0)
+      result["jpeg_entropy"][path.name] = path.count;
   result["fetched_bytes"] = numbers.fetched_bytes;
   result["delivered_bytes"] = numbers.delivered_bytes;
   for (const pst_stage_statistics &stage : numbers.stages)

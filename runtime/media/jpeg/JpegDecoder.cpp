@@ -1,24 +1,24 @@
-// Why regions equal a full decode, with libjpeg-turbo's cropping:
-//  * Fancy upsampling mixes neighbouring chroma samples, and at the edge of
-//    what is decoded it mixes others than in the full image. So the crop is
-//    two pixels (one chroma sample) wider on each side.
-//  * Skipping is done from row 0 to a multiple of the iMCU height only. There
-//    libjpeg still decodes the iMCU row above where upsampling looks up into
-//    it. Skipping from or to the middle of one has had bugs.
+// Why regions equal a full decode:
+//  * Regular files: libjpeg gets a header of the size of the crop, and the
+//    crop's MCUs from the own entropy decoder (cropFor says what it needs).
+//  * Others, with libjpeg-turbo's cropping: fancy upsampling mixes neighbouring
+//    chroma samples, and at the edge of what is decoded it mixes others than in
+//    the full image. So the crop is two pixels (one chroma sample) wider on
+//    each side. Skipping is done from row 0 to a multiple of the iMCU height
+//    only. There libjpeg still decodes the iMCU row above where upsampling
+//    looks up into it. Skipping from or to the middle of one has had bugs.
 //  * Where libjpeg smooths blocks (progressive files with missing scans), and
 //    so looks further, nothing is cropped or skipped.
 #include "runtime/media/jpeg/JpegDecoder.h"
 
-#include "runtime/media/jpeg/JpegMemory.h"
+#include "runtime/media/jpeg/CheckImage.h"
+#include "runtime/media/jpeg/TurboSeam.h"
 
 #include <algorithm>
 #include <csetjmp>
 #include <cstring>
-#include <string>
-
-#define JPEG_INTERNALS
 #include <jerror.h>
-#include <jpegint.h>
+#include <string>
 
 namespace penstock::runtime {
 
@@ -59,8 +59,6 @@ Code codeOf(int code, bool atEnd) {
   }
 }
 
-void noConversion(j_decompress_ptr, JSAMPIMAGE, JDIMENSION, JSAMPARRAY, int) {}
-
 uint8_t scaled(uint32_t a, uint32_t b) {
   uint32_t product = a * b + 128;
   return uint8_t(((product >> 8) + product) >> 8);
@@ -92,6 +90,7 @@ struct Request {
   uint8_t *out;
   size_t rowStride;
   JpegDecoder::Beside beside;
+  const EntropyIndex *index;
   bool endSeen;  // there is an end-of-image marker
   bool toTheEnd; // decode all rows, whatever the region
 };
@@ -102,8 +101,13 @@ constexpr int rowsPerCall = 4;
 
 // What libjpeg calls back finds this through client_data (see JpegMemory).
 // All state that survives a longjmp lives here, not on the stack.
-struct JpegDecoder::Impl : JpegMemory {
+struct JpegDecoder::Impl : TurboSeam {
   Options options;
+  const EntropyKernels *kernels; // null: libjpeg reads everything
+  HuffmanCache tables;
+  EntropyScan scan;
+  ScanLayout layout;
+  std::vector<uint8_t> header; // of a crop
   jpeg_decompress_struct cinfo{};
   jpeg_error_mgr errors{};
   jpeg_source_mgr source{};
@@ -114,9 +118,6 @@ struct JpegDecoder::Impl : JpegMemory {
   bool tooManyScans = false;
   char reason[JMSG_LENGTH_MAX] = "";
   int reasonCode = 0;
-  int (*decompressData)(j_decompress_ptr, JSAMPIMAGE) = nullptr;
-  boolean (*decodeMcu)(j_decompress_ptr, JBLOCKROW *) = nullptr;
-  JDIMENSION column = 0; // of the next MCU
   DecodeStats *stats = nullptr;
   std::vector<uint8_t> scratch;
 
@@ -127,7 +128,8 @@ struct JpegDecoder::Impl : JpegMemory {
     return of(reinterpret_cast<j_common_ptr>(info));
   }
 
-  explicit Impl(const Options &options) : options(options) {
+  Impl(const Options &options, const EntropyKernels *kernels)
+      : options(options), kernels(kernels) {
     cinfo.err = jpeg_std_error(&errors);
     errors.error_exit = [](j_common_ptr info) {
       Impl &self = of(info);
@@ -219,15 +221,18 @@ struct JpegDecoder::Impl : JpegMemory {
   }
 
   Status decode(const Request &request);
+  EntropyPath runOwn(const Request &request);
+  bool readCrop(const Request &request, const McuCrop &crop);
+  bool readRest();
+  const EntropyIndex *usable(const EntropyIndex *index, std::span<const uint8_t> bytes);
   void run(const Request &request);
+  void start(const Request &request);
   bool smoothsBlocks() const;
   void cropColumns(const Region &region, JDIMENSION &first);
-  void parseOutside();
   void skipRows(uint32_t top);
   void discardTo(uint32_t row);
   void readRegion(const Request &request, uint32_t firstColumn);
   void deliver(const Request &request, const uint8_t *row, uint8_t *out) const;
-  void countBlocks();
 };
 
 Status JpegDecoder::Impl::decode(const Request &request) {
@@ -236,12 +241,85 @@ Status JpegDecoder::Impl::decode(const Request &request) {
   pastEnd = tooManyScans = false;
   reason[0] = 0;
   scratch.resize((size_t(request.info->width) * 4 + 64) * rowsPerCall);
+  const DecodeStats before = *stats;
+  const EntropyPath path = options.plain ? EntropyPath::OddHeader : runOwn(request);
+  if (path != EntropyPath::Own) {
+    *stats = before;
+    pastEnd = false;
+    reason[0] = 0;
+  }
+  ++stats->entropyPaths[size_t(path)];
+  if (path == EntropyPath::Own)
+    return {};
   if (setjmp(escape)) {
     jpeg_abort_decompress(&cinfo);
     return failure(request);
   }
   run(request);
   return {};
+}
+
+// Any error or warning on the way makes the file libjpeg's, which then says
+// what there is to say.
+EntropyPath JpegDecoder::Impl::runOwn(const Request &request) {
+  if (!kernels)
+    return EntropyPath::OtherLibrary;
+  if (!request.endSeen)
+    return EntropyPath::NoEnd;
+  const EntropyPath path = readScanLayout(request.bytes, *request.info, layout);
+  if (path != EntropyPath::Own)
+    return path;
+  const McuCrop crop = cropFor(layout, request.region);
+  writeHeader(request.bytes, layout, crop.width, crop.height, header);
+  if (setjmp(escape)) {
+    jpeg_abort_decompress(&cinfo);
+    return EntropyPath::OddData;
+  }
+  return readCrop(request, crop) && readRest() ? EntropyPath::Own : EntropyPath::OddData;
+}
+
+bool JpegDecoder::Impl::readCrop(const Request &request, const McuCrop &crop) {
+  source.next_input_byte = header.data();
+  source.bytes_in_buffer = header.size();
+  jpeg_read_header(&cinfo, TRUE);
+  start(request);
+  EntropyScan::Options wanted{.skipSegments = !options.wholeFile, .index = usable(request.index, request.bytes)};
+  for (int c = 0; c < cinfo.num_components; ++c)
+    wanted.components[size_t(c)] = cinfo.comp_info[c].component_needed;
+  scan.begin(request.bytes, layout, tables, *kernels, wanted);
+  const bool fed = feed(cinfo, scan, layout, crop);
+  if (fed) {
+    discardTo(crop.top);
+    readRegion(request, crop.firstColumn * layout.mcuWidth());
+    ++stats->images;
+  }
+  jpeg_abort_decompress(&cinfo);
+  return fed;
+}
+
+const EntropyIndex *JpegDecoder::Impl::usable(const EntropyIndex *index,
+                                              std::span<const uint8_t> bytes) {
+  if (!index || options.wholeFile)
+    return nullptr;
+  const bool fits = index->mcusPerRow == layout.mcusPerRow() && index->fits(bytes);
+  ++(fits ? stats->indexUses : stats->indexMisfits);
+  return fits ? index : nullptr;
+}
+
+/// libjpeg would have read whole rows of MCUs, and seen their damage.
+bool JpegDecoder::Impl::readRest() {
+  const uint64_t pitch = layout.mcusPerRow();
+  if (options.wholeFile) {
+    if (!scan.seek(layout.mcuCount()))
+      return false;
+  } else if (!layout.restartInterval && !scan.indexed()) {
+    const uint32_t rowsAtOnce = layout.interleaved() ? 1 : layout.maxVertical;
+    const uint64_t row = (scan.nextMcu() + pitch - 1) / pitch;
+    const uint64_t end = (row + rowsAtOnce - 1) / rowsAtOnce * rowsAtOnce;
+    if (!scan.seek(std::min(end * pitch, layout.mcuCount())))
+      return false;
+  }
+  return scan.complete();
 }
 
 void JpegDecoder::Impl::run(const Request &request) {
@@ -254,29 +332,14 @@ void JpegDecoder::Impl::run(const Request &request) {
     ERREXIT(&cinfo, JERR_SOF_DUPLICATE); // the two parsers disagree
   // With several scans nobody can tell how many are missing at the end. Pillow
   // refuses such files too.
-  if (cinfo.inputctl->has_multiple_scans && !request.endSeen) {
+  if (hasSeveralScans(cinfo) && !request.endSeen) {
     pastEnd = true;
     ERREXIT(&cinfo, JWRN_JPEG_EOF);
   }
-  if (info.components == 4)
-    cinfo.out_color_space = JCS_CMYK;
-  else
-    cinfo.out_color_space =
-        request.format == PixelFormat::Rgb ? JCS_RGB : JCS_GRAYSCALE;
-  cinfo.dct_method = JDCT_ISLOW;
-  cinfo.do_fancy_upsampling = TRUE;
-  jpeg_start_decompress(&cinfo);
-
-  decompressData = cinfo.coef->decompress_data;
-  cinfo.coef->decompress_data = [](j_decompress_ptr info, JSAMPIMAGE out) {
-    Impl &self = of(info);
-    self.countBlocks();
-    return self.decompressData(info, out);
-  };
+  start(request);
   JDIMENSION firstColumn = 0;
   if (!smoothsBlocks()) {
     cropColumns(request.region, firstColumn);
-    parseOutside();
     skipRows(request.region.top);
   }
   discardTo(request.region.top);
@@ -285,6 +348,18 @@ void JpegDecoder::Impl::run(const Request &request) {
     discardTo(cinfo.output_height);
   ++stats->images;
   jpeg_abort_decompress(&cinfo);
+}
+
+void JpegDecoder::Impl::start(const Request &request) {
+  if (cinfo.num_components == 4)
+    cinfo.out_color_space = JCS_CMYK;
+  else
+    cinfo.out_color_space =
+        request.format == PixelFormat::Rgb ? JCS_RGB : JCS_GRAYSCALE;
+  cinfo.dct_method = JDCT_ISLOW;
+  cinfo.do_fancy_upsampling = TRUE;
+  jpeg_start_decompress(&cinfo);
+  countBlocks(cinfo, stats->blocksTransformed);
 }
 
 bool JpegDecoder::Impl::smoothsBlocks() const {
@@ -309,22 +384,6 @@ void JpegDecoder::Impl::cropColumns(const Region &region, JDIMENSION &first) {
   first = begin;
 }
 
-// The coefficients of blocks beside the region are parsed, and not stored: that
-// is what libjpeg itself does for rows that are skipped.
-void JpegDecoder::Impl::parseOutside() {
-  if (cinfo.inputctl->has_multiple_scans)
-    return;
-  column = 0;
-  decodeMcu = cinfo.entropy->decode_mcu;
-  cinfo.entropy->decode_mcu = [](j_decompress_ptr info, JBLOCKROW *blocks) -> boolean {
-    Impl &self = of(info);
-    const JDIMENSION at = self.column;
-    self.column = at + 1 == info->MCUs_per_row ? 0 : at + 1;
-    const bool needed = at >= info->master->first_iMCU_col && at <= info->master->last_iMCU_col;
-    return self.decodeMcu(info, needed ? blocks : nullptr);
-  };
-}
-
 void JpegDecoder::Impl::skipRows(uint32_t top) {
   uint32_t height = uint32_t(DCTSIZE) * uint32_t(cinfo.max_v_samp_factor);
   if (uint32_t rows = top / height * height)
@@ -332,19 +391,7 @@ void JpegDecoder::Impl::skipRows(uint32_t top) {
 }
 
 void JpegDecoder::Impl::discardTo(uint32_t row) {
-  JSAMPROW rows[rowsPerCall];
-  for (JSAMPROW &entry : rows)
-    entry = scratch.data();
-  auto convert = cinfo.cconvert->color_convert;
-  cinfo.cconvert->color_convert = noConversion;
-  while (cinfo.output_scanline < row) {
-    uint32_t wanted = std::min<uint32_t>(rowsPerCall, row - cinfo.output_scanline);
-    uint32_t got = jpeg_read_scanlines(&cinfo, rows, wanted);
-    if (got == 0)
-      ERREXIT(&cinfo, JERR_BAD_STATE); // cannot happen; an endless loop must not
-    stats->rowsDecoded += got;
-  }
-  cinfo.cconvert->color_convert = convert;
+  stats->rowsDecoded += TurboSeam::discardTo(cinfo, row, scratch.data());
 }
 
 void JpegDecoder::Impl::deliver(const Request &request, const uint8_t *row,
@@ -384,35 +431,58 @@ void JpegDecoder::Impl::readRegion(const Request &request, uint32_t firstColumn)
   }
 }
 
-void JpegDecoder::Impl::countBlocks() {
-  const jpeg_decomp_master &master = *cinfo.master;
-  bool lastRow = cinfo.output_iMCU_row + 1 == cinfo.total_iMCU_rows;
-  bool onePass = !cinfo.inputctl->has_multiple_scans;
-  for (int c = 0; c < cinfo.num_components; ++c) {
-    const jpeg_component_info &component = cinfo.comp_info[c];
-    if (!component.component_needed)
-      continue;
-    JDIMENSION begin = master.first_MCU_col[c], end = master.last_MCU_col[c] + 1;
-    if (onePass) {
-      auto width = JDIMENSION(component.MCU_width);
-      begin = master.first_iMCU_col * width;
-      end = std::min((master.last_iMCU_col + 1) * width, component.width_in_blocks);
-    }
-    JDIMENSION rows = JDIMENSION(component.v_samp_factor);
-    if (lastRow && component.height_in_blocks % rows)
-      rows = component.height_in_blocks % rows;
-    stats->blocksTransformed += uint64_t(end - begin) * rows;
-  }
+namespace {
+
+/// The best loops for this CPU, if they fit.
+const EntropyKernels *bestKernels() {
+  static const bool fits = JpegDecoder::entropyFits(*entropyKernels().front());
+  return fits ? entropyKernels().front() : nullptr;
 }
 
-JpegDecoder::JpegDecoder(const Options &options)
-    : impl(std::make_unique<Impl>(options)) {}
+} // namespace
+
+const char *nameOf(EntropyPath path) {
+  static constexpr const char *names[entropyPathCount] = {
+      "own", "other_coding", "several_scans", "odd_header", "no_end", "odd_data", "other_library"};
+  return names[size_t(path)];
+}
+
+JpegDecoder::JpegDecoder(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+
+JpegDecoder::JpegDecoder(const Options &options) {
+  const EntropyKernels *kernels = options.kernels;
+  if (!kernels)
+    kernels = bestKernels();
+  else if (!entropyFits(*kernels))
+    kernels = nullptr;
+  impl = std::make_unique<Impl>(options, kernels);
+}
+
+bool JpegDecoder::entropyFits(const EntropyKernels &kernels) {
+  JpegDecoder own(std::make_unique<Impl>(Options(), &kernels));
+  Options allByLibjpeg;
+  allByLibjpeg.plain = true;
+  JpegDecoder plain(std::make_unique<Impl>(allByLibjpeg, nullptr));
+  // The right part alone, too: then blocks are passed over.
+  for (const Region &region : {Region{0, 0, 16, 16}, Region{9, 10, 7, 6}}) {
+    std::array<uint8_t, 16 * 16 * 3> found{}, expected{};
+    DecodeStats stats;
+    const size_t stride = region.width * 3;
+    if (!own.decodeRegion(checkImage, PixelFormat::Rgb, region, found.data(), stride, stats) ||
+        !plain.decodeRegion(checkImage, PixelFormat::Rgb, region, expected.data(), stride, stats) ||
+        stats.entropyPaths[size_t(EntropyPath::Own)] != 1 || found != expected)
+      return false;
+  }
+  return true;
+}
+
 JpegDecoder::JpegDecoder(JpegDecoder &&) noexcept = default;
 JpegDecoder &JpegDecoder::operator=(JpegDecoder &&) noexcept = default;
 JpegDecoder::~JpegDecoder() = default;
 
 uint64_t JpegDecoder::heldBytes() const {
-  return impl->heldBytes() + impl->scratch.capacity();
+  return impl->heldBytes() + impl->scratch.capacity() + impl->tables.heldBytes() +
+         impl->scan.heldBytes() + impl->header.capacity();
 }
 
 Status JpegDecoder::checkEnd(std::span<const uint8_t> bytes, DecodeStats &stats) {
@@ -428,7 +498,8 @@ Status JpegDecoder::checkEnd(std::span<const uint8_t> bytes, DecodeStats &stats)
 Status JpegDecoder::decodeRegion(std::span<const uint8_t> bytes,
                                  PixelFormat format, const Region &region,
                                  uint8_t *out, size_t rowStride,
-                                 DecodeStats &stats, Beside beside) {
+                                 DecodeStats &stats, Beside beside,
+                                 const EntropyIndex *index) {
   Result<JpegInfo> info = probeJpeg(bytes, impl->options.limits);
   if (!info)
     return info.error();
@@ -444,7 +515,7 @@ Status JpegDecoder::decodeRegion(std::span<const uint8_t> bytes,
                      std::to_string(info->height)};
   bool endSeen = hasEndOfImage(bytes, *info);
   impl->stats = &stats;
-  return impl->decode({bytes, &*info, format, region, out, rowStride, beside, endSeen,
+  return impl->decode({bytes, &*info, format, region, out, rowStride, beside, index, endSeen,
                        impl->options.wholeFile || !endSeen});
 }
 

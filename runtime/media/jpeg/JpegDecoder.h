@@ -3,6 +3,7 @@
 
 #include "runtime/core/Status.h"
 #include "runtime/media/Image.h"
+#include "runtime/media/jpeg/EntropyIndex.h"
 #include "runtime/media/jpeg/JpegHeader.h"
 
 #include <cstddef>
@@ -12,9 +13,12 @@
 
 namespace penstock::runtime {
 
+struct EntropyKernels;
+
 /// Decodes with libjpeg-turbo: accurate integer DCT, fancy upsampling. Only the
 /// blocks that the region needs are transformed, and nothing behind its last
-/// row is read.
+/// row is read. The entropy-coded data of regular sequential files are read by
+/// a faster decoder of our own, with the same result; `DecodeStats` says which.
 ///
 /// Formats. Rgb: Y'CbCr and RGB files; gray files repeat their value; CMYK and
 /// YCCK files are taken as Adobe writes them (inverted) and converted as Pillow
@@ -29,7 +33,8 @@ namespace penstock::runtime {
 /// segments, odd SOS parameters and a missing end-of-image marker are no
 /// damage; but a file without that marker is decoded to its end, whatever the
 /// region, so that truncation never depends on the region. Damage behind the
-/// region is found with `Options::wholeFile` only.
+/// region is found with `Options::wholeFile` only, and so is damage above it
+/// that restart markers allow to pass over.
 ///
 /// One object serves one thread and keeps its memory from image to image.
 class JpegDecoder {
@@ -38,6 +43,10 @@ public:
     ImageLimits limits;
     /// Decode all rows, so that damage anywhere refuses the file.
     bool wholeFile = false;
+    /// All by libjpeg, as for irregular files.
+    bool plain = false;
+    /// Loops for the own entropy decoder; null: the best for this CPU.
+    const EntropyKernels *kernels = nullptr;
   };
 
   JpegDecoder() : JpegDecoder(Options()) {}
@@ -52,20 +61,28 @@ public:
 
   /// Writes the region's pixels to `out`: row y begins at `out + y * rowStride`
   /// and has `region.width * channelsOf(format)` bytes. On failure, `out` may
-  /// be partly written. `stats` is added to.
+  /// be partly written. `stats` is added to. An `index` of this very file saves
+  /// reading what is beside the region; of another, it is not used, and counted.
   Status decodeRegion(std::span<const uint8_t> bytes, PixelFormat format,
                       const Region &region, uint8_t *out, size_t rowStride,
-                      DecodeStats &stats, Beside beside = Beside::Kept);
+                      DecodeStats &stats, Beside beside = Beside::Kept,
+                      const EntropyIndex *index = nullptr);
 
   /// For a file of which no pixel is needed: the failure of decodeRegion() where
   /// it has no end-of-image marker and its data end early.
   Status checkEnd(std::span<const uint8_t> bytes, DecodeStats &stats);
+
+  /// Whether libjpeg's inside is what the own entropy decoder expects, found by
+  /// decoding a small image. Where not, all is done as if by `Options::plain`,
+  /// and counted as EntropyPath::OtherLibrary.
+  static bool entropyFits(const EntropyKernels &kernels);
 
   /// Working memory that is held at present.
   uint64_t heldBytes() const;
 
 private:
   struct Impl;
+  explicit JpegDecoder(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };
 

@@ -21,6 +21,9 @@ struct JpegRecipe {
   bool separateScans = false;
   int restartInterval = 0;
   int quality = 85;
+  bool optimised = false;
+  /// Marker codes of segments to write before the frame header, some bytes each.
+  std::vector<int> markers = {};
 };
 
 /// Smooth gradients with noise: all coefficients occur.
@@ -75,7 +78,12 @@ inline std::vector<uint8_t> encodeJpeg(const JpegRecipe &recipe, int width,
   }
   info.arith_code = recipe.arithmetic;
   info.restart_interval = unsigned(recipe.restartInterval);
+  info.optimize_coding = recipe.optimised;
   jpeg_start_compress(&info, TRUE);
+  for (int marker : recipe.markers) {
+    const std::vector<JOCTET> body(size_t(marker) * 7, JOCTET(marker + 3));
+    jpeg_write_marker(&info, marker, body.data(), unsigned(body.size()));
+  }
   while (info.next_scanline < info.image_height) {
     JSAMPROW row = const_cast<JSAMPROW>(
         pixels.data() + size_t(info.next_scanline) * width * recipe.components);

@@ -1,0 +1,51 @@
+#include "runtime/media/jpeg/EntropyIndex.h"
+
+#include <string>
+#include <xxhash.h>
+
+namespace penstock::runtime {
+
+uint64_t entropyIndexChecksum(std::span<const uint8_t> file) {
+  return XXH3_64bits(file.data(), file.size());
+}
+
+bool EntropyIndex::fits(std::span<const uint8_t> file) const {
+  return step > 0 && fileSize == file.size() && points.size() == uint64_t(pointsPerRow()) * mcuRows &&
+         checksum == entropyIndexChecksum(file);
+}
+
+Result<EntropyIndex> EntropyIndexer::build(std::span<const uint8_t> file,
+                                           const ImageLimits &limits) {
+  const Result<JpegInfo> info = probeJpeg(file, limits);
+  if (!info)
+    return info.error();
+  const auto refused = [](EntropyPath why) -> Error {
+    return {Code::Unsupported, std::string("no checkpoints for this JPEG: ") + nameOf(why)};
+  };
+  if (!hasEndOfImage(file, *info))
+    return refused(EntropyPath::NoEnd);
+  if (const EntropyPath path = readScanLayout(file, *info, layout); path != EntropyPath::Own)
+    return refused(path);
+
+  EntropyIndex index;
+  index.fileSize = file.size();
+  index.checksum = entropyIndexChecksum(file);
+  index.mcusPerRow = layout.mcusPerRow();
+  index.mcuRows = layout.mcuRows();
+  index.step = index.mcusPerRow > longRow ? pointStep : index.mcusPerRow;
+  index.points.reserve(size_t(index.pointsPerRow()) * index.mcuRows);
+  scan.begin(file, layout, tables, *entropyKernels().front(), {});
+  for (uint32_t row = 0; row < index.mcuRows; ++row)
+    for (uint32_t column = 0; column < index.mcusPerRow; column += index.step) {
+      index.points.emplace_back();
+      EntropyIndex::Point &point = index.points.back();
+      if (!scan.seek(uint64_t(row) * index.mcusPerRow + column) ||
+          !scan.position(point.bit, point.predictions))
+        return refused(EntropyPath::OddData);
+    }
+  if (!scan.seek(layout.mcuCount()) || !scan.complete())
+    return refused(EntropyPath::OddData);
+  return index;
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,72 @@
+// The inner loops of entropy decoding, one set for each level of instructions.
+#pragma once
+
+#include "runtime/media/jpeg/HuffmanTables.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace penstock::runtime {
+
+constexpr int maxBlocksPerMcu = 10;
+/// No MCU is longer: 31 bits for each of 64 coefficients.
+constexpr size_t maxMcuBytes = maxBlocksPerMcu * 64 * 31 / 8;
+/// Room that must be readable behind the data of a reader, and writable behind
+/// the output of unstuffing.
+constexpr size_t readerSlack = 64;
+
+/// Bits of unstuffed data: the topmost `count` of `bits` (and perhaps some more)
+/// come before what lies at `next`.
+struct BitReader {
+  const uint8_t *next = nullptr;
+  uint64_t bits = 0;
+  uint64_t count = 0;
+};
+
+/// How the blocks of an MCU are coded, and where its decoding stands.
+struct McuState {
+  struct Block {
+    const DcTable *dc;
+    const AcTable *ac;
+    uint8_t component;
+    bool wanted; // else its coefficients are counted only
+  };
+  std::array<Block, maxBlocksPerMcu> blocks{};
+  uint32_t blockCount = 0;
+  std::array<int32_t, 4> predictions{};
+  BitReader in;
+};
+
+struct EntropyKernels {
+  const char *name;
+
+  struct Unstuffed {
+    const uint8_t *in; ///< what comes next: the end, or the first byte of a marker
+    uint8_t *out;      ///< behind the bytes written
+    bool ended;        ///< at a marker, or at the end of the data
+  };
+  /// Copies [in, end) to [out, outEnd), without the zeros that follow 0xFF,
+  /// until a marker or until one of them is at its end. May write
+  /// `readerSlack` bytes behind what it reports.
+  Unstuffed (*unstuff)(const uint8_t *in, const uint8_t *end, uint8_t *out, uint8_t *outEnd);
+
+  /// The first marker (0xFF and anything but 0) in [in, end), or `end`.
+  const uint8_t *(*findMarker)(const uint8_t *in, const uint8_t *end);
+
+  /// Decodes an MCU to zeroed blocks of 64. False where libjpeg's result is not
+  /// a matter of course; the state is of no use then. Reads at most
+  /// `maxMcuBytes + readerSlack` from `in.next` on.
+  bool (*decodeMcu)(McuState &state, int16_t *const *blocks);
+
+  /// Passes over up to `count` MCUs, while `in.next` is not beyond `limit` at
+  /// their beginning, and adds their DC differences. The number passed, or -1
+  /// where decodeMcu() would return false.
+  int64_t (*countMcus)(McuState &state, uint32_t count, const uint8_t *limit);
+};
+
+/// Those that this CPU runs, the best first; the last one is plain C++.
+std::span<const EntropyKernels *const> entropyKernels();
+
+} // namespace penstock::runtime

@@ -1,0 +1,82 @@
+// The entropy-coded data of one sequential scan, MCU by MCU.
+#pragma once
+
+#include "runtime/media/jpeg/EntropyKernels.h"
+#include "runtime/media/jpeg/ScanLayout.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace penstock::runtime {
+
+struct EntropyIndex;
+
+/// Decodes some MCUs and passes over the others. Whenever something returns
+/// false, the data are not what libjpeg takes without a word: decode the file
+/// with libjpeg, from its start.
+///
+/// Never reads outside the file. One object serves one thread and keeps its
+/// memory.
+class EntropyScan {
+public:
+  struct Options {
+    /// Whose coefficients are wanted.
+    std::array<bool, 4> components{true, true, true, true};
+    /// Pass over MCUs by their restart markers, without decoding what is between.
+    bool skipSegments = false;
+    /// Checkpoints of this very file, to pass over MCUs with; or null. Hostile
+    /// ones give wrong coefficients, and nothing worse.
+    const EntropyIndex *index = nullptr;
+  };
+
+  /// Stands before the first MCU then. All arguments must outlive the decoding.
+  void begin(std::span<const uint8_t> file, const ScanLayout &layout, HuffmanCache &tables,
+             const EntropyKernels &kernels, Options options);
+
+  /// Passes over MCUs until `mcu` is the next one; not backwards.
+  bool seek(uint64_t mcu);
+  /// Decodes the next MCU to zeroed blocks of 64 coefficients in natural order.
+  bool decodeMcu(int16_t *const *blocks);
+  /// Whether all that was decoded or passed over was there.
+  bool complete() const;
+
+  /// Where the next MCU's data begin: a bit of the file, and the predictions
+  /// there.
+  bool position(uint64_t &bit, std::array<int16_t, 4> &predictions);
+
+  bool indexed() const { return options.index != nullptr; }
+  uint64_t nextMcu() const { return at; }
+  uint32_t blocksPerMcu() const { return state.blockCount; }
+  size_t heldBytes() const { return window.capacity(); }
+
+private:
+  bool ready();
+  bool refillWindow();
+  void fill(uint8_t *from, size_t most);
+  bool atSegmentEnd() const;
+  bool restart();
+  bool skipSegmentsTo(uint64_t mcu);
+  void beginSegment();
+  void skipToPoint(uint64_t mcu);
+
+  std::span<const uint8_t> file;
+  const ScanLayout *layout = nullptr;
+  const EntropyKernels *kernels = nullptr;
+  Options options;
+
+  McuState state;
+  uint64_t at = 0;          // the next MCU
+  uint64_t nextRestart = 0; // the MCU before which a restart marker stands
+  uint32_t markers = 0;     // restart markers passed
+
+  // Unstuffed data of the present segment, from somewhere before state.in on.
+  std::vector<uint8_t> window;
+  const uint8_t *source = nullptr; // in the file: what comes after the window
+  const uint8_t *dataEnd = nullptr;
+  const uint8_t *limit = nullptr; // up to here an MCU may begin without a check
+  bool ended = false;             // the window reaches to the segment's end
+};
+
+} // namespace penstock::runtime
