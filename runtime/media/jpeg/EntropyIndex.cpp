@@ -10,7 +10,8 @@ uint64_t entropyIndexChecksum(std::span<const uint8_t> file) {
 }
 
 bool EntropyIndex::fits(std::span<const uint8_t> file) const {
-  return step > 0 && fileSize == file.size() && points.size() == uint64_t(pointsPerRow()) * mcuRows &&
+  return step > 0 && fileSize == file.size() &&
+         points.size() == uint64_t(pointsPerRow()) * mcuRows &&
          checksum == entropyIndexChecksum(file);
 }
 

@@ -26,7 +26,7 @@ struct EntropyIndex {
   uint64_t checksum = 0;   ///< entropyIndexChecksum() of the whole file
   uint32_t mcusPerRow = 0; ///< MCUs as ScanLayout counts them
   uint32_t mcuRows = 0;
-  uint32_t step = 0; ///< MCUs from point to point in a row
+  uint32_t step = 0;         ///< MCUs from point to point in a row
   std::vector<Point> points; ///< row by row
 
   uint32_t pointsPerRow() const { return step ? (mcusPerRow + step - 1) / step : 0; }

@@ -26,11 +26,16 @@ constexpr std::array<uint8_t, 256> zigzagOrder = [] {
   for (size_t index = 1; index <= 64; ++index) {
     order[index] = uint8_t(row * 8 + column);
     const bool up = (row + column) % 2 == 0;
-    if (up && column == 7) ++row;
-    else if (up && row == 0) ++column;
-    else if (!up && row == 7) ++column;
-    else if (!up && column == 0) ++row;
-    else row += up ? -1 : 1, column += up ? 1 : -1;
+    if (up && column == 7)
+      ++row;
+    else if (up && row == 0)
+      ++column;
+    else if (!up && row == 7)
+      ++column;
+    else if (!up && column == 0)
+      ++row;
+    else
+      row += up ? -1 : 1, column += up ? 1 : -1;
   }
   return order;
 }();

@@ -76,7 +76,8 @@ void fillPairs(AcTable &table) {
     if (next.skip == 0 || bits + next.codeBits > pairIndexBits || maskOf(next.size) > mostMask)
       continue;
     if (one.size)
-      entry.first = int16_t(valueOf(uint32_t(i >> (pairIndexBits - bits)) & maskOf(one.size), one.size));
+      entry.first =
+          int16_t(valueOf(uint32_t(i >> (pairIndexBits - bits)) & maskOf(one.size), one.size));
     entry.mask = maskOf(next.size);
     entry.skip = uint8_t(one.skip + next.skip);
     entry.bits = uint8_t(bits + next.codeBits + next.size);
@@ -120,7 +121,7 @@ void fill(DcTable &table) {
 
 } // namespace
 
-constinit const std::array<int16_t, 2 * mostMask + 1> valuesOfBits = [] {
+constinit const std::array<int16_t, 2 *mostMask + 1> valuesOfBits = [] {
   std::array<int16_t, 2 * mostMask + 1> values{};
   for (int size = 1; maskOf(size) <= mostMask; ++size)
     for (uint32_t bits = 0; bits <= maskOf(size); ++bits)

@@ -38,8 +38,8 @@ constexpr unsigned blockEnd = 128;
 /// `mask`. Where there is one only, `firstSkip` is its place too, and `first` is
 /// overwritten.
 struct PairEntry {
-  int16_t first; // value of the first of two
-  uint16_t mask; // at most `mostMask`
+  int16_t first;           // value of the first of two
+  uint16_t mask;           // at most `mostMask`
   uint8_t firstSkip, skip; // added to the index by the first, by both
   uint8_t firstBits, bits; // taken from the data; 0: LongCodes knows
 };

@@ -18,7 +18,8 @@ struct JpegOutcome {
   penstock::runtime::DecodeStats stats;
 };
 
-inline JpegOutcome decodeJpeg(std::span<const uint8_t> file, const penstock::runtime::Region &region,
+inline JpegOutcome decodeJpeg(std::span<const uint8_t> file,
+                              const penstock::runtime::Region &region,
                               penstock::runtime::PixelFormat format,
                               const penstock::runtime::JpegDecoder::Options &options) {
   using namespace penstock::runtime;
@@ -26,7 +27,8 @@ inline JpegOutcome decodeJpeg(std::span<const uint8_t> file, const penstock::run
   JpegOutcome result;
   const size_t stride = region.width * channelsOf(format);
   result.pixels.resize(stride * region.height);
-  result.status = decoder.decodeRegion(file, format, region, result.pixels.data(), stride, result.stats);
+  result.status =
+      decoder.decodeRegion(file, format, region, result.pixels.data(), stride, result.stats);
   return result;
 }
 
@@ -60,7 +62,9 @@ inline std::string jpegDisagreement(std::span<const uint8_t> file,
     const std::array<uint8_t, 2> define{0xFF, 0xDD};
     const bool hasRestarts =
         std::search(file.begin(), file.end(), define.begin(), define.end()) != file.end();
-    return hasRestarts && !wholeFile ? "" : where + ": only libjpeg says: " + plain.status.error().message;
+    return hasRestarts && !wholeFile
+               ? ""
+               : where + ": only libjpeg says: " + plain.status.error().message;
   }
   if (own.status.error().message != plain.status.error().message)
     return where + ": " + own.status.error().message + " / " + plain.status.error().message;

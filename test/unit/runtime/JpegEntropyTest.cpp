@@ -22,12 +22,16 @@ std::vector<JpegRecipe> baselineRecipes() {
     for (int quality : {3, 50, 85, 100})
       for (int restart : {0, 1, 7})
         for (bool optimised : {false, true})
-          all.push_back({.name = "ycc", .factors = factors, .restartInterval = restart,
-                         .quality = quality, .optimised = optimised});
+          all.push_back({.name = "ycc",
+                         .factors = factors,
+                         .restartInterval = restart,
+                         .quality = quality,
+                         .optimised = optimised});
   for (int quality : {20, 75, 97})
     for (int restart : {0, 5})
       for (bool optimised : {false, true}) {
-        JpegRecipe base{.name = "", .restartInterval = restart, .quality = quality, .optimised = optimised};
+        JpegRecipe base{
+            .name = "", .restartInterval = restart, .quality = quality, .optimised = optimised};
         auto add = [&](std::string name, int components, J_COLOR_SPACE space, auto factors) {
           JpegRecipe recipe = base;
           recipe.name = name;
@@ -110,8 +114,10 @@ TEST(JpegEntropy, EqualsLibjpegOnExtremeSizes) {
   std::mt19937 random(22);
   PathCounts paths;
   for (auto [width, height] : {std::pair{65500, 3}, {3, 65500}, {65500, 17}, {4096, 40}}) {
-    const JpegRecipe recipe{.name = "large", .factors = {{{2, 2}, {1, 1}, {1, 1}}},
-                            .restartInterval = width == 4096 ? 9 : 0, .quality = 60};
+    const JpegRecipe recipe{.name = "large",
+                            .factors = {{{2, 2}, {1, 1}, {1, 1}}},
+                            .restartInterval = width == 4096 ? 9 : 0,
+                            .quality = 60};
     expectAgreement(randomJpeg(recipe, width, height, random), recipe.name, random, 4, paths);
     if (HasFatalFailure())
       return;
@@ -233,16 +239,19 @@ TEST(JpegEntropy, UnstuffsToExactEnds) {
         end += in[end] == 0xFF;
       }
       std::vector<uint8_t> out(room + readerSlack);
-      const auto done = kernels->unstuff(in.data(), in.data() + in.size(), out.data(), out.data() + room);
+      const auto done =
+          kernels->unstuff(in.data(), in.data() + in.size(), out.data(), out.data() + room);
       ASSERT_EQ(size_t(done.in - in.data()), end) << kernels->name;
       ASSERT_EQ(size_t(done.out - out.data()), expected.size());
       ASSERT_TRUE(std::equal(expected.begin(), expected.end(), out.begin()));
-      const bool atMarker = end < in.size() && in[end] == 0xFF && (end + 1 == in.size() || in[end + 1]);
+      const bool atMarker =
+          end < in.size() && in[end] == 0xFF && (end + 1 == in.size() || in[end + 1]);
       if (expected.size() < room) {
         ASSERT_EQ(done.ended, end == in.size() || atMarker);
       }
       size_t marker = 0;
-      while (marker < in.size() && !(in[marker] == 0xFF && marker + 1 < in.size() && in[marker + 1]))
+      while (marker < in.size() &&
+             !(in[marker] == 0xFF && marker + 1 < in.size() && in[marker + 1]))
         marker += in[marker] == 0xFF ? 2 : 1;
       marker = std::min(marker, in.size());
       ASSERT_EQ(size_t(kernels->findMarker(in.data(), in.data() + in.size()) - in.data()), marker);
@@ -259,12 +268,24 @@ std::vector<uint8_t> mutate(std::vector<uint8_t> file, std::mt19937 &random) {
     size_t at = random() % 2 && scan ? random() % scan : random() % file.size();
     at = std::min(at, file.size() - 1);
     switch (random() % 9) {
-    case 0: file[at] = uint8_t(random()); break;
-    case 1: file[at] ^= uint8_t(1 << random() % 8); break;
-    case 2: file.erase(file.begin() + long(at)); break;
-    case 3: file.insert(file.begin() + long(at), uint8_t(random())); break;
-    case 4: file[at] = 0xFF; break;
-    case 5: file[at] = 0; break;
+    case 0:
+      file[at] = uint8_t(random());
+      break;
+    case 1:
+      file[at] ^= uint8_t(1 << random() % 8);
+      break;
+    case 2:
+      file.erase(file.begin() + long(at));
+      break;
+    case 3:
+      file.insert(file.begin() + long(at), uint8_t(random()));
+      break;
+    case 4:
+      file[at] = 0xFF;
+      break;
+    case 5:
+      file[at] = 0;
+      break;
     case 6: { // a restart marker lost, or another one
       if (const size_t marker = markerAt(file, int(random() % 4))) {
         if (random() % 2)

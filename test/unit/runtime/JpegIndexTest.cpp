@@ -49,10 +49,17 @@ std::vector<JpegRecipe> recipes() {
   for (int restart : {0, 1, 5, 400})
     for (int quality : {30, 90, 100}) {
       all.push_back({.name = "444", .restartInterval = restart, .quality = quality});
-      all.push_back({.name = "420", .factors = {{{2, 2}, {1, 1}, {1, 1}}},
-                     .restartInterval = restart, .quality = quality, .optimised = true});
-      all.push_back({.name = "gray12", .components = 1, .factors = {{{1, 2}}},
-                     .stored = JCS_GRAYSCALE, .restartInterval = restart, .quality = quality});
+      all.push_back({.name = "420",
+                     .factors = {{{2, 2}, {1, 1}, {1, 1}}},
+                     .restartInterval = restart,
+                     .quality = quality,
+                     .optimised = true});
+      all.push_back({.name = "gray12",
+                     .components = 1,
+                     .factors = {{{1, 2}}},
+                     .stored = JCS_GRAYSCALE,
+                     .restartInterval = restart,
+                     .quality = quality});
     }
   return all;
 }
@@ -74,7 +81,8 @@ TEST(JpegIndex, DecodesTheSamePixels) {
         for (int i = 0; i < 6; ++i) {
           JpegDecoder::Options options;
           options.kernels = kernels;
-          const Region region = i ? randomRegion(width, height, random) : Region{0, 0, height, width};
+          const Region region =
+              i ? randomRegion(width, height, random) : Region{0, 0, height, width};
           const Decoded found = decode(file, region, &*index, options);
           ASSERT_TRUE(found.status.ok()) << found.status.error().message;
           ASSERT_EQ(found.pixels, boxOf(full, width, region))
