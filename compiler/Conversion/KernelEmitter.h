@@ -126,6 +126,7 @@ private:
   LoopShape defaultShape(mlir::Value tensor);
   void storeTensor(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
                    mlir::Value high);
+  void storeParts(pipe::ConcatOp op, const Buffer &to, mlir::Value low, mlir::Value high);
   void storeArm(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
                    mlir::Value high);
   void storeNest(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,

@@ -194,6 +194,19 @@ void KernelEmitter::rowConditions(Value tensor, ArrayRef<Index> at, llvm::MapVec
   }
 }
 
+/// What is joined is stored part by part, so that no vector holds elements of two.
+void KernelEmitter::storeParts(ConcatOp op, const Buffer &to, Value low, Value high) {
+  const int64_t axis = typeOf(op.getResult()).axisIndex(op.getAxis());
+  Value at = l.i64(0);
+  for (Value input : op.getInputs()) {
+    Buffer part = to;
+    part.streaming = false;
+    part.pointer = m.address(to.pointer, l.mul(at, to.strides[axis]));
+    storeTensor(input, part, defaultShape(input), low, high);
+    at = l.add(at, extent(input, axis));
+  }
+}
+
 /// A choice is made once and not for each vector: the loops are written for each
 /// arm, as long as that makes few of them.
 void KernelEmitter::storeTensor(Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
@@ -202,6 +215,10 @@ void KernelEmitter::storeTensor(Value tensor, const Buffer &to, LoopShape shape,
     m.store(to, {}, emit(tensor, {}));
     return;
   }
+  auto joined = tensor.getDefiningOp<ConcatOp>();
+  // `low` and `high` count along axis 0, over all parts.
+  if (joined && typeOf(tensor).axisIndex(joined.getAxis()) != 0 && shape.lanes > 1)
+    return storeParts(joined, to, low, high);
   llvm::SetVector<Operation *> choices;
   openChoices(tensor, choices);
   int64_t variants = 1;
@@ -361,15 +378,18 @@ void KernelEmitter::storeLanes(Value tensor, const Buffer &to, const LoopShape &
   const int64_t size = scalarBytes(to.element);
   const bool interleaved = l.lanes > 1 && to.known[shape.unrollAxis] == size &&
                            to.known[shape.laneAxis] == size * count;
+  // All before the first is stored: what channels share is computed once, and a
+  // store in between might change what they read, as far as LLVM can tell.
   SmallVector<LaneValue> values;
   for (int64_t c = 0; c < count; ++c) {
     at[shape.unrollAxis] = m.constant(c);
-    LaneValue value = emit(tensor, at);
-    if (interleaved)
-      values.push_back(value);
-    else
-      m.store(to, at, value);
+    values.push_back(emit(tensor, at));
   }
+  if (!interleaved)
+    for (int64_t c = 0; c < count; ++c) {
+      at[shape.unrollAxis] = m.constant(c);
+      m.store(to, at, values[c]);
+    }
   if (interleaved) {
     at[shape.unrollAxis] = m.constant(0);
     m.storeInterleaved(to, at, values);

@@ -92,9 +92,10 @@ static int readsOf(ArrayRef<OpOperand *> uses) {
   return count;
 }
 
-/// Whether one element costs more than a load.
+/// Whether one element costs more than a load. What is joined moves data only, but
+/// a vector of it may hold elements of two parts.
 static bool isExpensive(Operation *op) {
-  return llvm::isa<ResampleOp, GatherOp, WindowOp, MapOp>(op);
+  return llvm::isa<ResampleOp, GatherOp, WindowOp, MapOp, ConcatOp>(op);
 }
 
 /// The vertical pass that alone reads `op`, if both can go row by row.
