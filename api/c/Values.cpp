@@ -59,21 +59,19 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
       const bool inMemory = std::any_of(
           options.memory.begin(), options.memory.end(),
           [&](const runtime::MemoryColumn &column) { return column.name == argument->name; });
-      if (argument->type != plan::DType::text || inMemory)
+      // Paths are parameters; texts that stand in the pipeline open nothing.
+      if (argument->type != plan::DType::text || argument->param < 0 || inMemory)
         continue;
-      std::string path = argument->text;
-      if (argument->param >= 0) {
-        const plan::ParamT &param = *contents.params[static_cast<size_t>(argument->param)];
-        path = param.text;
-        for (const runtime::ParamValue &given : options.params)
-          if (given.name == param.name)
-            if (const auto *text = std::get_if<std::string>(&given.value))
-              path = *text;
-      }
+      const plan::ParamT &param = *contents.params[static_cast<size_t>(argument->param)];
+      std::string path = param.text;
+      for (const runtime::ParamValue &given : options.params)
+        if (given.name == param.name)
+          if (const auto *text = std::get_if<std::string>(&given.value))
+            path = *text;
       std::error_code ignored;
       if (path.empty())
         continue; // refused by the session, which knows the parameter's name
-      if (argument->name == "index" && source->kind == "image_folder") {
+      if (argument->name == "index" && source->kind != "raw") {
         ::mkdir(path.c_str(), 0700); // the session says where it may not be used
         roots.push_back({path, true});
         continue;

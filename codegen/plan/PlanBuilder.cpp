@@ -245,6 +245,19 @@ LogicalResult PlanVisitor::visit(pipe::SourceOp op) {
     }
     source->arguments.push_back(std::move(argument));
   }
+  if (auto settings = op->getAttrOfType<DictionaryAttr>("settings"))
+    for (NamedAttribute setting : settings) {
+      auto argument = std::make_unique<plan::ArgumentT>();
+      argument->name = setting.getName().str();
+      argument->type = plan::DType::i64;
+      if (auto text = llvm::dyn_cast<StringAttr>(setting.getValue())) {
+        argument->type = plan::DType::text;
+        argument->text = text.getValue().str();
+      } else {
+        argument->integer = llvm::cast<IntegerAttr>(setting.getValue()).getInt();
+      }
+      source->arguments.push_back(std::move(argument));
+    }
   for (NamedAttribute column : op.getColumns()) {
     auto entry = std::make_unique<plan::ColumnT>();
     Type type = llvm::cast<TypeAttr>(column.getValue()).getValue();

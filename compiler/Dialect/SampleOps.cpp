@@ -14,6 +14,11 @@ LogicalResult SourceOp::verify() {
     if (!llvm::isa<TypeAttr>(column.getValue()))
       return emitOpError() << "column `" << column.getName().strref()
                            << "` has no type";
+  if (auto settings = (*this)->getAttrOfType<DictionaryAttr>("settings"))
+    for (NamedAttribute setting : settings)
+      if (!llvm::isa<StringAttr, IntegerAttr>(setting.getValue()))
+        return emitOpError() << "setting `" << setting.getName().strref()
+                             << "` is neither a text nor an integer";
   return success();
 }
 

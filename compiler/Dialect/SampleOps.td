@@ -24,9 +24,10 @@ def Pipe_ParamOp : Pipe_Op<"param", [Pure]> {
 def Pipe_SourceOp : Pipe_Op<"source", [Pure]> {
   let summary = "Opens a table of rows";
   let description = [{
-    `kind` is one the runtime knows (`image_folder`, `raw`, `synthetic`);
-    `args` are named in `arg_names`; `columns` are the fields and their types
-    (a type attribute each).
+    `kind` is one the runtime knows (docs/sources.md); `args` are named in
+    `arg_names`; `columns` are the fields and their types (a type attribute
+    each). A dictionary attribute `settings` holds further arguments, texts and
+    integers, that are known when compiling.
 
     Example:
 

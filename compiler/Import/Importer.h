@@ -35,6 +35,7 @@ public:
   static bool isAlwaysStatic(const dsl::Param &param);
 
 private:
+  friend class SourceImport; // Sources.cpp
   mlir::MLIRContext &context;
   const dsl::Program &program;
   const dsl::SourceManager &sources;

@@ -24,7 +24,8 @@ static constexpr llvm::StringRef others[] = {
     "extent",      "index",     "is_axis", "reverse", "rename",   "extend", "resample", "gather",
     "frames",      "concat",    "stack",   "place",   "contract", "sort",   "scan_sum", "scan_max",
     "scan_linear", "histogram", "decode",  "pick",    "rect",     "point"};
-static constexpr llvm::StringRef sourceNames[] = {"image_folder", "raw", "synthetic"};
+static constexpr llvm::StringRef sourceNames[] = {"image_folder", "raw",     "synthetic", "csv",
+                                                  "file_list",    "cifar10", "cifar100"};
 
 bool Importer::isSource(llvm::StringRef name) { return llvm::is_contained(sourceNames, name); }
 
@@ -45,6 +46,7 @@ penstock::dsl::Builtins penstock::importer::builtins() {
   add(result.functions, others);
   add(result.functions, sourceNames);
   result.functions.insert("column");
+  result.functions.insert("npy");
   result.values = {"inf",      "nan",       "pi",      "rgb",      "gray",     "nearest",   "box",
                    "bilinear", "hamming",   "bicubic", "lanczos",  "linear",   "cubic",     "edge",
                    "reflect",  "symmetric", "wrap",    "constant", "shuffled", "sequential"};

@@ -19,10 +19,12 @@ struct Dim {
   mlir::Value size; ///< null where the extent is static
 };
 
-/// A field of a table's rows; exactly one of the three is meant.
+/// A field of a table's rows.
 struct Column {
   std::string name;
   mlir::Type type;
+  /// Of a tensor: the order of axes in which pipelines see it; empty: as stored.
+  std::vector<std::string> seen = {};
 };
 using Columns = std::vector<Column>;
 

@@ -159,30 +159,12 @@ FakeFileSystem::find(std::string_view path, const char *action) const {
   return &found->second;
 }
 
-Status FakeFileSystem::readFile(std::string_view path, Buffer &out,
-                                uint64_t maxBytes) {
-  std::unique_lock guard(lock);
-  ++fileReads;
-  std::string name = clean(path);
-  if (held.count(name)) {
-    ++heldReaders;
-    changed.notify_all();
-    changed.wait(guard, [&] { return !held.count(name); });
-    --heldReaders;
-  }
-  Result<const Node *> node = find(path, "read");
-  if (!node)
-    return node.error();
-  if ((*node)->kind != Node::File)
-    return Error{Code::Io, "cannot read " + std::string(path) +
-                               ": it is not a regular file"};
-  auto bytes = (*node)->bytes;
-  Faults fault = faultsOf(name);
-  guard.unlock();
+namespace {
 
-  uint64_t position = 0;
-  int interruptions = 0;
-  auto read = [&](uint8_t *to, size_t size) -> int64_t {
+/// Reads from `position` on, with the faults that were asked for.
+RawRead readerOf(std::shared_ptr<const std::vector<uint8_t>> bytes, FakeFileSystem::Faults fault,
+                 uint64_t position) {
+  return [=, interruptions = 0](uint8_t *to, size_t size) mutable -> int64_t {
     if (interruptions++ < fault.interruptions)
       return -EINTR;
     interruptions = 0;
@@ -192,15 +174,77 @@ Status FakeFileSystem::readFile(std::string_view path, Buffer &out,
         return -fault.readErrno;
       end = std::min(end, fault.readErrnoAt);
     }
-    size_t count =
-        std::min({size, size_t(end - position), fault.largestRead});
-    if (count)
-      std::memcpy(to, bytes->data() + position, count);
+    if (position >= end)
+      return 0;
+    const size_t count = std::min({size, size_t(end - position), fault.largestRead});
+    std::memcpy(to, bytes->data() + position, count);
     position += count;
     return static_cast<int64_t>(count);
   };
-  return readToEnd(read, bytes->size() + uint64_t(fault.statSizeError),
+}
+
+class FakeOpenFile final : public OpenFile {
+public:
+  FakeOpenFile(std::shared_ptr<const std::vector<uint8_t>> bytes, FakeFileSystem::Faults fault,
+               FileInfo info, std::string_view path)
+      : bytes(std::move(bytes)), fault(fault), known(info), path(path) {}
+
+  FileInfo info() const override { return known; }
+  Status read(uint64_t offset, size_t size, Buffer &out) override {
+    return readUpTo(readerOf(bytes, fault, offset), size, path, out);
+  }
+
+private:
+  std::shared_ptr<const std::vector<uint8_t>> bytes;
+  FakeFileSystem::Faults fault;
+  FileInfo known;
+  std::string path;
+};
+
+} // namespace
+
+void FakeFileSystem::waitWhileHeld(std::unique_lock<std::mutex> &guard, const std::string &name) {
+  if (!held.count(name))
+    return;
+  ++heldReaders;
+  changed.notify_all();
+  changed.wait(guard, [&] { return !held.count(name); });
+  --heldReaders;
+}
+
+Status FakeFileSystem::readFile(std::string_view path, Buffer &out, uint64_t maxBytes) {
+  std::unique_lock guard(lock);
+  ++fileReads;
+  const std::string name = clean(path);
+  waitWhileHeld(guard, name);
+  Result<const Node *> node = find(path, "read");
+  if (!node)
+    return node.error();
+  if ((*node)->kind != Node::File)
+    return Error{Code::Io,
+                 "cannot read " + std::string(path) + ": it is not a regular file"};
+  auto bytes = (*node)->bytes;
+  const Faults fault = faultsOf(name);
+  guard.unlock();
+  return readToEnd(readerOf(bytes, fault, 0), bytes->size() + uint64_t(fault.statSizeError),
                    maxBytes, path, out);
+}
+
+Result<std::shared_ptr<OpenFile>> FakeFileSystem::openFile(std::string_view path) {
+  auto info = stat(path);
+  if (!info)
+    return Error{info.error().code, "cannot open" + info.error().message.substr(11)};
+  std::unique_lock guard(lock);
+  const std::string name = clean(path);
+  waitWhileHeld(guard, name);
+  Result<const Node *> node = find(path, "open");
+  if (!node)
+    return node.error();
+  if ((*node)->kind != Node::File)
+    return Error{Code::Io,
+                 "cannot open " + std::string(path) + ": it is not a regular file"};
+  return std::shared_ptr<OpenFile>(
+      std::make_shared<FakeOpenFile>((*node)->bytes, faultsOf(name), *info, path));
 }
 
 Result<FileInfo> FakeFileSystem::stat(std::string_view path) {

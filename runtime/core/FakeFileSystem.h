@@ -46,6 +46,7 @@ public:
 
   Status readFile(std::string_view path, Buffer &out,
                   uint64_t maxBytes = defaultMaxBytes) override;
+  Result<std::shared_ptr<OpenFile>> openFile(std::string_view path) override;
   Result<FileInfo> stat(std::string_view path) override;
   Result<std::vector<FolderEntry>> listFolder(std::string_view path) override;
   Result<Mapping> mapFile(std::string_view path) override;
@@ -67,6 +68,7 @@ private:
   Result<const Node *> find(std::string_view path, const char *action) const;
   Node &put(const std::string &path);
   Faults faultsOf(const std::string &path) const;
+  void waitWhileHeld(std::unique_lock<std::mutex> &guard, const std::string &name);
 
   std::vector<std::string> roots;
   mutable std::mutex lock;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <system_error>
+#include <unistd.h>
 
 namespace penstock::runtime {
 
+OpenFile::~OpenFile() = default;
 FileSystem::~FileSystem() = default;
 
 std::string normalizePath(std::string_view path,
@@ -31,6 +34,13 @@ std::string normalizePath(std::string_view path,
   return out.empty() ? "/" : out;
 }
 
+std::string absolutePath(std::string_view path) {
+  if (path.starts_with('/'))
+    return normalizePath(path, {});
+  char current[PATH_MAX];
+  return normalizePath(path, ::getcwd(current, sizeof current) ? current : "/");
+}
+
 bool liesWithin(std::string_view path, std::string_view root) {
   if (root == "/")
     return true;
@@ -50,6 +60,39 @@ Error systemError(int number, std::string_view action, std::string_view path) {
   return {code, std::move(message)};
 }
 
+namespace {
+
+/// One read; interruptions are tried again, though not for ever.
+Result<size_t> readSome(const RawRead &read, uint8_t *to, size_t size, std::string_view path) {
+  for (int interruptions = 0;; ++interruptions) {
+    const int64_t got = read(to, size);
+    if (got >= 0)
+      return size_t(got);
+    if ((got != -EINTR && got != -EAGAIN) || interruptions == 1000)
+      return systemError(static_cast<int>(-got), "read", path);
+  }
+}
+
+} // namespace
+
+Status readUpTo(const RawRead &read, size_t size, std::string_view path, Buffer &out) {
+  out.clear();
+  if (!out.resize(size))
+    return Error{Code::Limit,
+                 "no memory for " + std::to_string(size) + " bytes of " + std::string(path)};
+  for (size_t filled = 0; filled < size;) {
+    auto got = readSome(read, out.data() + filled, size - filled, path);
+    if (!got)
+      return got.error();
+    if (*got == 0) {
+      (void)out.resize(filled); // a smaller size needs no memory
+      return {};
+    }
+    filled += *got;
+  }
+  return {};
+}
+
 Status readToEnd(const RawRead &read, uint64_t expectedSize, uint64_t maxBytes,
                  std::string_view path, Buffer &out) {
   auto tooLarge = [&](const std::string &found) -> Error {
@@ -67,25 +110,18 @@ Status readToEnd(const RawRead &read, uint64_t expectedSize, uint64_t maxBytes,
   if (!out.reserve(expectedSize + 1))
     return noMemory(expectedSize);
   size_t filled = 0;
-  int interruptions = 0;
   for (;;) {
     if (filled == out.capacity()) {
       if (!out.resize(filled) || !out.reserve(filled + filled / 2 + 4096))
         return noMemory(filled + filled / 2 + 4096);
     }
-    int64_t got = read(out.data() + filled, out.capacity() - filled);
-    if (got == -EINTR || got == -EAGAIN) {
-      if (++interruptions > 1000)
-        return systemError(static_cast<int>(-got), "read", path);
-      continue;
-    }
-    interruptions = 0;
-    if (got < 0)
-      return systemError(static_cast<int>(-got), "read", path);
-    filled += static_cast<size_t>(got);
+    auto got = readSome(read, out.data() + filled, out.capacity() - filled, path);
+    if (!got)
+      return got.error();
+    filled += *got;
     if (filled > maxBytes)
       return tooLarge("more than " + std::to_string(maxBytes));
-    if (got == 0)
+    if (*got == 0)
       break;
   }
   if (!out.resize(filled))

@@ -41,6 +41,17 @@ struct Mapping {
   std::shared_ptr<const void> owner;
 };
 
+/// A file that is open for reading at any place, from any thread.
+class OpenFile {
+public:
+  virtual ~OpenFile();
+  /// When it was opened.
+  virtual FileInfo info() const = 0;
+  /// Reads `bytes` bytes from `offset` on into `out`; sets its size, to less
+  /// where the file ends before. Blocks.
+  virtual Status read(uint64_t offset, size_t bytes, Buffer &out) = 0;
+};
+
 /// Access to files below given roots, and nowhere else.
 ///
 /// Every path must lie in a root. One that leads out of all roots, by `..` or
@@ -54,6 +65,7 @@ public:
   /// `maxBytes` gives Code::Limit before memory is taken for it. Blocks.
   virtual Status readFile(std::string_view path, Buffer &out,
                           uint64_t maxBytes = defaultMaxBytes) = 0;
+  virtual Result<std::shared_ptr<OpenFile>> openFile(std::string_view path) = 0;
   virtual Result<FileInfo> stat(std::string_view path) = 0;
   /// Sorted by name (bytewise), without `.` and `..`. Links that lead nowhere
   /// or out of the roots are listed as FileKind::Other.
@@ -76,6 +88,9 @@ public:
 /// `currentFolder`. Works on the text alone.
 std::string normalizePath(std::string_view path, std::string_view currentFolder);
 
+/// The same with the folder that the process is in.
+std::string absolutePath(std::string_view path);
+
 /// True where `path` is `root` or lies below it; both normalized.
 bool liesWithin(std::string_view path, std::string_view root);
 
@@ -86,6 +101,10 @@ using RawRead = std::function<int64_t(uint8_t *out, size_t size)>;
 /// with a size that differs from `expectedSize`. `path` is for messages.
 Status readToEnd(const RawRead &read, uint64_t expectedSize, uint64_t maxBytes,
                  std::string_view path, Buffer &out);
+
+/// Reads `size` bytes into `out`, fewer where the file ends before; repeats short
+/// and interrupted reads.
+Status readUpTo(const RawRead &read, size_t size, std::string_view path, Buffer &out);
 
 /// An Error for `errno` value `number`: "cannot <action> <path>: <reason>".
 Error systemError(int number, std::string_view action, std::string_view path);

@@ -46,11 +46,6 @@ FileInfo infoOf(const struct stat &found) {
   return info;
 }
 
-std::string currentFolder() {
-  char text[PATH_MAX];
-  return ::getcwd(text, sizeof text) ? text : "/";
-}
-
 /// The path without any link, or empty.
 std::string resolveLinks(const std::string &path) {
   char text[PATH_MAX];
@@ -73,10 +68,9 @@ Error openError(int number, const char *action, std::string_view path) {
 Result<std::unique_ptr<RealFileSystem>>
 RealFileSystem::create(std::vector<Root> roots) {
   std::unique_ptr<RealFileSystem> files(new RealFileSystem);
-  std::string current = currentFolder();
   for (const Root &root : roots) {
     OpenRoot opened;
-    opened.path = normalizePath(root.path, current);
+    opened.path = absolutePath(root.path);
     opened.writable = root.writable;
     opened.resolved = resolveLinks(opened.path);
     if (opened.resolved.empty())
@@ -106,8 +100,7 @@ Result<RealFileSystem::Place>
 RealFileSystem::locate(std::string_view path) const {
   if (path.find('\0') != std::string_view::npos)
     return Error{Code::InvalidArgument, "a path holds a zero byte"};
-  std::string clean = normalizePath(
-      path, path.starts_with('/') ? std::string() : currentFolder());
+  std::string clean = absolutePath(path);
   for (const OpenRoot &root : roots) {
     if (!liesWithin(clean, root.path))
       continue;
@@ -197,6 +190,45 @@ Status RealFileSystem::readFile(std::string_view path, Buffer &out,
         return got < 0 ? -errno : got;
       },
       static_cast<uint64_t>(found.st_size), maxBytes, path, out);
+}
+
+namespace {
+
+class RealOpenFile final : public OpenFile {
+public:
+  RealOpenFile(int descriptor, const struct stat &found, std::string_view path)
+      : file(descriptor), known(infoOf(found)), path(path) {}
+
+  FileInfo info() const override { return known; }
+  Status read(uint64_t offset, size_t bytes, Buffer &out) override {
+    auto next = [&, at = off_t(offset)](uint8_t *to, size_t size) mutable -> int64_t {
+      const ssize_t got = ::pread(file.get(), to, size, at);
+      if (got < 0)
+        return -errno;
+      at += got;
+      return got;
+    };
+    return readUpTo(next, bytes, path, out);
+  }
+
+private:
+  Descriptor file;
+  FileInfo known;
+  std::string path;
+};
+
+} // namespace
+
+Result<std::shared_ptr<OpenFile>> RealFileSystem::openFile(std::string_view path) {
+  Result<int> opened = open(path, O_RDONLY | O_NONBLOCK, "open");
+  if (!opened)
+    return opened.error();
+  struct stat found;
+  if (::fstat(*opened, &found) != 0 || !S_ISREG(found.st_mode)) {
+    ::close(*opened);
+    return Error{Code::Io, "cannot open " + std::string(path) + ": it is not a regular file"};
+  }
+  return std::shared_ptr<OpenFile>(std::make_shared<RealOpenFile>(*opened, found, path));
 }
 
 Result<FileInfo> RealFileSystem::stat(std::string_view path) {

@@ -21,6 +21,7 @@ public:
 
   Status readFile(std::string_view path, Buffer &out,
                   uint64_t maxBytes = defaultMaxBytes) override;
+  Result<std::shared_ptr<OpenFile>> openFile(std::string_view path) override;
   Result<FileInfo> stat(std::string_view path) override;
   Result<std::vector<FolderEntry>> listFolder(std::string_view path) override;
   Result<Mapping> mapFile(std::string_view path) override;

@@ -2,6 +2,8 @@
 
 #include "runtime/core/Plan.h"
 #include "runtime/sched/Layout.h"
+#include "runtime/sources/Cifar.h"
+#include "runtime/sources/CsvSource.h"
 #include "runtime/sources/ImageFolder.h"
 #include "runtime/sources/RawSource.h"
 #include "runtime/sources/SyntheticSource.h"
@@ -96,6 +98,8 @@ Result<std::unique_ptr<Source>> openColumns(const plan::SourceT &source, const A
       column.dims.push_back(dim->extent);
     if (const plan::ArgumentT *path = arguments.find(wanted->name))
       column.path = path->text;
+    const plan::ArgumentT *format = arguments.find(wanted->name + ".format");
+    column.npy = format && format->text == "npy";
     auto memory = std::find_if(options.memory.begin(), options.memory.end(),
                                [&](const MemoryColumn &m) { return m.name == wanted->name; });
     if (memory != options.memory.end()) {
@@ -137,6 +141,60 @@ Result<std::unique_ptr<Source>> openComputed(const plan::SourceT &source,
   return openSynthetic(rows->integer, std::move(columns), seed ? uint64_t(seed->integer) : 0);
 }
 
+/// The text of an argument that must be there.
+Result<std::string> textOf(const plan::SourceT &source, const Arguments &arguments,
+                           const char *name, const char *what) {
+  const plan::ArgumentT *argument = arguments.find(name);
+  if (!argument || argument->text.empty())
+    return sourceError(source, std::string("no ") + what + " is given");
+  return argument->text;
+}
+
+Result<std::unique_ptr<Source>> openTable(const plan::SourceT &source, const Arguments &arguments,
+                                          FileSystem &files) {
+  auto path = textOf(source, arguments, "list", "file");
+  if (!path)
+    return path.error();
+  CsvOptions options;
+  options.path = *path;
+  if (const plan::ArgumentT *root = arguments.find("root"))
+    options.root = root->text;
+  const bool isList = source.kind == "file_list";
+  if (const plan::ArgumentT *separator = arguments.find("separator"); separator)
+    options.separator = separator->text.empty() ? ',' : separator->text[0];
+  if (isList)
+    options.separator = '\0';
+  options.header = !isList && !arguments.find("header");
+  std::vector<CsvColumn> columns;
+  for (const auto &wanted : source.columns) {
+    CsvColumn column{wanted->name, wanted->type, wanted->name};
+    if (!wanted->dims.empty() || wanted->type == DType::f16 || wanted->type == DType::bf16)
+      return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
+    const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
+    if (isList)
+      column.from = int64_t(0);
+    else if (from && from->type == DType::i64)
+      column.from = from->integer;
+    else if (from)
+      column.from = from->text;
+    columns.push_back(std::move(column));
+    if (wanted->type == DType::bytes && options.root.empty())
+      return sourceError(source, "no folder is given for the files of column `" + wanted->name +
+                                     "`");
+  }
+  return openCsv(files, options, columns);
+}
+
+Result<std::unique_ptr<Source>> openCifarFiles(const plan::SourceT &source,
+                                               const Arguments &arguments, FileSystem &files) {
+  auto root = textOf(source, arguments, "root", "folder");
+  if (!root)
+    return root.error();
+  const plan::ArgumentT *train = arguments.find("train");
+  return openCifar(files, *root, source.kind == "cifar10" ? Cifar::Ten : Cifar::Hundred,
+                   !train || train->integer);
+}
+
 Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
                                            const std::vector<plan::ArgumentT> &params,
                                            const SessionOptions &options) {
@@ -147,6 +205,14 @@ Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
     return openColumns(source, arguments, options);
   if (source.kind == "synthetic")
     return openComputed(source, arguments);
+  const bool isText = source.kind == "csv" || source.kind == "file_list";
+  const bool isCifar = source.kind == "cifar10" || source.kind == "cifar100";
+  if ((isText || isCifar) && !options.files)
+    return sourceError(source, "no files can be opened here");
+  if (isText)
+    return openTable(source, arguments, *options.files);
+  if (isCifar)
+    return openCifarFiles(source, arguments, *options.files);
   return Error{Code::Unsupported, "there is no source `" + source.kind + "`"};
 }
 

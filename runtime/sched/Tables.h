@@ -20,11 +20,17 @@ class Tables {
 public:
   /// Opens all sources; may list folders. `params` are values by number.
   ///
-  /// Source kinds and their arguments: `image_folder` (root; index: a folder for it, or
-  /// keep_index, where none is to be kept), `raw` (a path per
-  /// column, by its name; a column of `options.memory` with that name takes its
-  /// place), `synthetic` (length; `<column>.low` and `<column>.end` for columns
-  /// with a range; seed).
+  /// Source kinds and their arguments:
+  ///
+  /// * `image_folder`: root; index: a folder for it, or keep_index, where none is
+  ///   to be kept.
+  /// * `raw`: a path per column, by its name; `<column>.format`: npy. A column of
+  ///   `options.memory` with that name takes its place.
+  /// * `synthetic`: length; `<column>.low` and `<column>.end` for columns with a
+  ///   range; seed.
+  /// * `csv`: list, root; separator; header, where there is none; `<column>.from`,
+  ///   a name or a number. `file_list`: list, root.
+  /// * `cifar10`, `cifar100`: root; train.
   static Result<std::unique_ptr<Tables>> open(const plan::PlanT &tree,
                                               const std::vector<plan::ArgumentT> &params,
                                               const SessionOptions &options);

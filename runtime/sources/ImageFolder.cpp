@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -10,13 +9,6 @@
 namespace penstock::runtime {
 
 namespace {
-
-std::string absolute(std::string_view path) {
-  if (path.starts_with('/'))
-    return normalizePath(path, "/");
-  char current[4096];
-  return normalizePath(path, ::getcwd(current, sizeof current) ? current : "/");
-}
 
 std::string cachePath(const std::string &folder, const std::string &root) {
   char name[48];
@@ -47,7 +39,7 @@ ImageFolder::ImageFolder(FileSystem &files, FolderIndex index, bool cached,
 Result<std::unique_ptr<ImageFolder>> ImageFolder::open(FileSystem &files,
                                                        std::string_view path,
                                                        const Options &options) {
-  std::string root = absolute(path);
+  std::string root = absolutePath(path);
   auto make = [&](FolderIndex index, bool cached) {
     return std::unique_ptr<ImageFolder>(
         new ImageFolder(files, std::move(index), cached, options));

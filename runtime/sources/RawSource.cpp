@@ -1,5 +1,7 @@
 #include "runtime/sources/RawSource.h"
 
+#include "runtime/sources/Npy.h"
+
 #include <algorithm>
 
 namespace penstock::runtime {
@@ -64,6 +66,24 @@ Error columnError(const RawColumn &column, std::string text) {
   return {Code::InvalidArgument, "column `" + column.name + "`: " + std::move(text)};
 }
 
+/// Leaves the elements of a .npy file, if they are what the column says.
+Status skipHeader(const RawColumn &column, const ColumnInfo &info,
+                  std::span<const uint8_t> &bytes) {
+  auto header = readNpyHeader(bytes);
+  if (!header)
+    return columnError(column, column.path + ": " + header.error().message);
+  const std::vector<int64_t> row(header->shape.begin() + 1, header->shape.end());
+  if (header->type != column.type || row != column.dims)
+    return columnError(column, column.path + " holds " + header->typeText() +
+                                   ", rows first, and rows of " + info.typeText() +
+                                   " are expected");
+  size_t size = size_t(sizeOf(header->type));
+  for (int64_t extent : header->shape)
+    size *= size_t(extent);
+  bytes = bytes.subspan(header->data, size);
+  return {};
+}
+
 } // namespace
 
 Result<std::unique_ptr<Source>> openRaw(std::vector<RawColumn> columns,
@@ -98,6 +118,9 @@ Result<std::unique_ptr<Source>> openRaw(std::vector<RawColumn> columns,
         return Error{mapping.error().code,
                      "column `" + column.name + "`: " + mapping.error().message};
       opened.bytes = mapping->bytes;
+      if (column.npy)
+        if (Status status = skipHeader(column, info, opened.bytes); !status)
+          return status.error();
       opened.owner = std::move(mapping->owner);
     } else {
       opened.bytes = column.memory;

@@ -9,8 +9,8 @@
 
 namespace penstock::runtime {
 
-/// Rows one after the other, without a header, in the machine's byte order
-/// (little endian) and C order.
+/// Rows one after the other in the machine's byte order (little endian) and C
+/// order, without a header or behind that of a .npy file.
 struct RawColumn {
   std::string name;
   plan::DType type = plan::DType::none; ///< neither bytes nor text
@@ -19,6 +19,8 @@ struct RawColumn {
   std::string path;
   std::span<const uint8_t> memory;
   std::shared_ptr<const void> owner; ///< keeps `memory` alive; may be empty
+  /// The file is a .npy; its header must say what `type` and `dims` say.
+  bool npy = false;
 };
 
 /// Opens all columns; `files` may be null where none has a path. No data are

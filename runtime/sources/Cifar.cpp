@@ -1,0 +1,130 @@
+#include "runtime/sources/Cifar.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace penstock::runtime {
+
+using plan::DType;
+
+namespace {
+
+constexpr int64_t side = 32, pixels = 3 * side * side;
+
+struct Version {
+  const char *folder;
+  std::vector<const char *> train, test;
+  int64_t labels; ///< bytes before the pixels; the last of them is the label
+};
+
+Version versionOf(Cifar kind) {
+  if (kind == Cifar::Ten)
+    return {"cifar-10-batches-bin",
+            {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+             "data_batch_5.bin"},
+            {"test_batch.bin"},
+            1};
+  return {"cifar-100-binary", {"train.bin"}, {"test.bin"}, 2};
+}
+
+class CifarSource final : public Source {
+public:
+  struct Part {
+    Mapping mapping;
+    int64_t end; ///< rows of this file and those before
+  };
+  enum Columns : int { Image = 0, Label = 1, Coarse = 2 };
+
+  CifarSource(std::vector<Part> parts, std::vector<ColumnInfo> table, int64_t labels)
+      : Source(parts.back().end, std::move(table)), parts(std::move(parts)), labels(labels) {}
+
+  Result<int64_t> scalar(int64_t row, int column) const override {
+    if (column == Image)
+      return noSuchField(column, "a scalar");
+    return int64_t(rowAt(row).bytes[column == Label ? labels - 1 : 0]);
+  }
+
+  Status shape(int64_t, int column, TensorView &out) const override {
+    if (column != Image)
+      return noSuchField(column, "a tensor");
+    out = {nullptr, 3, {3, side, side}};
+    return {};
+  }
+
+  Result<TensorView> tensor(int64_t row, int column, Buffer &scratch) const override {
+    TensorView view;
+    if (Status status = shape(row, column, view); !status)
+      return status.error();
+    const Row found = rowAt(row);
+    view.data = found.bytes + labels;
+    if (found.isLast) { // kernels read some bytes further
+      if (!scratch.resize(size_t(pixels)))
+        return Error{Code::Limit, "no memory for an image"};
+      std::memcpy(scratch.data(), view.data, size_t(pixels));
+      view.data = scratch.data();
+    }
+    return view;
+  }
+
+  void expect(int64_t row, int column) const override {
+    constexpr int64_t line = 64;
+    const uint8_t *begin = rowAt(row).bytes;
+    const int64_t bytes = column == Image ? labels + pixels : 1;
+    for (int64_t offset = 0; offset < bytes; offset += line)
+      __builtin_prefetch(begin + offset, 0, 2);
+  }
+
+private:
+  struct Row {
+    const uint8_t *bytes;
+    bool isLast; ///< of its file
+  };
+  Row rowAt(int64_t row) const {
+    auto part = std::upper_bound(parts.begin(), parts.end(), row,
+                                 [](int64_t wanted, const Part &p) { return wanted < p.end; });
+    const int64_t begin = part == parts.begin() ? 0 : (part - 1)->end;
+    return {part->mapping.bytes.data() + (row - begin) * (labels + pixels), row + 1 == part->end};
+  }
+
+  std::vector<Part> parts;
+  int64_t labels;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Source>> openCifar(FileSystem &files, const std::string &root, Cifar kind,
+                                          bool train) {
+  const Version version = versionOf(kind);
+  const std::vector<const char *> &names = train ? version.train : version.test;
+  std::string folder = root;
+  if (auto inside = files.stat(root + "/" + version.folder);
+      inside && inside->kind == FileKind::Folder)
+    folder += std::string("/") + version.folder;
+  const int64_t rowBytes = version.labels + pixels;
+  std::vector<CifarSource::Part> parts;
+  int64_t rows = 0;
+  for (const char *name : names) {
+    const std::string path = folder + "/" + name;
+    auto mapping = files.mapFile(path);
+    if (!mapping)
+      return Error{mapping.error().code, mapping.error().message +
+                                             "; the binary version has its files in a folder " +
+                                             version.folder};
+    const int64_t size = int64_t(mapping->bytes.size());
+    if (size == 0 || size % rowBytes)
+      return Error{Code::Corrupt,
+                   path + " has " + std::to_string(size) + " bytes, which is no multiple of the " +
+                       std::to_string(rowBytes) + " bytes of an image and its label"};
+    rows += size / rowBytes;
+    parts.push_back({std::move(*mapping), rows});
+  }
+  std::vector<ColumnInfo> table = {{"image", DType::u8, {{3, 3}, {side, side}, {side, side}}},
+                                   {"label", DType::i64, {}}};
+  if (kind == Cifar::Hundred)
+    table.push_back({"coarse", DType::i64, {}});
+  return std::unique_ptr<Source>(
+      new CifarSource(std::move(parts), std::move(table), version.labels));
+}
+
+} // namespace penstock::runtime

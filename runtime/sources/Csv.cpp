@@ -1,0 +1,85 @@
+#include "runtime/sources/Csv.h"
+
+namespace penstock::runtime {
+
+std::string CsvCell::text() const {
+  std::string result(raw);
+  if (quoted)
+    for (size_t at = 0; (at = result.find("\"\"", at)) != std::string::npos; ++at)
+      result.erase(at, 1);
+  return result;
+}
+
+CsvReader::CsvReader(std::string_view text, char separator) : text(text), separator(separator) {
+  if (text.starts_with("\xEF\xBB\xBF"))
+    at = 3;
+}
+
+void CsvReader::seek(uint64_t rowStart) {
+  at = rowStart;
+  lineNumber = 1;
+}
+
+bool CsvReader::atLineEnd() const {
+  return at == text.size() || text[at] == '\n' ||
+         (text[at] == '\r' && at + 1 < text.size() && text[at + 1] == '\n');
+}
+
+Result<CsvCell> CsvReader::quotedCell() {
+  const size_t first = ++at;
+  for (;; ++at) {
+    if (at == text.size())
+      return Error{Code::Truncated,
+                   std::to_string(beginLine) + ": a quote is opened and never closed"};
+    if (text[at] == '\n')
+      ++lineNumber;
+    if (text[at] != '"')
+      continue;
+    if (at + 1 == text.size() || text[at + 1] != '"')
+      break;
+    ++at;
+  }
+  const CsvCell cell{text.substr(first, at - first), true};
+  ++at;
+  if (!atLineEnd() && text[at] != separator)
+    return Error{Code::Corrupt, std::to_string(lineNumber) + ": text follows a closing quote"};
+  return cell;
+}
+
+Result<bool> CsvReader::next(std::vector<CsvCell> &cells) {
+  cells.clear();
+  while (at < text.size() && atLineEnd()) { // empty lines
+    at += text[at] == '\r' ? 2 : 1;
+    ++lineNumber;
+  }
+  begin = at;
+  beginLine = lineNumber;
+  if (at == text.size())
+    return false;
+  for (;;) {
+    if (separator && at < text.size() && text[at] == '"') {
+      auto cell = quotedCell();
+      if (!cell) {
+        at = begin;
+        lineNumber = beginLine;
+        return cell.error();
+      }
+      cells.push_back(*cell);
+    } else {
+      const size_t first = at;
+      while (!atLineEnd() && (separator == '\0' || text[at] != separator))
+        ++at;
+      cells.push_back({text.substr(first, at - first), false});
+    }
+    if (atLineEnd())
+      break;
+    ++at; // the separator
+  }
+  if (at < text.size()) {
+    at += text[at] == '\r' ? 2 : 1;
+    ++lineNumber;
+  }
+  return true;
+}
+
+} // namespace penstock::runtime

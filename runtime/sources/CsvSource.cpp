@@ -1,0 +1,185 @@
+#include "runtime/sources/CsvSource.h"
+
+#include "runtime/sources/Csv.h"
+#include "runtime/sources/TextValue.h"
+
+#include <algorithm>
+
+namespace penstock::runtime {
+
+using plan::DType;
+
+namespace {
+
+std::string_view textOf(const Mapping &mapping) {
+  return {reinterpret_cast<const char *>(mapping.bytes.data()), mapping.bytes.size()};
+}
+
+class CsvSource final : public Source {
+public:
+  CsvSource(FileSystem &files, CsvOptions options, Mapping mapping, std::vector<uint64_t> starts,
+            std::vector<ColumnInfo> table, std::vector<size_t> cells)
+      : Source(int64_t(starts.size()), std::move(table)), files(files), options(std::move(options)),
+        mapping(std::move(mapping)), starts(std::move(starts)), cells(std::move(cells)) {}
+
+  std::string rowName(int64_t row) const override {
+    for (bool blob : {true, false})
+      for (size_t i = 0; i < columns().size(); ++i)
+        if (blob ? columns()[i].isBlob() : columns()[i].isText())
+          return cell(row, i).text();
+    return Source::rowName(row);
+  }
+
+  Result<int64_t> scalar(int64_t row, int column) const override {
+    const ColumnInfo &info = columns()[size_t(column)];
+    if (!info.isScalar())
+      return noSuchField(column, "a scalar");
+    return parseValue(info.type, cell(row, size_t(column)).raw);
+  }
+
+  Result<std::string> text(int64_t row, int column) const override {
+    if (!columns()[size_t(column)].isText())
+      return noSuchField(column, "text");
+    return cell(row, size_t(column)).text();
+  }
+
+  Status fetch(int64_t row, int column, Buffer &out) const override {
+    if (!columns()[size_t(column)].isBlob())
+      return noSuchField(column, "bytes");
+    const std::string name = cell(row, size_t(column)).text();
+    if (name.empty())
+      return Error{Code::NotFound, options.path + " names no file in row " + std::to_string(row)};
+    const std::string path = normalizePath(name, options.root);
+    if (!liesWithin(path, options.root))
+      return Error{Code::OutsideRoot, "file " + name + " lies outside of " + options.root};
+    return files.readFile(path, out, options.maxFileBytes);
+  }
+
+private:
+  CsvCell cell(int64_t row, size_t column) const {
+    CsvReader reader(textOf(mapping), options.separator);
+    reader.seek(starts[size_t(row)]);
+    std::vector<CsvCell> found;
+    // The row was read before; only a file that changes under us can fail.
+    if (auto more = reader.next(found); !more || cells[column] >= found.size())
+      return {};
+    return found[cells[column]];
+  }
+
+  FileSystem &files;
+  CsvOptions options;
+  Mapping mapping;
+  std::vector<uint64_t> starts;
+  std::vector<size_t> cells; // by column
+};
+
+/// Reads the file once, for what the source needs to know.
+class Scan {
+public:
+  Scan(const CsvOptions &options, const std::vector<CsvColumn> &columns, std::string_view text)
+      : options(options), columns(columns), reader(text, options.separator) {}
+
+  Status run() {
+    if (Status status = first(); !status)
+      return status;
+    for (;;) {
+      auto more = reader.next(found);
+      if (!more)
+        return Error{more.error().code, options.path + ":" + more.error().message};
+      if (!*more)
+        return {};
+      if (Status status = row(); !status)
+        return status;
+    }
+  }
+
+  std::vector<uint64_t> starts;
+  std::vector<size_t> cells;
+
+private:
+  Error at(std::string what) const {
+    return {Code::InvalidArgument,
+            options.path + ":" + std::to_string(reader.line()) + ": " + std::move(what)};
+  }
+
+  /// Finds the columns in the first row, which may be a row of the table.
+  Status first() {
+    auto more = reader.next(found);
+    if (!more)
+      return Error{more.error().code, options.path + ":" + more.error().message};
+    if (!*more)
+      return Error{Code::NotFound, options.path + " is empty"};
+    width = found.size();
+    for (const CsvColumn &column : columns) {
+      if (auto *number = std::get_if<int64_t>(&column.from)) {
+        if (uint64_t(*number) >= width)
+          return at("there is no column " + std::to_string(*number) + "; the first row has " +
+                    std::to_string(width) + ", counted from 0");
+        cells.push_back(size_t(*number));
+        continue;
+      }
+      if (Status status = named(std::get<std::string>(column.from)); !status)
+        return status;
+    }
+    return options.header ? Status() : row();
+  }
+
+  Status named(const std::string &name) {
+    std::string all;
+    size_t times = 0;
+    for (size_t i = 0; i < width; ++i) {
+      const std::string text = found[i].text();
+      all += (i ? ", `" : "`") + text + "`";
+      if (text == name && times++ == 0)
+        cells.push_back(i);
+    }
+    if (times == 0)
+      return at("there is no column `" + name + "`; the first line has " + all);
+    if (times > 1)
+      return at("there are " + std::to_string(times) + " columns `" + name + "`");
+    return {};
+  }
+
+  Status row() {
+    if (found.size() != width)
+      return at(std::to_string(found.size()) + " cells, the first row has " +
+                std::to_string(width));
+    for (size_t i = 0; i < columns.size(); ++i)
+      if (columns[i].type != DType::bytes && columns[i].type != DType::text)
+        if (auto value = parseValue(columns[i].type, found[cells[i]].raw); !value)
+          return at("column `" + columns[i].name + "`: " + value.error().message);
+    starts.push_back(reader.rowStart());
+    return {};
+  }
+
+  const CsvOptions &options;
+  const std::vector<CsvColumn> &columns;
+  CsvReader reader;
+  std::vector<CsvCell> found;
+  size_t width = 0;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Source>> openCsv(FileSystem &files, const CsvOptions &options,
+                                        const std::vector<CsvColumn> &columns) {
+  auto mapping = files.mapFile(options.path);
+  if (!mapping)
+    return mapping.error();
+  Scan scan(options, columns, textOf(*mapping));
+  if (Status status = scan.run(); !status)
+    return status.error();
+  if (scan.starts.empty())
+    return Error{Code::NotFound, options.path + " has a line of names and no rows"};
+  std::vector<ColumnInfo> table;
+  for (const CsvColumn &column : columns)
+    table.push_back({column.name, column.type, {}});
+  scan.starts.shrink_to_fit();
+  CsvOptions resolved = options;
+  resolved.root = absolutePath(options.root);
+  return std::unique_ptr<Source>(new CsvSource(files, std::move(resolved), std::move(*mapping),
+                                               std::move(scan.starts), std::move(table),
+                                               std::move(scan.cells)));
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,85 @@
+#include "runtime/sources/TextValue.h"
+
+#include <bit>
+#include <charconv>
+#include <string>
+
+namespace penstock::runtime {
+
+using plan::DType;
+
+namespace {
+
+Error refuse(std::string_view text, const std::string &what) {
+  constexpr size_t most = 40; // of what may be a whole file
+  std::string shown(text.substr(0, most));
+  return {Code::InvalidArgument, "`" + shown + (text.size() > most ? "...` " : "` ") + what};
+}
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos)
+    return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
+}
+
+/// from_chars knows no plus.
+std::string_view withoutPlus(std::string_view text) {
+  const bool plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
+  return text.substr(plus);
+}
+
+template <typename T> Result<T> parse(std::string_view text, const char *what, DType type) {
+  const std::string_view number = withoutPlus(text);
+  T value{};
+  auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (end != number.data() + number.size() || error == std::errc::invalid_argument)
+    return refuse(text, std::string("is not ") + what);
+  if (error != std::errc())
+    return refuse(text, std::string("does not fit ") + nameOf(type));
+  return value;
+}
+
+bool fits(DType type, int64_t value) {
+  switch (type) {
+  case DType::u8:
+    return value >= 0 && value <= UINT8_MAX;
+  case DType::i8:
+    return value >= INT8_MIN && value <= INT8_MAX;
+  case DType::u16:
+    return value >= 0 && value <= UINT16_MAX;
+  case DType::i16:
+    return value >= INT16_MIN && value <= INT16_MAX;
+  case DType::i32:
+    return value >= INT32_MIN && value <= INT32_MAX;
+  default:
+    return true;
+  }
+}
+
+} // namespace
+
+Result<int64_t> parseValue(DType type, std::string_view written) {
+  const std::string_view text = trimmed(written);
+  if (type == DType::boolean) {
+    if (text == "true" || text == "1")
+      return int64_t(1);
+    if (text == "false" || text == "0")
+      return int64_t(0);
+    return refuse(text, "is not true, false, 1 or 0");
+  }
+  if (type == DType::f32) {
+    auto value = parse<float>(text, "a number", type);
+    return value ? Result<int64_t>(std::bit_cast<int64_t>(double(*value))) : value.error();
+  }
+  if (type == DType::f64) {
+    auto value = parse<double>(text, "a number", type);
+    return value ? Result<int64_t>(std::bit_cast<int64_t>(*value)) : value.error();
+  }
+  auto value = parse<int64_t>(text, "a whole number", type);
+  if (value && !fits(type, *value))
+    return refuse(text, std::string("does not fit ") + nameOf(type));
+  return value;
+}
+
+} // namespace penstock::runtime

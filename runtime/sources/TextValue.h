@@ -1,0 +1,20 @@
+// Numbers that are written as text, in tables and small files.
+#pragma once
+
+#include "runtime/core/DType.h"
+#include "runtime/core/Status.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace penstock::runtime {
+
+/// The value of a scalar type as Source::scalar() gives it. Blanks and line ends
+/// around the number are ignored. bool is `true`, `false`, `1` or `0`; floats
+/// are rounded once to their type, and may be `nan` and `inf`.
+///
+/// InvalidArgument, with a message that begins with the text: "`x` is not a
+/// whole number", "`300` does not fit u8".
+Result<int64_t> parseValue(plan::DType type, std::string_view text);
+
+} // namespace penstock::runtime

@@ -1,0 +1,296 @@
+"""Tables of every kind through the tool: what rows hold, orders, ranks, resume and bad rows."""
+import os
+
+import numpy
+from PIL import Image
+
+from pipelines import LanguageTest
+from support import jpeg_bytes, main, read_hashes
+
+
+class Sources(LanguageTest):
+    def put(self, name, data):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def pictures(self, count, folder="images"):
+        """Names of small pictures; each is of one colour, its number."""
+        names = []
+        for i in range(count):
+            names.append(f"{i % 3}/{i:03}.png")
+            path = os.path.join(self.folder, folder, names[-1])
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            Image.new("RGB", (5, 4), (i, 2 * i, 3 * i)).save(path)
+        return names
+
+    def values(self, text, count, **paths):
+        settings = [word for name, path in paths.items() for word in ("--set", f"{name}={path}")]
+        return [self.sample(text, position, *settings) for position in range(count)]
+
+    def failure(self, text, **paths):
+        settings = [word for name, path in paths.items() for word in ("--set", f"{name}={path}")]
+        return self.run_tool("run", self.write(text), *settings, expect=1).stderr
+
+    def hashes(self, text, *arguments, **paths):
+        settings = [word for name, path in paths.items() for word in ("--set", f"{name}={path}")]
+        path = os.path.join(self.folder, "hashes")
+        if os.path.exists(path):
+            os.remove(path)
+        self.run_tool("run", self.write(text), *settings, "--hashes", path, *arguments)
+        return read_hashes(path)
+
+    def check_life(self, text, rows, **paths):
+        """Shuffled, by ranks and resumed: the same samples as in one piece."""
+        whole = self.hashes(text, **paths)
+        self.assertEqual(len(whole), rows)
+        parts = {}
+        for rank in range(2):
+            parts.update(self.hashes(text, "--rank", rank, "--world", 2, **paths))
+        self.assertEqual(parts, whole)
+        state = os.path.join(self.folder, "state")
+        first = self.hashes(text, "--batches", 1, "--state", state, **paths)
+        rest = self.hashes(text, "--state", state, **paths)
+        self.assertEqual({**first, **rest}, whole)
+        self.assertFalse(first.keys() & rest.keys())
+
+
+class Csv(Sources):
+    text = """
+use vision
+pipeline p(list: path, root: path) {
+  for row in csv(list, root, data = column("file name", bytes), label = i64, weight = f32) ORDER
+  let pixels = row.data |> decode(rgb) |> center_crop(4)
+  batch 2 global last keep {
+    output image: u8[n, h, w, c] = pixels
+    output label: i64[n] = row.label
+    output weight: f32[n] = row.weight
+  }
+}"""
+
+    def table(self, count=8, rows=()):
+        names = self.pictures(count)
+        lines = ["label,note,file name,weight"]
+        lines += [f'{10 + i},"a, ""b""\n{i}",{name},{i / 4}' for i, name in enumerate(names)]
+        self.list = self.put("list.csv", "\ufeff" + "\r\n".join([*lines, *rows]) + "\r\n")
+        return {"list": self.list, "root": os.path.join(self.folder, "images")}
+
+    def test_rows_have_typed_columns(self):
+        paths = self.table()
+        for i, found in enumerate(self.values(self.text.replace("ORDER", ""), 8, **paths)):
+            self.assertEqual(found["label"], 10 + i)
+            self.assertEqual(found["weight"], i / 4)
+            self.assertEqual(found["image"].tolist(), [[[i, 2 * i, 3 * i]] * 4] * 4)
+
+    def test_where_and_order(self):
+        paths = self.table()
+        text = self.text.replace("ORDER", "where row.weight >= 1.0 and row.label < 16")
+        self.assertEqual([found["label"] for found in self.values(text, 2, **paths)], [14, 15])
+        self.check_life(self.text.replace("ORDER", "order shuffled"), 8, **paths)
+
+    def test_picked_rows(self):
+        paths = self.table()
+        text = """
+pipeline p(list: path) {
+  let table = csv(list, label = i64)
+  for row in table
+  let at = draw int(0 .. table.length)
+  let other = pick(table, at)
+  batch 2 per rank last keep {
+    output own: i64[n] = row.label
+    output at: i64[n] = at
+    output label: i64[n] = other.label
+  }
+}"""
+        found = self.values(text, 8, list=paths["list"])
+        self.assertGreater(len({int(one["at"]) for one in found}), 2)
+        for one in found:
+            self.assertEqual(one["label"], one["at"] + 10)
+
+    def test_columns_by_number(self):
+        names = self.pictures(3)
+        path = self.put("list.txt", "".join(f"{name} {i}\n" for i, name in enumerate(names)))
+        text = """
+use vision
+pipeline p(list: path, root: path) {
+  for row in csv(list, root, separator = " ", data = column(0, bytes), label = column(1, i64))
+  let pixels = row.data |> decode(rgb) |> center_crop(2)
+  batch 1 per rank last keep {
+    output image: u8[n, h, w, c] = pixels
+    output label: i64[n] = row.label
+  }
+}"""
+        for i, found in enumerate(self.values(text, 3, list=path,
+                                              root=os.path.join(self.folder, "images"))):
+            self.assertEqual((found["label"], found["image"][0, 0, 2]), (i, 3 * i))
+
+    def test_lists_of_files(self):
+        names = self.pictures(3)
+        path = self.put("list.txt", "\n".join(names))
+        text = """
+use vision
+pipeline p(list: path, root: path) {
+  for row in file_list(list, root)
+  let pixels = row.data |> decode(rgb) |> center_crop(2)
+  batch 1 per rank last keep { output image: u8[n, h, w, c] = pixels }
+}"""
+        for i, found in enumerate(self.values(text, 3, list=path,
+                                              root=os.path.join(self.folder, "images"))):
+            self.assertEqual(found["image"][0, 0, 2], 3 * i)
+
+    def test_files_that_cannot_be_read_are_substituted(self):
+        paths = self.table(rows=['1,x,none.png,0', '2,x,../list.csv,0'])
+        text = self.text.replace("ORDER", "").replace("root: path)", "root: path) with on_error = substitute(50%)")
+        done = self.run_tool("run", self.write(text), *[word for name, path in paths.items()
+                                                        for word in ("--set", f"{name}={path}")])
+        self.assertIn("none.png: cannot read", done.stderr)
+        self.assertIn("../list.csv: file ../list.csv lies outside of", done.stderr)
+
+    def test_messages_have_the_line_of_the_file(self):
+        text = self.text.replace("ORDER", "")
+        for row, message in (("1,x,y.png,z", ":18: column `weight`: `z` is not a number"),
+                             ("1,x,y.png", ":18: 3 cells, the first row has 4")):
+            self.assertIn("list.csv" + message, self.failure(text, **self.table(rows=[row])))
+        self.assertIn('list.csv:1: there is no column `class`; the first line has `label`, `note`, '
+                      '`file name`, `weight`',
+                      self.failure(text.replace("label = i64", 'label = column("class", i64)'),
+                                   **self.table()))
+        self.assertIn("No such file or directory",
+                      self.failure(text, list=os.path.join(self.folder, "none.csv"),
+                                   root=self.folder))
+
+
+class Cifar(Sources):
+    text = """
+use vision
+pipeline p(root: path, train: bool = true) {
+  for row in cifar10(root, train = train) order shuffled
+  let image = row.image |> flip(w)
+  batch 4 global last keep {
+    output image: u8[n, h, w, c] = row.image
+    output planes: u8[n, c, h, w] = image
+    output label: i64[n] = row.label
+  }
+}"""
+
+    def test_cifar10(self):
+        rng = numpy.random.default_rng(1)
+        names = [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]
+        rows = {}
+        for number, name in enumerate(names):
+            data = rng.integers(0, 256, (4, 3073), dtype=numpy.uint8)
+            data[:, 0] = number * 4 + numpy.arange(4)
+            rows.update({int(row[0]): row[1:].reshape(3, 32, 32) for row in data})
+            self.put(f"root/{name}", data.tobytes())
+        root = os.path.join(self.folder, "root")
+        seen = set()
+        for found in self.values(self.text, 20, root=root):
+            planes = rows[int(found["label"][0] if found["label"].ndim else found["label"])]
+            numpy.testing.assert_array_equal(found["image"], planes.transpose(1, 2, 0))
+            numpy.testing.assert_array_equal(found["planes"], planes[:, :, ::-1])
+            seen.add(int(found["label"]))
+        self.assertEqual(seen, set(range(20)))
+        self.check_life(self.text, 20, root=root)
+        test = self.values(self.text, 4, root=root, train="false")
+        self.assertEqual(sorted(int(found["label"]) for found in test), [20, 21, 22, 23])
+
+    def test_cifar100(self):
+        data = numpy.zeros((4, 3074), numpy.uint8)
+        data[:, 0], data[:, 1] = 7, numpy.arange(4)
+        self.put("root/cifar-100-binary/train.bin", data.tobytes())
+        text = """
+pipeline p(root: path) {
+  for row in cifar100(root)
+  batch 1 per rank last keep { output label: i64[n] = row.label output coarse: i64[n] = row.coarse }
+}"""
+        found = self.values(text, 4, root=os.path.join(self.folder, "root"))
+        self.assertEqual([(int(one["label"]), int(one["coarse"])) for one in found],
+                         [(0, 7), (1, 7), (2, 7), (3, 7)])
+
+    def test_messages(self):
+        self.put("root/test_batch.bin", b"0" * 3000)
+        self.assertIn("test_batch.bin has 3000 bytes, which is no multiple of the 3073 bytes",
+                      self.failure(self.text, root=os.path.join(self.folder, "root"), train="false"))
+        self.assertIn("folder cifar-10-batches-bin",
+                      self.failure(self.text, root=os.path.join(self.folder, "root")))
+
+
+class Npy(Sources):
+    text = """
+pipeline p(features: path, labels: path) {
+  for row in raw(x = npy(features, f32[k = 6]), label = npy(labels, i64)) order shuffled
+  let twice = map (v in row.x) { v + v }
+  batch 4 global last keep {
+    output twice: f32[n, k] = twice
+    output label: i64[n] = row.label
+  }
+}"""
+
+    def arrays(self, features, labels):
+        paths = {}
+        for name, array in (("features", features), ("labels", labels)):
+            paths[name] = os.path.join(self.folder, name + ".npy")
+            numpy.save(paths[name], array)
+        return paths
+
+    def test_rows(self):
+        features = numpy.random.default_rng(1).normal(size=(10, 6)).astype(numpy.float32)
+        paths = self.arrays(features, numpy.arange(10))
+        for found in self.values(self.text, 10, **paths):
+            numpy.testing.assert_array_equal(found["twice"], 2 * features[int(found["label"])])
+        self.check_life(self.text, 10, **paths)
+
+    def test_what_is_not_declared_is_refused(self):
+        labels = numpy.arange(10)
+        for features, message in (
+                (numpy.zeros((10, 6)), "features.npy holds f64[10, 6], rows first, and rows of f32[6] are expected"),
+                (numpy.zeros((10, 5), numpy.float32), "features.npy holds f32[10, 5], rows first"),
+                (numpy.zeros((10, 6), ">f4"), ".npy file of big-endian `>f4` is not read"),
+                (numpy.asfortranarray(numpy.zeros((10, 6), numpy.float32)),
+                 ".npy file in Fortran order is not read"),
+                (numpy.zeros((9, 6), numpy.float32), "10 rows, but column `label` has 9"),
+        ):
+            stderr = self.failure(self.text, **self.arrays(features, labels))
+            if "but column" in message:
+                self.assertRegex(stderr, "column `.*`: .* rows, but column")
+            else:
+                self.assertIn(message, stderr)
+
+
+class Mistakes(Sources):
+    """What is wrong with a source is said when checking, at the user's line."""
+
+    def pipeline(self, source):
+        return f"""
+pipeline p(list: path, root: path) {{
+  for row in {source}
+  batch 1 per rank last keep {{ output label: i64[n] = row.label }}
+}}"""
+
+    def test_sources(self):
+        for source, message, mark in (
+                ("csv(label = i64)", "`csv` takes its file first, then a folder, then named columns", "csv"),
+                ("csv(list, label = i64, data = bytes)",
+                 "a column of bytes names files, and no folder is given for them", "data = bytes"),
+                ("csv(list, root, label = column(1, i64), x = f32)",
+                 "this column goes by number, and another one by name", "label = column(1, i64)"),
+                ("csv(list, root, label = f16)",
+                 "a column of `csv` is `bytes`, `text`, `bool`, an integer type, `f32` or `f64`", "f16"),
+                ("csv(list, root, label = column(root, i64))",
+                 "a column of `csv` is named in quotes, or by its number from 0", "root"),
+                ('csv(list, root, separator = "ab", label = i64)',
+                 "a separator is one character in quotes", '"ab"'),
+                ("file_list(list)", "`file_list` takes the list and the folder of its files", "file_list"),
+                ("cifar10(root, list)", "`cifar10` takes the folder of its files, and `train`", "cifar10"),
+                ("cifar10(root, train = 3)", "`train`", "3"),
+                ("raw(label = npy(list))", "`raw` takes named columns", "label = npy(list)"),
+        ):
+            with self.subTest(source):
+                stderr = self.refused(self.pipeline(source), ":4:", message)
+                self.assertIn("^" + "~" * (len(mark) - 1), stderr)
+
+
+if __name__ == "__main__":
+    main()

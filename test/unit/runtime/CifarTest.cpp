@@ -1,0 +1,99 @@
+#include "runtime/sources/Cifar.h"
+#include "runtime/core/FakeFileSystem.h"
+
+#include <gtest/gtest.h>
+
+using namespace penstock::runtime;
+
+namespace {
+
+constexpr size_t pixels = 3072;
+
+/// Rows whose labels and pixels tell which row they are.
+std::vector<uint8_t> rowsFrom(int first, int count, size_t labels) {
+  std::vector<uint8_t> bytes;
+  for (int row = first; row < first + count; ++row) {
+    for (size_t i = 0; i < labels; ++i)
+      bytes.push_back(uint8_t(row + 10 * int(labels - 1 - i)));
+    for (size_t i = 0; i < pixels; ++i)
+      bytes.push_back(uint8_t(row * 7 + int(i)));
+  }
+  return bytes;
+}
+
+struct CifarFiles : testing::Test {
+  FakeFileSystem files{{"/data"}};
+
+  void addTen(const std::string &folder) {
+    for (int i = 0; i < 5; ++i)
+      files.addFile(folder + "/data_batch_" + std::to_string(i + 1) + ".bin",
+                    rowsFrom(3 * i, 3, 1));
+    files.addFile(folder + "/test_batch.bin", rowsFrom(100, 2, 1));
+  }
+  static uint8_t pixel(const Source &source, int64_t row, size_t at) {
+    Buffer scratch;
+    auto view = source.tensor(row, 0, scratch);
+    EXPECT_TRUE(view.ok());
+    EXPECT_EQ(view->elements(), int64_t(pixels));
+    return view->data[at];
+  }
+};
+
+TEST_F(CifarFiles, RowsGoThroughAllBatches) {
+  for (const char *folder : {"/data/plain", "/data/unpacked/cifar-10-batches-bin"}) {
+    addTen(folder);
+    const std::string root = folder == std::string("/data/plain") ? folder : "/data/unpacked";
+    auto source = openCifar(files, root, Cifar::Ten, true);
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    ASSERT_EQ((*source)->length(), 15);
+    for (int64_t row = 0; row < 15; ++row) {
+      EXPECT_EQ(*(*source)->scalar(row, 1), row);
+      for (size_t at : {size_t(0), size_t(1024), pixels - 1})
+        EXPECT_EQ(pixel(**source, row, at), uint8_t(row * 7 + int64_t(at)));
+    }
+    auto test = openCifar(files, root, Cifar::Ten, false);
+    ASSERT_TRUE(test.ok());
+    EXPECT_EQ((*test)->length(), 2);
+    EXPECT_EQ(*(*test)->scalar(1, 1), 101);
+  }
+}
+
+TEST_F(CifarFiles, HundredHasTwoLabels) {
+  files.addFile("/data/train.bin", rowsFrom(0, 4, 2));
+  auto source = openCifar(files, "/data", Cifar::Hundred, true);
+  ASSERT_TRUE(source.ok()) << source.error().message;
+  EXPECT_EQ((*source)->columnNumber("coarse"), 2);
+  EXPECT_EQ(*(*source)->scalar(3, 1), 3);
+  EXPECT_EQ(*(*source)->scalar(3, 2), 13);
+  EXPECT_EQ(pixel(**source, 3, 5), uint8_t(26));
+}
+
+/// Rows at the end of a file are copied: kernels read some bytes behind.
+TEST_F(CifarFiles, LastRowsOfFilesHaveRoomBehind) {
+  addTen("/data");
+  auto source = openCifar(files, "/data", Cifar::Ten, true);
+  ASSERT_TRUE(source.ok());
+  for (int64_t row = 0; row < 15; ++row) {
+    Buffer scratch;
+    auto view = (*source)->tensor(row, 0, scratch);
+    EXPECT_EQ(view->data == scratch.data(), row % 3 == 2) << row;
+  }
+}
+
+TEST_F(CifarFiles, Messages) {
+  auto failure = [&](Cifar kind) {
+    auto opened = openCifar(files, "/data", kind, true);
+    return opened ? "" : opened.error().message;
+  };
+  EXPECT_EQ(failure(Cifar::Ten),
+            "cannot map /data/data_batch_1.bin: No such file or directory; the binary version has "
+            "its files in a folder cifar-10-batches-bin");
+  addTen("/data");
+  auto bytes = rowsFrom(0, 3, 1);
+  bytes.pop_back();
+  files.addFile("/data/data_batch_4.bin", bytes);
+  EXPECT_EQ(failure(Cifar::Ten), "/data/data_batch_4.bin has 9218 bytes, which is no multiple of "
+                                 "the 3073 bytes of an image and its label");
+}
+
+} // namespace
