@@ -24,8 +24,8 @@ static constexpr llvm::StringRef others[] = {
     "extent",      "index",     "is_axis", "reverse", "rename",   "extend", "resample", "gather",
     "frames",      "concat",    "stack",   "place",   "contract", "sort",   "scan_sum", "scan_max",
     "scan_linear", "histogram", "decode",  "pick",    "rect",     "point"};
-static constexpr llvm::StringRef sourceNames[] = {"image_folder", "raw",     "synthetic", "csv",
-                                                  "file_list",    "cifar10", "cifar100"};
+static constexpr llvm::StringRef sourceNames[] = {
+    "image_folder", "raw", "synthetic", "csv", "file_list", "cifar10", "cifar100", "tar_shards"};
 
 bool Importer::isSource(llvm::StringRef name) { return llvm::is_contained(sourceNames, name); }
 

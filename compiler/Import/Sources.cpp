@@ -25,6 +25,7 @@ private:
   void csvColumns();
   void fileList();
   void cifarColumns(bool fine);
+  void tarColumns();
 
   void give(const std::string &argName, mlir::Value value) {
     argNames.push_back(argName);
@@ -269,6 +270,16 @@ void SourceImport::cifarColumns(bool fine) {
     columns.push_back({"coarse", in.base.getI64Type()});
 }
 
+void SourceImport::tarColumns() {
+  if (list.args.empty() || list.args[0].name)
+    in.fail(name.range, "`tar_shards` takes its folder, file or list first, then named columns",
+            "`tar_shards(shards, jpg = bytes, cls = i64)`");
+  givePath("shards", *list.args[0].value);
+  giveIndex();
+  for (const dsl::Arg &arg : llvm::ArrayRef(list.args).drop_front())
+    namedColumn(arg, false);
+}
+
 Val SourceImport::run() {
   using Make = void (*)(SourceImport &);
   const auto make = llvm::StringSwitch<Make>(name.text)
@@ -278,7 +289,8 @@ Val SourceImport::run() {
                         .Case("file_list", [](SourceImport &self) { self.fileList(); })
                         .Case("cifar10", [](SourceImport &self) { self.cifarColumns(false); })
                         .Case("cifar100", [](SourceImport &self) { self.cifarColumns(true); })
-                                      .Default([](SourceImport &self) { self.syntheticColumns(); });
+                        .Case("tar_shards", [](SourceImport &self) { self.tarColumns(); })
+                        .Default([](SourceImport &self) { self.syntheticColumns(); });
   make(*this);
   if (columns.empty())
     in.fail(name.range, "a table needs at least one column");

@@ -7,6 +7,7 @@
 #include "runtime/sources/ImageFolder.h"
 #include "runtime/sources/RawSource.h"
 #include "runtime/sources/SyntheticSource.h"
+#include "runtime/sources/TarShards.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,6 +41,18 @@ Error sourceError(const plan::SourceT &source, std::string message) {
   return {Code::InvalidArgument, source.kind + ": " + std::move(message)};
 }
 
+/// Where an index is kept; empty: nowhere.
+Result<std::string> cacheFolder(const plan::SourceT &source, const Arguments &arguments,
+                                const SessionOptions &options) {
+  const plan::ArgumentT *index = arguments.find("index");
+  if (!index)
+    return arguments.find("keep_index") ? std::string() : options.cacheFolder;
+  // Where it was asked for, trouble is no secret.
+  if (Status status = options.files->makePrivateFolder(index->text); !status)
+    return sourceError(source, "no index can be kept: " + status.error().message);
+  return index->text;
+}
+
 Result<std::unique_ptr<Source>> openFolder(const plan::SourceT &source, const Arguments &arguments,
                                            const SessionOptions &options) {
   const plan::ArgumentT *root = arguments.find("root");
@@ -48,14 +61,10 @@ Result<std::unique_ptr<Source>> openFolder(const plan::SourceT &source, const Ar
   if (!options.files)
     return sourceError(source, "no files can be opened here");
   ImageFolder::Options folder;
-  if (const plan::ArgumentT *index = arguments.find("index")) {
-    folder.cacheFolder = index->text;
-    // Where it was asked for, trouble is no secret.
-    if (Status status = options.files->makePrivateFolder(folder.cacheFolder); !status)
-      return sourceError(source, "no index can be kept: " + status.error().message);
-  } else if (!arguments.find("keep_index")) {
-    folder.cacheFolder = options.cacheFolder;
-  }
+  auto cache = cacheFolder(source, arguments, options);
+  if (!cache)
+    return cache.error();
+  folder.cacheFolder = *cache;
   auto opened = ImageFolder::open(*options.files, root->text, folder);
   if (!opened)
     return opened.error();
@@ -141,6 +150,11 @@ Result<std::unique_ptr<Source>> openComputed(const plan::SourceT &source,
   return openSynthetic(rows->integer, std::move(columns), seed ? uint64_t(seed->integer) : 0);
 }
 
+/// Bytes, texts, and the scalars that parseValue() knows.
+bool readsAsText(const plan::ColumnT &column) {
+  return column.dims.empty() && column.type != DType::f16 && column.type != DType::bf16;
+}
+
 /// The text of an argument that must be there.
 Result<std::string> textOf(const plan::SourceT &source, const Arguments &arguments,
                            const char *name, const char *what) {
@@ -168,7 +182,7 @@ Result<std::unique_ptr<Source>> openTable(const plan::SourceT &source, const Arg
   std::vector<CsvColumn> columns;
   for (const auto &wanted : source.columns) {
     CsvColumn column{wanted->name, wanted->type, wanted->name};
-    if (!wanted->dims.empty() || wanted->type == DType::f16 || wanted->type == DType::bf16)
+    if (!readsAsText(*wanted))
       return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
     const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
     if (isList)
@@ -179,8 +193,8 @@ Result<std::unique_ptr<Source>> openTable(const plan::SourceT &source, const Arg
       column.from = from->text;
     columns.push_back(std::move(column));
     if (wanted->type == DType::bytes && options.root.empty())
-      return sourceError(source, "no folder is given for the files of column `" + wanted->name +
-                                     "`");
+      return sourceError(source,
+                         "no folder is given for the files of column `" + wanted->name + "`");
   }
   return openCsv(files, options, columns);
 }
@@ -195,6 +209,27 @@ Result<std::unique_ptr<Source>> openCifarFiles(const plan::SourceT &source,
                    !train || train->integer);
 }
 
+Result<std::unique_ptr<Source>> openTar(const plan::SourceT &source, const Arguments &arguments,
+                                        const SessionOptions &options) {
+  auto path = textOf(source, arguments, "shards", "folder or file");
+  if (!path)
+    return path.error();
+  auto cache = cacheFolder(source, arguments, options);
+  if (!cache)
+    return cache.error();
+  TarOptions tar;
+  tar.path = *path;
+  tar.cacheFolder = *cache;
+  std::vector<TarColumn> columns;
+  for (const auto &wanted : source.columns) {
+    if (!readsAsText(*wanted))
+      return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
+    const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
+    columns.push_back({wanted->name, wanted->type, from ? from->text : wanted->name});
+  }
+  return openTarShards(*options.files, tar, columns);
+}
+
 Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
                                            const std::vector<plan::ArgumentT> &params,
                                            const SessionOptions &options) {
@@ -207,10 +242,13 @@ Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
     return openComputed(source, arguments);
   const bool isText = source.kind == "csv" || source.kind == "file_list";
   const bool isCifar = source.kind == "cifar10" || source.kind == "cifar100";
-  if ((isText || isCifar) && !options.files)
+  const bool isTar = source.kind == "tar_shards";
+  if ((isText || isCifar || isTar) && !options.files)
     return sourceError(source, "no files can be opened here");
   if (isText)
     return openTable(source, arguments, *options.files);
+  if (isTar)
+    return openTar(source, arguments, options);
   if (isCifar)
     return openCifarFiles(source, arguments, *options.files);
   return Error{Code::Unsupported, "there is no source `" + source.kind + "`"};

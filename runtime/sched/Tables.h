@@ -31,6 +31,7 @@ public:
   /// * `csv`: list, root; separator; header, where there is none; `<column>.from`,
   ///   a name or a number. `file_list`: list, root.
   /// * `cifar10`, `cifar100`: root; train.
+  /// * `tar_shards`: shards; index, keep_index; `<column>.from`, an extension.
   static Result<std::unique_ptr<Tables>> open(const plan::PlanT &tree,
                                               const std::vector<plan::ArgumentT> &params,
                                               const SessionOptions &options);

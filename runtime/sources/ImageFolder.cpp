@@ -1,32 +1,8 @@
 #include "runtime/sources/ImageFolder.h"
 
-#include <chrono>
-#include <cstdio>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "runtime/sources/IndexCache.h"
 
 namespace penstock::runtime {
-
-namespace {
-
-std::string cachePath(const std::string &folder, const std::string &root) {
-  char name[48];
-  std::snprintf(name, sizeof name, "/image-folder-%016llx.index",
-                static_cast<unsigned long long>(XXH3_64bits(root.data(), root.size())));
-  return folder + name;
-}
-
-/// A folder's time has the grain of the system's clock tick: one that was
-/// changed just now may change again without showing it.
-bool isSettled(const FolderIndex &index) {
-  using namespace std::chrono;
-  int64_t now =
-      duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
-  return index.lastChangeNs() < now - 2'000'000'000;
-}
-
-} // namespace
 
 ImageFolder::ImageFolder(FileSystem &files, FolderIndex index, bool cached,
                          const Options &options)
@@ -44,22 +20,15 @@ Result<std::unique_ptr<ImageFolder>> ImageFolder::open(FileSystem &files,
     return std::unique_ptr<ImageFolder>(
         new ImageFolder(files, std::move(index), cached, options));
   };
-  std::string cache;
-  if (!options.cacheFolder.empty() && files.makePrivateFolder(options.cacheFolder)) {
-    cache = cachePath(options.cacheFolder, root);
-    if (Result<Mapping> mapping = files.mapFile(cache))
-      if (Result<FolderIndex> index = FolderIndex::parse(std::move(*mapping), root))
-        if (index->isCurrent(files))
-          return make(std::move(*index), true);
-  }
+  const IndexCache cache(files, options.cacheFolder, "image-folder", root);
+  if (Result<Mapping> kept = cache.load())
+    if (Result<FolderIndex> index = FolderIndex::parse(std::move(*kept), root))
+      if (index->isCurrent(files))
+        return make(std::move(*index), true);
   Result<FolderIndex> index = FolderIndex::scan(files, root);
   if (!index)
     return index.error();
-  if (!cache.empty() && isSettled(*index)) {
-    // A full disk costs the next start some time, not this one its life.
-    Status ignored = files.writeFileAtomically(cache, index->bytes());
-    (void)ignored;
-  }
+  cache.keep(index->bytes(), index->lastChangeNs());
   return make(std::move(*index), false);
 }
 

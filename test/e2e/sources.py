@@ -1,5 +1,7 @@
 """Tables of every kind through the tool: what rows hold, orders, ranks, resume and bad rows."""
+import io
 import os
+import tarfile
 
 import numpy
 from PIL import Image
@@ -257,6 +259,101 @@ pipeline p(features: path, labels: path) {
                 self.assertRegex(stderr, "column `.*`: .* rows, but column")
             else:
                 self.assertIn(message, stderr)
+
+
+class Tar(Sources):
+    text = """
+use vision
+pipeline p(shards: path) with on_error = substitute(50%) {
+  for row in tar_shards(shards, data = column("png;jpg", bytes), cls = i64) ORDER
+  let pixels = row.data |> decode(rgb) |> center_crop(4)
+  batch 2 global last keep {
+    output image: u8[n, h, w, c] = pixels
+    output label: i64[n] = row.cls
+  }
+}"""
+
+    def shard(self, name, members, mode="w", form=tarfile.PAX_FORMAT, time=1e9):
+        os.makedirs(os.path.join(self.folder, "shards"), exist_ok=True)
+        path = os.path.join(self.folder, "shards", name)
+        with tarfile.open(path, mode, format=form) as file:
+            for member, data in members:
+                info = tarfile.TarInfo(member)
+                info.size = len(data)
+                file.addfile(info, io.BytesIO(data))
+        os.utime(path, (time, time))  # what was changed just now is not kept
+        return os.path.join(self.folder, "shards")
+
+    @staticmethod
+    def picture(i):
+        stream = io.BytesIO()
+        Image.new("RGB", (5, 4), (i, 2 * i, 3 * i)).save(stream, "PNG")
+        return stream.getvalue()
+
+    def shards(self, more=()):
+        forms = [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]
+        for number, form in enumerate(forms):
+            long = "long/" * (40 if number else 1)  # ustar has room for some 250 letters
+            members = []
+            for i in range(4 * number, 4 * number + 4):
+                members += [(f"{long}{i:04}.png", self.picture(i)),
+                            (f"{long}{i:04}.cls", str(100 + i).encode())]
+            path = self.shard(f"{number}.tar", [*members, *(more if number == 2 else ())], form=form)
+        return {"shards": path}
+
+    def indexes(self):
+        return [name for folder, _, names in os.walk(self.shared_cache) for name in names
+                if name.startswith("tar-shards")]
+
+    def test_rows(self):
+        paths = self.shards()
+        text = self.text.replace("ORDER", "")
+        for i, found in enumerate(self.values(text, 12, **paths)):
+            self.assertEqual(found["label"], 100 + i)
+            self.assertEqual(found["image"].tolist(), [[[i, 2 * i, 3 * i]] * 4] * 4)
+        self.assertTrue(self.indexes())
+        self.check_life(self.text.replace("ORDER", "where row.cls != 103 order shuffled"), 11, **paths)
+
+    def test_one_file_and_lists_of_files(self):
+        folder = self.shards()["shards"]
+        text = self.text.replace("ORDER", "")
+        found = self.values(text, 1, shards=os.path.join(folder, "1.tar"))
+        self.assertEqual(found[0]["label"], 104)
+        listed = self.put("shards/list.txt", "2.tar\n0.tar\n")
+        found = self.values(text, 5, shards=listed)
+        self.assertEqual([int(one["label"]) for one in found], [108, 109, 110, 111, 100])
+
+    def test_a_changed_shard_is_read_anew(self):
+        paths = self.shards()
+        text = self.text.replace("ORDER", "")
+        self.assertEqual(self.values(text, 1, **paths)[0]["label"], 100)
+        self.shard("0.tar", [("a.png", self.picture(9)), ("a.cls", b"55\n")], time=1e9 + 1)
+        self.assertEqual([int(one["label"]) for one in self.values(text, 2, **paths)], [55, 104])
+
+    def test_bad_members_are_bad_samples(self):
+        paths = self.shards([("x.png", b"nothing"), ("x.cls", b"1"), ("y.png", self.picture(1)),
+                             ("z.png", self.picture(1)), ("z.cls", b"cat")])
+        done = self.run_tool("run", self.write(self.text.replace("ORDER", "")), "--set",
+                             f"shards={paths['shards']}")
+        for message in ("2.tar:x: not an image file", "2.tar:y: there is no member .cls",
+                        "2.tar:z: member .cls: `cat` is not a whole number"):
+            self.assertIn(message, done.stderr)
+
+    def test_messages(self):
+        text = self.text.replace("ORDER", "")
+        folder = self.shard("0.tar", [("a.png", self.picture(1))])
+        self.assertIn("column `cls`: no row has a member .cls; there are .png",
+                      self.failure(text, shards=folder))
+        with open(os.path.join(folder, "0.tar"), "r+b") as file:
+            file.truncate(560)
+        self.assertIn("0.tar: truncated tar file: `a.png` has", self.failure(text, shards=folder))
+        os.remove(os.path.join(folder, "0.tar"))
+        self.shard("1.tar", [("a.png", self.picture(1))], mode="w:gz")
+        self.assertIn("1.tar: tar files compressed with gzip are not read",
+                      self.failure(text, shards=folder))
+        self.refused("pipeline p(s: path) {\n  for row in tar_shards(s, label = column(1, i64))\n"
+                     "  batch 1 per rank last keep { output label: i64[n] = row.label }\n}",
+                     "a column of `tar_shards` is named in quotes", "^")
 
 
 class Mistakes(Sources):

@@ -1,0 +1,30 @@
+#include "runtime/core/Parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace penstock::runtime {
+
+void parallelFor(size_t count, int threads, const std::function<void(size_t)> &work) {
+  std::atomic<size_t> next{0};
+  auto run = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < count;)
+      work(i);
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < std::min(count, size_t(std::max(threads, 1))); ++i) {
+    try {
+      others.emplace_back(run);
+    } catch (const std::system_error &) {
+      break; // no more threads to be had: those that are there do the work
+    }
+  }
+  run();
+  for (std::thread &thread : others)
+    thread.join();
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,14 @@
+// Loops whose iterations wait for files.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace penstock::runtime {
+
+/// Calls `work(0)` ... `work(count - 1)`, each once, on up to `threads` threads
+/// that exist for this call only; returns when all have ended. `work` must not
+/// throw.
+void parallelFor(size_t count, int threads, const std::function<void(size_t)> &work);
+
+} // namespace penstock::runtime

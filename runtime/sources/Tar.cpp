@@ -1,0 +1,206 @@
+#include "runtime/sources/Tar.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+namespace penstock::runtime {
+
+namespace {
+
+constexpr uint64_t block = 512;
+constexpr uint64_t mostExtended = 1 << 20; // of an extended header
+
+std::string_view textUntilZero(std::string_view field) {
+  return field.substr(0, std::min(field.find('\0'), field.size()));
+}
+
+/// Octal digits between blanks, or GNU's base 256 with the first bit set.
+std::optional<uint64_t> numberIn(std::string_view field) {
+  uint64_t value = 0;
+  if (uint8_t(field[0]) & 0x80) {
+    for (size_t i = 0; i < field.size(); ++i) {
+      const uint8_t byte = i == 0 ? uint8_t(field[0]) & 0x7F : uint8_t(field[i]);
+      if (value >> 55)
+        return std::nullopt; // above what any file has, negative ones too
+      value = value << 8 | byte;
+    }
+    return value;
+  }
+  size_t i = 0;
+  while (i < field.size() && field[i] == ' ')
+    ++i;
+  for (; i < field.size() && field[i] != ' ' && field[i] != '\0'; ++i) {
+    if (field[i] < '0' || field[i] > '7')
+      return std::nullopt;
+    value = value << 3 | uint64_t(field[i] - '0');
+  }
+  return value;
+}
+
+const char *compressionOf(std::string_view begin) {
+  if (begin.starts_with("\x1F\x8B"))
+    return "gzip";
+  if (begin.starts_with("\x28\xB5\x2F\xFD"))
+    return "zstd";
+  if (begin.starts_with("\xFD"
+                        "7zXZ"))
+    return "xz";
+  if (begin.starts_with("BZh"))
+    return "bzip2";
+  if (begin.starts_with("\x04\x22\x4D\x18"))
+    return "lz4";
+  return nullptr;
+}
+
+} // namespace
+
+struct TarReader::Header {
+  std::string_view bytes;
+
+  std::string_view field(size_t at, size_t size) const { return bytes.substr(at, size); }
+  char kind() const { return bytes[156]; }
+  bool isUstar() const { return field(257, 8) == std::string_view("ustar\00000", 8); }
+  bool isEmpty() const { return bytes.find_first_not_of('\0') == std::string_view::npos; }
+
+  bool isIntact() const {
+    uint64_t sum = 0;
+    int64_t signedSum = 0; // some old programs add signed bytes
+    for (size_t i = 0; i < block; ++i) {
+      const char c = i >= 148 && i < 156 ? ' ' : bytes[i];
+      sum += uint8_t(c);
+      signedSum += static_cast<signed char>(c);
+    }
+    const auto wanted = numberIn(field(148, 8));
+    return wanted && (*wanted == sum || int64_t(*wanted) == signedSum);
+  }
+
+  std::string name() const {
+    const std::string last(textUntilZero(field(0, 100)));
+    const std::string_view first = isUstar() ? textUntilZero(field(345, 155)) : std::string_view();
+    return first.empty() ? last : std::string(first) + "/" + last;
+  }
+};
+
+TarReader::TarReader(std::span<const uint8_t> bytes)
+    : TarReader(bytes.size(), [bytes](uint64_t at, size_t count) {
+        const size_t from = std::min<uint64_t>(at, bytes.size());
+        return bytes.subspan(from, std::min(count, bytes.size() - from));
+      }) {}
+
+Result<std::string> TarReader::contents(uint64_t offset, uint64_t size) {
+  if (size > mostExtended)
+    return Error{Code::Limit, "an extended tar header of " + std::to_string(size) + " bytes"};
+  auto bytes = read(offset, size);
+  if (!bytes)
+    return bytes.error();
+  if (bytes->size() < size)
+    return Error{Code::Truncated, "truncated tar file: it ends inside an extended header"};
+  return std::string(reinterpret_cast<const char *>(bytes->data()), size);
+}
+
+/// Records `<length> <key>=<value>\n` of pax.
+Status TarReader::extended(const Header &header, uint64_t size) {
+  auto text = contents(at + block, size);
+  if (!text)
+    return text.error();
+  if (header.kind() == 'L') {
+    longName = textUntilZero(*text);
+    return {};
+  }
+  const Error damaged{Code::Corrupt,
+                      "damaged tar file: the extended header at byte " + std::to_string(at)};
+  for (std::string_view rest = *text; !rest.empty() && rest[0] != '\0';) {
+    uint64_t length = 0;
+    const char *end = rest.data() + rest.size();
+    auto [behind, error] = std::from_chars(rest.data(), end, length);
+    const size_t digits = size_t(behind - rest.data());
+    if (error != std::errc() || length > rest.size() || length < digits + 3 || *behind != ' ' ||
+        rest[length - 1] != '\n')
+      return damaged;
+    const std::string_view record = rest.substr(digits + 1, length - digits - 2);
+    rest.remove_prefix(length);
+    const size_t equals = record.find('=');
+    if (equals == std::string_view::npos)
+      return damaged;
+    const std::string_view key = record.substr(0, equals), value = record.substr(equals + 1);
+    if (key.starts_with("GNU.sparse"))
+      return Error{Code::Unsupported, "a tar file with sparse members is not read"};
+    if (header.kind() == 'g')
+      continue; // of all members: neither name nor size can be meant
+    if (key == "path") {
+      longName = value;
+    } else if (key == "size") {
+      auto number = std::from_chars(value.data(), value.data() + value.size(), longSize);
+      if (number.ec != std::errc() || number.ptr != value.data() + value.size())
+        return damaged;
+      hasLongSize = true;
+    }
+  }
+  return {};
+}
+
+Result<bool> TarReader::next(TarMember &member) {
+  longName.clear();
+  hasLongSize = false;
+  for (;;) {
+    if (at >= fileSize && at > 0)
+      return false;
+    auto bytes = read(at, block);
+    if (!bytes)
+      return bytes.error();
+    const Header header{{reinterpret_cast<const char *>(bytes->data()), bytes->size()}};
+    if (const char *program = at == 0 ? compressionOf(header.bytes) : nullptr)
+      return Error{Code::Unsupported, std::string("tar files compressed with ") + program +
+                                          " are not read: they have no random access"};
+    if (header.bytes.size() < block)
+      return Error{Code::Truncated, "truncated tar file: it ends after " +
+                                        std::to_string(fileSize) + " bytes, inside a header"};
+    if (header.isEmpty())
+      return false;
+    const auto written = numberIn(header.field(124, 12));
+    if (!header.isIntact() || !written)
+      return Error{Code::Corrupt, "damaged tar file: the header at byte " + std::to_string(at) +
+                                      " is none, or its checksum is wrong"};
+    const char kind = header.kind();
+    const bool isExtended = kind == 'x' || kind == 'g' || kind == 'L' || kind == 'K';
+    const uint64_t size = hasLongSize && !isExtended ? longSize : *written;
+    const uint64_t offset = at + block;
+    const std::string name = longName.empty() ? header.name() : longName;
+    const bool isFile = kind == '0' || kind == '\0' || kind == '7';
+    const bool hasContents = isFile || isExtended || kind == 'S';
+    if (hasContents && (offset > fileSize || size > fileSize - offset))
+      return Error{Code::Truncated, "truncated tar file: `" + name + "` has " +
+                                        std::to_string(size) + " bytes from byte " +
+                                        std::to_string(offset) + " on, and the file ends after " +
+                                        std::to_string(fileSize)};
+    const uint64_t behind = offset + (hasContents ? (size + block - 1) / block * block : 0);
+    if (isExtended && kind != 'K') {
+      if (Status status = extended(header, size); !status)
+        return status.error();
+    } else if (isFile) {
+      at = behind;
+      if (!name.empty() && name.back() == '/') // a folder, in the oldest form
+        continue;
+      member = {name, offset, size};
+      return true;
+    } else if (kind == 'S') {
+      return Error{Code::Unsupported, "`" + name + "` is sparse, which is not read"};
+    } else if (kind == '1' || kind == '2') {
+      return Error{Code::Unsupported,
+                   "`" + name +
+                       "` is a link, which is not read; tar "
+                       "--dereference --hard-dereference stores what it leads to"};
+    } else if (kind == '5') {
+      longName.clear();
+      hasLongSize = false;
+    } else if (!isExtended) {
+      return Error{Code::Unsupported, "`" + name + "` is a member of an unknown kind"};
+    }
+    at = behind;
+  }
+}
+
+} // namespace penstock::runtime

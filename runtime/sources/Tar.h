@@ -1,0 +1,54 @@
+// Members of a tar file and where their contents lie.
+#pragma once
+
+#include "runtime/core/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+namespace penstock::runtime {
+
+/// A regular file in a tar file. `size` bytes from `offset` on are its contents.
+struct TarMember {
+  std::string name;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+/// Gives `count` bytes from `at` on, fewer only where the file ends before. They
+/// stay valid until the next call.
+using TarRead = std::function<Result<std::span<const uint8_t>>(uint64_t at, size_t count)>;
+
+/// Goes from header to header and reads nothing else: ustar, with the long names
+/// of pax and GNU. Folders are left out. Safe on any bytes: offsets and sizes
+/// lie within the file.
+///
+/// Errors: Unsupported, by name, for compressed files, sparse members, links and
+/// devices; Truncated; Corrupt, for wrong checksums.
+class TarReader {
+public:
+  TarReader(uint64_t fileSize, TarRead read) : fileSize(fileSize), read(std::move(read)) {}
+  /// All of it in memory.
+  explicit TarReader(std::span<const uint8_t> bytes);
+
+  /// False behind the last member: two blocks of zeros, or the end of the file.
+  Result<bool> next(TarMember &member);
+
+private:
+  struct Header;
+  Status extended(const Header &header, uint64_t size);
+  Result<std::string> contents(uint64_t offset, uint64_t size);
+
+  uint64_t fileSize;
+  TarRead read;
+  uint64_t at = 0;
+  // What an extended header says of the member behind it.
+  std::string longName;
+  uint64_t longSize = 0;
+  bool hasLongSize = false;
+};
+
+} // namespace penstock::runtime

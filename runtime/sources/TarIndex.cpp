@@ -1,0 +1,338 @@
+#include "runtime/sources/TarIndex.h"
+
+#include "runtime/core/Parallel.h"
+#include "runtime/sources/Tar.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace penstock::runtime {
+
+namespace {
+
+constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'T', 'A', 'R', '1'};
+constexpr int threads = 16; // they wait for files
+
+/// Where the extension's dot is; none for members that are no fields.
+std::optional<size_t> dotOf(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  const size_t last = slash == std::string_view::npos ? 0 : slash + 1;
+  const size_t dot = name.find('.', last);
+  if (dot == std::string_view::npos || dot == last || name.substr(last).starts_with("__"))
+    return std::nullopt;
+  return dot;
+}
+
+} // namespace
+
+struct TarIndex::Header {
+  std::array<char, 8> magic;
+  uint64_t checksum; // of all that follows it
+  uint64_t size;     // of the whole
+  uint64_t shards, rows, members, extensions;
+};
+
+struct TarIndex::Row {
+  uint64_t name; // where it begins in the text
+  uint32_t nameLength;
+  uint32_t reserved;
+  uint64_t firstMember;
+};
+
+struct TarIndex::Member {
+  uint64_t offset; // in the shard; of a small one, in the text
+  uint64_t size : 48;
+  uint64_t extension : 16;
+};
+
+/// One shard, as it was read.
+struct TarIndex::Found {
+  struct Field {
+    std::string extension;
+    uint64_t offset, size;
+    std::string contents;
+  };
+  struct Sample {
+    std::string name;
+    std::vector<Field> fields;
+  };
+  FileInfo info;
+  std::vector<Sample> samples;
+};
+
+Result<TarIndex::Found> TarIndex::readShard(FileSystem &files, const std::string &path) {
+  auto named = [&](const Error &error) { return Error{error.code, path + ": " + error.message}; };
+  auto file = files.openFile(path);
+  if (!file)
+    return file.error();
+  Found found;
+  found.info = (*file)->info();
+  Buffer window, small;
+  uint64_t windowAt = 0;
+  auto read = [&](uint64_t at, size_t count) -> Result<std::span<const uint8_t>> {
+    // Headers of small members lie close together.
+    constexpr size_t least = 4096;
+    if (at < windowAt || at + count > windowAt + window.size()) {
+      windowAt = at;
+      if (Status status = (*file)->read(at, std::max(count, least), window); !status)
+        return status.error();
+    }
+    const size_t from = size_t(at - windowAt);
+    return window.span().subspan(from, std::min(count, window.size() - from));
+  };
+  TarReader reader(found.info.size, read);
+  TarMember member;
+  for (;;) {
+    auto more = reader.next(member);
+    if (!more)
+      return named(more.error());
+    if (!*more)
+      return found;
+    const auto dot = dotOf(member.name);
+    if (!dot)
+      continue;
+    const std::string name = member.name.substr(0, *dot);
+    Found::Field field{member.name.substr(*dot + 1), member.offset, member.size, {}};
+    if (member.size <= smallBytes) {
+      auto bytes = read(member.offset, size_t(member.size));
+      if (!bytes)
+        return named(bytes.error());
+      field.contents.assign(bytes->begin(), bytes->end());
+    }
+    if (found.samples.empty() || found.samples.back().name != name)
+      found.samples.push_back({name, {}});
+    auto &fields = found.samples.back().fields;
+    if (std::any_of(fields.begin(), fields.end(),
+                    [&](const Found::Field &f) { return f.extension == field.extension; }))
+      return named({Code::Corrupt, "member `" + member.name + "` is there twice"});
+    fields.push_back(std::move(field));
+  }
+}
+
+Result<TarIndex> TarIndex::join(const std::vector<std::string> &paths,
+                                const std::vector<Found> &found) {
+  std::string text;
+  auto put = [&](std::string_view part) {
+    text += part;
+    return text.size() - part.size();
+  };
+  std::vector<Shard> shards;
+  std::vector<Row> rows;
+  std::vector<Member> members;
+  std::map<std::string, uint32_t, std::less<>> numbers;
+  for (size_t i = 0; i < paths.size(); ++i)
+    shards.push_back(
+        {put(paths[i]), paths[i].size(), found[i].info.size, found[i].info.modifiedNs, 0});
+  for (const Found &shard : found)
+    for (const Found::Sample &sample : shard.samples)
+      for (const Found::Field &field : sample.fields)
+        numbers.emplace(field.extension, uint32_t(numbers.size()));
+  if (numbers.size() > 65535)
+    return Error{Code::Limit, "the members of these tar files have " +
+                                  std::to_string(numbers.size()) +
+                                  " different extensions, the limit is 65535"};
+  std::vector<uint64_t> ends = {text.size()};
+  std::vector<std::string_view> inOrder(numbers.size());
+  for (const auto &[extension, number] : numbers)
+    inOrder[number] = extension;
+  for (std::string_view extension : inOrder)
+    ends.push_back(put(extension) + extension.size());
+
+  for (size_t i = 0; i < found.size(); ++i) {
+    shards[i].firstRow = rows.size();
+    for (const Found::Sample &sample : found[i].samples) {
+      rows.push_back({put(sample.name), uint32_t(sample.name.size()), 0, members.size()});
+      for (const Found::Field &field : sample.fields) {
+        const bool isSmall = field.size <= smallBytes;
+        members.push_back({isSmall ? put(field.contents) : field.offset, field.size,
+                           numbers.find(field.extension)->second});
+      }
+    }
+  }
+  rows.push_back({text.size(), 0, 0, members.size()}); // where the last one ends
+
+  Header header{magic, 0, 0, shards.size(), rows.size() - 1, members.size(), numbers.size()};
+  std::vector<uint8_t> block(sizeof header);
+  auto append = [&](const void *data, size_t size) {
+    const auto *from = static_cast<const uint8_t *>(data);
+    block.insert(block.end(), from, from + size);
+  };
+  append(shards.data(), shards.size() * sizeof(Shard));
+  append(rows.data(), rows.size() * sizeof(Row));
+  append(members.data(), members.size() * sizeof(Member));
+  append(ends.data(), ends.size() * sizeof(uint64_t));
+  append(text.data(), text.size());
+  header.size = block.size();
+  std::memcpy(block.data(), &header, sizeof header);
+  constexpr size_t covered = offsetof(Header, size);
+  header.checksum = XXH3_64bits(block.data() + covered, block.size() - covered);
+  std::memcpy(block.data(), &header, sizeof header);
+  auto owner = std::make_shared<std::vector<uint8_t>>(std::move(block));
+  return TarIndex(Mapping{{owner->data(), owner->size()}, owner});
+}
+
+Result<TarIndex> TarIndex::scan(FileSystem &files, const std::vector<std::string> &paths) {
+  std::vector<Found> found(paths.size());
+  std::vector<std::optional<Error>> errors(paths.size());
+  parallelFor(paths.size(), threads, [&](size_t i) {
+    auto shard = readShard(files, paths[i]);
+    if (shard)
+      found[i] = std::move(*shard);
+    else
+      errors[i] = shard.error();
+  });
+  for (const auto &error : errors)
+    if (error)
+      return *error;
+  return join(paths, found);
+}
+
+Result<TarIndex> TarIndex::parse(Mapping mapping, const std::vector<std::string> &paths) {
+  const Error bad{Code::Corrupt, "the cached index is damaged, or of other files"};
+  std::span<const uint8_t> bytes = mapping.bytes;
+  Header header;
+  if (bytes.size() < sizeof header)
+    return bad;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  constexpr size_t covered = offsetof(Header, size);
+  if (header.magic != magic || header.size != bytes.size() ||
+      header.checksum != XXH3_64bits(bytes.data() + covered, bytes.size() - covered))
+    return bad;
+  // A right checksum over wrong contents is somebody's malice; it shall not lead
+  // outside the block either.
+  uint64_t rest = bytes.size() - sizeof header;
+  auto takes = [&](uint64_t count, size_t size) {
+    if (count > rest / size)
+      return false;
+    rest -= count * size;
+    return true;
+  };
+  if (header.rows == UINT64_MAX || header.extensions > 65535 ||
+      !takes(header.shards, sizeof(Shard)) || !takes(header.rows + 1, sizeof(Row)) ||
+      !takes(header.members, sizeof(Member)) || !takes(header.extensions + 1, sizeof(uint64_t)) ||
+      header.shards != paths.size())
+    return bad;
+  TarIndex index(std::move(mapping));
+  auto inText = [&](uint64_t at, uint64_t size) { return at <= rest && size <= rest - at; };
+  uint64_t row = 0;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const Shard &shard = index.shards()[i];
+    if (!inText(shard.path, shard.pathLength) || index.shardPath(shard) != paths[i] ||
+        shard.firstRow < row || shard.firstRow > header.rows || (i == 0 && shard.firstRow))
+      return bad;
+    row = shard.firstRow;
+  }
+  uint64_t member = 0;
+  for (const Row &one : index.rows()) {
+    if (!inText(one.name, one.nameLength) || one.firstMember < member ||
+        one.firstMember > header.members)
+      return bad;
+    member = one.firstMember;
+  }
+  if (member != header.members)
+    return bad;
+  for (const Member &one : index.members())
+    if (one.extension >= header.extensions ||
+        (one.size <= smallBytes && !inText(one.offset, one.size)))
+      return bad;
+  for (uint64_t i = 0; i < header.extensions; ++i)
+    if (index.extensionEnds()[i] > index.extensionEnds()[i + 1])
+      return bad;
+  if (index.extensionEnds()[header.extensions] > rest)
+    return bad;
+  return index;
+}
+
+bool TarIndex::isCurrent(FileSystem &files) const {
+  for (const Shard &shard : shards()) {
+    auto info = files.stat(shardPath(shard));
+    if (!info || info->kind != FileKind::File || info->size != shard.size ||
+        info->modifiedNs != shard.modifiedNs)
+      return false;
+  }
+  return true;
+}
+
+int64_t TarIndex::lastChangeNs() const {
+  int64_t last = INT64_MIN;
+  for (const Shard &shard : shards())
+    last = std::max(last, shard.modifiedNs);
+  return last;
+}
+
+// The block begins at an aligned address, and all parts before the text are
+// multiples of 8 bytes.
+const TarIndex::Header &TarIndex::header() const {
+  return *reinterpret_cast<const Header *>(mapping.bytes.data());
+}
+
+std::span<const TarIndex::Shard> TarIndex::shards() const {
+  return {reinterpret_cast<const Shard *>(mapping.bytes.data() + sizeof(Header)), header().shards};
+}
+
+std::span<const TarIndex::Row> TarIndex::rows() const {
+  return {reinterpret_cast<const Row *>(shards().data() + header().shards), header().rows + 1};
+}
+
+std::span<const TarIndex::Member> TarIndex::members() const {
+  return {reinterpret_cast<const Member *>(rows().data() + header().rows + 1), header().members};
+}
+
+const uint64_t *TarIndex::extensionEnds() const {
+  return reinterpret_cast<const uint64_t *>(members().data() + header().members);
+}
+
+std::string_view TarIndex::text() const {
+  const auto *begin = reinterpret_cast<const char *>(extensionEnds() + header().extensions + 1);
+  const auto *end = reinterpret_cast<const char *>(mapping.bytes.data() + mapping.bytes.size());
+  return {begin, size_t(end - begin)};
+}
+
+uint64_t TarIndex::rowCount() const { return header().rows; }
+
+std::string TarIndex::shardPath(const Shard &shard) const {
+  return std::string(text().substr(shard.path, shard.pathLength));
+}
+
+const TarIndex::Shard &TarIndex::shardOf(uint64_t row) const {
+  auto all = shards();
+  auto behind =
+      std::upper_bound(all.begin(), all.end(), row,
+                       [](uint64_t wanted, const Shard &shard) { return wanted < shard.firstRow; });
+  return *(behind - 1);
+}
+
+std::string_view TarIndex::rowName(uint64_t row) const {
+  return text().substr(rows()[row].name, rows()[row].nameLength);
+}
+
+std::vector<std::string> TarIndex::extensions() const {
+  std::vector<std::string> names;
+  const uint64_t *ends = extensionEnds();
+  for (uint64_t i = 0; i < header().extensions; ++i)
+    names.emplace_back(text().substr(ends[i], ends[i + 1] - ends[i]));
+  return names;
+}
+
+bool TarIndex::find(uint64_t row, std::span<const uint32_t> wanted, Field &field) const {
+  const auto all = rows();
+  const auto mine =
+      members().subspan(all[row].firstMember, all[row + 1].firstMember - all[row].firstMember);
+  for (uint32_t extension : wanted)
+    for (const Member &member : mine)
+      if (member.extension == extension) {
+        field = {member.offset, member.size, {}};
+        if (member.size <= smallBytes)
+          field.contents = text().substr(member.offset, member.size);
+        return true;
+      }
+  return false;
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,82 @@
+// The rows of a list of tar files, compact, and its file in the cache.
+#pragma once
+
+#include "runtime/core/FileSystem.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// Rows of tar files in the manner of WebDataset: members that follow one
+/// another and have the same name up to the first dot of its last part are one
+/// row; what stands behind that dot tells its fields apart. Members without a
+/// dot, and those of names that begin with `__`, are left out.
+///
+/// Layout, little endian: Header; Shard[shards]; Row[rows + 1];
+/// Member[members]; u64[extensions + 1] ends in the text; text (the shards'
+/// paths, extensions, rows' names and small contents).
+class TarIndex {
+public:
+  /// Contents up to this size are kept in the index: labels need no reading.
+  static constexpr uint64_t smallBytes = 32;
+
+  struct Shard {
+    uint64_t path; ///< where it begins in the text
+    uint64_t pathLength;
+    uint64_t size;
+    int64_t modifiedNs;
+    uint64_t firstRow;
+  };
+  struct Field {
+    uint64_t offset = 0;
+    uint64_t size = 0;
+    std::string_view contents; ///< of a small one
+  };
+
+  /// Reads all headers of all shards, several at a time; `paths` in order.
+  static Result<TarIndex> scan(FileSystem &files, const std::vector<std::string> &paths);
+  /// Takes the bytes of a cache file, if they are whole and of these shards.
+  static Result<TarIndex> parse(Mapping mapping, const std::vector<std::string> &paths);
+
+  /// False when a shard has another size or time than when it was read.
+  bool isCurrent(FileSystem &files) const;
+  /// The latest change of any shard.
+  int64_t lastChangeNs() const;
+
+  uint64_t rowCount() const;
+  std::span<const Shard> shards() const;
+  std::string shardPath(const Shard &shard) const;
+  const Shard &shardOf(uint64_t row) const;
+  std::string_view rowName(uint64_t row) const;
+  std::vector<std::string> extensions() const;
+  /// The field of a row whose extension is the first of `wanted` (numbers of
+  /// extensions()) that the row has; false where it has none.
+  bool find(uint64_t row, std::span<const uint32_t> wanted, Field &field) const;
+
+  std::span<const uint8_t> bytes() const { return mapping.bytes; }
+
+private:
+  struct Header;
+  struct Row;
+  struct Member;
+  struct Found;
+
+  explicit TarIndex(Mapping mapping) : mapping(std::move(mapping)) {}
+  static Result<Found> readShard(FileSystem &files, const std::string &path);
+  static Result<TarIndex> join(const std::vector<std::string> &paths,
+                               const std::vector<Found> &found);
+  const Header &header() const;
+  std::span<const Row> rows() const;
+  std::span<const Member> members() const;
+  const uint64_t *extensionEnds() const;
+  std::string_view text() const;
+
+  Mapping mapping;
+};
+
+} // namespace penstock::runtime

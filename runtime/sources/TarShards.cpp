@@ -1,0 +1,272 @@
+#include "runtime/sources/TarShards.h"
+
+#include "runtime/sources/Csv.h"
+#include "runtime/sources/IndexCache.h"
+#include "runtime/sources/TarIndex.h"
+#include "runtime/sources/TextValue.h"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
+namespace penstock::runtime {
+
+using plan::DType;
+
+namespace {
+
+constexpr std::string_view keyColumn = "__key__";
+
+/// Files that stay open, as many as a process may well have open.
+class OpenShards {
+public:
+  OpenShards(FileSystem &files, const TarIndex &index)
+      : files(files), index(index), open(index.shards().size()) {}
+
+  Result<std::shared_ptr<OpenFile>> get(size_t number) {
+    {
+      std::lock_guard guard(lock);
+      if (open[number])
+        return open[number];
+    }
+    const TarIndex::Shard &shard = index.shards()[number];
+    const std::string path = index.shardPath(shard);
+    auto file = files.openFile(path);
+    if (!file)
+      return file.error();
+    const FileInfo info = (*file)->info();
+    if (info.size != shard.size || info.modifiedNs != shard.modifiedNs)
+      return Error{Code::Io, path + " has changed since this run began"};
+    std::lock_guard guard(lock);
+    if (!open[number]) {
+      open[number] = *file;
+      order.push_back(number);
+      if (order.size() > most) { // those who read from it keep it
+        open[order.front()].reset();
+        order.pop_front();
+      }
+    }
+    return file;
+  }
+
+private:
+  static constexpr size_t most = 128;
+  FileSystem &files;
+  const TarIndex &index;
+  std::mutex lock;
+  std::vector<std::shared_ptr<OpenFile>> open; // by shard
+  std::deque<size_t> order;                    // as they were opened
+};
+
+class TarShards final : public Source {
+public:
+  struct Column {
+    std::string from;
+    std::vector<uint32_t> extensions;
+    bool isKey = false;
+  };
+
+  TarShards(FileSystem &files, TarIndex list, std::vector<ColumnInfo> table,
+            std::vector<Column> given, uint64_t maxFileBytes)
+      : Source(int64_t(list.rowCount()), std::move(table)), index(std::move(list)),
+        given(std::move(given)), maxFileBytes(maxFileBytes), shards(files, index) {}
+
+  std::string rowName(int64_t row) const override {
+    const std::string path = index.shardPath(index.shardOf(uint64_t(row)));
+    return path.substr(path.rfind('/') + 1) + ":" + std::string(index.rowName(uint64_t(row)));
+  }
+
+  Result<int64_t> scalar(int64_t row, int column) const override {
+    const ColumnInfo &info = columns()[size_t(column)];
+    if (!info.isScalar())
+      return noSuchField(column, "a scalar");
+    TarIndex::Field field;
+    if (Status status = find(row, column, field); !status)
+      return status.error();
+    if (field.size > TarIndex::smallBytes)
+      return inMember(column, {Code::InvalidArgument, "it has " + std::to_string(field.size) +
+                                                          " bytes, and should be a number"});
+    auto value = parseValue(info.type, field.contents);
+    return value ? value : inMember(column, value.error());
+  }
+
+  Result<std::string> text(int64_t row, int column) const override {
+    if (!columns()[size_t(column)].isText())
+      return noSuchField(column, "text");
+    if (given[size_t(column)].isKey)
+      return std::string(index.rowName(uint64_t(row)));
+    Buffer bytes;
+    if (Status status = read(row, column, bytes); !status)
+      return status.error();
+    return std::string(bytes.data(), bytes.data() + bytes.size());
+  }
+
+  Status fetch(int64_t row, int column, Buffer &out) const override {
+    if (!columns()[size_t(column)].isBlob())
+      return noSuchField(column, "bytes");
+    return read(row, column, out);
+  }
+
+private:
+  Error inMember(int column, const Error &error) const {
+    return {error.code, "member ." + given[size_t(column)].from + ": " + error.message};
+  }
+
+  Status find(int64_t row, int column, TarIndex::Field &field) const {
+    if (index.find(uint64_t(row), given[size_t(column)].extensions, field))
+      return {};
+    return Error{Code::NotFound, "there is no member ." + given[size_t(column)].from};
+  }
+
+  Status read(int64_t row, int column, Buffer &out) const {
+    TarIndex::Field field;
+    if (Status status = find(row, column, field); !status)
+      return status;
+    if (field.size <= TarIndex::smallBytes) {
+      if (!out.resize(field.contents.size()))
+        return Error{Code::Limit, "no memory for a member of a tar file"};
+      std::copy(field.contents.begin(), field.contents.end(), out.data());
+      return {};
+    }
+    if (field.size > maxFileBytes)
+      return inMember(column,
+                      {Code::Limit, "it has " + std::to_string(field.size) +
+                                        " bytes, the limit is " + std::to_string(maxFileBytes)});
+    const TarIndex::Shard &shard = index.shardOf(uint64_t(row));
+    auto file = shards.get(size_t(&shard - index.shards().data()));
+    if (!file)
+      return file.error();
+    if (Status status = (*file)->read(field.offset, size_t(field.size), out); !status)
+      return status;
+    if (out.size() < field.size)
+      return inMember(column, {Code::Truncated, "the file ends inside of it"});
+    return {};
+  }
+
+  TarIndex index;
+  std::vector<Column> given;
+  uint64_t maxFileBytes;
+  mutable OpenShards shards; // a cache, with a lock of its own
+};
+
+bool isCompressedTar(std::string_view name) {
+  constexpr std::string_view ends[] = {".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2"};
+  return std::any_of(std::begin(ends), std::end(ends),
+                     [&](std::string_view end) { return name.ends_with(end); });
+}
+
+Result<std::vector<std::string>> shardsIn(FileSystem &files, const std::string &folder) {
+  auto entries = files.listFolder(folder);
+  if (!entries)
+    return entries.error();
+  std::vector<std::string> paths;
+  size_t compressed = 0;
+  for (const FolderEntry &entry : *entries) {
+    if (entry.kind == FileKind::File && entry.name.ends_with(".tar"))
+      paths.push_back(folder + "/" + entry.name);
+    compressed += isCompressedTar(entry.name);
+  }
+  if (paths.empty() && compressed)
+    return Error{Code::Unsupported, "folder " + folder + " has no .tar files, and " +
+                                        std::to_string(compressed) +
+                                        " compressed ones, which have no random access"};
+  if (paths.empty())
+    return Error{Code::NotFound, "folder " + folder + " has no .tar files"};
+  return paths;
+}
+
+Result<std::vector<std::string>> shardsListed(FileSystem &files, const std::string &list) {
+  auto mapping = files.mapFile(list);
+  if (!mapping)
+    return mapping.error();
+  CsvReader lines({reinterpret_cast<const char *>(mapping->bytes.data()), mapping->bytes.size()},
+                  '\0');
+  std::vector<std::string> paths;
+  std::vector<CsvCell> line;
+  for (auto more = lines.next(line); more && *more; more = lines.next(line))
+    paths.push_back(normalizePath(line[0].text(), list.substr(0, list.rfind('/'))));
+  if (paths.empty())
+    return Error{Code::NotFound, list + " names no tar file"};
+  return paths;
+}
+
+Result<std::vector<std::string>> shardPaths(FileSystem &files, const std::string &given) {
+  const std::string path = absolutePath(given);
+  auto info = files.stat(path);
+  if (!info)
+    return info.error();
+  if (info->kind == FileKind::Folder)
+    return shardsIn(files, path);
+  if (path.ends_with(".tar") || isCompressedTar(path))
+    return std::vector<std::string>{path};
+  return shardsListed(files, path);
+}
+
+Result<TarIndex> indexOf(FileSystem &files, const TarOptions &options) {
+  auto paths = shardPaths(files, options.path);
+  if (!paths)
+    return paths.error();
+  std::string key;
+  for (const std::string &path : *paths)
+    (key += path) += '\n';
+  const IndexCache cache(files, options.cacheFolder, "tar-shards", key);
+  if (auto kept = cache.load())
+    if (auto index = TarIndex::parse(std::move(*kept), *paths); index && index->isCurrent(files))
+      return index;
+  auto index = TarIndex::scan(files, *paths);
+  if (index)
+    cache.keep(index->bytes(), index->lastChangeNs());
+  return index;
+}
+
+/// The numbers of the extensions in "jpg;png", in this order.
+Result<std::vector<uint32_t>> extensionsOf(const TarColumn &column,
+                                           const std::vector<std::string> &known) {
+  std::vector<uint32_t> numbers;
+  for (size_t at = 0; at <= column.from.size();) {
+    const size_t end = std::min(column.from.find(';', at), column.from.size());
+    auto found = std::find(known.begin(), known.end(), column.from.substr(at, end - at));
+    if (found != known.end())
+      numbers.push_back(uint32_t(found - known.begin()));
+    at = end + 1;
+  }
+  if (!numbers.empty())
+    return numbers;
+  std::string all;
+  for (size_t i = 0; i < std::min<size_t>(known.size(), 10); ++i)
+    all += (i ? " ." : ".") + known[i];
+  return Error{Code::NotFound, "column `" + column.name + "`: no row has a member ." + column.from +
+                                   "; there are " + all + (known.size() > 10 ? " ..." : "")};
+}
+
+} // namespace
+
+Result<std::unique_ptr<Source>> openTarShards(FileSystem &files, const TarOptions &options,
+                                              const std::vector<TarColumn> &columns) {
+  auto index = indexOf(files, options);
+  if (!index)
+    return index.error();
+  if (index->rowCount() == 0)
+    return Error{Code::NotFound, options.path + " has no rows: no member's name has a dot"};
+  const std::vector<std::string> known = index->extensions();
+  std::vector<ColumnInfo> table;
+  std::vector<TarShards::Column> given;
+  for (const TarColumn &column : columns) {
+    table.push_back({column.name, column.type, {}});
+    TarShards::Column &mine = given.emplace_back();
+    mine.from = column.from;
+    mine.isKey = column.from == keyColumn;
+    if (mine.isKey && column.type != DType::text)
+      return Error{Code::InvalidArgument, "column `" + column.name + "`: __key__ is text"};
+    if (mine.isKey)
+      continue;
+    auto extensions = extensionsOf(column, known);
+    if (!extensions)
+      return extensions.error();
+    mine.extensions = std::move(*extensions);
+  }
+  return std::unique_ptr<Source>(new TarShards(files, std::move(*index), std::move(table),
+                                               std::move(given), options.maxFileBytes));
+}
+
+} // namespace penstock::runtime
