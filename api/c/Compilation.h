@@ -7,12 +7,13 @@
 
 namespace penstock::api {
 
-/// The stages, in order; the names are those of `--emit`.
-enum class Stage { ast, pipe, pipeOpt, kernels, schedule, loops, llvm, assembly, object };
+/// The stages, in order; the names are those of `--emit`. What belongs to GPUs
+/// follows from `kernels`.
+enum class Stage { ast, pipe, pipeOpt, kernels, schedule, loops, llvm, assembly, object, cuda };
 
 inline std::optional<Stage> stageNamed(std::string_view name) {
   constexpr std::string_view names[] = {"ast",   "pipe", "pipe-opt", "kernels", "schedule",
-                                        "loops", "llvm", "asm",      "obj"};
+                                        "loops", "llvm", "asm",      "obj",     "cuda"};
   for (size_t i = 0; i < std::size(names); ++i)
     if (names[i] == name)
       return static_cast<Stage>(i);
@@ -26,7 +27,7 @@ public:
 
   /// Parses, checks and imports (or reads MLIR). False after errors.
   virtual bool load() = 0;
-  /// Brings the module to a stage up to `llvm`. False after errors.
+  /// Brings the module to a stage, of the CPU's at most to `llvm`. False after errors.
   virtual bool advance(Stage stage) = 0;
   /// Text (or an object file) of a stage that has been reached.
   virtual std::optional<std::string> print(Stage stage) = 0;

@@ -3,6 +3,7 @@
 #include "api/c/Driver.h"
 #include "api/c/Explain.h"
 #include "codegen/cpu/Compile.h"
+#include "codegen/cuda/Printer.h"
 #include "codegen/plan/PlanBuilder.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/CodePipelines.h"
@@ -13,7 +14,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -51,8 +54,8 @@ Driver::Driver(const CompileRequest &compileRequest)
       context(mlir::MLIRContext::Threading::DISABLED) {
   mlir::DialectRegistry registry;
   registry.insert<pipe::PipeDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
-                  mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::scf::SCFDialect,
-                  mlir::vector::VectorDialect>();
+                  mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
+                  mlir::memref::MemRefDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
   context.appendDialectRegistry(registry);
   context.printOpOnDiagnostic(false); // people know their own text
   context.getDiagEngine().registerHandler([this](mlir::Diagnostic &diagnostic) {
@@ -256,6 +259,8 @@ bool Driver::runTo(Stage stage) {
 }
 
 bool Driver::advance(Stage stage) {
+  if (stage >= Stage::cuda)
+    return (reached >= Stage::kernels || advance(Stage::kernels)) && (reached == Stage::cuda || makeCuda());
   while (reached < stage && reached < Stage::llvm) {
     const Stage next = static_cast<Stage>(static_cast<int>(reached) + 1);
     if (!runTo(next)) {
@@ -266,6 +271,14 @@ bool Driver::advance(Stage stage) {
     reached = next;
   }
   return true;
+}
+
+bool Driver::makeCuda() {
+  mlir::PassManager passes(&context);
+  passes.enableVerifier(false);
+  pipelines::buildCudaPipeline(passes);
+  reached = Stage::cuda;
+  return mlir::succeeded(passes.run(*module)) && mlir::succeeded(mlir::verify(*module)) && !diagnostics.hasErrors();
 }
 
 bool Driver::makePlan() {
@@ -306,9 +319,18 @@ static llvm::Expected<std::vector<uint8_t>> assemblyBytes(mlir::ModuleOp module,
   return std::vector<uint8_t>(text->begin(), text->end());
 }
 
+std::optional<std::string> Driver::printCuda() {
+  codegen::CudaPrinterOptions options;
+  options.prefix = name;
+  options.wordAt = [&](mlir::FileLineColLoc place) { return api::wordAt(sources, place); };
+  return codegen::cudaText(*module, options);
+}
+
 std::optional<std::string> Driver::print(Stage stage) {
   if (stage == Stage::ast)
     return ast;
+  if (stage == Stage::cuda)
+    return printCuda();
   if (stage == Stage::assembly || stage == Stage::object) {
     auto code = stage == Stage::object ? codegen::compileObject(*module, *target)
                                        : assemblyBytes(*module, *target);

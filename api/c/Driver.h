@@ -35,6 +35,8 @@ private:
   bool runTo(Stage stage);
   bool readsRows();
   bool makePlan();
+  bool makeCuda();
+  std::optional<std::string> printCuda();
   /// Remembers what the user has placed on a GPU.
   void noteGpu();
   /// A pass's message, as one of ours.

@@ -25,7 +25,6 @@ private:
   bool entry(Operation *op, const std::string &title, StringRef indent);
   void lines(Operation *op, StringRef indent);
   std::string placeOf(Operation *op) const;
-  std::string wordAt(FileLineColLoc place) const;
 
   SymbolTable symbols;
   const dsl::SourceManager &sources;
@@ -49,8 +48,7 @@ static void placesOf(Location location, llvm::SetVector<FileLineColLoc> &places)
     places.insert(place);
 }
 
-/// The name that the user wrote at `place`: `flip`.
-std::string Explanation::wordAt(FileLineColLoc place) const {
+std::string penstock::api::wordAt(const dsl::SourceManager &sources, FileLineColLoc place) {
   for (uint32_t index = 0; index < sources.count(); ++index) {
     const dsl::FileId file{index};
     if (sources.name(file) != std::string_view(place.getFilename().getValue()))
@@ -83,7 +81,7 @@ std::string Explanation::placeOf(Operation *op) const {
     if (place.getFilename() != file)
       at = place.getFilename().str() + ":" + at;
     file = place.getFilename().str();
-    const std::string word = wordAt(place);
+    const std::string word = penstock::api::wordAt(sources, place);
     result += (result.empty() ? "" : ", ") + (word.empty() ? at : word + " (" + at + ")");
   }
   return result;

@@ -13,6 +13,9 @@ namespace penstock::api {
 /// the user's words for it. Nothing else is said.
 std::string explain(mlir::ModuleOp module, const dsl::SourceManager &sources);
 
+/// The name that the user wrote at `place`: `flip`. May be empty.
+std::string wordAt(const dsl::SourceManager &sources, mlir::FileLineColLoc place);
+
 } // namespace penstock::api
 
 #endif

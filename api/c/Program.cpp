@@ -138,7 +138,7 @@ pst_status pst_program_emit(pst_program *program, const char *stage, const char 
   if (!driver)
     return failWith(*program, driver.error().message);
   std::optional<std::string> text;
-  if ((*driver)->load() && (*driver)->advance(std::min(*wanted, Stage::llvm)))
+  if ((*driver)->load() && (*driver)->advance(*wanted))
     text = (*driver)->print(*wanted);
   program->messages = (*driver)->messages();
   if (!text)

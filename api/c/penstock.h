@@ -138,8 +138,8 @@ PST_API const char *pst_program_name(const pst_program *program);
 PST_API int pst_program_from_cache(const pst_program *program);
 
 /* What the compiler made of the program, at a stage: "ast", "pipe", "pipe-opt",
- * "kernels", "schedule", "loops", "llvm", "asm" (text), or "obj" (an ELF object
- * file). Compiles again up to that stage.
+ * "kernels", "schedule", "loops", "llvm", "asm" (text), "obj" (an ELF object
+ * file), or "cuda" (the kernels as CUDA C++). Compiles again up to that stage.
  *
  * out_data, out_length  set on PST_OK; live until the next call for this program.
  * PST_ERROR             see pst_program_messages().

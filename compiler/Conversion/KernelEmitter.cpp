@@ -1,6 +1,7 @@
 //===- KernelEmitter.cpp - arguments, buffers and the order of things ------===//
 
 #include "compiler/Conversion/KernelEmitter.h"
+#include "compiler/Conversion/Scratch.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -12,10 +13,6 @@
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
-
-/// Every scratch buffer starts at such a boundary, and has as much behind it:
-/// vector loads may read past the last element.
-static constexpr int64_t scratchAlign = 64;
 
 KernelEmitter::KernelEmitter(KernelOp kernel, func::FuncOp function, int64_t &nextCheck)
     : kernel(kernel), function(function), nextCheck(nextCheck), b(kernel.getContext()),
@@ -110,28 +107,6 @@ Buffer KernelEmitter::argumentBuffer(int64_t number, NamedTensorType type, int64
 
 //===--- scratch -----------------------------------------------------------------===//
 
-/// How the plan finds a size: {0, scalar argument}, {1, tensor argument, axis},
-/// or {2, number} for a constant.
-static DenseI64ArrayAttr scratchDim(OpBuilder &b, KernelOp kernel, Value size) {
-  if (auto constant = size.getDefiningOp<ConstantOp>())
-    if (auto number = llvm::dyn_cast<IntegerAttr>(constant.getValue()))
-      return b.getDenseI64ArrayAttr({2, number.getInt()});
-  if (auto extent = size.getDefiningOp<ExtentOp>())
-    if (auto argument = llvm::dyn_cast<BlockArgument>(extent.getTensor()))
-      return b.getDenseI64ArrayAttr(
-          {1, argument.getArgNumber(),
-           llvm::cast<NamedTensorType>(argument.getType()).axisIndex(extent.getAxis())});
-  if (auto argument = llvm::dyn_cast<BlockArgument>(size);
-      argument && argument.getOwner() == &kernel.getBody().front()) {
-    int64_t number = argument.getArgNumber();
-    for (BlockArgument other : kernel.getBody().getArguments())
-      if (llvm::isa<NamedTensorType>(other.getType()))
-        --number;
-    return b.getDenseI64ArrayAttr({0, number});
-  }
-  return {};
-}
-
 FailureOr<Value> KernelEmitter::scratchBytes(int64_t bytes, ArrayRef<TensorAxis> axes) {
   SmallVector<Attribute> places;
   SmallVector<Value> sizes;
@@ -141,11 +116,7 @@ FailureOr<Value> KernelEmitter::scratchBytes(int64_t bytes, ArrayRef<TensorAxis>
       bytes *= a.extent;
       continue;
     }
-    DenseI64ArrayAttr place;
-    if (auto size = llvm::dyn_cast_if_present<Value>(extentOf(tensor, axis)))
-      place = scratchDim(b, kernel, size);
-    else if (auto argument = llvm::dyn_cast<BlockArgument>(tensor))
-      place = b.getDenseI64ArrayAttr({1, argument.getArgNumber(), axis});
+    DenseI64ArrayAttr place = scratchPlace(b, kernel, tensor, axis);
     if (!place)
       return kernel.emitError("needs a temporary whose extent the kernel itself computes; "
                               "extents of temporaries are constants or arguments");
@@ -155,13 +126,7 @@ FailureOr<Value> KernelEmitter::scratchBytes(int64_t bytes, ArrayRef<TensorAxis>
   Value size = l.i64(bytes);
   for (Value factor : sizes)
     size = l.mul(size, factor);
-  if (places.empty())
-    scratchFixed += bytes;
-  else
-    scratchTerms.push_back(b.getDictionaryAttr(
-        {b.getNamedAttr("bytes", b.getI64IntegerAttr(bytes)),
-         b.getNamedAttr("dims", b.getArrayAttr(places))}));
-  scratchFixed += 2 * scratchAlign;
+  addScratchTerm(b, bytes, places, scratchFixed, scratchTerms);
   Value start = m.address(scratch, scratchUsed);
   Value end = l.add(l.add(scratchUsed, size), l.i64(2 * scratchAlign - 1));
   scratchUsed = l.andInt(end, l.i64(-scratchAlign));

@@ -41,4 +41,35 @@ def LoopsToLLVM : Pass<"pipe-loops-to-llvm", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def KernelToGpu : Pass<"pipe-kernel-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "Turn scheduled kernels into what the threads of a GPU do for one sample";
+  let description = [{
+    Kernels whose schedule names `threads` become functions over scf, arith,
+    memref and the scalar ops of pipe; others stay. A `scf.parallel` with
+    `pipe.workers` deals its elements (one per axis in `pipe.axes`) out to the
+    "threads" or the "warps" of the sample; between nests stand barriers. Each
+    argument says in `pipe.arguments` where it comes from. `pipe.scratch` and
+    `pipe.scratch_fixed` are those of the CPU's kernels.
+
+    ```mlir
+    pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 256 : i64} {
+    ^bb0(%x: !pipe.tensor<u8[w=4]>):
+      pipe.return %x : !pipe.tensor<u8[w=4]>
+    }
+    // becomes
+    func.func @k(%in0: memref<?xui8>, %out0: memref<?xui8>) attributes {pipe.mapping = "grid", ...} {
+      scf.parallel (%w) = (%c0) to (%c4) step (%c1) {
+        %0 = memref.load %in0[%w] : memref<?xui8>
+        memref.store %0, %out0[%w] : memref<?xui8>
+      } {pipe.axes = ["w"], pipe.workers = "threads"}
+      return
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 #endif

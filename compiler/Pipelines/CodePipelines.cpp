@@ -17,6 +17,13 @@ void pipelines::buildLoopsPipeline(mlir::OpPassManager &manager) {
   manager.addPass(conversion::createKernelToLoops());
 }
 
+void pipelines::buildCudaPipeline(mlir::OpPassManager &manager) {
+  manager.addPass(schedules::createScheduleGpu());
+  manager.addPass(conversion::createKernelToGpu());
+  // Constants that each region makes for itself.
+  manager.addPass(mlir::createCSEPass());
+}
+
 void pipelines::buildLLVMPipeline(mlir::OpPassManager &manager) {
   // Index arithmetic of the loops repeats itself; LLVM's passes see less then.
   manager.addPass(mlir::createCSEPass());

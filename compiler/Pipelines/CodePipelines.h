@@ -13,6 +13,10 @@ void buildLoopsPipeline(mlir::OpPassManager &manager);
 /// loops -> llvm. The pipeline op goes.
 void buildLLVMPipeline(mlir::OpPassManager &manager);
 
+/// kernels -> what the threads of a GPU do, which codegen/cuda prints. Kernels that
+/// the host runs (select, setup, tables) stay as they are.
+void buildCudaPipeline(mlir::OpPassManager &manager);
+
 } // namespace penstock::pipelines
 
 #endif

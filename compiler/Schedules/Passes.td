@@ -24,4 +24,20 @@ def ScheduleCpu : Pass<"pipe-schedule-cpu", "::mlir::ModuleOp"> {
   ];
 }
 
+def ScheduleGpu : Pass<"pipe-schedule-gpu", "::mlir::ModuleOp"> {
+  let summary = "Say how each kernel of pixels becomes work for a GPU's threads";
+  let description = [{
+    Puts a `schedule` dictionary on every kernel of pixels but the tables, which
+    the host makes: how many `threads` a block has, and the `mapping`. With
+    "grid", the elements of a sample are spread over any number of blocks; with
+    "block", one block does a sample in passes, with temporaries between them.
+    Definitions that are stored get `schedule = "scratch"` as for a CPU, and a
+    reduction `schedule = "warps"` where each result has a warp of its own.
+
+    ```mlir
+    pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 256 : i64} { ... }
+    ```
+  }];
+}
+
 #endif

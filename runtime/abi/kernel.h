@@ -60,6 +60,24 @@ typedef struct pst_kernel_args {
 
 typedef int32_t (*pst_kernel)(pst_kernel_args *args);
 
+/* A kernel on a CUDA device runs for many samples in one launch:
+ *
+ *   void k(pst_kernel_args *samples, int32_t *status)
+ *
+ * with grid (blocks, count) and `threads` threads in a block, no dynamic shared
+ * memory. `samples` has one entry for each sample that runs (those whose guard
+ * holds), and `status` an int32_t for each, 0 before the launch: the id of a
+ * check that failed is left there, and its values in `failure`. All pointers are
+ * the device's; the layout is that above. Strides are multiples of the element's
+ * size; `band` is not read. count is at most 65,535: more samples take more
+ * launches.
+ *
+ * `threads` is the kernel's own (a multiple of 32). `blocks` is 1 for kernels of
+ * the mapping "block", and any number for "grid": elements are dealt out to as
+ * many threads as there are. Kernels are launched in the order of the plan's
+ * steps, on one stream; those that hand nothing to each other may overlap.
+ * Scratch is the sample's own, of the size that the plan says. */
+
 /* Entries of every sample's parameter block that the runtime fills itself. */
 enum pst_slot {
   PST_SLOT_SEED = 0,

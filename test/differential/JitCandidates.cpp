@@ -4,29 +4,32 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "test/differential/Candidates.h"
+#include "test/differential/CudaDriver.h"
 #include "test/differential/JitDriver.h"
 
 using namespace penstock::reference;
 
 namespace penstock::differential {
 
-static Outcome compiled(mlir::ModuleOp module, const BatchInputs &inputs, codegen::CpuLevel level) {
+/// The module at stage `kernels`; false where a pass refuses it.
+static bool toKernels(mlir::ModuleOp module, Outcome &outcome) {
+  mlir::ScopedDiagnosticHandler diagnostics(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    if (outcome.refused.empty() && diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+      outcome.refused = diagnostic.str();
+    return mlir::success();
+  });
+  mlir::PassManager passes(module.getContext());
+  pipelines::buildOptPipeline(passes, {});
+  pipelines::buildKernelsPipeline(passes, {});
+  return mlir::succeeded(passes.run(module));
+}
+
+template <typename Kernels, typename... Options>
+static Outcome compiled(mlir::ModuleOp module, const BatchInputs &inputs, Options... options) {
   Outcome outcome;
-  {
-    mlir::ScopedDiagnosticHandler diagnostics(
-        module.getContext(), [&](mlir::Diagnostic &diagnostic) {
-          if (outcome.refused.empty() &&
-              diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-            outcome.refused = diagnostic.str();
-          return mlir::success();
-        });
-    mlir::PassManager passes(module.getContext());
-    pipelines::buildOptPipeline(passes, {});
-    pipelines::buildKernelsPipeline(passes, {});
-    if (mlir::failed(passes.run(module)))
-      return outcome;
-  }
-  const JitKernels kernels(module, codegen::Target{level});
+  if (!toKernels(module, outcome))
+    return outcome;
+  const Kernels kernels(module, options...);
   outcome.refused = kernels.error();
   if (!outcome.refused.empty())
     return outcome;
@@ -44,9 +47,12 @@ std::vector<Candidate> jitCandidates() {
       break;
     result.push_back({"code, " + codegen::Target{level}.describe(),
                       [level](mlir::ModuleOp module, const BatchInputs &inputs) {
-                        return compiled(module, inputs, level);
+                        return compiled<JitKernels>(module, inputs, codegen::Target{level});
                       }});
   }
+  result.push_back({"cuda", [](mlir::ModuleOp module, const BatchInputs &inputs) {
+                      return compiled<CudaKernels>(module, inputs);
+                    }});
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/abi/kernel.h"
 #include "stdlib/reference/Interpreter.h"
+#include "test/differential/Buffers.h"
 #include <map>
 #include <memory>
 
@@ -30,18 +31,6 @@ public:
                                         std::vector<int64_t> &scalars) const override;
 
 private:
-  /// What a call needs besides its arguments: bytes of scratch, a constant and
-  /// terms, each a product of dims (see pipe-kernel-to-loops).
-  struct Scratch {
-    int64_t fixed = 0;
-    struct Term {
-      int64_t bytes;
-      std::vector<std::vector<int64_t>> dims;
-    };
-    std::vector<Term> terms;
-  };
-  int64_t scratchBytes(const std::string &kernel, const std::vector<pst_tensor> &tensors,
-                       const std::vector<int64_t> &scalars) const;
   void readAttributes(mlir::ModuleOp loops);
 
   std::shared_ptr<const runtime::Image> image;

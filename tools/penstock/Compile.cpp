@@ -69,7 +69,7 @@ void penstock::cli::addCompile(CLI::App &app, int &exitCode) {
   state->compile.addTo(*command);
   command->add_option("--emit", state->emit, "print this stage")
       ->check(CLI::IsMember({"ast", "pipe", "pipe-opt", "kernels", "schedule",
-                             "loops", "llvm", "asm", "obj"}));
+                             "loops", "llvm", "asm", "obj", "cuda"}));
   command->add_option("-o,--output", state->output,
                       "write to this file; default: stdout");
   addFooter(*command, "penstock compile train.pipe --emit kernels");

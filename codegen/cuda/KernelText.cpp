@@ -1,0 +1,477 @@
+//===- KernelText.cpp - functions, nests and statements -------------------===//
+
+#include "codegen/cuda/KernelText.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::codegen;
+
+/// Longer expressions get a variable of their own.
+static constexpr size_t longestInline = 60;
+
+static bool isMemory(Type type) { return llvm::isa<MemRefType>(type); }
+static Type elementOf(Value memory) {
+  return llvm::cast<MemRefType>(memory.getType()).getElementType();
+}
+
+//===--- names -------------------------------------------------------------===//
+
+std::string KernelText::fresh(StringRef stem) {
+  std::string name = stem.str();
+  for (int number = 2; !taken.insert(name).second; ++number)
+    name = stem.str() + "_" + std::to_string(number);
+  return name;
+}
+
+/// Axes have any name of the language; some are words of C++.
+std::string KernelText::axisName(StringAttr axis) {
+  static constexpr StringRef words[] = {
+      "and",     "asm",     "auto",     "bool",     "break",   "case",    "char",     "class",
+      "const",   "default", "delete",   "do",       "double",  "else",    "enum",     "extern",
+      "false",   "float",   "for",      "friend",   "goto",    "if",      "inline",   "int",
+      "long",    "new",     "not",      "operator", "or",      "private", "public",   "register",
+      "return",  "short",   "signed",   "sizeof",   "static",  "struct",  "switch",   "template",
+      "this",    "throw",   "true",     "try",      "typedef", "union",   "unsigned", "using",
+      "virtual", "void",    "volatile", "while",    "xor",     "u8",      "i8",       "u16",
+      "i16",     "u32",     "i32",      "u64",      "i64",     "f16",     "bf16",     "f32",
+      "f64",     "end",     "at"};
+  return llvm::is_contained(words, axis.getValue()) ? axis.str() + "_" : axis.str();
+}
+
+/// The user's own lines: where the outermost calls stand.
+static void userPlaces(Location location, llvm::SetVector<FileLineColLoc> &places) {
+  if (auto call = llvm::dyn_cast<CallSiteLoc>(location))
+    return userPlaces(call.getCaller(), places);
+  if (auto fused = llvm::dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      userPlaces(part, places);
+  if (auto place = llvm::dyn_cast<FileLineColLoc>(location))
+    places.insert(place);
+}
+
+/// `train.pipe:7 resize, 8 flip`.
+void KernelText::place(Location location) {
+  llvm::SetVector<FileLineColLoc> places;
+  userPlaces(location, places);
+  llvm::SmallVector<FileLineColLoc> ordered(places.begin(), places.end());
+  llvm::sort(ordered, [](FileLineColLoc a, FileLineColLoc b) {
+    return std::tuple(a.getFilename().getValue(), a.getLine(), a.getColumn()) <
+           std::tuple(b.getFilename().getValue(), b.getLine(), b.getColumn());
+  });
+  std::string text, file, entry;
+  for (FileLineColLoc user : ordered) {
+    const std::string before = std::exchange(entry, std::to_string(user.getLine()));
+    if (const std::string word = options.wordAt ? options.wordAt(user) : std::string();
+        !word.empty())
+      entry += " " + word;
+    const StringRef name = user.getFilename().getValue();
+    if (file == name && entry == before)
+      continue;
+    text += text.empty() ? "" : ", ";
+    if (file != name)
+      text += name.substr(name.rfind('/') + 1).str() + ":";
+    text += entry;
+    file = name.str();
+  }
+  if (text.empty() || text == lastPlace)
+    return;
+  lastPlace = text;
+  line() << "// " << text << "\n";
+}
+
+//===--- the function ------------------------------------------------------===//
+
+void KernelText::argument(BlockArgument argument, DictionaryAttr note) {
+  auto textOf = [&](StringRef name) { return note.getAs<StringAttr>(name).getValue(); };
+  auto numberOf = [&](StringRef name) {
+    return std::to_string(note.getAs<IntegerAttr>(name).getInt());
+  };
+  const StringRef from = textOf("pipe.from");
+  const std::string name = fresh(textOf("pipe.name"));
+  texts[argument] = {name, bindAll};
+  if (from == "scratch") {
+    line() << "i8 *" << name << " = (i8 *)sample.scratch;\n";
+    return;
+  }
+  if (from == "scalar") {
+    Type type = argument.getType();
+    const std::string entry = "sample.scalars[" + numberOf("pipe.number") + "]";
+    line() << "const " << registerType(type) << " " << name << " = ";
+    if (type.isF16() || type.isBF16())
+      os << (type.isF16() ? "pst_to_half" : "pst_to_brain") << "(pst_entry_f64(" << entry
+         << "));\n";
+    else if (llvm::isa<FloatType>(type))
+      os << (type.isF64() ? "" : "(f32)") << "pst_entry_f64(" << entry << ");\n";
+    else if (type.isInteger(1))
+      os << entry << " != 0;\n";
+    else
+      os << (type.isSignlessInteger(64) ? "" : "(" + registerType(type) + ")") << entry << ";\n";
+    return;
+  }
+  const std::string tensor = "sample.tensors[" + numberOf("pipe.number") + "].";
+  if (from == "data") {
+    const std::string type = memoryType(elementOf(argument)) + " *";
+    const bool isInput = note.getAs<IntegerAttr>("pipe.number").getInt() < inputs;
+    line() << (isInput ? "const " : "") << type << name << " = (" << (isInput ? "const " : "")
+           << type << ")" << tensor << "data;\n";
+    elementBytes[note.getAs<IntegerAttr>("pipe.number").getInt()] =
+        pipe::scalarBytes(elementOf(argument));
+    return;
+  }
+  line() << "const i64 " << name << " = " << tensor << from << "[" << numberOf("pipe.axis") << "]";
+  if (const int64_t bytes = elementBytes[note.getAs<IntegerAttr>("pipe.number").getInt()];
+      from == "stride" && bytes > 1)
+    os << " / " << bytes; // they count bytes there, elements here
+  os << ";\n";
+}
+
+LogicalResult KernelText::print(func::FuncOp function) {
+  auto notes = function->getAttrOfType<ArrayAttr>("pipe.arguments");
+  const int64_t threads = function->getAttrOfType<IntegerAttr>("pipe.threads").getInt();
+  inputs = function->getAttrOfType<IntegerAttr>("pipe.inputs").getInt();
+  const bool isBlock = function->getAttrOfType<StringAttr>("pipe.mapping").getValue() == "block";
+  for (const char *word : {"samples", "status", "sample", "scratch"})
+    taken.insert(word);
+  taken.erase("scratch"); // the argument's own name
+  os << "\n// " << (isBlock ? "One block of " : "Any number of blocks of ") << threads
+     << " threads for each sample.\n";
+  os << "PST_KERNEL __launch_bounds__(" << threads << ") "
+     << cudaKernelName(options, function.getSymName())
+     << "(pst_kernel_args *samples, i32 *status) {\n";
+  line() << "pst_kernel_args &sample = samples[blockIdx.y];\n";
+  for (auto [argument, note] :
+       llvm::zip(function.getArguments(), notes.getAsRange<DictionaryAttr>()))
+    this->argument(argument, note);
+  if (failed(block(function.getBody().front())))
+    return failure();
+  os << "}\n";
+  return success();
+}
+
+//===--- statements --------------------------------------------------------===//
+
+LogicalResult KernelText::block(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(statement(op)))
+      return failure();
+  return success();
+}
+
+/// How many elements a temporary has is the plan's business, not the text's.
+static bool isSizeOnly(Operation &op) {
+  return !op.use_empty() && llvm::all_of(op.getUses(), [](OpOperand &use) {
+    return llvm::isa<memref::ViewOp>(use.getOwner()) && use.getOperandNumber() >= 2;
+  });
+}
+
+/// Whether the text of `op` may stand where its only user stands.
+static bool mayMove(Operation &op) {
+  if (op.hasTrait<OpTrait::ConstantLike>() || llvm::isa<arith::IndexCastOp>(op))
+    return true;
+  return op.hasOneUse() && op.getUsers().begin()->getBlock() == op.getBlock();
+}
+
+/// A number that is rounded to a storage type where it is stored.
+static bool isRoundedByStore(Operation &op) {
+  auto cast = llvm::dyn_cast<pipe::CastOp>(op);
+  if (!cast || cast.getMode() == pipe::CastMode::bits || !op.hasOneUse())
+    return false;
+  Type type = cast.getType();
+  return (type.isF16() || type.isBF16()) && llvm::isa<memref::StoreOp>(*op.user_begin()) &&
+         cast.getValue().getType() != type && op.getBlock() == op.user_begin()->getBlock();
+}
+
+void KernelText::store(memref::StoreOp op) {
+  Value value = op.getValue();
+  Type type = value.getType();
+  line() << use(op.getMemref(), bindAll) << "[" << use(op.getIndices()[0]) << "] = ";
+  if (type.isF16() || type.isBF16()) {
+    const StringRef bits = type.isF16() ? "pst_half_bits" : "pst_brain_bits";
+    Operation *made = value.getDefiningOp();
+    if (!made || !isRoundedByStore(*made)) {
+      os << bits << "(" << use(value) << ");\n";
+      return;
+    }
+    Value source = llvm::cast<pipe::CastOp>(made).getValue();
+    if (registerType(source.getType()) == "f32")
+      os << bits << "(" << use(source) << ");\n";
+    else
+      os << bits << "(" << rounded("pst_odd", source) << ");\n";
+    return;
+  }
+  if (llvm::isa<FloatType>(type))
+    os << "pst_canonical(" << use(value) << ");\n";
+  else
+    os << use(value) << ";\n";
+}
+
+LogicalResult KernelText::statement(Operation &op) {
+  if (isRoundedByStore(op) ||
+      (op.getNumResults() == 1 && op.use_empty() && isMemoryEffectFree(&op)))
+    return success();
+  if (auto made = expression(op)) {
+    Value result = op.getResult(0);
+    if (isSizeOnly(op) || (mayMove(op) && (made->text.size() <= longestInline || op.hasTrait<OpTrait::ConstantLike>()))) {
+      texts[result] = *made;
+      return success();
+    }
+    place(op.getLoc());
+    const std::string name = numbered();
+    line() << "const " << registerType(result.getType()) << " " << name << " = " << made->text
+           << ";\n";
+    texts[result] = {name, bindAll};
+    return success();
+  }
+  place(op.getLoc());
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case<scf::ParallelOp>([&](auto typed) { return nest(typed); })
+      .Case<scf::ForOp, scf::WhileOp>([&](auto typed) { return loop(typed); })
+      .Case<scf::IfOp, scf::IndexSwitchOp>([&](auto typed) { return branch(typed); })
+      .Case([&](memref::LoadOp typed) {
+        Type type = typed.getType();
+        const std::string name = numbered();
+        const char *widen = type.isF16() ? "pst_half(" : type.isBF16() ? "pst_brain(" : "";
+        line() << "const " << registerType(type) << " " << name << " = " << widen
+               << use(typed.getMemref(), bindAll) << "[" << use(typed.getIndices()[0]) << "]"
+               << (*widen ? ")" : "") << ";\n";
+        texts[typed.getResult()] = {name, bindAll};
+        return success();
+      })
+      .Case([&](memref::StoreOp typed) {
+        store(typed);
+        return success();
+      })
+      .Case([&](memref::AtomicRMWOp typed) {
+        line() << "atomicAdd(&" << use(typed.getMemref(), bindAll) << "["
+               << use(typed.getIndices()[0]) << "], " << use(typed.getValue()) << ");\n";
+        return success();
+      })
+      .Case([&](memref::ViewOp typed) {
+        const std::string name = fresh("t" + std::to_string(temporaries++)),
+                          type = memoryType(elementOf(typed)) + " *";
+        line() << type << name << " = (" << type << ")";
+        if (matchPattern(typed.getByteShift(), m_Zero()))
+          os << use(typed.getSource(), bindUnary) << ";\n";
+        else
+          os << "(" << use(typed.getSource(), bindAdd) << " + " << use(typed.getByteShift(), bindMul) << ");\n";
+        texts[typed.getResult()] = {name, bindAll};
+        return success();
+      })
+      .Case([&](memref::AllocaOp typed) {
+        const std::string name = fresh("lanes");
+        line() << memoryType(elementOf(typed)) << " " << name << "["
+               << typed.getType().getDimSize(0) << "];\n";
+        texts[typed.getResult()] = {name, bindAll};
+        return success();
+      })
+      .Case([&](memref::GetGlobalOp typed) {
+        texts[typed.getResult()] = {cudaKernelName(options, typed.getName()), bindAll};
+        return success();
+      })
+      .Case([&](gpu::BarrierOp) {
+        line() << "__syncthreads();\n";
+        return success();
+      })
+      .Case([&](func::CallOp typed) {
+        auto module = op.getParentOfType<ModuleOp>();
+        auto callee = module.lookupSymbol<func::FuncOp>(typed.getCallee());
+        const StringRef name = callee->getAttrOfType<StringAttr>("pipe.name").getValue();
+        if (name == "pst_fail") {
+          line() << "pst_fail(sample, status, " << use(typed.getOperand(0)) << ", "
+                 << use(typed.getOperand(1)) << ", " << use(typed.getOperand(2)) << ");\n";
+          return success();
+        }
+        Value result = typed.getResult(0);
+        const std::string variable = numbered();
+        line() << "const " << registerType(result.getType()) << " " << variable << " = "
+               << called(name, typed.getOperands()).text << ";\n";
+        texts[result] = {variable, bindAll};
+        return success();
+      })
+      .Default([](Operation *other) -> LogicalResult {
+        return other->emitOpError("has no text in CUDA C++");
+      });
+}
+
+//===--- nests and loops ---------------------------------------------------===//
+
+/// The elements of a domain are numbered row-major and dealt out like cards.
+LogicalResult KernelText::nest(scf::ParallelOp op) {
+  auto names = op->getAttrOfType<ArrayAttr>("pipe.axes").getAsRange<StringAttr>();
+  const bool byWarp = op->getAttrOfType<StringAttr>("pipe.workers").getValue() == "warps";
+  const std::string worker = byWarp ? "pst_warp()" : "pst_thread()",
+                    workers = byWarp ? "pst_warps()" : "pst_threads()";
+  SmallVector<std::string> axes, scope;
+  for (auto [name, variable] : llvm::zip(names, op.getInductionVars())) {
+    axes.push_back(fresh(axisName(name)));
+    texts[variable] = {axes.back(), bindAll};
+  }
+  if (axes.size() == 1) {
+    line() << "for (i64 " << axes[0] << " = " << worker << "; " << axes[0] << " < "
+           << use(op.getUpperBound()[0], bindAdd) << "; " << axes[0] << " += " << workers
+           << ") {\n";
+  } else {
+    const std::string at = fresh("at"), end = fresh("end");
+    scope = {at, end};
+    line() << "for (i64 " << at << " = " << worker << ", " << end << " = ";
+    for (auto [axis, extent] : llvm::enumerate(op.getUpperBound()))
+      os << (axis ? " * " : "(i64)") << use(extent, bindUnary);
+    os << "; " << at << " < " << end << "; " << at << " += " << workers << ") {\n";
+    std::string stride;
+    for (size_t axis = axes.size(); axis-- > 0;) {
+      Value extent = op.getUpperBound()[axis];
+      os.indent(indent + 2) << "const i64 " << axes[axis] << " = " << at
+                            << (stride.empty() ? "" : " / " + stride)
+                            << (axis == 0 ? "" : " % " + use(extent, bindUnary)) << ";\n";
+      APInt factor, so;
+      const std::string size = use(extent, bindUnary);
+      if (stride.empty())
+        stride = size;
+      else if (matchPattern(extent, m_ConstantInt(&factor)) &&
+               StringRef(stride).find_first_not_of("0123456789") == StringRef::npos)
+        stride = std::to_string(std::stoll(stride) * factor.getSExtValue());
+      else
+        stride = (stride[0] == '(' ? stride.substr(0, stride.size() - 1) : "(" + stride) + " * " +
+                 size + ")";
+    }
+  }
+  indent += 2;
+  if (failed(block(*op.getBody())))
+    return failure();
+  indent -= 2;
+  line() << "}\n";
+  scope.append(axes);
+  for (const std::string &name : scope)
+    taken.erase(name);
+  return success();
+}
+
+void KernelText::declare(ValueRange values, ValueRange inits, StringRef stem) {
+  for (auto [i, value] : llvm::enumerate(values)) {
+    Type type = value.getType();
+    const std::string name = stem.empty() ? numbered() : fresh(stem);
+    line() << (isMemory(type) ? memoryType(elementOf(value)) + " *" : registerType(type) + " ")
+           << name;
+    if (!inits.empty())
+      os << " = " << use(inits[i]);
+    os << ";\n";
+    texts[value] = {name, bindAll};
+  }
+}
+
+/// All at once: no new value is read as an old one.
+void KernelText::assign(ValueRange to, ValueRange from) {
+  SmallVector<std::string> values;
+  const auto count = llvm::count_if(llvm::zip(to, from), [&](auto pair) {
+    return texts[std::get<0>(pair)].text != texts[std::get<1>(pair)].text;
+  });
+  for (auto [target, value] : llvm::zip(to, from)) {
+    values.push_back(use(value));
+    if (count < 2 || texts[target].text == values.back() ||
+        value.getDefiningOp<arith::ConstantOp>())
+      continue;
+    const std::string kept = fresh("next" + std::to_string(next++));
+    line() << (isMemory(value.getType()) ? memoryType(elementOf(value)) + " *"
+                                         : "const " + registerType(value.getType()) + " ")
+           << kept << " = " << values.back() << ";\n";
+    values.back() = kept;
+  }
+  for (auto [target, value] : llvm::zip(to, values))
+    if (texts[target].text != value)
+      line() << texts[target].text << " = " << value << ";\n";
+}
+
+LogicalResult KernelText::loop(scf::ForOp op) {
+  declare(op.getResults(), op.getInitArgs(), "");
+  for (auto [result, carried] : llvm::zip(op.getResults(), op.getRegionIterArgs())) {
+    Expression variable = texts[result];
+    texts[carried] = variable;
+  }
+  const std::string name = fresh("k");
+  texts[op.getInductionVar()] = {name, bindAll};
+  APInt step;
+  const bool byOne = matchPattern(op.getStep(), m_ConstantInt(&step)) && step == 1;
+  line() << "for (i64 " << name << " = " << use(op.getLowerBound()) << "; " << name << " < "
+         << use(op.getUpperBound(), bindAdd) << "; "
+         << (byOne ? "++" + name : name + " += " + use(op.getStep())) << ") {\n";
+  indent += 2;
+  if (failed(block(*op.getBody())))
+    return failure();
+  assign(op.getResults(), op.getBody()->getTerminator()->getOperands());
+  indent -= 2;
+  line() << "}\n";
+  taken.erase(name);
+  return success();
+}
+
+LogicalResult KernelText::loop(scf::WhileOp op) {
+  declare(op.getBeforeArguments(), op.getInits(), "");
+  line() << "while (true) {\n";
+  indent += 2;
+  if (failed(block(*op.getBeforeBody())))
+    return failure();
+  auto condition = op.getConditionOp();
+  line() << "if (!" << use(condition.getCondition(), bindAll) << ")\n";
+  os.indent(indent + 2) << "break;\n";
+  for (auto [result, after, value, before] : llvm::zip(
+           op.getResults(), op.getAfterArguments(), condition.getArgs(), op.getBeforeArguments())) {
+    if (value != before)
+      return op.emitOpError("with values of its own has no text in CUDA C++");
+    Expression variable = texts[before];
+    texts[after] = variable;
+    texts[result] = variable;
+  }
+  if (failed(block(*op.getAfterBody())))
+    return failure();
+  assign(op.getBeforeArguments(), op.getYieldOp().getOperands());
+  indent -= 2;
+  line() << "}\n";
+  return success();
+}
+
+//===--- branches ----------------------------------------------------------===//
+
+LogicalResult KernelText::arm(Block &body, ResultRange results) {
+  indent += 2;
+  if (failed(block(body)))
+    return failure();
+  assign(results, body.getTerminator()->getOperands());
+  indent -= 2;
+  return success();
+}
+
+LogicalResult KernelText::branch(scf::IfOp op) {
+  declare(op.getResults(), {}, "");
+  line() << "if (" << use(op.getCondition()) << ") {\n";
+  if (failed(arm(*op.thenBlock(), op.getResults())))
+    return failure();
+  if (op.elseBlock() &&
+      !(op.getResults().empty() && op.elseBlock()->without_terminator().empty())) {
+    line() << "} else {\n";
+    if (failed(arm(*op.elseBlock(), op.getResults())))
+      return failure();
+  }
+  line() << "}\n";
+  return success();
+}
+
+LogicalResult KernelText::branch(scf::IndexSwitchOp op) {
+  declare(op.getResults(), {}, "");
+  line() << "switch (" << use(op.getArg()) << ") {\n";
+  for (auto [number, region] : llvm::zip(op.getCases(), op.getCaseRegions())) {
+    line() << "case " << number << ": {\n";
+    if (failed(arm(region.front(), op.getResults())))
+      return failure();
+    os.indent(indent + 2) << "break;\n";
+    line() << "}\n";
+  }
+  line() << "default: {\n";
+  if (failed(arm(op.getDefaultRegion().front(), op.getResults())))
+    return failure();
+  line() << "}\n";
+  line() << "}\n";
+  return success();
+}

@@ -1,0 +1,100 @@
+//===- KernelText.h - one kernel's text while it is written -----*- C++ -*-===//
+#ifndef PENSTOCK_CODEGEN_CUDA_KERNELTEXT_H
+#define PENSTOCK_CODEGEN_CUDA_KERNELTEXT_H
+
+#include "codegen/cuda/Printer.h"
+#include "compiler/Dialect/PipeDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace penstock::codegen {
+
+/// An expression, and how strongly its outermost operator binds.
+struct Expression {
+  std::string text;
+  int binding = 0;
+};
+
+/// Of operators, as in C++.
+enum Binding {
+  bindChoice = 1,
+  bindOr,
+  bindAnd,
+  bindBits,
+  bindEqual,
+  bindLess,
+  bindAdd,
+  bindMul,
+  bindUnary,
+  bindAll
+};
+
+/// The register's type of a scalar; f16 and bf16 are computed as f32.
+std::string registerType(mlir::Type type);
+/// The type in memory.
+std::string memoryType(mlir::Type type);
+/// A number as a literal of exactly its type.
+Expression literal(mlir::Attribute value, mlir::Type type);
+
+class KernelText {
+public:
+  KernelText(llvm::raw_ostream &os, const CudaPrinterOptions &options) : os(os), options(options) {}
+
+  mlir::LogicalResult print(mlir::func::FuncOp function);
+
+private:
+  // KernelText.cpp: statements.
+  mlir::LogicalResult block(mlir::Block &block);
+  mlir::LogicalResult statement(mlir::Operation &op);
+  mlir::LogicalResult nest(mlir::scf::ParallelOp op);
+  mlir::LogicalResult loop(mlir::scf::ForOp op);
+  mlir::LogicalResult loop(mlir::scf::WhileOp op);
+  mlir::LogicalResult branch(mlir::scf::IfOp op);
+  mlir::LogicalResult branch(mlir::scf::IndexSwitchOp op);
+  mlir::LogicalResult arm(mlir::Block &block, mlir::ResultRange results);
+  void argument(mlir::BlockArgument argument, mlir::DictionaryAttr note);
+  void store(mlir::memref::StoreOp op);
+  /// Declares variables that are assigned later.
+  void declare(mlir::ValueRange values, mlir::ValueRange inits, llvm::StringRef stem);
+  void assign(mlir::ValueRange to, mlir::ValueRange from);
+  void place(mlir::Location location);
+  llvm::raw_ostream &line() { return os.indent(indent); }
+  std::string fresh(llvm::StringRef stem);
+  std::string axisName(mlir::StringAttr axis);
+  std::string numbered() { return fresh("v" + std::to_string(next++)); }
+
+  // Expressions.cpp
+  /// The text of an op without regions and effects; nothing if it has none.
+  std::optional<Expression> expression(mlir::Operation &op);
+  std::optional<Expression> pipeExpression(mlir::Operation &op);
+  Expression unary(pipe::UnaryOp op);
+  Expression binary(pipe::BinaryOp op);
+  Expression cast(pipe::CastOp op);
+  Expression draw(pipe::DrawOp op);
+  /// What is stored of a number that a storage type is to hold.
+  std::string rounded(llvm::StringRef function, mlir::Value value);
+  Expression infix(mlir::Value a, llvm::StringRef op, mlir::Value b, int binding);
+  Expression called(llvm::StringRef name, mlir::ValueRange operands);
+  /// An operand where operators that bind more weakly than `binding` need
+  /// parentheses.
+  std::string use(mlir::Value value, int binding = 0);
+
+  llvm::raw_ostream &os;
+  const CudaPrinterOptions &options;
+  unsigned indent = 2;
+  int next = 0, temporaries = 0;
+  llvm::DenseMap<mlir::Value, Expression> texts;
+  llvm::StringSet<> taken;
+  std::string lastPlace;
+  int64_t inputs = 0;
+  llvm::DenseMap<int64_t, int64_t> elementBytes; ///< by number of the tensor
+};
+
+} // namespace penstock::codegen
+
+#endif

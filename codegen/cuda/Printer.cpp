@@ -1,0 +1,52 @@
+//===- Printer.cpp - kernels as CUDA C++ -----------------------------------===//
+
+#include "codegen/cuda/Printer.h"
+#include "codegen/cuda/KernelText.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::codegen;
+
+std::string codegen::cudaKernelName(const CudaPrinterOptions &options, StringRef kernel) {
+  return "pst_" + (options.prefix.empty() ? "" : options.prefix + "_") + kernel.str();
+}
+
+/// A table of constants, as it lies in memory.
+static void printTable(llvm::raw_ostream &os, memref::GlobalOp table,
+                       const CudaPrinterOptions &options) {
+  auto type = llvm::cast<MemRefType>(table.getType());
+  Type element = type.getElementType();
+  const bool isStorage = element.isF16() || element.isBF16();
+  os << "\nstatic __device__ const " << memoryType(element) << " "
+     << cudaKernelName(options, table.getSymName()) << "[" << type.getDimSize(0) << "] = {";
+  size_t column = 100;
+  for (Attribute value :
+       llvm::cast<DenseElementsAttr>(table->getAttr("pipe.elements")).getValues<Attribute>()) {
+    std::string text;
+    if (isStorage) // the bits
+      text =
+          std::to_string(llvm::cast<FloatAttr>(value).getValue().bitcastToAPInt().getZExtValue());
+    else
+      text = literal(value, element).text;
+    if (StringRef(text).starts_with("(") &&
+        !StringRef(text).contains(" ")) // the array has the type
+      text = text.substr(text.find(')') + 1);
+    column += text.size() + 2;
+    os << (column > 100 ? "\n    " : " ") << text << ",";
+    column = column > 100 ? text.size() + 5 : column;
+  }
+  os << "\n};\n";
+}
+
+std::optional<std::string> codegen::cudaText(ModuleOp module, const CudaPrinterOptions &options) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "#include \"penstock.cuh\"\n";
+  for (auto table : module.getOps<memref::GlobalOp>())
+    printTable(os, table, options);
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr("pipe.threads") && failed(KernelText(os, options).print(function)))
+      return std::nullopt;
+  return text;
+}

@@ -1,0 +1,336 @@
+// penstock.cuh - what the kernels that Penstock prints stand on.
+//
+// Scalars as runtime/abi/scalar.h and random.h define them: total, one rounding
+// per operation, the same bits on every machine. Compile with --fmad=false: a
+// product and a sum round apart. Includes nothing, so that NVRTC needs no
+// header; on a CPU, shim.h stands in front of it.
+#pragma once
+
+typedef unsigned char u8;
+typedef signed char i8;
+typedef unsigned short u16;
+typedef short i16;
+typedef unsigned int u32;
+typedef int i32;
+typedef unsigned long long u64;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+typedef u16 f16;  // in memory only: in registers a half is an f32 that fits
+typedef u16 bf16; // likewise
+
+#define PST_KERNEL extern "C" __global__ void
+#define PST_INLINE static __device__ inline
+
+//===--- what a launch hands over (runtime/abi/kernel.h) ---------------------===//
+
+struct pst_tensor {
+  void *data;
+  i64 extent[8];
+  i64 stride[8]; // in bytes
+};
+struct pst_kernel_args {
+  const pst_tensor *tensors; // inputs, then outputs
+  i64 *scalars;              // entries of 8 bytes: integers as i64, floats as the bits of f64
+  void *scratch;
+  i64 band[2];
+  i64 failure[2];
+};
+
+/// The first check that a sample fails names it; all its threads agree.
+PST_INLINE void pst_fail(pst_kernel_args &sample, i32 *status, i32 id, i64 first, i64 second) {
+  if (blockIdx.x != 0 || threadIdx.x != 0)
+    return;
+  status[blockIdx.y] = id;
+  sample.failure[0] = first;
+  sample.failure[1] = second;
+}
+
+//===--- bits ----------------------------------------------------------------===//
+
+template <typename To, typename From> PST_INLINE To pst_bits(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bits of one width");
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+PST_INLINE f64 pst_entry_f64(i64 entry) { return pst_bits<f64>(entry); }
+
+template <typename T> PST_INLINE bool pst_is_signed() { return (T)-1 < (T)0; }
+
+/// What a store writes for a NaN.
+PST_INLINE f32 pst_canonical(f32 x) { return x != x ? pst_bits<f32>(0x7FC00000u) : x; }
+PST_INLINE f64 pst_canonical(f64 x) { return x != x ? pst_bits<f64>(0x7FF8000000000000ull) : x; }
+PST_INLINE bool pst_negative(f32 x) { return (pst_bits<u32>(x) >> 31) != 0; }
+PST_INLINE bool pst_negative(f64 x) { return (pst_bits<u64>(x) >> 63) != 0; }
+
+//===--- integers: they wrap, and a divisor 0 gives 0 ------------------------===//
+
+template <typename T> PST_INLINE T pst_add(T a, T b) { return (T)((u64)a + (u64)b); }
+template <typename T> PST_INLINE T pst_sub(T a, T b) { return (T)((u64)a - (u64)b); }
+template <typename T> PST_INLINE T pst_mul(T a, T b) { return (T)((u64)a * (u64)b); }
+template <typename T> PST_INLINE T pst_neg(T a) { return (T)(0ull - (u64)a); }
+template <typename T> PST_INLINE T pst_div(T a, T b) {
+  if (b == 0)
+    return 0;
+  if (pst_is_signed<T>() && b == (T)-1)
+    return pst_neg(a);
+  return (T)(a / b);
+}
+template <typename T> PST_INLINE T pst_rem(T a, T b) {
+  if (b == 0 || (pst_is_signed<T>() && b == (T)-1))
+    return 0;
+  return (T)(a % b);
+}
+template <typename T> PST_INLINE T pst_shl(T a, T n) { return (T)((u64)a << ((u32)n & (sizeof(T) * 8 - 1))); }
+template <typename T> PST_INLINE T pst_shr(T a, T n) { return (T)(a >> ((u32)n & (sizeof(T) * 8 - 1))); }
+template <typename T> PST_INLINE T pst_abs(T a) { return a < 0 ? pst_neg(a) : a; }
+PST_INLINE f32 pst_abs(f32 a) { return fabsf(a); }
+PST_INLINE f64 pst_abs(f64 a) { return fabs(a); }
+
+//===--- floats --------------------------------------------------------------===//
+
+PST_INLINE f32 pst_rem(f32 a, f32 b) { return fmodf(a, b); }
+PST_INLINE f64 pst_rem(f64 a, f64 b) { return fmod(a, b); }
+PST_INLINE f32 pst_sqrt(f32 a) { return sqrtf(a); }
+PST_INLINE f64 pst_sqrt(f64 a) { return sqrt(a); }
+PST_INLINE f32 pst_floor(f32 a) { return floorf(a); }
+PST_INLINE f64 pst_floor(f64 a) { return floor(a); }
+PST_INLINE f32 pst_ceil(f32 a) { return ceilf(a); }
+PST_INLINE f64 pst_ceil(f64 a) { return ceil(a); }
+PST_INLINE f32 pst_trunc(f32 a) { return truncf(a); }
+PST_INLINE f64 pst_trunc(f64 a) { return trunc(a); }
+PST_INLINE f32 pst_round(f32 a) { return rintf(a); } // half to even
+PST_INLINE f64 pst_round(f64 a) { return rint(a); }
+PST_INLINE f32 pst_round_away(f32 a) { return roundf(a); }
+PST_INLINE f64 pst_round_away(f64 a) { return round(a); }
+
+/// -0 lies below +0; NaN is below nothing.
+template <typename T> PST_INLINE bool pst_less(T a, T b) { return a < b; }
+PST_INLINE bool pst_less(f32 a, f32 b) { return a < b || (a == b && pst_negative(a) && !pst_negative(b)); }
+PST_INLINE bool pst_less(f64 a, f64 b) { return a < b || (a == b && pst_negative(a) && !pst_negative(b)); }
+
+/// The number where one side is NaN.
+template <typename T> PST_INLINE T pst_min(T a, T b) { return a != a ? b : b != b ? a : pst_less(b, a) ? b : a; }
+template <typename T> PST_INLINE T pst_max(T a, T b) { return a != a ? b : b != b ? a : pst_less(a, b) ? b : a; }
+
+//===--- casts ---------------------------------------------------------------===//
+
+template <typename T> PST_INLINE f64 pst_lowest() {
+  return !pst_is_signed<T>() ? 0.0 : sizeof(T) == 1 ? -128.0 : sizeof(T) == 2 ? -32768.0
+       : sizeof(T) == 4 ? -2147483648.0 : -9223372036854775808.0;
+}
+/// The largest number of a type; of i64, 2^63 as the nearest f64.
+template <typename T> PST_INLINE f64 pst_highest() {
+  return sizeof(T) == 1 ? (pst_is_signed<T>() ? 127.0 : 255.0)
+       : sizeof(T) == 2 ? (pst_is_signed<T>() ? 32767.0 : 65535.0)
+       : sizeof(T) == 4 ? (pst_is_signed<T>() ? 2147483647.0 : 4294967295.0) : 9223372036854775808.0;
+}
+template <typename T> PST_INLINE T pst_most() {
+  return pst_is_signed<T>() ? (T)(((u64)1 << (sizeof(T) * 8 - 1)) - 1) : (T)~0ull;
+}
+
+/// Float to integer: truncates, saturates, NaN gives 0.
+template <typename T> PST_INLINE T pst_to_int(f64 a) {
+  if (a != a)
+    return 0;
+  const f64 whole = trunc(a);
+  if (whole <= pst_lowest<T>())
+    return pst_is_signed<T>() ? (T)((u64)1 << (sizeof(T) * 8 - 1)) : (T)0;
+  if (whole >= pst_highest<T>())
+    return pst_most<T>();
+  return (T)whole;
+}
+/// Integer to integer: saturates.
+template <typename T> PST_INLINE T pst_clamp(i64 a) {
+  const i64 most = (i64)pst_most<T>();
+  const i64 least = pst_is_signed<T>() ? -most - 1 : 0;
+  return (T)(a < least ? least : a > most ? most : a);
+}
+
+/// f64 to f32 rounded to odd: a second rounding then errs to no side.
+PST_INLINE f32 pst_odd(f64 value) {
+  const f32 nearest = (f32)value;
+  const u32 bits = pst_bits<u32>(nearest);
+  if (nearest != nearest || (f64)nearest == value || (bits & 1u))
+    return nearest;
+  return pst_bits<f32>(fabs((f64)nearest) > fabs(value) ? bits - 1u : bits + 1u);
+}
+PST_INLINE f32 pst_odd(f32 value) { return value; }
+PST_INLINE f32 pst_odd(i64 value) {
+  u64 magnitude = value < 0 ? 0ull - (u64)value : (u64)value;
+  i32 excess = 0;
+  while ((magnitude >> excess) >= ((u64)1 << 53))
+    ++excess;
+  const u64 cut = ((u64)1 << excess) - 1;
+  if (magnitude & cut)
+    magnitude = (magnitude & ~cut) | (cut + 1);
+  const f64 odd = (f64)magnitude;
+  return pst_odd(value < 0 ? -odd : odd);
+}
+
+/// IEEE half, one rounding to nearest even.
+PST_INLINE f16 pst_half_bits(f32 value) {
+  const u32 bits = pst_bits<u32>(value), sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7FFFFFFFu;
+  if (magnitude > 0x7F800000u)
+    return 0x7E00;
+  if (magnitude >= 0x47800000u)
+    return (f16)(sign | 0x7C00u);
+  if (magnitude >= 0x38800000u)
+    return (f16)(sign | ((magnitude + 0xFFFu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13));
+  if (magnitude < 0x33000000u)
+    return (f16)sign;
+  const u32 shift = 126u - (magnitude >> 23), mantissa = (magnitude & 0x7FFFFFu) | 0x800000u;
+  const u32 rest = mantissa & ((1u << shift) - 1u), half = 1u << (shift - 1u);
+  u32 result = mantissa >> shift;
+  if (rest > half || (rest == half && (result & 1u)))
+    ++result;
+  return (f16)(sign | result);
+}
+PST_INLINE f32 pst_half(f16 half) {
+  const u32 sign = (half & 0x8000u) << 16, exponent = (half >> 10) & 0x1Fu, mantissa = half & 0x3FFu;
+  if (exponent == 31u)
+    return mantissa ? pst_bits<f32>(0x7FC00000u) : pst_bits<f32>(sign | 0x7F800000u);
+  if (exponent == 0u)
+    return sign ? -((f32)mantissa * 0x1p-24f) : (f32)mantissa * 0x1p-24f;
+  return pst_bits<f32>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
+}
+PST_INLINE bf16 pst_brain_bits(f32 value) {
+  const u32 bits = pst_bits<u32>(value);
+  return (bits & 0x7FFFFFFFu) > 0x7F800000u ? (bf16)0x7FC0 : (bf16)((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+}
+PST_INLINE f32 pst_brain(bf16 value) { return pst_bits<f32>((u32)value << 16); }
+
+/// To a number that fits the storage type.
+template <typename T> PST_INLINE f32 pst_to_half(T value) { return pst_half(pst_half_bits(pst_odd(value))); }
+template <typename T> PST_INLINE f32 pst_to_brain(T value) { return pst_brain(pst_brain_bits(pst_odd(value))); }
+
+//===--- who does what -------------------------------------------------------===//
+
+/// This thread among all that work on the sample, and how many they are.
+PST_INLINE i64 pst_thread() { return (i64)blockIdx.x * blockDim.x + threadIdx.x; }
+PST_INLINE i64 pst_threads() { return (i64)gridDim.x * blockDim.x; }
+/// Its warp, and how many warps work on the sample; its place in the warp.
+PST_INLINE i64 pst_warp() { return pst_thread() / 32; }
+PST_INLINE i64 pst_warps() { return pst_threads() / 32; }
+PST_INLINE i64 pst_lane() { return threadIdx.x % 32; }
+
+//===--- indices -------------------------------------------------------------===//
+
+PST_INLINE i64 pst_index_min(i64 a, i64 b) { return a < b ? a : b; }
+PST_INLINE i64 pst_index_max(i64 a, i64 b) { return a < b ? b : a; }
+
+PST_INLINE i64 pst_floor_div(i64 a, i64 b) {
+  return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+PST_INLINE i64 pst_edge(i64 i, i64 n) { return i >= n ? (n > 0 ? n - 1 : 0) : i < 0 ? 0 : i; }
+PST_INLINE i64 pst_wrap(i64 i, i64 n) {
+  if (i >= 0 && i < n)
+    return i;
+  i %= n;
+  return i < 0 ? i + n : i;
+}
+PST_INLINE i64 pst_reflect(i64 i, i64 n) { // the edge is not repeated
+  if (i >= 0 && i < n)
+    return i;
+  if (n == 1)
+    return 0;
+  const i64 j = pst_wrap(i, 2 * (n - 1));
+  return j < n ? j : 2 * (n - 1) - j;
+}
+PST_INLINE i64 pst_symmetric(i64 i, i64 n) { // the edge is repeated
+  if (i >= 0 && i < n)
+    return i;
+  const i64 j = pst_wrap(i, 2 * n);
+  return j < n ? j : 2 * n - 1 - j;
+}
+
+/// A sum of products with 22-bit weights that starts from 0, as a byte.
+PST_INLINE u8 pst_pillow(i32 sum) { return pst_clamp<u8>(pst_add(sum, 1 << 21) >> 22); }
+
+//===--- sums: 32 partial ones and a tree ------------------------------------===//
+
+template <typename T> PST_INLINE T pst_tree(T *lanes) {
+  for (i32 half = 16; half > 0; half /= 2)
+    for (i32 lane = 0; lane < half; ++lane)
+      lanes[lane] = lanes[lane] + lanes[lane + half];
+  return lanes[0];
+}
+/// The value of the lane `distance` further up, for all lanes of a warp at once.
+template <typename T> PST_INLINE T pst_shuffle_down(T value, i32 distance) {
+  return (T)__shfl_down_sync(0xFFFFFFFFu, value, distance);
+}
+
+//===--- draws: Philox-4x32-10 (Salmon et al., SC 2011) ----------------------===//
+
+struct pst_key {
+  u64 state, position;
+  u32 epoch;
+  u16 view;
+};
+PST_INLINE pst_key pst_key_of(i64 state, i64 position, i64 epoch, i64 view) {
+  pst_key key = {(u64)state, (u64)position, (u32)epoch, (u16)view};
+  return key;
+}
+PST_INLINE u64 pst_mix(u64 state, u64 value) {
+  u64 z = state + 0x9E3779B97F4A7C15ull + value * 0xD1342543DE82EF95ull;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+PST_INLINE pst_key pst_key_view(pst_key key, i64 view) {
+  key.view = (u16)view;
+  return key;
+}
+PST_INLINE pst_key pst_key_mix(pst_key key, i64 index) {
+  key.state = pst_mix(key.state, (u64)index);
+  return key;
+}
+/// 64 random bits: element `element` of the draw `id`.
+PST_INLINE i64 pst_draw_bits(pst_key key, u64 id, i64 element) {
+  const u64 k = pst_mix(key.state, id);
+  u32 c0 = (u32)key.position, c1 = ((u32)(key.position >> 32) & 0xFFFFu) | ((u32)key.view << 16);
+  u32 c2 = key.epoch, c3 = (u32)((u64)element / 2), k0 = (u32)k, k1 = (u32)(k >> 32);
+  for (i32 round = 0; round < 10; ++round, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
+    const u64 a = 0xD2511F53ull * c0, b = 0xCD9E8D57ull * c2;
+    c0 = (u32)(b >> 32) ^ c1 ^ k0;
+    c2 = (u32)(a >> 32) ^ c3 ^ k1;
+    c1 = (u32)b;
+    c3 = (u32)a;
+  }
+  return (u64)element % 2 ? (i64)(((u64)c2 << 32) | c3) : (i64)(((u64)c0 << 32) | c1);
+}
+PST_INLINE f64 pst_draw_uniform(pst_key key, u64 id, i64 element, f64 low, f64 high) {
+  const f64 unit = (f64)((u64)pst_draw_bits(key, id, element) >> 11) * 0x1p-53;
+  const f64 value = low + unit * (high - low);
+  return value < high ? value : low;
+}
+PST_INLINE i64 pst_draw_integer(pst_key key, u64 id, i64 element, i64 low, i64 end) {
+  if (end <= low)
+    return low;
+  const u64 b = (u64)pst_draw_bits(key, id, element), n = (u64)end - (u64)low;
+  const u64 bh = b >> 32, bl = b & 0xFFFFFFFFu, nh = n >> 32, nl = n & 0xFFFFFFFFu;
+  const u64 middle = bh * nl + ((bl * nl) >> 32), middle2 = bl * nh + (middle & 0xFFFFFFFFu);
+  return (i64)((u64)low + bh * nh + (middle >> 32) + (middle2 >> 32));
+}
+/// Where the keyed permutation of 0 ..< n sends i.
+PST_INLINE i64 pst_draw_permutation(pst_key key, u64 id, i64 element, i64 count, i64 index) {
+  const u64 seed = (u64)pst_draw_bits(key, id, element), n = (u64)count;
+  u64 i = (u64)index;
+  if (n <= 1 || i >= n)
+    return index;
+  u32 half = 1;
+  while (half < 32 && ((u64)1 << (2 * half)) < n)
+    ++half;
+  const u64 mask = ((u64)1 << half) - 1;
+  do {
+    u64 left = i >> half, right = i & mask;
+    for (u64 round = 0; round < 8; ++round) {
+      const u64 next = left ^ (pst_mix(seed + round, right) & mask);
+      left = right;
+      right = next;
+    }
+    i = (left << half) | right;
+  } while (i >= n);
+  return (i64)i;
+}

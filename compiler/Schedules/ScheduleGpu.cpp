@@ -1,0 +1,87 @@
+//===- ScheduleGpu.cpp - blocks, passes and warps --------------------------===//
+//
+// Plain: right for every kernel, fast for few. Where nothing has to be complete
+// before something else reads it, elements are independent, and any number of
+// blocks can share a sample. Elsewhere one block does a sample in passes, since
+// threads of different blocks cannot wait for each other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Schedules/Passes.h"
+#include "compiler/Schedules/Stored.h"
+
+namespace penstock::schedules {
+#define GEN_PASS_DEF_SCHEDULEGPU
+#include "compiler/Schedules/Passes.h.inc"
+} // namespace penstock::schedules
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::schedules;
+
+/// Enough to hide latency on every architecture, small enough for any kernel's
+/// registers; a multiple of 32.
+static constexpr int64_t threadsPerBlock = 256;
+
+/// Runs of fewer elements keep a thread busy, not a warp.
+static constexpr int64_t warpsFrom = 64;
+
+/// Whether each result of a reduction is worth 32 threads.
+static bool takesWarps(ReduceOp op) {
+  auto type = llvm::cast<NamedTensorType>(op.getValue().getType());
+  int64_t count = 1;
+  for (auto name : op.getOver().getAsRange<StringAttr>()) {
+    const Axis &axis = type.getAxes()[type.axisIndex(name)];
+    if (!axis.isStatic())
+      return true;
+    count *= axis.extent;
+  }
+  return count >= warpsFrom;
+}
+
+/// Whether something has to be complete before others read it.
+static bool needsPasses(KernelOp kernel) {
+  const auto found = kernel.walk([](Operation *op) {
+    if (llvm::isa<HistogramOp>(op) ||
+        op->getAttr("schedule") == StringAttr::get(op->getContext(), "scratch"))
+      return WalkResult::interrupt();
+    auto isTensor = [](Value value) { return llvm::isa<NamedTensorType>(value.getType()); };
+    if (llvm::isa<RepeatOp>(op) && llvm::any_of(op->getResults(), isTensor))
+      return WalkResult::interrupt();
+    const bool isWhole = llvm::isa<ReduceOp, ScanOp, ContractOp>(op);
+    const bool isOutput = isWhole && op->hasOneUse() && llvm::isa<ReturnOp>(*op->user_begin());
+    return isWhole && !isOutput ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
+
+namespace {
+struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuPass> {
+  void runOnOperation() override {
+    Builder builder(&getContext());
+    for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
+      // The host makes tables, in f64, also for pixels elsewhere.
+      if (kernel.getSchedule() || kernel.getKind() != "pixels" || kernel->hasAttr("weights"))
+        continue;
+      forEachStored(kernel, [&](Operation &op) {
+        op.setAttr("schedule", builder.getStringAttr("scratch"));
+        addRemark(
+            &op, "schedule-gpu",
+            "is computed once and stored in scratch memory: its elements are read more than once");
+      });
+      kernel.walk([&](ReduceOp op) {
+        op->setAttr("schedule", builder.getStringAttr(takesWarps(op) ? "warps" : "threads"));
+      });
+      const bool inPasses = needsPasses(kernel);
+      addRemark(
+          kernel, "schedule-gpu",
+          inPasses
+              ? "one block does a sample in passes: something is complete before others read it"
+              : "its elements are spread over any number of blocks");
+      kernel.setScheduleAttr(builder.getDictionaryAttr(
+          {builder.getNamedAttr("mapping", builder.getStringAttr(inPasses ? "block" : "grid")),
+           builder.getNamedAttr("threads", builder.getI64IntegerAttr(threadsPerBlock))}));
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,99 @@
+//===- Stored.cpp - which values are computed once and kept ----------------===//
+
+#include "compiler/Schedules/Stored.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+/// Ops whose element is a copy of an input's element.
+static bool onlyMoves(Operation *op) {
+  return llvm::isa<ViewOp, PadOp, ConcatOp, StackOp, PlaceOp, CastOp, ConstantOp>(op);
+}
+
+/// Ops that read several elements of an input for one of theirs, or one element
+/// more than once.
+static bool readsOften(Operation *op) {
+  return llvm::isa<WindowOp, ResampleOp, GatherOp, ReduceOp, ScanOp, HistogramOp, ContractOp,
+                   LoadOp>(op);
+}
+
+/// Whether `user` stands in a loop that `op` stands outside of.
+static bool readsInLoop(Operation *user, Operation *op) {
+  for (Operation *scope = user->getParentOp(); !scope->isAncestor(op); scope = scope->getParentOp())
+    if (llvm::isa<RepeatOp>(scope))
+      return true;
+  return false;
+}
+
+/// The arm of a choice that `user` stands in and `op` outside of; null for none.
+static Region *armAround(Operation *user, Operation *op) {
+  Region *arm = nullptr;
+  for (Operation *scope = user; !scope->getParentOp()->isAncestor(op); scope = scope->getParentOp())
+    if (llvm::isa<ChooseOp>(scope->getParentOp()))
+      arm = scope->getParentRegion();
+  return arm;
+}
+
+static int readsOf(ArrayRef<OpOperand *> uses);
+
+/// How often elements of `value` are read, through ops that only move data:
+/// more than once counts as 2. Of the arms of a choice one runs.
+static int reads(Value value) {
+  SmallVector<OpOperand *> outside;
+  llvm::MapVector<Region *, SmallVector<OpOperand *>> inArms;
+  for (OpOperand &use : value.getUses()) {
+    Region *arm =
+        value.getDefiningOp() ? armAround(use.getOwner(), value.getDefiningOp()) : nullptr;
+    (arm ? inArms[arm] : outside).push_back(&use);
+  }
+  llvm::MapVector<Operation *, int> most;
+  for (auto &[arm, uses] : inArms)
+    most[arm->getParentOp()] = std::max(most[arm->getParentOp()], readsOf(uses));
+  int count = readsOf(outside);
+  for (auto [choose, mine] : most)
+    count += mine;
+  return std::min(count, 2);
+}
+
+static int readsOf(ArrayRef<OpOperand *> uses) {
+  int count = 0;
+  for (OpOperand *operand : uses) {
+    OpOperand &use = *operand;
+    Value value = use.get();
+    Operation *user = use.getOwner();
+    if (readsInLoop(user, value.getDefiningOp())) {
+      count += 2;
+    } else if (readsOften(user)) {
+      // A reduction reads each element once; a resampling's tables are tables.
+      count += llvm::isa<ReduceOp>(user) ? 1 : 2;
+    } else if (onlyMoves(user) || llvm::isa<ChooseOp>(user)) {
+      for (Value result : user->getResults())
+        count += reads(result);
+    } else if (llvm::isa<YieldOp>(user) && llvm::isa<ChooseOp>(user->getParentOp())) {
+      count += reads(user->getParentOp()->getResult(use.getOperandNumber()));
+    } else {
+      ++count;
+    }
+    if (count > 1)
+      return 2;
+  }
+  return count;
+}
+
+/// Whether one element costs more than a load. What is joined moves data only, but
+/// a vector of it may hold elements of two parts.
+static bool isExpensive(Operation *op) {
+  return llvm::isa<ResampleOp, GatherOp, WindowOp, MapOp, ConcatOp>(op);
+}
+
+void penstock::schedules::forEachStored(KernelOp kernel,
+                                        llvm::function_ref<void(Operation &)> visit) {
+  auto schedule = [&](Block &block) {
+    for (Operation &op : block)
+      if (isExpensive(&op) && reads(op.getResult(0)) > 1)
+        visit(op);
+  };
+  schedule(kernel.getBody().front());
+  kernel.walk([&](RepeatOp repeat) { schedule(repeat.getBody().front()); });
+}

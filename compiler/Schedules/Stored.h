@@ -1,0 +1,19 @@
+//===- Stored.h - which values are computed once and kept -------*- C++ -*-===//
+#ifndef PENSTOCK_COMPILER_SCHEDULES_STORED_H
+#define PENSTOCK_COMPILER_SCHEDULES_STORED_H
+
+#include "compiler/Dialect/PipeDialect.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace penstock::schedules {
+
+/// Visits the definitions of a kernel that any schedule stores: a value is
+/// recomputed at every read unless that costs more than storing it. Things that
+/// only move data, and arithmetic read once per element, stay inline; what a
+/// window, a resampling or a gather reads several times is stored, unless it
+/// only moves data.
+void forEachStored(pipe::KernelOp kernel, llvm::function_ref<void(mlir::Operation &)> visit);
+
+} // namespace penstock::schedules
+
+#endif

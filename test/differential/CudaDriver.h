@@ -1,0 +1,52 @@
+//===- CudaDriver.h - printed kernels on the CPU ----------------*- C++ -*-===//
+#ifndef PENSTOCK_TEST_DIFFERENTIAL_CUDADRIVER_H
+#define PENSTOCK_TEST_DIFFERENTIAL_CUDADRIVER_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "test/differential/JitDriver.h"
+
+namespace penstock::differential {
+
+/// The kernels of a module at stage `kernels` as CUDA text, compiled for the CPU
+/// behind codegen/cuda/shim.h. What the host runs beside a GPU too (select,
+/// setup, tables) is CPU code.
+///
+/// Every call launches two samples with buffers of their own, three times: with
+/// blocks and threads in ascending, descending and random order.
+class CudaKernels final : public reference::KernelRunner {
+public:
+  explicit CudaKernels(mlir::ModuleOp module);
+  ~CudaKernels() override;
+  const std::string &error() const { return failed; }
+  /// How many launches there were.
+  int64_t launches() const { return launched; }
+
+  std::optional<reference::Failure> run(const std::string &kernel,
+                                        const std::vector<const reference::Tensor *> &inputs,
+                                        std::vector<reference::Tensor> &outputs,
+                                        std::vector<int64_t> &scalars) const override;
+
+private:
+  struct Kernel {
+    void *entry = nullptr;
+    unsigned threads = 0;
+    bool isBlock = false;
+    Scratch scratch;
+  };
+  std::optional<reference::Failure> launch(const std::string &name, const Kernel &kernel, int order,
+                                           const std::vector<const reference::Tensor *> &inputs,
+                                           std::vector<reference::Tensor> &outputs,
+                                           const std::vector<int64_t> &scalars) const;
+  bool load(const std::string &text);
+
+  std::map<std::string, Kernel> kernels;
+  std::unique_ptr<JitKernels> host;
+  std::vector<std::string> messages; // of checks, from id 1
+  std::string failed;
+  void *library = nullptr;
+  mutable int64_t launched = 0;
+};
+
+} // namespace penstock::differential
+
+#endif

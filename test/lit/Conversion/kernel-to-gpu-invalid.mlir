@@ -1,0 +1,40 @@
+// RUN: penstock-opt %s --split-input-file --verify-diagnostics --pipe-kernel-to-gpu
+// REQUIRES: penstock-opt
+
+// A schedule made by hand that cannot be kept.
+pipe.kernel @needs_passes "pixels" schedule {mapping = "grid", threads = 256 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  // expected-error @below {{is computed before others read it, which needs the mapping "block"}}
+  %0 = pipe.reduce max %x over ["w"] : !pipe.tensor<u8[w=16]> -> !pipe.tensor<u8[]>
+  %1 = pipe.map (%x, %0) : (!pipe.tensor<u8[w=16]>, !pipe.tensor<u8[]>) -> !pipe.tensor<u8[w=16]> {
+  ^bb0(%p: ui8, %m: ui8, %w: i64):
+    %q = pipe.binary sub %m, %p : ui8
+    pipe.yield %q : ui8
+  }
+  pipe.return %1 : !pipe.tensor<u8[w=16]>
+}
+
+// -----
+
+// What a GPU cannot do yet.
+pipe.kernel @groups "pixels" schedule {mapping = "grid", threads = 256 : i64} {
+^bb0(%x: !pipe.tensor<i32[k=9]>):
+  // expected-error @below {{has no GPU code yet}}
+  %0, %n = pipe.group %x along "k" limit 4 : !pipe.tensor<i32[k=9]> -> !pipe.tensor<i64[k=9]>, !pipe.tensor<i64[]>
+  pipe.return %0 : !pipe.tensor<i64[k=9]>
+}
+
+// -----
+
+pipe.kernel @checks_each "pixels" schedule {mapping = "grid", threads = 256 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
+  ^bb0(%p: ui8, %w: i64):
+    %five = pipe.constant 5 : i64 -> i64
+    %ok = pipe.compare lt %w, %five : i64
+    // expected-error @below {{has no GPU code yet in this place}}
+    pipe.check %ok, "element {0} is too far" (%w, %w)
+    pipe.yield %p : ui8
+  }
+  pipe.return %0 : !pipe.tensor<u8[w=16]>
+}

@@ -1,0 +1,60 @@
+// RUN: penstock-opt %s --pipe-schedule-gpu | FileCheck %s
+// REQUIRES: penstock-opt
+
+// Elements that nothing else waits for: any number of blocks.
+// CHECK-LABEL: pipe.kernel @spreads_elements "pixels" schedule {mapping = "grid", threads = 256 : i64}
+pipe.kernel @spreads_elements "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
+  ^bb0(%p: ui8, %w: i64):
+    %q = pipe.unary bit_not %p : ui8
+    pipe.yield %q : ui8
+  }
+  pipe.return %0 : !pipe.tensor<u8[w=16]>
+}
+
+// What a window reads several times is stored first: one block in passes.
+// CHECK-LABEL: pipe.kernel @stores_first "pixels" schedule {mapping = "block", threads = 256 : i64}
+pipe.kernel @stores_first "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  // CHECK: pipe.map{{.*}} {{[{].*}}schedule = "scratch"}
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
+  ^bb0(%p: ui8, %w: i64):
+    %q = pipe.unary bit_not %p : ui8
+    pipe.yield %q : ui8
+  }
+  %1 = pipe.window edge %0 over ["w"] low [-1] high [1] : !pipe.tensor<u8[w=16]> -> !pipe.tensor<u8[w=16]> {
+  ^bb0(%a: ui8, %b: ui8, %c: ui8, %w: i64):
+    %m = pipe.binary max %a, %c : ui8
+    pipe.yield %m : ui8
+  }
+  pipe.return %1 : !pipe.tensor<u8[w=16]>
+}
+
+// Results of long runs get a warp each, of short ones a thread.
+// CHECK-LABEL: pipe.kernel @counts_runs "pixels" schedule {mapping = "grid"
+pipe.kernel @counts_runs "pixels" {
+^bb0(%x: !pipe.tensor<f32[h=64, c=3]>):
+  // CHECK: pipe.reduce sum {{.*}} over ["h"] {schedule = "warps"}
+  %0 = pipe.reduce sum %x over ["h"] : !pipe.tensor<f32[h=64, c=3]> -> !pipe.tensor<f32[c=3]>
+  // CHECK: pipe.reduce sum {{.*}} over ["c"] {schedule = "threads"}
+  %1 = pipe.reduce sum %x over ["c"] : !pipe.tensor<f32[h=64, c=3]> -> !pipe.tensor<f32[h=64]>
+  pipe.return %0, %1 : !pipe.tensor<f32[c=3]>, !pipe.tensor<f32[h=64]>
+}
+
+// The host makes tables, and runs setup.
+// CHECK-LABEL: pipe.kernel @tables "pixels" attributes {weights}
+pipe.kernel @tables "pixels" attributes {weights} {
+^bb0(%in: i64):
+  %out = pipe.constant 4 : i64 -> i64
+  %taps = pipe.constant 5 : i64 -> i64
+  %w, %s = pipe.weights bilinear %in to %out antialias(true) sizes(%taps) : !pipe.tensor<i32[w=4, k=?]>, !pipe.tensor<i32[w=4]>
+  pipe.return %w, %s : !pipe.tensor<i32[w=4, k=?]>, !pipe.tensor<i32[w=4]>
+}
+
+// A schedule given by hand stays.
+// CHECK-LABEL: pipe.kernel @keeps_a_schedule "pixels" schedule {mapping = "block", threads = 64 : i64}
+pipe.kernel @keeps_a_schedule "pixels" schedule {mapping = "block", threads = 64 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  pipe.return %x : !pipe.tensor<u8[w=16]>
+}

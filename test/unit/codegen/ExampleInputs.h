@@ -1,0 +1,130 @@
+// Every example and probe of the repository, imported, with rows and pictures
+// that are made up.
+#pragma once
+
+#include "runtime/abi/random.h"
+#include "stdlib/reference/Interpreter.h"
+#include "test/unit/compiler/ImportText.h"
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+namespace penstock::test {
+
+/// Paths of all examples, in order.
+inline std::vector<std::string> exampleFiles() {
+  std::vector<std::string> files;
+  for (const auto &entry :
+       std::filesystem::recursive_directory_iterator(PENSTOCK_SOURCE_DIR "/examples"))
+    if (entry.path().extension() == ".pipe")
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+inline std::string exampleText(const std::string &file) {
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+/// Rows for the columns of a source: any bits, and specials among the floats.
+class ColumnTable final : public reference::Table {
+public:
+  explicit ColumnTable(mlir::DictionaryAttr columns) : columns(columns) {}
+
+  int64_t length() const override { return 11; }
+
+  reference::Field field(int64_t row, const std::string &name) const override {
+    mlir::Type type = llvm::cast<mlir::TypeAttr>(columns.get(name)).getValue();
+    const uint64_t key = random::mix(static_cast<uint64_t>(row), random::drawId(name));
+    // A picture: height, width, a number. Every third is large enough for crops.
+    const int least = row % 3 == 0 ? 226 : 30;
+    if (llvm::isa<pipe::BytesType>(type))
+      return std::make_shared<const std::vector<uint8_t>>(std::vector<uint8_t>{
+          static_cast<uint8_t>(least + key % 29), static_cast<uint8_t>(least + key / 64 % 29),
+          static_cast<uint8_t>(row)});
+    if (llvm::isa<pipe::TextType>(type))
+      return "row " + std::to_string(row);
+    auto tensorType = llvm::dyn_cast<pipe::NamedTensorType>(type);
+    if (!tensorType)
+      return element(typeNamed(type), key);
+    std::vector<std::string> axes;
+    std::vector<int64_t> extents;
+    for (const pipe::Axis &axis : tensorType.getAxes()) {
+      axes.push_back(axis.name);
+      extents.push_back(axis.isStatic() ? axis.extent
+                                        : row % ((axis.bound < 0 ? 9 : axis.bound) + 1));
+    }
+    auto tensor =
+        std::make_shared<reference::Tensor>(typeNamed(tensorType.getElementType()), axes, extents);
+    for (int64_t i = 0; i < tensor->count(); ++i)
+      tensor->store(i, element(tensor->type, random::mix(key, static_cast<uint64_t>(i))));
+    return reference::TensorRef(tensor);
+  }
+
+private:
+  static reference::DType typeNamed(mlir::Type type) {
+    for (int i = 0; i < static_cast<int>(reference::DType::boolean); ++i)
+      if (reference::nameOf(static_cast<reference::DType>(i)) == pipe::scalarName(type).str())
+        return static_cast<reference::DType>(i);
+    return reference::DType::boolean;
+  }
+  static reference::Scalar element(reference::DType type, uint64_t bits) {
+    if (type == reference::DType::boolean)
+      return reference::boolScalar(bits & 1);
+    if (!reference::isFloat(type))
+      return reference::intScalar(static_cast<int64_t>(bits >> 20) % 100, type);
+    constexpr double specials[] = {-0.0, std::numeric_limits<double>::infinity(),
+                                   std::numeric_limits<double>::quiet_NaN(), 1e-40};
+    return reference::realScalar(
+        bits % 64 == 0 ? specials[(bits >> 8) % 4] : static_cast<double>(bits >> 40) * 1e-5, type);
+  }
+
+  mlir::DictionaryAttr columns;
+};
+
+/// Pictures whose bytes say how large they are.
+class MadeUpMedia final : public reference::Media {
+public:
+  std::optional<Header> probe(const std::string &, const reference::Bytes &data) const override {
+    return Header{(*data)[0], (*data)[1], 1};
+  }
+  std::optional<reference::Tensor> decode(const std::string &, const std::string &format,
+                                          const reference::Bytes &data) const override {
+    reference::Tensor image(reference::DType::u8, {"h", "w"}, {(*data)[0], (*data)[1]});
+    if (format == "rgb")
+      image = reference::Tensor(reference::DType::u8, {"h", "w", "c"}, {(*data)[0], (*data)[1], 3});
+    for (size_t i = 0; i < image.bytes.size(); ++i)
+      image.bytes[i] = static_cast<uint8_t>(random::mix((*data)[2], i));
+    return image;
+  }
+  std::optional<reference::Bytes> encode(const std::string &, const std::string &,
+                                         const reference::Tensor &, int64_t) const override {
+    return std::nullopt;
+  }
+};
+
+/// Six samples of an imported pipeline. `media` must live on.
+inline reference::BatchInputs exampleInputs(const Imported &imported,
+                                            const reference::Media &media) {
+  reference::BatchInputs inputs;
+  inputs.seed = 5;
+  inputs.epoch = 2;
+  inputs.positions = {0, 1, 2, 3, 4, 5};
+  inputs.media = &media;
+  for (const importer::ParameterInfo &info : imported.result.parameters)
+    if (info.type == "path" && !info.defaultText)
+      inputs.params[info.name] = std::string("/nowhere");
+  std::map<std::string, mlir::DictionaryAttr> columns;
+  const_cast<Imported &>(imported).result.module->walk(
+      [&](pipe::SourceOp source) { columns[source.getKind().str()] = source.getColumns(); });
+  inputs.open = [columns](const std::string &kind, const auto &) {
+    return std::make_shared<ColumnTable>(columns.at(kind));
+  };
+  return inputs;
+}
+
+} // namespace penstock::test

@@ -1,0 +1,91 @@
+// NVRTC takes the text of every example, for every generation of GPUs. Skipped,
+// and shown as skipped, on a machine without NVRTC.
+
+#include "codegen/cuda/Nvrtc.h"
+#include "codegen/cuda/Printer.h"
+#include "compiler/Pipelines/CodePipelines.h"
+#include "compiler/Pipelines/Pipelines.h"
+#include "mlir/Pass/PassManager.h"
+#include "test/unit/codegen/ExampleInputs.h"
+
+#include <gtest/gtest.h>
+
+using namespace penstock;
+using codegen::Nvrtc;
+
+namespace {
+
+/// The kernels of all examples in one text, each under its own prefix.
+std::string allExamples() {
+  std::string text;
+  for (const std::string &file : test::exampleFiles()) {
+    test::Imported imported(test::exampleText(file));
+    if (!imported.result.module)
+      return imported.messages;
+    mlir::PassManager passes(&imported.context);
+    pipelines::buildOptPipeline(passes, {});
+    pipelines::buildKernelsPipeline(passes, {});
+    pipelines::buildCudaPipeline(passes);
+    if (mlir::failed(passes.run(*imported.result.module)))
+      return "refused: " + file;
+    text += codegen::cudaText(*imported.result.module,
+                              {std::filesystem::path(file).stem().string(), {}})
+                .value_or("no text: " + file);
+  }
+  return text;
+}
+
+class NvrtcTest : public testing::Test {
+protected:
+  void SetUp() override {
+    auto opened = Nvrtc::open();
+    if (!opened)
+      GTEST_SKIP() << llvm::toString(opened.takeError());
+    nvrtc = *opened;
+  }
+  std::shared_ptr<const Nvrtc> nvrtc;
+};
+
+TEST_F(NvrtcTest, TakesAllExamplesForEveryGeneration) {
+  const std::string text = allExamples();
+  const auto known = nvrtc->architectures();
+  int compiled = 0;
+  for (int number : {75, 80, 90, 100, 120}) {
+    if (std::find(known.begin(), known.end(), number) == known.end())
+      continue; // older toolkits know fewer
+    const std::string architecture = "sm_" + std::to_string(number);
+    auto cubin = nvrtc->compile(text, architecture, Nvrtc::Form::cubin);
+    ASSERT_TRUE(static_cast<bool>(cubin)) << llvm::toString(cubin.takeError());
+    EXPECT_EQ(cubin->substr(1, 3), "ELF");
+    ++compiled;
+  }
+  EXPECT_GE(compiled, 3);
+}
+
+TEST_F(NvrtcTest, PtxHasTheEntriesAndNoFusedMultiplyAdd) {
+  auto ptx = nvrtc->compile(allExamples(), "sm_80", Nvrtc::Form::ptx);
+  ASSERT_TRUE(static_cast<bool>(ptx)) << llvm::toString(ptx.takeError());
+  EXPECT_NE(ptx->find(".visible .entry pst_imagenet_train_k0("), std::string::npos);
+  EXPECT_NE(ptx->find(".target sm_80"), std::string::npos);
+  // In sums of products; division is made of them, and exact.
+  EXPECT_NE(ptx->find("mul.rn.f32"), std::string::npos);
+  EXPECT_EQ(ptx->find("fma.rn.f32"), std::string::npos);
+  EXPECT_EQ(ptx->find(".ftz"), std::string::npos);
+  EXPECT_EQ(ptx->find(".approx"), std::string::npos);
+}
+
+TEST_F(NvrtcTest, SaysWhatItMakesCodeFor) {
+  auto none = nvrtc->compile("", "sm_1", Nvrtc::Form::ptx);
+  ASSERT_FALSE(static_cast<bool>(none));
+  EXPECT_EQ(llvm::toString(none.takeError())
+                .find("NVRTC " + nvrtc->version() + " makes no code for `sm_1`; it knows sm_"),
+            0u);
+}
+
+TEST_F(NvrtcTest, ShowsTheCompilersMessages) {
+  auto none = nvrtc->compile("PST_KERNEL f( {", "sm_90", Nvrtc::Form::cubin);
+  ASSERT_FALSE(static_cast<bool>(none));
+  EXPECT_NE(llvm::toString(none.takeError()).find("kernels.cu(1): error"), std::string::npos);
+}
+
+} // namespace
