@@ -110,6 +110,13 @@ template <typename T> PST_INLINE bool pst_less(T a, T b) { return a < b; }
 PST_INLINE bool pst_less(f32 a, f32 b) { return a < b || (a == b && pst_negative(a) && !pst_negative(b)); }
 PST_INLINE bool pst_less(f64 a, f64 b) { return a < b || (a == b && pst_negative(a) && !pst_negative(b)); }
 
+/// Whether a stands before b in a stable ascending order: NaN comes last.
+template <typename T> PST_INLINE bool pst_before(T a, T b, bool stood_before) {
+  if (pst_less(a, b) || (a == a && b != b))
+    return true;
+  return stood_before && !pst_less(b, a) && !(b == b && a != a);
+}
+
 /// The number where one side is NaN.
 template <typename T> PST_INLINE T pst_min(T a, T b) { return a != a ? b : b != b ? a : pst_less(b, a) ? b : a; }
 template <typename T> PST_INLINE T pst_max(T a, T b) { return a != a ? b : b != b ? a : pst_less(a, b) ? b : a; }

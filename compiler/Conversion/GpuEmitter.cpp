@@ -197,7 +197,7 @@ LogicalResult GpuEmitter::statement(Operation &op) {
     return choose(chosen);
   if (auto repeated = llvm::dyn_cast<RepeatOp>(op))
     return repeat(repeated);
-  if (llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp>(op) ||
+  if (llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, SortOp>(op) ||
       op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
     return store(op);
   if (llvm::isa<ConstantOp, ViewOp, PadOp, ConcatOp, StackOp, PlaceOp, MapOp, WindowOp, CastOp,
@@ -237,6 +237,7 @@ LogicalResult GpuEmitter::store(Operation &op) {
                .Case<ScanOp>([&](auto typed) { return scan(typed, *buffer); })
                .Case<HistogramOp>([&](auto typed) { return histogram(typed, *buffer); })
                .Case<ContractOp>([&](auto typed) { return contract(typed, *buffer); })
+               .Case<SortOp>([&](auto typed) { return sort(typed, *buffer); })
                .Default([&](Operation *) {
                  fill(result, *buffer);
                  return success();

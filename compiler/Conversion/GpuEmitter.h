@@ -126,6 +126,7 @@ private:
   mlir::LogicalResult scan(pipe::ScanOp op, const Buffer &to);
   mlir::LogicalResult histogram(pipe::HistogramOp op, const Buffer &to);
   mlir::LogicalResult contract(pipe::ContractOp op, const Buffer &to);
+  mlir::LogicalResult sort(pipe::SortOp op, const Buffer &to);
 
   pipe::KernelOp kernel;
   mlir::func::FuncOp function;

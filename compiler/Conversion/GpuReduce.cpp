@@ -1,4 +1,4 @@
-//===- GpuReduce.cpp - reductions, scans, counts, matrix products ----------===//
+//===- GpuReduce.cpp - reductions, scans, counts, matrix products, orders ----------===//
 //
 // Float sums have one order: element i belongs to lane i mod 32, and the 32
 // partial sums meet in a tree. A warp has 32 lanes and does it as it stands;
@@ -300,6 +300,36 @@ LogicalResult GpuEmitter::contract(ContractOp op, const Buffer &to) {
                     element(op.getMatrix(), {i, at[along]}));
     };
     save(laneSum(type.getElementType(), extent(op.getMatrix(), 0), product), to, at);
+  });
+  return success();
+}
+
+/// Every element counts those that come before it: no thread waits for another.
+LogicalResult GpuEmitter::sort(SortOp op, const Buffer &to) {
+  NamedTensorType type = typeOf(op.getValue());
+  const int64_t along = type.axisIndex(op.getAxis());
+  Type computing = computingType(type.getElementType());
+  SmallVector<std::string> names;
+  SmallVector<Value> extents;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    names.push_back(type.getAxes()[axis].name);
+    extents.push_back(extent(op.getValue(), axis));
+  }
+  nest(names, extents, "threads", [&](Indices at) {
+    Value mine = cast(element(op.getValue(), at), computing);
+    Value rank = loop(x.constant(0), extents[along], 1, zeroOf(b.getI64Type()),
+                      [&](Value i, ValueRange sofar) {
+                        SmallVector<Value> from(at);
+                        from[along] = i;
+                        Value other = cast(element(op.getValue(), from), computing);
+                        Value isEarlier = x.compare(CmpIPredicate::slt, i, at[along]);
+                        Value before = call("pst_before", b.getI1Type(), {other, mine, isEarlier});
+                        return SmallVector<Value>{
+                            binary(BinaryKind::add, sofar[0], cast(before, b.getI64Type()))};
+                      })[0];
+    SmallVector<Value> place(at);
+    place[along] = x.toIndex(rank);
+    save(x.toI64(at[along]), to, place);
   });
   return success();
 }

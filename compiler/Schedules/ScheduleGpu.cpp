@@ -48,7 +48,7 @@ static bool needsPasses(KernelOp kernel) {
     auto isTensor = [](Value value) { return llvm::isa<NamedTensorType>(value.getType()); };
     if (llvm::isa<RepeatOp>(op) && llvm::any_of(op->getResults(), isTensor))
       return WalkResult::interrupt();
-    const bool isWhole = llvm::isa<ReduceOp, ScanOp, ContractOp>(op);
+    const bool isWhole = llvm::isa<ReduceOp, ScanOp, ContractOp, SortOp>(op);
     const bool isOutput = isWhole && op->hasOneUse() && llvm::isa<ReturnOp>(*op->user_begin());
     return isWhole && !isOutput ? WalkResult::interrupt() : WalkResult::advance();
   });

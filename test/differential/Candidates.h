@@ -15,6 +15,8 @@ struct Outcome {
   /// Not empty where the candidate refuses the pipeline, with its reason: a
   /// fault like any other.
   std::string refused;
+  /// Says that this candidate cannot do the pipeline yet, which is no fault.
+  bool skipped = false;
   reference::BatchResult result;
 };
 

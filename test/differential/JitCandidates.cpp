@@ -51,7 +51,10 @@ std::vector<Candidate> jitCandidates() {
                       }});
   }
   result.push_back({"cuda", [](mlir::ModuleOp module, const BatchInputs &inputs) {
-                      return compiled<CudaKernels>(module, inputs);
+                      Outcome outcome = compiled<CudaKernels>(module, inputs);
+                      outcome.skipped =
+                          outcome.refused.find("has no GPU code yet") != std::string::npos;
+                      return outcome;
                     }});
   return result;
 }
