@@ -15,9 +15,9 @@ struct Outcome {
   /// Not empty where the candidate refuses the pipeline, with its reason: a
   /// fault like any other.
   std::string refused;
+  reference::BatchResult result = {};
   /// Says that this candidate cannot do the pipeline yet, which is no fault.
   bool skipped = false;
-  reference::BatchResult result;
 };
 
 struct Candidate {
