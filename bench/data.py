@@ -225,6 +225,29 @@ def jpegs():
     return folder, held
 
 
+LARGE_PHOTOS = ("Path", "FallenLeaf", "ByTheWater", "EveningGlow")
+
+
+def large_jpegs():
+    """Four images of 5,120 x 5,120, made when missing (with the Pillow that runs)."""
+    folder = DATA / "jpeg_large"
+    paths = [folder / f"{name.lower()}.jpg" for name in LARGE_PHOTOS]
+    if not all(path.exists() for path in paths):
+        from PIL import Image
+        Image.MAX_IMAGE_PIXELS = None
+        print(f"data: making {len(paths)} large JPEG files", file=sys.stderr)
+        folder.mkdir(parents=True, exist_ok=True)
+        share = wallpapers()
+        for path in paths:
+            photo = next(p for p in PHOTOS if photo_name(p) == path.stem)
+            with Image.open(share / photo) as image:
+                side = min(image.size)
+                box = ((image.width - side) // 2, (image.height - side) // 2)
+                square = image.convert("RGB").crop((*box, box[0] + side, box[1] + side))
+            square.resize((5120, 5120), Image.Resampling.BICUBIC).save(path, "JPEG", quality=90)
+    return paths
+
+
 def make_cifar(photos, images_path, labels_path):
     import numpy
     from PIL import Image

@@ -201,7 +201,7 @@ class Data(unittest.TestCase):
 
 class Scripts(unittest.TestCase):
     def test_every_bench_is_executable_and_explains_itself(self):
-        for name in ("imagenet_cpu", "cifar_cpu", "kernels", "startup"):
+        for name in ("imagenet_cpu", "cifar_cpu", "jpeg", "kernels", "startup"):
             result = subprocess.run([str(ROOT / "bench" / name), "--help"], capture_output=True, text=True)
             self.assertEqual(result.returncode, 0, result.stderr)
             for option in ("--quick", "--json"):
