@@ -40,8 +40,6 @@ constexpr std::array<uint8_t, 256> zigzagOrder = [] {
   return order;
 }();
 
-constexpr PairEntry endEntry{};
-
 } // namespace
 } // namespace penstock::runtime
 #endif

@@ -99,9 +99,6 @@ HWY_INLINE bool decodeBlock(BitReader &reader, const AcTable &table, int16_t *bl
   const PairEntry *entry;
   const auto lookUp = [&]() HWY_ATTR {
     entry = &table.pairs[bits >> (64 - pairIndexBits)];
-    return entry->bits != 0;
-  };
-  const auto store = [&]() HWY_ATTR {
     const uint64_t used = entry->bits, mask = entry->mask;
     const int16_t first = entry->first;
     const uint64_t place = at[entry->firstSkip];
@@ -112,66 +109,74 @@ HWY_INLINE bool decodeBlock(BitReader &reader, const AcTable &table, int16_t *bl
     block[place] = first;
     block[*at] = last;
   };
-  do {
-    // Enough for two, of which one may be by its code alone.
-    bits |= load64(next) >> count;
-    next += (63 - count) >> 3;
-    count |= 56;
-    if (HWY_LIKELY(lookUp())) {
-      store();
+  for (;;) {
+    do {
+      bits |= load64(next) >> count; // enough for two
+      next += (63 - count) >> 3;
+      count |= 56;
+      lookUp();
       if (at >= end)
         break;
-      if (HWY_LIKELY(lookUp())) {
-        store();
-        continue;
-      }
-    }
+      lookUp();
+    } while (at < end);
     reader = {next, bits, count};
+    const auto k = unsigned(at - zigzagOrder.data());
+    if (HWY_LIKELY(endsWell(k)))
+      return true;
+    if (entry->bits != 0) {
+      // The first of two filled the block, and the other one is the next block's.
+      if (k - entry->skip + entry->firstSkip != 64 || entry->skip == entry->firstSkip)
+        return false;
+      block[63] = entry->first;
+      giveBack(reader, uint64_t(entry->bits) - entry->firstBits);
+      return true;
+    }
+    refill(reader);
     const Coefficient single = longCoefficient(reader, table.longCodes);
     if (single.skip == 0)
       return false;
-    next = reader.next, bits = reader.bits, count = reader.count;
-    at += single.skip;
+    at += ptrdiff_t(single.skip) - longCodeSkip;
     block[*at] = int16_t(single.value);
-    entry = &endEntry;
-  } while (at < end);
-  reader = {next, bits, count};
-  const auto k = unsigned(at - zigzagOrder.data());
-  if (HWY_UNLIKELY(!endsWell(k))) {
-    // The first of two filled the block, and the other one is the next block's.
-    if (k - entry->skip + entry->firstSkip != 64 || entry->skip == entry->firstSkip)
-      return false;
-    block[63] = entry->first;
-    giveBack(reader, uint64_t(entry->bits) - entry->firstBits);
+    if (at >= end)
+      return endsWell(unsigned(at - zigzagOrder.data()));
+    next = reader.next, bits = reader.bits, count = reader.count;
   }
-  return true;
 }
 
 HWY_INLINE bool countBlock(BitReader &reader, const AcTable &table) {
-  BitReader in = reader;
-  unsigned k = 1;
-  do {
-    refill(in);
-    CountEntry entry = table.counts[in.bits >> (64 - countIndexBits)];
-    if (HWY_LIKELY(entry.bits != 0 && (k + entry.skip < 65 || endsWell(k + entry.skip)))) {
-      k += entry.skip;
-      drop(in, entry.bits);
+  BitReader in = reader, before;
+  unsigned k = 1, last;
+  const auto lookUp = [&]() HWY_ATTR {
+    const CountEntry entry = table.counts[in.bits >> (64 - countIndexBits)];
+    before = in;
+    last = k;
+    k += entry.skip;
+    drop(in, entry.bits);
+  };
+  for (;;) {
+    do {
+      refill(in);
+      lookUp();
       if (k >= 64)
         break;
-      entry = table.counts[in.bits >> (64 - countIndexBits)];
-      if (HWY_LIKELY(entry.bits != 0 && (k + entry.skip < 65 || endsWell(k + entry.skip)))) {
-        k += entry.skip;
-        drop(in, entry.bits);
-        continue;
-      }
+      lookUp();
+    } while (k < 64);
+    if (HWY_LIKELY(endsWell(k))) {
+      reader = in;
+      return true;
     }
+    // A long code, or the block ends among the symbols of the last lookup.
+    in = before;
+    refill(in);
     const Coefficient single = longCoefficient(in, table.longCodes);
     if (single.skip == 0)
       return false;
-    k += single.skip;
-  } while (k < 64);
-  reader = in;
-  return endsWell(k);
+    k = last + single.skip;
+    if (k >= 64) {
+      reader = in;
+      return endsWell(k);
+    }
+  }
 }
 
 bool decodeMcu(McuState &state, int16_t *const *blocks) {

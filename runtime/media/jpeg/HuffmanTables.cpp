@@ -65,12 +65,12 @@ void fillPairs(AcTable &table) {
     const Single one = singles[i];
     const int bits = one.codeBits + one.size;
     PairEntry &entry = table.pairs[i];
-    if (maskOf(one.size) > mostMask) {
-      entry = {};
+    if (one.skip == 0 || maskOf(one.size) > mostMask) {
+      entry = {0, 0, longCodeSkip, longCodeSkip, 0, 0};
       continue;
     }
     entry = {0, maskOf(one.size), one.skip, one.skip, uint8_t(bits), uint8_t(bits)};
-    if (one.skip == 0 || one.skip >= blockEnd || bits >= pairIndexBits)
+    if (one.skip >= blockEnd || bits >= pairIndexBits)
       continue;
     const Single next = singles[(i << bits) & most];
     if (next.skip == 0 || bits + next.codeBits > pairIndexBits || maskOf(next.size) > mostMask)
@@ -99,7 +99,7 @@ void fillCounts(AcTable &table) {
       bits += next.codeBits + next.size;
       skip += next.skip;
     }
-    table.counts[i] = {uint8_t(bits), uint8_t(skip)};
+    table.counts[i] = bits ? CountEntry{uint8_t(bits), uint8_t(skip)} : CountEntry{0, longCodeSkip};
   }
 }
 

@@ -33,6 +33,10 @@ struct LongCodes {
 /// ended by its code, at index `k - blockEnd`.
 constexpr unsigned blockEnd = 128;
 
+/// The skip of entries for codes that only LongCodes knows: a place where no
+/// block ends.
+constexpr int longCodeSkip = 64;
+
 /// One lookup of coefficients: one or two symbols. The value of the last one is
 /// in the data, where it may reach beyond the index: the last of `bits`, under
 /// `mask`. Where there is one only, `firstSkip` is its place too, and `first` is
