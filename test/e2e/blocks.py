@@ -64,6 +64,7 @@ pipeline blocks(root: path) {{
         self.assertEqual(report["bad_samples"], [])
         self.assertEqual(report["samples"], 2 * FILES)
         with open(hashes) as file:
+            self.assertEqual(list(report["jpeg_entropy"]), ["own"])
             return report["decoded_blocks"], file.read()
 
     def check(self, expected, outputs, lets=""):
