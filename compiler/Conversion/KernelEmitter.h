@@ -76,6 +76,7 @@ private:
   // KernelTensors.cpp
   LaneValue emit(mlir::Value tensor, llvm::ArrayRef<Index> at);
   LaneValue emitMap(pipe::MapOp op, llvm::ArrayRef<Index> at);
+  LaneValue computeMap(pipe::MapOp op, llvm::ArrayRef<Index> at);
   LaneValue emitConcat(pipe::ConcatOp op, llvm::ArrayRef<Index> at);
   LaneValue emitStack(pipe::StackOp op, llvm::ArrayRef<Index> at);
   LaneValue emitPlace(pipe::PlaceOp op, llvm::ArrayRef<Index> at);
@@ -205,6 +206,14 @@ private:
   /// Pads of which it is known, where a row is emitted, whether it exists: the
   /// axes that told, or nothing where it does not.
   llvm::DenseMap<mlir::Operation *, std::optional<llvm::SmallVector<int64_t>>> padRows;
+  /// Elements of maps that exist already, by op, lanes and indices; they can be used
+  /// in their block and in those inside of it.
+  using ElementKey = std::vector<uintptr_t>;
+  struct Element {
+    LaneValue value;
+    mlir::Block *block;
+  };
+  std::map<ElementKey, Element> elements;
   /// The arm of a choice that the loops at hand are written for.
   llvm::DenseMap<mlir::Operation *, int64_t> settledArms;
   mlir::Value args, tensors, slots, scratch, band[2];

@@ -70,7 +70,33 @@ void KernelEmitter::bindCoordinates(Block &body, size_t first, ArrayRef<Index> a
   }
 }
 
+/// Channels of one pixel read each other's values: a chain of such maps would be
+/// written out anew for every read.
 LaneValue KernelEmitter::emitMap(MapOp op, ArrayRef<Index> at) {
+  if (m.live) // lanes that do not exist have other values
+    return computeMap(op, at);
+  ElementKey key{reinterpret_cast<uintptr_t>(op.getOperation()), static_cast<uintptr_t>(l.lanes)};
+  for (const Index &index : at) {
+    auto constant = Lanes::constantOf(index.base);
+    for (uintptr_t part : {static_cast<uintptr_t>(constant.has_value()),
+                           constant ? static_cast<uintptr_t>(*constant)
+                                    : reinterpret_cast<uintptr_t>(index.base.getAsOpaquePointer()),
+                           static_cast<uintptr_t>(index.stride),
+                           reinterpret_cast<uintptr_t>(index.runtimeStride.getAsOpaquePointer()),
+                           reinterpret_cast<uintptr_t>(index.vector.getAsOpaquePointer())})
+      key.push_back(part);
+  }
+  if (auto known = elements.find(key); known != elements.end())
+    for (Block *block = b.getInsertionBlock(); block;
+         block = block->getParentOp() ? block->getParentOp()->getBlock() : nullptr)
+      if (block == known->second.block)
+        return known->second.value;
+  LaneValue value = computeMap(op, at);
+  elements[key] = {value, b.getInsertionBlock()};
+  return value;
+}
+
+LaneValue KernelEmitter::computeMap(MapOp op, ArrayRef<Index> at) {
   NamedTensorType domain = typeOf(op.getResult());
   Block &body = op.getBody().front();
   SmallVector<LaneValue> values;

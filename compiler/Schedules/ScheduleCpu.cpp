@@ -101,7 +101,7 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
     for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
       if (kernel.getSchedule())
         continue;
-      forEachStored(kernel, [](Operation &op) { store(op); });
+      forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) { store(op); });
       const int64_t bytes = level >= 4 ? 64 : level == 3 ? 32 : 16;
       NamedAttrList chosen;
       chosen.set("level", builder.getI64IntegerAttr(level));

@@ -63,7 +63,7 @@ struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuP
       // The host makes tables, in f64, also for pixels elsewhere.
       if (kernel.getSchedule() || kernel.getKind() != "pixels" || kernel->hasAttr("weights"))
         continue;
-      forEachStored(kernel, [&](Operation &op) {
+      forEachStored(kernel, /*pixelsTogether=*/false, [&](Operation &op) {
         op.setAttr("schedule", builder.getStringAttr("scratch"));
         addRemark(
             &op, "schedule-gpu",

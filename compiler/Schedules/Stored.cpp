@@ -35,11 +35,12 @@ static Region *armAround(Operation *user, Operation *op) {
   return arm;
 }
 
-static int readsOf(ArrayRef<OpOperand *> uses);
+static int readsOf(ArrayRef<OpOperand *> uses, bool together);
 
 /// How often elements of `value` are read, through ops that only move data:
-/// more than once counts as 2. Of the arms of a choice one runs.
-static int reads(Value value) {
+/// more than once counts as 2. Of the arms of a choice one runs. `together`: the
+/// channels of a pixel are made at once, so that reading several of them is one read.
+static int reads(Value value, bool together) {
   SmallVector<OpOperand *> outside;
   llvm::MapVector<Region *, SmallVector<OpOperand *>> inArms;
   for (OpOperand &use : value.getUses()) {
@@ -49,19 +50,42 @@ static int reads(Value value) {
   }
   llvm::MapVector<Operation *, int> most;
   for (auto &[arm, uses] : inArms)
-    most[arm->getParentOp()] = std::max(most[arm->getParentOp()], readsOf(uses));
-  int count = readsOf(outside);
+    most[arm->getParentOp()] = std::max(most[arm->getParentOp()], readsOf(uses, together));
+  int count = readsOf(outside, together);
   for (auto [choose, mine] : most)
     count += mine;
   return std::min(count, 2);
 }
 
-static int readsOf(ArrayRef<OpOperand *> uses) {
-  int count = 0;
+/// Whether a view reads one place of a small axis, such as a channel, and all else
+/// where it stands.
+static bool picksChannel(ViewOp view) {
+  auto source = llvm::cast<NamedTensorType>(view.getInput().getType());
+  unsigned dims = 0;
+  for (auto [axis, expr] : llvm::zip(source.getAxes(), view.getMap().getResults())) {
+    if (llvm::isa<AffineConstantExpr>(expr)) {
+      if (!axis.isStatic() || axis.extent > 4)
+        return false;
+      continue;
+    }
+    if (!llvm::isa<AffineDimExpr>(expr))
+      return false;
+    ++dims;
+  }
+  return dims + 1 == source.getAxes().size();
+}
+
+static int readsOf(ArrayRef<OpOperand *> uses, bool together) {
+  int count = 0, picked = 0;
   for (OpOperand *operand : uses) {
     OpOperand &use = *operand;
     Value value = use.get();
     Operation *user = use.getOwner();
+    auto pick = llvm::dyn_cast<ViewOp>(user);
+    if (together && pick && value.getDefiningOp<MapOp>() && picksChannel(pick)) {
+      picked = std::max(picked, reads(pick.getResult(), together));
+      continue;
+    }
     if (readsInLoop(user, value.getDefiningOp())) {
       count += 2;
     } else if (readsOften(user)) {
@@ -69,16 +93,16 @@ static int readsOf(ArrayRef<OpOperand *> uses) {
       count += llvm::isa<ReduceOp>(user) ? 1 : 2;
     } else if (onlyMoves(user) || llvm::isa<ChooseOp>(user)) {
       for (Value result : user->getResults())
-        count += reads(result);
+        count += reads(result, together);
     } else if (llvm::isa<YieldOp>(user) && llvm::isa<ChooseOp>(user->getParentOp())) {
-      count += reads(user->getParentOp()->getResult(use.getOperandNumber()));
+      count += reads(user->getParentOp()->getResult(use.getOperandNumber()), together);
     } else {
       ++count;
     }
     if (count > 1)
       return 2;
   }
-  return count;
+  return std::max(count, picked);
 }
 
 /// Whether one element costs more than a load. What is joined moves data only, but
@@ -87,11 +111,11 @@ static bool isExpensive(Operation *op) {
   return llvm::isa<ResampleOp, GatherOp, WindowOp, MapOp, ConcatOp>(op);
 }
 
-void penstock::schedules::forEachStored(KernelOp kernel,
+void penstock::schedules::forEachStored(KernelOp kernel, bool pixelsTogether,
                                         llvm::function_ref<void(Operation &)> visit) {
   auto schedule = [&](Block &block) {
     for (Operation &op : block)
-      if (isExpensive(&op) && reads(op.getResult(0)) > 1)
+      if (isExpensive(&op) && reads(op.getResult(0), pixelsTogether) > 1)
         visit(op);
   };
   schedule(kernel.getBody().front());

@@ -12,7 +12,10 @@ namespace penstock::schedules {
 /// only move data, and arithmetic read once per element, stay inline; what a
 /// window, a resampling or a gather reads several times is stored, unless it
 /// only moves data.
-void forEachStored(pipe::KernelOp kernel, llvm::function_ref<void(mlir::Operation &)> visit);
+/// \param pixelsTogether  the schedule makes the channels of a pixel at once, and
+///                        each element of a map once.
+void forEachStored(pipe::KernelOp kernel, bool pixelsTogether,
+                   llvm::function_ref<void(mlir::Operation &)> visit);
 
 } // namespace penstock::schedules
 

@@ -39,6 +39,10 @@ static bool onlyViewsUse(ViewOp view) {
   });
 }
 
+static bool isComputed(Value value) {
+  return !llvm::isa_and_present<ConstantOp>(value.getDefiningOp());
+}
+
 namespace {
 
 struct ViewOfPoint : OpRewritePattern<ViewOp> {
@@ -62,6 +66,9 @@ struct ViewOfPoint : OpRewritePattern<ViewOp> {
       return success();
     }
     auto map = llvm::cast<MapOp>(producer);
+    // In a chain of such maps every one would double what is below it.
+    if (!view.getInput().hasOneUse() && llvm::count_if(map.getInputs(), isComputed) > 1)
+      return rewriter.notifyMatchFailure(view, "it would compute a map of several values once for each view");
     SmallVector<Value> inputs;
     for (Value input : map.getInputs())
       inputs.push_back(viewOperand(rewriter, view, input));
