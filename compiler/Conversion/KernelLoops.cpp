@@ -370,6 +370,7 @@ void KernelEmitter::storeVectors(Value tensor, const Buffer &to, const LoopShape
 
 void KernelEmitter::storeLanes(Value tensor, const Buffer &to, const LoopShape &shape,
                                SmallVector<Index> at) {
+  elements.clear();
   if (shape.unrollAxis < 0) {
     m.store(to, at, emit(tensor, at));
     return;

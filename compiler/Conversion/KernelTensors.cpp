@@ -77,7 +77,7 @@ LaneValue KernelEmitter::emitMap(MapOp op, ArrayRef<Index> at) {
     return computeMap(op, at);
   ElementKey key{reinterpret_cast<uintptr_t>(op.getOperation()), static_cast<uintptr_t>(l.lanes)};
   for (const Index &index : at) {
-    auto constant = Lanes::constantOf(index.base);
+    auto constant = index.base ? Lanes::constantOf(index.base) : std::nullopt;
     for (uintptr_t part : {static_cast<uintptr_t>(constant.has_value()),
                            constant ? static_cast<uintptr_t>(*constant)
                                     : reinterpret_cast<uintptr_t>(index.base.getAsOpaquePointer()),
