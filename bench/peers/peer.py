@@ -27,6 +27,8 @@ class Peer:
     # Why its output differs from Pillow + torchvision; "" demands equal bits.
     reason: str = ""
     note: str = ""
+    # Several shares of work by name, each as `slice`, for benches that have parts.
+    parts: typing.Optional[dict] = None
 
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)

@@ -107,7 +107,8 @@ def parameters_of(values):
 class Session:
     """A compiled pipeline and a session over it."""
 
-    def __init__(self, pipe, threads=1, pipeline=None, **values):
+    def __init__(self, pipe, threads=1, pipeline=None, without=(), **values):
+        """`without`: optimising passes to leave out."""
         self.api = library()
         source = pathlib.Path(pipe)
         if not source.exists():
@@ -115,7 +116,9 @@ class Session:
         content = source.read_bytes()
         given, count = parameters_of(values)
         options = CompileOptions(size=ctypes.sizeof(CompileOptions), parameters=given, parameter_count=count,
-                                 pipeline=pipeline.encode() if pipeline else None)
+                                 pipeline=pipeline.encode() if pipeline else None,
+                                 disabled_passes=(text * len(without))(*(name.encode() for name in without)),
+                                 disabled_pass_count=len(without))
         self.program, self.handle = ctypes.c_void_p(), ctypes.c_void_p()
         if self.api.pst_compile(content, len(content), str(source).encode(), ctypes.byref(options),
                                 ctypes.byref(self.program)) != OK:
@@ -236,6 +239,20 @@ def cifar(job):
         return kernel_arrays("cifar", image, draws, per_rank=1)[0]
 
     return peer_of(session, "f32 CHW", fixed_box=fixed_box)
+
+
+def fusion(job):
+    """A pipeline of bench/pipelines/fusion.pipe, with or without the pass."""
+    values = {"images": job["images"]} if job["pipeline"] == "ten" else {"root": folder_of(job)}
+    session = Session(ROOT / "bench/pipelines/fusion.pipe", 1, job["pipeline"], job.get("without", ()), **values)
+
+    def fixed_box(path, box, flip):
+        one = Session(ROOT / "bench/pipelines/fusion.pipe", 1, job["pipeline"], job.get("without", ()), **values)
+        array = one.arrays(1)[0]
+        one.close()
+        return array
+
+    return peer_of(session, "f16 CHW", fixed_box=fixed_box if job["pipeline"] == "ten" else None)
 
 
 # What the rows of a chain's draws hold, in the order of bench/kernel_data.py;
