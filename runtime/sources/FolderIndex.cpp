@@ -1,8 +1,12 @@
 #include "runtime/sources/FolderIndex.h"
 
+#include "runtime/core/Parallel.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
+#include <unordered_map>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -11,7 +15,7 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'D', 'I', 'R', '1'};
+constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'D', 'I', 'R', '2'};
 
 bool isImageName(std::string_view name) {
   size_t dot = name.rfind('.');
@@ -21,7 +25,7 @@ bool isImageName(std::string_view name) {
   for (char &c : end)
     if (c >= 'A' && c <= 'Z')
       c = char(c | 0x20);
-  constexpr std::string_view known[] = {".jpg", ".jpeg", ".png", ".ppm",  ".bmp",
+  constexpr std::string_view known[] = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
                                         ".pgm", ".tif",  ".tiff", ".webp"};
   return std::find(std::begin(known), std::end(known), end) != std::end(known);
 }
@@ -43,6 +47,7 @@ struct FolderIndex::Header {
   uint32_t folders; // folder 0 is the root; the others go by label, then path
   uint32_t classes;
   uint64_t rootLength;
+  uint64_t whole; // 0: some classes are missing, and labels mean nothing
 };
 
 struct FolderIndex::Folder {
@@ -53,52 +58,106 @@ struct FolderIndex::Folder {
   uint64_t firstFile; // files of a folder follow one another
 };
 
-/// Collects in vectors, then writes the one block.
-struct FolderIndex::Builder {
-  FileSystem &files;
-  std::string root;
-  struct Found {
-    std::string path;
-    uint32_t label;
-    int64_t modifiedNs;
-    std::vector<std::string> names;
-  };
-  std::vector<Found> order; // as in the index
-  std::vector<std::pair<uint64_t, uint64_t>> above; // the folders being walked
+/// A folder as it was read; its names lie one after the other.
+struct FolderIndex::Found {
+  std::string path;
+  uint32_t label = 0;
+  int64_t modifiedNs = 0;
+  std::string names;
+  std::vector<uint64_t> ends; // of each name in `names`
 
-  Status walk(std::string path, uint32_t label, std::vector<Found> &out);
-  Status scan();
-  Error nothingFound(const std::vector<FolderEntry> &entries) const;
-  FolderIndex finish() const;
+  void add(std::string_view name) {
+    names += name;
+    ends.push_back(names.size());
+  }
 };
 
-Status FolderIndex::Builder::walk(std::string path, uint32_t label,
-                                  std::vector<Found> &out) {
+/// The folders of an earlier index, by path.
+class FolderIndex::Known {
+public:
+  explicit Known(const FolderIndex *index) : index(index) {
+    if (!index)
+      return;
+    for (const Folder &folder : index->folders()) {
+      const std::string_view path = index->folderPath(folder);
+      byPath.emplace(path, &folder);
+      const size_t slash = path.rfind('/');
+      if (slash != std::string_view::npos)
+        inside[path.substr(0, slash)].push_back(path.substr(slash + 1));
+    }
+  }
+
+  /// Fills in the names and tells the folders inside, if this folder is known and
+  /// has not been changed since.
+  bool take(Found &found, std::vector<std::string> &folders) const {
+    const auto entry = byPath.find(found.path);
+    if (entry == byPath.end() || entry->second->modifiedNs != found.modifiedNs)
+      return false;
+    const Folder &folder = *entry->second;
+    const bool isLast = &folder == &index->folders().back();
+    const uint64_t end = isLast ? index->fileCount() : (&folder + 1)->firstFile;
+    for (uint64_t file = folder.firstFile; file < end; ++file)
+      found.add(index->fileName(file));
+    if (const auto below = inside.find(found.path); below != inside.end())
+      folders.assign(below->second.begin(), below->second.end());
+    return true;
+  }
+
+private:
+  const FolderIndex *index;
+  std::unordered_map<std::string_view, const Folder *> byPath;
+  std::unordered_map<std::string_view, std::vector<std::string_view>> inside;
+};
+
+/// Reads one class after the other, several at a time.
+struct FolderIndex::Builder {
+  using Identity = std::pair<uint64_t, uint64_t>;
+
+  FileSystem &files;
+  std::string root;
+  const Known &known;
+  const std::function<void(const FolderIndex &)> &keep;
+  Found top;
+  std::vector<std::vector<Found>> classes;
+  Identity identity; // of the root
+
+  Status walk(std::string path, uint32_t label, std::vector<Identity> &above,
+              std::vector<Found> &out) const;
+  Status walkClasses(const std::vector<std::string> &names);
+  Status scan();
+  Status checkImages() const;
+  Error nothingFound(const std::vector<FolderEntry> &entries) const;
+  FolderIndex finish(size_t done) const;
+};
+
+Status FolderIndex::Builder::walk(std::string path, uint32_t label, std::vector<Identity> &above,
+                                  std::vector<Found> &out) const {
   std::string full = join(root, path);
   // The time comes first: what changes during the listing makes it stale.
   Result<FileInfo> info = files.stat(full);
   if (!info)
     return info.error();
-  std::pair identity(info->device, info->number);
-  if (std::find(above.begin(), above.end(), identity) != above.end())
+  Identity mine(info->device, info->number);
+  if (std::find(above.begin(), above.end(), mine) != above.end())
     return Error{Code::InvalidArgument,
                  "folder " + full + " is a link to a folder that it lies in"};
-  Result<std::vector<FolderEntry>> entries = files.listFolder(full);
-  if (!entries)
-    return entries.error();
-  above.push_back(identity);
-  size_t mine = out.size();
-  out.push_back({path, label, info->modifiedNs, {}});
-  for (FolderEntry &entry : *entries) {
-    if (entry.kind == FileKind::Folder) {
-      Status status = walk(join(path, entry.name), label, out);
-      if (!status)
-        return status;
-    } else if (isImageName(entry.name)) {
-      // Broken links too: they become bad samples with a name, not nothing.
-      out[mine].names.push_back(std::move(entry.name));
-    }
+  std::vector<std::string> inside;
+  Found found{path, label, info->modifiedNs, {}, {}};
+  if (!known.take(found, inside)) {
+    Result<std::vector<FolderEntry>> entries = files.listFolder(full);
+    if (!entries)
+      return entries.error();
+    for (FolderEntry &entry : *entries)
+      if (entry.kind == FileKind::Folder)
+        inside.push_back(std::move(entry.name));
+      else if (isImageName(entry.name)) // broken links too: bad samples with a name, not nothing
+        found.add(entry.name);
   }
+  out.push_back(std::move(found));
+  above.push_back(mine);
+  for (const std::string &name : inside)
+    if (Status status = walk(join(path, name), label, above, out); !status)
+      return status;
   above.pop_back();
   return {};
 }
@@ -111,10 +170,45 @@ Error FolderIndex::Builder::nothingFound(const std::vector<FolderEntry> &entries
     return {Code::NotFound, "folder " + root + " has no class folders, but " +
                                 std::to_string(images) +
                                 " images of its own; each class needs a folder"};
-  return {Code::NotFound, "folder " + root + " has no class folders (" +
-                              (others ? std::to_string(others) + " other files"
-                                      : std::string("it is empty")) +
-                              ")"};
+  return {Code::NotFound,
+          "folder " + root + " has no class folders (" +
+              (others ? std::to_string(others) + " other files" : std::string("it is empty")) +
+              ")"};
+}
+
+/// Keeps what is there from time to time, in whole classes: a start that was
+/// interrupted goes on there.
+Status FolderIndex::Builder::walkClasses(const std::vector<std::string> &names) {
+  constexpr size_t atOnce = 256;
+  constexpr int threads = 16; // they wait for the file system
+  constexpr uint64_t firstKept = 1'000'000;
+  classes.resize(names.size());
+  std::vector<std::optional<Error>> errors(names.size());
+  uint64_t count = 0, keepAt = firstKept;
+  for (size_t begin = 0; begin < names.size(); begin += atOnce) {
+    const size_t end = std::min(begin + atOnce, names.size());
+    parallelFor(end - begin, threads, [&](size_t i) {
+      const size_t label = begin + i;
+      std::vector<Identity> above = {identity};
+      std::vector<Found> &found = classes[label];
+      if (Status status = walk(names[label], uint32_t(label), above, found); !status)
+        errors[label] = status.error();
+      // torchvision sorts the folders of a class by their whole paths.
+      std::sort(found.begin(), found.end(),
+                [](const Found &a, const Found &b) { return a.path < b.path; });
+    });
+    for (size_t label = begin; label < end; ++label) {
+      if (errors[label])
+        return *errors[label];
+      for (const Found &folder : classes[label])
+        count += folder.ends.size();
+    }
+    if (count >= keepAt && end < names.size()) {
+      keep(finish(end));
+      keepAt = count + count / 2;
+    }
+  }
+  return {};
 }
 
 Status FolderIndex::Builder::scan() {
@@ -126,97 +220,100 @@ Status FolderIndex::Builder::scan() {
   Result<std::vector<FolderEntry>> entries = files.listFolder(root);
   if (!entries)
     return entries.error();
-  order.push_back({"", 0, info->modifiedNs, {}});
-  above.push_back({info->device, info->number});
-  std::vector<std::vector<Found>> classes;
-  for (const FolderEntry &entry : *entries) {
-    if (entry.kind != FileKind::Folder)
-      continue;
-    classes.emplace_back();
-    Status status =
-        walk(entry.name, uint32_t(classes.size() - 1), classes.back());
-    if (!status)
-      return status;
-  }
-  if (classes.empty())
+  top.modifiedNs = info->modifiedNs;
+  identity = {info->device, info->number};
+  std::vector<std::string> names;
+  for (const FolderEntry &entry : *entries)
+    if (entry.kind == FileKind::Folder)
+      names.push_back(entry.name);
+  if (names.empty())
     return nothingFound(*entries);
+  if (Status status = walkClasses(names); !status)
+    return status;
+  return checkImages();
+}
+
+Status FolderIndex::Builder::checkImages() const {
   std::vector<std::string> empty;
-  size_t images = 0;
-  for (std::vector<Found> &found : classes) {
-    // torchvision sorts the folders of a class by their whole paths.
-    std::sort(found.begin(), found.end(),
-              [](const Found &a, const Found &b) { return a.path < b.path; });
-    size_t here = 0;
-    for (const Found &folder : found)
-      here += folder.names.size();
-    images += here;
-    if (here == 0)
+  for (const std::vector<Found> &found : classes)
+    if (std::all_of(found.begin(), found.end(), [](const Found &f) { return f.ends.empty(); }))
       empty.push_back(found[0].path);
-  }
-  if (images == 0)
+  if (empty.size() == classes.size())
     return Error{Code::NotFound, "folder " + root + " has no images in its " +
                                      std::to_string(classes.size()) +
                                      " class folders (names end in .jpg, .jpeg, .png, "
                                      ".ppm, .pgm, .bmp, .webp, .tif or .tiff)"};
-  if (!empty.empty()) {
-    std::string names;
-    for (size_t i = 0; i < std::min<size_t>(empty.size(), 3); ++i)
-      names += (i ? ", `" : "`") + empty[i] + "`";
-    if (empty.size() > 3)
-      names += " ...";
-    return Error{Code::NotFound,
-                 "folder " + root + ": " + std::to_string(empty.size()) + " of " +
-                     std::to_string(classes.size()) +
-                     " class folders have no images: " + names};
-  }
-  for (std::vector<Found> &found : classes)
-    for (Found &folder : found)
-      order.push_back(std::move(folder));
-  return {};
+  if (empty.empty())
+    return {};
+  std::string names;
+  for (size_t i = 0; i < std::min<size_t>(empty.size(), 3); ++i)
+    names += (i ? ", `" : "`") + empty[i] + "`";
+  if (empty.size() > 3)
+    names += " ...";
+  return Error{Code::NotFound, "folder " + root + ": " + std::to_string(empty.size()) + " of " +
+                                   std::to_string(classes.size()) +
+                                   " class folders have no images: " + names};
 }
 
-FolderIndex FolderIndex::Builder::finish() const {
-  std::string text = root;
-  std::vector<Folder> folders;
-  std::vector<uint64_t> ends;
-  uint64_t files = 0;
-  for (const Found &found : order) {
-    folders.push_back({text.size(), uint32_t(found.path.size()), found.label,
-                       found.modifiedNs, files});
-    text += found.path;
-    files += found.names.size();
+/// The block of the first `done` classes, written in place: there is no second
+/// copy of tens of millions of names.
+FolderIndex FolderIndex::Builder::finish(size_t done) const {
+  std::vector<const Found *> order = {&top};
+  for (size_t label = 0; label < done; ++label)
+    for (const Found &found : classes[label])
+      order.push_back(&found);
+  uint64_t files = 0, textSize = root.size();
+  for (const Found *found : order) {
+    files += found->ends.size();
+    textSize += found->path.size() + found->names.size();
   }
-  ends.reserve(files + 1);
-  ends.push_back(text.size());
-  for (const Found &found : order)
-    for (const std::string &name : found.names) {
-      text += name;
-      ends.push_back(text.size());
-    }
-  uint32_t classes = 0;
-  for (const Folder &folder : folders)
-    classes = std::max(classes, folder.label + 1);
-  Header header{magic, 0, 0, files, uint32_t(folders.size()), classes, root.size()};
-  size_t foldersSize = folders.size() * sizeof(Folder);
-  size_t endsSize = ends.size() * sizeof(uint64_t);
-  header.size = sizeof header + foldersSize + endsSize + text.size();
+  Header header{magic,
+                0,
+                0,
+                files,
+                uint32_t(order.size()),
+                uint32_t(done),
+                root.size(),
+                done == classes.size()};
+  const size_t foldersSize = order.size() * sizeof(Folder);
+  header.size = sizeof header + foldersSize + (files + 1) * sizeof(uint64_t) + textSize;
   auto block = std::make_shared<std::vector<uint8_t>>(header.size);
-  uint8_t *at = block->data() + sizeof header;
-  std::memcpy(at, folders.data(), foldersSize);
-  std::memcpy(at + foldersSize, ends.data(), endsSize);
-  std::memcpy(at + foldersSize + endsSize, text.data(), text.size());
-  std::memcpy(block->data(), &header, sizeof header);
+  uint8_t *const base = block->data();
+  auto *folder = reinterpret_cast<Folder *>(base + sizeof header);
+  auto *end = reinterpret_cast<uint64_t *>(base + sizeof header + foldersSize);
+  auto *const text = reinterpret_cast<char *>(end + files + 1);
+  uint64_t at = 0, file = 0;
+  auto put = [&](std::string_view part) {
+    std::memcpy(text + at, part.data(), part.size());
+    at += part.size();
+  };
+  put(root);
+  for (const Found *found : order) {
+    *folder++ = {at, uint32_t(found->path.size()), found->label, found->modifiedNs, file};
+    put(found->path);
+    file += found->ends.size();
+  }
+  *end++ = at;
+  for (const Found *found : order) {
+    for (uint64_t nameEnd : found->ends)
+      *end++ = at + nameEnd;
+    put(found->names);
+  }
+  std::memcpy(base, &header, sizeof header);
   constexpr size_t covered = offsetof(Header, size);
-  header.checksum = XXH3_64bits(block->data() + covered, block->size() - covered);
-  std::memcpy(block->data(), &header, sizeof header);
-  return FolderIndex(Mapping{{block->data(), block->size()}, block});
+  header.checksum = XXH3_64bits(base + covered, block->size() - covered);
+  std::memcpy(base, &header, sizeof header);
+  return FolderIndex(Mapping{{base, block->size()}, block});
 }
 
-Result<FolderIndex> FolderIndex::scan(FileSystem &files, std::string_view root) {
-  Builder builder{files, std::string(root), {}, {}};
+Result<FolderIndex> FolderIndex::scan(FileSystem &files, std::string_view root,
+                                      const FolderIndex *earlier,
+                                      const std::function<void(const FolderIndex &)> &keep) {
+  const Known known(earlier);
+  Builder builder{files, std::string(root), known, keep, {}, {}, {}};
   if (Status status = builder.scan(); !status)
     return status.error();
-  return builder.finish();
+  return builder.finish(builder.classes.size());
 }
 
 Result<FolderIndex> FolderIndex::parse(Mapping mapping, std::string_view root) {
@@ -240,14 +337,13 @@ Result<FolderIndex> FolderIndex::parse(Mapping mapping, std::string_view root) {
     return bad;
   rest -= (header.files + 1) * sizeof(uint64_t);
   FolderIndex index(std::move(mapping));
-  if (header.rootLength > rest ||
-      std::string_view(index.text(), header.rootLength) != root)
+  if (header.rootLength > rest || std::string_view(index.text(), header.rootLength) != root)
     return bad;
   uint64_t file = 0;
   uint32_t nextClass = 0;
   for (const Folder &folder : index.folders()) {
-    if (folder.path > rest || folder.pathLength > rest - folder.path ||
-        folder.firstFile < file || folder.firstFile > header.files)
+    if (folder.path > rest || folder.pathLength > rest - folder.path || folder.firstFile < file ||
+        folder.firstFile > header.files)
       return bad;
     file = folder.firstFile;
     if (&folder != index.folders().data()) {
@@ -269,10 +365,11 @@ Result<FolderIndex> FolderIndex::parse(Mapping mapping, std::string_view root) {
 }
 
 bool FolderIndex::isCurrent(FileSystem &files) const {
+  if (!header().whole)
+    return false;
   for (const Folder &folder : folders()) {
     Result<FileInfo> info = files.stat(join(root(), folderPath(folder)));
-    if (!info || info->kind != FileKind::Folder ||
-        info->modifiedNs != folder.modifiedNs)
+    if (!info || info->kind != FileKind::Folder || info->modifiedNs != folder.modifiedNs)
       return false;
   }
   return true;
@@ -314,29 +411,31 @@ std::string_view FolderIndex::root() const { return {text(), header().rootLength
 
 std::string_view FolderIndex::className(uint32_t label) const {
   auto all = folders().subspan(1);
-  auto found = std::lower_bound(all.begin(), all.end(), label,
-                                [](const Folder &folder, uint32_t wanted) {
-                                  return folder.label < wanted;
-                                });
+  auto found =
+      std::lower_bound(all.begin(), all.end(), label,
+                       [](const Folder &folder, uint32_t wanted) { return folder.label < wanted; });
   std::string_view path = folderPath(*found);
   return path.substr(0, path.find('/'));
 }
 
 const FolderIndex::Folder &FolderIndex::folderOf(uint64_t file) const {
   auto all = folders();
-  auto behind = std::upper_bound(all.begin(), all.end(), file,
-                                 [](uint64_t wanted, const Folder &folder) {
-                                   return wanted < folder.firstFile;
-                                 });
+  auto behind =
+      std::upper_bound(all.begin(), all.end(), file, [](uint64_t wanted, const Folder &folder) {
+        return wanted < folder.firstFile;
+      });
   return *(behind - 1);
 }
 
 uint32_t FolderIndex::label(uint64_t file) const { return folderOf(file).label; }
 
-std::string FolderIndex::relativePath(uint64_t file) const {
+std::string_view FolderIndex::fileName(uint64_t file) const {
   const uint64_t *ends = nameEnds();
-  return join(folderPath(folderOf(file)),
-              {text() + ends[file], size_t(ends[file + 1] - ends[file])});
+  return {text() + ends[file], size_t(ends[file + 1] - ends[file])};
+}
+
+std::string FolderIndex::relativePath(uint64_t file) const {
+  return join(folderPath(folderOf(file)), fileName(file));
 }
 
 } // namespace penstock::runtime

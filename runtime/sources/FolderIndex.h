@@ -4,6 +4,7 @@
 #include "runtime/core/FileSystem.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,12 +21,18 @@ namespace penstock::runtime {
 /// names in `text`; text (root, then folder paths and names in order).
 class FolderIndex {
 public:
-  /// Walks `root`. Errors name what was found instead of images.
-  static Result<FolderIndex> scan(FileSystem &files, std::string_view root);
+  /// Walks `root`, several class folders at a time. Errors name what was found
+  /// instead of images. Folders that have not changed since `earlier` are not
+  /// listed again. `keep` gets what there is from time to time: an index of the
+  /// classes that are done, good as `earlier` and for nothing else.
+  static Result<FolderIndex> scan(
+      FileSystem &files, std::string_view root, const FolderIndex *earlier = nullptr,
+      const std::function<void(const FolderIndex &)> &keep = [](const FolderIndex &) {});
   /// Takes the bytes of a cache file, if they are whole and of `root`.
   static Result<FolderIndex> parse(Mapping mapping, std::string_view root);
 
-  /// False when a folder has been changed since the scan, or cannot be read.
+  /// False when a folder has been changed since the scan, or cannot be read, or
+  /// the scan was not finished.
   bool isCurrent(FileSystem &files) const;
   /// The latest change of any folder, as the file system told.
   int64_t lastChangeNs() const;
@@ -43,6 +50,8 @@ public:
 private:
   struct Header;
   struct Folder;
+  struct Found;
+  class Known;
   struct Builder;
 
   explicit FolderIndex(Mapping mapping) : mapping(std::move(mapping)) {}
@@ -52,6 +61,7 @@ private:
   const char *text() const;
   std::string_view folderPath(const Folder &folder) const;
   const Folder &folderOf(uint64_t file) const;
+  std::string_view fileName(uint64_t file) const;
 
   Mapping mapping;
 };
