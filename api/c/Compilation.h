@@ -9,11 +9,11 @@ namespace penstock::api {
 
 /// The stages, in order; the names are those of `--emit`. What belongs to GPUs
 /// follows from `kernels`.
-enum class Stage { ast, pipe, pipeOpt, kernels, schedule, loops, llvm, assembly, object, cuda };
+enum class Stage { ast, pipe, pipeOpt, kernels, schedule, loops, llvm, assembly, object, cuda, ptx, cubin };
 
 inline std::optional<Stage> stageNamed(std::string_view name) {
   constexpr std::string_view names[] = {"ast",   "pipe", "pipe-opt", "kernels", "schedule",
-                                        "loops", "llvm", "asm",      "obj",     "cuda"};
+                                        "loops", "llvm", "asm",      "obj",     "cuda", "ptx",      "cubin"};
   for (size_t i = 0; i < std::size(names); ++i)
     if (names[i] == name)
       return static_cast<Stage>(i);
@@ -30,7 +30,8 @@ public:
   /// Brings the module to a stage, of the CPU's at most to `llvm`. False after errors.
   virtual bool advance(Stage stage) = 0;
   /// Text (or an object file) of a stage that has been reached.
-  virtual std::optional<std::string> print(Stage stage) = 0;
+  /// `architecture`: of a GPU, for `ptx` and `cubin`.
+  virtual std::optional<std::string> print(Stage stage, const std::string &architecture) = 0;
   /// The remarks of the passes, in words, in the order of the pipeline.
   virtual std::string explain() = 0;
   /// Plan and code; the module must be at `llvm`.

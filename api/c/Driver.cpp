@@ -3,6 +3,7 @@
 #include "api/c/Driver.h"
 #include "api/c/Explain.h"
 #include "codegen/cpu/Compile.h"
+#include "codegen/cuda/Nvrtc.h"
 #include "codegen/cuda/Printer.h"
 #include "codegen/plan/PlanBuilder.h"
 #include "compiler/Import/Import.h"
@@ -326,11 +327,30 @@ std::optional<std::string> Driver::printCuda() {
   return codegen::cudaText(*module, options);
 }
 
-std::optional<std::string> Driver::print(Stage stage) {
+std::optional<std::string> Driver::compileCuda(Stage stage, const std::string &architecture) {
+  const auto text = printCuda();
+  if (!text)
+    return std::nullopt;
+  auto code = [&]() -> llvm::Expected<std::string> {
+    auto nvrtc = codegen::Nvrtc::open();
+    if (!nvrtc)
+      return nvrtc.takeError();
+    const auto form = stage == Stage::ptx ? codegen::Nvrtc::Form::ptx : codegen::Nvrtc::Form::cubin;
+    return (*nvrtc)->compile(*text, architecture, form);
+  }();
+  if (code)
+    return *code;
+  diagnostics.error({}, llvm::toString(code.takeError()));
+  return std::nullopt;
+}
+
+std::optional<std::string> Driver::print(Stage stage, const std::string &architecture) {
   if (stage == Stage::ast)
     return ast;
   if (stage == Stage::cuda)
     return printCuda();
+  if (stage > Stage::cuda)
+    return compileCuda(stage, architecture);
   if (stage == Stage::assembly || stage == Stage::object) {
     auto code = stage == Stage::object ? codegen::compileObject(*module, *target)
                                        : assemblyBytes(*module, *target);

@@ -20,7 +20,7 @@ public:
 
   bool load() override;
   bool advance(Stage stage) override;
-  std::optional<std::string> print(Stage stage) override;
+  std::optional<std::string> print(Stage stage, const std::string &architecture) override;
   std::string explain() override;
   std::optional<Compiled> finish() override;
 
@@ -37,6 +37,7 @@ private:
   bool makePlan();
   bool makeCuda();
   std::optional<std::string> printCuda();
+  std::optional<std::string> compileCuda(Stage stage, const std::string &architecture);
   /// Remembers what the user has placed on a GPU.
   void noteGpu();
   /// A pass's message, as one of ours.

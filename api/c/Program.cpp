@@ -131,7 +131,13 @@ pst_status pst_program_emit(pst_program *program, const char *stage, const char 
                             size_t *out_length) {
   *out_data = nullptr;
   *out_length = 0;
-  const std::optional<Stage> wanted = stageNamed(stage);
+  // "ptx:sm_90": an architecture may stand behind. PTX of the oldest runs on all.
+  std::string name = stage, architecture = "sm_75";
+  if (const size_t colon = name.find(':'); colon != std::string::npos) {
+    architecture = name.substr(colon + 1);
+    name.resize(colon);
+  }
+  const std::optional<Stage> wanted = stageNamed(name);
   if (!wanted)
     return failWith(*program, "unknown stage `" + std::string(stage) + "`");
   auto driver = startCompilation(program->request);
@@ -139,7 +145,7 @@ pst_status pst_program_emit(pst_program *program, const char *stage, const char 
     return failWith(*program, driver.error().message);
   std::optional<std::string> text;
   if ((*driver)->load() && (*driver)->advance(*wanted))
-    text = (*driver)->print(*wanted);
+    text = (*driver)->print(*wanted, architecture);
   program->messages = (*driver)->messages();
   if (!text)
     return PST_ERROR;

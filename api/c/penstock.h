@@ -139,7 +139,9 @@ PST_API int pst_program_from_cache(const pst_program *program);
 
 /* What the compiler made of the program, at a stage: "ast", "pipe", "pipe-opt",
  * "kernels", "schedule", "loops", "llvm", "asm" (text), "obj" (an ELF object
- * file), or "cuda" (the kernels as CUDA C++). Compiles again up to that stage.
+ * file), "cuda" (the kernels as CUDA C++), or what NVRTC makes of that: "ptx:sm_90"
+ * (text) or "cubin:sm_90", for an architecture; without one, for sm_75. Compiles
+ * again up to that stage.
  *
  * out_data, out_length  set on PST_OK; live until the next call for this program.
  * PST_ERROR             see pst_program_messages().

@@ -214,7 +214,8 @@ LogicalResult KernelText::statement(Operation &op) {
     return success();
   if (auto made = expression(op)) {
     Value result = op.getResult(0);
-    if (isSizeOnly(op) || (mayMove(op) && (made->text.size() <= longestInline || op.hasTrait<OpTrait::ConstantLike>()))) {
+    if (isSizeOnly(op) || (mayMove(op) && (made->text.size() <= longestInline ||
+                                           op.hasTrait<OpTrait::ConstantLike>()))) {
       texts[result] = *made;
       return success();
     }
@@ -256,7 +257,8 @@ LogicalResult KernelText::statement(Operation &op) {
         if (matchPattern(typed.getByteShift(), m_Zero()))
           os << use(typed.getSource(), bindUnary) << ";\n";
         else
-          os << "(" << use(typed.getSource(), bindAdd) << " + " << use(typed.getByteShift(), bindMul) << ");\n";
+          os << "(" << use(typed.getSource(), bindAdd) << " + "
+             << use(typed.getByteShift(), bindMul) << ");\n";
         texts[typed.getResult()] = {name, bindAll};
         return success();
       })

@@ -2,6 +2,7 @@
 #
 # FileCheck, not and split-file come with LLVM; our tools from the build folder
 # given as --param build=DIR. A test names what it needs with REQUIRES.
+import glob
 import os
 
 import lit.formats
@@ -24,6 +25,13 @@ config.substitutions.append(("%examples", os.path.join(config.test_source_root, 
 config.substitutions.append(("%build", build))
 # Messages are pinned whole: every line, from its first column on.
 config.substitutions.append(("%check_text", "FileCheck %s --match-full-lines --strict-whitespace"))
+
+# Where codegen/cuda/Nvrtc.cpp looks.
+cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+for folder in ("/usr/local/cuda/lib64", os.path.join(cache, "penstock/nvrtc/nvidia/cu13/lib")):
+    if glob.glob(os.path.join(folder, "libnvrtc.so*")):
+        config.available_features.add("nvrtc")
+        config.environment["HOME"] = os.path.expanduser("~")
 
 for tool in ("penstock", "penstock-opt", "penstock-import", "penstock-run"):
     if any(os.access(os.path.join(folder, tool), os.X_OK) for folder in folders[1:]):

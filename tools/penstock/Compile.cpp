@@ -3,8 +3,8 @@
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Program.h"
 #include <CLI/CLI.hpp>
-#include <cstring>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ using namespace penstock::cli;
 namespace {
 struct State {
   CompileOptions compile;
-  std::string emit;
+  std::string emit, gpu;
   std::string output;
 };
 } // namespace
@@ -24,13 +24,13 @@ static int writeResult(const State &state, const char *data, size_t length) {
     file.write(data, static_cast<std::streamsize>(length));
     if (file.flush())
       return exitOk;
-    std::fprintf(stderr, "penstock: error: cannot write %s: %s\n",
-                 state.output.c_str(), std::strerror(errno));
+    std::fprintf(stderr, "penstock: error: cannot write %s: %s\n", state.output.c_str(),
+                 std::strerror(errno));
     return exitError;
   }
-  if (state.emit == "obj" && isatty(STDOUT_FILENO)) {
-    std::fprintf(stderr, "penstock: error: an object file is not for a terminal; give "
-                         "it a name with -o\n");
+  if ((state.emit == "obj" || state.emit == "cubin") && isatty(STDOUT_FILENO)) {
+    std::fprintf(stderr,
+                 "penstock: error: machine code is not for a terminal; give it a name with -o\n");
     return exitUsage;
   }
   return std::fwrite(data, 1, length, stdout) == length ? exitOk : exitError;
@@ -44,18 +44,15 @@ static int run(const State &state) {
   if (!program)
     return exitError;
   if (state.emit.empty()) {
-    const std::chrono::duration<double, std::milli> time =
-        std::chrono::steady_clock::now() - start;
-    std::printf("%s: compiled in %.0f ms%s\n", pst_program_name(program.get()),
-                time.count(),
-                pst_program_from_cache(program.get()) ? " (from the cache)"
-                                                      : "");
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    std::printf("%s: compiled in %.0f ms%s\n", pst_program_name(program.get()), time.count(),
+                pst_program_from_cache(program.get()) ? " (from the cache)" : "");
     return exitOk;
   }
   const char *data = nullptr;
   size_t length = 0;
-  if (pst_program_emit(program.get(), state.emit.c_str(), &data, &length) !=
-      PST_OK) {
+  const std::string stage = state.emit + (state.gpu.empty() ? "" : ":" + state.gpu);
+  if (pst_program_emit(program.get(), stage.c_str(), &data, &length) != PST_OK) {
     std::fputs(pst_program_messages(program.get()), stderr);
     return exitError;
   }
@@ -64,14 +61,17 @@ static int run(const State &state) {
 
 void penstock::cli::addCompile(CLI::App &app, int &exitCode) {
   auto state = std::make_shared<State>();
-  CLI::App *command = app.add_subcommand(
-      "compile", "compile a file, or print one of the compiler's stages");
+  CLI::App *command =
+      app.add_subcommand("compile", "compile a file, or print one of the compiler's stages");
   state->compile.addTo(*command);
   command->add_option("--emit", state->emit, "print this stage")
-      ->check(CLI::IsMember({"ast", "pipe", "pipe-opt", "kernels", "schedule",
-                             "loops", "llvm", "asm", "obj", "cuda"}));
-  command->add_option("-o,--output", state->output,
-                      "write to this file; default: stdout");
+      ->check(CLI::IsMember({"ast", "pipe", "pipe-opt", "kernels", "schedule", "loops", "llvm",
+                             "asm", "obj", "cuda", "ptx", "cubin"}));
+  command
+      ->add_option("--gpu", state->gpu,
+                   "for ptx and cubin: the GPU's architecture; default: sm_75, the oldest")
+      ->type_name("ARCH");
+  command->add_option("-o,--output", state->output, "write to this file; default: stdout");
   addFooter(*command, "penstock compile train.pipe --emit kernels");
   command->callback([state, &exitCode] { exitCode = run(*state); });
 }
