@@ -2,8 +2,9 @@
 jobs=$(nproc)
 
 # Vectors cross between parts that are instrumented and those that are not (LLVM,
-# and by default the compiler): what one marks as free, the other may have filled.
-export ASAN_OPTIONS=detect_container_overflow=0:strict_string_checks=1
+# and by default the compiler), and so does the memory of LLVM's allocators: what one
+# marks as free, the other may have filled.
+export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1
 
 build_part() { # folder below build/, preset, configure arguments
