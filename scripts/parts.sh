@@ -37,10 +37,10 @@ run_mutants() {
     /usr/bin/python3 test/mutants/shrink.py build/mutants/tree/build/release
 }
 
-# The threads: the runtime's, and sessions through the C API.
+# The threads: all are the runtime's.
 threads() {
-  build_part tsan tsan "${everything[@]}" "-DPENSTOCK_TESTS=unit;api" "-DPENSTOCK_UNIT_TESTS=abi;runtime;sched" \
-    "-DPENSTOCK_PARTS=dsl;runtime;compiler;codegen;stdlib;api;test"
+  build_part tsan tsan -DPENSTOCK_COMPILER=OFF "-DPENSTOCK_PARTS=runtime;test" "-DPENSTOCK_TESTS=unit" \
+    "-DPENSTOCK_UNIT_TESTS=abi;runtime;sched"
   # Decoders have one thread, and their tests take minutes here.
-  test_part tsan '^(unit\.(abi|runtime_core|runtime_sources|runtime_sched)_test|api\.c99)$'
+  test_part tsan '^unit\.(abi|runtime_core|runtime_sources|runtime_sched)_test$'
 }
