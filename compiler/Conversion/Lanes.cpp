@@ -5,6 +5,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "compiler/Conversion/Helpers.h"
+#include "runtime/abi/scalar.h"
 #include <cmath>
 
 using namespace mlir;
@@ -95,7 +96,7 @@ Value Lanes::add(Value x, Value y) {
   if (cx && *cx == 0 && !llvm::isa<VectorType>(x.getType()))
     return y;
   if (cx && cy && x.getType() == y.getType())
-    return integerLike(x, *cx + *cy);
+    return integerLike(x, penstock::scalar::add(*cx, *cy));
   match(x, y);
   return b.create<arith::AddIOp>(loc, x, y);
 }
@@ -104,7 +105,7 @@ Value Lanes::sub(Value x, Value y) {
   if (cy && *cy == 0)
     return x;
   if (cx && cy && x.getType() == y.getType())
-    return integerLike(x, *cx - *cy);
+    return integerLike(x, penstock::scalar::sub(*cx, *cy));
   match(x, y);
   return b.create<arith::SubIOp>(loc, x, y);
 }
@@ -115,7 +116,7 @@ Value Lanes::mul(Value x, Value y) {
   if (cx && *cx == 1)
     return y;
   if (cx && cy && x.getType() == y.getType())
-    return integerLike(x, *cx * *cy);
+    return integerLike(x, penstock::scalar::mul(*cx, *cy));
   match(x, y);
   return b.create<arith::MulIOp>(loc, x, y);
 }

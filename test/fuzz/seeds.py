@@ -1,7 +1,8 @@
-"""Writes small pictures that fuzzing begins with: seeds.py FOLDER."""
+"""Writes small files that fuzzing begins with: seeds.py FOLDER."""
 import io
 import os
 import sys
+import tarfile
 
 import numpy
 from PIL import Image
@@ -30,13 +31,41 @@ def pictures():
         yield name, stream.getvalue()
 
 
+def tables():
+    """Texts and arrays; the first byte chooses the separator."""
+    yield "commas.csv", b"\x00file,label\na.jpg,3\r\n\"b,\"\"c\"\".jpg\",-7\n"
+    yield "tabs.csv", b"\x01\xef\xbb\xbfx\ty\n1.5e-3\tnan\n\ntrue\t300"
+    stream = io.BytesIO()
+    numpy.save(stream, numpy.arange(6, dtype=numpy.float32).reshape(2, 3))
+    yield "array.npy", b"\x00" + stream.getvalue()
+
+
+def archives():
+    for name, kind in (("ustar.tar", tarfile.USTAR_FORMAT), ("pax.tar", tarfile.PAX_FORMAT), ("gnu.tar", tarfile.GNU_FORMAT)):
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w", format=kind) as archive:
+            for member in ("a/1.jpg", "a/1.cls", "long" * (20 if kind == tarfile.USTAR_FORMAT else 60) + "/2.jpg"):
+                info = tarfile.TarInfo(member)
+                info.size = 3
+                archive.addfile(info, io.BytesIO(b"abc"))
+        yield name, stream.getvalue()
+
+
+def write(target, name, data):
+    folder = os.path.join(sys.argv[1], target)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "wb") as file:
+        file.write(data)
+
+
 def main():
     for name, data in pictures():
-        for target, before in (("headers", b""), ("pictures", CHOICES)):
-            folder = os.path.join(sys.argv[1], target)
-            os.makedirs(folder, exist_ok=True)
-            with open(os.path.join(folder, name), "wb") as file:
-                file.write(before + data)
+        write("headers", name, data)
+        write("pictures", name, CHOICES + data)
+    for name, data in tables():
+        write("tables", name, data)
+    for name, data in archives():
+        write("tar", name, data)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,9 @@ folders = [os.path.join(llvm, "bin")]
 folders += [os.path.join(build, "tools", tool) for tool in ("penstock", "penstock-opt", "penstock-run")]
 config.environment["PATH"] = os.pathsep.join(folders + [os.environ["PATH"]])
 
+if "PENSTOCK_MUTANT" in os.environ:  # see test/mutants
+    config.environment["PENSTOCK_MUTANT"] = os.environ["PENSTOCK_MUTANT"]
+
 config.substitutions.append(("%examples", os.path.join(config.test_source_root, "../../examples")))
 config.substitutions.append(("%build", build))
 # Messages are pinned whole: every line, from its first column on.

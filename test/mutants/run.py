@@ -14,6 +14,7 @@ import concurrent.futures
 import glob
 import hashlib
 import os
+import resource
 import shlex
 import shutil
 import subprocess
@@ -24,7 +25,7 @@ import time
 from plant import read_mutants
 
 TREE = None  # set by main
-SECONDS = 300  # a test that takes longer has been caught in a loop
+CPU_SECONDS, SECONDS = 400, 3600  # a test that takes longer has been caught in a loop, or waits for ever
 PIPELINES = {"code": 150, "passes": 600}
 
 
@@ -58,8 +59,9 @@ def passes(test, build, name=None):
     if name:
         environment["PENSTOCK_MUTANT"] = name
     try:
+        limits = lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
         done = subprocess.run(command_of(test, build), env=environment, cwd=cache, timeout=SECONDS,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                              preexec_fn=limits, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if b"PASSED  ] 0 tests" in done.stdout or b"Running 0 tests" in done.stdout:
             sys.exit(f"`{test}` chooses no test")
         return done.returncode == 0, done.stdout
