@@ -7,6 +7,7 @@
 
 using penstock::fuzz::require;
 using namespace penstock::runtime;
+namespace plan = penstock::plan;
 
 static void readTable(std::string_view text, char separator) {
   CsvReader reader(text, separator);
