@@ -8,8 +8,9 @@
 
 namespace penstock::runtime {
 
-// The fields used here are the same in 2.1 and all of 3; a decoder also decodes
-// a small image before it trusts them (JpegDecoder::entropyFits).
+// What is used here has the same names in 2.1 and all of 3, and decode_mcu the same
+// place; jpeg_decomp_master, which block counts read, has a field more in 3. A
+// decoder also decodes a small image before it trusts this (entropyFits).
 static_assert(LIBJPEG_TURBO_VERSION_NUMBER >= 2001000 && LIBJPEG_TURBO_VERSION_NUMBER < 4000000,
               "look at this libjpeg-turbo's jpegint.h first");
 static_assert(sizeof(JCOEF) == sizeof(int16_t) && DCTSIZE2 == 64 &&
