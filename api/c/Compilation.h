@@ -57,5 +57,8 @@ penstock_start_compilation(const penstock::api::CompileRequest &request);
 /// As pst_format(); of the request, only text and file name count.
 extern "C" __attribute__((visibility("default"))) penstock::api::Written *
 penstock_write_formatted(const penstock::api::CompileRequest &request);
+/// As pst_operators().
+extern "C" __attribute__((visibility("default"))) penstock::api::Written *
+penstock_write_operators();
 
 #endif

@@ -21,6 +21,7 @@ namespace {
 struct Library {
   decltype(&penstock_start_compilation) start = nullptr;
   decltype(&penstock_write_formatted) format = nullptr;
+  decltype(&penstock_write_operators) operators = nullptr;
   std::string why; ///< that something is null
 };
 } // namespace
@@ -38,6 +39,7 @@ static Library loadLibrary() {
   };
   find(library.start, "penstock_start_compilation");
   find(library.format, "penstock_write_formatted");
+  find(library.operators, "penstock_write_operators");
   return library;
 }
 
@@ -62,4 +64,8 @@ api::startCompilation(const CompileRequest &request) {
 
 runtime::Result<std::unique_ptr<Written>> api::writeFormatted(const CompileRequest &request) {
   return call<Written, &Library::format>(request);
+}
+
+runtime::Result<std::unique_ptr<Written>> api::writeOperators() {
+  return call<Written, &Library::operators>();
 }

@@ -16,6 +16,8 @@ runtime::Result<std::unique_ptr<Compilation>> startCompilation(const CompileRequ
 
 /// Lays out the text of the request. Loads the compiler's library, too.
 runtime::Result<std::unique_ptr<Written>> writeFormatted(const CompileRequest &request);
+/// Lists the operators, as JSON. Loads the compiler's library, too.
+runtime::Result<std::unique_ptr<Written>> writeOperators();
 
 } // namespace penstock::api
 

@@ -208,6 +208,11 @@ void Driver::noteGpu() {
       gpuPlace += " (" + at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" +
                   std::to_string(at.getColumn()) + ")";
   });
+  for (auto pipeline : module->getOps<pipe::PipelineOp>())
+    pipe::addRemark(pipeline, "place",
+                    gpuPlace.empty() ? "everything runs on the CPU"
+                                     : gpuPlace + " stands on a GPU; as long as there is no GPU device, "
+                                                  "a session refuses to start");
 }
 
 //===--- stages ------------------------------------------------------------===//

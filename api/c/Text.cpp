@@ -39,6 +39,8 @@ pst_status pst_format(const char *text, size_t length, const char *file_name, ps
   return give(writeFormatted(request), out_text);
 }
 
+pst_status pst_operators(pst_text **out_text) { return give(writeOperators(), out_text); }
+
 const char *pst_text_data(const pst_text *text) { return text->data.c_str(); }
 size_t pst_text_length(const pst_text *text) { return text->data.size(); }
 const char *pst_text_messages(const pst_text *text) { return text->messages.text.c_str(); }

@@ -1,6 +1,7 @@
 //===- Writers.cpp - what the compiler's library writes without compiling --===//
 
 #include "api/c/Compilation.h"
+#include "api/c/Operators.h"
 #include "dsl/Diagnostics/Render.h"
 #include "dsl/Format/Format.h"
 
@@ -17,3 +18,5 @@ Written *penstock_write_formatted(const CompileRequest &request) {
                        dsl::renderJson(diagnostics, sources)};
   return written.release();
 }
+
+Written *penstock_write_operators() { return new Written{operatorsJson(), {}}; }

@@ -171,6 +171,20 @@ PST_API void pst_program_release(pst_program *program);
 PST_API pst_status pst_format(const char *text, size_t length, const char *file_name,
                               pst_text **out_text);
 
+/* What can be called in a .pipe file: the functions and constants of the
+ * library, and the intrinsics that it stands on. A JSON array of objects, by
+ * module, in the order of their text:
+ *
+ *   name, module  strings; the module of an intrinsic is "intrinsics"
+ *   kind          "function", "constant", "intrinsic" or "draw"
+ *   signatures    one string for each overload
+ *   doc           its comment; "" where there is none
+ *   usage         the shortest call: "x |> flip(a)"
+ *   examples      lines of shipped examples: objects with file, line, text
+ *
+ * As pst_format(); there are no messages about the text. */
+PST_API pst_status pst_operators(pst_text **out_text);
+
 /* Ends with NUL, which pst_text_length() does not count; "" after an error. */
 PST_API const char *pst_text_data(const pst_text *text);
 PST_API size_t pst_text_length(const pst_text *text);

@@ -87,6 +87,8 @@ Val Importer::callNamed(const dsl::Name &name, std::vector<Argument> args, dsl::
   auto report = error(name.range, "no " + quote(name.text) + " takes " + showArgs(args));
   for (const dsl::FnDecl *fn : fns)
     report.note(fn->name.range, "this one takes " + signature(*fn));
+  if (!args.empty() && args[0].value.is(Kind::Bytes))
+    report.hint("`decode(rgb)` makes pixels of an encoded image");
   throw Abort{};
 }
 
@@ -162,7 +164,7 @@ std::optional<Val> Importer::callByField(const dsl::Name &name,
     if (!taken && holdsPositions(result.parts[i])) {
       auto report = error(name.range, quote(name.text) + " cannot move the field " +
                                           quote(result.names[i]) + ", which holds positions");
-      report.note(args[0].range, "it is " + show(result.parts[i]));
+      report.note(args[0].origin(), "it is " + show(result.parts[i]));
       for (const dsl::FnDecl *fn : fns)
         report.note(fn->name.range, "this one takes " + signature(*fn));
       throw Abort{};

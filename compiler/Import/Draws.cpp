@@ -107,6 +107,9 @@ Val Importer::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument> &a
     const Val &ends = rangeOf();
     mlir::Value low = demandF64(ends.parts[0], args[0].range, "the start of the range");
     mlir::Value high = demandF64(ends.parts[1], args[0].range, "the end of the range");
+    if (std::optional<double> first = constantF64(low), last = constantF64(high);
+        first && last && !(*first <= *last))
+      fail(args[0].range, "this range ends before it starts", "the lower number stands first");
     Val result = drawOp(DrawKind::uniform, name, {low, high}, base.getF64Type());
     result.unit = ends.parts[0].unit;
     return result;
@@ -117,6 +120,9 @@ Val Importer::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument> &a
     mlir::Value high = demandIndex(ends.parts[1], args[0].range, "the end of the range");
     if (ends.closed)
       high = binary(BinaryKind::add, high, intConstant(1));
+    if (std::optional<int64_t> first = constantInt(low), last = constantInt(high);
+        first && last && *first >= *last)
+      fail(args[0].range, "there is no whole number in this range", "`a ..= b` includes b");
     return drawOp(DrawKind::integer, name, {low, high}, base.getI64Type());
   }
   if (name == "permutation") {

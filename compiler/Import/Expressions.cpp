@@ -27,7 +27,8 @@ Val Importer::eval(const dsl::Expr &expr) {
   case ExprKind::Quantity:
     return evalQuantity(expr.cast<dsl::QuantityLit>());
   case ExprKind::String:
-    notYet(expr.range, "a text in quotes");
+    fail(expr.range, "a text in quotes has no use here: a file opens only what it is given",
+         "a parameter `root: path`, and `--set root=...` when it runs");
   case ExprKind::Name:
     return evalName(expr.cast<dsl::NameExpr>());
   case ExprKind::List: {

@@ -63,7 +63,7 @@ private:
   [[noreturn]] void fail(dsl::SourceRange range, std::string message, std::string hint = {});
   /// `flip` over axis `ww`, which its input does not have.
   [[noreturn]] void failAxis(dsl::SourceRange range, const std::string &what,
-                             const std::string &axis, const Val &value, const dsl::Expr *expr);
+                             const std::string &axis, const Val &value, dsl::SourceRange origin);
   [[noreturn]] void notYet(dsl::SourceRange range, std::string what);
   /// Attaches where the value of an expression comes from.
   void noteValue(dsl::Diagnostics::Report &report, const dsl::Expr *expr, const Val &value);
@@ -103,6 +103,7 @@ private:
   int64_t demandInt(const Val &value, dsl::SourceRange range, const std::string &what);
   double demandReal(const Val &value, dsl::SourceRange range, const std::string &what);
   static std::optional<int64_t> constantInt(mlir::Value value);
+  static std::optional<double> constantF64(mlir::Value value);
   bool dependsOnParametersOnly(mlir::Value value, std::set<std::string> &names);
   /// a - b + constant, with what cancels left out.
   mlir::Value difference(mlir::Value a, mlir::Value b, int64_t constant);
@@ -228,11 +229,12 @@ private:
 
   // --- Stages and branches (Stages.cpp, Branches.cpp)
   Val evalPipe(const dsl::PipeExpr &pipe);
-  Val evalChain(Val value, const dsl::Expr *input, const dsl::Chain &chain);
-  Val evalStage(Val value, const dsl::Expr *input, const dsl::Stage &stage);
-  Val evalStageBody(Val value, const dsl::Expr *input, const dsl::Stage &stage);
-  Val evalChoose(Val value, const dsl::ChooseStage &stage);
-  Val evalRepeat(Val value, const dsl::RepeatStage &stage);
+  /// \param origin  what made `value`: the input of the chain, or a stage.
+  Val evalChain(Val value, dsl::SourceRange origin, const dsl::Chain &chain);
+  Val evalStage(Val value, dsl::SourceRange origin, const dsl::Stage &stage);
+  Val evalStageBody(Val value, dsl::SourceRange origin, const dsl::Stage &stage);
+  Val evalChoose(Val value, dsl::SourceRange origin, const dsl::ChooseStage &stage);
+  Val evalRepeat(Val value, dsl::SourceRange origin, const dsl::RepeatStage &stage);
   Val evalIf(const dsl::IfExpr &expr);
   using Arm = std::function<Val()>;
   /// One of several values, by number. `mismatch` reports that the first and

@@ -157,8 +157,11 @@ Val Importer::indexTensor(Val value, const std::vector<const dsl::AxisSetting *>
     const std::string axis = axisNamed(setting->axis.text);
     std::vector<Dim> axes = dims(value.ir);
     const Dim *mine = find(axes, axis);
+    if (!mine && axis == "n" && !inBatch)
+      fail(setting->axis.range, "the batch axis `n` exists in the `batch` block only",
+           "`pick(table, i)` reads another row");
     if (!mine)
-      failAxis(setting->axis.range, "an index", axis, value, &source);
+      failAxis(setting->axis.range, "an index", axis, value, source.range);
     Val at = eval(*setting->value);
     dsl::SourceRange range = setting->value->range;
     if (at.is(Kind::Range)) {

@@ -99,7 +99,7 @@ std::string Importer::demandAxis(const Argument &arg, const Val *of, const std::
     fail(arg.range,
          quote(function) + " takes the name of an axis here, and this is " + show(arg.value));
   if (of && !find(dims(of->ir), axis))
-    failAxis(arg.range, quote(function), axis, *of, arg.expr);
+    failAxis(arg.range, quote(function), axis, *of, arg.range);
   return axis;
 }
 
@@ -206,7 +206,7 @@ Val Importer::reduce(const dsl::Name &name, const std::vector<Argument> &args,
   };
   for (size_t i = 0; i < axes.size(); ++i)
     if (lacks(axes[i]))
-      failAxis(over.axes[i].range, quote(name.text), axes[i], arg.value, arg.expr);
+      failAxis(over.axes[i].range, quote(name.text), axes[i], arg.value, arg.origin());
   mlir::Type element = elementType(arg.value);
   if (histogram) {
     if (!arg.value.is(Kind::Tensor) || !element.isUnsignedInteger(8))

@@ -48,7 +48,9 @@ std::optional<Frame> Importer::match(const dsl::FnDecl &fn, const std::vector<Ar
     }
     if (at >= fn.params.size() || given[at]) {
       why.range = arg.range;
-      why.message = quote(fn.name.text) + " has no place for this argument";
+      why.message = quote(fn.name.text) + " takes " + std::to_string(fn.params.size()) +
+                    (fn.params.size() == 1 ? " argument and gets " : " arguments and gets ") +
+                    std::to_string(args.size());
       why.notes.push_back({fn.name.range, "it is declared here"});
       return std::nullopt;
     }
@@ -212,7 +214,11 @@ bool Importer::matchTensor(const dsl::FnDecl &fn, const TypeExpr &type, const Ar
     why.range = arg.range;
     why.message = quote(fn.name.text) + " takes " + quote(name) + " as " + dsl::printType(type) +
                   ", and this is " + show(value);
+    if (arg.made.valid())
+      why.notes.push_back({arg.made, "it is made here"});
     why.notes.push_back({type.range, "it is declared here"});
+    if (value.is(Kind::Bytes))
+      why.hint = "`decode(rgb)` makes pixels of an encoded image";
     return false;
   };
   if (value.is(Kind::List) && !genericOf(fn, type.name.text)) {
@@ -240,7 +246,7 @@ bool Importer::matchTensor(const dsl::FnDecl &fn, const TypeExpr &type, const Ar
       why.message =
           quote(fn.name.text) + " over axis " + quote(wanted) + ", which its input does not have";
       why.range = axisArgRange ? *axisArgRange : arg.range;
-      why.notes.push_back({arg.range, "the input is " + show(value)});
+      why.notes.push_back({arg.origin(), "the input is " + show(value)});
       std::vector<std::string> names;
       for (const Dim &dim : axes)
         names.push_back(dim.axis.name);

@@ -28,6 +28,9 @@ void Importer::importOutput(const dsl::OutputDecl &output) {
             quote(output.type.name.text + "[n" + (output.type.axes.empty() ? "" : ", ...") + "]"));
     throw Abort{};
   }
+  if (output.ragged && output.type.axes.front().name.text != "n")
+    fail(*output.ragged, "a ragged output has the batch axis `n` first",
+         quote(output.type.name.text + "[n, ...]") + ", then the axis that differs");
   value = outputElements(output, outputLayout(output, value), value);
 
   llvm::SmallVector<mlir::Attribute> axes, stored;
@@ -134,6 +137,13 @@ mlir::Value Importer::outputExtent(const dsl::OutputDecl &output, const dsl::Axi
   const std::string what = "output " + quote(output.name.text);
   std::vector<Dim> all = dims(value);
   Dim mine = *find(all, name);
+  if (axis.metadata && !mine.axis.metadata.empty() && axis.metadata->text != mine.axis.metadata) {
+    auto report = error(axis.metadata->range,
+                        what + " declares axis " + quote(name) + " as " + axis.metadata->text +
+                            ", and that of its value is " + mine.axis.metadata);
+    noteValue(report, output.value.get(), shown);
+    throw Abort{};
+  }
   if (axis.extentKind == dsl::ExtentKind::Free) {
     if (mine.axis.isStatic())
       return value;

@@ -65,15 +65,15 @@ void Importer::noteValue(dsl::Diagnostics::Report &report, const dsl::Expr *expr
 }
 
 void Importer::failAxis(dsl::SourceRange range, const std::string &what, const std::string &axis,
-                        const Val &value, const dsl::Expr *expr) {
+                        const Val &value, dsl::SourceRange origin) {
   auto report =
       error(range, what + " over axis " + quote(axis) + ", which its input does not have");
   std::vector<std::string> names;
   if (value.is(Kind::Tensor))
     for (const pipe::Axis &known : value.tensorType().getAxes())
       names.push_back(known.name);
-  if (expr && expr->range.valid())
-    report.note(expr->range, "the input is " + show(value));
+  if (origin.valid())
+    report.note(origin, "the input is " + show(value));
   if (std::string near = dsl::nearest(axis, names); !near.empty())
     report.hint(quote(near));
   throw Abort{};

@@ -153,7 +153,7 @@ Val Importer::gather(const std::vector<Argument> &args, dsl::SourceRange range) 
     } else {
       std::string axis = axisNamed(arg.name);
       if (arg.name.empty() || !find(domain, axis))
-        failAxis(arg.range, "`gather`", axis, x, args[0].expr);
+        failAxis(arg.range, "`gather`", axis, x, args[0].origin());
       if (!arg.value.is(Kind::Tensor) || !elementType(arg.value).isF64())
         fail(arg.range, "a coordinate is a tensor of f64, and this is " + show(arg.value));
       over.push_back(axis);
@@ -307,7 +307,7 @@ Val Importer::placeInto(const std::vector<Argument> &args, dsl::SourceRange rang
   for (const Argument &arg : llvm::ArrayRef(args).drop_front(2)) {
     names.push_back(axisNamed(arg.name));
     if (!find(all, names.back()))
-      failAxis(arg.range, "`place`", names.back(), under, args[0].expr);
+      failAxis(arg.range, "`place`", names.back(), under, args[0].origin());
     at.push_back(demandIndex(arg.value, arg.range, "a place"));
   }
   over.assign(names.begin(), names.end());

@@ -101,7 +101,8 @@ Val Importer::castTo(CastMode mode, const Val &value, mlir::Type to, dsl::Source
   }
   if (value.is(Kind::Number))
     return number(cast(mode, value.ir, to));
-  return lift({value}, to, [&](auto v) { return cast(mode, v[0], to); }, range);
+  return lift(
+      {value}, to, [&](auto v) { return cast(mode, v[0], to); }, range);
 }
 
 /// Whether an integer constant keeps its value in an integer type.
@@ -191,7 +192,10 @@ mlir::Value Importer::demandBool(const Val &value, dsl::SourceRange range,
          "choose element by element with `map (...) { if ... then ... else ... }`");
   if (!value.is(Kind::Number) || !value.ir.getType().isSignlessInteger(1))
     fail(range, what + " must be true or false, and this is " + show(value),
-         value.is(Kind::Number) ? "compare it: `x > 0`" : "");
+         !value.is(Kind::Number) ? ""
+         : llvm::isa<mlir::FloatType>(value.ir.getType())
+             ? "`x > 0` compares; `chance(x)` is true with probability x"
+             : "compare it: `x > 0`");
   return value.ir;
 }
 

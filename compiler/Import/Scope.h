@@ -71,7 +71,11 @@ struct Argument {
   Val value;
   std::string name;                ///< empty: by position
   const dsl::Expr *expr = nullptr; ///< null: the value before `|>`
-  dsl::SourceRange range;
+  dsl::SourceRange range;          ///< for errors: the argument; before `|>`, the stage
+  dsl::SourceRange made = {};      ///< before `|>`: where the value was made
+
+  /// Where notes about the value point.
+  dsl::SourceRange origin() const { return made.valid() ? made : range; }
 };
 
 } // namespace penstock::importer

@@ -9,13 +9,13 @@ using penstock::pipe::BinaryKind;
 using penstock::pipe::Predicate;
 
 Val Importer::evalPipe(const dsl::PipeExpr &pipe) {
-  return evalChain(eval(*pipe.input), pipe.input.get(), pipe.chain);
+  return evalChain(eval(*pipe.input), pipe.input->range, pipe.chain);
 }
 
-Val Importer::evalChain(Val value, const dsl::Expr *input, const dsl::Chain &chain) {
+Val Importer::evalChain(Val value, dsl::SourceRange origin, const dsl::Chain &chain) {
   for (const auto &stage : chain) {
-    value = evalStage(value, input, *stage);
-    input = nullptr;
+    value = evalStage(value, origin, *stage);
+    origin = stage->range;
   }
   return value;
 }
@@ -33,22 +33,21 @@ static std::string stageName(const penstock::dsl::Stage &stage) {
   return stage.as<penstock::dsl::CallStage>() ? quote(plainName(stage)) : "this stage";
 }
 
-Val Importer::evalStage(Val value, const dsl::Expr *input, const dsl::Stage &stage) {
+Val Importer::evalStage(Val value, dsl::SourceRange origin, const dsl::Stage &stage) {
   if (value.is(Kind::Poison))
     throw Abort{};
   PlaceGuard guard(*this, stage.range);
   Val result;
   if (!stage.condition) {
-    result = evalStageBody(value, input, stage);
+    result = evalStageBody(value, origin, stage);
   } else {
     mlir::Value flag;
     {
       Restore<std::string> decided(decidedStage, plainName(stage));
-      flag =
-          demandBool(eval(*stage.condition), stage.condition->range, "the condition of a stage");
+      flag = demandBool(eval(*stage.condition), stage.condition->range, "the condition of a stage");
     }
     mlir::Value index = cast(pipe::CastMode::value, flag, base.getI64Type());
-    Arm arms[] = {[&]() { return value; }, [&]() { return evalStageBody(value, input, stage); }};
+    Arm arms[] = {[&]() { return value; }, [&]() { return evalStageBody(value, origin, stage); }};
     result = branch(index, arms, [&](const Val &before, const Val &after) {
       error(stage.range,
             stageName(stage) + " under `if` must keep the type of its input, and changes it")
@@ -63,29 +62,32 @@ Val Importer::evalStage(Val value, const dsl::Expr *input, const dsl::Stage &sta
   return result;
 }
 
-Val Importer::evalStageBody(Val value, const dsl::Expr *input, const dsl::Stage &stage) {
+Val Importer::evalStageBody(Val value, dsl::SourceRange origin, const dsl::Stage &stage) {
   if (const auto *group = stage.as<dsl::GroupStage>())
-    return evalChain(value, input, group->chain);
+    return evalChain(value, origin, group->chain);
   if (const auto *choose = stage.as<dsl::ChooseStage>())
-    return evalChoose(value, *choose);
+    return evalChoose(value, origin, *choose);
   if (const auto *repeat = stage.as<dsl::RepeatStage>())
-    return evalRepeat(value, *repeat);
+    return evalRepeat(value, origin, *repeat);
   const auto &call = stage.cast<dsl::CallStage>();
   std::vector<Argument> args = evalArgs(call.args ? &*call.args : nullptr);
-  dsl::SourceRange place = call.path.front().range;
-  args.insert(args.begin(), Argument{value, "", nullptr, input ? input->range : place});
+  args.insert(args.begin(), Argument{value, "", nullptr, call.path.front().range, origin});
   if (call.path.size() == 1)
     return callNamed(call.path.front(), args, call.range);
   mlir::Type type = elementNamed(call.path.front().text);
   return callType(type, call.path.back().text, args, call.path.back().range);
 }
 
-Val Importer::evalChoose(Val value, const dsl::ChooseStage &stage) {
+Val Importer::evalChoose(Val value, dsl::SourceRange origin, const dsl::ChooseStage &stage) {
   std::vector<mlir::Value> ends; // where each arm's share of the total ends
   for (const dsl::ChooseStage::Arm &arm : stage.arms) {
     mlir::Value weight = demandIndex(eval(*arm.weight), arm.weight->range, "a weight");
+    if (std::optional<int64_t> number = constantInt(weight); number && *number < 0)
+      fail(arm.weight->range, "a weight is 0 or more, and this is " + std::to_string(*number));
     ends.push_back(ends.empty() ? weight : binary(BinaryKind::add, ends.back(), weight));
   }
+  if (constantInt(ends.back()) == 0)
+    fail(stage.range, "no arm of this `choose` has a weight above 0");
   mlir::Value zero = intConstant(0);
   mlir::Value drawn =
       drawOp(pipe::DrawKind::integer, "choose", {zero, ends.back()}, base.getI64Type()).ir;
@@ -103,7 +105,7 @@ Val Importer::evalChoose(Val value, const dsl::ChooseStage &stage) {
     index = zero;
   std::vector<Arm> arms;
   for (const dsl::ChooseStage::Arm &arm : stage.arms)
-    arms.push_back([&, chain = &arm.chain]() { return evalChain(value, nullptr, *chain); });
+    arms.push_back([&, chain = &arm.chain]() { return evalChain(value, origin, *chain); });
   return branch(index, arms, [&](const Val &first, const Val &other) {
     error(stage.range, "the arms of `choose` must give one type")
         .note(stage.arms.front().range, "the first gives " + show(first))
@@ -112,7 +114,7 @@ Val Importer::evalChoose(Val value, const dsl::ChooseStage &stage) {
   });
 }
 
-Val Importer::evalRepeat(Val value, const dsl::RepeatStage &stage) {
+Val Importer::evalRepeat(Val value, dsl::SourceRange origin, const dsl::RepeatStage &stage) {
   if (!regions.empty())
     notYet(stage.range, "`repeat` inside a `map` or `window`");
   int64_t count = demandInt(eval(*stage.count), stage.count->range, "the count of `repeat`");
@@ -145,7 +147,7 @@ Val Importer::evalRepeat(Val value, const dsl::RepeatStage &stage) {
     BaseGuard inside(base, block.get());
     Restore steps(keySteps);
     keySteps.push_back({iteration, 0});
-    result = evalChain(carried, nullptr, stage.chain);
+    result = evalChain(carried, origin, stage.chain);
     flatten(result, after);
     llvm::SmallVector<mlir::Value> yielded;
     bool same = after.size() == before.size() && result.names == value.names;

@@ -16,6 +16,13 @@ std::optional<int64_t> Importer::constantInt(mlir::Value value) {
                                                : integer.getValue().getSExtValue();
 }
 
+std::optional<double> Importer::constantF64(mlir::Value value) {
+  auto op = value.getDefiningOp<pipe::ConstantOp>();
+  auto number = op ? llvm::dyn_cast<mlir::FloatAttr>(op.getValue()) : mlir::FloatAttr();
+  return number && number.getType().isF64() ? std::optional(number.getValueAsDouble())
+                                            : std::nullopt;
+}
+
 bool Importer::dependsOnParametersOnly(mlir::Value value, std::set<std::string> &names) {
   llvm::SmallVector<mlir::Value> work{value};
   llvm::DenseSet<mlir::Value> seen;

@@ -24,7 +24,8 @@ static Operation *scalarsFirst(PipelineOp pipeline) {
   pipeline.walk([&](Operation *op) {
     const bool leaves =
         llvm::isa<ChooseOp>(op->getParentOp()) || llvm::isa<BatchOp>(op->getParentOp());
-    if (leaves && op->getBlock() != &body && analysis::isPureScalar(op) && !llvm::isa<YieldOp>(op))
+    if (leaves && op->getBlock() != &body && analysis::isPureScalar(op) &&
+        !llvm::isa<YieldOp, PeerOp>(op)) // another sample's number belongs to the batch
       nested.push_back(op);
   });
   for (Operation *op : nested) {

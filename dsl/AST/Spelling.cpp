@@ -164,6 +164,22 @@ std::string printType(const TypeExpr &type) {
   return out + "]";
 }
 
+std::string printSignature(const FnDecl &fn) {
+  std::string out = fn.name.text + "(";
+  for (const Param &param : fn.params) {
+    out += (&param == fn.params.data() ? "" : ", ") + param.name.text + ": " + printType(param.type);
+    if (param.defaultValue)
+      out += " = " + printSource(*param.defaultValue);
+  }
+  out += ") -> " + printType(fn.result);
+  for (const GenericParam &generic : fn.generics) {
+    out += ", " + generic.name.text + ":";
+    for (const Name &element : generic.elements)
+      out += " " + element.text;
+  }
+  return out;
+}
+
 std::string printSource(const Expr &expr) {
   switch (expr.kind) {
   case ExprKind::Int:

@@ -133,6 +133,10 @@ void Checker::unknownFunction(const Name &name) {
   }
   auto report =
       diagnostics.error(name.range, "unknown function " + quote(name.text));
+  if (builtins.distributions.contains(name.text)) {
+    report.hint(quote("draw " + name.text + "(...)") + " draws a number");
+    return;
+  }
   for (const auto &[module, other] : program.modules)
     for (const FnDecl &fn : other->fns)
       if (fn.name.text == name.text) {

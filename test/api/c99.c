@@ -180,6 +180,14 @@ static void test_format(void) {
   pst_text_release(NULL);
 }
 
+static void test_operators(void) {
+  pst_text *out = NULL;
+  EXPECT(pst_operators(&out) == PST_OK && pst_text_data(out)[0] == '[');
+  EXPECT(strstr(pst_text_data(out), "\"name\": \"random_resized_crop\"") != NULL);
+  EXPECT(*pst_text_messages(out) == 0);
+  pst_text_release(out);
+}
+
 /* Outputs have their axes in one order, and lie in memory in another. */
 static void test_stored_orders(void) {
   static const char *const orders =
@@ -269,6 +277,7 @@ int main(void) {
   test_sample(program);
   test_errors();
   test_format();
+  test_operators();
   test_stored_orders();
   pst_program_release(program);
   printf("%s\n", failures ? "failed" : "passed");

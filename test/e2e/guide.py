@@ -1,4 +1,4 @@
-"""What docs/guide.md tells people to type works, and prints what the guide shows.
+"""What docs/guide.md and docs/operators.md tell people to type works, and prints what they show.
 
 A block ```console holds commands, each after `$ `, and lines that must stand in what they print, in
 this order; `...` stands for anything. A block ```pipe NAME is written to that file first.
@@ -18,9 +18,11 @@ def blocks(path):
         return BLOCK.findall(file.read())
 
 
-class Guide(ToolTest):
-    guide = os.path.join(ROOT, "docs", "guide.md")
+def page(name):
+    return os.path.join(ROOT, "docs", name)
 
+
+class Guide(ToolTest):
     def setUp(self):
         super().setUp()
         for name in ("examples", "scripts"):
@@ -48,9 +50,10 @@ class Guide(ToolTest):
             self.assertIsNotNone(found, f"{command}\nthe guide shows\n  {line}\nand this is printed:\n{shown}")
             place = found.end()
 
-    def test_every_command_does_what_the_guide_says(self):
+    def follow(self, guide):
+        """Types in all commands of a page; the number of those of ours."""
         commands = 0
-        for kind, name, text in blocks(self.guide):
+        for kind, name, text in blocks(page(guide)):
             if kind == "pipe":
                 with open(os.path.join(self.folder, name), "w") as file:
                     file.write(text)
@@ -63,12 +66,27 @@ class Guide(ToolTest):
                 with self.subTest(command=command):
                     self.type_in(command, expected)
                 commands += command.startswith("penstock")
-        self.assertGreater(commands, 10)
+        return commands
+
+    def test_every_command_of_the_guide(self):
+        self.assertGreater(self.follow("guide.md"), 15)
+
+    def test_every_operator_that_is_written_step_by_step(self):
+        self.assertGreater(self.follow("operators.md"), 7)
+
+    def test_pipelines_that_are_shown_have_the_layout(self):
+        for name in ("guide.md", "operators.md"):
+            for kind, file, text in blocks(page(name)):
+                if kind == "pipe":
+                    with self.subTest(file=file):
+                        done = subprocess.run(self.command("fmt", "-"), input=text, capture_output=True, text=True)
+                        self.assertEqual((done.stderr, done.stdout), ("", text))
 
     def test_no_command_hides_in_another_block(self):
-        for kind, _, text in blocks(self.guide):
-            if kind != "console":
-                self.assertNotRegex(text, r"(?m)^\$? ?penstock ")
+        for name in ("guide.md", "operators.md"):
+            for kind, _, text in blocks(page(name)):
+                if kind != "console":
+                    self.assertNotRegex(text, r"(?m)^\$? ?penstock ")
 
 
 if __name__ == "__main__":

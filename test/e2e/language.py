@@ -299,6 +299,15 @@ class Tables(LanguageTest):
         self.assertEqual(sorted(int(f["label"]) for f in found), sorted(int(f["theirs"]) for f in found))
         self.assertEqual(found[0]["count"], 4)
 
+    def test_numbers_and_tensors_of_other_samples_together(self):
+        text = self.pipeline(table="let table = synthetic(20, x = u8[h = 3, w = 2], label = 0 .. 1000)",
+                             outputs="let other = draw permutation(n)\noutput x: u8[n, h, w] = row.x\noutput label: i64[n] = row.label\n"
+                                     "output theirs: u8[n, h, w] = row.x[n = other]\noutput their_label: i64[n] = row.label[n = other]")
+        found = [self.sample(text, p) for p in range(4)]
+        for one in found:
+            match = [f for f in found if int(f["label"]) == int(one["their_label"])]
+            numpy.testing.assert_array_equal(match[0]["x"], one["theirs"])
+
     def test_ragged_and_padded_outputs(self):
         text = self.pipeline(table="let table = synthetic(20, boxes = f32[k = 0 ..= 5, box = xyxy])",
                              outputs="output ragged: f32[n, k <= 5, box: xyxy] ragged = row.boxes\n"

@@ -12,6 +12,7 @@ void addCheck(CLI::App &app, int &exitCode);
 void addCompile(CLI::App &app, int &exitCode);
 void addExplain(CLI::App &app, int &exitCode);
 void addFmt(CLI::App &app, int &exitCode);
+void addOps(CLI::App &app, int &exitCode);
 void addRun(CLI::App &app, int &exitCode);
 void addSample(CLI::App &app, int &exitCode);
 void addView(CLI::App &app, int &exitCode);

@@ -25,6 +25,7 @@ int main(int argc, char **argv) {
   addView(app, exitCode);
   addBench(app, exitCode);
   addFmt(app, exitCode);
+  addOps(app, exitCode);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 namespace penstock::dsl::test {
@@ -11,7 +12,7 @@ namespace penstock::dsl::test {
 namespace {
 
 void addFiles(const std::filesystem::path &folder, std::vector<std::filesystem::path> &files) {
-  for (const auto &entry : std::filesystem::directory_iterator(folder))
+  for (const auto &entry : std::filesystem::recursive_directory_iterator(folder))
     if (entry.path().extension() == ".pipe")
       files.push_back(entry.path());
 }
@@ -29,7 +30,7 @@ std::vector<std::filesystem::path> pipeFiles(const std::string &folder) {
 
 std::vector<std::filesystem::path> shippedFiles() {
   std::vector<std::filesystem::path> files;
-  for (const char *folder : {"examples", "examples/probes", "bench/pipelines", "stdlib"})
+  for (const char *folder : {"examples", "bench/pipelines", "stdlib"})
     addFiles(root / folder, files);
   std::sort(files.begin(), files.end());
   return files;
@@ -42,8 +43,7 @@ std::string readFile(const std::filesystem::path &path) {
   return text.str();
 }
 
-std::optional<ModuleLoader::Module>
-FakeModuleLoader::load(std::string_view name) {
+std::optional<ModuleLoader::Module> FakeModuleLoader::load(std::string_view name) {
   auto found = modules.find(std::string(name));
   if (found == modules.end())
     return std::nullopt;
@@ -59,11 +59,10 @@ std::vector<std::string> FakeModuleLoader::names() {
 
 FakeModuleLoader exampleLibrary() {
   FakeModuleLoader loader;
-  for (const char *name : {"prelude", "audio", "signal", "augment", "video",
-                           "volume", "points", "detect"})
+  for (const char *name :
+       {"prelude", "audio", "signal", "augment", "video", "volume", "points", "detect"})
     loader.modules[name] = "pipe 1\n";
-  loader.modules["vision"] =
-      "pipe 1\nconst imagenet = { mean = 0.5, std = 0.5 }\n";
+  loader.modules["vision"] = "pipe 1\nconst imagenet = { mean = 0.5, std = 0.5 }\n";
   return loader;
 }
 
@@ -131,22 +130,53 @@ Builtins exampleBuiltins() {
                     "window_level"},
       .values = {"inf"},
       .distributions = {"beta", "int", "normal", "permutation", "uniform"},
-      .types = {"path", "range", "rect", "axis", "duration", "frequency",
-                "length", "text", "bytes"},
+      .types = {"path", "range", "rect", "axis", "duration", "frequency", "length", "text",
+                "bytes"},
   };
+}
+
+Builtins shippedBuiltins() {
+  Builtins all = exampleBuiltins();
+  auto add = [](Builtins::Set &names, const std::string &text, const char *pattern) {
+    const std::regex regex(pattern);
+    for (std::sregex_iterator it(text.begin(), text.end(), regex), end; it != end; ++it)
+      names.insert((*it)[1]);
+  };
+  std::vector<std::filesystem::path> modules;
+  addFiles(root / "stdlib", modules);
+  for (const auto &module : modules) {
+    add(all.functions, readFile(module), "\nfn (\\w+)");
+    add(all.values, readFile(module), "\nconst (\\w+)");
+  }
+  add(all.functions, readFile(root / "docs/intrinsics.md"), "`(\\w+)\\(");
+  return all;
+}
+
+std::vector<std::string> languagePageFiles() {
+  const std::string page = readFile(root / "docs/language.md");
+  std::vector<std::string> files;
+  for (size_t at = page.find("```\n"); at != std::string::npos;) {
+    const size_t end = page.find("```", at + 4);
+    const std::string code = page.substr(at + 4, end - at - 4);
+    const bool whole = code.starts_with("pipe 1\n");
+    const bool part = code.starts_with("fn ") || // not the list of reserved words
+                      (code.starts_with("pipeline ") && !code.starts_with("pipeline fn"));
+    if (whole || part)
+      files.push_back(whole ? code : "pipe 1\n" + code);
+    at = page.find("```\n", end + 3);
+  }
+  return files;
 }
 
 Checked::Checked(std::string text, const std::string &name)
     : Checked(std::move(text), exampleLibrary(), name) {}
 
-Checked::Checked(std::string text, FakeModuleLoader loader,
-                 const std::string &name) {
+Checked::Checked(std::string text, FakeModuleLoader loader, const std::string &name,
+                 const Builtins &builtins) {
   FileId file = sources.add(name, std::move(text));
-  program = loadProgram(file, sources, loader, exampleBuiltins(), diagnostics);
+  program = loadProgram(file, sources, loader, builtins, diagnostics);
 }
 
-std::string Checked::messages() const {
-  return renderText(diagnostics, sources);
-}
+std::string Checked::messages() const { return renderText(diagnostics, sources); }
 
 } // namespace penstock::dsl::test

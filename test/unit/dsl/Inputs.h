@@ -10,7 +10,7 @@
 
 namespace penstock::dsl::test {
 
-/// `.pipe` files of test/dsl/<folder>, sorted by name.
+/// `.pipe` files of test/dsl/<folder> and below, sorted by path.
 std::vector<std::filesystem::path> pipeFiles(const std::string &folder);
 /// The examples, the benchmarks' pipelines and the library, sorted by name.
 std::vector<std::filesystem::path> shippedFiles();
@@ -29,12 +29,18 @@ public:
 /// functions of the examples are among the built-in ones.
 FakeModuleLoader exampleLibrary();
 Builtins exampleBuiltins();
+/// The same with the names that the shipped library declares: for shippedFiles().
+Builtins shippedBuiltins();
+
+/// The texts of docs/language.md that are files or declarations, as files.
+std::vector<std::string> languagePageFiles();
 
 /// A text run through loadProgram with the library above.
 struct Checked {
   explicit Checked(std::string text, const std::string &name = "train.pipe");
   Checked(std::string text, FakeModuleLoader loader,
-          const std::string &name = "train.pipe");
+          const std::string &name = "train.pipe",
+          const Builtins &builtins = exampleBuiltins());
 
   SourceManager sources;
   Diagnostics diagnostics;

@@ -29,23 +29,10 @@ TEST(Grammar, ExamplesAreWithoutErrors) {
 }
 
 TEST(Grammar, ExamplesOfTheDocumentationAreWithoutErrors) {
-  std::string page = readFile(std::filesystem::path(PENSTOCK_ROOT) / "test/dsl" /
-                              "../../docs/language.md");
-  size_t checked = 0;
-  for (size_t at = page.find("```\n"); at != std::string::npos;) {
-    size_t end = page.find("```", at + 4);
-    std::string code = page.substr(at + 4, end - at - 4);
-    bool whole = code.starts_with("pipe 1\n");
-    bool part =
-        code.starts_with("fn ") || // not the list of reserved words
-        (code.starts_with("pipeline ") && !code.starts_with("pipeline fn"));
-    if (whole || part) {
-      EXPECT_EQ(Checked(whole ? code : "pipe 1\n" + code).messages(), "");
-      ++checked;
-    }
-    at = page.find("```\n", end + 3);
-  }
-  EXPECT_GE(checked, 4u);
+  const std::vector<std::string> files = languagePageFiles();
+  for (const std::string &file : files)
+    EXPECT_EQ(Checked(file).messages(), "");
+  EXPECT_GE(files.size(), 3u);
 }
 
 TEST(Grammar, WordsOfOnePlaceAreNamesElsewhere) {

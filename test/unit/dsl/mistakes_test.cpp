@@ -1,6 +1,6 @@
 // What users do wrong, and every word of what they are told.
 //
-// test/dsl/mistakes/<name>.pipe is the mistake, <name>.txt the messages. Set
+// test/dsl/mistakes/<class>/<name>.pipe is the mistake, <name>.txt the messages. Set
 // PENSTOCK_UPDATE_GOLDEN=1 to write the texts anew, and read the difference.
 #include "test/unit/dsl/Inputs.h"
 

@@ -1,0 +1,113 @@
+"""The installed tree works by itself: tools, headers, and a user's own lit tests (examples/lit)."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from support import ToolTest, main
+
+PROGRAM = r"""
+#include <penstock.h>
+#include <stdio.h>
+#include <string.h>
+static const char text[] = "pipe 1\npipeline p() {\n  for row in synthetic(8, x = u8[h = 3])\n  batch 2 { output x: u8[n, h] = row.x }\n}\n";
+int main(void) {
+  pst_compile_options options = PST_COMPILE_OPTIONS_INIT;
+  pst_session_options run = PST_SESSION_OPTIONS_INIT;
+  pst_program *program;
+  pst_session *session;
+  pst_batch *batch;
+  options.cache_folder = "";
+  if (pst_compile(text, strlen(text), "p.pipe", &options, &program) != PST_OK) return puts(pst_program_messages(program)), 1;
+  if (pst_session_open(program, &run, &session) != PST_OK) return puts(pst_session_error(session)), 2;
+  if (pst_session_next(session, &batch) != PST_OK) return puts(pst_session_error(session)), 3;
+  printf("%d\n", (int)pst_batch_count(batch));
+  pst_batch_release(batch);
+  pst_session_close(session);
+  pst_program_release(program);
+  return 0;
+}
+"""
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        build = os.path.dirname(os.path.dirname(os.path.dirname(ToolTest.tool)))
+        # Moved after installing: nothing may point at where it was first.
+        first, cls.folder = tempfile.mkdtemp(prefix="penstock-install-"), tempfile.mkdtemp(prefix="penstock-moved-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.addClassCleanup(shutil.rmtree, first, ignore_errors=True)
+        subprocess.run(["cmake", "--install", build, "--prefix", os.path.join(first, "p")], check=True, stdout=subprocess.DEVNULL)
+        cls.prefix = shutil.move(os.path.join(first, "p"), os.path.join(cls.folder, "prefix"))
+        cls.environment = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+        cls.environment["XDG_CACHE_HOME"] = os.path.join(cls.folder, "cache")
+
+    def at(self, *names):
+        return os.path.join(self.prefix, *names)
+
+    def run_it(self, *command, **more):
+        done = subprocess.run(command, capture_output=True, text=True, env={**self.environment, **more}, timeout=300)
+        self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def test_the_tools_run(self):
+        self.assertRegex(self.run_it(self.at("bin", "penstock"), "--version"), r"^penstock \d")
+        cifar = self.at("share", "penstock", "examples", "cifar_train.pipe")
+        self.assertIn("no errors", self.run_it(self.at("bin", "penstock"), "check", cifar))
+        kernels = self.run_it(self.at("bin", "penstock"), "compile", cifar, "--emit", "kernels")
+        path = os.path.join(self.folder, "kernels.mlir")
+        with open(path, "w") as file:
+            file.write(kernels)
+        self.assertIn("pipe.kernel @k0", self.run_it(self.at("bin", "penstock-opt"), path))
+
+    def test_a_c_program_compiles_and_runs_against_it(self):
+        source, program = os.path.join(self.folder, "p.c"), os.path.join(self.folder, "p")
+        with open(source, "w") as file:
+            file.write(PROGRAM)
+        with open(self.at("lib", "pkgconfig", "penstock.pc")) as file:
+            self.assertIn("-lpenstock", file.read())
+        self.run_it("cc", source, "-o", program, "-I", self.at("include"), "-L", self.at("lib"), "-lpenstock",
+                    "-Wl,-rpath," + self.at("lib"))
+        self.assertEqual(self.run_it(program), "2\n")
+
+    def test_the_lit_tests_of_a_user_pass_and_can_fail(self):
+        mine = os.path.join(self.folder, "my-tests")
+        shutil.copytree(self.at("share", "penstock", "examples", "lit"), mine)
+        lit = [sys.executable, "/usr/lib/llvm-19/build/utils/lit/lit.py", "-sv", "--param", f"penstock={self.prefix}", mine]
+        self.run_it(*lit)
+        self.assertEqual(len(glob.glob(os.path.join(mine, "*.pipe"))), 3)
+        for name, old, new in [("kernels.pipe", "|> random_crop(32) |> fade", "|> fade(strength) |> autocontrast |> random_crop(32) |> fade"),
+                               ("code.pipe", "|> resize(32, 32)", "|> center_crop(32)"), ("mistake.pipe", "flip(ww)", "flip(w)")]:
+            with self.subTest(name=name):
+                path = os.path.join(mine, name)
+                with open(path) as file:
+                    text = file.read()
+                self.assertIn(old, text)
+                with open(path, "w") as file:
+                    file.write(text.replace(old, new))
+                done = subprocess.run([*lit[:-1], path], capture_output=True, text=True, env=self.environment)
+                self.assertNotEqual(done.returncode, 0, f"{name} holds on to nothing")
+
+    def test_the_reference_pages_are_whole(self):
+        pages = {}
+        for path in glob.glob(self.at("share", "doc", "penstock", "reference", "*.md")):
+            with open(path) as file:
+                pages[os.path.basename(path)] = file.read()
+        self.assertEqual(set(pages), {"operators-reference.md", "ops.md", "passes.md", "grammar.md"})
+        for page, heads, least in (("ops.md", r"^### `pipe\.(\w+)`.*\n\n_(.*)_\n", 40), ("passes.md", r"^### `-(pipe-[\w-]+)`\n\n_(.*)_\n\n(.+)", 12)):
+            found = re.findall(heads, pages[page], re.M)
+            self.assertGreater(len(found), least, page)
+            self.assertEqual(len(found), len(re.findall(r"^### ", pages[page], re.M)), f"{page}: something has no summary or description")
+        self.assertIn("### random_resized_crop", pages["operators-reference.md"])
+        self.assertIn("pipelineHead : 'pipeline' name params", pages["grammar.md"])
+        for name in ("guide.md", "language.md", "stability.md"):
+            self.assertTrue(os.path.exists(self.at("share", "doc", "penstock", name)))
+
+
+if __name__ == "__main__":
+    main()

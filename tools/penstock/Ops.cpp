@@ -1,0 +1,159 @@
+// penstock ops: every operator with its documentation, and a search in it.
+
+#include "api/c/penstock.h"
+#include "tools/penstock/Commands.h"
+#include "tools/penstock/Options.h"
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+using namespace penstock::cli;
+using nlohmann::ordered_json;
+
+namespace {
+struct State {
+  std::vector<std::string> words;
+  bool json = false;
+};
+} // namespace
+
+/// All operators; an empty list, and a message, where the library has none.
+static ordered_json loadOperators() {
+  pst_text *text = nullptr;
+  const pst_status status = pst_operators(&text);
+  ordered_json all = ordered_json::array();
+  if (status == PST_OK)
+    all = ordered_json::parse(pst_text_data(text));
+  else
+    std::fputs(pst_text_messages(text), stderr);
+  pst_text_release(text);
+  return all;
+}
+
+static std::string lowered(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+static std::string textOf(const ordered_json &entry, const char *field) {
+  return entry[field].get<std::string>();
+}
+
+/// How well an operator answers a word: 0 not at all, 1 by its text, 2 by its
+/// name, 3 by being the name of its module, 4 by being its name.
+static int answers(const ordered_json &entry, const std::string &word) {
+  const std::string name = lowered(textOf(entry, "name"));
+  if (name == word)
+    return 4;
+  if (lowered(textOf(entry, "module")) == word)
+    return 3;
+  if (name.find(word) != std::string::npos)
+    return 2;
+  return lowered(textOf(entry, "doc")).find(word) != std::string::npos ? 1 : 0;
+}
+
+/// What answers all words. Where some operators answer by their names alone,
+/// only those.
+static ordered_json search(const ordered_json &all, const std::vector<std::string> &words,
+                           int &best) {
+  std::vector<std::pair<int, const ordered_json *>> found;
+  best = 0;
+  for (const ordered_json &entry : all) {
+    int worst = 4;
+    for (const std::string &word : words)
+      worst = std::min(worst, answers(entry, lowered(word)));
+    if (worst)
+      found.emplace_back(worst, &entry);
+    best = std::max(best, worst);
+  }
+  ordered_json result = ordered_json::array();
+  for (const auto &[quality, entry] : found)
+    if (best < 3 || quality == best)
+      result.push_back(*entry);
+  return result;
+}
+
+/// The first sentence of a comment, on one line.
+static std::string headline(std::string doc) {
+  std::replace(doc.begin(), doc.end(), '\n', ' ');
+  size_t end = doc.find(". ");
+  while (end != std::string::npos && end > 0 && doc[end - 1] == '.') // `0 .. 1`
+    end = doc.find(". ", end + 1);
+  return end == std::string::npos ? doc : doc.substr(0, end + 1);
+}
+
+static void printList(const ordered_json &entries) {
+  size_t width = 0;
+  for (const ordered_json &entry : entries)
+    width = std::max(width, textOf(entry, "name").size());
+  std::string module;
+  for (const ordered_json &entry : entries) {
+    if (textOf(entry, "module") != module) {
+      std::printf("%s%s\n", module.empty() ? "" : "\n", textOf(entry, "module").c_str());
+      module = textOf(entry, "module");
+    }
+    std::printf("  %-*s  %s\n", static_cast<int>(width), textOf(entry, "name").c_str(),
+                headline(textOf(entry, "doc")).c_str());
+  }
+}
+
+static void printWhole(const ordered_json &entry) {
+  const std::string module = textOf(entry, "module");
+  std::printf("%s (%s%s)\n", textOf(entry, "name").c_str(), textOf(entry, "kind").c_str(),
+              module == "intrinsics" || module == "prelude" ? ", always there"
+                                                            : (", use " + module).c_str());
+  for (const ordered_json &signature : entry["signatures"])
+    std::printf("  %s\n", signature.get<std::string>().c_str());
+  std::string doc = textOf(entry, "doc");
+  for (size_t at = doc.find('\n'); at != std::string::npos; at = doc.find('\n', at + 3))
+    doc.replace(at, 1, "\n  ");
+  if (!doc.empty())
+    std::printf("\n  %s\n", doc.c_str());
+  std::printf("\n  %s\n", textOf(entry, "usage").c_str());
+  for (const ordered_json &example : entry["examples"])
+    std::printf("  %s:%d: %s\n", textOf(example, "file").c_str(), example["line"].get<int>(),
+                textOf(example, "text").c_str());
+}
+
+static int run(const State &state) {
+  const ordered_json all = loadOperators();
+  if (all.empty())
+    return exitError;
+  int best = 0;
+  const ordered_json found = state.words.empty() ? all : search(all, state.words, best);
+  if (state.json) {
+    std::printf("%s\n", found.dump(2).c_str());
+    return found.empty() ? exitError : exitOk;
+  }
+  if (found.empty()) {
+    std::string words;
+    for (const std::string &word : state.words)
+      words += (words.empty() ? "" : " ") + word;
+    std::fprintf(stderr,
+                 "penstock: no operator has `%s` in its name or description\n"
+                 "hint: `penstock ops` lists all\n",
+                 words.c_str());
+    return exitError;
+  }
+  if (best < 4 && found.size() > 1) {
+    printList(found);
+    return exitOk;
+  }
+  for (const ordered_json &entry : found) {
+    std::fputs(&entry == &found.front() ? "" : "\n", stdout);
+    printWhole(entry);
+  }
+  return exitOk;
+}
+
+void penstock::cli::addOps(CLI::App &app, int &exitCode) {
+  auto state = std::make_shared<State>();
+  CLI::App *command = app.add_subcommand(
+      "ops", "list the operators of the language, or those that have all words in their name or "
+             "description");
+  command->add_option("word", state->words, "the name of an operator or of a module, or words");
+  command->add_flag("--json", state->json, "as JSON on stdout (see pst_operators in penstock.h)");
+  addFooter(*command, "penstock ops blur");
+  command->callback([state, &exitCode] { exitCode = run(*state); });
+}
