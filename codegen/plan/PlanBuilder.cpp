@@ -44,6 +44,7 @@ private:
   LogicalResult visit(pipe::LaunchOp op);
   LogicalResult visit(pipe::BatchOp op);
   LogicalResult visit(pipe::OutputOp op);
+  LogicalResult addCounts(pipe::OutputOp op, plan::OutputT &output);
   void addDrawsAndChecks(func::FuncOp function);
 
   ModuleOp module;
@@ -439,8 +440,10 @@ LogicalResult PlanVisitor::visit(pipe::LaunchOp op) {
     step->guard = *slot;
   }
   for (Value result : op.getResults()) {
-    const bool delivered = llvm::any_of(
-        result.getUsers(), [](Operation *user) { return llvm::isa<pipe::OutputOp>(user); });
+    const bool delivered = llvm::any_of(result.getUsers(), [&](Operation *user) {
+      auto output = llvm::dyn_cast<pipe::OutputOp>(user);
+      return output && output.getValue() == result;
+    });
     FailureOr<int> buffer =
         scope.addBuffer(result, delivered ? plan::BufferKind::output : plan::BufferKind::temporary);
     if (failed(buffer))
@@ -514,7 +517,36 @@ LogicalResult PlanVisitor::visit(pipe::OutputOp op) {
     }
     output->dims.push_back(std::move(dim));
   }
+  if (failed(addCounts(op, *output)))
+    return failure();
   plan.outputs.push_back(std::move(output));
+  return success();
+}
+
+LogicalResult PlanVisitor::addCounts(pipe::OutputOp op, plan::OutputT &output) {
+  for (auto [i, value] : llvm::enumerate(op.getCounts())) {
+    FailureOr<int> buffer = scope.bufferOf(value);
+    if (failed(buffer))
+      return failure();
+    auto check = std::make_unique<plan::CheckT>();
+    check->id = static_cast<int>(plan.checks.size()) + 1;
+    check->message = llvm::cast<StringAttr>((*op.getMessages())[i]).str();
+    if (auto place = op.getLoc()->findInstanceOf<FileLineColLoc>()) {
+      check->file = place.getFilename().str();
+      check->line = static_cast<int>(place.getLine());
+      check->column = static_cast<int>(place.getColumn());
+    }
+    auto count = std::make_unique<plan::CountT>();
+    count->buffer = *buffer;
+    count->limit = (*op.getLimits())[i];
+    count->check = check->id;
+    const size_t axis = static_cast<size_t>(
+        llvm::find(output.axes, llvm::cast<StringAttr>((*op.getCounted())[i]).str()) -
+        output.axes.begin());
+    count->is_length = output.ragged_axis == static_cast<int>(axis);
+    plan.checks.push_back(std::move(check));
+    output.counts.push_back(std::move(count));
+  }
   return success();
 }
 

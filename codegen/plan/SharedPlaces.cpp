@@ -41,6 +41,7 @@ public:
   void handOut();
 
 private:
+  void keep(int buffer);
   void read(int buffer, const plan::StepT &step, int position, bool byPeer);
   /// Bytes where all extents are known, else -1.
   int64_t bytesOf(int buffer) const;
@@ -80,6 +81,16 @@ void Sharing::findLives() {
       read(access->buffer, step, position, access->peer_slot >= 0);
     ++position;
   }
+  // Read when the stage has run.
+  for (const auto &output : plan.outputs)
+    for (const auto &count : output->counts)
+      keep(count->buffer);
+}
+
+void Sharing::keep(int buffer) {
+  lives[static_cast<size_t>(buffer)].kept = true;
+  for (int choice : plan.buffers[static_cast<size_t>(buffer)]->choices)
+    keep(choice);
 }
 
 int64_t Sharing::bytesOf(int buffer) const {

@@ -62,7 +62,7 @@ OpClass classOf(Operation *op) {
       .Case([](CastOp cast) { return isTensor(cast) ? OpClass::point : OpClass::scalar; })
       .Case<WindowOp, ResampleOp>([](auto) { return OpClass::halo; })
       .Case<GatherOp>([](auto) { return OpClass::gather; })
-      .Case<ReduceOp, ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, SortOp>(
+      .Case<ReduceOp, ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, ReduceByOp, SortOp>(
           [](auto) { return OpClass::barrier; })
       .Case<DecodeOp, EncodeOp>([](auto) { return OpClass::media; })
       .Case([](FieldOp field) { return isTensor(field) ? OpClass::media : OpClass::scalar; })

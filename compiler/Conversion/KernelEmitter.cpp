@@ -241,7 +241,8 @@ LogicalResult KernelEmitter::emitTopLevel(Operation &op) {
     if (failed(prepareVertical(resample)))
       return failure();
   }
-  const bool whole = llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, SortOp, WeightsOp>(op);
+  const bool whole = llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, ReduceByOp,
+                                SortOp, WeightsOp>(op);
   if (whole || op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
     return materialise(op);
   if (llvm::isa<ConstantOp, ViewOp, PadOp, ConcatOp, StackOp, PlaceOp, MapOp, WindowOp, CastOp,
@@ -256,6 +257,10 @@ LogicalResult KernelEmitter::materialise(Operation &op) {
       .Case<ScanOp>([&](auto typed) { return emitScan(typed); })
       .Case<HistogramOp>([&](auto typed) { return emitHistogram(typed); })
       .Case<ContractOp>([&](auto typed) { return emitContract(typed); })
+      .Case<FftOp>([&](auto typed) { return emitFft(typed); })
+      .Case<CompactOp>([&](auto typed) { return emitCompact(typed); })
+      .Case<GroupOp>([&](auto typed) { return emitGroup(typed); })
+      .Case<ReduceByOp>([&](auto typed) { return emitReduceBy(typed); })
       .Case<SortOp>([&](auto typed) { return emitSort(typed); })
       .Case<WeightsOp>([&](auto typed) { return emitWeights(typed); })
       .Default([&](Operation *) {

@@ -80,6 +80,7 @@ private:
   LaneValue emitConcat(pipe::ConcatOp op, llvm::ArrayRef<Index> at);
   LaneValue emitStack(pipe::StackOp op, llvm::ArrayRef<Index> at);
   LaneValue emitPlace(pipe::PlaceOp op, llvm::ArrayRef<Index> at);
+  mlir::Value readOnlyData(std::string bytes);
   LaneValue emitConstant(pipe::ConstantOp op, llvm::ArrayRef<Index> at);
   LaneValue emitResample(pipe::ResampleOp op, llvm::ArrayRef<Index> at);
   LaneValue emitLoad(pipe::LoadOp op);
@@ -160,20 +161,28 @@ private:
       mlir::Value low, mlir::Value high, mlir::ValueRange inits,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
 
-  // KernelReduce.cpp, KernelWeights.cpp
+  // KernelReduce.cpp
   mlir::LogicalResult emitReduce(pipe::ReduceOp op);
+  /// The 32 partial sums of a vector, added pairwise.
+  LaneValue sumOfLanes(mlir::Value all, mlir::Type element);
   void sumRows(pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
                llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,
                llvm::function_ref<void(mlir::Value)> addOne);
   LaneValue reduceLanes(pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
                         llvm::ArrayRef<mlir::Value> extents, LaneValue start,
                         llvm::function_ref<LaneValue(LaneValue, LaneValue)> combine);
+
+  // KernelAlong.cpp, KernelWeights.cpp
   mlir::LogicalResult emitScan(pipe::ScanOp op);
   mlir::LogicalResult emitHistogram(pipe::HistogramOp op);
   mlir::LogicalResult emitContract(pipe::ContractOp op);
   mlir::LogicalResult emitWeights(pipe::WeightsOp op);
 
-  // KernelSort.cpp
+  // KernelFft.cpp, KernelGroup.cpp, KernelSort.cpp
+  mlir::LogicalResult emitFft(pipe::FftOp op);
+  mlir::LogicalResult emitCompact(pipe::CompactOp op);
+  mlir::LogicalResult emitGroup(pipe::GroupOp op);
+  mlir::LogicalResult emitReduceBy(pipe::ReduceByOp op);
   mlir::LogicalResult emitSort(pipe::SortOp op);
 
   mlir::FailureOr<Buffer> bufferFor(mlir::Value tensor);

@@ -184,9 +184,8 @@ LaneValue KernelEmitter::emitConstant(ConstantOp op, ArrayRef<Index> at) {
   }
   if (known)
     return element_at(number);
-  // One global per table, with the bytes as they lie in memory.
-  ModuleOp module = function->getParentOfType<ModuleOp>();
-  std::string bytes;
+  std::string bytes; // as they lie in memory
+
   Interval range = Interval::of(std::numeric_limits<double>::infinity(),
                           -std::numeric_limits<double>::infinity());
   for (Attribute attribute : elements.getValues<Attribute>()) {
@@ -205,6 +204,27 @@ LaneValue KernelEmitter::emitConstant(ConstantOp op, ArrayRef<Index> at) {
     for (int64_t byte = 0; byte < scalarBytes(element); ++byte)
       bytes.push_back(static_cast<char>(raw >> (8 * byte)));
   }
+  Buffer buffer;
+  buffer.constant = true;
+  buffer.element = element;
+  buffer.pointer = readOnlyData(std::move(bytes));
+  int64_t stride = scalarBytes(element);
+  buffer.known.resize(type.getRank());
+  buffer.strides.resize(type.getRank());
+  for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
+    buffer.known[axis] = stride;
+    buffer.strides[axis] = l.i64(stride);
+    stride *= type.getAxes()[axis].extent;
+  }
+  LaneValue value = m.load(buffer, at);
+  if (range.low <= range.high)
+    value.range = range;
+  return value;
+}
+
+/// One global per content.
+Value KernelEmitter::readOnlyData(std::string bytes) {
+  ModuleOp module = function->getParentOfType<ModuleOp>();
   bytes.resize(bytes.size() + 64); // vector loads may read past the end
   StringAttr content = b.getStringAttr(bytes);
   LLVM::GlobalOp global;
@@ -220,23 +240,7 @@ LaneValue KernelEmitter::emitConstant(ConstantOp op, ArrayRef<Index> at) {
         l.loc, LLVM::LLVMArrayType::get(b.getI8Type(), content.size()), /*isConstant=*/true,
         LLVM::Linkage::Internal, "pst.table." + std::to_string(count), content, 64);
   }
-  Buffer buffer;
-  buffer.constant = true;
-  buffer.element = element;
-  buffer.pointer = b.create<LLVM::AddressOfOp>(l.loc, LLVM::LLVMPointerType::get(b.getContext()),
-                                               global.getSymName());
-  int64_t stride = scalarBytes(element);
-  buffer.known.resize(type.getRank());
-  buffer.strides.resize(type.getRank());
-  for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
-    buffer.known[axis] = stride;
-    buffer.strides[axis] = l.i64(stride);
-    stride *= type.getAxes()[axis].extent;
-  }
-  LaneValue value = m.load(buffer, at);
-  if (range.low <= range.high)
-    value.range = range;
-  return value;
+  return b.create<LLVM::AddressOfOp>(l.loc, LLVM::LLVMPointerType::get(b.getContext()), global.getSymName());
 }
 
 //===--- joins ------------------------------------------------------------------------===//

@@ -41,7 +41,7 @@ OperandRange penstock::pipe::sizesOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, OperandRange>(op)
       .Case<CastOp, FieldOp, DecodeOp, ViewOp, PadOp, ConcatOp, StackOp,
             PlaceOp, MapOp, WindowOp, WeightsOp, ResampleOp, GatherOp, ReduceOp,
-            ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, SortOp,
+            ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, ReduceByOp, SortOp,
             ChooseOp, RepeatOp, EachOp, LaunchOp>(
           [](auto typed) -> OperandRange { return typed.getSizes(); })
       .Default(

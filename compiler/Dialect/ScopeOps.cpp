@@ -99,6 +99,22 @@ LogicalResult OutputOp::verify() {
   if (getSizes().size() != dynamic)
     return emitOpError() << "has " << getSizes().size() << " sizes for "
                          << dynamic << " dynamic axes";
+  const size_t counts = getCounts().size();
+  auto entries = [](auto list) { return list ? list->size() : 0; };
+  const size_t limits = getLimits() ? getLimits()->size() : 0;
+  if (entries(getCounted()) != counts || limits != counts ||
+      entries(getMessages()) != counts) // C2
+    return emitOpError() << "has " << counts
+                         << " counts with other numbers of axes, limits and "
+                            "messages";
+  for (size_t i = 0; i < counts; ++i) {
+    auto type = llvm::cast<NamedTensorType>(getCounts()[i].getType());
+    if (!tensor || type.getRank() != 0 ||
+        !type.getElementType().isSignlessInteger(64) ||
+        tensor.axisIndex(llvm::cast<StringAttr>((*getCounted())[i])) < 0)
+      return emitOpError("counts elements of an axis that it does not have, or "
+                         "not in i64");
+  }
   if (!tensor)
     return success();
   for (const Axis &axis : tensor.getAxes())

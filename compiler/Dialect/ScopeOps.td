@@ -200,7 +200,7 @@ def Pipe_PeerOp : Pipe_Op<"peer", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Pipe_OutputOp : Pipe_Op<"output", []> {
+def Pipe_OutputOp : Pipe_Op<"output", [AttrSizedOperandSegments]> {
   let summary = "Delivers a value under a name";
   let description = [{
     The value has the declared element type and the declared logical axis
@@ -209,18 +209,28 @@ def Pipe_OutputOp : Pipe_Op<"output", []> {
     otherwise; after fusion the value has its axes in that order. `ragged` delivers values and offsets; the length of the leading
     dynamic axis is its size operand.
 
+    Where pixels decide how many elements an axis has (see `pipe.compact`), the
+    value has room for all, and `counts` holds, for each axis in `counted`, how
+    many there are. More than its entry of `limits` fail the sample, with the
+    entry of `messages`. Such a count is also the length of the ragged axis.
+
     Constraints:
 
     - (C1) every axis is static, or bounded and `ragged`.
+    - (C2) `counts` are i64 tensors without axes; each has an axis of the value,
+      a limit and a message.
 
     Example: `pipe.output "image" %0 axes ["n", "c"] stored ["n", "c"] : !pipe.tensor<f16[c=3]>`
   }];
   let arguments = (ins StrAttr:$name, Pipe_ScalarOrTensor:$value, Variadic<Pipe_Int>:$sizes,
                        StrArrayAttr:$axes, StrArrayAttr:$stored, UnitAttr:$ragged,
-                       DefaultValuedAttr<Pipe_Place, "::penstock::pipe::Place::automatic">:$placement);
+                       DefaultValuedAttr<Pipe_Place, "::penstock::pipe::Place::automatic">:$placement,
+                       Variadic<Pipe_Tensor>:$counts, OptionalAttr<StrArrayAttr>:$counted,
+                       OptionalAttr<DenseI64ArrayAttr>:$limits, OptionalAttr<StrArrayAttr>:$messages);
   let assemblyFormat = [{
     $name $value (`sizes` `(` $sizes^ `)`)? `axes` $axes `stored` $stored (`ragged` $ragged^)?
-    (`on` $placement^)? attr-dict `:` type($value)
+    (`on` $placement^)? (`counts` `(` $counts^ `:` type($counts) `)` `of` $counted `limits` $limits
+    `messages` $messages)? attr-dict `:` type($value)
   }];
   let hasVerifier = 1;
 }

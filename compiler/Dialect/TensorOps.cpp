@@ -335,7 +335,9 @@ LogicalResult ContractOp::verify() {
           value.axisIndex(matrix.getAxes()[0].name) &&
       value.getElementType() == matrix.getElementType() &&
       value.getElementType() == result.getElementType() &&
-      (value.getElementType().isF32() || value.getElementType().isF64());
+      (value.getElementType().isF32() || value.getElementType().isF64() ||
+       value.getElementType().isSignlessInteger(32) ||
+       value.getElementType().isSignlessInteger(64));
   if (!fits) // C1
     return emitOpError() << "multiplies " << value << " by " << matrix
                          << " to get " << result;
@@ -343,22 +345,51 @@ LogicalResult ContractOp::verify() {
 }
 
 LogicalResult FftOp::verify() {
-  NamedTensorType value = tensorOf(getValue());
+  NamedTensorType value = tensorOf(getValue()), result = tensorOf(getResult());
   const int64_t at = value.axisIndex(getAxis());
   if (at < 0 || !value.getAxes()[at].isStatic() ||
+      value.getAxes()[at].extent < 1 ||
       !(value.getElementType().isF32() || value.getElementType().isF64())) // C1
     return emitOpError() << "cannot transform " << value << " along `"
                          << getAxis() << "`";
+  bool fits = result.getRank() == value.getRank() + 1 &&
+              result.getElementType() == value.getElementType();
+  for (int64_t i = 0; fits && i < value.getRank(); ++i)
+    if (i != at)
+      fits = result.getAxes()[i].name == value.getAxes()[i].name;
+  if (fits) {
+    const Axis &freq = result.getAxes()[at], &part = result.getAxes().back();
+    fits = freq.name == "freq" && part.name == "part" && part.extent == 2 &&
+           freq.extent == value.getAxes()[at].extent / 2 + 1;
+  }
+  if (!fits) // C2
+    return emitOpError() << "transforms " << value << " into " << result;
   return verifySizes(*this);
 }
 
+/// One axis `name` alone, of elements for which `fits` holds.
+static bool isAlong(Value tensor, StringRef name,
+                    llvm::function_ref<bool(Type)> fits) {
+  NamedTensorType type = tensorOf(tensor);
+  return type.getRank() == 1 && type.getAxes()[0].name == name &&
+         fits(type.getElementType());
+}
+static bool isBool(Type type) { return type.isSignlessInteger(1); }
+static bool isI64(Type type) { return type.isSignlessInteger(64); }
+static bool isCount(Value tensor) {
+  return tensorOf(tensor).getRank() == 0 &&
+         isI64(tensorOf(tensor).getElementType());
+}
+
 LogicalResult CompactOp::verify() {
-  NamedTensorType mask = tensorOf(getMask());
-  if (mask.getRank() != 1 || mask.getAxes()[0].name != getAxis() ||
-      !mask.getElementType().isSignlessInteger(1) ||
-      tensorOf(getValue()).axisIndex(getAxis()) < 0) // C1
+  NamedTensorType value = tensorOf(getValue()), result = tensorOf(getResult());
+  if (!isAlong(getMask(), getAxis(), isBool) ||
+      value.axisIndex(getAxis()) < 0) // C1
     return emitOpError() << "selects along `" << getAxis()
-                         << "` with a mask of " << mask;
+                         << "` with a mask of " << tensorOf(getMask());
+  if (!sameAxisNames(value, result) || !isCount(getCount()) ||
+      value.getElementType() != result.getElementType()) // C2
+    return emitOpError() << "keeps elements of " << value << " in " << result;
   return verifySizes(*this);
 }
 
@@ -367,6 +398,44 @@ LogicalResult GroupOp::verify() {
   if (key.getRank() == 0 || key.getAxes()[0].name != getAxis() ||
       !llvm::isa<IntegerType>(key.getElementType())) // C1
     return emitOpError() << "groups along `" << getAxis() << "` by " << key;
+  if (getMask() && !isAlong(getMask(), getAxis(), isBool)) // C2
+    return emitOpError() << "groups along `" << getAxis()
+                         << "` with a mask of " << tensorOf(getMask());
+  NamedTensorType first = tensorOf(getFirst());
+  if (!isAlong(getSlot(), getAxis(), isI64) || first.getRank() != 1 ||
+      first.getAxes()[0].name == getAxis() || !isI64(first.getElementType()) ||
+      !isCount(getCount())) // C3
+    return emitOpError() << "has results " << tensorOf(getSlot()) << ", "
+                         << first << " and " << tensorOf(getCount());
+  if (getLimit() < 1)
+    return emitOpError("has no room for a group");
+  return verifySizes(*this);
+}
+
+LogicalResult ReduceByOp::verify() {
+  NamedTensorType value = tensorOf(getValue()), result = tensorOf(getResult());
+  if (!isAlong(getGroup(), getAxis(), isI64)) // C1
+    return emitOpError() << "groups along `" << getAxis() << "` by "
+                         << tensorOf(getGroup());
+  const int64_t axis = value.axisIndex(getAxis());
+  bool fits = axis >= 0 && value.getRank() == result.getRank();
+  for (int64_t i = 0; fits && i < value.getRank(); ++i)
+    fits = (i == axis) == (value.axisIndex(result.getAxes()[i].name) < 0) &&
+           (i == axis || value.getAxes()[i].name == result.getAxes()[i].name);
+  if (!fits) // C2
+    return emitOpError() << "reduces " << value << " along `" << getAxis()
+                         << "` to " << result;
+  if (llvm::is_contained({ReduceKind::argmin, ReduceKind::argmax}, getKind()))
+    return emitOpError() << "cannot give `" << stringifyReduceKind(getKind())
+                         << "` of groups";
+  Type wanted = getKind() == ReduceKind::count
+                    ? Type(IntegerType::get(getContext(), 64))
+                    : value.getElementType();
+  const bool logical = llvm::is_contained(
+      {ReduceKind::any, ReduceKind::all, ReduceKind::count}, getKind());
+  if (logical != isBool(value.getElementType()) ||
+      result.getElementType() != wanted) // C3
+    return emitOpError() << "cannot combine " << value << " into " << result;
   return verifySizes(*this);
 }
 

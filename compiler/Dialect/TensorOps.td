@@ -453,7 +453,8 @@ def Pipe_ContractOp : Pipe_SizedOp<"contract", []> {
     Constraints:
 
     - (C1) the matrix has two axes; its first is an axis of the value, its
-      second replaces it in the result; element types agree and are f32 or f64.
+      second replaces it in the result; element types agree and are f32, f64,
+      i32 or i64 (which wrap).
 
     Example: `%1 = pipe.contract %0 by %m : !pipe.tensor<f32[t=9, freq=5]>, !pipe.tensor<f32[freq=5, mel=4]> -> !pipe.tensor<f32[t=9, mel=4]>`
   }];
@@ -468,12 +469,15 @@ def Pipe_FftOp : Pipe_SizedOp<"fft", []> {
   let summary = "Discrete Fourier transform of real values along an axis";
   let description = [{
     The axis becomes n / 2 + 1 frequencies under the name `freq`, and axis
-    `part` (last, extent 2) holds real and imaginary part. The factorisation is
-    fixed per length.
+    `part` (last, extent 2) holds real and imaginary part of the sum over i of
+    value[i] * exp(-2 pi j i f / n). The order of operations is fixed per length
+    (docs/rationale/fft.md), and everything is computed in the element type.
 
     Constraints:
 
-    - (C1) elements are f32 or f64; the axis has a static extent.
+    - (C1) elements are f32 or f64; the axis has a static extent of at least 1.
+    - (C2) the result has `freq` in the place of the axis, and `part` behind the
+      value's axes.
 
     Example: `%1 = pipe.fft %0 along "t" : !pipe.tensor<f32[t=8]> -> !pipe.tensor<f32[freq=5, part=2]>`
   }];
@@ -488,13 +492,15 @@ def Pipe_CompactOp : Pipe_SizedOp<"compact", []> {
   let summary = "Keeps the elements along an axis that a mask selects";
   let description = [{
     Stable. `count` is the number kept, a rank-0 tensor: it is known on the
-    pixel side only, so the result keeps the axis as bounded.
+    pixel side only, so the result has room for all, and 0 behind those kept.
 
     Constraints:
 
     - (C1) the mask is bool over `axis` alone.
+    - (C2) the result has the value's axes and element type; extents may differ
+      along `axis` only.
 
-    Example: `%1, %n = pipe.compact %0 along "k" where %m : !pipe.tensor<f32[k=9, xyz=3]>, !pipe.tensor<bool[k=9]> -> !pipe.tensor<f32[k=? max 9, xyz=3]>, !pipe.tensor<i64[]>`
+    Example: `%1, %n = pipe.compact %0 along "k" where %m : !pipe.tensor<f32[k=9, xyz=3]>, !pipe.tensor<bool[k=9]> -> !pipe.tensor<f32[k=9, xyz=3]>, !pipe.tensor<i64[]>`
   }];
   let arguments = (ins Pipe_Tensor:$value, StrAttr:$axis, Pipe_Tensor:$mask, Variadic<Pipe_Int>:$sizes);
   let results = (outs Pipe_Tensor:$result, Pipe_Tensor:$count);
@@ -504,23 +510,57 @@ def Pipe_CompactOp : Pipe_SizedOp<"compact", []> {
   }];
 }
 
-def Pipe_GroupOp : Pipe_SizedOp<"group", []> {
+def Pipe_GroupOp : Pipe_SizedOp<"group", [AttrSizedOperandSegments]> {
   let summary = "Groups the elements along an axis by integer key";
   let description = [{
-    Stable: groups stand in the order of their first element. `slot` gives the
-    group of each element (-1 past `limit` groups), `count` the number of groups.
+    Elements with equal keys are one group; groups are numbered in the order of
+    their first elements, up to `limit`. `slot` gives the group of each element:
+    -1 where the mask is false, and for elements of a group past the limit.
+    `first` gives the place of each group's first element, 0 past the last
+    group, and `count` the number of groups.
 
     Constraints:
 
-    - (C1) the key has the axis first, and integer elements.
+    - (C1) the key has the axis first, and integer elements; all of its other
+      axes together are one key.
+    - (C2) the mask is bool over the axis alone.
+    - (C3) `slot` is i64 over the axis, `first` i64 over one new axis with room
+      for as many groups as there can be, `count` i64 without axes.
 
-    Example: `%s, %n = pipe.group %key along "k" limit 100 : !pipe.tensor<i32[k=9, xyz=3]> -> !pipe.tensor<i64[k=9]>, !pipe.tensor<i64[]>`
+    Example: `%s, %f, %n = pipe.group %key along "k" limit 100 : !pipe.tensor<i32[k=9, xyz=3]> -> !pipe.tensor<i64[k=9]>, !pipe.tensor<i64[m=9]>, !pipe.tensor<i64[]>`
   }];
-  let arguments = (ins Pipe_Tensor:$key, StrAttr:$axis, I64Attr:$limit, Variadic<Pipe_Int>:$sizes);
-  let results = (outs Pipe_Tensor:$slot, Pipe_Tensor:$count);
+  let arguments = (ins Pipe_Tensor:$key, StrAttr:$axis, Optional<Pipe_Tensor>:$mask, I64Attr:$limit,
+                       Variadic<Pipe_Int>:$sizes);
+  let results = (outs Pipe_Tensor:$slot, Pipe_Tensor:$first, Pipe_Tensor:$count);
   let assemblyFormat = [{
-    $key `along` $axis `limit` $limit (`sizes` `(` $sizes^ `)`)? attr-dict
-    `:` type($key) `->` type($slot) `,` type($count)
+    $key `along` $axis (`where` $mask^)? `limit` $limit (`sizes` `(` $sizes^ `)`)? attr-dict
+    `:` type($key) (`,` type($mask)^)? `->` type($slot) `,` type($first) `,` type($count)
+  }];
+}
+
+def Pipe_ReduceByOp : Pipe_SizedOp<"reduce_by", []> {
+  let summary = "Combines the elements of each group along an axis";
+  let description = [{
+    Element g of the result is what `pipe.reduce` gives of the elements along
+    `axis` whose `group` is g, in their order. Elements of no group of the
+    result (-1) are left out; a group without elements gets what a reduction of
+    no elements gives.
+
+    Constraints:
+
+    - (C1) `group` is i64 over `axis` alone.
+    - (C2) the result has one new axis in the place of `axis`.
+    - (C3) `kind` is `sum min max any all count`, with the element types of
+      `pipe.reduce`.
+
+    Example: `%1 = pipe.reduce_by sum %0 along "k" by %slot : !pipe.tensor<f32[k=9, xyz=3]>, !pipe.tensor<i64[k=9]> -> !pipe.tensor<f32[m=4, xyz=3]>`
+  }];
+  let arguments = (ins Pipe_ReduceKind:$kind, Pipe_Tensor:$value, StrAttr:$axis, Pipe_Tensor:$group,
+                       Variadic<Pipe_Int>:$sizes);
+  let results = (outs Pipe_Tensor:$result);
+  let assemblyFormat = [{
+    $kind $value `along` $axis `by` $group (`sizes` `(` $sizes^ `)`)? attr-dict
+    `:` type($value) `,` type($group) `->` type($result)
   }];
 }
 

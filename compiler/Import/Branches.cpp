@@ -14,7 +14,8 @@ using penstock::pipe::Predicate;
 void Importer::flatten(Val &value, std::vector<Val *> &leaves) {
   if (value.is(Kind::Poison))
     throw Abort{};
-  if (!value.is(Kind::Record) && !value.is(Kind::Range) && !value.is(Kind::List)) {
+  if (!value.is(Kind::Record) && !value.is(Kind::Range) && !value.is(Kind::List) &&
+      !value.is(Kind::Grouped)) {
     leaves.push_back(&value);
     return;
   }
@@ -154,18 +155,20 @@ Val Importer::merge(mlir::Value index, std::vector<Val> values,
       }
       // Extents: equal ones stay, others are selected like any scalar.
       for (Dim &axis : axes) {
-        std::vector<mlir::Value> sizes;
+        std::vector<Dim> mine;
         bool equal = true;
         for (size_t i = 0; i < leaves.size(); ++i) {
-          std::vector<Dim> mine = dims(leaves[i][k]->ir);
-          const Dim &dim = *find(mine, axis.axis.name);
-          equal &= dim.axis == axis.axis && dim.size == axis.size;
-          if (dim.size)
-            hoistFrom(dim.size, i);
-          sizes.push_back(extent(dim));
+          std::vector<Dim> all = dims(leaves[i][k]->ir);
+          mine.push_back(*find(all, axis.axis.name));
+          equal &= mine[i].axis == axis.axis && mine[i].size == axis.size;
+          if (mine[i].size)
+            hoistFrom(mine[i].size, i);
         }
         if (equal)
           continue;
+        std::vector<mlir::Value> sizes;
+        for (const Dim &dim : mine)
+          sizes.push_back(extent(dim));
         axis.size = selectByIndex(index, sizes);
         axis.axis.extent = axis.axis.bound = -1;
       }

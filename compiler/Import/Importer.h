@@ -36,6 +36,8 @@ public:
 
 private:
   friend class SourceImport; // Sources.cpp
+  using Args = llvm::ArrayRef<Argument>;
+
   mlir::MLIRContext &context;
   const dsl::Program &program;
   const dsl::SourceManager &sources;
@@ -45,6 +47,7 @@ private:
 
   mlir::OpBuilder base;
   mlir::Location here;
+  dsl::SourceRange hereRange; ///< the same, for messages
   std::vector<Frame> frames;
   std::vector<CallSite> calls;
   std::vector<ElementRegion *> regions;
@@ -83,6 +86,7 @@ private:
   /// An axis whose extent is `size`; static if possible.
   Dim dim(const std::string &name, mlir::Value size, const std::string &metadata,
           dsl::SourceRange range);
+  /// Reports where pixels decide how many elements there are.
   mlir::Value extent(const Dim &dim);
   /// Static extents that differ are false; others are checked per sample.
   bool sameExtent(const Dim &a, const Dim &b);
@@ -90,6 +94,32 @@ private:
   Val conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange range,
               const std::string &what);
   Val listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceRange range);
+
+  // --- Axes whose number of elements pixels decide (Counted.cpp)
+  /// Such an axis has room for all that there could be, and a count beside it.
+  /// It is known by its room, a scalar that no other axis has.
+  struct Counted {
+    mlir::Value count; ///< i64, a tensor without axes
+    std::string makes; ///< `compact keeps`, for messages
+  };
+  std::map<void *, Counted> countedAxes;
+  const Counted *countedBy(const Dim &dim) const;
+  /// What `extent` gives, and the room of such an axis.
+  mlir::Value room(const Dim &dim);
+  /// An axis with room for as many as `most`; its count is still to be given.
+  Dim roomFor(const std::string &name, mlir::Value most, const std::string &metadata);
+  [[noreturn]] void failCounted(dsl::SourceRange range, const Dim &dim, const Counted &counted);
+  /// Refuses such an axis.
+  void demandKnown(const std::vector<Dim> &all, const std::string &axis, dsl::SourceRange range);
+  bool anyCounted(mlir::Value tensor, llvm::ArrayRef<std::string> axes);
+  /// Whether each element along the axis exists: bool over it.
+  mlir::Value existing(const Dim &dim);
+  /// The tensor with `other` in place of what does not exist along some axes.
+  mlir::Value onlyExisting(mlir::Value tensor, llvm::ArrayRef<std::string> axes, mlir::Value other);
+  Val compact(Args args);
+  Val group(Args args, dsl::SourceRange range);
+  Val reduceGroups(pipe::ReduceKind kind, const Argument &arg, const std::vector<std::string> &over,
+                   dsl::SourceRange range);
 
   // --- Static numbers (Static.cpp)
   /// The number, or nothing if it is known per sample only. Throws MakeStatic
@@ -123,9 +153,17 @@ private:
   void evalLet(const dsl::LetDecl &let);
   void importBatch(const dsl::BatchDecl &batch);
   void importOutput(const dsl::OutputDecl &output);
-  Val outputLayout(const dsl::OutputDecl &output, const Val &value);
+  /// What `pipe.output` is told of axes whose number of elements pixels decide.
+  struct OutputCounts {
+    llvm::SmallVector<mlir::Value> counts;
+    llvm::SmallVector<mlir::Attribute> axes, messages;
+    llvm::SmallVector<int64_t> limits;
+  };
+  Val outputLayout(const dsl::OutputDecl &output, const Val &value, OutputCounts &counts);
   mlir::Value outputExtent(const dsl::OutputDecl &output, const dsl::AxisType &axis,
-                           mlir::Value value, const Val &shown);
+                           mlir::Value value, const Val &shown, OutputCounts &counts);
+  mlir::Value existingOnly(const dsl::OutputDecl &output, mlir::Value value, const Dim &axis,
+                           int64_t extent);
   Val outputElements(const dsl::OutputDecl &output, Val value, const Val &shown);
   /// The order's kind, and the rows of a list.
   std::pair<pipe::OrderKind, mlir::Value> importOrder(const dsl::Expr &order);
@@ -301,7 +339,6 @@ private:
   bool perSample = false;  ///< a batch draw `per [n]`
 
   // --- Intrinsics (Intrinsics.cpp, Reshape.cpp, Media.cpp; docs/intrinsics.md)
-  using Args = llvm::ArrayRef<Argument>;
   static bool isIntrinsic(llvm::StringRef name);
   static bool isSource(llvm::StringRef name);
   Val callIntrinsic(const dsl::Name &name, const std::vector<Argument> &args,
@@ -331,7 +368,10 @@ private:
   Val placeInto(const std::vector<Argument> &args, dsl::SourceRange range);
   Val contract(Args args, dsl::SourceRange range);
   // Order.cpp
+  /// What sorts last: the largest number, true, NaN.
+  mlir::Value largest(mlir::Type type);
   Val sort(Args args);
+  Val fft(Args args);
   Val scan(const std::string &name, Args args);
   Val decode(Args args, dsl::SourceRange range);
   Val pick(Args args, dsl::SourceRange range);

@@ -21,9 +21,10 @@ static constexpr llvm::StringRef binaryNames[] = {"min",     "max", "bit_and", "
 static constexpr llvm::StringRef reductions[] = {"sum", "min",   "max",    "any",
                                                  "all", "count", "argmin", "argmax"};
 static constexpr llvm::StringRef others[] = {
-    "extent",      "index",     "is_axis", "reverse", "rename",   "extend", "resample", "gather",
-    "frames",      "concat",    "stack",   "place",   "contract", "sort",   "scan_sum", "scan_max",
-    "scan_linear", "histogram", "decode",  "pick",    "rect",     "point"};
+    "extent",    "index",    "is_axis",     "reverse", "rename", "extend",   "resample",
+    "gather",    "frames",   "concat",      "stack",   "place",  "contract", "sort",
+    "scan_sum",  "scan_max", "scan_linear", "compact", "group",  "fft",      "encode",
+    "histogram", "decode",   "pick",        "rect",    "point"};
 static constexpr llvm::StringRef sourceNames[] = {
     "image_folder", "raw", "synthetic", "csv", "file_list", "cifar10", "cifar100", "tar_shards"};
 
@@ -187,6 +188,31 @@ Val Importer::scalarFunction(const std::string &name, Args args, dsl::SourceRang
   return result;
 }
 
+/// What a reduction takes for nothing: a number that changes no result.
+static mlir::Value withoutEffect(mlir::OpBuilder &b, mlir::Location loc, ReduceKind kind,
+                                 mlir::Type type) {
+  mlir::Attribute value = b.getZeroAttr(type);
+  const bool smallest = kind == ReduceKind::min || kind == ReduceKind::argmin;
+  const bool largest = kind == ReduceKind::max || kind == ReduceKind::argmax;
+  if (auto real = llvm::dyn_cast<mlir::FloatType>(type)) {
+    const auto &format = real.getFloatSemantics();
+    if (kind == ReduceKind::argmin || kind == ReduceKind::argmax)
+      value = b.getFloatAttr(type, llvm::APFloat::getNaN(format)); // beats nothing
+    else if (smallest || largest)
+      value = b.getFloatAttr(type, llvm::APFloat::getInf(format, largest));
+  } else if (smallest || largest || kind == ReduceKind::all) {
+    const unsigned width = type.getIntOrFloatBitWidth();
+    const bool isUnsigned = type.isUnsignedInteger() || width == 1;
+    llvm::APInt end =
+        smallest || kind == ReduceKind::all
+            ? (isUnsigned ? llvm::APInt::getMaxValue(width) : llvm::APInt::getSignedMaxValue(width))
+            : (isUnsigned ? llvm::APInt::getMinValue(width)
+                          : llvm::APInt::getSignedMinValue(width));
+    value = b.getIntegerAttr(type, end);
+  }
+  return b.create<penstock::pipe::ConstantOp>(loc, type, llvm::cast<mlir::TypedAttr>(value));
+}
+
 Val Importer::reduce(const dsl::Name &name, const std::vector<Argument> &args,
                      const dsl::AxisList &over, dsl::SourceRange range) {
   const bool histogram = name.text == "histogram";
@@ -197,6 +223,8 @@ Val Importer::reduce(const dsl::Name &name, const std::vector<Argument> &args,
   std::vector<std::string> axes;
   for (const dsl::Name &axis : over.axes)
     axes.push_back(axisNamed(axis.text));
+  if (arg.value.is(Kind::Grouped) && !histogram)
+    return reduceGroups(*pipe::symbolizeReduceKind(name.text), arg, axes, range);
   if (!arg.value.is(Kind::Tensor) && !arg.value.is(Kind::Neighbours))
     fail(arg.range, quote(name.text) + " reduces a tensor, and this is " + show(arg.value));
   auto lacks = [&](const std::string &axis) {
@@ -217,9 +245,13 @@ Val Importer::reduce(const dsl::Name &name, const std::vector<Argument> &args,
         kept.push_back(dim);
     kept.push_back({{"bin", 256, -1, ""}, {}});
     llvm::SmallVector<llvm::StringRef> names(axes.begin(), axes.end());
-    return tensor(base.create<pipe::HistogramOp>(here, tensorOf(base.getI32Type(), kept),
-                                                 arg.value.ir, base.getStrArrayAttr(names),
-                                                 sizesOf(kept)));
+    mlir::Value keys = arg.value.ir;
+    if (anyCounted(keys, axes)) {
+      keys = castTo(CastMode::value, tensor(keys), base.getI32Type(), arg.range).ir;
+      keys = onlyExisting(keys, axes, constant(base.getI32Type(), -1));
+    }
+    return tensor(base.create<pipe::HistogramOp>(here, tensorOf(base.getI32Type(), kept), keys,
+                                                 base.getStrArrayAttr(names), sizesOf(kept)));
   }
   ReduceKind kind = *pipe::symbolizeReduceKind(name.text);
   const bool logical =
@@ -236,13 +268,15 @@ Val Importer::reduce(const dsl::Name &name, const std::vector<Argument> &args,
     element = base.getF32Type();
     value = castTo(CastMode::value, value, element, arg.range);
   }
+  PlaceGuard guard(*this, range);
+  if (anyCounted(value.ir, axes))
+    value.ir = onlyExisting(value.ir, axes, withoutEffect(base, here, kind, element));
   if (kind == ReduceKind::count || kind == ReduceKind::argmin || kind == ReduceKind::argmax)
     element = base.getI64Type();
   std::vector<Dim> kept;
   for (const Dim &dim : dims(value.ir))
     if (!llvm::is_contained(axes, dim.axis.name))
       kept.push_back(dim);
-  PlaceGuard guard(*this, range);
   llvm::SmallVector<llvm::StringRef> names(axes.begin(), axes.end());
   return tensor(base.create<pipe::ReduceOp>(here, tensorOf(element, kept), kind, value.ir,
                                             base.getStrArrayAttr(names), sizesOf(kept)));
@@ -272,7 +306,10 @@ Val Importer::callIntrinsic(const dsl::Name &name, const std::vector<Argument> &
     std::vector<Argument> given = take({"x", "a"}, 2);
     const Val &x = demandTensor(given[0], text);
     Dim axis = *find(dims(x.ir), demandAxis(given[1], &x, text));
-    return text == "extent" ? number(extent(axis)) : tensor(iota(axis));
+    if (text == "index")
+      return tensor(iota(axis));
+    const Counted *counted = countedBy(axis);
+    return counted ? tensor(counted->count) : number(extent(axis));
   }
   if (text == "is_axis") {
     std::vector<Argument> given = take({"a", "b"}, 2);
@@ -312,6 +349,14 @@ Val Importer::callIntrinsic(const dsl::Name &name, const std::vector<Argument> &
     return placeInto(args, name.range);
   if (text == "contract")
     return contract(take({"x", "matrix"}, 2), name.range);
+  if (text == "encode")
+    fail(name.range, "there is no encoder: media can be decoded only");
+  if (text == "compact")
+    return compact(take({"x", "mask"}, 2));
+  if (text == "group")
+    return group(take({"x", "by", "limit", "into"}, 3), name.range);
+  if (text == "fft")
+    return fft(take({"x", "a"}, 2));
   if (text == "sort")
     return sort(take({"x", "a"}, 2));
   if (text == "scan_sum" || text == "scan_max")

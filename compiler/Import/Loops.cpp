@@ -59,6 +59,11 @@ Val Importer::evalEach(const dsl::EachExpr &each) {
              "the views differ in extent along axis " + quote(dim.axis.name) +
                  ", and they are stacked",
              "resize or crop each view to one size");
+      if (const Counted *counted = countedBy(dim)) {
+        mlir::Value count = counted->count;
+        if (count.getParentBlock() == block.get())
+          failCounted(each.body.result->range, dim, *counted);
+      }
       hoist(dim.size, block.get());
     }
     all.insert(all.begin(), Dim{{axis, views, -1, ""}, {}});

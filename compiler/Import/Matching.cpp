@@ -268,7 +268,8 @@ bool Importer::matchTensor(const dsl::FnDecl &fn, const TypeExpr &type, const Ar
     auto bound = callee.extents.find(wanted);
     if (bound == callee.extents.end()) {
       callee.extents[wanted] = *found;
-      callee.values[wanted] = number(extent(*found));
+      const Counted *counted = countedBy(*found);
+      callee.values[wanted] = counted ? tensor(counted->count) : number(extent(*found));
     } else if (!sameExtent(bound->second, *found)) {
       why.range = arg.range;
       why.score = 100;

@@ -5,12 +5,53 @@
 using namespace penstock::importer;
 using penstock::pipe::ScanKind;
 
+mlir::Value Importer::largest(mlir::Type type) {
+  mlir::TypedAttr value;
+  if (auto real = llvm::dyn_cast<mlir::FloatType>(type)) {
+    value = base.getFloatAttr(type, llvm::APFloat::getNaN(real.getFloatSemantics()));
+  } else {
+    const unsigned width = type.getIntOrFloatBitWidth();
+    const bool isSigned = !type.isUnsignedInteger() && width > 1;
+    value = base.getIntegerAttr(type, isSigned ? llvm::APInt::getSignedMaxValue(width)
+                                               : llvm::APInt::getMaxValue(width));
+  }
+  return base.create<pipe::ConstantOp>(here, type, value);
+}
+
 Val Importer::sort(Args args) {
   const Val &x = demandTensor(args[0], "sort");
   const std::string axis = demandAxis(args[1], &x, "sort");
   std::vector<Dim> all = dims(x.ir);
+  mlir::Value value = x.ir;
+  if (anyCounted(value, {axis})) // what does not exist comes last: equals keep their order
+    value = onlyExisting(value, {axis}, largest(elementType(x)));
   return tensor(
-      base.create<pipe::SortOp>(here, tensorOf(base.getI64Type(), all), x.ir, axis, sizesOf(all)));
+      base.create<pipe::SortOp>(here, tensorOf(base.getI64Type(), all), value, axis, sizesOf(all)));
+}
+
+Val Importer::fft(Args args) {
+  Val x = demandTensor(args[0], "fft");
+  const std::string axis = demandAxis(args[1], &x, "fft");
+  mlir::Type element = elementType(x);
+  if (element.isF16() || element.isBF16())
+    x = castTo(pipe::CastMode::value, x, element = base.getF32Type(), args[0].range);
+  if (!element.isF32() && !element.isF64())
+    fail(args[0].range, "`fft` takes floats, and this is " + show(x), "`f32(...)` converts");
+  std::vector<Dim> all = dims(x.ir);
+  Dim &along = *const_cast<Dim *>(find(all, axis));
+  if (!along.axis.isStatic())
+    fail(args[1].range,
+         "the length of a transform is known when compiling, and axis " + quote(axis) +
+             " differs from sample to sample",
+         "`frames` cuts pieces of one length");
+  if (along.axis.extent < 1)
+    fail(args[1].range, "axis " + quote(axis) + " has no elements");
+  for (const char *name : {"freq", "part"})
+    if (axis != name && find(all, name))
+      fail(args[0].range, "`fft` adds axis " + quote(name) + ", which its input has: " + show(x));
+  along.axis = {"freq", along.axis.extent / 2 + 1, -1, ""};
+  all.push_back({{"part", 2, -1, ""}, {}});
+  return tensor(base.create<pipe::FftOp>(here, tensorOf(element, all), x.ir, axis, sizesOf(all)));
 }
 
 Val Importer::scan(const std::string &name, Args args) {

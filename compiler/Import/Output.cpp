@@ -31,7 +31,8 @@ void Importer::importOutput(const dsl::OutputDecl &output) {
   if (output.ragged && output.type.axes.front().name.text != "n")
     fail(*output.ragged, "a ragged output has the batch axis `n` first",
          quote(output.type.name.text + "[n, ...]") + ", then the axis that differs");
-  value = outputElements(output, outputLayout(output, value), value);
+  OutputCounts counts;
+  value = outputElements(output, outputLayout(output, value, counts), value);
 
   llvm::SmallVector<mlir::Attribute> axes, stored;
   for (const dsl::AxisType &axis : output.type.axes)
@@ -49,12 +50,16 @@ void Importer::importOutput(const dsl::OutputDecl &output) {
   llvm::SmallVector<mlir::Value> sizes;
   if (value.is(Kind::Tensor))
     sizes = sizesOf(dims(value.ir));
-  base.create<pipe::OutputOp>(here, output.name.text, value.ir, sizes, base.getArrayAttr(axes),
-                              base.getArrayAttr(stored), output.ragged.has_value(), place);
+  base.create<pipe::OutputOp>(
+      here, output.name.text, value.ir, sizes, base.getArrayAttr(axes), base.getArrayAttr(stored),
+      output.ragged.has_value(), place, counts.counts,
+      counts.counts.empty() ? nullptr : base.getArrayAttr(counts.axes),
+      counts.counts.empty() ? nullptr : base.getDenseI64ArrayAttr(counts.limits),
+      counts.counts.empty() ? nullptr : base.getArrayAttr(counts.messages));
 }
 
 /// Declared axes against those of the value: order, names, extents.
-Val Importer::outputLayout(const dsl::OutputDecl &output, const Val &value) {
+Val Importer::outputLayout(const dsl::OutputDecl &output, const Val &value, OutputCounts &counts) {
   std::vector<Dim> have;
   if (value.is(Kind::Tensor))
     have = dims(value.ir);
@@ -127,12 +132,12 @@ Val Importer::outputLayout(const dsl::OutputDecl &output, const Val &value) {
     result = createView(result, declared, exprs, {});
   for (const dsl::AxisType &axis : output.type.axes)
     if (axis.name.text != "n")
-      result = outputExtent(output, axis, result, value);
+      result = outputExtent(output, axis, result, value, counts);
   return tensor(result);
 }
 
 mlir::Value Importer::outputExtent(const dsl::OutputDecl &output, const dsl::AxisType &axis,
-                                   mlir::Value value, const Val &shown) {
+                                   mlir::Value value, const Val &shown, OutputCounts &counts) {
   const std::string &name = axis.name.text;
   const std::string what = "output " + quote(output.name.text);
   std::vector<Dim> all = dims(value);
@@ -167,6 +172,8 @@ mlir::Value Importer::outputExtent(const dsl::OutputDecl &output, const dsl::Axi
     }
     if (mine.axis.isStatic())
       return value;
+    if (const Counted *counted = countedBy(mine))
+      failCounted(axis.range, mine, *counted);
     sameExtent(mine, wanted);
     *const_cast<Dim *>(find(all, name)) = wanted;
     return retype(value, all);
@@ -178,7 +185,16 @@ mlir::Value Importer::outputExtent(const dsl::OutputDecl &output, const dsl::Axi
     noteValue(report, output.value.get(), shown);
     throw Abort{};
   }
-  if (!mine.axis.isStatic())
+  if (const Counted *counted = countedBy(mine)) {
+    counts.counts.push_back(counted->count);
+    counts.axes.push_back(base.getStringAttr(name));
+    counts.limits.push_back(extent);
+    counts.messages.push_back(base.getStringAttr(what + " declares at most {1} along axis `" +
+                                                 name + "`, and the sample has {0}"));
+    value = existingOnly(output, value, mine, extent);
+    all = dims(value);
+    mine = *find(all, name);
+  } else if (!mine.axis.isStatic())
     check(compare(pipe::Predicate::le, mine.size, intConstant(extent)),
           what + " declares at most {1} along axis `" + name + "`, and the sample has {0}",
           mine.size, intConstant(extent));
@@ -205,6 +221,26 @@ mlir::Value Importer::outputExtent(const dsl::OutputDecl &output, const dsl::Axi
   return base.create<pipe::PadOp>(here, tensorOf(element, all), pipe::Border::constant, value,
                                   base.getStrArrayAttr({name}), mlir::ValueRange{intConstant(0)},
                                   converted->ir, sizesOf(all));
+}
+
+/// What pixels leave of the room of an axis, in at most `extent` elements. Behind
+/// that is the fill of `pad`; nobody sees what is behind the end of `ragged`.
+mlir::Value Importer::existingOnly(const dsl::OutputDecl &output, mlir::Value value,
+                                   const Dim &axis, int64_t extent) {
+  const std::string &name = axis.axis.name;
+  if (output.pad) {
+    mlir::Type element = llvm::cast<pipe::NamedTensorType>(value.getType()).getElementType();
+    Val fill = eval(*output.pad);
+    std::optional<Val> converted = convert(fill, element);
+    if (!converted)
+      fail(output.pad->range, "the padding of " + show(element) + " cannot be " + show(fill));
+    value = onlyExisting(value, {name}, converted->ir);
+  }
+  mlir::Value size = binary(pipe::BinaryKind::min, intConstant(extent), room(axis));
+  Dim cut = dim(name, size, axis.axis.metadata, output.type.range);
+  if (!cut.axis.isStatic())
+    cut.axis.bound = extent;
+  return viewAxis(value, name, intConstant(0), 1, cut);
 }
 
 Val Importer::outputElements(const dsl::OutputDecl &output, Val value, const Val &shown) {

@@ -11,12 +11,17 @@ inline std::string quote(std::string_view text) { return "`" + std::string(text)
 /// Gives the ops created in a scope the place of an expression.
 struct Importer::PlaceGuard {
   PlaceGuard(Importer &importer, dsl::SourceRange range)
-      : importer(importer), saved(importer.here) {
+      : importer(importer), saved(importer.here), savedRange(importer.hereRange) {
     importer.here = importer.place(range);
+    importer.hereRange = range;
   }
-  ~PlaceGuard() { importer.here = saved; }
+  ~PlaceGuard() {
+    importer.here = saved;
+    importer.hereRange = savedRange;
+  }
   Importer &importer;
   mlir::Location saved;
+  dsl::SourceRange savedRange;
 };
 
 /// Restores a value at the end of a scope, after an Abort too.

@@ -156,6 +156,7 @@ Val Importer::gather(const std::vector<Argument> &args, dsl::SourceRange range) 
         failAxis(arg.range, "`gather`", axis, x, args[0].origin());
       if (!arg.value.is(Kind::Tensor) || !elementType(arg.value).isF64())
         fail(arg.range, "a coordinate is a tensor of f64, and this is " + show(arg.value));
+      demandKnown(domain, axis, arg.range);
       over.push_back(axis);
       coordinates.push_back(arg.value.ir);
       addDims(read, dims(arg.value.ir), arg.range);
@@ -301,6 +302,10 @@ Val Importer::placeInto(const std::vector<Argument> &args, dsl::SourceRange rang
       llvm::any_of(dims(patch.ir), [&](const Dim &d) { return !find(all, d.axis.name); }))
     fail(args[1].range,
          "`place` needs tensors with the same axes: " + show(under) + " and " + show(patch));
+  for (const Dim &dim : dims(patch.ir)) {
+    demandKnown(all, dim.axis.name, args[0].range);
+    demandKnown(dims(patch.ir), dim.axis.name, args[1].range);
+  }
   llvm::SmallVector<llvm::StringRef> over;
   std::vector<std::string> names;
   llvm::SmallVector<mlir::Value> at;
@@ -320,9 +325,10 @@ Val Importer::contract(Args args, dsl::SourceRange range) {
   std::vector<Dim> all = dims(x.ir), two = dims(matrix.ir);
   mlir::Type element = elementType(x);
   if (two.size() != 2 || !find(all, two[0].axis.name) || elementType(matrix) != element ||
-      !(element.isF32() || element.isF64()))
+      !(element.isF32() || element.isF64() || element.isSignlessInteger(32) ||
+        element.isSignlessInteger(64)))
     fail(args[1].range,
-         "`contract` takes f32 or f64 and a matrix from an axis of it to a new one, not " +
+         "`contract` takes f32, f64, i32 or i64 and a matrix from an axis of it to a new one, not " +
              show(x) + " and " + show(matrix));
   Dim *axis = const_cast<Dim *>(find(all, two[0].axis.name));
   if (!sameExtent(*axis, two[0]))

@@ -78,6 +78,8 @@ std::string Importer::show(const Val &value) const {
               std::to_string(axis.low) + " ..= " + std::to_string(axis.low + axis.extent - 1);
     return text + "]";
   }
+  case Kind::Grouped:
+    return show(value.parts[0]) + " in groups";
   case Kind::Record: {
     std::string text = "{ ";
     for (size_t i = 0; i < value.names.size(); ++i)
@@ -186,7 +188,9 @@ Dim Importer::dim(const std::string &name, mlir::Value size, const std::string &
 }
 
 mlir::Value Importer::extent(const Dim &dim) {
-  return dim.axis.isStatic() ? intConstant(dim.axis.extent) : dim.size;
+  if (const Counted *counted = countedBy(dim))
+    failCounted(hereRange, dim, *counted);
+  return room(dim);
 }
 
 bool Importer::sameExtent(const Dim &a, const Dim &b) {

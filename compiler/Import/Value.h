@@ -33,6 +33,7 @@ enum class Kind {
   Number,     ///< a scalar
   Tensor,     ///< rank 0 too: a scalar that depends on pixels
   Neighbours, ///< what `window` binds: scalars on a small grid
+  Grouped,    ///< elements in groups; parts: the elements, each one's group, each group's first
   Record,
   Range,
   List,

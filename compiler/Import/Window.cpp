@@ -42,6 +42,7 @@ Val Importer::evalWindow(const dsl::WindowExpr &window) {
     std::string axis = axisNamed(setting.axis.text);
     if (!find(domain, axis))
       failAxis(setting.axis.range, "`window`", axis, input, window.bind.domain->range);
+    demandKnown(domain, axis, setting.axis.range);
     if (!value.is(Kind::Range))
       fail(setting.value->range,
            "a window spans a range such as `-1 ..= 1`, and this is " + show(value));

@@ -323,6 +323,19 @@ private:
                   o.stored[1] == o.axes[o.ragged_axis],
               "output", i, "is ragged along an axis that is not its first");
     }
+    for (const auto &count : o.counts) {
+      if (!require(inside(count->buffer, tree.buffers.size()), "output", i, "is counted by buffer ",
+                   count->buffer))
+        return;
+      const plan::BufferT &b = *tree.buffers[count->buffer];
+      require(b.dims.empty() && b.type == plan::DType::i64 && b.kind != BufferKind::media &&
+                  b.kind != BufferKind::field && b.kind != BufferKind::constant,
+              "output", i, "is counted by buffer ", count->buffer, ", which is no computed number");
+      require(count->limit >= 0 && (!count->is_length || o.ragged_axis != -1), "output", i,
+              "counts what it does not have");
+      require(!count->is_length || count->limit <= o.dims[o.ragged_axis]->bound, "output", i,
+              "may have more elements than its bound");
+    }
     slot(o.scalar_slot, "output", i, true);
     require((o.buffer == -1) != (o.scalar_slot == -1), "output", i,
             "has not exactly one of buffer and scalar");
@@ -350,9 +363,12 @@ private:
                 ", which nothing has written");
       written.insert(tree.steps[i]->outputs.begin(), tree.steps[i]->outputs.end());
     }
-    for (size_t i = 0; i < tree.outputs.size() && finding.empty(); ++i)
+    for (size_t i = 0; i < tree.outputs.size() && finding.empty(); ++i) {
       require(tree.outputs[i]->buffer == -1 || isWritten(tree.outputs[i]->buffer), "output", i,
               "is written by nothing");
+      for (const auto &count : tree.outputs[i]->counts)
+        require(isWritten(count->buffer), "output", i, "is counted by nothing");
+    }
   }
 
   bool isWritten(int32_t number) const {

@@ -48,6 +48,8 @@ OutputLayout layoutOutput(const plan::OutputT &o) {
   layout.raggedAxis = o.ragged_axis;
   layout.lengthSlot = o.length_slot;
   layout.scalarSlot = o.scalar_slot;
+  for (const auto &count : o.counts)
+    layout.counts.push_back({count->buffer, count->limit, count->check, count->is_length});
   layout.elementBytes = sizeOf(o.type);
   layout.sampleBytes = layout.elementBytes;
   for (size_t axis = 0; axis < o.axes.size(); ++axis) {

@@ -69,6 +69,14 @@ struct OutputLayout {
   int raggedAxis = -1;
   int32_t lengthSlot = -1;
   int32_t scalarSlot = -1;
+  /// Numbers of elements that kernels find; see plan.fbs.
+  struct Count {
+    int buffer;
+    int64_t limit;
+    int32_t check;
+    bool isLength;
+  };
+  std::vector<Count> counts;
   int64_t elementBytes = 1;
   int64_t sampleBytes = 1; ///< of one sample, at its largest
 

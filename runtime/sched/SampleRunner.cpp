@@ -414,6 +414,23 @@ bool SampleRunner::runStage(Work &work, int64_t slot, int stage, Failure &failur
   }
   costs.add(Stage::Kernels, timed ? (clock.nowNs() - begin) * timed : 0, count);
   keep(work, slot, stage);
+  return readCounts(work, slot, stage, failure);
+}
+
+bool SampleRunner::readCounts(Work &work, int64_t slot, int stage, Failure &failure) {
+  for (size_t i = 0; i < layout.outputs.size(); ++i)
+    for (const OutputLayout::Count &count : layout.outputs[i].counts) {
+      if (layout.buffers[size_t(count.buffer)].stage != stage)
+        continue;
+      int64_t values[2] = {0, count.limit};
+      std::memcpy(values, own(count.buffer).data, sizeof values[0]);
+      if (values[0] > count.limit) {
+        failure = checkFailure(count.check, values);
+        return false;
+      }
+      if (count.isLength)
+        work.memory->lengths(i)[slot] = values[0];
+    }
   return true;
 }
 
@@ -520,7 +537,9 @@ void SampleRunner::storeScalars(Work &work, int64_t slot) {
     const OutputLayout &output = layout.outputs[i];
     if (output.scalarSlot >= 0)
       storeScalar(output.type, block[output.scalarSlot], work.memory->output(i, slot));
-    if (output.raggedAxis >= 0)
+    const bool counted = std::any_of(output.counts.begin(), output.counts.end(),
+                                     [](const auto &count) { return count.isLength; });
+    if (output.raggedAxis >= 0 && !counted)
       work.memory->lengths(i)[slot] = std::clamp<int64_t>(
           block[output.lengthSlot], 0, output.extents[size_t(output.raggedAxis)]);
   }

@@ -46,6 +46,8 @@ private:
                     const Orientation &orientation, const ImageInfo &info, uint8_t *out,
                     size_t rowStride);
   bool runStage(Work &work, int64_t slot, int stage, Failure &failure);
+  /// Lengths that kernels of the stage have found, against their limits.
+  bool readCounts(Work &work, int64_t slot, int stage, Failure &failure);
   bool runStep(Work &work, int64_t slot, const StepLayout &step, Failure &failure);
   void bindOutputs(Work &work, int64_t slot, int stage);
   void keep(Work &work, int64_t slot, int stage);

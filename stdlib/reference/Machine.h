@@ -140,6 +140,9 @@ PENSTOCK_RUN_ONE(Reduce);
 PENSTOCK_RUN_ONE(Scan);
 PENSTOCK_RUN_ONE(Histogram);
 PENSTOCK_RUN_ONE(Contract);
+PENSTOCK_RUN_ONE(ReduceBy);
+// FourierOps.cpp
+PENSTOCK_RUN_ONE(Fft);
 // OrderOps.cpp
 PENSTOCK_RUN_ONE(Compact);
 PENSTOCK_RUN_ONE(Group);

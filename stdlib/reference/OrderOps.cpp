@@ -42,25 +42,37 @@ void runCompact(Machine &machine, Slot &slot, const Instruction &self) {
 void runGroup(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::GroupOp>(self.op);
   const Tensor &key = machine.tensor(slot, op.getKey());
+  const Tensor *mask = op.getMask() ? &machine.tensor(slot, op.getMask()) : nullptr;
   Tensor groupOf = machine.blank(slot, op.getSlot());
+  Tensor first = machine.blank(slot, op.getFirst());
   Tensor count = machine.blank(slot, op.getCount());
-  if (groupOf.extents.front() != key.extents.front())
+  if (groupOf.extents.front() != key.extents.front() ||
+      (mask && mask->extents.front() != key.extents.front()))
     fault(op, "the sizes differ from the input's extents");
   const int64_t width = key.extents.front() ? key.count() / key.extents.front() : 0;
   const auto limit = static_cast<int64_t>(op.getLimit());
   std::map<std::vector<int64_t>, int64_t> groups;
   for (int64_t i = 0; i < key.extents.front(); ++i) {
+    groupOf.store(i, intScalar(-1));
+    if (mask && !mask->load(i).integer)
+      continue;
     std::vector<int64_t> tuple;
     for (int64_t j = 0; j < width; ++j)
       tuple.push_back(key.load(i * width + j).integer);
     const auto next = static_cast<int64_t>(groups.size());
     auto known = groups.find(tuple);
-    if (known == groups.end() && next < limit)
+    if (known == groups.end() && next < limit) {
       known = groups.emplace(tuple, next).first;
-    groupOf.store(i, intScalar(known == groups.end() ? -1 : known->second));
+      if (next >= first.extents.front())
+        fault(op, "finds more groups than the result has room for");
+      first.store(next, intScalar(i));
+    }
+    if (known != groups.end())
+      groupOf.store(i, intScalar(known->second));
   }
   count.store(0, intScalar(static_cast<int64_t>(groups.size())));
   machine.set(slot, op.getSlot(), std::move(groupOf));
+  machine.set(slot, op.getFirst(), std::move(first));
   machine.set(slot, op.getCount(), std::move(count));
 }
 

@@ -99,12 +99,9 @@ void bind(Instruction &instruction) {
       // tensors
       ONE(View) ONE(Pad) ONE(Concat) ONE(Stack) ONE(Place) ONE(Map) ONE(Window) ONE(Gather)
           ONE(Taps) ONE(Weights) ONE(Resample) ONE(Reduce) ONE(Scan) ONE(Histogram) ONE(Contract)
-              ONE(Compact) ONE(Group) ONE(Sort)
+              ONE(Fft)              ONE(Compact) ONE(Group) ONE(ReduceBy) ONE(Sort)
       // kernels
       ONE(Extent) ONE(Launch) ONE(Switch) ONE(Slot) ONE(SetSlot) ONE(KeyNumbers) ONE(KeyOf)
-          .Case<pipe::FftOp>([](mlir::Operation *op) {
-            fault(op, "the factorisation of the transform is not fixed yet, so it has no meaning");
-          })
           .Default([](mlir::Operation *op) { fault(op, "has no meaning in a pipeline"); });
 #undef ONE
 #undef ALL

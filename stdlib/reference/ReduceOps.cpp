@@ -188,6 +188,34 @@ void runHistogram(Machine &machine, Slot &slot, const Instruction &self) {
   machine.set(slot, op.getResult(), std::move(result));
 }
 
+void runReduceBy(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::ReduceByOp>(self.op);
+  const Tensor &value = machine.tensor(slot, op.getValue());
+  const Tensor &group = machine.tensor(slot, op.getGroup());
+  Tensor result = machine.blank(slot, op.getResult());
+  const auto axis = static_cast<size_t>(value.axis(op.getAxis().str()));
+  if (group.extents[0] != value.extents[axis])
+    fault(op, "the groups have another extent than the value");
+  for (size_t i = 0; i < value.extents.size(); ++i)
+    if (i != axis && result.extents[i] != value.extents[i])
+      fault(op, "the result has another extent along `" + value.axes[i] + "`");
+  std::vector<std::vector<int64_t>> members(static_cast<size_t>(result.extents[axis]));
+  for (int64_t i = 0; i < group.extents[0]; ++i)
+    if (const int64_t number = group.load(i).integer; number >= 0 && number < result.extents[axis])
+      members[static_cast<size_t>(number)].push_back(i);
+  int64_t element = 0;
+  forEachIndex(result.extents, [&](const std::vector<int64_t> &index) {
+    std::vector<Scalar> run;
+    std::vector<int64_t> from = index;
+    for (int64_t member : members[static_cast<size_t>(index[axis])]) {
+      from[axis] = member;
+      run.push_back(value.load(value.offset(from)));
+    }
+    result.store(element++, combine(op.getKind(), run, value.type));
+  });
+  machine.set(slot, op.getResult(), std::move(result));
+}
+
 void runContract(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::ContractOp>(self.op);
   const Tensor &value = machine.tensor(slot, op.getValue());

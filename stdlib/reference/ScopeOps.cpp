@@ -164,6 +164,16 @@ static Tensor inOrder(const Tensor &tensor, mlir::ArrayAttr names) {
   return result;
 }
 
+/// The first `count` elements of a ragged output's leading axis.
+static void cutTo(Output &output, const std::string &axis, int64_t count) {
+  Tensor tensor = *std::get<TensorRef>(output.value);
+  if (tensor.axes.empty() || tensor.axes.front() != axis || tensor.extents.front() < count)
+    return;
+  tensor.extents.front() = output.ragged = count;
+  tensor.bytes.resize(static_cast<size_t>(tensor.count() * bytesOf(tensor.type)));
+  output.value = std::make_shared<const Tensor>(std::move(tensor));
+}
+
 void runOutput(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::OutputOp>(self.op);
   Output output;
@@ -184,6 +194,16 @@ void runOutput(Machine &machine, Slot &slot, const Instruction &self) {
             tensor.extents[static_cast<size_t>(dynamic[i])])
           fault(op, "the sizes differ from the value's extents");
     }
+  }
+  for (auto [i, value] : llvm::enumerate(op.getCounts())) {
+    const int64_t count = machine.tensor(slot, value).load(0).integer, limit = (*op.getLimits())[i];
+    if (count > limit) {
+      slot.result.failure =
+          Failure{llvm::cast<mlir::StringAttr>((*op.getMessages())[i]).str(), count, limit};
+      return;
+    }
+    if (op.getRagged())
+      cutTo(output, llvm::cast<mlir::StringAttr>((*op.getCounted())[i]).str(), count);
   }
   slot.result.outputs.push_back(std::move(output));
 }

@@ -170,7 +170,8 @@ static void deliver(Draft &draft, Value value, int number) {
       std::swap(stored[static_cast<size_t>(i - 1)], stored[static_cast<size_t>(draft.rng.below(i))]);
   draft.builder.create<OutputOp>(draft.loc, "out" + std::to_string(number), result, sizes,
                                  draft.builder.getStrArrayAttr(axes),
-                                 draft.builder.getStrArrayAttr(stored), ragged, Place::automatic);
+                                 draft.builder.getStrArrayAttr(stored), ragged, Place::automatic, ValueRange(),
+                                 ArrayAttr(), DenseI64ArrayAttr(), ArrayAttr());
 }
 
 /// A value of another sample of the batch, mixed with this one's.

@@ -78,6 +78,10 @@ public:
   mlir::Value histogram(mlir::Value x);
   mlir::Value contract(mlir::Value x);
   mlir::Value sort(mlir::Value x);
+  mlir::Value compact(mlir::Value x);
+  mlir::Value group(mlir::Value x);
+  mlir::Value fft(mlir::Value x);
+  mlir::Value maskOver(const Dim &dim);
   mlir::Value choose(mlir::Value x);
   mlir::Value repeat(mlir::Value x);
   mlir::Value each(mlir::Value x);

@@ -4,9 +4,9 @@
 // takes values from the pool (so values are used several times) and puts its
 // result there: views (crops with drawn offsets, flips decided per sample,
 // transposes, strides, frames), pad, concat, stack, place, map, window, gather,
-// resample, reduce, scan, histogram, contract, cast, choose, repeat, search,
-// each, and peers in the batch block. Everything stays in bounds by the way it
-// is built, for every row.
+// resample, reduce, scan, histogram, contract, fft, sort, compact, group and
+// reductions of groups, cast, choose, repeat, search, each, and peers in the batch
+// block. Everything stays in bounds by the way it is built, for every row.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_TEST_DIFFERENTIAL_GENERATOR_H

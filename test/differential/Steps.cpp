@@ -119,14 +119,19 @@ Value Draft::histogram(Value x) {
 
 Value Draft::contract(Value x) {
   Dims dims = dimsOf(x);
+  const Type type = element(x);
+  const bool isFloat = type.isF32() || type.isF64();
   if (dims.empty() || dims.back().size || dims.back().most > 70 ||
-      !(element(x).isF32() || element(x).isF64()))
+      !(isFloat || type.isSignlessInteger(32) || type.isSignlessInteger(64)))
     return {};
-  const int64_t rows = dims.back().most, columns = rng.between(1, 5);
+  const int64_t rows = dims.back().most, columns = rng.between(1, 19);
   std::vector<Attribute> values;
-  for (int64_t i = 0; i < rows * columns; ++i)
-    values.push_back(
-        builder.getFloatAttr(element(x), static_cast<double>(rng.between(-8, 8)) * 0.3));
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const int64_t number = rng.between(-8, 8);
+    values.push_back(isFloat
+                         ? Attribute(builder.getFloatAttr(type, static_cast<double>(number) * 0.3))
+                         : builder.getIntegerAttr(type, number));
+  }
   const Dim out{freshAxis(), {}, columns};
   const Value matrix = builder.create<ConstantOp>(
       loc, typeOf(element(x), {dims.back(), out}),
@@ -143,6 +148,111 @@ Value Draft::sort(Value x) {
     return {};
   const Value result = builder.create<SortOp>(loc, typeOf(builder.getI64Type(), dims), x,
                                               rng.pick(dims).name, sizesOf(dims));
+  return remember(result, dims);
+}
+
+/// Its count too becomes a value.
+Value Draft::compact(Value x) {
+  const Dims dims = dimsOf(x);
+  if (dims.empty())
+    return {};
+  const Dim along = rng.pick(dims);
+  const Value mask = maskOver(along);
+  auto op = builder.create<CompactOp>(
+      loc, x.getType(), NamedTensorType::get(builder.getContext(), builder.getI64Type(), {}), x,
+      along.name, mask, sizesOf(dims));
+  if (rng.chance(0.5))
+    tensors.push_back(remember(op.getCount(), {}));
+  return remember(op.getResult(), dims);
+}
+
+/// Truth values over one axis, from its coordinate.
+Value Draft::maskOver(const Dim &dim) {
+  auto map =
+      builder.create<MapOp>(loc, typeOf(builder.getI1Type(), {dim}), ValueRange(), sizesOf({dim}));
+  OpBuilder::InsertionGuard guard(builder);
+  Block &block = map.getBody().emplaceBlock();
+  const Value place = block.addArgument(builder.getI64Type(), loc);
+  const int64_t period = rng.between(1, 4);
+  const Value threshold = drawInteger(constant(0), constant(period + 1));
+  const Value by = constant(period);
+  builder.setInsertionPointToEnd(&block);
+  const Value rest = binary(BinaryKind::rem, place, by);
+  builder.create<YieldOp>(
+      loc, builder.create<CompareOp>(loc, builder.getI1Type(), Predicate::lt, rest, threshold)
+               .getResult());
+  return remember(map.getResult(), {dim});
+}
+
+/// Groups along the first axis, and what is reduced by them.
+Value Draft::group(Value x) {
+  const Dims dims = dimsOf(x);
+  if (dims.empty() || !llvm::isa<IntegerType>(element(x)))
+    return {};
+  const Dim along = dims.front();
+  // Keys of few values, or groups would hold one element each.
+  Value key = x;
+  if (!element(x).isInteger(1) && rng.chance(0.8)) {
+    auto map = builder.create<MapOp>(loc, x.getType(), x, sizesOf(dims));
+    OpBuilder::InsertionGuard guard(builder);
+    Block &block = map.getBody().emplaceBlock();
+    const Value value = block.addArgument(element(x), loc);
+    for (size_t i = 0; i < dims.size(); ++i)
+      block.addArgument(builder.getI64Type(), loc);
+    builder.setInsertionPointToEnd(&block);
+    const Value by =
+        builder.create<ConstantOp>(loc, element(x), builder.getIntegerAttr(element(x), 3));
+    builder.create<YieldOp>(loc, binary(BinaryKind::rem, value, by));
+    key = remember(map.getResult(), dims);
+  }
+  const int64_t limit = rng.between(1, 12);
+  const Dim groups{freshAxis(), {}, std::min(limit, along.most)};
+  const Type i64 = builder.getI64Type();
+  const Value mask = rng.chance(0.4) ? maskOver(along) : Value();
+  auto op =
+      builder.create<GroupOp>(loc, typeOf(i64, {along}), typeOf(i64, {groups}),
+                              NamedTensorType::get(builder.getContext(), i64, {}), key, along.name,
+                              mask, static_cast<uint64_t>(limit), sizesOf({along}));
+  remember(op.getSlot(), {along});
+  tensors.push_back(remember(op.getCount(), {}));
+  tensors.push_back(remember(op.getFirst(), {groups}));
+  Value value = x;
+  for (const Value &other : tensors)
+    if (const Dims mine = dimsOf(other);
+        rng.chance(0.5) && !mine.empty() && mine.front().name == along.name &&
+        mine.front().size == along.size && mine.front().most == along.most)
+      value = other;
+  static const std::vector<ReduceKind> logical = {ReduceKind::any, ReduceKind::all,
+                                                  ReduceKind::count};
+  static const std::vector<ReduceKind> numeric = {ReduceKind::sum, ReduceKind::min,
+                                                  ReduceKind::max};
+  const ReduceKind kind = rng.pick(element(value).isInteger(1) ? logical : numeric);
+  Dims reduced = dimsOf(value);
+  reduced.front() = groups;
+  const Value result = builder.create<ReduceByOp>(
+      loc, typeOf(kind == ReduceKind::count ? i64 : element(value), reduced), kind, value,
+      along.name, op.getSlot(), sizesOf(reduced));
+  return remember(result, reduced);
+}
+
+Value Draft::fft(Value x) {
+  Dims dims = dimsOf(x);
+  if (!element(x).isF32() && !element(x).isF64())
+    return {};
+  std::vector<size_t> fits;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].name == "freq" || dims[i].name == "part")
+      return {};
+    if (!dims[i].size && dims[i].most <= 500)
+      fits.push_back(i);
+  }
+  if (fits.empty())
+    return {};
+  Dim &along = dims[rng.pick(fits)];
+  const std::string axis = along.name;
+  along = {"freq", {}, along.most / 2 + 1};
+  dims.push_back({"part", {}, 2});
+  const Value result = builder.create<FftOp>(loc, typeOf(element(x), dims), x, axis, sizesOf(dims));
   return remember(result, dims);
 }
 
@@ -341,6 +451,9 @@ Value Draft::step() {
       [](Draft &d, Value x) { return d.histogram(x); },
       [](Draft &d, Value x) { return d.contract(x); },
       [](Draft &d, Value x) { return d.sort(x); },
+      [](Draft &d, Value x) { return d.compact(x); },
+      [](Draft &d, Value x) { return d.group(x); },
+      [](Draft &d, Value x) { return d.fft(x); },
       [](Draft &d, Value x) { return d.choose(x); },
       [](Draft &d, Value x) { return d.choose(x); },
       [](Draft &d, Value x) { return d.repeat(x); },

@@ -61,5 +61,183 @@ class Scans(AlongTest):
         self.refused(text("f32(scan_sum(row.v > 2, t))"), "`scan_sum` takes numbers, and this is bool[t=9]")
 
 
+class Compacting(AlongTest):
+    KEEP = "let keep = map (s in sum(row.points over [xyz])) { s > 1.5 }\n  let kept = compact(row.points, keep)"
+
+    def test_elements_that_a_mask_keeps_are_delivered_ragged_and_padded(self):
+        sizes = set()
+        for position in range(8):
+            found = self.along({"points": ("f32[n, p <= 40, xyz] ragged", "row.points"),
+                                "kept": ("f32[n, p <= 40, xyz] ragged", "kept"),
+                                "padded": ("f32[n, p <= 45, xyz] pad -7", "kept"),
+                                "total": ("f32[n, xyz]", "sum(kept + 1.0 over [p])"),
+                                "least": ("f32[n, xyz]", "min(kept over [p])"),
+                                "where": ("i64[n, xyz]", "argmax(kept over [p])"),
+                                "number": ("i64[n]", "extent(kept, p)"),
+                                "inOrder": ("f32[n, p <= 40] ragged", "firsts[p = sort(firsts, p)]"),
+                                "again": ("f32[n, p <= 40, xyz] ragged", "compact(kept, map (f in firsts) { f < 0.9 })")},
+                               lets=self.KEEP + "\n  let firsts = kept[xyz = 0]", position=position)
+            points = found["points"]
+            expected = points[points.sum(axis=1, dtype=numpy.float32) > 1.5]
+            sizes.add(len(expected))
+            numpy.testing.assert_array_equal(found["kept"], expected)
+            numpy.testing.assert_array_equal(found["padded"][:len(expected)], expected)
+            numpy.testing.assert_array_equal(found["padded"][len(expected):], -7)
+            numpy.testing.assert_allclose(found["total"], (expected + 1).sum(axis=0), rtol=1e-6)
+            numpy.testing.assert_array_equal(found["least"], expected.min(axis=0, initial=numpy.inf))
+            self.assertEqual(found["number"], len(expected))
+            numpy.testing.assert_array_equal(found["inOrder"], numpy.sort(expected[:, 0]))
+            numpy.testing.assert_array_equal(found["again"], expected[expected[:, 0] < numpy.float32(0.9)])
+            if len(expected):
+                numpy.testing.assert_array_equal(found["where"], expected.argmax(axis=0))
+        self.assertGreater(len(sizes), 3)
+
+    def test_more_than_an_output_declares_is_a_bad_sample(self):
+        text = f"""pipeline p() with on_error = fail {{
+  for row in synthetic(9, points = f32[p = 40, xyz = 3])
+  {self.KEEP}
+  batch 2 {{ output y: f32[n, p <= 3, xyz] pad 0 = kept }}
+}}"""
+        done = self.run_tool("sample", self.write(text), "--position", 0, expect=1)
+        self.assertRegex(done.stderr, r"output `y` declares at most 3 along axis `p`, and the sample has \d+ \(.*test.pipe:6:20\)")
+
+    def test_what_needs_the_number_before_pixels_is_refused_at_its_line(self):
+        def text(value, kind="f32[n, p <= 40, xyz] ragged"):
+            return (f"pipeline p() {{\n  for row in synthetic(9, points = f32[p = 40, xyz = 3])\n  {self.KEEP}\n"
+                    f"  batch 2 {{\n    output y: {kind} = {value}\n  }}\n}}")
+        reason = "axis `p` has as many elements as `compact` keeps, which is known after pixels only, and this needs the number before"
+        for value in ("kept[p = 0 .. 3]", "reverse(kept, p)", "extend(kept, p, 1, 1)", "resample(kept, p, 10)",
+                      "concat([kept, kept], p)", "window (v in kept, p = -1 ..= 1) { v[p = 0] }", "kept + row.points"):
+            shown = self.refused(text(value), "test.pipe:7:", reason, "hint: `map`, reductions")
+            self.assertEqual(shown.count("error"), 1, shown)
+        self.refused(text("kept", "f32[n, p = 40, xyz]"), reason)
+        self.refused(text("kept", "f32[n, p, xyz]"), "axis `p` of output `y` differs from sample to sample")
+        self.refused(text("compact(row.points, row.points > 0.5)"), "a mask holds truth values over one axis, and this is "
+                     "bool[p=40, xyz=3]")
+        self.refused(text("row.points |> compact(keep) if chance(0.5)"), reason)
+
+
+class Grouping(AlongTest):
+    def test_voxels_are_means_in_the_order_of_first_points(self):
+        for position in range(6):
+            found = self.along({"points": ("f32[n, p <= 40, xyz] ragged", "row.points"),
+                                "mean": ("f32[n, m <= 30, xyz] ragged", "grid.mean"), "at": ("i32[n, m <= 30, xyz] pad -1", "grid.at"),
+                                "count": ("i32[n, m <= 30] ragged", "groups.count"),
+                                "highest": ("f32[n, m <= 30, xyz] ragged", "max(groups.points over [p])"),
+                                "first": ("i64[n, m <= 30] ragged", "groups.first")},
+                               top="use points", lets="let grid = voxelize(rename(row.points, p, k), 400mm, 30)\n"
+                               "  let groups = group(row.points, by = map (q in row.points) { i32(floor(q / 0.4)) }, limit = 30)",
+                               position=position)
+            points = found["points"]
+            keys = numpy.floor(points / numpy.float32(0.4)).astype(int)
+            order, members = [], {}
+            for i, key in enumerate(map(tuple, keys)):
+                if key not in members:
+                    order.append(key)
+                members.setdefault(key, []).append(i)
+            self.assertLessEqual(len(order), 30)
+            numpy.testing.assert_array_equal(found["at"][:len(order)], numpy.array(order).reshape(-1, 3))
+            numpy.testing.assert_array_equal(found["at"][len(order):], -1)
+            numpy.testing.assert_array_equal(found["count"], [len(members[key]) for key in order])
+            numpy.testing.assert_array_equal(found["first"], [members[key][0] for key in order])
+            for number, key in enumerate(order):
+                numpy.testing.assert_allclose(found["mean"][number], points[members[key]].mean(axis=0), rtol=1e-6)
+                numpy.testing.assert_array_equal(found["highest"][number], points[members[key]].max(axis=0))
+
+    def test_past_the_limit_elements_are_in_no_group(self):
+        found = self.along({"v": ("u8[n, h, w]", "row.v"), "slot": ("i64[n, w]", "g.slot"), "key": ("u8[n, m <= 4] pad 0", "g.key"),
+                            "sum": ("i32[n, m <= 4] pad -1", "sum(g.points over [w])")},
+                           lets="let line = row.v[h = 0] / 16\n  let g = group(i32(line), by = line, limit = 4)")
+        line = found["v"][0] // 16
+        firsts = list(dict.fromkeys(line))[:4]
+        numpy.testing.assert_array_equal(found["slot"], [firsts.index(x) if x in firsts else -1 for x in line])
+        numpy.testing.assert_array_equal(found["key"], firsts)
+        numpy.testing.assert_array_equal(found["sum"], [(line == x).sum() * x for x in firsts])
+
+    def test_groups_of_what_a_mask_keeps(self):
+        found = self.along({"v": ("u8[n, h, w]", "row.v"), "key": ("u8[n, m <= 33] ragged", "g.key"),
+                            "count": ("i32[n, m <= 33] ragged", "g.count")},
+                           lets="let line = row.v[h = 0]\n  let some = compact(line / 64, map (x in line) { x > 100 })\n"
+                                "  let g = group(some, by = some, limit = 33)")
+        some = (found["v"][0] // 64)[found["v"][0] > 100]
+        keys = list(dict.fromkeys(some))
+        numpy.testing.assert_array_equal(found["key"], keys)
+        numpy.testing.assert_array_equal(found["count"], [(some == x).sum() for x in keys])
+
+    def test_mistakes_at_their_line(self):
+        def text(lets, value):
+            return (f"pipeline p() {{\n  for row in synthetic(9, x = f32[k = 9, xyz = 3], q = i32[k = 9])\n  {lets}\n"
+                    f"  batch 2 {{\n    output y: f32[n, m <= 9, xyz] ragged = {value}\n  }}\n}}")
+        self.refused(text("let g = group(row.x, by = row.x, limit = 9)", "g.key"), "test.pipe:4:29: error: a key holds integers "
+                     "over the axis to group, then over those that make one key, and this is f32[k=9, xyz=3]",
+                     "hint: `i32(floor(x / cell))` makes whole numbers")
+        self.refused(text("let g = group(row.x, by = row.q, limit = 0)", "row.x"), "the largest number of groups is 0")
+        grouped = "let g = group(row.x, by = row.q, limit = 9)"
+        self.refused(text(grouped, "g.points"), "an output is a number or a tensor, and this is f32[k=9, xyz=3] in groups")
+        self.refused(text(grouped, "sum(g.points over [xyz])"), "elements in groups are reduced over the axis that was grouped, "
+                     "`k` alone")
+        self.refused(text(grouped, "g.points + 1.0"), "one side is f32[k=9, xyz=3] in groups")
+
+
+class Transforms(AlongTest):
+    def test_fft_is_numpys_for_every_kind_of_length(self):
+        lengths = (1, 2, 5, 8, 17, 30, 49, 64, 98, 131, 254, 256, 400)
+        outputs = {"wave": ("f32[n, t]", "row.wave")}
+        for length in lengths:
+            outputs[f"s{length}"] = ("f32[n, freq, part]", f"fft(row.wave[t = 0 .. {length}], t)")
+            outputs[f"d{length}"] = ("f64[n, freq, part]", f"fft(f64(row.wave[t = 0 .. {length}]), t)")
+        found = self.along(outputs)
+        for length in lengths:
+            expected = numpy.fft.rfft(found["wave"][:length].astype(float))
+            for kind, bound in (("s", 3e-7), ("d", 1e-15)):
+                parts = found[f"{kind}{length}"].astype(float)
+                difference = numpy.abs(parts[:, 0] + 1j * parts[:, 1] - expected).max()
+                self.assertLess(difference, bound * max(1, numpy.abs(expected).max()), (kind, length))
+
+    def test_a_front_end_of_speech(self):
+        found = self.along({"wave": ("f32[n, t]", "row.wave"), "spec": ("f32[n, freq, t]", "spec")},
+                           top="use signal", lets="let spec = row.wave |> windows(100, 50) |> hann |> spectrum |> power "
+                           "|> mel(20, 20Hz .. 4kHz, 8kHz) |> log_clamped(0.000001)")
+        frames = numpy.stack([found["wave"][i:i + 100].astype(float) for i in range(0, 301, 50)])
+        window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * numpy.arange(100) / 100)
+        power = numpy.abs(numpy.fft.rfft(frames * window)) ** 2
+        def mel_of(f):
+            return 2595 * numpy.log10(1 + f / 700)
+        corners = 700 * (10 ** (numpy.linspace(mel_of(20), mel_of(4000), 22) / 2595) - 1)
+        hertz = numpy.arange(51) * 80.0
+        bank = numpy.stack([numpy.maximum(0, numpy.minimum((hertz - a) / (b - a), (c - hertz) / (c - b)))
+                            for a, b, c in zip(corners, corners[1:], corners[2:])], axis=1)
+        expected = numpy.log(numpy.maximum(power @ bank, 1e-6)).T
+        numpy.testing.assert_allclose(found["spec"], expected, atol=2e-5)
+
+    def test_a_length_is_known_when_compiling(self):
+        self.refused("pipeline p() {\n  for row in synthetic(9, x = f32[t = 1 ..= 9])\n  batch 2 {\n"
+                     "    output y: f32[n, freq, part] = fft(row.x, t)\n  }\n}", "test.pipe:5:47: error: the length of a transform is "
+                     "known when compiling, and axis `t` differs from sample to sample")
+        self.refused("pipeline p() {\n  for row in synthetic(9, x = u8[h = 4, w = 4, c = 3])\n  batch 2 {\n"
+                     "    output y: i64[n] = encode(row.x)\n  }\n}", "test.pipe:5:24: error: there is no encoder")
+
+
+class Contractions(AlongTest):
+    def test_matrices_of_every_width_and_type(self):
+        outputs = {"v": ("u8[n, h, w]", "row.v"), "x": ("f32[n, h, w]", "row.x")}
+        for width in (1, 3, 8, 17):
+            for kind in ("f32", "f64", "i32", "i64"):
+                source = "row.x" if kind[0] == "f" else "row.v"
+                outputs[f"{kind}_{width}"] = (f"{kind}[n, h, j]", f"contract({kind}({source}), map (i in index(row.x, w), j in 0 .. {width}) "
+                                              f"{{ {kind}(i * 3 - j * j) }})")
+        outputs["outer"] = ("f64[n, i, w]", "contract(f64(row.x), map (k in index(row.x, h), i in 0 .. 9) { f64(k - i) })")
+        found = self.along(outputs)
+        for name, (kind, _) in outputs.items():
+            if "_" not in name:
+                continue
+            width = int(name.split("_")[1])
+            source = found["x"] if kind[0] == "f" else found["v"]
+            matrix = numpy.arange(33)[:, None] * 3 - numpy.arange(width)[None, :] ** 2
+            numpy.testing.assert_allclose(found[name], source.astype(float) @ matrix, rtol=2e-6 if "f32" in kind else 1e-13,
+                                          atol=1e-3 if "f32" in kind else 1e-10)
+        numpy.testing.assert_allclose(found["outer"], (found["x"].astype(float).T @ (numpy.arange(5)[:, None] - numpy.arange(9))).T)
+
+
 if __name__ == "__main__":
     main()

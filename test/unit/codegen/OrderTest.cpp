@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <map>
 #include <numeric>
 
 using namespace penstock;
@@ -89,6 +90,107 @@ pipe.kernel @k "pixels" {
   ASSERT_EQ(code->run("k", {TensorArg::of(x, {4, 3}), TensorArg::of(order, {4, 3})}, 1, {4}), 0);
   EXPECT_EQ(order, (std::vector<int64_t>{2, 2, 3, 1, 1, 0, 3, 0, 1, 0, 3, 2}));
   EXPECT_EQ(code->run("k", {TensorArg::of(x, {0, 3}), TensorArg::of(order, {0, 3})}, 1, {0}), 0);
+}
+
+TEST_P(Order, CompactKeepsOrderAndFillsWithZeros) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<f32[c=2, k=?]>, %m: !pipe.tensor<bool[k=?]>, %k: i64):
+  %r, %n = pipe.compact %x along "k" where %m sizes(%k) : !pipe.tensor<f32[c=2, k=?]>, !pipe.tensor<bool[k=?]> -> !pipe.tensor<f32[c=2, k=?]>, !pipe.tensor<i64[]>
+  pipe.return %r, %n : !pipe.tensor<f32[c=2, k=?]>, !pipe.tensor<i64[]>
+})");
+  std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, r(10, -1);
+  std::vector<uint8_t> mask{0, 1, 0, 1, 1};
+  std::vector<int64_t> n(1, -1);
+  x.resize(32), mask.resize(64);
+  auto run = [&](int64_t k) {
+    return code->run("k",
+                     {TensorArg::of(x, {2, k}), TensorArg::of(mask, {k}), TensorArg::of(r, {2, k}),
+                      TensorArg::of(n, {})},
+                     2, {k});
+  };
+  ASSERT_EQ(run(5), 0);
+  EXPECT_EQ(r, (std::vector<float>{2, 4, 5, 0, 0, 7, 9, 10, 0, 0}));
+  EXPECT_EQ(n[0], 3);
+  ASSERT_EQ(run(0), 0);
+  EXPECT_EQ(n[0], 0);
+}
+
+// Many keys that meet in the table, more groups than the limit, and keys of
+// which only one word differs.
+TEST_P(Order, GroupsByKeysOfSeveralWords) {
+  constexpr int64_t size = 1000, limit = 150;
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<i32[k=1000, xyz=3]>, %m: !pipe.tensor<bool[k=1000]>):
+  %s, %f, %n = pipe.group %x along "k" where %m limit 150 : !pipe.tensor<i32[k=1000, xyz=3]>, !pipe.tensor<bool[k=1000]> -> !pipe.tensor<i64[k=1000]>, !pipe.tensor<i64[m=150]>, !pipe.tensor<i64[]>
+  pipe.return %s, %f, %n : !pipe.tensor<i64[k=1000]>, !pipe.tensor<i64[m=150]>, !pipe.tensor<i64[]>
+})");
+  std::vector<int32_t> x;
+  std::vector<uint8_t> mask;
+  for (int64_t i = 0; i < size; ++i) {
+    const int64_t number = (i * 7919) % 333;
+    for (int64_t digit : {number % 7, (number / 7) % 7, number / 49})
+      x.push_back(static_cast<int32_t>(digit) * (1 << 28));
+    mask.push_back(i % 5 != 0);
+  }
+  std::vector<int64_t> slot(size), first(limit, -1), count(1), expected, leaders;
+  std::map<std::vector<int32_t>, int64_t> groups;
+  for (int64_t i = 0; i < size; ++i) {
+    const std::vector<int32_t> key(x.begin() + 3 * i, x.begin() + 3 * i + 3);
+    if (mask[size_t(i)] && !groups.count(key) && int64_t(groups.size()) < limit) {
+      groups.emplace(key, int64_t(groups.size()));
+      leaders.push_back(i);
+    }
+    expected.push_back(mask[size_t(i)] && groups.count(key) ? groups[key] : -1);
+  }
+  ASSERT_EQ(int64_t(leaders.size()), limit);
+  x.resize(x.size() + 16), mask.resize(mask.size() + 64);
+  ASSERT_EQ(code->run("k",
+                      {TensorArg::of(x, {size, 3}), TensorArg::of(mask, {size}),
+                       TensorArg::of(slot, {size}), TensorArg::of(first, {limit}),
+                       TensorArg::of(count, {})},
+                      3),
+            0);
+  EXPECT_EQ(slot, expected);
+  EXPECT_EQ(first, leaders);
+  EXPECT_EQ(count[0], limit);
+}
+
+// As reductions are: 32 sums of the members in their order, then pairs.
+TEST_P(Order, SumsOfGroupsAreThoseOfTheirMembers) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<f32[k=300, c=2]>, %g: !pipe.tensor<i64[k=300]>):
+  %r = pipe.reduce_by sum %x along "k" by %g : !pipe.tensor<f32[k=300, c=2]>, !pipe.tensor<i64[k=300]> -> !pipe.tensor<f32[m=4, c=2]>
+  pipe.return %r : !pipe.tensor<f32[m=4, c=2]>
+})");
+  std::vector<float> x(600 + 16), r(8, -1), expected;
+  std::vector<int64_t> group(300 + 8);
+  for (size_t i = 0; i < 300; ++i) {
+    x[2 * i] = std::sin(float(i)) * 1e3f;
+    x[2 * i + 1] = 1.0f / float(i + 1);
+    group[i] = int64_t(i * 31 % 5) - 1; // -1 .. 3
+  }
+  group[7] = 99;
+  for (int64_t m = 0; m < 4; ++m)
+    for (size_t c = 0; c < 2; ++c) {
+      std::vector<float> lanes(32);
+      size_t member = 0;
+      for (size_t i = 0; i < 300; ++i)
+        if (group[i] == m)
+          lanes[member++ % 32] += x[2 * i + c];
+      for (size_t half = 16; half > 0; half /= 2)
+        for (size_t lane = 0; lane < half; ++lane)
+          lanes[lane] += lanes[lane + half];
+      expected.push_back(lanes[0]);
+    }
+  ASSERT_EQ(
+      code->run("k",
+                {TensorArg::of(x, {300, 2}), TensorArg::of(group, {300}), TensorArg::of(r, {4, 2})},
+                1),
+      0);
+  EXPECT_EQ(r, expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, Order, testing::Values(2, 3, 4));

@@ -148,17 +148,49 @@ TEST(ReferenceReduce, compactKeepsWhatTheMaskSelects) {
 }
 
 TEST(ReferenceReduce, groupsStandInTheOrderOfTheirFirstElement) {
-  OneSample p;
-  const auto groups = [&](const std::string &limit) {
-    return reals(p.tensor("%k = pipe.field %row \"k\" : !pipe.tensor<i32[w=5, d=2]>\n"
-                          "%r, %c = pipe.group %k along \"w\" limit " +
-                              limit +
-                              " : !pipe.tensor<i32[w=5, d=2]> -> !pipe.tensor<i64[w=5]>, "
-                              "!pipe.tensor<i64[]>",
-                          "!pipe.tensor<i64[w=5]>", row));
+  const auto group = [&](const std::string &limit, const std::string &mask,
+                         const std::string &shown, const std::string &type) {
+    OneSample p;
+    return reals(p.tensor(
+        "%k = pipe.field %row \"k\" : !pipe.tensor<i32[w=5, d=2]>\n"
+        "%b = pipe.field %row \"b\" : !pipe.tensor<bool[w=5]>\n"
+        "%slot, %first, %count = pipe.group %k along \"w\" " +
+            (mask.empty() ? "" : "where " + mask + " ") + "limit " + limit +
+            " : !pipe.tensor<i32[w=5, d=2]>" + (mask.empty() ? "" : ", !pipe.tensor<bool[w=5]>") +
+            " -> !pipe.tensor<i64[w=5]>, !pipe.tensor<i64[m=4]>, "
+            "!pipe.tensor<i64[]>\n%r = pipe.cast value " +
+            shown + " : !pipe.tensor<i64" + type + "> -> !pipe.tensor<i32" + type + ">",
+        "!pipe.tensor<i32" + type + ">", row));
   };
-  EXPECT_EQ(groups("9"), (Reals{0, 1, 0, 2, 1}));
-  EXPECT_EQ(groups("1"), (Reals{0, -1, 0, -1, -1}));
+  EXPECT_EQ(group("9", "", "%slot", "[w=5]"), (Reals{0, 1, 0, 2, 1}));
+  EXPECT_EQ(group("9", "", "%first", "[m=4]"), (Reals{0, 1, 3, 0}));
+  EXPECT_EQ(group("9", "", "%count", "[]"), Reals{3});
+  EXPECT_EQ(group("1", "", "%slot", "[w=5]"), (Reals{0, -1, 0, -1, -1}));
+  EXPECT_EQ(group("1", "", "%count", "[]"), Reals{1});
+  EXPECT_EQ(group("9", "%b", "%slot", "[w=5]"), (Reals{0, -1, -1, 1, 2}));
+  EXPECT_EQ(group("9", "%b", "%first", "[m=4]"), (Reals{0, 3, 4, 0}));
+}
+
+TEST(ReferenceReduce, groupsAreReducedEachByItself) {
+  const auto reduced = [&](const std::string &kind, const std::string &from,
+                           const std::string &to) {
+    OneSample p;
+    return reals(p.tensor(
+        "%x = pipe.field %row \"f\" : !pipe.tensor<f32[w=5]>\n%b = pipe.field %row \"b\" : "
+        "!pipe.tensor<bool[w=5]>\n%g = pipe.constant dense<[1, 0, 1, -1, 3]> : tensor<5xi64> -> "
+        "!pipe.tensor<i64[w=5]>\n%r = pipe.reduce_by " +
+            kind + " " + from + " along \"w\" by %g : !pipe.tensor<" + to.substr(0, to.find(' ')) +
+            "[w=5]>, !pipe.tensor<i64[w=5]> -> !pipe.tensor<" + to.substr(to.find(' ') + 1) +
+            "[m=3]>",
+        "!pipe.tensor<" + to.substr(to.find(' ') + 1) + "[m=3]>", row));
+  };
+  // Elements of no group of the result are left out; group 2 has none.
+  EXPECT_EQ(reduced("max", "%x", "f32 f32"), (Reals{-inf, 0, -inf}));
+  EXPECT_EQ(reduced("min", "%x", "f32 f32")[2], inf);
+  EXPECT_TRUE(std::isnan(reduced("sum", "%x", "f32 f32")[0]));
+  EXPECT_EQ(reduced("sum", "%x", "f32 f32")[1], 0);
+  EXPECT_EQ(reduced("count", "%b", "bool i64"), (Reals{0, 1, 0}));
+  EXPECT_EQ(reduced("all", "%b", "bool bool"), (Reals{0, 0, 1}));
 }
 
 TEST(ReferenceReduce, sortIsStableWithNanLastAndZerosApart) {
@@ -170,14 +202,28 @@ TEST(ReferenceReduce, sortIsStableWithNanLastAndZerosApart) {
             (Reals{4, 2, 0, 3, 1}));
 }
 
-TEST(ReferenceReduce, theTransformIsRefused) {
-  OneSample p;
-  const BatchResult result = p.run("%f = pipe.constant dense<[1.0, 2.0]> : tensor<2xf32> -> "
-                                   "!pipe.tensor<f32[t=2]>\n%r = pipe.fft %f along \"t\" : "
-                                   "!pipe.tensor<f32[t=2]> -> !pipe.tensor<f32[freq=2, part=2]>",
-                                   "");
-  EXPECT_NE(result.error.find("the factorisation of the transform is not fixed yet"),
-            std::string::npos);
+// Against the sum that defines it, for lengths of every kind of factor.
+TEST(ReferenceReduce, theTransformIsTheSumOfTurns) {
+  for (const int n : {1, 2, 3, 4, 5, 6, 8, 9, 12, 15, 16, 17, 19, 20, 22, 30, 34}) {
+    std::vector<double> x;
+    for (int i = 0; i < n; ++i)
+      x.push_back(std::sin(i * i + 0.3) * 10);
+    const std::string in = "!pipe.tensor<f64[t=" + std::to_string(n) + "]>",
+                      out = "!pipe.tensor<f64[freq=" + std::to_string(n / 2 + 1) + ", part=2]>";
+    OneSample p;
+    const Reals found = reals(p.tensor("%x = pipe.field %row \"x\" : " + in +
+                                           "\n%r = pipe.fft %x along \"t\" : " + in + " -> " + out,
+                                       out, {{"x", tensorOf(DType::f64, {"t"}, {n}, x)}}));
+    for (int f = 0; f <= n / 2; ++f) {
+      double re = 0, im = 0;
+      for (int i = 0; i < n; ++i) {
+        re += x[size_t(i)] * std::cos(2 * M_PI * (i * f % n) / n);
+        im -= x[size_t(i)] * std::sin(2 * M_PI * (i * f % n) / n);
+      }
+      EXPECT_NEAR(found[size_t(2 * f)], re, 1e-12) << n << " " << f;
+      EXPECT_NEAR(found[size_t(2 * f + 1)], im, 1e-12) << n << " " << f;
+    }
+  }
 }
 
 } // namespace

@@ -1,0 +1,294 @@
+//===- KernelFft.cpp - the Fourier transform ------------------------------===//
+//
+// docs/rationale/fft.md defines every operation. Real and imaginary parts lie in
+// arrays of their own, so that lanes are runs of elements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/KernelEmitter.h"
+#include "compiler/Conversion/Reduction.h"
+#include "runtime/abi/fourier.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+static NamedTensorType typeOf(Value tensor) {
+  return llvm::cast<NamedTensorType>(tensor.getType());
+}
+
+namespace {
+
+struct Complex {
+  Value re, im;
+};
+/// Where the parts of an array begin.
+using Parts = Complex;
+
+/// The largest factor whose short transform is written out.
+constexpr int64_t largestUnrolled = 13;
+
+/// Complex arithmetic on elements, or vectors of them, of one type.
+class Transform {
+public:
+  Transform(Lanes &l, Memory &m, Type element, int64_t n)
+      : l(l), m(m), b(l.b), element(element), size(scalarBytes(element)), n(n) {}
+
+  Lanes &l;
+  Memory &m;
+  OpBuilder &b;
+  Type element;
+  int64_t size, n;
+  int64_t lanes = 1; ///< elements that are read and written at once
+  /// Read-only data of the image.
+  llvm::function_ref<Value(std::string)> data;
+  llvm::function_ref<void(Value, Value, llvm::function_ref<void(Value)>)> loop;
+
+  Value add(Value x, Value y) { return b.create<arith::AddFOp>(l.loc, x, y); }
+  Value sub(Value x, Value y) { return b.create<arith::SubFOp>(l.loc, x, y); }
+  Value mul(Value x, Value y) { return b.create<arith::MulFOp>(l.loc, x, y); }
+  Complex add(Complex x, Complex y) { return {add(x.re, y.re), add(x.im, y.im)}; }
+  Complex sub(Complex x, Complex y) { return {sub(x.re, y.re), sub(x.im, y.im)}; }
+  Complex mul(Complex x, Complex w) {
+    return {sub(mul(x.re, w.re), mul(x.im, w.im)), add(mul(x.re, w.im), mul(x.im, w.re))};
+  }
+  Complex scale(Value by, Complex x) { return {mul(by, x.re), mul(by, x.im)}; }
+  Value constant(double number) {
+    Value value = b.create<arith::ConstantOp>(l.loc, b.getFloatAttr(element, number));
+    l.lanes = lanes;
+    value = l.splat(value);
+    l.lanes = 1;
+    return value;
+  }
+
+  Value read(Value array, Value index, bool isConstant = false) {
+    Type type = lanes > 1 ? Type(VectorType::get({lanes}, element)) : element;
+    return m.loadPlain(type, m.address(array, l.mul(index, l.i64(size))), isConstant);
+  }
+  Complex read(Parts parts, Value index) { return {read(parts.re, index), read(parts.im, index)}; }
+  void write(Parts parts, Value index, Complex value) {
+    Value at = l.mul(index, l.i64(size));
+    m.storePlain(value.re, m.address(parts.re, at));
+    m.storePlain(value.im, m.address(parts.im, at));
+  }
+  /// (cos, -sin) of 2 pi j / n as one array of each.
+  Parts table(ArrayRef<int64_t> places, int64_t turn);
+
+  void stage(Parts from, Parts to, int64_t l, int64_t r, llvm::function_ref<Parts()> room);
+  SmallVector<Complex> shortTransform(ArrayRef<Complex> t);
+  void longTransform(int64_t r, llvm::function_ref<Complex(Value)> t, Parts folded,
+                     llvm::function_ref<void(Value, Complex)> store);
+};
+
+} // namespace
+
+static void append(std::string &bytes, double number, bool isSingle) {
+  const auto single = static_cast<float>(number);
+  bytes.append(isSingle ? reinterpret_cast<const char *>(&single)
+                        : reinterpret_cast<const char *>(&number),
+               isSingle ? sizeof single : sizeof number);
+}
+
+Parts Transform::table(ArrayRef<int64_t> places, int64_t turn) {
+  std::string re, im;
+  for (int64_t j : places) {
+    const auto [cosine, sine] = penstock::scalar::turnOf(j, turn);
+    append(re, cosine, element.isF32());
+    append(im, -sine, element.isF32());
+  }
+  return {data(re), data(im)};
+}
+
+SmallVector<Complex> Transform::shortTransform(ArrayRef<Complex> t) {
+  const size_t r = t.size(), h = (r - 1) / 2;
+  if (r == 2)
+    return {add(t[0], t[1]), sub(t[0], t[1])};
+  if (r == 4) {
+    const Complex a = add(t[0], t[2]), c0 = sub(t[0], t[2]), c = add(t[1], t[3]), d = sub(t[1], t[3]);
+    return {add(a, c), {add(c0.re, d.im), sub(c0.im, d.re)}, sub(a, c), {sub(c0.re, d.im), add(c0.im, d.re)}};
+  }
+  SmallVector<Complex> s(h + 1), d(h + 1), u(r, t[0]);
+  for (size_t i = 1; i <= h; ++i) {
+    s[i] = add(t[i], t[r - i]);
+    d[i] = sub(t[i], t[r - i]);
+    u[0] = add(u[0], s[i]);
+  }
+  for (size_t p = 1; p <= h; ++p) {
+    Complex a = t[0], c{};
+    for (size_t i = 1; i <= h; ++i) {
+      const auto turn = penstock::scalar::turnOf(static_cast<int64_t>(i * p % r), static_cast<int64_t>(r));
+      a = add(a, scale(constant(turn.cosine), s[i]));
+      const Complex scaled = scale(constant(turn.sine), d[i]);
+      c = i == 1 ? scaled : add(c, scaled);
+    }
+    u[p] = {add(a.re, c.im), sub(a.im, c.re)};
+    u[r - p] = {sub(a.re, c.im), add(a.im, c.re)};
+  }
+  return u;
+}
+
+/// The same with loops. `folded` has room for r - 1 elements: s, then d.
+void Transform::longTransform(int64_t r, llvm::function_ref<Complex(Value)> t, Parts folded,
+                              llvm::function_ref<void(Value, Complex)> store) {
+  const int64_t h = (r - 1) / 2;
+  SmallVector<int64_t> places;
+  for (int64_t j = 0; j < r; ++j)
+    places.push_back(j);
+  const Parts turns = table(places, r);
+  const Complex first = t(l.i64(0));
+  auto sums = [&](ValueRange inits, llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body, int64_t from) {
+    OpBuilder::InsertionGuard guard(b);
+    auto op = openLoop(b, l, l.i64(from), l.i64(h + 1), 1, inits);
+    b.create<scf::YieldOp>(l.loc, body(op.getInductionVar(), op.getRegionIterArgs()));
+    return SmallVector<Value>(op.getResults());
+  };
+  auto sum = sums({first.re, first.im}, [&](Value i, ValueRange state) {
+    const Complex low = t(i), high = t(l.sub(l.i64(r), i)), s = add(low, high);
+    Value at = l.sub(i, l.i64(1));
+    write(folded, at, s);
+    write(folded, l.add(at, l.i64(h)), sub(low, high));
+    return SmallVector<Value>{add(state[0], s.re), add(state[1], s.im)};
+  }, 1);
+  store(l.i64(0), {sum[0], sum[1]});
+  loop(l.i64(1), l.i64(h + 1), [&](Value p) {
+    /// The two products of term i.
+    auto term = [&](Value i) -> std::pair<Complex, Complex> {
+      Value at = l.sub(i, l.i64(1)), place = l.remS(l.mul(i, p), l.i64(r));
+      Value cosine = read(turns.re, place, true);
+      Value sine = b.create<arith::NegFOp>(l.loc, read(turns.im, place, true));
+      return {scale(cosine, read(folded, at)), scale(sine, read(folded, l.add(at, l.i64(h))))};
+    };
+    const auto [a1, b1] = term(l.i64(1));
+    const Complex a0 = add(first, a1);
+    auto all = sums({a0.re, a0.im, b1.re, b1.im}, [&](Value i, ValueRange state) {
+      const auto [even, odd] = term(i);
+      return SmallVector<Value>{add(state[0], even.re), add(state[1], even.im), add(state[2], odd.re),
+                                add(state[3], odd.im)};
+    }, 2);
+    store(p, {add(all[0], all[3]), sub(all[1], all[2])});
+    store(l.sub(l.i64(r), p), {sub(all[0], all[3]), add(all[1], all[2])});
+  });
+}
+
+/// From arrays of transforms of length `done` to such of length `done` * r.
+void Transform::stage(Parts from, Parts to, int64_t done, int64_t r, llvm::function_ref<Parts()> room) {
+  const int64_t s = n / (done * r), width = lanes;
+  if (done % lanes || r > largestUnrolled)
+    lanes = 1;
+  SmallVector<int64_t> places;
+  for (int64_t q = 1; q < r; ++q)
+    for (int64_t k = 0; k < done; ++k)
+      places.push_back(q * k);
+  const Parts turns = done > 1 ? table(places, done * r) : Parts{};
+  const Parts folded = r > largestUnrolled ? room() : Parts{};
+  loop(l.i64(0), l.i64(s), [&](Value j) {
+    loop(l.i64(0), l.i64(done / lanes), [&](Value run) {
+      Value k = l.mul(run, l.i64(lanes));
+      auto input = [&](Value q) {
+        return read(from, l.add(l.mul(l.add(j, l.mul(q, l.i64(s))), l.i64(done)), k));
+      };
+      auto turned = [&](Value q) {
+        Value at = l.add(l.mul(l.sub(q, l.i64(1)), l.i64(done)), k);
+        return mul(input(q), {read(turns.re, at, true), read(turns.im, at, true)});
+      };
+      auto store = [&](Value p, Complex value) {
+        write(to, l.add(l.add(l.mul(j, l.i64(done * r)), k), l.mul(p, l.i64(done))), value);
+      };
+      if (r > largestUnrolled) {
+        // Element 0 is asked for by number, the others in loops.
+        auto element = [&](Value q) {
+          return done > 1 && Lanes::constantOf(q) != 0 ? turned(q) : input(q);
+        };
+        return longTransform(r, element, folded, store);
+      }
+      SmallVector<Complex> t;
+      for (int64_t q = 0; q < r; ++q)
+        t.push_back(done > 1 && q > 0 ? turned(l.i64(q)) : input(l.i64(q)));
+      for (auto [p, value] : llvm::enumerate(shortTransform(t)))
+        store(l.i64(static_cast<int64_t>(p)), value);
+    });
+  });
+  lanes = width;
+}
+
+static SmallVector<int64_t> factorsOf(int64_t n) {
+  SmallVector<int64_t> factors;
+  for (int64_t factor = 4; n > 1; factor = factor == 4 ? 2 : factor == 2 ? 3 : factor + 2) {
+    while (n % factor == 0) {
+      factors.push_back(factor);
+      n /= factor;
+    }
+  }
+  return factors;
+}
+
+LogicalResult KernelEmitter::emitFft(FftOp op) {
+  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
+  Type element = in.getElementType();
+  const int64_t axis = in.axisIndex(op.getAxis()), n = in.getAxes()[axis].extent;
+  const bool even = n % 2 == 0;
+  const int64_t length = even ? n / 2 : n;
+  auto buffer = bufferFor(op.getResult());
+  if (failed(buffer))
+    return failure();
+  Transform f(l, m, element, length);
+  auto data = [&](std::string bytes) { return readOnlyData(std::move(bytes)); };
+  auto loop = [&](Value low, Value high, llvm::function_ref<void(Value)> body) { forLoop(low, high, 1, body); };
+  f.data = data;
+  f.loop = loop;
+  auto room = [&]() -> Parts {
+    // Of constant size, so it is always to be had.
+    return {*scratchBytes(length * f.size, {}), *scratchBytes(length * f.size, {})};
+  };
+  Parts one = room(), other = room(), folded = room();
+  const Parts turns = even ? f.table(llvm::to_vector(llvm::seq<int64_t>(0, length + 1)), n) : Parts{};
+
+  SmallVector<Value> others;
+  for (int64_t i = 0; i < in.getRank(); ++i)
+    if (i != axis)
+      others.push_back(extent(op.getValue(), i));
+  carriedNest(b, l, others, {}, [&](ArrayRef<Value> where, ValueRange) {
+    SmallVector<Index> at;
+    for (Value index : where)
+      at.push_back(m.uniform(index));
+    at.insert(at.begin() + axis, Index{});
+    auto input = [&](Value place) {
+      at[axis] = m.uniform(place);
+      return emit(op.getValue(), at).value;
+    };
+    forLoop(l.i64(0), l.i64(length), 1, [&](Value j) {
+      Value place = even ? l.shl(j, 1) : j;
+      Value re = input(place);
+      f.write(one, j, {re, even ? input(l.add(place, l.i64(1))) : f.constant(0.0)});
+    });
+    Parts from = one, to = other;
+    int64_t done = 1;
+    for (int64_t r : factorsOf(length)) {
+      f.lanes = vectorBytes / f.size;
+      f.stage(from, to, done, r, [&] { return folded; });
+      std::swap(from, to);
+      done *= r;
+    }
+    f.lanes = 1;
+    auto store = [&](Value k, Complex value) {
+      SmallVector<Index> result(at);
+      result[axis] = m.uniform(k);
+      result.push_back(m.constant(0));
+      m.store(*buffer, result, l.wrap(value.re, element));
+      result.back() = m.constant(1);
+      m.store(*buffer, result, l.wrap(value.im, element));
+    };
+    forLoop(l.i64(0), l.i64(out.getAxes()[axis].extent), 1, [&](Value k) {
+      if (!even)
+        return store(k, f.read(from, k));
+      Value half = f.constant(0.5);
+      const Complex a = f.read(from, l.remS(k, l.i64(length)));
+      const Complex c = f.read(from, l.remS(l.sub(l.i64(length), k), l.i64(length)));
+      const Complex e{f.mul(f.add(a.re, c.re), half), f.mul(f.sub(a.im, c.im), half)};
+      const Complex o{f.mul(f.add(a.im, c.im), half), f.mul(f.sub(c.re, a.re), half)};
+      store(k, f.add(e, f.mul(o, {f.read(turns.re, k, true), f.read(turns.im, k, true)})));
+    });
+    return SmallVector<Value>{};
+  });
+  return success();
+}

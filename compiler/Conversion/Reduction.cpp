@@ -1,0 +1,87 @@
+//===- Reduction.cpp - what ops that read whole axes have in common -------===//
+
+#include "compiler/Conversion/Reduction.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+namespace penstock::conversion {
+
+scf::ForOp openLoop(OpBuilder &b, Lanes &l, Value low, Value high, int64_t step,
+                    ValueRange carried) {
+  auto loop = b.create<scf::ForOp>(l.loc, low, high, l.i64(step), carried);
+  if (!loop.getBody()->empty())
+    loop.getBody()->back().erase();
+  b.setInsertionPointToEnd(loop.getBody());
+  return loop;
+}
+
+SmallVector<Value>
+carriedNest(OpBuilder &b, Lanes &l, ArrayRef<Value> extents, SmallVector<Value> state,
+            llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ValueRange)> body) {
+  SmallVector<Value> at(extents.size());
+  std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest =
+      [&](size_t level, SmallVector<Value> in) {
+        if (level == extents.size())
+          return body(at, in);
+        OpBuilder::InsertionGuard guard(b);
+        auto loop = openLoop(b, l, l.i64(0), extents[level], 1, in);
+        at[level] = loop.getInductionVar();
+        SmallVector<Value> inner(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+        SmallVector<Value> next = nest(level + 1, inner);
+        b.create<scf::YieldOp>(l.loc, next);
+        return SmallVector<Value>(loop.getResults());
+      };
+  return nest(0, std::move(state));
+}
+
+LaneValue neutral(Lanes &l, ReduceKind kind, Type type) {
+  OpBuilder &b = l.b;
+  auto integer = [&](double value) {
+    APInt bits = type.isSignlessInteger(64)
+                     ? (value < 0    ? APInt::getSignedMinValue(64)
+                        : value == 0 ? APInt(64, 0)
+                                     : APInt::getSignedMaxValue(64))
+                     : APInt(type.getIntOrFloatBitWidth(),
+                             static_cast<uint64_t>(static_cast<int64_t>(value)), true);
+    return l.wrap(
+        b.create<arith::ConstantOp>(l.loc, b.getIntegerAttr(registerType(type), bits)), type);
+  };
+  const bool isFloat = llvm::isa<FloatType>(type);
+  const double inf = std::numeric_limits<double>::infinity();
+  switch (kind) {
+  case ReduceKind::min:
+    return isFloat ? l.constant(b.getFloatAttr(type, inf)) : integer(rangeOfType(type).high);
+  case ReduceKind::max:
+    return isFloat ? l.constant(b.getFloatAttr(type, -inf)) : integer(rangeOfType(type).low);
+  case ReduceKind::all:
+    return integer(1);
+  case ReduceKind::sum:
+    return isFloat ? l.constant(b.getFloatAttr(type, 0.0)) : integer(0);
+  default:
+    return integer(0);
+  }
+}
+
+LaneValue combined(Lanes &l, ReduceKind kind, LaneValue sofar, LaneValue value) {
+  switch (kind) {
+  case ReduceKind::min:
+    return l.binary(BinaryKind::min, sofar, value);
+  case ReduceKind::max:
+    return l.binary(BinaryKind::max, sofar, value);
+  case ReduceKind::any:
+    return l.binary(BinaryKind::bit_or, sofar, value);
+  case ReduceKind::all:
+    return l.binary(BinaryKind::bit_and, sofar, value);
+  case ReduceKind::count:
+    return l.binary(BinaryKind::add, sofar, l.cast(CastMode::value, value, l.b.getI64Type()));
+  default:
+    return l.binary(BinaryKind::add, sofar, value);
+  }
+}
+
+Type computeType(Type element) {
+  return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
+}
+
+} // namespace penstock::conversion

@@ -1,0 +1,33 @@
+//===- Reduction.h - what ops that read whole axes have in common ---------===//
+#ifndef PENSTOCK_COMPILER_CONVERSION_REDUCTION_H
+#define PENSTOCK_COMPILER_CONVERSION_REDUCTION_H
+
+#include "compiler/Conversion/Lanes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace penstock::conversion {
+
+/// A loop whose body is empty, with the builder at its end; the caller yields.
+mlir::scf::ForOp openLoop(mlir::OpBuilder &b, Lanes &l, mlir::Value low, mlir::Value high,
+                          int64_t step, mlir::ValueRange carried);
+
+/// Runs `body` once per index of a domain, in row-major order, carrying values
+/// from one to the next.
+llvm::SmallVector<mlir::Value> carriedNest(
+    mlir::OpBuilder &b, Lanes &l, llvm::ArrayRef<mlir::Value> extents,
+    llvm::SmallVector<mlir::Value> state,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<mlir::Value>, mlir::ValueRange)>
+        body);
+
+/// What a reduction of no elements gives.
+LaneValue neutral(Lanes &l, pipe::ReduceKind kind, mlir::Type type);
+
+/// One more element of an exact reduction (any but a sum of floats).
+LaneValue combined(Lanes &l, pipe::ReduceKind kind, LaneValue sofar, LaneValue value);
+
+/// What is computed with: f16 and bf16 are for storage.
+mlir::Type computeType(mlir::Type element);
+
+} // namespace penstock::conversion
+
+#endif
