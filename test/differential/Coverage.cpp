@@ -68,7 +68,7 @@ static constexpr Required required[] = {
     {"scan", everyNumber, "1x1 1xN odd vec >4096 ? other"},
     {"histogram", "i32", "vec ? other"},
     {"contract", "i32 i64 f32 f64", "odd vec ? other"},
-    {"fft", "f32 f64", "odd vec ? other"},
+    {"fft", "f32 f64", "? other"},
     {"sort", "i64", "1xN odd vec >4096 ? other"},
     {"compact", everyType, "odd vec ? other"},
     {"group", "i64", "1x1 odd vec ? other"},
@@ -81,6 +81,7 @@ static constexpr Required required[] = {
 
 /// Pairs of ops in one kernel.
 static constexpr std::pair<const char *, const char *> requiredPairs[] = {
+    {"sort", "view"},         {"group", "map"},       {"compact", "map"},  {"compact", "view"},
     {"map", "map"},           {"map", "view"},        {"map", "pad"},      {"map", "window"},
     {"map", "resample"},      {"gather", "map"},      {"map", "reduce"},   {"map", "scan"},
     {"concat", "map"},        {"map", "stack"},       {"map", "place"},    {"choose", "map"},

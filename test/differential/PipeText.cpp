@@ -493,6 +493,8 @@ std::string Text::expression(Value value) {
       .Case([&](ContractOp o) {
         return call("contract", {use(o.getValue()), use(o.getMatrix())});
       })
+      .Case([&](SortOp o) { return call("sort", {use(o.getValue()), o.getAxis().str()}); })
+      .Case([&](FftOp o) { return call("fft", {use(o.getValue()), o.getAxis().str()}); })
       .Case([&](ChooseOp o) { return choose(o, result); })
       .Case([&](EachOp o) { return each(o, result); })
       .Default([&](Operation *) { return scalarOp(op); });

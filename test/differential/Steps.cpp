@@ -168,14 +168,13 @@ Value Draft::compact(Value x) {
 
 /// Truth values over one axis, from its coordinate.
 Value Draft::maskOver(const Dim &dim) {
+  const int64_t period = rng.between(1, 4);
+  const Value threshold = drawInteger(constant(0), constant(period + 1)), by = constant(period);
   auto map =
       builder.create<MapOp>(loc, typeOf(builder.getI1Type(), {dim}), ValueRange(), sizesOf({dim}));
   OpBuilder::InsertionGuard guard(builder);
   Block &block = map.getBody().emplaceBlock();
   const Value place = block.addArgument(builder.getI64Type(), loc);
-  const int64_t period = rng.between(1, 4);
-  const Value threshold = drawInteger(constant(0), constant(period + 1));
-  const Value by = constant(period);
   builder.setInsertionPointToEnd(&block);
   const Value rest = binary(BinaryKind::rem, place, by);
   builder.create<YieldOp>(
