@@ -182,7 +182,9 @@ void KernelEmitter::rowConditions(Value tensor, ArrayRef<Index> at, llvm::MapVec
     }
     if (row.exists)
       found[pad] = row;
-    below(pad.getInput(), moved);
+    // Other borders read another row of what is below.
+    if (pad.getBorder() == Border::constant)
+      below(pad.getInput(), moved);
   } else if (llvm::isa<CastOp, MapOp>(op)) {
     for (Value operand : op->getOperands())
       if (auto type = llvm::dyn_cast<NamedTensorType>(operand.getType())) {

@@ -63,7 +63,7 @@ static constexpr Required required[] = {
     {"cast", everyType, "1x1 1xN odd vec ? other"},
     {"window", everyType, "1x1 1xN odd vec >4096 ? other"},
     {"resample", everyNumber, "1xN odd vec ? other"},
-    {"gather", everyType, "odd vec ? other"},
+    {"gather", everyNumber, "odd vec ? other"},
     {"reduce", everyType, "1x1 odd vec ? other"},
     {"scan", everyNumber, "1x1 1xN odd vec >4096 ? other"},
     {"histogram", "i32", "vec ? other"},

@@ -15,6 +15,8 @@ class Disk(ToolTest):
     def setUp(self):
         super().setUp()
         make_folder(self.data, per_class=20)
+        for folder, _, _ in os.walk(self.data):
+            os.utime(folder, (1e9, 1e9))  # of folders that have just changed no index is kept
         self.cache = os.path.join(self.folder, "cache")
         self.runs = 0
 

@@ -154,8 +154,7 @@ static int runAll(const State &state, pst_session *session) {
   }
 
   Progress progress(info.samples_per_epoch);
-  int64_t batches = 0, samples = 0;
-  uint32_t epochs = 0;
+  int64_t batches = 0, samples = 0, epochs = 0;
   pst_status status = PST_OK;
   while (epochs < state.epochs &&
          (state.batches == 0 || batches < state.batches)) {
@@ -168,6 +167,10 @@ static int runAll(const State &state, pst_session *session) {
       continue;
     }
     if (status != PST_OK)
+      break;
+    // A resumed run has some behind it, or all.
+    epochs = int64_t(pst_batch_epoch(raw)) - state.run.epoch;
+    if (epochs >= state.epochs)
       break;
     ++batches;
     samples += pst_batch_count(raw);
@@ -213,7 +216,8 @@ void penstock::cli::addRun(CLI::App &app, int &exitCode) {
       app.add_subcommand("run", "compile a file and run it over its data");
   state->compile.addTo(*command);
   state->run.addTo(*command);
-  command->add_option("--epochs", state->epochs, "epochs to run; default: 1");
+  command->add_option("--epochs", state->epochs,
+                      "epochs to run, with those that a resumed run has behind it; default: 1");
   command->add_option("--batches", state->batches,
                       "stop after so many batches");
   command->add_option("--state", state->stateFile,

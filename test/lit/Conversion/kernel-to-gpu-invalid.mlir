@@ -20,7 +20,7 @@ pipe.kernel @needs_passes "pixels" schedule {mapping = "grid", threads = 256 : i
 pipe.kernel @groups "pixels" schedule {mapping = "grid", threads = 256 : i64} {
 ^bb0(%x: !pipe.tensor<i32[k=9]>):
   // expected-error @below {{has no GPU code yet}}
-  %0, %n = pipe.group %x along "k" limit 4 : !pipe.tensor<i32[k=9]> -> !pipe.tensor<i64[k=9]>, !pipe.tensor<i64[]>
+  %0, %first, %n = pipe.group %x along "k" limit 4 : <i32[k=9]> -> <i64[k=9]>, <i64[m=4]>, <i64[]>
   pipe.return %0 : !pipe.tensor<i64[k=9]>
 }
 

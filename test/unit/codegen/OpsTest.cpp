@@ -176,6 +176,28 @@ int64_t borderIndex(const std::string &border, int64_t i, int64_t n) {
   return m < n ? m : 2 * (n - 1) - m;
 }
 
+// Whether a row of the inner pad exists is asked of the mirrored row.
+TEST_P(Ops, PadsWhatIsMirrored) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u8[y=2, x=16]>):
+  %two = pipe.constant 2 : i64 -> i64
+  %zero = pipe.constant 0 : i64 -> i64
+  %f = pipe.constant 9 : ui8 -> ui8
+  %p = pipe.pad constant %x over ["y"] low(%two) fill(%f : ui8) : <u8[y=2, x=16]> -> <u8[y=4, x=16]>
+  %m = pipe.pad symmetric %p over ["y"] low(%two) : <u8[y=4, x=16]> -> <u8[y=8, x=16]>
+  pipe.return %m : !pipe.tensor<u8[y=8, x=16]>
+})");
+  std::vector<uint8_t> x(32 + 64), out(128), expected;
+  for (size_t i = 0; i < 32; ++i)
+    x[i] = static_cast<uint8_t>(100 + i);
+  for (const int row : {1, 0, 0, 1, 2, 3, 3, 2})
+    for (size_t i = 0; i < 16; ++i)
+      expected.push_back(row < 2 ? 9 : x[static_cast<size_t>(row - 2) * 16 + i]);
+  ASSERT_EQ(code->run("k", {TensorArg::of(x, {2, 16}), TensorArg::of(out, {8, 16})}, 1), 0);
+  EXPECT_EQ(out, expected);
+}
+
 // Rows shorter than a vector: the axis of the lanes and the one that is written
 // out have borders of their own, which a row's existence says nothing about.
 TEST_P(Ops, PadsRowsThatAreShorterThanAVector) {
