@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ Bytes randomBytes(size_t count, uint32_t seed) {
 }
 
 void append(Bytes &bytes, std::string_view text) {
-  bytes.insert(bytes.end(), text.begin(), text.end());
+  std::copy(text.begin(), text.end(), std::back_inserter(bytes)); // g++ 12 sees an overflow in insert()
 }
 
 void appendNumber(Bytes &bytes, uint32_t value, int size, bool little) {
