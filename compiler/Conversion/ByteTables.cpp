@@ -14,8 +14,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static NamedTensorType typeOf(Value tensor) { return llvm::cast<NamedTensorType>(tensor.getType()); }
-
 /// Elements below which a table is not worth 256 trials.
 static constexpr int64_t enoughElements = 1024;
 /// How often a loop runs of which that is unknown.

@@ -9,10 +9,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static NamedTensorType typeOf(Value tensor) {
-  return llvm::cast<NamedTensorType>(tensor.getType());
-}
-
 Value GpuEmitter::element(Value tensor, Indices at) {
   IndexMath::Key key{tensor.getAsOpaquePointer(), this};
   for (Value index : at)

@@ -12,10 +12,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 
 static bool isTensor(Value value) { return llvm::isa<NamedTensorType>(value.getType()); }
-static NamedTensorType typeOf(Value tensor) {
-  return llvm::cast<NamedTensorType>(tensor.getType());
-}
-
 GpuEmitter::GpuEmitter(KernelOp kernel, func::FuncOp function, int64_t &nextCheck)
     : kernel(kernel), function(function), nextCheck(nextCheck), b(kernel.getContext()), x(b),
       loc(kernel.getLoc()), mapping("block") {

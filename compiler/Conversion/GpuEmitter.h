@@ -3,6 +3,7 @@
 #define PENSTOCK_COMPILER_CONVERSION_GPUEMITTER_H
 
 #include "compiler/Conversion/IndexMath.h"
+#include "compiler/Conversion/TensorType.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"

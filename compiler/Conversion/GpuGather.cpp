@@ -6,10 +6,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static NamedTensorType typeOf(Value tensor) {
-  return llvm::cast<NamedTensorType>(tensor.getType());
-}
-
 Value GpuEmitter::gathered(GatherOp op, Indices at) {
   NamedTensorType type = typeOf(op.getInput());
   Block &body = op.getBody().front();

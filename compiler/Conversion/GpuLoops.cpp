@@ -7,10 +7,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static NamedTensorType typeOf(Value tensor) {
-  return llvm::cast<NamedTensorType>(tensor.getType());
-}
-
 //===--- memory ------------------------------------------------------------===//
 
 Value GpuEmitter::place(const Buffer &buffer, Indices at) {

@@ -15,10 +15,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static NamedTensorType typeOf(Value tensor) {
-  return llvm::cast<NamedTensorType>(tensor.getType());
-}
-
 /// What numbers of a storage type are added up in.
 static Type computingType(Type type) {
   if (auto real = llvm::dyn_cast<FloatType>(type); real && real.getWidth() < 32)

@@ -9,8 +9,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static NamedTensorType typeOf(Value tensor) { return llvm::cast<NamedTensorType>(tensor.getType()); }
-
 LogicalResult KernelEmitter::emitScan(ScanOp op) {
   NamedTensorType type = typeOf(op.getResult());
   Type element = computeType(type.getElementType());

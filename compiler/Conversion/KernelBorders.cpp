@@ -8,8 +8,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static NamedTensorType typeOf(Value tensor) { return llvm::cast<NamedTensorType>(tensor.getType()); }
-
 Index KernelEmitter::bordered(const Index &index, Value extent, Border border, Value &inside) {
   Value i = m.numbers(index);
   Value zero = l.integerLike(i, 0), one = l.integerLike(i, 1), n = extent;

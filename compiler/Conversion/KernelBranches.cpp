@@ -15,9 +15,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static NamedTensorType typeOf(Value tensor) {
-  return llvm::cast<NamedTensorType>(tensor.getType());
-}
 static bool isTensor(Value value) { return llvm::isa<NamedTensorType>(value.getType()); }
 
 //===--- scalars -----------------------------------------------------------------===//

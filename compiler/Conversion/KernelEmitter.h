@@ -5,6 +5,7 @@
 #include "compiler/Conversion/Memory.h"
 #include "compiler/Conversion/Random.h"
 #include "compiler/Conversion/RowStream.h"
+#include "compiler/Conversion/TensorType.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"

@@ -7,8 +7,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpFPredicate;
 
-static NamedTensorType typeOf(Value tensor) { return llvm::cast<NamedTensorType>(tensor.getType()); }
-
 LaneValue KernelEmitter::emitGather(GatherOp op, ArrayRef<Index> at) {
   NamedTensorType type = typeOf(op.getInput());
   Type element = type.getElementType();

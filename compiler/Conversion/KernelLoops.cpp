@@ -8,8 +8,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static NamedTensorType typeOf(Value tensor) { return llvm::cast<NamedTensorType>(tensor.getType()); }
-
 /// Axes that are small and written out in full, such as channels.
 static constexpr int64_t unrollBound = 4;
 

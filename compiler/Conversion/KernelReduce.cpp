@@ -19,8 +19,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static NamedTensorType typeOf(Value tensor) { return llvm::cast<NamedTensorType>(tensor.getType()); }
-
 /// Adds the rows along the last axis to the 32 sums: as one vector where a row
 /// begins or continues at element 0 of them, else one by one.
 void KernelEmitter::sumRows(ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_t> over, ArrayRef<Value> extents,

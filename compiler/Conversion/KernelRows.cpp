@@ -14,10 +14,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static NamedTensorType typeOf(Value tensor) {
-  return llvm::cast<NamedTensorType>(tensor.getType());
-}
-
 /// Where element (0, 0, 0) of u8[rows, columns, channels] lies and how far rows
 /// are apart, if columns are `channels` bytes apart and channels one.
 static std::optional<std::pair<Value, Value>> denseRows(Lanes &l, Memory &m, Value tensor,

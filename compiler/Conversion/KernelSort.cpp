@@ -15,10 +15,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static NamedTensorType typeOf(Value tensor) {
-  return llvm::cast<NamedTensorType>(tensor.getType());
-}
-
 /// An i64 that is smaller exactly where the element comes earlier.
 static Value orderOf(Lanes &l, LaneValue value) {
   OpBuilder &b = l.b;

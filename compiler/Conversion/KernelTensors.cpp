@@ -11,8 +11,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static NamedTensorType typeOf(Value tensor) { return llvm::cast<NamedTensorType>(tensor.getType()); }
-
 Value KernelEmitter::extent(Value tensor, int64_t axis) {
   OpFoldResult known = extentOf(tensor, axis);
   if (auto value = llvm::dyn_cast_if_present<Value>(known))

@@ -10,10 +10,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static NamedTensorType typeOf(Value tensor) {
-  return llvm::cast<NamedTensorType>(tensor.getType());
-}
-
 /// The largest lane of a signed vector; a scalar is itself.
 static Value largest(Lanes &l, Value value) {
   if (!llvm::isa<VectorType>(value.getType()))
