@@ -118,6 +118,8 @@ def main():
             planted(path, [mutant for mutant in mutants if mutant.path == path])
         print(f"{len(mutants)} mutants have their places")
         return
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     plant(os.path.abspath(sys.argv[1]), mutants)
 
 
