@@ -1,0 +1,91 @@
+/* libpenstock_video.so: the one library of ours that is linked with FFmpeg.
+ *
+ * A C interface, since the library is opened when the first video is met, and
+ * may have been built by another compiler. It knows nothing of ours but this
+ * file. Any number of threads may call; work is done on the calling one. */
+#ifndef PENSTOCK_RUNTIME_MEDIA_VIDEO_VIDEOMODULE_H
+#define PENSTOCK_RUNTIME_MEDIA_VIDEO_VIDEOMODULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PST_VIDEO_ABI 1
+#define PST_VIDEO_MESSAGE 256
+
+/* What went wrong, as runtime/core/Status.h has it. */
+enum { PST_VIDEO_OK, PST_VIDEO_CORRUPT, PST_VIDEO_UNSUPPORTED, PST_VIDEO_LIMIT, PST_VIDEO_RANGE };
+
+/* The head of an index; what follows is the library's own. Little endian. */
+typedef struct pst_video_index {
+  char magic[8];
+  uint64_t size;      /* of the index, this head included */
+  uint64_t file_size; /* of the file that it was made of */
+  uint32_t library;   /* pst_video_module.library at that time */
+  uint32_t flags;     /* the library's own */
+  int64_t frames;     /* in the order in which they are shown, from 0 */
+  uint32_t width, height;
+  uint32_t orientation; /* 1 ... 8 as in EXIF, from the display matrix */
+  uint32_t packets;
+} pst_video_index;
+
+/* One component's samples: sample (y, x) at `data + y * stride + x * step`, one
+ * byte where depth is 8, else two in little endian. */
+typedef struct pst_video_plane {
+  const uint8_t *data;
+  ptrdiff_t stride;
+  int32_t step;
+} pst_video_plane;
+
+/* A decoded frame: Y, Cb, Cr or R, G, B, or Y alone. The components 1 and 2 of
+ * Y'CbCr have ceil(width / 2^shift_x) columns and ceil(height / 2^shift_y) rows. */
+typedef struct pst_video_frame {
+  pst_video_plane planes[3];
+  uint32_t width, height;
+  uint8_t components; /* 1 or 3 */
+  uint8_t is_rgb;
+  uint8_t depth;            /* 8 ... 12 */
+  uint8_t shift_x, shift_y; /* 0 ... 2 */
+  uint8_t full_range;
+  uint8_t matrix; /* MatrixCoefficients of ISO/IEC 23091-2; 2: not said */
+} pst_video_frame;
+
+/* Which frames: first, first + step, ... */
+typedef struct pst_video_range {
+  int64_t first, count, step;
+} pst_video_range;
+
+typedef struct pst_video_costs {
+  uint64_t packets;  /* that the decoder was given */
+  uint64_t restarts; /* decodes from the start, where a seek was no good */
+} pst_video_costs;
+
+/* Gets frame `first + number * step`; its memory is the library's. The order is
+ * not that of the numbers. 0 goes on. */
+typedef int (*pst_video_take)(void *user, int64_t number, const pst_video_frame *frame);
+
+typedef struct pst_video_module {
+  uint32_t abi;
+  uint32_t library; /* changes where an index of another FFmpeg is no good */
+  const char *name; /* "libavcodec 59.37.100" */
+  /* Makes the index of a file; release() frees it. */
+  int (*index)(const uint8_t *bytes, uint64_t size, uint64_t max_pixels, uint8_t **out_index,
+               uint64_t *out_size, char *message);
+  void (*release)(uint8_t *index);
+  /* Decodes frames of a file with its index, each once; adds to `costs`. */
+  int (*decode)(const uint8_t *bytes, uint64_t size, const uint8_t *index, uint64_t index_size,
+                const pst_video_range *range, pst_video_take take, void *user,
+                pst_video_costs *costs, char *message);
+} pst_video_module;
+
+/* The one symbol of the library. */
+const pst_video_module *penstock_video_module(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,361 @@
+#include "runtime/media/video/ffmpeg/Index.h"
+
+#include "runtime/media/video/ffmpeg/Nal.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+extern "C" {
+#include <libavutil/display.h>
+}
+
+namespace penstock::video {
+
+namespace {
+
+constexpr char magic[8] = {'P', 'S', 'T', 'K', 'V', 'I', 'D', '1'};
+constexpr uint32_t maxPackets = 1u << 27;
+
+/// The numbers of the parameters that decoders look at.
+template <typename Visit> void eachNumber(AVCodecParameters &p, Visit visit) {
+  visit(p.codec_id), visit(p.codec_tag), visit(p.format), visit(p.bits_per_coded_sample);
+  visit(p.bits_per_raw_sample), visit(p.profile), visit(p.level), visit(p.width), visit(p.height);
+  visit(p.field_order), visit(p.color_range), visit(p.color_primaries), visit(p.color_trc);
+  visit(p.color_space), visit(p.chroma_location), visit(p.video_delay);
+}
+
+/// Whole numbers, small ones in few bytes.
+class Writer {
+public:
+  void put(int64_t value) {
+    uint64_t rest = uint64_t(value) << 1 ^ uint64_t(value >> 63);
+    for (; rest >= 128; rest >>= 7)
+      out.push_back(uint8_t(rest | 128));
+    out.push_back(uint8_t(rest));
+  }
+  std::vector<uint8_t> out;
+};
+
+class Reader {
+public:
+  explicit Reader(std::span<const uint8_t> bytes) : bytes(bytes) {}
+  int64_t get() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      if (bytes.empty())
+        fail();
+      const uint8_t byte = bytes[0];
+      bytes = bytes.subspan(1);
+      value |= uint64_t(byte & 127) << shift;
+      if (byte < 128)
+        return int64_t(value >> 1 ^ (0 - (value & 1)));
+    }
+    fail();
+  }
+  std::span<const uint8_t> take(int64_t count) {
+    if (count < 0 || uint64_t(count) > bytes.size())
+      fail();
+    auto part = bytes.first(size_t(count));
+    bytes = bytes.subspan(size_t(count));
+    return part;
+  }
+  [[noreturn]] static void fail() { throw Failure{PST_VIDEO_CORRUPT, "the index is damaged"}; }
+
+private:
+  std::span<const uint8_t> bytes;
+};
+
+int64_t sum(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
+int64_t difference(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
+
+/// Where the packet's bytes lie in the file; -1: nowhere near its place.
+int64_t placeOf(const AVPacket &packet, std::span<const uint8_t> file) {
+  constexpr int64_t longestHead = 64; // of a block
+  const int64_t size = int64_t(file.size());
+  for (int64_t at = packet.pos; at >= 0 && at <= packet.pos + longestHead; ++at) {
+    if (at + packet.size > size)
+      return -1;
+    if (!std::memcmp(file.data() + at, packet.data, size_t(packet.size)))
+      return at;
+  }
+  return -1;
+}
+
+/// What else a packet brings must not matter to a decoder.
+bool isPlain(const AVPacket &packet) {
+  for (int i = 0; i < packet.side_data_elems; ++i)
+    switch (packet.side_data[i].type) {
+    case AV_PKT_DATA_NEW_EXTRADATA:
+    case AV_PKT_DATA_PALETTE:
+    case AV_PKT_DATA_PARAM_CHANGE:
+    case AV_PKT_DATA_MATROSKA_BLOCKADDITIONAL:
+    case AV_PKT_DATA_ENCRYPTION_INFO:
+      return false;
+    default:
+      break;
+    }
+  return true;
+}
+
+/// The orientation of EXIF that a display matrix of quarter turns and mirrors
+/// amounts to; 1 for any other.
+uint32_t orientationOf(const AVStream &stream) {
+  const uint8_t *side = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, nullptr);
+  if (!side)
+    return 1;
+  int32_t m[9];
+  std::memcpy(m, side, sizeof m);
+  auto sign = [](int32_t value) { return (value > 0) - (value < 0); };
+  // A stored pixel (x, y) is shown at (a x + c y, b x + d y).
+  const int a = sign(m[0]), b = sign(m[1]), c = sign(m[3]), d = sign(m[4]);
+  struct {
+    int a, b, c, d;
+  } const known[] = {{1, 0, 0, 1}, {-1, 0, 0, 1}, {-1, 0, 0, -1}, {1, 0, 0, -1},
+                     {0, 1, 1, 0}, {0, 1, -1, 0}, {0, -1, -1, 0}, {0, -1, 1, 0}};
+  for (uint32_t i = 0; i < 8; ++i)
+    if (known[i].a == a && known[i].b == b && known[i].c == c && known[i].d == d)
+      return i + 1;
+  return 1;
+}
+
+} // namespace
+
+Index Index::make(std::span<const uint8_t> file, uint64_t maxPixels) {
+  Index index;
+  Input input(file);
+  const AVStream &stream = input.video();
+  std::memcpy(index.head.magic, magic, sizeof magic);
+  index.head.file_size = file.size();
+  index.head.library = avcodec_version();
+  index.head.orientation = orientationOf(stream);
+  index.stream = input.videoNumber();
+  index.parameters = newParameters();
+  if (avcodec_parameters_copy(index.parameters.get(), stream.codecpar) < 0)
+    throw std::bad_alloc();
+  index.readPackets(input, file);
+  if (index.packets.empty())
+    throw Failure{PST_VIDEO_CORRUPT, "the video stream is empty"};
+  index.head.packets = uint32_t(index.packets.size());
+  Input again(file);
+  if (index.isSequential())
+    index.countFrames(again, maxPixels);
+  else
+    index.findFrames(again, maxPixels);
+  if (index.head.frames == 0)
+    throw Failure{PST_VIDEO_CORRUPT, "no frame of the video can be decoded"};
+  return index;
+}
+
+void Index::readPackets(Input &input, std::span<const uint8_t> file) {
+  head.flags = Direct;
+  PacketPtr packet = newPacket();
+  std::vector<int64_t> times;
+  while (input.next(*packet)) {
+    if (packets.size() == maxPackets)
+      throw Failure{PST_VIDEO_LIMIT, "the video has too many packets"};
+    Packet one{packet->pts, -1, packet->size, 0};
+    if (head.flags & Direct)
+      one.offset = isPlain(*packet) ? placeOf(*packet, file) : -1;
+    if (one.offset < 0)
+      head.flags &= ~uint32_t(Direct);
+    if (packet->flags & AV_PKT_FLAG_KEY) {
+      one.flags |= Packet::Key;
+      if (isStart(*parameters, {packet->data, size_t(packet->size)}))
+        one.flags |= Packet::Start;
+    }
+    if (packet->flags & AV_PKT_FLAG_DISCARD)
+      one.flags |= Packet::Discard;
+    else
+      times.push_back(packet->pts);
+    if (packet->pts == AV_NOPTS_VALUE)
+      head.flags |= Sequential;
+    packets.push_back(one);
+  }
+  std::sort(times.begin(), times.end());
+  if (std::adjacent_find(times.begin(), times.end()) != times.end())
+    head.flags |= Sequential;
+}
+
+/// Frames by time. What is shown before the first key frame may need packets
+/// that the file does not have: whether a decoder gives it is tried.
+void Index::findFrames(Input &input, uint64_t maxPixels) {
+  CodecPtr codec = openCodec(*parameters, maxPixels);
+  PacketPtr packet = newPacket();
+  FramePtr frame = newFrame();
+  std::vector<int64_t> keys, seen;
+  for (const Packet &one : packets)
+    if (one.flags & Packet::Key)
+      keys.push_back(one.pts);
+  std::sort(keys.begin(), keys.end());
+  std::optional<int64_t> anchor; // the first key frame that comes out
+  auto take = [&] {
+    while (avcodec_receive_frame(codec.get(), frame.get()) >= 0) {
+      if (seen.empty()) {
+        head.width = uint32_t(frame->width);
+        head.height = uint32_t(frame->height);
+      }
+      seen.push_back(frame->pts);
+      if (!anchor && std::binary_search(keys.begin(), keys.end(), frame->pts))
+        anchor = frame->pts;
+    }
+  };
+  while (!anchor && input.next(*packet)) {
+    packet->flags &= ~AV_PKT_FLAG_DISCARD;                // what is not shown may be the key frame
+    (void)avcodec_send_packet(codec.get(), packet.get()); // what comes out counts
+    take();
+  }
+  (void)avcodec_send_packet(codec.get(), nullptr);
+  take();
+  if (seen.empty())
+    throw Failure{PST_VIDEO_CORRUPT, "no frame of the video can be decoded"};
+  std::sort(seen.begin(), seen.end());
+  const int64_t begin = anchor.value_or(INT64_MAX);
+  std::vector<int64_t> lost;
+  for (int64_t i = 0; i < int64_t(packets.size()); ++i) {
+    const int64_t pts = packets[size_t(i)].pts;
+    if (pts < begin && !std::binary_search(seen.begin(), seen.end(), pts))
+      lost.push_back(i);
+  }
+  order(lost);
+}
+
+/// Frames without times are counted by decoding all of them.
+void Index::countFrames(Input &input, uint64_t maxPixels) {
+  CodecPtr codec = openCodec(*parameters, maxPixels);
+  PacketPtr packet = newPacket();
+  FramePtr frame = newFrame();
+  auto take = [&] {
+    while (avcodec_receive_frame(codec.get(), frame.get()) >= 0)
+      if (head.frames++ == 0) {
+        head.width = uint32_t(frame->width);
+        head.height = uint32_t(frame->height);
+      }
+  };
+  while (input.next(*packet)) {
+    (void)avcodec_send_packet(codec.get(), packet.get());
+    take();
+  }
+  (void)avcodec_send_packet(codec.get(), nullptr);
+  take();
+}
+
+void Index::order(std::span<const int64_t> lost) {
+  for (int64_t i = 0; i < int64_t(packets.size()); ++i)
+    if (!(packets[size_t(i)].flags & Packet::Discard) &&
+        !std::binary_search(lost.begin(), lost.end(), i))
+      shown.push_back(i);
+  std::sort(shown.begin(), shown.end(),
+            [&](int64_t a, int64_t b) { return packets[size_t(a)].pts < packets[size_t(b)].pts; });
+  head.frames = int64_t(shown.size());
+}
+
+std::optional<int64_t> Index::frameAt(int64_t pts) const {
+  auto found =
+      std::lower_bound(shown.begin(), shown.end(), pts, [&](int64_t packet, int64_t wanted) {
+        return packets[size_t(packet)].pts < wanted;
+      });
+  if (found == shown.end() || packets[size_t(*found)].pts != pts)
+    return std::nullopt;
+  return found - shown.begin();
+}
+
+int64_t Index::startFor(int64_t packet) const {
+  for (int64_t i = packet; i > 0; --i)
+    if ((packets[size_t(i)].flags & Packet::Start) &&
+        packets[size_t(i)].pts <= packets[size_t(packet)].pts)
+      return i;
+  return 0;
+}
+
+std::vector<uint8_t> Index::bytes() const {
+  Writer writer;
+  writer.put(stream);
+  eachNumber(*parameters, [&](auto &field) { writer.put(int64_t(field)); });
+  writer.put(parameters->extradata_size);
+  writer.out.insert(writer.out.end(), parameters->extradata,
+                    parameters->extradata + parameters->extradata_size);
+  Packet last;
+  for (const Packet &packet : packets) {
+    writer.put(packet.flags);
+    writer.put(packet.size);
+    if (!isSequential())
+      writer.put(difference(packet.pts, last.pts));
+    if (isDirect())
+      writer.put(packet.offset - (last.offset + last.size));
+    last = packet;
+  }
+  // Frames that a decoder does not give, at the beginning.
+  std::vector<int64_t> numbers(shown), lost;
+  std::sort(numbers.begin(), numbers.end());
+  for (int64_t i = 0; i < int64_t(packets.size()); ++i)
+    if (!isSequential() && !(packets[size_t(i)].flags & Packet::Discard) &&
+        !std::binary_search(numbers.begin(), numbers.end(), i))
+      lost.push_back(i);
+  writer.put(int64_t(lost.size()));
+  for (int64_t i : lost)
+    writer.put(i);
+
+  pst_video_index sized = head;
+  sized.size = sizeof head + writer.out.size();
+  std::vector<uint8_t> result(sizeof head);
+  std::memcpy(result.data(), &sized, sizeof sized);
+  result.insert(result.end(), writer.out.begin(), writer.out.end());
+  return result;
+}
+
+Index Index::parse(std::span<const uint8_t> bytes, uint64_t fileSize) {
+  Index index;
+  if (bytes.size() < sizeof index.head)
+    Reader::fail();
+  std::memcpy(&index.head, bytes.data(), sizeof index.head);
+  const pst_video_index &head = index.head;
+  if (std::memcmp(head.magic, magic, sizeof magic) || head.size != bytes.size() ||
+      head.library != avcodec_version() || head.packets > bytes.size() || head.frames <= 0)
+    Reader::fail();
+  if (head.file_size != fileSize)
+    throw Failure{PST_VIDEO_CORRUPT, "the file has " + std::to_string(fileSize) +
+                                         " bytes, and had " + std::to_string(head.file_size) +
+                                         " when it was indexed"};
+  Reader reader(bytes.subspan(sizeof head));
+  index.stream = int(reader.get());
+  index.parameters = newParameters();
+  AVCodecParameters &parameters = *index.parameters;
+  parameters.codec_type = AVMEDIA_TYPE_VIDEO;
+  eachNumber(parameters, [&](auto &field) {
+    field = static_cast<std::decay_t<decltype(field)>>(reader.get());
+  });
+  const auto extra = reader.take(reader.get());
+  parameters.extradata =
+      static_cast<uint8_t *>(av_mallocz(extra.size() + AV_INPUT_BUFFER_PADDING_SIZE));
+  if (!parameters.extradata)
+    throw std::bad_alloc();
+  if (!extra.empty())
+    std::memcpy(parameters.extradata, extra.data(), extra.size());
+  parameters.extradata_size = int(extra.size());
+  Packet last;
+  for (uint32_t i = 0; i < head.packets; ++i) {
+    Packet packet;
+    packet.flags = uint8_t(reader.get());
+    packet.size = reader.get();
+    packet.pts = index.isSequential() ? 0 : sum(last.pts, reader.get());
+    packet.offset = index.isDirect() ? sum(sum(last.offset, last.size), reader.get()) : -1;
+    if (packet.size <= 0 || packet.size > INT32_MAX ||
+        (index.isDirect() && (packet.offset < 0 || packet.offset > int64_t(fileSize) ||
+                              packet.size > int64_t(fileSize) - packet.offset)))
+      Reader::fail();
+    index.packets.push_back(last = packet);
+  }
+  std::vector<int64_t> lost;
+  for (int64_t count = reader.get(); count > 0; --count)
+    lost.push_back(reader.get());
+  if (index.isSequential())
+    return index;
+  const int64_t frames = head.frames;
+  index.order(lost);
+  if (index.head.frames != frames)
+    Reader::fail();
+  return index;
+}
+
+} // namespace penstock::video

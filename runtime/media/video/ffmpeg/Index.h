@@ -1,0 +1,64 @@
+// What is known of a video without decoding it: its packets, and which of them
+// is which frame.
+#pragma once
+
+#include "runtime/media/video/ffmpeg/Input.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace penstock::video {
+
+struct Packet {
+  enum : uint8_t {
+    Key = 1,     ///< marked as a place to start
+    Discard = 2, ///< outside the edit list: decoded, not shown
+    Start = 4,   ///< what is shown from here on needs nothing before
+  };
+  int64_t pts = 0;
+  int64_t offset = 0; ///< of its bytes in the file; Index::isDirect only
+  int64_t size = 0;
+  uint8_t flags = 0;
+};
+
+/// docs/rationale/video.md has the reasons.
+class Index {
+public:
+  enum : uint32_t {
+    Direct = 1,     ///< packets lie in the file as they are
+    Sequential = 2, ///< no usable times: frames are counted as they come
+  };
+
+  /// Reads all packets. Throws Failure.
+  static Index make(std::span<const uint8_t> file, uint64_t maxPixels);
+  /// Throws Failure where the bytes are no index of such a file.
+  static Index parse(std::span<const uint8_t> bytes, uint64_t fileSize);
+  std::vector<uint8_t> bytes() const;
+
+  bool isDirect() const { return head.flags & Direct; }
+  bool isSequential() const { return head.flags & Sequential; }
+  int64_t frames() const { return head.frames; }
+  /// The number of the packet that holds a frame. Not for sequential ones.
+  int64_t packetOf(int64_t frame) const { return shown[size_t(frame)]; }
+  /// The frame that is shown at a time.
+  std::optional<int64_t> frameAt(int64_t pts) const;
+  /// Where decoding may begin to get the frame of a packet.
+  int64_t startFor(int64_t packet) const;
+
+  pst_video_index head{};
+  int stream = 0;
+  Parameters parameters;
+  std::vector<Packet> packets; ///< in decoding order
+
+private:
+  void readPackets(Input &input, std::span<const uint8_t> file);
+  void findFrames(Input &input, uint64_t maxPixels);
+  void countFrames(Input &input, uint64_t maxPixels);
+  void order(std::span<const int64_t> lost);
+
+  std::vector<int64_t> shown; ///< packets in the order in which they are shown
+};
+
+} // namespace penstock::video

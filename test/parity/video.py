@@ -1,0 +1,215 @@
+"""Every clip of a video has FFmpeg's frames, bit for bit, and pixels by the documented formula."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy
+
+import clips
+
+MATRICES = {"601": (0.299, 0.114), "709": (0.2126, 0.0722)}
+
+
+class Decoder:
+    """The program decode-video, running."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def ask(self, *words):
+        self.process.stdin.write((" ".join(map(str, words)) + "\n").encode())
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().decode().split(maxsplit=1)
+        if answer[0] == "error":
+            raise ValueError(answer[1].strip())
+        numbers = [int(word) for word in answer[1].split()]
+        if words[0] == "index":
+            return numbers
+        data = b""
+        while len(data) < numbers[0]:
+            data += self.process.stdout.read(numbers[0] - len(data))
+        return data, numbers[1], numbers[2]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+def pixels_of(planes, kind, matrix="601", full=False, gray=False):
+    """docs/media.md's formula. uint8 [h, w, 3], or [h, w] for gray."""
+    depth = 10 if kind.endswith("10le") else 8
+    full = full or kind.startswith("yuvj") or kind == "gbrp"
+    extra, ones = depth - 8, (1 << depth) - 1
+    red, blue = MATRICES[matrix]
+    green = 1 - red - blue
+    scale = 255 * 2**extra / ones if full else 255 / 219
+    chroma = 2 * (255 * 2**extra / ones if full else 255 / 224)
+    half, shift = 1 << (15 + extra), 16 + extra
+
+    def fixed(value):
+        return int(numpy.floor(65536 * value + 0.5))
+
+    def byte(value):
+        return numpy.clip((value + half) >> shift, 0, 255).astype(numpy.uint8)
+
+    luma = fixed(scale) * (planes[0].astype(numpy.int64) - (0 if full else 16 << extra))
+    if kind == "gbrp":
+        rgb = numpy.stack([planes[2], planes[0], planes[1]], -1)
+        return rgb if not gray else byte_gray(rgb)
+    if gray or len(planes) == 1:
+        return byte(luma) if gray else numpy.repeat(byte(luma)[..., None], 3, -1)
+    height, width = planes[0].shape
+    down_y = int(numpy.log2(round(height / planes[1].shape[0])))
+    down_x = int(numpy.log2(round(width / planes[1].shape[1])))
+    y, x = numpy.arange(height)[:, None] >> down_y, numpy.arange(width)[None] >> down_x
+    cb = planes[1][y, x].astype(numpy.int64) - (128 << extra)
+    cr = planes[2][y, x].astype(numpy.int64) - (128 << extra)
+    return numpy.stack([
+        byte(luma + fixed(chroma * (1 - red)) * cr),
+        byte(luma - fixed(chroma * blue * (1 - blue) / green) * cb
+             - fixed(chroma * red * (1 - red) / green) * cr),
+        byte(luma + fixed(chroma * (1 - blue)) * cb)], -1)
+
+
+def byte_gray(rgb):
+    weights = numpy.array([19595, 38470, 7471], numpy.int64)
+    return ((rgb.astype(numpy.int64) @ weights + 32768) >> 16).astype(numpy.uint8)
+
+
+class VideoTest(unittest.TestCase):
+    program = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="penstock-video-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.decoder = Decoder(cls.program)
+        cls.addClassCleanup(cls.decoder.close)
+
+    def check_file(self, path, seeks=True, planes=True):
+        """Clips at many places; returns FFmpeg's frames and what the index says."""
+        frames, height, width, kind = clips.decoded(path)
+        known = self.decoder.ask("index", path)
+        self.assertEqual(known[:3], [len(frames), height, width])
+        rng = numpy.random.default_rng(7)
+        ranges = [(0, len(frames), 1), (len(frames) - 1, 1, 1), (len(frames) // 2, 1, 1)]
+        for _ in range(12):
+            step = int(rng.integers(1, 8))
+            count = min(int(rng.integers(1, 7)), (len(frames) - 1) // step + 1)
+            ranges.append((int(rng.integers(0, len(frames) - (count - 1) * step)), count, step))
+        fewest = known[4]
+        for first, count, step in ranges:
+            data, packets, restarts = self.decoder.ask("planes", first, count, step, path)
+            wanted = frames[first:first + (count - 1) * step + 1:step]
+            if kind == "gbrp":  # FFmpeg's raw order is G, B, R
+                size = height * width
+                wanted = [f[2 * size:] + f[:size] + f[size:2 * size] for f in wanted]
+            self.assertEqual(data, b"".join(wanted), (path, first, count, step))
+            self.assertEqual(restarts, 0, path)
+            fewest = min(fewest, packets)
+        if seeks:
+            self.assertLess(fewest, known[4], "a seek leaves packets out")
+        return frames, known, kind
+
+    def check_pixels(self, path, frames, known, kind, matrix="601", full=False):
+        height, width = known[1:3]
+        planes = [clips.frame_planes(f, height, width, kind) for f in frames]
+        for name in ("rgb", "gray"):
+            wanted = [pixels_of(planes[i], kind, matrix, full, name == "gray") for i in (3, 8, 13)]
+            data, _, _ = self.decoder.ask(name, 3, 3, 5, 0, 0, 0, 0, 1, path)
+            self.assertEqual(data, b"".join(w.tobytes() for w in wanted), path)
+            data, _, _ = self.decoder.ask(name, 3, 3, 5, 5, 7, 21, 33, 1, path)
+            self.assertEqual(data, b"".join(w[5:26, 7:40].tobytes() for w in wanted), path)
+
+
+class Kinds(VideoTest):
+    """One test for each kind of clips.kinds()."""
+
+
+def add_kind(name):
+    def test(self):
+        path = clips.make(self.folder, name)
+        # Files with one place to start, or none that can be trusted, and those without times.
+        whole = name in ("one-gop", "intra-refresh", "mpeg4-avi", "mpeg4-packed")
+        frames, known, kind = self.check_file(path, seeks=not whole)
+        matrix = {"bt709-full": "709"}.get(name, "601")
+        self.check_pixels(path, frames, known, kind, matrix, full=name == "bt709-full")
+    setattr(Kinds, "test_" + name.replace("-", "_"), test)
+
+
+for kind_name in clips.kinds():
+    add_kind(kind_name)
+
+
+class Odd(VideoTest):
+    """Files that were cut and turned."""
+
+    def cut(self, name, kind, seconds):
+        path = os.path.join(self.folder, name)
+        clips.ffmpeg("-ss", seconds, "-i", clips.make(self.folder, kind), "-c", "copy", path)
+        return path
+
+    def test_edit_list(self):
+        self.check_file(self.cut("edit.mp4", "b-frames", 0.7))
+        self.check_file(self.cut("edit-open.mp4", "open-gop", 0.9))
+
+    def test_cut_transport_stream(self):
+        whole = clips.make(self.folder, "open-gop-ts")
+        with open(whole, "rb") as file:
+            data = file.read()
+        path = os.path.join(self.folder, "cut.ts")
+        with open(path, "wb") as file:  # tables again, then from somewhere in the middle
+            file.write(data[:3 * 188] + data[len(data) // 2 // 188 * 188:])
+        self.check_file(path, seeks=False)
+
+    def test_turned(self):
+        plain = clips.make(self.folder, "b-frames")
+        for angle, orientation, turns in ((90, 8, 1), (180, 3, 2), (270, 6, 3)):
+            path = os.path.join(self.folder, f"turned{angle}.mp4")
+            clips.ffmpeg("-i", plain, "-c", "copy", "-metadata:s:v:0", f"rotate={angle}", path)
+            frames, known, kind = self.check_file(path)
+            self.assertIn(known[3], (3, 6, 8))
+            upright = clips.ffmpeg("-i", path, "-frames:v", 1, "-f", "rawvideo", "-pix_fmt", "gray", "-")
+            data, _, _ = self.decoder.ask("gray", 0, 1, 1, 0, 0, 0, 0, known[3], path)
+            height, width = known[1:3] if angle == 180 else known[2:0:-1]
+            ours = numpy.frombuffer(data, numpy.uint8).reshape(height, width).astype(int)
+            theirs = numpy.frombuffer(upright, numpy.uint8).reshape(height, width).astype(int)
+            self.assertLess(abs(ours - theirs).max(), 24)  # limited against full range
+
+    def test_damage(self):
+        path = clips.make(self.folder, "b-frames")
+        with open(path, "rb") as file:
+            data = file.read()
+        def put(content, name="bad.mp4"):
+            bad = os.path.join(self.folder, name)
+            with open(bad, "wb") as file:
+                file.write(content)
+            return bad
+        refuse = lambda file: self.assertRaises(ValueError, self.decoder.ask, "index", file)
+        refuse(put(data[:len(data) // 2]))
+        refuse(put(b""))
+        refuse(put(b"no video" * 1000))
+        sound = os.path.join(self.folder, "sound.mp4")
+        clips.ffmpeg("-f", "lavfi", "-i", "sine=440:duration=1", "-c:a", "aac", sound)
+        with self.assertRaisesRegex(ValueError, "no video stream"):
+            self.decoder.ask("index", sound)
+        with self.assertRaisesRegex(ValueError, "frames 58 to 60 are wanted, and the video has 60"):
+            self.decoder.ask("planes", 58, 2, 2, path)
+        with self.assertRaisesRegex(ValueError, "frames -1 to -1 are wanted"):
+            self.decoder.ask("planes", -1, 1, 1, path)
+        playlist = put(f"#EXTM3U\n#EXTINF:1,\n{path}\n#EXT-X-ENDLIST\n".encode(), "list.m3u8")
+        refuse(playlist)
+        fast = os.path.join(self.folder, "fast.mp4")
+        clips.ffmpeg("-i", path, "-c", "copy", "-movflags", "faststart", fast)
+        with open(fast, "rb") as file:
+            data = file.read()
+        refuse(put(data[:-2000], "short.mp4"))
+
+
+if __name__ == "__main__":
+    VideoTest.program = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
