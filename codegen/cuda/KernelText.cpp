@@ -286,6 +286,10 @@ LogicalResult KernelText::statement(Operation &op) {
                  << use(typed.getOperand(1)) << ", " << use(typed.getOperand(2)) << ");\n";
           return success();
         }
+        if (typed.getNumResults() == 0 || typed.getResult(0).use_empty()) {
+          line() << called(name, typed.getOperands()).text << ";\n";
+          return success();
+        }
         Value result = typed.getResult(0);
         const std::string variable = numbered();
         line() << "const " << registerType(result.getType()) << " " << variable << " = "

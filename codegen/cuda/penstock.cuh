@@ -268,6 +268,52 @@ template <typename T> PST_INLINE T pst_shuffle_down(T value, i32 distance) {
   return (T)__shfl_down_sync(0xFFFFFFFFu, value, distance);
 }
 
+//===--- lists: threads take places in any order, what counts has one --------===//
+
+/// How many came before this one.
+PST_INLINE i64 pst_next(i64 *counts, i64 at) { return (i64)atomicAdd((u64 *)counts + at, 1ull); }
+
+/// Sorts numbers `first` ..< `first` + `count`: a heap, so the worst is n log n.
+PST_INLINE void pst_sort(i64 *numbers, i64 first, i64 count) {
+  i64 *heap = numbers + first;
+  for (i64 root = count / 2, end = count; end > 1;) {
+    i64 sinks;
+    if (root > 0) {
+      sinks = heap[--root];
+    } else {
+      sinks = heap[--end];
+      heap[end] = heap[0];
+    }
+    i64 at = root;
+    for (i64 child; (child = 2 * at + 1) < end; at = child) {
+      if (child + 1 < end && heap[child + 1] > heap[child])
+        ++child;
+      if (heap[child] <= sinks)
+        break;
+      heap[at] = heap[child];
+    }
+    heap[at] = sinks;
+  }
+}
+
+/// Puts an element under its key, `width` numbers, into a table of elements with
+/// open addressing, where -1 is free. Of elements with one key the least stays.
+PST_INLINE i64 pst_claim(i64 *table, i64 places, const i64 *keys, i64 width, i64 element) {
+  u64 hash = 0;
+  for (i64 j = 0; j < width; ++j)
+    hash = (hash ^ (u64)keys[element * width + j]) * 0x9E3779B97F4A7C15ull;
+  for (i64 at = (i64)((hash >> 32) * (u64)places >> 32);; at = at + 1 == places ? 0 : at + 1) {
+    const i64 other = (i64)atomicCAS((u64 *)table + at, ~0ull, (u64)element);
+    bool equal = true;
+    for (i64 j = 0; other >= 0 && equal && j < width; ++j)
+      equal = keys[other * width + j] == keys[element * width + j];
+    if (equal && other >= 0)
+      atomicMin(table + at, element);
+    if (equal)
+      return at;
+  }
+}
+
 //===--- draws: Philox-4x32-10 (Salmon et al., SC 2011) ----------------------===//
 
 struct pst_key {

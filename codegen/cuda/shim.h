@@ -47,9 +47,20 @@ template <typename T> static T __shfl_down_sync(unsigned, T value, unsigned dist
     memcpy(&result, &pst_fibers[me + distance].sent[parity], sizeof result);
   return result;
 }
-static inline int atomicAdd(int *place, int value) {
-  const int before = *place;
+// Fibers switch at waits only.
+template <typename T> static inline T atomicAdd(T *place, T value) {
+  const T before = *place;
   *place += value;
+  return before;
+}
+template <typename T> static inline T atomicMin(T *place, T value) {
+  const T before = *place;
+  *place = value < before ? value : before;
+  return before;
+}
+template <typename T> static inline T atomicCAS(T *place, T expected, T value) {
+  const T before = *place;
+  *place = before == expected ? value : before;
   return before;
 }
 

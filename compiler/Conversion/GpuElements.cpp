@@ -69,7 +69,33 @@ Value GpuEmitter::makeElement(Value tensor, Indices at) {
 
 //===--- constants ---------------------------------------------------------===//
 
-/// A table of the module, unless the element is known.
+/// A table of the module; equal ones are the same.
+Value GpuEmitter::tableOf(DenseElementsAttr elements, Type element) {
+  auto module = function->getParentOfType<ModuleOp>();
+  const int64_t size = elements.getNumElements();
+  // Tables are told apart by content and type.
+  auto content = DenseElementsAttr::getFromRawBuffer(
+      RankedTensorType::get({size}, elements.getElementType()), elements.getRawData());
+  auto memory = MemRefType::get({size}, element);
+  memref::GlobalOp global;
+  int64_t count = 0;
+  for (auto present : module.getOps<memref::GlobalOp>()) {
+    ++count;
+    if (present->getAttr("pipe.elements") == content && present.getType() == memory)
+      global = present;
+  }
+  if (!global) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    global = b.create<memref::GlobalOp>(loc, b.getStringAttr("table" + std::to_string(count)),
+                                        b.getStringAttr("private"), TypeAttr::get(memory),
+                                        Attribute(), b.getUnitAttr(), IntegerAttr());
+    global->setAttr("pipe.elements", content);
+  }
+  return b.create<memref::GetGlobalOp>(loc, memory, global.getSymName());
+}
+
+/// From a table, unless the element is known.
 Value GpuEmitter::constantElement(ConstantOp op, Indices at) {
   auto elements = llvm::cast<DenseElementsAttr>(op.getValue());
   NamedTensorType type = typeOf(op.getResult());
@@ -97,27 +123,7 @@ Value GpuEmitter::constantElement(ConstantOp op, Indices at) {
   }
   if (isKnown)
     return one(number);
-  auto module = function->getParentOfType<ModuleOp>();
-  // Tables are told apart by content and type.
-  auto content = DenseElementsAttr::getFromRawBuffer(
-      RankedTensorType::get({stride}, elements.getElementType()), elements.getRawData());
-  auto memory = MemRefType::get({stride}, element);
-  memref::GlobalOp global;
-  int64_t count = 0;
-  for (auto present : module.getOps<memref::GlobalOp>()) {
-    ++count;
-    if (present->getAttr("pipe.elements") == content && present.getType() == memory)
-      global = present;
-  }
-  if (!global) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(module.getBody());
-    global = b.create<memref::GlobalOp>(loc, b.getStringAttr("table" + std::to_string(count)),
-                                        b.getStringAttr("private"), TypeAttr::get(memory),
-                                        Attribute(), b.getUnitAttr(), IntegerAttr());
-    global->setAttr("pipe.elements", content);
-  }
-  table.memory = b.create<memref::GetGlobalOp>(loc, memory, global.getSymName());
+  table.memory = tableOf(elements, element);
   return load(table, at);
 }
 

@@ -18,6 +18,7 @@ GpuEmitter::GpuEmitter(KernelOp kernel, func::FuncOp function, int64_t &nextChec
   if (auto schedule = kernel.getSchedule())
     if (auto chosen = schedule->getAs<StringAttr>("mapping"))
       mapping = chosen.str();
+  threads = kernel.getSchedule()->getAs<IntegerAttr>("threads").getInt();
 }
 
 //===--- arguments ---------------------------------------------------------===//
@@ -122,19 +123,21 @@ static void dropUnused(func::FuncOp function) {
 
 //===--- temporaries -------------------------------------------------------===//
 
-FailureOr<GpuEmitter::Buffer> GpuEmitter::temporary(Value tensor) {
-  NamedTensorType type = typeOf(tensor);
-  const int64_t width = scalarBytes(type.getElementType());
+FailureOr<GpuEmitter::Buffer> GpuEmitter::array(Type element, ArrayRef<TensorAxis> axes,
+                                                int64_t each) {
+  const int64_t width = scalarBytes(element);
   Buffer buffer;
-  buffer.strides.resize(type.getRank());
+  buffer.strides.resize(axes.size() + 1);
   SmallVector<Attribute> places;
-  int64_t bytes = width;
-  Value count = x.constant(1);
-  for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
-    buffer.strides[axis] = count;
+  int64_t bytes = width * each;
+  Value count = x.constant(each);
+  buffer.strides.back() = x.constant(1);
+  for (size_t i = axes.size(); i-- > 0;) {
+    auto [tensor, axis] = axes[i];
+    buffer.strides[i] = count;
     count = x.mul(count, extent(tensor, axis));
-    if (type.getAxes()[axis].isStatic()) {
-      bytes *= type.getAxes()[axis].extent;
+    if (typeOf(tensor).getAxes()[axis].isStatic()) {
+      bytes *= typeOf(tensor).getAxes()[axis].extent;
       continue;
     }
     DenseI64ArrayAttr place = scratchPlace(b, kernel, tensor, axis);
@@ -144,12 +147,18 @@ FailureOr<GpuEmitter::Buffer> GpuEmitter::temporary(Value tensor) {
     places.push_back(place);
   }
   addScratchTerm(b, bytes, places, scratchFixed, scratchTerms);
-  buffer.memory =
-      b.create<memref::ViewOp>(loc, memoryOf(type.getElementType()), scratch, scratchUsed, count);
+  buffer.memory = b.create<memref::ViewOp>(loc, memoryOf(element), scratch, scratchUsed, count);
   Value end =
       x.add(x.add(scratchUsed, x.mul(count, x.constant(width))), x.constant(2 * scratchAlign - 1));
   scratchUsed = x.mul(x.floorDiv(end, x.constant(scratchAlign)), x.constant(scratchAlign));
   return buffer;
+}
+
+FailureOr<GpuEmitter::Buffer> GpuEmitter::temporary(Value tensor) {
+  SmallVector<TensorAxis> axes;
+  for (int64_t axis = 0; axis < typeOf(tensor).getRank(); ++axis)
+    axes.push_back({tensor, axis});
+  return array(typeOf(tensor).getElementType(), axes);
 }
 
 FailureOr<GpuEmitter::Buffer> GpuEmitter::bufferFor(Value tensor) {
@@ -193,7 +202,8 @@ LogicalResult GpuEmitter::statement(Operation &op) {
     return choose(chosen);
   if (auto repeated = llvm::dyn_cast<RepeatOp>(op))
     return repeat(repeated);
-  if (llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, SortOp>(op) ||
+  if (llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, SortOp, CompactOp, GroupOp, ReduceByOp,
+                FftOp>(op) ||
       op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
     return store(op);
   if (llvm::isa<ConstantOp, ViewOp, PadOp, ConcatOp, StackOp, PlaceOp, MapOp, WindowOp, CastOp,
@@ -205,10 +215,10 @@ LogicalResult GpuEmitter::statement(Operation &op) {
 void GpuEmitter::barrier() { b.create<gpu::BarrierOp>(loc); }
 
 /// Runs `body` where the arm that the builder stands in is taken.
-void GpuEmitter::guarded(llvm::function_ref<void()> body) {
-  if (!taken)
-    return body();
-  auto op = b.create<scf::IfOp>(loc, taken, /*withElseRegion=*/false);
+void GpuEmitter::guarded(llvm::function_ref<void()> body) { taken ? when(taken, body) : body(); }
+
+void GpuEmitter::when(Value condition, llvm::function_ref<void()> body) {
+  auto op = b.create<scf::IfOp>(loc, condition, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   IndexMath::Scope scope(x);
   b.setInsertionPointToStart(op.thenBlock());
@@ -217,32 +227,41 @@ void GpuEmitter::guarded(llvm::function_ref<void()> body) {
 
 /// Computes a value as a whole, where it stands.
 LogicalResult GpuEmitter::store(Operation &op) {
-  Value result = op.getResult(0);
-  auto buffer = bufferFor(result);
-  if (failed(buffer))
-    return failure();
-  const bool isRead =
-      llvm::any_of(op.getUsers(), [](Operation *user) { return !llvm::isa<ReturnOp>(user); }) ||
-      std::distance(result.use_begin(), result.use_end()) > 1;
-  if (mapping != "block" && (isRead || llvm::isa<HistogramOp>(op)))
+  SmallVector<Buffer> to;
+  bool isRead = false;
+  for (Value result : op.getResults()) {
+    auto buffer = bufferFor(result);
+    if (failed(buffer))
+      return failure();
+    to.push_back(*buffer);
+    isRead |= llvm::any_of(result.getUsers(),
+                           [](Operation *user) { return !llvm::isa<ReturnOp>(user); }) ||
+              std::distance(result.use_begin(), result.use_end()) > 1;
+  }
+  const bool inPasses = llvm::isa<HistogramOp, CompactOp, GroupOp, ReduceByOp, FftOp>(op);
+  if (mapping != "block" && (isRead || inPasses))
     return op.emitOpError("is computed before others read it, which needs the mapping \"block\"");
-  LogicalResult done = success();
+  auto work = workspace(op);
+  if (failed(work))
+    return failure();
   guarded([&] {
-    done = llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-               .Case<ReduceOp>([&](auto typed) { return reduce(typed, *buffer); })
-               .Case<ScanOp>([&](auto typed) { return scan(typed, *buffer); })
-               .Case<HistogramOp>([&](auto typed) { return histogram(typed, *buffer); })
-               .Case<ContractOp>([&](auto typed) { return contract(typed, *buffer); })
-               .Case<SortOp>([&](auto typed) { return sort(typed, *buffer); })
-               .Default([&](Operation *) {
-                 fill(result, *buffer);
-                 return success();
-               });
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case<ReduceOp>([&](auto typed) { return reduce(typed, to[0]); })
+        .Case<ScanOp>([&](auto typed) { return scan(typed, to[0]); })
+        .Case<HistogramOp>([&](auto typed) { return histogram(typed, to[0]); })
+        .Case<ContractOp>([&](auto typed) { return contract(typed, to[0]); })
+        .Case<SortOp>([&](auto typed) { return sort(typed, to[0]); })
+        .Case<CompactOp>([&](auto typed) { return compact(typed, to, *work); })
+        .Case<GroupOp>([&](auto typed) { return group(typed, to, *work); })
+        .Case<ReduceByOp>([&](auto typed) { return reduceBy(typed, to[0], *work); })
+        .Case<FftOp>([&](auto typed) { return fft(typed, to[0], *work); })
+        .Default([&](Operation *) { fill(op.getResult(0), to[0]); });
     if (isRead)
       barrier();
   });
-  buffers[result] = *buffer;
-  return failure(failed(done) || failedInside);
+  for (auto [result, buffer] : llvm::zip(op.getResults(), to))
+    buffers[result] = buffer;
+  return failure(failedInside);
 }
 
 /// The arms' scalars are total and computed at once; what they store is computed

@@ -41,6 +41,13 @@ private:
                          int64_t number, int64_t loose);
   mlir::Value addArgument(mlir::Type type, const std::string &name, llvm::StringRef from,
                           int64_t tensor, int64_t axis);
+  struct TensorAxis {
+    mlir::Value tensor;
+    int64_t axis;
+  };
+  /// Scratch memory for `each` elements at every place of some axes, side by side.
+  mlir::FailureOr<Buffer> array(mlir::Type element, llvm::ArrayRef<TensorAxis> axes,
+                                int64_t each = 1);
   mlir::FailureOr<Buffer> temporary(mlir::Value tensor);
   mlir::FailureOr<Buffer> bufferFor(mlir::Value tensor);
   mlir::LogicalResult statement(mlir::Operation &op);
@@ -51,6 +58,7 @@ private:
   mlir::LogicalResult finish(pipe::ReturnOp op);
   void barrier();
   void guarded(llvm::function_ref<void()> body);
+  void when(mlir::Value condition, llvm::function_ref<void()> body);
   void moveTo(mlir::Location location);
 
   // GpuLoops.cpp
@@ -58,6 +66,8 @@ private:
   /// "threads", or "warps", 32 threads that go through the body together.
   void nest(llvm::ArrayRef<std::string> axes, llvm::ArrayRef<mlir::Value> extents,
             llvm::StringRef workers, llvm::function_ref<void(Indices)> body);
+  /// The nest over a tensor's own domain, one element for each thread.
+  void over(mlir::Value tensor, llvm::function_ref<void(Indices)> body);
   void fill(mlir::Value tensor, const Buffer &to);
   llvm::SmallVector<mlir::Value>
   loop(mlir::Value low, mlir::Value high, int64_t step, mlir::ValueRange inits,
@@ -81,6 +91,7 @@ private:
   mlir::Value element(mlir::Value tensor, Indices at);
   mlir::Value makeElement(mlir::Value tensor, Indices at);
   mlir::Value constantElement(pipe::ConstantOp op, Indices at);
+  mlir::Value tableOf(mlir::DenseElementsAttr elements, mlir::Type element);
   mlir::Value mapped(pipe::MapOp op, Indices at);
   mlir::Value padded(pipe::PadOp op, Indices at);
   mlir::Value windowed(pipe::WindowOp op, Indices at);
@@ -107,12 +118,14 @@ private:
   mlir::Value asIndex(mlir::Value scalar) { return x.toIndex(number(scalar)); }
   mlir::Value constant(mlir::TypedAttr value, mlir::Type type);
   mlir::Value zeroOf(mlir::Type type);
+  mlir::Value i64(int64_t number) { return constant(b.getI64IntegerAttr(number), b.getI64Type()); }
   mlir::Value binary(pipe::BinaryKind kind, mlir::Value a, mlir::Value b);
   mlir::Value cast(mlir::Value value, mlir::Type type);
+  mlir::Value isTrue(mlir::Value number) { return cast(number, b.getI1Type()); }
   mlir::Value real(double value);
 
   // GpuReduce.cpp
-  mlir::LogicalResult reduce(pipe::ReduceOp op, const Buffer &to);
+  void reduce(pipe::ReduceOp op, const Buffer &to);
   mlir::Value combined(pipe::ReduceKind kind, mlir::Value a, mlir::Value c);
   mlir::Value startOf(pipe::ReduceKind kind, mlir::Type type);
   mlir::Value shuffled(mlir::Value value, int64_t distance);
@@ -124,10 +137,23 @@ private:
                                              std::pair<mlir::Value, mlir::Value> c);
   mlir::Value laneSum(mlir::Type type, mlir::Value count,
                       llvm::function_ref<mlir::Value(mlir::Value)> at);
-  mlir::LogicalResult scan(pipe::ScanOp op, const Buffer &to);
-  mlir::LogicalResult histogram(pipe::HistogramOp op, const Buffer &to);
-  mlir::LogicalResult contract(pipe::ContractOp op, const Buffer &to);
-  mlir::LogicalResult sort(pipe::SortOp op, const Buffer &to);
+  void scan(pipe::ScanOp op, const Buffer &to);
+  void histogram(pipe::HistogramOp op, const Buffer &to);
+  void contract(pipe::ContractOp op, const Buffer &to);
+  void sort(pipe::SortOp op, const Buffer &to);
+
+  // GpuGroup.cpp: in passes, over arrays that workspace() made before.
+  mlir::FailureOr<llvm::SmallVector<Buffer>> workspace(mlir::Operation &op);
+  void running(mlir::Value count, const Buffer &sums,
+               llvm::function_ref<mlir::Value(mlir::Value)> number,
+               llvm::function_ref<void(mlir::Value, mlir::Value, mlir::Value)> visit,
+               llvm::function_ref<void(mlir::Value)> whole);
+  void compact(pipe::CompactOp op, llvm::ArrayRef<Buffer> to, llvm::ArrayRef<Buffer> work);
+  void group(pipe::GroupOp op, llvm::ArrayRef<Buffer> to, llvm::ArrayRef<Buffer> work);
+  void reduceBy(pipe::ReduceByOp op, const Buffer &to, llvm::ArrayRef<Buffer> work);
+
+  // GpuFft.cpp
+  void fft(pipe::FftOp op, const Buffer &to, llvm::ArrayRef<Buffer> work);
 
   pipe::KernelOp kernel;
   mlir::func::FuncOp function;
@@ -146,6 +172,7 @@ private:
   int64_t scratchFixed = 0;
   llvm::SmallVector<mlir::Attribute> scratchTerms;
   std::string mapping;
+  int64_t threads = 0; ///< of a block
 };
 
 /// The 32 lanes of a warp, and of a float sum.

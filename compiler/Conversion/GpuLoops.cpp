@@ -61,9 +61,7 @@ void GpuEmitter::nest(ArrayRef<std::string> axes, ArrayRef<Value> extents, Strin
   body(isPoint ? Indices() : Indices(at));
 }
 
-void GpuEmitter::fill(Value tensor, const Buffer &to) {
-  if (Operation *op = tensor.getDefiningOp())
-    moveTo(op->getLoc());
+void GpuEmitter::over(Value tensor, llvm::function_ref<void(Indices)> body) {
   NamedTensorType type = typeOf(tensor);
   SmallVector<std::string> axes;
   SmallVector<Value> extents;
@@ -71,7 +69,13 @@ void GpuEmitter::fill(Value tensor, const Buffer &to) {
     axes.push_back(type.getAxes()[axis].name);
     extents.push_back(extent(tensor, axis));
   }
-  nest(axes, extents, "threads", [&](Indices at) { save(element(tensor, at), to, at); });
+  nest(axes, extents, "threads", body);
+}
+
+void GpuEmitter::fill(Value tensor, const Buffer &to) {
+  if (Operation *op = tensor.getDefiningOp())
+    moveTo(op->getLoc());
+  over(tensor, [&](Indices at) { save(element(tensor, at), to, at); });
 }
 
 //===--- control -----------------------------------------------------------===//

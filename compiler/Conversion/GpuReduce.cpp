@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/GpuEmitter.h"
+#include "compiler/Conversion/Reduction.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -14,13 +15,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
-
-/// What numbers of a storage type are added up in.
-static Type computingType(Type type) {
-  if (auto real = llvm::dyn_cast<FloatType>(type); real && real.getWidth() < 32)
-    return Float32Type::get(type.getContext());
-  return type;
-}
 
 /// The end of the range that `min` (or `max`) of nothing gives.
 static TypedAttr identity(Type type, bool ofMin) {
@@ -135,18 +129,11 @@ std::pair<Value, Value> GpuEmitter::better(ReduceKind kind, std::pair<Value, Val
 
 //===--- reduce ------------------------------------------------------------===//
 
-LogicalResult GpuEmitter::reduce(ReduceOp op, const Buffer &to) {
+void GpuEmitter::reduce(ReduceOp op, const Buffer &to) {
   NamedTensorType type = typeOf(op.getValue()), result = typeOf(op.getResult());
   if (op.getOver().empty() && type.getElementType() == result.getElementType()) {
     buffers[op.getResult()] = to;
-    SmallVector<std::string> names;
-    SmallVector<Value> sizes;
-    for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-      names.push_back(type.getAxes()[axis].name);
-      sizes.push_back(extent(op.getValue(), axis));
-    }
-    nest(names, sizes, "threads", [&](Indices at) { save(element(op.getValue(), at), to, at); });
-    return success();
+    return over(op.getValue(), [&](Indices at) { save(element(op.getValue(), at), to, at); });
   }
   const ReduceKind kind = op.getKind();
   const bool isArgument = kind == ReduceKind::argmin || kind == ReduceKind::argmax;
@@ -164,7 +151,7 @@ LogicalResult GpuEmitter::reduce(ReduceOp op, const Buffer &to) {
     names.push_back(type.getAxes()[axis].name);
   }
   Type computing =
-      kind == ReduceKind::count ? Type(b.getI64Type()) : computingType(type.getElementType());
+      kind == ReduceKind::count ? Type(b.getI64Type()) : computeType(type.getElementType());
   nest(names, stay, byWarp ? "warps" : "threads", [&](Indices outer) {
     // Element i of the run, row-major over the reduced axes.
     auto at = [&](Value i) {
@@ -201,21 +188,16 @@ LogicalResult GpuEmitter::reduce(ReduceOp op, const Buffer &to) {
     whole = cast(whole, result.getElementType());
     if (!byWarp)
       return save(whole, to, outer);
-    auto first = b.create<scf::IfOp>(loc, x.compare(CmpIPredicate::eq, lane, x.constant(0)), false);
-    OpBuilder::InsertionGuard guard(b);
-    IndexMath::Scope scope(x);
-    b.setInsertionPointToStart(first.thenBlock());
-    save(whole, to, outer);
+    when(x.compare(CmpIPredicate::eq, lane, x.constant(0)), [&] { save(whole, to, outer); });
   });
-  return success();
 }
 
 //===--- along an axis -----------------------------------------------------===//
 
-LogicalResult GpuEmitter::scan(ScanOp op, const Buffer &to) {
+void GpuEmitter::scan(ScanOp op, const Buffer &to) {
   NamedTensorType type = typeOf(op.getValue());
   const int64_t along = type.axisIndex(op.getAxis());
-  Type computing = computingType(type.getElementType());
+  Type computing = computeType(type.getElementType());
   SmallVector<std::string> names;
   SmallVector<Value> extents;
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
@@ -240,55 +222,32 @@ LogicalResult GpuEmitter::scan(ScanOp op, const Buffer &to) {
       return SmallVector<Value>{sum};
     });
   });
-  return success();
 }
 
-LogicalResult GpuEmitter::histogram(HistogramOp op, const Buffer &to) {
+void GpuEmitter::histogram(HistogramOp op, const Buffer &to) {
   NamedTensorType type = typeOf(op.getValue()), result = typeOf(op.getResult());
   const Split axes(type, op.getOver());
-  SmallVector<std::string> names, resultNames;
-  SmallVector<Value> extents, resultExtents;
-  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-    names.push_back(type.getAxes()[axis].name);
-    extents.push_back(extent(op.getValue(), axis));
-  }
-  for (int64_t axis : axes.stay) {
-    resultNames.push_back(names[axis]);
-    resultExtents.push_back(extents[axis]);
-  }
   Value bins = extent(op.getResult(), result.getRank() - 1);
-  resultNames.push_back(result.getAxes().back().name);
-  resultExtents.push_back(bins);
-  nest(resultNames, resultExtents, "threads",
-       [&](Indices at) { save(zeroOf(b.getI32Type()), to, at); });
+  over(op.getResult(), [&](Indices at) { save(zeroOf(b.getI32Type()), to, at); });
   barrier();
-  nest(names, extents, "threads", [&](Indices at) {
+  over(op.getValue(), [&](Indices at) {
     Value key = x.toIndex(cast(element(op.getValue(), at), b.getI64Type()));
-    auto counts = b.create<scf::IfOp>(loc, x.inside(key, bins), false);
-    OpBuilder::InsertionGuard guard(b);
-    IndexMath::Scope scope(x);
-    b.setInsertionPointToStart(counts.thenBlock());
     SmallVector<Value> bin;
     for (int64_t axis : axes.stay)
       bin.push_back(at[axis]);
     bin.push_back(key);
-    b.create<memref::AtomicRMWOp>(loc, arith::AtomicRMWKind::addi,
-                                  b.create<arith::ConstantIntOp>(loc, 1, 32), to.memory,
-                                  place(to, bin));
+    when(x.inside(key, bins), [&] {
+      b.create<memref::AtomicRMWOp>(loc, arith::AtomicRMWKind::addi,
+                                    b.create<arith::ConstantIntOp>(loc, 1, 32), to.memory,
+                                    place(to, bin));
+    });
   });
-  return success();
 }
 
-LogicalResult GpuEmitter::contract(ContractOp op, const Buffer &to) {
+void GpuEmitter::contract(ContractOp op, const Buffer &to) {
   NamedTensorType type = typeOf(op.getValue()), matrix = typeOf(op.getMatrix());
   const int64_t along = type.axisIndex(matrix.getAxes()[0].name);
-  SmallVector<std::string> names;
-  SmallVector<Value> extents;
-  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-    names.push_back(typeOf(op.getResult()).getAxes()[axis].name);
-    extents.push_back(extent(op.getResult(), axis));
-  }
-  nest(names, extents, "threads", [&](Indices at) {
+  over(op.getResult(), [&](Indices at) {
     auto product = [&](Value i) {
       SmallVector<Value> from(at);
       from[along] = i;
@@ -297,23 +256,16 @@ LogicalResult GpuEmitter::contract(ContractOp op, const Buffer &to) {
     };
     save(laneSum(type.getElementType(), extent(op.getMatrix(), 0), product), to, at);
   });
-  return success();
 }
 
 /// Every element counts those that come before it: no thread waits for another.
-LogicalResult GpuEmitter::sort(SortOp op, const Buffer &to) {
+void GpuEmitter::sort(SortOp op, const Buffer &to) {
   NamedTensorType type = typeOf(op.getValue());
   const int64_t along = type.axisIndex(op.getAxis());
-  Type computing = computingType(type.getElementType());
-  SmallVector<std::string> names;
-  SmallVector<Value> extents;
-  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-    names.push_back(type.getAxes()[axis].name);
-    extents.push_back(extent(op.getValue(), axis));
-  }
-  nest(names, extents, "threads", [&](Indices at) {
+  Type computing = computeType(type.getElementType());
+  over(op.getValue(), [&](Indices at) {
     Value mine = cast(element(op.getValue(), at), computing);
-    Value rank = loop(x.constant(0), extents[along], 1, zeroOf(b.getI64Type()),
+    Value rank = loop(x.constant(0), extent(op.getValue(), along), 1, zeroOf(b.getI64Type()),
                       [&](Value i, ValueRange sofar) {
                         SmallVector<Value> from(at);
                         from[along] = i;
@@ -327,5 +279,4 @@ LogicalResult GpuEmitter::sort(SortOp op, const Buffer &to) {
     place[along] = x.toIndex(rank);
     save(x.toI64(at[along]), to, place);
   });
-  return success();
 }

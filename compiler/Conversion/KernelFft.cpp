@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Conversion/Fourier.h"
 #include "compiler/Conversion/KernelEmitter.h"
 #include "compiler/Conversion/Reduction.h"
-#include "runtime/abi/fourier.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -15,14 +15,8 @@ using namespace penstock::conversion;
 
 namespace {
 
-struct Complex {
-  Value re, im;
-};
 /// Where the parts of an array begin.
 using Parts = Complex;
-
-/// The largest factor whose short transform is written out.
-constexpr int64_t largestUnrolled = 13;
 
 /// Complex arithmetic on elements, or vectors of them, of one type.
 class Transform {
@@ -71,7 +65,6 @@ public:
   Parts table(ArrayRef<int64_t> places, int64_t turn);
 
   void stage(Parts from, Parts to, int64_t l, int64_t r, llvm::function_ref<Parts()> room);
-  SmallVector<Complex> shortTransform(ArrayRef<Complex> t);
   void longTransform(int64_t r, llvm::function_ref<Complex(Value)> t, Parts folded,
                      llvm::function_ref<void(Value, Complex)> store);
 };
@@ -95,35 +88,7 @@ Parts Transform::table(ArrayRef<int64_t> places, int64_t turn) {
   return {data(re), data(im)};
 }
 
-SmallVector<Complex> Transform::shortTransform(ArrayRef<Complex> t) {
-  const size_t r = t.size(), h = (r - 1) / 2;
-  if (r == 2)
-    return {add(t[0], t[1]), sub(t[0], t[1])};
-  if (r == 4) {
-    const Complex a = add(t[0], t[2]), c0 = sub(t[0], t[2]), c = add(t[1], t[3]), d = sub(t[1], t[3]);
-    return {add(a, c), {add(c0.re, d.im), sub(c0.im, d.re)}, sub(a, c), {sub(c0.re, d.im), add(c0.im, d.re)}};
-  }
-  SmallVector<Complex> s(h + 1), d(h + 1), u(r, t[0]);
-  for (size_t i = 1; i <= h; ++i) {
-    s[i] = add(t[i], t[r - i]);
-    d[i] = sub(t[i], t[r - i]);
-    u[0] = add(u[0], s[i]);
-  }
-  for (size_t p = 1; p <= h; ++p) {
-    Complex a = t[0], c{};
-    for (size_t i = 1; i <= h; ++i) {
-      const auto turn = penstock::scalar::turnOf(static_cast<int64_t>(i * p % r), static_cast<int64_t>(r));
-      a = add(a, scale(constant(turn.cosine), s[i]));
-      const Complex scaled = scale(constant(turn.sine), d[i]);
-      c = i == 1 ? scaled : add(c, scaled);
-    }
-    u[p] = {add(a.re, c.im), sub(a.im, c.re)};
-    u[r - p] = {sub(a.re, c.im), add(a.im, c.re)};
-  }
-  return u;
-}
-
-/// The same with loops. `folded` has room for r - 1 elements: s, then d.
+/// A short transform with loops. `folded` has room for r - 1 elements: s, then d.
 void Transform::longTransform(int64_t r, llvm::function_ref<Complex(Value)> t, Parts folded,
                               llvm::function_ref<void(Value, Complex)> store) {
   const int64_t h = (r - 1) / 2;
@@ -200,22 +165,11 @@ void Transform::stage(Parts from, Parts to, int64_t done, int64_t r, llvm::funct
       SmallVector<Complex> t;
       for (int64_t q = 0; q < r; ++q)
         t.push_back(done > 1 && q > 0 ? turned(l.i64(q)) : input(l.i64(q)));
-      for (auto [p, value] : llvm::enumerate(shortTransform(t)))
+      for (auto [p, value] : llvm::enumerate(shortTransform(*this, t)))
         store(l.i64(static_cast<int64_t>(p)), value);
     });
   });
   lanes = width;
-}
-
-static SmallVector<int64_t> factorsOf(int64_t n) {
-  SmallVector<int64_t> factors;
-  for (int64_t factor = 4; n > 1; factor = factor == 4 ? 2 : factor == 2 ? 3 : factor + 2) {
-    while (n % factor == 0) {
-      factors.push_back(factor);
-      n /= factor;
-    }
-  }
-  return factors;
 }
 
 LogicalResult KernelEmitter::emitFft(FftOp op) {

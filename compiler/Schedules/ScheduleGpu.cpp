@@ -42,7 +42,7 @@ static bool takesWarps(ReduceOp op) {
 /// Whether something has to be complete before others read it.
 static bool needsPasses(KernelOp kernel) {
   const auto found = kernel.walk([](Operation *op) {
-    if (llvm::isa<HistogramOp>(op) ||
+    if (llvm::isa<HistogramOp, CompactOp, GroupOp, ReduceByOp, FftOp>(op) ||
         op->getAttr("schedule") == StringAttr::get(op->getContext(), "scratch"))
       return WalkResult::interrupt();
     auto isTensor = [](Value value) { return llvm::isa<NamedTensorType>(value.getType()); };

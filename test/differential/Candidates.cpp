@@ -105,8 +105,8 @@ static Outcome printedAndParsed(mlir::ModuleOp module, const BatchInputs &inputs
   module.print(stream);
   const auto parsed = mlir::parseSourceString<mlir::ModuleOp>(printed, module.getContext());
   if (!parsed)
-    return {"", {"the printed module does not parse", {}}, false};
-  return {"", Interpreter(*parsed).run(inputs), false};
+    return {"", {"the printed module does not parse", {}}};
+  return {"", Interpreter(*parsed).run(inputs)};
 }
 
 std::vector<Candidate> allCandidates() {

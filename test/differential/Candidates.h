@@ -16,8 +16,6 @@ struct Outcome {
   /// fault like any other.
   std::string refused;
   reference::BatchResult result = {};
-  /// Says that this candidate cannot do the pipeline yet, which is no fault.
-  bool skipped = false;
 };
 
 struct Candidate {

@@ -16,7 +16,7 @@ using namespace penstock::differential;
 namespace {
 
 struct Tally {
-  int64_t equal = 0, differ = 0, skipped = 0;
+  int64_t equal = 0, differ = 0;
 };
 
 /// The difference that a candidate shows on a pipeline, if any.
@@ -25,11 +25,6 @@ std::optional<std::string> differenceOf(const Candidate &candidate, mlir::Module
                                         const reference::BatchResult &expected, Tally *tally) {
   mlir::OwningOpRef<mlir::ModuleOp> own(module.clone());
   const Outcome outcome = candidate.run(*own, inputs);
-  if (outcome.skipped) {
-    if (tally)
-      ++tally->skipped;
-    return std::nullopt;
-  }
   auto difference = outcome.refused.empty() ? firstDifference(expected, outcome.result)
                                             : "refused: " + outcome.refused;
   if (tally)
@@ -161,7 +156,6 @@ int main(int argc, char **argv) {
   coverage.print(llvm::outs());
   for (const auto &[name, tally] : tallies)
     llvm::outs() << name << ": " << tally.equal << " equal, " << tally.differ << " differ"
-                 << (tally.skipped ? ", " + std::to_string(tally.skipped) + " skipped" : "")
                  << "\n";
   if (enforce)
     for (const std::string &cell : coverage.missing()) {

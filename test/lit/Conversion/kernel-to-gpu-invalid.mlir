@@ -16,12 +16,25 @@ pipe.kernel @needs_passes "pixels" schedule {mapping = "grid", threads = 256 : i
 
 // -----
 
-// What a GPU cannot do yet.
+// Every view is a launch of its own, or unrolled: none is left in a kernel.
+pipe.kernel @views "pixels" schedule {mapping = "grid", threads = 256 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  // expected-error @below {{has no GPU code yet}}
+  %0 = pipe.each "v" 2 -> !pipe.tensor<u8[v=2, w=16]> {
+  ^bb0(%v: i64):
+    pipe.yield %x : !pipe.tensor<u8[w=16]>
+  }
+  pipe.return %0 : !pipe.tensor<u8[v=2, w=16]>
+}
+
+// -----
+
+// Passes of one block, also where the result is an output.
 pipe.kernel @groups "pixels" schedule {mapping = "grid", threads = 256 : i64} {
 ^bb0(%x: !pipe.tensor<i32[k=9]>):
-  // expected-error @below {{has no GPU code yet}}
+  // expected-error @below {{is computed before others read it, which needs the mapping "block"}}
   %0, %first, %n = pipe.group %x along "k" limit 4 : <i32[k=9]> -> <i64[k=9]>, <i64[m=4]>, <i64[]>
-  pipe.return %0 : !pipe.tensor<i64[k=9]>
+  pipe.return %0, %first, %n : !pipe.tensor<i64[k=9]>, !pipe.tensor<i64[m=4]>, !pipe.tensor<i64[]>
 }
 
 // -----

@@ -13,10 +13,8 @@ using namespace penstock;
 
 namespace {
 
-class CudaExamples : public testing::TestWithParam<std::string> {};
-
-TEST_P(CudaExamples, HaveTheBitsOfTheReference) {
-  test::Imported imported(test::exampleText(GetParam()));
+void expectTheBitsOfTheReference(const std::string &text) {
+  test::Imported imported(text);
   ASSERT_TRUE(imported.result.module) << imported.messages;
   const test::MadeUpMedia media;
   reference::BatchInputs inputs = test::exampleInputs(imported, media);
@@ -35,6 +33,56 @@ TEST_P(CudaExamples, HaveTheBitsOfTheReference) {
   const auto found = reference::Interpreter(*imported.result.module).run(inputs);
   EXPECT_EQ(differential::firstDifference(expected, found).value_or("none"), "none");
   EXPECT_GT(kernels.launches(), 0);
+}
+
+class CudaExamples : public testing::TestWithParam<std::string> {};
+
+TEST_P(CudaExamples, HaveTheBitsOfTheReference) {
+  expectTheBitsOfTheReference(test::exampleText(GetParam()));
+}
+
+// Short transforms that are written out and such in loops, of even and odd length,
+// f32 and f64, over two axes of lines.
+TEST(CudaPasses, TransformsOfAllKindsOfLengths) {
+  expectTheBitsOfTheReference(R"(
+pipe 1
+fn finite(x: f32[t]) -> f32[t] = map (p in x) { if p < 1e6 then p - 80.0 else 0.5 }
+pipeline waves(a: path, b: path, c: path, d: path, e: path) {
+  for row in raw(a = column(a, f32[v = 3, t = 874]), b = column(b, f32[t = 1001, w = 2]), c = column(c, f32[t = 400]),
+                 d = column(d, f32[t = 1]), e = column(e, f32[t = 17]))
+  batch 2 {
+    output a: f32[n, v, freq, part] = fft(row.a |> finite, t)
+    output b: f64[n, freq, w, part] = fft(f64(row.b |> finite), t)
+    output c: f32[n, freq, part] = fft(row.c |> finite, t)
+    output d: f32[n, freq, part] = fft(row.d |> finite, t)
+    output e: f64[n, freq, part] = fft(f64(row.e |> finite), t)
+  }
+}
+)");
+}
+
+// More elements than threads, keys that meet, more groups than the limit, one group of
+// most elements, and axes around the one that is grouped.
+TEST(CudaPasses, GroupsAndSelectionsOfManyElements) {
+  expectTheBitsOfTheReference(R"(
+pipe 1
+fn finite(x: f32[k]) -> f32[k] = map (p in x) { if p < 1e6 then p else 0.5 }
+pipeline clouds(points: path, keys: path) {
+  for row in raw(points = column(points, f32[v = 2, k = 1500, c = 3]), keys = column(keys, i32[k = 1500]))
+  let all = row.points |> finite
+  let kept = compact(all, map (q in row.keys) { q % 7 != 0 })
+  let key = map (q in row.keys, i in index(row.keys, k)) { if i % 3 == 0 then i32(i) % 331 - 165 else if q < 90 then 5 else q }
+  let groups = group(all, by = key, limit = 150)
+  batch 2 {
+    output kept: f32[n, k <= 1500, v, c] ragged = kept
+    output sums: f32[n, m <= 150, v, c] pad 0 = sum(groups.points over [k])
+    output most: f32[n, m <= 150, v, c] pad 0 = max(groups.points over [k])
+    output count: i32[n, m <= 150] pad 0 = groups.count
+    output first: i64[n, m <= 150] pad 0 = groups.first
+    output slot: i64[n, k] = groups.slot
+  }
+}
+)");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaExamples, testing::ValuesIn(test::exampleFiles()),

@@ -13,14 +13,13 @@
 
 namespace penstock::test {
 
-/// Paths of the examples and probes that have GPU code, in order: all but those of
-/// `compact` and `group`.
+/// Paths of the examples and probes, in order.
 inline std::vector<std::string> exampleFiles() {
   std::vector<std::string> files;
   for (const char *folder : {"/examples", "/examples/probes"})
     for (const auto &entry :
          std::filesystem::directory_iterator(PENSTOCK_SOURCE_DIR + std::string(folder)))
-      if (entry.path().extension() == ".pipe" && entry.path().stem() != "i_points")
+      if (entry.path().extension() == ".pipe")
         files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
