@@ -1,11 +1,18 @@
 #include "runtime/core/Buffer.h"
 
+#include "runtime/core/Memory.h"
+
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 namespace penstock::runtime {
+
+namespace {
+
+size_t memorySize(size_t room) { return room + Buffer::slack; }
+
+} // namespace
 
 Buffer::Buffer(Buffer &&other) noexcept
     : bytes(std::exchange(other.bytes, nullptr)),
@@ -18,10 +25,10 @@ Buffer &Buffer::operator=(Buffer &&other) noexcept {
   return *this;
 }
 
-Buffer::~Buffer() { std::free(bytes); }
+Buffer::~Buffer() { release(); }
 
 void Buffer::release() {
-  std::free(bytes);
+  freeMemory(bytes, memorySize(room));
   bytes = nullptr;
   used = room = 0;
 }
@@ -33,14 +40,13 @@ bool Buffer::reserve(size_t wanted) {
     return false;
   // Half as much again, so that a run of slowly growing files settles soon.
   size_t grown = std::max(wanted, room + room / 2);
-  size_t whole = (grown + slack + 63) / 64 * 64;
-  auto *fresh = static_cast<uint8_t *>(std::aligned_alloc(64, whole));
+  uint8_t *fresh = allocateMemory(memorySize(grown));
   if (!fresh)
     return false;
   if (used)
     std::memcpy(fresh, bytes, used);
-  std::memset(fresh + grown, 0, whole - grown);
-  std::free(bytes);
+  std::memset(fresh + grown, 0, slack);
+  freeMemory(bytes, memorySize(room));
   bytes = fresh;
   room = grown;
   return true;

@@ -1,9 +1,9 @@
 #include "runtime/sched/Scratch.h"
 
+#include "runtime/core/Memory.h"
 #include "runtime/sched/Layout.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace penstock::runtime {
 
@@ -33,7 +33,7 @@ bool Scratch::grow(int64_t bytes) {
   }
   if (held + size > limits.cap)
     return false;
-  auto *memory = static_cast<uint8_t *>(std::aligned_alloc(64, size_t(size)));
+  uint8_t *memory = allocateMemory(size_t(size));
   if (!memory)
     return false;
   blocks.push_back({memory, size});
@@ -59,7 +59,7 @@ void Scratch::reset() {
 
 void Scratch::freeAll() {
   for (Block &block : blocks)
-    std::free(block.bytes);
+    freeMemory(block.bytes, size_t(block.size));
   blocks.clear();
   held = 0;
 }

@@ -2,6 +2,8 @@
 // they hold no object with a destructor at those points.
 #include "runtime/media/jpeg/JpegMemory.h"
 
+#include "runtime/core/Memory.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -41,7 +43,7 @@ JpegMemory::~JpegMemory() { freeBlocks(); }
 
 void JpegMemory::freeBlocks() {
   for (Block &block : blocks)
-    std::free(block.bytes);
+    freeMemory(block.bytes, block.size);
   blocks.clear();
   usedInLast = 0;
 }
@@ -77,10 +79,10 @@ void *JpegMemory::take(j_common_ptr info, uint64_t wanted) {
     size_t grown = std::max({size, firstBlock, size_t(usedInAll)});
     if (blocks.size() == blocks.capacity())
       outOfMemory(info);
-    auto *bytes = static_cast<uint8_t *>(std::aligned_alloc(alignment, roundUp(grown)));
+    uint8_t *bytes = allocateMemory(grown);
     if (!bytes)
       outOfMemory(info);
-    blocks.push_back({bytes, roundUp(grown)});
+    blocks.push_back({bytes, grown});
     usedInLast = 0;
   }
   uint8_t *result = blocks.back().bytes + usedInLast;
@@ -96,8 +98,8 @@ void JpegMemory::reset() {
   if (blocks.size() > 1 || held > keepAtMost) {
     freeBlocks();
     if (held <= keepAtMost) {
-      if (void *bytes = std::aligned_alloc(alignment, held))
-        blocks.push_back({static_cast<uint8_t *>(bytes), held});
+      if (uint8_t *bytes = allocateMemory(held))
+        blocks.push_back({bytes, held});
     }
   }
   usedInLast = 0;

@@ -1,0 +1,48 @@
+#include "runtime/core/Memory.h"
+
+#include <cstdlib>
+#include <sys/mman.h>
+
+namespace penstock::runtime {
+
+namespace {
+
+// What malloc frees, it may keep: once it has freed a large piece, the C library
+// holds up to 64 MiB for reuse, in an arena for each thread, so that the memory
+// of a run would depend on which thread met which file.
+constexpr size_t mapFrom = size_t(1) << 18;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool mapLarge = false; // mapped memory has no guards
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr bool mapLarge = false;
+#else
+constexpr bool mapLarge = true;
+#endif
+#else
+constexpr bool mapLarge = true;
+#endif
+
+bool isMapped(size_t size) { return mapLarge && size >= mapFrom; }
+
+} // namespace
+
+uint8_t *allocateMemory(size_t size) {
+  if (size > SIZE_MAX / 2)
+    return nullptr;
+  if (isMapped(size)) {
+    void *bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return bytes == MAP_FAILED ? nullptr : static_cast<uint8_t *>(bytes);
+  }
+  return static_cast<uint8_t *>(std::aligned_alloc(64, (size + 63) / 64 * 64));
+}
+
+void freeMemory(uint8_t *bytes, size_t size) {
+  if (bytes && isMapped(size))
+    munmap(bytes, size);
+  else
+    std::free(bytes);
+}
+
+} // namespace penstock::runtime
