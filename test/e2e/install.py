@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-from support import ToolTest, main
+from support import ROOT, ToolTest, main
 
 PROGRAM = r"""
 #include <penstock.h>
@@ -75,13 +75,22 @@ class Installed(unittest.TestCase):
                     "-Wl,-rpath," + self.at("lib"))
         self.assertEqual(self.run_it(program), "2\n")
 
+    def test_cuda_text_compiles_with_the_installed_header(self):
+        text = os.path.join(self.folder, "kernels.cu")
+        with open(text, "w") as file:
+            file.write(self.run_it(self.at("bin", "penstock"), "compile", self.at("share", "penstock", "examples", "lit", "cuda.pipe"), "--emit", "cuda"))
+        # What stands for CUDA's own words on a CPU is a tool of the tests, and not installed.
+        self.run_it("c++", "-x", "c++", "-std=c++17", "-fsyntax-only", "-include", os.path.join(ROOT, "codegen", "cuda", "shim.h"), "-I",
+                    self.at("include"), text)
+
     def test_the_lit_tests_of_a_user_pass_and_can_fail(self):
         mine = os.path.join(self.folder, "my-tests")
         shutil.copytree(self.at("share", "penstock", "examples", "lit"), mine)
         lit = [sys.executable, "/usr/lib/llvm-19/build/utils/lit/lit.py", "-sv", "--param", f"penstock={self.prefix}", mine]
         self.run_it(*lit)
-        self.assertEqual(len(glob.glob(os.path.join(mine, "*.pipe"))), 3)
+        self.assertEqual(len(glob.glob(os.path.join(mine, "*.pipe"))), 4)
         for name, old, new in [("kernels.pipe", "|> random_crop(32) |> fade", "|> fade(strength) |> autocontrast |> random_crop(32) |> fade"),
+                               ("cuda.pipe", "f32(j) / f32(w)", "f32(w) / f32(j)"), ("cuda.pipe", "random_crop", "center_crop"),
                                ("code.pipe", "|> resize(32, 32)", "|> center_crop(32)"), ("mistake.pipe", "flip(ww)", "flip(w)")]:
             with self.subTest(name=name):
                 path = os.path.join(mine, name)
@@ -92,6 +101,8 @@ class Installed(unittest.TestCase):
                     file.write(text.replace(old, new))
                 done = subprocess.run([*lit[:-1], path], capture_output=True, text=True, env=self.environment)
                 self.assertNotEqual(done.returncode, 0, f"{name} holds on to nothing")
+                with open(path, "w") as file:
+                    file.write(text)
 
     def test_the_reference_pages_are_whole(self):
         pages = {}
