@@ -68,7 +68,6 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
         if (given.name == param.name)
           if (const auto *text = std::get_if<std::string>(&given.value))
             path = *text;
-      std::error_code ignored;
       if (path.empty())
         continue; // refused by the session, which knows the parameter's name
       if (argument->name == "index" && source->kind != "raw") {
@@ -76,10 +75,16 @@ api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options
         roots.push_back({path, true});
         continue;
       }
-      if (!std::filesystem::is_directory(path, ignored))
-        if (std::string parent = std::filesystem::path(path).parent_path();
-            std::filesystem::is_regular_file(path, ignored))
-          path = parent.empty() ? "." : parent;
+      std::error_code why;
+      const std::filesystem::file_status found = std::filesystem::status(path, why);
+      if (!std::filesystem::exists(found))
+        return runtime::Error{runtime::Code::NotFound, "cannot open " + path + ": " +
+                                                           why.message() + " (parameter `" +
+                                                           param.name + "`)"};
+      if (std::filesystem::is_regular_file(found)) {
+        const std::string parent = std::filesystem::path(path).parent_path();
+        path = parent.empty() ? "." : parent;
+      }
       roots.push_back({path, false});
     }
   if (!options.cacheFolder.empty())

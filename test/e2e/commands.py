@@ -28,7 +28,8 @@ class Commands(ToolTest):
 
     def test_usage_errors_have_their_own_code(self):
         self.run_tool("run", expect=2)
-        self.run_tool("unheard-of", expect=2)
+        unknown = self.run_tool("unheard-of", expect=2)
+        self.assertIn("no command `unheard-of`; the commands are: check run", unknown.stderr)
         self.run_tool("compile", IMAGENET, "--emit", "nonsense", expect=2)
 
     def test_every_stage_prints(self):

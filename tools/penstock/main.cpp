@@ -6,7 +6,23 @@
 #include "tools/penstock/Session.h"
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cstdio>
+
 using namespace penstock::cli;
+
+/// False, and a message, where the first word is no command of ours.
+static bool knowsCommand(const CLI::App &app, const char *word) {
+  const auto commands = app.get_subcommands(nullptr);
+  const auto isNamed = [&](const CLI::App *command) { return command->check_name(word); };
+  if (!word || *word == '-' || std::any_of(commands.begin(), commands.end(), isNamed))
+    return true;
+  std::fprintf(stderr, "penstock: error: there is no command `%s`; the commands are:", word);
+  for (const CLI::App *command : commands)
+    std::fprintf(stderr, " %s", command->get_name().c_str());
+  std::fprintf(stderr, "\n");
+  return false;
+}
 
 int main(int argc, char **argv) {
   CLI::App app("Penstock compiles the data side of a training job from a .pipe "
@@ -26,6 +42,8 @@ int main(int argc, char **argv) {
   addBench(app, exitCode);
   addFmt(app, exitCode);
   addOps(app, exitCode);
+  if (!knowsCommand(app, argv[1]))
+    return exitUsage;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
