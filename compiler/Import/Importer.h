@@ -55,6 +55,7 @@ private:
   std::map<void *, std::vector<Dim>> carriedDims;
   std::string numerics = "pillow";
   bool inBatch = false;
+  std::optional<int64_t> batchSize; // where it is a constant
 
   Frame &frame() { return frames.back(); }
 

@@ -89,9 +89,14 @@ void Importer::checkInside(mlir::Value first, mlir::Value count, const Dim &axis
   std::optional<int64_t> from = constantInt(first), to = constantInt(end),
                          all = constantInt(extent);
   if ((from && *from < 0) || (to && all && *to > *all)) {
-    fail(range, "this reads " + (from ? std::to_string(*from) : "some") + " to " +
-                    (to ? std::to_string(*to) : "some") + " along axis " + quote(axis.axis.name) +
-                    ", which has " + (all ? std::to_string(*all) : "fewer") + " elements");
+    auto text = [](std::optional<int64_t> number, const char *otherwise) {
+      return number ? std::to_string(*number) : std::string(otherwise);
+    };
+    const std::string what = constantInt(count) == 1
+                                 ? "element " + text(from, "some") + " of"
+                                 : text(from, "some") + " to " + text(to, "some") + " along";
+    fail(range, "this reads " + what + " axis " + quote(axis.axis.name) + ", which has " +
+                    text(all, "fewer") + " elements");
   }
   // A place drawn from 0 ..= extent - count lies inside where count fits.
   if (auto draw = first.getDefiningOp<pipe::DrawOp>();
@@ -137,6 +142,12 @@ Val Importer::evalIndex(const dsl::IndexExpr &index) {
     }
     mlir::Value slot =
         demandIndex(eval(*setting.value), setting.value->range, "a place in the batch");
+    if (std::optional<int64_t> place = constantInt(slot);
+        place && (*place < 0 || (batchSize && *place >= *batchSize)))
+      fail(setting.value->range,
+           "there is no sample " + std::to_string(*place) + " in a batch" +
+               (batchSize ? " of " + std::to_string(*batchSize) : "") + ": `n` counts from 0",
+           "another sample for each: `let other = draw permutation(n)`, then `x[n = other]`");
     value = peer(value, slot, index.range);
   }
   if (settings.empty())

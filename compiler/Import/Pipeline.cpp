@@ -202,7 +202,8 @@ void Importer::importBatch(const dsl::BatchDecl &batch) {
     // A session starts with a batch size: a parameter as it stands, or a number.
     if (!size.getDefiningOp<pipe::ParamOp>())
       settle(size, "a batch size that is computed");
-    if (std::optional<int64_t> number = constantInt(size); number && *number < 1)
+    batchSize = constantInt(size);
+    if (batchSize && *batchSize < 1)
       fail(batch.size->range, "a batch needs at least one sample");
   } catch (const Abort &) { // the outputs are still looked at
   }
