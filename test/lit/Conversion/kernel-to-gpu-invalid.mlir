@@ -51,3 +51,30 @@ pipe.kernel @checks_each "pixels" schedule {mapping = "grid", threads = 256 : i6
   }
   pipe.return %0 : !pipe.tensor<u8[w=16]>
 }
+
+// -----
+
+// A tensor that a loop carries is complete after each round.
+pipe.kernel @carries "pixels" schedule {mapping = "grid", threads = 256 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=16]>, %n: i64):
+  // expected-error @below {{carries tensors, which needs the mapping "block"}}
+  %0 = pipe.repeat %n bound 4 (%x) : (!pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
+  ^bb0(%i: i64, %c: !pipe.tensor<u8[w=16]>):
+    pipe.yield %c : !pipe.tensor<u8[w=16]>
+  }
+  pipe.return %0 : !pipe.tensor<u8[w=16]>
+}
+
+// -----
+
+// A check that some arms only make would be made by some threads only.
+pipe.kernel @checks_in_an_arm "pixels" schedule {mapping = "block", threads = 256 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=16]>, %n: i64):
+  %ok = pipe.compare lt %n, %n : i64
+  %0 = pipe.choose %n -> !pipe.tensor<u8[w=16]> {
+    // expected-error @below {{inside a branch or a loop has no GPU code yet}}
+    pipe.check %ok, "never" (%n, %n)
+    pipe.yield %x : !pipe.tensor<u8[w=16]>
+  }
+  pipe.return %0 : !pipe.tensor<u8[w=16]>
+}

@@ -48,3 +48,22 @@ pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
   pipe.batch size(%batch) last drop {
   }
 }
+
+// -----
+
+pipe.kernel @k0 "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
+  %batch = pipe.constant 2 : i64 -> i64
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=4]>} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=4]>
+  // expected-error @+1 {{has other results than `k0` returns}}
+  %1 = pipe.launch @k0 (%x) scalars() : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=5]>
+  pipe.batch size(%batch) last drop {
+  }
+}

@@ -1,0 +1,27 @@
+// RUN: penstock-opt %s --split-input-file --verify-diagnostics --pipe-kernel-to-loops
+// REQUIRES: penstock-opt
+
+// Every view is a launch of its own, or unrolled: none is left in a kernel.
+pipe.kernel @views "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  // expected-error @below {{has no lowering to CPU code}}
+  %0 = pipe.each "v" 2 -> !pipe.tensor<u8[v=2, w=16]> {
+  ^bb0(%v: i64):
+    pipe.yield %x : !pipe.tensor<u8[w=16]>
+  }
+  pipe.return %0 : !pipe.tensor<u8[v=2, w=16]>
+}
+
+// -----
+
+// Room for temporaries is made before a kernel runs.
+// expected-error @below {{needs a temporary whose extent the kernel itself computes; extents of temporaries are constants or arguments}}
+pipe.kernel @own_extents "pixels" {
+^bb0(%x: !pipe.tensor<i64[w=16]>):
+  %zero = pipe.constant 0 : i64 -> i64
+  %n = pipe.load %x[%zero] : !pipe.tensor<i64[w=16]> -> i64
+  %0 = pipe.pad edge %x over ["w"] low(%zero) sizes(%n) : !pipe.tensor<i64[w=16]> -> !pipe.tensor<i64[w=?]>
+  %1 = pipe.sort %0 along "w" sizes(%n) : !pipe.tensor<i64[w=?]> -> !pipe.tensor<i64[w=?]>
+  %2 = pipe.reduce sum %1 over ["w"] : !pipe.tensor<i64[w=?]> -> !pipe.tensor<i64[]>
+  pipe.return %2 : !pipe.tensor<i64[]>
+}
