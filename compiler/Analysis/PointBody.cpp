@@ -12,7 +12,7 @@ namespace penstock::analysis {
 /// Largest extent of the axis that a table may have beside the 256 bytes.
 static constexpr int64_t smallAxis = 16;
 
-static int64_t costOf(Operation *op) {
+int64_t costOf(Operation &op) {
   if (llvm::isa<YieldOp, ConstantOp>(op))
     return 0;
   if (llvm::isa<DrawOp>(op))
@@ -33,14 +33,14 @@ static int64_t costOf(Operation *op) {
   }
   // Half as many lanes.
   auto wide = [](Type type) { return type.isF64() || type.isInteger(64); };
-  if (llvm::any_of(op->getOperandTypes(), wide) || llvm::any_of(op->getResultTypes(), wide))
+  if (llvm::any_of(op.getOperandTypes(), wide) || llvm::any_of(op.getResultTypes(), wide))
     cost *= 2;
   return cost;
 }
 
 int64_t costOf(Block &body) {
   int64_t cost = 0;
-  body.walk([&](Operation *op) { cost += costOf(op); });
+  body.walk([&](Operation *op) { cost += costOf(*op); });
   return cost;
 }
 

@@ -8,6 +8,8 @@ namespace penstock::analysis {
 
 /// Cost of one element, in units of an f32 addition (docs/rationale/tables.md).
 int64_t costOf(mlir::Block &body);
+/// The share of one operation.
+int64_t costOf(mlir::Operation &op);
 
 /// What the region yields for known arguments, computed by the folders of the
 /// dialect and so with the bits of runtime/abi/scalar.h. Null where something

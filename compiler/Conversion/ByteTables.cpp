@@ -64,12 +64,14 @@ static SmallVector<Operation *> sliceOf(Value result) {
   return slice;
 }
 
-/// Whether arithmetic costs more than looking up: two steps on more than bytes.
+/// Whether arithmetic costs more than looking up: two steps on 32 bits, or one on 64.
 static bool isDear(ArrayRef<Operation *> slice, const llvm::DenseMap<Value, Reads> &reads) {
-  return llvm::count_if(slice, [&](Operation *op) {
-           return reads.lookup(op->getResult(0)).byte && !llvm::isa<CastOp, ConstantOp>(op) &&
-                  op->getOperand(0).getType().getIntOrFloatBitWidth() > 8;
-         }) >= 2;
+  unsigned bits = 0;
+  for (Operation *op : slice)
+    if (reads.lookup(op->getResult(0)).byte && !llvm::isa<CastOp, ConstantOp>(op))
+      if (const unsigned own = op->getOperand(0).getType().getIntOrFloatBitWidth(); own > 8)
+        bits += std::max(own, 32u);
+  return bits >= 64;
 }
 
 /// Emits what `wanted` needs of the map's body, with tables for its bytes; false
@@ -211,4 +213,61 @@ ByteTable KernelEmitter::tableOf(MapOp op, ArrayRef<LaneValue> inputs, Value byt
   for (auto [number, value] : llvm::enumerate(inputs))
     scalars[body.getArgument(number)] = value;
   return byteTables[text] = table;
+}
+
+/// A load of bytes from a table of 256 that is complete before the loops, by bytes:
+/// the table stands in registers. Null where that cannot be said.
+std::optional<LaneValue> KernelEmitter::loadByTable(LoadOp op, ArrayRef<Index> at) {
+  auto buffer = buffers.find(op.getTensor());
+  NamedTensorType type = typeOf(op.getTensor());
+  if (l.level < CpuLevel::v4vnni || l.lanes == 1 || l.lanes > 64 || buffer == buffers.end() || !type.isStatic() ||
+      !type.getElementType().isUnsignedInteger(8))
+    return std::nullopt;
+  Operation *place = outermostLoop(b.getInsertionBlock(), top, l.lanes);
+  if (!place)
+    return std::nullopt;
+  std::string text;
+  llvm::raw_string_ostream key(text);
+  key << place << ", loaded " << op.getTensor().getAsOpaquePointer();
+  LaneValue byte;
+  SmallVector<Index> there(at);
+  int64_t along = -1;
+  for (auto [axis, index] : llvm::enumerate(op.getIndices())) {
+    auto number = at[axis].uniform() ? Lanes::constantOf(at[axis].base) : std::nullopt;
+    auto cast = index.getDefiningOp<CastOp>();
+    if (number) {
+      key << ' ' << *number;
+    } else if (at[axis].uniform()) {
+      if (Value base = at[axis].base; !base.getParentRegion()->isAncestor(place->getParentRegion()))
+        return std::nullopt;
+      key << " at " << at[axis].base.getAsOpaquePointer();
+    } else if (along < 0 && cast && cast.getMode() == CastMode::value && type.getAxes()[axis].extent >= 256 &&
+               cast.getValue().getType().isUnsignedInteger(8) && scalar(cast.getValue()).isVector()) {
+      along = static_cast<int64_t>(axis);
+      byte = scalar(cast.getValue());
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (along < 0)
+    return std::nullopt;
+  auto known = byteTables.find(text);
+  if (known == byteTables.end()) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(place);
+    for (Index &index : there)
+      if (auto number = index.uniform() ? Lanes::constantOf(index.base) : std::nullopt)
+        index = m.constant(*number);
+    const int64_t lanes = std::exchange(l.lanes, 64);
+    const auto live = std::exchange(m.live, std::nullopt);
+    ByteTable table;
+    for (int64_t part = 0; part < 4; ++part) {
+      there[along] = {l.i64(part * l.lanes), 1, {}, {}};
+      table[part] = m.load(buffer->second, there).value;
+    }
+    l.lanes = lanes;
+    m.live = live;
+    known = byteTables.emplace(text, table).first;
+  }
+  return l.lookUp(known->second, byte);
 }

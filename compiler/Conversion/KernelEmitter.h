@@ -23,6 +23,9 @@ struct LoopShape {
   int64_t lanes = 1;
 };
 
+/// Axes that are small and written out in full, such as channels.
+constexpr int64_t unrollBound = 4;
+
 /// Half the width of a resampling filter.
 double filterSupport(pipe::Filter filter);
 
@@ -76,6 +79,7 @@ private:
 
   // KernelTensors.cpp
   LaneValue emit(mlir::Value tensor, llvm::ArrayRef<Index> at);
+  void noteRead(llvm::ArrayRef<Index> at);
   LaneValue emitMap(pipe::MapOp op, llvm::ArrayRef<Index> at);
   LaneValue computeMap(pipe::MapOp op, llvm::ArrayRef<Index> at);
   LaneValue emitConcat(pipe::ConcatOp op, llvm::ArrayRef<Index> at);
@@ -90,6 +94,7 @@ private:
 
   // ByteTables.cpp
   bool emitByTables(pipe::MapOp op, llvm::ArrayRef<LaneValue> inputs, mlir::Value wanted);
+  std::optional<LaneValue> loadByTable(pipe::LoadOp op, llvm::ArrayRef<Index> at);
   ByteTable tableOf(pipe::MapOp op, llvm::ArrayRef<LaneValue> inputs, mlir::Value byte, mlir::Value result,
                     mlir::Operation *place);
 
@@ -169,9 +174,10 @@ private:
   void sumRows(pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
                llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,
                llvm::function_ref<void(mlir::Value)> addOne);
-  LaneValue reduceLanes(pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
-                        llvm::ArrayRef<mlir::Value> extents, LaneValue start,
-                        llvm::function_ref<LaneValue(LaneValue, LaneValue)> combine);
+  llvm::SmallVector<LaneValue> reduceLanes(pipe::ReduceOp op, llvm::SmallVector<Index> &at,
+                                           llvm::ArrayRef<int64_t> over, int64_t beside,
+                                           llvm::ArrayRef<mlir::Value> extents, LaneValue start,
+                                           llvm::function_ref<LaneValue(LaneValue, LaneValue)> combine);
 
   // KernelAlong.cpp, KernelWeights.cpp
   mlir::LogicalResult emitScan(pipe::ScanOp op);
@@ -224,6 +230,10 @@ private:
     mlir::Block *block;
   };
   std::map<ElementKey, Element> elements;
+  /// The channel that storeLanes() writes, and whether one of them read what might
+  /// be another's too.
+  std::optional<int64_t> channel;
+  bool readsShared = false;
   /// The arm of a choice that the loops at hand are written for.
   llvm::DenseMap<mlir::Operation *, int64_t> settledArms;
   mlir::Value args, tensors, slots, scratch, band[2];

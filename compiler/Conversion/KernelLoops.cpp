@@ -8,9 +8,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-/// Axes that are small and written out in full, such as channels.
-static constexpr int64_t unrollBound = 4;
-
 /// Loops that are written for each combination of the arms of choices, at most.
 static constexpr int64_t loopVariants = 4;
 
@@ -379,18 +376,26 @@ void KernelEmitter::storeLanes(Value tensor, const Buffer &to, const LoopShape &
   const int64_t size = scalarBytes(to.element);
   const bool interleaved = l.lanes > 1 && to.known[shape.unrollAxis] == size &&
                            to.known[shape.laneAxis] == size * count;
-  // All before the first is stored: what channels share is computed once, and a
-  // store in between might change what they read, as far as LLVM can tell.
+  // Where channels share what they read, all are made before the first is stored: a
+  // store in between might change it, as far as LLVM can tell. Otherwise each is
+  // stored at once, which keeps fewer of them in registers.
   SmallVector<LaneValue> values;
+  SmallVector<Operation *> lastOf; // of each value's operations
+  readsShared = false;
   for (int64_t c = 0; c < count; ++c) {
     at[shape.unrollAxis] = m.constant(c);
+    channel = c;
     values.push_back(emit(tensor, at));
+    lastOf.push_back(b.getInsertionPoint() == b.getInsertionBlock()->begin() ? nullptr
+                                                                             : &*std::prev(b.getInsertionPoint()));
   }
-  if (!interleaved)
-    for (int64_t c = 0; c < count; ++c) {
-      at[shape.unrollAxis] = m.constant(c);
-      m.store(to, at, values[c]);
-    }
+  for (int64_t c = 0; c < count && !interleaved; ++c) {
+    OpBuilder::InsertionGuard guard(b);
+    if (!readsShared && lastOf[c])
+      b.setInsertionPointAfter(lastOf[c]);
+    at[shape.unrollAxis] = m.constant(c);
+    m.store(to, at, values[c]);
+  }
   if (interleaved) {
     at[shape.unrollAxis] = m.constant(0);
     m.storeInterleaved(to, at, values);

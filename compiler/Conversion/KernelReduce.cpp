@@ -68,21 +68,29 @@ void KernelEmitter::sumRows(ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_
   });
 }
 
-/// An integer reduction with lanes along the last axis. Sums of small numbers
-/// are taken in 32 bits for as long as they fit.
-LaneValue KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_t> over,
-                                     ArrayRef<Value> extents, LaneValue start,
-                                     llvm::function_ref<LaneValue(LaneValue, LaneValue)> combine) {
+/// An integer reduction with lanes along the last reduced axis, for all values of
+/// `beside` at once: a small axis further in, which is kept (-1: none). Sums of small
+/// numbers are taken in 32 bits for as long as they fit.
+SmallVector<LaneValue> KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_t> over,
+                                                  int64_t beside, ArrayRef<Value> extents, LaneValue start,
+                                                  llvm::function_ref<LaneValue(LaneValue, LaneValue)> combine) {
   const int64_t lanes = std::min<int64_t>(vectorBytes, 32);
+  const int64_t count = beside < 0 ? 1 : typeOf(op.getValue()).getAxes()[beside].extent;
   const bool adds = op.getKind() == ReduceKind::sum || op.getKind() == ReduceKind::count;
   Value last = extents.back(), whole = l.andInt(last, l.i64(-lanes));
   const auto known = Lanes::constantOf(last);
   const bool noRest = known && *known % lanes == 0;
   if (known)
     whole = l.i64(*known & -lanes);
-  auto element = [&](Value index, bool vector) {
+  auto elementsAt = [&](Value index, bool vector) {
     at[over.back()] = {index, vector ? 1 : 0, {}, {}};
-    return emit(op.getValue(), at);
+    SmallVector<LaneValue> values;
+    for (int64_t c = 0; c < count; ++c) {
+      if (beside >= 0)
+        at[beside] = m.constant(c);
+      values.push_back(emit(op.getValue(), at));
+    }
+    return values;
   };
   auto bind = [&](ArrayRef<Value> inner) {
     for (auto [i, index] : llvm::enumerate(inner))
@@ -96,10 +104,16 @@ LaneValue KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index> &at, ArrayR
     b.createBlock(&aside);
     bind(SmallVector<Value>(extents.size() - 1, l.i64(0)));
     l.lanes = lanes;
-    LaneValue one = element(l.i64(0), true);
+    SmallVector<LaneValue> some = elementsAt(l.i64(0), true);
     l.lanes = 1;
-    const double largest = std::max({1.0, std::abs(one.range.low), std::abs(one.range.high)});
-    if ((one.wide || op.getKind() == ReduceKind::count) && largest <= 0xFFFF)
+    elements.clear(); // those go away
+    double largest = 1.0;
+    bool small = true;
+    for (const LaneValue &one : some) {
+      largest = std::max({largest, std::abs(one.range.low), std::abs(one.range.high)});
+      small &= one.wide || op.getKind() == ReduceKind::count;
+    }
+    if (small && largest <= 0xFFFF)
       most = static_cast<int64_t>(0x7FFFFFFF / largest);
   }
   int64_t total = 1; // vectors in all, where known
@@ -115,58 +129,71 @@ LaneValue KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index> &at, ArrayR
     return b.create<arith::ExtSIOp>(l.loc, VectorType::get({lanes}, sumType), sums);
   };
   /// Vectors from `from` to `to`, added to what is there.
-  auto run = [&](Value from, Value to, Value sofar, bool small) -> Value {
+  auto run = [&](Value from, Value to, ValueRange sofar, bool small) -> SmallVector<Value> {
     OpBuilder::InsertionGuard guard(b);
     auto loop = openLoop(b, l, from, to, lanes, sofar);
     l.lanes = lanes;
-    LaneValue value = element(loop.getInductionVar(), true);
-    Value next = small ? b.create<arith::AddIOp>(l.loc, loop.getRegionIterArg(0), l.splat(l.wideOf(value))).getResult()
-                       : l.splat(combine(l.wrap(loop.getRegionIterArg(0), sumType), value).value);
+    SmallVector<Value> next;
+    for (auto [value, sum] : llvm::zip(elementsAt(loop.getInductionVar(), true), loop.getRegionIterArgs()))
+      next.push_back(small ? b.create<arith::AddIOp>(l.loc, sum, l.splat(l.wideOf(value))).getResult()
+                           : l.splat(combine(l.wrap(sum, sumType), value).value));
     l.lanes = 1;
     b.create<scf::YieldOp>(l.loc, next);
-    return loop.getResult(0);
+    return SmallVector<Value>(loop.getResults());
   };
   l.lanes = lanes;
-  Value many = narrowThroughout ? zeros(smallType) : l.splat(start.value);
+  SmallVector<Value> state(count, narrowThroughout ? zeros(smallType) : l.splat(start.value));
   l.lanes = 1;
+  state.append(count, start.value); // of single elements
   const int64_t chunk = lanes * std::min<int64_t>(most, 1 << 14);
-  auto loops = carriedNest(b, l, extents.drop_back(), {many, start.value}, [&](ArrayRef<Value> inner, ValueRange state) {
+  auto loops = carriedNest(b, l, extents.drop_back(), state, [&](ArrayRef<Value> inner, ValueRange sofar) {
     bind(inner);
-    Value wide;
+    SmallVector<Value> next;
     if (!narrow || narrowThroughout) {
-      wide = run(l.i64(0), whole, state[0], narrow);
+      next = run(l.i64(0), whole, sofar.take_front(count), narrow);
     } else {
       OpBuilder::InsertionGuard guard(b);
-      auto chunks = openLoop(b, l, l.i64(0), whole, chunk, state[0]);
+      auto chunks = openLoop(b, l, l.i64(0), whole, chunk, sofar.take_front(count));
       Value from = chunks.getInductionVar();
-      Value part = run(from, l.minS(l.add(from, l.i64(chunk)), whole), zeros(smallType), true);
-      b.create<scf::YieldOp>(
-          l.loc, b.create<arith::AddIOp>(l.loc, chunks.getRegionIterArg(0), widened(part)).getResult());
-      wide = chunks.getResult(0);
+      for (auto [part, sum] : llvm::zip(run(from, l.minS(l.add(from, l.i64(chunk)), whole),
+                                            SmallVector<Value>(count, zeros(smallType)), true),
+                                        chunks.getRegionIterArgs()))
+        next.push_back(b.create<arith::AddIOp>(l.loc, sum, widened(part)));
+      b.create<scf::YieldOp>(l.loc, next);
+      next.assign(chunks.result_begin(), chunks.result_end());
     }
-    if (noRest)
-      return SmallVector<Value>{wide, state[1]};
+    if (noRest) {
+      llvm::append_range(next, sofar.drop_front(count));
+      return next;
+    }
     OpBuilder::InsertionGuard guard(b);
-    auto rest = openLoop(b, l, whole, last, 1, state[1]);
-    b.create<scf::YieldOp>(
-        l.loc, combine(l.wrap(rest.getRegionIterArg(0), sumType), element(rest.getInductionVar(), false)).value);
-    return SmallVector<Value>{wide, rest.getResult(0)};
+    auto rest = openLoop(b, l, whole, last, 1, sofar.drop_front(count));
+    SmallVector<Value> singles;
+    for (auto [value, sum] : llvm::zip(elementsAt(rest.getInductionVar(), false), rest.getRegionIterArgs()))
+      singles.push_back(combine(l.wrap(sum, sumType), value).value);
+    b.create<scf::YieldOp>(l.loc, singles);
+    llvm::append_range(next, rest.getResults());
+    return next;
   });
   // Counts are sums by now.
   auto merge = [&](Value x, Value y) {
     LaneValue a = l.wrap(x, sumType), c = l.wrap(y, sumType);
     return (adds ? l.binary(BinaryKind::add, a, c) : combine(a, c)).value;
   };
-  Value all = narrowThroughout ? widened(loops[0]) : loops[0];
-  for (int64_t half = lanes / 2; half >= 1; half /= 2) {
-    SmallVector<int64_t> low, high;
-    for (int64_t lane = 0; lane < half; ++lane) {
-      low.push_back(lane);
-      high.push_back(lane + half);
+  SmallVector<LaneValue> results;
+  for (int64_t c = 0; c < count; ++c) {
+    Value all = narrowThroughout ? widened(loops[c]) : loops[c];
+    for (int64_t half = lanes / 2; half >= 1; half /= 2) {
+      SmallVector<int64_t> low, high;
+      for (int64_t lane = 0; lane < half; ++lane) {
+        low.push_back(lane);
+        high.push_back(lane + half);
+      }
+      all = merge(m.shuffle(all, all, low), m.shuffle(all, all, high));
     }
-    all = merge(m.shuffle(all, all, low), m.shuffle(all, all, high));
+    results.push_back(l.wrap(merge(loops[count + c], b.create<vector::ExtractOp>(l.loc, all, 0)), sumType));
   }
-  return l.wrap(merge(loops[1], b.create<vector::ExtractOp>(l.loc, all, 0)), sumType);
+  return results;
 }
 
 LaneValue KernelEmitter::sumOfLanes(Value all, Type element) {
@@ -207,16 +234,23 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
       return failure();
     partial = *bytes;
   }
-  // Integer kinds are exact in any order: lanes along the last reduced axis,
-  // where it is the tensor's last.
+  // Integer kinds are exact in any order: lanes along the last reduced axis, where
+  // it is the tensor's last but for channels, which go side by side.
   const bool exact = !floatSum && !argument && llvm::isa<IntegerType>(element);
   const bool alongLast = !over.empty() && over.back() == in.getRank() - 1;
-  const bool vector = exact && alongLast;
+  const bool channels = exact && !alongLast && !over.empty() && over.back() == in.getRank() - 2 &&
+                        in.getAxes().back().isStatic() && in.getAxes().back().extent > 0 &&
+                        in.getAxes().back().extent <= unrollBound;
+  const bool vector = exact && (alongLast || channels);
+  if (channels)
+    keptExtents.pop_back();
 
   auto perResult = [&](ArrayRef<Value> where) {
-    SmallVector<Index> at(in.getRank());
-    for (auto [i, axis] : llvm::enumerate(kept))
-      at[axis] = m.uniform(where[i]);
+    SmallVector<Index> at(in.getRank()), to;
+    for (auto [i, index] : llvm::enumerate(where)) {
+      at[kept[i]] = m.uniform(index);
+      to.push_back(m.uniform(index));
+    }
     auto bind = [&](ArrayRef<Value> inner) {
       for (auto [i, index] : llvm::enumerate(inner)) // without the last, for lanes
         at[over[i]] = m.uniform(index);
@@ -278,12 +312,17 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
         });
         final = l.wrap(loops[0], sumType);
       } else {
-        final = reduceLanes(op, at, over, overExtents, start, combine);
+        auto found = reduceLanes(op, at, over, channels ? in.getRank() - 1 : -1, overExtents, start, combine);
+        for (auto [c, value] : llvm::enumerate(ArrayRef(found).drop_back())) {
+          to.push_back(m.constant(static_cast<int64_t>(c)));
+          m.store(*buffer, to, l.cast(CastMode::value, value, result));
+          to.pop_back();
+        }
+        final = found.back();
+        if (channels)
+          to.push_back(m.constant(static_cast<int64_t>(found.size()) - 1));
       }
     }
-    SmallVector<Index> to;
-    for (auto [i, axis] : llvm::enumerate(kept))
-      to.push_back(m.uniform(where[i]));
     m.store(*buffer, to, l.cast(CastMode::value, final, result));
   };
   carriedNest(b, l, keptExtents, {}, [&](ArrayRef<Value> where, ValueRange) {

@@ -224,5 +224,6 @@ std::optional<LaneValue> KernelEmitter::emitVertical(ResampleOp op, ArrayRef<Ind
     buffer.strides.push_back(l.i64(stride));
     buffer.known.push_back(stride);
   }
+  noteRead(at);
   return m.load(buffer, at.drop_front());
 }

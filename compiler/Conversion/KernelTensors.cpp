@@ -23,10 +23,20 @@ Value KernelEmitter::extent(Value tensor, int64_t axis) {
   return m.loadPlain(b.getI64Type(), m.address(tensors, l.i64(offset)));
 }
 
+/// What a channel reads may be what another reads too, unless its number is among
+/// the indices.
+void KernelEmitter::noteRead(ArrayRef<Index> at) {
+  readsShared |= llvm::none_of(at, [&](const Index &index) {
+    return index.uniform() && Lanes::constantOf(index.base) == channel;
+  });
+}
+
 LaneValue KernelEmitter::emit(Value tensor, ArrayRef<Index> at) {
   auto stored = buffers.find(tensor);
-  if (stored != buffers.end())
+  if (stored != buffers.end()) {
+    noteRead(at);
     return m.load(stored->second, at);
+  }
   if (auto known = single.find(tensor); known != single.end())
     return known->second;
   Operation *op = tensor.getDefiningOp();
@@ -52,7 +62,10 @@ LaneValue KernelEmitter::emit(Value tensor, ArrayRef<Index> at) {
       .Case([&](StackOp stack) { return emitStack(stack, at); })
       .Case([&](PlaceOp place) { return emitPlace(place, at); })
       .Case([&](ResampleOp resample) { return emitResample(resample, at); })
-      .Case([&](GatherOp gather) { return emitGather(gather, at); })
+      .Case([&](GatherOp gather) {
+        readsShared = true; // coordinates
+        return emitGather(gather, at);
+      })
       .Case([&](ChooseOp choose) {
         return emitChosen(choose, llvm::cast<OpResult>(tensor).getResultNumber(), at);
       })
@@ -152,6 +165,8 @@ LaneValue KernelEmitter::emitLoad(LoadOp op) {
       empty = empty ? l.orInt(empty, none) : none;
     }
   }
+  if (auto found = loadByTable(op, at))
+    return *found;
   LaneValue value = emit(op.getTensor(), at);
   if (!empty)
     return value;

@@ -9,6 +9,7 @@
 #include "compiler/Analysis/PointBody.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Regions.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace penstock::transforms {
 #define GEN_PASS_DEF_COLLAPSETABLES
@@ -77,6 +78,61 @@ static Value computeTable(OpBuilder &builder, const ByteMap &bytes) {
   return table;
 }
 
+/// A byte on the way to a result of more than bytes: the last one of which alone the
+/// rest is made, by constants and scalars. Null if the rest were dear itself.
+static Operation *lastByte(MapOp map, unsigned input) {
+  Block &body = map.getBody().front();
+  Value element = body.getArgument(input);
+  llvm::DenseSet<Value> readLater;
+  int64_t cost = 0;
+  for (Operation &op : llvm::reverse(body)) {
+    auto madeBefore = [&](Value value) {
+      Operation *maker = value.getDefiningOp();
+      return value == element ||
+             (maker && maker != &op && maker->getBlock() == &body && !llvm::isa<ConstantOp>(maker) &&
+              maker->isBeforeInBlock(&op));
+    };
+    if (op.getNumResults() == 1 && op.getResult(0).getType().isUnsignedInteger(8) &&
+        readLater.contains(op.getResult(0)) && llvm::none_of(readLater, madeBefore))
+      return cost <= bound && !llvm::isa<YieldOp>(*op.getResult(0).user_begin()) ? &op : nullptr;
+    cost += analysis::costOf(op);
+    readLater.insert(op.operand_begin(), op.operand_end());
+  }
+  return nullptr;
+}
+
+/// The map as two, of which the first ends at `last`.
+static MapOp splitBehind(MapOp map, unsigned input, Operation *last) {
+  OpBuilder builder(map);
+  Block &old = map.getBody().front();
+  auto type = llvm::cast<NamedTensorType>(map.getType());
+  Value byte = last->getResult(0);
+  auto first = builder.create<MapOp>(map.getLoc(), type.withElementType(byte.getType()), map.getInputs(), map.getSizes());
+  SmallVector<Value> inputs(map.getInputs());
+  inputs[input] = first.getResult();
+  auto second = builder.create<MapOp>(map.getLoc(), type, inputs, map.getSizes());
+  if (Attribute remarks = map->getAttr("pipe.remarks"))
+    first->setAttr("pipe.remarks", remarks);
+  auto copy = [&](MapOp to, llvm::function_ref<bool(Operation &)> wanted) {
+    Block *body = startBody(builder, to);
+    IRMapping mapping;
+    mapping.map(old.getArguments(), body->getArguments());
+    if (to == second)
+      mapping.map(byte, body->getArgument(input));
+    for (Operation &op : old)
+      if (wanted(op))
+        builder.clone(op, mapping);
+    return mapping;
+  };
+  auto before = [&](Operation &op) { return &op == last || op.isBeforeInBlock(last); };
+  IRMapping made = copy(first, before);
+  builder.create<YieldOp>(map.getLoc(), made.lookup(byte));
+  copy(second, [&](Operation &op) { return !before(op) || llvm::isa<ConstantOp>(op); });
+  map.replaceAllUsesWith(second.getResult());
+  map.erase();
+  return first;
+}
+
 static void collapse(MapOp map) {
   const int64_t cost = analysis::costOf(map.getBody().front());
   if (cost <= bound)
@@ -85,6 +141,15 @@ static void collapse(MapOp map) {
   auto bytes = analysis::byteMapOf(map, reason);
   if (!bytes) {
     addRemark(map, "collapse-tables", "computes each element: " + reason);
+    return;
+  }
+  // A table of bytes is worth more than a wider one: what follows is cheap.
+  if (Operation *last = lastByte(map, bytes->input)) {
+    int64_t before = 0;
+    for (Operation *op = last; op; op = op->getPrevNode())
+      before += analysis::costOf(*op);
+    if (before > bound)
+      collapse(splitBehind(map, bytes->input, last));
     return;
   }
   OpBuilder builder(map);

@@ -39,8 +39,10 @@ static bool onlyViewsUse(ViewOp view) {
   });
 }
 
-static bool isComputed(Value value) {
-  return !llvm::isa_and_present<ConstantOp>(value.getDefiningOp());
+/// Whether a view of a map that reads `value` reads a view of it, which would be
+/// computed anew: not what all elements share, as the mean of an image.
+static bool isViewedAnew(Value value) {
+  return !llvm::isa_and_present<ConstantOp>(value.getDefiningOp()) && tensorOf(value).getRank() > 0;
 }
 
 namespace {
@@ -67,7 +69,7 @@ struct ViewOfPoint : OpRewritePattern<ViewOp> {
     }
     auto map = llvm::cast<MapOp>(producer);
     // In a chain of such maps every one would double what is below it.
-    if (!view.getInput().hasOneUse() && llvm::count_if(map.getInputs(), isComputed) > 1)
+    if (!view.getInput().hasOneUse() && llvm::count_if(map.getInputs(), isViewedAnew) > 1)
       return rewriter.notifyMatchFailure(view, "it would compute a map of several values once for each view");
     SmallVector<Value> inputs;
     for (Value input : map.getInputs())

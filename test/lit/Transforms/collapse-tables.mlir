@@ -76,3 +76,49 @@ func.func @keeps_what_depends_on_the_position(%x: !pipe.tensor<u8[w=400]>, %by: 
   }
   return %0 : !pipe.tensor<u8[w=400]>
 }
+
+// A table of bytes is worth more than a wider one: what follows the byte is cheap.
+// CHECK-LABEL: func.func @ends_at_a_byte
+func.func @ends_at_a_byte(%x: !pipe.tensor<u8[w=4]>, %by: f64) -> !pipe.tensor<f32[w=4]> {
+  // CHECK: %[[TABLE:.*]] = pipe.map() : () -> !pipe.tensor<u8[i=256]>
+  // CHECK: %[[BYTES:.*]] = pipe.map(%arg0)
+  // CHECK: pipe.load %[[TABLE]]
+  // CHECK: pipe.map(%[[BYTES]])
+  // CHECK-NOT: f64
+  // CHECK: pipe.binary div %{{.*}} : f32
+  // CHECK: return
+  %k = pipe.constant 2.55e+02 : f32 -> f32
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<f32[w=4]> {
+  ^bb0(%p: ui8, %w: i64):
+    %f = pipe.cast value %p : ui8 -> f64
+    %q = pipe.binary div %f, %by : f64
+    %s = pipe.unary sqrt %q : f64
+    %r = pipe.cast value %s : f64 -> ui8
+    %g = pipe.cast value %r : ui8 -> f32
+    %d = pipe.binary div %g, %k : f32
+    pipe.yield %d : f32
+  }
+  return %0 : !pipe.tensor<f32[w=4]>
+}
+
+// Neither half is dear.
+// CHECK-LABEL: func.func @keeps_two_cheap_halves
+func.func @keeps_two_cheap_halves(%x: !pipe.tensor<u8[w=4]>, %by: f32) -> !pipe.tensor<f32[w=4]> {
+  // CHECK-COUNT-1: pipe.map(%arg0)
+  // CHECK-NOT: pipe.map
+  // CHECK-NOT: pipe.load
+  // CHECK: return
+  %k = pipe.constant 2.55e+02 : f32 -> f32
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<f32[w=4]> {
+  ^bb0(%p: ui8, %w: i64):
+    %f = pipe.cast value %p : ui8 -> f32
+    %q = pipe.binary div %f, %by : f32
+    %q2 = pipe.binary mul %q, %by : f32
+    %r = pipe.cast value %q2 : f32 -> ui8
+    %g = pipe.cast value %r : ui8 -> f32
+    %d = pipe.binary div %g, %k : f32
+    %e = pipe.binary div %d, %k : f32
+    pipe.yield %e : f32
+  }
+  return %0 : !pipe.tensor<f32[w=4]>
+}

@@ -157,3 +157,37 @@ func.func @stacks_before_converting(%a: !pipe.tensor<u8[w=4]>, %b: !pipe.tensor<
   %2 = pipe.stack "v" (%0, %1) : !pipe.tensor<f32[w=4]>, !pipe.tensor<f32[w=4]> -> !pipe.tensor<f32[v=2, w=4]>
   return %2 : !pipe.tensor<f32[v=2, w=4]>
 }
+
+// A number that all elements share is not computed anew by a view.
+// CHECK-LABEL: func.func @moves_through_a_map_with_one_image
+func.func @moves_through_a_map_with_one_image(%x: !pipe.tensor<u8[w=4, c=3]>, %m: !pipe.tensor<u8[]>)
+    -> (!pipe.tensor<u8[w=4]>, !pipe.tensor<u8[w=4]>) {
+  // CHECK-NEXT: %[[A:.*]] = pipe.view %arg0
+  // CHECK-NEXT: pipe.map(%[[A]], %arg1)
+  // CHECK: %[[B:.*]] = pipe.view %arg0
+  // CHECK-NEXT: pipe.map(%[[B]], %arg1)
+  %0 = pipe.map (%x, %m) : (!pipe.tensor<u8[w=4, c=3]>, !pipe.tensor<u8[]>) -> !pipe.tensor<u8[w=4, c=3]> {
+  ^bb0(%p: ui8, %q: ui8, %w: i64, %c: i64):
+    %r = pipe.binary sub %p, %q : ui8
+    pipe.yield %r : ui8
+  }
+  %1 = pipe.view %0 by affine_map<(d0) -> (d0, 0)> [] : !pipe.tensor<u8[w=4, c=3]> -> !pipe.tensor<u8[w=4]>
+  %2 = pipe.view %0 by affine_map<(d0) -> (d0, 1)> [] : !pipe.tensor<u8[w=4, c=3]> -> !pipe.tensor<u8[w=4]>
+  return %1, %2 : !pipe.tensor<u8[w=4]>, !pipe.tensor<u8[w=4]>
+}
+
+// Two images would be.
+// CHECK-LABEL: func.func @stays_where_views_would_double_maps
+func.func @stays_where_views_would_double_maps(%x: !pipe.tensor<u8[w=4, c=3]>, %y: !pipe.tensor<u8[w=4]>)
+    -> (!pipe.tensor<u8[w=4]>, !pipe.tensor<u8[w=4]>) {
+  // CHECK-NEXT: pipe.map(%arg0, %arg1)
+  %0 = pipe.map (%x, %y) : (!pipe.tensor<u8[w=4, c=3]>, !pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4, c=3]> {
+  ^bb0(%p: ui8, %q: ui8, %w: i64, %c: i64):
+    %r = pipe.binary sub %p, %q : ui8
+    pipe.yield %r : ui8
+  }
+  // CHECK-COUNT-2: pipe.view
+  %1 = pipe.view %0 by affine_map<(d0) -> (d0, 0)> [] : !pipe.tensor<u8[w=4, c=3]> -> !pipe.tensor<u8[w=4]>
+  %2 = pipe.view %0 by affine_map<(d0) -> (d0, 1)> [] : !pipe.tensor<u8[w=4, c=3]> -> !pipe.tensor<u8[w=4]>
+  return %1, %2 : !pipe.tensor<u8[w=4]>, !pipe.tensor<u8[w=4]>
+}
