@@ -42,7 +42,7 @@ public:
 
 private:
   void keep(int buffer);
-  void read(int buffer, const plan::StepT &step, int position, bool byPeer);
+  void read(int buffer, const plan::StepT &step, int position);
   /// Bytes where all extents are known, else -1.
   int64_t bytesOf(int buffer) const;
 
@@ -52,12 +52,12 @@ private:
 
 } // namespace
 
-void Sharing::read(int buffer, const plan::StepT &step, int position, bool byPeer) {
+void Sharing::read(int buffer, const plan::StepT &step, int position) {
   for (int choice : plan.buffers[static_cast<size_t>(buffer)]->choices)
-    read(choice, step, position, byPeer);
+    read(choice, step, position);
   Life &life = lives[static_cast<size_t>(buffer)];
   life.last = std::max(life.last, position);
-  life.kept |= byPeer || step.stage > life.stage;
+  life.kept |= step.stage > life.stage; // as whatever a peer reads
 }
 
 void Sharing::findLives() {
@@ -78,7 +78,7 @@ void Sharing::findLives() {
       life.stage = step.stage;
     }
     for (const auto &access : step.inputs)
-      read(access->buffer, step, position, access->peer_slot >= 0);
+      read(access->buffer, step, position);
     ++position;
   }
   // Read when the stage has run.

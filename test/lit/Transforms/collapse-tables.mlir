@@ -1,20 +1,21 @@
 // RUN: penstock-opt %s --pipe-collapse-tables | FileCheck %s
 
-// sqrt(2 * x), twice rounded: 256 values, computed here.
+// sqrt(5 * x) / 2, truncated: 256 values, computed here.
 // CHECK-LABEL: func.func @reads_a_constant
 func.func @reads_a_constant(%x: !pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4]> {
-  // CHECK: %[[TABLE:.*]] = pipe.constant dense<{{.*}}> : tensor<256xui8> -> !pipe.tensor<u8[i=256]>
+  // CHECK: %[[TABLE:.*]] = pipe.constant dense<"0x0001010102020202030303{{[0-9A-F]*}}11111111"> : tensor<256xui8> -> !pipe.tensor<u8[i=256]>
   // CHECK: pipe.map(%arg0)
   // CHECK-SAME: "reads a constant table of 256 entries"
   // CHECK-NEXT: ^bb0(%[[P:.*]]: ui8, %{{.*}}: i64):
   // CHECK-NEXT: %[[I:.*]] = pipe.cast value %[[P]] : ui8 -> i64
   // CHECK-NEXT: %[[V:.*]] = pipe.load %[[TABLE]][%[[I]]]
   // CHECK-NEXT: pipe.yield %[[V]] : ui8
+  %five = pipe.constant 5.0 : f64 -> f64
   %two = pipe.constant 2.0 : f64 -> f64
   %0 = pipe.map (%x) : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=4]> {
   ^bb0(%p: ui8, %w: i64):
     %f = pipe.cast value %p : ui8 -> f64
-    %q = pipe.binary mul %f, %two : f64
+    %q = pipe.binary mul %f, %five : f64
     %s = pipe.unary sqrt %q : f64
     %d = pipe.binary div %s, %two : f64
     %r = pipe.cast value %d : f64 -> ui8

@@ -57,6 +57,19 @@ func.func @joins_pads(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<u8[w=14]> {
   return %1 : !pipe.tensor<u8[w=14]>
 }
 
+// CHECK-LABEL: func.func @keeps_pads_of_other_values
+// CHECK-COUNT-2: pipe.pad constant
+func.func @keeps_pads_of_other_values(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<u8[w=14]> {
+  %one = pipe.constant 1 : i64 -> i64
+  %black = pipe.constant 0 : ui8 -> ui8
+  %white = pipe.constant 255 : ui8 -> ui8
+  %0 = pipe.pad constant %x over ["w"] low(%one) fill(%black : ui8)
+      : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=11]>
+  %1 = pipe.pad constant %0 over ["w"] low(%one) fill(%white : ui8)
+      : !pipe.tensor<u8[w=11]> -> !pipe.tensor<u8[w=14]>
+  return %1 : !pipe.tensor<u8[w=14]>
+}
+
 // CHECK-LABEL: func.func @keeps_a_pad_of_a_cut
 // CHECK-COUNT-2: pipe.pad edge
 func.func @keeps_a_pad_of_a_cut(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<u8[w=9]> {

@@ -156,3 +156,37 @@ pipe.pipeline @peers_read_inside_an_arm seed 0 substitute 0.0 {
     pipe.output "a" %0 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
   }
 }
+
+// -----
+
+// What an arm that does not run would find wrong is not wrong.
+// CHECK-LABEL: pipe.pipeline @a_check_asks_only_in_its_arm
+// CHECK: %[[RUNS:.*]] = pipe.compare ge
+// CHECK: %[[FITS:.*]] = pipe.compare lt
+// CHECK: %[[NOT:.*]] = pipe.unary bit_not %[[RUNS]] : i1
+// CHECK: %[[GOOD:.*]] = pipe.binary bit_or %[[FITS]], %[[NOT]] : i1
+// CHECK: pipe.check %[[GOOD]], "{0} is not below {1}"
+pipe.pipeline @a_check_asks_only_in_its_arm seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=8]>, i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=8]>
+  %i = pipe.field %row "i" : i64
+  %batch = pipe.constant 2 : i64 -> i64
+  %0 = pipe.choose %i -> !pipe.tensor<u8[w=8]> {
+    pipe.yield %x : !pipe.tensor<u8[w=8]>
+  }, {
+    %five = pipe.constant 5 : i64 -> i64
+    %fits = pipe.compare lt %i, %five : i64
+    pipe.check %fits, "{0} is not below {1}" (%i, %five)
+    %1 = pipe.map (%x) : (!pipe.tensor<u8[w=8]>) -> !pipe.tensor<u8[w=8]> {
+    ^bb0(%p: ui8, %k: i64):
+      %q = pipe.unary bit_not %p : ui8
+      pipe.yield %q : ui8
+    }
+    pipe.yield %1 : !pipe.tensor<u8[w=8]>
+  }
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %0 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
+  }
+}

@@ -36,7 +36,9 @@ pipe.pipeline @two_crops_of_one_decode seed 0 substitute 0.0 {
 // CHECK: %[[MINUS:.*]] = pipe.constant -1 : i64
 // CHECK: %[[ABOVE:.*]] = pipe.binary add %{{.*}}, %[[MINUS]] : i64
 // CHECK: %[[LOW:.*]] = pipe.binary max %[[ABOVE]], %{{.*}} : i64
-// CHECK: %[[HIGH:.*]] = pipe.binary min %{{.*}}, %[[H]] : i64
+// CHECK: %[[PLUS:.*]] = pipe.constant 1 : i64
+// CHECK: %[[BELOW:.*]] = pipe.binary add %{{.*}}, %[[PLUS]] : i64
+// CHECK: %[[HIGH:.*]] = pipe.binary min %[[BELOW]], %[[H]] : i64
 // CHECK: pipe.decode {{.*}} region(%[[LOW]], %{{.*}}, %[[HIGH]], %{{.*}})
 pipe.pipeline @widens_by_the_halo seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
@@ -103,6 +105,41 @@ pipe.pipeline @a_repeat_reads_everything seed 0 substitute 0.0 {
     pipe.yield %v : !pipe.tensor<u8[h=?, w=?]>
   }
   %0 = pipe.view %y by affine_map<(d0, d1) -> (d0, d1)> [] : !pipe.tensor<u8[h=?, w=?]> -> !pipe.tensor<u8[h=8, w=8]>
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %0 axes ["n", "h", "w"] stored ["n", "h", "w"] : !pipe.tensor<u8[h=8, w=8]>
+  }
+}
+
+// -----
+
+// All taps of the last element, and one row more for the rounding of its first.
+// CHECK-LABEL: pipe.pipeline @counts_the_taps
+// CHECK: %[[H:.*]], %{{.*}}, %{{.*}} = pipe.probe
+// CHECK: %[[TAPS:.*]] = pipe.taps
+// CHECK: %[[ONE:.*]] = pipe.constant 1 : i64
+// CHECK: %[[BEFORE:.*]] = pipe.binary sub %{{.*}}, %[[ONE]] : i64
+// CHECK: %[[LAST:.*]] = pipe.binary sub %{{.*}}, %[[ONE]] : i64
+// CHECK: pipe.cast value %[[LAST]] : i64 -> f64
+// CHECK: %[[FIRST:.*]] = pipe.binary max %{{.*}}, %{{.*}} : i64
+// CHECK: %[[END:.*]] = pipe.binary add %[[FIRST]], %[[TAPS]] : i64
+// CHECK: %[[AFTER:.*]] = pipe.binary add %[[END]], %[[ONE]] : i64
+// CHECK: %[[LOW:.*]] = pipe.binary max %[[BEFORE]], %{{.*}} : i64
+// CHECK: %[[HIGH:.*]] = pipe.binary min %[[AFTER]], %[[H]] : i64
+// CHECK: pipe.decode {{.*}} region(%[[LOW]], %{{.*}}, %[[HIGH]], %{{.*}})
+pipe.pipeline @counts_the_taps seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "s" (%root) named ["root"] columns {data = !pipe.bytes, a = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %data = pipe.field %row "data" : !pipe.bytes
+  %h, %w, %o = pipe.probe "image" %data
+  %a = pipe.field %row "a" : i64
+  %out = pipe.constant 64 : i64 -> i64
+  %k = pipe.taps bilinear %h to %out antialias(true)
+  %weights, %start = pipe.weights bilinear %h to %out antialias(true) sizes(%k) : !pipe.tensor<i32[h=64, k=?]>, !pipe.tensor<i32[h=64]>
+  %x = pipe.decode "image" "gray" %data sizes(%h, %w) : !pipe.tensor<u8[h=?, w=?]>
+  %batch = pipe.constant 2 : i64 -> i64
+  %small = pipe.resample pillow %x along "h" with %weights, %start sizes(%w) : !pipe.tensor<u8[h=?, w=?]>, !pipe.tensor<i32[h=64, k=?]>, !pipe.tensor<i32[h=64]> -> !pipe.tensor<u8[h=64, w=?]>
+  %0 = pipe.view %small by affine_map<(d0, d1)[s0] -> (d0 + s0, d1)> [%a] : !pipe.tensor<u8[h=64, w=?]> -> !pipe.tensor<u8[h=8, w=8]>
   pipe.batch size(%batch) last drop {
     pipe.output "a" %0 axes ["n", "h", "w"] stored ["n", "h", "w"] : !pipe.tensor<u8[h=8, w=8]>
   }

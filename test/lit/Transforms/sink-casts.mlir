@@ -124,6 +124,17 @@ func.func @keeps_an_axis_of_one(%x: !pipe.tensor<bool[w=4]>) -> !pipe.tensor<u8[
   return %1 : !pipe.tensor<u8[a=1, w=4]>
 }
 
+// One of the stacked values alone: the others are not needed.
+// CHECK-LABEL: func.func @takes_one_of_a_stack
+func.func @takes_one_of_a_stack(%a: !pipe.tensor<u8[w=4]>, %b: !pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=2]> {
+  // CHECK-NEXT: %[[VIEW:.*]] = pipe.view %arg1 by {{.*}} <u8[w=4]> -> <u8[w=2]>
+  // CHECK-NEXT: return %[[VIEW]]
+  %0 = pipe.stack "v" (%a, %b) : !pipe.tensor<u8[w=4]>, !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[v=2, w=4]>
+  %1 = pipe.view %0 by affine_map<(d0) -> (1, d0 + 2)> []
+      : !pipe.tensor<u8[v=2, w=4]> -> !pipe.tensor<u8[w=2]>
+  return %1 : !pipe.tensor<u8[w=2]>
+}
+
 // A stride over the stacked axis is not the whole stack, also of scalars.
 // CHECK-LABEL: func.func @keeps_strides_of_stacks
 func.func @keeps_strides_of_stacks(%a: !pipe.tensor<u8[]>, %b: !pipe.tensor<u8[]>) -> !pipe.tensor<u8[v=1]> {

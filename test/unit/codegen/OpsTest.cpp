@@ -49,7 +49,7 @@ std::vector<float> interestingFloats() {
   std::vector<float> all{0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 0.49999997f, 255.0f,
                          255.5f, 256.0f, 300.0f, -300.0f, 32767.9f, 65504.0f, 65519.9f, 65520.0f, 1e9f,
                          2147483520.0f, 2147483648.0f, -2147483648.0f, 1e20f, -1e20f, 3.4e38f, 1e-40f,
-                         -1e-40f, 6.1e-5f, 5.96e-8f, 2.98e-8f, 1e-8f, inf, -inf, NAN, 8388609.0f, 0.1f};
+                         1.00048828125f, /* a tie of f16 */ -1e-40f, 6.1e-5f, 5.96e-8f, 2.98e-8f, 1e-8f, inf, -inf, NAN, 8388609.0f, 0.1f};
   for (uint32_t i = 0; i < 4000; ++i)
     all.push_back(std::bit_cast<float>(i * 0x10F4A7u + 77u));
   return all;
@@ -86,6 +86,37 @@ TEST_P(Ops, RoundsToStorageTypes) {
   std::iota(halves.begin(), halves.end(), 0);
   auto back = compile(mapKernel("f16", "f16", "f32", "%q = pipe.cast value %p : f16 -> f32\npipe.yield %q : f32"));
   checkMap<uint16_t, float>(*back, halves, [](uint16_t x) { return scalar::fromHalf(x); });
+}
+
+// 53 bits hold what decides only as an odd last bit: through a plain f64 these
+// would become ties, and the even neighbour.
+TEST_P(Ops, RoundsLongIntegersOnce) {
+  auto code = compile(mapKernel("i64", "i64", "bf16", "%q = pipe.cast value %p : i64 -> bf16\npipe.yield %q : bf16"));
+  const int64_t tie = (int64_t{1} << 60) + (int64_t{1} << 52);
+  std::vector<int64_t> x{tie, tie + 1, -tie, -tie - 1, tie - 1, 1 << 20, -3};
+  x.resize(37 + 64);
+  std::vector<uint16_t> y(37);
+  ASSERT_EQ(code->run("k", {TensorArg::of(x, {37}), TensorArg::of(y, {37})}, 1), 0);
+  const uint16_t expected[] = {0x5D80, 0x5D81, 0xDD80, 0xDD81, 0x5D80, 0x4980, 0xC040};
+  for (size_t i = 0; i < std::size(expected); ++i)
+    EXPECT_EQ(y[i], expected[i]) << x[i];
+}
+
+// What bytes can become is known: both bounds are clamped where they can be passed.
+TEST_P(Ops, SaturatesWhereBytesCanPassABound) {
+  std::vector<uint8_t> bytes(256);
+  std::iota(bytes.begin(), bytes.end(), static_cast<uint8_t>(0));
+  auto real = compile(mapKernel("u8", "ui8", "u8", "%f = pipe.cast value %p : ui8 -> f32\n"
+                                "%two = pipe.constant 2.0 : f32 -> f32\n%ten = pipe.constant 10.0 : f32 -> f32\n"
+                                "%d = pipe.binary mul %f, %two : f32\n%s = pipe.binary sub %d, %ten : f32\n"
+                                "%q = pipe.cast value %s : f32 -> ui8\npipe.yield %q : ui8"));
+  auto whole = compile(mapKernel("u8", "ui8", "u8", "%f = pipe.cast value %p : ui8 -> i32\n"
+                                 "%two = pipe.constant 2 : i32 -> i32\n%ten = pipe.constant 10 : i32 -> i32\n"
+                                 "%d = pipe.binary mul %f, %two : i32\n%s = pipe.binary sub %d, %ten : i32\n"
+                                 "%q = pipe.cast clamp %s : i32 -> ui8\npipe.yield %q : ui8"));
+  for (JitModule *code : {real.get(), whole.get()})
+    checkMap<uint8_t, uint8_t>(*code, bytes,
+                               [](uint8_t x) { return static_cast<uint8_t>(std::clamp(2 * x - 10, 0, 255)); });
 }
 
 TEST_P(Ops, RoundsFloats) {
@@ -368,6 +399,20 @@ pipe.kernel @k "pixels" {
   }
 }
 
+// A key below 0 is no bin: not the last one of the row before, either.
+TEST_P(Ops, CountsOnlyKeysInside) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<i32[h=3, w=5]>):
+  %0 = pipe.histogram %x over ["w"] : !pipe.tensor<i32[h=3, w=5]> -> !pipe.tensor<i32[h=3, bin=4]>
+  pipe.return %0 : !pipe.tensor<i32[h=3, bin=4]>
+})");
+  std::vector<int32_t> x{0, 3, 3, 9, 1, -1, -1, 0, 4, 2, -2147483647 - 1, 2147483647, 3, -1, -4}, y(12, 77);
+  x.resize(15 + 64);
+  ASSERT_EQ(code->run("k", {TensorArg::of(x, {3, 5}), TensorArg::of(y, {3, 4})}, 1), 0);
+  EXPECT_EQ(y, (std::vector<int32_t>{1, 1, 0, 2, 1, 0, 1, 0, 0, 0, 0, 1}));
+}
+
 TEST_P(Ops, ChoosesAndLooksUp) {
   auto code = compile(R"(
 pipe.kernel @k "pixels" {
@@ -401,27 +446,14 @@ pipe.kernel @k "pixels" {
   }
 }
 
-TEST_P(Ops, GathersAtCoordinates) {
-  auto code = compile(R"(
-pipe.kernel @k "pixels" {
-^bb0(%x: !pipe.tensor<f32[h=6, w=40]>, %shift: f64, %fill: f32):
-  %0 = pipe.gather linear constant %x over ["h", "w"] fill(%fill : f32)
-      : !pipe.tensor<f32[h=6, w=40]> -> !pipe.tensor<f32[h=6, w=40]> {
-  ^bb0(%h: i64, %w: i64):
-    %fh = pipe.cast value %h : i64 -> f64
-    %fw = pipe.cast value %w : i64 -> f64
-    %a = pipe.binary add %fh, %shift : f64
-    %b = pipe.binary add %fw, %shift : f64
-    pipe.yield %a, %b : f64, f64
-  }
-  pipe.return %0 : !pipe.tensor<f32[h=6, w=40]>
-})");
-  std::vector<float> x(240 + 16), y(240);
+/// `T` is the element of the kernel's tensors.
+template <typename T> void checkGather(JitModule &code) {
+  std::vector<T> x(240 + 16), y(240);
   for (size_t i = 0; i < x.size(); ++i)
-    x[i] = std::cos(static_cast<float>(i));
+    x[i] = std::cos(static_cast<T>(i));
   for (double shift : {0.5, 0.8, -1.3}) {
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, {6, 40}), TensorArg::of(y, {6, 40})}, 1,
-                        {test::asSlot(shift), test::asSlot(9.0)}), 0);
+    ASSERT_EQ(code.run("k", {TensorArg::of(x, {6, 40}), TensorArg::of(y, {6, 40})}, 1,
+                       {test::asSlot(shift), test::asSlot(9.0)}), 0);
     for (int64_t h = 0; h < 6; ++h)
       for (int64_t w = 0; w < 40; ++w) {
         const double a = static_cast<double>(h) + shift, c = static_cast<double>(w) + shift;
@@ -433,8 +465,27 @@ pipe.kernel @k "pixels" {
         const double top = at(i, j) + (at(i, j + 1) - at(i, j)) * dj;
         const double low = at(i + 1, j) + (at(i + 1, j + 1) - at(i + 1, j)) * dj;
         const bool inside = a >= 0 && a < 6 && c >= 0 && c < 40;
-        ASSERT_EQ(y[static_cast<size_t>(h * 40 + w)], inside ? static_cast<float>(top + (low - top) * di) : 9.0f);
+        ASSERT_EQ(y[static_cast<size_t>(h * 40 + w)], inside ? static_cast<T>(top + (low - top) * di) : T(9));
       }
+  }
+}
+
+// In f64 every rounding of the sums shows, in f32 only that of the store.
+TEST_P(Ops, GathersAtCoordinates) {
+  for (const std::string type : {"f32", "f64"}) {
+    SCOPED_TRACE(type);
+    const std::string tensor = "!pipe.tensor<" + type + "[h=6, w=40]>";
+    auto code = compile(
+        "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + tensor + ", %shift: f64, %fill: " + type + "):\n"
+        "%0 = pipe.gather linear constant %x over [\"h\", \"w\"] fill(%fill : " + type + ") : " + tensor + " -> " +
+        tensor + " {\n^bb0(%h: i64, %w: i64):\n"
+        "%fh = pipe.cast value %h : i64 -> f64\n%fw = pipe.cast value %w : i64 -> f64\n"
+        "%a = pipe.binary add %fh, %shift : f64\n%b = pipe.binary add %fw, %shift : f64\n"
+        "pipe.yield %a, %b : f64, f64\n}\npipe.return %0 : " + tensor + "\n}");
+    if (type == "f32")
+      checkGather<float>(*code);
+    else
+      checkGather<double>(*code);
   }
 }
 

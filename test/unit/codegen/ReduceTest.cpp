@@ -1,4 +1,4 @@
-// Reductions and scans of types that are only stored, and of signed zeros.
+// Reductions and scans: types that are only stored, signed zeros, long sums.
 
 #include "runtime/abi/scalar.h"
 #include "test/unit/codegen/AtLevel.h"
@@ -104,6 +104,39 @@ pipe.kernel @k "pixels" {
       0);
   EXPECT_EQ(a, (std::vector<int64_t>{1, 0, 2, 2, 0}));
   EXPECT_EQ(b, (std::vector<int64_t>{0, 1, 1, 0, 0}));
+}
+
+// A sum over two axes counts its elements through: a row goes on in the lane
+// where the last one ended.
+TEST_P(Reductions, RowsGoOnInTheNextLane) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<f32[h=5, w=45]>):
+  %s = pipe.reduce sum %x over ["h", "w"] : !pipe.tensor<f32[h=5, w=45]> -> !pipe.tensor<f32[]>
+  pipe.return %s : !pipe.tensor<f32[]>
+})");
+  std::vector<float> values(225), sum(1);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = std::sin(static_cast<float>(i)) * 1000.0f;
+  std::vector<float> x(values);
+  x.resize(x.size() + 64);
+  ASSERT_EQ(code->run("k", {TensorArg::of(x, {5, 45}), TensorArg::of(sum, {})}, 1), 0);
+  EXPECT_EQ(sum[0], laneSum(values));
+}
+
+// Of the largest 16-bit numbers, 32,768 to a lane fit 32 bits, and no more.
+TEST_P(Reductions, SumsOfManySmallNumbersFit) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u16[h=1100, w=1024]>):
+  %i = pipe.cast value %x : !pipe.tensor<u16[h=1100, w=1024]> -> !pipe.tensor<i64[h=1100, w=1024]>
+  %s = pipe.reduce sum %i over ["h", "w"] : !pipe.tensor<i64[h=1100, w=1024]> -> !pipe.tensor<i64[]>
+  pipe.return %s : !pipe.tensor<i64[]>
+})");
+  std::vector<uint16_t> x(1100 * 1024 + 64, 65535);
+  std::vector<int64_t> sum(1);
+  ASSERT_EQ(code->run("k", {TensorArg::of(x, {1100, 1024}), TensorArg::of(sum, {})}, 1), 0);
+  EXPECT_EQ(sum[0], int64_t{1100} * 1024 * 65535);
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, Reductions, testing::Values(2, 3, 4));

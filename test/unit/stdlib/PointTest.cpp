@@ -10,6 +10,7 @@ namespace {
 
 const std::map<std::string, Field> row = {
     {"x", tensorOf<int>(DType::u8, {"h", "w"}, {2, 3}, {1, 2, 3, 4, 5, 6})},
+    {"q", tensorOf<int>(DType::u8, {"h", "w"}, {2, 2}, {1, 2, 3, 4})},
     {"c", tensorOf<int>(DType::u8, {"w"}, {3}, {100, 0, 200})},
     {"v", tensorOf<int>(DType::u8, {"w"}, {4}, {10, 20, 30, 90})},
     {"e", tensorOf<double>(DType::f32, {"w"}, {4}, {-1.5, 0.5, 300, NAN})}};
@@ -26,6 +27,18 @@ TEST(ReferencePoint, mapBroadcastsByNameAndSeesCoordinates) {
                 "%u = pipe.binary add %t, %m : i64 pipe.yield %u : i64\n}",
                 "!pipe.tensor<i64[w=3, h=2]>", row)),
             (Reals{101, 1104, 2, 1005, 203, 1206}));
+}
+
+// Equal extents, so that nothing but the names tells the axes apart.
+TEST(ReferencePoint, mapFindsTheAxesOfASquare) {
+  OneSample p;
+  EXPECT_EQ(
+      reals(p.tensor(
+          "%q = pipe.field %row \"q\" : !pipe.tensor<u8[h=2, w=2]>\n"
+          "%r = pipe.map (%q) : (!pipe.tensor<u8[h=2, w=2]>) -> !pipe.tensor<u8[h=2, w=2]> {\n"
+          "^bb0(%a: ui8, %h: i64, %w: i64):\npipe.yield %a : ui8\n}",
+          "!pipe.tensor<u8[h=2, w=2]>", row)),
+      (Reals{1, 2, 3, 4}));
 }
 
 TEST(ReferencePoint, castsOfTensors) {

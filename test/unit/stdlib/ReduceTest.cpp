@@ -12,6 +12,7 @@ const double inf = INFINITY;
 const std::map<std::string, Field> row = {
     {"x", tensorOf<int>(DType::u8, {"h", "w"}, {2, 3}, {1, 2, 253, 4, 2, 6})},
     {"f", tensorOf<double>(DType::f32, {"w"}, {5}, {0.0, NAN, -0.0, 2, -1})},
+    {"z", tensorOf<double>(DType::f32, {"w"}, {4}, {0.0, -0.0, 0.0, -0.0})},
     {"b", tensorOf<int>(DType::boolean, {"w"}, {5}, {1, 0, 0, 1, 1})},
     {"k", tensorOf<int>(DType::i32, {"w", "d"}, {5, 2}, {3, 1, 0, 0, 3, 1, 9, 9, 0, 0})}};
 
@@ -38,6 +39,12 @@ TEST(ReferenceReduce, floatsPassOverNan) {
   EXPECT_EQ(reduced("max", "f", f, "\"w\"", one), Reals{2});
   EXPECT_TRUE(std::isnan(reduced("sum", "f", f, "\"w\"", one)[0]));
   EXPECT_EQ(reduced("argmin", "f", f, "\"w\"", "!pipe.tensor<i64[]>"), Reals{4});
+}
+
+TEST(ReferenceReduce, theSmallestOfZerosIsTheNegativeOne) {
+  const std::string z = "!pipe.tensor<f32[w=4]>", one = "!pipe.tensor<i64[]>";
+  EXPECT_EQ(reduced("argmin", "z", z, "\"w\"", one), Reals{1});
+  EXPECT_EQ(reduced("argmax", "z", z, "\"w\"", one), Reals{0});
 }
 
 TEST(ReferenceReduce, boolsCount) {
