@@ -403,7 +403,9 @@ LogicalResult PlanVisitor::visit(pipe::DecodeOp op) {
   decode->buffer = *buffer;
   decode->format = op.getFormat().str();
   decode->orient = op.getOrient();
-  int32_t *region[] = {&decode->top, &decode->left, &decode->bottom, &decode->right};
+  SmallVector<int32_t *> region = {&decode->top, &decode->left, &decode->bottom, &decode->right};
+  if (op.getMedia() == "video")
+    region.insert(region.begin(), {&decode->first, &decode->step});
   for (auto [value, target] : llvm::zip(op.getRegion(), region)) {
     FailureOr<int> slot = scope.slotOf(value);
     if (failed(slot))

@@ -42,9 +42,13 @@ LogicalResult FieldOp::verify() {
 }
 
 LogicalResult DecodeOp::verify() {
-  if (!getRegion().empty() && getRegion().size() != 4)
-    return emitOpError() << "has a region of " << getRegion().size()
-                         << " numbers, not 4";
+  const bool isVideo = getMedia() == "video";
+  const size_t frames = isVideo ? 2 : 0; // first and step
+  const size_t numbers = getRegion().size();
+  if (numbers != frames && numbers != frames + 4)
+    return emitOpError() << "has a region of " << numbers << " numbers, not " << frames + 4;
+  if (isVideo && llvm::cast<NamedTensorType>(getResult().getType()).getAxes().size() != 4)
+    return emitOpError("of a video gives the axes t, h, w and c");
   return verifySizes(*this, getResult().getType(), getSizes().size());
 }
 

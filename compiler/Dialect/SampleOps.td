@@ -126,8 +126,8 @@ def Pipe_FieldExtentOp : Pipe_Op<"field_extent", [Pure]> {
 def Pipe_ProbeOp : Pipe_Op<"probe", [Pure]> {
   let summary = "Reads the header of encoded bytes";
   let description = [{
-    `media` is `image`; the results are height and width in pixels before any
-    orientation is applied, and the EXIF orientation 1..8.
+    `media` is `image` or `video`; the results are height and width in pixels
+    before any orientation is applied, and the EXIF orientation 1..8.
 
     Example: `%h, %w, %o = pipe.probe "image" %data`
   }];
@@ -139,9 +139,11 @@ def Pipe_ProbeOp : Pipe_Op<"probe", [Pure]> {
 def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, AttrSizedOperandSegments]> {
   let summary = "Media to tensor";
   let description = [{
-    `format` is `rgb` or `gray`. `region` (first row, first column, row end,
-    column end) is what the required-region analysis asks for; without it the
-    whole image is decoded. The result's elements outside the region are not
+    `format` is `rgb` or `gray`. Of an `image`, the result's axes are h, w and c,
+    and `region` (first row, first column, row end, column end) is what the
+    required-region analysis asks for; without it the whole image is decoded.
+    Of a `video`, the axes are t, h, w and c, and the region begins with the
+    number of the first frame and the step to the next one. The result's elements outside the region are not
     defined, and nothing reads them. With `orient`, the EXIF orientation is
     applied: sizes, region and result are those of the upright image.
 
@@ -150,6 +152,8 @@ def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, AttrSizedOperandSegments]> {
     ```mlir
     %x = pipe.decode "image" "rgb" %data sizes(%h, %w)
         : !pipe.tensor<ui8[h=?, w=?, c=3:rgb]>
+    %y = pipe.decode "video" "rgb" %clip sizes(%h, %w) region(%first, %step)
+        : !pipe.tensor<ui8[t=16, h=?, w=?, c=3:rgb]>
     ```
   }];
   let arguments = (ins StrAttr:$media, StrAttr:$format, Pipe_Bytes:$data,

@@ -25,8 +25,9 @@ static constexpr llvm::StringRef others[] = {
     "gather",    "frames",   "concat",      "stack",   "place",  "contract", "sort",
     "scan_sum",  "scan_max", "scan_linear", "compact", "group",  "fft",      "encode",
     "histogram", "decode",   "pick",        "rect",    "point"};
-static constexpr llvm::StringRef sourceNames[] = {
-    "image_folder", "raw", "synthetic", "csv", "file_list", "cifar10", "cifar100", "tar_shards"};
+static constexpr llvm::StringRef sourceNames[] = {"image_folder", "raw",        "synthetic",
+                                                  "csv",          "file_list",  "cifar10",
+                                                  "cifar100",     "tar_shards", "video_clips"};
 
 bool Importer::isSource(llvm::StringRef name) { return llvm::is_contained(sourceNames, name); }
 
@@ -364,7 +365,7 @@ Val Importer::callIntrinsic(const dsl::Name &name, const std::vector<Argument> &
   if (text == "scan_linear")
     return scan(text, take({"x", "a", "factor"}, 3));
   if (text == "decode")
-    return decode(take({"data", "format", "orient"}, 2), name.range);
+    return decode(take({"data", "format", "orient", "first", "count", "step"}, 2), name.range);
   if (text == "pick")
     return pick(take({"table", "index"}, 2), name.range);
   fail(name.range, quote(text) + " has no meaning here");

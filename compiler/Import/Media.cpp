@@ -53,18 +53,35 @@ Val Importer::pick(Args args, dsl::SourceRange range) {
   return row;
 }
 
+/// Whether bytes are known to be those of a video.
+static bool isVideo(mlir::Value bytes) {
+  using namespace penstock;
+  auto field = bytes.getDefiningOp<pipe::FieldOp>();
+  mlir::Operation *row = field ? field.getRow().getDefiningOp() : nullptr;
+  if (!row || !llvm::isa<pipe::RowOp, pipe::PickOp>(row))
+    return false;
+  auto source = row->getOperand(0).getDefiningOp<pipe::SourceOp>(); // of both, the table
+  return source && source.getKind() == "video_clips";
+}
+
 Val Importer::decode(Args args, dsl::SourceRange range) {
   const Val &data = args[0].value;
   if (!data.is(Kind::Bytes))
     fail(args[0].range, "`decode` takes the bytes of a file, and this is " + show(data));
   std::string format = demandWord(args[1], {"rgb", "gray"});
-  const bool orient = !args[2].value.is(Kind::Poison) &&
-                      demandInt(castTo(pipe::CastMode::value,
-                                       number(demandBool(args[2].value, args[2].range, "`orient`")),
-                                       base.getI64Type(), args[2].range),
-                                args[2].range, "`orient`") != 0;
+  auto given = [&](size_t i) { return !args[i].value.is(Kind::Poison); };
+  const bool isClip = given(4);
+  if (!isClip && (isVideo(data.ir) || given(3) || given(5)))
+    fail(range, "`decode` of a video needs `count`, the number of its frames that are wanted",
+         "`decode(rgb, first = 0, count = 16, step = 4)`");
+  const char *media = isClip ? "video" : "image";
+  const bool orient =
+      given(2) && demandInt(castTo(pipe::CastMode::value,
+                                   number(demandBool(args[2].value, args[2].range, "`orient`")),
+                                   base.getI64Type(), args[2].range),
+                            args[2].range, "`orient`") != 0;
   mlir::Type integer = base.getI64Type();
-  auto probe = base.create<pipe::ProbeOp>(here, integer, integer, integer, "image", data.ir);
+  auto probe = base.create<pipe::ProbeOp>(here, integer, integer, integer, media, data.ir);
   mlir::Value height = probe.getHeight(), width = probe.getWidth();
   if (orient) { // the last four orientations exchange the sides
     mlir::Value turned = compare(pipe::Predicate::ge, probe.getOrientation(), intConstant(5));
@@ -74,7 +91,21 @@ Val Importer::decode(Args args, dsl::SourceRange range) {
   std::vector<Dim> axes = {{{"h", -1, -1, ""}, height},
                            {{"w", -1, -1, ""}, width},
                            {{"c", format == "rgb" ? 3 : 1, -1, format}, {}}};
+  llvm::SmallVector<mlir::Value> frames;
+  if (isClip) {
+    auto numberOf = [&](size_t i, int64_t otherwise, const char *what) {
+      return given(i) ? demandIndex(args[i].value, args[i].range, what) : intConstant(otherwise);
+    };
+    frames = {numberOf(3, 0, "the number of a frame"), numberOf(5, 1, "a step")};
+    if (const auto step = constantInt(frames[1]); step && *step < 1)
+      fail(args[5].range, "a step of " + std::to_string(*step) + ", the least is 1");
+    const Dim count = dim("t", demandIndex(args[4].value, args[4].range, "a number of frames"), "",
+                          args[4].range);
+    if (count.axis.extent == 0)
+      fail(args[4].range, "a clip of no frames");
+    axes.insert(axes.begin(), count);
+  }
   mlir::Type u8 = mlir::IntegerType::get(&context, 8, mlir::IntegerType::Unsigned);
-  return tensor(base.create<pipe::DecodeOp>(here, tensorOf(u8, axes), "image", format, data.ir,
-                                            sizesOf(axes), mlir::ValueRange(), orient));
+  return tensor(base.create<pipe::DecodeOp>(here, tensorOf(u8, axes), media, format, data.ir,
+                                            sizesOf(axes), frames, orient));
 }

@@ -26,6 +26,7 @@ private:
   void fileList();
   void cifarColumns(bool fine);
   void tarColumns();
+  void videoClips();
 
   void give(const std::string &argName, mlir::Value value) {
     argNames.push_back(argName);
@@ -280,6 +281,36 @@ void SourceImport::tarColumns() {
     namedColumn(arg, false);
 }
 
+void SourceImport::videoClips() {
+  const auto &args = list.args;
+  if (args.empty() || args[0].name)
+    in.fail(name.range,
+            "`video_clips` takes its root first, then the clips' `length`, `step` and `every`",
+            "`video_clips(root, length = 16, step = 4)`");
+  givePath("root", *args[0].value);
+  giveIndex();
+  for (const dsl::Arg &arg : llvm::ArrayRef(args).drop_front()) {
+    const std::string what = arg.name ? arg.name->text : "";
+    if (what != "length" && what != "step" && what != "every")
+      in.fail(arg.range, "`video_clips` takes `length`, `step` and `every` beside its root",
+              "`video_clips(root, length = 16, step = 4)`");
+    if (llvm::is_contained(argNames, what))
+      in.fail(arg.range, quote(what) + " is given twice");
+    mlir::Value value = in.demandIndex(in.eval(*arg.value), arg.range, quote(what));
+    if (const auto known = Importer::constantInt(value); known && *known < 1)
+      in.fail(arg.range, quote(what) + " is " + std::to_string(*known) + ", the least is 1");
+    give(what, value);
+  }
+  if (args.size() > 1 && !llvm::is_contained(argNames, "length"))
+    in.fail(args[1].range, "`step` and `every` need `length`, the frames of a clip",
+            "`video_clips(root, length = 16, step = 4)`");
+  columns.push_back({"video", pipe::BytesType::get(&in.context)});
+  columns.push_back({"start", in.base.getI64Type()});
+  columns.push_back({"frames", in.base.getI64Type()});
+  columns.push_back({"label", in.base.getI64Type()});
+  columns.push_back({"name", pipe::TextType::get(&in.context)});
+}
+
 Val SourceImport::run() {
   using Make = void (*)(SourceImport &);
   const auto make = llvm::StringSwitch<Make>(name.text)
@@ -290,6 +321,7 @@ Val SourceImport::run() {
                         .Case("cifar10", [](SourceImport &self) { self.cifarColumns(false); })
                         .Case("cifar100", [](SourceImport &self) { self.cifarColumns(true); })
                         .Case("tar_shards", [](SourceImport &self) { self.tarColumns(); })
+                        .Case("video_clips", [](SourceImport &self) { self.videoClips(); })
                         .Default([](SourceImport &self) { self.syntheticColumns(); });
   make(*this);
   if (columns.empty())

@@ -67,7 +67,9 @@ static void setRegions(PipelineOp pipeline) {
   analysis::RequiredRegions regions(pipeline, builder);
   pipeline.walk([&](DecodeOp decode) {
     const analysis::Need *need = regions.needOf(decode.getResult());
-    if (!need || !decode.getRegion().empty())
+    // Of a video, the frames stand there from the beginning.
+    SmallVector<Value> region(decode.getRegion());
+    if (!need || region.size() >= 4)
       return;
     auto type = llvm::cast<NamedTensorType>(decode.getType());
     const int64_t axes[2] = {type.axisIndex("h"), type.axisIndex("w")};
@@ -82,15 +84,16 @@ static void setRegions(PipelineOp pipeline) {
     for (auto [i, axis] : llvm::enumerate(axes)) {
       const analysis::Interval &wanted = need->box[axis];
       low[i] = wanted.isWhole() ? scalars.constant(0) : wanted.low;
-      high[i] = wanted.isWhole() ? extentValue(builder, decode.getLoc(), decode, axis)
-                                 : wanted.high;
+      high[i] =
+          wanted.isWhole() ? extentValue(builder, decode.getLoc(), decode, axis) : wanted.high;
       // Where no branch reads the image, its region is empty.
       if (need->when) {
         low[i] = scalars.select(need->when, low[i], scalars.constant(0));
         high[i] = scalars.select(need->when, high[i], scalars.constant(0));
       }
     }
-    decode.getRegionMutable().assign(ValueRange{low[0], low[1], high[0], high[1]});
+    region.append({low[0], low[1], high[0], high[1]});
+    decode.getRegionMutable().assign(region);
     addRemark(decode, "required-regions",
               need->when ? "decodes what is read, only where a branch that reads it is taken"
                          : "decodes the region that is read, and stops after its last row");

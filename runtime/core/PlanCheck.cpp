@@ -171,13 +171,18 @@ private:
   void media(const plan::MediaT &m, size_t i) {
     const plan::ColumnT *column = columnOf(m.row, m.column, "media", i);
     require(!column || column->type == DType::bytes, "media", i, "is no column of bytes");
+    require(m.media == "image" || m.media == "video", "media", i, "is of an unknown kind");
     target(m.height_slot, "media", i, true);
     target(m.width_slot, "media", i, true);
     target(m.orientation_slot, "media", i, true);
   }
 
   void decode(const plan::DecodeT &d, size_t i) {
-    require(inside(d.media, tree.media.size()), "decode", i, "names media ", d.media);
+    if (!require(inside(d.media, tree.media.size()), "decode", i, "names media ", d.media))
+      return;
+    const bool isVideo = tree.media[d.media]->media == "video";
+    slot(d.first, "decode", i, !isVideo);
+    slot(d.step, "decode", i, !isVideo);
     const int parts = (d.top >= 0) + (d.left >= 0) + (d.bottom >= 0) + (d.right >= 0);
     require(parts == 0 || parts == 4, "decode", i, "has ", parts, " sides of a region");
     for (int32_t side : {d.top, d.left, d.bottom, d.right})
@@ -187,9 +192,10 @@ private:
       return;
     const plan::BufferT &b = *tree.buffers[d.buffer];
     const int64_t channels = d.format == "rgb" ? 3 : 1;
-    const bool hasChannels = b.dims.size() == 3 && b.dims[2]->extent == channels;
+    const size_t rank = isVideo ? 4 : 3;
+    const bool hasChannels = b.dims.size() == rank && b.dims[rank - 1]->extent == channels;
     require(b.kind == BufferKind::media && b.type == DType::u8 &&
-                (hasChannels || (channels == 1 && b.dims.size() == 2)),
+                (hasChannels || (channels == 1 && b.dims.size() == rank - 1)),
             "decode", i, "does not fit its buffer");
     require(written.insert(d.buffer).second, "decode", i, "writes buffer ", d.buffer, " again");
   }

@@ -200,12 +200,12 @@ bool SampleRunner::probe(Work &work, int64_t slot, Failure &failure) {
   const int64_t begin = clock.nowNs();
   for (size_t i = 0; i < tree.media.size(); ++i) {
     const plan::MediaT &media = *tree.media[i];
-    const Encoded &encoded = work.media(slot, i);
+    Encoded &encoded = work.media(slot, i);
     if (!encoded.status) {
       failure = {size_t(media.row), encoded.status.error().message};
       return false;
     }
-    auto info = probeImage(encoded.bytes.span(), images);
+    auto info = headerOf(media, encoded);
     if (!info) {
       failure = {size_t(media.row), info.error().message};
       return false;
@@ -220,6 +220,26 @@ bool SampleRunner::probe(Work &work, int64_t slot, Failure &failure) {
   }
   costs.add(Stage::Probe, clock.nowNs() - begin, tree.media.size());
   return true;
+}
+
+Result<ImageInfo> SampleRunner::headerOf(const plan::MediaT &media, Encoded &encoded) const {
+  if (media.media != "video")
+    return probeImage(encoded.bytes.span(), images);
+  if (encoded.index.empty()) {
+    auto made = indexVideo(encoded.bytes.span(), images);
+    if (!made)
+      return made.error();
+    encoded.made = std::move(*made);
+    encoded.index = encoded.made;
+  }
+  auto head = readVideoIndex(encoded.index);
+  if (!head)
+    return head.error();
+  ImageInfo info;
+  info.width = head->width;
+  info.height = head->height;
+  info.orientation = head->orientation;
+  return info;
 }
 
 bool SampleRunner::runSetup(Failure &failure) {
@@ -251,7 +271,7 @@ bool SampleRunner::decode(Work &work, int64_t slot, Failure &failure) {
   bool good = true;
   untouched.assign(tree.media.size(), false);
   for (const auto &decode : tree.decodes)
-    untouched[size_t(decode->media)] = true;
+    untouched[size_t(decode->media)] = !isVideo(*decode); // an index has seen the end
   for (const auto &decode : tree.decodes) {
     const bool wanted = decode->top < 0 || (block[decode->top] < block[decode->bottom] &&
                                             block[decode->left] < block[decode->right]);
@@ -290,6 +310,13 @@ Status SampleRunner::readPixels(std::span<const uint8_t> bytes, PixelFormat form
   return status;
 }
 
+Status SampleRunner::readClip(const Encoded &encoded, const plan::DecodeT &decode,
+                              const VideoDecoder::Target &target, int64_t count) {
+  const pst_video_range range{block[decode.first], count, block[decode.step]};
+  pst_video_costs spent{};
+  return videos.decode(encoded.bytes.span(), encoded.index, range, target, spent);
+}
+
 bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode,
                              Failure &failure) {
   const ImageInfo &info = headers[size_t(decode.media)];
@@ -321,7 +348,13 @@ bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &deco
   // find anything there. So an image of which nothing is needed has room too.
   constexpr int64_t line = 64;
   const int64_t stride = (width * pixel + line - 1) / line * line;
-  const int64_t bytes = stride * height + line;
+  pst_tensor &tensor = tensors[size_t(decode.buffer)];
+  const int64_t count = isVideo(decode) ? tensor.extent[0] : 1;
+  int64_t bytes = stride * height;
+  if (__builtin_mul_overflow(bytes, count, &bytes) || __builtin_add_overflow(bytes, line, &bytes)) {
+    failure = {row, "decoding needs more bytes than there are numbers for"};
+    return false;
+  }
 
   uint8_t *storage = storageFor(work, slot, layout.buffers[size_t(decode.buffer)], bytes);
   if (!storage) {
@@ -336,18 +369,24 @@ bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &deco
                       uint32_t(right - left)};
   if (top < bottom && left < right) {
     untouched[size_t(decode.media)] = false;
-    if (Status status =
-            readPixels(work.media(slot, size_t(decode.media)).bytes.span(), format, region,
-                       orientation, info, storage + top * stride + left * pixel, size_t(stride));
-        !status) {
+    const Encoded &encoded = work.media(slot, size_t(decode.media));
+    uint8_t *out = storage + top * stride + left * pixel;
+    const VideoDecoder::Target clip{
+        format, region, orientation, out, size_t(stride * height), size_t(stride)};
+    Status status = isVideo(decode) ? readClip(encoded, decode, clip, count)
+                                    : readPixels(encoded.bytes.span(), format, region, orientation,
+                                                 info, out, size_t(stride));
+    if (!status) {
       failure = {row, status.error().message};
       return false;
     }
   }
-  pst_tensor &tensor = tensors[size_t(decode.buffer)];
-  tensor.stride[0] = stride;
-  tensor.stride[1] = pixel;
-  tensor.stride[2] = 1;
+  int64_t *strides = tensor.stride;
+  if (isVideo(decode))
+    *strides++ = stride * height;
+  strides[0] = stride;
+  strides[1] = pixel;
+  strides[2] = 1;
   tensor.data = storage;
   return true;
 }

@@ -5,6 +5,7 @@
 #include "runtime/media/ImageDecoder.h"
 #include "runtime/media/ImageHeader.h"
 #include "runtime/media/Orientation.h"
+#include "runtime/media/video/VideoDecoder.h"
 #include "runtime/sched/Program.h"
 #include "runtime/sched/Scratch.h"
 #include "runtime/sched/Work.h"
@@ -39,12 +40,19 @@ public:
 private:
   bool fields(Work &work, int64_t slot, Failure &failure);
   bool probe(Work &work, int64_t slot, Failure &failure);
+  /// The header of encoded bytes; of a video, its index is made where there is none.
+  Result<ImageInfo> headerOf(const plan::MediaT &media, Encoded &encoded) const;
   bool runSetup(Failure &failure);
   bool decode(Work &work, int64_t slot, Failure &failure);
   bool decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode, Failure &failure);
   Status readPixels(std::span<const uint8_t> bytes, PixelFormat format, const Region &region,
                     const Orientation &orientation, const ImageInfo &info, uint8_t *out,
                     size_t rowStride);
+  Status readClip(const Encoded &encoded, const plan::DecodeT &decode,
+                  const VideoDecoder::Target &target, int64_t count);
+  bool isVideo(const plan::DecodeT &decode) const {
+    return tree.media[size_t(decode.media)]->media == "video";
+  }
   bool runStage(Work &work, int64_t slot, int stage, Failure &failure);
   /// Lengths that kernels of the stage have found, against their limits.
   bool readCounts(Work &work, int64_t slot, int stage, Failure &failure);
@@ -69,6 +77,7 @@ private:
   Scratch scratch;
   ImageLimits images;
   ImageDecoder decoder;
+  VideoDecoder videos;
   std::vector<ImageInfo> headers;   // by media
   std::vector<bool> untouched;      // by media: to be decoded, and not yet
   std::vector<Buffer> fieldStorage; // by buffer

@@ -1,6 +1,7 @@
 #include "runtime/sched/Session.h"
 
 #include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/media/video/VideoLibrary.h"
 #include "runtime/sched/Flow.h"
 #include "runtime/sched/State.h"
 
@@ -145,8 +146,12 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   if (!layout)
     return layout.error();
   for (const auto &media : tree.media)
-    if (media->media != "image")
+    if (media->media == "video") {
+      if (auto module = videoModule(); !module)
+        return module.error();
+    } else if (media->media != "image") {
       return Error{Code::Unsupported, "there is no decoder for `" + media->media + "`"};
+    }
   auto tables = Tables::open(tree, *params, options);
   if (!tables)
     return tables.error();

@@ -8,6 +8,7 @@
 #include "runtime/sources/RawSource.h"
 #include "runtime/sources/SyntheticSource.h"
 #include "runtime/sources/TarShards.h"
+#include "runtime/sources/VideoClips.h"
 
 #include <algorithm>
 #include <cstring>
@@ -230,6 +231,27 @@ Result<std::unique_ptr<Source>> openTar(const plan::SourceT &source, const Argum
   return openTarShards(*options.files, tar, columns);
 }
 
+Result<std::unique_ptr<Source>> openVideos(const plan::SourceT &source, const Arguments &arguments,
+                                           const SessionOptions &options) {
+  auto root = textOf(source, arguments, "root", "folder");
+  if (!root)
+    return root.error();
+  auto cache = cacheFolder(source, arguments, options);
+  if (!cache)
+    return cache.error();
+  VideoClipsOptions clips;
+  clips.cacheFolder = *cache;
+  for (auto [name, number] : {std::pair("length", &clips.length), std::pair("step", &clips.step),
+                              std::pair("every", &clips.every)})
+    if (const plan::ArgumentT *argument = arguments.find(name)) {
+      if (argument->integer < 1)
+        return sourceError(source, std::string("`") + name + "` is " +
+                                       std::to_string(argument->integer) + ", the least is 1");
+      *number = argument->integer;
+    }
+  return openVideoClips(*options.files, *root, clips);
+}
+
 Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
                                            const std::vector<plan::ArgumentT> &params,
                                            const SessionOptions &options) {
@@ -242,13 +264,15 @@ Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
     return openComputed(source, arguments);
   const bool isText = source.kind == "csv" || source.kind == "file_list";
   const bool isCifar = source.kind == "cifar10" || source.kind == "cifar100";
-  const bool isTar = source.kind == "tar_shards";
-  if ((isText || isCifar || isTar) && !options.files)
+  const bool isTar = source.kind == "tar_shards", isVideo = source.kind == "video_clips";
+  if ((isText || isCifar || isTar || isVideo) && !options.files)
     return sourceError(source, "no files can be opened here");
   if (isText)
     return openTable(source, arguments, *options.files);
   if (isTar)
     return openTar(source, arguments, options);
+  if (isVideo)
+    return openVideos(source, arguments, options);
   if (isCifar)
     return openCifarFiles(source, arguments, *options.files);
   return Error{Code::Unsupported, "there is no source `" + source.kind + "`"};
@@ -324,6 +348,11 @@ Status Tables::tensor(int source, int64_t row, int column, Buffer &scratch, pst_
 Status Tables::fetch(int source, int64_t row, int column, Buffer &out) const {
   const Table &table = tables[size_t(source)];
   return table.source->fetch(row, table.columns[size_t(column)], out);
+}
+
+std::span<const uint8_t> Tables::mediaIndex(int source, int64_t row, int column) const {
+  const Table &table = tables[size_t(source)];
+  return table.source->mediaIndex(row, table.columns[size_t(column)]);
 }
 
 std::string Tables::name(int source, int64_t row) const {

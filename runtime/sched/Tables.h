@@ -32,6 +32,7 @@ public:
   ///   a name or a number. `file_list`: list, root.
   /// * `cifar10`, `cifar100`: root; train.
   /// * `tar_shards`: shards; index, keep_index; `<column>.from`, an extension.
+  /// * `video_clips`: root; length, step, every; index, keep_index.
   static Result<std::unique_ptr<Tables>> open(const plan::PlanT &tree,
                                               const std::vector<plan::ArgumentT> &params,
                                               const SessionOptions &options);
@@ -51,6 +52,8 @@ public:
   }
   /// A bytes field. May block on files.
   Status fetch(int source, int64_t row, int column, Buffer &out) const;
+  /// What is known of it beside its bytes; lives as long as this. Never blocks.
+  std::span<const uint8_t> mediaIndex(int source, int64_t row, int column) const;
   /// What people call the row: the file, or "row 17".
   std::string name(int source, int64_t row) const;
 

@@ -54,6 +54,8 @@ int64_t fetchMedia(Work &work, int64_t slot, const Clock &clock) {
                                            media.column, encoded.bytes);
     if (!encoded.status)
       encoded.bytes.clear();
+    encoded.index =
+        program.tables->mediaIndex(tree.rows[row]->source, work.row(slot, row), media.column);
     bytes += encoded.bytes.size();
   }
   std::lock_guard guard(work.lock);
@@ -65,7 +67,10 @@ int64_t fetchMedia(Work &work, int64_t slot, const Clock &clock) {
 int64_t freeFiles(Work &work, int64_t slot, size_t limit) {
   int64_t total = 0;
   for (size_t i = 0; i < work.program->mediaCount(); ++i) {
-    Buffer &bytes = work.media(slot, i).bytes;
+    Encoded &encoded = work.media(slot, i);
+    encoded.index = {};
+    encoded.made = {};
+    Buffer &bytes = encoded.bytes;
     total += int64_t(bytes.size());
     bytes.clear();
     if (bytes.capacity() > limit)

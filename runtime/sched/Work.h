@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ namespace penstock::runtime {
 struct Encoded {
   Buffer bytes;
   Status status;
+  std::span<const uint8_t> index; ///< of a video: the table's, or `made`
+  std::vector<uint8_t> made;
 };
 
 /// What a batch cost; added to the session's when it is delivered, so that the

@@ -1,6 +1,7 @@
 #include "runtime/sources/FolderIndex.h"
 
 #include "runtime/core/Parallel.h"
+#include "runtime/sources/IndexCache.h"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +18,25 @@ namespace {
 
 constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'D', 'I', 'R', '2'};
 
-bool isImageName(std::string_view name) {
+/// What is looked for, in the words of messages.
+struct Wanted {
+  const char *source, *files, *endings; ///< the last as ".jpg, .png or .ppm"
+  const char *cacheKind;
+};
+
+const Wanted &wantedOf(FolderContents contents) {
+  static constexpr Wanted images = {"image_folder", "images",
+                                    ".jpg, .jpeg, .png, .ppm, .pgm, .bmp, .webp, .tif or .tiff",
+                                    "image-folder"};
+  static constexpr Wanted videos = {
+      "video_clips", "videos",
+      ".mp4, .m4v, .mov, .mkv, .webm, .avi, .ts, .mts, .m2ts, .mpg, .mpeg, .flv, .wmv, .ogv or "
+      ".3gp",
+      "video-folder"};
+  return contents == FolderContents::Images ? images : videos;
+}
+
+bool isWantedName(const Wanted &wanted, std::string_view name) {
   size_t dot = name.rfind('.');
   if (dot == std::string_view::npos)
     return false;
@@ -25,9 +44,11 @@ bool isImageName(std::string_view name) {
   for (char &c : end)
     if (c >= 'A' && c <= 'Z')
       c = char(c | 0x20);
-  constexpr std::string_view known[] = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
-                                        ".pgm", ".tif",  ".tiff", ".webp"};
-  return std::find(std::begin(known), std::end(known), end) != std::end(known);
+  const std::string_view endings = wanted.endings;
+  const size_t at = endings.find(end);
+  const size_t behind = at + end.size();
+  return at != std::string_view::npos && end.size() > 1 &&
+         (behind == endings.size() || endings[behind] == ',' || endings[behind] == ' ');
 }
 
 std::string join(std::string_view folder, std::string_view name) {
@@ -117,6 +138,7 @@ struct FolderIndex::Builder {
   std::string root;
   const Known &known;
   const std::function<void(const FolderIndex &)> &keep;
+  const Wanted &wanted;
   Found top;
   std::vector<std::vector<Found>> classes;
   Identity identity; // of the root
@@ -150,7 +172,8 @@ Status FolderIndex::Builder::walk(std::string path, uint32_t label, std::vector<
     for (FolderEntry &entry : *entries)
       if (entry.kind == FileKind::Folder)
         inside.push_back(std::move(entry.name));
-      else if (isImageName(entry.name)) // broken links too: bad samples with a name, not nothing
+      else if (isWantedName(wanted,
+                            entry.name)) // broken links too: bad samples with a name, not nothing
         found.add(entry.name);
   }
   out.push_back(std::move(found));
@@ -165,11 +188,11 @@ Status FolderIndex::Builder::walk(std::string path, uint32_t label, std::vector<
 Error FolderIndex::Builder::nothingFound(const std::vector<FolderEntry> &entries) const {
   size_t images = 0, others = 0;
   for (const FolderEntry &entry : entries)
-    ++(isImageName(entry.name) ? images : others);
+    ++(isWantedName(wanted, entry.name) ? images : others);
   if (images)
     return {Code::NotFound, "folder " + root + " has no class folders, but " +
-                                std::to_string(images) +
-                                " images of its own; each class needs a folder"};
+                                std::to_string(images) + " " + wanted.files +
+                                " of its own; each class needs a folder"};
   return {Code::NotFound,
           "folder " + root + " has no class folders (" +
               (others ? std::to_string(others) + " other files" : std::string("it is empty")) +
@@ -214,9 +237,9 @@ Status FolderIndex::Builder::walkClasses(const std::vector<std::string> &names) 
 Status FolderIndex::Builder::scan() {
   Result<FileInfo> info = files.stat(root);
   if (!info)
-    return Error{info.error().code, "image_folder: " + info.error().message};
+    return Error{info.error().code, std::string(wanted.source) + ": " + info.error().message};
   if (info->kind != FileKind::Folder)
-    return Error{Code::NotFound, "image_folder: " + root + " is not a folder"};
+    return Error{Code::NotFound, std::string(wanted.source) + ": " + root + " is not a folder"};
   Result<std::vector<FolderEntry>> entries = files.listFolder(root);
   if (!entries)
     return entries.error();
@@ -239,10 +262,9 @@ Status FolderIndex::Builder::checkImages() const {
     if (std::all_of(found.begin(), found.end(), [](const Found &f) { return f.ends.empty(); }))
       empty.push_back(found[0].path);
   if (empty.size() == classes.size())
-    return Error{Code::NotFound, "folder " + root + " has no images in its " +
+    return Error{Code::NotFound, "folder " + root + " has no " + wanted.files + " in its " +
                                      std::to_string(classes.size()) +
-                                     " class folders (names end in .jpg, .jpeg, .png, "
-                                     ".ppm, .pgm, .bmp, .webp, .tif or .tiff)"};
+                                     " class folders (names end in " + wanted.endings + ")"};
   if (empty.empty())
     return {};
   std::string names;
@@ -251,8 +273,8 @@ Status FolderIndex::Builder::checkImages() const {
   if (empty.size() > 3)
     names += " ...";
   return Error{Code::NotFound, "folder " + root + ": " + std::to_string(empty.size()) + " of " +
-                                   std::to_string(classes.size()) +
-                                   " class folders have no images: " + names};
+                                   std::to_string(classes.size()) + " class folders have no " +
+                                   wanted.files + ": " + names};
 }
 
 /// The block of the first `done` classes, written in place: there is no second
@@ -308,12 +330,34 @@ FolderIndex FolderIndex::Builder::finish(size_t done) const {
 
 Result<FolderIndex> FolderIndex::scan(FileSystem &files, std::string_view root,
                                       const FolderIndex *earlier,
-                                      const std::function<void(const FolderIndex &)> &keep) {
+                                      const std::function<void(const FolderIndex &)> &keep,
+                                      FolderContents contents) {
   const Known known(earlier);
-  Builder builder{files, std::string(root), known, keep, {}, {}, {}};
+  Builder builder{files, std::string(root), known, keep, wantedOf(contents), {}, {}, {}};
   if (Status status = builder.scan(); !status)
     return status.error();
   return builder.finish(builder.classes.size());
+}
+
+Result<FolderIndex> FolderIndex::open(FileSystem &files, std::string_view path,
+                                      const std::string &cacheFolder, FolderContents contents,
+                                      bool *wasCached) {
+  const std::string root = absolutePath(path);
+  const IndexCache cache(files, cacheFolder, wantedOf(contents).cacheKind, root);
+  std::optional<FolderIndex> earlier;
+  if (Result<Mapping> kept = cache.load())
+    if (Result<FolderIndex> index = parse(std::move(*kept), root))
+      earlier = std::move(*index);
+  const bool isCurrent = earlier && earlier->isCurrent(files);
+  if (wasCached)
+    *wasCached = isCurrent;
+  if (isCurrent)
+    return std::move(*earlier);
+  auto keep = [&](const FolderIndex &index) { cache.keep(index.bytes(), index.lastChangeNs()); };
+  Result<FolderIndex> index = scan(files, root, earlier ? &*earlier : nullptr, keep, contents);
+  if (index)
+    keep(*index);
+  return index;
 }
 
 Result<FolderIndex> FolderIndex::parse(Mapping mapping, std::string_view root) {

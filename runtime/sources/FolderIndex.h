@@ -13,7 +13,10 @@
 
 namespace penstock::runtime {
 
-/// Images of a folder of class folders, in torchvision's order, with about 25
+/// Which files of a folder count, by the ends of their names.
+enum class FolderContents : uint8_t { Images, Videos };
+
+/// Images or videos of a folder of class folders, in torchvision's order, with about 25
 /// bytes a file: names without their folders, in one block of memory that is
 /// also the cache file's contents, so that a cached index is mapped, not read.
 ///
@@ -27,7 +30,13 @@ public:
   /// classes that are done, good as `earlier` and for nothing else.
   static Result<FolderIndex> scan(
       FileSystem &files, std::string_view root, const FolderIndex *earlier = nullptr,
-      const std::function<void(const FolderIndex &)> &keep = [](const FolderIndex &) {});
+      const std::function<void(const FolderIndex &)> &keep = [](const FolderIndex &) {},
+      FolderContents contents = FolderContents::Images);
+  /// The index that an earlier run has kept, as far as it is current, and else a
+  /// new one, which is kept. Trouble with the cache is no error.
+  static Result<FolderIndex> open(FileSystem &files, std::string_view path,
+                                  const std::string &cacheFolder, FolderContents contents,
+                                  bool *wasCached = nullptr);
   /// Takes the bytes of a cache file, if they are whole and of `root`.
   static Result<FolderIndex> parse(Mapping mapping, std::string_view root);
 

@@ -1,9 +1,5 @@
 #include "runtime/sources/ImageFolder.h"
 
-#include "runtime/sources/IndexCache.h"
-
-#include <optional>
-
 namespace penstock::runtime {
 
 ImageFolder::ImageFolder(FileSystem &files, FolderIndex index, bool cached, const Options &options)
@@ -14,23 +10,12 @@ ImageFolder::ImageFolder(FileSystem &files, FolderIndex index, bool cached, cons
 
 Result<std::unique_ptr<ImageFolder>> ImageFolder::open(FileSystem &files, std::string_view path,
                                                        const Options &options) {
-  std::string root = absolutePath(path);
-  auto make = [&](FolderIndex index, bool cached) {
-    return std::unique_ptr<ImageFolder>(new ImageFolder(files, std::move(index), cached, options));
-  };
-  const IndexCache cache(files, options.cacheFolder, "image-folder", root);
-  std::optional<FolderIndex> earlier;
-  if (Result<Mapping> kept = cache.load())
-    if (Result<FolderIndex> index = FolderIndex::parse(std::move(*kept), root))
-      earlier = std::move(*index);
-  if (earlier && earlier->isCurrent(files))
-    return make(std::move(*earlier), true);
-  auto keep = [&](const FolderIndex &index) { cache.keep(index.bytes(), index.lastChangeNs()); };
-  Result<FolderIndex> index = FolderIndex::scan(files, root, earlier ? &*earlier : nullptr, keep);
+  bool cached = false;
+  Result<FolderIndex> index =
+      FolderIndex::open(files, path, options.cacheFolder, FolderContents::Images, &cached);
   if (!index)
     return index.error();
-  keep(*index);
-  return make(std::move(*index), false);
+  return std::unique_ptr<ImageFolder>(new ImageFolder(files, std::move(*index), cached, options));
 }
 
 std::string ImageFolder::rowName(int64_t row) const { return list.relativePath(uint64_t(row)); }

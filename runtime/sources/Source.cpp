@@ -100,6 +100,8 @@ Status Source::fetch(int64_t, int column, Buffer &) const {
   return noSuchField(column, "bytes");
 }
 
+std::span<const uint8_t> Source::mediaIndex(int64_t, int) const { return {}; }
+
 Status Source::shape(int64_t, int column, TensorView &) const {
   return noSuchField(column, "a tensor");
 }

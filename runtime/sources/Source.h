@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,9 @@ public:
   virtual Result<std::string> text(int64_t row, int column) const;
   /// A bytes column. May block on files; `out` is reused.
   virtual Status fetch(int64_t row, int column, Buffer &out) const;
+  /// What is known of a bytes column's contents beside them, such as an index of
+  /// a video; empty where nothing is. Lives as long as the source. Never blocks.
+  virtual std::span<const uint8_t> mediaIndex(int64_t row, int column) const;
   /// The extents of a tensor column, without its data. Never blocks.
   virtual Status shape(int64_t row, int column, TensorView &out) const;
   /// A tensor column: points into memory that lives as long as the source, or

@@ -44,6 +44,11 @@ public:
   /// The whole image, u8 in the axes h, w and, for `rgb`, c.
   virtual std::optional<Tensor> decode(const std::string &media, const std::string &format,
                                        const Bytes &data) const = 0;
+  /// Frames first, first + step, ... of a video, u8 in the axes t, h, w and c.
+  virtual std::optional<Tensor> decodeClip(const std::string &format, const Bytes &data,
+                                           int64_t first, int64_t count, int64_t step) const {
+    return std::nullopt;
+  }
   virtual std::optional<Bytes> encode(const std::string &media, const std::string &format,
                                       const Tensor &value, int64_t quality) const = 0;
 };

@@ -138,22 +138,22 @@ void runProbe(Machine &machine, Slot &slot, const Instruction &self) {
   slot.values[self.results[2]] = intScalar(header->orientation);
 }
 
-/// The upright image, for an EXIF orientation of 1 ... 8.
-static Tensor upright(const Tensor &stored, int64_t orientation) {
-  const int64_t height = stored.extents[0], width = stored.extents[1];
+/// The upright image, for an EXIF orientation of 1 ... 8; `h` is its axis of rows.
+static Tensor upright(const Tensor &stored, int64_t orientation, size_t h) {
+  const int64_t height = stored.extents[h], width = stored.extents[h + 1];
   const bool turned = orientation >= 5;
   std::vector<int64_t> extents = stored.extents;
   if (turned)
-    std::swap(extents[0], extents[1]);
+    std::swap(extents[h], extents[h + 1]);
   Tensor result(stored.type, stored.axes, extents);
   forEachIndex(extents, [&](const std::vector<int64_t> &index) {
     std::vector<int64_t> from = index;
     if (turned)
-      std::swap(from[0], from[1]);
+      std::swap(from[h], from[h + 1]);
     if (orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7)
-      from[0] = height - 1 - from[0];
+      from[h] = height - 1 - from[h];
     if (orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8)
-      from[1] = width - 1 - from[1];
+      from[h + 1] = width - 1 - from[h + 1];
     result.store(result.offset(index), stored.load(stored.offset(from)));
   });
   return result;
@@ -161,34 +161,38 @@ static Tensor upright(const Tensor &stored, int64_t orientation) {
 
 /// Elements outside `region` become a pattern, so that a pass which asks for
 /// too little shows.
-static void spoilOutside(Tensor &image, const int64_t (&region)[4]) {
+static void spoilOutside(Tensor &image, const int64_t (&region)[4], size_t h) {
   forEachIndex(image.extents, [&](const std::vector<int64_t> &i) {
-    if (i[0] < region[0] || i[1] < region[1] || i[0] >= region[2] || i[1] >= region[3])
+    if (i[h] < region[0] || i[h + 1] < region[1] || i[h] >= region[2] || i[h + 1] >= region[3])
       image.store(image.offset(i), intScalar(0xA5, DType::u8));
   });
 }
 
 void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::DecodeOp>(self.op);
-  auto image = mediaOf(machine, op)
-                   .decode(op.getMedia().str(), op.getFormat().str(),
-                           std::get<Bytes>(machine.value(slot, op.getData())));
+  const Media &media = mediaOf(machine, op);
+  const Bytes &data = std::get<Bytes>(machine.value(slot, op.getData()));
+  const Tensor wanted = machine.blank(slot, op.getResult());
+  const bool isClip = op.getMedia() == "video";
+  const size_t rows = isClip ? 1 : 0;
+  const auto numbers = op.getRegion();
+  auto image = isClip
+                   ? media.decodeClip(op.getFormat().str(), data, machine.integer(slot, numbers[0]),
+                                      wanted.extents[0], machine.integer(slot, numbers[1]))
+                   : media.decode(op.getMedia().str(), op.getFormat().str(), data);
   if (!image)
     return fail(slot, "the media cannot be decoded");
   if (op.getOrient())
-    if (const auto header =
-            mediaOf(machine, op)
-                .probe(op.getMedia().str(), std::get<Bytes>(machine.value(slot, op.getData()))))
-      image = upright(*image, header->orientation);
-  const Tensor wanted = machine.blank(slot, op.getResult());
+    if (const auto header = media.probe(op.getMedia().str(), data))
+      image = upright(*image, header->orientation, rows);
   if (image->type != wanted.type || image->extents != wanted.extents)
     fault(op, "the decoded tensor has another type or other extents");
   image->axes = wanted.axes;
-  if (!op.getRegion().empty()) {
+  if (numbers.size() >= 4) {
     int64_t region[4];
     for (size_t i = 0; i < 4; ++i)
-      region[i] = machine.integer(slot, op.getRegion()[i]);
-    spoilOutside(*image, region);
+      region[i] = machine.integer(slot, numbers[numbers.size() - 4 + i]);
+    spoilOutside(*image, region, rows);
   }
   machine.set(slot, op.getResult(), std::move(*image));
 }

@@ -22,10 +22,6 @@ public:
                  uint8_t *out, size_t rowStride);
 
 private:
-  template <typename Sample>
-  void convertRows(const pst_video_frame &frame, PixelFormat format, const Region &region,
-                   uint8_t *out, size_t rowStride);
-
   std::vector<int32_t> luma, red, green, blue; // of one row, before the last shift
 };
 

@@ -2,11 +2,15 @@
 
 #include "runtime/media/video/VideoLibrary.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace penstock::runtime {
 
 namespace {
+
+/// 8192 x 4320: a decoder keeps up to 17 frames.
+constexpr uint64_t maxPixels = 8192 * 4320;
 
 Error errorOf(int code, const char *message) {
   switch (code) {
@@ -30,8 +34,8 @@ Result<std::vector<uint8_t>> indexVideo(std::span<const uint8_t> file, const Ima
   uint8_t *index = nullptr;
   uint64_t size = 0;
   char message[PST_VIDEO_MESSAGE] = {};
-  const int code =
-      (*module)->index(file.data(), file.size(), limits.maxPixels, &index, &size, message);
+  const int code = (*module)->index(file.data(), file.size(), std::min(limits.maxPixels, maxPixels),
+                                    &index, &size, message);
   if (code != PST_VIDEO_OK)
     return errorOf(code, message);
   std::vector<uint8_t> result(index, index + size);

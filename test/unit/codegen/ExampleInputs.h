@@ -102,6 +102,17 @@ public:
       image.bytes[i] = static_cast<uint8_t>(random::mix((*data)[2], i));
     return image;
   }
+  std::optional<reference::Tensor> decodeClip(const std::string &format,
+                                              const reference::Bytes &data, int64_t first,
+                                              int64_t count, int64_t step) const override {
+    const int64_t frame = int64_t((*data)[0]) * (*data)[1] * (format == "rgb" ? 3 : 1);
+    reference::Tensor clip(reference::DType::u8, {"t", "h", "w", "c"},
+                           {count, (*data)[0], (*data)[1], format == "rgb" ? 3 : 1});
+    for (int64_t i = 0; i < clip.count(); ++i)
+      clip.bytes[static_cast<size_t>(i)] = static_cast<uint8_t>(random::mix(
+          (*data)[2], static_cast<uint64_t>((first + i / frame * step) * frame + i % frame)));
+    return clip;
+  }
   std::optional<reference::Bytes> encode(const std::string &, const std::string &,
                                          const reference::Tensor &, int64_t) const override {
     return std::nullopt;

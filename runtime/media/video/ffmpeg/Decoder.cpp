@@ -10,7 +10,7 @@ namespace penstock::video {
 
 namespace {
 
-constexpr uint64_t maxPixels = 178956970; // as for images; the index has been asked for less
+constexpr uint64_t maxPixels = 8192 * 4320; // of later frames; the index has seen the first
 
 /// What planes and samples mean. Throws Failure for what is not Y'CbCr, gray or
 /// RGB of 8 to 12 bits.
