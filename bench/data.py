@@ -280,6 +280,28 @@ def cifar():
     return images, labels
 
 
+def videos():
+    """Four H.264 files of 30 s with 854x480 pixels, as x264 makes them by default: a
+    camera wanders over a photo, with some noise and two cuts. (folder, paths)"""
+    root = DATA / "videos"
+    paths = [root / "clips" / f"{i}.mp4" for i in range(4)]
+    for i, path in enumerate(paths):
+        if path.exists():
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        parts, inputs = [], []
+        for part in range(3):
+            inputs += ["-i", str(wallpapers() / PHOTOS[14 + (3 * i + part) % 12])]
+            parts.append(f"[{part}]scale=1280:800,loop=299:1:0,setpts=N/30/TB,fps=30,crop=854:480:'213*(1+sin((n+{40 * part})/50))'"
+                         f":'160*(1+cos(n/70))',setsar=1,noise=alls=5:allf=t:all_seed={SEED % 1000}[p{part}]")
+        join = "".join(f"[p{part}]" for part in range(3)) + "concat=n=3,format=yuv420p"
+        unfinished = path.with_suffix(".part.mp4")
+        run("ffmpeg", "-loglevel", "error", "-nostdin", "-y", *inputs, "-filter_complex", ";".join([*parts, join]),
+            "-c:v", "libx264", "-threads", "1", str(unfinished))
+        unfinished.rename(path)
+    return root, paths
+
+
 def ensure(what):
     """Makes a set with Debian's Python, whichever Python runs the bench: another
     Pillow would encode other bytes."""
