@@ -62,7 +62,7 @@ def passes(test, build, name=None):
         limits = lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
         done = subprocess.run(command_of(test, build), env=environment, cwd=cache, timeout=SECONDS,
                               preexec_fn=limits, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if b"PASSED  ] 0 tests" in done.stdout or b"Running 0 tests" in done.stdout:
+        if done.returncode == 0 and (b"PASSED  ] 0 tests" in done.stdout or b"Running 0 tests" in done.stdout):
             sys.exit(f"`{test}` chooses no test")
         return done.returncode == 0, done.stdout
     except subprocess.TimeoutExpired:

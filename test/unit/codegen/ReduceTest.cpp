@@ -124,16 +124,23 @@ pipe.kernel @k "pixels" {
   EXPECT_EQ(sum[0], laneSum(values));
 }
 
-// Of the largest 16-bit numbers, 32,768 to a lane fit 32 bits, and no more.
+// Of numbers up to 65,535, a lane of 32 bits holds 32,768, and no more.
 TEST_P(Reductions, SumsOfManySmallNumbersFit) {
   auto code = compile(R"(
 pipe.kernel @k "pixels" {
-^bb0(%x: !pipe.tensor<u16[h=1100, w=1024]>):
-  %i = pipe.cast value %x : !pipe.tensor<u16[h=1100, w=1024]> -> !pipe.tensor<i64[h=1100, w=1024]>
+^bb0(%x: !pipe.tensor<u8[h=1100, w=1024]>):
+  %i = pipe.map (%x) : (!pipe.tensor<u8[h=1100, w=1024]>) -> !pipe.tensor<i64[h=1100, w=1024]> {
+  ^bb0(%p: ui8, %h: i64, %w: i64):
+    %by = pipe.constant 257 : i32 -> i32
+    %v = pipe.cast value %p : ui8 -> i32
+    %m = pipe.binary mul %v, %by : i32
+    %r = pipe.cast value %m : i32 -> i64
+    pipe.yield %r : i64
+  }
   %s = pipe.reduce sum %i over ["h", "w"] : !pipe.tensor<i64[h=1100, w=1024]> -> !pipe.tensor<i64[]>
   pipe.return %s : !pipe.tensor<i64[]>
 })");
-  std::vector<uint16_t> x(1100 * 1024 + 64, 65535);
+  std::vector<uint8_t> x(1100 * 1024 + 64, 255);
   std::vector<int64_t> sum(1);
   ASSERT_EQ(code->run("k", {TensorArg::of(x, {1100, 1024}), TensorArg::of(sum, {})}, 1), 0);
   EXPECT_EQ(sum[0], int64_t{1100} * 1024 * 65535);
