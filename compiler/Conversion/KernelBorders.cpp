@@ -73,6 +73,31 @@ LaneValue KernelEmitter::branch(Value condition, Type element, bool vector,
           types.size() == 2 ? op.getResult(1) : Value()};
 }
 
+/// Numbers that an index cannot leave, where its loops tell.
+static std::optional<std::pair<int64_t, int64_t>> boundsOf(Value value) {
+  if (auto known = Lanes::constantOf(value))
+    return std::pair(*known, *known);
+  if (auto counter = llvm::dyn_cast<BlockArgument>(value)) {
+    auto loop = llvm::dyn_cast_if_present<scf::ForOp>(counter.getOwner()->getParentOp());
+    if (!loop || counter != loop.getInductionVar())
+      return std::nullopt;
+    auto low = Lanes::constantOf(loop.getLowerBound()), high = Lanes::constantOf(loop.getUpperBound()),
+         step = Lanes::constantOf(loop.getStep());
+    if (!low || !high || !step || *step <= 0 || *low >= *high)
+      return std::nullopt;
+    return std::pair(*low, *low + (*high - 1 - *low) / *step * *step);
+  }
+  Operation *op = value.getDefiningOp();
+  if (!llvm::isa<arith::AddIOp, arith::MinSIOp>(op))
+    return std::nullopt;
+  auto x = boundsOf(op->getOperand(0)), y = boundsOf(op->getOperand(1));
+  if (!x || !y)
+    return std::nullopt;
+  if (llvm::isa<arith::AddIOp>(op))
+    return std::pair(x->first + y->first, x->second + y->second);
+  return std::pair(std::min(x->first, y->first), std::min(x->second, y->second));
+}
+
 /// Whether first and last lane of an affine index lie inside; null if that
 /// cannot be said for all lanes at once.
 static Value wholeInside(Lanes &l, const Index &index, Value extent, int64_t low = 0, int64_t high = 0) {
@@ -82,6 +107,9 @@ static Value wholeInside(Lanes &l, const Index &index, Value extent, int64_t low
   Value last = l.add(first, l.i64(index.stride * (l.lanes - 1)));
   if (index.stride < 0)
     std::swap(first, last);
+  const auto from = boundsOf(first), to = boundsOf(last), size = boundsOf(extent);
+  if (from && to && size && from->first + low >= 0 && to->second + high < size->first)
+    return l.b.create<arith::ConstantIntOp>(l.loc, 1, 1);
   return l.andInt(l.cmp(CmpIPredicate::sge, l.add(first, l.i64(low)), l.i64(0)),
                   l.cmp(CmpIPredicate::slt, l.add(last, l.i64(high)), extent));
 }

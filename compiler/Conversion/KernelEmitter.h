@@ -132,6 +132,7 @@ private:
 
   // KernelLoops.cpp
   LoopShape defaultShape(mlir::Value tensor);
+  bool readsInterleaved(mlir::Value tensor, llvm::StringRef name);
   void storeTensor(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
                    mlir::Value high);
   void storeParts(pipe::ConcatOp op, const Buffer &to, mlir::Value low, mlir::Value high);

@@ -32,21 +32,31 @@ KernelEmitter::carryLoop(Value low, Value high, ValueRange inits,
   return SmallVector<Value>(loop.getResults());
 }
 
-/// Whether some tensor in memory interleaves the axis `name`.
-static bool isInterleaved(KernelOp kernel, StringRef name) {
-  bool found = false;
-  auto look = [&](Value value) {
+/// Whether elements of `tensor` come from memory that interleaves the axis `name`, or
+/// from rows of pixels.
+bool KernelEmitter::readsInterleaved(Value tensor, StringRef name) {
+  llvm::SetVector<Value> reached;
+  reached.insert(tensor);
+  for (size_t next = 0; next < reached.size(); ++next) {
+    Value value = reached[next];
     auto type = llvm::dyn_cast<NamedTensorType>(value.getType());
-    found |= type && type.getRank() > 1 && type.getAxes().back().name == name;
-  };
-  for (BlockArgument argument : kernel.getBody().getArguments())
-    look(argument);
-  kernel.walk([&](Operation *op) {
-    if (op->getAttr("schedule"))
-      for (Value result : op->getResults())
-        look(result);
-  });
-  return found;
+    if (!type)
+      continue;
+    if (verticals.contains(value))
+      return true;
+    if (buffers.contains(value)) {
+      if (type.getRank() > 1 && type.getAxes().back().name == name)
+        return true;
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (auto choose = llvm::dyn_cast_if_present<ChooseOp>(op))
+      for (Region &arm : choose.getArms())
+        reached.insert(arm.front().getTerminator()->getOperand(llvm::cast<OpResult>(value).getResultNumber()));
+    if (op)
+      reached.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
 }
 
 LoopShape KernelEmitter::defaultShape(Value tensor) {
@@ -65,7 +75,7 @@ LoopShape KernelEmitter::defaultShape(Value tensor) {
     shape.unrollAxis = rank - 1;
   } else {
     for (int64_t axis = 0; axis < rank - 1; ++axis)
-      if (isSmall(axis) && isInterleaved(kernel, type.getAxes()[axis].name))
+      if (isSmall(axis) && readsInterleaved(tensor, type.getAxes()[axis].name))
         shape.unrollAxis = axis;
   }
   // As many lanes as one vector register has bytes: u8 to f32 chains then use
