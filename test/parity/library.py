@@ -129,9 +129,10 @@ class Library(OneImageTest):
 
     def test_blur(self):
         image = noise(43, 37)
-        for sigma in (0.1, 0.8, 1.7):
-            blurred = array(functional.gaussian_blur(Image.fromarray(image), 5, sigma))
-            for label, ours, wanted in self.results("blur.pipe", image, {"blurred": blurred}, sigma=sigma):
+        for sigma in (0.1, 0.62, 0.8, 1.35, 1.7):  # weights that are left out: many, few, none
+            blurred = {name: array(functional.gaussian_blur(Image.fromarray(image), size, sigma))
+                       for name, size in (("blurred", 5), ("wide", 23))}
+            for label, ours, wanted in self.results("blur.pipe", image, blurred, sigma=sigma):
                 off = numpy.abs(ours.astype(int) - wanted)
                 with self.subTest(**label):
                     self.assertLessEqual(off.max(), 1)
