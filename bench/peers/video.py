@@ -15,7 +15,7 @@ from bench.peers.peer import Peer
 COUNT, STEP = 16, 4
 # Values as after normalisation, in which the harness compares.
 SCALE = 255 * 0.226
-SWSCALE = "another conversion to RGB: swscale's rounding"
+SWSCALE = "swscale's fast conversion to RGB truncates"
 
 
 def wanted_frames(first):

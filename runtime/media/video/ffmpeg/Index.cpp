@@ -298,9 +298,9 @@ std::vector<uint8_t> Index::bytes() const {
 
   pst_video_index sized = head;
   sized.size = sizeof head + writer.out.size();
-  std::vector<uint8_t> result(sizeof head);
+  std::vector<uint8_t> result(sized.size);
   std::memcpy(result.data(), &sized, sizeof sized);
-  result.insert(result.end(), writer.out.begin(), writer.out.end());
+  std::copy(writer.out.begin(), writer.out.end(), result.begin() + sizeof sized);
   return result;
 }
 
