@@ -236,7 +236,17 @@ void GpuEmitter::reduceBy(ReduceByOp op, const Buffer &to, ArrayRef<Buffer> work
       return cast(element(op.getValue(), from), computing);
     };
     Value whole;
-    if (kind == ReduceKind::sum && llvm::isa<FloatType>(computing))
+    if (kind == ReduceKind::argmin || kind == ReduceKind::argmax)
+      whole = branch(
+          x.compare(CmpIPredicate::sgt, count, x.constant(0)), b.getI64Type(),
+          [&] {
+            // Of a group without numbers, the first.
+            Value best = bestOf(kind, computing, x.constant(0), count, 1, member).first;
+            best = binary(BinaryKind::max, best, i64(0));
+            return load(members, x.add(first, x.toIndex(best)));
+          },
+          [&] { return i64(0); });
+    else if (kind == ReduceKind::sum && llvm::isa<FloatType>(computing))
       whole = laneSum(computing, count, member);
     else
       whole =

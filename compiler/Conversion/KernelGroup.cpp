@@ -220,12 +220,24 @@ LogicalResult KernelEmitter::emitReduceBy(ReduceByOp op) {
   const ReduceKind kind = op.getKind();
   auto vector = VectorType::get({scalar::reductionLanes}, element);
   const bool floatSum = kind == ReduceKind::sum && llvm::isa<FloatType>(element);
+  const bool isPlace = kind == ReduceKind::argmin || kind == ReduceKind::argmax;
   const int64_t bytes = scalarBytes(element);
   auto reduced = [&](SmallVector<Index> at, Value from, Value to) -> LaneValue {
     auto read = [&](Value place) {
       at[axis] = m.uniform(members.read(place));
       return l.cast(CastMode::value, emit(op.getValue(), at), element);
     };
+    if (isPlace) {
+      LaneValue none = neutral(l, ReduceKind::sum, element);
+      Value best = carryLoop(from, to, {l.i64(0), none.value}, [&](Value place, ValueRange state) {
+        LaneValue value = read(place);
+        Value better = l.orInt(isBetter(l, kind, value, l.wrap(state[1], element)),
+                               l.cmp(CmpIPredicate::eq, place, from));
+        return SmallVector<Value>{l.pick(better, members.read(place), state[0]),
+                                  l.pick(better, value.value, state[1])};
+      })[0];
+      return l.wrap(best, b.getI64Type());
+    }
     if (!floatSum) {
       Type sumType = kind == ReduceKind::count ? Type(b.getI64Type()) : element;
       Value all = carryLoop(from, to, {neutral(l, kind, sumType).value}, [&](Value place, ValueRange state) {

@@ -282,21 +282,7 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
           [&](ArrayRef<Value> inner, ValueRange state) {
             bind(inner);
             LaneValue value = read(), best = l.wrap(state[2], element);
-            // The first element that no earlier one equals or beats; -0 lies
-            // below +0, and a number beats a NaN.
-            const bool smallest = kind == ReduceKind::argmin;
-            Value better = l.compare(smallest ? Predicate::lt : Predicate::gt, value, best).value;
-            if (llvm::isa<FloatType>(element)) {
-              Type bits = b.getIntegerType(element.getIntOrFloatBitWidth());
-              Value zeros = l.cmp(smallest ? CmpIPredicate::slt : CmpIPredicate::sgt,
-                                  b.create<arith::BitcastOp>(l.loc, bits, value.value),
-                                  b.create<arith::BitcastOp>(l.loc, bits, best.value));
-              better = l.orInt(better, l.andInt(zeros, l.compare(Predicate::eq, value, best).value));
-              Value number = l.compare(Predicate::eq, value, value).value;
-              Value bestIsNan = l.compare(Predicate::ne, best, best).value;
-              better = l.orInt(better, l.andInt(number, bestIsNan));
-            }
-            better = l.orInt(better, l.cmp(CmpIPredicate::eq, state[0], l.i64(0)));
+            Value better = l.orInt(isBetter(l, kind, value, best), l.cmp(CmpIPredicate::eq, state[0], l.i64(0)));
             return SmallVector<Value>{l.add(state[0], l.i64(1)), l.pick(better, state[0], state[1]),
                                       l.pick(better, value.value, best.value)};
           });

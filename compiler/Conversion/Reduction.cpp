@@ -80,6 +80,21 @@ LaneValue combined(Lanes &l, ReduceKind kind, LaneValue sofar, LaneValue value) 
   }
 }
 
+Value isBetter(Lanes &l, ReduceKind kind, LaneValue value, LaneValue best) {
+  const bool smallest = kind == ReduceKind::argmin;
+  Value better = l.compare(smallest ? Predicate::lt : Predicate::gt, value, best).value;
+  if (!llvm::isa<FloatType>(value.type))
+    return better;
+  Type bits = l.b.getIntegerType(value.type.getIntOrFloatBitWidth());
+  Value zeros = l.cmp(smallest ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sgt,
+                      l.b.create<arith::BitcastOp>(l.loc, bits, value.value),
+                      l.b.create<arith::BitcastOp>(l.loc, bits, best.value));
+  better = l.orInt(better, l.andInt(zeros, l.compare(Predicate::eq, value, best).value));
+  Value number = l.compare(Predicate::eq, value, value).value;
+  Value bestIsNan = l.compare(Predicate::ne, best, best).value;
+  return l.orInt(better, l.andInt(number, bestIsNan));
+}
+
 Type computeType(Type element) {
   return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
 }

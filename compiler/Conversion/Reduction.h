@@ -25,6 +25,10 @@ LaneValue neutral(Lanes &l, pipe::ReduceKind kind, mlir::Type type);
 /// One more element of an exact reduction (any but a sum of floats).
 LaneValue combined(Lanes &l, pipe::ReduceKind kind, LaneValue sofar, LaneValue value);
 
+/// Whether an element takes the place of the best one so far, before it: of equal
+/// ones the first stays; -0 lies below +0, and a number beats a NaN.
+mlir::Value isBetter(Lanes &l, pipe::ReduceKind kind, LaneValue value, LaneValue best);
+
 /// What is computed with: f16 and bf16 are for storage.
 mlir::Type computeType(mlir::Type element);
 

@@ -425,10 +425,9 @@ LogicalResult ReduceByOp::verify() {
   if (!fits) // C2
     return emitOpError() << "reduces " << value << " along `" << getAxis()
                          << "` to " << result;
-  if (llvm::is_contained({ReduceKind::argmin, ReduceKind::argmax}, getKind()))
-    return emitOpError() << "cannot give `" << stringifyReduceKind(getKind())
-                         << "` of groups";
-  Type wanted = getKind() == ReduceKind::count
+  Type wanted = llvm::is_contained(
+                    {ReduceKind::count, ReduceKind::argmin, ReduceKind::argmax},
+                    getKind())
                     ? Type(IntegerType::get(getContext(), 64))
                     : value.getElementType();
   const bool logical = llvm::is_contained(

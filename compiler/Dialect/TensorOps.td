@@ -544,14 +544,14 @@ def Pipe_ReduceByOp : Pipe_SizedOp<"reduce_by", []> {
     Element g of the result is what `pipe.reduce` gives of the elements along
     `axis` whose `group` is g, in their order. Elements of no group of the
     result (-1) are left out; a group without elements gets what a reduction of
-    no elements gives.
+    no elements gives. `argmin` and `argmax` give an element's place along
+    `axis`; of a group without elements, 0.
 
     Constraints:
 
     - (C1) `group` is i64 over `axis` alone.
     - (C2) the result has one new axis in the place of `axis`.
-    - (C3) `kind` is `sum min max any all count`, with the element types of
-      `pipe.reduce`.
+    - (C3) the element types are those of `pipe.reduce`.
 
     Example: `%1 = pipe.reduce_by sum %0 along "k" by %slot : !pipe.tensor<f32[k=9, xyz=3]>, !pipe.tensor<i64[k=9]> -> !pipe.tensor<f32[m=4, xyz=3]>`
   }];

@@ -96,6 +96,37 @@ Val Importer::merge(mlir::Value index, std::vector<Val> values,
   std::vector<std::vector<mlir::Value>> yields(values.size());
   std::vector<std::vector<Dim>> types;
   std::vector<size_t> chosen; // leaves that become results of the choose
+  // Axes whose number of elements pixels decide in some arm: the result has room for
+  // any arm's, and the choose gives the number too. Tensors that share one share the other.
+  struct Joined {
+    std::vector<Dim> arms;
+    Dim result;
+    std::string makes;
+  };
+  std::vector<Joined> joined;
+  auto join = [&](const std::vector<Dim> &arms) {
+    for (const Joined &known : joined)
+      if (llvm::equal(known.arms, arms, [](const Dim &a, const Dim &b) {
+            return a.size == b.size && a.axis == b.axis;
+          }))
+        return known.result;
+    Joined axis{arms, {}, {}};
+    std::vector<mlir::Value> rooms;
+    for (const Dim &arm : arms) {
+      rooms.push_back(room(arm));
+      if (const Counted *counted = countedBy(arm); counted && axis.makes.empty())
+        axis.makes = counted->makes;
+    }
+    axis.result = roomFor(arms[0].axis.name, selectByIndex(index, rooms), arms[0].axis.metadata);
+    joined.push_back(axis);
+    return axis.result;
+  };
+  auto countOf = [&](const Dim &dim) {
+    if (const Counted *counted = countedBy(dim))
+      return counted->count;
+    mlir::Value all = room(dim);
+    return buildMap({}, base.getI64Type(), [&](ElementRegion &) { return all; });
+  };
   for (size_t k = 0; k < leaves[0].size(); ++k) {
     Val &first = *leaves[0][k];
     const bool scalar = llvm::all_of(leaves, [&](auto &l) {
@@ -156,16 +187,21 @@ Val Importer::merge(mlir::Value index, std::vector<Val> values,
       // Extents: equal ones stay, others are selected like any scalar.
       for (Dim &axis : axes) {
         std::vector<Dim> mine;
-        bool equal = true;
+        bool equal = true, isCounted = false;
         for (size_t i = 0; i < leaves.size(); ++i) {
           std::vector<Dim> all = dims(leaves[i][k]->ir);
           mine.push_back(*find(all, axis.axis.name));
           equal &= mine[i].axis == axis.axis && mine[i].size == axis.size;
+          isCounted |= countedBy(mine[i]) != nullptr;
           if (mine[i].size)
             hoistFrom(mine[i].size, i);
         }
         if (equal)
           continue;
+        if (isCounted) {
+          axis = join(mine);
+          continue;
+        }
         std::vector<mlir::Value> sizes;
         for (const Dim &dim : mine)
           sizes.push_back(extent(dim));
@@ -204,14 +240,19 @@ Val Importer::merge(mlir::Value index, std::vector<Val> values,
       }
       yielded.push_back(value);
     }
+    for (const Joined &axis : joined)
+      yielded.push_back(countOf(axis.arms[i]));
     base.create<pipe::YieldOp>(here, yielded);
   }
+  results.append(joined.size(), pipe::NamedTensorType::get(&context, base.getI64Type(), {}));
   auto op = base.create<pipe::ChooseOp>(here, results, index, sizes,
                                         static_cast<unsigned>(blocks.size()));
   for (size_t i = 0; i < blocks.size(); ++i)
     op.getArms()[i].push_back(blocks[i].release());
   for (size_t c = 0; c < chosen.size(); ++c)
     leaves[0][chosen[c]]->ir = op.getResult(static_cast<unsigned>(c));
+  for (auto [axis, count] : llvm::zip(joined, op.getResults().drop_front(chosen.size())))
+    countedAxes[axis.result.size.getAsOpaquePointer()] = {count, axis.makes};
   return values[0];
 }
 

@@ -173,8 +173,6 @@ Val Importer::reduceGroups(ReduceKind kind, const Argument &arg,
          "elements in groups are reduced over the axis that was grouped, " +
              quote(along.axis.name) + " alone",
          quote(name + "(x over [" + along.axis.name + "])"));
-  if (kind == ReduceKind::argmin || kind == ReduceKind::argmax)
-    notYet(range, quote(name) + " of elements in groups");
   mlir::Type element = elementType(value);
   const bool logical =
       kind == ReduceKind::any || kind == ReduceKind::all || kind == ReduceKind::count;
@@ -184,7 +182,7 @@ Val Importer::reduceGroups(ReduceKind kind, const Argument &arg,
   PlaceGuard guard(*this, range);
   if (element.isF16() || element.isBF16())
     value = castTo(pipe::CastMode::value, value, element = base.getF32Type(), arg.range);
-  if (kind == ReduceKind::count)
+  if (kind == ReduceKind::count || kind == ReduceKind::argmin || kind == ReduceKind::argmax)
     element = base.getI64Type();
   std::vector<Dim> all = dims(value.ir);
   *const_cast<Dim *>(find(all, along.axis.name)) = groups;

@@ -62,7 +62,11 @@ Val Importer::evalEach(const dsl::EachExpr &each) {
       if (const Counted *counted = countedBy(dim)) {
         mlir::Value count = counted->count;
         if (count.getParentBlock() == block.get())
-          failCounted(each.body.result->range, dim, *counted);
+          fail(each.body.result->range,
+               "the views differ in the number of elements along axis " + quote(dim.axis.name) +
+                   ", as many as " + counted->makes + ", and they are stacked",
+               "bring each view to one size, or reduce it: `map (i in 0 .. 100) { x[" +
+                   dim.axis.name + " = i] }`");
       }
       hoist(dim.size, block.get());
     }

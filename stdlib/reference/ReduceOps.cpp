@@ -203,6 +203,8 @@ void runReduceBy(Machine &machine, Slot &slot, const Instruction &self) {
   for (int64_t i = 0; i < group.extents[0]; ++i)
     if (const int64_t number = group.load(i).integer; number >= 0 && number < result.extents[axis])
       members[static_cast<size_t>(number)].push_back(i);
+  const bool isPlace =
+      op.getKind() == pipe::ReduceKind::argmin || op.getKind() == pipe::ReduceKind::argmax;
   int64_t element = 0;
   forEachIndex(result.extents, [&](const std::vector<int64_t> &index) {
     std::vector<Scalar> run;
@@ -211,7 +213,11 @@ void runReduceBy(Machine &machine, Slot &slot, const Instruction &self) {
       from[axis] = member;
       run.push_back(value.load(value.offset(from)));
     }
-    result.store(element++, combine(op.getKind(), run, value.type));
+    Scalar whole = combine(op.getKind(), run, value.type);
+    if (isPlace && !run.empty()) // among the members so far
+      whole =
+          intScalar(members[static_cast<size_t>(index[axis])][static_cast<size_t>(whole.integer)]);
+    result.store(element++, whole);
   });
   machine.set(slot, op.getResult(), std::move(result));
 }

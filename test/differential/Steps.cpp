@@ -223,14 +223,16 @@ Value Draft::group(Value x) {
       value = other;
   static const std::vector<ReduceKind> logical = {ReduceKind::any, ReduceKind::all,
                                                   ReduceKind::count};
-  static const std::vector<ReduceKind> numeric = {ReduceKind::sum, ReduceKind::min,
-                                                  ReduceKind::max};
+  static const std::vector<ReduceKind> numeric = {ReduceKind::sum, ReduceKind::min, ReduceKind::max,
+                                                  ReduceKind::argmin, ReduceKind::argmax};
   const ReduceKind kind = rng.pick(element(value).isInteger(1) ? logical : numeric);
+  const bool isIndex =
+      kind == ReduceKind::count || kind == ReduceKind::argmin || kind == ReduceKind::argmax;
   Dims reduced = dimsOf(value);
   reduced.front() = groups;
-  const Value result = builder.create<ReduceByOp>(
-      loc, typeOf(kind == ReduceKind::count ? i64 : element(value), reduced), kind, value,
-      along.name, op.getSlot(), sizesOf(reduced));
+  const Value result =
+      builder.create<ReduceByOp>(loc, typeOf(isIndex ? i64 : element(value), reduced), kind, value,
+                                 along.name, op.getSlot(), sizesOf(reduced));
   return remember(result, reduced);
 }
 

@@ -114,7 +114,50 @@ class Compacting(AlongTest):
         self.refused(text("kept", "f32[n, p, xyz]"), "axis `p` of output `y` differs from sample to sample")
         self.refused(text("compact(row.points, row.points > 0.5)"), "a mask holds truth values over one axis, and this is "
                      "bool[p=40, xyz=3]")
-        self.refused(text("row.points |> compact(keep) if chance(0.5)"), reason)
+        self.refused(text("row.points |> compact(keep) |> repeat(2) { compact(map (s in sum(kept over [xyz])) { s > 1.8 }) }"), "error")
+
+    def test_under_a_condition_as_many_as_the_arm_that_is_taken_leaves(self):
+        some = "map (s in sum(row.points over [xyz])) { s > 1.5 }"
+        top = "fn split(x: f32[p, xyz]) -> { points: f32[p, xyz], high: f32[p] } = { points = x, high = x[xyz = 2] }"
+        lets = (f"let coin = chance(0.5)\n  let kept = if coin then split(compact(row.points, {some})) else split(row.points)\n"
+                "  let three = row.points |> choose { 1 => compact(map (x in row.points[xyz = 0]) { x < 0.3 }), "
+                "1 => compact(map (x in row.points[xyz = 0]) { x >= 0.3 }), 1 => identity }")
+        taken, thirds = set(), set()
+        for position in range(10):
+            found = self.along({"points": ("f32[n, p <= 40, xyz] ragged", "row.points"), "coin": ("bool[n]", "coin"),
+                                "kept": ("f32[n, p <= 40, xyz] ragged", "kept.points"), "number": ("i64[n]", "extent(kept.points, p)"),
+                                "sum": ("f32[n]", "sum(kept.high over [p])"),
+                                "padded": ("f32[n, p <= 44] pad -1", "kept.high + kept.points[xyz = 2]"),
+                                "third": ("f32[n, p <= 40, xyz] ragged", "three")}, top=top, lets=lets, position=position)
+            points = found["points"]
+            expected = points[points.sum(axis=1, dtype=numpy.float32) > 1.5] if found["coin"] else points
+            numpy.testing.assert_array_equal(found["kept"], expected)
+            self.assertEqual(found["number"], len(expected))
+            numpy.testing.assert_allclose(found["sum"], expected[:, 2].sum(), rtol=1e-5, atol=1e-5)
+            numpy.testing.assert_array_equal(found["padded"][:len(expected)], expected[:, 2] * 2)
+            numpy.testing.assert_array_equal(found["padded"][len(expected):], -1)
+            low = points[:, 0] < numpy.float32(0.3)
+            arms = [i for i, arm in enumerate((points[low], points[~low], points)) if numpy.array_equal(arm, found["third"])]
+            self.assertTrue(arms, "neither arm")
+            thirds.update(arms[:1] if len(points) > 5 else [])
+            taken.add(bool(found["coin"]))
+        self.assertEqual(taken, {False, True})
+        self.assertGreater(len(thirds), 1)
+
+    def test_views_may_count_but_are_stacked_at_one_size(self):
+        found = self.along({"points": ("f32[n, p <= 40, xyz] ragged", "row.points"), "number": ("i64[n, v]", "views.number"),
+                            "first": ("f32[n, v, i]", "views.first")},
+                           lets="let views = each (v in 0 .. 3) {\n    let kept = compact(row.points, map (x in row.points[xyz = 0]) "
+                                "{ x > 0.2 * f32(v) })\n    return { number = extent(kept, p), first = map (i in 0 .. 4) { kept[xyz = 1, p = i] } }\n  }")
+        for view in range(3):
+            expected = found["points"][found["points"][:, 0] > numpy.float32(0.2) * numpy.float32(view)]
+            self.assertEqual(found["number"][view], len(expected))
+            numpy.testing.assert_array_equal(found["first"][view][:len(expected)], expected[:4, 1])
+        self.refused("pipeline p() {\n  for row in synthetic(9, points = f32[p = 40, xyz = 3])\n"
+                     "  let views = each (v in 0 .. 2) { compact(row.points, map (x in row.points[xyz = 0]) { x > 0.2 * f32(v) }) }\n"
+                     "  batch 2 { output y: f32[n, v, p <= 40, xyz] pad 0 = views }\n}",
+                     "test.pipe:4:36: error: the views differ in the number of elements along axis `p`, as many as `compact` keeps, and "
+                     "they are stacked", "hint: bring each view to one size, or reduce it: `map (i in 0 .. 100) { x[p = i] }`")
 
 
 class Grouping(AlongTest):
@@ -124,6 +167,8 @@ class Grouping(AlongTest):
                                 "mean": ("f32[n, m <= 30, xyz] ragged", "grid.mean"), "at": ("i32[n, m <= 30, xyz] pad -1", "grid.at"),
                                 "count": ("i32[n, m <= 30] ragged", "groups.count"),
                                 "highest": ("f32[n, m <= 30, xyz] ragged", "max(groups.points over [p])"),
+                                "lowest": ("i64[n, m <= 30, xyz] ragged", "argmin(groups.points over [p])"),
+                                "top": ("i64[n, m <= 30, xyz] ragged", "argmax(groups.points over [p])"),
                                 "first": ("i64[n, m <= 30] ragged", "groups.first")},
                                top="use points", lets="let grid = voxelize(rename(row.points, p, k), 400mm, 30)\n"
                                "  let groups = group(row.points, by = map (q in row.points) { i32(floor(q / 0.4)) }, limit = 30)",
@@ -143,6 +188,8 @@ class Grouping(AlongTest):
             for number, key in enumerate(order):
                 numpy.testing.assert_allclose(found["mean"][number], points[members[key]].mean(axis=0), rtol=1e-6)
                 numpy.testing.assert_array_equal(found["highest"][number], points[members[key]].max(axis=0))
+                numpy.testing.assert_array_equal(found["lowest"][number], numpy.take(members[key], points[members[key]].argmin(axis=0)))
+                numpy.testing.assert_array_equal(found["top"][number], numpy.take(members[key], points[members[key]].argmax(axis=0)))
 
     def test_past_the_limit_elements_are_in_no_group(self):
         found = self.along({"v": ("u8[n, h, w]", "row.v"), "slot": ("i64[n, w]", "g.slot"), "key": ("u8[n, m <= 4] pad 0", "g.key"),

@@ -96,7 +96,8 @@ TEST(ReferenceReduce, scans) {
   const auto scanned = [&](const std::string &kind, const std::string &factor) {
     return reals(p.tensor("%x = pipe.field %row \"x\" : !pipe.tensor<u8[h=2, w=3]>\n"
                           "%f = pipe.cast value %x : !pipe.tensor<u8[h=2, w=3]> -> "
-                          "!pipe.tensor<f64[h=2, w=3]>\n%r = pipe.scan " +
+                          "!pipe.tensor<f64[h=2, w=3]>\n"
+                          "%r = pipe.scan " +
                               kind + " %f along \"w\" " + factor +
                               " : !pipe.tensor<f64[h=2, w=3]> -> !pipe.tensor<f64[h=2, w=3]>",
                           "!pipe.tensor<f64[h=2, w=3]>", row));
@@ -198,6 +199,9 @@ TEST(ReferenceReduce, groupsAreReducedEachByItself) {
   EXPECT_EQ(reduced("sum", "%x", "f32 f32")[1], 0);
   EXPECT_EQ(reduced("count", "%b", "bool i64"), (Reals{0, 1, 0}));
   EXPECT_EQ(reduced("all", "%b", "bool bool"), (Reals{0, 0, 1}));
+  // Places of the whole axis; of NaNs alone the first, of nothing 0.
+  EXPECT_EQ(reduced("argmin", "%x", "f32 i64"), (Reals{1, 2, 0}));
+  EXPECT_EQ(reduced("argmax", "%x", "f32 i64"), (Reals{1, 0, 0}));
 }
 
 TEST(ReferenceReduce, sortIsStableWithNanLastAndZerosApart) {
