@@ -104,6 +104,9 @@ bool EntropyScan::ready() {
 }
 
 bool EntropyScan::skipSegmentsTo(uint64_t mcu) {
+  // What was decoded of this segment was there, and if that is all of it, no more.
+  if (at == nextRestart ? !atSegmentEnd() : !complete())
+    return false;
   while (nextRestart <= mcu) {
     if (!ended)
       source = kernels->findMarker(source, file.data() + file.size());

@@ -33,8 +33,8 @@ inline JpegOutcome decodeJpeg(std::span<const uint8_t> file,
 }
 
 /// What is different between the two ways, or nothing. With restart markers a
-/// region may be good where libjpeg, which reads the rows above, finds damage
-/// there; `wholeFile` makes both read everything.
+/// region may be good where libjpeg, which reads what is above and beside it,
+/// finds damage there; `wholeFile` makes both read everything.
 inline std::string jpegDisagreement(std::span<const uint8_t> file,
                                     const penstock::runtime::Region &region,
                                     penstock::runtime::PixelFormat format, bool wholeFile,
@@ -62,7 +62,9 @@ inline std::string jpegDisagreement(std::span<const uint8_t> file,
     const std::array<uint8_t, 2> define{0xFF, 0xDD};
     const bool hasRestarts =
         std::search(file.begin(), file.end(), define.begin(), define.end()) != file.end();
-    return hasRestarts && !wholeFile
+    const auto info = probeJpeg(file, options.limits);
+    const bool passesOver = region.top > 0 || region.width < info->width;
+    return hasRestarts && !wholeFile && passesOver
                ? ""
                : where + ": only libjpeg says: " + plain.status.error().message;
   }

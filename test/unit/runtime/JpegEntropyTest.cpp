@@ -222,6 +222,30 @@ TEST(JpegEntropy, RestartMarkersPassOverRows) {
   EXPECT_FALSE(decodeJpeg(file, {40, 0, 80, 64}, PixelFormat::Rgb, {}).status.ok());
 }
 
+/// Data that end early in front of a restart marker, where the next row begins
+/// behind it: nothing is passed over, and the damage must not be either.
+TEST(JpegEntropy, ShortSegmentsAreSeenBetweenRows) {
+  std::mt19937 random(29);
+  const JpegRecipe recipe{.name = "444", .restartInterval = 3};
+  const auto file = randomJpeg(recipe, 24, 40, random);
+  const auto info = probeJpeg(file);
+  int damaged = 0;
+  for (size_t at = info->scanOffset; at + 1 < file.size(); ++at)
+    if (file[at] == 0xFF && file[at + 1] >= 0xD0 && file[at + 1] <= 0xD7)
+      for (int lost : {2, 6}) {
+        auto cut = file;
+        cut.erase(cut.begin() + long(at) - lost, cut.begin() + long(at));
+        for (const EntropyKernels *kernels : entropyKernels()) {
+          const Region whole{0, 0, 40, 24};
+          EXPECT_EQ(jpegDisagreement(cut, whole, PixelFormat::Rgb, false, *kernels), "") << at;
+          JpegDecoder::Options options;
+          options.kernels = kernels;
+          damaged += !decodeJpeg(cut, whole, PixelFormat::Rgb, options).status.ok();
+        }
+      }
+  EXPECT_GT(damaged, 0);
+}
+
 TEST(JpegEntropy, UnstuffsToExactEnds) {
   std::mt19937 random(27);
   for (const EntropyKernels *kernels : entropyKernels())
