@@ -1,6 +1,7 @@
 // One thread decodes files that lie in memory, by turns with libjpeg-turbo's
 // plain full decode and with our decoder: the two sides of bench/jpeg.
-#include "runtime/media/jpeg/EntropyIndex.h"
+#include "runtime/core/RealFileSystem.h"
+#include "runtime/media/jpeg/Checkpoints.h"
 #include "runtime/media/jpeg/EntropyKernels.h"
 #include "runtime/media/jpeg/JpegDecoder.h"
 
@@ -10,12 +11,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <memory>
 #include <jpeglib.h>
 #include <random>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 using namespace penstock::runtime;
@@ -77,7 +81,6 @@ struct Turbo {
 struct File {
   Bytes bytes;
   uint32_t width, height;
-  EntropyIndex index;
 };
 
 [[noreturn]] void fail(const std::string &why) {
@@ -95,6 +98,7 @@ struct Probe {
   Bytes pixels;
   DecodeStats stats;
   std::mt19937 random{1};
+  std::unique_ptr<Checkpoints> checkpoints; // of the indexed jobs
 
   Probe(Job job, const JpegDecoder::Options &options) : job(job), own(options) {}
 
@@ -103,19 +107,35 @@ struct Probe {
 
   void read(const std::string &path) {
     std::ifstream in(path, std::ios::binary);
-    File file{Bytes(std::istreambuf_iterator<char>(in), {}), 0, 0, {}};
+    File file{Bytes(std::istreambuf_iterator<char>(in), {}), 0, 0};
     const auto info = probeJpeg(file.bytes);
     if (!info)
       fail(path + ": " + info.error().message);
     file.width = info->width;
     file.height = info->height;
-    if (indexed()) {
-      auto index = EntropyIndexer().build(file.bytes);
-      if (!index)
-        fail(path + ": " + index.error().message);
-      file.index = std::move(*index);
-    }
     files.push_back(std::move(file));
+  }
+
+  /// Writes the sidecar that `penstock index` writes, and maps it.
+  void writeSidecar(const std::string &folder) {
+    auto system = RealFileSystem::create({{folder, true}});
+    if (!system)
+      fail(system.error().message);
+    CheckpointMaker maker;
+    std::vector<CheckpointRecord> records;
+    for (const File &file : files)
+      records.push_back(maker.make(file.bytes, 0));
+    std::vector<CheckpointPart> parts;
+    for (const CheckpointRecord &record : records)
+      parts.push_back({record.entry, record.points});
+    const std::string path = folder + "/" + std::to_string(getpid()) + ".penstock-index";
+    if (auto size = writeCheckpoints(**system, path, parts); !size)
+      fail(size.error().message);
+    CheckpointBuilder::Files found;
+    std::vector<std::string> warnings;
+    openCheckpoints(**system, path, found, warnings);
+    checkpoints = std::make_unique<Checkpoints>(**system, std::move(found), "", warnings);
+    std::remove(path.c_str());
   }
 
   Region draw(const File &file) {
@@ -132,7 +152,7 @@ struct Probe {
     pixels.resize(std::max(pixels.size(), stride * file.height));
     uint8_t *out = pixels.data() + region.top * stride + region.left * 3;
     const Status status = own.decodeRegion(file.bytes, PixelFormat::Rgb, region, out, stride, stats,
-                                           JpegDecoder::Beside::Free, indexed() ? &file.index : nullptr);
+                                           JpegDecoder::Beside::Free, checkpoints.get());
     if (!status)
       fail(status.error().message);
   }
@@ -190,6 +210,8 @@ int main(int argc, char **argv) {
   std::ifstream list(argv[3]);
   for (std::string path; std::getline(list, path);)
     probe.read(path);
+  if (probe.indexed())
+    probe.writeSidecar(std::filesystem::temp_directory_path());
   for (const File &file : probe.files)
     probe.compare(file);
   std::printf("%zu %llu\n", probe.files.size(),

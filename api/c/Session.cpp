@@ -15,6 +15,7 @@ struct pst_session {
   std::unique_ptr<runtime::FileSystem> files;
   std::unique_ptr<runtime::Session> session; // null after a failed open
   std::string error;
+  std::string warnings;
   std::string state;
   std::vector<runtime::BadSample> badSamples;
   std::vector<pst_bad_sample> badViews;
@@ -152,10 +153,13 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
   if (!opened)
     return self.fail(opened.error());
   self.session = std::move(*opened);
+  for (const std::string &line : self.session->warnings())
+    self.warnings += line + "\n";
   return PST_OK;
 }
 
 const char *pst_session_error(const pst_session *session) { return session->error.c_str(); }
+const char *pst_session_warnings(const pst_session *session) { return session->warnings.c_str(); }
 
 //===--- running
 //-----------------------------------------------------------===//
@@ -209,6 +213,8 @@ void pst_session_statistics(const pst_session *session, pst_statistics *out_stat
     result.decoded_blocks = numbers.decodedBlocks;
     for (size_t i = 0; i < runtime::entropyPathCount; ++i)
       result.jpeg_entropy[i] = {nameOf(runtime::EntropyPath(i)), numbers.entropyPaths[i]};
+    result.index_uses = numbers.indexUses;
+    result.index_misses = numbers.indexMisses;
     result.elapsed_ns = numbers.elapsedNs;
     result.threads = numbers.threads;
     result.limit = numbers.limit();

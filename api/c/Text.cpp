@@ -13,11 +13,6 @@ Messages api::messageWithoutPlace(const std::string &message) {
   return {"penstock: error: " + message + "\n", dsl::renderJson(diagnostics, {})};
 }
 
-struct pst_text {
-  std::string data;
-  Messages messages;
-};
-
 static pst_status give(runtime::Result<std::unique_ptr<Written>> written, pst_text **outText) {
   auto *text = new pst_text;
   *outText = text;

@@ -11,4 +11,9 @@ Messages messageWithoutPlace(const std::string &message);
 
 } // namespace penstock::api
 
+struct pst_text {
+  std::string data;
+  penstock::api::Messages messages;
+};
+
 #endif

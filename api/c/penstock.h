@@ -194,6 +194,59 @@ PST_API const char *pst_text_messages_json(const pst_text *text);
 /* NULL is allowed. */
 PST_API void pst_text_release(pst_text *text);
 
+/*===--- preparing data ----------------------------------------------------===*/
+
+/* `done` of `total` images are done. 0: go on; else the work stops soon. Called
+ * from threads of the library, one call at a time. */
+typedef int (*pst_progress)(void *context, uint64_t done, uint64_t total);
+
+typedef struct pst_prepare_options {
+  size_t size;
+  int32_t threads; /* 0: the cores of the affinity mask */
+  pst_progress progress; /* NULL: none */
+  void *progress_context;
+  /* pst_index(): the sidecar, a file, or a folder for it; NULL: beside the data, as
+   * `.penstock-index` in a folder and `<file>.penstock-index` for a file. */
+  const char *out;
+  /* pst_index(), for lists: the folder of the files that they name (NULL: the
+   * list's own), and, where the list is a table, its column of file names, by name
+   * or number, and what separates columns (0: a comma). */
+  const char *root;
+  const char *column;
+  char separator;
+  /* pst_pack(): bytes of a shard, 0: 1 GiB; not 0: compare all bytes at the end. */
+  int verify;
+  uint64_t shard_size;
+} pst_prepare_options;
+
+#define PST_PREPARE_OPTIONS_INIT                                                                   \
+  { sizeof(pst_prepare_options), 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
+
+/* Writes checkpoints of all JPEG files at `path` (a folder with all below it, a tar
+ * file, or a list of files), from which sessions decode parts of them. What was
+ * done before, by this or a killed call, is not done again, except for files
+ * whose name, size or time have changed.
+ *
+ * out_report  a JSON object: file, images, indexed, earlier, left_out (a count per
+ *             reason), left_out_files (the first 1,000: name, reason), others,
+ *             data_bytes, index_bytes, warnings. Release it with pst_text_release().
+ * PST_ERROR      see pst_text_messages().
+ * PST_CANCELLED  `progress` said so; what was done is kept.
+ *
+ * Always stores a text. Thread safety: any thread; calls are independent. */
+PST_API pst_status pst_index(const char *path, const pst_prepare_options *options,
+                             pst_text **out_report);
+
+/* Writes the images of an image folder as tar files to the folder `out`, which is
+ * made where it is missing: the same bytes, with labels and checkpoints. Shards
+ * that an earlier or killed call finished are kept.
+ *
+ * out_report  a JSON object: images, shards, earlier, renamed, left_out (objects
+ *             with name, reason), data_bytes, out_bytes, verified_bytes,
+ *             extensions. As for pst_index(). */
+PST_API pst_status pst_pack(const char *path, const char *out, const pst_prepare_options *options,
+                            pst_text **out_report);
+
 /*===--- sessions ----------------------------------------------------------===*/
 
 typedef enum pst_device { PST_DEVICE_AUTO = 0, PST_DEVICE_CPU = 1, PST_DEVICE_CUDA = 2 } pst_device;
@@ -263,6 +316,11 @@ PST_API pst_status pst_session_open(const pst_program *program, const pst_sessio
  * until the next call for the session. */
 PST_API const char *pst_session_error(const pst_session *session);
 
+/* What could not be used when the session was opened, and is done without, such as
+ * a damaged sidecar of checkpoints: a line each, or "". Lives as long as the
+ * session. */
+PST_API const char *pst_session_warnings(const pst_session *session);
+
 /* Waits for the next batch of `session` and stores it in `*out_batch`.
  *
  * The caller owns the batch and passes it to pst_batch_release(). Holding more
@@ -318,6 +376,10 @@ typedef struct pst_statistics {
    * "several_scans", "odd_header", "no_end" (no end-of-image marker),
    * "odd_data" (damage) or "other_library" (not the libjpeg-turbo we know). */
   pst_jpeg_statistics jpeg_entropy[PST_JPEG_ENTROPY_COUNT];
+  /* Parts of JPEG files that were read from checkpoints (`penstock index`), and
+   * those for which there were none of this very file. Both 0 without a sidecar. */
+  uint64_t index_uses;
+  uint64_t index_misses;
 } pst_statistics;
 
 PST_API void pst_session_statistics(const pst_session *session, pst_statistics *out_statistics);

@@ -49,7 +49,7 @@ class Statistics(ctypes.Structure):
                 ("batches", ctypes.c_uint64), ("bad_samples", ctypes.c_uint64), ("fetched_bytes", ctypes.c_uint64),
                 ("delivered_bytes", ctypes.c_uint64), ("decoded_blocks", ctypes.c_uint64),
                 ("elapsed_ns", ctypes.c_int64), ("threads", ctypes.c_int32), ("limit", text),
-                ("jpeg_entropy", JpegStatistics * 7)]
+                ("jpeg_entropy", JpegStatistics * 7), ("index_uses", ctypes.c_uint64), ("index_misses", ctypes.c_uint64)]
 
 
 class SessionInfo(ctypes.Structure):
@@ -211,8 +211,16 @@ def folder_of(job):
 
 
 def imagenet(job):
-    session = Session(ROOT / "examples/imagenet_train.pipe", job["threads"], root=folder_of(job),
-                      per_rank=job["batch"])
+    pipe, more = ROOT / "examples/imagenet_train.pipe", {}
+    if job.get("indexed"):
+        kept = pathlib.Path(job["work"]) / f"checkpoints-{job['hash']}"
+        kept.mkdir(mode=0o700, exist_ok=True)
+        pipe, more = ROOT / "bench/pipelines/imagenet_indexed.pipe", {"kept": kept}
+        # One epoch makes what is missing, and keeps it.
+        first = Session(pipe, 1, root=folder_of(job), per_rank=job["batch"], **more)
+        first.take(first.info().batches_per_epoch)
+        first.close()
+    session = Session(pipe, job["threads"], root=folder_of(job), per_rank=job["batch"], **more)
 
     def fixed_box(path, box, flip):
         with tempfile.TemporaryDirectory(dir=job["work"]) as folder:

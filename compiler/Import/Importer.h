@@ -172,6 +172,7 @@ private:
   void importAdmission(const dsl::PipelineDecl &pipeline);
   mlir::Value indexFolder; ///< of the option `index`; null: none is given
   bool keepIndex = true;   ///< false for `index = off`
+  bool buildIndex = false; ///< true for `index = auto`
   std::string pipelineName;
   std::string outputName; ///< of the let or output at hand, for draw paths
 

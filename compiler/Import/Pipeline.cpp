@@ -82,7 +82,7 @@ void Importer::importOption(const dsl::OptionSetting &option, int64_t &seed, dou
   } else {
     const auto *word = option.value->as<dsl::NameExpr>();
     if (word && (word->name == "auto" || word->name == "off")) {
-      keepIndex = word->name == "auto";
+      buildIndex = keepIndex = word->name == "auto";
       return;
     }
     Val folder = eval(*option.value);

@@ -115,6 +115,8 @@ void SourceImport::giveIndex() {
     give("index", in.indexFolder);
   else if (!in.keepIndex)
     give("keep_index", in.constant(in.base.getI1Type(), 0));
+  else if (in.buildIndex)
+    give("build_index", in.constant(in.base.getI1Type(), 1));
 }
 
 void SourceImport::imageFolder() {
@@ -219,6 +221,8 @@ void SourceImport::csvColumns() {
   size_t next = 1;
   if (args.size() > 1 && !args[1].name)
     givePath("root", *args[next++].value);
+  if (next > 1)
+    giveIndex();
   for (const dsl::Arg &arg : llvm::ArrayRef(args).drop_front(next)) {
     if (arg.name && arg.name->text == "separator") {
       const auto *text = arg.value->as<dsl::StringLit>();
@@ -248,6 +252,7 @@ void SourceImport::fileList() {
             "`file_list(list, root)`");
   givePath("list", *list.args[0].value);
   givePath("root", *list.args[1].value);
+  giveIndex();
   columns = {{"data", pipe::BytesType::get(&in.context)},
              {"name", pipe::TextType::get(&in.context)}};
 }

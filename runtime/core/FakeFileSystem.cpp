@@ -316,6 +316,29 @@ Status FakeFileSystem::writeFileAtomically(std::string_view path,
   return {};
 }
 
+namespace {
+
+class FakeNewFile final : public NewFile {
+public:
+  FakeNewFile(FakeFileSystem &files, std::string_view path) : files(files), path(path) {}
+  Status append(std::span<const uint8_t> more) override {
+    bytes.insert(bytes.end(), more.begin(), more.end());
+    return {};
+  }
+  Status finish() override { return files.writeFileAtomically(path, bytes); }
+
+private:
+  FakeFileSystem &files;
+  std::string path;
+  std::vector<uint8_t> bytes;
+};
+
+} // namespace
+
+Result<std::unique_ptr<NewFile>> FakeFileSystem::createFile(std::string_view path) {
+  return std::unique_ptr<NewFile>(std::make_unique<FakeNewFile>(*this, path));
+}
+
 Status FakeFileSystem::removeFile(std::string_view path) {
   std::lock_guard guard(lock);
   Result<const Node *> node = find(path, "remove");

@@ -9,6 +9,7 @@
 namespace penstock::runtime {
 
 OpenFile::~OpenFile() = default;
+NewFile::~NewFile() = default;
 FileSystem::~FileSystem() = default;
 
 std::string normalizePath(std::string_view path,

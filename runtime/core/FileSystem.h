@@ -52,6 +52,16 @@ public:
   virtual Status read(uint64_t offset, size_t bytes, Buffer &out) = 0;
 };
 
+/// A file in the making. Nobody sees it before finish(); without that it is left
+/// out. One thread at a time.
+class NewFile {
+public:
+  virtual ~NewFile();
+  virtual Status append(std::span<const uint8_t> bytes) = 0;
+  /// Puts it in its place, durably: readers see the old file or the whole new one.
+  virtual Status finish() = 0;
+};
+
 /// Access to files below given roots, and nowhere else.
 ///
 /// Every path must lie in a root. One that leads out of all roots, by `..` or
@@ -75,6 +85,9 @@ public:
   /// The root must be writable, and the folder must exist.
   virtual Status writeFileAtomically(std::string_view path,
                                      std::span<const uint8_t> bytes) = 0;
+  /// The same piece by piece, for files of any size. What a killed process left
+  /// is overwritten; while another writes to the same place, Code::Io.
+  virtual Result<std::unique_ptr<NewFile>> createFile(std::string_view path) = 0;
   virtual Status removeFile(std::string_view path) = 0;
   /// Makes a folder and its parents inside a writable root, for this user
   /// only. An existing folder must belong to this user and be writable by

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -377,6 +378,83 @@ Status RealFileSystem::writeFileAtomically(std::string_view path,
     return {};
   ::unlinkat(folder.get(), temporary.c_str(), 0);
   return systemError(number, "write", path);
+}
+
+namespace {
+
+class RealNewFile final : public NewFile {
+public:
+  RealNewFile(int folder, std::string name, std::string_view path)
+      : folder(folder), name(std::move(name)), temporary("." + this->name.substr(0, 180) + ".part"),
+        path(path) {}
+  ~RealNewFile() override {
+    if (file >= 0 && !finished)
+      ::unlinkat(folder.get(), temporary.c_str(), 0);
+    if (file >= 0)
+      ::close(file);
+  }
+
+  /// The name is always the same, so that what a killed process left is used
+  /// again; the lock is what a process that lives has.
+  Status open() {
+    for (int tries = 0; tries < 16; ++tries) {
+      const int opened = ::openat(folder.get(), temporary.c_str(),
+                                  O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+      if (opened < 0)
+        return systemError(errno, "write", path);
+      if (::flock(opened, LOCK_EX | LOCK_NB) != 0) {
+        ::close(opened);
+        return Error{Code::Io, "cannot write " + path + ": another process is writing it"};
+      }
+      // The one that had the lock may have put its file in its place meanwhile.
+      struct stat mine, there;
+      if (::fstat(opened, &mine) == 0 &&
+          ::fstatat(folder.get(), temporary.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+          mine.st_ino == there.st_ino && ::ftruncate(opened, 0) == 0) {
+        file = opened;
+        return {};
+      }
+      ::close(opened);
+    }
+    return Error{Code::Io, "cannot write " + path + ": other processes are writing it"};
+  }
+
+  Status append(std::span<const uint8_t> bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t wrote = ::write(file, bytes.data(), bytes.size());
+      if (wrote < 0 && errno != EINTR)
+        return systemError(errno, "write", path);
+      bytes = bytes.subspan(size_t(std::max<ssize_t>(wrote, 0)));
+    }
+    return {};
+  }
+
+  Status finish() override {
+    if (::fsync(file) != 0 ||
+        ::renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) != 0)
+      return systemError(errno, "write", path);
+    finished = true;
+    return {};
+  }
+
+private:
+  Descriptor folder;
+  std::string name, temporary, path;
+  int file = -1;
+  bool finished = false;
+};
+
+} // namespace
+
+Result<std::unique_ptr<NewFile>> RealFileSystem::createFile(std::string_view path) {
+  std::string name;
+  Result<int> parent = openParent(path, name, "write");
+  if (!parent)
+    return parent.error();
+  auto file = std::make_unique<RealNewFile>(*parent, std::move(name), path);
+  if (Status status = file->open(); !status)
+    return status.error();
+  return std::unique_ptr<NewFile>(std::move(file));
 }
 
 Status RealFileSystem::removeFile(std::string_view path) {

@@ -52,8 +52,9 @@ struct DecodeStats {
   /// Rows of pixels that were read, those above the region included.
   uint64_t rowsDecoded = 0;
   uint64_t images = 0;
-  /// Entropy indexes that were used, and those that were not the file's.
-  uint64_t indexUses = 0, indexMisfits = 0;
+  /// Parts of JPEG files that were read from checkpoints, and those for which
+  /// there were none of this very file.
+  uint64_t indexUses = 0, indexMisses = 0;
   /// JPEG decodes by EntropyPath.
   std::array<uint64_t, entropyPathCount> entropyPaths{};
 };

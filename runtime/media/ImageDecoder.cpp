@@ -24,9 +24,9 @@ bool isJpeg(std::span<const uint8_t> bytes) {
 
 Status ImageDecoder::decodeRegion(std::span<const uint8_t> bytes, PixelFormat format,
                                   const Region &region, uint8_t *out, size_t rowStride,
-                                  DecodeStats &stats, Beside beside) {
+                                  DecodeStats &stats, Beside beside, EntropyIndexes *indexes) {
   if (isJpeg(bytes)) // it reads its headers itself, with the same messages
-    return jpeg.decodeRegion(bytes, format, region, out, rowStride, stats, beside);
+    return jpeg.decodeRegion(bytes, format, region, out, rowStride, stats, beside, indexes);
   auto info = probeImage(bytes, limits);
   if (!info)
     return info.error();

@@ -26,10 +26,10 @@ public:
   /// Writes the region's pixels to `out`: row y begins at `out + y * rowStride`
   /// and has `region.width * channelsOf(format)` bytes. The region must not be
   /// empty, and lie within the image, else InvalidArgument. On failure, `out`
-  /// may be partly written. `stats` is added to.
+  /// may be partly written. `stats` is added to. `indexes`: see JpegDecoder.
   Status decodeRegion(std::span<const uint8_t> bytes, PixelFormat format, const Region &region,
                       uint8_t *out, size_t rowStride, DecodeStats &stats,
-                      Beside beside = Beside::Kept);
+                      Beside beside = Beside::Kept, EntropyIndexes *indexes = nullptr);
 
   /// For a file of which no pixel is needed: what decodeRegion() would find
   /// wrong with the file as a whole, such as its being cut off.

@@ -35,6 +35,7 @@ struct Statistics {
   uint64_t decodedBlocks = 0; ///< 8x8 blocks that went through the inverse DCT
   uint64_t decodedRows = 0;
   std::array<uint64_t, entropyPathCount> entropyPaths{}; ///< JPEG decodes by EntropyPath
+  uint64_t indexUses = 0, indexMisses = 0;               ///< as in DecodeStats
   int64_t elapsedNs = 0; ///< since the first call of next()
   int threads = 0;
 

@@ -293,17 +293,19 @@ bool SampleRunner::decode(Work &work, int64_t slot, Failure &failure) {
 
 Status SampleRunner::readPixels(std::span<const uint8_t> bytes, PixelFormat format,
                                 const Region &region, const Orientation &orientation,
-                                const ImageInfo &info, uint8_t *out, size_t rowStride) {
+                                const ImageInfo &info, uint8_t *out, size_t rowStride,
+                                EntropyIndexes *indexes) {
   if (orientation.isUpright())
     return decoder.decodeRegion(bytes, format, region, out, rowStride, costs.decoded,
-                                ImageDecoder::Beside::Free);
+                                ImageDecoder::Beside::Free, indexes);
   const Region stored = orientation.stored(region, info.height, info.width);
   const size_t pitch = size_t(stored.width) * channelsOf(format);
   const Scratch::Mark mark = scratch.mark();
   uint8_t *pixels = scratch.allocate(int64_t(pitch * stored.height));
   if (!pixels)
     return Error{Code::Limit, "turning the image needs more memory than a sample may take"};
-  Status status = decoder.decodeRegion(bytes, format, stored, pixels, pitch, costs.decoded);
+  Status status = decoder.decodeRegion(bytes, format, stored, pixels, pitch, costs.decoded,
+                                       ImageDecoder::Beside::Kept, indexes);
   if (status)
     orientation.copy(pixels, region, channelsOf(format), out, rowStride);
   scratch.rewind(mark);
@@ -375,7 +377,8 @@ bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &deco
         format, region, orientation, out, size_t(stride * height), size_t(stride)};
     Status status = isVideo(decode) ? readClip(encoded, decode, clip, count)
                                     : readPixels(encoded.bytes.span(), format, region, orientation,
-                                                 info, out, size_t(stride));
+                                                 info, out, size_t(stride),
+                                                 program->tables->checkpoints(tree.rows[row]->source));
     if (!status) {
       failure = {row, status.error().message};
       return false;

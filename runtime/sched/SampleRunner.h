@@ -47,7 +47,7 @@ private:
   bool decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode, Failure &failure);
   Status readPixels(std::span<const uint8_t> bytes, PixelFormat format, const Region &region,
                     const Orientation &orientation, const ImageInfo &info, uint8_t *out,
-                    size_t rowStride);
+                    size_t rowStride, EntropyIndexes *indexes);
   Status readClip(const Encoded &encoded, const plan::DecodeT &decode,
                   const VideoDecoder::Target &target, int64_t count);
   bool isVideo(const plan::DecodeT &decode) const {

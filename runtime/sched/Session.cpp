@@ -236,6 +236,7 @@ Result<BatchPtr> Session::next() {
     return Error{Code::Limit, "all " + std::to_string(self.pool->size()) +
                                   " batches are held: release one, or raise prefetch"};
   case Flow::State::EndOfEpoch:
+    self.program->tables->saveCheckpoints();
     ++self.place.epoch;
     self.place.position = 0;
     self.place.bad = 0;
@@ -282,6 +283,8 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
   numbers.decodedRows += costs.decoded.rowsDecoded;
   for (size_t i = 0; i < entropyPathCount; ++i)
     numbers.entropyPaths[i] += costs.decoded.entropyPaths[i];
+  numbers.indexUses += costs.decoded.indexUses;
+  numbers.indexMisses += costs.decoded.indexMisses;
   return BatchPtr(std::move(batch));
 }
 
@@ -396,6 +399,9 @@ std::vector<BadSample> Session::badSamples() const {
 const MemoryReport &Session::memory() const { return impl->memory; }
 int64_t Session::tableLength() const { return impl->program->tables->length(0); }
 int64_t Session::batchSize() const { return impl->program->perRank; }
+const std::vector<std::string> &Session::warnings() const {
+  return impl->program->tables->warnings();
+}
 int Session::threads() const { return impl->limits.threads; }
 int64_t Session::samplesPerEpoch() const { return impl->program->samplesPerEpoch(); }
 
@@ -421,6 +427,7 @@ void Session::close() {
   impl->cancelled = true;
   if (impl->flow)
     impl->flow->stop();
+  impl->program->tables->saveCheckpoints();
 }
 
 } // namespace penstock::runtime

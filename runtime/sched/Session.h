@@ -61,6 +61,9 @@ public:
   /// most the last 65,536.
   std::vector<BadSample> badSamples() const;
   const MemoryReport &memory() const;
+  /// What could not be used when the session was opened, and is done without:
+  /// sidecars that are damaged. A line each.
+  const std::vector<std::string> &warnings() const;
 
   int64_t tableLength() const; ///< rows of the table of `for`
   int64_t batchSize() const;   ///< of this rank

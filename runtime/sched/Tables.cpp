@@ -11,7 +11,11 @@
 #include "runtime/sources/VideoClips.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace penstock::runtime {
 
@@ -278,6 +282,71 @@ Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
   return Error{Code::Unsupported, "there is no source `" + source.kind + "`"};
 }
 
+constexpr std::string_view sidecarEnding = ".penstock-index";
+
+/// The sidecars in a folder whose names begin like this, but for one.
+void openAll(FileSystem &files, const std::string &folder, std::string_view begin,
+             const std::string &but, CheckpointBuilder::Files &found, std::vector<std::string> &warnings) {
+  auto entries = files.listFolder(folder);
+  if (!entries)
+    return;
+  for (const FolderEntry &entry : *entries)
+    if (entry.kind == FileKind::File && entry.name.starts_with(begin) && entry.name != but &&
+        entry.name.ends_with(sidecarEnding))
+      openCheckpoints(files, folder + "/" + entry.name, found, warnings);
+}
+
+/// In shards, beside the data as `penstock index` writes them, and in the folder
+/// of indexes.
+Result<std::unique_ptr<Checkpoints>> checkpointsOf(const plan::SourceT &source,
+                                                   const Arguments &arguments,
+                                                   const Source &table,
+                                                   const SessionOptions &options,
+                                                   std::vector<std::string> &warnings) {
+  const auto media = [](const auto &column) { return column->type == DType::bytes; };
+  if (!options.files || arguments.find("keep_index") || source.kind == "raw" ||
+      source.kind == "video_clips" ||
+      std::none_of(source.columns.begin(), source.columns.end(), media))
+    return std::unique_ptr<Checkpoints>();
+  FileSystem &files = *options.files;
+  CheckpointBuilder::Files found;
+  for (const FilePart &part : table.checkpointParts())
+    if (auto mapping = files.mapFile(part.path); mapping && part.offset <= mapping->bytes.size()) {
+      mapping->bytes = mapping->bytes.subspan(
+          part.offset, std::min<uint64_t>(part.size, mapping->bytes.size() - part.offset));
+      if (auto file = CheckpointFile::parse(std::move(*mapping)))
+        found.push_back(std::move(*file));
+      else
+        warnings.push_back("the checkpoints in " + part.path + " are not used: " +
+                           file.error().message);
+    }
+  std::string key;
+  for (const char *name : {"root", "list", "shards"})
+    if (const plan::ArgumentT *argument = arguments.find(name); argument && !argument->text.empty()) {
+      const std::string path = absolutePath(argument->text);
+      const auto info = files.stat(path);
+      const bool isFolder = info && info->kind == FileKind::Folder;
+      openCheckpoints(files, path + (isFolder ? "/" : "") + std::string(sidecarEnding), found,
+                      warnings);
+      (key += path) += '\n';
+    }
+  auto folder = cacheFolder(source, arguments, options);
+  if (!folder)
+    return folder.error();
+  char name[48];
+  std::snprintf(name, sizeof name, "checkpoints-%016llx",
+                static_cast<unsigned long long>(XXH3_64bits(key.data(), key.size())));
+  const bool isAsked = arguments.find("index");
+  const bool builds = isAsked || arguments.find("build_index");
+  const std::string mine = name + (options.world > 1 ? "-" + std::to_string(options.rank) : "") +
+                           std::string(sidecarEnding);
+  if (folder->empty())
+    return std::make_unique<Checkpoints>(files, std::move(found), "", warnings);
+  openAll(files, *folder, isAsked ? "" : name, builds ? mine : "", found, warnings);
+  return std::make_unique<Checkpoints>(files, std::move(found),
+                                       builds ? *folder + "/" + mine : "", warnings);
+}
+
 } // namespace
 
 Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
@@ -301,6 +370,13 @@ Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
                                         " with " + std::to_string(column->dims.size()) + " axes");
       table.columns.push_back(number);
     }
+    const Arguments arguments(*wanted, params);
+    auto checkpoints =
+        checkpointsOf(*wanted, arguments, *table.source, options, result->complaints);
+    if (!checkpoints)
+      return checkpoints.error();
+    if (*checkpoints && !(*checkpoints)->isEmpty())
+      table.checkpoints = std::move(*checkpoints);
   }
   return result;
 }
@@ -353,6 +429,12 @@ Status Tables::fetch(int source, int64_t row, int column, Buffer &out) const {
 std::span<const uint8_t> Tables::mediaIndex(int source, int64_t row, int column) const {
   const Table &table = tables[size_t(source)];
   return table.source->mediaIndex(row, table.columns[size_t(column)]);
+}
+
+void Tables::saveCheckpoints() const {
+  for (const Table &table : tables)
+    if (table.checkpoints)
+      table.checkpoints->save();
 }
 
 std::string Tables::name(int source, int64_t row) const {

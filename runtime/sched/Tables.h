@@ -4,6 +4,7 @@
 #include "runtime/abi/kernel.h"
 #include "runtime/abi/plan_generated.h"
 #include "runtime/core/Buffer.h"
+#include "runtime/media/jpeg/Checkpoints.h"
 #include "runtime/sched/Options.h"
 #include "runtime/sources/Source.h"
 
@@ -23,7 +24,8 @@ public:
   /// Source kinds and their arguments:
   ///
   /// * `image_folder`: root; index: a folder for it, or keep_index, where none is
-  ///   to be kept.
+  ///   to be kept. Likewise for checkpoints of JPEG files, here and for tables
+  ///   and tar files; build_index, where those that are missing are to be made.
   /// * `raw`: a path per column, by its name; `<column>.format`: npy. A column of
   ///   `options.memory` with that name takes its place.
   /// * `synthetic`: length; `<column>.low` and `<column>.end` for columns with a
@@ -54,15 +56,23 @@ public:
   Status fetch(int source, int64_t row, int column, Buffer &out) const;
   /// What is known of it beside its bytes; lives as long as this. Never blocks.
   std::span<const uint8_t> mediaIndex(int source, int64_t row, int column) const;
+  /// Of the JPEG files of a source; null where it has none.
+  Checkpoints *checkpoints(int source) const { return tables[size_t(source)].checkpoints.get(); }
+  /// Keeps the checkpoints that were made; blocks.
+  void saveCheckpoints() const;
+  /// What could not be used, and is done without; a line each.
+  const std::vector<std::string> &warnings() const { return complaints; }
   /// What people call the row: the file, or "row 17".
   std::string name(int source, int64_t row) const;
 
 private:
   struct Table {
     std::unique_ptr<Source> source;
+    std::unique_ptr<Checkpoints> checkpoints;
     std::vector<int> columns; // the source's number of the plan's column
   };
   std::vector<Table> tables;
+  std::vector<std::string> complaints;
 };
 
 } // namespace penstock::runtime

@@ -16,7 +16,7 @@ void Costs::add(const Costs &other) {
   decoded.rowsDecoded += other.decoded.rowsDecoded;
   decoded.images += other.decoded.images;
   decoded.indexUses += other.decoded.indexUses;
-  decoded.indexMisfits += other.decoded.indexMisfits;
+  decoded.indexMisses += other.decoded.indexMisses;
   for (size_t i = 0; i < entropyPathCount; ++i)
     decoded.entropyPaths[i] += other.decoded.entropyPaths[i];
   fetchedBytes += other.fetchedBytes;

@@ -60,6 +60,10 @@ std::string join(std::string_view folder, std::string_view name) {
 
 } // namespace
 
+bool isImageName(std::string_view name) {
+  return isWantedName(wantedOf(FolderContents::Images), name);
+}
+
 struct FolderIndex::Header {
   std::array<char, 8> magic;
   uint64_t checksum; // of all that follows it

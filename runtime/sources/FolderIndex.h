@@ -16,6 +16,9 @@ namespace penstock::runtime {
 /// Which files of a folder count, by the ends of their names.
 enum class FolderContents : uint8_t { Images, Videos };
 
+/// Whether a file counts as an image by its name.
+bool isImageName(std::string_view name);
+
 /// Images or videos of a folder of class folders, in torchvision's order, with about 25
 /// bytes a file: names without their folders, in one block of memory that is
 /// also the cache file's contents, so that a cached index is mapped, not read.

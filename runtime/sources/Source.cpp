@@ -71,6 +71,8 @@ Source::~Source() = default;
 
 void Source::expect(int64_t, int) const {}
 
+std::vector<FilePart> Source::checkpointParts() const { return {}; }
+
 int Source::columnNumber(std::string_view name) const {
   for (size_t i = 0; i < table.size(); ++i)
     if (table[i].name == name)

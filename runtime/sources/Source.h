@@ -45,6 +45,13 @@ struct TensorView {
   int64_t elements() const;
 };
 
+/// A part of a file.
+struct FilePart {
+  std::string path;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
 /// A length, and rows whose fields are fetched one by one. Immutable: any
 /// number of threads may read. `row` < length() and `column` < columns().size()
 /// of the right kind are the caller's duty.
@@ -72,6 +79,8 @@ public:
   /// A tensor column: points into memory that lives as long as the source, or
   /// into `scratch`, which it then fills.
   virtual Result<TensorView> tensor(int64_t row, int column, Buffer &scratch) const;
+  /// Sidecars with checkpoints that the source's files hold themselves.
+  virtual std::vector<FilePart> checkpointParts() const;
   /// A hint that a scalar or tensor will be asked for within microseconds: what
   /// lies in memory may be brought into the cache. Never blocks, does no work.
   virtual void expect(int64_t row, int column) const;

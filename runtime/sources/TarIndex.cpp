@@ -16,7 +16,7 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'T', 'A', 'R', '1'};
+constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'T', 'A', 'R', '2'};
 constexpr int threads = 16; // they wait for files
 
 /// Where the extension's dot is; none for members that are no fields.
@@ -63,6 +63,7 @@ struct TarIndex::Found {
     std::vector<Field> fields;
   };
   FileInfo info;
+  uint64_t checkpoints = 0, checkpointsSize = 0;
   std::vector<Sample> samples;
 };
 
@@ -94,6 +95,10 @@ Result<TarIndex::Found> TarIndex::readShard(FileSystem &files, const std::string
       return named(more.error());
     if (!*more)
       return found;
+    if (member.name == checkpointsName) {
+      found.checkpoints = member.offset;
+      found.checkpointsSize = member.size;
+    }
     const auto dot = dotOf(member.name);
     if (!dot)
       continue;
@@ -128,7 +133,8 @@ Result<TarIndex> TarIndex::join(const std::vector<std::string> &paths,
   std::map<std::string, uint32_t, std::less<>> numbers;
   for (size_t i = 0; i < paths.size(); ++i)
     shards.push_back(
-        {put(paths[i]), paths[i].size(), found[i].info.size, found[i].info.modifiedNs, 0});
+        {put(paths[i]), paths[i].size(), found[i].info.size, found[i].info.modifiedNs, 0,
+         found[i].checkpoints, found[i].checkpointsSize});
   for (const Found &shard : found)
     for (const Found::Sample &sample : shard.samples)
       for (const Found::Field &field : sample.fields)
@@ -224,7 +230,8 @@ Result<TarIndex> TarIndex::parse(Mapping mapping, const std::vector<std::string>
   for (size_t i = 0; i < paths.size(); ++i) {
     const Shard &shard = index.shards()[i];
     if (!inText(shard.path, shard.pathLength) || index.shardPath(shard) != paths[i] ||
-        shard.firstRow < row || shard.firstRow > header.rows || (i == 0 && shard.firstRow))
+        shard.checkpointsSize > shard.size ||
+        shard.checkpoints > shard.size - shard.checkpointsSize || shard.firstRow < row || shard.firstRow > header.rows || (i == 0 && shard.firstRow))
       return bad;
     row = shard.firstRow;
   }

@@ -25,12 +25,17 @@ public:
   /// Contents up to this size are kept in the index: labels need no reading.
   static constexpr uint64_t smallBytes = 32;
 
+  /// The member that holds checkpoints of the others.
+  static constexpr std::string_view checkpointsName = "__checkpoints__";
+
   struct Shard {
     uint64_t path; ///< where it begins in the text
     uint64_t pathLength;
     uint64_t size;
     int64_t modifiedNs;
     uint64_t firstRow;
+    uint64_t checkpoints; ///< where the member of that name begins
+    uint64_t checkpointsSize; ///< 0: there is none
   };
   struct Field {
     uint64_t offset = 0;

@@ -107,6 +107,14 @@ public:
     return read(row, column, out);
   }
 
+  std::vector<FilePart> checkpointParts() const override {
+    std::vector<FilePart> parts;
+    for (const TarIndex::Shard &shard : index.shards())
+      if (shard.checkpointsSize)
+        parts.push_back({index.shardPath(shard), shard.checkpoints, shard.checkpointsSize});
+    return parts;
+  }
+
 private:
   Error inMember(int column, const Error &error) const {
     return {error.code, "member ." + given[size_t(column)].from + ": " + error.message};

@@ -74,8 +74,11 @@ class Guide(ToolTest):
     def test_every_operator_that_is_written_step_by_step(self):
         self.assertGreater(self.follow("operators.md"), 7)
 
+    def test_every_command_about_checkpoints_and_shards(self):
+        self.assertGreater(self.follow("jpeg-index.md"), 3)
+
     def test_pipelines_that_are_shown_have_the_layout(self):
-        for name in ("guide.md", "operators.md"):
+        for name in ("guide.md", "operators.md", "jpeg-index.md"):
             for kind, file, text in blocks(page(name)):
                 if kind == "pipe":
                     with self.subTest(file=file):

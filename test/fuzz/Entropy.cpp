@@ -11,6 +11,14 @@ using penstock::fuzz::require;
 using namespace penstock::runtime;
 
 namespace {
+struct OneIndex final : EntropyIndexes {
+  const EntropyIndex *given = nullptr;
+  bool find(std::span<const uint8_t> file, EntropyIndex &index) override {
+    index = *given;
+    return given->fits(file);
+  }
+};
+
 struct Decoded {
   bool good;
   std::vector<uint8_t> pixels;
@@ -20,11 +28,13 @@ struct Decoded {
 static Decoded decode(std::span<const uint8_t> file, const JpegDecoder::Options &options,
                       const Region &region, const EntropyIndex *index = nullptr) {
   JpegDecoder decoder(options);
+  OneIndex one;
+  one.given = index;
   DecodeStats stats;
   Decoded result{false, std::vector<uint8_t>(region.height * region.width * 3)};
   const Status status =
       decoder.decodeRegion(file, PixelFormat::Rgb, region, result.pixels.data(), region.width * 3,
-                           stats, JpegDecoder::Beside::Kept, index);
+                           stats, JpegDecoder::Beside::Kept, index ? &one : nullptr);
   require(status.ok() || !status.error().message.empty(), "a refusal has a reason");
   result.good = status.ok();
   return result;

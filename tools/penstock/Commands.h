@@ -11,6 +11,8 @@ namespace penstock::cli {
 void addCheck(CLI::App &app, int &exitCode);
 void addCompile(CLI::App &app, int &exitCode);
 void addExplain(CLI::App &app, int &exitCode);
+void addIndex(CLI::App &app, int &exitCode);
+void addPack(CLI::App &app, int &exitCode);
 void addFmt(CLI::App &app, int &exitCode);
 void addOps(CLI::App &app, int &exitCode);
 void addRun(CLI::App &app, int &exitCode);

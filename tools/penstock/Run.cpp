@@ -61,6 +61,8 @@ static void printJson(pst_session *session) {
   for (const pst_jpeg_statistics &path : numbers.jpeg_entropy)
     if (path.count > 0)
       result["jpeg_entropy"][path.name] = path.count;
+  if (numbers.index_uses + numbers.index_misses > 0)
+    result["jpeg_index"] = {{"uses", numbers.index_uses}, {"misses", numbers.index_misses}};
   result["fetched_bytes"] = numbers.fetched_bytes;
   result["delivered_bytes"] = numbers.delivered_bytes;
   for (const pst_stage_statistics &stage : numbers.stages)

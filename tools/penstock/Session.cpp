@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <pthread.h>
+#include <sstream>
 
 using namespace penstock::cli;
 
@@ -58,6 +59,9 @@ SessionPtr penstock::cli::openSession(const ProgramPtr &program,
   pst_session *raw = nullptr;
   const pst_status status = pst_session_open(program.get(), &run, &raw);
   SessionPtr session(raw);
+  std::istringstream warnings(pst_session_warnings(raw));
+  for (std::string line; std::getline(warnings, line);)
+    std::fprintf(stderr, "penstock: warning: %s\n", line.c_str());
   if (status == PST_OK)
     return session;
   std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(raw));

@@ -40,6 +40,8 @@ int main(int argc, char **argv) {
   addSample(app, exitCode);
   addView(app, exitCode);
   addBench(app, exitCode);
+  addIndex(app, exitCode);
+  addPack(app, exitCode);
   addFmt(app, exitCode);
   addOps(app, exitCode);
   if (!knowsCommand(app, argv[1]))

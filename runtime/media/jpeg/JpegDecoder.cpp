@@ -90,7 +90,7 @@ struct Request {
   uint8_t *out;
   size_t rowStride;
   JpegDecoder::Beside beside;
-  const EntropyIndex *index;
+  EntropyIndexes *indexes;
   bool endSeen;  // there is an end-of-image marker
   bool toTheEnd; // decode all rows, whatever the region
 };
@@ -107,6 +107,7 @@ struct JpegDecoder::Impl : TurboSeam {
   HuffmanCache tables;
   EntropyScan scan;
   ScanLayout layout;
+  EntropyIndex index;
   std::vector<uint8_t> header; // of a crop
   jpeg_decompress_struct cinfo{};
   jpeg_error_mgr errors{};
@@ -224,7 +225,7 @@ struct JpegDecoder::Impl : TurboSeam {
   EntropyPath runOwn(const Request &request);
   bool readCrop(const Request &request, const McuCrop &crop);
   bool readRest();
-  const EntropyIndex *usable(const EntropyIndex *index, std::span<const uint8_t> bytes);
+  const EntropyIndex *indexFor(const Request &request, const McuCrop &crop);
   void run(const Request &request);
   void start(const Request &request);
   bool smoothsBlocks() const;
@@ -283,7 +284,7 @@ bool JpegDecoder::Impl::readCrop(const Request &request, const McuCrop &crop) {
   source.bytes_in_buffer = header.size();
   jpeg_read_header(&cinfo, TRUE);
   start(request);
-  EntropyScan::Options wanted{.skipSegments = !options.wholeFile, .index = usable(request.index, request.bytes)};
+  EntropyScan::Options wanted{.skipSegments = !options.wholeFile, .index = indexFor(request, crop)};
   for (int c = 0; c < cinfo.num_components; ++c)
     wanted.components[size_t(c)] = cinfo.comp_info[c].component_needed;
   scan.begin(request.bytes, layout, tables, *kernels, wanted);
@@ -297,13 +298,15 @@ bool JpegDecoder::Impl::readCrop(const Request &request, const McuCrop &crop) {
   return fed;
 }
 
-const EntropyIndex *JpegDecoder::Impl::usable(const EntropyIndex *index,
-                                              std::span<const uint8_t> bytes) {
-  if (!index || options.wholeFile)
+const EntropyIndex *JpegDecoder::Impl::indexFor(const Request &request, const McuCrop &crop) {
+  const bool isAll = crop.width == layout.width && crop.height == layout.height;
+  if (!request.indexes || options.wholeFile || isAll)
     return nullptr;
-  const bool fits = index->mcusPerRow == layout.mcusPerRow() && index->fits(bytes);
-  ++(fits ? stats->indexUses : stats->indexMisfits);
-  return fits ? index : nullptr;
+  const bool found = request.indexes->find(request.bytes, index) && index.step > 0 &&
+                     index.mcusPerRow == layout.mcusPerRow() &&
+                     index.points.size() == uint64_t(index.pointsPerRow()) * layout.mcuRows();
+  ++(found ? stats->indexUses : stats->indexMisses);
+  return found ? &index : nullptr;
 }
 
 /// libjpeg would have read whole rows of MCUs, and seen their damage.
@@ -482,7 +485,8 @@ JpegDecoder::~JpegDecoder() = default;
 
 uint64_t JpegDecoder::heldBytes() const {
   return impl->heldBytes() + impl->scratch.capacity() + impl->tables.heldBytes() +
-         impl->scan.heldBytes() + impl->header.capacity();
+         impl->scan.heldBytes() + impl->header.capacity() +
+         impl->index.points.capacity() * sizeof(EntropyIndex::Point);
 }
 
 Status JpegDecoder::checkEnd(std::span<const uint8_t> bytes, DecodeStats &stats) {
@@ -499,7 +503,7 @@ Status JpegDecoder::decodeRegion(std::span<const uint8_t> bytes,
                                  PixelFormat format, const Region &region,
                                  uint8_t *out, size_t rowStride,
                                  DecodeStats &stats, Beside beside,
-                                 const EntropyIndex *index) {
+                                 EntropyIndexes *indexes) {
   Result<JpegInfo> info = probeJpeg(bytes, impl->options.limits);
   if (!info)
     return info.error();
@@ -515,7 +519,7 @@ Status JpegDecoder::decodeRegion(std::span<const uint8_t> bytes,
                      std::to_string(info->height)};
   bool endSeen = hasEndOfImage(bytes, *info);
   impl->stats = &stats;
-  return impl->decode({bytes, &*info, format, region, out, rowStride, beside, index, endSeen,
+  return impl->decode({bytes, &*info, format, region, out, rowStride, beside, indexes, endSeen,
                        impl->options.wholeFile || !endSeen});
 }
 

@@ -61,12 +61,12 @@ public:
 
   /// Writes the region's pixels to `out`: row y begins at `out + y * rowStride`
   /// and has `region.width * channelsOf(format)` bytes. On failure, `out` may
-  /// be partly written. `stats` is added to. An `index` of this very file saves
-  /// reading what is beside the region; of another, it is not used, and counted.
+  /// be partly written. `stats` is added to. Of `indexes`, that of this very file
+  /// saves reading what is beside the region.
   Status decodeRegion(std::span<const uint8_t> bytes, PixelFormat format,
                       const Region &region, uint8_t *out, size_t rowStride,
                       DecodeStats &stats, Beside beside = Beside::Kept,
-                      const EntropyIndex *index = nullptr);
+                      EntropyIndexes *indexes = nullptr);
 
   /// For a file of which no pixel is needed: the failure of decodeRegion() where
   /// it has no end-of-image marker and its data end early.

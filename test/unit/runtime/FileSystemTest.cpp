@@ -171,6 +171,28 @@ TEST_F(Real, WritesAtomicallyAndOnlyWhereAllowed) {
                 "/new: its folder was given for reading only");
 }
 
+TEST_F(Real, WritesLongFilesPieceByPiece) {
+  {
+    auto given = files->createFile(inside + "/long");
+    ASSERT_TRUE(given.ok());
+    ASSERT_TRUE((*given)->append(bytesOf("one ")).ok());
+    EXPECT_EQ(failure(inside + "/long"), Code::NotFound) << "not before it is finished";
+    EXPECT_EQ(files->createFile(inside + "/long").error().message,
+              "cannot write " + inside + "/long: another process is writing it");
+  }
+  EXPECT_EQ(files->listFolder(inside)->size(), 1u) << "what is not finished leaves nothing";
+  write(inside + "/.long.part", "left by a process that was killed");
+  auto given = files->createFile(inside + "/long");
+  ASSERT_TRUE(given.ok());
+  ASSERT_TRUE((*given)->append(bytesOf("two ")).ok());
+  ASSERT_TRUE((*given)->append(bytesOf("three")).ok());
+  ASSERT_TRUE((*given)->finish().ok());
+  given = Error{Code::Io, "closed"};
+  ASSERT_TRUE(files->readFile(inside + "/long", buffer).ok());
+  EXPECT_EQ(textOf(buffer), "two three");
+  EXPECT_EQ(files->listFolder(inside)->size(), 2u);
+}
+
 TEST_F(Real, APrivateFolderIsClosedToOthers) {
   std::string folder = inside + "/cache/deep";
   ASSERT_TRUE(files->makePrivateFolder(folder).ok());

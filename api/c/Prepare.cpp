@@ -1,0 +1,168 @@
+//===- Prepare.cpp - pst_index, pst_pack ------------------------------------===//
+
+#include "api/c/Text.h"
+#include "runtime/core/RealFileSystem.h"
+#include "runtime/prepare/IndexData.h"
+#include "runtime/prepare/PackData.h"
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sched.h>
+
+using namespace penstock;
+using namespace penstock::api;
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+namespace {
+
+runtime::Result<std::unique_ptr<runtime::RealFileSystem>>
+openRoots(const std::vector<runtime::RealFileSystem::Root> &roots) {
+  return runtime::RealFileSystem::create(roots);
+}
+
+pst_prepare_options readOptions(const pst_prepare_options *given) {
+  pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
+  if (given)
+    std::memcpy(&options, given, std::min(given->size, sizeof options));
+  if (options.threads <= 0) {
+    cpu_set_t cores;
+    options.threads = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+  }
+  return options;
+}
+
+runtime::PrepareProgress progressOf(const pst_prepare_options &options) {
+  if (!options.progress)
+    return {};
+  return [&options](uint64_t done, uint64_t total) {
+    return options.progress(options.progress_context, done, total) == 0;
+  };
+}
+
+pst_status give(const runtime::Result<Json> &report, pst_text **outText) {
+  auto *text = new pst_text;
+  *outText = text;
+  if (report) {
+    text->data = report->dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return PST_OK;
+  }
+  text->messages = messageWithoutPlace(report.error().message);
+  return report.error().code == runtime::Code::Cancelled ? PST_CANCELLED : PST_ERROR;
+}
+
+std::string folderOf(const std::string &path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored))
+    return path;
+  const size_t slash = path.rfind('/');
+  return path.substr(0, std::max<size_t>(slash, 1));
+}
+
+/// Where the sidecar goes. In a folder of several it has the data's name.
+std::string sidecarPath(const std::string &path, const char *out) {
+  std::error_code ignored;
+  const std::string ending = ".penstock-index";
+  if (!out)
+    return path + (fs::is_directory(path, ignored) ? "/" : "") + ending;
+  const std::string given = runtime::absolutePath(out);
+  if (!fs::is_directory(given, ignored))
+    return given;
+  return given + path.substr(path.rfind('/')) + ending;
+}
+
+runtime::Result<Json> index(const std::string &path, const pst_prepare_options &options) {
+  const std::string out = sidecarPath(path, options.out);
+  std::vector<runtime::RealFileSystem::Root> roots = {{folderOf(path), false},
+                                                      {folderOf(out), true}};
+  runtime::Listing::Options listed;
+  listed.path = path;
+  if (options.root) {
+    listed.root = options.root;
+    roots.push_back({listed.root, false});
+  }
+  if (options.column)
+    listed.column = options.column;
+  if (options.separator)
+    listed.separator = options.separator;
+  auto files = openRoots(roots);
+  if (!files)
+    return files.error();
+  auto listing = runtime::Listing::make(**files, listed);
+  if (!listing)
+    return listing.error();
+  auto done = runtime::indexData(**files, *listing, out, options.threads, progressOf(options));
+  if (!done) {
+    runtime::Error error = done.error();
+    if (error.code == runtime::Code::Permission && !options.out)
+      error.message += "; `--out` keeps the checkpoints elsewhere";
+    return error;
+  }
+  const runtime::IndexReport &found = *done;
+  Json report = {{"file", out},
+                 {"images", found.images},
+                 {"indexed", found.states[0]},
+                 {"earlier", found.earlier}};
+  report["left_out"] = Json::object();
+  for (size_t i = 1; i < found.states.size(); ++i)
+    if (found.states[i])
+      report["left_out"][describe(runtime::CheckpointState(i))] = found.states[i];
+  if (found.unreadable)
+    report["left_out"]["cannot be read"] = found.unreadable;
+  report["left_out_files"] = Json::array();
+  for (const auto &[name, reason] : found.leftOut)
+    report["left_out_files"].push_back({{"name", name}, {"reason", reason}});
+  report["others"] = found.others;
+  report["data_bytes"] = found.dataBytes;
+  report["index_bytes"] = found.indexBytes;
+  report["warnings"] = found.warnings;
+  return report;
+}
+
+runtime::Result<Json> pack(const std::string &path, const std::string &out,
+                           const pst_prepare_options &options) {
+  std::error_code why;
+  fs::create_directories(out, why);
+  if (why)
+    return runtime::Error{runtime::Code::Io, "cannot make folder " + out + ": " + why.message()};
+  auto files = openRoots({{path, false}, {out, true}});
+  if (!files)
+    return files.error();
+  runtime::PackOptions wanted;
+  wanted.root = path;
+  wanted.out = out;
+  if (options.shard_size)
+    wanted.shardSize = options.shard_size;
+  wanted.threads = options.threads;
+  wanted.verify = options.verify != 0;
+  auto done = runtime::packData(**files, wanted, progressOf(options));
+  if (!done)
+    return done.error();
+  const runtime::PackReport &found = *done;
+  Json report = {{"images", found.images},
+                 {"shards", found.shards},
+                 {"earlier", found.earlier},
+                 {"renamed", found.renamed}};
+  report["left_out"] = Json::array();
+  for (const auto &[name, reason] : found.leftOut)
+    report["left_out"].push_back({{"name", name}, {"reason", reason}});
+  report["data_bytes"] = found.dataBytes;
+  report["out_bytes"] = found.outBytes;
+  report["verified_bytes"] = found.verified;
+  report["extensions"] = found.extensions;
+  return report;
+}
+
+} // namespace
+
+pst_status pst_index(const char *path, const pst_prepare_options *options,
+                     pst_text **out_report) {
+  const pst_prepare_options given = readOptions(options);
+  return give(index(runtime::absolutePath(path), given), out_report);
+}
+
+pst_status pst_pack(const char *path, const char *out, const pst_prepare_options *options,
+                    pst_text **out_report) {
+  const pst_prepare_options given = readOptions(options);
+  return give(pack(runtime::absolutePath(path), runtime::absolutePath(out), given), out_report);
+}

@@ -1,0 +1,78 @@
+// penstock index: checkpoints of all JPEG files of a data set.
+
+#include "tools/penstock/Commands.h"
+#include "tools/penstock/Options.h"
+#include "tools/penstock/Prepare.h"
+#include "tools/penstock/Progress.h"
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace penstock::cli;
+
+namespace {
+struct State {
+  std::string path, out, root, column, separator;
+  int threads = 0;
+  bool json = false;
+};
+} // namespace
+
+static void print(const nlohmann::ordered_json &report) {
+  const auto number = [&](const char *name) { return report[name].get<uint64_t>(); };
+  const auto count = [&](const char *name) { return grouped(int64_t(number(name))); };
+  for (const auto &warning : report["warnings"])
+    std::fprintf(stderr, "penstock: warning: %s\n", warning.get<std::string>().c_str());
+  std::printf("%s images, %s with checkpoints", count("images").c_str(), count("indexed").c_str());
+  if (number("earlier"))
+    std::printf(" (%s images of an earlier run)", count("earlier").c_str());
+  std::printf("\n");
+  for (const auto &[reason, left] : report["left_out"].items())
+    std::printf("%s without: %s\n", grouped(left.get<int64_t>()).c_str(), reason.c_str());
+  size_t shown = 0;
+  for (const auto &file : report["left_out_files"])
+    if (shown++ < 10)
+      std::printf("  %s: %s\n", file["name"].get<std::string>().c_str(),
+                  file["reason"].get<std::string>().c_str());
+  if (shown > 10)
+    std::printf("  ... (more of them with --json)\n");
+  if (number("others"))
+    std::printf("%s other files\n", count("others").c_str());
+  std::printf("%s: %s of the data\n", report["file"].get<std::string>().c_str(),
+              share(number("index_bytes"), number("data_bytes")).c_str());
+}
+
+static int run(const State &state) {
+  pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
+  const auto text = [](const std::string &value) { return value.empty() ? nullptr : value.c_str(); };
+  options.threads = state.threads;
+  options.out = text(state.out);
+  options.root = text(state.root);
+  options.column = text(state.column);
+  options.separator = state.separator.empty() ? 0 : state.separator[0];
+  return prepare(
+      options, [&](pst_text **report) { return pst_index(state.path.c_str(), &options, report); },
+      print, state.json);
+}
+
+void penstock::cli::addIndex(CLI::App &app, int &exitCode) {
+  auto state = std::make_shared<State>();
+  CLI::App *command = app.add_subcommand(
+      "index", "write checkpoints of all JPEG files of a data set, so that parts of them are "
+               "decoded faster");
+  command
+      ->add_option("path", state->path,
+                   "a folder with all below it, a .tar file, or a list with a file name per line")
+      ->required();
+  command->add_option("--out", state->out,
+                      "the file, or a folder for it; default: .penstock-index in the folder, or "
+                      "beside the file");
+  command->add_option("--threads", state->threads, "default: all cores");
+  command->add_option("--root", state->root,
+                      "the folder of the files that a list names; default: that of the list");
+  command->add_option("--column", state->column,
+                      "of a table: the column of file names, by name or by number from 0");
+  command->add_option("--separator", state->separator, "of a table's columns; default: ,");
+  command->add_flag("--json", state->json, "report as JSON on stdout");
+  addFooter(*command, "penstock index photos --threads 8");
+  command->callback([state, &exitCode] { exitCode = run(*state); });
+}

@@ -1,0 +1,75 @@
+// penstock pack: an image folder as large tar files.
+
+#include "tools/penstock/Commands.h"
+#include "tools/penstock/Options.h"
+#include "tools/penstock/Prepare.h"
+#include "tools/penstock/Progress.h"
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace penstock::cli;
+
+namespace {
+struct State {
+  std::string path, out;
+  uint64_t shardSize = 0;
+  int threads = 0;
+  bool verify = false, json = false;
+};
+} // namespace
+
+static void print(const nlohmann::ordered_json &report) {
+  const auto number = [&](const char *name) { return report[name].get<uint64_t>(); };
+  const auto count = [&](const char *name) { return grouped(int64_t(number(name))); };
+  std::printf("%s images in %s shards", count("images").c_str(), count("shards").c_str());
+  if (number("earlier"))
+    std::printf(" (%s of an earlier run)", count("earlier").c_str());
+  std::printf(": %s of the data\n", share(number("out_bytes"), number("data_bytes")).c_str());
+  if (number("renamed"))
+    std::printf("%s members have other names than their files: theirs have a second dot, or differ "
+                "behind the dot only\n",
+                count("renamed").c_str());
+  if (!report["left_out"].empty())
+    std::printf("%s left out\n", grouped(int64_t(report["left_out"].size())).c_str());
+  for (const auto &file : report["left_out"])
+    std::printf("  %s: %s\n", file["name"].get<std::string>().c_str(),
+                file["reason"].get<std::string>().c_str());
+  if (number("verified_bytes"))
+    std::printf("verified: all %s bytes\n", count("verified_bytes").c_str());
+  std::string extensions;
+  for (const auto &extension : report["extensions"])
+    extensions += (extensions.empty() ? "" : ";") + extension.get<std::string>();
+  std::printf("to read: tar_shards(shards, data = column(\"%s\", bytes), label = column(\"cls\", "
+              "i64))\n",
+              extensions.c_str());
+}
+
+static int run(const State &state) {
+  pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
+  options.threads = state.threads;
+  options.verify = state.verify;
+  options.shard_size = state.shardSize;
+  return prepare(
+      options,
+      [&](pst_text **report) {
+        return pst_pack(state.path.c_str(), state.out.c_str(), &options, report);
+      },
+      print, state.json);
+}
+
+void penstock::cli::addPack(CLI::App &app, int &exitCode) {
+  auto state = std::make_shared<State>();
+  CLI::App *command = app.add_subcommand(
+      "pack", "rewrite an image folder as large tar files with labels and checkpoints; the images' "
+              "bytes stay as they are");
+  command->add_option("folder", state->path, "a folder of class folders")->required();
+  command->add_option("out", state->out, "the folder of the tar files; made where it is missing")
+      ->required();
+  command->add_option("--shard-size", state->shardSize, "bytes of a tar file, as 256M; default: 1G")
+      ->transform(CLI::AsSizeValue(false));
+  command->add_option("--threads", state->threads, "tar files at a time; default: all cores");
+  command->add_flag("--verify", state->verify, "compare all bytes with the data at the end");
+  command->add_flag("--json", state->json, "report as JSON on stdout");
+  addFooter(*command, "penstock pack photos shards --verify");
+  command->callback([state, &exitCode] { exitCode = run(*state); });
+}
