@@ -85,6 +85,7 @@ private:
   Status count(size_t number);
   Status forShards(const std::function<Status(size_t)> &work);
   std::string planText(bool complete) const;
+  Status writePlan(bool complete);
   std::string shardPath(size_t number) const;
   void leaveOut(const std::string &name, const std::string &why) {
     std::lock_guard guard(lock);
@@ -201,6 +202,17 @@ std::string Packing::planText(bool complete) const {
   return text;
 }
 
+/// What a kill leaves of it is used again by the next run.
+Status Packing::writePlan(bool complete) {
+  const std::string text = planText(complete);
+  auto file = files.createFile(out + "/" + planName);
+  if (!file)
+    return file.error();
+  Status status =
+      (*file)->append({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  return status ? (*file)->finish() : status;
+}
+
 /// The plan is the first file in the folder: it says whose the others are.
 Status Packing::checkOut() {
   auto entries = files.listFolder(out);
@@ -218,10 +230,7 @@ Status Packing::checkOut() {
     for (const FolderEntry &entry : *entries)
       if (entry.name[0] != '.')
         return Error{Code::InvalidArgument, out + " is not empty: `" + entry.name + "` is in it"};
-    const std::string text = planText(false);
-    if (Status status = files.writeFileAtomically(
-            path, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
-        !status)
+    if (Status status = writePlan(false); !status)
       return status;
   }
   present.resize(shards.size());
@@ -392,9 +401,7 @@ Status Packing::writeAll() {
   if (Status status = forShards([&](size_t i) { return count(i); }); !status)
     return status;
   std::sort(report.leftOut.begin(), report.leftOut.end());
-  const std::string text = planText(true);
-  return files.writeFileAtomically(
-      out + "/" + planName, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  return writePlan(true);
 }
 
 Result<PackReport> Packing::run() {
