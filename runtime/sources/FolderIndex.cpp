@@ -2,15 +2,13 @@
 
 #include "runtime/core/Parallel.h"
 #include "runtime/sources/IndexCache.h"
+#include "runtime/sources/IndexHeader.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
 #include <unordered_map>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace penstock::runtime {
 
@@ -64,10 +62,7 @@ bool isImageName(std::string_view name) {
   return isWantedName(wantedOf(FolderContents::Images), name);
 }
 
-struct FolderIndex::Header {
-  std::array<char, 8> magic;
-  uint64_t checksum; // of all that follows it
-  uint64_t size;     // of the whole
+struct FolderIndex::Header : IndexHeader {
   uint64_t files;
   uint32_t folders; // folder 0 is the root; the others go by label, then path
   uint32_t classes;
@@ -293,17 +288,11 @@ FolderIndex FolderIndex::Builder::finish(size_t done) const {
     files += found->ends.size();
     textSize += found->path.size() + found->names.size();
   }
-  Header header{magic,
-                0,
-                0,
-                files,
-                uint32_t(order.size()),
-                uint32_t(done),
-                root.size(),
-                done == classes.size()};
+  Header header{{magic, 0, 0},  files,       uint32_t(order.size()),
+                uint32_t(done), root.size(), done == classes.size()};
   const size_t foldersSize = order.size() * sizeof(Folder);
-  header.size = sizeof header + foldersSize + (files + 1) * sizeof(uint64_t) + textSize;
-  auto block = std::make_shared<std::vector<uint8_t>>(header.size);
+  auto block = std::make_shared<std::vector<uint8_t>>(sizeof header + foldersSize +
+                                                      (files + 1) * sizeof(uint64_t) + textSize);
   uint8_t *const base = block->data();
   auto *folder = reinterpret_cast<Folder *>(base + sizeof header);
   auto *end = reinterpret_cast<uint64_t *>(base + sizeof header + foldersSize);
@@ -325,10 +314,7 @@ FolderIndex FolderIndex::Builder::finish(size_t done) const {
       *end++ = at + nameEnd;
     put(found->names);
   }
-  std::memcpy(base, &header, sizeof header);
-  constexpr size_t covered = offsetof(Header, size);
-  header.checksum = XXH3_64bits(base + covered, block->size() - covered);
-  std::memcpy(base, &header, sizeof header);
+  IndexHeader::seal(*block, header);
   return FolderIndex(Mapping{{base, block->size()}, block});
 }
 
@@ -368,12 +354,7 @@ Result<FolderIndex> FolderIndex::parse(Mapping mapping, std::string_view root) {
   Error bad{Code::Corrupt, "the cached index is damaged"};
   std::span<const uint8_t> bytes = mapping.bytes;
   Header header;
-  if (bytes.size() < sizeof header)
-    return bad;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  constexpr size_t covered = offsetof(Header, size);
-  if (header.magic != magic || header.size != bytes.size() ||
-      header.checksum != XXH3_64bits(bytes.data() + covered, bytes.size() - covered))
+  if (!IndexHeader::open(bytes, magic, header))
     return bad;
   // A right checksum over wrong contents is somebody's malice; it shall not
   // lead outside the block either.

@@ -1,6 +1,7 @@
 #include "runtime/sources/TarIndex.h"
 
 #include "runtime/core/Parallel.h"
+#include "runtime/sources/IndexHeader.h"
 #include "runtime/sources/Tar.h"
 
 #include <algorithm>
@@ -8,9 +9,6 @@
 #include <cstring>
 #include <map>
 #include <optional>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace penstock::runtime {
 
@@ -31,10 +29,7 @@ std::optional<size_t> dotOf(std::string_view name) {
 
 } // namespace
 
-struct TarIndex::Header {
-  std::array<char, 8> magic;
-  uint64_t checksum; // of all that follows it
-  uint64_t size;     // of the whole
+struct TarIndex::Header : IndexHeader {
   uint64_t shards, rows, members, extensions;
 };
 
@@ -132,9 +127,8 @@ Result<TarIndex> TarIndex::join(const std::vector<std::string> &paths,
   std::vector<Member> members;
   std::map<std::string, uint32_t, std::less<>> numbers;
   for (size_t i = 0; i < paths.size(); ++i)
-    shards.push_back(
-        {put(paths[i]), paths[i].size(), found[i].info.size, found[i].info.modifiedNs, 0,
-         found[i].checkpoints, found[i].checkpointsSize});
+    shards.push_back({put(paths[i]), paths[i].size(), found[i].info.size, found[i].info.modifiedNs,
+                      0, found[i].checkpoints, found[i].checkpointsSize});
   for (const Found &shard : found)
     for (const Found::Sample &sample : shard.samples)
       for (const Found::Field &field : sample.fields)
@@ -163,7 +157,7 @@ Result<TarIndex> TarIndex::join(const std::vector<std::string> &paths,
   }
   rows.push_back({text.size(), 0, 0, members.size()}); // where the last one ends
 
-  Header header{magic, 0, 0, shards.size(), rows.size() - 1, members.size(), numbers.size()};
+  Header header{{magic, 0, 0}, shards.size(), rows.size() - 1, members.size(), numbers.size()};
   std::vector<uint8_t> block(sizeof header);
   auto append = [&](const void *data, size_t size) {
     const auto *from = static_cast<const uint8_t *>(data);
@@ -174,11 +168,7 @@ Result<TarIndex> TarIndex::join(const std::vector<std::string> &paths,
   append(members.data(), members.size() * sizeof(Member));
   append(ends.data(), ends.size() * sizeof(uint64_t));
   append(text.data(), text.size());
-  header.size = block.size();
-  std::memcpy(block.data(), &header, sizeof header);
-  constexpr size_t covered = offsetof(Header, size);
-  header.checksum = XXH3_64bits(block.data() + covered, block.size() - covered);
-  std::memcpy(block.data(), &header, sizeof header);
+  IndexHeader::seal(block, header);
   auto owner = std::make_shared<std::vector<uint8_t>>(std::move(block));
   return TarIndex(Mapping{{owner->data(), owner->size()}, owner});
 }
@@ -203,12 +193,7 @@ Result<TarIndex> TarIndex::parse(Mapping mapping, const std::vector<std::string>
   const Error bad{Code::Corrupt, "the cached index is damaged, or of other files"};
   std::span<const uint8_t> bytes = mapping.bytes;
   Header header;
-  if (bytes.size() < sizeof header)
-    return bad;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  constexpr size_t covered = offsetof(Header, size);
-  if (header.magic != magic || header.size != bytes.size() ||
-      header.checksum != XXH3_64bits(bytes.data() + covered, bytes.size() - covered))
+  if (!IndexHeader::open(bytes, magic, header))
     return bad;
   // A right checksum over wrong contents is somebody's malice; it shall not lead
   // outside the block either.
@@ -231,7 +216,8 @@ Result<TarIndex> TarIndex::parse(Mapping mapping, const std::vector<std::string>
     const Shard &shard = index.shards()[i];
     if (!inText(shard.path, shard.pathLength) || index.shardPath(shard) != paths[i] ||
         shard.checkpointsSize > shard.size ||
-        shard.checkpoints > shard.size - shard.checkpointsSize || shard.firstRow < row || shard.firstRow > header.rows || (i == 0 && shard.firstRow))
+        shard.checkpoints > shard.size - shard.checkpointsSize || shard.firstRow < row ||
+        shard.firstRow > header.rows || (i == 0 && shard.firstRow))
       return bad;
     row = shard.firstRow;
   }

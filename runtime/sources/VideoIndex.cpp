@@ -2,15 +2,13 @@
 
 #include "runtime/core/Parallel.h"
 #include "runtime/media/video/VideoDecoder.h"
+#include "runtime/sources/IndexHeader.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <unordered_map>
 #include <vector>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace penstock::runtime {
 
@@ -23,10 +21,7 @@ constexpr size_t firstKept = 1000;
 
 } // namespace
 
-struct VideoIndex::Header {
-  std::array<char, 8> magic;
-  uint64_t checksum; // of all that follows it
-  uint64_t size;     // of the whole
+struct VideoIndex::Header : IndexHeader {
   uint64_t videos, indexes, reserved;
 };
 
@@ -135,7 +130,7 @@ VideoIndex VideoIndex::join(std::span<const Found> found) {
         {path, problem, one.size, one.modifiedNs, one.frames, indexes, one.index.size()});
     indexes += one.index.size();
   }
-  Header header{magic, 0, 0, found.size(), indexes, 0};
+  Header header{{magic, 0, 0}, found.size(), indexes, 0};
   auto block = std::make_shared<std::vector<uint8_t>>(sizeof header);
   auto append = [&](const void *data, size_t size) {
     const auto *from = static_cast<const uint8_t *>(data);
@@ -145,11 +140,7 @@ VideoIndex VideoIndex::join(std::span<const Found> found) {
   for (const Found &one : found)
     append(one.index.data(), one.index.size());
   append(text.data(), text.size());
-  header.size = block->size();
-  std::memcpy(block->data(), &header, sizeof header);
-  constexpr size_t covered = offsetof(Header, size);
-  header.checksum = XXH3_64bits(block->data() + covered, block->size() - covered);
-  std::memcpy(block->data(), &header, sizeof header);
+  IndexHeader::seal(*block, header);
   return VideoIndex(Mapping{{block->data(), block->size()}, block});
 }
 
@@ -157,12 +148,7 @@ Result<VideoIndex> VideoIndex::parse(Mapping mapping) {
   const Error bad{Code::Corrupt, "the cached index is damaged"};
   const std::span<const uint8_t> bytes = mapping.bytes;
   Header header;
-  if (bytes.size() < sizeof header)
-    return bad;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  constexpr size_t covered = offsetof(Header, size);
-  if (header.magic != magic || header.size != bytes.size() ||
-      header.checksum != XXH3_64bits(bytes.data() + covered, bytes.size() - covered))
+  if (!IndexHeader::open(bytes, magic, header))
     return bad;
   // A right checksum over wrong contents shall not lead outside the block either.
   uint64_t rest = bytes.size() - sizeof header;
