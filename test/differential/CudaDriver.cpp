@@ -7,6 +7,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include <cstdlib>
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
@@ -102,7 +103,7 @@ std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel
   for (size_t sample = 0; sample < samples; ++sample) {
     for (const Tensor *input : inputs) {
       buffers.emplace_back(input->bytes.size(), 0);
-      std::memcpy(buffers.back().data(), input->bytes.data(), input->bytes.size());
+      std::copy(input->bytes.begin(), input->bytes.end(), buffers.back().data());
       tensors[sample].push_back(viewOf(*input, buffers.back()));
     }
     for (const Tensor &output : outputs) {
