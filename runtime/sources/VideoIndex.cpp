@@ -131,10 +131,11 @@ VideoIndex VideoIndex::join(std::span<const Found> found) {
     indexes += one.index.size();
   }
   Header header{{magic, 0, 0}, found.size(), indexes, 0};
-  auto block = std::make_shared<std::vector<uint8_t>>(sizeof header);
+  auto block = std::make_shared<std::vector<uint8_t>>(
+      sizeof header + entries.size() * sizeof(Entry) + indexes + text.size());
+  auto to = block->begin() + sizeof header;
   auto append = [&](const void *data, size_t size) {
-    const auto *from = static_cast<const uint8_t *>(data);
-    block->insert(block->end(), from, from + size);
+    to = std::copy_n(static_cast<const uint8_t *>(data), size, to);
   };
   append(entries.data(), entries.size() * sizeof(Entry));
   for (const Found &one : found)
