@@ -189,9 +189,9 @@ Error FolderIndex::Builder::nothingFound(const std::vector<FolderEntry> &entries
   for (const FolderEntry &entry : entries)
     ++(isWantedName(wanted, entry.name) ? images : others);
   if (images)
-    return {Code::NotFound, "folder " + root + " has no class folders, but " +
-                                std::to_string(images) + " " + wanted.files +
-                                " of its own; each class needs a folder"};
+    return {Code::NotFound, "folder " + root + " has no class folders (" +
+                                std::string(wanted.files) + " in it: " + std::to_string(images) +
+                                "); each class needs a folder"};
   return {Code::NotFound,
           "folder " + root + " has no class folders (" +
               (others ? std::to_string(others) + " other files" : std::string("it is empty")) +

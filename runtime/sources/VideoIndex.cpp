@@ -83,8 +83,9 @@ Result<VideoIndex> VideoIndex::make(FileSystem &files, const FolderIndex &folder
   std::vector<uint8_t> fresh(found.size(), 0);
   auto take = [&](size_t i) {
     std::string path = folder.relativePath(i);
+    const std::string full = root + path;
     const auto entry = known.find(path);
-    const auto info = entry == known.end() ? Error{} : files.stat(root + path);
+    const auto info = entry == known.end() ? Error{} : files.stat(full);
     const bool isSame =
         info && earlier->isOf(entry->second, *info) &&
         (!earlier->problem(entry->second).empty() || readVideoIndex(earlier->index(entry->second)));
@@ -99,7 +100,7 @@ Result<VideoIndex> VideoIndex::make(FileSystem &files, const FolderIndex &folder
                   earlier->index(entry->second)};
       return;
     }
-    found[i] = read(files, root + path, std::move(path));
+    found[i] = read(files, full, std::move(path));
     found[i].index = found[i].own;
     fresh[i] = 1;
   };

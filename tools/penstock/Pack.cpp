@@ -21,7 +21,8 @@ struct State {
 static void print(const nlohmann::ordered_json &report) {
   const auto number = [&](const char *name) { return report[name].get<uint64_t>(); };
   const auto count = [&](const char *name) { return grouped(int64_t(number(name))); };
-  std::printf("%s images in %s shards", count("images").c_str(), count("shards").c_str());
+  std::printf("%s images in %s %s", count("images").c_str(), count("shards").c_str(),
+              number("shards") == 1 ? "shard" : "shards");
   if (number("earlier"))
     std::printf(" (%s of an earlier run)", count("earlier").c_str());
   std::printf(": %s of the data\n", share(number("out_bytes"), number("data_bytes")).c_str());

@@ -1,6 +1,6 @@
+#include "runtime/sources/ImageFolder.h"
 #include "runtime/core/FakeFileSystem.h"
 #include "runtime/core/RealFileSystem.h"
-#include "runtime/sources/ImageFolder.h"
 #include "test/unit/runtime/TempFolder.h"
 
 #include <gtest/gtest.h>
@@ -46,9 +46,8 @@ std::vector<std::string> names(const Source &source) {
 }
 
 // As torchvision lists it: folders of a class by path, then files by name.
-const std::vector<std::string> expectedNames = {
-    "cat/a.bmp", "cat/z.tiff", "cat/b/x.png", "cat/b-c/y.webp",
-    "dog/10.jpeg", "dog/2.JPG"};
+const std::vector<std::string> expectedNames = {"cat/a.bmp",      "cat/z.tiff",  "cat/b/x.png",
+                                                "cat/b-c/y.webp", "dog/10.jpeg", "dog/2.JPG"};
 
 TEST_F(Folder, ListsImagesInTorchvisionsOrder) {
   auto source = open();
@@ -107,14 +106,13 @@ TEST_F(Folder, SaysWhatItFoundInsteadOfImages) {
   EXPECT_EQ(failure("/data/readme.jpg"), "image_folder: /data/readme.jpg is not a folder");
   EXPECT_EQ(failure("/etc"), "image_folder: /etc leads out of the folders given to "
                              "this pipeline");
-  EXPECT_EQ(failure("/data/cat/b"), "folder /data/cat/b has no class folders, but 1 "
-                                    "images of its own; each class needs a folder");
+  EXPECT_EQ(failure("/data/cat/b"), "folder /data/cat/b has no class folders (images in it: 1); "
+                                    "each class needs a folder");
   files.addFolder("/data/empty");
   EXPECT_EQ(failure("/data/empty"), "folder /data/empty has no class folders (it is empty)");
   EXPECT_EQ(failure(), "folder /data: 1 of 3 class folders have no images: `empty`");
   files.addFile("/data/empty/a.txt", "");
-  EXPECT_EQ(failure("/data/empty"),
-            "folder /data/empty has no class folders (1 other files)");
+  EXPECT_EQ(failure("/data/empty"), "folder /data/empty has no class folders (1 other files)");
   files.addFile("/data/texts/en/a.txt", "");
   EXPECT_EQ(failure("/data/texts"),
             "folder /data/texts has no images in its 1 class folders (names end in .jpg, "
@@ -140,9 +138,7 @@ TEST_F(Folder, AnyChangedFolderMakesTheCacheStale) {
   struct {
     std::string added;
     int64_t rows;
-  } changes[] = {{"/data/cat/b/new.jpg", 7},
-                 {"/data/dog/new.jpg", 8},
-                 {"/data/emu/1.jpg", 9}};
+  } changes[] = {{"/data/cat/b/new.jpg", 7}, {"/data/dog/new.jpg", 8}, {"/data/emu/1.jpg", 9}};
   open();
   for (const auto &change : changes) {
     files.addFile(change.added, "");
@@ -224,8 +220,8 @@ TEST(RealFolder, IsCachedOnceItHasSettled) {
     std::ofstream(temp.path() + name) << "x";
   }
   fs::create_directories(temp.path() + "/cache");
-  auto files = RealFileSystem::create({{temp.path() + "/data", false},
-                                       {temp.path() + "/cache", true}});
+  auto files =
+      RealFileSystem::create({{temp.path() + "/data", false}, {temp.path() + "/cache", true}});
   ASSERT_TRUE(files.ok());
   ImageFolder::Options options{.cacheFolder = temp.path() + "/cache/own"};
   auto cached = [&] {
