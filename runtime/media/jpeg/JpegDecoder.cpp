@@ -384,6 +384,7 @@ void JpegDecoder::Impl::cropColumns(const Region &region, JDIMENSION &first) {
   jpeg_crop_scanline(&cinfo, &begin, &width);
   if (width < end - begin)
     ERREXIT(&cinfo, JERR_BAD_CROP_SPEC);
+  cropTo(begin, begin + width);
   first = begin;
 }
 

@@ -8,9 +8,10 @@
 
 namespace penstock::runtime {
 
-// What is used here has the same names in 2.1 and all of 3, and decode_mcu the same
-// place; jpeg_decomp_master, which block counts read, has a field more in 3. A
-// decoder also decodes a small image before it trusts this (entropyFits).
+// What is used here has the same names and places in 2.1 and all of 3, so that a
+// program made with one may load the other. (jpeg_decomp_master has not: its columns
+// are computed here, as jpeg_crop_scanline does.) A decoder also decodes a small
+// image before it trusts this (entropyFits).
 static_assert(LIBJPEG_TURBO_VERSION_NUMBER >= 2001000 && LIBJPEG_TURBO_VERSION_NUMBER < 4000000,
               "look at this libjpeg-turbo's jpegint.h first");
 static_assert(sizeof(JCOEF) == sizeof(int16_t) && DCTSIZE2 == 64 &&
@@ -26,6 +27,7 @@ bool TurboSeam::hasSeveralScans(const jpeg_decompress_struct &info) {
 
 void TurboSeam::countBlocks(jpeg_decompress_struct &info, uint64_t &blocks) {
   blockCount = &blocks;
+  cropTo(0, info.output_width);
   decompressData = info.coef->decompress_data;
   info.coef->decompress_data = [](j_decompress_ptr info, JSAMPIMAGE out) {
     TurboSeam &self = of(info);
@@ -35,18 +37,21 @@ void TurboSeam::countBlocks(jpeg_decompress_struct &info, uint64_t &blocks) {
 }
 
 void TurboSeam::addBlocks(const jpeg_decompress_struct &info) {
-  const jpeg_decomp_master &master = *info.master;
   const bool lastRow = info.output_iMCU_row + 1 == info.total_iMCU_rows;
   const bool onePass = !info.inputctl->has_multiple_scans;
   for (int c = 0; c < info.num_components; ++c) {
     const jpeg_component_info &component = info.comp_info[c];
     if (!component.component_needed)
       continue;
-    JDIMENSION begin = master.first_MCU_col[c], end = master.last_MCU_col[c] + 1;
+    // In whole MCUs, or in blocks where all coefficients are there.
+    const auto inMcu = JDIMENSION(info.num_components == 1 ? 1 : component.h_samp_factor);
+    const auto perRow =
+        JDIMENSION(DCTSIZE * (info.num_components == 1 ? 1 : info.max_h_samp_factor));
+    const JDIMENSION each = onePass ? 1 : inMcu;
+    JDIMENSION begin = cropBegin * each / perRow, end = (cropEnd * each + perRow - 1) / perRow;
     if (onePass) {
-      const auto width = JDIMENSION(component.MCU_width);
-      begin = master.first_iMCU_col * width;
-      end = std::min((master.last_iMCU_col + 1) * width, component.width_in_blocks);
+      begin *= inMcu;
+      end = std::min(end * inMcu, component.width_in_blocks);
     }
     auto rows = JDIMENSION(component.v_samp_factor);
     if (lastRow && component.height_in_blocks % rows)

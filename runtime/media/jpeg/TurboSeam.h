@@ -16,6 +16,8 @@ public:
   /// After jpeg_start_decompress(): adds to `blocks` what goes through the
   /// inverse DCT.
   void countBlocks(jpeg_decompress_struct &info, uint64_t &blocks);
+  /// After jpeg_crop_scanline(), for countBlocks(): the columns that it gave.
+  void cropTo(JDIMENSION begin, JDIMENSION end) { cropBegin = begin, cropEnd = end; }
 
   /// After jpeg_start_decompress() with a header of the size of `crop`: all
   /// coefficients come from `scan`. When that fails, `irregular()` is true and
@@ -37,6 +39,7 @@ private:
 
   int (*decompressData)(j_decompress_ptr, JSAMPIMAGE) = nullptr;
   uint64_t *blockCount = nullptr;
+  JDIMENSION cropBegin = 0, cropEnd = 0;
 
   EntropyScan *source = nullptr;
   uint64_t rowStart = 0; // MCU in the file that begins the next row of the crop
