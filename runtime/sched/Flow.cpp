@@ -230,9 +230,10 @@ void Flow::select(const Shared &batch, Chunk &chunk, int worker) {
     work.costs.add(Stage::Select, clock.nowNs() - begin, uint64_t(chunk.end - chunk.first));
   }
   chunk.pending = chunk.end - chunk.first;
-  for (int64_t slot = chunk.first; slot < chunk.end; ++slot)
-    fetchers->submit(batch->number,
-                     [this, batch, &chunk, slot](int) { fetch(batch, chunk, slot); });
+  // With the last slot's file there the batch may go its way, and the chunk with it.
+  const uint64_t number = batch->number;
+  for (int64_t slot = chunk.first, end = chunk.end; slot < end; ++slot)
+    fetchers->submit(number, [this, batch, &chunk, slot](int) { fetch(batch, chunk, slot); });
 }
 
 void Flow::fetch(const Shared &batch, Chunk &chunk, int64_t slot) {
