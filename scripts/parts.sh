@@ -37,11 +37,13 @@ run_mutants() {
     /usr/bin/python3 test/mutants/shrink.py build/mutants/tree/build/release
 }
 
-# The threads: all are the runtime's, and those of the C API's callers. What is compiled,
-# the release build compiles.
+# The C API without a compiler of its own: what is compiled, the release build compiles.
+with_release_compiler=(-DPENSTOCK_COMPILER=OFF "-DPENSTOCK_PARTS=dsl;runtime;codegen;stdlib;api;test"
+  "-DPENSTOCK_COMPILER_FILE=$PWD/build/release/api/c/libpenstock-compiler.so")
+
+# The threads: all are the runtime's, and those of the C API's callers.
 threads() {
-  build_part tsan tsan -DPENSTOCK_COMPILER=OFF "-DPENSTOCK_PARTS=dsl;runtime;codegen;stdlib;api;test" \
-    "-DPENSTOCK_COMPILER_FILE=$PWD/build/release/api/c/libpenstock-compiler.so" \
+  build_part tsan tsan "${with_release_compiler[@]}" \
     "-DPENSTOCK_TESTS=unit;api" "-DPENSTOCK_UNIT_TESTS=abi;runtime;sched"
   # Decoders have one thread, and their tests take minutes here.
   test_part tsan '^(unit\.(abi|runtime_core|runtime_sources|runtime_sched)_test|api\.threads)$'
