@@ -12,6 +12,21 @@ struct Complex {
   mlir::Value re, im;
 };
 
+/// Complex numbers over a `Math` that adds, subtracts and multiplies real ones.
+template <typename Math> class ComplexArithmetic {
+public:
+  Complex add(Complex x, Complex y) { return {m().add(x.re, y.re), m().add(x.im, y.im)}; }
+  Complex sub(Complex x, Complex y) { return {m().sub(x.re, y.re), m().sub(x.im, y.im)}; }
+  Complex mul(Complex x, Complex w) {
+    return {m().sub(m().mul(x.re, w.re), m().mul(x.im, w.im)),
+            m().add(m().mul(x.re, w.im), m().mul(x.im, w.re))};
+  }
+  Complex scale(mlir::Value by, Complex x) { return {m().mul(by, x.re), m().mul(by, x.im)}; }
+
+private:
+  Math &m() { return static_cast<Math &>(*this); }
+};
+
 /// The largest factor whose short transform is written out.
 inline constexpr int64_t largestUnrolled = 13;
 

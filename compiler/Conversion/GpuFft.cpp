@@ -16,7 +16,9 @@ using arith::CmpIPredicate;
 
 namespace {
 /// Arithmetic on complex numbers as the scalar ops of the dialect.
-struct ComplexMath {
+struct ComplexMath : ComplexArithmetic<ComplexMath> {
+  ComplexMath(OpBuilder &b, Location loc, Type element) : b(b), loc(loc), element(element) {}
+
   OpBuilder &b;
   Location loc;
   Type element;
@@ -25,12 +27,9 @@ struct ComplexMath {
   Value add(Value x, Value y) { return binary(BinaryKind::add, x, y); }
   Value sub(Value x, Value y) { return binary(BinaryKind::sub, x, y); }
   Value mul(Value x, Value y) { return binary(BinaryKind::mul, x, y); }
-  Complex add(Complex x, Complex y) { return {add(x.re, y.re), add(x.im, y.im)}; }
-  Complex sub(Complex x, Complex y) { return {sub(x.re, y.re), sub(x.im, y.im)}; }
-  Complex mul(Complex x, Complex w) {
-    return {sub(mul(x.re, w.re), mul(x.im, w.im)), add(mul(x.re, w.im), mul(x.im, w.re))};
-  }
-  Complex scale(Value by, Complex x) { return {mul(by, x.re), mul(by, x.im)}; }
+  using ComplexArithmetic::add;
+  using ComplexArithmetic::mul;
+  using ComplexArithmetic::sub;
   Value constant(double number) {
     return b.create<ConstantOp>(loc, element, b.getFloatAttr(element, number));
   }

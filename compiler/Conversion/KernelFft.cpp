@@ -19,7 +19,7 @@ namespace {
 using Parts = Complex;
 
 /// Complex arithmetic on elements, or vectors of them, of one type.
-class Transform {
+class Transform : public ComplexArithmetic<Transform> {
 public:
   Transform(Lanes &l, Memory &m, Type element, int64_t n)
       : l(l), m(m), b(l.b), element(element), size(scalarBytes(element)), n(n) {}
@@ -37,12 +37,9 @@ public:
   Value add(Value x, Value y) { return b.create<arith::AddFOp>(l.loc, x, y); }
   Value sub(Value x, Value y) { return b.create<arith::SubFOp>(l.loc, x, y); }
   Value mul(Value x, Value y) { return b.create<arith::MulFOp>(l.loc, x, y); }
-  Complex add(Complex x, Complex y) { return {add(x.re, y.re), add(x.im, y.im)}; }
-  Complex sub(Complex x, Complex y) { return {sub(x.re, y.re), sub(x.im, y.im)}; }
-  Complex mul(Complex x, Complex w) {
-    return {sub(mul(x.re, w.re), mul(x.im, w.im)), add(mul(x.re, w.im), mul(x.im, w.re))};
-  }
-  Complex scale(Value by, Complex x) { return {mul(by, x.re), mul(by, x.im)}; }
+  using ComplexArithmetic::add;
+  using ComplexArithmetic::sub;
+  using ComplexArithmetic::mul;
   Value constant(double number) {
     Value value = b.create<arith::ConstantOp>(l.loc, b.getFloatAttr(element, number));
     l.lanes = lanes;
