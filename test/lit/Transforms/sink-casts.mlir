@@ -11,6 +11,16 @@ func.func @moves_the_view_first(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<f32[w
   return %1 : !pipe.tensor<f32[w=4]>
 }
 
+// CHECK-LABEL: func.func @moves_the_view_before_a_clamp
+func.func @moves_the_view_before_a_clamp(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<i16[w=4]> {
+  // CHECK-NEXT: %[[VIEW:.*]] = pipe.view %arg0 by {{.*}} <u8[w=9]> -> <u8[w=4]>
+  // CHECK-NEXT: pipe.cast clamp %[[VIEW]] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<i16[w=4]>
+  %0 = pipe.cast clamp %x : !pipe.tensor<u8[w=9]> -> !pipe.tensor<i16[w=9]>
+  %1 = pipe.view %0 by affine_map<(d0) -> (d0 + 2)> []
+      : !pipe.tensor<i16[w=9]> -> !pipe.tensor<i16[w=4]>
+  return %1 : !pipe.tensor<i16[w=4]>
+}
+
 // The flipped element draws what it drew before it was flipped.
 // CHECK-LABEL: func.func @keeps_logical_coordinates
 func.func @keeps_logical_coordinates(%x: !pipe.tensor<u8[w=4]>) -> !pipe.tensor<i64[w=4]> {

@@ -489,6 +489,62 @@ TEST_P(Ops, GathersAtCoordinates) {
   }
 }
 
+// What lies outside is told apart by floor and the border alone.
+TEST_P(Ops, GathersTheNearestElement) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<i32[w=40]>, %shift: f64):
+  %0 = pipe.gather nearest reflect %x over ["w"] : !pipe.tensor<i32[w=40]> -> !pipe.tensor<i32[w=40]> {
+  ^bb0(%w: i64):
+    %f = pipe.cast value %w : i64 -> f64
+    %at = pipe.binary add %f, %shift : f64
+    pipe.yield %at : f64
+  }
+  pipe.return %0 : !pipe.tensor<i32[w=40]>
+})");
+  std::vector<int32_t> x(40 + 16), y(40);
+  std::iota(x.begin(), x.end(), 100);
+  for (double shift : {0.5, -3.7, 3.2}) {
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {40}), TensorArg::of(y, {40})}, 1, {test::asSlot(shift)}), 0);
+    for (size_t w = 0; w < 40; ++w) {
+      const auto at = static_cast<int64_t>(std::floor(static_cast<double>(w) + shift));
+      ASSERT_EQ(y[w], x[static_cast<size_t>(borderIndex("reflect", at, 40))]) << w << " + " << shift;
+    }
+  }
+}
+
+// Keys' kernel with a = -1, as in Pillow's transforms, at the distance of each element.
+TEST_P(Ops, GathersACubicThroughFourElements) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<f64[w=40]>, %shift: f64):
+  %0 = pipe.gather cubic edge %x over ["w"] : !pipe.tensor<f64[w=40]> -> !pipe.tensor<f64[w=40]> {
+  ^bb0(%w: i64):
+    %f = pipe.cast value %w : i64 -> f64
+    %at = pipe.binary add %f, %shift : f64
+    pipe.yield %at : f64
+  }
+  pipe.return %0 : !pipe.tensor<f64[w=40]>
+})");
+  auto weight = [](double t) {
+    t = std::fabs(t);
+    return t <= 1 ? (t - 2) * t * t + 1 : ((5 - t) * t - 8) * t + 4;
+  };
+  std::vector<double> x(40 + 16), y(40);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<double>(i * i);
+  for (double shift : {0.5, 0.75, 1.375}) {
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {40}), TensorArg::of(y, {40})}, 1, {test::asSlot(shift)}), 0);
+    for (size_t w = 2; w < 37; ++w) {
+      const double at = static_cast<double>(w) + shift - 0.5;
+      double expected = 0;
+      for (auto i = static_cast<size_t>(at) - 1; i <= static_cast<size_t>(at) + 2; ++i)
+        expected += x[i] * weight(at - static_cast<double>(i));
+      ASSERT_NEAR(y[w], expected, 1e-9 * expected) << w << " + " << shift;
+    }
+  }
+}
+
 TEST_P(Ops, DrawsInSetup) {
   auto code = compile(R"(
 pipe.kernel @k "setup" {

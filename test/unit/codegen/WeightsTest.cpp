@@ -108,4 +108,28 @@ TEST(Weights, EqualPillowsToTheLastOf22Bits) {
   }
 }
 
+/// Taps have room for the support at both sides of any center, within the input.
+TEST(Weights, HaveTapsForTheWholeSupport) {
+  for (const auto &[filter, support] : {std::pair{"bilinear", 1.0}, std::pair{"lanczos", 3.0}}) {
+    JitModule code("pipe.kernel @k \"setup\" {\n%in = pipe.slot 9 : i64\n%out = pipe.slot 10 : "
+                   "i64\n%taps = pipe.taps " +
+                   std::string(filter) +
+                   " %in to %out antialias(true)\npipe.set_slot 11, %taps : i64\npipe.return\n}\n");
+    ASSERT_TRUE(code.ok()) << code.errors();
+    for (const auto &[in, out] : {std::pair<int64_t, int64_t>{100, 50},
+                                  {100, 100},
+                                  {100, 333},
+                                  {100, 30},
+                                  {3, 2},
+                                  {1, 7}}) {
+      std::vector<int64_t> block(16);
+      block[9] = in, block[10] = out;
+      ASSERT_EQ(code.runBlock("k", block), 0);
+      const double scale = std::max(static_cast<double>(in) / static_cast<double>(out), 1.0);
+      EXPECT_EQ(block[11], std::min(in, static_cast<int64_t>(std::ceil(support * scale)) * 2 + 1))
+          << filter << " " << in << " to " << out;
+    }
+  }
+}
+
 } // namespace
