@@ -298,8 +298,7 @@ Result<Mapping> FakeFileSystem::mapFile(std::string_view path) {
   return Mapping{{bytes->data(), bytes->size()}, bytes};
 }
 
-Status FakeFileSystem::writeFileAtomically(std::string_view path,
-                                           std::span<const uint8_t> bytes) {
+Status FakeFileSystem::putFile(std::string_view path, const std::vector<uint8_t> &bytes) {
   std::lock_guard guard(lock);
   Result<std::string> name = resolve(path, "write");
   if (!name)
@@ -311,29 +310,24 @@ Status FakeFileSystem::writeFileAtomically(std::string_view path,
   put(parentOf(*name));
   Node &node = put(*name);
   node.kind = Node::File;
-  node.bytes = std::make_shared<const std::vector<uint8_t>>(bytes.begin(),
-                                                            bytes.end());
+  node.bytes = std::make_shared<const std::vector<uint8_t>>(bytes);
   return {};
 }
 
-namespace {
-
-class FakeNewFile final : public NewFile {
+class FakeFileSystem::FakeNewFile final : public NewFile {
 public:
   FakeNewFile(FakeFileSystem &files, std::string_view path) : files(files), path(path) {}
   Status append(std::span<const uint8_t> more) override {
     bytes.insert(bytes.end(), more.begin(), more.end());
     return {};
   }
-  Status finish() override { return files.writeFileAtomically(path, bytes); }
+  Status finish() override { return files.putFile(path, bytes); }
 
 private:
   FakeFileSystem &files;
   std::string path;
   std::vector<uint8_t> bytes;
 };
-
-} // namespace
 
 Result<std::unique_ptr<NewFile>> FakeFileSystem::createFile(std::string_view path) {
   return std::unique_ptr<NewFile>(std::make_unique<FakeNewFile>(*this, path));

@@ -50,13 +50,12 @@ public:
   Result<FileInfo> stat(std::string_view path) override;
   Result<std::vector<FolderEntry>> listFolder(std::string_view path) override;
   Result<Mapping> mapFile(std::string_view path) override;
-  Status writeFileAtomically(std::string_view path,
-                             std::span<const uint8_t> bytes) override;
   Result<std::unique_ptr<NewFile>> createFile(std::string_view path) override;
   Status removeFile(std::string_view path) override;
   Status makePrivateFolder(std::string_view path) override;
 
 private:
+  class FakeNewFile;
   struct Node {
     enum { File, Folder, Link } kind = Folder;
     std::shared_ptr<const std::vector<uint8_t>> bytes;
@@ -68,6 +67,7 @@ private:
   Result<std::string> resolve(std::string_view path, const char *action) const;
   Result<const Node *> find(std::string_view path, const char *action) const;
   Node &put(const std::string &path);
+  Status putFile(std::string_view path, const std::vector<uint8_t> &bytes);
   Faults faultsOf(const std::string &path) const;
   void waitWhileHeld(std::unique_lock<std::mutex> &guard, const std::string &name);
 

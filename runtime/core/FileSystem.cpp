@@ -12,6 +12,15 @@ OpenFile::~OpenFile() = default;
 NewFile::~NewFile() = default;
 FileSystem::~FileSystem() = default;
 
+Status FileSystem::writeFileAtomically(std::string_view path, std::span<const uint8_t> bytes) {
+  auto file = createFile(path);
+  if (!file)
+    return file.error();
+  if (Status status = (*file)->append(bytes); !status)
+    return status;
+  return (*file)->finish();
+}
+
 std::string normalizePath(std::string_view path,
                           std::string_view currentFolder) {
   std::string whole;

@@ -81,13 +81,12 @@ public:
   /// or out of the roots are listed as FileKind::Other.
   virtual Result<std::vector<FolderEntry>> listFolder(std::string_view path) = 0;
   virtual Result<Mapping> mapFile(std::string_view path) = 0;
-  /// Replaces or makes a file: readers see the old or the new one, whole.
-  /// The root must be writable, and the folder must exist.
-  virtual Status writeFileAtomically(std::string_view path,
-                                     std::span<const uint8_t> bytes) = 0;
-  /// The same piece by piece, for files of any size. What a killed process left
-  /// is overwritten; while another writes to the same place, Code::Io.
+  /// Replaces or makes a file piece by piece: readers see the old or the new one,
+  /// whole. The root must be writable, and the folder must exist. What a killed
+  /// process left is overwritten; while another writes to the same place, Code::Io.
   virtual Result<std::unique_ptr<NewFile>> createFile(std::string_view path) = 0;
+  /// The same with all bytes at once.
+  Status writeFileAtomically(std::string_view path, std::span<const uint8_t> bytes);
   virtual Status removeFile(std::string_view path) = 0;
   /// Makes a folder and its parents inside a writable root, for this user
   /// only. An existing folder must belong to this user and be writable by

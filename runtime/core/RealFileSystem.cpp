@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
@@ -335,49 +334,6 @@ Result<int> RealFileSystem::openParent(std::string_view path,
   if (parent < 0)
     return openError(errno, action, path);
   return parent;
-}
-
-Status RealFileSystem::writeFileAtomically(std::string_view path,
-                                           std::span<const uint8_t> bytes) {
-  std::string name;
-  Result<int> parent = openParent(path, name, "write");
-  if (!parent)
-    return parent.error();
-  Descriptor folder(*parent);
-  // Unique among processes and threads; O_EXCL catches what is left over.
-  char suffix[48];
-  std::snprintf(suffix, sizeof suffix, ".%ld.%lx.tmp",
-                static_cast<long>(::getpid()),
-                static_cast<unsigned long>(::gettid()));
-  std::string temporary = "." + name.substr(0, 180) + suffix;
-  ::unlinkat(folder.get(), temporary.c_str(), 0);
-  int number = 0;
-  {
-    Descriptor file(::openat(folder.get(), temporary.c_str(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC |
-                                 O_NOFOLLOW,
-                             0600));
-    if (file.get() < 0)
-      return systemError(errno, "write", path);
-    size_t done = 0;
-    while (done < bytes.size() && !number) {
-      ssize_t wrote =
-          ::write(file.get(), bytes.data() + done, bytes.size() - done);
-      if (wrote >= 0)
-        done += static_cast<size_t>(wrote);
-      else if (errno != EINTR)
-        number = errno;
-    }
-    if (!number && ::fsync(file.get()) != 0)
-      number = errno;
-  }
-  if (!number && ::renameat(folder.get(), temporary.c_str(), folder.get(),
-                            name.c_str()) != 0)
-    number = errno;
-  if (!number)
-    return {};
-  ::unlinkat(folder.get(), temporary.c_str(), 0);
-  return systemError(number, "write", path);
 }
 
 namespace {

@@ -25,8 +25,6 @@ public:
   Result<FileInfo> stat(std::string_view path) override;
   Result<std::vector<FolderEntry>> listFolder(std::string_view path) override;
   Result<Mapping> mapFile(std::string_view path) override;
-  Status writeFileAtomically(std::string_view path,
-                             std::span<const uint8_t> bytes) override;
   Result<std::unique_ptr<NewFile>> createFile(std::string_view path) override;
   Status removeFile(std::string_view path) override;
   Status makePrivateFolder(std::string_view path) override;

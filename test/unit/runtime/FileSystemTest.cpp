@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace penstock::runtime;
 
@@ -160,6 +163,19 @@ TEST_F(Real, WritesAtomicallyAndOnlyWhereAllowed) {
   ASSERT_TRUE(files->writeFileAtomically(inside + "/new", bytesOf("two!")).ok());
   ASSERT_TRUE(files->readFile(inside + "/new", buffer).ok());
   EXPECT_EQ(textOf(buffer), "two!");
+  // A child that is killed while it writes leaves a file, which the next one uses.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto half = files->createFile(inside + "/new");
+    ::_exit(half.ok() && (*half)->append(bytesOf("ha")).ok() ? ::raise(SIGKILL) : 1);
+  }
+  int ended = 0;
+  ASSERT_EQ(::waitpid(child, &ended, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(ended));
+  EXPECT_EQ(files->listFolder(inside)->size(), 3u);
+  ASSERT_TRUE(files->writeFileAtomically(inside + "/new", bytesOf("three")).ok());
+  ASSERT_TRUE(files->readFile(inside + "/new", buffer).ok());
+  EXPECT_EQ(textOf(buffer), "three");
   EXPECT_EQ(files->listFolder(inside)->size(), 2u) << "a temporary file is left";
   ASSERT_TRUE(files->removeFile(inside + "/new").ok());
   EXPECT_EQ(failure(inside + "/new"), Code::NotFound);

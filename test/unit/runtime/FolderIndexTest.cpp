@@ -47,7 +47,6 @@ public:
   Status readFile(std::string_view, Buffer &, uint64_t) override { return none; }
   Result<std::shared_ptr<OpenFile>> openFile(std::string_view) override { return none; }
   Result<Mapping> mapFile(std::string_view) override { return none; }
-  Status writeFileAtomically(std::string_view, std::span<const uint8_t>) override { return none; }
   Result<std::unique_ptr<NewFile>> createFile(std::string_view) override { return none; }
   Status removeFile(std::string_view) override { return none; }
   Status makePrivateFolder(std::string_view) override { return none; }
