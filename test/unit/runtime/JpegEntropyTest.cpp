@@ -86,12 +86,14 @@ void expectAgreement(const std::vector<uint8_t> &file, const std::string &what,
       const Region region = i == 0 ? Region{0, 0, info->height, info->width}
                                    : randomRegion(info->width, info->height, random);
       const PixelFormat format = i % 3 == 2 ? PixelFormat::Gray : PixelFormat::Rgb;
-      EntropyPath path{};
-      ASSERT_EQ(jpegDisagreement(file, region, format, i == 1, *kernels, &path), "")
+      DecodeStats stats;
+      ASSERT_EQ(
+          jpegDisagreement(file, region, format, {.kernels = kernels, .wholeFile = i == 1}, &stats),
+          "")
           << what << " of " << info->width << " x " << info->height << ", region at top "
           << region.top << ", left " << region.left << ", " << region.width << " x "
           << region.height;
-      paths.add(path);
+      paths.add(pathIn(stats));
     }
 }
 
@@ -148,11 +150,7 @@ EntropyPath pathOf(const std::vector<uint8_t> &file) {
   const auto info = probeJpeg(file);
   const JpegOutcome outcome =
       decodeJpeg(file, {0, 0, info->height, info->width}, PixelFormat::Rgb, {});
-  for (size_t i = 0; i < entropyPathCount; ++i)
-    if (outcome.stats.entropyPaths[i])
-      return EntropyPath(i);
-  ADD_FAILURE() << "no path counted";
-  return EntropyPath::Own;
+  return pathIn(outcome.stats);
 }
 
 TEST(JpegEntropy, TellsWhyAFileIsLibjpegs) {
@@ -231,7 +229,7 @@ TEST(JpegEntropy, ShortSegmentsAreSeenBetweenRows) {
         cut.erase(cut.begin() + long(at) - lost, cut.begin() + long(at));
         for (const EntropyKernels *kernels : entropyKernels()) {
           const Region whole{0, 0, 40, 24};
-          EXPECT_EQ(jpegDisagreement(cut, whole, PixelFormat::Rgb, false, *kernels), "") << at;
+          EXPECT_EQ(jpegDisagreement(cut, whole, PixelFormat::Rgb, {.kernels = kernels}), "") << at;
           JpegDecoder::Options options;
           options.kernels = kernels;
           damaged += !decodeJpeg(cut, whole, PixelFormat::Rgb, options).status.ok();
@@ -297,13 +295,12 @@ TEST(JpegEntropy, EqualsLibjpegOnMutatedFiles) {
     const auto info = probeJpeg(exact, limits);
     if (!info)
       continue;
-    EntropyPath path{};
+    DecodeStats stats;
     const Region whole{0, 0, info->height, info->width};
-    ASSERT_EQ(jpegDisagreement(exact, whole, PixelFormat::Rgb, false,
-                               *entropyKernels()[random() % entropyKernels().size()], &path),
-              "")
+    const EntropyKernels *kernels = entropyKernels()[random() % entropyKernels().size()];
+    ASSERT_EQ(jpegDisagreement(exact, whole, PixelFormat::Rgb, {.kernels = kernels}, &stats), "")
         << "mutant " << i << " of " << recipe.name << ", quality " << recipe.quality;
-    own += path == EntropyPath::Own;
+    own += pathIn(stats) == EntropyPath::Own;
     ++good;
   }
   EXPECT_GT(good, wanted / 2) << "hardly any mutant reaches the decoder";

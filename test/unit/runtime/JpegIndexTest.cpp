@@ -1,44 +1,20 @@
 // Decoding from checkpoints.
-#include "runtime/media/jpeg/EntropyIndex.h"
-#include "runtime/media/jpeg/JpegDecoder.h"
+#include "test/unit/runtime/JpegAgreement.h"
 #include "test/unit/runtime/JpegFiles.h"
 
 #include <gtest/gtest.h>
-
-#include <algorithm>
 
 using namespace penstock::runtime;
 
 namespace {
 
-struct Decoded {
-  Status status;
-  std::vector<uint8_t> pixels;
-  DecodeStats stats;
-};
-
-/// One index, for every file, or for its own only.
-struct OneIndex final : EntropyIndexes {
-  const EntropyIndex *given = nullptr;
-  bool checks = true;
-  bool find(std::span<const uint8_t> file, EntropyIndex &index) override {
-    index = *given;
-    return !checks || given->fits(file);
-  }
-};
-
-Decoded decode(const std::vector<uint8_t> &file, const Region &region, const EntropyIndex *index,
-               const JpegDecoder::Options &options = {}, bool checks = true) {
+JpegOutcome decode(const std::vector<uint8_t> &file, const Region &region,
+                   const EntropyIndex *index, const JpegDecoder::Options &options = {},
+                   bool checks = true) {
   OneIndex one;
   one.given = index;
   one.checks = checks;
-  Decoded result;
-  const size_t stride = size_t(region.width) * 3;
-  result.pixels.resize(stride * region.height);
-  JpegDecoder decoder(options);
-  result.status = decoder.decodeRegion(file, PixelFormat::Rgb, region, result.pixels.data(), stride,
-                                       result.stats, JpegDecoder::Beside::Kept, index ? &one : nullptr);
-  return result;
+  return decodeJpeg(file, region, PixelFormat::Rgb, options, index ? &one : nullptr);
 }
 
 std::vector<uint8_t> boxOf(const std::vector<uint8_t> &full, uint32_t width, const Region &region) {
@@ -96,7 +72,7 @@ TEST(JpegIndex, DecodesTheSamePixels) {
           options.kernels = kernels;
           const Region region =
               i ? randomRegion(width, height, random) : Region{0, 0, height, width};
-          const Decoded found = decode(file, region, &*index, options);
+          const JpegOutcome found = decode(file, region, &*index, options);
           ASSERT_TRUE(found.status.ok()) << found.status.error().message;
           ASSERT_EQ(found.pixels, boxOf(full, width, region))
               << recipe.name << " " << kernels->name << " " << width << " x " << height;
@@ -126,7 +102,7 @@ TEST_F(JpegIndexOf420, IsOfThisFileOnly) {
   auto longer = file;
   longer.push_back(0);
   EXPECT_FALSE(index.fits(longer));
-  const Decoded found = decode(longer, region, &index);
+  const JpegOutcome found = decode(longer, region, &index);
   ASSERT_TRUE(found.status.ok());
   EXPECT_EQ(found.pixels, boxOf(full, 320, region));
   EXPECT_EQ(found.stats.indexUses, 0u);
@@ -140,7 +116,7 @@ TEST_F(JpegIndexOf420, ReadsTheRegionOnly) {
   auto damaged = file;
   const size_t end = index.points[8].bit / 8;
   std::fill(damaged.begin() + long(info->scanOffset), damaged.begin() + long(end), uint8_t(0xFF));
-  const Decoded found = decode(damaged, region, &index, {}, false);
+  const JpegOutcome found = decode(damaged, region, &index, {}, false);
   ASSERT_TRUE(found.status.ok());
   EXPECT_EQ(found.pixels, boxOf(full, 320, region));
   EXPECT_FALSE(decode(damaged, region, nullptr).status.ok());
