@@ -111,17 +111,22 @@ JpegMemory &JpegMemory::of(j_common_ptr info) {
   return *static_cast<JpegMemory *>(info->client_data);
 }
 
-void *JpegMemory::allocate(j_common_ptr info, int pool, size_t size) {
-  JpegMemory &self = of(info);
-  return pool == JPOOL_IMAGE ? self.take(info, size)
-                             : self.original.alloc_small(info, pool, size);
+// What a decompressor that exists asks for until its end are quantisation and
+// Huffman tables. Files without their own would decode with those of the file
+// before them: here tables end with their image, too.
+void *JpegMemory::allocate(j_common_ptr info, int, size_t size) {
+  return of(info).take(info, size);
+}
+
+static void forgetTables(jpeg_decompress_struct &info) {
+  std::ranges::fill(info.quant_tbl_ptrs, nullptr);
+  std::ranges::fill(info.dc_huff_tbl_ptrs, nullptr);
+  std::ranges::fill(info.ac_huff_tbl_ptrs, nullptr);
 }
 
 JSAMPARRAY JpegMemory::allocateRows(j_common_ptr info, int pool,
                                     JDIMENSION width, JDIMENSION rows) {
   JpegMemory &self = of(info);
-  if (pool != JPOOL_IMAGE)
-    return self.original.alloc_sarray(info, pool, width, rows);
   size_t pitch = roundUp(width);
   auto *result =
       static_cast<JSAMPARRAY>(self.take(info, uint64_t(rows) * sizeof(JSAMPROW)));
@@ -134,8 +139,6 @@ JSAMPARRAY JpegMemory::allocateRows(j_common_ptr info, int pool,
 JBLOCKARRAY JpegMemory::allocateBlocks(j_common_ptr info, int pool,
                                        JDIMENSION width, JDIMENSION rows) {
   JpegMemory &self = of(info);
-  if (pool != JPOOL_IMAGE)
-    return self.original.alloc_barray(info, pool, width, rows);
   auto *result =
       static_cast<JBLOCKARRAY>(self.take(info, uint64_t(rows) * sizeof(JBLOCKROW)));
   auto *bytes = static_cast<JBLOCKROW>(
@@ -182,8 +185,10 @@ JBLOCKARRAY JpegMemory::accessArray(j_common_ptr info, jvirt_barray_ptr array,
 void JpegMemory::freePool(j_common_ptr info, int pool) {
   JpegMemory &self = of(info);
   self.original.free_pool(info, pool);
-  if (pool == JPOOL_IMAGE)
+  if (pool == JPOOL_IMAGE) {
+    forgetTables(*reinterpret_cast<j_decompress_ptr>(info));
     self.reset();
+  }
 }
 
 } // namespace penstock::runtime

@@ -12,8 +12,9 @@ namespace penstock::runtime {
 /// libjpeg frees an image's pools after each image. Where these lie at the top
 /// of the heap, glibc returns them to the system every time, and each sample
 /// pays 0.1 ms of page faults. So image pools come from an arena here, and so
-/// do the coefficient arrays of progressive files. What lives as long as the
-/// decompressor stays with libjpeg.
+/// do the coefficient arrays of progressive files, and the quantisation and
+/// Huffman tables, which libjpeg would keep for the next image. What it asked
+/// for before `install` stays with it.
 class JpegMemory {
 public:
   JpegMemory() = default;

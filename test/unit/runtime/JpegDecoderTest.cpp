@@ -408,6 +408,44 @@ TEST_F(Damage, ADecoderWorksOnAfterAFailure) {
   }
 }
 
+/// The file without its segments of this marker.
+std::vector<uint8_t> without(uint8_t marker, const std::vector<uint8_t> &file) {
+  std::vector<uint8_t> kept(file.begin(), file.begin() + 2);
+  size_t at = 2;
+  while (file[at + 1] != 0xDA) {
+    const size_t end = at + 2 + (size_t(file[at + 2]) << 8 | file[at + 3]);
+    if (file[at + 1] != marker)
+      kept.insert(kept.end(), file.begin() + long(at), file.begin() + long(end));
+    at = end;
+  }
+  kept.insert(kept.end(), file.begin() + long(at), file.end());
+  return kept;
+}
+
+// Motion JPEG leaves out Huffman tables where they are the standard's.
+TEST(JpegDecoder, TablesEndWithTheirFile) {
+  std::mt19937 random(5);
+  const auto pixels = randomPixels(33, 25, 3, random);
+  const auto whole = encodeJpeg({.name = "baseline"}, 33, 25, pixels);
+  const auto other = encodeJpeg({.name = "other", .progressive = true, .quality = 30}, 33, 25, pixels);
+  const auto noHuffman = without(0xC4, whole), noQuantisation = without(0xDB, whole);
+  ASSERT_LT(noHuffman.size() + 400, whole.size());
+  JpegDecoder decoder;
+  DecodeStats stats;
+  std::vector<uint8_t> expected(pixels.size()), found(pixels.size());
+  auto decode = [&](const std::vector<uint8_t> &file, std::vector<uint8_t> &into) {
+    return decoder.decodeRegion(file, PixelFormat::Rgb, {0, 0, 25, 33}, into.data(), 33 * 3, stats);
+  };
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(decode(whole, expected).ok());
+    ASSERT_TRUE(decode(other, found).ok());
+    ASSERT_TRUE(decode(noHuffman, found).ok());
+    EXPECT_EQ(found, expected);
+    ASSERT_TRUE(decode(other, found).ok());
+    EXPECT_FALSE(decode(noQuantisation, found).ok());
+  }
+}
+
 /// Mutations and truncations of all kinds of file: never a crash, and where
 /// decoding succeeds it takes sane time and memory.
 TEST(JpegFuzz, MutatedFilesNeverCrash) {
