@@ -124,6 +124,7 @@ MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
                             uint64_t(layout.staticScratch + (1 << 16)) * uint64_t(limits.threads));
   report.parts.emplace_back("constants", layout.constantBytes.size());
   report.parts.emplace_back("order", program.order->bytes());
+  report.parts.emplace_back("checkpoints", program.tables->checkpointBytes());
   for (const auto &[name, bytes] : report.parts)
     report.fixed += bytes;
   report.perSampleLimit = uint64_t(scratch.cap);

@@ -431,6 +431,13 @@ std::span<const uint8_t> Tables::mediaIndex(int source, int64_t row, int column)
   return table.source->mediaIndex(row, table.columns[size_t(column)]);
 }
 
+uint64_t Tables::checkpointBytes() const {
+  uint64_t bytes = 0;
+  for (const Table &table : tables)
+    bytes += table.checkpoints ? table.checkpoints->heldBytes() : 0;
+  return bytes;
+}
+
 void Tables::saveCheckpoints() const {
   for (const Table &table : tables)
     if (table.checkpoints)

@@ -58,6 +58,8 @@ public:
   std::span<const uint8_t> mediaIndex(int source, int64_t row, int column) const;
   /// Of the JPEG files of a source; null where it has none.
   Checkpoints *checkpoints(int source) const { return tables[size_t(source)].checkpoints.get(); }
+  /// Most memory that they take; those that are made wait in it to be written.
+  uint64_t checkpointBytes() const;
   /// Keeps the checkpoints that were made; blocks.
   void saveCheckpoints() const;
   /// What could not be used, and is done without; a line each.

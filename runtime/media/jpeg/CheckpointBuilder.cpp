@@ -2,12 +2,6 @@
 
 namespace penstock::runtime {
 
-namespace {
-
-constexpr size_t mostPending = 64 << 20;
-
-} // namespace
-
 void openCheckpoints(FileSystem &files, const std::string &path, CheckpointBuilder::Files &out,
                      std::vector<std::string> &warnings) {
   auto mapping = files.mapFile(path);
@@ -57,7 +51,7 @@ Status CheckpointBuilder::add(CheckpointRecord record) {
     pendingBytes += sizeof record + record.points.size();
     pending.push_back(std::move(record));
     const auto now = std::chrono::steady_clock::now();
-    if (writing || (pendingBytes < mostPending && now - written < interval))
+    if (writing || (pendingBytes < partBytes && now - written < interval))
       return {};
     writing = true;
   }
@@ -78,7 +72,7 @@ Status CheckpointBuilder::writePart() {
     for (const CheckpointRecord &record : pending)
       list.push_back({record.entry, record.points});
     number = parts + 1;
-    full = pendingBytes >= mostPending;
+    full = pendingBytes >= partBytes;
     hasParts = true;
   }
   const size_t count = list.size();

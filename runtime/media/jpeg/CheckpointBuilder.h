@@ -14,9 +14,10 @@ namespace penstock::runtime {
 
 /// Collects records from many threads, and keeps them every few seconds in files
 /// `<path>.part1` ..., which the next builder of the same path begins with. A
-/// part has up to 64 MB, and so has what is held in memory.
+/// part has up to `partBytes`, and so has what is held in memory.
 class CheckpointBuilder {
 public:
+  static constexpr size_t partBytes = 64 << 20;
   using Files = std::vector<CheckpointFile>;
 
   /// Takes the sidecar at `path`, if there is one, and its parts. One that cannot

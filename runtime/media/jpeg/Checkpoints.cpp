@@ -81,6 +81,10 @@ bool Checkpoints::make(std::span<const uint8_t> file, EntropyIndex &index) {
   return good;
 }
 
+uint64_t Checkpoints::heldBytes() const {
+  return places.capacity() * sizeof(Place) + (builder ? CheckpointBuilder::partBytes : 0);
+}
+
 void Checkpoints::save() {
   if (!builder || broken || !builder->changed())
     return;

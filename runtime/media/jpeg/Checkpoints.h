@@ -22,6 +22,8 @@ public:
 
   bool find(std::span<const uint8_t> file, EntropyIndex &index) override;
   bool isEmpty() const { return found.empty() && !builder; }
+  /// Most memory that it takes beside files that are mapped.
+  uint64_t heldBytes() const;
   /// Keeps what was made; blocks. Trouble costs time only.
   void save();
 

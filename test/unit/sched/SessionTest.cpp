@@ -1,3 +1,4 @@
+#include "runtime/media/jpeg/CheckpointBuilder.h"
 #include "test/unit/sched/Pipelines.h"
 
 #include <algorithm>
@@ -302,6 +303,28 @@ TEST(Session, MemoryIsStatedAndWithinTheBudget) {
                                          " bytes of memory, the budget is " +
                                          std::to_string(report.fixed - 1) +
                                          ": lower the batch size (4) or prefetch (2)");
+}
+
+TEST(Session, CheckpointsInTheMakingAreStated) {
+  FakeFileSystem files;
+  fillFolder(files, 24);
+  Pipeline pipeline = folderPipeline();
+  SessionOptions options = folderOptions(files);
+  options.cacheFolder = "/cache";
+  const auto stated = [&] {
+    auto session = pipeline.open(options);
+    EXPECT_TRUE(session);
+    for (const auto &[name, bytes] : (*session)->memory().parts)
+      if (name == "checkpoints")
+        return bytes;
+    return UINT64_MAX;
+  };
+  EXPECT_EQ(stated(), 0u);
+  plan::ArgumentT &build = Pipeline::add(pipeline.plan.sources[0]->arguments);
+  build.name = "build_index";
+  build.type = DType::boolean;
+  build.integer = 1;
+  EXPECT_EQ(stated(), CheckpointBuilder::partBytes);
 }
 
 TEST(Session, FetchedBytesAreBounded) {
