@@ -12,10 +12,9 @@
 #include "runtime/media/jpeg/JpegDecoder.h"
 
 #include "runtime/media/jpeg/CheckImage.h"
-#include "runtime/media/jpeg/TurboSeam.h"
+#include "runtime/media/jpeg/Decompressor.h"
 
 #include <algorithm>
-#include <csetjmp>
 #include <cstring>
 #include <jerror.h>
 #include <string>
@@ -23,41 +22,6 @@
 namespace penstock::runtime {
 
 namespace {
-
-/// Warnings that mean damage; the others are noise of odd encoders.
-bool meansDamage(int code) {
-  switch (code) {
-  case JWRN_ARITH_BAD_CODE:
-  case JWRN_BOGUS_PROGRESSION:
-  case JWRN_HIT_MARKER:
-  case JWRN_HUFF_BAD_CODE:
-  case JWRN_JPEG_EOF:
-  case JWRN_MUST_RESYNC:
-    return true;
-  default:
-    return false;
-  }
-}
-
-Code codeOf(int code, bool atEnd) {
-  switch (code) {
-  case JERR_OUT_OF_MEMORY:
-  case JERR_IMAGE_TOO_BIG:
-  case JERR_WIDTH_OVERFLOW:
-    return Code::Limit;
-  case JERR_BAD_PRECISION:
-  case JERR_CCIR601_NOTIMPL:
-  case JERR_FRACT_SAMPLE_NOTIMPL:
-  case JERR_CONVERSION_NOTIMPL:
-  case JERR_NOT_COMPILED:
-  case JERR_NOTIMPL:
-  case JERR_ARITH_NOTIMPL:
-  case JERR_SOF_UNSUPPORTED:
-    return Code::Unsupported;
-  default:
-    return atEnd ? Code::Truncated : Code::Corrupt;
-  }
-}
 
 uint8_t scaled(uint32_t a, uint32_t b) {
   uint32_t product = a * b + 128;
@@ -77,8 +41,7 @@ void cmykToGray(const uint8_t *in, uint8_t *out, uint32_t width) {
   for (uint32_t x = 0; x < width; ++x, in += 4) {
     uint8_t rgb[3];
     cmykToRgb(in, rgb, 1);
-    out[x] = uint8_t((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] +
-                      0x8000u) >> 16);
+    out[x] = uint8_t((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 0x8000u) >> 16);
   }
 }
 
@@ -99,9 +62,7 @@ constexpr int rowsPerCall = 4;
 
 } // namespace
 
-// What libjpeg calls back finds this through client_data (see JpegMemory).
-// All state that survives a longjmp lives here, not on the stack.
-struct JpegDecoder::Impl : TurboSeam {
+struct JpegDecoder::Impl : Decompressor {
   Options options;
   const EntropyKernels *kernels; // null: libjpeg reads everything
   HuffmanCache tables;
@@ -109,117 +70,11 @@ struct JpegDecoder::Impl : TurboSeam {
   ScanLayout layout;
   EntropyIndex index;
   std::vector<uint8_t> header; // of a crop
-  jpeg_decompress_struct cinfo{};
-  jpeg_error_mgr errors{};
-  jpeg_source_mgr source{};
-  jpeg_progress_mgr progress{};
-  std::jmp_buf escape;
-  bool created = false;
-  bool pastEnd = false;
-  bool tooManyScans = false;
-  char reason[JMSG_LENGTH_MAX] = "";
-  int reasonCode = 0;
   DecodeStats *stats = nullptr;
   std::vector<uint8_t> scratch;
 
-  static Impl &of(j_common_ptr info) {
-    return *static_cast<Impl *>(static_cast<JpegMemory *>(info->client_data));
-  }
-  static Impl &of(j_decompress_ptr info) {
-    return of(reinterpret_cast<j_common_ptr>(info));
-  }
-
   Impl(const Options &options, const EntropyKernels *kernels)
-      : options(options), kernels(kernels) {
-    cinfo.err = jpeg_std_error(&errors);
-    errors.error_exit = [](j_common_ptr info) {
-      Impl &self = of(info);
-      self.keepReason();
-      std::longjmp(self.escape, 1);
-    };
-    errors.emit_message = [](j_common_ptr info, int level) {
-      // The first sign of damage ends the work: a few bytes that claim a huge
-      // image do not get to fill it.
-      if (level < 0 && meansDamage(info->err->msg_code))
-        info->err->error_exit(info);
-    };
-    source.init_source = [](j_decompress_ptr) {};
-    source.term_source = [](j_decompress_ptr) {};
-    source.resync_to_restart = jpeg_resync_to_restart;
-    source.fill_input_buffer = [](j_decompress_ptr info) -> boolean {
-      // The bit reader may ask ahead of its need; it warns by itself when
-      // the data are really short.
-      static const JOCTET endOfImage[2] = {0xFF, JPEG_EOI};
-      of(info).pastEnd = true;
-      info->src->next_input_byte = endOfImage;
-      info->src->bytes_in_buffer = 2;
-      return TRUE;
-    };
-    source.skip_input_data = [](j_decompress_ptr info, long count) {
-      if (count <= 0)
-        return;
-      if (size_t(count) > info->src->bytes_in_buffer) {
-        info->src->fill_input_buffer(info);
-        return;
-      }
-      info->src->next_input_byte += count;
-      info->src->bytes_in_buffer -= size_t(count);
-    };
-    progress.progress_monitor = [](j_common_ptr info) {
-      Impl &self = of(info);
-      auto scans = reinterpret_cast<j_decompress_ptr>(info)->input_scan_number;
-      if (scans <= 0 || uint32_t(scans) <= self.options.limits.maxScans)
-        return;
-      self.tooManyScans = true;
-      std::longjmp(self.escape, 1);
-    };
-    if (setjmp(escape))
-      return; // no memory: `created` stays false
-    cinfo.client_data = static_cast<JpegMemory *>(this);
-    jpeg_create_decompress(&cinfo);
-    created = true;
-    install(cinfo);
-    setLimit(options.limits.maxWorkBytes);
-    cinfo.src = &source;
-    cinfo.progress = &progress;
-  }
-
-  ~Impl() {
-    if (created)
-      jpeg_destroy_decompress(&cinfo);
-  }
-
-  void keepReason() {
-    reasonCode = errors.msg_code;
-    errors.format_message(reinterpret_cast<j_common_ptr>(&cinfo), reason);
-  }
-
-  Error failure(const Request &request) const {
-    if (tooManyScans)
-      return {Code::Limit, "JPEG with more than " +
-                               std::to_string(options.limits.maxScans) + " scans"};
-    std::string_view text = reason;
-    constexpr std::string_view prefix = "Corrupt JPEG data: ";
-    if (text.starts_with(prefix))
-      text.remove_prefix(prefix.size());
-    std::string lower(text);
-    if (lower.size() > 1 && lower[1] >= 'a' && lower[1] <= 'z')
-      lower[0] = char(lower[0] | 0x20);
-    Code code = codeOf(reasonCode, pastEnd);
-    if (code == Code::Limit)
-      return {code, "JPEG of " + std::to_string(request.info->width) + " x " +
-                        std::to_string(request.info->height) +
-                        " pixels needs more than " +
-                        std::to_string(options.limits.maxWorkBytes) +
-                        " bytes of working memory"};
-    if (code == Code::Unsupported)
-      return {code, "this JPEG is not read: " + lower};
-    if (code == Code::Truncated)
-      return {code, "truncated JPEG: it ends after " +
-                        std::to_string(request.bytes.size()) + " bytes (" + lower +
-                        ")"};
-    return {code, "damaged JPEG: " + lower};
-  }
+      : Decompressor(options.limits), options(options), kernels(kernels) {}
 
   Status decode(const Request &request);
   EntropyPath runOwn(const Request &request);
@@ -239,22 +94,17 @@ struct JpegDecoder::Impl : TurboSeam {
 Status JpegDecoder::Impl::decode(const Request &request) {
   if (!created)
     return Error{Code::Limit, "no memory for a JPEG decoder"};
-  pastEnd = tooManyScans = false;
-  reason[0] = 0;
   scratch.resize((size_t(request.info->width) * 4 + 64) * rowsPerCall);
   const DecodeStats before = *stats;
   const EntropyPath path = options.plain ? EntropyPath::OddHeader : runOwn(request);
-  if (path != EntropyPath::Own) {
+  if (path != EntropyPath::Own)
     *stats = before;
-    pastEnd = false;
-    reason[0] = 0;
-  }
   ++stats->entropyPaths[size_t(path)];
   if (path == EntropyPath::Own)
     return {};
   if (setjmp(escape)) {
     jpeg_abort_decompress(&cinfo);
-    return failure(request);
+    return failure(*request.info, request.bytes.size());
   }
   run(request);
   return {};
@@ -280,9 +130,7 @@ EntropyPath JpegDecoder::Impl::runOwn(const Request &request) {
 }
 
 bool JpegDecoder::Impl::readCrop(const Request &request, const McuCrop &crop) {
-  source.next_input_byte = header.data();
-  source.bytes_in_buffer = header.size();
-  jpeg_read_header(&cinfo, TRUE);
+  readHeader(header);
   start(request);
   EntropyScan::Options wanted{.skipSegments = !options.wholeFile, .index = indexFor(request, crop)};
   for (int c = 0; c < cinfo.num_components; ++c)
@@ -327,18 +175,14 @@ bool JpegDecoder::Impl::readRest() {
 
 void JpegDecoder::Impl::run(const Request &request) {
   const JpegInfo &info = *request.info;
-  source.next_input_byte = request.bytes.data();
-  source.bytes_in_buffer = request.bytes.size();
-  jpeg_read_header(&cinfo, TRUE);
+  readHeader(request.bytes);
   if (cinfo.image_width != info.width || cinfo.image_height != info.height ||
       cinfo.num_components != info.components)
     ERREXIT(&cinfo, JERR_SOF_DUPLICATE); // the two parsers disagree
   // With several scans nobody can tell how many are missing at the end. Pillow
   // refuses such files too.
-  if (hasSeveralScans(cinfo) && !request.endSeen) {
-    pastEnd = true;
-    ERREXIT(&cinfo, JWRN_JPEG_EOF);
-  }
+  if (hasSeveralScans(cinfo) && !request.endSeen)
+    failTruncated();
   start(request);
   JDIMENSION firstColumn = 0;
   if (!smoothsBlocks()) {
@@ -357,8 +201,7 @@ void JpegDecoder::Impl::start(const Request &request) {
   if (cinfo.num_components == 4)
     cinfo.out_color_space = JCS_CMYK;
   else
-    cinfo.out_color_space =
-        request.format == PixelFormat::Rgb ? JCS_RGB : JCS_GRAYSCALE;
+    cinfo.out_color_space = request.format == PixelFormat::Rgb ? JCS_RGB : JCS_GRAYSCALE;
   cinfo.dct_method = JDCT_ISLOW;
   cinfo.do_fancy_upsampling = TRUE;
   jpeg_start_decompress(&cinfo);
@@ -378,8 +221,7 @@ bool JpegDecoder::Impl::smoothsBlocks() const {
 void JpegDecoder::Impl::cropColumns(const Region &region, JDIMENSION &first) {
   constexpr JDIMENSION margin = 2;
   JDIMENSION begin = region.left > margin ? region.left - margin : 0;
-  JDIMENSION end =
-      std::min<JDIMENSION>(region.left + region.width + margin, cinfo.output_width);
+  JDIMENSION end = std::min<JDIMENSION>(region.left + region.width + margin, cinfo.output_width);
   JDIMENSION width = end - begin;
   jpeg_crop_scanline(&cinfo, &begin, &width);
   if (width < end - begin)
@@ -398,8 +240,7 @@ void JpegDecoder::Impl::discardTo(uint32_t row) {
   stats->rowsDecoded += TurboSeam::discardTo(cinfo, row, scratch.data());
 }
 
-void JpegDecoder::Impl::deliver(const Request &request, const uint8_t *row,
-                                uint8_t *out) const {
+void JpegDecoder::Impl::deliver(const Request &request, const uint8_t *row, uint8_t *out) const {
   uint32_t width = request.region.width;
   if (cinfo.out_color_components != 4)
     std::memcpy(out, row, size_t(width) * channelsOf(request.format));
@@ -413,8 +254,8 @@ void JpegDecoder::Impl::readRegion(const Request &request, uint32_t firstColumn)
   const Region &region = request.region;
   size_t channels = size_t(cinfo.out_color_components);
   size_t pitch = size_t(cinfo.output_width) * channels;
-  bool direct = channels != 4 && (cinfo.output_width == region.width ||
-                                  request.beside == Beside::Free);
+  bool direct =
+      channels != 4 && (cinfo.output_width == region.width || request.beside == Beside::Free);
   size_t offset = (region.left - firstColumn) * channels;
   JSAMPROW rows[rowsPerCall];
   uint32_t done = 0;
@@ -428,8 +269,7 @@ void JpegDecoder::Impl::readRegion(const Request &request, uint32_t firstColumn)
       ERREXIT(&cinfo, JERR_BAD_STATE);
     if (!direct)
       for (uint32_t i = 0; i < got; ++i)
-        deliver(request, rows[i] + offset,
-                request.out + (done + i) * request.rowStride);
+        deliver(request, rows[i] + offset, request.out + (done + i) * request.rowStride);
     done += got;
     stats->rowsDecoded += got;
   }
@@ -500,11 +340,9 @@ Status JpegDecoder::checkEnd(std::span<const uint8_t> bytes, DecodeStats &stats)
   return decodeRegion(bytes, PixelFormat::Gray, {0, 0, 1, 1}, &pixel, 1, stats);
 }
 
-Status JpegDecoder::decodeRegion(std::span<const uint8_t> bytes,
-                                 PixelFormat format, const Region &region,
-                                 uint8_t *out, size_t rowStride,
-                                 DecodeStats &stats, Beside beside,
-                                 EntropyIndexes *indexes) {
+Status JpegDecoder::decodeRegion(std::span<const uint8_t> bytes, PixelFormat format,
+                                 const Region &region, uint8_t *out, size_t rowStride,
+                                 DecodeStats &stats, Beside beside, EntropyIndexes *indexes) {
   Result<JpegInfo> info = probeJpeg(bytes, impl->options.limits);
   if (!info)
     return info.error();
@@ -513,11 +351,9 @@ Status JpegDecoder::decodeRegion(std::span<const uint8_t> bytes,
       uint64_t(region.left) + region.width > info->width)
     return Error{Code::InvalidArgument,
                  "region of " + std::to_string(region.width) + " x " +
-                     std::to_string(region.height) + " at left " +
-                     std::to_string(region.left) + ", top " +
-                     std::to_string(region.top) + " is not inside the image of " +
-                     std::to_string(info->width) + " x " +
-                     std::to_string(info->height)};
+                     std::to_string(region.height) + " at left " + std::to_string(region.left) +
+                     ", top " + std::to_string(region.top) + " is not inside the image of " +
+                     std::to_string(info->width) + " x " + std::to_string(info->height)};
   bool endSeen = hasEndOfImage(bytes, *info);
   impl->stats = &stats;
   return impl->decode({bytes, &*info, format, region, out, rowStride, beside, indexes, endSeen,

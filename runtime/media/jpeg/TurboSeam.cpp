@@ -73,10 +73,8 @@ bool TurboSeam::feed(jpeg_decompress_struct &info, EntropyScan &scan, const Scan
   rowStart = uint64_t(crop.firstRow) * rowPitch + crop.firstColumn;
   info.entropy->decode_mcu = [](j_decompress_ptr info, JBLOCKROW *blocks) -> boolean {
     TurboSeam &self = of(info);
-    if (!self.nextMcu(blocks)) {
-      self.failed = true;
+    if (!self.nextMcu(blocks))
       ERREXIT(info, JERR_BAD_STATE);
-    }
     return TRUE;
   };
   return true;

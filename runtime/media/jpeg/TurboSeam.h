@@ -20,13 +20,11 @@ public:
   void cropTo(JDIMENSION begin, JDIMENSION end) { cropBegin = begin, cropEnd = end; }
 
   /// After jpeg_start_decompress() with a header of the size of `crop`: all
-  /// coefficients come from `scan`. When that fails, `irregular()` is true and
-  /// the decompressor's error_exit is called. False, and nothing is changed,
-  /// where libjpeg divides the image in another way.
+  /// coefficients come from `scan`. When that fails, the decompressor's error_exit
+  /// is called. False, and nothing is changed, where libjpeg divides the image in
+  /// another way.
   bool feed(jpeg_decompress_struct &info, EntropyScan &scan, const ScanLayout &layout,
             const McuCrop &crop);
-  bool irregular() const { return failed; }
-  void clearIrregular() { failed = false; }
 
   /// Reads on to `row`, without converting colours; `ignored` has room for a
   /// row. The number of rows read.
@@ -45,7 +43,6 @@ private:
   uint64_t rowStart = 0; // MCU in the file that begins the next row of the crop
   uint32_t rowPitch = 0; // MCUs from row to row
   JDIMENSION column = 0, columns = 0;
-  bool failed = false;
 };
 
 } // namespace penstock::runtime

@@ -194,6 +194,24 @@ TEST(JpegEntropy, AnotherLibraryIsNoticed) {
   EXPECT_EQ(outcome.pixels, plainDecode(file, JCS_RGB));
 }
 
+/// All tests here go through entropyKernels(), so whatever is in it is tested.
+TEST(JpegEntropy, HasAllLevelsThatTheCpuRuns) {
+  std::vector<std::string> found, expected;
+  for (const EntropyKernels *kernels : entropyKernels())
+    found.push_back(kernels->name);
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("x86-64-v4"))
+    expected.push_back("avx512");
+  if (__builtin_cpu_supports("x86-64-v3"))
+    expected.push_back("avx2");
+  if (__builtin_cpu_supports("x86-64-v2"))
+    expected.push_back("sse4");
+  expected.push_back("scalar");
+  EXPECT_EQ(found, expected);
+#endif
+  EXPECT_FALSE(found.empty());
+}
+
 TEST(JpegEntropy, RestartMarkersPassOverRows) {
   std::mt19937 random(26);
   const JpegRecipe recipe{.name = "444", .restartInterval = 8}; // one row of 64 pixels
