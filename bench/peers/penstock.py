@@ -250,12 +250,13 @@ def cifar(job):
 
 
 def fusion(job):
-    """A pipeline of bench/pipelines/fusion.pipe, with or without the pass."""
+    """A pipeline of bench/pipelines/fusion.pipe (or another file), with or without the pass."""
+    pipe = ROOT / f"bench/pipelines/{job.get('file', 'fusion')}.pipe"
     values = {"images": job["images"]} if job["pipeline"] == "ten" else {"root": folder_of(job)}
-    session = Session(ROOT / "bench/pipelines/fusion.pipe", 1, job["pipeline"], job.get("without", ()), **values)
+    session = Session(pipe, 1, job["pipeline"], job.get("without", ()), **values)
 
     def fixed_box(path, box, flip):
-        one = Session(ROOT / "bench/pipelines/fusion.pipe", 1, job["pipeline"], job.get("without", ()), **values)
+        one = Session(pipe, 1, job["pipeline"], job.get("without", ()), **values)
         array = one.arrays(1)[0]
         one.close()
         return array

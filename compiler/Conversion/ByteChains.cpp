@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/ByteChains.h"
+#include "compiler/Conversion/Reciprocal.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "runtime/abi/scalar.h"
 #include <algorithm>
 #include <array>
@@ -37,17 +39,6 @@ static uint32_t stored(const ByteChain &chain, float x) {
     return scalar::toBfloat(x);
   return std::bit_cast<uint32_t>(x);
 }
-
-namespace {
-/// 1 / c as the nearest float and what that leaves.
-struct Reciprocal {
-  float high, low;
-  explicit Reciprocal(float c)
-      : high(static_cast<float>(1.0 / static_cast<double>(c))),
-        low(static_cast<float>(1.0 / static_cast<double>(c) - static_cast<double>(high))) {}
-  float divide(float x) const { return std::fma(x, high, x * low); }
-};
-} // namespace
 
 std::optional<ByteChain>
 penstock::conversion::findByteChain(Block &body, llvm::function_ref<std::optional<float>(Value)> constantOf) {
@@ -174,6 +165,23 @@ std::optional<CheaperChain> penstock::conversion::proveByteChain(const ByteChain
   return std::nullopt;
 }
 
+/// x / 255. A byte written four times is x / 255 * (2^32 - 1), an integer. What does not
+/// fit the 24 bits of a float begins with the byte's own highest bit, so x / 255 * 2^32
+/// is nearest to the float above: one conversion that rounds up.
+static Value bytesBy255(Lanes &l, const LaneValue &root) {
+  SmallVector<int64_t> fourTimes;
+  for (int64_t byte = 0; byte < 4 * l.lanes; ++byte)
+    fourTimes.push_back(byte / 4);
+  Value copies = l.b.create<vector::ShuffleOp>(l.loc, root.value, root.value, fourTimes);
+  Value integers = l.b.create<vector::BitCastOp>(l.loc, l.like(root.value, l.b.getI32Type()), copies);
+  constexpr int32_t upwards = 10;
+  Value scaled = l.perRegister({integers}, [&](ValueRange parts) {
+    return l.intrinsic("llvm.x86.avx512.uitofp.round.v16f32.v16i32", l.like(parts[0], l.b.getF32Type()),
+                       {parts[0], l.i32(upwards)});
+  });
+  return l.b.create<arith::MulFOp>(l.loc, scaled, l.floatLike(scaled, 0x1p-32));
+}
+
 LaneValue penstock::conversion::emitByteChain(Lanes &l, const ByteChain &chain, const CheaperChain &form,
                                               LaneValue root) {
   OpBuilder &b = l.b;
@@ -188,7 +196,14 @@ LaneValue penstock::conversion::emitByteChain(Lanes &l, const ByteChain &chain, 
     v = madd(v, form.oneStep->first, number(form.oneStep->second));
     return l.cast(CastMode::value, {v, b.getF32Type(), form.range}, chain.result);
   }
-  for (const Step &step : chain.steps) {
+  ArrayRef<Step> steps = chain.steps;
+  // Other levels lack the byte shuffle.
+  if (l.level >= CpuLevel::v4vnni && l.fillsRegisters(v) && steps[0].kind == BinaryKind::div &&
+      steps[0].constant == 255) {
+    v = bytesBy255(l, root);
+    steps = steps.drop_front();
+  }
+  for (const Step &step : steps) {
     Value c = number(step.constant), first = step.constantFirst ? c : v, second = step.constantFirst ? v : c;
     if (step.kind == BinaryKind::add)
       v = b.create<arith::AddFOp>(l.loc, first, second);

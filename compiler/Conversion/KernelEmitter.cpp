@@ -49,23 +49,21 @@ void KernelEmitter::unpackArguments() {
       buffers[argument] = argumentBuffer(tensor++, type);
       buffers[argument].constant = true;
     } else
-      scalars[argument] = l.wrap(scalarFromSlot(slotAddress(number++), argument.getType()),
-                                 argument.getType());
+      scalars[argument] = scalarFromSlot(slotAddress(number++), argument.getType());
   }
 }
 
 Value KernelEmitter::slotAddress(int64_t number) { return m.address(slots, l.i64(8 * number)); }
 
 /// The register of an 8-byte entry (pipe.slot says how it is encoded).
-Value KernelEmitter::scalarFromSlot(Value address, Type type) {
-  if (type.isF64())
-    return m.loadPlain(b.getF64Type(), address);
-  if (llvm::isa<FloatType>(type)) {
-    LaneValue wide = l.wrap(m.loadPlain(b.getF64Type(), address), b.getF64Type());
-    return l.cast(CastMode::value, wide, type).value;
-  }
-  Value whole = m.loadPlain(b.getI64Type(), address);
-  return l.cast(CastMode::value, l.wrap(whole, b.getI64Type()), type).value;
+LaneValue KernelEmitter::scalarFromSlot(Value address, Type type) {
+  const bool isFloat = llvm::isa<FloatType>(type);
+  Type stored = isFloat ? Type(b.getF64Type()) : b.getI64Type();
+  LaneValue wide = l.wrap(m.loadPlain(stored, address), stored);
+  LaneValue value = l.cast(CastMode::value, wide, type);
+  value = l.wrap(value.value, type);
+  value.range.quiet = isFloat && type != stored; // a conversion leaves none that signals
+  return value;
 }
 
 /// Strides of the type's dense layout, innermost first known; an axis further
@@ -146,6 +144,7 @@ FailureOr<Buffer> KernelEmitter::scratchBuffer(Value tensor) {
     stride = l.mul(stride, extent(tensor, axis));
     axes.push_back({tensor, axis});
   }
+  buffer.quiet = true;
   auto start = scratchBytes(scalarBytes(buffer.element), axes);
   if (failed(start))
     return failure();

@@ -42,7 +42,7 @@ public:
 private:
   // KernelEmitter.cpp: arguments, buffers, the order of things.
   void unpackArguments();
-  mlir::Value scalarFromSlot(mlir::Value address, mlir::Type type);
+  LaneValue scalarFromSlot(mlir::Value address, mlir::Type type);
   mlir::Value slotAddress(int64_t number);
   /// The view of an argument, of whose axes the outermost `loose` may lie
   /// anywhere; the others are dense.

@@ -12,6 +12,15 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
+/// Whether a coordinate of an op is a whole f32 at all of its elements.
+static bool isRealCoordinate(BlockArgument coordinate) {
+  Block *body = coordinate.getOwner();
+  NamedTensorType domain = typeOf(body->getParentOp()->getResult(0));
+  const int64_t axis = domain.getRank() - (body->getNumArguments() - coordinate.getArgNumber());
+  const Axis &a = domain.getAxes()[axis];
+  return a.isStatic() && a.extent <= (1 << 24);
+}
+
 LaneValue KernelEmitter::scalar(Value value) {
   auto known = scalars.find(value);
   if (known != scalars.end())
@@ -19,7 +28,10 @@ LaneValue KernelEmitter::scalar(Value value) {
   // Coordinates become numbers when somebody asks.
   auto coordinate = coordinates.find(value);
   assert(coordinate != coordinates.end() && "a scalar without a definition");
-  return l.wrap(m.numbers(coordinate->second), b.getI64Type());
+  LaneValue number = l.wrap(m.numbers(coordinate->second), b.getI64Type());
+  if (isRealCoordinate(llvm::cast<BlockArgument>(value)))
+    number.real = m.realNumbers(coordinate->second);
+  return number;
 }
 
 KeyValue KernelEmitter::key(Value value) { return keys.lookup(value); }
@@ -54,8 +66,7 @@ LogicalResult KernelEmitter::emitScalarOp(Operation &op) {
       })
       .Case([&](LoadOp load) { return set(load, emitLoad(load)); })
       .Case([&](SlotOp slot) {
-        return set(slot, l.wrap(scalarFromSlot(slotAddress(slot.getIndex()), slot.getType()),
-                                slot.getType()));
+        return set(slot, scalarFromSlot(slotAddress(slot.getIndex()), slot.getType()));
       })
       .Case([&](SetSlotOp slot) {
         LaneValue value = scalar(slot.getValue());

@@ -35,7 +35,9 @@ LaneValue KernelEmitter::emit(Value tensor, ArrayRef<Index> at) {
   auto stored = buffers.find(tensor);
   if (stored != buffers.end()) {
     noteRead(at);
-    return m.load(stored->second, at);
+    LaneValue value = m.load(stored->second, at);
+    value.range.quiet = stored->second.quiet;
+    return value;
   }
   if (auto known = single.find(tensor); known != single.end())
     return known->second;

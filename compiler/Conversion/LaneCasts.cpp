@@ -19,19 +19,6 @@ using arith::CmpIPredicate;
 static bool isFloat(Type type) { return llvm::isa<FloatType>(type); }
 static bool isStorage(Type type) { return type.isF16() || type.isBF16(); }
 
-LaneValue Lanes::canonical(LaneValue value) {
-  if (!value.range.nan || !(value.type.isF32() || value.type.isF64()))
-    return value;
-  Value v = value.value;
-  const int64_t bits = value.type.isF64() ? 0x7FF8000000000000 : 0x7FC00000;
-  Type integer = like(v, b.getIntegerType(value.type.getIntOrFloatBitWidth()));
-  Value asInt = b.create<arith::BitcastOp>(loc, integer, v);
-  Value isNan = b.create<arith::CmpFOp>(loc, CmpFPredicate::UNO, v, v);
-  Value chosen = pick(isNan, integerLike(asInt, bits), asInt);
-  value.value = b.create<arith::BitcastOp>(loc, v.getType(), chosen);
-  return value;
-}
-
 LaneValue Lanes::widen(LaneValue storage) {
   Value h = storage.value;
   Type f32 = like(h, b.getF32Type()), i32Type = like(h, b.getI32Type());
@@ -197,6 +184,7 @@ LaneValue Lanes::floatToInt(LaneValue value, Type to) {
 }
 
 LaneValue Lanes::intToFloat(LaneValue value, Type to) {
+  value.range.least = 1;
   if (value.real && to.isF32())
     return {value.real, to, value.range};
   Value v = value.value;
@@ -302,7 +290,7 @@ LaneValue Lanes::cast(CastMode mode, LaneValue value, Type to) {
     Interval range = value.range;
     if (!(range.within(-3e38, 3e38)))
       range = {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),
-               range.nan};
+               range.nan, range.least, range.quiet};
     range.low -= std::abs(range.low) * 0x1p-22 + 1e-40;
     range.high += std::abs(range.high) * 0x1p-22 + 1e-40;
     return {b.create<arith::TruncFOp>(loc, reg, value.value), to, range};

@@ -23,14 +23,17 @@ static SmallVector<int64_t> upFrom(int64_t first, int64_t count) {
   return all;
 }
 
-/// `one` of every register of a vector of i32.
-Value Lanes::perRegister(Value v, llvm::function_ref<Value(Value)> one) {
-  const int64_t count = llvm::cast<VectorType>(v.getType()).getNumElements(), fitting = registerBytes / 4;
+Value Lanes::perRegister(ValueRange operands, llvm::function_ref<Value(ValueRange)> one) {
+  const int64_t count = llvm::cast<VectorType>(operands[0].getType()).getNumElements();
+  constexpr int64_t fitting = registerBytes / 4;
   Value whole;
   for (int64_t first = 0; first < count; first += fitting) {
-    Value part = count == fitting ? v : b.create<vector::ShuffleOp>(loc, v, v, upFrom(first, fitting));
-    part = one(part);
-    whole = whole ? b.create<vector::ShuffleOp>(loc, whole, part, upFrom(0, first + fitting)) : part;
+    SmallVector<Value> parts(operands);
+    if (count != fitting)
+      for (Value &part : parts)
+        part = b.create<vector::ShuffleOp>(loc, part, part, upFrom(first, fitting));
+    Value result = one(parts);
+    whole = whole ? b.create<vector::ShuffleOp>(loc, whole, result, upFrom(0, first + fitting)) : result;
   }
   return whole;
 }
@@ -92,7 +95,8 @@ Value Lanes::dotProduct(const PixelSum &sum) {
       bytes |= static_cast<uint32_t>(static_cast<uint8_t>(digits[byte].*place)) << (8 * byte);
     return static_cast<int32_t>(bytes);
   };
-  return perRegister(sum.pixels, [&](Value pixels) -> Value {
+  return perRegister(sum.pixels, [&](ValueRange parts) -> Value {
+    Value pixels = parts[0];
     auto add = [&](Value sofar, int64_t Digits::*place) {
       return intrinsic("llvm.x86.avx512.vpdpbusd.512", pixels.getType(),
                        {sofar, pixels, integerLike(pixels, quad(place))});
@@ -128,7 +132,8 @@ LaneValue Lanes::lookUp(const ByteTable &table, const LaneValue &index) {
     result.value = b.create<vector::ShuffleOp>(loc, result.value, result.value, upFrom(0, count));
     return result;
   }
-  Value pixels = shared(perRegister(index.sum.pixels, [&](Value part) -> Value {
+  Value pixels = shared(perRegister(index.sum.pixels, [&](ValueRange parts) -> Value {
+    Value part = parts[0];
     Value found = find(b.create<vector::BitCastOp>(loc, type, part));
     return b.create<vector::BitCastOp>(loc, part.getType(), found);
   }));

@@ -1,10 +1,8 @@
 //===- Lanes.cpp - arithmetic, comparison and selection on lanes -----------===//
 
 #include "compiler/Conversion/Lanes.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "compiler/Conversion/Helpers.h"
 #include "runtime/abi/scalar.h"
 #include <cmath>
 
@@ -13,17 +11,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 
 static bool isFloat(Type type) { return llvm::isa<FloatType>(type); }
-
-Interval penstock::conversion::rangeOfType(Type type) {
-  if (isFloat(type))
-    return {};
-  if (type.isSignlessInteger(1))
-    return Interval::of(0, 1);
-  const double bits = type.getIntOrFloatBitWidth();
-  if (isUnsigned(type))
-    return Interval::of(0, std::exp2(bits) - 1);
-  return Interval::of(-std::exp2(bits - 1), std::exp2(bits - 1) - 1);
-}
 
 Type penstock::conversion::registerType(Type elementType) {
   if (elementType.isF16() || elementType.isBF16())
@@ -202,7 +189,7 @@ LaneValue Lanes::constant(TypedAttr attribute) {
       return {b.create<arith::ConstantIntOp>(loc, static_cast<int64_t>(bits), 16), type, {}};
     }
     const double value = number.getValueAsDouble();
-    Interval range = std::isnan(value) ? Interval{} : Interval::of(value, value);
+    Interval range = std::isnan(value) ? Interval{} : Interval::constant(value);
     return {b.create<arith::ConstantOp>(loc, attribute), type, range};
   }
   APInt bits = llvm::cast<IntegerAttr>(attribute).getValue();
@@ -214,20 +201,6 @@ LaneValue Lanes::constant(TypedAttr attribute) {
 }
 
 //===--- unary ----------------------------------------------------------------===//
-
-/// Outward by a little more than one rounding of f32 or f64.
-static Interval widened(Interval range, Type type) {
-  const double unit = type.isF64() ? 0x1p-50 : 0x1p-21;
-  const double tiny = type.isF64() ? 1e-300 : 1e-36;
-  range.low -= std::abs(range.low) * unit + tiny;
-  range.high += std::abs(range.high) * unit + tiny;
-  const double largest = type.isF64() ? 1e300 : 3e38;
-  if (range.low < -largest)
-    range.low = -std::numeric_limits<double>::infinity();
-  if (range.high > largest)
-    range.high = std::numeric_limits<double>::infinity();
-  return range;
-}
 
 LaneValue Lanes::unary(UnaryKind kind, LaneValue a) {
   Value v = a.value;
@@ -298,18 +271,6 @@ LaneValue Lanes::unary(UnaryKind kind, LaneValue a) {
 LaneValue Lanes::binary(BinaryKind kind, LaneValue lhs, LaneValue rhs) {
   match(lhs.value, rhs.value);
   return isFloat(lhs.type) ? floatBinary(kind, lhs, rhs) : intBinary(kind, lhs, rhs);
-}
-
-static Interval product(Interval a, Interval c) {
-  const double all[] = {a.low * c.low, a.low * c.high, a.high * c.low, a.high * c.high};
-  Interval out{all[0], all[0], a.nan || c.nan};
-  for (double x : all) {
-    if (std::isnan(x))
-      return {};
-    out.low = std::min(out.low, x);
-    out.high = std::max(out.high, x);
-  }
-  return out;
 }
 
 LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) {
@@ -451,112 +412,6 @@ Value Lanes::realBinary(BinaryKind kind, const LaneValue &a, const LaneValue &c,
   default:
     return {};
   }
-}
-
-/// Whether all lanes are +0, and known to be.
-bool Lanes::isPositiveZero(Value value) {
-  auto constant = value.getDefiningOp<arith::ConstantOp>();
-  return constant && constant.getValue() == Builder(value.getContext()).getZeroAttr(value.getType());
-}
-
-LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) {
-  Value x = a.value, y = c.value;
-  const bool finite = !a.range.nan && !c.range.nan && std::isfinite(a.range.low) &&
-                      std::isfinite(a.range.high) && std::isfinite(c.range.low) &&
-                      std::isfinite(c.range.high);
-  Interval out;
-  switch (kind) {
-  case BinaryKind::add:
-    if (finite)
-      out = widened(Interval::of(a.range.low + c.range.low, a.range.high + c.range.high), a.type);
-    {
-      LaneValue sum{b.create<arith::AddFOp>(loc, x, y), a.type, out};
-      if (isPositiveZero(x) || isPositiveZero(y))
-        sum.loose = isPositiveZero(x) ? y : x;
-      return sum;
-    }
-  case BinaryKind::sub:
-    if (finite)
-      out = widened(Interval::of(a.range.low - c.range.high, a.range.high - c.range.low), a.type);
-    return {b.create<arith::SubFOp>(loc, x, y), a.type, out};
-  case BinaryKind::mul:
-    if (finite)
-      out = widened(product(a.range, c.range), a.type);
-    return {b.create<arith::MulFOp>(loc, x, y), a.type, out};
-  case BinaryKind::div:
-    if (finite && (c.range.low > 0 || c.range.high < 0))
-      out = widened(product(a.range, Interval::of(1 / c.range.high, 1 / c.range.low)), a.type);
-    return {b.create<arith::DivFOp>(loc, x, y), a.type, out};
-  case BinaryKind::rem:
-    return {fmod(x, y), a.type, out};
-  case BinaryKind::min:
-  case BinaryKind::max:
-    return floatMinMax(kind == BinaryKind::min, a, c);
-  default:
-    llvm_unreachable("bit operation on a float");
-  }
-}
-
-LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) {
-  // One instruction gives its second operand where one is NaN, or neither is
-  // smaller: the number, or what a constant says, goes there.
-  auto hasZero = [](Interval r) { return r.low <= 0 && r.high >= 0; };
-  // A maximum with +0 sets a zero's sign; one with other numbers passes it on.
-  if (!wantMin && a.loose && isPositiveZero(c.value))
-    a.value = a.loose;
-  Value loose;
-  if (a.loose && !hasZero(c.range))
-    loose = floatMinMax(wantMin, {a.loose, a.type, a.range}, c).value;
-  const bool swapped = !a.range.nan && (c.range.nan || (!wantMin && isPositiveZero(a.value)));
-  Value x = swapped ? c.value : a.value, y = swapped ? a.value : c.value;
-  const bool bothNan = a.range.nan && c.range.nan;
-  auto predicate = wantMin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
-  Value v = pick(b.create<arith::CmpFOp>(loc, predicate, x, y), x, y);
-  if (hasZero(a.range) && hasZero(c.range) && (wantMin || !isPositiveZero(y))) {
-    Type bits = like(x, b.getIntegerType(a.type.getIntOrFloatBitWidth()));
-    Value xi = b.create<arith::BitcastOp>(loc, bits, x), yi = b.create<arith::BitcastOp>(loc, bits, y);
-    Value zero = wantMin ? orInt(xi, yi) : andInt(xi, yi);
-    Value same = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y);
-    v = pick(same, b.create<arith::BitcastOp>(loc, x.getType(), zero), v);
-  }
-  if (bothNan)
-    v = pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, y, y), x, v);
-  auto pickEnd = [&](double p, double q) { return wantMin ? std::min(p, q) : std::max(p, q); };
-  Interval out{pickEnd(a.range.low, c.range.low), pickEnd(a.range.high, c.range.high), bothNan};
-  // With a NaN on one side the result is the other side.
-  auto include = [&](Interval other) {
-    out.low = std::min(out.low, other.low);
-    out.high = std::max(out.high, other.high);
-  };
-  if (a.range.nan)
-    include(c.range);
-  if (c.range.nan)
-    include(a.range);
-  return {v, a.type, out, {}, {}, loose};
-}
-
-Value Lanes::fmod(Value a, Value c) {
-  match(a, c);
-  func::FuncOp helper = fmodHelper(b, loc);
-  Type element = getElementTypeOrSelf(a.getType());
-  auto one = [&](Value x, Value y) -> Value {
-    // The remainder of two f32 is an f32, so the f64 algorithm gives its bits.
-    if (element.isF32()) {
-      x = b.create<arith::ExtFOp>(loc, b.getF64Type(), x);
-      y = b.create<arith::ExtFOp>(loc, b.getF64Type(), y);
-    }
-    Value r = b.create<func::CallOp>(loc, helper, ValueRange{x, y}).getResult(0);
-    return element.isF32() ? b.create<arith::TruncFOp>(loc, element, r).getResult() : r;
-  };
-  auto vector = llvm::dyn_cast<VectorType>(a.getType());
-  if (!vector)
-    return one(a, c);
-  Value result = floatLike(a, 0.0);
-  for (int64_t i = 0; i < vector.getNumElements(); ++i) {
-    Value r = one(b.create<vector::ExtractOp>(loc, a, i), b.create<vector::ExtractOp>(loc, c, i));
-    result = b.create<vector::InsertOp>(loc, r, result, i);
-  }
-  return result;
 }
 
 //===--- comparison, selection -------------------------------------------------===//

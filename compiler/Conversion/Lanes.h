@@ -11,26 +11,13 @@
 #define PENSTOCK_COMPILER_CONVERSION_LANES_H
 
 #include "compiler/Conversion/CpuLevel.h"
+#include "compiler/Conversion/Interval.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <array>
-#include <limits>
 
 namespace penstock::conversion {
-
-/// An interval that holds every lane, and whether a lane can be NaN.
-struct Interval {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  bool nan = true;
-
-  bool within(double from, double to) const { return !nan && low >= from && high <= to; }
-  static Interval of(double from, double to) { return {from, to, false}; }
-};
-
-/// The numbers that `type` can hold.
-Interval rangeOfType(mlir::Type type);
 
 /// constant + weights[c] * channel c of the pixel in each lane, modulo 2^32.
 /// `pixels` holds the pixels of three bytes as i32 with the middle byte twice
@@ -125,6 +112,11 @@ public:
   /// Calls an LLVM intrinsic that keeps no state.
   mlir::Value intrinsic(llvm::StringRef name, mlir::Type result, mlir::ValueRange args);
 
+  /// What `one` makes of the operands, register by register of AVX-512.
+  mlir::Value perRegister(mlir::ValueRange operands, llvm::function_ref<mlir::Value(mlir::ValueRange)> one);
+  /// Whether `v` is whole registers of f32 of AVX-512.
+  bool fillsRegisters(mlir::Value v);
+
   /// A constant that `value` is, if it is one.
   static std::optional<int64_t> constantOf(mlir::Value value);
 
@@ -134,12 +126,14 @@ public:
 private:
   PixelSum pixelSum(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c);
   mlir::Value dotProduct(const PixelSum &sum);
-  mlir::Value perRegister(mlir::Value lanes, llvm::function_ref<mlir::Value(mlir::Value)> one);
+  mlir::Value numberOf(bool wantMin, mlir::Value x, mlir::Value y);
+  mlir::Value canonicalRegisters(mlir::Value v);
   mlir::Value wholeReal(mlir::Value v);
   LaneValue intBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c);
   mlir::Value realBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c, Interval result);
   mlir::Value realOf(const LaneValue &value);
   LaneValue floatBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c);
+  mlir::Value quotient(const LaneValue &a, const LaneValue &c);
   LaneValue floatMinMax(bool wantMin, LaneValue a, LaneValue c);
   mlir::Value fmod(mlir::Value a, mlir::Value c);
   LaneValue widen(LaneValue storage);

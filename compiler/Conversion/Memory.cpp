@@ -26,6 +26,19 @@ Value Memory::numbers(const Index &index) {
   return l.add(l.splat(index.base), l.mul(l.iota(), l.splat(stride)));
 }
 
+Value Memory::realNumbers(const Index &index) {
+  if (index.uniform() || !index.affine() || l.lanes == 1)
+    return {};
+  SmallVector<int32_t> steps(l.lanes);
+  for (int64_t lane = 0; lane < l.lanes; ++lane)
+    steps[lane] = static_cast<int32_t>(lane * index.stride);
+  auto type = VectorType::get({l.lanes}, l.b.getI32Type());
+  Value offsets = l.b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
+  Value base = l.b.create<arith::TruncIOp>(l.loc, l.b.getI32Type(), index.base);
+  return l.b.create<arith::SIToFPOp>(l.loc, VectorType::get({l.lanes}, l.b.getF32Type()),
+                                     l.add(l.splat(base), offsets));
+}
+
 Index Memory::of(Value numbers) {
   if (llvm::isa<VectorType>(numbers.getType()))
     return {{}, 0, {}, numbers};

@@ -35,6 +35,7 @@ struct Buffer {
   llvm::SmallVector<std::optional<int64_t>> known;
   mlir::Type element;
   bool constant = false;  ///< nobody writes it while the kernel runs
+  bool quiet = false;     ///< the kernel wrote it, and no signalling NaN
   bool streaming = false; ///< stores bypass the caches; all vectors are aligned
 };
 
@@ -47,6 +48,9 @@ public:
   Index uniform(mlir::Value value) { return {value, 0, {}, {}}; }
   /// The i64 number in each lane: a scalar if uniform, else a vector.
   mlir::Value numbers(const Index &index);
+  /// The same as f32, where the index lies below 2^24 wherever there is an element;
+  /// null where no step is known.
+  mlir::Value realNumbers(const Index &index);
   Index add(const Index &a, const Index &b);
   Index mul(const Index &a, const Index &b);
   /// From numbers computed otherwise.

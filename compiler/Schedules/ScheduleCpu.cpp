@@ -1,6 +1,7 @@
 //===- ScheduleCpu.cpp - how wide lanes are, rings, streaming --------------===//
 
 #include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Schedules/ColumnTerms.h"
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Schedules/Stored.h"
 
@@ -89,11 +90,14 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
   static void store(Operation &op) {
     auto resample = llvm::dyn_cast<ResampleOp>(op);
     const bool ring = resample && streamsRows(resample);
-    op.setAttr("schedule", StringAttr::get(op.getContext(), ring ? "ring" : "scratch"));
-    addRemark(&op, "schedule-cpu",
-              ring ? "its rows live in a ring until the pass along the other axis has used them"
-                   : "is computed once and stored in scratch memory: its elements are read more "
-                     "than once");
+    store(op, ring ? "ring" : "scratch",
+          ring ? "its rows live in a ring until the pass along the other axis has used them"
+               : "is computed once and stored in scratch memory: its elements are read more than once");
+  }
+
+  static void store(Operation &op, StringRef where, StringRef reason) {
+    op.setAttr("schedule", StringAttr::get(op.getContext(), where));
+    addRemark(&op, "schedule-cpu", reason);
   }
 
   void runOnOperation() override {
@@ -101,6 +105,8 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
     for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
       if (kernel.getSchedule())
         continue;
+      for (MapOp column : splitColumnTerms(kernel))
+        store(*column, "scratch", "is computed once and stored in scratch memory: all rows have it in common");
       forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) { store(op); });
       const int64_t bytes = level >= 4 ? 64 : level == 3 ? 32 : 16;
       NamedAttrList chosen;

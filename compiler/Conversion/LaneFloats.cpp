@@ -1,0 +1,216 @@
+//===- LaneFloats.cpp - arithmetic of floats on lanes -------------------------===//
+
+#include "compiler/Conversion/Helpers.h"
+#include "compiler/Conversion/Lanes.h"
+#include "compiler/Conversion/Reciprocal.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+/// Whether all lanes are +0, and known to be.
+bool Lanes::isPositiveZero(Value value) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  return constant &&
+         constant.getValue() == Builder(value.getContext()).getZeroAttr(value.getType());
+}
+
+/// What an operand that is not a zero keeps a sum away from 0, if a constant is the other
+/// one: multiples of half its last place if they are alike, else half of it.
+static double leastSum(const LaneValue &a, const LaneValue &c) {
+  double least = 0;
+  for (const Interval &range : {a.range, c.range})
+    if (range.isConstant() && a.type.isF32())
+      least = std::max(least, std::abs(range.low) * 0x1p-25);
+  return least;
+}
+
+/// x / c. A product with a constant's reciprocal takes a sixth of the time; where
+/// that is exact, and what it loses with tiny numbers does not occur, it is the same.
+Value Lanes::quotient(const LaneValue &a, const LaneValue &c) {
+  const auto constant = static_cast<float>(c.range.low);
+  if (level < CpuLevel::v3 || !a.type.isF32() || !c.range.isConstant() || a.range.least < 0x1p-60 ||
+      !dividesExactly(constant))
+    return b.create<arith::DivFOp>(loc, a.value, c.value);
+  const Reciprocal r(constant);
+  auto number = [&](float part) { return floatLike(a.value, static_cast<double>(part)); };
+  Value high = number(r.high);
+  if (r.low == 0)
+    return b.create<arith::MulFOp>(loc, a.value, high);
+  return b.create<LLVM::FMAOp>(loc, a.value, high,
+                               b.create<arith::MulFOp>(loc, a.value, number(r.low)));
+}
+
+LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) {
+  Value x = a.value, y = c.value;
+  const bool finite = !a.range.nan && !c.range.nan && std::isfinite(a.range.low) &&
+                      std::isfinite(a.range.high) && std::isfinite(c.range.low) &&
+                      std::isfinite(c.range.high);
+  Interval out;
+  const bool quiet = a.range.noSignal() && c.range.noSignal();
+  switch (kind) {
+  case BinaryKind::add:
+    if (finite)
+      out = widened(Interval::of(a.range.low + c.range.low, a.range.high + c.range.high), a.type);
+    out.least = leastSum(a, c);
+    out.quiet = quiet;
+    {
+      LaneValue sum{b.create<arith::AddFOp>(loc, x, y), a.type, out};
+      if (isPositiveZero(x) || isPositiveZero(y))
+        sum.loose = isPositiveZero(x) ? y : x;
+      return sum;
+    }
+  case BinaryKind::sub:
+    if (finite)
+      out = widened(Interval::of(a.range.low - c.range.high, a.range.high - c.range.low), a.type);
+    out.least = leastSum(a, c);
+    out.quiet = quiet;
+    return {b.create<arith::SubFOp>(loc, x, y), a.type, out};
+  case BinaryKind::mul:
+    if (finite)
+      out = widened(product(a.range, c.range), a.type);
+    out.quiet = quiet;
+    return {b.create<arith::MulFOp>(loc, x, y), a.type, out};
+  case BinaryKind::div:
+    if (finite && (c.range.low > 0 || c.range.high < 0))
+      out = widened(product(a.range, Interval::of(1 / c.range.high, 1 / c.range.low)), a.type);
+    out.quiet = quiet;
+    return {quotient(a, c), a.type, out};
+  case BinaryKind::rem:
+    return {fmod(x, y), a.type, out};
+  case BinaryKind::min:
+  case BinaryKind::max:
+    return floatMinMax(kind == BinaryKind::min, a, c);
+  default:
+    llvm_unreachable("bit operation on a float");
+  }
+}
+
+//===--- AVX-512 instructions that know of NaN and of zeros ---------------------===//
+
+bool Lanes::fillsRegisters(Value v) {
+  auto vector = llvm::dyn_cast<VectorType>(v.getType());
+  return vector && vector.getElementType().isF32() && vector.getNumElements() % 16 == 0 &&
+         level >= CpuLevel::v4;
+}
+
+static constexpr int32_t currentRounding = 4; // as MXCSR says
+static constexpr llvm::StringLiteral rangeIntrinsic = "llvm.x86.avx512.mask.range.ps.512";
+
+/// The smaller or larger one, with -0 < +0, and of one NaN the other operand.
+/// vrangeps passes a signalling NaN on, so there must be none.
+Value Lanes::numberOf(bool wantMin, Value x, Value y) {
+  constexpr int32_t signOfResult = 4, maximum = 1;
+  Value everyLane = b.create<arith::ConstantIntOp>(loc, -1, 16);
+  return perRegister({x, y}, [&](ValueRange parts) {
+    return intrinsic(rangeIntrinsic, parts[0].getType(),
+                     {parts[0], parts[1], i32(wantMin ? signOfResult : signOfResult | maximum),
+                      parts[0], everyLane, i32(currentRounding)});
+  });
+}
+
+Value Lanes::canonicalRegisters(Value v) {
+  Value everyLane = b.create<arith::ConstantIntOp>(loc, -1, 16);
+  // A digit for each kind of number, NaNs first: 0 the first operand, 1 the second.
+  constexpr int32_t onlyNan = 0x11111100;
+  return perRegister({v}, [&](ValueRange parts) {
+    auto bits = VectorType::get({llvm::cast<VectorType>(parts[0].getType()).getNumElements()},
+                                b.getI32Type());
+    Value table = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(bits, onlyNan));
+    Value nan = floatLike(parts[0], std::numeric_limits<double>::quiet_NaN());
+    return intrinsic("llvm.x86.avx512.mask.fixupimm.ps.512", parts[0].getType(),
+                     {nan, parts[0], table, i32(0), everyLane, i32(currentRounding)});
+  });
+}
+
+LaneValue Lanes::canonical(LaneValue value) {
+  if (!value.range.nan || !(value.type.isF32() || value.type.isF64()))
+    return value;
+  Value v = value.value;
+  value.range.quiet = true;
+  if (fillsRegisters(v)) {
+    value.value = canonicalRegisters(v);
+    return value;
+  }
+  const int64_t bits = value.type.isF64() ? 0x7FF8000000000000 : 0x7FC00000;
+  Type integer = like(v, b.getIntegerType(value.type.getIntOrFloatBitWidth()));
+  Value asInt = b.create<arith::BitcastOp>(loc, integer, v);
+  Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, v, v);
+  Value chosen = pick(isNan, integerLike(asInt, bits), asInt);
+  value.value = b.create<arith::BitcastOp>(loc, v.getType(), chosen);
+  return value;
+}
+
+LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) {
+  // One instruction gives its second operand where one is NaN, or neither is
+  // smaller: the number, or what a constant says, goes there.
+  auto hasZero = [](Interval r) { return r.low <= 0 && r.high >= 0; };
+  // A maximum with +0 sets a zero's sign; one with other numbers passes it on.
+  if (!wantMin && a.loose && isPositiveZero(c.value))
+    a.value = a.loose;
+  Value loose;
+  if (a.loose && !hasZero(c.range))
+    loose = floatMinMax(wantMin, {a.loose, a.type, a.range}, c).value;
+  const bool swapped = !a.range.nan && (c.range.nan || (!wantMin && isPositiveZero(a.value)));
+  Value x = swapped ? c.value : a.value, y = swapped ? a.value : c.value;
+  const bool bothNan = a.range.nan && c.range.nan;
+  const bool bothZero = hasZero(a.range) && hasZero(c.range) && (wantMin || !isPositiveZero(y));
+  auto predicate = wantMin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
+  Value v;
+  if ((bothNan || bothZero) && fillsRegisters(x) && a.range.noSignal() && c.range.noSignal()) {
+    v = numberOf(wantMin, x, y);
+  } else {
+    v = pick(b.create<arith::CmpFOp>(loc, predicate, x, y), x, y);
+    if (bothZero) {
+      Type bits = like(x, b.getIntegerType(a.type.getIntOrFloatBitWidth()));
+      Value xi = b.create<arith::BitcastOp>(loc, bits, x),
+            yi = b.create<arith::BitcastOp>(loc, bits, y);
+      Value zero = wantMin ? orInt(xi, yi) : andInt(xi, yi);
+      Value same = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y);
+      v = pick(same, b.create<arith::BitcastOp>(loc, x.getType(), zero), v);
+    }
+    if (bothNan)
+      v = pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, y, y), x, v);
+  }
+  auto pickEnd = [&](double p, double q) { return wantMin ? std::min(p, q) : std::max(p, q); };
+  Interval out{pickEnd(a.range.low, c.range.low), pickEnd(a.range.high, c.range.high), bothNan};
+  // With a NaN on one side the result is the other side.
+  auto include = [&](Interval other) {
+    out.low = std::min(out.low, other.low);
+    out.high = std::max(out.high, other.high);
+  };
+  if (a.range.nan)
+    include(c.range);
+  if (c.range.nan)
+    include(a.range);
+  out.quiet = a.range.noSignal() && c.range.noSignal();
+  return {v, a.type, out, {}, {}, loose};
+}
+
+Value Lanes::fmod(Value a, Value c) {
+  match(a, c);
+  func::FuncOp helper = fmodHelper(b, loc);
+  Type element = getElementTypeOrSelf(a.getType());
+  auto one = [&](Value x, Value y) -> Value {
+    // The remainder of two f32 is an f32, so the f64 algorithm gives its bits.
+    if (element.isF32()) {
+      x = b.create<arith::ExtFOp>(loc, b.getF64Type(), x);
+      y = b.create<arith::ExtFOp>(loc, b.getF64Type(), y);
+    }
+    Value r = b.create<func::CallOp>(loc, helper, ValueRange{x, y}).getResult(0);
+    return element.isF32() ? b.create<arith::TruncFOp>(loc, element, r).getResult() : r;
+  };
+  auto vector = llvm::dyn_cast<VectorType>(a.getType());
+  if (!vector)
+    return one(a, c);
+  Value result = floatLike(a, 0.0);
+  for (int64_t i = 0; i < vector.getNumElements(); ++i) {
+    Value r = one(b.create<vector::ExtractOp>(loc, a, i), b.create<vector::ExtractOp>(loc, c, i));
+    result = b.create<vector::InsertOp>(loc, r, result, i);
+  }
+  return result;
+}

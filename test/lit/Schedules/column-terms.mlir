@@ -1,0 +1,75 @@
+// RUN: penstock-opt %s --pipe-schedule-cpu=level=3 | FileCheck %s
+// REQUIRES: penstock-opt
+
+// What only the column decides is computed once for all rows.
+// CHECK-LABEL: pipe.kernel @terms_of_columns
+pipe.kernel @terms_of_columns "pixels" {
+^bb0(%x: !pipe.tensor<f32[h=16, w=16, c=3]>, %by: f32):
+  // CHECK: %[[COLUMN:.*]] = pipe.map() {{.*}}schedule = "scratch"} : () -> !pipe.tensor<f32[w=16]> {
+  // CHECK-NEXT: ^bb0(%[[W:.*]]: i64):
+  // CHECK-NEXT: %[[REAL:.*]] = pipe.cast value %[[W]] : i64 -> f32
+  // CHECK-NEXT: %[[SQUARE:.*]] = pipe.binary mul %[[REAL]], %[[REAL]] : f32
+  // CHECK-NEXT: %[[TERM:.*]] = pipe.binary mul %{{.*}}, %[[SQUARE]] : f32
+  // CHECK-NEXT: pipe.yield %[[TERM]]
+  // CHECK: pipe.map(%{{.*}}, %[[COLUMN]])
+  // CHECK-NEXT: ^bb0(%[[P:.*]]: f32, %[[READ:.*]]: f32,
+  %0 = pipe.map (%x) : (!pipe.tensor<f32[h=16, w=16, c=3]>) -> !pipe.tensor<f32[h=16, w=16, c=3]> {
+  ^bb0(%p: f32, %h: i64, %w: i64, %c: i64):
+    %i = pipe.cast value %h : i64 -> f32
+    %j = pipe.cast value %w : i64 -> f32
+    %jj = pipe.binary mul %j, %j : f32
+    %t = pipe.binary mul %by, %jj : f32
+    // CHECK-NEXT: pipe.cast
+    // CHECK-NEXT: pipe.binary add %[[READ]]
+    %s = pipe.binary add %t, %i : f32
+    %q = pipe.binary mul %p, %s : f32
+    pipe.yield %q : f32
+  }
+  pipe.return %0 : !pipe.tensor<f32[h=16, w=16, c=3]>
+}
+
+// A term that another one needs is read by what is no term; each is complete.
+// CHECK-LABEL: pipe.kernel @terms_of_terms
+pipe.kernel @terms_of_terms "pixels" {
+^bb0(%x: !pipe.tensor<f32[h=16, w=16]>):
+  // CHECK: %[[CUBE:.*]] = pipe.map()
+  // CHECK: %[[NEXT:.*]] = pipe.map()
+  // CHECK-COUNT-3: pipe.binary mul
+  // CHECK: pipe.map(%{{.*}}, %[[CUBE]], %[[NEXT]])
+  // CHECK-COUNT-2: pipe.binary add
+  // CHECK-NEXT: pipe.yield
+  %0 = pipe.map (%x) : (!pipe.tensor<f32[h=16, w=16]>) -> !pipe.tensor<f32[h=16, w=16]> {
+  ^bb0(%p: f32, %h: i64, %w: i64):
+    %j = pipe.cast value %w : i64 -> f32
+    %jj = pipe.binary mul %j, %j : f32
+    %jjj = pipe.binary mul %jj, %j : f32
+    %jjjj = pipe.binary mul %jjj, %j : f32
+    %a = pipe.binary add %p, %jjj : f32
+    %b = pipe.binary add %a, %jjjj : f32
+    pipe.yield %b : f32
+  }
+  pipe.return %0 : !pipe.tensor<f32[h=16, w=16]>
+}
+
+// A cast and an addition are not worth a table, nor are few rows.
+// CHECK-LABEL: pipe.kernel @keeps_cheap_terms
+// CHECK-NOT: schedule = "scratch"
+pipe.kernel @keeps_cheap_terms "pixels" {
+^bb0(%x: !pipe.tensor<f32[h=16, w=16]>, %y: !pipe.tensor<f32[h=2, w=16]>):
+  %0 = pipe.map (%x) : (!pipe.tensor<f32[h=16, w=16]>) -> !pipe.tensor<f32[h=16, w=16]> {
+  ^bb0(%p: f32, %h: i64, %w: i64):
+    %j = pipe.cast value %w : i64 -> f32
+    %jj = pipe.binary mul %j, %j : f32
+    %q = pipe.binary add %p, %jj : f32
+    pipe.yield %q : f32
+  }
+  %1 = pipe.map (%y) : (!pipe.tensor<f32[h=2, w=16]>) -> !pipe.tensor<f32[h=2, w=16]> {
+  ^bb0(%p: f32, %h: i64, %w: i64):
+    %j = pipe.cast value %w : i64 -> f32
+    %jj = pipe.binary mul %j, %j : f32
+    %jjj = pipe.binary mul %jj, %j : f32
+    %q = pipe.binary add %p, %jjj : f32
+    pipe.yield %q : f32
+  }
+  pipe.return %0, %1 : !pipe.tensor<f32[h=16, w=16]>, !pipe.tensor<f32[h=2, w=16]>
+}

@@ -1,0 +1,181 @@
+// Forms of float arithmetic that hold for some operands only: divisions by a constant
+// as products, and minima, maxima and stored NaN by one instruction.
+
+#include "compiler/Conversion/Reciprocal.h"
+#include "runtime/abi/scalar.h"
+#include "test/unit/codegen/AtLevel.h"
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace penstock;
+using conversion::dividesExactly;
+using conversion::Reciprocal;
+using test::JitModule;
+using test::TensorArg;
+
+namespace {
+
+size_t missesOf(float divisor) {
+  const Reciprocal reciprocal(divisor);
+  size_t misses = 0;
+  for (int x = 1 << 23; x < 1 << 24; ++x)
+    misses += reciprocal.divide(static_cast<float>(x)) != static_cast<float>(x) / divisor;
+  return misses;
+}
+
+TEST(Reciprocals, AreDecidedWithoutTryingAll) {
+  EXPECT_TRUE(dividesExactly(0.229f));
+  EXPECT_EQ(missesOf(0.229f), 0u);
+  // One significand of 2^23 rounds to the other side.
+  EXPECT_FALSE(dividesExactly(0x1.cb5596p+0f));
+  EXPECT_EQ(missesOf(0x1.cb5596p+0f), 1u);
+}
+
+TEST(Reciprocals, KeepWhatIsNoNumberBetween) {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (float divisor : {0.225f, -0.224f, 3.0f, 255.0f, 1.7f}) {
+    const Reciprocal reciprocal(divisor);
+    for (float x : {inf, -inf, 0.0f, -0.0f, std::numeric_limits<float>::max()})
+      EXPECT_EQ(std::bit_cast<uint32_t>(reciprocal.divide(x)), std::bit_cast<uint32_t>(x / divisor))
+          << x << " / " << divisor;
+    EXPECT_TRUE(std::isnan(reciprocal.divide(NAN)));
+  }
+}
+
+TEST(Reciprocals, AreNotAskedOfExtremeDivisors) {
+  for (float divisor : {0.0f, 0x1p-31f, 0x1p31f, std::numeric_limits<float>::infinity(), NAN})
+    EXPECT_FALSE(dividesExactly(divisor)) << divisor;
+}
+
+class Floats : public test::AtLevel {
+protected:
+  /// Compares `lines`, which make %y of %p and %q along w=37, with `f`.
+  void check(const std::string &lines, const std::function<float(float, float)> &f);
+};
+
+/// All kinds of floats, with signalling NaN, and neighbours of what the tests subtract.
+std::vector<float> someFloats() {
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> all{0.0f,
+                         -0.0f,
+                         inf,
+                         -inf,
+                         NAN,
+                         -NAN,
+                         std::bit_cast<float>(0x7F800001u),
+                         1e-40f,
+                         -1e-40f,
+                         3.4e38f,
+                         -3.4e38f,
+                         0.485f,
+                         std::nextafter(0.485f, 1.0f),
+                         std::nextafter(0.485f, 0.0f),
+                         -0.485f,
+                         1.0f,
+                         -1.0f};
+  for (uint32_t i = 0; i < 2000; ++i)
+    all.push_back(std::bit_cast<float>(i * 0x20E4A7u + 77u));
+  for (int i = 0; i < 300; ++i)
+    all.push_back(static_cast<float>(i) / 255.0f);
+  return all;
+}
+
+void Floats::check(const std::string &lines, const std::function<float(float, float)> &f) {
+  auto code =
+      compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<f32[w=37]>, %z: "
+              "!pipe.tensor<f32[w=37]>):\n"
+              "%0 = pipe.map (%x, %z) : (!pipe.tensor<f32[w=37]>, !pipe.tensor<f32[w=37]>) -> "
+              "!pipe.tensor<f32[w=37]> {\n^bb0(%p: f32, %q: f32, %w: i64):\n" +
+              lines + "\npipe.yield %y : f32\n}\npipe.return %0 : !pipe.tensor<f32[w=37]>\n}\n");
+  const std::vector<float> all = someFloats();
+  for (size_t shift : {0u, 1u, 2u, 5u, 100u})
+    for (size_t at = 0; at < all.size(); at += 37) {
+      std::vector<float> x(37 + 64), z(37 + 64), y(38, 7);
+      for (size_t i = 0; i < 37; ++i) {
+        x[i] = all[(at + i) % all.size()];
+        z[i] = all[(at + i + shift) % all.size()];
+      }
+      ASSERT_EQ(code->run("k",
+                          {TensorArg::of(x, {37}), TensorArg::of(z, {37}), TensorArg::of(y, {37})},
+                          1),
+                0);
+      for (size_t i = 0; i < 37; ++i) {
+        float expected = f(x[i], z[i]);
+        if (std::isnan(expected))
+          expected = scalar::canonicalNan<float>();
+        ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(expected))
+            << x[i] << " and " << z[i] << " give " << y[i] << ", not " << expected;
+      }
+    }
+}
+
+TEST_P(Floats, DivideDifferencesByConstants) {
+  for (float divisor : {0.229f, -0.225f, 255.0f, 0.5f, 0x1.cb5596p+0f, 0x1p-40f}) {
+    std::array<char, 32> number;
+    std::snprintf(number.data(), number.size(), "0x%08X", std::bit_cast<uint32_t>(divisor));
+    check("%m = pipe.constant 4.850000e-01 : f32 -> f32\n%s = pipe.constant " +
+              std::string(number.data()) +
+              " : f32 -> f32\n%d = pipe.binary sub %p, %m : f32\n%y = pipe.binary div %d, %s : f32",
+          [&](float p, float) { return (p - 0.485f) / divisor; });
+  }
+}
+
+// All 256, and in rows that end within a vector.
+TEST_P(Floats, DivideBytesBy255) {
+  for (long width : {256L, 37L}) {
+    const std::string w = std::to_string(width);
+    auto code = compile(
+        "pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<u8[w=" + w +
+        "]>, %f: f32):\n%0 = pipe.map (%x) : "
+        "(!pipe.tensor<u8[w=" +
+        w + "]>) -> !pipe.tensor<f32[w=" + w +
+        "]> {\n^bb0(%p: ui8, %i: i64):\n"
+        "%s = pipe.constant 2.550000e+02 : f32 -> f32\n%d = pipe.cast value %p : ui8 -> f32\n"
+        "%y = pipe.binary div %d, %s : f32\npipe.yield %y : f32\n}\n"
+        "pipe.return %0 : !pipe.tensor<f32[w=" +
+        w + "]>\n}\n");
+    std::vector<uint8_t> x(static_cast<size_t>(width));
+    std::vector<float> y(x.size() + 1, 7);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = static_cast<uint8_t>(i * 7);
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {width}), TensorArg::of(y, {width})}, 1,
+                        {test::asSlot(1.0)}),
+              0);
+    for (size_t i = 0; i < x.size(); ++i)
+      EXPECT_EQ(y[i], static_cast<float>(x[i]) / 255.0f) << +x[i];
+    EXPECT_EQ(y.back(), 7) << "wrote behind the end";
+  }
+}
+
+// A product loses bits of the tiny ones.
+TEST_P(Floats, DivideAnything) {
+  check("%s = pipe.constant 2.290000e-01 : f32 -> f32\n%y = pipe.binary div %p, %s : f32",
+        [](float p, float) { return p / 0.229f; });
+}
+
+TEST_P(Floats, CompareLoadedAndComputedNumbers) {
+  const std::string sums =
+      "%zero = pipe.constant -0.000000e+00 : f32 -> f32\n%a = pipe.binary add %p, %zero : f32\n"
+      "%b = pipe.binary add %q, %zero : f32\n";
+  for (const char *kind : {"min", "max"}) {
+    auto f = [&](float p, float q) {
+      return *kind == 'm' && kind[1] == 'i' ? scalar::min(p, q) : scalar::max(p, q);
+    };
+    check(sums + "%y = pipe.binary " + kind + " %a, %b : f32", f);
+    check(sums + "%n = pipe.binary " + kind + " %a, %b : f32\n%y = pipe.binary " + kind +
+              " %n, %b : f32",
+          f);
+    check(std::string("%y = pipe.binary ") + kind + " %p, %q : f32", f);
+    check("%a = pipe.binary sub %p, %q : f32\n%y = pipe.binary " + std::string(kind) +
+              " %a, %q : f32",
+          [&](float p, float q) { return f(p - q, q); });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, Floats, testing::Values(2, 3, 4, 5));
+
+} // namespace
