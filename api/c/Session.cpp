@@ -194,6 +194,20 @@ pst_status pst_session_restore(pst_session *session, const char *state) {
   return status ? PST_OK : session->fail(status.error());
 }
 
+static pst_video_statistics videosOf(const runtime::VideoCounts &counts) {
+  static_assert(PST_VIDEO_READING_COUNT == runtime::videoReadingCount);
+  pst_video_statistics result{};
+  result.packets = counts.packets;
+  result.restarts = counts.restarts;
+  result.indexes_made = counts.indexesMade;
+  result.index_bytes = counts.indexBytes;
+  result.indexes_reused = counts.indexUses;
+  result.late_bytes = counts.lateBytes;
+  for (size_t i = 0; i < runtime::videoReadingCount; ++i)
+    result.readings[i] = {nameOf(runtime::VideoReading(i)), counts.readings[i]};
+  return result;
+}
+
 void pst_session_statistics(const pst_session *session, pst_statistics *out_statistics) {
   static_assert(PST_STAGE_COUNT == runtime::stageCount);
   static_assert(PST_JPEG_ENTROPY_COUNT == runtime::entropyPathCount);
@@ -215,6 +229,7 @@ void pst_session_statistics(const pst_session *session, pst_statistics *out_stat
       result.jpeg_entropy[i] = {nameOf(runtime::EntropyPath(i)), numbers.entropyPaths[i]};
     result.index_uses = numbers.indexUses;
     result.index_misses = numbers.indexMisses;
+    result.videos = videosOf(numbers.videos);
     result.elapsed_ns = numbers.elapsedNs;
     result.threads = numbers.threads;
     result.limit = numbers.limit();

@@ -359,6 +359,29 @@ typedef struct pst_jpeg_statistics {
 
 #define PST_JPEG_ENTROPY_COUNT 7
 
+typedef struct pst_video_reading {
+  const char *name;
+  uint64_t count;
+} pst_video_reading;
+
+#define PST_VIDEO_READING_COUNT 4
+
+/* Of clips of videos, as `decode` makes them. */
+typedef struct pst_video_statistics {
+  uint64_t packets;  /* that decoders were given */
+  uint64_t restarts; /* decodes from a file's start, where one from between was damaged */
+  /* Indexes that the session made, bytes that were read for them, and clips whose
+   * file had one: of the table, of an earlier run, or of an earlier clip. */
+  uint64_t indexes_made;
+  uint64_t index_bytes;
+  uint64_t indexes_reused;
+  uint64_t late_bytes; /* read while decoding, of restarts; in fetched_bytes, too */
+  /* Clips by what was read of their files: "packets", the clip's alone; or all of
+   * it, because of "scattered_packets" (transport streams and the like),
+   * "no_times" (frames can only be counted) or "no_place" (the table has no files). */
+  pst_video_reading readings[PST_VIDEO_READING_COUNT];
+} pst_video_statistics;
+
 typedef struct pst_statistics {
   size_t size; /* set by the caller to sizeof(pst_statistics) */
   pst_stage_statistics stages[PST_STAGE_COUNT];
@@ -380,6 +403,7 @@ typedef struct pst_statistics {
    * those for which there were none of this very file. Both 0 without a sidecar. */
   uint64_t index_uses;
   uint64_t index_misses;
+  pst_video_statistics videos;
 } pst_statistics;
 
 PST_API void pst_session_statistics(const pst_session *session, pst_statistics *out_statistics);

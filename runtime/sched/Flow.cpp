@@ -32,6 +32,8 @@ Flow::Flow(std::shared_ptr<const Program> shared, std::shared_ptr<BlockPool> blo
       fetches(program->mediaCount() > 0) {
   for (int i = 0; i < limits.threads; ++i)
     runners.push_back(std::make_unique<SampleRunner>(program, scratch, clock));
+  for (int i = 0; fetches && i < limits.fetchThreads; ++i)
+    files.push_back(std::make_unique<Fetcher>(program, imageLimits(scratch), clock));
   if (fetches)
     fetchers = std::make_unique<Workers>(limits.fetchThreads);
   workers = std::make_unique<Workers>(limits.threads);
@@ -233,10 +235,11 @@ void Flow::select(const Shared &batch, Chunk &chunk, int worker) {
   // With the last slot's file there the batch may go its way, and the chunk with it.
   const uint64_t number = batch->number;
   for (int64_t slot = chunk.first, end = chunk.end; slot < end; ++slot)
-    fetchers->submit(number, [this, batch, &chunk, slot](int) { fetch(batch, chunk, slot); });
+    fetchers->submit(
+        number, [this, batch, &chunk, slot](int worker) { fetch(batch, chunk, slot, worker); });
 }
 
-void Flow::fetch(const Shared &batch, Chunk &chunk, int64_t slot) {
+void Flow::fetch(const Shared &batch, Chunk &chunk, int64_t slot, int worker) {
   {
     std::lock_guard guard(lock);
     if (batch->dropped)
@@ -246,7 +249,7 @@ void Flow::fetch(const Shared &batch, Chunk &chunk, int64_t slot) {
       return;
     }
   }
-  const int64_t bytes = fetchMedia(batch->work, slot, clock);
+  const int64_t bytes = files[size_t(worker)]->fetch(batch->work, slot);
   const bool isLast = chunk.pending.fetch_sub(1) == 1;
   std::lock_guard guard(lock);
   if (batch->dropped)
@@ -276,8 +279,8 @@ void Flow::fetchDeferred() {
     if (heldBytes > limits.fetchMemory && waiting.batch != flight.front())
       return false;
     if (!waiting.batch->dropped)
-      fetchers->submit(waiting.batch->number, [this, waiting](int) {
-        fetch(waiting.batch, *waiting.chunk, waiting.slot);
+      fetchers->submit(waiting.batch->number, [this, waiting](int worker) {
+        fetch(waiting.batch, *waiting.chunk, waiting.slot, worker);
       });
     return true;
   };

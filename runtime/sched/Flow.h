@@ -3,6 +3,7 @@
 
 #include "runtime/core/Clock.h"
 #include "runtime/sched/BatchBlock.h"
+#include "runtime/sched/Fetcher.h"
 #include "runtime/sched/Program.h"
 #include "runtime/sched/SampleRunner.h"
 #include "runtime/sched/Work.h"
@@ -107,7 +108,7 @@ private:
   void drop(InFlight &batch); // lock held
   void enter(const Shared &batch, Chunk &chunk);
   void select(const Shared &batch, Chunk &chunk, int worker);
-  void fetch(const Shared &batch, Chunk &chunk, int64_t slot);
+  void fetch(const Shared &batch, Chunk &chunk, int64_t slot, int worker);
   void consumed(const Shared &batch, int64_t bytes);
   void firstStage(const Shared &batch, Chunk &chunk, int worker);
   void laterStage(const Shared &batch, Chunk &chunk, int worker);
@@ -124,6 +125,7 @@ private:
   Limits limits;
   bool fetches;
   std::vector<std::unique_ptr<SampleRunner>> runners; // by worker
+  std::vector<std::unique_ptr<Fetcher>> files;        // by worker that fetches
   std::atomic<int64_t> sampleNs{0};                   // a running mean
 
   mutable std::mutex lock; // of all below

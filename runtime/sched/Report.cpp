@@ -14,6 +14,17 @@ const char *nameOf(Stage stage) {
   return names[static_cast<size_t>(stage)];
 }
 
+void VideoCounts::add(const VideoCounts &other) {
+  packets += other.packets;
+  restarts += other.restarts;
+  indexUses += other.indexUses;
+  lateBytes += other.lateBytes;
+  for (size_t i = 0; i < videoReadingCount; ++i)
+    readings[i] += other.readings[i];
+  indexesMade += other.indexesMade;
+  indexBytes += other.indexBytes;
+}
+
 double SampleReport::Draw::number() const {
   const bool isFloat = type == plan::DType::f64 || type == plan::DType::f32 ||
                        type == plan::DType::f16 || type == plan::DType::bf16;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/media/Image.h"
+#include "runtime/media/video/Video.h"
 #include "runtime/sched/Batch.h"
 
 #include <array>
@@ -16,6 +17,20 @@ enum class Stage : uint8_t { Select, Fetch, Probe, Setup, Decode, Kernels, Wait 
 inline constexpr int stageCount = 7;
 /// "select", "fetch" ...
 const char *nameOf(Stage stage);
+
+/// What clips of videos cost.
+struct VideoCounts {
+  uint64_t packets = 0;    ///< that decoders were given
+  uint64_t restarts = 0;   ///< decodes from the start of a file, where a seek was no good
+  uint64_t indexUses = 0;  ///< samples whose file had an index
+  uint64_t lateBytes = 0;  ///< read while decoding: of restarts
+  std::array<uint64_t, videoReadingCount> readings{}; ///< samples by VideoReading
+  /// Of the session, whether delivered or not.
+  uint64_t indexesMade = 0;
+  uint64_t indexBytes = 0; ///< that were read for them
+
+  void add(const VideoCounts &other);
+};
 
 /// Sums since the session was opened. `Fetch` is time spent by fetching
 /// threads, `Wait` time that next() waited for a batch, the others are time of
@@ -36,6 +51,7 @@ struct Statistics {
   uint64_t decodedRows = 0;
   std::array<uint64_t, entropyPathCount> entropyPaths{}; ///< JPEG decodes by EntropyPath
   uint64_t indexUses = 0, indexMisses = 0;               ///< as in DecodeStats
+  VideoCounts videos;
   int64_t elapsedNs = 0; ///< since the first call of next()
   int threads = 0;
 

@@ -49,12 +49,6 @@ void storeScalar(DType type, int64_t bits, uint8_t *out) {
   }
 }
 
-ImageLimits imageLimits(const ScratchLimits &scratch) {
-  ImageLimits limits;
-  limits.maxWorkBytes = std::min(limits.maxWorkBytes, uint64_t(scratch.cap));
-  return limits;
-}
-
 std::string fill(std::string message, const int64_t values[2]) {
   for (int i = 0; i < 2; ++i) {
     const std::string mark = "{" + std::to_string(i) + "}";
@@ -159,25 +153,8 @@ void SampleRunner::giveBack() {
 }
 
 bool SampleRunner::fields(Work &work, int64_t slot, Failure &failure) {
-  for (const auto &field : tree.fields) {
-    const int source = tree.rows[size_t(field->row)]->source;
-    const int64_t row = work.row(slot, size_t(field->row));
-    if (field->axis < 0) {
-      auto value = program->tables->scalar(source, row, field->column);
-      if (!value) {
-        failure = {size_t(field->row), value.error().message};
-        return false;
-      }
-      block[field->slot] = *value;
-      continue;
-    }
-    auto extent = program->tables->extent(source, row, field->column, field->axis);
-    if (!extent) {
-      failure = {size_t(field->row), extent.error().message};
-      return false;
-    }
-    block[field->slot] = *extent;
-  }
+  if (!storeFields(work, slot, block, failure))
+    return false;
   for (size_t i = 0; i < layout.buffers.size(); ++i) {
     const BufferLayout &buffer = layout.buffers[i];
     if (buffer.kind != BufferKind::field)
@@ -200,46 +177,21 @@ bool SampleRunner::probe(Work &work, int64_t slot, Failure &failure) {
   const int64_t begin = clock.nowNs();
   for (size_t i = 0; i < tree.media.size(); ++i) {
     const plan::MediaT &media = *tree.media[i];
-    Encoded &encoded = work.media(slot, i);
+    const Encoded &encoded = work.media(slot, i);
     if (!encoded.status) {
       failure = {size_t(media.row), encoded.status.error().message};
       return false;
     }
-    auto info = headerOf(media, encoded);
+    auto info = headerOf(media, encoded, images);
     if (!info) {
       failure = {size_t(media.row), info.error().message};
       return false;
     }
     headers[i] = *info;
-    if (media.height_slot >= 0)
-      block[media.height_slot] = info->height;
-    if (media.width_slot >= 0)
-      block[media.width_slot] = info->width;
-    if (media.orientation_slot >= 0)
-      block[media.orientation_slot] = info->orientation;
+    storeHeader(media, *info, block);
   }
   costs.add(Stage::Probe, clock.nowNs() - begin, tree.media.size());
   return true;
-}
-
-Result<ImageInfo> SampleRunner::headerOf(const plan::MediaT &media, Encoded &encoded) const {
-  if (media.media != "video")
-    return probeImage(encoded.bytes.span(), images);
-  if (encoded.index.empty()) {
-    auto made = indexVideo(encoded.bytes.span(), images);
-    if (!made)
-      return made.error();
-    encoded.made = std::move(*made);
-    encoded.index = encoded.made;
-  }
-  auto head = readVideoIndex(encoded.index);
-  if (!head)
-    return head.error();
-  ImageInfo info;
-  info.width = head->width;
-  info.height = head->height;
-  info.orientation = head->orientation;
-  return info;
 }
 
 bool SampleRunner::runSetup(Failure &failure) {
@@ -312,11 +264,23 @@ Status SampleRunner::readPixels(std::span<const uint8_t> bytes, PixelFormat form
   return status;
 }
 
-Status SampleRunner::readClip(const Encoded &encoded, const plan::DecodeT &decode,
+Status SampleRunner::readClip(Encoded &encoded, const plan::DecodeT &decode,
                               const VideoDecoder::Target &target, int64_t count) {
   const pst_video_range range{block[decode.first], count, block[decode.step]};
+  const auto mayHold = [this](uint64_t bytes) {
+    return bytes <= uint64_t(INT64_MAX) && scratch.count(int64_t(bytes));
+  };
   pst_video_costs spent{};
-  return videos.decode(encoded.bytes.span(), encoded.index, range, target, spent);
+  const uint64_t before = encoded.bytesRead();
+  const Scratch::Mark mark = scratch.mark();
+  Status status = videos.decode(*encoded.file, *encoded.video, range, target, mayHold, spent);
+  scratch.rewind(mark);
+  const uint64_t late = encoded.bytesRead() - before;
+  costs.fetchedBytes += late;
+  VideoCounts counts{spent.packets, spent.restarts, encoded.isIndexFound, late, {}, 0, 0};
+  counts.readings[size_t(encoded.reading)] = 1;
+  costs.videos.add(counts);
+  return status;
 }
 
 bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode,
@@ -371,7 +335,7 @@ bool SampleRunner::decodeOne(Work &work, int64_t slot, const plan::DecodeT &deco
                       uint32_t(right - left)};
   if (top < bottom && left < right) {
     untouched[size_t(decode.media)] = false;
-    const Encoded &encoded = work.media(slot, size_t(decode.media));
+    Encoded &encoded = work.media(slot, size_t(decode.media));
     uint8_t *out = storage + top * stride + left * pixel;
     const VideoDecoder::Target clip{
         format, region, orientation, out, size_t(stride * height), size_t(stride)};
@@ -585,20 +549,6 @@ void SampleRunner::storeScalars(Work &work, int64_t slot) {
       work.memory->lengths(i)[slot] = std::clamp<int64_t>(
           block[output.lengthSlot], 0, output.extents[size_t(output.raggedAxis)]);
   }
-}
-
-int64_t SampleRunner::scratchBytes(int kernel) const {
-  const KernelScratch &need = layout.scratch[size_t(kernel)];
-  int64_t total = need.fixed;
-  for (const auto &term : need.terms) {
-    int64_t bytes = term.bytes;
-    for (const SlotExtent &extent : term.extents)
-      if (__builtin_mul_overflow(bytes, std::max<int64_t>(extent.of(block), 0), &bytes))
-        return INT64_MAX;
-    if (__builtin_add_overflow(total, bytes, &total))
-      return INT64_MAX;
-  }
-  return total;
 }
 
 Failure SampleRunner::checkFailure(int32_t id, const int64_t values[2]) const {

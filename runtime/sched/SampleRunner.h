@@ -8,6 +8,7 @@
 #include "runtime/media/video/VideoDecoder.h"
 #include "runtime/sched/Program.h"
 #include "runtime/sched/Scratch.h"
+#include "runtime/sched/Setup.h"
 #include "runtime/sched/Work.h"
 
 #include <vector>
@@ -40,16 +41,14 @@ public:
 private:
   bool fields(Work &work, int64_t slot, Failure &failure);
   bool probe(Work &work, int64_t slot, Failure &failure);
-  /// The header of encoded bytes; of a video, its index is made where there is none.
-  Result<ImageInfo> headerOf(const plan::MediaT &media, Encoded &encoded) const;
   bool runSetup(Failure &failure);
   bool decode(Work &work, int64_t slot, Failure &failure);
   bool decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode, Failure &failure);
   Status readPixels(std::span<const uint8_t> bytes, PixelFormat format, const Region &region,
                     const Orientation &orientation, const ImageInfo &info, uint8_t *out,
                     size_t rowStride, EntropyIndexes *indexes);
-  Status readClip(const Encoded &encoded, const plan::DecodeT &decode,
-                  const VideoDecoder::Target &target, int64_t count);
+  Status readClip(Encoded &encoded, const plan::DecodeT &decode, const VideoDecoder::Target &target,
+                  int64_t count);
   bool isVideo(const plan::DecodeT &decode) const {
     return tree.media[size_t(decode.media)]->media == "video";
   }
@@ -67,7 +66,9 @@ private:
   uint8_t *storageFor(Work &work, int64_t slot, const BufferLayout &buffer, int64_t bytes);
   const pst_tensor *input(Work &work, const StepLayout::Input &input);
   const pst_tensor &own(int buffer) const;
-  int64_t scratchBytes(int kernel) const;
+  int64_t scratchBytes(int kernel) const {
+    return runtime::scratchBytes(layout.scratch[size_t(kernel)], block);
+  }
   Failure checkFailure(int32_t id, const int64_t values[2]) const;
 
   std::shared_ptr<const Program> program;

@@ -7,6 +7,12 @@
 
 namespace penstock::runtime {
 
+ImageLimits imageLimits(const ScratchLimits &scratch) {
+  ImageLimits limits;
+  limits.maxWorkBytes = std::min(limits.maxWorkBytes, uint64_t(scratch.cap));
+  return limits;
+}
+
 uint8_t *Scratch::allocate(int64_t bytes) {
   if (bytes < 0 || bytes > limits.cap)
     return nullptr;
@@ -19,19 +25,32 @@ uint8_t *Scratch::allocate(int64_t bytes) {
     return nullptr;
   uint8_t *result = blocks[current].bytes + used;
   used += size;
+  taken += size;
   return result;
+}
+
+void Scratch::waitForRoom(int64_t bytes) {
+  if (held + counted + bytes > limits.share && !isLarge) {
+    limits.large.lock();
+    isLarge = true;
+  }
+}
+
+bool Scratch::count(int64_t bytes) {
+  if (bytes < 0 || bytes > limits.cap || taken + counted + bytes > limits.cap)
+    return false;
+  waitForRoom(bytes);
+  counted += bytes;
+  return true;
 }
 
 bool Scratch::grow(int64_t bytes) {
   int64_t size = std::max({bytes, held ? held / 2 : initial, int64_t(1) << 16});
-  if (held + size > limits.share)
+  if (held + counted + size > limits.share)
     size = bytes;
   size = alignStorage(size);
-  if (held + size > limits.share && !isLarge) {
-    limits.large.lock();
-    isLarge = true;
-  }
-  if (held + size > limits.cap)
+  waitForRoom(size);
+  if (held + counted + size > limits.cap)
     return false;
   uint8_t *memory = allocateMemory(size_t(size));
   if (!memory)
@@ -55,6 +74,8 @@ void Scratch::reset() {
   }
   current = 0;
   used = 0;
+  taken = 0;
+  counted = 0;
 }
 
 void Scratch::freeAll() {

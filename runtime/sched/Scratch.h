@@ -1,6 +1,8 @@
 // Memory for one sample at a time, per thread.
 #pragma once
 
+#include "runtime/media/Image.h"
+
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -17,6 +19,9 @@ struct ScratchLimits {
   int64_t cap = int64_t(1) << 30;
   std::mutex large;
 };
+
+/// What a decoder may take of it.
+ImageLimits imageLimits(const ScratchLimits &scratch);
 
 /// A stack of 64-byte aligned pieces, emptied after each sample. Keeps its
 /// memory from sample to sample, so that the same addresses stay in the cache.
@@ -36,13 +41,20 @@ public:
   /// the cap or there is no memory. May wait for another thread's large sample.
   uint8_t *allocate(int64_t bytes);
 
+  /// Counts memory that somebody else holds for this sample. False
+  /// where the sample would exceed the cap with it: all that was allocated and
+  /// counted before, not what is kept from other samples. May wait likewise.
+  [[nodiscard]] bool count(int64_t bytes);
+
   struct Mark {
     size_t block;
-    int64_t used;
+    int64_t used, taken, counted;
   };
-  Mark mark() const { return {current, used}; }
-  /// Gives back what was allocated since.
-  void rewind(Mark to) { current = to.block, used = to.used; }
+  Mark mark() const { return {current, used, taken, counted}; }
+  /// Gives back what was allocated and counted since.
+  void rewind(Mark to) {
+    current = to.block, used = to.used, taken = to.taken, counted = to.counted;
+  }
   /// Gives everything back.
   void reset();
 
@@ -53,13 +65,16 @@ private:
   };
   void freeAll();
   bool grow(int64_t bytes);
+  void waitForRoom(int64_t bytes);
 
   ScratchLimits &limits;
   int64_t initial;
   std::vector<Block> blocks;
-  size_t current = 0; // block in use
-  int64_t used = 0;   // of it
-  int64_t held = 0;   // over all blocks
+  size_t current = 0;  // block in use
+  int64_t used = 0;    // of it
+  int64_t held = 0;    // over all blocks
+  int64_t taken = 0;   // allocated for the sample at hand
+  int64_t counted = 0; // held elsewhere for it
   bool isLarge = false;
 };
 

@@ -72,6 +72,7 @@ struct Session::Impl {
   MemoryReport memory;
   std::unique_ptr<Flow> flow; // made by the first next()
   std::unique_ptr<SampleRunner> alone;
+  std::unique_ptr<Fetcher> aloneFiles;
   std::atomic<bool> cancelled{false};
   std::atomic<bool> closed{false};
 
@@ -286,6 +287,7 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
     numbers.entropyPaths[i] += costs.decoded.entropyPaths[i];
   numbers.indexUses += costs.decoded.indexUses;
   numbers.indexMisses += costs.decoded.indexMisses;
+  numbers.videos.add(costs.videos);
   return BatchPtr(std::move(batch));
 }
 
@@ -321,7 +323,7 @@ Status Session::Impl::computeAlone(Work &work) {
       Failure failure;
       if (stage == 0) {
         alone->select(work, slot);
-        fetchMedia(work, slot, *clock);
+        aloneFiles->fetch(work, slot);
       }
       if (!(stage == 0 ? alone->firstStage(work, slot, failure)
                        : alone->laterStage(work, slot, stage, failure)))
@@ -354,8 +356,11 @@ Result<SampleReport> Session::sample(uint32_t epoch, int64_t position) {
     return Error{Code::InvalidArgument, "there is no position " + std::to_string(position) +
                                             "; an epoch has " +
                                             std::to_string(program.positions())};
-  if (!self.alone)
+  if (!self.alone) {
     self.alone = std::make_unique<SampleRunner>(self.program, self.scratch, *self.clock);
+    self.aloneFiles =
+        std::make_unique<Fetcher>(self.program, imageLimits(self.scratch), *self.clock);
+  }
 
   const int64_t number = position / program.globalBatch;
   const int64_t world = program.world;
@@ -388,6 +393,7 @@ Statistics Session::statistics() const {
   Statistics result = impl->numbers;
   if (impl->flow)
     result.fetchedBytesHeld = uint64_t(impl->flow->peakHeldBytes());
+  result.videos.add(impl->program->tables->videoCounts());
   result.elapsedNs = impl->beginNs < 0 ? 0 : impl->clock->nowNs() - impl->beginNs;
   return result;
 }

@@ -377,6 +377,16 @@ Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
       return checkpoints.error();
     if (*checkpoints && !(*checkpoints)->isEmpty())
       table.checkpoints = std::move(*checkpoints);
+    const bool hasVideos = std::any_of(tree.media.begin(), tree.media.end(), [&](const auto &media) {
+      return media->media == "video" &&
+             tree.sources[size_t(tree.rows[size_t(media->row)]->source)] == wanted;
+    });
+    if (!hasVideos || !options.files)
+      continue;
+    auto folder = cacheFolder(*wanted, arguments, options);
+    if (!folder)
+      return folder.error();
+    table.videos = std::make_unique<VideoStore>(*options.files, std::move(*folder));
   }
   return result;
 }
@@ -426,9 +436,25 @@ Status Tables::fetch(int source, int64_t row, int column, Buffer &out) const {
   return table.source->fetch(row, table.columns[size_t(column)], out);
 }
 
-std::span<const uint8_t> Tables::mediaIndex(int source, int64_t row, int column) const {
+Result<MediaPlace> Tables::place(int source, int64_t row, int column) const {
   const Table &table = tables[size_t(source)];
-  return table.source->mediaIndex(row, table.columns[size_t(column)]);
+  return table.source->place(row, table.columns[size_t(column)]);
+}
+
+Result<VideoStore::Found> Tables::video(int source, int64_t row, int column,
+                                        const MediaPlace &place) const {
+  const Table &table = tables[size_t(source)];
+  return table.videos->find(place, table.source->mediaIndex(row, table.columns[size_t(column)]));
+}
+
+VideoCounts Tables::videoCounts() const {
+  VideoCounts counts;
+  for (const Table &table : tables)
+    if (table.videos) {
+      counts.indexesMade += table.videos->made() + table.source->indexesMade();
+      counts.indexBytes += table.videos->bytesRead();
+    }
+  return counts;
 }
 
 uint64_t Tables::checkpointBytes() const {

@@ -6,7 +6,9 @@
 #include "runtime/core/Buffer.h"
 #include "runtime/media/jpeg/Checkpoints.h"
 #include "runtime/sched/Options.h"
+#include "runtime/sched/Report.h"
 #include "runtime/sources/Source.h"
+#include "runtime/sources/VideoStore.h"
 
 #include <cstdint>
 #include <memory>
@@ -54,8 +56,14 @@ public:
   }
   /// A bytes field. May block on files.
   Status fetch(int source, int64_t row, int column, Buffer &out) const;
-  /// What is known of it beside its bytes; lives as long as this. Never blocks.
-  std::span<const uint8_t> mediaIndex(int source, int64_t row, int column) const;
+  /// The same for reading parts of it, as Source::place().
+  Result<MediaPlace> place(int source, int64_t row, int column) const;
+  /// The index of the video at that place: the source's, one that is kept, or made.
+  /// Blocks.
+  Result<VideoStore::Found> video(int source, int64_t row, int column,
+                                  const MediaPlace &place) const;
+  /// How many indexes were made, and how many bytes were read for that.
+  VideoCounts videoCounts() const;
   /// Of the JPEG files of a source; null where it has none.
   Checkpoints *checkpoints(int source) const { return tables[size_t(source)].checkpoints.get(); }
   /// Most memory that they take; those that are made wait in it to be written.
@@ -71,7 +79,8 @@ private:
   struct Table {
     std::unique_ptr<Source> source;
     std::unique_ptr<Checkpoints> checkpoints;
-    std::vector<int> columns; // the source's number of the plan's column
+    std::unique_ptr<VideoStore> videos; // null where nothing of it is decoded as a video
+    std::vector<int> columns;           // the source's number of the plan's column
   };
   std::vector<Table> tables;
   std::vector<std::string> complaints;

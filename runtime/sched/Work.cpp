@@ -20,6 +20,7 @@ void Costs::add(const Costs &other) {
   for (size_t i = 0; i < entropyPathCount; ++i)
     decoded.entropyPaths[i] += other.decoded.entropyPaths[i];
   fetchedBytes += other.fetchedBytes;
+  videos.add(other.videos);
 }
 
 void Work::begin(std::shared_ptr<const Program> wanted, int64_t samples) {
@@ -41,37 +42,14 @@ void Work::begin(std::shared_ptr<const Program> wanted, int64_t samples) {
   costs = Costs();
 }
 
-int64_t fetchMedia(Work &work, int64_t slot, const Clock &clock) {
-  const Program &program = *work.program;
-  const plan::PlanT &tree = program.tree();
-  const int64_t begin = clock.nowNs();
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < tree.media.size(); ++i) {
-    const plan::MediaT &media = *tree.media[i];
-    const size_t row = size_t(media.row);
-    Encoded &encoded = work.media(slot, i);
-    encoded.status = program.tables->fetch(tree.rows[row]->source, work.row(slot, row),
-                                           media.column, encoded.bytes);
-    if (!encoded.status)
-      encoded.bytes.clear();
-    encoded.index =
-        program.tables->mediaIndex(tree.rows[row]->source, work.row(slot, row), media.column);
-    bytes += encoded.bytes.size();
-  }
-  std::lock_guard guard(work.lock);
-  work.costs.add(Stage::Fetch, clock.nowNs() - begin, tree.media.size());
-  work.costs.fetchedBytes += bytes;
-  return int64_t(bytes);
-}
-
 int64_t freeFiles(Work &work, int64_t slot, size_t limit) {
   int64_t total = 0;
   for (size_t i = 0; i < work.program->mediaCount(); ++i) {
     Encoded &encoded = work.media(slot, i);
-    encoded.index = {};
-    encoded.made = {};
+    total += int64_t(encoded.bytesHeld());
+    encoded.file.reset();
+    encoded.video.reset();
     Buffer &bytes = encoded.bytes;
-    total += int64_t(bytes.size());
     bytes.clear();
     if (bytes.capacity() > limit)
       bytes.release();

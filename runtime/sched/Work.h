@@ -4,14 +4,15 @@
 #include "runtime/core/Buffer.h"
 #include "runtime/core/Clock.h"
 #include "runtime/media/Image.h"
+#include "runtime/media/video/Video.h"
 #include "runtime/sched/BatchBlock.h"
 #include "runtime/sched/Program.h"
 #include "runtime/sched/Report.h"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,21 @@ namespace penstock::runtime {
 
 /// The bytes of one media field of one sample.
 struct Encoded {
-  Buffer bytes;
+  Buffer bytes; ///< the whole file; of a video only where it is read so
   Status status;
-  std::span<const uint8_t> index; ///< of a video: the table's, or `made`
-  std::vector<uint8_t> made;
+  /// Of a video: what is known of it, and its bytes.
+  std::shared_ptr<const Video> video;
+  std::unique_ptr<VideoBytes> file;
+  VideoReading reading = VideoReading::Packets;
+  bool isIndexFound = false; ///< its index was there before
+
+  /// The file where it is read in parts; null otherwise.
+  const VideoFile *parts() const {
+    return file && reading == VideoReading::Packets ? static_cast<const VideoFile *>(file.get())
+                                                    : nullptr;
+  }
+  uint64_t bytesHeld() const { return parts() ? parts()->bytesHeld() : bytes.size(); }
+  uint64_t bytesRead() const { return parts() ? parts()->bytesRead() : bytes.size(); }
 };
 
 /// What a batch cost; added to the session's when it is delivered, so that the
@@ -31,6 +43,7 @@ struct Costs {
   std::array<Statistics::Entry, stageCount> stages;
   DecodeStats decoded;
   uint64_t fetchedBytes = 0;
+  VideoCounts videos;
 
   void add(Stage stage, int64_t ns, uint64_t count = 1) {
     stages[static_cast<size_t>(stage)].count += count;
@@ -84,9 +97,6 @@ struct Work {
   }
 };
 
-/// Reads the bytes of one sample's media from where its rows say, and returns
-/// how many they are. Blocks.
-int64_t fetchMedia(Work &work, int64_t slot, const Clock &clock);
 /// Empties them, when the sample is done, and gives back buffers that grew
 /// beyond `limit`. Returns how many bytes there were.
 int64_t freeFiles(Work &work, int64_t slot, size_t limit);

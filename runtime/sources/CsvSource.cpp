@@ -44,18 +44,34 @@ public:
   }
 
   Status fetch(int64_t row, int column, Buffer &out) const override {
+    auto path = pathOf(row, column);
+    return path ? files.readFile(*path, out, options.maxFileBytes) : Status(path.error());
+  }
+
+  Result<MediaPlace> place(int64_t row, int column) const override {
+    auto path = pathOf(row, column);
+    if (!path)
+      return path.error();
+    auto file = files.openFile(*path);
+    if (!file)
+      return file.error();
+    const FileInfo info = (*file)->info();
+    return MediaPlace{std::move(*file), 0, info.size, info.modifiedNs, std::move(*path)};
+  }
+
+private:
+  Result<std::string> pathOf(int64_t row, int column) const {
     if (!columns()[size_t(column)].isBlob())
       return noSuchField(column, "bytes");
     const std::string name = cell(row, size_t(column)).text();
     if (name.empty())
       return Error{Code::NotFound, options.path + " names no file in row " + std::to_string(row)};
-    const std::string path = normalizePath(name, options.root);
+    std::string path = normalizePath(name, options.root);
     if (!liesWithin(path, options.root))
       return Error{Code::OutsideRoot, "file " + name + " lies outside of " + options.root};
-    return files.readFile(path, out, options.maxFileBytes);
+    return path;
   }
 
-private:
   CsvCell cell(int64_t row, size_t column) const {
     CsvReader reader(textOf(mapping), options.separator);
     reader.seek(starts[size_t(row)]);

@@ -102,7 +102,14 @@ Status Source::fetch(int64_t, int column, Buffer &) const {
   return noSuchField(column, "bytes");
 }
 
+Result<MediaPlace> Source::place(int64_t, int column) const {
+  return Error{Code::Unsupported,
+               "column `" + table[size_t(column)].name + "` has no files to read parts of"};
+}
+
 std::span<const uint8_t> Source::mediaIndex(int64_t, int) const { return {}; }
+
+uint64_t Source::indexesMade() const { return 0; }
 
 Status Source::shape(int64_t, int column, TensorView &) const {
   return noSuchField(column, "a tensor");

@@ -3,10 +3,12 @@
 
 #include "runtime/core/Buffer.h"
 #include "runtime/core/DType.h"
+#include "runtime/core/FileSystem.h"
 #include "runtime/core/Status.h"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,6 +54,15 @@ struct FilePart {
   uint64_t size = 0;
 };
 
+/// Bytes of a file that can be read in parts.
+struct MediaPlace {
+  std::shared_ptr<OpenFile> file;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  int64_t modifiedNs = 0; ///< of the file, when it was opened
+  std::string name;       ///< the same in every run: a path, and the place in it
+};
+
 /// A length, and rows whose fields are fetched one by one. Immutable: any
 /// number of threads may read. `row` < length() and `column` < columns().size()
 /// of the right kind are the caller's duty.
@@ -71,9 +82,14 @@ public:
   virtual Result<std::string> text(int64_t row, int column) const;
   /// A bytes column. May block on files; `out` is reused.
   virtual Status fetch(int64_t row, int column, Buffer &out) const;
+  /// The same for reading parts of it; Unsupported where the bytes are no file's.
+  /// Blocks while it is opened.
+  virtual Result<MediaPlace> place(int64_t row, int column) const;
   /// What is known of a bytes column's contents beside them, such as an index of
   /// a video; empty where nothing is. Lives as long as the source. Never blocks.
   virtual std::span<const uint8_t> mediaIndex(int64_t row, int column) const;
+  /// How many of these were made when the source was opened.
+  virtual uint64_t indexesMade() const;
   /// The extents of a tensor column, without its data. Never blocks.
   virtual Status shape(int64_t row, int column, TensorView &out) const;
   /// A tensor column: points into memory that lives as long as the source, or

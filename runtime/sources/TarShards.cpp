@@ -107,6 +107,22 @@ public:
     return read(row, column, out);
   }
 
+  Result<MediaPlace> place(int64_t row, int column) const override {
+    if (!columns()[size_t(column)].isBlob())
+      return noSuchField(column, "bytes");
+    TarIndex::Field field;
+    if (Status status = find(row, column, field); !status)
+      return status.error();
+    if (field.size <= TarIndex::smallBytes)
+      return Source::place(row, column); // its bytes are in the index
+    const TarIndex::Shard &shard = index.shardOf(uint64_t(row));
+    auto file = shards.get(size_t(&shard - index.shards().data()));
+    if (!file)
+      return file.error();
+    return MediaPlace{std::move(*file), field.offset, field.size, shard.modifiedNs,
+                      index.shardPath(shard) + ":" + std::to_string(field.offset)};
+  }
+
   std::vector<FilePart> checkpointParts() const override {
     std::vector<FilePart> parts;
     for (const TarIndex::Shard &shard : index.shards())

@@ -50,6 +50,16 @@ public:
   }
 
   Status fetch(int64_t row, int column, Buffer &out) const override {
+    auto place = this->place(row, column);
+    if (!place)
+      return place.error();
+    if (place->size > maxFileBytes)
+      return Error{Code::Limit, "the file has " + std::to_string(place->size) +
+                                    " bytes, the limit is " + std::to_string(maxFileBytes)};
+    return place->file->read(0, size_t(place->size), out);
+  }
+
+  Result<MediaPlace> place(int64_t row, int column) const override {
     if (column != Video)
       return noSuchField(column, "bytes");
     const uint64_t file = fileOf(row);
@@ -59,17 +69,20 @@ public:
     if (path.back() != '/')
       path += '/';
     path += folder.relativePath(file);
-    auto info = files.stat(path);
-    if (!info)
-      return info.error();
-    if (!videos.isOf(file, *info))
+    auto opened = files.openFile(path);
+    if (!opened)
+      return opened.error();
+    const FileInfo info = (*opened)->info();
+    if (!videos.isOf(file, info))
       return Error{Code::Corrupt, "the file has changed since it was indexed"};
-    return files.readFile(path, out, maxFileBytes);
+    return MediaPlace{std::move(*opened), 0, info.size, info.modifiedNs, std::move(path)};
   }
 
   std::span<const uint8_t> mediaIndex(int64_t row, int column) const override {
     return column == Video ? videos.index(fileOf(row)) : std::span<const uint8_t>();
   }
+
+  uint64_t indexesMade() const override { return videos.made(); }
 
 private:
   uint64_t fileOf(int64_t row) const {

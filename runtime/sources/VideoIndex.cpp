@@ -1,7 +1,7 @@
 #include "runtime/sources/VideoIndex.h"
 
 #include "runtime/core/Parallel.h"
-#include "runtime/media/video/VideoDecoder.h"
+#include "runtime/media/video/Video.h"
 #include "runtime/sources/IndexHeader.h"
 
 #include <algorithm>
@@ -51,12 +51,15 @@ VideoIndex::Found VideoIndex::read(FileSystem &files, const std::string &full, s
   }
   found.size = info->size;
   found.modifiedNs = info->modifiedNs;
-  Buffer bytes;
-  if (Status status = files.readFile(full, bytes, uint64_t(1) << 30); !status) {
-    found.problem = status.error().message;
+  auto file = files.openFile(full);
+  if (!file) {
+    found.problem = file.error().message;
     return found;
   }
-  auto index = indexVideo(bytes.span(), {});
+  found.size = (*file)->info().size;
+  found.modifiedNs = (*file)->info().modifiedNs;
+  VideoFile bytes(std::move(*file), 0, found.size);
+  auto index = indexVideo(bytes, {});
   if (!index) {
     found.problem = index.error().message;
     return found;
@@ -115,7 +118,9 @@ Result<VideoIndex> VideoIndex::make(FileSystem &files, const FolderIndex &folder
       keepAt = count + count / 2;
     }
   }
-  return join(found);
+  VideoIndex all = join(found);
+  all.fresh = count;
+  return all;
 }
 
 VideoIndex VideoIndex::join(std::span<const Found> found) {

@@ -12,7 +12,7 @@
 
 namespace penstock::runtime {
 
-/// The index of each file of a folder (runtime/media/video/VideoDecoder.h), or why
+/// The index of each file of a folder (runtime/media/video/Video.h), or why
 /// there is none. In the order of the folder.
 ///
 /// Layout, little endian: Header; Entry[videos]; indexes; text (paths below the
@@ -35,6 +35,8 @@ public:
   std::span<const uint8_t> index(uint64_t video) const;
   /// Of the file, when it was read.
   bool isOf(uint64_t video, const FileInfo &info) const;
+  /// How many of the indexes make() did not find in the earlier one.
+  uint64_t made() const { return fresh; }
   /// The latest change of any file.
   int64_t lastChangeNs() const;
 
@@ -52,6 +54,7 @@ private:
   std::string_view text() const;
 
   Mapping mapping;
+  uint64_t fresh = 0;
 };
 
 } // namespace penstock::runtime

@@ -1,6 +1,9 @@
 """Tables of videos through the tool: rows, frames, indexes, ranks, bad files."""
+import io
 import os
+import subprocess
 import sys
+import tarfile
 
 import numpy
 
@@ -13,7 +16,7 @@ import clips  # noqa: E402
 from video import pixels_of  # noqa: E402
 
 
-class Videos(Sources):
+class VideoFolder(Sources):
     """Three classes of small videos; the third one's files are short."""
 
     text = """
@@ -54,6 +57,8 @@ pipeline p(root: path, first: int = 0) OPTIONS {
         return numpy.stack([pixels_of(clips.frame_planes(frames[i], height, width, kind), kind)
                             for i in range(start, start + 9, 4)])
 
+
+class Videos(VideoFolder):
     def test_rows(self):
         rows = self.rows()
         self.assertEqual([row[1] for row in rows], [0, 12, 0, 12, 0, 0])
@@ -134,21 +139,6 @@ pipeline p(root: path) {
                              "--set", f"root={self.root}", "--set", "first=100", expect=1)
         self.assertRegex(done.stderr, r"frames \d+ to \d+ are wanted, and the video has \d+")
 
-    def test_csv(self):
-        text = """
-pipeline p(list: path, root: path) {
-  for row in csv(list, root, video = column("file", bytes), start = i64) order sequential
-  let clip = row.video |> decode(rgb, first = row.start, count = 3, step = 4)
-  batch 1 per rank last keep { output clip: u8[n, t, h = 80, w = 96, c] = clip }
-}"""
-        text = text.replace("h = 80, w = 96", "h, w").replace(
-            "step = 4)", "step = 4) |> center_crop(32)").replace("\npipeline", "\nuse vision\npipeline")
-        table = self.put("list.csv", "file,start\na/one.mp4,7\nb/three.mp4,2\n")
-        for position, (name, start) in enumerate([("a/one.mp4", 7), ("b/three.mp4", 2)]):
-            got = self.sample(text, position, "--set", f"root={self.root}", "--set", f"list={table}")
-            numpy.testing.assert_array_equal(got["clip"][0] if got["clip"].ndim == 5 else got["clip"],
-                                             self.pixels(name, start)[:, 24:56, 32:64])
-
     def test_nothing_long_enough(self):
         text = self.pipeline().replace("length = 3, step = 4", "length = 40")
         done = self.run_tool("run", self.write(text), "--set", f"root={self.root}", expect=1)
@@ -160,6 +150,199 @@ pipeline p(list: path, root: path) {
         done = self.run_tool("run", self.write(self.pipeline()), "--set", f"root={self.root}", expect=1)
         self.assertIn("install libavformat-dev, libavcodec-dev and libavutil-dev, build the target "
                       "penstock_video", done.stderr)
+
+
+class OtherTables(VideoFolder):
+    """Videos in lists and tar files: their indexes are kept, and only the clips are read."""
+
+    text = """
+use vision
+pipeline p(PARAMETERS) with on_error = substitute(90%) {
+  for row in SOURCE order sequential
+  let clip = row.video |> decode(rgb, first = row.start, count = 3, step = 4) |> center_crop(32)
+  batch 1 per rank last keep { output clip: u8[n, t, h, w, c] = clip }
+}"""
+    clips_of = [("a/one.mp4", 7), ("b/three.mp4", 2), ("a/one.mp4", 21), ("a/two.mkv", 13)]
+
+    def list_of(self, rows):
+        return {"list": self.put("list.csv", "file,start\n" + "".join(f"{name},{start}\n" for name, start in rows)),
+                "root": self.root}
+
+    def csv(self):
+        return self.text.replace("PARAMETERS", "list: path, root: path").replace(
+            "SOURCE", 'csv(list, root, video = column("file", bytes), start = i64)')
+
+    def tar(self):
+        return self.text.replace("PARAMETERS", "shards: path").replace(
+            "SOURCE", 'tar_shards(shards, video = column("mp4;mkv", bytes), start = i64)')
+
+    def shard(self, rows):
+        path = os.path.join(self.folder, "shards", "one.tar")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
+            for number, (name, start) in enumerate(rows):
+                with open(os.path.join(self.root, name), "rb") as file:
+                    members = {os.path.splitext(name)[1][1:]: file.read(), "start": str(start).encode()}
+                for kind, data in members.items():
+                    member = tarfile.TarInfo(f"{number:04}.{kind}")
+                    member.size = len(data)
+                    tar.addfile(member, io.BytesIO(data))
+        os.utime(path, (1e9, 1e9))
+        return {"shards": os.path.dirname(path)}
+
+    def report(self, text, *arguments, **paths):
+        settings = [word for name, path in paths.items() for word in ("--set", f"{name}={path}")]
+        return self.run_json("run", self.write(text), *settings, *arguments)
+
+    def check_frames(self, text, rows, **paths):
+        for position, (name, start) in enumerate(rows):
+            settings = [word for key, path in paths.items() for word in ("--set", f"{key}={path}")]
+            got = self.sample(text, position, *settings)["clip"]
+            numpy.testing.assert_array_equal(got.reshape(-1, 32, 32, 3),
+                                             self.pixels(name, start)[:, 24:56, 32:64], (name, start))
+
+    def kept(self):
+        found = []
+        for folder, _, names in os.walk(self.shared_cache):
+            found += [os.path.join(folder, name) for name in names if "/videos/" in folder]
+        return found
+
+    def setUp(self):
+        super().setUp()
+        for path in self.kept():
+            os.remove(path)
+
+    def check_table(self, text, files, rows, **paths):
+        """Counts of the first run, of one that finds its indexes, and of one without."""
+        self.check_frames(text, rows, **paths)
+        self.assertEqual(len(self.kept()), files)
+        for path in self.kept():
+            os.remove(path)
+        first = self.report(text, **paths)
+        self.assertEqual(first["bad_samples"], [])
+        self.assertEqual(first["videos"]["indexes_made"], files)
+        self.assertGreaterEqual(first["videos"]["indexes_reused"], len(rows) - files)
+        self.assertGreater(first["videos"]["index_bytes"], 0)
+        again = self.report(text, "--epochs", 2, **paths)["videos"]
+        self.assertEqual((again["indexes_made"], again["index_bytes"]), (0, 0))
+        self.assertEqual(again["indexes_reused"], 2 * len(rows))
+        self.assertEqual((again["clips"], again["restarts"], again["late_bytes"]),
+                         ({"packets": 2 * len(rows)}, 0, 0))
+        self.assertEqual(again["packets"], 2 * first["videos"]["packets"])
+        for path in self.kept():
+            with open(path, "r+b") as file:  # one that is damaged is made again
+                file.seek(os.path.getsize(path) // 2)
+                file.write(b"damage")
+        mended = self.report(text, **paths)
+        self.assertEqual((mended["videos"]["indexes_made"], mended["bad_samples"]), (files, []))
+        return first
+
+    def test_csv(self):
+        paths = self.list_of(self.clips_of)
+        report = self.check_table(self.csv(), 3, self.clips_of, **paths)
+        whole = sum(os.path.getsize(os.path.join(self.root, name)) for name, _ in self.clips_of)
+        self.assertLess(report["fetched_bytes"], 0.9 * whole)
+
+    def test_tar(self):
+        rows = self.clips_of[1:]
+        paths = self.shard(rows)
+        report = self.check_table(self.tar(), len(rows), rows, **paths)
+        whole = sum(os.path.getsize(os.path.join(self.root, name)) for name, _ in rows)
+        self.assertLess(report["fetched_bytes"], 0.9 * whole)
+
+    def test_bytes_of_a_clip_in_a_long_file(self):
+        """A clip of a file of two hundred seconds takes one group of pictures."""
+        name = "a/long.mp4"
+        path = clips.encode(os.path.join(self.root, name), *clips.x264(clips.GOP), frames=5000, height=32, width=48)
+        os.utime(path, (1e9, 1e9))
+        packets = subprocess.run(
+            ["ffprobe", "-loglevel", "error", "-select_streams", "v:0", "-show_entries", "packet=size,flags", "-of",
+             "csv=p=0", path], capture_output=True, text=True, check=True).stdout.split()
+        sizes = [int(line.split(",")[0]) for line in packets]
+        keys = [i for i, line in enumerate(packets) if ",K" in line]
+        group = max(i for i in keys if i <= 4000)
+        text = self.csv().replace("step = 4", "step = 1").replace("center_crop(32)", "center_crop(16)")
+        paths = self.list_of([(name, group + 1)])
+        self.report(text, **paths)
+        report = self.report(text, **paths)
+        self.assertEqual(report["videos"]["indexes_made"], 0)
+        read = [sum(sizes[group:group + count]) for count in range(4, 7)]  # in decoding order
+        self.assertIn(report["fetched_bytes"], read)
+        self.assertEqual(report["videos"]["packets"], 4 + read.index(report["fetched_bytes"]))
+        self.assertLess(report["fetched_bytes"], os.path.getsize(path) / 100)
+
+    def test_files_that_are_read_whole_say_why(self):
+        clips.ffmpeg("-i", os.path.join(self.root, "a/one.mp4"), "-c", "copy", os.path.join(self.root, "a/one.ts"))
+        clips.encode(os.path.join(self.root, "a/old.avi"), *clips.kinds()["mpeg4-avi"][1], frames=30)
+        rows = [("a/one.ts", 3), ("a/old.avi", 4)]
+        paths = self.list_of(rows)
+        self.check_frames(self.csv(), rows, **paths)
+        report = self.report(self.csv(), **paths)
+        self.assertEqual(report["videos"]["clips"], {"scattered_packets": 1, "no_times": 1})
+        self.assertEqual(report["fetched_bytes"],
+                         sum(os.path.getsize(os.path.join(self.root, name)) for name, _ in rows))
+
+    def test_replaced_file(self):
+        paths = self.list_of([("a/one.mp4", 7)])
+        self.check_frames(self.csv(), [("a/one.mp4", 7)], **paths)
+        clips.encode(os.path.join(self.root, "a/one.mp4"), *clips.x264(clips.GOP), frames=25, seed=9)
+        self.check_frames(self.csv(), [("a/one.mp4", 7)], **paths)
+        self.assertEqual(self.report(self.csv(), **paths)["bad_samples"], [])
+
+    def test_faults(self):
+        """Each a bad sample of its own, in plain words."""
+        whole = os.path.join(self.root, "a/one.mp4")
+        with open(whole, "rb") as file:
+            data = file.read()
+        self.put("videos/a/cut.mp4", data[:len(data) * 2 // 3])
+        self.put("videos/a/text.mp4", "no video\n" * 100)
+        clips.ffmpeg("-f", "lavfi", "-i", "testsrc=size=64x48", "-t", 0, "-c:v", "libx264",
+                     os.path.join(self.root, "a/none.mp4"))
+        rows = [("a/one.mp4", 7), ("a/cut.mp4", 1), ("a/text.mp4", 1), ("a/none.mp4", 0), ("a/gone.mp4", 0),
+                ("a/one.mp4", 25)]
+        report = self.report(self.csv(), **self.list_of(rows))
+        reasons = {bad["row"]: bad["reason"] for bad in report["bad_samples"]}
+        self.assertEqual(set(reasons), {1, 2, 3, 4, 5})
+        self.assertRegex(reasons[1], "^no video file, or damaged: ")
+        self.assertRegex(reasons[2], "^no video file, or damaged: ")
+        self.assertRegex(reasons[3], "^(the video stream is empty|the file has no video stream)$")
+        self.assertRegex(reasons[4], "^cannot open .*a/gone.mp4: No such file or directory$")
+        self.assertEqual(reasons[5], "frames 25 to 33 are wanted, and the video has 30")
+
+    def test_file_that_is_cut_while_it_is_used(self):
+        """video_clips knows its files: one that has shrunk since is told so."""
+        name = os.path.join(self.root, "b/three.mp4")
+        text = VideoFolder.text.replace("ORDER", "order sequential").replace("OPTIONS", "with on_error = substitute(90%)")
+        self.report(text, root=self.root)
+        os.truncate(name, os.path.getsize(name) // 2)
+        os.utime(name, (1e9, 1e9))
+        report = self.report(text, root=self.root)
+        self.assertEqual({bad["name"] for bad in report["bad_samples"]}, {"b/three.mp4"})
+        self.assertRegex(report["bad_samples"][0]["reason"], "damaged")
+
+    def test_frames_count_as_memory(self):
+        """Nine frames and what their decoding holds are over the limit, two are not."""
+        path = os.path.join(self.root, "a/large.mp4")
+        clips.ffmpeg("-f", "lavfi", "-i", "color=gray:size=8192x4320", "-frames:v", 9, "-c:v", "libx264", "-preset",
+                     "ultrafast", "-bf", 2, "-pix_fmt", "yuv420p", path)
+        rows = self.list_of([("a/one.mp4", 0), ("a/large.mp4", 0)])
+        for count, bad in ((2, False), (9, True)):
+            text = self.csv().replace("count = 3, step = 4", f"count = {count}")
+            report = self.report(text, "--threads", 1, "--prefetch", 1, **rows)
+            self.assertEqual({sample["name"] for sample in report["bad_samples"]}, {"a/large.mp4"} if bad else set())
+        self.assertRegex(report["bad_samples"][0]["reason"],
+                         r"^the decoder needs \d+ bytes or more for frames that refer to one another, beside the "
+                         "clip's own: more than a sample may take$")
+
+    def test_nothing_is_said_but_by_us(self):
+        """FFmpeg's own reports of damage do not reach the user."""
+        with open(os.path.join(self.root, "a/one.mp4"), "rb") as file:
+            data = bytearray(file.read())
+        data[len(data) // 3:len(data) // 2:7] = bytes(len(data[len(data) // 3:len(data) // 2:7]))
+        self.put("videos/a/bad.mp4", bytes(data))
+        done = self.run_tool("run", self.write(self.csv()), "--json", "--set", f"root={self.root}", "--set",
+                             f"list={self.list_of([('a/two.mkv', 0), ('a/bad.mp4', 9)])['list']}")
+        self.assertEqual(done.stderr, "")
 
 
 class Mistakes(LanguageTest):

@@ -104,6 +104,13 @@ def make(folder, name):
     return encode(os.path.join(path, file), *options, **more)
 
 
+def packet_sizes(path):
+    """Of the video stream, in the order of the file."""
+    text = subprocess.run(["ffprobe", "-loglevel", "error", "-select_streams", "v:0", "-show_entries", "packet=size",
+                           "-of", "csv=p=0", path], capture_output=True, text=True, check=True).stdout
+    return [int(line.strip(",")) for line in text.split()]
+
+
 def decoded(path):
     """All frames as FFmpeg's tool gives them, each as bytes, and their pixel format."""
     known = subprocess.run(["ffprobe", "-loglevel", "error", "-select_streams", "v:0",

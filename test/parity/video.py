@@ -17,7 +17,8 @@ class Decoder:
     """The program decode-video, running."""
 
     def __init__(self, program):
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.said = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said)
 
     def ask(self, *words):
         self.process.stdin.write((" ".join(map(str, words)) + "\n").encode())
@@ -25,18 +26,26 @@ class Decoder:
         answer = self.process.stdout.readline().decode().split(maxsplit=1)
         if answer[0] == "error":
             raise ValueError(answer[1].strip())
-        numbers = [int(word) for word in answer[1].split()]
-        if words[0] == "index":
+        if words[0] in ("limit", "nothing"):
+            return None
+        numbers = [int(word) if word.isdigit() else word for word in answer[1].split()] if len(answer) > 1 else []
+        if words[0] in ("index", "level"):
             return numbers
         data = b""
         while len(data) < numbers[0]:
             data += self.process.stdout.read(numbers[0] - len(data))
+        self.read, self.late, self.held, self.reading = numbers[3:]
         return data, numbers[1], numbers[2]
 
     def close(self):
         self.process.stdin.close()
         self.process.stdout.close()
-        assert self.process.wait() == 0  # a sanitizer's findings show here
+        code = self.process.wait()
+        self.said.seek(0)
+        said = self.said.read().decode(errors="replace")
+        self.said.close()
+        assert code == 0, said  # a sanitizer's findings show here
+        assert not said, said  # FFmpeg's reports would stand between the user's lines
 
 
 def pixels_of(planes, kind, matrix="601", full=False, gray=False):
@@ -102,6 +111,7 @@ class VideoTest(unittest.TestCase):
             count = min(int(rng.integers(1, 7)), (len(frames) - 1) // step + 1)
             ranges.append((int(rng.integers(0, len(frames) - (count - 1) * step)), count, step))
         fewest = known[4]
+        sizes = clips.packet_sizes(path)
         for first, count, step in ranges:
             data, packets, restarts = self.decoder.ask("planes", first, count, step, path)
             wanted = frames[first:first + (count - 1) * step + 1:step]
@@ -109,7 +119,11 @@ class VideoTest(unittest.TestCase):
                 size = height * width
                 wanted = [f[2 * size:] + f[:size] + f[size:2 * size] for f in wanted]
             self.assertEqual(data, b"".join(wanted), (path, first, count, step))
-            self.assertEqual(restarts, 0, path)
+            self.assertEqual((restarts, self.decoder.late), (0, 0), path)
+            if self.decoder.reading == "packets" and count == 1:
+                self.assertIn(self.decoder.read, [sum(sizes[i:i + packets]) for i in range(len(sizes))])
+            elif self.decoder.reading != "packets":
+                self.assertEqual(self.decoder.read, os.path.getsize(path))
             fewest = min(fewest, packets)
         if seeks:
             self.assertLess(fewest, known[4], "a seek leaves packets out")
@@ -136,6 +150,9 @@ def add_kind(name):
         # Files with one place to start, or none that can be trusted, and those without times.
         whole = name in ("one-gop", "intra-refresh", "mpeg4-avi", "mpeg4-packed")
         frames, known, kind = self.check_file(path, seeks=not whole)
+        wanted = "scattered_packets" if path.endswith(".ts") else "packets"
+        without = ("mpeg4-avi", "mpeg4-packed", "mpeg2")
+        self.assertEqual(self.decoder.reading, "no_times" if name in without else wanted)
         matrix = {"bt709-full": "709"}.get(name, "601")
         self.check_pixels(path, frames, known, kind, matrix, full=name == "bt709-full")
     setattr(Kinds, "test_" + name.replace("-", "_"), test)
@@ -180,6 +197,30 @@ class Odd(VideoTest):
             theirs = numpy.frombuffer(upright, numpy.uint8).reshape(height, width).astype(int)
             self.assertLess(abs(ours - theirs).max(), 24)  # limited against full range
 
+    def test_what_was_not_fetched_is_read(self):
+        path = clips.make(self.folder, "b-frames")
+        fetched = self.decoder.ask("planes", 30, 2, 3, path)
+        other = Decoder(self.program)
+        other.ask("nothing")
+        self.assertEqual(other.ask("planes", 30, 2, 3, path), fetched)
+        self.assertEqual(other.late, other.read)
+        self.assertGreater(other.late, 0)
+        other.close()
+
+    def test_frames_are_counted(self):
+        """As many bytes as the decoder holds are enough, and not one less."""
+        path = clips.make(self.folder, "b-frames")
+        other = Decoder(self.program)
+        fetched = other.ask("planes", 30, 2, 3, path)
+        held = other.held
+        self.assertGreater(held, 4 * 80 * 96 * 3 // 2)
+        other.ask("limit", held)
+        self.assertEqual(other.ask("planes", 30, 2, 3, path), fetched)
+        other.ask("limit", held - 1)
+        with self.assertRaisesRegex(ValueError, f"the decoder needs {held} bytes or more"):
+            other.ask("planes", 30, 2, 3, path)
+        other.close()
+
     def test_damage(self):
         path = clips.make(self.folder, "b-frames")
         with open(path, "rb") as file:
@@ -208,6 +249,10 @@ class Odd(VideoTest):
         with open(fast, "rb") as file:
             data = file.read()
         refuse(put(data[:-2000], "short.mp4"))
+
+    def test_reports_of_others_are_left_alone(self):
+        self.decoder.ask("index", clips.make(self.folder, "b-frames"))
+        self.assertEqual(self.decoder.ask("level"), [32])  # as it is before anybody sets it
 
     def test_mutations(self):
         """Frames or an error, whatever the bytes."""

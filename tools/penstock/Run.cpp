@@ -39,6 +39,19 @@ static void printBadSamples(pst_session *session) {
                  count, count == 1 ? "" : "s");
 }
 
+static nlohmann::ordered_json videosOf(const pst_video_statistics &videos) {
+  nlohmann::ordered_json result = {{"packets", videos.packets},
+                                   {"restarts", videos.restarts},
+                                   {"indexes_made", videos.indexes_made},
+                                   {"indexes_reused", videos.indexes_reused},
+                                   {"index_bytes", videos.index_bytes},
+                                   {"late_bytes", videos.late_bytes}};
+  for (const pst_video_reading &reading : videos.readings)
+    if (reading.count > 0)
+      result["clips"][reading.name] = reading.count;
+  return result;
+}
+
 static void printJson(pst_session *session) {
   pst_statistics numbers{};
   numbers.size = sizeof numbers;
@@ -63,6 +76,8 @@ static void printJson(pst_session *session) {
       result["jpeg_entropy"][path.name] = path.count;
   if (numbers.index_uses + numbers.index_misses > 0)
     result["jpeg_index"] = {{"uses", numbers.index_uses}, {"misses", numbers.index_misses}};
+  if (numbers.videos.packets + numbers.videos.indexes_made > 0)
+    result["videos"] = videosOf(numbers.videos);
   result["fetched_bytes"] = numbers.fetched_bytes;
   result["delivered_bytes"] = numbers.delivered_bytes;
   for (const pst_stage_statistics &stage : numbers.stages)

@@ -13,11 +13,17 @@
 extern "C" {
 #endif
 
-#define PST_VIDEO_ABI 1
+#define PST_VIDEO_ABI 2
 #define PST_VIDEO_MESSAGE 256
 
 /* What went wrong, as runtime/core/Status.h has it. */
 enum { PST_VIDEO_OK, PST_VIDEO_CORRUPT, PST_VIDEO_UNSUPPORTED, PST_VIDEO_LIMIT, PST_VIDEO_RANGE };
+
+/* pst_video_index.flags */
+enum {
+  PST_VIDEO_DIRECT = 1,    /* packets lie in the file as they are */
+  PST_VIDEO_SEQUENTIAL = 2 /* no usable times: frames are counted as they come */
+};
 
 /* The head of an index; what follows is the library's own. Little endian. */
 typedef struct pst_video_index {
@@ -25,8 +31,8 @@ typedef struct pst_video_index {
   uint64_t size;      /* of the index, this head included */
   uint64_t file_size; /* of the file that it was made of */
   uint32_t library;   /* pst_video_module.library at that time */
-  uint32_t flags;     /* the library's own */
-  int64_t frames;     /* in the order in which they are shown, from 0 */
+  uint32_t flags;
+  int64_t frames; /* in the order in which they are shown, from 0 */
   uint32_t width, height;
   uint32_t orientation; /* 1 ... 8 as in EXIF, from the display matrix */
   uint32_t packets;
@@ -63,22 +69,59 @@ typedef struct pst_video_costs {
   uint64_t restarts; /* decodes from the start, where a seek was no good */
 } pst_video_costs;
 
-/* Gets frame `first + number * step`; its memory is the library's. The order is
- * not that of the numbers. 0 goes on. */
-typedef int (*pst_video_take)(void *user, int64_t number, const pst_video_frame *frame);
+/* A file, or what stands for one. */
+typedef struct pst_video_bytes {
+  uint64_t size;
+  void *user;
+  /* Copies `count` bytes from `offset` on, which end within `size`. Not 0: it
+   * could not, and the work ends. */
+  int (*read)(void *user, uint64_t offset, uint64_t count, uint8_t *out);
+} pst_video_bytes;
+
+/* A run of bytes of a file. */
+typedef struct pst_video_part {
+  uint64_t offset, size;
+} pst_video_part;
+
+typedef struct pst_video_limits {
+  uint64_t pixels; /* of a frame */
+  uint64_t bytes;  /* of the decoder's frames while an index is made */
+} pst_video_limits;
+
+typedef struct pst_video_client {
+  void *user;
+  /* Gets frame `first + number * step`; its memory is the library's. The order is
+   * not that of the numbers. 0 goes on. */
+  int (*take)(void *user, int64_t number, const pst_video_frame *frame);
+  /* The decoder is about to hold `bytes` more for frames, until decode() ends. 0
+   * where it may. */
+  int (*hold)(void *user, uint64_t bytes);
+} pst_video_client;
+
+/* An index that was read; any number of threads may use it. */
+typedef struct pst_video pst_video;
 
 typedef struct pst_video_module {
   uint32_t abi;
   uint32_t library; /* changes where an index of another FFmpeg is no good */
   const char *name; /* "libavcodec 59.37.100" */
   /* Makes the index of a file; release() frees it. */
-  int (*index)(const uint8_t *bytes, uint64_t size, uint64_t max_pixels, uint8_t **out_index,
+  int (*index)(const pst_video_bytes *bytes, const pst_video_limits *limits, uint8_t **out_index,
                uint64_t *out_size, char *message);
-  void (*release)(uint8_t *index);
-  /* Decodes frames of a file with its index, each once; adds to `costs`. */
-  int (*decode)(const uint8_t *bytes, uint64_t size, const uint8_t *index, uint64_t index_size,
-                const pst_video_range *range, pst_video_take take, void *user,
-                pst_video_costs *costs, char *message);
+  /* Reads an index, which is copied; close() frees it. `*out_bytes` is about the
+   * memory that it takes. */
+  int (*open)(const uint8_t *index, uint64_t size, pst_video **out_video, uint64_t *out_bytes,
+              char *message);
+  void (*close)(pst_video *video);
+  /* The bytes of the packets that frames need, in ascending order; release() frees
+   * them. For indexes that are direct, and not sequential. */
+  int (*parts)(const pst_video *video, const pst_video_range *range, pst_video_part **out_parts,
+               uint64_t *out_count, char *message);
+  void (*release)(void *memory);
+  /* Decodes frames of a file with its index, each once; adds to `costs`. Of a file
+   * of which parts() says something, nothing else is read, but for restarts. */
+  int (*decode)(const pst_video *video, const pst_video_bytes *bytes, const pst_video_range *range,
+                const pst_video_client *client, pst_video_costs *costs, char *message);
 } pst_video_module;
 
 /* The one symbol of the library. */

@@ -49,9 +49,7 @@ pst_video_frame describe(const AVFrame &frame) {
 
 } // namespace
 
-Decoder::Decoder(std::span<const uint8_t> file, const Index &index, const pst_video_range &range,
-                 pst_video_take take, void *user, pst_video_costs &costs)
-    : file(file), index(index), range(range), take(take), user(user), costs(costs) {
+Frames::Frames(const Index &index, const pst_video_range &range) : range(range) {
   const int64_t frames = index.frames();
   int64_t length = 0;
   if (range.first < 0 || range.count < 0 || range.step < 1 ||
@@ -64,12 +62,35 @@ Decoder::Decoder(std::span<const uint8_t> file, const Index &index, const pst_vi
                                        std::to_string(end) + " are wanted, and the video has " +
                                        std::to_string(frames)};
   }
-  given.assign(size_t(range.count), false);
 }
 
-bool Decoder::isWanted(int64_t number) const {
-  const int64_t from = number - range.first;
-  return from >= 0 && from % range.step == 0 && from / range.step < range.count;
+int64_t Frames::placeOf(int64_t frame) const {
+  const int64_t from = frame - range.first;
+  const bool isOne = from >= 0 && from % range.step == 0 && from / range.step < range.count;
+  return isOne ? from / range.step : -1;
+}
+
+std::vector<Piece> piecesFor(const Index &index, const Frames &frames) {
+  std::vector<Piece> pieces;
+  for (int64_t place = 0; place < frames.count(); ++place) {
+    const int64_t packet = index.packetOf(frames.number(place));
+    const int64_t start = index.startFor(packet);
+    if (pieces.empty() || start > pieces.back().end + 1)
+      pieces.push_back({start, packet, place, place});
+    pieces.back().end = std::max(pieces.back().end, packet);
+    pieces.back().last = place + 1;
+  }
+  return pieces;
+}
+
+Decoder::Decoder(const pst_video_bytes &file, const Index &index, const pst_video_range &range,
+                 const pst_video_client &client, pst_video_costs &costs)
+    : file(file), index(index), wanted(index, range), client(client), costs(costs) {
+  if (file.size != index.head.file_size)
+    throw Failure{PST_VIDEO_CORRUPT, "the file has " + std::to_string(file.size) +
+                                         " bytes, and had " + std::to_string(index.head.file_size) +
+                                         " when it was indexed"};
+  given.assign(size_t(range.count), false);
 }
 
 void Decoder::give(const AVFrame &decoded, int64_t number) {
@@ -79,24 +100,24 @@ void Decoder::give(const AVFrame &decoded, int64_t number) {
                       " rows and " + std::to_string(decoded.width) + " columns, the first one " +
                       std::to_string(index.head.height) + " and " +
                       std::to_string(index.head.width)};
-  const int64_t place = (number - range.first) / range.step;
+  const int64_t place = wanted.placeOf(number);
   const pst_video_frame described = describe(decoded);
-  if (take(user, place, &described))
+  if (client.take(client.user, place, &described))
     throw Failure{PST_VIDEO_UNSUPPORTED, ""}; // the caller knows why
   given[size_t(place)] = true;
 }
 
 void Decoder::load(int64_t at) {
-  const Packet &wanted = index.packets[size_t(at)];
+  const Packet &known = index.packets[size_t(at)];
   if (index.isDirect()) {
     // Decoders read some bytes more than there are, and want them to be 0.
     av_packet_unref(packet.get());
-    if (av_new_packet(packet.get(), int(wanted.size)) < 0)
+    if (av_new_packet(packet.get(), int(known.size)) < 0)
       throw std::bad_alloc();
-    std::copy_n(file.data() + wanted.offset, wanted.size, packet->data);
-    packet->pts = wanted.pts;
-    packet->flags = (wanted.flags & Packet::Key ? AV_PKT_FLAG_KEY : 0) |
-                    (wanted.flags & Packet::Discard ? AV_PKT_FLAG_DISCARD : 0);
+    readBytes(file, uint64_t(known.offset), uint64_t(known.size), packet->data);
+    packet->pts = known.pts;
+    packet->flags = (known.flags & Packet::Key ? AV_PKT_FLAG_KEY : 0) |
+                    (known.flags & Packet::Discard ? AV_PKT_FLAG_DISCARD : 0);
     return;
   }
   if (!input || inputAt > at) {
@@ -104,14 +125,15 @@ void Decoder::load(int64_t at) {
     inputAt = 0;
   }
   for (; inputAt <= at; ++inputAt)
-    if (!input->next(*packet) || (inputAt == at && packet->size != wanted.size))
+    if (!input->next(*packet) || (inputAt == at && packet->size != known.size))
       throw Failure{PST_VIDEO_CORRUPT, "the packets are not those of the index"};
 }
 
 void Decoder::receive(bool last) {
   while (avcodec_receive_frame(codec.get(), frame.get()) >= 0) {
     const std::optional<int64_t> number = index.frameAt(frame->pts);
-    if (!number || !isWanted(*number) || given[size_t((*number - range.first) / range.step)])
+    const int64_t place = number ? wanted.placeOf(*number) : -1;
+    if (place < 0 || given[size_t(place)])
       continue;
     const bool damaged = (frame->flags & AV_FRAME_FLAG_CORRUPT) || frame->decode_error_flags;
     if (!damaged)
@@ -121,11 +143,11 @@ void Decoder::receive(bool last) {
   }
 }
 
-bool Decoder::decode(std::span<const Wanted> part, int64_t begin, int64_t end, bool last) {
+bool Decoder::decode(const Piece &piece, int64_t begin, int64_t end, bool last) {
   if (codec) {
     avcodec_flush_buffers(codec.get());
   } else {
-    codec = openCodec(*index.parameters, maxPixels);
+    codec = openCodec(*index.parameters, maxPixels, memory);
     // H.264 else holds back frames before a recovery point, and with the first of
     // them at the end of the packets all that wait behind it.
     codec->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
@@ -134,9 +156,10 @@ bool Decoder::decode(std::span<const Wanted> part, int64_t begin, int64_t end, b
     load(i);
     const std::optional<int64_t> number = index.frameAt(packet->pts);
     // Frames that no other one refers to are left out where they are not wanted.
-    codec->skip_frame = number && isWanted(*number) ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+    codec->skip_frame = number && wanted.has(*number) ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
     ++costs.packets;
     const int code = avcodec_send_packet(codec.get(), packet.get());
+    memory.check();
     if (code == AVERROR(ENOMEM))
       throw std::bad_alloc();
     receive(last);
@@ -144,17 +167,17 @@ bool Decoder::decode(std::span<const Wanted> part, int64_t begin, int64_t end, b
   // The rest comes without more packets.
   (void)avcodec_send_packet(codec.get(), nullptr);
   receive(last);
-  return std::all_of(part.begin(), part.end(), [&](const Wanted &wanted) {
-    return given[size_t((wanted.frame - range.first) / range.step)];
-  });
+  memory.check();
+  return std::all_of(given.begin() + piece.first, given.begin() + piece.last,
+                     [](bool is) { return is; });
 }
 
 void Decoder::decodeAll() {
-  codec = openCodec(*index.parameters, maxPixels);
-  int64_t number = 0, left = range.count;
+  codec = openCodec(*index.parameters, maxPixels, memory);
+  int64_t number = 0, left = wanted.count();
   auto receiveInOrder = [&] {
     while (left > 0 && avcodec_receive_frame(codec.get(), frame.get()) >= 0) {
-      if (isWanted(number)) {
+      if (wanted.has(number)) {
         if ((frame->flags & AV_FRAME_FLAG_CORRUPT) || frame->decode_error_flags)
           throw Failure{PST_VIDEO_CORRUPT, "frame " + std::to_string(number) + " is damaged"};
         give(*frame, number);
@@ -168,44 +191,30 @@ void Decoder::decodeAll() {
     ++costs.packets;
     (void)avcodec_send_packet(codec.get(), packet.get());
     receiveInOrder();
+    memory.check();
   }
   (void)avcodec_send_packet(codec.get(), nullptr);
   receiveInOrder();
+  memory.check();
 }
 
 void Decoder::run() {
-  if (range.count == 0)
+  if (wanted.count() == 0)
     return;
   if (index.isSequential()) {
     decodeAll();
   } else {
-    std::vector<Wanted> wanted;
-    for (int64_t i = 0; i < range.count; ++i) {
-      const int64_t number = range.first + i * range.step;
-      wanted.push_back({number, index.packetOf(number)});
-    }
-    // Parts that are decoded in one go: one ends where a later start saves packets.
-    for (size_t next = 0; next < wanted.size();) {
-      const size_t first = next;
-      const int64_t begin = index.startFor(wanted[first].packet);
-      int64_t end = wanted[first].packet;
-      for (++next; next < wanted.size(); ++next) {
-        if (index.startFor(wanted[next].packet) > end + 1)
-          break;
-        end = std::max(end, wanted[next].packet);
-      }
-      const std::span<const Wanted> part(wanted.data() + first, next - first);
-      if (!decode(part, begin, end, begin == 0) && begin > 0) {
+    for (const Piece &piece : piecesFor(index, wanted))
+      if (!decode(piece, piece.begin, piece.end, piece.begin == 0) && piece.begin > 0) {
         ++costs.restarts;
-        (void)decode(part, 0, end, true);
+        (void)decode(piece, 0, piece.end, true);
       }
-    }
   }
   const auto missing = std::find(given.begin(), given.end(), false);
   if (missing != given.end())
-    throw Failure{PST_VIDEO_CORRUPT,
-                  "frame " + std::to_string(range.first + (missing - given.begin()) * range.step) +
-                      " does not come out of the decoder"};
+    throw Failure{PST_VIDEO_CORRUPT, "frame " +
+                                         std::to_string(wanted.number(missing - given.begin())) +
+                                         " does not come out of the decoder"};
 }
 
 } // namespace penstock::video

@@ -5,41 +5,61 @@
 
 namespace penstock::video {
 
+/// A range of frames, checked.
+class Frames {
+public:
+  /// Throws Failure where the video does not have them all.
+  Frames(const Index &index, const pst_video_range &range);
+  bool has(int64_t frame) const { return placeOf(frame) >= 0; }
+  /// Its number among the wanted ones, or -1.
+  int64_t placeOf(int64_t frame) const;
+  int64_t number(int64_t place) const { return range.first + place * range.step; }
+  int64_t count() const { return range.count; }
+
+private:
+  pst_video_range range;
+};
+
+/// Packets `begin` to `end`, to be decoded in one go for the wanted frames `first`
+/// to before `last`.
+struct Piece {
+  int64_t begin, end, first, last;
+};
+/// Of an index that is not sequential. A piece ends where a later start saves packets.
+std::vector<Piece> piecesFor(const Index &index, const Frames &frames);
+
 /// Decodes from the last start before a frame, and gives FFmpeg's decoder only
 /// what the wanted frames need. Keeps nothing from file to file.
 class Decoder {
 public:
-  Decoder(std::span<const uint8_t> file, const Index &index, const pst_video_range &range,
-          pst_video_take take, void *user, pst_video_costs &costs);
+  /// Throws Failure; all must outlive it.
+  Decoder(const pst_video_bytes &file, const Index &index, const pst_video_range &range,
+          const pst_video_client &client, pst_video_costs &costs);
   /// Throws Failure.
   void run();
 
 private:
-  struct Wanted {
-    int64_t frame, packet;
-  };
   /// Decodes the packets `begin` to `end` and takes what is wanted of it. False
-  /// where a wanted frame among `part` did not come, or came damaged.
-  bool decode(std::span<const Wanted> part, int64_t begin, int64_t end, bool last);
+  /// where a wanted frame of `piece` did not come, or came damaged.
+  bool decode(const Piece &piece, int64_t begin, int64_t end, bool last);
   void decodeAll();
   void receive(bool last);
   /// The next packet in decoding order, from `at`.
   void load(int64_t at);
   void give(const AVFrame &frame, int64_t number);
-  bool isWanted(int64_t frame) const;
 
-  std::span<const uint8_t> file;
+  const pst_video_bytes &file;
   const Index &index;
-  const pst_video_range &range;
-  pst_video_take take;
-  void *user;
+  const Frames wanted;
+  const pst_video_client &client;
   pst_video_costs &costs;
+  FrameMemory memory{client.hold, client.user};
   CodecPtr codec;
   PacketPtr packet = newPacket();
   FramePtr frame = newFrame();
   std::unique_ptr<Input> input; ///< where packets are not direct
   int64_t inputAt = 0;
-  std::vector<bool> given;
+  std::vector<bool> given; ///< by place
 };
 
 } // namespace penstock::video

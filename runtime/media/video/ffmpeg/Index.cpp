@@ -69,17 +69,18 @@ private:
 int64_t sum(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
 int64_t difference(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
 
-/// Where the packet's bytes lie in the file; -1: nowhere near its place.
-int64_t placeOf(const AVPacket &packet, std::span<const uint8_t> file) {
+/// Where the packet's bytes lie in the file; -1: nowhere near its place. `around`
+/// is room for them.
+int64_t placeOf(const AVPacket &packet, const pst_video_bytes &file, std::vector<uint8_t> &around) {
   constexpr int64_t longestHead = 64; // of a block
-  const int64_t size = int64_t(file.size());
-  for (int64_t at = packet.pos; at >= 0 && at <= packet.pos + longestHead; ++at) {
-    if (at + packet.size > size)
-      return -1;
-    if (!std::memcmp(file.data() + at, packet.data, size_t(packet.size)))
-      return at;
-  }
-  return -1;
+  const int64_t size = int64_t(file.size);
+  if (packet.pos < 0 || packet.pos > size || packet.size > size - packet.pos)
+    return -1;
+  around.resize(size_t(std::min(size - packet.pos, packet.size + longestHead)));
+  readBytes(file, uint64_t(packet.pos), around.size(), around.data());
+  const auto found =
+      std::search(around.begin(), around.end(), packet.data, packet.data + packet.size);
+  return found == around.end() ? -1 : packet.pos + (found - around.begin());
 }
 
 /// What else a packet brings must not matter to a decoder.
@@ -119,14 +120,28 @@ uint32_t orientationOf(const AVStream &stream) {
   return 1;
 }
 
+/// The most that frames may take while an index is made.
+struct Allowance {
+  explicit Allowance(const pst_video_limits &limits) : left(limits.bytes) {}
+  static int hold(void *user, uint64_t bytes) {
+    auto &self = *static_cast<Allowance *>(user);
+    if (bytes > self.left)
+      return 1;
+    self.left -= bytes;
+    return 0;
+  }
+  uint64_t left;
+  FrameMemory memory{hold, this};
+};
+
 } // namespace
 
-Index Index::make(std::span<const uint8_t> file, uint64_t maxPixels) {
+Index Index::make(const pst_video_bytes &file, const pst_video_limits &limits) {
   Index index;
   Input input(file);
   const AVStream &stream = input.video();
   std::memcpy(index.head.magic, magic, sizeof magic);
-  index.head.file_size = file.size();
+  index.head.file_size = file.size;
   index.head.library = avcodec_version();
   index.head.orientation = orientationOf(stream);
   index.stream = input.videoNumber();
@@ -139,26 +154,27 @@ Index Index::make(std::span<const uint8_t> file, uint64_t maxPixels) {
   index.head.packets = uint32_t(index.packets.size());
   Input again(file);
   if (index.isSequential())
-    index.countFrames(again, maxPixels);
+    index.countFrames(again, limits);
   else
-    index.findFrames(again, maxPixels);
+    index.findFrames(again, limits);
   if (index.head.frames == 0)
     throw Failure{PST_VIDEO_CORRUPT, "no frame of the video can be decoded"};
   return index;
 }
 
-void Index::readPackets(Input &input, std::span<const uint8_t> file) {
-  head.flags = Direct;
+void Index::readPackets(Input &input, const pst_video_bytes &file) {
+  head.flags = PST_VIDEO_DIRECT;
+  std::vector<uint8_t> around;
   PacketPtr packet = newPacket();
   std::vector<int64_t> times;
   while (input.next(*packet)) {
     if (packets.size() == maxPackets)
       throw Failure{PST_VIDEO_LIMIT, "the video has too many packets"};
     Packet one{packet->pts, -1, packet->size, 0};
-    if (head.flags & Direct)
-      one.offset = isPlain(*packet) ? placeOf(*packet, file) : -1;
+    if (isDirect())
+      one.offset = isPlain(*packet) ? placeOf(*packet, file, around) : -1;
     if (one.offset < 0)
-      head.flags &= ~uint32_t(Direct);
+      head.flags &= ~uint32_t(PST_VIDEO_DIRECT);
     if (packet->flags & AV_PKT_FLAG_KEY) {
       one.flags |= Packet::Key;
       if (isStart(*parameters, {packet->data, size_t(packet->size)}))
@@ -169,18 +185,19 @@ void Index::readPackets(Input &input, std::span<const uint8_t> file) {
     else
       times.push_back(packet->pts);
     if (packet->pts == AV_NOPTS_VALUE)
-      head.flags |= Sequential;
+      head.flags |= PST_VIDEO_SEQUENTIAL;
     packets.push_back(one);
   }
   std::sort(times.begin(), times.end());
   if (std::adjacent_find(times.begin(), times.end()) != times.end())
-    head.flags |= Sequential;
+    head.flags |= PST_VIDEO_SEQUENTIAL;
 }
 
 /// Frames by time. What is shown before the first key frame may need packets
 /// that the file does not have: whether a decoder gives it is tried.
-void Index::findFrames(Input &input, uint64_t maxPixels) {
-  CodecPtr codec = openCodec(*parameters, maxPixels);
+void Index::findFrames(Input &input, const pst_video_limits &limits) {
+  Allowance allowance(limits);
+  CodecPtr codec = openCodec(*parameters, limits.pixels, allowance.memory);
   PacketPtr packet = newPacket();
   FramePtr frame = newFrame();
   std::vector<int64_t> keys, seen;
@@ -207,6 +224,7 @@ void Index::findFrames(Input &input, uint64_t maxPixels) {
   }
   (void)avcodec_send_packet(codec.get(), nullptr);
   take();
+  allowance.memory.check();
   if (seen.empty())
     throw Failure{PST_VIDEO_CORRUPT, "no frame of the video can be decoded"};
   std::sort(seen.begin(), seen.end());
@@ -221,8 +239,9 @@ void Index::findFrames(Input &input, uint64_t maxPixels) {
 }
 
 /// Frames without times are counted by decoding all of them.
-void Index::countFrames(Input &input, uint64_t maxPixels) {
-  CodecPtr codec = openCodec(*parameters, maxPixels);
+void Index::countFrames(Input &input, const pst_video_limits &limits) {
+  Allowance allowance(limits);
+  CodecPtr codec = openCodec(*parameters, limits.pixels, allowance.memory);
   PacketPtr packet = newPacket();
   FramePtr frame = newFrame();
   auto take = [&] {
@@ -238,6 +257,7 @@ void Index::countFrames(Input &input, uint64_t maxPixels) {
   }
   (void)avcodec_send_packet(codec.get(), nullptr);
   take();
+  allowance.memory.check();
 }
 
 void Index::order(std::span<const int64_t> lost) {
@@ -304,19 +324,21 @@ std::vector<uint8_t> Index::bytes() const {
   return result;
 }
 
-Index Index::parse(std::span<const uint8_t> bytes, uint64_t fileSize) {
+uint64_t Index::memory() const {
+  return sizeof *this + packets.size() * sizeof(Packet) + shown.size() * sizeof(int64_t);
+}
+
+Index Index::parse(std::span<const uint8_t> bytes) {
   Index index;
   if (bytes.size() < sizeof index.head)
     Reader::fail();
   std::memcpy(&index.head, bytes.data(), sizeof index.head);
   const pst_video_index &head = index.head;
   if (std::memcmp(head.magic, magic, sizeof magic) || head.size != bytes.size() ||
-      head.library != avcodec_version() || head.packets > bytes.size() || head.frames <= 0)
+      head.library != avcodec_version() || head.packets > bytes.size() || head.frames <= 0 ||
+      head.file_size > INT64_MAX)
     Reader::fail();
-  if (head.file_size != fileSize)
-    throw Failure{PST_VIDEO_CORRUPT, "the file has " + std::to_string(fileSize) +
-                                         " bytes, and had " + std::to_string(head.file_size) +
-                                         " when it was indexed"};
+  const uint64_t fileSize = head.file_size;
   Reader reader(bytes.subspan(sizeof head));
   index.stream = int(reader.get());
   index.parameters = newParameters();

@@ -26,19 +26,16 @@ struct Packet {
 /// docs/rationale/video.md has the reasons.
 class Index {
 public:
-  enum : uint32_t {
-    Direct = 1,     ///< packets lie in the file as they are
-    Sequential = 2, ///< no usable times: frames are counted as they come
-  };
-
   /// Reads all packets. Throws Failure.
-  static Index make(std::span<const uint8_t> file, uint64_t maxPixels);
-  /// Throws Failure where the bytes are no index of such a file.
-  static Index parse(std::span<const uint8_t> bytes, uint64_t fileSize);
+  static Index make(const pst_video_bytes &file, const pst_video_limits &limits);
+  /// Throws Failure where the bytes are no index.
+  static Index parse(std::span<const uint8_t> bytes);
   std::vector<uint8_t> bytes() const;
+  /// About what this takes.
+  uint64_t memory() const;
 
-  bool isDirect() const { return head.flags & Direct; }
-  bool isSequential() const { return head.flags & Sequential; }
+  bool isDirect() const { return head.flags & PST_VIDEO_DIRECT; }
+  bool isSequential() const { return head.flags & PST_VIDEO_SEQUENTIAL; }
   int64_t frames() const { return head.frames; }
   /// The number of the packet that holds a frame. Not for sequential ones.
   int64_t packetOf(int64_t frame) const { return shown[size_t(frame)]; }
@@ -53,9 +50,9 @@ public:
   std::vector<Packet> packets; ///< in decoding order
 
 private:
-  void readPackets(Input &input, std::span<const uint8_t> file);
-  void findFrames(Input &input, uint64_t maxPixels);
-  void countFrames(Input &input, uint64_t maxPixels);
+  void readPackets(Input &input, const pst_video_bytes &file);
+  void findFrames(Input &input, const pst_video_limits &limits);
+  void countFrames(Input &input, const pst_video_limits &limits);
   void order(std::span<const int64_t> lost);
 
   std::vector<int64_t> shown; ///< packets in the order in which they are shown

@@ -1,8 +1,12 @@
 #include "runtime/media/video/ffmpeg/Input.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
 #include <new>
+
+extern "C" {
+#include <libavutil/imgutils.h>
+}
 
 namespace penstock::video {
 
@@ -15,6 +19,41 @@ constexpr int window = 1 << 16;
 int refuseToOpen(AVFormatContext *, AVIOContext **, const char *, int, AVDictionary **) {
   return AVERROR(EPERM);
 }
+
+/// Added to the level of what our objects report: more than any level that is shown
+/// (the last is 56; higher bits than the lowest eight are a colour). FFmpeg's own
+/// level and callback are the whole process's, and perhaps somebody's.
+constexpr int quiet = 150;
+
+/// AVFormatContext's class, with a place for that number: the context's `opaque`,
+/// which is for its user.
+const AVClass *quietClass() {
+  static const AVClass made = [] {
+    AVClass copy = *avformat_get_class();
+    copy.log_level_offset_offset = offsetof(AVFormatContext, opaque);
+    return copy;
+  }();
+  return &made;
+}
+
+/// Options for the decoders that probing opens, one set per stream.
+class ProbeOptions {
+public:
+  explicit ProbeOptions(unsigned streams) : sets(std::max(streams, 1u)) {
+    for (AVDictionary *&set : sets)
+      av_dict_set_int(&set, "log_level_offset", quiet, 0);
+  }
+  ~ProbeOptions() {
+    for (AVDictionary *&set : sets)
+      av_dict_free(&set);
+  }
+  ProbeOptions(const ProbeOptions &) = delete;
+  ProbeOptions &operator=(const ProbeOptions &) = delete;
+  AVDictionary **data() { return sets.data(); }
+
+private:
+  std::vector<AVDictionary *> sets;
+};
 
 template <typename T> T *made(T *object) {
   if (!object)
@@ -34,20 +73,29 @@ PacketPtr newPacket() { return PacketPtr(made(av_packet_alloc())); }
 FramePtr newFrame() { return FramePtr(made(av_frame_alloc())); }
 Parameters newParameters() { return Parameters(made(avcodec_parameters_alloc())); }
 
+void readBytes(const pst_video_bytes &bytes, uint64_t offset, uint64_t count, uint8_t *out) {
+  if (offset > bytes.size || count > bytes.size - offset ||
+      bytes.read(bytes.user, offset, count, out))
+    throw Failure{PST_VIDEO_CORRUPT, "the file cannot be read"};
+}
+
 int Input::read(void *self, uint8_t *out, int size) {
   auto &input = *static_cast<Input *>(self);
-  const int64_t rest = int64_t(input.file.size()) - input.at;
+  const int64_t rest = int64_t(input.file.size) - input.at;
   const int count = int(std::min<int64_t>(size, rest));
   if (count <= 0)
     return AVERROR_EOF;
-  std::memcpy(out, input.file.data() + input.at, size_t(count));
+  if (input.file.read(input.file.user, uint64_t(input.at), uint64_t(count), out)) {
+    input.unreadable = true; // demuxers may take it for the end
+    return AVERROR(EIO);
+  }
   input.at += count;
   return count;
 }
 
 int64_t Input::seek(void *self, int64_t offset, int whence) {
   auto &input = *static_cast<Input *>(self);
-  const int64_t size = int64_t(input.file.size());
+  const int64_t size = int64_t(input.file.size);
   whence &= ~AVSEEK_FORCE;
   if (whence == AVSEEK_SIZE)
     return size;
@@ -58,7 +106,7 @@ int64_t Input::seek(void *self, int64_t offset, int whence) {
   return input.at = to;
 }
 
-Input::Input(std::span<const uint8_t> file) : file(file) {
+Input::Input(const pst_video_bytes &file) : file(file) {
   uint8_t *buffer = static_cast<uint8_t *>(made(av_malloc(window)));
   io = avio_alloc_context(buffer, window, 0, this, read, nullptr, seek);
   if (!io)
@@ -68,21 +116,34 @@ Input::Input(std::span<const uint8_t> file) : file(file) {
     close();
     throw std::bad_alloc();
   }
+  context->av_class = quietClass();
+  context->opaque = reinterpret_cast<void *>(intptr_t(quiet));
   context->pb = io;
   context->flags |= AVFMT_FLAG_CUSTOM_IO;
   context->io_open = refuseToOpen;
   context->format_whitelist = av_strdup(containers);
+  try {
+    findStream();
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+void Input::findStream() {
   int code = avformat_open_input(&context, "", nullptr, nullptr); // frees it where it fails
-  if (code >= 0)
-    code = avformat_find_stream_info(context, nullptr);
+  if (code >= 0) {
+    ProbeOptions options(context->nb_streams);
+    code = avformat_find_stream_info(context, options.data());
+  }
   if (code >= 0)
     stream = av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
-  if (code < 0 || stream < 0 || (video().disposition & AV_DISPOSITION_ATTACHED_PIC)) {
-    close();
-    if (code < 0)
-      throw Failure{PST_VIDEO_CORRUPT, "no video file, or damaged: " + textOf(code)};
+  if (unreadable)
+    throw Failure{PST_VIDEO_CORRUPT, "the file cannot be read"};
+  if (code < 0)
+    throw Failure{PST_VIDEO_CORRUPT, "no video file, or damaged: " + textOf(code)};
+  if (stream < 0 || (video().disposition & AV_DISPOSITION_ATTACHED_PIC))
     throw Failure{PST_VIDEO_UNSUPPORTED, "the file has no video stream"};
-  }
   for (unsigned i = 0; i < context->nb_streams; ++i)
     if (int(i) != stream)
       context->streams[i]->discard = AVDISCARD_ALL;
@@ -103,6 +164,8 @@ bool Input::next(AVPacket &packet) {
   for (;;) {
     av_packet_unref(&packet);
     const int code = av_read_frame(context, &packet);
+    if (unreadable)
+      throw Failure{PST_VIDEO_CORRUPT, "the file cannot be read"};
     if (code == AVERROR_EOF)
       return false;
     if (code < 0)
@@ -115,7 +178,40 @@ bool Input::next(AVPacket &packet) {
   }
 }
 
-CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels) {
+int FrameMemory::allocate(AVCodecContext *codec, AVFrame *frame, int flags) {
+  const int code = avcodec_default_get_buffer2(codec, frame, flags);
+  if (code < 0)
+    return code;
+  auto &self = *static_cast<FrameMemory *>(codec->opaque);
+  for (const AVBufferRef *buffer : frame->buf) {
+    if (!buffer ||
+        std::find(self.known.begin(), self.known.end(), buffer->data) != self.known.end())
+      continue;
+    if (!self.take(uint64_t(buffer->size))) {
+      av_frame_unref(frame);
+      return AVERROR(ENOMEM);
+    }
+    self.known.push_back(buffer->data);
+  }
+  return 0;
+}
+
+bool FrameMemory::take(uint64_t bytes) {
+  if (refused)
+    return false;
+  held += bytes;
+  refused = hold(user, bytes) != 0;
+  return !refused;
+}
+
+void FrameMemory::check() const {
+  if (refused)
+    throw Failure{PST_VIDEO_LIMIT, "the decoder needs " + std::to_string(held) +
+                                       " bytes or more for frames that refer to one another, "
+                                       "beside the clip's own: more than a sample may take"};
+}
+
+CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, FrameMemory &memory) {
   const AVCodec *codec = avcodec_find_decoder(parameters.codec_id);
   if (!codec)
     throw Failure{PST_VIDEO_UNSUPPORTED, std::string("this FFmpeg has no decoder for ") +
@@ -124,6 +220,17 @@ CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels) {
   int code = avcodec_parameters_to_context(context.get(), &parameters);
   context->thread_count = 1;
   context->max_pixels = int64_t(maxPixels);
+  context->log_level_offset = quiet;
+  if (!(codec->capabilities & AV_CODEC_CAP_DR1)) {
+    // A library with memory of its own (dav1d): AV1's eight references, the frame
+    // at hand and one that is shown.
+    const int frame = av_image_get_buffer_size(AVPixelFormat(parameters.format), parameters.width,
+                                               parameters.height, 64);
+    (void)memory.take(10 * uint64_t(std::max(frame, 0)));
+    memory.check();
+  }
+  context->opaque = &memory;
+  context->get_buffer2 = FrameMemory::allocate;
   if (code >= 0)
     code = avcodec_open2(context.get(), codec, nullptr);
   if (code < 0)

@@ -1,4 +1,4 @@
-// FFmpeg's objects, owned; and a file in memory as its demuxer's input.
+// FFmpeg's objects, owned; and bytes as its demuxer's input.
 #pragma once
 
 #include "runtime/media/video/VideoModule.h"
@@ -10,8 +10,8 @@ extern "C" {
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
+#include <vector>
 
 namespace penstock::video {
 
@@ -36,11 +36,14 @@ PacketPtr newPacket();
 FramePtr newFrame();
 Parameters newParameters();
 
+/// Copies bytes of a file; throws Failure where they cannot be read.
+void readBytes(const pst_video_bytes &bytes, uint64_t offset, uint64_t count, uint8_t *out);
+
 /// A demuxer over bytes, which must outlive it. Opens nothing else: containers
 /// that name other files are refused.
 class Input {
 public:
-  explicit Input(std::span<const uint8_t> file);
+  explicit Input(const pst_video_bytes &file);
   ~Input();
   Input(const Input &) = delete;
   Input &operator=(const Input &) = delete;
@@ -55,15 +58,37 @@ private:
   static int read(void *self, uint8_t *out, int size);
   static int64_t seek(void *self, int64_t offset, int whence);
   void close();
+  void findStream();
 
-  std::span<const uint8_t> file;
+  const pst_video_bytes &file;
   int64_t at = 0;
+  bool unreadable = false;
   AVIOContext *io = nullptr;
   AVFormatContext *context = nullptr;
   int stream = -1;
 };
 
-/// A decoder for a stream, on the calling thread alone. Throws Failure.
-CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels);
+/// The memory of a decoder's frames, and who allows it.
+class FrameMemory {
+public:
+  using Hold = int (*)(void *user, uint64_t bytes);
+  FrameMemory(Hold hold, void *user) : hold(hold), user(user) {}
+  /// What AVCodecContext::get_buffer2 of a decoder with this as `opaque` calls.
+  static int allocate(AVCodecContext *codec, AVFrame *frame, int flags);
+  bool take(uint64_t bytes);
+  /// Throws Failure where more was wanted than is allowed.
+  void check() const;
+
+private:
+  Hold hold;
+  void *user;
+  std::vector<const uint8_t *> known; // FFmpeg gives buffers out again, and frees them at the end
+  uint64_t held = 0;
+  bool refused = false;
+};
+
+/// A decoder for a stream, on the calling thread alone. `memory` must outlive it.
+/// Throws Failure.
+CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, FrameMemory &memory);
 
 } // namespace penstock::video

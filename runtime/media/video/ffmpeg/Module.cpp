@@ -1,14 +1,15 @@
 // The C interface: no exception leaves.
 #include "runtime/media/video/ffmpeg/Decoder.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
+#include <memory>
 
-extern "C" {
-#include <libavutil/log.h>
-}
+struct pst_video {
+  penstock::video::Index index;
+};
 
 namespace penstock::video {
 namespace {
@@ -26,30 +27,63 @@ template <typename Work> int guarded(char *message, Work work) {
   }
 }
 
-int makeIndex(const uint8_t *bytes, uint64_t size, uint64_t maxPixels, uint8_t **out,
+template <typename T> T *copied(const std::vector<T> &from) {
+  T *copy = static_cast<T *>(std::malloc(std::max(from.size(), size_t(1)) * sizeof(T)));
+  if (!copy)
+    throw std::bad_alloc();
+  std::copy(from.begin(), from.end(), copy);
+  return copy;
+}
+
+int makeIndex(const pst_video_bytes *bytes, const pst_video_limits *limits, uint8_t **out,
               uint64_t *outSize, char *message) {
   *out = nullptr;
   *outSize = 0;
   return guarded(message, [&] {
-    const auto made = Index::make({bytes, size_t(size)}, maxPixels).bytes();
-    *out = static_cast<uint8_t *>(std::malloc(made.size()));
-    if (!*out)
-      throw std::bad_alloc();
-    std::memcpy(*out, made.data(), made.size());
+    const auto made = Index::make(*bytes, *limits).bytes();
+    *out = copied(made);
     *outSize = made.size();
   });
 }
 
-void release(uint8_t *index) { std::free(index); }
-
-int decode(const uint8_t *bytes, uint64_t size, const uint8_t *index, uint64_t indexSize,
-           const pst_video_range *range, pst_video_take take, void *user, pst_video_costs *costs,
-           char *message) {
+int openVideo(const uint8_t *bytes, uint64_t size, pst_video **out, uint64_t *outBytes,
+              char *message) {
+  *out = nullptr;
+  *outBytes = 0;
   return guarded(message, [&] {
-    const std::span<const uint8_t> file(bytes, size_t(size));
-    const Index known = Index::parse({index, size_t(indexSize)}, size);
-    Decoder(file, known, *range, take, user, *costs).run();
+    auto video = std::make_unique<pst_video>(pst_video{Index::parse({bytes, size_t(size)})});
+    *outBytes = video->index.memory();
+    *out = video.release();
   });
+}
+
+void closeVideo(pst_video *video) { delete video; }
+
+int partsOf(const pst_video *video, const pst_video_range *range, pst_video_part **out,
+            uint64_t *outCount, char *message) {
+  *out = nullptr;
+  *outCount = 0;
+  return guarded(message, [&] {
+    const Index &index = video->index;
+    if (!index.isDirect() || index.isSequential())
+      throw Failure{PST_VIDEO_UNSUPPORTED, "the video is read as a whole"};
+    std::vector<pst_video_part> parts;
+    for (const Piece &piece : piecesFor(index, Frames(index, *range)))
+      for (int64_t i = piece.begin; i <= piece.end; ++i)
+        parts.push_back(
+            {uint64_t(index.packets[size_t(i)].offset), uint64_t(index.packets[size_t(i)].size)});
+    std::sort(parts.begin(), parts.end(),
+              [](const pst_video_part &a, const pst_video_part &b) { return a.offset < b.offset; });
+    *out = copied(parts);
+    *outCount = parts.size();
+  });
+}
+
+void release(void *memory) { std::free(memory); }
+
+int decode(const pst_video *video, const pst_video_bytes *bytes, const pst_video_range *range,
+           const pst_video_client *client, pst_video_costs *costs, char *message) {
+  return guarded(message, [&] { Decoder(*bytes, video->index, *range, *client, *costs).run(); });
 }
 
 pst_video_module describeModule() {
@@ -57,9 +91,7 @@ pst_video_module describeModule() {
   const unsigned version = avcodec_version();
   std::snprintf(name, sizeof name, "libavcodec %u.%u.%u", version >> 16, version >> 8 & 255,
                 version & 255);
-  // Its reports would mix with the user's output; errors come back by value.
-  av_log_set_level(AV_LOG_QUIET);
-  return {PST_VIDEO_ABI, version, name, makeIndex, release, decode};
+  return {PST_VIDEO_ABI, version, name, makeIndex, openVideo, closeVideo, partsOf, release, decode};
 }
 
 } // namespace

@@ -1,0 +1,176 @@
+#include "runtime/sched/Fetcher.h"
+
+#include "runtime/sched/Setup.h"
+
+#include <algorithm>
+
+namespace penstock::runtime {
+
+namespace {
+
+constexpr uint64_t mostFetched = uint64_t(1) << 30;
+
+bool isVideo(const plan::MediaT &media) { return media.media == "video"; }
+
+const char *reasonOf(VideoReading reading) {
+  return reading == VideoReading::NoTimes
+             ? "its frames have no times of their own, so that it is decoded from its start"
+             : "its packets do not lie in it in one piece each";
+}
+
+} // namespace
+
+Fetcher::Fetcher(std::shared_ptr<const Program> shared, const ImageLimits &limits,
+                 const Clock &clock)
+    : program(std::move(shared)), limits(limits), clock(clock) {
+  for (const auto &media : program->tree().media)
+    hasVideos = hasVideos || isVideo(*media);
+}
+
+int64_t Fetcher::fetch(Work &work, int64_t slot) {
+  const auto &media = program->tree().media;
+  const int64_t begin = clock.nowNs();
+  uint64_t held = 0, read = 0;
+  bool good = true;
+  for (size_t i = 0; i < media.size(); ++i) {
+    Encoded &encoded = work.media(slot, i);
+    encoded.status = isVideo(*media[i]) ? openVideo(work, slot, i) : fetchImage(work, slot, i);
+    good = good && encoded.status;
+  }
+  if (good && hasVideos && plan(work, slot))
+    for (size_t i = 0; i < media.size(); ++i)
+      if (isVideo(*media[i]))
+        work.media(slot, i).status = fetchClips(work, slot, i);
+  for (size_t i = 0; i < media.size(); ++i) {
+    Encoded &encoded = work.media(slot, i);
+    if (!encoded.status)
+      encoded.bytes.clear();
+    held += encoded.bytesHeld();
+    read += encoded.bytesRead();
+  }
+  std::lock_guard guard(work.lock);
+  work.costs.add(Stage::Fetch, clock.nowNs() - begin, media.size());
+  work.costs.fetchedBytes += read;
+  return int64_t(held);
+}
+
+Status Fetcher::fetchImage(Work &work, int64_t slot, size_t number) {
+  const plan::MediaT &media = *program->tree().media[number];
+  const size_t row = size_t(media.row);
+  return program->tables->fetch(program->tree().rows[row]->source, work.row(slot, row),
+                                media.column, work.media(slot, number).bytes);
+}
+
+Status Fetcher::openVideo(Work &work, int64_t slot, size_t number) {
+  const plan::MediaT &media = *program->tree().media[number];
+  const size_t row = size_t(media.row);
+  const int source = program->tree().rows[row]->source;
+  const Tables &tables = *program->tables;
+  Encoded &encoded = work.media(slot, number);
+  auto place = tables.place(source, work.row(slot, row), media.column);
+  if (!place && place.error().code == Code::Unsupported) {
+    if (Status status = fetchImage(work, slot, number); !status)
+      return status;
+    encoded.file = std::make_unique<VideoSpan>(encoded.bytes.span());
+    auto index = indexVideo(*encoded.file, limits);
+    if (!index)
+      return index.error();
+    auto video = Video::open(*index);
+    if (!video)
+      return video.error();
+    encoded.video = std::move(*video);
+    encoded.reading = VideoReading::NoPlace;
+    encoded.isIndexFound = false;
+    return {};
+  }
+  if (!place)
+    return place.error();
+  auto found = tables.video(source, work.row(slot, row), media.column, *place);
+  if (!found)
+    return found.error();
+  encoded.video = std::move(found->video);
+  encoded.isIndexFound = !found->isMade;
+  encoded.reading = encoded.video->reading();
+  if (encoded.reading != VideoReading::Packets)
+    return readWhole(*place, encoded);
+  encoded.file = std::make_unique<VideoFile>(std::move(place->file), place->offset, place->size);
+  return {};
+}
+
+Status Fetcher::readWhole(const MediaPlace &place, Encoded &encoded) const {
+  if (place.size > mostFetched)
+    return Error{Code::Limit, "the video has " + std::to_string(place.size) +
+                                  " bytes, and is read as a whole, as " +
+                                  reasonOf(encoded.reading) + "; the limit is " +
+                                  std::to_string(mostFetched) +
+                                  ": put it into an MP4 or Matroska file"};
+  if (Status status = place.file->read(place.offset, size_t(place.size), encoded.bytes); !status)
+    return status;
+  if (encoded.bytes.size() < place.size)
+    return shrunk(place.size);
+  encoded.file = std::make_unique<VideoSpan>(encoded.bytes.span());
+  return {};
+}
+
+bool Fetcher::plan(Work &work, int64_t slot) {
+  const int64_t *own = work.block(slot);
+  block.assign(own, own + program->slots());
+  Failure ignored;
+  if (!storeFields(work, slot, block.data(), ignored))
+    return false;
+  const auto &media = program->tree().media;
+  for (size_t i = 0; i < media.size(); ++i) {
+    auto info = headerOf(*media[i], work.media(slot, i), limits);
+    if (!info)
+      return false;
+    storeHeader(*media[i], *info, block.data());
+  }
+  const Layout &layout = *program->layout;
+  if (!layout.setup)
+    return true;
+  const int64_t bytes = scratchBytes(layout.scratch[size_t(program->tree().setup)], block.data());
+  if (bytes > int64_t(limits.maxWorkBytes))
+    return false;
+  constexpr size_t line = 64;
+  scratch.resize(size_t(bytes) + 2 * line);
+  pst_kernel_args args{};
+  args.scalars = block.data();
+  args.scratch = scratch.data() + (line - reinterpret_cast<uintptr_t>(scratch.data()) % line);
+  return layout.setup(&args) == 0;
+}
+
+Status Fetcher::fetchClips(Work &work, int64_t slot, size_t number) {
+  Encoded &encoded = work.media(slot, number);
+  if (encoded.reading != VideoReading::Packets)
+    return {};
+  const plan::PlanT &tree = program->tree();
+  std::vector<pst_video_part> parts;
+  for (const auto &decode : tree.decodes) {
+    if (size_t(decode->media) != number)
+      continue;
+    const BufferLayout &buffer = program->layout->buffers[size_t(decode->buffer)];
+    const int64_t count =
+        buffer.isStatic ? buffer.shape.extent[0] : buffer.extents[0].of(block.data());
+    const bool isEmpty =
+        decode->top >= 0 && (block[size_t(decode->top)] >= block[size_t(decode->bottom)] ||
+                             block[size_t(decode->left)] >= block[size_t(decode->right)]);
+    if (isEmpty || count <= 0)
+      continue;
+    const pst_video_range range{block[size_t(decode->first)], count, block[size_t(decode->step)]};
+    auto wanted = encoded.video->parts(range);
+    if (!wanted)
+      return {}; // decoding will say the same
+    parts.insert(parts.end(), wanted->begin(), wanted->end());
+  }
+  uint64_t bytes = 0;
+  for (const pst_video_part &part : parts)
+    bytes += part.size;
+  if (bytes > mostFetched)
+    return Error{Code::Limit, "the packets of the clip have " + std::to_string(bytes) +
+                                  " bytes, the limit is " + std::to_string(mostFetched)};
+  std::sort(parts.begin(), parts.end(),
+            [](const pst_video_part &a, const pst_video_part &b) { return a.offset < b.offset; });
+  return static_cast<VideoFile &>(*encoded.file).fetch(parts);
+}
+
+} // namespace penstock::runtime

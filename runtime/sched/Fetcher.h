@@ -1,0 +1,43 @@
+// Brings the bytes of samples' media.
+#pragma once
+
+#include "runtime/core/Clock.h"
+#include "runtime/media/Image.h"
+#include "runtime/sched/Program.h"
+#include "runtime/sched/Work.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// Reads files as a whole, and of videos what the sample's clips need: for that it
+/// works out which frames these are, as the sample's thread will do once more. One
+/// object serves one thread, which must be in the default floating-point mode.
+class Fetcher {
+public:
+  Fetcher(std::shared_ptr<const Program> program, const ImageLimits &limits, const Clock &clock);
+
+  /// Reads what one selected sample needs from where its rows say, and returns how
+  /// many bytes are held. Blocks. What goes wrong stands in `work.media()`.
+  int64_t fetch(Work &work, int64_t slot);
+
+private:
+  Status fetchImage(Work &work, int64_t slot, size_t media);
+  /// Everything but a clip's packets.
+  Status openVideo(Work &work, int64_t slot, size_t media);
+  Status readWhole(const MediaPlace &place, Encoded &encoded) const;
+  Status fetchClips(Work &work, int64_t slot, size_t media);
+  /// Leaves in `block` what the setup makes of the sample; false where it fails,
+  /// as it will again.
+  bool plan(Work &work, int64_t slot);
+
+  std::shared_ptr<const Program> program;
+  const ImageLimits limits;
+  const Clock &clock;
+  std::vector<int64_t> block;
+  std::vector<uint8_t> scratch;
+  bool hasVideos = false;
+};
+
+} // namespace penstock::runtime

@@ -1,0 +1,82 @@
+// Indexes of the videos that tables hold: made once, kept, and found again.
+#pragma once
+
+#include "runtime/core/FileSystem.h"
+#include "runtime/media/video/Video.h"
+#include "runtime/sources/Source.h"
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace penstock::runtime {
+
+/// Finds the index of a file by its name, size and time: in memory, then among the
+/// files of a folder, else it is made of the file and kept in both. Memory holds
+/// those that were used last. Callable from any thread; several that want the same
+/// file wait for the one that makes its index.
+class VideoStore {
+public:
+  static constexpr uint64_t mostBytes = uint64_t(64) << 20;
+
+  /// `folder`: where indexes are kept between runs, below `videos`; empty: nowhere.
+  /// `files` must outlive it.
+  VideoStore(FileSystem &files, std::string folder, uint64_t memory = mostBytes)
+      : files(files), folder(std::move(folder)), most(memory) {}
+
+  struct Found {
+    std::shared_ptr<const Video> video;
+    bool isMade = false; ///< by this call
+  };
+  /// Blocks. Errors say what is wrong with the file, and are kept in memory like
+  /// indexes, but for those of reading it. \param index  where the table has it.
+  Result<Found> find(const MediaPlace &place, std::span<const uint8_t> index = {});
+
+  /// Counts since it was made: of indexes, and of bytes that were read for them.
+  uint64_t made() const { return makes; }
+  uint64_t bytesRead() const { return reads; }
+  uint64_t memory() const;
+
+private:
+  static constexpr uint64_t entryBytes = 256; // beside the index and the name
+
+  struct Entry {
+    std::mutex lock; // of all below; held while the index is made
+    uint64_t size = 0;
+    int64_t modifiedNs = 0;
+    bool isKnown = false;
+    std::shared_ptr<const Video> video; // null: `problem`
+    Error problem;
+    std::atomic<uint64_t> bytes{entryBytes};
+  };
+  struct Slot {
+    std::shared_ptr<Entry> entry;
+    std::list<std::string>::iterator use;
+    uint64_t bytes = 0;
+  };
+
+  Result<Found> findIn(Entry &entry, const MediaPlace &place, std::span<const uint8_t> index);
+  std::shared_ptr<Entry> entryOf(const std::string &name);
+  /// Takes the entry's memory into account, and forgets the ones that were not
+  /// used for longest where it is too much.
+  void settle(const std::string &name, const Entry &entry);
+  Result<std::shared_ptr<const Video>> make(const MediaPlace &place);
+  std::shared_ptr<const Video> load(const MediaPlace &place) const;
+  void keep(const MediaPlace &place, std::span<const uint8_t> index) const;
+  std::string folderOf(const std::string &name) const;
+
+  FileSystem &files;
+  const std::string folder;
+  const uint64_t most;
+  std::atomic<uint64_t> makes{0}, reads{0};
+  mutable std::mutex lock; // of all below
+  std::map<std::string, Slot, std::less<>> slots;
+  std::list<std::string> uses; // the last one first
+  uint64_t held = 0;
+};
+
+} // namespace penstock::runtime
