@@ -2,6 +2,7 @@
 
 #include "tools/penstock/Progress.h"
 #include <cstdio>
+#include <string_view>
 #include <unistd.h>
 
 using namespace penstock::cli;
@@ -74,5 +75,12 @@ std::string penstock::cli::summary(const pst_session *session) {
                       static_cast<double>(stage.count));
     text += line;
   }
+  for (const pst_video_reading &reading : numbers.videos.readings)
+    if (reading.count > 0)
+      text += std::string("  ") + grouped(static_cast<int64_t>(reading.count)) + " clips of videos: " +
+              (reading.name == std::string_view("packets")
+                   ? "their own packets were read"
+                   : std::string("their files were read whole (") + reading.name + ")") +
+              "\n";
   return text;
 }

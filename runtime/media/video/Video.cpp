@@ -97,7 +97,7 @@ Result<std::shared_ptr<const Video>> Video::open(std::span<const uint8_t> index)
   auto head = headOf(index, **module);
   if (!head)
     return head.error();
-  std::shared_ptr<Video> result(new Video);
+  std::shared_ptr<Video> result(new Video(**module));
   char message[PST_VIDEO_MESSAGE] = {};
   const int code =
       (*module)->open(index.data(), index.size(), &result->video, &result->bytes, message);
@@ -110,19 +110,17 @@ Result<std::shared_ptr<const Video>> Video::open(std::span<const uint8_t> index)
 
 Video::~Video() {
   if (video)
-    (*videoModule())->close(video);
+    module.close(video);
 }
 
 Result<std::vector<pst_video_part>> Video::parts(const pst_video_range &range) const {
   pst_video_part *parts = nullptr;
   uint64_t count = 0;
   char message[PST_VIDEO_MESSAGE] = {};
-  const auto module = videoModule();
-  if (const int code = (*module)->parts(video, &range, &parts, &count, message);
-      code != PST_VIDEO_OK)
+  if (const int code = module.parts(video, &range, &parts, &count, message); code != PST_VIDEO_OK)
     return videoError(code, message);
   std::vector<pst_video_part> result(parts, parts + count);
-  (*module)->release(parts);
+  module.release(parts);
   return result;
 }
 

@@ -57,8 +57,9 @@ public:
   const pst_video *handle() const { return video; }
 
 private:
-  Video() = default;
+  explicit Video(const pst_video_module &module) : module(module) {}
 
+  const pst_video_module &module; // is never closed
   pst_video *video = nullptr;
   VideoInfo known;
   VideoReading how = VideoReading::Packets;
