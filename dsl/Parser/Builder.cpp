@@ -1,127 +1,15 @@
-// One function per rule of the grammar, in its order. It is longer than other
-// files because the grammar is one thing.
-#include "dsl/Parser/Builder.h"
-
+// Files, declarations and types: one function per rule of the grammar, in its
+// order.
 #include "dsl/Parser/Literals.h"
-#include "generated/PenstockLexer.h"
-
-#include <algorithm>
+#include "dsl/Parser/TreeBuilder.h"
 
 namespace penstock::dsl {
-namespace {
 
 using Parser = grammar::PenstockParser;
-using Lexer = grammar::PenstockLexer;
-
-class Builder {
-public:
-  Builder(TokenList &tokens, Diagnostics &diagnostics)
-      : tokens(tokens), diagnostics(diagnostics) {}
-
-  std::unique_ptr<File> file(Parser::FileContext *context);
-
-private:
-  TokenList &tokens;
-  Diagnostics &diagnostics;
-
-  // --- Places, names, comments
-  SourceRange tokenRange(antlr4::Token *token) const {
-    return tokens.items[token->getTokenIndex()].range;
-  }
-  SourceRange range(antlr4::ParserRuleContext *context) const {
-    return join(tokenRange(context->getStart()),
-                tokenRange(context->getStop()));
-  }
-  size_t firstToken(antlr4::ParserRuleContext *context) const {
-    return context->getStart()->getTokenIndex();
-  }
-  SourceRange childRange(antlr4::tree::ParseTree *child) const {
-    return tokenRange(
-        dynamic_cast<antlr4::tree::TerminalNode *>(child)->getSymbol());
-  }
-  static size_t childType(antlr4::tree::ParseTree *child) {
-    auto *terminal = dynamic_cast<antlr4::tree::TerminalNode *>(child);
-    return terminal ? terminal->getSymbol()->getType() : 0;
-  }
-  Name name(Parser::NameContext *context) const {
-    SourceRange at = range(context);
-    return {std::string(tokens.source.substr(at.begin, at.end - at.begin)), at};
-  }
-  std::vector<Name>
-  names(const std::vector<Parser::NameContext *> &contexts) const {
-    std::vector<Name> out;
-    for (auto *context : contexts)
-      out.push_back(name(context));
-    return out;
-  }
-  /// The name after a statement's first word, if one was written.
-  std::optional<Name> nameAfter(antlr4::ParserRuleContext *context) const {
-    size_t index = firstToken(context) + 1;
-    if (index >= tokens.items.size() || !isName(tokens.items[index].type))
-      return std::nullopt;
-    return Name{std::string(tokens.text(index)), tokens.items[index].range};
-  }
-  std::string doc(antlr4::ParserRuleContext *context);
-
-  // --- Declarations
-  ConstDecl constDecl(Parser::ConstDeclContext *context);
-  FnDecl fnDecl(Parser::FnDeclContext *context);
-  std::vector<Param> params(Parser::ParamsContext *context);
-  PipelineDecl pipelineDecl(Parser::PipelineDeclContext *context);
-  BatchDecl batch(Parser::BatchBlockContext *context);
-  LetDecl let(Parser::LetStmtContext *context);
-  OutputDecl output(Parser::OutputStmtContext *context);
-  Block block(Parser::BlockContext *context);
-  Place place(Parser::PlaceContext *context) const;
-
-  // --- Types
-  TypeExpr type(Parser::TypeContext *context);
-  AxisType axisType(Parser::AxisTypeContext *context);
-  AxisList axes(Parser::AxesContext *context) const {
-    return {range(context), names(context->name())};
-  }
-
-  // --- Expressions
-  ExprPtr expr(Parser::ExprContext *context);
-  ExprPtr choice(Parser::ChoiceContext *context);
-  ExprPtr oper(Parser::OperContext *context);
-  ExprPtr conjunction(Parser::ConjunctionContext *context);
-  ExprPtr negation(Parser::NegationContext *context);
-  ExprPtr comparison(Parser::ComparisonContext *context);
-  ExprPtr span(Parser::SpanContext *context);
-  ExprPtr sum(Parser::SumContext *context);
-  ExprPtr product(Parser::ProductContext *context);
-  ExprPtr unary(Parser::UnaryContext *context);
-  ExprPtr postfix(ExprPtr base, Parser::PostfixContext *context);
-  ExprPtr scoped(Parser::ScopedContext *context);
-  ExprPtr search(Parser::SearchContext *context);
-  ExprPtr atom(Parser::AtomContext *context);
-  ArgList args(Parser::ArgsContext *context);
-  Bind bind(Parser::BindContext *context) {
-    return {range(context), name(context->name()), expr(context->expr())};
-  }
-  template <typename Setting>
-  std::vector<Setting>
-  settings(const std::vector<Parser::SettingContext *> &contexts) {
-    std::vector<Setting> out;
-    for (auto *context : contexts)
-      out.push_back(
-          {range(context), name(context->name()), expr(context->expr())});
-    return out;
-  }
-  static ExprPtr binary(BinaryOp op, SourceRange opRange, ExprPtr lhs,
-                        ExprPtr rhs);
-  ExprPtr unaryOp(UnaryOp op, antlr4::ParserRuleContext *context,
-                  ExprPtr operand);
-
-  // --- Stages
-  Chain chain(const std::vector<Parser::StageContext *> &contexts);
-  std::unique_ptr<Stage> stageBody(Parser::StageBodyContext *context);
-};
 
 /// The comments on the lines above, without their slashes. Each comment belongs
 /// to one thing only.
-std::string Builder::doc(antlr4::ParserRuleContext *context) {
+std::string TreeBuilder::doc(antlr4::ParserRuleContext *context) {
   size_t index = firstToken(context);
   uint32_t begin = index > 0 ? tokens.items[index - 1].range.end : 0;
   uint32_t end = tokens.items[index].range.begin;
@@ -144,7 +32,7 @@ std::string Builder::doc(antlr4::ParserRuleContext *context) {
 // --- Declarations
 // -------------------------------------------------------------
 
-std::unique_ptr<File> Builder::file(Parser::FileContext *context) {
+std::unique_ptr<File> TreeBuilder::file(Parser::FileContext *context) {
   auto file = std::make_unique<File>();
   file->id = tokens.file;
   file->version = 1;
@@ -199,7 +87,7 @@ std::unique_ptr<File> Builder::file(Parser::FileContext *context) {
   return file;
 }
 
-ConstDecl Builder::constDecl(Parser::ConstDeclContext *context) {
+ConstDecl TreeBuilder::constDecl(Parser::ConstDeclContext *context) {
   ConstDecl decl{
       range(context), doc(context), name(context->name()), {}, nullptr};
   if (context->type())
@@ -208,7 +96,7 @@ ConstDecl Builder::constDecl(Parser::ConstDeclContext *context) {
   return decl;
 }
 
-FnDecl Builder::fnDecl(Parser::FnDeclContext *context) {
+FnDecl TreeBuilder::fnDecl(Parser::FnDeclContext *context) {
   FnDecl decl;
   decl.range = range(context);
   decl.doc = doc(context);
@@ -232,7 +120,7 @@ FnDecl Builder::fnDecl(Parser::FnDeclContext *context) {
   return decl;
 }
 
-std::vector<Param> Builder::params(Parser::ParamsContext *context) {
+std::vector<Param> TreeBuilder::params(Parser::ParamsContext *context) {
   std::vector<Param> out;
   for (auto *param : context->param())
     out.push_back({range(param), doc(param), name(param->name()),
@@ -241,7 +129,7 @@ std::vector<Param> Builder::params(Parser::ParamsContext *context) {
   return out;
 }
 
-PipelineDecl Builder::pipelineDecl(Parser::PipelineDeclContext *context) {
+PipelineDecl TreeBuilder::pipelineDecl(Parser::PipelineDeclContext *context) {
   PipelineDecl decl;
   decl.range = range(context);
   decl.doc = doc(context);
@@ -266,7 +154,7 @@ PipelineDecl Builder::pipelineDecl(Parser::PipelineDeclContext *context) {
   return decl;
 }
 
-BatchDecl Builder::batch(Parser::BatchBlockContext *context) {
+BatchDecl TreeBuilder::batch(Parser::BatchBlockContext *context) {
   BatchDecl decl;
   decl.range = range(context);
   Parser::BatchHeadContext *head = context->batchHead();
@@ -287,7 +175,7 @@ BatchDecl Builder::batch(Parser::BatchBlockContext *context) {
   return decl;
 }
 
-LetDecl Builder::let(Parser::LetStmtContext *context) {
+LetDecl TreeBuilder::let(Parser::LetStmtContext *context) {
   LetDecl decl;
   decl.range = range(context);
   decl.doc = doc(context);
@@ -301,7 +189,7 @@ LetDecl Builder::let(Parser::LetStmtContext *context) {
   return decl;
 }
 
-OutputDecl Builder::output(Parser::OutputStmtContext *context) {
+OutputDecl TreeBuilder::output(Parser::OutputStmtContext *context) {
   OutputDecl decl;
   decl.range = range(context);
   decl.doc = doc(context);
@@ -336,7 +224,7 @@ OutputDecl Builder::output(Parser::OutputStmtContext *context) {
   return decl;
 }
 
-Block Builder::block(Parser::BlockContext *context) {
+Block TreeBuilder::block(Parser::BlockContext *context) {
   Block out;
   out.range = range(context);
   for (auto *item : context->letStmt())
@@ -348,7 +236,7 @@ Block Builder::block(Parser::BlockContext *context) {
   return out;
 }
 
-Place Builder::place(Parser::PlaceContext *context) const {
+Place TreeBuilder::place(Parser::PlaceContext *context) const {
   Target target = context->CPU()   ? Target::Cpu
                   : context->GPU() ? Target::Gpu
                                    : Target::Auto;
@@ -358,7 +246,7 @@ Place Builder::place(Parser::PlaceContext *context) const {
 // --- Types
 // --------------------------------------------------------------------
 
-TypeExpr Builder::type(Parser::TypeContext *context) {
+TypeExpr TreeBuilder::type(Parser::TypeContext *context) {
   TypeExpr out;
   out.range = range(context);
   if (auto *record = context->recordType()) {
@@ -377,7 +265,7 @@ TypeExpr Builder::type(Parser::TypeContext *context) {
   return out;
 }
 
-AxisType Builder::axisType(Parser::AxisTypeContext *context) {
+AxisType TreeBuilder::axisType(Parser::AxisTypeContext *context) {
   AxisType out;
   out.range = range(context);
   out.name = name(context->name(0));
@@ -390,328 +278,9 @@ AxisType Builder::axisType(Parser::AxisTypeContext *context) {
   return out;
 }
 
-// --- Expressions
-// --------------------------------------------------------------
-
-ExprPtr Builder::binary(BinaryOp op, SourceRange opRange, ExprPtr lhs,
-                        ExprPtr rhs) {
-  auto out = std::make_unique<BinaryExpr>();
-  out->op = op;
-  out->range = join(lhs->range, rhs->range);
-  out->opRange = opRange;
-  out->lhs = std::move(lhs);
-  out->rhs = std::move(rhs);
-  return out;
-}
-
-ExprPtr Builder::unaryOp(UnaryOp op, antlr4::ParserRuleContext *context,
-                         ExprPtr operand) {
-  auto out = std::make_unique<UnaryExpr>();
-  out->op = op;
-  out->range = range(context);
-  out->opRange = tokenRange(context->getStart());
-  out->operand = std::move(operand);
-  return out;
-}
-
-ExprPtr Builder::expr(Parser::ExprContext *context) {
-  ExprPtr input = choice(context->choice());
-  if (context->stage().empty())
-    return input;
-  auto out = std::make_unique<PipeExpr>();
-  out->range = range(context);
-  out->input = std::move(input);
-  out->chain = chain(context->stage());
-  return out;
-}
-
-ExprPtr Builder::choice(Parser::ChoiceContext *context) {
-  if (!context->IF())
-    return oper(context->oper());
-  auto out = std::make_unique<IfExpr>();
-  out->range = range(context);
-  out->condition = oper(context->oper());
-  out->thenValue = choice(context->choice(0));
-  out->elseValue = choice(context->choice(1));
-  return out;
-}
-
-ExprPtr Builder::oper(Parser::OperContext *context) {
-  ExprPtr out = conjunction(context->conjunction(0));
-  for (size_t i = 1; i < context->conjunction().size(); ++i)
-    out = binary(BinaryOp::Or, tokenRange(context->OR(i - 1)->getSymbol()),
-                 std::move(out), conjunction(context->conjunction(i)));
-  return out;
-}
-
-ExprPtr Builder::conjunction(Parser::ConjunctionContext *context) {
-  ExprPtr out = negation(context->negation(0));
-  for (size_t i = 1; i < context->negation().size(); ++i)
-    out = binary(BinaryOp::And, tokenRange(context->AND(i - 1)->getSymbol()),
-                 std::move(out), negation(context->negation(i)));
-  return out;
-}
-
-ExprPtr Builder::negation(Parser::NegationContext *context) {
-  if (context->NOT())
-    return unaryOp(UnaryOp::Not, context, negation(context->negation()));
-  return comparison(context->comparison());
-}
-
-// clang-format off: a table
-BinaryOp comparator(size_t type) {
-  switch (type) {
-  case Lexer::EQ: return BinaryOp::Eq;
-  case Lexer::NE: return BinaryOp::Ne;
-  case Lexer::LT: return BinaryOp::Lt;
-  case Lexer::LE: return BinaryOp::Le;
-  case Lexer::GT: return BinaryOp::Gt;
-  case Lexer::GE: return BinaryOp::Ge;
-  default: return BinaryOp::In;
-  }
-}
-// clang-format on
-
-ExprPtr Builder::comparison(Parser::ComparisonContext *context) {
-  ExprPtr out = span(context->span(0));
-  if (!context->comparator())
-    return out;
-  return binary(comparator(context->comparator()->getStart()->getType()),
-                range(context->comparator()), std::move(out),
-                span(context->span(1)));
-}
-
-ExprPtr Builder::span(Parser::SpanContext *context) {
-  ExprPtr low = sum(context->sum(0));
-  if (context->sum().size() == 1)
-    return low;
-  auto out = std::make_unique<RangeExpr>();
-  out->range = range(context);
-  out->closed = context->RANGE_IN() != nullptr;
-  out->opRange = childRange(context->children[1]);
-  out->low = std::move(low);
-  out->high = sum(context->sum(1));
-  return out;
-}
-
-ExprPtr Builder::sum(Parser::SumContext *context) {
-  ExprPtr out = product(context->product(0));
-  for (size_t i = 1; i < context->product().size(); ++i) {
-    auto *op = context->children[2 * i - 1];
-    out = binary(childType(op) == Lexer::PLUS ? BinaryOp::Add : BinaryOp::Sub,
-                 childRange(op), std::move(out), product(context->product(i)));
-  }
-  return out;
-}
-
-ExprPtr Builder::product(Parser::ProductContext *context) {
-  ExprPtr out = unary(context->unary(0));
-  for (size_t i = 1; i < context->unary().size(); ++i) {
-    auto *child = context->children[2 * i - 1];
-    BinaryOp op = childType(child) == Lexer::STAR    ? BinaryOp::Mul
-                  : childType(child) == Lexer::SLASH ? BinaryOp::Div
-                                                     : BinaryOp::Rem;
-    out =
-        binary(op, childRange(child), std::move(out), unary(context->unary(i)));
-  }
-  return out;
-}
-
-ExprPtr Builder::unary(Parser::UnaryContext *context) {
-  if (context->MINUS())
-    return unaryOp(UnaryOp::Negate, context, unary(context->unary()));
-  if (context->scoped())
-    return scoped(context->scoped());
-  ExprPtr out = atom(context->atom());
-  for (auto *item : context->postfix())
-    out = postfix(std::move(out), item);
-  return out;
-}
-
-ExprPtr Builder::postfix(ExprPtr base, Parser::PostfixContext *context) {
-  SourceRange all = join(base->range, range(context));
-  if (context->name()) {
-    auto out = std::make_unique<FieldExpr>();
-    out->range = all;
-    out->base = std::move(base);
-    out->field = name(context->name());
-    return out;
-  }
-  if (context->args()) {
-    auto out = std::make_unique<CallExpr>();
-    out->range = all;
-    out->callee = std::move(base);
-    out->args = args(context->args());
-    return out;
-  }
-  auto out = std::make_unique<IndexExpr>();
-  out->range = all;
-  out->base = std::move(base);
-  out->settings = settings<AxisSetting>(context->index()->setting());
-  return out;
-}
-
-ExprPtr Builder::scoped(Parser::ScopedContext *context) {
-  if (auto *each = context->each()) {
-    auto out = std::make_unique<EachExpr>();
-    out->range = range(each);
-    out->bind = bind(each->bind());
-    out->body = block(each->block());
-    return out;
-  }
-  if (auto *map = context->map()) {
-    auto out = std::make_unique<MapExpr>();
-    out->range = range(map);
-    for (auto *item : map->bind())
-      out->binds.push_back(bind(item));
-    out->body = block(map->block());
-    return out;
-  }
-  if (auto *window = context->window()) {
-    auto out = std::make_unique<WindowExpr>();
-    out->range = range(window);
-    out->bind = bind(window->bind());
-    out->extents = settings<AxisSetting>(window->setting());
-    out->body = block(window->block());
-    return out;
-  }
-  if (context->search())
-    return search(context->search());
-  Parser::DrawContext *draw = context->draw();
-  auto out = std::make_unique<DrawExpr>();
-  out->range = range(draw);
-  out->distribution = name(draw->name());
-  if (draw->args())
-    out->args = args(draw->args());
-  if (draw->axes())
-    out->per = axes(draw->axes());
-  return out;
-}
-
-ExprPtr Builder::search(Parser::SearchContext *context) {
-  auto out = std::make_unique<SearchExpr>();
-  out->range = range(context);
-  out->tries = expr(context->expr());
-  for (auto *item : context->letStmt())
-    out->lets.push_back(let(item));
-  out->accepted = expr(context->accept()->expr(0));
-  out->condition = expr(context->accept()->expr(1));
-  out->otherwise = unary(context->unary());
-  return out;
-}
-
-ExprPtr Builder::atom(Parser::AtomContext *context) {
-  if (context->group())
-    return expr(context->group()->expr());
-  SourceRange at = range(context);
-  std::string_view text = tokens.source.substr(at.begin, at.end - at.begin);
-  auto placed = [&](auto node) {
-    node->range = at;
-    return node;
-  };
-  if (context->name()) {
-    auto out = placed(std::make_unique<NameExpr>());
-    out->name = text;
-    return out;
-  }
-  if (context->record()) {
-    auto out = placed(std::make_unique<RecordExpr>());
-    out->fields = settings<FieldSetting>(context->record()->setting());
-    return out;
-  }
-  if (context->list()) {
-    auto out = placed(std::make_unique<ListExpr>());
-    for (auto *item : context->list()->expr())
-      out->items.push_back(expr(item));
-    return out;
-  }
-  if (context->INT()) {
-    auto out = placed(std::make_unique<IntLit>());
-    out->value = intValue(text, at, diagnostics);
-    return out;
-  }
-  if (context->FLOAT()) {
-    auto out = placed(std::make_unique<FloatLit>());
-    out->value = floatValue(text, at, diagnostics);
-    return out;
-  }
-  if (context->QUANTITY())
-    return quantity(text, at, diagnostics);
-  if (context->STRING()) {
-    auto out = placed(std::make_unique<StringLit>());
-    out->value = stringValue(text, at, diagnostics);
-    return out;
-  }
-  auto out = placed(std::make_unique<BoolLit>());
-  out->value = context->TRUE() != nullptr;
-  return out;
-}
-
-ArgList Builder::args(Parser::ArgsContext *context) {
-  ArgList out;
-  out.range = range(context);
-  for (auto *arg : context->arg()) {
-    Arg item;
-    item.range = range(arg);
-    if (arg->name())
-      item.name = name(arg->name());
-    item.value = expr(arg->expr());
-    out.args.push_back(std::move(item));
-  }
-  if (context->axes())
-    out.over = axes(context->axes());
-  return out;
-}
-
-// --- Stages
-// -------------------------------------------------------------------
-
-Chain Builder::chain(const std::vector<Parser::StageContext *> &contexts) {
-  Chain out;
-  for (auto *context : contexts) {
-    std::unique_ptr<Stage> stage = stageBody(context->stageBody());
-    stage->range = range(context);
-    if (context->oper())
-      stage->condition = oper(context->oper());
-    if (context->place())
-      stage->place = place(context->place());
-    out.push_back(std::move(stage));
-  }
-  return out;
-}
-
-std::unique_ptr<Stage> Builder::stageBody(Parser::StageBodyContext *context) {
-  if (auto *call = context->callStage()) {
-    auto out = std::make_unique<CallStage>();
-    out->path = names(call->name());
-    if (call->args())
-      out->args = args(call->args());
-    return out;
-  }
-  if (auto *group = context->chainGroup()) {
-    auto out = std::make_unique<GroupStage>();
-    out->chain = chain(group->chain()->stage());
-    return out;
-  }
-  if (auto *choose = context->chooseStage()) {
-    auto out = std::make_unique<ChooseStage>();
-    for (auto *arm : choose->arm())
-      out->arms.push_back(
-          {range(arm), oper(arm->oper()), chain(arm->chain()->stage())});
-    return out;
-  }
-  auto *repeat = context->repeatStage();
-  auto out = std::make_unique<RepeatStage>();
-  out->count = expr(repeat->expr());
-  out->chain = chain(repeat->chainGroup()->chain()->stage());
-  return out;
-}
-
-} // namespace
-
 std::unique_ptr<File> buildFile(Parser::FileContext *context, TokenList &tokens,
                                 Diagnostics &diagnostics) {
-  return Builder(tokens, diagnostics).file(context);
+  return TreeBuilder(tokens, diagnostics).file(context);
 }
 
 } // namespace penstock::dsl
