@@ -44,12 +44,23 @@ class JpegStatistics(ctypes.Structure):
     _fields_ = [("name", text), ("count", ctypes.c_uint64)]
 
 
+class VideoReading(ctypes.Structure):
+    _fields_ = [("name", text), ("count", ctypes.c_uint64)]
+
+
+class VideoStatistics(ctypes.Structure):
+    _fields_ = [("packets", ctypes.c_uint64), ("restarts", ctypes.c_uint64), ("indexes_made", ctypes.c_uint64),
+                ("index_bytes", ctypes.c_uint64), ("indexes_reused", ctypes.c_uint64), ("late_bytes", ctypes.c_uint64),
+                ("readings", VideoReading * 4)]
+
+
 class Statistics(ctypes.Structure):
     _fields_ = [("size", size), ("stages", StageStatistics * 7), ("samples", ctypes.c_uint64),
                 ("batches", ctypes.c_uint64), ("bad_samples", ctypes.c_uint64), ("fetched_bytes", ctypes.c_uint64),
                 ("delivered_bytes", ctypes.c_uint64), ("decoded_blocks", ctypes.c_uint64),
                 ("elapsed_ns", ctypes.c_int64), ("threads", ctypes.c_int32), ("limit", text),
-                ("jpeg_entropy", JpegStatistics * 7), ("index_uses", ctypes.c_uint64), ("index_misses", ctypes.c_uint64)]
+                ("jpeg_entropy", JpegStatistics * 7), ("index_uses", ctypes.c_uint64), ("index_misses", ctypes.c_uint64),
+                ("videos", VideoStatistics)]
 
 
 class SessionInfo(ctypes.Structure):

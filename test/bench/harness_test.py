@@ -152,7 +152,8 @@ class Adapter(unittest.TestCase):
     def test_structs_have_the_layout_of_the_header(self):
         fields = {"pst_parameter": penstock.Parameter, "pst_compile_options": penstock.CompileOptions,
                   "pst_session_options": penstock.SessionOptions, "pst_stage_statistics": penstock.StageStatistics,
-                  "pst_jpeg_statistics": penstock.JpegStatistics, "pst_statistics": penstock.Statistics,
+                  "pst_jpeg_statistics": penstock.JpegStatistics, "pst_video_reading": penstock.VideoReading,
+                  "pst_video_statistics": penstock.VideoStatistics, "pst_statistics": penstock.Statistics,
                   "pst_session_info": penstock.SessionInfo,
                   "pst_output": penstock.Output}
         lines, expected = [], []
