@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <set>
 #include <unistd.h>
 
 namespace penstock::runtime {
@@ -106,6 +107,15 @@ Status checkOptions(const SessionOptions &options) {
   return {};
 }
 
+/// The most that indexes of videos take, which are kept from sample to sample.
+uint64_t videoIndexBytes(const plan::PlanT &tree) {
+  std::set<int> sources;
+  for (const auto &media : tree.media)
+    if (media->media == "video")
+      sources.insert(tree.rows[size_t(media->row)]->source);
+  return sources.size() * VideoStore::mostBytes;
+}
+
 /// What is taken before the first sample, whatever the samples are.
 MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
                       const ScratchLimits &scratch, int64_t batchesHeld) {
@@ -126,6 +136,7 @@ MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
   report.parts.emplace_back("constants", layout.constantBytes.size());
   report.parts.emplace_back("order", program.order->bytes());
   report.parts.emplace_back("checkpoints", program.tables->checkpointBytes());
+  report.parts.emplace_back("video indexes", videoIndexBytes(program.tree()));
   for (const auto &[name, bytes] : report.parts)
     report.fixed += bytes;
   report.perSampleLimit = uint64_t(scratch.cap);

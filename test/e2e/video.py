@@ -220,6 +220,7 @@ pipeline p(PARAMETERS) with on_error = substitute(90%) {
             os.remove(path)
         first = self.report(text, **paths)
         self.assertEqual(first["bad_samples"], [])
+        self.assertGreater(first["memory"]["fixed"], 64 << 20)  # the most that indexes may take
         self.assertEqual(first["videos"]["indexes_made"], files)
         self.assertGreaterEqual(first["videos"]["indexes_reused"], len(rows) - files)
         self.assertGreater(first["videos"]["index_bytes"], 0)
