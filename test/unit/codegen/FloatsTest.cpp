@@ -77,6 +77,7 @@ std::vector<float> someFloats() {
                          -0.485f,
                          1.0f,
                          -1.0f};
+  all.push_back(9081371.0f); // by 0x1.cb5596p+0 as a product rounds to the other side
   for (uint32_t i = 0; i < 2000; ++i)
     all.push_back(std::bit_cast<float>(i * 0x20E4A7u + 77u));
   for (int i = 0; i < 300; ++i)
