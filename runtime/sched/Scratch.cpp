@@ -17,14 +17,14 @@ uint8_t *Scratch::allocate(int64_t bytes) {
   if (bytes < 0 || bytes > limits.cap)
     return nullptr;
   const int64_t size = alignStorage(bytes + storageSlack);
-  while (current < blocks.size() && used + size > blocks[current].size) {
+  if (size > limits.cap - taken - counted)
+    return nullptr;
+  while (current < blocks.size() && size > blocks[current].size - blocks[current].used)
     ++current;
-    used = 0;
-  }
   if (current == blocks.size() && !grow(size))
     return nullptr;
-  uint8_t *result = blocks[current].bytes + used;
-  used += size;
+  uint8_t *result = blocks[current].bytes + blocks[current].used;
+  blocks[current].used += size;
   taken += size;
   return result;
 }
@@ -46,20 +46,32 @@ bool Scratch::count(int64_t bytes) {
 
 bool Scratch::grow(int64_t bytes) {
   int64_t size = std::max({bytes, held ? held / 2 : initial, int64_t(1) << 16});
-  if (held + counted + size > limits.share)
+  if (held + counted + size > limits.share) {
     size = bytes;
+    for (Block &block : blocks) // too small for this sample
+      if (block.used == 0)
+        free(block);
+  }
   size = alignStorage(size);
   waitForRoom(size);
-  if (held + counted + size > limits.cap)
-    return false;
   uint8_t *memory = allocateMemory(size_t(size));
   if (!memory)
     return false;
-  blocks.push_back({memory, size});
+  blocks.push_back({memory, size, 0});
   held += size;
   current = blocks.size() - 1;
-  used = 0;
   return true;
+}
+
+void Scratch::rewind(Mark to) {
+  for (size_t i = to.block; i < blocks.size(); ++i)
+    blocks[i].used = i == to.block ? to.used : 0;
+  current = to.block, taken = to.taken, counted = to.counted;
+  // A block beyond the share is as long as its first piece.
+  while (held > limits.share && blocks.size() > current + 1) {
+    free(blocks.back());
+    blocks.pop_back();
+  }
 }
 
 void Scratch::reset() {
@@ -72,17 +84,23 @@ void Scratch::reset() {
     initial = std::min(held, limits.share);
     freeAll();
   }
+  for (Block &block : blocks)
+    block.used = 0;
   current = 0;
-  used = 0;
   taken = 0;
   counted = 0;
 }
 
+void Scratch::free(Block &block) {
+  freeMemory(block.bytes, size_t(block.size));
+  held -= block.size;
+  block = {nullptr, 0, 0};
+}
+
 void Scratch::freeAll() {
   for (Block &block : blocks)
-    freeMemory(block.bytes, size_t(block.size));
+    free(block);
   blocks.clear();
-  held = 0;
 }
 
 } // namespace penstock::runtime

@@ -38,23 +38,24 @@ public:
   Scratch &operator=(const Scratch &) = delete;
 
   /// `bytes` and 64 more that may be read; null where the sample would exceed
-  /// the cap or there is no memory. May wait for another thread's large sample.
+  /// the cap or there is no memory. What the sample has allocated and counted
+  /// decides, not what is kept from others: a sample that is bad is bad on every
+  /// thread. May wait for another thread's large sample.
   uint8_t *allocate(int64_t bytes);
 
   /// Counts memory that somebody else holds for this sample. False
-  /// where the sample would exceed the cap with it: all that was allocated and
-  /// counted before, not what is kept from other samples. May wait likewise.
+  /// where the sample would exceed the cap with it. May wait likewise.
   [[nodiscard]] bool count(int64_t bytes);
 
   struct Mark {
     size_t block;
     int64_t used, taken, counted;
   };
-  Mark mark() const { return {current, used, taken, counted}; }
-  /// Gives back what was allocated and counted since.
-  void rewind(Mark to) {
-    current = to.block, used = to.used, taken = to.taken, counted = to.counted;
+  Mark mark() const {
+    return {current, current < blocks.size() ? blocks[current].used : 0, taken, counted};
   }
+  /// Gives back what was allocated and counted since.
+  void rewind(Mark to);
   /// Gives everything back.
   void reset();
 
@@ -62,7 +63,9 @@ private:
   struct Block {
     uint8_t *bytes;
     int64_t size;
+    int64_t used;
   };
+  void free(Block &block);
   void freeAll();
   bool grow(int64_t bytes);
   void waitForRoom(int64_t bytes);
@@ -70,8 +73,7 @@ private:
   ScratchLimits &limits;
   int64_t initial;
   std::vector<Block> blocks;
-  size_t current = 0;  // block in use
-  int64_t used = 0;    // of it
+  size_t current = 0;  // block in use; those behind it are empty
   int64_t held = 0;    // over all blocks
   int64_t taken = 0;   // allocated for the sample at hand
   int64_t counted = 0; // held elsewhere for it
