@@ -31,6 +31,8 @@ public:
 private:
   LogicalResult addKernels();
   FailureOr<int> kernelOf(pipe::LaunchOp op);
+  /// What runs for a launch, and its scalars: a kernel's code, or a codec.
+  LogicalResult setCode(pipe::LaunchOp op, plan::StepT &step);
   FailureOr<std::unique_ptr<plan::DimT>> scratchDim(pipe::LaunchOp op, ArrayRef<int64_t> place);
   LogicalResult visitBody(Block &body);
   LogicalResult visit(pipe::ParamOp op);
@@ -416,24 +418,47 @@ LogicalResult PlanVisitor::visit(pipe::DecodeOp op) {
   return success();
 }
 
+static plan::Codec codecNamed(StringRef name) {
+  return name == "jpeg"  ? plan::Codec::jpeg
+         : name == "png" ? plan::Codec::png
+                         : plan::Codec::recompress;
+}
+
+LogicalResult PlanVisitor::setCode(pipe::LaunchOp op, plan::StepT &step) {
+  SmallVector<Value> scalars(op.getScalars());
+  func::FuncOp function = functions.lookup(op.getKernel());
+  if (auto codec = function ? function->getAttrOfType<StringAttr>("pipe.codec") : StringAttr()) {
+    step.codec = codecNamed(codec);
+    auto quality = function->getAttrOfType<IntegerAttr>("pipe.quality");
+    if (quality)
+      scalars = {scalars[static_cast<size_t>(quality.getInt())]};
+    else
+      scalars.clear(); // what is left are extents, which the buffers have
+  } else {
+    FailureOr<int> kernel = kernelOf(op);
+    if (failed(kernel))
+      return failure();
+    step.kernel = *kernel;
+  }
+  for (Value scalar : scalars) {
+    FailureOr<int> slot = scope.slotOf(scalar);
+    if (failed(slot))
+      return failure();
+    step.scalars.push_back(*slot);
+  }
+  return success();
+}
+
 LogicalResult PlanVisitor::visit(pipe::LaunchOp op) {
-  FailureOr<int> kernel = kernelOf(op);
-  if (failed(kernel))
-    return failure();
   auto step = std::make_unique<plan::StepT>();
-  step->kernel = *kernel;
+  if (failed(setCode(op, *step)))
+    return failure();
   for (Value tensor : op.getTensors()) {
     auto access = scope.accessOf(tensor);
     if (failed(access))
       return failure();
     step->stage = std::max(step->stage, scope.stageOf(tensor));
     step->inputs.push_back(std::move(*access));
-  }
-  for (Value scalar : op.getScalars()) {
-    FailureOr<int> slot = scope.slotOf(scalar);
-    if (failed(slot))
-      return failure();
-    step->scalars.push_back(*slot);
   }
   if (Value guard = op.getGuard()) {
     FailureOr<int> slot = scope.slotOf(guard);

@@ -55,7 +55,8 @@ private:
   /// its producer.
   bool isDirect(Operation *producer, Operation *user, Value tensor) const {
     return !everyOp && ops.contains(producer) && ops.contains(user) &&
-           classOf(producer) != OpClass::barrier && producer->getBlock() == user->getBlock() &&
+           classOf(producer) != OpClass::barrier && classOf(producer) != OpClass::codec &&
+           classOf(user) != OpClass::codec && producer->getBlock() == user->getBlock() &&
            guards.lookup(producer) == guards.lookup(user) &&
            weights.contains(producer) == weights.contains(user) && !readsMaterialised(user, tensor);
   }
@@ -107,7 +108,7 @@ void Planner::visit(Operation *op) {
     return;
   const SetVector<Value> tensors = tensorsOf(op);
   if (llvm::is_contained({OpClass::weights, OpClass::index, OpClass::point, OpClass::halo,
-                          OpClass::gather, OpClass::barrier},
+                          OpClass::gather, OpClass::barrier, OpClass::codec},
                          found)) {
     ops.insert(op);
     if (isWeights(op, tensors))
@@ -156,7 +157,8 @@ static Operation *inBody(Operation *op) {
 void Planner::raise() {
   for (Operation *op : llvm::reverse(ops)) {
     const OpClass found = classOf(op);
-    if (weights.contains(op) || found == OpClass::barrier || found == OpClass::gather)
+    if (weights.contains(op) || found == OpClass::barrier || found == OpClass::codec ||
+        found == OpClass::gather)
       continue;
     std::optional<int64_t> latest;
     SmallVector<Operation *> direct;
@@ -209,7 +211,8 @@ std::vector<FusionGroup> Planner::groups() {
   for (Operation *op : ops) {
     auto [at, fresh] = number.try_emplace(group[op], found.size());
     if (fresh)
-      found.push_back({{}, levels[op], weights.contains(op), guards.lookup(op)});
+      found.push_back({{}, levels[op], weights.contains(op), classOf(op) == OpClass::codec,
+                       guards.lookup(op)});
     found[at->second].ops.push_back(op);
     highest = std::max(highest, levels[op]);
   }

@@ -16,6 +16,8 @@ struct FusionGroup {
   int64_t level = 0;
   /// Made on the host: tap tables and small tables of setup.
   bool weights = false;
+  /// One op for which the runtime stands in.
+  bool codec = false;
   /// The condition under which its arm runs, or null.
   mlir::Value guard;
 };

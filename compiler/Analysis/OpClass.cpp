@@ -64,7 +64,8 @@ OpClass classOf(Operation *op) {
       .Case<GatherOp>([](auto) { return OpClass::gather; })
       .Case<ReduceOp, ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, ReduceByOp, SortOp>(
           [](auto) { return OpClass::barrier; })
-      .Case<DecodeOp, EncodeOp>([](auto) { return OpClass::media; })
+      .Case<EncodeOp, RecompressOp>([](auto) { return OpClass::codec; })
+      .Case([](DecodeOp) { return OpClass::media; })
       .Case([](FieldOp field) { return isTensor(field) ? OpClass::media : OpClass::scalar; })
       .Case<PeerOp>([](auto) { return OpClass::peer; })
       .Case<ChooseOp, RepeatOp>([](Operation *scope) {

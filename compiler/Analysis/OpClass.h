@@ -16,7 +16,8 @@ enum class OpClass {
   halo,
   gather,
   barrier,
-  media,  ///< decode, encode, tensor field: the runtime's work
+  codec,  ///< encode, recompress: a kernel of its own, which the runtime is
+  media,  ///< decode, tensor field: the runtime's work
   peer,   ///< another sample's value: a stage boundary
   branch, ///< choose or repeat with an arm that is not pointwise
   other   ///< output, batch, launch and so on

@@ -211,7 +211,7 @@ void GpuEmitter::scan(ScanOp op, const Buffer &to) {
     Value start = startOf(isMax ? ReduceKind::max : ReduceKind::sum, computing);
     Value factor;
     if (op.getKind() == ScanKind::recurrence)
-      factor = cast(real(op.getFactorAttr().getValueAsDouble()), computing);
+      factor = cast(number(op.getFactor()), computing);
     loop(x.constant(0), extent(op.getValue(), along), 1, start, [&](Value i, ValueRange sofar) {
       SmallVector<Value> at(outer);
       at.insert(at.begin() + along, i);

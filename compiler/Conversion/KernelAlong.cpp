@@ -22,7 +22,7 @@ LogicalResult KernelEmitter::emitScan(ScanOp op) {
       others.push_back(extent(op.getValue(), i));
   LaneValue factor;
   if (op.getFactor())
-    factor = l.cast(CastMode::value, l.constant(op.getFactorAttr()), element);
+    factor = l.cast(CastMode::value, scalar(op.getFactor()), element);
   const ReduceKind start = op.getKind() == ScanKind::max ? ReduceKind::max : ReduceKind::sum;
   carriedNest(b, l, others, {}, [&](ArrayRef<Value> where, ValueRange) {
     OpBuilder::InsertionGuard guard(b);

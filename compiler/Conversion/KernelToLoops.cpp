@@ -43,6 +43,28 @@ static void keepForPlan(KernelOp kernel, func::FuncOp function) {
     function->setAttr("pipe.checks", builder.getArrayAttr(checks));
 }
 
+/// A function without code: the plan has a step of the runtime for its launches.
+/// `pipe.quality` is the place of the quality among their scalars.
+static void declareCodec(KernelOp kernel, func::FuncOp function) {
+  Builder builder(kernel.getContext());
+  function.setPrivate();
+  function->setAttr("pipe.kind", kernel.getKindAttr());
+  Operation *op = codecOf(kernel);
+  auto encode = llvm::dyn_cast<EncodeOp>(op);
+  function->setAttr("pipe.codec",
+                    builder.getStringAttr(encode ? stringifyCodec(encode.getFormat()) : "recompress"));
+  Value quality = encode ? encode.getQuality() : llvm::cast<RecompressOp>(op).getQuality();
+  if (!quality)
+    return;
+  int64_t place = 0;
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    if (argument == quality)
+      break;
+    place += !llvm::isa<NamedTensorType>(argument.getType());
+  }
+  function->setAttr("pipe.quality", builder.getI64IntegerAttr(place));
+}
+
 namespace {
 struct KernelToLoopsPass : penstock::conversion::impl::KernelToLoopsBase<KernelToLoopsPass> {
   void runOnOperation() override {
@@ -55,6 +77,11 @@ struct KernelToLoopsPass : penstock::conversion::impl::KernelToLoopsBase<KernelT
     for (KernelOp kernel : llvm::make_early_inc_range(module.getOps<KernelOp>())) {
       builder.setInsertionPoint(kernel);
       auto function = builder.create<func::FuncOp>(kernel.getLoc(), kernel.getSymName(), type);
+      if (kernel.getKind() == "codec") {
+        declareCodec(kernel, function);
+        kernel.erase();
+        continue;
+      }
       keepForPlan(kernel, function);
       if (failed(KernelEmitter(kernel, function, nextCheck).run()))
         return signalPassFailure();

@@ -13,9 +13,11 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> 
     returns the tensors that are stored. A kernel is not loops: `schedule` says
     how each target turns it into loops.
 
-    `kind` is `pixels`, or `rows`, `select` or `setup`: those take no argument,
-    read and write the sample's parameter block with `pipe.slot` and
-    `pipe.set_slot`, and return nothing.
+    `kind` is `pixels`, or `codec`: one `pipe.encode` or `pipe.recompress`, whose
+    results are returned in order, and which the runtime runs in place of
+    generated code; or `rows`, `select` or `setup`: those take no argument, read
+    and write the sample's parameter block with `pipe.slot` and `pipe.set_slot`,
+    and return nothing.
 
     Example:
 

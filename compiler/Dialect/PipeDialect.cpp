@@ -42,6 +42,7 @@ OperandRange penstock::pipe::sizesOf(Operation *op) {
       .Case<CastOp, FieldOp, DecodeOp, ViewOp, PadOp, ConcatOp, StackOp,
             PlaceOp, MapOp, WindowOp, WeightsOp, ResampleOp, GatherOp, ReduceOp,
             ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, ReduceByOp, SortOp,
+            EncodeOp, RecompressOp,
             ChooseOp, RepeatOp, EachOp, LaunchOp>(
           [](auto typed) -> OperandRange { return typed.getSizes(); })
       .Default(

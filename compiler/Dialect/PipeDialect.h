@@ -73,6 +73,10 @@ mlir::Value extentValue(mlir::OpBuilder &builder, mlir::Location loc,
 /// axes of its results.
 mlir::OperandRange sizesOf(mlir::Operation *op);
 
+/// The encode or recompress that a kernel of kind `codec` is; null where its
+/// body is not one whose results it returns.
+mlir::Operation *codecOf(KernelOp kernel);
+
 /// Attaches a remark of `pass` to `op`; `penstock explain` prints them.
 void addRemark(mlir::Operation *op, llvm::StringRef pass,
                const llvm::Twine &text);

@@ -166,18 +166,6 @@ def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def Pipe_EncodeOp : Pipe_Op<"encode", [Pure]> {
-  let summary = "Tensor to encoded media, inside a sample";
-  let description = [{
-    For augmentations that compress, such as random JPEG quality.
-
-    Example: `%b = pipe.encode "image" "jpeg" %x quality(%q) : !pipe.tensor<ui8[h=8, w=8, c=3:rgb]>`
-  }];
-  let arguments = (ins StrAttr:$media, StrAttr:$format, Pipe_Tensor:$value, Pipe_Int:$quality);
-  let results = (outs Pipe_Bytes:$result);
-  let assemblyFormat = "$media $format $value `quality` `(` $quality `)` attr-dict `:` type($value)";
-}
-
 //===--- keys and draws ------------------------------------------------------===//
 
 def Pipe_KeyOp : Pipe_Op<"key", [Pure]> {

@@ -309,7 +309,7 @@ LogicalResult ScanOp::verify() {
   if (value.axisIndex(getAxis()) < 0 || value != result) // C1
     return emitOpError() << "accumulates " << value << " along `" << getAxis()
                          << "` into " << result;
-  if ((getKind() == ScanKind::recurrence) != getFactor().has_value())
+  if ((getKind() == ScanKind::recurrence) != static_cast<bool>(getFactor())) // C2
     return emitOpError("has a factor exactly when it is a recurrence");
   return verifySizes(*this);
 }
@@ -444,5 +444,37 @@ LogicalResult SortOp::verify() {
       !result.getElementType().isSignlessInteger(64)) // C1
     return emitOpError() << "sorts " << value << " along `" << getAxis()
                          << "` into " << result;
+  return verifySizes(*this);
+}
+
+/// The axes h and w, and c where there are several channels, or one.
+static bool isImage(NamedTensorType type) {
+  ArrayRef<Axis> axes = type.getAxes();
+  const bool named = (axes.size() == 2 || axes.size() == 3) &&
+                     axes[0].name == "h" && axes[1].name == "w" &&
+                     type.getElementType().isUnsignedInteger(8);
+  return named && (axes.size() == 2 ||
+                   (axes[2].name == "c" &&
+                    (axes[2].extent == 1 || axes[2].extent == 3)));
+}
+
+LogicalResult EncodeOp::verify() {
+  NamedTensorType value = tensorOf(getValue()), bytes = tensorOf(getBytes());
+  if (!isImage(value)) // C1
+    return emitOpError() << "makes an image of " << value;
+  if (bytes.getRank() != 1 || !bytes.getElementType().isUnsignedInteger(8) ||
+      !isCount(getCount())) // C2
+    return emitOpError() << "has results " << bytes << " and "
+                         << tensorOf(getCount());
+  if ((getFormat() == Codec::jpeg) != static_cast<bool>(getQuality())) // C3
+    return emitOpError("has a quality exactly when it makes a JPEG file");
+  return verifySizes(*this);
+}
+
+LogicalResult RecompressOp::verify() {
+  NamedTensorType value = tensorOf(getValue()), result = tensorOf(getResult());
+  if (!isImage(value) || value != result) // C1
+    return emitOpError() << "makes an image of " << value << ", and gives "
+                         << result;
   return verifySizes(*this);
 }

@@ -402,25 +402,27 @@ def Pipe_ReduceOp : Pipe_SizedOp<"reduce", []> {
   }];
 }
 
-def Pipe_ScanOp : Pipe_SizedOp<"scan", []> {
+def Pipe_ScanOp : Pipe_SizedOp<"scan", [AttrSizedOperandSegments]> {
   let summary = "Accumulates along an axis";
   let description = [{
     `sum` and `max`: result[i] combines elements 0 ..= i in order, starting from
     what `pipe.reduce` gives of no elements. `recurrence`: result[i] = value[i] +
-    factor * result[i - 1], with result[-1] = 0. f16 and bf16 accumulate in f32;
+    factor * result[i - 1], with result[-1] = 0; the factor is rounded to the type
+    that accumulates. f16 and bf16 accumulate in f32;
     each stored element is rounded once.
 
     Constraints:
 
     - (C1) `axis` is an axis of the value; the result has the value's type.
+    - (C2) `factor` stands exactly for `recurrence`.
 
     Example: `%1 = pipe.scan sum %0 along "t" : !pipe.tensor<f32[t=9]>`
   }];
   let arguments = (ins Pipe_ScanKind:$kind, Pipe_Tensor:$value, StrAttr:$axis,
-                       OptionalAttr<F64Attr>:$factor, Variadic<Pipe_Int>:$sizes);
+                       Optional<Pipe_F64>:$factor, Variadic<Pipe_Int>:$sizes);
   let results = (outs Pipe_Tensor:$result);
   let assemblyFormat = [{
-    $kind $value `along` $axis (`factor` $factor^)? (`sizes` `(` $sizes^ `)`)? attr-dict
+    $kind $value `along` $axis (`factor` `(` $factor^ `)`)? (`sizes` `(` $sizes^ `)`)? attr-dict
     `:` type($value) `->` type($result)
   }];
 }
@@ -582,6 +584,64 @@ def Pipe_SortOp : Pipe_SizedOp<"sort", []> {
   let results = (outs Pipe_Tensor:$result);
   let assemblyFormat = [{
     $value `along` $axis (`sizes` `(` $sizes^ `)`)? attr-dict `:` type($value) `->` type($result)
+  }];
+}
+
+//===--- class M: pixels to media ----------------------------------------------===//
+
+def Pipe_CodecEnum : Pipe_Enum<"Codec", "a format that pixels are encoded in", ["jpeg", "png"]>;
+def Pipe_CodecAttr : Pipe_EnumAttr<Pipe_CodecEnum, "codec">;
+
+def Pipe_EncodeOp : Pipe_SizedOp<"encode", [AttrSizedOperandSegments]> {
+  let summary = "Pixels to the bytes of an image file";
+  let description = [{
+    `count`, a rank-0 tensor, says how many bytes the file has: it is known on
+    the pixel side only, so `bytes` has room for as many as an image of these
+    extents can need, and 0 behind them.
+
+    A JPEG file is what libjpeg-turbo writes with its accurate integer DCT, the
+    standard tables scaled by `quality` (1 ... 100), 4:2:0 where there is
+    colour, and its standard Huffman tables. A PNG file has filter 0 in every
+    row, and zlib's level 6.
+
+    Nothing here fails: that the image has 1 ... 65,500 rows and columns, and a
+    quality that there is, import makes sure of with a `pipe.check`.
+
+    Constraints:
+
+    - (C1) the value is u8 over h and w, and c with 1 or 3 elements, or without c.
+    - (C2) `bytes` is u8 over one axis, `count` i64 without axes.
+    - (C3) `quality` stands exactly for `jpeg`.
+
+    Example: `%b, %n = pipe.encode jpeg %x quality(%q) sizes(%m) : !pipe.tensor<u8[h=8, w=8, c=3:rgb]> -> !pipe.tensor<u8[byte=?]>, !pipe.tensor<i64[]>`
+  }];
+  let arguments = (ins Pipe_CodecAttr:$format, Pipe_Tensor:$value, Optional<Pipe_Int>:$quality,
+                       Variadic<Pipe_Int>:$sizes);
+  let results = (outs Pipe_Tensor:$bytes, Pipe_Tensor:$count);
+  let assemblyFormat = [{
+    $format $value (`quality` `(` $quality^ `)`)? (`sizes` `(` $sizes^ `)`)? attr-dict
+    `:` type($value) `->` type($bytes) `,` type($count)
+  }];
+}
+
+def Pipe_RecompressOp : Pipe_SizedOp<"recompress"> {
+  let summary = "Pixels through a JPEG file and back";
+  let description = [{
+    What decoding gives of the file that `pipe.encode jpeg` makes: `rgb` of three
+    channels, `gray` of one. Its extents are the input's, so that setup knows
+    them.
+
+    Constraints:
+
+    - (C1) as of `pipe.encode`; the result has the value's type.
+
+    Example: `%1 = pipe.recompress %0 quality(%q) : !pipe.tensor<u8[h=8, w=8, c=3:rgb]> -> !pipe.tensor<u8[h=8, w=8, c=3:rgb]>`
+  }];
+  let arguments = (ins Pipe_Tensor:$value, Pipe_Int:$quality, Variadic<Pipe_Int>:$sizes);
+  let results = (outs Pipe_Tensor:$result);
+  let assemblyFormat = [{
+    $value `quality` `(` $quality `)` (`sizes` `(` $sizes^ `)`)? attr-dict
+    `:` type($value) `->` type($result)
   }];
 }
 

@@ -132,7 +132,6 @@ private:
   /// ` (train.pipe:7:8)`: the user's line at hand.
   std::string userPlace() const;
   int64_t demandInt(const Val &value, dsl::SourceRange range, const std::string &what);
-  double demandReal(const Val &value, dsl::SourceRange range, const std::string &what);
   static std::optional<int64_t> constantInt(mlir::Value value);
   static std::optional<double> constantF64(mlir::Value value);
   bool dependsOnParametersOnly(mlir::Value value, std::set<std::string> &names);
@@ -376,6 +375,13 @@ private:
   Val fft(Args args);
   Val scan(const std::string &name, Args args);
   Val decode(Args args, dsl::SourceRange range);
+  Val encode(Args args);
+  /// The pixels that went into `file`, as they come out of it.
+  Val decodeEncoded(pipe::EncodeOp file, Args args, dsl::SourceRange range);
+  mlir::Value imageToEncode(const Argument &arg);
+  mlir::Value jpegQuality(const Argument &arg);
+  mlir::Value encodedRoom(pipe::Codec format, mlir::Value height, mlir::Value width,
+                          int64_t channels);
   Val pick(Args args, dsl::SourceRange range);
   Val source(const dsl::Name &name, const dsl::ArgList &args);
   mlir::Type columnType(const dsl::Expr &expr);

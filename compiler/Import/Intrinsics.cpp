@@ -51,7 +51,8 @@ penstock::dsl::Builtins penstock::importer::builtins() {
   result.functions.insert("npy");
   result.values = {"inf",      "nan",       "pi",      "rgb",      "gray",     "nearest",   "box",
                    "bilinear", "hamming",   "bicubic", "lanczos",  "linear",   "cubic",     "edge",
-                   "reflect",  "symmetric", "wrap",    "constant", "shuffled", "sequential"};
+                   "reflect",  "symmetric", "wrap",    "constant", "shuffled", "sequential",
+                   "jpeg",     "png"};
   result.distributions = {"bits", "uniform", "int",       "permutation", "normal",
                           "beta", "gamma",   "bernoulli", "exponential", "log_uniform"};
   result.types = {"int",    "bool",          "range",    "rect",      "point", "path",  "text",
@@ -351,7 +352,7 @@ Val Importer::callIntrinsic(const dsl::Name &name, const std::vector<Argument> &
   if (text == "contract")
     return contract(take({"x", "matrix"}, 2), name.range);
   if (text == "encode")
-    fail(name.range, "there is no encoder: media can be decoded only");
+    return encode(take({"x", "format", "quality"}, 2));
   if (text == "compact")
     return compact(take({"x", "mask"}, 2));
   if (text == "group")

@@ -66,6 +66,9 @@ static bool isVideo(mlir::Value bytes) {
 
 Val Importer::decode(Args args, dsl::SourceRange range) {
   const Val &data = args[0].value;
+  if (data.is(Kind::Tensor))
+    if (auto file = data.ir.getDefiningOp<pipe::EncodeOp>())
+      return decodeEncoded(file, args, range);
   if (!data.is(Kind::Bytes))
     fail(args[0].range, "`decode` takes the bytes of a file, and this is " + show(data));
   std::string format = demandWord(args[1], {"rgb", "gray"});

@@ -61,14 +61,15 @@ Val Importer::scan(const std::string &name, Args args) {
     fail(args[0].range, quote(name) + " takes numbers, and this is " + show(x),
          "`i32(...)` makes 0 and 1 of truth values");
   ScanKind kind = name == "scan_sum" ? ScanKind::sum : ScanKind::max;
-  mlir::FloatAttr factor;
+  mlir::Value factor;
   if (name == "scan_linear") {
     kind = ScanKind::recurrence;
     if (!llvm::isa<mlir::FloatType>(elementType(x)))
       fail(args[0].range, "`scan_linear` takes floats, and this is " + show(x),
            "`f32(...)` converts");
-    factor = base.getF64FloatAttr(
-        demandReal(args[2].value, args[2].range, "the factor of a recurrence"));
+    factor = demandF64(args[2].value, args[2].range, "the factor of a recurrence");
+    if (isElementLocal(factor))
+      notYet(args[2].range, "a factor that differs from element to element");
   }
   return tensor(base.create<pipe::ScanOp>(here, x.ir.getType(), kind, x.ir, axis, factor,
                                           sizesOf(dims(x.ir))));

@@ -74,16 +74,6 @@ int64_t Importer::demandInt(const Val &value, dsl::SourceRange range, const std:
   return *number;
 }
 
-double Importer::demandReal(const Val &value, dsl::SourceRange range, const std::string &what) {
-  mlir::Value number = demandF64(value, range, what);
-  settle(number, what);
-  auto op = number.getDefiningOp<pipe::ConstantOp>();
-  if (!op)
-    fail(range, what + " must be known when compiling, and this differs from sample to sample",
-         "build it from constants and parameters");
-  return llvm::cast<mlir::FloatAttr>(op.getValue()).getValueAsDouble();
-}
-
 namespace {
 /// A sum of integer values with factors. Exact: everything wraps modulo 2^64.
 struct LinearSum {

@@ -103,7 +103,7 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
   void runOnOperation() override {
     Builder builder(&getContext());
     for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
-      if (kernel.getSchedule())
+      if (kernel.getSchedule() || kernel.getKind() == "codec")
         continue;
       for (MapOp column : splitColumnTerms(kernel))
         store(*column, "scratch", "is computed once and stored in scratch memory: all rows have it in common");

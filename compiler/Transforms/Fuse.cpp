@@ -50,12 +50,12 @@ private:
   static Boundary boundaryOf(const FusionGroup &group);
   KernelOp makeKernel(const FusionGroup &group, const Boundary &boundary);
   /// The kernel with the same body that exists already, or `kernel`.
-  KernelOp share(KernelOp kernel);
+  KernelOp share(KernelOp kernel, StringRef stem);
 
   SymbolTable symbols;
   PipelineOp pipeline;
   llvm::StringMap<KernelOp> byText;
-  int64_t pixelKernels = 0, tableKernels = 0;
+  llvm::StringMap<int64_t> numbers; ///< of the next kernel, by the stem of its name
 };
 
 } // namespace
@@ -70,7 +70,8 @@ Boundary Outliner::boundaryOf(const FusionGroup &group) {
       Operation *producer = value.getDefiningOp();
       if (producer && inside.contains(producer))
         continue;
-      if (producer && llvm::isa<ConstantOp>(producer))
+      // The runtime reads what a launch gives it, and no body.
+      if (producer && llvm::isa<ConstantOp>(producer) && !group.codec)
         boundary.constants.insert(producer);
       else if (llvm::isa<NamedTensorType>(value.getType()))
         boundary.tensors.insert(value);
@@ -85,6 +86,9 @@ Boundary Outliner::boundaryOf(const FusionGroup &group) {
             return !outer || !inside.contains(outer);
           }))
         boundary.results.push_back(result);
+    // The runtime gives all results or none.
+    if (group.codec && !boundary.results.empty())
+      boundary.results.assign(op->result_begin(), op->result_end());
   }
   return boundary;
 }
@@ -104,15 +108,19 @@ static SmallVector<int64_t> axesOutsideBatch(ArrayRef<Value> values) {
   return counts;
 }
 
+static StringRef stemOf(const FusionGroup &group) {
+  return group.weights ? "weights" : group.codec ? "codec" : "k";
+}
+
 KernelOp Outliner::makeKernel(const FusionGroup &group, const Boundary &boundary) {
   OpBuilder builder(pipeline);
   SmallVector<Location> locations;
   for (Operation *op : group.ops)
     locations.push_back(op->getLoc());
   Location loc = builder.getFusedLoc(locations);
-  const std::string name =
-      group.weights ? "weights" + std::to_string(tableKernels) : "k" + std::to_string(pixelKernels);
-  auto kernel = builder.create<KernelOp>(loc, name, "pixels", DictionaryAttr());
+  const StringRef stem = stemOf(group);
+  auto kernel = builder.create<KernelOp>(loc, (stem + Twine(numbers[stem])).str(),
+                                         group.codec ? "codec" : "pixels", DictionaryAttr());
   if (group.weights)
     kernel->setAttr("weights", builder.getUnitAttr());
   Block *body = builder.createBlock(&kernel.getBody());
@@ -142,7 +150,7 @@ KernelOp Outliner::makeKernel(const FusionGroup &group, const Boundary &boundary
   return kernel;
 }
 
-KernelOp Outliner::share(KernelOp kernel) {
+KernelOp Outliner::share(KernelOp kernel, StringRef stem) {
   // Remarks speak of one place in the source, so they do not tell kernels
   // apart.
   KernelOp plain = kernel.clone();
@@ -157,7 +165,7 @@ KernelOp Outliner::share(KernelOp kernel) {
     kernel.erase();
     return at->second;
   }
-  ++(kernel->hasAttr("weights") ? tableKernels : pixelKernels);
+  ++numbers[stem];
   kernel->remove();
   symbols.insert(kernel, Block::iterator(pipeline));
   return kernel;
@@ -166,7 +174,7 @@ KernelOp Outliner::share(KernelOp kernel) {
 void Outliner::outline(const FusionGroup &group, size_t number, FuseRemarks &remarks) {
   const Boundary boundary = boundaryOf(group);
   if (!boundary.results.empty()) {
-    KernelOp kernel = share(makeKernel(group, boundary));
+    KernelOp kernel = share(makeKernel(group, boundary), stemOf(group));
     OpBuilder builder(group.ops.back());
     SmallVector<Value> scalars(boundary.scalars.begin(), boundary.scalars.end());
     for (Value key : boundary.keys) {

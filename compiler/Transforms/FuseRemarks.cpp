@@ -119,7 +119,7 @@ static void readBy(Operation *user, Value tensor, Access &access) {
     return access.consider(true, 2, name + " looks up elements by a computed index");
   if (llvm::isa<ReduceOp, HistogramOp>(user))
     return access.consider(false, 2, name + " takes each element once");
-  if (analysis::classOf(user) == OpClass::barrier)
+  if (llvm::is_contained({OpClass::barrier, OpClass::codec}, analysis::classOf(user)))
     return access.consider(true, 4, name + " needs all of it at once");
   if (llvm::isa<WindowOp>(user))
     return access.consider(false, 4, "a row of " + name + " needs its neighbour rows");
@@ -202,6 +202,9 @@ std::string FuseRemarks::apart(Operation *producer, Value tensor, const FusionGr
     return "fusion is off";
   if (other.weights != group.weights)
     return "the host makes tables before there are pixels";
+  if (group.codec || other.codec)
+    return "the runtime runs " + wordFor((group.codec ? group : other).ops.front()) +
+           ", on whole images";
   if (analysis::classOf(producer) == OpClass::barrier)
     return wordFor(producer) + " is known only when it has seen everything";
   if (other.guard != group.guard)
@@ -308,15 +311,16 @@ static std::string counted(int64_t number, const std::string &what) {
 }
 
 void FuseRemarks::attach(PipelineOp pipeline) const {
-  int64_t overPixels = 0, overTables = 0;
+  int64_t overPixels = 0, overTables = 0, codecs = 0;
   for (auto [found, group] : llvm::zip(groups, plan)) {
     if (!found.kernel)
       continue;
-    ++(group.weights ? overTables : overPixels);
+    ++(group.weights ? overTables : group.codec ? codecs : overPixels);
     attach(found);
   }
   addRemark(pipeline, "fuse",
-            "a sample runs " + counted(overPixels, "kernel") + " over pixels and " +
+            "a sample runs " + counted(overPixels, "kernel") + " over pixels" +
+                (codecs ? ", " + counted(codecs, "codec") : "") + " and " +
                 counted(overTables, "kernel") + " over small tables\nthey read " + bytesRead +
                 "\nthey write " + bytesWritten + ", of which temporaries are " + temporaries);
 }

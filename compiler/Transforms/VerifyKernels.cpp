@@ -34,7 +34,7 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
                : op->emitError("reads a slot beyond the parameter block");
   if (llvm::isa<ParamOp, FieldOp, FieldExtentOp, ProbeOp, SetSlotOp, SourceOp, ConstantOp>(op))
     return success();
-  if (!llvm::isa<RowOp, AdmitOp, PickOp, DecodeOp, EncodeOp, LaunchOp, SwitchOp, PeerOp, BatchOp,
+  if (!llvm::isa<RowOp, AdmitOp, PickOp, DecodeOp, LaunchOp, SwitchOp, PeerOp, BatchOp,
                  OutputOp>(op))
     return op->emitError("is left in the pipeline after the split");
   for (Value operand : op->getOperands()) {
@@ -48,7 +48,7 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
 }
 
 static LogicalResult verifyInKernel(Operation *op) {
-  if (llvm::isa<DecodeOp, EncodeOp, FieldOp, ProbeOp, ParamOp, RowOp, PickOp, PeerOp, KeyOp,
+  if (llvm::isa<DecodeOp, EncodeOp, RecompressOp, FieldOp, ProbeOp, ParamOp, RowOp, PickOp, PeerOp, KeyOp,
                 ContextOp, CheckOp, SlotOp, SetSlotOp, LaunchOp, SwitchOp, EachOp>(op))
     return op->emitError("stands in a kernel of pixels");
   return success();

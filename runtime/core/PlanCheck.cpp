@@ -279,7 +279,8 @@ private:
   }
 
   void step(const plan::StepT &s, size_t i) {
-    kernelIndex(s.kernel, "step", i);
+    if (s.codec == plan::Codec::none)
+      kernelIndex(s.kernel, "step", i);
     require(s.stage >= 0 && s.stage <= Plan::maxStages, "step", i, "has stage ", s.stage);
     slot(s.guard, "step", i, true);
     for (int32_t number : s.scalars)
@@ -300,6 +301,35 @@ private:
       require(isNew || entry->second == s.stage, "step", i, "writes buffer ", number,
               " in a second stage");
     }
+    if (s.codec != plan::Codec::none)
+      codec(s, i);
+  }
+
+  /// Types and numbers of what a codec reads and writes, so that the runtime
+  /// finds what plan.fbs says. Extents are the sample's: it looks at those.
+  void codec(const plan::StepT &s, size_t i) {
+    const bool isFile = s.codec == plan::Codec::jpeg || s.codec == plan::Codec::png;
+    if (!require(isFile || s.codec == plan::Codec::recompress, "step", i,
+                 "has an unknown codec") ||
+        !require(s.inputs.size() == 1 && s.outputs.size() == (isFile ? 2u : 1u) &&
+                     s.scalars.size() == (s.codec == plan::Codec::png ? 0u : 1u),
+                 "step", i, "has not the inputs, outputs and scalars of its codec"))
+      return;
+    auto isImage = [&](int32_t number) {
+      const plan::BufferT &b = *tree.buffers[number];
+      return b.type == DType::u8 && (b.dims.size() == 2 || b.dims.size() == 3);
+    };
+    auto has = [&](int32_t number, DType type, size_t rank) {
+      const plan::BufferT &b = *tree.buffers[number];
+      return b.kind == BufferKind::temporary && b.type == type && b.dims.size() == rank;
+    };
+    require(isImage(s.inputs[0]->buffer) &&
+                (isFile ? has(s.outputs[0], DType::u8, 1) && has(s.outputs[1], DType::i64, 0)
+                        : isImage(s.outputs[0]) &&
+                              tree.buffers[s.outputs[0]]->dims.size() ==
+                                  tree.buffers[s.inputs[0]->buffer]->dims.size() &&
+                              tree.buffers[s.outputs[0]]->kind == BufferKind::temporary),
+            "step", i, "does not fit its codec");
   }
 
   void output(const plan::OutputT &o, size_t i) {

@@ -1,5 +1,7 @@
-// What all image decoders share.
+// What all image decoders and encoders share.
 #pragma once
+
+#include "runtime/core/Status.h"
 
 #include <array>
 #include <cstddef>
@@ -29,6 +31,17 @@ struct Target {
   uint8_t *out = nullptr;
   size_t rowStride = 0;
 };
+
+/// Pixels to encode: row y begins at `rows + y * rowStride`.
+struct Picture {
+  const uint8_t *rows = nullptr;
+  size_t rowStride = 0;
+  uint32_t height = 0;
+  uint32_t width = 0;
+  PixelFormat format = PixelFormat::Rgb;
+};
+/// InvalidArgument where a side is not one of 1 ... 65,500 pixels.
+Status checkSides(const Picture &picture);
 
 /// Who read the entropy-coded data of a JPEG file: our decoder, or libjpeg's and
 /// why.

@@ -185,15 +185,18 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
   for (size_t number : stepsByStage(tree)) {
     const plan::StepT &step = *tree.steps[number];
     StepLayout &s = layout->steps.emplace_back();
-    s.code = code(step.kernel);
-    s.kernel = step.kernel;
+    s.codec = step.codec;
+    if (s.codec == plan::Codec::none) {
+      s.code = code(step.kernel);
+      s.kernel = step.kernel;
+      layout->staticScratch = std::max(layout->staticScratch, layout->scratch[s.kernel].fixed);
+    }
     s.stage = step.stage;
     for (const auto &access : step.inputs)
       s.inputs.push_back({access->buffer, access->peer_slot});
     s.outputs = step.outputs;
     s.scalars = step.scalars;
     s.guard = step.guard;
-    layout->staticScratch = std::max(layout->staticScratch, layout->scratch[step.kernel].fixed);
     lastStage = std::max(lastStage, s.stage);
   }
   for (int stage = 0; stage <= lastStage + 1; ++stage)

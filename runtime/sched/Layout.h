@@ -47,6 +47,7 @@ struct BufferLayout {
 struct StepLayout {
   pst_kernel code = nullptr;
   int kernel = 0;
+  plan::Codec codec = plan::Codec::none; ///< in place of the two
   int stage = 0;
   struct Input {
     int buffer;

@@ -64,7 +64,7 @@ SampleRunner::SampleRunner(std::shared_ptr<const Program> shared, ScratchLimits 
                            const Clock &clock)
     : program(std::move(shared)), layout(*program->layout), tree(program->tree()), clock(clock),
       scratch(limits, layout.staticScratch + (int64_t(1) << 16)), images(imageLimits(limits)),
-      decoder(images), headers(tree.media.size()), fieldStorage(layout.buffers.size()),
+      decoder(images), codecs(images), headers(tree.media.size()), fieldStorage(layout.buffers.size()),
       places(layout.places.size()) {
   size_t widest = 0, mostScalars = 0;
   for (const StepLayout &step : layout.steps) {
@@ -470,7 +470,20 @@ bool SampleRunner::runStep(Work &work, int64_t slot, const StepLayout &step, Fai
   }
   for (size_t i = 0; i < step.scalars.size(); ++i)
     scalars[i] = block[step.scalars[i]];
+  return step.codec == plan::Codec::none ? runCode(step, failure) : runCodec(step, failure);
+}
 
+bool SampleRunner::runCodec(const StepLayout &step, Failure &failure) {
+  const int rank = layout.buffers[size_t(step.inputs[0].buffer)].rank;
+  Status status = codecs.run(step.codec, arguments[0], rank,
+                             std::span(arguments).subspan(1, step.outputs.size()), scalars[0],
+                             scratch);
+  if (!status)
+    failure = {0, status.error().message};
+  return bool(status);
+}
+
+bool SampleRunner::runCode(const StepLayout &step, Failure &failure) {
   const Scratch::Mark mark = scratch.mark();
   pst_kernel_args args{};
   args.tensors = arguments.data();

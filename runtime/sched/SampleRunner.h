@@ -6,6 +6,7 @@
 #include "runtime/media/ImageHeader.h"
 #include "runtime/media/Orientation.h"
 #include "runtime/media/video/VideoDecoder.h"
+#include "runtime/sched/Codecs.h"
 #include "runtime/sched/Program.h"
 #include "runtime/sched/Scratch.h"
 #include "runtime/sched/Setup.h"
@@ -56,6 +57,9 @@ private:
   /// Lengths that kernels of the stage have found, against their limits.
   bool readCounts(Work &work, int64_t slot, int stage, Failure &failure);
   bool runStep(Work &work, int64_t slot, const StepLayout &step, Failure &failure);
+  /// Of a step whose tensors and scalars are bound.
+  bool runCode(const StepLayout &step, Failure &failure);
+  bool runCodec(const StepLayout &step, Failure &failure);
   void bindOutputs(Work &work, int64_t slot, int stage);
   void keep(Work &work, int64_t slot, int stage);
   void storeScalars(Work &work, int64_t slot);
@@ -79,6 +83,7 @@ private:
   ImageLimits images;
   ImageDecoder decoder;
   VideoDecoder videos;
+  Codecs codecs;
   std::vector<ImageInfo> headers;   // by media
   std::vector<bool> untouched;      // by media: to be decoded, and not yet
   std::vector<Buffer> fieldStorage; // by buffer

@@ -49,8 +49,12 @@ public:
                                            int64_t first, int64_t count, int64_t step) const {
     return std::nullopt;
   }
-  virtual std::optional<Bytes> encode(const std::string &media, const std::string &format,
-                                      const Tensor &value, int64_t quality) const = 0;
+  /// The file of an image, u8 in the axes h, w and perhaps c; `format` is `jpeg`,
+  /// or `png`, which has no quality.
+  virtual std::optional<Bytes> encode(const std::string &format, const Tensor &value,
+                                      int64_t quality) const {
+    return std::nullopt;
+  }
 };
 
 /// Why a sample is bad: the message of a check, with its two values.

@@ -59,6 +59,15 @@ static std::vector<Tensor> launchHere(Machine &machine, Slot &slot, pipe::Launch
   return outputs;
 }
 
+/// Whether somebody else's code runs for this launch. Codecs are nobody's code:
+/// they ask the media.
+static bool runsElsewhere(Machine &machine, pipe::LaunchOp op) {
+  const auto found = machine.program.kernels.find(op.getKernel());
+  const bool isCodec = found != machine.program.kernels.end() && !found->second.body.empty() &&
+                       llvm::isa<pipe::EncodeOp, pipe::RecompressOp>(found->second.body[0].op);
+  return machine.inputs.kernels && !isCodec;
+}
+
 void runLaunch(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::LaunchOp>(self.op);
   if (op.getGuard() && !machine.integer(slot, op.getGuard())) {
@@ -67,7 +76,7 @@ void runLaunch(Machine &machine, Slot &slot, const Instruction &self) {
     return;
   }
   std::vector<Tensor> outputs =
-      machine.inputs.kernels ? launchElsewhere(machine, slot, op) : launchHere(machine, slot, op);
+      runsElsewhere(machine, op) ? launchElsewhere(machine, slot, op) : launchHere(machine, slot, op);
   if (slot.failed())
     return;
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -145,7 +145,7 @@ void runScan(Machine &machine, Slot &slot, const Instruction &self) {
     fault(op, "the sizes differ from the input's extents");
   const bool recurrence = op.getKind() == pipe::ScanKind::recurrence;
   const Scalar factor =
-      recurrence ? cast(pipe::CastMode::value, realScalar(op.getFactorAttr().getValueAsDouble()),
+      recurrence ? cast(pipe::CastMode::value, machine.scalar(slot, op.getFactor()),
                         isFloat(value.type) && value.type != DType::f64 ? DType::f32 : value.type)
                  : Scalar();
   Runs(value, {value.axis(op.getAxis().str())})

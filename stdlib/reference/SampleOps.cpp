@@ -197,15 +197,50 @@ void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
   machine.set(slot, op.getResult(), std::move(*image));
 }
 
+/// The file's bytes, or nothing with the sample failed.
+static std::optional<Bytes> fileOf(Machine &machine, Slot &slot, mlir::Operation *op,
+                                   const std::string &format, mlir::Value image,
+                                   mlir::Value quality) {
+  const int64_t number = quality ? machine.integer(slot, quality) : 0;
+  auto bytes = mediaOf(machine, op).encode(format, machine.tensor(slot, image), number);
+  if (!bytes)
+    fail(slot, "the image cannot be encoded");
+  return bytes;
+}
+
+/// Elements past the count are 0.
 void runEncode(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::EncodeOp>(self.op);
-  auto bytes =
-      mediaOf(machine, op)
-          .encode(op.getMedia().str(), op.getFormat().str(), machine.tensor(slot, op.getValue()),
-                  machine.integer(slot, op.getQuality()));
-  if (!bytes)
-    return fail(slot, "the tensor cannot be encoded");
-  slot.values[self.results[0]] = *bytes;
+  const auto file = fileOf(machine, slot, op, pipe::stringifyCodec(op.getFormat()).str(),
+                           op.getValue(), op.getQuality());
+  if (!file)
+    return;
+  Tensor bytes = machine.blank(slot, op.getBytes());
+  if ((*file)->size() > bytes.bytes.size())
+    fault(op, "the file is longer than its room");
+  std::copy((*file)->begin(), (*file)->end(), bytes.bytes.begin());
+  Tensor count = machine.blank(slot, op.getCount());
+  count.store(0, intScalar(static_cast<int64_t>((*file)->size())));
+  machine.set(slot, op.getBytes(), std::move(bytes));
+  machine.set(slot, op.getCount(), std::move(count));
+}
+
+/// By its definition: the file is written and read.
+void runRecompress(Machine &machine, Slot &slot, const Instruction &self) {
+  auto op = llvm::cast<pipe::RecompressOp>(self.op);
+  const auto file = fileOf(machine, slot, op, "jpeg", op.getValue(), op.getQuality());
+  if (!file)
+    return;
+  const Tensor &value = machine.tensor(slot, op.getValue());
+  const bool rgb = value.extents.size() == 3 && value.extents[2] == 3;
+  auto image = mediaOf(machine, op).decode("image", rgb ? "rgb" : "gray", *file);
+  if (!image)
+    return fail(slot, "the image cannot be decoded again");
+  Tensor result = machine.blank(slot, op.getResult());
+  if (image->bytes.size() != result.bytes.size())
+    fault(op, "the decoded tensor has other extents");
+  result.bytes = image->bytes;
+  machine.set(slot, op.getResult(), std::move(result));
 }
 
 //===--- keys and draws ----------------------------------------------------===//

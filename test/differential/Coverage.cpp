@@ -73,6 +73,8 @@ static constexpr Required required[] = {
     {"compact", everyType, "odd vec ? other"},
     {"group", "i64", "1x1 odd vec ? other"},
     {"reduce_by", "u8 i32 i64", "odd vec ? other"},
+    {"encode", "u8 i64", "odd vec other"},
+    {"recompress", "u8", "1xN odd ? other"},
     {"choose", everyType, "1x1 1xN odd vec >4096 ? other"},
     {"repeat", everyType, "1x1 1xN odd vec ? other"},
     {"each", "u8 i8 i32 i64 f16 bf16 f32 f64 bool", "odd vec other"},

@@ -8,7 +8,8 @@ using namespace penstock::pipe;
 namespace penstock::differential {
 
 Draft::Draft(MLIRContext &context, const Recipe &recipe)
-    : builder(&context), loc(builder.getUnknownLoc()), rng(recipe.seed) {}
+    : builder(&context), loc(builder.getUnknownLoc()), rng(recipe.seed),
+      codecs(recipe.seed % 8 == 3) {}
 
 Value Draft::constant(int64_t value) {
   return builder.create<ConstantOp>(loc, builder.getI64Type(), builder.getI64IntegerAttr(value));
@@ -274,6 +275,7 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
   result.inputs.batchPosition = recipe.seed % 1000;
   for (uint64_t slot = 0; slot < 3; ++slot)
     result.inputs.positions.push_back(result.inputs.batchPosition + slot);
+  result.inputs.media = &madeUpMedia();
   auto table = syntheticTable(columns, recipe.seed);
   result.inputs.open = [table](const std::string &,
                                const std::map<std::string, reference::Field> &) { return table; };

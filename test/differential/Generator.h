@@ -5,7 +5,7 @@
 // result there: views (crops with drawn offsets, flips decided per sample,
 // transposes, strides, frames), pad, concat, stack, place, map, window, gather,
 // resample, reduce, scan, histogram, contract, fft, sort, compact, group and
-// reductions of groups, cast, choose, repeat, search, each, and peers in the batch
+// reductions of groups, codecs, cast, choose, repeat, search, each, and peers in the batch
 // block. Everything stays in bounds by the way it is built, for every row.
 //
 //===----------------------------------------------------------------------===//

@@ -20,6 +20,11 @@ struct Column {
 /// element follows from (seed, row, column); every type's special values occur.
 std::shared_ptr<reference::Table> syntheticTable(std::vector<Column> columns, uint64_t seed);
 
+/// Files of a format of their own: what is lost depends on the quality. At most
+/// `madeUpHeader` bytes more than pixels. Lives as long as the program.
+const reference::Media &madeUpMedia();
+inline constexpr int64_t madeUpHeader = 8;
+
 } // namespace penstock::differential
 
 #endif

@@ -417,7 +417,7 @@ std::string Text::scan(ScanOp op) {
   static constexpr const char *kinds[] = {"scan_sum", "scan_max", "scan_linear"};
   SmallVector<std::string> arguments{use(op.getValue()), op.getAxis().str()};
   if (op.getFactor())
-    arguments.push_back(number(op.getFactor()->convertToDouble()));
+    arguments.push_back(use(op.getFactor()));
   return call(kinds[static_cast<int>(op.getKind())], arguments);
 }
 

@@ -89,9 +89,11 @@ Value Draft::scan(Value x) {
   if (dims.empty() || element(x).isInteger(1))
     return {};
   const auto kind = static_cast<ScanKind>(rng.below(3));
-  const FloatAttr factor = kind == ScanKind::recurrence
-                               ? builder.getF64FloatAttr(rng.pick<double>({0.5, -0.25, 1.5}))
-                               : FloatAttr();
+  Value factor;
+  if (kind == ScanKind::recurrence) {
+    const double number = rng.pick<double>({0.5, -0.25, 1.5});
+    factor = number > 1 ? drawReal(-1.5, 1.5) : real(number);
+  }
   const Value result =
       builder.create<ScanOp>(loc, x.getType(), kind, x, rng.pick(dims).name, factor, sizesOf(dims));
   return remember(result, dims);
@@ -255,6 +257,43 @@ Value Draft::fft(Value x) {
   dims.push_back({"part", {}, 2});
   const Value result = builder.create<FftOp>(loc, typeOf(element(x), dims), x, axis, sizesOf(dims));
   return remember(result, dims);
+}
+
+/// Bytes as an image, through a codec: the pixels again, or a file and its size.
+Value Draft::codec(Value x) {
+  const Dims dims = dimsOf(x);
+  const bool color = dims.size() == 3 && !dims[2].size && (dims[2].most == 1 || dims[2].most == 3);
+  if (dims.size() != 2 && !color)
+    return {};
+  const Type u8 = builder.getIntegerType(8, /*isSigned=*/false);
+  Value bytes = x;
+  if (element(x) != u8)
+    bytes = remember(builder.create<CastOp>(loc, typeOf(u8, dims), CastMode::clamp, x, sizesOf(dims)),
+                     dims);
+  static const char *const names[] = {"h", "w", "c"};
+  Dims image = dims;
+  std::vector<AffineExpr> same;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    image[i].name = names[i];
+    same.push_back(builder.getAffineDimExpr(static_cast<unsigned>(i)));
+  }
+  const Value pixels = viewOf(bytes, image, same, {});
+  const Value quality = drawInteger(constant(1), constant(101));
+  if (rng.chance(0.5)) {
+    const Value again =
+        builder.create<RecompressOp>(loc, pixels.getType(), pixels, quality, sizesOf(image));
+    return viewOf(remember(again, image), dims, same, {});
+  }
+  const Codec format = rng.chance(0.5) ? Codec::jpeg : Codec::png;
+  int64_t most = 1;
+  for (const Dim &dim : dims)
+    most *= dim.most;
+  const Dims file = {{freshAxis(), {}, most + madeUpHeader}};
+  auto op = builder.create<EncodeOp>(
+      loc, typeOf(u8, file), NamedTensorType::get(builder.getContext(), builder.getI64Type(), {}),
+      format, pixels, format == Codec::jpeg ? quality : Value(), ValueRange());
+  tensors.push_back(remember(op.getCount(), {}));
+  return remember(op.getBytes(), file);
 }
 
 //===--- scopes ------------------------------------------------------------===//
@@ -460,6 +499,9 @@ Value Draft::step() {
       [](Draft &d, Value x) { return d.repeat(x); },
       [](Draft &d, Value x) { return d.each(x); },
   };
+  if (codecs && rng.chance(0.3))
+    if (const Value made = codec(rng.pick(tensors)))
+      return made;
   // Mostly the newest value, so that chains get long; large ones only shrink.
   const Value x = rng.chance(0.6) ? tensors.back() : rng.pick(tensors);
   const Step chosen = rng.pick(steps);

@@ -12,7 +12,7 @@ import sys
 import unittest
 
 COUNT = 400
-KERNEL_CLASSES = "IPHGRW"  # W: a tap table
+KERNEL_CLASSES = "IPHGRWC"  # W: a tap table; C: a codec
 
 
 class Node:
@@ -58,7 +58,7 @@ def with_copies(nodes, outputs):
     nodes, taken, delivered = list(nodes), set(), []
     for value in outputs:
         node, result = value
-        if node.is_kernel() and value not in taken:
+        if node.is_kernel() and node.kind != "C" and value not in taken:
             taken.add(value)
             delivered.append(value)
             continue
@@ -93,6 +93,7 @@ def plan(nodes, outputs, without):
         return (source.is_kernel() and user.is_kernel()
                 and (element or "computed places" in without)
                 and (source.kind != "R" or "barriers" in without)
+                and ("C" not in (source.kind, user.kind) or "codecs" in without)
                 and (source.guard == user.guard or "guards" in without)
                 and (source in weights) == (user in weights)
                 and source.in_batch == user.in_batch)
@@ -330,6 +331,21 @@ class Draft:
                 f"{self.line} -> {self.line}")
         self.add(node, [line], [(name, self.line)], in_batch)
 
+    def codec(self, in_batch):
+        """An image of one row through JPEG, between the views that make and unmake it."""
+        source, image = self.pick(self.line), f"!pipe.tensor<u8[h=1, w={self.extent}]>"
+        row, again, name = self.name(), self.name(), self.name()
+        in_scope = self.depends(source)
+        view = Node("I", [(*source[1], True)], in_batch=in_scope, view=True)
+        codec = Node("C", [(view, 0, True)], in_batch=in_scope)
+        (self.batch if in_scope else self.sample).extend([view, codec])
+        lines = [f"{row} = pipe.view {source[0]} by affine_map<(d0, d1) -> (d1)> [] : {self.line} -> {image}"]
+        self.text[in_batch].append((view, lines))
+        self.text[in_batch].append((codec, [f"{again} = pipe.recompress {row} quality(%i) : {image} -> {image}"]))
+        node = Node("I", [(codec, 0, True)], in_batch=in_scope, view=True)
+        self.add(node, [f"{name} = pipe.view {again} by affine_map<(d0) -> (0, d0)> [] : {image} -> {self.line}"],
+                 [(name, self.line)], in_batch)
+
     def reduce(self, in_batch, source=None):
         source, name = source or self.pick(self.line), self.name()
         line = f'{name} = pipe.reduce max {source[0]} over ["w"] : {self.line} -> {self.number}'
@@ -448,7 +464,7 @@ class Draft:
         for k in range(self.rng.randint(1, 2)):
             self.add(Node("runtime"), [f'%x{k} = pipe.field %row "x{k}" : {self.line}'],
                      [(f"%x{k}", self.line)], False)
-        steps = [self.simple] * 6 + [self.map] * 5 + [self.reduce] * 2 + [self.choose] * 3 + [
+        steps = [self.simple] * 6 + [self.map] * 5 + [self.reduce] * 2 + [self.choose] * 3 + [self.codec] * 2 + [
             self.diamond, self.around_barrier, self.place, self.small_table, self.constant, self.resample, self.repeat]
         for _ in range(self.rng.randint(1, 12)):
             self.rng.choice(steps)(False)
@@ -523,7 +539,7 @@ class FusionRule(unittest.TestCase):
 
     def test_every_rule_decides_some_dag(self):
         for rule in ["weights", "computed places", "barriers", "guards", "one gather", "waiting",
-                     "own views"]:
+                     "own views", "codecs"]:
             with self.subTest(rule=rule):
                 changed = [draft.seed for draft in self.drafts
                            if predict(*draft.graph()) != predict(*draft.graph(), [rule])]

@@ -50,14 +50,33 @@ class Scans(AlongTest):
             expected[:, i] = x[:, i] + (factor * expected[:, i - 1] if i else numpy.float32(0))
         numpy.testing.assert_array_equal(found["c"], expected)
 
-    def test_a_recurrence_is_over_floats_with_a_factor_that_is_known(self):
+    def test_a_factor_may_be_drawn_or_come_from_a_row(self):
+        found = self.along({"x": ("f32[n, h, w]", "row.x"), "s": ("i64[n]", "row.label"), "f": ("f64[n]", "f"),
+                            "a": ("f32[n, h, w]", "scan_linear(row.x, w, f)"),
+                            "b": ("f64[n, h, w]", "scan_linear(f64(row.x), w, f64(row.label) / 10.0)"),
+                            "c": ("f16[n, h, w]", "scan_linear(f16(row.x), h, f)")},
+                           lets="let f = draw uniform(-1.0 .. 1.0)", position=3)
+        x, factor = found["x"], found["f"]
+
+        def recurrence(x, factor, axis):
+            x = numpy.moveaxis(x, axis, 0)
+            result = numpy.zeros_like(x)
+            for i in range(len(x)):
+                result[i] = x[i] + (factor * result[i - 1] if i else factor * 0)
+            return numpy.moveaxis(result, 0, axis)
+        numpy.testing.assert_array_equal(found["a"], recurrence(x, numpy.float32(factor), 1))
+        numpy.testing.assert_array_equal(found["b"], recurrence(x.astype(numpy.float64), found["s"] / 10.0, 1))
+        half = x.astype(numpy.float16).astype(numpy.float32)
+        numpy.testing.assert_array_equal(found["c"], recurrence(half, numpy.float32(factor), 0).astype(numpy.float16))
+
+    def test_a_recurrence_is_over_floats_with_a_number(self):
         def text(value):
             return ("pipeline p() {\n  for row in synthetic(9, v = u8[t = 9], s = 0.0 .. 1.0)\n"
                     f"  batch 2 {{\n    output y: f32[n, t] = {value}\n  }}\n}}")
         self.refused(text("scan_linear(row.v, t, 0.5)"), "test.pipe:5:39: error: `scan_linear` takes floats, and this is "
                      "u8[t=9]", "hint: `f32(...)` converts")
-        self.refused(text("scan_linear(f32(row.v), t, row.s)"), "test.pipe:5:54: error: the factor of a recurrence must be "
-                     "known when compiling, and this differs from sample to sample")
+        self.refused(text("scan_linear(f32(row.v), t, f64(row.v[t = 0]))"), "test.pipe:5:54: error: the factor of a recurrence "
+                     "must be a number, and this is f64")
         self.refused(text("f32(scan_sum(row.v > 2, t))"), "`scan_sum` takes numbers, and this is bool[t=9]")
 
 
@@ -261,8 +280,6 @@ class Transforms(AlongTest):
         self.refused("pipeline p() {\n  for row in synthetic(9, x = f32[t = 1 ..= 9])\n  batch 2 {\n"
                      "    output y: f32[n, freq, part] = fft(row.x, t)\n  }\n}", "test.pipe:5:47: error: the length of a transform is "
                      "known when compiling, and axis `t` differs from sample to sample")
-        self.refused("pipeline p() {\n  for row in synthetic(9, x = u8[h = 4, w = 4, c = 3])\n  batch 2 {\n"
-                     "    output y: i64[n] = encode(row.x)\n  }\n}", "test.pipe:5:24: error: there is no encoder")
 
 
 class Contractions(AlongTest):

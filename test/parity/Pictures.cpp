@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -88,4 +89,36 @@ std::optional<reference::Tensor> Jpeg::decode(const std::string &, const std::st
   }
   jpeg_finish_decompress(&decoder.info);
   return result;
+}
+
+std::optional<reference::Bytes> Jpeg::encode(const std::string &format,
+                                             const reference::Tensor &value,
+                                             int64_t quality) const {
+  if (format != "jpeg")
+    return std::nullopt;
+  jpeg_compress_struct info{};
+  jpeg_error_mgr errors{};
+  info.err = jpeg_std_error(&errors); // ends the process at an error
+  jpeg_create_compress(&info);
+  unsigned char *bytes = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&info, &bytes, &size);
+  const int channels = value.extents.size() == 3 ? static_cast<int>(value.extents[2]) : 1;
+  info.image_height = static_cast<JDIMENSION>(value.extents[0]);
+  info.image_width = static_cast<JDIMENSION>(value.extents[1]);
+  info.input_components = channels;
+  info.in_color_space = channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, static_cast<int>(quality), TRUE);
+  jpeg_start_compress(&info, TRUE);
+  while (info.next_scanline < info.image_height) {
+    JSAMPROW row = const_cast<uint8_t *>(value.bytes.data()) +
+                   size_t(info.next_scanline) * info.image_width * static_cast<size_t>(channels);
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  auto file = std::make_shared<const std::vector<uint8_t>>(bytes, bytes + size);
+  std::free(bytes);
+  return file;
 }

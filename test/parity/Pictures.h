@@ -28,10 +28,9 @@ public:
   std::optional<Header> probe(const std::string &media, const reference::Bytes &data) const override;
   std::optional<reference::Tensor> decode(const std::string &media, const std::string &format,
                                           const reference::Bytes &data) const override;
-  std::optional<reference::Bytes> encode(const std::string &, const std::string &,
-                                         const reference::Tensor &, int64_t) const override {
-    return std::nullopt;
-  }
+  /// JPEG files alone.
+  std::optional<reference::Bytes> encode(const std::string &format, const reference::Tensor &value,
+                                         int64_t quality) const override;
 };
 
 } // namespace penstock::parity

@@ -34,6 +34,14 @@ pipe.kernel @k "pixels" {
 
 // -----
 
+// expected-error @below {{of kind "codec" is not one codec whose results it returns}}
+pipe.kernel @k "codec" {
+^bb0(%x: !pipe.tensor<u8[h=4, w=4]>):
+  pipe.return %x : !pipe.tensor<u8[h=4, w=4]>
+}
+
+// -----
+
 // expected-error @below {{unknown element type `u128`}}
 func.func private @element(!pipe.tensor<u128[w=4]>)
 

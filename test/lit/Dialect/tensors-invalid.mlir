@@ -248,3 +248,35 @@ func.func @resample_keeps_the_axes(%x: !pipe.tensor<u8[w=4]>, %t: !pipe.tensor<i
   %0 = pipe.resample pillow %x along "w" with %t, %s : !pipe.tensor<u8[w=4]>, !pipe.tensor<i32[w=4, k=2]>, !pipe.tensor<i32[w=4]> -> !pipe.tensor<u8[h=4]>
   return
 }
+
+// -----
+
+func.func @an_image_has_rows_and_columns(%x: !pipe.tensor<u8[t=4, h=4, w=4]>, %q: i64) {
+  // expected-error @below {{makes an image of '!pipe.tensor<u8[t=4, h=4, w=4]>'}}
+  %0, %1 = pipe.encode jpeg %x quality(%q) : !pipe.tensor<u8[t=4, h=4, w=4]> -> !pipe.tensor<u8[byte=9]>, !pipe.tensor<i64[]>
+  return
+}
+
+// -----
+
+func.func @a_file_is_bytes_and_a_count(%x: !pipe.tensor<u8[h=4, w=4]>, %q: i64) {
+  // expected-error @below {{has results '!pipe.tensor<i8[byte=9]>' and '!pipe.tensor<i64[]>'}}
+  %0, %1 = pipe.encode jpeg %x quality(%q) : !pipe.tensor<u8[h=4, w=4]> -> !pipe.tensor<i8[byte=9]>, !pipe.tensor<i64[]>
+  return
+}
+
+// -----
+
+func.func @png_has_no_quality(%x: !pipe.tensor<u8[h=4, w=4, c=3]>, %q: i64) {
+  // expected-error @below {{has a quality exactly when it makes a JPEG file}}
+  %0, %1 = pipe.encode png %x quality(%q) : !pipe.tensor<u8[h=4, w=4, c=3]> -> !pipe.tensor<u8[byte=9]>, !pipe.tensor<i64[]>
+  return
+}
+
+// -----
+
+func.func @recompress_keeps_the_type(%x: !pipe.tensor<u8[h=4, w=4]>, %q: i64) {
+  // expected-error @below {{makes an image of '!pipe.tensor<u8[h=4, w=4]>', and gives '!pipe.tensor<u8[h=4, w=5]>'}}
+  %0 = pipe.recompress %x quality(%q) : !pipe.tensor<u8[h=4, w=4]> -> !pipe.tensor<u8[h=4, w=5]>
+  return
+}

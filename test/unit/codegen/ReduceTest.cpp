@@ -46,7 +46,8 @@ TEST_P(Reductions, StorageTypesAccumulateInF32) {
                         "%q = pipe.scan max %x along \"w\" : " +
                         t("[w=300]") + " -> " + t("[w=300]") +
                         "\n"
-                        "%r = pipe.scan recurrence %x along \"w\" factor 1.0e-01 : " +
+                        "%f = pipe.constant 1.0e-01 : f64 -> f64\n"
+                        "%r = pipe.scan recurrence %x along \"w\" factor(%f) : " +
                         t("[w=300]") + " -> " + t("[w=300]") +
                         "\n"
                         "pipe.return %s, %m, %n, %p, %q, %r : " +

@@ -136,6 +136,48 @@ TEST(PlanCheck, EveryRuleHasItsMessage) {
   }
 }
 
+TEST(PlanCheck, CodecsHaveWhatTheyReadAndWrite) {
+  // An image through JPEG, and its file: steps 0 and 1.
+  auto pipeline = [] {
+    Pipeline p = memoryPipeline();
+    p.plan.steps.clear();
+    p.plan.outputs.clear();
+    p.plan.buffers.clear();
+    const int image = p.buffer(plan::BufferKind::constant, DType::u8, {2, 2, 3});
+    p.plan.buffers[0]->data.resize(12);
+    const int again = p.buffer(plan::BufferKind::temporary, DType::u8, {2, 2, 3});
+    const int file = p.buffer(plan::BufferKind::temporary, DType::u8, {4000});
+    const int count = p.buffer(plan::BufferKind::temporary, DType::i64, {});
+    p.step(0, {image}, {again}, {8}).codec = plan::Codec::recompress;
+    p.step(0, {again}, {file, count}, {8}).codec = plan::Codec::jpeg;
+    p.scalarOutput("value", DType::i64, 8);
+    return p;
+  };
+  EXPECT_TRUE(Plan::make(pipeline().plan));
+  const std::vector<Fault> faults = {
+      {"step 0 has an unknown codec", [](auto &p) { p.steps[0]->codec = plan::Codec(9); }},
+      {"step 0 has not the inputs, outputs and scalars of its codec",
+       [](auto &p) { p.steps[0]->scalars.clear(); }},
+      {"step 0 has not the inputs, outputs and scalars of its codec",
+       [](auto &p) { p.steps[0]->codec = plan::Codec::jpeg; }},
+      {"step 1 has not the inputs, outputs and scalars of its codec",
+       [](auto &p) { p.steps[1]->codec = plan::Codec::png; }},
+      {"step 0 does not fit its codec", [](auto &p) { p.buffers[1]->type = DType::i8; }},
+      {"step 0 does not fit its codec", [](auto &p) { p.buffers[1]->dims.pop_back(); }},
+      {"step 1 does not fit its codec", [](auto &p) { p.buffers[3]->type = DType::i32; }},
+      {"step 1 does not fit its codec",
+       [](auto &p) { p.buffers[2]->type = DType::i8; }},
+      {"step 1 does not fit its codec", [](auto &p) { p.steps[1]->inputs[0]->buffer = 2; }},
+  };
+  for (const Fault &fault : faults) {
+    Pipeline broken = pipeline();
+    fault.make(broken.plan);
+    auto plan = Plan::make(broken.plan);
+    ASSERT_FALSE(plan) << fault.finding;
+    EXPECT_EQ(plan.error().message, std::string("damaged plan: ") + fault.finding);
+  }
+}
+
 } // namespace
 
 } // namespace penstock::test

@@ -377,6 +377,51 @@ TEST(Stages, ASampleOverItsMemoryIsABadSample) {
             "a temporary needs 16777217 bytes, more than a sample may take");
 }
 
+// What was in the room before is not delivered.
+TEST(Stages, ACodecIsAStep) {
+  Pipeline p = valuePipeline([](pst_kernel_args *) -> int32_t { return 0; });
+  const int image = p.buffer(plan::BufferKind::temporary, DType::u8, {9, 10, 3});
+  const int file = p.buffer(plan::BufferKind::temporary, DType::u8, {4000});
+  const int count = p.buffer(plan::BufferKind::temporary, DType::i64, {});
+  const int out = p.output("file", DType::u8, {4000});
+  const int size = p.output("size", DType::i64, {});
+  p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
+    auto *pixels = static_cast<uint8_t *>(args->tensors[0].data);
+    for (int i = 0; i < 9 * 10 * 3; ++i)
+      pixels[i] = uint8_t(i * 7);
+    std::memset(args->tensors[1].data, 0xEE, 4000);
+    return 0;
+  }),
+         {}, {image, file});
+  p.step(0, {image}, {file, count}, {8}).codec = plan::Codec::jpeg;
+  p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
+    std::memcpy(args->tensors[2].data, args->tensors[0].data, 4000);
+    std::memcpy(args->tensors[3].data, args->tensors[1].data, 8);
+    return 0;
+  }),
+         {file, count}, {out, size});
+  std::vector<int64_t> qualities(8, 80);
+  qualities[5] = 101;
+  auto session = p.open(valueOptions(qualities));
+  ASSERT_TRUE(session) << session.error().message;
+  auto batch = (*session)->next();
+  ASSERT_TRUE(batch && *batch);
+  std::vector<uint8_t> pixels(9 * 10 * 3);
+  for (size_t i = 0; i < pixels.size(); ++i)
+    pixels[i] = uint8_t(i * 7);
+  JpegRecipe recipe;
+  recipe.quality = 80;
+  recipe.factors[0] = {2, 2};
+  std::vector<uint8_t> wanted = encodeJpeg(recipe, 10, 9, pixels);
+  const auto bytes = int64_t(wanted.size());
+  wanted.resize(4000); // zeros
+  EXPECT_EQ(std::memcmp((*batch)->outputs()[0].data, wanted.data(), 4000), 0);
+  EXPECT_EQ(std::memcmp((*batch)->outputs()[1].data, &bytes, 8), 0);
+  EXPECT_EQ(readEpoch(**session).error, "");
+  ASSERT_EQ((*session)->badSamples().size(), 1u);
+  EXPECT_EQ((*session)->badSamples()[0].reason, "a JPEG quality is 1 to 100, and this is 101");
+}
+
 TEST(Stages, APickedRowHasSubstitutesOfItsOwn) {
   // Row 1 is picked as (position + 1) mod 3; its value must be below 100.
   Pipeline p = valuePipeline(

@@ -31,10 +31,6 @@ public:
       image.bytes[static_cast<size_t>(i)] = static_cast<uint8_t>(i * 37 + i / 3 * 5 + i / 150);
     return image;
   }
-  std::optional<Bytes> encode(const std::string &, const std::string &, const Tensor &,
-                              int64_t) const override {
-    return std::nullopt;
-  }
 };
 
 BatchResult runFile(const std::string &name, const std::vector<uint8_t> &data) {

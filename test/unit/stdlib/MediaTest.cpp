@@ -17,10 +17,6 @@ public:
                                const Bytes &) const override {
     return *tensorOf<int>(DType::u8, {"h", "w"}, {2, 3}, {1, 2, 3, 4, 5, 6});
   }
-  std::optional<Bytes> encode(const std::string &, const std::string &, const Tensor &,
-                              int64_t) const override {
-    return std::nullopt;
-  }
 };
 
 Reals upright(uint8_t orientation) {

@@ -97,6 +97,7 @@ TEST(ReferenceReduce, scans) {
     return reals(p.tensor("%x = pipe.field %row \"x\" : !pipe.tensor<u8[h=2, w=3]>\n"
                           "%f = pipe.cast value %x : !pipe.tensor<u8[h=2, w=3]> -> "
                           "!pipe.tensor<f64[h=2, w=3]>\n"
+                          "%factor = pipe.constant 0.5 : f64 -> f64\n"
                           "%r = pipe.scan " +
                               kind + " %f along \"w\" " + factor +
                               " : !pipe.tensor<f64[h=2, w=3]> -> !pipe.tensor<f64[h=2, w=3]>",
@@ -104,7 +105,7 @@ TEST(ReferenceReduce, scans) {
   };
   EXPECT_EQ(scanned("sum", ""), (Reals{1, 3, 256, 4, 6, 12}));
   EXPECT_EQ(scanned("max", ""), (Reals{1, 2, 253, 4, 4, 6}));
-  EXPECT_EQ(scanned("recurrence", "factor 0.5"), (Reals{1, 2.5, 254.25, 4, 4, 8}));
+  EXPECT_EQ(scanned("recurrence", "factor(%factor)"), (Reals{1, 2.5, 254.25, 4, 4, 8}));
 }
 
 TEST(ReferenceReduce, scansStartWhereReductionsDo) {
