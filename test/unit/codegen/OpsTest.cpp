@@ -489,19 +489,17 @@ TEST_P(Ops, GathersAtCoordinates) {
   }
 }
 
+/// A kernel `k` that reads `tensor`, of 40 elements along w, `%shift` further.
+std::string shiftedBy(const std::string &how, const std::string &tensor) {
+  return "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + tensor + ", %shift: f64):\n%0 = pipe.gather " + how +
+         " %x over [\"w\"] : " + tensor + " -> " + tensor + " {\n^bb0(%w: i64):\n" +
+         "%f = pipe.cast value %w : i64 -> f64\n%at = pipe.binary add %f, %shift : f64\npipe.yield %at : f64\n}\n" +
+         "pipe.return %0 : " + tensor + "\n}";
+}
+
 // What lies outside is told apart by floor and the border alone.
 TEST_P(Ops, GathersTheNearestElement) {
-  auto code = compile(R"(
-pipe.kernel @k "pixels" {
-^bb0(%x: !pipe.tensor<i32[w=40]>, %shift: f64):
-  %0 = pipe.gather nearest reflect %x over ["w"] : !pipe.tensor<i32[w=40]> -> !pipe.tensor<i32[w=40]> {
-  ^bb0(%w: i64):
-    %f = pipe.cast value %w : i64 -> f64
-    %at = pipe.binary add %f, %shift : f64
-    pipe.yield %at : f64
-  }
-  pipe.return %0 : !pipe.tensor<i32[w=40]>
-})");
+  auto code = compile(shiftedBy("nearest reflect", "!pipe.tensor<i32[w=40]>"));
   std::vector<int32_t> x(40 + 16), y(40);
   std::iota(x.begin(), x.end(), 100);
   for (double shift : {0.5, -3.7, 3.2}) {
@@ -515,17 +513,7 @@ pipe.kernel @k "pixels" {
 
 // Keys' kernel with a = -1, as in Pillow's transforms, at the distance of each element.
 TEST_P(Ops, GathersACubicThroughFourElements) {
-  auto code = compile(R"(
-pipe.kernel @k "pixels" {
-^bb0(%x: !pipe.tensor<f64[w=40]>, %shift: f64):
-  %0 = pipe.gather cubic edge %x over ["w"] : !pipe.tensor<f64[w=40]> -> !pipe.tensor<f64[w=40]> {
-  ^bb0(%w: i64):
-    %f = pipe.cast value %w : i64 -> f64
-    %at = pipe.binary add %f, %shift : f64
-    pipe.yield %at : f64
-  }
-  pipe.return %0 : !pipe.tensor<f64[w=40]>
-})");
+  auto code = compile(shiftedBy("cubic edge", "!pipe.tensor<f64[w=40]>"));
   auto weight = [](double t) {
     t = std::fabs(t);
     return t <= 1 ? (t - 2) * t * t + 1 : ((5 - t) * t - 8) * t + 4;
