@@ -197,11 +197,12 @@ LaneValue penstock::conversion::emitByteChain(Lanes &l, const ByteChain &chain, 
     return l.cast(CastMode::value, {v, b.getF32Type(), form.range}, chain.result);
   }
   ArrayRef<Step> steps = chain.steps;
-  // Other levels lack the byte shuffle.
-  if (l.level >= CpuLevel::v4vnni && l.fillsRegisters(v) && steps[0].kind == BinaryKind::div &&
-      steps[0].constant == 255) {
+  // Other levels lack the byte shuffle. It is one more where the load has widened the
+  // bytes already, and what a longer chain saves elsewhere waits for memory.
+  if (l.level >= CpuLevel::v4vnni && l.fillsRegisters(v) && steps.size() == 1 &&
+      steps[0].kind == BinaryKind::div && steps[0].constant == 255) {
     v = bytesBy255(l, root);
-    steps = steps.drop_front();
+    steps = {};
   }
   for (const Step &step : steps) {
     Value c = number(step.constant), first = step.constantFirst ? c : v, second = step.constantFirst ? v : c;
