@@ -53,15 +53,55 @@ Val Importer::pick(Args args, dsl::SourceRange range) {
   return row;
 }
 
-/// Whether bytes are known to be those of a video.
-static bool isVideo(mlir::Value bytes) {
+/// The table that bytes come from, or null.
+static penstock::pipe::SourceOp sourceOf(mlir::Value bytes) {
   using namespace penstock;
   auto field = bytes.getDefiningOp<pipe::FieldOp>();
   mlir::Operation *row = field ? field.getRow().getDefiningOp() : nullptr;
   if (!row || !llvm::isa<pipe::RowOp, pipe::PickOp>(row))
-    return false;
-  auto source = row->getOperand(0).getDefiningOp<pipe::SourceOp>(); // of both, the table
+    return {};
+  return row->getOperand(0).getDefiningOp<pipe::SourceOp>(); // of both, the table
+}
+
+/// Whether bytes are known to be those of a video.
+static bool isVideo(mlir::Value bytes) {
+  auto source = sourceOf(bytes);
   return source && source.getKind() == "video_clips";
+}
+
+/// Where a table of videos keeps what it knows of their packets.
+static std::string placeOfIndex(penstock::pipe::SourceOp source) {
+  using namespace penstock;
+  std::string place = "in the cache folder";
+  for (auto [name, value] :
+       llvm::zip(source.getArgNames().getAsRange<mlir::StringAttr>(), source.getArgs())) {
+    if (name == "keep_index")
+      return "for this session only, as the pipeline says `index = off`";
+    if (name == "index")
+      if (auto param = value.getDefiningOp<pipe::ParamOp>())
+        place = "in the folder that parameter " + quote(param.getName().str()) + " names";
+  }
+  return source.getKind() == "video_clips" ? "with those of all files of `video_clips`, " + place
+                                           : "in a file of its own below `videos` " + place;
+}
+
+/// What is read of a file is decided by the frames that are asked for here; no pass
+/// changes it. `step` is empty where samples differ in it.
+static void explainClip(penstock::pipe::DecodeOp decode, std::optional<int64_t> step) {
+  using namespace penstock;
+  const int64_t count = llvm::cast<pipe::NamedTensorType>(decode.getType()).getAxes()[0].extent;
+  std::string frames =
+      count == 1 ? "1 frame" : (count > 0 ? std::to_string(count) : "`t`") + " frames";
+  if (count != 1 && step != 1)
+    frames += ", each " + (step ? std::to_string(*step) : "`step`") + " after the last,";
+  auto remark = [&](const std::string &text) { pipe::addRemark(decode, "import", text); };
+  remark("reads the packets of " + frames +
+         " and of those that they refer to, and no more of the file; all of it where packets lie "
+         "in pieces or frames have no times");
+  remark("does not decode frames that are not wanted and that no other refers to");
+  if (auto source = sourceOf(decode.getData()))
+    remark("finds packets by the file's index, which is made once and kept " +
+           placeOfIndex(source));
 }
 
 Val Importer::decode(Args args, dsl::SourceRange range) {
@@ -109,6 +149,9 @@ Val Importer::decode(Args args, dsl::SourceRange range) {
     axes.insert(axes.begin(), count);
   }
   mlir::Type u8 = mlir::IntegerType::get(&context, 8, mlir::IntegerType::Unsigned);
-  return tensor(base.create<pipe::DecodeOp>(here, tensorOf(u8, axes), media, format, data.ir,
-                                            sizesOf(axes), frames, orient));
+  auto op = base.create<pipe::DecodeOp>(here, tensorOf(u8, axes), media, format, data.ir,
+                                        sizesOf(axes), frames, orient);
+  if (isClip)
+    explainClip(op, constantInt(frames[1]));
+  return tensor(op);
 }

@@ -59,6 +59,21 @@ static Operation *scalarsFirst(PipelineOp pipeline) {
   return first;
 }
 
+/// A video's frames refer to one another as wholes: a region of them saves making
+/// pixels, and nothing before that.
+static StringRef remarkOf(DecodeOp decode, bool isWhole, bool isSometimes) {
+  const bool isVideo = decode.getMedia() == "video";
+  if (isSometimes)
+    return isVideo ? "reads the clip and makes pixels of what is read, only where a branch that "
+                     "reads it is taken"
+                   : "decodes what is read, only where a branch that reads it is taken";
+  if (isWhole)
+    return isVideo ? "makes pixels of whole frames: all of them is read"
+                   : "decodes the whole image: all of it is read";
+  return isVideo ? "makes pixels of the region that is read of each frame"
+                 : "decodes the region that is read, and stops after its last row";
+}
+
 static void setRegions(PipelineOp pipeline) {
   Operation *first = scalarsFirst(pipeline);
   if (!first)
@@ -76,7 +91,7 @@ static void setRegions(PipelineOp pipeline) {
     if (axes[0] < 0 || axes[1] < 0)
       return;
     if (need->box[axes[0]].isWhole() && need->box[axes[1]].isWhole() && !need->when) {
-      addRemark(decode, "required-regions", "decodes the whole image: all of it is read");
+      addRemark(decode, "required-regions", remarkOf(decode, true, false));
       return;
     }
     analysis::ScalarBuilder scalars(builder, decode.getLoc());
@@ -94,9 +109,7 @@ static void setRegions(PipelineOp pipeline) {
     }
     region.append({low[0], low[1], high[0], high[1]});
     decode.getRegionMutable().assign(region);
-    addRemark(decode, "required-regions",
-              need->when ? "decodes what is read, only where a branch that reads it is taken"
-                         : "decodes the region that is read, and stops after its last row");
+    addRemark(decode, "required-regions", remarkOf(decode, false, bool(need->when)));
   });
 }
 

@@ -6,7 +6,7 @@
 // CHECK: %[[TOP:.*]] = pipe.field %{{.*}} "top" : i64
 // CHECK: %[[END:.*]] = pipe.binary add %[[TOP]], %{{.*}} : i64
 // CHECK: pipe.decode "video" "rgb" {{.*}} region(%[[FIRST]], %[[STEP:.*]], %[[TOP]], %{{.*}}, %[[END]], %{{.*}})
-// CHECK-SAME: "decodes the region that is read
+// CHECK-SAME: "makes pixels of the region that is read of each frame"
 pipe.pipeline @crop_of_a_clip seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
   %table = pipe.source "s" (%root) named ["root"] columns {video = !pipe.bytes, start = i64, top = i64} : !pipe.text
