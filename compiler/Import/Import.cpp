@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Import/Import.h"
-#include "compiler/Import/Places.h"
+#include "compiler/Import/Pipeline/Pipeline.h"
 #include "dsl/AST/Printer.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -72,7 +71,7 @@ ImportResult importer::importProgram(mlir::MLIRContext &context, const dsl::Prog
   for (;;) {
     dsl::Diagnostics found; // messages of a round that is given up do not count
     try {
-      Importer importer(context, program, sources, options, staticParameters, found);
+      PipelineImport importer(context, program, sources, options, staticParameters, found);
       result.module = importer.run(*pipeline);
     } catch (const MakeStatic &demanded) {
       for (const std::string &name : demanded.names)
@@ -94,7 +93,7 @@ ImportResult importer::importProgram(mlir::MLIRContext &context, const dsl::Prog
     ParameterInfo info;
     info.name = param.name.text;
     info.type = dsl::printType(param.type);
-    info.isStatic = staticParameters.contains(info.name) || Importer::isAlwaysStatic(param);
+    info.isStatic = staticParameters.contains(info.name) || PipelineImport::isAlwaysStatic(param);
     if (param.defaultValue)
       info.defaultText = dsl::printSource(*param.defaultValue);
     info.doc = param.doc;

@@ -1,0 +1,270 @@
+//===- Branches.cpp - one of several values -------------------------------===//
+//
+// Scalars of all arms are computed (everything is total) and selected; tensors
+// stay in the arms of a `pipe.choose`. Extents are scalars, so they are there
+// when the choose needs them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/Expressions/Expressions.h"
+
+using namespace penstock::importer;
+using penstock::pipe::Predicate;
+
+/// The operands of an op and of all ops in its regions.
+static void operandsOf(mlir::Operation *op, llvm::SmallVector<mlir::Value> &operands) {
+  op->walk([&](mlir::Operation *inner) {
+    operands.append(inner->operand_begin(), inner->operand_end());
+  });
+}
+
+bool Expressions::hoistable(mlir::Value value, mlir::Block *from) {
+  if (value.getParentBlock() != from)
+    return true;
+  mlir::Operation *op = value.getDefiningOp();
+  if (!op)
+    return false; // the block's argument
+  llvm::SmallVector<mlir::Value> operands;
+  operandsOf(op, operands);
+  return llvm::all_of(operands, [&](mlir::Value v) { return hoistable(v, from); });
+}
+
+void Expressions::hoist(mlir::Value value, mlir::Block *from) {
+  mlir::Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != from)
+    return;
+  llvm::SmallVector<mlir::Value> operands;
+  operandsOf(op, operands);
+  for (mlir::Value operand : operands)
+    hoist(operand, from);
+  op->moveBefore(base.getInsertionBlock(), base.getInsertionPoint());
+}
+
+mlir::Value Expressions::selectByIndex(mlir::Value index, llvm::ArrayRef<mlir::Value> values) {
+  if (auto flag = index.getDefiningOp<pipe::CastOp>();
+      flag && values.size() == 2 && flag.getValue().getType().isSignlessInteger(1))
+    return select(flag.getValue(), values[1], values[0]);
+  mlir::Value result = values.back();
+  for (size_t i = values.size() - 1; i-- > 0;)
+    result = select(compare(Predicate::eq, index, intConstant(static_cast<int64_t>(i))), values[i],
+                    result);
+  return result;
+}
+
+Val Expressions::branch(mlir::Value index, llvm::ArrayRef<Arm> arms,
+                        const std::function<void(const Val &, const Val &)> &mismatch) {
+  std::vector<Val> values;
+  if (!regions.empty()) { // elements: everything is a scalar
+    for (const Arm &arm : arms)
+      values.push_back(arm());
+    return merge(index, values, {}, mismatch);
+  }
+  std::vector<OwnedBlock> blocks;
+  for (const Arm &arm : arms) {
+    blocks.push_back(OwnedBlock(new mlir::Block()));
+    BaseGuard inside(base, blocks.back().get());
+    values.push_back(arm());
+  }
+  return merge(index, values, blocks, mismatch);
+}
+
+Val Expressions::merge(mlir::Value index, std::vector<Val> values,
+                       llvm::MutableArrayRef<OwnedBlock> blocks,
+                       const std::function<void(const Val &, const Val &)> &mismatch) {
+  std::vector<std::vector<Val *>> leaves(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    flatten(values[i], leaves[i]);
+    if (values[i].names != values[0].names || leaves[i].size() != leaves[0].size())
+      mismatch(values[0], values[i]);
+  }
+  auto hoistFrom = [&](mlir::Value value, size_t arm) {
+    if (!blocks.empty())
+      hoist(value, blocks[arm].get());
+  };
+  std::vector<std::vector<mlir::Value>> yields(values.size());
+  std::vector<std::vector<Dim>> types;
+  std::vector<size_t> chosen; // leaves that become results of the choose
+  // Axes whose number of elements pixels decide in some arm: the result has room for
+  // any arm's, and the choose gives the number too. Tensors that share one share the other.
+  struct Joined {
+    std::vector<Dim> arms;
+    Dim result;
+    std::string makes;
+  };
+  std::vector<Joined> joined;
+  auto join = [&](const std::vector<Dim> &arms) {
+    for (const Joined &known : joined)
+      if (llvm::equal(known.arms, arms, [](const Dim &a, const Dim &b) {
+            return a.size == b.size && a.axis == b.axis;
+          }))
+        return known.result;
+    Joined axis{arms, {}, {}};
+    std::vector<mlir::Value> rooms;
+    for (const Dim &arm : arms) {
+      rooms.push_back(room(arm));
+      if (const Counted *counted = countedBy(arm); counted && axis.makes.empty())
+        axis.makes = counted->makes;
+    }
+    axis.result = roomFor(arms[0].axis.name, selectByIndex(index, rooms), arms[0].axis.metadata);
+    joined.push_back(axis);
+    return axis.result;
+  };
+  auto countOf = [&](const Dim &dim) {
+    if (const Counted *counted = countedBy(dim))
+      return counted->count;
+    mlir::Value all = room(dim);
+    return buildMap({}, base.getI64Type(), [&](ElementRegion &) { return all; });
+  };
+  for (size_t k = 0; k < leaves[0].size(); ++k) {
+    Val &first = *leaves[0][k];
+    const bool scalar = llvm::all_of(leaves, [&](auto &l) {
+      return l[k]->is(Kind::Number) || (!regions.empty() && l[k]->is(Kind::Tensor));
+    });
+    if (scalar) {
+      // One type for all arms; a loose one follows the others.
+      std::vector<mlir::Value> scalars;
+      for (size_t i = 0; i < leaves.size(); ++i) {
+        Val &other = *leaves[i][k];
+        if (other.is(Kind::Tensor))
+          other = number(elementHere(other.ir, {}));
+        hoistFrom(other.ir, i);
+      }
+      Val common = first;
+      for (size_t i = 1; i < leaves.size(); ++i) {
+        Val &other = *leaves[i][k];
+        if (common.ir.getType() == other.ir.getType())
+          common.loose &= other.loose;
+        else if (std::optional<Val> converted = convert(common, other.ir.getType()))
+          common = *converted;
+        else if (!convert(other, common.ir.getType()))
+          mismatch(values[0], values[i]);
+      }
+      for (size_t i = 0; i < leaves.size(); ++i) {
+        std::optional<Val> converted = convert(*leaves[i][k], common.ir.getType());
+        if (!converted)
+          mismatch(values[0], values[i]);
+        scalars.push_back(converted->ir);
+      }
+      const bool loose = common.loose;
+      first.ir = selectByIndex(index, scalars);
+      first.loose = loose;
+      continue;
+    }
+    if (first.is(Kind::Word)) {
+      for (size_t i = 1; i < leaves.size(); ++i)
+        if (leaves[i][k]->word != first.word)
+          mismatch(values[0], values[i]);
+      continue;
+    }
+    chosen.push_back(k);
+    std::vector<Dim> axes;
+    if (first.is(Kind::Tensor)) {
+      axes = dims(first.ir);
+      for (size_t i = 1; i < leaves.size(); ++i) {
+        Val &other = *leaves[i][k];
+        if (!other.is(Kind::Tensor) || elementType(other) != elementType(first) ||
+            other.tensorType().getRank() != first.tensorType().getRank())
+          mismatch(values[0], values[i]);
+        for (const Dim &dim : dims(other.ir))
+          if (const Dim *mine = find(axes, dim.axis.name);
+              !mine || mine->axis.metadata != dim.axis.metadata ||
+              (mine->axis.isStatic() && dim.axis.isStatic() &&
+               mine->axis.extent != dim.axis.extent))
+            mismatch(values[0], values[i]);
+      }
+      // Extents: equal ones stay, others are selected like any scalar.
+      for (Dim &axis : axes) {
+        std::vector<Dim> mine;
+        bool equal = true, isCounted = false;
+        for (size_t i = 0; i < leaves.size(); ++i) {
+          std::vector<Dim> all = dims(leaves[i][k]->ir);
+          mine.push_back(*find(all, axis.axis.name));
+          equal &= mine[i].axis == axis.axis && mine[i].size == axis.size;
+          isCounted |= countedBy(mine[i]) != nullptr;
+          if (mine[i].size)
+            hoistFrom(mine[i].size, i);
+        }
+        if (equal)
+          continue;
+        if (isCounted) {
+          axis = join(mine);
+          continue;
+        }
+        std::vector<mlir::Value> sizes;
+        for (const Dim &dim : mine)
+          sizes.push_back(extent(dim));
+        axis.size = selectByIndex(index, sizes);
+        axis.axis.extent = axis.axis.bound = -1;
+      }
+    } else {
+      for (size_t i = 1; i < leaves.size(); ++i)
+        if (leaves[i][k]->kind != first.kind)
+          mismatch(values[0], values[i]);
+    }
+    types.push_back(axes);
+  }
+  if (chosen.empty())
+    return values[0];
+
+  llvm::SmallVector<mlir::Type> results;
+  llvm::SmallVector<mlir::Value> sizes;
+  std::vector<std::string> order;
+  for (size_t c = 0; c < chosen.size(); ++c) {
+    Val &first = *leaves[0][chosen[c]];
+    results.push_back(first.is(Kind::Tensor) ? tensorOf(elementType(first), types[c])
+                                             : first.ir.getType());
+    llvm::append_range(sizes, sizesOf(types[c]));
+  }
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    BaseGuard inside(base, blocks[i].get());
+    llvm::SmallVector<mlir::Value> yielded;
+    for (size_t c = 0; c < chosen.size(); ++c) {
+      mlir::Value value = leaves[i][chosen[c]]->ir;
+      if (leaves[i][chosen[c]]->is(Kind::Tensor)) {
+        std::vector<std::string> names;
+        for (const Dim &dim : types[c])
+          names.push_back(dim.axis.name);
+        value = retype(permute(value, names), types[c]);
+      }
+      yielded.push_back(value);
+    }
+    for (const Joined &axis : joined)
+      yielded.push_back(countOf(axis.arms[i]));
+    base.create<pipe::YieldOp>(here, yielded);
+  }
+  results.append(joined.size(), pipe::NamedTensorType::get(&context, base.getI64Type(), {}));
+  auto op = base.create<pipe::ChooseOp>(here, results, index, sizes,
+                                        static_cast<unsigned>(blocks.size()));
+  for (size_t i = 0; i < blocks.size(); ++i)
+    op.getArms()[i].push_back(blocks[i].release());
+  for (size_t c = 0; c < chosen.size(); ++c)
+    leaves[0][chosen[c]]->ir = op.getResult(static_cast<unsigned>(c));
+  for (auto [axis, count] : llvm::zip(joined, op.getResults().drop_front(chosen.size())))
+    setCount(axis.result, count, axis.makes);
+  return values[0];
+}
+
+Val Expressions::evalIf(const dsl::IfExpr &expr) {
+  Val condition = eval(*expr.condition);
+  PlaceGuard guard(*this, expr.range);
+  if (condition.is(Kind::Tensor) && regions.empty() &&
+      elementType(condition).isSignlessInteger(1)) {
+    Val a = eval(*expr.thenValue), b = eval(*expr.elseValue);
+    mlir::Type type = unify("if", a, b, expr.range);
+    return lift(
+        {condition, a, b}, type, [&](auto v) { return select(v[0], v[1], v[2]); }, expr.range);
+  }
+  mlir::Value flag = demandBool(condition, expr.condition->range, "the condition of `if`");
+  if (auto op = flag.getDefiningOp<pipe::ConstantOp>())
+    return eval(llvm::cast<mlir::IntegerAttr>(op.getValue()).getValue().isZero() ? *expr.elseValue
+                                                                                 : *expr.thenValue);
+  mlir::Value index = cast(pipe::CastMode::value, flag, base.getI64Type());
+  Arm arms[] = {[&]() { return eval(*expr.elseValue); }, [&]() { return eval(*expr.thenValue); }};
+  return branch(index, arms, [&](const Val &otherwise, const Val &then) {
+    settle(flag, "a branch whose sides have different types");
+    error(expr.range, "both sides of `if` must have one type")
+        .note(expr.thenValue->range, "this is " + show(then))
+        .note(expr.elseValue->range, "this is " + show(otherwise));
+    throw Abort{};
+  });
+}

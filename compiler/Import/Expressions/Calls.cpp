@@ -1,0 +1,173 @@
+//===- Calls.cpp - functions and their instantiation ----------------------===//
+
+#include "compiler/Import/Expressions/Sources.h"
+#include "dsl/AST/Printer.h"
+
+using namespace penstock::importer;
+
+std::vector<Argument> Expressions::evalArgs(const dsl::ArgList *args) {
+  std::vector<Argument> result;
+  for (size_t i = 0; args && i < args->args.size(); ++i) {
+    const dsl::Arg &arg = args->args[i];
+    Argument value = evalArg(*arg.value);
+    if (arg.name)
+      value.name = arg.name->text;
+    value.range = arg.value->range;
+    if (value.value.is(Kind::Poison))
+      throw Abort{};
+    result.push_back(std::move(value));
+  }
+  return result;
+}
+
+Val Expressions::evalCall(const dsl::CallExpr &call) {
+  if (const auto *field = call.callee->as<dsl::FieldExpr>()) { // `u8.clamp(x)`
+    const auto *type = field->base->as<dsl::NameExpr>();
+    mlir::Type element = type ? elementNamed(type->name) : mlir::Type();
+    if (!element)
+      fail(call.callee->range, "only a function can be called, by its name");
+    return callType(element, field->field.text, evalArgs(&call.args), field->field.range);
+  }
+  const auto &callee = call.callee->cast<dsl::NameExpr>();
+  dsl::Name name{callee.name, callee.range};
+  if (isSource(name.text))
+    return importTable(*this, name, call.args);
+  std::vector<Argument> args = evalArgs(&call.args);
+  if (call.args.over)
+    return reduce(name, args, *call.args.over, call.range);
+  return callNamed(name, std::move(args), call.range);
+}
+
+/// `(u8[h, w], int, a range)`
+std::string Expressions::showArgs(const std::vector<Argument> &args) const {
+  std::string text;
+  for (const Argument &arg : args)
+    text +=
+        (text.empty() ? "" : ", ") + (arg.name.empty() ? "" : arg.name + " = ") + show(arg.value);
+  return "(" + text + ")";
+}
+
+static std::string signature(const penstock::dsl::FnDecl &fn) {
+  std::string text;
+  for (const penstock::dsl::Param &param : fn.params)
+    text +=
+        (text.empty() ? "" : ", ") + param.name.text + ": " + penstock::dsl::printType(param.type);
+  return "(" + text + ")";
+}
+
+Val Expressions::callNamed(const dsl::Name &name, std::vector<Argument> args,
+                           dsl::SourceRange range) {
+  if (mlir::Type type = elementNamed(name.text))
+    return callType(type, "", args, range);
+  std::vector<const dsl::FnDecl *> fns = program.findFns(*frame().file, name.text);
+  Misfit best;
+  best.score = -1;
+  for (const dsl::FnDecl *fn : fns) {
+    Misfit why;
+    if (std::optional<Frame> callee = match(*fn, args, why))
+      return callFn(*fn, std::move(*callee), args.empty() ? Val() : args[0].value, name.range);
+    if (why.score > best.score)
+      best = std::move(why);
+  }
+  if (isIntrinsic(name.text))
+    return callIntrinsic(name, args, range);
+  if (!args.empty() && args[0].value.is(Kind::Record))
+    if (std::optional<Val> result = callByField(name, fns, args))
+      return *result;
+  if (fns.empty())
+    fail(name.range, "unknown function " + quote(name.text));
+  if (fns.size() == 1 || best.score >= 100) {
+    auto report = error(best.range.valid() ? best.range : name.range, best.message);
+    for (auto &[where, text] : best.notes)
+      report.note(where, text);
+    if (!best.hint.empty())
+      report.hint(best.hint);
+    throw Abort{};
+  }
+  auto report = error(name.range, "no " + quote(name.text) + " takes " + showArgs(args));
+  for (const dsl::FnDecl *fn : fns)
+    report.note(fn->name.range, "this one takes " + signature(*fn));
+  if (!args.empty() && args[0].value.is(Kind::Bytes))
+    report.hint("`decode(rgb)` makes pixels of an encoded image");
+  throw Abort{};
+}
+
+Val Expressions::callFn(const dsl::FnDecl &fn, Frame callee, const Val &first,
+                        dsl::SourceRange range) {
+  for (const CallSite &call : calls)
+    if (call.fn == &fn && calls.size() > 200)
+      fail(range, quote(fn.name.text) + " calls itself without end");
+  const bool isPrelude = callee.file && callee.file->moduleName == dsl::preludeName;
+  const int64_t drawsBefore = draws.count;
+  Val result = callBody(fn, std::move(callee), range);
+  if (isPrelude && draws.count != drawsBefore)
+    draws.show(result, fn.name.text);
+  if (first.is(Kind::Record) && result.is(Kind::Record) && !fn.params.empty() &&
+      fn.params[0].type.kind == dsl::TypeExpr::Kind::Record)
+    for (size_t i = 0; i < first.names.size(); ++i) // fields that only ride along
+      if (!result.field(first.names[i])) {
+        result.names.push_back(first.names[i]);
+        result.parts.push_back(first.parts[i]);
+      }
+  return result;
+}
+
+Val Expressions::callBody(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange range) {
+  calls.push_back({range, fn.name.text, &fn});
+  frames.push_back(std::move(callee));
+  struct Pop {
+    Expressions &importer;
+    mlir::Location saved;
+    ~Pop() {
+      importer.frames.pop_back();
+      importer.calls.pop_back();
+      importer.here = saved;
+    }
+  } pop{*this, here};
+  Val result = evalBlock(fn.body);
+  if (result.is(Kind::Poison))
+    throw Abort{};
+  return conform(result, fn.result, fn.body.result->range, "the result of " + quote(fn.name.text));
+}
+
+/// Whether a value holds positions, which an op that moves pixels must move.
+static bool holdsPositions(const Val &value) {
+  static constexpr llvm::StringRef formats[] = {"xyxy", "xywh", "cxcywh", "yxyx", "xyzlwhr"};
+  if (!value.is(Kind::Tensor))
+    return false;
+  return llvm::any_of(value.tensorType().getAxes(), [](const penstock::pipe::Axis &axis) {
+    return llvm::is_contained(formats, axis.metadata) || axis.name == "xy" || axis.name == "xyz";
+  });
+}
+
+std::optional<Val> Expressions::callByField(const dsl::Name &name,
+                                            const std::vector<const dsl::FnDecl *> &fns,
+                                            const std::vector<Argument> &args) {
+  Val result = args[0].value;
+  bool any = false;
+  std::map<std::string, int> before = draws.ordinals; // all fields see the same draws
+  for (size_t i = 0; i < result.parts.size(); ++i) {
+    std::vector<Argument> given = args;
+    given[0].value = args[0].value.parts[i];
+    bool taken = false;
+    for (const dsl::FnDecl *fn : fns) {
+      Misfit why;
+      std::optional<Frame> callee = match(*fn, given, why);
+      if (!callee)
+        continue;
+      draws.ordinals = before;
+      result.parts[i] = callFn(*fn, std::move(*callee), given[0].value, name.range);
+      taken = any = true;
+      break;
+    }
+    if (!taken && holdsPositions(result.parts[i])) {
+      auto report = error(name.range, quote(name.text) + " cannot move the field " +
+                                          quote(result.names[i]) + ", which holds positions");
+      report.note(args[0].origin(), "it is " + show(result.parts[i]));
+      for (const dsl::FnDecl *fn : fns)
+        report.note(fn->name.range, "this one takes " + signature(*fn));
+      throw Abort{};
+    }
+  }
+  return any ? std::optional<Val>(result) : std::nullopt;
+}

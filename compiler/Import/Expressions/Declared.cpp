@@ -1,0 +1,176 @@
+//===- Declared.cpp - values against declared types ------------------------===//
+
+#include "compiler/Import/Expressions/Expressions.h"
+#include "dsl/AST/Printer.h"
+#include "dsl/Diagnostics/Nearest.h"
+
+using namespace penstock::importer;
+
+Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange range,
+                         const std::string &what) {
+  if (value.is(Kind::Poison))
+    throw Abort{};
+  auto mismatch = [&]() {
+    error(range, what + " is declared as " + dsl::printType(type) + ", but is " + show(value))
+        .note(type.range, "declared here");
+    throw Abort{};
+  };
+  if (type.kind == dsl::TypeExpr::Kind::Record) {
+    if (!value.is(Kind::Record))
+      mismatch();
+    for (const dsl::FieldType &field : type.fields) {
+      size_t at = 0;
+      while (at < value.names.size() && value.names[at] != field.name.text)
+        ++at;
+      if (at == value.names.size()) {
+        auto report = error(range, what + " lacks the field " + quote(field.name.text));
+        report.note(field.range, "declared here");
+        if (std::string near = dsl::nearest(field.name.text, value.names); !near.empty())
+          report.hint(quote(near));
+        throw Abort{};
+      }
+      value.parts[at] = conform(value.parts[at], field.type, range, what + "." + field.name.text);
+    }
+    return value;
+  }
+  if (type.kind == dsl::TypeExpr::Kind::Scalar) {
+    const std::string &name = type.name.text;
+    mlir::Type element = elementNamed(name);
+    if (!element) {
+      if (name == "range" && value.is(Kind::Range))
+        return value;
+      if (name == "rect" && value.is(Kind::Record))
+        return value;
+      if (name == "point" && value.is(Kind::Record))
+        return value;
+      if ((name == "text" || name == "path") && value.is(Kind::Text))
+        return value;
+      if (name == "bytes" && value.is(Kind::Bytes))
+        return value;
+      if (value.is(Kind::Number) && value.ir.getType().isF64())
+        return value; // a quantity; its unit was checked where it was written
+      mismatch();
+    }
+    if (value.is(Kind::Tensor) && value.tensorType().getRank() == 0 &&
+        elementType(value) == element)
+      return value;
+    std::optional<Val> converted = value.is(Kind::Number) ? convert(value, element) : std::nullopt;
+    if (!converted)
+      mismatch();
+    return *converted;
+  }
+  // Tensors.
+  mlir::Type element = elementNamed(type.name.text);
+  if (value.is(Kind::List))
+    return listOf(value, type, range);
+  if (value.is(Kind::Number)) {
+    // A number is a tensor of rank 0; `E[]` takes it as it is.
+    std::optional<Val> converted = convert(value, element);
+    if (!type.axes.empty() || !converted)
+      mismatch();
+    return *converted;
+  }
+  if (!value.is(Kind::Tensor) || elementType(value) != element)
+    mismatch();
+  std::vector<Dim> axes = dims(value.ir);
+  bool relabel = false;
+  for (const dsl::AxisType &axis : type.axes) {
+    std::string name = axisNamed(axis.name.text);
+    Dim *found = const_cast<Dim *>(find(axes, name));
+    if (!found)
+      mismatch();
+    if (axis.metadata && found->axis.metadata.empty()) {
+      found->axis.metadata = axis.metadata->text;
+      relabel = true;
+    } else if (axis.metadata && found->axis.metadata != axis.metadata->text) {
+      mismatch();
+    }
+    if (axis.extentKind == dsl::ExtentKind::Exact) {
+      Dim declared = dim(name, demandIndex(eval(*axis.extent), axis.extent->range, "an extent"),
+                         found->axis.metadata, axis.range);
+      if (!sameExtent(*found, declared))
+        mismatch();
+      if (declared.axis.isStatic() && !found->axis.isStatic()) {
+        *found = declared;
+        relabel = true;
+      }
+    }
+  }
+  return relabel ? tensor(retype(value.ir, axes)) : value;
+}
+
+/// The numbers of a nested list, row-major; the extents by depth.
+static void numbersOf(const Val &list, size_t depth, std::vector<int64_t> &shape,
+                      std::vector<Val> &numbers, bool &regular) {
+  if (!list.is(Kind::List)) {
+    regular &= depth == shape.size() && list.is(Kind::Number);
+    numbers.push_back(list);
+    return;
+  }
+  const auto extent = static_cast<int64_t>(list.parts.size());
+  if (shape.size() == depth && numbers.empty())
+    shape.push_back(extent);
+  regular &= depth < shape.size() && shape[depth] == extent;
+  for (const Val &part : list.parts)
+    numbersOf(part, depth + 1, shape, numbers, regular);
+}
+
+Val Expressions::listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceRange range) {
+  mlir::Type element = elementNamed(type.name.text);
+  std::vector<int64_t> shape;
+  std::vector<Val> numbers;
+  bool regular = true;
+  numbersOf(list, 0, shape, numbers, regular);
+  if (!regular)
+    fail(range, "this list is no regular array of numbers");
+  if (shape.size() != type.axes.size()) {
+    error(range, "this list is " + std::to_string(shape.size()) + " deep, and its type has " +
+                     std::to_string(type.axes.size()) + " axes")
+        .note(type.range, "the type is " + dsl::printType(type));
+    throw Abort{};
+  }
+  std::vector<Dim> axes;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const dsl::AxisType &axis = type.axes[i];
+    if (axis.extentKind == dsl::ExtentKind::Exact &&
+        demandInt(eval(*axis.extent), axis.extent->range, "the extent") != shape[i]) {
+      error(range, "this list has " + std::to_string(shape[i]) + " elements along axis " +
+                       quote(axis.name.text))
+          .note(axis.range, "declared otherwise here");
+      throw Abort{};
+    }
+    axes.push_back(
+        {{axisNamed(axis.name.text), shape[i], -1, axis.metadata ? axis.metadata->text : ""}, {}});
+  }
+  llvm::SmallVector<mlir::Attribute> constants;
+  std::vector<mlir::Value> values;
+  for (Val &item : numbers) {
+    std::optional<Val> converted = convert(item, element);
+    if (!converted)
+      fail(range,
+           "an element of this list is " + show(item) + ", and its type says " + show(element));
+    values.push_back(converted->ir);
+    mlir::Attribute attribute;
+    if (auto op = converted->ir.getDefiningOp<pipe::ConstantOp>())
+      attribute = op.getValue();
+    constants.push_back(attribute);
+  }
+  auto shaped = mlir::RankedTensorType::get(shape, element);
+  if (llvm::all_of(constants, [](mlir::Attribute a) { return static_cast<bool>(a); }))
+    return tensor(base.create<pipe::ConstantOp>(here, tensorOf(element, axes),
+                                                mlir::DenseElementsAttr::get(shaped, constants)));
+  if (values.size() > 64)
+    notYet(range, "a list of more than 64 computed numbers");
+  return tensor(buildMap(axes, element, [&](ElementRegion &region) {
+    mlir::Value index = intConstant(0);
+    for (size_t i = 0; i < axes.size(); ++i)
+      index = binary(pipe::BinaryKind::add,
+                     binary(pipe::BinaryKind::mul, index, intConstant(axes[i].axis.extent)),
+                     region.coordinates[i]);
+    mlir::Value result = values.back();
+    for (size_t i = values.size() - 1; i-- > 0;)
+      result = select(compare(pipe::Predicate::eq, index, intConstant(static_cast<int64_t>(i))),
+                      values[i], result);
+    return result;
+  }));
+}

@@ -1,0 +1,110 @@
+//===- Distributions.cpp - `draw` ------------------------------------------===//
+
+#include "compiler/Import/Expressions/Expressions.h"
+
+using namespace penstock::importer;
+using penstock::pipe::BinaryKind;
+using penstock::pipe::DrawKind;
+
+Val Expressions::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument> &args) {
+  const std::string &name = draw.distribution.text;
+  const dsl::SourceRange range = draw.distribution.range;
+  auto rangeOf = [&]() -> const Val & {
+    if (args.size() != 1 || !args[0].value.is(Kind::Range))
+      fail(args.empty() ? range : args[0].range,
+           "`draw " + name + "` takes a range such as `" + name + "(0 .. 10)`");
+    return args[0].value;
+  };
+  if (name == "bits" && args.empty())
+    return draws.draw(DrawKind::bits, name, {}, base.getI64Type());
+  if (name == "uniform") {
+    const Val &ends = rangeOf();
+    mlir::Value low = demandF64(ends.parts[0], args[0].range, "the start of the range");
+    mlir::Value high = demandF64(ends.parts[1], args[0].range, "the end of the range");
+    if (std::optional<double> first = constantF64(low), last = constantF64(high);
+        first && last && !(*first <= *last))
+      fail(args[0].range, "this range ends before it starts", "the lower number stands first");
+    Val result = draws.draw(DrawKind::uniform, name, {low, high}, base.getF64Type());
+    result.unit = ends.parts[0].unit;
+    return result;
+  }
+  if (name == "int") {
+    const Val &ends = rangeOf();
+    mlir::Value low = demandIndex(ends.parts[0], args[0].range, "the start of the range");
+    mlir::Value high = demandIndex(ends.parts[1], args[0].range, "the end of the range");
+    if (ends.closed)
+      high = binary(BinaryKind::add, high, intConstant(1));
+    if (std::optional<int64_t> first = constantInt(low), last = constantInt(high);
+        first && last && *first >= *last)
+      fail(args[0].range, "there is no whole number in this range", "`a ..= b` includes b");
+    return draws.draw(DrawKind::integer, name, {low, high}, base.getI64Type());
+  }
+  if (name == "permutation") {
+    if (!inBatch || draws.perSample || args.size() != 1)
+      fail(range, "`draw permutation(n)` stands in the `batch` block, over its samples");
+    mlir::Value count = demandIndex(args[0].value, args[0].range, "the size of a permutation");
+    mlir::Value slot =
+        base.create<pipe::ContextOp>(here, base.getI64Type(), pipe::ContextKind::slot);
+    return draws.draw(DrawKind::permutation, name, {count, slot}, base.getI64Type());
+  }
+  Val result = callNamed(draw.distribution, args, draw.range);
+  result.loose = result.is(Kind::Number) && result.ir.getType().isF64();
+  return result;
+}
+
+Val Expressions::evalDraw(const dsl::DrawExpr &draw) {
+  std::vector<Argument> args = evalArgs(draw.args ? &*draw.args : nullptr);
+  PlaceGuard guard(*this, draw.range);
+  if (!draw.per)
+    return drawOnce(draw, args);
+  std::vector<std::string> axes;
+  for (const dsl::Name &axis : draw.per->axes) {
+    if (inBatch && axis.text == "n")
+      continue;
+    if (axis.text == "n")
+      fail(axis.range, "the batch axis `n` exists in the `batch` block only",
+           "without `per [n]`, each sample draws its own value");
+    axes.push_back(axisNamed(axis.text));
+  }
+  Restore<bool> scope(draws.perSample, draws.perSample || axes.size() < draw.per->axes.size());
+  if (axes.empty())
+    return drawOnce(draw, args);
+
+  // One draw per element, numbered by its logical place.
+  auto linear = [&](ElementRegion &region) {
+    mlir::Value index;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      size_t k = 0;
+      while (k < region.domain.size() && region.domain[k].axis.name != axes[i])
+        ++k;
+      if (k == region.domain.size())
+        fail(draw.per->axes[i].range,
+             "`per` names axis " + quote(axes[i]) + ", over which nothing runs here",
+             "the elements run over " + axisList(region.domain));
+      mlir::Value at = region.coordinates[k];
+      index = index ? binary(BinaryKind::add,
+                             binary(BinaryKind::mul, index, extent(region.domain[k])), at)
+                    : at;
+    }
+    return index;
+  };
+  auto element = [&](ElementRegion &region) {
+    Restore<mlir::Value> at(draws.element, linear(region));
+    Val value = drawOnce(draw, args);
+    if (!value.is(Kind::Number))
+      fail(draw.range, "a draw per element must be a number");
+    return value;
+  };
+  if (!regions.empty())
+    return element(*regions.back());
+  std::vector<Dim> domain;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    auto found = frame().values.find(axes[i]);
+    if (found == frame().values.end() || !found->second.is(Kind::Number))
+      fail(draw.per->axes[i].range, "the extent of axis " + quote(axes[i]) + " is not known here",
+           "draw inside a `map` over a tensor that has the axis");
+    domain.push_back(dim(axes[i], demandIndex(found->second, draw.per->axes[i].range, "an extent"),
+                         "", draw.per->axes[i].range));
+  }
+  return tensor(buildMap(domain, {}, [&](ElementRegion &region) { return element(region).ir; }));
+}

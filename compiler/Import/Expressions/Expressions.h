@@ -1,0 +1,124 @@
+//===- Expressions.h - what the syntax tree evaluates to ------------------===//
+//
+// One class over several files, since every kind of expression may hold every
+// other. It walks the tree and leaves the ops to the classes that it extends.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_COMPILER_IMPORT_EXPRESSIONS_EXPRESSIONS_H
+#define PENSTOCK_COMPILER_IMPORT_EXPRESSIONS_EXPRESSIONS_H
+
+#include "compiler/Import/Intrinsics/Intrinsics.h"
+#include "compiler/Import/Values/Draws.h"
+
+namespace penstock::importer {
+
+/// What the option `index` says of the indexes of tables.
+struct IndexOption {
+  mlir::Value folder; ///< null: none is given
+  bool keep = true;   ///< false for `index = off`
+  bool build = false; ///< true for `index = auto`
+};
+
+class Expressions : public Intrinsics {
+public:
+  Expressions(mlir::MLIRContext &context, const dsl::Program &program,
+              const dsl::SourceManager &sources, dsl::Diagnostics &diagnostics)
+      : Intrinsics(context, program, sources, diagnostics), draws(*this) {}
+
+  Draws draws;
+  IndexOption index;
+  std::optional<int64_t> batchSize; ///< where it is a constant
+
+  Val eval(const dsl::Expr &expr);
+  Argument evalArg(const dsl::Expr &expr);
+  void evalLet(const dsl::LetDecl &let);
+  void bind(const dsl::Name &name, Val value);
+  /// Checks and converts a value for a declared type.
+  Val conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange range,
+              const std::string &what);
+
+private:
+  // --- Leaves, names and blocks (Expressions.cpp)
+  Val evalBlock(const dsl::Block &block);
+  Val evalName(const dsl::NameExpr &name);
+  Val evalField(const dsl::FieldExpr &field);
+  Val evalQuantity(const dsl::QuantityLit &quantity);
+  Val evalConst(const dsl::ConstDecl &constant, const dsl::File &file);
+  Val builtinValue(const std::string &name);
+  Val listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceRange range); // Declared.cpp
+
+  // --- Operators, slices and peers (Operators.cpp, Index.cpp)
+  Val evalBinary(const dsl::BinaryExpr &expr);
+  std::optional<bool> sameWord(const dsl::BinaryExpr &expr);
+  Val evalUnary(const dsl::UnaryExpr &expr);
+  Val evalIndex(const dsl::IndexExpr &index);
+  Val indexTensor(Val value, const std::vector<const dsl::AxisSetting *> &settings,
+                  const dsl::Expr &source);
+  Val indexNeighbours(const Val &value, const dsl::IndexExpr &index);
+  Val peer(const Val &value, mlir::Value slot, dsl::SourceRange range);
+
+  // --- Scopes (Map.cpp, Window.cpp, Loops.cpp)
+  Val evalMap(const dsl::MapExpr &map);
+  Val evalWindow(const dsl::WindowExpr &window);
+  Val evalEach(const dsl::EachExpr &each);
+  Val evalSearch(const dsl::SearchExpr &search);
+  /// The scalar that the body gives, of one element type.
+  mlir::Value bodyScalar(const Val &value, dsl::SourceRange range, const char *what);
+
+  // --- Stages and branches (Stages.cpp, Branches.cpp)
+  Val evalPipe(const dsl::PipeExpr &pipe);
+  /// \param origin  what made `value`: the input of the chain, or a stage.
+  Val evalChain(Val value, dsl::SourceRange origin, const dsl::Chain &chain);
+  Val evalStage(Val value, dsl::SourceRange origin, const dsl::Stage &stage);
+  Val evalStageBody(Val value, dsl::SourceRange origin, const dsl::Stage &stage);
+  Val evalChoose(Val value, dsl::SourceRange origin, const dsl::ChooseStage &stage);
+  Val evalRepeat(Val value, dsl::SourceRange origin, const dsl::RepeatStage &stage);
+  Val evalIf(const dsl::IfExpr &expr);
+  using Arm = std::function<Val()>;
+  /// One of several values, by number. `mismatch` reports that the first and
+  /// another one do not fit, and throws.
+  Val branch(mlir::Value index, llvm::ArrayRef<Arm> arms,
+             const std::function<void(const Val &, const Val &)> &mismatch);
+  Val merge(mlir::Value index, std::vector<Val> values, llvm::MutableArrayRef<OwnedBlock> blocks,
+            const std::function<void(const Val &, const Val &)> &mismatch);
+  /// Moves a scalar's computation out of a block that is not yet in its op.
+  static bool hoistable(mlir::Value value, mlir::Block *from);
+  void hoist(mlir::Value value, mlir::Block *from);
+  mlir::Value selectByIndex(mlir::Value index, llvm::ArrayRef<mlir::Value> values);
+
+  // --- Calls and draws (Calls.cpp, Distributions.cpp)
+  Val evalCall(const dsl::CallExpr &call);
+  std::vector<Argument> evalArgs(const dsl::ArgList *args);
+  Val callNamed(const dsl::Name &name, std::vector<Argument> args, dsl::SourceRange range);
+  /// \param first  the first argument, whose unnamed fields ride along.
+  Val callFn(const dsl::FnDecl &fn, Frame callee, const Val &first, dsl::SourceRange range);
+  Val callBody(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange range);
+  /// A function over a record that no overload takes whole: field by field.
+  std::optional<Val> callByField(const dsl::Name &name, const std::vector<const dsl::FnDecl *> &fns,
+                                 const std::vector<Argument> &args);
+  std::string showArgs(const std::vector<Argument> &args) const;
+  Val evalDraw(const dsl::DrawExpr &draw);
+  Val drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument> &args);
+
+  // --- Whether a function takes some arguments (Matching.cpp)
+  /// Puts arguments into parameters; fills `why` and returns nothing if the
+  /// function does not take them.
+  struct Misfit {
+    std::string message;
+    std::vector<std::pair<dsl::SourceRange, std::string>> notes;
+    std::string hint;
+    dsl::SourceRange range;
+    int score = 0; ///< how much fitted
+  };
+  std::optional<dsl::SourceRange> axisArgRange; ///< of the axis argument, for messages
+  std::optional<Frame> match(const dsl::FnDecl &fn, const std::vector<Argument> &args, Misfit &why);
+  bool matchParam(const dsl::FnDecl &fn, const dsl::TypeExpr &type, const Argument &arg, Val value,
+                  Frame &callee, Val &bound, Misfit &why, const std::string &name);
+  bool matchTensor(const dsl::FnDecl &fn, const dsl::TypeExpr &type, const Argument &arg,
+                   Val &value, Frame &callee, Misfit &why, const std::string &name);
+  bool bindElement(const dsl::FnDecl &fn, const std::string &name, mlir::Type type, Frame &callee);
+};
+
+} // namespace penstock::importer
+
+#endif

@@ -1,0 +1,148 @@
+//===- Loops.cpp - `each` and `search` ------------------------------------===//
+
+#include "compiler/Import/Expressions/Expressions.h"
+
+using namespace penstock::importer;
+using penstock::pipe::BinaryKind;
+
+Val Expressions::evalEach(const dsl::EachExpr &each) {
+  if (!regions.empty())
+    notYet(each.range, "`each` inside a `map` or `window`");
+  Val range = eval(*each.bind.domain);
+  if (!range.is(Kind::Range))
+    fail(each.bind.domain->range,
+         "`each` runs over a range such as `0 .. 2`, and this is " + show(range));
+  int64_t low = demandInt(range.parts[0], each.bind.domain->range, "the start of `each`");
+  int64_t views = demandInt(range.parts[1], each.bind.domain->range, "the end of `each`") - low +
+                  (range.closed ? 1 : 0);
+  if (views < 1)
+    fail(each.bind.domain->range, "this `each` has no view");
+  PlaceGuard guard(*this, each.range);
+
+  auto block = OwnedBlock(new mlir::Block());
+  mlir::Value view = block->addArgument(base.getI64Type(), here);
+  Val body;
+  {
+    BaseGuard inside(base, block.get());
+    Restore steps(draws.keySteps);
+    draws.keySteps.push_back({view, views});
+    bind(each.bind.name, number(binary(BinaryKind::add, view, intConstant(low))));
+    body = evalBlock(each.body);
+    std::vector<Val *> leaves;
+    flatten(body, leaves);
+    for (Val *leaf : leaves)
+      if (leaf->is(Kind::Number)) // a tensor of rank 0, to be stacked
+        *leaf = tensor(buildMap({}, leaf->ir.getType(), [&](ElementRegion &) { return leaf->ir; }));
+      else if (!leaf->is(Kind::Tensor))
+        fail(each.body.result->range,
+             "`each` stacks numbers and tensors, and this is " + show(*leaf));
+    llvm::SmallVector<mlir::Value> yielded;
+    for (Val *leaf : leaves)
+      yielded.push_back(leaf->ir);
+    base.create<pipe::YieldOp>(here, yielded);
+  }
+  std::vector<Val *> leaves;
+  flatten(body, leaves);
+  const std::string axis = each.bind.name.text;
+  llvm::SmallVector<mlir::Type> types;
+  llvm::SmallVector<mlir::Value> sizes;
+  for (Val *leaf : leaves) {
+    std::vector<Dim> all = dims(leaf->ir);
+    if (find(all, axis))
+      fail(each.bind.name.range,
+           "the views already have an axis " + quote(axis) + ": " + show(*leaf));
+    for (Dim &dim : all) {
+      if (dim.axis.isStatic())
+        continue;
+      if (!hoistable(dim.size, block.get()))
+        fail(each.body.result->range,
+             "the views differ in extent along axis " + quote(dim.axis.name) +
+                 ", and they are stacked",
+             "resize or crop each view to one size");
+      if (const Counted *counted = countedBy(dim)) {
+        mlir::Value count = counted->count;
+        if (count.getParentBlock() == block.get())
+          fail(each.body.result->range,
+               "the views differ in the number of elements along axis " + quote(dim.axis.name) +
+                   ", as many as " + counted->makes + ", and they are stacked",
+               "bring each view to one size, or reduce it: `map (i in 0 .. 100) { x[" +
+                   dim.axis.name + " = i] }`");
+      }
+      hoist(dim.size, block.get());
+    }
+    all.insert(all.begin(), Dim{{axis, views, -1, ""}, {}});
+    types.push_back(tensorOf(elementType(*leaf), all));
+    llvm::append_range(sizes, sizesOf(all));
+  }
+  auto op = base.create<pipe::EachOp>(here, types, axis, static_cast<uint64_t>(views), sizes);
+  op.getBody().push_back(block.release());
+  for (auto [leaf, result] : llvm::zip(leaves, op.getResults()))
+    *leaf = tensor(result);
+  return body;
+}
+
+Val Expressions::evalSearch(const dsl::SearchExpr &search) {
+  if (!regions.empty())
+    notYet(search.range, "`search` inside a `map` or `window`");
+  int64_t tries = demandInt(eval(*search.tries), search.tries->range, "the number of tries");
+  if (tries < 1)
+    fail(search.tries->range, "a search needs at least one try");
+  PlaceGuard guard(*this, search.range);
+  auto demandScalars = [&](Val &value, dsl::SourceRange range) {
+    std::vector<Val *> leaves;
+    flatten(value, leaves);
+    for (Val *leaf : leaves)
+      if (!leaf->is(Kind::Number))
+        fail(range, "a search gives numbers, and this is " + show(*leaf));
+    return leaves;
+  };
+
+  const int64_t drawsBefore = draws.count;
+  auto body = OwnedBlock(new mlir::Block());
+  auto otherwise = OwnedBlock(new mlir::Block());
+  mlir::Value attempt = body->addArgument(base.getI64Type(), here);
+  Val accepted, fallback;
+  llvm::SmallVector<mlir::Type> types;
+  {
+    BaseGuard inside(base, body.get());
+    Restore steps(draws.keySteps);
+    draws.keySteps.push_back({attempt, 0});
+    for (const dsl::LetDecl &let : search.lets)
+      evalLet(let);
+    accepted = eval(*search.accepted);
+    mlir::Value condition =
+        demandBool(eval(*search.condition), search.condition->range, "the condition of `accept`");
+    llvm::SmallVector<mlir::Value> values;
+    for (Val *leaf : demandScalars(accepted, search.accepted->range)) {
+      values.push_back(leaf->ir);
+      types.push_back(leaf->ir.getType());
+    }
+    base.create<pipe::AcceptOp>(here, condition, values);
+  }
+  {
+    BaseGuard inside(base, otherwise.get());
+    fallback = eval(*search.otherwise);
+    std::vector<Val *> leaves = demandScalars(fallback, search.otherwise->range);
+    llvm::SmallVector<mlir::Value> values;
+    for (size_t i = 0; i < leaves.size() && leaves.size() == types.size(); ++i)
+      if (std::optional<Val> converted = convert(*leaves[i], types[i]))
+        values.push_back(converted->ir);
+    if (values.size() != types.size() || fallback.kind != accepted.kind) {
+      error(search.otherwise->range, "the `else` of a search must give what it accepts: " +
+                                         show(accepted) + ", and this is " + show(fallback))
+          .note(search.accepted->range, "accepted here");
+      throw Abort{};
+    }
+    base.create<pipe::YieldOp>(here, values);
+  }
+  auto op = base.create<pipe::SearchOp>(here, types, static_cast<uint64_t>(tries));
+  op.getBody().push_back(body.release());
+  op.getOtherwise().push_back(otherwise.release());
+  std::vector<Val *> leaves;
+  flatten(accepted, leaves);
+  for (auto [leaf, result] : llvm::zip(leaves, op.getResults()))
+    *leaf = number(result);
+  if (draws.count != drawsBefore)
+    draws.show(accepted, "search");
+  return accepted;
+}

@@ -1,0 +1,285 @@
+//===- Matching.cpp - whether a function takes some arguments -------------===//
+
+#include "compiler/Import/Expressions/Expressions.h"
+#include "dsl/AST/Printer.h"
+#include "dsl/Diagnostics/Nearest.h"
+
+using namespace penstock::importer;
+using penstock::dsl::TypeExpr;
+
+static const penstock::dsl::GenericParam *genericOf(const penstock::dsl::FnDecl &fn,
+                                                    const std::string &name) {
+  for (const auto &generic : fn.generics)
+    if (generic.name.text == name)
+      return &generic;
+  return nullptr;
+}
+
+bool Expressions::bindElement(const dsl::FnDecl &fn, const std::string &name, mlir::Type type,
+                              Frame &callee) {
+  const dsl::GenericParam *generic = genericOf(fn, name);
+  if (!generic) {
+    mlir::Type wanted = name == "int" ? base.getI64Type() : pipe::scalarType(&context, name);
+    return wanted == type;
+  }
+  if (auto bound = callee.generics.find(name); bound != callee.generics.end())
+    return bound->second == type;
+  for (const dsl::Name &element : generic->elements)
+    if (element.text == "int" ? type.isSignlessInteger(64)
+                              : pipe::scalarType(&context, element.text) == type) {
+      callee.generics[name] = type;
+      return true;
+    }
+  return false;
+}
+
+std::optional<Frame> Expressions::match(const dsl::FnDecl &fn, const std::vector<Argument> &args,
+                                        Misfit &why) {
+  std::vector<const Argument *> given(fn.params.size());
+  size_t position = 0;
+  for (const Argument &arg : args) {
+    size_t at = position;
+    if (!arg.name.empty()) {
+      at = 0;
+      while (at < fn.params.size() && fn.params[at].name.text != arg.name)
+        ++at;
+    } else {
+      ++position;
+    }
+    if (at >= fn.params.size() || given[at]) {
+      why.range = arg.range;
+      why.message = quote(fn.name.text) + " takes " + std::to_string(fn.params.size()) +
+                    (fn.params.size() == 1 ? " argument and gets " : " arguments and gets ") +
+                    std::to_string(args.size());
+      why.notes.push_back({fn.name.range, "it is declared here"});
+      return std::nullopt;
+    }
+    given[at] = &arg;
+  }
+  Frame callee;
+  callee.file = program.fileOf(fn.range);
+  callee.function = fn.name.text;
+  auto rank = [&](size_t i) { // axes first, then what binds element types, then the rest
+    const dsl::Param &param = fn.params[i];
+    if (param.type.kind == TypeExpr::Kind::Scalar && param.type.name.text == "axis")
+      return 0;
+    if (!given[i])
+      return 3;
+    const bool loose = given[i]->value.is(Kind::Number) && given[i]->value.loose;
+    return loose && genericOf(fn, param.type.name.text) ? 2 : 1;
+  };
+  axisArgRange.reset();
+  for (size_t i = 0; i < fn.params.size(); ++i)
+    if (given[i] && fn.params[i].type.name.text == "axis")
+      axisArgRange = given[i]->range;
+  for (int round = 0; round < 4; ++round)
+    for (size_t i = 0; i < fn.params.size(); ++i) {
+      const dsl::Param &param = fn.params[i];
+      const bool isAxis = rank(i) == 0;
+      if (rank(i) != round && !(isAxis && !given[i] && round == 0))
+        continue;
+      Argument fallback;
+      const Argument *arg = given[i];
+      if (!arg) {
+        if (!param.defaultValue) {
+          why.message = quote(fn.name.text) + " lacks its argument " + quote(param.name.text);
+          why.notes.push_back({param.range, "it has no default"});
+          return std::nullopt;
+        }
+        frames.push_back(callee);
+        struct Pop {
+          std::vector<Frame> &frames;
+          ~Pop() { frames.pop_back(); }
+        } pop{frames};
+        fallback = evalArg(*param.defaultValue);
+        arg = &fallback;
+      }
+      Val bound;
+      if (!matchParam(fn, param.type, *arg, arg->value, callee, bound, why, param.name.text))
+        return std::nullopt;
+      if (!isAxis) {
+        callee.values[param.name.text] = bound;
+        callee.definitions[param.name.text] = param.name.range;
+      } else {
+        callee.axes[param.name.text] = bound.word;
+      }
+      why.score += 1;
+    }
+  return callee;
+}
+
+bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const Argument &arg,
+                             Val value, Frame &callee, Val &bound, Misfit &why,
+                             const std::string &name) {
+  auto refuse = [&](std::string hint = {}) {
+    why.range = arg.range;
+    why.message = quote(fn.name.text) + " takes " + quote(name) + " as " + dsl::printType(type) +
+                  ", and this is " + show(value);
+    why.notes.push_back({type.range, "it is declared here"});
+    why.hint = std::move(hint);
+    return false;
+  };
+  if (type.kind == TypeExpr::Kind::Record) {
+    if (!value.is(Kind::Record))
+      return refuse();
+    bound = value;
+    for (const dsl::FieldType &field : type.fields) {
+      size_t at = 0;
+      while (at < value.names.size() && value.names[at] != field.name.text)
+        ++at;
+      if (at == value.names.size())
+        return refuse();
+      if (!matchParam(fn, field.type, arg, value.parts[at], callee, bound.parts[at], why,
+                      name + "." + field.name.text))
+        return false;
+    }
+    return true;
+  }
+  if (type.kind == TypeExpr::Kind::Tensor) {
+    if (!matchTensor(fn, type, arg, value, callee, why, name))
+      return false;
+    bound = value;
+    return true;
+  }
+  const std::string &wanted = type.name.text;
+  bound = value;
+  const bool generic = genericOf(fn, wanted) != nullptr;
+  mlir::Type element = generic           ? mlir::Type()
+                       : wanted == "int" ? base.getI64Type()
+                                         : pipe::scalarType(&context, wanted);
+  if (generic || element) {
+    if (value.is(Kind::Tensor) && !regions.empty() &&
+        llvm::all_of(dims(value.ir), [&](const Dim &d) {
+          return find(regions.back()->domain, d.axis.name) != nullptr;
+        }))
+      bound = value = number(elementHere(value.ir, arg.range));
+    if (value.is(Kind::Tensor) && value.tensorType().getRank() == 0)
+      return bindElement(fn, wanted, elementType(value), callee) || refuse();
+    if (!value.is(Kind::Number))
+      return refuse();
+    if (generic) {
+      auto known = callee.generics.find(wanted);
+      if (known != callee.generics.end())
+        element = known->second;
+      else
+        return bindElement(fn, wanted, value.ir.getType(), callee) || refuse();
+    }
+    std::optional<Val> converted = convert(value, element);
+    if (!converted)
+      return refuse(quote(wanted + "(...)") + " converts");
+    bound = *converted;
+    return true;
+  }
+  if (wanted == "axis") {
+    if (const auto *spelled = arg.expr ? arg.expr->as<dsl::NameExpr>() : nullptr) {
+      bound = Val();
+      bound.kind = Kind::Word;
+      bound.word = axisNamed(spelled->name);
+      return true;
+    }
+    return value.is(Kind::Word) || refuse("the name of an axis");
+  }
+  struct Quantity {
+    const char *type;
+    std::optional<dsl::UnitKind> unit;
+    const char *hint;
+  };
+  static constexpr Quantity quantities[] = {{"duration", dsl::UnitKind::Duration, "`25ms`"},
+                                            {"frequency", dsl::UnitKind::Frequency, "`16kHz`"},
+                                            {"angle", dsl::UnitKind::Angle, "`3deg`"},
+                                            {"length", dsl::UnitKind::Length, "`1.5mm`"},
+                                            {"ratio", std::nullopt, "`1%`"}};
+  for (const Quantity &quantity : quantities)
+    if (wanted == quantity.type) {
+      std::optional<Val> converted =
+          value.is(Kind::Number) ? convert(value, base.getF64Type()) : std::nullopt;
+      if (!converted || value.unit != quantity.unit)
+        return refuse(quantity.hint);
+      bound = *converted;
+      bound.unit = value.unit;
+      bound.loose = true;
+      return true;
+    }
+  const std::map<std::string, Kind> kinds = {
+      {"range", Kind::Range}, {"rect", Kind::Record}, {"point", Kind::Record},
+      {"text", Kind::Text},   {"path", Kind::Text},   {"bytes", Kind::Bytes},
+      {"table", Kind::Table}, {"row", Kind::Row},     {"axes", Kind::List}};
+  auto kind = kinds.find(wanted);
+  return value.is(kind == kinds.end() ? Kind::Word : kind->second) || refuse();
+}
+
+bool Expressions::matchTensor(const dsl::FnDecl &fn, const TypeExpr &type, const Argument &arg,
+                              Val &value, Frame &callee, Misfit &why, const std::string &name) {
+  auto refuse = [&]() {
+    why.range = arg.range;
+    why.message = quote(fn.name.text) + " takes " + quote(name) + " as " + dsl::printType(type) +
+                  ", and this is " + show(value);
+    if (arg.made.valid())
+      why.notes.push_back({arg.made, "it is made here"});
+    why.notes.push_back({type.range, "it is declared here"});
+    if (value.is(Kind::Bytes))
+      why.hint = "`decode(rgb)` makes pixels of an encoded image";
+    return false;
+  };
+  if (value.is(Kind::List) && !genericOf(fn, type.name.text)) {
+    value = listOf(value, type, arg.range);
+  } else if (value.is(Kind::Number) && type.axes.empty()) {
+    if (value.loose && !genericOf(fn, type.name.text)) {
+      std::optional<Val> converted = convert(value, pipe::scalarType(&context, type.name.text));
+      if (!converted)
+        return refuse();
+      value = *converted;
+      return true;
+    }
+    return bindElement(fn, type.name.text, value.ir.getType(), callee) || refuse();
+  }
+  if (!value.is(Kind::Tensor) || !bindElement(fn, type.name.text, elementType(value), callee))
+    return refuse();
+  std::vector<Dim> axes = dims(value.ir);
+  for (const dsl::AxisType &axis : type.axes) {
+    auto renamed = callee.axes.find(axis.name.text);
+    const bool byParam = renamed != callee.axes.end();
+    const std::string wanted = byParam ? renamed->second : axis.name.text;
+    const Dim *found = find(axes, wanted);
+    if (!found && byParam) { // the caller named the axis
+      why.score = 100;
+      why.message =
+          quote(fn.name.text) + " over axis " + quote(wanted) + ", which its input does not have";
+      why.range = axisArgRange ? *axisArgRange : arg.range;
+      why.notes.push_back({arg.origin(), "the input is " + show(value)});
+      std::vector<std::string> names;
+      for (const Dim &dim : axes)
+        names.push_back(dim.axis.name);
+      if (std::string near = dsl::nearest(wanted, names); !near.empty())
+        why.hint = quote(near);
+      return false;
+    }
+    if (!found)
+      return refuse();
+    if (axis.metadata && axis.metadata->text != found->axis.metadata)
+      return refuse();
+    if (axis.extentKind == dsl::ExtentKind::Exact) {
+      const auto *literal = axis.extent->as<dsl::IntLit>();
+      if (literal && found->axis.isStatic() && literal->value != found->axis.extent)
+        return refuse();
+    }
+    if (byParam)
+      continue;
+    auto bound = callee.extents.find(wanted);
+    if (bound == callee.extents.end()) {
+      callee.extents[wanted] = *found;
+      const Counted *counted = countedBy(*found);
+      callee.values[wanted] = counted ? tensor(counted->count) : number(extent(*found));
+    } else if (!sameExtent(bound->second, *found)) {
+      why.range = arg.range;
+      why.score = 100;
+      why.message = "axis " + quote(wanted) + " has " + std::to_string(found->axis.extent) +
+                    " elements here, and " + std::to_string(bound->second.axis.extent) +
+                    " in an argument before";
+      why.notes.push_back(
+          {type.range, quote(fn.name.text) + " takes both over one axis " + quote(wanted)});
+      return false;
+    }
+  }
+  return true;
+}

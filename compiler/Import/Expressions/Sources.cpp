@@ -1,0 +1,357 @@
+//===- Sources.cpp - the tables that pipelines run over -------------------===//
+//
+// One function per source. What a path is, and what stands in files, is known
+// when a session starts; names and types of columns are known here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/Expressions/Sources.h"
+
+using namespace penstock::importer;
+
+namespace penstock::importer {
+namespace {
+
+/// One use of a source: a function per kind fills what the op is made of.
+class SourceImport {
+public:
+  SourceImport(Expressions &in, const dsl::Name &name, const dsl::ArgList &list)
+      : in(in), name(name), list(list) {}
+  Val run();
+
+private:
+  void imageFolder();
+  void rawColumns();
+  void syntheticColumns();
+  void csvColumns();
+  void fileList();
+  void cifarColumns(bool fine);
+  void tarColumns();
+  void videoClips();
+
+  void give(const std::string &argName, mlir::Value value) {
+    argNames.push_back(argName);
+    args.push_back(value);
+  }
+  void givePath(const std::string &argName, const dsl::Expr &expr);
+  void giveIndex();
+  void namedColumn(const dsl::Arg &arg, bool numbered);
+  mlir::Type columnType(const dsl::Expr &expr);
+
+  Expressions &in;
+  const dsl::Name &name;
+  const dsl::ArgList &list;
+  Columns columns;
+  llvm::SmallVector<mlir::Value> args;
+  std::vector<std::string> argNames;
+  llvm::SmallVector<mlir::NamedAttribute> settings;
+  /// Of columns read from text: the first by name, the first by number.
+  const dsl::Arg *byName = nullptr, *byNumber = nullptr;
+};
+
+} // namespace
+} // namespace penstock::importer
+
+/// Axes whose name or format fixes their extent: `c = rgb`, `box = xyxy`.
+static int64_t formatExtent(llvm::StringRef format) {
+  return llvm::StringSwitch<int64_t>(format)
+      .Case("gray", 1)
+      .Case("rgb", 3)
+      .Cases("xyxy", "xywh", "cxcywh", "yxyx", 4)
+      .Case("xyzlwhr", 7)
+      .Default(-1);
+}
+
+mlir::Type SourceImport::columnType(const dsl::Expr &expr) {
+  if (const auto *name = expr.as<dsl::NameExpr>())
+    if (mlir::Type type = in.elementNamed(name->name))
+      return type;
+  const auto *index = expr.as<dsl::IndexExpr>();
+  const auto *name = index ? index->base->as<dsl::NameExpr>() : nullptr;
+  mlir::Type element = name ? in.elementNamed(name->name) : mlir::Type();
+  if (!element)
+    in.fail(expr.range,
+            "a column has an element type, such as `i64` or `u8[h = 32, w = 32, c = rgb]`");
+  std::vector<Dim> axes;
+  for (const dsl::AxisSetting &setting : index->settings) {
+    Dim axis{{setting.axis.text, -1, -1, ""}, {}};
+    Argument arg = in.evalArg(*setting.value);
+    if (arg.value.is(Kind::Word)) {
+      axis.axis.extent = formatExtent(arg.value.word);
+      axis.axis.metadata = arg.value.word;
+      if (axis.axis.extent < 0)
+        in.fail(arg.range, "unknown format " + quote(arg.value.word),
+                "rgb gray xyxy xywh cxcywh yxyx xyzlwhr");
+    } else if (arg.value.is(Kind::Range)) {
+      if (!axes.empty())
+        in.notYet(arg.range, "an extent that differs by row anywhere but on the first axis");
+      axis.axis.bound = in.demandInt(arg.value.parts[1], arg.range, "the largest extent") -
+                        (arg.value.closed ? 0 : 1);
+    } else {
+      axis.axis.extent = in.demandInt(arg.value, arg.range, "an extent");
+      if (axis.axis.extent < 0)
+        in.fail(arg.range, "an extent of " + std::to_string(axis.axis.extent));
+    }
+    axes.push_back(axis);
+  }
+  return in.tensorOf(element, axes);
+}
+
+/// The call `callee(where, type)`, or null.
+static const penstock::dsl::CallExpr *columnCall(const penstock::dsl::Expr &expr,
+                                                 llvm::StringRef callee) {
+  const auto *call = expr.as<penstock::dsl::CallExpr>();
+  const auto *name = call ? call->callee->as<penstock::dsl::NameExpr>() : nullptr;
+  return name && name->name == callee && call->args.args.size() == 2 ? call : nullptr;
+}
+
+void SourceImport::givePath(const std::string &argName, const dsl::Expr &expr) {
+  Val value = in.eval(expr);
+  if (!value.is(Kind::Text))
+    in.fail(expr.range,
+            "a path comes from a parameter of type path, and this is " + in.show(value));
+  give(argName, value.ir);
+}
+
+void SourceImport::giveIndex() {
+  if (in.index.folder)
+    give("index", in.index.folder);
+  else if (!in.index.keep)
+    give("keep_index", in.constant(in.base.getI1Type(), 0));
+  else if (in.index.build)
+    give("build_index", in.constant(in.base.getI1Type(), 1));
+}
+
+void SourceImport::imageFolder() {
+  if (list.args.size() != 1)
+    in.fail(name.range, "`image_folder` takes one argument, its root");
+  givePath("root", *list.args[0].value);
+  giveIndex();
+  columns = {{"data", pipe::BytesType::get(&in.context)},
+             {"label", in.base.getI64Type()},
+             {"name", pipe::TextType::get(&in.context)}};
+}
+
+void SourceImport::rawColumns() {
+  for (const dsl::Arg &arg : list.args) {
+    const dsl::CallExpr *plain = columnCall(*arg.value, "column");
+    const dsl::CallExpr *call = plain ? plain : columnCall(*arg.value, "npy");
+    if (!arg.name || !call)
+      in.fail(arg.range, "`raw` takes named columns",
+              "`label = column(labels, i64)`, or `npy(labels, i64)` for a .npy file");
+    const dsl::Expr &spelled = *call->args.args[1].value;
+    mlir::Type type = columnType(spelled);
+    if (auto shaped = llvm::dyn_cast<pipe::NamedTensorType>(type); shaped && !shaped.isStatic())
+      in.fail(spelled.range, "the rows of a raw column have one size");
+    givePath(arg.name->text, *call->args.args[0].value);
+    if (!plain)
+      settings.push_back(
+          in.base.getNamedAttr(arg.name->text + ".format", in.base.getStringAttr("npy")));
+    columns.push_back({arg.name->text, type});
+  }
+}
+
+void SourceImport::syntheticColumns() {
+  if (list.args.empty() || list.args[0].name)
+    in.fail(name.range, "`synthetic` takes its length first, then named columns",
+            "`synthetic(1000, label = 0 .. 10)`");
+  give("length",
+       in.demandIndex(in.eval(*list.args[0].value), list.args[0].range, "the length of a table"));
+  for (const dsl::Arg &arg : llvm::ArrayRef(list.args).drop_front()) {
+    if (!arg.name)
+      in.fail(arg.range, "a column needs a name", "`label = i64`");
+    if (!arg.value->as<dsl::RangeExpr>()) {
+      columns.push_back({arg.name->text, columnType(*arg.value)});
+      continue;
+    }
+    Val range = in.eval(*arg.value);
+    const bool whole = range.parts[0].ir.getType().isSignlessInteger(64);
+    mlir::Value end = range.parts[1].ir;
+    if (whole && range.closed)
+      end = in.binary(pipe::BinaryKind::add, end, in.intConstant(1));
+    give(arg.name->text + ".low", range.parts[0].ir);
+    give(arg.name->text + ".end", end);
+    columns.push_back({arg.name->text, range.parts[0].ir.getType()});
+  }
+}
+
+/// A column of a table whose cells are bytes, texts, or numbers written as text:
+/// `label = i64`, or `label = column("class id", i64)` where its name in the
+/// files is another one. Where columns are `numbered`, `column(3, i64)` too.
+void SourceImport::namedColumn(const dsl::Arg &arg, bool numbered) {
+  const std::string function = quote(name.text);
+  if (!arg.name)
+    in.fail(arg.range, "a column of " + function + " needs a name", "`label = i64`");
+  const dsl::Expr *spelled = arg.value.get();
+  const dsl::Arg **seen = &byName;
+  if (const dsl::CallExpr *call = columnCall(*arg.value, "column")) {
+    spelled = call->args.args[1].value.get();
+    const dsl::Expr &where = *call->args.args[0].value;
+    mlir::Attribute from;
+    if (const auto *text = where.as<dsl::StringLit>(); text && !text->value.empty()) {
+      from = in.base.getStringAttr(text->value);
+    } else if (const auto *number = where.as<dsl::IntLit>(); number && numbered) {
+      from = in.base.getI64IntegerAttr(number->value);
+      seen = &byNumber;
+    } else {
+      in.fail(where.range,
+              "a column of " + function + " is named in quotes" +
+                  (numbered ? ", or by its number from 0" : ""),
+              "`column(\"name\", i64)`");
+    }
+    settings.push_back(in.base.getNamedAttr(arg.name->text + ".from", from));
+  }
+  if (!*seen)
+    *seen = &arg;
+  const auto *word = spelled->as<dsl::NameExpr>();
+  mlir::Type type = word && word->name == "bytes"  ? mlir::Type(pipe::BytesType::get(&in.context))
+                    : word && word->name == "text" ? mlir::Type(pipe::TextType::get(&in.context))
+                                                   : mlir::Type();
+  if (!type && word && in.elementNamed(word->name))
+    type = columnType(*spelled);
+  if (!type || type.isF16() || type.isBF16())
+    in.fail(spelled->range, "a column of " + function +
+                                " is `bytes`, `text`, `bool`, an integer type, `f32` or `f64`");
+  columns.push_back({arg.name->text, type});
+}
+
+void SourceImport::csvColumns() {
+  const auto &args = list.args;
+  if (args.empty() || args[0].name)
+    in.fail(name.range, "`csv` takes its file first, then a folder, then named columns",
+            "`csv(list, root, data = bytes, label = i64)`");
+  givePath("list", *args[0].value);
+  size_t next = 1;
+  if (args.size() > 1 && !args[1].name)
+    givePath("root", *args[next++].value);
+  if (next > 1)
+    giveIndex();
+  for (const dsl::Arg &arg : llvm::ArrayRef(args).drop_front(next)) {
+    if (arg.name && arg.name->text == "separator") {
+      const auto *text = arg.value->as<dsl::StringLit>();
+      if (!text || text->value.size() != 1 || llvm::StringRef("\"\r\n").contains(text->value[0]))
+        in.fail(arg.value->range, "a separator is one character in quotes", "`separator = \";\"`");
+      settings.push_back(in.base.getNamedAttr("separator", in.base.getStringAttr(text->value)));
+      continue;
+    }
+    namedColumn(arg, true);
+    if (llvm::isa<pipe::BytesType>(columns.back().type) && next == 1)
+      in.fail(arg.range, "a column of bytes names files, and no folder is given for them",
+              "`csv(list, root, ...)` with a parameter `root: path`");
+  }
+  if (byName && byNumber) {
+    auto report = in.error(byNumber->range, "this column goes by number, and another one by name");
+    report.note(in.userRange(byName->range), "this one goes by name");
+    report.hint("numbers are for files without a line of names");
+    throw Abort{};
+  }
+  if (byNumber)
+    settings.push_back(in.base.getNamedAttr("header", in.base.getI64IntegerAttr(0)));
+}
+
+void SourceImport::fileList() {
+  if (list.args.size() != 2)
+    in.fail(name.range, "`file_list` takes the list and the folder of its files",
+            "`file_list(list, root)`");
+  givePath("list", *list.args[0].value);
+  givePath("root", *list.args[1].value);
+  giveIndex();
+  columns = {{"data", pipe::BytesType::get(&in.context)},
+             {"name", pipe::TextType::get(&in.context)}};
+}
+
+void SourceImport::cifarColumns(bool fine) {
+  const auto &args = list.args;
+  const bool hasPart = args.size() == 2 && args[1].name && args[1].name->text == "train";
+  if (args.empty() || args[0].name || (args.size() > 1 && !hasPart))
+    in.fail(name.range, quote(name.text) + " takes the folder of its files, and `train`",
+            quote(name.text + "(root, train = false)"));
+  givePath("root", *args[0].value);
+  if (hasPart)
+    give("train", in.demandBool(in.eval(*args[1].value), args[1].range, "`train`"));
+  // Planes follow one another in the files; pipelines see pixels.
+  std::vector<Dim> stored = {
+      {{"c", 3, -1, "rgb"}, {}}, {{"h", 32, -1, ""}, {}}, {{"w", 32, -1, ""}, {}}};
+  mlir::Type u8 = mlir::IntegerType::get(&in.context, 8, mlir::IntegerType::Unsigned);
+  columns.push_back({"image", in.tensorOf(u8, stored), {"h", "w", "c"}});
+  columns.push_back({"label", in.base.getI64Type()});
+  if (fine)
+    columns.push_back({"coarse", in.base.getI64Type()});
+}
+
+void SourceImport::tarColumns() {
+  if (list.args.empty() || list.args[0].name)
+    in.fail(name.range, "`tar_shards` takes its folder, file or list first, then named columns",
+            "`tar_shards(shards, jpg = bytes, cls = i64)`");
+  givePath("shards", *list.args[0].value);
+  giveIndex();
+  for (const dsl::Arg &arg : llvm::ArrayRef(list.args).drop_front())
+    namedColumn(arg, false);
+}
+
+void SourceImport::videoClips() {
+  const auto &args = list.args;
+  if (args.empty() || args[0].name)
+    in.fail(name.range,
+            "`video_clips` takes its root first, then the clips' `length`, `step` and `every`",
+            "`video_clips(root, length = 16, step = 4)`");
+  givePath("root", *args[0].value);
+  giveIndex();
+  for (const dsl::Arg &arg : llvm::ArrayRef(args).drop_front()) {
+    const std::string what = arg.name ? arg.name->text : "";
+    if (what != "length" && what != "step" && what != "every")
+      in.fail(arg.range, "`video_clips` takes `length`, `step` and `every` beside its root",
+              "`video_clips(root, length = 16, step = 4)`");
+    if (llvm::is_contained(argNames, what))
+      in.fail(arg.range, quote(what) + " is given twice");
+    mlir::Value value = in.demandIndex(in.eval(*arg.value), arg.range, quote(what));
+    if (const auto known = Scalars::constantInt(value); known && *known < 1)
+      in.fail(arg.range, quote(what) + " is " + std::to_string(*known) + ", the least is 1");
+    give(what, value);
+  }
+  if (args.size() > 1 && !llvm::is_contained(argNames, "length"))
+    in.fail(args[1].range, "`step` and `every` need `length`, the frames of a clip",
+            "`video_clips(root, length = 16, step = 4)`");
+  columns.push_back({"video", pipe::BytesType::get(&in.context)});
+  columns.push_back({"start", in.base.getI64Type()});
+  columns.push_back({"frames", in.base.getI64Type()});
+  columns.push_back({"label", in.base.getI64Type()});
+  columns.push_back({"name", pipe::TextType::get(&in.context)});
+}
+
+Val SourceImport::run() {
+  using Make = void (*)(SourceImport &);
+  const auto make = llvm::StringSwitch<Make>(name.text)
+                        .Case("image_folder", [](SourceImport &self) { self.imageFolder(); })
+                        .Case("raw", [](SourceImport &self) { self.rawColumns(); })
+                        .Case("csv", [](SourceImport &self) { self.csvColumns(); })
+                        .Case("file_list", [](SourceImport &self) { self.fileList(); })
+                        .Case("cifar10", [](SourceImport &self) { self.cifarColumns(false); })
+                        .Case("cifar100", [](SourceImport &self) { self.cifarColumns(true); })
+                        .Case("tar_shards", [](SourceImport &self) { self.tarColumns(); })
+                        .Case("video_clips", [](SourceImport &self) { self.videoClips(); })
+                        .Default([](SourceImport &self) { self.syntheticColumns(); });
+  make(*this);
+  if (columns.empty())
+    in.fail(name.range, "a table needs at least one column");
+  llvm::SmallVector<mlir::NamedAttribute> types;
+  for (const Column &column : columns)
+    types.push_back(in.base.getNamedAttr(column.name, mlir::TypeAttr::get(column.type)));
+  llvm::SmallVector<llvm::StringRef> names(argNames.begin(), argNames.end());
+  auto op = in.base.create<pipe::SourceOp>(in.here, pipe::TableType::get(&in.context), name.text,
+                                           args, in.base.getStrArrayAttr(names),
+                                           mlir::DictionaryAttr::get(&in.context, types));
+  if (!settings.empty())
+    op->setAttr("settings", mlir::DictionaryAttr::get(&in.context, settings));
+  Val table;
+  table.kind = Kind::Table;
+  table.columns = std::make_shared<const Columns>(columns);
+  table.ir = op;
+  return table;
+}
+
+Val penstock::importer::importTable(Expressions &in, const dsl::Name &name,
+                                    const dsl::ArgList &list) {
+  PlaceGuard guard(in, name.range);
+  return SourceImport(in, name, list).run();
+}

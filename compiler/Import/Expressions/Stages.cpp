@@ -1,0 +1,181 @@
+//===- Stages.cpp - chains of `|>` ----------------------------------------===//
+
+#include "compiler/Dialect/Drawn.h"
+#include "compiler/Import/Expressions/Expressions.h"
+#include "dsl/AST/Spelling.h"
+
+using namespace penstock::importer;
+using penstock::pipe::BinaryKind;
+using penstock::pipe::Predicate;
+
+Val Expressions::evalPipe(const dsl::PipeExpr &pipe) {
+  return evalChain(eval(*pipe.input), pipe.input->range, pipe.chain);
+}
+
+Val Expressions::evalChain(Val value, dsl::SourceRange origin, const dsl::Chain &chain) {
+  for (const auto &stage : chain) {
+    value = evalStage(value, origin, *stage);
+    origin = stage->range;
+  }
+  return value;
+}
+
+/// `flip`; what has no name goes by its keyword or bracket.
+static std::string plainName(const penstock::dsl::Stage &stage) {
+  if (const auto *call = stage.as<penstock::dsl::CallStage>())
+    return penstock::dsl::printPath(call->path);
+  return stage.as<penstock::dsl::ChooseStage>()   ? "choose"
+         : stage.as<penstock::dsl::RepeatStage>() ? "repeat"
+                                                  : "{ }";
+}
+
+static std::string stageName(const penstock::dsl::Stage &stage) {
+  return stage.as<penstock::dsl::CallStage>() ? quote(plainName(stage)) : "this stage";
+}
+
+Val Expressions::evalStage(Val value, dsl::SourceRange origin, const dsl::Stage &stage) {
+  if (value.is(Kind::Poison))
+    throw Abort{};
+  PlaceGuard guard(*this, stage.range);
+  Val result;
+  if (!stage.condition) {
+    result = evalStageBody(value, origin, stage);
+  } else {
+    mlir::Value flag;
+    {
+      Restore<std::string> decided(draws.decidedStage, plainName(stage));
+      flag = demandBool(eval(*stage.condition), stage.condition->range, "the condition of a stage");
+    }
+    mlir::Value index = cast(pipe::CastMode::value, flag, base.getI64Type());
+    Arm arms[] = {[&]() { return value; }, [&]() { return evalStageBody(value, origin, stage); }};
+    result = branch(index, arms, [&](const Val &before, const Val &after) {
+      error(stage.range,
+            stageName(stage) + " under `if` must keep the type of its input, and changes it")
+          .note(stage.condition->range, "where this is false, the value stays " + show(before))
+          .note(stage.range, "where it is true, it becomes " + show(after));
+      throw Abort{};
+    });
+  }
+  if (stage.place && stage.place->target != dsl::Target::Auto && result.is(Kind::Tensor))
+    if (mlir::Operation *op = result.ir.getDefiningOp())
+      op->setAttr("pipe.place", base.getStringAttr(dsl::spelling(stage.place->target)));
+  return result;
+}
+
+Val Expressions::evalStageBody(Val value, dsl::SourceRange origin, const dsl::Stage &stage) {
+  if (const auto *group = stage.as<dsl::GroupStage>())
+    return evalChain(value, origin, group->chain);
+  if (const auto *choose = stage.as<dsl::ChooseStage>())
+    return evalChoose(value, origin, *choose);
+  if (const auto *repeat = stage.as<dsl::RepeatStage>())
+    return evalRepeat(value, origin, *repeat);
+  const auto &call = stage.cast<dsl::CallStage>();
+  std::vector<Argument> args = evalArgs(call.args ? &*call.args : nullptr);
+  args.insert(args.begin(), Argument{value, "", nullptr, call.path.front().range, origin});
+  if (call.path.size() == 1)
+    return callNamed(call.path.front(), args, call.range);
+  mlir::Type type = elementNamed(call.path.front().text);
+  return callType(type, call.path.back().text, args, call.path.back().range);
+}
+
+Val Expressions::evalChoose(Val value, dsl::SourceRange origin, const dsl::ChooseStage &stage) {
+  std::vector<mlir::Value> ends; // where each arm's share of the total ends
+  for (const dsl::ChooseStage::Arm &arm : stage.arms) {
+    mlir::Value weight = demandIndex(eval(*arm.weight), arm.weight->range, "a weight");
+    if (std::optional<int64_t> number = constantInt(weight); number && *number < 0)
+      fail(arm.weight->range, "a weight is 0 or more, and this is " + std::to_string(*number));
+    ends.push_back(ends.empty() ? weight : binary(BinaryKind::add, ends.back(), weight));
+  }
+  if (constantInt(ends.back()) == 0)
+    fail(stage.range, "no arm of this `choose` has a weight above 0");
+  mlir::Value zero = intConstant(0);
+  mlir::Value drawn =
+      draws.draw(pipe::DrawKind::integer, "choose", {zero, ends.back()}, base.getI64Type()).ir;
+  pipe::setDrawn(drawn.getDefiningOp(), {std::string()}); // the arm is shown in its place
+  mlir::Value index;
+  ends.pop_back();
+  for (mlir::Value end : ends) {
+    mlir::Value beyond =
+        cast(pipe::CastMode::value, compare(Predicate::ge, drawn, end), base.getI64Type());
+    index = index ? binary(BinaryKind::add, index, beyond) : beyond;
+  }
+  if (index)
+    draws.show(number(index), "choose arm");
+  else
+    index = zero;
+  std::vector<Arm> arms;
+  for (const dsl::ChooseStage::Arm &arm : stage.arms)
+    arms.push_back([&, chain = &arm.chain]() { return evalChain(value, origin, *chain); });
+  return branch(index, arms, [&](const Val &first, const Val &other) {
+    error(stage.range, "the arms of `choose` must give one type")
+        .note(stage.arms.front().range, "the first gives " + show(first))
+        .note(stage.range, "another gives " + show(other));
+    throw Abort{};
+  });
+}
+
+Val Expressions::evalRepeat(Val value, dsl::SourceRange origin, const dsl::RepeatStage &stage) {
+  if (!regions.empty())
+    notYet(stage.range, "`repeat` inside a `map` or `window`");
+  int64_t count = demandInt(eval(*stage.count), stage.count->range, "the count of `repeat`");
+  if (count < 0)
+    fail(stage.count->range, "`repeat` runs " + std::to_string(count) + " times");
+  const int64_t drawsBefore = draws.count;
+  auto block = OwnedBlock(new mlir::Block());
+  mlir::Value iteration = block->addArgument(base.getI64Type(), here);
+  Val carried = value;
+  std::vector<Val *> before, inner, after;
+  flatten(value, before);
+  flatten(carried, inner);
+  llvm::SmallVector<mlir::Value> inits, sizes;
+  llvm::SmallVector<mlir::Type> types;
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (!before[i]->ir)
+      fail(stage.range, "`repeat` carries numbers and tensors, and this is " + show(*before[i]));
+    inits.push_back(before[i]->ir);
+    types.push_back(before[i]->ir.getType());
+    inner[i]->ir = block->addArgument(before[i]->ir.getType(), here);
+    inner[i]->loose = false;
+    if (before[i]->is(Kind::Tensor)) {
+      std::vector<Dim> axes = dims(before[i]->ir);
+      llvm::append_range(sizes, sizesOf(axes));
+      carriedDims[inner[i]->ir.getAsOpaquePointer()] = axes;
+    }
+  }
+  Val result;
+  {
+    BaseGuard inside(base, block.get());
+    Restore steps(draws.keySteps);
+    draws.keySteps.push_back({iteration, 0});
+    result = evalChain(carried, origin, stage.chain);
+    flatten(result, after);
+    llvm::SmallVector<mlir::Value> yielded;
+    bool same = after.size() == before.size() && result.names == value.names;
+    for (size_t i = 0; same && i < after.size(); ++i) {
+      if (after[i]->is(Kind::Number) && before[i]->is(Kind::Number))
+        if (std::optional<Val> converted = convert(*after[i], types[i]))
+          *after[i] = *converted;
+      same = after[i]->ir && after[i]->ir.getType() == types[i];
+      if (same && after[i]->is(Kind::Tensor)) {
+        std::vector<Dim> now = dims(after[i]->ir), then = dims(before[i]->ir);
+        for (size_t k = 0; same && k < now.size(); ++k)
+          same = now[k].size == then[k].size;
+      }
+      yielded.push_back(after[i]->ir);
+    }
+    if (!same) {
+      error(stage.range, "`repeat` must keep the type of its input, and changes it")
+          .note(stage.range, "from " + show(value) + " to " + show(result));
+      throw Abort{};
+    }
+    base.create<pipe::YieldOp>(here, yielded);
+  }
+  auto op = base.create<pipe::RepeatOp>(here, types, intConstant(count),
+                                        static_cast<uint64_t>(count), inits, sizes);
+  op.getBody().push_back(block.release());
+  for (auto [leaf, out] : llvm::zip(before, op.getResults()))
+    leaf->ir = out;
+  if (draws.count != drawsBefore)
+    draws.show(value, "repeat");
+  return value;
+}

@@ -1,0 +1,119 @@
+//===- Window.cpp - neighbourhoods ----------------------------------------===//
+
+#include "compiler/Import/Expressions/Expressions.h"
+
+using namespace penstock::importer;
+
+Val Expressions::evalWindow(const dsl::WindowExpr &window) {
+  Val input = eval(*window.bind.domain);
+  if (!input.is(Kind::Tensor)) {
+    if (input.is(Kind::Poison))
+      throw Abort{};
+    fail(window.bind.domain->range, "`window` runs over a tensor, and this is " + show(input));
+  }
+  PlaceGuard guard(*this, window.range);
+  std::vector<Dim> domain = dims(input.ir);
+  mlir::Type element = elementType(input);
+
+  pipe::Border border = pipe::Border::edge;
+  mlir::Value fill;
+  std::vector<Val::GridAxis> grid;
+  llvm::SmallVector<mlir::Attribute> over;
+  llvm::SmallVector<int64_t> low, high;
+  size_t count = 1;
+  for (const dsl::AxisSetting &setting : window.extents) {
+    if (setting.axis.text == "border") {
+      Argument arg = evalArg(*setting.value);
+      border = borderNamed(arg);
+      continue;
+    }
+    Val value = eval(*setting.value);
+    if (setting.axis.text == "fill") {
+      std::optional<Val> converted = convert(value, element);
+      if (!converted)
+        fail(setting.value->range, "the fill of " + show(input) + " must be " + show(element) +
+                                       ", and this is " + show(value));
+      fill = converted->ir;
+      border = pipe::Border::constant;
+      continue;
+    }
+    std::string axis = axisNamed(setting.axis.text);
+    if (!find(domain, axis))
+      failAxis(setting.axis.range, "`window`", axis, input, window.bind.domain->range);
+    demandKnown(domain, axis, setting.axis.range);
+    if (!value.is(Kind::Range))
+      fail(setting.value->range,
+           "a window spans a range such as `-1 ..= 1`, and this is " + show(value));
+    int64_t from = demandInt(value.parts[0], setting.value->range, "the start of a window");
+    int64_t to = demandInt(value.parts[1], setting.value->range, "the end of a window") -
+                 (value.closed ? 0 : 1);
+    if (from > to)
+      fail(setting.value->range, "this window is empty along axis " + quote(axis));
+    grid.push_back({axis, from, to - from + 1});
+    low.push_back(from);
+    high.push_back(to);
+    over.push_back(base.getStringAttr(axis));
+    count *= static_cast<size_t>(to - from + 1);
+    if (count > 4096)
+      notYet(setting.value->range, "a window of more than 4096 elements");
+  }
+  if (border == pipe::Border::constant && !fill)
+    fill = constant(element, 0);
+
+  ElementRegion region;
+  region.domain = domain;
+  region.takesInputs = false;
+  Val result;
+  auto body = [&]() {
+    Val neighbours;
+    neighbours.kind = Kind::Neighbours;
+    neighbours.grid = grid;
+    for (size_t i = 0; i < count; ++i)
+      neighbours.parts.push_back(number(region.block->getArgument(static_cast<unsigned>(i))));
+    bind(window.bind.name, neighbours);
+    return std::vector<mlir::Value>{
+        bodyScalar(evalBlock(window.body), window.body.result->range, "`window`")};
+  };
+  try {
+    inRegion(region, llvm::SmallVector<mlir::Type>(count, element), body, [&](mlir::Block *block) {
+      mlir::Type type = block->getTerminator()->getOperand(0).getType();
+      auto op =
+          base.create<pipe::WindowOp>(here, tensorOf(type, domain), border, input.ir,
+                                      base.getArrayAttr(over), low, high, fill, sizesOf(domain));
+      op.getBody().push_back(block);
+      result = tensor(op);
+    });
+  } catch (const OuterElement &) {
+    notYet(window.range, "a `window` inside a `map` that uses the outer one's element");
+  }
+  return result;
+}
+
+Val Expressions::indexNeighbours(const Val &value, const dsl::IndexExpr &index) {
+  Val current = value;
+  for (const dsl::AxisSetting &setting : index.settings) {
+    std::string axis = axisNamed(setting.axis.text);
+    size_t k = 0;
+    while (k < current.grid.size() && current.grid[k].name != axis)
+      ++k;
+    if (k == current.grid.size())
+      fail(setting.axis.range, "this window does not span axis " + quote(axis));
+    int64_t at = demandInt(eval(*setting.value), setting.value->range, "a place in a window");
+    const Val::GridAxis mine = current.grid[k];
+    if (at < mine.low || at >= mine.low + mine.extent)
+      fail(setting.value->range, "this window spans " + std::to_string(mine.low) +
+                                     " ..= " + std::to_string(mine.low + mine.extent - 1) +
+                                     " along axis " + quote(axis) + ", not " + std::to_string(at));
+    int64_t inner = 1;
+    for (size_t j = k + 1; j < current.grid.size(); ++j)
+      inner *= current.grid[j].extent;
+    Val next = current;
+    next.parts.clear();
+    next.grid.erase(next.grid.begin() + static_cast<std::ptrdiff_t>(k));
+    for (size_t i = 0; i < current.parts.size(); ++i)
+      if ((static_cast<int64_t>(i) / inner) % mine.extent == at - mine.low)
+        next.parts.push_back(current.parts[i]);
+    current = next;
+  }
+  return current.grid.empty() ? current.parts.front() : current;
+}

@@ -1,0 +1,83 @@
+//===- Intrinsics.h - what the library cannot say in the language ---------===//
+//
+// The table of docs/intrinsics.md. Element types are functions too: `u8(x)`,
+// `u8.clamp(x)`, `u8.bits(x)`. Arguments come evaluated.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_COMPILER_IMPORT_INTRINSICS_INTRINSICS_H
+#define PENSTOCK_COMPILER_IMPORT_INTRINSICS_INTRINSICS_H
+
+#include "compiler/Import/Values/Arithmetic.h"
+
+namespace penstock::importer {
+
+class Intrinsics : public Arithmetic {
+public:
+  using Arithmetic::Arithmetic;
+
+  static bool isIntrinsic(llvm::StringRef name);
+  static bool isSource(llvm::StringRef name);
+  Val callIntrinsic(const dsl::Name &name, const std::vector<Argument> &args,
+                    dsl::SourceRange range);
+  Val callType(mlir::Type type, const std::string &method, const std::vector<Argument> &args,
+               dsl::SourceRange range);
+  Val reduce(const dsl::Name &name, const std::vector<Argument> &args, const dsl::AxisList &over,
+             dsl::SourceRange range);
+  Val rowField(const Val &row, const std::string &name, dsl::SourceRange range);
+  pipe::Border borderNamed(const Argument &arg);
+
+  std::string numerics = "pillow";
+
+private:
+  using Args = llvm::ArrayRef<Argument>;
+
+  // Arguments.cpp
+  /// Arguments in the order of `names`; those not given are Poison. The first
+  /// `required` must be there.
+  std::vector<Argument> ordered(const std::string &function, const std::vector<Argument> &args,
+                                llvm::ArrayRef<llvm::StringRef> names, size_t required,
+                                dsl::SourceRange range);
+  std::string demandAxis(const Argument &arg, const Val *of, const std::string &function);
+  std::string demandWord(const Argument &arg, llvm::ArrayRef<llvm::StringRef> words);
+  const Val &demandTensor(const Argument &arg, const std::string &function);
+  mlir::Value fillValue(const Argument &arg, mlir::Type element);
+
+  Val scalarFunction(const std::string &name, Args args, dsl::SourceRange range);
+  // Reduce.cpp, Groups.cpp
+  Val reduceGroups(pipe::ReduceKind kind, const Argument &arg, const std::vector<std::string> &over,
+                   dsl::SourceRange range);
+  Val compact(Args args);
+  Val group(Args args, dsl::SourceRange range);
+  // Reshape.cpp
+  Val reverse(Args args, dsl::SourceRange range);
+  Val rename(Args args, dsl::SourceRange range);
+  Val extend(Args args, dsl::SourceRange range);
+  Val frames_(Args args, dsl::SourceRange range);
+  Val join(bool stack, Args args, dsl::SourceRange range);
+  Val placeInto(const std::vector<Argument> &args, dsl::SourceRange range);
+  // Resample.cpp
+  Val resample(Args args, dsl::SourceRange range);
+  Val gather(const std::vector<Argument> &args, dsl::SourceRange range);
+  mlir::Value inlineCoordinates(mlir::Value tensor);
+  // Order.cpp
+  /// What sorts last: the largest number, true, NaN.
+  mlir::Value largest(mlir::Type type);
+  Val sort(Args args);
+  Val fft(Args args);
+  Val scan(const std::string &name, Args args);
+  Val contract(Args args, dsl::SourceRange range);
+  // Media.cpp, Encode.cpp
+  Val pick(Args args, dsl::SourceRange range);
+  Val decode(Args args, dsl::SourceRange range);
+  Val encode(Args args);
+  /// The pixels that went into `file`, as they come out of it.
+  Val decodeEncoded(pipe::EncodeOp file, Args args, dsl::SourceRange range);
+  mlir::Value imageToEncode(const Argument &arg);
+  mlir::Value jpegQuality(const Argument &arg);
+  mlir::Value encodedRoom(pipe::Codec format, mlir::Value height, mlir::Value width,
+                          int64_t channels);
+};
+
+} // namespace penstock::importer
+
+#endif

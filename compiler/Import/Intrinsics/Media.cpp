@@ -1,0 +1,157 @@
+//===- Media.cpp - rows and media ------------------------------------------===//
+
+#include "compiler/Import/Intrinsics/Intrinsics.h"
+#include "dsl/Diagnostics/Nearest.h"
+
+using namespace penstock::importer;
+
+Val Intrinsics::rowField(const Val &row, const std::string &name, dsl::SourceRange range) {
+  // Beside the row, so that a field read in the batch block is not part of it.
+  mlir::OpBuilder::InsertionGuard guard(base);
+  if (mlir::Operation *op = row.ir.getDefiningOp())
+    base.setInsertionPointAfter(op);
+  std::vector<std::string> names;
+  for (const Column &column : *row.columns) {
+    names.push_back(column.name);
+    if (column.name != name)
+      continue;
+    Val result;
+    llvm::SmallVector<mlir::Value> sizes;
+    if (auto type = llvm::dyn_cast<pipe::NamedTensorType>(column.type)) {
+      result.kind = Kind::Tensor;
+      for (int64_t axis : type.dynamicAxes())
+        sizes.push_back(base.create<pipe::FieldExtentOp>(
+            here, base.getI64Type(), row.ir, name, type.getAxes()[static_cast<size_t>(axis)].name));
+    } else {
+      result.kind = llvm::isa<pipe::BytesType>(column.type)  ? Kind::Bytes
+                    : llvm::isa<pipe::TextType>(column.type) ? Kind::Text
+                                                             : Kind::Number;
+    }
+    result.ir = base.create<pipe::FieldOp>(here, column.type, row.ir, name, sizes);
+    if (!column.seen.empty())
+      result.ir = permute(result.ir, column.seen);
+    return result;
+  }
+  auto report = error(range, "a row has no field " + quote(name));
+  std::string near = dsl::nearest(name, names), all;
+  for (const std::string &known : names)
+    all += (all.empty() ? "" : " ") + known;
+  report.hint(near.empty() ? "its fields are " + all : quote(near));
+  throw Abort{};
+}
+
+Val Intrinsics::pick(Args args, dsl::SourceRange range) {
+  const Val &table = args[0].value;
+  if (!table.is(Kind::Table))
+    fail(args[0].range, "`pick` takes a table, and this is " + show(table),
+         "name it before `for`: `let table = image_folder(root)`");
+  Val row;
+  row.kind = Kind::Row;
+  row.columns = table.columns;
+  row.ir = base.create<pipe::PickOp>(here, pipe::RowType::get(&context), table.ir,
+                                     demandIndex(args[1].value, args[1].range, "a row number"));
+  return row;
+}
+
+/// The table that bytes come from, or null.
+static penstock::pipe::SourceOp sourceOf(mlir::Value bytes) {
+  using namespace penstock;
+  auto field = bytes.getDefiningOp<pipe::FieldOp>();
+  mlir::Operation *row = field ? field.getRow().getDefiningOp() : nullptr;
+  if (!row || !llvm::isa<pipe::RowOp, pipe::PickOp>(row))
+    return {};
+  return row->getOperand(0).getDefiningOp<pipe::SourceOp>(); // of both, the table
+}
+
+/// Whether bytes are known to be those of a video.
+static bool isVideo(mlir::Value bytes) {
+  auto source = sourceOf(bytes);
+  return source && source.getKind() == "video_clips";
+}
+
+/// Where a table of videos keeps what it knows of their packets.
+static std::string placeOfIndex(penstock::pipe::SourceOp source) {
+  using namespace penstock;
+  std::string place = "in the cache folder";
+  for (auto [name, value] :
+       llvm::zip(source.getArgNames().getAsRange<mlir::StringAttr>(), source.getArgs())) {
+    if (name == "keep_index")
+      return "for this session only, as the pipeline says `index = off`";
+    if (name == "index")
+      if (auto param = value.getDefiningOp<pipe::ParamOp>())
+        place = "in the folder that parameter " + quote(param.getName().str()) + " names";
+  }
+  return source.getKind() == "video_clips" ? "with those of all files of `video_clips`, " + place
+                                           : "in a file of its own below `videos` " + place;
+}
+
+/// What is read of a file is decided by the frames that are asked for here; no pass
+/// changes it. `step` is empty where samples differ in it.
+static void explainClip(penstock::pipe::DecodeOp decode, std::optional<int64_t> step) {
+  using namespace penstock;
+  const int64_t count = llvm::cast<pipe::NamedTensorType>(decode.getType()).getAxes()[0].extent;
+  std::string frames =
+      count == 1 ? "1 frame" : (count > 0 ? std::to_string(count) : "`t`") + " frames";
+  if (count != 1 && step != 1)
+    frames += ", each " + (step ? std::to_string(*step) : "`step`") + " after the last,";
+  auto remark = [&](const std::string &text) { pipe::addRemark(decode, "import", text); };
+  remark("reads the packets of " + frames +
+         " and of those that they refer to, and no more of the file; all of it where packets lie "
+         "in pieces or frames have no times");
+  remark("does not decode frames that are not wanted and that no other refers to");
+  if (auto source = sourceOf(decode.getData()))
+    remark("finds packets by the file's index, which is made once and kept " +
+           placeOfIndex(source));
+}
+
+Val Intrinsics::decode(Args args, dsl::SourceRange range) {
+  const Val &data = args[0].value;
+  if (data.is(Kind::Tensor))
+    if (auto file = data.ir.getDefiningOp<pipe::EncodeOp>())
+      return decodeEncoded(file, args, range);
+  if (!data.is(Kind::Bytes))
+    fail(args[0].range, "`decode` takes the bytes of a file, and this is " + show(data));
+  std::string format = demandWord(args[1], {"rgb", "gray"});
+  auto given = [&](size_t i) { return !args[i].value.is(Kind::Poison); };
+  const bool isClip = given(4);
+  if (!isClip && (isVideo(data.ir) || given(3) || given(5)))
+    fail(range, "`decode` of a video needs `count`, the number of its frames that are wanted",
+         "`decode(rgb, first = 0, count = 16, step = 4)`");
+  const char *media = isClip ? "video" : "image";
+  const bool orient =
+      given(2) && demandInt(castTo(pipe::CastMode::value,
+                                   number(demandBool(args[2].value, args[2].range, "`orient`")),
+                                   base.getI64Type(), args[2].range),
+                            args[2].range, "`orient`") != 0;
+  mlir::Type integer = base.getI64Type();
+  auto probe = base.create<pipe::ProbeOp>(here, integer, integer, integer, media, data.ir);
+  mlir::Value height = probe.getHeight(), width = probe.getWidth();
+  if (orient) { // the last four orientations exchange the sides
+    mlir::Value turned = compare(pipe::Predicate::ge, probe.getOrientation(), intConstant(5));
+    height = select(turned, probe.getWidth(), probe.getHeight());
+    width = select(turned, probe.getHeight(), probe.getWidth());
+  }
+  std::vector<Dim> axes = {{{"h", -1, -1, ""}, height},
+                           {{"w", -1, -1, ""}, width},
+                           {{"c", format == "rgb" ? 3 : 1, -1, format}, {}}};
+  llvm::SmallVector<mlir::Value> frames;
+  if (isClip) {
+    auto numberOf = [&](size_t i, int64_t otherwise, const char *what) {
+      return given(i) ? demandIndex(args[i].value, args[i].range, what) : intConstant(otherwise);
+    };
+    frames = {numberOf(3, 0, "the number of a frame"), numberOf(5, 1, "a step")};
+    if (const auto step = constantInt(frames[1]); step && *step < 1)
+      fail(args[5].range, "a step of " + std::to_string(*step) + ", the least is 1");
+    const Dim count = dim("t", demandIndex(args[4].value, args[4].range, "a number of frames"), "",
+                          args[4].range);
+    if (count.axis.extent == 0)
+      fail(args[4].range, "a clip of no frames");
+    axes.insert(axes.begin(), count);
+  }
+  mlir::Type u8 = mlir::IntegerType::get(&context, 8, mlir::IntegerType::Unsigned);
+  auto op = base.create<pipe::DecodeOp>(here, tensorOf(u8, axes), media, format, data.ir,
+                                        sizesOf(axes), frames, orient);
+  if (isClip)
+    explainClip(op, constantInt(frames[1]));
+  return tensor(op);
+}

@@ -1,0 +1,96 @@
+//===- Order.cpp - intrinsics along one axis: sort, scans -----------------===//
+
+#include "compiler/Import/Intrinsics/Intrinsics.h"
+
+using namespace penstock::importer;
+using penstock::pipe::ScanKind;
+
+mlir::Value Intrinsics::largest(mlir::Type type) {
+  mlir::TypedAttr value;
+  if (auto real = llvm::dyn_cast<mlir::FloatType>(type)) {
+    value = base.getFloatAttr(type, llvm::APFloat::getNaN(real.getFloatSemantics()));
+  } else {
+    const unsigned width = type.getIntOrFloatBitWidth();
+    const bool isSigned = !type.isUnsignedInteger() && width > 1;
+    value = base.getIntegerAttr(type, isSigned ? llvm::APInt::getSignedMaxValue(width)
+                                               : llvm::APInt::getMaxValue(width));
+  }
+  return base.create<pipe::ConstantOp>(here, type, value);
+}
+
+Val Intrinsics::sort(Args args) {
+  const Val &x = demandTensor(args[0], "sort");
+  const std::string axis = demandAxis(args[1], &x, "sort");
+  std::vector<Dim> all = dims(x.ir);
+  mlir::Value value = x.ir;
+  if (anyCounted(value, {axis})) // what does not exist comes last: equals keep their order
+    value = onlyExisting(value, {axis}, largest(elementType(x)));
+  return tensor(
+      base.create<pipe::SortOp>(here, tensorOf(base.getI64Type(), all), value, axis, sizesOf(all)));
+}
+
+Val Intrinsics::fft(Args args) {
+  Val x = demandTensor(args[0], "fft");
+  const std::string axis = demandAxis(args[1], &x, "fft");
+  mlir::Type element = elementType(x);
+  if (element.isF16() || element.isBF16())
+    x = castTo(pipe::CastMode::value, x, element = base.getF32Type(), args[0].range);
+  if (!element.isF32() && !element.isF64())
+    fail(args[0].range, "`fft` takes floats, and this is " + show(x), "`f32(...)` converts");
+  std::vector<Dim> all = dims(x.ir);
+  Dim &along = *const_cast<Dim *>(find(all, axis));
+  if (!along.axis.isStatic())
+    fail(args[1].range,
+         "the length of a transform is known when compiling, and axis " + quote(axis) +
+             " differs from sample to sample",
+         "`frames` cuts pieces of one length");
+  if (along.axis.extent < 1)
+    fail(args[1].range, "axis " + quote(axis) + " has no elements");
+  for (const char *name : {"freq", "part"})
+    if (axis != name && find(all, name))
+      fail(args[0].range, "`fft` adds axis " + quote(name) + ", which its input has: " + show(x));
+  along.axis = {"freq", along.axis.extent / 2 + 1, -1, ""};
+  all.push_back({{"part", 2, -1, ""}, {}});
+  return tensor(base.create<pipe::FftOp>(here, tensorOf(element, all), x.ir, axis, sizesOf(all)));
+}
+
+Val Intrinsics::scan(const std::string &name, Args args) {
+  const Val &x = demandTensor(args[0], name);
+  const std::string axis = demandAxis(args[1], &x, name);
+  if (elementType(x).isSignlessInteger(1))
+    fail(args[0].range, quote(name) + " takes numbers, and this is " + show(x),
+         "`i32(...)` makes 0 and 1 of truth values");
+  ScanKind kind = name == "scan_sum" ? ScanKind::sum : ScanKind::max;
+  mlir::Value factor;
+  if (name == "scan_linear") {
+    kind = ScanKind::recurrence;
+    if (!llvm::isa<mlir::FloatType>(elementType(x)))
+      fail(args[0].range, "`scan_linear` takes floats, and this is " + show(x),
+           "`f32(...)` converts");
+    factor = demandF64(args[2].value, args[2].range, "the factor of a recurrence");
+    if (isElementLocal(factor))
+      notYet(args[2].range, "a factor that differs from element to element");
+  }
+  return tensor(base.create<pipe::ScanOp>(here, x.ir.getType(), kind, x.ir, axis, factor,
+                                          sizesOf(dims(x.ir))));
+}
+
+Val Intrinsics::contract(Args args, dsl::SourceRange range) {
+  const Val &x = demandTensor(args[0], "contract"), &matrix = demandTensor(args[1], "contract");
+  std::vector<Dim> all = dims(x.ir), two = dims(matrix.ir);
+  mlir::Type element = elementType(x);
+  if (two.size() != 2 || !find(all, two[0].axis.name) || elementType(matrix) != element ||
+      !(element.isF32() || element.isF64() || element.isSignlessInteger(32) ||
+        element.isSignlessInteger(64)))
+    fail(
+        args[1].range,
+        "`contract` takes f32, f64, i32 or i64 and a matrix from an axis of it to a new one, not " +
+            show(x) + " and " + show(matrix));
+  Dim *axis = const_cast<Dim *>(find(all, two[0].axis.name));
+  if (!sameExtent(*axis, two[0]))
+    fail(args[1].range,
+         "axis " + quote(two[0].axis.name) + " differs: " + show(x) + " and " + show(matrix));
+  *axis = two[1];
+  return tensor(
+      base.create<pipe::ContractOp>(here, tensorOf(element, all), x.ir, matrix.ir, sizesOf(all)));
+}

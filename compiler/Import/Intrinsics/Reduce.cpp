@@ -1,0 +1,129 @@
+//===- Reduce.cpp - reductions of tensors and of groups --------------------===//
+
+#include "compiler/Import/Intrinsics/Intrinsics.h"
+
+using namespace penstock::importer;
+using penstock::pipe::CastMode;
+using penstock::pipe::ReduceKind;
+
+/// What a reduction takes for nothing: a number that changes no result.
+static mlir::Value withoutEffect(mlir::OpBuilder &b, mlir::Location loc, ReduceKind kind,
+                                 mlir::Type type) {
+  mlir::Attribute value = b.getZeroAttr(type);
+  const bool smallest = kind == ReduceKind::min || kind == ReduceKind::argmin;
+  const bool largest = kind == ReduceKind::max || kind == ReduceKind::argmax;
+  if (auto real = llvm::dyn_cast<mlir::FloatType>(type)) {
+    const auto &format = real.getFloatSemantics();
+    if (kind == ReduceKind::argmin || kind == ReduceKind::argmax)
+      value = b.getFloatAttr(type, llvm::APFloat::getNaN(format)); // beats nothing
+    else if (smallest || largest)
+      value = b.getFloatAttr(type, llvm::APFloat::getInf(format, largest));
+  } else if (smallest || largest || kind == ReduceKind::all) {
+    const unsigned width = type.getIntOrFloatBitWidth();
+    const bool isUnsigned = type.isUnsignedInteger() || width == 1;
+    llvm::APInt end =
+        smallest || kind == ReduceKind::all
+            ? (isUnsigned ? llvm::APInt::getMaxValue(width) : llvm::APInt::getSignedMaxValue(width))
+            : (isUnsigned ? llvm::APInt::getMinValue(width)
+                          : llvm::APInt::getSignedMinValue(width));
+    value = b.getIntegerAttr(type, end);
+  }
+  return b.create<penstock::pipe::ConstantOp>(loc, type, llvm::cast<mlir::TypedAttr>(value));
+}
+
+Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
+                       const dsl::AxisList &over, dsl::SourceRange range) {
+  const bool histogram = name.text == "histogram";
+  if (!histogram && !pipe::symbolizeReduceKind(name.text))
+    fail(name.range, quote(name.text) + " is no reduction",
+         "sum min max any all count argmin argmax");
+  const Argument &arg = args.front();
+  std::vector<std::string> axes;
+  for (const dsl::Name &axis : over.axes)
+    axes.push_back(axisNamed(axis.text));
+  if (arg.value.is(Kind::Grouped) && !histogram)
+    return reduceGroups(*pipe::symbolizeReduceKind(name.text), arg, axes, range);
+  if (!arg.value.is(Kind::Tensor) && !arg.value.is(Kind::Neighbours))
+    fail(arg.range, quote(name.text) + " reduces a tensor, and this is " + show(arg.value));
+  auto lacks = [&](const std::string &axis) {
+    if (arg.value.is(Kind::Tensor))
+      return !find(dims(arg.value.ir), axis);
+    return llvm::none_of(arg.value.grid, [&](const Val::GridAxis &a) { return a.name == axis; });
+  };
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (lacks(axes[i]))
+      failAxis(over.axes[i].range, quote(name.text), axes[i], arg.value, arg.origin());
+  mlir::Type element = elementType(arg.value);
+  if (histogram) {
+    if (!arg.value.is(Kind::Tensor) || !element.isUnsignedInteger(8))
+      notYet(arg.range, "a histogram of " + show(arg.value));
+    std::vector<Dim> kept;
+    for (const Dim &dim : dims(arg.value.ir))
+      if (!llvm::is_contained(axes, dim.axis.name))
+        kept.push_back(dim);
+    kept.push_back({{"bin", 256, -1, ""}, {}});
+    llvm::SmallVector<llvm::StringRef> names(axes.begin(), axes.end());
+    mlir::Value keys = arg.value.ir;
+    if (anyCounted(keys, axes)) {
+      keys = castTo(CastMode::value, tensor(keys), base.getI32Type(), arg.range).ir;
+      keys = onlyExisting(keys, axes, constant(base.getI32Type(), -1));
+    }
+    return tensor(base.create<pipe::HistogramOp>(here, tensorOf(base.getI32Type(), kept), keys,
+                                                 base.getStrArrayAttr(names), sizesOf(kept)));
+  }
+  ReduceKind kind = *pipe::symbolizeReduceKind(name.text);
+  const bool logical =
+      kind == ReduceKind::any || kind == ReduceKind::all || kind == ReduceKind::count;
+  if (logical != element.isSignlessInteger(1))
+    fail(arg.range,
+         quote(name.text) + (logical ? " takes truth values" : " takes numbers") +
+             ", and this is " + show(arg.value),
+         logical ? "compare first: `count(x > 0 over [h, w])`" : "`count` counts truth values");
+  if (arg.value.is(Kind::Neighbours))
+    return reduceNeighbours(kind, arg.value, axes, range);
+  Val value = arg.value;
+  if (element.isF16() || element.isBF16()) {
+    element = base.getF32Type();
+    value = castTo(CastMode::value, value, element, arg.range);
+  }
+  PlaceGuard guard(*this, range);
+  if (anyCounted(value.ir, axes))
+    value.ir = onlyExisting(value.ir, axes, withoutEffect(base, here, kind, element));
+  if (kind == ReduceKind::count || kind == ReduceKind::argmin || kind == ReduceKind::argmax)
+    element = base.getI64Type();
+  std::vector<Dim> kept;
+  for (const Dim &dim : dims(value.ir))
+    if (!llvm::is_contained(axes, dim.axis.name))
+      kept.push_back(dim);
+  llvm::SmallVector<llvm::StringRef> names(axes.begin(), axes.end());
+  return tensor(base.create<pipe::ReduceOp>(here, tensorOf(element, kept), kind, value.ir,
+                                            base.getStrArrayAttr(names), sizesOf(kept)));
+}
+
+Val Intrinsics::reduceGroups(ReduceKind kind, const Argument &arg,
+                             const std::vector<std::string> &over, dsl::SourceRange range) {
+  Val value = arg.value.parts[0];
+  mlir::Value slot = arg.value.parts[1].ir;
+  const Dim along = dims(slot)[0], groups = dims(arg.value.parts[2].ir)[0];
+  const std::string name = pipe::stringifyReduceKind(kind).str();
+  if (over.size() != 1 || over[0] != along.axis.name)
+    fail(range,
+         "elements in groups are reduced over the axis that was grouped, " +
+             quote(along.axis.name) + " alone",
+         quote(name + "(x over [" + along.axis.name + "])"));
+  mlir::Type element = elementType(value);
+  const bool logical =
+      kind == ReduceKind::any || kind == ReduceKind::all || kind == ReduceKind::count;
+  if (logical != element.isSignlessInteger(1))
+    fail(arg.range, quote(name) + (logical ? " takes truth values" : " takes numbers") +
+                        ", and this is " + show(arg.value));
+  PlaceGuard guard(*this, range);
+  if (element.isF16() || element.isBF16())
+    value = castTo(pipe::CastMode::value, value, element = base.getF32Type(), arg.range);
+  if (kind == ReduceKind::count || kind == ReduceKind::argmin || kind == ReduceKind::argmax)
+    element = base.getI64Type();
+  std::vector<Dim> all = dims(value.ir);
+  *const_cast<Dim *>(find(all, along.axis.name)) = groups;
+  return tensor(base.create<pipe::ReduceByOp>(here, tensorOf(element, all), kind, value.ir,
+                                              along.axis.name, slot, sizesOf(all)));
+}

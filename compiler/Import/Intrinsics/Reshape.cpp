@@ -1,0 +1,180 @@
+//===- Reshape.cpp - intrinsics that move and resample elements -----------===//
+
+#include "compiler/Import/Intrinsics/Intrinsics.h"
+
+using namespace penstock::importer;
+using penstock::pipe::BinaryKind;
+
+Val Intrinsics::reverse(Args args, dsl::SourceRange range) {
+  const Val &x = demandTensor(args[0], "reverse");
+  std::string name = demandAxis(args[1], &x, "reverse");
+  Dim axis = *find(dims(x.ir), name);
+  mlir::Value last = binary(BinaryKind::sub, extent(axis), intConstant(1));
+  return tensor(viewAxis(x.ir, name, last, -1, axis));
+}
+
+Val Intrinsics::rename(Args args, dsl::SourceRange range) {
+  const Val &x = demandTensor(args[0], "rename");
+  std::string from = demandAxis(args[1], &x, "rename");
+  std::string to = demandAxis(args[2], nullptr, "rename");
+  std::vector<Dim> all = dims(x.ir);
+  if (find(all, to))
+    fail(args[2].range, "the value already has axis " + quote(to) + ": it is " + show(x));
+  const_cast<Dim *>(find(all, from))->axis.name = to;
+  return tensor(retype(x.ir, all));
+}
+
+mlir::Value Intrinsics::fillValue(const Argument &arg, mlir::Type element) {
+  if (arg.value.is(Kind::Poison))
+    return constant(element, 0);
+  std::optional<Val> converted =
+      arg.value.is(Kind::Number) ? convert(arg.value, element) : std::nullopt;
+  if (!converted)
+    fail(arg.range, "the fill must be " + show(element) + ", and this is " + show(arg.value));
+  return converted->ir;
+}
+
+Val Intrinsics::extend(Args args, dsl::SourceRange range) {
+  const Val &x = demandTensor(args[0], "extend");
+  std::string name = demandAxis(args[1], &x, "extend");
+  mlir::Value low = demandIndex(args[2].value, args[2].range, "an amount of padding");
+  mlir::Value high = demandIndex(args[3].value, args[3].range, "an amount of padding");
+  pipe::Border border = pipe::Border::constant;
+  if (!args[4].value.is(Kind::Poison))
+    border = borderNamed(args[4]);
+  mlir::Type element = elementType(x);
+  mlir::Value fill;
+  if (border == pipe::Border::constant)
+    fill = fillValue(args[5], element);
+  std::vector<Dim> all = dims(x.ir);
+  Dim *axis = const_cast<Dim *>(find(all, name));
+  for (mlir::Value amount : {low, high}) {
+    std::optional<int64_t> number = constantInt(amount);
+    if (number && *number < 0)
+      fail(args[amount == low ? 2 : 3].range,
+           "an amount of padding is negative: " + std::to_string(*number),
+           "a slice makes a tensor smaller: `x[h = 1 .. 9]`");
+  }
+  mlir::Value size = binary(BinaryKind::add, extent(*axis), binary(BinaryKind::add, low, high));
+  *axis = dim(name, size, axis->axis.metadata, range);
+  return tensor(base.create<pipe::PadOp>(here, tensorOf(element, all), border, x.ir,
+                                         base.getStrArrayAttr({name}), mlir::ValueRange{low}, fill,
+                                         sizesOf(all)));
+}
+
+Val Intrinsics::frames_(Args args, dsl::SourceRange range) {
+  const Val &x = demandTensor(args[0], "frames");
+  std::string axis = demandAxis(args[1], &x, "frames");
+  std::string into = demandAxis(args[2], nullptr, "frames");
+  if (find(dims(x.ir), into))
+    fail(args[2].range, "the value already has axis " + quote(into) + ": it is " + show(x));
+  mlir::Value length = demandIndex(args[3].value, args[3].range, "the length of a frame");
+  int64_t step = demandInt(args[4].value, args[4].range, "the step between frames");
+  if (step < 1)
+    fail(args[4].range, "the step between frames is " + std::to_string(step));
+  std::vector<Dim> axes = dims(x.ir), result;
+  llvm::SmallVector<mlir::AffineExpr> exprs;
+  for (const Dim &old : axes) {
+    auto place = [&]() {
+      return mlir::getAffineDimExpr(static_cast<unsigned>(result.size()), &context);
+    };
+    mlir::AffineExpr expr = place();
+    if (old.axis.name != axis) {
+      result.push_back(old);
+      exprs.push_back(expr);
+      continue;
+    }
+    mlir::Value room = binary(BinaryKind::sub, extent(old), length);
+    mlir::Value count =
+        binary(BinaryKind::add, binary(BinaryKind::div, room, intConstant(step)), intConstant(1));
+    std::optional<int64_t> known = constantInt(room);
+    if (known && *known < 0)
+      fail(range, "a frame is longer than axis " + quote(axis) + " of " + show(x));
+    if (!known)
+      check(compare(pipe::Predicate::ge, room, intConstant(0)),
+            "axis `" + axis + "` has {0} elements, and a frame takes {1}", extent(old), length);
+    result.push_back(dim(axis, count, old.axis.metadata, range));
+    expr = expr * step + place();
+    result.push_back(dim(into, length, "", args[3].range));
+    exprs.push_back(expr);
+  }
+  return tensor(createView(x.ir, result, exprs, {}));
+}
+
+Val Intrinsics::join(bool stack, Args args, dsl::SourceRange range) {
+  const std::string what = stack ? "stack" : "concat";
+  if (!args[0].value.is(Kind::List) || args[0].value.parts.empty())
+    fail(args[0].range,
+         quote(what) + " takes a list of tensors, and this is " + show(args[0].value));
+  const std::vector<Val> &parts = args[0].value.parts;
+  for (const Val &part : parts)
+    if (!part.is(Kind::Tensor) || elementType(part) != elementType(parts[0]) ||
+        part.tensorType().getRank() != parts[0].tensorType().getRank())
+      fail(args[0].range,
+           quote(what) + " joins tensors of one type: " + show(parts[0]) + " and " + show(part));
+  std::string axis = demandAxis(args[1], stack ? nullptr : &parts[0], what);
+  std::vector<Dim> all = dims(parts[0].ir);
+  std::vector<std::string> order;
+  for (const Dim &dim : all)
+    order.push_back(dim.axis.name);
+  if (stack && find(all, axis))
+    fail(args[1].range, "the values already have axis " + quote(axis) + ": " + show(parts[0]));
+  mlir::Value total;
+  llvm::SmallVector<mlir::Value> inputs;
+  for (const Val &part : parts) {
+    for (const Dim &dim : dims(part.ir)) {
+      const Dim *mine = find(all, dim.axis.name);
+      if (!mine || (dim.axis.name != axis && !sameExtent(*mine, dim)))
+        fail(args[0].range,
+             quote(what) + " joins tensors of one type: " + show(parts[0]) + " and " + show(part));
+    }
+    inputs.push_back(permute(part.ir, order));
+    if (stack) {
+      inputs.back() = retype(inputs.back(), all);
+    } else {
+      mlir::Value mine = extent(*find(dims(part.ir), axis));
+      total = total ? binary(BinaryKind::add, total, mine) : mine;
+    }
+  }
+  if (stack) {
+    all.insert(all.begin(), Dim{{axis, static_cast<int64_t>(parts.size()), -1, ""}, {}});
+    return tensor(base.create<pipe::StackOp>(here, tensorOf(elementType(parts[0]), all), axis,
+                                             inputs, sizesOf(all)));
+  }
+  Dim *joined = const_cast<Dim *>(find(all, axis));
+  *joined = dim(axis, total, joined->axis.metadata, range);
+  return tensor(base.create<pipe::ConcatOp>(here, tensorOf(elementType(parts[0]), all), axis,
+                                            inputs, sizesOf(all)));
+}
+
+Val Intrinsics::placeInto(const std::vector<Argument> &args, dsl::SourceRange range) {
+  if (args.size() < 2)
+    fail(range, "`place` takes a base, a patch and where to put it",
+         "`place(base, patch, h = top, w = left)`");
+  const Val &under = demandTensor(args[0], "place"), &patch = demandTensor(args[1], "place");
+  std::vector<Dim> all = dims(under.ir);
+  std::vector<std::string> order;
+  for (const Dim &dim : all)
+    order.push_back(dim.axis.name);
+  if (elementType(under) != elementType(patch) ||
+      under.tensorType().getRank() != patch.tensorType().getRank() ||
+      llvm::any_of(dims(patch.ir), [&](const Dim &d) { return !find(all, d.axis.name); }))
+    fail(args[1].range,
+         "`place` needs tensors with the same axes: " + show(under) + " and " + show(patch));
+  for (const Dim &dim : dims(patch.ir)) {
+    demandKnown(all, dim.axis.name, args[0].range);
+    demandKnown(dims(patch.ir), dim.axis.name, args[1].range);
+  }
+  llvm::SmallVector<llvm::StringRef> over;
+  std::vector<std::string> names;
+  llvm::SmallVector<mlir::Value> at;
+  for (const Argument &arg : llvm::ArrayRef(args).drop_front(2)) {
+    names.push_back(axisNamed(arg.name));
+    if (!find(all, names.back()))
+      failAxis(arg.range, "`place`", names.back(), under, args[0].origin());
+    at.push_back(demandIndex(arg.value, arg.range, "a place"));
+  }
+  over.assign(names.begin(), names.end());
+  return tensor(base.create<pipe::PlaceOp>(here, under.ir.getType(), permute(patch.ir, order),
+                                           under.ir, base.getStrArrayAttr(over), at, sizesOf(all)));
+}

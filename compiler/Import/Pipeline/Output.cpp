@@ -1,0 +1,273 @@
+//===- Output.cpp - what is delivered -------------------------------------===//
+
+#include "compiler/Import/Pipeline/Pipeline.h"
+
+using namespace penstock::importer;
+
+void PipelineImport::importOutput(const dsl::OutputDecl &output) {
+  draws.statement = output.name.text;
+  Val value = eval(*output.value);
+  PlaceGuard guard(*this, output.name.range);
+  if (value.is(Kind::Poison))
+    throw Abort{};
+  if (!value.is(Kind::Tensor) && !value.is(Kind::Number)) {
+    auto report =
+        error(output.value->range, "an output is a number or a tensor, and this is " + show(value));
+    if (value.is(Kind::Record))
+      report.hint("one output for each field");
+    throw Abort{};
+  }
+  if (output.type.kind == dsl::TypeExpr::Kind::Record)
+    notYet(output.type.range, "an output of a record type");
+  auto isBatch = [](const dsl::AxisType &axis) { return axis.name.text == "n"; };
+  if (llvm::none_of(output.type.axes, isBatch)) {
+    error(output.type.range, "output " + quote(output.name.text) + " lacks the batch axis `n`")
+        .hint(
+            quote(output.type.name.text + "[n" + (output.type.axes.empty() ? "" : ", ...") + "]"));
+    throw Abort{};
+  }
+  if (output.ragged && output.type.axes.front().name.text != "n")
+    fail(*output.ragged, "a ragged output has the batch axis `n` first",
+         quote(output.type.name.text + "[n, ...]") + ", then the axis that differs");
+  OutputCounts counts;
+  value = outputElements(output, outputLayout(output, value, counts), value);
+
+  llvm::SmallVector<mlir::Attribute> axes, stored;
+  for (const dsl::AxisType &axis : output.type.axes)
+    axes.push_back(base.getStringAttr(axis.name.text));
+  stored = axes;
+  if (output.stored) {
+    stored.clear();
+    for (const dsl::Name &axis : output.stored->axes)
+      stored.push_back(base.getStringAttr(axis.text));
+  }
+  pipe::Place place = !output.place || output.place->target == dsl::Target::Auto
+                          ? pipe::Place::automatic
+                      : output.place->target == dsl::Target::Cpu ? pipe::Place::cpu
+                                                                 : pipe::Place::gpu;
+  llvm::SmallVector<mlir::Value> sizes;
+  if (value.is(Kind::Tensor))
+    sizes = sizesOf(dims(value.ir));
+  base.create<pipe::OutputOp>(
+      here, output.name.text, value.ir, sizes, base.getArrayAttr(axes), base.getArrayAttr(stored),
+      output.ragged.has_value(), place, counts.counts,
+      counts.counts.empty() ? nullptr : base.getArrayAttr(counts.axes),
+      counts.counts.empty() ? nullptr : base.getDenseI64ArrayAttr(counts.limits),
+      counts.counts.empty() ? nullptr : base.getArrayAttr(counts.messages));
+}
+
+/// Declared axes against those of the value: order, names, extents.
+Val PipelineImport::outputLayout(const dsl::OutputDecl &output, const Val &value,
+                                 OutputCounts &counts) {
+  std::vector<Dim> have;
+  if (value.is(Kind::Tensor))
+    have = dims(value.ir);
+  const std::string what = "output " + quote(output.name.text);
+  const dsl::AxisType *unknown = nullptr;
+  std::vector<std::string> missing, order;
+  for (const dsl::AxisType &axis : output.type.axes) {
+    if (axis.name.text == "n")
+      continue;
+    const auto *literal = axis.extent ? axis.extent->as<dsl::IntLit>() : nullptr;
+    if (!find(have, axis.name.text)) {
+      if (axis.extentKind != dsl::ExtentKind::Exact || !literal || literal->value != 1)
+        unknown = unknown ? unknown : &axis;
+    } else {
+      order.push_back(axis.name.text);
+    }
+  }
+  for (const Dim &dim : have) {
+    auto named = [&](const dsl::AxisType &axis) { return axis.name.text == dim.axis.name; };
+    if (llvm::none_of(output.type.axes, named))
+      missing.push_back(dim.axis.name);
+  }
+  auto list = [&]() {
+    std::string text;
+    for (const std::string &name : missing)
+      text += (text.empty() ? "axis " : ", ") + quote(name);
+    return text;
+  };
+  if (unknown || !missing.empty()) {
+    std::string message = what;
+    if (unknown)
+      message += " names axis " + quote(unknown->name.text) +
+                 (missing.empty() ? ", which its value does not have"
+                                  : " and leaves out " + list() + " of its value");
+    else
+      message += " leaves out " + list() + " of its value";
+    auto report = error(unknown ? unknown->name.range : output.type.range, message);
+    noteValue(report, output.value.get(), value);
+    if (unknown && missing.size() == 1)
+      report.hint(quote(missing[0]));
+    throw Abort{};
+  }
+  if (value.is(Kind::Number) && order.size() + 1 == output.type.axes.size())
+    return value;
+
+  mlir::Value result = value.ir;
+  if (value.is(Kind::Number))
+    result = buildMap({}, value.ir.getType(), [&](ElementRegion &) { return value.ir; });
+  result = permute(result, order);
+  // Axes of extent 1 that the value lacks, and the extents that are declared.
+  std::vector<Dim> now = dims(result), declared;
+  llvm::SmallVector<mlir::AffineExpr> exprs(now.size());
+  bool changed = false;
+  for (const dsl::AxisType &axis : output.type.axes) {
+    if (axis.name.text == "n")
+      continue;
+    const std::string &name = axis.name.text;
+    size_t at = 0;
+    while (at < now.size() && now[at].axis.name != name)
+      ++at;
+    if (at == now.size()) {
+      declared.push_back({{name, 1, -1, ""}, {}});
+      changed = true;
+      continue;
+    }
+    exprs[at] = mlir::getAffineDimExpr(static_cast<unsigned>(declared.size()), &context);
+    declared.push_back(now[at]);
+  }
+  if (changed)
+    result = createView(result, declared, exprs, {});
+  for (const dsl::AxisType &axis : output.type.axes)
+    if (axis.name.text != "n")
+      result = outputExtent(output, axis, result, value, counts);
+  return tensor(result);
+}
+
+mlir::Value PipelineImport::outputExtent(const dsl::OutputDecl &output, const dsl::AxisType &axis,
+                                         mlir::Value value, const Val &shown,
+                                         OutputCounts &counts) {
+  const std::string &name = axis.name.text;
+  const std::string what = "output " + quote(output.name.text);
+  std::vector<Dim> all = dims(value);
+  Dim mine = *find(all, name);
+  if (axis.metadata && !mine.axis.metadata.empty() && axis.metadata->text != mine.axis.metadata) {
+    auto report = error(axis.metadata->range,
+                        what + " declares axis " + quote(name) + " as " + axis.metadata->text +
+                            ", and that of its value is " + mine.axis.metadata);
+    noteValue(report, output.value.get(), shown);
+    throw Abort{};
+  }
+  if (axis.extentKind == dsl::ExtentKind::Free) {
+    if (mine.axis.isStatic())
+      return value;
+    auto report =
+        error(axis.range, "axis " + quote(name) + " of " + what +
+                              " differs from sample to sample, and a batch needs one extent");
+    noteValue(report, output.value.get(), shown);
+    report.hint("resize, crop or pad it; or " + quote(name + " <= 100") +
+                " with `pad 0` or `ragged`");
+    throw Abort{};
+  }
+  int64_t extent = demandInt(eval(*axis.extent), axis.extent->range, "an extent");
+  Dim wanted{{name, extent, -1, mine.axis.metadata}, {}};
+  if (axis.extentKind == dsl::ExtentKind::Exact) {
+    if (mine.axis.isStatic() && mine.axis.extent != extent) {
+      auto report = error(axis.range, what + " declares " + std::to_string(extent) +
+                                          " along axis " + quote(name) + ", and its value has " +
+                                          std::to_string(mine.axis.extent));
+      noteValue(report, output.value.get(), shown);
+      throw Abort{};
+    }
+    if (mine.axis.isStatic())
+      return value;
+    if (const Counted *counted = countedBy(mine))
+      failCounted(axis.range, mine, *counted);
+    sameExtent(mine, wanted);
+    *const_cast<Dim *>(find(all, name)) = wanted;
+    return retype(value, all);
+  }
+  if (mine.axis.isStatic() && mine.axis.extent > extent) {
+    auto report = error(axis.range, what + " declares at most " + std::to_string(extent) +
+                                        " along axis " + quote(name) + ", and its value has " +
+                                        std::to_string(mine.axis.extent));
+    noteValue(report, output.value.get(), shown);
+    throw Abort{};
+  }
+  if (const Counted *counted = countedBy(mine)) {
+    counts.counts.push_back(counted->count);
+    counts.axes.push_back(base.getStringAttr(name));
+    counts.limits.push_back(extent);
+    counts.messages.push_back(base.getStringAttr(what + " declares at most {1} along axis `" +
+                                                 name + "`, and the sample has {0}"));
+    value = existingOnly(output, value, mine, extent);
+    all = dims(value);
+    mine = *find(all, name);
+  } else if (!mine.axis.isStatic())
+    check(compare(pipe::Predicate::le, mine.size, intConstant(extent)),
+          what + " declares at most {1} along axis `" + name + "`, and the sample has {0}",
+          mine.size, intConstant(extent));
+  if (output.ragged) {
+    wanted.axis.extent = -1;
+    wanted.axis.bound = extent;
+    wanted.size = this->extent(mine);
+    *const_cast<Dim *>(find(all, name)) = wanted;
+    return retype(value, all);
+  }
+  if (mine.axis.isStatic() && mine.axis.extent == extent)
+    return value;
+  if (!output.pad) {
+    error(axis.range, "axis " + quote(name) + " of " + what + " is shorter in some samples")
+        .hint("`pad 0` fills it up, `ragged` delivers values and offsets");
+    throw Abort{};
+  }
+  mlir::Type element = llvm::cast<pipe::NamedTensorType>(value.getType()).getElementType();
+  Val fill = eval(*output.pad);
+  std::optional<Val> converted = convert(fill, element);
+  if (!converted)
+    fail(output.pad->range, "the padding of " + show(element) + " cannot be " + show(fill));
+  *const_cast<Dim *>(find(all, name)) = wanted;
+  return base.create<pipe::PadOp>(here, tensorOf(element, all), pipe::Border::constant, value,
+                                  base.getStrArrayAttr({name}), mlir::ValueRange{intConstant(0)},
+                                  converted->ir, sizesOf(all));
+}
+
+/// What pixels leave of the room of an axis, in at most `extent` elements. Behind
+/// that is the fill of `pad`; nobody sees what is behind the end of `ragged`.
+mlir::Value PipelineImport::existingOnly(const dsl::OutputDecl &output, mlir::Value value,
+                                         const Dim &axis, int64_t extent) {
+  const std::string &name = axis.axis.name;
+  if (output.pad) {
+    mlir::Type element = llvm::cast<pipe::NamedTensorType>(value.getType()).getElementType();
+    Val fill = eval(*output.pad);
+    std::optional<Val> converted = convert(fill, element);
+    if (!converted)
+      fail(output.pad->range, "the padding of " + show(element) + " cannot be " + show(fill));
+    value = onlyExisting(value, {name}, converted->ir);
+  }
+  mlir::Value size = binary(pipe::BinaryKind::min, intConstant(extent), room(axis));
+  Dim cut = dim(name, size, axis.axis.metadata, output.type.range);
+  if (!cut.axis.isStatic())
+    cut.axis.bound = extent;
+  return viewAxis(value, name, intConstant(0), 1, cut);
+}
+
+Val PipelineImport::outputElements(const dsl::OutputDecl &output, Val value, const Val &shown) {
+  mlir::Type from = elementType(value), to = elementNamed(output.type.name.text);
+  if (from == to)
+    return value;
+  auto isFloat = [](mlir::Type type) { return llvm::isa<mlir::FloatType>(type); };
+  auto wider = [&]() {
+    auto a = llvm::cast<mlir::IntegerType>(from), b = llvm::cast<mlir::IntegerType>(to);
+    if (from.isSignlessInteger(1) || to.isSignlessInteger(1))
+      return false;
+    if (a.isUnsigned() == b.isUnsigned())
+      return b.getWidth() >= a.getWidth();
+    return a.isUnsigned() && b.getWidth() > a.getWidth();
+  };
+  const bool allowed = (isFloat(from) && isFloat(to)) ||
+                       (!isFloat(from) && !isFloat(to) && wider()) ||
+                       (value.is(Kind::Number) && convert(value, to));
+  if (!allowed) {
+    auto report =
+        error(output.type.name.range, "output " + quote(output.name.text) + " is declared as " +
+                                          show(to) + ", and its value has " + show(from));
+    noteValue(report, output.value.get(), shown);
+    report.hint(from.isUnsignedInteger(8) && isFloat(to)
+                    ? "`to_tensor` or `normalize` makes numbers of pixels"
+                    : quote(output.type.name.text + "(...)") + " converts");
+    throw Abort{};
+  }
+  return castTo(pipe::CastMode::value, value, to, output.type.range);
+}

@@ -1,0 +1,237 @@
+//===- Pipeline.cpp - the body of a sample --------------------------------===//
+
+#include "compiler/Import/Pipeline/Pipeline.h"
+
+using namespace penstock::importer;
+namespace dsl = penstock::dsl;
+
+PipelineImport::PipelineImport(mlir::MLIRContext &context, const dsl::Program &program,
+                               const dsl::SourceManager &sources, const ImportOptions &options,
+                               const StaticParameters &staticParameters,
+                               dsl::Diagnostics &diagnostics)
+    : Expressions(context, program, sources, diagnostics), options(options),
+      staticParameters(staticParameters) {}
+
+mlir::OwningOpRef<mlir::ModuleOp> PipelineImport::run(const dsl::PipelineDecl &pipeline) {
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(place(pipeline.range));
+  here = place(pipeline.name.range);
+  draws.pipeline = pipeline.name.text;
+  Frame top;
+  top.file = program.main.get();
+  frames.push_back(std::move(top));
+
+  auto block = OwnedBlock(new mlir::Block());
+  base.setInsertionPointToEnd(block.get());
+  int64_t seed = 0;
+  double substitute = 0.05;
+  auto guarded = [&](auto &&statement) {
+    try {
+      statement();
+    } catch (const Abort &) { // reported
+    } catch (const OuterElement &) {
+      notYetHere(pipeline.name.range);
+    }
+  };
+  guarded([&]() { bindParameters(pipeline); });
+  for (const dsl::OptionSetting &option : pipeline.options)
+    guarded([&]() { importOption(option, seed, substitute); });
+  for (const dsl::LetDecl &let : pipeline.tableLets)
+    importLet(let);
+  frame().values[pipeline.row.text] = Val();
+  guarded([&]() { importSource(pipeline); });
+  for (const dsl::LetDecl &let : pipeline.sampleLets)
+    importLet(let);
+  guarded([&]() { importBatch(pipeline.batch); });
+  if (diagnostics.hasErrors())
+    return {};
+
+  base.setInsertionPointToEnd(module->getBody());
+  here = place(pipeline.name.range);
+  auto op = base.create<pipe::PipelineOp>(here, pipeline.name.text, static_cast<uint64_t>(seed),
+                                          llvm::APFloat(substitute), mlir::IntegerAttr(),
+                                          mlir::IntegerAttr());
+  op.getBody().push_back(block.release());
+  explainParameters(pipeline, op);
+  return module;
+}
+
+void PipelineImport::notYetHere(dsl::SourceRange range) {
+  error(range, "a tensor made inside a `map` from the `map`'s element has no meaning yet");
+}
+
+void PipelineImport::importOption(const dsl::OptionSetting &option, int64_t &seed,
+                                  double &substitute) {
+  const std::string &name = option.name.text;
+  draws.statement = name;
+  if (name == "seed") {
+    seed = demandInt(eval(*option.value), option.value->range, "the seed");
+  } else if (name == "numerics") {
+    numerics = option.value->cast<dsl::NameExpr>().name;
+  } else if (name == "on_error") {
+    if (option.value->kind == dsl::ExprKind::Name) {
+      substitute = -1;
+      return;
+    }
+    const auto &call = option.value->cast<dsl::CallExpr>();
+    const dsl::Expr &share = *call.args.args.front().value;
+    mlir::Value value = demandF64(eval(share), share.range, "the share of substitutes");
+    settle(value, "the share of bad samples allowed");
+    auto op = value.getDefiningOp<pipe::ConstantOp>();
+    substitute = llvm::cast<mlir::FloatAttr>(op.getValue()).getValueAsDouble();
+    if (!(substitute >= 0 && substitute <= 1))
+      fail(share.range, "the share of substitutes lies between 0% and 100%");
+  } else {
+    const auto *word = option.value->as<dsl::NameExpr>();
+    if (word && (word->name == "auto" || word->name == "off")) {
+      index.build = index.keep = word->name == "auto";
+      return;
+    }
+    Val folder = eval(*option.value);
+    if (!folder.is(Kind::Text))
+      fail(option.value->range,
+           "`index` is `auto`, `off` or a parameter of type path, and this is " + show(folder));
+    index.folder = folder.ir;
+  }
+}
+
+void PipelineImport::importLet(const dsl::LetDecl &let) {
+  draws.statement = let.name.text;
+  Restore<std::vector<KeyStep>> steps(draws.keySteps);
+  try {
+    evalLet(let);
+  } catch (const Abort &) { // reported; the name is there and silent
+    bind(let.name, Val());
+  } catch (const OuterElement &) {
+    notYetHere(let.value->range);
+    bind(let.name, Val());
+  }
+}
+
+void PipelineImport::importSource(const dsl::PipelineDecl &pipeline) {
+  draws.statement = "for";
+  Val table = eval(*pipeline.source);
+  if (!table.is(Kind::Table))
+    fail(pipeline.source->range,
+         "`for` runs over a table such as `image_folder(root)`, and this is " + show(table));
+  std::pair<pipe::OrderKind, mlir::Value> order(pipe::OrderKind::sequential, mlir::Value());
+  if (pipeline.order)
+    order = importOrder(*pipeline.order);
+  {
+    PlaceGuard guard(*this, pipeline.row.range);
+    Val row;
+    row.kind = Kind::Row;
+    row.columns = table.columns;
+    row.ir = base.create<pipe::RowOp>(here, pipe::RowType::get(&context), order.first, table.ir,
+                                      order.second);
+    bind(pipeline.row, row);
+  }
+  importAdmission(pipeline);
+}
+
+/// The weight in `weighted(...)`; null where the order is another one.
+static const dsl::ArgList *weightOf(const dsl::Expr *order) {
+  const auto *call = order ? order->as<dsl::CallExpr>() : nullptr;
+  const auto *callee = call ? call->callee->as<dsl::NameExpr>() : nullptr;
+  return callee && callee->name == "weighted" ? &call->args : nullptr;
+}
+
+std::pair<penstock::pipe::OrderKind, mlir::Value>
+PipelineImport::importOrder(const dsl::Expr &order) {
+  const auto *word = order.as<dsl::NameExpr>();
+  if (word && word->name == "sequential")
+    return {pipe::OrderKind::sequential, {}};
+  if (word && word->name == "shuffled")
+    return {pipe::OrderKind::shuffled, {}};
+  if (weightOf(&order))
+    return {pipe::OrderKind::weighted, {}};
+  PlaceGuard guard(*this, order.range);
+  Val list = eval(order);
+  if (list.is(Kind::Tensor)) {
+    auto op = list.ir.getDefiningOp<pipe::ConstantOp>();
+    if (op && list.tensorType().getRank() == 1 &&
+        list.tensorType().getElementType().isSignlessInteger(64))
+      return {pipe::OrderKind::listed, list.ir};
+  }
+  if (!list.is(Kind::List))
+    fail(order.range,
+         "an order is `sequential`, `shuffled`, `weighted(...)` or a list of row numbers, "
+         "and this is " +
+             show(list));
+  std::vector<int64_t> rows;
+  for (const Val &item : list.parts)
+    rows.push_back(demandInt(item, order.range, "a row of the order"));
+  if (rows.empty())
+    fail(order.range, "the list of rows is empty");
+  const auto count = static_cast<int64_t>(rows.size());
+  auto values = mlir::DenseIntElementsAttr::get(
+      mlir::RankedTensorType::get({count}, base.getI64Type()), rows);
+  return {pipe::OrderKind::listed,
+          base.create<pipe::ConstantOp>(
+              here, tensorOf(base.getI64Type(), {{{"k", count, -1, ""}, {}}}), values)};
+}
+
+void PipelineImport::importAdmission(const dsl::PipelineDecl &pipeline) {
+  const dsl::ArgList *weight = weightOf(pipeline.order.get());
+  if (!pipeline.where && !weight)
+    return;
+  mlir::Value condition, number;
+  if (pipeline.where) {
+    draws.statement = "where";
+    condition = demandBool(eval(*pipeline.where), pipeline.where->range, "`where`");
+  }
+  if (weight) {
+    draws.statement = "weighted";
+    if (weight->args.size() != 1)
+      fail(pipeline.order->range, "`weighted` takes the weight of a row");
+    const dsl::Expr &given = *weight->args.front().value;
+    Val value = eval(given);
+    if (!value.is(Kind::Number) || value.ir.getType().isSignlessInteger(1))
+      fail(given.range, "the weight of a row is a number, and this is " + show(value));
+    number = castTo(pipe::CastMode::value, value, base.getF64Type(), given.range).ir;
+  }
+  PlaceGuard guard(*this, pipeline.where ? pipeline.where->range : pipeline.order->range);
+  base.create<pipe::AdmitOp>(here, condition, number);
+}
+
+void PipelineImport::importBatch(const dsl::BatchDecl &batch) {
+  mlir::Value size = intConstant(1);
+  try {
+    size = demandIndex(eval(*batch.size), batch.size->range, "the batch size");
+    MakeStatic unused;
+    if (!dependsOnParametersOnly(size, unused.names))
+      fail(batch.size->range, "the batch size differs from sample to sample",
+           "build it from constants and parameters");
+    // A session starts with a batch size: a parameter as it stands, or a number.
+    if (!size.getDefiningOp<pipe::ParamOp>())
+      settle(size, "a batch size that is computed");
+    batchSize = constantInt(size);
+    if (batchSize && *batchSize < 1)
+      fail(batch.size->range, "a batch needs at least one sample");
+  } catch (const Abort &) { // the outputs are still looked at
+  }
+  PlaceGuard guard(*this, batch.keyword);
+  auto last =
+      batch.last && batch.last->text == "keep" ? pipe::LastBatch::keep : pipe::LastBatch::drop;
+  auto block = OwnedBlock(new mlir::Block());
+  {
+    BaseGuard inside(base, block.get());
+    Restore<bool> scope(inBatch, true);
+    bind({"n", batch.keyword},
+         number(base.create<pipe::ContextOp>(here, base.getI64Type(), pipe::ContextKind::count)));
+    for (const auto &item : batch.items) {
+      if (const auto *let = std::get_if<dsl::LetDecl>(&item)) {
+        importLet(*let);
+        continue;
+      }
+      const auto &output = std::get<dsl::OutputDecl>(item);
+      try {
+        importOutput(output);
+      } catch (const Abort &) {
+      } catch (const OuterElement &) {
+        notYetHere(output.value->range);
+      }
+    }
+  }
+  auto op = base.create<pipe::BatchOp>(here, size, batch.scope == dsl::BatchScope::Global, last);
+  op.getBody().push_back(block.release());
+}

@@ -1,0 +1,62 @@
+//===- Pipeline.h - a pipeline, from its parameters to its outputs --------===//
+#ifndef PENSTOCK_COMPILER_IMPORT_PIPELINE_PIPELINE_H
+#define PENSTOCK_COMPILER_IMPORT_PIPELINE_PIPELINE_H
+
+#include "compiler/Import/Expressions/Expressions.h"
+#include "compiler/Import/Import.h"
+
+namespace penstock::importer {
+
+/// Imports one pipeline. It exists once per round (Import.cpp).
+class PipelineImport : private Expressions {
+public:
+  PipelineImport(mlir::MLIRContext &context, const dsl::Program &program,
+                 const dsl::SourceManager &sources, const ImportOptions &options,
+                 const StaticParameters &staticParameters, dsl::Diagnostics &diagnostics);
+
+  /// Null after errors. Throws MakeStatic.
+  mlir::OwningOpRef<mlir::ModuleOp> run(const dsl::PipelineDecl &pipeline);
+  /// Whether a parameter's type leaves no choice: a range, a word.
+  static bool isAlwaysStatic(const dsl::Param &param);
+
+private:
+  // --- Parameters (Params.cpp)
+  void bindParameters(const dsl::PipelineDecl &pipeline);
+  Val bindParameter(const dsl::Param &param);
+  Val parseParameter(const dsl::Param &param, const std::string &text);
+  /// Says of each parameter whether it is static, and why.
+  void explainParameters(const dsl::PipelineDecl &pipeline, mlir::Operation *op);
+
+  // --- Options, rows and the batch (Pipeline.cpp)
+  void importOption(const dsl::OptionSetting &option, int64_t &seed, double &substitute);
+  void importSource(const dsl::PipelineDecl &pipeline);
+  /// The order's kind, and the rows of a list.
+  std::pair<pipe::OrderKind, mlir::Value> importOrder(const dsl::Expr &order);
+  /// What of `where` and weights says which rows take part.
+  void importAdmission(const dsl::PipelineDecl &pipeline);
+  void importLet(const dsl::LetDecl &let);
+  void importBatch(const dsl::BatchDecl &batch);
+  void notYetHere(dsl::SourceRange range);
+
+  // --- Outputs (Output.cpp)
+  void importOutput(const dsl::OutputDecl &output);
+  /// What `pipe.output` is told of axes whose number of elements pixels decide.
+  struct OutputCounts {
+    llvm::SmallVector<mlir::Value> counts;
+    llvm::SmallVector<mlir::Attribute> axes, messages;
+    llvm::SmallVector<int64_t> limits;
+  };
+  Val outputLayout(const dsl::OutputDecl &output, const Val &value, OutputCounts &counts);
+  mlir::Value outputExtent(const dsl::OutputDecl &output, const dsl::AxisType &axis,
+                           mlir::Value value, const Val &shown, OutputCounts &counts);
+  mlir::Value existingOnly(const dsl::OutputDecl &output, mlir::Value value, const Dim &axis,
+                           int64_t extent);
+  Val outputElements(const dsl::OutputDecl &output, Val value, const Val &shown);
+
+  const ImportOptions &options;
+  const StaticParameters &staticParameters;
+};
+
+} // namespace penstock::importer
+
+#endif

@@ -1,0 +1,41 @@
+//===- Arithmetic.h - numbers, tensors and neighbours alike ---------------===//
+#ifndef PENSTOCK_COMPILER_IMPORT_VALUES_ARITHMETIC_H
+#define PENSTOCK_COMPILER_IMPORT_VALUES_ARITHMETIC_H
+
+#include "compiler/Import/Values/Tensors.h"
+
+namespace penstock::importer {
+
+class Arithmetic : public Tensors {
+public:
+  using Tensors::Tensors;
+
+  /// Applies a scalar function to numbers, tensors (by name) or neighbours.
+  using ScalarFn = std::function<mlir::Value(llvm::ArrayRef<mlir::Value>)>;
+  Val lift(llvm::ArrayRef<Val> operands, mlir::Type result, const ScalarFn &fn,
+           dsl::SourceRange range);
+  Val arithmetic(const std::string &spelling, Val a, Val b, dsl::SourceRange range);
+  Val reduceNeighbours(pipe::ReduceKind kind, const Val &value,
+                       const std::vector<std::string> &over, dsl::SourceRange range);
+
+  // --- What converts to what (Conversions.cpp)
+  Val castTo(pipe::CastMode mode, const Val &value, mlir::Type to, dsl::SourceRange range);
+  /// Converts a loose number, or an int to a float; nothing if not allowed.
+  std::optional<Val> convert(const Val &value, mlir::Type to);
+  /// The common type of two operands; reports.
+  mlir::Type unify(const std::string &spelling, Val &a, Val &b, dsl::SourceRange range);
+
+  // --- Values of the kind that a place needs (Demands.cpp)
+  mlir::Value demandBool(const Val &value, dsl::SourceRange range, const std::string &what);
+  mlir::Value demandIndex(const Val &value, dsl::SourceRange range, const std::string &what);
+  mlir::Value demandF64(const Val &value, dsl::SourceRange range, const std::string &what);
+  int64_t demandInt(const Val &value, dsl::SourceRange range, const std::string &what);
+
+private:
+  /// A small tensor spread over a neighbourhood.
+  Val onGrid(const Val &tensor, const std::vector<Val::GridAxis> &grid, dsl::SourceRange range);
+};
+
+} // namespace penstock::importer
+
+#endif

@@ -1,0 +1,102 @@
+//===- Conversions.cpp - what converts to what -----------------------------===//
+
+#include "compiler/Import/Values/Arithmetic.h"
+
+using namespace penstock::importer;
+using penstock::pipe::CastMode;
+
+Val Arithmetic::castTo(CastMode mode, const Val &value, mlir::Type to, dsl::SourceRange range) {
+  mlir::Type from = elementType(value);
+  if (!from)
+    fail(range, "only numbers and tensors convert to " + show(to) + ", and this is " + show(value));
+  if (mode == CastMode::bits && from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
+    fail(range, "the bits of " + show(from) + " do not fit " + show(to) +
+                    ": both must have the same width");
+  if (value.is(Kind::Tensor)) {
+    if (from == to)
+      return value;
+    std::vector<Dim> axes = dims(value.ir);
+    return tensor(
+        base.create<pipe::CastOp>(here, tensorOf(to, axes), mode, value.ir, sizesOf(axes)));
+  }
+  if (value.is(Kind::Number))
+    return number(cast(mode, value.ir, to));
+  return lift(
+      {value}, to, [&](auto v) { return cast(mode, v[0], to); }, range);
+}
+
+/// Whether an integer constant keeps its value in an integer type.
+static bool fits(mlir::Value value, mlir::Type to) {
+  auto op = value.getDefiningOp<penstock::pipe::ConstantOp>();
+  auto integer = llvm::dyn_cast<mlir::IntegerType>(to);
+  if (!op || !integer)
+    return false;
+  const llvm::APInt &number = llvm::cast<mlir::IntegerAttr>(op.getValue()).getValue();
+  return integer.isUnsigned() ? number.isIntN(integer.getWidth())
+                              : number.isSignedIntN(integer.getWidth());
+}
+
+std::optional<Val> Arithmetic::convert(const Val &value, mlir::Type to) {
+  mlir::Type from = elementType(value);
+  if (!from)
+    return std::nullopt;
+  if (from == to) {
+    Val same = value;
+    same.loose = false;
+    return same;
+  }
+  const bool toFloat = llvm::isa<mlir::FloatType>(to);
+  const bool isInt = from.isSignlessInteger(64);
+  const bool allowed = toFloat ? isInt || (value.loose && from.isF64())
+                               : value.is(Kind::Number) && value.loose && isInt &&
+                                     !to.isSignlessInteger(1) && fits(value.ir, to);
+  if (!allowed)
+    return std::nullopt;
+  return castTo(CastMode::value, value, to, {});
+}
+
+mlir::Type Arithmetic::unify(const std::string &spelling, Val &a, Val &b, dsl::SourceRange range) {
+  mlir::Type left = elementType(a), right = elementType(b);
+  if (!left || !right) {
+    if (a.is(Kind::Poison) || b.is(Kind::Poison))
+      throw Abort{};
+    const Val &wrong = left ? b : a;
+    fail(range, quote(spelling) + " takes numbers and tensors, and one side is " + show(wrong),
+         wrong.is(Kind::List)
+             ? "a list becomes a tensor by a declared type: `let x: f32[c] = [...]`"
+             : "");
+  }
+  auto isFloat = [](mlir::Type type) { return llvm::isa<mlir::FloatType>(type); };
+  auto isInt = [](mlir::Type type) { return type.isSignlessInteger(64); };
+  mlir::Type common;
+  if (left == right)
+    common = left;
+  else if (isFloat(left) && isFloat(right))
+    common = a.loose && !b.loose ? right : b.loose && !a.loose ? left : mlir::Type();
+  else if (isInt(left) && isFloat(right))
+    common = right;
+  else if (isInt(right) && isFloat(left))
+    common = left;
+  else if (a.loose && isInt(left) && !isFloat(right) && fits(a.ir, right))
+    common = right;
+  else if (b.loose && isInt(right) && !isFloat(left) && fits(b.ir, left))
+    common = left;
+  if (!common) {
+    std::string target = a.loose || b.loose ? "f32"
+                         : isFloat(left)    ? show(left)
+                         : isFloat(right)   ? show(right)
+                                            : show(left);
+    fail(range,
+         quote(spelling) + " of " + show(a) + " and " + show(b) +
+             ": element types do not convert by themselves",
+         quote(target + "(...)") + " converts");
+  }
+  if (common.isF16() || common.isBF16()) // storage types: arithmetic is f32
+    common = mlir::Float32Type::get(&context);
+  const bool loose = common.isF64() && (a.loose || !isFloat(left)) && (b.loose || !isFloat(right));
+  const bool looseInt = isInt(common) && a.loose && b.loose;
+  a = castTo(CastMode::value, a, common, range);
+  b = castTo(CastMode::value, b, common, range);
+  a.loose = b.loose = loose || looseInt;
+  return common;
+}

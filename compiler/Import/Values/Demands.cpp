@@ -1,0 +1,63 @@
+//===- Demands.cpp - values of the kind that a place needs -----------------===//
+
+#include "compiler/Import/Values/Arithmetic.h"
+
+using namespace penstock::importer;
+using penstock::pipe::CastMode;
+
+mlir::Value Arithmetic::demandBool(const Val &value, dsl::SourceRange range,
+                                   const std::string &what) {
+  if (value.is(Kind::Poison))
+    throw Abort{};
+  if (value.is(Kind::Tensor) && regions.size() && elementType(value).isSignlessInteger(1))
+    return elementHere(value.ir, range);
+  if (value.is(Kind::Tensor) && elementType(value).isSignlessInteger(1))
+    fail(range, what + " depends on pixels, and must be known before them",
+         "choose element by element with `map (...) { if ... then ... else ... }`");
+  if (!value.is(Kind::Number) || !value.ir.getType().isSignlessInteger(1))
+    fail(range, what + " must be true or false, and this is " + show(value),
+         !value.is(Kind::Number) ? ""
+         : llvm::isa<mlir::FloatType>(value.ir.getType())
+             ? "`x > 0` compares; `chance(x)` is true with probability x"
+             : "compare it: `x > 0`");
+  return value.ir;
+}
+
+mlir::Value Arithmetic::demandIndex(const Val &value, dsl::SourceRange range,
+                                    const std::string &what) {
+  if (value.is(Kind::Poison))
+    throw Abort{};
+  mlir::Value ir = value.ir;
+  if (value.is(Kind::Tensor) && regions.size() && llvm::isa<mlir::IntegerType>(elementType(value)))
+    ir = elementHere(ir, range);
+  else if (value.is(Kind::Tensor) && value.tensorType().getRank() == 0)
+    fail(range, what + " depends on pixels, and must be known before them",
+         "it may depend on parameters, draws, headers and metadata");
+  else if (!value.is(Kind::Number))
+    fail(range, what + " must be a whole number, and this is " + show(value));
+  if (!llvm::isa<mlir::IntegerType>(ir.getType()) || ir.getType().isSignlessInteger(1))
+    fail(range, what + " must be a whole number, and this is " + show(value),
+         "`int(round(x))` makes one");
+  return cast(CastMode::value, ir, base.getI64Type());
+}
+
+mlir::Value Arithmetic::demandF64(const Val &value, dsl::SourceRange range,
+                                  const std::string &what) {
+  if (value.is(Kind::Poison))
+    throw Abort{};
+  std::optional<Val> converted =
+      value.is(Kind::Number) ? convert(value, base.getF64Type()) : std::nullopt;
+  if (!converted)
+    fail(range, what + " must be a number, and this is " + show(value),
+         value.is(Kind::Number) ? "`f64(...)` converts" : "");
+  return converted->ir;
+}
+
+int64_t Arithmetic::demandInt(const Val &value, dsl::SourceRange range, const std::string &what) {
+  mlir::Value index = demandIndex(value, range, what);
+  std::optional<int64_t> number = staticInt(index, what);
+  if (!number)
+    fail(range, what + " must be known when compiling, and this differs from sample to sample",
+         "build it from constants and parameters");
+  return *number;
+}

@@ -1,0 +1,44 @@
+//===- Draws.h - random values, their paths and keys ----------------------===//
+#ifndef PENSTOCK_COMPILER_IMPORT_VALUES_DRAWS_H
+#define PENSTOCK_COMPILER_IMPORT_VALUES_DRAWS_H
+
+#include "compiler/Import/Values/Scalars.h"
+
+namespace penstock::importer {
+
+/// Makes draws. Where the walk stands decides a draw's path and key: whoever
+/// enters such a scope changes the members for as long (Restore).
+class Draws {
+public:
+  explicit Draws(Scalars &in) : in(in) {}
+
+  Val draw(pipe::DrawKind kind, const std::string &name, llvm::ArrayRef<mlir::Value> args,
+           mlir::Type type);
+  /// Shows the numbers in `value` as what was drawn here, named by their fields
+  /// or `last`. People want to see the normal variate and the accepted box, not
+  /// the uniform numbers that they were made of.
+  void show(const Val &value, const std::string &last);
+
+  std::string pipeline;
+  std::string statement; ///< the let, option or output at hand
+  std::vector<KeyStep> keySteps;
+  std::string decidedStage;            ///< the stage whose trailing `if` is evaluated
+  mlir::Value element;                 ///< of a draw with `per`
+  bool perSample = false;              ///< a batch draw `per [n]`
+  int64_t count = 0;                   ///< draws so far
+  std::map<std::string, int> ordinals; ///< how many have had a path
+
+private:
+  mlir::Value key();
+  std::string pathHere(const std::string &last) const;
+  /// The same, told apart from equal paths before.
+  std::string nextPath(const std::string &last);
+  /// Whether this is the inside of a function of the prelude.
+  bool inPrelude() const;
+
+  Scalars &in;
+};
+
+} // namespace penstock::importer
+
+#endif

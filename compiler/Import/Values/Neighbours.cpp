@@ -1,0 +1,110 @@
+//===- Neighbours.cpp - scalars on a small grid ----------------------------===//
+
+#include "compiler/Import/Values/Arithmetic.h"
+
+using namespace penstock::importer;
+using penstock::pipe::BinaryKind;
+using penstock::pipe::ReduceKind;
+
+Val Arithmetic::onGrid(const Val &value, const std::vector<Val::GridAxis> &grid,
+                       dsl::SourceRange range) {
+  std::vector<Dim> axes = dims(value.ir);
+  const bool small = !axes.empty() && llvm::all_of(axes, [&](const Dim &axis) {
+    return llvm::any_of(grid, [&](const Val::GridAxis &mine) {
+      return mine.name == axis.axis.name && mine.extent == axis.axis.extent;
+    });
+  });
+  if (!small)
+    return number(elementHere(value.ir, range));
+  Val out;
+  out.kind = Kind::Neighbours;
+  mlir::DenseElementsAttr constants;
+  if (auto op = value.ir.getDefiningOp<pipe::ConstantOp>())
+    constants = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getValue());
+  int64_t count = 1;
+  for (const Dim &axis : axes) {
+    out.grid.push_back({axis.axis.name, 0, axis.axis.extent});
+    count *= axis.axis.extent;
+  }
+  mlir::Type element = elementType(value);
+  auto values = constants ? llvm::to_vector(constants.getValues<mlir::Attribute>())
+                          : llvm::SmallVector<mlir::Attribute>();
+  for (int64_t i = 0; i < count; ++i) {
+    if (constants) {
+      out.parts.push_back(number(base.create<pipe::ConstantOp>(
+          here, element, llvm::cast<mlir::TypedAttr>(values[static_cast<size_t>(i)]))));
+      continue;
+    }
+    std::map<std::string, mlir::Value> at;
+    int64_t rest = i;
+    for (size_t k = axes.size(); k-- > 0;) {
+      at[axes[k].axis.name] = intConstant(rest % axes[k].axis.extent);
+      rest /= axes[k].axis.extent;
+    }
+    out.parts.push_back(number(loadHere(value.ir, at, range)));
+  }
+  return out;
+}
+
+// Float sums give the bits of `pipe.reduce`: 32 lanes, then a tree. Adding the
+// 0.0 that each lane starts from matters for -0.0 alone, so it is added once.
+static mlir::Value floatSum(std::vector<mlir::Value> values,
+                            const std::function<mlir::Value(mlir::Value, mlir::Value)> &add) {
+  std::vector<mlir::Value> lanes(32);
+  for (size_t i = 0; i < values.size(); ++i)
+    lanes[i % 32] = lanes[i % 32] ? add(lanes[i % 32], values[i]) : values[i];
+  for (size_t half = 16; half > 0; half /= 2)
+    for (size_t i = 0; i < half; ++i)
+      if (lanes[i + half])
+        lanes[i] = add(lanes[i], lanes[i + half]);
+  return lanes[0];
+}
+
+Val Arithmetic::reduceNeighbours(ReduceKind kind, const Val &value,
+                                 const std::vector<std::string> &over, dsl::SourceRange range) {
+  Val out;
+  out.kind = Kind::Neighbours;
+  for (const Val::GridAxis &axis : value.grid)
+    if (!llvm::is_contained(over, axis.name))
+      out.grid.push_back(axis);
+  size_t groups = 1;
+  for (const Val::GridAxis &axis : out.grid)
+    groups *= static_cast<size_t>(axis.extent);
+  std::vector<std::vector<mlir::Value>> members(groups);
+  for (size_t i = 0; i < value.parts.size(); ++i) {
+    size_t rest = i, group = 0, scale = 1;
+    for (size_t k = value.grid.size(); k-- > 0;) {
+      const auto extent = static_cast<size_t>(value.grid[k].extent);
+      if (!llvm::is_contained(over, value.grid[k].name)) {
+        group += rest % extent * scale;
+        scale *= extent;
+      }
+      rest /= extent;
+    }
+    members[group].push_back(value.parts[i].ir);
+  }
+  mlir::Type element = elementType(value);
+  const bool isFloat = llvm::isa<mlir::FloatType>(element);
+  for (std::vector<mlir::Value> &group : members) {
+    BinaryKind combine = kind == ReduceKind::min   ? BinaryKind::min
+                         : kind == ReduceKind::max ? BinaryKind::max
+                         : kind == ReduceKind::any ? BinaryKind::bit_or
+                         : kind == ReduceKind::all ? BinaryKind::bit_and
+                                                   : BinaryKind::add;
+    if (kind == ReduceKind::argmin || kind == ReduceKind::argmax)
+      notYet(range, "`argmin` and `argmax` of a window");
+    if (kind == ReduceKind::count)
+      for (mlir::Value &flag : group)
+        flag = cast(pipe::CastMode::value, flag, base.getI64Type());
+    auto add = [&](mlir::Value a, mlir::Value b) { return binary(combine, a, b); };
+    mlir::Value result;
+    if (isFloat && kind == ReduceKind::sum) {
+      result = add(constant(element, 0), floatSum(group, add));
+    } else {
+      for (mlir::Value member : group)
+        result = result ? add(result, member) : member;
+    }
+    out.parts.push_back(number(result));
+  }
+  return out.grid.empty() ? out.parts.front() : out;
+}

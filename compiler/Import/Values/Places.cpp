@@ -1,0 +1,94 @@
+//===- Places.cpp - where ops and messages stand --------------------------===//
+
+#include "compiler/Import/Values/Places.h"
+#include "dsl/Diagnostics/Nearest.h"
+#include "mlir/IR/Location.h"
+
+using namespace penstock::importer;
+
+Places::Places(mlir::MLIRContext &context, const dsl::Program &program,
+               const dsl::SourceManager &sources, dsl::Diagnostics &diagnostics)
+    : context(context), program(program), diagnostics(diagnostics),
+      here(mlir::UnknownLoc::get(&context)), sources(sources) {}
+
+mlir::Location Places::place(dsl::SourceRange range) const {
+  auto at = [&](dsl::SourceRange where) -> mlir::Location {
+    if (!where.valid())
+      return mlir::UnknownLoc::get(&context);
+    dsl::LineColumn position = sources.position(where.file, where.begin);
+    std::string_view file = sources.name(where.file);
+    return mlir::FileLineColLoc::get(&context, llvm::StringRef(file.data(), file.size()),
+                                     position.line, position.column);
+  };
+  mlir::Location location = at(range);
+  for (size_t i = calls.size(); i-- > 0;)
+    location = mlir::CallSiteLoc::get(location, at(calls[i].range));
+  return location;
+}
+
+penstock::dsl::SourceRange Places::userRange(dsl::SourceRange range) const {
+  if (!range.valid() || range.file == program.main->id)
+    return range;
+  for (size_t i = calls.size(); i-- > 0;)
+    if (calls[i].range.file == program.main->id)
+      return calls[i].range;
+  return range;
+}
+
+penstock::dsl::Diagnostics::Report Places::error(dsl::SourceRange range, std::string message) {
+  dsl::SourceRange user = userRange(range);
+  auto report = diagnostics.error(user, std::move(message));
+  if (user != range)
+    report.note(range, "in the library, where this is found");
+  return report;
+}
+
+void Places::fail(dsl::SourceRange range, std::string message, std::string hint) {
+  auto report = error(range, std::move(message));
+  if (!hint.empty())
+    report.hint(std::move(hint));
+  throw Abort{};
+}
+
+void Places::notYet(dsl::SourceRange range, std::string what) {
+  fail(range, what + " has no meaning yet in this version of Penstock");
+}
+
+void Places::noteValue(dsl::Diagnostics::Report &report, const dsl::Expr *expr, const Val &value) {
+  if (!expr)
+    return;
+  const auto *name = expr->as<dsl::NameExpr>();
+  if (name) {
+    auto found = frame().definitions.find(name->name);
+    if (found != frame().definitions.end()) {
+      report.note(found->second, quote(name->name) + " is " + show(value));
+      return;
+    }
+  }
+  report.note(expr->range, "this is " + show(value));
+}
+
+void Places::failAxis(dsl::SourceRange range, const std::string &what, const std::string &axis,
+                      const Val &value, dsl::SourceRange origin) {
+  auto report =
+      error(range, what + " over axis " + quote(axis) + ", which its input does not have");
+  std::vector<std::string> names;
+  if (value.is(Kind::Tensor))
+    for (const pipe::Axis &known : value.tensorType().getAxes())
+      names.push_back(known.name);
+  if (origin.valid())
+    report.note(origin, "the input is " + show(value));
+  if (std::string near = dsl::nearest(axis, names); !near.empty())
+    report.hint(quote(near));
+  throw Abort{};
+}
+
+std::string Places::userPlace() const {
+  mlir::Location location = here;
+  while (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location))
+    location = call.getCaller();
+  auto at = llvm::dyn_cast<mlir::FileLineColLoc>(location);
+  return at ? " (" + at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" +
+                  std::to_string(at.getColumn()) + ")"
+            : "";
+}

@@ -1,0 +1,81 @@
+//===- Places.h - where ops and messages stand ----------------------------===//
+//
+// The first of the classes that import is made of; each adds words to those of
+// the one before (README.md).
+//
+// An error is reported where it is found and thrown as Abort, which ends the
+// statement; its name becomes Poison, whose uses are silent.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_COMPILER_IMPORT_VALUES_PLACES_H
+#define PENSTOCK_COMPILER_IMPORT_VALUES_PLACES_H
+
+#include "compiler/Import/Values/Scope.h"
+#include "dsl/AST/Program.h"
+#include "dsl/Diagnostics/Diagnostics.h"
+
+namespace penstock::importer {
+
+inline std::string quote(std::string_view text) { return "`" + std::string(text) + "`"; }
+
+class Places {
+public:
+  Places(mlir::MLIRContext &context, const dsl::Program &program, const dsl::SourceManager &sources,
+         dsl::Diagnostics &diagnostics);
+
+  mlir::MLIRContext &context;
+  const dsl::Program &program;
+  dsl::Diagnostics &diagnostics;
+
+  mlir::Location here;
+  dsl::SourceRange hereRange; ///< the same, for messages
+  std::vector<Frame> frames;
+  std::vector<CallSite> calls;
+  bool inBatch = false; ///< inside of the `batch` block
+
+  Frame &frame() { return frames.back(); }
+
+  mlir::Location place(dsl::SourceRange range) const;
+  /// Where a message about `range` goes: the user's line if it is in a library.
+  dsl::SourceRange userRange(dsl::SourceRange range) const;
+  /// ` (train.pipe:7:8)`: the user's line at hand.
+  std::string userPlace() const;
+
+  dsl::Diagnostics::Report error(dsl::SourceRange range, std::string message);
+  [[noreturn]] void fail(dsl::SourceRange range, std::string message, std::string hint = {});
+  /// `flip` over axis `ww`, which its input does not have.
+  [[noreturn]] void failAxis(dsl::SourceRange range, const std::string &what,
+                             const std::string &axis, const Val &value, dsl::SourceRange origin);
+  [[noreturn]] void notYet(dsl::SourceRange range, std::string what);
+  /// Attaches where the value of an expression comes from.
+  void noteValue(dsl::Diagnostics::Report &report, const dsl::Expr *expr, const Val &value);
+
+  // In the user's words (Show.cpp).
+  std::string show(mlir::Type type) const;
+  std::string show(const Val &value) const;
+
+private:
+  std::string show(const std::vector<Dim> &dims, mlir::Type element) const;
+
+  const dsl::SourceManager &sources;
+};
+
+/// Gives the ops created in a scope the place of an expression.
+struct PlaceGuard {
+  PlaceGuard(Places &places, dsl::SourceRange range)
+      : places(places), saved(places.here), savedRange(places.hereRange) {
+    places.here = places.place(range);
+    places.hereRange = range;
+  }
+  ~PlaceGuard() {
+    places.here = saved;
+    places.hereRange = savedRange;
+  }
+  Places &places;
+  mlir::Location saved;
+  dsl::SourceRange savedRange;
+};
+
+} // namespace penstock::importer
+
+#endif

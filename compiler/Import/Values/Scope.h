@@ -1,0 +1,100 @@
+//===- Scope.h - what the importer keeps while it walks -------------------===//
+#ifndef PENSTOCK_COMPILER_IMPORT_SCOPE_H
+#define PENSTOCK_COMPILER_IMPORT_SCOPE_H
+
+#include "compiler/Import/Values/Value.h"
+
+#include <map>
+#include <memory>
+#include <set>
+
+namespace penstock::importer {
+
+/// An error was reported; the statement is given up.
+struct Abort {};
+/// Parameters that are compiled in, and what each of them decides.
+using StaticParameters = std::map<std::string, std::string, std::less<>>;
+/// These parameters must be static: import starts again.
+struct MakeStatic {
+  std::set<std::string> names;
+  std::string reason; ///< what they decide: "the extent of axis `h`"
+};
+
+/// The region of an op would use the element of a region around it.
+struct OuterElement {};
+
+/// The names one function body, or the pipeline, sees.
+struct Frame {
+  const dsl::File *file = nullptr;
+  std::string function; ///< empty: the pipeline
+  std::map<std::string, Val, std::less<>> values;
+  std::map<std::string, dsl::SourceRange, std::less<>> definitions; ///< for notes
+  std::map<std::string, std::string, std::less<>> axes;             ///< parameters of type axis
+  std::map<std::string, mlir::Type, std::less<>> generics;
+  std::map<std::string, Dim, std::less<>> extents; ///< of the axes in parameter types
+};
+
+/// The region of a map, window or gather while it is built, not yet in an op.
+struct ElementRegion {
+  std::vector<Dim> domain;
+  mlir::Block *block = nullptr;
+  std::vector<mlir::Value> inputs; ///< block arguments 0 .. inputs.size()
+  std::vector<mlir::Value> coordinates;
+  bool takesInputs = true; ///< window and gather read captured tensors by load
+};
+
+/// A block that is not yet in an op. An error may leave users of its values
+/// behind, which must not outlive it.
+struct BlockDeleter {
+  void operator()(mlir::Block *block) const {
+    block->dropAllDefinedValueUses();
+    delete block;
+  }
+};
+using OwnedBlock = std::unique_ptr<mlir::Block, BlockDeleter>;
+
+/// What a draw adds to its scope's key.
+struct KeyStep {
+  mlir::Value index;
+  int64_t views = 0; ///< of an `each`; 0: a repeat or a search
+};
+
+/// A call in progress; the innermost one is last.
+struct CallSite {
+  dsl::SourceRange range; ///< of the name in the caller
+  std::string function;
+  const dsl::FnDecl *fn = nullptr;
+};
+
+/// An argument as given.
+struct Argument {
+  Val value;
+  std::string name;                ///< empty: by position
+  const dsl::Expr *expr = nullptr; ///< null: the value before `|>`
+  dsl::SourceRange range;          ///< for errors: the argument; before `|>`, the stage
+  dsl::SourceRange made = {};      ///< before `|>`: where the value was made
+
+  /// Where notes about the value point.
+  dsl::SourceRange origin() const { return made.valid() ? made : range; }
+};
+
+/// Restores a value at the end of a scope, after an Abort too.
+template <typename T> struct Restore {
+  explicit Restore(T &target) : target(target), saved(target) {}
+  Restore(T &target, T value) : target(target), saved(target) { target = std::move(value); }
+  ~Restore() { target = std::move(saved); }
+  T &target;
+  T saved;
+};
+
+/// Moves the sample's builder for a scope.
+struct BaseGuard {
+  BaseGuard(mlir::OpBuilder &builder, mlir::Block *block) : guard(builder) {
+    builder.setInsertionPointToEnd(block);
+  }
+  mlir::OpBuilder::InsertionGuard guard;
+};
+
+} // namespace penstock::importer
+
+#endif

@@ -1,0 +1,92 @@
+//===- Tensors.h - axes, views and the regions of elements ----------------===//
+#ifndef PENSTOCK_COMPILER_IMPORT_VALUES_TENSORS_H
+#define PENSTOCK_COMPILER_IMPORT_VALUES_TENSORS_H
+
+#include "compiler/Import/Values/Scalars.h"
+
+#include <functional>
+
+namespace penstock::importer {
+
+class Tensors : public Scalars {
+public:
+  using Scalars::Scalars;
+
+  // --- Types, axes and extents (Types.cpp)
+  static Val tensor(mlir::Value value);
+  mlir::Type elementNamed(const std::string &name) const;
+  std::string axisNamed(const std::string &name) const;
+  std::vector<Dim> dims(mlir::Value tensor);
+  pipe::NamedTensorType tensorOf(mlir::Type element, const std::vector<Dim> &dims) const;
+  static llvm::SmallVector<mlir::Value> sizesOf(const std::vector<Dim> &dims);
+  static const Dim *find(const std::vector<Dim> &dims, const std::string &name);
+  /// An axis whose extent is `size`; static if possible.
+  Dim dim(const std::string &name, mlir::Value size, const std::string &metadata,
+          dsl::SourceRange range);
+  /// Reports where pixels decide how many elements there are.
+  mlir::Value extent(const Dim &dim);
+  /// Static extents that differ are false; others are checked per sample.
+  bool sameExtent(const Dim &a, const Dim &b);
+  /// Extents of the values that a repeat carries, which no op defines.
+  std::map<void *, std::vector<Dim>> carriedDims;
+
+  // --- Axes whose number of elements pixels decide (Counted.cpp)
+  /// Such an axis has room for all that there could be, and a count beside it.
+  struct Counted {
+    mlir::Value count; ///< i64, a tensor without axes
+    std::string makes; ///< `compact keeps`, for messages
+  };
+  const Counted *countedBy(const Dim &dim) const;
+  /// What `extent` gives, and the room of such an axis.
+  mlir::Value room(const Dim &dim);
+  /// An axis with room for as many as `most`; its count is still to be given.
+  Dim roomFor(const std::string &name, mlir::Value most, const std::string &metadata);
+  void setCount(const Dim &dim, mlir::Value count, std::string makes);
+  [[noreturn]] void failCounted(dsl::SourceRange range, const Dim &dim, const Counted &counted);
+  /// Refuses such an axis.
+  void demandKnown(const std::vector<Dim> &all, const std::string &axis, dsl::SourceRange range);
+  bool anyCounted(mlir::Value tensor, llvm::ArrayRef<std::string> axes);
+  /// Whether each element along the axis exists: bool over it.
+  mlir::Value existing(const Dim &dim);
+  /// The tensor with `other` in place of what does not exist along some axes.
+  mlir::Value onlyExisting(mlir::Value tensor, llvm::ArrayRef<std::string> axes, mlir::Value other);
+
+  // --- Regions of elements (Regions.cpp)
+  /// Builds a region: `body` gives what it yields, `create` makes the op that
+  /// takes the block. Throws OuterElement if the body uses an outer region's.
+  void inRegion(ElementRegion &region, llvm::ArrayRef<mlir::Type> elements,
+                const std::function<std::vector<mlir::Value>()> &body,
+                const std::function<void(mlir::Block *)> &create);
+  /// A map over `domain` whose body gets the coordinates.
+  mlir::Value buildMap(const std::vector<Dim> &domain, mlir::Type element,
+                       const std::function<mlir::Value(ElementRegion &)> &body);
+  mlir::Value iota(const Dim &dim);
+  /// The element of a tensor at the innermost region's place.
+  mlir::Value elementHere(mlir::Value tensor, dsl::SourceRange range);
+  mlir::Value loadHere(mlir::Value tensor, const std::map<std::string, mlir::Value> &at,
+                       dsl::SourceRange range);
+  static std::string axisList(const std::vector<Dim> &dims);
+  /// Axes of all binders together.
+  void addDims(std::vector<Dim> &domain, const std::vector<Dim> &more, dsl::SourceRange range);
+
+  // --- Views (Views.cpp)
+  void checkInside(mlir::Value first, mlir::Value count, const Dim &axis, dsl::SourceRange range);
+  /// One axis of a view in the making.
+  mlir::Value viewAxis(mlir::Value tensor, const std::string &axis, mlir::Value first, int64_t step,
+                       const Dim &result);
+  mlir::Value pickAxis(mlir::Value tensor, const std::string &axis, mlir::Value index);
+  mlir::Value permute(mlir::Value tensor, llvm::ArrayRef<std::string> order);
+  mlir::Value retype(mlir::Value tensor, const std::vector<Dim> &dims);
+  mlir::Value createView(mlir::Value tensor, const std::vector<Dim> &dims,
+                         llvm::ArrayRef<mlir::AffineExpr> exprs, mlir::ValueRange symbols);
+
+private:
+  mlir::AffineExpr affine(mlir::Value value, llvm::SmallVector<mlir::Value> &symbols);
+
+  /// By the axis' room, a scalar that no other axis has.
+  std::map<void *, Counted> countedAxes;
+};
+
+} // namespace penstock::importer
+
+#endif

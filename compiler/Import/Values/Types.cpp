@@ -1,0 +1,101 @@
+//===- Types.cpp - types, axes and extents --------------------------------===//
+
+#include "compiler/Import/Values/Tensors.h"
+
+using namespace penstock::importer;
+using penstock::pipe::Axis;
+using penstock::pipe::NamedTensorType;
+
+mlir::Type Tensors::elementNamed(const std::string &name) const {
+  const Frame &current = frames.back();
+  if (auto found = current.generics.find(name); found != current.generics.end())
+    return found->second;
+  if (name == "int")
+    return mlir::IntegerType::get(&context, 64);
+  return pipe::scalarType(&context, name);
+}
+
+std::string Tensors::axisNamed(const std::string &name) const {
+  auto found = frames.back().axes.find(name);
+  return found == frames.back().axes.end() ? name : found->second;
+}
+
+std::vector<Dim> Tensors::dims(mlir::Value tensor) {
+  if (auto found = carriedDims.find(tensor.getAsOpaquePointer()); found != carriedDims.end())
+    return found->second;
+  std::vector<Dim> result;
+  auto type = llvm::cast<NamedTensorType>(tensor.getType());
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    Dim dim{type.getAxes()[static_cast<size_t>(i)], {}};
+    if (!dim.axis.isStatic()) {
+      if (auto peer = tensor.getDefiningOp<pipe::PeerOp>())
+        return dims(peer.getValue());
+      dim.size = llvm::dyn_cast_if_present<mlir::Value>(pipe::extentOf(tensor, i));
+    }
+    result.push_back(dim);
+  }
+  return result;
+}
+
+NamedTensorType Tensors::tensorOf(mlir::Type element, const std::vector<Dim> &dims) const {
+  llvm::SmallVector<Axis> axes;
+  for (const Dim &dim : dims)
+    axes.push_back(dim.axis);
+  return NamedTensorType::get(&context, element, axes);
+}
+
+llvm::SmallVector<mlir::Value> Tensors::sizesOf(const std::vector<Dim> &dims) {
+  llvm::SmallVector<mlir::Value> sizes;
+  for (const Dim &dim : dims)
+    if (!dim.axis.isStatic())
+      sizes.push_back(dim.size);
+  return sizes;
+}
+
+const Dim *Tensors::find(const std::vector<Dim> &dims, const std::string &name) {
+  for (const Dim &dim : dims)
+    if (dim.axis.name == name)
+      return &dim;
+  return nullptr;
+}
+
+Dim Tensors::dim(const std::string &name, mlir::Value size, const std::string &metadata,
+                 dsl::SourceRange range) {
+  Dim result{{name, -1, -1, metadata}, {}};
+  if (std::optional<int64_t> extent = staticInt(size, "the extent of axis " + quote(name))) {
+    if (*extent < 0)
+      fail(range, "axis " + quote(name) + " would have " + std::to_string(*extent) + " elements");
+    result.axis.extent = *extent;
+  } else {
+    if (isElementLocal(size))
+      fail(range, "the extent of axis " + quote(name) + " would differ from element to element",
+           "an extent comes from parameters, draws, headers and metadata");
+    result.size = size;
+  }
+  return result;
+}
+
+mlir::Value Tensors::extent(const Dim &dim) {
+  if (const Counted *counted = countedBy(dim))
+    failCounted(hereRange, dim, *counted);
+  return room(dim);
+}
+
+bool Tensors::sameExtent(const Dim &a, const Dim &b) {
+  if (a.axis.isStatic() && b.axis.isStatic())
+    return a.axis.extent == b.axis.extent;
+  if (a.size == b.size)
+    return true;
+  mlir::Value left = extent(a), right = extent(b);
+  check(compare(pipe::Predicate::eq, left, right),
+        "axis `" + a.axis.name + "` has {0} elements on one side and {1} on the other", left,
+        right);
+  return true;
+}
+
+Val Tensors::tensor(mlir::Value value) {
+  Val result;
+  result.kind = Kind::Tensor;
+  result.ir = value;
+  return result;
+}

@@ -1,0 +1,88 @@
+//===- Value.h - what an expression evaluates to during import ------------===//
+#ifndef PENSTOCK_COMPILER_IMPORT_VALUE_H
+#define PENSTOCK_COMPILER_IMPORT_VALUE_H
+
+#include "compiler/Dialect/PipeDialect.h"
+#include "dsl/AST/AST.h"
+#include "dsl/AST/Units.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace penstock::importer {
+
+/// An axis of a tensor together with its extent where that is no constant.
+struct Dim {
+  pipe::Axis axis;
+  mlir::Value size; ///< null where the extent is static
+};
+
+/// A field of a table's rows.
+struct Column {
+  std::string name;
+  mlir::Type type;
+  /// Of a tensor: the order of axes in which pipelines see it; empty: as stored.
+  std::vector<std::string> seen = {};
+};
+using Columns = std::vector<Column>;
+
+enum class Kind {
+  Poison,     ///< the result of a statement with an error, reported already
+  Number,     ///< a scalar
+  Tensor,     ///< rank 0 too: a scalar that depends on pixels
+  Neighbours, ///< what `window` binds: scalars on a small grid
+  Grouped,    ///< elements in groups; parts: the elements, each one's group, each group's first
+  Record,
+  Range,
+  List,
+  Word, ///< an axis or a choice: `w`, `bilinear`
+  Text,
+  Bytes,
+  Table,
+  Row,
+};
+
+/// A value of the language while it is elaborated. Records, ranges and lists
+/// exist only here and dissolve into ops.
+struct Val {
+  Kind kind = Kind::Poison;
+  mlir::Value ir; ///< Number, Tensor, Text, Bytes, Table, Row
+  /// Of a Number: a literal or draw that takes the sized type it meets.
+  bool loose = false;
+  std::optional<dsl::UnitKind> unit; ///< of a Number such as `25ms`
+  std::string word;                  ///< of a Word
+  std::vector<std::string> names;    ///< of a Record: its fields
+  std::vector<Val> parts; ///< fields, items, the two ends of a range, neighbours row-major
+  bool closed = false;    ///< of a Range: `..=`
+  struct GridAxis {
+    std::string name;
+    int64_t low = 0;
+    int64_t extent = 1;
+  };
+  std::vector<GridAxis> grid;             ///< of Neighbours
+  std::shared_ptr<const Columns> columns; ///< of Table and Row
+
+  bool is(Kind k) const { return kind == k; }
+  pipe::NamedTensorType tensorType() const {
+    return llvm::cast<pipe::NamedTensorType>(ir.getType());
+  }
+  /// Of a Record: the field, or null.
+  const Val *field(const std::string &name) const {
+    for (size_t i = 0; i < names.size(); ++i)
+      if (names[i] == name)
+        return &parts[i];
+    return nullptr;
+  }
+};
+
+/// Of a Number, a Tensor or Neighbours; null for anything else.
+mlir::Type elementType(const Val &value);
+/// What stands in records, ranges, lists and groups, in order. Throws Abort
+/// where a part is Poison.
+void flatten(Val &value, std::vector<Val *> &leaves);
+
+} // namespace penstock::importer
+
+#endif

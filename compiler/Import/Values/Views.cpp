@@ -1,0 +1,126 @@
+//===- Views.cpp - tensors that other tensors hold -------------------------===//
+
+#include "compiler/Import/Values/Tensors.h"
+
+using namespace penstock::importer;
+using mlir::AffineExpr;
+using penstock::pipe::Predicate;
+
+mlir::Value Tensors::createView(mlir::Value tensor, const std::vector<Dim> &dims,
+                                llvm::ArrayRef<AffineExpr> exprs, mlir::ValueRange symbols) {
+  auto map = mlir::AffineMap::get(static_cast<unsigned>(dims.size()),
+                                  static_cast<unsigned>(symbols.size()), exprs, &context);
+  mlir::Type element = llvm::cast<pipe::NamedTensorType>(tensor.getType()).getElementType();
+  return base.create<pipe::ViewOp>(here, tensorOf(element, dims), tensor, map, symbols,
+                                   sizesOf(dims));
+}
+
+/// A scalar in an affine expression: a constant, or the next symbol.
+AffineExpr Tensors::affine(mlir::Value value, llvm::SmallVector<mlir::Value> &symbols) {
+  if (std::optional<int64_t> number = staticInt(value, "where a view reads"))
+    return mlir::getAffineConstantExpr(*number, &context);
+  symbols.push_back(value);
+  return mlir::getAffineSymbolExpr(static_cast<unsigned>(symbols.size() - 1), &context);
+}
+
+mlir::Value Tensors::viewAxis(mlir::Value tensor, const std::string &axis, mlir::Value first,
+                              int64_t step, const Dim &result) {
+  std::vector<Dim> axes = dims(tensor);
+  llvm::SmallVector<AffineExpr> exprs;
+  llvm::SmallVector<mlir::Value> symbols;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    AffineExpr expr = mlir::getAffineDimExpr(static_cast<unsigned>(i), &context);
+    if (axes[i].axis.name == axis) {
+      expr = expr * step + affine(first, symbols);
+      axes[i] = result;
+    }
+    exprs.push_back(expr);
+  }
+  return createView(tensor, axes, exprs, symbols);
+}
+
+mlir::Value Tensors::pickAxis(mlir::Value tensor, const std::string &axis, mlir::Value index) {
+  std::vector<Dim> kept;
+  llvm::SmallVector<AffineExpr> exprs;
+  llvm::SmallVector<mlir::Value> symbols;
+  for (const Dim &dim : dims(tensor)) {
+    if (dim.axis.name == axis) {
+      exprs.push_back(affine(index, symbols));
+      continue;
+    }
+    exprs.push_back(mlir::getAffineDimExpr(static_cast<unsigned>(kept.size()), &context));
+    kept.push_back(dim);
+  }
+  return createView(tensor, kept, exprs, symbols);
+}
+
+mlir::Value Tensors::permute(mlir::Value tensor, llvm::ArrayRef<std::string> order) {
+  std::vector<Dim> axes = dims(tensor), result;
+  llvm::SmallVector<AffineExpr> exprs(axes.size());
+  bool same = true;
+  for (size_t k = 0; k < order.size(); ++k)
+    for (size_t i = 0; i < axes.size(); ++i)
+      if (axes[i].axis.name == order[k]) {
+        same &= i == k;
+        exprs[i] = mlir::getAffineDimExpr(static_cast<unsigned>(k), &context);
+        result.push_back(axes[i]);
+      }
+  return same ? tensor : createView(tensor, result, exprs, {});
+}
+
+mlir::Value Tensors::retype(mlir::Value tensor, const std::vector<Dim> &wanted) {
+  mlir::Type element = llvm::cast<pipe::NamedTensorType>(tensor.getType()).getElementType();
+  if (tensorOf(element, wanted) == tensor.getType())
+    return tensor;
+  llvm::SmallVector<AffineExpr> exprs;
+  for (size_t i = 0; i < wanted.size(); ++i)
+    exprs.push_back(mlir::getAffineDimExpr(static_cast<unsigned>(i), &context));
+  return createView(tensor, wanted, exprs, {});
+}
+
+void Tensors::checkInside(mlir::Value first, mlir::Value count, const Dim &axis,
+                          dsl::SourceRange range) {
+  mlir::Value extent = this->extent(axis);
+  mlir::Value end = binary(pipe::BinaryKind::add, first, count);
+  std::optional<int64_t> from = constantInt(first), to = constantInt(end),
+                         all = constantInt(extent);
+  if ((from && *from < 0) || (to && all && *to > *all)) {
+    auto text = [](std::optional<int64_t> number, const char *otherwise) {
+      return number ? std::to_string(*number) : std::string(otherwise);
+    };
+    const std::string what = constantInt(count) == 1
+                                 ? "element " + text(from, "some") + " of"
+                                 : text(from, "some") + " to " + text(to, "some") + " along";
+    fail(range, "this reads " + what + " axis " + quote(axis.axis.name) + ", which has " +
+                    text(all, "fewer") + " elements");
+  }
+  // A place drawn from 0 ..= extent - count lies inside where count fits.
+  if (auto draw = first.getDefiningOp<pipe::DrawOp>();
+      draw && draw.getKind() == pipe::DrawKind::integer && constantInt(draw.getArgs()[0]) == 0 &&
+      constantInt(
+          difference(binary(pipe::BinaryKind::add, draw.getArgs()[1], count), extent, -1)) == 0) {
+    std::optional<int64_t> spare = constantInt(difference(extent, count, 0));
+    if (spare && *spare < 0)
+      fail(range, "a part of " + std::to_string(*constantInt(count)) + " is larger than axis " +
+                      quote(axis.axis.name) + ", which has " + std::to_string(*all) + " elements");
+    if (!spare)
+      check(compare(Predicate::le, count, extent),
+            "a part of {0} is larger than axis `" + axis.axis.name + "`, which has {1} elements",
+            count, extent);
+    return;
+  }
+  std::optional<int64_t> room = constantInt(difference(extent, end, 0));
+  mlir::Value ok;
+  auto require = [&](mlir::Value condition) {
+    ok = ok ? binary(pipe::BinaryKind::bit_and, ok, condition) : condition;
+  };
+  if (!from)
+    require(compare(Predicate::ge, first, intConstant(0)));
+  if (!constantInt(count))
+    require(compare(Predicate::ge, count, intConstant(0)));
+  if (!room || *room < 0)
+    require(compare(Predicate::le, end, extent));
+  if (ok)
+    check(ok, "axis `" + axis.axis.name + "` is read from {0} to {1}, outside of its elements",
+          first, end);
+}
