@@ -1,6 +1,6 @@
 #include "dsl/Parser/GrammarReport.h"
 
-#include "dsl/Parser/Sentences.h"
+#include "dsl/Parser/RuleWords.h"
 #include "dsl/Parser/TokenStream.h"
 #include "generated/PenstockParser.h"
 

@@ -25,7 +25,4 @@ struct Refusal {
 /// as "expected A, found B".
 void reportRefusal(const Refusal &refusal, Diagnostics &diagnostics);
 
-/// What a rule of the grammar is to a user: "an expression", "a name".
-std::string ruleWords(size_t rule);
-
 } // namespace penstock::dsl

@@ -1,0 +1,15 @@
+// The rules of the grammar in the words of users.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace penstock::dsl {
+
+/// What a rule of the grammar is to a user: "an expression", "a name".
+std::string ruleWords(size_t rule);
+
+/// Whether the rule is a list with commas.
+bool isList(size_t rule);
+
+} // namespace penstock::dsl

@@ -1,0 +1,72 @@
+// A mistake that has a sentence of its own is one function here.
+#pragma once
+
+#include "dsl/Parser/Sentences.h"
+#include "generated/PenstockLexer.h"
+#include "generated/PenstockParser.h"
+
+#include <string_view>
+
+namespace penstock::dsl {
+
+inline std::string quote(std::string_view text) {
+  return "`" + std::string(text) + "`";
+}
+
+/// The refused token with its surroundings, and the ways to speak about it.
+class Speaker {
+public:
+  Speaker(const Refusal &refusal, Diagnostics &diagnostics)
+      : refusal(refusal), tokens(refusal.tokens), at(refusal.at),
+        diagnostics(diagnostics) {}
+
+  std::string choiceInOurWords() const;
+  bool conditionAfterValue();
+  bool indexWithoutAxis();
+  bool axesWithoutBrackets();
+  bool statementWithoutWord();
+  bool assignForEquals();
+  bool chained();
+  bool missingType();
+  bool callWithoutParentheses();
+  bool wrongHead();
+  bool resultWithoutReturn();
+  bool misplacedStatement();
+  bool strayUnit();
+  bool strayPlace();
+  std::optional<size_t> nakedParenthesis() const;
+  bool tuple();
+  bool reservedAsName();
+  bool closesNothing();
+  void expectedFound();
+  std::optional<size_t> openBrace() const;
+
+private:
+  const Refusal &refusal;
+  const TokenList &tokens;
+  size_t at;
+  Diagnostics &diagnostics;
+
+  size_t type(size_t index) const {
+    return index < tokens.items.size() ? tokens.items[index].type
+                                       : antlr4::Token::EOF;
+  }
+  bool is(size_t token) const { return tokens.is(at, token); }
+  bool next(size_t token) const { return tokens.is(at + 1, token); }
+  bool previous(size_t token) const {
+    return at > 0 && tokens.is(at - 1, token);
+  }
+  bool afterExpression() const {
+    return at > 0 && endsExpression(type(at - 1));
+  }
+  SourceRange range(size_t index) const { return tokens.items[index].range; }
+  Diagnostics::Report say(std::string message) {
+    return diagnostics.error(range(at), std::move(message));
+  }
+  std::string found() const {
+    return type(at) == antlr4::Token::EOF ? "the end of the file"
+                                          : quote(tokens.text(at));
+  }
+};
+
+} // namespace penstock::dsl
