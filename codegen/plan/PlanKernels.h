@@ -1,0 +1,39 @@
+//===- PlanKernels.h - what runs, as entries of the plan ------------------===//
+#ifndef PENSTOCK_CODEGEN_PLAN_PLANKERNELS_H
+#define PENSTOCK_CODEGEN_PLAN_PLANKERNELS_H
+
+#include "codegen/plan/PlanScope.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace penstock::codegen {
+
+/// The kernels of a plan, with the draws and checks of their functions.
+/// Everything that fails has emitted an error.
+class PlanKernels {
+public:
+  PlanKernels(mlir::ModuleOp module, plan::PlanT &plan, PlanScope &scope)
+      : module(module), plan(plan), scope(scope) {}
+
+  /// Those of the rows, select and setup, which no launch enters.
+  mlir::LogicalResult addKernels();
+  /// What runs for a launch, and its scalars: a kernel's code, or a codec.
+  mlir::LogicalResult setCode(pipe::LaunchOp op, plan::StepT &step);
+
+private:
+  void addDrawsAndChecks(mlir::func::FuncOp function);
+  mlir::FailureOr<int> kernelOf(pipe::LaunchOp op);
+  mlir::FailureOr<std::unique_ptr<plan::DimT>> scratchDim(pipe::LaunchOp op,
+                                                          llvm::ArrayRef<int64_t> place);
+
+  mlir::ModuleOp module;
+  plan::PlanT &plan;
+  PlanScope &scope;
+  llvm::StringMap<mlir::func::FuncOp> functions;
+  llvm::StringMap<int> sharedKernels; ///< those without scratch of dynamic size
+};
+
+} // namespace penstock::codegen
+
+#endif
