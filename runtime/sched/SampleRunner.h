@@ -1,22 +1,16 @@
 // Computes samples on one thread.
 #pragma once
 
-#include "runtime/core/Clock.h"
-#include "runtime/media/ImageDecoder.h"
-#include "runtime/media/ImageHeader.h"
-#include "runtime/media/Orientation.h"
-#include "runtime/media/video/VideoDecoder.h"
 #include "runtime/sched/Codecs.h"
-#include "runtime/sched/Program.h"
-#include "runtime/sched/Scratch.h"
+#include "runtime/sched/SampleBuffers.h"
+#include "runtime/sched/SampleMedia.h"
 #include "runtime/sched/Setup.h"
-#include "runtime/sched/Work.h"
 
 #include <vector>
 
 namespace penstock::runtime {
 
-/// The state that one thread needs beside the batch: shapes of the sample at
+/// The state that one thread needs beside the batch: buffers of the sample at
 /// hand, scratch, decoders. The thread must be in the default floating-point
 /// mode (FloatMode).
 class SampleRunner {
@@ -41,18 +35,7 @@ public:
 
 private:
   bool fields(Work &work, int64_t slot, Failure &failure);
-  bool probe(Work &work, int64_t slot, Failure &failure);
   bool runSetup(Failure &failure);
-  bool decode(Work &work, int64_t slot, Failure &failure);
-  bool decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode, Failure &failure);
-  Status readPixels(std::span<const uint8_t> bytes, PixelFormat format, const Region &region,
-                    const Orientation &orientation, const ImageInfo &info, uint8_t *out,
-                    size_t rowStride, EntropyIndexes *indexes);
-  Status readClip(Encoded &encoded, const plan::DecodeT &decode, const VideoDecoder::Target &target,
-                  int64_t count);
-  bool isVideo(const plan::DecodeT &decode) const {
-    return tree.media[size_t(decode.media)]->media == "video";
-  }
   bool runStage(Work &work, int64_t slot, int stage, Failure &failure);
   /// Lengths that kernels of the stage have found, against their limits.
   bool readCounts(Work &work, int64_t slot, int stage, Failure &failure);
@@ -60,17 +43,8 @@ private:
   /// Of a step whose tensors and scalars are bound.
   bool runCode(const StepLayout &step, Failure &failure);
   bool runCodec(const StepLayout &step, Failure &failure);
-  void bindOutputs(Work &work, int64_t slot, int stage);
-  void keep(Work &work, int64_t slot, int stage);
   void storeScalars(Work &work, int64_t slot);
-  bool shape(int buffer, Failure &failure);
-  /// Ends a sample: its scratch is free.
-  void giveBack();
-  /// Room for a temporary or a decoded region; null where there is none.
-  uint8_t *storageFor(Work &work, int64_t slot, const BufferLayout &buffer, int64_t bytes);
-  const pst_tensor *input(Work &work, const StepLayout::Input &input);
-  const pst_tensor &own(int buffer) const;
-  int64_t scratchBytes(int kernel) const {
+  int64_t scratchBytes(int kernel, const int64_t *block) const {
     return runtime::scratchBytes(layout.scratch[size_t(kernel)], block);
   }
   Failure checkFailure(int32_t id, const int64_t values[2]) const;
@@ -79,24 +53,14 @@ private:
   const Layout &layout;
   const plan::PlanT &tree;
   const Clock &clock;
+  Costs costs;
   Scratch scratch;
-  ImageLimits images;
-  ImageDecoder decoder;
-  VideoDecoder videos;
+  SampleBuffers buffers;
+  SampleMedia media;
   Codecs codecs;
-  std::vector<ImageInfo> headers;   // by media
-  std::vector<bool> untouched;      // by media: to be decoded, and not yet
   std::vector<Buffer> fieldStorage; // by buffer
-  std::vector<pst_tensor> tensors;  // by buffer; data is null where not made
-  struct Place {
-    uint8_t *data = nullptr;
-    int64_t bytes = -1;
-  };
-  std::vector<Place> places; // memory that buffers share, of the sample at hand
   std::vector<pst_tensor> arguments;
   std::vector<int64_t> scalars;
-  int64_t *block = nullptr; // of the sample at hand
-  Costs costs;
   int64_t timed = 1;
 };
 

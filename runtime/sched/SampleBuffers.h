@@ -1,0 +1,51 @@
+// The tensors of one sample, while a thread computes it.
+#pragma once
+
+#include "runtime/sched/Program.h"
+#include "runtime/sched/Scratch.h"
+#include "runtime/sched/Work.h"
+
+#include <vector>
+
+namespace penstock::runtime {
+
+/// Shapes and memory of a sample's buffers, by their numbers in the plan; the
+/// data of what is not made yet is null. Memory lies in the batch's block where
+/// other stages or samples read it, else in the scratch of the thread.
+class SampleBuffers {
+public:
+  SampleBuffers(const Program &program, Scratch &scratch);
+
+  /// A stage of a sample begins: there is what earlier ones have kept.
+  void begin(Work &work, int64_t slot, int stage);
+  /// It ends: its scratch is free.
+  void end();
+
+  int64_t *block = nullptr; ///< the parameter block of the sample at hand
+  pst_tensor &operator[](int32_t buffer) { return tensors[size_t(buffer)]; }
+
+  /// The extents and strides that the block gives.
+  bool shape(int buffer, Failure &failure);
+  /// Room for a temporary or a decoded region; null where there is none.
+  uint8_t *storageFor(Work &work, int64_t slot, const BufferLayout &buffer, int64_t bytes);
+  void bindOutputs(Work &work, int64_t slot, int stage);
+  /// What a step reads, of this sample or a peer.
+  const pst_tensor *input(Work &work, const StepLayout::Input &input);
+  /// A buffer of this sample, or the one that an alias stands for.
+  const pst_tensor &own(int buffer) const;
+  /// What later stages and peers read of this one.
+  void keep(Work &work, int64_t slot, int stage);
+
+private:
+  const Layout &layout;
+  const plan::PlanT &tree;
+  Scratch &scratch;
+  std::vector<pst_tensor> tensors;
+  struct Place {
+    uint8_t *data = nullptr;
+    int64_t bytes = -1;
+  };
+  std::vector<Place> places; // memory that buffers share
+};
+
+} // namespace penstock::runtime
