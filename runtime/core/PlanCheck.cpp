@@ -213,6 +213,8 @@ private:
     dims(b.dims, sizeOf(b.type), "buffer", i);
     for (const auto &dim : b.dims)
       require(dim->extent >= 0 || dim->slot >= 0, "buffer", i, "has an axis without extent");
+    if (!finding.empty())
+      return; // the bytes below would not fit 64 bits
     switch (b.kind) {
     case BufferKind::field:
       if (const plan::ColumnT *column = columnOf(b.row, b.column, "buffer", i))

@@ -104,6 +104,11 @@ TEST(PlanCheck, EveryRuleHasItsMessage) {
        [](auto &p) {
          p.buffers[0]->dims[0]->extent = p.buffers[0]->dims[1]->extent = int64_t(1) << 32;
        }},
+      {"buffer 0 is larger than 1099511627776 bytes",
+       [](auto &p) {
+         p.buffers[0]->kind = plan::BufferKind::constant;
+         p.buffers[0]->dims[0]->extent = p.buffers[0]->dims[1]->extent = int64_t(1) << 32;
+       }},
       {"buffer 1 differs from its output", [](auto &p) { p.buffers[1]->type = DType::f32; }},
       {"buffer 1 has 2 elements where its output has 3",
        [](auto &p) { p.buffers[1]->dims[0]->extent = 2; }},
