@@ -21,10 +21,11 @@ struct Library : dsl::ModuleLoader {
 struct Imported {
   /// `messages` is empty after success.
   Imported(const std::string &text, const importer::ImportOptions &options = {})
+      : Imported(text, Library(), options) {}
+  Imported(const std::string &text, dsl::ModuleLoader &&library, const importer::ImportOptions &options)
       : context(mlir::MLIRContext::Threading::DISABLED) {
     dsl::SourceManager sources;
     dsl::Diagnostics diagnostics;
-    Library library;
     dsl::Program program = dsl::loadProgram(sources.add("test.pipe", text), sources, library,
                                             importer::builtins(), diagnostics);
     if (!diagnostics.hasErrors())
