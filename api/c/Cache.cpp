@@ -5,11 +5,11 @@
 #include "api/c/CompilerLibrary.h"
 #include "api/c/Values.h"
 #include "dsl/AST/Numbers.h"
+#include "runtime/core/RealFileSystem.h"
 #include "stdlib/Modules.h"
 #include <cstring>
 #include <fstream>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 using namespace penstock;
@@ -172,22 +172,6 @@ static std::string readFile(const std::string &path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// Readers see the old file or the new one, whole.
-static void writeFile(const std::string &path, const std::string &bytes) {
-  const std::string temporary = path + "." + std::to_string(::getpid());
-  {
-    std::ofstream file(temporary, std::ios::binary);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    if (!file.flush()) {
-      file.close();
-      std::remove(temporary.c_str());
-      return;
-    }
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0)
-    std::remove(temporary.c_str());
-}
-
 static bool isValue(const Parameter &parameter, const std::string &text) {
   const std::string &type = parameter.type;
   if (parameter.isStatic || type == "path" || type == "text")
@@ -225,14 +209,20 @@ std::optional<Compiled> Cache::find() const {
 void Cache::store(const Compiled &compiled) const {
   if (folder.empty())
     return;
+  const auto files = runtime::RealFileSystem::create({{folder, true}});
+  if (!files)
+    return;
+  auto write = [&](const std::string &path, const std::string &bytes) {
+    (void)(*files)->writeFileAtomically(path, {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+  };
   Writer list;
   writeParameters(list, compiled.parameters);
-  writeFile(pathOf(textKey, ".parameters"), list.finish());
+  write(pathOf(textKey, ".parameters"), list.finish());
   Writer entry;
   entry.text(compiled.name);
   writeParameters(entry, compiled.parameters);
   entry.text(compiled.gpuPlace);
   entry.text({reinterpret_cast<const char *>(compiled.plan.data()), compiled.plan.size()});
   entry.text({reinterpret_cast<const char *>(compiled.image.data()), compiled.image.size()});
-  writeFile(pathOf(keyWith(compiled.parameters), ".program"), entry.finish());
+  write(pathOf(keyWith(compiled.parameters), ".program"), entry.finish());
 }

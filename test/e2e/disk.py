@@ -55,6 +55,13 @@ class Disk(ToolTest):
             # Nothing that is cut off is taken for whole.
             self.assertEqual(self.hashes(), expected)
 
+    def test_what_kills_leave_in_the_cache_the_next_run_takes_away(self):
+        for limit in (100, 5000, 6000):
+            self.kill_while_writing(*self.imagenet(), limit=limit)
+        self.hashes()
+        kept = {os.path.splitext(name)[1] for _, _, names in os.walk(self.cache) for name in names}
+        self.assertEqual(kept, {".parameters", ".program", ".index"})
+
     def test_cache_files_that_are_cut_or_changed(self):
         expected = self.hashes()
         rng = random.Random(5)

@@ -67,6 +67,14 @@ class Fmt(ToolTest):
         self.assertIn("cannot read nowhere.pipe: No such file or directory", done.stderr)
         self.assertEqual([self.read(broken), self.read(loose)], ["pipe 1\nconst  a =\n", NEAT])
 
+    def test_what_a_kill_leaves_the_next_run_takes_away(self):
+        path = self.write("a.pipe")
+        for limit in (5, 12):
+            self.kill_while_writing("fmt", path, limit=limit)
+            self.assertEqual(self.read(path), LOOSE)
+        self.run_tool("fmt", path)
+        self.assertEqual((self.read(path), os.listdir(self.folder)), (NEAT, ["a.pipe"]))
+
     def test_what_cannot_be_written_is_said(self):
         path = self.write("full/a.pipe")
         # A name that leaves no room for the new file's beside it.

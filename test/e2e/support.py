@@ -2,6 +2,8 @@
 import io
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -68,6 +70,12 @@ class ToolTest(unittest.TestCase):
                               env=self.environment())
         self.assertEqual(done.returncode, expect, f"{done.args}\n{done.stdout}\n{done.stderr}")
         return done
+
+    def kill_while_writing(self, *arguments, limit):
+        """Runs the tool until a file of its has `limit` bytes; then it is killed, in the middle of a write."""
+        done = subprocess.run(self.command(*arguments), capture_output=True, timeout=300, env=self.environment(),
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual(done.returncode, -signal.SIGXFSZ)
 
     def imagenet(self, *arguments):
         return ["run", os.path.join(EXAMPLES, "imagenet_train.pipe"), "--set", f"root={self.data}",

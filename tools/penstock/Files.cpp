@@ -5,9 +5,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace penstock::cli;
@@ -23,24 +27,49 @@ std::optional<std::string> penstock::cli::readFile(const std::string &path, std:
   return std::nullopt;
 }
 
+/// Opens `fresh`, empty and for this process alone; -1 and errno where it cannot.
+static int openFresh(const std::string &fresh) {
+  for (;;) {
+    const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (file < 0)
+      return -1;
+    // The one that had the lock may have put its file in its place meanwhile.
+    struct stat mine {}, there {};
+    if (flock(file, LOCK_EX) == 0 && fstat(file, &mine) == 0 && lstat(fresh.c_str(), &there) == 0 &&
+        mine.st_ino == there.st_ino && ftruncate(file, 0) == 0)
+      return file;
+    close(file);
+  }
+}
+
+static bool writeAll(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = write(file, text.data(), text.size());
+    if (wrote < 0 && errno != EINTR)
+      return false;
+    text.remove_prefix(static_cast<size_t>(std::max<ssize_t>(wrote, 0)));
+  }
+  return true;
+}
+
 bool penstock::cli::replaceFile(const std::string &path, const std::string &text) {
-  std::error_code failed;
-  const fs::path target = fs::canonical(path, failed);
-  const fs::path fresh = target.string() + "." + std::to_string(getpid()) + ".tmp";
-  std::ofstream file(fresh, std::ios::binary);
-  file << text;
-  file.close();
-  const int reason = errno;
-  if (file && !failed)
-    fs::permissions(fresh, fs::status(target).permissions(), failed);
-  if (file && !failed)
-    fs::rename(fresh, target, failed);
-  if (file && !failed)
-    return true;
-  std::fprintf(stderr, "penstock: error: cannot write %s: %s\n", path.c_str(),
-               failed ? failed.message().c_str() : std::strerror(reason));
-  fs::remove(fresh, failed);
-  return false;
+  std::error_code ignored;
+  const fs::path target = fs::weakly_canonical(path, ignored);
+  // Always the same name, so that what a killed process left is used again.
+  const std::string fresh = target.parent_path() / ("." + target.filename().string() + ".new");
+  const int file = openFresh(fresh);
+  struct stat old {};
+  const bool good = file >= 0 && writeAll(file, text) &&
+                    (stat(target.c_str(), &old) != 0 || fchmod(file, old.st_mode & 07777) == 0) &&
+                    rename(fresh.c_str(), target.c_str()) == 0;
+  if (!good) {
+    std::fprintf(stderr, "penstock: error: cannot write %s: %s\n", path.c_str(), std::strerror(errno));
+    if (file >= 0)
+      unlink(fresh.c_str());
+  }
+  if (file >= 0)
+    close(file);
+  return good;
 }
 
 std::vector<std::string> penstock::cli::pipeFilesAt(const std::string &path) {

@@ -10,9 +10,10 @@ namespace penstock::cli {
 /// Nothing where the file cannot be read; then `why` is a sentence.
 std::optional<std::string> readFile(const std::string &path, std::string &why);
 
-/// Puts a new file in the place of one, with its permissions; where it lies
-/// behind a link, the link stays. At no time is there half a file. False, and a
-/// message on stderr, where it cannot be written.
+/// Makes a file, or puts a new one in its place with the permissions of the old;
+/// where it lies behind a link, the link stays. At no time is there half a file,
+/// and what a kill leaves beside it the next call takes away. False, and a message
+/// on stderr, where it cannot be written.
 bool replaceFile(const std::string &path, const std::string &text);
 
 /// A file itself, or the `.pipe` files in a folder and below, sorted.

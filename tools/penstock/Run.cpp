@@ -1,6 +1,7 @@
 // penstock run: every batch of some epochs, delivered and dropped.
 
 #include "tools/penstock/Commands.h"
+#include "tools/penstock/Files.h"
 #include "tools/penstock/Progress.h"
 #include "tools/penstock/Session.h"
 #include <CLI/CLI.hpp>
@@ -100,19 +101,6 @@ static void printJson(pst_session *session) {
           .c_str());
 }
 
-/// A state file is replaced as a whole, so that a kill never leaves half of
-/// one.
-static bool saveState(pst_session *session, const std::string &path) {
-  const std::string temporary = path + ".new";
-  {
-    std::ofstream file(temporary);
-    file << pst_session_state(session) << '\n';
-    if (!file.flush())
-      return false;
-  }
-  return std::rename(temporary.c_str(), path.c_str()) == 0;
-}
-
 static bool restoreState(pst_session *session, const std::string &path) {
   if (access(path.c_str(), F_OK) != 0)
     return true; // nothing to resume from: a first run
@@ -193,8 +181,9 @@ static int runAll(const State &state, pst_session *session) {
     samples += pst_batch_count(raw);
     if (hashes.is_open() && !writeHashes(hashes, raw))
       return cannotWrite(state.hashes);
-    if (!state.stateFile.empty() && !saveState(session, state.stateFile))
-      return cannotWrite(state.stateFile);
+    if (!state.stateFile.empty() &&
+        !replaceFile(state.stateFile, pst_session_state(session) + std::string("\n")))
+      return exitError;
     progress.update(session, pst_batch_epoch(raw), samples);
   }
   progress.finish();
