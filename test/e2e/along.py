@@ -124,7 +124,7 @@ class Compacting(AlongTest):
         def text(value, kind="f32[n, p <= 40, xyz] ragged"):
             return (f"pipeline p() {{\n  for row in synthetic(9, points = f32[p = 40, xyz = 3])\n  {self.KEEP}\n"
                     f"  batch 2 {{\n    output y: {kind} = {value}\n  }}\n}}")
-        reason = "axis `p` has as many elements as `compact` keeps, which is known after pixels only, and this needs the number before"
+        reason = "how many elements axis `p` has is known once `compact` has looked at the values, and this needs the number before"
         for value in ("kept[p = 0 .. 3]", "reverse(kept, p)", "extend(kept, p, 1, 1)", "resample(kept, p, 10)",
                       "concat([kept, kept], p)", "window (v in kept, p = -1 ..= 1) { v[p = 0] }", "kept + row.points"):
             shown = self.refused(text(value), "test.pipe:7:", reason, "hint: `map`, reductions")
@@ -175,8 +175,8 @@ class Compacting(AlongTest):
         self.refused("pipeline p() {\n  for row in synthetic(9, points = f32[p = 40, xyz = 3])\n"
                      "  let views = each (v in 0 .. 2) { compact(row.points, map (x in row.points[xyz = 0]) { x > 0.2 * f32(v) }) }\n"
                      "  batch 2 { output y: f32[n, v, p <= 40, xyz] pad 0 = views }\n}",
-                     "test.pipe:4:36: error: the views differ in the number of elements along axis `p`, as many as `compact` keeps, and "
-                     "they are stacked", "hint: bring each view to one size, or reduce it: `map (i in 0 .. 100) { x[p = i] }`")
+                     "test.pipe:4:36: error: the views differ in the number of elements along axis `p`, known once `compact` has looked "
+                     "at the values, and they are stacked", "hint: bring each view to one size, or reduce it: `map (i in 0 .. 100) { x[p = i] }`")
 
 
 class Grouping(AlongTest):

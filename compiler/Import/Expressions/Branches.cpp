@@ -89,7 +89,7 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
   struct Joined {
     std::vector<Dim> arms;
     Dim result;
-    std::string makes;
+    std::string once;
   };
   std::vector<Joined> joined;
   auto join = [&](const std::vector<Dim> &arms) {
@@ -102,8 +102,8 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
     std::vector<mlir::Value> rooms;
     for (const Dim &arm : arms) {
       rooms.push_back(room(arm));
-      if (const Counted *counted = countedBy(arm); counted && axis.makes.empty())
-        axis.makes = counted->makes;
+      if (const Counted *counted = countedBy(arm); counted && axis.once.empty())
+        axis.once = counted->once;
     }
     axis.result = roomFor(arms[0].axis.name, selectByIndex(index, rooms), arms[0].axis.metadata);
     joined.push_back(axis);
@@ -240,7 +240,7 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
   for (size_t c = 0; c < chosen.size(); ++c)
     leaves[0][chosen[c]]->ir = op.getResult(static_cast<unsigned>(c));
   for (auto [axis, count] : llvm::zip(joined, op.getResults().drop_front(chosen.size())))
-    setCount(axis.result, count, axis.makes);
+    setCount(axis.result, count, axis.once);
   return values[0];
 }
 

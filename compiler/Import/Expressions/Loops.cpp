@@ -64,7 +64,7 @@ Val Expressions::evalEach(const dsl::EachExpr &each) {
         if (count.getParentBlock() == block.get())
           fail(each.body.result->range,
                "the views differ in the number of elements along axis " + quote(dim.axis.name) +
-                   ", as many as " + counted->makes + ", and they are stacked",
+                   ", known once " + counted->once + ", and they are stacked",
                "bring each view to one size, or reduce it: `map (i in 0 .. 100) { x[" +
                    dim.axis.name + " = i] }`");
       }

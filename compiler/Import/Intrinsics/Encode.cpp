@@ -118,7 +118,7 @@ Val Intrinsics::encode(Args args) {
   auto op = base.create<pipe::EncodeOp>(here, tensorOf(u8, bytes),
                                         pipe::NamedTensorType::get(&context, base.getI64Type(), {}),
                                         format, image, quality, sizesOf(bytes));
-  setCount(bytes[0], op.getCount(), "`encode` writes bytes");
+  setCount(bytes[0], op.getCount(), "`encode` has written the file");
   return tensor(op.getBytes());
 }
 

@@ -24,7 +24,7 @@ Val Intrinsics::compact(Args args) {
   auto op = base.create<pipe::CompactOp>(
       here, tensorOf(elementType(x), all),
       pipe::NamedTensorType::get(&context, base.getI64Type(), {}), x.ir, axis, keep, sizesOf(all));
-  setCount(kept, op.getCount(), "`compact` keeps");
+  setCount(kept, op.getCount(), "`compact` has looked at the values");
   return tensor(op.getResult());
 }
 
@@ -65,7 +65,7 @@ Val Intrinsics::group(Args args, dsl::SourceRange range) {
   auto op = base.create<pipe::GroupOp>(here, tensorOf(i64, {along}), tensorOf(i64, {groups}),
                                        pipe::NamedTensorType::get(&context, i64, {}), key.ir, axis,
                                        mask, static_cast<uint64_t>(limit), sizes);
-  setCount(groups, op.getCount(), "`group` finds groups");
+  setCount(groups, op.getCount(), "`group` has looked at the keys");
 
   std::vector<Dim> bins{{{"bin", -1, limit, ""}, groups.size}};
   auto histogram =

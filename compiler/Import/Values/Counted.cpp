@@ -25,14 +25,14 @@ mlir::Value Tensors::room(const Dim &dim) {
   return dim.axis.isStatic() ? intConstant(dim.axis.extent) : dim.size;
 }
 
-void Tensors::setCount(const Dim &dim, mlir::Value count, std::string makes) {
-  countedAxes[dim.size.getAsOpaquePointer()] = {count, std::move(makes)};
+void Tensors::setCount(const Dim &dim, mlir::Value count, std::string once) {
+  countedAxes[dim.size.getAsOpaquePointer()] = {count, std::move(once)};
 }
 
 void Tensors::failCounted(dsl::SourceRange range, const Dim &dim, const Counted &counted) {
   fail(range,
-       "axis " + quote(dim.axis.name) + " has as many elements as " + counted.makes +
-           ", which is known after pixels only, and this needs the number before",
+       "how many elements axis " + quote(dim.axis.name) + " has is known once " + counted.once +
+           ", and this needs the number before",
        "`map`, reductions, scans and `sort` take such an axis; an output delivers it with `pad` or "
        "`ragged`");
 }

@@ -34,14 +34,14 @@ public:
   /// Such an axis has room for all that there could be, and a count beside it.
   struct Counted {
     mlir::Value count; ///< i64, a tensor without axes
-    std::string makes; ///< `compact keeps`, for messages
+    std::string once; ///< when it is known, for messages: "`compact` has looked at the values"
   };
   const Counted *countedBy(const Dim &dim) const;
   /// What `extent` gives, and the room of such an axis.
   mlir::Value room(const Dim &dim);
   /// An axis with room for as many as `most`; its count is still to be given.
   Dim roomFor(const std::string &name, mlir::Value most, const std::string &metadata);
-  void setCount(const Dim &dim, mlir::Value count, std::string makes);
+  void setCount(const Dim &dim, mlir::Value count, std::string once);
   [[noreturn]] void failCounted(dsl::SourceRange range, const Dim &dim, const Counted &counted);
   /// Refuses such an axis.
   void demandKnown(const std::vector<Dim> &all, const std::string &axis, dsl::SourceRange range);
