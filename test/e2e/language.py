@@ -247,6 +247,18 @@ class Draws(LanguageTest):
         self.assertEqual(len(numpy.unique(a["noise"][..., 0])), 24)
         numpy.testing.assert_array_equal(a["noise"][..., 0], a["noise"][..., 2])  # one per pixel
 
+    def test_a_number_without_a_meaning_makes_a_bad_sample(self):
+        for value, parameter, wrong, message in (
+                ("if chance(p) then 1.0 else 0.0", "f64 = 0.5", 9, "a probability is 0 to 1"),
+                ("draw normal(0.0, p)", "f64 = 0.5", -9, "a standard deviation is 0 or more"),
+                ("f64(check(p, p < 9, \"too many\"))", "int = 0", 9, "too many, and this is 9")):
+            path = self.write(f"pipeline test(p: {parameter}) with on_error = fail {{\n"
+                              "  for row in synthetic(9, label = 0 .. 9)\n"
+                              f"  batch 2 {{ output x: f64[n] = {value}\n    output label: i64[n] = row.label }}\n}}")
+            self.run_tool("run", path)
+            done = self.run_tool("run", path, "--set", f"p={wrong}", expect=1)
+            self.assertRegex(done.stderr, rf"{message} \(.*:\d+:\d+\)")
+
     def test_adding_an_unrelated_draw_changes_no_other(self):
         text = {"a": ("f64[n]", "draw uniform(0.0 .. 1.0)")}
         more = {"b": ("f64[n]", "draw normal"), **text}

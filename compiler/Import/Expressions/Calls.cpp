@@ -32,6 +32,8 @@ Val Expressions::evalCall(const dsl::CallExpr &call) {
   dsl::Name name{callee.name, callee.range};
   if (isSource(name.text))
     return importTable(*this, name, call.args);
+  if (name.text == "check")
+    return evalCheck(call);
   std::vector<Argument> args = evalArgs(&call.args);
   if (call.args.over)
     return reduce(name, args, *call.args.over, call.range);

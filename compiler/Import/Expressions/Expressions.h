@@ -100,6 +100,12 @@ private:
   Val evalDraw(const dsl::DrawExpr &draw);
   Val drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument> &args);
 
+  // --- `check` (Check.cpp)
+  Val evalCheck(const dsl::CallExpr &call);
+  /// The user's places of a value: where it stands, and, where that is a parameter, the
+  /// argument; the last one is where the value was given.
+  std::vector<dsl::SourceRange> givenAt(const dsl::Expr &expr) const;
+
   // --- Whether a function takes some arguments (Matching.cpp)
   /// Puts arguments into parameters; fills `why` and returns nothing if the
   /// function does not take them.

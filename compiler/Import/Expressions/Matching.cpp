@@ -100,6 +100,8 @@ std::optional<Frame> Expressions::match(const dsl::FnDecl &fn, const std::vector
       if (!isAxis) {
         callee.values[param.name.text] = bound;
         callee.definitions[param.name.text] = param.name.range;
+        if (given[i])
+          callee.given[param.name.text] = {given[i]->expr, given[i]->range};
       } else {
         callee.axes[param.name.text] = bound.word;
       }

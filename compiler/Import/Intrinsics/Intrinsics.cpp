@@ -22,7 +22,7 @@ static constexpr llvm::StringRef others[] = {
     "extent",    "index",    "is_axis",     "reverse", "rename", "extend",   "resample",
     "gather",    "frames",   "concat",      "stack",   "place",  "contract", "sort",
     "scan_sum",  "scan_max", "scan_linear", "compact", "group",  "fft",      "encode",
-    "histogram", "decode",   "pick",        "rect",    "point"};
+    "histogram", "decode",   "pick",        "rect",    "point",  "check"};
 static constexpr llvm::StringRef sourceNames[] = {"image_folder", "raw",        "synthetic",
                                                   "csv",          "file_list",  "cifar10",
                                                   "cifar100",     "tar_shards", "video_clips"};

@@ -19,6 +19,9 @@ public:
   /// the uniform numbers that they were made of.
   void show(const Val &value, const std::string &last);
 
+  /// Whether this is the inside of a function of the prelude.
+  bool inPrelude() const;
+
   std::string pipeline;
   std::string statement; ///< the let, option or output at hand
   std::vector<KeyStep> keySteps;
@@ -33,8 +36,6 @@ private:
   std::string pathHere(const std::string &last) const;
   /// The same, told apart from equal paths before.
   std::string nextPath(const std::string &last);
-  /// Whether this is the inside of a function of the prelude.
-  bool inPrelude() const;
 
   Scalars &in;
 };

@@ -29,6 +29,8 @@ struct Frame {
   std::string function; ///< empty: the pipeline
   std::map<std::string, Val, std::less<>> values;
   std::map<std::string, dsl::SourceRange, std::less<>> definitions; ///< for notes
+  /// Of parameters: the argument, null where it stood before `|>`, and its place.
+  std::map<std::string, std::pair<const dsl::Expr *, dsl::SourceRange>, std::less<>> given;
   std::map<std::string, std::string, std::less<>> axes;             ///< parameters of type axis
   std::map<std::string, mlir::Type, std::less<>> generics;
   std::map<std::string, Dim, std::less<>> extents; ///< of the axes in parameter types
