@@ -38,13 +38,38 @@ FakeFileSystem::Node &FakeFileSystem::put(const std::string &path) {
   return node;
 }
 
+void FakeFileSystem::put(const std::string &path, std::vector<uint8_t> bytes) {
+  Node &node = put(path);
+  node.kind = Node::File;
+  node.contents = std::make_shared<Contents>();
+  node.contents->bytes = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
+  node.contents->modifiedNs = node.modifiedNs;
+}
+
+FakeFileSystem::Bytes FakeFileSystem::Node::bytes() const {
+  std::lock_guard guard(contents->lock);
+  return contents->bytes;
+}
+
 void FakeFileSystem::addFile(std::string_view path,
                              std::vector<uint8_t> bytes) {
   std::lock_guard guard(lock);
-  Node &node = put(clean(path));
-  node.kind = Node::File;
-  node.bytes =
-      std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
+  put(clean(path), std::move(bytes));
+}
+
+void FakeFileSystem::overwriteFile(std::string_view path, std::string_view text) {
+  std::lock_guard guard(lock);
+  Contents &contents = *nodes.at(clean(path)).contents;
+  std::lock_guard inner(contents.lock);
+  contents.bytes = std::make_shared<const std::vector<uint8_t>>(text.begin(), text.end());
+  contents.modifiedNs = ++now;
+}
+
+void FakeFileSystem::setModified(std::string_view path, int64_t ns) {
+  std::lock_guard guard(lock);
+  Contents &contents = *nodes.at(clean(path)).contents;
+  std::lock_guard inner(contents.lock);
+  contents.modifiedNs = ns;
 }
 
 void FakeFileSystem::addFile(std::string_view path, std::string_view text) {
@@ -185,17 +210,28 @@ RawRead readerOf(std::shared_ptr<const std::vector<uint8_t>> bytes, FakeFileSyst
 
 class FakeOpenFile final : public OpenFile {
 public:
-  FakeOpenFile(std::shared_ptr<const std::vector<uint8_t>> bytes, FakeFileSystem::Faults fault,
+  FakeOpenFile(std::shared_ptr<FakeFileSystem::Contents> contents, FakeFileSystem::Faults fault,
                FileInfo info, std::string_view path)
-      : bytes(std::move(bytes)), fault(fault), known(info), path(path) {}
+      : contents(std::move(contents)), fault(fault), known(info), path(path) {}
 
   FileInfo info() const override { return known; }
+  Status checkUnchanged() const override {
+    std::lock_guard guard(contents->lock);
+    if (contents->bytes->size() != known.size || contents->modifiedNs != known.modifiedNs)
+      return changedWhileRead();
+    return {};
+  }
   Status read(uint64_t offset, size_t size, Buffer &out) override {
-    return readUpTo(readerOf(bytes, fault, offset), size, path, out);
+    FakeFileSystem::Bytes bytes;
+    {
+      std::lock_guard guard(contents->lock);
+      bytes = contents->bytes;
+    }
+    return readUpTo(readerOf(std::move(bytes), fault, offset), size, path, out);
   }
 
 private:
-  std::shared_ptr<const std::vector<uint8_t>> bytes;
+  std::shared_ptr<FakeFileSystem::Contents> contents;
   FakeFileSystem::Faults fault;
   FileInfo known;
   std::string path;
@@ -223,7 +259,7 @@ Status FakeFileSystem::readFile(std::string_view path, Buffer &out, uint64_t max
   if ((*node)->kind != Node::File)
     return Error{Code::Io,
                  "cannot read " + std::string(path) + ": it is not a regular file"};
-  auto bytes = (*node)->bytes;
+  auto bytes = (*node)->bytes();
   const Faults fault = faultsOf(name);
   guard.unlock();
   return readToEnd(readerOf(bytes, fault, 0), bytes->size() + uint64_t(fault.statSizeError),
@@ -244,7 +280,7 @@ Result<std::shared_ptr<OpenFile>> FakeFileSystem::openFile(std::string_view path
     return Error{Code::Io,
                  "cannot open " + std::string(path) + ": it is not a regular file"};
   return std::shared_ptr<OpenFile>(
-      std::make_shared<FakeOpenFile>((*node)->bytes, faultsOf(name), *info, path));
+      std::make_shared<FakeOpenFile>((*node)->contents, faultsOf(name), *info, path));
 }
 
 Result<FileInfo> FakeFileSystem::stat(std::string_view path) {
@@ -254,8 +290,12 @@ Result<FileInfo> FakeFileSystem::stat(std::string_view path) {
     return node.error();
   FileInfo info;
   info.kind = (*node)->kind == Node::File ? FileKind::File : FileKind::Folder;
-  info.size = (*node)->bytes ? (*node)->bytes->size() : 0;
   info.modifiedNs = (*node)->modifiedNs;
+  if (const auto &contents = (*node)->contents) {
+    std::lock_guard inner(contents->lock);
+    info.size = contents->bytes->size();
+    info.modifiedNs = contents->modifiedNs;
+  }
   info.number = reinterpret_cast<uintptr_t>(*node);
   return info;
 }
@@ -294,7 +334,7 @@ Result<Mapping> FakeFileSystem::mapFile(std::string_view path) {
   if ((*node)->kind != Node::File)
     return Error{Code::Io, "cannot map " + std::string(path) +
                                ": it is not a regular file"};
-  auto bytes = (*node)->bytes;
+  auto bytes = (*node)->bytes();
   return Mapping{{bytes->data(), bytes->size()}, bytes};
 }
 
@@ -308,9 +348,7 @@ Status FakeFileSystem::putFile(std::string_view path, const std::vector<uint8_t>
   if (!nodes.count(parentOf(*name)))
     return systemError(ENOENT, "write", path);
   put(parentOf(*name));
-  Node &node = put(*name);
-  node.kind = Node::File;
-  node.bytes = std::make_shared<const std::vector<uint8_t>>(bytes);
+  put(*name, bytes);
   return {};
 }
 
@@ -341,6 +379,18 @@ Status FakeFileSystem::removeFile(std::string_view path) {
   std::string name = *resolve(path, "remove");
   nodes.erase(name);
   put(parentOf(name));
+  return {};
+}
+
+Status FakeFileSystem::touchFile(std::string_view path) {
+  std::lock_guard guard(lock);
+  Result<const Node *> node = find(path, "touch");
+  if (!node)
+    return node.error();
+  if (int number = faultsOf(*resolve(path, "touch")).writeErrno)
+    return systemError(number, "touch", path);
+  std::lock_guard inner((*node)->contents->lock);
+  (*node)->contents->modifiedNs = ++now;
   return {};
 }
 

@@ -30,6 +30,10 @@ public:
   /// Makes the parent folders too.
   void addFile(std::string_view path, std::vector<uint8_t> bytes);
   void addFile(std::string_view path, std::string_view text);
+  /// Unlike addFile(): those who have the file open see it.
+  void overwriteFile(std::string_view path, std::string_view text);
+  /// The time of a file's last change.
+  void setModified(std::string_view path, int64_t ns);
   void addFolder(std::string_view path);
   void addLink(std::string_view path, std::string_view target);
   /// A file or a whole folder.
@@ -52,21 +56,34 @@ public:
   Result<Mapping> mapFile(std::string_view path) override;
   Result<std::unique_ptr<NewFile>> createFile(std::string_view path) override;
   Status removeFile(std::string_view path) override;
+  Status touchFile(std::string_view path) override;
   Status makePrivateFolder(std::string_view path) override;
+
+  using Bytes = std::shared_ptr<const std::vector<uint8_t>>;
+  /// What is in a file, whatever its names are.
+  struct Contents {
+    std::mutex lock; // of both
+    Bytes bytes;
+    int64_t modifiedNs = 0;
+  };
 
 private:
   class FakeNewFile;
   struct Node {
     enum { File, Folder, Link } kind = Folder;
-    std::shared_ptr<const std::vector<uint8_t>> bytes;
+    std::shared_ptr<Contents> contents; // of a file
     std::string target;
-    int64_t modifiedNs = 0;
+    int64_t modifiedNs = 0; // of anything else
+
+    Bytes bytes() const;
   };
 
   /// The path without links; checks the roots. Call with the lock held.
   Result<std::string> resolve(std::string_view path, const char *action) const;
   Result<const Node *> find(std::string_view path, const char *action) const;
   Node &put(const std::string &path);
+  /// A file in the place of what was there.
+  void put(const std::string &path, std::vector<uint8_t> bytes);
   Status putFile(std::string_view path, const std::vector<uint8_t> &bytes);
   Faults faultsOf(const std::string &path) const;
   void waitWhileHeld(std::unique_lock<std::mutex> &guard, const std::string &name);

@@ -58,6 +58,8 @@ bool liesWithin(std::string_view path, std::string_view root) {
          (path.size() == root.size() || path[root.size()] == '/');
 }
 
+Error changedWhileRead() { return {Code::Io, "the file was changed while it was read"}; }
+
 Error systemError(int number, std::string_view action, std::string_view path) {
   Code code = Code::Io;
   if (number == ENOENT || number == ENOTDIR)

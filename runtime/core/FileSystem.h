@@ -47,6 +47,9 @@ public:
   virtual ~OpenFile();
   /// When it was opened.
   virtual FileInfo info() const = 0;
+  /// Code::Io where size or time are no longer those of info(): what was read from
+  /// it may be partly of before and partly of after.
+  virtual Status checkUnchanged() const = 0;
   /// Reads `bytes` bytes from `offset` on into `out`; sets its size, to less
   /// where the file ends before. Blocks.
   virtual Status read(uint64_t offset, size_t bytes, Buffer &out) = 0;
@@ -88,6 +91,8 @@ public:
   /// The same with all bytes at once.
   Status writeFileAtomically(std::string_view path, std::span<const uint8_t> bytes);
   virtual Status removeFile(std::string_view path) = 0;
+  /// Sets the time of a file's last change to now. Its root must be writable.
+  virtual Status touchFile(std::string_view path) = 0;
   /// Makes a folder and its parents inside a writable root, for this user
   /// only. An existing folder must belong to this user and be writable by
   /// nobody else, else Code::Permission.
@@ -117,6 +122,9 @@ Status readToEnd(const RawRead &read, uint64_t expectedSize, uint64_t maxBytes,
 /// Reads `size` bytes into `out`, fewer where the file ends before; repeats short
 /// and interrupted reads.
 Status readUpTo(const RawRead &read, size_t size, std::string_view path, Buffer &out);
+
+/// Of a file that is not what it was when it was opened.
+Error changedWhileRead();
 
 /// An Error for `errno` value `number`: "cannot <action> <path>: <reason>".
 Error systemError(int number, std::string_view action, std::string_view path);

@@ -200,6 +200,15 @@ public:
       : file(descriptor), known(infoOf(found)), path(path) {}
 
   FileInfo info() const override { return known; }
+  Status checkUnchanged() const override {
+    struct stat found;
+    if (::fstat(file.get(), &found) != 0)
+      return systemError(errno, "stat", path);
+    const FileInfo now = infoOf(found);
+    if (now.size != known.size || now.modifiedNs != known.modifiedNs)
+      return changedWhileRead();
+    return {};
+  }
   Status read(uint64_t offset, size_t bytes, Buffer &out) override {
     auto next = [&, at = off_t(offset)](uint8_t *to, size_t size) mutable -> int64_t {
       const ssize_t got = ::pread(file.get(), to, size, at);
@@ -421,6 +430,17 @@ Status RealFileSystem::removeFile(std::string_view path) {
   Descriptor folder(*parent);
   if (::unlinkat(folder.get(), name.c_str(), 0) != 0)
     return systemError(errno, "remove", path);
+  return {};
+}
+
+Status RealFileSystem::touchFile(std::string_view path) {
+  std::string name;
+  Result<int> parent = openParent(path, name, "touch");
+  if (!parent)
+    return parent.error();
+  Descriptor folder(*parent);
+  if (::utimensat(folder.get(), name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) != 0)
+    return systemError(errno, "touch", path);
   return {};
 }
 

@@ -27,6 +27,7 @@ public:
   Result<Mapping> mapFile(std::string_view path) override;
   Result<std::unique_ptr<NewFile>> createFile(std::string_view path) override;
   Status removeFile(std::string_view path) override;
+  Status touchFile(std::string_view path) override;
   Status makePrivateFolder(std::string_view path) override;
 
 private:

@@ -108,6 +108,8 @@ Status Fetcher::readWhole(const MediaPlace &place, Encoded &encoded) const {
     return status;
   if (encoded.bytes.size() < place.size)
     return shrunk(place.size);
+  if (Status status = place.file->checkUnchanged(); !status)
+    return status;
   encoded.file = std::make_unique<VideoSpan>(encoded.bytes.span());
   return {};
 }

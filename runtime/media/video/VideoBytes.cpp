@@ -32,7 +32,8 @@ Status VideoFile::readInto(uint64_t offset, uint64_t count, Buffer &out) {
   taken += out.size();
   if (out.size() < count)
     return shrunk(length);
-  return {};
+  // The index is of what was opened, and so is what has been read before.
+  return file->checkUnchanged();
 }
 
 Status VideoFile::fetch(std::span<const pst_video_part> parts, uint64_t jump) {

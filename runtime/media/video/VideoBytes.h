@@ -35,7 +35,8 @@ private:
 };
 
 /// A file or a part of one, such as a member of a tar file. Holds what it was told
-/// to fetch, and reads anything else when it is asked for.
+/// to fetch, and reads anything else when it is asked for. A file that is changed
+/// after it was opened gives errors, never some bytes of before and some of after.
 class VideoFile final : public VideoBytes {
 public:
   VideoFile(std::shared_ptr<OpenFile> file, uint64_t offset, uint64_t size)

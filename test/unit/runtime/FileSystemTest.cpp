@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -185,6 +186,40 @@ TEST_F(Real, WritesAtomicallyAndOnlyWhereAllowed) {
   EXPECT_EQ(refused.error().message,
             "cannot write " + inside +
                 "/new: its folder was given for reading only");
+}
+
+TEST_F(Real, AnOpenFileKnowsWhetherItWasChanged) {
+  const std::string path = inside + "/sub/a.txt";
+  using namespace std::chrono_literals;
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - 1h);
+  auto open = files->openFile(path);
+  ASSERT_TRUE(open.ok());
+  EXPECT_TRUE((*open)->checkUnchanged().ok());
+  // Another file in its place is not the one that is open.
+  ASSERT_TRUE(files->writeFileAtomically(path, bytesOf("other")).ok());
+  EXPECT_TRUE((*open)->checkUnchanged().ok());
+
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - 1h);
+  open = files->openFile(path);
+  ASSERT_TRUE(open.ok());
+  write(path, "OTHER"); // of the same size
+  const Status changed = (*open)->checkUnchanged();
+  ASSERT_FALSE(changed.ok());
+  EXPECT_EQ(changed.error().code, Code::Io);
+  EXPECT_EQ(changed.error().message, "the file was changed while it was read");
+}
+
+TEST_F(Real, TouchesWhereItMayWrite) {
+  const std::string path = inside + "/sub/a.txt";
+  using namespace std::chrono_literals;
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - 1h);
+  const int64_t before = files->stat(path)->modifiedNs;
+  ASSERT_TRUE(files->touchFile(path).ok());
+  EXPECT_GT(files->stat(path)->modifiedNs, before);
+  EXPECT_EQ(files->touchFile(inside + "/gone").error().code, Code::NotFound);
+  EXPECT_EQ(files->touchFile(outside + "/secret").error().code, Code::OutsideRoot);
+  open({{inside, false}});
+  EXPECT_EQ(files->touchFile(path).error().code, Code::Permission);
 }
 
 TEST_F(Real, WritesLongFilesPieceByPiece) {

@@ -49,6 +49,7 @@ public:
   Result<Mapping> mapFile(std::string_view) override { return none; }
   Result<std::unique_ptr<NewFile>> createFile(std::string_view) override { return none; }
   Status removeFile(std::string_view) override { return none; }
+  Status touchFile(std::string_view) override { return none; }
   Status makePrivateFolder(std::string_view) override { return none; }
 
 private:

@@ -101,6 +101,30 @@ TEST(VideoFile, FetchedPartsAreNotReadAgain) {
   EXPECT_EQ(file.bytesRead(), 350u);
 }
 
+TEST(VideoFile, AFileThatIsChangedGivesNoMoreBytes) {
+  FakeFileSystem files;
+  files.addFile("/x", std::string(100, 'a'));
+  const std::vector<pst_video_part> first = {{0, 10}}, second = {{50, 10}};
+  std::vector<uint8_t> out(10);
+  VideoFile file(*files.openFile("/x"), 0, 100);
+  ASSERT_TRUE(file.fetch(first).ok());
+  files.overwriteFile("/x", std::string(100, 'b'));
+  const Status status = file.fetch(second);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::Io);
+  EXPECT_EQ(status.error().message, "the file was changed while it was read");
+  EXPECT_FALSE(file.read(70, out).ok()); // when a decoder begins again
+  ASSERT_TRUE(file.read(0, out).ok());
+  EXPECT_EQ(out, std::vector<uint8_t>(10, 'a'));
+
+  // Another file under the name is another file.
+  VideoFile open(*files.openFile("/x"), 0, 100);
+  files.addFile("/x", std::string(100, 'c'));
+  ASSERT_TRUE(open.fetch(second).ok());
+  ASSERT_TRUE(open.read(50, out).ok());
+  EXPECT_EQ(out, std::vector<uint8_t>(10, 'b'));
+}
+
 TEST(VideoFile, AFileThatHasShrunkSaysSo) {
   FakeFileSystem files;
   files.addFile("/x", std::string(100, 'x'));
