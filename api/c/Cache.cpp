@@ -5,6 +5,7 @@
 #include "api/c/CompilerLibrary.h"
 #include "api/c/Values.h"
 #include "dsl/AST/Numbers.h"
+#include "runtime/core/CacheFolder.h"
 #include "runtime/core/RealFileSystem.h"
 #include "stdlib/Modules.h"
 #include <cstring>
@@ -131,8 +132,9 @@ static void writeCompiler(Writer &writer) {
 Cache::Cache(std::string cacheFolder, const CompileRequest &compileRequest,
              const std::string &target)
     : folder(std::move(cacheFolder)), request(compileRequest) {
-  if (!folder.empty() && !preparePrivateFolder(folder))
-    folder.clear();
+  if (!folder.empty() && preparePrivateFolder(folder))
+    if (auto opened = runtime::RealFileSystem::create({{folder, true}}))
+      files = std::move(*opened);
   Writer writer;
   writeCompiler(writer);
   writer.text(target);
@@ -181,7 +183,7 @@ static bool isValue(const Parameter &parameter, const std::string &text) {
 }
 
 std::optional<Compiled> Cache::find() const {
-  if (folder.empty())
+  if (!files)
     return std::nullopt;
   Reader list(readFile(pathOf(textKey, ".parameters")));
   const std::vector<Parameter> parameters = readParameters(list);
@@ -193,7 +195,8 @@ std::optional<Compiled> Cache::find() const {
     if (known == parameters.end() || !isValue(*known, value))
       return std::nullopt; // compiling says what is wrong with it
   }
-  Reader entry(readFile(pathOf(keyWith(parameters), ".program")));
+  const std::string path = pathOf(keyWith(parameters), ".program");
+  Reader entry(readFile(path));
   Compiled compiled;
   compiled.name = entry.text();
   compiled.parameters = readParameters(entry);
@@ -203,17 +206,17 @@ std::optional<Compiled> Cache::find() const {
     return std::nullopt;
   compiled.plan.assign(plan.begin(), plan.end());
   compiled.image.assign(image.begin(), image.end());
+  runtime::noteUse(*files, pathOf(textKey, ".parameters"));
+  runtime::noteUse(*files, path);
   return compiled;
 }
 
 void Cache::store(const Compiled &compiled) const {
-  if (folder.empty())
-    return;
-  const auto files = runtime::RealFileSystem::create({{folder, true}});
   if (!files)
     return;
   auto write = [&](const std::string &path, const std::string &bytes) {
-    (void)(*files)->writeFileAtomically(path, {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+    (void)files->writeFileAtomically(
+        path, {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
   };
   Writer list;
   writeParameters(list, compiled.parameters);
@@ -225,4 +228,5 @@ void Cache::store(const Compiled &compiled) const {
   entry.text({reinterpret_cast<const char *>(compiled.plan.data()), compiled.plan.size()});
   entry.text({reinterpret_cast<const char *>(compiled.image.data()), compiled.image.size()});
   write(pathOf(keyWith(compiled.parameters), ".program"), entry.finish());
+  runtime::limitCache(*files, runtime::CacheFolder::ofUser(folder));
 }

@@ -3,6 +3,8 @@
 #define PENSTOCK_API_C_CACHE_H
 
 #include "api/c/Program.h"
+#include "runtime/core/FileSystem.h"
+#include <memory>
 
 namespace penstock::api {
 
@@ -15,7 +17,8 @@ namespace penstock::api {
 /// Import with equal values of the static parameters takes equal decisions, so
 /// the second key is complete. Entries are code: the folder must belong to
 /// this user alone (preparePrivateFolder), and every entry carries a checksum.
-/// A damaged entry is a miss; a failed write is no error.
+/// A damaged entry is a miss; a failed write is no error. Entries that were not
+/// used for long are removed (runtime/core/CacheFolder.h).
 class Cache {
 public:
   /// `folder` empty: a cache that never hits and keeps nothing.
@@ -29,6 +32,7 @@ private:
   std::string pathOf(const std::string &key, const char *ending) const;
 
   std::string folder;
+  std::unique_ptr<runtime::FileSystem> files; ///< the folder; null where there is none
   const CompileRequest &request;
   std::string textKey;
 };

@@ -89,7 +89,8 @@ typedef struct pst_compile_options {
   const char *target;
   /* Folder of the compile cache; NULL: $XDG_CACHE_HOME/penstock or
    * ~/.cache/penstock; "": no cache. The folder is private to its owner, and a
-   * cache that others may write is not used. */
+   * cache that others may write is not used. Programs that were not used for 90
+   * days are removed from it, and beyond 64 MiB those that were not for longest. */
   const char *cache_folder;
   /* NULL: the text is a .pipe file. Else the stage that the text is MLIR of:
    * "pipe", "pipe-opt", "kernels", "schedule", "loops" or "llvm". */

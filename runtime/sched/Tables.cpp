@@ -46,16 +46,16 @@ Error sourceError(const plan::SourceT &source, std::string message) {
   return {Code::InvalidArgument, source.kind + ": " + std::move(message)};
 }
 
-/// Where an index is kept; empty: nowhere.
-Result<std::string> cacheFolder(const plan::SourceT &source, const Arguments &arguments,
+/// Where an index is kept.
+Result<CacheFolder> cacheFolder(const plan::SourceT &source, const Arguments &arguments,
                                 const SessionOptions &options) {
   const plan::ArgumentT *index = arguments.find("index");
   if (!index)
-    return arguments.find("keep_index") ? std::string() : options.cacheFolder;
+    return arguments.find("keep_index") ? CacheFolder() : CacheFolder::ofUser(options.cacheFolder);
   // Where it was asked for, trouble is no secret.
   if (Status status = options.files->makePrivateFolder(index->text); !status)
     return sourceError(source, "no index can be kept: " + status.error().message);
-  return index->text;
+  return CacheFolder(index->text);
 }
 
 Result<std::unique_ptr<Source>> openFolder(const plan::SourceT &source, const Arguments &arguments,
@@ -285,15 +285,19 @@ Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
 constexpr std::string_view sidecarEnding = ".penstock-index";
 
 /// The sidecars in a folder whose names begin like this, but for one.
-void openAll(FileSystem &files, const std::string &folder, std::string_view begin,
+void openAll(FileSystem &files, const CacheFolder &folder, std::string_view begin,
              const std::string &but, CheckpointBuilder::Files &found, std::vector<std::string> &warnings) {
-  auto entries = files.listFolder(folder);
+  auto entries = files.listFolder(folder.path);
   if (!entries)
     return;
   for (const FolderEntry &entry : *entries)
     if (entry.kind == FileKind::File && entry.name.starts_with(begin) && entry.name != but &&
-        entry.name.ends_with(sidecarEnding))
-      openCheckpoints(files, folder + "/" + entry.name, found, warnings);
+        entry.name.ends_with(sidecarEnding)) {
+      const std::string path = folder.path + "/" + entry.name;
+      if (folder.mostBytes)
+        noteUse(files, path);
+      openCheckpoints(files, path, found, warnings);
+    }
 }
 
 /// In shards, beside the data as `penstock index` writes them, and in the folder
@@ -340,11 +344,13 @@ Result<std::unique_ptr<Checkpoints>> checkpointsOf(const plan::SourceT &source,
   const bool builds = isAsked || arguments.find("build_index");
   const std::string mine = name + (options.world > 1 ? "-" + std::to_string(options.rank) : "") +
                            std::string(sidecarEnding);
-  if (folder->empty())
+  if (folder->path.empty())
     return std::make_unique<Checkpoints>(files, std::move(found), "", warnings);
+  const std::string minePath = folder->path + "/" + mine;
   openAll(files, *folder, isAsked ? "" : name, builds ? mine : "", found, warnings);
-  return std::make_unique<Checkpoints>(files, std::move(found),
-                                       builds ? *folder + "/" + mine : "", warnings);
+  if (builds && folder->mostBytes)
+    noteUse(files, minePath);
+  return std::make_unique<Checkpoints>(files, std::move(found), builds ? minePath : "", warnings);
 }
 
 } // namespace

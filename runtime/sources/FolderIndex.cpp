@@ -330,12 +330,12 @@ Result<FolderIndex> FolderIndex::scan(FileSystem &files, std::string_view root,
 }
 
 Result<FolderIndex> FolderIndex::open(FileSystem &files, std::string_view path,
-                                      const std::string &cacheFolder, FolderContents contents,
+                                      const CacheFolder &cacheFolder, FolderContents contents,
                                       bool *wasCached) {
   const std::string root = absolutePath(path);
   const IndexCache cache(files, cacheFolder, wantedOf(contents).cacheKind, root);
   std::optional<FolderIndex> earlier;
-  if (Result<Mapping> kept = cache.load())
+  if (Result<Mapping> kept = cache.map())
     if (Result<FolderIndex> index = parse(std::move(*kept), root))
       earlier = std::move(*index);
   const bool isCurrent = earlier && earlier->isCurrent(files);

@@ -1,6 +1,7 @@
 // The list of a folder's images, compact, and its file in the cache.
 #pragma once
 
+#include "runtime/core/CacheFolder.h"
 #include "runtime/core/FileSystem.h"
 
 #include <cstdint>
@@ -38,7 +39,7 @@ public:
   /// The index that an earlier run has kept, as far as it is current, and else a
   /// new one, which is kept. Trouble with the cache is no error.
   static Result<FolderIndex> open(FileSystem &files, std::string_view path,
-                                  const std::string &cacheFolder, FolderContents contents,
+                                  const CacheFolder &cacheFolder, FolderContents contents,
                                   bool *wasCached = nullptr);
   /// Takes the bytes of a cache file, if they are whole and of `root`.
   static Result<FolderIndex> parse(Mapping mapping, std::string_view root);

@@ -1,6 +1,7 @@
 // image_folder(root): one folder per class, as torchvision's ImageFolder.
 #pragma once
 
+#include "runtime/core/CacheFolder.h"
 #include "runtime/core/FileSystem.h"
 #include "runtime/sources/FolderIndex.h"
 #include "runtime/sources/Source.h"
@@ -18,9 +19,9 @@ namespace penstock::runtime {
 class ImageFolder final : public Source {
 public:
   struct Options {
-    /// Where the index is kept between runs; empty: nowhere. A root of `files`
+    /// Where the index is kept between runs. A root of `files`
     /// that is writable; made private to this user.
-    std::string cacheFolder;
+    CacheFolder cacheFolder;
     uint64_t maxFileBytes = uint64_t(1) << 30;
   };
   enum Columns : int { Data = 0, Label = 1, Name = 2 };

@@ -8,21 +8,34 @@
 
 namespace penstock::runtime {
 
-IndexCache::IndexCache(FileSystem &files, const std::string &folder, std::string_view kind,
+IndexCache::IndexCache(FileSystem &files, const CacheFolder &given, std::string_view kind,
                        std::string_view key)
-    : files(files) {
-  if (folder.empty() || !files.makePrivateFolder(folder))
+    : files(files), folder(given) {
+  if (folder.path.empty() || !files.makePrivateFolder(folder.path))
     return;
   char number[24];
   std::snprintf(number, sizeof number, "-%016llx",
                 static_cast<unsigned long long>(XXH3_64bits(key.data(), key.size())));
-  path = folder + "/" + std::string(kind) + number + ".index";
+  path = folder.path + "/" + std::string(kind) + number + ".index";
 }
 
-Result<Mapping> IndexCache::load() const {
+void IndexCache::note() const {
+  if (folder.mostBytes)
+    noteUse(files, path);
+}
+
+Result<Mapping> IndexCache::map() const {
   if (path.empty())
     return Error{Code::NotFound, "no index is kept"};
+  note(); // before, so that nobody removes what is about to be mapped
   return files.mapFile(path);
+}
+
+Status IndexCache::read(Buffer &out) const {
+  if (path.empty())
+    return Error{Code::NotFound, "no index is kept"};
+  note();
+  return files.readFile(path, out);
 }
 
 void IndexCache::keep(std::span<const uint8_t> bytes, int64_t lastChangeNs) const {
@@ -30,8 +43,8 @@ void IndexCache::keep(std::span<const uint8_t> bytes, int64_t lastChangeNs) cons
   const int64_t now = duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
   if (path.empty() || lastChangeNs >= now - 2'000'000'000)
     return;
-  Status ignored = files.writeFileAtomically(path, bytes);
-  (void)ignored;
+  if (files.writeFileAtomically(path, bytes))
+    limitCache(files, folder);
 }
 
 } // namespace penstock::runtime

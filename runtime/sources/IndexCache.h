@@ -1,6 +1,7 @@
 // Where indexes of folders and tar files are kept between runs.
 #pragma once
 
+#include "runtime/core/CacheFolder.h"
 #include "runtime/core/FileSystem.h"
 
 #include <cstdint>
@@ -14,19 +15,24 @@ namespace penstock::runtime {
 /// next start some time, not this one its life.
 class IndexCache {
 public:
-  /// `kind` and `key` choose the file; an empty `folder` keeps nothing.
-  IndexCache(FileSystem &files, const std::string &folder, std::string_view kind,
+  /// `kind` and `key` choose the file.
+  IndexCache(FileSystem &files, const CacheFolder &folder, std::string_view kind,
              std::string_view key);
 
-  /// The bytes that were kept.
-  Result<Mapping> load() const;
+  /// The bytes that were kept, to be held for long.
+  Result<Mapping> map() const;
+  /// The same, for a moment.
+  Status read(Buffer &out) const;
   /// Keeps an index of files whose latest change is `lastChangeNs`. Times have
   /// the grain of the system's clock tick: what was changed just now may change
   /// again without showing it, and is not kept.
   void keep(std::span<const uint8_t> bytes, int64_t lastChangeNs) const;
 
 private:
+  void note() const;
+
   FileSystem &files;
+  CacheFolder folder;
   std::string path; // empty: nowhere
 };
 

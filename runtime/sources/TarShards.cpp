@@ -234,7 +234,7 @@ Result<TarIndex> indexOf(FileSystem &files, const TarOptions &options) {
   for (const std::string &path : *paths)
     (key += path) += '\n';
   const IndexCache cache(files, options.cacheFolder, "tar-shards", key);
-  if (auto kept = cache.load())
+  if (auto kept = cache.map())
     if (auto index = TarIndex::parse(std::move(*kept), *paths); index && index->isCurrent(files))
       return index;
   auto index = TarIndex::scan(files, *paths);

@@ -1,6 +1,7 @@
 // tar_shards(...): rows in tar files, in the manner of WebDataset.
 #pragma once
 
+#include "runtime/core/CacheFolder.h"
 #include "runtime/core/FileSystem.h"
 #include "runtime/sources/Source.h"
 
@@ -24,8 +25,8 @@ struct TarOptions {
   /// A folder whose `.tar` files are taken by name, one such file, or a text with
   /// a path per line, relative to its folder.
   std::string path;
-  /// Where the index is kept between runs; empty: nowhere.
-  std::string cacheFolder;
+  /// Where the index is kept between runs.
+  CacheFolder cacheFolder;
   uint64_t maxFileBytes = uint64_t(1) << 30;
 };
 

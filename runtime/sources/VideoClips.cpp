@@ -105,10 +105,10 @@ int64_t clipsOf(int64_t frames, const VideoClipsOptions &options, int64_t every)
 }
 
 Result<VideoIndex> indexFolder(FileSystem &files, const FolderIndex &folder,
-                               const std::string &cacheFolder) {
+                               const CacheFolder &cacheFolder) {
   const IndexCache cache(files, cacheFolder, "video-clips", folder.root());
   std::optional<VideoIndex> earlier;
-  if (Result<Mapping> kept = cache.load())
+  if (Result<Mapping> kept = cache.map())
     if (Result<VideoIndex> index = VideoIndex::parse(std::move(*kept)))
       earlier = std::move(*index);
   auto keep = [&](const VideoIndex &index) { cache.keep(index.bytes(), index.lastChangeNs()); };

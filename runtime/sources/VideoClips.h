@@ -1,6 +1,7 @@
 // video_clips(root): clips of the videos in class folders.
 #pragma once
 
+#include "runtime/core/CacheFolder.h"
 #include "runtime/core/FileSystem.h"
 #include "runtime/sources/Source.h"
 
@@ -10,8 +11,8 @@
 namespace penstock::runtime {
 
 struct VideoClipsOptions {
-  /// Where indexes are kept between runs; empty: nowhere.
-  std::string cacheFolder;
+  /// Where indexes are kept between runs.
+  CacheFolder cacheFolder;
   /// A clip has `length` frames, each `step` after the last, and the next clip
   /// begins `every` frames after it (0: length * step). A length of 0: one row for
   /// each file.

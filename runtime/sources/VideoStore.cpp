@@ -107,22 +107,21 @@ Result<std::shared_ptr<const Video>> VideoStore::make(const MediaPlace &place) {
   return Video::open(*index);
 }
 
-std::string VideoStore::folderOf(const std::string &name) const {
-  if (folder.empty())
-    return "";
-  // Folders of a million files are slow to look into.
+CacheFolder VideoStore::folderOf(const std::string &name) const {
+  if (folder.path.empty())
+    return {};
   char part[8];
-  std::snprintf(part, sizeof part, "%02x", unsigned(XXH3_64bits(name.data(), name.size()) & 255));
-  return folder + "/videos/" + part;
+  std::snprintf(part, sizeof part, "%02x", unsigned(XXH3_64bits(name.data(), name.size()) % parts));
+  return {folder.path + "/videos/" + part, folder.mostBytes ? mostKeptBytes / parts : 0};
 }
 
 std::shared_ptr<const Video> VideoStore::load(const MediaPlace &place) const {
   const IndexCache cache(files, folderOf(place.name), "video", place.name);
-  const auto kept = cache.load();
+  Buffer kept;
   Header header;
-  if (!kept || !IndexHeader::open(kept->bytes, magic, header))
+  if (!cache.read(kept) || !IndexHeader::open(kept.span(), magic, header))
     return nullptr;
-  const auto rest = kept->bytes.subspan(sizeof header);
+  const auto rest = kept.span().subspan(sizeof header);
   if (header.nameSize != place.name.size() || rest.size() < header.nameSize ||
       std::memcmp(rest.data(), place.name.data(), place.name.size()) ||
       header.fileSize != place.size || header.modifiedNs != place.modifiedNs)

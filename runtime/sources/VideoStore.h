@@ -1,6 +1,7 @@
 // Indexes of the videos that tables hold: made once, kept, and found again.
 #pragma once
 
+#include "runtime/core/CacheFolder.h"
 #include "runtime/core/FileSystem.h"
 #include "runtime/media/video/Video.h"
 #include "runtime/sources/Source.h"
@@ -22,10 +23,14 @@ namespace penstock::runtime {
 class VideoStore {
 public:
   static constexpr uint64_t mostBytes = uint64_t(64) << 20;
+  /// Files are kept in so many folders, each of which has its share of the limit:
+  /// those of a million files are slow to look into.
+  static constexpr unsigned parts = 256;
+  static constexpr uint64_t mostKeptBytes = uint64_t(4) << 30;
 
-  /// `folder`: where indexes are kept between runs, below `videos`; empty: nowhere.
-  /// `files` must outlive it.
-  VideoStore(FileSystem &files, std::string folder, uint64_t memory = mostBytes)
+  /// `folder`: where indexes are kept between runs, below `videos`. `files` must
+  /// outlive it.
+  VideoStore(FileSystem &files, CacheFolder folder, uint64_t memory = mostBytes)
       : files(files), folder(std::move(folder)), most(memory) {}
 
   struct Found {
@@ -67,10 +72,10 @@ private:
   Result<std::shared_ptr<const Video>> make(const MediaPlace &place);
   std::shared_ptr<const Video> load(const MediaPlace &place) const;
   void keep(const MediaPlace &place, std::span<const uint8_t> index) const;
-  std::string folderOf(const std::string &name) const;
+  CacheFolder folderOf(const std::string &name) const;
 
   FileSystem &files;
-  const std::string folder;
+  const CacheFolder folder;
   const uint64_t most;
   std::atomic<uint64_t> makes{0}, reads{0};
   mutable std::mutex lock; // of all below

@@ -1,5 +1,6 @@
 """Every command once, as a new user would try it."""
 import os
+import time
 
 from support import EXAMPLES, ToolTest, make_folder, main
 
@@ -82,6 +83,37 @@ class Commands(ToolTest):
                     file.seek(100)
                     file.write(b"\xff" * 64)
         self.assertNotIn("cache", self.run_tool("compile", IMAGENET, "--set", "size=40").stdout)
+
+    def test_what_was_not_used_for_long_leaves_the_cache(self):
+        self.shared_cache = self.folder
+        folder = os.path.join(self.folder, "penstock")
+
+        def compile(size):
+            return "cache" in self.run_tool("compile", IMAGENET, "--set", f"size={size}").stdout
+
+        def age(days, *names):
+            for name in names:
+                os.utime(os.path.join(folder, name), (time.time() - days * 86400,) * 2)
+
+        def programs():
+            return {name for name in os.listdir(folder) if name.endswith(".program")}
+
+        compile(40)
+        old = programs()
+        compile(41)
+        used = programs() - old
+        with open(os.path.join(folder, "notes.txt"), "w") as file:
+            file.write("not ours")
+        age(100, *os.listdir(folder))
+        self.assertTrue(compile(41))  # which is a use
+        compile(42)
+        self.assertEqual(len(programs()), 2)
+        self.assertLess(used, programs())
+        self.assertTrue(os.path.exists(os.path.join(folder, "notes.txt")))
+        age(100, *programs())
+        compile(43)  # within a day of the last time
+        self.assertEqual(len(programs()), 3)
+        self.assertFalse(compile(40))
 
 
 if __name__ == "__main__":

@@ -201,11 +201,11 @@ pipeline p(PARAMETERS) with on_error = substitute(90%) {
             numpy.testing.assert_array_equal(got.reshape(-1, 32, 32, 3),
                                              self.pixels(name, start)[:, 24:56, 32:64], (name, start))
 
-    def kept(self):
+    def kept(self, top=None):
         found = []
-        for folder, _, names in os.walk(self.shared_cache):
-            found += [os.path.join(folder, name) for name in names if "/videos/" in folder]
-        return found
+        for folder, _, names in os.walk(os.path.join(top or os.path.join(self.shared_cache, "penstock"), "videos")):
+            found += [os.path.join(folder, name) for name in names if name.startswith("video-")]
+        return sorted(found)
 
     def setUp(self):
         super().setUp()
@@ -237,6 +237,28 @@ pipeline p(PARAMETERS) with on_error = substitute(90%) {
         mended = self.report(text, **paths)
         self.assertEqual((mended["videos"]["indexes_made"], mended["bad_samples"]), (files, []))
         return first
+
+    def test_indexes_that_nobody_uses_go(self):
+        """From the cache; a folder that the pipeline names keeps all."""
+        paths = self.list_of(self.clips_of)
+        named = os.path.join(self.folder, "indexes")
+        os.mkdir(named, 0o700)
+        for text, settings in ((self.csv(), paths),
+                               (self.csv().replace("root: path", "root: path, named: path")
+                                .replace("with", "with index = named,"), {**paths, "named": named})):
+            self.report(text, **settings)
+            top = named if "named" in settings else os.path.join(self.shared_cache, "penstock")
+            kept, gone = self.kept(top), []
+            self.assertEqual(len(kept), 3)
+            for path in kept:
+                os.remove(path)  # it is made again, and what is beside it is looked at
+                gone.append(os.path.join(os.path.dirname(path), "video-0123456789abcdef.index"))
+                with open(gone[-1], "w"):
+                    pass
+                for name in os.listdir(os.path.dirname(path)):
+                    os.utime(os.path.join(os.path.dirname(path), name), (1e9, 1e9))
+            self.report(text, **settings)
+            self.assertEqual(self.kept(top), sorted(kept + gone) if top == named else kept)
 
     def test_csv(self):
         paths = self.list_of(self.clips_of)

@@ -1,0 +1,46 @@
+// Folders where what can be made again is kept between runs, and what goes from them.
+#pragma once
+
+#include "runtime/core/FileSystem.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace penstock::runtime {
+
+/// One folder, and what of it stays. Files are known by their names (cacheKindOf);
+/// all others stay for ever.
+struct CacheFolder {
+  std::string path; ///< empty: nothing is kept
+  /// Of files that are read in one go; 0: all files stay, as they do where a
+  /// pipeline names the folder.
+  uint64_t mostBytes = 0;
+
+  CacheFolder() = default;
+  CacheFolder(std::string path, uint64_t mostBytes = 0)
+      : path(std::move(path)), mostBytes(mostBytes) {}
+  CacheFolder(const char *path) : path(path) {}
+
+  /// The user's cache: some thousand compiled programs, and indexes of tables.
+  static CacheFolder ofUser(std::string path) { return {std::move(path), uint64_t(64) << 20}; }
+};
+
+/// Whether those who use a file have read it when they have opened it, or have it
+/// mapped for days: on a network disk, removing that would end their process.
+enum class CacheKind { Unknown, Read, Mapped };
+CacheKind cacheKindOf(std::string_view name);
+
+/// Sets the time of a file that is used to now; if it is of this hour, nothing. No
+/// trouble is told, of this or of limitCache().
+void noteUse(FileSystem &files, const std::string &path);
+
+/// Removes what was not used for 90 days, and of the files that are read in one go
+/// those beyond `mostBytes` that were not used for longest, but for those of the
+/// last day. Whoever adds a file calls it; it looks once a day.
+///
+/// Others may use the folder meanwhile, on this machine or another: those who read
+/// what is removed have it or find nothing, and make it again.
+void limitCache(FileSystem &files, const CacheFolder &folder);
+
+} // namespace penstock::runtime
