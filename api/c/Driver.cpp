@@ -9,6 +9,7 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/CodePipelines.h"
 #include "compiler/Pipelines/Pipelines.h"
+#include "compiler/Transforms/Passes.h"
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Render.h"
 #include "dsl/Sema/Check.h"
@@ -150,9 +151,28 @@ bool Driver::load() {
   module = mlir::parseSourceString<mlir::ModuleOp>(request.text, mlir::ParserConfig(&context),
                                                    request.fileName);
   reached = *stage;
-  if (module)
-    readName();
-  return static_cast<bool>(module);
+  if (!module || !isOfStage(*stage))
+    return false;
+  readName();
+  return true;
+}
+
+/// What a stage promises and no verifier of an op can see.
+bool Driver::isOfStage(Stage stage) {
+  if (stage >= Stage::loops)
+    return true; // code: MLIR's and LLVM's own verifiers judge it
+  int pipelines = 0;
+  for (mlir::Operation &op : *module->getBody()) {
+    const bool isPipeline = llvm::isa<pipe::PipelineOp>(op);
+    if (!isPipeline && (stage < Stage::kernels || !llvm::isa<pipe::KernelOp>(op)))
+      op.emitError() << "does not stand at the top of stage `" << request.from << "`";
+    if (isPipeline && ++pipelines > 1)
+      op.emitError("is the second pipeline of this text");
+  }
+  mlir::PassManager passes(&context);
+  if (stage >= Stage::kernels)
+    passes.addPass(transforms::createVerifyKernels());
+  return !diagnostics.hasErrors() && mlir::succeeded(passes.run(*module)) && !diagnostics.hasErrors();
 }
 
 void Driver::readName() {

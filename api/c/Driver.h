@@ -30,6 +30,7 @@ public:
 
 private:
   bool loadText();
+  bool isOfStage(Stage stage);
   bool checkPasses();
   void readName();
   bool runTo(Stage stage);

@@ -58,6 +58,40 @@ struct Translated {
 };
 } // namespace
 
+/// The lowest level that has an instruction which schedules ask for by name.
+static std::optional<CpuLevel> levelOf(llvm::StringRef intrinsic) {
+  if (intrinsic.starts_with("avx512.vpdp") || intrinsic.starts_with("avx512.vpermi2var.qi") ||
+      intrinsic.starts_with("avx512.permvar.qi"))
+    return CpuLevel::v4vnni;
+  if (intrinsic.starts_with("avx512."))
+    return CpuLevel::v4;
+  if (intrinsic.starts_with("avx2."))
+    return CpuLevel::v3;
+  if (intrinsic.starts_with("sse") || intrinsic.starts_with("ssse3."))
+    return CpuLevel::v2;
+  return std::nullopt;
+}
+
+/// What LLVM would end the process for: a text that was read back may ask for
+/// instructions of another level, or hold what no module may.
+static llvm::Error check(const llvm::Module &module, const Target &target) {
+  for (const llvm::Function &function : module) {
+    llvm::StringRef name = function.getName();
+    if (!name.consume_front("llvm.x86."))
+      continue;
+    const std::optional<CpuLevel> level = levelOf(name);
+    if (!level || *level > target.level)
+      return failure("the code uses `" + function.getName() + "`, which " + target.describe() +
+                     " does not have; " +
+                     (level ? "`--target " + Target{*level}.describe() + "` has it" : "no target is known to"));
+  }
+  std::string why;
+  llvm::raw_string_ostream stream(why);
+  if (llvm::verifyModule(module, &stream))
+    return failure("LLVM refuses the code: " + llvm::StringRef(why).rtrim());
+  return llvm::Error::success();
+}
+
 /// LLVM IR after our pass list.
 static llvm::Error translate(mlir::ModuleOp source, const Target &target, Translated &out) {
   mlir::registerBuiltinDialectTranslation(*source.getContext());
@@ -69,6 +103,8 @@ static llvm::Error translate(mlir::ModuleOp source, const Target &target, Transl
   out.module = mlir::translateModuleToLLVMIR(source, out.context);
   if (!out.module)
     return failure("the module is not at stage llvm");
+  if (auto error = check(*out.module, target))
+    return error;
   out.module->setDataLayout(out.machine->createDataLayout());
   out.module->setTargetTriple(out.machine->getTargetTriple().str());
   for (llvm::Function &function : *out.module) {

@@ -24,8 +24,6 @@ LogicalResult PlanKernels::addKernels() {
     addDrawsAndChecks(function);
     if (kind != "rows" && kind != "select" && kind != "setup")
       continue; // entered by its launches, which know the sizes
-    if (auto terms = function->getAttrOfType<ArrayAttr>("pipe.scratch"); terms && !terms.empty())
-      return function.emitError("needs scratch of a size that depends on the sample");
     int32_t &entry = kind == "rows"     ? plan.rows_kernel
                      : kind == "select" ? plan.select
                                         : plan.setup;
@@ -67,11 +65,9 @@ void PlanKernels::addDrawsAndChecks(func::FuncOp function) {
 /// The number of the kernel that a launch runs. Launches of one function whose
 /// scratch follows from different slots are different kernels of the plan.
 FailureOr<int> PlanKernels::kernelOf(pipe::LaunchOp op) {
-  auto found = functions.find(op.getKernel());
-  if (found == functions.end())
-    return op.emitOpError() << "runs `" << op.getKernel() << "`, which has no code";
-  auto entry = entryOf(found->second);
-  auto terms = found->second->getAttrOfType<ArrayAttr>("pipe.scratch");
+  func::FuncOp function = functions.lookup(op.getKernel());
+  auto entry = entryOf(function);
+  auto terms = function->getAttrOfType<ArrayAttr>("pipe.scratch");
   if (!terms || terms.empty()) {
     if (auto known = sharedKernels.find(op.getKernel()); known != sharedKernels.end())
       return known->second;

@@ -102,11 +102,10 @@ FailureOr<int> PlanScope::bufferOf(Value tensor) {
     return known->second;
   Operation *op = tensor.getDefiningOp();
   if (auto field = llvm::dyn_cast_or_null<pipe::FieldOp>(op)) {
-    FailureOr<int> row = rowOf(field.getRow());
     FailureOr<int> number = addBuffer(tensor, plan::BufferKind::field);
-    if (failed(row) || failed(number))
+    if (failed(number))
       return failure();
-    plan.buffers[*number]->row = *row;
+    plan.buffers[*number]->row = rowOf(field.getRow());
     plan.buffers[*number]->column = columnOf(field.getRow(), field.getName());
     return number;
   }
@@ -180,12 +179,7 @@ int PlanScope::stageOf(Value tensor) {
   return known == stages.end() ? 0 : known->second;
 }
 
-FailureOr<int> PlanScope::rowOf(Value row) {
-  if (auto known = rows.find(row); known != rows.end())
-    return known->second;
-  emitError(row.getLoc()) << "a row is used before the plan knows it";
-  return failure();
-}
+int PlanScope::rowOf(Value row) { return rows.at(row); }
 
 int PlanScope::columnOf(Value row, StringRef name) {
   Value table = llvm::isa<pipe::RowOp>(row.getDefiningOp())
@@ -198,23 +192,17 @@ int PlanScope::columnOf(Value row, StringRef name) {
   return -1;
 }
 
-FailureOr<int> PlanScope::mediaOf(Value bytes, StringRef kind) {
+int PlanScope::mediaOf(Value bytes, StringRef kind) {
   if (auto known = media.find(bytes); known != media.end())
     return known->second;
   auto field = bytes.getDefiningOp<pipe::FieldOp>();
-  if (!field) {
-    emitError(bytes.getLoc()) << "encoded bytes do not come from a row";
-    return failure();
-  }
-  FailureOr<int> row = rowOf(field.getRow());
-  if (failed(row))
-    return failure();
+  const int row = rowOf(field.getRow());
   const int column = columnOf(field.getRow(), field.getName());
   for (auto [i, known] : llvm::enumerate(plan.media))
-    if (known->row == *row && known->column == column && known->media == kind)
+    if (known->row == row && known->column == column && known->media == kind)
       return media[bytes] = static_cast<int>(i);
   auto entry = std::make_unique<plan::MediaT>();
-  entry->row = *row;
+  entry->row = row;
   entry->column = column;
   entry->media = kind.str();
   const int number = static_cast<int>(plan.media.size());

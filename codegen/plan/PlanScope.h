@@ -41,10 +41,10 @@ public:
   /// The first stage in which `tensor` may be read by a step of this sample.
   int stageOf(mlir::Value tensor);
 
-  mlir::FailureOr<int> rowOf(mlir::Value row);
+  int rowOf(mlir::Value row);
   /// The number of the column `name` of the table behind `row`, or -1.
   int columnOf(mlir::Value row, llvm::StringRef name);
-  mlir::FailureOr<int> mediaOf(mlir::Value bytes, llvm::StringRef media);
+  int mediaOf(mlir::Value bytes, llvm::StringRef media);
 
   llvm::DenseMap<mlir::Value, int> params, sources, rows, buffers, stages;
 

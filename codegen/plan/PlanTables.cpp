@@ -138,7 +138,8 @@ LogicalResult PlanVisitor::visit(pipe::PickOp op) {
 }
 
 LogicalResult PlanVisitor::visit(pipe::ProbeOp op) {
-  return scope.mediaOf(op.getData(), op.getMedia());
+  scope.mediaOf(op.getData(), op.getMedia());
+  return success();
 }
 
 LogicalResult PlanVisitor::visit(pipe::SetSlotOp op) {
@@ -150,10 +151,8 @@ LogicalResult PlanVisitor::visit(pipe::SetSlotOp op) {
   }
   Operation *leaf = value.getDefiningOp();
   if (auto probe = llvm::dyn_cast_or_null<pipe::ProbeOp>(leaf)) {
-    FailureOr<int> media = scope.mediaOf(probe.getData(), probe.getMedia());
-    if (failed(media))
-      return failure();
-    plan::MediaT &entry = *plan.media[static_cast<size_t>(*media)];
+    const int media = scope.mediaOf(probe.getData(), probe.getMedia());
+    plan::MediaT &entry = *plan.media[static_cast<size_t>(media)];
     int32_t &target = value == probe.getHeight()  ? entry.height_slot
                       : value == probe.getWidth() ? entry.width_slot
                                                   : entry.orientation_slot;
@@ -175,16 +174,14 @@ LogicalResult PlanVisitor::visit(pipe::SetSlotOp op) {
   } else {
     return op.emitOpError("fills a slot with what is no parameter, field or header value");
   }
-  FailureOr<int> row = scope.rowOf(rowValue);
-  if (failed(row))
-    return failure();
-  entry->row = *row;
+  const int row = scope.rowOf(rowValue);
+  entry->row = row;
   entry->column = scope.columnOf(rowValue, name);
   if (entry->column < 0)
     return op.emitOpError() << "reads column `" << name << "`, which the source does not have";
   if (auto extent = llvm::dyn_cast<pipe::FieldExtentOp>(leaf)) {
     const plan::SourceT &source =
-        *plan.sources[static_cast<size_t>(plan.rows[static_cast<size_t>(*row)]->source)];
+        *plan.sources[static_cast<size_t>(plan.rows[static_cast<size_t>(row)]->source)];
     const auto &axes = source.columns[static_cast<size_t>(entry->column)]->axes;
     entry->axis = static_cast<int>(llvm::find(axes, extent.getAxis()) - axes.begin());
   }

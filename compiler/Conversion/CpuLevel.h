@@ -9,6 +9,11 @@ namespace penstock::conversion {
 /// v4vnni is v4 with the VNNI and VBMI extensions (Ice Lake, Zen 4).
 enum class CpuLevel : int { v2 = 2, v3 = 3, v4 = 4, v4vnni = 5 };
 
+/// Bytes of the widest register of a level.
+constexpr int widestRegister(CpuLevel level) {
+  return level >= CpuLevel::v4 ? 64 : level == CpuLevel::v3 ? 32 : 16;
+}
+
 } // namespace penstock::conversion
 
 #endif

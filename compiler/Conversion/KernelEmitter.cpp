@@ -17,15 +17,12 @@ using namespace penstock::conversion;
 KernelEmitter::KernelEmitter(KernelOp kernel, func::FuncOp function, int64_t &nextCheck)
     : kernel(kernel), function(function), nextCheck(nextCheck), b(kernel.getContext()),
       l(b, kernel.getLoc(), CpuLevel::v2), m(l), random(l) {
-  auto number = [&](StringRef name, int64_t otherwise) {
-    if (auto schedule = kernel.getSchedule())
-      if (auto value = schedule->getAs<IntegerAttr>(name))
-        return value.getInt();
-    return otherwise;
-  };
-  l.level = static_cast<CpuLevel>(number("level", 2));
-  vectorBytes = number("vector_bytes", 16);
-  streaming = kernel.getSchedule() && kernel.getSchedule()->contains("streaming");
+  if (auto schedule = kernel.getSchedule()) {
+    if (auto level = schedule->getAs<IntegerAttr>("level"))
+      l.level = static_cast<CpuLevel>(level.getInt());
+    streaming = schedule->contains("streaming");
+  }
+  vectorBytes = widestRegister(l.level);
 }
 
 //===--- arguments ---------------------------------------------------------------===//

@@ -136,7 +136,7 @@ void Memory::storePlain(Value value, Value address, bool streaming) {
   // where stores are what limits.
   if (auto vector = llvm::dyn_cast<VectorType>(type)) {
     const int64_t size = std::max(1u, vector.getElementTypeBitWidth() / 8);
-    const int64_t fitting = (l.level >= CpuLevel::v4 ? 64 : l.level == CpuLevel::v3 ? 32 : 16) / size;
+    const int64_t fitting = widestRegister(l.level) / size;
     const int64_t count = vector.getNumElements();
     if (count > fitting && count % fitting == 0) {
       for (int64_t first = 0; first < count; first += fitting) {

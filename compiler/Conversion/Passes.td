@@ -38,7 +38,7 @@ def LoopsToLLVM : Pass<"pipe-loops-to-llvm", "::mlir::ModuleOp"> {
     Upstream's conversions. What is left refers to no other module: no libm, no
     memcpy, helpers are private functions.
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 def KernelToGpu : Pass<"pipe-kernel-to-gpu", "::mlir::ModuleOp"> {

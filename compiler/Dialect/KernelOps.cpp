@@ -17,6 +17,62 @@ Operation *penstock::pipe::codecOf(KernelOp kernel) {
              : nullptr;
 }
 
+/// What a schedule may say, so that whoever reads it need not ask again.
+static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
+  auto number = [](Attribute value, int64_t low, int64_t high, int64_t step) {
+    auto integer = llvm::dyn_cast<IntegerAttr>(value);
+    return integer && integer.getType().isSignlessInteger(64) && integer.getInt() >= low &&
+           integer.getInt() <= high && integer.getInt() % step == 0;
+  };
+  for (NamedAttribute entry : schedule) {
+    StringRef name = entry.getName();
+    Attribute value = entry.getValue();
+    auto refuse = [&](StringRef wanted) {
+      return kernel.emitOpError() << "has the schedule `" << name << " = " << value << "`; " << wanted;
+    };
+    if (name == "level") { // C1
+      if (!number(value, 2, 5, 1))
+        return refuse("a level is 2, 3, 4 or 5, as i64");
+    } else if (name == "streaming") {
+      if (!llvm::isa<UnitAttr>(value))
+        return refuse("`streaming` stands alone");
+    } else if (name == "threads") { // C2
+      if (!number(value, 32, 1024, 32))
+        return refuse("a block has 32 to 1024 threads, a multiple of 32, as i64");
+    } else if (name == "mapping") {
+      if (value != StringAttr::get(kernel.getContext(), "grid") &&
+          value != StringAttr::get(kernel.getContext(), "block"))
+        return refuse("a mapping is \"grid\" or \"block\"");
+    } else {
+      return kernel.emitOpError() << "has a schedule with `" << name
+                                  << "`; known are `level`, `streaming`, `mapping` and `threads`";
+    }
+  }
+  if (schedule.contains("mapping") != schedule.contains("threads")) // C2
+    return kernel.emitOpError("has a schedule with one of `mapping` and `threads`; they stand together");
+  return success();
+}
+
+/// Where values of a kernel live is said by `schedule` on their ops.
+static LogicalResult verifyStored(KernelOp kernel) {
+  const auto found = kernel.getBody().walk([](Operation *op) {
+    Attribute where = op->getAttr("schedule");
+    if (!where)
+      return WalkResult::advance();
+    auto text = llvm::dyn_cast<StringAttr>(where);
+    const bool isReduce = llvm::isa<ReduceOp>(op);
+    const bool fits = text && (text == "scratch" || (text == "ring" && llvm::isa<ResampleOp>(op)) ||
+                               (isReduce && (text == "warps" || text == "threads")));
+    if (fits)
+      return WalkResult::advance();
+    op->emitOpError() << "has the schedule " << where // C3
+                      << "; known are \"scratch\", \"ring\" of a resample, and \"warps\" and "
+                         "\"threads\" of a reduce";
+    return WalkResult::interrupt();
+  });
+  return failure(found.wasInterrupted());
+}
+
 LogicalResult KernelOp::verify() {
   if (!llvm::is_contained({"pixels", "codec", "rows", "select", "setup"}, getKind()))
     return emitOpError() << "has the unknown kind \"" << getKind() << "\"";
@@ -34,5 +90,11 @@ LogicalResult KernelOp::verify() {
     return emitOpError("does not end in pipe.return");
   if (getKind() == "codec" && !codecOf(*this))
     return emitOpError("of kind \"codec\" is not one codec whose results it returns");
-  return success();
+  if (auto schedule = getSchedule(); schedule && failed(verifySchedule(*this, *schedule)))
+    return failure();
+  auto outside = (*this)->getAttrOfType<DenseI64ArrayAttr>("outside_n");
+  const size_t results = getBody().front().back().getNumOperands();
+  if ((*this)->hasAttr("outside_n") && (!outside || outside.size() != static_cast<int64_t>(results)))
+    return emitOpError() << "has `outside_n` for other than its " << results << " results";
+  return verifyStored(*this);
 }

@@ -19,6 +19,15 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> 
     and write the sample's parameter block with `pipe.slot` and `pipe.set_slot`,
     and return nothing.
 
+    Constraints:
+
+    - (C1) on a CPU, a schedule has the feature `level`, 2 to 5, and may say
+      `streaming`.
+    - (C2) on a GPU, it has a `mapping`, "grid" or "block", and `threads` of a
+      block, a multiple of 32 up to 1024.
+    - (C3) ops inside have no other `schedule` than "scratch"; a resample may
+      have "ring", a reduce "warps" or "threads".
+
     Example:
 
     ```mlir

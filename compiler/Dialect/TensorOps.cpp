@@ -201,7 +201,12 @@ LogicalResult WindowOp::verify() {
       return emitOpError() << "has an empty neighbourhood along `"
                            << llvm::cast<StringAttr>(getOver()[i]).strref()
                            << "`";
-    neighbours *= getHigh()[i] - getLow()[i] + 1;
+    // Before anything of that size is made; a product that overflows is no number.
+    int64_t last = 0, span = 0;
+    if (llvm::SubOverflow(getHigh()[i], getLow()[i], last) || llvm::AddOverflow<int64_t>(last, 1, span) ||
+        llvm::MulOverflow(neighbours, span, neighbours) ||
+        neighbours > static_cast<int64_t>(getBody().getNumArguments()))
+      return emitOpError("has a neighbourhood that its region has no arguments for"); // C4
   }
   if (failed(verifyAxes(*this, getOver(), input)))
     return failure();

@@ -7,17 +7,17 @@ include "mlir/Pass/PassBase.td"
 def ScheduleCpu : Pass<"pipe-schedule-cpu", "::mlir::ModuleOp"> {
   let summary = "Say how each kernel becomes loops for a CPU";
   let description = [{
-    Puts a `schedule` dictionary on every kernel (feature level, vector bytes)
-    and `schedule = "scratch"` on the tensor definitions that are computed once,
-    where they stand, instead of wherever an element of them is read. A
-    term of maps that only the column decides becomes a definition of its own. A
+    Puts a `schedule` dictionary on every kernel (the feature level) and
+    `schedule = "scratch"` on the tensor definitions that are computed once,
+    where they stand, instead of wherever an element of them is read. A term of
+    maps that only the column decides becomes a definition of its own. A
     horizontal resampling that only a vertical one reads gets `"ring"`: its rows
     are computed when the vertical pass reaches them, and live in a ring.
     `streaming` says that outputs are stored past the caches: they only move and
     map, and no cache holds their batch. A kernel that has a schedule keeps it, so a schedule can be forced by hand.
 
     ```mlir
-    pipe.kernel @k "pixels" schedule {level = 3 : i64, vector_bytes = 32 : i64} { ... }
+    pipe.kernel @k "pixels" schedule {level = 3 : i64} { ... }
     ```
   }];
   let options = [

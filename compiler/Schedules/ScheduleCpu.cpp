@@ -108,10 +108,8 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       for (MapOp column : splitColumnTerms(kernel))
         store(*column, "scratch", "is computed once and stored in scratch memory: all rows have it in common");
       forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) { store(op); });
-      const int64_t bytes = level >= 4 ? 64 : level == 3 ? 32 : 16;
       NamedAttrList chosen;
       chosen.set("level", builder.getI64IntegerAttr(level));
-      chosen.set("vector_bytes", builder.getI64IntegerAttr(bytes));
       // It wins on the machines with AVX-512 that were measured, and loses on
       // Zen 3, which has none.
       if (level >= 4 && streamsOutputs(kernel, getOperation()))

@@ -11,6 +11,9 @@ namespace penstock::transforms {
 using namespace mlir;
 using namespace penstock::pipe;
 
+/// 8 MiB of numbers for one sample.
+static constexpr int64_t mostSlots = 1 << 20;
+
 static LogicalResult verifyLaunch(LaunchOp launch, const SymbolTable &symbols) {
   auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
   if (!kernel)
@@ -24,15 +27,40 @@ static LogicalResult verifyLaunch(LaunchOp launch, const SymbolTable &symbols) {
   return success();
 }
 
+/// Code writes and reads slots by their numbers alone.
+static LogicalResult verifySlot(Operation *op, int64_t slots) {
+  auto read = llvm::dyn_cast<SlotOp>(op);
+  auto written = llvm::dyn_cast<SetSlotOp>(op);
+  const auto index = static_cast<int64_t>(read ? read.getIndex() : written ? written.getIndex() : 0);
+  if (index < 0 || index >= slots)
+    return op->emitError() << (read ? "reads" : "writes") << " a slot beyond the parameter block";
+  return success();
+}
+
+/// Whether what the plan looks up by its definition has the definition that it needs.
+static LogicalResult verifyDefinitions(Operation *op) {
+  if (auto param = llvm::dyn_cast<ParamOp>(op);
+      param && !isScalarType(param.getType()) && !llvm::isa<TextType>(param.getType()))
+    return op->emitError() << "is a parameter of type " << param.getType() << "; parameters are numbers and texts";
+  for (Value operand : op->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    if (llvm::isa<TableType>(operand.getType()) && !llvm::isa_and_nonnull<SourceOp>(producer))
+      return op->emitError("reads a table that is no source");
+    if (llvm::isa<RowType>(operand.getType()) && !llvm::isa_and_nonnull<RowOp, PickOp>(producer))
+      return op->emitError("reads a row of no table");
+    if (llvm::isa<BytesType>(operand.getType()) && !llvm::isa_and_nonnull<FieldOp>(producer))
+      return op->emitError("decodes bytes that do not come from a row");
+  }
+  return success();
+}
+
 static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const SymbolTable &symbols) {
+  if (failed(verifySlot(op, slots)) || failed(verifyDefinitions(op)))
+    return failure();
   if (auto launch = llvm::dyn_cast<LaunchOp>(op))
     if (failed(verifyLaunch(launch, symbols)))
       return failure();
-  if (auto slot = llvm::dyn_cast<SlotOp>(op))
-    return static_cast<int64_t>(slot.getIndex()) < slots
-               ? success()
-               : op->emitError("reads a slot beyond the parameter block");
-  if (llvm::isa<ParamOp, FieldOp, FieldExtentOp, ProbeOp, SetSlotOp, SourceOp, ConstantOp>(op))
+  if (llvm::isa<SlotOp, ParamOp, FieldOp, FieldExtentOp, ProbeOp, SetSlotOp, SourceOp, ConstantOp>(op))
     return success();
   if (!llvm::isa<RowOp, AdmitOp, PickOp, DecodeOp, LaunchOp, SwitchOp, PeerOp, BatchOp,
                  OutputOp>(op))
@@ -54,6 +82,14 @@ static LogicalResult verifyInKernel(Operation *op) {
   return success();
 }
 
+/// Setup and its like have scalars alone, and no memory but the parameter block.
+static LogicalResult verifyInSetup(Operation *op, int64_t slots) {
+  auto isTensor = [](Type type) { return llvm::isa<NamedTensorType>(type); };
+  if (llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor))
+    return op->emitError("computes a tensor outside of the kernels of pixels");
+  return verifySlot(op, slots);
+}
+
 namespace {
 struct VerifyKernelsPass : penstock::transforms::impl::VerifyKernelsBase<VerifyKernelsPass> {
   void runOnOperation() override {
@@ -63,19 +99,26 @@ struct VerifyKernelsPass : penstock::transforms::impl::VerifyKernelsBase<VerifyK
       if (failed(found))
         result = failure();
     };
+    int64_t slots = 0;
     for (auto pipeline : getOperation().getOps<PipelineOp>()) {
       if (!pipeline.getSlots()) {
         check(pipeline.emitError("has not been split"));
         continue;
       }
+      slots = static_cast<int64_t>(*pipeline.getSlots());
+      if (slots < 0 || slots > mostSlots)
+        check(pipeline.emitError() << "has a parameter block of " << slots << " slots; at most "
+                                   << mostSlots << " make sense");
       pipeline.walk([&](Operation *op) {
         if (op != pipeline)
-          check(verifyInPipeline(op, static_cast<int64_t>(*pipeline.getSlots()), symbols));
+          check(verifyInPipeline(op, slots, symbols));
       });
     }
     for (auto kernel : getOperation().getOps<KernelOp>())
       if (kernel.getKind() == "pixels")
         kernel.getBody().walk([&](Operation *op) { check(verifyInKernel(op)); });
+      else if (kernel.getKind() != "codec")
+        kernel.getBody().walk([&](Operation *op) { check(verifyInSetup(op, slots)); });
     if (failed(result))
       signalPassFailure();
   }

@@ -42,6 +42,79 @@ pipe.kernel @k "codec" {
 
 // -----
 
+// expected-error @below {{has the schedule `level = 6 : i64`; a level is 2, 3, 4 or 5, as i64}}
+pipe.kernel @k "pixels" schedule {level = 6 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+// expected-error @below {{has the schedule `level = 3 : i32`; a level is 2, 3, 4 or 5, as i64}}
+pipe.kernel @k "pixels" schedule {level = 3 : i32} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+// expected-error @below {{has the schedule `streaming = 1 : i64`; `streaming` stands alone}}
+pipe.kernel @k "pixels" schedule {streaming = 1 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+// expected-error @below {{has the schedule `threads = 48 : i64`; a block has 32 to 1024 threads, a multiple of 32, as i64}}
+pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 48 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+// expected-error @below {{has the schedule `mapping = "warp"`; a mapping is "grid" or "block"}}
+pipe.kernel @k "pixels" schedule {mapping = "warp", threads = 64 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+// expected-error @below {{has a schedule with one of `mapping` and `threads`; they stand together}}
+pipe.kernel @k "pixels" schedule {mapping = "grid"} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `mapping` and `threads`}}
+pipe.kernel @k "pixels" schedule {lanes = 16 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  // expected-error @below {{has the schedule "ring"; known are "scratch", "ring" of a resample, and "warps" and "threads" of a reduce}}
+  %0 = pipe.view %x by affine_map<(d0) -> (3 - d0)> [] {schedule = "ring"} : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=4]>
+  pipe.return %0 : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+// expected-error @below {{has `outside_n` for other than its 1 results}}
+pipe.kernel @k "pixels" attributes {outside_n = array<i64: 1, 1>} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
 // expected-error @below {{unknown element type `u128`}}
 func.func private @element(!pipe.tensor<u128[w=4]>)
 

@@ -197,6 +197,17 @@ func.func @window_has_neighbours(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+func.func @window_has_an_argument_for_each_neighbour(%x: !pipe.tensor<u8[w=4]>) {
+  // expected-error @below {{has a neighbourhood that its region has no arguments for}}
+  %0 = pipe.window edge %x over ["w"] low [0] high [9223372036854775807] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=4]> {
+  ^bb0(%p: ui8, %w: i64):
+    pipe.yield %p : ui8
+  }
+  return
+}
+
+// -----
+
 func.func @window_keeps_the_axes(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{maps '!pipe.tensor<u8[w=4]>' to other axes '!pipe.tensor<u8[w=5]>'}}
   %0 = pipe.window edge %x over ["w"] low [0] high [0] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=5]> {

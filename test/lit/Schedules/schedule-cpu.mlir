@@ -2,7 +2,7 @@
 // REQUIRES: penstock-opt
 
 // Rows that only a vertical pass reads are streamed through a ring.
-// CHECK-LABEL: pipe.kernel @streams_rows "pixels" schedule {level = 3 : i64, vector_bytes = 32 : i64}
+// CHECK-LABEL: pipe.kernel @streams_rows "pixels" schedule {level = 3 : i64}
 pipe.kernel @streams_rows "pixels" {
 ^bb0(%image: !pipe.tensor<u8[h=9, w=9, c=3]>, %w: !pipe.tensor<i32[w=4, k=5]>, %s: !pipe.tensor<i32[w=4]>,
      %v: !pipe.tensor<i32[h=4, k=5]>, %t: !pipe.tensor<i32[h=4]>):
@@ -73,8 +73,8 @@ pipe.kernel @stores_what_a_loop_reads "pixels" {
 }
 
 // A schedule given by hand stays.
-// CHECK-LABEL: pipe.kernel @keeps_a_schedule "pixels" schedule {level = 2 : i64, vector_bytes = 16 : i64}
-pipe.kernel @keeps_a_schedule "pixels" schedule {level = 2 : i64, vector_bytes = 16 : i64} {
+// CHECK-LABEL: pipe.kernel @keeps_a_schedule "pixels" schedule {level = 2 : i64}
+pipe.kernel @keeps_a_schedule "pixels" schedule {level = 2 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=16]>):
   pipe.return %x : !pipe.tensor<u8[w=16]>
 }

@@ -67,3 +67,43 @@ pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
   pipe.batch size(%batch) last drop {
   }
 }
+
+// -----
+
+// Code writes slots by their numbers alone.
+pipe.kernel @setup "setup" {
+  // expected-error @+1 {{reads a slot beyond the parameter block}}
+  %0 = pipe.slot -1 : i64
+  // expected-error @+1 {{writes a slot beyond the parameter block}}
+  pipe.set_slot 9, %0 : i64
+  // expected-error @+1 {{computes a tensor outside of the kernels of pixels}}
+  %1 = pipe.constant dense<0> : tensor<4xi64> -> !pipe.tensor<i64[w=4]>
+  pipe.return
+}
+
+pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+  }
+}
+
+// -----
+
+// expected-error @+1 {{has a parameter block of 1048577 slots; at most 1048576 make sense}}
+pipe.pipeline @p seed 0 substitute 0.0 slots 1048577 {
+  // expected-error @+1 {{is a parameter of type '!pipe.table'; parameters are numbers and texts}}
+  %table = pipe.param "table" : !pipe.table
+  // expected-error @+1 {{reads a table that is no source}}
+  %row = pipe.row sequential %table
+  // expected-error @+1 {{is a parameter of type '!pipe.row'; parameters are numbers and texts}}
+  %other = pipe.param "row" : !pipe.row
+  // expected-error @+1 {{reads a row of no table}}
+  %x = pipe.field %other "x" : i64
+  // expected-error @+1 {{is a parameter of type '!pipe.bytes'; parameters are numbers and texts}}
+  %data = pipe.param "data" : !pipe.bytes
+  // expected-error @+1 {{decodes bytes that do not come from a row}}
+  %height, %width, %orientation = pipe.probe "image" %data
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+  }
+}

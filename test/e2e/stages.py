@@ -1,0 +1,106 @@
+"""`--from`: the text of a stage is data. What does not fit is refused at its line, and nothing crashes.
+
+Which numbers may stand in such a text, test/unit/compiler/StageTextTest.cpp tries.
+"""
+import os
+import re
+
+from support import EXAMPLES, ToolTest, main
+
+PIPELINE = """pipe 1
+use vision
+pipeline p(root: path, size: int = 8) {
+  for row in image_folder(root) order shuffled
+  let image = row.data |> decode(rgb) |> center_crop(32, 32)
+  batch size per rank last drop {
+    output image: u8[n, h, w, c] = image |> invert
+    output label: i64[n] = row.label
+  }
+}
+"""
+LABEL = '%18 = pipe.field %17 "label" : i64'
+IMAGE = 'axes ["n", "h", "w", "c"] stored ["n", "h", "w", "c"] : !pipe.tensor<u8[h=32, w=32, c=3:rgb]>'
+
+
+class Stages(ToolTest):
+    def stage(self, name):
+        path = os.path.join(self.folder, "p.pipe")
+        with open(path, "w") as file:
+            file.write(PIPELINE)
+        text = self.run_tool("compile", path, "--no-cache", "--emit", name).stdout
+        return re.sub(r" *(attributes )?\{pipe\.remarks = \[.*?\]\}", "", text)
+
+    def refused(self, stage, text, message, to="llvm"):
+        path = os.path.join(self.folder, "p.mlir")
+        with open(path, "w") as file:
+            file.write(text)
+        done = self.run_tool("compile", path, "--no-cache", "--from", stage, "--emit", to, expect=1)
+        self.assertIn(f"error: {message}\n", done.stderr)
+
+    def changed(self, text, old, new):
+        self.assertIn(old, text)
+        return text.replace(old, new, 1)
+
+    def test_code_for_another_machine(self):
+        for stage in ("schedule", "loops", "llvm"):
+            path = self.stage_for(stage, "x86-64-v4-vnni")
+            for target in ("x86-64-v2", "x86-64-v3", "x86-64-v4"):
+                done = self.run_tool("compile", path, "--no-cache", "--from", stage, "--target", target, "--emit", "obj",
+                                     expect=1)
+                self.assertRegex(done.stderr, rf"error: the code uses `llvm\.x86\.[a-z0-9.]+`, which {target} does not have; "
+                                 r"`--target x86-64-v[a-z0-9-]+` has it\n")
+            self.run_tool("compile", path, "--no-cache", "--from", stage, "--target", "x86-64-v4-vnni", "--emit", "asm")
+
+    def stage_for(self, stage, target):
+        path = os.path.join(self.folder, "example.mlir")
+        done = self.run_tool("compile", os.path.join(EXAMPLES, "imagenet_train.pipe"), "--no-cache", "--target", target,
+                             "--emit", stage)
+        with open(path, "w") as file:
+            file.write(done.stdout)
+        return path
+
+    def test_what_the_plan_cannot_say(self):
+        text = self.stage("kernels")
+        for old, new, message in (
+                ("pipe.slot 8 :", "pipe.slot 22 :", "reads a slot beyond the parameter block"),
+                ("pipe.set_slot 21,", "pipe.set_slot -1,", "writes a slot beyond the parameter block"),
+                ("slots 22", "slots 1099511627776",
+                 "has a parameter block of 1099511627776 slots; at most 1048576 make sense"),
+                ("@k0(%20)", "@k9(%20)", "launches `k9`, which is no kernel"),
+                ('"image_folder"(%14)', '"image_folder"(%0)', None),
+                ("%17 = pipe.row", "%99 = pipe.row  shuffled %16\n    %17 = pipe.row", "`row` is the second one"),
+                ("pipe.set_slot 9, %width", "pipe.set_slot 9, %width : i64\n    pipe.set_slot 10, %width",
+                 "`set_slot` is the second slot for one number of a header; CSE has not run"),
+                ("pipe.set_slot 21, %18", "%99 = pipe.constant 1 : i64 -> i64\n    pipe.set_slot 21, %99",
+                 "`set_slot` fills a slot with what is no parameter, field or header value"),
+                (LABEL, LABEL.replace("label", "lable"),
+                 "`set_slot` reads column `lable`, which the source does not have"),
+                ('pipe.output "label"', f'pipe.output "again" %21 {IMAGE}\n      pipe.output "label"',
+                 "`output` does not deliver the result of a kernel of its own"),
+                ('pipe.output "image" %21', '%99 = pipe.peer %21[%0] : !pipe.tensor<u8[h=32, w=32, c=3:rgb]> -> '
+                 '!pipe.tensor<u8[h=32, w=32, c=3:rgb]>\n      pipe.output "image" %99',
+                 "no buffer holds this tensor when the plan is made"),
+                ("%15 = pipe.param", '%99 = pipe.param "data" : !pipe.bytes\n    %15 = pipe.param',
+                 "is a parameter of type '!pipe.bytes'; parameters are numbers and texts")):
+            wrong = self.changed(text, old, new)
+            if message is None:
+                wrong = self.changed(wrong, "name = !pipe.text} : !pipe.text", "name = !pipe.text} : i64")
+                message = "`source` has an argument `root` that is neither a parameter nor a constant"
+            self.refused("kernels", wrong, message)
+
+    def test_what_has_no_place_in_a_stage(self):
+        kernels = self.stage("kernels")
+        self.refused("kernels", "module {\n}\n", "holds no pipeline")
+        helper = "func.func private @f()\n  pipe.kernel @select"
+        self.refused("kernels", self.changed(kernels, "pipe.kernel @select", helper),
+                     "does not stand at the top of stage `kernels`")
+        self.refused("pipe", kernels, "does not stand at the top of stage `pipe`")
+        two = re.sub(r"(  pipe\.pipeline @p .*\n  \}\n)", lambda found: found[1] + found[1].replace("@p", "@q"), kernels,
+                     flags=re.S)
+        self.refused("kernels", two, "is the second pipeline of this text")
+        self.refused("kernels", self.stage("pipe"), "has not been split")
+        self.refused("llvm", self.stage("loops"), "the module is not at stage llvm", to="obj")
+
+
+if __name__ == "__main__":
+    main()
