@@ -34,10 +34,8 @@ void SampleBuffers::end() {
   std::fill(places.begin(), places.end(), Place());
 }
 
-bool SampleBuffers::shape(int number, Failure &failure) {
+bool SampleBuffers::shapeByBlock(int number, Failure &failure) {
   const BufferLayout &buffer = layout.buffers[size_t(number)];
-  if (buffer.isStatic)
-    return true;
   pst_tensor &tensor = tensors[size_t(number)];
   const bool isOutput = buffer.kind == BufferKind::output;
   int64_t bytes = buffer.elementBytes;
@@ -108,16 +106,11 @@ const pst_tensor &SampleBuffers::own(int number) const {
   return own(buffer.choices[size_t(std::clamp<int64_t>(block[buffer.indexSlot], 0, last))]);
 }
 
-const pst_tensor *SampleBuffers::input(Work &work, const StepLayout::Input &access) {
-  const BufferLayout &buffer = layout.buffers[size_t(access.buffer)];
-  if (access.peerSlot < 0) {
-    // An alias that was kept stands for itself: its choices may be gone.
-    const pst_tensor &tensor = tensors[size_t(access.buffer)];
-    return tensor.data ? &tensor : &own(access.buffer);
-  }
+const pst_tensor *SampleBuffers::ofPeer(Work &work, const StepLayout::Input &input) {
+  const BufferLayout &buffer = layout.buffers[size_t(input.buffer)];
   if (buffer.kind == BufferKind::constant)
-    return &tensors[size_t(access.buffer)];
-  const int64_t peer = std::clamp<int64_t>(block[access.peerSlot], 0, work.count - 1);
+    return &tensors[size_t(input.buffer)];
+  const int64_t peer = std::clamp<int64_t>(block[input.peerSlot], 0, work.count - 1);
   return &work.keptTensor(peer, buffer.kept);
 }
 

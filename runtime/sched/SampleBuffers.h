@@ -24,19 +24,32 @@ public:
   int64_t *block = nullptr; ///< the parameter block of the sample at hand
   pst_tensor &operator[](int32_t buffer) { return tensors[size_t(buffer)]; }
 
+  // What each step of each sample asks for is inline.
+
   /// The extents and strides that the block gives.
-  bool shape(int buffer, Failure &failure);
+  bool shape(int buffer, Failure &failure) {
+    return layout.buffers[size_t(buffer)].isStatic || shapeByBlock(buffer, failure);
+  }
   /// Room for a temporary or a decoded region; null where there is none.
   uint8_t *storageFor(Work &work, int64_t slot, const BufferLayout &buffer, int64_t bytes);
   void bindOutputs(Work &work, int64_t slot, int stage);
   /// What a step reads, of this sample or a peer.
-  const pst_tensor *input(Work &work, const StepLayout::Input &input);
+  const pst_tensor *input(Work &work, const StepLayout::Input &input) {
+    // An alias that was kept stands for itself: its choices may be gone.
+    const pst_tensor &tensor = tensors[size_t(input.buffer)];
+    if (input.peerSlot >= 0)
+      return ofPeer(work, input);
+    return tensor.data ? &tensor : &own(input.buffer);
+  }
   /// A buffer of this sample, or the one that an alias stands for.
   const pst_tensor &own(int buffer) const;
   /// What later stages and peers read of this one.
   void keep(Work &work, int64_t slot, int stage);
 
 private:
+  bool shapeByBlock(int buffer, Failure &failure);
+  const pst_tensor *ofPeer(Work &work, const StepLayout::Input &input);
+
   const Layout &layout;
   const plan::PlanT &tree;
   Scratch &scratch;
