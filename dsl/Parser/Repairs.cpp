@@ -1,6 +1,7 @@
 #include "dsl/Parser/Repairs.h"
 
 #include "dsl/AST/Units.h"
+#include "dsl/Diagnostics/Quote.h"
 #include "generated/PenstockLexer.h"
 
 #include <algorithm>
@@ -10,10 +11,6 @@ namespace penstock::dsl {
 namespace {
 
 using Lexer = grammar::PenstockLexer;
-
-std::string quote(std::string_view text) {
-  return "`" + std::string(text) + "`";
-}
 
 /// Replaces operators of other languages by ours.
 struct Habit {

@@ -1,17 +1,12 @@
 // A mistake that has a sentence of its own is one function here.
 #pragma once
 
+#include "dsl/Diagnostics/Quote.h"
 #include "dsl/Parser/Sentences.h"
 #include "generated/PenstockLexer.h"
 #include "generated/PenstockParser.h"
 
-#include <string_view>
-
 namespace penstock::dsl {
-
-inline std::string quote(std::string_view text) {
-  return "`" + std::string(text) + "`";
-}
 
 /// The refused token with its surroundings, and the ways to speak about it.
 class Speaker {

@@ -6,10 +6,6 @@
 namespace penstock::dsl {
 namespace {
 
-std::string quote(std::string_view text) {
-  return "`" + std::string(text) + "`";
-}
-
 /// What keeps a function from taking some arguments; only names and numbers of
 /// arguments are looked at.
 struct Misfit {

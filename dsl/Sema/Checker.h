@@ -6,6 +6,7 @@
 // modules, so that a library that grows breaks no program.
 #pragma once
 
+#include "dsl/Diagnostics/Quote.h"
 #include "dsl/Sema/Check.h"
 
 #include <map>
@@ -67,23 +68,25 @@ private:
   void unknownValue(const NameExpr &name);
   void unknownFunction(const Name &name);
 
-  // --- Declarations (Declarations.cpp)
+  // --- Declarations (Declarations.cpp, Circles.cpp)
   void checkUses();
   void checkDuplicates();
   void checkConstCycles();
   void checkRecursion();
   void checkFn(const FnDecl &fn);
-  void checkPipeline(const PipelineDecl &pipeline);
   void declareParams(const std::vector<Param> &params);
   void declareExtents(const TypeExpr &type, const std::vector<Param> &params);
-  void checkOptions(const std::vector<OptionSetting> &options);
-  void checkOrder(const Expr &order);
-  void checkBatch(const BatchDecl &batch);
-  void checkOutput(const OutputDecl &output);
   void checkType(const TypeExpr &type);
   void noteLater(const std::vector<LetDecl> &lets);
   void checkLet(const LetDecl &let);
   void checkBlock(const Block &block);
+
+  // --- Pipelines (Pipelines.cpp)
+  void checkPipeline(const PipelineDecl &pipeline);
+  void checkOptions(const std::vector<OptionSetting> &options);
+  void checkOrder(const Expr &order);
+  void checkBatch(const BatchDecl &batch);
+  void checkOutput(const OutputDecl &output);
 
   // --- Expressions (Expressions.cpp)
   void check(const ExprPtr &expr);

@@ -5,13 +5,6 @@
 #include <algorithm>
 
 namespace penstock::dsl {
-namespace {
-
-std::string quote(std::string_view text) {
-  return "`" + std::string(text) + "`";
-}
-
-} // namespace
 
 void Checker::check(const ExprPtr &expr) {
   if (expr) // null after a syntax error

@@ -4,13 +4,6 @@
 #include <algorithm>
 
 namespace penstock::dsl {
-namespace {
-
-std::string quote(std::string_view text) {
-  return "`" + std::string(text) + "`";
-}
-
-} // namespace
 
 const Checker::Entry *Checker::findLocal(std::string_view name) const {
   for (size_t i = scopes.size(); i-- > 0;)
