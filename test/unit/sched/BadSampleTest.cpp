@@ -1,3 +1,5 @@
+#include "runtime/core/Order.h"
+#include "test/unit/runtime/JpegFiles.h"
 #include "test/unit/sched/Pipelines.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // What only some pipelines need: samples that read each other, branches, ragged
 // outputs, other memory orders, temporaries of any size.
+#include "test/unit/runtime/JpegFiles.h"
 #include "test/unit/sched/Pipelines.h"
 
 #include <algorithm>
