@@ -18,16 +18,25 @@ VideoReading readingOf(uint32_t flags) {
   return flags & PST_VIDEO_DIRECT ? VideoReading::Packets : VideoReading::Scattered;
 }
 
-Result<pst_video_index> headOf(std::span<const uint8_t> index, const pst_video_module &module) {
+struct OpenIndex {
+  const pst_video_module *module;
   pst_video_index head;
+};
+
+Result<OpenIndex> openIndex(std::span<const uint8_t> index) {
+  auto module = videoModule();
+  if (!module)
+    return module.error();
+  OpenIndex opened{*module, {}};
+  pst_video_index &head = opened.head;
   if (index.size() < sizeof head)
     return Error{Code::Corrupt, "the index of the video is damaged"};
   std::memcpy(&head, index.data(), sizeof head);
   if (std::memcmp(head.magic, "PSTKVID1", sizeof head.magic) || head.size != index.size() ||
-      head.library != module.library || head.frames <= 0 || head.orientation < 1 ||
+      head.library != opened.module->library || head.frames <= 0 || head.orientation < 1 ||
       head.orientation > 8)
     return Error{Code::Corrupt, "the index of the video is damaged, or of another FFmpeg"};
-  return head;
+  return opened;
 }
 
 VideoInfo infoOf(const pst_video_index &head) {
@@ -81,30 +90,25 @@ Result<std::vector<uint8_t>> indexVideo(VideoBytes &file, const ImageLimits &lim
 }
 
 Result<VideoInfo> readVideoIndex(std::span<const uint8_t> index) {
-  auto module = videoModule();
-  if (!module)
-    return module.error();
-  auto head = headOf(index, **module);
-  if (!head)
-    return head.error();
-  return infoOf(*head);
+  auto opened = openIndex(index);
+  if (!opened)
+    return opened.error();
+  return infoOf(opened->head);
 }
 
 Result<std::shared_ptr<const Video>> Video::open(std::span<const uint8_t> index) {
-  auto module = videoModule();
-  if (!module)
-    return module.error();
-  auto head = headOf(index, **module);
-  if (!head)
-    return head.error();
-  std::shared_ptr<Video> result(new Video(**module));
+  auto opened = openIndex(index);
+  if (!opened)
+    return opened.error();
+  const auto &[module, head] = *opened;
+  std::shared_ptr<Video> result(new Video(*module));
   char message[PST_VIDEO_MESSAGE] = {};
   const int code =
-      (*module)->open(index.data(), index.size(), &result->video, &result->bytes, message);
+      module->open(index.data(), index.size(), &result->video, &result->bytes, message);
   if (code != PST_VIDEO_OK)
     return videoError(code, message);
-  result->known = infoOf(*head);
-  result->how = readingOf(head->flags);
+  result->known = infoOf(head);
+  result->how = readingOf(head.flags);
   return std::shared_ptr<const Video>(std::move(result));
 }
 
