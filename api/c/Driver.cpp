@@ -25,31 +25,12 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "stdlib/Modules.h"
+#include "stdlib/ShippedModules.h"
 #include "llvm/Support/raw_ostream.h"
 #include <xxhash.h>
 
 using namespace penstock;
 using namespace penstock::api;
-
-namespace {
-/// `use` finds the modules that the library ships.
-class ShippedModules final : public dsl::ModuleLoader {
-public:
-  std::optional<Module> load(std::string_view name) override {
-    auto text = stdlib::moduleText(name);
-    if (!text)
-      return std::nullopt;
-    return Module{"stdlib/" + std::string(name) + ".pipe", std::string(*text)};
-  }
-  std::vector<std::string> names() override {
-    std::vector<std::string> result;
-    for (std::string_view name : stdlib::moduleNames())
-      result.emplace_back(name);
-    return result;
-  }
-};
-} // namespace
 
 Driver::Driver(const CompileRequest &compileRequest)
     : request(compileRequest), target(codegen::Target::named(request.target)),
@@ -182,7 +163,7 @@ void Driver::readName() {
 
 bool Driver::loadText() {
   const dsl::FileId file = sources.add(request.fileName, request.text);
-  ShippedModules modules;
+  stdlib::ShippedModules modules;
   const dsl::Program program =
       dsl::loadProgram(file, sources, modules, importer::builtins(), diagnostics);
   if (diagnostics.hasErrors())

@@ -62,7 +62,7 @@ struct Parts {
 };
 
 /// All modules, cut down to what some names reach.
-class Reached final : public penstock::test::Library {
+class Reached final : public penstock::stdlib::ShippedModules {
 public:
   explicit Reached(Names names) : names(std::move(names)) {
     std::vector<std::string> open(this->names.begin(), this->names.end());
@@ -80,7 +80,7 @@ public:
   }
 
   std::optional<Module> load(std::string_view name) override {
-    std::optional<Module> module = Library::load(name);
+    std::optional<Module> module = ShippedModules::load(name);
     if (!module)
       return module;
     const Parts &parts = modules().find(name)->second;

@@ -7,30 +7,13 @@
 #include "compiler/Dialect/PipeDialect.h"
 #include "compiler/Import/Import.h"
 #include "dsl/Diagnostics/Render.h"
-#include "stdlib/Modules.h"
+#include "stdlib/ShippedModules.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <fstream>
 #include <sstream>
 
 using namespace penstock;
-
-namespace {
-struct Library : dsl::ModuleLoader {
-  std::optional<Module> load(std::string_view name) override {
-    std::optional<std::string_view> text = stdlib::moduleText(name);
-    if (!text)
-      return std::nullopt;
-    return Module{"stdlib/" + std::string(name) + ".pipe", std::string(*text)};
-  }
-  std::vector<std::string> names() override {
-    std::vector<std::string> result;
-    for (std::string_view name : stdlib::moduleNames())
-      result.emplace_back(name);
-    return result;
-  }
-};
-} // namespace
 
 int main(int argc, char **argv) {
   importer::ImportOptions options;
@@ -62,7 +45,7 @@ int main(int argc, char **argv) {
 
   dsl::SourceManager sources;
   dsl::Diagnostics diagnostics;
-  Library library;
+  stdlib::ShippedModules library;
   dsl::FileId id = sources.add(file.substr(file.rfind('/') + 1), text.str());
   dsl::Program program = dsl::loadProgram(id, sources, library, importer::builtins(), diagnostics);
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);

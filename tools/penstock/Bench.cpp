@@ -65,8 +65,7 @@ static Measured measure(const State &state, pst_session *session) {
 
 static int run(const State &state) {
   const ProgramPtr program = compile(state.compile);
-  const SessionPtr session =
-      program ? openSession(program, state.run) : nullptr;
+  const SessionPtr session = openSession(program, state.run);
   if (!session)
     return exitError;
   pst_session_info info{};

@@ -45,13 +45,14 @@ static bool writeOutputs(const pst_sample *sample, const std::string &folder) {
 
 static int run(const State &state) {
   const ProgramPtr program = compile(state.compile);
-  const SessionPtr session =
-      program ? openSession(program, state.run) : nullptr;
+  const SessionPtr session = openSession(program, state.run);
   if (!session)
     return exitError;
   pst_sample *sample = nullptr;
-  if (pst_session_sample(session.get(), state.run.epoch, state.position,
-                         &sample) != PST_OK) {
+  const pst_status status =
+      pst_session_sample(session.get(), state.run.epoch, state.position, &sample);
+  const SamplePtr owner(sample);
+  if (status != PST_OK) {
     std::fprintf(stderr, "penstock: error: %s\n",
                  pst_session_error(session.get()));
     return exitError;
@@ -79,7 +80,6 @@ static int run(const State &state) {
               static_cast<unsigned long long>(pst_sample_content_hash(sample)));
   const bool written =
       state.output.empty() || writeOutputs(sample, state.output);
-  pst_sample_release(sample);
   if (!written)
     std::fprintf(stderr, "penstock: error: cannot write to %s\n",
                  state.output.c_str());

@@ -42,6 +42,8 @@ static void hintAtMissing(const pst_program *program, const std::string &error) 
 
 SessionPtr penstock::cli::openSession(const ProgramPtr &program,
                                       const RunOptions &options) {
+  if (!program)
+    return nullptr;
   pst_session_options run = PST_SESSION_OPTIONS_INIT;
   double onError = 0;
   if (options.seed)

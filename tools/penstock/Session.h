@@ -15,8 +15,13 @@ struct ReleaseBatch {
   void operator()(pst_batch *batch) const { pst_batch_release(batch); }
 };
 using BatchPtr = std::unique_ptr<pst_batch, ReleaseBatch>;
+struct ReleaseSample {
+  void operator()(pst_sample *sample) const { pst_sample_release(sample); }
+};
+using SamplePtr = std::unique_ptr<pst_sample, ReleaseSample>;
 
-/// Opens a session; prints why not to stderr and returns null.
+/// Opens a session; prints why not to stderr and returns null. Null in silence
+/// where `program` is.
 SessionPtr openSession(const ProgramPtr &program, const RunOptions &options);
 
 /// Whether an epoch has a batch; says why not to stderr.

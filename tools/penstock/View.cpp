@@ -17,16 +17,11 @@ struct State {
   int columns = 4;
   std::string output = "view.png";
 };
-struct ReleaseSample {
-  void operator()(pst_sample *sample) const { pst_sample_release(sample); }
-};
-using SamplePtr = std::unique_ptr<pst_sample, ReleaseSample>;
 } // namespace
 
 static int run(const State &state) {
   const ProgramPtr program = compile(state.compile);
-  const SessionPtr session =
-      program ? openSession(program, state.run) : nullptr;
+  const SessionPtr session = openSession(program, state.run);
   if (!session)
     return exitError;
   std::vector<Tile> tiles;
