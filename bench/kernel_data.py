@@ -8,6 +8,8 @@ from bench.peers.peer import random_box
 # Few enough that inputs and outputs stay in the last cache, as they do behind a
 # decoder; cifar is about memory and has one full batch.
 COUNTS = {"imagenet": 16, "cifar": 512, "colour": 16}
+# Batches that stay alive and are written by turns, as in the runtime: cifar's more than the caches hold.
+BATCHES = {"imagenet": 1, "cifar": 4, "colour": 1}
 
 
 def photos(count, height, width):

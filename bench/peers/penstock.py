@@ -3,8 +3,8 @@
 import ctypes
 import os
 import pathlib
+import subprocess
 import tempfile
-import time
 
 from bench.peers.peer import Missing, Peer
 
@@ -86,6 +86,21 @@ def library_path():
                   "or name it in PENSTOCK_LIBRARY")
 
 
+def build_probe(name):
+    """bench/NAME.cpp, linked with the measured library's runtime."""
+    build = library_path().parents[2]
+    binary, source, runtime = build.parent / "bench" / name, ROOT / f"bench/{name}.cpp", build / "runtime/libpenstock_runtime.a"
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    if binary.exists() and binary.stat().st_mtime > max(file.stat().st_mtime for file in (source, runtime)):
+        return binary
+    result = subprocess.run(["clang++-19", "-O2", "-std=c++20", "-I", ROOT, "-I", build, "-o", binary, source, runtime, "-ljpeg",
+                             "-lxxhash", "-lz", "-lspng", "-lwebp", "-lwebpdemux", "-lflatbuffers"],
+                            capture_output=True, text=True)
+    if result.returncode != 0:
+        raise Missing(f"{source.name} does not build: {result.stderr.splitlines()[:1]}")
+    return binary
+
+
 def library():
     path = library_path()
     try:
@@ -148,10 +163,6 @@ class Session:
         numbers = Statistics(size=ctypes.sizeof(Statistics))
         self.api.pst_session_statistics(self.handle, ctypes.byref(numbers))
         return numbers
-
-    def stage_seconds(self):
-        """Busy seconds of each stage since the session began."""
-        return {stage.name.decode(): stage.busy_ns * 1e-9 for stage in self.statistics().stages if stage.name}
 
     def next(self, use=None):
         """Samples of the next batch, over the end of an epoch; `use(batch)`
@@ -281,52 +292,54 @@ COLUMNS = {"imagenet": ("top", "left", "height", "width", "flipped"), "cifar": (
            "colour": ("brightness", "contrast", "saturation")}
 
 
-def kernel_session(chain, folder, images, rows, threads, **values):
-    """A session of bench/pipelines/kernel_<chain>.pipe over arrays: one column of
-    images, and one for each draw."""
+def kernel_values(chain, folder, images, rows):
+    """The parameters of bench/pipelines/kernel_<chain>.pipe: files, one of the images and one for each draw."""
     import numpy
-    values["images"] = f"{folder}/images"
+    values = {"images": f"{folder}/images"}
     images.tofile(values["images"])
     for index, name in enumerate(COLUMNS[chain]):
         column = rows[:, index]
         values[name] = f"{folder}/{name}"
         column.astype(numpy.float32 if column.dtype.kind == "f" else numpy.int64).tofile(values[name])
-    return Session(ROOT / f"bench/pipelines/kernel_{chain}.pipe", threads, **values)
+    return values
+
+
+def kernel_pipe(chain):
+    return ROOT / f"bench/pipelines/kernel_{chain}.pipe"
 
 
 def kernel_arrays(chain, images, rows, **values):
     with tempfile.TemporaryDirectory() as folder:
-        session = kernel_session(chain, folder, images, rows, 1, **values)
+        session = Session(kernel_pipe(chain), 1, **kernel_values(chain, folder, images, rows), **values)
         arrays = session.arrays(session.info().batches_per_epoch)
         session.close()
         return arrays
 
 
 def kernel(job):
-    """The generated pixel code of a chain alone.
-
-    The runtime's stages are timed by the wall clock, which also counts the time
-    in which the machine ran somebody else. So the process's CPU time is divided
-    up in the proportion of the stages; what no stage accounts for falls to the
-    kernels as well, to our disadvantage.
-    """
-    from bench.kernel_data import chain_data
-    images, rows = chain_data(job["chain"])
-    # The session maps these files, and the worker ends without tidying up.
-    folder = pathlib.Path(job["work"]) / f"kernel-{job['chain']}"
+    """The generated pixel code of a chain alone: bench/kernel_probe.cpp makes the calls of a session once more."""
+    from bench.kernel_data import BATCHES, chain_data
+    chain = job["chain"]
+    images, rows = chain_data(chain)
+    # The probe maps these files, and the worker ends without tidying up.
+    folder = pathlib.Path(job["work"]) / f"kernel-{chain}"
     folder.mkdir(exist_ok=True)
-    session = kernel_session(job["chain"], folder, images, rows, 1)
-    batches = session.info().batches_per_epoch
+    values = kernel_values(chain, folder, images, rows)
+    probe = subprocess.Popen(
+        [build_probe("kernel_probe"), library_path().parent / "libpenstock-compiler.so", kernel_pipe(chain),
+         str(BATCHES[chain]), *(f"{name}={value}" for name, value in values.items())],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
+    first = probe.stdout.readline()
+    if not first:
+        raise Missing(probe.stderr.read().strip() or "kernel_probe failed")
+    samples = int(first) * job["repeats"]
 
     def slice():
-        before, start = session.stage_seconds(), time.process_time()
-        samples = sum(session.take(batches) for _ in range(job["repeats"]))
-        cpu, after = time.process_time() - start, session.stage_seconds()
-        spent = {name: after[name] - before[name] for name in after if name != "wait"}
-        return samples, cpu * spent["kernels"] / sum(spent.values())
+        probe.stdin.write(f"{job['repeats']}\n")
+        return samples, float(probe.stdout.readline())
 
     def outputs(path, box, flip):
-        return kernel_arrays(job["chain"], images, rows)
+        return kernel_arrays(chain, images, rows)
 
-    session.take(batches)
-    return Peer(slice, "as hand-written", f"penstock {session.api.pst_version().decode()}", outputs)
+    return Peer(slice, "as hand-written", f"penstock {library().pst_version().decode()}", outputs)
+
