@@ -1,6 +1,7 @@
 // Writes the inputs that fuzzing begins with: fuzz-seeds FOLDER.
 #include "runtime/abi/image.h"
 #include "runtime/sources/FolderIndex.h"
+#include "test/unit/runtime/JpegFiles.h"
 #include "test/unit/sched/Pipelines.h"
 
 #include <filesystem>
