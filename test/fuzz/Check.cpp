@@ -1,10 +1,12 @@
 // Any text through everything that `penstock check` does, with the real library:
 // with those of its declarations that the text can reach, since reading all of it
-// takes fifty times as long as the text.
+// takes several times as long as the text.
 #include "mlir/IR/Verifier.h"
 #include "test/fuzz/Fuzz.h"
 #include "test/unit/compiler/ImportText.h"
 
+#include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 #include <vector>
