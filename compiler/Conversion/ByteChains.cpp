@@ -165,7 +165,7 @@ std::optional<CheaperChain> penstock::conversion::proveByteChain(const ByteChain
   return std::nullopt;
 }
 
-/// x / 255. A byte written four times is x / 255 * (2^32 - 1), an integer. What does not
+/// x / 255 * 2^32. A byte written four times is x / 255 * (2^32 - 1), an integer. What does not
 /// fit the 24 bits of a float begins with the byte's own highest bit, so x / 255 * 2^32
 /// is nearest to the float above: one conversion that rounds up.
 static Value bytesBy255(Lanes &l, const LaneValue &root) {
@@ -179,7 +179,7 @@ static Value bytesBy255(Lanes &l, const LaneValue &root) {
     return l.intrinsic("llvm.x86.avx512.uitofp.round.v16f32.v16i32", l.like(parts[0], l.b.getF32Type()),
                        {parts[0], l.i32(upwards)});
   });
-  return l.b.create<arith::MulFOp>(l.loc, scaled, l.floatLike(scaled, 0x1p-32));
+  return scaled;
 }
 
 LaneValue penstock::conversion::emitByteChain(Lanes &l, const ByteChain &chain, const CheaperChain &form,
@@ -201,8 +201,12 @@ LaneValue penstock::conversion::emitByteChain(Lanes &l, const ByteChain &chain, 
   // bytes already, and what a longer chain saves elsewhere waits for memory.
   if (l.level >= CpuLevel::v4vnni && l.fillsRegisters(v) && steps.size() == 1 &&
       steps[0].kind == BinaryKind::div && steps[0].constant == 255) {
-    v = bytesBy255(l, root);
-    steps = {};
+    Value scaled = bytesBy255(l, root);
+    v = b.create<arith::MulFOp>(l.loc, scaled, l.floatLike(scaled, 0x1p-32));
+    LaneValue quotient = l.cast(CastMode::value, {v, b.getF32Type(), form.range}, chain.result);
+    if (quotient.value == v)
+      quotient.scaled = scaled;
+    return quotient;
   }
   for (const Step &step : steps) {
     Value c = number(step.constant), first = step.constantFirst ? c : v, second = step.constantFirst ? v : c;

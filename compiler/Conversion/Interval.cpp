@@ -18,6 +18,11 @@ Interval penstock::conversion::rangeOfType(Type type) {
   return Interval::of(-std::exp2(bits - 1), std::exp2(bits - 1) - 1);
 }
 
+Interval penstock::conversion::hull(const Interval &a, const Interval &b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high), a.nan || b.nan, std::min(a.least, b.least),
+          a.noSignal() && b.noSignal()};
+}
+
 Interval penstock::conversion::widened(Interval range, Type type) {
   const double unit = type.isF64() ? 0x1p-50 : 0x1p-21;
   const double tiny = type.isF64() ? 1e-300 : 1e-36;

@@ -28,6 +28,8 @@ struct Interval {
 
 /// The numbers that `type` can hold.
 Interval rangeOfType(mlir::Type type);
+/// What holds for either.
+Interval hull(const Interval &a, const Interval &b);
 /// Outward by a little more than one rounding of f32 or f64.
 Interval widened(Interval range, mlir::Type type);
 /// Of all products, before rounding.

@@ -141,7 +141,8 @@ FailureOr<Buffer> KernelEmitter::scratchBuffer(Value tensor) {
     stride = l.mul(stride, extent(tensor, axis));
     axes.push_back({tensor, axis});
   }
-  buffer.quiet = true;
+  buffer.written = rangeOfType(buffer.element);
+  buffer.written->quiet = true;
   auto start = scratchBytes(scalarBytes(buffer.element), axes);
   if (failed(start))
     return failure();
@@ -268,7 +269,13 @@ LogicalResult KernelEmitter::materialise(Operation &op) {
           auto buffer = scratchBuffer(result);
           if (failed(buffer))
             return failure();
+          llvm::SaveAndRestore outer(storedRange, std::optional<Interval>());
           storeTensor(result, *buffer, defaultShape(result), l.i64(0), extent(result, 0));
+          // Of 16 bits, what is known is known before they are rounded.
+          if (storedRange && !buffer->element.isF16() && !buffer->element.isBF16()) {
+            buffer->written = storedRange;
+            buffer->written->quiet = true;
+          }
           buffers[result] = *buffer;
         }
         return success();

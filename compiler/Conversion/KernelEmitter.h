@@ -135,6 +135,8 @@ private:
   bool readsInterleaved(mlir::Value tensor, llvm::StringRef name);
   void storeTensor(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
                    mlir::Value high);
+  void storeOrdinary(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
+                     mlir::Value high);
   void storeParts(pipe::ConcatOp op, const Buffer &to, mlir::Value low, mlir::Value high);
   void storeArm(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
                    mlir::Value high);
@@ -149,6 +151,10 @@ private:
   /// The choices below `tensor` whose arm is not settled yet, outermost first.
   void openChoices(mlir::Value tensor, llvm::SetVector<mlir::Operation *> &found);
   /// The scalars that are distances between lanes in views below `tensor`.
+  /// The numbers of the sample of which nothing is known and that make `value`, or the
+  /// elements of a tensor; false where elements from memory are as unknown.
+  bool openNumbers(mlir::Value value, llvm::SetVector<mlir::Value> &found,
+                   llvm::DenseSet<mlir::Value> &seen);
   void laneStrides(mlir::Value tensor, llvm::ArrayRef<bool> withLanes, llvm::SetVector<mlir::Value> &found);
   /// Whether a row of a pad exists, as far as `axes` of it tell: those whose
   /// index is the same in the whole row.
@@ -237,6 +243,8 @@ private:
   bool readsShared = false;
   /// The arm of a choice that the loops at hand are written for.
   llvm::DenseMap<mlir::Operation *, int64_t> settledArms;
+  /// Of what storeLanes() has written so far.
+  std::optional<Interval> storedRange;
   mlir::Value args, tensors, slots, scratch, band[2];
   mlir::Value scratchUsed;
   int64_t scratchFixed = 0;

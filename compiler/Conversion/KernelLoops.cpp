@@ -1,7 +1,9 @@
 //===- KernelLoops.cpp - loops over a tensor that is stored ----------------===//
 
 #include "compiler/Conversion/KernelEmitter.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -10,6 +12,8 @@ using arith::CmpIPredicate;
 
 /// Loops that are written for each combination of the arms of choices, at most.
 static constexpr int64_t loopVariants = 4;
+/// Of the size of numbers that loops are written for: no product of a few of them overflows.
+static constexpr double ordinaryBound = 65536;
 
 Value KernelEmitter::forLoop(Value low, Value high, int64_t step, llvm::function_ref<void(Value)> body) {
   auto loop = b.create<scf::ForOp>(l.loc, low, high, l.i64(step));
@@ -113,6 +117,39 @@ void KernelEmitter::openChoices(Value tensor, llvm::SetVector<Operation *> &foun
         openChoices(operand, found);
 }
 
+bool KernelEmitter::openNumbers(Value value, llvm::SetVector<Value> &found, llvm::DenseSet<Value> &seen) {
+  // Through integers there comes no NaN.
+  auto tensor = llvm::dyn_cast<NamedTensorType>(value.getType());
+  if (!seen.insert(value).second || !llvm::isa<FloatType>(tensor ? tensor.getElementType() : value.getType()))
+    return true;
+  auto finite = [](const Interval &range) {
+    return !range.nan && std::isfinite(range.low) && std::isfinite(range.high);
+  };
+  auto all = [&](ValueRange values) {
+    return llvm::all_of(values, [&](Value next) { return openNumbers(next, found, seen); });
+  };
+  Operation *op = value.getDefiningOp();
+  if (!tensor) {
+    if (auto argument = llvm::dyn_cast<BlockArgument>(value))
+      if (auto map = llvm::dyn_cast<MapOp>(argument.getOwner()->getParentOp()))
+        return openNumbers(map.getInputs()[argument.getArgNumber()], found, seen);
+    if (auto number = scalars.find(value); number != scalars.end() && !(op && op->getParentOfType<MapOp>())) {
+      if (finite(number->second.range))
+        return true;
+      found.insert(value);
+      return !value.getType().isF16() && !value.getType().isBF16(); // those are known as bits only
+    }
+    return op && op->getNumRegions() == 0 && all(op->getOperands());
+  }
+  if (auto stored = buffers.find(value); stored != buffers.end())
+    return stored->second.written && finite(*stored->second.written);
+  if (Value arm = settledArm(value))
+    return openNumbers(arm, found, seen);
+  if (auto map = llvm::dyn_cast<MapOp>(op))
+    return all(map.getBody().front().getTerminator()->getOperands());
+  return llvm::isa<ConstantOp>(op) || (llvm::isa<ViewOp, PadOp, CastOp>(op) && all(op->getOperands()));
+}
+
 void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes, llvm::SetVector<Value> &found) {
   Operation *op = tensor.getDefiningOp();
   if (!op || buffers.contains(tensor))
@@ -214,6 +251,32 @@ void KernelEmitter::storeParts(ConcatOp op, const Buffer &to, Value low, Value h
   }
 }
 
+/// A parameter may be any number, so whatever it is a factor of may be NaN, which is looked for
+/// wherever it is stored. The loops are written for ordinary numbers, and again for the others.
+void KernelEmitter::storeOrdinary(Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
+  llvm::SetVector<Value> open;
+  llvm::DenseSet<Value> seen;
+  if (shape.lanes == 1 || !openNumbers(tensor, open, seen) || open.empty())
+    return storeArm(tensor, to, shape, low, high);
+  SmallVector<LaneValue> numbers;
+  Value ordinary;
+  for (Value number : open) {
+    numbers.push_back(scalar(number));
+    Value size = b.create<LLVM::FAbsOp>(l.loc, numbers.back().value);
+    Value inside = b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::OLE, size, l.floatLike(size, ordinaryBound));
+    ordinary = ordinary ? l.andInt(ordinary, inside) : inside;
+    scalars[number].range = Interval::of(-ordinaryBound, ordinaryBound);
+  }
+  auto choice = b.create<scf::IfOp>(l.loc, ordinary, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.thenBlock());
+  storeArm(tensor, to, shape, low, high);
+  for (auto [number, value] : llvm::zip(open, numbers))
+    scalars[number] = value;
+  b.setInsertionPointToStart(choice.elseBlock());
+  storeArm(tensor, to, shape, low, high);
+}
+
 /// A choice is made once and not for each vector: the loops are written for each
 /// arm, as long as that makes few of them.
 void KernelEmitter::storeTensor(Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
@@ -236,7 +299,7 @@ void KernelEmitter::storeTensor(Value tensor, const Buffer &to, LoopShape shape,
   };
   auto found = llvm::find_if(choices, fits);
   if (found == choices.end())
-    return storeArm(tensor, to, shape, low, high);
+    return storeOrdinary(tensor, to, shape, low, high);
   auto choose = llvm::cast<ChooseOp>(*found);
   Value index = scalar(choose.getIndex()).value;
   const int64_t count = static_cast<int64_t>(choose.getArms().size());
@@ -378,8 +441,13 @@ void KernelEmitter::storeVectors(Value tensor, const Buffer &to, const LoopShape
 void KernelEmitter::storeLanes(Value tensor, const Buffer &to, const LoopShape &shape,
                                SmallVector<Index> at) {
   elements.clear();
+  auto note = [&](const LaneValue &value) {
+    storedRange = storedRange ? hull(*storedRange, value.range) : value.range;
+  };
   if (shape.unrollAxis < 0) {
-    m.store(to, at, emit(tensor, at));
+    LaneValue value = emit(tensor, at);
+    note(value);
+    m.store(to, at, value);
     return;
   }
   const int64_t count = typeOf(tensor).getAxes()[shape.unrollAxis].extent;
@@ -396,6 +464,7 @@ void KernelEmitter::storeLanes(Value tensor, const Buffer &to, const LoopShape &
     at[shape.unrollAxis] = m.constant(c);
     channel = c;
     values.push_back(emit(tensor, at));
+    note(values.back());
     lastOf.push_back(b.getInsertionPoint() == b.getInsertionBlock()->begin() ? nullptr
                                                                              : &*std::prev(b.getInsertionPoint()));
   }

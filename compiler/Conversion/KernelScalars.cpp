@@ -12,13 +12,13 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-/// Whether a coordinate of an op is a whole f32 at all of its elements.
-static bool isRealCoordinate(BlockArgument coordinate) {
+/// How many values a coordinate of an op has, if that is known.
+static std::optional<int64_t> countOf(BlockArgument coordinate) {
   Block *body = coordinate.getOwner();
   NamedTensorType domain = typeOf(body->getParentOp()->getResult(0));
   const int64_t axis = domain.getRank() - (body->getNumArguments() - coordinate.getArgNumber());
   const Axis &a = domain.getAxes()[axis];
-  return a.isStatic() && a.extent <= (1 << 24);
+  return a.isStatic() ? std::optional(a.extent) : std::nullopt;
 }
 
 LaneValue KernelEmitter::scalar(Value value) {
@@ -29,7 +29,11 @@ LaneValue KernelEmitter::scalar(Value value) {
   auto coordinate = coordinates.find(value);
   assert(coordinate != coordinates.end() && "a scalar without a definition");
   LaneValue number = l.wrap(m.numbers(coordinate->second), b.getI64Type());
-  if (isRealCoordinate(llvm::cast<BlockArgument>(value)))
+  const std::optional<int64_t> count = countOf(llvm::cast<BlockArgument>(value));
+  if (!count)
+    return number;
+  number.range = Interval::of(0, static_cast<double>(std::max<int64_t>(*count - 1, 0)));
+  if (*count <= 1 << 24) // whole f32
     number.real = m.realNumbers(coordinate->second);
   return number;
 }

@@ -36,7 +36,8 @@ LaneValue KernelEmitter::emit(Value tensor, ArrayRef<Index> at) {
   if (stored != buffers.end()) {
     noteRead(at);
     LaneValue value = m.load(stored->second, at);
-    value.range.quiet = stored->second.quiet;
+    if (stored->second.written)
+      value.range = *stored->second.written;
     return value;
   }
   if (auto known = single.find(tensor); known != single.end())

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include <cmath>
 
 using namespace mlir;
@@ -45,6 +46,17 @@ Value Lanes::quotient(const LaneValue &a, const LaneValue &c) {
                                b.create<arith::MulFOp>(loc, a.value, number(r.low)));
 }
 
+/// x * 2^-32, which is exact; of a difference with a constant as one step, since it only
+/// moves the exponent of what is rounded.
+Value Lanes::scaledDown(Value x) {
+  auto difference = x.getDefiningOp<arith::SubFOp>();
+  DenseFPElementsAttr from;
+  if (difference && matchPattern(difference.getLhs(), m_Constant(&from)) && from.isSplat())
+    return b.create<LLVM::FMAOp>(loc, b.create<arith::NegFOp>(loc, difference.getRhs()), floatLike(x, 0x1p-32),
+                                 floatLike(x, from.getSplatValue<APFloat>().convertToDouble() * 0x1p-32));
+  return b.create<arith::MulFOp>(loc, x, floatLike(x, 0x1p-32));
+}
+
 LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) {
   Value x = a.value, y = c.value;
   const bool finite = !a.range.nan && !c.range.nan && std::isfinite(a.range.low) &&
@@ -74,6 +86,9 @@ LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) {
     if (finite)
       out = widened(product(a.range, c.range), a.type);
     out.quiet = quiet;
+    // Three channels share the other factor, and so the step that is left.
+    if (a.scaled && c.range.least >= 0x1p-60)
+      return {b.create<arith::MulFOp>(loc, a.scaled, scaledDown(y)), a.type, out};
     return {b.create<arith::MulFOp>(loc, x, y), a.type, out};
   case BinaryKind::div:
     if (finite && (c.range.low > 0 || c.range.high < 0))

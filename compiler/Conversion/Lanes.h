@@ -44,6 +44,7 @@ struct LaneValue {
   mlir::Value real = {};  ///< an integer as f32, exactly: it was one, or will be
   mlir::Value loose = {}; ///< a float but for the sign of a zero
   PixelSum sum = {};      ///< a u8 or i32 out of the bytes of pixels
+  mlir::Value scaled = {}; ///< an f32 times 2^32: a quotient of integers before its last step
 
   bool isVector() const { return llvm::isa<mlir::VectorType>(value.getType()); }
 };
@@ -133,6 +134,7 @@ private:
   mlir::Value realBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c, Interval result);
   mlir::Value realOf(const LaneValue &value);
   LaneValue floatBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c);
+  mlir::Value scaledDown(mlir::Value x);
   mlir::Value quotient(const LaneValue &a, const LaneValue &c);
   LaneValue floatMinMax(bool wantMin, LaneValue a, LaneValue c);
   mlir::Value fmod(mlir::Value a, mlir::Value c);

@@ -130,20 +130,34 @@ static unsigned vectorAlign(Type type) {
   auto vector = llvm::cast<VectorType>(type);
   return static_cast<unsigned>(vector.getNumElements()) * vector.getElementTypeBitWidth() / 8;
 }
+/// The conversion from f32 that made the bits of f16 in `value`, if one did.
+static arith::TruncFOp narrowing(Value value) {
+  auto bits = value.getDefiningOp<arith::BitcastOp>();
+  return bits ? bits.getIn().getDefiningOp<arith::TruncFOp>() : nullptr;
+}
+
 void Memory::storePlain(Value value, Value address, bool streaming) {
   Type type = value.getType();
   // Register by register, upwards: LLVM splits the other way round, which costs
   // where stores are what limits.
   if (auto vector = llvm::dyn_cast<VectorType>(type)) {
     const int64_t size = std::max(1u, vector.getElementTypeBitWidth() / 8);
-    const int64_t fitting = widestRegister(l.level) / size;
+    // Half a register is what the conversion to f16 gives, and it can store that itself.
+    arith::TruncFOp narrowed = l.level >= CpuLevel::v4 && !streaming ? narrowing(value) : nullptr;
+    const int64_t fitting = widestRegister(l.level) / (narrowed ? 2 * size : size);
     const int64_t count = vector.getNumElements();
     if (count > fitting && count % fitting == 0) {
       for (int64_t first = 0; first < count; first += fitting) {
         SmallVector<int64_t> part(fitting);
         for (int64_t i = 0; i < fitting; ++i)
           part[i] = first + i;
-        storePlain(shuffle(value, value, part), this->address(address, l.i64(first * size)), streaming);
+        Value from = narrowed ? narrowed.getIn() : value;
+        Value taken = shuffle(from, from, part);
+        if (narrowed) {
+          Value half = l.b.create<arith::TruncFOp>(l.loc, l.like(taken, l.b.getF16Type()), taken);
+          taken = l.b.create<arith::BitcastOp>(l.loc, l.like(taken, vector.getElementType()), half);
+        }
+        storePlain(taken, this->address(address, l.i64(first * size)), streaming);
       }
       return;
     }

@@ -35,7 +35,7 @@ struct Buffer {
   llvm::SmallVector<std::optional<int64_t>> known;
   mlir::Type element;
   bool constant = false;  ///< nobody writes it while the kernel runs
-  bool quiet = false;     ///< the kernel wrote it, and no signalling NaN
+  std::optional<Interval> written = {}; ///< of what the kernel wrote there; no signalling NaN
   bool streaming = false; ///< stores bypass the caches; all vectors are aligned
 };
 
