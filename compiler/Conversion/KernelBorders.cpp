@@ -88,13 +88,15 @@ static std::optional<std::pair<int64_t, int64_t>> boundsOf(Value value) {
     return std::pair(*low, *low + (*high - 1 - *low) / *step * *step);
   }
   Operation *op = value.getDefiningOp();
-  if (!llvm::isa<arith::AddIOp, arith::MinSIOp>(op))
+  if (!llvm::isa<arith::AddIOp, arith::MinSIOp, arith::MaxSIOp>(op))
     return std::nullopt;
   auto x = boundsOf(op->getOperand(0)), y = boundsOf(op->getOperand(1));
   if (!x || !y)
     return std::nullopt;
   if (llvm::isa<arith::AddIOp>(op))
     return std::pair(x->first + y->first, x->second + y->second);
+  if (llvm::isa<arith::MaxSIOp>(op))
+    return std::pair(std::max(x->first, y->first), std::max(x->second, y->second));
   return std::pair(std::min(x->first, y->first), std::min(x->second, y->second));
 }
 
@@ -224,6 +226,61 @@ LaneValue KernelEmitter::emitPad(PadOp op, ArrayRef<Index> at) {
   return branch(whole, element, vector, direct, outside);
 }
 
+/// Elements that run over the end of an axis, along the lanes: the nearest vector that lies
+/// inside has them all, and a shuffle puts each where the border wants it. Null where that
+/// takes more than AVX-512 has one instruction for.
+std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> at, int64_t axis, Border border) {
+  const Axis &along = typeOf(input).getAxes()[axis];
+  Type element = typeOf(input).getElementType();
+  const bool isSmall = element.isF32() || (!llvm::isa<FloatType>(element) && scalarBytes(element) <= 4);
+  if (l.level < CpuLevel::v4 || (l.lanes != 16 && l.lanes != 32) || m.live || !isSmall || element.isInteger(1) ||
+      at[axis].stride != 1 || !at[axis].affine() || !along.isStatic() || along.extent < l.lanes ||
+      border == Border::constant || border == Border::wrap)
+    return std::nullopt;
+  Value near = l.maxS(l.minS(at[axis].base, l.i64(along.extent - l.lanes)), l.i64(0));
+  SmallVector<Index> inner(at);
+  inner[axis].base = near;
+  LaneValue value = emit(input, inner);
+  auto bits = VectorType::get({l.lanes}, b.getI32Type());
+  value.value = l.splat(value.value);
+  Value from = element.isF32()               ? b.create<arith::BitcastOp>(l.loc, bits, value.value).getResult()
+               : scalarBytes(element) == 4   ? value.value
+                                             : l.splat(l.wideOf(value));
+  SmallVector<int32_t> numbers(l.lanes);
+  for (int64_t lane = 0; lane < l.lanes; ++lane)
+    numbers[lane] = static_cast<int32_t>(lane);
+  Value distance = b.create<arith::TruncIOp>(l.loc, b.getI32Type(), l.sub(at[axis].base, near));
+  Value lane = l.add(b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(bits, ArrayRef<int32_t>(numbers))), distance);
+  const int64_t last = l.lanes - 1;
+  auto minus = [&](int64_t end, Value number) { return l.sub(l.integerLike(number, end), number); };
+  if (border == Border::edge)
+    lane = l.maxS(l.minS(lane, l.integerLike(lane, last)), l.integerLike(lane, 0));
+  else if (border == Border::reflect)
+    lane = l.maxS(lane, minus(0, lane)), lane = l.minS(lane, minus(2 * last, lane));
+  else
+    lane = l.maxS(lane, minus(-1, lane)), lane = l.minS(lane, minus(2 * last + 1, lane));
+  auto half = [&](Value all, int64_t first) {
+    SmallVector<int64_t> part(16);
+    for (int64_t i = 0; i < 16; ++i)
+      part[i] = first + i;
+    return m.shuffle(all, all, part);
+  };
+  Value low = half(from, 0), high = half(from, l.lanes - 16), turned;
+  for (int64_t first = 0; first < l.lanes; first += 16) {
+    Value part = l.intrinsic("llvm.x86.avx512.vpermi2var.d.512", low.getType(), {low, half(lane, first), high});
+    SmallVector<int64_t> both(first + 16);
+    for (size_t i = 0; i < both.size(); ++i)
+      both[i] = static_cast<int64_t>(i);
+    turned = turned ? m.shuffle(turned, part, both) : part;
+  }
+  if (element.isF32())
+    return LaneValue{b.create<arith::BitcastOp>(l.loc, VectorType::get({l.lanes}, element), turned), element, value.range};
+  if (scalarBytes(element) == 4)
+    return LaneValue{turned, element, value.range};
+  return LaneValue{b.create<arith::TruncIOp>(l.loc, VectorType::get({l.lanes}, registerType(element)), turned), element,
+                   value.range, turned};
+}
+
 LaneValue KernelEmitter::emitWindow(WindowOp op, ArrayRef<Index> at) {
   NamedTensorType type = typeOf(op.getInput());
   Block &body = op.getBody().front();
@@ -244,12 +301,21 @@ LaneValue KernelEmitter::emitWindow(WindowOp op, ArrayRef<Index> at) {
     for (bool more = true; more;) {
       SmallVector<Index> inner(at);
       Value inside;
+      SmallVector<int64_t> withLanes;
       for (auto [k, axis] : llvm::enumerate(axes)) {
         inner[axis] = m.add(at[axis], m.constant(offset[k]));
-        if (border)
+        if (border && !inner[axis].uniform())
+          withLanes.push_back(axis);
+        else if (border)
           inner[axis] = bordered(inner[axis], extent(op.getInput(), axis), op.getBorder(), inside);
       }
-      LaneValue value = emit(op.getInput(), inner);
+      std::optional<LaneValue> turned;
+      if (withLanes.size() == 1)
+        turned = emitTurned(op.getInput(), inner, withLanes[0], op.getBorder());
+      if (!turned)
+        for (int64_t axis : withLanes)
+          inner[axis] = bordered(inner[axis], extent(op.getInput(), axis), op.getBorder(), inside);
+      LaneValue value = turned ? *turned : emit(op.getInput(), inner);
       if (inside)
         value = l.select(l.wrap(inside, b.getI1Type()), value, scalar(op.getFill()));
       neighbours.push_back(value);

@@ -101,6 +101,8 @@ private:
   // KernelBorders.cpp
   LaneValue emitPad(pipe::PadOp op, llvm::ArrayRef<Index> at);
   LaneValue emitWindow(pipe::WindowOp op, llvm::ArrayRef<Index> at);
+  std::optional<LaneValue> emitTurned(mlir::Value input, llvm::ArrayRef<Index> at, int64_t axis,
+                                      pipe::Border border);
   bool readsPlainly(mlir::Value value);
   /// The index at which a bordered read happens; `inside` is set (or narrowed)
   /// for a constant border.

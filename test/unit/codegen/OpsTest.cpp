@@ -26,6 +26,8 @@ protected:
            "^bb0(%p: " + fromScalar + ", %w: i64):\n" + lines + "\n}\n"
            "pipe.return %0 : !pipe.tensor<" + to + "[w=37]>\n}\n";
   }
+  template <typename T>
+  void checkWindows(const std::string &element, const std::string &scalar, int64_t width, int64_t channels);
   template <typename From, typename To>
   void checkMap(JitModule &code, const std::vector<From> &in, const std::function<To(From)> &f) {
     for (size_t at = 0; at < in.size(); at += 37) {
@@ -299,6 +301,55 @@ pipe.kernel @k "pixels" {
   for (int64_t h = 0; h < 5; ++h)
     for (int64_t w = 0; w < 70; ++w)
       ASSERT_EQ(y[static_cast<size_t>(h * 70 + w)], at(h - 1, w - 2) - 2 * at(h + 1, w - 2) + at(h, w));
+}
+
+/// Windows of two rows and four columns over [h=4, w, c], with another factor for each of their elements.
+template <typename T>
+void Ops::checkWindows(const std::string &element, const std::string &scalar, int64_t width, int64_t channels) {
+  for (const char *border : {"edge", "reflect", "symmetric", "wrap"}) {
+    SCOPED_TRACE(std::string(border) + " of " + element + ", " + std::to_string(width) + " wide");
+    const std::string axes = "[h=4, w=" + std::to_string(width) + ", c=" + std::to_string(channels) + "]";
+    const std::string from = "!pipe.tensor<" + element + axes + ">", to = "!pipe.tensor<f32" + axes + ">";
+    std::string text = "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + from + "):\n%0 = pipe.window " + border +
+                       " %x over [\"h\", \"w\"] low [-1, -2] high [0, 1] : " + from + " -> " + to + " {\n^bb0(";
+    for (int i = 0; i < 8; ++i)
+      text += "%v" + std::to_string(i) + ": " + scalar + ", ";
+    text += "%h: i64, %w: i64, %c: i64):\n%s0 = pipe.constant 0.000000e+00 : f32 -> f32\n";
+    for (int i = 0; i < 8; ++i) {
+      const std::string n = std::to_string(i);
+      text += "%k" + n + " = pipe.constant " + std::to_string(i + 1) + ".000000e+00 : f32 -> f32\n" +
+              (scalar == "f32" ? "" : "%f" + n + " = pipe.cast value %v" + n + " : " + scalar + " -> f32\n") + "%m" + n +
+              " = pipe.binary mul %" + (scalar == "f32" ? "v" : "f") + n + ", %k" + n + " : f32\n%s" +
+              std::to_string(i + 1) + " = pipe.binary add %s" + n + ", %m" + n + " : f32\n";
+    }
+    auto code = compile(text + "pipe.yield %s8 : f32\n}\npipe.return %0 : " + to + "\n}\n");
+    const size_t count = static_cast<size_t>(4 * width * channels);
+    std::vector<T> x(count + 64);
+    std::vector<float> y(count + 1, 7);
+    for (size_t i = 0; i < count; ++i)
+      x[i] = static_cast<T>(static_cast<int>(i * i % 251) - (std::is_signed_v<T> ? 120 : 0));
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {4, width, channels}), TensorArg::of(y, {4, width, channels})}, 1), 0);
+    for (int64_t h = 0; h < 4; ++h)
+      for (int64_t w = 0; w < width; ++w)
+        for (int64_t c = 0; c < channels; ++c) {
+          float sum = 0;
+          for (int64_t k = 0; k < 8; ++k) {
+            const int64_t row = borderIndex(border, h + k / 4 - 1, 4), column = borderIndex(border, w + k % 4 - 2, width);
+            sum += static_cast<float>(x[static_cast<size_t>((row * width + column) * channels + c)]) * static_cast<float>(k + 1);
+          }
+          ASSERT_EQ(y[static_cast<size_t>((h * width + w) * channels + c)], sum) << h << " " << w << " " << c;
+        }
+    EXPECT_EQ(y.back(), 7) << "wrote behind the end";
+  }
+}
+
+TEST_P(Ops, ReadsWindowsOverTheEnds) {
+  for (int64_t width : {20, 32, 70}) // less than a vector, one, and more
+    checkWindows<uint8_t>("u8", "ui8", width, 3);
+  checkWindows<int8_t>("i8", "i8", 37, 1);
+  checkWindows<uint16_t>("u16", "ui16", 37, 1);
+  checkWindows<int32_t>("i32", "i32", 37, 1);
+  checkWindows<float>("f32", "f32", 37, 3);
 }
 
 TEST_P(Ops, FlipsByARunTimeSign) {
