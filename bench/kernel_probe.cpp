@@ -65,8 +65,9 @@ template <size_t number> int32_t record(pst_kernel_args *args) {
   }
   return step.kernel(args);
 }
-constexpr size_t mostSteps = 4;
-constexpr pst_kernel recorders[mostSteps] = {record<0>, record<1>, record<2>, record<3>};
+constexpr size_t mostSteps = 6;
+constexpr pst_kernel recorders[mostSteps] = {record<0>, record<1>, record<2>,
+                                             record<3>, record<4>, record<5>};
 
 class Recorder final : public KernelTable {
 public:

@@ -1,4 +1,4 @@
-//===- KernelAlong.cpp - scans, histograms, contractions -------------------===//
+//===- KernelAlong.cpp - scans and contractions ------------------------------===//
 
 #include "compiler/Conversion/KernelEmitter.h"
 #include "compiler/Conversion/Reduction.h"
@@ -38,46 +38,6 @@ LogicalResult KernelEmitter::emitScan(ScanOp op) {
       value = l.binary(op.getKind() == ScanKind::max ? BinaryKind::max : BinaryKind::add, sofar, value);
     m.store(*buffer, at, l.cast(CastMode::value, value, type.getElementType()));
     b.create<scf::YieldOp>(l.loc, value.value);
-    return SmallVector<Value>{};
-  });
-  return success();
-}
-
-LogicalResult KernelEmitter::emitHistogram(HistogramOp op) {
-  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
-  auto buffer = bufferFor(op.getResult());
-  if (failed(buffer))
-    return failure();
-  SmallVector<Value> kept, all;
-  for (int64_t axis = 0; axis < out.getRank(); ++axis)
-    kept.push_back(extent(op.getResult(), axis));
-  carriedNest(b, l, kept, {}, [&](ArrayRef<Value> where, ValueRange) {
-    SmallVector<Index> at;
-    for (Value index : where)
-      at.push_back(m.uniform(index));
-    m.store(*buffer, at, l.constant(b.getI32IntegerAttr(0)));
-    return SmallVector<Value>{};
-  });
-  for (int64_t axis = 0; axis < in.getRank(); ++axis)
-    all.push_back(extent(op.getValue(), axis));
-  Value bins = kept.back();
-  carriedNest(b, l, all, {}, [&](ArrayRef<Value> where, ValueRange) {
-    SmallVector<Index> from, to(out.getRank());
-    for (auto [axis, index] : llvm::enumerate(where)) {
-      from.push_back(m.uniform(index));
-      const int64_t place = out.axisIndex(in.getAxes()[axis].name);
-      if (place >= 0)
-        to[place] = m.uniform(index);
-    }
-    LaneValue bin = l.cast(CastMode::value, emit(op.getValue(), from), b.getI64Type());
-    Value counted = l.andInt(l.cmp(CmpIPredicate::sge, bin.value, l.i64(0)),
-                             l.cmp(CmpIPredicate::slt, bin.value, bins));
-    auto branchOp = b.create<scf::IfOp>(l.loc, counted, false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branchOp.thenBlock());
-    to.back() = m.uniform(bin.value);
-    LaneValue sofar = m.load(*buffer, to);
-    m.store(*buffer, to, l.binary(BinaryKind::add, sofar, l.constant(b.getI32IntegerAttr(1))));
     return SmallVector<Value>{};
   });
   return success();

@@ -188,7 +188,7 @@ private:
                                            llvm::ArrayRef<mlir::Value> extents, LaneValue start,
                                            llvm::function_ref<LaneValue(LaneValue, LaneValue)> combine);
 
-  // KernelAlong.cpp, KernelWeights.cpp
+  // KernelAlong.cpp, KernelHistogram.cpp, KernelWeights.cpp
   mlir::LogicalResult emitScan(pipe::ScanOp op);
   mlir::LogicalResult emitHistogram(pipe::HistogramOp op);
   mlir::LogicalResult emitContract(pipe::ContractOp op);
