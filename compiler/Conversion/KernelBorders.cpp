@@ -243,22 +243,22 @@ std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> 
   LaneValue value = emit(input, inner);
   auto bits = VectorType::get({l.lanes}, b.getI32Type());
   value.value = l.splat(value.value);
-  Value from = element.isF32()               ? b.create<arith::BitcastOp>(l.loc, bits, value.value).getResult()
-               : scalarBytes(element) == 4   ? value.value
-                                             : l.splat(l.wideOf(value));
-  SmallVector<int32_t> numbers(l.lanes);
-  for (int64_t lane = 0; lane < l.lanes; ++lane)
-    numbers[lane] = static_cast<int32_t>(lane);
+  Value from = value.value;
+  if (element.isF32())
+    from = b.create<arith::BitcastOp>(l.loc, bits, from);
+  else if (scalarBytes(element) < 4)
+    from = l.splat(l.wideOf(value));
   Value distance = b.create<arith::TruncIOp>(l.loc, b.getI32Type(), l.sub(at[axis].base, near));
-  Value lane = l.add(b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(bits, ArrayRef<int32_t>(numbers))), distance);
+  Value lane = l.add(l.laneNumbers(), distance);
   const int64_t last = l.lanes - 1;
   auto minus = [&](int64_t end, Value number) { return l.sub(l.integerLike(number, end), number); };
-  if (border == Border::edge)
+  if (border == Border::edge) {
     lane = l.maxS(l.minS(lane, l.integerLike(lane, last)), l.integerLike(lane, 0));
-  else if (border == Border::reflect)
-    lane = l.maxS(lane, minus(0, lane)), lane = l.minS(lane, minus(2 * last, lane));
-  else
-    lane = l.maxS(lane, minus(-1, lane)), lane = l.minS(lane, minus(2 * last + 1, lane));
+  } else {
+    const int64_t again = border == Border::symmetric; // the element at the end counts twice
+    lane = l.maxS(lane, minus(-again, lane));
+    lane = l.minS(lane, minus(2 * last + again, lane));
+  }
   auto half = [&](Value all, int64_t first) {
     SmallVector<int64_t> part(16);
     for (int64_t i = 0; i < 16; ++i)
@@ -273,12 +273,15 @@ std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> 
       both[i] = static_cast<int64_t>(i);
     turned = turned ? m.shuffle(turned, part, both) : part;
   }
-  if (element.isF32())
-    return LaneValue{b.create<arith::BitcastOp>(l.loc, VectorType::get({l.lanes}, element), turned), element, value.range};
-  if (scalarBytes(element) == 4)
-    return LaneValue{turned, element, value.range};
-  return LaneValue{b.create<arith::TruncIOp>(l.loc, VectorType::get({l.lanes}, registerType(element)), turned), element,
-                   value.range, turned};
+  LaneValue result{turned, element, value.range};
+  auto type = VectorType::get({l.lanes}, registerType(element));
+  if (element.isF32()) {
+    result.value = b.create<arith::BitcastOp>(l.loc, type, turned);
+  } else if (scalarBytes(element) < 4) {
+    result.value = b.create<arith::TruncIOp>(l.loc, type, turned);
+    result.wide = turned;
+  }
+  return result;
 }
 
 LaneValue KernelEmitter::emitWindow(WindowOp op, ArrayRef<Index> at) {

@@ -148,15 +148,25 @@ private:
                 mlir::Value low, mlir::Value high);
   void storeVectors(mlir::Value tensor, const Buffer &to, const LoopShape &shape,
                     llvm::ArrayRef<Index> at, mlir::Value low, mlir::Value high);
+  void storeLanes(mlir::Value tensor, const Buffer &to, const LoopShape &shape,
+                  llvm::SmallVector<Index> at);
+  mlir::Value forLoop(mlir::Value low, mlir::Value high, int64_t step,
+                      llvm::function_ref<void(mlir::Value)> body);
+  /// Carries values from one iteration to the next, and returns the last ones.
+  llvm::SmallVector<mlir::Value> carryLoop(
+      mlir::Value low, mlir::Value high, mlir::ValueRange inits,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+
+  // KernelNests.cpp
   /// What the settled arm of a choice gives; null for anything else.
   mlir::Value settledArm(mlir::Value tensor);
   /// The choices below `tensor` whose arm is not settled yet, outermost first.
   void openChoices(mlir::Value tensor, llvm::SetVector<mlir::Operation *> &found);
-  /// The scalars that are distances between lanes in views below `tensor`.
   /// The numbers of the sample of which nothing is known and that make `value`, or the
   /// elements of a tensor; false where elements from memory are as unknown.
   bool openNumbers(mlir::Value value, llvm::SetVector<mlir::Value> &found,
                    llvm::DenseSet<mlir::Value> &seen);
+  /// The scalars that are distances between lanes in views below `tensor`.
   void laneStrides(mlir::Value tensor, llvm::ArrayRef<bool> withLanes, llvm::SetVector<mlir::Value> &found);
   /// Whether a row of a pad exists, as far as `axes` of it tell: those whose
   /// index is the same in the whole row.
@@ -167,14 +177,6 @@ private:
   /// The pads below `tensor`, and whether this row of them exists.
   void rowConditions(mlir::Value tensor, llvm::ArrayRef<Index> at,
                      llvm::MapVector<mlir::Operation *, PadRow> &found);
-  void storeLanes(mlir::Value tensor, const Buffer &to, const LoopShape &shape,
-                  llvm::SmallVector<Index> at);
-  mlir::Value forLoop(mlir::Value low, mlir::Value high, int64_t step,
-                      llvm::function_ref<void(mlir::Value)> body);
-  /// Carries values from one iteration to the next, and returns the last ones.
-  llvm::SmallVector<mlir::Value> carryLoop(
-      mlir::Value low, mlir::Value high, mlir::ValueRange inits,
-      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
 
   // KernelReduce.cpp
   mlir::LogicalResult emitReduce(pipe::ReduceOp op);

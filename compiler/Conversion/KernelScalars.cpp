@@ -32,7 +32,8 @@ LaneValue KernelEmitter::scalar(Value value) {
   const std::optional<int64_t> count = countOf(llvm::cast<BlockArgument>(value));
   if (!count)
     return number;
-  number.range = Interval::of(0, static_cast<double>(std::max<int64_t>(*count - 1, 0)));
+  if (!m.live) // lanes that do not exist stand beside the axis
+    number.range = Interval::of(0, static_cast<double>(std::max<int64_t>(*count - 1, 0)));
   if (*count <= 1 << 24) // whole f32
     number.real = m.realNumbers(coordinate->second);
   return number;

@@ -36,8 +36,8 @@ LaneValue KernelEmitter::emit(Value tensor, ArrayRef<Index> at) {
   if (stored != buffers.end()) {
     noteRead(at);
     LaneValue value = m.load(stored->second, at);
-    if (stored->second.written)
-      value.range = *stored->second.written;
+    if (const auto &written = stored->second.written) // lanes that do not exist read as 0
+      value.range = m.live ? hull(*written, Interval::constant(0)) : *written;
     return value;
   }
   if (auto known = single.find(tensor); known != single.end())

@@ -63,6 +63,13 @@ Value Lanes::iota() {
   auto type = VectorType::get({lanes}, b.getI64Type());
   return b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(numbers)));
 }
+Value Lanes::laneNumbers() {
+  SmallVector<int32_t> numbers(lanes);
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    numbers[lane] = static_cast<int32_t>(lane);
+  auto type = VectorType::get({lanes}, b.getI32Type());
+  return b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
+}
 void Lanes::match(Value &x, Value &y) {
   if (llvm::isa<VectorType>(x.getType()) || llvm::isa<VectorType>(y.getType())) {
     x = splat(x);

@@ -92,6 +92,8 @@ public:
   mlir::Value splat(mlir::Value value);
   /// 0, 1, .. lanes - 1 as i64.
   mlir::Value iota();
+  /// The same as a vector of i32.
+  mlir::Value laneNumbers();
   /// Makes both vectors if one of them is.
   void match(mlir::Value &a, mlir::Value &b);
   mlir::Value add(mlir::Value x, mlir::Value y);

@@ -34,11 +34,7 @@ Value Memory::liveMask(const LiveLanes &live) {
     Value near = l.maxS(l.minS(number, l.i64(l.lanes)), l.i64(-1));
     return l.splat(l.b.create<arith::TruncIOp>(l.loc, l.b.getI32Type(), near));
   };
-  SmallVector<int32_t> numbers(l.lanes);
-  for (int64_t lane = 0; lane < l.lanes; ++lane)
-    numbers[lane] = static_cast<int32_t>(lane);
-  auto type = VectorType::get({l.lanes}, l.b.getI32Type());
-  Value lane = l.b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
+  Value lane = l.laneNumbers();
   return l.andInt(l.cmp(CmpIPredicate::sge, lane, bound(live.first)),
                   l.cmp(CmpIPredicate::sle, lane, bound(live.last)));
 }

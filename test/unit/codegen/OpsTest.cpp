@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace penstock;
 using test::JitModule;
@@ -491,6 +493,58 @@ pipe.kernel @k "pixels" {
             0);
   EXPECT_EQ(y, expected);
   EXPECT_EQ(few, expectedFew);
+}
+
+// Lanes beside a pad's input stand for no place of it, so what is known of places and of what is stored
+// does not hold there.
+TEST_P(Ops, LooksNothingUpBesideAPad) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%t: !pipe.tensor<i32[i=1024]>):
+  %four = pipe.constant 4 : i64 -> i64
+  %none = pipe.constant -1 : i32 -> i32
+  %0 = pipe.map () : () -> !pipe.tensor<i32[w=60]> {
+  ^bb0(%w: i64):
+    %k = pipe.constant 16 : i64 -> i64
+    %i = pipe.binary mul %w, %k : i64
+    %v = pipe.load %t[%i] : !pipe.tensor<i32[i=1024]> -> i32
+    pipe.yield %v : i32
+  }
+  %1 = pipe.pad constant %0 over ["w"] low(%four) fill(%none : i32) : !pipe.tensor<i32[w=60]> -> !pipe.tensor<i32[w=70]>
+  %2 = pipe.map () {schedule = "scratch"} : () -> !pipe.tensor<i32[w=60]> {
+  ^bb0(%w: i64):
+    %one = pipe.constant 1 : i64 -> i64
+    %n = pipe.binary add %w, %one : i64
+    %d = pipe.cast value %n : i64 -> i32
+    pipe.yield %d : i32
+  }
+  %3 = pipe.map (%2) : (!pipe.tensor<i32[w=60]>) -> !pipe.tensor<i32[w=60]> {
+  ^bb0(%d: i32, %w: i64):
+    %all = pipe.constant 1000 : i32 -> i32
+    %q = pipe.binary div %all, %d : i32
+    pipe.yield %q : i32
+  }
+  %5 = pipe.pad constant %3 over ["w"] low(%four) fill(%none : i32) : !pipe.tensor<i32[w=60]> -> !pipe.tensor<i32[w=70]>
+  pipe.return %1, %5 : !pipe.tensor<i32[w=70]>, !pipe.tensor<i32[w=70]>
+})");
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  ASSERT_EQ(page, 4096u) << "the table is a page";
+  auto *pages = static_cast<char *>(mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_EQ(mprotect(pages + page, page, PROT_READ | PROT_WRITE), 0);
+  auto *table = reinterpret_cast<int32_t *>(pages + page);
+  std::iota(table, table + 1024, 1);
+  TensorArg whole;
+  whole.view.data = table;
+  whole.view.extent[0] = 1024;
+  whole.view.stride[0] = 4;
+  std::vector<int32_t> y(70), z(70);
+  ASSERT_EQ(code->run("k", {whole, TensorArg::of(y, {70}), TensorArg::of(z, {70})}, 2), 0);
+  for (int i = 0; i < 70; ++i) {
+    const bool outside = i < 4 || i >= 64;
+    EXPECT_EQ(y[static_cast<size_t>(i)], outside ? -1 : (i - 4) * 16 + 1) << i;
+    EXPECT_EQ(z[static_cast<size_t>(i)], outside ? -1 : 1000 / (i - 3)) << i;
+  }
+  munmap(pages, 3 * page);
 }
 
 TEST_P(Ops, ChoosesAndLooksUp) {

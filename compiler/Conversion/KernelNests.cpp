@@ -1,0 +1,162 @@
+//===- KernelNests.cpp - what is decided once per nest of loops, or per row ---===//
+//
+// Some things differ from sample to sample and not from element to element: which
+// arm of a choice is taken, a flip's direction, whether factors are ordinary
+// numbers, whether a pad's row exists. These functions find them below a tensor;
+// the loops are then written for each case (KernelLoops.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/KernelEmitter.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+using arith::CmpIPredicate;
+
+Value KernelEmitter::settledArm(Value tensor) {
+  auto settled = settledArms.find(tensor.getDefiningOp());
+  if (settled == settledArms.end())
+    return {};
+  auto choose = llvm::cast<ChooseOp>(settled->first);
+  const unsigned result = llvm::cast<OpResult>(tensor).getResultNumber();
+  return choose.getArms()[settled->second].front().getTerminator()->getOperand(result);
+}
+
+void KernelEmitter::openChoices(Value tensor, llvm::SetVector<Operation *> &found) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op || buffers.contains(tensor))
+    return;
+  if (llvm::isa<ChooseOp>(op)) {
+    if (Value arm = settledArm(tensor))
+      return openChoices(arm, found);
+    found.insert(op);
+    return;
+  }
+  if (llvm::isa<ViewOp, PadOp, CastOp, MapOp>(op))
+    for (Value operand : op->getOperands())
+      if (llvm::isa<NamedTensorType>(operand.getType()))
+        openChoices(operand, found);
+}
+
+bool KernelEmitter::openNumbers(Value value, llvm::SetVector<Value> &found, llvm::DenseSet<Value> &seen) {
+  // Through integers there comes no NaN.
+  auto tensor = llvm::dyn_cast<NamedTensorType>(value.getType());
+  if (!seen.insert(value).second || !llvm::isa<FloatType>(tensor ? tensor.getElementType() : value.getType()))
+    return true;
+  auto finite = [](const Interval &range) {
+    return !range.nan && std::isfinite(range.low) && std::isfinite(range.high);
+  };
+  auto all = [&](ValueRange values) {
+    return llvm::all_of(values, [&](Value next) { return openNumbers(next, found, seen); });
+  };
+  Operation *op = value.getDefiningOp();
+  if (!tensor) {
+    if (auto argument = llvm::dyn_cast<BlockArgument>(value))
+      if (auto map = llvm::dyn_cast<MapOp>(argument.getOwner()->getParentOp()))
+        return openNumbers(map.getInputs()[argument.getArgNumber()], found, seen);
+    if (auto number = scalars.find(value); number != scalars.end() && !(op && op->getParentOfType<MapOp>())) {
+      if (finite(number->second.range))
+        return true;
+      found.insert(value);
+      return !value.getType().isF16() && !value.getType().isBF16(); // those are known as bits only
+    }
+    return op && op->getNumRegions() == 0 && all(op->getOperands());
+  }
+  if (auto stored = buffers.find(value); stored != buffers.end())
+    return stored->second.written && finite(*stored->second.written);
+  if (Value arm = settledArm(value))
+    return openNumbers(arm, found, seen);
+  if (auto map = llvm::dyn_cast<MapOp>(op))
+    return all(map.getBody().front().getTerminator()->getOperands());
+  return llvm::isa<ConstantOp>(op) || (llvm::isa<ViewOp, PadOp, CastOp>(op) && all(op->getOperands()));
+}
+
+void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes, llvm::SetVector<Value> &found) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op || buffers.contains(tensor))
+    return;
+  if (Value arm = settledArm(tensor))
+    return laneStrides(arm, withLanes, found);
+  if (auto view = llvm::dyn_cast<ViewOp>(op)) {
+    SmallVector<bool> inner;
+    for (AffineExpr expr : view.getMap().getResults()) {
+      bool any = false;
+      expr.walk([&](AffineExpr part) {
+        if (auto dim = llvm::dyn_cast<AffineDimExpr>(part))
+          any |= withLanes[dim.getPosition()];
+        auto product = llvm::dyn_cast<AffineBinaryOpExpr>(part);
+        if (!product || product.getKind() != AffineExprKind::Mul)
+          return;
+        auto dim = llvm::dyn_cast<AffineDimExpr>(product.getLHS());
+        auto symbol = llvm::dyn_cast<AffineSymbolExpr>(product.getRHS());
+        if (dim && symbol && withLanes[dim.getPosition()])
+          found.insert(view.getSymbols()[symbol.getPosition()]);
+      });
+      inner.push_back(any);
+    }
+    return laneStrides(view.getInput(), inner, found);
+  }
+  if (!llvm::isa<CastOp, MapOp, PadOp>(op))
+    return;
+  NamedTensorType domain = typeOf(tensor);
+  for (Value operand : op->getOperands()) {
+    auto type = llvm::dyn_cast<NamedTensorType>(operand.getType());
+    if (!type)
+      continue;
+    SmallVector<bool> inner;
+    for (const Axis &axis : type.getAxes())
+      inner.push_back(withLanes[domain.axisIndex(axis.name)]);
+    laneStrides(operand, inner, found);
+  }
+}
+
+void KernelEmitter::rowConditions(Value tensor, ArrayRef<Index> at, llvm::MapVector<Operation *, PadRow> &found) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op || buffers.contains(tensor))
+    return;
+  if (Value arm = settledArm(tensor))
+    return rowConditions(arm, at, found);
+  // What is read in one place only: elsewhere the row is another.
+  auto below = [&](Value input, ArrayRef<Index> inner) {
+    if (input.hasOneUse())
+      rowConditions(input, inner, found);
+  };
+  NamedTensorType domain = typeOf(tensor);
+  if (auto view = llvm::dyn_cast<ViewOp>(op)) {
+    SmallVector<Index> symbols, inner;
+    for (Value symbol : view.getSymbols())
+      symbols.push_back(m.uniform(scalar(symbol).value));
+    for (AffineExpr expr : view.getMap().getResults())
+      inner.push_back(m.affine(expr, at, symbols));
+    below(view.getInput(), inner);
+  } else if (auto pad = llvm::dyn_cast<PadOp>(op)) {
+    SmallVector<Index> moved(at);
+    PadRow row;
+    for (auto [name, low] : llvm::zip(pad.getOver().getAsRange<StringAttr>(), pad.getLow())) {
+      const int64_t axis = domain.axisIndex(name);
+      moved[axis] = m.add(at[axis], m.uniform(l.sub(l.i64(0), scalar(low).value)));
+      if (!moved[axis].uniform() || pad.getBorder() != Border::constant)
+        continue;
+      Value index = moved[axis].base;
+      Value here = l.andInt(l.cmp(CmpIPredicate::sge, index, l.i64(0)),
+                            l.cmp(CmpIPredicate::slt, index, extent(pad.getInput(), axis)));
+      row.exists = row.exists ? l.andInt(row.exists, here) : here;
+      row.axes.push_back(axis);
+    }
+    if (row.exists)
+      found[pad] = row;
+    // Other borders read another row of what is below.
+    if (pad.getBorder() == Border::constant)
+      below(pad.getInput(), moved);
+  } else if (llvm::isa<CastOp, MapOp>(op)) {
+    for (Value operand : op->getOperands())
+      if (auto type = llvm::dyn_cast<NamedTensorType>(operand.getType())) {
+        SmallVector<Index> inner;
+        for (const Axis &axis : type.getAxes())
+          inner.push_back(at[domain.axisIndex(axis.name)]);
+        below(operand, inner);
+      }
+  }
+}
