@@ -19,8 +19,8 @@ Interval penstock::conversion::rangeOfType(Type type) {
 }
 
 Interval penstock::conversion::hull(const Interval &a, const Interval &b) {
-  return {std::min(a.low, b.low), std::max(a.high, b.high), a.nan || b.nan, std::min(a.least, b.least),
-          a.noSignal() && b.noSignal()};
+  return {std::min(a.low, b.low), std::max(a.high, b.high), a.nan || b.nan,
+          std::min(a.least, b.least), a.noSignal() && b.noSignal()};
 }
 
 Interval penstock::conversion::widened(Interval range, Type type) {

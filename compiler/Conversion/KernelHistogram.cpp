@@ -33,7 +33,9 @@ static std::optional<int64_t> elementsOf(NamedTensorType type) {
 
 static int64_t tablesFor(NamedTensorType in, NamedTensorType out) {
   const auto elements = elementsOf(in), counts = elementsOf(out);
-  return elements && counts && *counts * 4 <= tableBytes && *elements >= elementsPerCount * *counts ? mostTables : 1;
+  return elements && counts && *counts * 4 <= tableBytes && *elements >= elementsPerCount * *counts
+             ? mostTables
+             : 1;
 }
 
 LogicalResult KernelEmitter::emitHistogram(HistogramOp op) {
@@ -55,7 +57,8 @@ LogicalResult KernelEmitter::emitHistogram(HistogramOp op) {
   auto forCounts = [&](llvm::function_ref<void(ArrayRef<Index>)> body) {
     carriedNest(b, l, rows, {}, [&](ArrayRef<Value> where, ValueRange) {
       forLoop(l.i64(0), bins, lanes, [&](Value bin) {
-        SmallVector<Index> at(llvm::map_range(where, [&](Value index) { return m.uniform(index); }));
+        SmallVector<Index> at(
+            llvm::map_range(where, [&](Value index) { return m.uniform(index); }));
         at.push_back({bin, lanes > 1, {}, {}});
         l.lanes = lanes;
         body(at);
@@ -80,25 +83,31 @@ LogicalResult KernelEmitter::emitHistogram(HistogramOp op) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branchOp.thenBlock());
     to.back() = m.uniform(bin.value);
-    m.store(table, to, l.binary(BinaryKind::add, m.load(table, to), l.constant(b.getI32IntegerAttr(1))));
+    m.store(table, to,
+            l.binary(BinaryKind::add, m.load(table, to), l.constant(b.getI32IntegerAttr(1))));
   };
   const int64_t rank = in.getRank();
   if (rank == 0) {
     count(tables[0], {});
     return success();
   }
-  const bool hasPixels = rank > 1 && in.getAxes().back().isStatic() && in.getAxes().back().extent <= unrollBound;
-  const int64_t channels = hasPixels ? in.getAxes().back().extent : 1, along = rank - (hasPixels ? 2 : 1);
+  const bool hasPixels =
+      rank > 1 && in.getAxes().back().isStatic() && in.getAxes().back().extent <= unrollBound;
+  const int64_t channels = hasPixels ? in.getAxes().back().extent : 1,
+                along = rank - (hasPixels ? 2 : 1);
   SmallVector<Value> outer;
   for (int64_t axis = 0; axis < along; ++axis)
     outer.push_back(extent(op.getValue(), axis));
   carriedNest(b, l, outer, {}, [&](ArrayRef<Value> where, ValueRange) {
     auto countPixel = [&](Value index, const Buffer &table) {
-      SmallVector<Index> from(llvm::map_range(where, [&](Value outside) { return m.uniform(outside); }));
+      SmallVector<Index> from(
+          llvm::map_range(where, [&](Value outside) { return m.uniform(outside); }));
       from.push_back(m.uniform(index));
       for (int64_t channel = 0; channel < channels; ++channel) {
-        if (hasPixels)
-          from.resize(along + 1), from.push_back(m.constant(channel));
+        if (hasPixels) {
+          from.truncate(along + 1);
+          from.push_back(m.constant(channel));
+        }
         count(table, from);
       }
     };

@@ -40,10 +40,12 @@ void KernelEmitter::openChoices(Value tensor, llvm::SetVector<Operation *> &foun
         openChoices(operand, found);
 }
 
-bool KernelEmitter::openNumbers(Value value, llvm::SetVector<Value> &found, llvm::DenseSet<Value> &seen) {
+bool KernelEmitter::openNumbers(Value value, llvm::SetVector<Value> &found,
+                                llvm::DenseSet<Value> &seen) {
   // Through integers there comes no NaN.
   auto tensor = llvm::dyn_cast<NamedTensorType>(value.getType());
-  if (!seen.insert(value).second || !llvm::isa<FloatType>(tensor ? tensor.getElementType() : value.getType()))
+  if (!seen.insert(value).second ||
+      !llvm::isa<FloatType>(tensor ? tensor.getElementType() : value.getType()))
     return true;
   auto finite = [](const Interval &range) {
     return !range.nan && std::isfinite(range.low) && std::isfinite(range.high);
@@ -56,7 +58,8 @@ bool KernelEmitter::openNumbers(Value value, llvm::SetVector<Value> &found, llvm
     if (auto argument = llvm::dyn_cast<BlockArgument>(value))
       if (auto map = llvm::dyn_cast<MapOp>(argument.getOwner()->getParentOp()))
         return openNumbers(map.getInputs()[argument.getArgNumber()], found, seen);
-    if (auto number = scalars.find(value); number != scalars.end() && !(op && op->getParentOfType<MapOp>())) {
+    if (auto number = scalars.find(value);
+        number != scalars.end() && !(op && op->getParentOfType<MapOp>())) {
       if (finite(number->second.range))
         return true;
       found.insert(value);
@@ -70,10 +73,12 @@ bool KernelEmitter::openNumbers(Value value, llvm::SetVector<Value> &found, llvm
     return openNumbers(arm, found, seen);
   if (auto map = llvm::dyn_cast<MapOp>(op))
     return all(map.getBody().front().getTerminator()->getOperands());
-  return llvm::isa<ConstantOp>(op) || (llvm::isa<ViewOp, PadOp, CastOp>(op) && all(op->getOperands()));
+  return llvm::isa<ConstantOp>(op) ||
+         (llvm::isa<ViewOp, PadOp, CastOp>(op) && all(op->getOperands()));
 }
 
-void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes, llvm::SetVector<Value> &found) {
+void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes,
+                                llvm::SetVector<Value> &found) {
   Operation *op = tensor.getDefiningOp();
   if (!op || buffers.contains(tensor))
     return;
@@ -112,7 +117,8 @@ void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes, llvm::Se
   }
 }
 
-void KernelEmitter::rowConditions(Value tensor, ArrayRef<Index> at, llvm::MapVector<Operation *, PadRow> &found) {
+void KernelEmitter::rowConditions(Value tensor, ArrayRef<Index> at,
+                                  llvm::MapVector<Operation *, PadRow> &found) {
   Operation *op = tensor.getDefiningOp();
   if (!op || buffers.contains(tensor))
     return;

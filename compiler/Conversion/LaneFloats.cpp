@@ -52,8 +52,9 @@ Value Lanes::scaledDown(Value x) {
   auto difference = x.getDefiningOp<arith::SubFOp>();
   DenseFPElementsAttr from;
   if (difference && matchPattern(difference.getLhs(), m_Constant(&from)) && from.isSplat())
-    return b.create<LLVM::FMAOp>(loc, b.create<arith::NegFOp>(loc, difference.getRhs()), floatLike(x, 0x1p-32),
-                                 floatLike(x, from.getSplatValue<APFloat>().convertToDouble() * 0x1p-32));
+    return b.create<LLVM::FMAOp>(
+        loc, b.create<arith::NegFOp>(loc, difference.getRhs()), floatLike(x, 0x1p-32),
+        floatLike(x, from.getSplatValue<APFloat>().convertToDouble() * 0x1p-32));
   return b.create<arith::MulFOp>(loc, x, floatLike(x, 0x1p-32));
 }
 

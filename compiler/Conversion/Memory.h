@@ -34,9 +34,9 @@ struct Buffer {
   llvm::SmallVector<mlir::Value> strides;
   llvm::SmallVector<std::optional<int64_t>> known;
   mlir::Type element;
-  bool constant = false;  ///< nobody writes it while the kernel runs
+  bool constant = false;                ///< nobody writes it while the kernel runs
   std::optional<Interval> written = {}; ///< of what the kernel wrote there; no signalling NaN
-  bool streaming = false; ///< stores bypass the caches; all vectors are aligned
+  bool streaming = false;               ///< stores bypass the caches; all vectors are aligned
 };
 
 /// Index arithmetic, and memory access, at the builder's place.

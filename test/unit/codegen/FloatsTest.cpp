@@ -159,18 +159,29 @@ TEST_P(Floats, MultiplyBytesByAnyFactor) {
   const float inf = std::numeric_limits<float>::infinity();
   const std::string byte = "!pipe.tensor<u8[w=37]>", real = "!pipe.tensor<f32[w=37]>";
   for (const char *schedule : {"", " {schedule = \"scratch\"}"}) {
-    auto code = compile(
-        "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + byte + ", %f: f32):\n"
-        "%s = pipe.constant 2.550000e+02 : f32 -> f32\n%one = pipe.constant 1.000000e+00 : f32 -> f32\n"
-        "%q = pipe.map (%x) : (" + byte + ") -> " + real + " {\n^bb0(%p: ui8, %i: i64):\n"
-        "%d = pipe.cast value %p : ui8 -> f32\n%y = pipe.binary div %d, %s : f32\npipe.yield %y : f32\n}\n"
-        "%t = pipe.map ()" + schedule + " : () -> " + real + " {\n^bb0(%i: i64):\n"
-        "%n = pipe.cast value %i : i64 -> f32\n%m = pipe.binary mul %n, %n : f32\npipe.yield %m : f32\n}\n"
-        "%0 = pipe.map (%q, %t) : (" + real + ", " + real + ") -> " + real + " {\n^bb0(%p: f32, %n: f32, %i: i64):\n"
-        "%m = pipe.binary mul %f, %n : f32\n%v = pipe.binary sub %one, %m : f32\n"
-        "%y = pipe.binary mul %p, %v : f32\npipe.yield %y : f32\n}\n"
-        "pipe.return %0 : " + real + "\n}\n");
-    for (float factor : {0.3f, 1.0f, 0.25f, -0.0f, 1e-40f, 65536.0f, 65537.0f, -1e30f, 3e38f, inf, -inf, NAN})
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + byte +
+                        ", %f: f32):\n"
+                        "%s = pipe.constant 2.550000e+02 : f32 -> f32\n%one = pipe.constant "
+                        "1.000000e+00 : f32 -> f32\n"
+                        "%q = pipe.map (%x) : (" +
+                        byte + ") -> " + real +
+                        " {\n^bb0(%p: ui8, %i: i64):\n"
+                        "%d = pipe.cast value %p : ui8 -> f32\n%y = pipe.binary div %d, %s : "
+                        "f32\npipe.yield %y : f32\n}\n"
+                        "%t = pipe.map ()" +
+                        schedule + " : () -> " + real +
+                        " {\n^bb0(%i: i64):\n"
+                        "%n = pipe.cast value %i : i64 -> f32\n%m = pipe.binary mul %n, %n : "
+                        "f32\npipe.yield %m : f32\n}\n"
+                        "%0 = pipe.map (%q, %t) : (" +
+                        real + ", " + real + ") -> " + real +
+                        " {\n^bb0(%p: f32, %n: f32, %i: i64):\n"
+                        "%m = pipe.binary mul %f, %n : f32\n%v = pipe.binary sub %one, %m : f32\n"
+                        "%y = pipe.binary mul %p, %v : f32\npipe.yield %y : f32\n}\n"
+                        "pipe.return %0 : " +
+                        real + "\n}\n");
+    for (float factor :
+         {0.3f, 1.0f, 0.25f, -0.0f, 1e-40f, 65536.0f, 65537.0f, -1e30f, 3e38f, inf, -inf, NAN})
       for (int first = 0; first < 256; first += 36) {
         std::vector<uint8_t> x(37);
         std::vector<float> y(38, 7);
@@ -185,7 +196,8 @@ TEST_P(Floats, MultiplyBytesByAnyFactor) {
           if (std::isnan(expected))
             expected = scalar::canonicalNan<float>();
           ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(expected))
-              << +x[i] << " at " << i << " by " << factor << " gives " << y[i] << ", not " << expected;
+              << +x[i] << " at " << i << " by " << factor << " gives " << y[i] << ", not "
+              << expected;
         }
         EXPECT_EQ(y.back(), 7) << "wrote behind the end";
       }
@@ -195,20 +207,27 @@ TEST_P(Floats, MultiplyBytesByAnyFactor) {
 // What is known of elements in scratch is what was stored there, of all of them.
 TEST_P(Floats, KnowWhatScratchHolds) {
   const std::string byte = "!pipe.tensor<u8[w=37]>", real = "!pipe.tensor<f32[w=37]>";
-  auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + byte + ", %z: " + byte + "):\n"
-                      "%t = pipe.map (%x, %z) {schedule = \"scratch\"} : (" + byte + ", " + byte + ") -> " + real +
+  auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + byte + ", %z: " + byte +
+                      "):\n"
+                      "%t = pipe.map (%x, %z) {schedule = \"scratch\"} : (" +
+                      byte + ", " + byte + ") -> " + real +
                       " {\n^bb0(%p: ui8, %q: ui8, %i: i64):\n%a = pipe.cast value %p : ui8 -> f32\n"
                       "%b = pipe.cast value %q : ui8 -> f32\n%c = pipe.binary sub %a, %b : f32\n"
                       "%y = pipe.binary mul %c, %a : f32\npipe.yield %y : f32\n}\n"
-                      "%0 = pipe.map (%t) : (" + real + ") -> " + byte + " {\n^bb0(%p: f32, %i: i64):\n"
+                      "%0 = pipe.map (%t) : (" +
+                      real + ") -> " + byte +
+                      " {\n^bb0(%p: f32, %i: i64):\n"
                       "%y = pipe.cast clamp %p : f32 -> ui8\npipe.yield %y : ui8\n}\n"
-                      "pipe.return %0 : " + byte + "\n}\n");
+                      "pipe.return %0 : " +
+                      byte + "\n}\n");
   std::vector<uint8_t> x(37), z(37), y(38, 7);
   for (size_t i = 0; i < 37; ++i) {
     x[i] = static_cast<uint8_t>(i * 7);
     z[i] = static_cast<uint8_t>(i * 7 + (i % 5) * 3 - 6);
   }
-  ASSERT_EQ(code->run("k", {TensorArg::of(x, {37}), TensorArg::of(z, {37}), TensorArg::of(y, {37})}, 1), 0);
+  ASSERT_EQ(
+      code->run("k", {TensorArg::of(x, {37}), TensorArg::of(z, {37}), TensorArg::of(y, {37})}, 1),
+      0);
   for (size_t i = 0; i < 37; ++i)
     EXPECT_EQ(+y[i], std::clamp((x[i] - z[i]) * x[i], 0, 255)) << i;
 }
