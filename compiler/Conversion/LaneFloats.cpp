@@ -51,7 +51,8 @@ Value Lanes::quotient(const LaneValue &a, const LaneValue &c) {
 Value Lanes::scaledDown(Value x) {
   auto difference = x.getDefiningOp<arith::SubFOp>();
   DenseFPElementsAttr from;
-  if (difference && matchPattern(difference.getLhs(), m_Constant(&from)) && from.isSplat())
+  if (difference && matchPattern(difference.getLhs(), m_Constant(&from)) && from.isSplat() &&
+      std::abs(from.getSplatValue<APFloat>().convertToDouble()) < 0x1p60) // or it may overflow first
     return b.create<LLVM::FMAOp>(
         loc, b.create<arith::NegFOp>(loc, difference.getRhs()), floatLike(x, 0x1p-32),
         floatLike(x, from.getSplatValue<APFloat>().convertToDouble() * 0x1p-32));
