@@ -153,16 +153,23 @@ TEST_P(Floats, DivideBytesBy255) {
   }
 }
 
-// A factor of the sample may be any number, and what is stored of it has one NaN. `scratch` keeps
-// the differences in memory, as terms of the column are.
+// A factor of the sample may be any number, and what is stored of it has one NaN; a difference from
+// a huge constant overflows. `scratch` keeps the terms in memory, as terms of the column are.
 TEST_P(Floats, MultiplyBytesByAnyFactor) {
   const float inf = std::numeric_limits<float>::infinity();
   const std::string byte = "!pipe.tensor<u8[w=37]>", real = "!pipe.tensor<f32[w=37]>";
-  for (const char *schedule : {"", " {schedule = \"scratch\"}"}) {
+  struct Case {
+    const char *schedule, *text;
+    float from;
+  };
+  for (const auto &[schedule, text, from] :
+       {Case{"", "1.000000e+00", 1.0f}, Case{" {schedule = \"scratch\"}", "1.000000e+00", 1.0f},
+        Case{"", "0xFF61B1E6", -3e38f}}) {
     auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + byte +
                         ", %f: f32):\n"
-                        "%s = pipe.constant 2.550000e+02 : f32 -> f32\n%one = pipe.constant "
-                        "1.000000e+00 : f32 -> f32\n"
+                        "%s = pipe.constant 2.550000e+02 : f32 -> f32\n%from = pipe.constant " +
+                        text +
+                        " : f32 -> f32\n"
                         "%q = pipe.map (%x) : (" +
                         byte + ") -> " + real +
                         " {\n^bb0(%p: ui8, %i: i64):\n"
@@ -176,7 +183,7 @@ TEST_P(Floats, MultiplyBytesByAnyFactor) {
                         "%0 = pipe.map (%q, %t) : (" +
                         real + ", " + real + ") -> " + real +
                         " {\n^bb0(%p: f32, %n: f32, %i: i64):\n"
-                        "%m = pipe.binary mul %f, %n : f32\n%v = pipe.binary sub %one, %m : f32\n"
+                        "%m = pipe.binary mul %f, %n : f32\n%v = pipe.binary sub %from, %m : f32\n"
                         "%y = pipe.binary mul %p, %v : f32\npipe.yield %y : f32\n}\n"
                         "pipe.return %0 : " +
                         real + "\n}\n");
@@ -192,7 +199,7 @@ TEST_P(Floats, MultiplyBytesByAnyFactor) {
                   0);
         for (size_t i = 0; i < 37; ++i) {
           const float n = static_cast<float>(i), square = n * n, product = factor * square;
-          float expected = static_cast<float>(x[i]) / 255.0f * (1.0f - product);
+          float expected = static_cast<float>(x[i]) / 255.0f * (from - product);
           if (std::isnan(expected))
             expected = scalar::canonicalNan<float>();
           ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(expected))
