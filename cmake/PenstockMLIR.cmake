@@ -22,3 +22,22 @@ set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${PENSTOCK_LLVM_PREFIX}/lib")
 
 # TableGen reads include paths from the directory property.
 include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+
+# The precompiled header of compiler/Dialect, as CMake passes it on, but without the path of
+# its text, which nothing reads: so ccache finds the same command in every tree.
+set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
+
+# penstock_mlir_headers(targets...): for what includes MLIR, whose headers cost more than our
+# sources. Where only some folders are sanitized, the others' header is not theirs.
+function(penstock_mlir_headers)
+  if(PENSTOCK_SANITIZE AND PENSTOCK_SANITIZED AND NOT PENSTOCK_SANITIZE_COMPILER)
+    return()
+  endif()
+  foreach(target IN LISTS ARGN)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL EXECUTABLE)
+      target_compile_options(${target} PRIVATE -fPIC) # as the header is
+    endif()
+    target_precompile_headers(${target} REUSE_FROM penstock_dialect)
+  endforeach()
+endfunction()

@@ -45,6 +45,5 @@ with_release_compiler=(-DPENSTOCK_COMPILER=OFF "-DPENSTOCK_PARTS=dsl;runtime;cod
 threads() {
   build_part tsan tsan "${with_release_compiler[@]}" \
     "-DPENSTOCK_TESTS=unit;api" "-DPENSTOCK_UNIT_TESTS=abi;runtime;sched"
-  # Decoders have one thread, and their tests take minutes here.
-  test_part tsan '^(unit\.(abi|runtime_core|runtime_sources|runtime_sched)_test|api\.threads)$'
+  test_part tsan '^(unit\.|api\.threads$)'
 }

@@ -119,7 +119,7 @@ Status decodeFrame(const WebPIterator &frame, const Target &target, const ImageL
     clear(target);
   if (rows == 0 || columns == 0)
     return {};
-  Box decoded;
+  Box decoded{};
   if (Status status = decodeBox(frame, wanted, limits, work, decoded); !status)
     return status;
   const uint32_t top = wanted.top + uint32_t(frame.y_offset) - region.top;
