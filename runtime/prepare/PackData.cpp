@@ -153,7 +153,7 @@ Status Packing::list() {
     image.member = names.nameFor(image.path);
     report.renamed += image.member != image.path;
     report.dataBytes += image.size;
-    extensions.insert(image.member.substr(image.member.rfind('.') + 1));
+    extensions.insert(TarIndex::extensionOf(image.member.substr(image.member.rfind('.') + 1)));
     images.push_back(std::move(image));
   }
   report.extensions.assign(extensions.begin(), extensions.end());
@@ -352,7 +352,7 @@ Status Packing::count(size_t number) {
                        return status.error();
                      return std::span<const uint8_t>(bytes.span());
                    });
-  uint64_t found = 0;
+  uint64_t found = 0, missing = 0;
   TarMember member;
   for (;;) {
     auto more = reader.next(member);
@@ -370,9 +370,15 @@ Status Packing::count(size_t number) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
       const size_t tab = line.find('\t');
       leaveOut(std::string(line.substr(0, tab)), std::string(line.substr(tab + 1)));
+      ++missing;
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     }
   }
+  const uint64_t wanted = shards[number].end - shards[number].first;
+  if (found > wanted || found + missing < wanted)
+    return Error{Code::Corrupt, path + " holds " + std::to_string(found) + " images of " +
+                                    std::to_string(wanted - std::min(missing, wanted)) +
+                                    "; remove it, and it is written again"};
   std::lock_guard guard(lock);
   report.images += found;
   report.outBytes += shardSizes[number] = (*file)->info().size;

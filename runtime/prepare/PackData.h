@@ -26,7 +26,7 @@ struct PackReport {
   uint64_t earlier = 0;  ///< shards of an interrupted run
   uint64_t verified = 0; ///< bytes that were compared
   std::vector<std::pair<std::string, std::string>> leftOut; ///< name, reason
-  std::vector<std::string> extensions;                      ///< of the images
+  std::vector<std::string> extensions;                      ///< of the images, in small letters
 };
 
 /// Writes `000000.tar` ... with, for each image in the order of `image_folder`,

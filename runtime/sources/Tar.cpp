@@ -57,10 +57,13 @@ const char *compressionOf(std::string_view begin) {
 
 } // namespace
 
+/// A copy of its bytes: what else is read meanwhile takes the place of the read ones.
 struct TarReader::Header {
-  std::string_view bytes;
+  std::string bytes;
 
-  std::string_view field(size_t at, size_t size) const { return bytes.substr(at, size); }
+  std::string_view field(size_t at, size_t size) const {
+    return std::string_view(bytes).substr(at, size);
+  }
   char kind() const { return bytes[156]; }
   bool isUstar() const { return field(257, 8) == std::string_view("ustar\00000", 8); }
   bool isEmpty() const { return bytes.find_first_not_of('\0') == std::string_view::npos; }
@@ -151,7 +154,7 @@ Result<bool> TarReader::next(TarMember &member) {
     auto bytes = read(at, block);
     if (!bytes)
       return bytes.error();
-    const Header header{{reinterpret_cast<const char *>(bytes->data()), bytes->size()}};
+    const Header header{std::string(bytes->begin(), bytes->end())};
     if (const char *program = at == 0 ? compressionOf(header.bytes) : nullptr)
       return Error{Code::Unsupported, std::string("tar files compressed with ") + program +
                                           " are not read: they have no random access"};

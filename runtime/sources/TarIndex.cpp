@@ -14,7 +14,7 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'T', 'A', 'R', '2'};
+constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'T', 'A', 'R', '3'};
 constexpr int threads = 16; // they wait for files
 
 /// Where the extension's dot is; none for members that are no fields.
@@ -28,6 +28,14 @@ std::optional<size_t> dotOf(std::string_view name) {
 }
 
 } // namespace
+
+std::string TarIndex::extensionOf(std::string_view written) {
+  std::string extension(written);
+  for (char &c : extension)
+    if (c >= 'A' && c <= 'Z')
+      c = char(c | 0x20);
+  return extension;
+}
 
 struct TarIndex::Header : IndexHeader {
   uint64_t shards, rows, members, extensions;
@@ -98,7 +106,7 @@ Result<TarIndex::Found> TarIndex::readShard(FileSystem &files, const std::string
     if (!dot)
       continue;
     const std::string name = member.name.substr(0, *dot);
-    Found::Field field{member.name.substr(*dot + 1), member.offset, member.size, {}};
+    Found::Field field{extensionOf(member.name.substr(*dot + 1)), member.offset, member.size, {}};
     if (member.size <= smallBytes) {
       auto bytes = read(member.offset, size_t(member.size));
       if (!bytes)

@@ -14,8 +14,9 @@ namespace penstock::runtime {
 
 /// Rows of tar files in the manner of WebDataset: members that follow one
 /// another and have the same name up to the first dot of its last part are one
-/// row; what stands behind that dot tells its fields apart. Members without a
-/// dot, and those of names that begin with `__`, are left out.
+/// row; what stands behind that dot, its capital letters made small, tells its
+/// fields apart. Members without a dot, and those of names that begin with `__`,
+/// are left out.
 ///
 /// Layout, little endian: Header; Shard[shards]; Row[rows + 1];
 /// Member[members]; u64[extensions + 1] ends in the text; text (the shards'
@@ -59,6 +60,8 @@ public:
   const Shard &shardOf(uint64_t row) const;
   std::string_view rowName(uint64_t row) const;
   std::vector<std::string> extensions() const;
+  /// The extension in the letters of extensions(), as WebDataset has them too.
+  static std::string extensionOf(std::string_view written);
   /// The field of a row whose extension is the first of `wanted` (numbers of
   /// extensions()) that the row has; false where it has none.
   bool find(uint64_t row, std::span<const uint32_t> wanted, Field &field) const;

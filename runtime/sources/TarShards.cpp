@@ -162,6 +162,9 @@ private:
       return file.error();
     if (Status status = (*file)->read(field.offset, size_t(field.size), out); !status)
       return status;
+    // Behind the read: what was written before it shows now.
+    if (Status status = (*file)->checkUnchanged(); !status)
+      return status;
     if (out.size() < field.size)
       return inMember(column, {Code::Truncated, "the file ends inside of it"});
     return {};
@@ -249,7 +252,8 @@ Result<std::vector<uint32_t>> extensionsOf(const TarColumn &column,
   std::vector<uint32_t> numbers;
   for (size_t at = 0; at <= column.from.size();) {
     const size_t end = std::min(column.from.find(';', at), column.from.size());
-    auto found = std::find(known.begin(), known.end(), column.from.substr(at, end - at));
+    auto found = std::find(known.begin(), known.end(),
+                           TarIndex::extensionOf(column.from.substr(at, end - at)));
     if (found != known.end())
       numbers.push_back(uint32_t(found - known.begin()));
     at = end + 1;

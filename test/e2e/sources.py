@@ -1,6 +1,7 @@
 """Tables of every kind through the tool: what rows hold, orders, ranks, resume and bad rows."""
 import io
 import os
+import subprocess
 import tarfile
 
 import numpy
@@ -329,6 +330,34 @@ pipeline p(shards: path) with on_error = substitute(50%) {
         self.assertEqual(self.values(text, 1, **paths)[0]["label"], 100)
         self.shard("0.tar", [("a.png", self.picture(9)), ("a.cls", b"55\n")], time=1e9 + 1)
         self.assertEqual([int(one["label"]) for one in self.values(text, 2, **paths)], [55, 104])
+
+    def test_what_is_overwritten_during_a_run_is_never_delivered(self):
+        rng = numpy.random.default_rng(7)
+        versions = []
+        for version in range(2):
+            members = []
+            for i in range(12):
+                stream = io.BytesIO()
+                Image.fromarray(rng.integers(0, 256, (5, 4, 3), dtype=numpy.uint8)).save(stream, "BMP")
+                members += [(f"{i:04}.bmp", stream.getvalue()), (f"{i:04}.cls", str(i).encode())]
+            shards = self.shard("0.tar", members)
+            with open(os.path.join(shards, "0.tar"), "rb") as file:
+                versions.append(file.read())
+        path = os.path.join(shards, "0.tar")
+        text = self.text.replace("ORDER", "").replace("png;jpg", "bmp").replace("50%", "100%")
+        clean = set(self.hashes(text, shards=shards).values())
+        hashes = os.path.join(self.folder, "overwritten")
+        with subprocess.Popen(self.command("run", self.write(text), "--set", f"shards={shards}", "--hashes", hashes,
+                                           "--epochs", 20000), env=self.environment(), text=True,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
+            while not os.path.exists(hashes) or not os.path.getsize(hashes):
+                self.assertIsNone(run.poll())
+            with open(path, "r+b") as file:  # in place: pictures that decode as well
+                file.write(versions[0])
+            messages = run.communicate(timeout=300)[1]
+        self.assertEqual(len(versions[0]), len(versions[1]))
+        self.assertLessEqual(set(read_hashes(hashes).values()), clean)
+        self.assertIn("the file was changed while it was read", messages)
 
     def test_bad_members_are_bad_samples(self):
         paths = self.shards([("x.png", b"nothing"), ("x.cls", b"1"), ("y.png", self.picture(1)),

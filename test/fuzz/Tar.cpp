@@ -1,8 +1,11 @@
 // Tar files, with the checksums of their headers made right.
 #include "runtime/sources/Tar.h"
 #include "test/fuzz/Fuzz.h"
+#include "test/unit/runtime/TarReads.h"
 
 using penstock::fuzz::require;
+using penstock::test::listTar;
+using penstock::test::shortLivedReads;
 using namespace penstock::runtime;
 
 /// At each block: whatever is no header does not care.
@@ -24,17 +27,13 @@ static void mendChecksums(std::vector<uint8_t> &file) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::vector<uint8_t> file(data, data + size);
   mendChecksums(file);
-  TarReader reader{std::span<const uint8_t>(file)};
-  for (size_t members = 0; members <= size; ++members) {
-    TarMember member;
-    const Result<bool> more = reader.next(member);
-    if (!more)
-      require(!more.error().message.empty(), "a refusal has a reason");
-    if (!more || !*more)
-      return 0;
+  const auto inMemory = listTar(TarReader{std::span<const uint8_t>(file)}, size);
+  require(inMemory.members.size() <= size, "a file has no more members than bytes");
+  for (const TarMember &member : inMemory.members)
     require(member.offset <= size && member.size <= size - member.offset,
             "contents lie within the file");
-  }
-  require(false, "a file has no more members than bytes");
+  const auto read = listTar(TarReader{size, shortLivedReads(file)}, size);
+  require(read == inMemory, "how a file is read changes no member",
+          read.error + "\nin memory: " + inMemory.error);
   return 0;
 }

@@ -76,7 +76,7 @@ TEST_F(PackTest, TarShardsReadsTheSameRows) {
   EXPECT_TRUE(report->leftOut.empty());
   EXPECT_GT(report->shards, 1u);
   EXPECT_EQ(report->verified, report->outBytes);
-  EXPECT_EQ(report->extensions, (std::vector<std::string>{"JPEG", "jpg", "png"}));
+  EXPECT_EQ(report->extensions, (std::vector<std::string>{"jpeg", "jpg", "png"}));
   auto folder = ImageFolder::open(files, "/data");
   ASSERT_TRUE(folder.ok());
   TarOptions tar;
@@ -94,6 +94,42 @@ TEST_F(PackTest, TarShardsReadsTheSameRows) {
     EXPECT_EQ(*(*shards)->scalar(row, 1), *(*folder)->scalar(row, 1));
   }
   EXPECT_EQ((*shards)->checkpointParts().size(), report->shards);
+}
+
+TEST_F(PackTest, LongNamesAreCountedAndRead) {
+  std::mt19937 random(52);
+  const JpegRecipe recipe{.name = "444"};
+  const std::vector<uint8_t> picture = randomJpeg(recipe, 20, 20, random);
+  const std::string folder(120, 'f');
+  for (int i = 0; i < 90; ++i) // names of 4 to 362 bytes
+    files.addFile("/long/" + (i % 3 ? folder + "/" : "c/") + std::string(size_t(i * 8 / 3), 'n') +
+                      std::to_string(i) + ".jpg",
+                  picture);
+  options.root = "/long";
+  options.verify = true;
+  const auto report = packData(files, options, {});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->images, 90u);
+  EXPECT_EQ(report->verified, report->outBytes);
+  TarOptions tar;
+  tar.path = "/out";
+  auto shards = openTarShards(files, tar,
+                              {{"data", plan::DType::bytes, "jpg"}, {"label", plan::DType::i64, "cls"}});
+  ASSERT_TRUE(shards.ok()) << shards.error().message;
+  ASSERT_EQ((*shards)->length(), 90);
+  for (int64_t row = 0; row < 90; ++row) {
+    Buffer bytes;
+    ASSERT_TRUE((*shards)->fetch(row, 0, bytes).ok());
+    EXPECT_TRUE(std::ranges::equal(bytes.span(), picture)) << row;
+    EXPECT_EQ(*(*shards)->scalar(row, 1), row >= 30) << row;
+  }
+}
+
+TEST_F(PackTest, AShardThatLacksImagesIsNotTaken) {
+  ASSERT_TRUE(packData(files, options, {}).ok());
+  files.addFile("/out/000000.tar", std::vector<uint8_t>(1024));
+  EXPECT_EQ(packData(files, options, {}).error().message,
+            "/out/000000.tar holds 0 images of 1; remove it, and it is written again");
 }
 
 TEST_F(PackTest, WhatIsThereIsNotWrittenAgain) {

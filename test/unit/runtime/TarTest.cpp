@@ -2,6 +2,7 @@
 #include "runtime/core/FakeFileSystem.h"
 #include "runtime/sources/TarIndex.h"
 #include "runtime/sources/TarShards.h"
+#include "test/unit/runtime/TarReads.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,8 @@
 
 using namespace penstock::runtime;
 using penstock::plan::DType;
+using penstock::test::listTar;
+using penstock::test::shortLivedReads;
 
 namespace {
 
@@ -56,18 +59,14 @@ std::vector<uint8_t> bytesOf(const std::string &text) { return {text.begin(), te
 /// "name=contents name=contents", or the message.
 std::string list(const std::string &tar) {
   const auto bytes = bytesOf(tar);
-  TarReader reader(bytes);
+  const auto found = listTar(TarReader(bytes), bytes.size());
+  EXPECT_EQ(listTar(TarReader(bytes.size(), shortLivedReads(bytes)), bytes.size()), found);
   std::string all;
-  TarMember found;
-  for (;;) {
-    auto more = reader.next(found);
-    if (!more)
-      return more.error().message;
-    if (!*more)
-      return all;
-    EXPECT_LE(found.offset + found.size, bytes.size());
-    all += (all.empty() ? "" : " ") + found.name + "=" + tar.substr(found.offset, found.size);
+  for (const TarMember &one : found.members) {
+    EXPECT_LE(one.offset + one.size, bytes.size());
+    all += (all.empty() ? "" : " ") + one.name + "=" + tar.substr(one.offset, one.size);
   }
+  return found.error.empty() ? all : found.error;
 }
 
 TEST(Tar, MembersAndFolders) {
@@ -205,6 +204,22 @@ TEST_F(Shards, ColumnsThatNobodyHasAreRefused) {
             "column `label`: no row has a member .json; there are .jpg .cls .png .seg.png");
 }
 
+TEST_F(Shards, CapitalLettersOfExtensionsMeanNothing) {
+  files.addFile("/data/1.tar", member("IMG.JPG", "one") + member("IMG.Cls", "7") +
+                                   member("img.jpg", "two") + member("img.cls", "8") + end);
+  files.remove("/data/2.tar");
+  for (const char *from : {"jpg;png", "JPG"}) {
+    columns[0].from = from;
+    auto source = open();
+    ASSERT_EQ(source->length(), 2); // names keep theirs
+    EXPECT_EQ(data(*source, 0), "one");
+    EXPECT_EQ(data(*source, 1), "two");
+    EXPECT_EQ(*source->scalar(0, 1), 7);
+  }
+  files.addFile("/data/1.tar", member("a.JPG", "1") + member("a.jpg", "2") + end);
+  EXPECT_EQ(failure(), "/data/1.tar: member `a.jpg` is there twice");
+}
+
 TEST_F(Shards, OneFileOrAList) {
   options.path = "/data/2.tar";
   EXPECT_EQ(open()->length(), 2);
@@ -261,6 +276,18 @@ TEST_F(Shards, AShardThatChangesUnderARunIsNoticed) {
   files.addFile("/data/1.tar", member("x.jpg", std::string(100, 'c')) + end);
   EXPECT_EQ(data(*source, 0), "/data/1.tar has changed since this run began");
   EXPECT_EQ(data(*source, 2), "small"); // in the index
+}
+
+TEST_F(Shards, AnOpenShardThatIsOverwrittenIsNoticed) {
+  auto source = open();
+  EXPECT_EQ(data(*source, 0), std::string(100, 'a'));
+  // In place, of the same size: the open file shows the new bytes.
+  files.overwriteFile("/data/1.tar", member("sub/000.jpg", std::string(100, 'c')) +
+                                         member("sub/000.cls", "3\n") + member("readme", "x") +
+                                         member("001.cls", "4") +
+                                         member("001.png", std::string(200, 'd')) + end);
+  EXPECT_EQ(data(*source, 0), "the file was changed while it was read");
+  EXPECT_EQ(data(*source, 1), "the file was changed while it was read");
 }
 
 TEST_F(Shards, ShortAndInterruptedReadsAreRepeated) {
