@@ -100,6 +100,8 @@ void addModule(const std::string &name, ordered_json &all) {
   const size_t first = all.size();
   std::set<std::string> withRecord; // whose first overload takes no tensor
   for (const dsl::FnDecl &fn : file->fns) {
+    if (!fn.isPublic)
+      continue;
     auto found =
         std::find_if(all.begin() + static_cast<std::ptrdiff_t>(first), all.end(),
                      [&](const ordered_json &known) { return known["name"] == fn.name.text; });
@@ -120,6 +122,8 @@ void addModule(const std::string &name, ordered_json &all) {
       (*found)["doc"] = doc.empty() ? fn.doc : doc + "\n" + fn.doc;
   }
   for (const dsl::ConstDecl &constant : file->consts) {
+    if (!constant.isPublic)
+      continue;
     ordered_json added = entry(constant.name.text, "constant", name);
     added["signatures"] = {constant.name.text +
                            (constant.type ? ": " + dsl::printType(*constant.type) : "")};

@@ -28,6 +28,7 @@ struct Param {
 struct ConstDecl {
   SourceRange range;
   std::string doc;
+  bool isPublic = false; ///< `pub`: seen by files that use the module
   Name name;
   std::optional<TypeExpr> type;
   ExprPtr value;
@@ -48,6 +49,7 @@ struct GenericParam {
 struct FnDecl {
   SourceRange range;
   std::string doc;
+  bool isPublic = false; ///< `pub`: seen by files that use the module
   Name name;
   std::vector<GenericParam> generics;
   std::vector<Param> params;

@@ -242,7 +242,7 @@ void TreePrinter::expr(const Expr &expr) {
 }
 
 void TreePrinter::fn(const FnDecl &fn) {
-  line("fn " + fn.name.text);
+  line((fn.isPublic ? "pub fn " : "fn ") + fn.name.text);
   Indent indent(*this);
   doc(fn.doc);
   for (const GenericParam &generic : fn.generics) {
@@ -295,7 +295,7 @@ void TreePrinter::file(const File &file) {
   for (const Name &use : file.uses)
     line("use " + use.text);
   for (const ConstDecl &constant : file.consts) {
-    line("const " + constant.name.text);
+    line((constant.isPublic ? "pub const " : "const ") + constant.name.text);
     Indent constIndent(*this);
     doc(constant.doc);
     if (constant.type)

@@ -25,7 +25,7 @@ std::vector<const FnDecl *> Program::findFns(const File &from,
   std::vector<const FnDecl *> found;
   for (const File *file : visibleFrom(from))
     for (const FnDecl &fn : file->fns)
-      if (fn.name.text == name)
+      if (fn.name.text == name && (fn.isPublic || file == &from))
         found.push_back(&fn);
   return found;
 }
@@ -34,8 +34,22 @@ const ConstDecl *Program::findConst(const File &from,
                                     std::string_view name) const {
   for (const File *file : visibleFrom(from))
     for (const ConstDecl &constant : file->consts)
-      if (constant.name.text == name)
+      if (constant.name.text == name && (constant.isPublic || file == &from))
         return &constant;
+  return nullptr;
+}
+
+const Name *Program::findPrivate(const File &from, std::string_view name) const {
+  for (const File *file : visibleFrom(from)) {
+    if (file == &from)
+      continue;
+    for (const FnDecl &fn : file->fns)
+      if (fn.name.text == name && !fn.isPublic)
+        return &fn.name;
+    for (const ConstDecl &constant : file->consts)
+      if (constant.name.text == name && !constant.isPublic)
+        return &constant.name;
+  }
   return nullptr;
 }
 

@@ -15,8 +15,8 @@ inline constexpr std::string_view preludeName = "prelude";
 /// Everything one compilation needs. Files do not move while it lives.
 ///
 /// Names are looked up from the file in which they stand: its own first, then
-/// those of the modules it uses in the order written, the prelude last. What a
-/// module itself uses is not passed on.
+/// what is `pub` in the modules it uses in the order written, the prelude last.
+/// What a module itself uses is not passed on.
 struct Program {
   std::unique_ptr<File> main;
   std::map<std::string, std::unique_ptr<File>, std::less<>>
@@ -27,6 +27,9 @@ struct Program {
                                       std::string_view name) const;
   /// The constant that `from` sees under this name, or null.
   const ConstDecl *findConst(const File &from, std::string_view name) const;
+  /// The declaration of this name that a module in sight keeps to itself, or
+  /// null: for messages about names that are not found.
+  const Name *findPrivate(const File &from, std::string_view name) const;
   /// The file that holds this range: a function's body sees that file's names.
   const File *fileOf(SourceRange range) const;
   /// The files `from` sees, nearest first: itself, its modules, the prelude.

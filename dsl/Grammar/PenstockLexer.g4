@@ -51,6 +51,9 @@ AUTO   : 'auto';
 ACCEPT : 'accept';
 WHEN   : 'when';
 
+// Before `fn` and `const`, and a name elsewhere (dsl/Parser/Tokens tells).
+PUB : 'pub';
+
 LPAREN   : '(';
 RPAREN   : ')';
 LBRACK   : '[';

@@ -11,9 +11,9 @@ header  : 'pipe' INT;
 useDecl : 'use' name (',' name)*;
 decl    : constDecl | fnDecl | pipelineDecl;
 
-constDecl : 'const' name (':' type)? '=' expr;
+constDecl : 'pub'? 'const' name (':' type)? '=' expr;
 
-fnDecl  : 'fn' name generics? params '->' type ('=' expr | block);
+fnDecl  : 'pub'? 'fn' name generics? params '->' type ('=' expr | block);
 generics : '[' generic (',' generic)* ','? ']';
 generic : name ':' '(' name (',' name)* ','? ')';
 params  : '(' (param (',' param)* ','?)? ')';

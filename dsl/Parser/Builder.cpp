@@ -88,8 +88,11 @@ std::unique_ptr<File> TreeBuilder::file(Parser::FileContext *context) {
 }
 
 ConstDecl TreeBuilder::constDecl(Parser::ConstDeclContext *context) {
-  ConstDecl decl{
-      range(context), doc(context), name(context->name()), {}, nullptr};
+  ConstDecl decl;
+  decl.range = range(context);
+  decl.doc = doc(context);
+  decl.isPublic = context->PUB();
+  decl.name = name(context->name());
   if (context->type())
     decl.type = type(context->type());
   decl.value = expr(context->expr());
@@ -100,6 +103,7 @@ FnDecl TreeBuilder::fnDecl(Parser::FnDeclContext *context) {
   FnDecl decl;
   decl.range = range(context);
   decl.doc = doc(context);
+  decl.isPublic = context->PUB();
   decl.name = name(context->name());
   if (context->generics()) {
     for (auto *generic : context->generics()->generic()) {

@@ -115,6 +115,17 @@ bool Speaker::misplacedStatement() {
     say("a file opens with `pipe 1`").hint("`pipe 1` as its first line");
     return true;
   }
+  if (is(Lexer::ID) && refusal.rules.size() == 1) {
+    std::string_view word = tokens.text(at);
+    if ((word == "export" || word == "public") && (next(Lexer::FN) || next(Lexer::CONST))) {
+      say(quote(word) + " is written `pub`").hint("`pub`");
+      return true;
+    }
+    if (word == "pub" && next(Lexer::PIPELINE)) {
+      say("`pub` stands before `fn` and `const`").hint("remove it");
+      return true;
+    }
+  }
   if (is(Lexer::USE) && refusal.rules.size() == 1) {
     say("`use` stands before all declarations").hint("move it below `pipe 1`");
     return true;

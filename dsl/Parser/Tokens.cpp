@@ -8,6 +8,18 @@ namespace penstock::dsl {
 
 using grammar::PenstockLexer;
 
+namespace {
+
+/// Whether the `pub` at `index` opens a declaration. After what an expression
+/// may end with, no name can stand.
+bool makesPublic(const TokenList &list, size_t index) {
+  if (index > 0 && !endsExpression(list.items[index - 1].type))
+    return false;
+  return list.is(index + 1, PenstockLexer::FN) || list.is(index + 1, PenstockLexer::CONST);
+}
+
+} // namespace
+
 TokenList tokenize(FileId file, std::string_view text) {
   // ANTLR counts code points. With every byte of a longer character replaced
   // by a control character, its positions are byte offsets, and text that is
@@ -42,6 +54,9 @@ TokenList tokenize(FileId file, std::string_view text) {
       list.items.push_back({token->getType(), range});
     }
   }
+  for (size_t i = 0; i < list.items.size(); ++i)
+    if (list.items[i].type == PenstockLexer::PUB && !makesPublic(list, i))
+      list.items[i].type = PenstockLexer::ID;
   // The end of the file is just after the last token: that is where a user
   // looks for what is missing.
   uint32_t end = list.items.empty() ? 0 : list.items.back().range.end;
@@ -100,7 +115,7 @@ bool TokenList::startsLine(size_t index) const {
 
 bool opensDeclaration(size_t type) {
   return type == PenstockLexer::CONST || type == PenstockLexer::FN ||
-         type == PenstockLexer::PIPELINE;
+         type == PenstockLexer::PIPELINE || type == PenstockLexer::PUB;
 }
 
 bool opensStatement(size_t type) {
@@ -151,9 +166,9 @@ bool endsExpression(size_t type) {
 
 StatementLog::StatementLog(const TokenList &tokens) {
   starts.push_back(0);
-  for (const Lexeme &lexeme : tokens.items)
-    if (opensStatement(lexeme.type))
-      starts.push_back(lexeme.range.begin);
+  for (size_t i = 0; i < tokens.items.size(); ++i)
+    if (opensStatement(tokens.items[i].type) && (i == 0 || !tokens.is(i - 1, PenstockLexer::PUB)))
+      starts.push_back(tokens.items[i].range.begin);
   taken.resize(starts.size());
 }
 

@@ -48,7 +48,7 @@ TokenList tokenize(FileId file, std::string_view text);
 
 /// Whether the word opens a statement: `let`, `fn`, `batch` ...
 bool opensStatement(size_t type);
-/// Whether the word opens a declaration: `const`, `fn`, `pipeline`.
+/// Whether the word opens a declaration: `pub`, `const`, `fn`, `pipeline`.
 bool opensDeclaration(size_t type);
 bool isOpener(size_t type);
 bool isCloser(size_t type);

@@ -52,6 +52,8 @@ private:
   /// The name after a statement's first word, if one was written.
   std::optional<Name> nameAfter(antlr4::ParserRuleContext *context) const {
     size_t index = firstToken(context) + 1;
+    if (tokens.is(index - 1, grammar::PenstockParser::PUB))
+      ++index;
     if (index >= tokens.items.size() || !isName(tokens.items[index].type))
       return std::nullopt;
     return Name{std::string(tokens.text(index)), tokens.items[index].range};

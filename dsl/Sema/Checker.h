@@ -65,6 +65,8 @@ private:
   bool isUnread(std::string_view name) const;
   bool isValue(std::string_view name) const;
   bool missesModule() const; ///< so that unknown names prove nothing
+  /// Reports a name that a module in sight keeps to itself.
+  bool refusePrivate(std::string_view name, SourceRange range);
   void unknownValue(const NameExpr &name);
   void unknownFunction(const Name &name);
 

@@ -68,7 +68,7 @@ void Checker::checkUses() {
         continue;
       for (const ConstDecl &a : first->second->consts)
         for (const ConstDecl &b : second->second->consts)
-          if (a.name.text == b.name.text)
+          if (a.name.text == b.name.text && a.isPublic && b.isPublic)
             diagnostics
                 .error(use.range, "modules " + quote(other.text) + " and " +
                                       quote(use.text) +

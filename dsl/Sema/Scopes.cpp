@@ -82,6 +82,17 @@ bool Checker::missesModule() const {
   });
 }
 
+bool Checker::refusePrivate(std::string_view name, SourceRange range) {
+  const Name *found = program.findPrivate(file, name);
+  if (!found)
+    return false;
+  diagnostics
+      .error(range, quote(name) + " is private to module " +
+                        quote(program.fileOf(found->range)->moduleName))
+      .note(found->range, "it is declared here, without `pub`");
+  return true;
+}
+
 void Checker::unknownValue(const NameExpr &name) {
   if (incomplete || missesModule())
     return;
@@ -91,8 +102,9 @@ void Checker::unknownValue(const NameExpr &name) {
         .note(found->second, "it gets its value here");
     return;
   }
-  auto report =
-      diagnostics.error(name.range, "unknown name " + quote(name.name));
+  if (!isFunction(name.name) && refusePrivate(name.name, name.range))
+    return;
+  auto report = diagnostics.error(name.range, "unknown name " + quote(name.name));
   if (name.name == "n" && inPipeline) {
     report.hint("the batch axis `n` exists in the `batch` block only");
     return;
@@ -108,7 +120,8 @@ void Checker::unknownValue(const NameExpr &name) {
       known.push_back(text);
   for (const File *seen : program.visibleFrom(file))
     for (const ConstDecl &constant : seen->consts)
-      known.push_back(constant.name.text);
+      if (constant.isPublic || seen == &file)
+        known.push_back(constant.name.text);
   known.insert(known.end(), builtins.values.begin(), builtins.values.end());
   if (std::string near = nearest(name.name, known); !near.empty())
     report.hint(quote(near));
@@ -124,24 +137,25 @@ void Checker::unknownFunction(const Name &name) {
         .note(value->range, "it is defined here");
     return;
   }
-  auto report =
-      diagnostics.error(name.range, "unknown function " + quote(name.text));
+  if (refusePrivate(name.text, name.range))
+    return;
+  auto report = diagnostics.error(name.range, "unknown function " + quote(name.text));
   if (builtins.distributions.contains(name.text)) {
     report.hint(quote("draw " + name.text + "(...)") + " draws a number");
     return;
   }
   for (const auto &[module, other] : program.modules)
     for (const FnDecl &fn : other->fns)
-      if (fn.name.text == name.text) {
+      if (fn.name.text == name.text && fn.isPublic) {
         report.hint("`use " + module + "` at the top of the file");
         return;
       }
   std::vector<std::string_view> known;
   for (const File *seen : program.visibleFrom(file))
     for (const FnDecl &fn : seen->fns)
-      known.push_back(fn.name.text);
-  known.insert(known.end(), builtins.functions.begin(),
-               builtins.functions.end());
+      if (fn.isPublic || seen == &file)
+        known.push_back(fn.name.text);
+  known.insert(known.end(), builtins.functions.begin(), builtins.functions.end());
   if (std::string near = nearest(name.text, known); !near.empty())
     report.hint(quote(near));
 }

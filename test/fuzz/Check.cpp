@@ -43,7 +43,8 @@ struct Parts {
     for (size_t line = 0; line < text.size(); line = std::min(text.find('\n', line), text.size() - 1) + 1) {
       const std::string_view rest = text.substr(line);
       const bool isDocs = rest.starts_with("///");
-      const bool begins = isDocs || rest.starts_with("fn ") || rest.starts_with("const ");
+      const bool begins = isDocs || rest.starts_with("pub ") || rest.starts_with("fn ") ||
+                          rest.starts_with("const ");
       if (begins && !isDocumented)
         starts.push_back(line);
       isDocumented = isDocs;

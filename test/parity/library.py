@@ -4,6 +4,7 @@ torchvision fixes no order of sums for gaussian_blur alone: one value in a thous
 """
 import math
 import os
+import re
 import sys
 
 import numpy
@@ -14,7 +15,7 @@ from torchvision.transforms.autoaugment import _apply_op
 from torchvision.transforms.functional import InterpolationMode
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from one_image import OneImageTest, dark_gradient, noise, run  # noqa: E402
+from one_image import HERE, OneImageTest, dark_gradient, noise, run  # noqa: E402
 
 STATS = ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
 LINEAR, NEAREST = InterpolationMode.BILINEAR, InterpolationMode.NEAREST
@@ -143,7 +144,25 @@ NAMES = ("Identity ShearX ShearY TranslateX TranslateY Rotate Brightness Color C
          "Posterize Solarize AutoContrast Equalize Invert").split()
 
 
+def with_private(pipeline, *names):
+    """A pipeline's text, and functions that `vision` keeps to itself."""
+    with open(os.path.join(HERE, "..", "..", "stdlib", "vision.pipe")) as file:
+        library = file.read()
+    with open(os.path.join(HERE, pipeline)) as file:
+        text = file.read()
+    return text + "".join(re.search(rf"^fn {name}\(.*?\n(?=///|//|\n|pub |fn )", library, re.DOTALL | re.MULTILINE)[0]
+                          for name in names)
+
+
 class Policies(OneImageTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.pipeline = os.path.join(cls.cache, "policies.pipe")
+        with open(cls.pipeline, "w") as file:
+            file.write(with_private("policies.pipe", "evenly", "amount_of", "two_steps", "imagenet_policy",
+                                    "cifar10_policy"))
+
     def test_each_operation(self):
         image = noise(43, 37, seed=5)
         spaces = [transforms.RandAugment()._augmentation_space(31, image.shape[:2]),
@@ -155,7 +174,7 @@ class Policies(OneImageTest):
                     amount = float(amounts[i]) if amounts.ndim else 0.0
                     sign = -1.0 if signed and i % 2 else 1.0
                     expected = _apply_op(Image.fromarray(image), name, sign * amount, NEAREST, None)
-                    self.compare("policies.pipe", image, {"augmented": array(expected)}, interpret=i == 4,
+                    self.compare(self.pipeline, image, {"augmented": array(expected)}, interpret=i == 4,
                                  which=which, op=NAMES.index(name), i=i, sign=sign)
 
     def test_sub_policies(self):
@@ -163,7 +182,7 @@ class Policies(OneImageTest):
             rows = [[value for name, p, i in pair for value in (NAMES.index(name), p, i or 0)]
                     for pair in transforms.AutoAugment(policy).policies]
             for number, row in enumerate(rows):
-                self.compare("policies.pipe", noise(2, 2), {"row": array(row, numpy.float64)}, interpret=False,
+                self.compare(self.pipeline, noise(2, 2), {"row": array(row, numpy.float64)}, interpret=False,
                              data=which, number=number)
 
     def test_jitter_in_every_order(self):
@@ -177,7 +196,7 @@ class Policies(OneImageTest):
             picture = Image.fromarray(image)
             for step in order:
                 picture = adjust[step](picture, list(amounts.values())[step])
-            self.compare("policies.pipe", image, {"jittered": array(picture)}, interpret=number % 7 == 0,
+            self.compare(self.pipeline, image, {"jittered": array(picture)}, interpret=number % 7 == 0,
                          order=number, **amounts)
 
 

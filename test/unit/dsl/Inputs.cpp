@@ -62,7 +62,9 @@ FakeModuleLoader exampleLibrary() {
   for (const char *name :
        {"prelude", "audio", "signal", "augment", "video", "volume", "points", "detect"})
     loader.modules[name] = "pipe 1\n";
-  loader.modules["vision"] = "pipe 1\nconst imagenet = { mean = 0.5, std = 0.5 }\n";
+  loader.modules["vision"] =
+      "pipe 1\npub const imagenet = { mean = 0.5, std = 0.5 }\n"
+      "fn hue_of(r: u8, g: u8, b: u8) -> u8 = r + g + b\nconst steps = 65536.0\n";
   return loader;
 }
 
@@ -145,8 +147,8 @@ Builtins shippedBuiltins() {
   std::vector<std::filesystem::path> modules;
   addFiles(root / "stdlib", modules);
   for (const auto &module : modules) {
-    add(all.functions, readFile(module), "\nfn (\\w+)");
-    add(all.values, readFile(module), "\nconst (\\w+)");
+    add(all.functions, readFile(module), "\npub fn (\\w+)");
+    add(all.values, readFile(module), "\npub const (\\w+)");
   }
   add(all.functions, readFile(root / "docs/intrinsics.md"), "`(\\w+)\\(");
   return all;

@@ -9,13 +9,15 @@ namespace {
 FakeModuleLoader library() {
   FakeModuleLoader loader;
   loader.modules["prelude"] =
-      "pipe 1\nconst pi = 3.14\nfn half(x: f32[h]) -> f32[h] = x / 2.0\n";
+      "pipe 1\npub const pi = 3.14\npub fn half(x: f32[h]) -> f32[h] = x / 2.0\n";
   loader.modules["vision"] = "pipe 1\nuse signal\n"
-                             "const imagenet = 1\n"
-                             "fn twice(x: f32[h]) -> f32[h] = thrice(x)\n"
-                             "fn half(x: u8[h]) -> u8[h] = x\n";
+                             "pub const imagenet = 1\n"
+                             "pub fn twice(x: f32[h]) -> f32[h] = thrice(x)\n"
+                             "fn hidden(x: f32[h]) -> f32[h] = x\n"
+                             "const secret = 3\n"
+                             "pub fn half(x: u8[h]) -> u8[h] = x\n";
   loader.modules["signal"] = "pipe 1\nuse vision\n"
-                             "fn thrice(x: f32[h]) -> f32[h] = x * pi\n";
+                             "pub fn thrice(x: f32[h]) -> f32[h] = x * pi\n";
   return loader;
 }
 
@@ -170,14 +172,53 @@ TEST(Modules, ErrorsInThemAreReportedAfterTheUsers) {
 
 TEST(Modules, WithTheSameConstantCollide) {
   FakeModuleLoader loader = library();
-  loader.modules["other"] = "pipe 1\nconst imagenet = 2\n";
+  loader.modules["other"] = "pipe 1\npub const imagenet = 2\n";
   EXPECT_EQ(Checked("pipe 1\nuse vision, other\n", loader).messages(),
             "train.pipe:2:13: error: modules `vision` and `other` both have a "
             "constant `imagenet`\n"
             "  2 | use vision, other\n"
             "    |             ^~~~~\n"
-            "stdlib/vision.pipe:3:7: note: one\n"
-            "stdlib/other.pipe:2:7: note: the other\n");
+            "stdlib/vision.pipe:3:11: note: one\n"
+            "stdlib/other.pipe:2:11: note: the other\n");
+}
+
+TEST(Modules, KeepTheirPrivateNames) {
+  EXPECT_EQ(
+      messages("use vision\nconst a = secret\nfn f(x: f32[h]) -> f32[h] = x |> hidden |> hiden\n"),
+      "train.pipe:3:11: error: `secret` is private to module `vision`\n"
+      "  3 | const a = secret\n"
+      "    |           ^~~~~~\n"
+      "stdlib/vision.pipe:6:7: note: it is declared here, without `pub`\n"
+      "\n"
+      "train.pipe:4:34: error: `hidden` is private to module `vision`\n"
+      "  4 | fn f(x: f32[h]) -> f32[h] = x |> hidden |> hiden\n"
+      "    |                                  ^~~~~~\n"
+      "stdlib/vision.pipe:5:4: note: it is declared here, without `pub`\n"
+      "\n"
+      "train.pipe:4:44: error: unknown function `hiden`\n"
+      "  4 | fn f(x: f32[h]) -> f32[h] = x |> hidden |> hiden\n"
+      "    |                                            ^~~~~\n");
+}
+
+TEST(Modules, PrivateNamesAreFreeForOthers) {
+  EXPECT_EQ(
+      messages(
+          "use vision, signal\nconst secret = 1.0\n"
+          "fn hidden(x: f32[h]) -> f32[h] = x * secret\nfn f(x: f32[h]) -> f32[h] = hidden(x)\n"),
+      "");
+  FakeModuleLoader loader = library();
+  loader.modules["other"] = "pipe 1\nconst imagenet = 2\n";
+  Checked checked("pipe 1\nuse other, vision\nconst a = imagenet\n", loader);
+  EXPECT_EQ(checked.messages(), "");
+  EXPECT_EQ(checked.program.findConst(*checked.program.main, "imagenet"),
+            &checked.program.modules.at("vision")->consts.front());
+}
+
+TEST(Modules, PubIsANameElsewhere) {
+  EXPECT_EQ(messages("const pub = 1\nconst a = pub\npub fn f(x: int) -> int = pub\n"
+                     "fn g(x: int) -> int = f(x) + pub\npub const b = pub const c = pub fn h() -> "
+                     "int = pub\n"),
+            "");
 }
 
 TEST(Modules, AMissingOneSilencesUnknownNames) {
