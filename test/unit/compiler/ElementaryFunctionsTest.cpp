@@ -1,4 +1,4 @@
-// exp, log, sin, cos, tan, tanh, pow of the prelude, folded at import, against the
+// The elementary functions of the prelude, folded at import, against the
 // platform's long double functions. The bounds are those that the prelude
 // states.
 
@@ -129,6 +129,87 @@ TEST(ElementaryFunctions, tanh) {
   expectWithin(
       "tanh", spread(-1, 1, 150) + spread(-25, 25, 100) + std::vector<double>{0.0, 1e-300, 400},
       [](long double x) { return std::tanh(x); }, 2);
+}
+std::vector<double> magnitudes(int count) {
+  std::vector<double> wide;
+  for (double x : spread(-300, 300, count))
+    wide.push_back(std::pow(10.0, x));
+  return wide;
+}
+const std::vector<double> around =
+    spread(-3, 3, 200) + spread(-0.01, 0.01, 50) + spread(-1000, 1000, 50);
+const double infinity = std::numeric_limits<double>::infinity();
+
+TEST(ElementaryFunctions, logarithmsOfOtherBases) {
+  const std::vector<double> points =
+      magnitudes(100) + spread(0.5, 2, 150) + spread(0, 1000, 50) +
+      std::vector<double>{0.0, -1.0, 1.0, 5e-324, 1e-310, 1000, 1e-5, 1e22};
+  expectWithin(
+      "log2", points, [](long double x) { return std::log2(x); }, 1);
+  expectWithin(
+      "log10", points, [](long double x) { return std::log10(x); }, 1);
+  EXPECT_EQ(valuesOf({"log2(8.0)", "log2(0.03125)", "log10(1000.0)", "log2(inf)"}),
+            (std::vector<double>{3, -5, 3, infinity}));
+}
+TEST(ElementaryFunctions, atan) {
+  expectWithin(
+      "atan",
+      around + magnitudes(50) +
+          std::vector<double>{0.0, -0.0, 0.4375, 0.6875, -1.1875, 2.4375, 1e-300, 1e300},
+      [](long double x) { return std::atan(x); }, 1);
+  EXPECT_EQ(valuesOf({"atan(inf)", "atan(-inf)"}), (std::vector<double>{M_PI_2, -M_PI_2}));
+}
+TEST(ElementaryFunctions, asin) {
+  expectWithin(
+      "asin",
+      spread(-1, 1, 300) + std::vector<double>{0.0, -0.0, 0.5, -0.5, 0.975, 1, -1, 1e-300, 1.5, -2},
+      [](long double x) { return std::asin(x); }, 1);
+}
+TEST(ElementaryFunctions, acos) {
+  expectWithin(
+      "acos",
+      spread(-1, 1, 300) + std::vector<double>{0.0, -0.0, 0.5, -0.5, 0.975, 1, -1, 1e-300, 1.5, -2},
+      [](long double x) { return std::acos(x); }, 1);
+}
+
+void expectWithin(const std::string &name, const std::vector<std::pair<double, double>> &points,
+                  long double (*exact)(long double, long double), double bound) {
+  std::vector<std::string> calls;
+  for (auto [a, b] : points)
+    calls.push_back(name + "(" + literal(a) + ", " + literal(b) + ")");
+  const std::vector<double> values = valuesOf(calls);
+  ASSERT_EQ(values.size(), points.size());
+  for (size_t i = 0; i < points.size(); ++i) {
+    const long double wanted = exact(points[i].first, points[i].second);
+    EXPECT_LE(ulps(values[i], wanted), bound) << calls[i] << " = " << values[i];
+    EXPECT_EQ(std::signbit(values[i]), std::signbit(wanted)) << calls[i];
+  }
+}
+/// All pairs of a few numbers, and many of two spreads.
+std::vector<std::pair<double, double>> pairs() {
+  std::vector<std::pair<double, double>> all;
+  const double ends[] = {0.0, -0.0, 1, -1, 0.25, -3, 1e-200, -1e-200, 1e200, -1e200, 5e-324, 1e308};
+  for (double a : ends)
+    for (double b : ends)
+      all.emplace_back(a, b);
+  for (size_t i = 0; i < around.size(); ++i)
+    all.emplace_back(around[i], around[(i * 37 + 11) % around.size()]);
+  return all;
+}
+TEST(ElementaryFunctions, atan2) {
+  expectWithin(
+      "atan2", pairs(), [](long double y, long double x) { return std::atan2(y, x); }, 1.5);
+  EXPECT_EQ(
+      valuesOf({"atan2(inf, inf)", "atan2(-inf, -inf)", "atan2(1.0, -inf)", "atan2(inf, 2.0)"}),
+      (std::vector<double>{M_PI_4, -3 * M_PI_4, M_PI, M_PI_2}));
+  EXPECT_TRUE(std::isnan(valuesOf({"atan2(nan, 0.0)"})[0]));
+  EXPECT_TRUE(std::isnan(valuesOf({"atan2(0.0, nan)"})[0]));
+}
+TEST(ElementaryFunctions, hypot) {
+  expectWithin(
+      "hypot", pairs(), [](long double x, long double y) { return std::hypot(x, y); }, 1);
+  EXPECT_EQ(valuesOf({"hypot(inf, nan)", "hypot(nan, -inf)"}),
+            (std::vector<double>{infinity, infinity}));
 }
 TEST(ElementaryFunctions, pow) {
   std::vector<double> bases = spread(0, 50, 150), exponents = spread(-20, 20, 150);
