@@ -11,11 +11,13 @@ namespace penstock::api {
 /// follows from `kernels`.
 enum class Stage { ast, pipe, pipeOpt, kernels, schedule, loops, llvm, assembly, object, cuda, ptx, cubin };
 
+inline constexpr std::string_view stageNames[] = {"ast",      "pipe",  "pipe-opt", "kernels",
+                                                  "schedule", "loops", "llvm",     "asm",
+                                                  "obj",      "cuda",  "ptx",      "cubin"};
+
 inline std::optional<Stage> stageNamed(std::string_view name) {
-  constexpr std::string_view names[] = {"ast",   "pipe", "pipe-opt", "kernels", "schedule",
-                                        "loops", "llvm", "asm",      "obj",     "cuda", "ptx",      "cubin"};
-  for (size_t i = 0; i < std::size(names); ++i)
-    if (names[i] == name)
+  for (size_t i = 0; i < std::size(stageNames); ++i)
+    if (stageNames[i] == name)
       return static_cast<Stage>(i);
   return std::nullopt;
 }

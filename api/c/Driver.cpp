@@ -8,6 +8,7 @@
 #include "codegen/plan/PlanBuilder.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/CodePipelines.h"
+#include "compiler/Pipelines/Failures.h"
 #include "compiler/Pipelines/Pipelines.h"
 #include "compiler/Transforms/Passes.h"
 #include "dsl/AST/Printer.h"
@@ -233,12 +234,18 @@ static void setHash(mlir::ModuleOp module) {
   }
 }
 
+bool Driver::run(mlir::PassManager &passes, Stage stage) {
+  // Once per stage, not after every pass: that is a twentieth of compiling.
+  passes.enableVerifier(false);
+  pipelines::nameFailures(passes, stageNames[static_cast<int>(stage)]);
+  return mlir::succeeded(passes.run(*module)) && mlir::succeeded(mlir::verify(*module)) &&
+         !diagnostics.hasErrors();
+}
+
 bool Driver::runTo(Stage stage) {
   pipelines::PassSelection selection;
   selection.disabled.insert(request.disabledPasses.begin(), request.disabledPasses.end());
   mlir::PassManager passes(&context);
-  // Once per stage, not after every pass: that is a twentieth of compiling.
-  passes.enableVerifier(false);
   switch (stage) {
   case Stage::pipeOpt:
     setHash(*module);
@@ -261,8 +268,7 @@ bool Driver::runTo(Stage stage) {
   default:
     return true;
   }
-  return mlir::succeeded(passes.run(*module)) && mlir::succeeded(mlir::verify(*module)) &&
-         !diagnostics.hasErrors();
+  return run(passes, stage);
 }
 
 bool Driver::advance(Stage stage) {
@@ -270,11 +276,8 @@ bool Driver::advance(Stage stage) {
     return (reached >= Stage::kernels || advance(Stage::kernels)) && (reached == Stage::cuda || makeCuda());
   while (reached < stage && reached < Stage::llvm) {
     const Stage next = static_cast<Stage>(static_cast<int>(reached) + 1);
-    if (!runTo(next)) {
-      if (!diagnostics.hasErrors())
-        diagnostics.error({}, "the compiler failed without saying why; please report this file");
+    if (!runTo(next))
       return false;
-    }
     reached = next;
   }
   return true;
@@ -282,10 +285,9 @@ bool Driver::advance(Stage stage) {
 
 bool Driver::makeCuda() {
   mlir::PassManager passes(&context);
-  passes.enableVerifier(false);
   pipelines::buildCudaPipeline(passes);
   reached = Stage::cuda;
-  return mlir::succeeded(passes.run(*module)) && mlir::succeeded(mlir::verify(*module)) && !diagnostics.hasErrors();
+  return run(passes, Stage::cuda);
 }
 
 bool Driver::makePlan() {

@@ -9,6 +9,10 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
+namespace mlir {
+class PassManager;
+}
+
 namespace penstock::api {
 
 /// One compilation. All messages, those of MLIR's passes included, end up in
@@ -34,6 +38,8 @@ private:
   bool checkPasses();
   void readName();
   bool runTo(Stage stage);
+  /// False after errors; there is one then.
+  bool run(mlir::PassManager &passes, Stage stage);
   bool readsRows();
   bool makePlan();
   bool makeCuda();

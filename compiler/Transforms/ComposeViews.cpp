@@ -7,8 +7,8 @@
 
 #include "compiler/Analysis/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/Rewrite.h"
 #include "compiler/Transforms/Views.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace penstock::transforms {
 #define GEN_PASS_DEF_COMPOSEVIEWS
@@ -161,7 +161,7 @@ struct ComposeViewsPass : penstock::transforms::impl::ComposeViewsBase<ComposeVi
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ViewOfView, SimplifyView, PadOfPad, ViewInsidePad>(&getContext());
-    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+    if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       signalPassFailure();
   }
 };

@@ -9,8 +9,8 @@
 #include "compiler/Analysis/OpClass.h"
 #include "compiler/Analysis/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/Rewrite.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -210,7 +210,7 @@ struct InlineConstantsPass : penstock::transforms::impl::InlineConstantsBase<Inl
     RewritePatternSet patterns(&getContext());
     patterns.add<KnownIndex, SplitResults, SplitCarried, SelectScalars, ChecksLeave>(
         &getContext());
-    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+    if (failed(penstock::transforms::rewriteGreedily(*this, getOperation(), std::move(patterns))))
       signalPassFailure();
   }
 };

@@ -2,7 +2,7 @@
 
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Regions.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "compiler/Transforms/Rewrite.h"
 
 namespace penstock::transforms {
 #define GEN_PASS_DEF_MERGEMAPS
@@ -119,7 +119,7 @@ struct MergeMapsPass : penstock::transforms::impl::MergeMapsBase<MergeMapsPass> 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<JoinProducer>(&getContext());
-    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+    if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk([](Operation *user) {
       if (!isPoint(user))

@@ -9,8 +9,8 @@
 #include "compiler/Analysis/OpClass.h"
 #include "compiler/Analysis/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/Rewrite.h"
 #include "compiler/Transforms/Views.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace penstock::transforms {
 #define GEN_PASS_DEF_MERGEVIEWS
@@ -173,7 +173,7 @@ struct MergeViewsPass : penstock::transforms::impl::MergeViewsBase<MergeViewsPas
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ChooseOfViews>(&getContext());
-    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+    if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk([](ChooseOp choose) {
       if (analysis::touchesTensors(choose))

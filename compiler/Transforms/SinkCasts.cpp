@@ -10,9 +10,9 @@
 #include "compiler/Analysis/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Regions.h"
+#include "compiler/Transforms/Rewrite.h"
 #include "compiler/Transforms/Views.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace penstock::transforms {
 #define GEN_PASS_DEF_SINKCASTS
@@ -45,6 +45,15 @@ static bool isViewedAnew(Value value) {
   return !llvm::isa_and_present<ConstantOp>(value.getDefiningOp()) && tensorOf(value).getRank() > 0;
 }
 
+/// Replaces `op`, and erases `producer`, which it read, where nothing else does: what
+/// stands before it then has one user less at once, and can move in its turn.
+static void replaceOver(PatternRewriter &rewriter, Operation *op, Operation *producer,
+                        Value value) {
+  rewriter.replaceOp(op, value);
+  if (producer->use_empty())
+    rewriter.eraseOp(producer);
+}
+
 namespace {
 
 struct ViewOfPoint : OpRewritePattern<ViewOp> {
@@ -63,8 +72,9 @@ struct ViewOfPoint : OpRewritePattern<ViewOp> {
       Value moved =
           makeView(rewriter, view.getLoc(), cast.getValue(), view.getMap(), view.getSymbols(),
                    tensorOf(view).withElementType(source.getElementType()), view.getSizes());
-      rewriter.replaceOpWithNewOp<CastOp>(view, view.getType(), cast.getMode(), moved,
-                                          view.getSizes());
+      replaceOver(rewriter, view, cast,
+                  rewriter.create<CastOp>(view.getLoc(), view.getType(), cast.getMode(), moved,
+                                          view.getSizes()));
       return success();
     }
     auto map = llvm::cast<MapOp>(producer);
@@ -89,7 +99,7 @@ struct ViewOfPoint : OpRewritePattern<ViewOp> {
                               : scalars.apply(expr, dims, view.getSymbols()));
     SmallVector<Value> yields = cloneBody(rewriter, old, arguments);
     rewriter.create<YieldOp>(map.getLoc(), yields);
-    rewriter.replaceOp(view, moved);
+    replaceOver(rewriter, view, map, moved);
     return success();
   }
 };
@@ -199,15 +209,17 @@ struct ViewOfResample : OpRewritePattern<ViewOp> {
         resample.getLoc(), source.withAxes(resultAxes), resample.getNumerics(), input,
         type.getAxes()[*dim].name, weights, start, resultSizes);
     if (llvm::is_sorted(order)) {
-      rewriter.replaceOp(view, moved);
+      replaceOver(rewriter, view, resample, moved);
       return success();
     }
     SmallVector<AffineExpr> back;
     for (int64_t at : order)
       back.push_back(getAffineDimExpr(at, context));
-    rewriter.replaceOpWithNewOp<ViewOp>(
-        view, type, moved, AffineMapAttr::get(AffineMap::get(order.size(), 0, back, context)),
-        ValueRange(), view.getSizes());
+    replaceOver(
+        rewriter, view, resample,
+        rewriter.create<ViewOp>(view.getLoc(), type, moved,
+                                AffineMapAttr::get(AffineMap::get(order.size(), 0, back, context)),
+                                ValueRange(), view.getSizes()));
     return success();
   }
 
@@ -232,11 +244,11 @@ struct ViewOfStack : OpRewritePattern<ViewOp> {
     NamedTensorType type = tensorOf(view);
     ArrayRef<AffineExpr> exprs = view.getMap().getResults();
     if (auto number = llvm::dyn_cast<AffineConstantExpr>(exprs[0])) {
-      rewriter.replaceOp(
-          view, makeView(rewriter, view.getLoc(), stack.getInputs()[number.getValue()],
-                         AffineMap::get(view.getMap().getNumDims(), view.getMap().getNumSymbols(),
-                                        exprs.drop_front(), getContext()),
-                         view.getSymbols(), type, view.getSizes()));
+      replaceOver(rewriter, view, stack,
+                  makeView(rewriter, view.getLoc(), stack.getInputs()[number.getValue()],
+                           AffineMap::get(view.getMap().getNumDims(), view.getMap().getNumSymbols(),
+                                          exprs.drop_front(), getContext()),
+                           view.getSymbols(), type, view.getSizes()));
       return success();
     }
     // The stacked axis stays outermost and whole.
@@ -261,8 +273,9 @@ struct ViewOfStack : OpRewritePattern<ViewOp> {
     for (Value input : stack.getInputs())
       views.push_back(makeView(rewriter, view.getLoc(), input, map, view.getSymbols(),
                                type.withAxes(type.getAxes().drop_front()), view.getSizes()));
-    rewriter.replaceOpWithNewOp<StackOp>(view, type, type.getAxes()[0].name, views,
-                                         view.getSizes());
+    replaceOver(rewriter, view, stack,
+                rewriter.create<StackOp>(view.getLoc(), type, type.getAxes()[0].name, views,
+                                         view.getSizes()));
     return success();
   }
 };
@@ -308,9 +321,15 @@ struct StackOfPoint : OpRewritePattern<StackOp> {
       operands.push_back(rewriter.create<StackOp>(stack.getLoc(), source.withAxes(axes),
                                                   stack.getAxis(), column, ValueRange()));
     }
+    const SmallVector<Value> stacked(stack.getInputs());
+    auto replace = [&](Value joined) {
+      rewriter.replaceOp(stack, joined);
+      for (Value input : stacked)
+        rewriter.eraseOp(input.getDefiningOp());
+    };
     if (auto cast = llvm::dyn_cast<CastOp>(first)) {
-      rewriter.replaceOpWithNewOp<CastOp>(stack, type, cast.getMode(), operands.front(),
-                                          stack.getSizes());
+      replace(rewriter.create<CastOp>(stack.getLoc(), type, cast.getMode(), operands.front(),
+                                      stack.getSizes()));
       return success();
     }
     auto joined = rewriter.create<MapOp>(map.getLoc(), type, operands, stack.getSizes());
@@ -320,7 +339,7 @@ struct StackOfPoint : OpRewritePattern<StackOp> {
     llvm::append_range(arguments, body->getArguments().drop_front(inputs + 1));
     SmallVector<Value> yields = cloneBody(rewriter, map.getBody().front(), arguments);
     rewriter.create<YieldOp>(map.getLoc(), yields);
-    rewriter.replaceOp(stack, joined);
+    replace(joined);
     return success();
   }
 
@@ -372,7 +391,8 @@ struct ViewOfPeer : OpRewritePattern<ViewOp> {
       return rewriter.notifyMatchFailure(view, "its scalars are not the peer's");
     Value moved =
         makeView(rewriter, view.getLoc(), peer.getValue(), view.getMap(), {}, tensorOf(view), {});
-    rewriter.replaceOpWithNewOp<PeerOp>(view, view.getType(), moved, peer.getSlot());
+    replaceOver(rewriter, view, peer,
+                rewriter.create<PeerOp>(view.getLoc(), view.getType(), moved, peer.getSlot()));
     return success();
   }
 };
@@ -410,7 +430,7 @@ struct PeerOfPoint : OpRewritePattern<PeerOp> {
     Value other = rewriter.create<PeerOp>(peer.getLoc(), source.getType(), source, peer.getSlot());
     IRMapping mapping;
     mapping.map(source, other);
-    rewriter.replaceOp(peer, rewriter.clone(*producer, mapping));
+    replaceOver(rewriter, peer, producer, rewriter.clone(*producer, mapping)->getResult(0));
     return success();
   }
 };
@@ -420,7 +440,7 @@ struct SinkCastsPass : penstock::transforms::impl::SinkCastsBase<SinkCastsPass> 
     RewritePatternSet patterns(&getContext());
     patterns.add<ViewOfPoint, ViewOfResample, ViewOfStack, StackOfPoint, ViewOfChoose, ViewOfPeer,
                  PeerOfPoint>(&getContext());
-    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
+    if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk([](ViewOp view) {
       Operation *producer = view.getInput().getDefiningOp();

@@ -212,3 +212,27 @@ func.func @stays_where_views_would_double_maps(%x: !pipe.tensor<u8[w=4, c=3]>, %
   %2 = pipe.view %0 by affine_map<(d0) -> (d0, 1)> [] : !pipe.tensor<u8[w=4, c=3]> -> !pipe.tensor<u8[w=4]>
   return %1, %2 : !pipe.tensor<u8[w=4]>, !pipe.tensor<u8[w=4]>
 }
+
+// A view passes any number of maps: MLIR's driver takes ten rounds for granted.
+// CHECK-LABEL: func.func @passes_a_long_chain
+// CHECK-SAME: (%[[X:.*]]: !pipe.tensor<u8[w=9]>)
+func.func @passes_a_long_chain(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<u8[w=4]> {
+  // CHECK-NEXT: pipe.view %[[X]]
+  // CHECK-COUNT-12: pipe.cast
+  // CHECK-NEXT: return
+  %0 = pipe.cast value %x : !pipe.tensor<u8[w=9]> -> !pipe.tensor<i16[w=9]>
+  %1 = pipe.cast value %0 : !pipe.tensor<i16[w=9]> -> !pipe.tensor<u8[w=9]>
+  %2 = pipe.cast value %1 : !pipe.tensor<u8[w=9]> -> !pipe.tensor<i16[w=9]>
+  %3 = pipe.cast value %2 : !pipe.tensor<i16[w=9]> -> !pipe.tensor<u8[w=9]>
+  %4 = pipe.cast value %3 : !pipe.tensor<u8[w=9]> -> !pipe.tensor<i16[w=9]>
+  %5 = pipe.cast value %4 : !pipe.tensor<i16[w=9]> -> !pipe.tensor<u8[w=9]>
+  %6 = pipe.cast value %5 : !pipe.tensor<u8[w=9]> -> !pipe.tensor<i16[w=9]>
+  %7 = pipe.cast value %6 : !pipe.tensor<i16[w=9]> -> !pipe.tensor<u8[w=9]>
+  %8 = pipe.cast value %7 : !pipe.tensor<u8[w=9]> -> !pipe.tensor<i16[w=9]>
+  %9 = pipe.cast value %8 : !pipe.tensor<i16[w=9]> -> !pipe.tensor<u8[w=9]>
+  %10 = pipe.cast value %9 : !pipe.tensor<u8[w=9]> -> !pipe.tensor<i16[w=9]>
+  %11 = pipe.cast value %10 : !pipe.tensor<i16[w=9]> -> !pipe.tensor<u8[w=9]>
+  %12 = pipe.view %11 by affine_map<(d0) -> (d0 + 2)> []
+      : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=4]>
+  return %12 : !pipe.tensor<u8[w=4]>
+}
