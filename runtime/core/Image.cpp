@@ -7,7 +7,7 @@
 
 namespace penstock::runtime {
 
-static Error corrupt(std::string what) {
+static Error corruptImage(std::string what) {
   return {Code::Corrupt, "the machine code is damaged: " + std::move(what)};
 }
 
@@ -32,10 +32,10 @@ static std::string nameOf(uint32_t level) {
 static Result<pst_image_header> readHeader(std::span<const uint8_t> bytes) {
   pst_image_header head;
   if (bytes.size() < sizeof head)
-    return corrupt("it has no header");
+    return corruptImage("it has no header");
   std::memcpy(&head, bytes.data(), sizeof head);
   if (head.magic != PST_IMAGE_MAGIC)
-    return corrupt("it does not begin like an image");
+    return corruptImage("it does not begin like an image");
   if (head.abi != PST_KERNEL_ABI_VERSION)
     return Error{Code::Unsupported, "the machine code is of kernel ABI " + std::to_string(head.abi) +
                                         ", this runtime of " +
@@ -46,13 +46,13 @@ static Result<pst_image_header> readHeader(std::span<const uint8_t> bytes) {
       head.data_size > limit || head.data_offset > limit || head.data_offset % PST_IMAGE_PAGE ||
       head.data_offset < head.code_size ||
       head.size - head.code_offset != head.code_size + head.data_size)
-    return corrupt("its sizes do not fit together");
+    return corruptImage("its sizes do not fit together");
   std::vector<uint8_t> copy(bytes.begin(), bytes.end());
   pst_image_header zeroed = head;
   zeroed.checksum = 0;
   std::memcpy(copy.data(), &zeroed, sizeof zeroed);
   if (pst_image_checksum(copy.data(), copy.size()) != head.checksum)
-    return corrupt("its checksum differs");
+    return corruptImage("its checksum differs");
   if (!processorHas(head.level))
     return Error{Code::Unsupported, "the machine code needs " + nameOf(head.level) +
                                         ", which this processor does not offer"};
@@ -69,22 +69,22 @@ Result<std::shared_ptr<const Image>> Image::load(std::span<const uint8_t> bytes)
   for (uint32_t i = 0; i < head->entry_count; ++i) {
     pst_image_entry entry;
     if (head->code_offset - at < sizeof entry)
-      return corrupt("its list of kernels is cut off");
+      return corruptImage("its list of kernels is cut off");
     std::memcpy(&entry, bytes.data() + at, sizeof entry);
     at += sizeof entry;
     if (entry.name_size > head->code_offset - at || entry.offset >= head->code_size)
-      return corrupt("a kernel lies outside of it");
+      return corruptImage("a kernel lies outside of it");
     image->entries.emplace(
         std::string(reinterpret_cast<const char *>(bytes.data() + at), entry.name_size), entry.offset);
     at += (entry.name_size + 7) / 8 * 8;
     if (at > head->code_offset)
-      return corrupt("its list of kernels is cut off");
+      return corruptImage("its list of kernels is cut off");
   }
   // Written first, then made executable or read-only: never both at once.
   const uint64_t page = PST_IMAGE_PAGE;
   image->mapped = head->data_offset + (head->data_size + page - 1) / page * page;
   if (image->mapped == 0)
-    return corrupt("it has no code");
+    return corruptImage("it has no code");
   void *memory = mmap(nullptr, image->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     return Error{Code::Limit, "no memory for machine code of " + std::to_string(image->mapped) + " bytes"};

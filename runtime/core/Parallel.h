@@ -6,6 +6,9 @@
 
 namespace penstock::runtime {
 
+/// For what waits for files more than it computes.
+constexpr int readingThreads = 16;
+
 /// Calls `work(0)` ... `work(count - 1)`, each once, on up to `threads` threads
 /// that exist for this call only; returns when all have ended. `work` must not
 /// throw.

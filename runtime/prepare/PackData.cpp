@@ -25,7 +25,6 @@ namespace {
 
 constexpr std::string_view leftOutName = "__left_out__.txt";
 constexpr const char *planName = "penstock-pack.txt";
-constexpr uint64_t block = 512;
 
 using Sink = std::function<Status(std::span<const uint8_t>)>;
 
@@ -172,7 +171,7 @@ void Packing::plan() {
     add(&image.label, sizeof image.label);
     add(&image.size, sizeof image.size);
     add(&image.modifiedNs, sizeof image.modifiedNs);
-    const uint64_t bytes = 3 * block + (image.size + block - 1) / block * block;
+    const uint64_t bytes = 3 * tarBlock + (image.size + tarBlock - 1) / tarBlock * tarBlock;
     if (shards.empty() || used + bytes > options.shardSize) {
       shards.push_back({i, i});
       used = 0;

@@ -1,4 +1,5 @@
 #include "runtime/prepare/TarWriter.h"
+#include "runtime/sources/Tar.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,8 +9,6 @@
 namespace penstock::runtime {
 
 namespace {
-
-constexpr size_t block = 512;
 
 void octal(uint8_t *field, size_t digits, uint64_t value) {
   for (size_t i = digits; i-- > 0; value >>= 3)
@@ -30,7 +29,7 @@ size_t cutOf(std::string_view name) {
 void plainHeader(std::vector<uint8_t> &out, std::string_view name, size_t cut, char kind,
                  uint64_t size, int64_t modified) {
   const size_t at = out.size();
-  out.resize(at + block);
+  out.resize(at + tarBlock);
   uint8_t *header = out.data() + at;
   const std::string_view last = name.substr(cut);
   std::memcpy(header, last.data(), std::min<size_t>(last.size(), 100));
@@ -45,7 +44,7 @@ void plainHeader(std::vector<uint8_t> &out, std::string_view name, size_t cut, c
   if (cut)
     std::memcpy(header + 345, name.data(), cut - 1);
   unsigned sum = 0;
-  for (size_t i = 0; i < block; ++i)
+  for (size_t i = 0; i < tarBlock; ++i)
     sum += header[i];
   octal(header + 148, 6, sum);
   header[154] = 0;
@@ -65,7 +64,7 @@ std::vector<uint8_t> tarHeader(std::string_view name, uint64_t size, int64_t mod
     std::string record = std::to_string(length) + " path=" + std::string(name) + "\n";
     plainHeader(out, "././@PaxHeader", 0, 'x', record.size(), 0);
     out.insert(out.end(), record.begin(), record.end());
-    out.resize((out.size() + block - 1) / block * block);
+    out.resize((out.size() + tarBlock - 1) / tarBlock * tarBlock);
     name = name.substr(name.size() - 100);
     cut = 0;
   }
@@ -74,9 +73,9 @@ std::vector<uint8_t> tarHeader(std::string_view name, uint64_t size, int64_t mod
 }
 
 std::vector<uint8_t> tarPadding(uint64_t size) {
-  return std::vector<uint8_t>(size_t((block - size % block) % block));
+  return std::vector<uint8_t>(size_t((tarBlock - size % tarBlock) % tarBlock));
 }
 
-std::vector<uint8_t> tarEnd() { return std::vector<uint8_t>(2 * block); }
+std::vector<uint8_t> tarEnd() { return std::vector<uint8_t>(2 * tarBlock); }
 
 } // namespace penstock::runtime

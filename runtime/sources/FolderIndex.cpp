@@ -202,14 +202,13 @@ Error FolderIndex::Builder::nothingFound(const std::vector<FolderEntry> &entries
 /// interrupted goes on there.
 Status FolderIndex::Builder::walkClasses(const std::vector<std::string> &names) {
   constexpr size_t atOnce = 256;
-  constexpr int threads = 16; // they wait for the file system
   constexpr uint64_t firstKept = 1'000'000;
   classes.resize(names.size());
   std::vector<std::optional<Error>> errors(names.size());
   uint64_t count = 0, keepAt = firstKept;
   for (size_t begin = 0; begin < names.size(); begin += atOnce) {
     const size_t end = std::min(begin + atOnce, names.size());
-    parallelFor(end - begin, threads, [&](size_t i) {
+    parallelFor(end - begin, readingThreads, [&](size_t i) {
       const size_t label = begin + i;
       std::vector<Identity> above = {identity};
       std::vector<Found> &found = classes[label];

@@ -10,7 +10,6 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr uint64_t block = 512;
 constexpr uint64_t mostExtended = 1 << 20; // of an extended header
 
 std::string_view textUntilZero(std::string_view field) {
@@ -71,7 +70,7 @@ struct TarReader::Header {
   bool isIntact() const {
     uint64_t sum = 0;
     int64_t signedSum = 0; // some old programs add signed bytes
-    for (size_t i = 0; i < block; ++i) {
+    for (size_t i = 0; i < tarBlock; ++i) {
       const char c = i >= 148 && i < 156 ? ' ' : bytes[i];
       sum += uint8_t(c);
       signedSum += static_cast<signed char>(c);
@@ -106,7 +105,7 @@ Result<std::string> TarReader::contents(uint64_t offset, uint64_t size) {
 
 /// Records `<length> <key>=<value>\n` of pax.
 Status TarReader::extended(const Header &header, uint64_t size) {
-  auto text = contents(at + block, size);
+  auto text = contents(at + tarBlock, size);
   if (!text)
     return text.error();
   if (header.kind() == 'L') {
@@ -151,14 +150,14 @@ Result<bool> TarReader::next(TarMember &member) {
   for (;;) {
     if (at >= fileSize && at > 0)
       return false;
-    auto bytes = read(at, block);
+    auto bytes = read(at, tarBlock);
     if (!bytes)
       return bytes.error();
     const Header header{std::string(bytes->begin(), bytes->end())};
     if (const char *program = at == 0 ? compressionOf(header.bytes) : nullptr)
       return Error{Code::Unsupported, std::string("tar files compressed with ") + program +
                                           " are not read: they have no random access"};
-    if (header.bytes.size() < block)
+    if (header.bytes.size() < tarBlock)
       return Error{Code::Truncated, "truncated tar file: it ends after " +
                                         std::to_string(fileSize) + " bytes, inside a header"};
     if (header.isEmpty())
@@ -170,7 +169,7 @@ Result<bool> TarReader::next(TarMember &member) {
     const char kind = header.kind();
     const bool isExtended = kind == 'x' || kind == 'g' || kind == 'L' || kind == 'K';
     const uint64_t size = hasLongSize && !isExtended ? longSize : *written;
-    const uint64_t offset = at + block;
+    const uint64_t offset = at + tarBlock;
     const std::string name = longName.empty() ? header.name() : longName;
     const bool isFile = kind == '0' || kind == '\0' || kind == '7';
     const bool hasContents = isFile || isExtended || kind == 'S';
@@ -179,7 +178,7 @@ Result<bool> TarReader::next(TarMember &member) {
                                         std::to_string(size) + " bytes from byte " +
                                         std::to_string(offset) + " on, and the file ends after " +
                                         std::to_string(fileSize)};
-    const uint64_t behind = offset + (hasContents ? (size + block - 1) / block * block : 0);
+    const uint64_t behind = offset + (hasContents ? (size + tarBlock - 1) / tarBlock * tarBlock : 0);
     if (isExtended && kind != 'K') {
       if (Status status = extended(header, size); !status)
         return status.error();

@@ -11,6 +11,9 @@
 
 namespace penstock::runtime {
 
+/// Headers and contents begin at multiples of it.
+constexpr size_t tarBlock = 512;
+
 /// A regular file in a tar file. `size` bytes from `offset` on are its contents.
 struct TarMember {
   std::string name;

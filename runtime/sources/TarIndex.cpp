@@ -14,8 +14,7 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'T', 'A', 'R', '3'};
-constexpr int threads = 16; // they wait for files
+constexpr std::array<char, 8> tarMagic = {'P', 'S', 'T', 'K', 'T', 'A', 'R', '3'};
 
 /// Where the extension's dot is; none for members that are no fields.
 std::optional<size_t> dotOf(std::string_view name) {
@@ -165,7 +164,7 @@ Result<TarIndex> TarIndex::join(const std::vector<std::string> &paths,
   }
   rows.push_back({text.size(), 0, 0, members.size()}); // where the last one ends
 
-  Header header{{magic, 0, 0}, shards.size(), rows.size() - 1, members.size(), numbers.size()};
+  Header header{{tarMagic, 0, 0}, shards.size(), rows.size() - 1, members.size(), numbers.size()};
   std::vector<uint8_t> block(sizeof header);
   auto append = [&](const void *data, size_t size) {
     const auto *from = static_cast<const uint8_t *>(data);
@@ -184,7 +183,7 @@ Result<TarIndex> TarIndex::join(const std::vector<std::string> &paths,
 Result<TarIndex> TarIndex::scan(FileSystem &files, const std::vector<std::string> &paths) {
   std::vector<Found> found(paths.size());
   std::vector<std::optional<Error>> errors(paths.size());
-  parallelFor(paths.size(), threads, [&](size_t i) {
+  parallelFor(paths.size(), readingThreads, [&](size_t i) {
     auto shard = readShard(files, paths[i]);
     if (shard)
       found[i] = std::move(*shard);
@@ -201,7 +200,7 @@ Result<TarIndex> TarIndex::parse(Mapping mapping, const std::vector<std::string>
   const Error bad{Code::Corrupt, "the cached index is damaged, or of other files"};
   std::span<const uint8_t> bytes = mapping.bytes;
   Header header;
-  if (!IndexHeader::open(bytes, magic, header))
+  if (!IndexHeader::open(bytes, tarMagic, header))
     return bad;
   // A right checksum over wrong contents is somebody's malice; it shall not lead
   // outside the block either.

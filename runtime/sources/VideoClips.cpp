@@ -12,7 +12,7 @@ namespace penstock::runtime {
 
 namespace {
 
-enum Columns : int { Video, Start, Frames, Label, Name };
+enum Columns : int { VideoData, Start, Frames, Label, Name };
 constexpr uint64_t maxFileBytes = uint64_t(1) << 30;
 
 class VideoClips final : public Source {
@@ -60,7 +60,7 @@ public:
   }
 
   Result<MediaPlace> place(int64_t row, int column) const override {
-    if (column != Video)
+    if (column != VideoData)
       return noSuchField(column, "bytes");
     const uint64_t file = fileOf(row);
     if (const std::string_view problem = videos.problem(file); !problem.empty())
@@ -79,7 +79,7 @@ public:
   }
 
   std::span<const uint8_t> mediaIndex(int64_t row, int column) const override {
-    return column == Video ? videos.index(fileOf(row)) : std::span<const uint8_t>();
+    return column == VideoData ? videos.index(fileOf(row)) : std::span<const uint8_t>();
   }
 
   uint64_t indexesMade() const override { return videos.made(); }

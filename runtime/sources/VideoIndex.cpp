@@ -14,8 +14,7 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'C', 'L', 'P', '1'};
-constexpr int threads = 16; // they wait for files, and read the beginnings
+constexpr std::array<char, 8> clipMagic = {'P', 'S', 'T', 'K', 'C', 'L', 'P', '1'};
 constexpr size_t atOnce = 256;
 constexpr size_t firstKept = 1000;
 
@@ -110,7 +109,7 @@ Result<VideoIndex> VideoIndex::make(FileSystem &files, const FolderIndex &folder
   size_t count = 0, keepAt = firstKept;
   for (size_t begin = 0; begin < found.size(); begin += atOnce) {
     const size_t end = std::min(begin + atOnce, found.size());
-    parallelFor(end - begin, threads, [&](size_t i) { take(begin + i); });
+    parallelFor(end - begin, readingThreads, [&](size_t i) { take(begin + i); });
     count +=
         size_t(std::count(fresh.begin() + ptrdiff_t(begin), fresh.begin() + ptrdiff_t(end), 1));
     if (count >= keepAt && end < found.size()) {
@@ -136,7 +135,7 @@ VideoIndex VideoIndex::join(std::span<const Found> found) {
         {path, problem, one.size, one.modifiedNs, one.frames, indexes, one.index.size()});
     indexes += one.index.size();
   }
-  Header header{{magic, 0, 0}, found.size(), indexes, 0};
+  Header header{{clipMagic, 0, 0}, found.size(), indexes, 0};
   auto block = std::make_shared<std::vector<uint8_t>>(
       sizeof header + entries.size() * sizeof(Entry) + indexes + text.size());
   auto to = block->begin() + sizeof header;
@@ -155,7 +154,7 @@ Result<VideoIndex> VideoIndex::parse(Mapping mapping) {
   const Error bad{Code::Corrupt, "the cached index is damaged"};
   const std::span<const uint8_t> bytes = mapping.bytes;
   Header header;
-  if (!IndexHeader::open(bytes, magic, header))
+  if (!IndexHeader::open(bytes, clipMagic, header))
     return bad;
   // A right checksum over wrong contents shall not lead outside the block either.
   uint64_t rest = bytes.size() - sizeof header;

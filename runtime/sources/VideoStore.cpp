@@ -11,7 +11,7 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'V', 'I', 'F', '1'};
+constexpr std::array<char, 8> videoMagic = {'P', 'S', 'T', 'K', 'V', 'I', 'F', '1'};
 
 /// A kept index: this, the file's name, the index.
 struct Header : IndexHeader {
@@ -119,7 +119,7 @@ std::shared_ptr<const Video> VideoStore::load(const MediaPlace &place) const {
   const IndexCache cache(files, folderOf(place.name), "video", place.name);
   Buffer kept;
   Header header;
-  if (!cache.read(kept) || !IndexHeader::open(kept.span(), magic, header))
+  if (!cache.read(kept) || !IndexHeader::open(kept.span(), videoMagic, header))
     return nullptr;
   const auto rest = kept.span().subspan(sizeof header);
   if (header.nameSize != place.name.size() || rest.size() < header.nameSize ||
@@ -134,7 +134,7 @@ void VideoStore::keep(const MediaPlace &place, std::span<const uint8_t> index) c
   std::vector<uint8_t> block(sizeof(Header));
   block.insert(block.end(), place.name.begin(), place.name.end());
   block.insert(block.end(), index.begin(), index.end());
-  IndexHeader::seal(block, Header{{magic, 0, 0}, place.name.size(), place.size, place.modifiedNs});
+  IndexHeader::seal(block, Header{{videoMagic, 0, 0}, place.name.size(), place.size, place.modifiedNs});
   IndexCache(files, folderOf(place.name), "video", place.name).keep(block, place.modifiedNs);
 }
 

@@ -13,7 +13,7 @@ namespace penstock::runtime {
 namespace {
 
 constexpr uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
-constexpr size_t frame = 12; // length, type and checksum of a chunk
+constexpr size_t chunkFrame = 12; // length, type and checksum of a chunk
 constexpr size_t firstChunk = sizeof signature;
 
 uint32_t big32(const uint8_t *at) {
@@ -29,14 +29,14 @@ struct Chunk {
 
 /// The chunk at `at`, or none where the file ends inside of it.
 bool chunkAt(std::span<const uint8_t> bytes, size_t at, Chunk &chunk) {
-  if (at > bytes.size() || bytes.size() - at < frame)
+  if (at > bytes.size() || bytes.size() - at < chunkFrame)
     return false;
   const size_t length = big32(&bytes[at]);
-  if (length > bytes.size() - at - frame)
+  if (length > bytes.size() - at - chunkFrame)
     return false;
   chunk.type = {reinterpret_cast<const char *>(&bytes[at + 4]), 4};
   chunk.body = bytes.subspan(at + 8, length);
-  chunk.whole = bytes.subspan(at, length + frame);
+  chunk.whole = bytes.subspan(at, length + chunkFrame);
   chunk.at = at;
   return true;
 }

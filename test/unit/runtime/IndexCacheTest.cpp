@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t day = int64_t(24) * 3600 * 1'000'000'000;
 
-struct Folder {
-  explicit Folder(uint64_t mostBytes) : cache(files, {"/cache", mostBytes}, "video", "key") {
+struct AgedCache {
+  explicit AgedCache(uint64_t mostBytes) : cache(files, {"/cache", mostBytes}, "video", "key") {
     files.addFile(old, "old");
     files.setModified(old, -100 * day);
     cache.keep(std::vector<uint8_t>(10), 0);
@@ -32,14 +32,14 @@ struct Folder {
 };
 
 TEST(IndexCache, AnIndexThatIsAddedMakesRoom) {
-  Folder limited(1000), named(0);
+  AgedCache limited(1000), named(0);
   EXPECT_FALSE(limited.files.stat(limited.old).ok());
   EXPECT_TRUE(named.files.stat(named.old).ok());
 }
 
 TEST(IndexCache, UsesAreNoted) {
-  Folder limited(1000), named(0);
-  for (Folder *folder : {&limited, &named})
+  AgedCache limited(1000), named(0);
+  for (AgedCache *folder : {&limited, &named})
     for (const bool maps : {true, false}) {
       folder->files.setModified(folder->kept, -5 * day);
       Buffer bytes;

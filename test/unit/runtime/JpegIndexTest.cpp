@@ -26,7 +26,7 @@ std::vector<uint8_t> boxOf(const std::vector<uint8_t> &full, uint32_t width, con
   return box;
 }
 
-Region randomRegion(uint32_t width, uint32_t height, std::mt19937 &random) {
+Region anyRegion(uint32_t width, uint32_t height, std::mt19937 &random) {
   Region region{uint32_t(random() % height), uint32_t(random() % width), 0, 0};
   region.height = 1 + uint32_t(random()) % (height - region.top);
   region.width = 1 + uint32_t(random()) % (width - region.left);
@@ -71,7 +71,7 @@ TEST(JpegIndex, DecodesTheSamePixels) {
           JpegDecoder::Options options;
           options.kernels = kernels;
           const Region region =
-              i ? randomRegion(width, height, random) : Region{0, 0, height, width};
+              i ? anyRegion(width, height, random) : Region{0, 0, height, width};
           const JpegOutcome found = decode(file, region, &*index, options);
           ASSERT_TRUE(found.status.ok()) << found.status.error().message;
           ASSERT_EQ(found.pixels, boxOf(full, width, region))

@@ -13,11 +13,11 @@ using namespace penstock::runtime;
 
 namespace {
 
-struct Folder {
+struct VideoFolder {
   FakeFileSystem files;
   int kept = 0;
 
-  Folder() {
+  VideoFolder() {
     files.addFile("/data/a/one.mp4", "no video");
     files.addFile("/data/a/notes.txt", "no name of a video");
     files.addFile("/data/b/two.MKV", "neither");
@@ -38,7 +38,7 @@ Mapping copyOf(std::span<const uint8_t> bytes) {
 }
 
 TEST(VideoIndex, FilesThatAreNoVideosHaveAReason) {
-  Folder folder;
+  VideoFolder folder;
   const VideoIndex index = folder.index();
   ASSERT_EQ(index.size(), 2u);
   EXPECT_EQ(index.path(0), "a/one.mp4");
@@ -51,7 +51,7 @@ TEST(VideoIndex, FilesThatAreNoVideosHaveAReason) {
 }
 
 TEST(VideoIndex, OnlyWhatHasChangedIsReadAgain) {
-  Folder folder;
+  VideoFolder folder;
   const VideoIndex first = folder.index();
   EXPECT_EQ(first.made(), 2u);
   const VideoIndex same = folder.index(&first);
@@ -66,7 +66,7 @@ TEST(VideoIndex, OnlyWhatHasChangedIsReadAgain) {
 }
 
 TEST(VideoIndex, CacheFilesAreWholeOrRefused) {
-  Folder folder;
+  VideoFolder folder;
   const VideoIndex index = folder.index();
   auto again = VideoIndex::parse(copyOf(index.bytes()));
   ASSERT_TRUE(again.ok());
