@@ -16,6 +16,8 @@ std::string printType(const TypeExpr &type);
 /// How a function is called, on one line, with what its element types may be:
 /// `flip(x: E[a], a: axis) -> E[a], E: u8 f32`.
 std::string printSignature(const FnDecl &fn);
+/// Its beginning: `flip(x: E[a], a: axis)`.
+std::string printHead(const FnDecl &fn);
 /// An expression on one line, for messages. What has stages or a block of its
 /// own is cut short: `x |> ...`, `map (...) { ... }`.
 std::string printSource(const Expr &expr);

@@ -164,14 +164,18 @@ std::string printType(const TypeExpr &type) {
   return out + "]";
 }
 
-std::string printSignature(const FnDecl &fn) {
+std::string printHead(const FnDecl &fn) {
   std::string out = fn.name.text + "(";
   for (const Param &param : fn.params) {
     out += (&param == fn.params.data() ? "" : ", ") + param.name.text + ": " + printType(param.type);
     if (param.defaultValue)
       out += " = " + printSource(*param.defaultValue);
   }
-  out += ") -> " + printType(fn.result);
+  return out + ")";
+}
+
+std::string printSignature(const FnDecl &fn) {
+  std::string out = printHead(fn) + " -> " + printType(fn.result);
   for (const GenericParam &generic : fn.generics) {
     out += ", " + generic.name.text + ":";
     for (const Name &element : generic.elements)

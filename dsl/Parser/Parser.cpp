@@ -11,6 +11,7 @@ std::unique_ptr<File> parseFile(FileId file, const SourceManager &sources,
                                 Diagnostics &diagnostics) {
   TokenList tokens = tokenize(file, sources.text(file));
   StatementLog log(tokens);
+  warnOfDivisions(tokens, diagnostics);
   repairHabits(tokens, log, diagnostics);
   repairBrackets(tokens, log, diagnostics);
   if (!checkNesting(tokens, diagnostics)) {

@@ -5,6 +5,7 @@
 #include "generated/PenstockLexer.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 namespace penstock::dsl {
@@ -38,6 +39,13 @@ constexpr Habit habits[] = {
     {Lexer::OPEN_STRING, "this text is never closed", "a `\"` at its end",
      Lexer::STRING},
 };
+
+/// Whether a text in quotes could be a name.
+bool isWord(std::string_view text) {
+  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
 
 class HabitRepair {
 public:
@@ -77,15 +85,32 @@ private:
         return replace(item, habit);
     if (item.type == Lexer::QUOTED_STRING) {
       std::string_view text = tokens.text(at);
+      const std::string inner(text.substr(1, text.size() - 2));
+      const bool word = isWord(inner) && isArgument();
       report(item.range, "text stands in double quotes",
-             "`\"" + std::string(text.substr(1, text.size() - 2)) + "\"`");
-      item.type = Lexer::STRING;
+             word ? quote(inner) + " for a word such as an axis or a filter, " +
+                        quote('"' + inner + '"') + " for a text"
+                  : quote('"' + inner + '"'));
+      const bool column =
+          at > 1 && tokens.is(at - 1, Lexer::LPAREN) && tokens.text(at - 2) == "column";
+      item.type = word && !column ? Lexer::ID : Lexer::STRING;
+      if (item.type == Lexer::ID)
+        ++item.range.begin, --item.range.end;
     } else if (item.type == Lexer::ID) {
       word(item);
     } else if (unitApart()) {
       return;
     }
     kept.push_back(item);
+  }
+
+  /// Whether an argument begins here, with or without its name.
+  bool isArgument() const {
+    size_t before = at;
+    if (before > 2 && tokens.is(before - 1, Lexer::ASSIGN))
+      before -= 2;
+    return before > 0 &&
+           (tokens.is(before - 1, Lexer::LPAREN) || tokens.is(before - 1, Lexer::COMMA));
   }
 
   void replace(Lexeme item, const Habit &habit) {
@@ -124,7 +149,26 @@ private:
     } else if (text == "import" && beforeName) {
       report(item.range, "a module is named after `use`", "`use`");
       item.type = Lexer::USE;
+      importedAs(at + 2);
+    } else if (text == "from" && beforeName && tokens.startsLine(at)) {
+      report(item.range, "a module is named after `use`",
+             "`use vision` brings all of its functions");
+      item.type = Lexer::USE;
+      importedAs(at + 2);
+    } else if (text == "elif" && at > 0 && endsExpression(tokens.items[at - 1].type)) {
+      report(item.range, "`elif` is written `else if`", "`else if`");
+      kept.push_back({Lexer::ELSE, item.range});
+      item.type = Lexer::IF;
     }
+  }
+
+  /// `.nn as nn`, `import transforms`: leaves out the rest of the line.
+  void importedAs(size_t index) {
+    size_t end = index;
+    while (end + 1 < tokens.items.size() && !tokens.startsLine(end))
+      ++end;
+    tokens.items.erase(tokens.items.begin() + static_cast<std::ptrdiff_t>(index),
+                       tokens.items.begin() + static_cast<std::ptrdiff_t>(end));
   }
 
   /// `25 ms`: glues the unit to its number.
@@ -163,6 +207,11 @@ private:
     if (text == "\\") {
       report(range, "a statement runs on over line breaks by itself",
              "remove the `\\`");
+      return;
+    }
+    if (text == "@") {
+      reportUnrepaired(range, "there is no operator `@`",
+                       "`contract(x, m)` multiplies by a matrix");
       return;
     }
     if (static_cast<unsigned char>(text[0]) < 0x20 || text[0] == 0x7F) {
@@ -288,6 +337,25 @@ private:
 void repairHabits(TokenList &tokens, StatementLog &log,
                   Diagnostics &diagnostics) {
   HabitRepair(tokens, log, diagnostics).run();
+}
+
+void warnOfDivisions(const TokenList &tokens, Diagnostics &diagnostics) {
+  size_t after = 0;
+  for (const SourceRange &remark : tokens.remarks) {
+    while (after < tokens.items.size() && tokens.items[after].range.begin < remark.begin)
+      ++after;
+    std::string_view text = tokens.source.substr(remark.begin, remark.end - remark.begin);
+    if (after == 0 || !endsExpression(tokens.items[after - 1].type) || !text.starts_with("//"))
+      continue;
+    const uint32_t end = tokens.items[after - 1].range.end;
+    if (tokens.source.substr(end, remark.begin - end).find('\n') != std::string_view::npos)
+      continue;
+    text.remove_prefix(std::min(text.find_first_not_of("/ "), text.size()));
+    const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    if (digits > 0 && text.find_first_not_of(")], ", digits) == std::string_view::npos)
+      diagnostics.warning(remark, "`//` opens a comment, so that this is not read")
+          .hint("`/` of whole numbers drops the fraction");
+  }
 }
 
 void repairBrackets(TokenList &tokens, StatementLog &log,

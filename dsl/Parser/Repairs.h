@@ -19,6 +19,9 @@ void repairHabits(TokenList &tokens, StatementLog &log,
 void repairBrackets(TokenList &tokens, StatementLog &log,
                     Diagnostics &diagnostics);
 
+/// Warns of `size // 2`, which is `size` and a comment.
+void warnOfDivisions(const TokenList &tokens, Diagnostics &diagnostics);
+
 /// Reports nesting that is deeper than the parser's stack allows. Returns
 /// false if the file must not be parsed.
 bool checkNesting(const TokenList &tokens, Diagnostics &diagnostics);

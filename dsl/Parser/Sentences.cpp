@@ -104,8 +104,14 @@ std::optional<size_t> Speaker::openBrace() const {
 void reportRefusal(const Refusal &refusal, Diagnostics &diagnostics) {
   static constexpr bool (Speaker::*sentences[])() = {
       &Speaker::strayUnit,
+      &Speaker::choiceInBlocks,
+      &Speaker::colonForThen,
+      &Speaker::choiceWithoutElse,
+      &Speaker::parenthesesForAxes,
+      &Speaker::numbersForAxes,
       &Speaker::indexWithoutAxis,
       &Speaker::axesWithoutBrackets,
+      &Speaker::missingComma,
       &Speaker::statementWithoutWord,
       &Speaker::assignForEquals,
       &Speaker::conditionAfterValue,
@@ -118,6 +124,7 @@ void reportRefusal(const Refusal &refusal, Diagnostics &diagnostics) {
       &Speaker::tuple,
       &Speaker::reservedAsName,
       &Speaker::closesNothing,
+      &Speaker::callAsStatement,
       &Speaker::callWithoutParentheses,
   };
   Speaker speaker(refusal, diagnostics);

@@ -15,7 +15,18 @@ public:
       : refusal(refusal), tokens(refusal.tokens), at(refusal.at),
         diagnostics(diagnostics) {}
 
+  std::string textOf(size_t first, size_t last) const {
+    return std::string(tokens.source.substr(
+        range(first).begin, range(last).end - range(first).begin));
+  }
   std::string choiceInOurWords() const;
+  bool choiceInBlocks();
+  bool colonForThen();
+  bool numbersForAxes();
+  bool missingComma();
+  bool choiceWithoutElse();
+  bool parenthesesForAxes();
+  bool callAsStatement();
   bool conditionAfterValue();
   bool indexWithoutAxis();
   bool axesWithoutBrackets();

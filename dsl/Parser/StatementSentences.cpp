@@ -29,6 +29,16 @@ bool Speaker::statementWithoutWord() {
   return true;
 }
 
+// `print(x)`
+bool Speaker::callAsStatement() {
+  if (!isName(type(at)) || !next(Lexer::LPAREN) || !tokens.startsLine(at) ||
+      !(afterExpression() || previous(Lexer::LBRACE)) || refusal.rules.size() == 1)
+    return false;
+  say("a call alone does nothing: every statement opens with a word")
+      .hint(quote("let name = " + std::string(tokens.text(at)) + "(...)"));
+  return true;
+}
+
 // `fn f(x: int) { ... }`, `fn f(x)`, `output image = pixels`
 bool Speaker::missingType() {
   size_t rule = refusal.rules.front();

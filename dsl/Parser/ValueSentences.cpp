@@ -22,14 +22,10 @@ std::string Speaker::choiceInOurWords() const {
   end = other;
   while (end + 2 < tokens.items.size() && !tokens.startsLine(end + 1))
     ++end;
-  auto text = [&](size_t from, size_t to) {
-    return std::string(tokens.source.substr(range(from).begin,
-                                            range(to).end - range(from).begin));
-  };
   if (begin + 1 == at || other == at + 1 || end == other)
     return general;
-  return quote("if " + text(at + 1, other - 1) + " then " +
-               text(begin + 1, at - 1) + " else " + text(other + 1, end));
+  return quote("if " + textOf(at + 1, other - 1) + " then " + textOf(begin + 1, at - 1) + " else " +
+               textOf(other + 1, end));
 }
 
 // `a if c else b`
@@ -46,6 +42,169 @@ bool Speaker::conditionAfterValue() {
   }
   say("a choice between values opens with its condition")
       .hint(choiceInOurWords());
+  return true;
+}
+
+// `if (c) { a } else { b }`
+bool Speaker::choiceInBlocks() {
+  if (!is(Lexer::LBRACE) || at == 0)
+    return false;
+  size_t word = at; // the `if` in the same brackets, without its `then`
+  for (size_t depth = 0; word-- > 0;) {
+    if (isCloser(type(word)))
+      ++depth;
+    else if (isOpener(type(word)) && depth-- == 0)
+      return false;
+    if (depth == 0 && tokens.is(word, Lexer::IF))
+      break;
+    if (depth == 0 && (opensStatement(type(word)) || tokens.is(word, Lexer::THEN) ||
+                       tokens.is(word, Lexer::STAGE)))
+      return false;
+    if (word == 0)
+      return false;
+  }
+  std::string hint = "`if condition then a else b`";
+  size_t first = word + 1, last = at - 1;
+  if (tokens.is(first, Lexer::LPAREN) && tokens.closer(first) == last && first + 1 < last)
+    ++first, --last;
+  const std::optional<size_t> middle = tokens.closer(at);
+  const size_t brace = middle ? *middle + 2 : 0;
+  const std::optional<size_t> end =
+      tokens.is(brace, Lexer::LBRACE) ? tokens.closer(brace) : std::nullopt;
+  auto isPlain = [&](size_t open, size_t close) {
+    for (size_t i = open + 1; i < close; ++i)
+      if (opensStatement(type(i)))
+        return false;
+    return close > open + 1;
+  };
+  if (end && tokens.is(*middle + 1, Lexer::ELSE) && isPlain(at, *middle) && isPlain(brace, *end))
+    hint = quote("if " + textOf(first, last) + " then " + textOf(at + 1, *middle - 1) + " else " +
+                 textOf(brace + 1, *end - 1));
+  diagnostics
+      .error(range(word),
+             "`if` chooses between two values, with `then` and `else` and without braces")
+      .note(range(at), "this brace opens no block")
+      .hint(hint);
+  return true;
+}
+
+// `if c: a else: b`
+bool Speaker::colonForThen() {
+  if (!is(Lexer::COLON) || refusal.expected != Lexer::THEN)
+    return false;
+  std::string hint = "`if condition then a else b`";
+  size_t word = at, other = at, end = at;
+  while (word > 0 && !tokens.is(word, Lexer::IF))
+    --word;
+  while (other + 1 < tokens.items.size() && !tokens.startsLine(other) &&
+         !tokens.is(other, Lexer::ELSE))
+    ++other;
+  for (end = other; end + 2 < tokens.items.size() && !tokens.startsLine(end + 1);)
+    ++end;
+  if (tokens.is(other, Lexer::ELSE) && tokens.is(other + 1, Lexer::COLON) && end > other + 1 &&
+      other > at + 1)
+    hint = quote("if " + textOf(word + 1, at - 1) + " then " + textOf(at + 1, other - 1) +
+                 " else " + textOf(other + 2, end));
+  say("the value of an `if` stands after `then`, not after `:`").hint(hint);
+  return true;
+}
+
+// `let y = if c then a`
+bool Speaker::choiceWithoutElse() {
+  if (refusal.expected != Lexer::ELSE || !(opensStatement(type(at)) || isCloser(type(at))))
+    return false;
+  size_t word = at, depth = 0;
+  while (word-- > 0) {
+    depth += isCloser(type(word));
+    if (isOpener(type(word)) && depth-- == 0)
+      return false;
+    if (depth == 0 && tokens.is(word, Lexer::IF))
+      break;
+    if (word == 0)
+      return false;
+  }
+  diagnostics.error(range(word), "this `if` has no `else`, and a choice needs both values")
+      .hint("`else` and the other value; for a stage, `|> f(...) if condition`");
+  return true;
+}
+
+// `u8(n, h, w)`
+bool Speaker::parenthesesForAxes() {
+  if (!is(Lexer::LPAREN) || refusal.expected != Lexer::ASSIGN || at == 0 || !isName(type(at - 1)) ||
+      refusal.within(Parser::RuleExpr))
+    return false;
+  const std::optional<size_t> close = tokens.closer(at);
+  say("the axes of a type stand in brackets")
+      .hint(close && *close > at + 1
+                ? quote(std::string(tokens.text(at - 1)) + "[" + textOf(at + 1, *close - 1) + "]")
+                : "`u8[h, w, c]`");
+  return true;
+}
+
+// `f16[3, 224, 224]`
+bool Speaker::numbersForAxes() {
+  if (!refusal.within(Parser::RuleAxisTypes) || !is(Lexer::INT))
+    return false;
+  size_t open = at;
+  while (open > 0 && !tokens.is(open, Lexer::LBRACK))
+    --open;
+  const std::optional<size_t> close = tokens.closer(open);
+  std::vector<std::string> extents;
+  for (size_t i = open + 1; close && i < *close; i += 2) {
+    const bool single = type(i) == Lexer::INT || isName(type(i));
+    if (!single || (i + 1 != *close && !tokens.is(i + 1, Lexer::COMMA)))
+      extents.resize(5); // more than a picture has
+    extents.emplace_back(tokens.text(i));
+  }
+  if (extents.size() == 4) // the batch's
+    extents.erase(extents.begin());
+  auto few = [](const std::string &text) { return text == "1" || text == "3" || text == "4"; };
+  const bool channelsLast = extents.size() == 3 && !few(extents[0]) && few(extents[2]);
+  std::string_view names = extents.size() == 1   ? "k"
+                           : extents.size() == 2 ? "hw"
+                           : channelsLast        ? "hwc"
+                                                 : "chw";
+  std::string axes = refusal.within(Parser::RuleOutputStmt) ? "n" : "";
+  for (size_t i = 0; i < extents.size() && i < names.size(); ++i)
+    axes += (axes.empty() ? "" : ", ") + std::string(1, names[i]) + " = " + extents[i];
+  say("an axis has a name, and its extent stands after it")
+      .hint(extents.size() > 3 || extents.empty() || open == 0
+                ? "`h = " + std::string(tokens.text(at)) + "`"
+                : quote(std::string(tokens.text(open - 1)) + "[" + axes + "]"));
+  return true;
+}
+
+/// Whether a token can open an argument, an item or a field.
+static bool opensItem(size_t token) {
+  return isName(token) || (token >= Lexer::INT && token <= Lexer::STRING) || token == Lexer::TRUE ||
+         token == Lexer::FALSE || token == Lexer::DRAW || token == Lexer::MAP ||
+         token == Lexer::NOT;
+}
+
+// `resize(x, 224 224)`, `{ image = a  boxes = b }`
+bool Speaker::missingComma() {
+  if (!afterExpression() || !opensItem(type(at)))
+    return false;
+  size_t open = at, depth = 0;
+  while (open-- > 0) {
+    if (isCloser(type(open)))
+      ++depth;
+    else if (isOpener(type(open)) && depth-- == 0)
+      break;
+    if (open == 0)
+      return false;
+  }
+  const bool call = tokens.is(open, Lexer::LPAREN) && open > 0 && isName(type(open - 1));
+  const bool record = tokens.is(open, Lexer::LBRACE) && isName(type(open + 1)) &&
+                      (tokens.is(open + 2, Lexer::ASSIGN) || tokens.is(open + 2, Lexer::COLON));
+  if (!call && !record && !tokens.is(open, Lexer::LBRACK))
+    return false;
+  const std::optional<size_t> close = tokens.closer(open);
+  for (size_t i = open; record && i < close.value_or(at); ++i)
+    if (opensStatement(type(i)))
+      return false; // a block
+  say("a `,` is missing before " + found())
+      .hint(quote(std::string(tokens.text(at - 1)) + ", " + std::string(tokens.text(at))));
   return true;
 }
 
@@ -66,8 +225,17 @@ bool Speaker::indexWithoutAxis() {
   std::string base = open > 0 && isName(type(open - 1))
                          ? std::string(tokens.text(open - 1))
                          : "x";
-  std::string value =
-      tokens.is(item, Lexer::COLON) ? "0" : std::string(tokens.text(item));
+  if (base == "shape" && open > 2 && tokens.is(open - 2, Lexer::DOT) && isName(type(open - 3))) {
+    diagnostics.error(range(item), "an extent is asked for by the name of its axis")
+        .hint(quote("extent(" + std::string(tokens.text(open - 3)) + ", h)"));
+    return true;
+  }
+  const bool plain = tokens.is(item, Lexer::INT) || isName(type(item));
+  std::string value = plain ? std::string(tokens.text(item)) : "0";
+  if (tokens.is(item, Lexer::MINUS) && tokens.is(item + 1, Lexer::INT)) // `x[-1]`
+    value = "extent(" + base + ", h) - " + std::string(tokens.text(item + 1));
+  if (plain && tokens.is(item + 1, Lexer::COLON) && tokens.is(item + 2, Lexer::INT)) // `x[1:9]`
+    value += " .. " + std::string(tokens.text(item + 2));
   diagnostics.error(range(item), "an index names its axis")
       .hint("`" + base + "[h = " + value + "]`, with the axis in place of `h`");
   return true;
@@ -224,9 +392,18 @@ bool Speaker::tuple() {
   std::optional<size_t> open = nakedParenthesis();
   if (!is(Lexer::COMMA) || !open)
     return false;
+  // `resize(x, (224, 224))`: the sizes are arguments of their own.
+  const std::optional<size_t> close = tokens.closer(*open);
+  const bool argument =
+      *open > 0 && (tokens.is(*open - 1, Lexer::COMMA) || tokens.is(*open - 1, Lexer::LPAREN));
+  bool numbers = argument && close;
+  for (size_t i = *open + 1; numbers && i < *close; ++i)
+    numbers = type(i) == Lexer::INT || tokens.is(i, Lexer::COMMA);
+  const std::string inner = numbers ? textOf(*open + 1, *close - 1) : "";
   diagnostics.error(range(*open), "parentheses hold one value")
       .note(range(at), "here a second one begins")
-      .hint("`f(a, b)` calls a function, `[a, b]` is a list");
+      .hint(numbers ? quote(inner) + " as arguments, or a list " + quote("[" + inner + "]")
+                    : "`f(a, b)` calls a function, `[a, b]` is a list");
   return true;
 }
 

@@ -1,5 +1,7 @@
+#include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Nearest.h"
 #include "dsl/Sema/Checker.h"
+#include "dsl/Sema/OtherLibraries.h"
 
 #include <algorithm>
 
@@ -78,12 +80,28 @@ bool takesValues(const TypeExpr &type, const FnDecl &fn) {
 void Checker::checkCall(const CallExpr &call) {
   if (const auto *name = call.callee->as<NameExpr>())
     return checkCallOf({name->name, name->range}, &call.args, 0);
-  if (const auto *field = call.callee->as<FieldExpr>())
-    checkMethod(*field->base, field->field);
-  else
+  if (const auto *field = call.callee->as<FieldExpr>()) {
+    if (!checkMethod(*field->base, field->field))
+      return;
+  } else if (call.callee->as<CallExpr>()) {
+    return checkCallOfCall(call.callee->cast<CallExpr>());
+  } else {
     diagnostics.error(call.callee->range,
                       "only a function can be called, by its name");
+  }
   checkArgs(call.args, {}, 0);
+}
+
+// `Resize(224)(x)`, as classes of transforms are used.
+void Checker::checkCallOfCall(const CallExpr &call) {
+  const auto *name = call.callee->as<NameExpr>();
+  const auto *field = call.callee->as<FieldExpr>();
+  if (field && !libraryPath(*field->base).empty())
+    return void(checkMethod(*field->base, field->field));
+  if (name && !isFunction(name->name))
+    return unknownFunction({name->name, name->range});
+  diagnostics.error(call.range, "a function takes all its arguments at once")
+      .hint(name ? quote("x |> " + name->name + "(...)") : "");
 }
 
 void Checker::checkCallStage(const CallStage &stage) {
@@ -93,7 +111,14 @@ void Checker::checkCallStage(const CallStage &stage) {
         .hint("a reduction is an expression: `sum(x over [h, w])`");
   if (stage.path.size() == 1)
     return checkCallOf(stage.path.front(), args, 1);
-  if (!isElementType(stage.path.front().text))
+  std::string path = stage.path.front().text;
+  if (isOtherLibrary(path)) {
+    for (size_t i = 1; i + 1 < stage.path.size(); ++i)
+      path += "." + stage.path[i].text;
+    return refuseLibrary(path, stage.path.back(),
+                         join(stage.path.front().range, stage.path.back().range));
+  }
+  if (!isElementType(path))
     diagnostics
         .error(stage.path.front().range,
                quote(stage.path.front().text) + " is not an element type")
@@ -102,14 +127,19 @@ void Checker::checkCallStage(const CallStage &stage) {
     checkArgs(*args, {}, 1);
 }
 
-void Checker::checkMethod(const Expr &base, const Name &method) {
+/// False where nothing more is to be said of the call.
+bool Checker::checkMethod(const Expr &base, const Name &method) {
   const auto *type = base.as<NameExpr>();
   if (type && isElementType(type->name))
-    return;
+    return true;
+  if (std::string path = libraryPath(base); !path.empty()) {
+    refuseLibrary(path, method, join(base.range, method.range));
+    return false;
+  }
   check(base);
   diagnostics.error(method.range, "values have no functions of their own")
-      .hint(quote(method.text + "(x, ...)") + " or " +
-            quote("x |> " + method.text + "(...)"));
+      .hint(ourMethodFor(base, method.text));
+  return true;
 }
 
 void Checker::checkCallOf(const Name &function, const ArgList *args,
@@ -123,7 +153,7 @@ void Checker::checkCallOf(const Name &function, const ArgList *args,
   if (builtin)
     fns.clear();
   if (args)
-    checkArgs(*args, fns, piped);
+    checkArgs(*args, fns, piped, builtins.takeWords.contains(function.text));
   if (fns.empty() || isUnread(function.text))
     return;
   if (args && args->over && !piped) {
@@ -141,8 +171,8 @@ void Checker::checkCallOf(const Name &function, const ArgList *args,
   checkArity(function, fns, args, piped);
 }
 
-void Checker::checkArgs(const ArgList &args,
-                        const std::vector<const FnDecl *> &fns, size_t piped) {
+void Checker::checkArgs(const ArgList &args, const std::vector<const FnDecl *> &fns, size_t piped,
+                        bool takesWords) {
   const Arg *named = nullptr;
   for (size_t i = 0; i < args.args.size(); ++i) {
     const Arg &arg = args.args[i];
@@ -162,8 +192,11 @@ void Checker::checkArgs(const ArgList &args,
     // later.
     auto isWord = [&](const Expr &expr) {
       const auto *name = expr.as<NameExpr>();
-      return name && !isValue(name->name) && !later.contains(name->name) &&
-             mayBeWord(arg, i + piped, fns);
+      if (!name || isValue(name->name) || !mayBeWord(arg, i + piped, fns))
+        return false;
+      // `let xyz = rename(p, f, xyz)`: the axis, not the value that is made.
+      const bool certain = !fns.empty() || (takesWords && (arg.name || i + piped > 0));
+      return certain || !later.contains(name->name);
     };
     if (isWord(*arg.value))
       continue;
@@ -194,49 +227,80 @@ bool Checker::mayBeWord(const Arg &arg, size_t position,
   return false;
 }
 
+/// What is wrong with some arguments, where all overloads agree.
+static std::optional<Misfit> commonMisfit(const std::vector<const FnDecl *> &fns,
+                                          const ArgList *args, size_t piped) {
+  std::optional<Misfit> common;
+  for (const FnDecl *fn : fns) {
+    const Misfit why = misfit(*fn, args, piped);
+    if (!common) {
+      common = why;
+      continue;
+    }
+    const bool sameParam =
+        !why.param || !common->param || why.param->name.text == common->param->name.text;
+    const bool sameCount =
+        why.kind != Misfit::Kind::TooMany || fn->params.size() == fns.front()->params.size();
+    if (why.kind != common->kind || why.arg != common->arg || !sameParam || !sameCount)
+      return std::nullopt;
+  }
+  return common;
+}
+
+/// What is meant by a parameter that none of the functions has.
+static std::string parameterHint(const Arg &arg, const std::vector<const FnDecl *> &fns,
+                                 size_t piped) {
+  const std::string &name = arg.name->text;
+  std::vector<std::string_view> names;
+  for (const FnDecl *fn : fns)
+    for (const Param &param : fn->params)
+      names.push_back(param.name.text);
+  if ((name == "p" || name == "prob" || name == "probability") && piped && arg.value)
+    return quote("if chance(" + printSource(*arg.value) + ")") + " after the stage";
+  for (std::string_view ours : ourParameters(name))
+    if (std::find(names.begin(), names.end(), ours) != names.end())
+      return ours == "stats" ? "`{ mean = [...], std = [...] }` as one argument" : quote(ours);
+  const std::string near = nearest(name, names);
+  return near.empty() ? "" : quote(near);
+}
+
 void Checker::checkArity(const Name &function,
                          const std::vector<const FnDecl *> &fns,
                          const ArgList *args, size_t piped) {
   for (const FnDecl *fn : fns)
     if (misfit(*fn, args, piped).kind == Misfit::Kind::None)
       return;
-  size_t given = piped + (args ? args->args.size() : 0);
-  if (fns.size() > 1) {
-    auto report = diagnostics.error(function.range,
-                                    "no function " + quote(function.text) +
-                                        " takes these arguments");
+  const std::string name = quote(function.text);
+  auto signatures = [&](Diagnostics::Report report) {
     for (const FnDecl *fn : fns)
-      report.note(fn->name.range,
-                  "this one takes " + count(fn->params.size(), "argument"));
+      report.note(fn->name.range, quote(printHead(*fn)));
+    return report;
+  };
+  const std::optional<Misfit> common = commonMisfit(fns, args, piped);
+  if (!common) {
+    const size_t given = args ? args->args.size() : 0;
+    signatures(diagnostics.error(function.range,
+                                 "no " + name + " takes " + count(given, "argument") +
+                                     (piped ? " after the value before `|>`" : " such as these")));
     return;
   }
-
+  const Misfit &why = *common;
   const FnDecl &fn = *fns.front();
-  Misfit why = misfit(fn, args, piped);
-  std::string name = quote(function.text);
-  const char *pipedNote = piped ? ", the value before `|>` included" : "";
   switch (why.kind) {
   case Misfit::Kind::None:
     return;
   case Misfit::Kind::TooMany:
-    diagnostics
-        .error(why.arg ? why.arg->range : function.range,
-               name + " takes " + count(fn.params.size(), "argument") +
-                   " and gets " + std::to_string(given) + pipedNote)
-        .note(fn.name.range, "it is declared here");
+    signatures(diagnostics.error(why.arg ? why.arg->range : function.range,
+                                 name + " takes " + count(fn.params.size(), "argument") +
+                                     " and gets " +
+                                     std::to_string(piped + (args ? args->args.size() : 0)) +
+                                     (piped ? ", the value before `|>` included" : "")));
     return;
-  case Misfit::Kind::NoSuchName: {
-    std::vector<std::string_view> names;
-    for (const Param &param : fn.params)
-      names.push_back(param.name.text);
-    std::string near = nearest(why.arg->name->text, names);
-    diagnostics
-        .error(why.arg->name->range,
-               name + " has no parameter " + quote(why.arg->name->text))
-        .note(fn.name.range, "it is declared here")
-        .hint(near.empty() ? "" : quote(near));
+  case Misfit::Kind::NoSuchName:
+    signatures(diagnostics.error(why.arg->name->range,
+                                 name + " has no parameter " + quote(why.arg->name->text)))
+        .hint(parameterHint(*why.arg, fns, piped));
     return;
-  }
   case Misfit::Kind::Twice: {
     bool byPipe = piped && why.param == &fn.params.front();
     if (!byPipe && why.arg->name && args &&
@@ -254,10 +318,8 @@ void Checker::checkArity(const Name &function,
     return;
   }
   case Misfit::Kind::Missing:
-    diagnostics
-        .error(function.range,
-               name + " lacks its argument " + quote(why.param->name.text))
-        .note(why.param->range, "it has no default");
+    signatures(diagnostics.error(function.range,
+                                 name + " lacks its argument " + quote(why.param->name.text)));
     return;
   }
 }

@@ -22,6 +22,8 @@ struct Builtins {
   Set values;        ///< constants: `inf`
   Set distributions; ///< after `draw`: `uniform`
   Set types;         ///< scalar types: `path`, `duration`, `range`
+  /// Functions whose arguments after the first may be axes or choices: `rename`.
+  Set takeWords = {};
 };
 
 /// Where the text of `use`d modules comes from.

@@ -8,6 +8,7 @@
 
 #include "dsl/Diagnostics/Quote.h"
 #include "dsl/Sema/Check.h"
+#include "dsl/Sema/Shelf.h"
 
 #include <map>
 
@@ -16,7 +17,7 @@ namespace penstock::dsl {
 class Checker {
 public:
   Checker(const Program &program, const File &file, const Builtins &builtins,
-          Diagnostics &diagnostics);
+          Shelf &shelf, Diagnostics &diagnostics);
 
   /// Reports everything that is wrong with the names of this file.
   void run();
@@ -25,6 +26,7 @@ private:
   const Program &program;
   const File &file;
   const Builtins &builtins;
+  Shelf &shelf;
   Diagnostics &diagnostics;
 
   // --- Scopes (Scopes.cpp)
@@ -39,6 +41,7 @@ private:
       later; ///< lets not reached yet
   bool incomplete =
       false; ///< a let without a name: unknown names prove nothing
+  Builtins::Set lacking; ///< modules that a `use` was asked for
   bool inPipeline = false, inBatch = false;
   std::map<std::string, std::vector<const NameExpr *>, std::less<>> constUses;
   const ConstDecl *currentConst = nullptr;
@@ -69,6 +72,19 @@ private:
   bool refusePrivate(std::string_view name, SourceRange range);
   void unknownValue(const NameExpr &name);
   void unknownFunction(const Name &name);
+
+  // --- What other libraries write (Elsewhere.cpp)
+  /// Reports a name that a module offers which the file does not use.
+  bool lacksModule(const Name &name);
+  /// `np.random` of `np.random.rand`; empty where no library of Python is meant.
+  std::string libraryPath(const Expr &expr) const;
+  void refuseLibrary(const std::string &path, const Name &name,
+                     SourceRange range);
+  /// What is written here for a name of another library; empty: nothing is known.
+  std::string ourWordsFor(const std::string &name) const;
+  std::string ourMethodFor(const Expr &base, const std::string &name) const;
+  /// A function in sight whose name differs in capitals and `_` only.
+  std::string sameFunction(std::string_view name) const;
 
   // --- Declarations (Declarations.cpp, Circles.cpp)
   void checkUses();
@@ -106,11 +122,12 @@ private:
   // --- Calls (Calls.cpp)
   void checkCall(const CallExpr &call);
   void checkCallStage(const CallStage &stage);
-  void checkMethod(const Expr &base, const Name &method);
+  bool checkMethod(const Expr &base, const Name &method);
+  void checkCallOfCall(const CallExpr &call);
   /// \param piped  1 if a value comes before the arguments, else 0.
   void checkCallOf(const Name &function, const ArgList *args, size_t piped);
   void checkArgs(const ArgList &args, const std::vector<const FnDecl *> &fns,
-                 size_t piped);
+                 size_t piped, bool takesWords = false);
   void checkArity(const Name &function, const std::vector<const FnDecl *> &fns,
                   const ArgList *args, size_t piped);
   bool mayBeWord(const Arg &arg, size_t position,

@@ -1,6 +1,7 @@
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Nearest.h"
 #include "dsl/Sema/Checker.h"
+#include "dsl/Sema/OtherLibraries.h"
 
 #include <algorithm>
 
@@ -21,8 +22,9 @@ std::string signature(const FnDecl &fn) {
 } // namespace
 
 Checker::Checker(const Program &program, const File &file,
-                 const Builtins &builtins, Diagnostics &diagnostics)
-    : program(program), file(file), builtins(builtins),
+                 const Builtins &builtins, Shelf &shelf,
+                 Diagnostics &diagnostics)
+    : program(program), file(file), builtins(builtins), shelf(shelf),
       diagnostics(diagnostics) {}
 
 void Checker::run() {
@@ -231,15 +233,14 @@ void Checker::checkType(const TypeExpr &type) {
   if (!tensor)
     known.insert(known.end(), builtins.types.begin(), builtins.types.end());
   std::string near = nearest(name, known);
-  std::string_view other = name == "float"                     ? "f32"
-                           : name == "double"                  ? "f64"
-                           : name == "uint8"                   ? "u8"
-                           : name == "str" || name == "string" ? "text"
-                                                               : "";
+  const std::string_view other = ourType(name);
+  const bool shapeless = name == "Tensor" || name == "tensor" || name == "ndarray" ||
+                         name == "array" || name == "list" || name == "Image";
   diagnostics
       .error(type.name.range, tensor ? quote(name) + " is not an element type"
                                      : "unknown type " + quote(name))
       .hint(!other.empty()  ? quote(other)
+            : shapeless     ? "an element type with its axes: `u8[h, w, c]`"
             : !near.empty() ? quote(near)
             : tensor        ? "u8 i8 u16 i16 i32 i64 f16 bf16 f32 f64 bool"
                             : "");

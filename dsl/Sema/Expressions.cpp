@@ -42,9 +42,11 @@ void Checker::check(const Expr &expr) {
   case ExprKind::Field: {
     const auto &field = expr.cast<FieldExpr>();
     const auto *base = field.base->as<NameExpr>();
-    if (!base || !isElementType(base->name)) // `u8.max` is the type's own
-      check(*field.base);
-    return;
+    if (base && isElementType(base->name)) // `u8.max` is the type's own
+      return;
+    if (std::string path = libraryPath(*field.base); !path.empty())
+      return refuseLibrary(path, field.field, expr.range);
+    return check(*field.base);
   }
   case ExprKind::Call:
     return checkCall(expr.cast<CallExpr>());

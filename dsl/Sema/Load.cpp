@@ -63,9 +63,10 @@ Program loadProgram(FileId main, SourceManager &sources, ModuleLoader &loader,
   ModuleReader reader(program, sources, loader, diagnostics);
   reader.read(std::string(preludeName)); // may be missing
   reader.readUses(*program.main);
-  Checker(program, *program.main, builtins, diagnostics).run();
+  Shelf shelf(loader);
+  Checker(program, *program.main, builtins, shelf, diagnostics).run();
   for (const auto &[name, module] : program.modules)
-    Checker(program, *module, builtins, diagnostics).run();
+    Checker(program, *module, builtins, shelf, diagnostics).run();
   return program;
 }
 

@@ -102,11 +102,17 @@ void Checker::unknownValue(const NameExpr &name) {
         .note(found->second, "it gets its value here");
     return;
   }
+  if (lacksModule({name.name, name.range}))
+    return;
   if (!isFunction(name.name) && refusePrivate(name.name, name.range))
     return;
   auto report = diagnostics.error(name.range, "unknown name " + quote(name.name));
   if (name.name == "n" && inPipeline) {
     report.hint("the batch axis `n` exists in the `batch` block only");
+    return;
+  }
+  if (name.name == "None" || name.name == "null") {
+    report.hint("there is no empty value: leave it out");
     return;
   }
   if (isFunction(name.name)) {
@@ -137,19 +143,17 @@ void Checker::unknownFunction(const Name &name) {
         .note(value->range, "it is defined here");
     return;
   }
-  if (refusePrivate(name.text, name.range))
+  if (lacksModule(name) || refusePrivate(name.text, name.range))
     return;
   auto report = diagnostics.error(name.range, "unknown function " + quote(name.text));
   if (builtins.distributions.contains(name.text)) {
     report.hint(quote("draw " + name.text + "(...)") + " draws a number");
     return;
   }
-  for (const auto &[module, other] : program.modules)
-    for (const FnDecl &fn : other->fns)
-      if (fn.name.text == name.text && fn.isPublic) {
-        report.hint("`use " + module + "` at the top of the file");
-        return;
-      }
+  if (std::string ours = ourWordsFor(name.text); !ours.empty()) {
+    report.hint(ours);
+    return;
+  }
   std::vector<std::string_view> known;
   for (const File *seen : program.visibleFrom(file))
     for (const FnDecl &fn : seen->fns)

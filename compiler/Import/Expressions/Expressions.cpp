@@ -2,6 +2,7 @@
 
 #include "compiler/Import/Expressions/Expressions.h"
 #include "dsl/Diagnostics/Nearest.h"
+#include "dsl/Sema/OtherLibraries.h"
 #include <limits>
 #include <numbers>
 
@@ -13,6 +14,11 @@ static Val wordOf(std::string text) {
   word.kind = Kind::Word;
   word.word = std::move(text);
   return word;
+}
+
+static bool looksLikeWord(llvm::StringRef text) {
+  return !text.empty() && !llvm::isDigit(text[0]) &&
+         llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
 Val Expressions::eval(const dsl::Expr &expr) {
@@ -148,6 +154,12 @@ Val Expressions::evalConst(const dsl::ConstDecl &declared, const dsl::File &file
 Argument Expressions::evalArg(const dsl::Expr &expr) {
   Argument arg{{}, "", &expr, expr.range};
   const auto *name = expr.as<dsl::NameExpr>();
+  const auto *text = expr.as<dsl::StringLit>();
+  if (text && looksLikeWord(text->value)) { // `flip("w")`
+    error(expr.range, "words such as axes and filters stand without quotes").hint(quote(text->value));
+    arg.value = wordOf(axisNamed(text->value));
+    return arg;
+  }
   if (!name) {
     arg.value = eval(expr);
     return arg;
@@ -230,5 +242,9 @@ Val Expressions::evalField(const dsl::FieldExpr &field) {
   }
   if (value.is(Kind::Row))
     return rowField(value, field.field.text, field.field.range);
-  fail(field.base->range, "only records and rows have fields, and this is " + show(value));
+  const dsl::OtherName *other = dsl::findOtherName(field.field.text);
+  fail(field.base->range, "only records and rows have fields, and this is " + show(value),
+       !other                ? ""
+       : other->ours.empty() ? std::string(other->says)
+                             : "here it is " + quote(other->ours));
 }

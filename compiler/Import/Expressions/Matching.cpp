@@ -15,6 +15,39 @@ static const penstock::dsl::GenericParam *genericOf(const penstock::dsl::FnDecl 
   return nullptr;
 }
 
+/// A number, or a draw or a choice of numbers, with a unit at each; empty for other
+/// expressions.
+static std::string withUnit(const penstock::dsl::Expr &expr, const std::string &unit) {
+  using namespace penstock::dsl;
+  switch (expr.kind) {
+  case ExprKind::Int:
+  case ExprKind::Float: {
+    std::string text = printSource(expr);
+    if (text.ends_with(".0"))
+      text.resize(text.size() - 2);
+    return text + unit;
+  }
+  case ExprKind::Unary: {
+    const std::string inner = withUnit(*expr.cast<UnaryExpr>().operand, unit);
+    return inner.empty() ? "" : "-" + inner;
+  }
+  case ExprKind::Range: {
+    const auto &range = expr.cast<RangeExpr>();
+    const std::string low = withUnit(*range.low, unit), high = withUnit(*range.high, unit);
+    return low.empty() || high.empty() ? "" : low + (range.closed ? " ..= " : " .. ") + high;
+  }
+  case ExprKind::Draw: {
+    const auto &draw = expr.cast<DrawExpr>();
+    if (!draw.args || draw.args->args.size() != 1 || draw.per)
+      return "";
+    const std::string inner = withUnit(*draw.args->args[0].value, unit);
+    return inner.empty() ? "" : "draw " + draw.distribution.text + "(" + inner + ")";
+  }
+  default:
+    return "";
+  }
+}
+
 bool Expressions::bindElement(const dsl::FnDecl &fn, const std::string &name, mlir::Type type,
                               Frame &callee) {
   const dsl::GenericParam *generic = genericOf(fn, name);
@@ -185,18 +218,21 @@ bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const 
     const char *type;
     std::optional<dsl::UnitKind> unit;
     const char *hint;
+    const char *own; ///< given to a number without one
   };
-  static constexpr Quantity quantities[] = {{"duration", dsl::UnitKind::Duration, "`25ms`"},
-                                            {"frequency", dsl::UnitKind::Frequency, "`16kHz`"},
-                                            {"angle", dsl::UnitKind::Angle, "`3deg`"},
-                                            {"length", dsl::UnitKind::Length, "`1.5mm`"},
-                                            {"ratio", std::nullopt, "`1%`"}};
+  static constexpr Quantity quantities[] = {{"duration", dsl::UnitKind::Duration, "`25ms`", "ms"},
+                                            {"frequency", dsl::UnitKind::Frequency, "`16kHz`", "Hz"},
+                                            {"angle", dsl::UnitKind::Angle, "`3deg`", "deg"},
+                                            {"length", dsl::UnitKind::Length, "`1.5mm`", "mm"},
+                                            {"ratio", std::nullopt, "`1%`", nullptr}};
   for (const Quantity &quantity : quantities)
     if (wanted == quantity.type) {
       std::optional<Val> converted =
           value.is(Kind::Number) ? convert(value, base.getF64Type()) : std::nullopt;
-      if (!converted || value.unit != quantity.unit)
-        return refuse(quantity.hint);
+      if (!converted || value.unit != quantity.unit) {
+        const std::string own = arg.expr && quantity.own && !value.unit ? withUnit(*arg.expr, quantity.own) : "";
+        return refuse(own.empty() ? quantity.hint : quote(own));
+      }
       bound = *converted;
       bound.unit = value.unit;
       bound.loose = true;

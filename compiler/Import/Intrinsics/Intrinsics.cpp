@@ -23,6 +23,10 @@ static constexpr llvm::StringRef others[] = {
     "gather",    "frames",   "concat",      "stack",   "place",  "contract", "sort",
     "scan_sum",  "scan_max", "scan_linear", "compact", "group",  "fft",      "encode",
     "histogram", "decode",   "pick",        "rect",    "point",  "check"};
+static constexpr llvm::StringRef wordTakers[] = {
+    "extent", "index",  "is_axis", "reverse", "rename",   "extend",   "resample",    "gather", "frames",
+    "concat", "stack",  "place",   "sort",    "scan_sum", "scan_max", "scan_linear", "fft",    "encode",
+    "decode"};
 static constexpr llvm::StringRef sourceNames[] = {"image_folder", "raw",        "synthetic",
                                                   "csv",          "file_list",  "cifar10",
                                                   "cifar100",     "tar_shards", "video_clips"};
@@ -45,6 +49,7 @@ penstock::dsl::Builtins penstock::importer::builtins() {
   add(result.functions, reductions);
   add(result.functions, others);
   add(result.functions, sourceNames);
+  add(result.takeWords, wordTakers);
   result.functions.insert("column");
   result.functions.insert("npy");
   result.values = {"inf",      "nan",        "pi",      "rgb",       "gray",    "nearest",

@@ -103,6 +103,21 @@ Val Arithmetic::lift(llvm::ArrayRef<Val> operands, mlir::Type result, const Scal
   return tensor(buildMap(domain, result, [&](ElementRegion &) { return fn(scalarsHere()); }));
 }
 
+/// Pixels divided by the largest one there is: `x / 255` of u8 leaves 0 and 1.
+void Arithmetic::warnOfScaling(const Val &a, const Val &b, mlir::Type type,
+                               dsl::SourceRange range) {
+  auto integer = llvm::dyn_cast<mlir::IntegerType>(type);
+  const std::optional<int64_t> divisor = b.is(Kind::Number) ? constantInt(b.ir) : std::nullopt;
+  if (!integer || integer.getWidth() > 16 || !divisor || range.file != program.main->id ||
+      (a.is(Kind::Number) && !isElementLocal(a.ir)))
+    return;
+  const unsigned bits = integer.getWidth() - (integer.isUnsigned() ? 0 : 1);
+  if (*divisor == (int64_t(1) << bits) - 1)
+    diagnostics
+        .warning(range, "`/` of " + show(type) + " drops the fraction, and leaves 0 or 1")
+        .hint("`f32(x) / " + std::to_string(*divisor) + ".0`");
+}
+
 Val Arithmetic::arithmetic(const std::string &spelling, Val a, Val b, dsl::SourceRange range) {
   static const std::map<std::string, BinaryKind> kinds = {
       {"+", BinaryKind::add},         {"-", BinaryKind::sub},
@@ -130,6 +145,8 @@ Val Arithmetic::arithmetic(const std::string &spelling, Val a, Val b, dsl::Sourc
   if (bits && llvm::isa<mlir::FloatType>(type))
     fail(range, quote(spelling) + " takes whole numbers, not " + show(type),
          quote("i64.bits(x)") + " gives the bits of an f64");
+  if (kind == BinaryKind::div)
+    warnOfScaling(a, b, type, range);
   const bool loose = a.loose;
   Val result = lift(
       {a, b}, type, [&](auto v) { return binary(kind, v[0], v[1]); }, range);

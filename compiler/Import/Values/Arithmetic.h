@@ -15,6 +15,7 @@ public:
   Val lift(llvm::ArrayRef<Val> operands, mlir::Type result, const ScalarFn &fn,
            dsl::SourceRange range);
   Val arithmetic(const std::string &spelling, Val a, Val b, dsl::SourceRange range);
+  void warnOfScaling(const Val &a, const Val &b, mlir::Type type, dsl::SourceRange range);
   Val reduceNeighbours(pipe::ReduceKind kind, const Val &value,
                        const std::vector<std::string> &over, dsl::SourceRange range);
 

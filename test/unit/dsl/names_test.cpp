@@ -34,10 +34,30 @@ TEST(Names, ComeFromOwnFileModulesAndPrelude) {
 
 TEST(Names, OfAModulesModuleAreNotPassedOn) {
   EXPECT_EQ(messages("use vision\nfn f(x: f32[h]) -> f32[h] = thrice(x)\n"),
-            "train.pipe:3:29: error: unknown function `thrice`\n"
+            "train.pipe:3:29: error: `thrice` belongs to module `signal`, which this file does not use\n"
             "  3 | fn f(x: f32[h]) -> f32[h] = thrice(x)\n"
             "    |                             ^~~~~~\n"
-            "hint: `use signal` at the top of the file\n");
+            "hint: `use signal` below `pipe 1`\n");
+}
+
+TEST(Names, OfAModuleAreAskedForOnce) {
+  EXPECT_EQ(messages("fn f(x: f32[h]) -> f32[h] = twice(x)\n"
+                     "fn g(x: f32[h]) -> f32[h] = half(x) * imagenet + twice(x)\n"),
+            "train.pipe:2:29: error: `twice` belongs to module `vision`, which this file does not use\n"
+            "  2 | fn f(x: f32[h]) -> f32[h] = twice(x)\n"
+            "    |                             ^~~~~\n"
+            "hint: `use vision` below `pipe 1`\n");
+}
+
+TEST(Names, OfSeveralModules) {
+  FakeModuleLoader loader = library();
+  loader.modules["signal"] += "pub fn turn(x: f32[h]) -> f32[h] = x\n";
+  loader.modules["vision"] += "pub fn turn(x: f32[h]) -> f32[h] = x\n";
+  EXPECT_EQ(Checked("pipe 1\nfn f(x: f32[h]) -> f32[h] = turn(x)\n", loader).messages(),
+            "train.pipe:2:29: error: `turn` belongs to modules `signal` and `vision`, and this file uses neither\n"
+            "  2 | fn f(x: f32[h]) -> f32[h] = turn(x)\n"
+            "    |                             ^~~~\n"
+            "hint: `use signal` or `use vision` below `pipe 1`\n");
 }
 
 TEST(Names, OverloadsComeOwnFirstAndPreludeLast) {

@@ -1,0 +1,36 @@
+// What torchvision, albumentations, OpenCV, Pillow, NumPy, PyTorch, librosa and
+// Python itself call what the language has: for hints only.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace penstock::dsl {
+
+/// A name of another library, in small letters without `_`, so that
+/// `HorizontalFlip` and `horizontal_flip` are one.
+struct OtherName {
+  std::string_view name;
+  /// What is written here: a stage (`|> flip(w)`) or an expression of an image
+  /// `x`, a sound `s`, tensors of floats `a` and `b`. A test compiles each. Empty:
+  /// there is only something to say.
+  std::string_view ours;
+  std::string_view says = {}; ///< in place of `ours`
+};
+
+std::span<const OtherName> otherNames();
+/// The entry of a name as it was written there, or null.
+const OtherName *findOtherName(std::string_view written);
+/// `numpy`, `np`, `cv2`, `F` ...: what such a library is called where it is used.
+bool isOtherLibrary(std::string_view name);
+
+/// Its element type in our words: `float32` is `f32`. Empty: none.
+std::string_view ourType(std::string_view theirs);
+/// What parameters that do the same may be called here; the first that a function
+/// has is meant.
+std::span<const std::string_view> ourParameters(std::string_view theirs);
+
+/// Whether two names differ in capitals and `_` only.
+bool sameWords(std::string_view a, std::string_view b);
+
+} // namespace penstock::dsl
