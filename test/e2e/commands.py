@@ -1,5 +1,6 @@
 """Every command once, as a new user would try it."""
 import os
+import subprocess
 import time
 
 from support import EXAMPLES, ToolTest, make_folder, main
@@ -32,6 +33,58 @@ class Commands(ToolTest):
         unknown = self.run_tool("unheard-of", expect=2)
         self.assertIn("no command `unheard-of`; the commands are: check run", unknown.stderr)
         self.run_tool("compile", IMAGENET, "--emit", "nonsense", expect=2)
+
+    def test_numbers_of_options_are_refused_where_they_are_none(self):
+        for command, option, value, said in [
+                ("run", "--seed", "99999999999999999999", "expected a whole number of 64 bits"),
+                ("run", "--seed", "1.5", "expected a whole number of 64 bits"),
+                ("run", "--batches", "-1", "expected a whole number of at least 0"),
+                ("run", "--epochs", "-1", "expected a whole number from 0 to 4294967295"),
+                ("run", "--epoch", "4294967296", "expected a whole number from 0 to 4294967295"),
+                ("run", "--rank", "-1", "expected a whole number from 0 to 4294967295"),
+                ("run", "--world", "0", "expected a whole number from 1 to 1048576"),
+                ("run", "--threads", "1e3", "expected a whole number from 0 to 4096"),
+                ("run", "--memory", "99999999999999999", "expected a whole number from 0 to 8796093022207"),
+                ("sample", "--position", "-1", "expected a whole number of at least 0"),
+                ("view", "--columns", "0", "expected a whole number from 1 to 64"),
+                ("index", "--threads", "-1", "expected a whole number from 0 to 4096"),
+                ("bench", "--warmup", "-1", "expected a whole number of at least 0"),
+                ("bench", "--seconds", "nan", "expected a number above 0"),
+                ("bench", "--seconds", "inf", "expected a number above 0"),
+                ("bench", "--seconds", "0", "expected a number above 0")]:
+            with self.subTest(option=option, value=value):
+                done = self.run_tool(command, IMAGENET, option, value, expect=2)
+                self.assertEqual((done.stdout + done.stderr).splitlines()[0], f"{option}: {said}, found `{value}`")
+        done = self.run_tool("run", self.rows(), "--on-error", "nan", expect=2)
+        self.assertIn("--on-error wants `fail` or a fraction such as 1%, but found `nan`", done.stderr)
+
+    def rows(self):
+        path = os.path.join(self.folder, "rows.pipe")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("pipe 1\npipeline p() {\n  for row in synthetic(9, label = 0 .. 3)\n"
+                       "  batch 4 per rank last keep { output y: i64[n] = row.label }\n}\n")
+        return path
+
+    def test_results_that_cannot_be_written_are_an_error(self):
+        path = self.rows()
+        for arguments in (["check", path], ["ops"], ["explain", path], ["run", path], ["compile", path, "--emit", "ast"],
+                          ["--help"]):
+            for where, said in [(">/dev/full", ": No space left on device"), (">&-", ": Bad file descriptor"),
+                                ("| true", ": Broken pipe")]:
+                with self.subTest(arguments=arguments, where=where):
+                    # A pipe has no reader when the writing begins: the shell waits for it.
+                    script = 'sleep 0.05; "$0" "$@"; echo "code $?" >&2'
+                    done = subprocess.run(["bash", "-c", f"({script}) {where}", self.tool, *arguments], text=True,
+                                          capture_output=True, check=False)
+                    self.assertIn(f"penstock: error: cannot write to stdout{said}", done.stderr)
+                    self.assertIn("code 1\n", done.stderr)
+
+    def test_the_table_of_a_run_says_what_is_counted(self):
+        make_folder(self.data)
+        text = self.run_tool("run", IMAGENET, "--set", f"root={self.data}", "--set", "per_rank=4").stdout
+        for stage, unit in [("select", "row"), ("fetch", "file"), ("probe", "header"), ("setup", "sample"),
+                            ("decode", "image or clip"), ("kernels", "kernel run"), ("wait", "batch")]:
+            self.assertRegex(text, rf"(?m)^  {stage} +[0-9.]+ ms +[0-9.]+ us per {unit}$")
 
     def test_every_stage_prints(self):
         for stage in ["ast", "pipe", "pipe-opt", "kernels", "schedule", "loops", "llvm", "asm"]:

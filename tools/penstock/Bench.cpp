@@ -5,6 +5,7 @@
 #include "tools/penstock/Session.h"
 #include <CLI/CLI.hpp>
 #include <ctime>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 using namespace penstock::cli;
@@ -101,12 +102,9 @@ void penstock::cli::addBench(CLI::App &app, int &exitCode) {
       "bench", "measure samples per second for some seconds");
   state->compile.addTo(*command);
   state->run.addTo(*command);
-  command->add_option("--seconds", state->seconds, "how long; default: 5")
-      ->check(CLI::PositiveNumber);
-  command
-      ->add_option("--warmup", state->warmup,
-                   "batches that do not count; default: 2")
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("--seconds", state->seconds, "how long; default: 5")->check(positiveNumber());
+  command->add_option("--warmup", state->warmup, "batches that do not count; default: 2")
+      ->check(wholeNumber(0, std::numeric_limits<int64_t>::max()));
   command->add_flag("--json", state->json, "report as JSON on stdout");
   addFooter(*command, "penstock bench train.pipe --set root=photos --seconds 10");
   command->callback([state, &exitCode] { exitCode = run(*state); });

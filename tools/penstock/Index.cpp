@@ -66,7 +66,8 @@ void penstock::cli::addIndex(CLI::App &app, int &exitCode) {
   command->add_option("--out", state->out,
                       "the file, or a folder for it; default: .penstock-index in the folder, or "
                       "beside the file");
-  command->add_option("--threads", state->threads, "default: all cores");
+  command->add_option("--threads", state->threads, "default: all cores")
+      ->check(wholeNumber(0, 4096));
   command->add_option("--root", state->root,
                       "the folder of the files that a list names; default: that of the list");
   command->add_option("--column", state->column,

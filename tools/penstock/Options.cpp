@@ -2,6 +2,9 @@
 
 #include "tools/penstock/Options.h"
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <limits>
 
 using namespace penstock::cli;
 
@@ -9,6 +12,37 @@ static constexpr const char *exitCodes =
     "Exit codes: 0 success; 1 the file, a parameter or the data is at fault; 2 the command\n"
     "line is at fault; 130 interrupted.\n"
     "Results go to stdout, messages and progress to stderr. Progress is shown on a terminal only.";
+
+CLI::Validator penstock::cli::wholeNumber(int64_t least, int64_t most) {
+  return CLI::Validator(
+      [least, most](const std::string &text) -> std::string {
+        int64_t number = 0;
+        const char *end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, number);
+        if (error == std::errc() && stop == end && number >= least && number <= most)
+          return {};
+        constexpr int64_t largest = std::numeric_limits<int64_t>::max();
+        const std::string wanted =
+            most < largest ? " from " + std::to_string(least) + " to " + std::to_string(most)
+            : least < 0    ? " of 64 bits"
+                           : " of at least " + std::to_string(least);
+        return "expected a whole number" + wanted + ", found `" + text + "`";
+      },
+      "");
+}
+
+CLI::Validator penstock::cli::positiveNumber() {
+  return CLI::Validator(
+      [](const std::string &text) -> std::string {
+        double number = 0;
+        const char *end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, number);
+        if (error == std::errc() && stop == end && std::isfinite(number) && number > 0)
+          return {};
+        return "expected a number above 0, found `" + text + "`";
+      },
+      "");
+}
 
 void penstock::cli::addFooter(CLI::App &command, const std::string &example) {
   command.footer(std::string(exitCodes) + "\n\nExample: " + example);
@@ -43,19 +77,24 @@ void CompileOptions::addTo(CLI::App &command) {
 
 void RunOptions::addTo(CLI::App &command) {
   const std::string group = "Session";
-  command.add_option("--seed", seed, "in place of the pipeline's seed")->group(group);
-  command.add_option("--epoch", epoch, "the first epoch; default: 0")->group(group);
+  constexpr int64_t most32 = std::numeric_limits<uint32_t>::max();
+  command.add_option("--seed", seed, "in place of the pipeline's seed")
+      ->check(wholeNumber(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()))
+      ->group(group);
+  command.add_option("--epoch", epoch, "the first epoch; default: 0")
+      ->check(wholeNumber(0, most32))
+      ->group(group);
   command.add_option("--rank", rank, "place of this process among --world; default: 0")
+      ->check(wholeNumber(0, most32))
       ->group(group);
   command.add_option("--world", world, "processes that share an epoch; default: 1")
-      ->check(CLI::Range(1u, 1u << 20))
+      ->check(wholeNumber(1, 1 << 20))
       ->group(group);
-  command
-      .add_option("--threads", threads, "computing threads; default: the cores of this process")
-      ->check(CLI::Range(0, 4096))
+  command.add_option("--threads", threads, "computing threads; default: the cores of this process")
+      ->check(wholeNumber(0, 4096))
       ->group(group);
   command.add_option("--prefetch", prefetch, "batches prepared ahead; default: 2")
-      ->check(CLI::Range(0, 4096))
+      ->check(wholeNumber(0, 4096))
       ->group(group);
   command
       .add_option("--on-error", onError,
@@ -66,6 +105,7 @@ void RunOptions::addTo(CLI::App &command) {
   command
       .add_option("--memory", memory,
                   "MiB of host memory that the fixed part may take; default: no limit")
+      ->check(wholeNumber(0, std::numeric_limits<int64_t>::max() >> 20))
       ->type_name("MIB")
       ->group(group);
 }

@@ -8,7 +8,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+} // namespace CLI
 
 namespace penstock::cli {
 
@@ -46,6 +47,11 @@ struct RunOptions {
 
   void addTo(CLI::App &command);
 };
+
+/// For options: a whole number within these bounds.
+CLI::Validator wholeNumber(int64_t least, int64_t most);
+/// For options: a number above 0 that is finite.
+CLI::Validator positiveNumber();
 
 /// Ends the help of a command: exit codes, and how it is called.
 void addFooter(CLI::App &command, const std::string &example);

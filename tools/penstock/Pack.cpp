@@ -68,7 +68,8 @@ void penstock::cli::addPack(CLI::App &app, int &exitCode) {
       ->required();
   command->add_option("--shard-size", state->shardSize, "bytes of a tar file, as 256M; default: 1G")
       ->transform(CLI::AsSizeValue(false));
-  command->add_option("--threads", state->threads, "tar files at a time; default: all cores");
+  command->add_option("--threads", state->threads, "tar files at a time; default: all cores")
+      ->check(wholeNumber(0, 4096));
   command->add_flag("--verify", state->verify, "compare all bytes with the data at the end");
   command->add_flag("--json", state->json, "report as JSON on stdout");
   addFooter(*command, "penstock pack photos shards --verify");

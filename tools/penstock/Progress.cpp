@@ -55,6 +55,17 @@ std::string penstock::cli::grouped(int64_t number) {
   return digits;
 }
 
+/// What a stage's count counts.
+static const char *unitOf(std::string_view stage) {
+  return stage == "select"    ? "row"
+         : stage == "fetch"   ? "file"
+         : stage == "probe"   ? "header"
+         : stage == "decode"  ? "image or clip"
+         : stage == "kernels" ? "kernel run"
+         : stage == "wait"    ? "batch"
+                              : "sample";
+}
+
 std::string penstock::cli::summary(const pst_session *session) {
   const pst_statistics numbers = statisticsOf(session);
   char line[256];
@@ -69,10 +80,10 @@ std::string penstock::cli::summary(const pst_session *session) {
   for (const pst_stage_statistics &stage : numbers.stages) {
     if (stage.count == 0)
       continue;
-    std::snprintf(line, sizeof line, "  %-8s %10.3f ms  %8.1f us each\n",
-                  stage.name, static_cast<double>(stage.busy_ns) * 1e-6,
-                  static_cast<double>(stage.busy_ns) * 1e-3 /
-                      static_cast<double>(stage.count));
+    std::snprintf(line, sizeof line, "  %-8s %10.3f ms  %8.1f us per %s\n", stage.name,
+                  static_cast<double>(stage.busy_ns) * 1e-6,
+                  static_cast<double>(stage.busy_ns) * 1e-3 / static_cast<double>(stage.count),
+                  unitOf(stage.name));
     text += line;
   }
   for (const pst_video_reading &reading : numbers.videos.readings)

@@ -6,6 +6,7 @@
 #include "tools/penstock/Session.h"
 #include <CLI/CLI.hpp>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -222,10 +223,14 @@ void penstock::cli::addRun(CLI::App &app, int &exitCode) {
       app.add_subcommand("run", "compile a file and run it over its data");
   state->compile.addTo(*command);
   state->run.addTo(*command);
-  command->add_option("--epochs", state->epochs,
-                      "epochs to run, with those that a resumed run has behind it; default: 1");
-  command->add_option("--batches", state->batches,
-                      "stop after so many batches");
+  command
+      ->add_option("--epochs", state->epochs,
+                   "epochs to run, with those that a resumed run has behind it; default: 1")
+      ->check(wholeNumber(0, std::numeric_limits<uint32_t>::max()));
+  command
+      ->add_option("--batches", state->batches,
+                   "stop after so many batches; default: 0, at the end")
+      ->check(wholeNumber(0, std::numeric_limits<int64_t>::max()));
   command->add_option("--state", state->stateFile,
                       "resume from this file if it is there, and save the "
                       "state in it after each "

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 using namespace penstock::cli;
 
@@ -94,6 +95,7 @@ void penstock::cli::addSample(CLI::App &app, int &exitCode) {
   state->run.addTo(*command);
   command
       ->add_option("--position", state->position, "its position in the epoch")
+      ->check(wholeNumber(0, std::numeric_limits<int64_t>::max()))
       ->required();
   command->add_option("-o,--output", state->output,
                       "folder that gets each output as headerless bytes");

@@ -20,7 +20,7 @@ static double parseOnError(const std::string &text) {
     value /= 100;
     ++end;
   }
-  if (text.empty() || *end || value < 0 || value > 1) {
+  if (text.empty() || *end || !(value >= 0 && value <= 1)) { // NaN, too
     std::fprintf(stderr,
                  "penstock: error: --on-error wants `fail` or a fraction such as 1%%, "
                  "but found "

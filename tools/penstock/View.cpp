@@ -5,6 +5,7 @@
 #include "tools/penstock/Picture.h"
 #include "tools/penstock/Session.h"
 #include <CLI/CLI.hpp>
+#include <limits>
 
 using namespace penstock::cli;
 
@@ -73,11 +74,12 @@ void penstock::cli::addView(CLI::App &app, int &exitCode) {
   command->add_option("-o,--output", state->output,
                       "PNG file; default: view.png");
   command->add_option("--position", state->position,
-                      "the first sample; default: 0");
+                      "the first sample; default: 0")
+      ->check(wholeNumber(0, std::numeric_limits<int64_t>::max()));
   command->add_option("--count", state->count, "how many; default: 16")
-      ->check(CLI::Range(1, 1024));
+      ->check(wholeNumber(1, 1024));
   command->add_option("--columns", state->columns, "tiles per row; default: 4")
-      ->check(CLI::Range(1, 64));
+      ->check(wholeNumber(1, 64));
   addFooter(*command, "penstock view train.pipe --set root=photos -o sheet.png --count 12");
   command->callback([state, &exitCode] { exitCode = run(*state); });
 }

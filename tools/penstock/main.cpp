@@ -7,7 +7,12 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace penstock::cli;
 
@@ -24,7 +29,29 @@ static bool knowsCommand(const CLI::App &app, const char *word) {
   return false;
 }
 
+/// A closed standard stream must not become the first file that is opened. What
+/// cannot be written is seen at the end: a reader that has gone ends no program.
+static void holdStandardStreams() {
+  for (int stream = 0; stream < 3; ++stream)
+    if (fcntl(stream, F_GETFD) < 0)
+      (void)open("/dev/null", O_RDONLY); // takes the lowest number
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+/// The exit code, or, where results are lost, a message and that of an error.
+static int finish(int exitCode) {
+  errno = 0;
+  if (std::ferror(stdout))
+    (void)!write(STDOUT_FILENO, "\n", 1); // asks again why
+  else if (std::fflush(stdout) == 0)
+    return exitCode;
+  std::fprintf(stderr, "penstock: error: cannot write to stdout%s%s\n", errno ? ": " : "",
+               errno ? std::strerror(errno) : "");
+  return exitCode == exitOk ? exitError : exitCode;
+}
+
 int main(int argc, char **argv) {
+  holdStandardStreams();
   CLI::App app("Penstock compiles the data side of a training job from a .pipe "
                "file and runs it.",
                "penstock");
@@ -50,7 +77,7 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     // Help and version are no errors; all else is the command line's fault.
-    return app.exit(error) == 0 ? exitOk : exitUsage;
+    return finish(app.exit(error) == 0 ? exitOk : exitUsage);
   }
-  return exitCode;
+  return finish(exitCode);
 }
