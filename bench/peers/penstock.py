@@ -90,8 +90,9 @@ def build_probe(name):
     """bench/NAME.cpp, linked with the measured library's runtime."""
     build = library_path().parents[2]
     binary, source, runtime = build.parent / "bench" / name, ROOT / f"bench/{name}.cpp", build / "runtime/libpenstock_runtime.a"
+    sources = [source, ROOT / "bench/kernel_calls.h", runtime]
     binary.parent.mkdir(parents=True, exist_ok=True)
-    if binary.exists() and binary.stat().st_mtime > max(file.stat().st_mtime for file in (source, runtime)):
+    if binary.exists() and binary.stat().st_mtime > max(file.stat().st_mtime for file in sources):
         return binary
     result = subprocess.run(["clang++-19", "-O2", "-std=c++20", "-I", ROOT, "-I", build, "-o", binary, source, runtime, "-ljpeg",
                              "-lxxhash", "-lz", "-lspng", "-lwebp", "-lwebpdemux", "-lflatbuffers"],

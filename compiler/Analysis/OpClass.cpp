@@ -1,6 +1,7 @@
 //===- OpClass.cpp - the class of an op: I, P, H, G, R, M -----------------===//
 
 #include "compiler/Analysis/OpClass.h"
+#include "compiler/Dialect/SmallReduction.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -62,7 +63,10 @@ OpClass classOf(Operation *op) {
       .Case([](CastOp cast) { return isTensor(cast) ? OpClass::point : OpClass::scalar; })
       .Case<WindowOp, ResampleOp>([](auto) { return OpClass::halo; })
       .Case<GatherOp>([](auto) { return OpClass::gather; })
-      .Case<ReduceOp, ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, ReduceByOp, SortOp>(
+      .Case([](ReduceOp reduce) {
+        return isSmallReduction(reduce) ? OpClass::halo : OpClass::barrier;
+      })
+      .Case<ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, ReduceByOp, SortOp>(
           [](auto) { return OpClass::barrier; })
       .Case<EncodeOp, RecompressOp>([](auto) { return OpClass::codec; })
       .Case([](DecodeOp) { return OpClass::media; })

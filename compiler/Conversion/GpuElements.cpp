@@ -55,6 +55,7 @@ Value GpuEmitter::makeElement(Value tensor, Indices at) {
       .Case([&](PlaceOp op) { return placed(op, at); })
       .Case([&](ResampleOp op) { return resampled(op, at); })
       .Case([&](GatherOp op) { return gathered(op, at); })
+      .Case([&](ReduceOp op) { return reduced(op, at); })
       .Case([&](ChooseOp op) {
         const unsigned number = llvm::cast<OpResult>(tensor).getResultNumber();
         auto arm = [&](int64_t taken) {

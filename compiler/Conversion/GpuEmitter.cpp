@@ -202,6 +202,8 @@ LogicalResult GpuEmitter::statement(Operation &op) {
     return choose(chosen);
   if (auto repeated = llvm::dyn_cast<RepeatOp>(op))
     return repeat(repeated);
+  if (op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("inline"))
+    return success(); // computed where it is used
   if (llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, SortOp, CompactOp, GroupOp, ReduceByOp,
                 FftOp>(op) ||
       op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))

@@ -126,6 +126,8 @@ private:
 
   // GpuReduce.cpp
   void reduce(pipe::ReduceOp op, const Buffer &to);
+  /// One result, by the thread itself or by its warp.
+  mlir::Value reduced(pipe::ReduceOp op, Indices outer);
   mlir::Value combined(pipe::ReduceKind kind, mlir::Value a, mlir::Value c);
   mlir::Value startOf(pipe::ReduceKind kind, mlir::Type type);
   mlir::Value shuffled(mlir::Value value, int64_t distance);

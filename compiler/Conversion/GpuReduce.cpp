@@ -129,65 +129,76 @@ std::pair<Value, Value> GpuEmitter::better(ReduceKind kind, std::pair<Value, Val
 
 //===--- reduce ------------------------------------------------------------===//
 
-void GpuEmitter::reduce(ReduceOp op, const Buffer &to) {
+static bool takesWarp(ReduceOp op) {
+  return op->getAttr("schedule") == StringAttr::get(op->getContext(), "warps");
+}
+
+Value GpuEmitter::reduced(ReduceOp op, Indices outer) {
   NamedTensorType type = typeOf(op.getValue()), result = typeOf(op.getResult());
-  if (op.getOver().empty() && type.getElementType() == result.getElementType()) {
-    buffers[op.getResult()] = to;
-    return over(op.getValue(), [&](Indices at) { save(element(op.getValue(), at), to, at); });
-  }
   const ReduceKind kind = op.getKind();
   const bool isArgument = kind == ReduceKind::argmin || kind == ReduceKind::argmax;
-  const bool byWarp = op->getAttrOfType<StringAttr>("schedule") == b.getStringAttr("warps");
+  const bool byWarp = takesWarp(op);
   const Split axes(type, op.getOver());
-  SmallVector<Value> reduced, stay;
-  SmallVector<std::string> names;
+  SmallVector<Value> reduced;
   Value count = x.constant(1);
   for (int64_t axis : axes.over) {
     reduced.push_back(extent(op.getValue(), axis));
     count = x.mul(count, reduced.back());
   }
+  Type computing =
+      kind == ReduceKind::count ? Type(b.getI64Type()) : computeType(type.getElementType());
+  // Element i of the run, row-major over the reduced axes.
+  auto at = [&](Value i) {
+    SmallVector<Value> index(type.getRank());
+    for (auto [place, axis] : llvm::enumerate(axes.stay))
+      index[axis] = outer[place];
+    Value rest = i;
+    for (size_t k = axes.over.size(); k-- > 0;) {
+      index[axes.over[k]] =
+          k == 0 ? rest : b.create<arith::RemUIOp>(loc, rest, reduced[k]).getResult();
+      if (k > 0)
+        rest = b.create<arith::DivUIOp>(loc, rest, reduced[k]);
+    }
+    return cast(element(op.getValue(), index), computing);
+  };
+  Value lane = byWarp ? b.create<gpu::LaneIdOp>(loc, IntegerAttr()).getResult() : x.constant(0);
+  const int64_t step = byWarp ? warpLanes : 1;
+  Value whole;
+  if (isArgument) {
+    auto best = bestOf(kind, computing, lane, count, step, at);
+    for (int64_t distance = warpLanes / 2; byWarp && distance > 0; distance /= 2)
+      best = better(kind, best, {shuffled(best.first, distance), shuffled(best.second, distance)});
+    whole = binary(BinaryKind::max, best.first, zeroOf(b.getI64Type()));
+  } else if (!byWarp && kind == ReduceKind::sum && llvm::isa<FloatType>(computing)) {
+    whole = laneSum(computing, count, at);
+  } else {
+    whole = loop(lane, count, step, startOf(kind, computing), [&](Value i, ValueRange sofar) {
+      return SmallVector<Value>{combined(kind, sofar[0], at(i))};
+    })[0];
+    for (int64_t distance = warpLanes / 2; byWarp && distance > 0; distance /= 2)
+      whole = combined(kind, whole, shuffled(whole, distance));
+  }
+  return cast(whole, result.getElementType());
+}
+
+void GpuEmitter::reduce(ReduceOp op, const Buffer &to) {
+  NamedTensorType type = typeOf(op.getValue());
+  if (op.getOver().empty() && type.getElementType() == typeOf(op.getResult()).getElementType()) {
+    buffers[op.getResult()] = to;
+    return over(op.getValue(), [&](Indices at) { save(element(op.getValue(), at), to, at); });
+  }
+  const Split axes(type, op.getOver());
+  SmallVector<Value> stay;
+  SmallVector<std::string> names;
   for (int64_t axis : axes.stay) {
     stay.push_back(extent(op.getValue(), axis));
     names.push_back(type.getAxes()[axis].name);
   }
-  Type computing =
-      kind == ReduceKind::count ? Type(b.getI64Type()) : computeType(type.getElementType());
-  nest(names, stay, byWarp ? "warps" : "threads", [&](Indices outer) {
-    // Element i of the run, row-major over the reduced axes.
-    auto at = [&](Value i) {
-      SmallVector<Value> index(type.getRank());
-      for (auto [place, axis] : llvm::enumerate(axes.stay))
-        index[axis] = outer[place];
-      Value rest = i;
-      for (size_t k = axes.over.size(); k-- > 0;) {
-        index[axes.over[k]] =
-            k == 0 ? rest : b.create<arith::RemUIOp>(loc, rest, reduced[k]).getResult();
-        if (k > 0)
-          rest = b.create<arith::DivUIOp>(loc, rest, reduced[k]);
-      }
-      return cast(element(op.getValue(), index), computing);
-    };
-    Value lane = byWarp ? b.create<gpu::LaneIdOp>(loc, IntegerAttr()).getResult() : x.constant(0);
-    const int64_t step = byWarp ? warpLanes : 1;
-    Value whole;
-    if (isArgument) {
-      auto best = bestOf(kind, computing, lane, count, step, at);
-      for (int64_t distance = warpLanes / 2; byWarp && distance > 0; distance /= 2)
-        best =
-            better(kind, best, {shuffled(best.first, distance), shuffled(best.second, distance)});
-      whole = binary(BinaryKind::max, best.first, zeroOf(b.getI64Type()));
-    } else if (!byWarp && kind == ReduceKind::sum && llvm::isa<FloatType>(computing)) {
-      whole = laneSum(computing, count, at);
-    } else {
-      whole = loop(lane, count, step, startOf(kind, computing), [&](Value i, ValueRange sofar) {
-        return SmallVector<Value>{combined(kind, sofar[0], at(i))};
-      })[0];
-      for (int64_t distance = warpLanes / 2; byWarp && distance > 0; distance /= 2)
-        whole = combined(kind, whole, shuffled(whole, distance));
-    }
-    whole = cast(whole, result.getElementType());
-    if (!byWarp)
+  nest(names, stay, takesWarp(op) ? "warps" : "threads", [&](Indices outer) {
+    Value whole = reduced(op, outer);
+    if (!takesWarp(op))
       return save(whole, to, outer);
+    Value lane = b.create<gpu::LaneIdOp>(loc, IntegerAttr());
     when(x.compare(CmpIPredicate::eq, lane, x.constant(0)), [&] { save(whole, to, outer); });
   });
 }

@@ -1,112 +1,181 @@
-//===- KernelAlong.cpp - scans and contractions ------------------------------===//
+//===- KernelAlong.cpp - scans -------------------------------------------------===//
+//
+// Where an axis that stays has neighbours side by side in memory, lanes lie along it.
+// Else each row is a chain of additions that wait for each other, so several rows are
+// gone through at once.
+//
+//===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/KernelEmitter.h"
 #include "compiler/Conversion/Reduction.h"
-#include "runtime/abi/scalar.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
-using arith::CmpIPredicate;
+
+static constexpr int64_t rowsAtOnce = 8;
+
+LaneValue KernelEmitter::scanStep(ScanOp op, LaneValue sofar, LaneValue value, LaneValue factor) {
+  if (op.getKind() == ScanKind::recurrence)
+    return l.binary(BinaryKind::add, value, l.binary(BinaryKind::mul, factor, sofar));
+  return l.binary(op.getKind() == ScanKind::max ? BinaryKind::max : BinaryKind::add, sofar, value);
+}
+
+/// The axis along which elements lie side by side; -1: the scan's own, or none.
+int64_t KernelEmitter::laneAxisOfScan(ScanOp op) {
+  constexpr int64_t nearEnough = 4, fewest = 4;
+  NamedTensorType type = typeOf(op.getResult());
+  const int64_t along = type.axisIndex(op.getAxis());
+  const Axis &own = type.getAxes()[along];
+  if (along == type.getRank() - 1 && !(own.isStatic() && own.extent <= unrollBound))
+    return -1;
+  int64_t best = -1, distance = nearEnough + 1;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    const Axis &a = type.getAxes()[axis];
+    auto apart = elementsApart(op.getValue(), axis);
+    if (axis == along || !apart || *apart < 1 || *apart >= distance ||
+        (a.isStatic() && a.extent < fewest))
+      continue;
+    best = axis;
+    distance = *apart;
+  }
+  return best;
+}
 
 LogicalResult KernelEmitter::emitScan(ScanOp op) {
-  NamedTensorType type = typeOf(op.getResult());
-  Type element = computeType(type.getElementType());
   auto buffer = bufferFor(op.getResult());
   if (failed(buffer))
     return failure();
-  const int64_t axis = type.axisIndex(op.getAxis());
-  SmallVector<Value> others;
-  for (int64_t i = 0; i < type.getRank(); ++i)
-    if (i != axis)
-      others.push_back(extent(op.getValue(), i));
   LaneValue factor;
   if (op.getFactor())
-    factor = l.cast(CastMode::value, scalar(op.getFactor()), element);
-  const ReduceKind start = op.getKind() == ScanKind::max ? ReduceKind::max : ReduceKind::sum;
-  carriedNest(b, l, others, {}, [&](ArrayRef<Value> where, ValueRange) {
-    OpBuilder::InsertionGuard guard(b);
-    auto loop = openLoop(b, l, l.i64(0), extent(op.getValue(), axis), 1, neutral(l, start, element).value);
-    SmallVector<Index> at;
-    for (int64_t i = 0, other = 0; i < type.getRank(); ++i)
-      at.push_back(m.uniform(i == axis ? loop.getInductionVar() : where[other++]));
-    LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
-    LaneValue sofar = l.wrap(loop.getRegionIterArg(0), element);
-    if (op.getKind() == ScanKind::recurrence)
-      value = l.binary(BinaryKind::add, value, l.binary(BinaryKind::mul, factor, sofar));
-    else
-      value = l.binary(op.getKind() == ScanKind::max ? BinaryKind::max : BinaryKind::add, sofar, value);
-    m.store(*buffer, at, l.cast(CastMode::value, value, type.getElementType()));
-    b.create<scf::YieldOp>(l.loc, value.value);
-    return SmallVector<Value>{};
-  });
+    factor = l.cast(CastMode::value, scalar(op.getFactor()),
+                    computeType(typeOf(op.getResult()).getElementType()));
+  const int64_t laneAxis = laneAxisOfScan(op);
+  laneAxis >= 0 ? scanLanes(op, *buffer, laneAxis, factor) : scanRows(op, *buffer, factor);
   return success();
 }
 
-/// Lanes lie along the new axis, where a row of the matrix is a run of elements:
-/// each of the 32 partial sums is a vector.
-LogicalResult KernelEmitter::emitContract(ContractOp op) {
-  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult()), matrix = typeOf(op.getMatrix());
-  Type element = out.getElementType();
-  auto buffer = bufferFor(op.getResult());
-  if (failed(buffer))
-    return failure();
-  const int64_t size = scalarBytes(element);
-  const int64_t from = in.axisIndex(matrix.getAxes()[0].name), to = out.axisIndex(matrix.getAxes()[1].name);
-  const Axis &columns = matrix.getAxes()[1];
-  int64_t lanes = columns.isStatic() ? vectorBytes / size : 1;
-  while (lanes > 1 && lanes > columns.extent)
-    lanes /= 2;
-  auto partial = scratchBytes(scalar::reductionLanes * lanes * size, {});
-  if (failed(partial))
-    return failure();
-  SmallVector<Value> extents;
-  for (int64_t axis = 0; axis < out.getRank(); ++axis)
-    if (axis != to)
-      extents.push_back(extent(op.getResult(), axis));
-  Type vector = lanes > 1 ? Type(VectorType::get({lanes}, element)) : element;
-  const int64_t step = lanes * size;
-  /// The sums of `lanes` columns from `column` on.
-  auto sums = [&](SmallVector<Index> at, Index column) -> Value {
-    l.lanes = lanes;
-    Value zero = l.splat(neutral(l, ReduceKind::sum, element).value);
-    for (int64_t lane = 0; lane < scalar::reductionLanes; ++lane)
-      m.storePlain(zero, m.address(*partial, l.i64(lane * step)));
-    forLoop(l.i64(0), extent(op.getValue(), from), 1, [&](Value i) {
-      at[from] = m.uniform(i);
-      Value place = m.address(*partial, l.mul(l.andInt(i, l.i64(scalar::reductionLanes - 1)), l.i64(step)));
-      LaneValue product =
-          l.binary(BinaryKind::mul, emit(op.getValue(), at), emit(op.getMatrix(), {m.uniform(i), column}));
-      LaneValue sum = l.binary(BinaryKind::add, l.wrap(m.loadPlain(vector, place), element), product);
-      m.storePlain(l.splat(sum.value), place);
-    });
-    SmallVector<LaneValue> all;
-    for (int64_t lane = 0; lane < scalar::reductionLanes; ++lane)
-      all.push_back(l.wrap(m.loadPlain(vector, m.address(*partial, l.i64(lane * step))), element));
-    for (size_t half = all.size() / 2; half >= 1; half /= 2)
-      for (size_t lane = 0; lane < half; ++lane)
-        all[lane] = l.binary(BinaryKind::add, all[lane], all[lane + half]);
-    return all[0].value;
-  };
-  carriedNest(b, l, extents, {}, [&](ArrayRef<Value> where, ValueRange) {
-    SmallVector<Index> result, at;
-    for (Value index : where)
-      result.push_back(m.uniform(index));
-    // The result has the matrix's second axis where the value had its first.
-    result.insert(result.begin() + to, Index{});
-    at = result;
-    Value width = extent(op.getResult(), to);
-    forLoop(l.i64(0), width, lanes, [&](Value column) {
-      // The last vector overlaps the one before it.
-      if (lanes > 1 && columns.extent % lanes)
-        column = l.minS(column, l.i64(columns.extent - lanes));
-      const Index run = lanes > 1 ? Index{column, 1, {}, {}} : m.uniform(column);
-      Value sum = sums(at, run);
-      result[to] = run;
-      m.store(*buffer, result, l.wrap(sum, element));
-      l.lanes = 1;
+static ReduceKind startOf(ScanOp op) {
+  return op.getKind() == ScanKind::max ? ReduceKind::max : ReduceKind::sum;
+}
+
+/// What has been seen is a vector; the few elements of a pixel are written out.
+void KernelEmitter::scanLanes(ScanOp op, const Buffer &to, int64_t laneAxis, LaneValue factor) {
+  NamedTensorType type = typeOf(op.getResult());
+  Type element = computeType(type.getElementType());
+  const int64_t along = type.axisIndex(op.getAxis());
+  const Axis &own = type.getAxes()[along];
+  const int64_t size = scalarBytes(type.getElementType());
+  const bool writtenOut = own.isStatic() && own.extent <= unrollBound;
+  const bool interleaved = writtenOut && to.known[along] == size &&
+                           to.known[laneAxis] == size * own.extent && along == type.getRank() - 1;
+  SmallVector<Value> others;
+  SmallVector<int64_t> axes;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (axis != along && axis != laneAxis) {
+      axes.push_back(axis);
+      others.push_back(extent(op.getValue(), axis));
+    }
+  const LaneValue start = neutral(l, startOf(op), element);
+  carriedNest(b, l, others, {}, [&](ArrayRef<Value> where, ValueRange) {
+    SmallVector<Index> at(type.getRank());
+    for (auto [axis, index] : llvm::zip(axes, where))
+      at[axis] = m.uniform(index);
+    auto step = [&](LaneValue sofar, SmallVector<LaneValue> *made) {
+      LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
+      value = scanStep(op, sofar, value, factor);
+      LaneValue stored = l.cast(CastMode::value, value, type.getElementType());
+      if (made)
+        made->push_back(stored);
+      else
+        m.store(to, at, stored);
+      return value;
+    };
+    overLanes(l.i64(0), extent(op.getValue(), laneAxis), lanesAcross(element), [&](Index index) {
+      at[laneAxis] = index;
+      elements.clear();
+      if (writtenOut) {
+        SmallVector<LaneValue> made;
+        LaneValue sofar = start;
+        for (int64_t i = 0; i < own.extent; ++i) {
+          at[along] = m.constant(i);
+          sofar = step(sofar, &made);
+        }
+        at[along] = m.constant(0);
+        if (interleaved && l.lanes > 1)
+          return m.storeInterleaved(to, at, made);
+        for (int64_t i = 0; i < own.extent; ++i) {
+          at[along] = m.constant(i);
+          m.store(to, at, made[i]);
+        }
+        return;
+      }
+      auto splat = [&](Value value) { return l.lanes > 1 ? l.splat(value) : value; };
+      carryLoop(l.i64(0), extent(op.getValue(), along), splat(start.value),
+                [&](Value i, ValueRange sofar) {
+                  at[along] = m.uniform(i);
+                  return SmallVector<Value>{splat(step(l.wrap(sofar[0], element), nullptr).value)};
+                });
     });
     return SmallVector<Value>{};
   });
-  return success();
+}
+
+/// Element by element. The last rows overlap those before them: all is pure.
+void KernelEmitter::scanRows(ScanOp op, const Buffer &to, LaneValue factor) {
+  NamedTensorType type = typeOf(op.getResult());
+  Type element = computeType(type.getElementType());
+  const int64_t along = type.axisIndex(op.getAxis());
+  SmallVector<int64_t> axes;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (axis != along)
+      axes.push_back(axis);
+  int64_t rows = 1;
+  if (!axes.empty() && type.getAxes()[axes.back()].isStatic())
+    while (2 * rows <= std::min(rowsAtOnce, type.getAxes()[axes.back()].extent))
+      rows *= 2;
+  SmallVector<Value> others;
+  for (int64_t axis : axes)
+    others.push_back(extent(op.getValue(), axis));
+  const LaneValue start = neutral(l, startOf(op), element);
+  auto scanSome = [&](SmallVector<Index> at, Value first) {
+    SmallVector<Value> state(rows, start.value);
+    carryLoop(l.i64(0), extent(op.getValue(), along), state, [&](Value i, ValueRange sofar) {
+      at[along] = m.uniform(i);
+      SmallVector<LaneValue> made;
+      auto move = [&](int64_t row) {
+        if (rows > 1)
+          at[axes.back()] = m.uniform(l.add(first, l.i64(row)));
+      };
+      for (auto [row, carried] : llvm::enumerate(sofar)) {
+        move(static_cast<int64_t>(row));
+        LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
+        made.push_back(scanStep(op, l.wrap(carried, element), value, factor));
+      }
+      SmallVector<Value> next;
+      for (auto [row, value] : llvm::enumerate(made)) {
+        move(static_cast<int64_t>(row));
+        m.store(to, at, l.cast(CastMode::value, value, type.getElementType()));
+        next.push_back(value.value);
+      }
+      return next;
+    });
+  };
+  Value last = others.empty() ? Value() : others.back();
+  carriedNest(b, l, rows > 1 ? ArrayRef(others).drop_back() : ArrayRef(others), {},
+              [&](ArrayRef<Value> where, ValueRange) {
+                SmallVector<Index> at(type.getRank());
+                for (auto [axis, index] : llvm::zip(axes, where))
+                  at[axis] = m.uniform(index);
+                if (rows == 1) {
+                  scanSome(at, {});
+                  return SmallVector<Value>{};
+                }
+                forLoop(l.i64(0), last, rows, [&](Value first) {
+                  if (type.getAxes()[axes.back()].extent % rows)
+                    first = l.minS(first, l.i64(type.getAxes()[axes.back()].extent - rows));
+                  scanSome(at, first);
+                });
+                return SmallVector<Value>{};
+              });
 }

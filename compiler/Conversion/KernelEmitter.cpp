@@ -48,6 +48,15 @@ void KernelEmitter::unpackArguments() {
     } else
       scalars[argument] = scalarFromSlot(slotAddress(number++), argument.getType());
   }
+  auto outside = kernel->getAttrOfType<DenseI64ArrayAttr>("outside_n");
+  for (auto [place, value] :
+       llvm::enumerate(kernel.getBody().front().getTerminator()->getOperands())) {
+    const int64_t loose = outside ? std::max<int64_t>(outside[place], 1) : 1;
+    Buffer output = argumentBuffer(tensor++, llvm::cast<NamedTensorType>(value.getType()), loose);
+    output.written = rangeOfType(output.element);
+    output.written->quiet = true;
+    outputs.push_back(output);
+  }
 }
 
 Value KernelEmitter::slotAddress(int64_t number) { return m.address(slots, l.i64(8 * number)); }
@@ -150,13 +159,19 @@ FailureOr<Buffer> KernelEmitter::scratchBuffer(Value tensor) {
   return buffer;
 }
 
-/// Where a value that is computed as a whole goes: straight into the output if
-/// it is one, else into scratch.
+FailureOr<Buffer> KernelEmitter::wholeBuffer(Value tensor) {
+  for (auto [value, output] :
+       llvm::zip(kernel.getBody().front().getTerminator()->getOperands(), outputs))
+    if (value == tensor)
+      return output;
+  return scratchBuffer(tensor);
+}
+
 FailureOr<Buffer> KernelEmitter::bufferFor(Value tensor) {
   auto present = buffers.find(tensor);
   if (present != buffers.end())
     return present->second;
-  auto buffer = scratchBuffer(tensor);
+  auto buffer = wholeBuffer(tensor);
   if (succeeded(buffer))
     buffers[tensor] = *buffer;
   return buffer;
@@ -238,13 +253,15 @@ LogicalResult KernelEmitter::emitTopLevel(Operation &op) {
     if (failed(prepareVertical(resample)))
       return failure();
   }
+  if (op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("inline"))
+    return success(); // computed where it is used
   const bool whole = llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, ReduceByOp,
                                 SortOp, WeightsOp>(op);
   if (whole || op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
     return materialise(op);
   if (llvm::isa<ConstantOp, ViewOp, PadOp, ConcatOp, StackOp, PlaceOp, MapOp, WindowOp, CastOp,
                 ResampleOp, GatherOp, ChooseOp>(op))
-    return success(); // computed where it is used
+    return success(); // likewise
   return op.emitError("has no lowering to CPU code");
 }
 
@@ -296,15 +313,14 @@ static bool storesWholeLines(NamedTensorType type, const LoopShape &shape) {
 LogicalResult KernelEmitter::storeOutputs(ReturnOp op) {
   if (kernel.getKind() != "pixels")
     return success();
-  int64_t number = 0;
-  for (BlockArgument argument : kernel.getBody().getArguments())
-    number += llvm::isa<NamedTensorType>(argument.getType());
   std::string leading;
   Value banded; // the extent that the band speaks of
-  auto outside = kernel->getAttrOfType<DenseI64ArrayAttr>("outside_n");
-  for (auto [place, value] : llvm::enumerate(op.getValues())) {
+  for (auto [value, to] : llvm::zip(op.getValues(), outputs)) {
     auto type = llvm::cast<NamedTensorType>(value.getType());
-    Buffer output = argumentBuffer(number++, type, outside ? std::max<int64_t>(outside[place], 1) : 1);
+    Buffer output = to;
+    if (auto stored = buffers.find(value);
+        stored != buffers.end() && stored->second.pointer == output.pointer)
+      continue; // computed as a whole
     Value low = l.i64(0), high = l.i64(1);
     if (type.getRank() > 0) {
       // The band speaks of the axis that is outermost in the first output;

@@ -150,6 +150,10 @@ private:
                     llvm::ArrayRef<Index> at, mlir::Value low, mlir::Value high);
   void storeLanes(mlir::Value tensor, const Buffer &to, const LoopShape &shape,
                   llvm::SmallVector<Index> at);
+  /// Runs `body` with an index for as many lanes as there are, up to `lanes`; the last
+  /// ones overlap those before them.
+  void overLanes(mlir::Value from, mlir::Value size, int64_t lanes,
+                 llvm::function_ref<void(Index)> body);
   mlir::Value forLoop(mlir::Value low, mlir::Value high, int64_t step,
                       llvm::function_ref<void(mlir::Value)> body);
   /// Carries values from one iteration to the next, and returns the last ones.
@@ -190,10 +194,49 @@ private:
                                            llvm::ArrayRef<mlir::Value> extents, LaneValue start,
                                            llvm::function_ref<LaneValue(LaneValue, LaneValue)> combine);
 
+  // KernelAcross.cpp
+  std::optional<int64_t> elementsApart(mlir::Value tensor, int64_t axis);
+  int64_t costOf(mlir::Value tensor);
+  /// The reduction in each lane, whose kept axes have the indices `at`.
+  LaneValue emitReduced(pipe::ReduceOp op, llvm::ArrayRef<Index> at);
+  LaneValue reduceWrittenOut(pipe::ReduceOp op, llvm::SmallVector<Index> at,
+                             llvm::ArrayRef<int64_t> over, int64_t count);
+  /// Lanes that go through a kept axis and the innermost reduced one: `size` elements
+  /// of that for each result.
+  struct Pieces {
+    int64_t kept, reduced, size; // axes by position in the operand
+  };
+  std::optional<Pieces> piecesOf(pipe::ReduceOp op);
+  std::optional<LaneValue> reducePieces(pipe::ReduceOp op, const Pieces &pieces,
+                                        llvm::ArrayRef<Index> at);
+  LaneValue reduceOnePiece(pipe::ReduceOp op, const Pieces &pieces, llvm::SmallVector<Index> at);
+  LaneValue reduceInLoops(pipe::ReduceOp op, llvm::SmallVector<Index> at,
+                          llvm::ArrayRef<int64_t> over);
+  LaneValue sumInLoops(pipe::ReduceOp op, llvm::SmallVector<Index> at,
+                       llvm::ArrayRef<int64_t> over);
+  LaneValue sumInMemory(pipe::ReduceOp op, llvm::SmallVector<Index> at,
+                        llvm::ArrayRef<int64_t> over);
+  LaneValue comparable(LaneValue value);
+  int64_t laneAxisAcross(pipe::ReduceOp op);
+  int64_t lanesAcross(mlir::Type element);
+  /// Computes a reduction with lanes along an axis that stays; false where none suits.
+  mlir::FailureOr<bool> reduceAcross(pipe::ReduceOp op);
+
   // KernelAlong.cpp, KernelHistogram.cpp, KernelWeights.cpp
   mlir::LogicalResult emitScan(pipe::ScanOp op);
+  void scanLanes(pipe::ScanOp op, const Buffer &to, int64_t laneAxis, LaneValue factor);
+  void scanRows(pipe::ScanOp op, const Buffer &to, LaneValue factor);
+  LaneValue scanStep(pipe::ScanOp op, LaneValue sofar, LaneValue value, LaneValue factor);
+  int64_t laneAxisOfScan(pipe::ScanOp op);
   mlir::LogicalResult emitHistogram(pipe::HistogramOp op);
   mlir::LogicalResult emitContract(pipe::ContractOp op);
+  struct ContractShape {
+    int64_t lane = -1, lanes = 1;   ///< axis of the result along which lanes lie
+    int64_t block = -1, blocks = 1; ///< axis of the result of which so many are made at a time
+  };
+  ContractShape contractShape(pipe::ContractOp op);
+  llvm::SmallVector<LaneValue> contractAt(pipe::ContractOp op, const ContractShape &shape,
+                                          llvm::ArrayRef<llvm::SmallVector<Index>> at);
   mlir::LogicalResult emitWeights(pipe::WeightsOp op);
 
   // KernelFft.cpp, KernelGroup.cpp, KernelSort.cpp
@@ -203,6 +246,9 @@ private:
   mlir::LogicalResult emitReduceBy(pipe::ReduceByOp op);
   mlir::LogicalResult emitSort(pipe::SortOp op);
 
+  /// Where a value that is computed as a whole goes: straight into the output if
+  /// it is one, else into scratch. bufferFor() makes it the value's at once.
+  mlir::FailureOr<Buffer> wholeBuffer(mlir::Value tensor);
   mlir::FailureOr<Buffer> bufferFor(mlir::Value tensor);
 
   pipe::KernelOp kernel;
@@ -229,6 +275,8 @@ private:
   };
   llvm::SmallVector<Arm> arms; // around the builder's place, within one block
   mlir::Block *top = nullptr;                  ///< where the operation at hand began
+  mlir::Value partialSumsAt;                   ///< room for 32 vectors of the reduction at hand
+  llvm::SmallVector<Buffer> outputs;           ///< of what the kernel returns
   std::map<std::string, ByteTable> byteTables; ///< by what they hold, and where
   /// Pads of which it is known, where a row is emitted, whether it exists: the
   /// axes that told, or nothing where it does not.

@@ -255,16 +255,21 @@ void KernelEmitter::storeRow(Value tensor, const Buffer &to, const LoopShape &sh
 void KernelEmitter::storeVectors(Value tensor, const Buffer &to, const LoopShape &shape, ArrayRef<Index> at,
                                  Value low, Value high) {
   const int64_t lane = shape.laneAxis;
-  Value from = lane == 0 ? low : l.i64(0);
-  Value size = lane == 0 ? high : extent(tensor, lane);
+  overLanes(lane == 0 ? low : l.i64(0), lane == 0 ? high : extent(tensor, lane), shape.lanes,
+            [&](Index index) {
+              SmallVector<Index> here(at);
+              here[lane] = index;
+              storeLanes(tensor, to, shape, here);
+            });
+}
+
+void KernelEmitter::overLanes(Value from, Value size, int64_t lanes,
+                              llvm::function_ref<void(Index)> use) {
   auto known = Lanes::constantOf(size);
   const bool fromZero = Lanes::constantOf(from) == 0;
-  int64_t lanes = shape.lanes;
   auto body = [&](int64_t count, Value index) {
-    SmallVector<Index> here(at);
-    here[lane] = {index, count == 1 ? 0 : 1, {}, {}};
     l.lanes = count;
-    storeLanes(tensor, to, shape, here);
+    use({index, count == 1 ? 0 : 1, {}, {}});
     l.lanes = 1;
   };
   if (known && fromZero) {

@@ -209,6 +209,9 @@ LaneValue KernelEmitter::sumOfLanes(Value all, Type element) {
 }
 
 LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
+  auto across = reduceAcross(op);
+  if (failed(across) || *across)
+    return success(succeeded(across));
   NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
   auto buffer = bufferFor(op.getResult());
   if (failed(buffer))

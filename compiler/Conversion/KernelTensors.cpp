@@ -64,6 +64,7 @@ LaneValue KernelEmitter::emit(Value tensor, ArrayRef<Index> at) {
       .Case([&](ConcatOp concat) { return emitConcat(concat, at); })
       .Case([&](StackOp stack) { return emitStack(stack, at); })
       .Case([&](PlaceOp place) { return emitPlace(place, at); })
+      .Case([&](ReduceOp reduce) { return emitReduced(reduce, at); })
       .Case([&](ResampleOp resample) { return emitResample(resample, at); })
       .Case([&](GatherOp gather) {
         readsShared = true; // coordinates
@@ -72,7 +73,8 @@ LaneValue KernelEmitter::emit(Value tensor, ArrayRef<Index> at) {
       .Case([&](ChooseOp choose) {
         return emitChosen(choose, llvm::cast<OpResult>(tensor).getResultNumber(), at);
       })
-      .Default([&](Operation *) -> LaneValue { llvm_unreachable("not admitted at the top level"); });
+      .Default(
+          [&](Operation *) -> LaneValue { llvm_unreachable("not admitted at the top level"); });
 }
 
 //===--- points ---------------------------------------------------------------------===//
@@ -92,12 +94,14 @@ LaneValue KernelEmitter::emitMap(MapOp op, ArrayRef<Index> at) {
   ElementKey key{reinterpret_cast<uintptr_t>(op.getOperation()), static_cast<uintptr_t>(l.lanes)};
   for (const Index &index : at) {
     auto constant = index.base ? Lanes::constantOf(index.base) : std::nullopt;
-    for (uintptr_t part : {static_cast<uintptr_t>(constant.has_value()),
-                           constant ? static_cast<uintptr_t>(*constant)
-                                    : reinterpret_cast<uintptr_t>(index.base.getAsOpaquePointer()),
-                           static_cast<uintptr_t>(index.stride),
-                           reinterpret_cast<uintptr_t>(index.runtimeStride.getAsOpaquePointer()),
-                           reinterpret_cast<uintptr_t>(index.vector.getAsOpaquePointer())})
+    for (uintptr_t part :
+         {static_cast<uintptr_t>(constant.has_value()),
+          constant ? static_cast<uintptr_t>(*constant)
+                   : reinterpret_cast<uintptr_t>(index.base.getAsOpaquePointer()),
+          static_cast<uintptr_t>(index.stride), static_cast<uintptr_t>(index.period),
+          static_cast<uintptr_t>(index.inner),
+          reinterpret_cast<uintptr_t>(index.runtimeStride.getAsOpaquePointer()),
+          reinterpret_cast<uintptr_t>(index.vector.getAsOpaquePointer())})
       key.push_back(part);
   }
   if (auto known = elements.find(key); known != elements.end())

@@ -17,11 +17,40 @@ using arith::CmpIPredicate;
 
 //===--- indices ----------------------------------------------------------------===//
 
+/// Of a lane from its index' base, where that is known.
+static int64_t offsetOf(const Index &index, int64_t lane) {
+  return index.period ? lane / index.period * index.stride + lane % index.period * index.inner
+                      : lane * index.stride;
+}
+
+/// Both with the longer period; false where they go through their axes differently.
+static bool align(Index &a, Index &b) {
+  if (a.runtimeStride || b.runtimeStride || (a.period && b.period && a.period != b.period))
+    return false;
+  const int64_t period = std::max(a.period, b.period);
+  for (Index *index : {&a, &b})
+    if (!index->period) {
+      index->inner = index->stride;
+      index->stride *= period;
+      index->period = period;
+    }
+  return true;
+}
+
 Value Memory::numbers(const Index &index) {
   if (index.vector)
     return index.vector;
   if (index.uniform() || l.lanes == 1)
     return index.base;
+  if (index.period) {
+    SmallVector<int64_t> offsets(l.lanes);
+    for (int64_t lane = 0; lane < l.lanes; ++lane)
+      offsets[lane] = offsetOf(index, lane);
+    auto type = VectorType::get({l.lanes}, l.b.getI64Type());
+    return l.add(l.splat(index.base),
+                 l.b.create<arith::ConstantOp>(
+                     l.loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(offsets))));
+  }
   Value stride = index.runtimeStride ? index.runtimeStride : l.i64(index.stride);
   return l.add(l.splat(index.base), l.mul(l.iota(), l.splat(stride)));
 }
@@ -48,6 +77,15 @@ Index Memory::of(Value numbers) {
 Index Memory::add(const Index &a, const Index &b) {
   if (a.vector || b.vector)
     return of(l.add(numbers(a), numbers(b)));
+  if (a.period || b.period) {
+    Index x = a, y = b;
+    if (!align(x, y))
+      return of(l.add(numbers(a), numbers(b)));
+    Index sum{l.add(a.base, b.base), x.stride + y.stride, {}, {}, x.period, x.inner + y.inner};
+    if (sum.stride == sum.inner * sum.period) // one run through both
+      sum = {sum.base, sum.inner, {}, {}};
+    return sum;
+  }
   Index sum{l.add(a.base, b.base), a.stride + b.stride, {}, {}};
   if (a.runtimeStride || b.runtimeStride) {
     auto strideOf = [&](const Index &i) { return i.runtimeStride ? i.runtimeStride : l.i64(i.stride); };
@@ -65,6 +103,13 @@ Index Memory::mul(const Index &a, const Index &b) {
   if (other.uniform())
     return product;
   auto known = Lanes::constantOf(factor.base);
+  if (other.period) {
+    if (!known)
+      return of(l.mul(numbers(a), numbers(b)));
+    if (*known)
+      product = {product.base, other.stride * *known, {}, {}, other.period, other.inner * *known};
+    return product;
+  }
   if (known && !other.runtimeStride)
     product.stride = other.stride * *known;
   else
@@ -207,6 +252,7 @@ struct Access {
   std::optional<int64_t> laneBytes; // between lanes, where known
   Value runtimeBytes;               // between lanes, where it is known when running
   Value offsets;                    // vector of bytes, where it is neither
+  Index pieces;                     // between lanes that go through two axes; period 0: they do not
   int64_t phase = 0;                // bytes that an interleaved axis adds to a common start
 };
 } // namespace
@@ -217,10 +263,22 @@ static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<
   access.laneBytes = 0;
   const int64_t size = scalarBytes(buffer.element);
   Value vectorPart;
+  const bool inPieces = llvm::any_of(at, [](const Index &index) { return index.period != 0; });
+  bool known = inPieces && !memory.live; // where all pieces lie
+  for (auto [axis, index] : llvm::enumerate(at))
+    known &= index.uniform() || (!index.vector && !index.runtimeStride && buffer.known[axis]);
+  Index apart = memory.constant(0);
   for (auto [axis, index] : llvm::enumerate(at)) {
     Value stride = buffer.strides[axis];
-    if (index.vector) {
-      Value part = l.mul(index.vector, l.splat(stride));
+    if (known && !index.uniform()) {
+      Index lanes = index;
+      lanes.base = l.i64(0);
+      apart = memory.add(apart, memory.mul(lanes, memory.constant(*buffer.known[axis])));
+      access.base = l.add(access.base, l.mul(index.base, stride));
+      continue;
+    }
+    if (index.vector || index.period) {
+      Value part = l.mul(memory.numbers(index), l.splat(stride));
       vectorPart = vectorPart ? l.add(vectorPart, part) : part;
       continue;
     }
@@ -242,11 +300,18 @@ static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<
     Value sofar = access.runtimeBytes ? access.runtimeBytes : l.i64(*access.laneBytes);
     access.runtimeBytes = l.add(sofar, bytes);
   }
+  if (known && apart.vector)
+    vectorPart = apart.vector;
   if (vectorPart) {
     Value lane = access.runtimeBytes ? access.runtimeBytes : l.i64(*access.laneBytes);
     access.offsets = l.add(vectorPart, l.mul(l.iota(), l.splat(lane)));
   }
-  if (access.runtimeBytes || vectorPart)
+  if (known && !vectorPart) {
+    access.laneBytes = apart.stride;
+    if (apart.period)
+      access.pieces = apart;
+  }
+  if (access.runtimeBytes || vectorPart || access.pieces.period)
     access.laneBytes.reset();
   return access;
 }
@@ -275,6 +340,38 @@ Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes,
   return shuffle(whole, whole, mask);
 }
 
+/// Runs of elements, or elements that are repeated.
+Value Memory::loadPieces(Type type, Value address, const Index &apart, bool constant) {
+  const int64_t size = std::max<int64_t>(type.getIntOrFloatBitWidth() / 8, 1),
+                pieces = l.lanes / apart.period;
+  SmallVector<int64_t> order(l.lanes);
+  if (apart.inner == 0 && apart.stride == size) {
+    for (int64_t lane = 0; lane < l.lanes; ++lane)
+      order[lane] = lane / apart.period;
+    Value each = loadPlain(VectorType::get({pieces}, type), address, constant);
+    return shuffle(each, each, order);
+  }
+  if (apart.inner != size || apart.period < 4) {
+    Value all =
+        l.b.create<arith::ConstantOp>(l.loc, l.b.getZeroAttr(VectorType::get({l.lanes}, type)));
+    for (int64_t lane = 0; lane < l.lanes; ++lane)
+      all = l.b.create<vector::InsertOp>(
+          l.loc, loadPlain(type, this->address(address, l.i64(offsetOf(apart, lane))), constant),
+          all, lane);
+    return all;
+  }
+  Value all;
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    Value next = loadPlain(VectorType::get({apart.period}, type),
+                           this->address(address, l.i64(piece * apart.stride)), constant);
+    order.assign((piece + 1) * apart.period, 0);
+    for (size_t i = 0; i < order.size(); ++i)
+      order[i] = static_cast<int64_t>(i);
+    all = all ? shuffle(all, next, order) : next;
+  }
+  return all;
+}
+
 LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) {
   const int64_t size = scalarBytes(buffer.element);
   Type memoryType = buffer.element.isSignlessInteger(1) ? l.b.getI8Type() : registerType(buffer.element);
@@ -295,6 +392,10 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) {
     Value bytes = l.add(access.base, l.i64(access.phase));
     return finish(loadPlain(memoryType, address(buffer.pointer, bytes), buffer.constant));
   }
+  if (access.pieces.period && l.lanes > 1)
+    return finish(loadPieces(memoryType,
+                             address(buffer.pointer, l.add(access.base, l.i64(access.phase))),
+                             access.pieces, buffer.constant));
   auto vectorType = VectorType::get({l.lanes}, memoryType);
   auto gather = [&](llvm::function_ref<Value(int64_t)> addressOf) {
     Value result = l.b.create<arith::ConstantOp>(l.loc, l.b.getZeroAttr(vectorType));
@@ -380,8 +481,21 @@ void Memory::store(const Buffer &buffer, ArrayRef<Index> at, LaneValue value) {
     storePlain(plain, address(buffer.pointer, base), buffer.streaming);
     return;
   }
+  const Index &pieces = access.pieces;
+  if (pieces.period && pieces.inner == size) {
+    for (int64_t lane = 0; lane < l.lanes; lane += pieces.period) {
+      SmallVector<int64_t> part(pieces.period);
+      for (int64_t i = 0; i < pieces.period; ++i)
+        part[i] = lane + i;
+      storePlain(shuffle(plain, plain, part),
+                 address(buffer.pointer, l.add(base, l.i64(offsetOf(pieces, lane)))));
+    }
+    return;
+  }
   for (int64_t lane = 0; lane < l.lanes; ++lane) {
-    Value offset = access.offsets ? l.b.create<vector::ExtractOp>(l.loc, access.offsets, lane).getResult()
+    Value offset = pieces.period ? l.i64(offsetOf(pieces, lane))
+                   : access.offsets
+                       ? l.b.create<vector::ExtractOp>(l.loc, access.offsets, lane).getResult()
                    : access.laneBytes ? l.i64(lane * *access.laneBytes)
                                       : l.mul(access.runtimeBytes, l.i64(lane));
     storePlain(l.b.create<vector::ExtractOp>(l.loc, plain, lane),

@@ -6,15 +6,18 @@
 
 namespace penstock::conversion {
 
-/// An index along one axis, for all lanes: base + lane * stride, or any vector.
+/// An index along one axis, for all lanes: base + lane * stride, or any vector. Lanes
+/// that go through two axes, `period` of them along the inner one at a time, have
+/// base + lane / period * stride + lane % period * inner.
 struct Index {
   mlir::Value base;          ///< i64
   int64_t stride = 0;        ///< between lanes
   mlir::Value runtimeStride; ///< i64, in place of `stride`
   mlir::Value vector;        ///< vector of i64, in place of everything else
+  int64_t period = 0, inner = 0;
 
-  bool uniform() const { return !stride && !runtimeStride && !vector; }
-  bool affine() const { return !runtimeStride && !vector; }
+  bool uniform() const { return !stride && !runtimeStride && !vector && !period; }
+  bool affine() const { return !runtimeStride && !vector && !period; }
 };
 
 /// Whether the element differs between lanes.
@@ -53,6 +56,9 @@ public:
   mlir::Value realNumbers(const Index &index);
   Index add(const Index &a, const Index &b);
   Index mul(const Index &a, const Index &b);
+  /// The index of lanes that go through two axes, along the outer one or the inner one.
+  Index outerOf(mlir::Value base, int64_t period) { return {base, 1, {}, {}, period, 0}; }
+  Index innerOf(int64_t period) { return {l.i64(0), 0, {}, {}, period, 1}; }
   /// From numbers computed otherwise.
   Index of(mlir::Value numbers);
   /// Evaluates `expr` with indices for dimensions and symbols.
@@ -77,6 +83,8 @@ public:
   mlir::Value shuffle(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> mask);
 
 private:
+  /// How far lanes lie from the first, in bytes, where `apart` says so.
+  mlir::Value loadPieces(mlir::Type type, mlir::Value address, const Index &apart, bool constant);
   mlir::Value loadStrided(mlir::Type type, int64_t size, mlir::Value address, int64_t bytes,
                           int64_t phase, bool constant);
   /// Lanes of up to 4 bytes as i32, extended with zeros; null where they lie too

@@ -85,7 +85,8 @@ Value isBetter(Lanes &l, ReduceKind kind, LaneValue value, LaneValue best) {
   Value better = l.compare(smallest ? Predicate::lt : Predicate::gt, value, best).value;
   if (!llvm::isa<FloatType>(value.type))
     return better;
-  Type bits = l.b.getIntegerType(value.type.getIntOrFloatBitWidth());
+  l.match(value.value, best.value);
+  Type bits = l.like(value.value, l.b.getIntegerType(value.type.getIntOrFloatBitWidth()));
   Value zeros = l.cmp(smallest ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sgt,
                       l.b.create<arith::BitcastOp>(l.loc, bits, value.value),
                       l.b.create<arith::BitcastOp>(l.loc, bits, best.value));

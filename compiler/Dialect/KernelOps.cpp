@@ -1,10 +1,29 @@
 //===- KernelOps.cpp - verifiers of kernels
 //--------------------------------===//
 
-#include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Dialect/SmallReduction.h"
+#include "runtime/abi/scalar.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
+
+std::optional<int64_t> penstock::pipe::reducedElements(ReduceOp op) {
+  auto type = llvm::cast<NamedTensorType>(op.getValue().getType());
+  int64_t count = 1;
+  for (auto name : op.getOver().getAsRange<StringAttr>()) {
+    const Axis &axis = type.getAxes()[type.axisIndex(name)];
+    if (!axis.isStatic())
+      return std::nullopt;
+    count *= axis.extent;
+  }
+  return count;
+}
+
+bool penstock::pipe::isSmallReduction(Operation *op) {
+  auto reduce = llvm::dyn_cast<ReduceOp>(op);
+  const auto count = reduce ? reducedElements(reduce) : std::nullopt;
+  return count && *count >= 1 && *count <= scalar::reductionLanes && !reduce.getOver().empty();
+}
 
 Operation *penstock::pipe::codecOf(KernelOp kernel) {
   Block &body = kernel.getBody().front();
@@ -62,12 +81,13 @@ static LogicalResult verifyStored(KernelOp kernel) {
     auto text = llvm::dyn_cast<StringAttr>(where);
     const bool isReduce = llvm::isa<ReduceOp>(op);
     const bool fits = text && (text == "scratch" || (text == "ring" && llvm::isa<ResampleOp>(op)) ||
-                               (isReduce && (text == "warps" || text == "threads")));
+                               (isReduce && (text == "warps" || text == "threads")) ||
+                               (text == "inline" && isSmallReduction(op)));
     if (fits)
       return WalkResult::advance();
     op->emitOpError() << "has the schedule " << where // C3
-                      << "; known are \"scratch\", \"ring\" of a resample, and \"warps\" and "
-                         "\"threads\" of a reduce";
+                      << "; known are \"scratch\", \"ring\" of a resample, \"warps\" and "
+                         "\"threads\" of a reduce, and \"inline\" of one of at most 32 elements";
     return WalkResult::interrupt();
   });
   return failure(found.wasInterrupted());

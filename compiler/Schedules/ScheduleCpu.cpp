@@ -95,6 +95,11 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
                : "is computed once and stored in scratch memory: its elements are read more than once");
   }
 
+  static void markInline(Operation &op) {
+    store(op, "inline",
+          "is computed where it is read: it takes few elements, and each result is read once");
+  }
+
   static void store(Operation &op, StringRef where, StringRef reason) {
     op.setAttr("schedule", StringAttr::get(op.getContext(), where));
     addRemark(&op, "schedule-cpu", reason);
@@ -108,6 +113,7 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       for (MapOp column : splitColumnTerms(kernel))
         store(*column, "scratch", "is computed once and stored in scratch memory: all rows have it in common");
       forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) { store(op); });
+      forEachInline(kernel, /*pixelsTogether=*/true, [](Operation &op) { markInline(op); });
       NamedAttrList chosen;
       chosen.set("level", builder.getI64IntegerAttr(level));
       // It wins on the machines with AVX-512 that were measured, and loses on

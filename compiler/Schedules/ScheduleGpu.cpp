@@ -48,7 +48,8 @@ static bool needsPasses(KernelOp kernel) {
     auto isTensor = [](Value value) { return llvm::isa<NamedTensorType>(value.getType()); };
     if (llvm::isa<RepeatOp>(op) && llvm::any_of(op->getResults(), isTensor))
       return WalkResult::interrupt();
-    const bool isWhole = llvm::isa<ReduceOp, ScanOp, ContractOp, SortOp>(op);
+    const bool isWhole = llvm::isa<ReduceOp, ScanOp, ContractOp, SortOp>(op) &&
+                         op->getAttr("schedule") != StringAttr::get(op->getContext(), "inline");
     const bool isOutput = isWhole && op->hasOneUse() && llvm::isa<ReturnOp>(*op->user_begin());
     return isWhole && !isOutput ? WalkResult::interrupt() : WalkResult::advance();
   });
@@ -69,8 +70,15 @@ struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuP
             &op, "schedule-gpu",
             "is computed once and stored in scratch memory: its elements are read more than once");
       });
+      forEachInline(kernel, /*pixelsTogether=*/false, [&](Operation &op) {
+        op.setAttr("schedule", builder.getStringAttr("inline"));
+        addRemark(
+            &op, "schedule-gpu",
+            "is computed where it is read: it takes few elements, and each result is read once");
+      });
       kernel.walk([&](ReduceOp op) {
-        op->setAttr("schedule", builder.getStringAttr(takesWarps(op) ? "warps" : "threads"));
+        if (!op->hasAttr("schedule"))
+          op->setAttr("schedule", builder.getStringAttr(takesWarps(op) ? "warps" : "threads"));
       });
       const bool inPasses = needsPasses(kernel);
       addRemark(

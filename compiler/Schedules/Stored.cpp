@@ -1,6 +1,7 @@
 //===- Stored.cpp - which values are computed once and kept ----------------===//
 
 #include "compiler/Schedules/Stored.h"
+#include "compiler/Dialect/SmallReduction.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -120,4 +121,27 @@ void penstock::schedules::forEachStored(KernelOp kernel, bool pixelsTogether,
   };
   schedule(kernel.getBody().front());
   kernel.walk([&](RepeatOp repeat) { schedule(repeat.getBody().front()); });
+}
+
+/// Whether a map repeats elements of `value` along an axis that only others have, also
+/// of what only moves it.
+static bool isRepeated(Value value) {
+  auto rankOf = [](Value tensor) {
+    return llvm::cast<NamedTensorType>(tensor.getType()).getRank();
+  };
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (llvm::isa<MapOp>(user))
+      return rankOf(user->getResult(0)) > rankOf(value);
+    if (llvm::isa<ViewOp, PadOp, ConcatOp, StackOp, PlaceOp, ChooseOp>(user))
+      return true; // it may read an element more than once
+    return llvm::isa<CastOp>(user) && isRepeated(user->getResult(0));
+  });
+}
+
+void penstock::schedules::forEachInline(KernelOp kernel, bool pixelsTogether,
+                                        llvm::function_ref<void(Operation &)> visit) {
+  for (Operation &op : kernel.getBody().front())
+    if (isSmallReduction(&op) && !op.hasAttr("schedule") &&
+        reads(op.getResult(0), pixelsTogether) <= 1 && !isRepeated(op.getResult(0)))
+      visit(op);
 }

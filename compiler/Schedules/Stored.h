@@ -17,6 +17,11 @@ namespace penstock::schedules {
 void forEachStored(pipe::KernelOp kernel, bool pixelsTogether,
                    llvm::function_ref<void(mlir::Operation &)> visit);
 
+/// Visits the small reductions that are computed where they are read: no more often than
+/// storing them would.
+void forEachInline(pipe::KernelOp kernel, bool pixelsTogether,
+                   llvm::function_ref<void(mlir::Operation &)> visit);
+
 } // namespace penstock::schedules
 
 #endif

@@ -12,6 +12,7 @@ import sys
 import unittest
 
 COUNT = 400
+SMALL_REDUCTION = 32
 KERNEL_CLASSES = "IPHGRWC"  # W: a tap table; C: a codec
 
 
@@ -349,7 +350,8 @@ class Draft:
     def reduce(self, in_batch, source=None):
         source, name = source or self.pick(self.line), self.name()
         line = f'{name} = pipe.reduce max {source[0]} over ["w"] : {self.line} -> {self.number}'
-        node = Node("R", [(*source[1], True)], in_batch=self.depends(source))
+        kind = "H" if self.extent <= SMALL_REDUCTION else "R"
+        node = Node(kind, [(*source[1], True)], in_batch=self.depends(source))
         self.add(node, [line], [(name, self.number)], in_batch)
 
     def small_table(self, in_batch):

@@ -31,15 +31,18 @@ pipe.kernel @stores_first "pixels" {
   pipe.return %1 : !pipe.tensor<u8[w=16]>
 }
 
-// Results of long runs get a warp each, of short ones a thread.
+// Results of long runs get a warp each, of short ones a thread, which of few elements computes them
+// where they are read.
 // CHECK-LABEL: pipe.kernel @counts_runs "pixels" schedule {mapping = "grid"
 pipe.kernel @counts_runs "pixels" {
-^bb0(%x: !pipe.tensor<f32[h=64, c=3]>):
+^bb0(%x: !pipe.tensor<f32[h=64, w=33, c=3]>):
   // CHECK: pipe.reduce sum {{.*}} over ["h"] {schedule = "warps"}
-  %0 = pipe.reduce sum %x over ["h"] : !pipe.tensor<f32[h=64, c=3]> -> !pipe.tensor<f32[c=3]>
-  // CHECK: pipe.reduce sum {{.*}} over ["c"] {schedule = "threads"}
-  %1 = pipe.reduce sum %x over ["c"] : !pipe.tensor<f32[h=64, c=3]> -> !pipe.tensor<f32[h=64]>
-  pipe.return %0, %1 : !pipe.tensor<f32[c=3]>, !pipe.tensor<f32[h=64]>
+  %0 = pipe.reduce sum %x over ["h"] : !pipe.tensor<f32[h=64, w=33, c=3]> -> !pipe.tensor<f32[w=33, c=3]>
+  // CHECK: pipe.reduce sum {{.*}} over ["w"] {schedule = "threads"}
+  %1 = pipe.reduce sum %x over ["w"] : !pipe.tensor<f32[h=64, w=33, c=3]> -> !pipe.tensor<f32[h=64, c=3]>
+  // CHECK: pipe.reduce sum {{.*}} over ["c"] {{.*}}schedule = "inline"}
+  %2 = pipe.reduce sum %x over ["c"] : !pipe.tensor<f32[h=64, w=33, c=3]> -> !pipe.tensor<f32[h=64, w=33]>
+  pipe.return %0, %1, %2 : !pipe.tensor<f32[w=33, c=3]>, !pipe.tensor<f32[h=64, c=3]>, !pipe.tensor<f32[h=64, w=33]>
 }
 
 // The host makes tables, and runs setup.

@@ -53,23 +53,23 @@ pipe.pipeline @one_kernel seed 0 substitute 0.0 {
 // CHECK: pipe.launch @k1(%[[X]], %[[LEAST]])
 pipe.pipeline @a_reduction_is_a_barrier seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
-  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=8]>} : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=80]>} : !pipe.text
   %row = pipe.row sequential %table
-  %x = pipe.field %row "x" : !pipe.tensor<u8[w=8]>
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=80]>
   %batch = pipe.constant 2 : i64 -> i64
-  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=8]>) -> !pipe.tensor<u8[w=8]> {
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=80]>) -> !pipe.tensor<u8[w=80]> {
   ^bb0(%p: ui8, %i: i64):
     %q = pipe.unary bit_not %p : ui8
     pipe.yield %q : ui8
   }
-  %1 = pipe.reduce min %x over ["w"] : !pipe.tensor<u8[w=8]> -> !pipe.tensor<u8[]>
-  %2 = pipe.map (%0, %1) : (!pipe.tensor<u8[w=8]>, !pipe.tensor<u8[]>) -> !pipe.tensor<u8[w=8]> {
+  %1 = pipe.reduce min %x over ["w"] : !pipe.tensor<u8[w=80]> -> !pipe.tensor<u8[]>
+  %2 = pipe.map (%0, %1) : (!pipe.tensor<u8[w=80]>, !pipe.tensor<u8[]>) -> !pipe.tensor<u8[w=80]> {
   ^bb0(%p: ui8, %l: ui8, %i: i64):
     %q = pipe.binary sub %p, %l : ui8
     pipe.yield %q : ui8
   }
   pipe.batch size(%batch) last drop {
-    pipe.output "a" %2 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
+    pipe.output "a" %2 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=80]>
   }
 }
 
@@ -152,18 +152,18 @@ pipe.pipeline @outputs_keep_their_order seed 0 substitute 0.0 {
 // APART-LABEL: pipe.pipeline @views_are_copied
 pipe.pipeline @views_are_copied seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
-  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=8, c=3]>} : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=80, c=3]>} : !pipe.text
   %row = pipe.row sequential %table
-  %x = pipe.field %row "x" : !pipe.tensor<u8[w=8, c=3]>
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=80, c=3]>
   %batch = pipe.constant 2 : i64 -> i64
-  %0 = pipe.view %x by affine_map<(d0) -> (d0, 1)> [] : !pipe.tensor<u8[w=8, c=3]> -> !pipe.tensor<u8[w=8]>
-  %1 = pipe.reduce max %0 over ["w"] : !pipe.tensor<u8[w=8]> -> !pipe.tensor<u8[]>
-  %2 = pipe.map (%0, %1) : (!pipe.tensor<u8[w=8]>, !pipe.tensor<u8[]>) -> !pipe.tensor<u8[w=8]> {
+  %0 = pipe.view %x by affine_map<(d0) -> (d0, 1)> [] : !pipe.tensor<u8[w=80, c=3]> -> !pipe.tensor<u8[w=80]>
+  %1 = pipe.reduce max %0 over ["w"] : !pipe.tensor<u8[w=80]> -> !pipe.tensor<u8[]>
+  %2 = pipe.map (%0, %1) : (!pipe.tensor<u8[w=80]>, !pipe.tensor<u8[]>) -> !pipe.tensor<u8[w=80]> {
   ^bb0(%p: ui8, %m: ui8, %i: i64):
     %q = pipe.binary sub %m, %p : ui8
     pipe.yield %q : ui8
   }
   pipe.batch size(%batch) last drop {
-    pipe.output "a" %2 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
+    pipe.output "a" %2 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=80]>
   }
 }

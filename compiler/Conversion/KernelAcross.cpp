@@ -1,0 +1,501 @@
+//===- KernelAcross.cpp - reductions with lanes along an axis that stays ----===//
+//
+// Each lane reduces elements of its own, so 32 partial sums are 32 vectors. Few
+// elements are written out: each partial sum has one element, or some, and the tree
+// that adds them is an expression. Of many, a loop keeps a few partial sums at a
+// time in registers: they are independent, and so may be made one after the other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/KernelEmitter.h"
+#include "compiler/Conversion/Reduction.h"
+#include "compiler/Dialect/SmallReduction.h"
+#include "runtime/abi/scalar.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+static constexpr int64_t partialSums = penstock::scalar::reductionLanes;
+/// Elements that are written out, times the operations that make one.
+static constexpr int64_t writtenOut = 256;
+
+//===--- where elements lie -----------------------------------------------------------===//
+
+/// The factor of dimension `dim` in a sum of products; null where there is more to it.
+static std::optional<int64_t> factorOf(AffineExpr expr, unsigned dim) {
+  if (!expr.isFunctionOfDim(dim))
+    return 0;
+  if (llvm::isa<AffineDimExpr>(expr))
+    return 1;
+  auto both = llvm::dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!both)
+    return std::nullopt;
+  auto x = factorOf(both.getLHS(), dim), y = factorOf(both.getRHS(), dim);
+  if (!x || !y)
+    return std::nullopt;
+  if (both.getKind() == AffineExprKind::Add)
+    return *x + *y;
+  auto constant = llvm::dyn_cast<AffineConstantExpr>(both.getRHS());
+  if (both.getKind() == AffineExprKind::Mul && constant)
+    return *x * constant.getValue();
+  // A flip that is decided when running goes by one, one way or the other.
+  if (both.getKind() == AffineExprKind::Mul && llvm::isa<AffineSymbolExpr>(both.getRHS()))
+    return *x;
+  return std::nullopt;
+}
+
+/// How many elements lie between neighbours along an axis of `tensor`, in memory: the
+/// most of all that is read; 0 where the axis does not count, null where nobody can tell.
+std::optional<int64_t> KernelEmitter::elementsApart(Value tensor, int64_t axis) {
+  if (auto stored = buffers.find(tensor); stored != buffers.end()) {
+    const Buffer &buffer = stored->second;
+    if (buffer.known[axis])
+      return *buffer.known[axis] / scalarBytes(buffer.element);
+    return typeOf(tensor).getRank() == 1 ? std::optional<int64_t>(1) : std::nullopt;
+  }
+  Operation *op = tensor.getDefiningOp();
+  if (auto view = llvm::dyn_cast_if_present<ViewOp>(op)) {
+    int64_t sum = 0;
+    for (auto [place, expr] : llvm::enumerate(view.getMap().getResults())) {
+      auto factor = factorOf(expr, axis);
+      if (!factor)
+        return std::nullopt;
+      if (*factor == 0)
+        continue;
+      auto inner = elementsApart(view.getInput(), place);
+      if (!inner)
+        return std::nullopt;
+      sum += *factor * *inner;
+    }
+    return std::abs(sum);
+  }
+  if (auto choose = llvm::dyn_cast_if_present<ChooseOp>(op)) {
+    Region &arm = choose.getArms().front();
+    return elementsApart(
+        arm.front().getTerminator()->getOperand(llvm::cast<OpResult>(tensor).getResultNumber()),
+        axis);
+  }
+  if (!llvm::isa_and_present<MapOp, CastOp, PadOp, WindowOp, ReduceOp>(op))
+    return llvm::isa_and_present<ConstantOp>(op) ? std::optional<int64_t>(0) : std::nullopt;
+  int64_t most = 0;
+  for (Value operand : op->getOperands()) {
+    auto type = llvm::dyn_cast<NamedTensorType>(operand.getType());
+    const int64_t place = type ? type.axisIndex(typeOf(tensor).getAxes()[axis].name) : -1;
+    if (place < 0)
+      continue;
+    auto inner = elementsApart(operand, place);
+    if (!inner)
+      return std::nullopt;
+    most = std::max(most, *inner);
+  }
+  return most;
+}
+
+/// Operations that make one element of `tensor`, as far as stored values.
+int64_t KernelEmitter::costOf(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op || buffers.contains(tensor) || single.contains(tensor))
+    return 1;
+  int64_t cost = 1;
+  op->walk([&](Operation *inner) { cost += inner != op; });
+  if (auto window = llvm::dyn_cast<WindowOp>(op))
+    cost += static_cast<int64_t>(window.getBody().front().getNumArguments());
+  for (Value operand : op->getOperands())
+    if (llvm::isa<NamedTensorType>(operand.getType()) && cost < writtenOut)
+      cost += costOf(operand);
+  return cost;
+}
+
+//===--- one result in each lane -------------------------------------------------------===//
+
+namespace {
+/// The axes of a reduction's operand, by position.
+struct Split {
+  SmallVector<int64_t> kept, over;
+  explicit Split(ReduceOp op) {
+    auto in = typeOf(op.getValue()), out = typeOf(op.getResult());
+    for (int64_t axis = 0; axis < in.getRank(); ++axis)
+      (out.axisIndex(in.getAxes()[axis].name) >= 0 ? kept : over).push_back(axis);
+  }
+};
+} // namespace
+
+/// Elements `first`, `first + 32` and so on of each lane make a partial sum; those
+/// meet in a tree. Sums that have no element are left out: what adding 0 does besides,
+/// to the sign of a zero, one addition does for all.
+static LaneValue treeOf(Lanes &l, Type element, int64_t count,
+                        llvm::function_ref<LaneValue(int64_t)> partial) {
+  std::function<LaneValue(int64_t, int64_t)> tree = [&](int64_t lane, int64_t step) {
+    if (step == partialSums)
+      return partial(lane);
+    LaneValue low = tree(lane, 2 * step);
+    return lane + step < count ? l.binary(BinaryKind::add, low, tree(lane + step, 2 * step)) : low;
+  };
+  return l.binary(BinaryKind::add, tree(0, 1), neutral(l, ReduceKind::sum, element));
+}
+
+/// A reduction of floats into one that is no NaN, where AVX-512 has instructions for it.
+LaneValue KernelEmitter::comparable(LaneValue value) {
+  return value.range.nan && l.lanes % 16 == 0 && l.level >= CpuLevel::v4 ? l.canonical(value)
+                                                                         : value;
+}
+
+LaneValue KernelEmitter::emitReduced(ReduceOp op, ArrayRef<Index> at) {
+  NamedTensorType in = typeOf(op.getValue());
+  const Split axes(op);
+  SmallVector<Index> inner(in.getRank());
+  for (auto [place, axis] : llvm::enumerate(axes.kept))
+    inner[axis] = at[place];
+  const auto count = reducedElements(op);
+  Type result = typeOf(op.getResult()).getElementType();
+  if (auto pieces = piecesOf(op))
+    if (auto whole = reducePieces(op, *pieces, inner))
+      return l.cast(CastMode::value, *whole, result);
+  LaneValue whole = count && (*count <= partialSums || *count * costOf(op.getValue()) <= writtenOut)
+                        ? reduceWrittenOut(op, inner, axes.over, *count)
+                        : reduceInLoops(op, inner, axes.over);
+  return l.cast(CastMode::value, whole, result);
+}
+
+LaneValue KernelEmitter::reduceWrittenOut(ReduceOp op, SmallVector<Index> at,
+                                          ArrayRef<int64_t> over, int64_t count) {
+  NamedTensorType in = typeOf(op.getValue());
+  const ReduceKind kind = op.getKind();
+  Type element = computeType(in.getElementType());
+  auto one = [&](int64_t number) {
+    for (int64_t axis : llvm::reverse(over)) {
+      at[axis] = m.constant(number % in.getAxes()[axis].extent);
+      number /= in.getAxes()[axis].extent;
+    }
+    return l.cast(CastMode::value, emit(op.getValue(), at), element);
+  };
+  if (kind == ReduceKind::sum && llvm::isa<FloatType>(element))
+    return treeOf(l, element, count, [&](int64_t lane) {
+      LaneValue sum = one(lane);
+      for (int64_t number = lane + partialSums; number < count; number += partialSums)
+        sum = l.binary(BinaryKind::add, sum, one(number));
+      return sum;
+    });
+  if (kind == ReduceKind::argmin || kind == ReduceKind::argmax) {
+    LaneValue best = one(0), place = l.constant(b.getI64IntegerAttr(0));
+    for (int64_t number = 1; number < count; ++number) {
+      LaneValue value = one(number);
+      LaneValue better = l.wrap(isBetter(l, kind, value, best), b.getI1Type());
+      place = l.select(better, l.constant(b.getI64IntegerAttr(number)), place);
+      best = l.select(better, value, best);
+    }
+    return place;
+  }
+  if (kind == ReduceKind::count) {
+    auto bit = [&](int64_t number) { return l.cast(CastMode::value, one(number), b.getI32Type()); };
+    LaneValue sum = bit(0);
+    for (int64_t number = 1; number < count; ++number)
+      sum = l.binary(BinaryKind::add, sum, bit(number));
+    return l.cast(CastMode::value, sum, b.getI64Type());
+  }
+  const bool isReal = llvm::isa<FloatType>(element);
+  LaneValue all = isReal ? comparable(one(0)) : one(0);
+  // A NaN gives way to what no elements give.
+  if (all.range.nan)
+    all = combined(l, kind, neutral(l, kind, element), all);
+  for (int64_t number = 1; number < count; ++number) {
+    LaneValue value = one(number);
+    all = combined(l, kind, all, isReal && all.range.nan ? comparable(value) : value);
+  }
+  return all;
+}
+
+//===--- pieces of a run ------------------------------------------------------------------===//
+
+/// Where the innermost reduced axis lies inside of one that stays, such as the columns of
+/// tiles, both together are one run of elements.
+std::optional<KernelEmitter::Pieces> KernelEmitter::piecesOf(ReduceOp op) {
+  const Split axes(op);
+  NamedTensorType in = typeOf(op.getValue());
+  const auto count = reducedElements(op);
+  const ReduceKind kind = op.getKind();
+  if (!count || axes.over.empty() || kind == ReduceKind::argmin || kind == ReduceKind::argmax)
+    return std::nullopt;
+  const int64_t reduced = axes.over.back(), size = in.getAxes()[reduced].extent;
+  const auto apart = elementsApart(op.getValue(), reduced);
+  if (!apart || *apart < 1 || *apart > 4 || size < 2 || size > partialSums ||
+      !llvm::isPowerOf2_64(size) || *count / size > partialSums ||
+      *count / size * costOf(op.getValue()) > writtenOut)
+    return std::nullopt;
+  for (int64_t kept : axes.kept)
+    if (in.getAxes()[kept].isStatic() && elementsApart(op.getValue(), kept) == *apart * size)
+      return Pieces{kept, reduced, size};
+  return std::nullopt;
+}
+
+/// Null where the lanes at hand do not lie along the kept axis.
+std::optional<LaneValue> KernelEmitter::reducePieces(ReduceOp op, const Pieces &pieces,
+                                                     ArrayRef<Index> at) {
+  const Index along = at[pieces.kept];
+  if (l.lanes < 2 || m.live || !along.affine() || along.stride != 1)
+    return std::nullopt;
+  for (auto [axis, index] : llvm::enumerate(at))
+    if (static_cast<int64_t>(axis) != pieces.kept && index.base && !index.uniform())
+      return std::nullopt;
+  // At most four registers of f32 at a time.
+  const int64_t lanes = l.lanes,
+                results = std::min(lanes, std::max<int64_t>(vectorBytes / pieces.size, 1));
+  LaneValue all;
+  for (int64_t first = 0; first < lanes; first += results) {
+    SmallVector<Index> here(at);
+    here[pieces.kept] = m.outerOf(l.add(along.base, l.i64(first)), pieces.size);
+    here[pieces.reduced] = m.innerOf(pieces.size);
+    l.lanes = results * pieces.size;
+    LaneValue some = reduceOnePiece(op, pieces, here);
+    l.lanes = lanes;
+    if (!all.value) {
+      all = some;
+      continue;
+    }
+    SmallVector<int64_t> order(first + results);
+    for (size_t i = 0; i < order.size(); ++i)
+      order[i] = static_cast<int64_t>(i);
+    all = {m.shuffle(all.value, some.value, order), some.type, hull(all.range, some.range)};
+  }
+  return all;
+}
+
+/// The reduction for all results of the lanes at hand, which are `size` times as many.
+LaneValue KernelEmitter::reduceOnePiece(ReduceOp op, const Pieces &pieces, SmallVector<Index> at) {
+  NamedTensorType in = typeOf(op.getValue());
+  const ReduceKind kind = op.getKind();
+  Type element = computeType(in.getElementType()),
+       sumType = kind == ReduceKind::count ? Type(b.getI32Type()) : element;
+  const bool isReal = llvm::isa<FloatType>(element), isSum = kind == ReduceKind::sum && isReal;
+  const SmallVector<int64_t> over = Split(op).over;
+  const int64_t rows = *reducedElements(op) / pieces.size;
+  auto row = [&](int64_t number) {
+    for (int64_t axis : llvm::reverse(ArrayRef(over).drop_back())) {
+      at[axis] = m.constant(number % in.getAxes()[axis].extent);
+      number /= in.getAxes()[axis].extent;
+    }
+    LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), sumType);
+    value.value = l.splat(value.value);
+    return isReal && !isSum && value.range.nan ? comparable(value) : value;
+  };
+  auto both = [&](LaneValue x, LaneValue y) {
+    return kind == ReduceKind::count || isSum ? l.binary(BinaryKind::add, x, y)
+                                              : combined(l, kind, x, y);
+  };
+  // Rows of a sum have one partial sum in each lane, so 32 / size of them come before the tree.
+  const int64_t apart = isSum ? partialSums / pieces.size : rows;
+  std::function<LaneValue(int64_t, int64_t)> tree = [&](int64_t first, int64_t step) {
+    if (step >= apart) {
+      LaneValue sum = row(first);
+      for (int64_t number = first + apart; number < rows; number += apart)
+        sum = both(sum, row(number));
+      return sum;
+    }
+    LaneValue low = tree(first, 2 * step);
+    return first + step < rows ? both(low, tree(first + step, 2 * step)) : low;
+  };
+  LaneValue all = tree(0, 1);
+  if (!isSum && all.range.nan) // a NaN gives way to what no elements give
+    all = both(neutral(l, kind, element), all);
+  for (int64_t half = pieces.size / 2; half >= 1; half /= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < l.lanes; ++lane)
+      (lane / half % 2 ? high : low).push_back(lane);
+    LaneValue x{m.shuffle(all.value, all.value, low), sumType, all.range}, y = x;
+    y.value = m.shuffle(all.value, all.value, high);
+    l.lanes /= 2;
+    all = both(x, y);
+  }
+  if (isSum)
+    all = l.binary(BinaryKind::add, all, neutral(l, kind, element));
+  return kind == ReduceKind::count ? l.cast(CastMode::value, all, b.getI64Type()) : all;
+}
+
+//===--- loops -----------------------------------------------------------------------------===//
+
+/// Many elements, or as many as it is known when running.
+LaneValue KernelEmitter::reduceInLoops(ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over) {
+  NamedTensorType in = typeOf(op.getValue());
+  const ReduceKind kind = op.getKind();
+  Type element = computeType(in.getElementType());
+  if (kind == ReduceKind::sum && llvm::isa<FloatType>(element))
+    return sumInLoops(op, at, over);
+  SmallVector<Value> extents;
+  for (int64_t axis : over)
+    extents.push_back(extent(op.getValue(), axis));
+  auto read = [&](ArrayRef<Value> inner) {
+    for (auto [axis, index] : llvm::zip(over, inner))
+      at[axis] = m.uniform(index);
+    return l.cast(CastMode::value, emit(op.getValue(), at), element);
+  };
+  if (kind == ReduceKind::argmin || kind == ReduceKind::argmax) {
+    Value zero = l.splat(l.i64(0));
+    auto loops = carriedNest(
+        b, l, extents, {l.i64(0), zero, l.splat(neutral(l, ReduceKind::sum, element).value)},
+        [&](ArrayRef<Value> inner, ValueRange state) {
+          LaneValue value = read(inner), best = l.wrap(state[2], element);
+          Value first = l.splat(l.cmp(arith::CmpIPredicate::eq, state[0], l.i64(0)));
+          Value better = l.orInt(l.splat(isBetter(l, kind, value, best)), first);
+          return SmallVector<Value>{l.add(state[0], l.i64(1)),
+                                    l.pick(better, l.splat(state[0]), state[1]),
+                                    l.pick(better, l.splat(value.value), best.value)};
+        });
+    return l.wrap(loops[1], b.getI64Type());
+  }
+  Type sumType = kind == ReduceKind::count ? Type(b.getI64Type()) : element;
+  auto loops =
+      carriedNest(b, l, extents, {l.splat(neutral(l, kind, sumType).value)},
+                  [&](ArrayRef<Value> inner, ValueRange state) {
+                    LaneValue sofar = l.wrap(state[0], sumType);
+                    sofar.range.nan = false; // a number gives way to numbers only
+                    return SmallVector<Value>{l.splat(combined(l, kind, sofar, read(inner)).value)};
+                  });
+  return l.wrap(loops[0], sumType);
+}
+
+/// How element 32 k + lane lies along several axes, where `lane` is known and k is not.
+/// Null where it moves from axis to axis at another place for every k.
+static std::optional<SmallVector<Index>> placeOf(Memory &m, Lanes &l, ArrayRef<int64_t> extents,
+                                                 Value k, int64_t lane) {
+  int64_t inside = 1;
+  for (int64_t extent : extents.drop_front())
+    inside *= extent;
+  SmallVector<Index> place(extents.size());
+  if (partialSums % inside == 0) {
+    place[0] = m.uniform(l.add(l.mul(k, l.i64(partialSums / inside)), l.i64(lane / inside)));
+    for (size_t axis = extents.size() - 1, rest = lane % inside; axis > 0; --axis) {
+      place[axis] = m.constant(rest % extents[axis]);
+      rest /= extents[axis];
+    }
+    return place;
+  }
+  if (inside % partialSums != 0 || extents.back() % partialSums != 0)
+    return std::nullopt;
+  Value rest = k;
+  for (size_t axis = extents.size(); axis-- > 0;) {
+    const int64_t steps = axis + 1 == extents.size() ? extents[axis] / partialSums : extents[axis];
+    Value here =
+        axis == 0 ? rest : l.b.create<arith::RemUIOp>(l.loc, rest, l.i64(steps)).getResult();
+    if (axis > 0)
+      rest = l.b.create<arith::DivUIOp>(l.loc, rest, l.i64(steps));
+    place[axis] = m.uniform(
+        axis + 1 == extents.size() ? l.add(l.mul(here, l.i64(partialSums)), l.i64(lane)) : here);
+  }
+  return place;
+}
+
+LaneValue KernelEmitter::sumInLoops(ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over) {
+  NamedTensorType in = typeOf(op.getValue());
+  Type element = computeType(in.getElementType());
+  const auto count = reducedElements(op);
+  SmallVector<int64_t> extents;
+  for (int64_t axis : over)
+    extents.push_back(in.getAxes()[axis].isStatic() ? in.getAxes()[axis].extent : 0);
+  if (!count || *count < partialSums || !placeOf(m, l, extents, l.i64(0), 0))
+    return sumInMemory(op, at, over);
+  auto read = [&](Value k, int64_t lane) {
+    auto place = placeOf(m, l, extents, k, lane);
+    for (auto [axis, index] : llvm::zip(over, *place))
+      at[axis] = index;
+    return l.cast(CastMode::value, emit(op.getValue(), at), element);
+  };
+  // As many partial sums at a time as there are registers for.
+  const int64_t together = l.level >= CpuLevel::v4 ? 8 : 4, groups = partialSums / together;
+  SmallVector<LaneValue> partial(partialSums);
+  const int64_t whole = *count / partialSums;
+  for (int64_t group = 0; group < groups; ++group) {
+    SmallVector<Value> zeros(together, l.splat(neutral(l, ReduceKind::sum, element).value));
+    auto sums = carryLoop(l.i64(0), l.i64(whole), zeros, [&](Value k, ValueRange sofar) {
+      SmallVector<Value> next;
+      for (auto [i, sum] : llvm::enumerate(sofar))
+        next.push_back(l.splat(l.binary(BinaryKind::add, l.wrap(sum, element),
+                                        read(k, group + static_cast<int64_t>(i) * groups))
+                                   .value));
+      return next;
+    });
+    for (auto [i, sum] : llvm::enumerate(sums)) {
+      const int64_t lane = group + static_cast<int64_t>(i) * groups;
+      partial[lane] = l.wrap(sum, element);
+      if (lane < *count % partialSums)
+        partial[lane] = l.binary(BinaryKind::add, partial[lane], read(l.i64(whole), lane));
+    }
+    // They meet as far as they are of one group.
+    for (int64_t half = partialSums / 2; half >= groups; half /= 2)
+      for (int64_t lane = group; lane < half; lane += groups)
+        partial[lane] = l.binary(BinaryKind::add, partial[lane], partial[lane + half]);
+  }
+  for (int64_t half = groups / 2; half >= 1; half /= 2)
+    for (int64_t lane = 0; lane < half; ++lane)
+      partial[lane] = l.binary(BinaryKind::add, partial[lane], partial[lane + half]);
+  return partial[0];
+}
+
+/// The partial sums in memory, each a vector.
+LaneValue KernelEmitter::sumInMemory(ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over) {
+  Type element = computeType(typeOf(op.getValue()).getElementType());
+  const int64_t step = l.lanes * scalarBytes(element);
+  Value zero = l.splat(neutral(l, ReduceKind::sum, element).value);
+  auto place = [&](Value lane) { return m.address(partialSumsAt, l.mul(lane, l.i64(step))); };
+  for (int64_t lane = 0; lane < partialSums; ++lane)
+    m.storePlain(zero, place(l.i64(lane)));
+  SmallVector<Value> extents;
+  for (int64_t axis : over)
+    extents.push_back(extent(op.getValue(), axis));
+  carriedNest(b, l, extents, {l.i64(0)}, [&](ArrayRef<Value> inner, ValueRange number) {
+    for (auto [axis, index] : llvm::zip(over, inner))
+      at[axis] = m.uniform(index);
+    LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
+    Value to = place(l.andInt(number[0], l.i64(partialSums - 1)));
+    LaneValue sum = l.wrap(m.loadPlain(zero.getType(), to), element);
+    m.storePlain(l.splat(l.binary(BinaryKind::add, sum, value).value), to);
+    return SmallVector<Value>{l.add(number[0], l.i64(1))};
+  });
+  return treeOf(l, element, partialSums, [&](int64_t lane) {
+    return l.wrap(m.loadPlain(zero.getType(), place(l.i64(lane))), element);
+  });
+}
+
+//===--- which axis ----------------------------------------------------------------------===//
+
+/// The axis of the result along which lanes read runs of elements; -1: none.
+int64_t KernelEmitter::laneAxisAcross(ReduceOp op) {
+  constexpr int64_t nearEnough = 4, fewest = 4;
+  const Split axes(op);
+  NamedTensorType in = typeOf(op.getValue());
+  if (auto pieces = piecesOf(op); pieces && in.getAxes()[pieces->kept].extent >= fewest)
+    return llvm::find(axes.kept, pieces->kept) - axes.kept.begin();
+  int64_t best = -1, distance = nearEnough + 1;
+  for (auto [place, axis] : llvm::enumerate(axes.kept)) {
+    const Axis &a = in.getAxes()[axis];
+    auto apart = elementsApart(op.getValue(), axis);
+    if (!apart || *apart < 1 || *apart >= distance || (a.isStatic() && a.extent < fewest))
+      continue;
+    best = static_cast<int64_t>(place);
+    distance = *apart;
+  }
+  return best;
+}
+
+/// Two registers for each value: additions that follow each other wait.
+int64_t KernelEmitter::lanesAcross(Type element) {
+  return std::min<int64_t>(32, std::max<int64_t>(2 * vectorBytes / scalarBytes(element), 2));
+}
+
+FailureOr<bool> KernelEmitter::reduceAcross(ReduceOp op) {
+  const int64_t axis = laneAxisAcross(op);
+  if (axis < 0)
+    return false;
+  Type element = computeType(typeOf(op.getValue()).getElementType());
+  LoopShape shape{axis, -1, lanesAcross(element)};
+  auto partial = scratchBytes(partialSums * shape.lanes * scalarBytes(element), {});
+  if (failed(partial))
+    return failure();
+  partialSumsAt = *partial;
+  auto buffer = wholeBuffer(op.getResult());
+  if (failed(buffer))
+    return failure();
+  storeTensor(op.getResult(), *buffer, shape, l.i64(0), extent(op.getResult(), 0));
+  buffers[op.getResult()] = *buffer;
+  return true;
+}
