@@ -18,6 +18,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT))
+from bench import mixed_jpegs as mixed_kinds  # noqa: E402
+
 DATA = pathlib.Path(os.environ.get("PENSTOCK_DATA", ROOT / "data"))
 SEED = 20240607
 FORMAT = 5  # raise when the generator changes, so that old sets are remade
@@ -225,6 +228,20 @@ def jpegs():
     return folder, held
 
 
+def mixed_jpegs():
+    """The files of jpegs() as they are found: (folder, kinds by path). Made when missing."""
+    source, held = jpegs()
+    folder, manifest = DATA / "imagenet_mixed", DATA / "imagenet_mixed.json"
+    mixed = fresh(manifest)
+    if (mixed is None or mixed["of"] != held["summary"]["hash"]
+            or not all((folder / path).exists() for path in mixed["kinds"])):
+        print("data: making the same files of mixed kinds", file=sys.stderr)
+        kinds = mixed_kinds.make(source, held["rows"], folder, SEED)
+        mixed = {"format": FORMAT, "seed": SEED, "of": held["summary"]["hash"], "kinds": kinds}
+        manifest.write_text(json.dumps(mixed, indent=1))
+    return folder, mixed["kinds"]
+
+
 LARGE_PHOTOS = ("Path", "FallenLeaf", "ByTheWater", "EveningGlow")
 
 
@@ -316,14 +333,25 @@ def describe(held):
     return "\n".join(lines)
 
 
+def describe_kinds(kinds):
+    counts = {}
+    for kind in kinds.values():
+        counts[kind] = counts.get(kind, 0) + 1
+    return "  " + "  ".join(f"{kind} {count}" for kind, count in sorted(counts.items(), key=lambda item: -item[1]))
+
+
 def main(arguments):
     quiet = "--quiet" in arguments
-    wanted = [a for a in arguments if not a.startswith("-")] or ["imagenet", "cifar"]
+    wanted = [a for a in arguments if not a.startswith("-")] or ["imagenet", "mixed", "cifar"]
     DATA.mkdir(parents=True, exist_ok=True)
     if "imagenet" in wanted:
         folder, held = jpegs()
         if not quiet:
             print(f"{folder}\n{describe(held)}")
+    if "mixed" in wanted:
+        folder, kinds = mixed_jpegs()
+        if not quiet:
+            print(f"{folder}\n{describe_kinds(kinds)}")
     if "cifar" in wanted:
         images, labels = cifar()
         if not quiet:

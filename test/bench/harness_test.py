@@ -14,7 +14,7 @@ import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))
-from bench import data, harness  # noqa: E402
+from bench import data, harness, mixed_jpegs  # noqa: E402
 from bench.peers import peer, penstock  # noqa: E402
 
 
@@ -198,6 +198,27 @@ class Data(unittest.TestCase):
         self.assertEqual(told["bits_per_pixel"]["p50"], 8.08)
         rows[1]["sha256"] = "other"
         self.assertNotEqual(data.summary(rows)["hash"], told["hash"])
+
+
+    def test_a_tenth_of_the_mixed_files_is_progressive(self):
+        kinds = mixed_jpegs.kinds_of(640, data.SEED)
+        self.assertEqual({kind: kinds.count(kind) for kind in kinds},
+                         {"progressive": 64, "several scans": 10, "fill bytes": 6, "odd header": 6, "no end": 3,
+                          mixed_jpegs.AS_IT_WAS: 551})
+        self.assertEqual(kinds, mixed_jpegs.kinds_of(640, data.SEED))
+
+    def test_mixed_kinds_change_what_they_say(self):
+        def segment(marker, body):
+            return bytes([0xFF, marker]) + (len(body) + 2).to_bytes(2, "big") + body
+        head = [segment(0xE0, b"JFIF"), segment(0xC0, b"frame"), segment(0xDA, b"\x01\x01\x00\x00\x3f\x00")]
+        encoded = b"\xff\xd8" + b"".join(head) + b"data\xff\xd9"
+        self.assertEqual(mixed_jpegs.segments(encoded), (head, b"data\xff\xd9"))
+        self.assertEqual(mixed_jpegs.change(encoded, "no end", False), encoded[:-2])
+        self.assertEqual(mixed_jpegs.change(encoded, "fill bytes", False),
+                         b"\xff\xd8" + b"".join(b"\xff\xff" + one for one in head) + b"data\xff\xff\xd9")
+        odd = mixed_jpegs.change(encoded, "odd header", False)
+        self.assertIn(head[0] + b"stray\xff\xfe", odd)
+        self.assertTrue(odd.endswith(b"\x01\x01\x00" + bytes(3) + b"data\xff\xd9"))
 
 
 class Scripts(unittest.TestCase):

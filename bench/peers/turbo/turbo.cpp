@@ -24,6 +24,7 @@ void decode(const std::vector<unsigned char> &file, std::vector<unsigned char> &
   jpeg_decompress_struct info;
   jpeg_error_mgr errors;
   info.err = jpeg_std_error(&errors);
+  errors.emit_message = [](j_common_ptr, int) {}; // of odd headers
   jpeg_create_decompress(&info);
   jpeg_mem_src(&info, file.data(), file.size());
   jpeg_read_header(&info, TRUE);
