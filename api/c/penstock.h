@@ -396,8 +396,8 @@ typedef struct pst_statistics {
   int32_t threads;
   const char *limit; /* the stage that limits, or "consumer" */
   /* Who read the entropy-coded data of JPEG files: "own", our fast decoder; or
-   * libjpeg-turbo because of "other_coding" (progressive, arithmetic),
-   * "several_scans", "odd_header", "no_end" (no end-of-image marker),
+   * libjpeg-turbo because of "other_coding" (arithmetic), "several_scans" (missing,
+   * repeated), "odd_header", "no_end" (no end-of-image marker, data incomplete),
    * "odd_data" (damage) or "other_library" (not the libjpeg-turbo we know). */
   pst_jpeg_statistics jpeg_entropy[PST_JPEG_ENTROPY_COUNT];
   /* Parts of JPEG files that were read from checkpoints (`penstock index`), and

@@ -47,10 +47,10 @@ Status checkSides(const Picture &picture);
 /// why.
 enum class EntropyPath : uint8_t {
   Own,
-  OtherCoding,  ///< progressive or arithmetic
-  SeveralScans, ///< components in scans of their own
-  OddHeader,    ///< legal or not, but not what encoders write
-  NoEnd,        ///< no end-of-image marker: perhaps truncated
+  OtherCoding,  ///< arithmetic; without checkpoints, also progressive
+  SeveralScans, ///< missing, repeated or too many; without checkpoints, any number
+  OddHeader,    ///< segments that libjpeg refuses or takes in its own way
+  NoEnd,        ///< no end-of-image marker, and not one scan that is complete
   OddData,      ///< codes, restart markers or lengths that are not right
   OtherLibrary, ///< libjpeg's inside is not as expected
 };

@@ -75,6 +75,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       require(indexed.good && indexed.pixels == right.pixels,
               "the pixels with checkpoints are, too");
     }
+  } else if (info->progressive) {
+    require(!decode(file, own, region).good, "scans are read to their ends, whatever the region");
   }
   own.wholeFile = plain.wholeFile = true;
   const Region whole{0, 0, info->height, info->width};

@@ -2,6 +2,7 @@
 #include "runtime/abi/image.h"
 #include "runtime/sources/FolderIndex.h"
 #include "test/unit/runtime/JpegFiles.h"
+#include "test/unit/runtime/JpegScripts.h"
 #include "test/unit/sched/Pipelines.h"
 
 #include <filesystem>
@@ -43,6 +44,14 @@ static void pictures(const fs::path &folder) {
     std::vector<uint8_t> chosen(17, 3);
     append(chosen, file.data(), file.size());
     write(folder / "jpeg" / recipe.name, chosen);
+  }
+  for (int i = 0; i < 12; ++i) {
+    const JpegRecipe recipe = randomScansRecipe(i % 4 > 0, random);
+    const auto file = randomJpeg(recipe, 1 + int(random() % 40), 1 + int(random() % 40), random);
+    std::vector<uint8_t> chosen(17, uint8_t(i));
+    const auto odd = i % 3 ? file : withLiberties(file, random);
+    append(chosen, odd.data(), odd.size());
+    write(folder / "jpeg" / ("scans-" + std::to_string(i)), chosen);
   }
 }
 

@@ -36,7 +36,8 @@ EntropyPath EntropyIndexer::build(std::span<const uint8_t> file, const JpegInfo 
                                   EntropyIndex &index) {
   if (!hasEndOfImage(file, info))
     return EntropyPath::NoEnd;
-  if (const EntropyPath path = readScanLayout(file, info, layout); path != EntropyPath::Own)
+  if (const EntropyPath path = readScanLayout(file, info, segments, layout);
+      path != EntropyPath::Own)
     return path;
   index.fileSize = file.size();
   index.checksum = entropyIndexChecksum(file);

@@ -65,6 +65,7 @@ public:
 private:
   HuffmanCache tables;
   EntropyScan scan;
+  JpegSegments segments;
   ScanLayout layout;
 };
 

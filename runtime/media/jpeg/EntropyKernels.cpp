@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 // The levels are those of x86-64-v2 ... v4, which do not have these instructions.
 #define HWY_DISABLE_PCLMUL_AES
@@ -40,6 +43,14 @@ constexpr std::array<uint8_t, 256> zigzagOrder = [] {
   return order;
 }();
 
+/// Where in zigzag order a coefficient of natural order stands.
+constexpr std::array<int16_t, 64> zigzagPlaces = [] {
+  std::array<int16_t, 64> places{};
+  for (int16_t index = 0; index < 64; ++index)
+    places[zigzagOrder[size_t(index) + 1]] = index;
+  return places;
+}();
+
 } // namespace
 } // namespace penstock::runtime
 #endif
@@ -51,7 +62,13 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Bits deposited by a mask, which the levels from x86-64-v3 on have.
+#undef PENSTOCK_DEPOSIT
+#if HWY_ARCH_X86_64 && (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
+#define PENSTOCK_DEPOSIT
+#endif
 #include "runtime/media/jpeg/EntropyLoop-inl.h"
+#include "runtime/media/jpeg/ProgressiveLoop-inl.h"
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 constexpr size_t step = 8;
@@ -123,7 +140,8 @@ const uint8_t *findMarker(const uint8_t *in, const uint8_t *end) {
 }
 
 constexpr EntropyKernels kernels(const char *name) {
-  return {name, unstuff, findMarker, decodeMcu, countMcus};
+  return {name,     unstuff,  findMarker, decodeMcu,  countMcus,
+          decodeDc, refineDc, decodeBand, refineBand, unzigzag};
 }
 
 } // namespace HWY_NAMESPACE
@@ -145,6 +163,19 @@ constexpr EntropyKernels avx2 = N_AVX2::kernels("avx2");
 #if HWY_TARGETS & HWY_SSE4
 constexpr EntropyKernels sse4 = N_SSE4::kernels("sse4");
 #endif
+#if HWY_TARGETS & HWY_AVX2
+// Zen 1 and 2 deposit bits in hundreds of cycles.
+constexpr EntropyKernels avx2WithoutDeposits = [] {
+  EntropyKernels all = avx2;
+  all.refineBand = sse4.refineBand;
+  return all;
+}();
+
+const EntropyKernels *avx2OfThisCpu() {
+  const bool slow = __builtin_cpu_is("znver1") || __builtin_cpu_is("znver2");
+  return slow ? &avx2WithoutDeposits : &avx2;
+}
+#endif
 #if HWY_TARGETS & HWY_EMU128
 constexpr EntropyKernels scalar = N_EMU128::kernels("scalar");
 #else
@@ -164,7 +195,7 @@ struct Available {
 #endif
 #if HWY_TARGETS & HWY_AVX2
     if (__builtin_cpu_supports("x86-64-v3"))
-      list[count++] = &avx2;
+      list[count++] = avx2OfThisCpu();
 #endif
 #if HWY_TARGETS & HWY_SSE4
     if (__builtin_cpu_supports("x86-64-v2"))

@@ -37,6 +37,19 @@ struct McuState {
   uint32_t blockCount = 0;
   std::array<int32_t, 4> predictions{};
   BitReader in;
+
+  // Of a progressive scan.
+  const BandTable *band = nullptr;
+  uint8_t first = 0, last = 0, low = 0; // coefficients, and the bit that is read
+  uint32_t endRun = 0;                  // blocks whose band has nothing new
+};
+
+/// Blocks side by side, of which a progressive scan reads a band. Coefficients
+/// are in zigzag order.
+struct BandBlocks {
+  int16_t *coefficients;
+  size_t pitch;      ///< from block to block; 0 where they are not wanted
+  uint64_t *nonzero; ///< coefficients of each block, by bit
 };
 
 struct EntropyKernels {
@@ -64,6 +77,17 @@ struct EntropyKernels {
   /// their beginning, and adds their DC differences. The number passed, or -1
   /// where decodeMcu() would return false.
   int64_t (*countMcus)(McuState &state, uint32_t count, const uint8_t *limit);
+
+  /// An MCU of the first scan of DC coefficients, and of one that refines them.
+  bool (*decodeDc)(McuState &state, int16_t *const *blocks);
+  bool (*refineDc)(McuState &state, int16_t *const *blocks);
+  /// Up to `count` blocks of the first scan of a band of AC coefficients, and of one
+  /// that refines them; else as countMcus().
+  int64_t (*decodeBand)(McuState &state, BandBlocks blocks, uint32_t count, const uint8_t *limit);
+  int64_t (*refineBand)(McuState &state, BandBlocks blocks, uint32_t count, const uint8_t *limit);
+
+  /// A block in zigzag order, to one in natural order.
+  void (*unzigzag)(const int16_t *in, int16_t *out);
 };
 
 /// Those that this CPU runs, the best first; the last one is plain C++.

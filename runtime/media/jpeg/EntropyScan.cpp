@@ -33,13 +33,18 @@ void EntropyScan::begin(std::span<const uint8_t> bytes, const ScanLayout &scan,
   state.blockCount = 0;
   for (uint8_t c = 0; c < scan.componentCount; ++c) {
     const ScanLayout::Component &component = scan.components[c];
-    const McuState::Block block{&tables.dc(scan.dcCodes[component.dcCode]),
-                                &tables.ac(scan.acCodes[component.acCode]), c,
-                                wanted.components[c]};
+    McuState::Block block{nullptr, nullptr, c, wanted.components[c]};
+    if (scan.first == 0 && scan.high == 0)
+      block.dc = &tables.dc(scan.dcCodes[component.dcCode]);
+    if (!scan.progressive)
+      block.ac = &tables.ac(scan.acCodes[component.acCode]);
+    else if (scan.last > 0)
+      state.band = &tables.band(scan.acCodes[component.acCode]);
     const int count = scan.interleaved() ? component.horizontal * component.vertical : 1;
     for (int i = 0; i < count; ++i)
       state.blocks[state.blockCount++] = block;
   }
+  state.first = scan.first, state.last = scan.last, state.low = scan.low;
   at = markers = 0;
   nextRestart = scan.restartInterval ? scan.restartInterval : UINT64_MAX;
   source = file.data() + scan.scanOffset;
@@ -48,6 +53,7 @@ void EntropyScan::begin(std::span<const uint8_t> bytes, const ScanLayout &scan,
 
 void EntropyScan::beginSegment() {
   state.predictions.fill(0);
+  state.endRun = 0;
   state.in = {window.data(), 0, 0};
   ended = false;
   fill(window.data(), pieceBytes);
@@ -86,20 +92,25 @@ bool EntropyScan::atSegmentEnd() const {
   return ended && left >= 0 && left < 8;
 }
 
-bool EntropyScan::restart() {
+bool EntropyScan::passRestartMarker() {
   const uint8_t *end = file.data() + file.size();
-  if (end - source < 2 || source[0] != 0xFF || source[1] != 0xD0 + (markers & 7))
+  const uint8_t *code = source; // behind fill bytes
+  while (code < end && *code == 0xFF)
+    ++code;
+  if (code == source || code == end || *code != 0xD0 + (markers & 7))
     return false;
-  source += 2;
+  source = code + 1;
   ++markers;
   nextRestart += layout->restartInterval;
-  beginSegment();
   return true;
 }
 
 bool EntropyScan::ready() {
-  if (at == nextRestart && !(atSegmentEnd() && restart()))
-    return false;
+  if (at == nextRestart) {
+    if (!atSegmentEnd() || !passRestartMarker())
+      return false;
+    beginSegment();
+  }
   return state.in.next <= limit || refillWindow();
 }
 
@@ -111,12 +122,8 @@ bool EntropyScan::skipSegmentsTo(uint64_t mcu) {
     if (!ended)
       source = kernels->findMarker(source, file.data() + file.size());
     at = nextRestart;
-    const uint8_t *end = file.data() + file.size();
-    if (end - source < 2 || source[0] != 0xFF || source[1] != 0xD0 + (markers & 7))
+    if (!passRestartMarker())
       return false;
-    source += 2;
-    ++markers;
-    nextRestart += layout->restartInterval;
     ended = false;
   }
   beginSegment();
@@ -180,6 +187,36 @@ bool EntropyScan::decodeMcu(int16_t *const *blocks) {
     return false;
   ++at;
   return true;
+}
+
+bool EntropyScan::decodeDcMcu(int16_t *const *blocks) {
+  const auto decode = layout->high == 0 ? kernels->decodeDc : kernels->refineDc;
+  if (!ready() || !decode(state, blocks))
+    return false;
+  ++at;
+  return true;
+}
+
+bool EntropyScan::decodeBand(BandBlocks blocks, uint32_t count) {
+  const auto decode = layout->high == 0 ? kernels->decodeBand : kernels->refineBand;
+  while (count > 0) {
+    if (!ready())
+      return false;
+    const auto wanted = uint32_t(std::min<uint64_t>(count, nextRestart - at));
+    const int64_t done = decode(state, blocks, wanted, limit);
+    if (done < 0)
+      return false;
+    at += uint64_t(done);
+    count -= uint32_t(done);
+    blocks.coefficients += size_t(done) * blocks.pitch;
+    blocks.nonzero += done;
+  }
+  return true;
+}
+
+size_t EntropyScan::endOfData() const {
+  const uint8_t *end = file.data() + file.size();
+  return size_t((ended ? source : kernels->findMarker(source, end)) - file.data());
 }
 
 } // namespace penstock::runtime

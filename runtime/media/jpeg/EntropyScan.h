@@ -1,7 +1,8 @@
-// The entropy-coded data of one sequential scan, MCU by MCU.
+// The entropy-coded data of one scan, MCU by MCU.
 #pragma once
 
 #include "runtime/media/jpeg/EntropyKernels.h"
+#include "runtime/media/jpeg/McuSource.h"
 #include "runtime/media/jpeg/ScanLayout.h"
 
 #include <cstddef>
@@ -19,7 +20,7 @@ struct EntropyIndex;
 ///
 /// Never reads outside the file. One object serves one thread and keeps its
 /// memory.
-class EntropyScan {
+class EntropyScan final : public McuSource {
 public:
   struct Options {
     /// Whose coefficients are wanted.
@@ -36,11 +37,17 @@ public:
              const EntropyKernels &kernels, Options options);
 
   /// Passes over MCUs until `mcu` is the next one; not backwards.
-  bool seek(uint64_t mcu);
-  /// Decodes the next MCU to zeroed blocks of 64 coefficients in natural order.
-  bool decodeMcu(int16_t *const *blocks);
+  bool seek(uint64_t mcu) override;
+  bool decodeMcu(int16_t *const *blocks) override;
   /// Whether all that was decoded or passed over was there.
   bool complete() const;
+
+  /// The next MCU of a progressive scan of DC coefficients; only these are touched.
+  bool decodeDcMcu(int16_t *const *blocks);
+  /// The next `count` blocks of a progressive scan of AC coefficients.
+  bool decodeBand(BandBlocks blocks, uint32_t count);
+  /// After the last MCU: where in the file a marker follows, or the end.
+  size_t endOfData() const;
 
   /// Where the next MCU's data begin: a bit of the file, and the predictions
   /// there.
@@ -48,7 +55,7 @@ public:
 
   bool indexed() const { return options.index != nullptr; }
   uint64_t nextMcu() const { return at; }
-  uint32_t blocksPerMcu() const { return state.blockCount; }
+  uint32_t blocksPerMcu() const override { return state.blockCount; }
   size_t heldBytes() const { return window.capacity(); }
 
 private:
@@ -56,7 +63,7 @@ private:
   bool refillWindow();
   void fill(uint8_t *from, size_t most);
   bool atSegmentEnd() const;
-  bool restart();
+  bool passRestartMarker();
   bool skipSegmentsTo(uint64_t mcu);
   void beginSegment();
   void skipToPoint(uint64_t mcu);

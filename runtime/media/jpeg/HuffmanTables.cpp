@@ -119,6 +119,21 @@ void fill(DcTable &table) {
   });
 }
 
+void fill(BandTable &table) {
+  table.longCodes = longCodesOf(table.code);
+  table.entries.fill({0, 0, longCodeSkip, 0});
+  forEachCode(table.code, bandIndexBits, [&](int length, uint32_t bits, uint8_t symbol) {
+    const int size = symbol & 15, run = symbol >> 4;
+    if (maskOf(size) > mostMask)
+      return;
+    BandEntry entry{maskOf(size), uint8_t(length + size), uint8_t(skipOf(symbol)), 0};
+    if (entry.skip == blockEnd)
+      entry.runBits = uint8_t(run);
+    std::fill_n(&table.entries[size_t(bits) << (bandIndexBits - length)],
+                size_t(1) << (bandIndexBits - length), entry);
+  });
+}
+
 } // namespace
 
 constinit const std::array<int16_t, 2 *mostMask + 1> valuesOfBits = [] {
@@ -135,7 +150,8 @@ bool isValid(const HuffmanCode &code, bool forDc) {
   for (size_t length = 1; length <= 16; ++length, next <<= 1) {
     next += code.counts[length];
     symbols += code.counts[length];
-    if (next > 1u << length || symbols > code.symbols.size())
+    // No code is all ones.
+    if (symbols > code.symbols.size() || (symbols > 0 && next >= 1u << length))
       return false;
   }
   return !forDc || std::all_of(code.symbols.begin(), code.symbols.begin() + long(symbols),
@@ -164,9 +180,11 @@ const Table &HuffmanCache::find(std::vector<Kept<Table>> &tables, const HuffmanC
 
 const AcTable &HuffmanCache::ac(const HuffmanCode &code) { return find(acTables, code); }
 const DcTable &HuffmanCache::dc(const HuffmanCode &code) { return find(dcTables, code); }
+const BandTable &HuffmanCache::band(const HuffmanCode &code) { return find(bandTables, code); }
 
 size_t HuffmanCache::heldBytes() const {
-  return acTables.size() * sizeof(AcTable) + dcTables.size() * sizeof(DcTable);
+  return acTables.size() * sizeof(AcTable) + dcTables.size() * sizeof(DcTable) +
+         bandTables.size() * sizeof(BandTable);
 }
 
 } // namespace penstock::runtime

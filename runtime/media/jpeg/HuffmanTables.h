@@ -1,4 +1,4 @@
-// Lookup tables for the Huffman codes of sequential JPEG files.
+// Lookup tables for the Huffman codes of JPEG files.
 #pragma once
 
 #include <array>
@@ -63,6 +63,16 @@ struct DifferenceEntry {
   uint8_t bits;  // 0: LongCodes knows
 };
 
+/// One symbol of a progressive scan of AC coefficients, with its value, which may
+/// reach beyond the index: the last of `bits`, under `mask`. The end of a band has
+/// a skip of `blockEnd`, and `runBits` behind it.
+struct BandEntry {
+  uint16_t mask;
+  uint8_t bits, skip; // bits 0: LongCodes knows
+  uint8_t runBits;
+};
+
+constexpr int bandIndexBits = 10;
 constexpr int pairIndexBits = 10;
 constexpr int countIndexBits = 12;
 constexpr int differenceIndexBits = 9;
@@ -71,6 +81,12 @@ struct AcTable {
   HuffmanCode code;
   std::array<PairEntry, 1 << pairIndexBits> pairs;
   std::array<CountEntry, 1 << countIndexBits> counts;
+  LongCodes longCodes;
+};
+
+struct BandTable {
+  HuffmanCode code;
+  std::array<BandEntry, 1 << bandIndexBits> entries;
   LongCodes longCodes;
 };
 
@@ -84,10 +100,11 @@ struct DcTable {
 /// was used longest ago makes room, but never what was taken since begin().
 class HuffmanCache {
 public:
-  /// Starts the work on a file, which takes at most 4 tables of each kind.
+  /// Starts the work on a scan, which takes at most 4 tables of each kind.
   void begin() { ++now; }
   const AcTable &ac(const HuffmanCode &code);
   const DcTable &dc(const HuffmanCode &code);
+  const BandTable &band(const HuffmanCode &code);
   size_t heldBytes() const;
 
 private:
@@ -101,6 +118,7 @@ private:
   uint64_t now = 0;
   std::vector<Kept<AcTable>> acTables;
   std::vector<Kept<DcTable>> dcTables;
+  std::vector<Kept<BandTable>> bandTables;
 };
 
 } // namespace penstock::runtime

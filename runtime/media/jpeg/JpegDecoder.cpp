@@ -1,6 +1,6 @@
 // Why regions equal a full decode:
-//  * Regular files: libjpeg gets a header of the size of the crop, and the
-//    crop's MCUs from the own entropy decoder (cropFor says what it needs).
+//  * By the own entropy decoder: libjpeg gets a header of the size of the crop, and
+//    the crop's MCUs (cropFor says what it needs), from one scan or from all.
 //  * Others, with libjpeg-turbo's cropping: fancy upsampling mixes neighbouring
 //    chroma samples, and at the edge of what is decoded it mixes others than in
 //    the full image. So the crop is two pixels (one chroma sample) wider on
@@ -13,6 +13,7 @@
 
 #include "runtime/media/jpeg/CheckImage.h"
 #include "runtime/media/jpeg/Decompressor.h"
+#include "runtime/media/jpeg/StoredScans.h"
 
 #include <algorithm>
 #include <cstring>
@@ -67,7 +68,10 @@ struct JpegDecoder::Impl : Decompressor {
   const EntropyKernels *kernels; // null: libjpeg reads everything
   HuffmanCache tables;
   EntropyScan scan;
+  JpegSegments segments;
   ScanLayout layout;
+  StoredScans stored;
+  QuantisationTables quantisations;
   EntropyIndex index;
   std::vector<uint8_t> header; // of a crop
   DecodeStats *stats = nullptr;
@@ -78,8 +82,11 @@ struct JpegDecoder::Impl : Decompressor {
 
   Status decode(const Request &request);
   EntropyPath runOwn(const Request &request);
+  EntropyPath runSequential(const Request &request);
+  EntropyPath runStored(const Request &request);
   bool readCrop(const Request &request, const McuCrop &crop);
-  bool readRest();
+  void deliverCrop(const Request &request, const McuCrop &crop);
+  bool readRest(bool toTheEnd);
   const EntropyIndex *indexFor(const Request &request, const McuCrop &crop);
   void run(const Request &request);
   void start(const Request &request);
@@ -115,40 +122,73 @@ Status JpegDecoder::Impl::decode(const Request &request) {
 EntropyPath JpegDecoder::Impl::runOwn(const Request &request) {
   if (!kernels)
     return EntropyPath::OtherLibrary;
-  if (!request.endSeen)
-    return EntropyPath::NoEnd;
-  const EntropyPath path = readScanLayout(request.bytes, *request.info, layout);
+  const EntropyPath path = readScanLayout(request.bytes, *request.info, segments, layout);
+  if (path == EntropyPath::Own)
+    return runSequential(request);
+  if (path == EntropyPath::OddHeader || request.info->arithmetic)
+    return path;
+  return request.endSeen ? runStored(request) : EntropyPath::NoEnd;
+}
+
+EntropyPath JpegDecoder::Impl::runSequential(const Request &request) {
+  for (size_t c = 0; c < layout.componentCount; ++c)
+    if (!keepQuantisation(segments, c, quantisations))
+      return EntropyPath::OddHeader;
+  const McuCrop crop = cropFor(layout, request.region);
+  writeHeader(segments, quantisations, crop.width, crop.height, header);
+  const EntropyPath odd = request.endSeen ? EntropyPath::OddData : EntropyPath::NoEnd;
+  if (setjmp(escape)) {
+    jpeg_abort_decompress(&cinfo);
+    return odd;
+  }
+  return readCrop(request, crop) && readRest(request.toTheEnd) ? EntropyPath::Own : odd;
+}
+
+EntropyPath JpegDecoder::Impl::runStored(const Request &request) {
+  const EntropyPath path =
+      stored.read(request.bytes, request.region, options.limits, segments, tables, *kernels, scan);
   if (path != EntropyPath::Own)
     return path;
-  const McuCrop crop = cropFor(layout, request.region);
-  writeHeader(request.bytes, layout, crop.width, crop.height, header);
+  layout = stored.frame();
+  writeHeader(segments, stored.quantisation(), stored.crop().width, stored.crop().height, header);
   if (setjmp(escape)) {
     jpeg_abort_decompress(&cinfo);
     return EntropyPath::OddData;
   }
-  return readCrop(request, crop) && readRest() ? EntropyPath::Own : EntropyPath::OddData;
+  readHeader(header);
+  start(request);
+  const bool fed = feed(cinfo, stored.source(), layout, stored.crop());
+  if (fed)
+    deliverCrop(request, stored.crop());
+  jpeg_abort_decompress(&cinfo);
+  stored.trim();
+  return fed ? EntropyPath::Own : EntropyPath::OddData;
 }
 
 bool JpegDecoder::Impl::readCrop(const Request &request, const McuCrop &crop) {
   readHeader(header);
   start(request);
-  EntropyScan::Options wanted{.skipSegments = !options.wholeFile, .index = indexFor(request, crop)};
+  EntropyScan::Options wanted{.skipSegments = !request.toTheEnd, .index = indexFor(request, crop)};
   for (int c = 0; c < cinfo.num_components; ++c)
     wanted.components[size_t(c)] = cinfo.comp_info[c].component_needed;
   scan.begin(request.bytes, layout, tables, *kernels, wanted);
   const bool fed = feed(cinfo, scan, layout, crop);
-  if (fed) {
-    discardTo(crop.top);
-    readRegion(request, crop.firstColumn * layout.mcuWidth());
-    ++stats->images;
-  }
+  if (fed)
+    deliverCrop(request, crop);
   jpeg_abort_decompress(&cinfo);
   return fed;
 }
 
+/// The region of a crop that libjpeg is fed with.
+void JpegDecoder::Impl::deliverCrop(const Request &request, const McuCrop &crop) {
+  discardTo(crop.top);
+  readRegion(request, crop.firstColumn * layout.mcuWidth());
+  ++stats->images;
+}
+
 const EntropyIndex *JpegDecoder::Impl::indexFor(const Request &request, const McuCrop &crop) {
   const bool isAll = crop.width == layout.width && crop.height == layout.height;
-  if (!request.indexes || options.wholeFile || isAll)
+  if (!request.indexes || request.toTheEnd || isAll)
     return nullptr;
   const bool found = request.indexes->find(request.bytes, index) && index.step > 0 &&
                      index.mcusPerRow == layout.mcusPerRow() &&
@@ -158,9 +198,9 @@ const EntropyIndex *JpegDecoder::Impl::indexFor(const Request &request, const Mc
 }
 
 /// libjpeg would have read whole rows of MCUs, and seen their damage.
-bool JpegDecoder::Impl::readRest() {
+bool JpegDecoder::Impl::readRest(bool toTheEnd) {
   const uint64_t pitch = layout.mcusPerRow();
-  if (options.wholeFile) {
+  if (toTheEnd) {
     if (!scan.seek(layout.mcuCount()))
       return false;
   } else if (!layout.restartInterval && !scan.indexed()) {
@@ -326,7 +366,7 @@ JpegDecoder::~JpegDecoder() = default;
 
 uint64_t JpegDecoder::heldBytes() const {
   return impl->heldBytes() + impl->scratch.capacity() + impl->tables.heldBytes() +
-         impl->scan.heldBytes() + impl->header.capacity() +
+         impl->scan.heldBytes() + impl->stored.heldBytes() + impl->header.capacity() +
          impl->index.points.capacity() * sizeof(EntropyIndex::Point);
 }
 

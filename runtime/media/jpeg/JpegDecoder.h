@@ -17,8 +17,9 @@ struct EntropyKernels;
 
 /// Decodes with libjpeg-turbo: accurate integer DCT, fancy upsampling. Only the
 /// blocks that the region needs are transformed, and nothing behind its last
-/// row is read. The entropy-coded data of regular sequential files are read by
-/// a faster decoder of our own, with the same result; `DecodeStats` says which.
+/// row is read where there is one scan; of several, all are read. Huffman codes
+/// are read by a faster decoder of our own, with the same result, but in files
+/// that are damaged or rare; `DecodeStats` says which.
 ///
 /// Formats. Rgb: Y'CbCr and RGB files; gray files repeat their value; CMYK and
 /// YCCK files are taken as Adobe writes them (inverted) and converted as Pillow

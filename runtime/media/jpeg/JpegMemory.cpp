@@ -17,8 +17,6 @@ namespace {
 // its SIMD routines load and store whole vectors.
 constexpr size_t alignment = 64;
 constexpr size_t firstBlock = 256 << 10;
-// More than this is given back after the image that needed it.
-constexpr size_t keepAtMost = 32 << 20;
 
 size_t roundUp(size_t size) { return (size + alignment - 1) / alignment * alignment; }
 

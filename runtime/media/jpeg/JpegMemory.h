@@ -17,6 +17,9 @@ namespace penstock::runtime {
 /// for before `install` stays with it.
 class JpegMemory {
 public:
+  /// More than this is given back after the image that needed it.
+  static constexpr size_t keepAtMost = 32 << 20;
+
   JpegMemory() = default;
   JpegMemory(const JpegMemory &) = delete;
   JpegMemory &operator=(const JpegMemory &) = delete;

@@ -1,149 +1,89 @@
-// Only what is certain is read: whatever libjpeg would warn of, correct or take
-// in its own way, makes the file libjpeg's.
 #include "runtime/media/jpeg/ScanLayout.h"
 
 #include <algorithm>
 
 namespace penstock::runtime {
 
-namespace {
-
 using Bytes = std::span<const uint8_t>;
 
-uint32_t big16(Bytes bytes, size_t at) { return uint32_t(bytes[at] << 8 | bytes[at + 1]); }
-
-/// Calls `use(marker, segment)` with each segment up to the first scan header,
-/// whole: marker, length and contents. False where there is anything between
-/// segments, or where `use` returns false. The file has passed probeJpeg().
-template <class Use> bool forEachSegment(Bytes bytes, Use use) {
-  for (size_t at = 2; bytes.size() - at >= 4;) {
-    const uint8_t marker = bytes[at + 1];
-    const size_t length = 2 + size_t(big16(bytes, at + 2));
-    if (bytes[at] != 0xFF || marker < 0xC0 || marker == 0xFF ||
-        (marker >= 0xD0 && marker <= 0xD9) || length < 4 || length > bytes.size() - at)
-      return false;
-    if (!use(marker, bytes.subspan(at, length)))
-      return false;
-    if (marker == 0xDA)
-      return true;
-    at += length;
-  }
-  return false;
+ScanLayout layoutOf(const JpegFrame &frame) {
+  ScanLayout layout;
+  layout.width = frame.width;
+  layout.height = frame.height;
+  layout.componentCount = frame.componentCount;
+  layout.maxHorizontal = frame.maxHorizontal;
+  layout.maxVertical = frame.maxVertical;
+  layout.progressive = frame.progressive;
+  for (uint8_t i = 0; i < frame.componentCount; ++i)
+    layout.components[i] = {i, frame.components[i].horizontal, frame.components[i].vertical};
+  return layout;
 }
 
-struct Parser {
-  ScanLayout &layout;
-  std::array<uint8_t, 4> ids{};
-  std::array<bool, 4> hasDc{}, hasAc{};
-  EntropyPath path = EntropyPath::OddHeader; // why, where one of these fails
+namespace {
 
-  bool frame(Bytes body);
-  bool codes(Bytes body);
-  bool restartInterval(Bytes body);
-  bool scan(Bytes body);
-};
-
-bool Parser::frame(Bytes body) {
-  const size_t count = body[5];
-  if (layout.componentCount || body.size() != 6 + 3 * count)
+/// Copies a code, if it is there and good.
+bool takeCode(const HuffmanCode *code, bool isDc, HuffmanCode &into) {
+  if (!code || !isValid(*code, isDc))
     return false;
-  layout.componentCount = uint8_t(count);
-  for (size_t i = 0; i < count; ++i) {
-    ids[i] = body[6 + 3 * i];
-    if (std::count(ids.begin(), ids.begin() + long(i), ids[i]))
-      return false;
-    ScanLayout::Component &component = layout.components[i];
-    component.horizontal = body[7 + 3 * i] >> 4;
-    component.vertical = body[7 + 3 * i] & 15;
-    layout.maxHorizontal = std::max(layout.maxHorizontal, component.horizontal);
-    layout.maxVertical = std::max(layout.maxVertical, component.vertical);
-  }
+  into = *code;
   return true;
-}
-
-bool Parser::codes(Bytes body) {
-  while (!body.empty()) {
-    if (body.size() < 17 || (body[0] & ~0x10) > 3)
-      return false;
-    const bool isDc = body[0] < 0x10;
-    const size_t index = body[0] & 3;
-    HuffmanCode code;
-    size_t symbols = 0;
-    for (size_t length = 1; length <= 16; ++length)
-      symbols += code.counts[length] = body[length];
-    if (symbols > code.symbols.size() || body.size() < 17 + symbols)
-      return false;
-    std::copy_n(body.begin() + 17, symbols, code.symbols.begin());
-    if (!isValid(code, isDc))
-      return false;
-    (isDc ? hasDc : hasAc)[index] = true;
-    (isDc ? layout.dcCodes : layout.acCodes)[index] = code;
-    body = body.subspan(17 + symbols);
-  }
-  return true;
-}
-
-bool Parser::restartInterval(Bytes body) {
-  if (body.size() != 2)
-    return false;
-  layout.restartInterval = big16(body, 0);
-  return true;
-}
-
-bool Parser::scan(Bytes body) {
-  const size_t count = layout.componentCount;
-  if (count == 0 || body.empty())
-    return false;
-  if (body[0] != count) {
-    path = EntropyPath::SeveralScans;
-    return false;
-  }
-  if (body.size() != 4 + 2 * count || body[1 + 2 * count] != 0 || body[2 + 2 * count] != 63 ||
-      body[3 + 2 * count] != 0)
-    return false;
-  uint32_t blocks = 0;
-  for (size_t i = 0; i < count; ++i) {
-    ScanLayout::Component &component = layout.components[i];
-    component.dcCode = body[2 + 2 * i] >> 4;
-    component.acCode = body[2 + 2 * i] & 15;
-    if (body[1 + 2 * i] != ids[i] || component.dcCode > 3 || component.acCode > 3 ||
-        !hasDc[component.dcCode] || !hasAc[component.acCode])
-      return false;
-    blocks += layout.interleaved() ? uint32_t(component.horizontal) * component.vertical : 1;
-  }
-  return blocks <= uint32_t(maxBlocksPerMcu);
 }
 
 } // namespace
 
-EntropyPath readScanLayout(Bytes bytes, const JpegInfo &info, ScanLayout &layout) {
+bool readScan(const JpegSegments &segments, ScanLayout &layout) {
+  const JpegScanHeader &scan = segments.scan();
+  layout = layoutOf(segments.frame());
+  layout.componentCount = scan.componentCount;
+  layout.restartInterval = segments.restartInterval();
+  layout.scanOffset = scan.dataOffset;
+  if (layout.progressive) {
+    layout.first = scan.first, layout.last = scan.last;
+    layout.high = scan.high, layout.low = scan.low;
+  }
+  const bool codesDc = layout.first == 0 && layout.high == 0;
+  const bool codesAc = layout.last > 0;
+  uint32_t blocks = 0;
+  for (size_t i = 0; i < scan.componentCount; ++i) {
+    const JpegScanHeader::Component &from = scan.components[i];
+    const JpegFrame::Component &component = segments.frame().components[from.index];
+    layout.components[i] = {from.index, component.horizontal, component.vertical, from.dcCode,
+                            from.acCode};
+    if (codesDc && !takeCode(segments.dcCode(from.dcCode), true, layout.dcCodes[from.dcCode & 3]))
+      return false;
+    if (codesAc && !takeCode(segments.acCode(from.acCode), false, layout.acCodes[from.acCode & 3]))
+      return false;
+    blocks += layout.interleaved() ? uint32_t(component.horizontal) * component.vertical : 1;
+  }
+  if (!layout.interleaved()) {
+    const auto share = [](uint32_t size, uint32_t part, uint32_t whole) {
+      return (size * part + whole - 1) / whole;
+    };
+    const ScanLayout::Component &only = layout.components[0];
+    layout.width = share(layout.width, only.horizontal, layout.maxHorizontal);
+    layout.height = share(layout.height, only.vertical, layout.maxVertical);
+  }
+  return blocks <= uint32_t(maxBlocksPerMcu);
+}
+
+EntropyPath readScanLayout(Bytes bytes, const JpegInfo &info, JpegSegments &segments,
+                           ScanLayout &layout) {
   if (info.progressive || info.arithmetic)
     return EntropyPath::OtherCoding;
-  layout = {};
-  layout.width = info.width;
-  layout.height = info.height;
-  layout.scanOffset = info.scanOffset;
-  Parser parser{layout};
-  const bool taken = forEachSegment(bytes, [&](uint8_t marker, Bytes segment) {
-    const Bytes body = segment.subspan(4);
-    switch (marker) {
-    case 0xC0: // baseline
-    case 0xC1: // extended sequential
-      return parser.frame(body);
-    case 0xC4:
-      return parser.codes(body);
-    case 0xDD:
-      return parser.restartInterval(body);
-    case 0xDA:
-      return parser.scan(body);
-    case 0xDB: // quantisation: libjpeg reads it
-    case 0xFE: // comment
-      return true;
-    default:
-      return marker >= 0xE0 && marker <= 0xEF;
-    }
-  });
-  return taken ? EntropyPath::Own : parser.path;
+  segments.begin(bytes);
+  if (segments.next() != JpegSegments::Next::Scan)
+    return EntropyPath::OddHeader;
+  if (segments.scan().componentCount != segments.frame().componentCount)
+    return EntropyPath::SeveralScans;
+  return readScan(segments, layout) ? EntropyPath::Own : EntropyPath::OddHeader;
+}
+
+bool keepQuantisation(const JpegSegments &segments, size_t component, QuantisationTables &tables) {
+  const QuantisationTable *found =
+      segments.quantisation(segments.frame().components[component].quantisation);
+  if (found)
+    tables[component] = *found;
+  return found;
 }
 
 McuCrop cropFor(const ScanLayout &layout, const Region &region) {
@@ -179,23 +119,36 @@ McuCrop cropFor(const ScanLayout &layout, const Region &region) {
   return crop;
 }
 
-void writeHeader(Bytes bytes, const ScanLayout &layout, uint32_t width, uint32_t height,
-                 std::vector<uint8_t> &header) {
+void writeHeader(const JpegSegments &segments, const QuantisationTables &tables, uint32_t width,
+                 uint32_t height, std::vector<uint8_t> &header) {
+  const JpegFrame &frame = segments.frame();
+  const uint8_t count = frame.componentCount;
   header.assign({0xFF, 0xD8});
-  forEachSegment(bytes.first(layout.scanOffset), [&](uint8_t marker, Bytes segment) {
-    // Of the application segments, JFIF's and Adobe's decide on colours.
-    if (marker == 0xFE || (marker > 0xE0 && marker <= 0xEF && marker != 0xEE))
-      return true;
-    const size_t at = header.size();
+  const auto put = [&](std::initializer_list<uint32_t> bytes) {
+    for (const uint32_t byte : bytes)
+      header.push_back(uint8_t(byte));
+  };
+  for (const Bytes segment : segments.colourSegments()) {
+    header.push_back(0xFF);
     header.insert(header.end(), segment.begin(), segment.end());
-    if (marker == 0xC0 || marker == 0xC1) {
-      header[at + 5] = uint8_t(height >> 8);
-      header[at + 6] = uint8_t(height);
-      header[at + 7] = uint8_t(width >> 8);
-      header[at + 8] = uint8_t(width);
-    }
-    return true;
-  });
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    put({0xFF, 0xDB, 0, 3 + 2 * 64, 0x10 | i});
+    for (const uint32_t value : tables[i])
+      put({value >> 8, value});
+  }
+  put({0xFF, 0xC1, 0, 8 + 3u * count, 8, height >> 8, height, width >> 8, width, count});
+  for (uint32_t i = 0; i < count; ++i)
+    put({frame.components[i].id,
+         uint32_t(frame.components[i].horizontal << 4 | frame.components[i].vertical), i});
+  for (const uint32_t kind : {0x00, 0x10}) { // one code of one bit
+    put({0xFF, 0xC4, 0, 20, kind, 1});
+    header.resize(header.size() + 16);
+  }
+  put({0xFF, 0xDA, 0, 6 + 2u * count, count});
+  for (uint32_t i = 0; i < count; ++i)
+    put({frame.components[i].id, 0});
+  put({0, 63, 0});
 }
 
 } // namespace penstock::runtime

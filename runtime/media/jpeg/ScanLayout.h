@@ -1,9 +1,10 @@
-// The headers of a sequential JPEG file, as the own entropy decoder needs them.
+// What the own entropy decoder needs to know of a scan, and what libjpeg gets to see.
 #pragma once
 
 #include "runtime/media/Image.h"
 #include "runtime/media/jpeg/EntropyKernels.h"
 #include "runtime/media/jpeg/JpegHeader.h"
+#include "runtime/media/jpeg/JpegSegments.h"
 
 #include <array>
 #include <cstddef>
@@ -13,8 +14,11 @@
 
 namespace penstock::runtime {
 
+/// A scan of a file, or its frame as if it were one scan. Sizes are those of the
+/// component where a scan has only one.
 struct ScanLayout {
   struct Component {
+    uint8_t index = 0;                    // in the frame
     uint8_t horizontal = 1, vertical = 1; // sampling factors
     uint8_t dcCode = 0, acCode = 0;       // 0 ... 3
   };
@@ -25,6 +29,9 @@ struct ScanLayout {
   std::array<HuffmanCode, 4> dcCodes, acCodes;
   uint32_t restartInterval = 0; // in MCUs; 0: no restart markers
   size_t scanOffset = 0;        // of the entropy-coded data in the file
+  bool progressive = false;
+  uint8_t first = 0, last = 63; // coefficients, of a progressive scan
+  uint8_t high = 0, low = 0;    // its successive approximation
 
   /// A scan of one component has MCUs of one block, whatever its factors.
   bool interleaved() const { return componentCount > 1; }
@@ -43,18 +50,30 @@ struct McuCrop {
   uint32_t left = 0, top = 0;             // of the region in it, in pixels
 };
 
-/// Reads the headers of a file that probeJpeg() took. Returns Own when the own
-/// decoder takes the file, and otherwise why it does not.
+/// All components of a frame, without codes.
+ScanLayout layoutOf(const JpegFrame &frame);
+/// The scan that `segments` stands at. False where codes are missing or bad, or
+/// its MCUs have too many blocks.
+bool readScan(const JpegSegments &segments, ScanLayout &layout);
+/// Reads the headers of a file that probeJpeg() took, up to the first scan. Own
+/// where this is a sequential one of all components that the own decoder takes,
+/// and otherwise why it is not.
 EntropyPath readScanLayout(std::span<const uint8_t> bytes, const JpegInfo &info,
-                           ScanLayout &layout);
+                           JpegSegments &segments, ScanLayout &layout);
+
+/// By component.
+using QuantisationTables = std::array<QuantisationTable, 4>;
+/// Keeps the table that `component` has now. False where there is none.
+bool keepQuantisation(const JpegSegments &segments, size_t component, QuantisationTables &tables);
 
 /// The smallest part whose pixels inside `region` are those of the whole image,
 /// and which has all rows of MCUs that libjpeg reads for the region.
 McuCrop cropFor(const ScanLayout &layout, const Region &region);
 
-/// The segments of a file that matter to decoding, with another size written
-/// in the frame header; ends where the entropy-coded data begin.
-void writeHeader(std::span<const uint8_t> bytes, const ScanLayout &layout, uint32_t width,
+/// The header of a sequential file of one scan that has the frame's components
+/// and colours, and another size; ends where the entropy-coded data would begin. Its
+/// Huffman codes are senseless.
+void writeHeader(const JpegSegments &segments, const QuantisationTables &tables, uint32_t width,
                  uint32_t height, std::vector<uint8_t> &header);
 
 } // namespace penstock::runtime

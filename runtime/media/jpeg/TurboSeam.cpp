@@ -60,14 +60,14 @@ void TurboSeam::addBlocks(const jpeg_decompress_struct &info) {
   }
 }
 
-bool TurboSeam::feed(jpeg_decompress_struct &info, EntropyScan &scan, const ScanLayout &layout,
+bool TurboSeam::feed(jpeg_decompress_struct &info, McuSource &source, const ScanLayout &layout,
                      const McuCrop &crop) {
   columns = (crop.width + layout.mcuWidth() - 1) / layout.mcuWidth();
   const uint32_t rows = (crop.height + layout.mcuHeight() - 1) / layout.mcuHeight();
   if (info.inputctl->has_multiple_scans || info.MCUs_per_row != columns ||
-      info.MCU_rows_in_scan != rows || uint32_t(info.blocks_in_MCU) != scan.blocksPerMcu())
+      info.MCU_rows_in_scan != rows || uint32_t(info.blocks_in_MCU) != source.blocksPerMcu())
     return false;
-  source = &scan;
+  mcus = &source;
   column = 0;
   rowPitch = layout.mcusPerRow();
   rowStart = uint64_t(crop.firstRow) * rowPitch + crop.firstColumn;
@@ -82,15 +82,15 @@ bool TurboSeam::feed(jpeg_decompress_struct &info, EntropyScan &scan, const Scan
 
 bool TurboSeam::nextMcu(JBLOCKROW *blocks) {
   if (column == 0) {
-    if (!source->seek(rowStart))
+    if (!mcus->seek(rowStart))
       return false;
     rowStart += rowPitch;
   }
   column = column + 1 == columns ? 0 : column + 1;
   int16_t *coefficients[maxBlocksPerMcu];
-  for (uint32_t i = 0; i < source->blocksPerMcu(); ++i)
+  for (uint32_t i = 0; i < mcus->blocksPerMcu(); ++i)
     coefficients[i] = *blocks[i];
-  return source->decodeMcu(coefficients);
+  return mcus->decodeMcu(coefficients);
 }
 
 uint64_t TurboSeam::discardTo(jpeg_decompress_struct &info, uint32_t row, uint8_t *ignored) {

@@ -1,8 +1,8 @@
 // All that reaches inside libjpeg-turbo; everything else uses its public API.
 #pragma once
 
-#include "runtime/media/jpeg/EntropyScan.h"
 #include "runtime/media/jpeg/JpegMemory.h"
+#include "runtime/media/jpeg/McuSource.h"
 #include "runtime/media/jpeg/ScanLayout.h"
 
 namespace penstock::runtime {
@@ -20,10 +20,10 @@ public:
   void cropTo(JDIMENSION begin, JDIMENSION end) { cropBegin = begin, cropEnd = end; }
 
   /// After jpeg_start_decompress() with a header of the size of `crop`: all
-  /// coefficients come from `scan`. When that fails, the decompressor's error_exit
+  /// coefficients come from `source`. When that fails, the decompressor's error_exit
   /// is called. False, and nothing is changed, where libjpeg divides the image in
   /// another way.
-  bool feed(jpeg_decompress_struct &info, EntropyScan &scan, const ScanLayout &layout,
+  bool feed(jpeg_decompress_struct &info, McuSource &source, const ScanLayout &layout,
             const McuCrop &crop);
 
   /// Reads on to `row`, without converting colours; `ignored` has room for a
@@ -39,7 +39,7 @@ private:
   uint64_t *blockCount = nullptr;
   JDIMENSION cropBegin = 0, cropEnd = 0;
 
-  EntropyScan *source = nullptr;
+  McuSource *mcus = nullptr;
   uint64_t rowStart = 0; // MCU in the file that begins the next row of the crop
   uint32_t rowPitch = 0; // MCUs from row to row
   JDIMENSION column = 0, columns = 0;

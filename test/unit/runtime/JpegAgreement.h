@@ -89,7 +89,7 @@ inline std::string jpegDisagreement(std::span<const uint8_t> file,
         std::search(file.begin(), file.end(), define.begin(), define.end()) != file.end();
     const auto info = probeJpeg(file, options.limits);
     const bool passesOver = region.top > 0 || region.width < info->width;
-    return hasRestarts && !ways.wholeFile && passesOver
+    return hasRestarts && !ways.wholeFile && passesOver && !info->progressive
                ? ""
                : where + ": only libjpeg says: " + plain.status.error().message;
   }

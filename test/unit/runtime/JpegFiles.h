@@ -19,6 +19,8 @@ struct JpegRecipe {
   bool progressive = false;
   bool arithmetic = false;
   bool separateScans = false;
+  /// Which scans to write; empty: as the other members say.
+  std::vector<jpeg_scan_info> script = {};
   int restartInterval = 0;
   int quality = 85;
   bool optimised = false;
@@ -64,8 +66,8 @@ inline std::vector<uint8_t> encodeJpeg(const JpegRecipe &recipe, int width,
   }
   if (recipe.progressive)
     jpeg_simple_progression(&info);
-  std::vector<jpeg_scan_info> scans;
-  if (recipe.separateScans) {
+  std::vector<jpeg_scan_info> scans = recipe.script;
+  if (recipe.separateScans)
     for (int c = 0; c < recipe.components; ++c) {
       jpeg_scan_info scan = {};
       scan.comps_in_scan = 1;
@@ -73,6 +75,7 @@ inline std::vector<uint8_t> encodeJpeg(const JpegRecipe &recipe, int width,
       scan.Se = 63;
       scans.push_back(scan);
     }
+  if (!scans.empty()) {
     info.scan_info = scans.data();
     info.num_scans = int(scans.size());
   }

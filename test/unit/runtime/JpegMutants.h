@@ -66,3 +66,56 @@ inline std::vector<uint8_t> mutate(std::vector<uint8_t> file, std::mt19937 &rand
   }
   return file;
 }
+
+/// Where segments with this marker begin, as far as the file can be read.
+inline std::vector<size_t> segmentsOf(const std::vector<uint8_t> &file, uint8_t marker) {
+  std::vector<size_t> found;
+  for (size_t at = 2; at + 3 < file.size();) {
+    if (file[at] != 0xFF || file[at + 1] == 0 || file[at + 1] == 0xFF ||
+        (file[at + 1] >= 0xD0 && file[at + 1] <= 0xD9)) {
+      ++at;
+      continue;
+    }
+    if (file[at + 1] == marker)
+      found.push_back(at);
+    at += 2 + size_t(file[at + 2] << 8 | file[at + 3]);
+  }
+  return found;
+}
+
+/// Scans lost, twice, in another order, with other parameters, or shorter.
+inline std::vector<uint8_t> mutateScans(std::vector<uint8_t> file, std::mt19937 &random) {
+  const std::vector<size_t> scans = segmentsOf(file, 0xDA);
+  if (scans.empty() || file.size() < 4)
+    return file;
+  const size_t number = random() % scans.size(), at = scans[number];
+  const size_t end = number + 1 < scans.size() ? scans[number + 1] : file.size() - 2;
+  const std::vector<uint8_t> scan(file.begin() + long(at), file.begin() + long(end));
+  const size_t header = 2 + size_t(file[at + 2] << 8 | file[at + 3]);
+  switch (random() % 6) {
+  case 0:
+    file.erase(file.begin() + long(at), file.begin() + long(end));
+    break;
+  case 1:
+    file.insert(file.begin() + long(at), scan.begin(), scan.end());
+    break;
+  case 2: // to somewhere else
+    file.erase(file.begin() + long(at), file.begin() + long(end));
+    file.insert(file.begin() + long(scans[random() % (number + 1)]), scan.begin(), scan.end());
+    break;
+  case 3: // coefficients, approximation, components, or codes
+    if (header <= scan.size()) {
+      uint8_t &byte = file[at + 4 + random() % (header - 4)];
+      byte = random() % 2 ? uint8_t(byte + 1 - 2 * int(random() % 2)) : uint8_t(random() % 64);
+    }
+    break;
+  case 4: // bytes lost at its end
+    file.erase(file.begin() + long(end - std::min<size_t>(1 + random() % 4, scan.size())),
+               file.begin() + long(end));
+    break;
+  default: // nothing but its header
+    if (header < scan.size())
+      file.erase(file.begin() + long(at + header), file.begin() + long(end));
+  }
+  return file;
+}

@@ -94,7 +94,7 @@ inline JpegTraits traitsOf(std::span<const uint8_t> file) {
   if (traits.baseline) {
     // Of the standard's code for luminance, the numbers of codes by length.
     constexpr uint8_t standard[17] = {0, 0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 125};
-    const JHUFF_TBL &code = *info.ac_huff_tbl_ptrs[info.comp_info[0].ac_tbl_no];
+    const JHUFF_TBL &code = *info.ac_huff_tbl_ptrs[info.cur_comp_info[0]->ac_tbl_no];
     const bool same = std::equal(standard + 1, standard + 17, code.bits + 1);
     add(same ? "standard tables" : "optimised tables");
   }
