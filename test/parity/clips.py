@@ -139,3 +139,33 @@ def frame_planes(data, height, width, pixels, lengths=False):
         planes.append(numpy.frombuffer(data, kind, rows * columns, at).reshape(rows, columns))
         at += size
     return data[:at] if lengths else planes
+
+
+def encode_many(folder, kinds, frames, height, width):
+    """One file per kind, {name: options of its encoder}, by one process."""
+    outputs = []
+    for name, options in kinds.items():
+        outputs += [*map(str, options), "-strict", "-2", os.path.join(folder, name + ".nut")]
+    ffmpeg("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", "25", "-i", "-", *outputs,
+           data=scene(frames, height, width).tobytes())
+
+
+def known_of(path, *entries):
+    """What ffprobe knows of the video stream or its packets, one list of texts per line."""
+    text = subprocess.run(["ffprobe", "-loglevel", "quiet", "-select_streams", "v:0", "-show_entries",
+                           *entries, "-of", "csv=p=0", path], capture_output=True, text=True).stdout
+    return [line.strip(",").split(",") for line in text.split()]
+
+
+def whole(path):
+    """(time, MD5 of the planes) of each frame as FFmpeg's tool decodes them from the beginning."""
+    kind = (known_of(path, "stream=pix_fmt") or [[""]])[0][-1]
+    rgb = kind.startswith(("rgb", "bgr", "gbr", "0rgb", "0bgr", "argb", "abgr"))
+    pixels = ["-pix_fmt", "gbrp"] if rgb else []
+    if rgb:  # G, B, R
+        pixels += ["-vf", "format=gbrp,shuffleplanes=2:0:1:3"]
+    done = subprocess.run(["ffmpeg", "-hide_banner", "-loglevel", "quiet", "-nostdin", "-threads", "1",
+                           "-noautorotate", "-copyts", "-i", path, "-map", "0:v:0", "-vsync", "passthrough",
+                           "-enc_time_base", "-1", *pixels, "-f", "framemd5", "-"], capture_output=True, text=True)
+    lines = [line.split(",") for line in done.stdout.splitlines() if not line.startswith("#")]
+    return [(int(line[2]), line[5].strip()) for line in lines]

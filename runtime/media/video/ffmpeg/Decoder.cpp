@@ -47,6 +47,13 @@ pst_video_frame describe(const AVFrame &frame) {
   return result;
 }
 
+bool isError(int code) { return code < 0 && code != AVERROR(EAGAIN) && code != AVERROR_EOF; }
+
+Failure damage(int64_t number, bool isItsOwn) {
+  return {PST_VIDEO_CORRUPT, "frame " + std::to_string(number) +
+                                 (isItsOwn ? " is damaged" : " depends on a damaged one")};
+}
+
 } // namespace
 
 Frames::Frames(const Index &index, const pst_video_range &range) : range(range) {
@@ -73,11 +80,11 @@ int64_t Frames::placeOf(int64_t frame) const {
 std::vector<Piece> piecesFor(const Index &index, const Frames &frames) {
   std::vector<Piece> pieces;
   for (int64_t place = 0; place < frames.count(); ++place) {
-    const int64_t packet = index.packetOf(frames.number(place));
-    const int64_t start = index.startFor(packet);
-    if (pieces.empty() || start > pieces.back().end + 1)
-      pieces.push_back({start, packet, place, place});
-    pieces.back().end = std::max(pieces.back().end, packet);
+    const int64_t frame = frames.number(place);
+    const int64_t start = index.startFor(index.packetOf(frame)), end = index.endOf(frame);
+    if (pieces.empty() || start != pieces.back().begin)
+      pieces.push_back({start, end, place, place});
+    pieces.back().end = std::max(pieces.back().end, end);
     pieces.back().last = place + 1;
   }
   return pieces;
@@ -115,7 +122,6 @@ void Decoder::load(int64_t at) {
     if (av_new_packet(packet.get(), int(known.size)) < 0)
       throw std::bad_alloc();
     readBytes(file, uint64_t(known.offset), uint64_t(known.size), packet->data);
-    packet->pts = known.pts;
     packet->flags = (known.flags & Packet::Key ? AV_PKT_FLAG_KEY : 0) |
                     (known.flags & Packet::Discard ? AV_PKT_FLAG_DISCARD : 0);
     return;
@@ -129,21 +135,59 @@ void Decoder::load(int64_t at) {
       throw Failure{PST_VIDEO_CORRUPT, "the packets are not those of the index"};
 }
 
-void Decoder::receive(bool last) {
-  while (avcodec_receive_frame(codec.get(), frame.get()) >= 0) {
-    const std::optional<int64_t> number = index.frameAt(frame->pts);
-    const int64_t place = number ? wanted.placeOf(*number) : -1;
-    if (place < 0 || given[size_t(place)])
+void Decoder::send(int64_t at) {
+  load(at);
+  packet->pts = at; // which comes back with the frame
+  packet->dts = AV_NOPTS_VALUE;
+  ++costs.packets;
+  const uint64_t pictures = memory.pictures();
+  const int code = avcodec_send_packet(codec.get(), packet.get());
+  memory.check();
+  if (code == AVERROR(ENOMEM))
+    throw std::bad_alloc();
+  // For a picture that is missing the decoder of H.265 makes one up, and says so nowhere else.
+  // Where decoding begins it does so for those that are left out then.
+  const bool isMadeUp = codec->codec_id == AV_CODEC_ID_HEVC && memory.pictures() > pictures + 1 &&
+                        !(index.packets[size_t(at)].flags & Packet::Recovery);
+  if (isError(code) || isMadeUp)
+    damaged.push_back(at);
+}
+
+bool Decoder::next(int64_t at) {
+  for (;;) {
+    const int code = avcodec_receive_frame(codec.get(), frame.get());
+    if (isError(code)) {
+      damaged.push_back(at);
       continue;
-    const bool damaged = (frame->flags & AV_FRAME_FLAG_CORRUPT) || frame->decode_error_flags;
-    if (!damaged)
-      give(*frame, *number);
-    else if (last)
-      throw Failure{PST_VIDEO_CORRUPT, "frame " + std::to_string(*number) + " is damaged"};
+    }
+    if (code >= 0 && ((frame->flags & AV_FRAME_FLAG_CORRUPT) || frame->decode_error_flags))
+      damaged.push_back(frame->pts);
+    return code >= 0;
   }
 }
 
-bool Decoder::decode(const Piece &piece, int64_t begin, int64_t end, bool last) {
+void Decoder::receive(int64_t at) {
+  while (next(at)) {
+    const std::optional<int64_t> number = index.frameOf(frame->pts);
+    const int64_t place = number ? wanted.placeOf(*number) : -1;
+    if (place >= 0 && !given[size_t(place)])
+      give(*frame, *number);
+  }
+}
+
+void Decoder::checkDamage(int64_t number) const {
+  for (int64_t packet : damaged)
+    if (index.dependsOn(number, packet))
+      throw damage(number, packet >= index.packetOf(number));
+}
+
+bool Decoder::decode(const Piece &piece, int64_t begin) {
+  damaged.assign(index.damaged().begin(), index.damaged().end());
+  auto check = [&] {
+    for (int64_t place = piece.first; place < piece.last; ++place)
+      checkDamage(wanted.number(place));
+  };
+  check();
   if (codec) {
     avcodec_flush_buffers(codec.get());
   } else {
@@ -152,49 +196,50 @@ bool Decoder::decode(const Piece &piece, int64_t begin, int64_t end, bool last) 
     // them at the end of the packets all that wait behind it.
     codec->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
   }
-  for (int64_t i = begin; i <= end; ++i) {
-    load(i);
-    const std::optional<int64_t> number = index.frameAt(packet->pts);
+  for (int64_t i = begin; i <= piece.end; ++i) {
     // Frames that no other one refers to are left out where they are not wanted.
-    codec->skip_frame = number && wanted.has(*number) ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
-    ++costs.packets;
-    const int code = avcodec_send_packet(codec.get(), packet.get());
-    memory.check();
-    if (code == AVERROR(ENOMEM))
-      throw std::bad_alloc();
-    receive(last);
+    const bool isSecond = index.packets[size_t(i)].flags & Packet::SecondField;
+    const std::optional<int64_t> number = index.frameOf(i - isSecond);
+    const bool isWanted = number && wanted.has(*number);
+    codec->skip_frame = isWanted || !index.mayLeaveOut() ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+    send(i);
+    receive(i);
   }
   // The rest comes without more packets.
   (void)avcodec_send_packet(codec.get(), nullptr);
-  receive(last);
+  receive(piece.end);
   memory.check();
+  check();
   return std::all_of(given.begin() + piece.first, given.begin() + piece.last,
                      [](bool is) { return is; });
 }
 
 void Decoder::decodeAll() {
   codec = openCodec(*index.parameters, maxPixels, memory);
-  int64_t number = 0, left = wanted.count();
-  auto receiveInOrder = [&] {
-    while (left > 0 && avcodec_receive_frame(codec.get(), frame.get()) >= 0) {
+  damaged.assign(index.damaged().begin(), index.damaged().end());
+  int64_t number = 0, left = wanted.count(), recovery = 0;
+  auto receiveInOrder = [&](int64_t at) {
+    while (left > 0 && next(at)) {
+      const int64_t from = std::clamp<int64_t>(frame->pts, 0, at);
+      if (index.packets[size_t(from)].flags & Packet::Recovery)
+        recovery = from;
       if (wanted.has(number)) {
-        if ((frame->flags & AV_FRAME_FLAG_CORRUPT) || frame->decode_error_flags)
-          throw Failure{PST_VIDEO_CORRUPT, "frame " + std::to_string(number) + " is damaged"};
+        for (int64_t packet : damaged) // packets may hold parts of two frames
+          if (packet >= recovery && packet <= from + 1)
+            throw damage(number, packet >= from);
         give(*frame, number);
         --left;
       }
       ++number;
     }
   };
-  for (int64_t i = 0; left > 0 && i < int64_t(index.packets.size()); ++i) {
-    load(i);
-    ++costs.packets;
-    (void)avcodec_send_packet(codec.get(), packet.get());
-    receiveInOrder();
-    memory.check();
+  const int64_t count = int64_t(index.packets.size());
+  for (int64_t i = 0; left > 0 && i < count; ++i) {
+    send(i);
+    receiveInOrder(i);
   }
   (void)avcodec_send_packet(codec.get(), nullptr);
-  receiveInOrder();
+  receiveInOrder(count - 1);
   memory.check();
 }
 
@@ -205,9 +250,9 @@ void Decoder::run() {
     decodeAll();
   } else {
     for (const Piece &piece : piecesFor(index, wanted))
-      if (!decode(piece, piece.begin, piece.end, piece.begin == 0) && piece.begin > 0) {
+      if (!decode(piece, piece.begin) && piece.begin > 0) {
         ++costs.restarts;
-        (void)decode(piece, 0, piece.end, true);
+        (void)decode(piece, 0);
       }
   }
   const auto missing = std::find(given.begin(), given.end(), false);

@@ -21,11 +21,11 @@ private:
 };
 
 /// Packets `begin` to `end`, to be decoded in one go for the wanted frames `first`
-/// to before `last`.
+/// to before `last`, by place: all those for which decoding begins there.
 struct Piece {
   int64_t begin, end, first, last;
 };
-/// Of an index that is not sequential. A piece ends where a later start saves packets.
+/// Of an index that is not sequential.
 std::vector<Piece> piecesFor(const Index &index, const Frames &frames);
 
 /// Decodes from the last start before a frame, and gives FFmpeg's decoder only
@@ -39,11 +39,17 @@ public:
   void run();
 
 private:
-  /// Decodes the packets `begin` to `end` and takes what is wanted of it. False
-  /// where a wanted frame of `piece` did not come, or came damaged.
-  bool decode(const Piece &piece, int64_t begin, int64_t end, bool last);
+  /// Decodes the packets `begin` to `piece.end`, and takes what is wanted of them. False where
+  /// a frame did not come and nothing says why. Throws Failure for damage.
+  bool decode(const Piece &piece, int64_t begin);
   void decodeAll();
-  void receive(bool last);
+  /// Packet `at`.
+  void send(int64_t at);
+  /// The next frame, where the last packet that was sent is `at`; notes damage.
+  bool next(int64_t at);
+  void receive(int64_t at);
+  /// Throws Failure where the frame depends on what was damaged.
+  void checkDamage(int64_t number) const;
   /// The next packet in decoding order, from `at`.
   void load(int64_t at);
   void give(const AVFrame &frame, int64_t number);
@@ -59,7 +65,8 @@ private:
   FramePtr frame = newFrame();
   std::unique_ptr<Input> input; ///< where packets are not direct
   int64_t inputAt = 0;
-  std::vector<bool> given; ///< by place
+  std::vector<bool> given;      ///< by place
+  std::vector<int64_t> damaged; ///< packets, since the decoder was empty
 };
 
 } // namespace penstock::video

@@ -1,6 +1,6 @@
 #include "runtime/media/video/ffmpeg/Index.h"
 
-#include "runtime/media/video/ffmpeg/Nal.h"
+#include "runtime/media/video/ffmpeg/Pictures.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@ namespace penstock::video {
 
 namespace {
 
-constexpr char magic[8] = {'P', 'S', 'T', 'K', 'V', 'I', 'D', '1'};
+constexpr char magic[8] = {'P', 'S', 'T', 'K', 'V', 'I', 'D', '2'};
 constexpr uint32_t maxPackets = 1u << 27;
 
 /// The numbers of the parameters that decoders look at.
@@ -120,6 +120,22 @@ uint32_t orientationOf(const AVStream &stream) {
   return 1;
 }
 
+bool mayShow(const Packet &packet) {
+  return !(packet.flags & (Packet::Discard | Packet::SecondField));
+}
+
+uint8_t flagsOf(const AVPacket &packet, const Picture &picture) {
+  uint8_t flags = 0;
+  auto put = [&](bool is, uint8_t flag) { flags |= is ? flag : 0; };
+  put(packet.flags & AV_PKT_FLAG_KEY, Packet::Key);
+  put(packet.flags & AV_PKT_FLAG_DISCARD, Packet::Discard);
+  put(picture.isStart, Packet::Start);
+  put(picture.isRecovery, Packet::Recovery);
+  put((packet.flags & AV_PKT_FLAG_CORRUPT) || picture.isDamaged, Packet::Damaged);
+  put(picture.isSecondField, Packet::SecondField);
+  return flags;
+}
+
 /// The most that frames may take while an index is made.
 struct Allowance {
   explicit Allowance(const pst_video_limits &limits) : left(limits.bytes) {}
@@ -167,6 +183,10 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
   std::vector<uint8_t> around;
   PacketPtr packet = newPacket();
   std::vector<int64_t> times;
+  const std::unique_ptr<PictureReader> pictures = readerFor(*parameters);
+  leavesOut = pictures->skips();
+  bool needsAll = false;
+  int64_t reference = INT64_MAX; // the time of the last picture that is not between others
   while (input.next(*packet)) {
     if (packets.size() == maxPackets)
       throw Failure{PST_VIDEO_LIMIT, "the video has too many packets"};
@@ -175,22 +195,26 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
       one.offset = isPlain(*packet) ? placeOf(*packet, file, around) : -1;
     if (one.offset < 0)
       head.flags &= ~uint32_t(PST_VIDEO_DIRECT);
-    if (packet->flags & AV_PKT_FLAG_KEY) {
-      one.flags |= Packet::Key;
-      if (isStart(*parameters, {packet->data, size_t(packet->size)}))
-        one.flags |= Packet::Start;
-    }
-    if (packet->flags & AV_PKT_FLAG_DISCARD)
-      one.flags |= Packet::Discard;
-    else
-      times.push_back(packet->pts);
-    if (packet->pts == AV_NOPTS_VALUE)
+    const Picture picture = pictures->read({packet->data, size_t(packet->size)});
+    leavesOut &= !picture.isOdd;
+    one.flags = flagsOf(*packet, picture);
+    if (one.flags & Packet::SecondField)
+      one.pts = packets.back().pts;
+    else if (!(one.flags & Packet::Discard))
+      times.push_back(one.pts);
+    if (one.pts == AV_NOPTS_VALUE || picture.isPacked || (picture.isBetween && one.pts > reference))
       head.flags |= PST_VIDEO_SEQUENTIAL;
+    if (!picture.isBetween)
+      reference = one.pts;
+    needsAll |= picture.needsAll;
     packets.push_back(one);
   }
   std::sort(times.begin(), times.end());
   if (std::adjacent_find(times.begin(), times.end()) != times.end())
     head.flags |= PST_VIDEO_SEQUENTIAL;
+  if (needsAll)
+    for (Packet &one : packets)
+      one.flags &= uint8_t(~Packet::Start);
 }
 
 /// Frames by time. What is shown before the first key frame may need packets
@@ -200,11 +224,7 @@ void Index::findFrames(Input &input, const pst_video_limits &limits) {
   CodecPtr codec = openCodec(*parameters, limits.pixels, allowance.memory);
   PacketPtr packet = newPacket();
   FramePtr frame = newFrame();
-  std::vector<int64_t> keys, seen;
-  for (const Packet &one : packets)
-    if (one.flags & Packet::Key)
-      keys.push_back(one.pts);
-  std::sort(keys.begin(), keys.end());
+  std::vector<int64_t> seen;     // packets
   std::optional<int64_t> anchor; // the first key frame that comes out
   auto take = [&] {
     while (avcodec_receive_frame(codec.get(), frame.get()) >= 0) {
@@ -212,13 +232,17 @@ void Index::findFrames(Input &input, const pst_video_limits &limits) {
         head.width = uint32_t(frame->width);
         head.height = uint32_t(frame->height);
       }
+      if (frame->pts < 0 || frame->pts >= int64_t(packets.size()))
+        continue;
       seen.push_back(frame->pts);
-      if (!anchor && std::binary_search(keys.begin(), keys.end(), frame->pts))
-        anchor = frame->pts;
+      const Packet &from = packets[size_t(frame->pts)];
+      if (!anchor && (frame->key_frame || (from.flags & Packet::Recovery)))
+        anchor = from.pts;
     }
   };
-  while (!anchor && input.next(*packet)) {
-    packet->flags &= ~AV_PKT_FLAG_DISCARD;                // what is not shown may be the key frame
+  for (int64_t at = 0; !anchor && input.next(*packet); ++at) {
+    packet->flags &= ~AV_PKT_FLAG_DISCARD; // what is not shown may be the key frame
+    packet->pts = at;
     (void)avcodec_send_packet(codec.get(), packet.get()); // what comes out counts
     take();
   }
@@ -231,8 +255,7 @@ void Index::findFrames(Input &input, const pst_video_limits &limits) {
   const int64_t begin = anchor.value_or(INT64_MAX);
   std::vector<int64_t> lost;
   for (int64_t i = 0; i < int64_t(packets.size()); ++i) {
-    const int64_t pts = packets[size_t(i)].pts;
-    if (pts < begin && !std::binary_search(seen.begin(), seen.end(), pts))
+    if (packets[size_t(i)].pts < begin && !std::binary_search(seen.begin(), seen.end(), i))
       lost.push_back(i);
   }
   order(lost);
@@ -262,35 +285,48 @@ void Index::countFrames(Input &input, const pst_video_limits &limits) {
 
 void Index::order(std::span<const int64_t> lost) {
   for (int64_t i = 0; i < int64_t(packets.size()); ++i)
-    if (!(packets[size_t(i)].flags & Packet::Discard) &&
-        !std::binary_search(lost.begin(), lost.end(), i))
+    if (mayShow(packets[size_t(i)]) && !std::binary_search(lost.begin(), lost.end(), i))
       shown.push_back(i);
   std::sort(shown.begin(), shown.end(),
             [&](int64_t a, int64_t b) { return packets[size_t(a)].pts < packets[size_t(b)].pts; });
   head.frames = int64_t(shown.size());
+  numbers.assign(packets.size(), -1);
+  for (size_t i = 0; i < shown.size(); ++i)
+    numbers[size_t(shown[i])] = int32_t(i);
 }
 
-std::optional<int64_t> Index::frameAt(int64_t pts) const {
-  auto found =
-      std::lower_bound(shown.begin(), shown.end(), pts, [&](int64_t packet, int64_t wanted) {
-        return packets[size_t(packet)].pts < wanted;
-      });
-  if (found == shown.end() || packets[size_t(*found)].pts != pts)
+std::optional<int64_t> Index::frameOf(int64_t packet) const {
+  if (packet < 0 || packet >= int64_t(numbers.size()) || numbers[size_t(packet)] < 0)
     return std::nullopt;
-  return found - shown.begin();
+  return numbers[size_t(packet)];
 }
 
-int64_t Index::startFor(int64_t packet) const {
+int64_t Index::endOf(int64_t frame) const {
+  const size_t next = size_t(packetOf(frame)) + 1;
+  const bool hasMore = next < packets.size() && (packets[next].flags & Packet::SecondField);
+  return packetOf(frame) + hasMore;
+}
+
+int64_t Index::lastBefore(int64_t packet, uint8_t flag) const {
   for (int64_t i = packet; i > 0; --i)
-    if ((packets[size_t(i)].flags & Packet::Start) &&
-        packets[size_t(i)].pts <= packets[size_t(packet)].pts)
+    if ((packets[size_t(i)].flags & flag) && packets[size_t(i)].pts <= packets[size_t(packet)].pts)
       return i;
   return 0;
+}
+
+bool Index::dependsOn(int64_t frame, int64_t packet) const {
+  if (packet > endOf(frame))
+    return false;
+  const int64_t from = lastBefore(packetOf(frame), Packet::Recovery);
+  // What is shown before a picture that needs nothing before may refer behind it.
+  return packet == from ||
+         (packet > from && packets[size_t(packet)].pts >= packets[size_t(from)].pts);
 }
 
 std::vector<uint8_t> Index::bytes() const {
   Writer writer;
   writer.put(stream);
+  writer.put(leavesOut);
   eachNumber(*parameters, [&](auto &field) { writer.put(int64_t(field)); });
   writer.put(parameters->extradata_size);
   writer.out.insert(writer.out.end(), parameters->extradata,
@@ -309,7 +345,7 @@ std::vector<uint8_t> Index::bytes() const {
   std::vector<int64_t> numbers(shown), lost;
   std::sort(numbers.begin(), numbers.end());
   for (int64_t i = 0; i < int64_t(packets.size()); ++i)
-    if (!isSequential() && !(packets[size_t(i)].flags & Packet::Discard) &&
+    if (!isSequential() && mayShow(packets[size_t(i)]) &&
         !std::binary_search(numbers.begin(), numbers.end(), i))
       lost.push_back(i);
   writer.put(int64_t(lost.size()));
@@ -325,7 +361,8 @@ std::vector<uint8_t> Index::bytes() const {
 }
 
 uint64_t Index::memory() const {
-  return sizeof *this + packets.size() * sizeof(Packet) + shown.size() * sizeof(int64_t);
+  return sizeof *this + packets.size() * sizeof(Packet) + shown.size() * sizeof(int64_t) +
+         numbers.size() * sizeof(int32_t) + broken.size() * sizeof(int64_t);
 }
 
 Index Index::parse(std::span<const uint8_t> bytes) {
@@ -341,6 +378,7 @@ Index Index::parse(std::span<const uint8_t> bytes) {
   const uint64_t fileSize = head.file_size;
   Reader reader(bytes.subspan(sizeof head));
   index.stream = int(reader.get());
+  index.leavesOut = reader.get() != 0;
   index.parameters = newParameters();
   AVCodecParameters &parameters = *index.parameters;
   parameters.codec_type = AVMEDIA_TYPE_VIDEO;
@@ -366,6 +404,8 @@ Index Index::parse(std::span<const uint8_t> bytes) {
         (index.isDirect() && (packet.offset < 0 || packet.offset > int64_t(fileSize) ||
                               packet.size > int64_t(fileSize) - packet.offset)))
       Reader::fail();
+    if (packet.flags & Packet::Damaged)
+      index.broken.push_back(i);
     index.packets.push_back(last = packet);
   }
   std::vector<int64_t> lost;

@@ -13,9 +13,12 @@ namespace penstock::video {
 
 struct Packet {
   enum : uint8_t {
-    Key = 1,     ///< marked as a place to start
-    Discard = 2, ///< outside the edit list: decoded, not shown
-    Start = 4,   ///< what is shown from here on needs nothing before
+    Key = 1,          ///< marked as one by the container: decoders are told
+    Discard = 2,      ///< outside the edit list: decoded, not shown
+    Start = 4,        ///< what is shown from here on needs nothing before
+    Recovery = 8,     ///< what is shown from here on refers to nothing before
+    Damaged = 16,     ///< not whole, or packets before it are lost
+    SecondField = 32, ///< belongs to the frame of the packet before
   };
   int64_t pts = 0;
   int64_t offset = 0; ///< of its bytes in the file; Index::isDirect only
@@ -39,10 +42,19 @@ public:
   int64_t frames() const { return head.frames; }
   /// The number of the packet that holds a frame. Not for sequential ones.
   int64_t packetOf(int64_t frame) const { return shown[size_t(frame)]; }
-  /// The frame that is shown at a time.
-  std::optional<int64_t> frameAt(int64_t pts) const;
-  /// Where decoding may begin to get the frame of a packet.
-  int64_t startFor(int64_t packet) const;
+  /// The packet that completes it.
+  int64_t endOf(int64_t frame) const;
+  /// The frame that a packet holds. Not for sequential ones.
+  std::optional<int64_t> frameOf(int64_t packet) const;
+  /// Where decoding begins to get the frame of a packet: always there, as frames then are the
+  /// same whatever else is wanted.
+  int64_t startFor(int64_t packet) const { return lastBefore(packet, Packet::Start); }
+  /// Whether damage in a packet may be seen in a frame.
+  bool dependsOn(int64_t frame, int64_t packet) const;
+  /// The packets of which is known without decoding that they are damaged.
+  std::span<const int64_t> damaged() const { return broken; }
+  /// Whether its decoder may leave out pictures to which no other refers.
+  bool mayLeaveOut() const { return leavesOut; }
 
   pst_video_index head{};
   int stream = 0;
@@ -54,8 +66,12 @@ private:
   void findFrames(Input &input, const pst_video_limits &limits);
   void countFrames(Input &input, const pst_video_limits &limits);
   void order(std::span<const int64_t> lost);
+  int64_t lastBefore(int64_t packet, uint8_t flag) const;
 
-  std::vector<int64_t> shown; ///< packets in the order in which they are shown
+  std::vector<int64_t> shown;   ///< packets in the order in which they are shown
+  std::vector<int32_t> numbers; ///< of frames, by packet; -1: shows none
+  std::vector<int64_t> broken;
+  bool leavesOut = false;
 };
 
 } // namespace penstock::video

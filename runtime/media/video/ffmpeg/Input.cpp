@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <new>
 
 extern "C" {
@@ -166,15 +167,10 @@ bool Input::next(AVPacket &packet) {
     const int code = av_read_frame(context, &packet);
     if (unreadable)
       throw Failure{PST_VIDEO_CORRUPT, "the file cannot be read"};
-    if (code == AVERROR_EOF)
-      return false;
     if (code < 0)
-      throw Failure{PST_VIDEO_CORRUPT, "truncated or damaged video: " + textOf(code)};
-    if (packet.stream_index != stream || packet.size == 0)
-      continue;
-    if (packet.flags & AV_PKT_FLAG_CORRUPT)
-      throw Failure{PST_VIDEO_CORRUPT, "truncated or damaged video: a packet is not whole"};
-    return true;
+      return false;
+    if (packet.stream_index == stream && packet.size != 0)
+      return true;
   }
 }
 
@@ -183,6 +179,13 @@ int FrameMemory::allocate(AVCodecContext *codec, AVFrame *frame, int flags) {
   if (code < 0)
     return code;
   auto &self = *static_cast<FrameMemory *>(codec->opaque);
+  ++self.count;
+  // What a damaged picture leaves out shows what was there before: it must not be another picture.
+  const AVCodecDescriptor *known = codec->codec_descriptor;
+  if (known && (known->props & AV_CODEC_PROP_INTRA_ONLY || known->id == AV_CODEC_ID_FFV1))
+    for (const AVBufferRef *buffer : frame->buf)
+      if (buffer)
+        std::memset(buffer->data, 0, size_t(buffer->size));
   for (const AVBufferRef *buffer : frame->buf) {
     if (!buffer ||
         std::find(self.known.begin(), self.known.end(), buffer->data) != self.known.end())
@@ -221,6 +224,10 @@ CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, Fram
   context->thread_count = 1;
   context->max_pixels = int64_t(maxPixels);
   context->log_level_offset = quiet;
+  // Else many decoders keep damage to themselves. That of H.264 marks its frames, and would refuse
+  // whole ones for messages beside them.
+  if (codec->id != AV_CODEC_ID_H264)
+    context->err_recognition |= AV_EF_EXPLODE;
   if (!(codec->capabilities & AV_CODEC_CAP_DR1)) {
     // A library with memory of its own (dav1d): AV1's eight references, the frame
     // at hand and one that is shown.

@@ -51,7 +51,8 @@ public:
   /// The video stream; all others are left out.
   AVStream &video() const { return *context->streams[stream]; }
   int videoNumber() const { return stream; }
-  /// The next packet of the video stream; false at the end. Throws Failure.
+  /// The next packet of the video stream; false at the end, and where FFmpeg's own tools would
+  /// read no further. Throws Failure where the bytes cannot be read.
   bool next(AVPacket &packet);
 
 private:
@@ -78,12 +79,14 @@ public:
   bool take(uint64_t bytes);
   /// Throws Failure where more was wanted than is allowed.
   void check() const;
+  /// Pictures for which memory was wanted so far.
+  uint64_t pictures() const { return count; }
 
 private:
   Hold hold;
   void *user;
   std::vector<const uint8_t *> known; // FFmpeg gives buffers out again, and frees them at the end
-  uint64_t held = 0;
+  uint64_t held = 0, count = 0;
   bool refused = false;
 };
 

@@ -1,19 +1,12 @@
-// Where H.264 and H.265 may be entered.
+// Pictures of H.264 and H.265.
 #pragma once
 
-extern "C" {
-#include <libavcodec/avcodec.h>
-}
-
-#include <cstdint>
-#include <span>
+#include "runtime/media/video/ffmpeg/Pictures.h"
 
 namespace penstock::video {
 
-/// Whether a packet that its container marks as a key frame is one: what is
-/// shown from it on is exact without anything before it. H.264: an IDR picture,
-/// or a recovery point of no frames with an exact match; H.265: any random access
-/// picture. Of other codecs the mark is believed.
-bool isStart(const AVCodecParameters &parameters, std::span<const uint8_t> packet);
+/// `extra` is what the container has of parameter sets.
+std::unique_ptr<PictureReader> h264Reader(std::span<const uint8_t> extra);
+std::unique_ptr<PictureReader> h265Reader(std::span<const uint8_t> extra);
 
 } // namespace penstock::video

@@ -1,0 +1,48 @@
+// What pictures say of themselves: containers mark key frames, and are not believed.
+#pragma once
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+}
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace penstock::video {
+
+struct Picture {
+  /// A decoder that begins here gives what is shown from here on as one does that
+  /// began at the first packet.
+  bool isStart = false;
+  /// What is shown from here on refers to nothing before.
+  bool isRecovery = false;
+  /// The other half of the frame that the packet before has begun.
+  bool isSecondField = false;
+  /// It is not whole, or pictures between the one before and this one are missing.
+  bool isDamaged = false;
+  /// Its decoder must not leave out pictures that say of themselves that no other refers to
+  /// them: the stream is not what it should be.
+  bool isOdd = false;
+  /// More than one picture that is shown.
+  bool isPacked = false;
+  /// Shown before the last one that is not: times that say something else are wrong.
+  bool isBetween = false;
+  /// What FFmpeg makes of it depends on where decoding began, so that there is but one place.
+  bool needsAll = false;
+};
+
+/// Reads a stream's packets in decoding order. Any bytes are safe.
+class PictureReader {
+public:
+  virtual ~PictureReader();
+  virtual Picture read(std::span<const uint8_t> packet) = 0;
+  /// Whether FFmpeg's decoder leaves out what no other picture refers to, so that nothing else
+  /// changes.
+  virtual bool skips() const { return false; }
+};
+
+/// Of codecs whose pictures are not understood here no packet but the first is a start.
+std::unique_ptr<PictureReader> readerFor(const AVCodecParameters &parameters);
+
+} // namespace penstock::video

@@ -1,0 +1,148 @@
+"""Damaged videos: each frame that comes is one of FFmpeg's, the same for every clip; what is bad is so for every clip.
+
+PENSTOCK_VIDEO_ROUNDS: damaged files per kind, else 2.
+"""
+import hashlib
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import clips
+import starts
+import video
+
+ROUNDS = int(os.environ.get("PENSTOCK_VIDEO_ROUNDS", 2))
+HEIGHT, WIDTH, FRAMES = 48, 64, 26
+KINDS = {name: starts.CODECS[codec] for name, codec in (
+    ("h264.mp4", "h264"), ("h264-open.mkv", "h264-open"), ("h264-open.ts", "h264-open"), ("h264-refresh.mp4", "h264-refresh"),
+    ("h265.mkv", "h265"), ("h265-open.mp4", "h265-open"), ("mpeg2.ts", "mpeg2"), ("mpeg1.mpg", "mpeg1"),
+    ("mpeg4.mp4", "mpeg4"), ("xvid.avi", "xvid"), ("h263p.avi", "h263p"), ("flv1.flv", "flv1"),
+    ("wmv2.asf", "wmv2"), ("vp8.webm", "vp8"), ("vp9.webm", "vp9"), ("ffv1-3.nut", "ffv1-3"),
+    ("mjpeg.avi", "mjpeg"), ("theora.ogv", "theora"))}
+
+
+def md5(data):
+    return hashlib.md5(data).hexdigest()
+
+
+def harmed(data, how, rng):
+    """The file with a little of it, behind its beginning, turned, lost or empty."""
+    data, begin = bytearray(data), min(300, len(data) // 2)
+    if how == "bits":
+        for _ in range(rng.randint(1, 6)):
+            data[rng.randrange(begin, len(data))] ^= 1 << rng.randrange(8)
+    elif how == "cut":
+        del data[rng.randrange(len(data) // 3, len(data)):]
+    else:
+        at, size = rng.randrange(begin, len(data)), rng.choice((1, 16, 188, 564, 700))
+        data[at:at + size] = bytes(len(data[at:at + size])) if how == "zeros" else b""
+    return bytes(data)
+
+
+class Damage(unittest.TestCase):
+    decoder_program = remux_program = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="penstock-damage-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.decoder = video.Decoder(cls.decoder_program)
+        cls.addClassCleanup(cls.decoder.close)
+        plain = {name.split(".")[0]: options for name, options in KINDS.items()}
+        clips.encode_many(cls.folder, plain, FRAMES, HEIGHT, WIDTH)
+        for name in KINDS:
+            subprocess.run([cls.remux_program, os.path.join(cls.folder, name.split(".")[0] + ".nut"),
+                            os.path.join(cls.folder, name)], check=True)
+
+    def make(self, name, turn):
+        """A damaged file of a kind, and how."""
+        rng = random.Random(f"{name} {turn}")
+        how = ("packets", "bits", "drop", "zeros", "cut", "lost")[(turn + len(name)) % 6]
+        whole = os.path.join(self.folder, name)
+        path = os.path.join(self.folder, "damaged-" + name)
+        if how in ("packets", "drop"):
+            change = f"{'drop' if how == 'drop' else 'flip'}={rng.randrange(1 << 20)}"
+            subprocess.run([self.remux_program, whole, path, change], check=True)
+        else:
+            with open(whole, "rb") as file:
+                data = file.read()
+            with open(path, "wb") as file:
+                file.write(harmed(data, how, rng))
+        return path, rng
+
+    def clip(self, path, first, count, step):
+        """The frames' checksums, or why there are none."""
+        try:
+            data = self.decoder.ask("planes", first, count, step, path)[0]
+        except ValueError as error:
+            return str(error)
+        size = len(data) // count
+        return [md5(data[i:i + size]) for i in range(0, len(data), size)]
+
+    def check_file(self, path, rng):
+        """(good, bad) frames."""
+        try:
+            frames = self.decoder.ask("index", path)[0]
+        except ValueError:
+            return 0, 0
+        alone = [self.clip(path, i, 1, 1) for i in range(frames)]
+        given = clips.whole(path)
+        # Damaged times may number frames otherwise: then a frame is one of all.
+        anywhere = {frame for _, frame in given}
+        for i, frame in enumerate(alone):
+            if isinstance(frame, str):
+                self.assertRegex(frame, "^frame [0-9]+ (is damaged|depends on a damaged one|does not come out of the "
+                                        "decoder|has [0-9]+ rows)")
+            else:
+                self.assertIn(frame[0], anywhere, (path, i))
+        for _ in range(8):
+            step = rng.randint(1, 4)
+            count = rng.randint(1, min(8, (frames - 1) // step + 1))
+            first = rng.randrange(frames - (count - 1) * step)
+            wanted = alone[first:first + (count - 1) * step + 1:step]
+            got = self.clip(path, first, count, step)
+            if any(isinstance(frame, str) for frame in wanted):
+                self.assertIsInstance(got, str, (path, first, count, step))
+            else:
+                self.assertEqual(got, [frame[0] for frame in wanted], (path, first, count, step))
+        bad = sum(isinstance(frame, str) for frame in alone)
+        return frames - bad, bad
+
+    def test_damage_spreads_to_what_depends_on_it(self):
+        good = bad = 0
+        for name in KINDS:
+            for turn in range(ROUNDS):
+                with self.subTest(name=name, turn=turn):
+                    path, rng = self.make(name, turn)
+                    counts = self.check_file(path, rng)
+                    good, bad = good + counts[0], bad + counts[1]
+        self.assertGreater(good, 5 * ROUNDS * len(KINDS))
+        self.assertGreater(bad, ROUNDS * len(KINDS))
+
+    def test_tails(self):
+        """What is cut off is shorter by that, as for FFmpeg."""
+        for name in ("xvid.avi", "mjpeg.avi", "h264-open.ts", "mpeg2.ts", "mpeg1.mpg", "vp8.webm", "flv1.flv"):
+            whole = os.path.join(self.folder, name)
+            frames = [frame for _, frame in clips.whole(whole)]
+            with open(whole, "rb") as file:
+                data = file.read()
+            path = os.path.join(self.folder, "cut-" + name)
+            with open(path, "wb") as file:
+                file.write(data[:len(data) * 3 // 5])
+            with self.subTest(name):
+                kept = [frame for _, frame in clips.whole(path)]
+                count = self.decoder.ask("index", path)[0]
+                self.assertGreater(count, 8)
+                self.assertLessEqual(abs(count - len(kept)), 1)
+                good = self.clip(path, 0, count - 5, 1)
+                self.assertEqual(good, frames[:count - 5])
+
+
+if __name__ == "__main__":
+    Damage.remux_program = os.path.abspath(sys.argv.pop())
+    Damage.decoder_program = os.path.abspath(sys.argv.pop())
+    unittest.main()

@@ -1,0 +1,130 @@
+"""Every codec in every container, with key frames marked wrongly: a clip's frames are those of a whole decode.
+
+PENSTOCK_VIDEO_ALL=1: all containers and marks; else one of each codec.
+"""
+import hashlib
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import clips
+import video
+
+HEIGHT, WIDTH, FRAMES = 144, 176, 14
+GROUP = ["-g", 6]
+X265 = ["-c:v", "libx265", "-pix_fmt", "yuv420p", "-preset", "veryfast", "-x265-params"]
+X265_GROUP = "log-level=none:pools=none:frame-threads=1:keyint=6:min-keyint=6:b-adapt=0"
+# Those after which decoding may begin at what its picture says, then those that are intra-coded, and those of which
+# nothing is believed.
+CODECS = {
+    "mpeg1": ["-c:v", "mpeg1video", *GROUP, "-bf", 2],
+    "mpeg2": ["-c:v", "mpeg2video", *GROUP, "-bf", 2],
+    "mpeg4": ["-c:v", "mpeg4", *GROUP, "-bf", 2],
+    "mpeg4-qpel": ["-c:v", "mpeg4", *GROUP, "-flags", "+qpel+mv4"],
+    "xvid": ["-c:v", "libxvid", *GROUP],
+    "xvid-packed": ["-c:v", "libxvid", *GROUP, "-bf", 2],
+    "h263": ["-c:v", "h263", *GROUP],
+    "h263-overlapped": ["-c:v", "h263", *GROUP, "-obmc", 1],
+    "h263p": ["-c:v", "h263p", *GROUP],
+    "h263p-vectors": ["-c:v", "h263p", *GROUP, "-umv", 1, "-aiv", 1, "-flags", "+aic+loop+mv4"],
+    "h263p-overlapped": ["-c:v", "h263p", *GROUP, "-obmc", 1],
+    "flv1": ["-c:v", "flv", *GROUP],
+    "msmpeg4v2": ["-c:v", "msmpeg4v2", *GROUP],
+    "msmpeg4v3": ["-c:v", "msmpeg4", *GROUP],
+    "wmv1": ["-c:v", "wmv1", *GROUP],
+    "wmv2": ["-c:v", "wmv2", *GROUP],
+    "h264": clips.x264("keyint=6:min-keyint=6:scenecut=0:bframes=2:b-adapt=0"),
+    "h264-open": clips.x264("keyint=6:min-keyint=6:scenecut=0:bframes=3:b-pyramid=normal:b-adapt=0:open-gop=1"),
+    "h264-refresh": clips.x264("keyint=6:intra-refresh=1:bframes=0"),
+    "h265": [*X265, X265_GROUP + ":bframes=2:open-gop=0"],
+    "h265-open": [*X265, X265_GROUP + ":bframes=3:open-gop=1"],
+    "h265-layers": [*X265, X265_GROUP + ":bframes=3:temporal-layers=3:open-gop=0"],
+    "vp8": ["-c:v", "libvpx", "-pix_fmt", "yuv420p", *GROUP, "-b:v", "200k", "-auto-alt-ref", 1, "-lag-in-frames", 5,
+            "-deadline", "realtime", "-cpu-used", 5],
+    "vp9": ["-c:v", "libvpx-vp9", "-pix_fmt", "yuv420p", *GROUP, "-b:v", "200k", "-auto-alt-ref", 1, "-lag-in-frames",
+            8, "-deadline", "good", "-cpu-used", 8],
+    "av1": ["-c:v", "libaom-av1", "-pix_fmt", "yuv420p", *GROUP, "-b:v", "200k", "-cpu-used", 8, "-usage", "realtime"],
+    "theora": ["-c:v", "libtheora", "-pix_fmt", "yuv420p", *GROUP],
+    "ffv1": ["-c:v", "ffv1", "-pix_fmt", "yuv420p", *GROUP],
+    "ffv1-3": ["-c:v", "ffv1", "-level", 3, "-pix_fmt", "yuv420p", "-context", 1, "-coder", 1, *GROUP],
+    "mjpeg": ["-c:v", "mjpeg", "-pix_fmt", "yuvj420p"],
+    "prores": ["-c:v", "prores", "-pix_fmt", "yuv422p10le"],
+    "huffyuv": ["-c:v", "huffyuv", "-pix_fmt", "yuv422p"],
+    "png": ["-c:v", "png", "-pix_fmt", "rgb24"],
+    "h261": ["-c:v", "h261", *GROUP],
+    "snow": ["-c:v", "snow", "-pix_fmt", "yuv420p", *GROUP],
+    "svq1": ["-c:v", "svq1", *GROUP],
+    "zmbv": ["-c:v", "zmbv", "-pix_fmt", "bgr0", *GROUP],
+    "flashsv": ["-c:v", "flashsv", "-pix_fmt", "bgr24", *GROUP],
+    "vc2": ["-c:v", "vc2", "-pix_fmt", "yuv420p"],
+}
+CONTAINERS = ["mkv", "mp4", "avi", "flv", "mov", "3gp", "asf", "webm", "nut", "ts", "mpg", "ogv", "ivf"]
+SEEKS = list(CODECS)[:list(CODECS).index("mjpeg")]
+NO_SEEKS = ("h263-overlapped", "h263p-overlapped", "h264-refresh", "xvid-packed")
+ALL = bool(os.environ.get("PENSTOCK_VIDEO_ALL"))
+
+
+class Starts(unittest.TestCase):
+    decoder_program = remux_program = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="penstock-starts-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.decoder = video.Decoder(cls.decoder_program)
+        cls.addClassCleanup(cls.decoder.close)
+        clips.encode_many(cls.folder, CODECS, FRAMES, HEIGHT, WIDTH)
+
+    def muxed(self, codec, container, keys):
+        """None where the container does not take the codec."""
+        path = os.path.join(self.folder, f"{codec}-{keys}.{container}")
+        done = subprocess.run([self.remux_program, os.path.join(self.folder, codec + ".nut"), path, "keys=" + keys],
+                              capture_output=True)
+        return path if done.returncode == 0 else None
+
+    def check_clips(self, path, codec):
+        """The fewest packets that a frame took; None where the file is no video to FFmpeg."""
+        frames = [md5 for _, md5 in clips.whole(path)]
+        if not frames:
+            return None
+        self.assertEqual(self.decoder.ask("index", path)[0], len(frames), path)
+        rng = random.Random(path)
+        ranges = [(0, len(frames), 1)] + [(rng.randrange(len(frames)), 1, 1) for _ in range(4)] + [(len(frames) - 1, 1, 1)]
+        fewest = len(frames)
+        for first, count, step in ranges:
+            data, packets, _ = self.decoder.ask("planes", first, count, step, path)
+            size = len(data) // count
+            got = [hashlib.md5(data[i:i + size]).hexdigest() for i in range(0, len(data), size)]
+            self.assertEqual(got, frames[first:first + count], (path, first, count))
+            fewest = min(fewest, packets)
+        os.remove(path)
+        return fewest
+
+    def test_marks_are_not_believed(self):
+        seen = set()
+        for number, codec in enumerate(CODECS):
+            left = 3 * len(CONTAINERS) if ALL else 1
+            for turn in range(3 * len(CONTAINERS)):
+                keys = ("all", "none", "7")[(turn + number) % 3 if ALL else 0]
+                path = left and self.muxed(codec, CONTAINERS[(number + turn // (3 if ALL else 1)) % len(CONTAINERS)], keys)
+                if not path:
+                    continue
+                with self.subTest(os.path.basename(path)):
+                    fewest = self.check_clips(path, codec)
+                    if fewest is None:
+                        continue
+                    left -= 1
+                    seen.add(codec)
+                    if codec in SEEKS and codec not in NO_SEEKS and self.decoder.reading != "no_times":
+                        self.assertLess(fewest, FRAMES, "a seek leaves packets out")
+        self.assertEqual(seen, set(CODECS))
+
+
+if __name__ == "__main__":
+    Starts.remux_program = os.path.abspath(sys.argv.pop())
+    Starts.decoder_program = os.path.abspath(sys.argv.pop())
+    unittest.main()
