@@ -64,7 +64,6 @@ HWY_INLINE bool decodeBandOf(BitReader &reader, McuState &state, int16_t *block,
   BitReader in = reader;
   unsigned k = state.first;
   uint64_t found = 0;
-  uint32_t wide = 0; // whether values do not fit
   BandEntry entry;
   do {
     refill(in);
@@ -81,10 +80,9 @@ HWY_INLINE bool decodeBandOf(BitReader &reader, McuState &state, int16_t *block,
     drop(in, entry.bits);
     k += entry.skip;
     // The end of a band stores a zero at its end.
-    const int scaled = value * (1 << low);
-    wide |= uint32_t(scaled + 32768);
-    block[k - 1 < last ? k - 1 : last] = int16_t(scaled);
-    found |= uint64_t(value != 0) << ((k - 1) & 63);
+    const auto scaled = int16_t(value * (1 << low));
+    block[k - 1 < last ? k - 1 : last] = scaled;
+    found |= uint64_t(scaled != 0) << ((k - 1) & 63);
   } while (k <= last);
   if (k >= blockEnd)
     state.endRun = (1u << entry.runBits) - 1 + uint32_t(take(in, entry.runBits));
@@ -92,7 +90,7 @@ HWY_INLINE bool decodeBandOf(BitReader &reader, McuState &state, int16_t *block,
     return false;
   nonzero |= found;
   reader = in;
-  return wide < 65536;
+  return true;
 }
 
 int64_t decodeBand(McuState &state, BandBlocks blocks, uint32_t count, const uint8_t *limit) {

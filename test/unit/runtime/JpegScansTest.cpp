@@ -157,6 +157,97 @@ TEST(JpegScans, StandardCodesMayBeLeftOut) {
   EXPECT_EQ(paths[EntropyPath::Own], paths.total);
 }
 
+/// libjpeg refuses a code of ones, though nothing may use it.
+TEST(JpegScans, ACodeOfOnesIsNotOurs) {
+  std::mt19937 random(53);
+  auto file =
+      randomJpeg({.name = "gray", .components = 1, .stored = JCS_GRAYSCALE}, 50, 40, random);
+  const size_t table = segmentsOf(file, 0xC4).back();
+  ASSERT_EQ(file[table + 4], 0x10);
+  ++file[table + 20]; // of 16 bits
+  file[table + 3] += 1;
+  file.insert(file.begin() + long(table) + 2 + (file[table + 2] << 8 | file[table + 3]) - 1, 0xFB);
+  const JpegOutcome outcome = decodeJpeg(file, {0, 0, 40, 50}, PixelFormat::Rgb, {});
+  EXPECT_EQ(pathIn(outcome.stats), EntropyPath::OddHeader);
+  ASSERT_FALSE(outcome.status.ok());
+  EXPECT_EQ(outcome.status.error().message, "damaged JPEG: bogus Huffman table definition");
+}
+
+/// One block of noise, whose coefficients behind the 20th come in two scans.
+std::vector<uint8_t> refinedBlock(std::mt19937 &random) {
+  JpegRecipe recipe{.name = "gray", .components = 1, .stored = JCS_GRAYSCALE, .quality = 100};
+  recipe.script = {scanOf({0}, 0, 0, 0, 0), scanOf({0}, 1, 20, 0, 0), scanOf({0}, 21, 63, 0, 1),
+                   scanOf({0}, 21, 63, 1, 0)};
+  std::vector<uint8_t> pixels(8 * 8);
+  for (uint8_t &pixel : pixels)
+    pixel = uint8_t(random() % 2 ? 100 + random() % 9 : random() % 255);
+  return encodeJpeg(recipe, 8, 8, pixels);
+}
+
+/// libjpeg warns of new coefficients of more than one bit in a refinement, and reads
+/// one bit for them.
+TEST(JpegScans, RefinementsOfAnySizeAreNotOurs) {
+  std::mt19937 random(54);
+  for (int i = 0; i < 150; ++i) {
+    auto file = refinedBlock(random);
+    const size_t table = segmentsOf(file, 0xC4).back(), first = table + 21;
+    const size_t end = table + 2 + size_t(file[table + 2] << 8 | file[table + 3]);
+    for (size_t at = first; at < end; ++at)
+      if (file[at] & 15)
+        ++file[at];
+    for (const EntropyKernels *kernels : entropyKernels()) {
+      DecodeStats stats;
+      EXPECT_EQ(
+          jpegDisagreement(file, {0, 0, 8, 8}, PixelFormat::Gray, {.kernels = kernels}, &stats),
+          "");
+    }
+  }
+}
+
+/// Runs of blocks end with their segment, whatever their length says.
+TEST(JpegScans, RunsEndWithTheirSegment) {
+  JpegRecipe recipe{.name = "gray", .components = 1, .stored = JCS_GRAYSCALE, .restartInterval = 4};
+  recipe.script = {scanOf({0}, 0, 0, 0, 0), scanOf({0}, 1, 63, 0, 0)};
+  std::vector<uint8_t> pixels(size_t(8 * 21) * 8, 90);
+  std::mt19937 random(56);
+  for (size_t x = 8 * 17; x < 8 * 21; ++x) // the last segment has coefficients
+    pixels[x] = uint8_t(random());
+  auto file = encodeJpeg(recipe, 8 * 21, 8, pixels);
+  PathCounts paths;
+  expectAgreement(file, "4 blocks", random, 1, paths);
+  int changed = 0;
+  for (size_t at = segmentsOf(file, 0xDA).back() + 10; at + 2 < file.size(); ++at)
+    if (file[at + 1] == 0xFF && file[at + 2] >= 0xD0 && file[at + 2] <= 0xD3) {
+      ASSERT_EQ(file[at], 0b11110000); // a code of six bits, and two of the run's length
+      file[at] |= 0b11;
+      ++changed;
+    }
+  EXPECT_EQ(changed, 4);
+  expectAgreement(file, "7 blocks", random, 3, paths);
+  EXPECT_EQ(paths[EntropyPath::Own], paths.total);
+}
+
+/// Where a scan says that its values are of the highest bits, they overflow as
+/// libjpeg's do, some of them to zero.
+TEST(JpegScans, CoefficientsOverflowAsLibjpegs) {
+  std::mt19937 random(55);
+  int own = 0;
+  for (int i = 0; i < 40; ++i) {
+    auto file = refinedBlock(random);
+    const auto scans = segmentsOf(file, 0xDA);
+    file[scans[2] + 9] = 13;
+    file[scans[3] + 9] = 13 << 4 | 12;
+    for (const EntropyKernels *kernels : entropyKernels()) {
+      DecodeStats stats;
+      EXPECT_EQ(
+          jpegDisagreement(file, {0, 0, 8, 8}, PixelFormat::Gray, {.kernels = kernels}, &stats),
+          "");
+      own += pathIn(stats) == EntropyPath::Own;
+    }
+  }
+  EXPECT_GT(own, 0);
+}
+
 /// Scans are read to their ends, also beside and below the region.
 TEST(JpegScans, DamageIsSeenWhateverTheRegion) {
   std::mt19937 random(49);
