@@ -76,8 +76,14 @@ std::optional<int64_t> KernelEmitter::elementsApart(Value tensor, int64_t axis) 
         arm.front().getTerminator()->getOperand(llvm::cast<OpResult>(tensor).getResultNumber()),
         axis);
   }
+  if (llvm::isa_and_present<ConstantOp>(op)) {
+    int64_t inside = 1;
+    for (const Axis &inner : typeOf(tensor).getAxes().drop_front(axis + 1))
+      inside *= inner.extent;
+    return inside;
+  }
   if (!llvm::isa_and_present<MapOp, CastOp, PadOp, WindowOp, ReduceOp>(op))
-    return llvm::isa_and_present<ConstantOp>(op) ? std::optional<int64_t>(0) : std::nullopt;
+    return std::nullopt;
   int64_t most = 0;
   for (Value operand : op->getOperands()) {
     auto type = llvm::dyn_cast<NamedTensorType>(operand.getType());
@@ -141,20 +147,32 @@ LaneValue KernelEmitter::comparable(LaneValue value) {
                                                                          : value;
 }
 
+/// What began with a number gives way to numbers only.
+LaneValue KernelEmitter::numberSoFar(Value value, Type type) {
+  LaneValue sofar = l.wrap(value, type);
+  sofar.range.nan = false;
+  sofar.range.quiet = true;
+  return sofar;
+}
+
+bool KernelEmitter::writesOut(ReduceOp op) {
+  const auto count = reducedElements(op);
+  return op->getAttr("schedule") == b.getStringAttr("inline") ||
+         (count && *count > 0 && *count * costOf(op.getValue()) <= writtenOut);
+}
+
 LaneValue KernelEmitter::emitReduced(ReduceOp op, ArrayRef<Index> at) {
   NamedTensorType in = typeOf(op.getValue());
   const Split axes(op);
   SmallVector<Index> inner(in.getRank());
   for (auto [place, axis] : llvm::enumerate(axes.kept))
     inner[axis] = at[place];
-  const auto count = reducedElements(op);
   Type result = typeOf(op.getResult()).getElementType();
   if (auto pieces = piecesOf(op))
     if (auto whole = reducePieces(op, *pieces, inner))
       return l.cast(CastMode::value, *whole, result);
-  LaneValue whole = count && (*count <= partialSums || *count * costOf(op.getValue()) <= writtenOut)
-                        ? reduceWrittenOut(op, inner, axes.over, *count)
-                        : reduceInLoops(op, inner, axes.over);
+  LaneValue whole = writesOut(op) ? reduceWrittenOut(op, inner, axes.over, *reducedElements(op))
+                                  : reduceInLoops(op, inner, axes.over);
   return l.cast(CastMode::value, whole, result);
 }
 
@@ -347,9 +365,10 @@ LaneValue KernelEmitter::reduceInLoops(ReduceOp op, SmallVector<Index> at, Array
   auto loops =
       carriedNest(b, l, extents, {l.splat(neutral(l, kind, sumType).value)},
                   [&](ArrayRef<Value> inner, ValueRange state) {
-                    LaneValue sofar = l.wrap(state[0], sumType);
-                    sofar.range.nan = false; // a number gives way to numbers only
-                    return SmallVector<Value>{l.splat(combined(l, kind, sofar, read(inner)).value)};
+                    LaneValue sofar = numberSoFar(state[0], sumType);
+                    LaneValue value =
+                        llvm::isa<FloatType>(element) ? comparable(read(inner)) : read(inner);
+                    return SmallVector<Value>{l.splat(combined(l, kind, sofar, value).value)};
                   });
   return l.wrap(loops[0], sumType);
 }
@@ -488,6 +507,10 @@ FailureOr<bool> KernelEmitter::reduceAcross(ReduceOp op) {
     return false;
   Type element = computeType(typeOf(op.getValue()).getElementType());
   LoopShape shape{axis, -1, lanesAcross(element)};
+  NamedTensorType out = typeOf(op.getResult());
+  const Axis &last = out.getAxes().back();
+  if (axis + 2 == out.getRank() && last.isStatic() && last.extent > 0 && last.extent <= unrollBound)
+    shape.unrollAxis = axis + 1; // channels are stored together
   auto partial = scratchBytes(partialSums * shape.lanes * scalarBytes(element), {});
   if (failed(partial))
     return failure();

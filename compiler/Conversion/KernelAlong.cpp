@@ -8,6 +8,7 @@
 
 #include "compiler/Conversion/KernelEmitter.h"
 #include "compiler/Conversion/Reduction.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -83,6 +84,10 @@ void KernelEmitter::scanLanes(ScanOp op, const Buffer &to, int64_t laneAxis, Lan
       at[axis] = m.uniform(index);
     auto step = [&](LaneValue sofar, SmallVector<LaneValue> *made) {
       LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
+      if (op.getKind() == ScanKind::max && llvm::isa<FloatType>(element)) {
+        value = comparable(value);
+        sofar = numberSoFar(sofar.value, element);
+      }
       value = scanStep(op, sofar, value, factor);
       LaneValue stored = l.cast(CastMode::value, value, type.getElementType());
       if (made)
@@ -138,27 +143,56 @@ void KernelEmitter::scanRows(ScanOp op, const Buffer &to, LaneValue factor) {
   for (int64_t axis : axes)
     others.push_back(extent(op.getValue(), axis));
   const LaneValue start = neutral(l, startOf(op), element);
+  // A NaN stays one to the end of the row: which one is looked at there.
+  const bool looksLater = op.getKind() != ScanKind::max &&
+                          (type.getElementType().isF32() || type.getElementType().isF64());
+  Buffer plain = to;
+  plain.written.reset();
   auto scanSome = [&](SmallVector<Index> at, Value first) {
     SmallVector<Value> state(rows, start.value);
-    carryLoop(l.i64(0), extent(op.getValue(), along), state, [&](Value i, ValueRange sofar) {
+    auto move = [&](int64_t row) {
+      if (rows > 1)
+        at[axes.back()] = m.uniform(l.add(first, l.i64(row)));
+    };
+    auto ends =
+        carryLoop(l.i64(0), extent(op.getValue(), along), state, [&](Value i, ValueRange sofar) {
+          at[along] = m.uniform(i);
+          elements.clear();
+          SmallVector<LaneValue> made;
+          for (auto [row, carried] : llvm::enumerate(sofar)) {
+            move(static_cast<int64_t>(row));
+            LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
+            LaneValue seen = op.getKind() == ScanKind::max && llvm::isa<FloatType>(element)
+                                 ? numberSoFar(carried, element)
+                                 : l.wrap(carried, element);
+            made.push_back(scanStep(op, seen, value, factor));
+          }
+          SmallVector<Value> next;
+          for (auto [row, value] : llvm::enumerate(made)) {
+            move(static_cast<int64_t>(row));
+            next.push_back(value.value);
+            if (looksLater)
+              value.range.nan = false;
+            m.store(to, at, l.cast(CastMode::value, value, type.getElementType()));
+          }
+          return next;
+        });
+    if (!looksLater)
+      return;
+    Value any;
+    for (Value end : ends) {
+      Value isNan = b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::UNO, end, end);
+      any = any ? l.orInt(any, isNan) : isNan;
+    }
+    auto branchOp = b.create<scf::IfOp>(l.loc, any, false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branchOp.thenBlock());
+    forLoop(l.i64(0), extent(op.getValue(), along), 1, [&](Value i) {
       at[along] = m.uniform(i);
-      SmallVector<LaneValue> made;
-      auto move = [&](int64_t row) {
-        if (rows > 1)
-          at[axes.back()] = m.uniform(l.add(first, l.i64(row)));
-      };
-      for (auto [row, carried] : llvm::enumerate(sofar)) {
-        move(static_cast<int64_t>(row));
-        LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
-        made.push_back(scanStep(op, l.wrap(carried, element), value, factor));
+      for (int64_t row = 0; row < rows; ++row) {
+        move(row);
+        m.store(to, at, m.load(plain, at));
       }
-      SmallVector<Value> next;
-      for (auto [row, value] : llvm::enumerate(made)) {
-        move(static_cast<int64_t>(row));
-        m.store(to, at, l.cast(CastMode::value, value, type.getElementType()));
-        next.push_back(value.value);
-      }
-      return next;
     });
   };
   Value last = others.empty() ? Value() : others.back();

@@ -259,6 +259,14 @@ std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> 
     lane = l.maxS(lane, minus(-again, lane));
     lane = l.minS(lane, minus(2 * last + again, lane));
   }
+  // Bytes stay bytes where there is a permutation of them.
+  if (l.level >= CpuLevel::v4vnni && scalarBytes(element) == 1) {
+    Value order = b.create<arith::TruncIOp>(l.loc, l.like(lane, b.getI8Type()), lane);
+    return LaneValue{l.intrinsic(l.lanes == 32 ? "llvm.x86.avx512.permvar.qi.256"
+                                               : "llvm.x86.avx512.permvar.qi.128",
+                                 value.value.getType(), {value.value, order}),
+                     element, value.range};
+  }
   auto half = [&](Value all, int64_t first) {
     SmallVector<int64_t> part(16);
     for (int64_t i = 0; i < 16; ++i)

@@ -46,8 +46,12 @@ KernelEmitter::ContractShape KernelEmitter::contractShape(ContractOp op) {
   for (int64_t axis = out.getRank() - 1; axis >= 0 && shape.block < 0; --axis)
     if (axis != to)
       shape.block = axis;
+  // All columns of a small matrix, where they share what is read of the value.
+  const Axis &summed = matrix.getAxes()[0];
+  const bool isSmall = shape.block == to && summed.isStatic() && summed.extent <= 16;
   if (shape.block >= 0 && out.getAxes()[shape.block].isStatic())
-    while (2 * shape.blocks <= std::min<int64_t>(4, out.getAxes()[shape.block].extent))
+    while (2 * shape.blocks <=
+           std::min<int64_t>(isSmall ? 8 : 4, out.getAxes()[shape.block].extent))
       shape.blocks *= 2;
   return shape;
 }
@@ -80,6 +84,8 @@ LogicalResult KernelEmitter::emitContract(ContractOp op) {
   auto steps = [&](int64_t axis, int64_t step, llvm::function_ref<void(Value)> body) {
     Value size = extent(op.getResult(), axis);
     auto known = Lanes::constantOf(size);
+    if (known == step) // what does not change in a loop of one turn leaves it, and its registers
+      return body(l.i64(0));
     forLoop(l.i64(0), size, step, [&](Value first) {
       body(step > 1 && *known % step ? l.minS(first, l.i64(*known - step)) : first);
     });

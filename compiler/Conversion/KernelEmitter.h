@@ -186,6 +186,10 @@ private:
   mlir::LogicalResult emitReduce(pipe::ReduceOp op);
   /// The 32 partial sums of a vector, added pairwise.
   LaneValue sumOfLanes(mlir::Value all, mlir::Type element);
+  llvm::SmallVector<LaneValue> sumVectors(pipe::ReduceOp op, llvm::SmallVector<Index> &at,
+                                          llvm::ArrayRef<int64_t> over, int64_t beside,
+                                          llvm::ArrayRef<mlir::Value> extents);
+  void reduceOneByOne(pipe::ReduceOp op, const Buffer &to);
   void sumRows(pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
                llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,
                llvm::function_ref<void(mlir::Value)> addOne);
@@ -198,6 +202,8 @@ private:
   std::optional<int64_t> elementsApart(mlir::Value tensor, int64_t axis);
   int64_t costOf(mlir::Value tensor);
   /// The reduction in each lane, whose kept axes have the indices `at`.
+  /// Whether it has no loops, and so needs no memory.
+  bool writesOut(pipe::ReduceOp op);
   LaneValue emitReduced(pipe::ReduceOp op, llvm::ArrayRef<Index> at);
   LaneValue reduceWrittenOut(pipe::ReduceOp op, llvm::SmallVector<Index> at,
                              llvm::ArrayRef<int64_t> over, int64_t count);
@@ -217,6 +223,7 @@ private:
   LaneValue sumInMemory(pipe::ReduceOp op, llvm::SmallVector<Index> at,
                         llvm::ArrayRef<int64_t> over);
   LaneValue comparable(LaneValue value);
+  LaneValue numberSoFar(mlir::Value value, mlir::Type type);
   int64_t laneAxisAcross(pipe::ReduceOp op);
   int64_t lanesAcross(mlir::Type element);
   /// Computes a reduction with lanes along an axis that stays; false where none suits.

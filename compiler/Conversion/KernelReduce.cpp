@@ -2,12 +2,14 @@
 //
 // A floating-point sum adds element i to lane i mod 32 of 32 partial sums,
 // which are then added pairwise (scalar.h, reductionLanes): the partial sums
-// live in memory, and no vector width can change the result.
+// live in registers where it is known how they meet the rows, else in memory, and no vector
+// width can change the result.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/KernelEmitter.h"
 #include "compiler/Conversion/Reduction.h"
+#include "compiler/Dialect/SmallReduction.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -27,7 +29,6 @@ void KernelEmitter::sumRows(ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_
   Type element = computeType(typeOf(op.getValue()).getElementType());
   auto type = VectorType::get({lanes}, element);
   Value last = extents.back();
-  const auto known = Lanes::constantOf(last);
   auto single = [&](Value from, Value to, Value number) {
     forLoop(from, to, 1, [&](Value i) {
       at[over.back()] = m.uniform(i);
@@ -45,16 +46,6 @@ void KernelEmitter::sumRows(ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_
     b.create<scf::YieldOp>(l.loc, sum);
     return loop.getResult(0);
   };
-  Value start = m.loadPlain(type, partial);
-  if (known && *known % lanes == 0) {
-    auto sums = carriedNest(b, l, extents.drop_back(), {start}, [&](ArrayRef<Value> inner, ValueRange state) {
-      for (auto [i, index] : llvm::enumerate(inner))
-        at[over[i]] = m.uniform(index);
-      return SmallVector<Value>{vectors(l.i64(0), last, state[0])};
-    });
-    m.storePlain(sums[0], partial);
-    return;
-  }
   carriedNest(b, l, extents.drop_back(), {l.i64(0)}, [&](ArrayRef<Value> inner, ValueRange state) {
     for (auto [i, index] : llvm::enumerate(inner))
       at[over[i]] = m.uniform(index);
@@ -68,7 +59,95 @@ void KernelEmitter::sumRows(ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_
   });
 }
 
-/// An integer reduction with lanes along the last reduced axis, for all values of
+/// Whether rows are as long as there are partial sums, and it is known where each begins among
+/// those.
+static bool fillsVectors(ArrayRef<Value> extents) {
+  const auto last = Lanes::constantOf(extents.back());
+  return last && *last >= penstock::scalar::reductionLanes &&
+         (*last % penstock::scalar::reductionLanes == 0 || llvm::all_of(extents, [](Value extent) {
+           return Lanes::constantOf(extent).has_value();
+         }));
+}
+
+/// 32 elements of a row at a time, for all values of `beside` at once: as many partial sums
+/// as lanes. Where a row ends between two vectors, its last one is moved to the front and
+/// filled up with zeros, and the sums turn by as much, so that the next row begins at lane 0.
+SmallVector<LaneValue> KernelEmitter::sumVectors(ReduceOp op, SmallVector<Index> &at,
+                                                 ArrayRef<int64_t> over, int64_t beside,
+                                                 ArrayRef<Value> extents) {
+  constexpr int64_t lanes = scalar::reductionLanes;
+  NamedTensorType in = typeOf(op.getValue());
+  Type element = computeType(in.getElementType());
+  const int64_t size = *Lanes::constantOf(extents.back()), rest = size % lanes, whole = size - rest;
+  int64_t rows = 1;
+  for (Value extent : extents.drop_back())
+    rows = rest ? rows * *Lanes::constantOf(extent) % lanes : 0;
+  const int64_t count = beside < 0 ? 1 : in.getAxes()[beside].extent;
+  auto added = [&](ValueRange sofar, Value index, llvm::function_ref<Value(Value)> moved) {
+    at[over.back()] = {index, 1, {}, {}};
+    l.lanes = lanes;
+    SmallVector<Value> next;
+    for (int64_t c = 0; c < count; ++c) {
+      if (beside >= 0)
+        at[beside] = m.constant(c);
+      LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
+      value.value = moved(l.splat(value.value));
+      next.push_back(b.create<arith::AddFOp>(l.loc, sofar[c], value.value));
+    }
+    l.lanes = 1;
+    return next;
+  };
+  auto turned = [&](Value sums, int64_t by) {
+    SmallVector<int64_t> order(lanes);
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      order[lane] = (lane + by + lanes) % lanes;
+    return by ? m.shuffle(sums, sums, order) : sums;
+  };
+  Value zero = b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(VectorType::get({lanes}, element)));
+  auto sums = carriedNest(
+      b, l, extents.drop_back(), SmallVector<Value>(count, zero),
+      [&](ArrayRef<Value> inner, ValueRange state) {
+        for (auto [i, index] : llvm::enumerate(inner))
+          at[over[i]] = m.uniform(index);
+        OpBuilder::InsertionGuard guard(b);
+        auto loop = openLoop(b, l, l.i64(0), l.i64(whole), lanes, state);
+        b.create<scf::YieldOp>(l.loc, added(loop.getRegionIterArgs(), loop.getInductionVar(),
+                                            [](Value v) { return v; }));
+        b.setInsertionPointAfter(loop);
+        SmallVector<Value> next(loop.getResults());
+        if (!rest)
+          return next;
+        next = added(next, l.i64(size - lanes), [&](Value vector) {
+          SmallVector<int64_t> order(lanes);
+          for (int64_t lane = 0; lane < lanes; ++lane)
+            order[lane] = lanes - rest + lane; // beyond `vector` there are zeros
+          return m.shuffle(vector, zero, order);
+        });
+        for (Value &sum : next)
+          sum = turned(sum, rest);
+        return next;
+      });
+  SmallVector<LaneValue> results;
+  for (Value sum : sums)
+    results.push_back(sumOfLanes(turned(sum, -(rows * rest % lanes)), element));
+  return results;
+}
+
+/// Few elements for each result, which no vector suits.
+void KernelEmitter::reduceOneByOne(ReduceOp op, const Buffer &to) {
+  NamedTensorType out = typeOf(op.getResult());
+  SmallVector<Value> extents;
+  for (int64_t axis = 0; axis < out.getRank(); ++axis)
+    extents.push_back(extent(op.getResult(), axis));
+  carriedNest(b, l, extents, {}, [&](ArrayRef<Value> where, ValueRange) {
+    SmallVector<Index> at(llvm::map_range(where, [&](Value index) { return m.uniform(index); }));
+    elements.clear();
+    m.store(to, at, emitReduced(op, at));
+    return SmallVector<Value>{};
+  });
+}
+
+/// An exact reduction with lanes along the last reduced axis, for all values of
 /// `beside` at once: a small axis further in, which is kept (-1: none). Sums of small
 /// numbers are taken in 32 bits for as long as they fit.
 SmallVector<LaneValue> KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_t> over,
@@ -88,7 +167,9 @@ SmallVector<LaneValue> KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index
     for (int64_t c = 0; c < count; ++c) {
       if (beside >= 0)
         at[beside] = m.constant(c);
-      values.push_back(emit(op.getValue(), at));
+      LaneValue value = emit(op.getValue(), at);
+      values.push_back(llvm::isa<FloatType>(start.type) ? l.cast(CastMode::value, value, start.type)
+                                                        : value);
     }
     return values;
   };
@@ -122,6 +203,10 @@ SmallVector<LaneValue> KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index
   total /= lanes;
   const bool narrow = most > 0, narrowThroughout = narrow && total > 0 && total <= most;
   Type sumType = start.type, smallType = b.getI32Type();
+  const bool isReal = llvm::isa<FloatType>(sumType);
+  auto sofarOf = [&](Value value) {
+    return isReal ? numberSoFar(value, sumType) : l.wrap(value, sumType);
+  };
   auto zeros = [&](Type type) -> Value {
     return b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(VectorType::get({lanes}, type)));
   };
@@ -135,8 +220,9 @@ SmallVector<LaneValue> KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index
     l.lanes = lanes;
     SmallVector<Value> next;
     for (auto [value, sum] : llvm::zip(elementsAt(loop.getInductionVar(), true), loop.getRegionIterArgs()))
-      next.push_back(small ? b.create<arith::AddIOp>(l.loc, sum, l.splat(l.wideOf(value))).getResult()
-                           : l.splat(combine(l.wrap(sum, sumType), value).value));
+      next.push_back(
+          small ? b.create<arith::AddIOp>(l.loc, sum, l.splat(l.wideOf(value))).getResult()
+                : l.splat(combine(sofarOf(sum), isReal ? comparable(value) : value).value));
     l.lanes = 1;
     b.create<scf::YieldOp>(l.loc, next);
     return SmallVector<Value>(loop.getResults());
@@ -170,14 +256,14 @@ SmallVector<LaneValue> KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index
     auto rest = openLoop(b, l, whole, last, 1, sofar.drop_front(count));
     SmallVector<Value> singles;
     for (auto [value, sum] : llvm::zip(elementsAt(rest.getInductionVar(), false), rest.getRegionIterArgs()))
-      singles.push_back(combine(l.wrap(sum, sumType), value).value);
+      singles.push_back(combine(sofarOf(sum), value).value);
     b.create<scf::YieldOp>(l.loc, singles);
     llvm::append_range(next, rest.getResults());
     return next;
   });
   // Counts are sums by now.
   auto merge = [&](Value x, Value y) {
-    LaneValue a = l.wrap(x, sumType), c = l.wrap(y, sumType);
+    LaneValue a = sofarOf(x), c = sofarOf(y);
     return (adds ? l.binary(BinaryKind::add, a, c) : combine(a, c)).value;
   };
   SmallVector<LaneValue> results;
@@ -237,13 +323,21 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
       return failure();
     partial = *bytes;
   }
-  // Integer kinds are exact in any order: lanes along the last reduced axis, where
+  // All kinds but sums of floats are exact in any order: lanes along the last reduced axis, where
   // it is the tensor's last but for channels, which go side by side.
-  const bool exact = !floatSum && !argument && llvm::isa<IntegerType>(element);
+  const bool exact = !floatSum && !argument;
   const bool alongLast = !over.empty() && over.back() == in.getRank() - 1;
-  const bool channels = exact && !alongLast && !over.empty() && over.back() == in.getRank() - 2 &&
-                        in.getAxes().back().isStatic() && in.getAxes().back().extent > 0 &&
-                        in.getAxes().back().extent <= unrollBound;
+  const bool vectors = floatSum && !over.empty() && fillsVectors(overExtents);
+  const bool channels = (exact || vectors) && !alongLast && !over.empty() &&
+                        over.back() == in.getRank() - 2 && in.getAxes().back().isStatic() &&
+                        in.getAxes().back().extent > 0 && in.getAxes().back().extent <= unrollBound;
+  const auto count = reducedElements(op);
+  const auto run = over.empty() ? std::nullopt : Lanes::constantOf(overExtents.back());
+  if (count && *count > 0 && !over.empty() &&
+      (!(alongLast || channels) || (run && *run < scalar::reductionLanes)) && writesOut(op)) {
+    reduceOneByOne(op, *buffer);
+    return success();
+  }
   const bool vector = exact && (alongLast || channels);
   if (channels)
     keptExtents.pop_back();
@@ -261,7 +355,20 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
     auto read = [&] { return l.cast(CastMode::value, emit(op.getValue(), at), element); };
     auto combine = [&](LaneValue sofar, LaneValue value) { return combined(l, kind, sofar, value); };
     LaneValue final;
-    if (floatSum) {
+    auto storeChannels = [&](ArrayRef<LaneValue> found) {
+      for (auto [c, value] : llvm::enumerate(found.drop_back())) {
+        to.push_back(m.constant(static_cast<int64_t>(c)));
+        m.store(*buffer, to, l.cast(CastMode::value, value, result));
+        to.pop_back();
+      }
+      if (channels)
+        to.push_back(m.constant(static_cast<int64_t>(found.size()) - 1));
+      return found.back();
+    };
+    const int64_t beside = channels ? in.getRank() - 1 : -1;
+    if (vectors && (alongLast || channels)) {
+      final = storeChannels(sumVectors(op, at, over, beside, overExtents));
+    } else if (floatSum) {
       for (int64_t lane = 0; lane < scalar::reductionLanes; ++lane)
         m.storePlain(neutral(l, kind, element).value, m.address(partial, l.i64(lane * size)));
       auto addOne = [&](Value number) {
@@ -301,15 +408,7 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
         });
         final = l.wrap(loops[0], sumType);
       } else {
-        auto found = reduceLanes(op, at, over, channels ? in.getRank() - 1 : -1, overExtents, start, combine);
-        for (auto [c, value] : llvm::enumerate(ArrayRef(found).drop_back())) {
-          to.push_back(m.constant(static_cast<int64_t>(c)));
-          m.store(*buffer, to, l.cast(CastMode::value, value, result));
-          to.pop_back();
-        }
-        final = found.back();
-        if (channels)
-          to.push_back(m.constant(static_cast<int64_t>(found.size()) - 1));
+        final = storeChannels(reduceLanes(op, at, over, beside, overExtents, start, combine));
       }
     }
     m.store(*buffer, to, l.cast(CastMode::value, final, result));

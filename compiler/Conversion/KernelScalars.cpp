@@ -41,9 +41,62 @@ LaneValue KernelEmitter::scalar(Value value) {
 
 KeyValue KernelEmitter::key(Value value) { return keys.lookup(value); }
 
+/// The operations of a body in an order that keeps few values alive: each where the first that
+/// reads it wants it, and right behind it those that need nothing more and end a value. So of two
+/// sums over the same neighbours, both go from one neighbour to the next.
+static SmallVector<Operation *> inOrderOfNeed(Block &block) {
+  constexpr size_t registers = 16; // fewer operations have room in any order
+  SmallVector<Operation *> all;
+  bool isPlain = true;
+  for (Operation &op : block.without_terminator()) {
+    all.push_back(&op);
+    isPlain &= op.getNumRegions() == 0 && isPure(&op) && op.getNumResults() == 1;
+  }
+  if (all.size() <= registers || !isPlain)
+    return all;
+  SmallVector<Operation *> order;
+  DenseSet<Operation *> done;
+  DenseMap<Value, size_t> left; // readers to come
+  for (Operation *op : all)
+    for (Value operand : op->getOperands())
+      ++left[operand];
+  auto isMade = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return !op || op->getBlock() != &block || done.contains(op);
+  };
+  std::function<void(Operation *)> place = [&](Operation *op) {
+    if (!done.insert(op).second)
+      return;
+    order.push_back(op);
+    for (Value operand : op->getOperands())
+      --left[operand];
+    for (Operation *reader : op->getUsers())
+      if (reader->getBlock() == &block && !reader->hasTrait<OpTrait::IsTerminator>() &&
+          !done.contains(reader) && llvm::all_of(reader->getOperands(), isMade) &&
+          llvm::any_of(reader->getOperands(), [&](Value operand) {
+            return operand.getDefiningOp() && operand.getDefiningOp()->getBlock() == &block &&
+                   left[operand] == 1 && !llvm::isa<ConstantOp>(operand.getDefiningOp());
+          }))
+        place(reader);
+  };
+  std::function<void(Value)> want = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (isMade(value))
+      return;
+    for (Value operand : op->getOperands())
+      want(operand);
+    place(op);
+  };
+  for (Value value : block.getTerminator()->getOperands())
+    want(value);
+  for (Operation *op : all) // what nobody reads
+    want(op->getResult(0));
+  return order;
+}
+
 void KernelEmitter::emitBlock(Block &block) {
-  for (Operation &op : block.without_terminator())
-    (void)emitScalarOp(op); // the verifier of kernels admits scalar ops only
+  for (Operation *op : inOrderOfNeed(block))
+    (void)emitScalarOp(*op); // the verifier of kernels admits scalar ops only
 }
 
 LogicalResult KernelEmitter::emitScalarOp(Operation &op) {

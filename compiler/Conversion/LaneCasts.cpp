@@ -216,9 +216,12 @@ LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) {
     return {cmp(CmpIPredicate::ne, v, integerLike(v, 0)), to, full};
   }
   const bool noSign = isUnsigned(value.type) || from == 1;
+  Value low = value.low;
+  if (!low && llvm::isa<VectorType>(v.getType()) && width > 8 && from <= 8)
+    low = from == 8 ? v : b.create<arith::ExtUIOp>(loc, like(v, b.getI8Type()), v).getResult();
   const PixelSum sum = from == 8 && width == 32 && fits ? value.sum : PixelSum();
   if (value.wide && width == 32 && mode != CastMode::clamp)
-    return {value.wide, to, value.range, {}, value.real, {}, sum};
+    return {value.wide, to, value.range, {}, value.real, {}, sum, {}, low};
   Value real = fits ? value.real : Value();
   // u16 to i16 and i16 to u16 need a wider step to compare.
   if (mode == CastMode::clamp && !fits) {
@@ -242,14 +245,16 @@ LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) {
   Value wide;
   if (width != 32 && fits)
     wide = from == 32 && value.range.within(-0x1p31, 0x1p31 - 1) ? v : value.wide;
-  if (width < from)
+  if (width == 8 && low)
+    v = low;
+  else if (width < from)
     v = b.create<arith::TruncIOp>(loc, like(v, registerType(to)), v);
   else if (width == 64 && wide)
     v = b.create<arith::ExtSIOp>(loc, like(v, registerType(to)), wide);
   else if (width > from)
     v = noSign ? b.create<arith::ExtUIOp>(loc, like(v, registerType(to)), v).getResult()
                : b.create<arith::ExtSIOp>(loc, like(v, registerType(to)), v).getResult();
-  return {v, to, fits ? value.range : full, wide, real, {}, sum};
+  return {v, to, fits ? value.range : full, wide, real, {}, sum, {}, width > 8 ? low : Value()};
 }
 
 LaneValue Lanes::cast(CastMode mode, LaneValue value, Type to) {

@@ -363,12 +363,53 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) {
     break;
   }
   }
+  Value low = lowBinary(kind, a, c);
   if (!out.within(full.low, full.high))
-    return {v, a.type, full};
+    return {v, a.type, full, {}, {}, {}, {}, {}, low};
   const PixelSum sum = pixelSum(kind, a, c);
   if (sum.pixels && llvm::count_if(sum.weights, [](int64_t weight) { return weight != 0; }) > 1)
     return {dotProduct(sum), a.type, out, {}, {}, {}, sum};
-  return {v, a.type, out, {}, realBinary(kind, a, c, out), {}, sum};
+  return {v, a.type, out, {}, realBinary(kind, a, c, out), {}, sum, {}, low};
+}
+
+/// The lowest byte, where it is there or one number for all lanes.
+Value Lanes::lowOf(const LaneValue &value) {
+  if (value.low)
+    return value.low;
+  if (!llvm::isa<VectorType>(value.value.getType()) || value.range.low != value.range.high ||
+      !value.range.within(-0x1p31, 0x1p31))
+    return {};
+  Type type = like(value.value, b.getI8Type());
+  auto byte = static_cast<int8_t>(static_cast<int64_t>(value.range.low));
+  return b.create<arith::ConstantOp>(
+      loc, DenseElementsAttr::get(llvm::cast<VectorType>(type), b.getI8IntegerAttr(byte)));
+}
+
+/// The lowest byte of a result comes from those of the operands: a u8 that takes nothing else is
+/// computed in a quarter of the registers.
+Value Lanes::lowBinary(BinaryKind kind, const LaneValue &a, const LaneValue &c) {
+  if (!a.low && !c.low)
+    return {};
+  const bool isConstant = a.range.low == a.range.high || c.range.low == c.range.high;
+  Value x = lowOf(a), y = lowOf(c);
+  if (!x || !y)
+    return {};
+  switch (kind) {
+  case BinaryKind::add:
+    return b.create<arith::AddIOp>(loc, x, y);
+  case BinaryKind::sub:
+    return b.create<arith::SubIOp>(loc, x, y);
+  case BinaryKind::mul: // of two vectors there is no such instruction
+    return isConstant ? b.create<arith::MulIOp>(loc, x, y).getResult() : Value();
+  case BinaryKind::bit_and:
+    return b.create<arith::AndIOp>(loc, x, y);
+  case BinaryKind::bit_or:
+    return b.create<arith::OrIOp>(loc, x, y);
+  case BinaryKind::bit_xor:
+    return b.create<arith::XOrIOp>(loc, x, y);
+  default:
+    return {};
+  }
 }
 
 Value Lanes::realOf(const LaneValue &value) {

@@ -45,6 +45,7 @@ struct LaneValue {
   mlir::Value loose = {}; ///< a float but for the sign of a zero
   PixelSum sum = {};      ///< a u8 or i32 out of the bytes of pixels
   mlir::Value scaled = {}; ///< an f32 times 2^32: a quotient of integers before its last step
+  mlir::Value low = {};    ///< of an integer of more bits its lowest byte, i8: all that a u8 takes
 
   bool isVector() const { return llvm::isa<mlir::VectorType>(value.getType()); }
 };
@@ -128,6 +129,8 @@ public:
 
 private:
   PixelSum pixelSum(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c);
+  mlir::Value lowOf(const LaneValue &value);
+  mlir::Value lowBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c);
   mlir::Value dotProduct(const PixelSum &sum);
   mlir::Value numberOf(bool wantMin, mlir::Value x, mlir::Value y);
   mlir::Value canonicalRegisters(mlir::Value v);

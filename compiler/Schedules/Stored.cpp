@@ -76,6 +76,18 @@ static bool picksChannel(ViewOp view) {
   return dims + 1 == source.getAxes().size();
 }
 
+/// Whether a map reads elements of `value` again for each place of an axis that only others
+/// have, other than a pixel's channels.
+static bool readsAgain(Operation *user, Value value) {
+  auto map = llvm::dyn_cast<MapOp>(user);
+  if (!map)
+    return false;
+  auto type = llvm::cast<NamedTensorType>(value.getType());
+  return llvm::any_of(llvm::cast<NamedTensorType>(map.getType()).getAxes(), [&](const Axis &axis) {
+    return type.axisIndex(axis.name) < 0 && !(axis.isStatic() && axis.extent <= 4);
+  });
+}
+
 static int readsOf(ArrayRef<OpOperand *> uses, bool together) {
   int count = 0, picked = 0;
   for (OpOperand *operand : uses) {
@@ -98,7 +110,7 @@ static int readsOf(ArrayRef<OpOperand *> uses, bool together) {
     } else if (llvm::isa<YieldOp>(user) && llvm::isa<ChooseOp>(user->getParentOp())) {
       count += reads(user->getParentOp()->getResult(use.getOperandNumber()), together);
     } else {
-      ++count;
+      count += together && readsAgain(user, value) ? 2 : 1;
     }
     if (count > 1)
       return 2;
@@ -138,10 +150,28 @@ static bool isRepeated(Value value) {
   });
 }
 
+/// Operations that make one element of `value` out of what is stored, about.
+static int64_t operationsBehind(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->hasAttr("schedule") || !llvm::isa<ViewOp, CastOp, MapOp, WindowOp, PadOp>(op))
+    return 1;
+  int64_t count = 1;
+  op->walk([&](Operation *inner) { count += inner != op; });
+  for (Value operand : op->getOperands())
+    if (llvm::isa<NamedTensorType>(operand.getType()))
+      count += operationsBehind(operand);
+  return count;
+}
+
+/// What is written out in full, at most.
+static constexpr int64_t mostOperations = 1024;
+
 void penstock::schedules::forEachInline(KernelOp kernel, bool pixelsTogether,
                                         llvm::function_ref<void(Operation &)> visit) {
   for (Operation &op : kernel.getBody().front())
     if (isSmallReduction(&op) && !op.hasAttr("schedule") &&
+        operationsBehind(op.getOperand(0)) * *reducedElements(llvm::cast<ReduceOp>(op)) <=
+            mostOperations &&
         reads(op.getResult(0), pixelsTogether) <= 1 && !isRepeated(op.getResult(0)))
       visit(op);
 }

@@ -157,10 +157,43 @@ struct ViewInsidePad : OpRewritePattern<ViewOp> {
   }
 };
 
+/// Another order of a product's axes is that of its value's, which costs nothing to read: the
+/// product is not stored to be copied.
+struct PermutedContract : OpRewritePattern<ViewOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
+    auto contract = view.getInput().getDefiningOp<ContractOp>();
+    if (!contract || !contract->hasOneUse())
+      return rewriter.notifyMatchFailure(view, "its input is no product for it alone");
+    auto type = llvm::cast<NamedTensorType>(view.getType());
+    auto product = llvm::cast<NamedTensorType>(contract.getResult().getType());
+    auto value = llvm::cast<NamedTensorType>(contract.getValue().getType());
+    auto matrix = llvm::cast<NamedTensorType>(contract.getMatrix().getType());
+    const AffineMap map = view.getMap();
+    if (!map.isPermutation() || !type.isStatic() || !value.isStatic())
+      return rewriter.notifyMatchFailure(view, "it is no other order of static axes");
+    const int64_t made = product.axisIndex(matrix.getAxes()[1].name);
+    SmallVector<Axis> axes(type.getAxes());
+    const unsigned place = map.getDimPosition(made);
+    if (axes[place] != product.getAxes()[made])
+      return rewriter.notifyMatchFailure(view, "it renames the new axis");
+    axes[place] = value.getAxes()[made];
+    for (size_t axis = 0; axis < axes.size(); ++axis)
+      if (axis != place && axes[axis].name == axes[place].name)
+        return rewriter.notifyMatchFailure(view, "it has an axis of the name that goes");
+    Value turned = makeView(rewriter, view.getLoc(), contract.getValue(), map, {},
+                            NamedTensorType::get(value.getElementType(), axes), {});
+    rewriter.replaceOpWithNewOp<ContractOp>(view, type, turned, contract.getMatrix(),
+                                            contract.getSizes());
+    return success();
+  }
+};
+
 struct ComposeViewsPass : penstock::transforms::impl::ComposeViewsBase<ComposeViewsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ViewOfView, SimplifyView, PadOfPad, ViewInsidePad>(&getContext());
+    patterns.add<ViewOfView, SimplifyView, PadOfPad, ViewInsidePad, PermutedContract>(
+        &getContext());
     if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/PointBody.h"
+#include "compiler/Dialect/SmallReduction.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Regions.h"
 #include "runtime/abi/scalar.h"
@@ -182,6 +183,52 @@ static void narrow(MapOp map) {
   map.erase();
 }
 
+/// The integers of `bits` that all sums of `count` elements of `element` are among.
+static Type sumsOf(OpBuilder &builder, Type element, int64_t count, int64_t most) {
+  const bool noSign = isUnsigned(element);
+  const int64_t largest =
+      (int64_t(1) << (element.getIntOrFloatBitWidth() - (noSign ? 0 : 1))) - (noSign ? 1 : 0);
+  if (count > most / largest)
+    return {};
+  if (noSign ? count * largest <= 0xFFFF : count * largest <= 0x7FFF)
+    return noSign ? builder.getIntegerType(16, /*isSigned=*/false) : builder.getIntegerType(16);
+  return builder.getI32Type();
+}
+
+/// A sum of whole numbers as floats is exact, and the same in any order, where it cannot
+/// exceed what the type has all integers of. It is taken in integers, and converted once.
+static void sumWhole(ReduceOp sum) {
+  auto cast = sum.getValue().getDefiningOp<CastOp>();
+  auto type = llvm::cast<NamedTensorType>(sum.getResult().getType());
+  Type real = type.getElementType();
+  const auto count = reducedElements(sum);
+  if (sum.getKind() != ReduceKind::sum || !cast || cast.getMode() != CastMode::value || !count ||
+      *count < 1 || !(real.isF32() || real.isF64()))
+    return;
+  auto from = llvm::cast<NamedTensorType>(cast.getValue().getType());
+  Type element = from.getElementType();
+  if (!llvm::isa<IntegerType>(element) || element.isInteger(1) ||
+      element.getIntOrFloatBitWidth() > 16)
+    return;
+  OpBuilder builder(sum);
+  Type whole = sumsOf(builder, element, *count, real.isF32() ? int64_t(1) << 24 : INT32_MAX);
+  if (!whole)
+    return;
+  Value wide = builder.create<CastOp>(cast.getLoc(), NamedTensorType::get(whole, from.getAxes()),
+                                      CastMode::value, cast.getValue(), cast.getSizes());
+  auto inner = builder.create<ReduceOp>(sum.getLoc(), NamedTensorType::get(whole, type.getAxes()),
+                                        sum.getKind(), wide, sum.getOver(), sum.getSizes());
+  auto result = builder.create<CastOp>(sum.getLoc(), type, CastMode::value, inner.getResult(),
+                                       sum.getSizes());
+  if (Attribute remarks = sum->getAttr("pipe.remarks"))
+    inner->setAttr("pipe.remarks", remarks);
+  addRemark(inner, "narrow", "adds integers, and converts their sum: it is exact");
+  sum.replaceAllUsesWith(result.getResult());
+  sum.erase();
+  if (cast->use_empty())
+    cast.erase();
+}
+
 namespace {
 struct NarrowPass : penstock::transforms::impl::NarrowBase<NarrowPass> {
   void runOnOperation() override {
@@ -189,6 +236,10 @@ struct NarrowPass : penstock::transforms::impl::NarrowBase<NarrowPass> {
     getOperation()->walk([&](MapOp map) { maps.push_back(map); });
     for (MapOp map : maps)
       narrow(map);
+    SmallVector<ReduceOp> sums;
+    getOperation()->walk([&](ReduceOp sum) { sums.push_back(sum); });
+    for (ReduceOp sum : sums)
+      sumWhole(sum);
   }
 };
 } // namespace

@@ -94,7 +94,7 @@ def ComposeViews : Pass<"pipe-compose-views"> {
     Views that change nothing vanish, constant symbols become part of the map,
     and a view that stays inside the inner region of a pad reads what was
     padded. Leaves the inner view for dead code elimination if it has other
-    users.
+    users. Another order of a product's axes becomes one of its value's.
     Measure: `pipe.view` and `pipe.pad` ops.
   }];
 }
@@ -174,6 +174,9 @@ def Narrow : Pass<"pipe-narrow"> {
 
     Product and sum round apart; nothing is contracted. Where no pair is found,
     the op keeps its arithmetic and a remark says so.
+
+    A sum of integers of up to 16 bits as f32 or f64 is exact where the type has all
+    integers that it can be: it becomes a sum of integers, and one conversion.
     Measure: cost of the pointwise regions (docs/rationale/tables.md).
   }];
 }

@@ -84,6 +84,55 @@ Value Draft::reduce(Value x) {
   return remember(result, kept);
 }
 
+/// A reduction of each tile, of one axis or two.
+static Value reduceTiles(Draft &d, Value x) {
+  const Dims dims = d.dimsOf(x);
+  if (dims.empty() || dims.size() > 4)
+    return {};
+  const size_t first =
+      dims.size() - std::min<size_t>(dims.size(), 1 + static_cast<size_t>(d.rng.below(2)));
+  Dims split, kept;
+  SmallVector<std::string> inner;
+  std::vector<AffineExpr> results;
+  auto place = [&] { return d.builder.getAffineDimExpr(static_cast<unsigned>(split.size())); };
+  for (size_t i = 0; i < dims.size(); ++i) {
+    Dim outer = dims[i];
+    AffineExpr at = place();
+    if (i >= first && !outer.size && outer.most >= 2) {
+      const int64_t length =
+          std::min<int64_t>(d.rng.pick<int64_t>({2, 2, 3, 4, 8, 16}), outer.most);
+      outer.most /= length;
+      split.push_back(outer);
+      results.push_back(at * length + place());
+      inner.push_back(d.freshAxis());
+      split.push_back({inner.back(), {}, length});
+    } else {
+      split.push_back(outer);
+      results.push_back(at);
+    }
+    kept.push_back(outer);
+  }
+  if (inner.empty())
+    return {};
+  const AffineMap map =
+      AffineMap::get(static_cast<unsigned>(split.size()), 0, results, d.builder.getContext());
+  const Value tiles =
+      d.remember(d.builder.create<ViewOp>(d.loc, d.typeOf(d.element(x), split), x,
+                                          AffineMapAttr::get(map), ValueRange(), d.sizesOf(split)),
+                 split);
+  const bool isLogical = d.element(x).isInteger(1);
+  const ReduceKind kind =
+      isLogical ? ReduceKind::count
+                : d.rng.pick<ReduceKind>({ReduceKind::sum, ReduceKind::sum, ReduceKind::sum,
+                                          ReduceKind::min, ReduceKind::max, ReduceKind::argmax});
+  const bool isIndex = isLogical || kind == ReduceKind::argmax;
+  const SmallVector<StringRef> over(inner.begin(), inner.end());
+  const Type element = isIndex ? Type(d.builder.getI64Type()) : d.element(x);
+  return d.remember(d.builder.create<ReduceOp>(d.loc, d.typeOf(element, kept), kind, tiles,
+                                               d.builder.getStrArrayAttr(over), d.sizesOf(kept)),
+                    kept);
+}
+
 Value Draft::scan(Value x) {
   const Dims dims = dimsOf(x);
   if (dims.empty() || element(x).isInteger(1))
@@ -123,10 +172,14 @@ Value Draft::contract(Value x) {
   Dims dims = dimsOf(x);
   const Type type = element(x);
   const bool isFloat = type.isF32() || type.isF64();
-  if (dims.empty() || dims.back().size || dims.back().most > 70 ||
+  if (dims.empty())
+    return {};
+  Dim &summed = dims[static_cast<size_t>(rng.below(static_cast<int64_t>(dims.size())))];
+  if (summed.size || summed.most > 70 ||
       !(isFloat || type.isSignlessInteger(32) || type.isSignlessInteger(64)))
     return {};
-  const int64_t rows = dims.back().most, columns = rng.between(1, 19);
+  const int64_t rows = summed.most,
+                columns = rng.chance(0.3) ? rng.pick<int64_t>({24, 33, 64}) : rng.between(1, 19);
   std::vector<Attribute> values;
   for (int64_t i = 0; i < rows * columns; ++i) {
     const int64_t number = rng.between(-8, 8);
@@ -136,9 +189,9 @@ Value Draft::contract(Value x) {
   }
   const Dim out{freshAxis(), {}, columns};
   const Value matrix = builder.create<ConstantOp>(
-      loc, typeOf(element(x), {dims.back(), out}),
+      loc, typeOf(element(x), {summed, out}),
       DenseElementsAttr::get(RankedTensorType::get({rows, columns}, element(x)), values));
-  dims.back() = out;
+  summed = out;
   const Value result =
       builder.create<ContractOp>(loc, typeOf(element(x), dims), x, matrix, sizesOf(dims));
   return remember(result, dims);
@@ -487,6 +540,7 @@ Value Draft::step() {
       [](Draft &d, Value x) { return d.resample(x); },
       [](Draft &d, Value x) { return d.reduce(x); },
       [](Draft &d, Value x) { return d.reduce(x); },
+      [](Draft &d, Value x) { return reduceTiles(d, x); },
       [](Draft &d, Value x) { return d.scan(x); },
       [](Draft &d, Value x) { return d.histogram(x); },
       [](Draft &d, Value x) { return d.contract(x); },

@@ -105,3 +105,16 @@ func.func @stays_where_it_may_read_the_border(%x: !pipe.tensor<u8[w=9]>) -> !pip
       : !pipe.tensor<u8[w=13]> -> !pipe.tensor<u8[w=4]>
   return %1 : !pipe.tensor<u8[w=4]>
 }
+
+// Another order of a product's axes is one of its value's.
+// CHECK-LABEL: func.func @turns_the_value_of_a_product
+func.func @turns_the_value_of_a_product(%x: !pipe.tensor<f32[h=3, i=4, w=5]>, %m: !pipe.tensor<f32[i=4, u=2]>)
+    -> !pipe.tensor<f32[h=3, w=5, u=2]> {
+  // CHECK-NEXT: %[[TURNED:.*]] = pipe.view %arg0 {{.*}} -> <f32[h=3, w=5, i=4]>
+  // CHECK-NEXT: %[[PRODUCT:.*]] = pipe.contract %[[TURNED]] by %arg1 {{.*}} -> <f32[h=3, w=5, u=2]>
+  // CHECK-NEXT: return %[[PRODUCT]]
+  %0 = pipe.contract %x by %m : <f32[h=3, i=4, w=5]>, <f32[i=4, u=2]> -> <f32[h=3, u=2, w=5]>
+  %1 = pipe.view %0 by affine_map<(d0, d1, d2) -> (d0, d2, d1)> []
+      : !pipe.tensor<f32[h=3, u=2, w=5]> -> !pipe.tensor<f32[h=3, w=5, u=2]>
+  return %1 : !pipe.tensor<f32[h=3, w=5, u=2]>
+}

@@ -75,3 +75,31 @@ func.func @keeps_what_is_no_line(%x: !pipe.tensor<u8[w=4]>) -> !pipe.tensor<f16[
   }
   return %0 : !pipe.tensor<f16[w=4]>
 }
+
+// Sums of bytes are whole numbers that f32 has all of.
+// CHECK-LABEL: func.func @sums_integers
+func.func @sums_integers(%x: !pipe.tensor<u8[h=9, w=4]>) -> !pipe.tensor<f32[h=9]> {
+  // CHECK-NEXT: %[[WIDE:.*]] = pipe.cast value %arg0 : !pipe.tensor<u8[h=9, w=4]> -> !pipe.tensor<u16[h=9, w=4]>
+  // CHECK-NEXT: %[[SUM:.*]] = pipe.reduce sum %[[WIDE]] over ["w"] {{.*}} : <u16[h=9, w=4]> -> <u16[h=9]>
+  // CHECK-NEXT: %[[REAL:.*]] = pipe.cast value %[[SUM]] : !pipe.tensor<u16[h=9]> -> !pipe.tensor<f32[h=9]>
+  // CHECK-NEXT: return %[[REAL]]
+  %0 = pipe.cast value %x : !pipe.tensor<u8[h=9, w=4]> -> !pipe.tensor<f32[h=9, w=4]>
+  %1 = pipe.reduce sum %0 over ["w"] : !pipe.tensor<f32[h=9, w=4]> -> !pipe.tensor<f32[h=9]>
+  return %1 : !pipe.tensor<f32[h=9]>
+}
+
+// 300 x 300 bytes may add up to more than 2^24; those of i16 do with 512.
+// CHECK-LABEL: func.func @keeps_sums_that_round
+func.func @keeps_sums_that_round(%x: !pipe.tensor<u8[h=300, w=300]>, %y: !pipe.tensor<i16[w=513]>, %z: !pipe.tensor<i16[w=512]>)
+    -> (!pipe.tensor<f32[]>, !pipe.tensor<f32[]>, !pipe.tensor<f32[]>) {
+  // CHECK: pipe.reduce sum {{.*}} -> <f32[]>
+  // CHECK: pipe.reduce sum {{.*}} -> <f32[]>
+  // CHECK: pipe.reduce sum {{.*}} -> <i32[]>
+  %0 = pipe.cast value %x : !pipe.tensor<u8[h=300, w=300]> -> !pipe.tensor<f32[h=300, w=300]>
+  %1 = pipe.reduce sum %0 over ["h", "w"] : !pipe.tensor<f32[h=300, w=300]> -> !pipe.tensor<f32[]>
+  %2 = pipe.cast value %y : !pipe.tensor<i16[w=513]> -> !pipe.tensor<f32[w=513]>
+  %3 = pipe.reduce sum %2 over ["w"] : !pipe.tensor<f32[w=513]> -> !pipe.tensor<f32[]>
+  %4 = pipe.cast value %z : !pipe.tensor<i16[w=512]> -> !pipe.tensor<f32[w=512]>
+  %5 = pipe.reduce sum %4 over ["w"] : !pipe.tensor<f32[w=512]> -> !pipe.tensor<f32[]>
+  return %1, %3, %5 : !pipe.tensor<f32[]>, !pipe.tensor<f32[]>, !pipe.tensor<f32[]>
+}
