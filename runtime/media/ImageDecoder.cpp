@@ -40,9 +40,9 @@ Status ImageDecoder::decodeRegion(std::span<const uint8_t> bytes, PixelFormat fo
   case ImageFormat::WebP:
     return decodeWebP(bytes, target, limits, work, stats);
   case ImageFormat::Bmp:
-    return decodeBmp(bytes, target, limits, stats);
+    return decodeBmp(bytes, target, limits, work, stats);
   case ImageFormat::Pnm:
-    return decodePnm(bytes, target, limits, stats);
+    return decodePnm(bytes, target, limits, work, stats);
   case ImageFormat::Jpeg:
     break;
   }
@@ -60,9 +60,14 @@ Status ImageDecoder::checkEnd(std::span<const uint8_t> bytes, DecodeStats &stats
     return checkPng(bytes, limits, work, stats);
   case ImageFormat::WebP:
     return checkWebP(bytes);
-  default:
-    return {}; // their headers tell how long the file has to be
+  case ImageFormat::Bmp:
+    return checkBmp(bytes, limits, work);
+  case ImageFormat::Pnm:
+    return checkPnm(bytes, limits, work);
+  case ImageFormat::Jpeg:
+    break;
   }
+  return {};
 }
 
 } // namespace penstock::runtime

@@ -1,11 +1,12 @@
 """Writes small files that fuzzing begins with: seeds.py FOLDER."""
 import io
 import os
+import struct
 import sys
 import tarfile
 
 import numpy
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 # What Pictures.cpp reads before the file.
 CHOICES = bytes([3]) * 17
@@ -29,6 +30,17 @@ def pictures():
         kind = {"pgm": "PPM", "pbm": "PPM"}.get(name[-3:], name.rsplit(".")[1].upper())
         image.save(stream, kind, **options)
         yield name, stream.getvalue()
+    head = lambda bits, way: (b"BM" + struct.pack("<IHHI", 0, 0, 0, 54 + (4 << bits)) +
+                              struct.pack("<IiiHHIIiiII", 40, 13, 9, 1, bits, way, 0, 0, 0, 0, 0) + bytes(range(4)) * (1 << bits))
+    for bits, way, runs in ((8, 1, b"\x04\7\0\3abc\0\0\2\0\0\1\1\x0d\5"), (4, 2, b"\x09\x12\0\4ab\0\0\x0d\x34")):
+        yield f"rle{bits}.bmp", head(bits, way) + 9 * (runs + b"\0\0") + b"\0\1"
+    yield "text.pbm", b"P1 5 2 01101 # five\n0 1 0 0 1"
+    yield "text.pgm", b"P2 3 2 300 0 1 2 #\n300 4 5 "
+    yield "text.ppm", b"P3 2 1 7 1 2 3 4 5 6\n"
+    stream, text = io.BytesIO(), PngImagePlugin.PngInfo()
+    text.add_itxt("XML:com.adobe.xmp", '<x tiff:Orientation="6"/>', zip=True)
+    rgb.save(stream, "PNG", pnginfo=text)
+    yield "xmp.png", stream.getvalue()
 
 
 def tables():

@@ -176,6 +176,36 @@ class Formats(unittest.TestCase):
         self.compare(saved(image, "PNG", exif=exif.tobytes()), "with EXIF")
         self.assertEqual(self.orientation, 6)
 
+    def test_png_orientation_in_xmp(self):
+        """In every kind of text, beside EXIF with and without one: what Pillow's exif_transpose does."""
+        key = b"XML:com.adobe.xmp\0"
+        texts = [b'<x tiff:Orientation="%d"/>' % turn for turn in range(10)]
+        texts += [b"<tiff:Orientation>6</tiff:Orientation>", b"tiff:Orientation=6", b"tiff:Orientation= tiff:Orientation>3",
+                  b'tiff:Orientation="x" tiff:Orientation="8"', b"", b'tiff:Orientation="']
+        chunks = [chunk(b"iTXt", key + b"\0\0\0\0" + text) for text in texts]
+        turned = texts[6]
+        packed = zlib.compress(turned)
+        chunks += [chunk(b"iTXt", key + b"\1\0en\0key\0" + packed), chunk(b"iTXt", key + b"\1\0\0\0" + packed[:-6]),
+                   chunk(b"iTXt", key + b"\1\1\0\0" + packed), chunk(b"iTXt", key + b"\0\0en" + turned),
+                   chunk(b"tEXt", key + turned), chunk(b"zTXt", key + b"\0" + packed),
+                   chunk(b"tEXt", b"another\0" + turned), chunk(b"iTXt", b"XML:com.adobe.xmp"),
+                   chunks[3] + chunks[8]]
+        for tag in (0x0112, 0x0131):
+            exif = Image.Exif()
+            exif[tag] = 5 if tag == 0x0112 else "name"
+            chunks.append(chunk(b"eXIf", exif.tobytes()[6:]) + chunks[6])
+        seen = set()
+        for extra in chunks:
+            whole = png(self.rng, 6, 9, 2, 8, extra=extra)
+            late = whole[:-12].replace(extra, b"", 1) + extra + whole[-12:]  # behind the pixels
+            for data in (whole, late):
+                image = Image.open(io.BytesIO(data))
+                orientation = image.getexif().get(0x0112, 1)
+                self.compare(data, extra)
+                self.assertEqual(self.orientation, orientation if 1 <= orientation <= 8 else 1, extra)
+                seen.add(self.orientation)
+        self.assertEqual(seen, set(range(1, 9)))
+
     def test_png_with_broken_extras_is_read(self):
         # Profiles and texts are nothing that pixels depend on, and Pillow has to be kind too.
         data = png(self.rng, 9, 9, 2, 8, extra=chunk(b"gAMA", b"12") + chunk(b"iCCP", b"nonsense"))
@@ -264,6 +294,26 @@ class Formats(unittest.TestCase):
         for size in range(16, len(data) - 1, 41):
             self.assertRegex(self.decode(data[:size], region=(0, 0, 1, 1)), "^truncated WebP", size)
 
+    def test_webp_size_in_its_header(self):
+        """Files that are shorter or longer than they say: as Pillow takes them."""
+        image = picture(self.rng, 20, 30)
+        taken = 0
+        for options in ({}, {"lossless": True}, {"exif": b"Exif\0\0MM" + bytes(40)}):
+            data = saved(image, "WEBP", **options)
+            size = len(data) - 8
+            variants = [data[:4] + struct.pack("<I", max(size + more, 0)) + data[8:]
+                        for more in (-size, -100, -8, -2, -1, 1, 2, 7, 8, 9, 100, 1 << 20)]
+            variants += [data[:-cut] for cut in (1, 2, 7, 8, 9, 100)] + [data + bytes(more) for more in (1, 8, 100)]
+            for variant in variants:
+                try:
+                    Image.open(io.BytesIO(variant)).load()
+                except OSError:
+                    self.assertRegex(self.decode(variant), "^(truncated|damaged) WebP: ")
+                else:
+                    self.compare(variant, options)
+                    taken += 1
+        self.assertGreater(taken, 8)
+
     def test_bmp(self):
         for mode in ("RGB", "RGBA", "L", "1", "P"):
             for size in ((1, 1), (5, 7), (32, 33)):
@@ -302,6 +352,53 @@ class Formats(unittest.TestCase):
                 if header > 40 or not masks[3:] or not masks[3]:
                     self.compare(self.bmp(9, 13, bits, 3, masks, header), f"{bits}, {masks}, {header}")
 
+    def runs(self, height, width, four, data=None, down=False, colours=None, gap=0):
+        """A BMP of run lengths; random ones where none are given, with every kind of them."""
+        body = bytearray()
+        if data is None:
+            for _ in range(height * 2):
+                left = width
+                while left > 0 and self.rng.integers(0, 8):
+                    kind, count = self.rng.integers(0, 4), int(self.rng.integers(1, 9))
+                    if kind == 0 and count > 2:
+                        size = count // 2 if four else count
+                        body += bytes([0, count]) + self.rng.integers(0, 256, size, dtype=numpy.uint8).tobytes()
+                        body += b"\0" * ((len(body) + gap) % 2)
+                    elif kind == 1 and count > 6:
+                        body += bytes([0, 2, *self.rng.integers(0, 256, 2), count - 6, int(self.rng.integers(0, 2))])
+                    else:
+                        body += bytes([count, int(self.rng.integers(0, 256))])
+                    left -= count
+                body += b"\0\0"
+            body += b"\0\1"
+        else:
+            body += data
+        bits = 4 if four else 8
+        colours = 1 << bits if colours is None else colours
+        palette = self.rng.integers(0, 256, 4 * colours, dtype=numpy.uint8).tobytes()
+        offset = 54 + len(palette) + gap
+        return (b"BM" + struct.pack("<IHHI", offset + len(body), 0, 0, offset) +
+                struct.pack("<IiiHHIIiiII", 40, width, -height if down else height, 1, bits, 2 if four else 1, 0, 0, 0,
+                            colours, 0) + palette + b"\0" * gap + bytes(body))
+
+    def test_bmp_run_lengths(self):
+        for four in (False, True):
+            for turn in range(30):
+                height, width = (int(n) for n in self.rng.integers(1, 24, 2))
+                self.compare(self.runs(height, width, four, down=turn % 2 == 1, gap=turn % 3),
+                             f"four {four}, {height} x {width}, {turn}")
+        self.compare(self.runs(2, 5, False, b"\x05\x07\0\0\x05\x08", colours=20), "few colours")
+
+    def test_bmp_run_lengths_that_end_early(self):
+        whole = self.runs(9, 13, True, b"\x0d\x12\0\0" * 8 + b"\x0d\x34")
+        self.compare(whole, "whole")
+        for data in (whole[:-1], whole[:-2], whole[:-9], whole[:-2] + b"\0\1", whole[:-2] + b"\0\2\1",
+                     whole[:-2] + b"\0\x0d\1"):
+            with self.assertRaises((ValueError, OSError)):
+                Image.open(io.BytesIO(data)).load()
+            for region in ((0, 0, 0, 0), (8, 0, 1, 1)):
+                self.assertEqual(self.decode(data, region=region), "truncated BMP: its run lengths end early")
+
     def test_old_bmp(self):
         colours = self.rng.integers(0, 256, 3 * 16, dtype=numpy.uint8).tobytes()
         rows = self.rng.integers(0, 256, 4 * 8, dtype=numpy.uint8).tobytes()
@@ -313,7 +410,7 @@ class Formats(unittest.TestCase):
         whole = self.bmp(9, 13, 24)
         for data, message in (
                 (whole[:-30], f"truncated BMP: it has {len(whole) - 30} bytes of {len(whole) - 1}"),
-                (self.bmp(9, 13, 8, 1), "BMP with run lengths is not read"),
+                (self.bmp(9, 13, 24, 1), "BMP with run lengths and 24 bits per pixel is not read"),
                 (self.bmp(9, 13, 16, 3, (0xF, 0xF0, 0xF00)), "BMP with unusual bit fields is not read"),
                 (self.bmp(9, 13, 24, 4), "BMP with JPEG data is not read"),
                 (b"BM" + b"\0" * 40, "BMP with a header of 0 bytes is not read"),
@@ -332,10 +429,27 @@ class Formats(unittest.TestCase):
                 self.compare(kind + b"\n# made by hand\n9 6 \n#again\n%d\n" % most + data,
                              f"{kind}, {most}")
 
+    def test_plain_pnm(self):
+        for kind, channels in ((b"P1", 1), (b"P2", 1), (b"P3", 3)):
+            for most in (1, 2, 7, 100, 254, 255, 256, 1000, 65535)[:1 if kind == b"P1" else None]:
+                values = self.rng.integers(0, most + 1, (6, 9, channels))
+                head = kind + b"\n# made by hand\n9 6 " + (b"" if kind == b"P1" else b"\n#again\n%d " % most)
+                for between in (b" ", b"\n", b"\t \r\n\f\v", b" # it is 7 0 1\n", b"#\r "):
+                    text = between.join(b"%d" % value for value in values.reshape(-1)) + b"\n"
+                    self.compare(head + text, f"{kind}, {most}, {between}")
+        self.compare(b"P1 3 2\n010#\n 1\n01", "bits without space")
+        self.compare(b"P2 2 1 255 1#2\n23 4 ", "a comment inside of a number")
+        self.compare(b"P2 2 1 255 0012 9 4 5 x", "more than there should be")
+
     def test_pnm_messages(self):
         for data, message in (
                 (b"P6 9 6 255\n" + b"\0" * 100, "truncated PNM: it has 111 bytes of 173"),
-                (b"P3 1 1 255 1 2 3", "plain PNM (P3, numbers as text) is not read"),
+                (b"P3 1 1 255 1 2 ", "truncated PNM: it has 2 numbers of 3"),
+                (b"P3 9 9 255 1 2 ", "truncated PNM: it ends after 15 bytes, before its last number"),
+                (b"P3 1 1 255 1 256 3", "damaged PNM: number 1 of 3 cannot be read, or is too large"),
+                (b"P2 2 1 255 1 -2", "damaged PNM: number 1 of 2 cannot be read, or is too large"),
+                (b"P2 2 1 255 1 00000000012", "damaged PNM: number 1 of 2 cannot be read, or is too large"),
+                (b"P1 2 1\n12", "damaged PNM: number 1 of 2 cannot be read, or is too large"),
                 (b"P6 9 x", "damaged PNM: a number of its header cannot be read"),
                 (b"P6 9 6 0\n", "damaged PNM: a largest value of 0; it lies in 1 to 65535"),
                 (b"P6 9 6", "truncated PNM: it ends after 6 bytes, inside its header"),
@@ -359,8 +473,9 @@ class Formats(unittest.TestCase):
             "PNG": [data for _, data in self.every_png()][3::4],
             "WebP": [saved(picture(self.rng, 30, 40, mode), "WEBP", **options)
                      for mode in ("RGB", "RGBA") for options in ({"quality": 50}, {"lossless": True})],
-            "BMP": [self.bmp(9, 13, bits) for bits in (1, 4, 8, 16, 24, 32)],
-            "PNM": [saved(picture(self.rng, 9, 13, mode), "PPM") for mode in ("1", "L", "RGB")],
+            "BMP": [self.bmp(9, 13, bits) for bits in (1, 4, 8, 16, 24, 32)] + [self.runs(9, 13, four) for four in (0, 1)],
+            "PNM": [saved(picture(self.rng, 9, 13, mode), "PPM") for mode in ("1", "L", "RGB")] +
+                   [b"P1 4 2 0110 1 0 0 1", b"P2 3 2 7 0 1 2 #\n 3 4 5", b"P3 2 1 300 1 2 3 4 5 6 "],
         }
         refused = 0
         for name, examples in files.items():

@@ -68,8 +68,7 @@ Status readChannels(std::span<const uint8_t> bytes, size_t header, uint32_t comp
 }
 
 const char *nameOfCompression(uint32_t compression) {
-  constexpr const char *names[] = {"", "run lengths", "run lengths", "", "JPEG data", "PNG data"};
-  return compression < 6 ? names[compression] : "an unknown compression";
+  return compression == 4 ? "JPEG data" : compression == 5 ? "PNG data" : "an unknown compression";
 }
 
 uint8_t widen(uint32_t pixel, BmpInfo::Channel channel) {
@@ -84,6 +83,94 @@ Palette readPalette(std::span<const uint8_t> bytes, const BmpInfo &info) {
     palette.colours[i] = {colour[2], colour[1], colour[0]};
   }
   return palette;
+}
+
+/// Indices of all pixels, as Pillow finds them: runs go on from row to row but for ends
+/// of lines, literal 4-bit pixels are read in pairs alone, and jumps are misread.
+class RunReader {
+public:
+  RunReader(std::span<const uint8_t> bytes, const BmpInfo &info, std::span<uint8_t> out)
+      : bytes(bytes), info(info), out(out.data()), count(out.size()), at(info.pixels) {}
+
+  /// False where they end early.
+  bool read() {
+    while (filled < count) {
+      if (bytes.size() < 2 || at > bytes.size() - 2)
+        return false;
+      const unsigned first = bytes[at], second = bytes[at + 1];
+      at += 2;
+      if (first) {
+        repeat(std::min<uint64_t>(first, info.width - std::min<uint64_t>(x, info.width)), second);
+      } else if (second == 0) {
+        put((info.width - filled % info.width) % info.width, 0);
+        x = 0;
+      } else if (second == 1) {
+        return false;
+      } else if (second == 2 ? !jump() : !copy(second)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+private:
+  void put(uint64_t pixels, uint8_t index) {
+    pixels = std::min(pixels, count - filled);
+    std::fill_n(out + filled, pixels, index);
+    filled += pixels;
+  }
+  void repeat(uint64_t pixels, unsigned value) {
+    if (info.runBits == 8)
+      put(pixels, uint8_t(value));
+    else
+      for (uint64_t i = 0; i < pixels; ++i)
+        put(1, uint8_t(i % 2 ? value & 15 : value >> 4));
+    x += pixels;
+  }
+  bool jump() { // Pillow passes over a pair of bytes, and takes the next one
+    if (at > bytes.size() || bytes.size() - at < 4)
+      return false;
+    put(bytes[at + 2] + uint64_t(bytes[at + 3]) * info.width, 0);
+    x = filled % info.width;
+    at += 4;
+    return true;
+  }
+  bool copy(unsigned pixels) {
+    const size_t size = info.runBits == 8 ? pixels : pixels / 2;
+    const size_t here = std::min(size, bytes.size() - std::min(at, bytes.size()));
+    for (size_t i = 0; i < here; ++i) {
+      const uint8_t byte = bytes[at + i];
+      if (info.runBits == 8) {
+        put(1, byte);
+      } else {
+        put(1, byte >> 4);
+        put(1, byte & 15);
+      }
+    }
+    x += pixels;
+    at += here;
+    at += at % 2; // of the file
+    return here == size;
+  }
+
+  std::span<const uint8_t> bytes;
+  const BmpInfo &info;
+  uint8_t *out;
+  uint64_t count, filled = 0, x = 0;
+  size_t at;
+};
+
+Status expandRuns(std::span<const uint8_t> bytes, const BmpInfo &info, const ImageLimits &limits,
+                  Buffer &work) {
+  const uint64_t size = uint64_t(info.width) * info.height;
+  if (size > limits.maxWorkBytes)
+    return Error{Code::Limit, "decoding a BMP needs " + std::to_string(size) +
+                                  " bytes, the limit is " + std::to_string(limits.maxWorkBytes)};
+  if (!work.resize(size))
+    return Error{Code::Limit, "no memory to decode a BMP"};
+  if (!RunReader(bytes, info, {work.data(), size_t(size)}).read())
+    return Error{Code::Truncated, "truncated BMP: its run lengths end early"};
+  return {};
 }
 
 } // namespace
@@ -117,7 +204,7 @@ Result<BmpInfo> probeBmp(std::span<const uint8_t> bytes, const ImageLimits &limi
     compression = little(bytes, 30, 4);
     info.colours = little(bytes, 46, 4);
   }
-  if (compression != 0 && compression != 3)
+  if (compression > 3)
     return Error{Code::Unsupported,
                  std::string("BMP with ") + nameOfCompression(compression) + " is not read"};
   const bool indexed = info.bits == 1 || info.bits == 4 || info.bits == 8;
@@ -127,9 +214,15 @@ Result<BmpInfo> probeBmp(std::span<const uint8_t> bytes, const ImageLimits &limi
   if (Status status = checkImageSize("BMP", info.width, info.height, limits); !status)
     return status.error();
 
+  if (compression == 1 || compression == 2) {
+    if (!indexed)
+      return Error{Code::Unsupported, "BMP with run lengths and " + std::to_string(info.bits) +
+                                          " bits per pixel is not read"};
+    info.runBits = compression == 1 ? 8 : 4;
+  }
   info.pixels = little(bytes, 10, 4);
   if (indexed) {
-    if (compression)
+    if (compression == 3)
       return Error{Code::Unsupported, "BMP with unusual bit fields is not read"};
     if (info.colours == 0)
       info.colours = 1u << info.bits;
@@ -149,6 +242,10 @@ Result<BmpInfo> probeBmp(std::span<const uint8_t> bytes, const ImageLimits &limi
     if (info.pixels == 0)
       info.pixels = info.palette;
   }
+  if (info.runBits) {
+    info.stride = info.width; // when they are expanded
+    return info;
+  }
   info.stride = (uint64_t(info.width) * info.bits + 31) / 32 * 4;
   // The last row needs no padding.
   const uint64_t end = info.pixels + uint64_t(info.stride) * (info.height - 1) +
@@ -159,23 +256,28 @@ Result<BmpInfo> probeBmp(std::span<const uint8_t> bytes, const ImageLimits &limi
 }
 
 Status decodeBmp(std::span<const uint8_t> bytes, const Target &target, const ImageLimits &limits,
-                 DecodeStats &stats) {
+                 Buffer &work, DecodeStats &stats) {
   auto info = probeBmp(bytes, limits);
   if (!info)
     return info.error();
+  if (info->runBits)
+    if (Status status = expandRuns(bytes, *info, limits, work); !status)
+      return status;
+  const uint8_t *pixels = info->runBits ? work.data() : bytes.data() + info->pixels;
+  const unsigned indexBits = info->runBits ? 8 : info->bits;
   const Palette palette = info->bits <= 8 ? readPalette(bytes, *info) : Palette();
   const Region &region = target.region;
   stats.rowsDecoded += region.height;
   for (uint32_t y = 0; y < region.height; ++y) {
     const uint32_t seen = region.top + y;
     const uint32_t stored = info->topDown ? seen : info->height - 1 - seen;
-    const uint8_t *row = &bytes[info->pixels + info->stride * stored];
+    const uint8_t *row = pixels + info->stride * stored;
     uint8_t *out = target.out + y * target.rowStride;
     auto write = [&](const auto &load) {
       writeRow(region.left, region.width, target.format, out, load);
     };
     if (info->bits <= 8) {
-      write([&](size_t x) { return palette.colours[packedAt(row, x, info->bits)]; });
+      write([&](size_t x) { return palette.colours[packedAt(row, x, indexBits)]; });
       continue;
     }
     const size_t size = info->bits / 8;
@@ -187,6 +289,13 @@ Status decodeBmp(std::span<const uint8_t> bytes, const Target &target, const Ima
     });
   }
   return {};
+}
+
+Status checkBmp(std::span<const uint8_t> bytes, const ImageLimits &limits, Buffer &work) {
+  auto info = probeBmp(bytes, limits);
+  if (!info)
+    return info.error();
+  return info->runBits ? expandRuns(bytes, *info, limits, work) : Status();
 }
 
 } // namespace penstock::runtime

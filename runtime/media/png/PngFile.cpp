@@ -4,6 +4,7 @@
 #include "runtime/media/ImageHeader.h"
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <zlib.h>
@@ -83,6 +84,51 @@ Status readPalette(const Chunk &chunk, Palette &palette) {
   return {};
 }
 
+/// Inflates a text, as far as it goes; none where it is damaged or longer than Pillow takes.
+std::optional<std::string> inflated(std::string_view data) {
+  std::string out(1 << 20, '\0');
+  z_stream stream{};
+  stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(data.data())); // is not written
+  stream.avail_in = uInt(data.size());
+  stream.next_out = reinterpret_cast<Bytef *>(out.data());
+  stream.avail_out = uInt(out.size());
+  if (inflateInit(&stream) != Z_OK)
+    return std::nullopt;
+  const int code = inflate(&stream, Z_SYNC_FLUSH);
+  out.resize(out.size() - stream.avail_out);
+  const bool isShort = stream.avail_in == 0;
+  inflateEnd(&stream);
+  if (code != Z_STREAM_END && !((code == Z_OK || code == Z_BUF_ERROR) && isShort))
+    return std::nullopt;
+  return out;
+}
+
+/// XMP, in any of the chunks for texts.
+std::optional<std::string> xmpIn(const Chunk &chunk) {
+  constexpr std::string_view keyword("XML:com.adobe.xmp\0", 18);
+  std::string_view text(reinterpret_cast<const char *>(chunk.body.data()), chunk.body.size());
+  const bool isLong = chunk.type == "iTXt", isPacked = chunk.type == "zTXt";
+  if ((!isLong && !isPacked && chunk.type != "tEXt") || !text.starts_with(keyword))
+    return std::nullopt;
+  text.remove_prefix(keyword.size());
+  if (chunk.type == "tEXt")
+    return std::string(text);
+  bool isInflated = isPacked;
+  const size_t flags = isLong ? 2 : 1; // whether it is compressed, and how
+  if (text.size() < flags || text[flags - 1] != 0)
+    return std::nullopt;
+  if (isLong)
+    isInflated = text[0] != 0;
+  text.remove_prefix(flags);
+  for (int skipped = 0; isLong && skipped < 2; ++skipped) { // language, translated keyword
+    const size_t end = text.find('\0');
+    if (end == text.npos)
+      return std::nullopt;
+    text.remove_prefix(end + 1);
+  }
+  return isInflated ? inflated(text) : std::optional(std::string(text));
+}
+
 } // namespace
 
 Result<PngInfo> probePng(std::span<const uint8_t> bytes, const ImageLimits &limits) {
@@ -109,12 +155,16 @@ Result<PngInfo> probePng(std::span<const uint8_t> bytes, const ImageLimits &limi
     return damaged("unknown compression, filter or interlace method");
   if (Status status = checkImageSize("PNG", info.width, info.height, limits); !status)
     return status.error();
+  std::optional<uint8_t> exif, xmp;
   Chunk chunk;
-  for (size_t at = firstChunk; chunkAt(bytes, at, chunk); at += chunk.whole.size())
+  for (size_t at = firstChunk; chunkAt(bytes, at, chunk) && chunk.type != "IEND";
+       at += chunk.whole.size()) {
     if (chunk.type == "eXIf")
-      info.orientation = exifOrientation(chunk.body);
-    else if (chunk.type == "IEND")
-      break;
+      exif = findExifOrientation(chunk.body);
+    else if (const auto packet = xmpIn(chunk))
+      xmp = xmpOrientation(*packet);
+  }
+  info.orientation = exif.value_or(xmp.value_or(1));
   return info;
 }
 

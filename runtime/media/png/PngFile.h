@@ -17,10 +17,10 @@ struct PngInfo {
   uint8_t depth = 8;  ///< bits per channel: 1, 2, 4, 8 or 16
   uint8_t colour = 0; ///< PNG's colour type: 0, 2, 3, 4 or 6
   bool interlaced = false;
-  uint8_t orientation = 1; ///< of a chunk eXIf
+  uint8_t orientation = 1; ///< of a chunk eXIf, else of XMP in a text
 };
 
-/// Reads the header, and looks for eXIf among the chunks that are whole. Never
+/// Reads the header, and looks for the orientation in the chunks that are whole. Never
 /// reads outside `bytes`.
 Result<PngInfo> probePng(std::span<const uint8_t> bytes, const ImageLimits &limits = {});
 

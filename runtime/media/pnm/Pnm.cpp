@@ -48,20 +48,93 @@ private:
   std::span<const uint8_t> bytes;
 };
 
+/// To 255. Halves to even, as Python's round() does; the default rounding mode.
+uint8_t scaled(uint32_t value, const PnmInfo &info) {
+  const double white = info.most > 255 && info.channels == 1 ? 65535 : 255;
+  const double result = std::nearbyint(double(value) / info.most * white);
+  return uint8_t(std::min(result, 255.0));
+}
+
+/// The numbers of a text. Comments go from `#` to the end of the line, anywhere, and what is
+/// around them belongs together, as for Pillow.
+class TextReader {
+public:
+  TextReader(std::span<const uint8_t> bytes, const PnmInfo &info)
+      : bytes(bytes), info(info), at(info.pixels) {}
+
+  /// The value to be stored; -1 at the end, -2 where there is none.
+  int next() {
+    int c = peek();
+    for (; c >= 0 && isSpace(uint8_t(c)); c = peek())
+      ++at;
+    if (c < 0)
+      return -1;
+    if (info.isBits) {
+      ++at;
+      return c == '0' ? 255 : c == '1' ? 0 : -2;
+    }
+    uint32_t value = 0;
+    constexpr int mostDigits = 10;
+    for (int digits = 0; c >= 0 && !isSpace(uint8_t(c)); ++digits, ++at, c = peek()) {
+      if (c < '0' || c > '9' || digits == mostDigits)
+        return -2;
+      value = std::min(value * 10 + uint32_t(c - '0'), 1u << 20);
+    }
+    return value > info.most ? -2 : scaled(value, info);
+  }
+
+private:
+  /// The next byte outside of comments, or -1.
+  int peek() {
+    while (at < bytes.size() && bytes[at] == '#') {
+      while (at < bytes.size() && bytes[at] != '\n' && bytes[at] != '\r')
+        ++at;
+      at += at < bytes.size();
+    }
+    return at < bytes.size() ? bytes[at] : -1;
+  }
+  std::span<const uint8_t> bytes;
+  const PnmInfo &info;
+  size_t at;
+};
+
+Status readText(std::span<const uint8_t> bytes, const PnmInfo &info, const ImageLimits &limits,
+                Buffer &work) {
+  const uint64_t size = uint64_t(info.stride) * info.height;
+  if (size > limits.maxWorkBytes)
+    return Error{Code::Limit, "decoding a PNM needs " + std::to_string(size) +
+                                  " bytes, the limit is " + std::to_string(limits.maxWorkBytes)};
+  if (size > bytes.size()) // a byte for each number at least
+    return Error{Code::Truncated, "truncated PNM: it ends after " + std::to_string(bytes.size()) +
+                                      " bytes, before its last number"};
+  if (!work.resize(size))
+    return Error{Code::Limit, "no memory to decode a PNM"};
+  TextReader reader(bytes, info);
+  for (uint64_t i = 0; i < size; ++i) {
+    const int value = reader.next();
+    if (value == -1)
+      return Error{Code::Truncated, "truncated PNM: it has " + std::to_string(i) + " numbers of " +
+                                        std::to_string(size)};
+    if (value < 0)
+      return Error{Code::Corrupt, "damaged PNM: number " + std::to_string(i) + " of " +
+                                      std::to_string(size) + " cannot be read, or is too large"};
+    work.data()[i] = uint8_t(value);
+  }
+  return {};
+}
+
 } // namespace
 
 Result<PnmInfo> probePnm(std::span<const uint8_t> bytes, const ImageLimits &limits) {
   if (bytes.size() < 3)
     return Error{Code::Truncated, "truncated PNM: it ends inside its header"};
   const char kind = char(bytes[1]);
-  if (kind < '4')
-    return Error{Code::Unsupported,
-                 std::string("plain PNM (P") + kind + ", numbers as text) is not read"};
   if (!isSpace(bytes[2]))
     return Error{Code::Corrupt, "damaged PNM: no white space behind its first two bytes"};
   PnmInfo info;
-  info.channels = kind == '6' ? 3 : 1;
-  info.isBits = kind == '4';
+  info.channels = kind == '3' || kind == '6' ? 3 : 1;
+  info.isBits = kind == '1' || kind == '4';
+  info.isText = kind < '4';
   HeaderReader header(bytes);
   for (uint32_t *value : {&info.width, &info.height, &info.most}) {
     if (info.isBits && value == &info.most)
@@ -77,6 +150,10 @@ Result<PnmInfo> probePnm(std::span<const uint8_t> bytes, const ImageLimits &limi
   if (Status status = checkImageSize("PNM", info.width, info.height, limits); !status)
     return status.error();
   info.pixels = header.at;
+  if (info.isText) {
+    info.stride = size_t(info.width) * info.channels; // when it is read
+    return info;
+  }
   info.stride = info.isBits ? (size_t(info.width) + 7) / 8
                             : size_t(info.width) * info.channels * (info.most > 255 ? 2 : 1);
   const uint64_t end = info.pixels + uint64_t(info.stride) * info.height;
@@ -87,32 +164,30 @@ Result<PnmInfo> probePnm(std::span<const uint8_t> bytes, const ImageLimits &limi
 }
 
 Status decodePnm(std::span<const uint8_t> bytes, const Target &target, const ImageLimits &limits,
-                 DecodeStats &stats) {
+                 Buffer &work, DecodeStats &stats) {
   auto info = probePnm(bytes, limits);
   if (!info)
     return info.error();
-  const bool wide = info->most > 255;
-  const double white = wide && info->channels == 1 ? 65535 : 255;
-  // Halves to even, as Python's round() does; the default rounding mode.
-  auto scaled = [&](uint32_t value) {
-    const double result = std::nearbyint(double(value) / info->most * white);
-    return uint8_t(std::min(result, 255.0));
-  };
+  if (info->isText)
+    if (Status status = readText(bytes, *info, limits, work); !status)
+      return status;
+  const bool wide = info->most > 255 && !info->isText, bits = info->isBits && !info->isText;
   uint8_t narrow[256];
   for (uint32_t value = 0; value < 256; ++value)
-    narrow[value] = scaled(value);
+    narrow[value] = info->isText ? uint8_t(value) : scaled(value, *info);
   const Region &region = target.region;
   const size_t pixel = info->channels * (wide ? 2 : 1), green = info->channels == 3;
+  const uint8_t *pixels = info->isText ? work.data() : bytes.data() + info->pixels;
   stats.rowsDecoded += region.height;
   for (uint32_t y = 0; y < region.height; ++y) {
-    const uint8_t *row = &bytes[info->pixels + info->stride * (region.top + y)];
+    const uint8_t *row = pixels + info->stride * (region.top + y);
     auto load = [&](size_t x) {
-      if (info->isBits) {
+      if (bits) {
         const uint8_t value = packedAt(row, x, 1) ? 0 : 255;
         return Rgb{value, value, value};
       }
       auto channel = [&, at = row + pixel * x](size_t number) {
-        return wide ? scaled(uint32_t(at[2 * number]) << 8 | at[2 * number + 1])
+        return wide ? scaled(uint32_t(at[2 * number]) << 8 | at[2 * number + 1], *info)
                     : narrow[at[number]];
       };
       return Rgb{channel(0), channel(green), channel(2 * green)};
@@ -120,6 +195,13 @@ Status decodePnm(std::span<const uint8_t> bytes, const Target &target, const Ima
     writeRow(region.left, region.width, target.format, target.out + y * target.rowStride, load);
   }
   return {};
+}
+
+Status checkPnm(std::span<const uint8_t> bytes, const ImageLimits &limits, Buffer &work) {
+  auto info = probePnm(bytes, limits);
+  if (!info)
+    return info.error();
+  return info->isText ? readText(bytes, *info, limits, work) : Status();
 }
 
 } // namespace penstock::runtime

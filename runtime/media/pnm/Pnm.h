@@ -1,6 +1,7 @@
-// Portable bit, gray and pixel maps in their binary forms (P4, P5, P6).
+// Portable bit, gray and pixel maps, as text (P1, P2, P3) and binary (P4, P5, P6).
 #pragma once
 
+#include "runtime/core/Buffer.h"
 #include "runtime/core/Status.h"
 #include "runtime/media/Image.h"
 
@@ -15,21 +16,23 @@ struct PnmInfo {
   uint32_t height = 0;
   unsigned channels = 3; ///< 1: gray, or bits where `most` is 1 and `isBits`
   bool isBits = false;   ///< eight pixels a byte, 1 is black
+  bool isText = false;   ///< numbers with white space between them; bits need none
   uint32_t most = 255;   ///< the value of white; above 255 they take two bytes
   size_t pixels = 0;     ///< where the first row begins
   size_t stride = 0;
 };
 
-/// Never reads outside `bytes`; what it accepts is whole.
+/// Never reads outside `bytes`; what it accepts is whole, but for text.
 ///
-/// Errors: Unsupported for the plain forms, which are text (P1, P2, P3); Limit;
-/// Truncated, where the pixels are not all there; Corrupt.
+/// Errors: Limit; Truncated, where the pixels are not all there; Corrupt.
 Result<PnmInfo> probePnm(std::span<const uint8_t> bytes, const ImageLimits &limits = {});
 
 /// As Pillow's convert("RGB") and convert("L"): values are scaled to 255, and
 /// those of gray maps with two bytes a value saturate at 255 after having been
-/// scaled to 65535.
+/// scaled to 65535. Text is read as a whole, into `work`.
 Status decodePnm(std::span<const uint8_t> bytes, const Target &target, const ImageLimits &limits,
-                 DecodeStats &stats);
+                 Buffer &work, DecodeStats &stats);
+/// Whether a text has all its numbers.
+Status checkPnm(std::span<const uint8_t> bytes, const ImageLimits &limits, Buffer &work);
 
 } // namespace penstock::runtime
