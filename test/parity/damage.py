@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 import clips
+import fields
 import starts
 import video
 
@@ -57,6 +58,9 @@ class Damage(unittest.TestCase):
         for name in KINDS:
             subprocess.run([cls.remux_program, os.path.join(cls.folder, name.split(".")[0] + ".nut"),
                             os.path.join(cls.folder, name)], check=True)
+        source = os.path.join(cls.folder, "fields.ivf")
+        fields.write(source, 18)
+        subprocess.run([cls.remux_program, source, source[:-3] + "ts", "fields=1"], check=True)
 
     def make(self, name, turn):
         """A damaged file of a kind, and how."""
@@ -114,7 +118,7 @@ class Damage(unittest.TestCase):
 
     def test_damage_spreads_to_what_depends_on_it(self):
         good = bad = 0
-        for name in KINDS:
+        for name in [*KINDS, "fields.ts"]:
             for turn in range(ROUNDS):
                 with self.subTest(name=name, turn=turn):
                     path, rng = self.make(name, turn)

@@ -1,10 +1,11 @@
 // Writes the video packets of a file into another container, with marks and data as
 // told, for tests of what must not be believed.
 //
-//   remux-video IN OUT [keys=all|none|SEED] [drop=SEED] [flip=SEED]
+//   remux-video IN OUT [keys=all|none|SEED] [drop=SEED] [flip=SEED] [fields=1]
 //
 // `keys` marks all packets, none, or some as key frames; `drop` leaves out one packet
-// in sixteen, not the first; `flip` turns a bit in one packet in sixteen.
+// in sixteen, not the first; `flip` turns a bit in one packet in sixteen. With `fields` packets
+// are decoded one per unit of time, for files that do not say when.
 extern "C" {
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
@@ -22,6 +23,8 @@ namespace {
 struct Change {
   std::string keys;
   std::optional<std::mt19937> mark, drop, flip;
+  bool hasFields = false;
+  int64_t count = 0;
 };
 
 Change changeOf(int count, char **words) {
@@ -33,6 +36,8 @@ Change changeOf(int count, char **words) {
     if (name == "keys") {
       change.keys = value;
       change.mark = random;
+    } else if (name == "fields") {
+      change.hasFields = true;
     } else {
       (name == "drop" ? change.drop : change.flip) = random;
     }
@@ -49,6 +54,8 @@ int fail(const char *what, int code) {
 
 /// False where the packet is left out.
 bool apply(Change &change, AVPacket &packet, bool isFirst) {
+  if (change.hasFields)
+    packet.dts = change.count++ - 8;
   if (!change.keys.empty()) {
     const bool key = change.keys == "all" || (change.keys != "none" && (*change.mark)() % 3 == 0);
     packet.flags = (packet.flags & ~AV_PKT_FLAG_KEY) | (key ? AV_PKT_FLAG_KEY : 0);

@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 import clips
+import fields
 import video
 
 HEIGHT, WIDTH, FRAMES = 144, 176, 14
@@ -122,6 +123,26 @@ class Starts(unittest.TestCase):
                     if codec in SEEKS and codec not in NO_SEEKS and self.decoder.reading != "no_times":
                         self.assertLess(fewest, FRAMES, "a seek leaves packets out")
         self.assertEqual(seen, set(CODECS))
+
+    def test_fields_in_packets_of_their_own(self):
+        """Interlaced H.264 as AVCHD cameras write it: a frame is two packets, each with a time."""
+        for turn, more in enumerate(({}, {"bottom_first": True}, {"second": "I"}, {"group": 18}, {"same_times": True})):
+            source = os.path.join(self.folder, f"fields{turn}.ivf")
+            fields.write(source, 18, **more)
+            for container in ("ivf", "ts", "nut"):
+                path = source
+                if container != "ivf":
+                    path = source[:-3] + container
+                    subprocess.run([self.remux_program, source, path, "fields=1"], check=True)
+                with self.subTest(more=more, container=container):
+                    frames = clips.whole(path)
+                    self.assertEqual(len(frames), 18)
+                    self.assertEqual(self.decoder.ask("index", path)[0], 18)
+                    packets = self.decoder.ask("index", path)[4]
+                    self.assertEqual(packets, 36)
+                    fewest = self.check_clips(shutil.copy(path, path + ".copy." + container), "h264")
+                    self.assertNotEqual(self.decoder.reading, "no_times")
+                    self.assertLess(fewest, 18 if more.get("group") != 18 else 36)
 
 
 if __name__ == "__main__":

@@ -198,6 +198,8 @@ void Index::readPackets(Input &input, const pst_video_bytes &file) {
     const Picture picture = pictures->read({packet->data, size_t(packet->size)});
     leavesOut &= !picture.isOdd;
     one.flags = flagsOf(*packet, picture);
+    if (picture.isBehindHalf && !packets.empty())
+      packets.back().flags |= Packet::Damaged;
     if (one.flags & Packet::SecondField)
       one.pts = packets.back().pts;
     else if (!(one.flags & Packet::Discard))

@@ -271,6 +271,7 @@ private:
     const bool isSingle = now.isParsed && now.structure != Frame && !now.isPair;
     picture.isSecondField = isSingle && !now.isIdr && field && now.structure != *field &&
                             now.frameNumber == frameNumber;
+    picture.isBehindHalf = field && !picture.isSecondField;
     field = isSingle && !picture.isSecondField ? std::optional(now.structure) : std::nullopt;
     if (!now.isParsed) {
       picture.isOdd = true;

@@ -19,6 +19,8 @@ struct Picture {
   bool isRecovery = false;
   /// The other half of the frame that the packet before has begun.
   bool isSecondField = false;
+  /// The packet before is one field of a frame, and this one is not the other.
+  bool isBehindHalf = false;
   /// It is not whole, or pictures between the one before and this one are missing.
   bool isDamaged = false;
   /// Its decoder must not leave out pictures that say of themselves that no other refers to
