@@ -1,13 +1,13 @@
 //===- Prepare.cpp - pst_index, pst_pack ------------------------------------===//
 
 #include "api/c/Text.h"
+#include "runtime/core/Processors.h"
 #include "runtime/core/RealFileSystem.h"
 #include "runtime/prepare/IndexData.h"
 #include "runtime/prepare/PackData.h"
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sched.h>
 
 using namespace penstock;
 using namespace penstock::api;
@@ -17,18 +17,18 @@ namespace fs = std::filesystem;
 namespace {
 
 runtime::Result<std::unique_ptr<runtime::RealFileSystem>>
-openRoots(const std::vector<runtime::RealFileSystem::Root> &roots) {
-  return runtime::RealFileSystem::create(roots);
+openRoots(std::vector<runtime::RealFileSystem::Root> roots, const pst_prepare_options &options) {
+  for (size_t i = 0; i < options.allowed_folder_count; ++i)
+    roots.push_back({options.allowed_folders[i], false});
+  return runtime::RealFileSystem::create(std::move(roots));
 }
 
 pst_prepare_options readOptions(const pst_prepare_options *given) {
   pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
   if (given)
     std::memcpy(&options, given, std::min(given->size, sizeof options));
-  if (options.threads <= 0) {
-    cpu_set_t cores;
-    options.threads = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
-  }
+  if (options.threads <= 0)
+    options.threads = runtime::findProcessors().usable();
   return options;
 }
 
@@ -85,7 +85,7 @@ runtime::Result<Json> index(const std::string &path, const pst_prepare_options &
     listed.column = options.column;
   if (options.separator)
     listed.separator = options.separator;
-  auto files = openRoots(roots);
+  auto files = openRoots(std::move(roots), options);
   if (!files)
     return files.error();
   auto listing = runtime::Listing::make(**files, listed);
@@ -125,7 +125,7 @@ runtime::Result<Json> pack(const std::string &path, const std::string &out,
   fs::create_directories(out, why);
   if (why)
     return runtime::Error{runtime::Code::Io, "cannot make folder " + out + ": " + why.message()};
-  auto files = openRoots({{path, false}, {out, true}});
+  auto files = openRoots({{path, false}, {out, true}}, options);
   if (!files)
     return files.error();
   runtime::PackOptions wanted;

@@ -144,7 +144,9 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
   // Without a private folder, sources do without an index that lasts.
   if (std::string folder = defaultCacheFolder(); !folder.empty() && preparePrivateFolder(folder))
     sessionOptions.cacheFolder = folder;
-  auto files = openFiles(*program->plan, sessionOptions);
+  auto files =
+      openFiles(*program->plan, sessionOptions,
+                {given.allowed_folders, given.allowed_folders + given.allowed_folder_count});
   if (!files)
     return self.fail(files.error());
   self.files = std::move(*files);
@@ -260,6 +262,9 @@ void pst_session_get_info(const pst_session *session, pst_session_info *out_info
     info.threads = inner->threads();
     info.fixed_memory = inner->memory().fixed;
     info.sample_memory = inner->memory().perSampleLimit;
+    info.processors = inner->processors().mask;
+    info.processor_quota = inner->processors().quota;
+    info.processor_limit = inner->processors().limit.c_str();
   }
   std::memcpy(out_info, &info, std::min(out_info->size, sizeof info));
 }

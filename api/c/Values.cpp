@@ -51,8 +51,11 @@ bool api::preparePrivateFolder(const std::string &folder) {
 }
 
 runtime::Result<std::unique_ptr<runtime::FileSystem>>
-api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options) {
+api::openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options,
+               const std::vector<std::string> &allowedFolders) {
   std::vector<runtime::RealFileSystem::Root> roots;
+  for (const std::string &folder : allowedFolders)
+    roots.push_back({folder, false});
   const plan::PlanT &contents = plan.contents();
   for (const auto &source : contents.sources)
     for (const auto &argument : source->arguments) {

@@ -24,9 +24,11 @@ std::string defaultCacheFolder();
 bool preparePrivateFolder(const std::string &folder);
 
 /// The files that a session may see: the folders that its path parameters
-/// name (of a file: the folder that holds it), and the cache folder.
+/// name (of a file: the folder that holds it), those that its caller allows links
+/// to lead to, and the cache folder.
 runtime::Result<std::unique_ptr<runtime::FileSystem>>
-openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options);
+openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options,
+          const std::vector<std::string> &allowedFolders);
 
 } // namespace penstock::api
 

@@ -203,7 +203,7 @@ typedef int (*pst_progress)(void *context, uint64_t done, uint64_t total);
 
 typedef struct pst_prepare_options {
   size_t size;
-  int32_t threads; /* 0: the cores of the affinity mask */
+  int32_t threads;       /* 0: as in pst_session_options */
   pst_progress progress; /* NULL: none */
   void *progress_context;
   /* pst_index(): the sidecar, a file, or a folder for it; NULL: beside the data, as
@@ -218,10 +218,13 @@ typedef struct pst_prepare_options {
   /* pst_pack(): bytes of a shard, 0: 1 GiB; not 0: compare all bytes at the end. */
   int verify;
   uint64_t shard_size;
+  /* As those of pst_session_options. */
+  const char *const *allowed_folders;
+  size_t allowed_folder_count;
 } pst_prepare_options;
 
 #define PST_PREPARE_OPTIONS_INIT                                                                   \
-  { sizeof(pst_prepare_options), 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
+  { sizeof(pst_prepare_options), 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0 }
 
 /* Writes checkpoints of all JPEG files at `path` (a folder with all below it, a tar
  * file, or a list of files), from which sessions decode parts of them. What was
@@ -285,7 +288,8 @@ typedef struct pst_session_options {
   uint32_t epoch;      /* the first one */
   uint32_t rank;
   uint32_t world;        /* 0 means 1 */
-  int32_t threads;       /* 0: the cores of the affinity mask / ranks_here */
+  int32_t threads;       /* 0: the processors of the affinity mask, no more than the quota of
+                          * a cgroup allows (rounded up), / ranks_here */
   int32_t ranks_here;    /* ranks on this machine; 0 means 1 */
   int32_t prefetch;      /* batches in the making or ready; 0: 2 */
   int32_t fetch_threads; /* 0: chosen */
@@ -296,12 +300,16 @@ typedef struct pst_session_options {
   pst_device device;
   int32_t device_number;
   void *stream; /* a CUDA stream that deliveries are ordered on; NULL */
+  /* Folders that links in the data may lead to, beside those that parameters name;
+   * without them, such a link is an error with its name. Read, never written. */
+  const char *const *allowed_folders;
+  size_t allowed_folder_count;
 } pst_session_options;
 
 #define PST_SESSION_OPTIONS_INIT                                                                   \
   {                                                                                                \
     sizeof(pst_session_options), NULL, 0, NULL, 0, NULL, 0, 0, 1, 0, 1, 0, 0, 0, NULL,             \
-        PST_DEVICE_AUTO, 0, NULL                                                                   \
+        PST_DEVICE_AUTO, 0, NULL, NULL, 0                                                          \
   }
 
 /* Opens the sources of `program` and takes the session's memory.
@@ -432,6 +440,12 @@ typedef struct pst_session_info {
   int32_t threads;
   uint64_t fixed_memory;     /* bytes */
   uint64_t sample_memory;    /* most that one sample's own buffers may take */
+  /* What there was for threads when the session was opened: the processors of the
+   * affinity mask; those whose time the tightest cgroup allows (0: all), and the
+   * file that says so ("": none), which lives as long as the session. */
+  int32_t processors;
+  double processor_quota;
+  const char *processor_limit;
 } pst_session_info;
 
 PST_API void pst_session_get_info(const pst_session *session, pst_session_info *out_info);

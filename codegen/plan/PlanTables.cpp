@@ -105,8 +105,13 @@ LogicalResult PlanVisitor::visit(pipe::RowOp op) {
     for (const APInt &row : llvm::cast<DenseElementsAttr>(constant.getValue()).getValues<APInt>())
       plan.order_list.push_back(row.getSExtValue());
   }
+  // The runtime's first source is the table of `for`, wherever it stands in the text.
+  const int number = scope.sources.lookup(op.getTable());
+  std::swap(plan.sources[0], plan.sources[static_cast<size_t>(number)]);
+  for (auto &entry : scope.sources)
+    entry.second = entry.second == number ? 0 : entry.second == 0 ? number : entry.second;
   auto row = std::make_unique<plan::RowT>();
-  row->source = scope.sources.lookup(op.getTable());
+  row->source = 0;
   scope.rows[op.getResult()] = 0;
   plan.rows.push_back(std::move(row));
   return success();
@@ -150,6 +155,13 @@ LogicalResult PlanVisitor::visit(pipe::SetSlotOp op) {
     return success();
   }
   Operation *leaf = value.getDefiningOp();
+  if (auto length = llvm::dyn_cast_or_null<pipe::LengthOp>(leaf)) {
+    auto entry = std::make_unique<plan::LengthSlotT>();
+    entry->source = scope.sources.lookup(length.getTable());
+    entry->slot = slot;
+    plan.lengths.push_back(std::move(entry));
+    return success();
+  }
   if (auto probe = llvm::dyn_cast_or_null<pipe::ProbeOp>(leaf)) {
     const int media = scope.mediaOf(probe.getData(), probe.getMedia());
     plan::MediaT &entry = *plan.media[static_cast<size_t>(media)];

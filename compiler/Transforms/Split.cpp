@@ -26,11 +26,22 @@ using namespace penstock::pipe;
 using namespace penstock::transforms;
 namespace analysis = penstock::analysis;
 
+/// The length of the table of `for`, which every block has an entry for.
+static bool isLengthOfRows(Operation *op) {
+  auto length = llvm::dyn_cast<LengthOp>(op);
+  return length && llvm::any_of(length.getTable().getUsers(),
+                                [](Operation *user) { return llvm::isa<RowOp>(user); });
+}
+
 /// Scalars that the runtime knows before setup: their slots are filled in the
 /// pipeline.
 static bool isLeaf(Operation *op) {
-  return llvm::isa<ParamOp, FieldOp, FieldExtentOp, ProbeOp>(op);
+  return llvm::isa<ParamOp, FieldOp, FieldExtentOp, ProbeOp>(op) ||
+         (llvm::isa<LengthOp>(op) && !isLengthOfRows(op));
 }
+
+/// Whether a leaf is the same for all rows.
+static bool isOfSession(Operation *leaf) { return llvm::isa<ParamOp, LengthOp>(leaf); }
 
 /// Whether the runtime reads the operand before any sample exists: arguments of
 /// a source, and a batch size that is a constant.
@@ -52,7 +63,7 @@ static bool isOfRow(Operation *leaf) {
   auto field = llvm::dyn_cast<FieldOp>(leaf);
   auto extent = llvm::dyn_cast<FieldExtentOp>(leaf);
   Value row = field ? field.getRow() : extent ? extent.getRow() : Value();
-  return llvm::isa<ParamOp>(leaf) || (row && row.getDefiningOp<RowOp>());
+  return isOfSession(leaf) || (row && row.getDefiningOp<RowOp>());
 }
 
 namespace {
@@ -71,7 +82,6 @@ private:
     nextSlot += fresh;
     return at->second;
   }
-  LogicalResult tableLength(LengthOp length);
   /// Marks `value` and what it depends on for the kernel that `ops` becomes.
   LogicalResult slice(Value value, SetVector<Operation *> &ops, Phase phase);
   KernelOp makeKernel(StringRef kind, const SetVector<Operation *> &ops, ArrayRef<Value> stored);
@@ -85,28 +95,20 @@ private:
 
 } // namespace
 
-LogicalResult Splitter::tableLength(LengthOp length) {
-  for (RowOp row : pipeline.getBody().getOps<RowOp>())
-    if (row.getTable() == length.getTable()) {
-      slots[length] = PST_SLOT_TABLE_LENGTH;
-      return success();
-    }
-  return length.emitError("the length of a table other than the one of `for` "
-                          "is not known to a sample");
-}
-
 LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase phase) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getParentOfType<PipelineOp>() != pipeline || ops.contains(op))
     return success();
-  if (auto length = llvm::dyn_cast<LengthOp>(op))
-    return tableLength(length);
+  if (isLengthOfRows(op)) {
+    slots[value] = PST_SLOT_TABLE_LENGTH;
+    return success();
+  }
   if (phase == Phase::rows && (llvm::isa<KeyOp, ContextOp>(op) || (isLeaf(op) && !isOfRow(op))))
     return op->emitError("`where` and weights are looked at once for each row of the table: "
                          "this value is not known then");
-  if (phase == Phase::select && isLeaf(op) && !llvm::isa<ParamOp>(op)) {
+  if (phase == Phase::select && isLeaf(op) && !isOfSession(op)) {
     auto failure = picking->emitError("the number of a picked row must be known before any row is "
-                                      "fetched: from parameters, draws and the table's length");
+                                      "fetched: from parameters, draws and the lengths of tables");
     failure.attachNote(op->getLoc()) << "it depends on this value of a row";
     return failure;
   }

@@ -60,7 +60,8 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
   if (auto launch = llvm::dyn_cast<LaunchOp>(op))
     if (failed(verifyLaunch(launch, symbols)))
       return failure();
-  if (llvm::isa<SlotOp, ParamOp, FieldOp, FieldExtentOp, ProbeOp, SetSlotOp, SourceOp, ConstantOp>(op))
+  if (llvm::isa<SlotOp, ParamOp, FieldOp, FieldExtentOp, ProbeOp, LengthOp, SetSlotOp, SourceOp,
+                ConstantOp>(op))
     return success();
   if (!llvm::isa<RowOp, AdmitOp, PickOp, DecodeOp, LaunchOp, SwitchOp, PeerOp, BatchOp,
                  OutputOp>(op))

@@ -137,21 +137,19 @@ FakeFileSystem::faultsOf(const std::string &path) const {
   return found == faults.end() ? Faults{} : found->second;
 }
 
-Result<std::string> FakeFileSystem::resolve(std::string_view path,
-                                            const char *action) const {
-  auto inRoots = [&](const std::string &name) {
-    return std::any_of(roots.begin(), roots.end(), [&](const auto &root) {
-      return liesWithin(name, root);
-    });
-  };
-  auto outside = [&]() -> Error {
-    return {Code::OutsideRoot,
-            std::string(path) +
-                " leads out of the folders given to this pipeline"};
-  };
-  std::string name = clean(path);
-  if (!inRoots(name))
-    return outside();
+uint64_t FakeFileSystem::rootsKey() const {
+  std::string all;
+  for (const std::string &root : roots)
+    all += root + '\n';
+  return std::hash<std::string>()(all);
+}
+
+bool FakeFileSystem::isWithinRoots(const std::string &name) const {
+  return std::any_of(roots.begin(), roots.end(),
+                     [&](const std::string &root) { return liesWithin(name, root); });
+}
+
+std::string FakeFileSystem::withoutLinks(std::string name) const {
   for (int links = 0; links < 16; ++links) {
     size_t at = 0;
     bool followed = false;
@@ -159,16 +157,36 @@ Result<std::string> FakeFileSystem::resolve(std::string_view path,
       at = name.find('/', at + 1);
       auto found = nodes.find(name.substr(0, at));
       if (found != nodes.end() && found->second.kind == Node::Link) {
-        name = found->second.target +
-               (at == std::string::npos ? "" : name.substr(at));
+        name = found->second.target + (at == std::string::npos ? "" : name.substr(at));
         followed = true;
       }
     }
     if (!followed)
-      return inRoots(name) ? Result<std::string>(name)
-                           : Result<std::string>(outside());
+      return name;
   }
-  return systemError(ELOOP, action, path);
+  return {};
+}
+
+Result<std::string> FakeFileSystem::resolve(std::string_view path, const char *action) const {
+  const Error outside{Code::OutsideRoot,
+                      std::string(path) + " leads out of the folders given to this pipeline"};
+  const std::string whole = clean(path);
+  if (!isWithinRoots(whole))
+    return outside;
+  const std::string name = withoutLinks(whole);
+  if (name.empty())
+    return systemError(ELOOP, action, path);
+  if (isWithinRoots(name))
+    return name;
+  if (!nodes.count(name))
+    return systemError(ENOENT, action, path);
+  for (size_t end = 0; end < whole.size();) {
+    end = std::min(whole.find('/', end + 1), whole.size());
+    const std::string link = whole.substr(0, end), target = withoutLinks(link);
+    if (isWithinRoots(link) && !isWithinRoots(target))
+      return linkLeavesRoots(link, target, nodes.at(target).kind == Node::Folder);
+  }
+  return outside;
 }
 
 Result<const FakeFileSystem::Node *>
@@ -318,10 +336,18 @@ FakeFileSystem::listFolder(std::string_view path) {
     std::string name = entry->first.substr(prefix.size());
     if (name.find('/') != std::string::npos)
       continue;
-    FileKind kind = FileKind::Other;
-    if (Result<const Node *> target = find(entry->first, "stat"))
-      kind = (*target)->kind == Node::File ? FileKind::File : FileKind::Folder;
-    entries.push_back({std::move(name), kind});
+    FolderEntry found{std::move(name)};
+    const Result<const Node *> target = find(entry->first, "stat");
+    if (target)
+      found.kind = (*target)->kind == Node::File ? FileKind::File : FileKind::Folder;
+    if (entry->second.kind == Node::Link)
+      found.link = target                                     ? Link::Followed
+                   : target.error().code == Code::OutsideRoot ? Link::Outside
+                                                              : Link::Broken;
+    if (found.link == Link::Outside)
+      found.kind = nodes.at(withoutLinks(entry->first)).kind == Node::File ? FileKind::File
+                                                                           : FileKind::Folder;
+    entries.push_back(std::move(found));
   }
   return entries;
 }

@@ -48,6 +48,7 @@ public:
   uint64_t filesRead() const;
   uint64_t foldersListed() const;
 
+  uint64_t rootsKey() const override;
   Status readFile(std::string_view path, Buffer &out,
                   uint64_t maxBytes = defaultMaxBytes) override;
   Result<std::shared_ptr<OpenFile>> openFile(std::string_view path) override;
@@ -78,6 +79,9 @@ private:
     Bytes bytes() const;
   };
 
+  bool isWithinRoots(const std::string &name) const;
+  /// Empty for links in a circle. Knows no roots.
+  std::string withoutLinks(std::string name) const;
   /// The path without links; checks the roots. Call with the lock held.
   Result<std::string> resolve(std::string_view path, const char *action) const;
   Result<const Node *> find(std::string_view path, const char *action) const;

@@ -58,6 +58,15 @@ bool liesWithin(std::string_view path, std::string_view root) {
          (path.size() == root.size() || path[root.size()] == '/');
 }
 
+Error linkLeavesRoots(std::string_view link, std::string_view target, bool isFolder) {
+  // A file's folder is what can be opened.
+  const std::string_view folder =
+      isFolder ? target : target.substr(0, std::max<size_t>(target.rfind('/'), 1));
+  return {Code::OutsideRoot, std::string(link) + " is a link to " + std::string(target) +
+                                 ", outside of the opened folders; `--allow " +
+                                 std::string(folder) + "` opens it"};
+}
+
 Error changedWhileRead() { return {Code::Io, "the file was changed while it was read"}; }
 
 Error systemError(int number, std::string_view action, std::string_view path) {

@@ -26,10 +26,19 @@ struct FileInfo {
   uint64_t number = 0;
 };
 
+/// Whether a name is a link, and where that leads.
+enum class Link : uint8_t {
+  None,
+  Followed,
+  Outside, ///< out of the roots; stat() says where to
+  Broken,  ///< it cannot be followed: to nothing, or in a circle; stat() says why
+};
+
 struct FolderEntry {
   std::string name;
-  /// What the name leads to; links are followed.
+  /// What the name leads to, through links.
   FileKind kind = FileKind::Other;
+  Link link = Link::None;
 };
 
 /// Read-only bytes that stay valid until the last copy is gone.
@@ -68,11 +77,15 @@ public:
 /// Access to files below given roots, and nowhere else.
 ///
 /// Every path must lie in a root. One that leads out of all roots, by `..` or
-/// through a symbolic link, is refused with Code::OutsideRoot. Relative paths
+/// through a symbolic link, is refused with Code::OutsideRoot; where it is a link,
+/// the message has the link's name and how its target is opened. Relative paths
 /// start at the current folder. All members may be called from any thread.
 class FileSystem {
 public:
   virtual ~FileSystem();
+
+  /// The same for the same roots: what was found through links depends on them.
+  virtual uint64_t rootsKey() const = 0;
 
   /// Reads a whole file into `out` and sets its size. A file of more than
   /// `maxBytes` gives Code::Limit before memory is taken for it. Blocks.
@@ -80,8 +93,9 @@ public:
                           uint64_t maxBytes = defaultMaxBytes) = 0;
   virtual Result<std::shared_ptr<OpenFile>> openFile(std::string_view path) = 0;
   virtual Result<FileInfo> stat(std::string_view path) = 0;
-  /// Sorted by name (bytewise), without `.` and `..`. Links that lead nowhere
-  /// or out of the roots are listed as FileKind::Other.
+  /// Sorted by name (bytewise), without `.` and `..`. Links out of the roots have
+  /// the kind of what they lead to, and that is all that can be had of it; those
+  /// that lead nowhere are FileKind::Other.
   virtual Result<std::vector<FolderEntry>> listFolder(std::string_view path) = 0;
   virtual Result<Mapping> mapFile(std::string_view path) = 0;
   /// Replaces or makes a file piece by piece: readers see the old or the new one,
@@ -122,6 +136,9 @@ Status readToEnd(const RawRead &read, uint64_t expectedSize, uint64_t maxBytes,
 /// Reads `size` bytes into `out`, fewer where the file ends before; repeats short
 /// and interrupted reads.
 Status readUpTo(const RawRead &read, size_t size, std::string_view path, Buffer &out);
+
+/// Of a link out of the roots, to `target`.
+Error linkLeavesRoots(std::string_view link, std::string_view target, bool isFolder);
 
 /// Of a file that is not what it was when it was opened.
 Error changedWhileRead();

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -18,7 +18,7 @@ void parallelFor(size_t count, int threads, const std::function<void(size_t)> &w
   for (size_t i = 1; i < std::min(count, size_t(std::max(threads, 1))); ++i) {
     try {
       others.emplace_back(run);
-    } catch (const std::system_error &) {
+    } catch (const std::exception &) {
       break; // no more threads to be had: those that are there do the work
     }
   }

@@ -49,6 +49,7 @@ public:
             "has no row of its first source");
     eachOf(tree.rows, &Checker::row);
     eachOf(tree.fields, &Checker::field);
+    eachOf(tree.lengths, &Checker::length);
     eachOf(tree.media, &Checker::media);
     eachOf(tree.kernels, &Checker::kernel);
     eachOf(tree.outputs, &Checker::output);
@@ -166,6 +167,11 @@ private:
       require(isScalar(column->type) && column->dims.empty(), "field", i, "is no scalar");
     else
       require(inside(f.axis, column->dims.size()), "field", i, "has no axis ", f.axis);
+  }
+
+  void length(const plan::LengthSlotT &l, size_t i) {
+    require(inside(l.source, tree.sources.size()), "length", i, "has the source ", l.source);
+    target(l.slot, "length", i);
   }
 
   void media(const plan::MediaT &m, size_t i) {

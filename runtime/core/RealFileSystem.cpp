@@ -14,6 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 namespace penstock::runtime {
 
 namespace {
@@ -57,12 +60,6 @@ Error leavesRoots(std::string_view path) {
           std::string(path) + " leads out of the folders given to this pipeline"};
 }
 
-Error openError(int number, const char *action, std::string_view path) {
-  if (number == EXDEV)
-    return leavesRoots(path);
-  return systemError(number, action, path);
-}
-
 } // namespace
 
 Result<std::unique_ptr<RealFileSystem>>
@@ -94,6 +91,37 @@ RealFileSystem::create(std::vector<Root> roots) {
 RealFileSystem::~RealFileSystem() {
   for (const OpenRoot &root : roots)
     ::close(root.folder);
+}
+
+uint64_t RealFileSystem::rootsKey() const {
+  std::string all;
+  for (const OpenRoot &root : roots)
+    all.append(root.path).push_back('\n');
+  return XXH3_64bits(all.data(), all.size());
+}
+
+bool RealFileSystem::isWithinRoots(const std::string &resolved) const {
+  return std::any_of(roots.begin(), roots.end(),
+                     [&](const OpenRoot &root) { return liesWithin(resolved, root.resolved); });
+}
+
+Error RealFileSystem::openError(int number, const char *action, std::string_view path) const {
+  if (number != EXDEV)
+    return systemError(number, action, path);
+  // The first part of the path that leaves is the link.
+  const std::string whole = absolutePath(path);
+  for (size_t end = 0; end < whole.size();) {
+    end = std::min(whole.find('/', end + 1), whole.size());
+    const std::string link = whole.substr(0, end);
+    const auto below = [&](const OpenRoot &root) { return liesWithin(link, root.path); };
+    if (std::none_of(roots.begin(), roots.end(), below))
+      continue;
+    const std::string target = resolveLinks(link);
+    struct stat found;
+    if (!target.empty() && !isWithinRoots(target) && ::stat(target.c_str(), &found) == 0)
+      return linkLeavesRoots(link, target, S_ISDIR(found.st_mode));
+  }
+  return leavesRoots(path);
 }
 
 Result<RealFileSystem::Place>
@@ -251,6 +279,22 @@ Result<FileInfo> RealFileSystem::stat(std::string_view path) {
   return infoOf(found);
 }
 
+/// Fills in what a name is that may be a link.
+void RealFileSystem::follow(const std::string &path, FolderEntry &entry) {
+  struct stat found;
+  const bool isLink = ::lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
+  const Result<FileInfo> info = stat(path);
+  if (info)
+    entry.kind = info->kind;
+  if (!isLink)
+    return;
+  entry.link = info                                     ? Link::Followed
+               : info.error().code == Code::OutsideRoot ? Link::Outside
+                                                        : Link::Broken;
+  if (entry.link == Link::Outside && ::stat(path.c_str(), &found) == 0)
+    entry.kind = infoOf(found).kind;
+}
+
 Result<std::vector<FolderEntry>>
 RealFileSystem::listFolder(std::string_view path) {
   Result<int> opened = open(path, O_RDONLY | O_DIRECTORY, "list");
@@ -285,11 +329,8 @@ RealFileSystem::listFolder(std::string_view path) {
   ::closedir(folder);
   if (number)
     return systemError(number, "list", path);
-  for (size_t index : unknown) {
-    std::string full = std::string(path) + "/" + entries[index].name;
-    if (Result<FileInfo> info = stat(full))
-      entries[index].kind = info->kind;
-  }
+  for (size_t index : unknown)
+    follow(std::string(path) + "/" + entries[index].name, entries[index]);
   std::sort(entries.begin(), entries.end(),
             [](const FolderEntry &a, const FolderEntry &b) {
               return a.name < b.name;

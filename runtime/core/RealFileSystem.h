@@ -19,6 +19,8 @@ public:
   static Result<std::unique_ptr<RealFileSystem>> create(std::vector<Root> roots);
   ~RealFileSystem() override;
 
+  uint64_t rootsKey() const override;
+
   Status readFile(std::string_view path, Buffer &out,
                   uint64_t maxBytes = defaultMaxBytes) override;
   Result<std::shared_ptr<OpenFile>> openFile(std::string_view path) override;
@@ -48,6 +50,10 @@ private:
   Result<int> open(std::string_view path, int flags, const char *action) const;
   int openBelow(const Place &place, int flags) const;
   int openResolved(const std::string &path, int flags) const;
+  bool isWithinRoots(const std::string &resolved) const;
+  void follow(const std::string &path, FolderEntry &entry);
+  /// What errno value `number` means for a path that lies in a root by its text.
+  Error openError(int number, const char *action, std::string_view path) const;
   /// The open folder that holds `path`, for writing, and the last name.
   Result<int> openParent(std::string_view path, std::string &name,
                          const char *action) const;

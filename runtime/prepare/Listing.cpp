@@ -110,6 +110,11 @@ Status Listing::addFolder(FileSystem &files, const std::string &name,
   above.push_back(*info);
   const std::string begin = name.empty() ? "" : name + "/";
   for (const FolderEntry &entry : *entries)
+    if (entry.link == Link::Outside &&
+        (entry.kind == FileKind::Folder || isImageName(entry.name) || entry.name.ends_with(".tar")))
+      if (auto target = files.stat(pathOf(begin + entry.name)); !target)
+        return target.error();
+  for (const FolderEntry &entry : *entries)
     if (entry.kind == FileKind::File || // links that lead nowhere are images that cannot be read
         (entry.kind == FileKind::Other && isImageName(entry.name)))
       if (Status status = addFile(files, begin + entry.name, false); !status)

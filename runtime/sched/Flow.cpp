@@ -34,13 +34,24 @@ Flow::Flow(std::shared_ptr<const Program> shared, std::shared_ptr<BlockPool> blo
     runners.push_back(std::make_unique<SampleRunner>(program, scratch, clock));
   for (int i = 0; fetches && i < limits.fetchThreads; ++i)
     files.push_back(std::make_unique<Fetcher>(program, imageLimits(scratch), clock));
-  if (fetches)
-    fetchers = std::make_unique<Workers>(limits.fetchThreads);
-  workers = std::make_unique<Workers>(limits.threads);
-  pool->whenReturned([this] {
-    std::lock_guard guard(lock);
-    advance();
+}
+
+Result<std::unique_ptr<Flow>> Flow::make(std::shared_ptr<const Program> program,
+                                         std::shared_ptr<BlockPool> pool, ScratchLimits &scratch,
+                                         const Clock &clock, const Limits &limits) {
+  std::unique_ptr<Flow> flow(new Flow(std::move(program), std::move(pool), scratch, clock, limits));
+  for (auto [threads, count] : {std::pair(&flow->fetchers, flow->fetches ? limits.fetchThreads : 0),
+                                std::pair(&flow->workers, limits.threads)}) {
+    auto started = Workers::start(count);
+    if (!started)
+      return started.error();
+    *threads = std::move(*started);
+  }
+  flow->pool->whenReturned([self = flow.get()] {
+    std::lock_guard guard(self->lock);
+    self->advance();
   });
+  return flow;
 }
 
 Flow::~Flow() { stop(); }
@@ -68,9 +79,9 @@ void Flow::stop() {
     waiting.swap(deferred);
     changed.notify_all();
   }
-  if (fetchers)
-    fetchers->stop();
-  workers->stop();
+  for (const auto &threads : {fetchers.get(), workers.get()})
+    if (threads) // not where starting them failed
+      threads->stop();
 }
 
 void Flow::restart(Cursor place) {

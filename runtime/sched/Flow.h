@@ -56,8 +56,11 @@ public:
     int64_t fetchMemory = int64_t(1) << 30;
   };
 
-  Flow(std::shared_ptr<const Program> program, std::shared_ptr<BlockPool> pool,
-       ScratchLimits &scratch, const Clock &clock, const Limits &limits);
+  /// Starts the threads; begins no work before restart(). Limit where the system
+  /// gives no more threads.
+  static Result<std::unique_ptr<Flow>> make(std::shared_ptr<const Program> program,
+                                            std::shared_ptr<BlockPool> pool, ScratchLimits &scratch,
+                                            const Clock &clock, const Limits &limits);
   ~Flow();
 
   enum class State { Batch, EndOfEpoch, NoMemory, Cancelled };
@@ -102,6 +105,8 @@ private:
     int64_t slot;
   };
 
+  Flow(std::shared_ptr<const Program> program, std::shared_ptr<BlockPool> pool,
+       ScratchLimits &scratch, const Clock &clock, const Limits &limits);
   void advance();             // lock held
   bool begin();               // lock held
   void fetchDeferred();       // lock held

@@ -43,8 +43,8 @@ struct SessionOptions {
   /// pipeline's; negative: fail at the first.
   std::optional<double> substitute;
 
-  /// Threads that compute. 0: the cores of the affinity mask divided by
-  /// `ranksHere`, the number of ranks on this machine.
+  /// Threads that compute. 0: the processors that the affinity mask and cgroups
+  /// allow, divided by `ranksHere`, the number of ranks on this machine.
   int threads = 0;
   int ranksHere = 1;
   /// Threads that wait for files. 0: 8.

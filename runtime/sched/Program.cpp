@@ -130,6 +130,11 @@ Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layou
   const int64_t length = program->tables->length(0);
   if (length <= 0)
     return Error{Code::InvalidArgument, "the table of `" + tree.name + "` has no row"};
+  for (const auto &row : tree.rows)
+    if (program->tables->length(row->source) <= 0)
+      return Error{Code::InvalidArgument, "a row is picked from a table of `" + tree.name +
+                                              "` that has none (" +
+                                              tree.sources[size_t(row->source)]->kind + ")"};
   program->seed = uint64_t(options.seed.value_or(tree.seed));
   program->rank = options.rank;
   program->world = options.world;
@@ -139,6 +144,8 @@ Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layou
   program->block.assign(size_t(tree.slots), 0);
   program->block[PST_SLOT_SEED] = int64_t(program->seed);
   program->block[PST_SLOT_TABLE_LENGTH] = length;
+  for (const auto &entry : tree.lengths)
+    program->block[size_t(entry->slot)] = program->tables->length(entry->source);
   for (size_t i = 0; i < params->size(); ++i)
     if (const int32_t slot = tree.params[i]->slot; slot >= 0)
       program->block[size_t(slot)] = tree.params[i]->type == DType::f64

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <set>
 #include <unistd.h>
+#include <utility>
 
 namespace penstock::runtime {
 
@@ -71,7 +72,9 @@ struct Session::Impl {
   ScratchLimits scratch;
   Flow::Limits limits;
   MemoryReport memory;
-  std::unique_ptr<Flow> flow; // made by the first next()
+  Processors processors;
+  std::unique_ptr<Flow> flow;
+  bool begun = false; // by the first next()
   std::unique_ptr<SampleRunner> alone;
   std::unique_ptr<Fetcher> aloneFiles;
   std::atomic<bool> cancelled{false};
@@ -175,9 +178,11 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
 
   auto impl = std::make_unique<Impl>();
   impl->program = *program;
+  impl->processors = findProcessors();
   if (options.clock)
     impl->clock = options.clock;
-  impl->limits.threads = options.threads ? options.threads : defaultThreads(options.ranksHere);
+  impl->limits.threads =
+      options.threads ? options.threads : defaultThreads(impl->processors, options.ranksHere);
   impl->limits.fetchThreads = options.fetchThreads ? options.fetchThreads : 8;
   impl->limits.prefetch = options.prefetch;
   impl->limits.fetchAhead = options.fetchAhead ? options.fetchAhead : 64;
@@ -207,6 +212,10 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   impl->place.seed = p.seed;
   impl->place.epoch = options.epoch;
   impl->numbers.threads = impl->limits.threads;
+  auto flow = Flow::make(impl->program, impl->pool, impl->scratch, *impl->clock, impl->limits);
+  if (!flow)
+    return flow.error();
+  impl->flow = std::move(*flow);
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
 
@@ -227,13 +236,8 @@ Result<BatchPtr> Session::next() {
       return Error{Code::Corrupt, self.failure};
     if (self.beginNs < 0)
       self.beginNs = begin;
-    if (!self.flow) {
-      self.flow =
-          std::make_unique<Flow>(self.program, self.pool, self.scratch, *self.clock, self.limits);
+    if (!std::exchange(self.begun, true))
       self.flow->restart({self.place.epoch, self.place.position});
-      if (self.cancelled)
-        self.flow->cancel();
-    }
   }
   Finished finished;
   const Flow::State state = self.flow->take(finished);
@@ -316,7 +320,7 @@ Status Session::restore(std::string_view text) {
     return status;
   impl->place = *parsed;
   impl->failure.clear();
-  if (impl->flow)
+  if (impl->begun)
     impl->flow->restart({parsed->epoch, parsed->position});
   return {};
 }
@@ -402,8 +406,7 @@ Result<SampleReport> Session::sample(uint32_t epoch, int64_t position) {
 Statistics Session::statistics() const {
   std::lock_guard guard(impl->lock);
   Statistics result = impl->numbers;
-  if (impl->flow)
-    result.fetchedBytesHeld = uint64_t(impl->flow->peakHeldBytes());
+  result.fetchedBytesHeld = uint64_t(impl->flow->peakHeldBytes());
   result.videos.add(impl->program->tables->videoCounts());
   result.elapsedNs = impl->beginNs < 0 ? 0 : impl->clock->nowNs() - impl->beginNs;
   return result;
@@ -420,6 +423,7 @@ int64_t Session::batchSize() const { return impl->program->perRank; }
 const std::vector<std::string> &Session::warnings() const {
   return impl->program->tables->warnings();
 }
+const Processors &Session::processors() const { return impl->processors; }
 int Session::threads() const { return impl->limits.threads; }
 int64_t Session::samplesPerEpoch() const { return impl->program->samplesPerEpoch(); }
 
@@ -435,16 +439,13 @@ uint32_t Session::epoch() const {
 
 void Session::cancel() {
   impl->cancelled = true;
-  std::lock_guard guard(impl->lock);
-  if (impl->flow)
-    impl->flow->cancel();
+  impl->flow->cancel();
 }
 
 void Session::close() {
   impl->closed = true;
   impl->cancelled = true;
-  if (impl->flow)
-    impl->flow->stop();
+  impl->flow->stop();
   impl->program->tables->saveCheckpoints();
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/core/KernelTable.h"
 #include "runtime/core/Plan.h"
+#include "runtime/core/Processors.h"
 #include "runtime/sched/Batch.h"
 #include "runtime/sched/Options.h"
 #include "runtime/sched/Report.h"
@@ -20,12 +21,13 @@ namespace penstock::runtime {
 /// state(), statistics(), badSamples() and memory(): from any thread.
 class Session {
 public:
-  /// Opens the sources and takes the fixed memory; starts no work. The image
-  /// may be shared by sessions.
+  /// Opens the sources, takes the fixed memory and starts the threads; begins no
+  /// work. The image may be shared by sessions.
   ///
   /// Errors: InvalidArgument for options that do not fit the plan (unknown or
   /// missing parameter, batch size and world size, rank ...); Limit where the
-  /// fixed memory exceeds the budget, with what to lower; the source's own.
+  /// fixed memory exceeds the budget, with what to lower, and where the system
+  /// gives no more threads; the source's own.
   static Result<std::unique_ptr<Session>> open(std::shared_ptr<const Plan> plan,
                                                std::shared_ptr<const KernelTable> kernels,
                                                SessionOptions options);
@@ -73,6 +75,8 @@ public:
   int64_t samplesPerEpoch() const;
   uint32_t epoch() const; ///< of the next batch
   int threads() const;
+  /// What there was for threads when the session was opened.
+  const Processors &processors() const;
 
   /// Makes a waiting and every later next() and sample() return Cancelled, soon.
   void cancel();

@@ -2,20 +2,33 @@
 
 #include <algorithm>
 #include <immintrin.h>
+#include <optional>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
+#include <string>
+#include <system_error>
 
 namespace penstock::runtime {
 
-Workers::Workers(int count) {
+Result<std::unique_ptr<Workers>> Workers::start(int count) {
+  std::unique_ptr<Workers> workers(new Workers);
   // Signals are for the threads of the program that embeds us.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  for (int i = 0; i < count; ++i)
-    threads.emplace_back([this, i] { run(i); });
+  std::optional<Error> failure;
+  for (int i = 0; i < count && !failure; ++i)
+    try {
+      workers->threads.emplace_back([self = workers.get(), i] { self->run(i); });
+    } catch (const std::system_error &error) { // the library's one way to say so
+      failure = Error{Code::Limit, "cannot start thread " + std::to_string(i + 1) + " of " +
+                                       std::to_string(count) + ": " + error.code().message() +
+                                       "; `ulimit -u` or a cgroup may limit them"};
+    }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (failure)
+    return *failure;
+  return workers;
 }
 
 Workers::~Workers() { stop(); }
@@ -68,14 +81,5 @@ void Workers::run(int worker) {
 
 FloatMode::FloatMode() : saved(_mm_getcsr()) { _mm_setcsr(0x1F80); }
 FloatMode::~FloatMode() { _mm_setcsr(saved); }
-
-int defaultThreads(int ranks) {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  int cores = sched_getaffinity(0, sizeof mask, &mask) == 0
-                  ? CPU_COUNT(&mask)
-                  : int(std::thread::hardware_concurrency());
-  return std::max(1, cores / std::max(1, ranks));
-}
 
 } // namespace penstock::runtime

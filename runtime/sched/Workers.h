@@ -1,9 +1,12 @@
 // The threads that compute.
 #pragma once
 
+#include "runtime/core/Status.h"
+
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -21,7 +24,8 @@ public:
   /// Gets the number of the thread that runs it, 0 ..< count().
   using Task = std::function<void(int worker)>;
 
-  explicit Workers(int count);
+  /// Limit where the system starts no more threads; those that it did end again.
+  static Result<std::unique_ptr<Workers>> start(int count);
   /// stop()
   ~Workers();
 
@@ -38,6 +42,7 @@ private:
     uint64_t number;
     Task task;
   };
+  Workers() = default;
   static bool later(const Entry &a, const Entry &b);
   void run(int worker);
 
@@ -60,9 +65,5 @@ public:
 private:
   unsigned saved;
 };
-
-/// Threads for a process that shares the machine with `ranks` - 1 others: the
-/// cores of the affinity mask divided by them, at least 1.
-int defaultThreads(int ranks);
 
 } // namespace penstock::runtime

@@ -42,7 +42,13 @@ public:
   Result<int64_t> scalar(int64_t row, int column) const override {
     if (column == Image)
       return noSuchField(column, "a scalar");
-    return int64_t(rowAt(row).bytes[column == Label ? labels - 1 : 0]);
+    const int64_t label = rowAt(row).bytes[column == Label ? labels - 1 : 0];
+    const int64_t classes = labels == 1 ? 10 : column == Label ? 100 : 20;
+    if (label >= classes)
+      return Error{Code::Corrupt, "its `" + columns()[size_t(column)].name + "` is " +
+                                      std::to_string(label) + ", and there are " +
+                                      std::to_string(classes) + " classes"};
+    return label;
   }
 
   Status shape(int64_t, int column, TensorView &out) const override {

@@ -14,7 +14,7 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'D', 'I', 'R', '2'};
+constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'D', 'I', 'R', '3'};
 
 /// What is looked for, in the words of messages.
 struct Wanted {
@@ -45,7 +45,7 @@ bool isWantedName(const Wanted &wanted, std::string_view name) {
   const std::string_view endings = wanted.endings;
   const size_t at = endings.find(end);
   const size_t behind = at + end.size();
-  return at != std::string_view::npos && end.size() > 1 &&
+  return at != std::string_view::npos && end.size() > 1 && end.find(' ') == std::string::npos &&
          (behind == endings.size() || endings[behind] == ',' || endings[behind] == ' ');
 }
 
@@ -68,6 +68,7 @@ struct FolderIndex::Header : IndexHeader {
   uint32_t classes;
   uint64_t rootLength;
   uint64_t whole; // 0: some classes are missing, and labels mean nothing
+  uint64_t rootsKey; // of the file system, where files were found through links; else 0
 };
 
 struct FolderIndex::Folder {
@@ -85,6 +86,7 @@ struct FolderIndex::Found {
   int64_t modifiedNs = 0;
   std::string names;
   std::vector<uint64_t> ends; // of each name in `names`
+  bool hasLinks = false;      // files among them are links
 
   void add(std::string_view name) {
     names += name;
@@ -114,6 +116,7 @@ public:
     if (entry == byPath.end() || entry->second->modifiedNs != found.modifiedNs)
       return false;
     const Folder &folder = *entry->second;
+    found.hasLinks = index->header().rootsKey != 0;
     const bool isLast = &folder == &index->folders().back();
     const uint64_t end = isLast ? index->fileCount() : (&folder + 1)->firstFile;
     for (uint64_t file = folder.firstFile; file < end; ++file)
@@ -141,15 +144,51 @@ struct FolderIndex::Builder {
   Found top;
   std::vector<std::vector<Found>> classes;
   Identity identity; // of the root
+  uint64_t rootsKey;
 
   Status walk(std::string path, uint32_t label, std::vector<Identity> &above,
               std::vector<Found> &out) const;
+  Status takeEntry(const std::string &folder, FolderEntry &entry, Found &found,
+                   std::vector<std::string> &inside) const;
   Status walkClasses(const std::vector<std::string> &names);
   Status scan();
   Status checkImages() const;
+  Status brokenLink(const std::string &folder, const std::string &name) const;
   Error nothingFound(const std::vector<FolderEntry> &entries) const;
   FolderIndex finish(size_t done) const;
 };
+
+/// Nothing is dropped in silence: a folder that cannot be entered would take its files
+/// with it, and a link may lead to one. A picture that cannot be read is a row that fails.
+Status FolderIndex::Builder::takeEntry(const std::string &folder, FolderEntry &entry, Found &found,
+                                       std::vector<std::string> &inside) const {
+  const bool isWanted = isWantedName(wanted, entry.name);
+  const bool isFolder = entry.kind == FileKind::Folder;
+  if ((entry.link == Link::Outside && (isFolder || isWanted)) ||
+      (entry.link == Link::Broken && !isWanted))
+    return brokenLink(folder, entry.name);
+  if (isFolder)
+    inside.push_back(std::move(entry.name));
+  else if (isWanted)
+    found.add(entry.name);
+  found.hasLinks |= !isFolder && isWanted && entry.link != Link::None;
+  return {};
+}
+
+/// Why a link cannot be followed.
+Status FolderIndex::Builder::brokenLink(const std::string &folder, const std::string &name) const {
+  const std::string path = join(folder, name);
+  const Result<FileInfo> info = files.stat(path);
+  if (info)
+    return Error{Code::Io, "folder " + folder + " changed while it was listed"};
+  if (info.error().code == Code::OutsideRoot)
+    return info.error();
+  const std::string &message = info.error().message;
+  return Error{info.error().code,
+               "cannot follow the link " + path +
+                   message.substr(std::min(message.rfind(": "), message.size())) +
+                   "; it may stand for a folder of " + wanted.files};
+}
 
 Status FolderIndex::Builder::walk(std::string path, uint32_t label, std::vector<Identity> &above,
                                   std::vector<Found> &out) const {
@@ -169,11 +208,8 @@ Status FolderIndex::Builder::walk(std::string path, uint32_t label, std::vector<
     if (!entries)
       return entries.error();
     for (FolderEntry &entry : *entries)
-      if (entry.kind == FileKind::Folder)
-        inside.push_back(std::move(entry.name));
-      else if (isWantedName(wanted,
-                            entry.name)) // broken links too: bad samples with a name, not nothing
-        found.add(entry.name);
+      if (Status status = takeEntry(full, entry, found, inside); !status)
+        return status;
   }
   out.push_back(std::move(found));
   above.push_back(mine);
@@ -244,9 +280,14 @@ Status FolderIndex::Builder::scan() {
   top.modifiedNs = info->modifiedNs;
   identity = {info->device, info->number};
   std::vector<std::string> names;
-  for (const FolderEntry &entry : *entries)
-    if (entry.kind == FileKind::Folder)
+  for (const FolderEntry &entry : *entries) {
+    const bool isFolder = entry.kind == FileKind::Folder;
+    // Without this class, those behind it would have other numbers.
+    if ((entry.link == Link::Outside && isFolder) || entry.link == Link::Broken)
+      return brokenLink(root, entry.name);
+    if (isFolder)
       names.push_back(entry.name);
+  }
   if (names.empty())
     return nothingFound(*entries);
   if (Status status = walkClasses(names); !status)
@@ -283,12 +324,15 @@ FolderIndex FolderIndex::Builder::finish(size_t done) const {
     for (const Found &found : classes[label])
       order.push_back(&found);
   uint64_t files = 0, textSize = root.size();
+  bool hasLinks = false;
   for (const Found *found : order) {
     files += found->ends.size();
+    hasLinks |= found->hasLinks;
     textSize += found->path.size() + found->names.size();
   }
-  Header header{{magic, 0, 0},  files,       uint32_t(order.size()),
-                uint32_t(done), root.size(), done == classes.size()};
+  Header header{{magic, 0, 0},          files,       uint32_t(order.size()),
+                uint32_t(done),         root.size(), done == classes.size(),
+                hasLinks ? rootsKey : 0};
   const size_t foldersSize = order.size() * sizeof(Folder);
   auto block = std::make_shared<std::vector<uint8_t>>(sizeof header + foldersSize +
                                                       (files + 1) * sizeof(uint64_t) + textSize);
@@ -322,7 +366,8 @@ Result<FolderIndex> FolderIndex::scan(FileSystem &files, std::string_view root,
                                       const std::function<void(const FolderIndex &)> &keep,
                                       FolderContents contents) {
   const Known known(earlier);
-  Builder builder{files, std::string(root), known, keep, wantedOf(contents), {}, {}, {}};
+  Builder builder{files, std::string(root), known, keep, wantedOf(contents), {}, {},
+                  {},    files.rootsKey()};
   if (Status status = builder.scan(); !status)
     return status.error();
   return builder.finish(builder.classes.size());
@@ -336,7 +381,8 @@ Result<FolderIndex> FolderIndex::open(FileSystem &files, std::string_view path,
   std::optional<FolderIndex> earlier;
   if (Result<Mapping> kept = cache.map())
     if (Result<FolderIndex> index = parse(std::move(*kept), root))
-      earlier = std::move(*index);
+      if (const uint64_t key = index->header().rootsKey; !key || key == files.rootsKey())
+        earlier = std::move(*index);
   const bool isCurrent = earlier && earlier->isCurrent(files);
   if (wasCached)
     *wasCached = isCurrent;

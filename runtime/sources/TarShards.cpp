@@ -189,7 +189,9 @@ Result<std::vector<std::string>> shardsIn(FileSystem &files, const std::string &
   std::vector<std::string> paths;
   size_t compressed = 0;
   for (const FolderEntry &entry : *entries) {
-    if (entry.kind == FileKind::File && entry.name.ends_with(".tar"))
+    // Where a link cannot be followed, opening the file says why.
+    const bool isFile = entry.kind == FileKind::File || entry.link == Link::Broken;
+    if (isFile && entry.name.ends_with(".tar"))
       paths.push_back(folder + "/" + entry.name);
     compressed += isCompressedTar(entry.name);
   }

@@ -2,7 +2,9 @@
 
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <string>
+#include <type_traits>
 
 namespace penstock::runtime {
 
@@ -29,12 +31,31 @@ std::string_view withoutPlus(std::string_view text) {
   return text.substr(plus);
 }
 
+/// Of a number that no binary one is near: whether it is too small, and not too large.
+/// Only the place of its first digit tells, and both limits are far away.
+bool isTiny(std::string_view number) {
+  const size_t mark = std::min(number.find_first_of("eE"), number.size());
+  const std::string_view digits = number.substr(0, mark);
+  const size_t point = std::min(digits.find('.'), digits.size());
+  const size_t first = digits.find_first_of("123456789");
+  int64_t exponent = 0;
+  const std::string_view written = withoutPlus(number.substr(std::min(mark + 1, number.size())));
+  const auto [end, error] =
+      std::from_chars(written.data(), written.data() + written.size(), exponent);
+  if (error == std::errc::result_out_of_range)
+    return written.starts_with('-');
+  return (first < point ? int64_t(point - first) : -int64_t(first - point)) + exponent < 0;
+}
+
 template <typename T> Result<T> parse(std::string_view text, const char *what, DType type) {
   const std::string_view number = withoutPlus(text);
   T value{};
   auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (end != number.data() + number.size() || error == std::errc::invalid_argument)
     return refuse(text, std::string("is not ") + what);
+  if constexpr (std::is_floating_point_v<T>)
+    if (error == std::errc::result_out_of_range && isTiny(number)) // rounded, as any other is
+      return std::copysign(T(0), number[0] == '-' ? T(-1) : T(1));
   if (error != std::errc())
     return refuse(text, std::string("does not fit ") + nameOf(type));
   return value;
@@ -62,9 +83,9 @@ bool fits(DType type, int64_t value) {
 Result<int64_t> parseValue(DType type, std::string_view written) {
   const std::string_view text = trimmed(written);
   if (type == DType::boolean) {
-    if (text == "true" || text == "1")
+    if (text == "true" || text == "True" || text == "TRUE" || text == "1")
       return int64_t(1);
-    if (text == "false" || text == "0")
+    if (text == "false" || text == "False" || text == "FALSE" || text == "0")
       return int64_t(0);
     return refuse(text, "is not true, false, 1 or 0");
   }

@@ -111,6 +111,8 @@ static void test_batches(const pst_program *program) {
   info.size = sizeof info;
   pst_session_get_info(session, &info);
   EXPECT(info.table_length == 10 && info.batch_size == 4 && info.batches_per_epoch == 3);
+  EXPECT(info.processors >= 1 && info.processor_quota >= 0 &&
+         (info.processor_quota > 0) == (info.processor_limit[0] != 0));
   for (first = 0; first < 10; first += 4) {
     EXPECT(pst_session_next(session, &batch) == PST_OK);
     check_batch(batch, first, first == 8 ? 2 : 4, 0.5f);

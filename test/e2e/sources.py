@@ -112,6 +112,44 @@ pipeline p(list: path) {
         for one in found:
             self.assertEqual(one["label"], one["at"] + 10)
 
+    def test_tables_in_any_order(self):
+        """A bank of rows beside the table of `for`, declared before or after it, and its length."""
+        lists = {"list": self.table()["list"], "bank": self.put("bank.csv", "label\n" + "".join(f"{70 + i}\n" for i in range(5)))}
+        for lets in ("let bank = csv(bank_list, label = i64)\n  let table = csv(list, label = i64)",
+                     "let table = csv(list, label = i64)\n  let bank = csv(bank_list, label = i64)"):
+            text = f"""
+pipeline p(list: path, bank_list: path) {{
+  {lets}
+  for row in table where row.label < bank.length + 20
+  let at = draw int(0 .. bank.length)
+  let noise = pick(bank, at)
+  let other = pick(table, table.length - 1 - at)
+  batch 2 per rank last keep {{
+    output own: i64[n] = row.label
+    output at: i64[n] = at
+    output noise: i64[n] = noise.label
+    output other: i64[n] = other.label
+    output lengths: i64[n] = table.length * 100 + bank.length
+  }}
+}}"""
+            found = self.values(text, 8, list=lists["list"], bank_list=lists["bank"])
+            self.assertGreater(len({int(one["at"]) for one in found}), 2)
+            for i, one in enumerate(found):
+                self.assertEqual([int(one[name]) for name in ("own", "noise", "other", "lengths")],
+                                 [10 + i, 70 + one["at"], 17 - one["at"], 805])
+
+    def test_no_row_can_be_picked_from_an_empty_table(self):
+        text = """
+pipeline p(count: int) {
+  let bank = synthetic(count, label = 0 .. 7)
+  for row in synthetic(10, label = 0 .. 7)
+  let other = pick(bank, draw int(0 .. bank.length))
+  batch 2 per rank last keep { output label: i64[n] = row.label + other.label }
+}"""
+        self.assertEqual(self.failure(text, count=0),
+                         "penstock: error: a row is picked from a table of `p` that has none (synthetic)\n")
+        self.run_tool("run", self.write(text), "--set", "count=3")
+
     def test_columns_by_number(self):
         names = self.pictures(3)
         path = self.put("list.txt", "".join(f"{name} {i}\n" for i, name in enumerate(names)))
@@ -184,20 +222,27 @@ pipeline p(root: path, train: bool = true) {
         rows = {}
         for number, name in enumerate(names):
             data = rng.integers(0, 256, (4, 3073), dtype=numpy.uint8)
-            data[:, 0] = number * 4 + numpy.arange(4)
-            rows.update({int(row[0]): row[1:].reshape(3, 32, 32) for row in data})
+            data[:, 0] = (number * 4 + numpy.arange(4)) % 10
+            data[:, 1] = number * 4 + numpy.arange(4)  # the first pixel says which row it is
+            rows.update({int(row[1]): row for row in data})
             self.put(f"root/{name}", data.tobytes())
         root = os.path.join(self.folder, "root")
         seen = set()
         for found in self.values(self.text, 20, root=root):
-            planes = rows[int(found["label"][0] if found["label"].ndim else found["label"])]
+            row = rows[int(found["image"][0, 0, 0])]
+            planes = row[1:].reshape(3, 32, 32)
+            self.assertEqual(found["label"], row[0])
             numpy.testing.assert_array_equal(found["image"], planes.transpose(1, 2, 0))
             numpy.testing.assert_array_equal(found["planes"], planes[:, :, ::-1])
-            seen.add(int(found["label"]))
+            seen.add(int(row[1]))
         self.assertEqual(seen, set(range(20)))
         self.check_life(self.text, 20, root=root)
         test = self.values(self.text, 4, root=root, train="false")
-        self.assertEqual(sorted(int(found["label"]) for found in test), [20, 21, 22, 23])
+        self.assertEqual(sorted(int(found["image"][0, 0, 0]) for found in test), [20, 21, 22, 23])
+        self.put("root/test_batch.bin", bytes([17]) * 3073 + bytes(3 * 3073))
+        done = self.run_tool("run", self.write(self.text), "--set", f"root={root}", "--set", "train=false",
+                             "--on-error", "50%")
+        self.assertIn("its `label` is 17, and there are 10 classes", done.stderr)
 
     def test_cifar100(self):
         data = numpy.zeros((4, 3074), numpy.uint8)
@@ -244,6 +289,16 @@ pipeline p(features: path, labels: path) {
         for found in self.values(self.text, 10, **paths):
             numpy.testing.assert_array_equal(found["twice"], 2 * features[int(found["label"])])
         self.check_life(self.text, 10, **paths)
+
+    def test_what_stands_behind_the_array_is_left_alone(self):
+        """As NumPy has it: several arrays may follow one another, and `load` reads the first."""
+        paths = self.arrays(numpy.ones((10, 6), numpy.float32), numpy.arange(10))
+        for path in paths.values():
+            with open(path, "ab") as file:
+                file.write(b"something else")
+            self.assertEqual(len(numpy.load(path)), 10)
+        self.assertEqual(sorted(int(found["label"]) for found in self.values(self.text, 10, **paths)),
+                         list(range(10)))
 
     def test_what_is_not_declared_is_refused(self):
         labels = numpy.arange(10)

@@ -12,6 +12,7 @@ using namespace penstock::cli;
 namespace {
 struct State {
   std::string path, out, root, column, separator;
+  std::vector<std::string> allowed;
   int threads = 0;
   bool json = false;
 };
@@ -45,6 +46,9 @@ static int run(const State &state) {
   pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
   const auto text = [](const std::string &value) { return value.empty() ? nullptr : value.c_str(); };
   options.threads = state.threads;
+  const std::vector<const char *> allowed = pointersTo(state.allowed);
+  options.allowed_folders = allowed.data();
+  options.allowed_folder_count = allowed.size();
   options.out = text(state.out);
   options.root = text(state.root);
   options.column = text(state.column);
@@ -66,7 +70,8 @@ void penstock::cli::addIndex(CLI::App &app, int &exitCode) {
   command->add_option("--out", state->out,
                       "the file, or a folder for it; default: .penstock-index in the folder, or "
                       "beside the file");
-  command->add_option("--threads", state->threads, "default: all cores")
+  command->add_option("--threads", state->threads,
+                      "default: all processors that this process may use")
       ->check(wholeNumber(0, 4096));
   command->add_option("--root", state->root,
                       "the folder of the files that a list names; default: that of the list");
@@ -74,6 +79,7 @@ void penstock::cli::addIndex(CLI::App &app, int &exitCode) {
                       "of a table: the column of file names, by name or by number from 0");
   command->add_option("--separator", state->separator, "of a table's columns; default: ,");
   command->add_flag("--json", state->json, "report as JSON on stdout");
+  addAllow(*command, state->allowed);
   addFooter(*command, "penstock index photos --threads 8");
   command->callback([state, &exitCode] { exitCode = run(*state); });
 }

@@ -48,6 +48,22 @@ void penstock::cli::addFooter(CLI::App &command, const std::string &example) {
   command.footer(std::string(exitCodes) + "\n\nExample: " + example);
 }
 
+void penstock::cli::addAllow(CLI::App &command, std::vector<std::string> &folders) {
+  command
+      .add_option("--allow", folders,
+                  "a folder that links in the data may lead to; may be given often. Other links "
+                  "out of the data's folders are refused")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+}
+
+std::vector<const char *> penstock::cli::pointersTo(const std::vector<std::string> &folders) {
+  std::vector<const char *> pointers;
+  for (const std::string &folder : folders)
+    pointers.push_back(folder.c_str());
+  return pointers;
+}
+
 void CompileOptions::addTo(CLI::App &command) {
   command.add_option("file", file, "the .pipe file")->required();
   command
@@ -76,6 +92,7 @@ void CompileOptions::addTo(CLI::App &command) {
 }
 
 void RunOptions::addTo(CLI::App &command) {
+  addAllow(command, allowed);
   const std::string group = "Session";
   constexpr int64_t most32 = std::numeric_limits<uint32_t>::max();
   command.add_option("--seed", seed, "in place of the pipeline's seed")
@@ -90,7 +107,10 @@ void RunOptions::addTo(CLI::App &command) {
   command.add_option("--world", world, "processes that share an epoch; default: 1")
       ->check(wholeNumber(1, 1 << 20))
       ->group(group);
-  command.add_option("--threads", threads, "computing threads; default: the cores of this process")
+  command
+      .add_option(
+          "--threads", threads,
+          "computing threads; default: the processors that the affinity mask and cgroups allow")
       ->check(wholeNumber(0, 4096))
       ->group(group);
   command.add_option("--prefetch", prefetch, "batches prepared ahead; default: 2")

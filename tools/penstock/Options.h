@@ -44,6 +44,7 @@ struct RunOptions {
   int prefetch = 0;
   std::string onError; ///< "fail" or a fraction such as 1%
   uint64_t memory = 0; ///< MiB
+  std::vector<std::string> allowed; ///< folders
 
   void addTo(CLI::App &command);
 };
@@ -52,6 +53,11 @@ struct RunOptions {
 CLI::Validator wholeNumber(int64_t least, int64_t most);
 /// For options: a number above 0 that is finite.
 CLI::Validator positiveNumber();
+
+/// `--allow`, of every command that reads data.
+void addAllow(CLI::App &command, std::vector<std::string> &folders);
+/// The folders as the C API takes them; they point into `folders`.
+std::vector<const char *> pointersTo(const std::vector<std::string> &folders);
 
 /// Ends the help of a command: exit codes, and how it is called.
 void addFooter(CLI::App &command, const std::string &example);

@@ -12,6 +12,7 @@ using namespace penstock::cli;
 namespace {
 struct State {
   std::string path, out;
+  std::vector<std::string> allowed;
   uint64_t shardSize = 0;
   int threads = 0;
   bool verify = false, json = false;
@@ -48,6 +49,9 @@ static void print(const nlohmann::ordered_json &report) {
 static int run(const State &state) {
   pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
   options.threads = state.threads;
+  const std::vector<const char *> allowed = pointersTo(state.allowed);
+  options.allowed_folders = allowed.data();
+  options.allowed_folder_count = allowed.size();
   options.verify = state.verify;
   options.shard_size = state.shardSize;
   return prepare(
@@ -68,10 +72,12 @@ void penstock::cli::addPack(CLI::App &app, int &exitCode) {
       ->required();
   command->add_option("--shard-size", state->shardSize, "bytes of a tar file, as 256M; default: 1G")
       ->transform(CLI::AsSizeValue(false));
-  command->add_option("--threads", state->threads, "tar files at a time; default: all cores")
+  command->add_option("--threads", state->threads,
+                      "tar files at a time; default: all processors that this process may use")
       ->check(wholeNumber(0, 4096));
   command->add_flag("--verify", state->verify, "compare all bytes with the data at the end");
   command->add_flag("--json", state->json, "report as JSON on stdout");
+  addAllow(*command, state->allowed);
   addFooter(*command, "penstock pack photos shards --verify");
   command->callback([state, &exitCode] { exitCode = run(*state); });
 }

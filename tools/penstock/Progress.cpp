@@ -66,6 +66,22 @@ static const char *unitOf(std::string_view stage) {
                               : "sample";
 }
 
+/// What the number of threads follows from, unless it was given.
+static std::string processorsOf(const pst_session *session) {
+  pst_session_info info{};
+  info.size = sizeof info;
+  pst_session_get_info(session, &info);
+  char line[64];
+  std::snprintf(line, sizeof line, "  %d processor%s", info.processors,
+                info.processors == 1 ? "" : "s");
+  std::string text = line;
+  if (info.processor_quota > 0) {
+    std::snprintf(line, sizeof line, ", the time of %.4g of them by ", info.processor_quota);
+    text += std::string(line) + info.processor_limit;
+  }
+  return text + "\n";
+}
+
 std::string penstock::cli::summary(const pst_session *session) {
   const pst_statistics numbers = statisticsOf(session);
   char line[256];
@@ -76,7 +92,7 @@ std::string penstock::cli::summary(const pst_session *session) {
       static_cast<double>(numbers.elapsed_ns) * 1e-9,
       grouped(static_cast<int64_t>(rateOf(numbers))).c_str(), numbers.threads,
       numbers.limit);
-  std::string text = line;
+  std::string text = line + processorsOf(session);
   for (const pst_stage_statistics &stage : numbers.stages) {
     if (stage.count == 0)
       continue;

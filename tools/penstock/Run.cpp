@@ -71,6 +71,11 @@ static void printJson(pst_session *session) {
   pst_session_info info{};
   info.size = sizeof info;
   pst_session_get_info(session, &info);
+  result["processors"] = {{"mask", info.processors}};
+  if (info.processor_quota > 0) {
+    result["processors"]["quota"] = info.processor_quota;
+    result["processors"]["limit"] = info.processor_limit;
+  }
   result["memory"] = {{"fixed", info.fixed_memory}, {"most_per_sample", info.sample_memory}};
   result["decoded_blocks"] = numbers.decoded_blocks;
   for (const pst_jpeg_statistics &path : numbers.jpeg_entropy)

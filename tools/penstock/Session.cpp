@@ -7,6 +7,7 @@
 #include <ctime>
 #include <pthread.h>
 #include <sstream>
+#include <system_error>
 
 using namespace penstock::cli;
 
@@ -58,6 +59,9 @@ SessionPtr penstock::cli::openSession(const ProgramPtr &program,
   run.threads = options.threads;
   run.prefetch = options.prefetch;
   run.memory_budget = options.memory << 20;
+  const std::vector<const char *> allowed = pointersTo(options.allowed);
+  run.allowed_folders = allowed.data();
+  run.allowed_folder_count = allowed.size();
   pst_session *raw = nullptr;
   const pst_status status = pst_session_open(program.get(), &run, &raw);
   SessionPtr session(raw);
@@ -95,7 +99,7 @@ void penstock::cli::blockInterrupts() {
 }
 
 CancelOnInterrupt::CancelOnInterrupt(pst_session *session) {
-  waiter = std::thread([this, session] {
+  const auto wait = [this, session] {
     const sigset_t set = interrupts();
     const timespec tick{0, 50'000'000};
     while (!done)
@@ -104,10 +108,17 @@ CancelOnInterrupt::CancelOnInterrupt(pst_session *session) {
         pst_session_cancel(session);
         return;
       }
-  });
+  };
+  try {
+    waiter = std::thread(wait);
+  } catch (const std::system_error &) { // then an interrupt ends the process
+    const sigset_t set = interrupts();
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  }
 }
 
 CancelOnInterrupt::~CancelOnInterrupt() {
   done = true;
-  waiter.join();
+  if (waiter.joinable())
+    waiter.join();
 }

@@ -1,22 +1,6 @@
 // RUN: penstock-opt %s --pipe-split --split-input-file --verify-diagnostics
 // REQUIRES: penstock-opt
 
-// A sample knows the length of the table that it comes from.
-pipe.pipeline @length seed 0 substitute 0.0 {
-  %root = pipe.param "root" : !pipe.text
-  %table = pipe.source "raw" (%root) named ["root"] columns {i = i64} : !pipe.text
-  %other = pipe.source "csv" (%root) named ["root"] columns {i = i64} : !pipe.text
-  %row = pipe.row sequential %table
-  // expected-error @+1 {{the length of a table other than the one of `for` is not known to a sample}}
-  %n = pipe.length %other
-  %batch = pipe.constant 2 : i64 -> i64
-  pipe.batch size(%batch) last drop {
-    pipe.output "a" %n axes ["n"] stored ["n"] : i64
-  }
-}
-
-// -----
-
 // What setup computes cannot depend on pixels.
 pipe.pipeline @pixels seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text

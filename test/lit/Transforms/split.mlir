@@ -47,11 +47,41 @@ pipe.pipeline @picks_by_a_field seed 0 substitute 0.0 {
   %row = pipe.row sequential %table
   // expected-note @+1 {{it depends on this value of a row}}
   %i = pipe.field %row "i" : i64
-  // expected-error @+1 {{the number of a picked row must be known before any row is fetched: from parameters, draws and the table's length}}
+  // expected-error @+1 {{the number of a picked row must be known before any row is fetched: from parameters, draws and the lengths of tables}}
   %other = pipe.pick %table[%i]
   %j = pipe.field %other "i" : i64
   %batch = pipe.constant 2 : i64 -> i64
   pipe.batch size(%batch) last drop {
     pipe.output "a" %j axes ["n"] stored ["n"] : i64
+  }
+}
+
+// -----
+
+// The length of another table than that of `for` has an entry of its own, which select
+// may read as well as setup.
+// CHECK: pipe.kernel @select "select"
+// CHECK: %[[COUNT:.*]] = pipe.slot [[COUNTS:[0-9]+]] : i64
+// CHECK: pipe.draw integer %{{.*}}(%{{.*}}, %[[COUNT]]
+// CHECK-LABEL: pipe.pipeline @lengths
+// CHECK: %[[LENGTH:.*]] = pipe.length
+// CHECK: pipe.set_slot [[COUNTS]], %[[LENGTH]] : i64
+// CHECK: pipe.row
+// CHECK: pipe.output "b"
+pipe.pipeline @lengths seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %other = pipe.source "csv" (%root) named ["root"] columns {i = i64} : !pipe.text
+  %length = pipe.length %other
+  %table = pipe.source "raw" (%root) named ["root"] columns {i = i64} : !pipe.text
+  %row = pipe.row sequential %table
+  %key = pipe.key sample
+  %zero = pipe.constant 0 : i64 -> i64
+  %which = pipe.draw integer %key (%zero, %length : i64, i64) id 7 path "p/other" : i64
+  %picked = pipe.pick %other[%which]
+  %i = pipe.field %picked "i" : i64
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %i axes ["n"] stored ["n"] : i64
+    pipe.output "b" %length axes ["n"] stored ["n"] : i64
   }
 }

@@ -120,6 +120,8 @@ class Shared final : public FileSystem {
 public:
   Shared(FakeFileSystem &files, std::string used) : files(files), used(std::move(used)) {}
 
+  uint64_t rootsKey() const override { return files.rootsKey(); }
+
   Result<FileInfo> stat(std::string_view path) override {
     auto info = files.stat(path);
     if (path == used)

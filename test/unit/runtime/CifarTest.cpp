@@ -9,12 +9,12 @@ namespace {
 
 constexpr size_t pixels = 3072;
 
-/// Rows whose labels and pixels tell which row they are.
+/// Rows whose pixels tell which row they are, and their labels what it is mod 10.
 std::vector<uint8_t> rowsFrom(int first, int count, size_t labels) {
   std::vector<uint8_t> bytes;
   for (int row = first; row < first + count; ++row) {
     for (size_t i = 0; i < labels; ++i)
-      bytes.push_back(uint8_t(row + 10 * int(labels - 1 - i)));
+      bytes.push_back(uint8_t(row % 10 + 10 * int(labels - 1 - i)));
     for (size_t i = 0; i < pixels; ++i)
       bytes.push_back(uint8_t(row * 7 + int(i)));
   }
@@ -47,14 +47,14 @@ TEST_F(CifarFiles, RowsGoThroughAllBatches) {
     ASSERT_TRUE(source.ok()) << source.error().message;
     ASSERT_EQ((*source)->length(), 15);
     for (int64_t row = 0; row < 15; ++row) {
-      EXPECT_EQ(*(*source)->scalar(row, 1), row);
+      EXPECT_EQ(*(*source)->scalar(row, 1), row % 10);
       for (size_t at : {size_t(0), size_t(1024), pixels - 1})
         EXPECT_EQ(pixel(**source, row, at), uint8_t(row * 7 + int64_t(at)));
     }
     auto test = openCifar(files, root, Cifar::Ten, false);
     ASSERT_TRUE(test.ok());
     EXPECT_EQ((*test)->length(), 2);
-    EXPECT_EQ(*(*test)->scalar(1, 1), 101);
+    EXPECT_EQ(*(*test)->scalar(1, 1), 1);
   }
 }
 
@@ -66,6 +66,26 @@ TEST_F(CifarFiles, HundredHasTwoLabels) {
   EXPECT_EQ(*(*source)->scalar(3, 1), 3);
   EXPECT_EQ(*(*source)->scalar(3, 2), 13);
   EXPECT_EQ(pixel(**source, 3, 5), uint8_t(26));
+}
+
+TEST_F(CifarFiles, LabelsThatAreNoneAreBadRows) {
+  addTen("/data");
+  auto bytes = rowsFrom(0, 3, 1);
+  bytes[3073] = 10;
+  files.addFile("/data/data_batch_1.bin", bytes);
+  auto ten = openCifar(files, "/data", Cifar::Ten, true);
+  ASSERT_TRUE(ten.ok());
+  EXPECT_EQ(*(*ten)->scalar(0, 1), 0);
+  EXPECT_EQ((*ten)->scalar(1, 1).error().message, "its `label` is 10, and there are 10 classes");
+  auto two = rowsFrom(0, 2, 2);
+  two[0] = 20;
+  two[3074 + 1] = 100;
+  files.addFile("/data/train.bin", two);
+  auto hundred = openCifar(files, "/data", Cifar::Hundred, true);
+  EXPECT_EQ((*hundred)->scalar(0, 2).error().message,
+            "its `coarse` is 20, and there are 20 classes");
+  EXPECT_EQ((*hundred)->scalar(1, 1).error().message,
+            "its `label` is 100, and there are 100 classes");
 }
 
 /// Rows at the end of a file are copied: kernels read some bytes behind.

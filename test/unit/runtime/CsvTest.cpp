@@ -97,6 +97,23 @@ TEST(TextValue, Numbers) {
   EXPECT_EQ(*parseValue(DType::i8, "-128"), -128);
   EXPECT_EQ(*parseValue(DType::boolean, "true"), 1);
   EXPECT_EQ(*parseValue(DType::boolean, "0"), 0);
+  // As NumPy and pandas write them.
+  EXPECT_EQ(*parseValue(DType::boolean, "True"), 1);
+  EXPECT_EQ(*parseValue(DType::boolean, "False"), 0);
+  EXPECT_EQ(*parseValue(DType::boolean, "TRUE"), 1);
+  const auto real = [](DType type, const char *text) {
+    return std::bit_cast<double>(*parseValue(type, text));
+  };
+  for (const char *text : {"1e-50", "1e-400", "+1e-50", "0.0000000001e-45",
+                           "1E-99999999999999999999", "1000000e-400"}) {
+    EXPECT_EQ(real(DType::f32, text), 0) << text;
+    EXPECT_FALSE(std::signbit(real(DType::f32, text)));
+  }
+  EXPECT_TRUE(std::signbit(real(DType::f32, "-1e-50")));
+  EXPECT_EQ(real(DType::f64, "1e-50"), 1e-50);
+  EXPECT_EQ(real(DType::f64, "-2e-400"), 0);
+  EXPECT_EQ(real(DType::f32, "1e-45"), double(1.4e-45f)); // the least there is
+  EXPECT_EQ(real(DType::f32, (std::string(60, '9') + "e-40").c_str()), double(1e20f));
   EXPECT_EQ(std::bit_cast<double>(*parseValue(DType::f64, "1e-3")), 1e-3);
   EXPECT_EQ(std::bit_cast<double>(*parseValue(DType::f32, "0.1")), double(0.1f));
   EXPECT_EQ(std::bit_cast<double>(*parseValue(DType::f64, "-inf")), -HUGE_VAL);
@@ -106,6 +123,10 @@ TEST(TextValue, Numbers) {
   EXPECT_EQ(messageOf(DType::i64, "9223372036854775808"), "`9223372036854775808` does not fit i64");
   EXPECT_EQ(messageOf(DType::u8, "256"), "`256` does not fit u8");
   EXPECT_EQ(messageOf(DType::f32, "1e400"), "`1e400` does not fit f32");
+  EXPECT_EQ(messageOf(DType::f32, "1e39"), "`1e39` does not fit f32");
+  EXPECT_EQ(messageOf(DType::f64, "0.001e400"), "`0.001e400` does not fit f64");
+  EXPECT_EQ(messageOf(DType::f64, "1e99999999999999999999"),
+            "`1e99999999999999999999` does not fit f64");
   EXPECT_EQ(messageOf(DType::f32, "x"), "`x` is not a number");
   EXPECT_EQ(messageOf(DType::boolean, "yes"), "`yes` is not true, false, 1 or 0");
   EXPECT_EQ(messageOf(DType::i64, std::string(100, 'x')),

@@ -102,7 +102,76 @@ TEST_F(Real, RefusesLinksThatLeaveTheRoot) {
   ASSERT_TRUE(listed.ok());
   ASSERT_EQ(listed->size(), 4u);
   EXPECT_EQ((*listed)[0].name, "absolute");
-  EXPECT_EQ((*listed)[0].kind, FileKind::Other);
+  EXPECT_EQ((*listed)[0].kind, FileKind::File);
+  EXPECT_EQ((*listed)[0].link, Link::Outside);
+  EXPECT_EQ((*listed)[1].kind, FileKind::Folder);
+  EXPECT_EQ((*listed)[1].link, Link::Outside);
+}
+
+/// What files say of links, with `root` and `other` opened, real or not.
+template <class Files> void checkLinks(Files &files, const std::string &base) {
+  auto message = [&](const std::string &name) {
+    const auto info = files.stat(base + "/root/" + name);
+    return info ? std::string("followed") : info.error().message;
+  };
+  auto outside = [&](const std::string &link, const std::string &target,
+                     const std::string &folder) {
+    return base + "/root/" + link + " is a link to " + base + target +
+           ", outside of the opened folders; `--allow " + base + folder + "` opens it";
+  };
+  for (const char *name : {"inner", "inner/a.jpg", "chain", "other", "other/b.jpg", "file.jpg"})
+    EXPECT_EQ(message(name), "followed") << name;
+  EXPECT_EQ(message("out"), outside("out", "/outside", "/outside"));
+  EXPECT_EQ(message("out/c.jpg"), outside("out", "/outside", "/outside"));
+  EXPECT_EQ(message("far"), outside("far", "/outside", "/outside")); // by another link
+  EXPECT_EQ(message("out.jpg"), outside("out.jpg", "/outside/c.jpg", "/outside"));
+  // A name that begins like an opened folder's is none of it.
+  EXPECT_EQ(message("trap"), outside("trap", "/otherwise", "/otherwise"));
+  EXPECT_NE(message("gone").find("No such file"), std::string::npos);
+  EXPECT_NE(message("circle").find("symbolic links"), std::string::npos);
+  const auto listed = files.listFolder(base + "/root");
+  ASSERT_TRUE(listed.ok());
+  std::string all;
+  for (const FolderEntry &entry : *listed)
+    all += entry.name + "-FDO"[1 + int(entry.kind)] + "-fob"[int(entry.link)] + " ";
+  EXPECT_EQ(all, "chainDf circleOb farDo file.jpgFf goneOb innerDf otherDf outDo out.jpgFo "
+                 "realD- trapDo ");
+}
+
+TEST(Links, AreFollowedIntoOpenedFoldersOnly) {
+  TempFolder temp;
+  FakeFileSystem fake({"/t/root", "/t/other"});
+  for (const char *name :
+       {"/root/real/a.jpg", "/other/b.jpg", "/outside/c.jpg", "/otherwise/d.jpg"}) {
+    fake.addFile(std::string("/t") + name, "x");
+    std::filesystem::create_directories(std::filesystem::path(temp.path() + name).parent_path());
+    std::ofstream(temp.path() + name) << "x";
+  }
+  for (auto [link, target] : std::initializer_list<std::pair<const char *, const char *>>{
+           {"inner", "real"},
+           {"chain", "inner"},
+           {"other", "../other"},
+           {"out", "../outside"},
+           {"far", "out"},
+           {"trap", "/otherwise"},
+           {"gone", "../nowhere"},
+           {"circle", "circle"},
+           {"file.jpg", "/other/b.jpg"},
+           {"out.jpg", "../outside/c.jpg"}}) {
+    const bool isAbsolute = *target == '/';
+    fake.addLink(std::string("/t/root/") + link, isAbsolute ? std::string("/t") + target : target);
+    std::filesystem::create_symlink(isAbsolute ? temp.path() + target : target,
+                                    temp.path() + "/root/" + link);
+  }
+  checkLinks(fake, "/t");
+  // The folder that is opened may be a link itself.
+  std::filesystem::create_directory_symlink("other", temp.path() + "/alias");
+  for (const char *other : {"/other", "/alias"}) {
+    auto real =
+        RealFileSystem::create({{temp.path() + "/root", false}, {temp.path() + other, false}});
+    ASSERT_TRUE(real.ok());
+    checkLinks(**real, temp.path());
+  }
 }
 
 TEST_F(Real, FollowsLinksThatStayWithinTheRoots) {

@@ -21,6 +21,7 @@ public:
   std::atomic<int> listed{0};
   std::atomic<int> changed{-1}; ///< a class of another time
 
+  uint64_t rootsKey() const override { return 0; }
   Result<FileInfo> stat(std::string_view path) override {
     const int number = classOf(path);
     return FileInfo{FileKind::Folder, 0, number >= 0 && number == changed ? 2 : 1, 1,

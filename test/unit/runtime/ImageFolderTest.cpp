@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <random>
 
@@ -117,6 +119,82 @@ TEST_F(Folder, SaysWhatItFoundInsteadOfImages) {
   EXPECT_EQ(failure("/data/texts"),
             "folder /data/texts has no images in its 1 class folders (names end in .jpg, "
             ".jpeg, .png, .ppm, .pgm, .bmp, .webp, .tif or .tiff)");
+}
+
+TEST_F(Folder, LinksOutOfTheRootsAreRefusedByName) {
+  files.addFile("/pool/bee/1.jpg", "bee");
+  files.addFile("/pool/ant/1.jpg", "ant");
+  files.addLink("/data/bee", "/pool/bee");
+  EXPECT_EQ(failure(), "/data/bee is a link to /pool/bee, outside of the opened folders; `--allow "
+                       "/pool/bee` opens it");
+  files.remove("/data/bee");
+  files.addLink("/data/cat/more", "/pool/bee");
+  EXPECT_EQ(failure(), "/data/cat/more is a link to /pool/bee, outside of the opened folders; "
+                       "`--allow /pool/bee` opens it");
+  files.remove("/data/cat/more");
+  files.addLink("/data/cat/1.jpg", "/pool/bee/1.jpg");
+  EXPECT_EQ(failure(), "/data/cat/1.jpg is a link to /pool/bee/1.jpg, outside of the opened "
+                       "folders; `--allow /pool/bee` opens it");
+  files.remove("/data/cat/1.jpg");
+  // What would be no row is not looked at.
+  files.addLink("/data/note.txt", "/pool/bee/1.jpg");
+  files.addLink("/data/cat/note.txt", "/pool/bee/1.jpg");
+  EXPECT_EQ(names(*open()), expectedNames);
+}
+
+TEST_F(Folder, LinksIntoOpenedFoldersAreFollowed) {
+  FakeFileSystem more({"/data", "/pool", "/cache"});
+  for (const char *name :
+       {"/pool/bee/1.jpg", "/pool/bee/deep/2.jpg", "/data/ant/1.jpg", "/data/dog/1.jpg"})
+    more.addFile(name, name);
+  more.addLink("/data/bee", "/pool/bee");
+  more.addLink("/data/cat", "bee");
+  more.addLink("/data/dog/2.jpg", "/pool/bee/1.jpg");
+  auto opened = ImageFolder::open(more, "/data", options);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_EQ(names(**opened),
+            (std::vector<std::string>{"ant/1.jpg", "bee/1.jpg", "bee/deep/2.jpg", "cat/1.jpg",
+                                      "cat/deep/2.jpg", "dog/1.jpg", "dog/2.jpg"}));
+  EXPECT_EQ(*(*opened)->scalar(6, ImageFolder::Label), 3);
+  Buffer buffer;
+  ASSERT_TRUE((*opened)->fetch(6, ImageFolder::Data, buffer).ok());
+  EXPECT_TRUE(ImageFolder::open(more, "/data", options).ok());
+}
+
+TEST_F(Folder, AnIndexOfOtherRootsIsNotTaken) {
+  // What is kept of a file system that opens the pool is of no use without.
+  TempFolder temp;
+  std::filesystem::create_directories(temp.path() + "/data/cat");
+  std::filesystem::create_directories(temp.path() + "/pool");
+  std::filesystem::create_directories(temp.path() + "/cache");
+  std::ofstream(temp.path() + "/pool/1.jpg") << "x";
+  std::filesystem::create_symlink("../../pool/1.jpg", temp.path() + "/data/cat/1.jpg");
+  const auto longAgo = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  for (const char *folder : {"/data/cat", "/data"})
+    std::filesystem::last_write_time(temp.path() + folder, longAgo);
+  const ImageFolder::Options cached{.cacheFolder = temp.path() + "/cache/p"};
+  using Root = RealFileSystem::Root;
+  const Root data{temp.path() + "/data", false}, pool{temp.path() + "/pool", false},
+      cache{temp.path() + "/cache", true};
+  auto with = RealFileSystem::create({data, pool, cache});
+  auto without = RealFileSystem::create({data, cache});
+  for (bool again : {false, true}) {
+    auto opened = ImageFolder::open(**with, temp.path() + "/data", cached);
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    EXPECT_EQ((*opened)->wasCached(), again);
+  }
+  EXPECT_EQ(ImageFolder::open(**without, temp.path() + "/data", cached).error().code,
+            Code::OutsideRoot);
+}
+
+TEST_F(Folder, LinksThatLeadNowhereAreRefusedWhereAFolderMayBeMissing) {
+  files.addLink("/data/bee", "/data/unmounted");
+  EXPECT_EQ(failure(), "cannot follow the link /data/bee: No such file or directory; it may stand "
+                       "for a folder of images");
+  files.remove("/data/bee");
+  files.addLink("/data/cat/more", "more");
+  EXPECT_EQ(failure(), "cannot follow the link /data/cat/more: Too many levels of symbolic links; "
+                       "it may stand for a folder of images");
 }
 
 TEST_F(Folder, ALinkInACircleIsAnError) {

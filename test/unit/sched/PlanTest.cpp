@@ -88,6 +88,16 @@ TEST(PlanCheck, EveryRuleHasItsMessage) {
       {"setup kernel 0 names kernel 9 of 2", [](auto &p) { p.setup = 9; }},
       {"plan 0 has no source", [](auto &p) { p.sources.clear(); }},
       {"plan 0 has no row of its first source", [](auto &p) { p.rows.clear(); }},
+      {"length 0 has the source 3",
+       [](auto &p) {
+         p.lengths.push_back(std::make_unique<plan::LengthSlotT>());
+         p.lengths[0]->source = 3;
+       }},
+      {"length 0 writes slot 6",
+       [](auto &p) {
+         p.lengths.push_back(std::make_unique<plan::LengthSlotT>());
+         p.lengths[0]->slot = 6;
+       }},
       {"parameter 0 is text in a slot", [](auto &p) { p.params[0]->slot = 9; }},
       {"source 0 has the parameter 4 of 1", [](auto &p) { p.sources[0]->arguments[0]->param = 4; }},
       {"field 0 names slot 99 of 64", [](auto &p) { p.fields[0]->slot = 99; }},
@@ -121,9 +131,13 @@ TEST(PlanCheck, EveryRuleHasItsMessage) {
       {"step 0 reads buffer 0, which nothing has written", [](auto &p) { p.decodes.clear(); }},
       {"output 0 is written by nothing", [](auto &p) { p.steps.clear(); }},
       {"output 0 repeats an axis or has no axis n",
-       [](auto &p) { p.outputs[0]->axes = p.outputs[0]->stored = {"a", "a"}; }},
+       [](auto &p) {
+         p.outputs[0]->axes = p.outputs[0]->stored = {"a", "a"};
+       }},
       {"output 0 stores other axes than it has",
-       [](auto &p) { p.outputs[0]->stored = {"n", "z"}; }},
+       [](auto &p) {
+         p.outputs[0]->stored = {"n", "z"};
+       }},
       {"output 1 has not exactly one of buffer and scalar",
        [](auto &p) { p.outputs[1]->buffer = 1; }},
       {"output 1 has no name of its own", [](auto &p) { p.outputs[1]->name = "image"; }},
