@@ -66,7 +66,7 @@ pipe.pipeline @picks_by_a_field seed 0 substitute 0.0 {
 // CHECK-LABEL: pipe.pipeline @lengths
 // CHECK: %[[LENGTH:.*]] = pipe.length
 // CHECK: pipe.set_slot [[COUNTS]], %[[LENGTH]] : i64
-// CHECK: pipe.row
+// CHECK: pipe.pick
 // CHECK: pipe.output "b"
 pipe.pipeline @lengths seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
