@@ -6,10 +6,10 @@
 // STEP TOP LEFT HEIGHT WIDTH ORIENTATION FILE`, where a height of 0 means the whole
 // frame; `limit BYTES` of a decoder's frames from here on; `nothing` is fetched from
 // here on, so that all is read while decoding; `level`, FFmpeg's own level of reports,
-// which nobody here sets (`ok LEVEL`). The answers: `ok FRAMES HEIGHT WIDTH
-// ORIENTATION PACKETS`, or `ok BYTES PACKETS RESTARTS READ LATE HELD READING` and that
-// many bytes (READ of the file, LATE of them while decoding, HELD for frames), or
-// `error MESSAGE`.
+// which nobody here sets (`ok LEVEL`); `say WORD`, which somebody else reports through FFmpeg. The
+// answers: `ok FRAMES HEIGHT WIDTH ORIENTATION PACKETS`, or `ok BYTES PACKETS RESTARTS READ LATE
+// HELD READING` and that many bytes (READ of the file, LATE of them while decoding, HELD for
+// frames), or `error MESSAGE`.
 #include "runtime/core/RealFileSystem.h"
 #include "runtime/media/video/VideoDecoder.h"
 #include "runtime/media/video/VideoLibrary.h"
@@ -139,9 +139,19 @@ Status answer(RealFileSystem &files, VideoDecoder &decoder, Options &options,
     std::printf("ok\n");
     return {};
   }
+  // What the module is linked with is found through it.
+  void *module = dlopen(std::getenv("PENSTOCK_VIDEO_MODULE"), RTLD_NOW | RTLD_NOLOAD);
+  if (kind == "say") {
+    std::string word;
+    words >> word;
+    if (const auto log = module ? reinterpret_cast<void (*)(void *, int, const char *, ...)>(
+                                      dlsym(module, "av_log"))
+                                : nullptr)
+      log(nullptr, 16, "%s\n", word.c_str());
+    std::printf("ok\n");
+    return {};
+  }
   if (kind == "level") {
-    // What the module is linked with is found through it.
-    void *module = dlopen(std::getenv("PENSTOCK_VIDEO_MODULE"), RTLD_NOW | RTLD_NOLOAD);
     const auto level =
         module ? reinterpret_cast<int (*)()>(dlsym(module, "av_log_get_level")) : nullptr;
     std::printf("ok %d\n", level ? level() : -1);

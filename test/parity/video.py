@@ -1,6 +1,7 @@
 """Every clip of a video has FFmpeg's frames, bit for bit, and pixels by the documented formula."""
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,7 @@ class Decoder:
         answer = self.process.stdout.readline().decode().split(maxsplit=1)
         if answer[0] == "error":
             raise ValueError(answer[1].strip())
-        if words[0] in ("limit", "nothing"):
+        if words[0] in ("limit", "nothing", "say"):
             return None
         numbers = [int(word) if word.isdigit() else word for word in answer[1].split()] if len(answer) > 1 else []
         if words[0] in ("index", "level"):
@@ -261,6 +262,38 @@ class Odd(VideoTest):
     def test_reports_of_others_are_left_alone(self):
         self.decoder.ask("index", clips.make(self.folder, "b-frames"))
         self.assertEqual(self.decoder.ask("level"), [32])  # as it is before anybody sets it
+
+    def test_reports_are_kept(self):
+        """FFmpeg's lines say why a frame is bad, and are not shown, even those of nobody; others' are."""
+        fast = os.path.join(self.folder, "reports.mp4")
+        clips.ffmpeg("-i", clips.make(self.folder, "b-frames"), "-c", "copy", "-movflags", "faststart", fast)
+        with open(fast, "rb") as file:
+            data = bytearray(file.read())
+        sizes = data.find(b"stsz") + 16
+        last = sizes + 4 * (int.from_bytes(data[sizes - 4:sizes], "big") - 1)
+        data[last:last + 4] = (30 << 20).to_bytes(4, "big")  # "Truncating packet of size", without a context
+        begin = data.find(b"mdat") + 4
+        middle = begin + (len(data) - begin) // 3
+        data[middle:middle + 600] = bytes(600)
+        with open(fast, "wb") as file:
+            file.write(data)
+        other = Decoder(self.program)
+        frames = other.ask("index", fast)[0]
+        reasons = []
+        for i in range(frames):
+            try:
+                other.ask("planes", i, 1, 1, fast)
+            except ValueError as error:
+                reasons.append(str(error))
+        self.assertTrue(any(re.fullmatch(r"frame \d+ (is damaged|depends on a damaged one) \(h264: .+\)", reason)
+                            for reason in reasons), reasons)
+        other.said.seek(0)
+        self.assertEqual(other.said.read(), b"")
+        other.ask("say", "somebody")
+        other.said.seek(0)
+        self.assertEqual(other.said.read(), b"somebody\n")
+        other.said.truncate(0)
+        other.close()
 
     def test_mutations(self):
         """Frames or an error, whatever the bytes."""

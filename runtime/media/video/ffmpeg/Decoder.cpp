@@ -49,9 +49,9 @@ pst_video_frame describe(const AVFrame &frame) {
 
 bool isError(int code) { return code < 0 && code != AVERROR(EAGAIN) && code != AVERROR_EOF; }
 
-Failure damage(int64_t number, bool isItsOwn) {
+Failure damage(int64_t number, bool isItsOwn, const std::string &why) {
   return {PST_VIDEO_CORRUPT, "frame " + std::to_string(number) +
-                                 (isItsOwn ? " is damaged" : " depends on a damaged one")};
+                                 (isItsOwn ? " is damaged" : " depends on a damaged one") + why};
 }
 
 } // namespace
@@ -150,18 +150,18 @@ void Decoder::send(int64_t at) {
   const bool isMadeUp = codec->codec_id == AV_CODEC_ID_HEVC && memory.pictures() > pictures + 1 &&
                         !(index.packets[size_t(at)].flags & Packet::Recovery);
   if (isError(code) || isMadeUp)
-    damaged.push_back(at);
+    noteDamage(at);
 }
 
 bool Decoder::next(int64_t at) {
   for (;;) {
     const int code = avcodec_receive_frame(codec.get(), frame.get());
     if (isError(code)) {
-      damaged.push_back(at);
+      noteDamage(at);
       continue;
     }
     if (code >= 0 && ((frame->flags & AV_FRAME_FLAG_CORRUPT) || frame->decode_error_flags))
-      damaged.push_back(frame->pts);
+      noteDamage(frame->pts);
     return code >= 0;
   }
 }
@@ -176,13 +176,19 @@ void Decoder::receive(int64_t at) {
 }
 
 void Decoder::checkDamage(int64_t number) const {
-  for (int64_t packet : damaged)
-    if (index.dependsOn(number, packet))
-      throw damage(number, packet >= index.packetOf(number));
+  for (const Damage &one : damaged)
+    if (index.dependsOn(number, one.packet))
+      throw damage(number, one.packet >= index.packetOf(number), one.why);
+}
+
+void Decoder::forgetDamage() {
+  damaged.clear();
+  for (int64_t packet : index.damaged())
+    damaged.push_back({packet, ""});
 }
 
 bool Decoder::decode(const Piece &piece, int64_t begin) {
-  damaged.assign(index.damaged().begin(), index.damaged().end());
+  forgetDamage();
   auto check = [&] {
     for (int64_t place = piece.first; place < piece.last; ++place)
       checkDamage(wanted.number(place));
@@ -216,7 +222,7 @@ bool Decoder::decode(const Piece &piece, int64_t begin) {
 
 void Decoder::decodeAll() {
   codec = openCodec(*index.parameters, maxPixels, memory);
-  damaged.assign(index.damaged().begin(), index.damaged().end());
+  forgetDamage();
   int64_t number = 0, left = wanted.count(), recovery = 0;
   auto receiveInOrder = [&](int64_t at) {
     while (left > 0 && next(at)) {
@@ -224,9 +230,9 @@ void Decoder::decodeAll() {
       if (index.packets[size_t(from)].flags & Packet::Recovery)
         recovery = from;
       if (wanted.has(number)) {
-        for (int64_t packet : damaged) // packets may hold parts of two frames
-          if (packet >= recovery && packet <= from + 1)
-            throw damage(number, packet >= from);
+        for (const Damage &one : damaged) // packets may hold parts of two frames
+          if (one.packet >= recovery && one.packet <= from + 1)
+            throw damage(number, one.packet >= from, one.why);
         give(*frame, number);
         --left;
       }

@@ -39,6 +39,10 @@ public:
   void run();
 
 private:
+  struct Damage {
+    int64_t packet;
+    std::string why;
+  };
   /// Decodes the packets `begin` to `piece.end`, and takes what is wanted of them. False where
   /// a frame did not come and nothing says why. Throws Failure for damage.
   bool decode(const Piece &piece, int64_t begin);
@@ -48,6 +52,9 @@ private:
   /// The next frame, where the last packet that was sent is `at`; notes damage.
   bool next(int64_t at);
   void receive(int64_t at);
+  void forgetDamage();
+  /// Of a packet, which the decoder has reported.
+  void noteDamage(int64_t packet) { damaged.push_back({packet, reported()}); }
   /// Throws Failure where the frame depends on what was damaged.
   void checkDamage(int64_t number) const;
   /// The next packet in decoding order, from `at`.
@@ -65,8 +72,8 @@ private:
   FramePtr frame = newFrame();
   std::unique_ptr<Input> input; ///< where packets are not direct
   int64_t inputAt = 0;
-  std::vector<bool> given;      ///< by place
-  std::vector<int64_t> damaged; ///< packets, since the decoder was empty
+  std::vector<bool> given;     ///< by place
+  std::vector<Damage> damaged; ///< since the decoder was empty
 };
 
 } // namespace penstock::video

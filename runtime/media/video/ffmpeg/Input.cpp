@@ -1,5 +1,7 @@
 #include "runtime/media/video/ffmpeg/Input.h"
 
+#include "runtime/media/video/ffmpeg/Reports.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -68,6 +70,11 @@ std::string textOf(int averror) {
   char text[AV_ERROR_MAX_STRING_SIZE] = {};
   av_strerror(averror, text, sizeof text);
   return text;
+}
+
+std::string reported() {
+  const std::string first = Reports::take();
+  return first.empty() ? "" : " (" + first + ")";
 }
 
 PacketPtr newPacket() { return PacketPtr(made(av_packet_alloc())); }
@@ -142,7 +149,7 @@ void Input::findStream() {
   if (unreadable)
     throw Failure{PST_VIDEO_CORRUPT, "the file cannot be read"};
   if (code < 0)
-    throw Failure{PST_VIDEO_CORRUPT, "no video file, or damaged: " + textOf(code)};
+    throw Failure{PST_VIDEO_CORRUPT, "no video file, or damaged: " + textOf(code) + reported()};
   if (stream < 0 || (video().disposition & AV_DISPOSITION_ATTACHED_PIC))
     throw Failure{PST_VIDEO_UNSUPPORTED, "the file has no video stream"};
   for (unsigned i = 0; i < context->nb_streams; ++i)

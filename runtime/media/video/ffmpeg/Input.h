@@ -23,6 +23,8 @@ struct Failure {
 
 /// "Invalid data found when processing input"
 std::string textOf(int averror);
+/// " (h264: no frame!)", or nothing: what FFmpeg has reported since it was last asked.
+std::string reported();
 
 template <auto function> struct Free {
   template <typename T> void operator()(T *object) const { function(&object); }

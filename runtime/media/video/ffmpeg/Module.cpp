@@ -1,5 +1,6 @@
 // The C interface: no exception leaves.
 #include "runtime/media/video/ffmpeg/Decoder.h"
+#include "runtime/media/video/ffmpeg/Reports.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -15,6 +16,7 @@ namespace penstock::video {
 namespace {
 
 template <typename Work> int guarded(char *message, Work work) {
+  const Reports reports;
   try {
     work();
     return PST_VIDEO_OK;

@@ -1,0 +1,25 @@
+// What FFmpeg's libraries report.
+#pragma once
+
+#include <string>
+
+namespace penstock::video {
+
+/// While one of these lives, reports of FFmpeg's on this thread are kept here and not shown. One
+/// at a time on a thread.
+///
+/// That is so where this library has brought FFmpeg's into the process. Where they were there
+/// before, their reports go the way they went: those of contexts at levels that are not shown.
+class Reports {
+public:
+  Reports();
+  ~Reports();
+  Reports(const Reports &) = delete;
+  Reports &operator=(const Reports &) = delete;
+
+  /// The first error since the last call on this thread, as "h264: no frame!"; empty where
+  /// there was none.
+  static std::string take();
+};
+
+} // namespace penstock::video
