@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static constexpr int64_t rowsAtOnce = 8;
+static constexpr int64_t rowsAtOnce = 4;
 
 LaneValue KernelEmitter::scanStep(ScanOp op, LaneValue sofar, LaneValue value, LaneValue factor) {
   if (op.getKind() == ScanKind::recurrence)

@@ -233,7 +233,10 @@ std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> 
   const Axis &along = typeOf(input).getAxes()[axis];
   Type element = typeOf(input).getElementType();
   const bool isSmall = element.isF32() || (!llvm::isa<FloatType>(element) && scalarBytes(element) <= 4);
-  if (l.level < CpuLevel::v4 || (l.lanes != 16 && l.lanes != 32) || m.live || !isSmall || element.isInteger(1) ||
+  // Bytes stay bytes where there is a permutation of them.
+  const bool asBytes = l.level >= CpuLevel::v4vnni && scalarBytes(element) == 1;
+  const bool hasShuffle = l.lanes == 16 || l.lanes == 32 || (l.lanes == 64 && asBytes);
+  if (l.level < CpuLevel::v4 || !hasShuffle || m.live || !isSmall || element.isInteger(1) ||
       at[axis].stride != 1 || !at[axis].affine() || !along.isStatic() || along.extent < l.lanes ||
       border == Border::constant || border == Border::wrap)
     return std::nullopt;
@@ -244,12 +247,21 @@ std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> 
   auto bits = VectorType::get({l.lanes}, b.getI32Type());
   value.value = l.splat(value.value);
   Value from = value.value;
-  if (element.isF32())
+  if (asBytes)
+    bits = VectorType::get({l.lanes}, b.getI8Type());
+  else if (element.isF32())
     from = b.create<arith::BitcastOp>(l.loc, bits, from);
   else if (scalarBytes(element) < 4)
     from = l.splat(l.wideOf(value));
-  Value distance = b.create<arith::TruncIOp>(l.loc, b.getI32Type(), l.sub(at[axis].base, near));
-  Value lane = l.add(l.laneNumbers(), distance);
+  Value apart = l.sub(at[axis].base, near);
+  if (asBytes) // as far as all lanes are beyond an end
+    apart = l.maxS(l.minS(apart, l.i64(63)), l.i64(-64));
+  Value distance = b.create<arith::TruncIOp>(l.loc, bits.getElementType(), apart);
+  SmallVector<APInt> numbers;
+  for (int64_t i = 0; i < l.lanes; ++i)
+    numbers.emplace_back(bits.getElementTypeBitWidth(), static_cast<uint64_t>(i));
+  Value lane =
+      l.add(b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(bits, numbers)), distance);
   const int64_t last = l.lanes - 1;
   auto minus = [&](int64_t end, Value number) { return l.sub(l.integerLike(number, end), number); };
   if (border == Border::edge) {
@@ -259,13 +271,9 @@ std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> 
     lane = l.maxS(lane, minus(-again, lane));
     lane = l.minS(lane, minus(2 * last + again, lane));
   }
-  // Bytes stay bytes where there is a permutation of them.
-  if (l.level >= CpuLevel::v4vnni && scalarBytes(element) == 1) {
-    Value order = b.create<arith::TruncIOp>(l.loc, l.like(lane, b.getI8Type()), lane);
-    return LaneValue{l.intrinsic(l.lanes == 32 ? "llvm.x86.avx512.permvar.qi.256"
-                                               : "llvm.x86.avx512.permvar.qi.128",
-                                 value.value.getType(), {value.value, order}),
-                     element, value.range};
+  if (asBytes) {
+    const std::string name = "llvm.x86.avx512.permvar.qi." + std::to_string(8 * l.lanes);
+    return LaneValue{l.intrinsic(name, bits, {value.value, lane}), element, value.range};
   }
   auto half = [&](Value all, int64_t first) {
     SmallVector<int64_t> part(16);

@@ -134,6 +134,7 @@ private:
 
   // KernelLoops.cpp
   LoopShape defaultShape(mlir::Value tensor);
+  bool isOfBytes(mlir::Value tensor);
   bool readsInterleaved(mlir::Value tensor, llvm::StringRef name);
   void storeTensor(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
                    mlir::Value high);

@@ -62,6 +62,38 @@ bool KernelEmitter::readsInterleaved(Value tensor, StringRef name) {
   return false;
 }
 
+/// Whether an operation on bytes, or its lowest byte, is one on bytes.
+static bool staysInBytes(Operation &op) {
+  auto isByte = [](Type type) {
+    return llvm::isa<IntegerType>(type) && type.getIntOrFloatBitWidth() <= 8;
+  };
+  if (llvm::isa<ConstantOp, YieldOp>(op) ||
+      (op.getNumResults() == 1 && isByte(op.getResult(0).getType())))
+    return op.getNumRegions() == 0;
+  if (auto cast = llvm::dyn_cast<CastOp>(op))
+    return isByte(cast.getValue().getType()) && llvm::isa<IntegerType>(cast.getResult().getType());
+  auto binary = llvm::dyn_cast<BinaryOp>(op);
+  return binary && llvm::isa<IntegerType>(binary.getType()) &&
+         llvm::is_contained({BinaryKind::add, BinaryKind::sub, BinaryKind::mul, BinaryKind::bit_and,
+                             BinaryKind::bit_or, BinaryKind::bit_xor},
+                            binary.getKind());
+}
+
+/// Whether a window or map makes bytes out of bytes that are there, and nothing wider on the way.
+bool KernelEmitter::isOfBytes(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (scalarBytes(typeOf(tensor).getElementType()) != 1)
+    return false;
+  if (!op || buffers.contains(tensor))
+    return true;
+  if (!llvm::isa<WindowOp, MapOp>(op))
+    return false;
+  return llvm::all_of(op->getRegion(0).front(), staysInBytes) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return !llvm::isa<NamedTensorType>(operand.getType()) || isOfBytes(operand);
+         });
+}
+
 LoopShape KernelEmitter::defaultShape(Value tensor) {
   NamedTensorType type = typeOf(tensor);
   LoopShape shape;
@@ -84,7 +116,9 @@ LoopShape KernelEmitter::defaultShape(Value tensor) {
   // As many lanes as one vector register has bytes: u8 to f32 chains then use
   // four registers per value, which hides latency.
   shape.lanes = vectorBytes / (scalarBytes(type.getElementType()) >= 8 ? 4 : 1);
-  if (shape.lanes > 32)
+  const bool isWide = shape.unrollAxis < 0 && l.level >= CpuLevel::v4vnni &&
+                      !buffers.contains(tensor) && isOfBytes(tensor);
+  if (shape.lanes > 32 && !isWide)
     shape.lanes = 32;
   return shape;
 }
