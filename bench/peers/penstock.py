@@ -33,7 +33,8 @@ class SessionOptions(ctypes.Structure):
                 ("threads", ctypes.c_int32), ("ranks_here", ctypes.c_int32), ("prefetch", ctypes.c_int32),
                 ("fetch_threads", ctypes.c_int32), ("memory_budget", ctypes.c_uint64),
                 ("on_error", ctypes.POINTER(ctypes.c_double)), ("device", ctypes.c_int),
-                ("device_number", ctypes.c_int32), ("stream", ctypes.c_void_p)]
+                ("device_number", ctypes.c_int32), ("stream", ctypes.c_void_p),
+                ("allowed_folders", ctypes.c_void_p), ("allowed_folder_count", size)]
 
 
 class StageStatistics(ctypes.Structure):
