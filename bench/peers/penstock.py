@@ -67,7 +67,8 @@ class Statistics(ctypes.Structure):
 class SessionInfo(ctypes.Structure):
     _fields_ = [("size", size), ("table_length", ctypes.c_int64), ("batch_size", ctypes.c_int64),
                 ("batches_per_epoch", ctypes.c_int64), ("samples_per_epoch", ctypes.c_int64),
-                ("threads", ctypes.c_int32), ("fixed_memory", ctypes.c_uint64), ("sample_memory", ctypes.c_uint64)]
+                ("threads", ctypes.c_int32), ("fixed_memory", ctypes.c_uint64), ("sample_memory", ctypes.c_uint64),
+                ("processors", ctypes.c_int32), ("processor_quota", ctypes.c_double), ("processor_limit", text)]
 
 
 class Output(ctypes.Structure):
