@@ -164,8 +164,7 @@ Status FolderIndex::Builder::takeEntry(const std::string &folder, FolderEntry &e
                                        std::vector<std::string> &inside) const {
   const bool isWanted = isWantedName(wanted, entry.name);
   const bool isFolder = entry.kind == FileKind::Folder;
-  if ((entry.link == Link::Outside && (isFolder || isWanted)) ||
-      (entry.link == Link::Broken && !isWanted))
+  if (entry.link == (isWanted ? Link::Outside : Link::Broken))
     return brokenLink(folder, entry.name);
   if (isFolder)
     inside.push_back(std::move(entry.name));
@@ -281,11 +280,11 @@ Status FolderIndex::Builder::scan() {
   identity = {info->device, info->number};
   std::vector<std::string> names;
   for (const FolderEntry &entry : *entries) {
-    const bool isFolder = entry.kind == FileKind::Folder;
-    // Without this class, those behind it would have other numbers.
-    if ((entry.link == Link::Outside && isFolder) || entry.link == Link::Broken)
+    // Without this class, those behind it would have other numbers. Entering one out of
+    // the roots says so.
+    if (entry.link == Link::Broken)
       return brokenLink(root, entry.name);
-    if (isFolder)
+    if (entry.kind == FileKind::Folder)
       names.push_back(entry.name);
   }
   if (names.empty())
