@@ -15,6 +15,8 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 
 static constexpr int64_t rowsAtOnce = 4;
+/// A maximum takes several operations that wait for each other, not one.
+static constexpr int64_t rowsOfMaxima = 8;
 
 LaneValue KernelEmitter::scanStep(ScanOp op, LaneValue sofar, LaneValue value, LaneValue factor) {
   if (op.getKind() == ScanKind::recurrence)
@@ -137,7 +139,8 @@ void KernelEmitter::scanRows(ScanOp op, const Buffer &to, LaneValue factor) {
       axes.push_back(axis);
   int64_t rows = 1;
   if (!axes.empty() && type.getAxes()[axes.back()].isStatic())
-    while (2 * rows <= std::min(rowsAtOnce, type.getAxes()[axes.back()].extent))
+    while (2 * rows <= std::min(op.getKind() == ScanKind::max ? rowsOfMaxima : rowsAtOnce,
+                                type.getAxes()[axes.back()].extent))
       rows *= 2;
   SmallVector<Value> others;
   for (int64_t axis : axes)
