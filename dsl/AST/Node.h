@@ -113,7 +113,7 @@ struct Arg {
   ExprPtr value;
 };
 
-/// Between parentheses; `over` follows exactly one argument.
+/// Between parentheses; `over` follows the first argument.
 struct ArgList {
   SourceRange range; ///< with the parentheses
   std::vector<Arg> args;

@@ -110,9 +110,9 @@ std::string argList(const ArgList &args) {
     out += i ? ", " : "";
     out += arg.name ? arg.name->text + " = " : "";
     out += printSource(*arg.value);
+    if (args.over && i == 0)
+      out += " over " + printAxes(*args.over);
   }
-  if (args.over)
-    out += " over " + printAxes(*args.over);
   return out + ")";
 }
 

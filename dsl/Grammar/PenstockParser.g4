@@ -56,7 +56,7 @@ search : 'search' '(' expr ')' '{' letStmt* accept '}' 'else' unary;
 accept : 'accept' expr 'when' expr;
 draw   : 'draw' name args? ('per' axes)?;
 
-args    : '(' (arg ('over' axes | (',' arg)* ','?))? ')';
+args    : '(' (arg ('over' axes)? (',' arg)* ','?)? ')';
 arg     : (name '=')? expr;
 bind    : name 'in' expr;
 setting : name '=' expr;

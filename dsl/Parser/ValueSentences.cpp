@@ -366,8 +366,7 @@ bool Speaker::strayPlace() {
           .hint("`sum(x over [h, w])`");
       return true;
     }
-    say("`over` follows the one argument of a reduction")
-        .hint("`sum(x over [h, w])`");
+    say("`over` follows the first argument of a reduction").hint("`sum(x over [h, w])`");
     return true;
   }
   return false;

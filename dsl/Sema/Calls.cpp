@@ -22,9 +22,24 @@ struct Misfit {
   const Param *param = nullptr; ///< the parameter that gets two values or none
 };
 
+/// What `over [h, w]` in a call is for: the parameter of type `axes`, or null.
+const Param *axesParam(const FnDecl &fn) {
+  for (const Param &param : fn.params)
+    if (param.type.kind == TypeExpr::Kind::Scalar && param.type.name.text == "axes")
+      return &param;
+  return nullptr;
+}
+
 Misfit misfit(const FnDecl &fn, const ArgList *args, size_t piped) {
   std::vector<bool> given(fn.params.size());
-  size_t position = 0;
+  size_t position = 0, axes = SIZE_MAX; // `over` is for that one, and arguments pass it by
+  if (args && args->over) {
+    const Param *param = axesParam(fn);
+    if (!param)
+      return {Misfit::Kind::TooMany};
+    axes = static_cast<size_t>(param - fn.params.data());
+    given[axes] = true;
+  }
   for (; position < piped; ++position) {
     if (position == fn.params.size())
       return {Misfit::Kind::TooMany};
@@ -32,6 +47,7 @@ Misfit misfit(const FnDecl &fn, const ArgList *args, size_t piped) {
   }
   for (size_t i = 0; args && i < args->args.size(); ++i) {
     const Arg &arg = args->args[i];
+    position += position == axes;
     size_t at = position;
     if (arg.name) {
       auto byName = [&](const Param &param) {
@@ -156,13 +172,15 @@ void Checker::checkCallOf(const Name &function, const ArgList *args,
     checkArgs(*args, fns, piped, builtins.takeWords.contains(function.text));
   if (fns.empty() || isUnread(function.text))
     return;
-  if (args && args->over && !piped) {
+  if (args && args->over && !piped &&
+      std::none_of(fns.begin(), fns.end(), [](const FnDecl *fn) { return axesParam(*fn); })) {
     diagnostics
         .error(args->over->range,
                "`over` follows the argument of a reduction, and " +
                    quote(function.text) + " is a function")
         .note(fns.front()->name.range, "it is declared here")
-        .hint("an argument of type `axis`");
+        .hint("a parameter of type `axes` takes them: `fn " + function.text +
+              "(x: f32[], a: axes) -> f32[]`");
     return;
   }
   // Which of several overloads is meant, only types can tell.

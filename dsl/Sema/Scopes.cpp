@@ -26,6 +26,12 @@ void Checker::declare(const Name &name, std::string_view what) {
     return;
   }
   const Entry *first = findLocal(name.text);
+  const bool binds = what == "element" || what == "window" || what == "view";
+  if (first && binds && first->what == "extent") {
+    // The name of an axis is free for what runs over one: the extent is hidden.
+    scopes.back().emplace(name.text, Entry{what, name.range});
+    return;
+  }
   Entry constant;
   if (!first)
     for (const ConstDecl &decl : file.consts)

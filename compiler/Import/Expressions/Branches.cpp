@@ -129,6 +129,7 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
           other = number(elementHere(other.ir, {}));
         hoistFrom(other.ir, i);
       }
+      const bool loose = llvm::all_of(leaves, [&](auto &l) { return l[k]->loose; });
       Val common = first;
       for (size_t i = 1; i < leaves.size(); ++i) {
         Val &other = *leaves[i][k];
@@ -145,7 +146,6 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
           mismatch(values[0], values[i]);
         scalars.push_back(converted->ir);
       }
-      const bool loose = common.loose;
       first.ir = selectByIndex(index, scalars);
       first.loose = loose;
       continue;

@@ -36,8 +36,24 @@ Val Expressions::evalCall(const dsl::CallExpr &call) {
     return evalCheck(call);
   std::vector<Argument> args = evalArgs(&call.args);
   if (call.args.over)
-    return reduce(name, args, *call.args.over, call.range);
+    return evalOver(name, std::move(args), *call.args.over, call.range);
   return callNamed(name, std::move(args), call.range);
+}
+
+Val Expressions::evalOver(const dsl::Name &name, std::vector<Argument> args,
+                          const dsl::AxisList &over, dsl::SourceRange range) {
+  const std::vector<dsl::Name> axes = axesNamed(over);
+  if (isReduction(name.text) || program.findFns(*frame().file, name.text).empty())
+    return reduce(name, args, axes, range);
+  Argument list{{}, "over", nullptr, over.range};
+  list.value.kind = Kind::List;
+  for (const dsl::Name &axis : axes) {
+    if (args[0].value.is(Kind::Tensor) && !find(dims(args[0].value.ir), axis.text))
+      failAxis(axis.range, quote(name.text), axis.text, args[0].value, args[0].origin());
+    list.value.parts.push_back(wordOf(axis.text));
+  }
+  args.push_back(std::move(list));
+  return callNamed(name, std::move(args), range);
 }
 
 /// `(u8[h, w], int, a range)`

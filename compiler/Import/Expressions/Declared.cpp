@@ -54,7 +54,9 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
     if (value.is(Kind::Tensor) && value.tensorType().getRank() == 0 &&
         elementType(value) == element)
       return value;
-    std::optional<Val> converted = value.is(Kind::Number) ? convert(value, element) : std::nullopt;
+    const bool converts =
+        value.is(Kind::Number) || (value.loose && value.tensorType().getRank() == 0);
+    std::optional<Val> converted = converts ? convert(value, element) : std::nullopt;
     if (!converted)
       mismatch();
     return *converted;
@@ -70,6 +72,9 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
       mismatch();
     return *converted;
   }
+  if (value.is(Kind::Tensor) && value.loose) // made of literals
+    if (std::optional<Val> converted = convert(value, element))
+      value = *converted;
   if (!value.is(Kind::Tensor) || elementType(value) != element)
     mismatch();
   std::vector<Dim> axes = dims(value.ir);

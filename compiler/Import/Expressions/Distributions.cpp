@@ -58,15 +58,18 @@ Val Expressions::evalDraw(const dsl::DrawExpr &draw) {
   if (!draw.per)
     return drawOnce(draw, args);
   std::vector<std::string> axes;
-  for (const dsl::Name &axis : draw.per->axes) {
+  std::vector<dsl::SourceRange> places;
+  const std::vector<dsl::Name> named = axesNamed(*draw.per);
+  for (const dsl::Name &axis : named) {
     if (inBatch && axis.text == "n")
       continue;
     if (axis.text == "n")
       fail(axis.range, "the batch axis `n` exists in the `batch` block only",
            "without `per [n]`, each sample draws its own value");
-    axes.push_back(axisNamed(axis.text));
+    axes.push_back(axis.text);
+    places.push_back(axis.range);
   }
-  Restore<bool> scope(draws.perSample, draws.perSample || axes.size() < draw.per->axes.size());
+  Restore<bool> scope(draws.perSample, draws.perSample || axes.size() < named.size());
   if (axes.empty())
     return drawOnce(draw, args);
 
@@ -78,8 +81,7 @@ Val Expressions::evalDraw(const dsl::DrawExpr &draw) {
       while (k < region.domain.size() && region.domain[k].axis.name != axes[i])
         ++k;
       if (k == region.domain.size())
-        fail(draw.per->axes[i].range,
-             "`per` names axis " + quote(axes[i]) + ", over which nothing runs here",
+        fail(places[i], "`per` names axis " + quote(axes[i]) + ", over which nothing runs here",
              "the elements run over " + axisList(region.domain));
       mlir::Value at = region.coordinates[k];
       index = index ? binary(BinaryKind::add,
@@ -101,10 +103,10 @@ Val Expressions::evalDraw(const dsl::DrawExpr &draw) {
   for (size_t i = 0; i < axes.size(); ++i) {
     auto found = frame().values.find(axes[i]);
     if (found == frame().values.end() || !found->second.is(Kind::Number))
-      fail(draw.per->axes[i].range, "the extent of axis " + quote(axes[i]) + " is not known here",
+      fail(places[i], "the extent of axis " + quote(axes[i]) + " is not known here",
            "draw inside a `map` over a tensor that has the axis");
-    domain.push_back(dim(axes[i], demandIndex(found->second, draw.per->axes[i].range, "an extent"),
-                         "", draw.per->axes[i].range));
+    domain.push_back(
+        dim(axes[i], demandIndex(found->second, places[i], "an extent"), "", places[i]));
   }
   return tensor(buildMap(domain, {}, [&](ElementRegion &region) { return element(region).ir; }));
 }

@@ -9,13 +9,6 @@
 using namespace penstock::importer;
 using penstock::dsl::ExprKind;
 
-static Val wordOf(std::string text) {
-  Val word;
-  word.kind = Kind::Word;
-  word.word = std::move(text);
-  return word;
-}
-
 static bool looksLikeWord(llvm::StringRef text) {
   return !text.empty() && !llvm::isDigit(text[0]) &&
          llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });

@@ -88,6 +88,9 @@ private:
 
   // --- Calls and draws (Calls.cpp, Distributions.cpp)
   Val evalCall(const dsl::CallExpr &call);
+  /// `f(x over [h, w])`: a reduction, or a function with a parameter of type `axes`.
+  Val evalOver(const dsl::Name &name, std::vector<Argument> args, const dsl::AxisList &over,
+               dsl::SourceRange range);
   std::vector<Argument> evalArgs(const dsl::ArgList *args);
   Val callNamed(const dsl::Name &name, std::vector<Argument> args, dsl::SourceRange range);
   /// \param first  the first argument, whose unnamed fields ride along.

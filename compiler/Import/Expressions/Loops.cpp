@@ -26,6 +26,8 @@ Val Expressions::evalEach(const dsl::EachExpr &each) {
     BaseGuard inside(base, block.get());
     Restore steps(draws.keySteps);
     draws.keySteps.push_back({view, views});
+    BinderScope names(frames);
+    names.hide(each.bind.name.text);
     bind(each.bind.name, number(binary(BinaryKind::add, view, intConstant(low))));
     body = evalBlock(each.body);
     std::vector<Val *> leaves;

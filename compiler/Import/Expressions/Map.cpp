@@ -40,9 +40,12 @@ Val Expressions::evalMap(const dsl::MapExpr &map) {
   }
   PlaceGuard guard(*this, map.range);
   try {
-    return tensor(buildMap(domain, {}, [&](ElementRegion &region) {
+    bool loose = false;
+    BinderScope names(frames);
+    Val result = tensor(buildMap(domain, {}, [&](ElementRegion &region) {
       for (size_t i = 0; i < values.size(); ++i) {
         const dsl::Bind &binder = map.binds[i];
+        names.hide(binder.name.text);
         if (values[i].is(Kind::Tensor)) {
           bind(binder.name, number(elementHere(values[i].ir, binder.range)));
         } else if (values[i].is(Kind::Number)) {
@@ -56,8 +59,12 @@ Val Expressions::evalMap(const dsl::MapExpr &map) {
                              demandIndex(values[i].parts[0], binder.range, "the start"))));
         }
       }
-      return bodyScalar(evalBlock(map.body), map.body.result->range, "`map`");
+      Val body = evalBlock(map.body);
+      loose = body.loose;
+      return bodyScalar(body, map.body.result->range, "`map`");
     }));
+    result.loose = loose;
+    return result;
   } catch (const OuterElement &) {
     notYet(map.range, "a tensor made inside a `map` from the `map`'s element");
   }

@@ -69,12 +69,21 @@ bool Expressions::bindElement(const dsl::FnDecl &fn, const std::string &name, ml
 std::optional<Frame> Expressions::match(const dsl::FnDecl &fn, const std::vector<Argument> &args,
                                         Misfit &why) {
   std::vector<const Argument *> given(fn.params.size());
+  // `over [h, w]` in the call, whose name no parameter can have, is for the one of type
+  // `axes`; arguments without a name pass that one by.
+  auto takesAxes = [](const dsl::Param &param) { return param.type.name.text == "axes"; };
+  const bool over = llvm::any_of(args, [](const Argument &arg) { return arg.name == "over"; });
   size_t position = 0;
   for (const Argument &arg : args) {
+    if (over && position < fn.params.size() && takesAxes(fn.params[position]))
+      ++position;
     size_t at = position;
     if (!arg.name.empty()) {
       at = 0;
-      while (at < fn.params.size() && fn.params[at].name.text != arg.name)
+      auto meant = [&](const dsl::Param &param) {
+        return arg.name == "over" ? takesAxes(param) : param.name.text == arg.name;
+      };
+      while (at < fn.params.size() && !meant(fn.params[at]))
         ++at;
     } else {
       ++position;
@@ -214,6 +223,18 @@ bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const 
     }
     return value.is(Kind::Word) || refuse("the name of an axis");
   }
+  if (wanted == "axes" && arg.expr)
+    if (const auto *list = arg.expr->as<dsl::ListExpr>()) { // names, also those of values
+      bound = Val();
+      bound.kind = Kind::List;
+      for (const dsl::ExprPtr &item : list->items) {
+        const auto *axis = item->as<dsl::NameExpr>();
+        if (!axis)
+          return refuse("`[h, w]`");
+        bound.parts.push_back(wordOf(axisNamed(axis->name)));
+      }
+      return true;
+    }
   struct Quantity {
     const char *type;
     std::optional<dsl::UnitKind> unit;

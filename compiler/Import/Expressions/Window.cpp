@@ -64,6 +64,8 @@ Val Expressions::evalWindow(const dsl::WindowExpr &window) {
   region.domain = domain;
   region.takesInputs = false;
   Val result;
+  BinderScope names(frames);
+  names.hide(window.bind.name.text);
   auto body = [&]() {
     Val neighbours;
     neighbours.kind = Kind::Neighbours;

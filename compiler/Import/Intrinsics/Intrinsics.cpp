@@ -33,6 +33,10 @@ static constexpr llvm::StringRef sourceNames[] = {"image_folder", "raw",        
 
 bool Intrinsics::isSource(llvm::StringRef name) { return llvm::is_contained(sourceNames, name); }
 
+bool Intrinsics::isReduction(llvm::StringRef name) {
+  return llvm::is_contained(reductions, name) || name == "histogram";
+}
+
 bool Intrinsics::isIntrinsic(llvm::StringRef name) {
   return llvm::is_contained(unaryNames, name) || llvm::is_contained(binaryNames, name) ||
          llvm::is_contained(reductions, name) || llvm::is_contained(others, name) || isSource(name);
@@ -144,6 +148,17 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
   if (text == "extent" || text == "index") {
     std::vector<Argument> given = take({"x", "a"}, 2);
     const Val &x = demandTensor(given[0], text);
+    if (text == "extent" && given[1].value.is(Kind::List)) {
+      Val all = number(intConstant(1));
+      for (const Val &part : given[1].value.parts) {
+        Argument one{part, "", nullptr, given[1].range};
+        Dim axis = *find(dims(x.ir), demandAxis(one, &x, text));
+        const Counted *counted = countedBy(axis);
+        all = arithmetic("*", all, counted ? tensor(counted->count) : number(extent(axis)),
+                         name.range);
+      }
+      return all;
+    }
     Dim axis = *find(dims(x.ir), demandAxis(given[1], &x, text));
     if (text == "index")
       return tensor(iota(axis));

@@ -21,8 +21,10 @@ public:
                     dsl::SourceRange range);
   Val callType(mlir::Type type, const std::string &method, const std::vector<Argument> &args,
                dsl::SourceRange range);
-  Val reduce(const dsl::Name &name, const std::vector<Argument> &args, const dsl::AxisList &over,
-             dsl::SourceRange range);
+  static bool isReduction(llvm::StringRef name);
+  /// \param over  axes of the value, by their own names.
+  Val reduce(const dsl::Name &name, const std::vector<Argument> &args,
+             const std::vector<dsl::Name> &over, dsl::SourceRange range);
   Val rowField(const Val &row, const std::string &name, dsl::SourceRange range);
   pipe::Border borderNamed(const Argument &arg);
 
@@ -53,6 +55,10 @@ private:
   Val rename(Args args, dsl::SourceRange range);
   Val extend(Args args, dsl::SourceRange range);
   Val frames_(Args args, dsl::SourceRange range);
+  /// Brings numbers and tensors to one element type.
+  void demandSameType(const std::string &what, std::vector<Val> &parts, dsl::SourceRange range);
+  /// Numbers, and tensors without axes, along an axis.
+  Val stackNumbers(std::vector<Val> parts, const std::string &axis, dsl::SourceRange range);
   Val join(bool stack, Args args, dsl::SourceRange range);
   Val placeInto(const std::vector<Argument> &args, dsl::SourceRange range);
   // Resample.cpp

@@ -76,8 +76,13 @@ Val Intrinsics::scan(const std::string &name, Args args) {
 }
 
 Val Intrinsics::contract(Args args, dsl::SourceRange range) {
-  const Val &x = demandTensor(args[0], "contract"), &matrix = demandTensor(args[1], "contract");
+  const Val &x = demandTensor(args[0], "contract");
+  Val matrix = demandTensor(args[1], "contract");
   std::vector<Dim> all = dims(x.ir), two = dims(matrix.ir);
+  if (two.size() == 2 && !find(all, two[0].axis.name) && find(all, two[1].axis.name)) {
+    matrix = tensor(permute(matrix.ir, {two[1].axis.name, two[0].axis.name}));
+    std::swap(two[0], two[1]);
+  }
   mlir::Type element = elementType(x);
   if (two.size() != 2 || !find(all, two[0].axis.name) || elementType(matrix) != element ||
       !(element.isF32() || element.isF64() || element.isSignlessInteger(32) ||

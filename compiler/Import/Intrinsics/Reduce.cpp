@@ -32,15 +32,17 @@ static mlir::Value withoutEffect(mlir::OpBuilder &b, mlir::Location loc, ReduceK
 }
 
 Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
-                       const dsl::AxisList &over, dsl::SourceRange range) {
+                       const std::vector<dsl::Name> &over, dsl::SourceRange range) {
   const bool histogram = name.text == "histogram";
   if (!histogram && !pipe::symbolizeReduceKind(name.text))
     fail(name.range, quote(name.text) + " is no reduction",
          "sum min max any all count argmin argmax");
+  if (args.size() != 1)
+    fail(args[1].range, quote(name.text) + " takes one value, and the axes after `over`");
   const Argument &arg = args.front();
   std::vector<std::string> axes;
-  for (const dsl::Name &axis : over.axes)
-    axes.push_back(axisNamed(axis.text));
+  for (const dsl::Name &axis : over)
+    axes.push_back(axis.text);
   if (arg.value.is(Kind::Grouped) && !histogram)
     return reduceGroups(*pipe::symbolizeReduceKind(name.text), arg, axes, range);
   if (!arg.value.is(Kind::Tensor) && !arg.value.is(Kind::Neighbours))
@@ -52,7 +54,7 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
   };
   for (size_t i = 0; i < axes.size(); ++i)
     if (lacks(axes[i]))
-      failAxis(over.axes[i].range, quote(name.text), axes[i], arg.value, arg.origin());
+      failAxis(over[i].range, quote(name.text), axes[i], arg.value, arg.origin());
   mlir::Type element = elementType(arg.value);
   if (histogram) {
     if (!arg.value.is(Kind::Tensor) || !element.isUnsignedInteger(8))

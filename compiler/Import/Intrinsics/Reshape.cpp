@@ -101,12 +101,58 @@ Val Intrinsics::frames_(Args args, dsl::SourceRange range) {
   return tensor(createView(x.ir, result, exprs, {}));
 }
 
+/// A number, or a tensor without axes.
+static bool isScalar(const Val &value) {
+  return value.is(Kind::Number) || (value.is(Kind::Tensor) && value.tensorType().getRank() == 0);
+}
+
+void Intrinsics::demandSameType(const std::string &what, std::vector<Val> &parts,
+                                dsl::SourceRange range) {
+  Val common = parts.front();
+  for (Val part : llvm::drop_begin(parts))
+    unify(what, common, part, range);
+  for (Val &part : parts) {
+    const bool loose = part.loose && common.loose;
+    part = castTo(pipe::CastMode::value, part, elementType(common), range);
+    part.loose = loose;
+  }
+}
+
+Val Intrinsics::stackNumbers(std::vector<Val> parts, const std::string &axis,
+                             dsl::SourceRange range) {
+  demandSameType("stack", parts, range);
+  if (parts.size() > 64)
+    notYet(range, "a list of more than 64 computed numbers");
+  const Dim along{{axis, static_cast<int64_t>(parts.size()), -1, ""}, {}};
+  Val result = tensor(buildMap({along}, elementType(parts[0]), [&](ElementRegion &region) {
+    mlir::Value chosen;
+    for (size_t i = parts.size(); i-- > 0;) {
+      mlir::Value part = parts[i].is(Kind::Tensor) ? elementHere(parts[i].ir, range) : parts[i].ir;
+      mlir::Value here =
+          compare(pipe::Predicate::eq, region.coordinates[0], intConstant(static_cast<int64_t>(i)));
+      chosen = chosen ? select(here, part, chosen) : part;
+    }
+    return chosen;
+  }));
+  result.loose = llvm::all_of(parts, [](const Val &part) { return part.loose; });
+  return result;
+}
+
 Val Intrinsics::join(bool stack, Args args, dsl::SourceRange range) {
   const std::string what = stack ? "stack" : "concat";
   if (!args[0].value.is(Kind::List) || args[0].value.parts.empty())
     fail(args[0].range,
-         quote(what) + " takes a list of tensors, and this is " + show(args[0].value));
-  const std::vector<Val> &parts = args[0].value.parts;
+         quote(what) + " takes a list of tensors or numbers, and this is " + show(args[0].value));
+  std::vector<Val> parts = args[0].value.parts;
+  if (llvm::all_of(parts, isScalar))
+    return stackNumbers(std::move(parts), demandAxis(args[1], nullptr, what), args[0].range);
+  if (!stack && llvm::any_of(parts, isScalar)) { // one more element each
+    const std::string axis = demandAxis(args[1], nullptr, what);
+    demandSameType(what, parts, args[0].range);
+    for (Val &part : parts)
+      if (isScalar(part))
+        part = stackNumbers({part}, axis, args[0].range);
+  }
   for (const Val &part : parts)
     if (!part.is(Kind::Tensor) || elementType(part) != elementType(parts[0]) ||
         part.tensorType().getRank() != parts[0].tensorType().getRank())

@@ -25,8 +25,13 @@ Val Arithmetic::castTo(CastMode mode, const Val &value, mlir::Type to, dsl::Sour
       {value}, to, [&](auto v) { return cast(mode, v[0], to); }, range);
 }
 
-/// Whether an integer constant keeps its value in an integer type.
+/// Whether integer constants keep their value in an integer type: one, those that are
+/// chosen from, those that are the elements of a map.
 static bool fits(mlir::Value value, mlir::Type to) {
+  if (auto select = value.getDefiningOp<penstock::pipe::SelectOp>())
+    return fits(select->getOperand(1), to) && fits(select->getOperand(2), to);
+  if (auto map = value.getDefiningOp<penstock::pipe::MapOp>())
+    return fits(map.getBody().front().getTerminator()->getOperand(0), to);
   auto op = value.getDefiningOp<penstock::pipe::ConstantOp>();
   auto integer = llvm::dyn_cast<mlir::IntegerType>(to);
   if (!op || !integer)
@@ -48,8 +53,8 @@ std::optional<Val> Arithmetic::convert(const Val &value, mlir::Type to) {
   const bool toFloat = llvm::isa<mlir::FloatType>(to);
   const bool isInt = from.isSignlessInteger(64);
   const bool allowed = toFloat ? isInt || (value.loose && from.isF64())
-                               : value.is(Kind::Number) && value.loose && isInt &&
-                                     !to.isSignlessInteger(1) && fits(value.ir, to);
+                               : value.loose && isInt && !to.isSignlessInteger(1) &&
+                                     !value.is(Kind::Neighbours) && fits(value.ir, to);
   if (!allowed)
     return std::nullopt;
   return castTo(CastMode::value, value, to, {});

@@ -89,6 +89,26 @@ template <typename T> struct Restore {
   T saved;
 };
 
+/// The names of binders end with their body: an extent that one hides is seen again.
+class BinderScope {
+public:
+  explicit BinderScope(std::vector<Frame> &frames) : frames(frames), depth(frames.size() - 1) {}
+  ~BinderScope() {
+    for (auto &[name, value] : hidden)
+      frames[depth].values[name] = std::move(value);
+  }
+  /// Before the binder gets its value.
+  void hide(const std::string &name) {
+    if (auto found = frames[depth].values.find(name); found != frames[depth].values.end())
+      hidden.emplace(name, found->second);
+  }
+
+private:
+  std::vector<Frame> &frames;
+  size_t depth;
+  std::map<std::string, Val> hidden;
+};
+
 /// Moves the sample's builder for a scope.
 struct BaseGuard {
   BaseGuard(mlir::OpBuilder &builder, mlir::Block *block) : guard(builder) {

@@ -16,6 +16,8 @@ public:
   static Val tensor(mlir::Value value);
   mlir::Type elementNamed(const std::string &name) const;
   std::string axisNamed(const std::string &name) const;
+  /// The axes of a list: a parameter of type `axes` stands for all of its own.
+  std::vector<dsl::Name> axesNamed(const dsl::AxisList &list) const;
   std::vector<Dim> dims(mlir::Value tensor);
   pipe::NamedTensorType tensorOf(mlir::Type element, const std::vector<Dim> &dims) const;
   static llvm::SmallVector<mlir::Value> sizesOf(const std::vector<Dim> &dims);

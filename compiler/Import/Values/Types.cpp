@@ -20,6 +20,20 @@ std::string Tensors::axisNamed(const std::string &name) const {
   return found == frames.back().axes.end() ? name : found->second;
 }
 
+std::vector<penstock::dsl::Name> Tensors::axesNamed(const dsl::AxisList &list) const {
+  std::vector<dsl::Name> axes;
+  for (const dsl::Name &axis : list.axes) {
+    auto value = frames.back().values.find(axis.text);
+    if (value == frames.back().values.end() || !value->second.is(Kind::List)) {
+      axes.push_back({axisNamed(axis.text), axis.range});
+      continue;
+    }
+    for (const Val &part : value->second.parts)
+      axes.push_back({part.word, axis.range});
+  }
+  return axes;
+}
+
 std::vector<Dim> Tensors::dims(mlir::Value tensor) {
   if (auto found = carriedDims.find(tensor.getAsOpaquePointer()); found != carriedDims.end())
     return found->second;

@@ -14,6 +14,13 @@ mlir::Type penstock::importer::elementType(const Val &value) {
   return {};
 }
 
+Val penstock::importer::wordOf(std::string text) {
+  Val word;
+  word.kind = Kind::Word;
+  word.word = std::move(text);
+  return word;
+}
+
 void penstock::importer::flatten(Val &value, std::vector<Val *> &leaves) {
   if (value.is(Kind::Poison))
     throw Abort{};

@@ -77,6 +77,8 @@ struct Val {
   }
 };
 
+/// An axis or a choice.
+Val wordOf(std::string text);
 /// Of a Number, a Tensor or Neighbours; null for anything else.
 mlir::Type elementType(const Val &value);
 /// What stands in records, ranges, lists and groups, in order. Throws Abort

@@ -82,6 +82,7 @@ Builtins exampleBuiltins() {
                     "decode",
                     "erase",
                     "exp",
+                    "extent",
                     "fft",
                     "fill_edges",
                     "fit",
@@ -103,6 +104,7 @@ Builtins exampleBuiltins() {
                     "mix",
                     "mosaic",
                     "nifti_pairs",
+                    "norm",
                     "normalize",
                     "one_hot",
                     "pick",
@@ -132,7 +134,7 @@ Builtins exampleBuiltins() {
                     "window_level"},
       .values = {"inf"},
       .distributions = {"beta", "int", "normal", "permutation", "uniform"},
-      .types = {"path", "range", "rect", "axis", "duration", "frequency", "length", "text",
+      .types = {"path", "range", "rect", "axis", "axes", "duration", "frequency", "length", "text",
                 "bytes"},
   };
 }
