@@ -352,9 +352,9 @@ void RequiredRegions::visit(Operation *op) {
         needWhole(resample.getStart());
       })
       .Case([&](GatherOp gather) {
-        Box result = box;
-        for (auto name : gather.getOver().getAsRange<StringAttr>())
-          result[tensorOf(gather).axisIndex(name)] = {};
+        Box result;
+        for (int64_t own : gather.readAt())
+          result.push_back(own < 0 ? Interval() : box[own]);
         need(gather.getInput(), result);
       })
       .Case([&](StackOp stack) {

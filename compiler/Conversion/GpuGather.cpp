@@ -34,7 +34,9 @@ Value GpuEmitter::interpolated(GatherOp op, ArrayRef<Value> coordinates, Indices
   for (auto name : op.getOver().getAsRange<StringAttr>())
     axes.push_back(type.axisIndex(name));
   const Border border = op.getBorder() == Border::constant ? Border::edge : op.getBorder();
-  SmallVector<Value> inner(at);
+  SmallVector<Value> inner;
+  for (int64_t own : op.readAt())
+    inner.push_back(own < 0 ? Value() : at[own]);
   auto whole = [&](Value coordinate) {
     return b.create<UnaryOp>(loc, UnaryKind::floor, coordinate).getResult();
   };

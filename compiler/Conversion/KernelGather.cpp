@@ -33,7 +33,9 @@ LaneValue KernelEmitter::emitGather(GatherOp op, ArrayRef<Index> at) {
   // Element `index` along each axis of `over`, moved inside by the border.
   SmallVector<Value> chosen(axes.size());
   auto read = [&]() {
-    SmallVector<Index> inner(at);
+    SmallVector<Index> inner;
+    for (int64_t own : op.readAt())
+      inner.push_back(own < 0 ? Index() : at[own]);
     Value ignored;
     for (auto [k, axis] : llvm::enumerate(axes)) {
       Border how = border == Border::constant ? Border::edge : border;

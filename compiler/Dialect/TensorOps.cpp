@@ -222,12 +222,24 @@ LogicalResult WindowOp::verify() {
   return verifySizes(*this);
 }
 
+SmallVector<int64_t> GatherOp::readAt() {
+  SmallVector<int64_t> axes;
+  for (const Axis &axis : tensorOf(getInput()).getAxes())
+    axes.push_back(llvm::is_contained(getOver().getAsValueRange<StringAttr>(), axis.name)
+                       ? -1
+                       : tensorOf(getResult()).axisIndex(axis.name));
+  return axes;
+}
+
 LogicalResult GatherOp::verify() {
   NamedTensorType input = tensorOf(getInput()), result = tensorOf(getResult());
   if (failed(verifyAxes(*this, getOver(), input)))
     return failure();
-  if (!sameAxisNames(input, result)) // C1
-    return emitOpError() << "maps " << input << " to other axes " << result;
+  for (const Axis &axis : input.getAxes()) // C1
+    if (!llvm::is_contained(getOver().getAsValueRange<StringAttr>(), axis.name) &&
+        result.axisIndex(axis.name) < 0)
+      return emitOpError() << "reads " << input << " along axis `" << axis.name << "`, which "
+                           << result << " does not have";
   if (failed(verifySameElements(*this, input, result)) ||
       failed(verifyFill(*this, getBorder(), getFill(), input))) // C2
     return failure();

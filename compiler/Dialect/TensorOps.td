@@ -318,7 +318,8 @@ def Pipe_GatherOp : Pipe_SizedOp<"gather", [AttrSizedOperandSegments,
     The region gets the i64 coordinates of the result's element and yields one
     f64 coordinate per axis in `over`, in the space where input element i covers
     i ..< i + 1 (its centre is i + 0.5, as in Pillow). Axes not in `over` are
-    read at the result's own coordinate.
+    read at the result's own coordinate. The result may lack axes in `over` and
+    have others, over which the coordinates alone run.
 
     `nearest` reads element floor(coordinate). `linear` and `cubic` interpolate
     in f64 between the centres, the last axis of `over` first: with x =
@@ -334,7 +335,7 @@ def Pipe_GatherOp : Pipe_SizedOp<"gather", [AttrSizedOperandSegments,
 
     Constraints:
 
-    - (C1) `over` names axes of the input; the result has the same axis names.
+    - (C1) `over` names axes of the input; the result has the others.
     - (C2) `fill` has the element type, and stands exactly for `constant`.
     - (C3) the region takes one i64 per axis of the result and yields one f64
       per name in `over`.
@@ -354,6 +355,11 @@ def Pipe_GatherOp : Pipe_SizedOp<"gather", [AttrSizedOperandSegments,
                        StrArrayAttr:$over, Optional<Pipe_Scalar>:$fill, Variadic<Pipe_Int>:$sizes);
   let results = (outs Pipe_Tensor:$result);
   let regions = (region SizedRegion<1>:$body);
+  let extraClassDeclaration = [{
+    /// For each axis of the input the axis of the result at whose coordinate it is
+    /// read; -1 for those in `over`.
+    llvm::SmallVector<int64_t> readAt();
+  }];
   let assemblyFormat = [{
     $interpolation $border $input `over` $over (`fill` `(` $fill^ `:` type($fill) `)`)?
     (`sizes` `(` $sizes^ `)`)? attr-dict `:` type($input) `->` type($result) $body

@@ -165,6 +165,7 @@ void runGather(Machine &machine, Slot &slot, const Instruction &self) {
   const Tensor &input = machine.tensor(slot, op.getInput());
   Tensor result = machine.blank(slot, op.getResult());
   const std::vector<int64_t> over = axesOf(input, op.getOver());
+  const llvm::SmallVector<int64_t> readAt = op.readAt();
   const bool constant = op.getBorder() == pipe::Border::constant;
   const bool nearest = op.getInterpolation() == pipe::Interpolation::nearest;
   const Scalar fill = op.getFill() ? machine.scalar(slot, op.getFill()) : Scalar();
@@ -189,7 +190,9 @@ void runGather(Machine &machine, Slot &slot, const Instruction &self) {
     }
     // Under `constant` the neighbours of a coordinate inside move to the edge.
     Sampler sampler{input, constant ? pipe::Border::edge : op.getBorder(), over, taps};
-    std::vector<int64_t> from = index;
+    std::vector<int64_t> from;
+    for (int64_t own : readAt)
+      from.push_back(own < 0 ? 0 : index[static_cast<size_t>(own)]);
     if (nearest) {
       // Exact for every element type.
       for (size_t k = 0; k < over.size(); ++k) {

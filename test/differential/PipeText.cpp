@@ -372,19 +372,21 @@ std::string Text::gather(GatherOp op) {
   Block &body = op.getBody().front();
   NamedTensorType type = tensorOf(op.getResult());
   SmallVector<std::string> arguments{use(op.getInput())};
+  const SmallVector<int64_t> readAt = op.readAt();
   for (auto [axis, yielded] :
        llvm::zip(op.getOver().getAsRange<StringAttr>(), body.getTerminator()->getOperands())) {
     SmallVector<std::string> binders;
     for (auto [i, argument] : llvm::enumerate(body.getArguments())) {
       const Axis &own = type.getAxes()[i];
-      if (argument.use_empty() &&
-          !llvm::is_contained(op.getOver(), StringAttr::get(op.getContext(), own.name)))
+      if (argument.use_empty() && llvm::is_contained(readAt, static_cast<int64_t>(i)))
         continue;
       if (!own.isStatic())
         return refuse();
       binders.push_back(own.name + " in 0 .. " + std::to_string(own.extent));
       names[argument] = own.name;
     }
+    if (binders.empty()) // a number, and a coordinate is a tensor
+      return refuse();
     arguments.push_back(axis.str() + " = map (" + llvm::join(binders, ", ") + ") { " +
                         use(yielded) + " }");
   }

@@ -204,6 +204,16 @@ Value Draft::gather(Value x) {
     }
   if (axes.empty())
     return {};
+  // Coordinates may run over other axes: the result lacks one that is read, or has a new one.
+  if (rng.chance(0.3)) {
+    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axes.back()));
+    axes.back() = SIZE_MAX;
+  }
+  if (rng.chance(0.3)) {
+    dims.insert(dims.begin(), {freshAxis(), {}, rng.between(1, 9)});
+    for (size_t &axis : axes)
+      axis = axis == SIZE_MAX ? 0 : axis + 1;
+  }
   const auto border = static_cast<Border>(rng.below(5));
   const auto interpolation = static_cast<Interpolation>(rng.below(3));
   if (interpolation != Interpolation::nearest && element(x).isInteger(1))
@@ -214,7 +224,9 @@ Value Draft::gather(Value x) {
                                      builder.getStrArrayAttr(over), fill, sizesOf(dims));
   OpBuilder::InsertionGuard guard(builder);
   Block *block = openRegion(*this, op.getBody(), {}, dims);
-  auto number = [&](size_t axis) {
+  auto number = [&](size_t axis) -> Value {
+    if (axis == SIZE_MAX)
+      return real(1.5);
     return builder.create<CastOp>(loc, builder.getF64Type(), CastMode::value,
                                   block->getArgument(static_cast<unsigned>(axis)), ValueRange());
   };

@@ -93,6 +93,87 @@ class Joining(RecipeTest):
         numpy.testing.assert_array_equal(found["a"], found["b"])
 
 
+    def test_what_exists_of_several_follows_each_other(self):
+        lets = """let low = compact(row.points, map (z in row.points[xyz = 0]) { z < 0.5 })
+  let high = compact(row.points, map (z in row.points[xyz = 1]) { z > 0.7 })
+  let all = concat([low, row.points, high], k)"""
+        found = self.recipe({"points": ("f32[n, k <= 40, xyz] ragged", "row.points"), "all": ("f32[n, k <= 120, xyz] pad -1.0", "all"),
+                             "sum": ("f32[n, xyz]", "sum(all over [k])"), "many": ("f32[n]", "f32(extent(all, k))"),
+                             "one": ("f32[n, t <= 41] pad 0", "concat([rename(low[xyz = 2], k, t), 7], t)")}, lets, position=7)
+        points = found["points"].reshape(-1, 3)
+        self.assertGreater(len(points), 2)
+        low, high = points[points[:, 0] < 0.5], points[points[:, 1] > 0.7]
+        wanted = numpy.concatenate([low, points, high])
+        numpy.testing.assert_array_equal(found["all"][:len(wanted)], wanted)
+        numpy.testing.assert_array_equal(found["all"][len(wanted):], -1)
+        self.assertEqual(found["many"], len(wanted))
+        numpy.testing.assert_allclose(found["sum"], wanted.sum(0), rtol=1e-5)
+        numpy.testing.assert_array_equal(found["one"][:len(low) + 1], [*low[:, 2], 7])
+
+    def test_axes_split_and_merge(self):
+        found = self.recipe({"a": ("f32[n, h, w, j]", "split(row.x, w, j, 11)"), "b": ("f32[n, h]", "merge(row.x, h, w)"),
+                             "c": ("f32[n, w]", "merge(row.x, w, h)"), "d": ("f32[n, w]", "max(split(row.x, w, j, 3) over [h, j])"),
+                             "e": ("u8[n, h, w]", "merge(merge(split(split(row.v, w, i, 3), h, j, 1), w, j), w, i)")})
+        x = found["x"]
+        numpy.testing.assert_array_equal(found["a"], x.reshape(5, 3, 11))
+        numpy.testing.assert_array_equal(found["b"], x.reshape(-1))
+        numpy.testing.assert_array_equal(found["c"], x.T.reshape(-1))
+        numpy.testing.assert_array_equal(found["d"], x.reshape(5, 11, 3).max((0, 2)))
+        numpy.testing.assert_array_equal(found["e"], found["v"])
+        self.wrong("f32[n, h, w, j] = split(row.x, w, j, 4)", "error: axis `w` of f32[h=5, w=33] does not split into pieces of 4",
+                   "hint: `frames(x, w, j, 4, 4)` leaves out the rest")
+
+
+class Places(RecipeTest):
+    def test_slices_where_pixels_say(self):
+        lets = """let best = argmax(sum(row.x over [h]) over [w])
+  let first = argmax(row.x[h = 0] over [w])"""
+        found = self.recipe({"best": ("i64[n]", "best"), "first": ("i64[n]", "first"), "a": ("f32[n, h, w]", "row.x[w = best - 2 .. best + 3]"),
+                             "b": ("f32[n, h, w <= 33] pad -1.0", "row.x[w = 0 ..= best]"),
+                             "c": ("f32[n, w <= 33] pad -1.0", "row.x[h = 2, w = min(first, best) .. max(first, best)]"),
+                             "d": ("f32[n]", "sum(row.x[w = best .. 33] over [h, w])"),
+                             "e": ("u8[n, h, w <= 9] pad 0", "row.v[w = best .. best + row.label + 1]"), "label": ("i64[n]", "row.label")}, lets)
+        x, v, best, first = found["x"], found["v"], int(found["best"]), int(found["first"])
+        inside = lambda low, high: numpy.clip(numpy.arange(low, high), 0, 32)
+        numpy.testing.assert_array_equal(found["a"], x[:, inside(best - 2, best + 3)])
+        numpy.testing.assert_array_equal(found["b"][:, :best + 1], x[:, :best + 1])
+        numpy.testing.assert_array_equal(found["b"][:, best + 1:], -1)
+        part = x[2, min(first, best):max(first, best)]
+        numpy.testing.assert_array_equal(found["c"][:len(part)], part)
+        numpy.testing.assert_array_equal(found["c"][len(part):], -1)
+        numpy.testing.assert_allclose(found["d"], x[:, best:].sum(), rtol=1e-5)
+        many = int(found["label"]) + 1
+        numpy.testing.assert_array_equal(found["e"][:, :many], v[:, inside(best, best + many)])
+        self.wrong("f32[n, h, w <= 33] pad 0 = row.x[w = 0.5 .. f64(argmax(row.x over [h, w]))]", "error: a slice runs between whole numbers")
+
+    def test_samples_at_other_axes(self):
+        lets = """let y = map (k in 0 .. 7) { f64(k) * 0.8 }
+  let z = map (k in 0 .. 7) { f64(k * k) * 0.6 + 0.5 }
+  let both = map (a in 0 .. 2, h in 0 .. 5, w in 0 .. 33) { f64(if a == 0 then w else 32 - w) + 0.5 }"""
+        found = self.recipe({"a": ("f32[n, k]", "gather(row.x, h = y, w = z, interpolation = nearest)"),
+                             "b": ("f32[n, k, w]", "gather(row.x, h = y, interpolation = nearest)"),
+                             "c": ("f32[n, a, h, w]", "gather(row.x, w = both, interpolation = linear)"),
+                             "d": ("f32[n, k]", "gather(row.x, h = y, w = z, interpolation = linear, fill = -1.0)"),
+                             "e": ("f32[n]", "gather(row.x, h = map (p in row.x[h = 0, w = 0]) { 2.5 }, w = map (p in row.x[h = 0, w = 0]) { 3.5 })")}, lets)
+        x, k = found["x"], numpy.arange(7)
+        rows = numpy.clip(numpy.floor(k * 0.8).astype(int), 0, 4)
+        columns = numpy.clip(numpy.floor(k * k * 0.6 + 0.5).astype(int), 0, 32)
+        numpy.testing.assert_array_equal(found["a"], x[rows, columns])
+        numpy.testing.assert_array_equal(found["b"], x[rows])
+        numpy.testing.assert_allclose(found["c"], [x, x[:, ::-1]], rtol=1e-6)
+
+        def at(y, z):
+            if not (0 <= y < 5 and 0 <= z < 33):
+                return -1
+            y, z = y - 0.5, z - 0.5
+            i, j = int(numpy.floor(y)), int(numpy.floor(z))
+            value = lambda a, b: float(x[min(max(a, 0), 4), min(max(b, 0), 32)])
+            along = lambda a: value(a, j) + (value(a, j + 1) - value(a, j)) * (z - j)
+            return along(i) + (along(i + 1) - along(i)) * (y - i)
+        numpy.testing.assert_allclose(found["d"], [at(a * 0.8, a * a * 0.6 + 0.5) for a in k], rtol=1e-6)
+        self.assertEqual(found["e"], x[2, 3])
+
+
 class Literals(RecipeTest):
     def test_they_take_the_declared_type(self):
         top = """fn weights(x: u8[h, w]) -> f32[k] = map (k in 0 .. 3) { if k == 0 then 1 else 0.1 }

@@ -54,6 +54,9 @@ private:
   Val evalIndex(const dsl::IndexExpr &index);
   Val indexTensor(Val value, const std::vector<const dsl::AxisSetting *> &settings,
                   const dsl::Expr &source);
+  /// A slice along an axis of which pixels decide an end.
+  mlir::Value sliceByPixels(mlir::Value from, const Dim &axis, const Val &at,
+                            dsl::SourceRange range);
   Val indexNeighbours(const Val &value, const dsl::IndexExpr &index);
   Val peer(const Val &value, mlir::Value slot, dsl::SourceRange range);
 

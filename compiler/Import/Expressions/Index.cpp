@@ -50,6 +50,11 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
       failAxis(setting->axis.range, "an index", axis, value, source.range);
     Val at = eval(*setting->value);
     dsl::SourceRange range = setting->value->range;
+    if (at.is(Kind::Range) && regions.empty() &&
+        (at.parts[0].is(Kind::Tensor) || at.parts[1].is(Kind::Tensor))) {
+      value = tensor(sliceByPixels(value.ir, *mine, at, range));
+      continue;
+    }
     if (at.is(Kind::Range)) {
       mlir::Value low = demandIndex(at.parts[0], range, "the start of a slice");
       mlir::Value high = demandIndex(at.parts[1], range, "the end of a slice");
@@ -93,6 +98,88 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
           cast(pipe::CastMode::value, elementHere(index.ir, source.range), base.getI64Type());
     return loadHere(value.ir, at, source.range);
   }));
+}
+
+/// A place that pixels decide, as a tensor without axes plus scalars.
+struct PixelPlace {
+  mlir::Value origin; ///< null: scalars alone
+  llvm::SmallVector<mlir::Value> added, taken;
+};
+
+/// Follows maps that add to, or take from, one tensor without axes.
+static void follow(PixelPlace &place) {
+  while (auto map = place.origin ? place.origin.getDefiningOp<penstock::pipe::MapOp>()
+                                 : penstock::pipe::MapOp()) {
+    mlir::Block &body = map.getBody().front();
+    auto sum = body.getTerminator()->getOperand(0).getDefiningOp<penstock::pipe::BinaryOp>();
+    if (map.getInputs().size() != 1 || !sum || sum->getBlock() != &body)
+      return;
+    const bool adds = sum.getKind() == penstock::pipe::BinaryKind::add;
+    mlir::Value element = body.getArgument(0), other;
+    if (sum.getLhs() == element)
+      other = sum.getRhs();
+    else if (adds && sum.getRhs() == element)
+      other = sum.getLhs();
+    if (!other || other.getParentBlock() == &body ||
+        (!adds && sum.getKind() != penstock::pipe::BinaryKind::sub))
+      return;
+    (adds ? place.added : place.taken).push_back(other);
+    place.origin = map.getInputs()[0];
+  }
+}
+
+mlir::Value Expressions::sliceByPixels(mlir::Value from, const Dim &axis, const Val &at,
+                                       dsl::SourceRange range) {
+  using pipe::BinaryKind;
+  PixelPlace ends[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const Val &end = at.parts[i];
+    const bool isPlace = end.is(Kind::Tensor) && end.tensorType().getRank() == 0;
+    if (!(isPlace || end.is(Kind::Number)) || !llvm::isa<mlir::IntegerType>(elementType(end)))
+      fail(range, "a slice runs between whole numbers, and one of these is " + show(end));
+    const Val wide = castTo(pipe::CastMode::value, end, base.getI64Type(), range);
+    if (isPlace)
+      ends[i].origin = wide.ir;
+    else
+      ends[i].added.push_back(wide.ir);
+    follow(ends[i]);
+  }
+  mlir::Value first = tensorOfScalar(at.parts[0], range), last = tensorOfScalar(at.parts[1], range);
+  std::vector<Dim> all = dims(from);
+  Dim *cut = const_cast<Dim *>(find(all, axis.axis.name));
+  if (ends[0].origin == ends[1].origin) { // so many elements, wherever they begin
+    mlir::Value count = intConstant(at.closed ? 1 : 0);
+    for (size_t i = 0; i < 2; ++i) {
+      for (mlir::Value value : ends[i].added)
+        count = binary(i ? BinaryKind::add : BinaryKind::sub, count, value);
+      for (mlir::Value value : ends[i].taken)
+        count = binary(i ? BinaryKind::sub : BinaryKind::add, count, value);
+    }
+    *cut = dim(axis.axis.name, count, axis.axis.metadata, range);
+  } else {
+    demandKnown(dims(from), axis.axis.name, range);
+    mlir::Value extent = this->extent(axis);
+    mlir::Value count = buildMap({}, base.getI64Type(), [&](ElementRegion &) {
+      mlir::Value zero = intConstant(0);
+      mlir::Value end = elementHere(last, range);
+      if (at.closed)
+        end = binary(BinaryKind::add, end, intConstant(1));
+      mlir::Value begin = binary(BinaryKind::max, elementHere(first, range), zero);
+      return binary(BinaryKind::max,
+                    binary(BinaryKind::sub, binary(BinaryKind::min, end, extent), begin), zero);
+    });
+    first = buildMap({}, base.getI64Type(), [&](ElementRegion &) {
+      return binary(BinaryKind::max, elementHere(first, range), intConstant(0));
+    });
+    *cut = roomFor(axis.axis.name, extent, axis.axis.metadata);
+    setCount(*cut, count, "pixels have decided where a slice ends");
+  }
+  const auto along = static_cast<size_t>(cut - all.data());
+  return buildMap(all, elementType(tensor(from)), [&](ElementRegion &region) {
+    mlir::Value place =
+        binary(BinaryKind::add, region.coordinates[along], elementHere(first, range));
+    return loadHere(from, {{axis.axis.name, place}}, range);
+  });
 }
 
 Val Expressions::peer(const Val &value, mlir::Value slot, dsl::SourceRange range) {

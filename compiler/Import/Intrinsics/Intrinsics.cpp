@@ -19,14 +19,14 @@ static constexpr llvm::StringRef binaryNames[] = {"min",     "max", "bit_and", "
 static constexpr llvm::StringRef reductions[] = {"sum", "min",   "max",    "any",
                                                  "all", "count", "argmin", "argmax"};
 static constexpr llvm::StringRef others[] = {
-    "extent",    "index",    "is_axis",     "reverse", "rename", "extend",   "resample",
-    "gather",    "frames",   "concat",      "stack",   "place",  "contract", "sort",
-    "scan_sum",  "scan_max", "scan_linear", "compact", "group",  "fft",      "encode",
-    "histogram", "decode",   "pick",        "rect",    "point",  "check"};
+    "extent",      "index",   "is_axis", "reverse", "rename",   "extend", "resample", "gather",
+    "frames",      "concat",  "stack",   "place",   "contract", "sort",   "scan_sum", "scan_max",
+    "scan_linear", "compact", "group",   "fft",     "encode",   "split",  "merge",    "histogram",
+    "decode",      "pick",    "rect",    "point",   "check"};
 static constexpr llvm::StringRef wordTakers[] = {
-    "extent", "index",  "is_axis", "reverse", "rename",   "extend",   "resample",    "gather", "frames",
-    "concat", "stack",  "place",   "sort",    "scan_sum", "scan_max", "scan_linear", "fft",    "encode",
-    "decode"};
+    "extent", "index",    "is_axis",  "reverse",     "rename", "extend", "resample",
+    "gather", "frames",   "concat",   "stack",       "split",  "merge",  "place",
+    "sort",   "scan_sum", "scan_max", "scan_linear", "fft",    "encode", "decode"};
 static constexpr llvm::StringRef sourceNames[] = {"image_folder", "raw",        "synthetic",
                                                   "csv",          "file_list",  "cifar10",
                                                   "cifar100",     "tar_shards", "video_clips"};
@@ -197,6 +197,10 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
     return gather(args, name.range);
   if (text == "frames")
     return frames_(take({"x", "a", "into", "length", "step"}, 5), name.range);
+  if (text == "split")
+    return split(take({"x", "a", "into", "size"}, 4), name.range);
+  if (text == "merge")
+    return merge(take({"x", "a", "b"}, 3), name.range);
   if (text == "concat" || text == "stack")
     return join(text == "stack", take({"list", "a"}, 2), name.range);
   if (text == "place")

@@ -59,6 +59,10 @@ private:
   void demandSameType(const std::string &what, std::vector<Val> &parts, dsl::SourceRange range);
   /// Numbers, and tensors without axes, along an axis.
   Val stackNumbers(std::vector<Val> parts, const std::string &axis, dsl::SourceRange range);
+  mlir::Value concatCounted(llvm::ArrayRef<mlir::Value> parts, const std::string &axis,
+                            dsl::SourceRange range);
+  Val split(Args args, dsl::SourceRange range);
+  Val merge(Args args, dsl::SourceRange range);
   Val join(bool stack, Args args, dsl::SourceRange range);
   Val placeInto(const std::vector<Argument> &args, dsl::SourceRange range);
   // Resample.cpp

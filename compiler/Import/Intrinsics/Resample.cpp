@@ -106,18 +106,24 @@ Val Intrinsics::gather(const std::vector<Argument> &args, dsl::SourceRange range
   }
   if (over.empty())
     fail(range, "`gather` needs a coordinate for at least one axis", "`gather(x, h = y, w = z)`");
-  for (Dim &dim : domain)
-    if (llvm::is_contained(over, dim.axis.name)) {
-      const Dim *mine = find(read, dim.axis.name);
-      if (!mine)
-        fail(range, "no coordinate runs over axis " + quote(dim.axis.name));
-      const std::string metadata = dim.axis.metadata;
-      dim = *mine;
-      dim.axis.metadata = metadata;
-    }
+  // Axes over which coordinates alone run come first; one that is read goes where no
+  // coordinate runs over it.
+  std::vector<Dim> result;
   for (const Dim &dim : read)
     if (!find(domain, dim.axis.name))
-      notYet(range, "a coordinate over axis " + quote(dim.axis.name) + ", which the input lacks");
+      result.push_back(dim);
+  for (const Dim &dim : domain) {
+    const Dim *mine = find(read, dim.axis.name);
+    if (llvm::is_contained(over, dim.axis.name) && !mine)
+      continue;
+    result.push_back(llvm::is_contained(over, dim.axis.name) ? *mine : dim);
+    result.back().axis.metadata = dim.axis.metadata;
+    if (mine && !sameExtent(dim, *mine) && !llvm::is_contained(over, dim.axis.name))
+      fail(range, "axis " + quote(dim.axis.name) + " of a coordinate has " +
+                      std::to_string(mine->axis.extent) + " elements, and that of the input " +
+                      std::to_string(dim.axis.extent));
+  }
+  domain = std::move(result);
   mlir::Value filled;
   if (border == pipe::Border::constant)
     filled = fillValue(fill, element);
@@ -125,7 +131,7 @@ Val Intrinsics::gather(const std::vector<Argument> &args, dsl::SourceRange range
   ElementRegion region;
   region.domain = domain;
   region.takesInputs = false;
-  Val result;
+  Val sampled;
   auto body = [&]() {
     std::vector<mlir::Value> values;
     for (mlir::Value coordinate : coordinates) {
@@ -140,7 +146,7 @@ Val Intrinsics::gather(const std::vector<Argument> &args, dsl::SourceRange range
         base.create<pipe::GatherOp>(here, tensorOf(element, domain), interpolation, border, x.ir,
                                     base.getStrArrayAttr(names), filled, sizesOf(domain));
     op.getBody().push_back(block);
-    result = tensor(op);
+    sampled = tensor(op);
   });
-  return result;
+  return sampled;
 }

@@ -138,6 +138,98 @@ Val Intrinsics::stackNumbers(std::vector<Val> parts, const std::string &axis,
   return result;
 }
 
+/// Tensors one after the other along an axis whose number of elements pixels decide in
+/// some of them: what exists of one follows what exists of the one before.
+mlir::Value Intrinsics::concatCounted(llvm::ArrayRef<mlir::Value> parts, const std::string &axis,
+                                      dsl::SourceRange range) {
+  llvm::SmallVector<mlir::Value> counts;
+  mlir::Value most = intConstant(0);
+  std::string once;
+  for (mlir::Value part : parts) {
+    const Dim mine = *find(dims(part), axis);
+    const Counted *counted = countedBy(mine);
+    counts.push_back(counted ? counted->count : tensorOfScalar(number(room(mine)), range));
+    most = binary(BinaryKind::add, most, room(mine));
+    if (counted)
+      once = counted->once;
+  }
+  // Where each part ends.
+  llvm::SmallVector<mlir::Value> ends;
+  for (mlir::Value count : counts)
+    ends.push_back(ends.empty() ? count : buildMap({}, base.getI64Type(), [&](ElementRegion &) {
+      return binary(BinaryKind::add, elementHere(ends.back(), range), elementHere(count, range));
+    }));
+  std::vector<Dim> all = dims(parts[0]);
+  Dim *joined = const_cast<Dim *>(find(all, axis));
+  *joined = roomFor(axis, most, joined->axis.metadata);
+  setCount(*joined, ends.back(), once);
+  const auto along = static_cast<size_t>(joined - all.data());
+  return buildMap(all, elementType(tensor(parts[0])), [&](ElementRegion &region) {
+    mlir::Value at = region.coordinates[along], result;
+    for (size_t i = parts.size(); i-- > 0;) {
+      mlir::Value place = i ? binary(BinaryKind::sub, at, elementHere(ends[i - 1], range)) : at;
+      mlir::Value element = loadHere(parts[i], {{axis, place}}, range);
+      result = result ? select(compare(pipe::Predicate::lt, at, elementHere(ends[i], range)),
+                               element, result)
+                      : element;
+    }
+    return result;
+  });
+}
+
+Val Intrinsics::split(Args args, dsl::SourceRange range) {
+  const Val &x = demandTensor(args[0], "split");
+  const std::string axis = demandAxis(args[1], &x, "split");
+  const std::string into = demandAxis(args[2], nullptr, "split");
+  const int64_t size = demandInt(args[3].value, args[3].range, "the length of a piece");
+  if (size < 1)
+    fail(args[3].range, "the length of a piece is " + std::to_string(size));
+  const Dim whole = *find(dims(x.ir), axis);
+  mlir::Value rest = binary(BinaryKind::rem, extent(whole), intConstant(size));
+  const std::optional<int64_t> known = constantInt(rest);
+  if (known.value_or(0) != 0)
+    fail(args[3].range,
+         "axis " + quote(axis) + " of " + show(x) + " does not split into pieces of " +
+             std::to_string(size),
+         "`frames(x, " + axis + ", " + into + ", " + std::to_string(size) + ", " +
+             std::to_string(size) + ")` leaves out the rest");
+  if (!known)
+    check(compare(pipe::Predicate::eq, rest, intConstant(0)),
+          "axis `" + axis + "` has {0} elements, and a piece takes {1}", extent(whole),
+          intConstant(size));
+  std::vector<Argument> given(args.begin(), args.end());
+  given.push_back(given[3]);
+  return frames_(given, range);
+}
+
+Val Intrinsics::merge(Args args, dsl::SourceRange range) {
+  const Val &x = demandTensor(args[0], "merge");
+  const std::string outer = demandAxis(args[1], &x, "merge");
+  const std::string inner = demandAxis(args[2], &x, "merge");
+  if (outer == inner)
+    fail(args[2].range, "`merge` takes two axes, and these are one");
+  std::vector<Dim> all;
+  mlir::Value pieces, length;
+  for (const Dim &dim : dims(x.ir)) {
+    if (dim.axis.name == outer)
+      pieces = extent(dim);
+    if (dim.axis.name == inner)
+      length = extent(dim);
+    else
+      all.push_back(dim);
+  }
+  Dim *merged = const_cast<Dim *>(find(all, outer));
+  *merged = dim(outer, binary(BinaryKind::mul, pieces, length), merged->axis.metadata, range);
+  const auto along = static_cast<size_t>(merged - all.data());
+  return tensor(buildMap(all, elementType(x), [&](ElementRegion &region) {
+    mlir::Value at = region.coordinates[along];
+    return loadHere(x.ir,
+                    {{outer, binary(BinaryKind::div, at, length)},
+                     {inner, binary(BinaryKind::rem, at, length)}},
+                    range);
+  }));
+}
+
 Val Intrinsics::join(bool stack, Args args, dsl::SourceRange range) {
   const std::string what = stack ? "stack" : "concat";
   if (!args[0].value.is(Kind::List) || args[0].value.parts.empty())
@@ -167,6 +259,8 @@ Val Intrinsics::join(bool stack, Args args, dsl::SourceRange range) {
     fail(args[1].range, "the values already have axis " + quote(axis) + ": " + show(parts[0]));
   mlir::Value total;
   llvm::SmallVector<mlir::Value> inputs;
+  const bool isCounted =
+      !stack && llvm::any_of(parts, [&](const Val &part) { return anyCounted(part.ir, {axis}); });
   for (const Val &part : parts) {
     for (const Dim &dim : dims(part.ir)) {
       const Dim *mine = find(all, dim.axis.name);
@@ -175,6 +269,8 @@ Val Intrinsics::join(bool stack, Args args, dsl::SourceRange range) {
              quote(what) + " joins tensors of one type: " + show(parts[0]) + " and " + show(part));
     }
     inputs.push_back(permute(part.ir, order));
+    if (isCounted)
+      continue;
     if (stack) {
       inputs.back() = retype(inputs.back(), all);
     } else {
@@ -182,6 +278,8 @@ Val Intrinsics::join(bool stack, Args args, dsl::SourceRange range) {
       total = total ? binary(BinaryKind::add, total, mine) : mine;
     }
   }
+  if (isCounted)
+    return tensor(concatCounted(inputs, axis, args[0].range));
   if (stack) {
     all.insert(all.begin(), Dim{{axis, static_cast<int64_t>(parts.size()), -1, ""}, {}});
     return tensor(base.create<pipe::StackOp>(here, tensorOf(elementType(parts[0]), all), axis,

@@ -78,6 +78,13 @@ mlir::Value Tensors::iota(const Dim &axis) {
   return buildMap({axis}, base.getI64Type(), [&](ElementRegion &r) { return r.coordinates[0]; });
 }
 
+mlir::Value Tensors::tensorOfScalar(const Val &value, dsl::SourceRange range) {
+  return buildMap({}, base.getI64Type(), [&](ElementRegion &) {
+    mlir::Value scalar = value.is(Kind::Tensor) ? elementHere(value.ir, range) : value.ir;
+    return cast(pipe::CastMode::value, scalar, base.getI64Type());
+  });
+}
+
 /// The axis whose coordinate a tensor holds: the result of `iota`.
 static bool isIota(mlir::Value tensor) {
   auto map = tensor.getDefiningOp<penstock::pipe::MapOp>();

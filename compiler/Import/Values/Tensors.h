@@ -63,6 +63,8 @@ public:
   mlir::Value buildMap(const std::vector<Dim> &domain, mlir::Type element,
                        const std::function<mlir::Value(ElementRegion &)> &body);
   mlir::Value iota(const Dim &dim);
+  /// A number, or a tensor without axes, as an i64 tensor without axes.
+  mlir::Value tensorOfScalar(const Val &value, dsl::SourceRange range);
   /// The element of a tensor at the innermost region's place.
   mlir::Value elementHere(mlir::Value tensor, dsl::SourceRange range);
   mlir::Value loadHere(mlir::Value tensor, const std::map<std::string, mlir::Value> &at,

@@ -219,9 +219,9 @@ func.func @window_keeps_the_axes(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
-func.func @gather_keeps_the_axes(%x: !pipe.tensor<u8[w=4]>) {
-  // expected-error @below {{maps '!pipe.tensor<u8[w=4]>' to other axes '!pipe.tensor<u8[h=4]>'}}
-  %0 = pipe.gather nearest edge %x over ["w"] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[h=4]> {
+func.func @gather_keeps_the_other_axes(%x: !pipe.tensor<u8[w=4, c=3]>) {
+  // expected-error @below {{reads '!pipe.tensor<u8[w=4, c=3]>' along axis `c`, which '!pipe.tensor<u8[h=4]>' does not have}}
+  %0 = pipe.gather nearest edge %x over ["w"] : !pipe.tensor<u8[w=4, c=3]> -> !pipe.tensor<u8[h=4]> {
   ^bb0(%h: i64):
     pipe.yield %h : i64
   }
