@@ -174,6 +174,63 @@ class Places(RecipeTest):
         self.assertEqual(found["e"], x[2, 3])
 
 
+def windows(x, size=3, mode="edge"):
+    """x: [h, w] -> [h, w, size, size], as `window` sees it."""
+    reach = size // 2
+    return numpy.lib.stride_tricks.sliding_window_view(numpy.pad(x, reach, mode), (size, size))
+
+
+class Windows(RecipeTest):
+    def test_neighbours_are_a_small_tensor(self):
+        top = """fn median(v: u8[h, w]) -> u8 { let all = merge(v, h, w) return all[h = sort(all, h)][h = 4] }
+fn energy(g: f32[h, w]) -> f32[] = sqrt(sum(g * g over [h, w]))
+fn bounds(g: f32[h, w]) -> { low: f32, high: f32 } = { low = min(g over [h, w]), high = max(g over [h, w]) }"""
+        near = lambda body, of="row.v": f"window (v in {of}, h = -1 ..= 1, w = -1 ..= 1) {{ {body} }}"
+        found = self.recipe({
+            "a": ("u8[n, h, w]", near("median(v)")), "b": ("f32[n, h, w]", near("std(v over [h, w])")),
+            "c": ("f32[n, h, w]", near("energy(v)", "row.x")),
+            "d": ("i64[n, h, w]", near("sum(map (p in v) { if p > v[h = 0, w = 0] then 1 else 0 } over [h, w])")),
+            "e": ("i64[n, h, w]", near("sum(if v > v[h = 0, w = 0] then 1 else 0 over [h, w])")),
+            "f": ("f32[n, h, w]", near("sum(table[i = v / 16] over [h, w])")),
+            "g": ("i32[n, h, w]", near("sum(i32(v[h = 0 ..= 1, w = -1 .. 1]) over [h, w])")),
+            "i": ("i64[n, h, w]", near("argmax(v over [h, w])")),
+            "j": ("f32[n, h, w]", near("bounds(v).high - bounds(v).low", "row.x")),
+            "k": ("u8[n, h, w]", near("if max(v over [h, w]) > 200 then v[h = 0, w = 0] else reverse(v, w)[h = 0, w = 1]"))},
+            "let table = map (i in 0 .. 16) { f32(i * i) }", top)
+        v, x = windows(found["v"]), windows(found["x"])
+        middle = v[:, :, 1:2, 1:2]
+        numpy.testing.assert_array_equal(found["a"], numpy.median(v, axis=(2, 3)))
+        numpy.testing.assert_allclose(found["b"], v.astype(float).std((2, 3)), rtol=1e-6, atol=1e-6)
+        numpy.testing.assert_allclose(found["c"], numpy.sqrt((x.astype(float) ** 2).sum((2, 3))), rtol=1e-6)
+        numpy.testing.assert_array_equal(found["d"], (v > middle).sum((2, 3)))
+        numpy.testing.assert_array_equal(found["e"], found["d"])
+        numpy.testing.assert_array_equal(found["f"], ((v // 16).astype(int) ** 2).sum((2, 3)))
+        numpy.testing.assert_array_equal(found["g"], v[:, :, 1:, :2].astype(int).sum((2, 3)))
+        numpy.testing.assert_array_equal(found["i"], v.reshape(5, 33, 9).argmax(2))
+        numpy.testing.assert_array_equal(found["j"], x.max((2, 3)) - x.min((2, 3)))
+        numpy.testing.assert_array_equal(found["k"], numpy.where(v.max((2, 3)) > 200, v[:, :, 1, 1], v[:, :, 1, 0]))
+
+    def test_elements_stack(self):
+        found = self.recipe({
+            "a": ("f32[n, h, w]", "map (p in row.x, q in row.x[h = 0], r in row.x[h = 1]) { let t: f32[k] = [p, q, r, 0.5] return max(t over [k]) }"),
+            "b": ("i64[n, w]", "map (p in row.x[h = 0], q in row.x[h = 1], r in row.x[h = 2]) { sort(stack([p, q, r], k), k)[k = 0] }"),
+            "c": ("f32[n, w]", "map (p in row.x[h = 0]) { sum(map (k in 0 .. 4) { p * f32(k) } over [k]) }"),
+            "d": ("f32[n, w]", "map (p in row.x[h = 0]) { concat([stack([p, 1.0], k), 2.5], k)[k = int(p * 2.9)] }")})
+        x = found["x"]
+        numpy.testing.assert_array_equal(found["a"], numpy.maximum(numpy.maximum(x, x[0]), numpy.maximum(x[1], numpy.float32(0.5))))
+        numpy.testing.assert_array_equal(found["b"], x[:3].argsort(0, kind="stable")[0])
+        numpy.testing.assert_allclose(found["c"], x[0] * 6, rtol=1e-6)
+        places = (x[0] * numpy.float32(2.9)).astype(int)
+        numpy.testing.assert_array_equal(found["d"], numpy.stack([x[0], 0 * x[0] + 1, 0 * x[0] + 2.5])[places, numpy.arange(33)])
+
+    def test_mistakes(self):
+        near = lambda body: f"f32[n, h, w] = window (v in row.x, h = -1 ..= 1) {{ {body} }}"
+        self.wrong(near("sum(v[h = 0 ..= 2] over [h])"), "error: this window spans -1 ..= 1 along axis `h`, not 2")
+        self.wrong(near("mean(v over [w])"), "error: `mean` over axis `w`, which its input does not have")
+        self.wrong(near("map (p in v) { p * 2.0 }"), "error: the body of `window` must give one number, and this is f32[h=-1 ..= 1]",
+                   "hint: reduce it: `sum(v over [h, w])`")
+
+
 class Literals(RecipeTest):
     def test_they_take_the_declared_type(self):
         top = """fn weights(x: u8[h, w]) -> f32[k] = map (k in 0 .. 3) { if k == 0 then 1 else 0.1 }

@@ -74,7 +74,8 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
   std::vector<std::vector<Val *>> leaves(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     flatten(values[i], leaves[i]);
-    if (values[i].names != values[0].names || leaves[i].size() != leaves[0].size())
+    if (values[i].names != values[0].names || leaves[i].size() != leaves[0].size() ||
+        values[i].grid != values[0].grid)
       mismatch(values[0], values[i]);
   }
   auto hoistFrom = [&](mlir::Value value, size_t arm) {
@@ -247,7 +248,8 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
 Val Expressions::evalIf(const dsl::IfExpr &expr) {
   Val condition = eval(*expr.condition);
   PlaceGuard guard(*this, expr.range);
-  if (condition.is(Kind::Tensor) && regions.empty() &&
+  const bool isSmall = condition.is(Kind::Neighbours);
+  if ((isSmall || (condition.is(Kind::Tensor) && regions.empty())) &&
       elementType(condition).isSignlessInteger(1)) {
     Val a = eval(*expr.thenValue), b = eval(*expr.elseValue);
     mlir::Type type = unify("if", a, b, expr.range);

@@ -48,7 +48,8 @@ Val Expressions::evalOver(const dsl::Name &name, std::vector<Argument> args,
   Argument list{{}, "over", nullptr, over.range};
   list.value.kind = Kind::List;
   for (const dsl::Name &axis : axes) {
-    if (args[0].value.is(Kind::Tensor) && !find(dims(args[0].value.ir), axis.text))
+    const Val &first = args[0].value;
+    if ((first.is(Kind::Tensor) || first.is(Kind::Neighbours)) && !find(axesOf(first), axis.text))
       failAxis(axis.range, quote(name.text), axis.text, args[0].value, args[0].origin());
     list.value.parts.push_back(wordOf(axis.text));
   }

@@ -75,15 +75,21 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
   if (value.is(Kind::Tensor) && value.loose) // made of literals
     if (std::optional<Val> converted = convert(value, element))
       value = *converted;
-  if (!value.is(Kind::Tensor) || elementType(value) != element)
+  const bool isSmall = value.is(Kind::Neighbours);
+  if (isSmall && elementType(value) != element && value.loose &&
+      llvm::isa<mlir::FloatType>(element))
+    value = castTo(pipe::CastMode::value, value, element, range);
+  if (!(value.is(Kind::Tensor) || isSmall) || elementType(value) != element)
     mismatch();
-  std::vector<Dim> axes = dims(value.ir);
+  std::vector<Dim> axes = axesOf(value);
   bool relabel = false;
   for (const dsl::AxisType &axis : type.axes) {
     std::string name = axisNamed(axis.name.text);
     Dim *found = const_cast<Dim *>(find(axes, name));
     if (!found)
       mismatch();
+    if (isSmall && axis.metadata)
+      continue;
     if (axis.metadata && found->axis.metadata.empty()) {
       found->axis.metadata = axis.metadata->text;
       relabel = true;
@@ -101,7 +107,7 @@ Val Expressions::conform(Val value, const dsl::TypeExpr &type, dsl::SourceRange 
       }
     }
   }
-  return relabel ? tensor(retype(value.ir, axes)) : value;
+  return relabel && !isSmall ? tensor(retype(value.ir, axes)) : value;
 }
 
 /// The numbers of a nested list, row-major; the extents by depth.
@@ -159,6 +165,15 @@ Val Expressions::listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceR
     if (auto op = converted->ir.getDefiningOp<pipe::ConstantOp>())
       attribute = op.getValue();
     constants.push_back(attribute);
+  }
+  if (llvm::any_of(values, [&](mlir::Value v) { return isElementLocal(v); })) {
+    Val small; // of elements: no op of its own
+    small.kind = Kind::Neighbours;
+    for (const Dim &axis : axes)
+      small.grid.push_back({axis.axis.name, 0, axis.axis.extent});
+    for (mlir::Value value : values)
+      small.parts.push_back(number(value));
+    return small;
   }
   auto shaped = mlir::RankedTensorType::get(shape, element);
   if (llvm::all_of(constants, [](mlir::Attribute a) { return static_cast<bool>(a); }))

@@ -57,11 +57,15 @@ private:
   /// A slice along an axis of which pixels decide an end.
   mlir::Value sliceByPixels(mlir::Value from, const Dim &axis, const Val &at,
                             dsl::SourceRange range);
+  /// The elements at computed places along an axis of a window.
+  Val chosen(const Val &value, size_t axis, const Val &where, dsl::SourceRange range);
   Val indexNeighbours(const Val &value, const dsl::IndexExpr &index);
   Val peer(const Val &value, mlir::Value slot, dsl::SourceRange range);
 
   // --- Scopes (Map.cpp, Window.cpp, Loops.cpp)
   Val evalMap(const dsl::MapExpr &map);
+  /// Over the elements of a window, or a few made from an element: one by one.
+  Val mapSmall(const dsl::MapExpr &map, const std::vector<Val> &values);
   Val evalWindow(const dsl::WindowExpr &window);
   Val evalEach(const dsl::EachExpr &each);
   Val evalSearch(const dsl::SearchExpr &search);

@@ -39,6 +39,8 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
                              const dsl::Expr &source) {
   std::map<std::string, mlir::Value> loads; // indices of the innermost region
   std::map<std::string, Val> gathers;       // indices that are tensors
+  Val small;                                // the index that is a window's elements
+  std::string smallAxis;
   for (const dsl::AxisSetting *setting : settings) {
     const std::string axis = axisNamed(setting->axis.text);
     std::vector<Dim> axes = dims(value.ir);
@@ -72,6 +74,13 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
       gathers[axis] = at;
       continue;
     }
+    if (at.is(Kind::Neighbours)) {
+      if (small.is(Kind::Neighbours))
+        notYet(range, "a table that a window indexes along two axes");
+      small = at;
+      smallAxis = axis;
+      continue;
+    }
     mlir::Value number = demandIndex(at, range, "an index");
     if (isElementLocal(number)) {
       loads[axis] = number;
@@ -79,6 +88,15 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
     }
     checkInside(number, intConstant(1), *mine, range);
     value = tensor(pickAxis(value.ir, axis, number));
+  }
+  if (small.is(Kind::Neighbours)) {
+    Val result = small;
+    for (Val &part : result.parts) {
+      loads[smallAxis] = demandIndex(part, source.range, "an index");
+      part = number(loadHere(value.ir, loads, source.range));
+    }
+    result.loose = false;
+    return result;
   }
   if (!loads.empty())
     return number(loadHere(value.ir, loads, source.range));

@@ -17,14 +17,83 @@ mlir::Value Expressions::bodyScalar(const Val &value, dsl::SourceRange range, co
   return value.ir;
 }
 
+/// Most elements of a tensor that is made inside of a `map` from the `map`'s element.
+static constexpr int64_t mostSmall = 64;
+
+Val Expressions::mapSmall(const dsl::MapExpr &map, const std::vector<Val> &values) {
+  Val out;
+  out.kind = Kind::Neighbours;
+  auto addAxis = [&](const Val::GridAxis &axis, dsl::SourceRange range) {
+    for (const Val::GridAxis &mine : out.grid)
+      if (mine.name == axis.name) {
+        if (mine.extent != axis.extent)
+          fail(range, "axis " + quote(axis.name) + " has " + std::to_string(axis.extent) +
+                          " elements here, and " + std::to_string(mine.extent) +
+                          " in a binder before");
+        return;
+      }
+    out.grid.push_back(axis);
+  };
+  std::vector<int64_t> lows(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const dsl::Bind &binder = map.binds[i];
+    if (values[i].is(Kind::Neighbours))
+      for (const Val::GridAxis &axis : values[i].grid)
+        addAxis(axis, binder.range);
+    if (!values[i].is(Kind::Range))
+      continue;
+    lows[i] = demandInt(values[i].parts[0], binder.range, "the start");
+    const int64_t end = demandInt(values[i].parts[1], binder.range, "the end");
+    addAxis({binder.name.text, 0, end - lows[i] + (values[i].closed ? 1 : 0)}, binder.range);
+  }
+  int64_t count = 1;
+  for (const Val::GridAxis &axis : out.grid)
+    count = axis.extent < 1 || count > 4096 ? 4097 : count * axis.extent;
+  if (count > 4096)
+    notYet(map.range, "a `map` over none, or more than 4096, of the elements of a window");
+  BinderScope names(frames);
+  for (const dsl::Bind &binder : map.binds)
+    names.hide(binder.name.text);
+  forEachPlace(out.grid, [&](llvm::ArrayRef<int64_t> at) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const Val &value = values[i];
+      const dsl::Name &name = map.binds[i].name;
+      auto along = [&](const std::string &axis) {
+        size_t k = 0;
+        while (out.grid[k].name != axis)
+          ++k;
+        return at[k];
+      };
+      if (value.is(Kind::Neighbours)) {
+        std::vector<int64_t> own;
+        for (const Val::GridAxis &axis : value.grid)
+          own.push_back(along(axis.name));
+        bind(name, value.parts[placeIn(value.grid, own)]);
+      } else if (value.is(Kind::Range)) {
+        bind(name, number(intConstant(lows[i] + along(name.text))));
+      } else {
+        bind(name,
+             value.is(Kind::Tensor) ? number(elementHere(value.ir, map.binds[i].range)) : value);
+      }
+    }
+    Val body = evalBlock(map.body);
+    out.parts.push_back(number(bodyScalar(body, map.body.result->range, "`map`"), body.loose));
+  });
+  out.loose = out.parts.front().loose;
+  return out;
+}
+
 Val Expressions::evalMap(const dsl::MapExpr &map) {
   std::vector<Dim> domain;
   std::vector<Val> values;
+  bool isSmall = false;
   for (const dsl::Bind &bind : map.binds) {
     Val value = eval(*bind.domain);
     if (value.is(Kind::Poison))
       throw Abort{};
-    if (value.is(Kind::Tensor)) {
+    if (value.is(Kind::Neighbours)) {
+      isSmall = true;
+    } else if (value.is(Kind::Tensor)) {
       addDims(domain, dims(value.ir), bind.range);
     } else if (value.is(Kind::Range)) {
       mlir::Value low = demandIndex(value.parts[0], bind.domain->range, "the start");
@@ -39,6 +108,8 @@ Val Expressions::evalMap(const dsl::MapExpr &map) {
     values.push_back(value);
   }
   PlaceGuard guard(*this, map.range);
+  if (isSmall)
+    return mapSmall(map, values);
   try {
     bool loose = false;
     BinderScope names(frames);
@@ -66,6 +137,12 @@ Val Expressions::evalMap(const dsl::MapExpr &map) {
     result.loose = loose;
     return result;
   } catch (const OuterElement &) {
+    int64_t count = 1;
+    for (const Dim &dim : domain)
+      count = dim.axis.isStatic() && count <= mostSmall ? count * dim.axis.extent : mostSmall + 1;
+    if (count <= mostSmall &&
+        llvm::none_of(values, [](const Val &v) { return v.is(Kind::Tensor); }))
+      return mapSmall(map, values);
     notYet(map.range, "a tensor made inside a `map` from the `map`'s element");
   }
 }

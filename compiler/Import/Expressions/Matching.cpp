@@ -292,9 +292,10 @@ bool Expressions::matchTensor(const dsl::FnDecl &fn, const TypeExpr &type, const
     }
     return bindElement(fn, type.name.text, value.ir.getType(), callee) || refuse();
   }
-  if (!value.is(Kind::Tensor) || !bindElement(fn, type.name.text, elementType(value), callee))
+  if (!(value.is(Kind::Tensor) || value.is(Kind::Neighbours)) ||
+      !bindElement(fn, type.name.text, elementType(value), callee))
     return refuse();
-  std::vector<Dim> axes = dims(value.ir);
+  std::vector<Dim> axes = axesOf(value);
   for (const dsl::AxisType &axis : type.axes) {
     auto renamed = callee.axes.find(axis.name.text);
     const bool byParam = renamed != callee.axes.end();

@@ -91,6 +91,56 @@ Val Expressions::evalWindow(const dsl::WindowExpr &window) {
   return result;
 }
 
+/// The elements from `low` to `high` along an axis, whose places keep their numbers.
+static Val sliced(const Val &value, size_t axis, int64_t low, int64_t high) {
+  Val out = value;
+  out.grid[axis] = {value.grid[axis].name, low, high - low};
+  out.parts.clear();
+  forEachPlace(out.grid, [&](llvm::ArrayRef<int64_t> at) {
+    std::vector<int64_t> from(at.begin(), at.end());
+    from[axis] += low - value.grid[axis].low;
+    out.parts.push_back(value.parts[placeIn(value.grid, from)]);
+  });
+  return out;
+}
+
+Val Expressions::chosen(const Val &value, size_t axis, const Val &where, dsl::SourceRange range) {
+  const Val::GridAxis mine = value.grid[axis];
+  if (mine.extent > 64)
+    notYet(range, "a computed place among more than 64 elements of a window");
+  // The axes of the places stand for the one that is read.
+  Val out;
+  out.kind = Kind::Neighbours;
+  for (const Val::GridAxis &other : where.grid)
+    out.grid.push_back(other);
+  const size_t own = out.grid.size();
+  for (size_t k = 0; k < value.grid.size(); ++k)
+    if (k != axis && llvm::none_of(where.grid, [&](const Val::GridAxis &a) {
+          return a.name == value.grid[k].name;
+        }))
+      out.grid.push_back(value.grid[k]);
+  forEachPlace(out.grid, [&](llvm::ArrayRef<int64_t> at) {
+    mlir::Value place =
+        where.is(Kind::Number) ? where.ir : where.parts[placeIn(where.grid, at.take_front(own))].ir;
+    place = demandIndex(number(place), range, "a place in a window");
+    std::vector<int64_t> from(value.grid.size());
+    for (size_t k = 0; k < value.grid.size(); ++k)
+      for (size_t j = 0; j < out.grid.size(); ++j)
+        if (k != axis && out.grid[j].name == value.grid[k].name)
+          from[k] = at[j];
+    mlir::Value result;
+    for (int64_t i = mine.extent; i-- > 0;) { // beyond the ends, the nearest
+      from[axis] = i;
+      mlir::Value element = value.parts[placeIn(value.grid, from)].ir;
+      result = result ? select(compare(pipe::Predicate::le, place, intConstant(mine.low + i)),
+                               element, result)
+                      : element;
+    }
+    out.parts.push_back(number(result));
+  });
+  return out;
+}
+
 Val Expressions::indexNeighbours(const Val &value, const dsl::IndexExpr &index) {
   Val current = value;
   for (const dsl::AxisSetting &setting : index.settings) {
@@ -100,12 +150,31 @@ Val Expressions::indexNeighbours(const Val &value, const dsl::IndexExpr &index) 
       ++k;
     if (k == current.grid.size())
       fail(setting.axis.range, "this window does not span axis " + quote(axis));
-    int64_t at = demandInt(eval(*setting.value), setting.value->range, "a place in a window");
     const Val::GridAxis mine = current.grid[k];
-    if (at < mine.low || at >= mine.low + mine.extent)
-      fail(setting.value->range, "this window spans " + std::to_string(mine.low) +
-                                     " ..= " + std::to_string(mine.low + mine.extent - 1) +
-                                     " along axis " + quote(axis) + ", not " + std::to_string(at));
+    const dsl::SourceRange place = setting.value->range;
+    Val where = eval(*setting.value);
+    auto demandInside = [&](int64_t low, int64_t high) {
+      if (low < mine.low || high > mine.low + mine.extent)
+        fail(place, "this window spans " + std::to_string(mine.low) +
+                        " ..= " + std::to_string(mine.low + mine.extent - 1) + " along axis " +
+                        quote(axis) + ", not " + std::to_string(low < mine.low ? low : high - 1));
+    };
+    if (where.is(Kind::Range)) {
+      const int64_t low = demandInt(where.parts[0], place, "the start of a slice");
+      const int64_t high =
+          demandInt(where.parts[1], place, "the end of a slice") + (where.closed ? 1 : 0);
+      demandInside(low, high);
+      if (low >= high)
+        fail(place, "this slice of a window is empty");
+      current = sliced(current, k, low, high);
+      continue;
+    }
+    if (where.is(Kind::Neighbours) || (where.is(Kind::Number) && isElementLocal(where.ir))) {
+      current = chosen(current, k, where, place);
+      continue;
+    }
+    const int64_t at = demandInt(where, place, "a place in a window");
+    demandInside(at, at + 1);
     int64_t inner = 1;
     for (size_t j = k + 1; j < current.grid.size(); ++j)
       inner *= current.grid[j].extent;

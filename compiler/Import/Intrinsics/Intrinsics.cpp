@@ -138,6 +138,8 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
                               dsl::SourceRange range) {
   PlaceGuard guard(*this, name.range);
   const std::string &text = name.text;
+  if (std::optional<Val> small = callSmall(text, args, name.range))
+    return *small;
   auto take = [&](llvm::ArrayRef<llvm::StringRef> names, size_t required) {
     return ordered(text, args, names, required, name.range);
   };

@@ -65,6 +65,16 @@ private:
   Val merge(Args args, dsl::SourceRange range);
   Val join(bool stack, Args args, dsl::SourceRange range);
   Val placeInto(const std::vector<Argument> &args, dsl::SourceRange range);
+  // Small.cpp
+  /// Whether a value is a small tensor of elements, or a list that makes one.
+  bool isSmall(const Val &value) const;
+  bool isElement(const Val &value) const;
+  std::optional<Val> callSmall(const std::string &name, Args args, dsl::SourceRange range);
+  size_t gridAxis(const Val &value, const std::string &axis, dsl::SourceRange range,
+                  const std::string &function);
+  std::string smallAxis(const Argument &arg, const std::string &function);
+  Val sortSmall(const Val &value, size_t axis, dsl::SourceRange range);
+  Val joinSmall(bool stack, const Argument &list, const std::string &axis, dsl::SourceRange range);
   // Resample.cpp
   Val resample(Args args, dsl::SourceRange range);
   Val gather(const std::vector<Argument> &args, dsl::SourceRange range);

@@ -16,6 +16,8 @@ public:
            dsl::SourceRange range);
   Val arithmetic(const std::string &spelling, Val a, Val b, dsl::SourceRange range);
   void warnOfScaling(const Val &a, const Val &b, mlir::Type type, dsl::SourceRange range);
+  /// Integers in the order of numbers: -0 below +0, NaN after or before all.
+  mlir::Value sortKey(mlir::Value x, bool nanLast);
   Val reduceNeighbours(pipe::ReduceKind kind, const Val &value,
                        const std::vector<std::string> &over, dsl::SourceRange range);
 

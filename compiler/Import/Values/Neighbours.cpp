@@ -60,6 +60,26 @@ static mlir::Value floatSum(std::vector<mlir::Value> values,
   return lanes[0];
 }
 
+mlir::Value Arithmetic::sortKey(mlir::Value x, bool nanLast) {
+  if (x.getType().isF16() || x.getType().isBF16())
+    x = cast(pipe::CastMode::value, x, base.getF32Type());
+  if (x.getType().isSignlessInteger(1))
+    return cast(pipe::CastMode::value, x, base.getI64Type());
+  if (!llvm::isa<mlir::FloatType>(x.getType()))
+    return x;
+  const bool isDouble = x.getType().isF64();
+  mlir::Type key = isDouble ? base.getI64Type() : base.getI32Type();
+  auto number = [&](int64_t value) {
+    return base.create<pipe::ConstantOp>(here, key, mlir::IntegerAttr::get(key, value)).getResult();
+  };
+  const int64_t most = isDouble ? INT64_MAX : INT32_MAX;
+  mlir::Value bits = cast(pipe::CastMode::bits, x, key);
+  mlir::Value sign = binary(BinaryKind::shr, bits, number(isDouble ? 63 : 31));
+  mlir::Value ordered =
+      binary(BinaryKind::bit_xor, bits, binary(BinaryKind::bit_and, sign, number(most)));
+  return select(compare(pipe::Predicate::eq, x, x), ordered, number(nanLast ? most : -most - 1));
+}
+
 Val Arithmetic::reduceNeighbours(ReduceKind kind, const Val &value,
                                  const std::vector<std::string> &over, dsl::SourceRange range) {
   Val out;
@@ -91,8 +111,18 @@ Val Arithmetic::reduceNeighbours(ReduceKind kind, const Val &value,
                          : kind == ReduceKind::any ? BinaryKind::bit_or
                          : kind == ReduceKind::all ? BinaryKind::bit_and
                                                    : BinaryKind::add;
-    if (kind == ReduceKind::argmin || kind == ReduceKind::argmax)
-      notYet(range, "`argmin` and `argmax` of a window");
+    if (kind == ReduceKind::argmin || kind == ReduceKind::argmax) {
+      const bool least = kind == ReduceKind::argmin;
+      mlir::Value place = intConstant(0), best = sortKey(group.front(), least);
+      for (size_t i = 1; i < group.size(); ++i) {
+        mlir::Value key = sortKey(group[i], least);
+        mlir::Value better = compare(least ? pipe::Predicate::lt : pipe::Predicate::gt, key, best);
+        place = select(better, intConstant(static_cast<int64_t>(i)), place);
+        best = select(better, key, best);
+      }
+      out.parts.push_back(number(place));
+      continue;
+    }
     if (kind == ReduceKind::count)
       for (mlir::Value &flag : group)
         flag = cast(pipe::CastMode::value, flag, base.getI64Type());

@@ -19,6 +19,8 @@ public:
   /// The axes of a list: a parameter of type `axes` stands for all of its own.
   std::vector<dsl::Name> axesNamed(const dsl::AxisList &list) const;
   std::vector<Dim> dims(mlir::Value tensor);
+  /// The same of a Tensor, or of Neighbours.
+  std::vector<Dim> axesOf(const Val &value);
   pipe::NamedTensorType tensorOf(mlir::Type element, const std::vector<Dim> &dims) const;
   static llvm::SmallVector<mlir::Value> sizesOf(const std::vector<Dim> &dims);
   static const Dim *find(const std::vector<Dim> &dims, const std::string &name);

@@ -51,6 +51,15 @@ std::vector<Dim> Tensors::dims(mlir::Value tensor) {
   return result;
 }
 
+std::vector<Dim> Tensors::axesOf(const Val &value) {
+  if (value.is(Kind::Tensor))
+    return dims(value.ir);
+  std::vector<Dim> axes;
+  for (const Val::GridAxis &axis : value.grid)
+    axes.push_back({{axis.name, axis.extent, -1, ""}, {}});
+  return axes;
+}
+
 NamedTensorType Tensors::tensorOf(mlir::Type element, const std::vector<Dim> &dims) const {
   llvm::SmallVector<Axis> axes;
   for (const Dim &dim : dims)

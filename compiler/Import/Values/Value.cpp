@@ -14,6 +14,29 @@ mlir::Type penstock::importer::elementType(const Val &value) {
   return {};
 }
 
+void penstock::importer::forEachPlace(llvm::ArrayRef<Val::GridAxis> grid,
+                                      const std::function<void(llvm::ArrayRef<int64_t>)> &body) {
+  std::vector<int64_t> at(grid.size(), 0);
+  int64_t count = 1;
+  for (const Val::GridAxis &axis : grid)
+    count *= axis.extent;
+  for (int64_t i = 0; i < count; ++i) {
+    body(at);
+    for (size_t k = grid.size(); k-- > 0;) {
+      if (++at[k] < grid[k].extent)
+        break;
+      at[k] = 0;
+    }
+  }
+}
+
+size_t penstock::importer::placeIn(llvm::ArrayRef<Val::GridAxis> grid, llvm::ArrayRef<int64_t> at) {
+  int64_t place = 0;
+  for (size_t k = 0; k < grid.size(); ++k)
+    place = place * grid[k].extent + at[k];
+  return static_cast<size_t>(place);
+}
+
 Val penstock::importer::wordOf(std::string text) {
   Val word;
   word.kind = Kind::Word;
@@ -25,7 +48,7 @@ void penstock::importer::flatten(Val &value, std::vector<Val *> &leaves) {
   if (value.is(Kind::Poison))
     throw Abort{};
   if (!value.is(Kind::Record) && !value.is(Kind::Range) && !value.is(Kind::List) &&
-      !value.is(Kind::Grouped)) {
+      !value.is(Kind::Grouped) && !value.is(Kind::Neighbours)) {
     leaves.push_back(&value);
     return;
   }

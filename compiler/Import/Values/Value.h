@@ -6,6 +6,7 @@
 #include "dsl/AST/AST.h"
 #include "dsl/AST/Units.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,6 +61,7 @@ struct Val {
     std::string name;
     int64_t low = 0;
     int64_t extent = 1;
+    bool operator==(const GridAxis &) const = default;
   };
   std::vector<GridAxis> grid;             ///< of Neighbours
   std::shared_ptr<const Columns> columns; ///< of Table and Row
@@ -77,11 +79,16 @@ struct Val {
   }
 };
 
+/// Calls `body` at every place of a grid, row-major, counted from 0.
+void forEachPlace(llvm::ArrayRef<Val::GridAxis> grid,
+                  const std::function<void(llvm::ArrayRef<int64_t>)> &body);
+/// The number of such a place.
+size_t placeIn(llvm::ArrayRef<Val::GridAxis> grid, llvm::ArrayRef<int64_t> at);
 /// An axis or a choice.
 Val wordOf(std::string text);
 /// Of a Number, a Tensor or Neighbours; null for anything else.
 mlir::Type elementType(const Val &value);
-/// What stands in records, ranges, lists and groups, in order. Throws Abort
+/// What stands in records, ranges, lists, groups and neighbourhoods, in order. Throws Abort
 /// where a part is Poison.
 void flatten(Val &value, std::vector<Val *> &leaves);
 

@@ -1,0 +1,218 @@
+//===- Small.cpp - intrinsics on the small tensors of elements --------------===//
+//
+// What `window` binds, and what is stacked from elements, are scalars on a small
+// grid. Here are the intrinsics that move or order them; nothing of it is an op.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/Intrinsics/Intrinsics.h"
+
+using namespace penstock::importer;
+using penstock::pipe::BinaryKind;
+using penstock::pipe::CastMode;
+using penstock::pipe::Predicate;
+
+/// Most elements that are put in order, or chosen from, one by one.
+static constexpr int64_t mostOrdered = 64;
+
+bool Intrinsics::isSmall(const Val &value) const {
+  if (value.is(Kind::List))
+    return !regions.empty() && llvm::any_of(value.parts, [&](const Val &part) {
+      return isSmall(part) || isElement(part);
+    });
+  return value.is(Kind::Neighbours);
+}
+
+bool Intrinsics::isElement(const Val &value) const {
+  return value.is(Kind::Number) && isElementLocal(value.ir);
+}
+
+size_t Intrinsics::gridAxis(const Val &value, const std::string &axis, dsl::SourceRange range,
+                            const std::string &function) {
+  for (size_t k = 0; k < value.grid.size(); ++k)
+    if (value.grid[k].name == axis)
+      return k;
+  failAxis(range, quote(function), axis, value, range);
+}
+
+std::string Intrinsics::smallAxis(const Argument &arg, const std::string &function) {
+  return demandAxis(arg, nullptr, function);
+}
+
+/// The elements in another order: `from` gives the place of each in the old grid.
+static Val rearranged(const Val &value, std::vector<Val::GridAxis> grid,
+                      const std::function<std::vector<int64_t>(llvm::ArrayRef<int64_t>)> &from) {
+  Val out;
+  out.kind = Kind::Neighbours;
+  out.grid = std::move(grid);
+  out.loose = value.loose;
+  forEachPlace(out.grid, [&](llvm::ArrayRef<int64_t> at) {
+    out.parts.push_back(value.parts[placeIn(value.grid, from(at))]);
+  });
+  return out;
+}
+
+Val Intrinsics::sortSmall(const Val &value, size_t axis, dsl::SourceRange range) {
+  const int64_t length = value.grid[axis].extent;
+  if (length > mostOrdered)
+    notYet(range, "`sort` of more than 64 elements of a window");
+  Val out = value;
+  std::vector<Val::GridAxis> others = value.grid;
+  others[axis].extent = 1;
+  forEachPlace(others, [&](llvm::ArrayRef<int64_t> place) {
+    std::vector<int64_t> at(place.begin(), place.end());
+    std::vector<mlir::Value> keys, ranks(static_cast<size_t>(length), intConstant(0));
+    std::vector<size_t> places;
+    for (int64_t i = 0; i < length; ++i) {
+      at[axis] = i;
+      places.push_back(placeIn(value.grid, at));
+      keys.push_back(sortKey(value.parts[places.back()].ir, true));
+    }
+    auto add = [&](size_t i, mlir::Value flag) {
+      ranks[i] = binary(BinaryKind::add, ranks[i], cast(CastMode::value, flag, base.getI64Type()));
+    };
+    for (size_t i = 0; i < keys.size(); ++i)
+      for (size_t j = 0; j < i; ++j) { // of equal ones the earlier comes first
+        add(i, compare(Predicate::le, keys[j], keys[i]));
+        add(j, compare(Predicate::lt, keys[i], keys[j]));
+      }
+    for (size_t rank = 0; rank < keys.size(); ++rank) {
+      mlir::Value chosen;
+      for (size_t i = keys.size(); i-- > 0;) {
+        mlir::Value mine = intConstant(value.grid[axis].low + static_cast<int64_t>(i));
+        mlir::Value is = compare(Predicate::eq, ranks[i], intConstant(static_cast<int64_t>(rank)));
+        chosen = chosen ? select(is, mine, chosen) : mine;
+      }
+      out.parts[places[rank]] = number(chosen);
+    }
+  });
+  return out;
+}
+
+Val Intrinsics::joinSmall(bool stack, const Argument &list, const std::string &axis,
+                          dsl::SourceRange range) {
+  const std::string what = stack ? "stack" : "concat";
+  std::vector<Val> parts = list.value.parts;
+  for (Val &part : parts) // of the element at hand
+    if (part.is(Kind::Tensor))
+      part = number(elementHere(part.ir, list.range));
+  demandSameType(what, parts, list.range);
+  Val out;
+  out.kind = Kind::Neighbours;
+  const Val *first = &parts.front();
+  for (const Val &part : parts)
+    if (part.grid.size() > first->grid.size())
+      first = &part;
+  out.grid = first->grid;
+  size_t along = 0;
+  while (along < out.grid.size() && out.grid[along].name != axis)
+    ++along;
+  const bool has = along < out.grid.size();
+  if (stack && has)
+    fail(range, "the values already have axis " + quote(axis) + ": " + show(*first));
+  if (!has) {
+    out.grid.insert(out.grid.begin(), {axis, 0, 1});
+    along = 0;
+  }
+  std::vector<int64_t> starts;
+  int64_t total = 0;
+  for (Val &part : parts) {
+    if (part.grid.size() + 1 == out.grid.size()) { // one more element along the axis
+      Val grown;
+      grown.kind = Kind::Neighbours;
+      grown.parts = part.is(Kind::Neighbours) ? part.parts : std::vector<Val>{part};
+      grown.grid = part.grid;
+      grown.grid.insert(grown.grid.begin() + static_cast<std::ptrdiff_t>(along), {axis, 0, 1});
+      part = grown;
+    }
+    if (part.grid.size() != out.grid.size())
+      fail(list.range,
+           quote(what) + " joins tensors of one type: " + show(*first) + " and " + show(part));
+    for (size_t k = 0; k < out.grid.size(); ++k)
+      if (part.grid[k].name != out.grid[k].name ||
+          (k != along && part.grid[k].extent != out.grid[k].extent))
+        fail(list.range,
+             quote(what) + " joins tensors of one type: " + show(*first) + " and " + show(part));
+    starts.push_back(total);
+    total += part.grid[along].extent;
+  }
+  out.grid[along] = {axis, 0, total};
+  forEachPlace(out.grid, [&](llvm::ArrayRef<int64_t> at) {
+    size_t i = parts.size() - 1;
+    while (starts[i] > at[along])
+      --i;
+    std::vector<int64_t> inner(at.begin(), at.end());
+    inner[along] -= starts[i];
+    out.parts.push_back(parts[i].parts[placeIn(parts[i].grid, inner)]);
+  });
+  return out;
+}
+
+std::optional<Val> Intrinsics::callSmall(const std::string &name, Args args,
+                                         dsl::SourceRange range) {
+  if (args.empty() || !isSmall(args[0].value))
+    return std::nullopt;
+  const Val &x = args[0].value;
+  auto axisOf = [&](size_t i) {
+    if (args.size() <= i)
+      fail(range, quote(name) + " lacks its argument");
+    return gridAxis(x, smallAxis(args[i], name), args[i].range, name);
+  };
+  if (name == "stack" || name == "concat") {
+    if (args.size() < 2)
+      fail(range, quote(name) + " lacks its argument `a`");
+    return joinSmall(name == "stack", args[0], smallAxis(args[1], name), args[1].range);
+  }
+  if (x.is(Kind::List))
+    return std::nullopt;
+  if (name == "extent") {
+    int64_t count = 1;
+    if (args.size() > 1 && args[1].value.is(Kind::List))
+      for (const Val &part : args[1].value.parts)
+        count *= x.grid[gridAxis(x, part.word, args[1].range, name)].extent;
+    else
+      count = x.grid[axisOf(1)].extent;
+    return number(intConstant(count));
+  }
+  if (name == "index") {
+    Val out;
+    out.kind = Kind::Neighbours;
+    out.grid = {x.grid[axisOf(1)]};
+    for (int64_t i = 0; i < out.grid[0].extent; ++i)
+      out.parts.push_back(number(intConstant(out.grid[0].low + i)));
+    return out;
+  }
+  if (name == "sort")
+    return sortSmall(x, axisOf(1), args[1].range);
+  if (name == "reverse") {
+    const size_t axis = axisOf(1);
+    return rearranged(x, x.grid, [&](llvm::ArrayRef<int64_t> at) {
+      std::vector<int64_t> from(at.begin(), at.end());
+      from[axis] = x.grid[axis].extent - 1 - from[axis];
+      return from;
+    });
+  }
+  if (name == "rename" && args.size() == 3) {
+    Val out = x;
+    out.grid[axisOf(1)].name = smallAxis(args[2], name);
+    return out;
+  }
+  if (name == "merge") {
+    const size_t outer = axisOf(1), inner = axisOf(2);
+    if (outer == inner)
+      fail(args[2].range, "`merge` takes two axes, and these are one");
+    const int64_t length = x.grid[inner].extent;
+    std::vector<Val::GridAxis> grid = x.grid;
+    grid[outer] = {grid[outer].name, 0, grid[outer].extent * length};
+    grid.erase(grid.begin() + static_cast<std::ptrdiff_t>(inner));
+    const size_t merged = outer - (inner < outer);
+    return rearranged(x, grid, [&](llvm::ArrayRef<int64_t> at) {
+      std::vector<int64_t> from(at.begin(), at.end());
+      const int64_t place = from[merged];
+      from.insert(from.begin() + static_cast<std::ptrdiff_t>(inner), place % length);
+      from[outer] = place / length;
+      return from;
+    });
+  }
+  return std::nullopt;
+}
