@@ -336,6 +336,11 @@ void Checker::checkArity(const Name &function,
     return;
   }
   case Misfit::Kind::Missing:
+    if (why.param == axesParam(fn) && !piped) {
+      diagnostics.error(function.range, name + " needs the axes to reduce")
+          .hint(quote(function.text + "(x over [h, w])"));
+      return;
+    }
     signatures(diagnostics.error(function.range,
                                  name + " lacks its argument " + quote(why.param->name.text)));
     return;
