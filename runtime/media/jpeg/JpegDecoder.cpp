@@ -104,6 +104,7 @@ Status JpegDecoder::Impl::decode(const Request &request) {
   scratch.resize((size_t(request.info->width) * 4 + 64) * rowsPerCall);
   const DecodeStats before = *stats;
   const EntropyPath path = options.plain ? EntropyPath::OddHeader : runOwn(request);
+  stored.trim(); // before libjpeg takes its own
   if (path != EntropyPath::Own)
     *stats = before;
   ++stats->entropyPaths[size_t(path)];
@@ -161,7 +162,6 @@ EntropyPath JpegDecoder::Impl::runStored(const Request &request) {
   if (fed)
     deliverCrop(request, stored.crop());
   jpeg_abort_decompress(&cinfo);
-  stored.trim();
   return fed ? EntropyPath::Own : EntropyPath::OddData;
 }
 

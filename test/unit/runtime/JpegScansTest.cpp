@@ -290,6 +290,23 @@ TEST(JpegScans, ARegionHoldsItsOwnCoefficientsOnly) {
   EXPECT_LT(part, whole / 8); // masks of all blocks, and what a decoder always has
 }
 
+TEST(JpegScans, LargeMemoryIsGivenBack) {
+  const JpegRecipe recipe{
+      .name = "gray", .components = 1, .stored = JCS_GRAYSCALE, .progressive = true};
+  auto file = encodeJpeg(recipe, 4200, 4200, std::vector<uint8_t>(4200 * 4200, 90));
+  std::vector<uint8_t> out(4200 * 4200);
+  JpegDecoder decoder;
+  for (const bool isWhole : {true, false}) {
+    DecodeStats stats;
+    const Status status =
+        decoder.decodeRegion(file, PixelFormat::Gray, {0, 0, 4200, 4200}, out.data(), 4200, stats);
+    EXPECT_EQ(status.ok(), isWhole);
+    EXPECT_EQ(pathIn(stats), isWhole ? EntropyPath::Own : EntropyPath::OddData);
+    EXPECT_LT(decoder.heldBytes(), 2u << 20);
+    file.erase(file.end() - 6, file.end() - 2);
+  }
+}
+
 /// Whether a file is too large does not depend on the region, nor on who decodes it.
 TEST(JpegScans, LimitsAreThoseOfTheWholeImage) {
   std::mt19937 random(51);
