@@ -110,6 +110,22 @@ class Joining(RecipeTest):
         numpy.testing.assert_allclose(found["sum"], wanted.sum(0), rtol=1e-5)
         numpy.testing.assert_array_equal(found["one"][:len(low) + 1], [*low[:, 2], 7])
 
+    def test_views_that_differ_are_joined(self):
+        lets = """let tiles = concat(each (q in 0 .. 3) {
+    let low = draw uniform(0.0 .. 0.6)
+    let kept = compact(row.points, map (z in row.points[xyz = 0]) { z > f32(low) })
+    return { points = kept, low = low, number = q }
+  }, k)"""
+        found = self.recipe({"points": ("f32[n, k <= 40, xyz] ragged", "row.points"), "low": ("f64[n, q]", "tiles.low"),
+                             "all": ("f32[n, k <= 120, xyz] pad -1.0", "tiles.points"), "number": ("i64[n, q]", "tiles.number")}, lets, position=7)
+        points = found["points"].reshape(-1, 3)
+        numpy.testing.assert_array_equal(found["number"], [0, 1, 2])
+        self.assertEqual(len(set(found["low"])), 3)
+        wanted = numpy.concatenate([points[points[:, 0] > numpy.float32(low)] for low in found["low"]])
+        self.assertGreater(len(wanted), 2)
+        numpy.testing.assert_array_equal(found["all"][:len(wanted)], wanted)
+        numpy.testing.assert_array_equal(found["all"][len(wanted):], -1)
+
     def test_axes_split_and_merge(self):
         found = self.recipe({"a": ("f32[n, h, w, j]", "split(row.x, w, j, 11)"), "b": ("f32[n, h]", "merge(row.x, h, w)"),
                              "c": ("f32[n, w]", "merge(row.x, w, h)"), "d": ("f32[n, w]", "max(split(row.x, w, j, 3) over [h, j])"),

@@ -34,6 +34,10 @@ Val Expressions::evalCall(const dsl::CallExpr &call) {
     return importTable(*this, name, call.args);
   if (name.text == "check")
     return evalCheck(call);
+  if (name.text == "concat" && call.args.args.size() == 2)
+    if (const auto *each = call.args.args[0].value->as<dsl::EachExpr>())
+      if (const auto *axis = call.args.args[1].value->as<dsl::NameExpr>())
+        return joinEach(*each, {axisNamed(axis->name), axis->range});
   std::vector<Argument> args = evalArgs(&call.args);
   if (call.args.over)
     return evalOver(name, std::move(args), *call.args.over, call.range);

@@ -68,6 +68,11 @@ private:
   Val mapSmall(const dsl::MapExpr &map, const std::vector<Val> &values);
   Val evalWindow(const dsl::WindowExpr &window);
   Val evalEach(const dsl::EachExpr &each);
+  /// The first view's number, and how many there are.
+  std::pair<int64_t, int64_t> viewsOf(const dsl::EachExpr &each);
+  /// `concat(each (...) { ... }, k)`.
+  Val joinEach(const dsl::EachExpr &each, const dsl::Name &axis);
+  Val joined(const std::vector<Val> &views, const dsl::Name &axis, const dsl::EachExpr &each);
   Val evalSearch(const dsl::SearchExpr &search);
   /// The scalar that the body gives, of one element type.
   mlir::Value bodyScalar(const Val &value, dsl::SourceRange range, const char *what);

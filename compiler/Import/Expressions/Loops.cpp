@@ -5,7 +5,7 @@
 using namespace penstock::importer;
 using penstock::pipe::BinaryKind;
 
-Val Expressions::evalEach(const dsl::EachExpr &each) {
+std::pair<int64_t, int64_t> Expressions::viewsOf(const dsl::EachExpr &each) {
   if (!regions.empty())
     notYet(each.range, "`each` inside a `map` or `window`");
   Val range = eval(*each.bind.domain);
@@ -17,6 +17,55 @@ Val Expressions::evalEach(const dsl::EachExpr &each) {
                   (range.closed ? 1 : 0);
   if (views < 1)
     fail(each.bind.domain->range, "this `each` has no view");
+  return {low, views};
+}
+
+/// What the views give, joined along an axis where they have it, else stacked.
+Val Expressions::joined(const std::vector<Val> &views, const dsl::Name &axis,
+                        const dsl::EachExpr &each) {
+  const Val &first = views.front();
+  if (first.is(Kind::Record)) {
+    Val record = first;
+    for (size_t i = 0; i < record.parts.size(); ++i) {
+      std::vector<Val> fields;
+      for (const Val &view : views)
+        fields.push_back(view.parts[i]);
+      record.parts[i] = joined(fields, axis, each);
+    }
+    return record;
+  }
+  const bool joins = first.is(Kind::Tensor) && find(dims(first.ir), axis.text);
+  Argument list{{}, "", nullptr, each.body.result->range}, along{{}, "", nullptr, axis.range};
+  list.value.kind = Kind::List;
+  list.value.parts = views;
+  along.value = wordOf(joins ? axis.text : each.bind.name.text);
+  return callIntrinsic({joins ? "concat" : "stack", axis.range}, {list, along}, each.range);
+}
+
+Val Expressions::joinEach(const dsl::EachExpr &each, const dsl::Name &axis) {
+  const auto [low, count] = viewsOf(each);
+  if (count > 64)
+    notYet(each.range, "more than 64 views that are joined");
+  PlaceGuard guard(*this, each.range);
+  std::vector<Val> views;
+  const std::map<std::string, int> before = draws.ordinals; // the key tells the views apart
+  for (int64_t view = 0; view < count; ++view) {
+    draws.ordinals = before;
+    Restore steps(draws.keySteps);
+    draws.keySteps.push_back({intConstant(view), count});
+    BinderScope names(frames);
+    names.hide(each.bind.name.text);
+    bind(each.bind.name, number(intConstant(low + view)));
+    views.push_back(evalBlock(each.body));
+    if (views.back().names != views.front().names)
+      fail(each.body.result->range, "the views have different fields: " + show(views.front()) +
+                                        " and " + show(views.back()));
+  }
+  return joined(views, axis, each);
+}
+
+Val Expressions::evalEach(const dsl::EachExpr &each) {
+  const auto [low, views] = viewsOf(each);
   PlaceGuard guard(*this, each.range);
 
   auto block = OwnedBlock(new mlir::Block());
