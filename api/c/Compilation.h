@@ -36,6 +36,8 @@ public:
   virtual std::optional<std::string> print(Stage stage, const std::string &architecture) = 0;
   /// The remarks of the passes, in words, in the order of the pipeline.
   virtual std::string explain() = 0;
+  /// The JSON of pst_program_overview().
+  virtual std::string overview() = 0;
   /// Plan and code; the module must be at `llvm`.
   virtual std::optional<Compiled> finish() = 0;
 

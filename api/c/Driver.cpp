@@ -2,6 +2,7 @@
 
 #include "api/c/Driver.h"
 #include "api/c/Explain.h"
+#include "api/c/Overview.h"
 #include "codegen/cpu/Compile.h"
 #include "codegen/cuda/Nvrtc.h"
 #include "codegen/cuda/Printer.h"
@@ -375,3 +376,4 @@ std::optional<std::string> Driver::print(Stage stage, const std::string &archite
 }
 
 std::string Driver::explain() { return api::explain(*module, sources); }
+std::string Driver::overview() { return api::overviewJson(*module, sources); }

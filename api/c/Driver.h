@@ -26,6 +26,7 @@ public:
   bool advance(Stage stage) override;
   std::optional<std::string> print(Stage stage, const std::string &architecture) override;
   std::string explain() override;
+  std::string overview() override;
   std::optional<Compiled> finish() override;
 
   const std::string &pipelineName() const override { return name; }

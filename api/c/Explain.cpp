@@ -33,8 +33,7 @@ private:
 
 } // namespace
 
-/// The user's own places that an op comes from: where the outermost call stands.
-static void placesOf(Location location, llvm::SetVector<FileLineColLoc> &places) {
+void penstock::api::placesOf(Location location, llvm::SetVector<FileLineColLoc> &places) {
   if (auto call = llvm::dyn_cast<CallSiteLoc>(location))
     return placesOf(call.getCaller(), places);
   if (auto name = llvm::dyn_cast<NameLoc>(location))
@@ -69,7 +68,7 @@ std::string penstock::api::wordAt(const dsl::SourceManager &sources, FileLineCol
 /// `random_resized_crop (train.pipe:7:8), flip (8:8)`.
 std::string Explanation::placeOf(Operation *op) const {
   llvm::SetVector<FileLineColLoc> places;
-  placesOf(op->getLoc(), places);
+  penstock::api::placesOf(op->getLoc(), places);
   llvm::SmallVector<FileLineColLoc> ordered(places.begin(), places.end());
   llvm::sort(ordered, [](FileLineColLoc a, FileLineColLoc b) {
     return std::pair(a.getLine(), a.getColumn()) < std::pair(b.getLine(), b.getColumn());

@@ -155,7 +155,8 @@ pst_status pst_program_emit(pst_program *program, const char *stage, const char 
   return PST_OK;
 }
 
-pst_status pst_program_explain(pst_program *program, const char **out_text) {
+static pst_status describe(pst_program *program, std::string (Compilation::*text)(),
+                           const char **out_text) {
   *out_text = nullptr;
   auto driver = startCompilation(program->request);
   if (!driver)
@@ -164,9 +165,17 @@ pst_status pst_program_explain(pst_program *program, const char **out_text) {
   program->messages = (*driver)->messages();
   if (!done)
     return PST_ERROR;
-  program->emitted = (*driver)->explain();
+  program->emitted = ((**driver).*text)();
   *out_text = program->emitted.c_str();
   return PST_OK;
+}
+
+pst_status pst_program_explain(pst_program *program, const char **out_text) {
+  return describe(program, &Compilation::explain, out_text);
+}
+
+pst_status pst_program_overview(pst_program *program, const char **out_json) {
+  return describe(program, &Compilation::overview, out_json);
 }
 
 void pst_program_release(pst_program *program) { delete program; }

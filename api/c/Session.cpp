@@ -19,6 +19,8 @@ struct pst_session {
   std::string state;
   std::vector<runtime::BadSample> badSamples;
   std::vector<pst_bad_sample> badViews;
+  std::vector<runtime::Statistics::Kernel> kernels;
+  std::vector<pst_kernel_statistics> kernelViews;
 
   pst_status fail(const runtime::Error &why) {
     error = why.message;
@@ -249,6 +251,18 @@ void pst_session_bad_samples(pst_session *session, const pst_bad_sample **out_sa
         {bad.epoch, bad.position, bad.row, bad.name.c_str(), bad.reason.c_str(), bad.substitute});
   *out_samples = session->badViews.data();
   *out_count = session->badViews.size();
+}
+
+void pst_session_kernels(pst_session *session, const pst_kernel_statistics **out_kernels,
+                         size_t *out_count) {
+  session->kernels.clear();
+  session->kernelViews.clear();
+  if (session->session)
+    session->kernels = session->session->statistics().kernels;
+  for (const runtime::Statistics::Kernel &kernel : session->kernels)
+    session->kernelViews.push_back({kernel.name.c_str(), kernel.entry.count, kernel.entry.busyNs});
+  *out_kernels = session->kernelViews.data();
+  *out_count = session->kernelViews.size();
 }
 
 void pst_session_get_info(const pst_session *session, pst_session_info *out_info) {

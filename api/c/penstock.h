@@ -152,6 +152,23 @@ PST_API pst_status pst_program_emit(pst_program *program, const char *stage, con
                                     size_t *out_length);
 /* What was fused, what not and why, in words. As pst_program_emit(). */
 PST_API pst_status pst_program_explain(pst_program *program, const char **out_text);
+/* The program as a graph, for a picture of it. A JSON object:
+ *
+ *   version   1
+ *   pipeline  its name
+ *   summary   how many kernels there are, and what they read and write
+ *   place     what runs where
+ *   boxes     in the order in which they run, objects:
+ *     number, kind  `kind` is "source", "decode", "kernel" or "output"
+ *     title, place  the user's operators, and their lines of the file
+ *     lines         what is done, in words
+ *     kernels       the names of the kernels in it, its small tables' last
+ *     launches      how many run for a sample where all branches are taken
+ *     in            what flows in: objects with from (a number), what (a type),
+ *                   bytes, and not_fused (why the two are not one kernel, or "")
+ *
+ * As pst_program_emit(). */
+PST_API pst_status pst_program_overview(pst_program *program, const char **out_json);
 
 /* NULL is allowed. Sessions of the program stay valid. */
 PST_API void pst_program_release(pst_program *program);
@@ -430,6 +447,17 @@ typedef struct pst_bad_sample {
  * call of this function. */
 PST_API void pst_session_bad_samples(pst_session *session, const pst_bad_sample **out_samples,
                                      size_t *out_count);
+
+typedef struct pst_kernel_statistics {
+  const char *name; /* as in pst_program_overview() */
+  uint64_t count;   /* runs, of timed samples and of those that they stand for */
+  int64_t busy_ns;
+} pst_kernel_statistics;
+
+/* What each kernel has cost so far, the stage "kernels" in parts. The array lives
+ * until the next call of this function. */
+PST_API void pst_session_kernels(pst_session *session, const pst_kernel_statistics **out_kernels,
+                                 size_t *out_count);
 
 typedef struct pst_session_info {
   size_t size; /* set by the caller to sizeof(pst_session_info) */

@@ -21,7 +21,7 @@ using analysis::OpClass;
 
 //===--- words -------------------------------------------------------------===//
 
-static std::string typeText(Value value) {
+std::string penstock::transforms::typeText(Value value) {
   std::string type;
   llvm::raw_string_ostream(type) << value.getType();
   return StringRef(type).drop_front(type.find('<') + 1).drop_back().str();
@@ -72,7 +72,7 @@ private:
 };
 } // namespace
 
-static std::string bytesOf(Value tensor) {
+std::string penstock::transforms::bytesOf(Value tensor) {
   Bytes bytes;
   bytes.add(tensor);
   return bytes.text();

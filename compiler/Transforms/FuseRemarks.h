@@ -9,6 +9,11 @@
 
 namespace penstock::transforms {
 
+/// In the words of remarks: `u8[h=224, w=224, c=3:rgb]`.
+std::string typeText(mlir::Value tensor);
+/// `3 x h x w bytes`.
+std::string bytesOf(mlir::Value tensor);
+
 /// For each kernel of a plan: what it holds, each tensor that goes in (with its
 /// type and bytes, from where, whether its rows can arrive in bands or it must
 /// be whole, and why it is not made inside) and each that comes out.

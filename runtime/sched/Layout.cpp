@@ -181,16 +181,19 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
       std::memcpy(aligned + layout->buffers[i].constantOffset, data.data(), data.size());
   layout->constants = aligned;
 
-  int lastStage = 0;
+  int lastStage = 0, codecs = 0;
   for (size_t number : stepsByStage(tree)) {
     const plan::StepT &step = *tree.steps[number];
     StepLayout &s = layout->steps.emplace_back();
     s.codec = step.codec;
     if (s.codec == plan::Codec::none) {
+      s.name = tree.kernels[size_t(step.kernel)]->name;
       s.code = code(step.kernel);
       s.kernel = step.kernel;
       layout->staticScratch = std::max(layout->staticScratch, layout->scratch[s.kernel].fixed);
     }
+    if (s.codec != plan::Codec::none)
+      s.name = "codec" + std::to_string(codecs++);
     s.stage = step.stage;
     for (const auto &access : step.inputs)
       s.inputs.push_back({access->buffer, access->peer_slot});

@@ -45,6 +45,7 @@ struct BufferLayout {
 };
 
 struct StepLayout {
+  std::string name; ///< `k0`, `codec0`: as `explain` calls it
   pst_kernel code = nullptr;
   int kernel = 0;
   plan::Codec codec = plan::Codec::none; ///< in place of the two

@@ -41,6 +41,11 @@ struct Statistics {
     int64_t busyNs = 0;
   };
   std::array<Entry, stageCount> stages;
+  struct Kernel {
+    std::string name; ///< `k0`, `weights0`, `codec0`: as `explain` calls it
+    Entry entry;
+  };
+  std::vector<Kernel> kernels; ///< each once, in the order in which they first run
   uint64_t samples = 0; ///< delivered
   uint64_t batches = 0;
   uint64_t badSamples = 0;

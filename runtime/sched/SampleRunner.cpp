@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace penstock::runtime {
 
@@ -175,6 +176,9 @@ bool SampleRunner::runStage(Work &work, int64_t slot, int stage, Failure &failur
   buffers.bindOutputs(work, slot, stage);
   const int64_t begin = timed ? clock.nowNs() : 0;
   uint64_t count = 0;
+  int64_t last = begin;
+  if (timed)
+    costs.steps.resize(layout.steps.size());
   for (size_t i = layout.stageBegin[size_t(stage)]; i < layout.stageBegin[size_t(stage) + 1]; ++i) {
     const StepLayout &step = layout.steps[i];
     if (step.guard >= 0 && !buffers.block[step.guard])
@@ -182,8 +186,14 @@ bool SampleRunner::runStage(Work &work, int64_t slot, int stage, Failure &failur
     ++count;
     if (!runStep(work, slot, step, failure))
       return false;
+    if (!timed)
+      continue;
+    const int64_t now = clock.nowNs();
+    costs.steps[i].count += uint64_t(timed);
+    costs.steps[i].busyNs += (now - last) * timed;
+    last = now;
   }
-  costs.add(Stage::Kernels, timed ? (clock.nowNs() - begin) * timed : 0, count);
+  costs.add(Stage::Kernels, (last - begin) * timed, count);
   buffers.keep(work, slot, stage);
   return readCounts(work, slot, stage, failure);
 }
@@ -290,10 +300,6 @@ Failure SampleRunner::checkFailure(int32_t id, const int64_t values[2]) const {
   return {0, "check " + std::to_string(id) + " failed"};
 }
 
-Costs SampleRunner::takeCosts() {
-  Costs taken = costs;
-  costs = Costs();
-  return taken;
-}
+Costs SampleRunner::takeCosts() { return std::exchange(costs, Costs()); }
 
 } // namespace penstock::runtime

@@ -85,6 +85,7 @@ struct Session::Impl {
   std::string failure; // not empty: what every next() says
   std::vector<BadSample> reports;
   Statistics numbers;
+  std::vector<Statistics::Entry> steps; ///< of the layout
   int64_t beginNs = -1;
 
   Result<BatchPtr> deliver(Finished &&finished);
@@ -291,6 +292,11 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
     numbers.stages[i].count += costs.stages[i].count;
     numbers.stages[i].busyNs += costs.stages[i].busyNs;
   }
+  steps.resize(program->layout->steps.size());
+  for (size_t i = 0; i < costs.steps.size(); ++i) {
+    steps[i].count += costs.steps[i].count;
+    steps[i].busyNs += costs.steps[i].busyNs;
+  }
   numbers.samples += uint64_t(batch->count());
   ++numbers.batches;
   numbers.badSamples += uint64_t(bad);
@@ -406,6 +412,16 @@ Result<SampleReport> Session::sample(uint32_t epoch, int64_t position) {
 Statistics Session::statistics() const {
   std::lock_guard guard(impl->lock);
   Statistics result = impl->numbers;
+  for (size_t i = 0; i < impl->steps.size(); ++i) {
+    const std::string &name = impl->program->layout->steps[i].name;
+    auto known =
+        std::find_if(result.kernels.begin(), result.kernels.end(),
+                     [&](const Statistics::Kernel &kernel) { return kernel.name == name; });
+    if (known == result.kernels.end())
+      known = result.kernels.insert(known, {name, {}});
+    known->entry.count += impl->steps[i].count;
+    known->entry.busyNs += impl->steps[i].busyNs;
+  }
   result.fetchedBytesHeld = uint64_t(impl->flow->peakHeldBytes());
   result.videos.add(impl->program->tables->videoCounts());
   result.elapsedNs = impl->beginNs < 0 ? 0 : impl->clock->nowNs() - impl->beginNs;

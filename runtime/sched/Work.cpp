@@ -12,6 +12,11 @@ void Costs::add(const Costs &other) {
     stages[i].count += other.stages[i].count;
     stages[i].busyNs += other.stages[i].busyNs;
   }
+  steps.resize(std::max(steps.size(), other.steps.size()));
+  for (size_t i = 0; i < other.steps.size(); ++i) {
+    steps[i].count += other.steps[i].count;
+    steps[i].busyNs += other.steps[i].busyNs;
+  }
   decoded.blocksTransformed += other.decoded.blocksTransformed;
   decoded.rowsDecoded += other.decoded.rowsDecoded;
   decoded.images += other.decoded.images;

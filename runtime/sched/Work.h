@@ -41,6 +41,7 @@ struct Encoded {
 /// counts do not depend on how far work ran ahead.
 struct Costs {
   std::array<Statistics::Entry, stageCount> stages;
+  std::vector<Statistics::Entry> steps; ///< of the layout; empty until one was timed
   DecodeStats decoded;
   uint64_t fetchedBytes = 0;
   VideoCounts videos;

@@ -101,7 +101,7 @@ class Commands(ToolTest):
                 self.assertEqual(text, wanted)
 
     def test_explain_speaks_of_fusion(self):
-        self.assertIn("fuse", self.run_tool("explain", IMAGENET).stdout)
+        self.assertIn("fuse", self.run_tool("explain", IMAGENET, "--all").stdout)
 
     def test_sample_is_the_same_every_time(self):
         make_folder(self.data, per_class=10)

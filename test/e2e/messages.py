@@ -121,7 +121,7 @@ pipeline p(root: path) OPTIONS {
         path = self.write(text)
         self.run_tool("check", path)
         self.run_tool("compile", path)
-        self.assertRegex(self.run_tool("explain", path).stdout,
+        self.assertRegex(self.run_tool("explain", path, "--all").stdout,
                          r"\n  place: output `image` \(.*test.pipe:9:\d+\) stands on a GPU; as long as there is no GPU device, a session "
                          r"refuses to start\n")
         done = self.run_tool("run", path, "--set", f"root={self.folder}", expect=1)

@@ -1,29 +1,102 @@
-// penstock explain: what the compiler did, in words.
+// penstock explain: what the compiler did, as a picture and in words.
 
 #include "tools/penstock/Commands.h"
+#include "tools/penstock/Files.h"
+#include "tools/penstock/Overview.h"
 #include "tools/penstock/Program.h"
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 using namespace penstock::cli;
+using nlohmann::ordered_json;
+
+namespace {
+struct State {
+  CompileOptions compile;
+  bool all = false;
+  std::string svg;
+  std::string profile;
+};
+} // namespace
+
+static bool refuse(const std::string &path) {
+  std::fprintf(stderr, "penstock: error: %s was not written by `penstock run --profile`\n",
+               path.c_str());
+  return false;
+}
+
+/// Reads what `run --profile` wrote. False, and a message, where it is something else.
+static bool readProfile(const std::string &path, const std::string &pipeline,
+                        ordered_json &profile) {
+  std::string why;
+  const std::optional<std::string> text = readFile(path, why);
+  if (!text) {
+    std::fprintf(stderr, "penstock: error: %s\n", why.c_str());
+    return false;
+  }
+  profile = ordered_json::parse(*text, nullptr, false);
+  const bool isProfile = profile.is_object() && profile.contains("kernels") &&
+                         profile["kernels"].is_object() && profile.contains("stages") &&
+                         profile["stages"].is_object() && profile.contains("pipeline") &&
+                         profile["pipeline"].is_string();
+  if (!isProfile)
+    return refuse(path);
+  if (const std::string of = profile["pipeline"]; of != pipeline) {
+    std::fprintf(stderr, "penstock: error: %s is a profile of pipeline `%s`, and this is `%s`\n",
+                 path.c_str(), of.c_str(), pipeline.c_str());
+    return false;
+  }
+  return true;
+}
+
+static int run(const State &state) {
+  const ProgramPtr program = compile(state.compile, true);
+  if (!program)
+    return exitError;
+  const char *text = nullptr;
+  if ((state.all ? pst_program_explain : pst_program_overview)(program.get(), &text) != PST_OK) {
+    std::fputs(pst_program_messages(program.get()), stderr);
+    return exitError;
+  }
+  if (state.all) {
+    std::fputs(text, stdout);
+    return exitOk;
+  }
+  const ordered_json graph = ordered_json::parse(text);
+  ordered_json profile;
+  if (!state.profile.empty() && !readProfile(state.profile, graph["pipeline"], profile))
+    return exitError;
+  Overview overview;
+  try {
+    overview = overviewOf(graph, state.profile.empty() ? nullptr : &profile);
+  } catch (const ordered_json::exception &) { // a number that is none
+    refuse(state.profile);
+    return exitError;
+  }
+  if (!state.svg.empty())
+    return replaceFile(state.svg, overviewSvg(overview)) ? exitOk : exitError;
+  std::fputs(overviewText(overview).c_str(), stdout);
+  return exitOk;
+}
 
 void penstock::cli::addExplain(CLI::App &app, int &exitCode) {
-  auto options = std::make_shared<CompileOptions>();
+  auto state = std::make_shared<State>();
   CLI::App *command = app.add_subcommand(
-      "explain", "say what the compiler decided and why: which parameters are static, what is fused, what "
-                 "moves between kernels");
-  options->addTo(*command);
-  addFooter(*command, "penstock explain train.pipe --set size=128");
-  command->callback([options, &exitCode] {
-    exitCode = exitError;
-    const ProgramPtr program = compile(*options, true);
-    const char *text = nullptr;
-    if (!program)
-      return;
-    if (pst_program_explain(program.get(), &text) != PST_OK) {
-      std::fputs(pst_program_messages(program.get()), stderr);
-      return;
-    }
-    std::fputs(text, stdout);
-    exitCode = exitOk;
-  });
+      "explain",
+      "draw what the compiler made of a pipeline: what is decoded, which operators are one "
+      "kernel, what moves between kernels and why they are not one");
+  state->compile.addTo(*command);
+  CLI::Option *all =
+      command->add_flag("--all", state->all,
+                        "all in words: every kernel and decision, and which parameters are static");
+  command->add_option("--svg", state->svg, "write the picture to this file, as SVG")
+      ->type_name("FILE")
+      ->excludes(all);
+  command
+      ->add_option("--profile", state->profile,
+                   "show where the time went: a file that `penstock run --profile FILE` wrote")
+      ->type_name("FILE")
+      ->excludes(all);
+  addFooter(*command, "penstock explain train.pipe --set size=128 --svg train.svg");
+  command->callback([state, &exitCode] { exitCode = run(*state); });
 }

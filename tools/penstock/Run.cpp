@@ -20,6 +20,7 @@ struct State {
   int64_t batches = 0;
   std::string stateFile;
   std::string hashes;
+  std::string profile;
   bool json = false;
 };
 } // namespace
@@ -107,6 +108,30 @@ static void printJson(pst_session *session) {
           .c_str());
 }
 
+/// For `explain --profile`.
+static bool writeProfile(const std::string &path, const pst_program *program,
+                         pst_session *session) {
+  pst_statistics numbers{};
+  numbers.size = sizeof numbers;
+  pst_session_statistics(session, &numbers);
+  nlohmann::ordered_json result = {{"version", 1},
+                                   {"pipeline", pst_program_name(program)},
+                                   {"samples", numbers.samples},
+                                   {"elapsed_ns", numbers.elapsed_ns},
+                                   {"threads", numbers.threads},
+                                   {"limit", numbers.limit}};
+  for (const pst_stage_statistics &stage : numbers.stages)
+    result["stages"][stage.name] = {{"count", stage.count}, {"busy_ns", stage.busy_ns}};
+  const pst_kernel_statistics *kernels = nullptr;
+  size_t count = 0;
+  pst_session_kernels(session, &kernels, &count);
+  result["kernels"] = nlohmann::ordered_json::object();
+  for (size_t i = 0; i < count; ++i)
+    result["kernels"][kernels[i].name] = {{"count", kernels[i].count},
+                                          {"busy_ns", kernels[i].busy_ns}};
+  return replaceFile(path, result.dump(2) + "\n");
+}
+
 static bool restoreState(pst_session *session, const std::string &path) {
   if (access(path.c_str(), F_OK) != 0)
     return true; // nothing to resume from: a first run
@@ -139,7 +164,7 @@ static int cannotWrite(const std::string &path) {
   return exitError;
 }
 
-static int runAll(const State &state, pst_session *session) {
+static int runAll(const State &state, const pst_program *program, pst_session *session) {
   const CancelOnInterrupt interrupt(session);
   pst_session_info info{};
   info.size = sizeof info;
@@ -201,6 +226,8 @@ static int runAll(const State &state, pst_session *session) {
     std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(session));
     return exitError;
   }
+  if (!state.profile.empty() && !writeProfile(state.profile, program, session))
+    return exitError;
   if (!state.json)
     std::fputs(summary(session).c_str(), stdout);
   if (interrupt.interrupted()) {
@@ -219,7 +246,7 @@ static int run(const State &state) {
   if (!session || (!state.stateFile.empty() &&
                    !restoreState(session.get(), state.stateFile)))
     return exitError;
-  return runAll(state, session.get());
+  return runAll(state, program.get(), session.get());
 }
 
 void penstock::cli::addRun(CLI::App &app, int &exitCode) {
@@ -243,6 +270,10 @@ void penstock::cli::addRun(CLI::App &app, int &exitCode) {
   command->add_option(
       "--hashes", state->hashes,
       "append `epoch position hash` of every sample to this file");
+  command
+      ->add_option("--profile", state->profile,
+                   "write where the time went to this file, for `penstock explain --profile`")
+      ->type_name("FILE");
   command->add_flag("--json", state->json, "report as JSON on stdout");
   addFooter(*command, "penstock run train.pipe --set root=photos --set per_rank=64");
   command->callback([state, &exitCode] { exitCode = run(*state); });

@@ -1,0 +1,44 @@
+// A pipeline as a picture: of pst_program_overview(), and of what `run --profile` wrote.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace penstock::cli {
+
+/// What flows into a box.
+struct OverviewFlow {
+  size_t from = 0;
+  std::string what;   ///< a type and its bytes
+  std::string reason; ///< why the two are not one kernel
+};
+
+struct OverviewBox {
+  std::string kind, title, place;
+  std::vector<std::string> lines;
+  std::vector<OverviewFlow> flows;
+  double share = -1; ///< of the time of all boxes; below 0: not measured
+  size_t launches = 0;
+  bool isRow() const { return kind == "source" || kind == "output"; }
+};
+
+struct Overview {
+  std::string title;
+  std::vector<std::string> summary;
+  std::vector<OverviewBox> boxes;
+};
+
+/// \param profile  of `run --profile`; null: none.
+Overview overviewOf(const nlohmann::ordered_json &graph, const nlohmann::ordered_json *profile);
+
+/// `text` in lines of at most `columns` characters; those after the first start with
+/// `indent`.
+std::vector<std::string> wrapped(const std::string &text, size_t columns,
+                                 const std::string &indent = "");
+/// In characters, 80 columns wide.
+std::string overviewText(const Overview &overview);
+/// An SVG file.
+std::string overviewSvg(const Overview &overview);
+
+} // namespace penstock::cli
