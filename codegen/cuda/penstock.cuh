@@ -35,6 +35,7 @@ struct pst_kernel_args {
   void *scratch;
   i64 band[2];
   i64 failure[2];
+  const volatile unsigned char *stop; // not read on a GPU
 };
 
 /// The first check that a sample fails names it; all its threads agree.

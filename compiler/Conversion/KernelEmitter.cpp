@@ -208,6 +208,7 @@ void KernelEmitter::finish() {
   function->setAttr("pipe.scratch_fixed", b.getI64IntegerAttr(scratchFixed));
   function->setAttr("pipe.scratch", b.getArrayAttr(scratchTerms));
   function->setAttr("pipe.kind", kernel.getKindAttr());
+  function->setAttr("pipe.stop", b.getI64IntegerAttr(offsetof(pst_kernel_args, stop)));
   function->setAttr("pipe.checks", b.getArrayAttr(checks));
 }
 

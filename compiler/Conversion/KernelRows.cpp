@@ -8,6 +8,8 @@
 #include "compiler/Conversion/KernelEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/abi/kernel.h"
+#include <cstddef>
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -124,6 +126,9 @@ FailureOr<bool> KernelEmitter::prepareRing(ResampleOp op) {
     b.setInsertionPointToStart(otherwise.elseBlock());
     expandTaps(*taps, sparse, *offsets, *tables);
   }
+  setField(stream, RowField::stop,
+           m.loadPlain(LLVM::LLVMPointerType::get(b.getContext()),
+                       m.address(args, l.i64(offsetof(pst_kernel_args, stop)))));
   setField(stream, RowField::source, source->first);
   setField(stream, RowField::sourceStride, source->second);
   setField(stream, RowField::rows, extent(op.getResult(), 0));
@@ -189,8 +194,9 @@ LogicalResult KernelEmitter::prepareVertical(ResampleOp op) {
   setField(stream, RowField::current, l.i64(-1));
   stream.result = *result;
   found->second.result = *result;
-  const std::string name = (kernel.getSymName() + ".row" + llvm::Twine(shape.channels) + "x" +
-                            llvm::Twine(shape.columns))
+  // Kernels of one shape share it.
+  const std::string name = ("pst.row" + llvm::Twine(shape.channels) + "x" + llvm::Twine(shape.columns) +
+                            "x" + llvm::Twine(shape.vectorBytes) + (shape.quads ? "q" : ""))
                                .str();
   stream.function = rowFunction(l, function, name, shape);
   verticals[op.getResult()] = stream;

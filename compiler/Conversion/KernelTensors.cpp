@@ -357,6 +357,7 @@ LaneValue KernelEmitter::emitResample(ResampleOp op, ArrayRef<Index> at) {
   Value init = vector ? l.splat(zero.value) : zero.value;
   Value taps = extent(op.getWeights(), 1);
   auto loop = b.create<scf::ForOp>(l.loc, l.i64(0), taps, l.i64(1), ValueRange{init});
+  loop->setAttr("pipe.short", b.getUnitAttr());
   {
     OpBuilder::InsertionGuard guard(b);
     if (!loop.getBody()->empty())

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "runtime/abi/kernel.h"
 
 namespace penstock::conversion {
 #define GEN_PASS_DEF_LOOPSTOLLVM
@@ -20,6 +21,53 @@ namespace penstock::conversion {
 
 using namespace mlir;
 
+/// The flag is read anew each time, and where it is set the function ends.
+struct LeaveAtPoint : OpConversionPattern<penstock::pipe::CancellationPointOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(penstock::pipe::CancellationPointOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto function = llvm::dyn_cast<LLVM::LLVMFuncOp>(op->getParentOp());
+    if (!function)
+      return rewriter.notifyMatchFailure(op, "still inside a loop");
+    const Location loc = op.getLoc();
+    Block *here = op->getBlock(), *rest = rewriter.splitBlock(here, op->getIterator());
+    Block *leave = rewriter.createBlock(&function.getBody(), function.getBody().end());
+    Type result = function.getFunctionType().getReturnType();
+    Value status;
+    if (!llvm::isa<LLVM::LLVMVoidType>(result))
+      status = rewriter.create<LLVM::ConstantOp>(loc, result, PST_KERNEL_STOPPED);
+    rewriter.create<LLVM::ReturnOp>(loc, status ? ValueRange(status) : ValueRange());
+    rewriter.setInsertionPointToEnd(here);
+    Type byte = rewriter.getI8Type();
+    Value stop = rewriter.create<LLVM::LoadOp>(loc, byte, adaptor.getFlag(), /*alignment=*/1,
+                                               /*isVolatile=*/true);
+    Value zero = rewriter.create<LLVM::ConstantOp>(loc, byte, 0);
+    Value stopped = rewriter.create<LLVM::ICmpOp>(loc, LLVM::ICmpPredicate::ne, stop, zero);
+    rewriter.create<LLVM::CondBrOp>(loc, stopped, leave, rest);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// Operations of code over a sample's numbers, above which it is compiled as it stands:
+/// it runs once for each sample, and making it fast would take seconds.
+static constexpr int64_t mostTuned = 5'000;
+
+/// For LLVM, which knows no kinds of kernels.
+static void leaveLargeSetupsPlain(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto kind = function->getAttrOfType<StringAttr>("pipe.kind");
+    if (!kind || kind == "pixels" || function.isExternal())
+      continue;
+    int64_t count = 0;
+    function.walk([&](Operation *) { ++count; });
+    if (count > mostTuned) {
+      Builder b(module.getContext());
+      function->setAttr("passthrough", b.getStrArrayAttr({"noinline", "optnone"}));
+    }
+  }
+}
+
 namespace {
 struct LoopsToLLVMPass : penstock::conversion::impl::LoopsToLLVMBase<LoopsToLLVMPass> {
   void runOnOperation() override {
@@ -27,10 +75,12 @@ struct LoopsToLLVMPass : penstock::conversion::impl::LoopsToLLVMBase<LoopsToLLVM
     for (auto pipeline :
          llvm::make_early_inc_range(module.getOps<penstock::pipe::PipelineOp>()))
       pipeline.erase(); // the plan has what it says
+    leaveLargeSetupsPlain(module);
     LLVMConversionTarget target(getContext());
     target.addLegalOp<ModuleOp>();
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
+    patterns.add<LeaveAtPoint>(&getContext());
     populateSCFToControlFlowConversionPatterns(patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);

@@ -32,6 +32,38 @@ def KernelToLoops : Pass<"pipe-kernel-to-loops", "::mlir::ModuleOp"> {
   ];
 }
 
+def AddCancellationPoints : Pass<"pipe-add-cancellation-points", "::mlir::ModuleOp"> {
+  let summary = "Let loops that may run long look whether they shall stop";
+  let description = [{
+    Estimates the work of every loop from the ends of its range where these are
+    known. Loops that may take more than a millisecond get a
+    `pipe.cancellation_point` at the end of their bodies, or of runs of iterations
+    where one is short. Functions say with `pipe.stop` how many bytes behind their
+    first argument the flag's address lies; those that do not say it cannot stop.
+    A loop with the attribute `pipe.short` is left as it is.
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      ...
+    }
+    // becomes
+    scf.for %j = %c0 to %n step %c256 {
+      %last = arith.addi %j, %c256 : i64
+      %end = arith.minsi %last, %n : i64
+      scf.for %i = %j to %end step %c1 {
+        ...
+      }
+      %more = arith.cmpi slt, %last, %n : i64
+      scf.if %more {
+        pipe.cancellation_point %flag : !llvm.ptr
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def LoopsToLLVM : Pass<"pipe-loops-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Turn loops into the LLVM dialect, and drop the pipeline";
   let description = [{

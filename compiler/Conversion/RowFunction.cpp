@@ -224,6 +224,7 @@ void RowEmitter::resampleRows(const RowForm &form, ArrayRef<Value> from, ArrayRe
                                  }
                                  b.create<scf::YieldOp>(l.loc, next);
                                });
+      loop->setAttr("pipe.short", b.getUnitAttr());
       for (size_t row = 0; row < from.size(); ++row)
         vectors[row].push_back(
             combineSums(l, shape, loop.getResults().slice(row * shape.digits(), shape.digits()),
@@ -409,6 +410,7 @@ void RowEmitter::combineRows(Value row, Value first) {
                                         }
                                         b.create<scf::YieldOp>(l.loc, next);
                                       });
+      all->setAttr("pipe.short", b.getUnitAttr());
       for (int64_t v = 0; v < 4; ++v)
         vectors.push_back(
             combineSums(l, shape, all.getResults().slice(v * shape.digits(), shape.digits()), 0));
@@ -437,6 +439,7 @@ func::FuncOp penstock::conversion::rowFunction(Lanes &l, func::FuncOp beside, St
   auto result =
       l.b.create<func::FuncOp>(l.loc, name, l.b.getFunctionType({pointer, l.b.getI64Type()}, {}));
   result.setPrivate();
+  result->setAttr("pipe.stop", l.b.getI64IntegerAttr(8 * static_cast<int64_t>(RowField::stop)));
   Block *block = result.addEntryBlock();
   l.b.setInsertionPointToStart(block);
   const int64_t lanes = std::exchange(l.lanes, 1);

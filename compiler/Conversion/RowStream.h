@@ -113,6 +113,7 @@ enum class RowField : int64_t {
   rowOutputs, ///< the vertical pass's taps
   result,     ///< u8 [channel][plane]: the current row
   current,    ///< its number, or -1
+  stop,       ///< pst_kernel_args::stop
   count
 };
 

@@ -65,6 +65,20 @@ def Pipe_ExtentOp : Pipe_Op<"extent", [Pure]> {
   let assemblyFormat = "$tensor $axis attr-dict `:` type($tensor)";
 }
 
+def Pipe_CancellationPointOp : Pipe_Op<"cancellation_point", []> {
+  let summary = "Leaves the function where the caller has asked for it";
+  let description = [{
+    In code that kernels have become. Where the byte at `flag` (of type
+    `!llvm.ptr`, `pst_kernel_args::stop`) is not 0, the function returns at once:
+    a kernel with `PST_KERNEL_STOPPED`, a function without result to a caller that
+    looks at the flag itself.
+
+    Example: `pipe.cancellation_point %flag : !llvm.ptr`
+  }];
+  let arguments = (ins AnyType:$flag);
+  let assemblyFormat = "$flag attr-dict `:` type($flag)";
+}
+
 def Pipe_KeyNumbersOp : Pipe_Op<"key_numbers", [Pure]> {
   let summary = "The four numbers of a key, as arguments for a kernel";
   let description = [{

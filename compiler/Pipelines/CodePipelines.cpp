@@ -15,6 +15,8 @@ void pipelines::buildSchedulePipeline(mlir::OpPassManager &manager, int level) {
 
 void pipelines::buildLoopsPipeline(mlir::OpPassManager &manager) {
   manager.addPass(conversion::createKernelToLoops());
+  // On loops whose ends are still to be seen.
+  manager.addPass(conversion::createAddCancellationPoints());
 }
 
 void pipelines::buildCudaPipeline(mlir::OpPassManager &manager) {

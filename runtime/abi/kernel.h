@@ -2,8 +2,8 @@
  *
  * A kernel is `int32_t f(pst_kernel_args *)`. It never blocks, never calls
  * back, allocates nothing, and writes only its outputs, its scratch and
- * `failure`. It returns 0, or the id (> 0) of a check that failed; the plan
- * maps ids to messages and source lines.
+ * `failure`. It returns 0, or the id (> 0) of a check that failed (the plan
+ * maps ids to messages and source lines), or PST_KERNEL_STOPPED.
  *
  * Stores to outputs may bypass the caches, and are then not ordered with later
  * ones: whoever hands outputs to another thread fences first, once for many
@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-#define PST_KERNEL_ABI_VERSION 1
+#define PST_KERNEL_ABI_VERSION 2
 #define PST_MAX_RANK 8
 
 /* A tensor argument. Strides are in bytes. Code is made for tensors that are
@@ -56,7 +56,13 @@ typedef struct pst_kernel_args {
   int64_t band[2];
   /* Written when a check fails: the two values of its message. */
   int64_t failure[2];
+  /* Never null. Another thread sets it to stop the kernel: code that runs long
+   * looks at it every few milliseconds, and where it is not 0, returns
+   * PST_KERNEL_STOPPED and leaves anything in its outputs. */
+  const volatile uint8_t *stop;
 } pst_kernel_args;
+
+#define PST_KERNEL_STOPPED (-1)
 
 typedef int32_t (*pst_kernel)(pst_kernel_args *args);
 
@@ -69,7 +75,7 @@ typedef int32_t (*pst_kernel)(pst_kernel_args *args);
  * holds), and `status` an int32_t for each, 0 before the launch: the id of a
  * check that failed is left there, and its values in `failure`. All pointers are
  * the device's; the layout is that above. Strides are multiples of the element's
- * size; `band` is not read. count is at most 65,535: more samples take more
+ * size; `band` and `stop` are not read. count is at most 65,535: more samples take more
  * launches.
  *
  * `threads` is the kernel's own (a multiple of 32). `blocks` is 1 for kernels of

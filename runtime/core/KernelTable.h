@@ -3,9 +3,18 @@
 
 #include "runtime/abi/kernel.h"
 
+#include <atomic>
 #include <cstddef>
 
 namespace penstock::runtime {
+
+/// `pst_kernel_args::stop` of calls that nobody stops.
+inline constexpr uint8_t neverStops = 0;
+/// `flag` as kernels read it.
+inline const volatile uint8_t *stopOf(const std::atomic<bool> &flag) {
+  static_assert(sizeof flag == 1 && std::atomic<bool>::is_always_lock_free);
+  return reinterpret_cast<const volatile uint8_t *>(&flag);
+}
 
 /// Entry points by the plan's kernel numbers. An Image implements it over
 /// machine code, tests over plain C++ functions.

@@ -137,6 +137,7 @@ bool Fetcher::plan(Work &work, int64_t slot) {
   scratch.resize(size_t(bytes) + 2 * line);
   pst_kernel_args args{};
   args.scalars = block.data();
+  args.stop = work.stop;
   args.scratch = scratch.data() + (line - reinterpret_cast<uintptr_t>(scratch.data()) % line);
   return layout.setup(&args) == 0;
 }

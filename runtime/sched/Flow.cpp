@@ -189,6 +189,7 @@ bool Flow::begin() {
   if (spare.empty()) {
     batch = std::make_shared<InFlight>();
     batch->pool = pool;
+    batch->work.stop = stopOf(batch->dropped);
   } else {
     batch = std::move(spare.back());
     spare.pop_back();
@@ -237,7 +238,8 @@ void Flow::select(const Shared &batch, Chunk &chunk, int worker) {
   const int64_t begin = clock.nowNs();
   Work &work = batch->work;
   for (int64_t slot = chunk.first; slot < chunk.end; ++slot)
-    runners[size_t(worker)]->select(work, slot);
+    if (!runners[size_t(worker)]->select(work, slot))
+      return;
   {
     std::lock_guard guard(work.lock);
     work.costs.add(Stage::Select, clock.nowNs() - begin, uint64_t(chunk.end - chunk.first));
@@ -320,7 +322,8 @@ void Flow::firstStage(const Shared &batch, Chunk &chunk, int worker) {
   const int64_t begin = clock.nowNs();
   if (!fetches) {
     for (int64_t slot = chunk.first; slot < chunk.end; ++slot)
-      runner.select(work, slot);
+      if (!runner.select(work, slot))
+        return;
     std::lock_guard guard(work.lock);
     work.costs.add(Stage::Select, clock.nowNs() - begin, uint64_t(count));
   }
@@ -335,11 +338,11 @@ void Flow::firstStage(const Shared &batch, Chunk &chunk, int worker) {
     Failure failure;
     const bool good = runner.firstStage(work, slot, failure);
     bytes += freeFiles(work, slot, keptFileBytes);
+    if (batch->dropped) // a sample that was stopped is not bad
+      return;
     // From here on the slot may be another thread's.
     if (!good && substitute(work, slot, failure))
       repeat(batch, slot);
-    if (batch->dropped)
-      return;
   }
   measure(*batch, runner, begin, count);
   if (fetches)

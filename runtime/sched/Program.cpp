@@ -50,6 +50,7 @@ int64_t batchSize(const Layout &layout, const std::vector<int64_t> &block) {
   std::vector<int64_t> first = block;
   if (layout.select) {
     pst_kernel_args args{};
+    args.stop = &neverStops;
     args.scalars = first.data();
     layout.select(&args);
   }

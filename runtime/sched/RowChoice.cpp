@@ -28,6 +28,7 @@ public:
       block[size_t(field->slot)] = *value;
     }
     pst_kernel_args args{};
+    args.stop = &neverStops;
     args.scalars = block.data();
     args.scratch = scratch.data();
     if (layout.rows)

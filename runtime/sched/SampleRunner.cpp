@@ -76,7 +76,7 @@ SampleRunner::SampleRunner(std::shared_ptr<const Program> shared, ScratchLimits 
   scalars.resize(mostScalars + 1);
 }
 
-void SampleRunner::select(Work &work, int64_t slot) {
+bool SampleRunner::select(Work &work, int64_t slot) {
   int64_t *const block = work.block(slot);
   std::memcpy(block, program->block.data(), program->slots() * sizeof(int64_t));
   const int64_t position = work.positions[size_t(slot)];
@@ -89,8 +89,11 @@ void SampleRunner::select(Work &work, int64_t slot) {
     pst_kernel_args args{};
     args.scalars = block;
     args.scratch = scratch.allocate(scratchBytes(tree.select, block));
-    layout.select(&args); // a select kernel has no checks
+    args.stop = work.stop;
+    const int32_t id = layout.select(&args); // a select kernel has no checks
     scratch.reset();
+    if (id == PST_KERNEL_STOPPED)
+      return false;
   }
   for (size_t i = 0; i < tree.rows.size(); ++i) {
     const int32_t number = tree.rows[i]->slot;
@@ -100,6 +103,7 @@ void SampleRunner::select(Work &work, int64_t slot) {
     if (number >= 0)
       block[number] = row;
   }
+  return true;
 }
 
 void SampleRunner::expect(Work &work, int64_t slot) const {
@@ -117,7 +121,7 @@ void SampleRunner::expect(Work &work, int64_t slot) const {
 bool SampleRunner::firstStage(Work &work, int64_t slot, Failure &failure) {
   buffers.begin(work, slot, 0);
   const bool good = fields(work, slot, failure) && media.probe(work, slot, failure) &&
-                    runSetup(failure) && media.decode(work, slot, failure) &&
+                    runSetup(work, failure) && media.decode(work, slot, failure) &&
                     runStage(work, slot, 0, failure);
   if (good)
     storeScalars(work, slot);
@@ -151,7 +155,7 @@ bool SampleRunner::fields(Work &work, int64_t slot, Failure &failure) {
   return true;
 }
 
-bool SampleRunner::runSetup(Failure &failure) {
+bool SampleRunner::runSetup(const Work &work, Failure &failure) {
   if (!layout.setup)
     return true;
   const int64_t begin = timed ? clock.nowNs() : 0;
@@ -163,6 +167,7 @@ bool SampleRunner::runSetup(Failure &failure) {
     failure = {0, "the setup needs more memory than a sample may take"};
     return false;
   }
+  args.stop = work.stop;
   const int32_t id = layout.setup(&args);
   scratch.rewind(mark);
   costs.add(Stage::Setup, timed ? (clock.nowNs() - begin) * timed : 0);
@@ -245,7 +250,7 @@ bool SampleRunner::runStep(Work &work, int64_t slot, const StepLayout &step, Fai
   }
   for (size_t i = 0; i < step.scalars.size(); ++i)
     scalars[i] = buffers.block[step.scalars[i]];
-  return step.codec == plan::Codec::none ? runCode(step, failure) : runCodec(step, failure);
+  return step.codec == plan::Codec::none ? runCode(work, step, failure) : runCodec(step, failure);
 }
 
 bool SampleRunner::runCodec(const StepLayout &step, Failure &failure) {
@@ -258,7 +263,7 @@ bool SampleRunner::runCodec(const StepLayout &step, Failure &failure) {
   return bool(status);
 }
 
-bool SampleRunner::runCode(const StepLayout &step, Failure &failure) {
+bool SampleRunner::runCode(const Work &work, const StepLayout &step, Failure &failure) {
   const Scratch::Mark mark = scratch.mark();
   pst_kernel_args args{};
   args.tensors = arguments.data();
@@ -271,6 +276,7 @@ bool SampleRunner::runCode(const StepLayout &step, Failure &failure) {
     return false;
   }
   args.band[1] = INT64_MAX;
+  args.stop = work.stop;
   const int32_t id = step.code(&args);
   scratch.rewind(mark);
   if (id == 0)
@@ -293,6 +299,8 @@ void SampleRunner::storeScalars(Work &work, int64_t slot) {
 }
 
 Failure SampleRunner::checkFailure(int32_t id, const int64_t values[2]) const {
+  if (id == PST_KERNEL_STOPPED)
+    return {0, "the sample was given up"};
   for (const auto &check : tree.checks)
     if (check->id == id)
       return {0, fill(check->message, values) + " (" + check->file + ":" +

@@ -18,8 +18,9 @@ public:
   SampleRunner(std::shared_ptr<const Program> program, ScratchLimits &limits, const Clock &clock);
 
   /// Position to rows: fills the block, runs the select kernel, and sets the
-  /// rows that the sample needs (substitutes where attempts say so).
-  void select(Work &work, int64_t slot);
+  /// rows that the sample needs (substitutes where attempts say so). False where
+  /// it was stopped (Work::stop); so do the stages then.
+  [[nodiscard]] bool select(Work &work, int64_t slot);
   /// A hint: firstStage() of this selected slot comes next.
   void expect(Work &work, int64_t slot) const;
   /// Fields, headers, setup, decoding and the steps of stage 0, from bytes that
@@ -35,13 +36,13 @@ public:
 
 private:
   bool fields(Work &work, int64_t slot, Failure &failure);
-  bool runSetup(Failure &failure);
+  bool runSetup(const Work &work, Failure &failure);
   bool runStage(Work &work, int64_t slot, int stage, Failure &failure);
   /// Lengths that kernels of the stage have found, against their limits.
   bool readCounts(Work &work, int64_t slot, int stage, Failure &failure);
   bool runStep(Work &work, int64_t slot, const StepLayout &step, Failure &failure);
   /// Of a step whose tensors and scalars are bound.
-  bool runCode(const StepLayout &step, Failure &failure);
+  bool runCode(const Work &work, const StepLayout &step, Failure &failure);
   bool runCodec(const StepLayout &step, Failure &failure);
   void storeScalars(Work &work, int64_t slot);
   int64_t scratchBytes(int kernel, const int64_t *block) const {

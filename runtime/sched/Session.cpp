@@ -343,13 +343,16 @@ Status Session::Impl::computeAlone(Work &work) {
         return Error{Code::Cancelled, "the session was cancelled"};
       Failure failure;
       if (stage == 0) {
-        alone->select(work, slot);
+        if (!alone->select(work, slot))
+          continue; // cancelled
         aloneFiles->fetch(work, slot);
       }
       if (!(stage == 0 ? alone->firstStage(work, slot, failure)
                        : alone->laterStage(work, slot, stage, failure)))
         failed.emplace_back(slot, std::move(failure));
     }
+    if (cancelled) // a sample that was stopped is not bad
+      return Error{Code::Cancelled, "the session was cancelled"};
     open.clear();
     for (const auto &[slot, failure] : failed) {
       if (!substitute(work, slot, failure))
@@ -392,6 +395,7 @@ Result<SampleReport> Session::sample(uint32_t epoch, int64_t position) {
   const bool whole = program.layout->stages() > 1;
   Work work;
   work.begin(self.program, whole ? count : 1);
+  work.stop = stopOf(self.cancelled);
   work.epoch = epoch;
   work.firstIndex = whole ? 0 : index;
   work.batchCount = count;

@@ -72,6 +72,8 @@ struct Work {
   std::vector<pst_tensor> kept;    ///< by slot, then kept buffer
   std::vector<Buffer> keptBuffers; ///< storage of those that are media or fields
   std::unique_ptr<BatchBlock> memory;
+  /// Where kernels look whether they shall go on; what they leave then is of no use.
+  const volatile uint8_t *stop = &neverStops;
 
   std::mutex lock;            ///< of what follows
   std::vector<BadSample> bad; ///< by position, then in the order of the attempts

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "runtime/core/Image.h"
+#include "runtime/core/KernelTable.h"
 #include <cstring>
 
 using namespace penstock::reference;
@@ -85,6 +86,7 @@ std::optional<Failure> JitKernels::run(const std::string &kernel,
   args.scalars = scalars.data();
   args.scratch = buffers.back().data();
   args.band[1] = INT64_MAX;
+  args.stop = &runtime::neverStops;
   const pst_kernel entry = image->find(kernel);
   if (!entry)
     return Failure{"the image has no kernel `" + kernel + "`"};

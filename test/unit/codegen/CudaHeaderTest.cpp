@@ -143,7 +143,8 @@ TEST(CudaHeader, ArgumentsLieAsInTheKernelsAbi) {
                 offsetof(cuda::pst_kernel_args, scalars) == offsetof(::pst_kernel_args, scalars) &&
                 offsetof(cuda::pst_kernel_args, scratch) == offsetof(::pst_kernel_args, scratch) &&
                 offsetof(cuda::pst_kernel_args, band) == offsetof(::pst_kernel_args, band) &&
-                offsetof(cuda::pst_kernel_args, failure) == offsetof(::pst_kernel_args, failure));
+                offsetof(cuda::pst_kernel_args, failure) == offsetof(::pst_kernel_args, failure) &&
+                offsetof(cuda::pst_kernel_args, stop) == offsetof(::pst_kernel_args, stop));
 }
 
 TEST(CudaHeader, BordersMoveIndicesInside) {

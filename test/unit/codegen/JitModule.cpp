@@ -49,6 +49,7 @@ int32_t JitModule::run(const std::string &name, const std::vector<TensorArg> &te
   args.tensors = views.data();
   args.scalars = scalars.data();
   args.scratch = reinterpret_cast<void *>(start);
+  args.stop = &stop;
   args.band[1] = outputs ? views[views.size() - outputs].extent[0] : 0;
   return image->find(name)(&args);
 }
@@ -56,6 +57,7 @@ int32_t JitModule::run(const std::string &name, const std::vector<TensorArg> &te
 int32_t JitModule::runBlock(const std::string &name, std::vector<int64_t> &block) {
   args = {};
   args.scalars = block.data();
+  args.stop = &stop;
   return image->find(name)(&args);
 }
 

@@ -53,6 +53,7 @@ public:
   int32_t runBlock(const std::string &name, std::vector<int64_t> &block);
 
   pst_kernel_args args = {};
+  volatile uint8_t stop = 0; ///< what the kernels look at
   std::shared_ptr<const runtime::Image> image;
 
 private:

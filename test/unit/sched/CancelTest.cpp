@@ -114,6 +114,94 @@ TEST(Cancel, DoesNotWaitForASlowFile) {
   files.release("/data/cat/a.jpg");
 }
 
+/// Calls of a kernel that are under way, and that were stopped.
+struct Calls {
+  std::atomic<int> begun{0}, running{0}, stopped{0};
+};
+
+/// A pipeline whose kernel goes on until it is asked to stop, but for the first calls.
+Pipeline endlessPipeline(Calls &calls, int first = 0) {
+  Pipeline p = memoryPipeline();
+  static Calls *counted;
+  static int ending;
+  counted = &calls;
+  ending = first;
+  p.code[size_t(p.plan.steps[0]->kernel)] = [](pst_kernel_args *args) -> int32_t {
+    if (counted->begun++ < ending)
+      return 0;
+    ++counted->running;
+    while (!*args->stop)
+      std::this_thread::yield();
+    ++counted->stopped;
+    --counted->running;
+    return PST_KERNEL_STOPPED;
+  };
+  return p;
+}
+
+void waitFor(const std::atomic<int> &calls) {
+  while (calls == 0)
+    std::this_thread::yield();
+}
+
+// What is stopped is neither a bad sample nor delivered.
+TEST(Cancel, StopsKernelsThatRun) {
+  const int64_t threads = threadCount();
+  MemoryTable table(40);
+  Calls calls;
+  Pipeline pipeline = endlessPipeline(calls);
+  {
+    auto session = pipeline.open(table.options());
+    ASSERT_TRUE(session);
+    std::thread other([&] {
+      waitFor(calls.running);
+      (*session)->cancel();
+    });
+    auto batch = (*session)->next();
+    ASSERT_FALSE(batch);
+    EXPECT_EQ(batch.error().code, Code::Cancelled);
+    other.join();
+    (*session)->close();
+    EXPECT_EQ(calls.running, 0);
+    EXPECT_TRUE((*session)->badSamples().empty());
+    EXPECT_EQ((*session)->statistics().samples, 0u);
+  }
+  EXPECT_TRUE(threadsAre(threads));
+}
+
+TEST(Cancel, StopsASingleSample) {
+  MemoryTable table(40);
+  Calls calls;
+  auto session = endlessPipeline(calls).open(table.options());
+  ASSERT_TRUE(session);
+  std::thread other([&] {
+    waitFor(calls.running);
+    (*session)->cancel();
+  });
+  auto sample = (*session)->sample(0, 3);
+  ASSERT_FALSE(sample);
+  EXPECT_EQ(sample.error().message, "the session was cancelled");
+  other.join();
+}
+
+// What runs ahead is dropped, and does not hold up what comes.
+TEST(Cancel, ARestoreStopsKernelsThatRun) {
+  MemoryTable table(40);
+  Calls calls;
+  SessionOptions options = table.options();
+  options.threads = 1; // or the calls that end may be the second batch's
+  auto session = endlessPipeline(calls, 4).open(options);
+  ASSERT_TRUE(session);
+  auto batch = (*session)->next();
+  ASSERT_TRUE(batch && *batch);
+  waitFor(calls.running);
+  ASSERT_TRUE((*session)->restore((*session)->state()));
+  waitFor(calls.stopped);
+  (*session)->close();
+  EXPECT_EQ(calls.running, 0);
+  EXPECT_TRUE((*session)->badSamples().empty());
+}
+
 TEST(Cancel, RestoringInMidFlightGivesTheSameSamples) {
   MemoryTable table(40);
   Pipeline pipeline = memoryPipeline();

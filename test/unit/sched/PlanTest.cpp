@@ -31,7 +31,7 @@ TEST(PlanLoad, RefusesOtherBytes) {
   EXPECT_EQ(message(bytes), "not a plan: its tables are damaged");
   pipeline.plan.abi = 77;
   EXPECT_EQ(message(Plan::serialize(pipeline.plan)),
-            "the plan is for version 77 of the kernel interface, this program has 1");
+            "the plan is for version 77 of the kernel interface, this program has 2");
 }
 
 TEST(PlanLoad, DamageNeverCrashes) {
