@@ -14,6 +14,7 @@
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -35,7 +36,7 @@ struct Place {
 
 class Sharing {
 public:
-  explicit Sharing(plan::PlanT &plan) : plan(plan), lives(plan.buffers.size()) {}
+  explicit Sharing(plan::PlanT &plan) : plan(plan), lives(plan.buffers.size()), visited(plan.buffers.size()) {}
 
   void findLives();
   void handOut();
@@ -43,21 +44,40 @@ public:
 private:
   void keep(int buffer);
   void read(int buffer, const plan::StepT &step, int position);
+  /// Calls `visit` once for `buffer` and each of those that it may stand for.
+  void forEachChoice(int buffer, const std::function<void(Life &)> &visit);
   /// Bytes where all extents are known, else -1.
   int64_t bytesOf(int buffer) const;
 
   plan::PlanT &plan;
   std::vector<Life> lives;
+  std::vector<int> visited; ///< by buffer: the last walk that came here
+  int walk = 0;
 };
 
 } // namespace
 
 void Sharing::read(int buffer, const plan::StepT &step, int position) {
-  for (int choice : plan.buffers[static_cast<size_t>(buffer)]->choices)
-    read(choice, step, position);
-  Life &life = lives[static_cast<size_t>(buffer)];
-  life.last = std::max(life.last, position);
-  life.kept |= step.stage > life.stage; // as whatever a peer reads
+  forEachChoice(buffer, [&](Life &life) {
+    life.last = std::max(life.last, position);
+    life.kept |= step.stage > life.stage; // as whatever a peer reads
+  });
+}
+
+// Choices of choices share most of what they stand for: a path each would be
+// exponentially many.
+void Sharing::forEachChoice(int buffer, const std::function<void(Life &)> &visit) {
+  ++walk;
+  std::vector<int> open{buffer};
+  while (!open.empty()) {
+    const auto next = static_cast<size_t>(open.back());
+    open.pop_back();
+    if (std::exchange(visited[next], walk) == walk)
+      continue;
+    visit(lives[next]);
+    const std::vector<int> &choices = plan.buffers[next]->choices;
+    open.insert(open.end(), choices.begin(), choices.end());
+  }
 }
 
 void Sharing::findLives() {
@@ -88,9 +108,7 @@ void Sharing::findLives() {
 }
 
 void Sharing::keep(int buffer) {
-  lives[static_cast<size_t>(buffer)].kept = true;
-  for (int choice : plan.buffers[static_cast<size_t>(buffer)]->choices)
-    keep(choice);
+  forEachChoice(buffer, [](Life &life) { life.kept = true; });
 }
 
 int64_t Sharing::bytesOf(int buffer) const {

@@ -8,6 +8,7 @@
 #include "compiler/Analysis/FusionPlan.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
+#include <map>
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -16,6 +17,10 @@ namespace penstock::analysis {
 
 /// Most elements of a table without pixel inputs that the host makes.
 static constexpr int64_t smallTable = 4096;
+/// Most resamples in a kernel: what code generators take grows faster than a function.
+static constexpr int64_t mostResamples = 8;
+/// Most values that are made in the kernel that joins them.
+static constexpr unsigned mostJoined = 8;
 
 bool readsMaterialised(Operation *op, Value value) {
   if (auto gather = llvm::dyn_cast<GatherOp>(op); gather && gather.getInput() == value)
@@ -27,7 +32,55 @@ bool readsMaterialised(Operation *op, Value value) {
       .wasInterrupted();
 }
 
+bool isWideJoin(Operation *op) {
+  return llvm::isa<StackOp, ConcatOp>(op) && op->getNumOperands() > mostJoined;
+}
+
 namespace {
+
+/// Of a kernel, what it may not hold any number of.
+struct Contents {
+  int64_t gathers = 0, resamples = 0;
+
+  static Contents of(Operation *op) {
+    return {classOf(op) == OpClass::gather, llvm::isa<ResampleOp>(op)};
+  }
+  void add(const Contents &other) {
+    gathers += other.gathers;
+    resamples += other.resamples;
+  }
+  bool fits() const { return gathers <= 1 && resamples <= mostResamples; }
+};
+
+/// Kernels in the making: sets of ops that grow together.
+class Sets {
+public:
+  void add(Operation *op) {
+    numbers[op] = parents.size();
+    parents.push_back(parents.size());
+    held.push_back(Contents::of(op));
+  }
+  void clear() { *this = Sets(); }
+  size_t setOf(Operation *op) { return root(numbers.at(op)); }
+  const Contents &contents(size_t set) const { return held[set]; }
+  void join(Operation *a, Operation *b) {
+    const size_t from = setOf(a), to = setOf(b);
+    if (from == to)
+      return;
+    parents[from] = to;
+    held[to].add(held[from]);
+  }
+
+private:
+  size_t root(size_t number) {
+    while (parents[number] != number)
+      number = parents[number] = parents[parents[number]];
+    return number;
+  }
+  DenseMap<Operation *, size_t> numbers; ///< the newest of an op
+  std::vector<size_t> parents;
+  std::vector<Contents> held;
+};
 
 class Planner {
 public:
@@ -58,16 +111,16 @@ private:
            classOf(producer) != OpClass::barrier && classOf(producer) != OpClass::codec &&
            classOf(user) != OpClass::codec && producer->getBlock() == user->getBlock() &&
            guards.lookup(producer) == guards.lookup(user) &&
-           weights.contains(producer) == weights.contains(user) && !readsMaterialised(user, tensor);
+           weights.contains(producer) == weights.contains(user) && !isWideJoin(user) &&
+           !readsMaterialised(user, tensor);
   }
-  void join(Operation *a, Operation *b) {
-    const size_t from = group[a], to = group[b];
-    if (from == to)
-      return;
-    for (auto &[op, number] : group)
-      if (number == from)
-        number = to;
-    gathers[to] += gathers[from];
+  /// What a kernel of `op` and the sets of `others` would hold.
+  Contents together(Contents sum, ArrayRef<Operation *> others) {
+    SetVector<size_t> joined;
+    for (Operation *other : others)
+      if (joined.insert(sets.setOf(other)))
+        sum.add(sets.contents(joined.back()));
+    return sum;
   }
 
   const DenseMap<Operation *, Value> &guards;
@@ -75,9 +128,7 @@ private:
   SetVector<Operation *> ops;
   DenseMap<Operation *, int64_t> levels;
   DenseSet<Operation *> weights;
-  DenseMap<Operation *, size_t> group;
-  size_t nextGroup = 0;
-  DenseMap<size_t, int64_t> gathers; // in a group
+  Sets sets;
 };
 
 bool Planner::isWeights(Operation *op, const SetVector<Value> &tensors) const {
@@ -131,20 +182,14 @@ void Planner::visit(Operation *op) {
   levels[op] = level;
   if (!ops.contains(op))
     return;
-  group[op] = nextGroup++;
-  gathers[group[op]] = found == OpClass::gather;
+  sets.add(op);
   llvm::erase_if(direct, [&](Operation *producer) { return levels[producer] != level; });
-  SetVector<size_t> joins;
-  int64_t count = found == OpClass::gather;
-  for (Operation *producer : direct)
-    if (joins.insert(group[producer]))
-      count += gathers[group[producer]];
-  if (count > 1) {
+  if (!together(Contents::of(op), direct).fits()) {
     ++levels[op];
     return;
   }
   for (Operation *producer : direct)
-    join(producer, op);
+    sets.join(producer, op);
 }
 
 /// The op in the sample's body or the batch that holds `op`.
@@ -178,49 +223,43 @@ void Planner::raise() {
       }
     if (!latest || *latest <= levels[op])
       continue;
-    SetVector<size_t> joins;
-    int64_t count = 0;
-    for (Operation *user : direct)
-      if (levels[user] == *latest && joins.insert(group[user]))
-        count += gathers[group[user]];
-    if (joins.empty() || count > 1)
+    llvm::erase_if(direct, [&](Operation *user) { return levels[user] != *latest; });
+    if (direct.empty() || !together(Contents::of(op), direct).fits())
       continue;
     levels[op] = *latest;
-    group[op] = nextGroup++;
+    sets.add(op);
     for (Operation *user : direct)
-      if (levels[user] == *latest)
-        join(op, user);
+      sets.join(op, user);
   }
 }
 
 std::vector<FusionGroup> Planner::groups() {
   // Raising may have taken the op that held two others together, so groups are
   // found again: ops of one level that direct edges connect.
-  group.clear();
+  sets.clear();
   for (Operation *op : ops)
-    group[op] = nextGroup++;
+    sets.add(op);
   for (Operation *op : ops)
     for (Value tensor : tensorsOf(op))
       if (Operation *producer = tensor.getDefiningOp(); producer && levels.count(producer) &&
                                                         levels[producer] == levels[op] &&
                                                         isDirect(producer, op, tensor))
-        join(op, producer);
+        sets.join(op, producer);
   std::vector<FusionGroup> found;
-  int64_t highest = 0;
   DenseMap<size_t, size_t> number;
   for (Operation *op : ops) {
-    auto [at, fresh] = number.try_emplace(group[op], found.size());
+    auto [at, fresh] = number.try_emplace(sets.setOf(op), found.size());
     if (fresh)
       found.push_back({{}, levels[op], weights.contains(op), classOf(op) == OpClass::codec,
                        guards.lookup(op)});
     found[at->second].ops.push_back(op);
-    highest = std::max(highest, levels[op]);
   }
+  std::multimap<int64_t, FusionGroup *> byLevel; // equal ones stay in order
+  for (FusionGroup &one : found)
+    byLevel.emplace(one.level, &one);
   std::vector<FusionGroup> result;
-  for (int64_t level = 0; level <= highest; ++level)
-    for (FusionGroup &candidate : found)
-      if (candidate.level == level)
-        result.push_back(std::move(candidate));
+  for (auto [level, one] : byLevel)
+    result.push_back(std::move(*one));
   return result;
 }
 

@@ -1,4 +1,4 @@
-//===- Helpers.cpp - fmod, sine and the keyed permutation as functions -----===//
+//===- Helpers.cpp - fmod, sine, draws and the keyed permutation ------------===//
 
 #include "compiler/Conversion/Helpers.h"
 #include "compiler/Conversion/Lanes.h"
@@ -128,6 +128,13 @@ func::FuncOp penstock::conversion::sineHelper(OpBuilder &b, Location loc) {
     Value zero = l.andInt(b.create<arith::CmpFOp>(loc, CmpFPredicate::OEQ, x, number(0.0)),
                           l.cmp(CmpIPredicate::eq, turn, l.i64(0)));
     return l.pick(zero, x, result);
+  });
+}
+
+func::FuncOp penstock::conversion::drawHelper(OpBuilder &b, Location loc) {
+  Type i64 = b.getI64Type();
+  return helper(b, loc, "pst.draw", b.getFunctionType({i64, i64, i64, i64, i64}, {i64}), [](Lanes &l, ValueRange args) {
+    return Random(l).rounds({args[0], args[2], args[3], args[4]}, args[1], {});
   });
 }
 

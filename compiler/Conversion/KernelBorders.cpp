@@ -300,6 +300,35 @@ std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> 
   return result;
 }
 
+/// An element of the window's input, `offset` away from `at` along its axes.
+LaneValue KernelEmitter::neighbour(WindowOp op, ArrayRef<Index> at, ArrayRef<Index> offset, bool border) {
+  NamedTensorType type = typeOf(op.getInput());
+  SmallVector<Index> inner(at);
+  Value inside;
+  SmallVector<int64_t> withLanes;
+  bool known = true;
+  for (auto [k, name] : llvm::enumerate(op.getOver().getAsRange<StringAttr>())) {
+    const int64_t axis = type.axisIndex(name);
+    inner[axis] = m.add(at[axis], offset[k]);
+    // Of an offset that a loop counts, only the ends are known.
+    known &= Lanes::constantOf(offset[k].base).has_value() || std::max(-op.getLow()[k], op.getHigh()[k]) < 16;
+    if (border && !inner[axis].uniform())
+      withLanes.push_back(axis);
+    else if (border)
+      inner[axis] = bordered(inner[axis], extent(op.getInput(), axis), op.getBorder(), inside);
+  }
+  std::optional<LaneValue> turned;
+  if (withLanes.size() == 1 && known)
+    turned = emitTurned(op.getInput(), inner, withLanes[0], op.getBorder());
+  if (!turned)
+    for (int64_t axis : withLanes)
+      inner[axis] = bordered(inner[axis], extent(op.getInput(), axis), op.getBorder(), inside);
+  LaneValue value = turned ? *turned : emit(op.getInput(), inner);
+  if (inside)
+    value = l.select(l.wrap(inside, b.getI1Type()), value, scalar(op.getFill()));
+  return value;
+}
+
 LaneValue KernelEmitter::emitWindow(WindowOp op, ArrayRef<Index> at) {
   NamedTensorType type = typeOf(op.getInput());
   Block &body = op.getBody().front();
@@ -314,44 +343,42 @@ LaneValue KernelEmitter::emitWindow(WindowOp op, ArrayRef<Index> at) {
     if (canTest)
       whole = whole ? l.andInt(whole, inside) : inside;
   }
+  const TapLoops *loops = tapLoopsOf(op);
+  // Row-major: the last axis moves first.
+  auto numbered = [&](bool border, Value number) {
+    SmallVector<Index> offset(axes.size());
+    for (size_t k = axes.size(); k-- > 0;) {
+      Value count = l.i64(op.getHigh()[k] - op.getLow()[k] + 1);
+      offset[k] = m.uniform(l.add(b.create<arith::RemUIOp>(l.loc, number, count), l.i64(op.getLow()[k])));
+      number = b.create<arith::DivUIOp>(l.loc, number, count);
+    }
+    return neighbour(op, at, offset, border);
+  };
   auto evaluate = [&](bool border) {
-    SmallVector<LaneValue> neighbours;
+    const unsigned count = body.getNumArguments() - static_cast<unsigned>(at.size());
     SmallVector<int64_t> offset(op.getLow());
-    for (bool more = true; more;) {
-      SmallVector<Index> inner(at);
-      Value inside;
-      SmallVector<int64_t> withLanes;
-      for (auto [k, axis] : llvm::enumerate(axes)) {
-        inner[axis] = m.add(at[axis], m.constant(offset[k]));
-        if (border && !inner[axis].uniform())
-          withLanes.push_back(axis);
-        else if (border)
-          inner[axis] = bordered(inner[axis], extent(op.getInput(), axis), op.getBorder(), inside);
+    for (unsigned i = 0; i < count; ++i) {
+      if (!loops || loops->neighbours.contains(i)) {
+        SmallVector<Index> known;
+        for (int64_t number : offset)
+          known.push_back(m.constant(number));
+        scalars[body.getArgument(i)] = neighbour(op, at, known, border);
       }
-      std::optional<LaneValue> turned;
-      if (withLanes.size() == 1)
-        turned = emitTurned(op.getInput(), inner, withLanes[0], op.getBorder());
-      if (!turned)
-        for (int64_t axis : withLanes)
-          inner[axis] = bordered(inner[axis], extent(op.getInput(), axis), op.getBorder(), inside);
-      LaneValue value = turned ? *turned : emit(op.getInput(), inner);
-      if (inside)
-        value = l.select(l.wrap(inside, b.getI1Type()), value, scalar(op.getFill()));
-      neighbours.push_back(value);
-      more = false; // row-major: the last axis moves first
-      for (int64_t k = static_cast<int64_t>(axes.size()) - 1; k >= 0 && !more; --k) {
-        if (offset[k] < op.getHigh()[k]) {
-          ++offset[k];
-          more = true;
-        } else {
-          offset[k] = op.getLow()[k];
-        }
+      for (size_t k = axes.size(); k-- > 0;) {
+        if (offset[k]++ < op.getHigh()[k])
+          break;
+        offset[k] = op.getLow()[k];
       }
     }
-    for (auto [i, value] : llvm::enumerate(neighbours))
-      scalars[body.getArgument(i)] = value;
-    bindCoordinates(body, neighbours.size(), at);
-    emitBlock(body);
+    bindCoordinates(body, count, at);
+    if (!loops) {
+      emitBlock(body);
+      return scalar(body.getTerminator()->getOperand(0));
+    }
+    for (const TapLoop &loop : loops->loops)
+      emitTapLoop(loop, l.lanes > 1 && anyLanes(at), [&](Value number) { return numbered(border, number); });
+    for (Operation *inner : loops->rest)
+      (void)emitScalarOp(*inner);
     return scalar(body.getTerminator()->getOperand(0));
   };
   Type element = typeOf(op.getResult()).getElementType();

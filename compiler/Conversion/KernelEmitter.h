@@ -5,6 +5,7 @@
 #include "compiler/Conversion/Memory.h"
 #include "compiler/Conversion/Random.h"
 #include "compiler/Conversion/RowStream.h"
+#include "compiler/Conversion/TapLoops.h"
 #include "compiler/Conversion/TensorType.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -101,6 +102,12 @@ private:
   // KernelBorders.cpp
   LaneValue emitPad(pipe::PadOp op, llvm::ArrayRef<Index> at);
   LaneValue emitWindow(pipe::WindowOp op, llvm::ArrayRef<Index> at);
+  LaneValue neighbour(pipe::WindowOp op, llvm::ArrayRef<Index> at, llvm::ArrayRef<Index> offset, bool border);
+
+  // KernelTaps.cpp
+  const TapLoops *tapLoopsOf(pipe::WindowOp op);
+  void emitTapLoop(const TapLoop &loop, bool vector, llvm::function_ref<LaneValue(mlir::Value)> neighbour);
+  LaneValue emitTerm(const TapLoop &loop, mlir::Value tap, llvm::function_ref<LaneValue(mlir::Value)> neighbour);
   std::optional<LaneValue> emitTurned(mlir::Value input, llvm::ArrayRef<Index> at, int64_t axis,
                                       pipe::Border border);
   bool readsPlainly(mlir::Value value);
@@ -297,6 +304,7 @@ private:
     mlir::Block *block;
   };
   std::map<ElementKey, Element> elements;
+  std::map<mlir::Operation *, TapLoops> tapLoops; ///< of wide windows
   /// The channel that storeLanes() writes, and whether one of them read what might
   /// be another's too.
   std::optional<int64_t> channel;

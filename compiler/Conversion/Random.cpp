@@ -32,9 +32,18 @@ KeyValue Random::mixed(const KeyValue &key, Value index) {
   return {mix(key.state, index), key.position, key.epoch, key.view};
 }
 
+/// A draw for the whole sample calls what draws for elements write out: setup may have
+/// hundreds of them.
 Value Random::bits(const KeyValue &key, int64_t id, Value element) {
+  SmallVector<Value> args{key.state, l.i64(id), key.position, key.epoch, key.view};
+  if (element || llvm::any_of(args, [](Value arg) { return llvm::isa<VectorType>(arg.getType()); }))
+    return rounds(key, l.i64(id), element);
+  return l.b.create<func::CallOp>(l.loc, drawHelper(l.b, l.loc), args).getResult(0);
+}
+
+Value Random::rounds(const KeyValue &key, Value id, Value element) {
   Value mask = l.i64(mask32);
-  Value k = mix(key.state, l.i64(id));
+  Value k = mix(key.state, id);
   Value k0 = l.andInt(k, mask), k1 = l.shrU(k, 32);
   Value c0 = l.andInt(key.position, mask);
   Value c1 = l.orInt(l.andInt(l.shrU(key.position, 32), l.i64(0xFFFF)), l.shl(key.view, 16));

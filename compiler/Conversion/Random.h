@@ -23,6 +23,9 @@ public:
   LaneValue draw(pipe::DrawKind kind, const KeyValue &key, int64_t id,
                  llvm::ArrayRef<LaneValue> args, mlir::Value element);
 
+  /// The rounds of Philox, written out.
+  mlir::Value rounds(const KeyValue &key, mlir::Value id, mlir::Value element);
+
 private:
   mlir::Value bits(const KeyValue &key, int64_t id, mlir::Value element);
   mlir::Value highProduct(mlir::Value x, mlir::Value y);

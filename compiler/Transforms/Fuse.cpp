@@ -228,7 +228,7 @@ static bool copyViews(ArrayRef<FusionGroup> groups) {
       if (!group || group == home || group->guard != home->guard || group->weights != home->weights)
         continue;
       readers[group].push_back(&use);
-      if (analysis::readsMaterialised(user, view))
+      if (analysis::readsMaterialised(user, view) || analysis::isWideJoin(user))
         stored.insert(group);
     }
     OpBuilder builder(view);

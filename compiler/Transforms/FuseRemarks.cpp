@@ -214,12 +214,19 @@ std::string FuseRemarks::apart(Operation *producer, Value tensor, const FusionGr
     getUsedValuesDefinedAbove(op->getRegions(), used);
     if (used.contains(tensor) && analysis::readsMaterialised(op, tensor))
       return "it is read anywhere, so it must be whole";
+    if (used.contains(tensor) && analysis::isWideJoin(op))
+      return "more than eight parts are joined in memory";
   }
   auto gathers = [](const FusionGroup &some) {
     return llvm::any_of(some.ops, [](Operation *op) { return llvm::isa<GatherOp>(op); });
   };
   if (gathers(other) && gathers(group))
     return "a kernel holds one `gather`";
+  auto resamples = [](const FusionGroup &some) {
+    return llvm::count_if(some.ops, [](Operation *op) { return llvm::isa<ResampleOp>(op); });
+  };
+  if (resamples(other) + resamples(group) > 8)
+    return "a kernel holds at most eight `resample`";
   if (producer->getBlock() != group.ops.front()->getBlock())
     return "it belongs to the sample, and this kernel to the batch";
   return {};

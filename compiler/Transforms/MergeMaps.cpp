@@ -44,6 +44,11 @@ static Value emitElement(OpBuilder &builder, Operation *op, ArrayRef<Value> elem
   return cloneBody(builder, map.getBody().front(), arguments).front();
 }
 
+static size_t lengthOf(Operation *op) {
+  auto map = llvm::dyn_cast<MapOp>(op);
+  return map ? map.getBody().front().getOperations().size() : 1;
+}
+
 /// Why `producer` is not joined with `user`; empty if it is.
 static StringRef refusal(Operation *producer, Operation *user) {
   if (producer->getBlock() != user->getBlock())
@@ -91,20 +96,56 @@ struct JoinProducer : RewritePattern {
         place(input);
     auto joined = rewriter.create<MapOp>(rewriter.getFusedLoc({producer->getLoc(), user->getLoc()}),
                                          user->getResult(0).getType(), inputs, sizesOf(user));
+    // What is shorter is copied into what is longer: a chain of maps is joined link by
+    // link, and copying all that is joined already would cost the square.
+    Operation *longer = lengthOf(producer) > lengthOf(user) ? producer : user;
     Block *body = startBody(rewriter, joined);
+    unsigned before = 0; // arguments that go
+    auto from = llvm::dyn_cast<MapOp>(longer);
+    if (from) {
+      Block *own = &from.getBody().front();
+      before = own->getNumArguments();
+      for (BlockArgument argument : body->getArguments())
+        own->addArgument(argument.getType(), argument.getLoc());
+      rewriter.eraseBlock(body);
+      rewriter.inlineRegionBefore(from.getBody(), joined.getBody(), joined.getBody().end());
+      body = own;
+    }
     auto coordinate = [&](StringRef axis) -> Value {
-      return body->getArgument(inputs.size() + tensorOf(joined).axisIndex(axis));
+      return body->getArgument(before + inputs.size() + tensorOf(joined).axisIndex(axis));
     };
-    auto element = [&](Value input) { return body->getArgument(place(input)); };
+    auto element = [&](Value input) { return body->getArgument(before + place(input)); };
+    auto argumentsBecome = [&](ArrayRef<Value> elements) {
+      for (auto [i, value] : llvm::enumerate(elements))
+        body->getArgument(i).replaceAllUsesWith(value);
+      for (const Axis &axis : tensorOf(longer->getResult(0)).getAxes())
+        body->getArgument(elements.size() + tensorOf(longer->getResult(0)).axisIndex(axis.name))
+            .replaceAllUsesWith(coordinate(axis.name));
+    };
     SmallVector<Value> deeper;
     for (Value input : inputsOf(producer))
       deeper.push_back(element(input));
-    Value inner = emitElement(rewriter, producer, deeper, coordinate);
+    Value inner;
+    if (from && longer == producer) {
+      argumentsBecome(deeper);
+      Operation *yield = body->getTerminator();
+      inner = yield->getOperand(0);
+      rewriter.eraseOp(yield);
+    } else {
+      rewriter.setInsertionPointToStart(body);
+      inner = emitElement(rewriter, producer, deeper, coordinate);
+    }
     SmallVector<Value> elements;
     for (Value input : inputsOf(user))
       elements.push_back(input.getDefiningOp() == producer ? inner : element(input));
-    Value outer = emitElement(rewriter, user, elements, coordinate);
-    rewriter.create<YieldOp>(user->getLoc(), outer);
+    if (from && longer == user) {
+      argumentsBecome(elements);
+    } else {
+      rewriter.setInsertionPointToEnd(body);
+      Value outer = emitElement(rewriter, user, elements, coordinate);
+      rewriter.create<YieldOp>(user->getLoc(), outer);
+    }
+    body->eraseArguments(0, before);
     for (Operation *old : {producer, user})
       if (auto remarks = old->getAttrOfType<ArrayAttr>("pipe.remarks"))
         for (auto remark : remarks.getAsRange<RemarkAttr>())

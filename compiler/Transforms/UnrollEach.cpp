@@ -17,6 +17,14 @@ using namespace penstock::transforms;
 
 /// Longer loops stay loops: what they draw is not shown, and code stays small.
 static constexpr uint64_t mostIterations = 16;
+/// Operations of a pipeline whose views are written out.
+static constexpr int64_t mostOperations = 200'000;
+
+static int64_t operationsIn(Operation *op) {
+  int64_t count = 0;
+  op->walk([&](Operation *) { ++count; });
+  return count;
+}
 
 /// Whether people are shown something that `repeat` draws.
 static bool draws(RepeatOp repeat) {
@@ -60,7 +68,20 @@ namespace {
 struct UnrollEachPass : penstock::transforms::impl::UnrollEachBase<UnrollEachPass> {
   void runOnOperation() override {
     // Post-order: a nested each is unrolled before it is copied.
-    getOperation()->walk([](EachOp each) { unroll(each); });
+    int64_t total = operationsIn(getOperation());
+    const WalkResult fits = getOperation()->walk([&](EachOp each) {
+      const int64_t body = operationsIn(each), views = static_cast<int64_t>(each.getViews());
+      if (views > mostOperations || total + (views - 1) * body > mostOperations) {
+        each.emitError() << views << " views of " << body << " operations each are too many: a pipeline has at most "
+                         << mostOperations << " operations, and this one " << total << " before";
+        return WalkResult::interrupt();
+      }
+      total += (views - 1) * body;
+      unroll(each);
+      return WalkResult::advance();
+    });
+    if (fits.wasInterrupted())
+      return signalPassFailure();
     getOperation()->walk([](RepeatOp repeat) {
       Guards guards;
       if (repeat.getBound() <= mostIterations && draws(repeat))

@@ -8,6 +8,7 @@
 
 #include "dsl/Diagnostics/Quote.h"
 #include "dsl/Sema/Check.h"
+#include "dsl/Sema/InlinedSize.h"
 #include "dsl/Sema/Shelf.h"
 
 #include <map>
@@ -17,7 +18,7 @@ namespace penstock::dsl {
 class Checker {
 public:
   Checker(const Program &program, const File &file, const Builtins &builtins,
-          Shelf &shelf, Diagnostics &diagnostics);
+          Shelf &shelf, InlinedSize &sizes, Diagnostics &diagnostics);
 
   /// Reports everything that is wrong with the names of this file.
   void run();
@@ -27,6 +28,7 @@ private:
   const File &file;
   const Builtins &builtins;
   Shelf &shelf;
+  InlinedSize &sizes;
   Diagnostics &diagnostics;
 
   // --- Scopes (Scopes.cpp)

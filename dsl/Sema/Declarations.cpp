@@ -22,10 +22,10 @@ std::string signature(const FnDecl &fn) {
 } // namespace
 
 Checker::Checker(const Program &program, const File &file,
-                 const Builtins &builtins, Shelf &shelf,
+                 const Builtins &builtins, Shelf &shelf, InlinedSize &sizes,
                  Diagnostics &diagnostics)
     : program(program), file(file), builtins(builtins), shelf(shelf),
-      diagnostics(diagnostics) {}
+      sizes(sizes), diagnostics(diagnostics) {}
 
 void Checker::run() {
   if (file.version != 1)

@@ -12,6 +12,8 @@ void Checker::check(const ExprPtr &expr) {
 }
 
 void Checker::check(const Expr &expr) {
+  if (currentFn || inPipeline)
+    sizes.add(currentFn);
   switch (expr.kind) {
   case ExprKind::Int:
   case ExprKind::Float:

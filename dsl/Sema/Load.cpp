@@ -64,9 +64,12 @@ Program loadProgram(FileId main, SourceManager &sources, ModuleLoader &loader,
   reader.read(std::string(preludeName)); // may be missing
   reader.readUses(*program.main);
   Shelf shelf(loader);
-  Checker(program, *program.main, builtins, shelf, diagnostics).run();
+  InlinedSize sizes;
+  Checker(program, *program.main, builtins, shelf, sizes, diagnostics).run();
   for (const auto &[name, module] : program.modules)
-    Checker(program, *module, builtins, shelf, diagnostics).run();
+    Checker(program, *module, builtins, shelf, sizes, diagnostics).run();
+  if (!diagnostics.hasErrors())
+    sizes.report(diagnostics);
   return program;
 }
 

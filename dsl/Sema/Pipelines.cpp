@@ -12,6 +12,7 @@ void Checker::checkPipeline(const PipelineDecl &pipeline) {
   later.clear();
   incomplete = false;
   inPipeline = true;
+  sizes.beginPipeline();
   declareParams(pipeline.params);
   noteLater(pipeline.tableLets);
   noteLater(pipeline.sampleLets);

@@ -415,14 +415,19 @@ private:
     }
   }
 
-  bool isWritten(int32_t number) const {
+  bool isWritten(int32_t number) {
     const plan::BufferT &b = *tree.buffers[number];
     if (b.kind == BufferKind::field || b.kind == BufferKind::constant)
       return true;
-    if (b.kind != BufferKind::alias)
-      return written.count(number) != 0;
-    return std::all_of(b.choices.begin(), b.choices.end(),
-                       [&](int32_t choice) { return isWritten(choice); });
+    if (written.count(number))
+      return true;
+    // What is written stays so; noted, or nested choices would be asked again and again.
+    if (b.kind != BufferKind::alias ||
+        !std::all_of(b.choices.begin(), b.choices.end(),
+                     [&](int32_t choice) { return isWritten(choice); }))
+      return false;
+    written.insert(number);
+    return true;
   }
 
   const plan::PlanT &tree;

@@ -72,7 +72,7 @@ OutputLayout layoutOutput(const plan::OutputT &o) {
 /// buffers get a place per slot.
 class KeptBuffers {
 public:
-  explicit KeptBuffers(Layout &layout) : layout(layout) {}
+  explicit KeptBuffers(Layout &layout) : layout(layout), visited(layout.buffers.size()) {}
 
   void find() {
     for (const StepLayout &step : layout.steps)
@@ -82,12 +82,17 @@ public:
       for (int choice : buffer.choices)
         buffer.stage = std::max(buffer.stage, layout.buffers[choice].stage);
     for (const StepLayout &step : layout.steps)
-      for (const auto &input : step.inputs)
+      for (const auto &input : step.inputs) {
+        ++walk;
         read(input.buffer, step.stage, input.peerSlot >= 0);
+      }
   }
 
 private:
   void read(int number, int stage, bool byPeer) {
+    // Choices of choices share most of what they stand for.
+    if (std::exchange(visited[size_t(number)], walk) == walk)
+      return;
     BufferLayout &buffer = layout.buffers[number];
     for (int choice : buffer.choices)
       read(choice, stage, byPeer);
@@ -102,6 +107,8 @@ private:
   }
 
   Layout &layout;
+  std::vector<int64_t> visited; ///< by buffer: the last input that led here
+  int64_t walk = 0;
 };
 
 } // namespace

@@ -158,18 +158,56 @@ Value Draft::mix(Value a, Value b) {
 
 //===--- window ------------------------------------------------------------===//
 
+/// Many neighbours, combined as reductions do: one after the other, or as 32 partial
+/// results and a tree; each with a factor of its own, or as it is.
+static Value combineAll(Draft &draft, ArrayRef<Value> neighbours) {
+  Rng &rng = draft.rng;
+  OpBuilder &b = draft.builder;
+  const Type type = computeType(draft);
+  static const std::vector<BinaryKind> kinds = {BinaryKind::add, BinaryKind::add, BinaryKind::mul,
+                                                BinaryKind::min, BinaryKind::max};
+  const BinaryKind kind = rng.pick(kinds);
+  const bool weighted = rng.chance(0.5);
+  std::vector<Value> sums(rng.chance(0.5) ? 32 : 1);
+  for (size_t i = 0; i < neighbours.size(); ++i) {
+    Value term = neighbours[i];
+    if (term.getType() != type)
+      term = b.create<CastOp>(draft.loc, type, CastMode::value, term, ValueRange());
+    if (weighted) {
+      const int64_t factor = rng.between(0, 9);
+      const TypedAttr number =
+          llvm::isa<FloatType>(type)
+              ? TypedAttr(b.getFloatAttr(type, static_cast<double>(factor - 4) / 4))
+              : TypedAttr(b.getIntegerAttr(type, factor));
+      term = draft.binary(BinaryKind::mul, term,
+                          b.create<ConstantOp>(draft.loc, type, number).getResult());
+    }
+    Value &sum = sums[i % sums.size()];
+    sum = sum ? draft.binary(kind, sum, term) : term;
+  }
+  for (size_t half = sums.size() / 2; half > 0; half /= 2)
+    for (size_t i = 0; i < half; ++i)
+      if (sums[i + half])
+        sums[i] = draft.binary(kind, sums[i], sums[i + half]);
+  return sums[0];
+}
+
 Value Draft::window(Value x) {
   const Dims dims = dimsOf(x);
   if (dims.empty())
     return {};
   SmallVector<StringRef> over;
   SmallVector<int64_t> low, high;
-  int64_t neighbours = 1;
+  int64_t neighbours = 1, elements = 1;
+  for (const Dim &dim : dims)
+    elements *= dim.most;
+  // Wider than a vector at times, where that is not too much for the reference.
+  const bool wide = elements <= 600 && rng.chance(0.3);
   for (const Dim &dim : dims)
     if (over.size() < 2 && rng.chance(0.6)) {
       over.push_back(dim.name);
-      low.push_back(rng.between(-2, 0));
-      high.push_back(rng.between(low.back() < 0 ? -1 : 0, 2));
+      low.push_back(wide ? rng.between(over.size() == 1 ? -40 : -3, -3) : rng.between(-2, 0));
+      high.push_back(wide ? rng.between(2, 5) : rng.between(low.back() < 0 ? -1 : 0, 2));
       neighbours *= high.back() - low.back() + 1;
     }
   if (over.empty())
@@ -182,6 +220,8 @@ Value Draft::window(Value x) {
   Block *block = openRegion(*this, op.getBody(),
                             std::vector<Type>(static_cast<size_t>(neighbours), element(x)), dims);
   std::vector<Value> leaves(block->args_begin(), block->args_begin() + neighbours);
+  if (wide)
+    leaves = {combineAll(*this, leaves), leaves.front()};
   if (rng.chance(0.3))
     leaves.push_back(rng.pick(scalars));
   builder.create<YieldOp>(loc, expression(leaves, element(x)));

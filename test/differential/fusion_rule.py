@@ -21,7 +21,7 @@ class Node:
     says that the op reads element by element, not at computed places."""
 
     def __init__(self, kind, reads=(), guard=None, in_batch=False, results=1,
-                 choice=False, small_map=False, view=False):
+                 choice=False, small_map=False, view=False, resample=False, wide=False):
         self.kind = kind  # one of KERNEL_CLASSES, "const", or "runtime": field, peer, switch
         self.reads = list(reads)
         self.guard = guard
@@ -30,6 +30,8 @@ class Node:
         self.choice = choice  # a whole choose, as one P op
         self.small_map = small_map  # of at most 4096 elements
         self.view = view
+        self.resample = resample
+        self.wide = wide  # a join of more than eight inputs
 
     def is_kernel(self):
         return self.kind in KERNEL_CLASSES
@@ -49,9 +51,11 @@ class Kernels:
         for node in union:
             self.members[node] = union
 
-    def gathers(self, nodes):
-        union = set().union(*(self.members[node] for node in nodes)) if nodes else set()
-        return sum(node.kind == "G" for node in union)
+    def fit(self, nodes, more, without):
+        """Whether what `nodes` are in, and `more`, may be one kernel."""
+        union = set().union({more}, *(self.members[node] for node in nodes))
+        return ((sum(node.kind == "G" for node in union) <= 1 or "one gather" in without)
+                and (sum(node.resample for node in union) <= 8 or "eight resamples" in without))
 
 
 def with_copies(nodes, outputs):
@@ -93,6 +97,7 @@ def plan(nodes, outputs, without):
     def is_direct(source, user, element):
         return (source.is_kernel() and user.is_kernel()
                 and (element or "computed places" in without)
+                and (not user.wide or "eight inputs" in without)
                 and (source.kind != "R" or "barriers" in without)
                 and ("C" not in (source.kind, user.kind) or "codecs" in without)
                 and (source.guard == user.guard or "guards" in without)
@@ -118,8 +123,7 @@ def plan(nodes, outputs, without):
             continue
         kernels.add(node)
         producers = [source for source in direct if level[source] == own]
-        gathers = kernels.gathers(producers) + (node.kind == "G")
-        if gathers > 1 and "one gather" not in without:
+        if not kernels.fit(producers, node, without):
             level[node] += 1
             continue
         for source in producers:
@@ -142,7 +146,7 @@ def plan(nodes, outputs, without):
         pullers = [user for user in direct if level[user] == target]
         if target <= level[node] or not pullers:
             continue
-        if kernels.gathers(pullers) > 1 and "one gather" not in without:
+        if not kernels.fit(pullers, node, without):
             continue
         level[node] = target
         kernels.add(node)
@@ -364,7 +368,7 @@ class Draft:
         line = f"{name} = pipe.constant dense<3> : tensor<{self.extent}xui8> -> {self.line}"
         self.add(Node("const"), [line], [(name, self.line)], in_batch)
 
-    def resample(self, in_batch):
+    def resample(self, in_batch, source=None):
         weights, start = self.name(), self.name()
         weights_type = f"!pipe.tensor<f64[w={self.extent}, k=?]>"
         start_type = f"!pipe.tensor<i32[w={self.extent}]>"
@@ -386,12 +390,32 @@ class Draft:
                              f"{start_type}")
             self.text[False].append((table, lines))
             self.tables.append((weights, start, table, shift))
-        source, name = self.pick(self.line), self.name()
+        source, name = source or self.pick(self.line), self.name()
         lines = [f'{name} = pipe.resample exact {source[0]} along "w" with {weights}, {start} : '
                  f"{self.line}, {weights_type}, {start_type} -> {self.line}"]
         reads = [(*source[1], True), (table, 0, True), (shift, 0 if shift is not table else 1, True)]
-        node = Node("H", reads, in_batch=self.depends(source))
+        node = Node("H", reads, in_batch=self.depends(source), resample=True)
         self.add(node, lines, [(name, self.line)], in_batch)
+
+    def resamples(self, in_batch):
+        """A chain of them, some with other ops between."""
+        for _ in range(self.rng.randint(6, 14)):
+            self.resample(in_batch, self.pool[-1] if self.pool[-1][2] == self.line else None)
+            if self.rng.random() < 0.2:
+                self.simple(in_batch, self.pool[-1])
+
+    def join(self, in_batch):
+        """A stack of some lines, of which one is taken."""
+        inputs = [self.pick(self.line) for _ in range(self.rng.choice([3, 8, 9, 12]))]
+        stack, name, scope = self.name(), self.name(), self.depends(*inputs)
+        tall = f"!pipe.tensor<u8[v={len(inputs)}, w={self.extent}]>"
+        joined = Node("I", [(*value[1], True) for value in inputs], in_batch=scope, wide=len(inputs) > 8)
+        (self.batch if scope else self.sample).append(joined)
+        values, types = ", ".join(value[0] for value in inputs), ", ".join(self.line for _ in inputs)
+        self.text[in_batch].append((joined, [f'{stack} = pipe.stack "v" ({values}) : {types} -> {tall}']))
+        self.add(Node("I", [(joined, 0, True)], in_batch=scope, view=True),
+                 [f"{name} = pipe.view {stack} by affine_map<(d0) -> (1, d0)> [] : {tall} -> {self.line}"],
+                 [(name, self.line)], in_batch)
 
     # -- branches -------------------------------------------------------------
 
@@ -467,9 +491,14 @@ class Draft:
             self.add(Node("runtime"), [f'%x{k} = pipe.field %row "x{k}" : {self.line}'],
                      [(f"%x{k}", self.line)], False)
         steps = [self.simple] * 6 + [self.map] * 5 + [self.reduce] * 2 + [self.choose] * 3 + [self.codec] * 2 + [
-            self.diamond, self.around_barrier, self.place, self.small_table, self.constant, self.resample, self.repeat]
+            self.diamond, self.around_barrier, self.place, self.small_table, self.constant, self.resample, self.repeat,
+            self.join]
         for _ in range(self.rng.randint(1, 12)):
             self.rng.choice(steps)(False)
+        if self.rng.random() < 0.1:
+            self.resamples(False)
+            for _ in range(self.rng.randint(0, 3)):
+                self.rng.choice(steps)(False)
         if self.rng.random() < 0.4:
             for _ in range(self.rng.randint(1, 5)):
                 self.rng.choice([self.peer, self.peer, self.map, self.simple, self.choose])(True)
@@ -541,7 +570,7 @@ class FusionRule(unittest.TestCase):
 
     def test_every_rule_decides_some_dag(self):
         for rule in ["weights", "computed places", "barriers", "guards", "one gather", "waiting",
-                     "own views", "codecs"]:
+                     "own views", "codecs", "eight resamples", "eight inputs"]:
             with self.subTest(rule=rule):
                 changed = [draft.seed for draft in self.drafts
                            if predict(*draft.graph()) != predict(*draft.graph(), [rule])]

@@ -19,14 +19,19 @@ static void operandsOf(mlir::Operation *op, llvm::SmallVector<mlir::Value> &oper
 }
 
 bool Expressions::hoistable(mlir::Value value, mlir::Block *from) {
-  if (value.getParentBlock() != from)
-    return true;
-  mlir::Operation *op = value.getDefiningOp();
-  if (!op)
-    return false; // the block's argument
-  llvm::SmallVector<mlir::Value> operands;
-  operandsOf(op, operands);
-  return llvm::all_of(operands, [&](mlir::Value v) { return hoistable(v, from); });
+  llvm::DenseSet<mlir::Operation *> seen; // operands are shared: each op once, not each path
+  llvm::SmallVector<mlir::Value> open{value};
+  while (!open.empty()) {
+    mlir::Value next = open.pop_back_val();
+    if (next.getParentBlock() != from)
+      continue;
+    mlir::Operation *op = next.getDefiningOp();
+    if (!op)
+      return false; // the block's argument
+    if (seen.insert(op).second)
+      operandsOf(op, open);
+  }
+  return true;
 }
 
 void Expressions::hoist(mlir::Value value, mlir::Block *from) {

@@ -305,6 +305,72 @@ pipe.kernel @k "pixels" {
       ASSERT_EQ(y[static_cast<size_t>(h * 70 + w)], at(h - 1, w - 2) - 2 * at(h + 1, w - 2) + at(h, w));
 }
 
+/// Sums of f32 as the language defines them: 32 partial sums, then a tree.
+static float sumOf(const std::vector<float> &terms) {
+  std::vector<float> lanes(32, -0.0f);
+  for (size_t i = 0; i < terms.size(); ++i)
+    lanes[i % 32] += terms[i];
+  for (size_t half = 16; half > 0; half /= 2)
+    for (size_t i = 0; i < half; ++i)
+      lanes[i] += lanes[i + half];
+  return lanes[0];
+}
+
+// Wide windows are loops over their neighbours: 9 rows of 11, each with a factor, and the
+// largest of them.
+TEST_P(Ops, SumsWideWindows) {
+  constexpr int64_t rows = 9, columns = 11, count = rows * columns, width = 70;
+  for (const std::string border : {"edge", "reflect", "symmetric", "wrap"}) {
+    SCOPED_TRACE(border);
+    const std::string from = "!pipe.tensor<u8[h=12, w=70]>", to = "!pipe.tensor<f32[h=12, w=70]>";
+    std::string arguments, lines, one = "%v0", best;
+    std::vector<std::string> lanes(32);
+    int made = 0;
+    auto line = [&](const std::string &op, const std::string &type) {
+      const std::string name = "%t" + std::to_string(made++);
+      lines += name + " = pipe." + op + " : " + type + "\n";
+      return name;
+    };
+    auto add = [&](const std::string &a, const std::string &b) { return line("binary add " + a + ", " + b, "f32"); };
+    for (int64_t i = 0; i < count; ++i) {
+      const std::string n = std::to_string(i);
+      arguments += "%v" + n + ": ui8, ";
+      const std::string real = line("cast value %v" + n, "ui8 -> f32");
+      const std::string factor = line("constant " + std::to_string(i % 7) + ".500000e+00", "f32 -> f32");
+      const std::string term = line("binary mul " + real + ", " + factor, "f32");
+      std::string &lane = lanes[static_cast<size_t>(i % 32)];
+      lane = lane.empty() ? term : add(lane, term);
+      best = i ? line("binary max " + best + ", %v" + n, "ui8") : "%v0";
+    }
+    for (size_t half = 16; half > 0; half /= 2)
+      for (size_t i = 0; i < half; ++i)
+        lanes[i] = add(lanes[i], lanes[i + half]);
+    const std::string result = add(lanes[0], line("cast value " + best, "ui8 -> f32"));
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + from + "):\n%0 = pipe.window " + border +
+                        " %x over [\"h\", \"w\"] low [-4, -7] high [4, 3] : " + from + " -> " + to + " {\n^bb0(" +
+                        arguments + "%h: i64, %w: i64):\n" + lines + "pipe.yield " + result +
+                        " : f32\n}\npipe.return %0 : " + to + "\n}");
+    std::vector<uint8_t> x(12 * width + 64);
+    std::vector<float> y(12 * width);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = static_cast<uint8_t>(i * i % 251);
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {12, width}), TensorArg::of(y, {12, width})}, 1), 0);
+    for (int64_t h = 0; h < 12; ++h)
+      for (int64_t w = 0; w < width; ++w) {
+        std::vector<float> terms;
+        uint8_t largest = 0;
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t row = borderIndex(border, h + i / columns - 4, 12);
+          const int64_t column = borderIndex(border, w + i % columns - 7, width);
+          const uint8_t value = x[static_cast<size_t>(row * width + column)];
+          terms.push_back(static_cast<float>(value) * (static_cast<float>(i % 7) + 0.5f));
+          largest = std::max(largest, value);
+        }
+        ASSERT_EQ(y[static_cast<size_t>(h * width + w)], sumOf(terms) + static_cast<float>(largest)) << h << " " << w;
+      }
+  }
+}
+
 /// Windows of two rows and four columns over [h=4, w, c], with another factor for each of their elements.
 template <typename T>
 void Ops::checkWindows(const std::string &element, const std::string &scalar, int64_t width, int64_t channels) {

@@ -1,0 +1,156 @@
+"""What compiling costs grows no faster than the program: families of programs at n and 2n.
+
+The measure is how often the compiler asks for memory, which is the same on every machine; bench/startup
+has the times. What may not grow that far is refused, with a message that is pinned here.
+"""
+import os
+import subprocess
+import sys
+
+from support import ToolTest, unittest
+
+SOURCE = "  for row in synthetic(64, x = u8[h = 48, w = 48, c = rgb], k = 0 .. 10) order sequential\n"
+
+
+def program(lets, functions="", outputs=("    output image: u8[n, h, w, c] = x\n",)):
+    return f"pipe 1\nuse vision\n{functions}pipeline p() {{\n{SOURCE}{lets}  batch 8 {{\n{''.join(outputs)}  }}\n}}\n"
+
+
+def stages(n, *names):
+    """x through the stages, again and again."""
+    return "  let x = row.x" + "".join(f"\n    |> {names[i % len(names)]}" for i in range(n)) + "\n"
+
+
+def add(n):
+    return f"map (p in x) {{ u8(i32(p) + {n}) }}"
+
+
+def chain(n):
+    return program(stages(n, "f(1)", "f(2)", "f(3)"),
+                   "fn f(x: u8[h, w, c], k: int) -> u8[h, w, c] = map (p in x) { u8.clamp(i32(p) * 3 / 2 - i32(k)) }\n")
+
+
+def conditions(n):
+    return program(stages(n, "autocontrast if chance(0.5)"))
+
+
+def repeated_choices(n):
+    return program(f"  let x = row.x |> repeat ({n}) {{ choose {{ 1 => identity, 1 => autocontrast, 1 => invert }} }}\n")
+
+
+def nested_choices(n):
+    inner = "identity"
+    for _ in range(n):
+        inner = f"choose {{ 1 => identity, 1 => {{ autocontrast |> {inner} }} }}"
+    return program(f"  let x = row.x |> {inner}\n")
+
+
+def views(n):
+    return program(f"  let x = each (v in 0 .. {n}) {{ row.x |> random_resized_crop(24) |> flip(w) if chance(0.5) }}\n",
+                   outputs=["    output image: u8[n, v, h, w, c] = x\n"])
+
+
+def doubling(n):
+    """Functions that call functions twice: n operations."""
+    levels = n.bit_length() - 1
+    functions = "fn g0(x: u8[h, w, c]) -> u8[h, w, c] = map (p in x) { u8(i32(p) + 1) }\n"
+    for i in range(levels):
+        functions += f"fn g{i + 1}(x: u8[h, w, c]) -> u8[h, w, c] = g{i}(g{i}(x))\n"
+    return program(f"  let x = g{levels}(row.x)\n", functions)
+
+
+def wide_window(n):
+    return program(f"  let x = window (v in row.x, w = 0 .. {n}) {{ u8(sum(i32(v) over [w]) / {n}) }}\n")
+
+
+def many_outputs(n):
+    return program("  let x = row.x\n", outputs=[f"    output y{i}: u8[n, h, w, c] = {add(i)}\n" for i in range(n)])
+
+
+def terms(n):
+    return program("  let x = map (p in row.x) { u8(i32(p)" + "".join(f" + i32(p) * {i + 3}" for i in range(n)) + ") }\n")
+
+
+def terms_of_numbers(n):
+    return program("  let s = row.k" + "".join(f" + row.k * {i + 3} % {i + 5}" for i in range(n)) +
+                   "\n  let x = map (p in row.x) { u8(i64(p) + s) }\n")
+
+
+def lets(n):
+    steps = "".join(f"  let x{i + 1} = map (p in x{i}, q in x{max(0, i - 1)}) {{ u8((i32(p) + i32(q)) / 2) }}\n"
+                    for i in range(n))
+    return program(f"  let x0 = row.x\n{steps}  let x = x{n}\n")
+
+
+def long_record(n):
+    fields = ", ".join(f"a{i} = {add(i)}" for i in range(n))
+    return program(f"  let x = row.x\n  let r = {{ {fields} }} |> flip(w) if chance(0.5)\n",
+                   outputs=[f"    output y{i}: u8[n, h, w, c] = r.a{i}\n" for i in range(n)])
+
+
+def pad_crop_flip_resize(n):
+    return program(stages(n, "{ pad(4) |> random_crop(48) |> flip(w) if chance(0.5) |> resize(48, 48) }"))
+
+
+def resizes(n):
+    return program(stages(n, *(f"resize({40 + i}, {49 - i})" for i in range(9))))
+
+
+def reductions(n):
+    return program(f"  let x0 = row.x\n" + "".join(
+        f"  let x{i + 1} = map (p in x{i}, m in max(x{i} over [h, w])) {{ u8((i32(p) + i32(m)) / 2) }}\n"
+        for i in range(n)) + f"  let x = x{n}\n")
+
+
+FAMILIES = [(chain, 24), (conditions, 12), (repeated_choices, 12), (nested_choices, 8), (views, 10), (doubling, 64),
+            (wide_window, 120), (many_outputs, 12), (terms, 150), (terms_of_numbers, 150), (lets, 24),
+            (long_record, 8), (pad_crop_flip_resize, 12), (resizes, 9), (reductions, 16)]
+
+
+class Scaling(ToolTest):
+    library = None
+
+    def compile(self, text, expect=0):
+        path = os.path.join(self.folder, "p.pipe")
+        with open(path, "w") as file:
+            file.write(text)
+        counted = os.path.join(self.folder, "allocations")
+        done = subprocess.run(self.command("compile", path, "--no-cache", "-o", os.devnull), capture_output=True, text=True,
+                              timeout=300, env={**self.environment(), "LD_PRELOAD": self.library,
+                                                "PENSTOCK_ALLOCATIONS": counted})
+        self.assertEqual(done.returncode, expect, done.stderr)
+        if expect:
+            return done.stderr.replace(path, "p.pipe")
+        with open(counted) as file:
+            return int(file.read())
+
+    def test_twice_as_much_costs_about_twice_as_much(self):
+        empty = self.compile(program("  let x = row.x\n"))
+        for family, n in FAMILIES:
+            with self.subTest(family=family.__name__):
+                once, twice = self.compile(family(n)) - empty, self.compile(family(2 * n)) - empty
+                self.assertGreater(once, 0)
+                # The square would be 4, n log n is 2.3 at these sizes.
+                self.assertLess(twice / once, 2.5, f"{once} at {n}, {twice} at {2 * n}")
+
+    def test_functions_that_write_out_too_much_are_refused_before_they_are(self):
+        message = self.compile(doubling(1 << 20), expect=1)
+        self.assertEqual(message.splitlines()[0],
+                         "p.pipe:26:11: error: with `g20`, this pipeline has 10485770 expressions once functions are "
+                         "written out, and at most 500000 are possible")
+        self.assertEqual(message.splitlines()[-1],
+                         "hint: `repeat` and `each` go round without writing anything twice")
+        self.compile(doubling(1 << 8))
+
+    def test_views_that_write_out_too_much_are_refused_before_they_are(self):
+        text = program("  let x = each (v in 0 .. 100_000) { row.x |> pad(4) |> random_crop(48) }\n",
+                       outputs=["    output image: u8[n, v, h, w, c] = x\n"])
+        self.assertRegex(self.compile(text, expect=1),
+                         r"p\.pipe:5:11: error: 100000 views of \d+ operations each are too many: a pipeline has at most "
+                         r"200000 operations, and this one \d+ before\n")
+
+
+if __name__ == "__main__":
+    Scaling.tool = os.path.abspath(sys.argv.pop(1))
+    Scaling.library = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
