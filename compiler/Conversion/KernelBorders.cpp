@@ -228,8 +228,10 @@ LaneValue KernelEmitter::emitPad(PadOp op, ArrayRef<Index> at) {
 
 /// Elements that run over the end of an axis, along the lanes: the nearest vector that lies
 /// inside has them all, and a shuffle puts each where the border wants it. Null where that
-/// takes more than AVX-512 has one instruction for.
-std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> at, int64_t axis, Border border) {
+/// takes more than AVX-512 has one instruction for. `reach`: how far `at` lies at most from places
+/// of the axis; what is mirrored from further than a vector is not in the nearest one.
+std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> at, int64_t axis,
+                                                   int64_t reach, Border border) {
   const Axis &along = typeOf(input).getAxes()[axis];
   Type element = typeOf(input).getElementType();
   const bool isSmall = element.isF32() || (!llvm::isa<FloatType>(element) && scalarBytes(element) <= 4);
@@ -238,7 +240,8 @@ std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> 
   const bool hasShuffle = l.lanes == 16 || l.lanes == 32 || (l.lanes == 64 && asBytes);
   if (l.level < CpuLevel::v4 || !hasShuffle || m.live || !isSmall || element.isInteger(1) ||
       at[axis].stride != 1 || !at[axis].affine() || !along.isStatic() || along.extent < l.lanes ||
-      border == Border::constant || border == Border::wrap)
+      border == Border::constant || border == Border::wrap ||
+      (border != Border::edge && reach >= l.lanes))
     return std::nullopt;
   Value near = l.maxS(l.minS(at[axis].base, l.i64(along.extent - l.lanes)), l.i64(0));
   SmallVector<Index> inner(at);
@@ -306,20 +309,21 @@ LaneValue KernelEmitter::neighbour(WindowOp op, ArrayRef<Index> at, ArrayRef<Ind
   SmallVector<Index> inner(at);
   Value inside;
   SmallVector<int64_t> withLanes;
-  bool known = true;
+  int64_t reach = 0; // along it
   for (auto [k, name] : llvm::enumerate(op.getOver().getAsRange<StringAttr>())) {
     const int64_t axis = type.axisIndex(name);
     inner[axis] = m.add(at[axis], offset[k]);
-    // Of an offset that a loop counts, only the ends are known.
-    known &= Lanes::constantOf(offset[k].base).has_value() || std::max(-op.getLow()[k], op.getHigh()[k]) < 16;
-    if (border && !inner[axis].uniform())
+    if (border && !inner[axis].uniform()) {
       withLanes.push_back(axis);
-    else if (border)
+      // Of an offset that a loop counts, only the ends are known.
+      const std::optional<int64_t> known = Lanes::constantOf(offset[k].base);
+      reach = known ? std::abs(*known) : std::max(-op.getLow()[k], op.getHigh()[k]);
+    } else if (border)
       inner[axis] = bordered(inner[axis], extent(op.getInput(), axis), op.getBorder(), inside);
   }
   std::optional<LaneValue> turned;
-  if (withLanes.size() == 1 && known)
-    turned = emitTurned(op.getInput(), inner, withLanes[0], op.getBorder());
+  if (withLanes.size() == 1)
+    turned = emitTurned(op.getInput(), inner, withLanes[0], reach, op.getBorder());
   if (!turned)
     for (int64_t axis : withLanes)
       inner[axis] = bordered(inner[axis], extent(op.getInput(), axis), op.getBorder(), inside);

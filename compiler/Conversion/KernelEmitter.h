@@ -109,7 +109,7 @@ private:
   void emitTapLoop(const TapLoop &loop, bool vector, llvm::function_ref<LaneValue(mlir::Value)> neighbour);
   LaneValue emitTerm(const TapLoop &loop, mlir::Value tap, llvm::function_ref<LaneValue(mlir::Value)> neighbour);
   std::optional<LaneValue> emitTurned(mlir::Value input, llvm::ArrayRef<Index> at, int64_t axis,
-                                      pipe::Border border);
+                                      int64_t reach, pipe::Border border);
   bool readsPlainly(mlir::Value value);
   /// The index at which a bordered read happens; `inside` is set (or narrowed)
   /// for a constant border.

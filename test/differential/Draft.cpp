@@ -103,7 +103,8 @@ static int64_t anyExtent(Rng &rng, bool inner, bool alone) {
     return rng.pick<int64_t>({4097, 4111, 5001});
   static const std::vector<int64_t> small = {1, 2, 3, 4, 5, 7, 8};
   static const std::vector<int64_t> wide = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 65};
-  return rng.pick(inner ? wide : small);
+  static const std::vector<int64_t> several = {40, 95, 97, 127, 128, 130, 161, 200};
+  return rng.pick(!inner ? small : rng.chance(0.15) ? several : wide);
 }
 
 static Column anyColumn(Draft &draft, const Recipe &recipe, int number) {
@@ -251,9 +252,11 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
   draft.key = b.create<KeyOp>(draft.loc, b.getType<KeyType>(), KeyScope::sample);
   readFields(draft, columns, row);
 
-  const int64_t wanted = draft.rng.between(1, 12);
+  // One in fifty is long, and takes what does not grow.
+  const bool isLong = draft.rng.chance(0.02);
+  const int64_t wanted = isLong ? 60 : draft.rng.between(1, 12);
   for (int64_t i = 0; i < wanted && i < recipe.maxOps; ++i)
-    if (const Value value = draft.step())
+    if (const Value value = isLong && i > 3 ? draft.shortStep() : draft.step())
       draft.tensors.push_back(value);
 
   const Value size = draft.constant(3);

@@ -66,6 +66,7 @@ public:
   mlir::Value padToStatic(mlir::Value x);
   // Regions.cpp
   mlir::Value map(mlir::Value x, bool sameType = false);
+  mlir::Value anyTable();
   mlir::Value window(mlir::Value x);
   mlir::Value gather(mlir::Value x);
   mlir::Value expression(std::vector<mlir::Value> leaves, mlir::Type wanted);
@@ -90,6 +91,8 @@ public:
   /// An op that keeps type and extents.
   mlir::Value sameShape(mlir::Value x);
   mlir::Value step();
+  /// A step of one kind for each element: what long chains are made of.
+  mlir::Value shortStep();
 
 private:
   mlir::Value viewOf(mlir::Value x, const Dims &dims, std::vector<mlir::AffineExpr> results,

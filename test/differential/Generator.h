@@ -1,6 +1,6 @@
 //===- Generator.h - a random pipeline ------------------------------------===//
 //
-// A pipeline of 1 to `maxOps` steps over one to three tensor fields. A step
+// A pipeline of 1 to 12 steps, sometimes 60, over one to three tensor fields. A step
 // takes values from the pool (so values are used several times) and puts its
 // result there: views (crops with drawn offsets, flips decided per sample,
 // transposes, strides, frames), pad, concat, stack, place, map, window, gather,
@@ -20,7 +20,7 @@ namespace penstock::differential {
 
 struct Recipe {
   uint64_t seed = 0;
-  int maxOps = 12;
+  int maxOps = 60;
   /// Extents of fields are cut to this: a shrunk case has the same structure.
   int64_t maxExtent = 1 << 20;
   /// No extent of a field differs from row to row.

@@ -103,6 +103,15 @@ static bool fits(Draft &draft, Value input, const Dims &dims) {
   return true;
 }
 
+/// Sometimes a tensor of any length, to be read at a computed index.
+Value Draft::anyTable() {
+  Value table;
+  for (const Value other : tensors)
+    if (rng.chance(0.2) && dimsOf(other).size() == 1)
+      table = other;
+  return table;
+}
+
 Value Draft::map(Value x, bool sameType) {
   const Dims dims = dimsOf(x);
   std::vector<Value> inputs = {x};
@@ -116,12 +125,7 @@ Value Draft::map(Value x, bool sameType) {
   std::vector<Value> sizes;
   for (const Dim &dim : dims)
     sizes.push_back(sizeOf(dim));
-  // A small table, read at a computed index.
-  Value table;
-  for (const Value other : tensors)
-    if (rng.chance(0.2) && dimsOf(other).size() == 1)
-      table = other;
-
+  const Value table = anyTable();
   auto op = builder.create<MapOp>(loc, typeOf(type, dims), inputs, sizesOf(dims));
   const std::string path = "element/" + std::to_string(draws++);
   {
@@ -209,11 +213,18 @@ Value Draft::window(Value x) {
       low.push_back(wide ? rng.between(over.size() == 1 ? -40 : -3, -3) : rng.between(-2, 0));
       high.push_back(wide ? rng.between(2, 5) : rng.between(low.back() < 0 ? -1 : 0, 2));
       neighbours *= high.back() - low.back() + 1;
+      if (!rng.chance(0.15))
+        continue;
+      // Neighbours from far away, further than a vector or than there are elements.
+      const int64_t away = rng.between(-70, 70);
+      low.back() += away;
+      high.back() += away;
     }
   if (over.empty())
     return {};
   const auto border = static_cast<Border>(rng.below(5));
   const Value fill = border == Border::constant ? scalarOf(element(x)) : Value();
+  const Value table = anyTable();
   auto op = builder.create<WindowOp>(loc, x.getType(), border, x, builder.getStrArrayAttr(over),
                                      low, high, fill, sizesOf(dims));
   OpBuilder::InsertionGuard guard(builder);
@@ -224,6 +235,11 @@ Value Draft::window(Value x) {
     leaves = {combineAll(*this, leaves), leaves.front()};
   if (rng.chance(0.3))
     leaves.push_back(rng.pick(scalars));
+  if (table) { // by place, or by a number: what lies outside is clamped
+    const Value index = rng.chance(0.5) ? block->getArguments().back()
+                                        : expression({leaves.front()}, builder.getI64Type());
+    leaves.push_back(builder.create<LoadOp>(loc, element(table), table, ValueRange{index}));
+  }
   builder.create<YieldOp>(loc, expression(leaves, element(x)));
   return remember(op.getResult(), dims);
 }

@@ -562,4 +562,19 @@ Value Draft::step() {
   return elements(*this, x) > 9000 ? reduce(x) : chosen(*this, x);
 }
 
+/// Always of the newest value.
+Value Draft::shortStep() {
+  const Value x = tensors.back();
+  switch (rng.below(6)) {
+  case 0:
+    return flip(x);
+  case 1:
+    return rng.chance(0.2) ? crop(x) : transpose(x);
+  case 2:
+    return cast(x);
+  default:
+    return map(x);
+  }
+}
+
 } // namespace penstock::differential
