@@ -1,0 +1,25 @@
+//===- Corpus.h - the texts that are damaged ------------------------------===//
+#ifndef PENSTOCK_TEST_TEXTS_CORPUS_H
+#define PENSTOCK_TEST_TEXTS_CORPUS_H
+
+#include <string>
+#include <vector>
+
+namespace penstock::texts {
+
+struct Corpus {
+  /// The examples, and those of the tests that are whole pipelines.
+  std::vector<std::string> texts;
+  /// Pieces of them and of the library: declarations and statements; calls; what may
+  /// stand behind `|>`.
+  std::vector<std::string> statements, calls, stages;
+};
+
+Corpus readCorpus(const std::string &root);
+
+/// Calls, as they are written, within a text.
+std::vector<std::pair<size_t, size_t>> callsIn(const std::string &text);
+
+} // namespace penstock::texts
+
+#endif
