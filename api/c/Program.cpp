@@ -3,6 +3,7 @@
 #include "api/c/Program.h"
 #include "api/c/Cache.h"
 #include "api/c/CompilerLibrary.h"
+#include "api/c/Stack.h"
 #include "api/c/Text.h"
 #include "api/c/Values.h"
 #include "codegen/cpu/Target.h"
@@ -47,6 +48,23 @@ static pst_status failWith(pst_program &program, const std::string &message) {
   return PST_ERROR;
 }
 
+/// Compiles with `use`, and takes over what was said. False where there is no compiler.
+static bool withDriver(pst_program &program, const std::function<void(Compilation &)> &use) {
+  std::string failure;
+  onLargeStack([&] {
+    auto driver = startCompilation(program.request);
+    if (!driver) {
+      failure = driver.error().message;
+      return;
+    }
+    use(**driver);
+    program.messages = (*driver)->messages();
+  });
+  if (!failure.empty())
+    failWith(program, failure);
+  return failure.empty();
+}
+
 /// Loads what was compiled; it may come from a cache, so nothing is trusted.
 static std::string adopt(pst_program &program, Compiled compiled) {
   auto plan = runtime::Plan::load(compiled.plan);
@@ -89,19 +107,19 @@ pst_status pst_compile(const char *text, size_t length, const char *file_name,
       return PST_OK;
     }
 
-  auto driver = startCompilation(program->request);
-  if (!driver)
-    return failWith(*program, driver.error().message);
-  const bool loaded = (*driver)->load();
+  bool loaded = false;
   std::optional<Compiled> compiled;
-  if (loaded && !given.check_only && (*driver)->advance(Stage::llvm))
-    compiled = (*driver)->finish();
-  program->messages = (*driver)->messages();
-  if (loaded && given.check_only) {
-    program->name = (*driver)->pipelineName();
-    setParameters(*program, (*driver)->parameters());
+  const bool started = withDriver(*program, [&](Compilation &driver) {
+    loaded = driver.load();
+    if (loaded && !given.check_only && driver.advance(Stage::llvm))
+      compiled = driver.finish();
+    if (loaded && given.check_only) {
+      program->name = driver.pipelineName();
+      setParameters(*program, driver.parameters());
+    }
+  });
+  if (started && loaded && given.check_only)
     return PST_OK;
-  }
   if (!compiled)
     return PST_ERROR;
   cache.store(*compiled);
@@ -140,14 +158,12 @@ pst_status pst_program_emit(pst_program *program, const char *stage, const char 
   const std::optional<Stage> wanted = stageNamed(name);
   if (!wanted)
     return failWith(*program, "unknown stage `" + std::string(stage) + "`");
-  auto driver = startCompilation(program->request);
-  if (!driver)
-    return failWith(*program, driver.error().message);
   std::optional<std::string> text;
-  if ((*driver)->load() && (*driver)->advance(*wanted))
-    text = (*driver)->print(*wanted, architecture);
-  program->messages = (*driver)->messages();
-  if (!text)
+  const bool started = withDriver(*program, [&](Compilation &driver) {
+    if (driver.load() && driver.advance(*wanted))
+      text = driver.print(*wanted, architecture);
+  });
+  if (!started || !text)
     return PST_ERROR;
   program->emitted = std::move(*text);
   *out_data = program->emitted.data();
@@ -158,14 +174,14 @@ pst_status pst_program_emit(pst_program *program, const char *stage, const char 
 static pst_status describe(pst_program *program, std::string (Compilation::*text)(),
                            const char **out_text) {
   *out_text = nullptr;
-  auto driver = startCompilation(program->request);
-  if (!driver)
-    return failWith(*program, driver.error().message);
-  const bool done = (*driver)->load() && (*driver)->advance(Stage::schedule);
-  program->messages = (*driver)->messages();
-  if (!done)
+  bool done = false;
+  const bool started = withDriver(*program, [&](Compilation &driver) {
+    done = driver.load() && driver.advance(Stage::schedule);
+    if (done)
+      program->emitted = (driver.*text)();
+  });
+  if (!started || !done)
     return PST_ERROR;
-  program->emitted = ((**driver).*text)();
   *out_text = program->emitted.c_str();
   return PST_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "api/c/Text.h"
 #include "api/c/CompilerLibrary.h"
+#include "api/c/Stack.h"
 #include "dsl/Diagnostics/Render.h"
 
 using namespace penstock;
@@ -31,7 +32,9 @@ pst_status pst_format(const char *text, size_t length, const char *file_name, ps
   CompileRequest request;
   request.text.assign(text, length);
   request.fileName = file_name ? file_name : "<text>";
-  return give(writeFormatted(request), out_text);
+  pst_status status = PST_ERROR;
+  onLargeStack([&] { status = give(writeFormatted(request), out_text); });
+  return status;
 }
 
 pst_status pst_operators(pst_text **out_text) { return give(writeOperators(), out_text); }

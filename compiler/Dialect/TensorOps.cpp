@@ -259,7 +259,7 @@ LogicalResult WeightsOp::verify() {
   Type element = weights.getElementType();
   const bool fits = weights.getRank() == 2 && start.getRank() == 1 &&
                     weights.getAxes()[0].name == start.getAxes()[0].name &&
-                    weights.getAxes()[1].name == "k" &&
+                    weights.getAxes()[1].name != start.getAxes()[0].name &&
                     start.getElementType().isInteger(32) &&
                     (element.isSignlessInteger(32) || element.isF64());
   if (!fits) // C1

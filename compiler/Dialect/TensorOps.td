@@ -254,7 +254,7 @@ def Pipe_WeightsOp : Pipe_SizedOp<"weights", []> {
 
     Constraints:
 
-    - (C1) `weights` is i32 or f64 over (the axis, `k`), `start` i32 over the
+    - (C1) `weights` is i32 or f64 over (the axis, `k`: any name), `start` i32 over the
       axis; the extent of `k` is the result of `pipe.taps` for the same
       arguments.
 

@@ -110,7 +110,7 @@ struct PipelineDecl {
 struct File {
   FileId id;
   std::string moduleName; ///< empty for the user's file
-  int64_t version = 0;
+  int64_t version = 1;
   SourceRange versionRange;
   std::vector<Name> uses;
   std::vector<ConstDecl> consts;

@@ -35,7 +35,6 @@ std::string TreeBuilder::doc(antlr4::ParserRuleContext *context) {
 std::unique_ptr<File> TreeBuilder::file(Parser::FileContext *context) {
   auto file = std::make_unique<File>();
   file->id = tokens.file;
-  file->version = 1;
   Parser::HeaderContext *header = context->header();
   if (header && !header->exception && header->INT()) {
     file->versionRange = tokenRange(header->INT()->getSymbol());

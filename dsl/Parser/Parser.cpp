@@ -9,16 +9,25 @@ namespace penstock::dsl {
 
 std::unique_ptr<File> parseFile(FileId file, const SourceManager &sources,
                                 Diagnostics &diagnostics) {
+  auto unread = [&] {
+    auto empty = std::make_unique<File>();
+    empty->id = file;
+    return empty;
+  };
+  // One sum of a text's length is as deep a tree, see api/c/Stack.h.
+  constexpr size_t largest = 1 << 20;
+  if (const size_t size = sources.text(file).size(); size > largest) {
+    diagnostics.error({file, 0, 0}, "a text has at most " + std::to_string(largest) +
+                                        " bytes, and this one has " + std::to_string(size));
+    return unread();
+  }
   TokenList tokens = tokenize(file, sources.text(file));
   StatementLog log(tokens);
   warnOfDivisions(tokens, diagnostics);
   repairHabits(tokens, log, diagnostics);
   repairBrackets(tokens, log, diagnostics);
-  if (!checkNesting(tokens, diagnostics)) {
-    auto empty = std::make_unique<File>();
-    empty->id = file;
-    return empty;
-  }
+  if (!checkNesting(tokens, diagnostics))
+    return unread();
 
   TokenStream stream(tokens);
   grammar::PenstockParser parser(&stream.stream);

@@ -24,6 +24,8 @@ extern "C" {
 
 #define PST_KERNEL_ABI_VERSION 2
 #define PST_MAX_RANK 8
+/* The bytes of one tensor. */
+#define PST_MAX_TENSOR_BYTES (INT64_C(1) << 40)
 
 /* A tensor argument. Strides are in bytes. Code is made for tensors that are
  * dense but for the outermost axis, or in outputs for the axes outside of n:

@@ -16,7 +16,6 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr int64_t maxTensorBytes = int64_t(1) << 40;
 constexpr int32_t maxSlots = 1 << 20;
 
 using plan::BufferKind;
@@ -115,8 +114,8 @@ private:
       slot(dim->slot, table, index, true);
       require(dim->extent >= -1 && dim->bound >= -1, table, index, "has a negative extent");
       const int64_t largest = dim->extent >= 0 ? dim->extent : dim->bound;
-      if (largest > 0 && require(largest <= maxTensorBytes / bytes, table, index, "is larger than ",
-                                 maxTensorBytes, " bytes"))
+      if (largest > 0 && require(largest <= PST_MAX_TENSOR_BYTES / bytes, table, index,
+                                 "is larger than ", PST_MAX_TENSOR_BYTES, " bytes"))
         bytes *= largest;
     }
   }
@@ -277,11 +276,11 @@ private:
   }
 
   void kernel(const plan::KernelT &k, size_t i) {
-    require(k.scratch_fixed >= 0 && k.scratch_fixed <= maxTensorBytes, "kernel", i,
+    require(k.scratch_fixed >= 0 && k.scratch_fixed <= PST_MAX_TENSOR_BYTES, "kernel", i,
             "asks for scratch of ", k.scratch_fixed, " bytes");
     for (const auto &term : k.scratch) {
-      require(term->bytes >= 0 && term->bytes <= maxTensorBytes, "kernel", i, "has scratch of ",
-              term->bytes, " bytes");
+      require(term->bytes >= 0 && term->bytes <= PST_MAX_TENSOR_BYTES, "kernel", i,
+              "has scratch of ", term->bytes, " bytes");
       dims(term->dims, term->bytes, "kernel", i);
     }
   }

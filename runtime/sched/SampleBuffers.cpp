@@ -86,7 +86,7 @@ uint8_t *SampleBuffers::storageFor(Work &work, int64_t slot, const BufferLayout 
     return scratch.allocate(bytes);
   if (buffer.kept < 0) {
     Place &place = places[size_t(buffer.place)];
-    if (place.bytes < bytes) {
+    if (!place.data || place.bytes < bytes) {
       place.bytes = std::max(bytes, layout.places[size_t(buffer.place)]);
       place.data = scratch.allocate(place.bytes);
     }

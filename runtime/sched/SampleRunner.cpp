@@ -151,6 +151,10 @@ bool SampleRunner::fields(Work &work, int64_t slot, Failure &failure) {
       failure = {row, status.error().message};
       return false;
     }
+    // What has no elements may have no bytes; it is made all the same.
+    pst_tensor &tensor = buffers[int32_t(i)];
+    if (!tensor.data && storage.resize(1))
+      tensor.data = storage.data();
   }
   return true;
 }

@@ -69,6 +69,37 @@ pipeline test(count: int = 3, small: u8 = 7, amount: f32 = 0.5, share: ratio = 2
         self.assertEqual(found["label"], 9)
 
 
+class NoElements(LanguageTest):
+    """Axes without elements: what is delivered, and what needs one."""
+
+    def test_a_column_without_elements_is_delivered(self):
+        found = self.sample("""pipeline p() {
+  for row in synthetic(5, x = u8[h = 0, w = 3])
+  let y = map (p in row.x) { 255 - p }
+  batch 2 {
+    output y: u8[n, h, w] = y
+    output sums: i64[n, w] = sum(i64(row.x) over [h])
+    output wide: u8[n, h, w] = extend(row.x, h, 1, 1, fill = 9)
+  }
+}""")
+        self.assertEqual(found["y"].shape, (0, 3))
+        numpy.testing.assert_array_equal(found["sums"], [0, 0, 0])
+        numpy.testing.assert_array_equal(found["wide"], numpy.full((2, 3), 9))
+
+    def test_what_needs_an_element_is_a_bad_sample_where_there_is_none(self):
+        for expression, why in (("extend(row.x, k, 1, 1, border = edge)", "`border = edge` repeats one"),
+                                ("map (i in row.at) { row.x[k = i] }", "it is read at a place that is computed"),
+                                ("resample(row.x, k, 4)", "`resample` weighs some")):
+            with self.subTest(expression=expression):
+                path = self.write(f"""pipeline p() with on_error = fail {{
+  for row in synthetic(40, x = u8[k = 0 .. 2], at = i64[t = 3])
+  let y = {expression}
+  batch 4 {{ output y: i64[n] = max(i64(y) over [{"t" if "at" in expression else "k"}]) }}
+}}""")
+                done = self.run_tool("run", path, "--batches", 10, expect=1)
+                self.assertRegex(done.stderr, rf"axis `k` has no elements, and {why} \(.*test.pipe:4:\d+\)\n")
+
+
 class Functions(LanguageTest):
     def test_generic_over_element_type_with_defaults_and_named_arguments(self):
         top = """fn scaled[E: (u8, i32, f32)](x: E[w], by: E = 2, plus: E = 1) -> E[w] = map (p in x) { p * by + plus }"""

@@ -117,9 +117,14 @@ Val Expressions::callNamed(const dsl::Name &name, std::vector<Argument> args,
 
 Val Expressions::callFn(const dsl::FnDecl &fn, Frame callee, const Val &first,
                         dsl::SourceRange range) {
-  for (const CallSite &call : calls)
-    if (call.fn == &fn && calls.size() > 200)
-      fail(range, quote(fn.name.text) + " calls itself without end");
+  constexpr size_t deepest = 200; // calls within calls
+  if (calls.size() >= deepest) {
+    for (const CallSite &call : calls)
+      if (call.fn == &fn)
+        fail(range, quote(fn.name.text) + " calls itself without end");
+    fail(calls.front().range,
+         "this calls functions within functions, more than " + std::to_string(deepest) + " deep");
+  }
   const bool isPrelude = callee.file && callee.file->moduleName == dsl::preludeName;
   const int64_t drawsBefore = draws.count;
   Val result = callBody(fn, std::move(callee), range);

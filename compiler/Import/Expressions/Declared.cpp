@@ -175,6 +175,7 @@ Val Expressions::listOf(const Val &list, const dsl::TypeExpr &type, dsl::SourceR
       small.parts.push_back(number(value));
     return small;
   }
+  PlaceGuard guard(*this, range);
   auto shaped = mlir::RankedTensorType::get(shape, element);
   if (llvm::all_of(constants, [](mlir::Attribute a) { return static_cast<bool>(a); }))
     return tensor(base.create<pipe::ConstantOp>(here, tensorOf(element, axes),

@@ -94,6 +94,7 @@ mlir::Type SourceImport::columnType(const dsl::Expr &expr) {
     }
     axes.push_back(axis);
   }
+  PlaceGuard guard(in, expr.range);
   return in.tensorOf(element, axes);
 }
 

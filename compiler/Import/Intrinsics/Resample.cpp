@@ -27,6 +27,7 @@ Val Intrinsics::resample(Args args, dsl::SourceRange range) {
   std::vector<Dim> all = dims(x.ir);
   Dim *axis = const_cast<Dim *>(find(all, name));
   mlir::Value in = extent(*axis);
+  demandElements(*axis, args[0].range, "`resample` weighs some");
   Dim wanted = dim(name, demandIndex(args[2].value, args[2].range, "an extent"),
                    axis->axis.metadata, args[2].range);
   if (wanted.axis.isStatic() && wanted.axis.extent < 1)
@@ -39,7 +40,7 @@ Val Intrinsics::resample(Args args, dsl::SourceRange range) {
   mlir::Value count = taps;
   std::vector<Dim> start{{{name, wanted.axis.extent, -1, ""}, wanted.size}};
   std::vector<Dim> weights = start;
-  weights.push_back({{"k", -1, -1, ""}, count});
+  weights.push_back({{name == "k" ? "tap" : "k", -1, -1, ""}, count});
   llvm::SmallVector<mlir::Value> sizes = sizesOf(weights);
   llvm::append_range(sizes, sizesOf(start));
   mlir::Type weight = pillow ? mlir::Type(base.getI32Type()) : mlir::Type(base.getF64Type());
@@ -127,6 +128,10 @@ Val Intrinsics::gather(const std::vector<Argument> &args, dsl::SourceRange range
   mlir::Value filled;
   if (border == pipe::Border::constant)
     filled = fillValue(fill, element);
+  else
+    for (const Dim &dim : dims(x.ir))
+      if (llvm::is_contained(over, dim.axis.name))
+        demandElements(dim, range, "`gather` reads one");
 
   ElementRegion region;
   region.domain = domain;

@@ -55,7 +55,11 @@ Val Intrinsics::extend(Args args, dsl::SourceRange range) {
            "an amount of padding is negative: " + std::to_string(*number),
            "a slice makes a tensor smaller: `x[h = 1 .. 9]`");
   }
-  mlir::Value size = binary(BinaryKind::add, extent(*axis), binary(BinaryKind::add, low, high));
+  const mlir::Value added = binary(BinaryKind::add, low, high);
+  if (border != pipe::Border::constant && constantInt(added) != 0)
+    demandElements(*axis, range,
+                   quote("border = " + pipe::stringifyBorder(border).str()) + " repeats one");
+  mlir::Value size = binary(BinaryKind::add, extent(*axis), added);
   *axis = dim(name, size, axis->axis.metadata, range);
   return tensor(base.create<pipe::PadOp>(here, tensorOf(element, all), border, x.ir,
                                          base.getStrArrayAttr({name}), mlir::ValueRange{low}, fill,

@@ -15,6 +15,7 @@ PipelineImport::PipelineImport(mlir::MLIRContext &context, const dsl::Program &p
 mlir::OwningOpRef<mlir::ModuleOp> PipelineImport::run(const dsl::PipelineDecl &pipeline) {
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(place(pipeline.range));
   here = place(pipeline.name.range);
+  hereRange = pipeline.name.range;
   draws.pipeline = pipeline.name.text;
   Frame top;
   top.file = program.main.get();

@@ -14,8 +14,20 @@ Val Arithmetic::onGrid(const Val &value, const std::vector<Val::GridAxis> &grid,
       return mine.name == axis.axis.name && mine.extent == axis.axis.extent;
     });
   });
-  if (!small)
+  if (!small) {
+    // Its place would be that in the picture, not in the window.
+    for (const Dim &axis : axes)
+      for (const Val::GridAxis &mine : grid) {
+        const Dim *around =
+            regions.empty() ? nullptr : find(regions.back()->domain, axis.axis.name);
+        if (mine.name == axis.axis.name && axis.axis.isStatic() &&
+            mine.extent != axis.axis.extent && !(around && around->axis.extent == axis.axis.extent))
+          fail(range, "the window has " + std::to_string(mine.extent) + " elements along axis " +
+                          quote(mine.name) + ", and this tensor has " +
+                          std::to_string(axis.axis.extent));
+      }
     return number(elementHere(value.ir, range));
+  }
   Val out;
   out.kind = Kind::Neighbours;
   mlir::DenseElementsAttr constants;

@@ -115,8 +115,15 @@ mlir::Value Tensors::loadHere(mlir::Value tensor, const std::map<std::string, ml
       report.hint("bind it: `map (..., q in x)`");
       throw Abort{};
     }
+    if (!sameExtent(region.domain[k], axis))
+      fail(range, "axis " + quote(axis.axis.name) + " has " +
+                      std::to_string(region.domain[k].axis.extent) + " elements here, and " +
+                      std::to_string(axis.axis.extent) + " in a tensor that is read there");
     indices.push_back(region.coordinates[k]);
   }
+  for (const Dim &axis : dims(tensor))
+    if (at.contains(axis.axis.name))
+      demandElements(axis, range, "it is read at a place that is computed");
   mlir::Type element = llvm::cast<pipe::NamedTensorType>(tensor.getType()).getElementType();
   return endOf(region.block).create<pipe::LoadOp>(here, element, tensor, indices);
 }

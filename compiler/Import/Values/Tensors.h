@@ -21,7 +21,8 @@ public:
   std::vector<Dim> dims(mlir::Value tensor);
   /// The same of a Tensor, or of Neighbours.
   std::vector<Dim> axesOf(const Val &value);
-  pipe::NamedTensorType tensorOf(mlir::Type element, const std::vector<Dim> &dims) const;
+  /// Reports at `hereRange` where there is no such type.
+  pipe::NamedTensorType tensorOf(mlir::Type element, const std::vector<Dim> &dims);
   static llvm::SmallVector<mlir::Value> sizesOf(const std::vector<Dim> &dims);
   static const Dim *find(const std::vector<Dim> &dims, const std::string &name);
   /// An axis whose extent is `size`; static if possible.
@@ -33,6 +34,9 @@ public:
   bool sameExtent(const Dim &a, const Dim &b);
   /// Extents of the values that a repeat carries, which no op defines.
   std::map<void *, std::vector<Dim>> carriedDims;
+
+  /// Refuses an axis without elements where `why` needs one: here, or per sample.
+  void demandElements(const Dim &dim, dsl::SourceRange range, const std::string &why);
 
   // --- Axes whose number of elements pixels decide (Counted.cpp)
   /// Such an axis has room for all that there could be, and a count beside it.
@@ -87,6 +91,7 @@ public:
                          llvm::ArrayRef<mlir::AffineExpr> exprs, mlir::ValueRange symbols);
 
 private:
+  void demandAxes(mlir::Type element, const std::vector<Dim> &dims);
   mlir::AffineExpr affine(mlir::Value value, llvm::SmallVector<mlir::Value> &symbols);
 
   /// By the axis' room, a scalar that no other axis has.

@@ -1,6 +1,8 @@
 //===- Types.cpp - types, axes and extents --------------------------------===//
 
 #include "compiler/Import/Values/Tensors.h"
+#include "runtime/abi/kernel.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace penstock::importer;
 using penstock::pipe::Axis;
@@ -60,7 +62,37 @@ std::vector<Dim> Tensors::axesOf(const Val &value) {
   return axes;
 }
 
-NamedTensorType Tensors::tensorOf(mlir::Type element, const std::vector<Dim> &dims) const {
+/// What no plan can hold, and what the dialect would not take.
+void Tensors::demandAxes(mlir::Type element, const std::vector<Dim> &dims) {
+  llvm::StringSet<> names;
+  auto written = [&]() {
+    std::string text;
+    for (const Dim &dim : dims)
+      text += (text.empty() ? "" : ", ") + dim.axis.name +
+              (dim.axis.isStatic() ? " = " + std::to_string(dim.axis.extent) : "");
+    return quote(show(element) + "[" + text + "]");
+  };
+  int64_t bytes = pipe::scalarBytes(element);
+  for (const Dim &dim : dims) {
+    if (!names.insert(dim.axis.name).second)
+      fail(hereRange, "axis " + quote(dim.axis.name) + " stands twice in " + written(),
+           "`rename(x, a, b)` gives an axis another name");
+    if (dim.axis.name == "n" && !inBatch)
+      fail(hereRange, "`n` is the axis of the batch, and stands in " + written() + " of a sample",
+           "another name for this axis");
+    const int64_t extent = std::max<int64_t>({dim.axis.extent, dim.axis.bound, 1});
+    if (extent > PST_MAX_TENSOR_BYTES / bytes)
+      fail(hereRange, "a tensor " + written() + " takes more than " +
+                          std::to_string(PST_MAX_TENSOR_BYTES >> 30) + " GiB");
+    bytes *= extent;
+  }
+  if (dims.size() > PST_MAX_RANK)
+    fail(hereRange, "a tensor has at most " + std::to_string(PST_MAX_RANK) + " axes, and " +
+                        written() + " has " + std::to_string(dims.size()));
+}
+
+NamedTensorType Tensors::tensorOf(mlir::Type element, const std::vector<Dim> &dims) {
+  demandAxes(element, dims);
   llvm::SmallVector<Axis> axes;
   for (const Dim &dim : dims)
     axes.push_back(dim.axis);
@@ -114,6 +146,19 @@ bool Tensors::sameExtent(const Dim &a, const Dim &b) {
         "axis `" + a.axis.name + "` has {0} elements on one side and {1} on the other", left,
         right);
   return true;
+}
+
+void Tensors::demandElements(const Dim &dim, dsl::SourceRange range, const std::string &why) {
+  const std::string what = "axis " + quote(dim.axis.name) + " has no elements, and " + why;
+  const mlir::Value size = room(dim);
+  const std::optional<int64_t> known = constantInt(size);
+  if (known && *known < 1)
+    fail(range, what);
+  // A header that says 0 is refused when it is read.
+  if (known || size.getDefiningOp<pipe::ProbeOp>())
+    return;
+  PlaceGuard guard(*this, range);
+  check(compare(pipe::Predicate::gt, size, intConstant(0)), what, size, size);
 }
 
 Val Tensors::tensor(mlir::Value value) {

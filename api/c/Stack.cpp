@@ -1,0 +1,27 @@
+//===- Stack.cpp - room for deep texts ------------------------------------===//
+
+#include "api/c/Stack.h"
+#include <pthread.h>
+
+using namespace penstock;
+
+/// The longest text (dsl/Parser) as one sum takes half of it.
+static constexpr size_t stackBytes = size_t{1} << 30;
+
+void api::onLargeStack(const std::function<void()> &work) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_t thread;
+  auto run = [](void *function) -> void * {
+    (*static_cast<const std::function<void()> *>(function))();
+    return nullptr;
+  };
+  const bool started = pthread_attr_setstacksize(&attributes, stackBytes) == 0 &&
+                       pthread_create(&thread, &attributes, run,
+                                      const_cast<void *>(static_cast<const void *>(&work))) == 0;
+  pthread_attr_destroy(&attributes);
+  if (started)
+    pthread_join(thread, nullptr);
+  else
+    work();
+}

@@ -1,0 +1,16 @@
+//===- Stack.h - room for deep texts --------------------------------------===//
+#ifndef PENSTOCK_API_C_STACK_H
+#define PENSTOCK_API_C_STACK_H
+
+#include <functional>
+
+namespace penstock::api {
+
+/// Does `work` on a thread of its own and waits for it: compilers follow expressions
+/// by recursion, and a long sum in a text is a deep one. Pages that it does not touch
+/// cost nothing. Where no such thread can be had, on this one.
+void onLargeStack(const std::function<void()> &work);
+
+} // namespace penstock::api
+
+#endif
