@@ -32,7 +32,7 @@ struct Shared {
   const rlimit none{0, 0}, most{memory, memory};
   setrlimit(RLIMIT_CORE, &none);
   setrlimit(RLIMIT_AS, &most);
-  for (; shared.number < end; ++shared.number) {
+  for (; shared.number < end; shared.number = shared.number + 1) {
     const itimerval limit{{0, 0}, {limitSeconds, 0}};
     setitimer(ITIMER_PROF, &limit, nullptr); // ends the process
     const std::string fault = work(shared.number);
