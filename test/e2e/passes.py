@@ -88,11 +88,15 @@ class Passes(ToolTest):
         self.labels = os.path.join(self.folder, "labels.raw")
         rng.integers(0, 256, (600, 32, 32, 3), dtype=numpy.uint8).tofile(self.images)
         rng.integers(0, 10, 600).tofile(self.labels)
+        self.columns = {name: os.path.join(self.folder, f"{name}.raw") for name in ("pictures", "clouds", "mixes")}
+        rng.integers(0, 256, (16, 17, 33, 3), dtype=numpy.uint8).tofile(self.columns["pictures"])
+        rng.standard_normal((16, 70, 3), dtype=numpy.float32).tofile(self.columns["clouds"])
+        rng.standard_normal((16, 5, 3), dtype=numpy.float32).tofile(self.columns["mixes"])
 
     def inputs(self, path):
         """--set for the sources of an example."""
         parameters = self.run_tool("check", path).stdout
-        given = {"root": self.data, "images": self.images, "labels": self.labels, "per_rank": "4"}
+        given = {"root": self.data, "images": self.images, "labels": self.labels, "per_rank": "4", **self.columns}
         return [word for name, value in given.items() if re.search(rf"^  {name} ", parameters, re.M)
                 for word in ("--set", f"{name}={value}")]
 

@@ -36,7 +36,8 @@ public:
   std::map<void *, std::vector<Dim>> carriedDims;
 
   /// Refuses an axis without elements where `why` needs one: here, or per sample.
-  void demandElements(const Dim &dim, dsl::SourceRange range, const std::string &why);
+  void demandElements(const Dim &dim, dsl::SourceRange range, const std::string &why,
+                      llvm::ArrayRef<Dim> domain = {});
 
   // --- Axes whose number of elements pixels decide (Counted.cpp)
   /// Such an axis has room for all that there could be, and a count beside it.

@@ -148,7 +148,8 @@ bool Tensors::sameExtent(const Dim &a, const Dim &b) {
   return true;
 }
 
-void Tensors::demandElements(const Dim &dim, dsl::SourceRange range, const std::string &why) {
+void Tensors::demandElements(const Dim &dim, dsl::SourceRange range, const std::string &why,
+                             llvm::ArrayRef<Dim> domain) {
   const std::string what = "axis " + quote(dim.axis.name) + " has no elements, and " + why;
   const mlir::Value size = room(dim);
   const std::optional<int64_t> known = constantInt(size);
@@ -158,7 +159,16 @@ void Tensors::demandElements(const Dim &dim, dsl::SourceRange range, const std::
   if (known || size.getDefiningOp<pipe::ProbeOp>())
     return;
   PlaceGuard guard(*this, range);
-  check(compare(pipe::Predicate::gt, size, intConstant(0)), what, size, size);
+  mlir::Value holds = compare(pipe::Predicate::gt, size, intConstant(0));
+  for (const Dim &over : domain) {
+    const mlir::Value elements = room(over);
+    if (elements == size || constantInt(elements) == 0)
+      return;
+    if (!constantInt(elements))
+      holds = binary(pipe::BinaryKind::bit_or, holds,
+                     compare(pipe::Predicate::le, elements, intConstant(0)));
+  }
+  check(holds, what, size, size);
 }
 
 Val Tensors::tensor(mlir::Value value) {

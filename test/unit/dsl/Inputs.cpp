@@ -153,6 +153,8 @@ Builtins shippedBuiltins() {
     add(all.values, readFile(module), "\npub const (\\w+)");
   }
   add(all.functions, readFile(root / "docs/intrinsics.md"), "`(\\w+)\\(");
+  for (const char *value : {"pi", "edge", "reflect", "symmetric", "wrap", "constant"})
+    all.values.insert(value);
   return all;
 }
 

@@ -149,7 +149,7 @@ TEST(Damage, DeepNestingIsRefused) {
   };
   EXPECT_EQ(nested("(", ")", 150), "");
   for (const char *open : {"(", "[", "-", "not ", "{ x = ", "if true then 1 else "}) {
-    std::string messages = nested(open, *open == '(' ? ")" : *open == '[' ? "]" : "", 100000);
+    std::string messages = nested(open, *open == '(' ? ")" : *open == '[' ? "]" : "", 40000);
     EXPECT_NE(messages.find("levels of nesting"), std::string::npos)
         << open << messages.substr(0, 300);
   }

@@ -45,7 +45,7 @@ std::vector<uint8_t> image() {
   }
   pst_image_header head{};
   head.magic = PST_IMAGE_MAGIC;
-  head.abi = 1;
+  head.abi = PST_KERNEL_ABI_VERSION;
   head.level = 2;
   head.entry_count = 2;
   head.code_offset = bytes.size();
@@ -108,7 +108,7 @@ TEST(Image, SaysWhatIsWrong) {
   EXPECT_EQ(refusal(with([](auto &head) { head.magic = 1; })),
             "the machine code is damaged: it does not begin like an image");
   EXPECT_EQ(refusal(with([](auto &head) { head.abi = 9; })),
-            "the machine code is of kernel ABI 9, this runtime of 1");
+            "the machine code is of kernel ABI 9, this runtime of " + std::to_string(PST_KERNEL_ABI_VERSION));
   std::vector<uint8_t> changed = image();
   changed.back() ^= 1;
   EXPECT_EQ(refusal(changed), "the machine code is damaged: its checksum differs");
