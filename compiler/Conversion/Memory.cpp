@@ -254,6 +254,7 @@ struct Access {
   Value offsets;                    // vector of bytes, where it is neither
   Index pieces;                     // between lanes that go through two axes; period 0: they do not
   int64_t phase = 0;                // bytes that an interleaved axis adds to a common start
+  bool fromStart = true;            // the common start is one: all between two lanes lies behind it
 };
 } // namespace
 
@@ -313,25 +314,37 @@ static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<
   }
   if (access.runtimeBytes || vectorPart || access.pieces.period)
     access.laneBytes.reset();
+  for (auto [axis, index] : llvm::enumerate(at)) {
+    if (!access.laneBytes || !index.uniform())
+      continue;
+    const auto number = Lanes::constantOf(index.base);
+    const bool isPhase = axis + 1 == at.size() && number && access.phase == *number * size;
+    const bool isOuter =
+        buffer.known[axis] && std::abs(*buffer.known[axis]) >= std::abs(*access.laneBytes);
+    access.fromStart &= isPhase || isOuter || number == 0;
+  }
   return access;
 }
 
 /// Lanes at `bytes` apart, 1 to 4 elements forwards or backwards; null for
-/// others. `address` is that of lane 0, less `phase` bytes.
-Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes, int64_t phase, bool constant) {
+/// others. `address` is that of lane 0, less `phase` bytes. With `onlyLanes` nothing is read
+/// behind the last lane: what lies between two lanes may not exist there.
+Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes, int64_t phase, bool constant,
+                          bool onlyLanes) {
   if (bytes % size != 0 || phase % size != 0)
     return {};
   const int64_t step = bytes / size, magnitude = std::abs(step), lanes = l.lanes;
   int64_t first = phase / size;
   if (magnitude < 1 || magnitude > 4)
     return {};
-  if (first >= magnitude) { // not an interleaved axis after all
+  if (first >= magnitude || onlyLanes) { // not an interleaved axis after all
     address = this->address(address, l.i64(phase));
     first = 0;
   }
   if (step < 0)
     address = this->address(address, l.i64((lanes - 1) * bytes));
-  Value whole = loadPlain(VectorType::get({lanes * magnitude}, type), address, constant);
+  const int64_t read = onlyLanes ? (lanes - 1) * magnitude + 1 : lanes * magnitude;
+  Value whole = loadPlain(VectorType::get({read}, type), address, constant);
   if (step == 1)
     return whole;
   SmallVector<int64_t> mask(lanes);
@@ -425,13 +438,15 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) {
     // Interleaved numbers are mostly widened; what is not needed of both forms
     // goes away.
     Value wide;
-    if (noSign && std::abs(*access.laneBytes) != size && std::abs(*access.laneBytes) <= 4 * size)
+    if (noSign && access.fromStart && std::abs(*access.laneBytes) != size &&
+        std::abs(*access.laneBytes) <= 4 * size)
       wide = loadWindows(buffer, access.base, size, *access.laneBytes, access.phase);
     Value start = address(buffer.pointer, access.base);
-    if (Value v = loadStrided(memoryType, size, start, *access.laneBytes, access.phase, buffer.constant)) {
+    if (Value v = loadStrided(memoryType, size, start, *access.laneBytes, access.phase, buffer.constant,
+                              !access.fromStart)) {
       LaneValue value = finish(v);
       value.wide = wide;
-      if (Value pixels = loadPixels(buffer, at, access.base)) {
+      if (Value pixels = access.fromStart ? loadPixels(buffer, at, access.base) : Value()) {
         value.sum.pixels = pixels;
         value.sum.weights[access.phase] = 1;
       }

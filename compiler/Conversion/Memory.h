@@ -86,7 +86,7 @@ private:
   /// How far lanes lie from the first, in bytes, where `apart` says so.
   mlir::Value loadPieces(mlir::Type type, mlir::Value address, const Index &apart, bool constant);
   mlir::Value loadStrided(mlir::Type type, int64_t size, mlir::Value address, int64_t bytes,
-                          int64_t phase, bool constant);
+                          int64_t phase, bool constant, bool onlyLanes = false);
   /// Lanes of up to 4 bytes as i32, extended with zeros; null where they lie too
   /// far apart. `base` is the offset of lane 0, less `phase` bytes.
   mlir::Value loadWindows(const Buffer &buffer, mlir::Value base, int64_t size, int64_t bytes,

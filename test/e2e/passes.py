@@ -88,17 +88,26 @@ class Passes(ToolTest):
         self.labels = os.path.join(self.folder, "labels.raw")
         rng.integers(0, 256, (600, 32, 32, 3), dtype=numpy.uint8).tofile(self.images)
         rng.integers(0, 10, 600).tofile(self.labels)
-        self.columns = {name: os.path.join(self.folder, f"{name}.raw") for name in ("pictures", "clouds", "mixes")}
-        rng.integers(0, 256, (16, 17, 33, 3), dtype=numpy.uint8).tofile(self.columns["pictures"])
-        rng.standard_normal((16, 70, 3), dtype=numpy.float32).tofile(self.columns["clouds"])
-        rng.standard_normal((16, 5, 3), dtype=numpy.float32).tofile(self.columns["mixes"])
 
     def inputs(self, path):
         """--set for the sources of an example."""
         parameters = self.run_tool("check", path).stdout
-        given = {"root": self.data, "images": self.images, "labels": self.labels, "per_rank": "4", **self.columns}
+        given = {"root": self.data, "images": self.images, "labels": self.labels, "per_rank": "4",
+                 **self.columns(path)}
         return [word for name, value in given.items() if re.search(rf"^  {name} ", parameters, re.M)
                 for word in ("--set", f"{name}={value}")]
+
+    def columns(self, path):
+        """A file of 16 random rows for each column of numbers of a probe."""
+        with open(path) as file:
+            text = file.read()
+        given, rng = {}, numpy.random.default_rng(4)
+        for name, element, axes in re.findall(r"column\((\w+), (u8|f32)\[([^]]+)\]\)", text) if "/probes/" in path else ():
+            extents = [16] + [3 if size == "rgb" else int(size) for size in re.findall(r"= (\w+)", axes)]
+            given[name] = os.path.join(self.folder, f"{os.path.basename(path)}-{name}.raw")
+            rows = rng.standard_normal(extents, dtype=numpy.float32) if element == "f32" else rng.integers(0, 256, extents)
+            rows.astype(numpy.float32 if element == "f32" else numpy.uint8).tofile(given[name])
+        return given
 
     def hashes(self, path, *arguments):
         target = os.path.join(self.folder, "hashes")
