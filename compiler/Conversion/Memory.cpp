@@ -319,8 +319,9 @@ static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<
       continue;
     const auto number = Lanes::constantOf(index.base);
     const bool isPhase = axis + 1 == at.size() && number && access.phase == *number * size;
+    // Of axes further in than the lanes' the stride is known.
     const bool isOuter =
-        buffer.known[axis] && std::abs(*buffer.known[axis]) >= std::abs(*access.laneBytes);
+        !buffer.known[axis] || std::abs(*buffer.known[axis]) >= std::abs(*access.laneBytes);
     access.fromStart &= isPhase || isOuter || number == 0;
   }
   return access;
