@@ -130,7 +130,7 @@ Pipeline endlessPipeline(Calls &calls, int first = 0) {
     if (counted->begun++ < ending)
       return 0;
     ++counted->running;
-    while (!*args->stop)
+    while (!__atomic_load_n(args->stop, __ATOMIC_RELAXED))
       std::this_thread::yield();
     ++counted->stopped;
     --counted->running;
