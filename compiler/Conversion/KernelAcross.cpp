@@ -1,7 +1,7 @@
 //===- KernelAcross.cpp - reductions with lanes along an axis that stays ----===//
 //
 // Each lane reduces elements of its own, so 32 partial sums are 32 vectors. Few
-// elements are written out: each partial sum has one element, or some, and the tree
+// elements are unrolled: each partial sum has one element, or some, and the tree
 // that adds them is an expression. Of many, a loop keeps a few partial sums at a
 // time in registers: they are independent, and so may be made one after the other.
 //
@@ -17,7 +17,7 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 
 static constexpr int64_t partialSums = penstock::scalar::reductionLanes;
-/// Elements that are written out, times the operations that make one.
+/// Elements that are unrolled, times the operations that make one.
 static constexpr int64_t writtenOut = 256;
 
 //===--- where elements lie -----------------------------------------------------------===//

@@ -62,7 +62,7 @@ static ReduceKind startOf(ScanOp op) {
   return op.getKind() == ScanKind::max ? ReduceKind::max : ReduceKind::sum;
 }
 
-/// What has been seen is a vector; the few elements of a pixel are written out.
+/// What has been seen is a vector; the few elements of a pixel are unrolled.
 void KernelEmitter::scanLanes(ScanOp op, const Buffer &to, int64_t laneAxis, LaneValue factor) {
   NamedTensorType type = typeOf(op.getResult());
   Type element = computeType(type.getElementType());

@@ -16,7 +16,7 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 
 static constexpr int64_t partialSums = penstock::scalar::reductionLanes;
-/// Products that are written out.
+/// Products that are unrolled.
 static constexpr int64_t writtenOut = 256;
 
 KernelEmitter::ContractShape KernelEmitter::contractShape(ContractOp op) {

@@ -1,7 +1,7 @@
 //===- KernelTaps.cpp - wide windows as loops over their neighbours --------===//
 //
 // Written out, the code of a window grows with its neighbours, and what LLVM takes for
-// it with their square. Small ones are written out: that is a third faster.
+// it with their square. Small ones are unrolled: that is a third faster.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-/// Neighbours that are written out.
+/// Neighbours that are unrolled.
 static constexpr int64_t writtenOut = 49;
 /// Loops, and ops and neighbours beside them, above which a body is no sum of many.
 static constexpr size_t mostLoops = 8, mostBeside = 128;

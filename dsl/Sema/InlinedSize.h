@@ -1,4 +1,4 @@
-// How large a program becomes when its functions are written out where they are
+// How large a program becomes when its functions are inlined where they are
 // called: that is what everything behind Sema works on.
 #pragma once
 
