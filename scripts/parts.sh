@@ -47,5 +47,5 @@ with_release_compiler=(-DPENSTOCK_COMPILER=OFF "-DPENSTOCK_PARTS=dsl;runtime;cod
 threads() {
   build_part tsan tsan "${together[@]}" "${with_release_compiler[@]}" \
     "-DPENSTOCK_TESTS=unit;api" "-DPENSTOCK_UNIT_TESTS=abi;runtime;sched"
-  test_part tsan '^(unit\.|api\.threads$)'
+  test_part tsan '^(unit\.|api\..*_run$)'
 }

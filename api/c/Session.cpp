@@ -2,7 +2,7 @@
 //--------------------===//
 
 #include "runtime/sched/Session.h"
-#include "api/c/Outputs.h"
+#include "api/c/Batch.h"
 #include "api/c/Program.h"
 #include "api/c/Values.h"
 #include "runtime/core/RealFileSystem.h"
@@ -26,12 +26,6 @@ struct pst_session {
     error = why.message;
     return why.code == runtime::Code::Cancelled ? PST_CANCELLED : PST_ERROR;
   }
-};
-
-struct pst_batch {
-  explicit pst_batch(runtime::BatchPtr made) : batch(std::move(made)), outputs(batch->outputs()) {}
-  runtime::BatchPtr batch;
-  Outputs outputs;
 };
 
 struct pst_sample {
@@ -288,18 +282,18 @@ void pst_session_close(pst_session *session) { delete session; }
 //===--- batches and samples
 //-----------------------------------------------===//
 
-uint32_t pst_batch_epoch(const pst_batch *batch) { return batch->batch->epoch(); }
-int64_t pst_batch_count(const pst_batch *batch) { return batch->batch->count(); }
+uint32_t pst_batch_epoch(const pst_batch *batch) { return (*batch->batch)->epoch(); }
+int64_t pst_batch_count(const pst_batch *batch) { return (*batch->batch)->count(); }
 size_t pst_batch_output_count(const pst_batch *batch) { return batch->outputs.size(); }
 const pst_output *pst_batch_output(const pst_batch *batch, size_t index) {
   return batch->outputs[index];
 }
 const int64_t *pst_batch_positions(const pst_batch *batch) {
-  return batch->batch->positions().data();
+  return (*batch->batch)->positions().data();
 }
-const int64_t *pst_batch_rows(const pst_batch *batch) { return batch->batch->rows().data(); }
+const int64_t *pst_batch_rows(const pst_batch *batch) { return (*batch->batch)->rows().data(); }
 uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot) {
-  return batch->batch->contentHash(slot);
+  return (*batch->batch)->contentHash(slot);
 }
 void pst_batch_release(pst_batch *batch) { delete batch; }
 

@@ -508,8 +508,35 @@ PST_API const int64_t *pst_batch_positions(const pst_batch *batch);
 PST_API const int64_t *pst_batch_rows(const pst_batch *batch);
 /* A 64-bit hash of the bytes of one sample's outputs; `slot` < pst_batch_count(). */
 PST_API uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot);
-/* NULL is allowed. The session may be closed before. */
+/* NULL is allowed. The session may be closed before. Its memory is used again once
+ * the tensors that were made of it are deleted, too. */
 PST_API void pst_batch_release(pst_batch *batch);
+
+/* What a tensor holds: an output's values, or, of a ragged one, its offsets (i64). */
+typedef enum pst_part { PST_VALUES = 0, PST_OFFSETS = 1 } pst_part;
+
+struct DLManagedTensor;          /* of DLPack 0.8 and before ("legacy") */
+struct DLManagedTensorVersioned; /* of DLPack 1.x */
+
+/* Hands an output over as a DLPack tensor, without a copy: for `__dlpack__` of
+ * Python's array libraries, and whoever else includes dlpack.h. Strides may be any.
+ * The consumer may write to it.
+ *
+ * The tensor keeps the batch's memory from being used again until its deleter is
+ * called, which may happen on any thread, and after batch, session and program are
+ * released. Any number of tensors can be made of one output.
+ *
+ * stream      the CUDA stream that the consumer uses the tensor on; the deleter orders
+ *             the memory's next use behind what was queued there. NULL: the session's.
+ *             On a CPU it has no effect.
+ * out_tensor  set on PST_OK, and set to NULL otherwise.
+ * PST_ERROR   there is no output `index`, or it has no such part.
+ *
+ * Thread safety: any thread, as long as the batch is not released. */
+PST_API pst_status pst_batch_dlpack(pst_batch *batch, size_t index, pst_part part, void *stream,
+                                    struct DLManagedTensorVersioned **out_tensor);
+PST_API pst_status pst_batch_dlpack_legacy(pst_batch *batch, size_t index, pst_part part,
+                                           void *stream, struct DLManagedTensor **out_tensor);
 
 /*===--- one sample --------------------------------------------------------===*/
 

@@ -7,25 +7,9 @@
  */
 
 #define _POSIX_C_SOURCE 200809L
-#include "api/c/penstock.h"
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
+#include "test/api/expect.h"
 
 enum { ROWS = 500, BATCH = 8, THREADS = 3, CANCELS = 20 };
-
-static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
-static int failures = 0;
-
-#define EXPECT(condition)                                                                          \
-  do {                                                                                             \
-    if (!(condition)) {                                                                            \
-      pthread_mutex_lock(&counting);                                                               \
-      printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);                             \
-      ++failures;                                                                                  \
-      pthread_mutex_unlock(&counting);                                                             \
-    }                                                                                              \
-  } while (0)
 
 static const char *const text =
     "pipe 1\n"
@@ -40,15 +24,9 @@ static const char *const text =
     "}\n";
 
 static int32_t values[ROWS][64];
-static const char *folder;
 
 static pst_program *compile(int from_cache) {
-  pst_compile_options options = PST_COMPILE_OPTIONS_INIT;
-  pst_program *program = NULL;
-  options.cache_folder = folder;
-  if (pst_compile(text, strlen(text), "doubled.pipe", &options, &program) != PST_OK)
-    printf("%s", pst_program_messages(program));
-  EXPECT(pst_program_name(program) != NULL);
+  pst_program *program = compile_text(text, "doubled.pipe");
   EXPECT(!from_cache || pst_program_from_cache(program));
   return program;
 }
@@ -178,7 +156,7 @@ int main(int argc, char **argv) {
   int row, i;
   if (argc != 3)
     return 2;
-  folder = argv[2];
+  cache_folder = argv[2];
   program = compile(strcmp(argv[1], "run") == 0);
   if (strcmp(argv[1], "run") == 0) {
     for (row = 0; row < ROWS; ++row)
@@ -188,6 +166,5 @@ int main(int argc, char **argv) {
     test_cancel_and_close(program);
   }
   pst_program_release(program);
-  printf("%s\n", failures ? "failed" : "passed");
-  return failures != 0;
+  return finish();
 }

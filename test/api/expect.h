@@ -1,0 +1,40 @@
+/* What the tests of the C API share. Each includes it once. */
+#ifndef PENSTOCK_TEST_API_EXPECT_H
+#define PENSTOCK_TEST_API_EXPECT_H
+
+#include "api/c/penstock.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
+static int failures = 0;
+static const char *cache_folder = "";
+
+/* From any thread. */
+#define EXPECT(condition)                                                                          \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      pthread_mutex_lock(&counting);                                                               \
+      printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);                             \
+      ++failures;                                                                                  \
+      pthread_mutex_unlock(&counting);                                                             \
+    }                                                                                              \
+  } while (0)
+
+static pst_program *compile_text(const char *text, const char *name) {
+  pst_compile_options options = PST_COMPILE_OPTIONS_INIT;
+  pst_program *program = NULL;
+  options.cache_folder = cache_folder;
+  if (pst_compile(text, strlen(text), name, &options, &program) != PST_OK)
+    printf("%s", pst_program_messages(program));
+  EXPECT(pst_program_name(program) != NULL);
+  return program;
+}
+
+static int finish(void) {
+  printf("%s\n", failures ? "failed" : "passed");
+  return failures != 0;
+}
+
+#endif
