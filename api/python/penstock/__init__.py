@@ -1,0 +1,18 @@
+"""Penstock for Python: pipelines from files on disk to batches for a training step.
+
+    import penstock
+
+    with penstock.load("train.pipe", root="photos", per_rank=256) as loader:
+        for image, label in loader:
+            ...  # numpy.asarray(image), torch.from_dlpack(image)
+
+The language is described in docs/language.md, this package in docs/python.md.
+"""
+from . import _c
+from .errors import CancelledError, CompileError, PenstockError, SessionError
+from .loader import BadSample, Loader, Parameter, Program, load
+from .outputs import Array, Batch, Output, Sample
+
+__version__ = _c.decode(_c.library.version())
+__all__ = ["Array", "BadSample", "Batch", "CancelledError", "CompileError", "Loader", "Output", "Parameter",
+           "PenstockError", "Program", "Sample", "SessionError", "load"]

@@ -1,0 +1,393 @@
+"""Compiled pipelines, and sessions that run them."""
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import pathlib
+import re
+import threading
+import warnings
+import weakref
+from ctypes import byref, c_void_p
+from dataclasses import dataclass
+from typing import Any, Iterable, Iterator, Mapping
+
+from . import _c
+from .errors import CancelledError, CompileError, SessionError
+from .outputs import DTYPES, TYPESTR, Batch, Sample, _BatchHandle, _SampleHandle, output_names
+
+_open_loaders: "weakref.WeakSet[Loader]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    # A session's threads must not run on while the interpreter is taken down.
+    for loader in list(_open_loaders):
+        loader.close()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a pipeline, as its text declares it."""
+    name: str
+    type: str
+    #: Whether another value means compiling again.
+    is_static: bool
+    #: None: it must be given.
+    default: str | None
+    doc: str
+
+
+@dataclass(frozen=True)
+class BadSample:
+    """A sample that could not be used, and the row that stands in its place (-1: none)."""
+    epoch: int
+    position: int
+    row: int
+    name: str
+    reason: str
+    substitute: int
+
+
+class Program:
+    """A compiled pipeline. `load` makes one; several loaders can share it."""
+
+    def __init__(self, text: bytes, file_name: str, parameters: Mapping[str, Any], pipeline: str | None = None,
+                 cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
+                 check_only: bool = False):
+        self._handle = c_void_p()
+        given, disabled = _c.encode_parameters(dict(parameters)), _c.encode_texts(list(without))
+        options = _c.CompileOptions(
+            size=ctypes.sizeof(_c.CompileOptions), pipeline=pipeline and pipeline.encode(), parameters=given,
+            parameter_count=len(given), disabled_passes=disabled, disabled_pass_count=len(disabled),
+            target=target and target.encode(), cache_folder=None if cache is None else os.fsencode(cache),
+            check_only=check_only)
+        status = _c.library.compile(text, len(text), os.fsencode(file_name), byref(options), byref(self._handle))
+        self._release = weakref.finalize(self, _c.library.program_release, self._handle)
+        messages = _c.decode(_c.library.program_messages(self._handle))
+        if status != _c.OK:
+            raise CompileError(messages.rstrip(), _c.decode(_c.library.program_messages_json(self._handle)))
+        if messages:
+            warnings.warn(messages.rstrip(), stacklevel=3)
+
+    @property
+    def name(self) -> str:
+        """The name of the pipeline."""
+        return _c.decode(_c.library.program_name(self._handle))
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """The pipeline's parameters, in the order of its text."""
+        found = []
+        for i in range(_c.library.program_parameter_count(self._handle)):
+            info = _c.library.program_parameter(self._handle, i).contents
+            default = None if info.default_value is None else _c.decode(info.default_value)
+            found.append(Parameter(_c.decode(info.name), _c.decode(info.type), bool(info.is_static), default,
+                                   _c.decode(info.doc)))
+        return found
+
+    def explain(self) -> str:
+        """What was fused, what not and why, in words."""
+        text = ctypes.c_char_p()
+        if _c.library.program_explain(self._handle, byref(text)) != _c.OK:
+            raise CompileError(_c.decode(_c.library.program_messages(self._handle)))
+        return _c.decode(text.value)
+
+
+def read_source(source: str | os.PathLike[str]) -> tuple[bytes, str]:
+    """The text of a pipeline and the name that messages give its file. A text has several lines or starts with `pipe`;
+    anything else is a path."""
+    if isinstance(source, str) and ("\n" in source or source.lstrip().startswith("pipe ")):
+        return source.encode(), "<text>"
+    return pathlib.Path(source).read_bytes(), os.fspath(source)
+
+
+def load(source: str | os.PathLike[str], *, pipeline: str | None = None, parameters: Mapping[str, Any] | None = None,
+         columns: Mapping[str, Any] | None = None, seed: int | None = None, epoch: int = 0, rank: int = 0,
+         world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2, memory_budget: int = 0,
+         on_error: float | str | None = None, allowed_folders: Iterable[str | os.PathLike[str]] = (),
+         cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
+         **values: Any) -> Loader:
+    """Compiles a pipeline and opens a session of it.
+
+    source           a .pipe file, or its text
+    pipeline         which one, where the file has several
+    values           the pipeline's parameters: ``root="data", per_rank=256``
+    parameters       the same as a mapping, for names that this function has, too
+    columns          arrays for the columns of a `raw` source, by name; their files need not be given then
+    seed, epoch      in place of the pipeline's seed; the first epoch
+    rank, world      this rank's number and how many there are
+    threads          0: the processors that this process may use, divided by `ranks_here` (the ranks on this machine)
+    prefetch         batches in the making or ready
+    memory_budget    bytes of memory for the fixed part; 0: no limit
+    on_error         share of bad samples that may be substituted, or "fail"; None: what the pipeline says
+    allowed_folders  folders that links in the data may lead to
+    cache            folder of the compile cache; None: the user's, "": none
+    target, without  instruction set ("x86-64-v3" ...) and optimising passes to leave out, as `penstock compile`
+
+    Raises CompileError, SessionError, and OSError where the file cannot be read."""
+    text, file_name = read_source(source)
+    program = Program(text, file_name, {**(parameters or {}), **values}, pipeline, cache, target, without)
+    return Loader(program, columns=columns, seed=seed, epoch=epoch, rank=rank, world=world, threads=threads,
+                  ranks_here=ranks_here, prefetch=prefetch, memory_budget=memory_budget, on_error=on_error,
+                  allowed_folders=allowed_folders)
+
+
+class Loader:
+    """An open session over a compiled pipeline. Iterating gives the batches of an epoch::
+
+        with penstock.load("train.pipe", root="photos") as loader:
+            for epoch in range(90):
+                for image, label in loader:
+                    ...
+
+    Each ``for`` begins the next epoch, also where the one before was left early; after ``set_epoch(e)`` it is e, and
+    after ``load_state_dict`` it goes on in the middle of one. One iterator at a time: a new one ends the old."""
+
+    def __init__(self, program: Program, *, columns: Mapping[str, Any] | None = None, seed: int | None = None,
+                 epoch: int = 0, rank: int = 0, world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2,
+                 memory_budget: int = 0, on_error: float | str | None = None,
+                 allowed_folders: Iterable[str | os.PathLike[str]] = ()):
+        #: The compiled pipeline.
+        self.program = program
+        self._session = c_void_p()
+        self._lock = threading.Lock() # of the session: one call of next at a time
+        self._names: dict[str, int] | None = None
+        self._sample_names: dict[str, int] | None = None
+        self._iterator: object = None
+        self._columns = dict(columns or {})
+        share = -1.0 if on_error == "fail" else on_error
+        self._options = {
+            "epoch": epoch, "rank": rank, "world": world, "threads": threads, "ranks_here": ranks_here,
+            "prefetch": prefetch, "memory_budget": memory_budget,
+            "seed": None if seed is None else ctypes.pointer(ctypes.c_int64(seed)),
+            "on_error": None if share is None else ctypes.pointer(ctypes.c_double(float(share)))}
+        self._allowed = _c.encode_texts(list(allowed_folders))
+        self._open(epoch)
+        _open_loaders.add(self)
+
+    def _open(self, epoch: int) -> None:
+        given = {}
+        if self._columns: # columns in memory take the place of files
+            given = {p.name: "-" for p in self.program.parameters if p.type == "path" and p.default is None}
+        values, kept = _c.encode_parameters(given), []
+        columns = (_c.MemoryColumn * len(self._columns))()
+        for place, (name, array) in zip(columns, self._columns.items()):
+            place.name, place.dtype, place.rank, place.extents, place.data = _memory_column(name, array, kept)
+        self._kept = kept
+        options = _c.SessionOptions(
+            size=ctypes.sizeof(_c.SessionOptions), parameters=values, parameter_count=len(values), columns=columns,
+            column_count=len(columns), allowed_folders=self._allowed, allowed_folder_count=len(self._allowed),
+            **{**self._options, "epoch": epoch})
+        status = _c.library.session_open(self.program._handle, byref(options), byref(self._session))
+        if status != _c.OK:
+            message = self._error()
+            _c.library.session_close(self._session)
+            self._session = c_void_p()
+            raise SessionError(message)
+        if found := _c.decode(_c.library.session_warnings(self._session)):
+            warnings.warn(found.rstrip(), stacklevel=4)
+        info = _c.SessionInfo(size=ctypes.sizeof(_c.SessionInfo))
+        _c.library.session_get_info(self._session, byref(info))
+        self._info = info
+        self._epoch, self._started, self._resumed = epoch, False, False
+
+    def _error(self) -> str:
+        return _c.decode(_c.library.session_error(self._session)).rstrip()
+
+    def _live(self) -> Any:
+        if not self._session:
+            raise SessionError("the loader is closed")
+        return self._session
+
+    # --- iterating ------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Batches of an epoch."""
+        return self._info.batches_per_epoch
+
+    def __iter__(self) -> Iterator[Batch]:
+        self._live()
+        if self._started and not self._resumed:
+            self.set_epoch(self._epoch + 1)
+        self._resumed = False
+        self._started = True
+        self._iterator = token = object()
+        return _Epoch(self, token)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next ``for`` begins this epoch."""
+        with self._lock:
+            self._live()
+            if epoch != self._epoch or self._started:
+                _c.library.session_close(self._session)
+                self._session = c_void_p()
+                self._open(epoch)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that is iterated over, or comes first."""
+        return self._epoch
+
+    def _next(self) -> Batch | None:
+        batch = c_void_p()
+        with self._lock:
+            status = _c.library.session_next(self._live(), byref(batch))
+        if status == _c.OK:
+            owner = _BatchHandle(batch)
+            if self._names is None:
+                self._names = output_names(owner, _c.library.batch_output_count(batch), _c.library.batch_output)
+            return Batch(owner, self._names)
+        if status == _c.END_OF_EPOCH:
+            self._epoch, self._started = self._epoch + 1, False
+            return None
+        if status == _c.CANCELLED:
+            raise CancelledError("the loader was cancelled")
+        raise SessionError(self._error())
+
+    def sample(self, position: int, epoch: int = 0) -> Sample:
+        """The sample at a position of an epoch, computed alone."""
+        handle = c_void_p()
+        if _c.library.session_sample(self._live(), epoch, position, byref(handle)) != _c.OK:
+            raise SessionError(self._error())
+        owner = _SampleHandle(handle)
+        if self._sample_names is None:
+            self._sample_names = output_names(owner, _c.library.sample_output_count(handle), _c.library.sample_output)
+        return Sample(owner, self._sample_names)
+
+    # --- state ----------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, str]:
+        """Where the next batch stands. Restoring it gives the same remaining samples under any number of threads,
+        prefetch and ranks."""
+        return {"penstock": _c.decode(_c.library.session_state(self._live()))}
+
+    def load_state_dict(self, state: Mapping[str, str]) -> None:
+        """The next ``for`` goes on where `state_dict` was taken. Another pipeline's state is an error."""
+        with self._lock:
+            if _c.library.session_restore(self._live(), os.fsencode(state["penstock"])) != _c.OK:
+                raise SessionError(self._error())
+            self._resumed = self._started = True
+            self._epoch = int(re.search(r" epoch=(\d+)", state["penstock"])[1]) # type: ignore[index]
+            self._iterator = None
+
+    # --- what is known --------------------------------------------------------
+
+    @property
+    def batch_size(self) -> int:
+        """Samples in a full batch of this rank."""
+        return self._info.batch_size
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """Lengths, threads and memory of the session."""
+        return _values(self._info)
+
+    def statistics(self) -> dict[str, Any]:
+        """Time and counts since the session was opened: samples, batches, stages, what limits, JPEG files by decoder."""
+        numbers = _c.Statistics(size=ctypes.sizeof(_c.Statistics))
+        _c.library.session_statistics(self._live(), byref(numbers))
+        return _values(numbers)
+
+    def bad_samples(self) -> list[BadSample]:
+        """The samples that could not be used so far."""
+        found, count = ctypes.POINTER(_c.BadSample)(), ctypes.c_size_t()
+        _c.library.session_bad_samples(self._live(), byref(found), byref(count))
+        return [BadSample(b.epoch, b.position, b.row, _c.decode(b.name), _c.decode(b.reason), b.substitute)
+                for b in found[:count.value]]
+
+    # --- the end --------------------------------------------------------------
+
+    def cancel(self) -> None:
+        """Makes whoever waits for a batch, and all who will, get a CancelledError. From any thread."""
+        if self._session:
+            _c.library.session_cancel(self._session)
+
+    def close(self) -> None:
+        """Ends all work and threads. Batches that are held stay valid. Closing twice is closing once."""
+        if not self._session:
+            return
+        self.cancel()
+        with self._lock:
+            session, self._session = self._session, c_void_p()
+            _c.library.session_close(session)
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_session", None):
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"<penstock.Loader {self.program.name}: {len(self)} batches of {self.batch_size}>"
+
+
+class _Epoch:
+    """The batches of one epoch, or of what is left of it."""
+    __slots__ = ("_loader", "_token")
+
+    def __init__(self, loader: Loader, token: object):
+        self._loader: Loader | None = loader
+        self._token = token
+
+    def __iter__(self) -> _Epoch:
+        return self
+
+    def __next__(self) -> Batch:
+        loader = self._loader
+        if loader is None:
+            raise StopIteration
+        if loader._iterator is not self._token:
+            raise SessionError("this loader has begun another epoch since; one iterator at a time")
+        batch = loader._next()
+        if batch is None:
+            self._loader = None
+            raise StopIteration
+        return batch
+
+    def __length_hint__(self) -> int:
+        return len(self._loader) if self._loader else 0
+
+
+def _memory_column(name: str, array: Any, kept: list[Any]) -> tuple[Any, ...]:
+    """The fields of pst_memory_column for an array; `kept` gets what must live as long."""
+    described = array.__array_interface__
+    numbers = {code: number for number, dtype in DTYPES.items() if (code := TYPESTR.get(dtype))}
+    code = described["typestr"]
+    if code not in numbers:
+        raise SessionError(f"column `{name}`: no element type for an array of `{code}`; there are "
+                           f"{', '.join(dtype for dtype in TYPESTR)}")
+    if described.get("strides") is not None:
+        raise SessionError(f"column `{name}`: the array is not contiguous; hint: numpy.ascontiguousarray(array)")
+    shape = described["shape"]
+    if not shape:
+        raise SessionError(f"column `{name}`: an array of rows has at least one axis")
+    extents = (ctypes.c_int64 * len(shape))(*shape)
+    kept += [array, extents]
+    return name.encode(), numbers[code], len(shape), extents, described["data"][0]
+
+
+def _values(struct: ctypes.Structure) -> dict[str, Any]:
+    """A struct as data: texts decoded, arrays of named entries as mappings by name."""
+    found: dict[str, Any] = {}
+    for name, *_ in struct._fields_:
+        value = getattr(struct, name)
+        if name == "size":
+            continue
+        if isinstance(value, bytes) or value is None:
+            value = _c.decode(value)
+        elif isinstance(value, ctypes.Structure):
+            value = _values(value)
+        elif isinstance(value, ctypes.Array):
+            value = {}
+            for entry in getattr(struct, name):
+                inner = _values(entry)
+                key = inner.pop("name")
+                value[key] = inner if len(inner) > 1 else inner["count"]
+        found[name] = value
+    return found

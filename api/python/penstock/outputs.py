@@ -1,0 +1,197 @@
+"""Batches, samples and their outputs: views of memory that the library owns."""
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Iterator
+
+from . import _c
+
+#: Element types by the number that penstock.h gives them, and their codes in NumPy's array interface. NumPy has no bf16.
+DTYPES = {1: "u8", 2: "i8", 3: "u16", 4: "i16", 5: "i32", 6: "i64", 7: "f16", 8: "bf16", 9: "f32", 10: "f64", 11: "bool"}
+TYPESTR = {"u8": "|u1", "i8": "|i1", "u16": "<u2", "i16": "<i2", "i32": "<i4", "i64": "<i8", "f16": "<f2", "f32": "<f4",
+           "f64": "<f8", "bool": "|b1"}
+
+
+class _Owned:
+    """A handle of the library's that is released when nobody refers to it any more."""
+    __slots__ = ("handle", "_release", "__weakref__")
+
+    def __init__(self, handle: Any, release: Any):
+        self.handle, self._release = handle, release
+
+    def __del__(self) -> None:
+        self._release(self.handle)
+
+
+class Array:
+    """A tensor in memory that the library owns, without a copy.
+
+    ``numpy.asarray(array)`` is a view; it, and what is made from it (``torch.from_numpy``), keeps the memory. Once
+    nothing refers to it the memory is used for another batch."""
+    __slots__ = ("_owner", "_data", "dtype", "shape", "strides")
+
+    def __init__(self, owner: Any, data: int | None, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]):
+        self._owner, self._data = owner, data
+        #: The element type in the language's words: "u8", "f16", "bf16" ...
+        self.dtype = dtype
+        self.shape = shape
+        #: In bytes.
+        self.strides = strides
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """NumPy's protocol. bf16, which NumPy does not have, arrives as its bits in u16."""
+        return {"version": 3, "shape": self.shape, "strides": self.strides, "data": (self._data or 0, False),
+                "typestr": TYPESTR.get(self.dtype, "<u2")}
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.dtype}[{', '.join(map(str, self.shape))}]>"
+
+
+class Output(Array):
+    """One output of a batch or of a sample: a tensor with a name for itself and for each axis."""
+    __slots__ = ("_output",)
+
+    def __init__(self, owner: Any, output: Any):
+        rank = output.rank
+        super().__init__(owner, output.data, DTYPES[output.dtype], tuple(output.shape[:rank]),
+                         tuple(output.strides[:rank]))
+        self._output = output # memory of the owner's
+
+    @property
+    def name(self) -> str:
+        return _c.decode(self._output.name)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The names of the axes, in the order of ``shape``."""
+        return tuple(_c.decode(name) for name in self._output.axes[:self._output.rank])
+
+    @property
+    def offsets(self) -> Array | None:
+        """Of a ragged output: sample i has the values ``offsets[i]`` to ``offsets[i + 1]``. Else None."""
+        if not self._output.offsets:
+            return None
+        address = ctypes.cast(self._output.offsets, ctypes.c_void_p).value
+        return Array(self._owner, address, "i64", (self._owner.count + 1,), (8,))
+
+    def __repr__(self) -> str:
+        extents = ", ".join(f"{axis} = {extent}" for axis, extent in zip(self.axes, self.shape))
+        return f"<Output {self.name}: {self.dtype}[{extents}]>"
+
+
+class _Outputs:
+    """Outputs by name or number, in the order of the pipeline's text. Unpacks like a tuple."""
+    __slots__ = ("_owner", "_names")
+    _get: Any = None
+
+    def __init__(self, owner: Any, names: dict[str, int]):
+        self._owner, self._names = owner, names
+
+    def __getitem__(self, key: str | int) -> Output:
+        if isinstance(key, str):
+            key = self._names[key]
+        elif not -len(self._names) <= key < len(self._names):
+            raise IndexError(f"output {key} of {len(self._names)}")
+        owner = self._owner
+        return Output(owner, self._get(owner.handle, key % len(self._names)).contents)
+
+    def __iter__(self) -> Iterator[Output]:
+        owner, get = self._owner, self._get
+        return iter([Output(owner, get(owner.handle, i).contents) for i in range(len(self._names))])
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def keys(self) -> list[str]:
+        """The names of the outputs; with it ``dict(batch)`` works."""
+        return list(self._names)
+
+    def items(self) -> list[tuple[str, Output]]:
+        return list(zip(self._names, self))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {', '.join(map(repr, self))}>"
+
+
+class _BatchHandle(_Owned):
+    __slots__ = ()
+
+    def __init__(self, handle: Any):
+        super().__init__(handle, _c.library.batch_release)
+
+    @property
+    def count(self) -> int:
+        return _c.library.batch_count(self.handle)
+
+
+class Batch(_Outputs):
+    """The outputs of a batch: ``batch["image"]``, ``batch[0]``, or ``image, label = batch``.
+
+    Its memory stays as long as the batch, one of its outputs or an array made from one of them does."""
+    __slots__ = ()
+    _get = staticmethod(_c.library.batch_output)
+
+    @property
+    def epoch(self) -> int:
+        return _c.library.batch_epoch(self._owner.handle)
+
+    @property
+    def count(self) -> int:
+        """How many samples there are."""
+        return self._owner.count
+
+    @property
+    def positions(self) -> list[int]:
+        """The samples' positions in the epoch."""
+        return _c.library.batch_positions(self._owner.handle)[:self.count]
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows of the table that fill these positions."""
+        return _c.library.batch_rows(self._owner.handle)[:self.count]
+
+
+class _SampleHandle(_Owned):
+    __slots__ = ()
+    count = 1
+
+    def __init__(self, handle: Any):
+        super().__init__(handle, _c.library.sample_release)
+
+
+class Sample(_Outputs):
+    """One sample, computed alone: its outputs, without the axis of the batch, and what was drawn for it."""
+    __slots__ = ()
+    _get = staticmethod(_c.library.sample_output)
+
+    @property
+    def row(self) -> int:
+        return _c.library.sample_row(self._owner.handle)
+
+    @property
+    def name(self) -> str:
+        """The row's name, usually of its file."""
+        return _c.decode(_c.library.sample_name(self._owner.handle))
+
+    @property
+    def bad_reason(self) -> str:
+        """"", unless a substitute stands here: then why."""
+        return _c.decode(_c.library.sample_bad_reason(self._owner.handle))
+
+    @property
+    def draws(self) -> dict[str, float]:
+        """What was drawn, by the place where it is written: pipeline, value, functions, name."""
+        handle, found = self._owner.handle, {}
+        for i in range(_c.library.sample_draw_count(handle)):
+            draw = _c.library.sample_draw(handle, i).contents
+            found[_c.decode(draw.path)] = draw.value
+        return found
+
+
+def output_names(owner: Any, count: int, get: Any) -> dict[str, int]:
+    """Numbers by names, of a batch's or a sample's outputs."""
+    return {_c.decode(get(owner.handle, i).contents.name): i for i in range(count)}

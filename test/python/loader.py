@@ -1,0 +1,362 @@
+"""`penstock.load`: batches, epochs, state, errors, and ends."""
+import gc
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import warnings
+
+import numpy
+import penstock
+
+NUMBERS = """pipe 1
+/// Numbers of which every byte tells the row.
+pipeline numbers(values: path, per_rank: int = 8) {
+  for row in raw(value = column(values, i64)) order shuffled
+  batch per_rank per rank last keep {
+    output square: i64[n] = row.value * row.value
+    output table: f32[n, k] = map (k in 0 .. 4) { f32(row.value) + f32(k) }
+  }
+}
+"""
+DTYPES = """pipe 1
+pipeline types(length: int = 3) {
+  for row in synthetic(length, x = f32[k = 5])
+  batch 3 per rank last keep {
+""" + "".join(f"    output {t}: {t}[n, k] = {t}(row.x * 100.0)\n" for t in
+              ("u8", "i8", "u16", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")) + """    output bool: bool[n, k] = row.x > 0.5
+  }
+}
+"""
+RAGGED = """pipe 1
+pipeline ragged() {
+  for row in synthetic(6, boxes = f32[k = 0 ..= 5, box = xyxy])
+  batch 6 per rank last keep { output boxes: f32[n, k <= 5, box: xyxy] ragged = row.boxes }
+}
+"""
+
+
+def numbers(**options):
+    return penstock.load(NUMBERS, columns={"value": numpy.arange(100)}, cache="", **options)
+
+
+def squares(loader):
+    return [numpy.asarray(batch["square"]).tolist() for batch in loader]
+
+
+class Loading(unittest.TestCase):
+    def test_an_epoch_has_every_row_once(self):
+        with numbers() as loader:
+            self.assertEqual((len(loader), loader.batch_size), (13, 8))
+            batches = squares(loader)
+        self.assertEqual([len(batch) for batch in batches], [8] * 12 + [4])
+        self.assertEqual(sorted(sum(batches, [])), [i * i for i in range(100)])
+
+    def test_outputs_by_name_by_number_and_unpacked(self):
+        with numbers() as loader:
+            batch = next(iter(loader))
+            square, table = batch
+            self.assertEqual(batch.keys(), ["square", "table"])
+            self.assertEqual((table.name, table.axes, table.shape, table.dtype), ("table", ("n", "k"), (8, 4), "f32"))
+            self.assertEqual(list(dict(batch)), ["square", "table"])
+            values = numpy.array(batch.rows)
+            self.assertEqual(batch.positions, list(range(8)))
+            for one in (square, batch[0], batch[-2], batch["square"]):
+                self.assertTrue((numpy.asarray(one) == values * values).all())
+            self.assertTrue((numpy.asarray(table) == values[:, None] + numpy.arange(4)).all())
+            with self.assertRaises(KeyError):
+                batch["cube"]
+            with self.assertRaises(IndexError):
+                batch[2]
+
+    def test_each_type_arrives_as_itself(self):
+        with penstock.load(DTYPES, cache="") as loader:
+            batch = next(iter(loader))
+            expected = numpy.asarray(batch["f64"])
+            for output in batch:
+                array = numpy.asarray(output)
+                if output.dtype == "bool":
+                    self.assertTrue((array == (expected > 50)).all())
+                elif output.dtype == "bf16": # the bits: the upper half of an f32's
+                    wide = (array.astype(numpy.uint32) << 16).view(numpy.float32)
+                    self.assertLess(abs(wide / expected - 1).max(), 2.0 ** -8)
+                else:
+                    self.assertEqual(array.dtype.name[0] + str(8 * array.itemsize), output.dtype)
+                    self.assertLess(abs(array / expected - 1).max(), 1 / expected.min())
+
+    def test_ragged_outputs_have_offsets(self):
+        with penstock.load(RAGGED, cache="") as loader:
+            boxes = next(iter(loader))["boxes"]
+            offsets = numpy.asarray(boxes.offsets)
+            self.assertEqual((len(offsets), offsets[0], offsets[-1]), (7, 0, len(boxes)))
+            self.assertEqual(boxes.shape[1], 4)
+
+    def test_a_path_and_parameters(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, values = f"{folder}/numbers.pipe", f"{folder}/values"
+            with open(path, "w") as file:
+                file.write(NUMBERS)
+            numpy.arange(10).tofile(values)
+            with penstock.load(path, values=values, per_rank=5, cache="") as loader:
+                self.assertEqual([p.name for p in loader.program.parameters], ["values", "per_rank"])
+                self.assertEqual(len(loader), 2)
+            with penstock.load(path, parameters={"values": values, "per_rank": 3}, cache="") as loader:
+                self.assertEqual(len(loader), 4)
+            with self.assertRaises(FileNotFoundError):
+                penstock.load(f"{folder}/none.pipe")
+
+    def test_ranks_share_an_epoch(self):
+        parts = []
+        for rank in range(2):
+            with numbers(rank=rank, world=2, per_rank=5) as loader:
+                parts.append(sum(squares(loader), []))
+        self.assertEqual(sorted(parts[0] + parts[1]), [i * i for i in range(100)])
+
+    def test_statistics_are_data(self):
+        with numbers(threads=1) as loader:
+            squares(loader)
+            told = loader.statistics()
+            self.assertEqual((told["samples"], told["batches"], told["threads"]), (100, 13, 1))
+            self.assertGreater(told["stages"]["kernels"]["count"], 0)
+            self.assertEqual(told["jpeg_entropy"]["own"], 0)
+            self.assertEqual(loader.info["table_length"], 100)
+
+    def test_a_sample_alone_tells_what_was_drawn(self):
+        text = NUMBERS.replace("order shuffled", "let by = draw int(1 ..= 6)").replace("f32(k) }", "f32(by) }")
+        with penstock.load(text, columns={"value": numpy.arange(100)}, cache="") as loader:
+            sample = loader.sample(17)
+            (path, by), = sample.draws.items()
+            self.assertIn("by", path)
+            self.assertEqual((sample.row, sample.bad_reason), (17, ""))
+            self.assertEqual(numpy.asarray(sample["table"]).tolist(), [17 + by] * 4)
+
+
+class Epochs(unittest.TestCase):
+    def test_each_loop_is_the_next_epoch(self):
+        with numbers() as loader:
+            first, second = squares(loader), squares(loader)
+        self.assertNotEqual(first, second)
+        with numbers(epoch=1) as loader:
+            self.assertEqual(squares(loader), second)
+
+    def test_leaving_early_and_starting_again(self):
+        with numbers() as loader:
+            expected = [squares(loader) for _ in range(3)]
+        with numbers() as loader:
+            for batch in loader:
+                break
+            self.assertEqual(squares(loader), expected[1])
+            loader.set_epoch(0)
+            self.assertEqual((loader.epoch, squares(loader)), (0, expected[0]))
+            loader.set_epoch(2)
+            self.assertEqual(squares(loader), expected[2])
+
+    def test_a_new_iterator_ends_the_old_one(self):
+        with numbers() as loader:
+            old = iter(loader)
+            next(old)
+            new = iter(loader)
+            with self.assertRaisesRegex(penstock.SessionError, "one iterator at a time"):
+                next(old)
+            self.assertEqual(next(new).epoch, 1)
+
+    def test_two_loaders_at_once(self):
+        with numbers() as a, numbers(seed=5) as b:
+            mixed = [[x[0].shape[0], y[0].shape[0]] for x, y in zip(a, b)]
+        self.assertEqual(len(mixed), 13)
+
+    def test_an_exception_in_the_loop_leaves_the_loader_usable(self):
+        with numbers() as loader:
+            with self.assertRaises(ZeroDivisionError):
+                for batch in loader:
+                    1 / 0
+            self.assertEqual(len(squares(loader)), 13)
+
+    def test_a_state_restores_what_is_left(self):
+        with numbers() as loader:
+            batches = iter(loader)
+            for _ in range(5):
+                next(batches)
+            state = loader.state_dict()
+            rest = squares(batches)
+            after = squares(loader)
+        with numbers(threads=1, prefetch=1) as other:
+            other.load_state_dict(state)
+            self.assertEqual(squares(other), rest)
+            self.assertEqual((other.epoch, squares(other)), (1, after))
+            with self.assertRaisesRegex(penstock.SessionError, "not the state of a session"):
+                other.load_state_dict({"penstock": "something"})
+
+
+class Memory(unittest.TestCase):
+    def test_an_array_keeps_its_memory_and_nothing_else_does(self):
+        with numbers(threads=1) as loader:
+            batches = iter(loader)
+            held = numpy.asarray(next(batches)["table"])
+            kept, address = held.copy(), held.ctypes.data
+            addresses = [numpy.asarray(batch["table"]).ctypes.data for batch in batches]
+            self.assertNotIn(address, addresses)
+            self.assertTrue((held == kept).all())
+            del held
+            loader.set_epoch(0)
+            self.assertTrue((numpy.asarray(next(iter(loader))["table"]) == kept).all())
+
+    def test_slots_are_used_again(self):
+        with numbers(threads=1) as loader:
+            addresses = {numpy.asarray(batch["table"]).ctypes.data for batch in loader}
+        self.assertLessEqual(len(addresses), 4)
+
+    def test_arrays_outlive_loader_and_batch(self):
+        loader = numbers()
+        batch = next(iter(loader))
+        view, rows = numpy.asarray(batch["square"])[::2], batch.rows
+        loader.close()
+        del loader, batch
+        gc.collect()
+        self.assertEqual(view.tolist(), [row * row for row in rows[::2]])
+
+    def test_columns_are_kept(self):
+        loader = penstock.load(NUMBERS, columns={"value": numpy.arange(100) + 1000}, cache="")
+        gc.collect()
+        self.assertEqual(sorted(sum(squares(loader), []))[0], 1000 * 1000)
+        loader.close()
+
+
+class Errors(unittest.TestCase):
+    def test_a_compile_error_has_the_caret_text(self):
+        with self.assertRaises(penstock.CompileError) as caught:
+            penstock.load("pipe 1\npipeline p() {\n  for row in synthetic(4, x = f32)\n"
+                          "  batch 2 per rank last keep { output x: f32[n] = row.y }\n}\n", cache="")
+        self.assertEqual(str(caught.exception), """\
+<text>:4:55: error: a row has no field `y`
+  4 |   batch 2 per rank last keep { output x: f32[n] = row.y }
+    |                                                       ^
+hint: its fields are x""")
+        self.assertEqual(caught.exception.messages[0]["line"], 4)
+
+    def test_what_the_session_refuses(self):
+        with self.assertRaisesRegex(penstock.SessionError, "prefetch is 5000; it is 1 to 1024"):
+            numbers(prefetch=5000)
+        with self.assertRaisesRegex(penstock.SessionError, "memory"):
+            numbers(memory_budget=10)
+        with self.assertRaisesRegex(penstock.SessionError, "column `value`: the array is not contiguous"):
+            penstock.load(NUMBERS, columns={"value": numpy.arange(100)[::2]}, cache="")
+        with self.assertRaisesRegex(penstock.SessionError, "column `value`: no element type for an array of `<c8`"):
+            penstock.load(NUMBERS, columns={"value": numpy.zeros(4, numpy.complex64)}, cache="")
+
+    def test_warnings_of_the_compiler_are_warnings(self):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            penstock.load(NUMBERS.replace("for row", "/// nothing\nfor row"), columns={"value": numpy.arange(9)},
+                          cache="").close()
+        self.assertEqual(len(caught), 1)
+        self.assertIn("warning:", str(caught[0].message))
+
+    def test_bad_samples_are_reported(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(f"{folder}/class")
+            for i in range(20):
+                with open(f"{folder}/class/{i:02}.ppm", "wb") as file:
+                    file.write(b"P6 4 4 255\n" + bytes(range(48)) if i != 7 else b"damaged")
+            text = """pipe 1
+pipeline files(root: path) {
+  for row in image_folder(root)
+  batch 4 per rank last keep { output x: u8[n, h = 4, w = 4, c] = row.data |> decode(rgb) }
+}
+"""
+            with penstock.load(text, root=folder, on_error=0.5, cache="") as loader:
+                list(map(len, loader))
+                bad, = loader.bad_samples()
+                self.assertEqual((bad.position, bad.row, bad.name), (7, 7, "class/07.ppm"))
+                self.assertNotIn(bad.substitute, (-1, 7))
+            with penstock.load(text, root=folder, on_error="fail", cache="") as loader:
+                with self.assertRaisesRegex(penstock.SessionError, "07.ppm"):
+                    list(map(len, loader))
+
+    def test_a_closed_loader_says_so(self):
+        loader = numbers()
+        batches = iter(loader)
+        loader.close()
+        loader.close()
+        for use in (loader.state_dict, lambda: iter(loader), lambda: next(batches), loader.statistics):
+            with self.assertRaisesRegex(penstock.SessionError, "the loader is closed"):
+                use()
+
+    def test_a_cancelled_loader_raises(self):
+        with numbers() as loader:
+            batches = iter(loader)
+            loader.cancel()
+            with self.assertRaises(penstock.CancelledError):
+                next(batches)
+
+
+SLOW = """pipe 1
+fn busy(x: f32) -> f32 = x |> repeat (400000000) { step }
+fn step(x: f32) -> f32 = x * f32(0.9999) + f32(0.5)
+pipeline slow() {
+  for row in synthetic(100, x = f32)
+  batch 1 per rank last keep { output x: f32[n] = busy(row.x) }
+}
+"""
+
+
+class Ends(unittest.TestCase):
+    def run_python(self, text, **more):
+        """A process of its own, which must end."""
+        head = f"import sys; sys.path[:0] = {sys.path!r}; import loader, penstock, threading, os, signal\n"
+        return subprocess.run([sys.executable, "-c", head + text], capture_output=True, text=True, timeout=60, **more)
+
+    def test_the_interpreter_ends_with_a_live_session(self):
+        done = self.run_python("l = loader.numbers(); it = iter(l); b = next(it); l.cycle = l; print(b[0].shape)")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "(8,)\n", ""))
+
+    def test_the_interpreter_ends_while_a_thread_waits(self):
+        done = self.run_python("""
+l = penstock.load(loader.SLOW, cache="")
+t = threading.Thread(target=lambda: next(iter(l)), daemon=True)
+t.start()
+t.join(0.3)
+print("waits", t.is_alive())
+""")
+        self.assertEqual((done.returncode, done.stdout), (0, "waits True\n"), done.stderr)
+
+    def test_other_threads_run_while_one_waits(self):
+        with penstock.load(SLOW, cache="") as loader:
+            def wait():
+                try:
+                    next(iter(loader))
+                except penstock.PenstockError as error:
+                    ended.append(error)
+            ended = []
+            waiting = threading.Thread(target=wait)
+            waiting.start()
+            waiting.join(0.2)
+            self.assertTrue(waiting.is_alive()) # and this thread runs
+            loader.cancel()
+            waiting.join(30)
+            self.assertFalse(waiting.is_alive())
+            self.assertIsInstance(ended[0], penstock.CancelledError)
+
+    def test_spawned_workers_beside_a_loader(self):
+        with numbers() as loader:
+            batches = iter(loader)
+            next(batches)
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                self.assertEqual(pool.apply(abs, (-3,)), 3)
+            self.assertEqual(len(list(map(len, batches))), 12)
+
+    def test_a_forked_child_may_have_a_loader_of_its_own(self):
+        with numbers() as loader:
+            expected = squares(loader)
+        child = os.fork()
+        if child == 0:
+            with numbers() as loader:
+                os._exit(0 if squares(loader) == expected else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
