@@ -218,6 +218,33 @@ class Memory(unittest.TestCase):
         gc.collect()
         self.assertEqual(view.tolist(), [row * row for row in rows[::2]])
 
+    def test_dlpack_tensors_keep_their_memory(self):
+        with numbers(threads=1) as loader:
+            batches = iter(loader)
+            held = numpy.from_dlpack(next(batches)["table"])
+            kept, address = held.copy(), held.ctypes.data
+            self.assertNotIn(address, [numpy.asarray(batch["table"]).ctypes.data for batch in batches])
+            self.assertTrue((held == kept).all())
+        self.assertTrue((held == kept).all()) # after the session
+
+    def test_dlpack_capsules_that_nobody_takes_are_deleted(self):
+        with numbers(threads=1) as loader:
+            for batch in loader: # or there would be no slot left
+                batch[0].__dlpack__()
+                batch[1].__dlpack__(max_version=(1, 0))
+                self.assertEqual(batch[0].__dlpack_device__(), (1, 0))
+            with self.assertRaises(BufferError):
+                batch[0].__dlpack__(copy=True)
+            with self.assertRaises(BufferError):
+                batch[0].__dlpack__(dl_device=(2, 0))
+            with self.assertRaises(BufferError):
+                loader.sample(0)[0].__dlpack__()
+
+    def test_offsets_as_dlpack(self):
+        with penstock.load(RAGGED, cache="") as loader:
+            boxes = next(iter(loader))["boxes"]
+            self.assertEqual(numpy.from_dlpack(boxes.offsets).tolist(), numpy.asarray(boxes.offsets).tolist())
+
     def test_columns_are_kept(self):
         loader = penstock.load(NUMBERS, columns={"value": numpy.arange(100) + 1000}, cache="")
         gc.collect()

@@ -12,6 +12,7 @@ from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_size_
 from typing import Any
 
 OK, ERROR, END_OF_EPOCH, CANCELLED = range(4)
+VALUES, OFFSETS = range(2)
 
 
 class Parameter(ctypes.Structure):
@@ -130,6 +131,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "batch_positions": (POINTER(c_int64), [_handle]),
     "batch_rows": (POINTER(c_int64), [_handle]),
     "batch_release": (None, [_handle]),
+    "batch_dlpack": (c_int, [_handle, c_size_t, c_int, c_void_p, _out]),
+    "batch_dlpack_legacy": (c_int, [_handle, c_size_t, c_int, c_void_p, _out]),
     "session_sample": (c_int, [_handle, c_uint32, c_int64, _out]),
     "sample_row": (c_int64, [_handle]),
     "sample_name": (c_char_p, [_handle]),

@@ -5,6 +5,7 @@ import ctypes
 from typing import Any, Iterator
 
 from . import _c
+from ._dlpack import CPU, make_capsule
 
 #: Element types by the number that penstock.h gives them, and their codes in NumPy's array interface. NumPy has no bf16.
 DTYPES = {1: "u8", 2: "i8", 3: "u16", 4: "i16", 5: "i32", 6: "i64", 7: "f16", 8: "bf16", 9: "f32", 10: "f64", 11: "bool"}
@@ -28,10 +29,11 @@ class Array:
 
     ``numpy.asarray(array)`` is a view; it, and what is made from it (``torch.from_numpy``), keeps the memory. Once
     nothing refers to it the memory is used for another batch."""
-    __slots__ = ("_owner", "_data", "dtype", "shape", "strides")
+    __slots__ = ("_owner", "_data", "_place", "dtype", "shape", "strides")
 
-    def __init__(self, owner: Any, data: int | None, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]):
-        self._owner, self._data = owner, data
+    def __init__(self, owner: Any, data: int | None, place: tuple[int, int], dtype: str, shape: tuple[int, ...],
+                 strides: tuple[int, ...]):
+        self._owner, self._data, self._place = owner, data, place
         #: The element type in the language's words: "u8", "f16", "bf16" ...
         self.dtype = dtype
         self.shape = shape
@@ -44,6 +46,17 @@ class Array:
         return {"version": 3, "shape": self.shape, "strides": self.strides, "data": (self._data or 0, False),
                 "typestr": TYPESTR.get(self.dtype, "<u2")}
 
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CPU
+
+    def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] | None = None,
+                   dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
+        """A DLPack tensor without a copy, for ``torch.from_dlpack`` and its like. It is made in C and keeps the memory
+        until its consumer deletes it, on any thread, with or without Python."""
+        if dl_device not in (None, CPU) or copy:
+            raise BufferError("an output is handed over where it lies, on the CPU and without a copy")
+        return make_capsule(self._owner, self._place, stream, versioned=max_version is not None and max_version[0] >= 1)
+
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -55,9 +68,9 @@ class Output(Array):
     """One output of a batch or of a sample: a tensor with a name for itself and for each axis."""
     __slots__ = ("_output",)
 
-    def __init__(self, owner: Any, output: Any):
+    def __init__(self, owner: Any, output: Any, index: int):
         rank = output.rank
-        super().__init__(owner, output.data, DTYPES[output.dtype], tuple(output.shape[:rank]),
+        super().__init__(owner, output.data, (index, _c.VALUES), DTYPES[output.dtype], tuple(output.shape[:rank]),
                          tuple(output.strides[:rank]))
         self._output = output # memory of the owner's
 
@@ -76,7 +89,7 @@ class Output(Array):
         if not self._output.offsets:
             return None
         address = ctypes.cast(self._output.offsets, ctypes.c_void_p).value
-        return Array(self._owner, address, "i64", (self._owner.count + 1,), (8,))
+        return Array(self._owner, address, (self._place[0], _c.OFFSETS), "i64", (self._owner.count + 1,), (8,))
 
     def __repr__(self) -> str:
         extents = ", ".join(f"{axis} = {extent}" for axis, extent in zip(self.axes, self.shape))
@@ -96,12 +109,12 @@ class _Outputs:
             key = self._names[key]
         elif not -len(self._names) <= key < len(self._names):
             raise IndexError(f"output {key} of {len(self._names)}")
-        owner = self._owner
-        return Output(owner, self._get(owner.handle, key % len(self._names)).contents)
+        owner, index = self._owner, key % len(self._names)
+        return Output(owner, self._get(owner.handle, index).contents, index)
 
     def __iter__(self) -> Iterator[Output]:
         owner, get = self._owner, self._get
-        return iter([Output(owner, get(owner.handle, i).contents) for i in range(len(self._names))])
+        return iter([Output(owner, get(owner.handle, i).contents, i) for i in range(len(self._names))])
 
     def __len__(self) -> int:
         return len(self._names)
@@ -119,6 +132,7 @@ class _Outputs:
 
 class _BatchHandle(_Owned):
     __slots__ = ()
+    is_batch = True
 
     def __init__(self, handle: Any):
         super().__init__(handle, _c.library.batch_release)
@@ -157,6 +171,7 @@ class Batch(_Outputs):
 
 class _SampleHandle(_Owned):
     __slots__ = ()
+    is_batch = False
     count = 1
 
     def __init__(self, handle: Any):
