@@ -4,9 +4,12 @@
 //  * Others, with libjpeg-turbo's cropping: fancy upsampling mixes neighbouring
 //    chroma samples, and at the edge of what is decoded it mixes others than in
 //    the full image. So the crop is two pixels (one chroma sample) wider on
-//    each side. Skipping is done from row 0 to a multiple of the iMCU height
-//    only. There libjpeg still decodes the iMCU row above where upsampling
-//    looks up into it. Skipping from or to the middle of one has had bugs.
+//    each side, and wide enough for three samples of each component: where it
+//    leaves one of some component, libjpeg chooses the upsampling of all again,
+//    and it mixes none of two. Skipping is done from row 0 to a multiple of the
+//    iMCU height only. There libjpeg still decodes the iMCU row above where
+//    upsampling looks up into it. Skipping from or to the middle of one has had
+//    bugs.
 //  * Where libjpeg smooths blocks (progressive files with missing scans), and
 //    so looks further, nothing is cropped or skipped.
 #include "runtime/media/jpeg/JpegDecoder.h"
@@ -260,8 +263,11 @@ bool JpegDecoder::Impl::smoothsBlocks() const {
 
 void JpegDecoder::Impl::cropColumns(const Region &region, JDIMENSION &first) {
   constexpr JDIMENSION margin = 2;
+  const JDIMENSION least = leastWidth(cinfo.output_width, uint32_t(cinfo.max_h_samp_factor));
   JDIMENSION begin = region.left > margin ? region.left - margin : 0;
-  JDIMENSION end = std::min<JDIMENSION>(region.left + region.width + margin, cinfo.output_width);
+  begin = std::min(begin, cinfo.output_width - least);
+  const JDIMENSION end =
+      std::min(std::max(region.left + region.width + margin, begin + least), cinfo.output_width);
   JDIMENSION width = end - begin;
   jpeg_crop_scanline(&cinfo, &begin, &width);
   if (width < end - begin)

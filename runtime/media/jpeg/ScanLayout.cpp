@@ -86,6 +86,10 @@ bool keepQuantisation(const JpegSegments &segments, size_t component, Quantisati
   return found;
 }
 
+uint32_t leastWidth(uint32_t width, uint32_t maxHorizontal) {
+  return std::min(width, 3 * maxHorizontal);
+}
+
 McuCrop cropFor(const ScanLayout &layout, const Region &region) {
   bool narrow = false, low = false; // some component has fewer samples
   for (size_t i = 0; i < layout.componentCount; ++i) {
@@ -98,8 +102,7 @@ McuCrop cropFor(const ScanLayout &layout, const Region &region) {
   const uint32_t begin = region.left - (narrow && region.left > 0);
   uint32_t end = std::min(layout.width, region.left + region.width + narrow);
   crop.firstColumn = begin / layout.mcuWidth();
-  // It is not done in images of one or two chroma samples.
-  const uint32_t least = std::min(layout.width, 3u * layout.maxHorizontal);
+  const uint32_t least = leastWidth(layout.width, layout.maxHorizontal);
   if (narrow && layout.width - crop.firstColumn * layout.mcuWidth() < least)
     --crop.firstColumn;
   const uint32_t origin = crop.firstColumn * layout.mcuWidth();

@@ -66,6 +66,10 @@ using QuantisationTables = std::array<QuantisationTable, 4>;
 /// Keeps the table that `component` has now. False where there is none.
 bool keepQuantisation(const JpegSegments &segments, size_t component, QuantisationTables &tables);
 
+/// Fancy upsampling is not done in images of one or two samples of a component: a part
+/// that is at least this wide has more, or all.
+uint32_t leastWidth(uint32_t width, uint32_t maxHorizontal);
+
 /// The smallest part whose pixels inside `region` are those of the whole image,
 /// and which has all rows of MCUs that libjpeg reads for the region.
 McuCrop cropFor(const ScanLayout &layout, const Region &region);

@@ -24,6 +24,8 @@ struct JpegRecipe {
   int restartInterval = 0;
   int quality = 85;
   bool optimised = false;
+  /// Components are given as they are stored: rawJpeg().
+  bool raw = false;
   /// Marker codes of segments to write before the frame header, some bytes each.
   std::vector<int> markers = {};
 };
@@ -41,9 +43,9 @@ inline std::vector<uint8_t> randomPixels(int width, int height, int channels,
   return pixels;
 }
 
-inline std::vector<uint8_t> encodeJpeg(const JpegRecipe &recipe, int width,
-                                       int height,
-                                       const std::vector<uint8_t> &pixels) {
+/// A file whose rows `write` writes, once compression has begun.
+template <typename Write>
+std::vector<uint8_t> encodeJpegBy(const JpegRecipe &recipe, int width, int height, Write write) {
   jpeg_compress_struct info;
   jpeg_error_mgr errors;
   info.err = jpeg_std_error(&errors);
@@ -80,6 +82,7 @@ inline std::vector<uint8_t> encodeJpeg(const JpegRecipe &recipe, int width,
     info.num_scans = int(scans.size());
   }
   info.arith_code = recipe.arithmetic;
+  info.raw_data_in = recipe.raw;
   info.restart_interval = unsigned(recipe.restartInterval);
   info.optimize_coding = recipe.optimised;
   jpeg_start_compress(&info, TRUE);
@@ -87,11 +90,7 @@ inline std::vector<uint8_t> encodeJpeg(const JpegRecipe &recipe, int width,
     const std::vector<JOCTET> body(size_t(marker) * 7, JOCTET(marker + 3));
     jpeg_write_marker(&info, marker, body.data(), unsigned(body.size()));
   }
-  while (info.next_scanline < info.image_height) {
-    JSAMPROW row = const_cast<JSAMPROW>(
-        pixels.data() + size_t(info.next_scanline) * width * recipe.components);
-    jpeg_write_scanlines(&info, &row, 1);
-  }
+  write(info);
   jpeg_finish_compress(&info);
   jpeg_destroy_compress(&info);
   std::vector<uint8_t> file(bytes, bytes + size);
@@ -99,10 +98,46 @@ inline std::vector<uint8_t> encodeJpeg(const JpegRecipe &recipe, int width,
   return file;
 }
 
+inline std::vector<uint8_t> encodeJpeg(const JpegRecipe &recipe, int width, int height,
+                                       const std::vector<uint8_t> &pixels) {
+  return encodeJpegBy(recipe, width, height, [&](jpeg_compress_struct &info) {
+    while (info.next_scanline < info.image_height) {
+      JSAMPROW row = const_cast<JSAMPROW>(pixels.data() + size_t(info.next_scanline) *
+                                                              size_t(width * recipe.components));
+      jpeg_write_scanlines(&info, &row, 1);
+    }
+  });
+}
+
 inline std::vector<uint8_t> randomJpeg(const JpegRecipe &recipe, int width,
                                        int height, std::mt19937 &random) {
   return encodeJpeg(recipe, width, height,
                     randomPixels(width, height, recipe.components, random));
+}
+
+/// Each component drawn in its own size: factors need not divide the largest, which
+/// libjpeg's encoder demands of what it makes smaller itself.
+inline std::vector<uint8_t> rawJpeg(JpegRecipe recipe, int width, int height,
+                                    std::mt19937 &random) {
+  recipe.raw = true;
+  return encodeJpegBy(recipe, width, height, [&](jpeg_compress_struct &info) {
+    std::array<std::vector<uint8_t>, 4> planes;
+    std::array<std::vector<JSAMPROW>, 4> rows;
+    std::array<JSAMPARRAY, 4> all{};
+    while (info.next_scanline < info.image_height) {
+      for (size_t c = 0; c < size_t(info.num_components); ++c) {
+        const jpeg_component_info &component = info.comp_info[c];
+        const int across = int(component.width_in_blocks) * DCTSIZE,
+                  down = component.v_samp_factor * DCTSIZE;
+        planes[c] = randomPixels(across, down, 1, random);
+        rows[c].clear();
+        for (int y = 0; y < down; ++y)
+          rows[c].push_back(planes[c].data() + y * across);
+        all[c] = rows[c].data();
+      }
+      jpeg_write_raw_data(&info, all.data(), JDIMENSION(info.max_v_samp_factor * DCTSIZE));
+    }
+  });
 }
 
 /// What libjpeg gives for the whole file, row by row, with its defaults.
