@@ -29,9 +29,10 @@ test_part() { # folder below build/, tests (a regular expression), arguments of 
 everything=(-DPENSTOCK_COMPILER=ON "-DPENSTOCK_PARTS=dsl;runtime;compiler;codegen;stdlib;api;tools;test"
   "-DPENSTOCK_UNIT_TESTS=abi;dsl;compiler;codegen;runtime;sched;stdlib")
 
-# The tree with every planted fault (test/mutants), in build/mutants/tree.
+# The tree with planted faults (test/mutants), in build/mutants/tree. Both take what
+# plant.py calls a choice: what is planted has to be compiled again.
 build_mutants() {
-  /usr/bin/python3 test/mutants/plant.py build/mutants/tree
+  /usr/bin/python3 test/mutants/plant.py build/mutants/tree "$@"
   (cd build/mutants/tree && build_part release release "-DPENSTOCK_TESTS=unit;lit;differential;e2e;parity")
 }
 run_mutants() {

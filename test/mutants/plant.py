@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Plants faults: writes a copy of the tree whose sources contain every mutant.
+"""Plants faults: writes a copy of the tree whose sources contain mutants.
 
-    plant.py FOLDER     makes or updates the copy; unchanged files are links
-    plant.py --check    only looks whether every mutant still has its place
+    plant.py FOLDER [CHOICE]  makes or updates the copy; unchanged files are links
+    plant.py --check          only looks whether every mutant still has its place
+
+CHOICE is names, or `--some 8 --by TEXT`: eight, chosen by the text (a commit); else
+all. What shrink.py repeats is planted with every choice.
 
 A mutant is told by its name in the environment variable PENSTOCK_MUTANT; without
 one, the copy is the program as it is. The sources themselves know nothing of it.
 """
+import argparse
+import hashlib
 import os
 import re
 import subprocess
@@ -14,6 +19,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+SHRUNK = "weight-center-at-the-edge"  # the one that shrink.py repeats
 
 PRELUDE = """#include <cstdlib>
 #include <cstring>
@@ -47,6 +53,25 @@ def read_mutants():
     for name in names:
         if names.count(name) > 1:
             sys.exit(f"two mutants are called {name}")
+    return mutants
+
+
+def add_choice(parser):
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--some", type=int)
+    parser.add_argument("--by", default="")
+
+
+def choose(arguments):
+    mutants = read_mutants()
+    if arguments.names:
+        chosen = [mutant for mutant in mutants if mutant.name in arguments.names]
+        if len(chosen) != len(arguments.names):
+            sys.exit("there is no mutant of one of these names")
+        return chosen
+    if arguments.some:
+        rank = lambda mutant: hashlib.sha256((arguments.by + mutant.name).encode()).digest()
+        return sorted(mutants, key=rank)[:arguments.some]
     return mutants
 
 
@@ -118,9 +143,12 @@ def main():
             planted(path, [mutant for mutant in mutants if mutant.path == path])
         print(f"{len(mutants)} mutants have their places")
         return
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        sys.exit(__doc__)
-    plant(os.path.abspath(sys.argv[1]), mutants)
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("folder")
+    add_choice(parser)
+    arguments = parser.parse_args()
+    chosen = {mutant.name for mutant in choose(arguments)} | {SHRUNK}
+    plant(os.path.abspath(arguments.folder), [mutant for mutant in mutants if mutant.name in chosen])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests against mutants: every one must make some test fail.
 
-    run.py BUILD                    all of them
-    run.py BUILD --some 8 --by TEXT eight of them, chosen by the text (a commit)
-    run.py BUILD NAME...            these
+    run.py BUILD [CHOICE]   all of them, or those that plant.py chooses by the same words
 
 BUILD is the build folder of the tree that plant.py wrote. A mutant names its
 tests, the likeliest first; they run until one fails. The test that killed it
@@ -12,7 +10,6 @@ must pass without it. A survivor means that a test is missing.
 import argparse
 import concurrent.futures
 import glob
-import hashlib
 import os
 import resource
 import shlex
@@ -22,7 +19,7 @@ import sys
 import tempfile
 import time
 
-from plant import read_mutants
+from plant import add_choice, choose
 
 TREE = None  # set by main
 CPU_SECONDS, SECONDS = 400, 3600  # a test that takes longer has been caught in a loop, or waits for ever
@@ -80,31 +77,17 @@ def try_mutant(mutant, build):
     return None, time.monotonic() - begin
 
 
-def choose(mutants, arguments):
-    if arguments.names:
-        chosen = [mutant for mutant in mutants if mutant.name in arguments.names]
-        if len(chosen) != len(arguments.names):
-            sys.exit("there is no mutant of one of these names")
-        return chosen
-    if arguments.some:
-        rank = lambda mutant: hashlib.sha256((arguments.by + mutant.name).encode()).digest()
-        return sorted(mutants, key=rank)[:arguments.some]
-    return mutants
-
-
 def main():
     global TREE
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--some", type=int)
-    parser.add_argument("--by", default="")
+    add_choice(parser)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     build = os.path.abspath(arguments.build)
     with open(f"{build}/CMakeCache.txt") as cache:
         TREE = next(line.split("=")[1].strip() for line in cache if line.startswith("CMAKE_HOME_DIRECTORY"))
-    mutants = choose(read_mutants(), arguments)
+    mutants = choose(arguments)
     survivors, killers = [], set()
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         tried = [(mutant, pool.submit(try_mutant, mutant, build)) for mutant in mutants]

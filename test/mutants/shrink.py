@@ -10,10 +10,12 @@ import subprocess
 import sys
 import tempfile
 
+from plant import SHRUNK
+
 
 def main():
     build = os.path.abspath(sys.argv[1])
-    mutant = sys.argv[2] if len(sys.argv) > 2 else "weight-center-at-the-edge"
+    mutant = sys.argv[2] if len(sys.argv) > 2 else SHRUNK
     folder = tempfile.mkdtemp(prefix="penstock-shrink-")
     tools = f"{build}/tools/penstock:{build}/test/differential"
     environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "XDG_CACHE_HOME": f"{folder}/cache"}

@@ -3,7 +3,6 @@
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Progress.h"
 #include "tools/penstock/Session.h"
-#include <CLI/CLI.hpp>
 #include <ctime>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -96,16 +95,15 @@ static int run(const State &state) {
   return exitOk;
 }
 
-void penstock::cli::addBench(CLI::App &app, int &exitCode) {
+void penstock::cli::addBench(CommandLine &line) {
   auto state = std::make_shared<State>();
-  CLI::App *command = app.add_subcommand(
+  Command command = line.command(
       "bench", "measure samples per second for some seconds");
-  state->compile.addTo(*command);
-  state->run.addTo(*command);
-  command->add_option("--seconds", state->seconds, "how long; default: 5")->check(positiveNumber());
-  command->add_option("--warmup", state->warmup, "batches that do not count; default: 2")
-      ->check(wholeNumber(0, std::numeric_limits<int64_t>::max()));
-  command->add_flag("--json", state->json, "report as JSON on stdout");
-  addFooter(*command, "penstock bench train.pipe --set root=photos --seconds 10");
-  command->callback([state, &exitCode] { exitCode = run(*state); });
+  state->compile.addTo(command);
+  state->run.addTo(command);
+  command.option("--seconds", state->seconds, "how long; default: 5").positive();
+  command.option("--warmup", state->warmup, "batches that do not count; default: 2")
+      .within(0, std::numeric_limits<int64_t>::max());
+  command.flag("--json", state->json, "report as JSON on stdout");
+  command.runs("penstock bench train.pipe --set root=photos --seconds 10", [state] { return run(*state); });
 }

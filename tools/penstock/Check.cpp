@@ -2,7 +2,6 @@
 
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Program.h"
-#include <CLI/CLI.hpp>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -58,23 +57,21 @@ static void printJson(const Compilation &result, const std::string &file) {
   std::printf("%s\n", report.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
 }
 
-void penstock::cli::addCheck(CLI::App &app, int &exitCode) {
+void penstock::cli::addCheck(CommandLine &line) {
   auto state = std::make_shared<State>();
-  CLI::App *command = app.add_subcommand("check", "check a file and list its parameters");
-  state->compile.addTo(*command);
-  command->add_flag("--json", state->json,
+  Command command = line.command("check", "check a file and list its parameters");
+  state->compile.addTo(command);
+  command.flag("--json", state->json,
                     "messages and parameters as JSON on stdout (docs/check.md)");
-  addFooter(*command, "penstock check train.pipe");
-  command->callback([state, &exitCode] {
+  command.runs("penstock check train.pipe", [state] {
     if (state->json) {
       const Compilation result = compileQuietly(state->compile, true);
       printJson(result, state->compile.file);
-      exitCode = result.good ? exitOk : exitError;
-      return;
+      return result.good ? exitOk : exitError;
     }
     const ProgramPtr program = compile(state->compile, true);
     if (program)
       printParameters(program.get());
-    exitCode = program ? exitOk : exitError;
+    return program ? exitOk : exitError;
   });
 }

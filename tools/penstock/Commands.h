@@ -1,23 +1,21 @@
-// The commands. Each adds itself to the program and, when it was chosen, runs
-// and leaves the exit code.
+// The commands. Each adds itself to the command line.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include "tools/penstock/CommandLine.h"
+#include <memory>
 
 namespace penstock::cli {
 
-void addCheck(CLI::App &app, int &exitCode);
-void addCompile(CLI::App &app, int &exitCode);
-void addExplain(CLI::App &app, int &exitCode);
-void addIndex(CLI::App &app, int &exitCode);
-void addPack(CLI::App &app, int &exitCode);
-void addFmt(CLI::App &app, int &exitCode);
-void addOps(CLI::App &app, int &exitCode);
-void addRun(CLI::App &app, int &exitCode);
-void addSample(CLI::App &app, int &exitCode);
-void addView(CLI::App &app, int &exitCode);
-void addBench(CLI::App &app, int &exitCode);
+void addCheck(CommandLine &line);
+void addCompile(CommandLine &line);
+void addExplain(CommandLine &line);
+void addIndex(CommandLine &line);
+void addPack(CommandLine &line);
+void addFmt(CommandLine &line);
+void addOps(CommandLine &line);
+void addRun(CommandLine &line);
+void addSample(CommandLine &line);
+void addView(CommandLine &line);
+void addBench(CommandLine &line);
 
 } // namespace penstock::cli

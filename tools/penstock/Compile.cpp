@@ -2,7 +2,6 @@
 
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Program.h"
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -59,19 +58,17 @@ static int run(const State &state) {
   return writeResult(state, data, length);
 }
 
-void penstock::cli::addCompile(CLI::App &app, int &exitCode) {
+void penstock::cli::addCompile(CommandLine &line) {
   auto state = std::make_shared<State>();
-  CLI::App *command =
-      app.add_subcommand("compile", "compile a file, or print one of the compiler's stages");
-  state->compile.addTo(*command);
-  command->add_option("--emit", state->emit, "print this stage")
-      ->check(CLI::IsMember({"ast", "pipe", "pipe-opt", "kernels", "schedule", "loops", "llvm",
-                             "asm", "obj", "cuda", "ptx", "cubin"}));
+  Command command = line.command("compile", "compile a file, or print one of the compiler's stages");
+  state->compile.addTo(command);
+  command.option("--emit", state->emit, "print this stage")
+      .oneOf({"ast", "pipe", "pipe-opt", "kernels", "schedule", "loops", "llvm",
+                             "asm", "obj", "cuda", "ptx", "cubin"});
   command
-      ->add_option("--gpu", state->gpu,
+      .option("--gpu", state->gpu,
                    "for ptx and cubin: the GPU's architecture; default: sm_75, the oldest")
-      ->type_name("ARCH");
-  command->add_option("-o,--output", state->output, "write to this file; default: stdout");
-  addFooter(*command, "penstock compile train.pipe --emit kernels");
-  command->callback([state, &exitCode] { exitCode = run(*state); });
+      .typeName("ARCH");
+  command.option("-o,--output", state->output, "write to this file; default: stdout");
+  command.runs("penstock compile train.pipe --emit kernels", [state] { return run(*state); });
 }

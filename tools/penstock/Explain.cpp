@@ -4,7 +4,6 @@
 #include "tools/penstock/Files.h"
 #include "tools/penstock/Overview.h"
 #include "tools/penstock/Program.h"
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 using namespace penstock::cli;
@@ -79,24 +78,23 @@ static int run(const State &state) {
   return exitOk;
 }
 
-void penstock::cli::addExplain(CLI::App &app, int &exitCode) {
+void penstock::cli::addExplain(CommandLine &line) {
   auto state = std::make_shared<State>();
-  CLI::App *command = app.add_subcommand(
+  Command command = line.command(
       "explain",
       "draw what the compiler made of a pipeline: what is decoded, which operators are one "
       "kernel, what moves between kernels and why they are not one");
-  state->compile.addTo(*command);
-  CLI::Option *all =
-      command->add_flag("--all", state->all,
+  state->compile.addTo(command);
+  const Option all =
+      command.flag("--all", state->all,
                         "all in words: every kernel and decision, and which parameters are static");
-  command->add_option("--svg", state->svg, "write the picture to this file, as SVG")
-      ->type_name("FILE")
-      ->excludes(all);
+  command.option("--svg", state->svg, "write the picture to this file, as SVG")
+      .typeName("FILE")
+      .excludes(all);
   command
-      ->add_option("--profile", state->profile,
+      .option("--profile", state->profile,
                    "show where the time went: a file that `penstock run --profile FILE` wrote")
-      ->type_name("FILE")
-      ->excludes(all);
-  addFooter(*command, "penstock explain train.pipe --set size=128 --svg train.svg");
-  command->callback([state, &exitCode] { exitCode = run(*state); });
+      .typeName("FILE")
+      .excludes(all);
+  command.runs("penstock explain train.pipe --set size=128 --svg train.svg", [state] { return run(*state); });
 }

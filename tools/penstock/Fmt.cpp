@@ -4,7 +4,6 @@
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Files.h"
 #include "tools/penstock/Options.h"
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 
@@ -58,20 +57,19 @@ static bool formatFile(const std::string &path, bool check) {
   return replaceFile(path, pst_text_data(result.get()));
 }
 
-void penstock::cli::addFmt(CLI::App &app, int &exitCode) {
+void penstock::cli::addFmt(CommandLine &line) {
   auto state = std::make_shared<State>();
-  CLI::App *command = app.add_subcommand(
+  Command command = line.command(
       "fmt", "bring files into the layout that all .pipe files have; only blanks and line breaks "
              "change");
   command
-      ->add_option("file", state->files,
+      .option("file", state->files,
                    ".pipe files, folders with such files, or - to read stdin and write stdout")
-      ->required();
-  command->add_flag("--check", state->check,
+      .required();
+  command.flag("--check", state->check,
                     "change nothing; name the files that would change, and exit with 1 if there "
                     "are any");
-  addFooter(*command, "penstock fmt --check train.pipe");
-  command->callback([state, &exitCode] {
+  command.runs("penstock fmt --check train.pipe", [state] {
     bool good = true;
     for (const std::string &name : state->files)
       if (name == "-")
@@ -79,6 +77,6 @@ void penstock::cli::addFmt(CLI::App &app, int &exitCode) {
       else
         for (const std::string &path : pipeFilesAt(name))
           good &= formatFile(path, state->check);
-    exitCode = good ? exitOk : exitError;
+    return good ? exitOk : exitError;
   });
 }

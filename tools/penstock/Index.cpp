@@ -4,7 +4,6 @@
 #include "tools/penstock/Options.h"
 #include "tools/penstock/Prepare.h"
 #include "tools/penstock/Progress.h"
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 using namespace penstock::cli;
@@ -58,28 +57,27 @@ static int run(const State &state) {
       print, state.json);
 }
 
-void penstock::cli::addIndex(CLI::App &app, int &exitCode) {
+void penstock::cli::addIndex(CommandLine &line) {
   auto state = std::make_shared<State>();
-  CLI::App *command = app.add_subcommand(
+  Command command = line.command(
       "index", "write checkpoints of all JPEG files of a data set, so that parts of them are "
                "decoded faster");
   command
-      ->add_option("path", state->path,
+      .option("path", state->path,
                    "a folder with all below it, a .tar file, or a list with a file name per line")
-      ->required();
-  command->add_option("--out", state->out,
+      .required();
+  command.option("--out", state->out,
                       "the file, or a folder for it; default: .penstock-index in the folder, or "
                       "beside the file");
-  command->add_option("--threads", state->threads,
+  command.option("--threads", state->threads,
                       "default: all processors that this process may use")
-      ->check(wholeNumber(0, 4096));
-  command->add_option("--root", state->root,
+      .within(0, 4096);
+  command.option("--root", state->root,
                       "the folder of the files that a list names; default: that of the list");
-  command->add_option("--column", state->column,
+  command.option("--column", state->column,
                       "of a table: the column of file names, by name or by number from 0");
-  command->add_option("--separator", state->separator, "of a table's columns; default: ,");
-  command->add_flag("--json", state->json, "report as JSON on stdout");
-  addAllow(*command, state->allowed);
-  addFooter(*command, "penstock index photos --threads 8");
-  command->callback([state, &exitCode] { exitCode = run(*state); });
+  command.option("--separator", state->separator, "of a table's columns; default: ,");
+  command.flag("--json", state->json, "report as JSON on stdout");
+  addAllow(command, state->allowed);
+  command.runs("penstock index photos --threads 8", [state] { return run(*state); });
 }

@@ -3,7 +3,6 @@
 #include "api/c/penstock.h"
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Options.h"
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -147,13 +146,12 @@ static int run(const State &state) {
   return exitOk;
 }
 
-void penstock::cli::addOps(CLI::App &app, int &exitCode) {
+void penstock::cli::addOps(CommandLine &line) {
   auto state = std::make_shared<State>();
-  CLI::App *command = app.add_subcommand(
+  Command command = line.command(
       "ops", "list the operators of the language, or those that have all words in their name or "
              "description");
-  command->add_option("word", state->words, "the name of an operator or of a module, or words");
-  command->add_flag("--json", state->json, "as JSON on stdout (see pst_operators in penstock.h)");
-  addFooter(*command, "penstock ops blur");
-  command->callback([state, &exitCode] { exitCode = run(*state); });
+  command.option("word", state->words, "the name of an operator or of a module, or words");
+  command.flag("--json", state->json, "as JSON on stdout (see pst_operators in penstock.h)");
+  command.runs("penstock ops blur", [state] { return run(*state); });
 }

@@ -1,15 +1,11 @@
 // What the command line says, and the exit codes.
 #pragma once
 
+#include "tools/penstock/CommandLine.h"
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-class Validator;
-} // namespace CLI
 
 namespace penstock::cli {
 
@@ -31,7 +27,7 @@ struct CompileOptions {
   std::string from;
   bool noCache = false;
 
-  void addTo(CLI::App &command);
+  void addTo(Command &command);
 };
 
 /// Options of everything that runs.
@@ -46,21 +42,13 @@ struct RunOptions {
   uint64_t memory = 0; ///< MiB
   std::vector<std::string> allowed; ///< folders
 
-  void addTo(CLI::App &command);
+  void addTo(Command &command);
 };
 
-/// For options: a whole number within these bounds.
-CLI::Validator wholeNumber(int64_t least, int64_t most);
-/// For options: a number above 0 that is finite.
-CLI::Validator positiveNumber();
-
 /// `--allow`, of every command that reads data.
-void addAllow(CLI::App &command, std::vector<std::string> &folders);
+void addAllow(Command &command, std::vector<std::string> &folders);
 /// The folders as the C API takes them; they point into `folders`.
 std::vector<const char *> pointersTo(const std::vector<std::string> &folders);
-
-/// Ends the help of a command: exit codes, and how it is called.
-void addFooter(CLI::App &command, const std::string &example);
 
 /// The names and values of `--set`; ends the program with a usage error where
 /// one has no `=`.

@@ -4,7 +4,6 @@
 #include "tools/penstock/Options.h"
 #include "tools/penstock/Prepare.h"
 #include "tools/penstock/Progress.h"
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 using namespace penstock::cli;
@@ -62,22 +61,21 @@ static int run(const State &state) {
       print, state.json);
 }
 
-void penstock::cli::addPack(CLI::App &app, int &exitCode) {
+void penstock::cli::addPack(CommandLine &line) {
   auto state = std::make_shared<State>();
-  CLI::App *command = app.add_subcommand(
+  Command command = line.command(
       "pack", "rewrite an image folder as large tar files with labels and checkpoints; the images' "
               "bytes stay as they are");
-  command->add_option("folder", state->path, "a folder of class folders")->required();
-  command->add_option("out", state->out, "the folder of the tar files; made where it is missing")
-      ->required();
-  command->add_option("--shard-size", state->shardSize, "bytes of a tar file, as 256M; default: 1G")
-      ->transform(CLI::AsSizeValue(false));
-  command->add_option("--threads", state->threads,
+  command.option("folder", state->path, "a folder of class folders").required();
+  command.option("out", state->out, "the folder of the tar files; made where it is missing")
+      .required();
+  command.option("--shard-size", state->shardSize, "bytes of a tar file, as 256M; default: 1G")
+      .bytes();
+  command.option("--threads", state->threads,
                       "tar files at a time; default: all processors that this process may use")
-      ->check(wholeNumber(0, 4096));
-  command->add_flag("--verify", state->verify, "compare all bytes with the data at the end");
-  command->add_flag("--json", state->json, "report as JSON on stdout");
-  addAllow(*command, state->allowed);
-  addFooter(*command, "penstock pack photos shards --verify");
-  command->callback([state, &exitCode] { exitCode = run(*state); });
+      .within(0, 4096);
+  command.flag("--verify", state->verify, "compare all bytes with the data at the end");
+  command.flag("--json", state->json, "report as JSON on stdout");
+  addAllow(command, state->allowed);
+  command.runs("penstock pack photos shards --verify", [state] { return run(*state); });
 }

@@ -4,7 +4,6 @@
 #include "tools/penstock/Files.h"
 #include "tools/penstock/Progress.h"
 #include "tools/penstock/Session.h"
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -249,32 +248,30 @@ static int run(const State &state) {
   return runAll(state, program.get(), session.get());
 }
 
-void penstock::cli::addRun(CLI::App &app, int &exitCode) {
+void penstock::cli::addRun(CommandLine &line) {
   auto state = std::make_shared<State>();
-  CLI::App *command =
-      app.add_subcommand("run", "compile a file and run it over its data");
-  state->compile.addTo(*command);
-  state->run.addTo(*command);
+  Command command = line.command("run", "compile a file and run it over its data");
+  state->compile.addTo(command);
+  state->run.addTo(command);
   command
-      ->add_option("--epochs", state->epochs,
+      .option("--epochs", state->epochs,
                    "epochs to run, with those that a resumed run has behind it; default: 1")
-      ->check(wholeNumber(0, std::numeric_limits<uint32_t>::max()));
+      .within(0, std::numeric_limits<uint32_t>::max());
   command
-      ->add_option("--batches", state->batches,
+      .option("--batches", state->batches,
                    "stop after so many batches; default: 0, at the end")
-      ->check(wholeNumber(0, std::numeric_limits<int64_t>::max()));
-  command->add_option("--state", state->stateFile,
+      .within(0, std::numeric_limits<int64_t>::max());
+  command.option("--state", state->stateFile,
                       "resume from this file if it is there, and save the "
                       "state in it after each "
                       "batch");
-  command->add_option(
+  command.option(
       "--hashes", state->hashes,
       "append `epoch position hash` of every sample to this file");
   command
-      ->add_option("--profile", state->profile,
+      .option("--profile", state->profile,
                    "write where the time went to this file, for `penstock explain --profile`")
-      ->type_name("FILE");
-  command->add_flag("--json", state->json, "report as JSON on stdout");
-  addFooter(*command, "penstock run train.pipe --set root=photos --set per_rank=64");
-  command->callback([state, &exitCode] { exitCode = run(*state); });
+      .typeName("FILE");
+  command.flag("--json", state->json, "report as JSON on stdout");
+  command.runs("penstock run train.pipe --set root=photos --set per_rank=64", [state] { return run(*state); });
 }

@@ -4,7 +4,6 @@
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Picture.h"
 #include "tools/penstock/Session.h"
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -87,18 +86,17 @@ static int run(const State &state) {
   return written ? exitOk : exitError;
 }
 
-void penstock::cli::addSample(CLI::App &app, int &exitCode) {
+void penstock::cli::addSample(CommandLine &line) {
   auto state = std::make_shared<State>();
-  CLI::App *command = app.add_subcommand(
+  Command command = line.command(
       "sample", "recompute one sample alone and describe it");
-  state->compile.addTo(*command);
-  state->run.addTo(*command);
+  state->compile.addTo(command);
+  state->run.addTo(command);
   command
-      ->add_option("--position", state->position, "its position in the epoch")
-      ->check(wholeNumber(0, std::numeric_limits<int64_t>::max()))
-      ->required();
-  command->add_option("-o,--output", state->output,
+      .option("--position", state->position, "its position in the epoch")
+      .within(0, std::numeric_limits<int64_t>::max())
+      .required();
+  command.option("-o,--output", state->output,
                       "folder that gets each output as headerless bytes");
-  addFooter(*command, "penstock sample train.pipe --set root=photos --epoch 3 --position 17");
-  command->callback([state, &exitCode] { exitCode = run(*state); });
+  command.runs("penstock sample train.pipe --set root=photos --epoch 3 --position 17", [state] { return run(*state); });
 }

@@ -4,7 +4,6 @@
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Picture.h"
 #include "tools/penstock/Session.h"
-#include <CLI/CLI.hpp>
 #include <limits>
 
 using namespace penstock::cli;
@@ -65,21 +64,20 @@ static int run(const State &state) {
   return exitOk;
 }
 
-void penstock::cli::addView(CLI::App &app, int &exitCode) {
+void penstock::cli::addView(CommandLine &line) {
   auto state = std::make_shared<State>();
-  CLI::App *command = app.add_subcommand(
+  Command command = line.command(
       "view", "write a contact sheet of samples, captioned with their draws");
-  state->compile.addTo(*command);
-  state->run.addTo(*command);
-  command->add_option("-o,--output", state->output,
+  state->compile.addTo(command);
+  state->run.addTo(command);
+  command.option("-o,--output", state->output,
                       "PNG file; default: view.png");
-  command->add_option("--position", state->position,
+  command.option("--position", state->position,
                       "the first sample; default: 0")
-      ->check(wholeNumber(0, std::numeric_limits<int64_t>::max()));
-  command->add_option("--count", state->count, "how many; default: 16")
-      ->check(wholeNumber(1, 1024));
-  command->add_option("--columns", state->columns, "tiles per row; default: 4")
-      ->check(wholeNumber(1, 64));
-  addFooter(*command, "penstock view train.pipe --set root=photos -o sheet.png --count 12");
-  command->callback([state, &exitCode] { exitCode = run(*state); });
+      .within(0, std::numeric_limits<int64_t>::max());
+  command.option("--count", state->count, "how many; default: 16")
+      .within(1, 1024);
+  command.option("--columns", state->columns, "tiles per row; default: 4")
+      .within(1, 64);
+  command.runs("penstock view train.pipe --set root=photos -o sheet.png --count 12", [state] { return run(*state); });
 }

@@ -1,0 +1,171 @@
+#include "tools/penstock/CommandLine.h"
+#include "tools/penstock/Options.h"
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+using namespace penstock::cli;
+
+static constexpr const char *exitCodes =
+    "Exit codes: 0 success; 1 the file, a parameter or the data is at fault; 2 the command\n"
+    "line is at fault; 130 interrupted.\n"
+    "Results go to stdout, messages and progress to stderr. Progress is shown on a terminal only.";
+
+static void setFooter(CLI::App &command, const char *example) {
+  command.footer(std::string(exitCodes) + "\n\nExample: " + example);
+}
+
+Option &Option::required() {
+  option->required();
+  return *this;
+}
+
+Option &Option::typeName(const char *name) {
+  option->type_name(name);
+  return *this;
+}
+
+Option &Option::group(const char *name) {
+  option->group(name);
+  return *this;
+}
+
+Option &Option::oneOf(std::initializer_list<const char *> words) {
+  option->check(CLI::IsMember(std::vector<std::string>(words.begin(), words.end())));
+  return *this;
+}
+
+/// All of the text as one number, or nothing.
+template <typename Number>
+static std::optional<Number> numberIn(const std::string &text) {
+  Number number = 0;
+  const char *end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
+
+Option &Option::within(int64_t least, int64_t most) {
+  const auto check = [least, most](const std::string &text) -> std::string {
+    const std::optional<int64_t> number = numberIn<int64_t>(text);
+    if (number && *number >= least && *number <= most)
+      return {};
+    constexpr int64_t largest = std::numeric_limits<int64_t>::max();
+    const std::string wanted =
+        most < largest ? " from " + std::to_string(least) + " to " + std::to_string(most)
+        : least < 0    ? " of 64 bits"
+                       : " of at least " + std::to_string(least);
+    return "expected a whole number" + wanted + ", found `" + text + "`";
+  };
+  option->check(CLI::Validator(check, ""));
+  return *this;
+}
+
+Option &Option::positive() {
+  const auto check = [](const std::string &text) -> std::string {
+    const std::optional<double> number = numberIn<double>(text);
+    if (number && std::isfinite(*number) && *number > 0)
+      return {};
+    return "expected a number above 0, found `" + text + "`";
+  };
+  option->check(CLI::Validator(check, ""));
+  return *this;
+}
+
+Option &Option::bytes() {
+  option->transform(CLI::AsSizeValue(false));
+  return *this;
+}
+
+Option &Option::excludes(const Option &other) {
+  option->excludes(other.option);
+  return *this;
+}
+
+Option &Option::oneValueEach() {
+  option->allow_extra_args(false);
+  return *this;
+}
+
+Option Command::option(const char *names, std::string &value, const char *help) {
+  return Option(command->add_option(names, value, help));
+}
+Option Command::option(const char *names, std::vector<std::string> &value, const char *help) {
+  return Option(command->add_option(names, value, help));
+}
+Option Command::option(const char *names, int &value, const char *help) {
+  return Option(command->add_option(names, value, help));
+}
+Option Command::option(const char *names, uint32_t &value, const char *help) {
+  return Option(command->add_option(names, value, help));
+}
+Option Command::option(const char *names, int64_t &value, const char *help) {
+  return Option(command->add_option(names, value, help));
+}
+Option Command::option(const char *names, uint64_t &value, const char *help) {
+  return Option(command->add_option(names, value, help));
+}
+Option Command::option(const char *names, double &value, const char *help) {
+  return Option(command->add_option(names, value, help));
+}
+Option Command::option(const char *names, std::optional<int64_t> &value, const char *help) {
+  return Option(command->add_option(names, value, help));
+}
+Option Command::flag(const char *name, bool &value, const char *help) {
+  return Option(command->add_flag(name, value, help));
+}
+
+namespace {
+/// The program's words, and what its command ended with.
+struct Program : CLI::App {
+  using CLI::App::App;
+  int exitCode = exitOk;
+};
+} // namespace
+
+void Command::runs(const char *example, std::function<int()> run) {
+  setFooter(*command, example);
+  auto *program = static_cast<Program *>(command->get_parent());
+  command->callback([program, run = std::move(run)] { program->exitCode = run(); });
+}
+
+CommandLine::CommandLine(const char *description, const char *name, const char *version,
+                         const char *example)
+    : app(new Program(description, name)) {
+  setFooter(*app, example);
+  app->set_version_flag("--version", version);
+  app->require_subcommand(1);
+}
+
+CommandLine::~CommandLine() { delete app; }
+
+Command CommandLine::command(const char *name, const char *description) {
+  return Command(app->add_subcommand(name, description));
+}
+
+/// False, and a message, where the first word is no command of ours.
+static bool knowsCommand(const CLI::App &app, const char *word) {
+  const auto commands = app.get_subcommands(nullptr);
+  const auto isNamed = [&](const CLI::App *command) { return command->check_name(word); };
+  if (!word || *word == '-' || std::any_of(commands.begin(), commands.end(), isNamed))
+    return true;
+  std::fprintf(stderr, "penstock: error: there is no command `%s`; the commands are:", word);
+  for (const CLI::App *command : commands)
+    std::fprintf(stderr, " %s", command->get_name().c_str());
+  std::fprintf(stderr, "\n");
+  return false;
+}
+
+int CommandLine::run(int argc, char **argv) {
+  if (!knowsCommand(*app, argv[1]))
+    return exitUsage;
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    // Help and version are no errors; all else is the command line's fault.
+    return app->exit(error) == 0 ? exitOk : exitUsage;
+  }
+  return static_cast<Program *>(app)->exitCode;
+}
