@@ -161,7 +161,7 @@ class Policies(OneImageTest):
         cls.pipeline = os.path.join(cls.cache, "policies.pipe")
         with open(cls.pipeline, "w") as file:
             file.write(with_private("policies.pipe", "evenly", "amount_of", "two_steps", "imagenet_policy",
-                                    "cifar10_policy"))
+                                    "cifar10_policy", "svhn_policy"))
 
     def test_each_operation(self):
         image = noise(43, 37, seed=5)
@@ -174,11 +174,13 @@ class Policies(OneImageTest):
                     amount = float(amounts[i]) if amounts.ndim else 0.0
                     sign = -1.0 if signed and i % 2 else 1.0
                     expected = _apply_op(Image.fromarray(image), name, sign * amount, NEAREST, None)
-                    self.compare(self.pipeline, image, {"augmented": array(expected)}, interpret=i == 4,
+                    smooth = _apply_op(Image.fromarray(image), name, sign * amount, LINEAR, [9, 9, 9])
+                    self.compare(self.pipeline, image, {"augmented": array(expected), "smooth": array(smooth)}, interpret=i == 4,
                                  which=which, op=NAMES.index(name), i=i, sign=sign)
 
     def test_sub_policies(self):
-        for which, policy in enumerate((transforms.AutoAugmentPolicy.IMAGENET, transforms.AutoAugmentPolicy.CIFAR10)):
+        for which, policy in enumerate((transforms.AutoAugmentPolicy.IMAGENET, transforms.AutoAugmentPolicy.CIFAR10,
+                                        transforms.AutoAugmentPolicy.SVHN)):
             rows = [[value for name, p, i in pair for value in (NAMES.index(name), p, i or 0)]
                     for pair in transforms.AutoAugment(policy).policies]
             for number, row in enumerate(rows):

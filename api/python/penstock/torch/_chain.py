@@ -1,0 +1,102 @@
+"""What a transform makes of an image, as stages of a pipeline."""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+class Unknown(Exception):
+    """This transform has no stages; the text says why. `transform` names it."""
+
+    def __init__(self, reason: str, transform: str = ""):
+        super().__init__(reason)
+        self.reason, self.transform = reason, transform
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The stages so far, and what they lead to."""
+    stages: tuple[str, ...] = ()
+    #: "image": a Pillow image, u8[h, w, c]; "bytes", "tensor": a torch tensor of u8 or f32.
+    kind: str = "image"
+    #: Pillow's mode L: three equal channels here, of which a tensor gets one.
+    grey: bool = False
+
+    def then(self, *stages: str, **changes: Any) -> Chain:
+        return replace(self, stages=self.stages + stages, **changes)
+
+    def after(self, start: Chain) -> tuple[str, ...]:
+        """The stages behind `start`, which this chain begins with."""
+        return self.stages[len(start.stages):]
+
+
+HELPERS = {
+    "first_channel": "fn first_channel[E: (u8, f32)](x: E[h, w, c]) -> E[h, w, c] = x[c = 0 .. 1]",
+    "looked_up": "fn looked_up(x: u8[h, w, c], table: u8[k]) -> u8[h, w, c] = map (p in x) { table[k = p] }",
+    "to_image": "fn to_image(x: f32[h, w, c]) -> u8[h, w, c] = map (p in x) { u8.clamp(trunc(p * f32(255.0))) }",
+}
+
+
+@dataclass
+class Declarations:
+    """Constants and functions that stages refer to."""
+    constants: dict[str, str] = field(default_factory=dict) # what stands behind the name: the name
+    helpers: dict[str, str] = field(default_factory=dict)
+
+    def constant(self, stem: str, declared: str) -> str:
+        count = sum(name.startswith(stem) for name in self.constants.values())
+        return self.constants.setdefault(declared, f"{stem}{count}")
+
+    def helper(self, name: str) -> str:
+        self.helpers[name] = HELPERS[name]
+        return name
+
+    def text(self) -> str:
+        lines = [f"const {name}{declared}" for declared, name in self.constants.items()]
+        return "".join(line + "\n" for line in lines + list(self.helpers.values()))
+
+
+def number(value: Any) -> str:
+    """A float as the language writes it."""
+    value = float(value)
+    if not math.isfinite(value):
+        raise Unknown(f"{value} is no number to compute with")
+    text = repr(value)
+    return text if "e" not in text or "." in text else text.replace("e", ".0e")
+
+
+def span(low: Any, high: Any) -> str:
+    """A range of floats."""
+    return f"{number(low)} .. {number(high)}"
+
+
+def numbers(values: Any) -> str:
+    return "[" + ", ".join(number(value) for value in values) + "]"
+
+
+def with_chance(p: Any, stages: tuple[str, ...]) -> tuple[str, ...]:
+    """The stages, applied with probability p."""
+    if not stages or float(p) <= 0.0:
+        return ()
+    if float(p) >= 1.0:
+        return stages
+    inner = stages[0] if len(stages) == 1 and " if " not in stages[0] else "{ " + " |> ".join(stages) + " }"
+    return (f"{inner} if chance({number(p)})",)
+
+
+def one_of(weighted: list[tuple[float, tuple[str, ...]]]) -> tuple[str, ...]:
+    """One of several lists of stages, by weight."""
+    merged: dict[tuple[str, ...], float] = {}
+    for weight, stages in weighted:
+        merged[stages] = merged.get(stages, 0.0) + weight
+    total = sum(merged.values())
+    if len(merged) == 1:
+        return next(iter(merged))
+    if len(merged) == 2 and () in merged:
+        (stages, weight), = [(stages, weight) for stages, weight in merged.items() if stages]
+        return with_chance(weight / total, stages)
+    equal = len(set(merged.values())) == 1
+    arms = [f"{1 if equal else round(1e6 * weight / total)} => {' |> '.join(stages) or 'identity'}"
+            for stages, weight in merged.items()]
+    return ("choose { " + ", ".join(arms) + " }",)

@@ -1,0 +1,438 @@
+"""torchvision's classes, v1 and v2, as stages. What a class cannot have is an Unknown that says why."""
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, Callable, Iterable
+
+from ._chain import Chain, Declarations, Unknown, number, numbers, one_of, span, with_chance
+
+FILTERS = {"nearest": "nearest", "nearest-exact": "nearest", "bilinear": "bilinear", "bicubic": "bicubic", "box": "box",
+           "hamming": "hamming", "lanczos": "lanczos"}
+WARPS = {"nearest": "nearest", "nearest-exact": "nearest", "bilinear": "linear"}
+ON_PIXELS = "works on Pillow images only; it stands behind ToTensor or ToImage here, where the bits are torch's own"
+
+
+class Known:
+    """A class's stages, and the line of the table that docs/torchvision.md has for it."""
+
+    def __init__(self, make: Callable[..., Chain], limits: str):
+        self.make, self.limits = make, limits
+
+
+TABLE: dict[str, Known] = {}
+#: Classes that have no stages, and why.
+NONE: dict[str, str] = {}
+
+
+def known(name: str, limits: str = "") -> Callable[[Any], Any]:
+    def register(make: Any) -> Any:
+        TABLE[name] = Known(make, limits)
+        return make
+    return register
+
+
+# --- what arguments say -----------------------------------------------------------------------------------------------
+
+def mode(value: Any) -> str:
+    return str(getattr(value, "value", value)).lower()
+
+
+def filter_of(t: Any) -> str:
+    found = mode(t.interpolation)
+    if found not in FILTERS:
+        raise Unknown(f"interpolation {found} is not known")
+    return "" if found == "bilinear" else f", filter = {FILTERS[found]}"
+
+
+def warp_of(t: Any) -> str:
+    found = mode(t.interpolation)
+    if found not in WARPS:
+        raise Unknown(f"interpolation {found} is not offered for warps")
+    return WARPS[found]
+
+
+def pair(size: Any) -> tuple[int, int]:
+    values = [size] if isinstance(size, int) else list(size)
+    return int(values[0]), int(values[-1])
+
+
+def one_number(fill: Any, chain: Chain) -> str:
+    """A fill for all channels."""
+    if isinstance(fill, dict): # v2 has one for each type
+        fill = next(iter(fill.values()), 0)
+    values = [0] if fill is None else list(fill) if isinstance(fill, (list, tuple)) else [fill]
+    if len(set(values)) != 1:
+        raise Unknown(f"a fill for each channel ({fill}) is not offered")
+    return number(values[0]) if chain.kind == "tensor" else str(int(values[0]))
+
+
+def image_only(chain: Chain) -> None:
+    if chain.kind != "image":
+        raise Unknown(ON_PIXELS)
+
+
+def resampled(t: Any, chain: Chain) -> str:
+    """The options of a resize. Of tensors, torch's bilinear alone has the same weights when it does not smooth."""
+    if chain.kind == "image":
+        return filter_of(t)
+    smooth = getattr(t, "antialias", None) is True
+    if mode(t.interpolation) not in (("bilinear", "bicubic") if smooth else ("bilinear",)):
+        raise Unknown(f"{mode(t.interpolation)} of a tensor{'' if smooth else ' without antialias'} has other weights than Pillow's")
+    return filter_of(t) + ("" if smooth else ", antialias = false")
+
+
+def padding_of(padding: Any, how: Any, fill: Any, chain: Chain) -> str:
+    values = [padding] if isinstance(padding, int) else [int(value) for value in padding]
+    border = str(how)
+    filled = f", {border}" + (f", {one_number(fill, chain)}" if border == "constant" else "")
+    return f"pad({', '.join(map(str, values))}{filled if filled != ', constant, 0' else ''})"
+
+
+# --- geometry ---------------------------------------------------------------------------------------------------------
+
+@known("Resize", "sizes as one number or two, `max_size`; all filters. On tensors bilinear, with `antialias` bicubic: "
+                 "within 1e-5, of u8 within 1")
+def resize(t: Any, chain: Chain, names: Declarations) -> Chain:
+    how = resampled(t, chain)
+    size = t.size
+    if isinstance(size, int) or len(size) == 1:
+        size = pair(size)[0]
+        if getattr(t, "max_size", None) is not None:
+            return chain.then(f"resize_within({size}, {t.max_size}{how})")
+        return chain.then(f"resize({size}{how})")
+    return chain.then(f"resize({size[0]}, {size[1]}{how})")
+
+
+@known("CenterCrop")
+def center_crop(t: Any, chain: Chain, names: Declarations) -> Chain:
+    return chain.then("center_crop({}, {})".format(*pair(t.size)))
+
+
+@known("Pad", "one fill for all channels")
+def pad(t: Any, chain: Chain, names: Declarations) -> Chain:
+    return chain.then(padding_of(t.padding, t.padding_mode, t.fill, chain))
+
+
+@known("RandomCrop", "one fill for all channels")
+def random_crop(t: Any, chain: Chain, names: Declarations) -> Chain:
+    height, width = pair(t.size)
+    if t.padding is not None:
+        chain = chain.then(padding_of(t.padding, t.padding_mode, t.fill, chain))
+    if t.pad_if_needed:
+        chain = chain.then(f"pad_to({height}, {width}, {t.padding_mode}, {one_number(t.fill, chain)})")
+    return chain.then(f"random_crop({height}, {width})")
+
+
+@known("RandomResizedCrop", "all filters. On tensors as Resize")
+def random_resized_crop(t: Any, chain: Chain, names: Declarations) -> Chain:
+    height, width = pair(t.size)
+    size = str(height) if height == width else f"{height}, {width}"
+    how = resampled(t, chain)
+    if "antialias" in how:
+        raise Unknown("of a tensor and without antialias it has no operator")
+    return chain.then(f"random_resized_crop({size}, scale = {span(*t.scale)}, ratio = {span(*t.ratio)}{how})")
+
+
+@known("RandomHorizontalFlip")
+def horizontal_flip(t: Any, chain: Chain, names: Declarations) -> Chain:
+    return chain.then(*with_chance(t.p, ("flip(w)",)))
+
+
+@known("RandomVerticalFlip")
+def vertical_flip(t: Any, chain: Chain, names: Declarations) -> Chain:
+    return chain.then(*with_chance(t.p, ("flip(h)",)))
+
+
+@known("RandomRotation", "nearest and bilinear, about the middle, one fill; on Pillow images. With `expand` a crop or resize must follow")
+def random_rotation(t: Any, chain: Chain, names: Declarations) -> Chain:
+    image_only(chain)
+    if t.center is not None:
+        raise Unknown("a center of its own is not offered")
+    expand = ", expand = true" if t.expand else ""
+    return chain.then(f"random_rotation({span(*t.degrees)}, {warp_of(t)}{expand}, fill = {one_number(t.fill, chain)})")
+
+
+@known("RandomAffine", "nearest and bilinear, about the middle, one fill; on Pillow images")
+def random_affine(t: Any, chain: Chain, names: Declarations) -> Chain:
+    image_only(chain)
+    if getattr(t, "center", None) is not None:
+        raise Unknown("a center of its own is not offered")
+    across, down = t.translate or (0.0, 0.0)
+    shear = list(t.shear or (0.0, 0.0)) + [0.0, 0.0]
+    return chain.then(
+        f"random_affine({span(*t.degrees)}, {number(across)}, {number(down)}, {span(*(t.scale or (1.0, 1.0)))}, "
+        f"{span(*shear[:2])}, {span(*shear[2:4])}, {warp_of(t)}, fill = {one_number(t.fill, chain)})")
+
+
+# --- colour -----------------------------------------------------------------------------------------------------------
+
+@known("ColorJitter", "on Pillow images")
+def color_jitter(t: Any, chain: Chain, names: Declarations) -> Chain:
+    image_only(chain)
+    given = {"brightness": t.brightness, "contrast": t.contrast, "saturation": t.saturation, "hue": t.hue}
+    active = {name: value for name, value in given.items() if value is not None}
+    if not active:
+        return chain
+    if len(active) == 1:
+        (name, (low, high)), = active.items()
+        drawn = f"draw uniform({span(low, high)})"
+        return chain.then(f"{name}({drawn if name == 'hue' else f'f32({drawn})'})")
+    ranges = [span(*(value or ((0.0, 0.0) if name == "hue" else (1.0, 1.0)))) for name, value in given.items()]
+    return chain.then(f"color_jitter({', '.join(ranges)})")
+
+
+@known("Grayscale", "on Pillow images")
+def grayscale(t: Any, chain: Chain, names: Declarations) -> Chain:
+    image_only(chain)
+    return chain.then("grayscale", grey=t.num_output_channels == 1)
+
+
+@known("RandomGrayscale", "on Pillow images")
+def random_grayscale(t: Any, chain: Chain, names: Declarations) -> Chain:
+    image_only(chain)
+    return chain.then(*with_chance(t.p, ("grayscale",)))
+
+
+@known("GaussianBlur", "kernels as wide as high, on Pillow images; within 1 of torchvision, which fixes no order of its sums")
+def gaussian_blur(t: Any, chain: Chain, names: Declarations) -> Chain:
+    image_only(chain)
+    height, width = pair(t.kernel_size)
+    if height != width:
+        raise Unknown("a kernel that is not as wide as high is not offered")
+    low, high = (t.sigma, t.sigma) if isinstance(t.sigma, (int, float)) else t.sigma
+    return chain.then(f"random_gaussian_blur({height}, {span(low, high)})")
+
+
+def with_p(name: str, stage: Callable[[Any], str]) -> None:
+    """A class that applies one function with probability p."""
+    @known(name, "on Pillow images")
+    def make(t: Any, chain: Chain, names: Declarations) -> Chain:
+        image_only(chain)
+        return chain.then(*with_chance(t.p, (stage(t),)))
+
+
+with_p("RandomInvert", lambda t: "invert")
+with_p("RandomPosterize", lambda t: f"posterize({int(t.bits)})")
+with_p("RandomSolarize", lambda t: f"solarize({math.ceil(t.threshold)})")
+with_p("RandomAdjustSharpness", lambda t: f"sharpness({number(t.sharpness_factor)})")
+with_p("RandomAutocontrast", lambda t: "autocontrast")
+with_p("RandomEqualize", lambda t: "equalize")
+
+
+def policy(t: Any, chain: Chain, name: str, *arguments: str) -> Chain:
+    image_only(chain)
+    how, fill = warp_of(t), one_number(t.fill, chain)
+    given = list(arguments)
+    if (how, fill) != ("nearest", "0"):
+        given += [f"interpolation = {how}", f"fill = {fill}"]
+    return chain.then(f"{name}({', '.join(given)})")
+
+
+POLICY = "nearest and bilinear, one fill; on Pillow images"
+
+
+@known("AutoAugment", POLICY)
+def auto_augment(t: Any, chain: Chain, names: Declarations) -> Chain:
+    data = mode(t.policy)
+    if data not in ("imagenet", "cifar10", "svhn"):
+        raise Unknown(f"policy {data} is not known")
+    return policy(t, chain, "auto_augment", data)
+
+
+@known("RandAugment", POLICY)
+def rand_augment(t: Any, chain: Chain, names: Declarations) -> Chain:
+    return policy(t, chain, "rand_augment", str(t.num_ops), str(t.magnitude), str(t.num_magnitude_bins))
+
+
+@known("TrivialAugmentWide", POLICY)
+def trivial_augment_wide(t: Any, chain: Chain, names: Declarations) -> Chain:
+    return policy(t, chain, "trivial_augment_wide", str(t.num_magnitude_bins))
+
+
+# --- between images and tensors ---------------------------------------------------------------------------------------
+
+def one_channel(chain: Chain, names: Declarations) -> Chain:
+    return chain.then(names.helper("first_channel"), grey=False) if chain.grey else chain
+
+
+@known("ToTensor")
+def to_tensor(t: Any, chain: Chain, names: Declarations) -> Chain:
+    if chain.kind != "image":
+        raise Unknown("takes a Pillow image, and this is a tensor")
+    return one_channel(chain, names).then("to_tensor", kind="tensor")
+
+
+@known("PILToTensor")
+def pil_to_tensor(t: Any, chain: Chain, names: Declarations) -> Chain:
+    if chain.kind != "image":
+        raise Unknown("takes a Pillow image, and this is a tensor")
+    return one_channel(chain, names).then(kind="bytes")
+
+
+@known("ToImage", "v2")
+def to_image(t: Any, chain: Chain, names: Declarations) -> Chain:
+    return pil_to_tensor(t, chain, names) if chain.kind == "image" else chain
+
+
+@known("ToPILImage", "of what ToTensor made, or of u8")
+def to_pil_image(t: Any, chain: Chain, names: Declarations) -> Chain:
+    if getattr(t, "mode", None) not in (None, "RGB"):
+        raise Unknown(f"mode {t.mode} is not offered")
+    if chain.stages and chain.stages[-1] == "to_tensor": # there and back again
+        return Chain(chain.stages[:-1])
+    return chain.then(*([names.helper("to_image")] if chain.kind == "tensor" else []), kind="image")
+
+
+def to_type(dtype: str, scale: bool, chain: Chain) -> Chain:
+    if dtype not in ("float32", "uint8"):
+        raise Unknown(f"of the types, float32 and uint8 are offered, not {dtype}")
+    if chain.kind == "image":
+        raise Unknown("takes a tensor, and this is a Pillow image")
+    if (dtype == "uint8") == (chain.kind == "bytes"):
+        return chain
+    if dtype == "uint8":
+        raise Unknown("from float32 to uint8 is not offered")
+    if not scale:
+        raise Unknown("to float32 without scale is not offered")
+    return chain.then("to_tensor", kind="tensor")
+
+
+@known("ConvertImageDtype", "to float32, or to what it is")
+def convert_image_dtype(t: Any, chain: Chain, names: Declarations) -> Chain:
+    return to_type(str(t.dtype).replace("torch.", ""), True, chain)
+
+
+@known("ToDtype", "v2; one type, to float32 with `scale`, or to what it is")
+def to_dtype(t: Any, chain: Chain, names: Declarations) -> Chain:
+    if isinstance(t.dtype, dict):
+        raise Unknown("a type for each kind of tensor is not offered")
+    return to_type(str(t.dtype).replace("torch.", ""), bool(t.scale), chain)
+
+
+@known("ToPureTensor", "v2")
+@known("Identity", "v2, and torch.nn")
+def identity(t: Any, chain: Chain, names: Declarations) -> Chain:
+    return chain
+
+
+@known("Normalize")
+def normalize(t: Any, chain: Chain, names: Declarations) -> Chain:
+    if chain.kind != "tensor":
+        raise Unknown("takes a float tensor: ToTensor or ConvertImageDtype stands before it")
+    mean, std = [list(v) if hasattr(v, "__len__") else [float(v)] for v in (t.mean, t.std)]
+    single = "first_channel" in chain.stages
+    if len(mean) == len(std) == 1 and not single:
+        mean, std = 3 * mean, 3 * std
+    if len(mean) != len(std) or len(mean) != (1 if single else 3):
+        raise Unknown(f"has {len(mean)} means for {1 if single else 3} channels")
+    name = names.constant("stats", f": {{ mean: f32[c], std: f32[c] }} = {{ mean = {numbers(mean)}, std = {numbers(std)} }}")
+    return chain.then(f"normalize({name})")
+
+
+@known("RandomErasing", "float tensors")
+def random_erasing(t: Any, chain: Chain, names: Declarations) -> Chain:
+    if chain.kind != "tensor":
+        raise Unknown("takes a float tensor: ToTensor stands before it")
+    area, ratio, value = span(*t.scale), span(*t.ratio), t.value
+    if value is None or isinstance(value, str):
+        return chain.then(*with_chance(t.p, (f"erase_noise({area}, {ratio})",)))
+    values = [value] if isinstance(value, (int, float)) else list(value)
+    if len(set(values)) == 1:
+        return chain.then(*with_chance(t.p, (f"erase({area}, {ratio}, {number(values[0])})",)))
+    colour = names.constant("colour", f": f32[c] = {numbers(values)}")
+    return chain.then(*with_chance(t.p, (f"erase({area}, {ratio}, {colour})",)))
+
+
+@known("ImageClassification", "the preset of torchvision's weights, on Pillow images")
+def image_classification(t: Any, chain: Chain, names: Declarations) -> Chain:
+    image_only(chain)
+    return normalize(t, to_tensor(t, center_crop(_With(size=t.crop_size), resize(
+        _With(size=t.resize_size, interpolation=t.interpolation), chain, names), names), names), names)
+
+
+class _With:
+    """Something with these attributes."""
+
+    def __init__(self, **values: Any):
+        self.__dict__.update(values)
+
+
+# --- containers -------------------------------------------------------------------------------------------------------
+# Their parts may be anything: `follow(transform, chain)` says what it makes of a chain.
+
+Follow = Callable[[Any, Chain], Chain]
+
+
+def parts_of(t: Any) -> list[Any]:
+    inner = getattr(t, "transforms", t)
+    return list(getattr(inner, "transforms", inner)) # RandomApply may hold a Compose
+
+
+def in_turn(parts: Iterable[Any], chain: Chain, follow: Follow) -> Chain:
+    for part in parts:
+        chain = follow(part, chain)
+    return chain
+
+
+def keeping(start: Chain, end: Chain, name: str) -> tuple[str, ...]:
+    if (end.kind, end.grey) != (start.kind, start.grey):
+        raise Unknown(f"what stands in {name} makes something else of an image")
+    return end.after(start)
+
+
+@known("RandomApply", "what stands in it keeps images images")
+def random_apply(t: Any, chain: Chain, names: Declarations, follow: Follow) -> Chain:
+    inner = keeping(chain, in_turn(parts_of(t), chain, follow), "RandomApply")
+    return chain.then(*with_chance(t.p, inner))
+
+
+@known("RandomChoice", "what stands in it keeps images images")
+def random_choice(t: Any, chain: Chain, names: Declarations, follow: Follow) -> Chain:
+    parts = parts_of(t)
+    weights = [1.0] * len(parts) if t.p is None else [float(p) for p in t.p]
+    arms = [keeping(chain, follow(part, chain), "RandomChoice") for part in parts]
+    return chain.then(*one_of(list(zip(weights, arms))))
+
+
+@known("RandomOrder", "up to three transforms that keep images images")
+def random_order(t: Any, chain: Chain, names: Declarations, follow: Follow) -> Chain:
+    parts = parts_of(t)
+    if len(parts) > 3:
+        raise Unknown(f"{len(parts)} transforms have too many orders; three are offered")
+    orders = [keeping(chain, in_turn(order, chain, follow), "RandomOrder") for order in itertools.permutations(parts)]
+    return chain.then(*one_of([(1.0, order) for order in orders]))
+
+
+CONTAINERS = {"RandomApply", "RandomChoice", "RandomOrder"}
+
+TENSORS = "computes on tensors, in torch's own bits"
+NONE.update({
+    "AugMix": "mixes several augmented images by weights of a Dirichlet distribution; there is no operator for it",
+    "ElasticTransform": "displaces by a field that torch blurs; there is no operator for it",
+    "FiveCrop": "makes five images of one",
+    "TenCrop": "makes ten images of one",
+    "Lambda": "where it only calls what is known; else its text is Python's",
+    "LinearTransformation": TENSORS,
+    "RandomPerspective": "there is no operator for perspective warps",
+    "ClampBoundingBoxes": "boxes: see `flip` of records in docs/operators.md",
+    "ClampKeyPoints": "key points are not images",
+    "ConvertBoundingBoxFormat": "boxes are not images",
+    "CutMix": "mixes a batch: write it in the `batch` block, as examples/resnet50.pipe does",
+    "MixUp": "mixes a batch: write it in the `batch` block, as examples/resnet50.pipe does",
+    "JPEG": "quality from a range: `recompress` in a pipeline of your own",
+    "RGB": TENSORS,
+    "GaussianNoise": TENSORS,
+    "RandomChannelPermutation": TENSORS,
+    "RandomIoUCrop": "needs boxes",
+    "RandomPhotometricDistort": "there is no operator for its order of steps",
+    "RandomResize": "draws a size: a batch needs one",
+    "RandomShortestSize": "draws a size: a batch needs one",
+    "RandomZoomOut": "draws a size: a batch needs one",
+    "ScaleJitter": "draws a size: a batch needs one",
+    "SanitizeBoundingBoxes": "boxes are not images",
+    "SanitizeKeyPoints": "key points are not images",
+    "SetClampingMode": "boxes are not images",
+    "UniformTemporalSubsample": "of videos: `decode(rgb, first = , count = , step = )` reads only those frames",
+    "Transform": "a base class",
+})

@@ -1,0 +1,348 @@
+"""`penstock.torch.compile_transforms`: what is known equals torchvision; what is not is named with its reason."""
+import collections
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import unittest
+
+try:
+    import numpy
+    import torch
+    import torchvision.transforms as T
+    from PIL import Image, ImageFilter, ImageOps
+except ImportError as error: # ctest shows it as skipped
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+import composes
+import penstock
+from penstock.torch import UnknownTransform, _known, compile_transforms
+
+SOURCE = {"source": "raw(image = column(images, u8[h = 48, w = 56, c = rgb]))", "parameters": "images: path, per_rank: int = 1",
+          "image": "row.image", "outputs": {}, "order": "sequential"}
+ON_TENSORS = {**SOURCE, "source": "raw(image = column(images, f32[h = 48, w = 56, c = rgb]))", "takes": "tensor"}
+
+
+B, N, C = (T.InterpolationMode.BILINEAR, T.InterpolationMode.NEAREST, T.InterpolationMode.BICUBIC)
+STATS = T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+HEIGHT, WIDTH = 48, 56
+
+
+def pictures(count, seed=0):
+    """Noise, gradients and flat parts."""
+    rng = numpy.random.default_rng(seed)
+    images = rng.integers(0, 256, (count, HEIGHT, WIDTH, 3), dtype=numpy.uint8)
+    images[1::4] = numpy.linspace(0, 255, WIDTH, dtype=numpy.uint8)[:, None]
+    images[2::4, 10:30, 5:40] = images[2::4, :1, :1]
+    images[3::4] //= 3
+    return images
+
+
+def transformed(transform, images, **options):
+    """What the pipeline makes of them, as arrays by output."""
+    text = compile_transforms(transform, **{**SOURCE, **options})
+    with penstock.load(text, columns={"image": images}, per_rank=len(images), cache="") as loader:
+        return {name: numpy.array(output) for name, output in next(iter(loader)).items()}
+
+
+def expected(transform, images):
+    return numpy.stack([numpy.asarray(transform(Image.fromarray(image))) for image in images])
+
+
+class PresetOwn:
+    """In the style of torchvision's reference scripts."""
+
+    def __init__(self):
+        self.transforms = T.Compose([T.Resize(36), T.CenterCrop(32), T.PILToTensor(), T.ConvertImageDtype(torch.float), STATS])
+
+    def __call__(self, image):
+        return self.transforms(image)
+
+
+class Views:
+    def __init__(self, *transforms):
+        self.transforms = transforms
+
+    def __call__(self, image):
+        return [transform(image) for transform in self.transforms]
+
+
+EVALUATION = {
+    "ImageNet": T.Compose([T.Resize(40), T.CenterCrop(32), T.ToTensor(), STATS]),
+    "bicubic": T.Compose([T.Resize(40, interpolation=C), T.CenterCrop((32, 36)), T.ToTensor()]),
+    "max_size": T.Compose([T.Resize(40, max_size=42), T.ToTensor()]),
+    "nearest": T.Compose([T.Resize((17, 80), interpolation=N), T.ToTensor()]),
+    "nearest, wide": T.Compose([T.Resize((60, 90), interpolation=N), T.PILToTensor()]),
+    "pad": T.Compose([T.Pad((1, 2, 3, 4), fill=7), T.Pad(5, padding_mode="reflect"), T.ToTensor()]),
+    "pad tensors": T.Compose([T.ToTensor(), T.Pad(2, fill=0.5), T.CenterCrop(60), T.Normalize(0.5, 0.5)]),
+    "grey": T.Compose([T.Grayscale(), T.Resize((20, 30)), T.ToTensor(), T.Normalize((0.1307,), (0.3081,))]),
+    "three greys": T.Compose([T.Grayscale(3), T.ToTensor()]),
+    "smaller than the crop": T.Compose([T.Resize(20), T.CenterCrop(32), T.ToTensor()]),
+    "always": T.Compose([T.RandomHorizontalFlip(1), T.RandomVerticalFlip(1), T.RandomSolarize(100.5, p=1),
+                         T.RandomPosterize(3, p=1), T.RandomInvert(1), T.RandomAdjustSharpness(1.7, p=1)]),
+    "tables": T.Compose([T.RandomEqualize(1), T.RandomAutocontrast(1), T.RandomGrayscale(1), T.ToTensor()]),
+    "never": T.Compose([T.RandomHorizontalFlip(0), T.RandomApply([T.RandomInvert(1)], p=0), T.ToTensor()]),
+    "there and back": T.Compose([T.ToTensor(), T.ToPILImage(), T.Resize((30, 30)), T.ToTensor(), T.ToPILImage()]),
+    "nothing": T.Compose([]),
+    "own functions": T.Compose([T.Lambda(lambda x: x.convert("RGB")), lambda x: ImageOps.mirror(x), composes.Solarize(),
+                                lambda x: x.filter(ImageFilter.GaussianBlur(1.3)), lambda x: x.crop((3, 5, 33, 40)),
+                                lambda x: x.resize((21, 23)), lambda x: ImageOps.posterize(x, 2), T.ToTensor()]),
+    "preset": PresetOwn(),
+    "sequential": torch.nn.Sequential(T.Resize((32, 33)), torch.nn.Identity(), T.CenterCrop(20)),
+    "fixed angle": T.Compose([T.RandomRotation((30, 30), interpolation=B, fill=9), T.ToTensor()]),
+    "fixed affine": T.RandomAffine((15, 15), scale=(1.2, 1.2), shear=(5, 5, -3, -3), fill=3),
+    "fixed colours": T.ColorJitter((1.3, 1.3)),
+}
+
+
+class Evaluation(unittest.TestCase):
+    def test_chains_without_chance_have_torchvisions_bits(self):
+        compared = 0
+        for number, (name, transform) in enumerate(EVALUATION.items()):
+            images = pictures(50, number)
+            with self.subTest(name):
+                found, = transformed(transform, images).values()
+                self.assertTrue(numpy.array_equal(found, expected(transform, images)))
+                compared += len(images)
+        self.assertGreaterEqual(compared, 1000)
+
+    def test_pillows_blur_of_any_radius(self):
+        images = pictures(4)
+        for radius in (0.0, 2.0, 3.7, 10.0):
+            blur = T.Lambda(lambda x: x.filter(ImageFilter.GaussianBlur(radius))) # noqa: B023
+            found, = transformed(blur, images).values()
+            self.assertTrue(numpy.array_equal(found, expected(blur, images)), radius)
+
+    def test_resizes_of_tensors_are_within_their_bound(self):
+        images = pictures(20)
+        for transform in (T.Compose([T.ToTensor(), T.Resize((30, 90))]),
+                          T.Compose([T.ToTensor(), T.Resize((30, 90), antialias=True)]),
+                          T.Compose([T.ToTensor(), T.Resize((70, 20), interpolation=C, antialias=True)])):
+            found, = transformed(transform, images).values()
+            self.assertLess(abs(found - expected(transform, images)).max(), 1e-5)
+
+    def test_views_are_outputs(self):
+        images = pictures(4)
+        ones = [T.Compose([T.Resize((20, 20)), T.ToTensor()]), T.Compose([T.CenterCrop(10), T.ToTensor()])]
+        found = transformed(Views(*ones), images)
+        self.assertEqual(list(found), ["image0", "image1"])
+        for transform, array in zip(ones, found.values()):
+            self.assertTrue(numpy.array_equal(array, expected(transform, images)))
+        self.assertEqual(list(transformed(lambda x: {"a": ones[0](x), "b": x}, images)), ["image_a", "image_b"])
+
+
+class Chance(unittest.TestCase):
+    """Counts of 2,000 samples, within five standard deviations; the draws are the same in each run."""
+    COUNT = 2000
+
+    def samples(self, transform, **options):
+        """The same picture, transformed as often."""
+        self.image = pictures(1)[0]
+        found, = transformed(transform, numpy.repeat(self.image[None], self.COUNT, 0), **options).values()
+        return found
+
+    def assertShare(self, hits, p, name=""):
+        share = numpy.mean(hits)
+        self.assertLess(abs(share - p), 5 * (p * (1 - p) / len(hits)) ** 0.5 + 1e-9, f"{name} {share} for {p}")
+
+    def shares(self, found, expected):
+        """Each sample is one of these; how many are which."""
+        match = numpy.array([(found == one).reshape(len(found), -1).all(1) for one in expected])
+        self.assertTrue((match.sum(0) == 1).all())
+        return match
+
+    def test_flips_and_their_probabilities(self):
+        found = self.samples(T.Compose([T.RandomHorizontalFlip(0.3), T.RandomVerticalFlip(0.6)]))
+        x = self.image
+        for hits, p in zip(self.shares(found, [x, x[:, ::-1], x[::-1], x[::-1, ::-1]]), (0.28, 0.12, 0.42, 0.18)):
+            self.assertShare(hits, p)
+
+    def test_crops_lie_anywhere_equally_often(self):
+        found = self.samples(T.RandomCrop((HEIGHT, WIDTH), padding=2, padding_mode="edge"))
+        large = numpy.pad(self.image, ((2, 2), (2, 2), (0, 0)), "edge")
+        all_ = [large[y:y + HEIGHT, x:x + WIDTH] for y in range(5) for x in range(5)]
+        for hits in self.shares(found, all_):
+            self.assertShare(hits, 1 / 25)
+
+    def test_pad_if_needed_pads_all_that_is_missing_on_both_sides(self):
+        found = self.samples(T.RandomCrop((HEIGHT + 2, WIDTH), pad_if_needed=True, fill=5))
+        large = numpy.pad(self.image, ((2, 2), (0, 0), (0, 0)), constant_values=5)
+        for hits in self.shares(found, [large[y:y + HEIGHT + 2] for y in range(3)]):
+            self.assertShare(hits, 1 / 3)
+
+    def test_applied_chosen_and_ordered(self):
+        x = self.image if hasattr(self, "image") else pictures(1)[0]
+        invert, flip = T.RandomInvert(1), T.RandomHorizontalFlip(1)
+        found = self.samples(T.RandomApply([invert, flip], p=0.2))
+        for hits, p in zip(self.shares(found, [x, 255 - x[:, ::-1]]), (0.8, 0.2)):
+            self.assertShare(hits, p)
+        found = self.samples(T.RandomChoice([invert, flip, T.RandomVerticalFlip(1)], p=[0.5, 0.3, 0.2]))
+        for hits, p in zip(self.shares(found, [255 - x, x[:, ::-1], x[::-1]]), (0.5, 0.3, 0.2)):
+            self.assertShare(hits, p)
+        solarize = T.RandomSolarize(100, p=1)
+        found = self.samples(T.RandomOrder([solarize, T.RandomPosterize(2, p=1)]))
+        one, two = (numpy.asarray(f(Image.fromarray(x))) for f in (
+            lambda i: ImageOps.posterize(ImageOps.solarize(i, 100), 2), lambda i: ImageOps.solarize(ImageOps.posterize(i, 2), 100)))
+        for hits in self.shares(found, [one, two]):
+            self.assertShare(hits, 0.5)
+
+    def test_own_classes_with_chance(self):
+        found = self.samples(T.Compose([composes.SolarizeSometimes(0.2)]))
+        for hits, p in zip(self.shares(found, [self.image, numpy.asarray(ImageOps.solarize(Image.fromarray(self.image)))]),
+                           (0.8, 0.2)):
+            self.assertShare(hits, p)
+
+        def three(image): # by one number, narrowed twice
+            drawn = composes.random.random()
+            if drawn < 0.3:
+                return image
+            elif 2 * drawn > 1.4:
+                return ImageOps.mirror(image)
+            return ImageOps.flip(image)
+        found = self.samples(three)
+        x = self.image
+        for hits, p in zip(self.shares(found, [x, x[:, ::-1], x[::-1]]), (0.3, 0.3, 0.4)):
+            self.assertShare(hits, p)
+
+    def test_numbers_that_are_drawn_have_their_range(self):
+        cases = {(0.4, 1.6): T.ColorJitter(brightness=(0.4, 1.6)), (-0.2, 0.1): T.ColorJitter(hue=(-0.2, 0.1)),
+                 (-20, 10): T.RandomRotation((-20, 10)), (0.1, 2.0): composes.BlurBetween(),
+                 (0.5, 1.5): lambda x: x.filter(ImageFilter.GaussianBlur(0.5 + composes.numpy.random.rand()))}
+        for (low, high), transform in cases.items():
+            text = compile_transforms(transform, **SOURCE)
+            with penstock.load(text, columns={"image": numpy.repeat(pictures(1), 400, 0)}, cache="") as loader:
+                drawn = numpy.sort([draw for i in range(400) for draw in loader.sample(i).draws.values()])
+            self.assertEqual(len(drawn), 400)
+            even = low + (high - low) * (numpy.arange(400) + 0.5) / 400
+            self.assertLess(abs(drawn - even).max(), 0.1 * (high - low)) # Kolmogorov and Smirnov: 0.1 is 1 in 3,000
+
+    def test_erasing_with_zeros_colours_and_noise(self):
+        for value in (0, (0.1, 0.2, 0.3), "random"):
+            found = self.samples(T.Compose([T.ToTensor(), T.RandomErasing(0.4, (0.1, 0.2), (0.5, 2.0), value)]))
+            changed = found != (self.image.astype(numpy.float32) / 255).transpose(2, 0, 1)
+            places = changed.any(1)
+            self.assertShare(places.any((1, 2)), 0.4, value)
+            area = places.sum((1, 2))[places.any((1, 2))] / (HEIGHT * WIDTH)
+            self.assertTrue(0.08 < area.min() < 0.115 and 0.185 < area.max() < 0.22, (area.min(), area.max()))
+            values = found.transpose(0, 2, 3, 1)[places]
+            if value == "random":
+                self.assertLess(abs(values.mean()) + abs(values.std() - 1), 0.02)
+                self.assertLess(abs(numpy.corrcoef(values.T) - numpy.eye(3)).max(), 0.02) # each channel its own
+            else:
+                self.assertTrue((values == numpy.float32(value)).all())
+
+
+class Unknown(unittest.TestCase):
+    """Each is told with its name and the reason."""
+
+    def refuse(self, transform, name, reason, **options):
+        with self.assertRaises(UnknownTransform) as caught:
+            compile_transforms(transform, **options)
+        self.assertTrue(caught.exception.transform.endswith(name), caught.exception)
+        self.assertRegex(caught.exception.reason, reason)
+
+    def test_arguments_that_are_not_offered(self):
+        inner = lambda *ts: T.Compose([T.ToTensor(), T.Compose(ts)]) # noqa: E731
+        for transform, name, reason in [
+                (T.Pad(2, fill=(1, 2, 3)), "Pad", "a fill for each channel"),
+                (T.RandomRotation(5, center=(0, 0)), "RandomRotation", "a center of its own"),
+                (T.RandomRotation(5, interpolation=C), "RandomRotation", "bicubic is not offered for warps"),
+                (T.GaussianBlur((3, 5)), "GaussianBlur", "not as wide as high"),
+                (T.FiveCrop(5), "FiveCrop", "five images"), (T.AugMix(), "AugMix", "Dirichlet"),
+                (T.Compose([T.PILToTensor(), STATS]), "Normalize", "takes a float tensor"),
+                (inner(T.Normalize((0.5, 0.5), (0.5, 0.5))), "Normalize", "2 means for 3 channels"),
+                (inner(T.Resize((9, 9), interpolation=C)), "Resize", "other weights"),
+                (inner(T.ColorJitter(0.4)), "ColorJitter", "Pillow images only"),
+                (inner(T.ConvertImageDtype(torch.uint8)), "ConvertImageDtype", "uint8 is not offered"),
+                (T.RandomOrder([T.RandomInvert()] * 4), "RandomOrder", "too many orders"),
+                (T.RandomApply([T.ToTensor()]), "RandomApply", "something else")]:
+            self.refuse(transform, name, reason)
+
+    def test_what_a_function_of_the_scripts_own_does(self):
+        random, np = composes.random, numpy
+        blur = lambda x, r: x.filter(ImageFilter.GaussianBlur(r)) # noqa: E731
+
+        def twice(x):
+            r = random.uniform(0, 1)
+            return blur(blur(x, r), r)
+
+        def hidden(x, draw=random.random):
+            return x if draw() < 0.5 else ImageOps.mirror(x)
+
+        def counts(x, seen=[]): # noqa: B006
+            seen.append(0)
+            return blur(x, len(seen))
+        for function, reason in [
+                (lambda x: x.rotate(5), "Pillow's rotate"), (lambda x: x.resize((x.width, 4)), "the size"),
+                (lambda x: np.array(x), "reads the pixels"), (lambda x: blur(x, random.gauss(1, 1)), "cannot be followed"),
+                (lambda x: blur(x, random.uniform(0, 1) ** 2), "in a way that cannot be followed"),
+                (lambda x: blur(x, np.random.uniform(0, 1, 2)[0]), "several numbers at once"),
+                (twice, "twice"), (hidden, "cannot be followed"), (counts, "something else each time"),
+                (lambda x: 3, "returns a int"), (lambda x: x.filter(ImageFilter.FIND_EDGES), "FIND_EDGES"),
+                (lambda x: x if random.random() < 0.5 else T.ToTensor()(x), "different things"),
+                (lambda x: x["image"], "something else than an image")]:
+            self.refuse(T.Compose([function]), function.__qualname__, reason)
+
+    def test_nothing_is_left_changed(self):
+        state = composes.random.getstate(), torch.get_rng_state().tolist()
+        calls = [cls.__call__ for cls in (torch.nn.Module, T.Compose, T.ToTensor)]
+        self.refuse(T.Compose([composes.SolarizeSometimes(0.5), T.ToTensor(), composes.Lighting()]), "Lighting", "tensor")
+        self.assertEqual(state, (composes.random.getstate(), torch.get_rng_state().tolist()))
+        self.assertEqual(calls, [cls.__call__ for cls in (torch.nn.Module, T.Compose, T.ToTensor)])
+        self.assertIsInstance(T.Compose([T.ToTensor()])(Image.new("RGB", (2, 2))), torch.Tensor)
+
+
+class Corpus(unittest.TestCase):
+    # What each is that stays unknown, and why: the truth, by hand.
+    REASONS = {"OnSample": "takes something else", "CropBySize": "asks for the size",
+               "BlurArray": "reads the pixels", "RandAugmentOwn": "reads the pixels",
+               "Lighting": "computes on a tensor", "TensorJitter": "computes on a tensor",
+               "Lambda": "computes on a tensor",
+               "ColorJitter": "Pillow images only", "GaussianBlur": "Pillow images only",
+               "RandomRotation": "Pillow images only", "RandomGrayscale": "Pillow images only"}
+
+    def test_85_of_100_expressions_are_fully_supported(self):
+        unknown, checked, total = collections.Counter(), set(), 0
+        for names, transform, takes_tensor in composes.draw(seed=1):
+            total += 1
+            try:
+                text = compile_transforms(transform, **(ON_TENSORS if takes_tensor else SOURCE))
+            except UnknownTransform as error:
+                last = error.transform.split(".")[-1]
+                with self.subTest(names):
+                    self.assertRegex(error.reason, self.REASONS.get(last, "^there is none for this class$"), f"{last} in {names}")
+                unknown[f"{last}: {error.reason}"] += 1
+                continue
+            if text not in checked:
+                checked.add(text)
+                with self.subTest(names):
+                    penstock.Program(text.encode(), names, {}, check_only=True, cache="")
+        self.assertGreaterEqual(total, 300)
+        self.assertLessEqual(sum(unknown.values()), 0.15 * total, unknown)
+        print(f"{total - sum(unknown.values())} of {total} expressions ({len(checked)} texts)", dict(unknown))
+
+
+class Table(unittest.TestCase):
+    def test_the_page_is_current(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        done = subprocess.run([sys.executable, root / "scripts/torchvision-table", "--check"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        print(done.stdout.strip())
+
+    def test_a_class_is_known_or_not(self):
+        self.assertFalse(set(_known.TABLE) & set(_known.NONE))
+
+    @unittest.skipUnless(importlib.util.find_spec("torchvision.transforms.v2"), "this torchvision has no transforms.v2")
+    def test_the_second_version(self):
+        import torchvision.transforms.v2 as v2
+        images = pictures(20)
+        for transform in (v2.Compose([v2.Resize(40), v2.CenterCrop(32), v2.ToImage(), v2.ToDtype(torch.float32, scale=True),
+                                      v2.Normalize(*composes.STATS[0]), v2.ToPureTensor()]),
+                          v2.Compose([v2.RandomHorizontalFlip(1), v2.Grayscale(3), v2.PILToTensor()])):
+            found, = transformed(transform, images).values()
+            self.assertTrue(numpy.array_equal(found, expected(transform, images)))
+
+
+if __name__ == "__main__":
+    unittest.main()
