@@ -220,7 +220,7 @@ class Loader:
         """The next ``for`` begins this epoch."""
         with self._lock:
             self._live()
-            if epoch != self._epoch or self._started:
+            if epoch != self._epoch or (self._started and not self._resumed): # what was restored stays
                 _c.library.session_close(self._session)
                 self._session = c_void_p()
                 self._open(epoch)

@@ -1,0 +1,146 @@
+"""A loader with the attributes that trainers know from torch's DataLoader."""
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Iterator, Mapping
+
+import torch
+import torch.distributed
+import torch.utils.dlpack
+
+from ..loader import Loader as PlainLoader
+from ..loader import load
+from ..outputs import Batch, Output
+
+#: What torch of any version takes as DLPack.
+_DLPACK = {"u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"}
+
+
+def as_tensor(output: Output) -> torch.Tensor:
+    """A tensor that views an output; its memory is given back with the tensor's."""
+    if output.dtype in _DLPACK:
+        return torch.utils.dlpack.from_dlpack(output.__dlpack__())
+    import numpy
+    return torch.from_numpy(numpy.asarray(output))
+
+
+def as_tuple(batch: Batch) -> tuple[torch.Tensor, ...]:
+    return tuple([as_tensor(output) for output in batch])
+
+
+def as_dict(batch: Batch) -> dict[str, torch.Tensor]:
+    return {name: as_tensor(output) for name, output in batch.items()}
+
+
+class Dataset:
+    """What trainers ask `loader.dataset` for: its length."""
+
+    def __init__(self, loader: PlainLoader):
+        self._loader = loader
+
+    def __len__(self) -> int:
+        """Rows of the table."""
+        return self._loader.info["table_length"]
+
+    def __repr__(self) -> str:
+        return f"<the table of {self._loader.program.name}: {len(self)} rows>"
+
+
+class Sampler:
+    """What trainers ask `loader.sampler` for: `set_epoch`, and how many samples an epoch has here."""
+
+    def __init__(self, loader: PlainLoader):
+        self._loader = loader
+
+    def set_epoch(self, epoch: int) -> None:
+        self._loader.set_epoch(epoch)
+
+    def __len__(self) -> int:
+        return self._loader.info["samples_per_epoch"]
+
+
+class Loader:
+    """Batches of a pipeline as torch tensors, without a copy::
+
+        loader = penstock.torch.Loader("train.pipe", root="photos", per_rank=256)
+        for epoch in range(90):
+            loader.sampler.set_epoch(epoch)
+            for image, label in loader:
+                ...
+
+    source   a .pipe file, its text, or an open penstock.Loader
+    output   what a batch becomes: "tuple" (in the order of the text), "dict" (by name), or a function of the dict
+    rank, world, options
+             as penstock.load; ranks are torch.distributed's where a process group is initialized
+
+    `dataset`, `sampler.set_epoch`, `batch_size`, `len`, `drop_last` and the rest are where trainers look for them;
+    `state_dict` and `load_state_dict` are the protocol of torchdata's StatefulDataLoader."""
+
+    num_workers = 0
+    pin_memory = False
+    persistent_workers = False
+    timeout = 0
+    collate_fn = None
+    batch_sampler = None
+
+    def __init__(self, source: str | os.PathLike[str] | PlainLoader, *,
+                 output: str | Callable[[dict[str, torch.Tensor]], Any] = "tuple", rank: int | None = None,
+                 world: int | None = None, **options: Any):
+        if isinstance(source, PlainLoader):
+            if options or rank is not None or world is not None:
+                raise TypeError("an open loader has its options")
+            self.loader = source
+        else:
+            together = torch.distributed.is_available() and torch.distributed.is_initialized()
+            if rank is None:
+                rank = torch.distributed.get_rank() if together else 0
+            if world is None:
+                world = torch.distributed.get_world_size() if together else 1
+            #: The penstock.Loader below.
+            self.loader = load(source, rank=rank, world=world, **options)
+        if output == "tuple":
+            self._make: Callable[[Batch], Any] = as_tuple
+        elif output == "dict":
+            self._make = as_dict
+        elif callable(output):
+            self._make = lambda batch: output(as_dict(batch)) # type: ignore[operator]
+        else:
+            raise ValueError(f'output is "tuple", "dict" or a function, not {output!r}')
+        self.dataset, self.sampler = Dataset(self.loader), Sampler(self.loader)
+
+    @property
+    def batch_size(self) -> int:
+        return self.loader.batch_size
+
+    @property
+    def drop_last(self) -> bool:
+        """Whether every batch is full."""
+        return len(self.loader) * self.batch_size <= len(self.sampler)
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._make, iter(self.loader))
+
+    def set_epoch(self, epoch: int) -> None:
+        """As `sampler.set_epoch`."""
+        self.loader.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, str]:
+        return self.loader.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, str]) -> None:
+        self.loader.load_state_dict(state)
+
+    def close(self) -> None:
+        self.loader.close()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<penstock.torch.Loader {self.loader.program.name}: {len(self)} batches of {self.batch_size}>"

@@ -1,0 +1,126 @@
+"""`penstock.torch.Loader`: what trainers look for, and tensors that view their batch."""
+import os
+import sys
+import tempfile
+import unittest
+
+try:
+    import numpy
+    import torch
+    import torch.distributed
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+import penstock
+from loader import DTYPES, NUMBERS
+from penstock.torch import Loader
+
+OPTIONS = {"columns": {"value": numpy.arange(100)}, "cache": ""}
+
+
+def ranked(rank, rendezvous, results):
+    torch.distributed.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=2)
+    with Loader(NUMBERS, **OPTIONS, per_rank=5, threads=1) as loader:
+        results.put((rank, [square.tolist() for square, _ in loader]))
+    torch.distributed.destroy_process_group()
+
+
+class TorchLoader(unittest.TestCase):
+    def test_what_trainers_ask_for(self):
+        with Loader(NUMBERS, **OPTIONS) as loader:
+            self.assertEqual((len(loader.dataset), loader.batch_size, len(loader), loader.drop_last, len(loader.sampler)),
+                             (100, 8, 13, False, 100))
+            self.assertEqual((loader.num_workers, loader.pin_memory, loader.batch_sampler), (0, False, None))
+        with Loader(NUMBERS.replace("last keep", "last drop"), **OPTIONS) as loader:
+            self.assertEqual((len(loader), loader.drop_last), (12, True))
+        with Loader(penstock.load(NUMBERS, **OPTIONS)) as loader:
+            self.assertEqual(len(list(map(len, loader))), 13)
+
+    def test_tuples_dicts_and_functions(self):
+        with Loader(NUMBERS, **OPTIONS) as loader:
+            square, table = next(iter(loader))
+            self.assertEqual((square.dtype, table.dtype, tuple(table.shape)), (torch.int64, torch.float32, (8, 4)))
+            self.assertTrue(torch.equal(table[:, 0] * table[:, 0], square.float()))
+        with Loader(NUMBERS, output="dict", **OPTIONS) as loader:
+            self.assertTrue(torch.equal(next(iter(loader))["square"], square))
+        with Loader(NUMBERS, output=lambda batch: {"x": batch["table"], "y": -batch["square"]}, **OPTIONS) as loader:
+            self.assertTrue(torch.equal(next(iter(loader))["y"], -square))
+        with self.assertRaisesRegex(ValueError, '"tuple", "dict" or a function'):
+            Loader(NUMBERS, output="list", **OPTIONS)
+
+    def test_types_arrive_as_such(self):
+        text = "".join(line + "\n" for line in DTYPES.splitlines() if "u16" not in line) # older torch has none
+        with Loader(text, output="dict", cache="") as loader:
+            batch = next(iter(loader))
+        names = {"u8": "uint8", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "f16": "float16",
+                 "bf16": "bfloat16", "f32": "float32", "f64": "float64", "bool": "bool"}
+        self.assertEqual({name: str(tensor.dtype) for name, tensor in batch.items()},
+                         {name: f"torch.{dtype}" for name, dtype in names.items()})
+        self.assertTrue(torch.equal(batch["bf16"], batch["f32"].bfloat16()))
+
+    def test_tensors_view_the_batch_and_keep_it(self):
+        with Loader(NUMBERS, threads=1, **OPTIONS) as loader:
+            batches = iter(loader)
+            _, held = next(batches)
+            kept, address = held.clone(), held.data_ptr()
+            self.assertNotIn(address, [table.data_ptr() for _, table in batches])
+            del batches
+        self.assertTrue(torch.equal(held, kept))
+        with Loader(NUMBERS, threads=1, **OPTIONS) as loader:
+            self.assertLessEqual(len({table.data_ptr() for _, table in loader}), 4)
+
+    def test_epochs_as_a_trainer_sets_them(self):
+        with Loader(NUMBERS, **OPTIONS) as loader:
+            seen = {}
+            for epoch in (0, 1, 2, 1):
+                loader.sampler.set_epoch(epoch)
+                found = [square.tolist() for square, _ in loader]
+                self.assertEqual(seen.setdefault(epoch, found), found)
+            self.assertNotEqual(seen[0], seen[1])
+
+    def test_the_protocol_of_stateful_loaders(self):
+        with Loader(NUMBERS, **OPTIONS) as loader:
+            loader.sampler.set_epoch(3)
+            batches = iter(loader)
+            next(batches), next(batches)
+            state = loader.state_dict()
+            rest = [square.tolist() for square, _ in batches]
+        with Loader(NUMBERS, **OPTIONS) as loader:
+            loader.load_state_dict(state)
+            loader.sampler.set_epoch(3) # as trainers do before each epoch
+            self.assertEqual([square.tolist() for square, _ in loader], rest)
+            loader.sampler.set_epoch(3)
+            self.assertEqual(len(list(map(len, loader))), 13)
+
+    def test_ranks_are_those_of_the_process_group(self):
+        context = torch.multiprocessing.get_context("spawn")
+        with tempfile.TemporaryDirectory() as folder:
+            results = context.Queue()
+            ranks = [context.Process(target=ranked, args=(rank, os.path.join(folder, "meet"), results)) for rank in range(2)]
+            for rank in ranks:
+                rank.start()
+            found = dict(results.get(timeout=60) for _ in ranks)
+            for rank in ranks:
+                rank.join(60)
+                self.assertEqual(rank.exitcode, 0)
+        self.assertEqual(sorted(sum(found[0] + found[1], [])), [i * i for i in range(100)])
+
+    def test_a_model_learns(self):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 1e-5)
+        losses = []
+        with Loader(NUMBERS, output="dict", **OPTIONS) as loader:
+            for _ in range(3):
+                for batch in loader:
+                    loss = (model(batch["table"])[:, 0] - 3 * batch["table"][:, 0]).square().mean()
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    losses.append(loss.item())
+        self.assertLess(sum(losses[-5:]), 0.1 * sum(losses[:5]))
+
+
+if __name__ == "__main__":
+    unittest.main()
