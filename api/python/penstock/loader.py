@@ -354,10 +354,15 @@ class _Epoch:
         return len(self._loader) if self._loader else 0
 
 
+def _numbers_by_code() -> dict[str, tuple[int, str]]:
+    """Element types, number and name, by their code in NumPy's array interface."""
+    return {code: (number, dtype) for number, dtype in DTYPES.items() if (code := TYPESTR.get(dtype))}
+
+
 def _memory_column(name: str, array: Any, kept: list[Any]) -> tuple[Any, ...]:
     """The fields of pst_memory_column for an array; `kept` gets what must live as long."""
     described = array.__array_interface__
-    numbers = {code: number for number, dtype in DTYPES.items() if (code := TYPESTR.get(dtype))}
+    numbers = _numbers_by_code()
     code = described["typestr"]
     if code not in numbers:
         raise SessionError(f"column `{name}`: no element type for an array of `{code}`; there are "
@@ -369,7 +374,7 @@ def _memory_column(name: str, array: Any, kept: list[Any]) -> tuple[Any, ...]:
         raise SessionError(f"column `{name}`: an array of rows has at least one axis")
     extents = (ctypes.c_int64 * len(shape))(*shape)
     kept += [array, extents]
-    return name.encode(), numbers[code], len(shape), extents, described["data"][0]
+    return name.encode(), numbers[code][0], len(shape), extents, described["data"][0]
 
 
 def _values(struct: ctypes.Structure) -> dict[str, Any]:

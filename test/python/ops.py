@@ -1,0 +1,121 @@
+"""`penstock.ops`: the library's functions on arrays."""
+import os
+import tempfile
+import unittest
+
+import numpy
+import penstock
+from penstock import ops
+
+rng = numpy.random.default_rng(0)
+IMAGE = rng.integers(0, 256, (20, 30, 3), dtype=numpy.uint8)
+WAVE = rng.normal(size=400).astype(numpy.float32)
+POINTS = rng.normal(size=(50, 3)).astype(numpy.float32)
+BOXES = numpy.array([[1, 2, 10, 12], [3, 4, 5, 6]], numpy.float32)
+BOX = {"top": 2, "left": 3, "height": 5, "width": 7}
+STATS = {"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.25, 0.5]}
+GREY, FLOATS = IMAGE[..., 0].copy(), (IMAGE / 255).astype(numpy.float32)
+
+# A call of each function of the library, and the shape of what it gives.
+CALLS = {
+    "crop": [((IMAGE, 2, 3, 5, 7), {}, (5, 7, 3)), ((GREY, BOX), {}, (5, 7))],
+    "center_crop": [((IMAGE, 8), {}, (8, 8, 3))], "random_crop": [((IMAGE, 8, 9), {"key": 1}, (8, 9, 3))],
+    "resize": [((IMAGE, 9, 8), {"filter": "bicubic"}, (9, 8, 3)), ((FLOATS, 10), {"antialias": False}, (10, 15, 3))],
+    "resize_within": [((IMAGE, 10, 12), {}, (8, 12, 3))], "resize_axis": [((IMAGE, "w", 9), {}, (20, 9, 3))],
+    "center_rect": [((20, 30, (0.5, 1.0)), {}, None)], "crop_box": [((20, 30, (0.1, 0.5), (0.5, 2.0)), {"key": 1}, None)],
+    "random_resized_crop": [((IMAGE, 8), {"scale": (0.2, 1.0), "key": 3}, (8, 8, 3))],
+    "pad": [((IMAGE, 1, 2, 3, 4), {"fill": 9}, (26, 34, 3))], "pad_to": [((IMAGE, 22, 30), {}, (24, 30, 3))],
+    "flip": [((IMAGE, "w"), {}, (20, 30, 3)), ((WAVE, "t"), {}, (400,)), (({"image": GREY, "boxes": BOXES}, "w"), {}, None)],
+    "shift": [((IMAGE, 1, -2), {}, (20, 30, 3))], "rotate90": [((IMAGE,), {}, (30, 20, 3))],
+    "warp": [((IMAGE, {"a": 1.0, "b": 0.1, "c": 0.0, "d": 0.0, "e": 1.0, "f": 0.0}, 20, 30), {}, (20, 30, 3))],
+    "rotate": [((IMAGE, "30deg"), {"interpolation": "linear"}, (20, 30, 3)), ((POINTS,), {"by": "30deg", "about": "z"}, (50, 3))],
+    "affine": [((IMAGE,), {"by": "5deg", "dx": 2}, (20, 30, 3))], "translate": [((IMAGE, 1, 2), {}, (20, 30, 3))],
+    "shear": [((IMAGE, "w", 0.2), {}, (20, 30, 3))],
+    "random_rotation": [((IMAGE, (-10.0, 10.0)), {"key": 1}, (20, 30, 3))],
+    "random_affine": [((IMAGE, (-10.0, 10.0)), {"key": 1}, (20, 30, 3))],
+    "erase": [((IMAGE, BOX), {}, (20, 30, 3)), ((FLOATS, (0.1, 0.2), (0.5, 2.0), [0.1, 0.2, 0.3]), {"key": 1}, (20, 30, 3))],
+    "erase_box": [((20, 30, (0.1, 0.2), (0.5, 2.0)), {"key": 1}, None)], "erase_noise": [((FLOATS,), {"key": 1}, (20, 30, 3))],
+    "luma": [((IMAGE,), {}, (20, 30))], "grayscale": [((IMAGE,), {}, (20, 30, 3))], "blend": [((10, 20, 0.5), {}, ())],
+    "brightness": [((IMAGE, 1.5), {}, (20, 30, 3)), ((GREY, 0.5), {}, (20, 30))],
+    "contrast": [((IMAGE, 1.5), {}, (20, 30, 3))], "saturation": [((IMAGE, 1.5), {}, (20, 30, 3))],
+    "hue": [((IMAGE, 0.1), {}, (20, 30, 3))], "jittered": [((IMAGE, 3, 1.1, 0.9, 1.2, 0.05), {}, (20, 30, 3))],
+    "color_jitter": [((IMAGE, 0.4, 0.4), {"key": 1}, (20, 30, 3))],
+    "random_grayscale": [((IMAGE,), {"p": 0.5, "key": 1}, (20, 30, 3))],
+    "solarize": [((IMAGE, 100), {}, (20, 30, 3))], "posterize": [((IMAGE, 3), {}, (20, 30, 3))],
+    "invert": [((IMAGE,), {}, (20, 30, 3))], "autocontrast": [((IMAGE,), {}, (20, 30, 3))],
+    "equalize": [((IMAGE,), {}, (20, 30, 3))], "smooth": [((IMAGE,), {}, (20, 30, 3))],
+    "sharpness": [((IMAGE, 2.0), {}, (20, 30, 3))], "box_blur": [((IMAGE, 2), {}, (20, 30, 3))],
+    "gaussian_blur": [((IMAGE, 5, 1.0), {}, (20, 30, 3))],
+    "random_gaussian_blur": [((IMAGE, 5), {"key": 1}, (20, 30, 3))],
+    "pillow_blur": [((IMAGE, 1.0), {}, (20, 30, 3))], "random_pillow_blur": [((IMAGE,), {"key": 1}, (20, 30, 3))],
+    "recompress": [((IMAGE, 50), {}, (20, 30, 3))], "augment": [((IMAGE, 5, 30.0), {}, (20, 30, 3))],
+    "rand_augment": [((IMAGE,), {"key": 1}, (20, 30, 3))],
+    "trivial_augment_wide": [((IMAGE,), {"key": 1}, (20, 30, 3))],
+    "auto_augment": [((IMAGE, "cifar10"), {"key": 1}, (20, 30, 3))],
+    "to_tensor": [((IMAGE,), {}, (20, 30, 3))], "normalize": [((IMAGE, "imagenet"), {}, (20, 30, 3)),
+                                                            ((FLOATS, STATS), {}, (20, 30, 3))],
+    "one_hot": [((3, 5), {}, (5,))], "mix": [((FLOATS, FLOATS, 0.3), {}, (20, 30, 3))],
+    "cutmix_box": [((20, 30, 0.5), {"key": 1}, None)], "cutmix_share": [((BOX, 20, 30), {}, ())],
+    "cutmix": [((IMAGE, IMAGE, BOX), {}, (20, 30, 3))], "flip_boxes": [((BOXES, "w", 30), {}, (2, 4))],
+    "windows": [((WAVE, 25, 10), {}, (38, 25))], "hann": [((WAVE,), {}, (400,))],
+    "add_noise": [((WAVE, 0.1), {"key": 1}, (400,))], "grain": [((IMAGE, 5.0), {"key": 1}, (20, 30, 3))],
+    "exp": [((WAVE,), {}, (400,)), ((0.5,), {}, ())], "clamp": [((WAVE, -1.0, 1.0), {}, (400,))],
+}
+
+
+class Ops(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        os.environ["XDG_CACHE_HOME"] = cls.folder.name
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_each_function_can_be_called(self):
+        for name, calls in CALLS.items():
+            for arguments, named, shape in calls:
+                with self.subTest(name):
+                    result = getattr(ops, name)(*arguments, **named)
+                    if shape is not None:
+                        self.assertEqual(numpy.shape(result), shape)
+
+    def test_every_function_of_vision_is_tried(self):
+        listed = {name for name, entries in ops._functions().items() if entries[0]["module"] == "vision"}
+        self.assertEqual(listed - set(CALLS), set())
+        self.assertLessEqual(set(CALLS), set(dir(ops)))
+
+    def test_results_are_those_of_plain_numpy(self):
+        self.assertTrue((ops.flip(IMAGE, "h") == IMAGE[::-1]).all())
+        self.assertTrue((ops.crop(IMAGE, BOX) == IMAGE[2:7, 3:10]).all())
+        self.assertTrue((ops.rotate90(GREY) == numpy.rot90(GREY)).all())
+        self.assertTrue((ops.normalize(FLOATS, STATS) == (FLOATS - numpy.float32(0.5)) / numpy.float32([0.5, 0.25, 0.5])).all())
+        self.assertEqual(ops.center_rect(20, 30, (0.5, 1.0)), {"top": 0, "left": 5, "height": 20, "width": 20})
+        both = ops.flip({"image": GREY, "boxes": BOXES}, "w")
+        self.assertEqual(both["boxes"][0].tolist(), [20, 2, 29, 12])
+        self.assertTrue((both["image"] == GREY[:, ::-1]).all())
+        self.assertEqual(ops.flip(IMAGE.transpose(2, 0, 1).copy(), "w", axes="c h w")[0].tolist(), IMAGE[:, ::-1, 0].tolist())
+
+    def test_keys(self):
+        draw = lambda key: ops.random_crop(IMAGE, 8, key=key).tolist() # noqa: E731
+        self.assertEqual(draw(1), draw(1))
+        self.assertGreater(len({str(draw(key)) for key in range(8)}), 4)
+        with self.assertRaisesRegex(TypeError, "random_crop is random: give a `key=`"):
+            ops.random_crop(IMAGE, 8)
+
+    def test_mistakes(self):
+        with self.assertRaisesRegex(AttributeError, "the library has no function `resise`"):
+            ops.resise
+        with self.assertRaisesRegex(TypeError, r"resize takes other arguments:\nresize\(x: E\[h, w\], height: int"):
+            ops.resize(IMAGE, "a", 3, 4, 5, 6)
+        with self.assertRaisesRegex(TypeError, "solarize takes other arguments"):
+            ops.solarize(FLOATS)
+        with self.assertRaisesRegex(TypeError, "is no argument of the language"):
+            ops.resize(IMAGE, 8, filter="bicubic) |> flip(w")
+        with self.assertRaises(penstock.CompileError):
+            ops.resize(IMAGE, 8, filter="bicubicc")
+
+
+if __name__ == "__main__":
+    unittest.main()
