@@ -59,7 +59,11 @@ typedef enum pst_status {
   /* No sample is left; the next call starts the next epoch. */
   PST_END_OF_EPOCH = 2,
   /* pst_session_cancel() was called. */
-  PST_CANCELLED = 3
+  PST_CANCELLED = 3,
+  /* No batch became ready in the time given; nothing is lost. */
+  PST_TIMEOUT = 4,
+  /* Rows come from the caller, who has not said which come next. */
+  PST_NO_ROWS = 5
 } pst_status;
 
 /* The version of the library, such as "0.1.0". */
@@ -295,6 +299,33 @@ typedef struct pst_memory_column {
   const void *data;       /* must outlive the session */
 } pst_memory_column;
 
+/* What happens when the caller holds all batches that there is memory for, which are
+ * twice `prefetch`, and asks for another. */
+typedef enum pst_held {
+  PST_HELD_ERROR = 0, /* PST_ERROR; release one and call again */
+  /* Memory is taken for one more, as long as all together stays within
+   * `memory_budget`, and used again when batches are released. Then an error. */
+  PST_HELD_GROW = 1
+} pst_held;
+
+typedef enum pst_order {
+  PST_ORDER_PIPELINE = 0, /* as the pipeline's text says */
+  PST_ORDER_CALLER = 1    /* by pst_session_push_rows(); PST_NO_ROWS where there are none */
+} pst_order;
+
+/* Asks which rows of the table the next batch of `epoch` has. Stores at most
+ * `capacity` (the batch size) of them in `rows` and returns how many, in any order and
+ * as often as wanted; 0: the epoch ends here; PST_ROWS_NOT_YET: the caller does not
+ * know yet. Any other negative number makes pst_session_next() an error.
+ *
+ * Called by pst_session_next() and pst_session_next_within(), on their thread, for as
+ * many batches as are worked on ahead; for an epoch beyond the current one once the
+ * rows of this one have ended. It may call pst_session_cancel(), pst_session_state()
+ * and what gives numbers, for this session. */
+typedef int64_t (*pst_next_rows)(void *context, uint32_t epoch, int64_t *rows, int64_t capacity);
+
+#define PST_ROWS_NOT_YET (-1)
+
 typedef struct pst_session_options {
   size_t size;
   const pst_parameter *parameters; /* of run-time parameters */
@@ -321,15 +352,34 @@ typedef struct pst_session_options {
    * without them, such a link is an error with its name. Read, never written. */
   const char *const *allowed_folders;
   size_t allowed_folder_count;
+  pst_held held;
+  /* Who says which rows come. `where`, `weighted` and `order` of the pipeline then only
+   * choose substitutes for bad samples. The n-th row of an epoch has the position
+   * n * world + rank: each rank asks for its own. */
+  pst_order order;
+  pst_next_rows next_rows; /* not NULL: PST_ORDER_CALLER, and rows are asked for */
+  void *next_rows_context;
+  /* Not 0: the state does not keep rows that were asked for (or pushed) and not
+   * delivered; they are asked for again after pst_session_restore(). */
+  int ask_again;
+  /* Not 0: only pst_session_sample() will be called. Else a table that fills no batch
+   * is an error. */
+  int samples_only;
 } pst_session_options;
 
 #define PST_SESSION_OPTIONS_INIT                                                                   \
   {                                                                                                \
     sizeof(pst_session_options), NULL, 0, NULL, 0, NULL, 0, 0, 1, 0, 1, 0, 0, 0, NULL,             \
-        PST_DEVICE_AUTO, 0, NULL, NULL, 0                                                          \
+        PST_DEVICE_AUTO, 0, NULL, NULL, 0, PST_HELD_ERROR, PST_ORDER_PIPELINE, NULL, NULL, 0, 0    \
   }
 
-/* Opens the sources of `program` and takes the session's memory.
+/* Opens the sources of `program`, takes the session's memory and starts its threads.
+ * Work begins with the first call of pst_session_next().
+ *
+ * Sessions do not survive a fork: in the child, every call for one of the parent's
+ * fails with an error that says so, pst_session_close() and pst_batch_release() return at once
+ * and free nothing, and batches can be read. Sessions that the child opens, of programs
+ * of the parent too, work as any.
  *
  * Always stores a session, also after an error: it then holds the message and
  * nothing else. Close it with pst_session_close().
@@ -349,15 +399,47 @@ PST_API const char *pst_session_warnings(const pst_session *session);
 
 /* Waits for the next batch of `session` and stores it in `*out_batch`.
  *
- * The caller owns the batch and passes it to pst_batch_release(). Holding more
- * than `prefetch` batches stalls the pipeline.
+ * The caller owns the batch and passes it to pst_batch_release(). While more than
+ * `prefetch` are held, less is done ahead; see pst_held for what happens then.
  *
  * out_batch         set on PST_OK, and set to NULL otherwise.
- * PST_END_OF_EPOCH  no sample is left; the next call starts the next epoch.
+ * PST_END_OF_EPOCH  no sample is left; the next call starts the next epoch, on which
+ *                   work goes on meanwhile.
+ * PST_NO_ROWS       only where rows come from the caller.
  * PST_ERROR         see pst_session_error().
  *
  * Thread safety: one call at a time per session; sessions are independent. */
 PST_API pst_status pst_session_next(pst_session *session, pst_batch **out_batch);
+
+/* The same, but waits for `timeout_ns` nanoseconds at most; 0: looks only; negative: no
+ * limit. PST_TIMEOUT: no batch became ready; call again. */
+PST_API pst_status pst_session_next_within(pst_session *session, int64_t timeout_ns,
+                                           pst_batch **out_batch);
+
+/* Goes to the beginning of `epoch`: of any epoch, at any time, also after an error or
+ * where the one before was left. With `parameters`, run-time parameters get other values; those that
+ * are not named keep theirs.
+ *
+ * Epochs follow one another without it. Called between two that do, or before the
+ * first, it costs nothing: what was done ahead is used. Else that is dropped, and so are
+ * all rows from the caller that are not delivered.
+ *
+ * PST_ERROR  a parameter is unknown, static, of another type, or says what is read
+ *            (open another session for that); nothing changed.
+ *
+ * Thread safety: as pst_session_next(). */
+PST_API pst_status pst_session_start(pst_session *session, uint32_t epoch,
+                                     const pst_parameter *parameters, size_t parameter_count);
+
+/* Says which `count` rows the batch has that comes after those that were given before;
+ * 0: the epoch ends there. Needs PST_ORDER_CALLER. Any number of batches may be given;
+ * as many as `prefetch` are worked on.
+ *
+ * PST_ERROR  a row is not in the table, or there are more than the batch size; nothing
+ *            changed.
+ *
+ * Thread safety: as pst_session_next(). */
+PST_API pst_status pst_session_push_rows(pst_session *session, const int64_t *rows, size_t count);
 
 /* Makes a waiting and every later pst_session_next() return PST_CANCELLED, soon.
  * Safe from any thread (not from a signal handler). */
@@ -365,7 +447,12 @@ PST_API void pst_session_cancel(pst_session *session);
 
 /* Where the next call of pst_session_next() stands: a line of text. Restoring
  * it gives the same remaining samples under any threads, prefetch and world
- * size. Lives until the next call of this function. */
+ * size. Lives until the next call of this function.
+ *
+ * Where rows come from the caller, they are counted as they are delivered, and those that
+ * are not delivered yet are part of the text (unless `ask_again`): only the same rank of
+ * the same world can go on, with a caller that goes on where it was asked last. With
+ * `ask_again` it goes on behind `position` / world rows (pst_session_info). */
 PST_API const char *pst_session_state(pst_session *session);
 /* PST_ERROR: the text is no state, or another pipeline's; nothing changed. */
 PST_API pst_status pst_session_restore(pst_session *session, const char *state);
@@ -430,6 +517,12 @@ typedef struct pst_statistics {
   uint64_t index_uses;
   uint64_t index_misses;
   pst_video_statistics videos;
+  /* How long the caller waited for a batch, the last one and the longest; all together
+   * are in the stage "wait". Batches that were not ready when they were asked for. */
+  int64_t last_wait_ns;
+  int64_t longest_wait_ns;
+  uint64_t late_batches;
+  int64_t batch_slots; /* batches that there is memory for now */
 } pst_statistics;
 
 PST_API void pst_session_statistics(const pst_session *session, pst_statistics *out_statistics);
@@ -463,8 +556,8 @@ typedef struct pst_session_info {
   size_t size; /* set by the caller to sizeof(pst_session_info) */
   int64_t table_length;
   int64_t batch_size; /* of this rank */
-  int64_t batches_per_epoch;
-  int64_t samples_per_epoch; /* of this rank */
+  int64_t batches_per_epoch; /* -1 where rows come from the caller */
+  int64_t samples_per_epoch; /* of this rank; likewise */
   int32_t threads;
   uint64_t fixed_memory;     /* bytes */
   uint64_t sample_memory;    /* most that one sample's own buffers may take */
@@ -474,6 +567,8 @@ typedef struct pst_session_info {
   int32_t processors;
   double processor_quota;
   const char *processor_limit;
+  uint32_t epoch;   /* of the next batch */
+  int64_t position; /* samples of it that are delivered, by all ranks */
 } pst_session_info;
 
 PST_API void pst_session_get_info(const pst_session *session, pst_session_info *out_info);
@@ -506,6 +601,8 @@ PST_API const pst_output *pst_batch_output(const pst_batch *batch, size_t index)
 /* pst_batch_count() positions in the epoch, and the rows that fill them. */
 PST_API const int64_t *pst_batch_positions(const pst_batch *batch);
 PST_API const int64_t *pst_batch_rows(const pst_batch *batch);
+/* How long the caller waited for it, in nanoseconds. */
+PST_API int64_t pst_batch_waited_ns(const pst_batch *batch);
 /* A 64-bit hash of the bytes of one sample's outputs; `slot` < pst_batch_count(). */
 PST_API uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot);
 /* NULL is allowed. The session may be closed before. Its memory is used again once

@@ -34,7 +34,9 @@ class SessionOptions(ctypes.Structure):
                 ("fetch_threads", ctypes.c_int32), ("memory_budget", ctypes.c_uint64),
                 ("on_error", ctypes.POINTER(ctypes.c_double)), ("device", ctypes.c_int),
                 ("device_number", ctypes.c_int32), ("stream", ctypes.c_void_p),
-                ("allowed_folders", ctypes.c_void_p), ("allowed_folder_count", size)]
+                ("allowed_folders", ctypes.c_void_p), ("allowed_folder_count", size), ("held", ctypes.c_int),
+                ("order", ctypes.c_int), ("next_rows", ctypes.c_void_p), ("next_rows_context", ctypes.c_void_p),
+                ("ask_again", ctypes.c_int), ("samples_only", ctypes.c_int)]
 
 
 class StageStatistics(ctypes.Structure):
@@ -61,14 +63,16 @@ class Statistics(ctypes.Structure):
                 ("delivered_bytes", ctypes.c_uint64), ("decoded_blocks", ctypes.c_uint64),
                 ("elapsed_ns", ctypes.c_int64), ("threads", ctypes.c_int32), ("limit", text),
                 ("jpeg_entropy", JpegStatistics * 7), ("index_uses", ctypes.c_uint64), ("index_misses", ctypes.c_uint64),
-                ("videos", VideoStatistics)]
+                ("videos", VideoStatistics), ("last_wait_ns", ctypes.c_int64), ("longest_wait_ns", ctypes.c_int64),
+                ("late_batches", ctypes.c_uint64), ("batch_slots", ctypes.c_int64)]
 
 
 class SessionInfo(ctypes.Structure):
     _fields_ = [("size", size), ("table_length", ctypes.c_int64), ("batch_size", ctypes.c_int64),
                 ("batches_per_epoch", ctypes.c_int64), ("samples_per_epoch", ctypes.c_int64),
                 ("threads", ctypes.c_int32), ("fixed_memory", ctypes.c_uint64), ("sample_memory", ctypes.c_uint64),
-                ("processors", ctypes.c_int32), ("processor_quota", ctypes.c_double), ("processor_limit", text)]
+                ("processors", ctypes.c_int32), ("processor_quota", ctypes.c_double), ("processor_limit", text),
+                ("epoch", ctypes.c_uint32), ("position", ctypes.c_int64)]
 
 
 class Output(ctypes.Structure):

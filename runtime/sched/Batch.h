@@ -40,6 +40,8 @@ public:
   /// substitute's row where the position's own was bad).
   virtual const std::vector<int64_t> &positions() const = 0;
   virtual const std::vector<int64_t> &rows() const = 0;
+  /// What next() waited for it.
+  virtual int64_t waitedNs() const = 0;
   /// 64-bit hash of the bytes of one sample's outputs, padding of the block
   /// excluded. Computed on request.
   virtual uint64_t contentHash(int64_t slot) const = 0;

@@ -164,10 +164,15 @@ uint64_t BatchBlock::contentHash(int64_t slot) const {
 }
 
 Result<std::shared_ptr<BlockPool>> BlockPool::make(std::shared_ptr<const Layout> layout,
-                                                   int64_t samples, int blocks,
+                                                   int64_t samples, int blocks, int64_t most,
                                                    std::shared_ptr<Device> device) {
   auto pool = std::make_shared<BlockPool>();
+  pool->layout = layout;
+  pool->device = device;
+  pool->samples = samples;
+  pool->making = blocks / 2;
   pool->count = blocks;
+  pool->most = std::max<int64_t>(most, blocks);
   for (int i = 0; i < blocks; ++i) {
     pool->blocks.push_back(BatchBlock::make(layout, samples, device));
     if (!pool->blocks.back())
@@ -180,6 +185,15 @@ Result<std::shared_ptr<BlockPool>> BlockPool::make(std::shared_ptr<const Layout>
 
 std::unique_ptr<BatchBlock> BlockPool::take() {
   std::lock_guard guard(lock);
+  // Not for those of dropped batches: they come back soon.
+  if (blocks.empty() && count < most && count < delivered + making) {
+    auto block = BatchBlock::make(layout, samples, device);
+    if (block)
+      ++count;
+    else
+      most = count;
+    return block;
+  }
   if (blocks.empty())
     return nullptr;
   auto block = std::move(blocks.back());
@@ -195,6 +209,16 @@ void BlockPool::giveBack(std::unique_ptr<BatchBlock> block) {
   std::lock_guard guard(callbackLock);
   if (callback)
     callback();
+}
+
+bool BlockPool::allDelivered() const {
+  std::lock_guard guard(lock);
+  return delivered == count && count == most;
+}
+
+int64_t BlockPool::size() const {
+  std::lock_guard guard(lock);
+  return count;
 }
 
 void BlockPool::giveBackDelivered(std::unique_ptr<BatchBlock> block) {

@@ -61,33 +61,42 @@ private:
   std::vector<std::vector<int64_t>> outputStrides;
 };
 
-/// A fixed number of blocks. Outlives its session as long as batches are held.
+/// Blocks that are used again and again. Outlives its session as long as batches are
+/// held.
 class BlockPool {
 public:
-  /// Limit where there is no memory.
+  /// Half of `blocks` are for batches in the making. `most`: how many there may be in
+  /// the end, where the caller holds more than the other half. Limit where there is no memory.
   static Result<std::shared_ptr<BlockPool>> make(std::shared_ptr<const Layout> layout,
-                                                 int64_t samples, int blocks,
+                                                 int64_t samples, int blocks, int64_t most,
                                                  std::shared_ptr<Device> device);
-  /// Null where all are in use.
+  /// Null where all are in use, and there may be no more.
   std::unique_ptr<BatchBlock> take();
   /// Calls back, without this pool's lock.
   void giveBack(std::unique_ptr<BatchBlock> block);
   /// Blocks that were handed to the caller of the session are counted apart.
   void deliver() { ++delivered; }
   void giveBackDelivered(std::unique_ptr<BatchBlock> block);
-  bool allDelivered() const { return delivered == count; }
+  /// Whether the caller holds all blocks that there may be.
+  bool allDelivered() const;
   /// Null to stop. When this returns, the old callback is not running. The
   /// callback must not give back.
   void whenReturned(std::function<void()> callback);
-  int size() const { return count; }
+  /// Blocks that there are, and samples that each has room for.
+  int64_t size() const;
+  int64_t capacity() const { return samples; }
 
 private:
-  std::mutex lock;
+  mutable std::mutex lock;
   std::vector<std::unique_ptr<BatchBlock>> blocks;
   std::mutex callbackLock;
   std::function<void()> callback;
-  int count = 0;
-  std::atomic<int> delivered{0};
+  std::shared_ptr<const Layout> layout;
+  std::shared_ptr<Device> device;
+  int64_t samples = 0;
+  int64_t making = 0;
+  int64_t count = 0, most = 0; // of `lock`
+  std::atomic<int64_t> delivered{0};
 };
 
 } // namespace penstock::runtime

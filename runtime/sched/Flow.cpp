@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <utility>
 
 namespace penstock::runtime {
@@ -13,11 +14,6 @@ namespace {
 
 /// Long enough that queues and clocks cost nothing, short enough to balance.
 constexpr int64_t grainNs = 500'000;
-/// Samples above this are timed one by one, below it by sampling.
-constexpr int64_t shortSampleNs = 20'000;
-constexpr int64_t timedEach = 16;
-/// Buffers for encoded bytes are kept from batch to batch up to this size.
-constexpr size_t keptFileBytes = size_t(1) << 18;
 
 } // namespace
 
@@ -84,23 +80,58 @@ void Flow::stop() {
       threads->stop();
 }
 
-void Flow::restart(Cursor place) {
+void Flow::restart(Cursor place, bool keeps) {
   std::deque<Shared> dropped; // ends after the lock: its memory calls back
   std::vector<Deferred> waiting;
   std::lock_guard guard(lock);
-  dropped.swap(flight);
-  waiting.swap(deferred);
+  auto kept = flight.begin();
+  // Rows from the caller may be others the next time.
+  keeps = keeps && !program->callerOrders;
+  while (kept != flight.end() && !(keeps && (*kept)->work.epoch == place.epoch &&
+                                   (*kept)->begin == place.position))
+    ++kept;
+  dropped.assign(flight.begin(), kept);
+  flight.erase(flight.begin(), kept);
   for (const Shared &batch : dropped)
     drop(*batch);
+  waiting.swap(deferred);
+  for (Deferred &file : waiting)
+    if (!file.batch->dropped)
+      deferred.push_back(file);
+  given.clear();
+  nextEpoch = place.epoch;
+  if (!flight.empty())
+    return;
   start = place;
   nextBatch = 0;
-  nextEpoch = place.epoch;
 }
 
-Flow::State Flow::take(Finished &finished) {
+void Flow::give(std::vector<int64_t> rows) {
+  std::lock_guard guard(lock);
+  given.push_back(std::move(rows));
+  advance();
+}
+
+int64_t Flow::batchesAhead() const {
+  return fetches ? std::max<int64_t>(1, limits.fetchAhead / program->perRank) : 0;
+}
+
+bool Flow::wantsRows() const {
+  std::lock_guard guard(lock);
+  // One more than there can be: it begins when one is taken.
+  return int64_t(flight.size() + given.size()) <= limits.prefetch + batchesAhead();
+}
+
+Flow::State Flow::take(Finished &finished, int64_t timeoutNs) {
+  using std::chrono::steady_clock;
+  constexpr int64_t longestNs = int64_t(1) << 60; // far from where clocks overflow
+  const bool isLimited = timeoutNs >= 0 && timeoutNs < longestNs;
+  const auto deadline =
+      steady_clock::now() + std::chrono::nanoseconds(isLimited ? timeoutNs : 0);
   Shared batch;
   std::unique_lock guard(lock);
-  for (;;) {
+  finished.isLate = false;
+  for (bool isOver = timeoutNs == 0;;) {
     if (cancelled)
       return State::Cancelled;
     advance();
@@ -109,11 +140,19 @@ Flow::State Flow::take(Finished &finished) {
       ++nextEpoch;
       return State::EndOfEpoch;
     }
+    if (flight.empty())
+      return State::NoRows;
     if (pool->allDelivered())
       return State::NoMemory;
-    if (!flight.empty() && flight.front()->done)
+    if (flight.front()->done)
       break;
-    changed.wait(guard);
+    if (isOver)
+      return State::Timeout;
+    finished.isLate = true;
+    if (isLimited)
+      isOver = changed.wait_until(guard, deadline) == std::cv_status::timeout;
+    else
+      changed.wait(guard);
   }
   batch = std::move(flight.front());
   flight.pop_front();
@@ -151,8 +190,8 @@ void Flow::advance() {
   if (cancelled || stopped)
     return;
   fetchDeferred();
-  const int64_t ahead = !fetches ? 0 : std::max<int64_t>(1, limits.fetchAhead / program->perRank);
-  while (int64_t(flight.size()) < limits.prefetch + ahead && begin()) {
+  while (int64_t(flight.size()) < limits.prefetch + batchesAhead() &&
+         (program->callerOrders ? beginGiven() : begin())) {
   }
   int holders = 0;
   for (const Shared &batch : flight) {
@@ -185,6 +224,41 @@ bool Flow::begin() {
     nextBatch = 0;
     return begin();
   }
+  const int64_t count = layout.samples(nextBatch, positions);
+  const Shared batch = spareBatch(count);
+  Work &work = batch->work;
+  work.epoch = start.epoch;
+  work.batchPosition = layout.position(nextBatch, 0);
+  for (int64_t slot = 0; slot < count; ++slot)
+    work.positions[size_t(slot)] = layout.position(nextBatch, slot);
+  batch->begin = nextBatch ? layout.endOf(nextBatch - 1) : start.position;
+  batch->end = layout.endOf(nextBatch);
+  ++nextBatch;
+  submit(batch);
+  return true;
+}
+
+bool Flow::beginGiven() {
+  for (; !given.empty() && given.front().empty(); given.pop_front())
+    start = {start.epoch + 1, 0};
+  if (given.empty())
+    return false;
+  const int64_t count = int64_t(given.front().size()), world = program->world;
+  const Shared batch = spareBatch(count);
+  Work &work = batch->work;
+  work.given = std::move(given.front());
+  given.pop_front();
+  work.epoch = start.epoch;
+  work.batchPosition = start.position + program->rank;
+  for (int64_t slot = 0; slot < count; ++slot)
+    work.positions[size_t(slot)] = work.batchPosition + slot * world;
+  batch->begin = start.position;
+  batch->end = start.position += count * world;
+  submit(batch);
+  return true;
+}
+
+Flow::Shared Flow::spareBatch(int64_t count) {
   Shared batch;
   if (spare.empty()) {
     batch = std::make_shared<InFlight>();
@@ -194,17 +268,15 @@ bool Flow::begin() {
     batch = std::move(spare.back());
     spare.pop_back();
   }
-  const int64_t count = layout.samples(nextBatch, positions);
-  Work &work = batch->work;
-  work.begin(program, count);
-  work.epoch = start.epoch;
-  work.firstIndex = 0;
-  work.batchCount = count;
-  work.batchPosition = layout.position(nextBatch, 0);
-  for (int64_t slot = 0; slot < count; ++slot)
-    work.positions[size_t(slot)] = layout.position(nextBatch, slot);
+  batch->work.begin(program, count);
+  batch->work.firstIndex = 0;
+  batch->work.batchCount = count;
+  return batch;
+}
+
+void Flow::submit(const Shared &batch) {
+  const int64_t count = batch->work.count;
   batch->number = begun++;
-  batch->end = layout.endOf(nextBatch);
   batch->stage = 0;
   batch->done = false;
   batch->failed.clear();
@@ -215,7 +287,6 @@ bool Flow::begin() {
     chunk.end = std::min(first + size, count);
   }
   batch->split = batch->remaining = batch->chunks.size();
-  ++nextBatch;
   flight.push_back(batch);
   for (Chunk &chunk : batch->chunks) {
     if (fetches)
@@ -224,225 +295,6 @@ bool Flow::begin() {
     else
       chunk.ready = true; // select is part of the first stage
   }
-  return true;
-}
-
-void Flow::enter(const Shared &batch, Chunk &chunk) {
-  workers->submit(rank(*batch, false),
-                  [this, batch, &chunk](int worker) { firstStage(batch, chunk, worker); });
-}
-
-void Flow::select(const Shared &batch, Chunk &chunk, int worker) {
-  if (batch->dropped)
-    return;
-  const int64_t begin = clock.nowNs();
-  Work &work = batch->work;
-  for (int64_t slot = chunk.first; slot < chunk.end; ++slot)
-    if (!runners[size_t(worker)]->select(work, slot))
-      return;
-  {
-    std::lock_guard guard(work.lock);
-    work.costs.add(Stage::Select, clock.nowNs() - begin, uint64_t(chunk.end - chunk.first));
-  }
-  chunk.pending = chunk.end - chunk.first;
-  // With the last slot's file there the batch may go its way, and the chunk with it.
-  const uint64_t number = batch->number;
-  for (int64_t slot = chunk.first, end = chunk.end; slot < end; ++slot)
-    fetchers->submit(
-        number, [this, batch, &chunk, slot](int worker) { fetch(batch, chunk, slot, worker); });
-}
-
-void Flow::fetch(const Shared &batch, Chunk &chunk, int64_t slot, int worker) {
-  {
-    std::lock_guard guard(lock);
-    if (batch->dropped)
-      return;
-    if (heldBytes > limits.fetchMemory && !flight.empty() && batch != flight.front()) {
-      deferred.push_back({batch, &chunk, slot});
-      return;
-    }
-  }
-  const int64_t bytes = files[size_t(worker)]->fetch(batch->work, slot);
-  const bool isLast = chunk.pending.fetch_sub(1) == 1;
-  std::lock_guard guard(lock);
-  if (batch->dropped)
-    return;
-  batch->heldBytes += bytes;
-  heldBytes += bytes;
-  peakBytes = std::max(peakBytes, heldBytes);
-  if (!isLast)
-    return;
-  if (batch->work.memory)
-    enter(batch, chunk);
-  else
-    chunk.ready = true;
-}
-
-void Flow::consumed(const Shared &batch, int64_t bytes) {
-  std::lock_guard guard(lock);
-  if (batch->dropped)
-    return;
-  batch->heldBytes -= bytes;
-  heldBytes -= bytes;
-  fetchDeferred();
-}
-
-void Flow::fetchDeferred() {
-  auto resume = [&](const Deferred &waiting) {
-    if (heldBytes > limits.fetchMemory && waiting.batch != flight.front())
-      return false;
-    if (!waiting.batch->dropped)
-      fetchers->submit(waiting.batch->number, [this, waiting](int worker) {
-        fetch(waiting.batch, *waiting.chunk, waiting.slot, worker);
-      });
-    return true;
-  };
-  if (!flight.empty())
-    std::erase_if(deferred, resume);
-}
-
-void Flow::drop(InFlight &batch) {
-  batch.dropped = true;
-  heldBytes -= std::exchange(batch.heldBytes, 0);
-}
-
-int64_t Flow::peakHeldBytes() const {
-  std::lock_guard guard(lock);
-  return peakBytes;
-}
-
-void Flow::firstStage(const Shared &batch, Chunk &chunk, int worker) {
-  if (batch->dropped)
-    return;
-  Work &work = batch->work;
-  SampleRunner &runner = *runners[size_t(worker)];
-  runner.takeCosts(); // of a batch that was dropped
-  const int64_t count = chunk.end - chunk.first;
-  const bool sampled = sampleNs.load(std::memory_order_relaxed) < shortSampleNs && !fetches;
-  const int64_t begin = clock.nowNs();
-  if (!fetches) {
-    for (int64_t slot = chunk.first; slot < chunk.end; ++slot)
-      if (!runner.select(work, slot))
-        return;
-    std::lock_guard guard(work.lock);
-    work.costs.add(Stage::Select, clock.nowNs() - begin, uint64_t(count));
-  }
-  int64_t bytes = 0;
-  for (int64_t slot = chunk.first; slot < chunk.end; ++slot) {
-    if (sampled)
-      runner.setTimed((slot - chunk.first) % timedEach ? 0 : std::min(timedEach, chunk.end - slot));
-    else
-      runner.setTimed(1);
-    if (slot + 1 < chunk.end)
-      runner.expect(work, slot + 1);
-    Failure failure;
-    const bool good = runner.firstStage(work, slot, failure);
-    bytes += freeFiles(work, slot, keptFileBytes);
-    if (batch->dropped) // a sample that was stopped is not bad
-      return;
-    // From here on the slot may be another thread's.
-    if (!good && substitute(work, slot, failure))
-      repeat(batch, slot);
-  }
-  measure(*batch, runner, begin, count);
-  if (fetches)
-    consumed(batch, bytes);
-  passed(batch);
-}
-
-void Flow::measure(InFlight &batch, SampleRunner &runner, int64_t beginNs, int64_t samples) {
-  const int64_t each = (clock.nowNs() - beginNs) / samples;
-  const int64_t before = sampleNs.load(std::memory_order_relaxed);
-  sampleNs.store(std::max<int64_t>(1, before ? (3 * before + each) / 4 : each),
-                 std::memory_order_relaxed);
-  std::lock_guard guard(batch.work.lock);
-  batch.work.costs.add(runner.takeCosts());
-}
-
-void Flow::repeat(const Shared &batch, int64_t slot) {
-  std::lock_guard guard(lock);
-  Chunk &chunk = batch->chunks.emplace_back();
-  chunk.first = slot;
-  chunk.end = slot + 1;
-  ++batch->remaining;
-  if (fetches)
-    workers->submit(rank(*batch, true),
-                    [this, batch, &chunk](int worker) { select(batch, chunk, worker); });
-  else
-    enter(batch, chunk);
-}
-
-void Flow::passed(const Shared &batch) {
-  // Kernels may have stored past the caches (abi/kernel.h).
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  {
-    std::lock_guard guard(lock);
-    if (--batch->remaining > 0)
-      return;
-  }
-  // This thread passed last: nobody else touches the batch now.
-  nextStage(batch);
-}
-
-void Flow::nextStage(const Shared &batch) {
-  Work &work = batch->work;
-  // Samples that failed in a later stage start again, and all others repeat the
-  // stages that may have read them: what a batch holds depends on its rows only.
-  std::sort(batch->failed.begin(), batch->failed.end(),
-            [](const auto &a, const auto &b) { return a.first < b.first; });
-  std::vector<int64_t> again;
-  for (const auto &[slot, failure] : batch->failed)
-    if (substitute(work, slot, failure))
-      again.push_back(slot);
-  batch->failed.clear();
-  if (!again.empty()) {
-    {
-      std::lock_guard guard(lock);
-      batch->stage = 0;
-      batch->remaining = 1; // ours, until all are under way
-    }
-    for (int64_t slot : again)
-      repeat(batch, slot);
-    passed(batch);
-    return;
-  }
-  const bool isLast = !work.fatal.empty() || batch->stage + 1 >= program->layout->stages();
-  if (isLast)
-    work.memory->compact(work.fatal.empty() ? work.count : 0);
-  std::lock_guard guard(lock);
-  if (isLast) {
-    batch->done = true;
-    changed.notify_all();
-    return;
-  }
-  ++batch->stage;
-  batch->remaining = batch->split;
-  for (size_t i = 0; i < batch->split; ++i)
-    workers->submit(rank(*batch, false), [this, batch, &chunk = batch->chunks[i]](int worker) {
-      laterStage(batch, chunk, worker);
-    });
-}
-
-void Flow::laterStage(const Shared &batch, Chunk &chunk, int worker) {
-  if (batch->dropped)
-    return;
-  Work &work = batch->work;
-  SampleRunner &runner = *runners[size_t(worker)];
-  runner.takeCosts();
-  runner.setTimed(1);
-  for (int64_t slot = chunk.first; slot < chunk.end && !batch->dropped; ++slot) {
-    Failure failure;
-    if (!runner.laterStage(work, slot, batch->stage, failure)) {
-      std::lock_guard guard(work.lock);
-      batch->failed.emplace_back(slot, std::move(failure));
-    }
-  }
-  {
-    std::lock_guard guard(work.lock);
-    work.costs.add(runner.takeCosts());
-  }
-  if (!batch->dropped)
-    passed(batch);
 }
 
 } // namespace penstock::runtime

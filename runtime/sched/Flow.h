@@ -34,6 +34,7 @@ struct Finished {
   std::vector<int64_t> rows;
   std::vector<BadSample> bad; ///< by slot
   std::string fatal;          ///< not empty: why the batch cannot be delivered
+  bool isLate = false;        ///< it was not ready when it was asked for
   Costs costs;
 };
 
@@ -63,12 +64,18 @@ public:
                                             const Clock &clock, const Limits &limits);
   ~Flow();
 
-  enum class State { Batch, EndOfEpoch, NoMemory, Cancelled };
+  enum class State { Batch, EndOfEpoch, NoMemory, NoRows, Timeout, Cancelled };
   /// Waits for the next batch and takes it out. NoMemory: nothing is in the
-  /// making because the caller holds all blocks.
-  State take(Finished &finished);
-  /// Drops everything and goes on at `place`.
-  void restart(Cursor place);
+  /// making because the caller holds all blocks. NoRows: nor is it, because the caller
+  /// has given no rows. Timeout: `timeoutNs` (negative: no limit) have passed.
+  State take(Finished &finished, int64_t timeoutNs = -1);
+  /// Drops everything and goes on at `place`. Where `keeps`, what is in the making there
+  /// and behind it stays.
+  void restart(Cursor place, bool keeps);
+  /// The rows of the batch that comes after all others; none: the epoch ends there.
+  void give(std::vector<int64_t> rows);
+  /// Whether rows from the caller could be worked on at once.
+  bool wantsRows() const;
   /// Makes take() return Cancelled from now on. Any thread.
   void cancel();
   /// Ends the threads. Idempotent.
@@ -85,7 +92,7 @@ private:
   struct InFlight {
     Work work;
     uint64_t number = 0;
-    int64_t end = 0;
+    int64_t begin = 0, end = 0; // positions of all ranks
     std::deque<Chunk> chunks; // the first `split` cover the batch, the others repeat slots
     size_t split = 0;
     size_t remaining = 0; // chunks that have not passed the stage
@@ -109,6 +116,10 @@ private:
        ScratchLimits &scratch, const Clock &clock, const Limits &limits);
   void advance();             // lock held
   bool begin();               // lock held
+  bool beginGiven();          // lock held
+  Shared spareBatch(int64_t count);
+  void submit(const Shared &batch); // lock held
+  int64_t batchesAhead() const;
   void fetchDeferred();       // lock held
   void drop(InFlight &batch); // lock held
   void enter(const Shared &batch, Chunk &chunk);
@@ -140,6 +151,7 @@ private:
   uint32_t nextEpoch = 0; // of the batch to be taken
   uint64_t begun = 0;
   std::deque<Shared> flight;
+  std::deque<std::vector<int64_t>> given; // rows from the caller, by batch
   std::vector<Shared> spare;
   std::vector<Deferred> deferred;
   int64_t heldBytes = 0, peakBytes = 0;

@@ -6,6 +6,7 @@
 #include "runtime/core/FileSystem.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,8 @@ struct SessionOptions {
   int fetchThreads = 0;
   /// Batches in the making or ready. The caller may hold as many again.
   int prefetch = 2;
+  /// Where the caller holds more, memory is taken for more, up to the budget.
+  bool growHeld = false;
   /// Samples whose bytes are fetched before their batch is begun. 0: chosen.
   int64_t fetchAhead = 0;
 
@@ -61,6 +64,19 @@ struct SessionOptions {
   /// Fetched bytes that wait to be decoded. Above it only the batch that is due
   /// next fetches more. 0: 1 GiB.
   uint64_t fetchMemory = 0;
+
+  /// Rows come from Session::giveRows(), not from the pipeline's order.
+  bool callerOrders = false;
+  /// Where set, next() asks it for rows, on the thread that calls: the rows of one batch
+  /// of `epoch` go to `rows`, at most `capacity`. Returns how many; 0 at the end of
+  /// the epoch; rowsNotYet; any other negative number is an error.
+  std::function<int64_t(uint32_t epoch, int64_t *rows, int64_t capacity)> nextRows;
+  static constexpr int64_t rowsNotYet = -1;
+  /// Rows that were asked for and not delivered are asked for again after restore(),
+  /// and not kept in the state.
+  bool askAgain = false;
+  /// There will be no next(): an epoch may be without a batch.
+  bool samplesOnly = false;
 
   /// Where sources keep their indexes; empty: nowhere.
   std::string cacheFolder;

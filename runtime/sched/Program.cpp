@@ -103,6 +103,12 @@ int64_t Program::rowFor(uint32_t epoch, int64_t position, size_t row, int attemp
   return random::integer(random::bits(key, id, uint64_t(attempt)), 0, length);
 }
 
+std::optional<int64_t> Program::batchesPerEpoch() const {
+  if (callerOrders)
+    return std::nullopt;
+  return ranks(0).batches(positions(), keepLast);
+}
+
 int64_t Program::samplesPerEpoch() const {
   const RankLayout layout = ranks(0);
   const int64_t batches = layout.batches(positions(), keepLast);
@@ -118,7 +124,7 @@ int64_t Program::allowedBad() const {
 }
 
 Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layout> layout,
-                                                     std::unique_ptr<Tables> tables,
+                                                     std::shared_ptr<const Tables> tables,
                                                      const SessionOptions &options) {
   auto program = std::make_shared<Program>();
   program->layout = std::move(layout);
@@ -140,6 +146,7 @@ Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layou
   program->rank = options.rank;
   program->world = options.world;
   program->keepLast = tree.batch->keep_last;
+  program->callerOrders = options.callerOrders || options.nextRows;
   program->substitute = options.substitute.value_or(tree.substitute);
 
   program->block.assign(size_t(tree.slots), 0);

@@ -17,13 +17,14 @@ namespace penstock::runtime {
 /// Immutable once made, and shared by the session, its threads and its batches.
 struct Program {
   std::shared_ptr<const Layout> layout;
-  std::unique_ptr<Tables> tables;
+  std::shared_ptr<const Tables> tables;
   std::optional<Order> order;
 
   uint64_t seed = 0;
   uint32_t rank = 0;
   uint32_t world = 1;
   bool keepLast = false;
+  bool callerOrders = false; ///< rows of `for` come from the caller
   /// Fraction of bad samples allowed; negative: none, and the first is fatal.
   double substitute = 0;
   int64_t globalBatch = 1;
@@ -44,14 +45,17 @@ struct Program {
   /// `position`. `attempt` 0: the order's row, or `wanted` for a picked row;
   /// else a substitute for it.
   int64_t rowFor(uint32_t epoch, int64_t position, size_t row, int attempt, int64_t wanted) const;
-  /// Samples of this rank in an epoch from its start.
+  /// Batches of this rank in an epoch from its start. No number where the caller
+  /// says which rows there are.
+  std::optional<int64_t> batchesPerEpoch() const;
+  /// Samples of this rank in an epoch from its start, by the pipeline's order.
   int64_t samplesPerEpoch() const;
   /// How many of them may be bad.
   int64_t allowedBad() const;
 
   /// Errors: InvalidArgument for options that do not fit; the sources' own.
   static Result<std::shared_ptr<const Program>> make(std::shared_ptr<const Layout> layout,
-                                                     std::unique_ptr<Tables> tables,
+                                                     std::shared_ptr<const Tables> tables,
                                                      const SessionOptions &options);
 };
 

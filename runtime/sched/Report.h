@@ -58,6 +58,10 @@ struct Statistics {
   uint64_t indexUses = 0, indexMisses = 0;               ///< as in DecodeStats
   VideoCounts videos;
   int64_t elapsedNs = 0; ///< since the first call of next()
+  /// Of `Wait`, what next() waited for a batch that was delivered.
+  int64_t lastWaitNs = 0, longestWaitNs = 0;
+  uint64_t lateBatches = 0; ///< that were not ready when they were asked for
+  int64_t blocks = 0;       ///< batches that there is memory for
   int threads = 0;
 
   const Entry &operator[](Stage stage) const { return stages[static_cast<size_t>(stage)]; }

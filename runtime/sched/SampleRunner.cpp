@@ -98,7 +98,10 @@ bool SampleRunner::select(Work &work, int64_t slot) {
   for (size_t i = 0; i < tree.rows.size(); ++i) {
     const int32_t number = tree.rows[i]->slot;
     const int64_t wanted = number >= 0 ? block[number] : 0;
-    const int64_t row = program->rowFor(work.epoch, position, i, work.attempt(slot, i), wanted);
+    const int attempt = work.attempt(slot, i);
+    const bool isGiven = i == 0 && attempt == 0 && !work.given.empty();
+    const int64_t row = isGiven ? work.given[size_t(slot)]
+                                : program->rowFor(work.epoch, position, i, attempt, wanted);
     work.row(slot, i) = row;
     if (number >= 0)
       block[number] = row;

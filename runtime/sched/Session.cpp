@@ -1,15 +1,8 @@
 #include "runtime/sched/Session.h"
 
-#include "runtime/device/cpu/CpuDevice.h"
-#include "runtime/media/video/VideoLibrary.h"
-#include "runtime/sched/Flow.h"
-#include "runtime/sched/State.h"
+#include "runtime/sched/SessionImpl.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <set>
-#include <unistd.h>
 #include <utility>
 
 namespace penstock::runtime {
@@ -21,9 +14,9 @@ constexpr size_t keptReports = 65'536;
 /// A batch in the caller's hands.
 class Delivered final : public Batch {
 public:
-  Delivered(Finished &&finished, std::shared_ptr<BlockPool> pool)
+  Delivered(Finished &&finished, std::shared_ptr<BlockPool> pool, int64_t waitedNs)
       : pool(std::move(pool)), block(std::move(finished.block)), number(finished.epoch),
-        samples(finished.count), placesOf(std::move(finished.positions)),
+        samples(finished.count), waited(waitedNs), placesOf(std::move(finished.positions)),
         rowsOf(std::move(finished.rows)), views(block->views(samples)) {}
   ~Delivered() override { pool->giveBackDelivered(std::move(block)); }
 
@@ -32,6 +25,7 @@ public:
   const std::vector<OutputView> &outputs() const override { return views; }
   const std::vector<int64_t> &positions() const override { return placesOf; }
   const std::vector<int64_t> &rows() const override { return rowsOf; }
+  int64_t waitedNs() const override { return waited; }
   uint64_t contentHash(int64_t slot) const override { return block->contentHash(slot); }
 
 private:
@@ -39,6 +33,7 @@ private:
   std::unique_ptr<BatchBlock> block;
   uint32_t number;
   int64_t samples;
+  int64_t waited;
   std::vector<int64_t> placesOf, rowsOf;
   std::vector<OutputView> views;
 };
@@ -63,173 +58,78 @@ int64_t positionsIn(const std::vector<BadSample> &bad) {
 
 } // namespace
 
-struct Session::Impl {
-  std::shared_ptr<const Program> program;
-  std::shared_ptr<BlockPool> pool;
-  std::shared_ptr<Device> device;
-  RealClock realClock;
-  const Clock *clock = &realClock;
-  ScratchLimits scratch;
-  Flow::Limits limits;
-  MemoryReport memory;
-  Processors processors;
-  std::unique_ptr<Flow> flow;
-  bool begun = false; // by the first next()
-  std::unique_ptr<SampleRunner> alone;
-  std::unique_ptr<Fetcher> aloneFiles;
-  std::atomic<bool> cancelled{false};
-  std::atomic<bool> closed{false};
-
-  mutable std::mutex lock; // of all below
-  SessionState place;
-  std::string failure; // not empty: what every next() says
-  std::vector<BadSample> reports;
-  Statistics numbers;
-  std::vector<Statistics::Entry> steps; ///< of the layout
-  int64_t beginNs = -1;
-
-  Result<BatchPtr> deliver(Finished &&finished);
-  Status computeAlone(Work &work);
-};
-
 Session::Session(std::unique_ptr<Impl> made) : impl(std::move(made)) {}
 Session::~Session() { close(); }
 
-namespace {
+void Session::Impl::beginHere(bool keeps) {
+  begun = true;
+  flow->restart({place.epoch, place.position}, keeps);
+  for (const std::vector<int64_t> &rows : place.asked)
+    flow->give(rows);
+}
 
-Status checkOptions(const SessionOptions &options) {
-  auto refuse = [](std::string text) { return Error{Code::InvalidArgument, std::move(text)}; };
-  if (options.prefetch < 1 || options.prefetch > 1024)
-    return refuse("prefetch is " + std::to_string(options.prefetch) + "; it is 1 to 1024 batches");
-  if (options.threads < 0 || options.threads > 4096 || options.fetchThreads < 0 ||
-      options.fetchThreads > 4096)
-    return refuse("the number of threads is 0 to 4096");
-  if (options.ranksHere < 1)
-    return refuse("there is at least one rank on this machine");
-  if (options.substitute && (std::isnan(*options.substitute) || *options.substitute > 1))
-    return refuse("the share of bad samples is at most 1");
+Status Session::giveRows(std::vector<int64_t> rows) {
+  Impl &self = *impl;
+  const Program &program = *self.program;
+  if (!program.callerOrders)
+    return Error{Code::InvalidArgument, "this session's rows come from the pipeline's order"};
+  if (int64_t(rows.size()) > program.perRank)
+    return Error{Code::InvalidArgument, "a batch of " + std::to_string(rows.size()) +
+                                            " rows, more than the batch size " +
+                                            std::to_string(program.perRank)};
+  for (int64_t row : rows)
+    if (row < 0 || row >= tableLength())
+      return Error{Code::InvalidArgument, "row " + std::to_string(row) + " of a table of " +
+                                              std::to_string(tableLength())};
+  std::lock_guard guard(self.lock);
+  if (!self.begun)
+    self.beginHere();
+  self.place.asked.push_back(rows);
+  self.flow->give(std::move(rows));
   return {};
 }
 
-/// The most that indexes of videos take, which are kept from sample to sample.
-uint64_t videoIndexBytes(const plan::PlanT &tree) {
-  std::set<int> sources;
-  for (const auto &media : tree.media)
-    if (media->media == "video")
-      sources.insert(tree.rows[size_t(media->row)]->source);
-  return sources.size() * VideoStore::mostBytes;
-}
-
-/// What is taken before the first sample, whatever the samples are.
-MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
-                      const ScratchLimits &scratch, int64_t batchesHeld) {
-  const Layout &layout = *program.layout;
-  MemoryReport report;
-  const uint64_t block = BatchBlock::bytesFor(layout, program.perRank);
-  report.parts.emplace_back("batches", block > UINT64_MAX / 4096 ? UINT64_MAX / 4
-                                                                 : block * uint64_t(batchesHeld));
-  const uint64_t sample = program.slots() * sizeof(int64_t) +
-                          layout.kept.size() * sizeof(pst_tensor) +
-                          program.mediaCount() * sizeof(Encoded) +
-                          program.rowCount() * (sizeof(int64_t) + 1) + sizeof(int64_t);
-  const int64_t ahead = std::max<int64_t>(1, limits.fetchAhead / program.perRank);
-  report.parts.emplace_back("parameters",
-                            sample * uint64_t(program.perRank) * uint64_t(limits.prefetch + ahead));
-  report.parts.emplace_back("scratch",
-                            uint64_t(layout.staticScratch + (1 << 16)) * uint64_t(limits.threads));
-  report.parts.emplace_back("constants", layout.constantBytes.size());
-  report.parts.emplace_back("order", program.order->bytes());
-  report.parts.emplace_back("checkpoints", program.tables->checkpointBytes());
-  report.parts.emplace_back("video indexes", videoIndexBytes(program.tree()));
-  for (const auto &[name, bytes] : report.parts)
-    report.fixed += bytes;
-  report.perSampleLimit = uint64_t(scratch.cap);
-  report.fetchLimit = program.mediaCount() ? uint64_t(limits.fetchMemory) : 0;
-  return report;
-}
-
-} // namespace
-
-Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
-                                               std::shared_ptr<const KernelTable> kernels,
-                                               SessionOptions options) {
-  if (Status status = checkOptions(options); !status)
-    return status.error();
-  const plan::PlanT &tree = plan->contents();
-  auto params = bindParams(tree, options);
-  if (!params)
-    return params.error();
-  auto layout = Layout::make(plan, std::move(kernels));
-  if (!layout)
-    return layout.error();
-  for (const auto &media : tree.media)
-    if (media->media == "video") {
-      if (auto module = videoModule(); !module)
-        return module.error();
-    } else if (media->media != "image") {
-      return Error{Code::Unsupported, "there is no decoder for `" + media->media + "`"};
+Status Session::Impl::askRows(Session &session) {
+  std::vector<int64_t> rows;
+  while (flow->wantsRows()) {
+    uint32_t epoch;
+    {
+      std::lock_guard guard(lock);
+      epoch = place.epoch + uint32_t(std::count_if(place.asked.begin(), place.asked.end(),
+                                                   [](const auto &batch) { return batch.empty(); }));
+      if (epoch > place.epoch + 1)
+        return {};
     }
-  auto tables = Tables::open(tree, *params, options);
-  if (!tables)
-    return tables.error();
-  auto program = Program::make(*layout, std::move(*tables), options);
-  if (!program)
-    return program.error();
-  const Program &p = **program;
-
-  auto impl = std::make_unique<Impl>();
-  impl->program = *program;
-  impl->processors = findProcessors();
-  if (options.clock)
-    impl->clock = options.clock;
-  impl->limits.threads =
-      options.threads ? options.threads : defaultThreads(impl->processors, options.ranksHere);
-  impl->limits.fetchThreads = options.fetchThreads ? options.fetchThreads : 8;
-  impl->limits.prefetch = options.prefetch;
-  impl->limits.fetchAhead = options.fetchAhead ? options.fetchAhead : 64;
-  if (options.fetchMemory)
-    impl->limits.fetchMemory = int64_t(std::min<uint64_t>(options.fetchMemory, INT64_MAX));
-  if (options.sampleMemory)
-    impl->scratch.cap = int64_t(std::min<uint64_t>(options.sampleMemory, INT64_MAX));
-  impl->scratch.share = std::min(impl->scratch.share, impl->scratch.cap);
-
-  const int blocks = 2 * options.prefetch;
-  impl->memory = memoryOf(p, impl->limits, impl->scratch, blocks);
-  const uint64_t machine = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
-  const uint64_t budget = options.memoryBudget ? options.memoryBudget : machine;
-  if (impl->memory.fixed > budget)
-    return Error{Code::Limit, "the session needs " + std::to_string(impl->memory.fixed) +
-                                  " bytes of memory, " +
-                                  (options.memoryBudget ? "the budget is " : "the machine has ") +
-                                  std::to_string(budget) + ": lower the batch size (" +
-                                  std::to_string(p.perRank) + ") or prefetch (" +
-                                  std::to_string(options.prefetch) + ")"};
-  impl->device = makeCpuDevice();
-  auto pool = BlockPool::make(*layout, p.perRank, blocks, impl->device);
-  if (!pool)
-    return pool.error();
-  impl->pool = std::move(*pool);
-  impl->place.pipeline = tree.hash;
-  impl->place.seed = p.seed;
-  impl->place.epoch = options.epoch;
-  impl->numbers.threads = impl->limits.threads;
-  auto flow = Flow::make(impl->program, impl->pool, impl->scratch, *impl->clock, impl->limits);
-  if (!flow)
-    return flow.error();
-  impl->flow = std::move(*flow);
-  return std::unique_ptr<Session>(new Session(std::move(impl)));
+    rows.resize(size_t(program->perRank));
+    const int64_t count = options.nextRows(epoch, rows.data(), program->perRank);
+    if (count == SessionOptions::rowsNotYet)
+      return {};
+    if (count < 0 || count > program->perRank)
+      return Error{Code::InvalidArgument, "asked for at most " + std::to_string(program->perRank) +
+                                              " rows of epoch " + std::to_string(epoch) +
+                                              ", the caller answered " + std::to_string(count)};
+    rows.resize(size_t(count));
+    if (Status status = session.giveRows(rows); !status)
+      return status;
+  }
+  return {};
 }
 
 Result<BatchPtr> Session::next() {
+  auto taken = nextWithin(-1);
+  if (!taken)
+    return taken.error();
+  if (taken->what == Taken::NoRows)
+    return Error{Code::InvalidArgument, "no rows are left of those that the caller gave"};
+  return std::move(taken->batch);
+}
+
+Result<Session::Taken> Session::nextWithin(int64_t timeoutNs) {
   Impl &self = *impl;
   if (self.closed || self.cancelled)
     return Error{Code::Cancelled, "the session was cancelled"};
-  // Only here: single samples can be looked at all the same.
-  if (const Program &p = *self.program; p.ranks(0).batches(p.positions(), p.keepLast) == 0)
-    return Error{Code::InvalidArgument, "the table has " + std::to_string(p.positions()) +
-                                            " rows, which do not fill one batch of " +
-                                            std::to_string(p.globalBatch) +
-                                            ": make it smaller, or write `last keep`"};
+  if (self.options.samplesOnly)
+    return Error{Code::InvalidArgument, "the session was opened for single samples only"};
   const int64_t begin = self.clock->nowNs();
   {
     std::lock_guard guard(self.lock);
@@ -237,32 +137,53 @@ Result<BatchPtr> Session::next() {
       return Error{Code::Corrupt, self.failure};
     if (self.beginNs < 0)
       self.beginNs = begin;
-    if (!std::exchange(self.begun, true))
-      self.flow->restart({self.place.epoch, self.place.position});
+    if (!self.begun)
+      self.beginHere();
   }
+  if (self.options.nextRows)
+    if (Status status = self.askRows(*this); !status)
+      return status.error();
   Finished finished;
-  const Flow::State state = self.flow->take(finished);
-  const int64_t waited = self.clock->nowNs() - begin;
-  std::lock_guard guard(self.lock);
-  auto &wait = self.numbers.stages[size_t(Stage::Wait)];
-  ++wait.count;
+  const Flow::State state = self.flow->take(finished, timeoutNs);
+  return self.count(state, std::move(finished), self.clock->nowNs() - begin);
+}
+
+Result<Session::Taken> Session::Impl::count(Flow::State state, Finished &&finished,
+                                            int64_t waited) {
+  std::lock_guard guard(lock);
+  auto &wait = numbers.stages[size_t(Stage::Wait)];
+  wait.count += state != Flow::State::Timeout;
   wait.busyNs += waited;
+  waitedNs += waited;
+  isLate = isLate || finished.isLate || state == Flow::State::Timeout;
   switch (state) {
   case Flow::State::Cancelled:
     return Error{Code::Cancelled, "the session was cancelled"};
   case Flow::State::NoMemory:
-    return Error{Code::Limit, "all " + std::to_string(self.pool->size()) +
-                                  " batches are held: release one, or raise prefetch"};
+    return Error{Code::Limit,
+                 "all " + std::to_string(pool->size()) +
+                     (options.growHeld ? " batches that the memory budget allows are held: release "
+                                         "one, or raise the budget"
+                                       : " batches are held: release one, or raise prefetch")};
+  case Flow::State::NoRows:
+    return Taken{Taken::NoRows, nullptr};
+  case Flow::State::Timeout:
+    return Taken{Taken::Timeout, nullptr};
   case Flow::State::EndOfEpoch:
-    self.program->tables->saveCheckpoints();
-    ++self.place.epoch;
-    self.place.position = 0;
-    self.place.bad = 0;
-    return BatchPtr();
+    tables->saveCheckpoints();
+    ++place.epoch;
+    place.position = 0;
+    place.bad = 0;
+    if (!place.asked.empty())
+      place.asked.pop_front();
+    return Taken{Taken::EndOfEpoch, nullptr};
   case Flow::State::Batch:
     break;
   }
-  return self.deliver(std::move(finished));
+  auto batch = deliver(std::move(finished));
+  if (!batch)
+    return batch.error();
+  return Taken{Taken::Batch, std::move(*batch)};
 }
 
 Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
@@ -281,13 +202,20 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
             " are bad, more than the " + std::to_string(allowed) + " allowed; the last is " +
             last.name + ": " + last.reason;
   }
-  auto batch = std::make_unique<Delivered>(std::move(finished), pool);
+  const int64_t waited = std::exchange(waitedNs, 0);
+  const bool wasLate = std::exchange(isLate, false);
+  auto batch = std::make_unique<Delivered>(std::move(finished), pool, waited);
   if (!fatal.empty()) {
     failure = fatal;
     return Error{Code::Corrupt, failure};
   }
   place.position = end;
   place.bad += bad;
+  if (!place.asked.empty())
+    place.asked.pop_front();
+  numbers.lastWaitNs = waited;
+  numbers.longestWaitNs = std::max(numbers.longestWaitNs, waited);
+  numbers.lateBatches += wasLate;
   for (size_t i = 0; i < costs.stages.size(); ++i) {
     numbers.stages[i].count += costs.stages[i].count;
     numbers.stages[i].busyNs += costs.stages[i].busyNs;
@@ -314,7 +242,7 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
 
 std::string Session::state() const {
   std::lock_guard guard(impl->lock);
-  return impl->place.text();
+  return impl->place.text(!impl->options.askAgain);
 }
 
 Status Session::restore(std::string_view text) {
@@ -324,93 +252,28 @@ Status Session::restore(std::string_view text) {
   std::lock_guard guard(impl->lock);
   if (Status status = parsed->checkAgainst(impl->place, impl->program->tree().name); !status)
     return status;
-  impl->place = *parsed;
+  for (const std::vector<int64_t> &rows : parsed->asked)
+    for (int64_t row : rows)
+      if (row >= impl->tables->length(0) || int64_t(rows.size()) > impl->program->perRank)
+        return Error{Code::InvalidArgument, "the state is of another table or a larger batch"};
+  impl->place = std::move(*parsed);
   impl->failure.clear();
   if (impl->begun)
-    impl->flow->restart({parsed->epoch, parsed->position});
-  return {};
-}
-
-Status Session::Impl::computeAlone(Work &work) {
-  auto fatal = [&] { return Error{Code::Corrupt, work.fatal}; };
-  std::vector<int64_t> open;
-  for (int64_t slot = 0; slot < work.count; ++slot)
-    open.push_back(slot);
-  for (int stage = 0; stage < program->layout->stages();) {
-    std::vector<std::pair<int64_t, Failure>> failed;
-    for (int64_t slot : open) {
-      if (cancelled)
-        return Error{Code::Cancelled, "the session was cancelled"};
-      Failure failure;
-      if (stage == 0) {
-        if (!alone->select(work, slot))
-          continue; // cancelled
-        aloneFiles->fetch(work, slot);
-      }
-      if (!(stage == 0 ? alone->firstStage(work, slot, failure)
-                       : alone->laterStage(work, slot, stage, failure)))
-        failed.emplace_back(slot, std::move(failure));
-    }
-    if (cancelled) // a sample that was stopped is not bad
-      return Error{Code::Cancelled, "the session was cancelled"};
-    open.clear();
-    for (const auto &[slot, failure] : failed) {
-      if (!substitute(work, slot, failure))
-        return fatal();
-      open.push_back(slot);
-    }
-    if (!open.empty()) {
-      stage = 0;
-      continue;
-    }
-    ++stage;
-    for (int64_t slot = 0; slot < work.count; ++slot)
-      open.push_back(slot);
-  }
-  work.memory->compact(work.count);
+    impl->beginHere();
   return {};
 }
 
 Result<SampleReport> Session::sample(uint32_t epoch, int64_t position) {
   Impl &self = *impl;
-  const Program &program = *self.program;
   if (self.closed || self.cancelled)
     return Error{Code::Cancelled, "the session was cancelled"};
-  if (position < 0 || position >= program.positions())
-    return Error{Code::InvalidArgument, "there is no position " + std::to_string(position) +
-                                            "; an epoch has " +
-                                            std::to_string(program.positions())};
-  if (!self.alone) {
-    self.alone = std::make_unique<SampleRunner>(self.program, self.scratch, *self.clock);
-    self.aloneFiles =
-        std::make_unique<Fetcher>(self.program, imageLimits(self.scratch), *self.clock);
-  }
-
-  const int64_t number = position / program.globalBatch;
-  const int64_t world = program.world;
-  const RankLayout ranks =
-      *RankLayout::make(program.globalBatch, uint32_t(position % world), program.world);
-  const int64_t count = ranks.samples(number, program.positions());
-  const int64_t index = (position - ranks.position(number, 0)) / world;
-  const bool whole = program.layout->stages() > 1;
-  Work work;
-  work.begin(self.program, whole ? count : 1);
-  work.stop = stopOf(self.cancelled);
-  work.epoch = epoch;
-  work.firstIndex = whole ? 0 : index;
-  work.batchCount = count;
-  work.batchPosition = ranks.position(number, 0);
-  for (int64_t slot = 0; slot < work.count; ++slot)
-    work.positions[size_t(slot)] = ranks.position(number, work.firstIndex + slot);
-  work.memory = BatchBlock::make(program.layout, work.count, self.device);
-  if (!work.memory)
-    return Error{Code::Limit, "no memory for a sample"};
-
-  FloatMode mode;
-  if (Status status = self.computeAlone(work); !status)
-    return status.error();
-  self.alone->takeCosts();
-  return makeSampleReport(work, whole ? index : 0);
+  if (self.program->callerOrders)
+    return Error{Code::InvalidArgument,
+                 "rows come from the caller, so that no position has a row of its own"};
+  if (!self.alone)
+    self.alone = std::make_unique<SingleSample>(self.program, self.device, self.scratch,
+                                                *self.clock, self.cancelled);
+  return self.alone->at(epoch, position);
 }
 
 Statistics Session::statistics() const {
@@ -426,8 +289,10 @@ Statistics Session::statistics() const {
     known->entry.count += impl->steps[i].count;
     known->entry.busyNs += impl->steps[i].busyNs;
   }
-  result.fetchedBytesHeld = uint64_t(impl->flow->peakHeldBytes());
-  result.videos.add(impl->program->tables->videoCounts());
+  result.fetchedBytesHeld =
+      std::max(result.fetchedBytesHeld, uint64_t(impl->flow->peakHeldBytes()));
+  result.blocks = impl->pool->size();
+  result.videos.add(impl->tables->videoCounts());
   result.elapsedNs = impl->beginNs < 0 ? 0 : impl->clock->nowNs() - impl->beginNs;
   return result;
 }
@@ -438,18 +303,15 @@ std::vector<BadSample> Session::badSamples() const {
 }
 
 const MemoryReport &Session::memory() const { return impl->memory; }
-int64_t Session::tableLength() const { return impl->program->tables->length(0); }
+int64_t Session::tableLength() const { return impl->tables->length(0); }
 int64_t Session::batchSize() const { return impl->program->perRank; }
-const std::vector<std::string> &Session::warnings() const {
-  return impl->program->tables->warnings();
-}
+const std::vector<std::string> &Session::warnings() const { return impl->tables->warnings(); }
 const Processors &Session::processors() const { return impl->processors; }
 int Session::threads() const { return impl->limits.threads; }
-int64_t Session::samplesPerEpoch() const { return impl->program->samplesPerEpoch(); }
 
-int64_t Session::batchesPerEpoch() const {
-  const Program &p = *impl->program;
-  return p.ranks(0).batches(p.positions(), p.keepLast);
+int64_t Session::batchesPerEpoch() const { return impl->program->batchesPerEpoch().value_or(-1); }
+int64_t Session::samplesPerEpoch() const {
+  return impl->program->callerOrders ? -1 : impl->program->samplesPerEpoch();
 }
 
 uint32_t Session::epoch() const {
@@ -457,8 +319,14 @@ uint32_t Session::epoch() const {
   return impl->place.epoch;
 }
 
+int64_t Session::position() const {
+  std::lock_guard guard(impl->lock);
+  return impl->place.position;
+}
+
 void Session::cancel() {
   impl->cancelled = true;
+  std::lock_guard guard(impl->lock);
   impl->flow->cancel();
 }
 
@@ -466,7 +334,7 @@ void Session::close() {
   impl->closed = true;
   impl->cancelled = true;
   impl->flow->stop();
-  impl->program->tables->saveCheckpoints();
+  impl->tables->saveCheckpoints();
 }
 
 } // namespace penstock::runtime

@@ -17,8 +17,9 @@ namespace penstock::runtime {
 /// One reader of one pipeline. Work runs ahead on the session's own threads;
 /// nothing that next() delivers depends on how many there are.
 ///
-/// next(), sample(), restore() and close(): one call at a time. cancel(),
-/// state(), statistics(), badSamples() and memory(): from any thread.
+/// next(), sample(), start(), giveRows(), restore(), close() and what says how large things
+/// are: one call at a time. cancel(), state(), statistics() and badSamples(): from any
+/// thread.
 class Session {
 public:
   /// Opens the sources, takes the fixed memory and starts the threads; begins no
@@ -45,6 +46,27 @@ public:
   /// later call repeats the error until restore().
   Result<BatchPtr> next();
 
+  /// What next() found. Without a batch: the end of the epoch; no batch became ready
+  /// in time; or, where rows come from the caller, nothing is left of them.
+  struct Taken {
+    enum What { Batch, EndOfEpoch, Timeout, NoRows } what = Batch;
+    BatchPtr batch;
+  };
+  /// The same, but waits for `timeoutNs` at most; 0: only looks; negative: no limit.
+  Result<Taken> nextWithin(int64_t timeoutNs);
+
+  /// Makes next() go on at the beginning of `epoch`, of any epoch at any time, with
+  /// other values of some parameters, and clears an error. Work that was done ahead
+  /// is used where it is that epoch's and the parameters stay.
+  ///
+  /// Errors: InvalidArgument for parameters that do not fit, and for those that say what
+  /// tables read; Limit as in open(). The session is then unchanged.
+  Status start(uint32_t epoch, const std::vector<ParamValue> &params = {});
+
+  /// The rows of the batch that comes after those that were given before, at most the
+  /// batch size; none: the epoch ends there. Only where rows come from the caller.
+  Status giveRows(std::vector<int64_t> rows);
+
   /// Where the next call of next() stands: a line of text. Restoring it gives
   /// the same remaining samples under any threads, prefetch and world size.
   std::string state() const;
@@ -69,11 +91,14 @@ public:
 
   int64_t tableLength() const; ///< rows of the table of `for`
   int64_t batchSize() const;   ///< of this rank
-  /// Batches of this rank in an epoch that starts at position 0.
+  /// Batches of this rank in an epoch that starts at position 0; -1 where rows come
+  /// from the caller.
   int64_t batchesPerEpoch() const;
   /// Samples of this rank in such an epoch.
   int64_t samplesPerEpoch() const;
   uint32_t epoch() const; ///< of the next batch
+  /// Samples of the epoch that are delivered, by all ranks.
+  int64_t position() const;
   int threads() const;
   /// What there was for threads when the session was opened.
   const Processors &processors() const;

@@ -30,21 +30,47 @@ std::string hex(uint64_t value) {
 
 } // namespace
 
-std::string SessionState::text() const {
-  return "penstock-state 1 pipeline=" + hex(pipeline) + " seed=" + std::to_string(seed) +
-         " epoch=" + std::to_string(epoch) + " position=" + std::to_string(position) +
-         " bad=" + std::to_string(bad);
+std::string SessionState::text(bool withAsked) const {
+  std::string text = "penstock-state 1 pipeline=" + hex(pipeline) +
+                     " seed=" + std::to_string(seed) + " epoch=" + std::to_string(epoch) +
+                     " position=" + std::to_string(position) + " bad=" + std::to_string(bad);
+  if (!callerOrders)
+    return text;
+  text += " rows=";
+  if (withAsked)
+    for (const std::vector<int64_t> &rows : asked) {
+      for (size_t i = 0; i < rows.size(); ++i)
+        text += (i ? "," : "") + std::to_string(rows[i]);
+      text += ';'; // alone: the end of an epoch
+    }
+  return text;
 }
 
 Result<SessionState> SessionState::parse(std::string_view text) {
   SessionState state;
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
     text.remove_suffix(1);
+  const Error wrong{Code::InvalidArgument, "this is not the state of a session"};
   if (!take(text, "penstock-state 1 pipeline=", state.pipeline, 16) ||
       !take(text, " seed=", state.seed, 10) || !take(text, " epoch=", state.epoch, 10) ||
       !take(text, " position=", state.position, 10) || !take(text, " bad=", state.bad, 10) ||
-      !text.empty() || state.position < 0 || state.position > Order::maxPositions || state.bad < 0)
-    return Error{Code::InvalidArgument, "this is not the state of a session"};
+      state.position < 0 || state.position > Order::maxPositions || state.bad < 0)
+    return wrong;
+  constexpr std::string_view rowsFrom = " rows=";
+  state.callerOrders = text.starts_with(rowsFrom);
+  if (state.callerOrders)
+    text.remove_prefix(rowsFrom.size());
+  while (state.callerOrders && !text.empty()) {
+    std::vector<int64_t> &rows = state.asked.emplace_back();
+    for (int64_t row; text.front() != ';';) {
+      if (!take(text, rows.empty() ? "" : ",", row, 10) || row < 0 || text.empty())
+        return wrong;
+      rows.push_back(row);
+    }
+    text.remove_prefix(1);
+  }
+  if (!text.empty())
+    return wrong;
   return state;
 }
 
@@ -53,6 +79,10 @@ Status SessionState::checkAgainst(const SessionState &own, const std::string &pi
     return Error{Code::InvalidArgument, "the state is of another pipeline (" + hex(pipeline) +
                                             ") than `" + pipelineName + "` (" + hex(own.pipeline) +
                                             ")"};
+  if (callerOrders != own.callerOrders)
+    return Error{Code::InvalidArgument,
+                 callerOrders ? "the state is of a session whose rows came from the caller"
+                              : "the state is of a session whose rows came from the pipeline's order"};
   if (seed != own.seed)
     return Error{Code::InvalidArgument, "the state is of a session with seed " +
                                             std::to_string(int64_t(seed)) + ", this one has seed " +

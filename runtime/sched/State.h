@@ -5,8 +5,10 @@
 #include "runtime/sched/Report.h"
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace penstock::runtime {
 
@@ -18,8 +20,13 @@ struct SessionState {
   uint32_t epoch = 0;
   int64_t position = 0; ///< first one that is not delivered, of all ranks
   int64_t bad = 0;      ///< bad samples of this rank in the epoch so far
+  bool callerOrders = false;
+  /// Rows that the caller gave and that are not delivered, by batch; where there are
+  /// none, an epoch ends.
+  std::deque<std::vector<int64_t>> asked;
 
-  std::string text() const;
+  /// `withAsked`: or else these are to be given again.
+  std::string text(bool withAsked = true) const;
   static Result<SessionState> parse(std::string_view text);
   /// InvalidArgument where a session with `own` cannot go on from here.
   Status checkAgainst(const SessionState &own, const std::string &pipelineName) const;

@@ -34,6 +34,7 @@ void Work::begin(std::shared_ptr<const Program> wanted, int64_t samples) {
   const size_t n = size_t(samples);
   const size_t keptCount = program->layout->kept.size();
   positions.resize(n);
+  given.clear();
   rows.resize(n * program->rowCount());
   attempts.assign(n * program->rowCount(), 0);
   blocks.resize(n * program->slots());

@@ -65,6 +65,7 @@ struct Work {
   int64_t batchPosition = 0;
 
   std::vector<int64_t> positions;  ///< by slot
+  std::vector<int64_t> given;      ///< by slot: rows from the caller; else empty
   std::vector<int64_t> rows;       ///< by slot, then row of the plan
   std::vector<uint8_t> attempts;   ///< likewise: substitutes tried
   std::vector<int64_t> blocks;     ///< by slot: the parameter block

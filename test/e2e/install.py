@@ -65,15 +65,33 @@ class Installed(unittest.TestCase):
             file.write(kernels)
         self.assertIn("pipe.kernel @k0", self.run_it(self.at("bin", "penstock-opt"), path))
 
-    def test_a_c_program_compiles_and_runs_against_it(self):
-        source, program = os.path.join(self.folder, "p.c"), os.path.join(self.folder, "p")
-        with open(source, "w") as file:
-            file.write(PROGRAM)
-        with open(self.at("lib", "pkgconfig", "penstock.pc")) as file:
-            self.assertIn("-lpenstock", file.read())
-        self.run_it("cc", source, "-o", program, "-I", self.at("include"), "-L", self.at("lib"), "-lpenstock",
-                    "-Wl,-rpath," + self.at("lib"))
-        self.assertEqual(self.run_it(program), "2\n")
+    def project(self, name, build_file, text):
+        folder = os.path.join(self.folder, name)
+        os.mkdir(folder)
+        for path, content in (("p.c", PROGRAM), (build_file, text)):
+            with open(os.path.join(folder, path), "w") as file:
+                file.write(content)
+        return folder
+
+    def test_a_project_with_pkg_config_builds_against_it(self):
+        folder = self.project("make", "Makefile", "p: p.c\n\tcc -std=c99 -Wall -Werror `pkg-config --cflags penstock` $< -o $@ "
+                              "`pkg-config --libs penstock`\n")
+        self.run_it("make", "-C", folder, PKG_CONFIG_PATH=self.at("lib", "pkgconfig"))
+        self.assertEqual(self.run_it(os.path.join(folder, "p"), LD_LIBRARY_PATH=self.at("lib")), "2\n")
+
+    def test_a_cmake_project_builds_against_it(self):
+        folder = self.project("cmake", "CMakeLists.txt", "cmake_minimum_required(VERSION 3.22)\nproject(p C)\n"
+                              "find_package(Penstock 0.1 REQUIRED)\nadd_executable(p p.c)\n"
+                              "target_link_libraries(p PRIVATE Penstock::penstock)\n")
+        build = os.path.join(folder, "build")
+        self.run_it("cmake", "-S", folder, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.run_it("cmake", "--build", build)
+        self.assertEqual(self.run_it(os.path.join(build, "p")), "2\n")
+        # Of another version that may differ, it says so.
+        self.run_it("sed", "-i", "s/Penstock 0.1/Penstock 0.2/", os.path.join(folder, "CMakeLists.txt"))
+        done = subprocess.run(["cmake", build], capture_output=True, text=True, env=self.environment, timeout=300)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("version", done.stderr)
 
     def test_cuda_text_compiles_with_the_installed_header(self):
         text = os.path.join(self.folder, "kernels.cu")

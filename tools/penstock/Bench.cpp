@@ -71,8 +71,6 @@ static int run(const State &state) {
   pst_session_info info{};
   info.size = sizeof info;
   pst_session_get_info(session.get(), &info);
-  if (!hasBatch(info))
-    return exitError;
   const Measured measured = measure(state, session.get());
   if (!measured.ok)
     return exitError;

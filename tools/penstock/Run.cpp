@@ -168,8 +168,6 @@ static int runAll(const State &state, const pst_program *program, pst_session *s
   pst_session_info info{};
   info.size = sizeof info;
   pst_session_get_info(session, &info);
-  if (!hasBatch(info))
-    return exitError;
   if (!state.json && isatty(STDERR_FILENO))
     std::fprintf(
         stderr,

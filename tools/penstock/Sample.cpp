@@ -45,7 +45,7 @@ static bool writeOutputs(const pst_sample *sample, const std::string &folder) {
 
 static int run(const State &state) {
   const ProgramPtr program = compile(state.compile);
-  const SessionPtr session = openSession(program, state.run);
+  const SessionPtr session = openSession(program, state.run, Wanted::Samples);
   if (!session)
     return exitError;
   pst_sample *sample = nullptr;

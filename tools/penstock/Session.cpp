@@ -42,7 +42,7 @@ static void hintAtMissing(const pst_program *program, const std::string &error) 
 }
 
 SessionPtr penstock::cli::openSession(const ProgramPtr &program,
-                                      const RunOptions &options) {
+                                      const RunOptions &options, Wanted wanted) {
   if (!program)
     return nullptr;
   pst_session_options run = PST_SESSION_OPTIONS_INIT;
@@ -62,6 +62,7 @@ SessionPtr penstock::cli::openSession(const ProgramPtr &program,
   const std::vector<const char *> allowed = pointersTo(options.allowed);
   run.allowed_folders = allowed.data();
   run.allowed_folder_count = allowed.size();
+  run.samples_only = wanted == Wanted::Samples;
   pst_session *raw = nullptr;
   const pst_status status = pst_session_open(program.get(), &run, &raw);
   SessionPtr session(raw);
@@ -73,16 +74,6 @@ SessionPtr penstock::cli::openSession(const ProgramPtr &program,
   std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(raw));
   hintAtMissing(program.get(), pst_session_error(raw));
   return nullptr;
-}
-
-bool penstock::cli::hasBatch(const pst_session_info &info) {
-  if (info.batches_per_epoch > 0)
-    return true;
-  std::fprintf(stderr,
-               "penstock: error: the table has %lld rows, which do not fill one batch of %lld, and "
-               "`last drop` leaves them out\nhint: a smaller batch, or `last keep`\n",
-               static_cast<long long>(info.table_length), static_cast<long long>(info.batch_size));
-  return false;
 }
 
 static sigset_t interrupts() {

@@ -20,12 +20,12 @@ struct ReleaseSample {
 };
 using SamplePtr = std::unique_ptr<pst_sample, ReleaseSample>;
 
-/// Opens a session; prints why not to stderr and returns null. Null in silence
-/// where `program` is.
-SessionPtr openSession(const ProgramPtr &program, const RunOptions &options);
+enum class Wanted { Batches, Samples };
 
-/// Whether an epoch has a batch; says why not to stderr.
-bool hasBatch(const pst_session_info &info);
+/// Opens a session, for single samples only or for batches; prints why not to stderr and
+/// returns null. Null in silence where `program` is.
+SessionPtr openSession(const ProgramPtr &program, const RunOptions &options,
+                       Wanted wanted = Wanted::Batches);
 
 /// Blocks SIGINT and SIGTERM in this thread and all that it starts. Call it
 /// before any other thread exists.

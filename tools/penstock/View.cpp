@@ -21,7 +21,7 @@ struct State {
 
 static int run(const State &state) {
   const ProgramPtr program = compile(state.compile);
-  const SessionPtr session = openSession(program, state.run);
+  const SessionPtr session = openSession(program, state.run, Wanted::Samples);
   if (!session)
     return exitError;
   std::vector<Tile> tiles;

@@ -266,14 +266,18 @@ TEST(Session, ATableThatFillsNoBatchHasSamplesButNoBatches) {
   MemoryTable table(8);
   SessionOptions options = table.options();
   options.world = 4;
+  auto refused = memoryPipeline().open(options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "the table has 8 rows, which do not fill one batch of 16: make it smaller, or write "
+            "`last keep`");
+  options.samplesOnly = true;
   auto session = memoryPipeline().open(options);
   ASSERT_TRUE(session) << session.error().message;
   EXPECT_TRUE((*session)->sample(0, 3));
   auto batch = (*session)->next();
   ASSERT_FALSE(batch);
-  EXPECT_EQ(batch.error().message,
-            "the table has 8 rows, which do not fill one batch of 16: make it smaller, or write "
-            "`last keep`");
+  EXPECT_EQ(batch.error().message, "the session was opened for single samples only");
 }
 
 TEST(Session, GlobalBatchesMustBeShared) {

@@ -1,0 +1,19 @@
+//===- Batch.cpp - pst_batch -----------------------------------------------===//
+
+#include "api/c/Batch.h"
+
+uint32_t pst_batch_epoch(const pst_batch *batch) { return (*batch->batch)->epoch(); }
+int64_t pst_batch_count(const pst_batch *batch) { return (*batch->batch)->count(); }
+size_t pst_batch_output_count(const pst_batch *batch) { return batch->outputs.size(); }
+const pst_output *pst_batch_output(const pst_batch *batch, size_t index) {
+  return batch->outputs[index];
+}
+const int64_t *pst_batch_positions(const pst_batch *batch) {
+  return (*batch->batch)->positions().data();
+}
+const int64_t *pst_batch_rows(const pst_batch *batch) { return (*batch->batch)->rows().data(); }
+uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot) {
+  return (*batch->batch)->contentHash(slot);
+}
+int64_t pst_batch_waited_ns(const pst_batch *batch) { return (*batch->batch)->waitedNs(); }
+void pst_batch_release(pst_batch *batch) { delete batch; }

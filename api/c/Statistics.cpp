@@ -1,0 +1,97 @@
+//===- Statistics.cpp - what a session tells about itself ------------------===//
+
+#include "api/c/Session.h"
+#include <cstring>
+
+using namespace penstock;
+
+static pst_video_statistics videosOf(const runtime::VideoCounts &counts) {
+  static_assert(PST_VIDEO_READING_COUNT == runtime::videoReadingCount);
+  pst_video_statistics result{};
+  result.packets = counts.packets;
+  result.restarts = counts.restarts;
+  result.indexes_made = counts.indexesMade;
+  result.index_bytes = counts.indexBytes;
+  result.indexes_reused = counts.indexUses;
+  result.late_bytes = counts.lateBytes;
+  for (size_t i = 0; i < runtime::videoReadingCount; ++i)
+    result.readings[i] = {nameOf(runtime::VideoReading(i)), counts.readings[i]};
+  return result;
+}
+
+void pst_session_statistics(const pst_session *session, pst_statistics *out_statistics) {
+  static_assert(PST_STAGE_COUNT == runtime::stageCount);
+  static_assert(PST_JPEG_ENTROPY_COUNT == runtime::entropyPathCount);
+  pst_statistics result{};
+  result.size = out_statistics->size;
+  if (const runtime::Session *inner = session->get()) {
+    const runtime::Statistics numbers = inner->statistics();
+    for (int i = 0; i < runtime::stageCount; ++i) {
+      const runtime::Stage stage = static_cast<runtime::Stage>(i);
+      result.stages[i] = {nameOf(stage), numbers[stage].count, numbers[stage].busyNs};
+    }
+    result.samples = numbers.samples;
+    result.batches = numbers.batches;
+    result.bad_samples = numbers.badSamples;
+    result.fetched_bytes = numbers.fetchedBytes;
+    result.delivered_bytes = numbers.deliveredBytes;
+    result.decoded_blocks = numbers.decodedBlocks;
+    for (size_t i = 0; i < runtime::entropyPathCount; ++i)
+      result.jpeg_entropy[i] = {nameOf(runtime::EntropyPath(i)), numbers.entropyPaths[i]};
+    result.index_uses = numbers.indexUses;
+    result.index_misses = numbers.indexMisses;
+    result.videos = videosOf(numbers.videos);
+    result.elapsed_ns = numbers.elapsedNs;
+    result.threads = numbers.threads;
+    result.limit = numbers.limit();
+    result.last_wait_ns = numbers.lastWaitNs;
+    result.longest_wait_ns = numbers.longestWaitNs;
+    result.late_batches = numbers.lateBatches;
+    result.batch_slots = numbers.blocks;
+  }
+  std::memcpy(out_statistics, &result, std::min(out_statistics->size, sizeof result));
+}
+
+void pst_session_bad_samples(pst_session *session, const pst_bad_sample **out_samples,
+                             size_t *out_count) {
+  const runtime::Session *inner = session->get();
+  session->badSamples = inner ? inner->badSamples() : std::vector<runtime::BadSample>();
+  session->badViews.clear();
+  for (const runtime::BadSample &bad : session->badSamples)
+    session->badViews.push_back(
+        {bad.epoch, bad.position, bad.row, bad.name.c_str(), bad.reason.c_str(), bad.substitute});
+  *out_samples = session->badViews.data();
+  *out_count = session->badViews.size();
+}
+
+void pst_session_kernels(pst_session *session, const pst_kernel_statistics **out_kernels,
+                         size_t *out_count) {
+  session->kernels.clear();
+  session->kernelViews.clear();
+  if (const runtime::Session *inner = session->get())
+    session->kernels = inner->statistics().kernels;
+  for (const runtime::Statistics::Kernel &kernel : session->kernels)
+    session->kernelViews.push_back({kernel.name.c_str(), kernel.entry.count, kernel.entry.busyNs});
+  *out_kernels = session->kernelViews.data();
+  *out_count = session->kernelViews.size();
+}
+
+void pst_session_get_info(const pst_session *session, pst_session_info *out_info) {
+  pst_session_info info{};
+  info.size = out_info->size;
+  if (const runtime::Session *inner = session->get()) {
+    info.table_length = inner->tableLength();
+    info.batch_size = inner->batchSize();
+    info.batches_per_epoch = inner->batchesPerEpoch();
+    info.samples_per_epoch = inner->samplesPerEpoch();
+    info.threads = inner->threads();
+    info.fixed_memory = inner->memory().fixed;
+    info.sample_memory = inner->memory().perSampleLimit;
+    info.processors = inner->processors().mask;
+    info.processor_quota = inner->processors().quota;
+    info.epoch = inner->epoch();
+    info.position = inner->position();
+    info.processor_limit = inner->processors().limit.c_str();
+  }
+  std::memcpy(out_info, &info, std::min(out_info->size, sizeof info));
+}

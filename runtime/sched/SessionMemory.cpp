@@ -1,0 +1,74 @@
+#include "runtime/sched/SessionMemory.h"
+
+#include "runtime/sched/BatchBlock.h"
+
+#include <algorithm>
+#include <set>
+#include <unistd.h>
+
+namespace penstock::runtime {
+
+namespace {
+
+/// The most that indexes of videos take, which are kept from sample to sample.
+uint64_t videoIndexBytes(const plan::PlanT &tree) {
+  std::set<int> sources;
+  for (const auto &media : tree.media)
+    if (media->media == "video")
+      sources.insert(tree.rows[size_t(media->row)]->source);
+  return sources.size() * VideoStore::mostBytes;
+}
+
+} // namespace
+
+MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
+                      const ScratchLimits &scratch, int64_t blocks) {
+  const Layout &layout = *program.layout;
+  MemoryReport report;
+  const uint64_t block = BatchBlock::bytesFor(layout, program.perRank);
+  report.parts.emplace_back("batches", block > UINT64_MAX / 4096 ? UINT64_MAX / 4
+                                                                 : block * uint64_t(blocks));
+  const uint64_t sample = program.slots() * sizeof(int64_t) +
+                          layout.kept.size() * sizeof(pst_tensor) +
+                          program.mediaCount() * sizeof(Encoded) +
+                          program.rowCount() * (sizeof(int64_t) + 1) + sizeof(int64_t);
+  const int64_t ahead = std::max<int64_t>(1, limits.fetchAhead / program.perRank);
+  report.parts.emplace_back("parameters",
+                            sample * uint64_t(program.perRank) * uint64_t(limits.prefetch + ahead));
+  report.parts.emplace_back("scratch",
+                            uint64_t(layout.staticScratch + (1 << 16)) * uint64_t(limits.threads));
+  report.parts.emplace_back("constants", layout.constantBytes.size());
+  report.parts.emplace_back("order", program.order->bytes());
+  report.parts.emplace_back("checkpoints", program.tables->checkpointBytes());
+  report.parts.emplace_back("video indexes", videoIndexBytes(program.tree()));
+  for (const auto &[name, bytes] : report.parts)
+    report.fixed += bytes;
+  report.perSampleLimit = uint64_t(scratch.cap);
+  report.fetchLimit = program.mediaCount() ? uint64_t(limits.fetchMemory) : 0;
+  return report;
+}
+
+uint64_t budgetOf(uint64_t given) {
+  return given ? given : uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
+}
+
+Status checkBudget(const MemoryReport &report, uint64_t given, const Program &program,
+                   int prefetch) {
+  if (report.fixed <= budgetOf(given))
+    return {};
+  return Error{Code::Limit, "the session needs " + std::to_string(report.fixed) +
+                                " bytes of memory, " +
+                                (given ? "the budget is " : "the machine has ") +
+                                std::to_string(budgetOf(given)) + ": lower the batch size (" +
+                                std::to_string(program.perRank) + ") or prefetch (" +
+                                std::to_string(prefetch) + ")"};
+}
+
+int64_t mostBlocks(const MemoryReport &report, uint64_t given, const Program &program,
+                   int64_t blocks) {
+  const uint64_t left = budgetOf(given) - std::min(budgetOf(given), report.fixed);
+  const uint64_t each = std::max<uint64_t>(1, BatchBlock::bytesFor(*program.layout, program.perRank));
+  return blocks + int64_t(std::min<uint64_t>(left / each, INT32_MAX));
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,25 @@
+// The memory that a session takes before its first sample.
+#pragma once
+
+#include "runtime/sched/Flow.h"
+
+#include <cstdint>
+
+namespace penstock::runtime {
+
+/// What is taken, whatever the samples are, with `blocks` batches.
+MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
+                      const ScratchLimits &scratch, int64_t blocks);
+
+/// Bytes that a session may take: `given`, or, where that is 0, what the machine has.
+uint64_t budgetOf(uint64_t given);
+
+/// Limit where the report exceeds `given`, with what to lower.
+Status checkBudget(const MemoryReport &report, uint64_t given, const Program &program,
+                   int prefetch);
+
+/// How many batches fit in the end, at least `blocks`.
+int64_t mostBlocks(const MemoryReport &report, uint64_t given, const Program &program,
+                   int64_t blocks);
+
+} // namespace penstock::runtime

@@ -1,0 +1,198 @@
+// How a session gets its program, its memory and its threads.
+#include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/media/video/VideoLibrary.h"
+#include "runtime/sched/SessionImpl.h"
+#include "runtime/sched/SessionMemory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace penstock::runtime {
+
+namespace {
+
+Status checkOptions(const SessionOptions &options) {
+  auto refuse = [](std::string text) { return Error{Code::InvalidArgument, std::move(text)}; };
+  if (options.prefetch < 1 || options.prefetch > 1024)
+    return refuse("prefetch is " + std::to_string(options.prefetch) + "; it is 1 to 1024 batches");
+  if (options.threads < 0 || options.threads > 4096 || options.fetchThreads < 0 ||
+      options.fetchThreads > 4096)
+    return refuse("the number of threads is 0 to 4096");
+  if (options.ranksHere < 1)
+    return refuse("there is at least one rank on this machine");
+  if (options.substitute && (std::isnan(*options.substitute) || *options.substitute > 1))
+    return refuse("the share of bad samples is at most 1");
+  return {};
+}
+
+/// The parameters that differ; both have a value for each of the plan's.
+std::vector<size_t> changed(const std::vector<plan::ArgumentT> &before,
+                            const std::vector<plan::ArgumentT> &after) {
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < after.size(); ++i)
+    if (before[i].integer != after[i].integer || before[i].number != after[i].number ||
+        before[i].text != after[i].text)
+      numbers.push_back(i);
+  return numbers;
+}
+
+/// What tables are read from can only be chosen when they are opened.
+Status checkChange(const plan::PlanT &tree, const std::vector<size_t> &numbers) {
+  for (const auto &source : tree.sources)
+    for (const auto &argument : source->arguments)
+      for (size_t number : numbers)
+        if (argument->param == int32_t(number))
+          return Error{Code::InvalidArgument, "parameter `" + tree.params[number]->name +
+                                                  "` says what `" + source->kind +
+                                                  "` reads; open another session for that"};
+  return {};
+}
+
+Status checkEpochs(const Program &program, const SessionOptions &options) {
+  if (options.samplesOnly || program.batchesPerEpoch().value_or(1) > 0)
+    return {};
+  return Error{Code::InvalidArgument,
+               "the table has " + std::to_string(program.positions()) +
+                   " rows, which do not fill one batch of " + std::to_string(program.globalBatch) +
+                   ": make it smaller, or write `last keep`"};
+}
+
+} // namespace
+
+Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
+                                               std::shared_ptr<const KernelTable> kernels,
+                                               SessionOptions options) {
+  if (Status status = checkOptions(options); !status)
+    return status.error();
+  const plan::PlanT &tree = plan->contents();
+  auto params = bindParams(tree, options);
+  if (!params)
+    return params.error();
+  auto layout = Layout::make(plan, std::move(kernels));
+  if (!layout)
+    return layout.error();
+  for (const auto &media : tree.media)
+    if (media->media == "video") {
+      if (auto module = videoModule(); !module)
+        return module.error();
+    } else if (media->media != "image") {
+      return Error{Code::Unsupported, "there is no decoder for `" + media->media + "`"};
+    }
+  auto tables = Tables::open(tree, *params, options);
+  if (!tables)
+    return tables.error();
+  auto impl = std::make_unique<Impl>();
+  impl->tables = std::move(*tables);
+  auto program = Program::make(*layout, impl->tables, options);
+  if (!program)
+    return program.error();
+
+  impl->params = std::move(*params);
+  impl->processors = findProcessors();
+  if (options.clock)
+    impl->clock = options.clock;
+  impl->limits.threads =
+      options.threads ? options.threads : defaultThreads(impl->processors, options.ranksHere);
+  impl->limits.fetchThreads = options.fetchThreads ? options.fetchThreads : 8;
+  impl->limits.prefetch = options.prefetch;
+  impl->limits.fetchAhead = options.fetchAhead ? options.fetchAhead : 64;
+  if (options.fetchMemory)
+    impl->limits.fetchMemory = int64_t(std::min<uint64_t>(options.fetchMemory, INT64_MAX));
+  if (options.sampleMemory)
+    impl->scratch.cap = int64_t(std::min<uint64_t>(options.sampleMemory, INT64_MAX));
+  impl->scratch.share = std::min(impl->scratch.share, impl->scratch.cap);
+  impl->device = makeCpuDevice();
+  impl->place.pipeline = tree.hash;
+  impl->place.seed = (*program)->seed;
+  impl->place.epoch = options.epoch;
+  impl->place.callerOrders = (*program)->callerOrders;
+  impl->numbers.threads = impl->limits.threads;
+  impl->options = std::move(options);
+  if (Status status = impl->prepare(std::move(*program)); !status)
+    return status.error();
+  return std::unique_ptr<Session>(new Session(std::move(impl)));
+}
+
+/// Takes memory and threads for a program, and lets go those of the one before.
+Status Session::Impl::prepare(std::shared_ptr<const Program> wanted) {
+  if (Status status = checkEpochs(*wanted, options); !status)
+    return status;
+  const int blocks = 2 * options.prefetch;
+  MemoryReport report = memoryOf(*wanted, limits, scratch, blocks);
+  if (Status status = checkBudget(report, options.memoryBudget, *wanted, options.prefetch); !status)
+    return status;
+  std::shared_ptr<BlockPool> blocksOf = pool;
+  if (!pool || pool->capacity() < wanted->perRank) {
+    const int64_t most =
+        options.growHeld ? mostBlocks(report, options.memoryBudget, *wanted, blocks) : blocks;
+    auto made = BlockPool::make(wanted->layout, wanted->perRank, blocks, most, device);
+    if (!made)
+      return made.error();
+    blocksOf = std::move(*made);
+  }
+  if (flow)
+    flow->stop(); // its threads end before others begin
+  auto next = Flow::make(wanted, blocksOf, scratch, *clock, limits);
+  if (!next)
+    return next.error();
+  alone.reset();
+  std::unique_ptr<Flow> before;
+  std::lock_guard guard(lock);
+  if (flow)
+    numbers.fetchedBytesHeld = std::max(numbers.fetchedBytesHeld, uint64_t(flow->peakHeldBytes()));
+  before = std::exchange(flow, std::move(*next));
+  pool = std::move(blocksOf);
+  program = std::move(wanted);
+  memory = std::move(report);
+  begun = false;
+  if (cancelled)
+    flow->cancel();
+  return {};
+}
+
+Status Session::Impl::changeParams(const std::vector<ParamValue> &values) {
+  std::vector<ParamValue> wanted = options.params;
+  for (const ParamValue &value : values) {
+    std::erase_if(wanted, [&](const ParamValue &other) { return other.name == value.name; });
+    wanted.push_back(value);
+  }
+  SessionOptions asked = options;
+  asked.params = std::move(wanted);
+  const plan::PlanT &tree = program->tree();
+  auto bound = bindParams(tree, asked);
+  if (!bound)
+    return bound.error();
+  const std::vector<size_t> numbers = changed(params, *bound);
+  if (numbers.empty())
+    return {};
+  if (Status status = checkChange(tree, numbers); !status)
+    return status;
+  auto made = Program::make(program->layout, tables, asked);
+  if (!made)
+    return made.error();
+  if (Status status = prepare(std::move(*made)); !status)
+    return status;
+  options.params = std::move(asked.params);
+  params = std::move(*bound);
+  return {};
+}
+
+Status Session::start(uint32_t epoch, const std::vector<ParamValue> &params) {
+  Impl &self = *impl;
+  if (self.closed || self.cancelled)
+    return Error{Code::Cancelled, "the session was cancelled"};
+  if (!params.empty())
+    if (Status status = self.changeParams(params); !status)
+      return status;
+  std::lock_guard guard(self.lock);
+  self.place.epoch = epoch;
+  self.place.position = self.place.bad = 0;
+  self.place.asked.clear();
+  self.failure.clear();
+  if (self.begun)
+    self.beginHere(true);
+  return {};
+}
+
+} // namespace penstock::runtime

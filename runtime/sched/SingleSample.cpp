@@ -1,0 +1,89 @@
+#include "runtime/sched/SingleSample.h"
+
+#include "runtime/sched/State.h"
+#include "runtime/sched/Workers.h"
+
+#include <utility>
+#include <vector>
+
+namespace penstock::runtime {
+
+SingleSample::SingleSample(std::shared_ptr<const Program> shared, std::shared_ptr<Device> device,
+                           ScratchLimits &scratch, const Clock &clock,
+                           const std::atomic<bool> &cancelled)
+    : program(std::move(shared)), device(std::move(device)), cancelled(cancelled),
+      runner(program, scratch, clock), files(program, imageLimits(scratch), clock) {}
+
+Status SingleSample::compute(Work &work) {
+  auto fatal = [&] { return Error{Code::Corrupt, work.fatal}; };
+  std::vector<int64_t> open;
+  for (int64_t slot = 0; slot < work.count; ++slot)
+    open.push_back(slot);
+  for (int stage = 0; stage < program->layout->stages();) {
+    std::vector<std::pair<int64_t, Failure>> failed;
+    for (int64_t slot : open) {
+      if (cancelled)
+        return Error{Code::Cancelled, "the session was cancelled"};
+      Failure failure;
+      if (stage == 0) {
+        if (!runner.select(work, slot))
+          continue; // cancelled
+        files.fetch(work, slot);
+      }
+      if (!(stage == 0 ? runner.firstStage(work, slot, failure)
+                       : runner.laterStage(work, slot, stage, failure)))
+        failed.emplace_back(slot, std::move(failure));
+    }
+    if (cancelled) // a sample that was stopped is not bad
+      return Error{Code::Cancelled, "the session was cancelled"};
+    open.clear();
+    for (const auto &[slot, failure] : failed) {
+      if (!substitute(work, slot, failure))
+        return fatal();
+      open.push_back(slot);
+    }
+    if (!open.empty()) {
+      stage = 0;
+      continue;
+    }
+    ++stage;
+    for (int64_t slot = 0; slot < work.count; ++slot)
+      open.push_back(slot);
+  }
+  work.memory->compact(work.count);
+  return {};
+}
+
+Result<SampleReport> SingleSample::at(uint32_t epoch, int64_t position) {
+  if (position < 0 || position >= program->positions())
+    return Error{Code::InvalidArgument, "there is no position " + std::to_string(position) +
+                                            "; an epoch has " +
+                                            std::to_string(program->positions())};
+  const int64_t number = position / program->globalBatch;
+  const int64_t world = program->world;
+  const RankLayout ranks =
+      *RankLayout::make(program->globalBatch, uint32_t(position % world), program->world);
+  const int64_t count = ranks.samples(number, program->positions());
+  const int64_t index = (position - ranks.position(number, 0)) / world;
+  const bool whole = program->layout->stages() > 1;
+  Work work;
+  work.begin(program, whole ? count : 1);
+  work.stop = stopOf(cancelled);
+  work.epoch = epoch;
+  work.firstIndex = whole ? 0 : index;
+  work.batchCount = count;
+  work.batchPosition = ranks.position(number, 0);
+  for (int64_t slot = 0; slot < work.count; ++slot)
+    work.positions[size_t(slot)] = ranks.position(number, work.firstIndex + slot);
+  work.memory = BatchBlock::make(program->layout, work.count, device);
+  if (!work.memory)
+    return Error{Code::Limit, "no memory for a sample"};
+
+  FloatMode mode;
+  if (Status status = compute(work); !status)
+    return status.error();
+  runner.takeCosts();
+  return makeSampleReport(work, whole ? index : 0);
+}
+
+} // namespace penstock::runtime
