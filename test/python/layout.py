@@ -53,9 +53,8 @@ class Layout(unittest.TestCase):
             self.assertEqual(len(arguments), 0 if text == "void" else text.count(",") + 1, name)
 
     def test_constants_are_those_of_the_header(self):
-        names = ["PST_OK", "PST_ERROR", "PST_END_OF_EPOCH", "PST_CANCELLED"]
-        self.assertEqual(told_by_c(names), [_c.OK, _c.ERROR, _c.END_OF_EPOCH, _c.CANCELLED])
-        self.assertEqual(told_by_c(["PST_VALUES", "PST_OFFSETS"]), [_c.VALUES, _c.OFFSETS])
+        names = ["OK", "ERROR", "END_OF_EPOCH", "CANCELLED", "TIMEOUT", "NO_ROWS", "HELD_ERROR", "HELD_GROW", "VALUES", "OFFSETS"]
+        self.assertEqual(told_by_c([f"PST_{name}" for name in names]), [getattr(_c, name) for name in names])
         from penstock.outputs import DTYPES
         self.assertEqual(told_by_c([f"PST_{name.upper()}" for name in DTYPES.values()]), list(DTYPES))
 

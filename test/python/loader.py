@@ -175,6 +175,49 @@ class Epochs(unittest.TestCase):
                     1 / 0
             self.assertEqual(len(squares(loader)), 13)
 
+    def test_a_list_holds_all_batches(self):
+        with numbers() as loader:
+            expected = squares(loader)
+        with numbers() as loader:
+            found = list(loader)
+            self.assertEqual([numpy.asarray(batch["square"]).tolist() for batch in found], expected)
+            self.assertGreater(loader.statistics()["batch_slots"], 4)
+            self.assertGreaterEqual(found[0].waited, 0.0)
+        with numbers(held="error") as loader:
+            with self.assertRaisesRegex(penstock.SessionError, "all 4 batches are held"):
+                list(loader)
+
+    def test_other_values_of_run_time_parameters(self):
+        text = NUMBERS.replace("per_rank: int = 8", "more: int = 1, per_rank: int = 8").replace("row.value * row.value", "row.value + more")
+        with penstock.load(text, columns={"value": numpy.zeros(8, numpy.int64)}, cache="") as loader:
+            self.assertEqual(squares(loader), [[1] * 8])
+            loader.set_epoch(1, more=5)
+            self.assertEqual(squares(loader), [[5] * 8])
+            self.assertEqual(squares(loader), [[5] * 8])
+            with self.assertRaisesRegex(penstock.SessionError, "mroe"):
+                loader.set_epoch(1, mroe=5)
+
+    def test_rows_from_the_caller(self):
+        with numbers(rows=lambda epoch: ([i, i, epoch] for i in range(5))) as loader:
+            for epoch in range(3):
+                self.assertEqual([batch.rows for batch in loader], [[i, i, epoch] for i in range(5)])
+            for batch in loader:
+                break
+            loader.set_epoch(7)
+            self.assertEqual([batch.rows for batch in loader], [[i, i, 7] for i in range(5)])
+            with self.assertRaises(TypeError):
+                len(loader)
+
+        def failing(epoch):
+            yield [1, 2]
+            raise KeyError("mine")
+        with numbers(rows=failing) as loader:
+            with self.assertRaisesRegex(KeyError, "mine"):
+                list(loader)
+        with numbers(rows=lambda epoch: [[]]) as loader:
+            with self.assertRaisesRegex(penstock.SessionError, "rows for a batch are 1 to 8, not 0"):
+                list(loader)
+
     def test_a_state_restores_what_is_left(self):
         with numbers() as loader:
             batches = iter(loader)
@@ -366,6 +409,35 @@ print("waits", t.is_alive())
             waiting.join(30)
             self.assertFalse(waiting.is_alive())
             self.assertIsInstance(ended[0], penstock.CancelledError)
+
+    def test_ctrl_c_ends_a_wait(self):
+        done = self.run_python("""
+l = penstock.load(loader.SLOW, cache="")
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    next(iter(l))
+except KeyboardInterrupt:
+    print("interrupted", l.statistics()["batches"])
+""")
+        self.assertEqual((done.returncode, done.stdout), (0, "interrupted 0\n"), done.stderr)
+
+    def test_a_forked_child_is_told_and_ends(self):
+        with numbers() as loader:
+            batches = iter(loader)
+            held = next(batches)
+            child = os.fork()
+            if child == 0:
+                try:
+                    next(batches)
+                except penstock.SessionError as error:
+                    told = "fork" in str(error) and numpy.asarray(held[0]).shape == (8,)
+                    loader.close()
+                    del held, loader, batches
+                    gc.collect()
+                    os._exit(0 if told else 2)
+                os._exit(1)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            self.assertEqual(len(list(map(len, batches))), 12)
 
     def test_spawned_workers_beside_a_loader(self):
         with numbers() as loader:

@@ -11,7 +11,8 @@ import pathlib
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
-OK, ERROR, END_OF_EPOCH, CANCELLED = range(4)
+OK, ERROR, END_OF_EPOCH, CANCELLED, TIMEOUT, NO_ROWS = range(6)
+HELD_ERROR, HELD_GROW = range(2)
 VALUES, OFFSETS = range(2)
 
 
@@ -36,13 +37,19 @@ class MemoryColumn(ctypes.Structure):
                 ("data", c_void_p)]
 
 
+#: pst_next_rows: context, epoch, where rows go, how many at most; returns how many.
+NextRows = ctypes.CFUNCTYPE(c_int64, c_void_p, c_uint32, POINTER(c_int64), c_int64)
+
+
 class SessionOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("parameters", POINTER(Parameter)), ("parameter_count", c_size_t),
                 ("columns", POINTER(MemoryColumn)), ("column_count", c_size_t), ("seed", POINTER(c_int64)),
                 ("epoch", c_uint32), ("rank", c_uint32), ("world", c_uint32), ("threads", c_int32),
                 ("ranks_here", c_int32), ("prefetch", c_int32), ("fetch_threads", c_int32), ("memory_budget", c_uint64),
                 ("on_error", POINTER(c_double)), ("device", c_int), ("device_number", c_int32), ("stream", c_void_p),
-                ("allowed_folders", POINTER(c_char_p)), ("allowed_folder_count", c_size_t)]
+                ("allowed_folders", POINTER(c_char_p)), ("allowed_folder_count", c_size_t),
+                ("held", c_int), ("order", c_int), ("next_rows", NextRows), ("next_rows_context", c_void_p),
+                ("ask_again", c_int), ("samples_only", c_int)]
 
 
 class StageStatistics(ctypes.Structure):
@@ -67,7 +74,8 @@ class Statistics(ctypes.Structure):
                 ("bad_samples", c_uint64), ("fetched_bytes", c_uint64), ("delivered_bytes", c_uint64),
                 ("decoded_blocks", c_uint64), ("elapsed_ns", c_int64), ("threads", c_int32), ("limit", c_char_p),
                 ("jpeg_entropy", JpegStatistics * 7), ("index_uses", c_uint64), ("index_misses", c_uint64),
-                ("videos", VideoStatistics)]
+                ("videos", VideoStatistics), ("last_wait_ns", c_int64), ("longest_wait_ns", c_int64),
+                ("late_batches", c_uint64), ("batch_slots", c_int64)]
 
 
 class BadSample(ctypes.Structure):
@@ -79,7 +87,7 @@ class SessionInfo(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("table_length", c_int64), ("batch_size", c_int64), ("batches_per_epoch", c_int64),
                 ("samples_per_epoch", c_int64), ("threads", c_int32), ("fixed_memory", c_uint64),
                 ("sample_memory", c_uint64), ("processors", c_int32), ("processor_quota", c_double),
-                ("processor_limit", c_char_p)]
+                ("processor_limit", c_char_p), ("epoch", c_uint32), ("position", c_int64)]
 
 
 class Output(ctypes.Structure):
@@ -116,7 +124,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "session_open": (c_int, [_handle, POINTER(SessionOptions), _out]),
     "session_error": (c_char_p, [_handle]),
     "session_warnings": (c_char_p, [_handle]),
-    "session_next": (c_int, [_handle, _out]),
+    "session_next_within": (c_int, [_handle, c_int64, _out]),
+    "session_start": (c_int, [_handle, c_uint32, POINTER(Parameter), c_size_t]),
     "session_cancel": (None, [_handle]),
     "session_state": (c_char_p, [_handle]),
     "session_restore": (c_int, [_handle, c_char_p]),
@@ -125,6 +134,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "session_get_info": (None, [_handle, POINTER(SessionInfo)]),
     "session_close": (None, [_handle]),
     "batch_epoch": (c_uint32, [_handle]),
+    "batch_waited_ns": (c_int64, [_handle]),
     "batch_count": (c_int64, [_handle]),
     "batch_output_count": (c_size_t, [_handle]),
     "batch_output": (POINTER(Output), [_handle, c_size_t]),

@@ -5,13 +5,12 @@ import atexit
 import ctypes
 import os
 import pathlib
-import re
 import threading
 import warnings
 import weakref
 from ctypes import byref, c_void_p
 from dataclasses import dataclass
-from typing import Any, Iterable, Iterator, Mapping
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _c
 from .errors import CancelledError, CompileError, SessionError
@@ -19,12 +18,25 @@ from .outputs import DTYPES, TYPESTR, Batch, Sample, _BatchHandle, _SampleHandle
 
 _open_loaders: "weakref.WeakSet[Loader]" = weakref.WeakSet()
 
+#: How long a wait is before Python looks whether somebody has pressed Ctrl-C.
+_LOOK_NS = 50_000_000
+
 
 @atexit.register
 def _close_all() -> None:
     # A session's threads must not run on while the interpreter is taken down.
     for loader in list(_open_loaders):
         loader.close()
+
+
+def _after_fork() -> None:
+    # A thread that held a lock is not there in the child.
+    for loader in list(_open_loaders):
+        loader._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @dataclass(frozen=True)
@@ -106,6 +118,7 @@ def read_source(source: str | os.PathLike[str]) -> tuple[bytes, str]:
 def load(source: str | os.PathLike[str], *, pipeline: str | None = None, parameters: Mapping[str, Any] | None = None,
          columns: Mapping[str, Any] | None = None, seed: int | None = None, epoch: int = 0, rank: int = 0,
          world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2, memory_budget: int = 0,
+         held: str = "grow", rows: Callable[[int], Iterable[Sequence[int]]] | None = None,
          on_error: float | str | None = None, allowed_folders: Iterable[str | os.PathLike[str]] = (),
          cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
          **values: Any) -> Loader:
@@ -121,6 +134,11 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     threads          0: the processors that this process may use, divided by `ranks_here` (the ranks on this machine)
     prefetch         batches in the making or ready
     memory_budget    bytes of memory for the fixed part; 0: no limit
+    held             what happens when more batches are held than there is memory for: "grow" takes more, within
+                     `memory_budget`; "error"
+    rows             which rows come, in place of the pipeline's order: a function that for an epoch gives an iterable of
+                     batches of row numbers, of at most the batch size each. It is asked for a few batches ahead, in
+                     the thread that waits
     on_error         share of bad samples that may be substituted, or "fail"; None: what the pipeline says
     allowed_folders  folders that links in the data may lead to
     cache            folder of the compile cache; None: the user's, "": none
@@ -130,8 +148,8 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     text, file_name = read_source(source)
     program = Program(text, file_name, {**(parameters or {}), **values}, pipeline, cache, target, without)
     return Loader(program, columns=columns, seed=seed, epoch=epoch, rank=rank, world=world, threads=threads,
-                  ranks_here=ranks_here, prefetch=prefetch, memory_budget=memory_budget, on_error=on_error,
-                  allowed_folders=allowed_folders)
+                  ranks_here=ranks_here, prefetch=prefetch, memory_budget=memory_budget, held=held, rows=rows,
+                  on_error=on_error, allowed_folders=allowed_folders)
 
 
 class Loader:
@@ -147,8 +165,9 @@ class Loader:
 
     def __init__(self, program: Program, *, columns: Mapping[str, Any] | None = None, seed: int | None = None,
                  epoch: int = 0, rank: int = 0, world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2,
-                 memory_budget: int = 0, on_error: float | str | None = None,
-                 allowed_folders: Iterable[str | os.PathLike[str]] = ()):
+                 memory_budget: int = 0, held: str = "grow",
+                 rows: Callable[[int], Iterable[Sequence[int]]] | None = None, on_error: float | str | None = None,
+                 allowed_folders: Iterable[str | os.PathLike[str]] = (), samples_only: bool = False):
         #: The compiled pipeline.
         self.program = program
         self._session = c_void_p()
@@ -157,17 +176,21 @@ class Loader:
         self._sample_names: dict[str, int] | None = None
         self._iterator: object = None
         self._columns = dict(columns or {})
+        if held not in ("grow", "error"):
+            raise ValueError(f'held is "grow" or "error", not {held!r}')
+        self._asked = _Asked(rows) if rows is not None else None
         share = -1.0 if on_error == "fail" else on_error
         self._options = {
             "epoch": epoch, "rank": rank, "world": world, "threads": threads, "ranks_here": ranks_here,
             "prefetch": prefetch, "memory_budget": memory_budget,
+            "held": _c.HELD_GROW if held == "grow" else _c.HELD_ERROR, "samples_only": samples_only,
             "seed": None if seed is None else ctypes.pointer(ctypes.c_int64(seed)),
             "on_error": None if share is None else ctypes.pointer(ctypes.c_double(float(share)))}
         self._allowed = _c.encode_texts(list(allowed_folders))
-        self._open(epoch)
+        self._open()
         _open_loaders.add(self)
 
-    def _open(self, epoch: int) -> None:
+    def _open(self) -> None:
         given = {}
         if self._columns: # columns in memory take the place of files
             given = {p.name: "-" for p in self.program.parameters if p.type == "path" and p.default is None}
@@ -179,7 +202,9 @@ class Loader:
         options = _c.SessionOptions(
             size=ctypes.sizeof(_c.SessionOptions), parameters=values, parameter_count=len(values), columns=columns,
             column_count=len(columns), allowed_folders=self._allowed, allowed_folder_count=len(self._allowed),
-            **{**self._options, "epoch": epoch})
+            **self._options)
+        if self._asked is not None:
+            options.next_rows = self._asked.callback
         status = _c.library.session_open(self.program._handle, byref(options), byref(self._session))
         if status != _c.OK:
             message = self._error()
@@ -188,10 +213,13 @@ class Loader:
             raise SessionError(message)
         if found := _c.decode(_c.library.session_warnings(self._session)):
             warnings.warn(found.rstrip(), stacklevel=4)
+        self._info = self._read_info()
+        self._epoch, self._started, self._resumed = self._info.epoch, False, False
+
+    def _read_info(self) -> Any:
         info = _c.SessionInfo(size=ctypes.sizeof(_c.SessionInfo))
         _c.library.session_get_info(self._session, byref(info))
-        self._info = info
-        self._epoch, self._started, self._resumed = epoch, False, False
+        return info
 
     def _error(self) -> str:
         return _c.decode(_c.library.session_error(self._session)).rstrip()
@@ -204,7 +232,9 @@ class Loader:
     # --- iterating ------------------------------------------------------------
 
     def __len__(self) -> int:
-        """Batches of an epoch."""
+        """Batches of an epoch. Where `rows` says which come, that is not known."""
+        if self._info.batches_per_epoch < 0:
+            raise TypeError("how many batches there are is known to who gives the rows")
         return self._info.batches_per_epoch
 
     def __iter__(self) -> Iterator[Batch]:
@@ -216,14 +246,19 @@ class Loader:
         self._iterator = token = object()
         return _Epoch(self, token)
 
-    def set_epoch(self, epoch: int) -> None:
-        """The next ``for`` begins this epoch."""
+    def set_epoch(self, epoch: int, **parameters: Any) -> None:
+        """The next ``for`` begins this epoch, with other values of run-time parameters if there are some. Where it is the
+        next one anyway, what was done ahead is used. What was restored with `load_state_dict` in this epoch stays."""
         with self._lock:
             self._live()
-            if epoch != self._epoch or (self._started and not self._resumed): # what was restored stays
-                _c.library.session_close(self._session)
-                self._session = c_void_p()
-                self._open(epoch)
+            if self._resumed and epoch == self._epoch and not parameters:
+                return
+            values = _c.encode_parameters(parameters)
+            if _c.library.session_start(self._session, epoch, values, len(values)) != _c.OK:
+                raise SessionError(self._error())
+            if self._asked is not None:
+                self._asked.restart()
+            self._epoch, self._started, self._resumed = epoch, False, False
 
     @property
     def epoch(self) -> int:
@@ -232,8 +267,12 @@ class Loader:
 
     def _next(self) -> Batch | None:
         batch = c_void_p()
-        with self._lock:
-            status = _c.library.session_next(self._live(), byref(batch))
+        within, where = _c.library.session_next_within, byref(batch)
+        while True: # Ctrl-C is raised between two looks
+            with self._lock:
+                status = within(self._live(), _LOOK_NS, where)
+            if status != _c.TIMEOUT:
+                break
         if status == _c.OK:
             owner = _BatchHandle(batch)
             if self._names is None:
@@ -244,6 +283,8 @@ class Loader:
             return None
         if status == _c.CANCELLED:
             raise CancelledError("the loader was cancelled")
+        if self._asked is not None:
+            self._asked.reraise()
         raise SessionError(self._error())
 
     def sample(self, position: int, epoch: int = 0) -> Sample:
@@ -269,7 +310,7 @@ class Loader:
             if _c.library.session_restore(self._live(), os.fsencode(state["penstock"])) != _c.OK:
                 raise SessionError(self._error())
             self._resumed = self._started = True
-            self._epoch = int(re.search(r" epoch=(\d+)", state["penstock"])[1]) # type: ignore[index]
+            self._epoch = self._read_info().epoch
             self._iterator = None
 
     # --- what is known --------------------------------------------------------
@@ -281,8 +322,9 @@ class Loader:
 
     @property
     def info(self) -> dict[str, Any]:
-        """Lengths, threads and memory of the session."""
-        return _values(self._info)
+        """Lengths, threads and memory of the session, and the epoch and position of the next batch."""
+        self._live()
+        return _values(self._read_info())
 
     def statistics(self) -> dict[str, Any]:
         """Time and counts since the session was opened: samples, batches, stages, what limits, JPEG files by decoder."""
@@ -325,6 +367,43 @@ class Loader:
 
     def __repr__(self) -> str:
         return f"<penstock.Loader {self.program.name}: {len(self)} batches of {self.batch_size}>"
+
+
+class _Asked:
+    """The rows that a function of the caller's gives, for the library to ask for."""
+
+    def __init__(self, rows: Callable[[int], Iterable[Sequence[int]]]):
+        self.rows = rows
+        self.batches: dict[int, Iterator[Sequence[int]]] = {}
+        self.error: BaseException | None = None
+        self.callback = _c.NextRows(self._next) # kept as long as the session
+
+    def restart(self) -> None:
+        self.batches.clear()
+
+    def reraise(self) -> None:
+        """What the function raised."""
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+
+    def _next(self, context: Any, epoch: int, rows: Any, capacity: int) -> int:
+        try:
+            if epoch not in self.batches:
+                self.batches[epoch] = iter(self.rows(epoch))
+            try:
+                batch = list(next(self.batches[epoch]))
+            except StopIteration:
+                del self.batches[epoch]
+                return 0
+            if not 0 < len(batch) <= capacity:
+                raise SessionError(f"rows for a batch are 1 to {capacity}, not {len(batch)}")
+            for i, row in enumerate(batch):
+                rows[i] = int(row)
+            return len(batch)
+        except BaseException as error: # noqa: BLE001: it goes on in the thread that waits
+            self.error = error
+            return -2
 
 
 class _Epoch:

@@ -257,7 +257,7 @@ def _run(name: str, signature: _Signature, bound: dict[str, Any], unnamed: int, 
              f"  let value = {name}({', '.join(values)})", "  batch 1 per rank last keep {",
              *_outputs(signature.result, "value", signature, text, element),
              *([] if text.columns else ["    output nothing: u8[n] = row.nothing"]), "  }", "}", ""]
-    with Loader(_program("\n".join(lines), name), columns=text.columns, seed=key, threads=1) as loader:
+    with Loader(_program("\n".join(lines), name), columns=text.columns, seed=key, threads=1, samples_only=True) as loader:
         sample = loader.sample(0)
         if key is None and sample.draws and name not in CHOSEN:
             raise TypeError(f"{name} is random: give a `key=`, an int; equal keys give equal results")

@@ -159,6 +159,11 @@ class Batch(_Outputs):
         return self._owner.count
 
     @property
+    def waited(self) -> float:
+        """How long the caller waited for it, in seconds."""
+        return _c.library.batch_waited_ns(self._owner.handle) / 1e9
+
+    @property
     def positions(self) -> list[int]:
         """The samples' positions in the epoch."""
         return _c.library.batch_positions(self._owner.handle)[:self.count]
