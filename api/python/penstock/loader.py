@@ -172,8 +172,8 @@ class Loader:
         self.program = program
         self._session = c_void_p()
         self._lock = threading.Lock() # of the session: one call of next at a time
-        self._names: dict[str, int] | None = None
-        self._sample_names: dict[str, int] | None = None
+        self._names: dict[str, tuple[int, int]] | None = None
+        self._sample_names: dict[str, tuple[int, int]] | None = None
         self._iterator: object = None
         self._columns = dict(columns or {})
         if held not in ("grow", "error"):
@@ -270,7 +270,7 @@ class Loader:
         within, where = _c.library.session_next_within, byref(batch)
         while True: # Ctrl-C is raised between two looks
             with self._lock:
-                status = within(self._live(), _LOOK_NS, where)
+                status = within(self._session or self._live(), _LOOK_NS, where)
             if status != _c.TIMEOUT:
                 break
         if status == _c.OK:

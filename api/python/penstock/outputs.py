@@ -29,22 +29,34 @@ class Array:
 
     ``numpy.asarray(array)`` is a view; it, and what is made from it (``torch.from_numpy``), keeps the memory. Once
     nothing refers to it the memory is used for another batch."""
-    __slots__ = ("_owner", "_data", "_place", "dtype", "shape", "strides")
+    __slots__ = ("_owner", "_place", "_view")
 
-    def __init__(self, owner: Any, data: int | None, place: tuple[int, int], dtype: str, shape: tuple[int, ...],
-                 strides: tuple[int, ...]):
-        self._owner, self._data, self._place = owner, data, place
-        #: The element type in the language's words: "u8", "f16", "bf16" ...
-        self.dtype = dtype
-        self.shape = shape
-        #: In bytes.
-        self.strides = strides
+    def __init__(self, owner: Any, place: tuple[int, int], view: tuple[int, str, tuple[int, ...], tuple[int, ...]] | None):
+        self._owner, self._place, self._view = owner, place, view
+
+    def _read(self) -> tuple[int, str, tuple[int, ...], tuple[int, ...]]:
+        """Address, element type, shape and strides: once somebody asks, as many hand an output on as it is."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> str:
+        """The element type in the language's words: "u8", "f16", "bf16" ..."""
+        return (self._view or self._read())[1]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self._view or self._read())[2]
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """In bytes."""
+        return (self._view or self._read())[3]
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
         """NumPy's protocol. bf16, which NumPy does not have, arrives as its bits in u16."""
-        return {"version": 3, "shape": self.shape, "strides": self.strides, "data": (self._data or 0, False),
-                "typestr": TYPESTR.get(self.dtype, "<u2")}
+        data, dtype, shape, strides = self._view or self._read()
+        return {"version": 3, "shape": shape, "strides": strides, "data": (data, False), "typestr": TYPESTR.get(dtype, "<u2")}
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return CPU
@@ -66,13 +78,20 @@ class Array:
 
 class Output(Array):
     """One output of a batch or of a sample: a tensor with a name for itself and for each axis."""
-    __slots__ = ("_output",)
+    __slots__ = ("_get",)
 
-    def __init__(self, owner: Any, output: Any, index: int):
+    def __init__(self, owner: Any, get: Any, place: tuple[int, int]):
+        self._owner, self._get, self._place, self._view = owner, get, place, None
+
+    @property
+    def _output(self) -> Any:
+        return self._get(self._owner.handle, self._place[0]).contents
+
+    def _read(self) -> tuple[int, str, tuple[int, ...], tuple[int, ...]]:
+        output = self._output
         rank = output.rank
-        super().__init__(owner, output.data, (index, _c.VALUES), DTYPES[output.dtype], tuple(output.shape[:rank]),
-                         tuple(output.strides[:rank]))
-        self._output = output # memory of the owner's
+        view = self._view = (output.data or 0, DTYPES[output.dtype], tuple(output.shape[:rank]), tuple(output.strides[:rank]))
+        return view
 
     @property
     def name(self) -> str:
@@ -81,15 +100,15 @@ class Output(Array):
     @property
     def axes(self) -> tuple[str, ...]:
         """The names of the axes, in the order of ``shape``."""
-        return tuple(_c.decode(name) for name in self._output.axes[:self._output.rank])
+        return tuple(_c.decode(name) for name in self._output.axes[:len(self.shape)])
 
     @property
     def offsets(self) -> Array | None:
         """Of a ragged output: sample i has the values ``offsets[i]`` to ``offsets[i + 1]``. Else None."""
-        if not self._output.offsets:
-            return None
         address = ctypes.cast(self._output.offsets, ctypes.c_void_p).value
-        return Array(self._owner, address, (self._place[0], _c.OFFSETS), "i64", (self._owner.count + 1,), (8,))
+        if address is None:
+            return None
+        return Array(self._owner, (self._place[0], _c.OFFSETS), (address, "i64", (self._owner.count + 1,), (8,)))
 
     def __repr__(self) -> str:
         extents = ", ".join(f"{axis} = {extent}" for axis, extent in zip(self.axes, self.shape))
@@ -101,20 +120,19 @@ class _Outputs:
     __slots__ = ("_owner", "_names")
     _get: Any = None
 
-    def __init__(self, owner: Any, names: dict[str, int]):
-        self._owner, self._names = owner, names
+    def __init__(self, owner: Any, names: dict[str, tuple[int, int]]):
+        self._owner, self._names = owner, names # of an output: its place, for _dlpack
 
     def __getitem__(self, key: str | int) -> Output:
         if isinstance(key, str):
-            key = self._names[key]
-        elif not -len(self._names) <= key < len(self._names):
+            return Output(self._owner, self._get, self._names[key])
+        if not -len(self._names) <= key < len(self._names):
             raise IndexError(f"output {key} of {len(self._names)}")
-        owner, index = self._owner, key % len(self._names)
-        return Output(owner, self._get(owner.handle, index).contents, index)
+        return Output(self._owner, self._get, (key % len(self._names), _c.VALUES))
 
     def __iter__(self) -> Iterator[Output]:
         owner, get = self._owner, self._get
-        return iter([Output(owner, get(owner.handle, i).contents, i) for i in range(len(self._names))])
+        return iter([Output(owner, get, place) for place in self._names.values()])
 
     def __len__(self) -> int:
         return len(self._names)
@@ -212,6 +230,6 @@ class Sample(_Outputs):
         return found
 
 
-def output_names(owner: Any, count: int, get: Any) -> dict[str, int]:
-    """Numbers by names, of a batch's or a sample's outputs."""
-    return {_c.decode(get(owner.handle, i).contents.name): i for i in range(count)}
+def output_names(owner: Any, count: int, get: Any) -> dict[str, tuple[int, int]]:
+    """Places by names, of a batch's or a sample's outputs."""
+    return {_c.decode(get(owner.handle, i).contents.name): (i, _c.VALUES) for i in range(count)}

@@ -12,16 +12,16 @@ from ..loader import Loader as PlainLoader
 from ..loader import load
 from ..outputs import Batch, Output
 
-#: What torch of any version takes as DLPack.
-_DLPACK = {"u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"}
+_from_dlpack = torch.utils.dlpack.from_dlpack
 
 
 def as_tensor(output: Output) -> torch.Tensor:
     """A tensor that views an output; its memory is given back with the tensor's."""
-    if output.dtype in _DLPACK:
-        return torch.utils.dlpack.from_dlpack(output.__dlpack__())
-    import numpy
-    return torch.from_numpy(numpy.asarray(output))
+    try:
+        return _from_dlpack(output.__dlpack__())
+    except RuntimeError: # a type that this torch does not take so: bool, u16
+        import numpy
+        return torch.from_numpy(numpy.asarray(output))
 
 
 def as_tuple(batch: Batch) -> tuple[torch.Tensor, ...]:
