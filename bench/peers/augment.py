@@ -54,7 +54,7 @@ def penstock(job):
         return array
 
     first = next(iter(sessions.values()))
-    return Peer(next(iter(parts.values())), "f16 CHW", f"penstock {first.api.pst_version().decode()}", fixed_box,
+    return Peer(next(iter(parts.values())), "f16 CHW", f"penstock {first.version}", fixed_box,
                 parts=parts)
 
 

@@ -1,84 +1,17 @@
 """Penstock itself, through its C API."""
 
-import ctypes
+import importlib
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
+import types
 
 from bench.peers.peer import Missing, Peer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OK, END_OF_EPOCH = 0, 2
-DTYPES = {1: "u1", 2: "i1", 3: "u2", 4: "i2", 5: "i4", 6: "i8", 7: "f2", 9: "f4", 10: "f8", 11: "?"}
 PREFETCH = 2
-
-text, size = ctypes.c_char_p, ctypes.c_size_t
-
-
-class Parameter(ctypes.Structure):
-    _fields_ = [("name", text), ("value", text)]
-
-
-class CompileOptions(ctypes.Structure):
-    _fields_ = [("size", size), ("pipeline", text), ("parameters", ctypes.POINTER(Parameter)),
-                ("parameter_count", size), ("disabled_passes", ctypes.POINTER(text)), ("disabled_pass_count", size),
-                ("target", text), ("cache_folder", text), ("from_stage", text), ("check_only", ctypes.c_int)]
-
-
-class SessionOptions(ctypes.Structure):
-    _fields_ = [("size", size), ("parameters", ctypes.POINTER(Parameter)), ("parameter_count", size),
-                ("columns", ctypes.c_void_p), ("column_count", size), ("seed", ctypes.POINTER(ctypes.c_int64)),
-                ("epoch", ctypes.c_uint32), ("rank", ctypes.c_uint32), ("world", ctypes.c_uint32),
-                ("threads", ctypes.c_int32), ("ranks_here", ctypes.c_int32), ("prefetch", ctypes.c_int32),
-                ("fetch_threads", ctypes.c_int32), ("memory_budget", ctypes.c_uint64),
-                ("on_error", ctypes.POINTER(ctypes.c_double)), ("device", ctypes.c_int),
-                ("device_number", ctypes.c_int32), ("stream", ctypes.c_void_p),
-                ("allowed_folders", ctypes.c_void_p), ("allowed_folder_count", size), ("held", ctypes.c_int),
-                ("order", ctypes.c_int), ("next_rows", ctypes.c_void_p), ("next_rows_context", ctypes.c_void_p),
-                ("ask_again", ctypes.c_int), ("samples_only", ctypes.c_int)]
-
-
-class StageStatistics(ctypes.Structure):
-    _fields_ = [("name", text), ("count", ctypes.c_uint64), ("busy_ns", ctypes.c_int64)]
-
-
-class JpegStatistics(ctypes.Structure):
-    _fields_ = [("name", text), ("count", ctypes.c_uint64)]
-
-
-class VideoReading(ctypes.Structure):
-    _fields_ = [("name", text), ("count", ctypes.c_uint64)]
-
-
-class VideoStatistics(ctypes.Structure):
-    _fields_ = [("packets", ctypes.c_uint64), ("restarts", ctypes.c_uint64), ("indexes_made", ctypes.c_uint64),
-                ("index_bytes", ctypes.c_uint64), ("indexes_reused", ctypes.c_uint64), ("late_bytes", ctypes.c_uint64),
-                ("readings", VideoReading * 4)]
-
-
-class Statistics(ctypes.Structure):
-    _fields_ = [("size", size), ("stages", StageStatistics * 7), ("samples", ctypes.c_uint64),
-                ("batches", ctypes.c_uint64), ("bad_samples", ctypes.c_uint64), ("fetched_bytes", ctypes.c_uint64),
-                ("delivered_bytes", ctypes.c_uint64), ("decoded_blocks", ctypes.c_uint64),
-                ("elapsed_ns", ctypes.c_int64), ("threads", ctypes.c_int32), ("limit", text),
-                ("jpeg_entropy", JpegStatistics * 7), ("index_uses", ctypes.c_uint64), ("index_misses", ctypes.c_uint64),
-                ("videos", VideoStatistics), ("last_wait_ns", ctypes.c_int64), ("longest_wait_ns", ctypes.c_int64),
-                ("late_batches", ctypes.c_uint64), ("batch_slots", ctypes.c_int64)]
-
-
-class SessionInfo(ctypes.Structure):
-    _fields_ = [("size", size), ("table_length", ctypes.c_int64), ("batch_size", ctypes.c_int64),
-                ("batches_per_epoch", ctypes.c_int64), ("samples_per_epoch", ctypes.c_int64),
-                ("threads", ctypes.c_int32), ("fixed_memory", ctypes.c_uint64), ("sample_memory", ctypes.c_uint64),
-                ("processors", ctypes.c_int32), ("processor_quota", ctypes.c_double), ("processor_limit", text),
-                ("epoch", ctypes.c_uint32), ("position", ctypes.c_int64)]
-
-
-class Output(ctypes.Structure):
-    _fields_ = [("name", text), ("dtype", ctypes.c_int), ("rank", ctypes.c_int32), ("axes", ctypes.POINTER(text)),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
-                ("data", ctypes.c_void_p), ("offsets", ctypes.POINTER(ctypes.c_int64))]
 
 
 def library_path():
@@ -108,33 +41,15 @@ def build_probe(name):
     return binary
 
 
-def library():
-    path = library_path()
+def package():
+    """api/python over the library that is measured."""
+    os.environ["PENSTOCK_LIBRARY"] = str(library_path())
+    if str(ROOT / "api/python") not in sys.path:
+        sys.path.insert(0, str(ROOT / "api/python"))
     try:
-        api = ctypes.CDLL(str(path))
-    except OSError as error:
+        return importlib.import_module("penstock")
+    except ImportError as error:
         raise Missing(str(error)) from error
-    handle = ctypes.c_void_p
-    for name, result, arguments in (
-            ("version", text, []),
-            ("compile", ctypes.c_int, [text, size, text, ctypes.POINTER(CompileOptions), ctypes.POINTER(handle)]),
-            ("program_messages", text, [handle]), ("program_release", None, [handle]),
-            ("session_open", ctypes.c_int, [handle, ctypes.POINTER(SessionOptions), ctypes.POINTER(handle)]),
-            ("session_error", text, [handle]), ("session_close", None, [handle]),
-            ("session_next", ctypes.c_int, [handle, ctypes.POINTER(handle)]),
-            ("session_statistics", None, [handle, ctypes.POINTER(Statistics)]),
-            ("session_get_info", None, [handle, ctypes.POINTER(SessionInfo)]),
-            ("batch_count", ctypes.c_int64, [handle]), ("batch_release", None, [handle]),
-            ("batch_output", ctypes.POINTER(Output), [handle, size])):
-        function = getattr(api, "pst_" + name)
-        function.restype, function.argtypes = result, arguments
-    return api
-
-
-def parameters_of(values):
-    items = [(str(name).encode(), (str(value).lower() if isinstance(value, bool) else str(value)).encode())
-             for name, value in values.items()]
-    return (Parameter * len(items))(*items), len(items)
 
 
 class Session:
@@ -142,49 +57,29 @@ class Session:
 
     def __init__(self, pipe, threads=1, pipeline=None, without=(), **values):
         """`without`: optimising passes to leave out."""
-        self.api = library()
-        source = pathlib.Path(pipe)
+        ours, source = package(), pathlib.Path(pipe)
         if not source.exists():
             raise Missing(f"{source} does not exist")
-        content = source.read_bytes()
-        given, count = parameters_of(values)
-        options = CompileOptions(size=ctypes.sizeof(CompileOptions), parameters=given, parameter_count=count,
-                                 pipeline=pipeline.encode() if pipeline else None,
-                                 disabled_passes=(text * len(without))(*(name.encode() for name in without)),
-                                 disabled_pass_count=len(without))
-        self.program, self.handle = ctypes.c_void_p(), ctypes.c_void_p()
-        if self.api.pst_compile(content, len(content), str(source).encode(), ctypes.byref(options),
-                                ctypes.byref(self.program)) != OK:
-            raise Missing(first_line(self.api.pst_program_messages(self.program)))
-        options = SessionOptions(size=ctypes.sizeof(SessionOptions), threads=threads, prefetch=PREFETCH, world=1,
-                                 ranks_here=1)
-        if self.api.pst_session_open(self.program, ctypes.byref(options), ctypes.byref(self.handle)) != OK:
-            raise Missing(first_line(self.api.pst_session_error(self.handle)))
+        try:
+            self.loader = ours.load(source, pipeline=pipeline, without=without, threads=threads, prefetch=PREFETCH,
+                                    held="error", parameters=values)
+        except ours.PenstockError as error:
+            raise Missing(first_line(str(error))) from error
+        self.version, self.batches = ours.__version__, iter(())
 
     def info(self):
-        info = SessionInfo(size=ctypes.sizeof(SessionInfo))
-        self.api.pst_session_get_info(self.handle, ctypes.byref(info))
-        return info
-
-    def statistics(self):
-        numbers = Statistics(size=ctypes.sizeof(Statistics))
-        self.api.pst_session_statistics(self.handle, ctypes.byref(numbers))
-        return numbers
+        return types.SimpleNamespace(**self.loader.info)
 
     def next(self, use=None):
         """Samples of the next batch, over the end of an epoch; `use(batch)`
         looks at it before it is given back."""
-        batch = ctypes.c_void_p()
-        status = self.api.pst_session_next(self.handle, ctypes.byref(batch))
-        if status == END_OF_EPOCH:
-            status = self.api.pst_session_next(self.handle, ctypes.byref(batch))
-        if status != OK:
-            raise RuntimeError(first_line(self.api.pst_session_error(self.handle)))
-        count = self.api.pst_batch_count(batch)
+        batch = next(self.batches, None)
+        if batch is None:
+            self.batches = iter(self.loader)
+            batch = next(self.batches)
         if use:
             use(batch)
-        self.api.pst_batch_release(batch)
-        return count
+        return batch.count
 
     def take(self, batches):
         return sum(self.next() for _ in range(batches))
@@ -193,27 +88,16 @@ class Session:
         """Copies of one output of the next batches, along n."""
         import numpy
         found = []
-
-        def copy(batch):
-            out = self.api.pst_batch_output(batch, output).contents
-            shape = [out.shape[axis] for axis in range(out.rank)]
-            strides = [out.strides[axis] for axis in range(out.rank)]
-            dtype = numpy.dtype(DTYPES[out.dtype])
-            extent = sum((n - 1) * s for n, s in zip(shape, strides)) + dtype.itemsize
-            bytes_ = (ctypes.c_uint8 * extent).from_address(out.data)
-            found.append(numpy.ndarray(shape, dtype, bytes_, strides=strides).copy())
-
         for _ in range(batches):
-            self.next(copy)
+            self.next(lambda batch: found.append(numpy.array(batch[output])))
         return numpy.concatenate(found)
 
     def close(self):
-        self.api.pst_session_close(self.handle)
-        self.api.pst_program_release(self.program)
+        self.loader.close()
 
 
 def first_line(message):
-    lines = (message or b"").decode(errors="replace").strip().splitlines()
+    lines = message.strip().splitlines()
     return lines[0] if lines else "no message"
 
 
@@ -222,7 +106,7 @@ def peer_of(session, output, batches=None, **facts):
     as when it stops: PREFETCH of them are taken before."""
     batches = batches or session.info().batches_per_epoch
     session.take(batches)
-    return Peer(lambda: session.take(batches), output, f"penstock {session.api.pst_version().decode()}",
+    return Peer(lambda: session.take(batches), output, f"penstock {session.version}",
                 before=lambda: session.take(PREFETCH), **facts)
 
 
@@ -349,5 +233,5 @@ def kernel(job):
     def outputs(path, box, flip):
         return kernel_arrays(chain, images, rows)
 
-    return Peer(slice, "as hand-written", f"penstock {library().pst_version().decode()}", outputs)
+    return Peer(slice, "as hand-written", f"penstock {package().__version__}", outputs)
 

@@ -57,7 +57,7 @@ def penstock(job):
         return session.take(job["count"])
 
     session.take(2)
-    return Peer(slice, "u8 THWC", f"penstock {session.api.pst_version().decode()}", fixed_box)
+    return Peer(slice, "u8 THWC", f"penstock {session.version}", fixed_box)
 
 
 def reference(job):

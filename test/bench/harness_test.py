@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """Tests of the benches' own arithmetic and rules."""
 
-import ctypes
 import json
 import os
 import pathlib
@@ -144,33 +143,6 @@ class Workers(unittest.TestCase):
         contestant.slice()
         self.assertEqual(contestant.missing, "RuntimeError: slice 2 fails as asked")
         self.assertEqual(len(contestant.slices), 1)
-
-
-class Adapter(unittest.TestCase):
-    """The ctypes structs of bench/peers/penstock.py are written by hand."""
-
-    def test_structs_have_the_layout_of_the_header(self):
-        fields = {"pst_parameter": penstock.Parameter, "pst_compile_options": penstock.CompileOptions,
-                  "pst_session_options": penstock.SessionOptions, "pst_stage_statistics": penstock.StageStatistics,
-                  "pst_jpeg_statistics": penstock.JpegStatistics, "pst_video_reading": penstock.VideoReading,
-                  "pst_video_statistics": penstock.VideoStatistics, "pst_statistics": penstock.Statistics,
-                  "pst_session_info": penstock.SessionInfo,
-                  "pst_output": penstock.Output}
-        lines, expected = [], []
-        for name, struct in fields.items():
-            lines.append(f'printf("%zu\\n", sizeof({name}));')
-            expected.append(ctypes.sizeof(struct))
-            for field, _ in struct._fields_:
-                member = "from" if field == "from_stage" else field
-                lines.append(f'printf("%zu\\n", offsetof({name}, {member}));')
-                expected.append(getattr(struct, field).offset)
-        program = '#include "api/c/penstock.h"\n#include <stdio.h>\nint main(void) {' + "\n".join(lines) + "}"
-        with tempfile.TemporaryDirectory() as folder:
-            binary = f"{folder}/layout"
-            subprocess.run(["cc", "-x", "c", "-std=c99", "-I", str(ROOT), "-o", binary, "-"], input=program, text=True,
-                           check=True)
-            told = subprocess.run([binary], capture_output=True, text=True, check=True).stdout.split()
-        self.assertEqual([int(number) for number in told], expected)
 
 
 class Peers(unittest.TestCase):
