@@ -8,6 +8,8 @@ import tempfile
 import threading
 import unittest
 import warnings
+import weakref
+from unittest import mock
 
 import numpy
 import penstock
@@ -205,8 +207,19 @@ class Epochs(unittest.TestCase):
                 break
             loader.set_epoch(7)
             self.assertEqual([batch.rows for batch in loader], [[i, i, 7] for i in range(5)])
+            for batch in loader:
+                break
+            loader.set_epoch(8)
+            self.assertEqual([batch.rows for batch in loader], [[i, i, 8] for i in range(5)])
             with self.assertRaises(TypeError):
                 len(loader)
+            batches = iter(loader)
+            next(batches), next(batches)
+            state = loader.state_dict()
+        with numbers(rows=lambda epoch: ([i, i, epoch] for i in range(5))) as loader:
+            loader.load_state_dict(state)
+            self.assertEqual([batch.rows for batch in loader], [[i, i, 9] for i in range(2, 5)])
+            self.assertEqual(next(iter(loader)).rows, [0, 0, 10])
 
         def failing(epoch):
             yield [1, 2]
@@ -271,9 +284,10 @@ class Memory(unittest.TestCase):
         self.assertTrue((held == kept).all()) # after the session
 
     def test_dlpack_capsules_that_nobody_takes_are_deleted(self):
-        with numbers(threads=1) as loader:
+        with numbers(threads=1, held="error") as loader, mock.patch("sys.unraisablehook") as failed:
             for batch in loader: # or there would be no slot left
                 batch[0].__dlpack__()
+                numpy.from_dlpack(batch[0])
                 batch[1].__dlpack__(max_version=(1, 0))
                 self.assertEqual(batch[0].__dlpack_device__(), (1, 0))
             with self.assertRaises(BufferError):
@@ -282,6 +296,7 @@ class Memory(unittest.TestCase):
                 batch[0].__dlpack__(dl_device=(2, 0))
             with self.assertRaises(BufferError):
                 loader.sample(0)[0].__dlpack__()
+            failed.assert_not_called()
 
     def test_offsets_as_dlpack(self):
         with penstock.load(RAGGED, cache="") as loader:
@@ -289,10 +304,16 @@ class Memory(unittest.TestCase):
             self.assertEqual(numpy.from_dlpack(boxes.offsets).tolist(), numpy.asarray(boxes.offsets).tolist())
 
     def test_columns_are_kept(self):
-        loader = penstock.load(NUMBERS, columns={"value": numpy.arange(100) + 1000}, cache="")
+        array = numpy.arange(100) + 1000
+        kept = weakref.ref(array)
+        loader = penstock.load(NUMBERS, columns={"value": array}, cache="")
+        del array
         gc.collect()
+        self.assertIsNotNone(kept())
         self.assertEqual(sorted(sum(squares(loader), []))[0], 1000 * 1000)
         loader.close()
+        del loader
+        self.assertIsNone(kept())
 
 
 class Errors(unittest.TestCase):
@@ -392,6 +413,47 @@ t.join(0.3)
 print("waits", t.is_alive())
 """)
         self.assertEqual((done.returncode, done.stdout), (0, "waits True\n"), done.stderr)
+
+    def test_sessions_end_before_the_interpreter(self):
+        done = subprocess.run([sys.executable, "-c", f"""import sys, atexit
+sys.path[:0] = {sys.path!r}
+atexit.register(lambda: print("closed", not l._session)) # comes after what is registered later
+import loader
+l = loader.numbers()
+next(iter(l))
+"""], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (0, "closed True\n"), done.stderr)
+
+    def test_closing_ends_the_wait_of_another_thread(self):
+        with mock.patch("penstock.loader._LOOK_NS", 10 ** 15):
+            loader = penstock.load(SLOW, cache="")
+            ended = []
+            def wait():
+                try:
+                    next(iter(loader))
+                except penstock.CancelledError as error:
+                    ended.append(error)
+            waiting = threading.Thread(target=wait)
+            waiting.start()
+            waiting.join(0.2)
+            loader.close()
+            waiting.join(30)
+        self.assertEqual(len(ended), 1)
+
+    def test_a_fork_while_a_thread_waits(self):
+        done = self.run_python("""
+l = penstock.load(loader.SLOW, cache="")
+t = threading.Thread(target=lambda: next(iter(l)), daemon=True)
+t.start()
+t.join(0.3)
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    l.close()
+    os._exit(0)
+print(os.waitpid(child, 0)[1], t.is_alive())
+""")
+        self.assertEqual((done.returncode, done.stdout), (0, "0 True\n"), done.stderr)
 
     def test_other_threads_run_while_one_waits(self):
         with penstock.load(SLOW, cache="") as loader:

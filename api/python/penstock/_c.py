@@ -175,7 +175,7 @@ def load_library() -> Any:
     failures = []
     for path in candidates():
         try:
-            library = ctypes.CDLL(path)
+            library: Any = ctypes.CDLL(path)
             for name, (result, arguments) in FUNCTIONS.items():
                 function = getattr(library, "pst_" + name)
                 function.restype, function.argtypes = result, arguments

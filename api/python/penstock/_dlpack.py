@@ -27,7 +27,7 @@ def _kind(name: bytes, deleter_at: int) -> tuple[bytes, Any]:
     def destroy(capsule: int) -> None:
         if _is_valid(capsule, name):
             tensor = _pointer(capsule, name)
-            _Deleter(c_void_p.from_address(tensor + deleter_at).value)(tensor)
+            _Deleter(c_void_p.from_address(tensor + deleter_at).value or 0)(tensor)
     _kept.append(destroy)
     return name, ctypes.cast(destroy, c_void_p)
 

@@ -175,7 +175,7 @@ class Loader:
         self._names: dict[str, tuple[int, int]] | None = None
         self._sample_names: dict[str, tuple[int, int]] | None = None
         self._iterator: object = None
-        self._columns = dict(columns or {})
+        self._columns = dict(columns or {}) # and with them their memory
         if held not in ("grow", "error"):
             raise ValueError(f'held is "grow" or "error", not {held!r}')
         self._asked = _Asked(rows) if rows is not None else None
@@ -194,17 +194,16 @@ class Loader:
         given = {}
         if self._columns: # columns in memory take the place of files
             given = {p.name: "-" for p in self.program.parameters if p.type == "path" and p.default is None}
-        values, kept = _c.encode_parameters(given), []
+        values = _c.encode_parameters(given)
         columns = (_c.MemoryColumn * len(self._columns))()
         for place, (name, array) in zip(columns, self._columns.items()):
-            place.name, place.dtype, place.rank, place.extents, place.data = _memory_column(name, array, kept)
-        self._kept = kept
+            place.name, place.dtype, place.rank, place.extents, place.data = _memory_column(name, array)
         options = _c.SessionOptions(
             size=ctypes.sizeof(_c.SessionOptions), parameters=values, parameter_count=len(values), columns=columns,
             column_count=len(columns), allowed_folders=self._allowed, allowed_folder_count=len(self._allowed),
             **self._options)
         if self._asked is not None:
-            options.next_rows = self._asked.callback
+            options.next_rows, options.ask_again = self._asked.callback, True
         status = _c.library.session_open(self.program._handle, byref(options), byref(self._session))
         if status != _c.OK:
             message = self._error()
@@ -310,7 +309,10 @@ class Loader:
             if _c.library.session_restore(self._live(), os.fsencode(state["penstock"])) != _c.OK:
                 raise SessionError(self._error())
             self._resumed = self._started = True
-            self._epoch = self._read_info().epoch
+            info = self._read_info()
+            self._epoch = info.epoch
+            if self._asked is not None:
+                self._asked.restart(info.epoch, info.position // self._options["world"])
             self._iterator = None
 
     # --- what is known --------------------------------------------------------
@@ -378,8 +380,17 @@ class _Asked:
         self.error: BaseException | None = None
         self.callback = _c.NextRows(self._next) # kept as long as the session
 
-    def restart(self) -> None:
+    def restart(self, epoch: int = -1, delivered: int = 0) -> None:
+        """Begins anew; of this epoch so many rows are delivered."""
         self.batches.clear()
+        if delivered:
+            self.batches[epoch] = self._behind(iter(self.rows(epoch)), delivered)
+
+    def _behind(self, batches: Iterator[Sequence[int]], count: int) -> Iterator[Sequence[int]]:
+        for batch in batches:
+            if count < len(batch):
+                yield batch[count:]
+            count = max(count - len(batch), 0)
 
     def reraise(self) -> None:
         """What the function raised."""
@@ -438,8 +449,8 @@ def _numbers_by_code() -> dict[str, tuple[int, str]]:
     return {code: (number, dtype) for number, dtype in DTYPES.items() if (code := TYPESTR.get(dtype))}
 
 
-def _memory_column(name: str, array: Any, kept: list[Any]) -> tuple[Any, ...]:
-    """The fields of pst_memory_column for an array; `kept` gets what must live as long."""
+def _memory_column(name: str, array: Any) -> tuple[Any, ...]:
+    """The fields of pst_memory_column for an array."""
     described = array.__array_interface__
     numbers = _numbers_by_code()
     code = described["typestr"]
@@ -452,7 +463,6 @@ def _memory_column(name: str, array: Any, kept: list[Any]) -> tuple[Any, ...]:
     if not shape:
         raise SessionError(f"column `{name}`: an array of rows has at least one axis")
     extents = (ctypes.c_int64 * len(shape))(*shape)
-    kept += [array, extents]
     return name.encode(), numbers[code][0], len(shape), extents, described["data"][0]
 
 

@@ -241,7 +241,7 @@ def _run(name: str, signature: _Signature, bound: dict[str, Any], unnamed: int, 
     text = _Text()
     names = (lambda array, declared: axes.split()) if axes else (
         lambda array, declared: _names(array, declared, bound, signature))
-    values = []
+    values: list[str] = []
     for parameter, value in bound.items():
         written = text.value(value, signature.parameters[parameter], names)
         values.append(written if not values or parameter in list(signature.parameters)[:unnamed]
