@@ -93,6 +93,45 @@ class TorchLoader(unittest.TestCase):
             loader.sampler.set_epoch(3)
             self.assertEqual(len(list(map(len, loader))), 13)
 
+    def test_samplers_of_torchs(self):
+        utils = torch.utils.data
+        values = list(range(100))
+        for make in (lambda: utils.SequentialSampler(values), lambda: utils.RandomSampler(values, replacement=True, num_samples=50),
+                     lambda: utils.WeightedRandomSampler([1.0] * 50 + [0.0] * 50, 40),
+                     lambda: utils.DistributedSampler(values, 3, 1, seed=5)):
+            expected = []
+            torch.manual_seed(3)
+            sampler = utils.BatchSampler(make(), 8, drop_last=False)
+            for epoch in range(3):
+                if hasattr(sampler.sampler, "set_epoch"):
+                    sampler.sampler.set_epoch(epoch)
+                expected.append([[row * row for row in batch] for batch in sampler])
+            torch.manual_seed(3)
+            with Loader(NUMBERS, batch_sampler=utils.BatchSampler(make(), 8, drop_last=False), **OPTIONS) as loader:
+                self.assertEqual((len(loader), len(loader.sampler), loader.drop_last),
+                                 (len(expected[0]), len(sampler.sampler), False))
+                for epoch in range(3):
+                    loader.sampler.set_epoch(epoch)
+                    self.assertEqual([square.tolist() for square, _ in loader], expected[epoch])
+
+    def test_a_sampler_without_end(self):
+        class Endless:
+            def __iter__(self):
+                at = 0
+                while True:
+                    yield [at % 100, (at * 7) % 100]
+                    at += 1
+        with Loader(NUMBERS, batch_sampler=Endless(), **OPTIONS) as loader:
+            batches = iter(loader)
+            found = [next(batches)[0].tolist() for _ in range(150)]
+            state = loader.state_dict()
+            rest = [next(batches)[0].tolist() for _ in range(20)]
+        self.assertEqual(found[120], [20 ** 2, 40 ** 2])
+        with Loader(NUMBERS, batch_sampler=Endless(), **OPTIONS) as loader:
+            loader.load_state_dict(state)
+            batches = iter(loader)
+            self.assertEqual([next(batches)[0].tolist() for _ in range(20)], rest)
+
     def test_ranks_are_those_of_the_process_group(self):
         context = torch.multiprocessing.get_context("spawn")
         with tempfile.TemporaryDirectory() as folder:

@@ -250,8 +250,8 @@ class Loader:
         next one anyway, what was done ahead is used. What was restored with `load_state_dict` in this epoch stays."""
         with self._lock:
             self._live()
-            if self._resumed and epoch == self._epoch and not parameters:
-                return
+            if epoch == self._epoch and (self._resumed or not self._started) and not parameters:
+                return # here it is; rows may have been asked for already
             values = _c.encode_parameters(parameters)
             if _c.library.session_start(self._session, epoch, values, len(values)) != _c.OK:
                 raise SessionError(self._error())
@@ -368,7 +368,7 @@ class Loader:
             self.close()
 
     def __repr__(self) -> str:
-        return f"<penstock.Loader {self.program.name}: {len(self)} batches of {self.batch_size}>"
+        return f"<penstock.Loader {self.program.name}: batches of {self.batch_size}>"
 
 
 class _Asked:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 import torch
 import torch.distributed
@@ -46,16 +46,29 @@ class Dataset:
         return f"<the table of {self._loader.program.name}: {len(self)} rows>"
 
 
+def rows_of(sampler: Any) -> Callable[[int], Iterable[Sequence[int]]]:
+    """The batches that a batch sampler of torch's gives for an epoch. Epochs may be asked for before trainers set them."""
+    def rows(epoch: int) -> Iterable[Sequence[int]]:
+        for one in (sampler, getattr(sampler, "sampler", None)):
+            set_epoch = getattr(one, "set_epoch", None)
+            if set_epoch is not None:
+                set_epoch(epoch)
+        return iter(sampler)
+    return rows
+
+
 class Sampler:
     """What trainers ask `loader.sampler` for: `set_epoch`, and how many samples an epoch has here."""
 
-    def __init__(self, loader: PlainLoader):
-        self._loader = loader
+    def __init__(self, loader: PlainLoader, batches: Any):
+        self._loader, self._batches = loader, batches
 
     def set_epoch(self, epoch: int) -> None:
         self._loader.set_epoch(epoch)
 
     def __len__(self) -> int:
+        if self._batches is not None:
+            return len(self._batches.sampler)
         return self._loader.info["samples_per_epoch"]
 
 
@@ -70,6 +83,8 @@ class Loader:
 
     source   a .pipe file, its text, or an open penstock.Loader
     output   what a batch becomes: "tuple" (in the order of the text), "dict" (by name), or a function of the dict
+    batch_sampler  says which rows come, as lists of their numbers, in place of the pipeline's order: torch's BatchSampler over
+             any sampler, of batches up to the pipeline's size. Ranks are the sampler's business then
     rank, world, options
              as penstock.load; ranks are torch.distributed's where a process group is initialized
 
@@ -81,11 +96,14 @@ class Loader:
     persistent_workers = False
     timeout = 0
     collate_fn = None
-    batch_sampler = None
 
     def __init__(self, source: str | os.PathLike[str] | PlainLoader, *,
-                 output: str | Callable[[dict[str, torch.Tensor]], Any] = "tuple", rank: int | None = None,
+                 output: str | Callable[[dict[str, torch.Tensor]], Any] = "tuple",
+                 batch_sampler: Iterable[Sequence[int]] | None = None, rank: int | None = None,
                  world: int | None = None, **options: Any):
+        self.batch_sampler = batch_sampler
+        if batch_sampler is not None:
+            options["rows"], rank, world = rows_of(batch_sampler), 0, 1
         if isinstance(source, PlainLoader):
             if options or rank is not None or world is not None:
                 raise TypeError("an open loader has its options")
@@ -106,7 +124,7 @@ class Loader:
             self._make = lambda batch: output(as_dict(batch)) # type: ignore[operator]
         else:
             raise ValueError(f'output is "tuple", "dict" or a function, not {output!r}')
-        self.dataset, self.sampler = Dataset(self.loader), Sampler(self.loader)
+        self.dataset, self.sampler = Dataset(self.loader), Sampler(self.loader, batch_sampler)
 
     @property
     def batch_size(self) -> int:
@@ -115,10 +133,12 @@ class Loader:
     @property
     def drop_last(self) -> bool:
         """Whether every batch is full."""
+        if self.batch_sampler is not None:
+            return getattr(self.batch_sampler, "drop_last", False)
         return len(self.loader) * self.batch_size <= len(self.sampler)
 
     def __len__(self) -> int:
-        return len(self.loader)
+        return len(self.loader if self.batch_sampler is None else self.batch_sampler) # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Any]:
         return map(self._make, iter(self.loader))
@@ -143,4 +163,4 @@ class Loader:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<penstock.torch.Loader {self.loader.program.name}: {len(self)} batches of {self.batch_size}>"
+        return f"<penstock.torch.Loader {self.loader.program.name}: batches of {self.batch_size}>"
