@@ -10,6 +10,7 @@ try:
     import numpy
     import torch
     import torchvision.transforms as T
+    import torchvision.transforms.functional as F
     from PIL import Image, ImageFilter, ImageOps
 except ImportError as error: # ctest shows it as skipped
     print(f"skipped: {error}")
@@ -231,6 +232,43 @@ class Chance(unittest.TestCase):
                 self.assertLess(abs(numpy.corrcoef(values.T) - numpy.eye(3)).max(), 0.02) # each channel its own
             else:
                 self.assertTrue((values == numpy.float32(value)).all())
+
+
+class Draws(unittest.TestCase):
+    """With the draws put in by hand, torchvision's functions give the same bits."""
+
+    def compare(self, transform, by_hand, count=100):
+        images = pictures(count, seed=7)
+        with penstock.load(compile_transforms(transform, **SOURCE), columns={"image": images}, cache="") as loader:
+            for position in range(count):
+                sample = loader.sample(position)
+                draws = {path.partition("image_of_row/")[2]: value for path, value in sample.draws.items()}
+                wanted = numpy.asarray(by_hand(Image.fromarray(images[sample.row]), draws))
+                self.assertTrue(numpy.array_equal(numpy.asarray(sample["image"]), wanted), (position, draws))
+
+    def test_crop_colours_flip_and_affine(self):
+        def by_hand(image, drawn):
+            image = F.resized_crop(image, *(int(drawn[f"random_resized_crop/crop_box/{side}"]) for side in
+                                            ("top", "left", "height", "width")), [24, 24])
+            adjust = [F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_hue]
+            for step in range(4):
+                arm = int(drawn["color_jitter/jittered/jitter_step/choose arm" + (f"#{step}" if step else "")])
+                image = adjust[arm](image, drawn["color_jitter/uniform" + (f"#{arm}" if arm else "")])
+            image = F.hflip(image) if drawn["flip if chance"] else image
+            angle, dx, dy, scale, shear, _ = (drawn["random_affine/uniform" + (f"#{i}" if i else "")] for i in range(6))
+            return F.affine(image, angle, [round(dx), round(dy)], scale, [shear, 0.0], fill=4)
+        self.compare(T.Compose([T.RandomResizedCrop(24), T.ColorJitter(0.4, 0.4, 0.4, 0.1), T.RandomHorizontalFlip(),
+                                T.RandomAffine(10, (0.1, 0.1), (0.9, 1.1), 5, fill=4)]), by_hand)
+
+    def test_blur_rotation_and_erasing(self):
+        def by_hand(image, drawn):
+            if drawn["random_pillow_blur if chance"]:
+                image = image.filter(ImageFilter.GaussianBlur(drawn["random_pillow_blur/uniform"]))
+            tensor = F.to_tensor(F.rotate(image, drawn["random_rotation/uniform"], B))
+            box = [int(drawn[f"erase/erase_box/{side}"]) for side in ("top", "left", "height", "width")]
+            return F.erase(tensor, *box, 0.25) if drawn["erase if chance"] and box[2] else tensor
+        self.compare(T.Compose([composes.BlurSometimes(), T.RandomRotation(20, interpolation=B), T.ToTensor(),
+                                T.RandomErasing(value=0.25)]), by_hand)
 
 
 class Unknown(unittest.TestCase):
