@@ -10,8 +10,9 @@ The language is described in docs/language.md, this package in docs/python.md.
 """
 from . import _c
 from .errors import CancelledError, CompileError, PenstockError, SessionError
-from .loader import BadSample, Loader, Parameter, Program, load
+from .loader import BadSample, Loader, load
 from .outputs import Array, Batch, Output, Sample
+from .program import Parameter, Program
 
 __version__ = _c.decode(_c.library.version())
 __all__ = ["Array", "BadSample", "Batch", "CancelledError", "CompileError", "Loader", "Output", "Parameter",

@@ -24,7 +24,8 @@ import numpy
 
 from . import _c
 from .errors import CompileError, PenstockError
-from .loader import Loader, Program, _numbers_by_code
+from .loader import Loader, _numbers_by_code
+from .program import Program
 
 __all__: list[str] = [] # filled by the library, see __dir__
 

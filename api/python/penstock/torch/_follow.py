@@ -16,7 +16,7 @@ import torchvision.transforms as v1
 from PIL import Image, ImageFilter
 
 from . import _known
-from ._chain import Chain, Declarations, Unknown, numbers, one_of, span
+from ._chain import Chain, Declarations, Unknown, one_of, span
 from ._draws import Drawn, Ways, watched
 
 _tracing = threading.Lock() # of the classes that are replaced while it is held
