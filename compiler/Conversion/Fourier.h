@@ -27,7 +27,7 @@ private:
   Math &m() { return static_cast<Math &>(*this); }
 };
 
-/// The largest factor whose short transform is written out.
+/// The largest factor whose short transform is unrolled.
 inline constexpr int64_t largestUnrolled = 13;
 
 /// The factors of a length, in the order of the stages.

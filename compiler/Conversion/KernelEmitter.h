@@ -17,14 +17,14 @@
 namespace penstock::conversion {
 
 /// Which loops compute a tensor: the axis along which lanes lie, and the
-/// innermost axis that is written out in full, by position; -1: none.
+/// innermost axis that is unrolled, by position; -1: none.
 struct LoopShape {
   int64_t laneAxis = -1;
   int64_t unrollAxis = -1;
   int64_t lanes = 1;
 };
 
-/// Axes that are small and written out in full, such as channels.
+/// Axes that are small and unrolled, such as channels.
 constexpr int64_t unrollBound = 4;
 
 /// Half the width of a resampling filter.

@@ -3,7 +3,7 @@
 // Neighbours are often equal, and a count waits until the one before it is in
 // memory. So neighbours take turns among several tables, which are added up at
 // the end, and the channels of a pixel, whose tables are others anyway, are
-// written out.
+// unrolled.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===- KernelTaps.cpp - wide windows as loops over their neighbours --------===//
 //
-// Written out, the code of a window grows with its neighbours, and what LLVM takes for
+// Unrolled, the code of a window grows with its neighbours, and what LLVM takes for
 // it with their square. Small ones are unrolled: that is a third faster.
 //
 //===----------------------------------------------------------------------===//
@@ -20,7 +20,7 @@ static constexpr int64_t writtenOut = 49;
 /// Loops, and ops and neighbours beside them, above which a body is no sum of many.
 static constexpr size_t mostLoops = 8, mostBeside = 128;
 
-/// The loops of a wide window; null where it is written out.
+/// The loops of a wide window; null where it is unrolled.
 const TapLoops *KernelEmitter::tapLoopsOf(WindowOp op) {
   Block &body = op.getBody().front();
   const int64_t count = body.getNumArguments() - typeOf(op.getResult()).getRank();

@@ -87,7 +87,7 @@ void KernelEmitter::bindCoordinates(Block &body, size_t first, ArrayRef<Index> a
 }
 
 /// Channels of one pixel read each other's values: a chain of such maps would be
-/// written out anew for every read.
+/// computed anew for every read.
 LaneValue KernelEmitter::emitMap(MapOp op, ArrayRef<Index> at) {
   if (m.live) // lanes that do not exist have other values
     return computeMap(op, at);

@@ -32,7 +32,7 @@ KeyValue Random::mixed(const KeyValue &key, Value index) {
   return {mix(key.state, index), key.position, key.epoch, key.view};
 }
 
-/// A draw for the whole sample calls what draws for elements write out: setup may have
+/// A draw for the whole sample calls what draws for elements inline: setup may have
 /// hundreds of them.
 Value Random::bits(const KeyValue &key, int64_t id, Value element) {
   SmallVector<Value> args{key.state, l.i64(id), key.position, key.epoch, key.view};

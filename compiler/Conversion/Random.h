@@ -23,7 +23,7 @@ public:
   LaneValue draw(pipe::DrawKind kind, const KeyValue &key, int64_t id,
                  llvm::ArrayRef<LaneValue> args, mlir::Value element);
 
-  /// The rounds of Philox, written out.
+  /// The rounds of Philox, unrolled.
   mlir::Value rounds(const KeyValue &key, mlir::Value id, mlir::Value element);
 
 private:

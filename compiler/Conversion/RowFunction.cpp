@@ -48,7 +48,7 @@ private:
     b.setInsertionPointToStart(op.elseBlock());
     no();
   }
-  /// `body` for every number of steps that is written out, and 0 for the rest.
+  /// `body` for every number of steps that is unrolled, and 0 for the rest.
   void bySteps(Value steps, llvm::function_ref<void(int64_t)> body, int64_t from = 1) {
     if (from > shape.writtenOut())
       return body(0);

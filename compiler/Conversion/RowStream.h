@@ -29,7 +29,7 @@ struct RowShape {
   /// Taps of one dot product, and digits of a weight.
   int64_t taps() const { return quads ? 4 : 2; }
   int64_t digits() const { return quads ? 3 : 2; }
-  /// Up to so many steps are written out.
+  /// Up to so many steps are unrolled.
   int64_t writtenOut() const { return quads ? 2 : 3; }
   /// Source rows that are resampled at once and share the loads of tables.
   int64_t rowsAtOnce() const { return quads ? 4 : 2; }
@@ -90,7 +90,7 @@ struct TapTable {
 };
 
 /// The code of the horizontal pass. From `one` on: lanes are dense, and so many
-/// steps are written out; `shared`: two steps of pairs, in one window.
+/// steps are unrolled; `shared`: two steps of pairs, in one window.
 enum class RowVariant : int64_t { sparse = -1, dense = 0, one = 1, two = 2, three = 3, shared = 4 };
 
 /// The words of a stream's descriptor: what its function needs, written once

@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace penstock::pipe;
 
-/// Axes up to this long are written out, or looped over outside of lanes.
+/// Axes up to this long are unrolled, or looped over outside of lanes.
 static constexpr int64_t shortAxis = 4;
 /// A load and a store of each element must be worth it: so many operations, and so
 /// many rows that repeat them.

@@ -163,7 +163,7 @@ static int64_t operationsBehind(Value value) {
   return count;
 }
 
-/// What is written out in full, at most.
+/// What is unrolled, at most.
 static constexpr int64_t mostOperations = 1024;
 
 void penstock::schedules::forEachInline(KernelOp kernel, bool pixelsTogether,

@@ -91,7 +91,7 @@ static LogicalResult flatten(ChooseOp choose, Guards &guards) {
   return success();
 }
 
-void writeOut(RepeatOp repeat, Guards &guards) {
+void unrollRepeat(RepeatOp repeat, Guards &guards) {
   OpBuilder builder(repeat);
   ScalarBuilder scalars(builder, repeat.getLoc());
   Value outer = guards.lookup(repeat);
@@ -143,7 +143,7 @@ FailureOr<Guards> flattenBranches(PipelineOp pipeline) {
       if (failed(flatten(choose, guards)))
         return failure();
     } else {
-      writeOut(llvm::cast<RepeatOp>(op), guards);
+      unrollRepeat(llvm::cast<RepeatOp>(op), guards);
     }
   }
   return guards;

@@ -9,14 +9,14 @@ namespace penstock::transforms {
 
 using Guards = llvm::DenseMap<mlir::Operation *, mlir::Value>;
 
-/// Writes `repeat` out: one choose per iteration, between its body and the values
+/// Unrolls `repeat`: one choose per iteration, between its body and the values
 /// so far. Draws of iteration i are named with `[i]`.
-void writeOut(pipe::RepeatOp repeat, Guards &guards);
+void unrollRepeat(pipe::RepeatOp repeat, Guards &guards);
 
 /// Takes every choose and repeat of `pipeline` that is not pointwise apart: the
 /// ops of the arms stand in the pipeline's own block, each with the condition
 /// of its arm in the returned map, and a `pipe.switch` names the result. A
-/// repeat is written out `bound` times.
+/// repeat is unrolled `bound` times.
 ///
 /// Fails with an error where an arm yields a row or bytes.
 mlir::FailureOr<Guards> flattenBranches(pipe::PipelineOp pipeline);

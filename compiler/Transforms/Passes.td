@@ -24,7 +24,7 @@ def UnrollEach : Pass<"pipe-unroll-each"> {
 
     Leaves no `pipe.each`. What does not depend on the view stands twice;
     CSE joins it again. A `pipe.repeat` of at most 16 iterations that draws is
-    written out too: each of its draws then has one place, and can be shown.
+    unrolled too: each of its draws then has one place, and can be shown.
   }];
 }
 

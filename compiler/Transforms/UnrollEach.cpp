@@ -85,7 +85,7 @@ struct UnrollEachPass : penstock::transforms::impl::UnrollEachBase<UnrollEachPas
     getOperation()->walk([](RepeatOp repeat) {
       Guards guards;
       if (repeat.getBound() <= mostIterations && draws(repeat))
-        writeOut(repeat, guards);
+        unrollRepeat(repeat, guards);
     });
   }
 };

@@ -48,7 +48,7 @@ void InlinedSize::report(const Body &pipeline, Diagnostics &diagnostics) {
     diagnostics
         .error(call.name.range, "with " + quote(call.name.text) + ", this pipeline has " +
                                     (sum == countless ? "more than " : "") + std::to_string(sum) +
-                                    " expressions once functions are written out, and at most " +
+                                    " expressions once functions are inlined, and at most " +
                                     std::to_string(most) + " are possible")
         .hint("`repeat` and `each` go round without writing anything twice");
     return;

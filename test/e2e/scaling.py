@@ -137,7 +137,7 @@ class Scaling(ToolTest):
         message = self.compile(doubling(1 << 20), expect=1)
         self.assertEqual(message.splitlines()[0],
                          "p.pipe:26:11: error: with `g20`, this pipeline has 10485770 expressions once functions are "
-                         "written out, and at most 500000 are possible")
+                         "inlined, and at most 500000 are possible")
         self.assertEqual(message.splitlines()[-1],
                          "hint: `repeat` and `each` go round without writing anything twice")
         self.compile(doubling(1 << 8))

@@ -66,7 +66,7 @@ pipe.pipeline @keeps_pointwise_arms seed 0 substitute 0.0 {
 
 // -----
 
-// A repeat of windows is written out; the second runs only if the count says.
+// A repeat of windows is unrolled; the second runs only if the count says.
 // CHECK: pipe.kernel @k0
 // CHECK-LABEL: pipe.pipeline @writes_a_repeat_out
 // CHECK: pipe.launch @k0{{.*}} guard(

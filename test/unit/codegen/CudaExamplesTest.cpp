@@ -41,7 +41,7 @@ TEST_P(CudaExamples, HaveTheBitsOfTheReference) {
   expectTheBitsOfTheReference(test::exampleText(GetParam()));
 }
 
-// Short transforms that are written out and such in loops, of even and odd length,
+// Short transforms that are unrolled and such in loops, of even and odd length,
 // f32 and f64, over two axes of lines.
 TEST(CudaPasses, TransformsOfAllKindsOfLengths) {
   expectTheBitsOfTheReference(R"(
