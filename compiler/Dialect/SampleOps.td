@@ -256,7 +256,8 @@ def Pipe_CheckOp : Pipe_Op<"check", []> {
   let summary = "Fails the sample where a condition does not hold";
   let description = [{
     The sample is then a bad sample with this message, in which `{0}` and `{1}`
-    stand for the two values.
+    stand for the two values. `{0:f64}` and `{0:f32}` stand for a real number of
+    that type, whose bits as an f64 the value holds.
 
     Example: `pipe.check %ok, "the image has {0} rows" (%h, %h)`
   }];

@@ -2,6 +2,7 @@
 // what decodes or was asked to be timed.
 #include "runtime/sched/SampleRunner.h"
 
+#include "runtime/abi/message.h"
 #include "runtime/abi/scalar.h"
 
 #include <algorithm>
@@ -48,15 +49,6 @@ void storeScalar(DType type, int64_t bits, uint8_t *out) {
   case DType::text:
     return;
   }
-}
-
-std::string fill(std::string message, const int64_t values[2]) {
-  for (int i = 0; i < 2; ++i) {
-    const std::string mark = "{" + std::to_string(i) + "}";
-    for (size_t at; (at = message.find(mark)) != std::string::npos;)
-      message.replace(at, mark.size(), std::to_string(values[i]));
-  }
-  return message;
 }
 
 } // namespace
@@ -310,7 +302,7 @@ Failure SampleRunner::checkFailure(int32_t id, const int64_t values[2]) const {
     return {0, "the sample was given up"};
   for (const auto &check : tree.checks)
     if (check->id == id)
-      return {0, fill(check->message, values) + " (" + check->file + ":" +
+      return {0, fillMessage(check->message, values) + " (" + check->file + ":" +
                      std::to_string(check->line) + ":" + std::to_string(check->column) + ")"};
   return {0, "check " + std::to_string(id) + " failed"};
 }

@@ -280,8 +280,13 @@ class Draws(LanguageTest):
 
     def test_a_number_without_a_meaning_makes_a_bad_sample(self):
         for value, parameter, wrong, message in (
-                ("if chance(p) then 1.0 else 0.0", "f64 = 0.5", 9, "a probability is 0 to 1"),
-                ("draw normal(0.0, p)", "f64 = 0.5", -9, "a standard deviation is 0 or more"),
+                ("if chance(p) then 1.0 else 0.0", "f64 = 0.5", 1.5, "a probability is 0 to 1, and this is 1.5"),
+                ("draw normal(0.0, p)", "f64 = 0.5", -0.1, "a standard deviation is 0 or more, and this is -0.1"),
+                ("draw log_uniform(p .. 3.0)", "f64 = 0.5", 1e300,
+                 r"this range ends before it starts, and this is 1e\+300 \.\. 3"),
+                ("f64(check(p, p < 9.0, \"too many\"))", "f32 = 0.0", 16777.217, "too many, and this is 16777.217"),
+                ("check(p, p < 9ms, \"too long\") / 1s", "duration = 1ms", "25ms", "too long, and this is 0.025s"),
+                ("f64(check(p, p < 9, \"too many\"))", "u8 = 0", 200, "too many, and this is 200"),
                 ("f64(check(p, p < 9, \"too many\"))", "int = 0", 9, "too many, and this is 9")):
             path = self.write(f"pipeline test(p: {parameter}) with on_error = fail {{\n"
                               "  for row in synthetic(9, label = 0 .. 9)\n"

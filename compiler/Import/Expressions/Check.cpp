@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Import/Expressions/Expressions.h"
+#include "runtime/abi/message.h"
 
-#include <charconv>
+#include <array>
 
 using namespace penstock::importer;
 
@@ -28,10 +29,49 @@ std::vector<penstock::dsl::SourceRange> Expressions::givenAt(const dsl::Expr &ex
   return places.empty() ? std::vector{userRange(range)} : places;
 }
 
-/// The shortest text that is read as this number.
-static std::string shortest(double number) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+static const char *baseUnit(std::optional<penstock::dsl::UnitKind> unit) {
+  if (!unit)
+    return "";
+  switch (*unit) {
+  case penstock::dsl::UnitKind::Duration:
+    return "s";
+  case penstock::dsl::UnitKind::Frequency:
+    return "Hz";
+  case penstock::dsl::UnitKind::Angle:
+    return "deg";
+  case penstock::dsl::UnitKind::Length:
+    return "m";
+  default:
+    return "";
+  }
+}
+
+Expressions::ShownValue Expressions::shownValue(const Val &value) {
+  ShownValue shown;
+  const bool isRange = value.is(Kind::Range);
+  std::vector<Val> ends = isRange ? value.parts : std::vector{value};
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const Val &end = ends[i];
+    if (!end.is(Kind::Number) || end.ir.getType().isSignlessInteger(1) || isElementLocal(end.ir))
+      return {};
+    const bool isReal = llvm::isa<mlir::FloatType>(end.ir.getType());
+    shown.text += (i == 0 ? "" : value.closed ? " ..= " : " .. ") + ("{" + std::to_string(i)) +
+                  (!isReal ? "}" : end.ir.getType().isF64() ? ":f64}" : ":f32}") +
+                  baseUnit(end.unit);
+    shown.values[i] = end.ir;
+  }
+  shown.text = ", and this is " + shown.text;
+  return shown;
+}
+
+/// What a message gets of a constant; nothing where only the sample has it.
+static std::optional<int64_t> knownBits(mlir::Value value) {
+  if (!value)
+    return 0;
+  auto op = value.getDefiningOp<penstock::pipe::ConstantOp>();
+  auto real = op ? llvm::dyn_cast<mlir::FloatAttr>(op.getValue()) : mlir::FloatAttr();
+  return real ? std::bit_cast<int64_t>(real.getValueAsDouble())
+              : penstock::importer::Expressions::constantInt(value);
 }
 
 Val Expressions::evalCheck(const dsl::CallExpr &call) {
@@ -54,13 +94,12 @@ Val Expressions::evalCheck(const dsl::CallExpr &call) {
       demandBool(eval(*args[1].value), args[1].value->range, "what `check` demands");
   const std::vector<dsl::SourceRange> places = givenAt(*args[0].value);
   const dsl::SourceRange range = places.back();
-  const bool plain = value.is(Kind::Number) && !value.unit;
+  ShownValue shown = shownValue(value);
   if (constantInt(holds) == 0) {
     std::string found;
-    if (std::optional<int64_t> whole = plain ? constantInt(value.ir) : std::nullopt)
-      found = ", and this is " + std::to_string(*whole);
-    if (std::optional<double> real = plain ? constantF64(value.ir) : std::nullopt)
-      found = ", and this is " + shortest(*real);
+    const auto first = knownBits(shown.values[0]), second = knownBits(shown.values[1]);
+    if (first && second)
+      found = fillMessage(shown.text, std::array{*first, *second}.data());
     auto report = error(range, message + found);
     if (places.size() > 1)
       report.note(places.front(), "it is checked here");
@@ -75,8 +114,12 @@ Val Expressions::evalCheck(const dsl::CallExpr &call) {
     return value;
   }
   PlaceGuard guard(*this, range);
-  const bool whole = plain && value.ir.getType().isSignlessInteger(64) && !isElementLocal(value.ir);
-  mlir::Value shown = whole ? value.ir : intConstant(0);
-  check(holds, message + (whole ? ", and this is {0}" : ""), shown, shown);
+  for (mlir::Value &part : shown.values) {
+    if (part && llvm::isa<mlir::FloatType>(part.getType()))
+      part = cast(pipe::CastMode::bits, cast(pipe::CastMode::value, part, base.getF64Type()),
+                  base.getI64Type());
+    part = part ? cast(pipe::CastMode::value, part, base.getI64Type()) : intConstant(0);
+  }
+  check(holds, message + shown.text, shown.values[0], shown.values[1]);
   return value;
 }

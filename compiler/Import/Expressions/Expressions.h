@@ -10,6 +10,8 @@
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 #include "compiler/Import/Values/Draws.h"
 
+#include <array>
+
 namespace penstock::importer {
 
 /// What the option `index` says of the indexes of tables.
@@ -117,6 +119,12 @@ private:
 
   // --- `check` (Check.cpp)
   Val evalCheck(const dsl::CallExpr &call);
+  /// What a message says of a value: `, and this is {0}`, and the values of its marks.
+  struct ShownValue {
+    std::string text; ///< empty where it has no short text
+    std::array<mlir::Value, 2> values;
+  };
+  ShownValue shownValue(const Val &value);
   /// The user's places of a value: where it stands, and, where that is a parameter, the
   /// argument; the last one is where the value was given.
   std::vector<dsl::SourceRange> givenAt(const dsl::Expr &expr) const;
