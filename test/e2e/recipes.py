@@ -226,6 +226,22 @@ fn bounds(g: f32[h, w]) -> { low: f32, high: f32 } = { low = min(g over [h, w]),
         numpy.testing.assert_array_equal(found["j"], x.max((2, 3)) - x.min((2, 3)))
         numpy.testing.assert_array_equal(found["k"], numpy.where(v.max((2, 3)) > 200, v[:, :, 1, 1], v[:, :, 1, 0]))
 
+    def test_scans_along_neighbours(self):
+        near = lambda body, of="row.x": f"window (v in {of}, w = -1 ..= 1) {{ {body} }}"
+        found = self.recipe({"a": ("f32[n, h, w]", near("scan_linear(v, w, 0.5)[w = 1]")),
+                             "b": ("f32[n, h, w]", near("sum(scan_max(v, w) over [w])")),
+                             "c": ("u8[n, h, w]", near("scan_sum(v, w)[w = 0]", "row.v")),
+                             "d": ("f16[n, h, w]", near("scan_sum(f16(v), w)[w = 1]"))})
+        x, v = (numpy.lib.stride_tricks.sliding_window_view(numpy.pad(found[name], ((0, 0), (1, 1)), "edge"), 3, 1)
+                for name in "xv")
+        half, zero = numpy.float32(0.5), numpy.float32(0)
+        numpy.testing.assert_array_equal(found["a"], x[..., 2] + half * (x[..., 1] + half * (x[..., 0] + zero)))
+        top = numpy.maximum.accumulate(x, 2)
+        numpy.testing.assert_array_equal(found["b"], (top[..., 0] + top[..., 2]) + top[..., 1])  # the tree of a sum
+        numpy.testing.assert_array_equal(found["c"], v[..., 0] + v[..., 1])
+        small = x.astype(numpy.float16).astype(numpy.float32)
+        numpy.testing.assert_array_equal(found["d"], (small[..., 0] + small[..., 1] + small[..., 2]).astype(numpy.float16))
+
     def test_elements_stack(self):
         found = self.recipe({
             "a": ("f32[n, h, w]", "map (p in row.x, q in row.x[h = 0], r in row.x[h = 1]) { let t: f32[k] = [p, q, r, 0.5] return max(t over [k]) }"),
@@ -242,6 +258,10 @@ fn bounds(g: f32[h, w]) -> { low: f32, high: f32 } = { low = min(g over [h, w]),
     def test_mistakes(self):
         near = lambda body: f"f32[n, h, w] = window (v in row.x, h = -1 ..= 1) {{ {body} }}"
         self.wrong(near("sum(v[h = 0 ..= 2] over [h])"), "error: this window spans -1 ..= 1 along axis `h`, not 2")
+        self.wrong(near("sum(histogram(v over [h]) over [bin])"), "error: `histogram` counts what is in a tensor, and this is "
+                   "f32[h=-1 ..= 1], the neighbours of an element", "hint: `count(v == 3 over [h, w])` counts how many of them")
+        self.wrong(near("sum(compact(v, v > 0.5) over [h])"), "error: how many neighbours `compact` leaves would differ from "
+                   "element to element", "hint: `map (p in v, q in keep) { if q then p else 0 }` puts something")
         self.wrong(near("mean(v over [w])"), "error: `mean` over axis `w`, which its input does not have")
         self.wrong(near("map (p in v) { p * 2.0 }"), "error: the body of `window` must give one number, and this is f32[h=-1 ..= 1]",
                    "hint: reduce it: `sum(v over [h, w])`")

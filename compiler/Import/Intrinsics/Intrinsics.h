@@ -74,6 +74,7 @@ private:
                   const std::string &function);
   std::string smallAxis(const Argument &arg, const std::string &function);
   Val sortSmall(const Val &value, size_t axis, dsl::SourceRange range);
+  Val scanSmall(const std::string &name, const Val &value, size_t axis, Args args);
   Val joinSmall(bool stack, const Argument &list, const std::string &axis, dsl::SourceRange range);
   // Resample.cpp
   Val resample(Args args, dsl::SourceRange range);

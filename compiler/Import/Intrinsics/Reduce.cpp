@@ -57,6 +57,9 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
       failAxis(over[i].range, quote(name.text), axes[i], arg.value, arg.origin());
   mlir::Type element = elementType(arg.value);
   if (histogram) {
+    if (arg.value.is(Kind::Neighbours))
+      fail(arg.range, "`histogram` counts what is in a tensor, and this is " + show(arg.value) + ", the neighbours of an element",
+           "`count(v == 3 over [h, w])` counts how many of them have one value");
     if (!arg.value.is(Kind::Tensor) || !element.isUnsignedInteger(8))
       notYet(arg.range, "a histogram of " + show(arg.value));
     std::vector<Dim> kept;

@@ -7,6 +7,8 @@
 
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 
+#include <limits>
+
 using namespace penstock::importer;
 using penstock::pipe::BinaryKind;
 using penstock::pipe::CastMode;
@@ -86,6 +88,46 @@ Val Intrinsics::sortSmall(const Val &value, size_t axis, dsl::SourceRange range)
       out.parts[places[rank]] = number(chosen);
     }
   });
+  return out;
+}
+
+// The bits of `pipe.scan`: in f32 where the elements are smaller floats, from 0 or from
+// what no number is below, and each element rounded once.
+Val Intrinsics::scanSmall(const std::string &name, const Val &value, size_t axis, Args args) {
+  mlir::Type element = elementType(value), sums = element;
+  if (element.isSignlessInteger(1))
+    fail(args[0].range, quote(name) + " takes numbers, and this is " + show(value),
+         "`i32(...)` makes 0 and 1 of truth values");
+  const bool isFloat = llvm::isa<mlir::FloatType>(element), linear = name == "scan_linear";
+  if (linear && (!isFloat || args.size() < 3))
+    fail(args[0].range, isFloat ? "`scan_linear` lacks its argument `factor`"
+                                : "`scan_linear` takes floats, and this is " + show(value));
+  if (element.isF16() || element.isBF16())
+    sums = base.getF32Type();
+  mlir::Value factor;
+  if (linear)
+    factor = cast(CastMode::value, demandF64(args[2].value, args[2].range, "the factor of a recurrence"), sums);
+  Val out = value;
+  std::vector<Val::GridAxis> others = value.grid;
+  others[axis].extent = 1;
+  forEachPlace(others, [&](llvm::ArrayRef<int64_t> place) {
+    std::vector<int64_t> at(place.begin(), place.end());
+    mlir::Value sum;
+    for (at[axis] = 0; at[axis] < value.grid[axis].extent; ++at[axis]) {
+      Val &part = out.parts[placeIn(value.grid, at)];
+      mlir::Value next = cast(CastMode::value, part.ir, sums);
+      if (!sum && isFloat)
+        sum = constant(sums, name == "scan_max" ? -std::numeric_limits<double>::infinity() : 0.0);
+      if (linear)
+        sum = binary(BinaryKind::add, next, binary(BinaryKind::mul, factor, sum));
+      else if (sum)
+        sum = binary(name == "scan_sum" ? BinaryKind::add : BinaryKind::max, sum, next);
+      else
+        sum = next;
+      part = number(cast(CastMode::value, sum, element));
+    }
+  });
+  out.loose = false;
   return out;
 }
 
@@ -184,6 +226,11 @@ std::optional<Val> Intrinsics::callSmall(const std::string &name, Args args,
   }
   if (name == "sort")
     return sortSmall(x, axisOf(1), args[1].range);
+  if (name == "scan_sum" || name == "scan_max" || name == "scan_linear")
+    return scanSmall(name, x, axisOf(1), args);
+  if (name == "compact")
+    fail(range, "how many neighbours `compact` leaves would differ from element to element",
+         "`map (p in v, q in keep) { if q then p else 0 }` puts something in the place of the others");
   if (name == "reverse") {
     const size_t axis = axisOf(1);
     return rearranged(x, x.grid, [&](llvm::ArrayRef<int64_t> at) {
