@@ -39,7 +39,7 @@ LogicalResult PlanVisitor::visitBody(Block &body) {
                   pipe::OutputOp>([&](auto typed) { return visit(typed); })
             // Read where they are used.
             .Case<pipe::FieldOp, pipe::FieldExtentOp, pipe::SlotOp, pipe::ConstantOp,
-                  pipe::LengthOp, pipe::PeerOp, pipe::SwitchOp>([](auto) { return success(); })
+                  pipe::LengthOp, pipe::PeerOp, pipe::PeersOp, pipe::SwitchOp>([](auto) { return success(); })
             .Default([](Operation *) { return failure(); }); // pipe-verify-kernels lets none through
     if (failed(result))
       return failure();
@@ -74,11 +74,12 @@ LogicalResult PlanVisitor::visit(pipe::LaunchOp op) {
   auto step = std::make_unique<plan::StepT>();
   if (failed(kernels.setCode(op, *step)))
     return failure();
+  step->once = op.getOnce();
   for (Value tensor : op.getTensors()) {
     auto access = scope.accessOf(tensor);
     if (failed(access))
       return failure();
-    step->stage = std::max(step->stage, scope.stageOf(tensor));
+    step->stage = std::max(step->stage, scope.stageOf(tensor, op.getOnce()));
     step->inputs.push_back(std::move(*access));
   }
   if (Value guard = op.getGuard()) {
@@ -97,6 +98,9 @@ LogicalResult PlanVisitor::visit(pipe::LaunchOp op) {
     if (failed(buffer))
       return failure();
     scope.stages[result] = step->stage;
+    if (op.getOnce())
+      scope.madeOnce.insert(result);
+    plan.buffers[*buffer]->once = op.getOnce();
     step->outputs.push_back(*buffer);
   }
   plan.steps.push_back(std::move(step));

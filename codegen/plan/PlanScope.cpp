@@ -135,20 +135,17 @@ FailureOr<int> PlanScope::bufferOf(Value tensor) {
     if (failed(index))
       return failure();
     std::vector<int> choices;
-    int stage = 0;
     for (Value input : chosen.getInputs()) {
       FailureOr<int> choice = bufferOf(input);
       if (failed(choice))
         return failure();
       choices.push_back(*choice);
-      stage = std::max(stage, stageOf(input));
     }
     FailureOr<int> number = addBuffer(tensor, plan::BufferKind::alias);
     if (failed(number))
       return failure();
     plan.buffers[*number]->choices = choices;
     plan.buffers[*number]->index_slot = *index;
-    stages[tensor] = stage;
     return number;
   }
   emitError(tensor.getLoc()) << "no buffer holds this tensor when the plan is made";
@@ -158,25 +155,40 @@ FailureOr<int> PlanScope::bufferOf(Value tensor) {
 FailureOr<std::unique_ptr<plan::AccessT>> PlanScope::accessOf(Value tensor) {
   auto access = std::make_unique<plan::AccessT>();
   auto peer = tensor.getDefiningOp<pipe::PeerOp>();
-  FailureOr<int> buffer = bufferOf(peer ? peer.getValue() : tensor);
+  auto peers = tensor.getDefiningOp<pipe::PeersOp>();
+  FailureOr<int> buffer = bufferOf(peer ? peer.getValue() : peers ? peers.getValue() : tensor);
   if (failed(buffer))
     return failure();
   access->buffer = *buffer;
+  plan.buffers[*buffer]->peer |= peer || peers;
   if (peer) {
     FailureOr<int> slot = slotOf(peer.getSlot());
     if (failed(slot))
       return failure();
     access->peer_slot = *slot;
-    plan.buffers[*buffer]->peer = true;
+  }
+  if (peers) {
+    access->all = true;
+    access->count = llvm::cast<pipe::NamedTensorType>(tensor.getType()).getAxes()[0].extent;
   }
   return access;
 }
 
-int PlanScope::stageOf(Value tensor) {
-  if (auto peer = tensor.getDefiningOp<pipe::PeerOp>())
-    return stageOf(peer.getValue()) + 1;
+int PlanScope::stageOf(Value tensor, bool once) {
+  Operation *op = tensor.getDefiningOp();
+  if (llvm::isa_and_nonnull<pipe::PeerOp, pipe::PeersOp>(op))
+    return stageOf(op->getOperand(0)) + 1;
+  if (auto known = choices.find({tensor, int(once)}); known != choices.end())
+    return known->second;
+  if (auto chosen = llvm::dyn_cast_or_null<pipe::SwitchOp>(op)) {
+    int stage = 0;
+    for (Value input : chosen.getInputs())
+      stage = std::max(stage, stageOf(input, once));
+    return choices[{tensor, int(once)}] = stage; // choices of choices share most of what they stand for
+  }
   auto known = stages.find(tensor);
-  return known == stages.end() ? 0 : known->second;
+  const int made = known == stages.end() ? 0 : known->second;
+  return made + (madeOnce.contains(tensor) && !once ? 1 : 0);
 }
 
 int PlanScope::rowOf(Value row) { return rows.at(row); }

@@ -6,6 +6,7 @@
 #include "compiler/Dialect/PipeDialect.h"
 #include "runtime/abi/plan_generated.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace penstock::codegen {
 
@@ -34,12 +35,13 @@ public:
   /// The number of the buffer that holds `tensor`; creates it when it is a
   /// field, a constant or a switch.
   mlir::FailureOr<int> bufferOf(mlir::Value tensor);
-  /// How a step reads `tensor`: its buffer, here or in a peer.
+  /// How a step reads `tensor`: its buffer, here, in a peer or in all of them.
   mlir::FailureOr<std::unique_ptr<plan::AccessT>> accessOf(mlir::Value tensor);
   /// A new buffer for `tensor`.
   mlir::FailureOr<int> addBuffer(mlir::Value tensor, plan::BufferKind kind);
-  /// The first stage in which `tensor` may be read by a step of this sample.
-  int stageOf(mlir::Value tensor);
+  /// The first stage in which `tensor` may be read by a step of this sample, or, with
+  /// `once`, by one that runs once for the batch.
+  int stageOf(mlir::Value tensor, bool once = false);
 
   int rowOf(mlir::Value row);
   /// The number of the column `name` of the table behind `row`, or -1.
@@ -47,8 +49,10 @@ public:
   int mediaOf(mlir::Value bytes, llvm::StringRef media);
 
   llvm::DenseMap<mlir::Value, int> params, sources, rows, buffers, stages;
+  llvm::DenseSet<mlir::Value> madeOnce; ///< for a batch
 
 private:
+  llvm::DenseMap<std::pair<mlir::Value, int>, int> choices; ///< stages of switches
   plan::PlanT &plan;
   llvm::DenseMap<mlir::Value, int> media;
 };

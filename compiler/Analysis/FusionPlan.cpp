@@ -84,8 +84,8 @@ private:
 
 class Planner {
 public:
-  Planner(const DenseMap<Operation *, Value> &guards, bool everyOp)
-      : guards(guards), everyOp(everyOp) {}
+  Planner(const DenseMap<Operation *, Value> &guards, const OncePerBatch &once, bool everyOp)
+      : guards(guards), once(once), everyOp(everyOp) {}
 
   /// Gives `op` the earliest level it can have.
   void visit(Operation *op);
@@ -111,6 +111,7 @@ private:
            classOf(producer) != OpClass::barrier && classOf(producer) != OpClass::codec &&
            classOf(user) != OpClass::codec && producer->getBlock() == user->getBlock() &&
            guards.lookup(producer) == guards.lookup(user) &&
+           once.isOnce(producer) == once.isOnce(user) &&
            weights.contains(producer) == weights.contains(user) && !isWideJoin(user) &&
            !readsMaterialised(user, tensor);
   }
@@ -124,6 +125,7 @@ private:
   }
 
   const DenseMap<Operation *, Value> &guards;
+  const OncePerBatch &once;
   const bool everyOp;
   SetVector<Operation *> ops;
   DenseMap<Operation *, int64_t> levels;
@@ -251,7 +253,7 @@ std::vector<FusionGroup> Planner::groups() {
     auto [at, fresh] = number.try_emplace(sets.setOf(op), found.size());
     if (fresh)
       found.push_back({{}, levels[op], weights.contains(op), classOf(op) == OpClass::codec,
-                       guards.lookup(op)});
+                       guards.lookup(op), once.isOnce(op)});
     found[at->second].ops.push_back(op);
   }
   std::multimap<int64_t, FusionGroup *> byLevel; // equal ones stay in order
@@ -266,8 +268,9 @@ std::vector<FusionGroup> Planner::groups() {
 } // namespace
 
 std::vector<FusionGroup> planFusion(ArrayRef<Block *> blocks,
-                                    const DenseMap<Operation *, Value> &guards, bool everyOp) {
-  Planner planner(guards, everyOp);
+                                    const DenseMap<Operation *, Value> &guards,
+                                    const OncePerBatch &once, bool everyOp) {
+  Planner planner(guards, once, everyOp);
   for (Block *block : blocks)
     for (Operation &op : *block)
       if (!llvm::isa<BatchOp>(op))

@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_COMPILER_ANALYSIS_FUSIONPLAN_H
 #define PENSTOCK_COMPILER_ANALYSIS_FUSIONPLAN_H
 
+#include "compiler/Analysis/OncePerBatch.h"
 #include "compiler/Analysis/OpClass.h"
 #include "llvm/ADT/DenseMap.h"
 #include <vector>
@@ -20,16 +21,18 @@ struct FusionGroup {
   bool codec = false;
   /// The condition under which its arm runs, or null.
   mlir::Value guard;
+  /// The same for all samples of a batch: computed for the first of them.
+  bool once = false;
 };
 
 /// The rule of docs/rationale/fusion.md for the ops of `blocks` (a pipeline's
 /// body, then its batch). `guards` gives the condition of ops that stood in an
-/// arm. With `everyOp`, each op is a group of its own.
+/// arm, `once` what the samples of a batch share. With `everyOp`, each op is a group of its own.
 ///
 /// Deterministic: groups are ordered by level, then by their first op.
 std::vector<FusionGroup> planFusion(llvm::ArrayRef<mlir::Block *> blocks,
                                     const llvm::DenseMap<mlir::Operation *, mlir::Value> &guards,
-                                    bool everyOp);
+                                    const OncePerBatch &once, bool everyOp);
 
 /// Values that `op` reads, also inside its regions, but not at the element's
 /// own place: captured tables, and the input of a gather. They are

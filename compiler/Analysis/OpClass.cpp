@@ -71,7 +71,7 @@ OpClass classOf(Operation *op) {
       .Case<EncodeOp, RecompressOp>([](auto) { return OpClass::codec; })
       .Case([](DecodeOp) { return OpClass::media; })
       .Case([](FieldOp field) { return isTensor(field) ? OpClass::media : OpClass::scalar; })
-      .Case<PeerOp>([](auto) { return OpClass::peer; })
+      .Case<PeerOp, PeersOp>([](auto) { return OpClass::peer; })
       .Case<ChooseOp, RepeatOp>([](Operation *scope) {
         if (!touchesTensors(scope))
           return OpClass::scalar;

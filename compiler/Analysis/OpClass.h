@@ -18,7 +18,7 @@ enum class OpClass {
   barrier,
   codec,  ///< encode, recompress: a kernel of its own, which the runtime is
   media,  ///< decode, tensor field: the runtime's work
-  peer,   ///< another sample's value: a stage boundary
+  peer,   ///< the value of another sample, or of all: a stage boundary
   branch, ///< choose or repeat with an arm that is not pointwise
   other   ///< output, batch, launch and so on
 };

@@ -304,7 +304,9 @@ void RequiredRegions::visit(Operation *op) {
   if (!llvm::isa<ChooseOp>(op)) {
     SetVector<Value> captured;
     getUsedValuesDefinedAbove(op->getRegions(), captured);
-    if (op->walk([](PeerOp peer) { return WalkResult::interrupt(); }).wasInterrupted()) {
+    if (op->walk([](Operation *inner) {
+            return llvm::isa<PeerOp, PeersOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+          }).wasInterrupted()) {
       when = {};
       byPeer = true;
     }

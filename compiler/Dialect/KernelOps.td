@@ -109,7 +109,8 @@ def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, AttrSizedOperandSegments]> {
   let description = [{
     `tensors` and `scalars` are the kernel's arguments.
     With `guard`, the kernel runs only where it is true; elsewhere nothing reads
-    its results (see `pipe.switch`).
+    its results (see `pipe.switch`). With `once`, its results are the same for all
+    samples of a batch: it runs for the first of them, in a stage of the batch.
 
     Constraints:
 
@@ -121,10 +122,10 @@ def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, AttrSizedOperandSegments]> {
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Pipe_Tensor>:$tensors,
                        Variadic<Pipe_Scalar>:$scalars, Variadic<Pipe_Int>:$sizes,
-                       Optional<Pipe_Bool>:$guard);
+                       Optional<Pipe_Bool>:$guard, UnitAttr:$once);
   let results = (outs Variadic<Pipe_Tensor>:$results);
   let assemblyFormat = [{
-    $kernel `(` $tensors `)` `scalars` `(` $scalars (`:` type($scalars)^)? `)` (`sizes` `(` $sizes^ `)`)?
+    $kernel (`once` $once^)? `(` $tensors `)` `scalars` `(` $scalars (`:` type($scalars)^)? `)` (`sizes` `(` $sizes^ `)`)?
     (`guard` `(` $guard^ `)`)? attr-dict `:` functional-type($tensors, $results)
   }];
 }

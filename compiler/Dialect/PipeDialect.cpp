@@ -43,7 +43,7 @@ OperandRange penstock::pipe::sizesOf(Operation *op) {
             PlaceOp, MapOp, WindowOp, WeightsOp, ResampleOp, GatherOp, ReduceOp,
             ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, ReduceByOp, SortOp,
             EncodeOp, RecompressOp,
-            ChooseOp, RepeatOp, EachOp, LaunchOp>(
+            ChooseOp, RepeatOp, EachOp, PeersOp, LaunchOp>(
           [](auto typed) -> OperandRange { return typed.getSizes(); })
       .Default(
           [](Operation *other) { return other->getOperands().take_front(0); });

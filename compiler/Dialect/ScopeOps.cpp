@@ -89,6 +89,20 @@ LogicalResult PeerOp::verify() {
   return success();
 }
 
+LogicalResult PeersOp::verify() {
+  if (!(*this)->getParentOfType<BatchOp>()) // C1
+    return emitOpError("stands outside a batch");
+  auto value = llvm::cast<NamedTensorType>(getValue().getType());
+  auto all = llvm::cast<NamedTensorType>(getResult().getType());
+  const bool fits = value.isStatic() && all.getRank() == value.getRank() + 1 &&
+                    all.getElementType() == value.getElementType() &&
+                    all.getAxes().drop_front() == value.getAxes() &&
+                    all.getAxes().front().name == getAxis();
+  if (!fits) // C2
+    return emitOpError() << "reads " << value << " of every sample as " << all;
+  return verifySizes(*this);
+}
+
 LogicalResult OutputOp::verify() {
   auto tensor = llvm::dyn_cast<NamedTensorType>(getValue().getType());
   const size_t rank = tensor ? tensor.getAxes().size() : 0;

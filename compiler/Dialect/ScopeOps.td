@@ -171,7 +171,7 @@ def Pipe_BatchOp : Pipe_Op<"batch", [SingleBlock, NoTerminator]> {
   let summary = "What is delivered, and what depends on the whole batch";
   let description = [{
     Still one slot's view: the axis `n` is implicit, other samples of the batch
-    are reached by `pipe.peer`, draws of the batch use `pipe.key batch`. `size`
+    are reached by `pipe.peer` and `pipe.peers`, draws of the batch use `pipe.key batch`. `size`
     counts samples per rank, or over all ranks with `global`.
 
     Example: `pipe.batch size(%n) last drop { pipe.output "label" %0 : i64 }`
@@ -197,6 +197,36 @@ def Pipe_PeerOp : Pipe_Op<"peer", [Pure]> {
   let arguments = (ins Pipe_ScalarOrTensor:$value, Pipe_Int:$slot);
   let results = (outs Pipe_ScalarOrTensor:$result);
   let assemblyFormat = "$value `[` $slot `]` attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Pipe_PeersOp : Pipe_Op<"peers", [Pure]> {
+  let summary = "The same value of every sample of the batch";
+  let description = [{
+    The values of all samples of this rank's batch, by slot, along the new
+    outermost axis `axis`. What a bad sample was replaced by counts as its
+    sample; slots that a last batch does not have are not there: the extent of
+    `axis` is `pipe.context count`. Where it is static, every batch has so many
+    samples.
+
+    Constraints:
+
+    - (C1) stands in a `pipe.batch`.
+    - (C2) the value is static; the result has its element type, and its axes
+      behind `axis`, with a size where `axis` is dynamic.
+
+    Example:
+
+    ```mlir
+    %1 = pipe.peers %0 along "n" sizes(%n)
+        : !pipe.tensor<f32[w=4]> -> !pipe.tensor<f32[n=?, w=4]>
+    ```
+  }];
+  let arguments = (ins Pipe_Tensor:$value, StrAttr:$axis, Variadic<Pipe_Int>:$sizes);
+  let results = (outs Pipe_Tensor:$result);
+  let assemblyFormat = [{
+    $value `along` $axis (`sizes` `(` $sizes^ `)`)? attr-dict `:` type($value) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 

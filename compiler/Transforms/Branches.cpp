@@ -36,7 +36,10 @@ static void guardCheck(CheckOp check, Value guard) {
 static DenseSet<Operation *> readByPeers(Block &arm) {
   DenseSet<Operation *> found;
   SmallVector<Value> queue;
-  arm.walk([&](PeerOp peer) { queue.push_back(peer.getValue()); });
+  arm.walk([&](Operation *op) {
+    if (llvm::isa<PeerOp, PeersOp>(op))
+      queue.push_back(op->getOperand(0));
+  });
   while (!queue.empty()) {
     Operation *op = queue.pop_back_val().getDefiningOp();
     op = op ? arm.findAncestorOpInBlock(*op) : nullptr;
@@ -157,7 +160,7 @@ static DenseSet<Value> dependsOnPeers(BatchOp batch) {
   for (Operation &op : batch.getBody().front()) {
     SetVector<Value> used(op.operand_begin(), op.operand_end());
     getUsedValuesDefinedAbove(op.getRegions(), used);
-    if (llvm::isa<PeerOp>(op) ||
+    if (llvm::isa<PeerOp, PeersOp>(op) ||
         llvm::any_of(used, [&](Value value) { return found.contains(value); }))
       found.insert(op.result_begin(), op.result_end());
   }
@@ -267,7 +270,7 @@ LogicalResult hoistFromBatch(PipelineOp pipeline, Guards &guards) {
                   "before pixels are made; compute it in every sample, and take the result from "
                   "the other one";
     for (Operation &op : llvm::make_early_inc_range(batch.getBody().front())) {
-      if (llvm::isa<OutputOp, PeerOp>(op))
+      if (llvm::isa<OutputOp, PeerOp, PeersOp>(op))
         continue;
       if (op.getNumResults() != 0 && dependent.contains(op.getResult(0)))
         continue;
@@ -300,17 +303,37 @@ static std::pair<SmallVector<unsigned>, size_t> memoryOrder(OutputOp output) {
   return {order, outside};
 }
 
-void separateOutputs(PipelineOp pipeline) {
+/// Whether a kernel makes `value` for each sample.
+static bool isWritten(Value value, const analysis::OncePerBatch &once) {
+  Operation *producer = value.getDefiningOp();
+  return producer && !once.isOfBatch(producer) &&
+         llvm::is_contained({OpClass::index, OpClass::point, OpClass::halo, OpClass::gather,
+                             OpClass::barrier},
+                            analysis::classOf(producer));
+}
+
+/// The value again, by a kernel of its own. Behind the value, so that one kernel can
+/// write both.
+static Value copied(OpBuilder &builder, Location loc, Value value) {
+  auto type = llvm::cast<NamedTensorType>(value.getType());
+  SmallVector<Value> sizes;
+  for (int64_t axis : type.dynamicAxes())
+    sizes.push_back(extentValue(builder, loc, value, axis));
+  auto map = AffineMap::getMultiDimIdentityMap(type.getRank(), builder.getContext());
+  return builder.create<ViewOp>(loc, type, value, AffineMapAttr::get(map), ValueRange(), sizes);
+}
+
+void separateOutputs(PipelineOp pipeline, const analysis::OncePerBatch &once) {
   DenseSet<Value> taken;
   pipeline.walk([&](OutputOp output) {
+    OpBuilder before(output);
+    for (OpOperand &count : output.getCountsMutable())
+      if (once.isOfBatch(count.get().getDefiningOp()))
+        count.set(copied(before, output.getLoc(), count.get()));
     auto type = llvm::dyn_cast<NamedTensorType>(output.getValue().getType());
     if (!type)
       return;
-    Operation *producer = output.getValue().getDefiningOp();
-    const bool written =
-        producer && llvm::is_contained({OpClass::index, OpClass::point, OpClass::halo,
-                                        OpClass::gather, OpClass::barrier},
-                                       analysis::classOf(producer));
+    const bool written = isWritten(output.getValue(), once);
     const auto [order, outside] = memoryOrder(output);
     // Inside several axes, `n` takes them apart: no other kernel can read that.
     const bool asStored = llvm::is_sorted(order) && outside <= 1;
@@ -319,7 +342,7 @@ void separateOutputs(PipelineOp pipeline) {
     OpBuilder builder(output);
     // In the block of what it copies, so that one kernel can write both.
     if (written)
-      builder.setInsertionPointAfter(producer);
+      builder.setInsertionPointAfterValue(output.getValue());
     SmallVector<Value> sizes;
     SmallVector<Axis> axes;
     for (unsigned axis : order) {
@@ -337,6 +360,54 @@ void separateOutputs(PipelineOp pipeline) {
               : written ? "copies: two outputs deliver this value"
                         : "copies into the output's slot");
     output.getValueMutable().assign(copy);
+  });
+}
+
+void separatePeers(PipelineOp pipeline, const analysis::OncePerBatch &once) {
+  SmallVector<Operation *> readers;
+  pipeline.walk([&](Operation *op) {
+    if (llvm::isa<PeerOp, PeersOp>(op))
+      readers.push_back(op);
+  });
+  DenseMap<Value, Value> copies;
+  for (Operation *op : readers) {
+    Value value = op->getOperand(0);
+    auto peers = llvm::dyn_cast<PeersOp>(op);
+    if (!peers && once.isSame(value)) {
+      op->getResult(0).replaceAllUsesWith(value);
+      op->erase();
+    } else if (peers && once.isSame(value)) {
+      OpBuilder builder(peers);
+      const unsigned rank = static_cast<unsigned>(llvm::cast<NamedTensorType>(value.getType()).getRank());
+      SmallVector<AffineExpr> inner;
+      for (unsigned axis = 0; axis < rank; ++axis)
+        inner.push_back(builder.getAffineDimExpr(axis + 1));
+      auto map = AffineMap::get(rank + 1, 0, inner, builder.getContext());
+      Value view = builder.create<ViewOp>(peers.getLoc(), peers.getType(), value,
+                                          AffineMapAttr::get(map), ValueRange(), peers.getSizes());
+      peers.getResult().replaceAllUsesWith(view);
+      peers.erase();
+    } else if (peers) {
+      const bool delivered = llvm::any_of(
+          value.getUsers(), [](Operation *user) { return llvm::isa<OutputOp>(user); });
+      if (isWritten(value, once) && !delivered)
+        continue;
+      Value &copy = copies[value];
+      if (!copy) {
+        OpBuilder builder(pipeline.getContext());
+        builder.setInsertionPointAfterValue(value);
+        copy = copied(builder, peers.getLoc(), value);
+        addRemark(copy.getDefiningOp(), "fuse", "copies: all samples of the batch read this value");
+      }
+      peers.getValueMutable().assign(copy);
+    }
+  }
+  // A switch names what a kernel has made.
+  pipeline.walk([&](SwitchOp chosen) {
+    OpBuilder builder(chosen);
+    for (OpOperand &input : chosen.getInputsMutable())
+      if (llvm::isa_and_nonnull<PeerOp, PeersOp>(input.get().getDefiningOp()))
+        input.set(copied(builder, chosen.getLoc(), input.get()));
   });
 }
 

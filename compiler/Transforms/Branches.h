@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_COMPILER_TRANSFORMS_BRANCHES_H
 #define PENSTOCK_COMPILER_TRANSFORMS_BRANCHES_H
 
+#include "compiler/Analysis/OncePerBatch.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -26,8 +27,12 @@ mlir::FailureOr<Guards> flattenBranches(pipe::PipelineOp pipeline);
 /// where an extent or an offset would have to.
 mlir::LogicalResult hoistFromBatch(pipe::PipelineOp pipeline, Guards &guards);
 
-/// Gives every output a value of its own that a kernel writes.
-void separateOutputs(pipe::PipelineOp pipeline);
+/// Gives every output a value of its own that a kernel writes for each sample.
+void separateOutputs(pipe::PipelineOp pipeline, const analysis::OncePerBatch &once);
+
+/// Gives every `pipe.peers` a value of its own that a kernel writes for each sample. Of
+/// what is the same for all samples, the values of all are a view.
+void separatePeers(pipe::PipelineOp pipeline, const analysis::OncePerBatch &once);
 
 } // namespace penstock::transforms
 

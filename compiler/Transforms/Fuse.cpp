@@ -191,7 +191,8 @@ void Outliner::outline(const FusionGroup &group, size_t number, FuseRemarks &rem
     }
     auto launch = builder.create<LaunchOp>(
         kernel.getLoc(), types, FlatSymbolRefAttr::get(kernel.getSymNameAttr()),
-        boundary.tensors.getArrayRef(), scalars, sizes, group.guard);
+        boundary.tensors.getArrayRef(), scalars, sizes, group.guard,
+        group.once ? builder.getUnitAttr() : UnitAttr());
     remarks.outlined(number, kernel, launch);
     for (auto [i, old] : llvm::enumerate(boundary.results))
       Value(old).replaceAllUsesWith(launch.getResult(i));
@@ -225,7 +226,8 @@ static bool copyViews(ArrayRef<FusionGroup> groups) {
     for (OpOperand &use : view->getUses()) {
       Operation *user = view->getBlock()->findAncestorOpInBlock(*use.getOwner());
       const FusionGroup *group = user ? groupOf.lookup(user) : nullptr;
-      if (!group || group == home || group->guard != home->guard || group->weights != home->weights)
+      if (!group || group == home || group->guard != home->guard || group->weights != home->weights ||
+          group->once != home->once)
         continue;
       readers[group].push_back(&use);
       if (analysis::readsMaterialised(user, view) || analysis::isWideJoin(user))
@@ -257,18 +259,20 @@ struct FusePass : penstock::transforms::impl::FuseBase<FusePass> {
       return failure();
     if (failed(hoistFromBatch(pipeline, *guards)))
       return failure();
-    separateOutputs(pipeline);
-    SmallVector<OutputOp> outputs;
-    pipeline.walk([&](OutputOp output) { outputs.push_back(output); });
     SmallVector<Block *> blocks{&pipeline.getBody().front()};
     for (BatchOp batch : pipeline.getBody().getOps<BatchOp>())
       blocks.push_back(&batch.getBody().front());
+    separateOutputs(pipeline, analysis::OncePerBatch(blocks, *guards));
+    separatePeers(pipeline, analysis::OncePerBatch(blocks, *guards));
+    const analysis::OncePerBatch once(blocks, *guards); // with what was put between
+    SmallVector<OutputOp> outputs;
+    pipeline.walk([&](OutputOp output) { outputs.push_back(output); });
     for (Block *block : blocks)
       sortTopologically(block);
     Outliner outliner(getOperation(), pipeline);
-    auto groups = analysis::planFusion(blocks, *guards, everyOp);
+    auto groups = analysis::planFusion(blocks, *guards, once, everyOp);
     if (!everyOp && copyViews(groups))
-      groups = analysis::planFusion(blocks, *guards, everyOp);
+      groups = analysis::planFusion(blocks, *guards, {blocks, *guards}, everyOp);
     FuseRemarks remarks(groups, everyOp);
     for (auto [number, group] : llvm::enumerate(groups))
       outliner.outline(group, number, remarks);

@@ -200,6 +200,8 @@ std::string FuseRemarks::apart(Operation *producer, Value tensor, const FusionGr
   const FusionGroup &other = plan[groupOf.lookup(producer)];
   if (everyOp)
     return "fusion is off";
+  if (other.once != group.once)
+    return other.once ? "it is computed once for the batch" : "this kernel runs once for the batch";
   if (other.weights != group.weights)
     return "the host makes tables before there are pixels";
   if (group.codec || other.codec)
@@ -255,6 +257,11 @@ FuseRemarks::Edge FuseRemarks::edgeOf(Value tensor, const FusionGroup &group) {
     if (Operation *made = peer.getValue().getDefiningOp(); made && groupOf.count(made))
       edge.producers.push_back(groupOf[made]);
     edge.apart = "that sample must be done first";
+  } else if (auto peers = llvm::dyn_cast<PeersOp>(producer)) {
+    edge.source = "all samples of the batch";
+    if (Operation *made = peers.getValue().getDefiningOp(); made && groupOf.count(made))
+      edge.producers.push_back(groupOf[made]);
+    edge.apart = "all of them must be done first";
   } else if (auto chosen = llvm::dyn_cast<SwitchOp>(producer)) {
     for (Value input : chosen.getInputs())
       if (Operation *made = input.getDefiningOp(); made && groupOf.count(made))
@@ -309,6 +316,8 @@ void FuseRemarks::attach(const Group &found) const {
   }
   for (const std::string &write : found.writes)
     addRemark(launch, "fuse", write);
+  if (launch.getOnce())
+    addRemark(launch, "fuse", "runs once for the batch: its results are the same for all samples");
   if (launch.getGuard())
     addRemark(launch, "fuse", "runs only where its branch is taken");
 }
@@ -318,16 +327,17 @@ static std::string counted(int64_t number, const std::string &what) {
 }
 
 void FuseRemarks::attach(PipelineOp pipeline) const {
-  int64_t overPixels = 0, overTables = 0, codecs = 0;
+  int64_t overPixels = 0, overTables = 0, codecs = 0, once = 0;
   for (auto [found, group] : llvm::zip(groups, plan)) {
     if (!found.kernel)
       continue;
-    ++(group.weights ? overTables : group.codec ? codecs : overPixels);
+    ++(group.once ? once : group.weights ? overTables : group.codec ? codecs : overPixels);
     attach(found);
   }
   addRemark(pipeline, "fuse",
             "a sample runs " + counted(overPixels, "kernel") + " over pixels" +
                 (codecs ? ", " + counted(codecs, "codec") : "") + " and " +
-                counted(overTables, "kernel") + " over small tables\nthey read " + bytesRead +
+                counted(overTables, "kernel") + " over small tables" +
+                (once ? "\na batch runs " + counted(once, "kernel") + " once" : "") + "\nthey read " + bytesRead +
                 "\nthey write " + bytesWritten + ", of which temporaries are " + temporaries);
 }

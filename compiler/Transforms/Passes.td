@@ -126,7 +126,7 @@ def SinkCasts : Pass<"pipe-sink-casts"> {
 
     A stack of equal pointwise ops becomes the op of a stack. A view of a peer
     becomes the peer's view, and a peer of a widening conversion the conversion
-    of a peer.
+    of a peer; so do the values of all samples.
 
     A view that reads an element twice (overlapping frames) stays: moving it
     would compute the element twice.

@@ -397,40 +397,82 @@ struct ViewOfPeer : OpRewritePattern<ViewOp> {
   }
 };
 
+/// What `producer`, the maker of what `reader` takes from other samples, converts: its
+/// only tensor, where that is no larger and the sample's own scalars have no part in it.
+FailureOr<Value> convertedFrom(Operation *reader, Operation *producer, PatternRewriter &rewriter) {
+  if (!producer || !llvm::isa<MapOp, CastOp>(producer))
+    return rewriter.notifyMatchFailure(reader, "it does not read a map");
+  Value source;
+  for (Value input : producer->getOperands()) {
+    if (input.getDefiningOp<ConstantOp>())
+      continue;
+    if (source || !llvm::isa<NamedTensorType>(input.getType()))
+      return rewriter.notifyMatchFailure(reader, "the map reads other values");
+    source = input;
+  }
+  NamedTensorType made = tensorOf(producer->getResult(0));
+  if (!source || !tensorOf(source).isStatic() || tensorOf(source).getRank() != made.getRank() ||
+      scalarBytes(tensorOf(source).getElementType()) > scalarBytes(made.getElementType()))
+    return rewriter.notifyMatchFailure(reader, "its input is larger");
+  bool captures = false;
+  producer->walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      captures |= op != producer && !operand.getDefiningOp<ConstantOp>() &&
+                  !producer->getRegion(0).isAncestor(operand.getParentRegion());
+  });
+  if (captures)
+    return rewriter.notifyMatchFailure(reader, "the map reads scalars of its own sample");
+  return source;
+}
+
 /// The peer's element before its conversion: the batch keeps the smaller type,
 /// and each reader converts.
 struct PeerOfPoint : OpRewritePattern<PeerOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(PeerOp peer, PatternRewriter &rewriter) const override {
     Operation *producer = peer.getValue().getDefiningOp();
-    if (!producer || !llvm::isa<MapOp, CastOp>(producer))
-      return rewriter.notifyMatchFailure(peer, "it does not read a map");
-    Value source;
-    for (Value input : producer->getOperands()) {
-      if (input.getDefiningOp<ConstantOp>())
-        continue;
-      if (source || !llvm::isa<NamedTensorType>(input.getType()))
-        return rewriter.notifyMatchFailure(peer, "the map reads other values");
-      source = input;
-    }
-    if (!source || !tensorOf(source).isStatic() ||
-        tensorOf(source).getRank() != tensorOf(peer.getValue()).getRank() ||
-        scalarBytes(tensorOf(source).getElementType()) >
-            scalarBytes(tensorOf(peer.getValue()).getElementType()))
-      return rewriter.notifyMatchFailure(peer, "its input is larger");
-    bool captures = false;
-    producer->walk([&](Operation *op) {
-      for (Value operand : op->getOperands())
-        captures |= op != producer && !operand.getDefiningOp<ConstantOp>() &&
-                    !producer->getRegion(0).isAncestor(operand.getParentRegion());
-    });
-    if (captures)
-      return rewriter.notifyMatchFailure(peer, "the map reads scalars of its "
-                                               "own sample");
-    Value other = rewriter.create<PeerOp>(peer.getLoc(), source.getType(), source, peer.getSlot());
+    FailureOr<Value> source = convertedFrom(peer, producer, rewriter);
+    if (failed(source))
+      return failure();
+    Value other = rewriter.create<PeerOp>(peer.getLoc(), source->getType(), *source, peer.getSlot());
     IRMapping mapping;
-    mapping.map(source, other);
+    mapping.map(*source, other);
     replaceOver(rewriter, peer, producer, rewriter.clone(*producer, mapping)->getResult(0));
+    return success();
+  }
+};
+
+/// The same of all samples, where the type is smaller: each of them computes its own
+/// side by side, the batch one after the other.
+struct PeersOfPoint : OpRewritePattern<PeersOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PeersOp peers, PatternRewriter &rewriter) const override {
+    Operation *producer = peers.getValue().getDefiningOp();
+    FailureOr<Value> source = convertedFrom(peers, producer, rewriter);
+    if (failed(source))
+      return failure();
+    NamedTensorType from = tensorOf(*source), to = tensorOf(peers.getResult());
+    if (scalarBytes(from.getElementType()) >= scalarBytes(to.getElementType()))
+      return rewriter.notifyMatchFailure(peers, "its input is no smaller");
+    SmallVector<Axis> axes{to.getAxes().front()};
+    llvm::append_range(axes, from.getAxes());
+    Value all = rewriter.create<PeersOp>(peers.getLoc(), from.withAxes(axes), *source,
+                                         peers.getAxis(), peers.getSizes());
+    if (auto cast = llvm::dyn_cast<CastOp>(producer)) {
+      replaceOver(rewriter, peers, producer,
+                  rewriter.create<CastOp>(cast.getLoc(), to, cast.getMode(), all, peers.getSizes()));
+      return success();
+    }
+    auto map = llvm::cast<MapOp>(producer);
+    SmallVector<Value> inputs;
+    for (Value input : map.getInputs())
+      inputs.push_back(input == *source ? all : input);
+    auto moved = rewriter.create<MapOp>(map.getLoc(), to, inputs, peers.getSizes());
+    IRMapping mapping;
+    rewriter.cloneRegionBefore(map.getBody(), moved.getBody(), moved.getBody().end(), mapping);
+    moved.getBody().front().insertArgument(static_cast<unsigned>(inputs.size()),
+                                           rewriter.getI64Type(), map.getLoc()); // along the batch
+    replaceOver(rewriter, peers, producer, moved.getResult());
     return success();
   }
 };
@@ -439,7 +481,7 @@ struct SinkCastsPass : penstock::transforms::impl::SinkCastsBase<SinkCastsPass> 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ViewOfPoint, ViewOfResample, ViewOfStack, StackOfPoint, ViewOfChoose, ViewOfPeer,
-                 PeerOfPoint>(&getContext());
+                 PeerOfPoint, PeersOfPoint>(&getContext());
     if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk([](ViewOp view) {

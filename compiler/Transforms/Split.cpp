@@ -53,7 +53,7 @@ static bool isFixed(Operation *user, Value operand) {
 /// What stays in the pipeline and may use scalars.
 static bool staysInPipeline(Operation *op) {
   return isLeaf(op) ||
-         llvm::isa<SourceOp, RowOp, AdmitOp, PickOp, DecodeOp, LaunchOp, SwitchOp, PeerOp,
+         llvm::isa<SourceOp, RowOp, AdmitOp, PickOp, DecodeOp, LaunchOp, SwitchOp, PeerOp, PeersOp,
                    BatchOp, OutputOp>(op) ||
          analysis::classOf(op) == analysis::OpClass::constant;
 }

@@ -54,8 +54,20 @@ static LogicalResult verifyDefinitions(Operation *op) {
   return success();
 }
 
+/// The runtime reads all samples' values where one kernel has written them side by side.
+static LogicalResult verifyPeers(PeersOp peers) {
+  auto made = peers.getValue().getDefiningOp<LaunchOp>();
+  if (!made || made.getOnce())
+    return peers.emitError("reads a value of every sample that no kernel makes for each of them");
+  if (llvm::any_of(peers.getValue().getUsers(), [](Operation *user) { return llvm::isa<OutputOp>(user); }))
+    return peers.emitError("reads a value of every sample that is stored as an output");
+  return success();
+}
+
 static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const SymbolTable &symbols) {
   if (failed(verifySlot(op, slots)) || failed(verifyDefinitions(op)))
+    return failure();
+  if (auto peers = llvm::dyn_cast<PeersOp>(op); peers && failed(verifyPeers(peers)))
     return failure();
   if (auto launch = llvm::dyn_cast<LaunchOp>(op))
     if (failed(verifyLaunch(launch, symbols)))
@@ -63,7 +75,7 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
   if (llvm::isa<SlotOp, ParamOp, FieldOp, FieldExtentOp, ProbeOp, LengthOp, SetSlotOp, SourceOp,
                 ConstantOp>(op))
     return success();
-  if (!llvm::isa<RowOp, AdmitOp, PickOp, DecodeOp, LaunchOp, SwitchOp, PeerOp, BatchOp,
+  if (!llvm::isa<RowOp, AdmitOp, PickOp, DecodeOp, LaunchOp, SwitchOp, PeerOp, PeersOp, BatchOp,
                  OutputOp>(op))
     return op->emitError("is left in the pipeline after the split");
   for (Value operand : op->getOperands()) {
@@ -77,7 +89,7 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
 }
 
 static LogicalResult verifyInKernel(Operation *op) {
-  if (llvm::isa<DecodeOp, EncodeOp, RecompressOp, FieldOp, ProbeOp, ParamOp, RowOp, PickOp, PeerOp, KeyOp,
+  if (llvm::isa<DecodeOp, EncodeOp, RecompressOp, FieldOp, ProbeOp, ParamOp, RowOp, PickOp, PeerOp, PeersOp, KeyOp,
                 ContextOp, CheckOp, SlotOp, SetSlotOp, LaunchOp, SwitchOp, EachOp>(op))
     return op->emitError("stands in a kernel of pixels");
   return success();

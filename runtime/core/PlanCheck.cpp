@@ -296,8 +296,12 @@ private:
       require(inside(access->buffer, tree.buffers.size()), "step", i, "reads buffer ",
               access->buffer);
       slot(access->peer_slot, "step", i, true);
-      require(access->peer_slot == -1 || s.stage > 0, "step", i, "reads other samples in stage 0");
+      require((access->peer_slot == -1 && !access->all) || s.stage > 0, "step", i,
+              "reads other samples in stage 0");
+      if (access->all && finding.empty())
+        readByAll(*access, i);
     }
+    require(!s.once || s.stage > 0, "step", i, "runs once for the batch in stage 0");
     for (int32_t number : s.outputs) {
       if (!require(inside(number, tree.buffers.size()), "step", i, "writes buffer ", number))
         return;
@@ -307,9 +311,21 @@ private:
       const auto [entry, isNew] = stageOf.emplace(number, s.stage);
       require(isNew || entry->second == s.stage, "step", i, "writes buffer ", number,
               " in a second stage");
+      require(tree.buffers[number]->once == s.once && (!s.once || kind == BufferKind::temporary),
+              "step", i, "writes buffer ", number, " not as often as there are such");
     }
     if (s.codec != plan::Codec::none)
       codec(s, i);
+  }
+
+  /// The runtime has the values of all samples in one piece.
+  void readByAll(const plan::AccessT &access, size_t i) {
+    const plan::BufferT &b = *tree.buffers[access.buffer];
+    const bool isStatic = std::all_of(b.dims.begin(), b.dims.end(),
+                                      [](const auto &dim) { return dim->extent >= 0; });
+    require(b.kind == BufferKind::temporary && !b.once && isStatic && b.place == -1 &&
+                b.dims.size() < PST_MAX_RANK && access.peer_slot == -1 && access.count >= -1,
+            "step", i, "cannot read buffer ", access.buffer, " of all samples");
   }
 
   /// Types and numbers of what a codec reads and writes, so that the runtime
@@ -401,9 +417,15 @@ private:
   /// Nothing is read before it is written, in the order of stages.
   void writers() {
     for (size_t i : stepsByStage(tree)) {
-      for (const auto &access : tree.steps[i]->inputs)
+      const plan::StepT &s = *tree.steps[i];
+      for (const auto &access : s.inputs) {
         require(isWritten(access->buffer), "step", i, "reads buffer ", access->buffer,
                 ", which nothing has written");
+        const auto made = stageOf.find(access->buffer);
+        const bool others = access->all || (tree.buffers[access->buffer]->once && !s.once);
+        require(!others || (made != stageOf.end() && made->second < s.stage), "step", i,
+                "reads buffer ", access->buffer, " before all samples have it");
+      }
       written.insert(tree.steps[i]->outputs.begin(), tree.steps[i]->outputs.end());
     }
     for (size_t i = 0; i < tree.outputs.size() && finding.empty(); ++i) {

@@ -29,8 +29,10 @@ struct Offsets {
       const BufferLayout &buffer = layout.buffers[number];
       // Media of unknown size have storage of their own (Work::keptBuffers).
       const bool here = buffer.kind == plan::BufferKind::temporary && buffer.bytes > 0;
-      keptBytes.push_back(here ? alignStorage(buffer.bytes + storageSlack) : 0);
-      kept.push_back(here ? place(keptBytes.back() * count) : 0);
+      keptBytes.push_back(!here              ? 0
+                          : buffer.readByAll ? buffer.bytes
+                                             : alignStorage(buffer.bytes + storageSlack));
+      kept.push_back(here ? place(keptBytes.back() * (buffer.once ? 1 : count)) : 0);
     }
   }
 };

@@ -26,6 +26,7 @@ BufferLayout layoutBuffer(const plan::BufferT &b) {
   layout.place = b.place;
   layout.choices = b.choices;
   layout.indexSlot = b.index_slot;
+  layout.once = b.once;
   layout.bytes = layout.elementBytes;
   int64_t stride = layout.elementBytes;
   for (int axis = layout.rank; axis-- > 0;) {
@@ -80,11 +81,13 @@ public:
         layout.buffers[output].stage = step.stage;
     for (BufferLayout &buffer : layout.buffers) // choices come before their alias
       for (int choice : buffer.choices)
-        buffer.stage = std::max(buffer.stage, layout.buffers[choice].stage);
+        buffer.stage = std::max(buffer.stage, layout.buffers[choice].stage +
+                                                  int(layout.buffers[choice].once));
     for (const StepLayout &step : layout.steps)
       for (const auto &input : step.inputs) {
         ++walk;
-        read(input.buffer, step.stage, input.peerSlot >= 0);
+        read(input.buffer, step.stage, input.peerSlot >= 0 || input.all);
+        layout.buffers[input.buffer].readByAll |= input.all;
       }
   }
 
@@ -122,6 +125,14 @@ std::vector<int64_t> OutputLayout::strides(int64_t count) const {
     stride *= axis == nAxis ? count : extents[axis];
   }
   return result;
+}
+
+int64_t Layout::exactCount() const {
+  for (const StepLayout &step : steps)
+    for (const StepLayout::Input &input : step.inputs)
+      if (input.all && input.count >= 0)
+        return input.count;
+  return -1;
 }
 
 Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> plan,
@@ -203,10 +214,11 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
       s.name = "codec" + std::to_string(codecs++);
     s.stage = step.stage;
     for (const auto &access : step.inputs)
-      s.inputs.push_back({access->buffer, access->peer_slot});
+      s.inputs.push_back({access->buffer, access->peer_slot, access->all, access->count});
     s.outputs = step.outputs;
     s.scalars = step.scalars;
     s.guard = step.guard;
+    s.once = step.once;
     lastStage = std::max(lastStage, s.stage);
   }
   for (int stage = 0; stage <= lastStage + 1; ++stage)

@@ -41,6 +41,8 @@ struct BufferLayout {
   int kept = -1;
   int place = -1;              ///< memory that it shares; -1: its own
   int stage = 0;               ///< in which it is made
+  bool once = false;           ///< by the first sample, for the whole batch
+  bool readByAll = false;      ///< those of all samples lie one behind the other
   int64_t constantOffset = -1; ///< in Layout::constants
 };
 
@@ -53,11 +55,14 @@ struct StepLayout {
   struct Input {
     int buffer;
     int peerSlot;
+    bool all;      ///< of all samples
+    int64_t count; ///< how many there must be; -1: any number
   };
   std::vector<Input> inputs;
   std::vector<int32_t> outputs;
   std::vector<int32_t> scalars;
   int32_t guard = -1;
+  bool once = false; ///< for the first sample of a batch alone
 };
 
 struct OutputLayout {
@@ -117,6 +122,9 @@ struct Layout {
   std::vector<int64_t> places;        ///< bytes of the largest static buffer of each
   /// Bytes of one sample's temporaries and scratch, as far as they are static.
   int64_t staticScratch = 0;
+
+  /// How many samples every batch must have; -1: any number.
+  int64_t exactCount() const;
 
   const plan::PlanT &tree() const { return plan->contents(); }
   int stages() const { return int(stageBegin.size()) - 1; }

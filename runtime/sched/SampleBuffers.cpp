@@ -25,7 +25,7 @@ void SampleBuffers::begin(Work &work, int64_t slot, int stage) {
       continue;
     tensors[i].data = nullptr;
     if (buffer.kept >= 0 && buffer.stage < stage)
-      tensors[i] = work.keptTensor(slot, buffer.kept);
+      tensors[i] = work.keptTensor(buffer.once ? 0 : slot, buffer.kept);
   }
 }
 
@@ -114,10 +114,24 @@ const pst_tensor *SampleBuffers::ofPeer(Work &work, const StepLayout::Input &inp
   return &work.keptTensor(peer, buffer.kept);
 }
 
+const pst_tensor *SampleBuffers::ofAll(Work &work, const StepLayout::Input &input) {
+  const BufferLayout &buffer = layout.buffers[size_t(input.buffer)];
+  const pst_tensor &first = work.keptTensor(0, buffer.kept);
+  everySample.data = first.data;
+  everySample.extent[0] = work.count;
+  everySample.stride[0] = buffer.bytes;
+  for (int axis = 0; axis < buffer.rank; ++axis) {
+    everySample.extent[axis + 1] = first.extent[axis];
+    everySample.stride[axis + 1] = first.stride[axis];
+  }
+  return &everySample;
+}
+
 void SampleBuffers::keep(Work &work, int64_t slot, int stage) {
   for (size_t i = 0; i < layout.kept.size(); ++i) {
     const int number = layout.kept[i];
-    if (layout.buffers[size_t(number)].stage == stage)
+    const BufferLayout &buffer = layout.buffers[size_t(number)];
+    if (buffer.stage == stage && !(buffer.once && slot != 0))
       work.keptTensor(slot, int(i)) = own(number);
   }
 }

@@ -33,12 +33,15 @@ public:
   /// Room for a temporary or a decoded region; null where there is none.
   uint8_t *storageFor(Work &work, int64_t slot, const BufferLayout &buffer, int64_t bytes);
   void bindOutputs(Work &work, int64_t slot, int stage);
-  /// What a step reads, of this sample or a peer.
+  /// What a step reads, of this sample, a peer or all of them. The last is valid until
+  /// the next such call.
   const pst_tensor *input(Work &work, const StepLayout::Input &input) {
     // An alias that was kept stands for itself: its choices may be gone.
     const pst_tensor &tensor = tensors[size_t(input.buffer)];
     if (input.peerSlot >= 0)
       return ofPeer(work, input);
+    if (input.all)
+      return ofAll(work, input);
     return tensor.data ? &tensor : &own(input.buffer);
   }
   /// A buffer of this sample, or the one that an alias stands for.
@@ -49,11 +52,13 @@ public:
 private:
   bool shapeByBlock(int buffer, Failure &failure);
   const pst_tensor *ofPeer(Work &work, const StepLayout::Input &input);
+  const pst_tensor *ofAll(Work &work, const StepLayout::Input &input);
 
   const Layout &layout;
   const plan::PlanT &tree;
   Scratch &scratch;
   std::vector<pst_tensor> tensors;
+  pst_tensor everySample{};
   struct Place {
     uint8_t *data = nullptr;
     int64_t bytes = -1;

@@ -187,9 +187,13 @@ bool SampleRunner::runStage(Work &work, int64_t slot, int stage, Failure &failur
     const StepLayout &step = layout.steps[i];
     if (step.guard >= 0 && !buffers.block[step.guard])
       continue;
+    if (step.once && slot != 0)
+      continue;
     ++count;
-    if (!runStep(work, slot, step, failure))
+    if (!runStep(work, slot, step, failure)) {
+      failure.isOfBatch = step.once;
       return false;
+    }
     if (!timed)
       continue;
     const int64_t now = clock.nowNs();
@@ -222,6 +226,11 @@ bool SampleRunner::readCounts(Work &work, int64_t slot, int stage, Failure &fail
 bool SampleRunner::runStep(Work &work, int64_t slot, const StepLayout &step, Failure &failure) {
   pst_tensor *next = arguments.data();
   for (const StepLayout::Input &access : step.inputs) {
+    if (access.all && access.count >= 0 && access.count != work.count) {
+      failure = {0, "the batch has " + std::to_string(work.count) + " samples instead of " +
+                        std::to_string(access.count)};
+      return false;
+    }
     const pst_tensor *tensor = buffers.input(work, access);
     if (!tensor->data) {
       failure = {0, "internal error: buffer " + std::to_string(access.buffer) +

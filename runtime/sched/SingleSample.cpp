@@ -66,6 +66,12 @@ Result<SampleReport> SingleSample::at(uint32_t epoch, int64_t position) {
   const int64_t count = ranks.samples(number, program->positions());
   const int64_t index = (position - ranks.position(number, 0)) / world;
   const bool whole = program->layout->stages() > 1;
+  if (const int64_t exact = program->layout->exactCount(); exact >= 0 && exact != count)
+    return Error{Code::InvalidArgument,
+                 "position " + std::to_string(position) + " is in a last batch of " +
+                     std::to_string(count) +
+                     " samples, which is not delivered: there is nothing that its " +
+                     std::to_string(exact) + " samples would share"};
   Work work;
   work.begin(program, whole ? count : 1);
   work.stop = stopOf(cancelled);

@@ -72,7 +72,10 @@ bool substitute(Work &work, int64_t slot, const Failure &failure) {
 
   std::string fatal;
   uint8_t &attempt = work.attempt(slot, failure.row);
-  if (program.substitute < 0) {
+  if (failure.isOfBatch) {
+    fatal = "what the samples of the batch from position " + std::to_string(work.batchPosition) +
+            " share cannot be computed: " + failure.reason;
+  } else if (program.substitute < 0) {
     fatal =
         "bad sample at position " + std::to_string(position) + ": " + bad.name + ": " + bad.reason;
   } else if (attempt == Order::maxSubstitutes) {
@@ -85,10 +88,12 @@ bool substitute(Work &work, int64_t slot, const Failure &failure) {
   }
 
   std::lock_guard guard(work.lock);
-  auto place =
-      std::upper_bound(work.bad.begin(), work.bad.end(), position,
-                       [](int64_t at, const BadSample &other) { return at < other.position; });
-  work.bad.insert(place, std::move(bad));
+  if (!failure.isOfBatch)
+    work.bad.insert(std::upper_bound(work.bad.begin(), work.bad.end(), position,
+                                     [](int64_t at, const BadSample &other) {
+                                       return at < other.position;
+                                     }),
+                    std::move(bad));
   if (fatal.empty())
     return true;
   // Of several, the first slot's counts, whichever thread came first.

@@ -109,10 +109,11 @@ int64_t freeFiles(Work &work, int64_t slot, size_t limit);
 struct Failure {
   size_t row = 0; ///< of the plan: whose data are to blame
   std::string reason;
+  bool isOfBatch = false; ///< no sample is to blame: there can be no batch
 };
 
 /// Notes a bad sample and chooses the next row to try. False where there is
-/// none, or none is allowed: `work.fatal` then says so.
+/// none, none is allowed, or no other row would help: `work.fatal` then says so.
 bool substitute(Work &work, int64_t slot, const Failure &failure);
 
 } // namespace penstock::runtime

@@ -95,7 +95,7 @@ void bind(Instruction &instruction) {
           ONE(Decode) ONE(Encode) ONE(Recompress) ONE(Key) ONE(KeyView) ONE(KeyMix) ONE(Draw) ONE(Context)
               ONE(Check)
       // scopes
-      ALL(Choose) ALL(Repeat) ALL(Search) ALL(Each) ALL(Batch) ALL(Peer) ONE(Output)
+      ALL(Choose) ALL(Repeat) ALL(Search) ALL(Each) ALL(Batch) ALL(Peer) ALL(Peers) ONE(Output)
       // tensors
       ONE(View) ONE(Pad) ONE(Concat) ONE(Stack) ONE(Place) ONE(Map) ONE(Window) ONE(Gather)
           ONE(Taps) ONE(Weights) ONE(Resample) ONE(Reduce) ONE(Scan) ONE(Histogram) ONE(Contract)

@@ -140,6 +140,35 @@ void runPeer(Machine &machine, llvm::ArrayRef<Slot *> active, const Instruction 
   }
 }
 
+void runPeers(Machine &machine, llvm::ArrayRef<Slot *> active, const Instruction &self) {
+  auto op = llvm::cast<pipe::PeersOp>(self.op);
+  if (active.empty())
+    return;
+  if (static_cast<int64_t>(machine.slots.size()) != machine.sampleCount())
+    fault(self.op, "reads samples of the batch that are not interpreted");
+  Tensor all = machine.blank(*active.front(), op.getResult());
+  if (all.extents[0] != machine.sampleCount())
+    fault(self.op, "is made for " + std::to_string(all.extents[0]) + " samples, and there are " +
+                       std::to_string(machine.sampleCount()));
+  int64_t element = 0;
+  for (Slot &slot : machine.slots) {
+    if (!slot.failed())
+      machine.demand(slot, self.operands[0], self.op);
+    if (slot.failed()) {
+      for (Slot *reader : active)
+        if (!reader->failed())
+          reader->result.failure = Failure{"reads a bad sample of the batch", slot.number, 0};
+      return;
+    }
+    const Tensor &one = machine.tensor(slot, op.getValue());
+    for (int64_t i = 0; i < one.count(); ++i)
+      all.store(element++, one.load(i));
+  }
+  const auto shared = std::make_shared<const Tensor>(std::move(all));
+  for (Slot *slot : active)
+    machine.set(*slot, op.getResult(), Value(shared));
+}
+
 /// `tensor` with its axes in the order of `names`, which `n` is not part of.
 static Tensor inOrder(const Tensor &tensor, mlir::ArrayAttr names) {
   std::vector<std::string> axes;

@@ -79,6 +79,7 @@ static constexpr Required required[] = {
     {"repeat", everyType, "1x1 1xN odd vec ? other"},
     {"each", "u8 i8 i32 i64 f16 bf16 f32 f64 bool", "odd vec other"},
     {"peer", everyType, "1x1 1xN odd vec other"},
+    {"peers", "u8 i64 f32", "? other"},
 };
 
 /// Pairs of ops in one kernel.

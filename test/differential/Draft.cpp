@@ -194,6 +194,37 @@ static Value peer(Draft &draft, Value x) {
   return mixed;
 }
 
+/// What follows from the values of all samples of the batch, mixed with this one's.
+static Value peers(Draft &draft, Value x, bool known, int64_t count) {
+  const Value own = draft.padToStatic(x);
+  OpBuilder &b = draft.builder;
+  Dims dims = draft.dimsOf(own);
+  Dim all{draft.freshAxis(), {}, count};
+  if (!known)
+    all.size = b.create<ContextOp>(draft.loc, b.getI64Type(), ContextKind::count);
+  dims.insert(dims.begin(), all);
+  Value value = b.create<PeersOp>(draft.loc, draft.typeOf(draft.element(own), dims), own, all.name,
+                                  draft.sizesOf(dims));
+  draft.remember(value, dims);
+  const Value key = draft.key;
+  if (draft.rng.chance(0.5)) // what draws then is shared, too
+    draft.key = b.create<KeyOp>(draft.loc, b.getType<KeyType>(), KeyScope::batch);
+  for (int64_t i = draft.rng.between(1, 3); i > 0; --i) {
+    Value next = draft.rng.chance(0.6) ? draft.reduce(value) : draft.rng.chance(0.5) ? draft.map(value) : draft.scan(value);
+    value = next ? next : value;
+  }
+  const Dims mine = draft.dimsOf(own);
+  const bool fits = llvm::all_of(draft.dimsOf(value), [&](const Dim &dim) {
+    return llvm::any_of(mine, [&](const Dim &own) {
+      return own.name == dim.name && own.most == dim.most && !dim.size;
+    });
+  });
+  if (fits && draft.rng.chance(0.5))
+    value = draft.mix(own, value);
+  draft.key = key;
+  return value;
+}
+
 static std::vector<Column> openTable(Draft &draft, const Recipe &recipe, Value &row) {
   std::vector<Column> columns;
   const int count = static_cast<int>(draft.rng.between(1, 3));
@@ -259,8 +290,18 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
     if (const Value value = isLong && i > 3 ? draft.shortStep() : draft.step())
       draft.tensors.push_back(value);
 
-  const Value size = draft.constant(3);
-  auto batch = b.create<BatchOp>(draft.loc, size, false, LastBatch::drop);
+  // Batches of other sizes where values run over them: large ones only of small values.
+  Rng over(recipe.seed * 2 + 1);
+  const bool runsOver = over.chance(0.15);
+  int64_t elements = 1;
+  for (const Dim &dim : draft.dimsOf(draft.tensors.back()))
+    elements *= dim.most;
+  const int64_t samples = !runsOver          ? 3
+                          : elements <= 300 ? over.pick<int64_t>({1, 2, 3, 5, 8, 17, 33, 40})
+                                            : over.between(1, 4);
+  const bool exact = over.chance(0.5);
+  const Value size = draft.constant(exact ? samples : samples + 1);
+  auto batch = b.create<BatchOp>(draft.loc, size, false, exact ? LastBatch::drop : LastBatch::keep);
   b.createBlock(&batch.getBody());
   const int outputs = draft.rng.chance(0.5) ? 2 : 1;
   for (int i = 0; i < outputs; ++i) {
@@ -268,6 +309,8 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
     Value value = i == 0 ? draft.tensors.back() : draft.rng.pick(draft.tensors);
     if (draft.rng.chance(0.25))
       value = peer(draft, value);
+    else if (runsOver && i == 0)
+      value = peers(draft, value, exact, samples);
     deliver(draft, value, i);
   }
   if (draft.rng.chance(0.5))
@@ -276,7 +319,7 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
   result.inputs.seed = recipe.seed;
   result.inputs.epoch = static_cast<uint32_t>(recipe.seed % 5);
   result.inputs.batchPosition = recipe.seed % 1000;
-  for (uint64_t slot = 0; slot < 3; ++slot)
+  for (uint64_t slot = 0; slot < static_cast<uint64_t>(samples); ++slot)
     result.inputs.positions.push_back(result.inputs.batchPosition + slot);
   result.inputs.media = &madeUpMedia();
   auto table = syntheticTable(columns, recipe.seed);

@@ -21,8 +21,8 @@ class Node:
     says that the op reads element by element, not at computed places."""
 
     def __init__(self, kind, reads=(), guard=None, in_batch=False, results=1,
-                 choice=False, small_map=False, view=False, resample=False, wide=False):
-        self.kind = kind  # one of KERNEL_CLASSES, "const", or "runtime": field, peer, switch
+                 choice=False, small_map=False, view=False, resample=False, wide=False, differs=False, peers=False):
+        self.kind = kind  # one of KERNEL_CLASSES, "const", or "runtime": field, peer, peers, switch
         self.reads = list(reads)
         self.guard = guard
         self.in_batch = in_batch
@@ -32,6 +32,9 @@ class Node:
         self.view = view
         self.resample = resample
         self.wide = wide  # a join of more than eight inputs
+        self.differs = differs  # between samples, whatever it reads
+        self.peers = peers  # the values of all samples
+        self.peer = False  # that of another one
 
     def is_kernel(self):
         return self.kind in KERNEL_CLASSES
@@ -58,19 +61,51 @@ class Kernels:
                 and (sum(node.resample for node in union) <= 8 or "eight resamples" in without))
 
 
+def shared(nodes):
+    """What is the same for all samples of a batch."""
+    same = set()
+    for node in nodes:
+        follows = (not node.differs and node.kind != "C" and all(read[0] in same for read in node.reads)
+                   and (node.guard is None or node.in_batch))
+        if node.kind == "const" or node.peers or follows or (node.peer and node.reads[0][0] in same):
+            same.add(node)
+    return same
+
+
 def with_copies(nodes, outputs):
-    """An output gets a copy of what no kernel makes, or what another output delivers."""
-    nodes, taken, delivered = list(nodes), set(), []
+    """An output gets a copy of what no kernel makes, what another output delivers, or what all samples share; so does
+    what takes the values of all samples."""
+    nodes, taken, delivered, same = list(nodes), set(), [], shared(nodes)
+
+    def made(node):
+        return node.is_kernel() and node.kind != "C" and not (node in same and node.in_batch)
+
     for value in outputs:
         node, result = value
-        if node.is_kernel() and node.kind != "C" and value not in taken:
+        if made(node) and value not in taken:
             taken.add(value)
             delivered.append(value)
             continue
-        moved = Node("I", [(node, result, True)], in_batch=node.in_batch or not node.is_kernel(),
-                     view=True)
-        nodes.insert(nodes.index(node) + 1 if node.is_kernel() else len(nodes), moved)
+        moved = Node("I", [(node, result, True)], in_batch=node.in_batch or not node.is_kernel(), view=True)
+        nodes.insert(nodes.index(node) + 1 if node.is_kernel() and not (node in same and node.in_batch) else len(nodes),
+                     moved)
         delivered.append((moved, 0))
+    copies = {}
+    for peers in [node for node in nodes if node.peers]:
+        node, result, _ = peers.reads[0]
+        if node in same:  # a view
+            peers.kind, peers.peers, peers.view = "I", False, True
+        elif not made(node) or (node, result) in delivered:
+            if (node, result) not in copies:
+                copies[node, result] = Node("I", [(node, result, True)], in_batch=node.in_batch, view=True)
+                nodes.insert(nodes.index(node) + 1, copies[node, result])
+            peers.reads = [(copies[node, result], 0, True)]
+    for node in nodes:  # another sample's value of these is the same
+        node.reads = [(*source.reads[0][:2], direct) if source.peer and source in same else (source, result, direct)
+                      for source, result, direct in node.reads]
+        if node in same and node.in_batch:
+            node.guard = None
+    nodes = [node for node in nodes if not (node.peer and node in same)]
     return nodes, delivered
 
 
@@ -89,6 +124,7 @@ def host_tables(nodes):
 def plan(nodes, outputs, without):
     """The kernels, and whether an op reads another within one, by rules 1 to 3."""
     weights = set() if "weights" in without else host_tables(nodes)
+    once = {node for node in shared(nodes) if node.in_batch and not any(node is value[0] for value in outputs)}
     users = {node: [] for node in nodes}
     for node in nodes:
         for source, _, direct in node.reads:
@@ -102,6 +138,7 @@ def plan(nodes, outputs, without):
                 and ("C" not in (source.kind, user.kind) or "codecs" in without)
                 and (source.guard == user.guard or "guards" in without)
                 and (source in weights) == (user in weights)
+                and ((source in once) == (user in once) or "once" in without)
                 and source.in_batch == user.in_batch)
 
     # Levels, rules 1 and 2.
@@ -450,11 +487,11 @@ class Draft:
         used = list({value[0]: value for _, value in arms}.values())
         if all(kind in "IP" for ops, _ in arms for kind in ops):
             node = Node("P", [(*value[1], True) for value in used], in_batch=self.depends(*used),
-                        choice=True)
+                        choice=True, differs=True)
         else:
             yields = [self.arm_nodes(ops, value[1], (index, number))
                       for number, (ops, value) in enumerate(arms)]
-            node = Node("runtime", [(*value, True) for value in yields],
+            node = Node("runtime", [(*value, True) for value in yields], differs=True,
                         in_batch=any(value[0].in_batch for value in yields))
         self.add(node, lines, [(name, self.line)], in_batch)
 
@@ -467,13 +504,13 @@ class Draft:
         lines += [f"^bb0(%n{name[2:]}: i64, {carried}: {self.line}):"]
         lines += self.arm_text(ops, carried) + ["}"]
         if all(kind in "IP" for kind in ops):
-            node = Node("P", [(*source[1], True)], in_batch=self.depends(source))
+            node = Node("P", [(*source[1], True)], in_batch=self.depends(source), differs=True)
             self.add(node, lines, [(name, self.line)], in_batch)
             return
         value = source[1]
         for turn in range(bound):
             runs = self.arm_nodes(ops, value, (count, turn))
-            node = Node("runtime", [(*value, True), (*runs, True)],
+            node = Node("runtime", [(*value, True), (*runs, True)], differs=True,
                         in_batch=value[0].in_batch or runs[0].in_batch)
             (self.batch if node.in_batch else self.sample).append(node)
             value = (node, 0)
@@ -482,13 +519,28 @@ class Draft:
 
     def peer(self, in_batch):
         source, name = self.pick(), self.name()
-        node = Node("runtime", [(*source[1], True)], in_batch=True)
+        node = Node("runtime", [(*source[1], True)], in_batch=True, differs=True)
+        node.peer = True
         line = f"{name} = pipe.peer {source[0]}[%slot] : {source[2]} -> {source[2]}"
         self.add(node, [line], [(name, source[2])], in_batch)
 
+    def peers(self, in_batch):
+        """All samples' values, reduced, or one of them."""
+        source, joined, name = self.pick(self.line), self.name(), self.name()
+        tall = f"!pipe.tensor<u8[m=2, w={self.extent}]>"
+        node = Node("runtime", [(*source[1], True)], in_batch=True, peers=True)
+        self.batch.append(node)
+        self.text[in_batch].append((node, [f'{joined} = pipe.peers {source[0]} along "m" : {self.line} -> {tall}']))
+        if self.rng.random() < 0.7:
+            line = f'{name} = pipe.reduce max {joined} over ["m"] : {tall} -> {self.line}'
+        else:
+            line = f"{name} = pipe.view {joined} by affine_map<(d0) -> (1, d0)> [] : {tall} -> {self.line}"
+        self.add(Node("I" if "view" in line else "H", [(node, 0, True)], in_batch=True, view="view" in line), [line],
+                 [(name, self.line)], in_batch)
+
     def make(self):
         for k in range(self.rng.randint(1, 2)):
-            self.add(Node("runtime"), [f'%x{k} = pipe.field %row "x{k}" : {self.line}'],
+            self.add(Node("runtime", differs=True), [f'%x{k} = pipe.field %row "x{k}" : {self.line}'],
                      [(f"%x{k}", self.line)], False)
         steps = [self.simple] * 6 + [self.map] * 5 + [self.reduce] * 2 + [self.choose] * 3 + [self.codec] * 2 + [
             self.diamond, self.around_barrier, self.place, self.small_table, self.constant, self.resample, self.repeat,
@@ -501,7 +553,7 @@ class Draft:
                 self.rng.choice(steps)(False)
         if self.rng.random() < 0.4:
             for _ in range(self.rng.randint(1, 5)):
-                self.rng.choice([self.peer, self.peer, self.map, self.simple, self.choose])(True)
+                self.rng.choice([self.peer, self.peer, self.peers, self.peers, self.map, self.simple, self.choose])(True)
         self.delivered = [self.pick(recent=0.8) for _ in range(self.rng.randint(1, 3))]
 
     def graph(self):
@@ -570,7 +622,7 @@ class FusionRule(unittest.TestCase):
 
     def test_every_rule_decides_some_dag(self):
         for rule in ["weights", "computed places", "barriers", "guards", "one gather", "waiting",
-                     "own views", "codecs", "eight resamples", "eight inputs"]:
+                     "own views", "codecs", "eight resamples", "eight inputs", "once"]:
             with self.subTest(rule=rule):
                 changed = [draft.seed for draft in self.drafts
                            if predict(*draft.graph()) != predict(*draft.graph(), [rule])]

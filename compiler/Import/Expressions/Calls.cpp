@@ -52,8 +52,10 @@ Val Expressions::evalOver(const dsl::Name &name, std::vector<Argument> args,
   Argument list{{}, "over", nullptr, over.range};
   list.value.kind = Kind::List;
   for (const dsl::Name &axis : axes) {
-    const Val &first = args[0].value;
-    if ((first.is(Kind::Tensor) || first.is(Kind::Neighbours)) && !find(axesOf(first), axis.text))
+    Val &first = args[0].value;
+    if (isBatchAxis(axis.text, first))
+      first = boxed(first);
+    else if ((first.is(Kind::Tensor) || first.is(Kind::Neighbours)) && !find(axesOf(first), axis.text))
       failAxis(axis.range, quote(name.text), axis.text, args[0].value, args[0].origin());
     list.value.parts.push_back(wordOf(axis.text));
   }

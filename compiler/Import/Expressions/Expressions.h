@@ -54,8 +54,9 @@ private:
   std::optional<bool> sameWord(const dsl::BinaryExpr &expr);
   Val evalUnary(const dsl::UnaryExpr &expr);
   Val evalIndex(const dsl::IndexExpr &index);
+  /// \param which  the index along `n` of the values of all samples, if there is one.
   Val indexTensor(Val value, const std::vector<const dsl::AxisSetting *> &settings,
-                  const dsl::Expr &source);
+                  const Val &which, const dsl::Expr &source);
   /// A slice along an axis of which pixels decide an end.
   mlir::Value sliceByPixels(mlir::Value from, const Dim &axis, const Val &at,
                             dsl::SourceRange range);

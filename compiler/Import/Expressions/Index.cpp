@@ -10,13 +10,24 @@ Val Expressions::evalIndex(const dsl::IndexExpr &index) {
   if (value.is(Kind::Poison))
     throw Abort{};
   std::vector<const dsl::AxisSetting *> settings;
+  Val which; // of the samples
   for (const dsl::AxisSetting &setting : index.settings) {
-    if (!inBatch || setting.axis.text != "n") {
+    if (!isBatchAxis(setting.axis.text, value)) {
+      settings.push_back(&setting);
+      continue;
+    }
+    which = eval(*setting.value);
+    if (which.is(Kind::Range))
+      fail(setting.value->range, "a slice of the batch is no value of a sample",
+           "`rename(x, n, m)` is the value of all samples along an axis `m`, which can be sliced");
+    if (which.is(Kind::Tensor) || which.is(Kind::Neighbours) ||
+        (which.is(Kind::Number) && isElementLocal(which.ir))) { // each element another one
+      value = peersOf(value, setting.axis.text, index.range);
       settings.push_back(&setting);
       continue;
     }
     mlir::Value slot =
-        demandIndex(eval(*setting.value), setting.value->range, "a place in the batch");
+        demandIndex(which, setting.value->range, "a place in the batch");
     if (std::optional<int64_t> place = constantInt(slot);
         place && (*place < 0 || (batchSize && *place >= *batchSize)))
       fail(setting.value->range,
@@ -32,11 +43,11 @@ Val Expressions::evalIndex(const dsl::IndexExpr &index) {
   if (!value.is(Kind::Tensor))
     fail(index.base->range, "only tensors have axes to index, and this is " + show(value),
          value.is(Kind::Record) ? "a field of it: `x." + value.names.front() + "`" : "");
-  return indexTensor(value, settings, *index.base);
+  return indexTensor(value, settings, which, *index.base);
 }
 
 Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting *> &settings,
-                             const dsl::Expr &source) {
+                             const Val &which, const dsl::Expr &source) {
   std::map<std::string, mlir::Value> loads; // indices of the innermost region
   std::map<std::string, Val> gathers;       // indices that are tensors
   Val small;                                // the index that is a window's elements
@@ -45,12 +56,9 @@ Val Expressions::indexTensor(Val value, const std::vector<const dsl::AxisSetting
     const std::string axis = axisNamed(setting->axis.text);
     std::vector<Dim> axes = dims(value.ir);
     const Dim *mine = find(axes, axis);
-    if (!mine && axis == "n" && !inBatch)
-      fail(setting->axis.range, "the batch axis `n` exists in the `batch` block only",
-           "`pick(table, i)` reads another row");
     if (!mine)
       failAxis(setting->axis.range, "an index", axis, value, source.range);
-    Val at = eval(*setting->value);
+    Val at = axis == "n" && !which.is(Kind::Poison) ? which : eval(*setting->value);
     dsl::SourceRange range = setting->value->range;
     if (at.is(Kind::Range) && regions.empty() &&
         (at.parts[0].is(Kind::Tensor) || at.parts[1].is(Kind::Tensor))) {
@@ -210,8 +218,6 @@ Val Expressions::peer(const Val &value, mlir::Value slot, dsl::SourceRange range
            "another sample's value must be a number or a tensor, and this is " + show(*leaf));
     if (leaf->is(Kind::Tensor) && !leaf->tensorType().isStatic())
       notYet(range, "another sample's value of varying extent (" + show(*leaf) + ")");
-    if (isElementLocal(slot))
-      notYet(range, "another sample chosen element by element");
     leaf->ir = base.create<pipe::PeerOp>(here, leaf->ir.getType(), leaf->ir, slot);
   }
   return result;

@@ -149,11 +149,20 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
     fail(name.range, quote(text) + " needs the axes to reduce", quote(text + "(x over [h, w])"));
   if (text == "extent" || text == "index") {
     std::vector<Argument> given = take({"x", "a"}, 2);
+    if (!given[1].value.is(Kind::List) &&
+        isBatchAxis(demandAxis(given[1], nullptr, text), given[0].value))
+      return text == "extent" ? samplesOfBatch()
+                              : number(base.create<pipe::ContextOp>(here, base.getI64Type(),
+                                                                    pipe::ContextKind::slot));
     const Val &x = demandTensor(given[0], text);
     if (text == "extent" && given[1].value.is(Kind::List)) {
       Val all = number(intConstant(1));
       for (const Val &part : given[1].value.parts) {
         Argument one{part, "", nullptr, given[1].range};
+        if (isBatchAxis(part.word, x)) {
+          all = arithmetic("*", all, samplesOfBatch(), name.range);
+          continue;
+        }
         Dim axis = *find(dims(x.ir), demandAxis(one, &x, text));
         const Counted *counted = countedBy(axis);
         all = arithmetic("*", all, counted ? tensor(counted->count) : number(extent(axis)),

@@ -39,10 +39,13 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
          "sum min max any all count argmin argmax");
   if (args.size() != 1)
     fail(args[1].range, quote(name.text) + " takes one value, and the axes after `over`");
-  const Argument &arg = args.front();
+  Argument arg = args.front();
   std::vector<std::string> axes;
-  for (const dsl::Name &axis : over)
+  for (const dsl::Name &axis : over) {
     axes.push_back(axis.text);
+    if (isBatchAxis(axis.text, arg.value))
+      arg.value = peersOf(arg.value, axis.text, arg.range);
+  }
   if (arg.value.is(Kind::Grouped) && !histogram)
     return reduceGroups(*pipe::symbolizeReduceKind(name.text), arg, axes, range);
   if (!arg.value.is(Kind::Tensor) && !arg.value.is(Kind::Neighbours))

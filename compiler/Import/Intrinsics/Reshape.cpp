@@ -14,9 +14,13 @@ Val Intrinsics::reverse(Args args, dsl::SourceRange range) {
 }
 
 Val Intrinsics::rename(Args args, dsl::SourceRange range) {
+  std::string to = demandAxis(args[2], nullptr, "rename");
+  if (to == "n")
+    fail(args[2].range, "`n` is the axis of the batch", "another name for this axis");
+  if (isBatchAxis(demandAxis(args[1], nullptr, "rename"), args[0].value))
+    return peersOf(args[0].value, to, range);
   const Val &x = demandTensor(args[0], "rename");
   std::string from = demandAxis(args[1], &x, "rename");
-  std::string to = demandAxis(args[2], nullptr, "rename");
   std::vector<Dim> all = dims(x.ir);
   if (find(all, to))
     fail(args[2].range, "the value already has axis " + quote(to) + ": it is " + show(x));

@@ -63,6 +63,9 @@ Val PipelineImport::outputLayout(const dsl::OutputDecl &output, const Val &value
   if (value.is(Kind::Tensor))
     have = dims(value.ir);
   const std::string what = "output " + quote(output.name.text);
+  if (find(have, "n"))
+    fail(output.value->range, "the value has an axis `n` of its own, and `n` is that of the batch",
+         "`rename(x, n, m)` gives it another name");
   const dsl::AxisType *unknown = nullptr;
   std::vector<std::string> missing, order;
   for (const dsl::AxisType &axis : output.type.axes) {

@@ -217,8 +217,11 @@ void PipelineImport::importBatch(const dsl::BatchDecl &batch) {
   {
     BaseGuard inside(base, block.get());
     Restore<bool> scope(inBatch, true);
-    bind({"n", batch.keyword},
-         number(base.create<pipe::ContextOp>(here, base.getI64Type(), pipe::ContextKind::count)));
+    batchAxis.count = base.create<pipe::ContextOp>(here, base.getI64Type(), pipe::ContextKind::count);
+    const bool global = batch.scope == dsl::BatchScope::Global;
+    batchAxis.bound = batchSize.value_or(-1);
+    batchAxis.exact = last == pipe::LastBatch::drop && !global ? batchAxis.bound : -1;
+    bind({"n", batch.keyword}, number(batchAxis.count));
     for (const auto &item : batch.items) {
       if (const auto *let = std::get_if<dsl::LetDecl>(&item)) {
         importLet(*let);

@@ -70,6 +70,12 @@ void Places::noteValue(dsl::Diagnostics::Report &report, const dsl::Expr *expr, 
 
 void Places::failAxis(dsl::SourceRange range, const std::string &what, const std::string &axis,
                       const Val &value, dsl::SourceRange origin) {
+  if (axis == "n" && !inBatch)
+    fail(range, "the batch axis `n` exists in the `batch` block only",
+         "`pick(table, i)` reads another row");
+  if (axis == "n")
+    fail(range, what + " runs over axes of a value, and `n` is that of the batch",
+         "`rename(x, n, m)` is the value of all samples along an axis `m`");
   auto report =
       error(range, what + " over axis " + quote(axis) + ", which its input does not have");
   std::vector<std::string> names;

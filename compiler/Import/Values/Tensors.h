@@ -60,6 +60,22 @@ public:
   /// The tensor with `other` in place of what does not exist along some axes.
   mlir::Value onlyExisting(mlir::Value tensor, llvm::ArrayRef<std::string> axes, mlir::Value other);
 
+  // --- The values of all samples of a batch (Peers.cpp)
+  struct BatchAxis {
+    mlir::Value count;  ///< of the samples of this rank's batch
+    int64_t exact = -1; ///< where every batch has so many; else -1
+    int64_t bound = -1;
+  };
+  BatchAxis batchAxis; ///< in the batch block
+  /// Whether `axis` is that of the batch, which no value has by itself.
+  bool isBatchAxis(const std::string &axis, const Val &value);
+  Dim batchDim(const std::string &name);
+  Val samplesOfBatch();
+  /// A number as a tensor without axes; anything else as it is.
+  Val boxed(const Val &value);
+  /// The value of every sample, along a new outermost axis.
+  Val peersOf(const Val &value, const std::string &axis, dsl::SourceRange range);
+
   // --- Regions of elements (Regions.cpp)
   /// Builds a region: `body` gives what it yields, `create` makes the op that
   /// takes the block. Throws OuterElement if the body uses an outer region's.

@@ -116,6 +116,11 @@ const Dim *Tensors::find(const std::vector<Dim> &dims, const std::string &name) 
 
 Dim Tensors::dim(const std::string &name, mlir::Value size, const std::string &metadata,
                  dsl::SourceRange range) {
+  if (inBatch && batchAxis.count && size == batchAxis.count) {
+    Dim all = batchDim(name);
+    all.axis.metadata = metadata;
+    return all;
+  }
   Dim result{{name, -1, -1, metadata}, {}};
   if (std::optional<int64_t> extent = staticInt(size, "the extent of axis " + quote(name))) {
     if (*extent < 0)

@@ -96,6 +96,25 @@ func.func @peers_are_in_a_batch(%x: !pipe.tensor<u8[w=4]>, %n: i64) {
 
 // -----
 
+func.func @all_peers_are_in_a_batch(%x: !pipe.tensor<u8[w=4]>, %n: i64) {
+  // expected-error @below {{stands outside a batch}}
+  %0 = pipe.peers %x along "n" sizes(%n) : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[n=?, w=4]>
+  return
+}
+
+// -----
+
+pipe.pipeline @all_peers_have_the_axes seed 0 substitute 0.0 {
+  %n = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%n) last drop {
+    %x = pipe.constant dense<3> : tensor<4xui8> -> !pipe.tensor<u8[w=4]>
+    // expected-error @below {{reads '!pipe.tensor<u8[w=4]>' of every sample as '!pipe.tensor<u8[m=2, w=4]>'}}
+    %0 = pipe.peers %x along "n" : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[m=2, w=4]>
+  }
+}
+
+// -----
+
 func.func @an_output_names_its_axes(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{declares 1 axes for a value with 1}}
   pipe.output "x" %x axes ["n"] stored ["n"] : !pipe.tensor<u8[w=4]>

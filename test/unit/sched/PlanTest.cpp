@@ -31,7 +31,8 @@ TEST(PlanLoad, RefusesOtherBytes) {
   EXPECT_EQ(message(bytes), "not a plan: its tables are damaged");
   pipeline.plan.abi = 77;
   EXPECT_EQ(message(Plan::serialize(pipeline.plan)),
-            "the plan is for version 77 of the kernel interface, this program has 2");
+            "the plan is for version 77 of the kernel interface, this program has " +
+                std::to_string(PST_KERNEL_ABI_VERSION));
 }
 
 TEST(PlanLoad, DamageNeverCrashes) {
@@ -127,6 +128,16 @@ TEST(PlanCheck, EveryRuleHasItsMessage) {
       {"step 0 reads buffer 5", [](auto &p) { p.steps[0]->inputs[0]->buffer = 5; }},
       {"step 0 reads other samples in stage 0",
        [](auto &p) { p.steps[0]->inputs[0]->peer_slot = 20; }},
+      {"step 0 reads other samples in stage 0",
+       [](auto &p) { p.steps[0]->inputs[0]->all = true; }},
+      {"step 0 cannot read buffer 0 of all samples",
+       [](auto &p) {
+         p.steps[0]->inputs[0]->all = true;
+         p.steps[0]->stage = 1;
+       }},
+      {"step 0 runs once for the batch in stage 0", [](auto &p) { p.steps[0]->once = true; }},
+      {"step 0 writes buffer 1 not as often as there are such",
+       [](auto &p) { p.buffers[1]->once = true; }},
       {"step 0 writes buffer 0, which is read-only", [](auto &p) { p.steps[0]->outputs = {0}; }},
       {"step 0 reads buffer 0, which nothing has written", [](auto &p) { p.decodes.clear(); }},
       {"output 0 is written by nothing", [](auto &p) { p.steps.clear(); }},

@@ -4,6 +4,7 @@
 #include "test/unit/sched/Pipelines.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace penstock::test {
 
@@ -164,6 +165,100 @@ TEST(Stages, AFailureInALaterStageGivesOneBatchWhateverTheThreads) {
     EXPECT_EQ(at<int64_t>((*batch)->outputs()[0], {5, 0}), 5 + substitute);
     EXPECT_EQ(at<int64_t>((*batch)->outputs()[0], {6, 0}), substitute + 7);
   }
+}
+
+/// output[0] = the sum of the first elements of all samples, plus how many there are
+/// times a million.
+int32_t sumOfAllKernel(pst_kernel_args *args) {
+  const pst_tensor &all = args->tensors[0];
+  int64_t sum = all.extent[0] * 1'000'000;
+  for (int64_t i = 0; i < all.extent[0]; ++i)
+    sum += *reinterpret_cast<const int64_t *>(static_cast<const char *>(all.data) + i * all.stride[0]);
+  *static_cast<int64_t *>(args->tensors[1].data) = sum;
+  return 0;
+}
+
+std::atomic<int> runs{0};
+int32_t countedSumKernel(pst_kernel_args *args) {
+  ++runs;
+  return sumOfAllKernel(args);
+}
+int32_t refusedKernel(pst_kernel_args *) { return 1; }
+
+/// value -> temporary (value, twice) -> once for the batch: the sum of all -> that and the own value.
+Pipeline batchPipeline(pst_kernel once = countedSumKernel) {
+  Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
+    int64_t *s = args->scalars;
+    s[9] = s[11] = s[12] = 0;
+    s[10] = 2;
+    return 0;
+  });
+  const int own = p.buffer(plan::BufferKind::temporary, DType::i64, {2});
+  const int shared = p.buffer(plan::BufferKind::temporary, DType::i64, {1});
+  const int out = p.output("sum", DType::i64, {1});
+  p.step(p.kernel(sumKernel), {}, {own}, {9, 8});
+  plan::StepT &sum = p.step(p.kernel(once), {own}, {shared}, {}, 1);
+  sum.inputs[0]->all = true;
+  sum.once = true;
+  p.plan.buffers[size_t(shared)]->once = true;
+  p.plan.buffers[size_t(own)]->peer = true;
+  p.step(p.kernel(sumKernel), {own, shared}, {out}, {10, 11}, 2);
+  return p;
+}
+
+TEST(Stages, WhatAllSamplesShareIsComputedOnce) {
+  const std::vector<int64_t> values = {1, 20, 300, 4000, 5, 60, 700, 8000, 9, 10};
+  for (int threads = 1; threads <= 4; ++threads) {
+    Pipeline p = batchPipeline();
+    p.plan.batch->keep_last = true;
+    SessionOptions options = valueOptions(values);
+    options.threads = threads;
+    options.prefetch = 1;
+    auto session = p.open(options);
+    ASSERT_TRUE(session) << session.error().message;
+    runs = 0;
+    for (int64_t b = 0; b < 3; ++b) {
+      auto batch = (*session)->next();
+      ASSERT_TRUE(batch && *batch);
+      const int64_t count = b < 2 ? 4 : 2; // slots that a last batch lacks do not count
+      int64_t sum = count * 1'000'000;
+      for (int64_t i = 0; i < count; ++i)
+        sum += values[size_t(4 * b + i)];
+      for (int64_t i = 0; i < count; ++i) {
+        EXPECT_EQ(at<int64_t>((*batch)->outputs()[0], {i, 0}), sum + values[size_t(4 * b + i)]);
+        auto sample = (*session)->sample(0, 4 * b + i);
+        ASSERT_TRUE(sample) << sample.error().message;
+        EXPECT_EQ(sample->contentHash, (*batch)->contentHash(i));
+      }
+    }
+    // Once for each of the batches, of which the next epoch's may have begun, and of the samples alone.
+    EXPECT_GE(runs, 3 + 10);
+    EXPECT_LE(runs, 3 + 10 + 2);
+  }
+}
+
+TEST(Stages, CodeForSoManySamplesSeesNoOthers) {
+  const std::vector<int64_t> values = {1, 20, 300, 4000, 5, 60};
+  Pipeline p = batchPipeline();
+  p.plan.steps[1]->inputs[0]->count = 4;
+  auto session = p.open(valueOptions(values));
+  ASSERT_TRUE(session) << session.error().message;
+  EXPECT_TRUE((*session)->sample(0, 3));
+  auto sample = (*session)->sample(0, 4);
+  ASSERT_FALSE(sample);
+  EXPECT_EQ(sample.error().message, "position 4 is in a last batch of 2 samples, which is not delivered: there is "
+                                    "nothing that its 4 samples would share");
+}
+
+TEST(Stages, NoOtherRowHelpsWhereTheBatchFails) {
+  const std::vector<int64_t> values = {1, 20, 300, 4000};
+  auto session = batchPipeline(refusedKernel).open(valueOptions(values));
+  ASSERT_TRUE(session);
+  auto batch = (*session)->next();
+  ASSERT_FALSE(batch);
+  EXPECT_EQ(batch.error().message,
+            "what the samples of the batch from position 0 share cannot be computed: check 1 failed");
+  EXPECT_TRUE((*session)->badSamples().empty());
 }
 
 TEST(Stages, TheArmThatRanIsRead) {
