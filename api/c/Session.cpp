@@ -124,6 +124,10 @@ static runtime::SessionOptions readOptions(const pst_session_options &given) {
   options.samplesOnly = given.samples_only;
   options.callerOrders = given.order == PST_ORDER_CALLER;
   options.askAgain = given.ask_again;
+  if (given.last != PST_LAST_PIPELINE)
+    options.last = given.last == PST_LAST_DROP   ? runtime::LastBatch::Drop
+                   : given.last == PST_LAST_KEEP ? runtime::LastBatch::Keep
+                                                 : runtime::LastBatch::Pad;
   if (given.next_rows)
     options.nextRows = [ask = given.next_rows, context = given.next_rows_context](
                            uint32_t epoch, int64_t *rows, int64_t capacity) {
@@ -168,6 +172,7 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
   if (!opened)
     return self.fail(opened.error());
   self.session = std::move(*opened);
+  self.classes = self.session->classNames();
   self.plan = program->plan;
   self.parameters = program->parameters;
   for (const std::string &line : self.session->warnings())

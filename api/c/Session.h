@@ -22,6 +22,8 @@ struct pst_session {
                                 std::to_string(process.number()) +
                                 ", whose threads a forked child has not got; open a session here";
   std::string warnings;
+  std::vector<std::string> classes;
+  std::string rowText;
   std::string state;
   std::vector<penstock::runtime::BadSample> badSamples;
   std::vector<pst_bad_sample> badViews;

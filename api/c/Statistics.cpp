@@ -52,6 +52,25 @@ void pst_session_statistics(const pst_session *session, pst_statistics *out_stat
   std::memcpy(out_statistics, &result, std::min(out_statistics->size, sizeof result));
 }
 
+size_t pst_session_class_count(const pst_session *session) { return session->classes.size(); }
+
+const char *pst_session_class_name(const pst_session *session, size_t index) {
+  return index < session->classes.size() ? session->classes[index].c_str() : nullptr;
+}
+
+pst_status pst_session_row_text(pst_session *session, int64_t row, const char *column,
+                                const char **out_text) {
+  *out_text = nullptr;
+  if (!session->get())
+    return PST_ERROR;
+  auto text = session->session->rowText(row, column);
+  if (!text)
+    return session->fail(text.error());
+  session->rowText = std::move(*text);
+  *out_text = session->rowText.c_str();
+  return PST_OK;
+}
+
 void pst_session_bad_samples(pst_session *session, const pst_bad_sample **out_samples,
                              size_t *out_count) {
   const runtime::Session *inner = session->get();

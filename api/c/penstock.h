@@ -313,6 +313,16 @@ typedef enum pst_order {
   PST_ORDER_CALLER = 1    /* by pst_session_push_rows(); PST_NO_ROWS where there are none */
 } pst_order;
 
+/* What becomes of the rows that fill no batch at the end of an epoch. */
+typedef enum pst_last {
+  PST_LAST_PIPELINE = 0, /* as the pipeline's text says */
+  PST_LAST_DROP = 1,     /* they are left out */
+  PST_LAST_KEEP = 2,     /* a smaller batch; ranks may differ by a sample, and one may have none */
+  /* A smaller batch, for which the epoch's first rows come again, so that all ranks have
+   * as many samples: what PyTorch's DistributedSampler does. */
+  PST_LAST_PAD = 3
+} pst_last;
+
 /* Asks which rows of the table the next batch of `epoch` has. Stores at most
  * `capacity` (the batch size) of them in `rows` and returns how many, in any order and
  * as often as wanted; 0: the epoch ends here; PST_ROWS_NOT_YET: the caller does not
@@ -365,12 +375,14 @@ typedef struct pst_session_options {
   /* Not 0: only pst_session_sample() will be called. Else a table that fills no batch
    * is an error. */
   int samples_only;
+  pst_last last;
 } pst_session_options;
 
 #define PST_SESSION_OPTIONS_INIT                                                                   \
   {                                                                                                \
     sizeof(pst_session_options), NULL, 0, NULL, 0, NULL, 0, 0, 1, 0, 1, 0, 0, 0, NULL,             \
-        PST_DEVICE_AUTO, 0, NULL, NULL, 0, PST_HELD_ERROR, PST_ORDER_PIPELINE, NULL, NULL, 0, 0    \
+        PST_DEVICE_AUTO, 0, NULL, NULL, 0, PST_HELD_ERROR, PST_ORDER_PIPELINE, NULL, NULL, 0, 0,   \
+        PST_LAST_PIPELINE                                                                          \
   }
 
 /* Opens the sources of `program`, takes the session's memory and starts its threads.
@@ -572,6 +584,22 @@ typedef struct pst_session_info {
 } pst_session_info;
 
 PST_API void pst_session_get_info(const pst_session *session, pst_session_info *out_info);
+
+/* The names of the classes that labels of the table of `for` number: folders of
+ * `image_folder`. 0 and NULL where there are none. They live as long as the session. */
+PST_API size_t pst_session_class_count(const pst_session *session);
+/* `index` < pst_session_class_count(). */
+PST_API const char *pst_session_class_name(const pst_session *session, size_t index);
+
+/* A column of text of a row of the table of `for`, such as `name` of `image_folder`; the
+ * rows of a batch are pst_batch_rows(). Columns that the pipeline does not use may be
+ * missing. `*out_text` lives until the next call of this function.
+ *
+ * PST_ERROR  there is no such row or column; see pst_session_error().
+ *
+ * Thread safety: as pst_session_next(). */
+PST_API pst_status pst_session_row_text(pst_session *session, int64_t row, const char *column,
+                                        const char **out_text);
 
 /* Ends all work and all threads of the session; batches stay valid. NULL is
  * allowed. */

@@ -217,8 +217,8 @@ void Flow::advance() {
 
 bool Flow::begin() {
   const RankLayout layout = program->ranks(start.position);
-  const int64_t positions = program->positions();
-  if (nextBatch >= layout.batches(positions, program->keepLast)) {
+  const int64_t positions = program->positionsFrom(start.position);
+  if (nextBatch >= program->batchesFrom(start.position)) {
     // Every epoch has a batch (Session::open), so this ends.
     start = {start.epoch + 1, 0};
     nextBatch = 0;

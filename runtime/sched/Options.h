@@ -30,11 +30,21 @@ struct MemoryColumn {
   std::shared_ptr<const void> owner; ///< keeps `data` alive; may be empty
 };
 
+/// What becomes of positions that fill no batch at the end of an epoch.
+enum class LastBatch {
+  Drop, ///< they are left out
+  Keep, ///< they are a smaller batch, in which ranks may have one sample less than others
+  /// The same, but the epoch's first rows come again, so that all ranks have the
+  /// same number: as DistributedSampler does.
+  Pad
+};
+
 struct SessionOptions {
   std::vector<ParamValue> params;
   std::vector<MemoryColumn> memory;
 
-  std::optional<int64_t> seed; ///< in place of the pipeline's
+  std::optional<int64_t> seed;   ///< in place of the pipeline's
+  std::optional<LastBatch> last; ///< likewise
   uint32_t epoch = 0;          ///< the first epoch
   /// The place of this process among those that share an epoch.
   uint32_t rank = 0;

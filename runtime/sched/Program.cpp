@@ -91,7 +91,7 @@ Result<std::vector<plan::ArgumentT>> bindParams(const plan::PlanT &tree,
 int64_t Program::rowFor(uint32_t epoch, int64_t position, size_t row, int attempt,
                         int64_t wanted) const {
   if (row == 0)
-    return attempt == 0 ? order->row(seed, epoch, position)
+    return attempt == 0 ? order->row(seed, epoch, position % positions())
                         : order->substitute(seed, epoch, position, attempt);
   const int64_t length = tables->length(tree().rows[row]->source);
   if (attempt == 0)
@@ -106,14 +106,19 @@ int64_t Program::rowFor(uint32_t epoch, int64_t position, size_t row, int attemp
 std::optional<int64_t> Program::batchesPerEpoch() const {
   if (callerOrders)
     return std::nullopt;
-  return ranks(0).batches(positions(), keepLast);
+  return batchesFrom(0);
+}
+
+int64_t Program::positionsFrom(int64_t start) const {
+  const int64_t left = positions() - start;
+  if (last != LastBatch::Pad || left <= 0)
+    return positions();
+  return start + (left + world - 1) / world * int64_t(world);
 }
 
 int64_t Program::samplesPerEpoch() const {
-  const RankLayout layout = ranks(0);
-  const int64_t batches = layout.batches(positions(), keepLast);
-  const int64_t full = positions() / globalBatch;
-  return full * perRank + (batches > full ? layout.samples(full, positions()) : 0);
+  const int64_t wanted = positionsFrom(0), full = wanted / globalBatch;
+  return full * perRank + (batchesFrom(0) > full ? ranks(0).samples(full, wanted) : 0);
 }
 
 int64_t Program::allowedBad() const {
@@ -145,7 +150,8 @@ Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layou
   program->seed = uint64_t(options.seed.value_or(tree.seed));
   program->rank = options.rank;
   program->world = options.world;
-  program->keepLast = tree.batch->keep_last;
+  program->last =
+      options.last.value_or(tree.batch->keep_last ? LastBatch::Keep : LastBatch::Drop);
   program->callerOrders = options.callerOrders || options.nextRows;
   program->substitute = options.substitute.value_or(tree.substitute);
 

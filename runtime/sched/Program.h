@@ -23,7 +23,7 @@ struct Program {
   uint64_t seed = 0;
   uint32_t rank = 0;
   uint32_t world = 1;
-  bool keepLast = false;
+  LastBatch last = LastBatch::Drop;
   bool callerOrders = false; ///< rows of `for` come from the caller
   /// Fraction of bad samples allowed; negative: none, and the first is fatal.
   double substitute = 0;
@@ -38,6 +38,12 @@ struct Program {
   size_t rowCount() const { return tree().rows.size(); }
   size_t mediaCount() const { return tree().media.size(); }
   int64_t positions() const { return order->positions(); }
+  /// Positions in an epoch that begins at `start`, with those that are filled up.
+  int64_t positionsFrom(int64_t start) const;
+  /// Batches of this rank in it.
+  int64_t batchesFrom(int64_t start) const {
+    return ranks(start).batches(positionsFrom(start), last != LastBatch::Drop);
+  }
   RankLayout ranks(int64_t start) const {
     return *RankLayout::make(globalBatch, rank, world, start);
   }

@@ -304,6 +304,10 @@ std::vector<BadSample> Session::badSamples() const {
 
 const MemoryReport &Session::memory() const { return impl->memory; }
 int64_t Session::tableLength() const { return impl->tables->length(0); }
+std::vector<std::string> Session::classNames() const { return impl->tables->classNames(0); }
+Result<std::string> Session::rowText(int64_t row, std::string_view column) const {
+  return impl->tables->text(0, row, column);
+}
 int64_t Session::batchSize() const { return impl->program->perRank; }
 const std::vector<std::string> &Session::warnings() const { return impl->tables->warnings(); }
 const Processors &Session::processors() const { return impl->processors; }

@@ -90,6 +90,10 @@ public:
   const std::vector<std::string> &warnings() const;
 
   int64_t tableLength() const; ///< rows of the table of `for`
+  /// The names of the classes that labels of this table number; empty where there are none.
+  std::vector<std::string> classNames() const;
+  /// A text of one of its rows. Any thread.
+  Result<std::string> rowText(int64_t row, std::string_view column) const;
   int64_t batchSize() const;   ///< of this rank
   /// Batches of this rank in an epoch that starts at position 0; -1 where rows come
   /// from the caller.

@@ -55,15 +55,15 @@ Status SingleSample::compute(Work &work) {
 }
 
 Result<SampleReport> SingleSample::at(uint32_t epoch, int64_t position) {
-  if (position < 0 || position >= program->positions())
+  const int64_t positions = program->positionsFrom(0);
+  if (position < 0 || position >= positions)
     return Error{Code::InvalidArgument, "there is no position " + std::to_string(position) +
-                                            "; an epoch has " +
-                                            std::to_string(program->positions())};
+                                            "; an epoch has " + std::to_string(positions)};
   const int64_t number = position / program->globalBatch;
   const int64_t world = program->world;
   const RankLayout ranks =
       *RankLayout::make(program->globalBatch, uint32_t(position % world), program->world);
-  const int64_t count = ranks.samples(number, program->positions());
+  const int64_t count = ranks.samples(number, positions);
   const int64_t index = (position - ranks.position(number, 0)) / world;
   const bool whole = program->layout->stages() > 1;
   if (const int64_t exact = program->layout->exactCount(); exact >= 0 && exact != count)

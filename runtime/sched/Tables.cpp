@@ -476,6 +476,18 @@ void Tables::saveCheckpoints() const {
       table.checkpoints->save();
 }
 
+Result<std::string> Tables::text(int source, int64_t row, std::string_view column) const {
+  const Source &table = *tables[size_t(source)].source;
+  const int number = table.columnNumber(column);
+  if (number < 0 || !table.columns()[size_t(number)].isText())
+    return Error{Code::InvalidArgument,
+                 "the table has no column `" + std::string(column) + "` of text"};
+  if (row < 0 || row >= table.length())
+    return Error{Code::InvalidArgument, "row " + std::to_string(row) + " of a table of " +
+                                            std::to_string(table.length())};
+  return table.text(row, number);
+}
+
 std::string Tables::name(int source, int64_t row) const {
   return tables[size_t(source)].source->rowName(row);
 }

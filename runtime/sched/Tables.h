@@ -72,6 +72,12 @@ public:
   void saveCheckpoints() const;
   /// What could not be used, and is done without; a line each.
   const std::vector<std::string> &warnings() const { return complaints; }
+  /// As Source::classNames().
+  std::vector<std::string> classNames(int source) const {
+    return tables[size_t(source)].source->classNames();
+  }
+  /// A text column that the table was opened with, used by the plan or not.
+  Result<std::string> text(int source, int64_t row, std::string_view column) const;
   /// What people call the row: the file, or "row 17".
   std::string name(int source, int64_t row) const;
 

@@ -26,6 +26,13 @@ Result<int64_t> ImageFolder::scalar(int64_t row, int column) const {
   return int64_t(list.label(uint64_t(row)));
 }
 
+std::vector<std::string> ImageFolder::classNames() const {
+  std::vector<std::string> names;
+  for (uint32_t label = 0; label < list.classCount(); ++label)
+    names.emplace_back(list.className(label));
+  return names;
+}
+
 Result<std::string> ImageFolder::text(int64_t row, int column) const {
   if (column != Name)
     return noSuchField(column, "text");

@@ -40,6 +40,7 @@ public:
   Result<int64_t> scalar(int64_t row, int column) const override;
   Result<std::string> text(int64_t row, int column) const override;
   Status fetch(int64_t row, int column, Buffer &out) const override;
+  std::vector<std::string> classNames() const override;
 
   const FolderIndex &index() const { return list; }
   /// True where the index came from the cache.

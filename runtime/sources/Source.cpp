@@ -109,6 +109,8 @@ Result<MediaPlace> Source::place(int64_t, int column) const {
 
 std::span<const uint8_t> Source::mediaIndex(int64_t, int) const { return {}; }
 
+std::vector<std::string> Source::classNames() const { return {}; }
+
 uint64_t Source::indexesMade() const { return 0; }
 
 Status Source::shape(int64_t, int column, TensorView &) const {

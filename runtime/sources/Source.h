@@ -85,6 +85,8 @@ public:
   /// The same for reading parts of it; Unsupported where the bytes are no file's.
   /// Blocks while it is opened.
   virtual Result<MediaPlace> place(int64_t row, int column) const;
+  /// The names of the classes that a column `label` numbers; empty where it has none.
+  virtual std::vector<std::string> classNames() const;
   /// What is known of a bytes column's contents beside them, such as an index of
   /// a video; empty where nothing is. Lives as long as the source. Never blocks.
   virtual std::span<const uint8_t> mediaIndex(int64_t row, int column) const;

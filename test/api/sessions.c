@@ -5,6 +5,7 @@
 #include "test/api/expect.h"
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { ROWS = 40 };
 
@@ -235,6 +236,59 @@ static void test_rows(const pst_program *program) {
   }
 }
 
+/* Pages of the process that are in memory. */
+static long resident(void) {
+  long size = 0, pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  EXPECT(file && fscanf(file, "%ld %ld", &size, &pages) == 2);
+  if (file)
+    fclose(file);
+  return pages;
+}
+
+static void test_cycles(const pst_program *program) {
+  long before = 0;
+  int i;
+  for (i = 0; i < 1050; ++i) {
+    pst_session *session = plain(program);
+    pst_batch *batch = NULL;
+    if (i == 50)
+      before = resident();
+    EXPECT(pst_session_next(session, &batch) == PST_OK);
+    pst_batch_release(batch);
+    pst_session_cancel(session);
+    EXPECT(pst_session_next(session, &batch) == PST_CANCELLED);
+    pst_session_close(session);
+  }
+  if (!getenv("ASAN_OPTIONS") && !getenv("TSAN_OPTIONS")) /* which keep what is freed */
+    EXPECT((resident() - before) * sysconf(_SC_PAGESIZE) < 2 << 20);
+}
+
+/* 40 rows for three ranks: two come again. */
+static void test_padding(const pst_program *program) {
+  pst_session_options options = PST_SESSION_OPTIONS_INIT;
+  pst_session_info info;
+  const char *name = "";
+  options.last = PST_LAST_PAD;
+  options.world = 3;
+  for (options.rank = 0; options.rank < 3; ++options.rank) {
+    pst_session *session = open_session(program, options);
+    pst_batch *batch = NULL;
+    int64_t samples = 0;
+    while (pst_session_next(session, &batch) == PST_OK) {
+      samples += pst_batch_count(batch);
+      pst_batch_release(batch);
+    }
+    info.size = sizeof info;
+    pst_session_get_info(session, &info);
+    EXPECT(samples == 14 && info.samples_per_epoch == 14 && info.batches_per_epoch == 4);
+    EXPECT(pst_session_class_count(session) == 0 && pst_session_class_name(session, 0) == NULL);
+    EXPECT(pst_session_row_text(session, 0, "name", &name) == PST_ERROR && name == NULL);
+    EXPECT(strcmp(pst_session_error(session), "the table has no column `name` of text") == 0);
+    pst_session_close(session);
+  }
+}
+
 int main(int argc, char **argv) {
   pst_program *program;
   int row;
@@ -250,6 +304,8 @@ int main(int argc, char **argv) {
     test_waiting(program);
     test_held(program);
     test_rows(program);
+    test_padding(program);
+    test_cycles(program);
   }
   pst_program_release(program);
   return finish();

@@ -9,7 +9,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "test/api/expect.h"
 
-enum { ROWS = 500, BATCH = 8, THREADS = 3, CANCELS = 20 };
+enum { ROWS = 500, BATCH = 8, THREADS = 8, CANCELS = 20 };
 
 static const char *const text =
     "pipe 1\n"

@@ -49,7 +49,7 @@ class SessionOptions(ctypes.Structure):
                 ("on_error", POINTER(c_double)), ("device", c_int), ("device_number", c_int32), ("stream", c_void_p),
                 ("allowed_folders", POINTER(c_char_p)), ("allowed_folder_count", c_size_t),
                 ("held", c_int), ("order", c_int), ("next_rows", NextRows), ("next_rows_context", c_void_p),
-                ("ask_again", c_int), ("samples_only", c_int)]
+                ("ask_again", c_int), ("samples_only", c_int), ("last", c_int)]
 
 
 class StageStatistics(ctypes.Structure):

@@ -141,6 +141,88 @@ TEST(HeldBatches, TakeMemoryUpToTheBudgetAndUseItAgain) {
   EXPECT_TRUE((*session)->next());
 }
 
+/// The rows of all ranks, by position, as DistributedSampler deals them out.
+std::vector<int64_t> dealt(const std::vector<int64_t> &rows, int64_t world) {
+  std::vector<int64_t> all = rows;
+  for (size_t i = 0; all.size() % size_t(world); ++i)
+    all.push_back(rows[i % rows.size()]);
+  return all;
+}
+
+TEST(LastBatch, PadsAsDistributedSamplerDoes) {
+  for (int64_t length : {1, 3, 10, 12, 31})
+    for (uint32_t world : {1u, 2u, 3u, 8u})
+      for (plan::Order order : {plan::Order::sequential, plan::Order::shuffled}) {
+        MemoryTable table(length);
+        SessionOptions options = table.options();
+        options.threads = 1;
+        std::vector<int64_t> whole(size_t(length), -1);
+        options.last = LastBatch::Keep;
+        auto alone = memoryPipeline(order).open(options);
+        ASSERT_TRUE(alone);
+        for (int64_t at = 0; at < length; ++at)
+          whole[size_t(at)] = (*alone)->sample(0, at)->row;
+        const std::vector<int64_t> expected = dealt(whole, world);
+        options.last = LastBatch::Pad;
+        options.world = world;
+        for (options.rank = 0; options.rank < world; ++options.rank) {
+          auto session = memoryPipeline(order).open(options);
+          ASSERT_TRUE(session) << session.error().message;
+          EXPECT_EQ((*session)->samplesPerEpoch(), int64_t(expected.size()) / world);
+          int64_t batches = 0, samples = 0;
+          for (;; ++batches) {
+            auto batch = (*session)->next();
+            ASSERT_TRUE(batch);
+            if (!*batch)
+              break;
+            EXPECT_GT((*batch)->count(), 0);
+            for (int64_t slot = 0; slot < (*batch)->count(); ++slot, ++samples) {
+              const int64_t position = (*batch)->positions()[size_t(slot)];
+              EXPECT_EQ(position, samples * world + options.rank);
+              EXPECT_EQ((*batch)->rows()[size_t(slot)], expected[size_t(position)]);
+              EXPECT_EQ((*session)->sample(0, position)->contentHash, (*batch)->contentHash(slot));
+            }
+          }
+          EXPECT_EQ(samples, int64_t(expected.size()) / world);
+          EXPECT_EQ(batches, (*session)->batchesPerEpoch());
+        }
+        options.rank = 0;
+      }
+}
+
+TEST(LastBatch, PadsWhatIsLeftWhereMoreRanksGoOn) {
+  MemoryTable table(13);
+  SessionOptions options = table.options();
+  options.last = LastBatch::Pad;
+  auto first = memoryPipeline().open(options);
+  ASSERT_TRUE(first);
+  readEpoch(**first, 1);
+  options.world = 4; // nine positions are left
+  for (options.rank = 0; options.rank < 4; ++options.rank) {
+    auto session = memoryPipeline().open(options);
+    ASSERT_TRUE(session);
+    ASSERT_TRUE((*session)->restore((*first)->state()));
+    EXPECT_EQ(readEpoch(**session).samples.size(), 3u);
+  }
+}
+
+TEST(Names, OfClassesAndRows) {
+  FakeFileSystem files;
+  fillFolder(files, 4);
+  auto session = folderPipeline().open(folderOptions(files));
+  ASSERT_TRUE(session);
+  EXPECT_EQ((*session)->classNames(), (std::vector<std::string>{"cat", "dog"}));
+  auto text = [&](int64_t row, const char *column) {
+    auto found = (*session)->rowText(row, column);
+    return found ? *found : found.error().message;
+  };
+  EXPECT_EQ(text(1, "name"), "cat/c.jpg");
+  EXPECT_EQ(text(3, "name"), "dog/d.jpg");
+  EXPECT_EQ(text(4, "name"), "row 4 of a table of 4");
+  EXPECT_EQ(text(0, "label"), "the table has no column `label` of text");
+  EXPECT_EQ(text(0, "nam"), "the table has no column `nam` of text");
+}
+
 TEST(GivenRows, ComeAsTheyAreGiven) {
   MemoryTable table(10);
   SessionOptions options = table.options();
