@@ -53,7 +53,8 @@ class Layout(unittest.TestCase):
             self.assertEqual(len(arguments), 0 if text == "void" else text.count(",") + 1, name)
 
     def test_constants_are_those_of_the_header(self):
-        names = ["OK", "ERROR", "END_OF_EPOCH", "CANCELLED", "TIMEOUT", "NO_ROWS", "HELD_ERROR", "HELD_GROW", "VALUES", "OFFSETS"]
+        names = ["OK", "ERROR", "END_OF_EPOCH", "CANCELLED", "TIMEOUT", "NO_ROWS", "HELD_ERROR", "HELD_GROW", "LAST_PIPELINE",
+                 "LAST_DROP", "LAST_KEEP", "LAST_PAD", "VALUES", "OFFSETS"]
         self.assertEqual(told_by_c([f"PST_{name}" for name in names]), [getattr(_c, name) for name in names])
         from penstock.outputs import DTYPES
         self.assertEqual(told_by_c([f"PST_{name.upper()}" for name in DTYPES.values()]), list(DTYPES))

@@ -114,6 +114,43 @@ class Loading(unittest.TestCase):
                 parts.append(sum(squares(loader), []))
         self.assertEqual(sorted(parts[0] + parts[1]), [i * i for i in range(100)])
 
+    def test_padding_gives_all_ranks_as_many_samples(self):
+        parts = []
+        for rank in range(3):
+            with numbers(rank=rank, world=3, per_rank=5, last="pad") as loader:
+                parts.append(sum(squares(loader), []))
+        self.assertEqual([len(part) for part in parts], [34] * 3)
+        self.assertEqual(set(sum(parts, [])), {i * i for i in range(100)})
+        for last, count in (("drop", 12), ("keep", 13)):
+            with numbers(last=last) as loader:
+                self.assertEqual(len(list(loader)), count)
+        with self.assertRaisesRegex(ValueError, '"drop", "keep" or "pad"'):
+            numbers(last="pda")
+
+    def test_classes_and_names_of_rows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("cat", "dog"):
+                os.mkdir(f"{folder}/{name}")
+                with open(f"{folder}/{name}/1.ppm", "wb") as file:
+                    file.write(b"P6 1 1 255\nabc")
+            text = """pipe 1
+pipeline files(root: path) {
+  for row in image_folder(root) order shuffled
+  batch 2 per rank last keep { output label: i64[n] = row.label }
+}
+"""
+            with penstock.load(text, root=folder, cache="") as loader:
+                self.assertEqual(loader.classes, ["cat", "dog"])
+                batch = next(iter(loader))
+                names = [loader.row_text(row) for row in batch.rows]
+                self.assertEqual(names, [f"{loader.classes[i]}/1.ppm" for i in numpy.asarray(batch["label"])])
+                with self.assertRaises(penstock.SessionError):
+                    loader.row_text(2)
+                with self.assertRaises(penstock.SessionError):
+                    loader.row_text(0, "nmae")
+        with numbers() as loader:
+            self.assertEqual(loader.classes, [])
+
     def test_statistics_are_data(self):
         with numbers(threads=1) as loader:
             squares(loader)

@@ -13,6 +13,7 @@ from typing import Any
 
 OK, ERROR, END_OF_EPOCH, CANCELLED, TIMEOUT, NO_ROWS = range(6)
 HELD_ERROR, HELD_GROW = range(2)
+LAST_PIPELINE, LAST_DROP, LAST_KEEP, LAST_PAD = range(4)
 VALUES, OFFSETS = range(2)
 
 
@@ -132,6 +133,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "session_statistics": (None, [_handle, POINTER(Statistics)]),
     "session_bad_samples": (None, [_handle, POINTER(POINTER(BadSample)), POINTER(c_size_t)]),
     "session_get_info": (None, [_handle, POINTER(SessionInfo)]),
+    "session_class_count": (c_size_t, [_handle]),
+    "session_class_name": (c_char_p, [_handle, c_size_t]),
+    "session_row_text": (c_int, [_handle, c_int64, c_char_p, POINTER(c_char_p)]),
     "session_close": (None, [_handle]),
     "batch_epoch": (c_uint32, [_handle]),
     "batch_waited_ns": (c_int64, [_handle]),

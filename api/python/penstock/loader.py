@@ -54,7 +54,7 @@ class BadSample:
 def load(source: str | os.PathLike[str], *, pipeline: str | None = None, parameters: Mapping[str, Any] | None = None,
          columns: Mapping[str, Any] | None = None, seed: int | None = None, epoch: int = 0, rank: int = 0,
          world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2, memory_budget: int = 0,
-         held: str = "grow", rows: Callable[[int], Iterable[Sequence[int]]] | None = None,
+         held: str = "grow", last: str | None = None, rows: Callable[[int], Iterable[Sequence[int]]] | None = None,
          on_error: float | str | None = None, allowed_folders: Iterable[str | os.PathLike[str]] = (),
          cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
          **values: Any) -> Loader:
@@ -72,6 +72,8 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     memory_budget    bytes of memory for the fixed part; 0: no limit
     held             what happens when more batches are held than there is memory for: "grow" takes more, within
                      `memory_budget`; "error"
+    last             what becomes of rows that fill no batch, in place of what the pipeline says: "drop", "keep", or "pad", a
+                     smaller batch for which the epoch's first rows come again, so that all ranks have as many
     rows             which rows come, in place of the pipeline's order: a function that for an epoch gives an iterable of
                      batches of row numbers, of at most the batch size each. It is asked for a few batches ahead, in
                      the thread that waits
@@ -84,8 +86,11 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     text, file_name = read_source(source)
     program = Program(text, file_name, {**(parameters or {}), **values}, pipeline, cache, target, without)
     return Loader(program, columns=columns, seed=seed, epoch=epoch, rank=rank, world=world, threads=threads,
-                  ranks_here=ranks_here, prefetch=prefetch, memory_budget=memory_budget, held=held, rows=rows,
+                  ranks_here=ranks_here, prefetch=prefetch, memory_budget=memory_budget, held=held, last=last, rows=rows,
                   on_error=on_error, allowed_folders=allowed_folders)
+
+
+LAST = {None: _c.LAST_PIPELINE, "drop": _c.LAST_DROP, "keep": _c.LAST_KEEP, "pad": _c.LAST_PAD}
 
 
 class Loader:
@@ -101,7 +106,7 @@ class Loader:
 
     def __init__(self, program: Program, *, columns: Mapping[str, Any] | None = None, seed: int | None = None,
                  epoch: int = 0, rank: int = 0, world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2,
-                 memory_budget: int = 0, held: str = "grow",
+                 memory_budget: int = 0, held: str = "grow", last: str | None = None,
                  rows: Callable[[int], Iterable[Sequence[int]]] | None = None, on_error: float | str | None = None,
                  allowed_folders: Iterable[str | os.PathLike[str]] = (), samples_only: bool = False):
         #: The compiled pipeline.
@@ -114,12 +119,14 @@ class Loader:
         self._columns = dict(columns or {}) # and with them their memory
         if held not in ("grow", "error"):
             raise ValueError(f'held is "grow" or "error", not {held!r}')
+        if last not in LAST:
+            raise ValueError(f'last is "drop", "keep" or "pad", not {last!r}')
         self._asked = _Asked(rows) if rows is not None else None
         share = -1.0 if on_error == "fail" else on_error
         self._options = {
             "epoch": epoch, "rank": rank, "world": world, "threads": threads, "ranks_here": ranks_here,
             "prefetch": prefetch, "memory_budget": memory_budget,
-            "held": _c.HELD_GROW if held == "grow" else _c.HELD_ERROR, "samples_only": samples_only,
+            "held": _c.HELD_GROW if held == "grow" else _c.HELD_ERROR, "last": LAST[last], "samples_only": samples_only,
             "seed": None if seed is None else ctypes.pointer(ctypes.c_int64(seed)),
             "on_error": None if share is None else ctypes.pointer(ctypes.c_double(float(share)))}
         self._allowed = _c.encode_texts(list(allowed_folders))
@@ -263,6 +270,20 @@ class Loader:
         """Lengths, threads and memory of the session, and the epoch and position of the next batch."""
         self._live()
         return _values(self._read_info())
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes that labels number, where the table has such: the folders of `image_folder`."""
+        session = self._live()
+        return [_c.decode(_c.library.session_class_name(session, i)) for i in range(_c.library.session_class_count(session))]
+
+    def row_text(self, row: int, column: str = "name") -> str:
+        """A column of text of a row of the table; `batch.rows` are those of a batch."""
+        text = ctypes.c_char_p()
+        with self._lock:
+            if _c.library.session_row_text(self._live(), row, column.encode(), byref(text)) != _c.OK:
+                raise SessionError(self._error())
+            return _c.decode(text.value)
 
     def statistics(self) -> dict[str, Any]:
         """Time and counts since the session was opened: samples, batches, stages, what limits, JPEG files by decoder."""

@@ -33,10 +33,18 @@ def as_dict(batch: Batch) -> dict[str, torch.Tensor]:
 
 
 class Dataset:
-    """What trainers ask `loader.dataset` for: its length."""
+    """What trainers ask `loader.dataset` for: its length, and its classes."""
 
     def __init__(self, loader: PlainLoader):
         self._loader = loader
+
+    @property
+    def classes(self) -> list[str]:
+        return self._loader.classes
+
+    @property
+    def class_to_idx(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.classes)}
 
     def __len__(self) -> int:
         """Rows of the table."""
