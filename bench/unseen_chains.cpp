@@ -150,6 +150,121 @@ CHAIN(max_pool) {
     }
 }
 
+CHAIN(max_pool_3) {
+  const float *__restrict x = input<float>(in);
+  float *__restrict y = output<float>(out);
+  for (int c = 0; c < 8; ++c)
+    for (int i = 0; i < 56; ++i) {
+      const float *p = x + (c * 113 + 2 * i) * 113;
+      float down[113]; // of three rows, then of three columns
+      for (int j = 0; j < 113; ++j) {
+        const float a = p[j] > p[j + 113] ? p[j] : p[j + 113];
+        down[j] = a > p[j + 226] ? a : p[j + 226];
+      }
+      for (int j = 0; j < 56; ++j) {
+        const float a = down[2 * j] > down[2 * j + 1] ? down[2 * j] : down[2 * j + 1];
+        y[(c * 56 + i) * 56 + j] = a > down[2 * j + 2] ? a : down[2 * j + 2];
+      }
+    }
+}
+
+CHAIN(mean_7) { // rows first: that much is vectors
+  const u8 *__restrict x = input<u8>(in);
+  float *__restrict y = output<float>(out);
+  for (int i = 0; i < side / 7; ++i) {
+    uint16_t down[side] = {};
+    for (int k = 0; k < 7; ++k)
+      for (int j = 0; j < side; ++j)
+        down[j] += x[(7 * i + k) * side + j];
+    for (int j = 0; j < side / 7; ++j) {
+      int sum = 0;
+      for (int n = 0; n < 7; ++n)
+        sum += down[7 * j + n];
+      y[i * (side / 7) + j] = float(sum) / 49.0f;
+    }
+  }
+}
+
+CHAIN(plane_mean) {
+  const float *__restrict x = input<float>(in);
+  float *__restrict y = output<float>(out);
+  for (int c = 0; c < 1024; ++c) {
+    const float *__restrict p = x + 49 * c;
+    float sums[16], all = p[48];
+    for (int k = 0; k < 16; ++k)
+      sums[k] = p[k] + p[16 + k] + p[32 + k];
+    for (float sum : sums)
+      all += sum;
+    y[c] = all / 49.0f;
+  }
+}
+
+CHAIN(sum_last) {
+  const float *__restrict x = input<float>(in);
+  float *__restrict y = output<float>(out);
+  for (int r = 0; r < 56 * 56; ++r) {
+    float sums[16] = {}, all = 0;
+    for (int j = 0; j < 64; j += 16)
+      for (int k = 0; k < 16; ++k)
+        sums[k] += x[r * 64 + j + k];
+    for (float sum : sums)
+      all += sum;
+    y[r] = all;
+  }
+}
+
+CHAIN(argmax_last) {
+  const float *__restrict x = input<float>(in);
+  int64_t *__restrict y = output<int64_t>(out);
+  for (int t = 0; t < 8192; ++t) {
+    const float *__restrict row = x + 10 * t;
+    int64_t best = 0;
+    float most = row[0];
+    for (int k = 1; k < 10; ++k) {
+      best = row[k] > most ? k : best;
+      most = row[k] > most ? row[k] : most;
+    }
+    y[t] = best;
+  }
+}
+
+CHAIN(max_w) {
+  const float *__restrict x = input<float>(in);
+  float *__restrict y = output<float>(out);
+  for (int i = 0; i < side; i += 4) {
+    float most[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+    for (int j = 0; j < side; ++j)
+      for (int k = 0; k < 4; ++k) {
+        const float p = x[(i + k) * side + j];
+        y[(i + k) * side + j] = most[k] = p > most[k] ? p : most[k];
+      }
+  }
+}
+
+CHAIN(layer_norm) {
+  const float *__restrict x = input<float>(in);
+  float *__restrict y = output<float>(out);
+  for (int t = 0; t < 197; ++t) {
+    const float *__restrict row = x + t * 192;
+    float *__restrict to = y + t * 192;
+    float sums[32] = {}, squares[32] = {}, sum = 0, square = 0;
+    for (int k = 0; k < 192; k += 32)
+      for (int n = 0; n < 32; ++n)
+        sums[n] += row[k + n];
+    for (float one : sums)
+      sum += one;
+    const float mean = sum / 192.0f;
+    for (int k = 0; k < 192; k += 32)
+      for (int n = 0; n < 32; ++n)
+        squares[n] += (row[k + n] - mean) * (row[k + n] - mean);
+    for (float one : squares)
+      square += one;
+    const float scale = std::sqrt(square / 192.0f + 0.00001f);
+    for (int k = 0; k < 192; ++k)
+      to[k] = (row[k] - mean) / scale;
+  }
+}
+
 CHAIN(softmax_last) {
   const float *__restrict x = input<float>(in);
   float *__restrict y = output<float>(out);
