@@ -10,6 +10,7 @@
 #include "compiler/Conversion/KernelEmitter.h"
 #include "compiler/Conversion/Reduction.h"
 #include "compiler/Dialect/SmallReduction.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include "runtime/abi/scalar.h"
 
 using namespace mlir;
@@ -17,6 +18,8 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 
 static constexpr int64_t partialSums = penstock::scalar::reductionLanes;
+/// Elements of one axis from which on a sum of floats is a loop: their addresses fill no registers.
+static constexpr int64_t longSum = 2 * partialSums;
 /// Elements that are unrolled, times the operations that make one.
 static constexpr int64_t writtenOut = 256;
 
@@ -141,10 +144,12 @@ static LaneValue treeOf(Lanes &l, Type element, int64_t count,
   return l.binary(BinaryKind::add, tree(0, 1), neutral(l, ReduceKind::sum, element));
 }
 
-/// A reduction of floats into one that is no NaN, where AVX-512 has instructions for it.
-LaneValue KernelEmitter::comparable(LaneValue value) {
-  return value.range.nan && l.lanes % 16 == 0 && l.level >= CpuLevel::v4 ? l.canonical(value)
-                                                                         : value;
+/// An element of a minimum or maximum that is no NaN, or no signalling one, where AVX-512 has an
+/// instruction for it: what it is compared with then takes one as well.
+LaneValue KernelEmitter::comparable(LaneValue value, bool wantMin) {
+  if (!value.range.nan || l.lanes % 16 != 0 || l.level < CpuLevel::v4)
+    return value;
+  return value.type.isF32() && l.fillsRegisters(value.value) ? l.numberOr(wantMin, value) : l.canonical(value);
 }
 
 /// What began with a number gives way to numbers only.
@@ -157,6 +162,10 @@ LaneValue KernelEmitter::numberSoFar(Value value, Type type) {
 
 bool KernelEmitter::writesOut(ReduceOp op) {
   const auto count = reducedElements(op);
+  const bool sumsFloats = op.getKind() == ReduceKind::sum &&
+                          llvm::isa<FloatType>(typeOf(op.getValue()).getElementType());
+  if (count && sumsFloats && *count > longSum && op.getOver().size() == 1)
+    return false;
   return op->getAttr("schedule") == b.getStringAttr("inline") ||
          (count && *count > 0 && *count * costOf(op.getValue()) <= writtenOut);
 }
@@ -196,14 +205,14 @@ LaneValue KernelEmitter::reduceWrittenOut(ReduceOp op, SmallVector<Index> at,
       return sum;
     });
   if (kind == ReduceKind::argmin || kind == ReduceKind::argmax) {
-    LaneValue best = one(0), place = l.constant(b.getI64IntegerAttr(0));
+    LaneValue best = rankOf(l, kind, one(0)), place = l.constant(b.getI32IntegerAttr(0));
     for (int64_t number = 1; number < count; ++number) {
-      LaneValue value = one(number);
-      LaneValue better = l.wrap(isBetter(l, kind, value, best), b.getI1Type());
-      place = l.select(better, l.constant(b.getI64IntegerAttr(number)), place);
+      LaneValue value = rankOf(l, kind, one(number));
+      LaneValue better = l.wrap(isBetter(l, value, best), b.getI1Type());
+      place = l.select(better, l.constant(b.getI32IntegerAttr(static_cast<int32_t>(number))), place);
       best = l.select(better, value, best);
     }
-    return place;
+    return l.cast(CastMode::value, place, b.getI64Type());
   }
   if (kind == ReduceKind::count) {
     auto bit = [&](int64_t number) { return l.cast(CastMode::value, one(number), b.getI32Type()); };
@@ -213,13 +222,14 @@ LaneValue KernelEmitter::reduceWrittenOut(ReduceOp op, SmallVector<Index> at,
     return l.cast(CastMode::value, sum, b.getI64Type());
   }
   const bool isReal = llvm::isa<FloatType>(element);
-  LaneValue all = isReal ? comparable(one(0)) : one(0);
+  const bool wantMin = kind == ReduceKind::min;
+  LaneValue all = isReal ? comparable(one(0), wantMin) : one(0);
   // A NaN gives way to what no elements give.
   if (all.range.nan)
     all = combined(l, kind, neutral(l, kind, element), all);
   for (int64_t number = 1; number < count; ++number) {
     LaneValue value = one(number);
-    all = combined(l, kind, all, isReal && all.range.nan ? comparable(value) : value);
+    all = combined(l, kind, all, isReal ? comparable(value, wantMin) : value);
   }
   return all;
 }
@@ -295,7 +305,7 @@ LaneValue KernelEmitter::reduceOnePiece(ReduceOp op, const Pieces &pieces, Small
     }
     LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), sumType);
     value.value = l.splat(value.value);
-    return isReal && !isSum && value.range.nan ? comparable(value) : value;
+    return isReal && !isSum && value.range.nan ? comparable(value, kind == ReduceKind::min) : value;
   };
   auto both = [&](LaneValue x, LaneValue y) {
     return kind == ReduceKind::count || isSum ? l.binary(BinaryKind::add, x, y)
@@ -349,12 +359,12 @@ LaneValue KernelEmitter::reduceInLoops(ReduceOp op, SmallVector<Index> at, Array
   };
   if (kind == ReduceKind::argmin || kind == ReduceKind::argmax) {
     Value zero = l.splat(l.i64(0));
+    LaneValue worst = worstRank(l, element);
     auto loops = carriedNest(
-        b, l, extents, {l.i64(0), zero, l.splat(neutral(l, ReduceKind::sum, element).value)},
+        b, l, extents, {l.i64(0), zero, l.splat(worst.value)},
         [&](ArrayRef<Value> inner, ValueRange state) {
-          LaneValue value = read(inner), best = l.wrap(state[2], element);
-          Value first = l.splat(l.cmp(arith::CmpIPredicate::eq, state[0], l.i64(0)));
-          Value better = l.orInt(l.splat(isBetter(l, kind, value, best)), first);
+          LaneValue value = rankOf(l, kind, read(inner)), best = l.wrap(state[2], worst.type);
+          Value better = l.splat(isBetter(l, value, best));
           return SmallVector<Value>{l.add(state[0], l.i64(1)),
                                     l.pick(better, l.splat(state[0]), state[1]),
                                     l.pick(better, l.splat(value.value), best.value)};
@@ -367,7 +377,7 @@ LaneValue KernelEmitter::reduceInLoops(ReduceOp op, SmallVector<Index> at, Array
                   [&](ArrayRef<Value> inner, ValueRange state) {
                     LaneValue sofar = numberSoFar(state[0], sumType);
                     LaneValue value =
-                        llvm::isa<FloatType>(element) ? comparable(read(inner)) : read(inner);
+                        llvm::isa<FloatType>(element) ? comparable(read(inner), kind == ReduceKind::min) : read(inner);
                     return SmallVector<Value>{l.splat(combined(l, kind, sofar, value).value)};
                   });
   return l.wrap(loops[0], sumType);
@@ -420,7 +430,7 @@ LaneValue KernelEmitter::sumInLoops(ReduceOp op, SmallVector<Index> at, ArrayRef
     return l.cast(CastMode::value, emit(op.getValue(), at), element);
   };
   // As many partial sums at a time as there are registers for.
-  const int64_t together = l.level >= CpuLevel::v4 ? 8 : 4, groups = partialSums / together;
+  const int64_t together = 8, groups = partialSums / together;
   SmallVector<LaneValue> partial(partialSums);
   const int64_t whole = *count / partialSums;
   for (int64_t group = 0; group < groups; ++group) {
@@ -477,9 +487,25 @@ LaneValue KernelEmitter::sumInMemory(ReduceOp op, SmallVector<Index> at, ArrayRe
 
 //===--- which axis ----------------------------------------------------------------------===//
 
+/// How far elements of neighbouring lanes may lie apart. Further than 4, only what is there
+/// as 2 or 4 bytes is taken apart in registers.
+int64_t KernelEmitter::mostElementsApart(ReduceOp op) {
+  Value root = op.getValue();
+  while (Operation *inner = root.getDefiningOp()) {
+    if (!llvm::isa<CastOp, ViewOp>(inner) || buffers.contains(root))
+      break;
+    root = inner->getOperand(0);
+  }
+  auto stored = buffers.find(root);
+  const int64_t bytes = stored == buffers.end() ? 0 : scalarBytes(stored->second.element);
+  const bool whole = 2 * vectorBytes / scalarBytes(computeType(typeOf(op.getValue()).getElementType())) * bytes >= vectorBytes;
+  return l.level >= CpuLevel::v4 && (bytes == 2 || bytes == 4) && whole && writesOut(op) ? mostApart : 4;
+}
+
 /// The axis of the result along which lanes read runs of elements; -1: none.
 int64_t KernelEmitter::laneAxisAcross(ReduceOp op) {
-  constexpr int64_t nearEnough = 4, fewest = 4;
+  constexpr int64_t fewest = 4;
+  const int64_t nearEnough = mostElementsApart(op);
   const Split axes(op);
   NamedTensorType in = typeOf(op.getValue());
   if (auto pieces = piecesOf(op); pieces && in.getAxes()[pieces->kept].extent >= fewest)
@@ -501,12 +527,19 @@ int64_t KernelEmitter::lanesAcross(Type element) {
   return std::min<int64_t>(32, std::max<int64_t>(2 * vectorBytes / scalarBytes(element), 2));
 }
 
+/// Partial sums that are carried side by side do not wait: one register for each.
+static bool carriesSums(ReduceOp op, Type element, bool writesOut) {
+  return !writesOut && op.getKind() == ReduceKind::sum && llvm::isa<FloatType>(element);
+}
+
 FailureOr<bool> KernelEmitter::reduceAcross(ReduceOp op) {
   const int64_t axis = laneAxisAcross(op);
   if (axis < 0)
     return false;
   Type element = computeType(typeOf(op.getValue()).getElementType());
   LoopShape shape{axis, -1, lanesAcross(element)};
+  if (carriesSums(op, element, writesOut(op)))
+    shape.lanes = std::max<int64_t>(shape.lanes / 2, 2);
   NamedTensorType out = typeOf(op.getResult());
   const Axis &last = out.getAxes().back();
   if (axis + 2 == out.getRank() && last.isStatic() && last.extent > 0 && last.extent <= unrollBound)
@@ -515,10 +548,15 @@ FailureOr<bool> KernelEmitter::reduceAcross(ReduceOp op) {
   if (failed(partial))
     return failure();
   partialSumsAt = *partial;
-  auto buffer = wholeBuffer(op.getResult());
+  auto buffer = wholeBuffer(op.getResult(), /*aligned=*/true);
   if (failed(buffer))
     return failure();
+  llvm::SaveAndRestore outer(storedRange, std::optional<Interval>());
   storeTensor(op.getResult(), *buffer, shape, l.i64(0), extent(op.getResult(), 0));
+  if (storedRange && !buffer->element.isF16() && !buffer->element.isBF16()) {
+    buffer->written = storedRange;
+    buffer->written->quiet = true;
+  }
   buffers[op.getResult()] = *buffer;
   return true;
 }

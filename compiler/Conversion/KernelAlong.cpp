@@ -2,7 +2,8 @@
 //
 // Where an axis that stays has neighbours side by side in memory, lanes lie along it.
 // Else each row is a chain of additions that wait for each other, so several rows are
-// gone through at once.
+// gone through at once: in the lanes (KernelTransposed.cpp), or where rows are too few or
+// short, one by one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,6 +46,10 @@ int64_t KernelEmitter::laneAxisOfScan(ScanOp op) {
   return best;
 }
 
+static ReduceKind startOf(ScanOp op) {
+  return op.getKind() == ScanKind::max ? ReduceKind::max : ReduceKind::sum;
+}
+
 LogicalResult KernelEmitter::emitScan(ScanOp op) {
   auto buffer = bufferFor(op.getResult());
   if (failed(buffer))
@@ -54,12 +59,56 @@ LogicalResult KernelEmitter::emitScan(ScanOp op) {
     factor = l.cast(CastMode::value, scalar(op.getFactor()),
                     computeType(typeOf(op.getResult()).getElementType()));
   const int64_t laneAxis = laneAxisOfScan(op);
-  laneAxis >= 0 ? scanLanes(op, *buffer, laneAxis, factor) : scanRows(op, *buffer, factor);
+  if (laneAxis >= 0)
+    scanLanes(op, *buffer, laneAxis, factor);
+  else if (const int64_t rows = rowsInLanes(op))
+    scanTransposed(op, *buffer, factor, rows);
+  else
+    scanRows(op, *buffer, factor);
   return success();
 }
 
-static ReduceKind startOf(ScanOp op) {
-  return op.getKind() == ScanKind::max ? ReduceKind::max : ReduceKind::sum;
+/// Whether pixels are two or four elements, and one run where they are read and written.
+bool KernelEmitter::isRunOfPixels(ScanOp op, int64_t laneAxis) {
+  NamedTensorType type = typeOf(op.getResult());
+  const int64_t along = type.axisIndex(op.getAxis()), count = type.getAxes()[along].extent;
+  return (count == 2 || count == 4) && laneAxis + 1 == along && type.getAxes()[laneAxis].isStatic() &&
+         isOneRun(op.getValue(), {type.getAxes()[laneAxis].name, type.getAxes()[along].name});
+}
+
+/// Elements as they lie: at each step those at one place of their pixels take what the ones
+/// before them have.
+void KernelEmitter::scanPixels(ScanOp op, const Buffer &to, SmallVector<Index> at, int64_t laneAxis,
+                               LaneValue factor) {
+  NamedTensorType type = typeOf(op.getResult());
+  Type element = computeType(type.getElementType());
+  const int64_t along = laneAxis + 1, count = type.getAxes()[along].extent, lanes = l.lanes;
+  const bool isMax = op.getKind() == ScanKind::max && llvm::isa<FloatType>(element);
+  Value first = l.mul(at[laneAxis].base, l.i64(count));
+  for (int64_t part = 0; part < count; ++part) {
+    at[laneAxis] = m.constant(0);
+    at[along] = {l.add(first, l.i64(part * lanes)), 1, {}, {}};
+    LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
+    value.value = l.splat(value.value);
+    if (isMax)
+      value = comparable(value, false);
+    LaneValue sofar = scanStep(op, neutral(l, startOf(op), element), value, factor);
+    for (int64_t place = 1; place < count; ++place) {
+      SmallVector<int64_t> before(lanes);
+      SmallVector<bool> here(lanes);
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        here[lane] = lane % count == place;
+        before[lane] = here[lane] ? lane - 1 : lane;
+      }
+      LaneValue seen = l.wrap(m.shuffle(sofar.value, sofar.value, before), element);
+      if (isMax)
+        seen = numberSoFar(seen.value, element);
+      auto mask = VectorType::get({lanes}, b.getI1Type());
+      Value isHere = b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(mask, ArrayRef<bool>(here)));
+      sofar = l.select(l.wrap(isHere, b.getI1Type()), scanStep(op, seen, value, factor), sofar);
+    }
+    m.store(to, at, l.cast(CastMode::value, sofar, type.getElementType()));
+  }
 }
 
 /// What has been seen is a vector; the few elements of a pixel are unrolled.
@@ -87,7 +136,7 @@ void KernelEmitter::scanLanes(ScanOp op, const Buffer &to, int64_t laneAxis, Lan
     auto step = [&](LaneValue sofar, SmallVector<LaneValue> *made) {
       LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
       if (op.getKind() == ScanKind::max && llvm::isa<FloatType>(element)) {
-        value = comparable(value);
+        value = comparable(value, false);
         sofar = numberSoFar(sofar.value, element);
       }
       value = scanStep(op, sofar, value, factor);
@@ -101,6 +150,8 @@ void KernelEmitter::scanLanes(ScanOp op, const Buffer &to, int64_t laneAxis, Lan
     overLanes(l.i64(0), extent(op.getValue(), laneAxis), lanesAcross(element), [&](Index index) {
       at[laneAxis] = index;
       elements.clear();
+      if (l.lanes > 1 && interleaved && isRunOfPixels(op, laneAxis))
+        return scanPixels(op, to, at, laneAxis, factor);
       if (writtenOut) {
         SmallVector<LaneValue> made;
         LaneValue sofar = start;
@@ -128,6 +179,25 @@ void KernelEmitter::scanLanes(ScanOp op, const Buffer &to, int64_t laneAxis, Lan
   });
 }
 
+/// Stores rows once more where one of them has a NaN.
+void KernelEmitter::storeCanonical(const Buffer &to, SmallVector<Index> &at, int64_t along,
+                                   Value columns, Value any, int64_t rows,
+                                   llvm::function_ref<void(int64_t)> moveToRow) {
+  Buffer plain = to;
+  plain.written.reset();
+  auto branchOp = b.create<scf::IfOp>(l.loc, any, false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branchOp.thenBlock());
+  auto eachColumn = [&](Value i) {
+    at[along] = m.uniform(i);
+    for (int64_t row = 0; row < rows; ++row) {
+      moveToRow(row);
+      m.store(to, at, m.load(plain, at));
+    }
+  };
+  forLoop(l.i64(0), columns, 1, eachColumn);
+}
+
 /// Element by element. The last rows overlap those before them: all is pure.
 void KernelEmitter::scanRows(ScanOp op, const Buffer &to, LaneValue factor) {
   NamedTensorType type = typeOf(op.getResult());
@@ -149,8 +219,6 @@ void KernelEmitter::scanRows(ScanOp op, const Buffer &to, LaneValue factor) {
   // A NaN stays one to the end of the row: which one is looked at there.
   const bool looksLater = op.getKind() != ScanKind::max &&
                           (type.getElementType().isF32() || type.getElementType().isF64());
-  Buffer plain = to;
-  plain.written.reset();
   auto scanSome = [&](SmallVector<Index> at, Value first) {
     SmallVector<Value> state(rows, start.value);
     auto move = [&](int64_t row) {
@@ -187,16 +255,7 @@ void KernelEmitter::scanRows(ScanOp op, const Buffer &to, LaneValue factor) {
       Value isNan = b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::UNO, end, end);
       any = any ? l.orInt(any, isNan) : isNan;
     }
-    auto branchOp = b.create<scf::IfOp>(l.loc, any, false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branchOp.thenBlock());
-    forLoop(l.i64(0), extent(op.getValue(), along), 1, [&](Value i) {
-      at[along] = m.uniform(i);
-      for (int64_t row = 0; row < rows; ++row) {
-        move(row);
-        m.store(to, at, m.load(plain, at));
-      }
-    });
+    storeCanonical(to, at, along, extent(op.getValue(), along), any, rows, move);
   };
   Value last = others.empty() ? Value() : others.back();
   carriedNest(b, l, rows > 1 ? ArrayRef(others).drop_back() : ArrayRef(others), {},

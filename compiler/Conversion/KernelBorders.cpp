@@ -340,8 +340,11 @@ LaneValue KernelEmitter::emitWindow(WindowOp op, ArrayRef<Index> at) {
   for (auto name : op.getOver().getAsRange<StringAttr>())
     axes.push_back(type.axisIndex(name));
   Value whole;
-  bool canTest = true;
+  const bool margin = hasMargin(op);
+  bool canTest = !margin;
   for (auto [k, axis] : llvm::enumerate(axes)) {
+    if (!canTest)
+      break;
     Value inside = wholeInside(l, at[axis], extent(op.getInput(), axis), op.getLow()[k], op.getHigh()[k]);
     canTest &= static_cast<bool>(inside);
     if (canTest)
@@ -386,6 +389,8 @@ LaneValue KernelEmitter::emitWindow(WindowOp op, ArrayRef<Index> at) {
     return scalar(body.getTerminator()->getOperand(0));
   };
   Type element = typeOf(op.getResult()).getElementType();
+  if (margin)
+    return evaluate(false);
   if (!canTest || !whole)
     return evaluate(true);
   return branch(whole, element, anyLanes(at), [&] { return evaluate(false); },

@@ -156,15 +156,20 @@ FailureOr<Buffer> KernelEmitter::scratchBuffer(Value tensor) {
   if (failed(start))
     return failure();
   buffer.pointer = *start;
+  buffer.roomy = true; // up to the next one's alignment, and beyond
   return buffer;
 }
 
-FailureOr<Buffer> KernelEmitter::wholeBuffer(Value tensor) {
+FailureOr<Buffer> KernelEmitter::wholeBuffer(Value tensor, bool aligned) {
   for (auto [value, output] :
        llvm::zip(kernel.getBody().front().getTerminator()->getOperands(), outputs))
     if (value == tensor)
       return output;
-  return scratchBuffer(tensor);
+  NamedTensorType type = typeOf(tensor);
+  if (!aligned || !type.isStatic() || type.getRank() < 2)
+    return scratchBuffer(tensor);
+  const SmallVector<int64_t> none(type.getRank(), 0);
+  return marginBuffer(tensor, {Border::edge, none, none});
 }
 
 FailureOr<Buffer> KernelEmitter::bufferFor(Value tensor) {
@@ -254,6 +259,8 @@ LogicalResult KernelEmitter::emitTopLevel(Operation &op) {
     if (failed(prepareVertical(resample)))
       return failure();
   }
+  if (auto window = llvm::dyn_cast<WindowOp>(op); window && failed(prepareMargins(window)))
+    return failure();
   if (op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("inline"))
     return success(); // computed where it is used
   const bool whole = llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, ReduceByOp,
@@ -284,7 +291,8 @@ LogicalResult KernelEmitter::materialise(Operation &op) {
             single[result] = emit(result, {}); // stays in a register
             continue;
           }
-          auto buffer = scratchBuffer(result);
+          auto margin = marginOf(result, /*asCopy=*/false);
+          auto buffer = margin ? marginBuffer(result, *margin) : wholeBuffer(result);
           if (failed(buffer))
             return failure();
           llvm::SaveAndRestore outer(storedRange, std::optional<Interval>());
@@ -294,7 +302,7 @@ LogicalResult KernelEmitter::materialise(Operation &op) {
             buffer->written = storedRange;
             buffer->written->quiet = true;
           }
-          buffers[result] = *buffer;
+          margin ? keepMargins(result, *buffer, *margin) : void(buffers[result] = *buffer);
         }
         return success();
       });

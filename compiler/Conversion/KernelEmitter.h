@@ -104,6 +104,21 @@ private:
   LaneValue emitWindow(pipe::WindowOp op, llvm::ArrayRef<Index> at);
   LaneValue neighbour(pipe::WindowOp op, llvm::ArrayRef<Index> at, llvm::ArrayRef<Index> offset, bool border);
 
+  // KernelMargins.cpp
+  /// Elements that a border makes up, stored around a tensor: so many along each axis.
+  struct Margin {
+    pipe::Border border;
+    llvm::SmallVector<int64_t> low, high;
+  };
+  std::optional<Margin> marginOf(mlir::Value tensor, bool asCopy);
+  bool hasMargin(pipe::WindowOp op);
+  mlir::FailureOr<Buffer> marginBuffer(mlir::Value tensor, const Margin &margin);
+  void copyBytes(mlir::Value to, mlir::Value from, int64_t bytes);
+  void copyTensor(mlir::Value tensor, const Buffer &from, const Buffer &to);
+  void fillMargins(mlir::Value tensor, const Buffer &buffer, const Margin &margin);
+  void keepMargins(mlir::Value tensor, Buffer buffer, const Margin &margin);
+  mlir::LogicalResult prepareMargins(pipe::WindowOp op);
+
   // KernelTaps.cpp
   const TapLoops *tapLoopsOf(pipe::WindowOp op);
   void emitTapLoop(const TapLoop &loop, bool vector, llvm::function_ref<LaneValue(mlir::Value)> neighbour);
@@ -190,13 +205,23 @@ private:
   void rowConditions(mlir::Value tensor, llvm::ArrayRef<Index> at,
                      llvm::MapVector<mlir::Operation *, PadRow> &found);
 
-  // KernelReduce.cpp
+  // KernelReduce.cpp, KernelSums.cpp
   mlir::LogicalResult emitReduce(pipe::ReduceOp op);
   /// The 32 partial sums of a vector, added pairwise.
   LaneValue sumOfLanes(mlir::Value all, mlir::Type element);
-  llvm::SmallVector<LaneValue> sumVectors(pipe::ReduceOp op, llvm::SmallVector<Index> &at,
-                                          llvm::ArrayRef<int64_t> over, int64_t beside,
-                                          llvm::ArrayRef<mlir::Value> extents);
+  /// The same of several vectors: a vector of their sums.
+  LaneValue sumsOfLanes(llvm::ArrayRef<mlir::Value> all, mlir::Type element);
+  bool isOneRun(mlir::Value tensor, llvm::ArrayRef<llvm::StringRef> names);
+  /// Results that are made side by side: their places along an axis that stays.
+  struct Beside {
+    int64_t axis;
+    llvm::SmallVector<Index> places;
+    bool isRun = false; ///< all those of the axis, in one run with the reduced one
+  };
+  llvm::SmallVector<mlir::Value> toldApart(llvm::ArrayRef<mlir::Value> run);
+  llvm::SmallVector<mlir::Value> sumVectors(pipe::ReduceOp op, llvm::SmallVector<Index> &at,
+                                            llvm::ArrayRef<int64_t> over, const Beside &beside,
+                                            llvm::ArrayRef<mlir::Value> extents);
   void reduceOneByOne(pipe::ReduceOp op, const Buffer &to);
   void sumRows(pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
                llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,
@@ -230,17 +255,26 @@ private:
                        llvm::ArrayRef<int64_t> over);
   LaneValue sumInMemory(pipe::ReduceOp op, llvm::SmallVector<Index> at,
                         llvm::ArrayRef<int64_t> over);
-  LaneValue comparable(LaneValue value);
+  LaneValue comparable(LaneValue value, bool wantMin);
   LaneValue numberSoFar(mlir::Value value, mlir::Type type);
+  int64_t mostElementsApart(pipe::ReduceOp op);
   int64_t laneAxisAcross(pipe::ReduceOp op);
   int64_t lanesAcross(mlir::Type element);
   /// Computes a reduction with lanes along an axis that stays; false where none suits.
   mlir::FailureOr<bool> reduceAcross(pipe::ReduceOp op);
 
-  // KernelAlong.cpp, KernelHistogram.cpp, KernelWeights.cpp
+  // KernelAlong.cpp, KernelTransposed.cpp, KernelHistogram.cpp, KernelWeights.cpp
   mlir::LogicalResult emitScan(pipe::ScanOp op);
   void scanLanes(pipe::ScanOp op, const Buffer &to, int64_t laneAxis, LaneValue factor);
+  bool isRunOfPixels(pipe::ScanOp op, int64_t laneAxis);
+  void scanPixels(pipe::ScanOp op, const Buffer &to, llvm::SmallVector<Index> at, int64_t laneAxis,
+                  LaneValue factor);
   void scanRows(pipe::ScanOp op, const Buffer &to, LaneValue factor);
+  void storeCanonical(const Buffer &to, llvm::SmallVector<Index> &at, int64_t along, mlir::Value columns,
+                      mlir::Value any, int64_t rows, llvm::function_ref<void(int64_t)> moveToRow);
+  /// Rows in the lanes: so many at a time; 0 where that does not fit.
+  int64_t rowsInLanes(pipe::ScanOp op);
+  void scanTransposed(pipe::ScanOp op, const Buffer &to, LaneValue factor, int64_t rows);
   LaneValue scanStep(pipe::ScanOp op, LaneValue sofar, LaneValue value, LaneValue factor);
   int64_t laneAxisOfScan(pipe::ScanOp op);
   mlir::LogicalResult emitHistogram(pipe::HistogramOp op);
@@ -263,7 +297,8 @@ private:
 
   /// Where a value that is computed as a whole goes: straight into the output if
   /// it is one, else into scratch. bufferFor() makes it the value's at once.
-  mlir::FailureOr<Buffer> wholeBuffer(mlir::Value tensor);
+  /// `aligned`: with rows at the beginnings of lines, in scratch.
+  mlir::FailureOr<Buffer> wholeBuffer(mlir::Value tensor, bool aligned = false);
   mlir::FailureOr<Buffer> bufferFor(mlir::Value tensor);
 
   pipe::KernelOp kernel;
@@ -304,6 +339,7 @@ private:
     mlir::Block *block;
   };
   std::map<ElementKey, Element> elements;
+  llvm::DenseMap<mlir::Value, Margin> margins;      ///< of tensors in `buffers`
   std::map<mlir::Operation *, TapLoops> tapLoops; ///< of wide windows
   /// The channel that storeLanes() writes, and whether one of them read what might
   /// be another's too.

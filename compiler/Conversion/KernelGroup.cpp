@@ -228,10 +228,10 @@ LogicalResult KernelEmitter::emitReduceBy(ReduceByOp op) {
       return l.cast(CastMode::value, emit(op.getValue(), at), element);
     };
     if (isPlace) {
-      LaneValue none = neutral(l, ReduceKind::sum, element);
+      LaneValue none = worstRank(l, element);
       Value best = carryLoop(from, to, {l.i64(0), none.value}, [&](Value place, ValueRange state) {
-        LaneValue value = read(place);
-        Value better = l.orInt(isBetter(l, kind, value, l.wrap(state[1], element)),
+        LaneValue value = rankOf(l, kind, read(place));
+        Value better = l.orInt(isBetter(l, value, l.wrap(state[1], none.type)),
                                l.cmp(CmpIPredicate::eq, place, from));
         return SmallVector<Value>{l.pick(better, members.read(place), state[0]),
                                   l.pick(better, value.value, state[1])};

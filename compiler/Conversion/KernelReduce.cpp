@@ -21,44 +21,6 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-/// Adds the rows along the last axis to the 32 sums: as one vector where a row
-/// begins or continues at element 0 of them, else one by one.
-void KernelEmitter::sumRows(ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_t> over, ArrayRef<Value> extents,
-                            Value partial, llvm::function_ref<void(Value)> addOne) {
-  constexpr int64_t lanes = scalar::reductionLanes;
-  Type element = computeType(typeOf(op.getValue()).getElementType());
-  auto type = VectorType::get({lanes}, element);
-  Value last = extents.back();
-  auto single = [&](Value from, Value to, Value number) {
-    forLoop(from, to, 1, [&](Value i) {
-      at[over.back()] = m.uniform(i);
-      addOne(l.add(number, l.sub(i, from)));
-    });
-  };
-  auto vectors = [&](Value from, Value to, Value sums) -> Value {
-    OpBuilder::InsertionGuard guard(b);
-    auto loop = openLoop(b, l, from, to, lanes, sums);
-    at[over.back()] = {loop.getInductionVar(), 1, {}, {}};
-    l.lanes = lanes;
-    LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
-    Value sum = l.binary(BinaryKind::add, l.wrap(loop.getRegionIterArg(0), element), value).value;
-    l.lanes = 1;
-    b.create<scf::YieldOp>(l.loc, sum);
-    return loop.getResult(0);
-  };
-  carriedNest(b, l, extents.drop_back(), {l.i64(0)}, [&](ArrayRef<Value> inner, ValueRange state) {
-    for (auto [i, index] : llvm::enumerate(inner))
-      at[over[i]] = m.uniform(index);
-    Value begun = l.andInt(state[0], l.i64(lanes - 1));
-    Value head = l.minS(l.andInt(l.sub(l.i64(0), begun), l.i64(lanes - 1)), last);
-    Value whole = l.add(head, l.andInt(l.sub(last, head), l.i64(-lanes)));
-    single(l.i64(0), head, state[0]);
-    m.storePlain(vectors(head, whole, m.loadPlain(type, partial)), partial);
-    single(whole, last, l.add(state[0], whole));
-    return SmallVector<Value>{l.add(state[0], last)};
-  });
-}
-
 /// Whether rows are as long as there are partial sums, and it is known where each begins among
 /// those.
 static bool fillsVectors(ArrayRef<Value> extents) {
@@ -69,68 +31,9 @@ static bool fillsVectors(ArrayRef<Value> extents) {
          }));
 }
 
-/// 32 elements of a row at a time, for all values of `beside` at once: as many partial sums
-/// as lanes. Where a row ends between two vectors, its last one is moved to the front and
-/// filled up with zeros, and the sums turn by as much, so that the next row begins at lane 0.
-SmallVector<LaneValue> KernelEmitter::sumVectors(ReduceOp op, SmallVector<Index> &at,
-                                                 ArrayRef<int64_t> over, int64_t beside,
-                                                 ArrayRef<Value> extents) {
-  constexpr int64_t lanes = scalar::reductionLanes;
-  NamedTensorType in = typeOf(op.getValue());
-  Type element = computeType(in.getElementType());
-  const int64_t size = *Lanes::constantOf(extents.back()), rest = size % lanes, whole = size - rest;
-  int64_t rows = 1;
-  for (Value extent : extents.drop_back())
-    rows = rest ? rows * *Lanes::constantOf(extent) % lanes : 0;
-  const int64_t count = beside < 0 ? 1 : in.getAxes()[beside].extent;
-  auto added = [&](ValueRange sofar, Value index, llvm::function_ref<Value(Value)> moved) {
-    at[over.back()] = {index, 1, {}, {}};
-    l.lanes = lanes;
-    SmallVector<Value> next;
-    for (int64_t c = 0; c < count; ++c) {
-      if (beside >= 0)
-        at[beside] = m.constant(c);
-      LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
-      value.value = moved(l.splat(value.value));
-      next.push_back(b.create<arith::AddFOp>(l.loc, sofar[c], value.value));
-    }
-    l.lanes = 1;
-    return next;
-  };
-  auto turned = [&](Value sums, int64_t by) {
-    SmallVector<int64_t> order(lanes);
-    for (int64_t lane = 0; lane < lanes; ++lane)
-      order[lane] = (lane + by + lanes) % lanes;
-    return by ? m.shuffle(sums, sums, order) : sums;
-  };
-  Value zero = b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(VectorType::get({lanes}, element)));
-  auto sums = carriedNest(
-      b, l, extents.drop_back(), SmallVector<Value>(count, zero),
-      [&](ArrayRef<Value> inner, ValueRange state) {
-        for (auto [i, index] : llvm::enumerate(inner))
-          at[over[i]] = m.uniform(index);
-        OpBuilder::InsertionGuard guard(b);
-        auto loop = openLoop(b, l, l.i64(0), l.i64(whole), lanes, state);
-        b.create<scf::YieldOp>(l.loc, added(loop.getRegionIterArgs(), loop.getInductionVar(),
-                                            [](Value v) { return v; }));
-        b.setInsertionPointAfter(loop);
-        SmallVector<Value> next(loop.getResults());
-        if (!rest)
-          return next;
-        next = added(next, l.i64(size - lanes), [&](Value vector) {
-          SmallVector<int64_t> order(lanes);
-          for (int64_t lane = 0; lane < lanes; ++lane)
-            order[lane] = lanes - rest + lane; // beyond `vector` there are zeros
-          return m.shuffle(vector, zero, order);
-        });
-        for (Value &sum : next)
-          sum = turned(sum, rest);
-        return next;
-      });
-  SmallVector<LaneValue> results;
-  for (Value sum : sums)
-    results.push_back(sumOfLanes(turned(sum, -(rows * rest % lanes)), element));
-  return results;
+/// Results of which the partial sums fit the registers: eight of them at AVX-512, four below.
+static int64_t rowsBeside(CpuLevel level, Type element) {
+  return std::max<int64_t>(widestRegister(level) / 16 * 4 / scalarBytes(element), 1);
 }
 
 /// Few elements for each result, which no vector suits.
@@ -222,7 +125,7 @@ SmallVector<LaneValue> KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index
     for (auto [value, sum] : llvm::zip(elementsAt(loop.getInductionVar(), true), loop.getRegionIterArgs()))
       next.push_back(
           small ? b.create<arith::AddIOp>(l.loc, sum, l.splat(l.wideOf(value))).getResult()
-                : l.splat(combine(sofarOf(sum), isReal ? comparable(value) : value).value));
+                : l.splat(combine(sofarOf(sum), isReal ? comparable(value, op.getKind() == ReduceKind::min) : value).value));
     l.lanes = 1;
     b.create<scf::YieldOp>(l.loc, next);
     return SmallVector<Value>(loop.getResults());
@@ -282,18 +185,6 @@ SmallVector<LaneValue> KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index
   return results;
 }
 
-LaneValue KernelEmitter::sumOfLanes(Value all, Type element) {
-  for (int64_t half = scalar::reductionLanes / 2; half >= 1; half /= 2) {
-    SmallVector<int64_t> low, high;
-    for (int64_t lane = 0; lane < half; ++lane) {
-      low.push_back(lane);
-      high.push_back(lane + half);
-    }
-    all = b.create<arith::AddFOp>(l.loc, m.shuffle(all, all, low), m.shuffle(all, all, high));
-  }
-  return l.wrap(b.create<vector::ExtractOp>(l.loc, all, 0), element);
-}
-
 LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
   auto across = reduceAcross(op);
   if (failed(across) || *across)
@@ -315,6 +206,18 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
   const bool floatSum = kind == ReduceKind::sum && llvm::isa<FloatType>(element);
   const bool argument = kind == ReduceKind::argmin || kind == ReduceKind::argmax;
 
+  SmallVector<int64_t> still; // axes that are one run with the last one, which goes through all
+  SmallVector<StringRef> names;
+  for (int64_t axis : over)
+    names.push_back(in.getAxes()[axis].name);
+  const auto count = reducedElements(op);
+  if (count && *count > 0 && over.size() > 1 && over.back() == in.getRank() - 1 &&
+      isOneRun(op.getValue(), names)) {
+    still.assign(over.begin(), over.end() - 1);
+    over = {over.back()};
+    overExtents = {l.i64(*count)};
+  }
+
   Value partial; // the 32 sums
   const int64_t size = floatSum ? scalarBytes(element) : 8;
   if (floatSum) {
@@ -331,7 +234,6 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
   const bool channels = (exact || vectors) && !alongLast && !over.empty() &&
                         over.back() == in.getRank() - 2 && in.getAxes().back().isStatic() &&
                         in.getAxes().back().extent > 0 && in.getAxes().back().extent <= unrollBound;
-  const auto count = reducedElements(op);
   const auto run = over.empty() ? std::nullopt : Lanes::constantOf(overExtents.back());
   if (count && *count > 0 && !over.empty() &&
       (!(alongLast || channels) || (run && *run < scalar::reductionLanes)) && writesOut(op)) {
@@ -341,9 +243,16 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
   const bool vector = exact && (alongLast || channels);
   if (channels)
     keptExtents.pop_back();
+  // Additions to a partial sum wait for each other: results go side by side.
+  int64_t rows = vectors && alongLast && !kept.empty() ? rowsBeside(l.level, element) : 1;
+  const int64_t lastKept = rows > 1 && in.getAxes()[kept.back()].isStatic() ? in.getAxes()[kept.back()].extent : 1;
+  while (rows > lastKept)
+    rows /= 2;
 
   auto perResult = [&](ArrayRef<Value> where) {
     SmallVector<Index> at(in.getRank()), to;
+    for (int64_t axis : still)
+      at[axis] = m.constant(0);
     for (auto [i, index] : llvm::enumerate(where)) {
       at[kept[i]] = m.uniform(index);
       to.push_back(m.uniform(index));
@@ -366,8 +275,29 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
       return found.back();
     };
     const int64_t beside = channels ? in.getRank() - 1 : -1;
+    if (rows > 1) {
+      Beside next{kept.back(), {}};
+      for (int64_t row = 0; row < rows; ++row)
+        next.places.push_back(m.uniform(l.add(where.back(), l.i64(row))));
+      final = sumsOfLanes(sumVectors(op, at, over, next, overExtents), element);
+      to.back() = {where.back(), 1, {}, {}};
+      l.lanes = rows;
+      m.store(*buffer, to, l.cast(CastMode::value, final, result));
+      l.lanes = 1;
+      return;
+    }
     if (vectors && (alongLast || channels)) {
-      final = storeChannels(sumVectors(op, at, over, beside, overExtents));
+      const int64_t count = channels ? in.getAxes()[beside].extent : 1;
+      Beside all{beside, {}};
+      for (int64_t c = 0; c < count; ++c)
+        all.places.push_back(m.constant(c));
+      // Channels that lie side by side are added as they lie, and told apart at the end.
+      all.isRun = count > 1 && *run % scalar::reductionLanes == 0 &&
+                  isOneRun(op.getValue(), {in.getAxes()[over.back()].name, in.getAxes()[beside].name});
+      SmallVector<LaneValue> found;
+      for (Value sums : sumVectors(op, at, over, all, overExtents))
+        found.push_back(sumOfLanes(sums, element));
+      final = storeChannels(found);
     } else if (floatSum) {
       for (int64_t lane = 0; lane < scalar::reductionLanes; ++lane)
         m.storePlain(neutral(l, kind, element).value, m.address(partial, l.i64(lane * size)));
@@ -387,12 +317,13 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
         });
       final = sumOfLanes(m.loadPlain(VectorType::get({scalar::reductionLanes}, element), partial), element);
     } else if (argument) {
+      LaneValue worst = worstRank(l, element);
       auto loops = carriedNest(
-          b, l, overExtents, {l.i64(0), l.i64(0), neutral(l, ReduceKind::sum, element).value},
+          b, l, overExtents, {l.i64(0), l.i64(0), worst.value},
           [&](ArrayRef<Value> inner, ValueRange state) {
             bind(inner);
-            LaneValue value = read(), best = l.wrap(state[2], element);
-            Value better = l.orInt(isBetter(l, kind, value, best), l.cmp(CmpIPredicate::eq, state[0], l.i64(0)));
+            LaneValue value = rankOf(l, kind, read()), best = l.wrap(state[2], worst.type);
+            Value better = isBetter(l, value, best);
             return SmallVector<Value>{l.add(state[0], l.i64(1)), l.pick(better, state[0], state[1]),
                                       l.pick(better, value.value, best.value)};
           });
@@ -413,8 +344,19 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
     }
     m.store(*buffer, to, l.cast(CastMode::value, final, result));
   };
+  if (rows > 1)
+    keptExtents.pop_back();
   carriedNest(b, l, keptExtents, {}, [&](ArrayRef<Value> where, ValueRange) {
-    perResult(where);
+    if (rows == 1) {
+      perResult(where);
+      return SmallVector<Value>{};
+    }
+    // The last ones overlap those before them: all is pure.
+    forLoop(l.i64(0), l.i64(lastKept), rows, [&](Value first) {
+      SmallVector<Value> all(where);
+      all.push_back(lastKept % rows ? l.minS(first, l.i64(lastKept - rows)) : first);
+      perResult(all);
+    });
     return SmallVector<Value>{};
   });
   return success();

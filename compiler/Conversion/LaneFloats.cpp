@@ -81,6 +81,9 @@ LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) {
   case BinaryKind::sub:
     if (finite)
       out = widened(Interval::of(a.range.low - c.range.high, a.range.high - c.range.low), a.type);
+    // The middle of a window, less itself: what follows is known as well.
+    if (finite && x == y)
+      return constant(b.getFloatAttr(a.type, 0.0));
     out.least = leastSum(a, c);
     out.quiet = quiet;
     return {b.create<arith::SubFOp>(loc, x, y), a.type, out};
@@ -130,18 +133,29 @@ Value Lanes::numberOf(bool wantMin, Value x, Value y) {
   });
 }
 
-Value Lanes::canonicalRegisters(Value v) {
+/// `digits` has one for each kind of number, NaNs first: 0 a canonical NaN, 1 the number itself,
+/// 4 and 5 the infinities.
+Value Lanes::fixedUp(Value v, int32_t digits) {
   Value everyLane = b.create<arith::ConstantIntOp>(loc, -1, 16);
-  // A digit for each kind of number, NaNs first: 0 the first operand, 1 the second.
-  constexpr int32_t onlyNan = 0x11111100;
   return perRegister({v}, [&](ValueRange parts) {
     auto bits = VectorType::get({llvm::cast<VectorType>(parts[0].getType()).getNumElements()},
                                 b.getI32Type());
-    Value table = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(bits, onlyNan));
-    Value nan = floatLike(parts[0], std::numeric_limits<double>::quiet_NaN());
+    Value table = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(bits, digits));
+    Value first = digits & 0xFF ? parts[0]
+                                : floatLike(parts[0], std::numeric_limits<double>::quiet_NaN());
     return intrinsic("llvm.x86.avx512.mask.fixupimm.ps.512", parts[0].getType(),
-                     {nan, parts[0], table, i32(0), everyLane, i32(currentRounding)});
+                     {first, parts[0], table, i32(0), everyLane, i32(currentRounding)});
   });
+}
+
+LaneValue Lanes::numberOr(bool wantMin, LaneValue value) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  value.value = fixedUp(value.value, wantMin ? 0x11111155 : 0x11111144);
+  (wantMin ? value.range.high : value.range.low) = wantMin ? infinity : -infinity;
+  value.range.nan = false;
+  value.range.quiet = true;
+  value.range.least = 0;
+  return {value.value, value.type, value.range};
 }
 
 LaneValue Lanes::canonical(LaneValue value) {
@@ -150,7 +164,7 @@ LaneValue Lanes::canonical(LaneValue value) {
   Value v = value.value;
   value.range.quiet = true;
   if (fillsRegisters(v)) {
-    value.value = canonicalRegisters(v);
+    value.value = fixedUp(v, 0x11111100);
     return value;
   }
   const int64_t bits = value.type.isF64() ? 0x7FF8000000000000 : 0x7FC00000;

@@ -75,6 +75,9 @@ public:
   LaneValue cast(pipe::CastMode mode, LaneValue value, mlir::Type to);
   /// NaN replaced by the canonical one of the type, as every store does.
   LaneValue canonical(LaneValue value);
+  /// A NaN replaced by what no element of a minimum or maximum gives; f32 of whole registers
+  /// of AVX-512 only.
+  LaneValue numberOr(bool wantMin, LaneValue value);
 
   // LanePixels.cpp: bytes of pixels, for v4vnni.
   /// table[index] of u8 lanes.
@@ -133,7 +136,7 @@ private:
   mlir::Value lowBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c);
   mlir::Value dotProduct(const PixelSum &sum);
   mlir::Value numberOf(bool wantMin, mlir::Value x, mlir::Value y);
-  mlir::Value canonicalRegisters(mlir::Value v);
+  mlir::Value fixedUp(mlir::Value v, int32_t digits);
   mlir::Value wholeReal(mlir::Value v);
   LaneValue intBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c);
   mlir::Value realBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c, Interval result);

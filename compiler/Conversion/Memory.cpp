@@ -258,6 +258,18 @@ struct Access {
 };
 } // namespace
 
+/// How far an index lies behind a multiple of its stride, of up to 4, plus the same for all such
+/// indices: this much is taken off it. 0 where nothing tells.
+static int64_t takePhase(Lanes &l, Index &index) {
+  auto sum = index.base ? index.base.getDefiningOp<arith::AddIOp>() : nullptr;
+  const auto offset = sum ? Lanes::constantOf(sum.getRhs()) : std::nullopt;
+  if (!offset || !index.affine() || index.stride < 2 || index.stride > 4 || *offset < 0)
+    return 0;
+  const int64_t phase = *offset % index.stride;
+  index.base = l.add(sum.getLhs(), l.i64(*offset - phase));
+  return phase;
+}
+
 static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<Index> at) {
   Access access;
   access.base = l.i64(0);
@@ -269,7 +281,8 @@ static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<
   for (auto [axis, index] : llvm::enumerate(at))
     known &= index.uniform() || (!index.vector && !index.runtimeStride && buffer.known[axis]);
   Index apart = memory.constant(0);
-  for (auto [axis, index] : llvm::enumerate(at)) {
+  for (auto [axis, where] : llvm::enumerate(at)) {
+    Index index = where;
     Value stride = buffer.strides[axis];
     if (known && !index.uniform()) {
       Index lanes = index;
@@ -283,6 +296,9 @@ static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<
       vectorPart = vectorPart ? l.add(vectorPart, part) : part;
       continue;
     }
+    // Every second (third, fourth) element from a known one on: those between can share loads.
+    if (buffer.roomy && axis + 1 == at.size() && buffer.known[axis] == size)
+      access.phase = takePhase(l, index) * size;
     // An element of a small dense axis: loads of its neighbours can be shared.
     auto number = Lanes::constantOf(index.base);
     if (number && axis + 1 == at.size() && buffer.known[axis] == size && index.uniform() &&
@@ -327,6 +343,34 @@ static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<
   return access;
 }
 
+/// Lanes that are `step` elements apart, more than 4: each of the registers between the first and
+/// the last one gives its elements in one permutation.
+Value Memory::loadApart(Type type, int64_t size, Value address, int64_t step, bool constant) {
+  const int64_t fitting = widestRegister(l.level) / size, span = (fitting - 1) * step + 1;
+  Value all;
+  for (int64_t first = 0; first < l.lanes; first += fitting) {
+    Value part;
+    for (int64_t from = 0; from < span; from += fitting) {
+      const int64_t begin = std::min(from, span - fitting); // nothing is read behind the last lane
+      Value next = loadPlain(VectorType::get({fitting}, type),
+                             this->address(address, l.i64(size * (first * step + begin))), constant);
+      SmallVector<int64_t> order(fitting);
+      for (int64_t lane = 0; lane < fitting; ++lane) {
+        const int64_t place = lane * step;
+        order[lane] = place >= from      ? fitting + std::min(place - begin, fitting - 1)
+                      : from == fitting ? place
+                                         : lane;
+      }
+      part = part ? shuffle(part, next, order) : next;
+    }
+    SmallVector<int64_t> both(first + fitting);
+    for (size_t i = 0; i < both.size(); ++i)
+      both[i] = static_cast<int64_t>(i);
+    all = all ? shuffle(all, part, both) : part;
+  }
+  return all;
+}
+
 /// Lanes at `bytes` apart, 1 to 4 elements forwards or backwards; null for
 /// others. `address` is that of lane 0, less `phase` bytes. With `onlyLanes` nothing is read
 /// behind the last lane: what lies between two lanes may not exist there.
@@ -336,6 +380,9 @@ Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes,
     return {};
   const int64_t step = bytes / size, magnitude = std::abs(step), lanes = l.lanes;
   int64_t first = phase / size;
+  if (step > 4 && step <= mostApart && (size == 2 || size == 4) && l.level >= CpuLevel::v4 &&
+      lanes % (widestRegister(l.level) / size) == 0)
+    return loadApart(type, size, this->address(address, l.i64(phase)), step, constant);
   if (magnitude < 1 || magnitude > 4)
     return {};
   if (first >= magnitude || onlyLanes) { // not an interleaved axis after all

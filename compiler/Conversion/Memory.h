@@ -30,6 +30,9 @@ struct LiveLanes {
   mlir::Value first, last;
 };
 
+/// How far apart lanes of 2 and 4 bytes are still taken out of registers, with AVX-512.
+constexpr int64_t mostApart = 16;
+
 /// A tensor in memory. Strides in bytes; `known` where they follow from the
 /// type, because the axes further in are static and dense.
 struct Buffer {
@@ -39,6 +42,7 @@ struct Buffer {
   mlir::Type element;
   bool constant = false;                ///< nobody writes it while the kernel runs
   std::optional<Interval> written = {}; ///< of what the kernel wrote there; no signalling NaN
+  bool roomy = false;                   ///< some elements more can be read behind the last one
   bool streaming = false;               ///< stores bypass the caches; all vectors are aligned
 };
 
@@ -87,6 +91,7 @@ private:
   mlir::Value loadPieces(mlir::Type type, mlir::Value address, const Index &apart, bool constant);
   mlir::Value loadStrided(mlir::Type type, int64_t size, mlir::Value address, int64_t bytes,
                           int64_t phase, bool constant, bool onlyLanes = false);
+  mlir::Value loadApart(mlir::Type type, int64_t size, mlir::Value address, int64_t step, bool constant);
   /// Lanes of up to 4 bytes as i32, extended with zeros; null where they lie too
   /// far apart. `base` is the offset of lane 0, less `phase` bytes.
   mlir::Value loadWindows(const Buffer &buffer, mlir::Value base, int64_t size, int64_t bytes,

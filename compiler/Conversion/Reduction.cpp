@@ -80,20 +80,33 @@ LaneValue combined(Lanes &l, ReduceKind kind, LaneValue sofar, LaneValue value) 
   }
 }
 
-Value isBetter(Lanes &l, ReduceKind kind, LaneValue value, LaneValue best) {
-  const bool smallest = kind == ReduceKind::argmin;
-  Value better = l.compare(smallest ? Predicate::lt : Predicate::gt, value, best).value;
-  if (!llvm::isa<FloatType>(value.type))
-    return better;
-  l.match(value.value, best.value);
-  Type bits = l.like(value.value, l.b.getIntegerType(value.type.getIntOrFloatBitWidth()));
-  Value zeros = l.cmp(smallest ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sgt,
-                      l.b.create<arith::BitcastOp>(l.loc, bits, value.value),
-                      l.b.create<arith::BitcastOp>(l.loc, bits, best.value));
-  better = l.orInt(better, l.andInt(zeros, l.compare(Predicate::eq, value, best).value));
+LaneValue rankOf(Lanes &l, ReduceKind kind, LaneValue value) {
+  Value rank = value.value;
+  Type type = value.type;
+  auto reversed = [&] {
+    return kind == ReduceKind::argmin ? l.xorInt(rank, l.integerLike(rank, -1)) : rank;
+  };
+  if (!llvm::isa<FloatType>(type))
+    return l.wrap(reversed(), type);
+  const unsigned width = type.getIntOrFloatBitWidth();
+  type = l.b.getIntegerType(width);
+  rank = l.b.create<arith::BitcastOp>(l.loc, l.like(rank, type), rank);
+  // Of negative numbers all bits but the sign are turned over.
+  Value sign = l.b.create<arith::ShRSIOp>(l.loc, rank, l.integerLike(rank, width - 1));
+  rank = l.xorInt(rank, l.andInt(sign, l.integerLike(rank, width == 32 ? INT32_MAX : INT64_MAX)));
+  rank = reversed();
   Value number = l.compare(Predicate::eq, value, value).value;
-  Value bestIsNan = l.compare(Predicate::ne, best, best).value;
-  return l.orInt(better, l.andInt(number, bestIsNan));
+  return l.wrap(l.pick(number, rank, l.integerLike(rank, width == 32 ? INT32_MIN : INT64_MIN)), type);
+}
+
+LaneValue worstRank(Lanes &l, Type element) {
+  if (llvm::isa<FloatType>(element))
+    element = l.b.getIntegerType(element.getIntOrFloatBitWidth());
+  return neutral(l, ReduceKind::max, element);
+}
+
+Value isBetter(Lanes &l, LaneValue rank, LaneValue best) {
+  return l.compare(Predicate::gt, rank, best).value;
 }
 
 Type computeType(Type element) {

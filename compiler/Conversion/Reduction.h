@@ -25,9 +25,14 @@ LaneValue neutral(Lanes &l, pipe::ReduceKind kind, mlir::Type type);
 /// One more element of an exact reduction (any but a sum of floats).
 LaneValue combined(Lanes &l, pipe::ReduceKind kind, LaneValue sofar, LaneValue value);
 
-/// Whether an element takes the place of the best one so far, before it: of equal
-/// ones the first stays; -0 lies below +0, and a number beats a NaN.
-mlir::Value isBetter(Lanes &l, pipe::ReduceKind kind, LaneValue value, LaneValue best);
+/// An integer that is the larger the better an element is for argmax or argmin. Of floats
+/// -0 lies below +0, and a NaN is the worst of all.
+LaneValue rankOf(Lanes &l, pipe::ReduceKind kind, LaneValue value);
+/// The rank that none is worse than, of elements of a type.
+LaneValue worstRank(Lanes &l, mlir::Type element);
+/// Whether a rank takes the place of the best one so far, before it: of equal ones the
+/// first stays.
+mlir::Value isBetter(Lanes &l, LaneValue rank, LaneValue best);
 
 /// What is computed with: f16 and bf16 are for storage.
 mlir::Type computeType(mlir::Type element);

@@ -10,7 +10,9 @@ def ScheduleCpu : Pass<"pipe-schedule-cpu", "::mlir::ModuleOp"> {
     Puts a `schedule` dictionary on every kernel (the feature level) and
     `schedule = "scratch"` on the tensor definitions that are computed once,
     where they stand, instead of wherever an element of them is read. A term of
-    maps that only the column decides becomes a definition of its own. A
+    maps that only the column decides becomes a definition of its own, and a
+    reduction over both axes of overlapping pieces becomes one over rows and one
+    over columns. A
     horizontal resampling that only a vertical one reads gets `"ring"`: its rows
     are computed when the vertical pass reaches them, and live in a ring.
     `streaming` says that outputs are stored past the caches: they only move and

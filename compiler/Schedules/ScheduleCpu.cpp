@@ -3,6 +3,7 @@
 #include "compiler/Dialect/PipeDialect.h"
 #include "compiler/Schedules/ColumnTerms.h"
 #include "compiler/Schedules/Passes.h"
+#include "compiler/Schedules/SeparateReductions.h"
 #include "compiler/Schedules/Stored.h"
 
 namespace penstock::schedules {
@@ -110,6 +111,8 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
     for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
       if (kernel.getSchedule() || kernel.getKind() == "codec")
         continue;
+      for (ReduceOp rows : separateReductions(kernel))
+        addRemark(rows, "schedule-cpu", "is computed first, for whole columns: pieces side by side share it");
       for (MapOp column : splitColumnTerms(kernel))
         store(*column, "scratch", "is computed once and stored in scratch memory: all rows have it in common");
       forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) { store(op); });

@@ -84,7 +84,7 @@ Value Draft::reduce(Value x) {
   return remember(result, kept);
 }
 
-/// A reduction of each tile, of one axis or two.
+/// A reduction of each tile, of one axis or two; tiles may overlap.
 static Value reduceTiles(Draft &d, Value x) {
   const Dims dims = d.dimsOf(x);
   if (dims.empty() || dims.size() > 4)
@@ -101,9 +101,10 @@ static Value reduceTiles(Draft &d, Value x) {
     if (i >= first && !outer.size && outer.most >= 2) {
       const int64_t length =
           std::min<int64_t>(d.rng.pick<int64_t>({2, 2, 3, 4, 8, 16}), outer.most);
-      outer.most /= length;
+      const int64_t step = d.rng.chance(0.3) ? d.rng.between(1, length) : length;
+      outer.most = (outer.most - length) / step + 1;
       split.push_back(outer);
-      results.push_back(at * length + place());
+      results.push_back(at * step + place());
       inner.push_back(d.freshAxis());
       split.push_back({inner.back(), {}, length});
     } else {

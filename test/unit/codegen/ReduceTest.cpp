@@ -108,21 +108,26 @@ pipe.kernel @k "pixels" {
 }
 
 // A sum over two axes counts its elements through: a row goes on in the lane
-// where the last one ended.
+// where the last one ended, in registers and in memory, where they do not follow each other.
 TEST_P(Reductions, RowsGoOnInTheNextLane) {
-  auto code = compile(R"(
-pipe.kernel @k "pixels" {
-^bb0(%x: !pipe.tensor<f32[h=5, w=45]>):
-  %s = pipe.reduce sum %x over ["h", "w"] : !pipe.tensor<f32[h=5, w=45]> -> !pipe.tensor<f32[]>
-  pipe.return %s : !pipe.tensor<f32[]>
-})");
-  std::vector<float> values(225), sum(1);
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = std::sin(static_cast<float>(i)) * 1000.0f;
-  std::vector<float> x(values);
-  x.resize(x.size() + 64);
-  ASSERT_EQ(code->run("k", {TensorArg::of(x, {5, 45}), TensorArg::of(sum, {})}, 1), 0);
-  EXPECT_EQ(sum[0], laneSum(values));
+  for (const auto [h, w] : {std::pair<int64_t, int64_t>(5, 45), std::pair<int64_t, int64_t>(50, 20)}) {
+    auto type = [&](int64_t columns) {
+      return "!pipe.tensor<f32[h=" + std::to_string(h) + ", w=" + std::to_string(columns) + "]>";
+    };
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%whole: " + type(w + 1) +
+                        "):\n%x = pipe.view %whole by affine_map<(d0, d1) -> (d0, d1)> [] : " +
+                        type(w + 1) + " -> " + type(w) +
+                        "\n%s = pipe.reduce sum %x over [\"h\", \"w\"] : " + type(w) +
+                        " -> !pipe.tensor<f32[]>\npipe.return %s : !pipe.tensor<f32[]>\n}\n");
+    std::vector<float> values(static_cast<size_t>(h * w)), sum(1);
+    std::vector<float> x(static_cast<size_t>(h * (w + 1)) + 64);
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = std::sin(static_cast<float>(i)) * 1000.0f;
+      x[i / static_cast<size_t>(w) * static_cast<size_t>(w + 1) + i % static_cast<size_t>(w)] = values[i];
+    }
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {h, w + 1}), TensorArg::of(sum, {})}, 1), 0);
+    EXPECT_EQ(sum[0], laneSum(values)) << h << " " << w;
+  }
 }
 
 // Of numbers up to 65,535, a lane of 32 bits holds 32,768, and no more.

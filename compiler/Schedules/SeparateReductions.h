@@ -1,0 +1,17 @@
+//===- SeparateReductions.h - one axis of a window after the other --*- C++ -*-===//
+#ifndef PENSTOCK_SCHEDULES_SEPARATEREDUCTIONS_H
+#define PENSTOCK_SCHEDULES_SEPARATEREDUCTIONS_H
+
+#include "compiler/Dialect/PipeDialect.h"
+
+namespace penstock::schedules {
+
+/// Splits the reductions of a kernel over pieces of an image, `[i, j]` of `x[s h + i, t w + j]`,
+/// into one over `i` for every column of `x`, which is returned to say why it is there, and
+/// one over `j`. The first reads rows as they lie, and neighbouring pieces share its results.
+/// All but sums of floats, which have an order, and tiles whose columns pair up in a vector.
+llvm::SmallVector<pipe::ReduceOp> separateReductions(pipe::KernelOp kernel);
+
+} // namespace penstock::schedules
+
+#endif

@@ -1,0 +1,180 @@
+// Windows whose input has margins, and results that are made side by side.
+
+#include "test/unit/codegen/AtLevel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace penstock;
+using test::TensorArg;
+
+namespace {
+
+class RowsOfResults : public test::AtLevel {};
+
+/// The place inside that a border gives; -1 for none.
+int64_t placeOf(const std::string &border, int64_t i, int64_t n) {
+  if (border == "constant")
+    return i < 0 || i >= n ? -1 : i;
+  if (border == "edge")
+    return std::clamp<int64_t>(i, 0, n - 1);
+  auto modulo = [](int64_t a, int64_t b) { return (a % b + b) % b; };
+  if (border == "wrap")
+    return modulo(i, n);
+  const int64_t period = border == "symmetric" ? 2 * n : std::max<int64_t>(2 * n - 2, 1),
+                m = modulo(i, period);
+  return m < n ? m : (border == "symmetric" ? 2 * n - 1 : 2 * n - 2) - m;
+}
+
+// Six of nine neighbours lie beside: the input is copied, with what the border makes up. Reaches
+// exceed the rows, which are a vector and more, or less.
+TEST_P(RowsOfResults, ReadMargins) {
+  for (const std::string border : {"edge", "reflect", "symmetric", "wrap", "constant"})
+    for (const int64_t w : {70, 33, 3})
+      for (const int64_t away : {0, 4, -5}) {
+        constexpr int64_t h = 5;
+        const std::string type = "!pipe.tensor<u8[h=5, w=" + std::to_string(w) + "]>";
+        const std::string fill = border == "constant" ? " fill(%zero : ui8)" : "";
+        std::string text = "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type +
+                           "):\n%zero = pipe.constant 0 : ui8 -> ui8\n%y = pipe.window " + border +
+                           " %x over [\"h\", \"w\"] low [-1, " + std::to_string(away - 1) +
+                           "] high [1, " + std::to_string(away + 1) + "]" + fill + " : " + type +
+                           " -> " + type + " {\n^bb0(";
+        for (int k = 0; k < 9; ++k)
+          text += "%n" + std::to_string(k) + ": ui8, ";
+        text += "%i: i64, %j: i64):\n%three = pipe.constant 3 : ui8 -> ui8\n";
+        std::string sum = "%n0";
+        for (int k = 1; k < 9; ++k) {
+          const std::string next = std::to_string(k);
+          text += "%a" + next + " = pipe.binary mul " + sum + ", %three : ui8\n%b" + next +
+                  " = pipe.binary add %a" + next + ", %n" + next + " : ui8\n";
+          sum = "%b" + next;
+        }
+        text += "pipe.yield " + sum + " : ui8\n}\npipe.return %y : " + type + "\n}\n";
+        auto code = compile(text);
+        std::vector<uint8_t> x(static_cast<size_t>(h * w) + 64), y(static_cast<size_t>(h * w));
+        for (size_t i = 0; i < x.size(); ++i)
+          x[i] = static_cast<uint8_t>(i * i % 251);
+        ASSERT_EQ(code->run("k", {TensorArg::of(x, {h, w}), TensorArg::of(y, {h, w})}, 1), 0);
+        for (int64_t i = 0; i < h; ++i)
+          for (int64_t j = 0; j < w; ++j) {
+            uint8_t expected = 0;
+            for (int64_t k = -1; k <= 1; ++k)
+              for (int64_t n = away - 1; n <= away + 1; ++n) {
+                const int64_t row = placeOf(border, i + k, h), column = placeOf(border, j + n, w);
+                const bool inside = row >= 0 && column >= 0;
+                expected = static_cast<uint8_t>(
+                    3 * expected + (inside ? x[static_cast<size_t>(row * w + column)] : 0));
+              }
+            ASSERT_EQ(y[static_cast<size_t>(i * w + j)], expected)
+                << border << " " << w << " " << away << ": " << i << " " << j;
+          }
+      }
+}
+
+template <typename T> bool same(const std::vector<T> &x, const std::vector<T> &y) {
+  return std::memcmp(x.data(), y.data(), y.size() * sizeof(T)) == 0;
+}
+
+/// -0 < +0, and a number in place of a NaN.
+float larger(float x, float y) {
+  if (std::isnan(x) || std::isnan(y))
+    return std::isnan(x) ? y : x;
+  return x > y || (x == y && !std::signbit(x)) ? x : y;
+}
+
+// 19 rows of 45: neither is a number of vectors.
+TEST_P(RowsOfResults, ScanAlongRows) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<f32[h=19, w=45]>, %y: !pipe.tensor<u8[h=19, w=45]>):
+  %s = pipe.scan sum %x along "w" : !pipe.tensor<f32[h=19, w=45]> -> !pipe.tensor<f32[h=19, w=45]>
+  %m = pipe.scan max %x along "w" : !pipe.tensor<f32[h=19, w=45]> -> !pipe.tensor<f32[h=19, w=45]>
+  %i = pipe.cast value %y : !pipe.tensor<u8[h=19, w=45]> -> !pipe.tensor<i32[h=19, w=45]>
+  %t = pipe.scan sum %i along "w" : !pipe.tensor<i32[h=19, w=45]> -> !pipe.tensor<i32[h=19, w=45]>
+  %d = pipe.cast value %x : !pipe.tensor<f32[h=19, w=45]> -> !pipe.tensor<f64[h=19, w=45]>
+  %e = pipe.scan sum %d along "w" : !pipe.tensor<f64[h=19, w=45]> -> !pipe.tensor<f64[h=19, w=45]>
+  pipe.return %s, %m, %t, %e : !pipe.tensor<f32[h=19, w=45]>, !pipe.tensor<f32[h=19, w=45]>,
+      !pipe.tensor<i32[h=19, w=45]>, !pipe.tensor<f64[h=19, w=45]>
+})");
+  constexpr size_t count = 19 * 45;
+  std::vector<float> x(count + 64), s(count), m(count), sums(count), most(count);
+  std::vector<uint8_t> y(count + 64);
+  std::vector<int32_t> t(count), whole(count);
+  std::vector<double> e(count), exact(count);
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = i % 45 < 3 ? -0.0f : std::sin(static_cast<float>(i * i)) * 100.0f;
+    y[i] = static_cast<uint8_t>(i * 37 % 256);
+  }
+  x[7 * 45 + 20] = NAN;
+  x[18 * 45 + 44] = -NAN;
+  for (size_t i = 0; i < count; ++i) {
+    const bool first = i % 45 == 0;
+    const float sum = (first ? 0.0f : sums[i - 1]) + x[i];
+    sums[i] = std::isnan(sum) ? NAN : sum;
+    most[i] = larger(first ? -INFINITY : most[i - 1], x[i]);
+    whole[i] = (first ? 0 : whole[i - 1]) + y[i];
+    const double wide = (first ? 0.0 : exact[i - 1]) + double(x[i]);
+    exact[i] = std::isnan(wide) ? double(NAN) : wide;
+  }
+  ASSERT_EQ(code->run("k",
+                      {TensorArg::of(x, {19, 45}), TensorArg::of(y, {19, 45}),
+                       TensorArg::of(s, {19, 45}), TensorArg::of(m, {19, 45}),
+                       TensorArg::of(t, {19, 45}), TensorArg::of(e, {19, 45})},
+                      4),
+            0);
+  EXPECT_TRUE(same(s, sums));
+  EXPECT_TRUE(same(m, most));
+  EXPECT_EQ(t, whole);
+  EXPECT_TRUE(same(e, exact));
+}
+
+// Ten elements of 40 rows, from few kinds of numbers, so that many are equal.
+TEST_P(RowsOfResults, FindPlaces) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<f32[h=40, w=10]>):
+  %a = pipe.reduce argmin %x over ["w"] : !pipe.tensor<f32[h=40, w=10]> -> !pipe.tensor<i64[h=40]>
+  %b = pipe.reduce argmax %x over ["w"] : !pipe.tensor<f32[h=40, w=10]> -> !pipe.tensor<i64[h=40]>
+  %c = pipe.reduce max %x over ["w"] : !pipe.tensor<f32[h=40, w=10]> -> !pipe.tensor<f32[h=40]>
+  pipe.return %a, %b, %c : !pipe.tensor<i64[h=40]>, !pipe.tensor<i64[h=40]>, !pipe.tensor<f32[h=40]>
+})");
+  const float kinds[] = {NAN, -NAN, -0.0f, 0.0f, 1.0f, -1.0f, INFINITY, -INFINITY};
+  std::vector<float> x(400 + 64), c(40), most(40, -INFINITY);
+  std::vector<int64_t> a(40), b(40), low(40), high(40);
+  uint32_t state = 1;
+  for (size_t i = 0; i < 400; ++i) {
+    state = state * 1664525 + 1013904223;
+    x[i] = kinds[(state >> 24) % (i / 10 % 7 + 2)];
+  }
+  auto better = [](float y, float best, bool isMax) {
+    if (std::isnan(y) || std::isnan(best))
+      return !std::isnan(y);
+    const bool above = y > best || (y == best && std::signbit(best) && !std::signbit(y));
+    const bool below = y < best || (y == best && !std::signbit(best) && std::signbit(y));
+    return isMax ? above : below;
+  };
+  for (size_t row = 0; row < 40; ++row)
+    for (size_t i = 0; i < 10; ++i) {
+      const float *r = &x[10 * row];
+      if (better(r[i], r[low[row]], false))
+        low[row] = static_cast<int64_t>(i);
+      if (better(r[i], r[high[row]], true))
+        high[row] = static_cast<int64_t>(i);
+      most[row] = larger(most[row], r[i]);
+    }
+  ASSERT_EQ(code->run("k",
+                      {TensorArg::of(x, {40, 10}), TensorArg::of(a, {40}), TensorArg::of(b, {40}),
+                       TensorArg::of(c, {40})},
+                      3),
+            0);
+  EXPECT_EQ(a, low);
+  EXPECT_EQ(b, high);
+  EXPECT_TRUE(same(c, most));
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, RowsOfResults, testing::Values(2, 3, 4, 5));
+
+} // namespace
