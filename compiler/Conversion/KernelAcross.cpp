@@ -414,50 +414,123 @@ static std::optional<SmallVector<Index>> placeOf(Memory &m, Lanes &l, ArrayRef<i
   return place;
 }
 
-LaneValue KernelEmitter::sumInLoops(ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over) {
+/// Sums of the lanes at hand, for each of `strips`, which are lanes further along `axis`; -1: one
+/// strip, at `at`. What is read goes along it: a row's strips lie side by side.
+SmallVector<LaneValue> KernelEmitter::sumStrips(ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over,
+                                                int64_t axis, ArrayRef<Index> strips) {
   NamedTensorType in = typeOf(op.getValue());
   Type element = computeType(in.getElementType());
   const auto count = reducedElements(op);
   SmallVector<int64_t> extents;
-  for (int64_t axis : over)
-    extents.push_back(in.getAxes()[axis].isStatic() ? in.getAxes()[axis].extent : 0);
-  if (!count || *count < partialSums || !placeOf(m, l, extents, l.i64(0), 0))
-    return sumInMemory(op, at, over);
-  auto read = [&](Value k, int64_t lane) {
+  for (int64_t reduced : over)
+    extents.push_back(in.getAxes()[reduced].extent);
+  const size_t width = axis < 0 ? 1 : strips.size();
+  auto read = [&](Value k, int64_t lane, size_t strip) {
     auto place = placeOf(m, l, extents, k, lane);
-    for (auto [axis, index] : llvm::zip(over, *place))
-      at[axis] = index;
+    for (auto [reduced, index] : llvm::zip(over, *place))
+      at[reduced] = index;
+    if (axis >= 0)
+      at[axis] = strips[strip];
     return l.cast(CastMode::value, emit(op.getValue(), at), element);
   };
   // As many partial sums at a time as there are registers for.
-  const int64_t together = 8, groups = partialSums / together;
-  SmallVector<LaneValue> partial(partialSums);
-  const int64_t whole = *count / partialSums;
+  int64_t together = 8;
+  while (together * static_cast<int64_t>(width) > (l.level >= CpuLevel::v4 ? 28 : 14) && together > 1)
+    together /= 2;
+  const int64_t groups = partialSums / together, whole = *count / partialSums;
+  SmallVector<SmallVector<LaneValue>> partial(partialSums, SmallVector<LaneValue>(width));
+  auto meet = [&](int64_t lane, int64_t other) {
+    for (auto [mine, theirs] : llvm::zip(partial[lane], partial[other]))
+      mine = l.binary(BinaryKind::add, mine, theirs);
+  };
   for (int64_t group = 0; group < groups; ++group) {
-    SmallVector<Value> zeros(together, l.splat(neutral(l, ReduceKind::sum, element).value));
+    SmallVector<Value> zeros(together * width, l.splat(neutral(l, ReduceKind::sum, element).value));
     auto sums = carryLoop(l.i64(0), l.i64(whole), zeros, [&](Value k, ValueRange sofar) {
+      elements.clear();
       SmallVector<Value> next;
       for (auto [i, sum] : llvm::enumerate(sofar))
-        next.push_back(l.splat(l.binary(BinaryKind::add, l.wrap(sum, element),
-                                        read(k, group + static_cast<int64_t>(i) * groups))
-                                   .value));
+        next.push_back(l.splat(
+            l.binary(BinaryKind::add, l.wrap(sum, element),
+                     read(k, group + static_cast<int64_t>(i / width) * groups, i % width))
+                .value));
       return next;
     });
+    elements.clear();
     for (auto [i, sum] : llvm::enumerate(sums)) {
-      const int64_t lane = group + static_cast<int64_t>(i) * groups;
-      partial[lane] = l.wrap(sum, element);
+      const int64_t lane = group + static_cast<int64_t>(i / width) * groups;
+      LaneValue &mine = partial[lane][i % width];
+      mine = l.wrap(sum, element);
       if (lane < *count % partialSums)
-        partial[lane] = l.binary(BinaryKind::add, partial[lane], read(l.i64(whole), lane));
+        mine = l.binary(BinaryKind::add, mine, read(l.i64(whole), lane, i % width));
     }
     // They meet as far as they are of one group.
     for (int64_t half = partialSums / 2; half >= groups; half /= 2)
       for (int64_t lane = group; lane < half; lane += groups)
-        partial[lane] = l.binary(BinaryKind::add, partial[lane], partial[lane + half]);
+        meet(lane, lane + half);
   }
   for (int64_t half = groups / 2; half >= 1; half /= 2)
     for (int64_t lane = 0; lane < half; ++lane)
-      partial[lane] = l.binary(BinaryKind::add, partial[lane], partial[lane + half]);
+      meet(lane, lane + half);
   return partial[0];
+}
+
+LaneValue KernelEmitter::sumInLoops(ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over) {
+  return sumsInLoops(op, over) ? sumStrips(op, at, over, -1, {})[0] : sumInMemory(op, at, over);
+}
+
+/// Whether it is known which elements a partial sum has.
+bool KernelEmitter::sumsInLoops(ReduceOp op, ArrayRef<int64_t> over) {
+  NamedTensorType in = typeOf(op.getValue());
+  const auto count = reducedElements(op);
+  SmallVector<int64_t> extents;
+  for (int64_t axis : over)
+    extents.push_back(in.getAxes()[axis].isStatic() ? in.getAxes()[axis].extent : 0);
+  return count && *count >= partialSums && placeOf(m, l, extents, l.i64(0), 0);
+}
+
+/// A row's strips go side by side, and rows one after the other: memory is read in runs. False
+/// where lanes lie apart, or are too few.
+bool KernelEmitter::sumByRows(ReduceOp op, int64_t laneAxis, const Buffer &to) {
+  constexpr int64_t mostStrips = 14; // two partial sums of each are as many as registers, but for a few
+  const Split axes(op);
+  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
+  Type element = computeType(in.getElementType());
+  const int64_t axis = axes.kept[laneAxis], lanes = vectorBytes / scalarBytes(element),
+                extent = in.getAxes()[axis].extent, most = l.level >= CpuLevel::v4 ? mostStrips : mostStrips / 2;
+  if (!in.getAxes()[axis].isStatic() || extent < 2 * lanes || laneAxis + 1 != out.getRank() ||
+      elementsApart(op.getValue(), axis) != 1 || !sumsInLoops(op, axes.over))
+    return false;
+  const int64_t rounds = (extent + most * lanes - 1) / (most * lanes),
+                strips = std::min((extent + rounds * lanes - 1) / (rounds * lanes), extent / lanes),
+                step = strips * lanes;
+  SmallVector<Value> others;
+  for (int64_t kept : axes.kept)
+    if (kept != axis)
+      others.push_back(this->extent(op.getValue(), kept));
+  carriedNest(b, l, others, {}, [&](ArrayRef<Value> where, ValueRange) {
+    SmallVector<Index> at(in.getRank()), place;
+    for (auto [kept, index] : llvm::zip(axes.kept, where)) {
+      at[kept] = m.uniform(index);
+      place.push_back(at[kept]);
+    }
+    place.push_back({});
+    forLoop(l.i64(0), l.i64(extent), step, [&](Value first) {
+      if (extent % step)
+        first = l.minS(first, l.i64(extent - step));
+      SmallVector<Index> all;
+      for (int64_t strip = 0; strip < strips; ++strip)
+        all.push_back({l.add(first, l.i64(strip * lanes)), 1, {}, {}});
+      l.lanes = lanes;
+      elements.clear();
+      for (auto [sum, index] : llvm::zip(sumStrips(op, at, axes.over, axis, all), all)) {
+        place.back() = index;
+        m.store(to, place, l.cast(CastMode::value, sum, out.getElementType()));
+      }
+      l.lanes = 1;
+    });
+    return SmallVector<Value>{};
+  });
+  return true;
 }
 
 /// The partial sums in memory, each a vector.
@@ -551,6 +624,10 @@ FailureOr<bool> KernelEmitter::reduceAcross(ReduceOp op) {
   auto buffer = wholeBuffer(op.getResult(), /*aligned=*/true);
   if (failed(buffer))
     return failure();
+  if (carriesSums(op, element, writesOut(op)) && sumByRows(op, axis, *buffer)) {
+    buffers[op.getResult()] = *buffer;
+    return true;
+  }
   llvm::SaveAndRestore outer(storedRange, std::optional<Interval>());
   storeTensor(op.getResult(), *buffer, shape, l.i64(0), extent(op.getResult(), 0));
   if (storedRange && !buffer->element.isF16() && !buffer->element.isBF16()) {

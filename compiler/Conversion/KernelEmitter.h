@@ -253,6 +253,11 @@ private:
                           llvm::ArrayRef<int64_t> over);
   LaneValue sumInLoops(pipe::ReduceOp op, llvm::SmallVector<Index> at,
                        llvm::ArrayRef<int64_t> over);
+  llvm::SmallVector<LaneValue> sumStrips(pipe::ReduceOp op, llvm::SmallVector<Index> at,
+                                         llvm::ArrayRef<int64_t> over, int64_t axis,
+                                         llvm::ArrayRef<Index> strips);
+  bool sumsInLoops(pipe::ReduceOp op, llvm::ArrayRef<int64_t> over);
+  bool sumByRows(pipe::ReduceOp op, int64_t laneAxis, const Buffer &to);
   LaneValue sumInMemory(pipe::ReduceOp op, llvm::SmallVector<Index> at,
                         llvm::ArrayRef<int64_t> over);
   LaneValue comparable(LaneValue value, bool wantMin);

@@ -32,7 +32,7 @@ static SmallVector<Value> transposed(Memory &m, ArrayRef<Value> rows, int64_t by
   for (int64_t row = 0; row < size; row += piece) {
     auto pair = [&](int64_t first, int64_t second, int64_t unit) {
       Value x = now[row + first], y = now[row + second];
-      return std::pair(unpack(x, y, unit, 0), unpack(x, y, unit, 1));
+      return std::pair{unpack(x, y, unit, 0), unpack(x, y, unit, 1)};
     };
     auto [a, b] = pair(0, 1, 1);
     if (piece == 2) {

@@ -3,6 +3,7 @@
 #include "test/unit/codegen/AtLevel.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -31,9 +32,10 @@ int64_t placeOf(const std::string &border, int64_t i, int64_t n) {
 // Six of nine neighbours lie beside: the input is copied, with what the border makes up. Reaches
 // exceed the rows, which are a vector and more, or less.
 TEST_P(RowsOfResults, ReadMargins) {
+  size_t turn = 0;
   for (const std::string border : {"edge", "reflect", "symmetric", "wrap", "constant"})
-    for (const int64_t w : {70, 33, 3})
-      for (const int64_t away : {0, 4, -5}) {
+    for (const int64_t w : {70, 3}) {
+        const int64_t away = std::array<int64_t, 3>{0, 4, -5}[turn++ % 3];
         constexpr int64_t h = 5;
         const std::string type = "!pipe.tensor<u8[h=5, w=" + std::to_string(w) + "]>";
         const std::string fill = border == "constant" ? " fill(%zero : ui8)" : "";
