@@ -51,19 +51,24 @@ ExprPtr TreeBuilder::choice(Parser::ChoiceContext *context) {
   return out;
 }
 
+// Each call of a context's accessor goes over all of its children: of chains, which
+// may be as long as a text, the parts are asked for once.
+
 ExprPtr TreeBuilder::oper(Parser::OperContext *context) {
-  ExprPtr out = conjunction(context->conjunction(0));
-  for (size_t i = 1; i < context->conjunction().size(); ++i)
-    out = binary(BinaryOp::Or, tokenRange(context->OR(i - 1)->getSymbol()),
-                 std::move(out), conjunction(context->conjunction(i)));
+  const auto parts = context->conjunction();
+  ExprPtr out = conjunction(parts[0]);
+  for (size_t i = 1; i < parts.size(); ++i)
+    out = binary(BinaryOp::Or, childRange(context->children[2 * i - 1]), std::move(out),
+                 conjunction(parts[i]));
   return out;
 }
 
 ExprPtr TreeBuilder::conjunction(Parser::ConjunctionContext *context) {
-  ExprPtr out = negation(context->negation(0));
-  for (size_t i = 1; i < context->negation().size(); ++i)
-    out = binary(BinaryOp::And, tokenRange(context->AND(i - 1)->getSymbol()),
-                 std::move(out), negation(context->negation(i)));
+  const auto parts = context->negation();
+  ExprPtr out = negation(parts[0]);
+  for (size_t i = 1; i < parts.size(); ++i)
+    out = binary(BinaryOp::And, childRange(context->children[2 * i - 1]), std::move(out),
+                 negation(parts[i]));
   return out;
 }
 
@@ -110,24 +115,25 @@ ExprPtr TreeBuilder::span(Parser::SpanContext *context) {
 }
 
 ExprPtr TreeBuilder::sum(Parser::SumContext *context) {
-  ExprPtr out = product(context->product(0));
-  for (size_t i = 1; i < context->product().size(); ++i) {
+  const auto parts = context->product();
+  ExprPtr out = product(parts[0]);
+  for (size_t i = 1; i < parts.size(); ++i) {
     auto *op = context->children[2 * i - 1];
     out = binary(childType(op) == Lexer::PLUS ? BinaryOp::Add : BinaryOp::Sub,
-                 childRange(op), std::move(out), product(context->product(i)));
+                 childRange(op), std::move(out), product(parts[i]));
   }
   return out;
 }
 
 ExprPtr TreeBuilder::product(Parser::ProductContext *context) {
-  ExprPtr out = unary(context->unary(0));
-  for (size_t i = 1; i < context->unary().size(); ++i) {
+  const auto parts = context->unary();
+  ExprPtr out = unary(parts[0]);
+  for (size_t i = 1; i < parts.size(); ++i) {
     auto *child = context->children[2 * i - 1];
     BinaryOp op = childType(child) == Lexer::STAR    ? BinaryOp::Mul
                   : childType(child) == Lexer::SLASH ? BinaryOp::Div
                                                      : BinaryOp::Rem;
-    out =
-        binary(op, childRange(child), std::move(out), unary(context->unary(i)));
+    out = binary(op, childRange(child), std::move(out), unary(parts[i]));
   }
   return out;
 }
