@@ -567,6 +567,8 @@ void Memory::store(const Buffer &buffer, ArrayRef<Index> at, LaneValue value) {
 }
 
 void Memory::storeInterleaved(const Buffer &buffer, ArrayRef<Index> at, ArrayRef<LaneValue> values) {
+  if (values.empty()) // of an axis without elements
+    return;
   Access access = accessOf(l, *this, buffer, at);
   const int64_t count = static_cast<int64_t>(values.size()), lanes = l.lanes;
   SmallVector<Value> plain;

@@ -162,6 +162,9 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
           mismatch(values[0], values[i]);
       continue;
     }
+    if (first.is(Kind::Table))
+      fail(hereRange, "a table is chosen when compiling, and this choice differs from sample to sample",
+           "`pick` takes a row of one table or of the other");
     chosen.push_back(k);
     std::vector<Dim> axes;
     if (first.is(Kind::Tensor)) {

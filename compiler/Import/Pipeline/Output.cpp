@@ -164,6 +164,9 @@ mlir::Value PipelineImport::outputExtent(const dsl::OutputDecl &output, const ds
     throw Abort{};
   }
   int64_t extent = demandInt(eval(*axis.extent), axis.extent->range, "an extent");
+  if (extent < 0)
+    fail(axis.extent->range,
+         what + " declares " + std::to_string(extent) + " elements along axis " + quote(name));
   Dim wanted{{name, extent, -1, mine.axis.metadata}, {}};
   if (axis.extentKind == dsl::ExtentKind::Exact) {
     if (mine.axis.isStatic() && mine.axis.extent != extent) {
