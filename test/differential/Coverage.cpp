@@ -23,6 +23,8 @@ static size_t extentClass(NamedTensorType type) {
   if (!type.isStatic())
     return 5;
   const auto axes = type.getAxes();
+  if (llvm::any_of(axes, [](const Axis &axis) { return axis.extent == 0; }))
+    return 7;
   if (llvm::all_of(axes, [](const Axis &axis) { return axis.extent == 1; }))
     return 0;
   if (llvm::any_of(axes, [](const Axis &axis) { return axis.extent > 4096; }))
@@ -35,7 +37,7 @@ static size_t extentClass(NamedTensorType type) {
   return last % 2 == 1 ? 2 : 6;
 }
 
-static constexpr const char *extentNames[] = {"1x1", "1xN", "odd", "vec", ">4096", "?", "other"};
+static constexpr const char *extentNames[] = {"1x1", "1xN", "odd", "vec", ">4096", "?", "other", "0"};
 
 static std::string typeName(size_t type) {
   return std::string(reference::nameOf(static_cast<reference::DType>(type)));
@@ -54,14 +56,14 @@ static constexpr const char *everyNumber = "u8 i8 u16 i16 i32 i64 f16 bf16 f32 f
 
 /// By op, as the pipeline was made: what a thousand cases fill several times.
 static constexpr Required required[] = {
-    {"view", everyType, "1x1 1xN odd vec >4096 ? other"},
+    {"view", everyType, "0 1x1 1xN odd vec >4096 ? other"},
     {"pad", everyType, "1x1 1xN odd vec >4096 ? other"},
     {"concat", everyType, "1xN odd vec ? other"},
     {"stack", "u8 i8 u16 i16 i32 i64 bf16 f32 f64 bool", "odd vec ? other"},
     {"place", "u8 i8 u16 i16 i32 i64 f16 f32 f64 bool", "1xN odd vec ? other"},
-    {"map", everyType, "1x1 1xN odd vec >4096 ? other"},
+    {"map", everyType, "0 1x1 1xN odd vec >4096 ? other"},
     {"cast", everyType, "1x1 1xN odd vec ? other"},
-    {"window", everyType, "1x1 1xN odd vec >4096 ? other"},
+    {"window", everyType, "0 1x1 1xN odd vec >4096 ? other"},
     {"resample", everyNumber, "1xN odd vec ? other"},
     {"gather", everyNumber, "odd vec ? other"},
     {"reduce", everyType, "1x1 odd vec ? other"},

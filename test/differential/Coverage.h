@@ -12,7 +12,7 @@
 namespace penstock::differential {
 
 /// Counts what was compared: tensor ops by element type and by class of extents
-/// (all 1, a leading 1, odd, a multiple of a vector width +- 1, above 4096, known
+/// (one of 0, all 1, a leading 1, odd, a multiple of a vector width +- 1, above 4096, known
 /// per sample, other), and pairs of ops that stood in one kernel.
 class Coverage {
 public:
@@ -24,7 +24,7 @@ public:
   std::vector<std::string> missing() const;
 
 private:
-  static constexpr size_t types = 11, classes = 7;
+  static constexpr size_t types = 11, classes = 8;
   struct Row {
     std::array<int64_t, types> byType{};
     std::array<int64_t, classes> byExtent{};

@@ -8,8 +8,8 @@ using namespace penstock::pipe;
 namespace penstock::differential {
 
 Draft::Draft(MLIRContext &context, const Recipe &recipe)
-    : builder(&context), loc(builder.getUnknownLoc()), rng(recipe.seed),
-      codecs(recipe.seed % 8 == 3) {}
+    : empties(recipe.seed % 8 == 5), builder(&context), loc(builder.getUnknownLoc()),
+      rng(recipe.seed), codecs(recipe.seed % 8 == 3) {}
 
 Value Draft::constant(int64_t value) {
   return builder.create<ConstantOp>(loc, builder.getI64Type(), builder.getI64IntegerAttr(value));
@@ -119,11 +119,14 @@ static Column anyColumn(Draft &draft, const Recipe &recipe, int number) {
     if (element == llvm::StringRef(reference::nameOf(static_cast<reference::DType>(i))))
       column.type = static_cast<reference::DType>(i);
   const bool dynamic = rng.chance(0.4);
+  column.least = draft.empties ? 0 : 1;
   for (size_t i = 0; i < column.axes.size(); ++i) {
     const bool channel = column.axes[i] == "c";
     int64_t extent =
         channel ? rng.pick<int64_t>({1, 3, 3, 4})
                 : anyExtent(rng, i + 1 == column.axes.size() || i == 1, column.axes.size() == 1);
+    if (draft.empties && rng.chance(0.15))
+      extent = dynamic ? rng.between(1, 2) : 0;
     column.extents.push_back(std::min(extent, recipe.maxExtent));
     column.dynamic.push_back(dynamic && !channel && !recipe.fixedExtents);
   }

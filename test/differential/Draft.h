@@ -19,12 +19,16 @@ class Draft {
 public:
   Draft(mlir::MLIRContext &context, const Recipe &recipe);
 
+  const bool empties; ///< every eighth case has extents of 0
+
   mlir::OpBuilder builder;
   mlir::Location loc;
   Rng rng;
   std::vector<mlir::Value> tensors, scalars;
   /// The key that draws use here.
   mlir::Value key;
+  /// A number of elements of at most `most`.
+  int64_t someOf(int64_t most) { return rng.between(empties || most == 0 ? 0 : 1, most); }
 
   //===--- building blocks --------------------------------------------------===//
   mlir::Value constant(int64_t value);
@@ -36,6 +40,8 @@ public:
   mlir::Value coin();
 
   Dims dimsOf(mlir::Value tensor);
+  /// Whether an axis has no element in some sample: what reads one does not fit there.
+  bool mayBeEmpty(const Dim &dim) const { return dim.size ? empties : dim.most == 0; }
   /// The size of an axis as a scalar.
   mlir::Value sizeOf(const Dim &dim);
   pipe::NamedTensorType typeOf(mlir::Type element, const Dims &dims);

@@ -61,7 +61,7 @@ private:
     std::vector<int64_t> extents = column.extents;
     for (size_t axis = 0; axis < extents.size(); ++axis)
       if (column.dynamic[axis])
-        extents[axis] = std::max<int64_t>(1, extents[axis] - row % 3);
+        extents[axis] = std::max(column.least, extents[axis] - row % 3);
     auto result = std::make_shared<Tensor>(column.type, column.axes, extents);
     for (int64_t i = 0; i < result->count(); ++i) {
       const uint64_t bits = random::mix(key, static_cast<uint64_t>(i));

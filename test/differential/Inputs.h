@@ -7,13 +7,14 @@
 namespace penstock::differential {
 
 /// A tensor column. Row r of a dynamic axis has r % 3 elements less, but at
-/// least one.
+/// least `least`.
 struct Column {
   std::string name;
   reference::DType type;
   std::vector<std::string> axes;
   std::vector<int64_t> extents;
   std::vector<bool> dynamic;
+  int64_t least = 1;
 };
 
 /// Seven rows of these columns, a scalar `label` (i64) and `score` (f64). Every

@@ -107,7 +107,7 @@ static bool fits(Draft &draft, Value input, const Dims &dims) {
 Value Draft::anyTable() {
   Value table;
   for (const Value other : tensors)
-    if (rng.chance(0.2) && dimsOf(other).size() == 1)
+    if (rng.chance(0.2) && dimsOf(other).size() == 1 && !mayBeEmpty(dimsOf(other)[0]))
       table = other;
   return table;
 }
@@ -252,7 +252,7 @@ Value Draft::gather(Value x) {
   std::vector<size_t> axes;
   const Dims before = dims;
   for (size_t i = 0; i < dims.size(); ++i)
-    if (axes.size() < 2 && rng.chance(0.6)) {
+    if (axes.size() < 2 && rng.chance(0.6) && !mayBeEmpty(before[i])) {
       over.push_back(before[i].name);
       axes.push_back(i);
       if (rng.chance(0.5))

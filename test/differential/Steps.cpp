@@ -36,6 +36,8 @@ Value Draft::resample(Value x) {
 
 Value Draft::resampleAlong(Value x, size_t axis, Filter filter, bool antialias, bool pillow) {
   Dims dims = dimsOf(x);
+  if (mayBeEmpty(dims[axis]))
+    return x;
   const Value in = sizeOf(dims[axis]);
   const int64_t out = rng.between(1, std::min<int64_t>(2 * dims[axis].most + 1, 40));
   dims[axis] = {dims[axis].name, {}, out};
@@ -63,19 +65,24 @@ Value Draft::reduce(Value x) {
   Dims kept;
   const Dims dims = dimsOf(x);
   SmallVector<StringRef> over;
+  bool isEmpty = false;
   for (const Dim &dim : dims)
-    if (rng.chance(0.6))
+    if (rng.chance(0.6)) {
       over.push_back(dim.name);
-    else
+      isEmpty |= mayBeEmpty(dim);
+    } else {
       kept.push_back(dim);
+    }
   static const std::vector<ReduceKind> logical = {ReduceKind::any, ReduceKind::all,
                                                   ReduceKind::count};
   static const std::vector<ReduceKind> numeric = {ReduceKind::sum,    ReduceKind::sum,
                                                   ReduceKind::min,    ReduceKind::max,
                                                   ReduceKind::argmin, ReduceKind::argmax};
-  const ReduceKind kind = rng.pick(element(x).isInteger(1) ? logical : numeric);
+  ReduceKind kind = rng.pick(element(x).isInteger(1) ? logical : numeric);
   if (over.empty())
     return {};
+  if (isEmpty && !element(x).isInteger(1)) // the others need an element
+    kind = ReduceKind::sum;
   const bool index =
       kind == ReduceKind::count || kind == ReduceKind::argmin || kind == ReduceKind::argmax;
   const Value result =
@@ -176,7 +183,7 @@ Value Draft::contract(Value x) {
   if (dims.empty())
     return {};
   Dim &summed = dims[static_cast<size_t>(rng.below(static_cast<int64_t>(dims.size())))];
-  if (summed.size || summed.most > 70 ||
+  if (summed.size || summed.most > 70 || summed.most == 0 ||
       !(isFloat || type.isSignlessInteger(32) || type.isSignlessInteger(64)))
     return {};
   const int64_t rows = summed.most,
@@ -242,7 +249,7 @@ Value Draft::maskOver(const Dim &dim) {
 /// Groups along the first axis, and what is reduced by them.
 Value Draft::group(Value x) {
   const Dims dims = dimsOf(x);
-  if (dims.empty() || !llvm::isa<IntegerType>(element(x)))
+  if (dims.empty() || !llvm::isa<IntegerType>(element(x)) || mayBeEmpty(dims.front()))
     return {};
   const Dim along = dims.front();
   // Keys of few values, or groups would hold one element each.
@@ -300,7 +307,7 @@ Value Draft::fft(Value x) {
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i].name == "freq" || dims[i].name == "part")
       return {};
-    if (!dims[i].size && dims[i].most <= 500)
+    if (!dims[i].size && dims[i].most <= 500 && dims[i].most > 0)
       fits.push_back(i);
   }
   if (fits.empty())

@@ -33,7 +33,7 @@ Value Draft::crop(Value x, bool fixed) {
     if (!rng.chance(0.6))
       continue;
     const Dim whole = dims[i];
-    const int64_t kept = rng.between(1, whole.most);
+    const int64_t kept = someOf(whole.most);
     if (!whole.size || fixed) {
       // A dynamic axis has at least one element, so one can always be kept.
       dims[i] = {whole.name, {}, whole.size ? 1 : kept};
@@ -116,6 +116,8 @@ Value Draft::pickIndex(Value x) {
   if (dims.empty())
     return {};
   const auto axis = static_cast<size_t>(rng.below(static_cast<int64_t>(dims.size())));
+  if (mayBeEmpty(dims[axis]))
+    return {};
   Dims kept;
   std::vector<AffineExpr> results;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -161,7 +163,9 @@ Value Draft::pad(Value x) {
   Dims dims = dimsOf(x);
   if (dims.empty())
     return {};
-  const auto border = static_cast<Border>(rng.below(5));
+  auto border = static_cast<Border>(rng.below(5));
+  if (llvm::any_of(dims, [&](const Dim &dim) { return mayBeEmpty(dim); }))
+    border = Border::constant;
   SmallVector<StringRef> over;
   std::vector<Value> low;
   const Dims before = dims;

@@ -109,7 +109,7 @@ private:
   }
 
   void change() {
-    switch (random.below(20)) {
+    switch (random.below(28)) {
     case 0:
     case 1:
     case 2:
@@ -141,6 +141,20 @@ private:
       return damageLine();
     case 18:
       return changeAxes();
+    case 19:
+    case 20:
+      return exchangeParts();
+    case 21:
+      return doubleName();
+    case 22:
+    case 23:
+      return emptyAxis();
+    case 24:
+      return loseComma();
+    case 25:
+      return misspell();
+    case 26:
+      return random.chance(20) ? longSum() : repeatStage();
     default:
       return exchangeFunction();
     }
@@ -257,7 +271,8 @@ private:
     dsl::test::TokenSpan at;
     std::string many;
     if (random.chance(70)) {
-      const std::string stage = random.pick(corpus.stages);
+      const std::string stage =
+          random.pick(corpus.stages) + (random.chance(30) ? " if chance(0.5)" : "");
       for (size_t i = 0; i < count; ++i)
         many += "|> " + stage + " ";
       if (findToken([](const auto &, const std::string &word) { return word == "|>"; }, at))
@@ -276,6 +291,115 @@ private:
       many += what;
     std::string close(what.back() == '(' || what == "[" ? count : 0, what == "[" ? ']' : ')');
     replace(at.begin, at.end, many + token(at) + close);
+  }
+  /// What commas part within a pair of brackets: begin and end of each.
+  Spans partsOf(size_t begin, size_t end) const {
+    Spans parts;
+    int depth = 0;
+    size_t from = begin + 1;
+    for (size_t i = begin + 1; i < end; ++i) {
+      depth += (text[i] == '(' || text[i] == '[' || text[i] == '{') -
+               (text[i] == ')' || text[i] == ']' || text[i] == '}');
+      if (depth < 0 || i + 1 == end || (depth == 0 && text[i] == ',')) {
+        parts.push_back({from, i});
+        from = i + 1;
+      }
+    }
+    return parts;
+  }
+  /// Those of some brackets.
+  Spans someParts() {
+    dsl::test::TokenSpan at;
+    if (!findToken([](const auto &, const std::string &word) { return word == "(" || word == "["; },
+                   at))
+      return {};
+    int depth = 0;
+    for (size_t i = at.begin; i < text.size(); ++i) {
+      depth += (text[i] == '(' || text[i] == '[') - (text[i] == ')' || text[i] == ']');
+      if (depth == 0)
+        return partsOf(at.begin, i + 1);
+    }
+    return {};
+  }
+  /// Arguments, axes or elements of a list: two exchanged, one twice, one lost.
+  void exchangeParts() {
+    const Spans parts = someParts();
+    if (parts.size() < 2)
+      return;
+    const size_t i = random.below(parts.size() - 1), k = i + 1 + random.below(parts.size() - i - 1);
+    const std::string first = token(parts[i]), second = token(parts[k]);
+    switch (random.below(4)) {
+    case 0:
+      return replace(parts[i].begin, parts[i].end, second);
+    case 1:
+      return replace(parts[i].begin, parts[i].end + 1, "");
+    default:
+      replace(parts[k].begin, parts[k].end, first);
+      replace(parts[i].begin, parts[i].end, second);
+    }
+  }
+  /// A name within brackets that stands there already.
+  void doubleName() {
+    const Spans parts = someParts();
+    if (parts.size() < 2)
+      return;
+    auto first = [&](const dsl::test::TokenSpan &part) {
+      dsl::test::TokenSpan name = part;
+      while (name.begin < name.end && !std::isalpha(static_cast<unsigned char>(text[name.begin])))
+        ++name.begin;
+      name.end = name.begin;
+      while (name.end < part.end && (std::isalnum(static_cast<unsigned char>(text[name.end])) ||
+                                     text[name.end] == '_'))
+        ++name.end;
+      return name;
+    };
+    const auto from = first(random.pick(parts)), to = first(random.pick(parts));
+    if (from.begin < from.end && to.begin < to.end)
+      replace(to.begin, to.end, token(from));
+  }
+  /// An axis or a range of no element, or of less.
+  void emptyAxis() {
+    dsl::test::TokenSpan at;
+    if (findToken(
+            [&](const auto &span, const std::string &word) {
+              return std::isdigit(static_cast<unsigned char>(word[0])) && axisLike(span.begin);
+            },
+            at))
+      replace(at.begin, at.end, random.chance(75) ? "0" : random.chance(50) ? "1" : "-1");
+  }
+  void loseComma() {
+    dsl::test::TokenSpan at;
+    if (findToken([](const auto &, const std::string &word) { return word == ","; }, at))
+      replace(at.begin, at.end, random.chance(70) ? "" : random.chance(50) ? ";" : ",,");
+  }
+  void misspell() {
+    dsl::test::TokenSpan at;
+    if (!findToken([](const auto &, const std::string &word) { return isName(word); }, at))
+      return;
+    std::string word = token(at);
+    const size_t place = random.below(word.size());
+    if (word.size() > 1 && random.chance(50))
+      word.erase(place, 1);
+    else
+      word.insert(place, 1, static_cast<char>('a' + random.below(26)));
+    replace(at.begin, at.end, word);
+  }
+  /// As long as a text may become.
+  void longSum() {
+    dsl::test::TokenSpan at;
+    if (!findToken(
+            [](const auto &, const std::string &word) {
+              return std::isdigit(static_cast<unsigned char>(word[0]));
+            },
+            at))
+      return;
+    static const std::vector<std::string> operators = {" + ", " * ", " - ", " and ", " |> ", " .. "};
+    const std::string term = random.pick(operators) + token(at);
+    const size_t count = size_t(10) << random.below(12); // up to 20,480
+    std::string all;
+    for (size_t i = 0; i < count; ++i)
+      all += term;
+    replace(at.end, at.end, all);
   }
   void damageToken() {
     dsl::test::TokenSpan at;
