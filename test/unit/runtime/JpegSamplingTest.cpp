@@ -60,7 +60,7 @@ JpegRecipe anySampling(std::mt19937 &random) {
 }
 
 /// 1 ... 200, often a multiple of an MCU's size, one less or more.
-int anySize(int factor, std::mt19937 &random) {
+int sizeNear(int factor, std::mt19937 &random) {
   if (random() % 2)
     return 1 + int(random() % 200);
   const int mcu = 8 * factor;
@@ -140,7 +140,7 @@ TEST_F(JpegSampling, RegionsEqualLibjpegsFullDecode) {
     for (int c = 0; c < recipe.components; ++c)
       for (size_t axis : {0, 1})
         most[axis] = std::max(most[axis], recipe.factors[size_t(c)][axis]);
-    const int width = anySize(most[0], random), height = anySize(most[1], random);
+    const int width = sizeNear(most[0], random), height = sizeNear(most[1], random);
     check(recipe, rawJpeg(recipe, width, height, random), uint32_t(width), uint32_t(height), 4);
     EXPECT_FALSE(HasFatalFailure()) << "file " << i;
   }
