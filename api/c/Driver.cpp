@@ -166,16 +166,14 @@ void Driver::readName() {
 bool Driver::loadText() {
   const dsl::FileId file = sources.add(request.fileName, request.text);
   stdlib::ShippedModules modules;
-  const dsl::Program program =
-      dsl::loadProgram(file, sources, modules, importer::builtins(), diagnostics);
+  program = dsl::loadProgram(file, sources, modules, importer::builtins(), diagnostics);
   if (diagnostics.hasErrors())
     return false;
-  ast = dsl::printAst(*program.main);
   importer::ImportOptions options;
   options.pipeline = request.pipeline;
   options.parameters.insert(request.parameters.begin(), request.parameters.end());
   importer::ImportResult result =
-      importer::importProgram(context, program, sources, options, diagnostics);
+      importer::importProgram(context, *program, sources, options, diagnostics);
   for (importer::ParameterInfo &info : result.parameters)
     parameterList.push_back({info.name, info.type, info.doc, info.isStatic, info.defaultText});
   module = std::move(result.module);
@@ -355,7 +353,7 @@ std::optional<std::string> Driver::compileCuda(Stage stage, const std::string &a
 
 std::optional<std::string> Driver::print(Stage stage, const std::string &architecture) {
   if (stage == Stage::ast)
-    return ast;
+    return program ? dsl::printAst(*program->main) : std::string();
   if (stage == Stage::cuda)
     return printCuda();
   if (stage > Stage::cuda)

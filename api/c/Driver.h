@@ -4,6 +4,7 @@
 
 #include "api/c/Compilation.h"
 #include "codegen/cpu/Target.h"
+#include "dsl/AST/Program.h"
 #include "dsl/Diagnostics/Diagnostics.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -56,7 +57,7 @@ private:
   std::optional<codegen::Target> target;
   dsl::SourceManager sources;
   dsl::Diagnostics diagnostics;
-  std::string ast;
+  std::optional<dsl::Program> program; ///< what the text says
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<Parameter> parameterList;

@@ -14,11 +14,29 @@ SourceRange join(SourceRange first, SourceRange last) {
           std::max(first.end, last.end)};
 }
 
+/// Whether a byte of UTF-8 belongs to the character before it.
+static bool isContinuation(char byte) { return (byte & 0xC0) == 0x80; }
+
+/// Counted from the last piece on: a line may be as long as a text.
+uint32_t SourceManager::Entry::continuationsBefore(uint32_t offset) const {
+  uint32_t count = continuations[offset / piece];
+  for (uint32_t i = offset / piece * piece; i < offset; ++i)
+    count += isContinuation(text[i]);
+  return count;
+}
+
 FileId SourceManager::add(std::string name, std::string text) {
-  Entry entry{std::move(name), std::move(text), {0}};
-  for (uint32_t i = 0; i < entry.text.size(); ++i)
+  Entry entry{std::move(name), std::move(text), {0}, {}};
+  uint32_t continuations = 0;
+  for (uint32_t i = 0; i <= entry.text.size(); ++i) {
+    if (i % Entry::piece == 0)
+      entry.continuations.push_back(continuations);
+    if (i == entry.text.size())
+      break;
+    continuations += isContinuation(entry.text[i]);
     if (entry.text[i] == '\n')
       entry.lineStarts.push_back(i + 1);
+  }
   files.push_back(std::move(entry));
   return FileId{static_cast<uint32_t>(files.size() - 1)};
 }
@@ -43,9 +61,8 @@ LineColumn SourceManager::position(FileId file, uint32_t offset) const {
   auto next = std::upper_bound(entry.lineStarts.begin(), entry.lineStarts.end(),
                                offset);
   uint32_t start = *(next - 1);
-  uint32_t column = 1;
-  for (uint32_t i = start; i < offset; ++i)
-    column += (entry.text[i] & 0xC0) != 0x80; // not a UTF-8 continuation byte
+  const uint32_t column = 1 + (offset - start) - (entry.continuationsBefore(offset) -
+                                                  entry.continuationsBefore(start));
   return {static_cast<uint32_t>(next - entry.lineStarts.begin()), column};
 }
 

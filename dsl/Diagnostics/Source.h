@@ -60,6 +60,11 @@ private:
     std::string name;
     std::string text;
     std::vector<uint32_t> lineStarts;
+    /// Bytes that begin no character, before each piece of `piece` bytes.
+    std::vector<uint32_t> continuations;
+    static constexpr uint32_t piece = 256;
+
+    uint32_t continuationsBefore(uint32_t offset) const;
   };
   std::deque<Entry> files;
 };

@@ -53,6 +53,27 @@ TEST(Render, LooksAsOnTheLanguagePage) {
             "hint: `w`\n");
 }
 
+TEST(Sources, ColumnsCountCharactersOnLinesOfAnyLength) {
+  std::string text;
+  for (int i = 0; i < 700; ++i)
+    text += i % 97 == 0 ? "\n" : i % 3 == 0 ? "ä" : i % 5 == 0 ? "€" : "x";
+  text += "\n" + std::string(1000, 'y') + "é" + std::string(500, 'z');
+  SourceManager sources;
+  const FileId file = sources.add("a.pipe", text);
+  uint32_t line = 1, column = 1;
+  for (uint32_t at = 0; at <= text.size(); ++at) {
+    const bool isBegin = at == text.size() || (text[at] & 0xC0) != 0x80;
+    if (isBegin) {
+      const LineColumn found = sources.position(file, at);
+      ASSERT_EQ(found.line, line) << at;
+      ASSERT_EQ(found.column, column) << at;
+      ++column;
+    }
+    if (at < text.size() && text[at] == '\n')
+      ++line, column = 1;
+  }
+}
+
 TEST(Render, CaretsStandBelowTabsAndLongCharacters) {
   SourceManager sources;
   FileId file = sources.add("a.pipe", "\tlet ä = \"öü\" + boom\n");
