@@ -19,6 +19,9 @@ namespace penstock::analysis {
 static constexpr int64_t smallTable = 4096;
 /// Most resamples in a kernel: what code generators take grows faster than a function.
 static constexpr int64_t mostResamples = 8;
+/// Most ways through the choices of a kernel, as a power of two: each arm computes what
+/// it reads, so that a chain of choices is repeated for each way through it.
+static constexpr int64_t mostChoices = 6;
 /// Most values that are made in the kernel that joins them.
 static constexpr unsigned mostJoined = 8;
 
@@ -38,18 +41,33 @@ bool isWideJoin(Operation *op) {
 
 namespace {
 
+/// The ways by which the arms of a choice reach tensors outside, as a power of two.
+int64_t waysThrough(Operation *op) {
+  if (!llvm::isa<ChooseOp>(op))
+    return 0;
+  int64_t reads = 0;
+  for (Region &arm : op->getRegions())
+    visitUsedValuesDefinedAbove(arm, arm, [&](OpOperand *use) {
+      reads += llvm::isa<NamedTensorType>(use->get().getType());
+    });
+  return llvm::Log2_64_Ceil(static_cast<uint64_t>(std::max<int64_t>(reads, 1)));
+}
+
 /// Of a kernel, what it may not hold any number of.
 struct Contents {
-  int64_t gathers = 0, resamples = 0;
+  int64_t gathers = 0, resamples = 0, choices = 0;
 
   static Contents of(Operation *op) {
-    return {classOf(op) == OpClass::gather, llvm::isa<ResampleOp>(op)};
+    return {classOf(op) == OpClass::gather, llvm::isa<ResampleOp>(op), waysThrough(op)};
   }
-  void add(const Contents &other) {
-    gathers += other.gathers;
-    resamples += other.resamples;
+  void add(const Contents &other, int64_t times = 1) {
+    gathers += times * other.gathers;
+    resamples += times * other.resamples;
+    choices += times * other.choices;
   }
-  bool fits() const { return gathers <= 1 && resamples <= mostResamples; }
+  bool fits() const {
+    return gathers <= 1 && resamples <= mostResamples && choices <= mostChoices;
+  }
 };
 
 /// Kernels in the making: sets of ops that grow together.
@@ -59,6 +77,11 @@ public:
     numbers[op] = parents.size();
     parents.push_back(parents.size());
     held.push_back(Contents::of(op));
+  }
+  /// Takes `op` out of its set, for a set of its own; the others stay together.
+  void leave(Operation *op) {
+    held[setOf(op)].add(Contents::of(op), -1);
+    add(op);
   }
   void clear() { *this = Sets(); }
   size_t setOf(Operation *op) { return root(numbers.at(op)); }
@@ -229,7 +252,7 @@ void Planner::raise() {
     if (direct.empty() || !together(Contents::of(op), direct).fits())
       continue;
     levels[op] = *latest;
-    sets.add(op);
+    sets.leave(op);
     for (Operation *user : direct)
       sets.join(op, user);
   }

@@ -27,7 +27,7 @@ class Node:
         self.guard = guard
         self.in_batch = in_batch
         self.results = results
-        self.choice = choice  # a whole choose, as one P op
+        self.choice = choice  # a whole choose of two arms that read one tensor each, as one P op
         self.small_map = small_map  # of at most 4096 elements
         self.view = view
         self.resample = resample
@@ -49,6 +49,11 @@ class Kernels:
     def add(self, node):
         self.members[node] = {node}
 
+    def leave(self, node):
+        """For a set of its own."""
+        self.members[node].discard(node)
+        self.add(node)
+
     def join(self, a, b):
         union = self.members[a] | self.members[b]
         for node in union:
@@ -58,7 +63,8 @@ class Kernels:
         """Whether what `nodes` are in, and `more`, may be one kernel."""
         union = set().union({more}, *(self.members[node] for node in nodes))
         return ((sum(node.kind == "G" for node in union) <= 1 or "one gather" in without)
-                and (sum(node.resample for node in union) <= 8 or "eight resamples" in without))
+                and (sum(node.resample for node in union) <= 8 or "eight resamples" in without)
+                and (sum(node.choice for node in union) <= 6 or "ways" in without))
 
 
 def shared(nodes):
@@ -186,7 +192,7 @@ def plan(nodes, outputs, without):
         if not kernels.fit(pullers, node, without):
             continue
         level[node] = target
-        kernels.add(node)
+        kernels.leave(node)
         for user in pullers:
             kernels.join(node, user)
 
@@ -476,11 +482,14 @@ class Draft:
             (self.batch if node.in_batch else self.sample).append(value[0])
         return value
 
-    def choose(self, in_batch):
+    def choose(self, in_batch, source=None):
         lines = []
-        index, name, source = self.condition(lines), self.name(), self.pick(self.line)
-        other = self.pick(self.line)
-        arms = [(self.arm(), source), (self.arm(), self.rng.choice([source, other]))]
+        index, name = self.condition(lines), self.name()
+        if source:
+            arms = [(["P"], source), (["I"], source)]
+        else:
+            source, other = self.pick(self.line), self.pick(self.line)
+            arms = [(self.arm(), source), (self.arm(), self.rng.choice([source, other]))]
         lines.append(f"{name} = pipe.choose {index} -> {self.line} {{")
         for number, (ops, value) in enumerate(arms):
             lines += self.arm_text(ops, value[0]) + (["}, {"] if number == 0 else ["}"])
@@ -551,6 +560,9 @@ class Draft:
             self.resamples(False)
             for _ in range(self.rng.randint(0, 3)):
                 self.rng.choice(steps)(False)
+        if self.rng.random() < 0.1:
+            for _ in range(self.rng.randint(5, 15)):
+                self.choose(False, self.pool[-1] if self.pool[-1][2] == self.line else self.pick(self.line))
         if self.rng.random() < 0.4:
             for _ in range(self.rng.randint(1, 5)):
                 self.rng.choice([self.peer, self.peer, self.peers, self.peers, self.map, self.simple, self.choose])(True)
@@ -622,7 +634,7 @@ class FusionRule(unittest.TestCase):
 
     def test_every_rule_decides_some_dag(self):
         for rule in ["weights", "computed places", "barriers", "guards", "one gather", "waiting",
-                     "own views", "codecs", "eight resamples", "eight inputs", "once"]:
+                     "own views", "codecs", "eight resamples", "eight inputs", "once", "ways"]:
             with self.subTest(rule=rule):
                 changed = [draft.seed for draft in self.drafts
                            if predict(*draft.graph()) != predict(*draft.graph(), [rule])]

@@ -34,6 +34,14 @@ def conditions(n):
     return program(stages(n, "autocontrast if chance(0.5)"))
 
 
+def grey_by_chance(n):
+    return program(stages(n, "grayscale if chance(0.5)"))
+
+
+def inverted_by_chance(n):
+    return program(stages(n, "invert if chance(0.5)"))
+
+
 def repeated_choices(n):
     return program(f"  let x = row.x |> repeat ({n}) {{ choose {{ 1 => identity, 1 => autocontrast, 1 => invert }} }}\n")
 
@@ -102,7 +110,8 @@ def reductions(n):
         for i in range(n)) + f"  let x = x{n}\n")
 
 
-FAMILIES = [(chain, 24), (conditions, 12), (repeated_choices, 12), (nested_choices, 8), (views, 10), (doubling, 64),
+FAMILIES = [(chain, 24), (conditions, 12), (grey_by_chance, 9), (inverted_by_chance, 12),
+            (repeated_choices, 12), (nested_choices, 8), (views, 10), (doubling, 64),
             (wide_window, 120), (many_outputs, 12), (terms, 150), (terms_of_numbers, 150), (lets, 24),
             (long_record, 8), (pad_crop_flip_resize, 12), (resizes, 9), (reductions, 16)]
 
@@ -147,7 +156,7 @@ class Scaling(ToolTest):
                        outputs=["    output image: u8[n, v, h, w, c] = x\n"])
         self.assertRegex(self.compile(text, expect=1),
                          r"p\.pipe:5:11: error: 100000 views of \d+ operations each are too many: a pipeline has at most "
-                         r"200000 operations, and this one \d+ before\n")
+                         r"10000 operations, and this one \d+ before\n")
 
 
 if __name__ == "__main__":
