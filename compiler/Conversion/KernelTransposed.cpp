@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-/// The columns of as many rows as each has lanes. Pieces of 128 bits first, then those as
+/// The columns of as many rows as each has lanes, of elements of 4 or 8 bytes. Pieces of 128 bits first, then those as
 /// wholes: each step is one instruction of two registers.
 static SmallVector<Value> transposed(Memory &m, ArrayRef<Value> rows, int64_t bytes) {
   const auto size = static_cast<int64_t>(rows.size()), piece = 16 / bytes, pieces = size / piece;
@@ -76,8 +76,9 @@ int64_t KernelEmitter::rowsInLanes(ScanOp op) {
   constexpr int64_t fewest = 8; // fewer are no faster than one by one
   NamedTensorType type = typeOf(op.getResult());
   const int64_t rank = type.getRank(), along = type.axisIndex(op.getAxis());
-  const int64_t rows = widestRegister(l.level) / scalarBytes(computeType(type.getElementType()));
-  if (rank < 2 || along != rank - 1 || rows < fewest || rows > 16)
+  const int64_t bytes = scalarBytes(computeType(type.getElementType()));
+  const int64_t rows = widestRegister(l.level) / bytes;
+  if (rank < 2 || along != rank - 1 || rows < fewest || bytes < 4) // pieces of two or four elements
     return 0;
   auto holds = [&](const Axis &axis) { return axis.isStatic() && axis.extent >= rows; };
   return holds(type.getAxes()[along]) && holds(type.getAxes()[along - 1]) ? rows : 0;

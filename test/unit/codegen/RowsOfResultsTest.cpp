@@ -133,6 +133,44 @@ pipe.kernel @k "pixels" {
   EXPECT_TRUE(same(e, exact));
 }
 
+// More elements fit a vector than a square of 32-bit ones has rows.
+TEST_P(RowsOfResults, ScanShortElementsAlongRows) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u16[h=35, w=70]>, %y: !pipe.tensor<u8[h=35, w=70]>):
+  %s = pipe.scan sum %x along "w" : !pipe.tensor<u16[h=35, w=70]> -> !pipe.tensor<u16[h=35, w=70]>
+  %t = pipe.scan sum %y along "w" : !pipe.tensor<u8[h=35, w=70]> -> !pipe.tensor<u8[h=35, w=70]>
+  %m = pipe.scan max %x along "w" : !pipe.tensor<u16[h=35, w=70]> -> !pipe.tensor<u16[h=35, w=70]>
+  %n = pipe.scan max %y along "w" : !pipe.tensor<u8[h=35, w=70]> -> !pipe.tensor<u8[h=35, w=70]>
+  pipe.return %s, %t, %m, %n : !pipe.tensor<u16[h=35, w=70]>, !pipe.tensor<u8[h=35, w=70]>,
+      !pipe.tensor<u16[h=35, w=70]>, !pipe.tensor<u8[h=35, w=70]>
+})");
+  constexpr size_t count = 35 * 70;
+  std::vector<uint16_t> x(count + 64), s(count), m(count), sums(count), most(count);
+  std::vector<uint8_t> y(count + 64), t(count), n(count), bytes(count), largest(count);
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<uint16_t>(i * i * 31);
+    y[i] = static_cast<uint8_t>(i * 37);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const bool first = i % 70 == 0;
+    sums[i] = static_cast<uint16_t>((first ? 0 : sums[i - 1]) + x[i]);
+    bytes[i] = static_cast<uint8_t>((first ? 0 : bytes[i - 1]) + y[i]);
+    most[i] = first ? x[i] : std::max(most[i - 1], x[i]);
+    largest[i] = first ? y[i] : std::max(largest[i - 1], y[i]);
+  }
+  ASSERT_EQ(code->run("k",
+                      {TensorArg::of(x, {35, 70}), TensorArg::of(y, {35, 70}),
+                       TensorArg::of(s, {35, 70}), TensorArg::of(t, {35, 70}),
+                       TensorArg::of(m, {35, 70}), TensorArg::of(n, {35, 70})},
+                      4),
+            0);
+  EXPECT_EQ(s, sums);
+  EXPECT_EQ(t, bytes);
+  EXPECT_EQ(m, most);
+  EXPECT_EQ(n, largest);
+}
+
 // Ten elements of 40 rows, from few kinds of numbers, so that many are equal.
 TEST_P(RowsOfResults, FindPlaces) {
   auto code = compile(R"(
