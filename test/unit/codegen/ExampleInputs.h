@@ -125,13 +125,19 @@ public:
   }
 };
 
-/// Two samples of an imported pipeline. `media` must live on.
+/// Two samples of an imported pipeline, or the whole batch that it computes over. `media` must
+/// live on.
 inline reference::BatchInputs exampleInputs(const Imported &imported,
                                             const reference::Media &media) {
   reference::BatchInputs inputs;
   inputs.seed = 5;
   inputs.epoch = 2;
   inputs.positions = {0, 1};
+  const_cast<Imported &>(imported).result.module->walk([&](pipe::PeersOp peers) {
+    const pipe::Axis &all = llvm::cast<pipe::NamedTensorType>(peers.getType()).getAxes()[0];
+    for (auto next = static_cast<int64_t>(inputs.positions.size()); next < all.extent; ++next)
+      inputs.positions.push_back(next);
+  });
   inputs.media = &media;
   for (const importer::ParameterInfo &info : imported.result.parameters)
     if (info.type == "path" && !info.defaultText)
