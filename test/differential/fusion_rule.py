@@ -112,6 +112,12 @@ def with_copies(nodes, outputs):
         if node in same and node.in_batch:
             node.guard = None
     nodes = [node for node in nodes if not (node.peer and node in same)]
+    for switch in [node for node in nodes if node.kind == "runtime" and not node.peer and not node.peers]:
+        for k, (source, result, direct) in enumerate(switch.reads):
+            if source.peer or source.peers:
+                view = Node("I", [(source, result, True)], in_batch=True, view=True)
+                nodes.insert(nodes.index(switch), view)
+                switch.reads[k] = (view, 0, direct)
     return nodes, delivered
 
 
