@@ -1,5 +1,7 @@
 """`penstock.ops`: the library's functions on arrays."""
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -72,6 +74,11 @@ class Ops(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.folder.cleanup()
+
+    def test_it_is_there_after_importing_the_package(self):
+        code = "import penstock; penstock.ops.resize; penstock.nothing"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertIn("module 'penstock' has no attribute 'nothing'", done.stderr)
 
     def test_each_function_can_be_called(self):
         for name, calls in CALLS.items():

@@ -8,6 +8,9 @@
 
 The language is described in docs/language.md, this package in docs/python.md.
 """
+import importlib
+from types import ModuleType
+
 from . import _c
 from .errors import CancelledError, CompileError, PenstockError, SessionError
 from .loader import BadSample, Loader, load
@@ -17,3 +20,10 @@ from .program import Parameter, Program
 __version__ = _c.decode(_c.library.version())
 __all__ = ["Array", "BadSample", "Batch", "CancelledError", "CompileError", "Loader", "Output", "Parameter",
            "PenstockError", "Program", "Sample", "SessionError", "load"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """`penstock.ops` and `penstock.torch`, when they are asked for: one needs NumPy, the other PyTorch."""
+    if name in ("ops", "torch"):
+        return importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
