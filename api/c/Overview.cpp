@@ -308,7 +308,8 @@ ordered_json Overview::jsonOf(const Box &box, size_t number) const {
   std::vector<std::string> lines = box.lines;
   std::string title = box.title;
   if (box.kind == "kernel") {
-    title = llvm::join(wordsOf(box), ", ");
+    const std::vector<std::string> words = wordsOf(box);
+    title = words.empty() ? "expression" : llvm::join(words, ", "); // as `x - y` between two
     std::vector<std::pair<std::string, int>> held(box.holds.begin(), box.holds.end());
     std::sort(held.begin(), held.end(), [&](const auto &a, const auto &b) {
       return a.second != b.second ? a.second > b.second : a.first < b.first;

@@ -19,6 +19,7 @@ class Explain(ToolTest):
         self.assertTrue(text.isascii())
         numbers = [int(number) for number in BOX.findall(text)]
         self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
+        self.assertNotRegex(text, re.compile(r"^\+- \[\d+\] +-", re.M), "a box without a title")
         for named in re.findall(r"from \[(\d+)\]", text):
             self.assertIn(int(named), numbers)
 
