@@ -40,25 +40,9 @@ static const char *const ragged =
 static uint8_t pixels[ROWS][2][3][3];
 
 static pst_session *open_session(const pst_program *program) {
-  const int64_t extents[4] = {ROWS, 2, 3, 3};
-  pst_memory_column column;
-  pst_parameter parameter;
-  pst_session_options options = PST_SESSION_OPTIONS_INIT;
-  pst_session *session = NULL;
-  column.name = "image";
-  column.dtype = PST_U8;
-  column.rank = 4;
-  column.extents = extents;
-  column.data = pixels;
-  parameter.name = "pixels";
-  parameter.value = "-";
-  options.parameters = &parameter;
-  options.parameter_count = 1;
-  options.columns = &column;
-  options.column_count = 1;
-  options.threads = 2;
-  EXPECT(pst_session_open(program, &options, &session) == PST_OK);
-  return session;
+  static const int64_t extents[4] = {ROWS, 2, 3, 3};
+  const pst_memory_column column = {"image", PST_U8, 4, extents, pixels};
+  return open_on(program, &column, "pixels", PST_HELD_ERROR);
 }
 
 static pst_batch *next(pst_session *session) {

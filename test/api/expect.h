@@ -32,6 +32,26 @@ static pst_program *compile_text(const char *text, const char *name) {
   return program;
 }
 
+/* Two threads over one column in memory, whose file a parameter would name. */
+static inline pst_session *open_on(const pst_program *program, const pst_memory_column *column,
+                                   const char *file, pst_held held) {
+  pst_parameter parameter;
+  pst_session_options options = PST_SESSION_OPTIONS_INIT;
+  pst_session *session = NULL;
+  parameter.name = file;
+  parameter.value = "-";
+  options.parameters = &parameter;
+  options.parameter_count = 1;
+  options.columns = column;
+  options.column_count = 1;
+  options.threads = 2;
+  options.held = held;
+  if (pst_session_open(program, &options, &session) != PST_OK)
+    printf("%s\n", pst_session_error(session));
+  EXPECT(*pst_session_error(session) == 0);
+  return session;
+}
+
 static int finish(void) {
   printf("%s\n", failures ? "failed" : "passed");
   return failures != 0;

@@ -33,26 +33,8 @@ static pst_program *compile(int from_cache) {
 
 static pst_session *open_session(const pst_program *program) {
   static const int64_t extents[2] = {ROWS, 64};
-  pst_memory_column column;
-  pst_parameter parameter;
-  pst_session_options options = PST_SESSION_OPTIONS_INIT;
-  pst_session *session = NULL;
-  column.name = "value";
-  column.dtype = PST_I32;
-  column.rank = 2;
-  column.extents = extents;
-  column.data = values;
-  parameter.name = "values";
-  parameter.value = "-";
-  options.parameters = &parameter;
-  options.parameter_count = 1;
-  options.columns = &column;
-  options.column_count = 1;
-  options.threads = 2;
-  if (pst_session_open(program, &options, &session) != PST_OK)
-    printf("%s\n", pst_session_error(session));
-  EXPECT(*pst_session_error(session) == 0);
-  return session;
+  const pst_memory_column column = {"value", PST_I32, 2, extents, values};
+  return open_on(program, &column, "values", PST_HELD_ERROR);
 }
 
 /* Row r has r in every place. */
