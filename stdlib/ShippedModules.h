@@ -1,7 +1,7 @@
 // The library's modules, for a program that uses them.
 #pragma once
 
-#include "dsl/Sema/Check.h"
+#include "dsl/Sema/ParsedFiles.h"
 #include "stdlib/Modules.h"
 
 namespace penstock::stdlib {
@@ -17,6 +17,10 @@ public:
   std::vector<std::string> names() override {
     const std::vector<std::string_view> all = moduleNames();
     return {all.begin(), all.end()};
+  }
+  dsl::ParsedFiles *kept() override {
+    static dsl::ParsedFiles files;
+    return &files;
   }
 };
 

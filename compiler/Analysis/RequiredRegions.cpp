@@ -12,10 +12,6 @@ using namespace penstock::pipe;
 
 namespace penstock::analysis {
 
-static NamedTensorType tensorOf(Value value) {
-  return llvm::cast<NamedTensorType>(value.getType());
-}
-
 RequiredRegions::RequiredRegions(PipelineOp pipeline, OpBuilder &builder) : builder(builder) {
   visitBlock(pipeline.getBody().front());
 }

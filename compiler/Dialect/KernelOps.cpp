@@ -80,13 +80,13 @@ static LogicalResult verifyStored(KernelOp kernel) {
       return WalkResult::advance();
     auto text = llvm::dyn_cast<StringAttr>(where);
     const bool isReduce = llvm::isa<ReduceOp>(op);
-    const bool fits = text && (text == "scratch" || (text == "ring" && llvm::isa<ResampleOp>(op)) ||
+    const bool fits = text && (text == "scratch" || (text == "ring" && llvm::isa<ResampleOp, ReduceOp>(op)) ||
                                (isReduce && (text == "warps" || text == "threads")) ||
                                (text == "inline" && isSmallReduction(op)));
     if (fits)
       return WalkResult::advance();
     op->emitOpError() << "has the schedule " << where // C3
-                      << "; known are \"scratch\", \"ring\" of a resample, \"warps\" and "
+                      << "; known are \"scratch\", \"ring\" of a resample or reduce, \"warps\" and "
                          "\"threads\" of a reduce, and \"inline\" of one of at most 32 elements";
     return WalkResult::interrupt();
   });

@@ -25,8 +25,8 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> 
       `streaming`.
     - (C2) on a GPU, it has a `mapping`, "grid" or "block", and `threads` of a
       block, a multiple of 32 up to 1024.
-    - (C3) ops inside have no other `schedule` than "scratch"; a resample may
-      have "ring", a reduce "warps" or "threads", or "inline" where it takes no more
+    - (C3) ops inside have no other `schedule` than "scratch"; a resample or
+      reduce may have "ring", a reduce "warps" or "threads", or "inline" where it takes no more
       than 32 elements, a number known when compiling.
 
     Example:

@@ -49,6 +49,18 @@ OperandRange penstock::pipe::sizesOf(Operation *op) {
           [](Operation *other) { return other->getOperands().take_front(0); });
 }
 
+LogicalResult penstock::pipe::verifySizes(Operation *op) {
+  size_t dynamic = 0;
+  for (Type type : op->getResultTypes())
+    if (auto tensor = llvm::dyn_cast<NamedTensorType>(type))
+      dynamic += tensor.dynamicAxes().size();
+  const size_t sizes = sizesOf(op).size();
+  if (sizes != dynamic)
+    return op->emitOpError()
+           << "has " << sizes << " sizes for " << dynamic << " dynamic axes";
+  return success();
+}
+
 OpFoldResult penstock::pipe::extentOf(Value value, int64_t axis) {
   auto type = llvm::cast<NamedTensorType>(value.getType());
   const Axis &wanted = type.getAxes()[axis];

@@ -37,6 +37,8 @@ llvm::hash_code hash_value(const Axis &axis);
 bool isScalarType(mlir::Type type);
 /// Whether values of `type` compare and convert as unsigned numbers.
 inline bool isUnsigned(mlir::Type type) { return type.isUnsignedInteger(); }
+inline bool isBool(mlir::Type type) { return type.isSignlessInteger(1); }
+inline bool isFloat(mlir::Type type) { return llvm::isa<mlir::FloatType>(type); }
 /// The language's name of an element type: `u8`, `f16`, `bool`.
 llvm::StringRef scalarName(mlir::Type type);
 /// The element type of that name, or null.
@@ -61,6 +63,11 @@ int64_t scalarBytes(mlir::Type type);
 
 namespace penstock::pipe {
 
+/// The type of a value that is a tensor.
+inline NamedTensorType tensorOf(mlir::Value tensor) {
+  return llvm::cast<NamedTensorType>(tensor.getType());
+}
+
 /// The extent of axis `axis` (a position) of `value`: an attribute where it is
 /// static, else the size operand of the definition, or null for a block
 /// argument (see pipe.extent).
@@ -72,6 +79,8 @@ mlir::Value extentValue(mlir::OpBuilder &builder, mlir::Location loc,
 /// The size operands of an op with tensor results, in the order of the dynamic
 /// axes of its results.
 mlir::OperandRange sizesOf(mlir::Operation *op);
+/// One size per dynamic axis of the results; else it says so.
+mlir::LogicalResult verifySizes(mlir::Operation *op);
 
 /// The encode or recompress that a kernel of kind `codec` is; null where its
 /// body is not one whose results it returns.

@@ -162,7 +162,7 @@ def Pipe_OrderKindEnum : Pipe_Enum<"OrderKind", "in which order an epoch visits 
 def Pipe_OrderKind : Pipe_EnumAttr<Pipe_OrderKindEnum, "order_kind">;
 
 def Pipe_LastEnum : Pipe_Enum<"LastBatch", "what happens to an incomplete last batch",
-  ["drop", "keep"]>;
+  ["drop", "keep", "pad"]>;
 def Pipe_Last : Pipe_EnumAttr<Pipe_LastEnum, "last_batch">;
 
 def Pipe_PlaceEnum : Pipe_Enum<"Place", "where the writer of a stage wants it to run",

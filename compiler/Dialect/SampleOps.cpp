@@ -28,17 +28,8 @@ LogicalResult AdmitOp::verify() {
   return success();
 }
 
-static LogicalResult verifySizes(Operation *op, Type type, size_t sizes) {
-  auto tensor = llvm::dyn_cast<NamedTensorType>(type);
-  const size_t dynamic = tensor ? tensor.dynamicAxes().size() : 0;
-  if (sizes != dynamic)
-    return op->emitOpError()
-           << "has " << sizes << " sizes for " << dynamic << " dynamic axes";
-  return success();
-}
-
 LogicalResult FieldOp::verify() {
-  return verifySizes(*this, getResult().getType(), getSizes().size());
+  return verifySizes(*this);
 }
 
 LogicalResult DecodeOp::verify() {
@@ -49,7 +40,7 @@ LogicalResult DecodeOp::verify() {
     return emitOpError() << "has a region of " << numbers << " numbers, not " << frames + 4;
   if (isVideo && llvm::cast<NamedTensorType>(getResult().getType()).getAxes().size() != 4)
     return emitOpError("of a video gives the axes t, h, w and c");
-  return verifySizes(*this, getResult().getType(), getSizes().size());
+  return verifySizes(*this);
 }
 
 LogicalResult DrawOp::verify() {

@@ -14,8 +14,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 namespace scalar = penstock::scalar;
 
-static bool isFloat(Type type) { return llvm::isa<FloatType>(type); }
-static bool isBool(Type type) { return type.isSignlessInteger(1); }
 static bool isStorageOnly(Type type) { return type.isF16() || type.isBF16(); }
 
 //===--- attributes to numbers and back

@@ -16,18 +16,6 @@ static LogicalResult verifyYields(Operation *op, Region &region,
   return success();
 }
 
-static LogicalResult verifySizes(Operation *op) {
-  size_t dynamic = 0;
-  for (Type type : op->getResultTypes())
-    if (auto tensor = llvm::dyn_cast<NamedTensorType>(type))
-      dynamic += tensor.dynamicAxes().size();
-  const size_t sizes = sizesOf(op).size();
-  if (sizes != dynamic)
-    return op->emitOpError()
-           << "has " << sizes << " sizes for " << dynamic << " dynamic axes";
-  return success();
-}
-
 LogicalResult ChooseOp::verify() {
   if (getArms().empty()) // C1
     return emitOpError("has no arm");

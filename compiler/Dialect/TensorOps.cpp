@@ -9,23 +9,6 @@ using namespace penstock::pipe;
 //===--- shared constraints
 //------------------------------------------------===//
 
-static NamedTensorType tensorOf(Value value) {
-  return llvm::cast<NamedTensorType>(value.getType());
-}
-
-/// One size per dynamic axis of the results.
-static LogicalResult verifySizes(Operation *op) {
-  size_t dynamic = 0;
-  for (Type type : op->getResultTypes())
-    if (auto tensor = llvm::dyn_cast<NamedTensorType>(type))
-      dynamic += tensor.dynamicAxes().size();
-  const size_t sizes = sizesOf(op).size();
-  if (sizes != dynamic)
-    return op->emitOpError()
-           << "has " << sizes << " sizes for " << dynamic << " dynamic axes";
-  return success();
-}
-
 static LogicalResult verifyAxes(Operation *op, ArrayAttr names,
                                 NamedTensorType type) {
   for (auto name : names.getAsRange<StringAttr>())
@@ -391,7 +374,6 @@ static bool isAlong(Value tensor, StringRef name,
   return type.getRank() == 1 && type.getAxes()[0].name == name &&
          fits(type.getElementType());
 }
-static bool isBool(Type type) { return type.isSignlessInteger(1); }
 static bool isI64(Type type) { return type.isSignlessInteger(64); }
 static bool isCount(Value tensor) {
   return tensorOf(tensor).getRank() == 0 &&

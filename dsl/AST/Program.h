@@ -19,8 +19,8 @@ inline constexpr std::string_view preludeName = "prelude";
 /// What a module itself uses is not passed on.
 struct Program {
   std::unique_ptr<File> main;
-  std::map<std::string, std::unique_ptr<File>, std::less<>>
-      modules; ///< by name
+  std::map<std::string, std::shared_ptr<const File>, std::less<>>
+      modules; ///< by name; several programs may share one
 
   /// The overloads of a function as `from` sees them, first match first.
   std::vector<const FnDecl *> findFns(const File &from,

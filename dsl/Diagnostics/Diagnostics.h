@@ -53,6 +53,7 @@ public:
 
   bool hasErrors() const { return errorCount != 0; }
   bool empty() const { return all.empty(); }
+  size_t count() const { return all.size(); }
 
   /// Every message, sorted by file and place; of messages with the same place
   /// and text (a generic function elaborated twice) only the first is kept.

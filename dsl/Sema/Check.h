@@ -26,6 +26,8 @@ struct Builtins {
   Set takeWords = {};
 };
 
+class ParsedFiles;
+
 /// Where the text of `use`d modules comes from.
 class ModuleLoader {
 public:
@@ -39,6 +41,9 @@ public:
   virtual std::optional<Module> load(std::string_view name) = 0;
   /// All modules there are; for hints only.
   virtual std::vector<std::string> names() = 0;
+  /// Where the trees of its modules are kept and not parsed again, as long as their texts
+  /// do not change; null: nowhere.
+  virtual ParsedFiles *kept() { return nullptr; }
 };
 
 /// Parses `main` and all modules that it needs, the prelude (if the loader has

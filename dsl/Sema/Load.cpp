@@ -1,11 +1,12 @@
 #include "dsl/Diagnostics/Nearest.h"
 #include "dsl/Parser/Parser.h"
 #include "dsl/Sema/Checker.h"
+#include "dsl/Sema/ParsedFiles.h"
 
 namespace penstock::dsl {
 namespace {
 
-/// Parses modules, each once, and what they use themselves.
+/// Reads modules, each once, and what they use themselves.
 class ModuleReader {
 public:
   ModuleReader(Program &program, SourceManager &sources, ModuleLoader &loader,
@@ -22,16 +23,11 @@ public:
   bool read(const std::string &name) {
     if (program.modules.contains(name))
       return true;
-    std::optional<ModuleLoader::Module> module = loader.load(name);
-    if (!module)
+    std::shared_ptr<const File> file = parseModule(name, sources, loader, diagnostics);
+    if (!file)
       return false;
-    FileId id = sources.add(module->fileName, std::move(module->text));
-    std::unique_ptr<File> parsed = parseFile(id, sources, diagnostics);
-    parsed->moduleName = name;
-    const File &file = *parsed;
-    program.modules.emplace(
-        name, std::move(parsed)); // first: modules may use each other
-    readUses(file);
+    program.modules.emplace(name, file); // first: modules may use each other
+    readUses(*file);
     return true;
   }
 

@@ -116,10 +116,11 @@ void Checker::checkOrder(const Expr &order) {
 
 void Checker::checkBatch(const BatchDecl &batch) {
   check(batch.size);
-  if (batch.last && batch.last->text != "drop" && batch.last->text != "keep")
+  if (batch.last && batch.last->text != "drop" && batch.last->text != "keep" &&
+      batch.last->text != "pad")
     diagnostics
         .error(batch.last->range,
-               "`last` is `drop` or `keep`, not " + quote(batch.last->text))
+               "`last` is `drop`, `keep` or `pad`, not " + quote(batch.last->text))
         .hint("`drop` leaves out a last batch that is not full");
   ScopeGuard scope(*this);
   if (const Entry *taken = findLocal("n"))

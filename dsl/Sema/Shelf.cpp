@@ -1,6 +1,6 @@
 #include "dsl/Sema/Shelf.h"
 
-#include "dsl/Parser/Parser.h"
+#include "dsl/Sema/ParsedFiles.h"
 
 #include <algorithm>
 
@@ -16,11 +16,10 @@ static bool offers(const File &module, std::string_view name) {
 std::vector<std::string> Shelf::offering(const File &file, std::string_view name) {
   if (!opened)
     for (const std::string &module : loader.names())
-      if (std::optional<ModuleLoader::Module> text = loader.load(module);
-          text && module != preludeName) {
+      if (module != preludeName) {
         Diagnostics unheard;
-        const FileId id = sources.add(text->fileName, std::move(text->text));
-        modules.emplace(module, parseFile(id, sources, unheard));
+        if (auto text = parseModule(module, sources, loader, unheard))
+          modules.emplace(module, text);
       }
   opened = true;
   std::vector<std::string> found;

@@ -20,7 +20,7 @@ private:
   ModuleLoader &loader;
   bool opened = false;
   SourceManager sources;
-  std::map<std::string, std::unique_ptr<File>, std::less<>> modules;
+  std::map<std::string, std::shared_ptr<const File>, std::less<>> modules;
 };
 
 } // namespace penstock::dsl

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <map>
 
 using namespace penstock::cli;
 
@@ -122,8 +123,27 @@ namespace {
 struct Program : CLI::App {
   using CLI::App::App;
   int exitCode = exitOk;
+  /// Of a command that takes another program's command line: where it goes.
+  std::map<const CLI::App *, std::vector<std::string> *> rest;
 };
 } // namespace
+
+Option Command::rest(std::vector<std::string> &words, const char *typeName, const char *help) {
+  static_cast<Program *>(command->get_parent())->rest[command] = &words;
+  return Option(command->add_option("script", words, help)->type_name(typeName));
+}
+
+/// The first of the words, behind that of the command, that is neither an option nor its value.
+static int beginOfRest(const CLI::App &command, int argc, char **argv) {
+  for (int i = 2; i < argc; ++i) {
+    if (*argv[i] != '-')
+      return i;
+    const CLI::Option *option = command.get_option_no_throw(argv[i]);
+    if (option && option->get_items_expected_min() > 0)
+      ++i;
+  }
+  return argc;
+}
 
 void Command::runs(const char *example, std::function<int()> run) {
   setFooter(*command, example);
@@ -161,11 +181,19 @@ static bool knowsCommand(const CLI::App &app, const char *word) {
 int CommandLine::run(int argc, char **argv) {
   if (!knowsCommand(*app, argv[1]))
     return exitUsage;
+  auto &program = static_cast<Program &>(*app);
+  for (auto [command, words] : program.rest)
+    if (argv[1] && command->check_name(argv[1])) {
+      // CLI11 would take apart what looks like a list.
+      const int end = beginOfRest(*command, argc, argv);
+      words->assign(argv + end, argv + argc);
+      argc = end;
+    }
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     // Help and version are no errors; all else is the command line's fault.
     return app->exit(error) == 0 ? exitOk : exitUsage;
   }
-  return static_cast<Program *>(app)->exitCode;
+  return program.exitCode;
 }

@@ -121,6 +121,14 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
     mlir::Value all = room(dim);
     return buildMap({}, base.getI64Type(), [&](ElementRegion &) { return all; });
   };
+  // Rows, bytes and texts are handed over as they stand: no op makes one of two.
+  auto refuseChoice = [&](const Val &value) {
+    settle(index, "a choice between two of " + show(value));
+    fail(hereRange, "this choice differs from sample to sample, and gives " + show(value),
+         value.is(Kind::Row)     ? "choose what is read of the rows: `if c then a.x else b.x`"
+         : value.is(Kind::Bytes) ? "decode both sides: `if c then decode(a, rgb) else decode(b, rgb)`"
+                                 : "choose a number");
+  };
   for (size_t k = 0; k < leaves[0].size(); ++k) {
     Val &first = *leaves[0][k];
     const bool scalar = llvm::all_of(leaves, [&](auto &l) {
@@ -165,6 +173,15 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
     if (first.is(Kind::Table))
       fail(hereRange, "a table is chosen when compiling, and this choice differs from sample to sample",
            "`pick` takes a row of one table or of the other");
+    if (first.is(Kind::Row) || first.is(Kind::Bytes) || first.is(Kind::Text)) {
+      for (size_t i = 1; i < leaves.size(); ++i) {
+        if (leaves[i][k]->kind != first.kind)
+          mismatch(values[0], values[i]);
+        if (leaves[i][k]->ir != first.ir)
+          refuseChoice(first);
+      }
+      continue; // the same, whatever is chosen
+    }
     chosen.push_back(k);
     std::vector<Dim> axes;
     if (first.is(Kind::Tensor)) {

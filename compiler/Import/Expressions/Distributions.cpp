@@ -32,11 +32,14 @@ Val Expressions::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument>
     const Val &ends = rangeOf();
     mlir::Value low = demandIndex(ends.parts[0], args[0].range, "the start of the range");
     mlir::Value high = demandIndex(ends.parts[1], args[0].range, "the end of the range");
+    const std::optional<int64_t> first = constantInt(low), last = constantInt(high);
+    if (first && last && *first >= *last + (ends.closed ? 1 : 0))
+      fail(args[0].range,
+           "there is no whole number in " +
+               quote(std::to_string(*first) + (ends.closed ? " ..= " : " .. ") + std::to_string(*last)),
+           *first == *last ? "`a ..= b` includes b" : "the lower number stands first");
     if (ends.closed)
       high = binary(BinaryKind::add, high, intConstant(1));
-    if (std::optional<int64_t> first = constantInt(low), last = constantInt(high);
-        first && last && *first >= *last)
-      fail(args[0].range, "there is no whole number in this range", "`a ..= b` includes b");
     return draws.draw(DrawKind::integer, name, {low, high}, base.getI64Type());
   }
   if (name == "permutation") {

@@ -104,8 +104,11 @@ void Expressions::evalLet(const dsl::LetDecl &let) {
 }
 
 Val Expressions::evalBlock(const dsl::Block &block) {
-  for (const dsl::LetDecl &let : block.lets)
+  BinderScope names(frames);
+  for (const dsl::LetDecl &let : block.lets) {
+    names.hide(let.name.text);
     evalLet(let);
+  }
   return eval(*block.result);
 }
 

@@ -60,6 +60,7 @@ private:
   /// A slice along an axis of which pixels decide an end.
   mlir::Value sliceByPixels(mlir::Value from, const Dim &axis, const Val &at,
                             dsl::SourceRange range);
+  mlir::Value sortedElement(const Val &value, size_t axis, std::vector<int64_t> at, mlir::Value place);
   /// The elements at computed places along an axis of a window.
   Val chosen(const Val &value, size_t axis, const Val &where, dsl::SourceRange range);
   Val indexNeighbours(const Val &value, const dsl::IndexExpr &index);

@@ -28,6 +28,7 @@ private:
   void cifarColumns(bool fine);
   void tarColumns();
   void videoClips();
+  void externalColumns();
 
   void give(const std::string &argName, mlir::Value value) {
     argNames.push_back(argName);
@@ -87,6 +88,8 @@ mlir::Type SourceImport::columnType(const dsl::Expr &expr) {
         in.notYet(arg.range, "an extent that differs by row anywhere but on the first axis");
       axis.axis.bound = in.demandInt(arg.value.parts[1], arg.range, "the largest extent") -
                         (arg.value.closed ? 0 : 1);
+      if (axis.axis.bound < 0)
+        in.fail(arg.range, "an axis with " + std::to_string(axis.axis.bound) + " elements at most");
     } else {
       axis.axis.extent = in.demandInt(arg.value, arg.range, "an extent");
       if (axis.axis.extent < 0)
@@ -320,6 +323,18 @@ void SourceImport::videoClips() {
   columns.push_back({"name", pipe::TextType::get(&in.context)});
 }
 
+void SourceImport::externalColumns() {
+  for (const dsl::Arg &arg : list.args) {
+    if (!arg.name)
+      in.fail(arg.range, "a column of `external_source` needs a name",
+              "`external_source(data = bytes, label = i64)`");
+    const auto *word = arg.value->as<dsl::NameExpr>();
+    const bool isBytes = word && word->name == "bytes";
+    columns.push_back({arg.name->text, isBytes ? mlir::Type(pipe::BytesType::get(&in.context))
+                                               : columnType(*arg.value)});
+  }
+}
+
 Val SourceImport::run() {
   using Make = void (*)(SourceImport &);
   const auto make = llvm::StringSwitch<Make>(name.text)
@@ -331,10 +346,15 @@ Val SourceImport::run() {
                         .Case("cifar100", [](SourceImport &self) { self.cifarColumns(true); })
                         .Case("tar_shards", [](SourceImport &self) { self.tarColumns(); })
                         .Case("video_clips", [](SourceImport &self) { self.videoClips(); })
+                        .Case("external_source", [](SourceImport &self) { self.externalColumns(); })
                         .Default([](SourceImport &self) { self.syntheticColumns(); });
   make(*this);
   if (columns.empty())
     in.fail(name.range, "a table needs at least one column");
+  // A session opens it with parameters as they stand, or numbers.
+  for (mlir::Value arg : args)
+    if (!arg.getDefiningOp<pipe::ParamOp>())
+      in.settle(arg, "an argument of " + quote(name.text) + " that is computed");
   llvm::SmallVector<mlir::NamedAttribute> types;
   for (const Column &column : columns)
     types.push_back(in.base.getNamedAttr(column.name, mlir::TypeAttr::get(column.type)));

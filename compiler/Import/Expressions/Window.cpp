@@ -104,6 +104,19 @@ static Val sliced(const Val &value, size_t axis, int64_t low, int64_t high) {
   return out;
 }
 
+/// The element at `place` along an axis, where `sort` of the very elements gave the place; else null.
+mlir::Value Expressions::sortedElement(const Val &value, size_t axis, std::vector<int64_t> at, mlir::Value place) {
+  const auto sorted = regions.empty() ? SortedPlace() : regions.back()->sorted.lookup(place);
+  if (sorted.low != value.grid[axis].low || static_cast<int64_t>(sorted.elements.size()) != value.grid[axis].extent)
+    return {};
+  for (const mlir::Value element : sorted.elements) {
+    if (value.parts[placeIn(value.grid, at)].ir != element)
+      return {};
+    ++at[axis];
+  }
+  return sorted.element;
+}
+
 Val Expressions::chosen(const Val &value, size_t axis, const Val &where, dsl::SourceRange range) {
   const Val::GridAxis mine = value.grid[axis];
   if (mine.extent > 64)
@@ -122,12 +135,16 @@ Val Expressions::chosen(const Val &value, size_t axis, const Val &where, dsl::So
   forEachPlace(out.grid, [&](llvm::ArrayRef<int64_t> at) {
     mlir::Value place =
         where.is(Kind::Number) ? where.ir : where.parts[placeIn(where.grid, at.take_front(own))].ir;
-    place = demandIndex(number(place), range, "a place in a window");
     std::vector<int64_t> from(value.grid.size());
     for (size_t k = 0; k < value.grid.size(); ++k)
       for (size_t j = 0; j < out.grid.size(); ++j)
         if (k != axis && out.grid[j].name == value.grid[k].name)
           from[k] = at[j];
+    if (mlir::Value element = sortedElement(value, axis, from, place)) {
+      out.parts.push_back(number(element));
+      return;
+    }
+    place = demandIndex(number(place), range, "a place in a window");
     mlir::Value result;
     for (int64_t i = mine.extent; i-- > 0;) { // beyond the ends, the nearest
       from[axis] = i;

@@ -29,7 +29,8 @@ static constexpr llvm::StringRef wordTakers[] = {
     "sort",   "scan_sum", "scan_max", "scan_linear", "fft",    "encode", "decode"};
 static constexpr llvm::StringRef sourceNames[] = {"image_folder", "raw",        "synthetic",
                                                   "csv",          "file_list",  "cifar10",
-                                                  "cifar100",     "tar_shards", "video_clips"};
+                                                  "cifar100",     "tar_shards", "video_clips",
+                                                  "external_source"};
 
 bool Intrinsics::isSource(llvm::StringRef name) { return llvm::is_contained(sourceNames, name); }
 

@@ -35,7 +35,7 @@ Val Intrinsics::rowField(const Val &row, const std::string &name, dsl::SourceRan
   auto report = error(range, "a row has no field " + quote(name));
   std::string near = dsl::nearest(name, names), all;
   for (const std::string &known : names)
-    all += (all.empty() ? "" : " ") + known;
+    all += (all.empty() ? "" : ", ") + known;
   report.hint(near.empty() ? "its fields are " + all : quote(near));
   throw Abort{};
 }

@@ -87,13 +87,13 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
          quote(name.text) + (logical ? " takes truth values" : " takes numbers") +
              ", and this is " + show(arg.value),
          logical ? "compare first: `count(x > 0 over [h, w])`" : "`count` counts truth values");
-  if (arg.value.is(Kind::Neighbours))
-    return reduceNeighbours(kind, arg.value, axes, range);
   Val value = arg.value;
   if (element.isF16() || element.isBF16()) {
     element = base.getF32Type();
     value = castTo(CastMode::value, value, element, arg.range);
   }
+  if (value.is(Kind::Neighbours))
+    return reduceNeighbours(kind, value, axes, range);
   PlaceGuard guard(*this, range);
   if (anyCounted(value.ir, axes))
     value.ir = onlyExisting(value.ir, axes, withoutEffect(base, here, kind, element));

@@ -54,6 +54,17 @@ static Val rearranged(const Val &value, std::vector<Val::GridAxis> grid,
   return out;
 }
 
+/// Pairs of places whose elements, the lower one first, are put in order one after the other
+/// (Batcher, odd-even merge sort).
+static void forEachPair(size_t count, const std::function<void(size_t, size_t)> &order) {
+  for (size_t run = 1; run < count; run *= 2)
+    for (size_t apart = run; apart >= 1; apart /= 2)
+      for (size_t first = apart % run; first + apart < count; first += 2 * apart)
+        for (size_t i = first; i < std::min(first + apart, count - apart); ++i)
+          if (i / (2 * run) == (i + apart) / (2 * run))
+            order(i, i + apart);
+}
+
 Val Intrinsics::sortSmall(const Val &value, size_t axis, dsl::SourceRange range) {
   const int64_t length = value.grid[axis].extent;
   if (length > mostOrdered)
@@ -65,11 +76,22 @@ Val Intrinsics::sortSmall(const Val &value, size_t axis, dsl::SourceRange range)
     std::vector<int64_t> at(place.begin(), place.end());
     std::vector<mlir::Value> keys, ranks(static_cast<size_t>(length), intConstant(0));
     std::vector<size_t> places;
+    std::vector<mlir::Value> elements;
     for (int64_t i = 0; i < length; ++i) {
       at[axis] = i;
       places.push_back(placeIn(value.grid, at));
-      keys.push_back(sortKey(value.parts[places.back()].ir, true));
+      elements.push_back(value.parts[places.back()].ir);
+      keys.push_back(sortKey(elements.back(), true));
     }
+    // Of integers, equal ones are the same: in order they take two operations for each pair.
+    std::vector<mlir::Value> inOrder;
+    if (keys == elements && !regions.empty())
+      inOrder = elements;
+    forEachPair(inOrder.size(), [&](size_t i, size_t j) {
+      const mlir::Value a = inOrder[i], b = inOrder[j];
+      inOrder[i] = binary(BinaryKind::min, a, b);
+      inOrder[j] = binary(BinaryKind::max, a, b);
+    });
     auto add = [&](size_t i, mlir::Value flag) {
       ranks[i] = binary(BinaryKind::add, ranks[i], cast(CastMode::value, flag, base.getI64Type()));
     };
@@ -86,6 +108,8 @@ Val Intrinsics::sortSmall(const Val &value, size_t axis, dsl::SourceRange range)
         chosen = chosen ? select(is, mine, chosen) : mine;
       }
       out.parts[places[rank]] = number(chosen);
+      if (!inOrder.empty())
+        regions.back()->sorted[chosen] = {elements, value.grid[axis].low, inOrder[rank]};
     }
   });
   return out;

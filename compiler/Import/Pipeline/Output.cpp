@@ -41,6 +41,8 @@ void PipelineImport::importOutput(const dsl::OutputDecl &output) {
     for (const dsl::Name &axis : output.stored->axes)
       stored.push_back(base.getStringAttr(axis.text));
   }
+  if (output.ragged)
+    demandRagged(output, stored);
   pipe::Place place = !output.place || output.place->target == dsl::Target::Auto
                           ? pipe::Place::automatic
                       : output.place->target == dsl::Target::Cpu ? pipe::Place::cpu
@@ -136,6 +138,30 @@ Val PipelineImport::outputLayout(const dsl::OutputDecl &output, const Val &value
     if (axis.name.text != "n")
       result = outputExtent(output, axis, result, value, counts);
   return tensor(result);
+}
+
+/// One axis differs from sample to sample, and the elements of a sample lie together.
+void PipelineImport::demandRagged(const dsl::OutputDecl &output,
+                                  llvm::ArrayRef<mlir::Attribute> stored) {
+  const dsl::AxisType *differs = nullptr;
+  for (const dsl::AxisType &axis : output.type.axes) {
+    if (axis.extentKind != dsl::ExtentKind::AtMost)
+      continue;
+    if (differs)
+      fail(axis.range,
+           "a ragged output has one axis that differs from sample to sample, and that is " +
+               quote(differs->name.text),
+           "an output of its own with `pad 0`");
+    differs = &axis;
+  }
+  if (!differs)
+    fail(*output.ragged,
+         "no axis of output " + quote(output.name.text) + " differs from sample to sample",
+         "`k <= 100` in its type, for at most so many");
+  const std::string &name = differs->name.text;
+  if (stored.front() != base.getStringAttr("n") || stored[1] != base.getStringAttr(name))
+    fail(differs->range, "a ragged output is stored with axis " + quote(name) + " right behind `n`",
+         quote("stored [n, " + name + (stored.size() > 2 ? ", ...]" : "]")));
 }
 
 mlir::Value PipelineImport::outputExtent(const dsl::OutputDecl &output, const dsl::AxisType &axis,

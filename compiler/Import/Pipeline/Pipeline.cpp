@@ -211,8 +211,8 @@ void PipelineImport::importBatch(const dsl::BatchDecl &batch) {
   } catch (const Abort &) { // the outputs are still looked at
   }
   PlaceGuard guard(*this, batch.keyword);
-  auto last =
-      batch.last && batch.last->text == "keep" ? pipe::LastBatch::keep : pipe::LastBatch::drop;
+  const auto last =
+      pipe::symbolizeLastBatch(batch.last ? batch.last->text : "drop").value_or(pipe::LastBatch::drop);
   auto block = OwnedBlock(new mlir::Block());
   {
     BaseGuard inside(base, block.get());

@@ -49,6 +49,7 @@ private:
   Val outputLayout(const dsl::OutputDecl &output, const Val &value, OutputCounts &counts);
   mlir::Value outputExtent(const dsl::OutputDecl &output, const dsl::AxisType &axis,
                            mlir::Value value, const Val &shown, OutputCounts &counts);
+  void demandRagged(const dsl::OutputDecl &output, llvm::ArrayRef<mlir::Attribute> stored);
   mlir::Value existingOnly(const dsl::OutputDecl &output, mlir::Value value, const Dim &axis,
                            int64_t extent);
   Val outputElements(const dsl::OutputDecl &output, Val value, const Val &shown);

@@ -1,6 +1,7 @@
 //===- Places.cpp - where ops and messages stand --------------------------===//
 
 #include "compiler/Import/Values/Places.h"
+#include "compiler/Dialect/UserPlaces.h"
 #include "dsl/Diagnostics/Nearest.h"
 #include "mlir/IR/Location.h"
 
@@ -90,10 +91,7 @@ void Places::failAxis(dsl::SourceRange range, const std::string &what, const std
 }
 
 std::string Places::userPlace() const {
-  mlir::Location location = here;
-  while (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location))
-    location = call.getCaller();
-  auto at = llvm::dyn_cast<mlir::FileLineColLoc>(location);
+  const mlir::FileLineColLoc at = pipe::userPlaceOf(here);
   return at ? " (" + at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" +
                   std::to_string(at.getColumn()) + ")"
             : "";

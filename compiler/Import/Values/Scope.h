@@ -3,9 +3,11 @@
 #define PENSTOCK_COMPILER_IMPORT_SCOPE_H
 
 #include "compiler/Import/Values/Value.h"
+#include "llvm/ADT/DenseMap.h"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 namespace penstock::importer {
@@ -37,12 +39,20 @@ struct Frame {
 };
 
 /// The region of a map, window or gather while it is built, not yet in an op.
+/// A place that `sort` gave: which of `elements`, whose places begin at `low`, lies there in order.
+struct SortedPlace {
+  std::vector<mlir::Value> elements;
+  int64_t low = 0;
+  mlir::Value element;
+};
+
 struct ElementRegion {
   std::vector<Dim> domain;
   mlir::Block *block = nullptr;
   std::vector<mlir::Value> inputs; ///< block arguments 0 .. inputs.size()
   std::vector<mlir::Value> coordinates;
   bool takesInputs = true; ///< window and gather read captured tensors by load
+  llvm::DenseMap<mlir::Value, SortedPlace> sorted; ///< by place
 };
 
 /// A block that is not yet in an op. An error may leave users of its values
@@ -89,24 +99,29 @@ template <typename T> struct Restore {
   T saved;
 };
 
-/// The names of binders end with their body: an extent that one hides is seen again.
+/// Names end with their body: an extent that one hides is seen again, and one that was
+/// nothing is a word again.
 class BinderScope {
 public:
   explicit BinderScope(std::vector<Frame> &frames) : frames(frames), depth(frames.size() - 1) {}
   ~BinderScope() {
     for (auto &[name, value] : hidden)
-      frames[depth].values[name] = std::move(value);
+      if (value)
+        frames[depth].values[name] = std::move(*value);
+      else
+        frames[depth].values.erase(name);
   }
-  /// Before the binder gets its value.
+  /// Before the name gets its value.
   void hide(const std::string &name) {
-    if (auto found = frames[depth].values.find(name); found != frames[depth].values.end())
-      hidden.emplace(name, found->second);
+    const auto found = frames[depth].values.find(name);
+    hidden.emplace(name, found == frames[depth].values.end() ? std::nullopt
+                                                             : std::optional<Val>(found->second));
   }
 
 private:
   std::vector<Frame> &frames;
   size_t depth;
-  std::map<std::string, Val> hidden;
+  std::map<std::string, std::optional<Val>> hidden; ///< null: there was none
 };
 
 /// Moves the sample's builder for a scope.

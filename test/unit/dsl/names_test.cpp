@@ -1,4 +1,5 @@
 // Modules, overloads, and which name means what.
+#include "dsl/Sema/ParsedFiles.h"
 #include "test/unit/dsl/Inputs.h"
 
 #include <gtest/gtest.h>
@@ -23,6 +24,57 @@ FakeModuleLoader library() {
 
 std::string messages(const std::string &text) {
   return Checked("pipe 1\n" + text, library()).messages();
+}
+
+/// A library whose texts do not change.
+struct KeptLibrary : ModuleLoader {
+  FakeModuleLoader texts = library();
+  ParsedFiles files;
+
+  std::optional<Module> load(std::string_view name) override { return texts.load(name); }
+  std::vector<std::string> names() override { return texts.names(); }
+  ParsedFiles *kept() override { return &files; }
+};
+
+struct Loaded {
+  Loaded(const std::string &text, ModuleLoader &loader)
+      : program(loadProgram(sources.add("train.pipe", "pipe 1\n" + text), sources, loader,
+                            exampleBuiltins(), diagnostics)) {}
+  const File *module(const std::string &name) const { return program.modules.at(name).get(); }
+
+  SourceManager sources;
+  Diagnostics diagnostics;
+  Program program;
+};
+
+TEST(Names, OfKeptModulesAreParsedOnce) {
+  KeptLibrary kept;
+  const Loaded first("use vision\n", kept), second("use vision\nconst a = 1\n", kept);
+  EXPECT_FALSE(first.diagnostics.hasErrors() || second.diagnostics.hasErrors());
+  for (const char *name : {"prelude", "vision", "signal"})
+    EXPECT_EQ(first.module(name), second.module(name));
+}
+
+// A range says in which file it lies, by that program's number of it.
+TEST(Names, OfKeptModulesKnowTheirFile) {
+  KeptLibrary kept;
+  const Loaded first("use vision\n", kept), other("use signal\n", kept);
+  EXPECT_NE(first.module("vision"), other.module("vision"));
+  for (const Loaded *loaded : {&first, &other})
+    for (const char *name : {"prelude", "vision", "signal"}) {
+      const File &file = *loaded->module(name);
+      EXPECT_EQ(loaded->program.fileOf({file.id, 0, 0}), &file);
+      const auto &declared = file.fns.front().name;
+      EXPECT_EQ(loaded->sources.text(declared.range), declared.text);
+    }
+}
+
+// Messages of a module reach everyone who uses it.
+TEST(Names, OfModulesWithMessagesAreParsedAgain) {
+  KeptLibrary kept;
+  kept.texts.modules["signal"] += "const = 3\n";
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(Loaded("use signal\n", kept).diagnostics.hasErrors());
 }
 
 TEST(Names, ComeFromOwnFileModulesAndPrelude) {

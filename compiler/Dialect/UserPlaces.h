@@ -1,0 +1,22 @@
+//===- UserPlaces.h - the user's own lines, of an op -------------------------===//
+//
+// An op that a function of the library made has the places of all calls on the way to
+// it. What a person is told is where the outermost one stands.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_COMPILER_DIALECT_USERPLACES_H
+#define PENSTOCK_COMPILER_DIALECT_USERPLACES_H
+
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace penstock::pipe {
+
+/// Without repetition, ordered by file, line and column: an op may have been made from several.
+llvm::SmallVector<mlir::FileLineColLoc> userPlacesOf(mlir::Location location);
+/// Of several the one that was first made into the op; null where there is none.
+mlir::FileLineColLoc userPlaceOf(mlir::Location location);
+
+} // namespace penstock::pipe
+
+#endif
