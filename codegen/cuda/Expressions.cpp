@@ -16,10 +16,10 @@ using namespace penstock;
 using namespace penstock::codegen;
 using pipe::BinaryKind;
 using pipe::CastMode;
+using pipe::isFloat;
 using pipe::UnaryKind;
 
 static bool isStorage(Type type) { return type.isF16() || type.isBF16(); }
-static bool isFloat(Type type) { return llvm::isa<FloatType>(type); }
 static bool isBool(Type type) { return type.isInteger(1); }
 /// Whether C++ computes with another type than the operands'.
 static bool isPromoted(Type type) { return !isFloat(type) && type.getIntOrFloatBitWidth() < 32; }

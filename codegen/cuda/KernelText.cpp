@@ -1,6 +1,7 @@
 //===- KernelText.cpp - functions, nests and statements -------------------===//
 
 #include "codegen/cuda/KernelText.h"
+#include "compiler/Dialect/UserPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -41,28 +42,10 @@ std::string KernelText::axisName(StringAttr axis) {
   return llvm::is_contained(words, axis.getValue()) ? axis.str() + "_" : axis.str();
 }
 
-/// The user's own lines: where the outermost calls stand.
-static void userPlaces(Location location, llvm::SetVector<FileLineColLoc> &places) {
-  if (auto call = llvm::dyn_cast<CallSiteLoc>(location))
-    return userPlaces(call.getCaller(), places);
-  if (auto fused = llvm::dyn_cast<FusedLoc>(location))
-    for (Location part : fused.getLocations())
-      userPlaces(part, places);
-  if (auto place = llvm::dyn_cast<FileLineColLoc>(location))
-    places.insert(place);
-}
-
 /// `train.pipe:7 resize, 8 flip`.
 void KernelText::place(Location location) {
-  llvm::SetVector<FileLineColLoc> places;
-  userPlaces(location, places);
-  llvm::SmallVector<FileLineColLoc> ordered(places.begin(), places.end());
-  llvm::sort(ordered, [](FileLineColLoc a, FileLineColLoc b) {
-    return std::tuple(a.getFilename().getValue(), a.getLine(), a.getColumn()) <
-           std::tuple(b.getFilename().getValue(), b.getLine(), b.getColumn());
-  });
   std::string text, file, entry;
-  for (FileLineColLoc user : ordered) {
+  for (FileLineColLoc user : pipe::userPlacesOf(location)) {
     const std::string before = std::exchange(entry, std::to_string(user.getLine()));
     if (const std::string word = options.wordAt ? options.wordAt(user) : std::string();
         !word.empty())

@@ -47,7 +47,7 @@ struct Nvrtc::Functions {
   }
 };
 
-static llvm::Error failure(const llvm::Twine &message) {
+static llvm::Error nvrtcError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
@@ -104,9 +104,9 @@ llvm::Expected<std::shared_ptr<const Nvrtc>> Nvrtc::open() {
     if (functions->library && functions->bind())
       return std::shared_ptr<const Nvrtc>(new Nvrtc(std::move(functions)));
   }
-  return failure("NVRTC, the compiler for GPU code, was not found; install a CUDA toolkit, run "
-                 "scripts/setup, or "
-                 "name the library in PENSTOCK_NVRTC");
+  return nvrtcError("NVRTC, the compiler for GPU code, was not found; install a CUDA toolkit, run "
+                    "scripts/setup, or "
+                    "name the library in PENSTOCK_NVRTC");
 }
 
 std::string Nvrtc::version() const {
@@ -135,14 +135,14 @@ llvm::Expected<std::string> Nvrtc::compile(const std::string &text, llvm::String
     std::string names;
     for (int other : known)
       names += (names.empty() ? "sm_" : ", sm_") + std::to_string(other);
-    return failure("NVRTC " + version() + " makes no code for `" + architecture + "`; it knows " +
+    return nvrtcError("NVRTC " + version() + " makes no code for `" + architecture + "`; it knows " +
                    names);
   }
   const std::string header(cudaHeader());
   const char *headers[] = {header.c_str()}, *names[] = {"penstock.cuh"};
   Functions::Program program = nullptr;
   if (functions->create(&program, text.c_str(), "kernels.cu", 1, headers, names) != 0)
-    return failure("NVRTC takes no program");
+    return nvrtcError("NVRTC takes no program");
   const auto end = llvm::make_scope_exit([&] { functions->destroy(&program); });
   const std::string target =
       (form == Form::ptx ? "--gpu-architecture=compute_" : "--gpu-architecture=sm_") +
@@ -154,7 +154,7 @@ llvm::Expected<std::string> Nvrtc::compile(const std::string &text, llvm::String
     functions->logSize(program, &size);
     std::string log(size, '\0');
     functions->log(program, log.data());
-    return failure("NVRTC refuses the kernels:\n" + llvm::StringRef(log.c_str()));
+    return nvrtcError("NVRTC refuses the kernels:\n" + llvm::StringRef(log.c_str()));
   }
   size_t size = 0;
   (form == Form::ptx ? functions->ptxSize : functions->cubinSize)(program, &size);

@@ -1,15 +1,28 @@
 //===- PlanOutputs.cpp - the batch and its outputs ------------------------===//
 
 #include "codegen/plan/PlanVisitor.h"
+#include "compiler/Dialect/UserPlaces.h"
 
 using namespace mlir;
 using namespace penstock;
 using namespace penstock::codegen;
 
+static plan::Last lastOf(pipe::LastBatch last) {
+  switch (last) {
+  case pipe::LastBatch::drop:
+    return plan::Last::drop;
+  case pipe::LastBatch::keep:
+    return plan::Last::keep;
+  case pipe::LastBatch::pad:
+    return plan::Last::pad;
+  }
+  llvm_unreachable("a word for the last batch");
+}
+
 LogicalResult PlanVisitor::visit(pipe::BatchOp op) {
   plan.batch = std::make_unique<plan::BatchT>();
   plan.batch->global = op.getGlobal();
-  plan.batch->keep_last = op.getLast() == pipe::LastBatch::keep;
+  plan.batch->last = lastOf(op.getLast());
   if (auto constant = op.getSize().getDefiningOp<pipe::ConstantOp>()) {
     plan.batch->size = literalOf(constant.getValue()).integer;
   } else {
@@ -82,7 +95,7 @@ LogicalResult PlanVisitor::addCounts(pipe::OutputOp op, plan::OutputT &output) {
     auto check = std::make_unique<plan::CheckT>();
     check->id = static_cast<int>(plan.checks.size()) + 1;
     check->message = llvm::cast<StringAttr>((*op.getMessages())[i]).str();
-    if (auto place = op.getLoc()->findInstanceOf<FileLineColLoc>()) {
+    if (const FileLineColLoc place = pipe::userPlaceOf(op.getLoc())) {
       check->file = place.getFilename().str();
       check->line = static_cast<int>(place.getLine());
       check->column = static_cast<int>(place.getColumn());

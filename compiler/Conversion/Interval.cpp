@@ -18,6 +18,21 @@ Interval penstock::conversion::rangeOfType(Type type) {
   return Interval::of(-std::exp2(bits - 1), std::exp2(bits - 1) - 1);
 }
 
+Interval penstock::conversion::whole(double nearest) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (std::abs(nearest) < 0x1p53)
+    return Interval::of(nearest, nearest);
+  return Interval::of(std::nextafter(nearest, -infinity), std::nextafter(nearest, infinity));
+}
+
+std::optional<Interval> penstock::conversion::unlessItWraps(Interval exact, Type type) {
+  const Interval out = Interval::of(whole(exact.low).low, whole(exact.high).high), full = rangeOfType(type);
+  // The largest i64 is no double: 2^63, which stands for it, is already too large.
+  if (!out.within(full.low, full.high) || out.high >= 0x1p63)
+    return std::nullopt;
+  return out;
+}
+
 Interval penstock::conversion::hull(const Interval &a, const Interval &b) {
   return {std::min(a.low, b.low), std::max(a.high, b.high), a.nan || b.nan,
           std::min(a.least, b.least), a.noSignal() && b.noSignal()};

@@ -5,6 +5,7 @@
 #include "mlir/IR/Types.h"
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace penstock::conversion {
 
@@ -28,6 +29,11 @@ struct Interval {
 
 /// The numbers that `type` can hold.
 Interval rangeOfType(mlir::Type type);
+/// Around a whole number that may be no double: beyond 2^53 they are further apart than 1.
+Interval whole(double nearest);
+/// Bounds of an operation on integers of `type`, of what it would be if all numbers had a place and
+/// after each bound was rounded; nothing where it may wrap around.
+std::optional<Interval> unlessItWraps(Interval exact, mlir::Type type);
 /// What holds for either.
 Interval hull(const Interval &a, const Interval &b);
 /// Outward by a little more than one rounding of f32 or f64.

@@ -2,8 +2,7 @@
 //
 // Each lane reduces elements of its own, so 32 partial sums are 32 vectors. Few
 // elements are unrolled: each partial sum has one element, or some, and the tree
-// that adds them is an expression. Of many, a loop keeps a few partial sums at a
-// time in registers: they are independent, and so may be made one after the other.
+// that adds them is an expression. KernelSumsAcross.cpp has what sums many floats.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,13 +10,11 @@
 #include "compiler/Conversion/Reduction.h"
 #include "compiler/Dialect/SmallReduction.h"
 #include "llvm/Support/SaveAndRestore.h"
-#include "runtime/abi/scalar.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static constexpr int64_t partialSums = penstock::scalar::reductionLanes;
 /// Elements of one axis from which on a sum of floats is a loop: their addresses fill no registers.
 static constexpr int64_t longSum = 2 * partialSums;
 /// Elements that are unrolled, times the operations that make one.
@@ -118,32 +115,6 @@ int64_t KernelEmitter::costOf(Value tensor) {
 
 //===--- one result in each lane -------------------------------------------------------===//
 
-namespace {
-/// The axes of a reduction's operand, by position.
-struct Split {
-  SmallVector<int64_t> kept, over;
-  explicit Split(ReduceOp op) {
-    auto in = typeOf(op.getValue()), out = typeOf(op.getResult());
-    for (int64_t axis = 0; axis < in.getRank(); ++axis)
-      (out.axisIndex(in.getAxes()[axis].name) >= 0 ? kept : over).push_back(axis);
-  }
-};
-} // namespace
-
-/// Elements `first`, `first + 32` and so on of each lane make a partial sum; those
-/// meet in a tree. Sums that have no element are left out: what adding 0 does besides,
-/// to the sign of a zero, one addition does for all.
-static LaneValue treeOf(Lanes &l, Type element, int64_t count,
-                        llvm::function_ref<LaneValue(int64_t)> partial) {
-  std::function<LaneValue(int64_t, int64_t)> tree = [&](int64_t lane, int64_t step) {
-    if (step == partialSums)
-      return partial(lane);
-    LaneValue low = tree(lane, 2 * step);
-    return lane + step < count ? l.binary(BinaryKind::add, low, tree(lane + step, 2 * step)) : low;
-  };
-  return l.binary(BinaryKind::add, tree(0, 1), neutral(l, ReduceKind::sum, element));
-}
-
 /// An element of a minimum or maximum that is no NaN, or no signalling one, where AVX-512 has an
 /// instruction for it: what it is compared with then takes one as well.
 LaneValue KernelEmitter::comparable(LaneValue value, bool wantMin) {
@@ -172,7 +143,7 @@ bool KernelEmitter::writesOut(ReduceOp op) {
 
 LaneValue KernelEmitter::emitReduced(ReduceOp op, ArrayRef<Index> at) {
   NamedTensorType in = typeOf(op.getValue());
-  const Split axes(op);
+  const ReducedAxes axes(op);
   SmallVector<Index> inner(in.getRank());
   for (auto [place, axis] : llvm::enumerate(axes.kept))
     inner[axis] = at[place];
@@ -198,7 +169,7 @@ LaneValue KernelEmitter::reduceWrittenOut(ReduceOp op, SmallVector<Index> at,
     return l.cast(CastMode::value, emit(op.getValue(), at), element);
   };
   if (kind == ReduceKind::sum && llvm::isa<FloatType>(element))
-    return treeOf(l, element, count, [&](int64_t lane) {
+    return treeOfPartials(l, element, count, [&](int64_t lane) {
       LaneValue sum = one(lane);
       for (int64_t number = lane + partialSums; number < count; number += partialSums)
         sum = l.binary(BinaryKind::add, sum, one(number));
@@ -239,7 +210,7 @@ LaneValue KernelEmitter::reduceWrittenOut(ReduceOp op, SmallVector<Index> at,
 /// Where the innermost reduced axis lies inside of one that stays, such as the columns of
 /// tiles, both together are one run of elements.
 std::optional<KernelEmitter::Pieces> KernelEmitter::piecesOf(ReduceOp op) {
-  const Split axes(op);
+  const ReducedAxes axes(op);
   NamedTensorType in = typeOf(op.getValue());
   const auto count = reducedElements(op);
   const ReduceKind kind = op.getKind();
@@ -296,7 +267,7 @@ LaneValue KernelEmitter::reduceOnePiece(ReduceOp op, const Pieces &pieces, Small
   Type element = computeType(in.getElementType()),
        sumType = kind == ReduceKind::count ? Type(b.getI32Type()) : element;
   const bool isReal = llvm::isa<FloatType>(element), isSum = kind == ReduceKind::sum && isReal;
-  const SmallVector<int64_t> over = Split(op).over;
+  const SmallVector<int64_t> over = ReducedAxes(op).over;
   const int64_t rows = *reducedElements(op) / pieces.size;
   auto row = [&](int64_t number) {
     for (int64_t axis : llvm::reverse(ArrayRef(over).drop_back())) {
@@ -383,181 +354,6 @@ LaneValue KernelEmitter::reduceInLoops(ReduceOp op, SmallVector<Index> at, Array
   return l.wrap(loops[0], sumType);
 }
 
-/// How element 32 k + lane lies along several axes, where `lane` is known and k is not.
-/// Null where it moves from axis to axis at another place for every k.
-static std::optional<SmallVector<Index>> placeOf(Memory &m, Lanes &l, ArrayRef<int64_t> extents,
-                                                 Value k, int64_t lane) {
-  int64_t inside = 1;
-  for (int64_t extent : extents.drop_front())
-    inside *= extent;
-  SmallVector<Index> place(extents.size());
-  if (partialSums % inside == 0) {
-    place[0] = m.uniform(l.add(l.mul(k, l.i64(partialSums / inside)), l.i64(lane / inside)));
-    for (size_t axis = extents.size() - 1, rest = lane % inside; axis > 0; --axis) {
-      place[axis] = m.constant(rest % extents[axis]);
-      rest /= extents[axis];
-    }
-    return place;
-  }
-  if (inside % partialSums != 0 || extents.back() % partialSums != 0)
-    return std::nullopt;
-  Value rest = k;
-  for (size_t axis = extents.size(); axis-- > 0;) {
-    const int64_t steps = axis + 1 == extents.size() ? extents[axis] / partialSums : extents[axis];
-    Value here =
-        axis == 0 ? rest : l.b.create<arith::RemUIOp>(l.loc, rest, l.i64(steps)).getResult();
-    if (axis > 0)
-      rest = l.b.create<arith::DivUIOp>(l.loc, rest, l.i64(steps));
-    place[axis] = m.uniform(
-        axis + 1 == extents.size() ? l.add(l.mul(here, l.i64(partialSums)), l.i64(lane)) : here);
-  }
-  return place;
-}
-
-/// Sums of the lanes at hand, for each of `strips`, which are lanes further along `axis`; -1: one
-/// strip, at `at`. What is read goes along it: a row's strips lie side by side.
-SmallVector<LaneValue> KernelEmitter::sumStrips(ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over,
-                                                int64_t axis, ArrayRef<Index> strips) {
-  NamedTensorType in = typeOf(op.getValue());
-  Type element = computeType(in.getElementType());
-  const auto count = reducedElements(op);
-  SmallVector<int64_t> extents;
-  for (int64_t reduced : over)
-    extents.push_back(in.getAxes()[reduced].extent);
-  const size_t width = axis < 0 ? 1 : strips.size();
-  auto read = [&](Value k, int64_t lane, size_t strip) {
-    auto place = placeOf(m, l, extents, k, lane);
-    for (auto [reduced, index] : llvm::zip(over, *place))
-      at[reduced] = index;
-    if (axis >= 0)
-      at[axis] = strips[strip];
-    return l.cast(CastMode::value, emit(op.getValue(), at), element);
-  };
-  // As many partial sums at a time as there are registers for.
-  int64_t together = 8;
-  while (together * static_cast<int64_t>(width) > (l.level >= CpuLevel::v4 ? 28 : 14) && together > 1)
-    together /= 2;
-  const int64_t groups = partialSums / together, whole = *count / partialSums;
-  SmallVector<SmallVector<LaneValue>> partial(partialSums, SmallVector<LaneValue>(width));
-  auto meet = [&](int64_t lane, int64_t other) {
-    for (auto [mine, theirs] : llvm::zip(partial[lane], partial[other]))
-      mine = l.binary(BinaryKind::add, mine, theirs);
-  };
-  for (int64_t group = 0; group < groups; ++group) {
-    SmallVector<Value> zeros(together * width, l.splat(neutral(l, ReduceKind::sum, element).value));
-    auto sums = carryLoop(l.i64(0), l.i64(whole), zeros, [&](Value k, ValueRange sofar) {
-      elements.clear();
-      SmallVector<Value> next;
-      for (auto [i, sum] : llvm::enumerate(sofar))
-        next.push_back(l.splat(
-            l.binary(BinaryKind::add, l.wrap(sum, element),
-                     read(k, group + static_cast<int64_t>(i / width) * groups, i % width))
-                .value));
-      return next;
-    });
-    elements.clear();
-    for (auto [i, sum] : llvm::enumerate(sums)) {
-      const int64_t lane = group + static_cast<int64_t>(i / width) * groups;
-      LaneValue &mine = partial[lane][i % width];
-      mine = l.wrap(sum, element);
-      if (lane < *count % partialSums)
-        mine = l.binary(BinaryKind::add, mine, read(l.i64(whole), lane, i % width));
-    }
-    // They meet as far as they are of one group.
-    for (int64_t half = partialSums / 2; half >= groups; half /= 2)
-      for (int64_t lane = group; lane < half; lane += groups)
-        meet(lane, lane + half);
-  }
-  for (int64_t half = groups / 2; half >= 1; half /= 2)
-    for (int64_t lane = 0; lane < half; ++lane)
-      meet(lane, lane + half);
-  return partial[0];
-}
-
-LaneValue KernelEmitter::sumInLoops(ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over) {
-  return sumsInLoops(op, over) ? sumStrips(op, at, over, -1, {})[0] : sumInMemory(op, at, over);
-}
-
-/// Whether it is known which elements a partial sum has.
-bool KernelEmitter::sumsInLoops(ReduceOp op, ArrayRef<int64_t> over) {
-  NamedTensorType in = typeOf(op.getValue());
-  const auto count = reducedElements(op);
-  SmallVector<int64_t> extents;
-  for (int64_t axis : over)
-    extents.push_back(in.getAxes()[axis].isStatic() ? in.getAxes()[axis].extent : 0);
-  return count && *count >= partialSums && placeOf(m, l, extents, l.i64(0), 0);
-}
-
-/// A row's strips go side by side, and rows one after the other: memory is read in runs. False
-/// where lanes lie apart, or are too few.
-bool KernelEmitter::sumByRows(ReduceOp op, int64_t laneAxis, const Buffer &to) {
-  constexpr int64_t mostStrips = 14; // two partial sums of each are as many as registers, but for a few
-  const Split axes(op);
-  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
-  Type element = computeType(in.getElementType());
-  const int64_t axis = axes.kept[laneAxis], lanes = vectorBytes / scalarBytes(element),
-                extent = in.getAxes()[axis].extent, most = l.level >= CpuLevel::v4 ? mostStrips : mostStrips / 2;
-  if (!in.getAxes()[axis].isStatic() || extent < 2 * lanes || laneAxis + 1 != out.getRank() ||
-      elementsApart(op.getValue(), axis) != 1 || !sumsInLoops(op, axes.over))
-    return false;
-  const int64_t rounds = (extent + most * lanes - 1) / (most * lanes),
-                strips = std::min((extent + rounds * lanes - 1) / (rounds * lanes), extent / lanes),
-                step = strips * lanes;
-  SmallVector<Value> others;
-  for (int64_t kept : axes.kept)
-    if (kept != axis)
-      others.push_back(this->extent(op.getValue(), kept));
-  carriedNest(b, l, others, {}, [&](ArrayRef<Value> where, ValueRange) {
-    SmallVector<Index> at(in.getRank()), place;
-    for (auto [kept, index] : llvm::zip(axes.kept, where)) {
-      at[kept] = m.uniform(index);
-      place.push_back(at[kept]);
-    }
-    place.push_back({});
-    forLoop(l.i64(0), l.i64(extent), step, [&](Value first) {
-      if (extent % step)
-        first = l.minS(first, l.i64(extent - step));
-      SmallVector<Index> all;
-      for (int64_t strip = 0; strip < strips; ++strip)
-        all.push_back({l.add(first, l.i64(strip * lanes)), 1, {}, {}});
-      l.lanes = lanes;
-      elements.clear();
-      for (auto [sum, index] : llvm::zip(sumStrips(op, at, axes.over, axis, all), all)) {
-        place.back() = index;
-        m.store(to, place, l.cast(CastMode::value, sum, out.getElementType()));
-      }
-      l.lanes = 1;
-    });
-    return SmallVector<Value>{};
-  });
-  return true;
-}
-
-/// The partial sums in memory, each a vector.
-LaneValue KernelEmitter::sumInMemory(ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over) {
-  Type element = computeType(typeOf(op.getValue()).getElementType());
-  const int64_t step = l.lanes * scalarBytes(element);
-  Value zero = l.splat(neutral(l, ReduceKind::sum, element).value);
-  auto place = [&](Value lane) { return m.address(partialSumsAt, l.mul(lane, l.i64(step))); };
-  for (int64_t lane = 0; lane < partialSums; ++lane)
-    m.storePlain(zero, place(l.i64(lane)));
-  SmallVector<Value> extents;
-  for (int64_t axis : over)
-    extents.push_back(extent(op.getValue(), axis));
-  carriedNest(b, l, extents, {l.i64(0)}, [&](ArrayRef<Value> inner, ValueRange number) {
-    for (auto [axis, index] : llvm::zip(over, inner))
-      at[axis] = m.uniform(index);
-    LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), element);
-    Value to = place(l.andInt(number[0], l.i64(partialSums - 1)));
-    LaneValue sum = l.wrap(m.loadPlain(zero.getType(), to), element);
-    m.storePlain(l.splat(l.binary(BinaryKind::add, sum, value).value), to);
-    return SmallVector<Value>{l.add(number[0], l.i64(1))};
-  });
-  return treeOf(l, element, partialSums, [&](int64_t lane) {
-    return l.wrap(m.loadPlain(zero.getType(), place(l.i64(lane))), element);
-  });
-}
-
 //===--- which axis ----------------------------------------------------------------------===//
 
 /// How far elements of neighbouring lanes may lie apart. Further than 4, only what is there
@@ -579,7 +375,7 @@ int64_t KernelEmitter::mostElementsApart(ReduceOp op) {
 int64_t KernelEmitter::laneAxisAcross(ReduceOp op) {
   constexpr int64_t fewest = 4;
   const int64_t nearEnough = mostElementsApart(op);
-  const Split axes(op);
+  const ReducedAxes axes(op);
   NamedTensorType in = typeOf(op.getValue());
   if (auto pieces = piecesOf(op); pieces && in.getAxes()[pieces->kept].extent >= fewest)
     return llvm::find(axes.kept, pieces->kept) - axes.kept.begin();
@@ -606,6 +402,13 @@ static bool carriesSums(ReduceOp op, Type element, bool writesOut) {
 }
 
 FailureOr<bool> KernelEmitter::reduceAcross(ReduceOp op) {
+  if (const int64_t rows = rowAxes(op)) {
+    auto buffer = wholeBuffer(op.getResult(), /*aligned=*/true);
+    if (failed(buffer) || failed(reduceByRows(op, rows, *buffer)))
+      return failure();
+    buffers[op.getResult()] = *buffer;
+    return true;
+  }
   const int64_t axis = laneAxisAcross(op);
   if (axis < 0)
     return false;
@@ -617,23 +420,16 @@ FailureOr<bool> KernelEmitter::reduceAcross(ReduceOp op) {
   const Axis &last = out.getAxes().back();
   if (axis + 2 == out.getRank() && last.isStatic() && last.extent > 0 && last.extent <= unrollBound)
     shape.unrollAxis = axis + 1; // channels are stored together
+  auto buffer = wholeBuffer(op.getResult(), /*aligned=*/true);
+  if (failed(buffer))
+    return failure();
   auto partial = scratchBytes(partialSums * shape.lanes * scalarBytes(element), {});
   if (failed(partial))
     return failure();
   partialSumsAt = *partial;
-  auto buffer = wholeBuffer(op.getResult(), /*aligned=*/true);
-  if (failed(buffer))
-    return failure();
-  if (carriesSums(op, element, writesOut(op)) && sumByRows(op, axis, *buffer)) {
-    buffers[op.getResult()] = *buffer;
-    return true;
-  }
   llvm::SaveAndRestore outer(storedRange, std::optional<Interval>());
   storeTensor(op.getResult(), *buffer, shape, l.i64(0), extent(op.getResult(), 0));
-  if (storedRange && !buffer->element.isF16() && !buffer->element.isBF16()) {
-    buffer->written = storedRange;
-    buffer->written->quiet = true;
-  }
+  noteWritten(*buffer);
   buffers[op.getResult()] = *buffer;
   return true;
 }

@@ -211,7 +211,7 @@ LaneValue KernelEmitter::emitPad(PadOp op, ArrayRef<Index> at) {
       return lanes();
     return branch(rows, element, vector, lanes, [&] { return fill; });
   }
-  auto outside = [&] {
+  auto nearest = [&] {
     SmallVector<Index> inner(moved);
     Value inside;
     for (int64_t axis : axes)
@@ -221,6 +221,15 @@ LaneValue KernelEmitter::emitPad(PadOp op, ArrayRef<Index> at) {
       return value;
     return l.select(l.wrap(inside, b.getI1Type()), value, fill);
   };
+  // Nothing is near to what lies outside of an empty axis.
+  Value some;
+  if (op.getBorder() == Border::constant)
+    for (int64_t axis : axes)
+      if (!type.getAxes()[axis].isStatic() || type.getAxes()[axis].extent == 0) {
+        Value any = l.cmp(CmpIPredicate::sgt, extent(op.getInput(), axis), l.i64(0));
+        some = some ? l.andInt(some, any) : any;
+      }
+  auto outside = [&] { return some ? branch(some, element, vector, nearest, [&] { return fill; }) : nearest(); };
   if (!canTest || !whole)
     return outside();
   return branch(whole, element, vector, direct, outside);

@@ -15,9 +15,8 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static constexpr int64_t partialSums = penstock::scalar::reductionLanes;
 /// Products that are unrolled.
-static constexpr int64_t writtenOut = 256;
+static constexpr int64_t unrolledProducts = 256;
 
 KernelEmitter::ContractShape KernelEmitter::contractShape(ContractOp op) {
   NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult()),
@@ -146,7 +145,7 @@ SmallVector<LaneValue> KernelEmitter::contractAt(ContractOp op, const ContractSh
   auto finished = [&](LaneValue sum) { return l.binary(BinaryKind::add, sum, zero); };
   SmallVector<LaneValue> sums;
   if (summed.isStatic() && summed.extent > 0 && summed.extent <= 2 * partialSums &&
-      summed.extent * static_cast<int64_t>(results) <= writtenOut) {
+      summed.extent * static_cast<int64_t>(results) <= unrolledProducts) {
     for (size_t result = 0; result < results; ++result) {
       SmallVector<LaneValue> partial;
       for (int64_t i = 0; i < summed.extent; ++i) {

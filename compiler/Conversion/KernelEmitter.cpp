@@ -259,6 +259,12 @@ LogicalResult KernelEmitter::emitTopLevel(Operation &op) {
     if (failed(prepareVertical(resample)))
       return failure();
   }
+  if (auto reduce = llvm::dyn_cast<ReduceOp>(op);
+      reduce && op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("ring")) {
+    auto done = prepareReducedRows(reduce);
+    if (failed(done) || *done)
+      return success(succeeded(done));
+  }
   if (auto window = llvm::dyn_cast<WindowOp>(op); window && failed(prepareMargins(window)))
     return failure();
   if (op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("inline"))
@@ -297,11 +303,7 @@ LogicalResult KernelEmitter::materialise(Operation &op) {
             return failure();
           llvm::SaveAndRestore outer(storedRange, std::optional<Interval>());
           storeTensor(result, *buffer, defaultShape(result), l.i64(0), extent(result, 0));
-          // Of 16 bits, what is known is known before they are rounded.
-          if (storedRange && !buffer->element.isF16() && !buffer->element.isBF16()) {
-            buffer->written = storedRange;
-            buffer->written->quiet = true;
-          }
+          noteWritten(*buffer);
           margin ? keepMargins(result, *buffer, *margin) : void(buffers[result] = *buffer);
         }
         return success();

@@ -122,7 +122,8 @@ private:
   // KernelTaps.cpp
   const TapLoops *tapLoopsOf(pipe::WindowOp op);
   void emitTapLoop(const TapLoop &loop, bool vector, llvm::function_ref<LaneValue(mlir::Value)> neighbour);
-  LaneValue emitTerm(const TapLoop &loop, mlir::Value tap, llvm::function_ref<LaneValue(mlir::Value)> neighbour);
+  llvm::SmallVector<LaneValue> emitTerms(const TapLoop &loop, mlir::Value tap,
+                                         llvm::function_ref<LaneValue(mlir::Value)> neighbour);
   std::optional<LaneValue> emitTurned(mlir::Value input, llvm::ArrayRef<Index> at, int64_t axis,
                                       int64_t reach, pipe::Border border);
   bool readsPlainly(mlir::Value value);
@@ -167,10 +168,13 @@ private:
                    mlir::Value high);
   void storeNest(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
                  mlir::Value high);
+  bool storeRun(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low, mlir::Value high);
   void storeRow(mlir::Value tensor, const Buffer &to, const LoopShape &shape, llvm::ArrayRef<Index> at,
                 mlir::Value low, mlir::Value high);
   void storeVectors(mlir::Value tensor, const Buffer &to, const LoopShape &shape,
                     llvm::ArrayRef<Index> at, mlir::Value low, mlir::Value high);
+  /// Gives `to` the range that storeLanes() has seen since it began.
+  void noteWritten(Buffer &to);
   void storeLanes(mlir::Value tensor, const Buffer &to, const LoopShape &shape,
                   llvm::SmallVector<Index> at);
   /// Runs `body` with an index for as many lanes as there are, up to `lanes`; the last
@@ -251,15 +255,6 @@ private:
   LaneValue reduceOnePiece(pipe::ReduceOp op, const Pieces &pieces, llvm::SmallVector<Index> at);
   LaneValue reduceInLoops(pipe::ReduceOp op, llvm::SmallVector<Index> at,
                           llvm::ArrayRef<int64_t> over);
-  LaneValue sumInLoops(pipe::ReduceOp op, llvm::SmallVector<Index> at,
-                       llvm::ArrayRef<int64_t> over);
-  llvm::SmallVector<LaneValue> sumStrips(pipe::ReduceOp op, llvm::SmallVector<Index> at,
-                                         llvm::ArrayRef<int64_t> over, int64_t axis,
-                                         llvm::ArrayRef<Index> strips);
-  bool sumsInLoops(pipe::ReduceOp op, llvm::ArrayRef<int64_t> over);
-  bool sumByRows(pipe::ReduceOp op, int64_t laneAxis, const Buffer &to);
-  LaneValue sumInMemory(pipe::ReduceOp op, llvm::SmallVector<Index> at,
-                        llvm::ArrayRef<int64_t> over);
   LaneValue comparable(LaneValue value, bool wantMin);
   LaneValue numberSoFar(mlir::Value value, mlir::Type type);
   int64_t mostElementsApart(pipe::ReduceOp op);
@@ -267,6 +262,23 @@ private:
   int64_t lanesAcross(mlir::Type element);
   /// Computes a reduction with lanes along an axis that stays; false where none suits.
   mlir::FailureOr<bool> reduceAcross(pipe::ReduceOp op);
+
+  // KernelReducedRows.cpp
+  bool goesByRows(pipe::ReduceOp op);
+  mlir::FailureOr<bool> prepareReducedRows(pipe::ReduceOp op);
+  void storeReducedRows(mlir::Value stored, llvm::ArrayRef<Index> at);
+
+  // KernelByRows.cpp
+  int64_t axesInRun(mlir::Value tensor);
+  static int64_t axesInRun(pipe::NamedTensorType type, const Buffer &buffer);
+  int64_t rowAxes(pipe::ReduceOp op);
+  mlir::LogicalResult reduceByRows(pipe::ReduceOp op, int64_t inRun, const Buffer &result);
+
+  // KernelSumsAcross.cpp
+  LaneValue sumInLoops(pipe::ReduceOp op, llvm::SmallVector<Index> at,
+                       llvm::ArrayRef<int64_t> over);
+  LaneValue sumInMemory(pipe::ReduceOp op, llvm::SmallVector<Index> at,
+                        llvm::ArrayRef<int64_t> over);
 
   // KernelAlong.cpp, KernelTransposed.cpp, KernelHistogram.cpp, KernelWeights.cpp
   mlir::LogicalResult emitScan(pipe::ScanOp op);
@@ -352,6 +364,7 @@ private:
   bool readsShared = false;
   /// The arm of a choice that the loops at hand are written for.
   llvm::DenseMap<mlir::Operation *, int64_t> settledArms;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<pipe::ReduceOp>> reducedRows; ///< by what is stored of them
   /// Of what storeLanes() has written so far.
   std::optional<Interval> storedRange;
   mlir::Value args, tensors, slots, scratch, band[2];

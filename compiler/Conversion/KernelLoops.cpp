@@ -237,11 +237,17 @@ void KernelEmitter::storeArm(Value tensor, const Buffer &to, LoopShape shape, Va
 
 void KernelEmitter::storeNest(Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
   const int64_t rank = typeOf(tensor).getRank();
+  if (reducedRows.contains(tensor))
+    shape.unrollAxis = shape.unrollAxis > shape.laneAxis ? shape.unrollAxis : -1; // planes have rows of their own
+  else if (storeRun(tensor, to, shape, low, high))
+    return;
   SmallVector<Index> at(rank);
   // From the outermost axis inwards, lanes last.
   std::function<void(int64_t)> nest = [&](int64_t axis) {
-    if (axis == rank)
+    if (axis == rank) {
+      storeReducedRows(tensor, at);
       return storeRow(tensor, to, shape, at, low, high);
+    }
     if (axis == shape.laneAxis || axis == shape.unrollAxis) {
       nest(axis + 1);
       return;
@@ -252,6 +258,39 @@ void KernelEmitter::storeNest(Value tensor, const Buffer &to, LoopShape shape, V
     });
   };
   nest(0);
+}
+
+/// Short rows that follow each other wherever they are read, such as the channels of pixels, are
+/// one long one. False where they do not.
+bool KernelEmitter::storeRun(Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
+  NamedTensorType type = typeOf(tensor);
+  const int64_t rank = type.getRank();
+  if (shape.lanes == 1 || to.streaming || rank < 3 || !type.getAxes().back().isStatic() ||
+      type.getAxes().back().extent >= shape.lanes)
+    return false;
+  // The first one is the caller's to cut into bands.
+  const int64_t inRun = std::min({axesInRun(tensor), axesInRun(type, to), rank - 1});
+  int64_t extent = 1;
+  for (const Axis &axis : type.getAxes().take_back(inRun))
+    extent *= axis.extent;
+  if (inRun < 2 || extent < shape.lanes)
+    return false;
+  SmallVector<Index> at(rank, m.constant(0));
+  std::function<void(int64_t)> nest = [&](int64_t axis) {
+    if (axis < rank - inRun) {
+      forLoop(axis == 0 ? low : l.i64(0), axis == 0 ? high : this->extent(tensor, axis), 1, [&](Value i) {
+        at[axis] = m.uniform(i);
+        nest(axis + 1);
+      });
+      return;
+    }
+    overLanes(l.i64(0), l.i64(extent), shape.lanes, [&](Index index) {
+      at.back() = index;
+      storeLanes(tensor, to, {rank - 1, -1, shape.lanes}, at);
+    });
+  };
+  nest(0);
+  return true;
 }
 
 /// A row that a pad makes up holds no element of its input.
@@ -328,6 +367,14 @@ void KernelEmitter::overLanes(Value from, Value size, int64_t lanes,
   forLoop(from, size, lanes, [&](Value i) { body(lanes, l.minS(i, last)); });
   b.setInsertionPointToStart(choice.elseBlock());
   forLoop(from, size, 1, [&](Value i) { body(1, i); });
+}
+
+void KernelEmitter::noteWritten(Buffer &to) {
+  // Of 16 bits, what is known is known before they are rounded.
+  if (!storedRange || to.element.isF16() || to.element.isBF16())
+    return;
+  to.written = storedRange;
+  to.written->quiet = true;
 }
 
 void KernelEmitter::storeLanes(Value tensor, const Buffer &to, const LoopShape &shape,

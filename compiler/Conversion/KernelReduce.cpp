@@ -194,9 +194,7 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
   if (failed(buffer))
     return failure();
   const ReduceKind kind = op.getKind();
-  SmallVector<int64_t> kept, over;
-  for (int64_t axis = 0; axis < in.getRank(); ++axis)
-    (out.axisIndex(in.getAxes()[axis].name) >= 0 ? kept : over).push_back(axis);
+  auto [kept, over] = ReducedAxes(op);
   SmallVector<Value> keptExtents, overExtents;
   for (int64_t axis : kept)
     keptExtents.push_back(extent(op.getValue(), axis));

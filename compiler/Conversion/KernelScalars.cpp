@@ -1,6 +1,7 @@
 //===- KernelScalars.cpp - scalar ops, keys, draws and checks --------------===//
 
 #include "compiler/Conversion/KernelEmitter.h"
+#include "compiler/Dialect/UserPlaces.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -236,7 +237,7 @@ void KernelEmitter::emitTaps(TapsOp op) {
 /// there can go wrong in the meantime, everything is total.
 void KernelEmitter::emitCheck(CheckOp op) {
   const int64_t id = nextCheck++;
-  auto place = op.getLoc()->findInstanceOf<FileLineColLoc>();
+  const FileLineColLoc place = userPlaceOf(op.getLoc());
   auto text = [&](StringRef name, StringRef value) {
     return b.getNamedAttr(name, b.getStringAttr(value));
   };

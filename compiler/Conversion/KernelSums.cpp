@@ -72,7 +72,33 @@ bool KernelEmitter::isOneRun(Value tensor, ArrayRef<StringRef> names) {
         return false;
     return true;
   }
+  if (Value arm = settledArm(tensor))
+    return isOneRun(arm, names);
   Operation *op = tensor.getDefiningOp();
+  if (auto view = llvm::dyn_cast_if_present<ViewOp>(op)) {
+    // Places of others may move; these stay side by side. Of the first one a part may be taken.
+    NamedTensorType source = typeOf(view.getInput());
+    SmallVector<StringRef> inner;
+    for (auto [axis, expr] : llvm::zip(source.getAxes(), view.getMap().getResults())) {
+      auto moves = [&](AffineExpr part) {
+        return llvm::any_of(llvm::seq<size_t>(names.size()), [&](size_t place) {
+          return part.isFunctionOfDim(static_cast<unsigned>(first) + static_cast<unsigned>(place));
+        });
+      };
+      if (!moves(expr))
+        continue;
+      AffineExpr mover = expr;
+      auto sum = llvm::dyn_cast<AffineBinaryOpExpr>(expr);
+      if (inner.empty() && sum && sum.getKind() == AffineExprKind::Add && moves(sum.getLHS()) != moves(sum.getRHS()))
+        mover = moves(sum.getLHS()) ? sum.getLHS() : sum.getRHS();
+      auto dim = llvm::dyn_cast<AffineDimExpr>(mover);
+      if (!dim || dim.getPosition() != static_cast<unsigned>(first) + inner.size() ||
+          (!inner.empty() && axis != type.getAxes()[dim.getPosition()]))
+        return false;
+      inner.push_back(axis.name);
+    }
+    return inner.size() == names.size() && isOneRun(view.getInput(), inner);
+  }
   if (auto map = llvm::dyn_cast_if_present<MapOp>(op)) {
     auto coordinates = map.getBody().front().getArguments().drop_front(map.getInputs().size());
     if (llvm::any_of(coordinates, [](BlockArgument argument) { return !argument.use_empty(); }))

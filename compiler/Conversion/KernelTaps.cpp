@@ -10,6 +10,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -18,7 +19,7 @@ using namespace penstock::conversion;
 /// Neighbours that are unrolled.
 static constexpr int64_t writtenOut = 49;
 /// Loops, and ops and neighbours beside them, above which a body is no sum of many.
-static constexpr size_t mostLoops = 8, mostBeside = 128;
+static constexpr size_t mostLoops = 8, mostBeside = 256;
 
 /// The loops of a wide window; null where it is unrolled.
 const TapLoops *KernelEmitter::tapLoopsOf(WindowOp op) {
@@ -71,10 +72,10 @@ static std::string bytesOf(const TapLoop::Hole &hole) {
   return bytes;
 }
 
-/// The term of neighbour `tap`.
-LaneValue KernelEmitter::emitTerm(const TapLoop &loop, Value tap,
-                                  llvm::function_ref<LaneValue(Value)> neighbour) {
-  // A copy of the term whose holes are arguments.
+/// The terms of neighbour `tap`, one for each sum.
+SmallVector<LaneValue> KernelEmitter::emitTerms(const TapLoop &loop, Value tap,
+                                                llvm::function_ref<LaneValue(Value)> neighbour) {
+  // A copy of the terms whose holes are arguments.
   auto block = std::make_unique<Block>();
   for (const TapLoop::Hole &hole : loop.holes) {
     Value argument = block->addArgument(hole.type, l.loc);
@@ -92,7 +93,6 @@ LaneValue KernelEmitter::emitTerm(const TapLoop &loop, Value tap,
     scalars[argument] =
         l.wrap(m.loadPlain(registerType(hole.type), m.address(table, place), true), hole.type);
   }
-  LaneValue result = scalars[block->getArgument(0)];
   IRMapping mapping;
   OpBuilder copies(b.getContext());
   copies.setInsertionPointToEnd(block.get());
@@ -102,47 +102,67 @@ LaneValue KernelEmitter::emitTerm(const TapLoop &loop, Value tap,
       if (auto hole = loop.places.find({op, operand.getOperandNumber()}); hole != loop.places.end())
         operand.set(block->getArgument(static_cast<unsigned>(hole->second)));
     (void)emitScalarOp(*copy);
-    result = scalar(copy->getResult(0));
   }
+  SmallVector<LaneValue> results;
+  for (auto [number, sum] : llvm::enumerate(loop.sums))
+    results.push_back(scalar(
+        sum.term ? mapping.lookup(sum.term->getResult(0))
+                 : block->getArgument(static_cast<unsigned>(loop.places.at({nullptr, static_cast<unsigned>(number)})))));
   for (Operation &op : *block)
     scalars.erase(op.getResult(0));
   for (BlockArgument argument : block->getArguments())
     scalars.erase(argument);
-  return result;
+  return results;
 }
 
 void KernelEmitter::emitTapLoop(const TapLoop &loop, bool vector,
                                 llvm::function_ref<LaneValue(Value)> neighbour) {
-  Type element = loop.results.front().getType();
+  auto typeOfSum = [&](size_t number) { return loop.sums[number].results.front().getType(); };
   auto shaped = [&](Value value) { return vector ? l.splat(value) : value; };
-  Value start = shaped(tapStart(l, loop.kind, element));
-  auto sum = [&](Value from) -> Value {
+  SmallVector<Value> starts;
+  for (auto [number, sum] : llvm::enumerate(loop.sums))
+    starts.push_back(shaped(tapStart(l, sum.kind, typeOfSum(number))));
+  auto sums = [&](Value from) {
     OpBuilder::InsertionGuard guard(b);
-    auto terms = openLoop(b, l, from, l.i64(loop.end), loop.step, {start});
-    LaneValue term = emitTerm(loop, terms.getInductionVar(), neighbour);
-    LaneValue all = l.binary(loop.kind, l.wrap(terms.getRegionIterArg(0), element), term);
-    b.create<scf::YieldOp>(l.loc, shaped(all.value));
-    return terms.getResult(0);
+    auto terms = openLoop(b, l, from, l.i64(loop.end), loop.step, starts);
+    SmallVector<Value> next;
+    for (auto [number, term] : llvm::enumerate(emitTerms(loop, terms.getInductionVar(), neighbour))) {
+      LaneValue sofar = l.wrap(terms.getRegionIterArg(static_cast<unsigned>(number)), typeOfSum(number));
+      next.push_back(shaped(l.binary(loop.sums[number].kind, sofar, term).value));
+    }
+    b.create<scf::YieldOp>(l.loc, next);
+    return SmallVector<Value>(terms.getResults());
   };
-  if (loop.results.size() == 1) {
-    scalars[loop.results.front()] = l.wrap(sum(l.i64(loop.first)), element);
+  const auto count = static_cast<int64_t>(loop.sums.front().results.size());
+  if (count == 1) {
+    for (auto [number, value] : llvm::enumerate(sums(l.i64(loop.first))))
+      scalars[loop.sums[number].results.front()] = l.wrap(value, typeOfSum(number));
     return;
   }
-  // Results of a loop around it go through memory.
-  const auto count = static_cast<int64_t>(loop.results.size());
-  const int64_t size = scalarBytes(element) * (vector ? l.lanes : 1);
+  // Results of a loop around it go through memory, one sum's after the other's.
+  SmallVector<int64_t> sizes, begins;
+  int64_t bytes = 0;
+  for (size_t number = 0; number < loop.sums.size(); ++number) {
+    sizes.push_back(scalarBytes(typeOfSum(number)) * (vector ? l.lanes : 1));
+    begins.push_back(bytes);
+    bytes += static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(count * sizes.back()), 64));
+  }
   Value memory;
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&function.getBody().front());
     memory = b.create<LLVM::AllocaOp>(l.loc, LLVM::LLVMPointerType::get(b.getContext()),
-                                      b.getI8Type(), l.i64(count * size), 64);
+                                      b.getI8Type(), l.i64(bytes), 64);
   }
-  auto place = [&](Value number) { return m.address(memory, l.mul(number, l.i64(size))); };
-  forLoop(l.i64(0), l.i64(count), 1, [&](Value number) {
-    m.storePlain(sum(l.add(number, l.i64(loop.first))), place(number));
+  auto place = [&](size_t number, Value result) {
+    return m.address(memory, l.add(l.mul(result, l.i64(sizes[number])), l.i64(begins[number])));
+  };
+  forLoop(l.i64(0), l.i64(count), 1, [&](Value result) {
+    for (auto [number, value] : llvm::enumerate(sums(l.add(result, l.i64(loop.first)))))
+      m.storePlain(value, place(number, result));
   });
-  for (auto [number, result] : llvm::enumerate(loop.results))
-    scalars[result] =
-        l.wrap(m.loadPlain(start.getType(), place(l.i64(static_cast<int64_t>(number)))), element);
+  for (auto [number, sum] : llvm::enumerate(loop.sums))
+    for (auto [k, result] : llvm::enumerate(sum.results))
+      scalars[result] = l.wrap(
+          m.loadPlain(starts[number].getType(), place(number, l.i64(static_cast<int64_t>(k)))), typeOfSum(number));
 }

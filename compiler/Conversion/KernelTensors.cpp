@@ -218,8 +218,9 @@ LaneValue KernelEmitter::emitConstant(ConstantOp op, ArrayRef<Index> at) {
                        ? static_cast<double>(bits.getZExtValue())
                        : static_cast<double>(bits.getSExtValue());
     range.nan |= value != value;
-    range.low = std::min(range.low, value);
-    range.high = std::max(range.high, value);
+    const Interval one = llvm::isa<FloatAttr>(attribute) ? Interval::of(value, value) : whole(value);
+    range.low = std::min(range.low, one.low);
+    range.high = std::max(range.high, one.high);
     uint64_t raw = bits.getZExtValue();
     for (int64_t byte = 0; byte < scalarBytes(element); ++byte)
       bytes.push_back(static_cast<char>(raw >> (8 * byte)));

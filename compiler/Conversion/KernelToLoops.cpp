@@ -2,6 +2,7 @@
 
 #include "compiler/Conversion/KernelEmitter.h"
 #include "compiler/Conversion/Passes.h"
+#include "compiler/Dialect/UserPlaces.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -29,7 +30,7 @@ static void keepForPlan(KernelOp kernel, func::FuncOp function) {
            builder.getNamedAttr("type", TypeAttr::get(op.getValue().getType()))}));
   });
   kernel.walk([&](CheckOp op) {
-    auto place = op.getLoc()->findInstanceOf<FileLineColLoc>();
+    const FileLineColLoc place = userPlaceOf(op.getLoc());
     checks.push_back(builder.getDictionaryAttr(
         {builder.getNamedAttr("message", op.getMessageAttr()),
          builder.getNamedAttr("file", builder.getStringAttr(place ? place.getFilename().strref() : "")),

@@ -16,7 +16,6 @@ using namespace penstock::conversion;
 using arith::CmpFPredicate;
 using arith::CmpIPredicate;
 
-static bool isFloat(Type type) { return llvm::isa<FloatType>(type); }
 static bool isStorage(Type type) { return type.isF16() || type.isBF16(); }
 
 LaneValue Lanes::widen(LaneValue storage) {

@@ -198,11 +198,15 @@ LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) {
     v = pick(b.create<arith::CmpFOp>(loc, predicate, x, y), x, y);
     if (bothZero) {
       Type bits = like(x, b.getIntegerType(a.type.getIntOrFloatBitWidth()));
-      Value xi = b.create<arith::BitcastOp>(loc, bits, x),
-            yi = b.create<arith::BitcastOp>(loc, bits, y);
-      Value zero = wantMin ? orInt(xi, yi) : andInt(xi, yi);
-      Value same = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y);
-      v = pick(same, b.create<arith::BitcastOp>(loc, x.getType(), zero), v);
+      auto eitherZero = [&](Value p, Value q) -> Value { // of equal numbers that are none, either one
+        p = b.create<arith::BitcastOp>(loc, bits, p);
+        q = b.create<arith::BitcastOp>(loc, bits, q);
+        return b.create<arith::BitcastOp>(loc, x.getType(), wantMin ? orInt(p, q) : andInt(p, q));
+      };
+      if (!a.range.nan && !c.range.nan) // the same the other way around, but for zeros
+        v = eitherZero(v, pick(b.create<arith::CmpFOp>(loc, predicate, y, x), y, x));
+      else
+        v = pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y), eitherZero(x, y), v);
     }
     if (bothNan)
       v = pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, y, y), x, v);

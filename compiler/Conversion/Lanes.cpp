@@ -10,8 +10,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static bool isFloat(Type type) { return llvm::isa<FloatType>(type); }
-
 Type penstock::conversion::registerType(Type elementType) {
   if (elementType.isF16() || elementType.isBF16())
     return IntegerType::get(elementType.getContext(), 16);
@@ -146,6 +144,23 @@ Value Lanes::maxS(Value x, Value y) {
   match(x, y);
   return b.create<arith::MaxSIOp>(loc, x, y);
 }
+/// x / c as a product and a shift, for whole numbers 0 .. most in 32 bits; null where no 32 bits hold
+/// it. m / 2^s is more than 1 / c by `excess` / (c 2^s), which must not add up to another quotient.
+static Value quotientOfSmall(Lanes &l, Value x, double divisor, double most) {
+  const auto c = static_cast<int64_t>(std::min(divisor, 65536.0));
+  if (c < 2 || c > 0xFFFF || most > 0xFFFF || !llvm::isa<VectorType>(x.getType()) || !getElementTypeOrSelf(x.getType()).isInteger(32) ||
+      llvm::isPowerOf2_64(static_cast<uint64_t>(c)))
+    return {};
+  const auto largest = static_cast<int64_t>(most);
+  for (int64_t shift = 1; shift < 32; ++shift) {
+    const int64_t factor = ((int64_t{1} << shift) + c - 1) / c, excess = factor * c - (int64_t{1} << shift);
+    if (factor > 0xFFFF || largest * factor > 0xFFFFFFFF)
+      return {};
+    if (largest * excess < (int64_t{1} << shift))
+      return l.b.create<arith::ShRUIOp>(l.loc, l.mul(x, l.integerLike(x, factor)), l.integerLike(x, shift));
+  }
+  return {};
+}
 Value Lanes::divS(Value x, Value y) {
   match(x, y);
   return b.create<arith::DivSIOp>(loc, x, y);
@@ -204,7 +219,7 @@ LaneValue Lanes::constant(TypedAttr attribute) {
                            ? static_cast<double>(bits.getZExtValue())
                            : static_cast<double>(bits.getSExtValue());
   Value constant = b.create<arith::ConstantOp>(loc, b.getIntegerAttr(registerType(type), bits));
-  return {constant, type, Interval::of(value, value)};
+  return {constant, type, whole(value)};
 }
 
 //===--- unary ----------------------------------------------------------------===//
@@ -216,22 +231,23 @@ LaneValue Lanes::unary(UnaryKind kind, LaneValue a) {
     const Interval full = rangeOfType(a.type);
     switch (kind) {
     case UnaryKind::neg:
-      out = Interval::of(-r.high, -r.low);
+      out = unlessItWraps(Interval::of(-r.high, -r.low), a.type).value_or(full);
       v = b.create<arith::SubIOp>(loc, integerLike(v, 0), v);
       break;
     case UnaryKind::abs:
       if (isUnsigned(a.type))
         return a;
-      out = r.low >= 0 ? r : Interval::of(0, std::max(-r.low, r.high));
-      if (r.low < 0)
+      if (r.low < 0) {
+        out = unlessItWraps(Interval::of(0, std::max(-r.low, r.high)), a.type).value_or(full);
         v = pick(cmp(arith::CmpIPredicate::slt, v, integerLike(v, 0)),
                  b.create<arith::SubIOp>(loc, integerLike(v, 0), v), v);
+      }
       break;
     default: // bit_not
       v = xorInt(v, integerLike(v, -1));
       return {v, a.type, full};
     }
-    return {v, a.type, out.within(full.low, full.high) ? out : full};
+    return {v, a.type, out};
   }
   switch (kind) {
   case UnaryKind::neg:
@@ -284,19 +300,19 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) {
   const bool isUnsignedType = isUnsigned(a.type);
   const Interval full = rangeOfType(a.type);
   Value x = a.value, y = c.value, v;
-  Interval out = full;
+  std::optional<Interval> out = full;
   switch (kind) {
   case BinaryKind::add:
     v = b.create<arith::AddIOp>(loc, x, y);
-    out = Interval::of(a.range.low + c.range.low, a.range.high + c.range.high);
+    out = unlessItWraps(Interval::of(a.range.low + c.range.low, a.range.high + c.range.high), a.type);
     break;
   case BinaryKind::sub:
     v = b.create<arith::SubIOp>(loc, x, y);
-    out = Interval::of(a.range.low - c.range.high, a.range.high - c.range.low);
+    out = unlessItWraps(Interval::of(a.range.low - c.range.high, a.range.high - c.range.low), a.type);
     break;
   case BinaryKind::mul:
     v = b.create<arith::MulIOp>(loc, x, y);
-    out = product(a.range, c.range);
+    out = unlessItWraps(product(a.range, c.range), a.type);
     break;
   case BinaryKind::div:
   case BinaryKind::rem: {
@@ -313,7 +329,10 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) {
       isMinus = cmp(arith::CmpIPredicate::eq, y, integerLike(y, -1));
       safe = pick(isMinus, one, safe);
     }
-    if (isUnsignedType)
+    const bool isKnown = c.range.low == c.range.high && a.range.low >= 0;
+    if (Value quotient = isDiv && isKnown ? quotientOfSmall(*this, x, c.range.low, a.range.high) : Value())
+      v = quotient;
+    else if (isUnsignedType)
       v = isDiv ? b.create<arith::DivUIOp>(loc, x, safe).getResult()
                 : b.create<arith::RemUIOp>(loc, x, safe).getResult();
     else
@@ -364,12 +383,12 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) {
   }
   }
   Value low = lowBinary(kind, a, c);
-  if (!out.within(full.low, full.high))
+  if (!out)
     return {v, a.type, full, {}, {}, {}, {}, {}, low};
   const PixelSum sum = pixelSum(kind, a, c);
   if (sum.pixels && llvm::count_if(sum.weights, [](int64_t weight) { return weight != 0; }) > 1)
-    return {dotProduct(sum), a.type, out, {}, {}, {}, sum};
-  return {v, a.type, out, {}, realBinary(kind, a, c, out), {}, sum, {}, low};
+    return {dotProduct(sum), a.type, *out, {}, {}, {}, sum};
+  return {v, a.type, *out, {}, realBinary(kind, a, c, *out), {}, sum, {}, low};
 }
 
 /// The lowest byte, where it is there or one number for all lanes.

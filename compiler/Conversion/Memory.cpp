@@ -343,25 +343,44 @@ static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<
   return access;
 }
 
-/// Lanes that are `step` elements apart, more than 4: each of the registers between the first and
-/// the last one gives its elements in one permutation.
+/// Whether elements `step` apart, more than 4, are taken out of registers: with AVX-512 any few, with AVX2 words
+/// of 4 bytes that lie at different places of their registers.
+bool Memory::takesApart(int64_t size, int64_t step) {
+  if (step <= 4 || step > mostApart || l.lanes % (widestRegister(l.level) / size) != 0)
+    return false;
+  return l.level >= CpuLevel::v4 ? size == 2 || size == 4 : l.level >= CpuLevel::v3 && size == 4 && step % 2 == 1;
+}
+
+/// Those lanes: each of the registers between the first and the last one gives its elements in one
+/// permutation of two registers, or where there is none, in a selection before they are put in order.
 Value Memory::loadApart(Type type, int64_t size, Value address, int64_t step, bool constant) {
   const int64_t fitting = widestRegister(l.level) / size, span = (fitting - 1) * step + 1;
+  const bool selects = l.level < CpuLevel::v4;
   Value all;
   for (int64_t first = 0; first < l.lanes; first += fitting) {
     Value part;
     for (int64_t from = 0; from < span; from += fitting) {
-      const int64_t begin = std::min(from, span - fitting); // nothing is read behind the last lane
-      Value next = loadPlain(VectorType::get({fitting}, type),
+      // Nothing is read behind the last lane.
+      const int64_t begin = selects ? from : std::min(from, span - fitting);
+      Value next = loadPlain(VectorType::get({std::min(fitting, span - begin)}, type),
                              this->address(address, l.i64(size * (first * step + begin))), constant);
       SmallVector<int64_t> order(fitting);
       for (int64_t lane = 0; lane < fitting; ++lane) {
         const int64_t place = lane * step;
-        order[lane] = place >= from      ? fitting + std::min(place - begin, fitting - 1)
-                      : from == fitting ? place
-                                         : lane;
+        if (selects)
+          order[place % fitting] = place >= from && place < from + fitting ? fitting + place % fitting : place % fitting;
+        else
+          order[lane] = place >= from      ? fitting + std::min(place - begin, fitting - 1)
+                        : from == fitting ? place
+                                           : lane;
       }
       part = part ? shuffle(part, next, order) : next;
+    }
+    if (selects) {
+      SmallVector<int64_t> order(fitting);
+      for (int64_t lane = 0; lane < fitting; ++lane)
+        order[lane] = lane * step % fitting;
+      part = shuffle(part, part, order);
     }
     SmallVector<int64_t> both(first + fitting);
     for (size_t i = 0; i < both.size(); ++i)
@@ -375,13 +394,12 @@ Value Memory::loadApart(Type type, int64_t size, Value address, int64_t step, bo
 /// others. `address` is that of lane 0, less `phase` bytes. With `onlyLanes` nothing is read
 /// behind the last lane: what lies between two lanes may not exist there.
 Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes, int64_t phase, bool constant,
-                          bool onlyLanes) {
+                          bool onlyLanes, bool roomy) {
   if (bytes % size != 0 || phase % size != 0)
     return {};
   const int64_t step = bytes / size, magnitude = std::abs(step), lanes = l.lanes;
   int64_t first = phase / size;
-  if (step > 4 && step <= mostApart && (size == 2 || size == 4) && l.level >= CpuLevel::v4 &&
-      lanes % (widestRegister(l.level) / size) == 0)
+  if (takesApart(size, step))
     return loadApart(type, size, this->address(address, l.i64(phase)), step, constant);
   if (magnitude < 1 || magnitude > 4)
     return {};
@@ -391,7 +409,7 @@ Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes,
   }
   if (step < 0)
     address = this->address(address, l.i64((lanes - 1) * bytes));
-  const int64_t read = onlyLanes ? (lanes - 1) * magnitude + 1 : lanes * magnitude;
+  const int64_t read = onlyLanes && !roomy ? (lanes - 1) * magnitude + 1 : lanes * magnitude;
   Value whole = loadPlain(VectorType::get({read}, type), address, constant);
   if (step == 1)
     return whole;
@@ -431,6 +449,19 @@ Value Memory::loadPieces(Type type, Value address, const Index &apart, bool cons
     all = all ? shuffle(all, next, order) : next;
   }
   return all;
+}
+
+/// The load of an input that all numbers of an index are, one for each lane and made wider; null for others.
+static LLVM::LoadOp loadBehind(ArrayRef<Index> at) {
+  const Index *moving = nullptr;
+  for (const Index &index : at) {
+    if (!index.uniform() && moving)
+      return {};
+    moving = index.uniform() ? moving : &index;
+  }
+  auto widened = moving && moving->vector ? moving->vector.getDefiningOp<arith::ExtUIOp>() : nullptr;
+  auto load = widened ? widened.getIn().getDefiningOp<LLVM::LoadOp>() : nullptr;
+  return load && load.getInvariant() ? load : nullptr;
 }
 
 LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) {
@@ -478,6 +509,17 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) {
   }
   if (access.offsets) {
     Value start = address(buffer.pointer, l.add(access.base, l.i64(access.phase)));
+    // Taking numbers out of a vector costs as much as inserting what they lead to: they are loaded once more.
+    if (LLVM::LoadOp numbers = live ? nullptr : loadBehind(at)) {
+      auto type = llvm::cast<VectorType>(numbers.getType());
+      const int64_t bytes = type.getElementTypeBitWidth() / 8;
+      const size_t axis = static_cast<size_t>(llvm::find_if(at, [](const Index &index) { return !index.uniform(); }) - at.begin());
+      return finish(gather([&](int64_t lane) {
+        Value number = loadPlain(type.getElementType(), address(numbers.getAddr(), l.i64(lane * bytes)), true);
+        number = l.b.create<arith::ExtUIOp>(l.loc, l.b.getI64Type(), number);
+        return address(start, l.mul(number, buffer.strides[axis]));
+      }));
+    }
     return finish(gather([&](int64_t lane) {
       return address(start, l.b.create<vector::ExtractOp>(l.loc, access.offsets, lane));
     }));
@@ -491,7 +533,7 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) {
       wide = loadWindows(buffer, access.base, size, *access.laneBytes, access.phase);
     Value start = address(buffer.pointer, access.base);
     if (Value v = loadStrided(memoryType, size, start, *access.laneBytes, access.phase, buffer.constant,
-                              !access.fromStart)) {
+                              !access.fromStart, buffer.roomy)) {
       LaneValue value = finish(v);
       value.wide = wide;
       if (Value pixels = access.fromStart ? loadPixels(buffer, at, access.base) : Value()) {

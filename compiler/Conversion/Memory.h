@@ -30,7 +30,7 @@ struct LiveLanes {
   mlir::Value first, last;
 };
 
-/// How far apart lanes of 2 and 4 bytes are still taken out of registers, with AVX-512.
+/// How far apart lanes of 2 and 4 bytes are still taken out of registers, with AVX-512 and some with AVX2.
 constexpr int64_t mostApart = 16;
 
 /// A tensor in memory. Strides in bytes; `known` where they follow from the
@@ -40,7 +40,7 @@ struct Buffer {
   llvm::SmallVector<mlir::Value> strides;
   llvm::SmallVector<std::optional<int64_t>> known;
   mlir::Type element;
-  bool constant = false;                ///< nobody writes it while the kernel runs
+  bool constant = false;                ///< an input: nobody writes it while the kernel runs, and 64 bytes can be read behind it
   std::optional<Interval> written = {}; ///< of what the kernel wrote there; no signalling NaN
   bool roomy = false;                   ///< some elements more can be read behind the last one
   bool streaming = false;               ///< stores bypass the caches; all vectors are aligned
@@ -90,7 +90,9 @@ private:
   /// How far lanes lie from the first, in bytes, where `apart` says so.
   mlir::Value loadPieces(mlir::Type type, mlir::Value address, const Index &apart, bool constant);
   mlir::Value loadStrided(mlir::Type type, int64_t size, mlir::Value address, int64_t bytes,
-                          int64_t phase, bool constant, bool onlyLanes = false);
+                          int64_t phase, bool constant, bool onlyLanes = false,
+                          bool roomy = false);
+  bool takesApart(int64_t size, int64_t step);
   mlir::Value loadApart(mlir::Type type, int64_t size, mlir::Value address, int64_t step, bool constant);
   /// Lanes of up to 4 bytes as i32, extended with zeros; null where they lie too
   /// far apart. `base` is the offset of lane 0, less `phase` bytes.

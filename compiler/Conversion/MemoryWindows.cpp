@@ -75,6 +75,9 @@ Memory::Edges Memory::edgesOf(ArrayRef<int32_t> wanted, int64_t bytes) {
 Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_t bytes, int64_t phase) {
   OpBuilder &b = l.b;
   const int64_t apart = std::abs(bytes), count = l.lanes / windowLanes;
+  // Up to a window less one byte is read behind the last element, also of live lanes.
+  if (!buffer.constant && !buffer.roomy)
+    return {};
   if (l.lanes % windowLanes || size > 4 || apart < size ||
       (windowLanes - 1) * apart + phase + size > windowBytes)
     return {};

@@ -109,6 +109,23 @@ Value isBetter(Lanes &l, LaneValue rank, LaneValue best) {
   return l.compare(Predicate::gt, rank, best).value;
 }
 
+LaneValue treeOfPartials(Lanes &l, Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> partial) {
+  std::function<LaneValue(int64_t, int64_t)> tree = [&](int64_t lane, int64_t step) {
+    if (step == partialSums)
+      return partial(lane);
+    LaneValue low = tree(lane, 2 * step);
+    return lane + step < count ? l.binary(BinaryKind::add, low, tree(lane + step, 2 * step)) : low;
+  };
+  return l.binary(BinaryKind::add, tree(0, 1), neutral(l, ReduceKind::sum, element));
+}
+
+ReducedAxes::ReducedAxes(ReduceOp op) {
+  auto in = llvm::cast<NamedTensorType>(op.getValue().getType());
+  auto out = llvm::cast<NamedTensorType>(op.getResult().getType());
+  for (int64_t axis = 0; axis < in.getRank(); ++axis)
+    (out.axisIndex(in.getAxes()[axis].name) >= 0 ? kept : over).push_back(axis);
+}
+
 Type computeType(Type element) {
   return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
 }

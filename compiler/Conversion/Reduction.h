@@ -4,6 +4,7 @@
 
 #include "compiler/Conversion/Lanes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/abi/scalar.h"
 
 namespace penstock::conversion {
 
@@ -33,6 +34,20 @@ LaneValue worstRank(Lanes &l, mlir::Type element);
 /// Whether a rank takes the place of the best one so far, before it: of equal ones the
 /// first stays.
 mlir::Value isBetter(Lanes &l, LaneValue rank, LaneValue best);
+
+/// Sums that the elements of a sum of floats go to by turns (scalar.h).
+constexpr int64_t partialSums = scalar::reductionLanes;
+
+/// Elements `first`, `first + 32` and so on of each lane make a partial sum; those
+/// meet in a tree. Sums that have no element are left out: what adding 0 does besides,
+/// to the sign of a zero, one addition does for all.
+LaneValue treeOfPartials(Lanes &l, mlir::Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> partial);
+
+/// The axes of a reduction's operand, by position.
+struct ReducedAxes {
+  llvm::SmallVector<int64_t> kept, over;
+  explicit ReducedAxes(pipe::ReduceOp op);
+};
 
 /// What is computed with: f16 and bf16 are for storage.
 mlir::Type computeType(mlir::Type element);

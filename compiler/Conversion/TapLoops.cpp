@@ -1,6 +1,7 @@
 //===- TapLoops.cpp - what a window's body does alike for many neighbours --===//
 
 #include "compiler/Conversion/TapLoops.h"
+#include "llvm/ADT/Sequence.h"
 #include <map>
 
 using namespace mlir;
@@ -58,6 +59,7 @@ private:
   bool readHole(Value value, Operation *user, unsigned operand, Term &term);
   bool findChain(BinaryOp root, Chain &chain);
   static bool isProgression(Chain &chain);
+  static bool staysThere(const Chain &chain, size_t hole);
   void addLoop(ArrayRef<Chain *> together);
 
   Block &body;
@@ -139,11 +141,18 @@ static int64_t numberOf(Value neighbour) {
   return llvm::cast<BlockArgument>(neighbour).getArgNumber();
 }
 
+/// Whether all terms read the same neighbour, such as the one in the middle.
+bool Finder::staysThere(const Chain &chain, size_t hole) {
+  Value first = chain.terms[0].holes[hole];
+  return llvm::isa<BlockArgument>(first) &&
+         llvm::all_of(chain.terms, [&](const Term &term) { return term.holes[hole] == first; });
+}
+
 /// Whether the neighbours of the terms follow each other at one distance.
 bool Finder::isProgression(Chain &chain) {
   const std::vector<Value> &zero = chain.terms[0].holes, &one = chain.terms[1].holes;
   for (size_t h = 0; h < zero.size(); ++h) {
-    if (!llvm::isa<BlockArgument>(zero[h]))
+    if (!llvm::isa<BlockArgument>(zero[h]) || staysThere(chain, h))
       continue;
     const int64_t step = numberOf(one[h]) - numberOf(zero[h]);
     if (!chain.step) {
@@ -160,20 +169,42 @@ bool Finder::isProgression(Chain &chain) {
   return chain.step > 0;
 }
 
+/// Whether a loop's terms and another's may be computed together: where they have an operation in
+/// common for the first neighbour, it reads the same for all others.
+static bool agree(const TapLoop &loop, const TapLoop &other) {
+  if (loop.first != other.first || loop.step != other.step || loop.end != other.end ||
+      loop.sums.front().results.size() != other.sums.front().results.size())
+    return false;
+  return llvm::all_of(other.term, [&](Operation *op) {
+    return !loop.term.contains(op) || llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+      const std::pair place(op, operand.getOperandNumber());
+      const auto mine = loop.places.find(place), theirs = other.places.find(place);
+      if (mine == loop.places.end() || theirs == other.places.end())
+        return mine == loop.places.end() && theirs == other.places.end();
+      const TapLoop::Hole &x = loop.holes[mine->second], &y = other.holes[theirs->second];
+      return x.offset == y.offset && x.constants == y.constants;
+    });
+  });
+}
+
 /// Chains of one shape, whose firsts follow each other, as one loop.
 void Finder::addLoop(ArrayRef<Chain *> together) {
   Chain &front = *together.front();
+  const Term &term = front.terms[0];
   TapLoop loop;
-  loop.kind = front.root.getKind();
   loop.first = front.first;
   loop.step = front.step;
-  loop.term = front.terms[0].ops;
+  loop.term = term.ops;
+  loop.sums.push_back({front.root.getKind(), {}, term.ops.empty() ? nullptr : term.ops.back()});
   for (Chain *chain : together) {
-    loop.results.push_back(chain->root.getResult());
+    loop.sums[0].results.push_back(chain->root.getResult());
     loop.end = std::max(loop.end, chain->end - chain->step + 1);
   }
-  const Term &term = front.terms[0];
   for (size_t h = 0; h < term.holes.size(); ++h) {
+    if (staysThere(front, h)) { // read once, outside of the loop
+      found.neighbours.insert(static_cast<unsigned>(numberOf(term.holes[h])));
+      continue;
+    }
     TapLoop::Hole hole;
     hole.type = term.holes[h].getType();
     if (isNeighbour(term.holes[h])) {
@@ -190,7 +221,23 @@ void Finder::addLoop(ArrayRef<Chain *> together) {
     loop.places[term.places[h]] = loop.holes.size();
     loop.holes.push_back(std::move(hole));
   }
-  found.loops.push_back(std::move(loop));
+  auto same = llvm::find_if(found.loops, [&](const TapLoop &other) { return agree(other, loop); });
+  if (same == found.loops.end()) {
+    found.loops.push_back(std::move(loop));
+    return;
+  }
+  // Of several sums, what their terms have in common is computed once.
+  for (auto place : term.places) {
+    const auto hole = loop.places.find(place);
+    if (hole == loop.places.end())
+      continue;
+    if (!place.first)
+      place.second = static_cast<unsigned>(same->sums.size());
+    if (same->places.try_emplace(place, same->holes.size()).second)
+      same->holes.push_back(loop.holes[hole->second]);
+  }
+  same->term.insert(loop.term.begin(), loop.term.end());
+  same->sums.push_back(std::move(loop.sums[0]));
 }
 
 TapLoops Finder::run() {
@@ -215,9 +262,11 @@ TapLoops Finder::run() {
              last.step == chain.step && last.root.getKind() == chain.root.getKind() &&
              last.terms[0].shape == chain.terms[0].shape &&
              std::abs(chain.end - first.end) < chain.step &&
-             llvm::all_of(llvm::zip(last.terms[0].holes, chain.terms[0].holes), [](auto pair) {
-               return !llvm::isa<BlockArgument>(std::get<0>(pair)) ||
-                      numberOf(std::get<0>(pair)) + 1 == numberOf(std::get<1>(pair));
+             llvm::all_of(llvm::seq(last.terms[0].holes.size()), [&](size_t hole) {
+               Value mine = last.terms[0].holes[hole], next = chain.terms[0].holes[hole];
+               if (staysThere(last, hole) || staysThere(chain, hole))
+                 return mine == next && staysThere(last, hole) && staysThere(chain, hole);
+               return !llvm::isa<BlockArgument>(mine) || numberOf(mine) + 1 == numberOf(next);
              });
     };
     auto group = llvm::find_if(groups, continues);
@@ -240,8 +289,9 @@ TapLoops Finder::run() {
   // What is left: all that the result needs, short of the loops.
   llvm::DenseSet<Operation *> made, needed;
   for (const TapLoop &loop : found.loops)
-    for (Value result : loop.results)
-      made.insert(result.getDefiningOp());
+    for (const TapLoop::Sum &sum : loop.sums)
+      for (Value result : sum.results)
+        made.insert(result.getDefiningOp());
   SmallVector<Value> open(body.getTerminator()->operand_begin(),
                           body.getTerminator()->operand_end());
   while (!open.empty()) {

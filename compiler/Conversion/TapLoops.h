@@ -14,11 +14,15 @@
 
 namespace penstock::conversion {
 
-/// results[j] = combine of term(t) for t = first + j, first + j + step ... below `end`,
-/// in this order.
+/// Of each sum, results[j] = combine of term(t) for t = first + j, first + j + step ... below
+/// `end`, in this order. Sums over the same neighbours have what their terms share in common.
 struct TapLoop {
-  pipe::BinaryKind kind;
-  llvm::SmallVector<mlir::Value> results;
+  struct Sum {
+    pipe::BinaryKind kind;
+    llvm::SmallVector<mlir::Value> results;
+    mlir::Operation *term; ///< of `first`; null where a hole is the term
+  };
+  llvm::SmallVector<Sum> sums;
   int64_t first = 0, step = 1, end = 0;
   /// A place in the term that differs from term to term: neighbour `t + offset`, or
   /// where there are constants, constants[t - first].
@@ -28,8 +32,8 @@ struct TapLoop {
     mlir::Type type;
   };
   std::vector<Hole> holes;
-  /// The term of `first`: its ops, in order. An operand that is a hole is given by
-  /// `places`: (op, operand) to a hole; the term itself is a hole where there is no op.
+  /// The terms of `first`: their ops, in order. An operand that is a hole is given by
+  /// `places`: (op, operand) to a hole; (null, sum) where a hole is the term.
   llvm::SetVector<mlir::Operation *> term;
   llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, size_t> places;
 };

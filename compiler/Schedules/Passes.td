@@ -12,9 +12,11 @@ def ScheduleCpu : Pass<"pipe-schedule-cpu", "::mlir::ModuleOp"> {
     where they stand, instead of wherever an element of them is read. A term of
     maps that only the column decides becomes a definition of its own, and a
     reduction over both axes of overlapping pieces becomes one over rows and one
-    over columns. A
+    over columns; so does a window that reduces all its neighbours alike. What a
+    map reads many times across its rows is stored transposed. A
     horizontal resampling that only a vertical one reads gets `"ring"`: its rows
-    are computed when the vertical pass reaches them, and live in a ring.
+    are computed when the vertical pass reaches them, and live in a ring; so
+    does the reduction over rows, whose rows the one over columns reads.
     `streaming` says that outputs are stored past the caches: they only move and
     map, and no cache holds their batch. A kernel that has a schedule keeps it, so a schedule can be forced by hand.
 

@@ -4,7 +4,9 @@
 #include "compiler/Schedules/ColumnTerms.h"
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Schedules/SeparateReductions.h"
+#include "compiler/Schedules/SeparateWindows.h"
 #include "compiler/Schedules/Stored.h"
+#include "compiler/Schedules/TransposeInputs.h"
 
 namespace penstock::schedules {
 #define GEN_PASS_DEF_SCHEDULECPU
@@ -111,8 +113,15 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
     for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
       if (kernel.getSchedule() || kernel.getKind() == "codec")
         continue;
-      for (ReduceOp rows : separateReductions(kernel))
+      for (ReduceOp rows : separateReductions(kernel)) {
         addRemark(rows, "schedule-cpu", "is computed first, for whole columns: pieces side by side share it");
+        // Conversion stores it as a whole where it is not read row by row.
+        rows->setAttr("schedule", builder.getStringAttr("ring"));
+      }
+      for (WindowOp rows : separateWindows(kernel))
+        addRemark(rows, "schedule-cpu", "goes along one axis, and then another window along the other: neighbours share it");
+      for (ViewOp copy : transposeInputs(kernel))
+        store(*copy, "scratch", "is computed once and stored in scratch memory: a map reads it many times, across its rows");
       for (MapOp column : splitColumnTerms(kernel))
         store(*column, "scratch", "is computed once and stored in scratch memory: all rows have it in common");
       forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) { store(op); });

@@ -6,12 +6,10 @@
 using namespace mlir;
 using namespace penstock::pipe;
 
-static NamedTensorType typeOf(Value tensor) { return llvm::cast<NamedTensorType>(tensor.getType()); }
-
 static bool isExact(ReduceOp op) {
   const ReduceKind kind = op.getKind();
   if (kind == ReduceKind::sum)
-    return llvm::isa<IntegerType>(typeOf(op.getValue()).getElementType());
+    return llvm::isa<IntegerType>(tensorOf(op.getValue()).getElementType());
   return llvm::is_contained({ReduceKind::min, ReduceKind::max, ReduceKind::any, ReduceKind::all}, kind);
 }
 
@@ -19,12 +17,16 @@ namespace {
 /// Axes of the view: `column` of its input is step * outer + inner + offset.
 struct Columns {
   int64_t column, outer, inner, step, offset;
+  bool ofPixels = false; ///< channels lie further in
 };
 } // namespace
 
+/// Channels of a pixel, at most.
+static constexpr int64_t mostChannels = 4;
+
 /// step * outer + inner + offset; null for anything else.
 static std::optional<Columns> columnsOf(AffineExpr expr, int64_t column, int64_t inner) {
-  Columns found{column, -1, inner, 1, 0};
+  Columns found{column, -1, inner, 1, 0, false};
   bool fits = true, hasInner = false;
   std::function<void(AffineExpr)> visit = [&](AffineExpr part) {
     auto both = llvm::dyn_cast<AffineBinaryOpExpr>(part);
@@ -58,25 +60,40 @@ static std::optional<Columns> columnsOf(AffineExpr expr, int64_t column, int64_t
   return fits && hasInner && found.outer >= 0 ? std::optional(found) : std::nullopt;
 }
 
+/// Whether the last axis stays, and is the last one of the view's input: the channels of pixels.
+static bool keepsChannels(ViewOp view, ArrayRef<int64_t> over) {
+  NamedTensorType in = tensorOf(view.getResult()), source = tensorOf(view.getInput());
+  const int64_t last = in.getRank() - 1;
+  auto dim = llvm::dyn_cast<AffineDimExpr>(view.getMap().getResults().back());
+  return source.getRank() > 1 && !llvm::is_contained(over, last) && dim && dim.getPosition() == last &&
+         in.getAxes().back().extent == source.getAxes().back().extent && in.getAxes().back().extent <= mostChannels;
+}
+
 /// Where the innermost reduced axis lies in the input of the view below `op`; null where
 /// a reduction of each column does not pay, or cannot be said.
 static std::optional<Columns> columnsOf(ReduceOp op, ViewOp view) {
-  NamedTensorType in = typeOf(op.getValue()), source = typeOf(view.getInput());
+  NamedTensorType in = tensorOf(op.getValue()), source = tensorOf(view.getInput());
   SmallVector<int64_t> over;
   for (auto name : op.getOver().getAsRange<StringAttr>())
     over.push_back(in.axisIndex(name));
   llvm::sort(over);
   if (!isExact(op) || over.size() < 2 || !in.isStatic() || !source.isStatic() || !view.getSymbols().empty())
     return std::nullopt;
-  const int64_t inner = over.back(), last = source.getRank() - 1;
-  auto columns = columnsOf(view.getMap().getResult(static_cast<unsigned>(last)), last, inner);
+  const bool ofPixels = keepsChannels(view, over);
+  const int64_t inner = over.back(), place = source.getRank() - (ofPixels ? 2 : 1);
+  auto columns = columnsOf(view.getMap().getResult(static_cast<unsigned>(place)), place, inner);
   if (!columns || llvm::is_contained(over, columns->outer))
     return std::nullopt;
+  columns->ofPixels = ofPixels;
   // Nothing else moves with them.
-  for (AffineExpr expr : view.getMap().getResults().drop_back())
+  for (auto [number, expr] : llvm::enumerate(view.getMap().getResults()))
     for (int64_t axis : {inner, columns->outer})
-      if (expr.isFunctionOfDim(static_cast<unsigned>(axis)))
+      if (static_cast<int64_t>(number) != place && expr.isFunctionOfDim(static_cast<unsigned>(axis)))
         return std::nullopt;
+  // Rows are runs of pixels where these are read and where they are made.
+  for (int64_t axis = columns->outer + 1; ofPixels && axis + 1 < in.getRank(); ++axis)
+    if (!llvm::is_contained(over, axis))
+      return std::nullopt;
   const int64_t size = in.getAxes()[inner].extent, pieces = in.getAxes()[columns->outer].extent;
   int64_t rows = 1;
   for (int64_t axis : ArrayRef(over).drop_back())
@@ -88,7 +105,7 @@ static std::optional<Columns> columnsOf(ReduceOp op, ViewOp view) {
   return columns;
 }
 
-static std::optional<ReduceOp> separate(ReduceOp op) {
+static SmallVector<ReduceOp> separate(ReduceOp op) {
   SmallVector<CastOp> casts;
   Value below = op.getValue();
   while (auto cast = below.getDefiningOp<CastOp>()) {
@@ -98,10 +115,10 @@ static std::optional<ReduceOp> separate(ReduceOp op) {
   auto view = below.getDefiningOp<ViewOp>();
   auto columns = view ? columnsOf(op, view) : std::nullopt;
   if (!columns)
-    return std::nullopt;
+    return {};
   OpBuilder b(op);
   const Location loc = op.getLoc();
-  NamedTensorType in = typeOf(op.getValue());
+  NamedTensorType in = tensorOf(op.getValue());
   const int64_t size = in.getAxes()[columns->inner].extent, pieces = in.getAxes()[columns->outer].extent;
   // Pieces become columns, under their name; what is inside of a piece goes.
   SmallVector<Axis> axes;
@@ -115,18 +132,18 @@ static std::optional<ReduceOp> separate(ReduceOp op) {
       axes.back().extent = (pieces - 1) * columns->step + size;
   }
   SmallVector<AffineExpr> places;
-  for (AffineExpr expr : view.getMap().getResults().drop_back())
-    places.push_back(expr.replaceDims(dims));
-  places.push_back(dims[columns->outer] + columns->offset);
+  for (AffineExpr expr : view.getMap().getResults())
+    places.push_back(static_cast<int64_t>(places.size()) == columns->column ? dims[columns->outer] + columns->offset
+                                                                            : expr.replaceDims(dims));
   Value value = b.create<ViewOp>(
-      loc, NamedTensorType::get(typeOf(below).getElementType(), axes), view.getInput(),
+      loc, NamedTensorType::get(tensorOf(below).getElementType(), axes), view.getInput(),
       AffineMapAttr::get(AffineMap::get(static_cast<unsigned>(axes.size()), 0, places, b.getContext())),
       ValueRange(), ValueRange());
   for (CastOp cast : llvm::reverse(casts)) {
     Operation *copy = b.clone(*cast);
     copy->setOperand(0, value);
     value = copy->getResult(0);
-    value.setType(NamedTensorType::get(typeOf(value).getElementType(), axes));
+    value.setType(NamedTensorType::get(tensorOf(value).getElementType(), axes));
   }
   SmallVector<Attribute> first;
   StringAttr second;
@@ -139,43 +156,59 @@ static std::optional<ReduceOp> separate(ReduceOp op) {
     first.push_back(name);
     llvm::erase_if(kept, [&](const Axis &axis) { return axis.name == name.getValue(); });
   }
-  Type element = typeOf(op.getResult()).getElementType();
+  Type element = tensorOf(op.getResult()).getElementType();
   auto rows = b.create<ReduceOp>(loc, NamedTensorType::get(element, kept), op.getKind(), value,
                                  b.getArrayAttr(first), ValueRange());
-  // Of the columns, each piece reads its own.
-  SmallVector<AffineExpr> again;
-  const StringRef outer = in.getAxes()[columns->outer].name;
-  SmallVector<Axis> read(kept);
-  for (auto [number, axis] : llvm::enumerate(read)) {
-    AffineExpr here = b.getAffineDimExpr(static_cast<unsigned>(number));
-    if (axis.name == outer) {
-      axis.extent = pieces;
-      here = here * columns->step + b.getAffineDimExpr(static_cast<unsigned>(read.size()));
+  /// A view of `tensor`, whose columns are `count`, `step` apart, and their neighbours where there is `more`.
+  auto columnsIn = [&](Value tensor, int64_t count, int64_t step, ArrayRef<Axis> more) -> Value {
+    SmallVector<AffineExpr> again;
+    SmallVector<Axis> read(kept);
+    for (auto [number, axis] : llvm::enumerate(read)) {
+      AffineExpr here = b.getAffineDimExpr(static_cast<unsigned>(number));
+      if (axis.name == in.getAxes()[columns->outer].name) {
+        axis.extent = count;
+        here = here * step;
+        if (!more.empty())
+          here = here + b.getAffineDimExpr(static_cast<unsigned>(read.size()));
+      }
+      again.push_back(here);
     }
-    again.push_back(here);
+    read.append(more.begin(), more.end());
+    return b.create<ViewOp>(
+        loc, NamedTensorType::get(element, read), tensor,
+        AffineMapAttr::get(AffineMap::get(static_cast<unsigned>(read.size()), 0, again, b.getContext())), ValueRange(),
+        ValueRange());
+  };
+  const Axis neighbours = in.getAxes()[columns->inner];
+  SmallVector<ReduceOp> made{rows};
+  Value whole;
+  if (columns->ofPixels) {
+    // At every column, since those lie side by side; pieces take theirs of these.
+    Value moved = columnsIn(rows.getResult(), (pieces - 1) * columns->step + 1, 1, neighbours);
+    SmallVector<Axis> all(tensorOf(moved).getAxes().drop_back());
+    made.push_back(b.create<ReduceOp>(loc, NamedTensorType::get(element, all), op.getKind(), moved,
+                                      b.getArrayAttr({second}), ValueRange()));
+    whole = columnsIn(made.back().getResult(), pieces, columns->step, {});
+  } else {
+    Value moved = columnsIn(rows.getResult(), pieces, columns->step, neighbours); // each piece reads its own
+    auto last = b.create<ReduceOp>(loc, op.getResult().getType(), op.getKind(), moved, b.getArrayAttr({second}),
+                                   ValueRange());
+    last->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    whole = last.getResult();
   }
-  read.push_back(in.getAxes()[columns->inner]);
-  Value moved = b.create<ViewOp>(
-      loc, NamedTensorType::get(element, read), rows.getResult(),
-      AffineMapAttr::get(AffineMap::get(static_cast<unsigned>(read.size()), 0, again, b.getContext())),
-      ValueRange(), ValueRange());
-  auto whole = b.create<ReduceOp>(loc, op.getResult().getType(), op.getKind(), moved,
-                                  b.getArrayAttr({second}), ValueRange());
-  whole->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  op.getResult().replaceAllUsesWith(whole.getResult());
+  op.getResult().replaceAllUsesWith(whole);
   op.erase();
   for (CastOp cast : casts)
     if (cast->use_empty())
       cast.erase();
   if (view->use_empty())
     view.erase();
-  return rows;
+  return made;
 }
 
 SmallVector<ReduceOp> penstock::schedules::separateReductions(KernelOp kernel) {
   SmallVector<ReduceOp> made;
   for (auto op : llvm::make_early_inc_range(kernel.getBody().front().getOps<ReduceOp>()))
-    if (auto rows = separate(op))
-      made.push_back(*rows);
+    made.append(separate(op));
   return made;
 }

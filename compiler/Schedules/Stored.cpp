@@ -164,14 +164,14 @@ static int64_t operationsBehind(Value value) {
 }
 
 /// What is unrolled, at most.
-static constexpr int64_t mostOperations = 1024;
+static constexpr int64_t mostUnrolled = 1024;
 
 void penstock::schedules::forEachInline(KernelOp kernel, bool pixelsTogether,
                                         llvm::function_ref<void(Operation &)> visit) {
   for (Operation &op : kernel.getBody().front())
     if (isSmallReduction(&op) && !op.hasAttr("schedule") &&
         operationsBehind(op.getOperand(0)) * *reducedElements(llvm::cast<ReduceOp>(op)) <=
-            mostOperations &&
+            mostUnrolled &&
         reads(op.getResult(0), pixelsTogether) <= 1 && !isRepeated(op.getResult(0)))
       visit(op);
 }

@@ -204,47 +204,118 @@ void Outliner::outline(const FusionGroup &group, size_t number, FuseRemarks &rem
   }
 }
 
-/// Storing a view of what no kernel makes costs more than viewing that again: a
-/// kernel that would read one of another kernel's, element by element, gets its
-/// own. Whether there was any.
-static bool copyViews(ArrayRef<FusionGroup> groups) {
-  DenseMap<Operation *, const FusionGroup *> groupOf;
-  SmallVector<ViewOp> views;
-  for (const FusionGroup &group : groups)
-    for (Operation *op : group.ops)
-      groupOf[op] = &group;
-  for (const FusionGroup &group : groups)
-    for (Operation *op : group.ops)
-      if (auto view = llvm::dyn_cast<ViewOp>(op);
-          view && !groupOf.contains(view.getInput().getDefiningOp()))
-        views.push_back(view);
-  bool any = false;
-  for (ViewOp view : views) {
-    const FusionGroup *home = groupOf.lookup(view);
-    llvm::MapVector<const FusionGroup *, SmallVector<OpOperand *>> readers;
-    DenseSet<const FusionGroup *> stored; // read it at computed places too
-    for (OpOperand &use : view->getUses()) {
-      Operation *user = view->getBlock()->findAncestorOpInBlock(*use.getOwner());
-      const FusionGroup *group = user ? groupOf.lookup(user) : nullptr;
-      if (!group || group == home || group->guard != home->guard || group->weights != home->weights ||
-          group->once != home->once)
-        continue;
-      readers[group].push_back(&use);
-      if (analysis::readsMaterialised(user, view) || analysis::isWideJoin(user))
-        stored.insert(group);
-    }
-    OpBuilder builder(view);
-    for (auto &[group, uses] : readers) {
-      if (stored.contains(group))
-        continue;
-      Operation *copy = builder.clone(*view);
-      for (OpOperand *use : uses)
-        use->set(copy->getResult(0));
-      any = true;
-    }
-    if (view->use_empty())
-      view->erase();
+/// Operations of a map that cost less than storing its elements and reading them.
+static constexpr int64_t fewOperations = 4;
+
+/// Whether an element of `op` takes a few simple operations.
+static bool isCheap(Operation *op) {
+  if (llvm::isa<CastOp>(op))
+    return true;
+  auto map = llvm::dyn_cast<MapOp>(op);
+  if (!map)
+    return false;
+  int64_t operations = 0;
+  for (Operation &inner : map.getBody().front().without_terminator()) {
+    if (llvm::isa<ConstantOp>(inner))
+      continue;
+    auto binary = llvm::dyn_cast<BinaryOp>(inner);
+    const bool isSimple = binary && !llvm::is_contained({BinaryKind::div, BinaryKind::rem},
+                                                        binary.getKind());
+    if (!isSimple && !llvm::isa<CastOp, SelectOp, CompareOp>(inner))
+      return false;
+    ++operations;
   }
+  return operations <= fewOperations;
+}
+
+namespace {
+
+/// Storing a view of what is stored anyway costs more than viewing that again, and so does storing a cheap map of
+/// it: a kernel that would read one of another kernel's, element by element, gets its own.
+class Copies {
+public:
+  Copies(ArrayRef<FusionGroup> groups, Guards &guards) : guards(guards) {
+    for (const FusionGroup &group : groups)
+      for (Operation *op : group.ops) {
+        groupOf[op] = &group;
+        ops.push_back(op);
+      }
+  }
+  /// Whether there was any. What is copied may have its own copied after it.
+  bool make() {
+    bool any = false;
+    for (Operation *op : llvm::reverse(ops))
+      if (isCopied(op))
+        any |= copy(op);
+    return any;
+  }
+
+private:
+  /// Whether no kernel makes it, or those that read it can.
+  bool isAtHand(Value value) {
+    Operation *producer = value.getDefiningOp();
+    return !groupOf.contains(producer) || isCopied(producer);
+  }
+  bool isCopied(Operation *op) {
+    if (auto known = copied.find(op); known != copied.end())
+      return known->second;
+    return copied[op] = decide(op);
+  }
+  bool decide(Operation *op) {
+    if (auto view = llvm::dyn_cast<ViewOp>(op))
+      return isAtHand(view.getInput());
+    if (groupOf.lookup(op)->weights || !isCheap(op))
+      return false;
+    // What is repeated is small: it may be stored.
+    bool any = false;
+    for (Value operand : op->getOperands())
+      if (auto type = llvm::dyn_cast<NamedTensorType>(operand.getType());
+          type && type.getRank() == llvm::cast<NamedTensorType>(op->getResult(0).getType()).getRank()) {
+        if (!isAtHand(operand))
+          return false;
+        any = true;
+      }
+    return any;
+  }
+  bool copy(Operation *op);
+
+  Guards &guards;
+  SmallVector<Operation *> ops;
+  DenseMap<Operation *, const FusionGroup *> groupOf;
+  DenseMap<Operation *, bool> copied;
+};
+} // namespace
+
+bool Copies::copy(Operation *op) {
+  const FusionGroup *home = groupOf.lookup(op);
+  Value value = op->getResult(0);
+  llvm::MapVector<const FusionGroup *, SmallVector<OpOperand *>> readers;
+  DenseSet<const FusionGroup *> stored; // read it at computed places too
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = op->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    const FusionGroup *group = user ? groupOf.lookup(user) : nullptr;
+    if (!group || group == home || group->guard != home->guard || group->weights != home->weights ||
+        group->once != home->once)
+      continue;
+    readers[group].push_back(&use);
+    if (group->codec || analysis::readsMaterialised(user, value) || analysis::isWideJoin(user))
+      stored.insert(group);
+  }
+  OpBuilder builder(op);
+  bool any = false;
+  for (auto &[group, uses] : readers) {
+    if (stored.contains(group))
+      continue;
+    Operation *mine = builder.clone(*op);
+    groupOf[mine] = group;
+    if (Value guard = guards.lookup(op))
+      guards[mine] = guard;
+    for (OpOperand *use : uses)
+      use->set(mine->getResult(0));
+    any = true;
+  }
+  if (any && op->use_empty())
+    op->erase();
   return any;
 }
 
@@ -271,7 +342,7 @@ struct FusePass : penstock::transforms::impl::FuseBase<FusePass> {
       sortTopologically(block);
     Outliner outliner(getOperation(), pipeline);
     auto groups = analysis::planFusion(blocks, *guards, once, everyOp);
-    if (!everyOp && copyViews(groups))
+    if (!everyOp && Copies(groups, *guards).make())
       groups = analysis::planFusion(blocks, *guards, {blocks, *guards}, everyOp);
     FuseRemarks remarks(groups, everyOp);
     for (auto [number, group] : llvm::enumerate(groups))

@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::transforms;
 
-static NamedTensorType tensorOf(Value value) {
-  return llvm::cast<NamedTensorType>(value.getType());
-}
-
 /// A map, or a cast of a tensor, which is a map of one op.
 static bool isPoint(Operation *op) {
   return llvm::isa_and_nonnull<MapOp>(op) ||

@@ -24,10 +24,6 @@ using namespace penstock::pipe;
 using namespace penstock::transforms;
 namespace analysis = penstock::analysis;
 
-static NamedTensorType tensorOf(Value value) {
-  return llvm::cast<NamedTensorType>(value.getType());
-}
-
 /// Whether nothing but views uses the value that `view` reads, where it is made
 /// or in the batch block: in an arm, what moves would be computed anew.
 static bool onlyViewsUse(ViewOp view) {

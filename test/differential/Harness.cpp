@@ -75,6 +75,7 @@ int usage() {
 
 int main(int argc, char **argv) {
   llvm::sys::PrintStackTraceOnErrorSignal(argv[0]);
+  llvm::EnablePrettyStackTrace(); // says which case it was
   uint64_t seed = 1, count = 100;
   int64_t most = 3; // failures, before it gives up
   std::optional<uint64_t> single;

@@ -20,8 +20,6 @@ namespace penstock::differential {
 
 namespace {
 
-NamedTensorType tensorOf(Value value) { return llvm::cast<NamedTensorType>(value.getType()); }
-
 std::string number(double value) {
   if (std::isnan(value))
     return "nan";

@@ -91,13 +91,14 @@ Value Draft::reduce(Value x) {
   return remember(result, kept);
 }
 
-/// A reduction of each tile, of one axis or two; tiles may overlap.
+/// A reduction of each tile, of one axis or two; tiles may overlap, and channels may stay.
 static Value reduceTiles(Draft &d, Value x) {
   const Dims dims = d.dimsOf(x);
   if (dims.empty() || dims.size() > 4)
     return {};
-  const size_t first =
-      dims.size() - std::min<size_t>(dims.size(), 1 + static_cast<size_t>(d.rng.below(2)));
+  const bool channelsStay = dims.size() > 2 && !dims.back().size && dims.back().most <= 4 && d.rng.chance(0.5);
+  const size_t end = dims.size() - channelsStay;
+  const size_t first = end - std::min<size_t>(end, (channelsStay ? 2 : 1) + static_cast<size_t>(d.rng.below(2)));
   Dims split, kept;
   SmallVector<std::string> inner;
   std::vector<AffineExpr> results;
@@ -105,7 +106,7 @@ static Value reduceTiles(Draft &d, Value x) {
   for (size_t i = 0; i < dims.size(); ++i) {
     Dim outer = dims[i];
     AffineExpr at = place();
-    if (i >= first && !outer.size && outer.most >= 2) {
+    if (i >= first && i < end && !outer.size && outer.most >= 2) {
       const int64_t length =
           std::min<int64_t>(d.rng.pick<int64_t>({2, 2, 3, 4, 8, 16}), outer.most);
       const int64_t step = d.rng.chance(0.3) ? d.rng.between(1, length) : length;

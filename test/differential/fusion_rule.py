@@ -21,7 +21,8 @@ class Node:
     says that the op reads element by element, not at computed places."""
 
     def __init__(self, kind, reads=(), guard=None, in_batch=False, results=1,
-                 choice=False, small_map=False, view=False, resample=False, wide=False, differs=False, peers=False):
+                 choice=False, small_map=False, view=False, resample=False, wide=False, differs=False, peers=False,
+                 cheap=False, rank=1):
         self.kind = kind  # one of KERNEL_CLASSES, "const", or "runtime": field, peer, peers, switch
         self.reads = list(reads)
         self.guard = guard
@@ -30,6 +31,8 @@ class Node:
         self.choice = choice  # a whole choose of two arms that read one tensor each, as one P op
         self.small_map = small_map  # of at most 4096 elements
         self.view = view
+        self.cheap = cheap  # a map of a few simple operations
+        self.rank = rank
         self.resample = resample
         self.wide = wide  # a join of more than eight inputs
         self.differs = differs  # between samples, whatever it reads
@@ -214,26 +217,39 @@ def plan(nodes, outputs, without):
     return kernels.members, is_direct
 
 
-def with_own_views(nodes, outputs, members, is_direct):
+def with_own_views(nodes, outputs, members, is_direct, without):
     """Rule 4, and whether there was any."""
-    nodes, any_copy = list(nodes), False
-    for view in [node for node in nodes if node.view and not node.reads[0][0].is_kernel()]:
+    nodes, any_copy, members = list(nodes), False, dict(members)
+    weights = set() if "weights" in without else host_tables(nodes)
+    known = {}
+
+    def copied(node):
+        if node not in known:
+            same = [read[0] for read in node.reads if node.view or read[0].rank == node.rank]
+            known[node] = bool((node.view or (node.cheap and node not in weights and "own maps" not in without)) and same
+                               and all(not source.is_kernel() or copied(source) for source in same))
+        return known[node]
+
+    for own in [node for node in reversed(nodes) if copied(node)]:
         readers = {}
         for user in nodes:
             for source, _, element in user.reads:
-                if source is view and user.is_kernel() and members[user] is not members[view]:
+                if source is own and user.is_kernel() and members[user] is not members[own]:
                     readers.setdefault(id(members[user]), []).append((user, element))
         for uses in readers.values():
-            if not all(is_direct(view, user, element) for user, element in uses):
+            if not all(is_direct(own, user, element) for user, element in uses):
                 continue
-            own = Node("I", view.reads, view.guard, view.in_batch, view=True)
-            nodes.insert(nodes.index(view) + 1, own)
+            mine = copy.copy(own)
+            mine.reads = list(own.reads)
+            nodes.insert(nodes.index(own) + 1, mine)
+            members[mine] = members[uses[0][0]]
+            known[mine] = True
             for user, _ in uses:
-                user.reads = [(own, *read[1:]) if read[0] is view else read for read in user.reads]
+                user.reads = [(mine, *read[1:]) if read[0] is own else read for read in user.reads]
             any_copy = True
-        read = any(view is source for node in nodes for source, *_ in node.reads)
-        if not read and not any(view is node for node, _ in outputs):
-            nodes.remove(view)
+        read = any(own is source for node in nodes for source, *_ in node.reads)
+        if not read and not any(own is node for node, _ in outputs):
+            nodes.remove(own)
     return nodes, any_copy
 
 
@@ -242,7 +258,7 @@ def predict(nodes, outputs, without=()):
     nodes, outputs = with_copies(*copy.deepcopy((nodes, outputs)))
     members, is_direct = plan(nodes, outputs, without)
     if "own views" not in without:
-        nodes, any_copy = with_own_views(nodes, outputs, members, is_direct)
+        nodes, any_copy = with_own_views(nodes, outputs, members, is_direct, without)
         if any_copy:
             members, _ = plan(nodes, outputs, without)
     stored = set()
@@ -283,7 +299,7 @@ class Draft:
         lines.append(f"{result} = pipe.binary add %i, {more} : i64")
         return result
 
-    def map_text(self, name, inputs, out, loads=()):
+    def map_text(self, name, inputs, out, loads=(), more=0):
         """A map of (name, type) that adds what it reads."""
         args = [f"%p{k}: ui8" for k in range(len(inputs))]
         if out == self.line:
@@ -295,6 +311,7 @@ class Draft:
         for k, table in enumerate(loads):
             lines.append(f"  %l{k} = pipe.load {table}[%at] : {self.line} -> ui8")
             terms.append(f"%l{k}")
+        terms += ["%s0"] * more
         for k, term in enumerate(terms):
             lines.append(f"  %s{k + 1} = pipe.binary add %s{k}, {term} : ui8")
         return lines + [f"  pipe.yield %s{len(terms)} : ui8", "}"]
@@ -340,7 +357,7 @@ class Draft:
     def simple(self, in_batch, source=None):
         kind, source, name = self.rng.choice(self.kinds), source or self.pick(self.line), self.name()
         node = Node(kind, [(*source[1], kind != "G")], in_batch=self.depends(source),
-                    small_map=kind == "P" and self.extent <= 4096, view=kind == "I")
+                    small_map=kind == "P" and self.extent <= 4096, view=kind == "I", cheap=kind == "P")
         self.add(node, self.op_text(kind, name, source[0]), [(name, self.line)], in_batch)
 
     def diamond(self, in_batch):
@@ -354,10 +371,11 @@ class Draft:
         self.map(in_batch, ends)
 
     def around_barrier(self, in_batch):
-        """A view of the input, read before and after a reduction of it."""
-        source, name = self.pool[0], self.name()
-        node = Node("I", [(*source[1], True)], view=True)
-        self.add(node, self.op_text("I", name, source[0]), [(name, self.line)], in_batch)
+        """A view or map of the input, read before and after a reduction of it."""
+        source, name, kind = self.pool[0], self.name(), self.rng.choice("IP")
+        node = Node(kind, [(*source[1], True)], view=kind == "I", cheap=kind == "P",
+                    small_map=kind == "P" and self.extent <= 4096)
+        self.add(node, self.op_text(kind, name, source[0]), [(name, self.line)], in_batch)
         view = self.pool[-1]
         self.simple(in_batch, view)
         self.reduce(in_batch, self.pool[-1])
@@ -372,10 +390,12 @@ class Draft:
         reads = [(*value[1], value not in loads) for value in sources]
         reads += [(*value[1], False) for value in loads if value not in sources]
         name = self.name()
+        more = self.rng.choice([0, 0, 0, 3])
         node = Node("P", reads, in_batch=self.depends(*sources, *loads),
-                    small_map=self.extent <= 4096 or out == self.number)
+                    small_map=self.extent <= 4096 or out == self.number, rank=int(out == self.line),
+                    cheap=not loads and len(sources) + more <= 4)
         lines = self.map_text(name, [(value[0], value[2]) for value in sources], out,
-                              [value[0] for value in loads])
+                              [value[0] for value in loads], more)
         self.add(node, lines, [(name, out)], in_batch)
 
     def place(self, in_batch):
@@ -404,7 +424,7 @@ class Draft:
         source, name = source or self.pick(self.line), self.name()
         line = f'{name} = pipe.reduce max {source[0]} over ["w"] : {self.line} -> {self.number}'
         kind = "H" if self.extent <= SMALL_REDUCTION else "R"
-        node = Node(kind, [(*source[1], True)], in_batch=self.depends(source))
+        node = Node(kind, [(*source[1], True)], in_batch=self.depends(source), rank=0)
         self.add(node, [line], [(name, self.number)], in_batch)
 
     def small_table(self, in_batch):
@@ -484,7 +504,7 @@ class Draft:
         for kind in ops:
             node, result = value
             value = (Node(kind, [(node, result, kind != "G")], guard, node.in_batch,
-                          small_map=kind == "P" and self.extent <= 4096, view=kind == "I"), 0)
+                          small_map=kind == "P" and self.extent <= 4096, view=kind == "I", cheap=kind == "P"), 0)
             (self.batch if node.in_batch else self.sample).append(value[0])
         return value
 
@@ -534,7 +554,7 @@ class Draft:
 
     def peer(self, in_batch):
         source, name = self.pick(), self.name()
-        node = Node("runtime", [(*source[1], True)], in_batch=True, differs=True)
+        node = Node("runtime", [(*source[1], True)], in_batch=True, differs=True, rank=source[1][0].rank)
         node.peer = True
         line = f"{name} = pipe.peer {source[0]}[%slot] : {source[2]} -> {source[2]}"
         self.add(node, [line], [(name, source[2])], in_batch)
@@ -640,7 +660,7 @@ class FusionRule(unittest.TestCase):
 
     def test_every_rule_decides_some_dag(self):
         for rule in ["weights", "computed places", "barriers", "guards", "one gather", "waiting",
-                     "own views", "codecs", "eight resamples", "eight inputs", "once", "ways"]:
+                     "own views", "own maps", "codecs", "eight resamples", "eight inputs", "once", "ways"]:
             with self.subTest(rule=rule):
                 changed = [draft.seed for draft in self.drafts
                            if predict(*draft.graph()) != predict(*draft.graph(), [rule])]

@@ -115,3 +115,42 @@ pipe.kernel @stays_in_f32 "pixels" {
   }
   pipe.return %0 : !pipe.tensor<f16[w=64]>
 }
+
+// -----
+
+// A pad of the kernel's own result: nothing can be read behind the last element of an output, so
+// there are no windows of 16 bytes.
+// CHECK-LABEL: func.func @pads_its_own_result
+// CHECK-NOT: pshuf
+// CHECK: vector.insert
+// CHECK-NOT: pshuf
+// CHECK: return
+pipe.kernel @pads_its_own_result "pixels" {
+^bb0(%x: !pipe.tensor<u16[w=?]>, %w: i64):
+  %zero = pipe.constant 0 : i64 -> i64
+  %fill = pipe.constant 7 : ui16 -> ui16
+  %0 = pipe.concat "w"(%x, %x) sizes(%w)
+      : !pipe.tensor<u16[w=?]>, !pipe.tensor<u16[w=?]> -> <u16[w=?]>
+  %1 = pipe.pad constant %0 over ["w"] low(%zero) fill(%fill : ui16) : <u16[w=?]> -> <u16[w=30]>
+  pipe.return %0, %1 : !pipe.tensor<u16[w=?]>, !pipe.tensor<u16[w=30]>
+}
+
+// -----
+
+// What a window makes of an axis that may be empty is looked at only where it has elements: no
+// place of it is near to what is padded.
+// CHECK-LABEL: func.func @pads_what_may_be_empty
+// CHECK: arith.cmpi sgt
+// CHECK: arith.remsi
+pipe.kernel @pads_what_may_be_empty "pixels" {
+^bb0(%x: !pipe.tensor<f32[w=?]>, %w: i64):
+  %zero = pipe.constant 0 : i64 -> i64
+  %fill = pipe.constant 7.0 : f32 -> f32
+  %0 = pipe.window reflect %x over ["w"] low [-2] high [0] sizes(%w) : <f32[w=?]> -> <f32[w=?]> {
+  ^bb0(%a: f32, %b: f32, %c: f32, %at: i64):
+    %s = pipe.binary add %a, %b : f32
+    pipe.yield %s : f32
+  }
+  %1 = pipe.pad constant %0 over ["w"] low(%zero) fill(%fill : f32) : <f32[w=?]> -> <f32[w=30]>
+  pipe.return %1 : !pipe.tensor<f32[w=30]>
+}

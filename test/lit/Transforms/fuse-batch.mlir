@@ -76,3 +76,30 @@ pipe.pipeline @shared_in_an_arm seed 0 substitute 0.0 {
     pipe.output "a" %0 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=8]>
   }
 }
+
+// -----
+
+// Nobody shares what a sample's place in the batch decides.
+// CHECK-LABEL: pipe.pipeline @places_differ
+// CHECK: %[[SLOT:.*]] = pipe.context slot
+// CHECK: %[[SUM:.*]] = pipe.launch @k1 once(%{{.*}})
+// CHECK: pipe.launch @k2(%[[SUM]]) scalars(%[[SLOT]]
+// CHECK: pipe.output "a"
+pipe.pipeline @places_differ seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<i64[w=8]>} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<i64[w=8]>
+  %batch = pipe.constant 50 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    %all = pipe.peers %x along "n" : !pipe.tensor<i64[w=8]> -> !pipe.tensor<i64[n=50, w=8]>
+    %sum = pipe.reduce sum %all over ["n"] : !pipe.tensor<i64[n=50, w=8]> -> !pipe.tensor<i64[w=8]>
+    %slot = pipe.context slot
+    %mine = pipe.map (%sum) : (!pipe.tensor<i64[w=8]>) -> !pipe.tensor<i64[w=8]> {
+    ^bb0(%p: i64, %k: i64):
+      %0 = pipe.binary add %p, %slot : i64
+      pipe.yield %0 : i64
+    }
+    pipe.output "a" %mine axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<i64[w=8]>
+  }
+}

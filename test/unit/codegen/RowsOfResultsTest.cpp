@@ -171,6 +171,49 @@ pipe.kernel @k "pixels" {
   EXPECT_EQ(n, largest);
 }
 
+// Every number of 16 bits by constants: products take the place of divisions.
+TEST_P(RowsOfResults, DivideSmall) {
+  for (const int32_t divisor : {3, 7, 9, 49, 255, 641, 65535}) {
+    auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u16[i=65536]>):
+  %c = pipe.constant )" + std::to_string(divisor) + R"( : i32 -> i32
+  %y = pipe.map(%x) : (!pipe.tensor<u16[i=65536]>) -> !pipe.tensor<i32[i=65536]> {
+  ^bb0(%p: ui16, %i: i64):
+    %w = pipe.cast value %p : ui16 -> i32
+    %q = pipe.binary div %w, %c : i32
+    pipe.yield %q : i32
+  }
+  pipe.return %y : !pipe.tensor<i32[i=65536]>
+})");
+    std::vector<uint16_t> x(65536 + 64);
+    std::vector<int32_t> y(65536), expected(65536);
+    for (size_t i = 0; i < y.size(); ++i) {
+      x[i] = static_cast<uint16_t>(i);
+      expected[i] = static_cast<int32_t>(i) / divisor;
+    }
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {65536}), TensorArg::of(y, {65536})}, 1), 0);
+    EXPECT_EQ(y, expected) << divisor;
+  }
+}
+
+// Each second to sixteenth number, from the first on and up to the last.
+TEST_P(RowsOfResults, ReadApart) {
+  for (int64_t step = 2; step <= 16; ++step) {
+    const int64_t n = 31 * step + 1;
+    const std::string type = "!pipe.tensor<i32[i=" + std::to_string(n) + "]>", less = "!pipe.tensor<i32[i=32]>";
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type + "):\n%y = pipe.view %x by affine_map<(d0) -> (d0 * " +
+                        std::to_string(step) + ")> [] : " + type + " -> " + less + "\npipe.return %y : " + less + "\n}\n");
+    std::vector<int32_t> x(static_cast<size_t>(n) + 64), y(32), expected(32);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = static_cast<int32_t>(i * 2654435761u);
+    for (size_t i = 0; i < y.size(); ++i)
+      expected[i] = x[i * static_cast<size_t>(step)];
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {n}), TensorArg::of(y, {32})}, 1), 0);
+    EXPECT_EQ(y, expected) << step;
+  }
+}
+
 // Ten elements of 40 rows, from few kinds of numbers, so that many are equal.
 TEST_P(RowsOfResults, FindPlaces) {
   auto code = compile(R"(

@@ -1,0 +1,198 @@
+//===- KernelByRows.cpp - long reductions whose results are rows of memory ----===//
+//
+// Rows are read as they lie, a few of them at a time, and what they give so far lives in
+// memory that the first cache holds. Sums of floats have 32 partial sums there: element i of
+// each lane goes to sum i mod 32, and these meet in a tree at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/KernelEmitter.h"
+#include "compiler/Conversion/Reduction.h"
+#include "compiler/Dialect/SmallReduction.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+namespace {
+/// Results side by side, in strips of as many as there are lanes, some of which are made at a time.
+/// Each strip has room of its own: the last one overlaps the one before it.
+struct Strips {
+  int64_t extent, lanes, together;
+  int64_t count() const { return (extent + lanes - 1) / lanes; }
+};
+} // namespace
+
+/// What is kept for the results that are made at a time, of the first cache.
+static constexpr int64_t roomOfRows = 32768;
+/// Rows that are read side by side: the CPU fetches as many runs ahead.
+static constexpr int64_t rowsTogether = 8;
+
+/// How many of the last axes of `tensor` are one run of elements wherever they are read: lanes
+/// along the last one may then go through all of them.
+int64_t KernelEmitter::axesInRun(Value tensor) {
+  NamedTensorType type = typeOf(tensor);
+  SmallVector<StringRef> names;
+  for (const Axis &axis : llvm::reverse(type.getAxes())) {
+    names.insert(names.begin(), axis.name);
+    if (!axis.isStatic() || (names.size() > 1 && !isOneRun(tensor, names)))
+      return static_cast<int64_t>(names.size()) - 1;
+  }
+  return type.getRank();
+}
+
+/// The same of a buffer of that type.
+int64_t KernelEmitter::axesInRun(NamedTensorType type, const Buffer &buffer) {
+  int64_t axis = type.getRank() - 1;
+  while (axis > 0 && buffer.known[axis - 1] && buffer.known[axis] && type.getAxes()[axis].isStatic() &&
+         *buffer.known[axis - 1] == *buffer.known[axis] * type.getAxes()[axis].extent)
+    --axis;
+  return type.getRank() - axis;
+}
+
+static int64_t lanesByRows(int64_t vectorBytes, Type element) { return 2 * vectorBytes / scalarBytes(element); }
+
+/// Rows up to which a loop over results that has them all inside is as good.
+static constexpr int64_t fewRows = 16;
+
+/// How many of the last axes of a long reduction's result make rows that are read as they lie; 0 where
+/// what is read for neighbours lies apart in memory, or there are too few.
+int64_t KernelEmitter::rowAxes(ReduceOp op) {
+  const SmallVector<int64_t> kept = ReducedAxes(op).kept;
+  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
+  const ReduceKind kind = op.getKind();
+  Type element = computeType(in.getElementType());
+  const auto count = reducedElements(op);
+  const bool isSum = kind == ReduceKind::sum && llvm::isa<FloatType>(element);
+  if (!llvm::is_contained({ReduceKind::sum, ReduceKind::min, ReduceKind::max}, kind) || element.isInteger(1) ||
+      op->getAttr("schedule") == b.getStringAttr("inline") || kept.empty() || !count ||
+      (isSum ? writesOut(op) || *count < partialSums : *count <= fewRows) ||
+      elementsApart(op.getValue(), kept.back()) != 1)
+    return 0;
+  // Those of pixels go through their channels.
+  int64_t last = 0;
+  while (last < out.getRank() && kept[out.getRank() - 1 - last] == in.getRank() - 1 - last)
+    ++last;
+  last = out.isStatic() ? std::max<int64_t>(std::min(last, axesInRun(op.getValue())), 1) : 1;
+  int64_t extent = 1;
+  for (const Axis &axis : out.getAxes().take_back(last))
+    extent *= axis.isStatic() ? axis.extent : 0;
+  return extent < lanesByRows(vectorBytes, element) ? 0 : last;
+}
+
+LogicalResult KernelEmitter::reduceByRows(ReduceOp op, int64_t inRun, const Buffer &result) {
+  const ReducedAxes axes(op);
+  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
+  const ReduceKind kind = op.getKind();
+  Type element = computeType(in.getElementType());
+  const bool isReal = llvm::isa<FloatType>(element), isSum = isReal && kind == ReduceKind::sum;
+  const auto count = reducedElements(op);
+  const int64_t partials = isSum ? partialSums : 1;
+  Buffer to = result;
+  const bool aside = axesInRun(out, to) < inRun; // an output's outermost axis may lie anywhere
+  if (aside) {
+    auto dense = scratchBuffer(op.getResult());
+    if (failed(dense))
+      return failure();
+    to = *dense;
+  }
+  Strips strips{1, lanesByRows(vectorBytes, element), 0};
+  for (const Axis &axis : out.getAxes().take_back(inRun))
+    strips.extent *= axis.extent;
+  const int64_t bytes = scalarBytes(element), step = strips.lanes * bytes, most = roomOfRows / (partials * step),
+                blocks = (strips.count() + most - 1) / most;
+  strips.together = (strips.count() + blocks - 1) / blocks;
+  auto room = scratchBytes(partials * strips.together * step, {});
+  if (failed(room))
+    return failure();
+  SmallVector<int64_t> others(ArrayRef(axes.kept).drop_back(inRun)), inside(ArrayRef(axes.kept).take_back(inRun));
+  SmallVector<Value> extents;
+  for (int64_t axis : others)
+    extents.push_back(extent(op.getValue(), axis));
+  carriedNest(b, l, extents, {}, [&](ArrayRef<Value> where, ValueRange) {
+    SmallVector<Index> at(in.getRank()), place(out.getRank());
+    for (int64_t axis : inside)
+      at[axis] = m.constant(0);
+    for (auto [axis, index] : llvm::zip(others, where))
+      at[axis] = m.uniform(index);
+    // Where element `number` of each lane lies.
+    auto moveTo = [&](Value number) {
+      for (size_t i = axes.over.size(); i-- > 0;) {
+        const int64_t size = in.getAxes()[axes.over[i]].extent;
+        at[axes.over[i]] =
+            m.uniform(i > 0 ? b.create<arith::RemUIOp>(l.loc, number, l.i64(size)).getResult() : number);
+        if (i > 0)
+          number = b.create<arith::DivUIOp>(l.loc, number, l.i64(size));
+      }
+    };
+    forLoop(l.i64(0), l.i64(strips.count()), strips.together, [&](Value first) {
+      Value end = l.add(first, l.i64(strips.together));
+      if (strips.count() % strips.together)
+        end = l.minS(end, l.i64(strips.count()));
+      auto eachStrip = [&](llvm::function_ref<void(Value)> body) {
+        forLoop(first, end, 1, [&](Value strip) {
+          Value column = l.mul(strip, l.i64(strips.lanes));
+          if (strips.extent % strips.lanes)
+            column = l.minS(column, l.i64(strips.extent - strips.lanes));
+          at[inside.back()] = {column, 1, {}, {}};
+          l.lanes = strips.lanes;
+          elements.clear();
+          body(l.sub(strip, first));
+          elements.clear();
+          l.lanes = 1;
+        });
+      };
+      auto roomOf = [&](Value partial, Value strip) {
+        Value number = l.add(l.mul(partial, l.i64(strips.together)), strip);
+        return m.address(*room, l.mul(number, l.i64(step)));
+      };
+      auto sofarAt = [&](Value address) {
+        Type vector = l.splat(neutral(l, kind, element).value).getType();
+        LaneValue sofar = l.wrap(m.loadPlain(vector, address), element);
+        return isReal && !isSum ? numberSoFar(sofar.value, element) : sofar;
+      };
+      // Elements partials * k + lane of `rows` k that follow each other, for `lane` up to `last`.
+      auto addRows = [&](Value k, int64_t rows, int64_t last, bool begins) {
+        forLoop(l.i64(0), l.i64(last), 1, [&](Value lane) {
+          SmallVector<SmallVector<Index>> places;
+          for (int64_t row = 0; row < rows; ++row) {
+            moveTo(l.add(l.mul(l.add(k, l.i64(row)), l.i64(partials)), lane));
+            places.push_back(at);
+          }
+          eachStrip([&](Value strip) {
+            Value address = roomOf(lane, strip);
+            LaneValue all = begins ? neutral(l, kind, element) : sofarAt(address);
+            for (SmallVector<Index> &row : places) {
+              row[inside.back()] = at[inside.back()];
+              LaneValue value = l.cast(CastMode::value, emit(op.getValue(), row), element);
+              all = isSum ? l.binary(BinaryKind::add, all, value)
+                          : combined(l, kind, all, isReal ? comparable(value, kind == ReduceKind::min) : value);
+            }
+            m.storePlain(l.splat(all.value), address);
+          });
+        });
+      };
+      const int64_t whole = *count / partials, begun = std::min(whole, rowsTogether), rest = (whole - begun) % rowsTogether;
+      addRows(l.i64(0), begun, partials, true);
+      if (whole - rest > begun)
+        forLoop(l.i64(begun), l.i64(whole - rest), rowsTogether,
+                [&](Value k) { addRows(k, rowsTogether, partials, false); });
+      if (rest)
+        addRows(l.i64(whole - rest), rest, partials, false);
+      if (*count % partials)
+        addRows(l.i64(whole), 1, *count % partials, false);
+      eachStrip([&](Value strip) {
+        LaneValue all = isSum ? treeOfPartials(l, element, partialSums,
+                                               [&](int64_t lane) { return sofarAt(roomOf(l.i64(lane), strip)); })
+                              : sofarAt(roomOf(l.i64(0), strip));
+        for (auto [index, axis] : llvm::zip(place, axes.kept))
+          index = at[axis];
+        m.store(to, place, l.cast(CastMode::value, all, out.getElementType()));
+      });
+    });
+    return SmallVector<Value>{};
+  });
+  if (aside)
+    copyTensor(op.getResult(), to, result);
+  return success();
+}

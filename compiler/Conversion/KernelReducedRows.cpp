@@ -1,0 +1,147 @@
+//===- KernelReducedRows.cpp - a row that is reduced when it is read --------===//
+//
+// Rows first and columns after that are two reductions. Stored as a whole, what the first one
+// gives goes through the second cache; here a row of it is computed when the second one comes
+// to that row, into the same room each time. The row is a buffer whose outer axes do not count.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/KernelEmitter.h"
+#include "compiler/Conversion/Reduction.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+/// The only op that reads `value`; null for several.
+static Operation *onlyReader(Value value) { return value.hasOneUse() ? *value.user_begin() : nullptr; }
+
+namespace {
+/// What is stored where rows of a reduction are read, and how many of its last axes are a row.
+struct StoredByRows {
+  Value stored;
+  int64_t inRow = 1;
+};
+} // namespace
+
+/// What is stored where rows of `op` are read, all at their own outer indices: the reduction or view that
+/// reads them, or what is computed of its elements alone. Null where they are read otherwise.
+static StoredByRows storedByRows(ReduceOp op) {
+  auto rows = llvm::cast<NamedTensorType>(op.getResult().getType());
+  auto view = llvm::dyn_cast_if_present<ViewOp>(onlyReader(op.getResult()));
+  if (!view || rows.getRank() < 2)
+    return {};
+  auto reader = llvm::dyn_cast_if_present<ReduceOp>(onlyReader(view.getResult()));
+  auto axes = llvm::cast<NamedTensorType>((reader ? reader.getResult() : view.getResult()).getType()).getAxes();
+  auto read = llvm::cast<NamedTensorType>(view.getResult().getType()).getAxes();
+  if (axes.size() != rows.getAxes().size() || axes != read.take_front(axes.size()))
+    return {};
+  auto isSame = [&](int64_t axis) {
+    return rows.getAxes()[axis] == axes[axis] && view.getMap().getResult(static_cast<unsigned>(axis)) ==
+                                                     getAffineDimExpr(static_cast<unsigned>(axis), op.getContext());
+  };
+  // Channels that stay are part of the row.
+  const int64_t rank = rows.getRank(), inRow = rank > 2 && rows.isStatic() && isSame(rank - 1) ? 2 : 1;
+  for (int64_t axis = 0; axis < rank - inRow; ++axis)
+    if (!isSame(axis))
+      return {};
+  Value stored = reader ? reader.getResult() : view.getResult();
+  if (reader && reader->getAttr("schedule") != StringAttr::get(op.getContext(), "inline"))
+    return {stored, inRow};
+  for (Operation *next = onlyReader(stored);; next = onlyReader(stored)) {
+    if (llvm::isa_and_present<ReturnOp>(next))
+      return {stored, inRow};
+    if (!llvm::isa_and_present<CastOp, MapOp>(next) ||
+        llvm::cast<NamedTensorType>(next->getResult(0).getType()).getAxes() != axes)
+      return {};
+    stored = next->getResult(0);
+    if (next->hasAttr("schedule"))
+      return {stored, inRow};
+  }
+}
+
+/// The room of a row: its outer axes do not count.
+static Buffer rowOf(Lanes &l, NamedTensorType type, int64_t inRow) {
+  Buffer row;
+  row.element = type.getElementType();
+  int64_t bytes = scalarBytes(row.element);
+  for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
+    const bool counts = axis >= type.getRank() - inRow;
+    row.known.insert(row.known.begin(), counts ? bytes : 0);
+    row.strides.insert(row.strides.begin(), l.i64(counts ? bytes : 0));
+    bytes *= counts ? type.getAxes()[axis].extent : 1;
+  }
+  row.written = rangeOfType(row.element);
+  row.written->quiet = true;
+  row.roomy = true;
+  return row;
+}
+
+/// Whether `op` and what reads it go row by row. If so, it has a buffer without a place.
+bool KernelEmitter::goesByRows(ReduceOp op) {
+  auto [stored, inRow] = storedByRows(op);
+  if (!stored || op->getBlock() != stored.getParentBlock())
+    return false;
+  NamedTensorType type = typeOf(op.getResult());
+  const int64_t last = type.getRank() - 1;
+  if (inRow == 1 ? laneAxisAcross(op) != last
+                 : !isOneRun(op.getValue(), {type.getAxes()[last - 1].name, type.getAxes()[last].name}))
+    return false;
+  buffers[op.getResult()] = rowOf(l, type, inRow);
+  auto reduce = stored.getDefiningOp<ReduceOp>();
+  const LoopShape shape = defaultShape(stored);
+  bool fits = (reduce ? laneAxisAcross(reduce) : shape.laneAxis) == last;
+  if (inRow == 2) {
+    fits = reduce ? reduce->getAttr("schedule") == b.getStringAttr("ring") && goesByRows(reduce)
+                  : shape.laneAxis == last - 1 && shape.unrollAxis == last;
+    if (fits && reduce)
+      buffers.erase(stored); // its turn comes
+  }
+  if (!fits)
+    buffers.erase(op.getResult());
+  return fits;
+}
+
+/// False where rows are not read one after the other: they are stored then.
+FailureOr<bool> KernelEmitter::prepareReducedRows(ReduceOp op) {
+  if (!goesByRows(op))
+    return false;
+  auto [stored, inRow] = storedByRows(op);
+  const int64_t first = typeOf(op.getResult()).getRank() - inRow;
+  auto room = scratchBytes(*buffers[op.getResult()].known[first], {{op.getResult(), first}});
+  if (failed(room))
+    return failure();
+  buffers[op.getResult()].pointer = *room;
+  reducedRows[stored].push_back(op);
+  return true;
+}
+
+/// The rows that `stored` reads where its outer axes have the indices `at`.
+void KernelEmitter::storeReducedRows(Value stored, ArrayRef<Index> at) {
+  auto found = reducedRows.find(stored);
+  if (found == reducedRows.end())
+    return;
+  for (ReduceOp op : found->second) {
+    storeReducedRows(op.getResult(), at);
+    Buffer row = buffers.lookup(op.getResult());
+    buffers.erase(op.getResult()); // else it would be read
+    llvm::SaveAndRestore outer(storedRange, std::optional<Interval>());
+    NamedTensorType type = typeOf(op.getResult());
+    const int64_t last = type.getRank() - 1;
+    const LoopShape shape{last, -1, lanesAcross(computeType(typeOf(op.getValue()).getElementType()))};
+    if (*row.known[last - 1]) { // pixels
+      SmallVector<Index> here(at);
+      here[last - 1] = m.constant(0);
+      const int64_t elements = type.getAxes()[last - 1].extent * type.getAxes()[last].extent;
+      overLanes(l.i64(0), l.i64(elements), shape.lanes, [&](Index index) {
+        here[last] = index;
+        storeLanes(op.getResult(), row, shape, here);
+      });
+    } else {
+      storeRow(op.getResult(), row, shape, at, l.i64(0), extent(op.getResult(), last));
+    }
+    noteWritten(row);
+    buffers[op.getResult()] = row;
+  }
+}

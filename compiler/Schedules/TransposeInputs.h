@@ -1,0 +1,16 @@
+//===- TransposeInputs.h - what maps read again and again, as they read it --*- C++ -*-===//
+#ifndef PENSTOCK_SCHEDULES_TRANSPOSEINPUTS_H
+#define PENSTOCK_SCHEDULES_TRANSPOSEINPUTS_H
+
+#include "compiler/Dialect/PipeDialect.h"
+
+namespace penstock::schedules {
+
+/// Gives maps transposed copies of inputs that they read once for each place of a further axis,
+/// and whose elements lie apart along the axis of the lanes, the map's last one: the second matrix
+/// of all pairs of rows. Returns the copies, which are to be stored.
+llvm::SmallVector<pipe::ViewOp> transposeInputs(pipe::KernelOp kernel);
+
+} // namespace penstock::schedules
+
+#endif
