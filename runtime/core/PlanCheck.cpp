@@ -62,6 +62,8 @@ public:
       slot(tree.batch->size_slot, "batch", 0, true);
       require(tree.batch->size_slot >= 0 || tree.batch->size > 0, "batch", 0, "has ",
               tree.batch->size, " samples");
+      require(tree.batch->last >= plan::Last::MIN && tree.batch->last <= plan::Last::MAX, "batch", 0,
+              "has an unknown end");
     }
     require(tree.batch != nullptr, "plan", 0, "has no batch");
     if (finding.empty())

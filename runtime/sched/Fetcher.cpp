@@ -32,6 +32,12 @@ int64_t Fetcher::fetch(Work &work, int64_t slot) {
   const int64_t begin = clock.nowNs();
   uint64_t held = 0, read = 0;
   bool good = true;
+  for (size_t i = 0; program->hasExternal && i < program->rowCount(); ++i)
+    if (const ExternalSource *table = program->external(i)) {
+      ExternalRow &row = work.externalRow(slot, i);
+      row.status = table->read(work.row(slot, i), row);
+      good = good && row.status;
+    }
   for (size_t i = 0; i < media.size(); ++i) {
     Encoded &encoded = work.media(slot, i);
     encoded.status = isVideo(*media[i]) ? openVideo(work, slot, i) : fetchImage(work, slot, i);
@@ -48,8 +54,13 @@ int64_t Fetcher::fetch(Work &work, int64_t slot) {
     held += encoded.bytesHeld();
     read += encoded.bytesRead();
   }
+  for (size_t i = 0; program->hasExternal && i < program->rowCount(); ++i)
+    if (program->external(i)) {
+      held += uint64_t(work.externalRow(slot, i).bytes());
+      read += uint64_t(work.externalRow(slot, i).bytes());
+    }
   std::lock_guard guard(work.lock);
-  work.costs.add(Stage::Fetch, clock.nowNs() - begin, media.size());
+  work.costs.add(Stage::Fetch, clock.nowNs() - begin, std::max<size_t>(1, media.size()));
   work.costs.fetchedBytes += read;
   return int64_t(held);
 }
@@ -57,8 +68,31 @@ int64_t Fetcher::fetch(Work &work, int64_t slot) {
 Status Fetcher::fetchImage(Work &work, int64_t slot, size_t number) {
   const plan::MediaT &media = *program->tree().media[number];
   const size_t row = size_t(media.row);
+  Buffer &bytes = work.media(slot, number).bytes;
+  if (const ExternalSource *table = program->external(row)) {
+    ExternalRow &given = work.externalRow(slot, row);
+    const auto &all = program->tree().media;
+    const bool isLast =
+        std::none_of(all.begin() + std::ptrdiff_t(number) + 1, all.end(), [&](const auto &other) {
+          return other->row == media.row && other->column == media.column;
+        });
+    return given.status ? table->take(given, size_t(media.column), isLast, bytes) : given.status;
+  }
   return program->tables->fetch(program->tree().rows[row]->source, work.row(slot, row),
-                                media.column, work.media(slot, number).bytes);
+                                media.column, bytes);
+}
+
+Result<MediaPlace> Fetcher::placeOf(Work &work, int64_t slot, size_t number) const {
+  const plan::MediaT &media = *program->tree().media[number];
+  const size_t row = size_t(media.row);
+  if (const ExternalSource *table = program->external(row)) {
+    const ExternalRow &given = work.externalRow(slot, row);
+    if (!given.status)
+      return given.status.error();
+    return table->placeOf(given, size_t(media.column));
+  }
+  return program->tables->place(program->tree().rows[row]->source, work.row(slot, row),
+                                media.column);
 }
 
 Status Fetcher::openVideo(Work &work, int64_t slot, size_t number) {
@@ -67,7 +101,7 @@ Status Fetcher::openVideo(Work &work, int64_t slot, size_t number) {
   const int source = program->tree().rows[row]->source;
   const Tables &tables = *program->tables;
   Encoded &encoded = work.media(slot, number);
-  auto place = tables.place(source, work.row(slot, row), media.column);
+  auto place = placeOf(work, slot, number);
   if (!place && place.error().code == Code::Unsupported) {
     if (Status status = fetchImage(work, slot, number); !status)
       return status;

@@ -11,7 +11,7 @@
 
 namespace penstock::runtime {
 
-/// Reads files as a whole, and of videos what the sample's clips need: for that it
+/// Asks callers for rows, reads files as a whole, and of videos what the sample's clips need: for that it
 /// works out which frames these are, as the sample's thread will do once more. One
 /// object serves one thread, which must be in the default floating-point mode.
 class Fetcher {
@@ -24,6 +24,8 @@ public:
 
 private:
   Status fetchImage(Work &work, int64_t slot, size_t media);
+  /// The place of the bytes in a file.
+  Result<MediaPlace> placeOf(Work &work, int64_t slot, size_t media) const;
   /// Everything but a clip's packets.
   Status openVideo(Work &work, int64_t slot, size_t media);
   Status readWhole(const MediaPlace &place, Encoded &encoded) const;

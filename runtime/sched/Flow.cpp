@@ -25,7 +25,7 @@ Flow::InFlight::~InFlight() {
 Flow::Flow(std::shared_ptr<const Program> shared, std::shared_ptr<BlockPool> blocks,
            ScratchLimits &scratch, const Clock &clock, const Limits &limits)
     : program(std::move(shared)), pool(std::move(blocks)), clock(clock), limits(limits),
-      fetches(program->mediaCount() > 0) {
+      fetches(program->fetches()) {
   for (int i = 0; i < limits.threads; ++i)
     runners.push_back(std::make_unique<SampleRunner>(program, scratch, clock));
   for (int i = 0; fetches && i < limits.fetchThreads; ++i)

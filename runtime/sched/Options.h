@@ -4,6 +4,7 @@
 #include "runtime/abi/plan_generated.h"
 #include "runtime/core/Clock.h"
 #include "runtime/core/FileSystem.h"
+#include "runtime/sources/ExternalSource.h"
 
 #include <cstdint>
 #include <functional>
@@ -42,6 +43,8 @@ enum class LastBatch {
 struct SessionOptions {
   std::vector<ParamValue> params;
   std::vector<MemoryColumn> memory;
+  /// One for each `external_source` of the plan, in its order.
+  std::vector<ExternalTable> external;
 
   std::optional<int64_t> seed;   ///< in place of the pipeline's
   std::optional<LastBatch> last; ///< likewise

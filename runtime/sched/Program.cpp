@@ -40,6 +40,18 @@ Status assign(const plan::ParamT &param, const ParamValue &value, plan::Argument
   return {};
 }
 
+LastBatch lastOf(plan::Last last) {
+  switch (last) {
+  case plan::Last::keep:
+    return LastBatch::Keep;
+  case plan::Last::pad:
+    return LastBatch::Pad;
+  case plan::Last::drop:
+    break;
+  }
+  return LastBatch::Drop;
+}
+
 /// The samples of a batch, where they depend on parameters.
 int64_t batchSize(const Layout &layout, const std::vector<int64_t> &block) {
   const plan::BatchT &batch = *layout.tree().batch;
@@ -147,11 +159,12 @@ Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layou
       return Error{Code::InvalidArgument, "a row is picked from a table of `" + tree.name +
                                               "` that has none (" +
                                               tree.sources[size_t(row->source)]->kind + ")"};
+  for (size_t i = 0; i < tree.rows.size(); ++i)
+    program->hasExternal = program->hasExternal || program->external(i);
   program->seed = uint64_t(options.seed.value_or(tree.seed));
   program->rank = options.rank;
   program->world = options.world;
-  program->last =
-      options.last.value_or(tree.batch->keep_last ? LastBatch::Keep : LastBatch::Drop);
+  program->last = options.last.value_or(lastOf(tree.batch->last));
   program->callerOrders = options.callerOrders || options.nextRows;
   program->substitute = options.substitute.value_or(tree.substitute);
 

@@ -24,7 +24,8 @@ struct Program {
   uint32_t rank = 0;
   uint32_t world = 1;
   LastBatch last = LastBatch::Drop;
-  bool callerOrders = false; ///< rows of `for` come from the caller
+  bool callerOrders = false; ///< which rows `for` has comes from the caller
+  bool hasExternal = false;  ///< what some rows hold does
   /// Fraction of bad samples allowed; negative: none, and the first is fatal.
   double substitute = 0;
   int64_t globalBatch = 1;
@@ -37,6 +38,12 @@ struct Program {
   size_t slots() const { return block.size(); }
   size_t rowCount() const { return tree().rows.size(); }
   size_t mediaCount() const { return tree().media.size(); }
+  /// Null where the plan's row is of no table of the caller's.
+  const ExternalSource *external(size_t row) const {
+    return tables->external(tree().rows[row]->source);
+  }
+  /// Samples wait for bytes.
+  bool fetches() const { return mediaCount() > 0 || hasExternal; }
   int64_t positions() const { return order->positions(); }
   /// Positions in an epoch that begins at `start`, with those that are filled up.
   int64_t positionsFrom(int64_t start) const;

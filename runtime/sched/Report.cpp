@@ -55,7 +55,7 @@ SampleReport makeSampleReport(Work &work, int64_t slot) {
   const Program &program = *work.program;
   SampleReport report;
   report.row = work.row(slot, 0);
-  report.name = program.tables->name(0, report.row);
+  report.name = work.name(slot, 0);
   for (const auto &draw : program.tree().draws)
     report.draws.push_back({draw->path, draw->type, work.block(slot)[draw->slot]});
   report.contentHash = work.memory->contentHash(slot);

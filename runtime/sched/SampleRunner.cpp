@@ -51,6 +51,29 @@ void storeScalar(DType type, int64_t bits, uint8_t *out) {
   }
 }
 
+/// Points at a field of a row of the caller's, which lives as long as the first stage; at
+/// a copy in `storage` where it is read later. False without memory.
+bool bindGiven(const ExternalRow::Field &given, const BufferLayout &buffer, Buffer &storage,
+               pst_tensor &out) {
+  int64_t stride = buffer.elementBytes;
+  for (int axis = buffer.rank; axis-- > 0;) {
+    out.extent[axis] = given.tensor.extents[size_t(axis)];
+    out.stride[axis] = stride;
+    stride *= out.extent[axis];
+  }
+  static_assert(Buffer::slack >= size_t(storageSlack));
+  const uint8_t *data = given.bytes.data();
+  if (buffer.kept >= 0) {
+    if (!storage.resize(given.bytes.size()))
+      return false;
+    if (given.bytes.size())
+      std::memcpy(storage.data(), data, given.bytes.size());
+    data = storage.data();
+  }
+  out.data = const_cast<uint8_t *>(data);
+  return true;
+}
+
 } // namespace
 
 SampleRunner::SampleRunner(std::shared_ptr<const Program> shared, ScratchLimits &limits,
@@ -103,6 +126,8 @@ bool SampleRunner::select(Work &work, int64_t slot) {
 
 void SampleRunner::expect(Work &work, int64_t slot) const {
   auto hint = [&](size_t row, int column) {
+    if (program->external(row))
+      return;
     program->tables->expect(tree.rows[row]->source, work.row(slot, row), column);
   };
   for (const auto &field : tree.fields)
@@ -140,7 +165,13 @@ bool SampleRunner::fields(Work &work, int64_t slot, Failure &failure) {
       continue;
     const size_t row = size_t(buffer.row);
     Buffer &storage = buffer.kept >= 0 ? work.keptBuffer(slot, buffer.kept) : fieldStorage[i];
-    if (Status status = program->tables->tensor(tree.rows[row]->source, work.row(slot, row),
+    if (program->external(row)) {
+      if (!bindGiven(work.externalRow(slot, row)[size_t(buffer.column)], buffer, storage,
+                     buffers[int32_t(i)])) {
+        failure = {row, "no memory for a field of the row"};
+        return false;
+      }
+    } else if (Status status = program->tables->tensor(tree.rows[row]->source, work.row(slot, row),
                                                 buffer.column, storage, buffers[int32_t(i)]);
         !status) {
       failure = {row, status.error().message};

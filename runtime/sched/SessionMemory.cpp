@@ -19,6 +19,15 @@ uint64_t videoIndexBytes(const plan::PlanT &tree) {
   return sources.size() * VideoStore::mostBytes;
 }
 
+/// Of the rows of callers that one sample has, without what they hold.
+uint64_t externalBytes(const Program &program) {
+  uint64_t bytes = program.hasExternal ? program.rowCount() * sizeof(ExternalRow) : 0;
+  for (size_t i = 0; i < program.rowCount(); ++i)
+    if (const ExternalSource *table = program.external(i))
+      bytes += table->columns().size() * sizeof(ExternalRow::Field);
+  return bytes;
+}
+
 } // namespace
 
 MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
@@ -31,7 +40,8 @@ MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
   const uint64_t sample = program.slots() * sizeof(int64_t) +
                           layout.kept.size() * sizeof(pst_tensor) +
                           program.mediaCount() * sizeof(Encoded) +
-                          program.rowCount() * (sizeof(int64_t) + 1) + sizeof(int64_t);
+                          program.rowCount() * (sizeof(int64_t) + 1) + sizeof(int64_t) +
+                          externalBytes(program);
   const int64_t ahead = std::max<int64_t>(1, limits.fetchAhead / program.perRank);
   report.parts.emplace_back("parameters",
                             sample * uint64_t(program.perRank) * uint64_t(limits.prefetch + ahead));
@@ -44,7 +54,7 @@ MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
   for (const auto &[name, bytes] : report.parts)
     report.fixed += bytes;
   report.perSampleLimit = uint64_t(scratch.cap);
-  report.fetchLimit = program.mediaCount() ? uint64_t(limits.fetchMemory) : 0;
+  report.fetchLimit = program.fetches() ? uint64_t(limits.fetchMemory) : 0;
   return report;
 }
 

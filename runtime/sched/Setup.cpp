@@ -7,7 +7,19 @@ namespace penstock::runtime {
 bool storeFields(Work &work, int64_t slot, int64_t *block, Failure &failure) {
   const plan::PlanT &tree = work.program->tree();
   const Tables &tables = *work.program->tables;
+  for (size_t i = 0; work.program->hasExternal && i < tree.rows.size(); ++i)
+    if (work.program->external(i) && !work.externalRow(slot, i).status) {
+      failure = {i, work.externalRow(slot, i).status.error().message};
+      return false;
+    }
   for (const auto &field : tree.fields) {
+    if (work.program->external(size_t(field->row))) {
+      const ExternalRow::Field &given =
+          work.externalRow(slot, size_t(field->row))[size_t(field->column)];
+      block[field->slot] =
+          field->axis < 0 ? given.scalar : given.tensor.extents[size_t(field->axis)];
+      continue;
+    }
     const int source = tree.rows[size_t(field->row)]->source;
     const int64_t row = work.row(slot, size_t(field->row));
     auto value = field->axis < 0 ? tables.scalar(source, row, field->column)

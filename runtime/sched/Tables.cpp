@@ -131,6 +131,16 @@ double valueOf(const plan::ArgumentT &argument) {
   return argument.type == DType::i64 ? double(argument.integer) : argument.number;
 }
 
+/// Those of rows that may differ.
+std::vector<Extent> extentsOf(const plan::ColumnT &column) {
+  std::vector<Extent> extents;
+  for (const auto &dim : column.dims) {
+    const int64_t bound = dim->extent >= 0 ? dim->extent : dim->bound;
+    extents.push_back({dim->extent >= 0 ? bound : 0, bound});
+  }
+  return extents;
+}
+
 Result<std::unique_ptr<Source>> openComputed(const plan::SourceT &source,
                                              const Arguments &arguments) {
   const plan::ArgumentT *rows = arguments.find("length");
@@ -141,10 +151,7 @@ Result<std::unique_ptr<Source>> openComputed(const plan::SourceT &source,
     SyntheticColumn column;
     column.name = wanted->name;
     column.type = wanted->type;
-    for (const auto &dim : wanted->dims) {
-      const int64_t bound = dim->extent >= 0 ? dim->extent : dim->bound;
-      column.dims.push_back({dim->extent >= 0 ? bound : 0, bound});
-    }
+    column.dims = extentsOf(*wanted);
     const plan::ArgumentT *low = arguments.find(wanted->name + ".low");
     const plan::ArgumentT *end = arguments.find(wanted->name + ".end");
     if (low && end)
@@ -282,6 +289,39 @@ Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
   return Error{Code::Unsupported, "there is no source `" + source.kind + "`"};
 }
 
+/// Columns that fields, media or buffers of the plan read.
+std::vector<bool> usedColumns(const plan::PlanT &tree, const plan::SourceT &source) {
+  std::vector<bool> used(source.columns.size());
+  const auto note = [&](int32_t row, int32_t column) {
+    if (tree.sources[size_t(tree.rows[size_t(row)]->source)].get() == &source)
+      used[size_t(column)] = true;
+  };
+  for (const auto &field : tree.fields)
+    note(field->row, field->column);
+  for (const auto &media : tree.media)
+    note(media->row, media->column);
+  for (const auto &buffer : tree.buffers)
+    if (buffer->kind == plan::BufferKind::field)
+      note(buffer->row, buffer->column);
+  return used;
+}
+
+/// `number`: among the tables of callers.
+Result<std::unique_ptr<ExternalSource>> openGiven(const plan::PlanT &tree,
+                                                  const plan::SourceT &source, size_t number,
+                                                  const SessionOptions &options) {
+  if (number >= options.external.size())
+    return sourceError(source, "its rows come from the program that opens the session, which "
+                               "gives " + (number ? std::to_string(number) + " such tables" : "none"));
+  std::vector<ColumnInfo> columns;
+  for (const auto &wanted : source.columns)
+    columns.push_back({wanted->name, wanted->type, extentsOf(*wanted)});
+  ExternalTable table = options.external[number];
+  if (!options.files) // nor can indexes of videos be kept
+    table.files = nullptr;
+  return openExternal(std::move(table), std::move(columns), usedColumns(tree, source));
+}
+
 constexpr std::string_view sidecarEnding = ".penstock-index";
 
 /// The sidecars in a folder whose names begin like this, but for one.
@@ -309,7 +349,7 @@ Result<std::unique_ptr<Checkpoints>> checkpointsOf(const plan::SourceT &source,
                                                    std::vector<std::string> &warnings) {
   const auto media = [](const auto &column) { return column->type == DType::bytes; };
   if (!options.files || arguments.find("keep_index") || source.kind == "raw" ||
-      source.kind == "video_clips" ||
+      source.kind == "external_source" || source.kind == "video_clips" ||
       std::none_of(source.columns.begin(), source.columns.end(), media))
     return std::unique_ptr<Checkpoints>();
   FileSystem &files = *options.files;
@@ -359,12 +399,21 @@ Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
                                              const std::vector<plan::ArgumentT> &params,
                                              const SessionOptions &options) {
   auto result = std::make_unique<Tables>();
+  size_t given = 0;
   for (const auto &wanted : tree.sources) {
-    auto opened = openSource(*wanted, params, options);
-    if (!opened)
-      return opened.error();
     Table &table = result->tables.emplace_back();
-    table.source = std::move(*opened);
+    if (wanted->kind == "external_source") {
+      auto opened = openGiven(tree, *wanted, given++, options);
+      if (!opened)
+        return opened.error();
+      table.external = opened->get();
+      table.source = std::move(*opened);
+    } else {
+      auto opened = openSource(*wanted, params, options);
+      if (!opened)
+        return opened.error();
+      table.source = std::move(*opened);
+    }
     for (const auto &column : wanted->columns) {
       const int number = table.source->columnNumber(column->name);
       if (number < 0)
@@ -394,6 +443,10 @@ Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
       return folder.error();
     table.videos = std::make_unique<VideoStore>(*options.files, std::move(*folder));
   }
+  if (given < options.external.size())
+    return Error{Code::InvalidArgument,
+                 std::to_string(options.external.size()) + " tables of rows are given, and `" +
+                     tree.name + "` has " + std::to_string(given) + " `external_source`"};
   return result;
 }
 
@@ -478,14 +531,12 @@ void Tables::saveCheckpoints() const {
 
 Result<std::string> Tables::text(int source, int64_t row, std::string_view column) const {
   const Source &table = *tables[size_t(source)].source;
-  const int number = table.columnNumber(column);
-  if (number < 0 || !table.columns()[size_t(number)].isText())
-    return Error{Code::InvalidArgument,
-                 "the table has no column `" + std::string(column) + "` of text"};
   if (row < 0 || row >= table.length())
     return Error{Code::InvalidArgument, "row " + std::to_string(row) + " of a table of " +
                                             std::to_string(table.length())};
-  return table.text(row, number);
+  const int number = table.columnNumber(column);
+  const bool isText = number >= 0 && table.columns()[size_t(number)].isText();
+  return isText ? table.text(row, number) : table.otherText(row, column);
 }
 
 std::string Tables::name(int source, int64_t row) const {

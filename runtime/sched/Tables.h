@@ -7,6 +7,7 @@
 #include "runtime/media/jpeg/Checkpoints.h"
 #include "runtime/sched/Options.h"
 #include "runtime/sched/Report.h"
+#include "runtime/sources/ExternalSource.h"
 #include "runtime/sources/Source.h"
 #include "runtime/sources/VideoStore.h"
 
@@ -36,12 +37,16 @@ public:
   ///   a name or a number. `file_list`: list, root.
   /// * `cifar10`, `cifar100`: root; train.
   /// * `tar_shards`: shards; index, keep_index; `<column>.from`, an extension.
+  /// * `external_source`: none; `options.external` has its rows.
   /// * `video_clips`: root; length, step, every; index, keep_index.
   static Result<std::unique_ptr<Tables>> open(const plan::PlanT &tree,
                                               const std::vector<plan::ArgumentT> &params,
                                               const SessionOptions &options);
 
   int64_t length(int source) const { return tables[size_t(source)].source->length(); }
+  /// The table of a caller, whose rows are read as a whole: nothing of what follows up to
+  /// video() is called for it. Null for all others.
+  const ExternalSource *external(int source) const { return tables[size_t(source)].external; }
   /// A scalar field as a slot holds it.
   Result<int64_t> scalar(int source, int64_t row, int column) const;
   /// The extent of a tensor field's axis. Never blocks.
@@ -76,7 +81,7 @@ public:
   std::vector<std::string> classNames(int source) const {
     return tables[size_t(source)].source->classNames();
   }
-  /// A text column that the table was opened with, used by the plan or not.
+  /// A text column, or another text that belongs to the row (Source::otherText()).
   Result<std::string> text(int source, int64_t row, std::string_view column) const;
   /// What people call the row: the file, or "row 17".
   std::string name(int source, int64_t row) const;
@@ -84,6 +89,7 @@ public:
 private:
   struct Table {
     std::unique_ptr<Source> source;
+    const ExternalSource *external = nullptr; // the same
     std::unique_ptr<Checkpoints> checkpoints;
     std::unique_ptr<VideoStore> videos; // null where nothing of it is decoded as a video
     std::vector<int> columns;           // the source's number of the plan's column

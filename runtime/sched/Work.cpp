@@ -39,6 +39,8 @@ void Work::begin(std::shared_ptr<const Program> wanted, int64_t samples) {
   attempts.assign(n * program->rowCount(), 0);
   blocks.resize(n * program->slots());
   encoded.resize(std::max(encoded.size(), n * program->mediaCount()));
+  if (program->hasExternal)
+    external.resize(std::max(external.size(), n * program->rowCount()));
   kept.assign(n * keptCount, pst_tensor{});
   if (keptBuffers.size() < n * keptCount)
     keptBuffers.resize(n * keptCount);
@@ -46,6 +48,12 @@ void Work::begin(std::shared_ptr<const Program> wanted, int64_t samples) {
   fatal.clear();
   fatalSlot = 0;
   costs = Costs();
+}
+
+std::string Work::name(int64_t slot, size_t number) {
+  if (program->external(number) && !externalRow(slot, number).name.empty())
+    return externalRow(slot, number).name;
+  return program->tables->name(program->tree().rows[number]->source, row(slot, number));
 }
 
 int64_t freeFiles(Work &work, int64_t slot, size_t limit) {
@@ -60,15 +68,17 @@ int64_t freeFiles(Work &work, int64_t slot, size_t limit) {
     if (bytes.capacity() > limit)
       bytes.release();
   }
+  for (size_t i = 0; i < work.program->rowCount(); ++i)
+    if (work.program->external(i))
+      total += work.externalRow(slot, i).clear(limit);
   return total;
 }
 
 bool substitute(Work &work, int64_t slot, const Failure &failure) {
   const Program &program = *work.program;
-  const int source = program.tree().rows[failure.row]->source;
   const int64_t row = work.row(slot, failure.row);
   const int64_t position = work.positions[size_t(slot)];
-  BadSample bad{work.epoch, position, row, program.tables->name(source, row), failure.reason, -1};
+  BadSample bad{work.epoch, position, row, work.name(slot, failure.row), failure.reason, -1};
 
   std::string fatal;
   uint8_t &attempt = work.attempt(slot, failure.row);

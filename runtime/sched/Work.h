@@ -70,6 +70,7 @@ struct Work {
   std::vector<uint8_t> attempts;   ///< likewise: substitutes tried
   std::vector<int64_t> blocks;     ///< by slot: the parameter block
   std::vector<Encoded> encoded;    ///< by slot, then media
+  std::vector<ExternalRow> external; ///< by slot, then row of the plan; empty without any
   std::vector<pst_tensor> kept;    ///< by slot, then kept buffer
   std::vector<Buffer> keptBuffers; ///< storage of those that are media or fields
   std::unique_ptr<BatchBlock> memory;
@@ -93,6 +94,12 @@ struct Work {
   Encoded &media(int64_t slot, size_t media) {
     return encoded[size_t(slot) * program->mediaCount() + media];
   }
+  /// Of a row whose table is the caller's.
+  ExternalRow &externalRow(int64_t slot, size_t row) {
+    return external[size_t(slot) * program->rowCount() + row];
+  }
+  /// What people call the row.
+  std::string name(int64_t slot, size_t row);
   Buffer &keptBuffer(int64_t slot, int number) {
     return keptBuffers[size_t(slot) * program->layout->kept.size() + size_t(number)];
   }
@@ -101,8 +108,8 @@ struct Work {
   }
 };
 
-/// Empties them, when the sample is done, and gives back buffers that grew
-/// beyond `limit`. Returns how many bytes there were.
+/// Empties its media and rows of callers, when the sample is done, and gives back buffers
+/// that grew beyond `limit`. Returns how many bytes there were.
 int64_t freeFiles(Work &work, int64_t slot, size_t limit);
 
 /// Why a sample cannot be used.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <sstream>
 
 namespace penstock::runtime {
 
@@ -15,6 +16,7 @@ constexpr int64_t side = 32, pixels = 3 * side * side;
 struct Version {
   const char *folder;
   std::vector<const char *> train, test;
+  const char *names; ///< the file of the classes' names
   int64_t labels; ///< bytes before the pixels; the last of them is the label
 };
 
@@ -24,8 +26,9 @@ Version versionOf(Cifar kind) {
             {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
              "data_batch_5.bin"},
             {"test_batch.bin"},
+            "batches.meta.txt",
             1};
-  return {"cifar-100-binary", {"train.bin"}, {"test.bin"}, 2};
+  return {"cifar-100-binary", {"train.bin"}, {"test.bin"}, "fine_label_names.txt", 2};
 }
 
 class CifarSource final : public Source {
@@ -36,8 +39,12 @@ public:
   };
   enum Columns : int { Image = 0, Label = 1, Coarse = 2 };
 
-  CifarSource(std::vector<Part> parts, std::vector<ColumnInfo> table, int64_t labels)
-      : Source(parts.back().end, std::move(table)), parts(std::move(parts)), labels(labels) {}
+  CifarSource(std::vector<Part> parts, std::vector<ColumnInfo> table, int64_t labels,
+              std::vector<std::string> names)
+      : Source(parts.back().end, std::move(table)), parts(std::move(parts)), labels(labels),
+        names(std::move(names)) {}
+
+  std::vector<std::string> classNames() const override { return names; }
 
   Result<int64_t> scalar(int64_t row, int column) const override {
     if (column == Image)
@@ -95,7 +102,26 @@ private:
 
   std::vector<Part> parts;
   int64_t labels;
+  std::vector<std::string> names;
 };
+
+/// A line for each class; nothing where the file is missing or has another number of them:
+/// the names are for people.
+std::vector<std::string> readNames(FileSystem &files, const std::string &path, size_t classes) {
+  constexpr uint64_t most = 1 << 16;
+  Buffer bytes;
+  if (!files.readFile(path, bytes, most))
+    return {};
+  std::vector<std::string> names;
+  std::istringstream text(std::string(bytes.data(), bytes.data() + bytes.size()));
+  for (std::string line; std::getline(text, line);) {
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' '))
+      line.pop_back();
+    if (!line.empty())
+      names.push_back(std::move(line));
+  }
+  return names.size() == classes ? names : std::vector<std::string>();
+}
 
 } // namespace
 
@@ -129,8 +155,9 @@ Result<std::unique_ptr<Source>> openCifar(FileSystem &files, const std::string &
                                    {"label", DType::i64, {}}};
   if (kind == Cifar::Hundred)
     table.push_back({"coarse", DType::i64, {}});
+  auto classes = readNames(files, folder + "/" + version.names, kind == Cifar::Ten ? 10 : 100);
   return std::unique_ptr<Source>(
-      new CifarSource(std::move(parts), std::move(table), version.labels));
+      new CifarSource(std::move(parts), std::move(table), version.labels, std::move(classes)));
 }
 
 } // namespace penstock::runtime

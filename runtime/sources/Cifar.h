@@ -15,7 +15,8 @@ enum class Cifar { Ten, Hundred };
 /// and for CIFAR-100 coarse: i64. Rows go as in the files, batch after batch.
 ///
 /// `root` is the folder of the binary version's files, or the one in which its
-/// archive was unpacked. Files are mapped. Errors: NotFound, with the files that
+/// archive was unpacked. Files are mapped. Names of classes are those of the archive's list
+/// (batches.meta.txt, fine_label_names.txt), where it is there. Errors: NotFound, with the files that
 /// are expected; Corrupt where a size is no multiple of a row's.
 Result<std::unique_ptr<Source>> openCifar(FileSystem &files, const std::string &root, Cifar kind,
                                           bool train);

@@ -43,6 +43,18 @@ public:
     return cell(row, size_t(column)).text();
   }
 
+  Result<std::string> otherText(int64_t row, std::string_view column) const override {
+    CsvReader reader(textOf(mapping), options.separator);
+    std::vector<CsvCell> names;
+    if (auto more = reader.next(names); !options.header || !more)
+      return Source::otherText(row, column);
+    const auto isIt = [&](const CsvCell &name) { return name.text() == column; };
+    const auto found = std::find_if(names.begin(), names.end(), isIt);
+    if (found == names.end() || std::any_of(found + 1, names.end(), isIt))
+      return Source::otherText(row, column);
+    return cellAt(row, size_t(found - names.begin())).text();
+  }
+
   Status fetch(int64_t row, int column, Buffer &out) const override {
     auto path = pathOf(row, column);
     return path ? files.readFile(*path, out, options.maxFileBytes) : Status(path.error());
@@ -72,14 +84,16 @@ private:
     return path;
   }
 
-  CsvCell cell(int64_t row, size_t column) const {
+  CsvCell cell(int64_t row, size_t column) const { return cellAt(row, cells[column]); }
+
+  CsvCell cellAt(int64_t row, size_t number) const {
     CsvReader reader(textOf(mapping), options.separator);
     reader.seek(starts[size_t(row)]);
     std::vector<CsvCell> found;
     // The row was read before; only a file that changes under us can fail.
-    if (auto more = reader.next(found); !more || cells[column] >= found.size())
+    if (auto more = reader.next(found); !more || number >= found.size())
       return {};
-    return found[cells[column]];
+    return found[number];
   }
 
   FileSystem &files;

@@ -482,6 +482,13 @@ uint64_t FolderIndex::fileCount() const { return header().files; }
 uint32_t FolderIndex::classCount() const { return header().classes; }
 std::string_view FolderIndex::root() const { return {text(), header().rootLength}; }
 
+std::vector<std::string> FolderIndex::classNames() const {
+  std::vector<std::string> names;
+  for (uint32_t label = 0; label < classCount(); ++label)
+    names.emplace_back(className(label));
+  return names;
+}
+
 std::string_view FolderIndex::className(uint32_t label) const {
   auto all = folders().subspan(1);
   auto found =

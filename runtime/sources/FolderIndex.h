@@ -53,6 +53,7 @@ public:
   uint64_t fileCount() const;
   uint32_t classCount() const;
   std::string_view className(uint32_t label) const;
+  std::vector<std::string> classNames() const;
   uint32_t label(uint64_t file) const;
   /// Below the root: "cat/sub/1.jpg".
   std::string relativePath(uint64_t file) const;

@@ -27,10 +27,7 @@ Result<int64_t> ImageFolder::scalar(int64_t row, int column) const {
 }
 
 std::vector<std::string> ImageFolder::classNames() const {
-  std::vector<std::string> names;
-  for (uint32_t label = 0; label < list.classCount(); ++label)
-    names.emplace_back(list.className(label));
-  return names;
+  return list.classNames();
 }
 
 Result<std::string> ImageFolder::text(int64_t row, int column) const {

@@ -98,6 +98,11 @@ Result<std::string> Source::text(int64_t, int column) const {
   return noSuchField(column, "text");
 }
 
+Result<std::string> Source::otherText(int64_t, std::string_view column) const {
+  return Error{Code::InvalidArgument,
+               "the table has no column `" + std::string(column) + "` of text"};
+}
+
 Status Source::fetch(int64_t, int column, Buffer &) const {
   return noSuchField(column, "bytes");
 }

@@ -80,6 +80,9 @@ public:
   /// A scalar column: integers and bool as i64, floats as the bits of an f64.
   virtual Result<int64_t> scalar(int64_t row, int column) const;
   virtual Result<std::string> text(int64_t row, int column) const;
+  /// A text that belongs to a row and is no column of the table, such as a cell of a file's
+  /// column that nobody named. `column`: its name there.
+  virtual Result<std::string> otherText(int64_t row, std::string_view column) const;
   /// A bytes column. May block on files; `out` is reused.
   virtual Status fetch(int64_t row, int column, Buffer &out) const;
   /// The same for reading parts of it; Unsupported where the bytes are no file's.

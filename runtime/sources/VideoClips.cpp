@@ -82,6 +82,8 @@ public:
     return column == VideoData ? videos.index(fileOf(row)) : std::span<const uint8_t>();
   }
 
+  std::vector<std::string> classNames() const override { return folder.classNames(); }
+
   uint64_t indexesMade() const override { return videos.made(); }
 
 private:

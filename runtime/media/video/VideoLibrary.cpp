@@ -15,28 +15,40 @@ struct Library {
   std::string why;
 };
 
-/// Beside the library or program that this code is in; else where the system
-/// looks for libraries.
-std::string standardPath() {
+/// The folder of the library or program that this code is in; empty where that is not known.
+std::filesystem::path ownFolder() {
   Dl_info info{};
   if (!dladdr(reinterpret_cast<const void *>(&videoModule), &info) || !info.dli_fname)
-    return fileName;
+    return {};
   std::error_code failed;
   const auto self = std::filesystem::canonical(info.dli_fname, failed);
-  const auto beside = self.parent_path() / fileName;
-  return !failed && std::filesystem::exists(beside, failed) ? beside.string() : fileName;
+  return failed ? std::filesystem::path() : self.parent_path();
+}
+
+/// A file below that folder; `other` where it is not there.
+std::string pathBeside(const char *file, const char *other) {
+  std::error_code failed;
+  const auto path = ownFolder() / file;
+  return path.is_absolute() && std::filesystem::exists(path, failed) ? path.string() : other;
+}
+
+/// An installation has the module's sources and a command, a build tree a target.
+std::string howToBuild() {
+  const std::string command = pathBeside("penstock-video/build", "");
+  return command.empty()
+             ? "build the target penstock_video, and put the library beside libpenstock.so"
+             : "run `sh " + command + "`, which builds it against this machine's FFmpeg";
 }
 
 Library loadLibrary() {
   const char *named = std::getenv("PENSTOCK_VIDEO_MODULE");
-  const std::string path = named && *named ? named : standardPath();
+  const std::string path = named && *named ? named : pathBeside(fileName, fileName);
   auto refuse = [&](const std::string &why) {
     return Library{nullptr,
                    "videos are decoded by libpenstock_video.so, which is not part of an "
                    "installation, as it is linked with FFmpeg: install libavformat-dev, "
-                   "libavcodec-dev and libavutil-dev, build the target penstock_video, and put the "
-                   "library beside libpenstock.so or name it in PENSTOCK_VIDEO_MODULE (" +
-                       why + ")"};
+                   "libavcodec-dev and libavutil-dev, and " +
+                       howToBuild() + ", or name it in PENSTOCK_VIDEO_MODULE (" + why + ")"};
   };
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)

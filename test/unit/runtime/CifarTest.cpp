@@ -39,6 +39,34 @@ struct CifarFiles : testing::Test {
   }
 };
 
+TEST_F(CifarFiles, ClassesHaveTheNamesOfTheArchive) {
+  const auto text = [](int lines, const char *end) {
+    std::string names;
+    for (int i = 0; i < lines; ++i)
+      names += "class " + std::to_string(i) + end;
+    return std::vector<uint8_t>(names.begin(), names.end());
+  };
+  const auto names = [&](Cifar kind, const char *root) {
+    auto source = openCifar(files, root, kind, true);
+    EXPECT_TRUE(source.ok());
+    return (*source)->classNames();
+  };
+  addTen("/data/none");
+  EXPECT_TRUE(names(Cifar::Ten, "/data/none").empty());
+  addTen("/data/ten");
+  files.addFile("/data/ten/batches.meta.txt", text(10, "\r\n\n"));
+  const auto ten = names(Cifar::Ten, "/data/ten");
+  ASSERT_EQ(ten.size(), 10u);
+  EXPECT_EQ(ten[9], "class 9");
+  addTen("/data/other");
+  files.addFile("/data/other/batches.meta.txt", text(11, "\n"));
+  EXPECT_TRUE(names(Cifar::Ten, "/data/other").empty());
+  files.addFile("/data/hundred/train.bin", rowsFrom(0, 1, 2));
+  files.addFile("/data/hundred/fine_label_names.txt", text(100, "\n"));
+  files.addFile("/data/hundred/coarse_label_names.txt", text(20, "\n"));
+  EXPECT_EQ(names(Cifar::Hundred, "/data/hundred").back(), "class 99");
+}
+
 TEST_F(CifarFiles, RowsGoThroughAllBatches) {
   for (const char *folder : {"/data/plain", "/data/unpacked/cifar-10-batches-bin"}) {
     addTen(folder);

@@ -174,6 +174,24 @@ TEST_F(CsvTable, GivesTypedColumns) {
   EXPECT_EQ(std::string(bytes.data(), bytes.data() + bytes.size()), "second");
 }
 
+TEST_F(CsvTable, TextsOfColumnsThatNobodyNamed) {
+  columns.erase(columns.begin() + 1, columns.end());
+  auto source = open(table);
+  ASSERT_TRUE(source.ok()) << source.error().message;
+  EXPECT_EQ(*(*source)->otherText(0, "note"), "said \"hi\"");
+  EXPECT_EQ(*(*source)->otherText(1, "weight"), "1e2");
+  EXPECT_EQ((*source)->otherText(0, "not").error().message,
+            "the table has no column `not` of text");
+  auto twice = open("note,file name,note\nx,a.jpg,y\n");
+  ASSERT_TRUE(twice.ok());
+  EXPECT_FALSE((*twice)->otherText(0, "note").ok());
+  options.header = false;
+  columns[0].from = int64_t(1);
+  auto numbered = open(table);
+  ASSERT_TRUE(numbered.ok());
+  EXPECT_FALSE((*numbered)->otherText(0, "note").ok());
+}
+
 TEST_F(CsvTable, ErrorsHaveTheLineOfTheFile) {
   EXPECT_EQ(failure("note,file,class,weight\n"),
             "/data/list.csv:1: there is no column `file name`; the first line has `note`, `file`, "

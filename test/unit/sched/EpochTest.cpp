@@ -2,6 +2,7 @@
 
 #include <set>
 #include <thread>
+#include <tuple>
 
 namespace penstock::test {
 
@@ -190,6 +191,24 @@ TEST(LastBatch, PadsAsDistributedSamplerDoes) {
       }
 }
 
+TEST(LastBatch, IsWhatThePlanSays) {
+  MemoryTable table(13);
+  SessionOptions options = table.options();
+  options.world = 2;
+  const std::tuple<plan::Last, size_t, size_t> cases[] = {
+      {plan::Last::drop, 6, 6}, {plan::Last::keep, 7, 6}, {plan::Last::pad, 7, 7}};
+  for (const auto &[last, first, second] : cases)
+    for (options.rank = 0; options.rank < 2; ++options.rank) {
+      Pipeline p = memoryPipeline();
+      p.plan.batch->size = 4;
+      p.plan.batch->global = true;
+      p.plan.batch->last = last;
+      auto session = p.open(options);
+      ASSERT_TRUE(session) << session.error().message;
+      EXPECT_EQ(readEpoch(**session).samples.size(), options.rank ? second : first);
+    }
+}
+
 TEST(LastBatch, PadsWhatIsLeftWhereMoreRanksGoOn) {
   MemoryTable table(13);
   SessionOptions options = table.options();
@@ -358,6 +377,24 @@ TEST(GivenRows, AreAskedForLazilyAndResumed) {
         ASSERT_TRUE((*resumed)->restore(state));
         EXPECT_EQ(read(**resumed, 20), expected);
       }
+}
+
+// What was done ahead for an epoch is of rows that the caller may not give again.
+TEST(GivenRows, OfAnEpochThatStartsAnewAreGivenAnew) {
+  MemoryTable table(10);
+  SessionOptions options = table.options();
+  options.callerOrders = true;
+  auto session = memoryPipeline().open(options);
+  ASSERT_TRUE(session);
+  for (const std::vector<int64_t> &rows : {std::vector<int64_t>{1}, {}, {3}})
+    ASSERT_TRUE((*session)->giveRows(rows));
+  EXPECT_EQ((*session)->nextWithin(-1)->batch->rows(), (std::vector<int64_t>{1}));
+  EXPECT_EQ((*session)->nextWithin(-1)->what, Session::Taken::EndOfEpoch);
+  ASSERT_TRUE((*session)->start(1));
+  ASSERT_TRUE((*session)->giveRows({8}));
+  const auto taken = (*session)->nextWithin(-1);
+  ASSERT_TRUE(taken && taken->batch);
+  EXPECT_EQ(taken->batch->rows(), (std::vector<int64_t>{8}));
 }
 
 TEST(GivenRows, AreNotKnownYetOrCannotBe) {

@@ -127,7 +127,7 @@ TEST(RowChoice, RanksAndResumeSeeTheSameRows) {
       for (int64_t i = 0; i < 64; ++i)
         p.plan.order_list.push_back(i * 37 % 200);
     p.plan.batch->global = true;
-    p.plan.batch->keep_last = true;
+    p.plan.batch->last = plan::Last::keep;
     auto one = p.open(table.options());
     ASSERT_TRUE(one) << one.error().message;
     const std::vector<std::string> expected = readEpoch(**one).samples;

@@ -98,7 +98,7 @@ TEST(Session, RanksShareAnEpoch) {
   Pipeline pipeline = memoryPipeline();
   pipeline.plan.batch->size = 8;
   pipeline.plan.batch->global = true;
-  pipeline.plan.batch->keep_last = true;
+  pipeline.plan.batch->last = plan::Last::keep;
   std::vector<std::string> whole;
   for (uint32_t world : {1u, 2u, 4u}) {
     std::vector<std::string> samples;
@@ -125,7 +125,7 @@ TEST(Session, GoesOnWhereAnotherStopped) {
   Pipeline pipeline = memoryPipeline();
   pipeline.plan.batch->size = 12;
   pipeline.plan.batch->global = true;
-  pipeline.plan.batch->keep_last = true;
+  pipeline.plan.batch->last = plan::Last::keep;
   auto original = pipeline.open(table.options());
   ASSERT_TRUE(original);
   readEpoch(**original, 3);

@@ -210,7 +210,7 @@ TEST(Stages, WhatAllSamplesShareIsComputedOnce) {
   const std::vector<int64_t> values = {1, 20, 300, 4000, 5, 60, 700, 8000, 9, 10};
   for (int threads = 1; threads <= 4; ++threads) {
     Pipeline p = batchPipeline();
-    p.plan.batch->keep_last = true;
+    p.plan.batch->last = plan::Last::keep;
     SessionOptions options = valueOptions(values);
     options.threads = threads;
     options.prefetch = 1;
@@ -425,7 +425,7 @@ TEST(Stages, OutputsLieInTheStoredOrder) {
     return 0;
   }),
          {}, {out}, {8});
-  p.plan.batch->keep_last = true;
+  p.plan.batch->last = plan::Last::keep;
   const std::vector<int64_t> values = {1, 2, 3, 4, 5, 6};
   auto session = p.open(valueOptions(values));
   ASSERT_TRUE(session) << session.error().message;

@@ -1,0 +1,334 @@
+#include "runtime/sources/ExternalSource.h"
+
+#include "runtime/abi/scalar.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace penstock::runtime {
+
+using plan::DType;
+using Kind = ExternalRow::Field::Kind;
+
+namespace {
+
+/// The integers that a type holds; empty for others.
+struct Limits {
+  int64_t least = 0, most = -1;
+};
+
+Limits limitsOf(DType type) {
+  auto of = [](auto zero) {
+    using T = std::numeric_limits<decltype(zero)>;
+    return Limits{int64_t(T::min()), int64_t(T::max())};
+  };
+  switch (type) {
+  case DType::boolean:
+    return {0, 1};
+  case DType::u8:
+    return of(uint8_t());
+  case DType::i8:
+    return of(int8_t());
+  case DType::u16:
+    return of(uint16_t());
+  case DType::i16:
+    return of(int16_t());
+  case DType::i32:
+    return of(int32_t());
+  case DType::i64:
+    return of(int64_t());
+  default:
+    return {};
+  }
+}
+
+bool isFloat(DType type) {
+  return type == DType::f16 || type == DType::bf16 || type == DType::f32 || type == DType::f64;
+}
+
+/// Copies a tensor of any strides to C order.
+void copyStrided(const uint8_t *from, std::span<const int64_t> extents, const int64_t *strides,
+                 int64_t element, uint8_t *&to) {
+  if (extents.empty()) {
+    std::memcpy(to, from, size_t(element));
+    to += element;
+    return;
+  }
+  if (extents.size() == 1 && strides[0] == element) {
+    std::memcpy(to, from, size_t(extents[0] * element));
+    to += extents[0] * element;
+    return;
+  }
+  for (int64_t i = 0; i < extents[0]; ++i)
+    copyStrided(from + i * strides[0], extents.subspan(1), strides + 1, element, to);
+}
+
+std::string textOf(DType type, std::span<const int64_t> extents) {
+  std::string text = nameOf(type);
+  for (size_t axis = 0; axis < extents.size(); ++axis)
+    text += (axis ? ", " : "[") + std::to_string(extents[axis]);
+  return extents.empty() ? text : text + "]";
+}
+
+} // namespace
+
+void ExternalRow::begin(const std::vector<ColumnInfo> &columns, const std::vector<bool> &isUsed) {
+  table = &columns;
+  used = &isUsed;
+  fields.resize(columns.size());
+  for (Field &field : fields) {
+    field.kind = Kind::None;
+    field.bytes.clear();
+    field.path.clear();
+  }
+  name.clear();
+  status = {};
+}
+
+int64_t ExternalRow::clear(size_t limit) {
+  const int64_t before = bytes();
+  for (Field &field : fields) {
+    field.kind = Kind::None;
+    field.bytes.clear();
+    if (field.bytes.capacity() > limit)
+      field.bytes.release();
+  }
+  return before;
+}
+
+int64_t ExternalRow::bytes() const {
+  int64_t total = 0;
+  for (const Field &field : fields)
+    total += int64_t(field.bytes.size());
+  return total;
+}
+
+Status ExternalRow::wrong(size_t column, const std::string &what) const {
+  return Error{Code::InvalidArgument, "column `" + (*table)[column].name + "` is " +
+                                          (*table)[column].typeText() + ", and the caller gave " +
+                                          what};
+}
+
+/// Rounds to the column's type, as its memory would hold it.
+Status ExternalRow::store(size_t column, double value) {
+  uint8_t memory[8] = {};
+  auto put = [&](auto number) { std::memcpy(memory, &number, sizeof number); };
+  switch ((*table)[column].type) {
+  case DType::f16:
+    put(scalar::toHalf(value));
+    break;
+  case DType::bf16:
+    put(scalar::toBfloat(value));
+    break;
+  case DType::f32:
+    put(float(value));
+    break;
+  default:
+    put(value);
+  }
+  fields[column].kind = Kind::Scalar;
+  fields[column].scalar = loadScalar((*table)[column].type, memory);
+  return {};
+}
+
+Status ExternalRow::setInteger(size_t column, int64_t value) {
+  const ColumnInfo &info = (*table)[column];
+  if (!info.isScalar())
+    return wrong(column, "a number");
+  if (isFloat(info.type))
+    return store(column, double(value));
+  const Limits limits = limitsOf(info.type);
+  if (value < limits.least || value > limits.most)
+    return wrong(column, std::to_string(value));
+  fields[column].kind = Kind::Scalar;
+  fields[column].scalar = value;
+  return {};
+}
+
+Status ExternalRow::setNumber(size_t column, double value) {
+  const ColumnInfo &info = (*table)[column];
+  if (info.isScalar() && isFloat(info.type))
+    return store(column, value);
+  char text[40];
+  std::snprintf(text, sizeof text, "the float %g", value);
+  return wrong(column, info.isScalar() ? text : "a number");
+}
+
+Status ExternalRow::setBytes(size_t column, std::span<const uint8_t> value) {
+  if (!(*table)[column].isBlob())
+    return wrong(column, "bytes");
+  Field &field = fields[column];
+  if (int64_t(value.size()) > mostBytes || !field.bytes.resize(value.size()))
+    return Error{Code::Limit, "column `" + (*table)[column].name + "` has " +
+                                  std::to_string(value.size()) + " bytes, the limit is " +
+                                  std::to_string(mostBytes)};
+  if (!value.empty())
+    std::memcpy(field.bytes.data(), value.data(), value.size());
+  field.kind = Kind::Bytes;
+  return {};
+}
+
+Status ExternalRow::setFile(size_t column, std::string path) {
+  if (!(*table)[column].isBlob())
+    return wrong(column, "a file");
+  if (path.empty())
+    return wrong(column, "a file without a name");
+  if (name.empty())
+    name = path;
+  fields[column].path = std::move(path);
+  fields[column].kind = Kind::File;
+  return {};
+}
+
+Status ExternalRow::setPixels(size_t column, const uint8_t *data, int64_t height, int64_t width,
+                              int64_t channels, const int64_t *strides) {
+  if (!(*table)[column].isBlob())
+    return wrong(column, "pixels");
+  const int64_t extents[3] = {height, width, channels};
+  const std::string shape = "pixels of " + textOf(DType::u8, extents);
+  if (height < 1 || width < 1 || (channels != 1 && channels != 3))
+    return wrong(column, shape + ", which are no image: height, width, and 1 or 3 channels");
+  int64_t size = channels;
+  if (__builtin_mul_overflow(size, width, &size) || __builtin_mul_overflow(size, height, &size) ||
+      size > mostBytes)
+    return wrong(column, shape + ", more than " + std::to_string(mostBytes) + " bytes");
+  if (!data)
+    return wrong(column, shape + " without an address");
+  // A binary PGM or PPM: its pixels are read as they are.
+  char header[64];
+  const int length = std::snprintf(header, sizeof header, "P%d\n%lld %lld\n255\n",
+                                   channels == 1 ? 5 : 6, static_cast<long long>(width),
+                                   static_cast<long long>(height));
+  Field &field = fields[column];
+  if (!field.bytes.resize(size_t(length) + size_t(size)))
+    return Error{Code::Limit, "no memory for " + shape};
+  std::memcpy(field.bytes.data(), header, size_t(length));
+  uint8_t *to = field.bytes.data() + length;
+  const int64_t dense[3] = {width * channels, channels, 1};
+  if (!strides || std::equal(dense, dense + 3, strides))
+    std::memcpy(to, data, size_t(size));
+  else
+    copyStrided(data, extents, strides, 1, to);
+  field.kind = Kind::Bytes;
+  return {};
+}
+
+Status ExternalRow::setTensor(size_t column, DType type, std::span<const int64_t> extents,
+                              const int64_t *strides, const uint8_t *data) {
+  const ColumnInfo &info = (*table)[column];
+  const std::string given = textOf(type, extents);
+  if (!info.isTensor() || type != info.type || extents.size() != info.dims.size())
+    return wrong(column, given);
+  const int64_t element = sizeOf(type);
+  int64_t size = element;
+  int64_t dense[TensorView::maxRank];
+  for (size_t axis = extents.size(); axis-- > 0;) {
+    if (extents[axis] < info.dims[axis].minimum || extents[axis] > info.dims[axis].bound)
+      return wrong(column, given);
+    dense[axis] = size;
+    if (__builtin_mul_overflow(size, extents[axis], &size) || size > mostBytes)
+      return wrong(column, given + ", more than " + std::to_string(mostBytes) + " bytes");
+  }
+  if (size && !data)
+    return wrong(column, given + " without an address");
+  Field &field = fields[column];
+  if (!field.bytes.resize(size_t(size)))
+    return Error{Code::Limit, "no memory for " + given};
+  const bool isDense = !strides || std::equal(strides, strides + extents.size(), dense);
+  uint8_t *to = field.bytes.data();
+  if (size && isDense)
+    std::memcpy(to, data, size_t(size));
+  else if (size)
+    copyStrided(data, extents, strides, element, to);
+  field.tensor.rank = int(extents.size());
+  std::copy(extents.begin(), extents.end(), field.tensor.extents.begin());
+  field.kind = Kind::Tensor;
+  return {};
+}
+
+ExternalSource::ExternalSource(ExternalTable given, std::vector<ColumnInfo> columns,
+                               std::vector<bool> used)
+    : Source(given.length, std::move(columns)), table(std::move(given)), used(std::move(used)) {}
+
+Status ExternalSource::read(int64_t row, ExternalRow &out) const {
+  out.begin(columns(), used);
+  Status status;
+  if (table.anyThread) {
+    status = table.read(row, out);
+  } else {
+    std::lock_guard guard(one);
+    status = table.read(row, out);
+  }
+  if (!status)
+    return status;
+  for (size_t i = 0; i < columns().size(); ++i)
+    if (used[i] && out[i].kind == Kind::None)
+      return Error{Code::InvalidArgument,
+                   "the caller gave nothing for column `" + columns()[i].name + "`"};
+  return {};
+}
+
+Status ExternalSource::take(ExternalRow &row, size_t column, bool isLast, Buffer &out) const {
+  ExternalRow::Field &field = row[column];
+  if (field.kind == Kind::File)
+    return table.files ? table.files->readFile(field.path, out, uint64_t(ExternalRow::mostBytes))
+                       : Status(Error{Code::Unsupported, "no files can be opened here"});
+  if (field.kind != Kind::Bytes)
+    return noSuchField(int(column), "bytes");
+  if (isLast) {
+    std::swap(out, field.bytes);
+    return {};
+  }
+  if (!out.resize(field.bytes.size()))
+    return Error{Code::Limit, "no memory for " + std::to_string(field.bytes.size()) + " bytes"};
+  std::memcpy(out.data(), field.bytes.data(), field.bytes.size());
+  return {};
+}
+
+Result<MediaPlace> ExternalSource::placeOf(const ExternalRow &row, size_t column) const {
+  const ExternalRow::Field &field = row[column];
+  if (field.kind != Kind::File || !table.files)
+    return Error{Code::Unsupported, "the bytes are no file's"};
+  auto file = table.files->openFile(field.path);
+  if (!file)
+    return file.error();
+  const FileInfo info = (*file)->info();
+  return MediaPlace{std::move(*file), 0, info.size, info.modifiedNs, absolutePath(field.path)};
+}
+
+Result<int64_t> ExternalSource::scalar(int64_t, int) const {
+  return Error{Code::Unsupported,
+               "rows of `external_source` are read when they are needed, and `where` and "
+               "`weighted` look at all of them: choose rows by an order of the caller's"};
+}
+
+Status ExternalSource::shape(int64_t row, int column, TensorView &) const {
+  return scalar(row, column).error();
+}
+
+Result<std::unique_ptr<ExternalSource>>
+openExternal(ExternalTable table, std::vector<ColumnInfo> columns, std::vector<bool> used) {
+  constexpr int64_t longest = int64_t(1) << 48; // of positions, too (core/Order.h)
+  if (table.length < 0 || table.length > longest)
+    return Error{Code::InvalidArgument, "a table of the caller's has " +
+                                            std::to_string(table.length) +
+                                            " rows; there are 0 to 2^48"};
+  if (!table.read)
+    return Error{Code::InvalidArgument, "nothing gives the rows of a table of the caller's"};
+  for (const ColumnInfo &column : columns) {
+    bool good = column.isBlob() || (!column.isText() && sizeOf(column.type) > 0);
+    good = good && column.dims.size() <= size_t(TensorView::maxRank);
+    for (size_t axis = 0; axis < column.dims.size(); ++axis)
+      good = good && !column.isBlob() && column.dims[axis].bound >= 0;
+    if (!good)
+      return Error{Code::InvalidArgument, "column `" + column.name + "` is " + column.typeText() +
+                                              ", which rows of a caller cannot have"};
+  }
+  return std::make_unique<ExternalSource>(std::move(table), std::move(columns), std::move(used));
+}
+
+} // namespace penstock::runtime
