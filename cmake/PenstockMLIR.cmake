@@ -1,7 +1,8 @@
 # Finds LLVM and MLIR 19, and sets up TableGen.
 #
 # Only the shared libraries `MLIR` and `LLVM` are linked: naming a component
-# too would put a second copy of MLIR into the binary.
+# too would put a second copy of MLIR into the binary. With PENSTOCK_STATIC_LLVM
+# only the archives are, of which the linker takes what is used.
 
 execute_process(COMMAND llvm-config-19 --prefix
   OUTPUT_VARIABLE PENSTOCK_LLVM_PREFIX OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -14,11 +15,21 @@ include(AddMLIR)
 
 add_library(penstock_mlir INTERFACE)
 target_include_directories(penstock_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-target_link_libraries(penstock_mlir INTERFACE MLIR LLVM)
-
-# libMLIR lies outside the default search path, so programs need an RPATH.
-set(CMAKE_BUILD_RPATH ${PENSTOCK_LLVM_PREFIX}/lib)
-set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${PENSTOCK_LLVM_PREFIX}/lib")
+if(PENSTOCK_STATIC_LLVM)
+  # By file: the targets of a distribution's components say that they need its shared LLVM.
+  file(GLOB archives ${PENSTOCK_LLVM_PREFIX}/lib/libMLIR*.a ${PENSTOCK_LLVM_PREFIX}/lib/libLLVM*.a)
+  if(NOT archives)
+    message(FATAL_ERROR "PENSTOCK_STATIC_LLVM: no archives of LLVM in ${PENSTOCK_LLVM_PREFIX}/lib")
+  endif()
+  target_link_libraries(penstock_mlir INTERFACE -Wl,--gc-sections -Wl,--start-group ${archives} -Wl,--end-group
+    z zstd tinfo)
+  set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
+else()
+  target_link_libraries(penstock_mlir INTERFACE MLIR LLVM)
+  # libMLIR lies outside the default search path, so programs need an RPATH.
+  set(CMAKE_BUILD_RPATH ${PENSTOCK_LLVM_PREFIX}/lib)
+  set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${PENSTOCK_LLVM_PREFIX}/lib")
+endif()
 
 # TableGen reads include paths from the directory property.
 include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})

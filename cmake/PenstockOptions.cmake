@@ -48,38 +48,12 @@ function(penstock_library name)
   endif()
 endfunction()
 
-# penstock_together(RESULT NAME SOURCES...): sources that include six of the given ones each, so
-# that headers are read once for six. They name no path of the tree, so that what is compiled from
-# them is in the cache for every tree; those of CMake's UNITY_BUILD have absolute paths.
-function(penstock_together result name)
-  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
-  set(batches "")
-  while(ARGN)
-    list(LENGTH batches number)
-    set(text "")
-    foreach(place RANGE 5)
-      list(POP_FRONT ARGN source)
-      if(source)
-        string(APPEND text "#include \"${folder}/${source}\"\n")
-      endif()
-    endforeach()
-    set(batch ${CMAKE_CURRENT_BINARY_DIR}/${name}_${number}.cpp)
-    file(CONFIGURE OUTPUT ${batch} CONTENT "${text}" @ONLY)
-    list(APPEND batches ${batch})
-  endwhile()
-  set(${result} ${batches} PARENT_SCOPE)
-endfunction()
-
-# penstock_unit_test(NAME [APART] SOURCES... LINK targets...): one GoogleTest program,
-# registered with ctest under its own name. APART: sources have the same names in them.
+# penstock_unit_test(NAME SOURCES... LINK targets...): one GoogleTest program,
+# registered with ctest under its own name.
 function(penstock_unit_test name)
-  cmake_parse_arguments(ARG "APART" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   find_package(GTest REQUIRED)
-  set(sources ${ARG_UNPARSED_ARGUMENTS})
-  if(PENSTOCK_TESTS_TOGETHER AND NOT ARG_APART)
-    penstock_together(sources ${name} ${sources})
-  endif()
-  add_executable(${name} ${sources})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE penstock_options ${ARG_LINK} GTest::gtest GTest::gtest_main)
   add_test(NAME unit.${name} COMMAND ${name})
 endfunction()

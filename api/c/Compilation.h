@@ -38,6 +38,8 @@ public:
   virtual std::string explain() = 0;
   /// The JSON of pst_program_overview().
   virtual std::string overview() = 0;
+  /// The plan, once the module is at `llvm`: what finish() gives, without code.
+  virtual const std::vector<uint8_t> &plan() const = 0;
   /// Plan and code; the module must be at `llvm`.
   virtual std::optional<Compiled> finish() = 0;
 

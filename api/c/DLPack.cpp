@@ -3,6 +3,7 @@
 #include "api/c/Batch.h"
 #include "api/c/dlpack_abi.h"
 #include <algorithm>
+#include <dlfcn.h>
 #include <vector>
 
 using namespace penstock::api;
@@ -86,6 +87,28 @@ pst_status lend(pst_batch *batch, size_t index, pst_part part, void *stream, Man
   return PST_OK;
 }
 
+/// Python's functions, where the process has them: this library is not linked with it.
+struct Capsules {
+  int (*isValid)(void *capsule, const char *name);
+  void *(*pointer)(void *capsule, const char *name);
+
+  static const Capsules &get() {
+    static const Capsules found{
+        reinterpret_cast<decltype(isValid)>(dlsym(RTLD_DEFAULT, "PyCapsule_IsValid")),
+        reinterpret_cast<decltype(pointer)>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"))};
+    return found;
+  }
+};
+
+template <typename Managed> void deleteUntaken(void *capsule, const char *name) {
+  const Capsules &python = Capsules::get();
+  // Neither looks at Python's exception, nor sets one of a capsule that is valid.
+  if (!python.isValid || !python.pointer || !python.isValid(capsule, name))
+    return;
+  auto *tensor = static_cast<Managed *>(python.pointer(capsule, name));
+  tensor->deleter(tensor);
+}
+
 } // namespace
 
 pst_status pst_batch_dlpack(pst_batch *batch, size_t index, pst_part part, void *stream,
@@ -96,4 +119,9 @@ pst_status pst_batch_dlpack(pst_batch *batch, size_t index, pst_part part, void 
 pst_status pst_batch_dlpack_legacy(pst_batch *batch, size_t index, pst_part part, void *stream,
                                    struct DLManagedTensor **out_tensor) {
   return lend(batch, index, part, stream, out_tensor);
+}
+
+void pst_capsule_delete(void *capsule) {
+  deleteUntaken<DLManagedTensor>(capsule, "dltensor");
+  deleteUntaken<DLManagedTensorVersioned>(capsule, "dltensor_versioned");
 }

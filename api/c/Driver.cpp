@@ -7,6 +7,7 @@
 #include "codegen/cuda/Nvrtc.h"
 #include "codegen/cuda/Printer.h"
 #include "codegen/plan/PlanBuilder.h"
+#include "compiler/Dialect/UserPlaces.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/CodePipelines.h"
 #include "compiler/Pipelines/Failures.h"
@@ -57,20 +58,8 @@ Compilation *penstock_start_compilation(const CompileRequest &request) {
 
 //===--- messages ----------------------------------------------------------===//
 
-/// The user's own line: where the outermost call stands. Of an op made from
-/// several, the first.
-static mlir::FileLineColLoc userPlaceOf(mlir::Location location) {
-  if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location))
-    return userPlaceOf(call.getCaller());
-  if (auto fused = llvm::dyn_cast<mlir::FusedLoc>(location))
-    for (mlir::Location part : fused.getLocations())
-      if (mlir::FileLineColLoc place = userPlaceOf(part))
-        return place;
-  return llvm::dyn_cast<mlir::FileLineColLoc>(location);
-}
-
 dsl::SourceRange Driver::rangeOf(mlir::Location location) const {
-  mlir::FileLineColLoc place = userPlaceOf(location);
+  mlir::FileLineColLoc place = pipe::userPlaceOf(location);
   if (!place)
     return {};
   for (uint32_t index = 0; index < sources.count(); ++index) {
@@ -187,14 +176,16 @@ bool Driver::loadText() {
 
 /// Without a row there is no table, and an epoch would have no length.
 bool Driver::readsRows() {
-  bool found = false;
-  module->walk([&](pipe::RowOp) { found = true; });
-  if (!found)
-    for (auto pipeline : module->getOps<pipe::PipelineOp>())
-      diagnostics
-          .error(rangeOf(pipeline.getLoc()), "no output depends on the rows that `for` runs over")
-          .hint("deliver something of each row: a label, or what it holds");
-  return found;
+  bool all = true;
+  for (auto pipeline : module->getOps<pipe::PipelineOp>()) {
+    if (pipeline.walk([](pipe::RowOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted())
+      continue;
+    all = false;
+    diagnostics
+        .error(rangeOf(pipeline.getLoc()), "no output depends on the rows that `for` runs over")
+        .hint("deliver something of each row: a label, or what it holds");
+  }
+  return all;
 }
 
 void Driver::noteGpu() {
@@ -205,7 +196,7 @@ void Driver::noteGpu() {
                                (place && place.getValue() == "gpu")))
       return;
     gpuPlace = output ? "output `" + output.getName().str() + "`" : "a stage";
-    if (mlir::FileLineColLoc at = userPlaceOf(op->getLoc()))
+    if (mlir::FileLineColLoc at = pipe::userPlaceOf(op->getLoc()))
       gpuPlace += " (" + at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" +
                   std::to_string(at.getColumn()) + ")";
   });
@@ -260,7 +251,8 @@ bool Driver::runTo(Stage stage) {
     pipelines::buildLoopsPipeline(passes);
     break;
   case Stage::llvm:
-    if (request.from != "loops" && !makePlan()) // the pipeline op goes now
+    // The pipeline op goes now. That an output reads the row may have been for nothing.
+    if (request.from != "loops" && (!readsRows() || !makePlan()))
       return false;
     pipelines::buildLLVMPipeline(passes);
     break;

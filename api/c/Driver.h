@@ -28,6 +28,7 @@ public:
   std::optional<std::string> print(Stage stage, const std::string &architecture) override;
   std::string explain() override;
   std::string overview() override;
+  const std::vector<uint8_t> &plan() const override { return planBytes; }
   std::optional<Compiled> finish() override;
 
   const std::string &pipelineName() const override { return name; }

@@ -2,7 +2,7 @@
 
 #include "api/c/Explain.h"
 #include "compiler/Dialect/PipeDialect.h"
-#include "llvm/ADT/SetVector.h"
+#include "compiler/Dialect/UserPlaces.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -33,20 +33,6 @@ private:
 
 } // namespace
 
-void penstock::api::placesOf(Location location, llvm::SetVector<FileLineColLoc> &places) {
-  if (auto call = llvm::dyn_cast<CallSiteLoc>(location))
-    return placesOf(call.getCaller(), places);
-  if (auto name = llvm::dyn_cast<NameLoc>(location))
-    return placesOf(name.getChildLoc(), places);
-  if (auto fused = llvm::dyn_cast<FusedLoc>(location)) {
-    for (Location part : fused.getLocations())
-      placesOf(part, places);
-    return;
-  }
-  if (auto place = llvm::dyn_cast<FileLineColLoc>(location))
-    places.insert(place);
-}
-
 std::string penstock::api::wordAt(const dsl::SourceManager &sources, FileLineColLoc place) {
   for (uint32_t index = 0; index < sources.count(); ++index) {
     const dsl::FileId file{index};
@@ -67,14 +53,8 @@ std::string penstock::api::wordAt(const dsl::SourceManager &sources, FileLineCol
 
 /// `random_resized_crop (train.pipe:7:8), flip (8:8)`.
 std::string Explanation::placeOf(Operation *op) const {
-  llvm::SetVector<FileLineColLoc> places;
-  penstock::api::placesOf(op->getLoc(), places);
-  llvm::SmallVector<FileLineColLoc> ordered(places.begin(), places.end());
-  llvm::sort(ordered, [](FileLineColLoc a, FileLineColLoc b) {
-    return std::pair(a.getLine(), a.getColumn()) < std::pair(b.getLine(), b.getColumn());
-  });
   std::string result, file;
-  for (FileLineColLoc place : ordered) {
+  for (FileLineColLoc place : pipe::userPlacesOf(op->getLoc())) {
     std::string at =
         std::to_string(place.getLine()) + ":" + std::to_string(place.getColumn());
     if (place.getFilename() != file)

@@ -4,7 +4,6 @@
 
 #include "dsl/Diagnostics/Source.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/SetVector.h"
 #include <string>
 
 namespace penstock::api {
@@ -13,9 +12,6 @@ namespace penstock::api {
 /// `schedule`), in the order of the pipeline, each under the op it speaks of and
 /// the user's words for it. Nothing else is said.
 std::string explain(mlir::ModuleOp module, const dsl::SourceManager &sources);
-
-/// The user's own places that an op comes from: where the outermost call stands.
-void placesOf(mlir::Location location, llvm::SetVector<mlir::FileLineColLoc> &places);
 
 /// The name that the user wrote at `place`: `flip`. May be empty.
 std::string wordAt(const dsl::SourceManager &sources, mlir::FileLineColLoc place);

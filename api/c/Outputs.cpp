@@ -33,6 +33,15 @@ pst_dtype api::dtypeOf(plan::DType type) {
   }
 }
 
+plan::DType api::dtypeFrom(pst_dtype type) {
+  constexpr plan::DType types[] = {plan::DType::none, plan::DType::u8,  plan::DType::i8,
+                                   plan::DType::u16,  plan::DType::i16, plan::DType::i32,
+                                   plan::DType::i64,  plan::DType::f16, plan::DType::bf16,
+                                   plan::DType::f32,  plan::DType::f64, plan::DType::boolean};
+  const size_t index = static_cast<size_t>(type);
+  return index < std::size(types) ? types[index] : plan::DType::none;
+}
+
 Outputs::Outputs(const std::vector<runtime::OutputView> &views) {
   axes.reserve(views.size());
   for (const runtime::OutputView &view : views) {

@@ -11,6 +11,9 @@ namespace penstock::api {
 /// The C name of an element type.
 pst_dtype dtypeOf(plan::DType type);
 
+/// And back; DType::none for what is none.
+plan::DType dtypeFrom(pst_dtype type);
+
 /// C views of output views; borrows their memory.
 class Outputs {
 public:

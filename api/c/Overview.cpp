@@ -9,6 +9,7 @@
 #include "api/c/Overview.h"
 #include "api/c/Explain.h"
 #include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Dialect/UserPlaces.h"
 #include "compiler/Transforms/FuseRemarks.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -77,17 +78,6 @@ private:
 
 } // namespace
 
-/// The user's own places of an op, in the order of the text.
-static SmallVector<FileLineColLoc> orderedPlaces(Operation *op) {
-  llvm::SetVector<FileLineColLoc> places;
-  penstock::api::placesOf(op->getLoc(), places);
-  SmallVector<FileLineColLoc> ordered(places.begin(), places.end());
-  llvm::sort(ordered, [](FileLineColLoc a, FileLineColLoc b) {
-    return std::pair(a.getLine(), a.getColumn()) < std::pair(b.getLine(), b.getColumn());
-  });
-  return ordered;
-}
-
 static std::vector<std::string> remarksOf(Operation *op, StringRef pass) {
   std::vector<std::string> texts;
   if (auto remarks = op->getAttrOfType<ArrayAttr>("pipe.remarks"))
@@ -120,7 +110,7 @@ Box &Overview::boxFor(const std::string &key, const char *kind, Operation *op) {
   if (isNew) {
     boxes.emplace_back();
     boxes.back().kind = kind;
-    const auto places = orderedPlaces(op);
+    const auto places = pipe::userPlacesOf(op->getLoc());
     if (!places.empty()) {
       const unsigned first = places.front().getLine(), last = places.back().getLine();
       boxes.back().place = first == last
@@ -134,7 +124,7 @@ Box &Overview::boxFor(const std::string &key, const char *kind, Operation *op) {
 }
 
 static std::string keyOf(const char *kind, Operation *op) {
-  const auto places = orderedPlaces(op);
+  const auto places = pipe::userPlacesOf(op->getLoc());
   return places.empty() ? std::string(kind) + std::to_string(reinterpret_cast<uintptr_t>(op))
                         : std::string(kind) + std::to_string(places[0].getLine()) + ":" +
                               std::to_string(places[0].getColumn());
@@ -295,7 +285,7 @@ std::vector<std::string> Overview::wordsOf(const Box &box) const {
   SmallVector<Operation *> ops(box.tables);
   ops.append(box.launches.begin(), box.launches.end());
   for (Operation *op : ops)
-    for (FileLineColLoc place : orderedPlaces(op))
+    for (FileLineColLoc place : pipe::userPlacesOf(op->getLoc()))
       ordered[{place.getLine(), place.getColumn()}] = penstock::api::wordAt(sources, place);
   std::vector<std::string> words, names;
   for (const auto &[place, word] : ordered)

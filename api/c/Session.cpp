@@ -3,6 +3,7 @@
 #include "api/c/Session.h"
 #include "api/c/Batch.h"
 #include "api/c/Program.h"
+#include "api/c/Rows.h"
 #include "api/c/Values.h"
 #include "runtime/core/RealFileSystem.h"
 #include <algorithm>
@@ -13,15 +14,6 @@ using namespace penstock::api;
 
 //===--- opening
 //-----------------------------------------------------------===//
-
-static plan::DType dtypeFrom(pst_dtype type) {
-  constexpr plan::DType types[] = {plan::DType::none, plan::DType::u8,  plan::DType::i8,
-                                   plan::DType::u16,  plan::DType::i16, plan::DType::i32,
-                                   plan::DType::i64,  plan::DType::f16, plan::DType::bf16,
-                                   plan::DType::f32,  plan::DType::f64, plan::DType::boolean};
-  const size_t index = static_cast<size_t>(type);
-  return index < std::size(types) ? types[index] : plan::DType::none;
-}
 
 static runtime::Error invalid(std::string message) {
   return {runtime::Code::InvalidArgument, std::move(message)};
@@ -168,6 +160,19 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
     return self.fail(files.error());
   self.files = std::move(*files);
   sessionOptions.files = self.files.get();
+  if (given.table_count) {
+    // What rows name is the program's own wish, not a text's: any file.
+    auto anywhere = runtime::RealFileSystem::create({{"/", false}});
+    if (!anywhere)
+      return self.fail(anywhere.error());
+    self.anywhere = std::move(*anywhere);
+    for (size_t i = 0; i < given.table_count; ++i) {
+      auto table = externalTable(given.tables[i], *self.anywhere);
+      if (!table)
+        return self.fail(table.error());
+      sessionOptions.external.push_back(std::move(*table));
+    }
+  }
   auto opened = runtime::Session::open(program->plan, program->kernels, std::move(sessionOptions));
   if (!opened)
     return self.fail(opened.error());

@@ -13,6 +13,7 @@
 struct pst_session {
   penstock::api::OwnProcess process;
   std::unique_ptr<penstock::runtime::FileSystem> files;
+  std::unique_ptr<penstock::runtime::FileSystem> anywhere; ///< for rows of the caller's; may be null
   std::unique_ptr<penstock::runtime::Session> session; // null after a failed open
   /// The program's, for parameters that come later.
   std::shared_ptr<const penstock::runtime::Plan> plan;

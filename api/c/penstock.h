@@ -299,6 +299,45 @@ typedef struct pst_memory_column {
   const void *data;       /* must outlive the session */
 } pst_memory_column;
 
+/* A row of an `external_source` in the making. It lives during the call of pst_read_row. */
+typedef struct pst_row pst_row;
+
+/* Says with pst_row_...() what row `number` of a table holds. What it hands over is copied, so
+ * that it needs to live until the call returns only (of pst_row_file(), the name).
+ *
+ * 0: done. Else the row cannot be used, and neither where pst_row_fail() or a pst_row_...()
+ * that failed says so: it becomes a bad sample with that message, and is replaced or ends the
+ * epoch as `on_error` says.
+ *
+ * Called on threads of the session that fetch, and on that of pst_session_sample(), for rows in
+ * any order, ahead of the batch that they are for, and again where a row is needed again. It may call
+ * nothing for the session but pst_session_cancel(). pst_session_close() waits for it. */
+typedef int (*pst_read_row)(void *context, int64_t number, pst_row *row);
+
+/* A column of bytes whose rows lie in memory: where, and how many. NULL where there are none: the
+ * row is bad. All of it must outlive the session. */
+typedef struct pst_memory_bytes {
+  const char *name;
+  const void *const *data;
+  const int64_t *sizes;
+} pst_memory_bytes;
+
+/* The rows of an `external_source`: its columns and their types stand in the pipeline. What lies
+ * in memory is taken from there; `read` is asked for the rest, or NULL where there is none. */
+typedef struct pst_external_table {
+  int64_t length; /* rows: 1 to 2^48 */
+  pst_read_row read;
+  void *context;
+  /* Not 0: `read` may be called from several threads at once. Else one call is made at a time. */
+  int any_thread;
+  const pst_memory_bytes *bytes;
+  size_t bytes_count;
+  /* Numbers and arrays, one of a row behind the other. Numbers may be of another type, as for
+   * pst_row_int() and pst_row_float(). */
+  const pst_memory_column *columns;
+  size_t column_count;
+} pst_external_table;
+
 /* What happens when the caller holds all batches that there is memory for, which are
  * twice `prefetch`, and asks for another. */
 typedef enum pst_held {
@@ -376,13 +415,17 @@ typedef struct pst_session_options {
    * is an error. */
   int samples_only;
   pst_last last;
+  /* One for each `external_source` that the pipeline uses: that of `for` first, then the others in
+   * the order of the text. Copied; the contexts must outlive the session. */
+  const pst_external_table *tables;
+  size_t table_count;
 } pst_session_options;
 
 #define PST_SESSION_OPTIONS_INIT                                                                   \
   {                                                                                                \
     sizeof(pst_session_options), NULL, 0, NULL, 0, NULL, 0, 0, 1, 0, 1, 0, 0, 0, NULL,             \
         PST_DEVICE_AUTO, 0, NULL, NULL, 0, PST_HELD_ERROR, PST_ORDER_PIPELINE, NULL, NULL, 0, 0,   \
-        PST_LAST_PIPELINE                                                                          \
+        PST_LAST_PIPELINE, NULL, 0                                                                 \
   }
 
 /* Opens the sources of `program`, takes the session's memory and starts its threads.
@@ -586,14 +629,14 @@ typedef struct pst_session_info {
 PST_API void pst_session_get_info(const pst_session *session, pst_session_info *out_info);
 
 /* The names of the classes that labels of the table of `for` number: folders of
- * `image_folder`. 0 and NULL where there are none. They live as long as the session. */
+ * `image_folder` and `video_clips`, the list beside CIFAR's files. 0 and NULL where there are none. They live as long as the session. */
 PST_API size_t pst_session_class_count(const pst_session *session);
 /* `index` < pst_session_class_count(). */
 PST_API const char *pst_session_class_name(const pst_session *session, size_t index);
 
 /* A column of text of a row of the table of `for`, such as `name` of `image_folder`; the
- * rows of a batch are pst_batch_rows(). Columns that the pipeline does not use may be
- * missing. `*out_text` lives until the next call of this function.
+ * rows of a batch are pst_batch_rows(). Of `csv`, any column that the
+ * file's first line names. `*out_text` lives until the next call of this function.
  *
  * PST_ERROR  there is no such row or column; see pst_session_error().
  *
@@ -604,6 +647,46 @@ PST_API pst_status pst_session_row_text(pst_session *session, int64_t row, const
 /* Ends all work and all threads of the session; batches stay valid. NULL is
  * allowed. */
 PST_API void pst_session_close(pst_session *session);
+
+/*===--- rows from the caller ----------------------------------------------===*/
+
+/* For pst_read_row, on the thread and during the time of its call. Each gives a column of the
+ * row, by its name; a column that the pipeline does not use is left alone, and one that it uses
+ * and that is not given makes the row bad. PST_ERROR: the value does not fit the column; the row is bad, with
+ * a message that says how. */
+
+/* What the pipeline expects of a column. */
+typedef enum pst_field {
+  PST_FIELD_NONE = 0, /* there is none of that name, or nobody uses it */
+  PST_FIELD_BYTES = 1,
+  PST_FIELD_NUMBER = 2,
+  PST_FIELD_ARRAY = 3
+} pst_field;
+
+PST_API pst_field pst_row_wants(const pst_row *row, const char *column);
+/* A column of bytes: `size` bytes of an encoded image or video, at most 1 GiB. */
+PST_API pst_status pst_row_bytes(pst_row *row, const char *column, const void *data, size_t size);
+/* A column of bytes: a file's. It is read after the call, by a thread of the session, wherever
+ * it lies; of a video only what is needed. Relative paths start at the current folder. */
+PST_API pst_status pst_row_file(pst_row *row, const char *column, const char *path);
+/* A column of bytes: an image that is decoded. u8 of `height` x `width` x `channels` (1: gray,
+ * 3: red, green, blue), all at least 1 and at most 1 GiB. `strides` are bytes from one row,
+ * column and channel to the next; NULL: they follow one another. `decode` gives these pixels. */
+PST_API pst_status pst_row_pixels(pst_row *row, const char *column, const void *data,
+                                  int64_t height, int64_t width, int64_t channels,
+                                  const int64_t *strides);
+/* A column of numbers. An integer must lie in the column's type (bool: 0 and 1); for a
+ * column of floats both are rounded to it, and no other takes a float. */
+PST_API pst_status pst_row_int(pst_row *row, const char *column, int64_t value);
+PST_API pst_status pst_row_float(pst_row *row, const char *column, double value);
+/* A column of arrays: of its type, rank and extents (the first may differ from row to row, if
+ * the column says so). `strides` in bytes; NULL: C order. */
+PST_API pst_status pst_row_array(pst_row *row, const char *column, pst_dtype dtype, int32_t rank,
+                                 const int64_t *extents, const int64_t *strides, const void *data);
+/* What reports call the row; else the file that it names first, or "row 17". */
+PST_API void pst_row_name(pst_row *row, const char *name);
+/* The row cannot be used, and why. The first reason counts. */
+PST_API void pst_row_fail(pst_row *row, const char *message);
 
 /*===--- batches -----------------------------------------------------------===*/
 
@@ -662,6 +745,11 @@ PST_API pst_status pst_batch_dlpack(pst_batch *batch, size_t index, pst_part par
                                     struct DLManagedTensorVersioned **out_tensor);
 PST_API pst_status pst_batch_dlpack_legacy(pst_batch *batch, size_t index, pst_part part,
                                            void *stream, struct DLManagedTensor **out_tensor);
+/* A destructor for capsules of CPython with such a tensor, named "dltensor_versioned" or
+ * "dltensor": deletes the tensor if nobody has taken it, which is who renames the capsule.
+ * For PyCapsule_New; it may be called with an exception set, and runs none of Python's code.
+ * In a process without CPython it does nothing. */
+PST_API void pst_capsule_delete(void *capsule);
 
 /*===--- one sample --------------------------------------------------------===*/
 

@@ -1,0 +1,22 @@
+//===- Rows.h - tables whose rows a caller gives ---------------------------===//
+#ifndef PENSTOCK_API_C_ROWS_H
+#define PENSTOCK_API_C_ROWS_H
+
+#include "api/c/penstock.h"
+#include "runtime/sources/ExternalSource.h"
+
+namespace penstock::api {
+
+/// The runtime's form of a caller's table. `files` opens the files that rows name. The error
+/// says which column in memory does not fit.
+runtime::Result<runtime::ExternalTable> externalTable(const pst_external_table &given,
+                                                      runtime::FileSystem &files);
+
+} // namespace penstock::api
+
+struct pst_row {
+  penstock::runtime::ExternalRow &row;
+  std::string error = {}; ///< the first
+};
+
+#endif
