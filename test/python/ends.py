@@ -102,6 +102,7 @@ print(os.waitpid(child, 0)[1], t.is_alive())
 
     def test_ctrl_c_ends_a_wait(self):
         done = self.run_python("""
+signal.signal(signal.SIGINT, signal.default_int_handler) # shells have jobs in the background ignore it
 l = penstock.load(ends.SLOW, cache="")
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:

@@ -38,6 +38,19 @@ pipeline ragged() {
 """
 
 
+class Versioned:
+    """Gives versioned capsules, whatever NumPy asks for."""
+
+    def __init__(self, output):
+        self.output = output
+
+    def __dlpack__(self, **options):
+        return self.output.__dlpack__(max_version=(1, 0))
+
+    def __dlpack_device__(self):
+        return self.output.__dlpack_device__()
+
+
 def numbers(**options):
     return penstock.load(NUMBERS, columns={"value": numpy.arange(100)}, cache="", **options)
 
@@ -150,6 +163,34 @@ pipeline files(root: path) {
                     loader.row_text(0, "nmae")
         with numbers() as loader:
             self.assertEqual(loader.classes, [])
+
+    def test_classes_of_videos_and_texts_of_tables(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("run", "swim"):
+                os.mkdir(f"{folder}/{name}")
+                with open(f"{folder}/{name}/1.mp4", "wb") as file: # one row all the same
+                    file.write(b"no video")
+            text = """pipe 1
+pipeline clips(root: path) {
+  for row in video_clips(root)
+  batch 2 per rank last keep { output label: i64[n] = row.label }
+}
+"""
+            try:
+                loader = penstock.load(text, root=folder, cache="")
+            except penstock.SessionError as error: # a build without FFmpeg
+                self.assertIn("penstock_video", str(error))
+            else:
+                with loader:
+                    self.assertEqual(loader.classes, ["run", "swim"])
+            with open(f"{folder}/list.csv", "w") as file:
+                file.write('label,caption\n3,"a dog, sleeping"\n4,a cat\n')
+            table = text.replace("root: path", "list: path").replace("video_clips(root)", "csv(list, label = i64)")
+            with penstock.load(table, list=f"{folder}/list.csv", cache="") as loader:
+                self.assertEqual([loader.row_text(row, "caption") for row in (0, 1)], ["a dog, sleeping", "a cat"])
+                self.assertEqual(loader.row_text(1, "label"), "4")
+                with self.assertRaisesRegex(penstock.SessionError, "no column `captoin` of text"):
+                    loader.row_text(0, "captoin")
 
     def test_statistics_are_data(self):
         with numbers(threads=1) as loader:
@@ -357,6 +398,16 @@ class Memory(unittest.TestCase):
             with self.assertRaises(BufferError):
                 loader.sample(0)[0].__dlpack__()
             failed.assert_not_called()
+
+    def test_a_tensor_that_its_consumer_refuses_gives_its_batch_back(self):
+        text = DTYPES.replace("length: int = 3", "length: int = 60")
+        with penstock.load(text, threads=1, held="error", cache="") as loader:
+            for batch in loader: # or there would be no slot left
+                for maker in (batch["bf16"], Versioned(batch["bf16"])):
+                    # NumPy has no bf16, and before 2.1 no versions. Python's code in a destructor made it a SystemError.
+                    with self.assertRaises((RuntimeError, TypeError, BufferError, ValueError)):
+                        numpy.from_dlpack(maker)
+                self.assertEqual(numpy.from_dlpack(batch["f32"]).tolist(), numpy.asarray(batch["f32"]).tolist())
 
     def test_offsets_as_dlpack(self):
         with penstock.load(RAGGED, cache="") as loader:

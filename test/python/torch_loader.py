@@ -1,5 +1,7 @@
 """`penstock.torch.Loader`: what trainers look for, and tensors that view their batch."""
 import os
+import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -14,6 +16,7 @@ except ImportError as error:
 
 import penstock
 from loader import DTYPES, NUMBERS
+from penstock._dlpack import take_tensor
 from penstock.torch import Loader
 
 OPTIONS = {"columns": {"value": numpy.arange(100)}, "cache": ""}
@@ -69,6 +72,21 @@ class TorchLoader(unittest.TestCase):
         self.assertTrue(torch.equal(held, kept))
         with Loader(NUMBERS, threads=1, **OPTIONS) as loader:
             self.assertLessEqual(len({table.data_ptr() for _, table in loader}), 4)
+
+    def test_a_tensor_that_is_not_taken_gives_its_memory_back(self):
+        def refuse(capsule):
+            raise RuntimeError("no")
+        with penstock.load(NUMBERS, threads=1, held="error", **OPTIONS) as loader:
+            for batch in loader: # or there would be no slot left
+                with self.assertRaisesRegex(RuntimeError, "no"):
+                    take_tensor(batch._owner, (0, 0), refuse)
+
+    def test_what_a_batch_costs_the_caller(self):
+        script = pathlib.Path(__file__).resolve().parents[2] / "bench/python_calls"
+        # 10 on machines that do nothing else.
+        done = subprocess.run([sys.executable, script, "--rounds", "15", "--most", "25"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("tensors of both", done.stdout)
 
     def test_epochs_as_a_trainer_sets_them(self):
         with Loader(NUMBERS, **OPTIONS) as loader:

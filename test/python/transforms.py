@@ -5,9 +5,12 @@ import pathlib
 import subprocess
 import sys
 import unittest
+import warnings
+from unittest import mock
 
 try:
     import numpy
+    import PIL
     import torch
     import torchvision.transforms as T
     import torchvision.transforms.functional as F
@@ -133,6 +136,39 @@ class Evaluation(unittest.TestCase):
         self.assertEqual(list(transformed(lambda x: {"a": ones[0](x), "b": x}, images)), ["image_a", "image_b"])
 
 
+def down_first(image, height, width, filter):
+    """Resized as Pillow does from version 13 on, by any version."""
+    if filter != Image.NEAREST and height < image.height and image.height - height > 2 * (image.width - width):
+        image = image.resize((image.width, height), filter)
+    elif filter != Image.NEAREST:
+        image = image.resize((width, image.height), filter)
+    return image.resize((width, height), filter)
+
+
+class TallImages(unittest.TestCase):
+    """Pillow 13 resizes some of them down first."""
+
+    def test_the_order_of_passes_is_that_of_the_pillow_that_is_there(self):
+        source = {**SOURCE, "source": "raw(image = column(images, u8[h = 120, w = 40, c = rgb]))"}
+        images = numpy.random.default_rng(5).integers(0, 256, (3, 120, 40, 3), dtype=numpy.uint8)
+        both = 0
+        for resize, height, width, filter in (
+                (T.Resize((32, 32)), 32, 32, Image.BILINEAR), (T.Resize((100, 20), interpolation=C), 100, 20, Image.BICUBIC),
+                (T.Resize((101, 20)), 101, 20, Image.BILINEAR), (T.Resize((60, 70)), 60, 70, Image.BILINEAR),
+                (T.Resize((130, 90)), 130, 90, Image.BILINEAR), (T.Resize((32, 32), interpolation=N), 32, 32, Image.NEAREST),
+                (T.Resize(24), 72, 24, Image.BILINEAR), (T.Resize(30, max_size=40), 40, 13, Image.BILINEAR),
+                (lambda image: image.resize((30, 30), Image.LANCZOS), 30, 30, Image.LANCZOS)):
+            with mock.patch.object(PIL, "__version__", "13.0.0"):
+                found = transformed(T.Compose([resize, T.Grayscale(3), T.PILToTensor()]), images, **source)["image"]
+            wanted = numpy.stack([F.pil_to_tensor(F.to_grayscale(down_first(Image.fromarray(image), height, width, filter), 3)) for image in images])
+            self.assertTrue((found == wanted).all(), (height, width, filter))
+            as_here = transformed(T.Compose([resize, T.Grayscale(3), T.PILToTensor()]), images, **source)["image"]
+            here = numpy.stack([F.pil_to_tensor(F.to_grayscale(resize(Image.fromarray(image)), 3)) for image in images])
+            self.assertTrue((as_here == here).all(), (height, width, filter))
+            both += (found != as_here).any()
+        self.assertTrue(both > 3 or int(PIL.__version__.split(".")[0]) >= 13, "the images tell the orders apart")
+
+
 class Chance(unittest.TestCase):
     """Counts of 2,000 samples, within five standard deviations; the draws are the same in each run."""
     COUNT = 2000
@@ -248,8 +284,10 @@ class Draws(unittest.TestCase):
 
     def test_crop_colours_flip_and_affine(self):
         def by_hand(image, drawn):
-            image = F.resized_crop(image, *(int(drawn[f"random_resized_crop/crop_box/{side}"]) for side in
-                                            ("top", "left", "height", "width")), [24, 24])
+            image = F.crop(image, *(int(drawn[f"random_resized_crop/crop_box/{side}"]) for side in
+                                    ("top", "left", "height", "width")))
+            for size in ((24, image.height), (24, 24)): # across first, which Pillow from 13 on does not always do
+                image = image.resize(size, Image.BILINEAR)
             adjust = [F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_hue]
             for step in range(4):
                 arm = int(drawn["color_jitter/jittered/jitter_step/choose arm" + (f"#{step}" if step else "")])
@@ -290,7 +328,7 @@ class Unknown(unittest.TestCase):
                 (T.FiveCrop(5), "FiveCrop", "five images"), (T.AugMix(), "AugMix", "Dirichlet"),
                 (T.Compose([T.PILToTensor(), STATS]), "Normalize", "takes a float tensor"),
                 (inner(T.Normalize((0.5, 0.5), (0.5, 0.5))), "Normalize", "2 means for 3 channels"),
-                (inner(T.Resize((9, 9), interpolation=C)), "Resize", "other weights"),
+                (inner(T.Resize((9, 9), interpolation=C, antialias=False)), "Resize", "other weights"),
                 (inner(T.ColorJitter(0.4)), "ColorJitter", "Pillow images only"),
                 (inner(T.ConvertImageDtype(torch.uint8)), "ConvertImageDtype", "uint8 is not offered"),
                 (T.RandomOrder([T.RandomInvert()] * 4), "RandomOrder", "too many orders"),
@@ -313,7 +351,8 @@ class Unknown(unittest.TestCase):
             return blur(x, len(seen))
         for function, reason in [
                 (lambda x: x.rotate(5), "Pillow's rotate"), (lambda x: x.resize((x.width, 4)), "the size"),
-                (lambda x: np.array(x), "reads the pixels"), (lambda x: blur(x, random.gauss(1, 1)), "cannot be followed"),
+                (lambda x: np.array(x), "reads the pixels"), (lambda x: blur(x, random.gauss(9, 0.1)), "cannot be followed"),
+                (lambda x: blur(x, -1), "radius from -1"),
                 (lambda x: blur(x, random.uniform(0, 1) ** 2), "in a way that cannot be followed"),
                 (lambda x: blur(x, np.random.uniform(0, 1, 2)[0]), "several numbers at once"),
                 (twice, "twice"), (hidden, "cannot be followed"), (counts, "something else each time"),
@@ -371,15 +410,63 @@ class Table(unittest.TestCase):
     def test_a_class_is_known_or_not(self):
         self.assertFalse(set(_known.TABLE) & set(_known.NONE))
 
-    @unittest.skipUnless(importlib.util.find_spec("torchvision.transforms.v2"), "this torchvision has no transforms.v2")
-    def test_the_second_version(self):
+
+@unittest.skipUnless(importlib.util.find_spec("torchvision.transforms.v2"), "this torchvision has no transforms.v2")
+class SecondVersion(unittest.TestCase):
+    """torchvision.transforms.v2, whose attributes have other forms and which multiplies by 1/255."""
+
+    def test_what_it_makes_of_images(self):
         import torchvision.transforms.v2 as v2
         images = pictures(20)
-        for transform in (v2.Compose([v2.Resize(40), v2.CenterCrop(32), v2.ToImage(), v2.ToDtype(torch.float32, scale=True),
-                                      v2.Normalize(*composes.STATS[0]), v2.ToPureTensor()]),
-                          v2.Compose([v2.RandomHorizontalFlip(1), v2.Grayscale(3), v2.PILToTensor()])):
+        floats = (v2.ToImage(), v2.ToDtype(torch.float32, scale=True))
+        for transform in (v2.Compose([v2.Resize(40), v2.CenterCrop(32), *floats, v2.Normalize(*composes.STATS[0]), v2.ToPureTensor()]),
+                          v2.Compose([v2.PILToTensor(), v2.ConvertImageDtype(torch.float32), v2.RandomVerticalFlip(1)]),
+                          v2.Compose([v2.ToImage(), v2.ToDtype(torch.uint8, scale=True), v2.Pad(3, fill={torch.Tensor: 9, "others": 9})]),
+                          v2.Compose([*floats, v2.CenterCrop(20), v2.ToPILImage(), v2.Grayscale(3)]),
+                          v2.Compose([v2.RandomHorizontalFlip(1), v2.Grayscale(1), *floats, v2.Normalize([0.5], [0.25])])):
             found, = transformed(transform, images).values()
-            self.assertTrue(numpy.array_equal(found, expected(transform, images)))
+            self.assertTrue(numpy.array_equal(found, expected(transform, images)), transform)
+
+    def test_its_classes_are_followed_as_the_first_ones(self):
+        import torchvision.transforms.v2 as v2
+        made = [
+            lambda M: M.Resize(20), lambda M: M.Resize((20, 24)), lambda M: M.Resize(20, interpolation=C, max_size=60),
+            lambda M: M.CenterCrop(20), lambda M: M.CenterCrop((20, 24)), lambda M: M.Pad(2), lambda M: M.Pad((1, 2)), lambda M: M.Pad((1, 2, 3, 4), 7),
+            lambda M: M.Pad(2, padding_mode="reflect"), lambda M: M.RandomCrop(20), lambda M: M.RandomCrop((20, 24), padding=4, fill=9),
+            lambda M: M.RandomCrop(20, padding=(1, 2, 3, 4)), lambda M: M.RandomCrop(60, padding=(1, 2), pad_if_needed=True, padding_mode="edge"), lambda M: M.RandomResizedCrop(20),
+            lambda M: M.RandomResizedCrop((20, 24), (0.2, 0.9), (0.5, 2), C), lambda M: M.RandomHorizontalFlip(0.3), lambda M: M.RandomVerticalFlip(),
+            lambda M: M.RandomRotation(15), lambda M: M.RandomRotation((0, 30), B, fill=3), lambda M: M.RandomAffine(10),
+            lambda M: M.RandomAffine((-5, 9), (0.1, 0.2), (0.8, 1.2), 7, B, 5), lambda M: M.RandomAffine(0, shear=(1, 2, 3, 4)),
+            lambda M: M.ColorJitter(0.4, 0.4, 0.4, 0.1), lambda M: M.ColorJitter(brightness=(0.5, 0.9)), lambda M: M.ColorJitter(hue=0.2),
+            lambda M: M.ColorJitter(0.2, 0, 0.3), lambda M: M.ColorJitter(), lambda M: M.Grayscale(3), lambda M: M.RandomGrayscale(0.2), lambda M: M.GaussianBlur(5),
+            lambda M: M.GaussianBlur((7, 7), (0.5, 1)), lambda M: M.GaussianBlur(3, 1.5), lambda M: M.RandomInvert(), lambda M: M.RandomPosterize(3),
+            lambda M: M.RandomSolarize(128, 0.2), lambda M: M.RandomAdjustSharpness(2, 0.4), lambda M: M.RandomAutocontrast(), lambda M: M.RandomEqualize(),
+            lambda M: M.AutoAugment(), lambda M: M.AutoAugment(T.AutoAugmentPolicy.CIFAR10, B, [4, 4, 4]), lambda M: M.RandAugment(3, 7),
+            lambda M: M.TrivialAugmentWide(interpolation=B, fill=2), lambda M: M.RandomApply([M.ColorJitter(0.4, 0.4, 0.4, 0.1)], 0.8),
+            lambda M: M.RandomApply(torch.nn.ModuleList([M.CenterCrop(40), M.RandomInvert(0.5)])), lambda M: M.RandomChoice([M.RandomInvert(1), M.RandomEqualize(1)]),
+            lambda M: M.RandomChoice([M.RandomInvert(1), M.RandomEqualize(1)], [0.2, 0.8]), lambda M: M.RandomOrder([M.RandomInvert(), M.CenterCrop(30)]),
+            lambda M: M.Lambda(lambda image: M.CenterCrop(20)(image)), lambda M: M.PILToTensor(), lambda M: M.ToTensor(),
+            lambda M: M.Compose([M.ToTensor(), M.Normalize((0.5, 0.4, 0.3), (0.1, 0.2, 0.3)), M.RandomErasing()]),
+            lambda M: M.Compose([M.ToTensor(), M.RandomErasing(0.3, (0.1, 0.2), (0.5, 1.5), (0.1, 0.2, 0.3))]),
+            lambda M: M.Compose([M.ToTensor(), M.RandomErasing(value="random")]), lambda M: M.Compose([M.ToTensor(), M.RandomErasing(value=0.5)])]
+        named = set(_known.TABLE) - {"ToImage", "ToDtype", "ToPureTensor", "Identity", "ImageClassification", "ConvertImageDtype", "ToPILImage"}
+        for make in made:
+            first = make(T)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore") # ToTensor is old there
+                second = compile_transforms(make(v2))
+            self.assertEqual(second, compile_transforms(first), first)
+            named -= {name for name in named if name + "(" in repr(first)}
+        self.assertEqual(named, set(), "not compared")
+
+    def test_what_only_it_has_and_is_not_offered(self):
+        import torchvision.transforms.v2 as v2
+        for transform, reason in [(v2.RandomCrop(60, 2, pad_if_needed=True, padding_mode="reflect"), "with reflect"), (v2.Resize(None, max_size=40), "max_size alone"), (v2.ToDtype({torch.Tensor: torch.float32, "others": None}, scale=True), "for each kind"),
+                                  (v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32)]), "without scale"), (v2.JPEG((50, 90)), "recompress"),
+                                  (v2.Compose([v2.ToImage(), v2.ToDtype(torch.float16, scale=True)]), "not float16")]:
+            with self.assertRaises(UnknownTransform) as caught:
+                compile_transforms(transform)
+            self.assertIn(reason, caught.exception.reason)
 
 
 if __name__ == "__main__":

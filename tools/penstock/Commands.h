@@ -6,6 +6,7 @@
 
 namespace penstock::cli {
 
+void addAccelerate(CommandLine &line);
 void addCheck(CommandLine &line);
 void addCompile(CommandLine &line);
 void addExplain(CommandLine &line);

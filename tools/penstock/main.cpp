@@ -51,5 +51,6 @@ int main(int argc, char **argv) {
   addPack(line);
   addFmt(line);
   addOps(line);
+  addAccelerate(line);
   return finish(line.run(argc, argv));
 }

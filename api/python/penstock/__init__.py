@@ -12,6 +12,7 @@ import importlib
 from types import ModuleType
 
 from . import _c
+from .dataset import Table, from_dataset
 from .errors import CancelledError, CompileError, PenstockError, SessionError
 from .loader import BadSample, Loader, load
 from .outputs import Array, Batch, Output, Sample
@@ -19,7 +20,7 @@ from .program import Parameter, Program
 
 __version__ = _c.decode(_c.library.version())
 __all__ = ["Array", "BadSample", "Batch", "CancelledError", "CompileError", "Loader", "Output", "Parameter",
-           "PenstockError", "Program", "Sample", "SessionError", "load"]
+           "PenstockError", "Program", "Sample", "SessionError", "Table", "from_dataset", "load"]
 
 
 def __getattr__(name: str) -> ModuleType:

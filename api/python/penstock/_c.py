@@ -13,6 +13,7 @@ from typing import Any
 
 OK, ERROR, END_OF_EPOCH, CANCELLED, TIMEOUT, NO_ROWS = range(6)
 HELD_ERROR, HELD_GROW = range(2)
+ORDER_PIPELINE, ORDER_CALLER = range(2)
 LAST_PIPELINE, LAST_DROP, LAST_KEEP, LAST_PAD = range(4)
 VALUES, OFFSETS = range(2)
 
@@ -42,6 +43,20 @@ class MemoryColumn(ctypes.Structure):
 NextRows = ctypes.CFUNCTYPE(c_int64, c_void_p, c_uint32, POINTER(c_int64), c_int64)
 
 
+#: pst_read_row: context, number, the pst_row; 0 where it is done.
+ReadRow = ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, c_void_p)
+
+
+class MemoryBytes(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("data", c_void_p), ("sizes", c_void_p)]
+
+
+class ExternalTable(ctypes.Structure):
+    _fields_ = [("length", c_int64), ("read", ReadRow), ("context", c_void_p), ("any_thread", c_int),
+                ("bytes", POINTER(MemoryBytes)), ("bytes_count", c_size_t), ("columns", POINTER(MemoryColumn)),
+                ("column_count", c_size_t)]
+
+
 class SessionOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("parameters", POINTER(Parameter)), ("parameter_count", c_size_t),
                 ("columns", POINTER(MemoryColumn)), ("column_count", c_size_t), ("seed", POINTER(c_int64)),
@@ -50,7 +65,8 @@ class SessionOptions(ctypes.Structure):
                 ("on_error", POINTER(c_double)), ("device", c_int), ("device_number", c_int32), ("stream", c_void_p),
                 ("allowed_folders", POINTER(c_char_p)), ("allowed_folder_count", c_size_t),
                 ("held", c_int), ("order", c_int), ("next_rows", NextRows), ("next_rows_context", c_void_p),
-                ("ask_again", c_int), ("samples_only", c_int), ("last", c_int)]
+                ("ask_again", c_int), ("samples_only", c_int), ("last", c_int), ("tables", POINTER(ExternalTable)),
+                ("table_count", c_size_t)]
 
 
 class StageStatistics(ctypes.Structure):
@@ -102,7 +118,8 @@ class Draw(ctypes.Structure):
 
 
 STRUCTS = {"pst_parameter": Parameter, "pst_compile_options": CompileOptions, "pst_parameter_info": ParameterInfo,
-           "pst_memory_column": MemoryColumn, "pst_session_options": SessionOptions,
+           "pst_memory_column": MemoryColumn, "pst_memory_bytes": MemoryBytes, "pst_external_table": ExternalTable,
+           "pst_session_options": SessionOptions,
            "pst_stage_statistics": StageStatistics, "pst_jpeg_statistics": JpegStatistics,
            "pst_video_reading": VideoReading, "pst_video_statistics": VideoStatistics, "pst_statistics": Statistics,
            "pst_bad_sample": BadSample, "pst_session_info": SessionInfo, "pst_output": Output, "pst_draw": Draw}
@@ -127,6 +144,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "session_warnings": (c_char_p, [_handle]),
     "session_next_within": (c_int, [_handle, c_int64, _out]),
     "session_start": (c_int, [_handle, c_uint32, POINTER(Parameter), c_size_t]),
+    "session_push_rows": (c_int, [_handle, POINTER(c_int64), c_size_t]),
     "session_cancel": (None, [_handle]),
     "session_state": (c_char_p, [_handle]),
     "session_restore": (c_int, [_handle, c_char_p]),
@@ -137,6 +155,15 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "session_class_name": (c_char_p, [_handle, c_size_t]),
     "session_row_text": (c_int, [_handle, c_int64, c_char_p, POINTER(c_char_p)]),
     "session_close": (None, [_handle]),
+    "row_wants": (c_int, [_handle, c_char_p]),
+    "row_bytes": (c_int, [_handle, c_char_p, c_void_p, c_size_t]),
+    "row_file": (c_int, [_handle, c_char_p, c_char_p]),
+    "row_pixels": (c_int, [_handle, c_char_p, c_void_p, c_int64, c_int64, c_int64, POINTER(c_int64)]),
+    "row_int": (c_int, [_handle, c_char_p, c_int64]),
+    "row_float": (c_int, [_handle, c_char_p, c_double]),
+    "row_array": (c_int, [_handle, c_char_p, c_int, c_int32, POINTER(c_int64), POINTER(c_int64), c_void_p]),
+    "row_name": (None, [_handle, c_char_p]),
+    "row_fail": (None, [_handle, c_char_p]),
     "batch_epoch": (c_uint32, [_handle]),
     "batch_waited_ns": (c_int64, [_handle]),
     "batch_count": (c_int64, [_handle]),
@@ -147,6 +174,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "batch_release": (None, [_handle]),
     "batch_dlpack": (c_int, [_handle, c_size_t, c_int, c_void_p, _out]),
     "batch_dlpack_legacy": (c_int, [_handle, c_size_t, c_int, c_void_p, _out]),
+    "capsule_delete": (None, [c_void_p]),
     "session_sample": (c_int, [_handle, c_uint32, c_int64, _out]),
     "sample_row": (c_int64, [_handle]),
     "sample_name": (c_char_p, [_handle]),

@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _c
 from ._sheet import contact_sheet
+from .dataset import as_tables
 from .errors import CancelledError, SessionError
 from .outputs import DTYPES, TYPESTR, Batch, Sample, _BatchHandle, _SampleHandle, output_names
 from .program import Program, read_source
@@ -56,7 +57,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
          world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2, memory_budget: int = 0,
          held: str = "grow", last: str | None = None, rows: Callable[[int], Iterable[Sequence[int]]] | None = None,
          on_error: float | str | None = None, allowed_folders: Iterable[str | os.PathLike[str]] = (),
-         cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
+         dataset: Any = None, cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
          **values: Any) -> Loader:
     """Compiles a pipeline and opens a session of it.
 
@@ -79,6 +80,8 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
                      the thread that waits
     on_error         share of bad samples that may be substituted, or "fail"; None: what the pipeline says
     allowed_folders  folders that links in the data may lead to
+    dataset          what each `external_source` of the pipeline reads: `from_dataset(ds)`, or a data set as it takes it; a list
+                     of them where there are several, that of ``for`` first
     cache            folder of the compile cache; None: the user's, "": none
     target, without  instruction set ("x86-64-v3" ...) and optimising passes to leave out, as `penstock compile`
 
@@ -87,7 +90,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     program = Program(text, file_name, {**(parameters or {}), **values}, pipeline, cache, target, without)
     return Loader(program, columns=columns, seed=seed, epoch=epoch, rank=rank, world=world, threads=threads,
                   ranks_here=ranks_here, prefetch=prefetch, memory_budget=memory_budget, held=held, last=last, rows=rows,
-                  on_error=on_error, allowed_folders=allowed_folders)
+                  on_error=on_error, allowed_folders=allowed_folders, dataset=dataset)
 
 
 LAST = {None: _c.LAST_PIPELINE, "drop": _c.LAST_DROP, "keep": _c.LAST_KEEP, "pad": _c.LAST_PAD}
@@ -108,7 +111,7 @@ class Loader:
                  epoch: int = 0, rank: int = 0, world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2,
                  memory_budget: int = 0, held: str = "grow", last: str | None = None,
                  rows: Callable[[int], Iterable[Sequence[int]]] | None = None, on_error: float | str | None = None,
-                 allowed_folders: Iterable[str | os.PathLike[str]] = (), samples_only: bool = False):
+                 allowed_folders: Iterable[str | os.PathLike[str]] = (), samples_only: bool = False, dataset: Any = None):
         #: The compiled pipeline.
         self.program = program
         self._session = c_void_p()
@@ -117,6 +120,7 @@ class Loader:
         self._sample_names: dict[str, tuple[int, int]] | None = None
         self._iterator: object = None
         self._columns = dict(columns or {}) # and with them their memory
+        self._tables = as_tables(dataset)
         if held not in ("grow", "error"):
             raise ValueError(f'held is "grow" or "error", not {held!r}')
         if last not in LAST:
@@ -141,10 +145,13 @@ class Loader:
         columns = (_c.MemoryColumn * len(self._columns))()
         for place, (name, array) in zip(columns, self._columns.items()):
             place.name, place.dtype, place.rank, place.extents, place.data = _memory_column(name, array)
+        tables = (_c.ExternalTable * len(self._tables))()
+        for place, table in zip(tables, self._tables):
+            table.fill(place)
         options = _c.SessionOptions(
             size=ctypes.sizeof(_c.SessionOptions), parameters=values, parameter_count=len(values), columns=columns,
             column_count=len(columns), allowed_folders=self._allowed, allowed_folder_count=len(self._allowed),
-            **self._options)
+            tables=tables, table_count=len(tables), **self._options)
         if self._asked is not None:
             options.next_rows, options.ask_again = self._asked.callback, True
         status = _c.library.session_open(self.program._handle, byref(options), byref(self._session))
@@ -273,12 +280,13 @@ class Loader:
 
     @property
     def classes(self) -> list[str]:
-        """The names of the classes that labels number, where the table has such: the folders of `image_folder`."""
+        """The names of the classes that labels number, where the table has such: the folders of `image_folder` and
+        `video_clips`, the list beside CIFAR's files."""
         session = self._live()
         return [_c.decode(_c.library.session_class_name(session, i)) for i in range(_c.library.session_class_count(session))]
 
     def row_text(self, row: int, column: str = "name") -> str:
-        """A column of text of a row of the table; `batch.rows` are those of a batch."""
+        """A column of text of a row of the table, of `csv` any that the file names; `batch.rows` are those of a batch."""
         text = ctypes.c_char_p()
         with self._lock:
             if _c.library.session_row_text(self._live(), row, column.encode(), byref(text)) != _c.OK:

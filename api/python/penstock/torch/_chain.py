@@ -34,6 +34,20 @@ class Chain:
 HELPERS = {
     "first_channel": "fn first_channel[E: (u8, f32)](x: E[h, w, c]) -> E[h, w, c] = x[c = 0 .. 1]",
     "looked_up": "fn looked_up(x: u8[h, w, c], table: u8[k]) -> u8[h, w, c] = map (p in x) { table[k = p] }",
+    # The second version of torchvision's transforms multiplies where ToTensor divides.
+    # Pillow's resize from version 13 on: down first where the height shrinks by more than twice what the width does.
+    # One size: that of the shorter side; the longer one has at most `most`.
+    "resized": """\
+fn resized(x: u8[h, w], height: int, width: int, filter: filter = bilinear) -> u8[h, w] =
+  if height < h and h - height > 2 * (w - width) then resize_axis(resize_axis(x, h, height, filter), w, width, filter)
+  else resize(x, height, width, filter)
+fn shorter_resized(x: u8[h, w], size: int, most: int, filter: filter = bilinear) -> u8[h, w] {
+  let long  = int(f64(size * max(h, w)) / f64(min(h, w)))
+  let short = if long > most then int(f64(most * size) / f64(long)) else size
+  let kept  = min(long, most)
+  return resized(x, if h < w then short else kept, if h < w then kept else short, filter)
+}""",
+    "scaled": "fn scaled(x: u8[h, w, c]) -> f32[h, w, c] = map (p in x) { f32(p) * f32(0.00392156862745098) }",
     "to_image": "fn to_image(x: f32[h, w, c]) -> u8[h, w, c] = map (p in x) { u8.clamp(trunc(p * f32(255.0))) }",
 }
 

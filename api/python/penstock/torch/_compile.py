@@ -32,9 +32,10 @@ class Stages:
 def follow_transforms(transform: Callable[[Any], Any], takes: str = "image") -> Stages:
     """Follows a transform through what it does with an image; `takes` as in compile_transforms. Raises UnknownTransform."""
     follower = Follower()
+    start = Chain(grey=True) if takes == "grey" else Chain(kind=takes)
     try:
         with recording(follower):
-            result = follower.result(transform, Chain(kind=takes))
+            result = follower.result(transform, start)
     except Unknown as unknown:
         raise UnknownTransform(unknown.transform, unknown.reason) from unknown
     return Stages(follower.names.text(), result)
@@ -73,15 +74,21 @@ def compile_transforms(transform: Callable[[Any], Any], *, source: str = "image_
     image       the image of a row, as u8[h, w, c: rgb]
     outputs     other outputs: type and value by name
     batch       what stands behind `batch`
-    takes       what the transform is given: "image", a Pillow image; "bytes" or "tensor", a torch tensor of u8 or f32, and
-                `image` is that of a row
+    takes       what the transform is given: "image", a Pillow image; "grey", one of mode L, for which `image` has three equal
+                channels; "bytes" or "tensor", a torch tensor of u8 or f32, and `image` is that of a row
     dtype       of images that the transform makes float tensors: "f32", "f16" or "bf16"
 
     One image is the output `image`; several are `image0`, `image1` and so on, with draws of their own. What the transform
     leaves a Pillow image is u8[n, h, w, c]. docs/torchvision.md says what is known.
 
     Raises UnknownTransform, which says which transform is not known and why."""
-    stages = follow_transforms(transform, takes)
+    return pipeline_text(follow_transforms(transform, takes), source=source, parameters=parameters, image=image,
+                         outputs=outputs, order=order, batch=batch, dtype=dtype, name=name)
+
+
+def pipeline_text(stages: Stages, *, source: str, parameters: str, image: str, outputs: Mapping[str, tuple[str, str]],
+                  order: str, batch: str, dtype: str = "f32", name: str = "transformed") -> str:
+    """The text of a pipeline with these stages; the rest as in compile_transforms."""
     chains = named_chains(stages.result)
     lines = ["pipe 1", "use vision", stages.declarations + f"pipeline {name}({parameters}) {{",
              f"  for row in {source} order {order}", f"  let base = {image}"]

@@ -112,7 +112,9 @@ class Picture(Image.Image):
             raise Unknown("uses Pillow's resize with box or reducing_gap")
         names = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
         width, height = map(_whole, size)
-        return self._then(f"resize({height}, {width}, filter = {names[3 if resample is None else int(resample)]})")
+        name = names[3 if resample is None else int(resample)]
+        call = self.follower.names.helper("resized") if _known.resizes_tall_images_down_first(name) else "resize"
+        return self._then(f"{call}({height}, {width}, filter = {name})")
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("im", "rotate", "transform", "paste", "putpixel", "split", "quantize", "thumbnail", "effect_spread",

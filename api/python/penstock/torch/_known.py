@@ -5,6 +5,8 @@ import itertools
 import math
 from typing import Any, Callable, Iterable
 
+import PIL
+
 from ._chain import Chain, Declarations, Unknown, number, numbers, one_of, span, with_chance
 
 FILTERS = {"nearest": "nearest", "nearest-exact": "nearest", "bilinear": "bilinear", "bicubic": "bicubic", "box": "box",
@@ -33,6 +35,11 @@ def known(name: str, limits: str = "") -> Callable[[Any], Any]:
 
 
 # --- what arguments say -----------------------------------------------------------------------------------------------
+
+def is_second(t: Any) -> bool:
+    """Whether it is a class of torchvision.transforms.v2."""
+    return any(base.__module__.startswith("torchvision.transforms.v2") for base in type(t).__mro__)
+
 
 def mode(value: Any) -> str:
     return str(getattr(value, "value", value)).lower()
@@ -82,8 +89,21 @@ def resampled(t: Any, chain: Chain) -> str:
     return filter_of(t) + ("" if smooth else ", antialias = false")
 
 
+#: No side of an image is longer.
+LARGE = 1 << 20
+
+
+def resizes_tall_images_down_first(filter: str) -> bool:
+    """Whether this Pillow does, where an image's height shrinks by more than twice what its width does (python-pillow/Pillow#9549)."""
+    return int(PIL.__version__.split(".")[0]) >= 13 and not filter.startswith("nearest")
+
+
 def padding_of(padding: Any, how: Any, fill: Any, chain: Chain) -> str:
     values = [padding] if isinstance(padding, int) else [int(value) for value in padding]
+    if values[:2] == values[2:]:
+        values = values[:2]
+    if len(set(values)) == 1:
+        values = values[:1]
     border = str(how)
     filled = f", {border}" + (f", {one_number(fill, chain)}" if border == "constant" else "")
     return f"pad({', '.join(map(str, values))}{filled if filled != ', constant, 0' else ''})"
@@ -95,13 +115,17 @@ def padding_of(padding: Any, how: Any, fill: Any, chain: Chain) -> str:
                  "within 1e-5, of u8 within 1")
 def resize(t: Any, chain: Chain, names: Declarations) -> Chain:
     how = resampled(t, chain)
-    size = t.size
+    size, most = t.size, getattr(t, "max_size", None)
+    if size is None: # of the second version
+        raise Unknown("a size from max_size alone is not offered")
+    tall = chain.kind == "image" and resizes_tall_images_down_first(mode(t.interpolation))
     if isinstance(size, int) or len(size) == 1:
         size = pair(size)[0]
-        if getattr(t, "max_size", None) is not None:
-            return chain.then(f"resize_within({size}, {t.max_size}{how})")
-        return chain.then(f"resize({size}{how})")
-    return chain.then(f"resize({size[0]}, {size[1]}{how})")
+        if tall:
+            names.helper("resized")
+            return chain.then(f"shorter_resized({size}, {LARGE if most is None else most}{how})")
+        return chain.then(f"resize({size}{how})" if most is None else f"resize_within({size}, {most}{how})")
+    return chain.then(f"{names.helper('resized') if tall else 'resize'}({size[0]}, {size[1]}{how})")
 
 
 @known("CenterCrop")
@@ -118,7 +142,13 @@ def pad(t: Any, chain: Chain, names: Declarations) -> Chain:
 def random_crop(t: Any, chain: Chain, names: Declarations) -> Chain:
     height, width = pair(t.size)
     if t.padding is not None:
-        chain = chain.then(padding_of(t.padding, t.padding_mode, t.fill, chain))
+        padding = t.padding
+        if is_second(t): # left, right, top, bottom; the first version has left, top, right, bottom
+            if t.pad_if_needed and t.padding_mode in ("reflect", "symmetric"): # by one pad, not two
+                raise Unknown(f"padding and pad_if_needed together with {t.padding_mode} are not offered")
+            left, right, top, bottom = padding
+            padding = [left, top, right, bottom]
+        chain = chain.then(padding_of(padding, t.padding_mode, t.fill, chain))
     if t.pad_if_needed:
         chain = chain.then(f"pad_to({height}, {width}, {t.padding_mode}, {one_number(t.fill, chain)})")
     return chain.then(f"random_crop({height}, {width})")
@@ -284,7 +314,8 @@ def to_pil_image(t: Any, chain: Chain, names: Declarations) -> Chain:
     return chain.then(*([names.helper("to_image")] if chain.kind == "tensor" else []), kind="image")
 
 
-def to_type(dtype: str, scale: bool, chain: Chain) -> Chain:
+def to_type(t: Any, scale: bool, chain: Chain, names: Declarations) -> Chain:
+    dtype = str(t.dtype).replace("torch.", "")
     if dtype not in ("float32", "uint8"):
         raise Unknown(f"of the types, float32 and uint8 are offered, not {dtype}")
     if chain.kind == "image":
@@ -295,19 +326,19 @@ def to_type(dtype: str, scale: bool, chain: Chain) -> Chain:
         raise Unknown("from float32 to uint8 is not offered")
     if not scale:
         raise Unknown("to float32 without scale is not offered")
-    return chain.then("to_tensor", kind="tensor")
+    return chain.then(names.helper("scaled") if is_second(t) else "to_tensor", kind="tensor")
 
 
 @known("ConvertImageDtype", "to float32, or to what it is")
 def convert_image_dtype(t: Any, chain: Chain, names: Declarations) -> Chain:
-    return to_type(str(t.dtype).replace("torch.", ""), True, chain)
+    return to_type(t, True, chain, names)
 
 
 @known("ToDtype", "v2; one type, to float32 with `scale`, or to what it is")
 def to_dtype(t: Any, chain: Chain, names: Declarations) -> Chain:
     if isinstance(t.dtype, dict):
         raise Unknown("a type for each kind of tensor is not offered")
-    return to_type(str(t.dtype).replace("torch.", ""), bool(t.scale), chain)
+    return to_type(t, bool(t.scale), chain, names)
 
 
 @known("ToPureTensor", "v2")

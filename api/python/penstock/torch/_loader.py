@@ -8,28 +8,39 @@ import torch
 import torch.distributed
 import torch.utils.dlpack
 
+from .._dlpack import take_tensor
 from ..loader import Loader as PlainLoader
 from ..loader import load
 from ..outputs import Batch, Output
 
-_from_dlpack = torch.utils.dlpack.from_dlpack
+# What torch.utils.dlpack.from_dlpack calls with a capsule.
+_from_dlpack = getattr(torch._C, "_from_dlpack", torch.utils.dlpack.from_dlpack)
 
 
 def as_tensor(output: Output) -> torch.Tensor:
     """A tensor that views an output; its memory is given back with the tensor's."""
     try:
-        return _from_dlpack(output.__dlpack__())
+        return torch.utils.dlpack.from_dlpack(output.__dlpack__())
     except RuntimeError: # a type that this torch does not take so: bool, u16
         import numpy
         return torch.from_numpy(numpy.asarray(output))
 
 
+def tensors_of(batch: Batch) -> list[torch.Tensor]:
+    """As `as_tensor` of each output, without making the outputs: this runs for every batch."""
+    owner, places = batch._owner, batch._names.values()
+    try:
+        return [take_tensor(owner, place, _from_dlpack) for place in places]
+    except RuntimeError:
+        return [as_tensor(output) for output in batch]
+
+
 def as_tuple(batch: Batch) -> tuple[torch.Tensor, ...]:
-    return tuple([as_tensor(output) for output in batch])
+    return tuple(tensors_of(batch))
 
 
 def as_dict(batch: Batch) -> dict[str, torch.Tensor]:
-    return {name: as_tensor(output) for name, output in batch.items()}
+    return dict(zip(batch._names, tensors_of(batch)))
 
 
 class Dataset:

@@ -1,0 +1,44 @@
+"""`python -m penstock.accelerate [OPTIONS] train.py args...`, which `penstock accelerate` runs."""
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import sys
+
+from . import _start
+
+
+def parser() -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(
+        prog="penstock accelerate", description="Runs a PyTorch script with Penstock's batches where its DataLoaders allow it; docs/accelerate.md "
+        "says where. At its end, stderr has what was done with each loader.",
+        epilog="Exit code: the script's. Example: penstock accelerate train.py --epochs 90")
+    found.add_argument("--compare", type=int, default=0, metavar="N",
+                       help="the first N batches of each loader are also made by the original; deterministic parts must have equal "
+                            "bits, or an exception ends the loop")
+    found.add_argument("-m", dest="module", action="store_true", help="what follows is a module, as for python -m")
+    found.add_argument("script", help="the script, or module")
+    found.add_argument("arguments", nargs=argparse.REMAINDER, metavar="args", help="its arguments")
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = parser().parse_args(arguments)
+    if options.compare < 0:
+        parser().error("--compare takes a number of batches")
+    _start.watch_children(options.compare)
+    _start.watch(options.compare)
+    sys.argv = [options.script, *options.arguments]
+    if options.module:
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(options.script, run_name="__main__", alter_sys=True)
+        return
+    if not os.path.exists(options.script):
+        parser().error(f"there is no file {options.script}")
+    sys.path[0] = os.path.dirname(os.path.abspath(options.script))
+    runpy.run_path(options.script, run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""`DataLoader._get_iterator`, replaced: every loader asks it for its iterator, subclasses and loaders that are made anew, too."""
+from __future__ import annotations
+
+import atexit
+import weakref
+from typing import Any
+
+from torch.utils.data import DataLoader
+
+from ..errors import PenstockError
+from ._iterator import PipelineIterator
+from ._leaves import LeafIterator, LeafPlan, leaf_plan_of
+from ._plan import Plan, check, plan_of
+from ._report import Entry, Report, say, where
+from ._tables import Declined, name_of
+
+_original = DataLoader._get_iterator
+
+
+class Hook:
+    """What is known of the loaders of this process."""
+
+    def __init__(self, compared: int = 0):
+        self.report, self.compared = Report(), compared
+        #: Plans of loaders, by the loader, with batches that are still to be compared.
+        self.plans: weakref.WeakKeyDictionary[DataLoader, Plan | LeafPlan] = weakref.WeakKeyDictionary()
+        self.names: weakref.WeakKeyDictionary[DataLoader, str] = weakref.WeakKeyDictionary()
+
+    def install(self) -> None:
+        hook = self
+
+        def _get_iterator(self: DataLoader) -> Any:
+            return hook.iterator(self)
+        DataLoader._get_iterator = _get_iterator # type: ignore[method-assign]
+
+    def remove(self) -> None:
+        """Loaders are as they were, and nothing is said at the end."""
+        atexit.unregister(self.report.print)
+        DataLoader._get_iterator = _original # type: ignore[method-assign]
+
+    def iterator(self, loader: DataLoader) -> Any:
+        name = self.names.get(loader)
+        first = name is None
+        if name is None:
+            name = self.names[loader] = f"{where()}, {_described(loader)}"
+        try:
+            plan = self._plan(loader)
+        except (Declined, PenstockError) as why:
+            entry, new = self.report.entry(name, str(why))
+            if new:
+                say(entry.line())
+            return _original(loader)
+        entry, _ = self.report.entry(name, "")
+        for note in notes(loader, plan):
+            entry.note(note)
+        compared = self.compared if first else 0
+        if isinstance(plan, Plan):
+            return PipelineIterator(loader, plan, entry, compared)
+        return LeafIterator(loader, plan, entry, compared, _original)
+
+    def _plan(self, loader: DataLoader) -> Plan | LeafPlan:
+        """How the loader's batches are made. Raises Declined or PenstockError where that is the original's business."""
+        check(loader)
+        try:
+            plan = self._known(loader, plan_of(loader))
+            if not plan.idle:
+                plan.idle.append(plan.session()) # or what cannot be opened is found too late
+            return plan
+        except (Declined, PenstockError) as error:
+            reason = str(error)
+        leaves = self._known(loader, leaf_plan_of(loader, reason))
+        if leaves.useful is False:
+            raise Declined(f"{reason}, which looks at its images before a Compose that is known takes them, or opens none")
+        return leaves
+
+    def _known(self, loader: DataLoader, plan: Any) -> Any:
+        """The loader's plan, which may have open sessions, where this one is the same."""
+        known = self.plans.get(loader)
+        if type(known) is type(plan) and known.same_as(plan):
+            return known
+        self.plans[loader] = plan
+        return plan
+
+
+def _described(loader: DataLoader) -> str:
+    dataset = loader.dataset
+    try:
+        return f"{type(dataset).__name__} of {len(dataset)}" # type: ignore[arg-type]
+    except TypeError:
+        return type(dataset).__name__
+
+
+def notes(loader: DataLoader, plan: Plan | LeafPlan) -> list[str]:
+    """What is not as it was, or not as fast as it could be."""
+    found, works = [], [plan.work] if isinstance(plan, Plan) else plan.works
+    for work in works:
+        if work.rest:
+            names = ", ".join(name_of(t).split(".")[-1] for t in work.rest)
+            found.append(f"in Python stay {names}: {work.why}")
+    if not loader.num_workers and any(work.draws or work.drew for work in works):
+        found.append("num_workers=0: random transforms no longer move torch's generator")
+    if isinstance(plan, Plan) and loader.worker_init_fn is not None and loader.num_workers:
+        found.append("worker_init_fn is not called, as there are no workers")
+    return found

@@ -1,0 +1,64 @@
+"""Sessions over images that are given a batch at a time."""
+from __future__ import annotations
+
+import io
+from typing import Any, Sequence
+
+import numpy
+import torch
+from PIL import Image
+
+from ..dataset import from_dataset
+from ..torch._loader import as_tensor
+from ._plan import open_session
+
+
+class _Rows:
+    """A table without end. A row is what was said for its number: a path, encoded bytes, pixels."""
+    LENGTH = 1 << 40
+
+    def __init__(self) -> None:
+        self.items: dict[int, Any] = {}
+        file = io.BytesIO()
+        Image.new("RGB", (512, 512)).save(file, "PNG")
+        self.spare = file.getvalue()
+
+    def __len__(self) -> int:
+        return self.LENGTH
+
+    def __getitem__(self, number: int) -> Any:
+        # Rows of which nothing was said stand in for bad ones; the batch is not used then.
+        return self.items.get(number, self.spare)
+
+
+class ItemSession:
+    """A session whose rows are given with their contents. They are kept until their batch is delivered."""
+
+    def __init__(self, text: str, capacity: int):
+        self.capacity, self.rows = capacity, _Rows()
+        self.session = open_session(text, capacity, dataset=from_dataset(self.rows, ("data",)))
+
+    def begin(self, epoch: int) -> None:
+        self.session.begin(epoch)
+        self.rows.items.clear()
+        self.given = self.taken = 0
+        self.epoch, self.bad = epoch, len(self.session.bad_from(0))
+
+    def push(self, items: Sequence[Any]) -> None:
+        """Says the next images; any number of them."""
+        for first in range(0, len(items), self.capacity):
+            part = items[first:first + self.capacity]
+            self.rows.items.update(enumerate(part, self.given))
+            self.session.push(numpy.arange(self.given, self.given + len(part)))
+            self.given += len(part)
+
+    def take(self, count: int) -> tuple[torch.Tensor, bool]:
+        """What the pipeline makes of the next `count` images, and whether all could be read."""
+        parts, first = [], self.taken
+        while self.taken < first + count:
+            parts.append(as_tensor(self.session.next()[0]))
+            self.taken += len(parts[-1])
+        for number in range(first, self.taken):
+            del self.rows.items[number]
+        bad = any(bad.epoch == self.epoch and first <= bad.position < self.taken for bad in self.session.bad_from(self.bad))
+        return parts[0] if len(parts) == 1 else torch.cat(parts), not bad

@@ -1,0 +1,247 @@
+"""How a loader's batches are made: a pipeline, and what of the script's own Python stays."""
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Callable, Sequence
+
+import torch
+import torchvision.transforms as v1
+from PIL import Image
+from torch.utils.data import BatchSampler, DataLoader
+from torch.utils.data._utils.collate import default_collate
+from torch.utils.data.dataloader import _DatasetKind
+
+from ..errors import CompileError
+from ..program import Program
+from ..torch._chain import Chain
+from ..torch._compile import Stages, UnknownTransform, follow_transforms, named_chains, pipeline_text
+from ._session import PushedLoader
+from ._tables import OTHER_FORMATS, Declined, Source, Table, name_of, open_with, source_of, table_of
+
+
+#: What stands in the stages of a transform that draws.
+DRAWS = re.compile(r"\b(chance|draw|choose|random_\w+|color_jitter|erase\w*|\w+_augment\w*)\b")
+
+
+@dataclass
+class Work:
+    """What a transform does: stages, and transforms that run in Python behind them."""
+    stages: Stages
+    rest: list[Callable[[Any], Any]] = field(default_factory=list)
+    #: Why these are not stages.
+    why: str = ""
+    #: Whether torchvision's classes would draw, be it for nothing (p = 1).
+    drew: bool = False
+
+    @property
+    def outputs(self) -> dict[str, Chain]:
+        return named_chains(self.stages.result)
+
+    @property
+    def draws(self) -> bool:
+        """Whether images depend on random numbers of the pipeline's."""
+        return any(DRAWS.search(stage) for chain in self.outputs.values() for stage in chain.stages)
+
+    def same_as(self, other: Work) -> bool:
+        return self.stages == other.stages and len(self.rest) == len(other.rest) and all(
+            a is b for a, b in zip(self.rest, other.rest))
+
+
+@dataclass
+class Plan:
+    """A loader's pipeline."""
+    table: Table
+    work: Work
+    text: str
+    #: Samples that a batch of the session has at most; larger ones are made in pieces.
+    capacity: int
+    #: Whether the script's collate_fn is torch's.
+    plain: bool
+    #: Sessions that nobody iterates over.
+    idle: list[PushedLoader] = field(default_factory=list)
+
+    @cached_property
+    def collated(self) -> Any:
+        """What torch's default_collate makes of what the transform returns: the number of an output in its place."""
+        numbers = iter(range(len(self.work.outputs)))
+        return default_collate([mapped(lambda chain: torch.tensor(next(numbers)), self.work.stages.result)])
+
+    def same_as(self, other: Plan) -> bool:
+        return (self.text, self.capacity, self.plain) == (other.text, other.capacity, other.plain) and (
+            self.work.same_as(other.work) and self.table.same_as(other.table))
+
+    def session(self) -> PushedLoader:
+        """A session that nobody else uses. Raises Declined where it cannot be opened."""
+        while self.idle:
+            if (session := self.idle.pop()).is_open:
+                return session
+        return open_session(self.text, self.capacity, *open_with(self.table))
+
+    def give_back(self, session: PushedLoader) -> None:
+        if len(self.idle) < 1:
+            self.idle.append(session)
+        else:
+            session.close()
+
+
+def mapped(function: Callable[[Chain], Any], structure: Any) -> Any:
+    """The structure with the function of each chain in its place."""
+    if isinstance(structure, Chain):
+        return function(structure)
+    if isinstance(structure, dict):
+        return {key: mapped(function, inner) for key, inner in structure.items()}
+    return type(structure)([mapped(function, inner) for inner in structure])
+
+
+def open_session(text: str, capacity: int, parameters: dict[str, str] = {}, columns: dict[str, Any] = {}, # noqa: B006: not changed
+                 opened: Callable[[], None] = lambda: None, dataset: Any = None) -> PushedLoader:
+    """A session of a pipeline. Raises Declined where it cannot be opened."""
+    try:
+        program = Program(text.encode(), "<accelerate>", {**parameters, "per_rank": capacity})
+        return PushedLoader(program, columns=columns, seed=0, on_error=1.0, ranks_here=ranks_here(),
+                            dataset=dataset)
+    except CompileError as error:
+        raise Declined(f"its pipeline does not compile: {first_message(error)}") from error
+    finally:
+        opened()
+
+
+def as_value(array: torch.Tensor, chain: Chain) -> Any:
+    """What a script's own code takes: of an image, Pillow's."""
+    if chain.kind != "image":
+        return array
+    image = Image.fromarray(array.numpy())
+    return image.getchannel(0) if chain.grey else image
+
+
+def ranks_here() -> int:
+    """Processes that train on this machine, and share its processors."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return int(os.environ.get("LOCAL_WORLD_SIZE", torch.distributed.get_world_size()))
+    return 1
+
+
+def first_message(error: CompileError) -> str:
+    return error.messages[0]["message"] if error.messages else str(error).splitlines()[0]
+
+
+def check(loader: DataLoader) -> None:
+    """Raises Declined for what is never accelerated."""
+    if loader._dataset_kind == _DatasetKind.Iterable:
+        raise Declined(f"{name_of(loader.dataset)} is an IterableDataset")
+    if loader.batch_sampler is None:
+        raise Declined("batch_size=None: samples are not put together")
+
+
+def plan_of(loader: DataLoader) -> Plan:
+    """How a loader's batches are made. Raises Declined, which says why they are not."""
+    table = table_of(loader.dataset)
+    if not table.length:
+        raise Declined("the data set is empty")
+    files = [part.images for part in table.parts if part.layout is None]
+    other = sum(path.lower().endswith(OTHER_FORMATS) for paths in files for path in paths)
+    if other * 100 > sum(map(len, files)) > 0:
+        raise Declined(f"{other} of {sum(map(len, files))} files have names of formats that are not decoded ("
+                       f"{' '.join(OTHER_FORMATS)})")
+    works = [work_of(part.transform, part.takes, lambda work: text_of(table, work)) for part in table.parts]
+    if not all(work.same_as(works[0]) for work in works):
+        raise Declined("its parts have different transforms")
+    plain = loader.collate_fn is default_collate
+    work = works[0]
+    if plain and not work.rest and any(chain.kind == "image" for chain in work.outputs.values()):
+        raise Declined("the transform's result is a Pillow image")
+    return Plan(table, work, text_of(table, work), capacity_of(loader), plain)
+
+
+def capacity_of(loader: DataLoader) -> int:
+    size = getattr(loader.batch_sampler, "batch_size", None)
+    return size if isinstance(size, int) and size > 0 else 64
+
+
+def text_of(table: Table, work: Work) -> str:
+    return pipeline_of(source_of(table), work)
+
+
+def pipeline_of(source: Source, work: Work) -> str:
+    stages = Stages(source.declarations + work.stages.declarations, work.stages.result)
+    return pipeline_text(stages, source=source.source, parameters=source.parameters + "per_rank: int = 64",
+                         image=source.image, outputs={}, order="sequential", batch="per_rank per rank last keep",
+                         name="accelerated")
+
+
+def work_of(transform: Any, takes: str, text: Callable[[Work], str]) -> Work:
+    """The stages of a transform, as far as they are known; `text` is the pipeline that they are for."""
+    if transform is None:
+        raise Declined("there is no transform: samples are Pillow images")
+    parts = flat(transform)
+    try:
+        stages = follow_transforms(transform, takes)
+        if not _fits(stages):
+            raise Declined("the transform makes something else of images than images")
+        return Work(stages, drew=any(map(_draws, parts)))
+    except UnknownTransform as unknown:
+        why = f"transform {unknown}"
+    for count in range(len(parts) - 1, 0, -1):
+        try:
+            stages = follow_transforms(v1.Compose(parts[:count]), takes)
+        except UnknownTransform:
+            continue
+        work = Work(stages, parts[count:], why, any(map(_draws, parts[:count])))
+        if isinstance(stages.result, Chain) and stages.result.stages and compiles(text(work)):
+            return work
+    raise Declined(why)
+
+
+def _draws(transform: Any) -> bool:
+    return type(transform).__name__.startswith("Random")
+
+
+def _fits(stages: Stages) -> bool:
+    try:
+        return bool(named_chains(stages.result))
+    except UnknownTransform:
+        return False
+
+
+def flat(transform: Any) -> list[Any]:
+    """The parts of a Compose, of those in it, too; of anything else, itself."""
+    if type(transform).__name__ != "Compose" or not type(transform).__module__.startswith("torchvision.transforms"):
+        return [transform]
+    return [part for inner in transform.transforms for part in flat(inner)]
+
+
+def compiles(text: str) -> bool:
+    """Whether there are no errors, such as images of unequal sizes in a batch."""
+    try:
+        Program(text.encode(), "<accelerate>", {}, check_only=True)
+    except CompileError:
+        return False
+    return True
+
+
+# --- order ------------------------------------------------------------------------------------------------------------
+
+def asked_ahead(loader: DataLoader) -> int:
+    """How many batches' indices are asked for before the first is delivered: with workers as many as DataLoader asks for. Without,
+    it asks for one at a time; more only where nobody can tell, as what the sampler draws is drawn at its start."""
+    if loader.num_workers:
+        return loader.prefetch_factor * loader.num_workers
+    return 3 if draws_at_start(loader.batch_sampler) else 1
+
+
+def draws_at_start(batches: Any) -> bool:
+    utils = torch.utils.data
+    if type(batches) is not BatchSampler:
+        return False
+    sampler = batches.sampler
+    if type(sampler) is utils.RandomSampler:
+        return sampler.generator is None or (not sampler.replacement and sampler.num_samples <= len(sampler.data_source))
+    return type(sampler) in (utils.SequentialSampler, utils.SubsetRandomSampler, utils.WeightedRandomSampler,
+                             utils.DistributedSampler)
+
+
+def pieces(rows: Sequence[int], size: int) -> list[Sequence[int]]:
+    return [rows[i:i + size] for i in range(0, len(rows), size)]

@@ -1,0 +1,62 @@
+"""A session whose rows are pushed, a batch at a time."""
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, byref, c_int64, c_size_t
+from typing import Any
+
+import numpy
+
+from .. import _c
+from ..errors import SessionError
+from ..loader import BadSample, Loader
+from ..outputs import Batch
+
+
+class PushedLoader(Loader):
+    """As penstock.Loader; which rows a batch has is said before it is asked for."""
+
+    def _open(self) -> None:
+        self._options["order"] = _c.ORDER_CALLER
+        super()._open()
+
+    @property
+    def is_open(self) -> bool:
+        """Not where it was garbage together with who would give it back."""
+        return bool(self._session)
+
+    def begin(self, epoch: int) -> None:
+        """Drops all rows that were pushed. Epochs have draws of their own."""
+        with self._lock:
+            if _c.library.session_start(self._live(), epoch, _c.encode_parameters({}), 0) != _c.OK:
+                raise SessionError(self._error())
+
+    def push(self, rows: numpy.ndarray) -> None:
+        """Says which rows of the table, up to the batch size, the next batch has."""
+        with self._lock:
+            array = numpy.ascontiguousarray(rows, dtype=numpy.int64)
+            if _c.library.session_push_rows(self._live(), array.ctypes.data_as(POINTER(c_int64)), len(array)) != _c.OK:
+                raise SessionError(self._error())
+
+    def next(self) -> Batch:
+        batch = self._next()
+        assert batch is not None # epochs end where nothing is pushed
+        return batch
+
+    def bad_from(self, count: int) -> list[BadSample]:
+        """The samples that could not be used, behind the first `count` of them."""
+        found, length = POINTER(_c.BadSample)(), c_size_t()
+        _c.library.session_bad_samples(self._live(), byref(found), byref(length))
+        return [BadSample(b.epoch, b.position, b.row, _c.decode(b.name), _c.decode(b.reason), b.substitute)
+                for b in (found[i] for i in range(count, length.value))]
+
+
+def epoch_number(*parts: int) -> int:
+    """A number of 32 bits for these."""
+    value = 0x9E3779B97F4A7C15
+    for part in parts: # splitmix64
+        value = (value + (part & (1 << 64) - 1)) & (1 << 64) - 1
+        value = ((value ^ value >> 30) * 0xBF58476D1CE4E5B9) & (1 << 64) - 1
+        value = ((value ^ value >> 27) * 0x94D049BB133111EB) & (1 << 64) - 1
+        value ^= value >> 31
+    return ctypes.c_uint32(value ^ value >> 32).value

@@ -1,0 +1,283 @@
+"""Data sets of Python's as tables of a pipeline: what `ds[i]` gives becomes the row i of an `external_source`."""
+from __future__ import annotations
+
+import ctypes
+import os
+import traceback
+from typing import Any, Iterable, Mapping, Sequence
+
+from . import _c
+from .outputs import DTYPES, TYPESTR
+
+NONE, BYTES, NUMBER, ARRAY = range(4)
+_CODES = {code: number for number, dtype in DTYPES.items() if (code := TYPESTR.get(dtype))}
+
+
+def from_dataset(ds: Any, columns: Sequence[str] | Mapping[str, Any] | None = None, *, any_thread: bool = False) -> Table:
+    """A map-style data set (`__getitem__` and `__len__`, as PyTorch's) as the rows of an `external_source`::
+
+        text = '''pipe 1
+        use vision
+        pipeline train(per_rank: int = 64) {
+          for row in external_source(data = bytes, label = i64) order shuffled
+          batch per_rank per rank last drop {
+            output image: f32[n, c, h, w] = row.data |> decode(rgb) |> random_resized_crop(224) |> normalize(imagenet)
+            output label: i64[n] = row.label
+          }
+        }
+        '''
+        loader = penstock.load(text, dataset=penstock.from_dataset(ds))
+
+    columns     what the pipeline calls the parts of an item. Of a tuple, names in its order (`("data", "label")` unless
+                said otherwise); of a mapping, ``{column: key}`` (its own keys unless said otherwise); of anything else, one name
+                ("data")
+    any_thread  `__getitem__` may be called from several threads at once; else one call is made at a time
+
+    An image (a column of `bytes`) may be encoded bytes (`bytes`, `bytearray`, `memoryview`), the path of a file (`str`, `os.PathLike`), an
+    image of Pillow's, or pixels: u8 of [h, w], [h, w, 1] or [h, w, 3] (NumPy), or [1 or 3, h, w] (PyTorch). Numbers are Python's,
+    NumPy's or tensors without axes; arrays are NumPy's or tensors of the column's type.
+
+    `ds[i]` must be the same whenever it is asked for: random augmentation belongs in the pipeline. It is called ahead, in any order,
+    in threads of the library. What it raises makes a bad sample with that message, as `on_error` of the pipeline says.
+
+    A data set of Hugging Face's `datasets`, without a transform or format of its own, is read from its Arrow tables: encoded images and numbers, without
+    Python for each row. Its columns have the data set's names (`columns={"data": "image"}` renames them)."""
+    if (rows := _arrow_rows(ds, columns)) is not None:
+        return rows
+    return Table(ds, columns, any_thread)
+
+
+class Table:
+    """The rows of an `external_source`; see `from_dataset`. Loaders hold it as long as they are open."""
+
+    def __init__(self, ds: Any, columns: Sequence[str] | Mapping[str, Any] | None, any_thread: bool):
+        if isinstance(columns, str):
+            columns = (columns,)
+        self.ds, self.columns, self.any_thread, self.length = ds, columns, any_thread, len(ds)
+        self._encoded: dict[str, bytes] = {}
+        self._read = _c.ReadRow(self._row)
+
+    def fill(self, place: Any) -> None:
+        """Writes a pst_external_table that lives as long as this."""
+        place.length, place.read, place.any_thread = self.length, self._read, self.any_thread
+
+    def __len__(self) -> int:
+        return self.length
+
+    def _fields(self, item: Any) -> Iterable[tuple[str, Any]]:
+        """The parts of an item by column."""
+        columns = self.columns
+        if isinstance(item, Mapping):
+            if columns is None:
+                return item.items()
+            if not isinstance(columns, Mapping):
+                columns = {name: name for name in columns}
+            return [(name, item[key]) for name, key in columns.items()]
+        if isinstance(columns, Mapping):
+            return [(name, item[key]) for name, key in columns.items()]
+        if isinstance(item, (tuple, list)):
+            names = columns or ("data", "label")
+            if len(item) < len(names):
+                raise ValueError(f"{len(item)} values for the columns {', '.join(names)}")
+            return zip(names, item)
+        return [((columns or ("data",))[0], item)]
+
+    def _row(self, context: Any, number: int, row: int) -> int:
+        try:
+            for name, value in self._fields(self.ds[number]):
+                column = self._encoded.get(name)
+                if column is None:
+                    column = self._encoded[name] = str(name).encode()
+                wanted = _c.library.row_wants(row, column)
+                if wanted != NONE:
+                    _SETTERS[wanted](row, column, value)
+        except BaseException as error: # noqa: BLE001: it becomes the reason of a bad sample
+            _c.library.row_fail(row, _reason(error).encode("utf-8", "replace"))
+            return 1
+        return 0
+
+
+class _ArrowTable(Table):
+    """Columns of Arrow tables, read where they lie."""
+
+    def __init__(self, ds: Any, columns: Mapping[str, Any], places: Any):
+        import numpy
+        super().__init__(ds, columns, False)
+        self._bytes: list[tuple[bytes, Any, Any]] = []
+        self._numbers: list[tuple[bytes, Any]] = []
+        self._files: dict[bytes, Any] = {}
+        table = ds.data.table
+        for name, key in columns.items():
+            column = table.column(key)
+            kind = str(column.type)
+            if kind.startswith("struct<") and "bytes" in {field.name for field in column.type}:
+                data, sizes = _addresses([chunk.field("bytes") for chunk in column.chunks], places)
+                paths = "path" in {field.name for field in column.type}
+                if paths and not data.all(): # files beside the table
+                    self._files[name.encode()] = column if places is None else column.take(places)
+                self._bytes.append((name.encode(), data, sizes))
+            elif kind in ("binary", "large_binary"):
+                self._bytes.append((name.encode(), *_addresses(column.chunks, places)))
+            elif kind in _ARROW_NUMBERS and not column.null_count:
+                values = column.to_numpy()
+                self._numbers.append((name.encode(), numpy.ascontiguousarray(values if places is None else values[places])))
+
+    def fill(self, place: Any) -> None:
+        place.length, place.any_thread = self.length, False
+        if self._files:
+            place.read = self._read
+        self._memory_bytes = (_c.MemoryBytes * len(self._bytes))()
+        for to, (name, data, sizes) in zip(self._memory_bytes, self._bytes):
+            to.name, to.data, to.sizes = name, data.ctypes.data, sizes.ctypes.data
+        self._memory_columns = (_c.MemoryColumn * len(self._numbers))()
+        for to, (name, values) in zip(self._memory_columns, self._numbers):
+            to.name, to.dtype, to.rank, to.data = name, _CODES[values.dtype.str], 1, values.ctypes.data
+            to.extents = (ctypes.c_int64 * 1)(len(values))
+        place.bytes, place.bytes_count = self._memory_bytes, len(self._memory_bytes)
+        place.columns, place.column_count = self._memory_columns, len(self._memory_columns)
+
+    def _row(self, context: Any, number: int, row: int) -> int:
+        try:
+            for name, column in self._files.items():
+                item = column[number].as_py() or {}
+                if item.get("bytes") is None and item.get("path"):
+                    _c.library.row_file(row, name, os.fsencode(item["path"]))
+        except BaseException as error: # noqa: BLE001: it becomes the reason of a bad sample
+            _c.library.row_fail(row, _reason(error).encode("utf-8", "replace"))
+            return 1
+        return 0
+
+
+#: Types of Arrow's whose values are numbers of ours.
+_ARROW_NUMBERS = {"uint8", "int8", "uint16", "int16", "int32", "int64", "halffloat", "float", "double", "bool"}
+
+
+def _addresses(chunks: Any, places: Any) -> tuple[Any, Any]:
+    """Where the bytes of each row lie (0: nowhere), and how many there are, of arrays of binary values."""
+    import numpy
+    data, sizes = [numpy.zeros(0, numpy.uint64)], [numpy.zeros(0, numpy.int64)]
+    for chunk in chunks:
+        _, offsets, values = chunk.buffers()
+        at = numpy.frombuffer(offsets, numpy.int64 if str(chunk.type).startswith("large") else numpy.int32)
+        at = at[chunk.offset:chunk.offset + len(chunk) + 1].astype(numpy.int64)
+        address = (at[:-1] + (values.address if values else at.ctypes.data)).astype(numpy.uint64)
+        if chunk.null_count:
+            address = numpy.where(chunk.is_valid().to_numpy(zero_copy_only=False), address, numpy.uint64(0))
+        data.append(address)
+        sizes.append(numpy.diff(at))
+    joined = numpy.concatenate(data), numpy.concatenate(sizes)
+    return joined if places is None else (joined[0][places], joined[1][places])
+
+
+def _arrow_rows(ds: Any, columns: Any) -> Table | None:
+    """The table of a data set of Hugging Face's; None where it is none, or gives something else than its columns hold."""
+    table = getattr(getattr(ds, "data", None), "table", None)
+    if not hasattr(ds, "features") or not hasattr(table, "column_names"):
+        return None
+    if (getattr(ds, "format", None) or {}).get("type") is not None:
+        return None # a transform or a format of its own
+    if isinstance(columns, str):
+        columns = (columns,)
+    if columns is None:
+        columns = table.column_names
+    names = dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
+    places = None
+    if getattr(ds, "_indices", None) is not None: # shuffled, selected
+        places = ds._indices.column(0).to_numpy()
+    return _ArrowTable(ds, names, places)
+
+
+def as_tables(dataset: Any) -> list[Table]:
+    """What `load(dataset=...)` takes, as tables."""
+    if dataset is None:
+        return []
+    several = dataset if isinstance(dataset, (list, tuple)) else [dataset]
+    return [one if isinstance(one, Table) else from_dataset(one) for one in several]
+
+
+def _reason(error: BaseException) -> str:
+    """`KeyError: 'x' (data.py:31)`: what was raised, and where in the caller's code."""
+    places = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    text = "".join(traceback.format_exception_only(type(error), error)).strip().replace("\0", " ")
+    return f"{text} ({os.path.basename(places[-1].filename)}:{places[-1].lineno})" if places else text
+
+
+def _set_bytes(row: int, column: bytes, value: Any) -> None:
+    if isinstance(value, bytes):
+        _c.library.row_bytes(row, column, value, len(value))
+    elif isinstance(value, (str, os.PathLike)):
+        _c.library.row_file(row, column, os.fsencode(value))
+    elif isinstance(value, (bytearray, memoryview)):
+        copy = bytes(value)
+        _c.library.row_bytes(row, column, copy, len(copy))
+    elif hasattr(value, "tobytes") and hasattr(value, "getbands"): # Pillow's
+        if value.mode not in ("L", "RGB"):
+            if value.mode in ("F", "I") or value.mode.startswith("I;"):
+                raise TypeError(f"an image of mode {value.mode} has no 8-bit pixels; hint: convert it, or make it an array column")
+            value = value.convert("L" if value.mode == "1" else "RGB")
+        pixels, (width, height) = value.tobytes(), value.size
+        _c.library.row_pixels(row, column, pixels, height, width, len(value.getbands()), None)
+    else:
+        _set_pixels(row, column, value)
+
+
+def _set_pixels(row: int, column: bytes, value: Any) -> None:
+    dtype, shape, strides, address, owner = _array(value)
+    if dtype != "u8" or len(shape) not in (2, 3):
+        raise TypeError(f"an image is bytes, a path, an image of Pillow's, or u8 pixels, not {dtype} of {list(shape)}")
+    if len(shape) == 2:
+        shape, strides = (*shape, 1), (*strides, 1)
+    elif hasattr(value, "data_ptr") and shape[0] in (1, 3): # PyTorch's order
+        shape, strides = (*shape[1:], shape[0]), (*strides[1:], strides[0])
+    _c.library.row_pixels(row, column, address, *shape, (ctypes.c_int64 * 3)(*strides))
+    del owner
+
+
+def _set_number(row: int, column: bytes, value: Any) -> None:
+    if hasattr(value, "item"): # of NumPy's and PyTorch's
+        value = value.item()
+    if isinstance(value, int): # bool is one
+        if not -2**63 <= value < 2**63:
+            raise OverflowError(f"{value} does not fit i64")
+        _c.library.row_int(row, column, value)
+    elif isinstance(value, float):
+        _c.library.row_float(row, column, value)
+    else:
+        raise TypeError(f"a number is expected in column `{column.decode()}`, not {type(value).__name__}")
+
+
+def _set_array(row: int, column: bytes, value: Any) -> None:
+    dtype, shape, strides, address, owner = _array(value)
+    number = next(number for number, name in DTYPES.items() if name == dtype)
+    extents = (ctypes.c_int64 * len(shape))(*shape)
+    _c.library.row_array(row, column, number, len(shape), extents, (ctypes.c_int64 * len(shape))(*strides), address)
+    del owner
+
+
+_SETTERS = {BYTES: _set_bytes, NUMBER: _set_number, ARRAY: _set_array}
+
+
+def _array(value: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], int, Any]:
+    """Type, shape, strides in bytes, address of a NumPy array or a tensor, and what keeps it alive."""
+    if hasattr(value, "data_ptr"): # a tensor of PyTorch's; bf16 as its bits
+        dtype = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64", "uint8": "u8", "int8": "i8", "int16": "i16",
+                 "int32": "i32", "int64": "i64", "bool": "bool", "uint16": "u16"}.get(str(value.dtype).split(".")[-1])
+        if value.device.type != "cpu" or dtype is None:
+            raise TypeError(f"no column for a tensor of {value.dtype} on {value.device}")
+        value = value.detach()
+        size = value.element_size()
+        return dtype, tuple(value.shape), tuple(s * size for s in value.stride()), value.data_ptr(), value
+    if not hasattr(value, "__array_interface__"):
+        import numpy # lists of numbers, and what knows __array__
+        value = numpy.asarray(value)
+    described = value.__array_interface__
+    code = described["typestr"]
+    if code not in _CODES:
+        raise TypeError(f"no element type for an array of `{code}`")
+    shape, strides = tuple(described["shape"]), described.get("strides")
+    if strides is None:
+        strides, step = [], int(code[2:])
+        for extent in reversed(shape):
+            strides.insert(0, step)
+            step *= extent
+    return DTYPES[_CODES[code]], shape, tuple(strides), described["data"][0], value

@@ -1,0 +1,368 @@
+"""`penstock.accelerate`: DataLoaders whose batches come from a pipeline have those of the original, or are untouched."""
+import os
+import pathlib
+import random
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import numpy
+    import torch
+    import torchvision.transforms as T
+    from PIL import Image
+    from torch.utils.data import ConcatDataset, DataLoader, Subset
+    from torchvision import datasets
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+from loops import EVEN, RANDOM, accelerated, array_set, cifar, epochs, equal, make_photos, seed_all, states
+from penstock.accelerate._compare import Differs
+from penstock.accelerate._iterator import PipelineIterator
+
+utils = torch.utils.data
+TOOL = os.environ.get("PENSTOCK_TOOL")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class MixesInCollate:
+    """Draws from all three generators."""
+
+    def __call__(self, samples):
+        x, y = utils.default_collate(samples)
+        share, order = numpy.random.beta(1, 1), torch.randperm(len(x))
+        return share * x + (1 - share) * x[order], y, y[order], random.random()
+
+
+class Doubles:
+    """Python behind what is compiled; draws, too."""
+
+    def __call__(self, x):
+        return 2 * x + torch.rand(1) + random.random()
+
+
+class Views:
+    def __init__(self, *transforms):
+        self.transforms = transforms
+
+    def __call__(self, image):
+        return {"views": [transform(image) for transform in self.transforms], "whole": EVEN(image)}
+
+
+class Pairs(utils.Sampler):
+    """A batch sampler that draws as it goes, in batches of several sizes."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __iter__(self):
+        for size in (3, 70, 1, 20):
+            yield torch.randint(self.count, (size,)).tolist()
+
+    def __len__(self):
+        return 4
+
+
+class Iterates(DataLoader):
+    def __iter__(self):
+        for batch in super().__iter__():
+            yield batch, "mine"
+
+
+class Same(unittest.TestCase):
+    """Nothing is drawn for pixels, so all is equal: batches, and what was drawn elsewhere."""
+
+    def same(self, make, notes=()):
+        for workers in (0, 2):
+            with self.subTest(workers=workers):
+                wanted = epochs(lambda: make(workers))
+                with accelerated() as hook:
+                    found = epochs(lambda: make(workers))
+                entry, = hook.report.entries.values()
+                self.assertEqual(entry.reason, "")
+                self.assertGreater(entry.samples, 0)
+                for note in notes:
+                    self.assertIn(note, " ".join(entry.notes))
+                for epoch, (one, other) in enumerate(zip(wanted, found)):
+                    self.assertTrue(equal(one[0], other[0]), f"epoch {epoch}")
+                    self.assertEqual(one[1], other[1], f"generators after epoch {epoch}")
+
+    def test_arrays_of_each_kind(self):
+        for cls in (datasets.CIFAR10, datasets.CIFAR100, datasets.SVHN, datasets.STL10):
+            with self.subTest(cls.__name__):
+                self.same(lambda workers: DataLoader(array_set(cls, EVEN), 16, shuffle=True, num_workers=workers)) # noqa: B023
+        grey = T.Compose([T.Resize(20), T.ToTensor(), T.Normalize((0.1307,), (0.3081,))])
+        for cls in (datasets.MNIST, datasets.FashionMNIST):
+            with self.subTest(cls.__name__):
+                made = array_set(datasets.MNIST, grey)
+                made.__class__ = cls
+                self.same(lambda workers: DataLoader(made, 16, shuffle=True, num_workers=workers)) # noqa: B023
+
+    def test_files_and_their_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make_photos(folder)
+            self.same(lambda workers: DataLoader(datasets.ImageFolder(folder, EVEN), 8, shuffle=True, num_workers=workers,
+                                                 pin_memory=True))
+            os.chdir(folder)
+            self.same(lambda workers: DataLoader(datasets.ImageFolder(".", EVEN), 8, num_workers=workers))
+            os.chdir("/")
+
+    def test_files_that_only_pillow_reads_or_nobody(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make_photos(folder)
+            Image.effect_noise((60, 50), 40).save(f"{folder}/ant/0.jpg", "GIF")
+            self.same(lambda workers: DataLoader(datasets.ImageFolder(folder, EVEN), 8, shuffle=True, num_workers=workers))
+            pathlib.Path(f"{folder}/ant/1.png").write_bytes(b"no image")
+            for workers in (0, 2):
+                loader = DataLoader(datasets.ImageFolder(folder, EVEN), 8, num_workers=workers)
+                with accelerated(), self.assertRaisesRegex(OSError, "cannot identify image file.*1.png"):
+                    list(loader)
+
+    def test_where_no_file_can_be_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make_photos(folder)
+            for path in pathlib.Path(folder).rglob("*.*"):
+                Image.effect_noise((60, 50), 40).save(path, "GIF")
+            self.same(lambda workers: DataLoader(datasets.ImageFolder(folder, EVEN), 8, shuffle=True, num_workers=workers))
+
+    def test_parts_of_data_sets(self):
+        one, other = cifar(), cifar(count=30)
+        nested = Subset(ConcatDataset([Subset(one, range(5, 60, 2)), other, one]), [0, 2, 1, 29, 55, 30, 100, 2, 27, 28])
+        self.same(lambda workers: DataLoader(nested, 3, shuffle=True, num_workers=workers))
+        self.same(lambda workers: DataLoader(utils.random_split(one, [40, 50], torch.Generator().manual_seed(1))[0], 16,
+                                             num_workers=workers, drop_last=True))
+
+    def test_samplers(self):
+        data = cifar()
+        for make in (lambda: utils.RandomSampler(data, replacement=True, num_samples=50),
+                     lambda: utils.RandomSampler(data, generator=torch.default_generator, replacement=True, num_samples=70),
+                     lambda: utils.WeightedRandomSampler([1.0] * 50 + [0.0] * 40, 40),
+                     lambda: utils.SubsetRandomSampler(range(3, 50)),
+                     lambda: utils.DistributedSampler(data, 3, 1, seed=5)):
+            self.same(lambda workers: DataLoader(data, 8, sampler=make(), num_workers=workers)) # noqa: B023
+        self.same(lambda workers: DataLoader(data, batch_sampler=Pairs(90), num_workers=workers))
+        self.same(lambda workers: DataLoader(data, 8, sampler=[5, -1, 3, torch.tensor(4), 8], num_workers=workers))
+        self.same(lambda workers: DataLoader(data, 8, shuffle=True, generator=torch.Generator().manual_seed(3),
+                                             num_workers=workers))
+
+    def test_what_collates_and_transforms_in_python(self):
+        self.same(lambda workers: DataLoader(cifar(), 16, shuffle=True, num_workers=workers, collate_fn=MixesInCollate()))
+        self.same(lambda workers: DataLoader(cifar(), 16, num_workers=workers, collate_fn=lambda samples: samples))
+        self.same(lambda workers: DataLoader(cifar(target_transform=lambda t: t + torch.rand(1)), 16, num_workers=workers))
+        rest = T.Compose([T.Resize((20, 24)), T.Compose([T.ToTensor(), Doubles()]), T.Normalize((0.5,), (0.5,))])
+        self.same(lambda workers: DataLoader(cifar(rest), 16, num_workers=workers), ["in Python stay Doubles, Normalize: "])
+        turned = T.Compose([T.Resize(20), T.Lambda(lambda image: image.rotate(random.random())), T.ToTensor()])
+        self.same(lambda workers: DataLoader(cifar(turned), 16, num_workers=workers), ["in Python stay Lambda, ToTensor: "])
+        grey = T.Compose([T.Resize(20), T.Lambda(lambda image: image.rotate(9)), T.ToTensor()])
+        self.same(lambda workers: DataLoader(array_set(datasets.MNIST, grey), 16, num_workers=workers), ["in Python stay Lambda"])
+
+    def test_several_images_of_one(self):
+        views = Views(EVEN, T.Compose([T.Resize(8), T.ToTensor()]))
+        for options in ({}, {"collate_fn": lambda samples: [s[0]["views"][1] for s in samples]}):
+            self.same(lambda workers: DataLoader(cifar(views), 16, num_workers=workers, **options)) # noqa: B023
+
+    def test_workers_that_persist_or_are_spawned(self):
+        make = lambda workers: DataLoader(cifar(), 16, shuffle=True, num_workers=workers, persistent_workers=workers > 0, # noqa: E731
+                                          multiprocessing_context="spawn" if workers else None)
+        wanted = [[batch for batch, _ in epochs(lambda: DataLoader(cifar(), 16, shuffle=True, num_workers=2,
+                                                                   persistent_workers=True))]]
+        with accelerated():
+            found = [[batch for batch, _ in epochs(lambda: make(2))]]
+        self.assertTrue(equal(wanted, found))
+
+    def test_loaders_of_a_class_of_ones_own(self):
+        self.same(lambda workers: Iterates(cifar(), 16, shuffle=True, num_workers=workers))
+
+
+class Loops(unittest.TestCase):
+    def test_a_loop_that_is_left_and_two_at_once(self):
+        for workers in (0, 2):
+            with accelerated() as hook:
+                loader = DataLoader(cifar(), 8, num_workers=workers)
+                one, other = iter(loader), iter(loader)
+                next(one), next(one)
+                for batch, again in zip(one, list(other)[2:]):
+                    self.assertTrue(equal(batch, again))
+                for _ in range(3):
+                    self.assertIsInstance(iter(loader), PipelineIterator)
+                    for k, (images, targets) in enumerate(loader):
+                        if k == 2:
+                            break
+                self.assertEqual(targets.tolist(), cifar().targets[16:24])
+                self.assertEqual(len(hook.report.entries), 1)
+                plan, = hook.plans.values()
+                self.assertLessEqual(len(plan.idle), 1)
+
+    def test_a_sampler_and_a_script_that_draw_from_one_generator(self):
+        def draws_between(workers, **options):
+            seed_all()
+            return [(batch[1].tolist(), torch.rand(1).item()) for batch in
+                    DataLoader(cifar(), batch_sampler=Pairs(90), num_workers=workers, **options)]
+        for workers, options in ((0, {}), (1, {"prefetch_factor": 1}), (2, {"prefetch_factor": 1})):
+            wanted = draws_between(workers, **options)
+            with accelerated():
+                self.assertEqual(draws_between(workers, **options), wanted)
+
+    def test_a_transform_that_is_changed_between_epochs(self):
+        data = cifar()
+        loader = DataLoader(data, 8)
+        with accelerated():
+            self.assertEqual(next(iter(loader))[0].shape[-1], 32)
+            data.transform = T.Compose([T.CenterCrop(20), T.ToTensor()])
+            self.assertEqual(next(iter(loader))[0].shape[-1], 20)
+            data.targets[0] = 77
+            self.assertEqual(next(iter(loader))[1][0], 77)
+            data.transform = None
+            with self.assertRaises(TypeError): # default_collate's own, of Pillow images
+                next(iter(loader))
+
+    def test_draws_are_the_seeds_own_in_each_epoch(self):
+        make = lambda: DataLoader(cifar(RANDOM), 45, num_workers=2) # noqa: E731
+        with accelerated():
+            one, other = epochs(make), epochs(make)
+            self.assertTrue(equal([batches for batches, _ in one], [batches for batches, _ in other]))
+            self.assertFalse(equal(one[0][0], one[1][0]))
+            kept = epochs(lambda: DataLoader(cifar(RANDOM), 45, num_workers=2, persistent_workers=True))
+            self.assertFalse(equal(kept[0][0], kept[1][0]))
+
+    def test_random_transforms_leave_the_generators_alone(self):
+        with accelerated() as hook:
+            seed_all()
+            list(DataLoader(cifar(RANDOM), 45))
+            seed_all(), torch.empty((), dtype=torch.int64).random_()
+            after = states()
+            seed_all()
+            list(DataLoader(cifar(RANDOM), 45))
+            self.assertEqual(states(), after)
+        self.assertIn("no longer move torch's generator", str([entry.notes for entry in hook.report.entries.values()]))
+
+
+class Declined(unittest.TestCase):
+    def untouched(self, make, reason):
+        loader = make()
+        with accelerated() as hook:
+            found = iter(loader)
+            self.assertNotIsInstance(found, PipelineIterator)
+        entry, = hook.report.entries.values()
+        self.assertRegex(entry.line(), "untouched: .*" + reason)
+
+    def test_reasons(self):
+        class Stream(utils.IterableDataset):
+            def __iter__(self):
+                return iter(range(3))
+        for make, reason in [
+                (lambda: DataLoader(cifar(None), 8), "there is no transform"),
+                (lambda: DataLoader(cifar(T.Resize(8)), 8), "is a Pillow image"),
+                (lambda: DataLoader(cifar(Doubles()), 8), "Doubles: .*"),
+                (lambda: DataLoader(cifar(), None), "batch_size=None"),
+                (lambda: DataLoader(Stream(), 2), "Stream is an IterableDataset"),
+                (lambda: DataLoader(utils.TensorDataset(torch.ones(5)), 2), "TensorDataset: only its own"),
+                (lambda: DataLoader(Subset(cifar(None), [3, 95]), 8), "beyond its data set")]:
+            self.untouched(make, reason)
+        with tempfile.TemporaryDirectory() as folder:
+            make_photos(folder, 4)
+            unequal = T.Compose([T.Resize(30), T.ToTensor()])
+            self.untouched(lambda: DataLoader(datasets.ImageFolder(folder, unequal), 8), "does not compile: .*")
+            own = datasets.ImageFolder(folder, unequal, loader=lambda path: Image.open(path).convert("L").convert("RGB"))
+            self.untouched(lambda: DataLoader(own, 8), "a loader of its own")
+
+    def test_nothing_of_ours_runs_for_a_batch(self):
+        loader = DataLoader(utils.TensorDataset(torch.arange(20)), 2)
+        ours = []
+
+        def profile(frame, event, argument):
+            if f"{os.sep}penstock{os.sep}" in frame.f_code.co_filename:
+                ours.append(frame.f_code.co_name)
+        with accelerated():
+            batches = iter(loader)
+            sys.setprofile(profile)
+            count = sum(1 for _ in batches)
+            sys.setprofile(None)
+        self.assertEqual((count, ours), (10, []))
+
+
+class Compared(unittest.TestCase):
+    def test_what_is_equal_passes_and_what_is_not_is_told(self):
+        for transform in (EVEN, RANDOM):
+            with accelerated(compare=2):
+                list(DataLoader(cifar(transform), 8, num_workers=2))
+        made = PipelineIterator._target
+        try:
+            PipelineIterator._target = lambda self, row: made(self, row) + (row == 9)
+            with accelerated(compare=1):
+                self.assertEqual(len(list(DataLoader(cifar(), 8))), 12) # it is in the second batch
+            with accelerated(compare=2), self.assertRaisesRegex(
+                    Differs, r"batch 1: batch\[1\] has other values than the original's: 1 of 8, in 1 samples, the first 1"):
+                list(DataLoader(cifar(), 8))
+        finally:
+            PipelineIterator._target = made
+        data = cifar()
+        with accelerated(compare=1), self.assertRaisesRegex(Differs, r"batch 0: batch\[0\] has other values"):
+            loader = DataLoader(data, 8)
+            batches = iter(loader)
+            data.transform = T.Compose([T.Resize(36), T.CenterCrop(32), T.ToTensor()])
+            next(batches)
+
+
+class Command(unittest.TestCase):
+    TRAIN = ROOT / "examples/train.py"
+
+    def run_it(self, *words, **environment):
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=300,
+                              env={**os.environ, **environment})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done
+
+    def test_the_example_learns_the_same_and_ranks_are_accelerated(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make_photos(folder)
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = str(free.getsockname()[1])
+            words = [str(self.TRAIN), folder, "--epochs", "2", "--batch-size", "8", "--ranks", "2", "--port", port]
+            both = self.run_it("-m", "penstock.accelerate", "--compare", "1", *words)
+            self.assertRegex(both.stdout, r"epoch 1: loss \d\.\d+, \d+ of 20 right")
+            self.assertEqual(len(re.findall(r"train.py:\d+, ImageFolder of 39: accelerated: 40 samples, \d+ samples/s, waited ", both.stderr)), 2,
+                             both.stderr)
+            plain = self.run_it(*words)
+            self.assertEqual(plain.stdout, both.stdout)
+            self.assertNotIn("penstock", plain.stderr)
+
+    def test_modules_usage_and_exit_codes(self):
+        run = lambda *words: subprocess.run([sys.executable, "-m", "penstock.accelerate", *words], capture_output=True, text=True) # noqa: E731
+        self.assertIn("there is no file nowhere.py", run("nowhere.py").stderr)
+        done = run("-m", "json.tool", "--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("--sort-keys", done.stdout)
+
+    @unittest.skipUnless(TOOL, "no command line")
+    def test_the_command_hands_the_script_its_words(self):
+        run = lambda *words, **more: subprocess.run([TOOL, "accelerate", *words], capture_output=True, text=True, **more) # noqa: E731
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(sys.executable, f"{folder}/python3")
+            path = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+            script = pathlib.Path(folder, "words.py")
+            script.write_text("import sys\nprint(sys.argv[1:], __name__)\nsys.exit(3)\n")
+            done = run("--compare", "2", str(script), "--compare", "x", "[1,2]", "--", "--help", env=path)
+            self.assertEqual((done.stdout, done.returncode), ("['--compare', 'x', '[1,2]', '--', '--help'] __main__\n", 3), done.stderr)
+            self.assertIn("--sort-keys", run("-m", "json.tool", "--help", env=path).stdout)
+            nothing = run(str(script), env={"PATH": "/nowhere"})
+            self.assertEqual(nothing.returncode, 1)
+            self.assertIn("penstock: error: cannot start `python3`", nothing.stderr)
+            pathlib.Path(folder, "penstock").mkdir() # a package of this name that is none of ours
+            pathlib.Path(folder, "penstock/__init__.py").touch()
+            other = run(str(script), env={**path, "PYTHONPATH": folder})
+            self.assertEqual(other.returncode, 1)
+            self.assertRegex(other.stderr, "penstock: error: .*python3.* has no package `penstock`\nhint: `pip install .`")
+        usage = run()
+        self.assertEqual(usage.returncode, 2)
+        self.assertIn("which script?", usage.stderr)
+        self.assertRegex(run("--help").stdout, r"(?s)--compare N.*-m .*as for python3 -m")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,259 @@
+"""`penstock.from_dataset`: data sets of Python's, and Hugging Face's Arrow tables, as rows of `external_source`."""
+import io
+import pathlib
+import tempfile
+import threading
+import time
+import types
+import unittest
+
+import numpy
+import penstock
+from PIL import Image
+
+try:
+    import pyarrow
+except ImportError: # not in Debian 12
+    pyarrow = None
+
+ROWS = 24
+IMAGES = """pipe 1
+use vision
+pipeline images() {
+  for row in external_source(data = bytes, label = i64) order shuffled
+  batch 4 per rank last keep {
+    output image: u8[n, h, w, c] = row.data |> decode(rgb) |> crop(0, 0, 10, 12)
+    output label: i64[n] = row.label
+  }
+}
+"""
+ARRAYS = """pipe 1
+pipeline arrays() {
+  for row in external_source(x = f32[h = 4, w = 3], boxes = i16[k = 0 ..= 3, q = 4], weight = f32)
+  batch 4 per rank last keep {
+    output x: f32[n, h, w] = row.x
+    output boxes: i16[n, k <= 3, q] ragged = row.boxes
+    output weight: f32[n] = row.weight
+  }
+}
+"""
+
+
+def pixels(row):
+    return (numpy.arange(10 * 12 * 3) * (row + 1) % 251).astype(numpy.uint8).reshape(10, 12, 3)
+
+
+def png(row):
+    out = io.BytesIO()
+    Image.fromarray(pixels(row)).save(out, "png")
+    return out.getvalue()
+
+
+class Rows:
+    """Items made by a function."""
+
+    def __init__(self, make, length=ROWS):
+        self.make, self.length = make, length
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, row):
+        return self.make(row)
+
+
+def load(ds, text=IMAGES, **options):
+    return penstock.load(text, dataset=ds, cache="", **options)
+
+
+class Datasets(unittest.TestCase):
+    def check_images(self, ds, **options):
+        with load(ds, **options) as loader:
+            seen = []
+            for image, label in loader:
+                for found, row in zip(numpy.asarray(image), numpy.asarray(label)):
+                    self.assertTrue((found == pixels(row)).all(), row)
+                    seen.append(int(row))
+            self.assertEqual(loader.bad_samples(), [])
+        self.assertEqual(sorted(seen), list(range(ROWS)))
+
+    def test_every_form_of_an_image(self):
+        import torch
+        with tempfile.TemporaryDirectory() as folder:
+            def path(row):
+                (file := pathlib.Path(folder, f"{row}.png")).write_bytes(png(row))
+                return file
+            files = [path(row) for row in range(ROWS)]
+            forms = [png, lambda row: bytearray(png(row)), lambda row: memoryview(png(row)), lambda row: files[row],
+                     lambda row: str(files[row]), lambda row: Image.fromarray(pixels(row)), pixels,
+                     lambda row: pixels(row)[::-1][::-1], lambda row: numpy.asfortranarray(pixels(row)),
+                     lambda row: Image.fromarray(pixels(row)).convert("RGBA"),
+                     lambda row: torch.from_numpy(pixels(row)).permute(2, 0, 1), lambda row: torch.from_numpy(pixels(row))]
+            for form in forms:
+                self.check_images(penstock.from_dataset(Rows(lambda row: (form(row), row))))
+
+    def test_gray_images_have_three_equal_channels(self):
+        gray = pixels(1)[:, :, 0]
+        for form in (gray, gray[:, :, None], Image.fromarray(gray)):
+            with load(Rows(lambda row: (form, row))) as loader:
+                image, _ = next(iter(loader))
+                self.assertTrue((numpy.asarray(image)[0] == gray[:, :, None]).all())
+
+    def test_tuples_mappings_and_names(self):
+        self.check_images(Rows(lambda row: (png(row), numpy.int32(row), "not asked for")))
+        self.check_images(Rows(lambda row: {"data": png(row), "label": row, "extra": None}))
+        self.check_images(penstock.from_dataset(Rows(lambda row: {"img": png(row), "y": row}), {"data": "img", "label": "y"}))
+        self.check_images(penstock.from_dataset(Rows(lambda row: (row, png(row))), ("label", "data")))
+        self.check_images(penstock.from_dataset(Rows(lambda row: (row, png(row))), {"label": 0, "data": 1}))
+
+    def test_arrays_and_numbers(self):
+        import torch
+        def item(row):
+            x = numpy.arange(12, dtype=numpy.float32).reshape(3, 4).T + row # Fortran order
+            return {"x": torch.from_numpy(x) if row % 2 else x, "boxes": numpy.full((row % 4, 4), row, numpy.int16),
+                    "weight": torch.tensor(row / 2) if row % 2 else row}
+        with load(Rows(item), ARRAYS) as loader:
+            for batch in loader:
+                for slot, row in enumerate(batch.rows):
+                    self.assertTrue((numpy.asarray(batch["x"])[slot] == numpy.asarray(item(row)["x"])).all())
+                    at = numpy.asarray(batch["boxes"].offsets)[slot:slot + 2]
+                    self.assertTrue((numpy.asarray(batch["boxes"])[at[0]:at[1]] == numpy.full((row % 4, 4), row)).all())
+                    self.assertEqual(at[1] - at[0], row % 4)
+                    self.assertEqual(numpy.asarray(batch["weight"])[slot], row / 2 if row % 2 else row)
+
+    def test_what_goes_wrong_is_a_bad_sample(self):
+        def raises(row):
+            raise KeyError("gone")
+        wrong = {"KeyError: 'gone' (dataset.py:": raises, "ValueError: 1 values for the columns data, label": lambda row: (b"",),
+                 "TypeError: an image is bytes, a path, an image of Pillow's, or u8 pixels, not f32 of [10, 12, 3]":
+                     lambda row: (pixels(row).astype(numpy.float32), row),
+                 "TypeError: an image of mode F has no 8-bit pixels": lambda row: (Image.new("F", (12, 10)), row),
+                 "TypeError: a number is expected in column `label`, not str": lambda row: (png(row), "three"),
+                 "the caller gave nothing for column `label`": lambda row: {"data": png(row)},
+                 "OverflowError: 9223372036854775808 does not fit i64": lambda row: (png(row), 2 ** 63),
+                 "column `label` is i64, and the caller gave the float 0.5": lambda row: (png(row), 0.5),
+                 "not an image file": lambda row: (b"no image at all", row)}
+        for reason, make in wrong.items():
+            with load(Rows(lambda row: make(row) if row == 5 else (png(row), row))) as loader:
+                self.assertEqual(sum(len(batch.rows) for batch in loader), ROWS)
+                bad, = [sample for sample in loader.bad_samples() if sample.epoch == 0]
+                self.assertEqual((bad.row, bad.reason[:len(reason)]), (5, reason))
+            with load(Rows(lambda row: make(row) if row == 5 else (png(row), row)), on_error="fail") as loader:
+                with self.assertRaises(penstock.SessionError):
+                    list(loader)
+
+    def test_one_call_at_a_time_unless_more_are_fine(self):
+        def watch(any_thread):
+            inside, most = [0], [0]
+            lock = threading.Lock()
+            def item(row):
+                with lock:
+                    inside[0] += 1
+                    most[0] = max(most[0], inside[0])
+                until = time.monotonic() + 10
+                while any_thread and most[0] < 2 and time.monotonic() < until:
+                    time.sleep(0.001)
+                time.sleep(0.001)
+                with lock:
+                    inside[0] -= 1
+                return png(row), row
+            self.check_images(penstock.from_dataset(Rows(item), any_thread=any_thread))
+            return most[0]
+        self.assertEqual(watch(False), 1)
+        self.assertGreaterEqual(watch(True), 2)
+
+    def test_state_sampler_and_leaving_early(self):
+        ds = Rows(lambda row: (png(row), row))
+        with load(ds) as loader:
+            batches = [batch.rows for batch in loader]
+        with load(ds) as loader:
+            for batch, _ in zip(loader, range(2)):
+                pass
+            state = loader.state_dict()
+        with load(ds) as loader:
+            loader.load_state_dict(state)
+            rest = [batch.rows for batch in loader]
+        self.assertEqual([list(rows) for rows in rest], [list(rows) for rows in batches[len(batches) - len(rest):]])
+        self.assertIn(len(rest), (3, 4))
+        with load(ds, rows=lambda epoch: [[3, 3], [1]]) as loader:
+            self.assertEqual([list(batch.rows) for batch in loader], [[3, 3], [1]])
+            for _ in range(3): # left while rows are read
+                next(iter(loader))
+
+    def test_tables_must_fit(self):
+        with self.assertRaisesRegex(penstock.SessionError, "external_source: its rows come from the program"):
+            load(None)
+        with self.assertRaisesRegex(penstock.SessionError, "2 tables of rows are given, and `images` has 1"):
+            load([Rows(png), Rows(png)])
+
+
+def arrow_dataset(table, indices=None):
+    """What `datasets.Dataset` is to those who read its tables."""
+    return types.SimpleNamespace(
+        data=types.SimpleNamespace(table=table), features=table.schema, format={"type": None},
+        _indices=None if indices is None else pyarrow.table({"indices": pyarrow.array(indices, pyarrow.uint64())}),
+        __len__=lambda: len(table))
+
+
+class Sized:
+    """The same with a length and no item: Python is not asked for rows."""
+
+    def __init__(self, plain, length):
+        self.__dict__.update(vars(plain), length=length)
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, row):
+        raise AssertionError("asked for a row")
+
+
+@unittest.skipIf(pyarrow is None, "pyarrow is not installed")
+class Arrow(unittest.TestCase):
+    def table(self, files=(), image=None):
+        values = [{"bytes": None if row in files else png(row), "path": str(files[row]) if row in files else f"{row}.png"}
+                  for row in range(ROWS)]
+        kind = pyarrow.struct([("bytes", pyarrow.binary()), ("path", pyarrow.string())])
+        array = pyarrow.array(values, kind) if image is None else image([value["bytes"] for value in values])
+        column = pyarrow.chunked_array([array[:5], array[5:5], array[5:17], array[17:]])
+        return pyarrow.table({"image": column, "label": pyarrow.array(range(ROWS), pyarrow.int32())})
+
+    def check(self, ds, rows):
+        with load(penstock.from_dataset(ds, {"data": "image", "label": "label"})) as loader:
+            seen = []
+            for image, label in loader:
+                for found, row in zip(numpy.asarray(image), numpy.asarray(label)):
+                    self.assertTrue((found == pixels(row)).all(), row)
+                    seen.append(int(row))
+            self.assertEqual(sorted(seen), sorted(rows))
+            return loader.bad_samples()
+
+    def test_bytes_are_read_where_they_lie(self):
+        self.assertEqual(self.check(Sized(arrow_dataset(self.table()), ROWS), range(ROWS)), [])
+        for kind in (pyarrow.binary(), pyarrow.large_binary()):
+            table = self.table(image=lambda values: pyarrow.array(values, kind))
+            self.assertEqual(self.check(Sized(arrow_dataset(table), ROWS), range(ROWS)), [])
+
+    def test_rows_that_were_selected(self):
+        order = [20, 3, 3, 0, 11]
+        self.assertEqual(self.check(Sized(arrow_dataset(self.table(), order), len(order)), order), [])
+
+    def test_files_beside_the_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = {}
+            for row in (2, 19):
+                files[row] = pathlib.Path(folder, f"{row}.png")
+                files[row].write_bytes(png(row))
+            self.assertEqual(self.check(Sized(arrow_dataset(self.table(files)), ROWS), range(ROWS)), [])
+
+    def test_a_row_without_an_image_is_bad(self):
+        table = self.table(image=lambda values: pyarrow.array([None if row == 4 else value for row, value in enumerate(values)],
+                                                              pyarrow.binary()))
+        with load(penstock.from_dataset(Sized(arrow_dataset(table), ROWS), {"data": "image", "label": "label"})) as loader:
+            list(loader)
+            self.assertEqual({(bad.row, bad.reason) for bad in loader.bad_samples()},
+                             {(4, "the caller gave nothing for column `data`")})
+
+
+if __name__ == "__main__":
+    unittest.main()
