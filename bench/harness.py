@@ -143,6 +143,8 @@ class Entry:
     job: dict
     # Debian's Python for what Debian packages; else the peers' environment.
     debian: bool = False
+    # Runs the worker under this module of our package: `python -m MODULE -m bench.peers.worker`.
+    under: str = ""
     # Only in the full table, not in --quick.
     slow: bool = False
 
@@ -161,9 +163,13 @@ class Contestant:
                            TF_CPP_MIN_LOG_LEVEL="3", NO_ALBUMENTATIONS_UPDATE="1", PYTHONWARNINGS="ignore",
                            CUDA_VISIBLE_DEVICES="", TF_ENABLE_ONEDNN_OPTS="0",
                            NUMBA_CACHE_DIR=str(DATA / "numba-cache"))
+        worker = [str(BENCH / "peers/worker.py")]
+        if entry.under:  # which puts a script's folder on the path, and peers have the names of what they measure
+            worker = ["-m", entry.under, "-m", "bench.peers.worker"]
+            environment["PYTHONPATH"] = str(ROOT / "api/python")
         self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            [python, "-P", str(BENCH / "peers/worker.py"), entry.module, entry.function, json.dumps(entry.job)],
+            [python, "-P", *worker, entry.module, entry.function, json.dumps(entry.job)], cwd=ROOT,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, bufsize=1, env=environment)
 
     def answer(self):
@@ -323,10 +329,10 @@ class Bench:
                 if not contestant.facts["reason"]:
                     self.failed.append(f"{contestant.label}: {contestant.differences}")
 
-    def record(self, name, values, note=""):
-        """A measure whose value is the median of `values`."""
+    def record(self, name, values, note="", unit=""):
+        """A measure whose value is the median of `values`, in the first unit that its name allows where none is given."""
         if values:
-            self.measures[name] = measure(round(median(values), 4), len(values), units_of(name)[0], note)
+            self.measures[name] = measure(round(median(values), 4), len(values), unit or units_of(name)[0], note)
 
     def report(self, base):
         print(f"\n{self.title}\n{machine()}; noise of a fixed loop {spread(self.noise):.3f} "

@@ -103,6 +103,8 @@ inline api::Compiled compile(const char *library, const char *file, const char *
   request.text = {std::istreambuf_iterator<char>(in), {}};
   request.fileName = file;
   request.pipeline = pipeline;
+  if (const char *target = std::getenv("PENSTOCK_TARGET"))
+    request.target = target;
   const std::unique_ptr<api::Compilation> compilation(start(request));
   std::optional<api::Compiled> compiled;
   if (compilation->load() && compilation->advance(api::Stage::llvm))

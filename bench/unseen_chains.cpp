@@ -1,39 +1,6 @@
 // The chains of bench/pipelines/unseen.pipe as one would write them in C: a fused loop nest
 // each, in the order that suits a compiler that vectorises loops, without intrinsics.
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-
-#define CHAIN(name)                                                                                \
-  extern "C" void name(const void *const *__restrict in, void *const *__restrict out)
-using u8 = uint8_t;
-
-namespace {
-constexpr int side = 224;
-template <typename T> const T *input(const void *const *in, int number = 0) {
-  return static_cast<const T *>(in[number]);
-}
-template <typename T> T *output(void *const *out, int number = 0) {
-  return static_cast<T *>(out[number]);
-}
-int inside(int i, int n) { return std::clamp(i, 0, n - 1); }
-
-/// A copy with `by` more elements on each side, the outermost repeated.
-template <int by> struct Padded {
-  static constexpr int width = side + 2 * by;
-  u8 rows[width][width];
-  explicit Padded(const u8 *x) {
-    for (int i = 0; i < width; ++i) {
-      const u8 *from = x + inside(i - by, side) * side;
-      std::memset(rows[i], from[0], by);
-      std::memcpy(rows[i] + by, from, side);
-      std::memset(rows[i] + by + side, from[side - 1], by);
-    }
-  }
-};
-} // namespace
+#include "unseen_chain.h"
 
 //===--- sums, scans, pools ---===//
 

@@ -9,14 +9,22 @@ def scaled(values):
     return [255 * value for value in values]
 
 
-def peer_of(pipeline, count, batch, **facts):
+def endless(loader):
+    while True:
+        yield from loader
+
+
+def peer_of(pipeline, count, batch, iterator=None, **facts):
     """DALI runs ahead by QUEUE batches: those are taken before the clock starts,
     and as many are on their way when it stops."""
     import nvidia.dali
 
+    # Its iterator for PyTorch copies each batch into tensors.
+    step = pipeline.run if iterator is None else lambda: next(iterator)
+
     def take(batches):
         for _ in range(batches):
-            pipeline.run()
+            step()
 
     def slice():
         take(count // batch)
@@ -42,7 +50,8 @@ def imagenet(job):
         return fn.crop_mirror_normalize(image, mirror=fn.random.coin_flip(), **finish), label
 
     pipeline = train()
-    pipeline.build()
+    if not job.get("torch"):  # its iterator builds it
+        pipeline.build()
     fixed = {}
 
     @pipeline_def(batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1)
@@ -61,7 +70,11 @@ def imagenet(job):
         pipeline.build()
         return pipeline.run()[0].as_array()[0]
 
-    return peer_of(pipeline, len(paths), job["batch"], fixed_box=fixed_box,
+    iterator = None
+    if job.get("torch"):
+        from nvidia.dali.plugin.pytorch import DALIGenericIterator
+        iterator = endless(DALIGenericIterator([pipeline], ["image", "label"], auto_reset=True))
+    return peer_of(pipeline, len(paths), job["batch"], iterator, fixed_box=fixed_box,
                    reason="its antialiased resize works in floating point with other rounding")
 
 

@@ -34,7 +34,11 @@ def imagenet(job):
         builder = PipelineBuilder().add_source(paths).pipe(one, concurrency=job["threads"])
         pipeline = builder.aggregate(job["batch"]).pipe(numpy.stack).add_sink(2).build(num_threads=job["threads"])
         with pipeline.auto_stop():
-            return sum(len(batch) for batch in pipeline.get_iterator(timeout=60))
+            batches = pipeline.get_iterator(timeout=60)
+            if job.get("torch"):
+                import torch
+                batches = map(torch.from_numpy, batches)
+            return sum(len(batch) for batch in batches)
 
     slice()
     return Peer(slice, "f32 CHW", f"spdl {version('spdl')}, FFmpeg of Debian", one,

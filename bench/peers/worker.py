@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import sys
+import threading
 import time
 import traceback
 
@@ -35,7 +36,7 @@ def cpu_seconds():
         try:
             total += time.clock_gettime((~pid << 3) | 2)
         except OSError:
-            pass
+            found.append(memory(os.getpid()))
     return total
 
 
@@ -76,6 +77,37 @@ def timed_part(part, seconds):
     return {"samples": samples, "wall": time.perf_counter() - wall, "cpu": cpu_seconds() - cpu}
 
 
+def memory(pid):
+    """Bytes of a process and its children; what several share counts once."""
+    total = 0
+    for one in [pid] + children(pid):
+        try:
+            for line in pathlib.Path(f"/proc/{one}/smaps_rollup").read_text().splitlines():
+                if line.startswith("Pss:"):
+                    total += int(line.split()[1]) * 1024
+        except OSError:
+            pass  # the child is gone
+    return total
+
+
+def peak_memory(peer):
+    """The largest of this process's and its children's memory in a slice; looking disturbs, so the slice is not timed."""
+    found, done = [memory(os.getpid())], threading.Event()
+
+    def look():
+        while not done.wait(0.02):
+            found.append(memory(os.getpid()))
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        peer.slice()
+    finally:
+        done.set()
+        watcher.join()
+    settle()
+    return {"peak_memory": max(found)}
+
+
 def fixed_box(peer, order):
     import numpy
     array = peer.fixed_box(order["path"], tuple(order["box"]), order["flip"])
@@ -108,6 +140,8 @@ def main(module, function, job):
                 answer(**timed_slice(peer, order))
             elif order["order"] == "fixed_box":
                 answer(**fixed_box(peer, order))
+            elif order["order"] == "peak_memory":
+                answer(**peak_memory(peer))
             else:
                 break
         except Exception as error:
@@ -119,7 +153,7 @@ def main(module, function, job):
         try:
             os.kill(pid, 15)
         except OSError:
-            pass
+            found.append(memory(os.getpid()))
     os._exit(0)
 
 

@@ -115,6 +115,9 @@ class Schema(unittest.TestCase):
         bench.record("first_batch_ms", [3.0, 1.0, 2.0])
         bench.record("speed_vs_dali", [])
         self.assertEqual(bench.measures, {"first_batch_ms": {"value": 2.0, "unit": "ms", "n": 3}})
+        bench.record("cpu_seconds_vs_dataloader", [0.5], unit="ratio")
+        self.assertEqual(harness.check_measures(bench.measures), [])
+        self.assertEqual(bench.measures["cpu_seconds_vs_dataloader"]["unit"], "ratio")
 
 
 class Workers(unittest.TestCase):
@@ -135,6 +138,11 @@ class Workers(unittest.TestCase):
             os.environ.pop("PENSTOCK_LIBRARY", None)
             with self.assertRaisesRegex(peer.Missing, "libpenstock.so is not built: cmake --preset release"):
                 penstock.library_path()
+
+    def test_memory_in_a_slice_is_its_peak(self):
+        contestant = self.contestant("fake", "large", {"samples": 4, "bytes": 200_000_000})
+        before = contestant.order(order="peak_memory")["peak_memory"]
+        self.assertTrue(200_000_000 < before < 400_000_000, before)
 
     def test_a_failing_slice_ends_the_contestant_not_the_bench(self):
         contestant = self.contestant("fake", "failing", {"samples": 4, "fail_at": 2})
@@ -195,7 +203,7 @@ class Data(unittest.TestCase):
 
 class Scripts(unittest.TestCase):
     def test_every_bench_is_executable_and_explains_itself(self):
-        for name in ("imagenet_cpu", "cifar_cpu", "jpeg", "kernels", "startup"):
+        for name in ("imagenet_cpu", "cifar_cpu", "jpeg", "kernels", "startup", "torch_loader"):
             result = subprocess.run([str(ROOT / "bench" / name), "--help"], capture_output=True, text=True)
             self.assertEqual(result.returncode, 0, result.stderr)
             for option in ("--quick", "--json"):
