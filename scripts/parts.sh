@@ -1,7 +1,5 @@
 # What scripts/test and scripts/soak share. Sourced, in the root of the tree.
 jobs=$(nproc)
-# For trees whose objects are in nobody else's cache: a header is read once for eight sources.
-together=(-DPENSTOCK_UNITY=ON)
 
 # Vectors cross between parts that are instrumented and those that are not (LLVM,
 # and by default the compiler), and so does the memory of LLVM's allocators: what one
@@ -46,7 +44,7 @@ with_release_compiler=(-DPENSTOCK_COMPILER=OFF "-DPENSTOCK_PARTS=dsl;runtime;cod
 
 # The threads: all are the runtime's, and those of the C API's callers.
 threads() {
-  build_part tsan tsan "${together[@]}" "${with_release_compiler[@]}" \
+  build_part tsan tsan "${with_release_compiler[@]}" \
     "-DPENSTOCK_TESTS=unit;api" "-DPENSTOCK_UNIT_TESTS=abi;runtime;sched"
   test_part tsan '^(unit\.|api\..*_run$)'
 }

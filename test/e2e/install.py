@@ -93,6 +93,27 @@ class Installed(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("version", done.stderr)
 
+    def test_the_command_that_an_error_names_builds_the_module_for_videos(self):
+        videos = os.path.join(self.folder, "videos", "a")
+        os.makedirs(videos)
+        self.run_it("ffmpeg", "-loglevel", "error", "-f", "lavfi", "-i", "testsrc=size=64x48:rate=10:duration=1", os.path.join(videos, "a.mkv"))
+        path = os.path.join(self.folder, "video.pipe")
+        with open(path, "w") as file:
+            file.write("pipe 1\nuse vision\npipeline p(root: path) {\n  for row in video_clips(root, length = 3, step = 2)\n"
+                       "  let clip = row.video |> decode(rgb, first = row.start, count = 3, step = 2) |> center_crop(32)\n"
+                       "  batch 1 { output clip: u8[n, t, h, w, c] = clip }\n}\n")
+        command = [self.at("bin", "penstock"), "run", path, "--set", f"root={os.path.dirname(videos)}"]
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environment, timeout=300)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        named = re.search(r"and run `(sh \S+)`", done.stderr)
+        self.assertIsNotNone(named, done.stderr)
+        self.assertEqual(self.run_it(*named[1].split(), CXXFLAGS="-O0"), self.at("lib", "libpenstock_video.so") + "\n")
+        self.run_it(*command)
+        # A folder that is not the user's, and what is missing: it says what to do.
+        for variables, words in (({"CXX": "no-such-compiler"}, "set CXX"), ({"PKG_CONFIG_LIBDIR": "/nowhere"}, "libavutil-dev")):
+            done = subprocess.run(named[1].split(), capture_output=True, text=True, env={**self.environment, **variables})
+            self.assertEqual((done.returncode, words in done.stderr), (1, True), done.stderr)
+
     def test_cuda_text_compiles_with_the_installed_header(self):
         text = os.path.join(self.folder, "kernels.cu")
         with open(text, "w") as file:

@@ -336,6 +336,9 @@ class Tables(LanguageTest):
         count = lambda batch, *more: len(self.hashes(self.pipeline(batch=batch), *more))
         self.assertEqual(count("batch 6 per rank last drop"), 18)
         self.assertEqual(count("batch 6 per rank last keep"), 20)
+        for last, samples in (("keep", 6), ("pad", 7)): # of 20 rows, the third rank of three
+            self.assertEqual(count(f"batch 6 per rank last {last}", "--world", "3", "--rank", "2"), samples)
+        self.assertEqual(count("batch 6 global last pad", "--world", "3", "--rank", "2"), 7)
         self.assertEqual(count("batch count per rank last drop", "--set", "count=7"), 14)
         self.assertEqual(count("batch 2 * count per rank last drop", "--set", "count=7"), 14)
         self.assertEqual(count("batch 8 global last drop", "--world", "2"), 8)

@@ -67,6 +67,16 @@ def doubling(n):
     return program(f"  let x = g{levels}(row.x)\n", functions)
 
 
+def bilateral(n):
+    return program(f"""  let x = row.x
+  let y = window (v in x, h = -1 ..= 1, w = 0 .. {n}) {{
+    let d = f32(v) - f32(v[h = 0, w = 0])
+    let weight = 1.0 / (1.0 + d * d)
+    return sum(weight * f32(v) over [h, w]) / sum(weight over [h, w])
+  }}
+""", outputs=["    output y: f32[n, h, w, c] = y\n"])
+
+
 def wide_window(n):
     return program(f"  let x = window (v in row.x, w = 0 .. {n}) {{ u8(sum(i32(v) over [w]) / {n}) }}\n")
 
@@ -112,7 +122,7 @@ def reductions(n):
 
 FAMILIES = [(chain, 24), (conditions, 12), (grey_by_chance, 9), (inverted_by_chance, 12),
             (repeated_choices, 12), (nested_choices, 8), (views, 10), (doubling, 64),
-            (wide_window, 120), (many_outputs, 12), (terms, 150), (terms_of_numbers, 150), (lets, 24),
+            (wide_window, 120), (bilateral, 60), (many_outputs, 12), (terms, 150), (terms_of_numbers, 150), (lets, 24),
             (long_record, 8), (pad_crop_flip_resize, 12), (resizes, 9), (reductions, 16)]
 
 

@@ -148,7 +148,7 @@ pipeline p(root: path) {
         os.environ["PENSTOCK_VIDEO_MODULE"] = "/nowhere/x.so"
         self.addCleanup(os.environ.pop, "PENSTOCK_VIDEO_MODULE")
         done = self.run_tool("run", self.write(self.pipeline()), "--set", f"root={self.root}", expect=1)
-        self.assertIn("install libavformat-dev, libavcodec-dev and libavutil-dev, build the target "
+        self.assertIn("install libavformat-dev, libavcodec-dev and libavutil-dev, and build the target "
                       "penstock_video", done.stderr)
 
 

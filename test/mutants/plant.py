@@ -23,7 +23,7 @@ SHRUNK = "weight-center-at-the-edge"  # the one that shrink.py repeats
 
 PRELUDE = """#include <cstdlib>
 #include <cstring>
-[[maybe_unused]] static bool penstock_mutant(const char *name) {
+[[maybe_unused]] static bool %s(const char *name) {
   const char *chosen = std::getenv("PENSTOCK_MUTANT");
   return chosen && std::strcmp(chosen, name) == 0;
 }
@@ -92,11 +92,12 @@ def planted(path, mutants):
     for (before, after) in zip(places, places[1:]):
         if before[0][1] > after[0][0]:
             sys.exit(f"mutants {before[1].name} and {after[1].name} change the same text")
+    chosen = "chosen_in_" + re.sub(r"\W", "_", path) # several files may be compiled together
     for (begin, end), mutant in reversed(places):
         lines = text[begin:end].count("\n")  # so that places in messages stay right
-        new = re.sub(r"\bMUTANT\b", f'penstock_mutant("{mutant.name}")', mutant.new)
+        new = re.sub(r"\bMUTANT\b", f'{chosen}("{mutant.name}")', mutant.new)
         text = text[:begin] + new + "\n" * lines + text[end:]
-    return PRELUDE % path + text
+    return PRELUDE % (chosen, path) + text
 
 
 def put(path, text):

@@ -1,7 +1,11 @@
 //===- Judge.cpp - one text through the compiler --------------------------===//
 
 #include "test/texts/Judge.h"
+#include "api/c/CompilerLibrary.h"
+#include "api/c/Stack.h"
 #include "api/c/penstock.h"
+#include "runtime/core/Plan.h"
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -21,10 +25,10 @@ std::string foreignWords(const std::string &message) {
   return {};
 }
 
-std::string judgeMessages(pst_status status, const pst_program *program) {
-  const auto messages = nlohmann::json::parse(pst_program_messages_json(program), nullptr, false);
+std::string judgeMessages(bool accepted, const std::string &json) {
+  const auto messages = nlohmann::json::parse(json, nullptr, false);
   if (!messages.is_array())
-    return std::string("messages are no JSON: ") + pst_program_messages_json(program);
+    return "messages are no JSON: " + json;
   bool hasErrors = false;
   for (const auto &message : messages) {
     const std::string text = message["message"];
@@ -37,11 +41,41 @@ std::string judgeMessages(pst_status status, const pst_program *program) {
     if (isError && message["file"].is_null())
       return "no place: " + text;
   }
-  if (status != PST_OK && !hasErrors)
+  if (!accepted && !hasErrors)
     return "refused without an error";
-  if (status == PST_OK && hasErrors)
+  if (accepted && hasErrors)
     return "accepted with an error";
   return {};
+}
+
+std::string judgeProgram(pst_status status, const pst_program *program) {
+  return judgeMessages(status == PST_OK, pst_program_messages_json(program));
+}
+
+/// Up to the last thing that is ours: the plan, and what LLVM makes machine code of.
+/// `accepted`: whether the text is a program.
+std::string judgeLowering(const std::string &text, bool &accepted) {
+  api::CompileRequest request;
+  request.text = text;
+  request.fileName = "text.pipe";
+  std::string fault;
+  api::onLargeStack([&] {
+    auto compilation = api::startCompilation(request);
+    if (!compilation) {
+      fault = compilation.error().message;
+      return;
+    }
+    const bool loaded = (*compilation)->load();
+    accepted = loaded && (*compilation)->advance(api::Stage::llvm);
+    fault = judgeMessages(accepted, (*compilation)->messages().json);
+    if (!fault.empty() || !accepted) {
+      fault = fault.empty() ? fault : (loaded ? "compile " : "check ") + fault;
+      return;
+    }
+    if (auto plan = runtime::Plan::load((*compilation)->plan()); !plan)
+      fault = "compile damaged plan: " + plan.error().message;
+  });
+  return fault;
 }
 
 /// Whether it needs nothing to run: no parameter without a value.
@@ -81,20 +115,33 @@ std::string judgeRun(const pst_program *program) {
 
 } // namespace
 
-std::string faultOf(const std::string &text) {
+std::string faultOf(const std::string &text, Depth depth) {
+  bool accepted = false;
+  if (std::string fault = judgeLowering(text, accepted); !fault.empty() || !accepted)
+    return fault;
   pst_compile_options options = PST_COMPILE_OPTIONS_INIT;
   options.cache_folder = "";
-  for (const int checkOnly : {1, 0}) {
-    options.check_only = checkOnly;
-    pst_program *made = nullptr;
-    const pst_status status = pst_compile(text.data(), text.size(), "text.pipe", &options, &made);
-    const Program program(made, pst_program_release);
-    if (std::string fault = judgeMessages(status, made); !fault.empty())
-      return (checkOnly ? "check " : "compile ") + fault;
-    if (status != PST_OK)
-      return {};
-    if (!checkOnly && runsAlone(made))
-      return judgeRun(made);
+  options.check_only = depth != Depth::code;
+  if (depth == Depth::lowering)
+    return {};
+  pst_program *made = nullptr;
+  pst_status status = pst_compile(text.data(), text.size(), "text.pipe", &options, &made);
+  const Program program(made, pst_program_release);
+  if (std::string fault = judgeProgram(status, made); !fault.empty() || status != PST_OK)
+    return "machine code " + (fault.empty() ? "is refused" : fault);
+  if (depth == Depth::code)
+    return runsAlone(made) ? judgeRun(made) : std::string();
+  const char *said = nullptr;
+  size_t length = 0;
+  for (const auto &[what, say] :
+       std::initializer_list<std::pair<const char *, std::function<pst_status()>>>{
+           {"explain ", [&] { return pst_program_explain(made, &said); }},
+           {"the overview ", [&] { return pst_program_overview(made, &said); }},
+           {"cuda ", [&] { return pst_program_emit(made, "cuda", &said, &length); }}}) {
+    status = say();
+    if (std::string fault = judgeProgram(status, made); !fault.empty() || status != PST_OK)
+      return what +
+             (fault.empty() ? "is refused: " + std::string(pst_program_messages(made)) : fault);
   }
   return {};
 }

@@ -6,9 +6,17 @@
 
 namespace penstock::texts {
 
-/// Checks, compiles and, where it needs no files, runs a text. What is wrong with how
-/// that ended; empty where a text was compiled, or refused as a text should be.
-std::string faultOf(const std::string &text);
+/// How far a text goes that is a program. LLVM's part is most of the time, and sees
+/// little of what texts differ in.
+enum class Depth {
+  lowering, ///< to the plan and the LLVM dialect
+  code,     ///< that, then to machine code and, where it needs no files, a batch
+  words     ///< the first, then what explain, the overview and `--emit cuda` say
+};
+
+/// What is wrong with how that ended; empty where a text was compiled, or refused as a
+/// text should be.
+std::string faultOf(const std::string &text, Depth depth);
 
 } // namespace penstock::texts
 

@@ -30,16 +30,21 @@ std::string kindOf(const std::string &fault) {
   return kind.substr(0, 400);
 }
 
-std::string faultAlone(const std::string &text, int limit) {
+/// Of eight texts, one to machine code and one to words.
+Depth depthOf(uint64_t number) {
+  return number % 8 == 0 ? Depth::code : number % 8 == 4 ? Depth::words : Depth::lowering;
+}
+
+std::string faultAlone(const std::string &text, Depth depth, int limit) {
   std::string fault;
   watch(
-      0, 1, limit, [&](uint64_t) { return faultOf(text); },
+      0, 1, limit, [&](uint64_t) { return faultOf(text, depth); },
       [&](uint64_t, const std::string &found) { fault = found; });
   return fault;
 }
 
 /// The text without lines, then without words, that it does not take.
-std::string shrunk(std::string text, const std::string &kind, int limit) {
+std::string shrunk(std::string text, const std::string &kind, Depth depth, int limit) {
   for (const bool byLine : {true, false}) {
     std::vector<std::string> parts;
     std::istringstream stream(text);
@@ -57,7 +62,7 @@ std::string shrunk(std::string text, const std::string &kind, int limit) {
         std::vector<std::string> fewer = parts;
         fewer.erase(fewer.begin() + static_cast<ptrdiff_t>(at),
                     fewer.begin() + static_cast<ptrdiff_t>(at + size));
-        if (kindOf(faultAlone(joined(fewer), limit)) == kind)
+        if (kindOf(faultAlone(joined(fewer), depth, limit)) == kind)
           parts = std::move(fewer);
         else
           at += size;
@@ -117,11 +122,12 @@ int main(int argc, char **argv) {
   if (print)
     for (uint64_t number = first; number < end; ++number)
       std::cout << textOf(number) << "\n";
-  faultOf("pipe 1\n"); // the compiler's library, once for all processes
+  // The compiler's library, and the trees of ours, once for all processes.
+  faultOf("pipe 1\nuse vision\nuse signal\nuse points\nuse augment\n", Depth::lowering);
   std::map<std::string, Kind> kinds;
   uint64_t faults = 0;
   watch(
-      first, end, limit, [&](uint64_t number) { return faultOf(textOf(number)); },
+      first, end, limit, [&](uint64_t number) { return faultOf(textOf(number), depthOf(number)); },
       [&](uint64_t number, const std::string &fault) {
         ++faults;
         Kind &kind = kinds[kindOf(fault)];
@@ -136,7 +142,7 @@ int main(int argc, char **argv) {
               << "\n";
     std::string text = textOf(kind.first);
     if (shrinks)
-      text = shrunk(std::move(text), name, limit);
+      text = shrunk(std::move(text), name, depthOf(kind.first), limit);
     std::cout << text << "\n";
     if (!keep.empty())
       std::ofstream(keep + "/case-" + std::to_string(kind.first) + ".pipe") << text;

@@ -46,7 +46,7 @@ struct Shared {
 
 bool readAll(int file, void *to, size_t size) {
   for (auto *at = static_cast<char *>(to); size > 0;) {
-    const ssize_t got = read(file, at, size);
+    const ssize_t got = ::read(file, at, size);
     if (got <= 0)
       return false;
     at += got;
