@@ -119,7 +119,7 @@ Val Intrinsics::gather(const std::vector<Argument> &args, dsl::SourceRange range
       continue;
     result.push_back(llvm::is_contained(over, dim.axis.name) ? *mine : dim);
     result.back().axis.metadata = dim.axis.metadata;
-    if (mine && !sameExtent(dim, *mine) && !llvm::is_contained(over, dim.axis.name))
+    if (mine && !llvm::is_contained(over, dim.axis.name) && !sameExtent(dim, *mine))
       fail(range, "axis " + quote(dim.axis.name) + " of a coordinate has " +
                       std::to_string(mine->axis.extent) + " elements, and that of the input " +
                       std::to_string(dim.axis.extent));
