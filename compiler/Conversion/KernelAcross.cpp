@@ -48,6 +48,20 @@ static std::optional<int64_t> factorOf(AffineExpr expr, unsigned dim) {
 /// How many elements lie between neighbours along an axis of `tensor`, in memory: the
 /// most of all that is read; 0 where the axis does not count, null where nobody can tell.
 std::optional<int64_t> KernelEmitter::elementsApart(Value tensor, int64_t axis) {
+  std::map<Question, std::optional<int64_t>> known;
+  return elementsApart(tensor, axis, known);
+}
+
+std::optional<int64_t> KernelEmitter::elementsApart(Value tensor, int64_t axis,
+                                                    std::map<Question, std::optional<int64_t>> &known) {
+  auto [answer, isNew] = known.try_emplace(questionOf(tensor, axis));
+  if (isNew)
+    answer->second = findElementsApart(tensor, axis, known);
+  return answer->second;
+}
+
+std::optional<int64_t> KernelEmitter::findElementsApart(Value tensor, int64_t axis,
+                                                        std::map<Question, std::optional<int64_t>> &known) {
   if (auto stored = buffers.find(tensor); stored != buffers.end()) {
     const Buffer &buffer = stored->second;
     if (buffer.known[axis])
@@ -63,7 +77,7 @@ std::optional<int64_t> KernelEmitter::elementsApart(Value tensor, int64_t axis) 
         return std::nullopt;
       if (*factor == 0)
         continue;
-      auto inner = elementsApart(view.getInput(), place);
+      auto inner = elementsApart(view.getInput(), place, known);
       if (!inner)
         return std::nullopt;
       sum += *factor * *inner;
@@ -74,7 +88,7 @@ std::optional<int64_t> KernelEmitter::elementsApart(Value tensor, int64_t axis) 
     Region &arm = choose.getArms().front();
     return elementsApart(
         arm.front().getTerminator()->getOperand(llvm::cast<OpResult>(tensor).getResultNumber()),
-        axis);
+        axis, known);
   }
   if (llvm::isa_and_present<ConstantOp>(op)) {
     int64_t inside = 1;
@@ -90,7 +104,7 @@ std::optional<int64_t> KernelEmitter::elementsApart(Value tensor, int64_t axis) 
     const int64_t place = type ? type.axisIndex(typeOf(tensor).getAxes()[axis].name) : -1;
     if (place < 0)
       continue;
-    auto inner = elementsApart(operand, place);
+    auto inner = elementsApart(operand, place, known);
     if (!inner)
       return std::nullopt;
     most = std::max(most, *inner);
@@ -237,9 +251,9 @@ std::optional<LaneValue> KernelEmitter::reducePieces(ReduceOp op, const Pieces &
   for (auto [axis, index] : llvm::enumerate(at))
     if (static_cast<int64_t>(axis) != pieces.kept && index.base && !index.uniform())
       return std::nullopt;
-  // At most four registers of f32 at a time.
+  // At most four registers of f32 at a time, but two results: those of one are no vector.
   const int64_t lanes = l.lanes,
-                results = std::min(lanes, std::max<int64_t>(vectorBytes / pieces.size, 1));
+                results = std::min(lanes, std::max<int64_t>(vectorBytes / pieces.size, 2));
   LaneValue all;
   for (int64_t first = 0; first < lanes; first += results) {
     SmallVector<Index> here(at);

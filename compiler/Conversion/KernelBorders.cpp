@@ -119,7 +119,12 @@ static Value wholeInside(Lanes &l, const Index &index, Value extent, int64_t low
 /// Whether `value` at lanes that stand for nothing is harmless: loads care for
 /// themselves, everything on the way is arithmetic and affine.
 bool KernelEmitter::readsPlainly(Value value) {
-  if (buffers.contains(value))
+  Seen seen;
+  return readsPlainly(value, seen);
+}
+
+bool KernelEmitter::readsPlainly(Value value, Seen &seen) {
+  if (buffers.contains(value) || !seen.isNew(value))
     return true;
   Operation *op = value.getDefiningOp();
   if (auto view = llvm::dyn_cast_if_present<ViewOp>(op)) {
@@ -129,11 +134,11 @@ bool KernelEmitter::readsPlainly(Value value) {
         plain &= part.getKind() != AffineExprKind::Mod && part.getKind() != AffineExprKind::FloorDiv &&
                  part.getKind() != AffineExprKind::CeilDiv;
       });
-    return plain && readsPlainly(view.getInput());
+    return plain && readsPlainly(view.getInput(), seen);
   }
   if (llvm::isa_and_present<CastOp, MapOp, PadOp>(op))
     return llvm::all_of(op->getOperands(), [&](Value operand) {
-      return !llvm::isa<NamedTensorType>(operand.getType()) || readsPlainly(operand);
+      return !llvm::isa<NamedTensorType>(operand.getType()) || readsPlainly(operand, seen);
     });
   // Tables are not padded by memory.
   return false;

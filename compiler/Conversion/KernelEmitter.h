@@ -5,6 +5,7 @@
 #include "compiler/Conversion/Memory.h"
 #include "compiler/Conversion/Random.h"
 #include "compiler/Conversion/RowStream.h"
+#include "compiler/Conversion/Seen.h"
 #include "compiler/Conversion/TapLoops.h"
 #include "compiler/Conversion/TensorType.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -127,6 +128,7 @@ private:
   std::optional<LaneValue> emitTurned(mlir::Value input, llvm::ArrayRef<Index> at, int64_t axis,
                                       int64_t reach, pipe::Border border);
   bool readsPlainly(mlir::Value value);
+  bool readsPlainly(mlir::Value value, Seen &seen);
   /// The index at which a bordered read happens; `inside` is set (or narrowed)
   /// for a constant border.
   Index bordered(const Index &index, mlir::Value extent, pipe::Border border, mlir::Value &inside);
@@ -157,7 +159,7 @@ private:
 
   // KernelLoops.cpp
   LoopShape defaultShape(mlir::Value tensor);
-  bool isOfBytes(mlir::Value tensor);
+  bool isOfBytes(mlir::Value tensor, Seen &seen);
   bool readsInterleaved(mlir::Value tensor, llvm::StringRef name);
   void storeTensor(mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
                    mlir::Value high);
@@ -192,13 +194,13 @@ private:
   /// What the settled arm of a choice gives; null for anything else.
   mlir::Value settledArm(mlir::Value tensor);
   /// The choices below `tensor` whose arm is not settled yet, outermost first.
-  void openChoices(mlir::Value tensor, llvm::SetVector<mlir::Operation *> &found);
+  void openChoices(mlir::Value tensor, llvm::SetVector<mlir::Operation *> &found, Seen &seen);
   /// The numbers of the sample of which nothing is known and that make `value`, or the
   /// elements of a tensor; false where elements from memory are as unknown.
-  bool openNumbers(mlir::Value value, llvm::SetVector<mlir::Value> &found,
-                   llvm::DenseSet<mlir::Value> &seen);
+  bool openNumbers(mlir::Value value, llvm::SetVector<mlir::Value> &found, Seen &seen);
   /// The scalars that are distances between lanes in views below `tensor`.
-  void laneStrides(mlir::Value tensor, llvm::ArrayRef<bool> withLanes, llvm::SetVector<mlir::Value> &found);
+  void laneStrides(mlir::Value tensor, llvm::ArrayRef<bool> withLanes, llvm::SetVector<mlir::Value> &found,
+                   Seen &seen);
   /// Whether a row of a pad exists, as far as `axes` of it tell: those whose
   /// index is the same in the whole row.
   struct PadRow {
@@ -216,6 +218,7 @@ private:
   /// The same of several vectors: a vector of their sums.
   LaneValue sumsOfLanes(llvm::ArrayRef<mlir::Value> all, mlir::Type element);
   bool isOneRun(mlir::Value tensor, llvm::ArrayRef<llvm::StringRef> names);
+  bool isOneRun(mlir::Value tensor, llvm::ArrayRef<llvm::StringRef> names, Seen &seen);
   /// Results that are made side by side: their places along an axis that stays.
   struct Beside {
     int64_t axis;
@@ -237,6 +240,10 @@ private:
 
   // KernelAcross.cpp
   std::optional<int64_t> elementsApart(mlir::Value tensor, int64_t axis);
+  std::optional<int64_t> elementsApart(mlir::Value tensor, int64_t axis,
+                                       std::map<Question, std::optional<int64_t>> &known);
+  std::optional<int64_t> findElementsApart(mlir::Value tensor, int64_t axis,
+                                           std::map<Question, std::optional<int64_t>> &known);
   int64_t costOf(mlir::Value tensor);
   /// The reduction in each lane, whose kept axes have the indices `at`.
   /// Whether it has no loops, and so needs no memory.

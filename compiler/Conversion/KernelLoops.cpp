@@ -80,17 +80,17 @@ static bool staysInBytes(Operation &op) {
 }
 
 /// Whether a window or map makes bytes out of bytes that are there, and nothing wider on the way.
-bool KernelEmitter::isOfBytes(Value tensor) {
+bool KernelEmitter::isOfBytes(Value tensor, Seen &seen) {
   Operation *op = tensor.getDefiningOp();
   if (scalarBytes(typeOf(tensor).getElementType()) != 1)
     return false;
-  if (!op || buffers.contains(tensor))
+  if (!op || buffers.contains(tensor) || !seen.isNew(tensor))
     return true;
   if (!llvm::isa<WindowOp, MapOp>(op))
     return false;
   return llvm::all_of(op->getRegion(0).front(), staysInBytes) &&
          llvm::all_of(op->getOperands(), [&](Value operand) {
-           return !llvm::isa<NamedTensorType>(operand.getType()) || isOfBytes(operand);
+           return !llvm::isa<NamedTensorType>(operand.getType()) || isOfBytes(operand, seen);
          });
 }
 
@@ -116,8 +116,9 @@ LoopShape KernelEmitter::defaultShape(Value tensor) {
   // As many lanes as one vector register has bytes: u8 to f32 chains then use
   // four registers per value, which hides latency.
   shape.lanes = vectorBytes / (scalarBytes(type.getElementType()) >= 8 ? 4 : 1);
+  Seen seen;
   const bool isWide = shape.unrollAxis < 0 && l.level >= CpuLevel::v4vnni &&
-                      !buffers.contains(tensor) && isOfBytes(tensor);
+                      !buffers.contains(tensor) && isOfBytes(tensor, seen);
   if (shape.lanes > 32 && !isWide)
     shape.lanes = 32;
   return shape;
@@ -142,7 +143,7 @@ void KernelEmitter::storeParts(ConcatOp op, const Buffer &to, Value low, Value h
 /// wherever it is stored. The loops are written for ordinary numbers, and again for the others.
 void KernelEmitter::storeOrdinary(Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
   llvm::SetVector<Value> open;
-  llvm::DenseSet<Value> seen;
+  Seen seen;
   if (shape.lanes == 1 || !openNumbers(tensor, open, seen) || open.empty())
     return storeArm(tensor, to, shape, low, high);
   SmallVector<LaneValue> numbers;
@@ -177,7 +178,8 @@ void KernelEmitter::storeTensor(Value tensor, const Buffer &to, LoopShape shape,
   if (joined && typeOf(tensor).axisIndex(joined.getAxis()) != 0 && shape.lanes > 1)
     return storeParts(joined, to, low, high);
   llvm::SetVector<Operation *> choices;
-  openChoices(tensor, choices);
+  Seen seen;
+  openChoices(tensor, choices, seen);
   int64_t variants = 1;
   for (auto [choose, arm] : settledArms)
     variants *= llvm::cast<ChooseOp>(choose).getArms().size();
@@ -212,8 +214,9 @@ void KernelEmitter::storeArm(Value tensor, const Buffer &to, LoopShape shape, Va
   SmallVector<bool> withLanes(typeOf(tensor).getRank(), false);
   withLanes[shape.laneAxis] = true;
   llvm::SetVector<Value> strides;
+  Seen seen;
   if (shape.lanes > 1)
-    laneStrides(tensor, withLanes, strides);
+    laneStrides(tensor, withLanes, strides, seen);
   if (strides.size() != 1 || Lanes::constantOf(scalar(strides[0]).value))
     return storeNest(tensor, to, shape, low, high);
   const LaneValue runtime = scalar(strides[0]);

@@ -24,27 +24,26 @@ Value KernelEmitter::settledArm(Value tensor) {
   return choose.getArms()[settled->second].front().getTerminator()->getOperand(result);
 }
 
-void KernelEmitter::openChoices(Value tensor, llvm::SetVector<Operation *> &found) {
+void KernelEmitter::openChoices(Value tensor, llvm::SetVector<Operation *> &found, Seen &seen) {
   Operation *op = tensor.getDefiningOp();
-  if (!op || buffers.contains(tensor))
+  if (!op || buffers.contains(tensor) || !seen.isNew(tensor))
     return;
   if (llvm::isa<ChooseOp>(op)) {
     if (Value arm = settledArm(tensor))
-      return openChoices(arm, found);
+      return openChoices(arm, found, seen);
     found.insert(op);
     return;
   }
   if (llvm::isa<ViewOp, PadOp, CastOp, MapOp>(op))
     for (Value operand : op->getOperands())
       if (llvm::isa<NamedTensorType>(operand.getType()))
-        openChoices(operand, found);
+        openChoices(operand, found, seen);
 }
 
-bool KernelEmitter::openNumbers(Value value, llvm::SetVector<Value> &found,
-                                llvm::DenseSet<Value> &seen) {
+bool KernelEmitter::openNumbers(Value value, llvm::SetVector<Value> &found, Seen &seen) {
   // Through integers there comes no NaN.
   auto tensor = llvm::dyn_cast<NamedTensorType>(value.getType());
-  if (!seen.insert(value).second ||
+  if (!seen.isNew(value) ||
       !llvm::isa<FloatType>(tensor ? tensor.getElementType() : value.getType()))
     return true;
   auto finite = [](const Interval &range) {
@@ -78,12 +77,12 @@ bool KernelEmitter::openNumbers(Value value, llvm::SetVector<Value> &found,
 }
 
 void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes,
-                                llvm::SetVector<Value> &found) {
+                                llvm::SetVector<Value> &found, Seen &seen) {
   Operation *op = tensor.getDefiningOp();
-  if (!op || buffers.contains(tensor))
+  if (!op || buffers.contains(tensor) || !seen.isNew(tensor, llvm::to_vector_of<int64_t>(withLanes)))
     return;
   if (Value arm = settledArm(tensor))
-    return laneStrides(arm, withLanes, found);
+    return laneStrides(arm, withLanes, found, seen);
   if (auto view = llvm::dyn_cast<ViewOp>(op)) {
     SmallVector<bool> inner;
     for (AffineExpr expr : view.getMap().getResults()) {
@@ -101,7 +100,7 @@ void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes,
       });
       inner.push_back(any);
     }
-    return laneStrides(view.getInput(), inner, found);
+    return laneStrides(view.getInput(), inner, found, seen);
   }
   if (!llvm::isa<CastOp, MapOp, PadOp>(op))
     return;
@@ -113,7 +112,7 @@ void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes,
     SmallVector<bool> inner;
     for (const Axis &axis : type.getAxes())
       inner.push_back(withLanes[domain.axisIndex(axis.name)]);
-    laneStrides(operand, inner, found);
+    laneStrides(operand, inner, found, seen);
   }
 }
 

@@ -56,6 +56,11 @@ void KernelEmitter::sumRows(ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_
 /// Whether axes that follow each other, `names`, are one run of elements wherever they are
 /// read: an index of the last one may then go through all of them.
 bool KernelEmitter::isOneRun(Value tensor, ArrayRef<StringRef> names) {
+  Seen seen;
+  return isOneRun(tensor, names, seen);
+}
+
+bool KernelEmitter::isOneRun(Value tensor, ArrayRef<StringRef> names, Seen &seen) {
   NamedTensorType type = typeOf(tensor);
   const int64_t first = type.axisIndex(names.front());
   if (llvm::none_of(names, [&](StringRef name) { return type.axisIndex(name) >= 0; }))
@@ -64,6 +69,8 @@ bool KernelEmitter::isOneRun(Value tensor, ArrayRef<StringRef> names) {
     if (first < 0 || type.axisIndex(name) != first + static_cast<int64_t>(place) ||
         !type.getAxes()[first + static_cast<int64_t>(place)].isStatic())
       return false;
+  if (!seen.isNew(tensor, {first, static_cast<int64_t>(names.size())}))
+    return true; // as far as that goes, or nobody would ask again
   if (auto stored = buffers.find(tensor); stored != buffers.end()) {
     ArrayRef<std::optional<int64_t>> known = stored->second.known;
     for (size_t axis = static_cast<size_t>(first); axis + 1 < first + names.size(); ++axis)
@@ -73,7 +80,7 @@ bool KernelEmitter::isOneRun(Value tensor, ArrayRef<StringRef> names) {
     return true;
   }
   if (Value arm = settledArm(tensor))
-    return isOneRun(arm, names);
+    return isOneRun(arm, names, seen);
   Operation *op = tensor.getDefiningOp();
   if (auto view = llvm::dyn_cast_if_present<ViewOp>(op)) {
     // Places of others may move; these stay side by side. Of the first one a part may be taken.
@@ -97,7 +104,7 @@ bool KernelEmitter::isOneRun(Value tensor, ArrayRef<StringRef> names) {
         return false;
       inner.push_back(axis.name);
     }
-    return inner.size() == names.size() && isOneRun(view.getInput(), inner);
+    return inner.size() == names.size() && isOneRun(view.getInput(), inner, seen);
   }
   if (auto map = llvm::dyn_cast_if_present<MapOp>(op)) {
     auto coordinates = map.getBody().front().getArguments().drop_front(map.getInputs().size());
@@ -107,7 +114,7 @@ bool KernelEmitter::isOneRun(Value tensor, ArrayRef<StringRef> names) {
     return false;
   }
   return llvm::all_of(op->getOperands(), [&](Value operand) {
-    return !llvm::isa<NamedTensorType>(operand.getType()) || isOneRun(operand, names);
+    return !llvm::isa<NamedTensorType>(operand.getType()) || isOneRun(operand, names, seen);
   });
 }
 

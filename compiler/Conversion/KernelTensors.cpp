@@ -89,9 +89,10 @@ void KernelEmitter::bindCoordinates(Block &body, size_t first, ArrayRef<Index> a
 /// Channels of one pixel read each other's values: a chain of such maps would be
 /// computed anew for every read.
 LaneValue KernelEmitter::emitMap(MapOp op, ArrayRef<Index> at) {
-  if (m.live) // lanes that do not exist have other values
-    return computeMap(op, at);
   ElementKey key{reinterpret_cast<uintptr_t>(op.getOperation()), static_cast<uintptr_t>(l.lanes)};
+  if (m.live) // lanes that do not exist have other values
+    for (Value end : {m.live->first, m.live->last})
+      key.push_back(reinterpret_cast<uintptr_t>(end.getAsOpaquePointer()));
   for (const Index &index : at) {
     auto constant = index.base ? Lanes::constantOf(index.base) : std::nullopt;
     for (uintptr_t part :

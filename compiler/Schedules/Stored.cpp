@@ -150,7 +150,11 @@ static bool isRepeated(Value value) {
   });
 }
 
-/// Operations that make one element of `value` out of what is stored, about.
+/// What is unrolled, at most.
+static constexpr int64_t mostUnrolled = 1024;
+
+/// Operations that make one element of `value` out of what is stored, about, and no further
+/// than what is unrolled: there are more paths through a graph than anybody counts.
 static int64_t operationsBehind(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || op->hasAttr("schedule") || !llvm::isa<ViewOp, CastOp, MapOp, WindowOp, PadOp>(op))
@@ -158,13 +162,10 @@ static int64_t operationsBehind(Value value) {
   int64_t count = 1;
   op->walk([&](Operation *inner) { count += inner != op; });
   for (Value operand : op->getOperands())
-    if (llvm::isa<NamedTensorType>(operand.getType()))
+    if (llvm::isa<NamedTensorType>(operand.getType()) && count <= mostUnrolled)
       count += operationsBehind(operand);
   return count;
 }
-
-/// What is unrolled, at most.
-static constexpr int64_t mostUnrolled = 1024;
 
 void penstock::schedules::forEachInline(KernelOp kernel, bool pixelsTogether,
                                         llvm::function_ref<void(Operation &)> visit) {

@@ -286,11 +286,15 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
   draft.key = b.create<KeyOp>(draft.loc, b.getType<KeyType>(), KeyScope::sample);
   readFields(draft, columns, row);
 
-  // One in fifty is long, and takes what does not grow.
-  const bool isLong = draft.rng.chance(0.02);
+  // One in thirty is long, and takes what does not grow.
+  const bool isLong = draft.rng.chance(0.03);
+  const bool rereads = isLong && draft.rng.chance(0.5);
   const int64_t wanted = isLong ? 60 : draft.rng.between(1, 12);
+  if (rereads)
+    if (const Value value = draft.pixels(draft.rng.pick(draft.tensors)))
+      draft.tensors.push_back(value);
   for (int64_t i = 0; i < wanted && i < recipe.maxOps; ++i)
-    if (const Value value = isLong && i > 3 ? draft.shortStep() : draft.step())
+    if (const Value value = isLong && (rereads || i > 3) ? draft.shortStep(rereads) : draft.step())
       draft.tensors.push_back(value);
 
   // Batches of other sizes where values run over them: large ones only of small values.

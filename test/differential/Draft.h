@@ -62,11 +62,15 @@ public:
   mlir::Value transpose(mlir::Value x);
   mlir::Value stride(mlir::Value x);
   mlir::Value pickIndex(mlir::Value x);
+  /// All elements at one place of the last axis.
+  mlir::Value channel(mlir::Value x);
   mlir::Value frames(mlir::Value x);
   mlir::Value broadcast(mlir::Value x);
   mlir::Value pad(mlir::Value x);
   mlir::Value concat(mlir::Value x);
   mlir::Value stack(mlir::Value x);
+  /// Two to four channels of the same image.
+  mlir::Value pixels(mlir::Value x);
   mlir::Value place(mlir::Value x);
   /// The same values with every dynamic axis padded to its largest extent.
   mlir::Value padToStatic(mlir::Value x);
@@ -97,8 +101,10 @@ public:
   /// An op that keeps type and extents.
   mlir::Value sameShape(mlir::Value x);
   mlir::Value step();
-  /// A step of one kind for each element: what long chains are made of.
-  mlir::Value shortStep();
+  /// A step of one kind for each element: what long chains are made of. `rereads`: mostly those
+  /// that read their input at several places.
+  mlir::Value shortStep(bool rereads);
+  mlir::Value reread(mlir::Value x);
 
 private:
   mlir::Value viewOf(mlir::Value x, const Dims &dims, std::vector<mlir::AffineExpr> results,

@@ -108,7 +108,7 @@ static Value reduceTiles(Draft &d, Value x) {
     AffineExpr at = place();
     if (i >= first && i < end && !outer.size && outer.most >= 2) {
       const int64_t length =
-          std::min<int64_t>(d.rng.pick<int64_t>({2, 2, 3, 4, 8, 16}), outer.most);
+          std::min<int64_t>(d.rng.pick<int64_t>({2, 2, 3, 4, 8, 16, 32}), outer.most);
       const int64_t step = d.rng.chance(0.3) ? d.rng.between(1, length) : length;
       outer.most = (outer.most - length) / step + 1;
       split.push_back(outer);
@@ -534,6 +534,7 @@ Value Draft::step() {
       [](Draft &d, Value x) { return d.pad(x); },
       [](Draft &d, Value x) { return d.concat(x); },
       [](Draft &d, Value x) { return d.stack(x); },
+      [](Draft &d, Value x) { return d.pixels(x); },
       [](Draft &d, Value x) { return d.place(x); },
       [](Draft &d, Value x) { return d.map(x); },
       [](Draft &d, Value x) { return d.map(x); },
@@ -571,9 +572,21 @@ Value Draft::step() {
   return elements(*this, x) > 9000 ? reduce(x) : chosen(*this, x);
 }
 
+/// `x`, and what it holds elsewhere: where such steps follow each other, three paths lead on
+/// from each.
+Value Draft::reread(Value x) {
+  Value all = x;
+  for (int i = 0; i < 2; ++i)
+    if (const Value other = rng.chance(0.03) ? flip(x) : channel(x))
+      all = mix(all, other);
+  return all == x ? Value() : all;
+}
+
 /// Always of the newest value.
-Value Draft::shortStep() {
+Value Draft::shortStep(bool rereads) {
   const Value x = tensors.back();
+  if (rereads)
+    return rng.chance(0.95) ? reread(x) : map(x);
   switch (rng.below(6)) {
   case 0:
     return flip(x);

@@ -131,6 +131,19 @@ Value Draft::pickIndex(Value x) {
   return viewOf(x, kept, results, {drawInteger(constant(0), sizeOf(dims[axis]))});
 }
 
+Value Draft::channel(Value x) {
+  Dims dims = dimsOf(x);
+  if (dims.empty() || dims.back().size || dims.back().most == 0)
+    return {};
+  const int64_t place = rng.between(0, std::min<int64_t>(dims.back().most, 4) - 1);
+  dims.pop_back();
+  std::vector<AffineExpr> results;
+  for (size_t i = 0; i < dims.size(); ++i)
+    results.push_back(dim(*this, i));
+  results.push_back(builder.getAffineConstantExpr(place));
+  return viewOf(x, dims, results, {});
+}
+
 Value Draft::frames(Value x) {
   Dims dims = dimsOf(x);
   if (dims.empty() || dims.back().size || dims.back().most < 2 || dims.back().most > 600)
@@ -231,6 +244,24 @@ Value Draft::stack(Value x) {
   const Value result = builder.create<StackOp>(loc, typeOf(element(x), dims), dims.front().name,
                                                ValueRange{x, other}, sizesOf(dims));
   return remember(result, dims);
+}
+
+Value Draft::pixels(Value x) {
+  Dims dims = dimsOf(x);
+  if (dims.size() > 2)
+    return {};
+  SmallVector<Value> channels{x};
+  while (channels.size() < 2 || (channels.size() < 4 && rng.chance(0.5)))
+    channels.push_back(dims.empty() || rng.chance(0.3) ? x : flip(x));
+  dims.insert(dims.begin(), {freshAxis(), {}, static_cast<int64_t>(channels.size())});
+  const Value planes = builder.create<StackOp>(loc, typeOf(element(x), dims), dims.front().name,
+                                               channels, sizesOf(dims));
+  remember(planes, dims);
+  std::rotate(dims.begin(), dims.begin() + 1, dims.end());
+  std::vector<AffineExpr> results{dim(*this, dims.size() - 1)};
+  for (size_t i = 0; i + 1 < dims.size(); ++i)
+    results.push_back(dim(*this, i));
+  return viewOf(planes, dims, results, {});
 }
 
 Value Draft::place(Value x) {
