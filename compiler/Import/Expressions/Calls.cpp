@@ -143,7 +143,7 @@ Val Expressions::callFn(const dsl::FnDecl &fn, Frame callee, const Val &first,
 }
 
 Val Expressions::callBody(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange range) {
-  calls.push_back({range, fn.name.text, &fn});
+  enterCall(range, fn);
   frames.push_back(std::move(callee));
   struct Pop {
     Expressions &importer;

@@ -12,19 +12,27 @@ Places::Places(mlir::MLIRContext &context, const dsl::Program &program,
     : context(context), program(program), diagnostics(diagnostics),
       here(mlir::UnknownLoc::get(&context)), sources(sources) {}
 
-mlir::Location Places::place(dsl::SourceRange range) const {
-  auto at = [&](dsl::SourceRange where) -> mlir::Location {
-    if (!where.valid())
-      return mlir::UnknownLoc::get(&context);
-    dsl::LineColumn position = sources.position(where.file, where.begin);
-    std::string_view file = sources.name(where.file);
-    return mlir::FileLineColLoc::get(&context, llvm::StringRef(file.data(), file.size()),
-                                     position.line, position.column);
-  };
-  mlir::Location location = at(range);
-  for (size_t i = calls.size(); i-- > 0;)
-    location = mlir::CallSiteLoc::get(location, at(calls[i].range));
-  return location;
+mlir::Location Places::placeInFile(dsl::SourceRange range) {
+  if (!range.valid())
+    return mlir::UnknownLoc::get(&context);
+  auto [known, isNew] = knownPlaces.try_emplace({range.file.index, range.begin});
+  if (isNew) {
+    dsl::LineColumn position = sources.position(range.file, range.begin);
+    std::string_view file = sources.name(range.file);
+    known->second = mlir::FileLineColLoc::get(&context, llvm::StringRef(file.data(), file.size()),
+                                              position.line, position.column);
+  }
+  return known->second;
+}
+
+mlir::Location Places::place(dsl::SourceRange range) {
+  mlir::Location location = placeInFile(range);
+  return calls.empty() ? location : mlir::Location(mlir::CallSiteLoc::get(location, mlir::Location(calls.back().place)));
+}
+
+void Places::enterCall(dsl::SourceRange range, const dsl::FnDecl &fn) {
+  mlir::Location at = place(range);
+  calls.push_back({range, fn.name.text, &fn, at});
 }
 
 penstock::dsl::SourceRange Places::userRange(dsl::SourceRange range) const {

@@ -13,6 +13,8 @@
 #include "compiler/Import/Values/Scope.h"
 #include "dsl/AST/Program.h"
 #include "dsl/Diagnostics/Diagnostics.h"
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace penstock::importer {
 
@@ -35,7 +37,8 @@ public:
 
   Frame &frame() { return frames.back(); }
 
-  mlir::Location place(dsl::SourceRange range) const;
+  mlir::Location place(dsl::SourceRange range);
+  void enterCall(dsl::SourceRange range, const dsl::FnDecl &fn);
   /// Where a message about `range` goes: the user's line if it is in a library.
   dsl::SourceRange userRange(dsl::SourceRange range) const;
   /// ` (train.pipe:7:8)`: the user's line at hand.
@@ -55,9 +58,11 @@ public:
   std::string show(const Val &value) const;
 
 private:
+  mlir::Location placeInFile(dsl::SourceRange range);
   std::string show(const std::vector<Dim> &dims, mlir::Type element) const;
 
   const dsl::SourceManager &sources;
+  llvm::DenseMap<std::pair<uint32_t, uint32_t>, mlir::LocationAttr> knownPlaces; ///< by file and offset
 };
 
 /// Gives the ops created in a scope the place of an expression.

@@ -76,6 +76,7 @@ struct CallSite {
   dsl::SourceRange range; ///< of the name in the caller
   std::string function;
   const dsl::FnDecl *fn = nullptr;
+  mlir::LocationAttr place; ///< of that name, and of the calls around it
 };
 
 /// An argument as given.
