@@ -1,4 +1,5 @@
 """`penstock.accelerate`: DataLoaders whose batches come from a pipeline have those of the original, or are untouched."""
+import contextlib
 import os
 import pathlib
 import random
@@ -206,6 +207,23 @@ class Loops(unittest.TestCase):
             wanted = draws_between(workers, **options)
             with accelerated():
                 self.assertEqual(draws_between(workers, **options), wanted)
+
+    def test_a_loop_that_is_left_leaves_the_samplers_generator_where_it_was(self):
+        class Own(datasets.CIFAR10):
+            def __getitem__(self, index):
+                return self.transform(Image.fromarray(self.data[index]))
+        for cls, workers in ((datasets.CIFAR10, 0), (Own, 0), (Own, 1)):
+            for count in (10, 11): # of these, the last batch asks beyond the last index
+                data, found = array_set(cls, EVEN, count), []
+                for hook in (contextlib.nullcontext(), accelerated()):
+                    generator = torch.Generator().manual_seed(7)
+                    loader = DataLoader(data, 5, shuffle=True, generator=generator, num_workers=workers, **({"prefetch_factor": 1} if workers else {}))
+                    with hook:
+                        for _ in loader:
+                            break
+                    found.append(generator.get_state().tolist())
+                with self.subTest(cls.__name__, workers=workers, count=count):
+                    self.assertEqual(*found)
 
     def test_a_transform_that_is_changed_between_epochs(self):
         data = cifar()

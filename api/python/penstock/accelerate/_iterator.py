@@ -13,7 +13,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from ..errors import SessionError
 from ..torch._loader import as_tensor
 from . import _compare
-from ._plan import Plan, as_value, asked_ahead, mapped, pieces
+from ._plan import Plan, as_value, askable, asked_ahead, mapped, pieces
 from ._report import Entry
 from ._session import PushedLoader, epoch_number
 from ._workers import WorkerRandomness
@@ -27,7 +27,7 @@ class PipelineIterator(_BaseDataLoaderIter):
         self._session: PushedLoader | None = None
         super().__init__(loader) # draws the base seed
         self._plan, self._entry, self._compared = plan, entry, compared
-        self._ahead, self._begun = asked_ahead(loader), -1
+        self._ahead, self._askable, self._begun = asked_ahead(loader), askable(loader.batch_sampler), -1
         self._workers = WorkerRandomness(self._base_seed, self._num_workers)
         self._targets = [part.target for part in plan.table.parts]
         self._target_transforms = [part.dataset.target_transform for part in plan.table.parts]
@@ -75,7 +75,8 @@ class PipelineIterator(_BaseDataLoaderIter):
 
     def _next_data(self) -> Any:
         start = time.perf_counter()
-        while not self._num_workers and len(self._asked) < self._ahead and not self._ended:
+        while not self._num_workers and not self._ended and len(self._asked) < self._ahead and (
+                not self._asked or self._number + len(self._asked) < self._askable):
             self._ask()
         if not self._asked:
             self._leave()

@@ -16,7 +16,7 @@ from torch.utils.data._utils.collate import default_collate
 from ..errors import SessionError
 from ..torch._chain import Chain
 from . import _compare, _lazy
-from ._plan import Work, as_value, capacity_of, compiles, draws_at_start, pipeline_of, work_of
+from ._plan import Work, as_value, askable, asked_ahead, capacity_of, compiles, pipeline_of, work_of
 from ._report import Entry
 from ._session import epoch_number
 from ._items import ItemSession
@@ -283,7 +283,9 @@ class LeafIterator:
         self._queue: collections.deque[Any] = collections.deque()
         self._number, self._ended, self._failed = 0, False, False
         # Without workers the data set runs here, between what the script does.
-        self._ahead = AHEAD if self._loader.num_workers and draws_at_start(self._loader.batch_sampler) else 0
+        self._pulled = 0
+        # Each batch that is taken has the workers ask for another. Without workers the data set runs here, between what the script does.
+        self._early = askable(self._loader.batch_sampler) - asked_ahead(self._loader) if self._loader.num_workers else 0
         self._entry.begun()
 
     def _epoch_of(self, number: int) -> int:
@@ -297,7 +299,7 @@ class LeafIterator:
 
     def __next__(self) -> Any:
         start = time.perf_counter()
-        while len(self._queue) <= self._ahead and not self._ended:
+        while not self._ended and (not self._queue or len(self._queue) <= AHEAD and self._pulled < self._early):
             self._pull()
         if not self._queue:
             if self._plan.useful is None:
@@ -319,6 +321,7 @@ class LeafIterator:
 
     def _pull(self) -> None:
         """Takes another batch of leaves, and gives their images to the sessions."""
+        self._pulled += 1
         try:
             with _lazy.patches if not self._loader.num_workers else contextlib.nullcontext():
                 indices, collated, data = next(self._inner)

@@ -1,6 +1,7 @@
 """How a loader's batches are made: a pipeline, and what of the script's own Python stays."""
 from __future__ import annotations
 
+import math
 import os
 import re
 from dataclasses import dataclass, field
@@ -225,22 +226,25 @@ def compiles(text: str) -> bool:
 # --- order ------------------------------------------------------------------------------------------------------------
 
 def asked_ahead(loader: DataLoader) -> int:
-    """How many batches' indices are asked for before the first is delivered: with workers as many as DataLoader asks for. Without,
-    it asks for one at a time; more only where nobody can tell, as what the sampler draws is drawn at its start."""
-    if loader.num_workers:
-        return loader.prefetch_factor * loader.num_workers
-    return 3 if draws_at_start(loader.batch_sampler) else 1
+    """How many batches' indices are asked for before the first is delivered, if that many are `askable`: with workers as many as DataLoader
+    asks for, which without asks for one at a time."""
+    return loader.prefetch_factor * loader.num_workers if loader.num_workers else 3
 
 
-def draws_at_start(batches: Any) -> bool:
+def askable(batches: Any) -> float:
+    """How many batches of an epoch may be asked for early: those before which nothing is drawn but at the start, so that nobody can tell."""
     utils = torch.utils.data
     if type(batches) is not BatchSampler:
-        return False
+        return 0
     sampler = batches.sampler
-    if type(sampler) is utils.RandomSampler:
-        return sampler.generator is None or (not sampler.replacement and sampler.num_samples <= len(sampler.data_source))
-    return type(sampler) in (utils.SequentialSampler, utils.SubsetRandomSampler, utils.WeightedRandomSampler,
-                             utils.DistributedSampler)
+    if type(sampler) is utils.RandomSampler and sampler.generator is not None:
+        # It draws once more behind its last index, where it has as many as the data set.
+        length = len(sampler.data_source)
+        if sampler.replacement or sampler.num_samples > length:
+            return 0
+        return sampler.num_samples // batches.batch_size if sampler.num_samples == length else math.inf
+    known = (utils.RandomSampler, utils.SequentialSampler, utils.SubsetRandomSampler, utils.WeightedRandomSampler, utils.DistributedSampler)
+    return math.inf if type(sampler) in known else 0
 
 
 def pieces(rows: Sequence[int], size: int) -> list[Sequence[int]]:
