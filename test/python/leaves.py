@@ -15,7 +15,7 @@ try:
     import numpy
     import torch
     import torchvision.transforms as T
-    from PIL import Image, ImageOps
+    from PIL import Image, ImageFilter, ImageOps
     from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset, default_collate
     from torchvision import datasets
 except ImportError as error:
@@ -69,7 +69,7 @@ def as_it_is(self, image, index):
 def half_looked(self, image, index):
     image = image.convert("RGB")
     if index % 2:
-        image = ImageOps.mirror(image)
+        image = image.filter(ImageFilter.SMOOTH)
     return self.transform(image), index
 
 
@@ -144,7 +144,8 @@ class Leaves(unittest.TestCase):
                 for epoch, (one, other) in enumerate(zip(wanted, found)):
                     self.assertTrue(equal(one[0], other[0]), f"epoch {epoch}")
                     self.assertEqual(one[1], other[1], f"generators after epoch {epoch}")
-                self.assertEqual(sum(entry.images for entry in hook.report.entries.values()), leaves)
+                self.assertEqual(sum(entry.images for entry in hook.report.entries.values()),
+                                 leaves[count] if isinstance(leaves, dict) else leaves)
                 self.entries = list(hook.report.entries.values())
 
     def test_samples_of_all_shapes(self):
@@ -260,7 +261,8 @@ class Leaves(unittest.TestCase):
     def test_masks_get_the_crop_of_their_image_from_scripts_that_seed(self):
         crop = T.Compose([T.RandomCrop(24), T.RandomHorizontalFlip(), T.ToTensor()])
         for item in (seeded_twice, back_to_a_state):
-            self.same(lambda workers: DataLoader(Own(self.folder, item, crop), 4, num_workers=workers), 0) # noqa: B023
+            # Their draws are the original's, so that what these do to the image is recorded; a second pipeline is made for the second mask.
+            self.same(lambda workers: DataLoader(Own(self.folder, item, crop), 4, num_workers=workers), {0: 70, 2: 68}) # noqa: B023
         # What draws nothing may come from a pipeline all the same.
         self.same(lambda workers: DataLoader(Own(self.folder, back_to_a_state, SMALL), 4, num_workers=workers), 108)
 
@@ -334,10 +336,10 @@ class Lazy(unittest.TestCase):
 
     def test_an_image_becomes_what_it_stands_for(self):
         whole = Image.open(self.path).convert("RGB")
-        for look in (lambda i: numpy.asarray(i).tolist(), lambda i: i.tobytes(), lambda i: i.resize((5, 5)).tobytes(), lambda i: i.getpixel((3, 4)),
+        for look in (lambda i: numpy.asarray(i).tolist(), lambda i: i.tobytes(), lambda i: i.resize((5, 5)).tobytes() and i.tobytes(), lambda i: i.getpixel((3, 4)),
                      lambda i: i.copy().tobytes(), lambda i: i == whole, lambda i: i.convert("HSV").tobytes(), lambda i: pickle.dumps(i),
-                     lambda i: i.histogram(), lambda i: ImageOps.mirror(i).tobytes(), lambda i: i.info, lambda i: i.format,
-                     lambda i: dict(i.getexif()), lambda i: T.functional.to_tensor(i).tolist(), lambda i: i.getbands()):
+                     lambda i: i.histogram(), lambda i: ImageOps.posterize(i, 3).tobytes(), lambda i: i.info, lambda i: i.format,
+                     lambda i: dict(i.getexif()), lambda i: T.functional.to_tensor(i).tolist()):
             image = self.lazy()
             self.assertIs(type(image), _lazy.LazyImage)
             self.assertIsInstance(image, Image.Image)
@@ -345,7 +347,8 @@ class Lazy(unittest.TestCase):
             self.assertIs(type(image), _lazy.LazyImage)
             self.assertEqual(look(image), look(whole))
             self.assertIs(type(image), Image.Image)
-        grey = self.lazy().convert("L")
+        with _lazy.traced({}):
+            grey = self.lazy().convert("L")
         self.assertEqual((type(grey), grey.size, grey.mode), (_lazy.LazyImage, (50, 40), "L"))
         self.assertEqual(grey.convert("RGB").tobytes(), whole.convert("L").convert("RGB").tobytes())
         self.assertEqual((grey.tobytes(), type(grey)), (whole.convert("L").tobytes(), Image.Image))

@@ -25,3 +25,16 @@ def folder():
             noise = numpy.random.default_rng(number).integers(0, 256, (9, 12, 3), numpy.uint8)
             Image.fromarray(noise).resize((90 + number, 70), Image.Resampling.BICUBIC).save(path)
     return str(root)
+
+
+def masks(root):
+    """The photos below a folder, and a mask of each, a PNG file with a palette, made where it is missing."""
+    images = sorted(pathlib.Path(root).glob("*/*.jpg"))
+    masks = [path.with_name(f"mask-{path.stem}.png") for path in images]
+    for number, (image, mask) in enumerate(zip(images, masks)):
+        if not mask.exists():
+            classes = numpy.random.default_rng(number).integers(0, 4, (7, 9), numpy.uint8)
+            made = Image.fromarray(classes).resize(Image.open(image).size, Image.Resampling.NEAREST).convert("P")
+            made.putpalette([0, 0, 0, 128, 0, 0, 0, 128, 0, 128, 128, 0])
+            made.save(mask)
+    return list(map(str, images)), list(map(str, masks))

@@ -14,29 +14,32 @@ from ._plan import open_session
 
 
 class _Rows:
-    """A table without end. A row is what was said for its number: a path, encoded bytes, pixels."""
+    """A table without end. A row is what was said for its number: an image (a path, encoded bytes, pixels), or one with numbers."""
     LENGTH = 1 << 40
 
     def __init__(self) -> None:
         self.items: dict[int, Any] = {}
-        file = io.BytesIO()
-        Image.new("RGB", (512, 512)).save(file, "PNG")
-        self.spare = file.getvalue()
+        self.spare: Any = None
 
     def __len__(self) -> int:
         return self.LENGTH
 
     def __getitem__(self, number: int) -> Any:
-        # Rows of which nothing was said stand in for bad ones; the batch is not used then.
         return self.items.get(number, self.spare)
+
+
+def _encoded(size: tuple[int, int]) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", size).save(file, "PNG", compress_level=1)
+    return file.getvalue()
 
 
 class ItemSession:
     """A session whose rows are given with their contents. They are kept until their batch is delivered."""
 
-    def __init__(self, text: str, capacity: int):
+    def __init__(self, text: str, capacity: int, columns: Sequence[str] = ("data",)):
         self.capacity, self.rows = capacity, _Rows()
-        self.session = open_session(text, capacity, dataset=from_dataset(self.rows, ("data",)))
+        self.session = open_session(text, capacity, dataset=from_dataset(self.rows, columns))
 
     def begin(self, epoch: int) -> None:
         self.session.begin(epoch)
@@ -44,8 +47,11 @@ class ItemSession:
         self.given = self.taken = 0
         self.epoch, self.bad = epoch, len(self.session.bad_from(0))
 
-    def push(self, items: Sequence[Any]) -> None:
-        """Says the next images; any number of them."""
+    def push(self, items: Sequence[Any], size: tuple[int, int] = (512, 512)) -> None:
+        """Says the next images, or rows of an image and numbers; any number of them. `size` is that of the first."""
+        if self.rows.spare is None and items:
+            # Rows of which nothing was said stand in for bad ones; the batch is not used then. These numbers must fit them.
+            self.rows.spare = (_encoded(size), *items[0][1:]) if isinstance(items[0], tuple) else _encoded(size)
         for first in range(0, len(items), self.capacity):
             part = items[first:first + self.capacity]
             self.rows.items.update(enumerate(part, self.given))

@@ -1,8 +1,9 @@
 """Images and tensors that nobody has looked at yet, in a data set's own `__getitem__`.
 
 Pillow's `Image.open` reads a file's header alone. While a data set is traced, `convert("RGB")` or `convert("L")` of such an image gives a `LazyImage`,
-as `Image.fromarray` does, and a Compose that is known, called on either, a `Leaf`: image and transform, in place of the tensor. Whoever looks at one of
-them, in whatever way, gets what there would have been."""
+as `Image.fromarray` does, and a Compose that is known, called on either, a `Leaf`: image and transform, in place of the tensor. Cuts, flips and
+resizes of a LazyImage give another one, with what was called (`_record`), and what makes a tensor of one (`_functional`) a leaf, too. Whoever looks
+at one of them, in whatever way, gets what there would have been."""
 from __future__ import annotations
 
 import functools
@@ -16,6 +17,8 @@ import numpy
 import torch
 import torchvision.transforms as v1
 from PIL import Image, ImageFile
+
+from ._record import FILTERS, Recorded
 
 #: Formats that `decode(rgb)` reads as Pillow does.
 FORMATS = {"JPEG", "PNG", "BMP", "PPM", "WEBP"}
@@ -44,7 +47,8 @@ _convert, _fromarray = Image.Image.convert, Image.fromarray
 def item_of(image: Any) -> Any:
     """What an image was opened from, path or bytes, if nobody has looked at it; else None."""
     if type(image) is LazyImage:
-        return image.__dict__["_item"]
+        recorded = recorded_of(image)
+        return recorded.item if recorded.plain else None
     if not isinstance(image, ImageFile.ImageFile) or image.format not in FORMATS:
         return None
     known = image.__dict__
@@ -71,31 +75,24 @@ def image_of(item: Any, mode: str) -> Image.Image:
 
 
 class LazyImage(Image.Image):
-    """What `convert` would give. It becomes that as soon as anything but its size is asked for."""
+    """What was recorded of an image. It becomes that image as soon as anything but its size is asked for."""
 
-    def __init__(self, item: Any, size: tuple[int, int], mode: str = "RGB"):
-        self.__dict__.update(_item=item, size_known=size, mode_known=mode)
+    def __init__(self, recorded: Recorded):
+        self.__dict__.update(_recorded=recorded)
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("__class__", "__dict__", "__enter__", "__exit__", "close"):
             return object.__getattribute__(self, name)
-        known = object.__getattribute__(self, "__dict__")
+        recorded = recorded_of(self)
         if name == "mode":
-            return known["mode_known"]
+            return recorded.mode
         if name in ("size", "width", "height"):
-            return {"size": known["size_known"], "width": known["size_known"][0], "height": known["size_known"][1]}[name]
-        if name == "convert":
-            return self._converted
-        if name == "_converted":
-            return object.__getattribute__(self, name)
+            size = recorded.size
+            return size if name == "size" else size[name == "height"]
+        if name in _METHODS:
+            return functools.partial(_METHODS[name], self)
         look(self)
         return getattr(self, name)
-
-    def _converted(self, mode: str | None = None, *arguments: Any, **options: Any) -> Any:
-        if mode in (self.mode, "L") and not arguments and not options:
-            return LazyImage(self.__dict__["_item"], self.__dict__["size_known"], mode)
-        look(self)
-        return self.convert(mode, *arguments, **options)
 
     def __eq__(self, other: object) -> bool:
         look(self)
@@ -113,40 +110,135 @@ class LazyImage(Image.Image):
         pass
 
 
+def recorded_of(image: LazyImage) -> Recorded:
+    return object.__getattribute__(image, "__dict__")["_recorded"]
+
+
+def tracing() -> bool:
+    return _tracing.numbers is not None
+
+
 def look(image: LazyImage) -> None:
     """Makes it the image that it stands for."""
-    found = image_of(image.__dict__["_item"], image.__dict__["mode_known"])
+    found = made(recorded_of(image))
     image.__dict__.clear()
     image.__dict__.update(found.__dict__)
     object.__setattr__(image, "__class__", Image.Image)
+
+
+def made(recorded: Recorded) -> Any:
+    """The image or tensor, as it would have been made."""
+    value = image_of(recorded.item, recorded.mode)
+    for name, arguments in recorded.calls:
+        value = FUNCTIONS[name](value, *arguments)
+    return value
+
+
+def lifted(image: Any) -> LazyImage | None:
+    """The same image, lazily, while its data set is traced and nobody looked at it; else None."""
+    if not tracing():
+        return None
+    if type(image) is LazyImage:
+        return image
+    if not isinstance(image, ImageFile.ImageFile) or image.mode not in MODES:
+        return None
+    item = item_of(image)
+    return None if item is None else LazyImage(Recorded.of(item, image.mode, image.size))
+
+
+# What is recorded of Pillow's methods; torchvision's functions call these.
+
+def _or_looked(method: str) -> Any:
+    """Calls the recorder; where that gives None, Pillow's method on the image itself."""
+    def decorate(record: Callable[..., Recorded | None]) -> Any:
+        def call(image: Any, *arguments: Any, **options: Any) -> Any:
+            if tracing():
+                try:
+                    recorded = record(recorded_of(image), *arguments, **options)
+                except (TypeError, ValueError, LookupError): # the original's to raise
+                    recorded = None
+                if recorded is not None:
+                    return LazyImage(recorded)
+            look(image)
+            return getattr(image, method)(*arguments, **options)
+        return call
+    return decorate
+
+
+@_or_looked("convert")
+def _converted(recorded: Recorded, mode: str | None = None) -> Recorded | None:
+    if mode == recorded.mode:
+        return recorded
+    return Recorded.of(recorded.item, "L", recorded.extents) if mode == "L" and recorded.plain else None
+
+
+@_or_looked("crop")
+def _cropped(recorded: Recorded, box: Any) -> Recorded | None:
+    box = tuple(int(round(edge)) for edge in box) # as Pillow does
+    return recorded.cut("crop", (box,), box)
+
+
+@_or_looked("transpose")
+def _transposed(recorded: Recorded, method: Any) -> Recorded | None:
+    axes = {0: (0,), 1: (1,), 3: (0, 1)}.get(int(method))
+    return None if axes is None else recorded.flip("transpose", (int(method),), *axes)
+
+
+@_or_looked("resize")
+def _resized(recorded: Recorded, size: Any, resample: Any = None) -> Recorded | None:
+    width, height = size
+    filter = FILTERS[3 if resample is None else int(resample)]
+    if int(width) != width or int(height) != height:
+        return None
+    return recorded.resized("resize", ((int(width), int(height)), None if resample is None else int(resample)), (int(width), int(height)), filter)
+
+
+_METHODS: dict[str, Any] = {"convert": _converted, "crop": _cropped, "transpose": _transposed, "resize": _resized,
+                            "getbands": lambda image: tuple(recorded_of(image).mode)}
+#: What `made` calls, by name; _functional has more.
+FUNCTIONS: dict[str, Callable[..., Any]] = {"crop": Image.Image.crop, "transpose": Image.Image.transpose, "resize": Image.Image.resize}
 
 
 def _lazily_converted(self: Any, mode: str | None = None, *arguments: Any, **options: Any) -> Any:
     if _tracing.numbers is not None and mode in MODES and not arguments and not options and type(self) is not LazyImage:
         item = item_of(self)
         if item is not None:
-            return LazyImage(item, self.size, mode)
+            return LazyImage(Recorded.of(item, mode, self.size))
     return _convert(self, mode, *arguments, **options)
 
 
 def _lazily_from_array(array: Any, *arguments: Any, **options: Any) -> Any:
     if _tracing.numbers is not None and not arguments and not options and isinstance(array, numpy.ndarray) and (
             array.dtype == numpy.uint8 and array.shape[2:] in ((), (3,)) and 0 < array.nbytes <= PIXELS and array.ndim > 1):
-        return LazyImage(array.copy(), (array.shape[1], array.shape[0]), "L" if array.ndim == 2 else "RGB") # it may be written to
+        # A copy, as it may be written to.
+        return LazyImage(Recorded.of(array.copy(), "L" if array.ndim == 2 else "RGB", (array.shape[1], array.shape[0])))
     return _fromarray(array, *arguments, **options)
 
 
 # --- tensors ----------------------------------------------------------------------------------------------------------
 
 class Leaf:
-    """What a known Compose makes of an image that nobody looked at. Used as a tensor, it is one."""
+    """What a known Compose makes of an image that nobody looked at, or what is recorded of a tensor. Used as a tensor, it is one."""
 
-    def __init__(self, number: int, item: Any, make: Callable[[], Any]):
-        self.__dict__.update(number=number, item=item, make=make, made=None)
+    #: The class of what it stands for.
+    stands_for: type = torch.Tensor
+
+    def __init__(self, key: Any, item: Any, make: Callable[[], Any]):
+        """`key`: which pipeline makes it, a Compose by number or a Key, where that is known; `item`: the image, or what is recorded."""
+        self.__dict__.update(key=key, item=item, make=make, made=None)
 
     @property
     def __class__(self) -> Any: # type: ignore[override]
-        return torch.Tensor
+        return type(self).stands_for
+
+    @property
+    def shape(self) -> Any:
+        recorded = recorded_in(self)
+        return looked(self).shape if recorded is None else torch.Size((len(recorded.mode), *recorded.size[::-1]))
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(looked(self), name)
@@ -156,7 +248,7 @@ class Leaf:
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, arguments: Any = (), options: Any = None) -> Any:
-        return function(*_all_looked(arguments), **_all_looked(options or {}))
+        return function(*all_looked(arguments), **all_looked(options or {}))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return looked(self).__reduce_ex__(protocol)
@@ -164,7 +256,7 @@ class Leaf:
 
 def _forward(name: str) -> Any:
     def call(self: Any, *arguments: Any) -> Any:
-        return getattr(looked(self), name)(*_all_looked(arguments))
+        return getattr(looked(self), name)(*all_looked(arguments))
     return call
 
 
@@ -184,19 +276,34 @@ def looked(leaf: Leaf) -> Any:
     return known["made"]
 
 
-def _all_looked(value: Any) -> Any:
-    if type(value) is Leaf:
+def all_looked(value: Any) -> Any:
+    if is_leaf(value):
         return looked(value)
     if type(value) in (list, tuple):
-        return type(value)(map(_all_looked, value))
+        return type(value)(map(all_looked, value))
     if type(value) is dict:
-        return {key: _all_looked(inner) for key, inner in value.items()}
+        return {key: all_looked(inner) for key, inner in value.items()}
     return value
+
+
+def is_leaf(value: Any) -> bool:
+    return issubclass(type(value), Leaf) # isinstance would ask for its __class__
+
+
+def recorded_in(leaf: Any) -> Recorded | None:
+    """What is recorded of a leaf that nobody looked at; None of those of a Compose."""
+    known = object.__getattribute__(leaf, "__dict__")
+    return known["item"] if known["made"] is None and isinstance(known["item"], Recorded) else None
+
+
+def key_of(leaf: Any) -> Any:
+    """Which pipeline makes a leaf, a Compose by number or a Key; None: somebody looked at it, or it is to be looked at."""
+    return leaf.__dict__["key"] if unseen(leaf) else None
 
 
 def unseen(value: Any) -> bool:
     """Whether it is a leaf that nobody looked at."""
-    return type(value) is Leaf and object.__getattribute__(value, "__dict__")["made"] is None
+    return is_leaf(value) and object.__getattribute__(value, "__dict__")["made"] is None
 
 
 def _on_lazy(original: Any) -> Any:
@@ -247,40 +354,58 @@ SEEDS = [(random, "seed"), (random, "getstate"), (random, "setstate"), (numpy.ra
          (torch.random, "manual_seed"), (torch.random, "get_rng_state"), (torch.random, "set_rng_state")]
 
 
+def _replaced() -> list[tuple[Any, Any, Any]]:
+    found: list[tuple[Any, Any, Any]] = [(cls, name, _on_lazy(getattr(cls, name))) for cls, name in containers()]
+    found += [(place, name, _seeds(getattr(place, name))) for place, name in SEEDS]
+    return [*found, (Image.Image, "convert", _lazily_converted), (Image, "fromarray", _lazily_from_array)]
+
+
+#: Functions that say what is replaced while a data set is traced: (place or dict, name or key, what stands there).
+MORE = [_replaced]
+
+
 class _Patches:
     """Pillow's and torchvision's functions, replaced as long as any thread traces."""
 
     def __init__(self) -> None:
         self.lock, self.users = threading.Lock(), 0
-        self.kept: list[tuple[Any, str, Any]] = []
+        self.kept: list[tuple[Any, Any, Any]] = []
 
     def use(self) -> None:
         with self.lock:
             self.users += 1
             if self.users > 1:
                 return
-            self.kept = [(cls, name, getattr(cls, name)) for cls, name in containers()]
-            for cls, name, original in self.kept:
-                setattr(cls, name, _on_lazy(original))
-            for place, name in SEEDS:
-                self.kept.append((place, name, getattr(place, name)))
-                setattr(place, name, _seeds(getattr(place, name)))
-            self.kept += [(Image.Image, "convert", _convert), (Image, "fromarray", _fromarray)]
-            Image.Image.convert, Image.fromarray = _lazily_converted, _lazily_from_array # type: ignore[method-assign]
+            replaced = [one for more in MORE for one in more()]
+            self.kept = [(place, name, place.get(name) if isinstance(place, dict) else _attribute(place, name)) for place, name, _ in replaced]
+            for one in replaced:
+                _put(*one)
 
     def leave(self) -> None:
         with self.lock:
             self.users -= 1
             if not self.users:
-                for cls, name, original in self.kept:
-                    setattr(cls, name, original)
-
+                for one in self.kept:
+                    _put(*one)
 
     def __enter__(self) -> None:
         self.use()
 
     def __exit__(self, *error: object) -> None:
         self.leave()
+
+
+def _attribute(place: Any, name: str) -> Any:
+    return vars(place).get(name, getattr(place, name)) # a staticmethod as one
+
+
+def _put(place: Any, name: Any, value: Any) -> None:
+    if not isinstance(place, dict):
+        setattr(place, name, value)
+    elif value is None:
+        del place[name]
+    else:
+        place[name] = value
 
 
 #: To be held around many samples: what sets attributes of classes empties Python's caches of their methods.

@@ -1,4 +1,5 @@
-"""Data sets of the script's own, by leaves: its iterator runs, with its workers; only the images come from a pipeline."""
+"""Data sets of the script's own, by leaves: its iterator runs, with its workers; only the images come from pipelines: one for each Compose
+that is known, and one for each Key that is recorded (`_record`)."""
 from __future__ import annotations
 
 import collections
@@ -14,15 +15,20 @@ from torch.utils.data._utils import collate as torch_collate
 from torch.utils.data._utils.collate import default_collate
 
 from ..errors import SessionError
-from ..torch._chain import Chain
-from . import _compare, _lazy
+from ..torch._chain import Chain, Unknown
+from ..torch._compile import Stages
+from . import _compare, _functional, _lazy # noqa: F401: _functional adds to what is traced
 from ._plan import Work, as_value, askable, asked_ahead, capacity_of, compiles, pipeline_of, work_of
+from ._record import chain_of, columns_of, source_of
 from ._report import Entry
+from ._search import calls_functions, composes_in
 from ._session import epoch_number
 from ._items import ItemSession
 from ._tables import GREY_ITEMS, ITEMS, Declined, Source, name_of
 from ._workers import WorkerRandomness
 
+#: Pipelines of what is recorded that a worker makes leaves for.
+PIPELINES = 8
 #: Batches of leaves that are taken from the script's iterator before the first is delivered.
 AHEAD = 2
 
@@ -31,13 +37,16 @@ AHEAD = 2
 
 @dataclass
 class LeafBatch:
-    """What default_collate makes of leaves: the tensor of these images (paths, encoded bytes or pixels) by the Compose of this number."""
-    number: int
+    """What default_collate makes of leaves: the tensor of these images (paths, encoded bytes or pixels) by the Compose of this number, or of
+    what is recorded with this Key."""
+    key: Any
     items: list[Any]
 
 
+@dataclass
 class OneLeaf(LeafBatch):
-    """A leaf by itself: no axis for samples."""
+    """A leaf by itself: no axis for samples, and its class."""
+    stands_for: type = torch.Tensor
 
 
 @dataclass
@@ -57,7 +66,7 @@ class Traced:
 
     def __init__(self, dataset: Any, composes: list[tuple[Any, str]], drawing: frozenset[int]):
         # Composes by place: in a spawned worker they have other addresses.
-        self.__dict__.update(_dataset=dataset, _composes=composes, _drawing=drawing, _numbers=None)
+        self.__dict__.update(_dataset=dataset, _composes=composes, _drawing=drawing, _numbers=None, _seen={}, _keys=set())
 
     @property
     def __class__(self) -> Any: # type: ignore[override]
@@ -87,7 +96,26 @@ class Traced:
             if torch.utils.data.get_worker_info() is not None:
                 _lazy.patches.use() # until this process ends
         with _lazy.traced(known["_numbers"], known["_drawing"]):
-            return index, known["_dataset"][index]
+            sample = known["_dataset"][index]
+        for leaf in leaves_in(sample):
+            recorded = _lazy.recorded_in(leaf)
+            if recorded is not None:
+                leaf.__dict__["key"] = self._chosen(recorded.row()[0])
+        return index, sample
+
+    def _chosen(self, key: Any) -> Any:
+        """The key if a pipeline is worth it: each further one must have come once more often. Else None. Images of all sizes that are
+        handed over as they are would be a pipeline for each size."""
+        seen, keys = self.__dict__["_seen"], self.__dict__["_keys"]
+        if key in keys:
+            return key
+        if len(keys) == PIPELINES or len(seen) > 1000:
+            return None
+        seen[key] = seen.get(key, 0) + 1
+        if seen[key] <= len(keys):
+            return None
+        keys.add(key)
+        return key
 
 
 class Collected:
@@ -104,43 +132,43 @@ class Collected:
             tensors = fn_map[torch.Tensor]
 
             def collate_tensors(batch: Any, **options: Any) -> Any: # the first is none
-                return collate_leaves(batch) if any(type(one) is _lazy.Leaf for one in batch) else tensors(batch, **options)
+                return collate_leaves(batch) if any(map(_lazy.is_leaf, batch)) else tensors(batch, **options)
             fn_map[_lazy.Leaf], fn_map[torch.Tensor] = collate_leaves, collate_tensors
             try:
                 return indices, True, default_collate(samples)
             finally:
                 fn_map[torch.Tensor] = tensors
                 del fn_map[_lazy.Leaf]
-        if not any(_unseen_in(samples)):
+        if not any(map(_lazy.unseen, leaves_in(samples))):
             return indices, True, self.collate_fn(_packed(samples, False))
         return indices, False, _packed(samples, torch.utils.data.get_worker_info() is not None)
 
 
 def collate_leaves(leaves: Any, **options: Any) -> Any:
-    if all(map(_lazy.unseen, leaves)):
-        number = leaves[0].__dict__["number"]
-        if all(leaf.__dict__["number"] == number for leaf in leaves):
-            return LeafBatch(number, [leaf.__dict__["item"] for leaf in leaves])
+    keys = [_lazy.key_of(leaf) for leaf in leaves]
+    if keys[0] is not None and all(key == keys[0] for key in keys):
+        return LeafBatch(keys[0], [leaf.__dict__["item"] for leaf in leaves])
     packed = torch.utils.data.get_worker_info() is not None
     return MixedBatch([_packed(leaf, packed) for leaf in leaves])
 
 
-def _unseen_in(value: Any) -> Iterator[bool]:
-    if type(value) is _lazy.Leaf:
-        yield _lazy.unseen(value)
+def leaves_in(value: Any) -> Iterator[Any]:
+    if _lazy.is_leaf(value):
+        yield value
     elif isinstance(value, dict):
         for inner in value.values():
-            yield from _unseen_in(inner)
+            yield from leaves_in(inner)
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            yield from _unseen_in(inner)
+            yield from leaves_in(inner)
 
 
 def _packed(value: Any, arrays: bool) -> Any:
-    if type(value) is _lazy.Leaf:
-        if not _lazy.unseen(value):
+    if _lazy.is_leaf(value):
+        key = _lazy.key_of(value)
+        if key is None:
             return _packed(_lazy.looked(value), arrays)
-        return OneLeaf(value.__dict__["number"], [value.__dict__["item"]])
+        return OneLeaf(key, [value.__dict__["item"]], value.__class__)
     if arrays and type(value) is torch.Tensor and value.device.type == "cpu" and not value.requires_grad and (
             value.dtype != torch.bfloat16 and value.layout == torch.strided):
         return Packed(value.numpy())
@@ -165,33 +193,6 @@ def rebuilt(value: Any, function: Callable[[Any], Any]) -> Any:
 
 # --- which data sets --------------------------------------------------------------------------------------------------
 
-def composes_in(dataset: Any) -> list[Any]:
-    """The torchvision containers that a data set refers to; not those within one of them that is known."""
-    kinds = tuple(cls for cls, _ in _lazy.containers())
-    found, seen, pending = [], set(), [(dataset, 0)]
-    while pending and len(seen) < 10000:
-        value, depth = pending.pop()
-        if id(value) in seen or depth > 8 or isinstance(value, (str, bytes, int, float, torch.Tensor, type)):
-            continue
-        seen.add(id(value))
-        if isinstance(value, kinds):
-            found.append(value)
-            continue
-        if isinstance(value, dict):
-            inner = list(value.values()) if len(value) <= 64 else []
-        elif isinstance(value, (list, tuple)):
-            inner = list(value) if len(value) <= 64 else []
-        else:
-            inner = list(getattr(value, "__dict__", {}).values())
-            for cell in getattr(value, "__closure__", None) or ():
-                try:
-                    inner.append(cell.cell_contents)
-                except ValueError: # empty
-                    pass
-        pending += [(one, depth + 1) for one in inner]
-    return found
-
-
 @dataclass
 class LeafPlan:
     """The pipelines of the Composes of a data set, each with the mode of its images."""
@@ -199,7 +200,9 @@ class LeafPlan:
     works: list[Work]
     capacity: int
     texts: list[str]
-    idle: list[list[ItemSession | None]] = field(default_factory=list)
+    #: Of what was recorded; None: it does not compile.
+    recorded: dict[Any, str | None] = field(default_factory=dict)
+    idle: list[dict[Any, ItemSession]] = field(default_factory=list)
     #: Whether leaves have been met in an iteration; None: there was none yet.
     useful: bool | None = None
 
@@ -210,6 +213,15 @@ class LeafPlan:
     @property
     def draws(self) -> bool:
         return any(work.draws for work in self.works)
+
+    def session(self, key: Any) -> ItemSession | None:
+        """A session for a Compose by its number, or for a Key. None: its images are made as they are originally."""
+        if not isinstance(key, tuple):
+            return ItemSession(self.texts[key], self.capacity)
+        if key not in self.recorded:
+            self.recorded[key] = recorded_text(key)
+        text = self.recorded[key]
+        return None if text is None else ItemSession(text, self.capacity, columns_of(key))
 
 
 def leaf_plan_of(loader: DataLoader, why: str) -> LeafPlan:
@@ -226,11 +238,20 @@ def leaf_plan_of(loader: DataLoader, why: str) -> LeafPlan:
             composes.append((compose, mode))
             works.append(work)
             texts.append(text)
-    if not composes:
+    if not composes and not (why.startswith("data set ") and calls_functions(loader.dataset)):
         if not reasons:
             raise Declined(f"{why}, and no torchvision Compose is found in it" if why.startswith("data set ") else why)
         raise Declined(why if reasons[0] in why else f"{why}; {reasons[0]}")
     return LeafPlan(composes, works, capacity_of(loader), texts)
+
+
+def recorded_text(key: Any) -> str | None:
+    source = source_of(key)
+    try:
+        text = pipeline_of(source, Work(Stages(*chain_of(key))))
+    except Unknown:
+        return None
+    return text if compiles(text) else None
 
 
 def _text_of(work: Work, source: Source) -> str:
@@ -257,7 +278,7 @@ class LeafIterator:
         drawing = frozenset(number for number, work in enumerate(plan.works) if work.draws or work.drew or work.rest)
         self._proxy.__dict__.update(dataset=Traced(loader.dataset, plan.composes, drawing), collate_fn=Collected(loader.collate_fn),
                                     pin_memory=False)
-        self._sessions: list[ItemSession | None] = []
+        self._sessions: dict[Any, ItemSession | None] = {}
         self._inner = original(self._proxy)
         self._workers = WorkerRandomness(self._inner._base_seed, loader.num_workers)
         self._begun = -1
@@ -274,12 +295,11 @@ class LeafIterator:
 
     def _begin(self) -> None:
         self._begun += 1
-        if not any(self._sessions): # at first, and after an epoch of persistent workers
-            kept = self._plan.idle.pop() if self._plan.idle else [None] * len(self._plan.works)
-            self._sessions = [session if session is not None and session.session.is_open else None for session in kept]
-        for number, session in enumerate(self._sessions):
+        if not self._sessions and self._plan.idle: # at first, and after an epoch of persistent workers
+            self._sessions = {key: session for key, session in self._plan.idle.pop().items() if session.session.is_open}
+        for key, session in self._sessions.items():
             if session is not None:
-                session.begin(self._epoch_of(number))
+                session.begin(self._epoch_of(key))
         self._queue: collections.deque[Any] = collections.deque()
         self._number, self._ended, self._failed = 0, False, False
         # Without workers the data set runs here, between what the script does.
@@ -288,8 +308,8 @@ class LeafIterator:
         self._early = askable(self._loader.batch_sampler) - asked_ahead(self._loader) if self._loader.num_workers else 0
         self._entry.begun()
 
-    def _epoch_of(self, number: int) -> int:
-        return epoch_number(self._inner._base_seed, self._begun, number)
+    def _epoch_of(self, key: Any) -> int:
+        return epoch_number(self._inner._base_seed, self._begun, 0 if isinstance(key, tuple) else key) # a Key draws nothing
 
     def __iter__(self) -> LeafIterator:
         return self
@@ -331,58 +351,76 @@ class LeafIterator:
         except Exception as error: # of the script's own, in its turn
             self._queue.append(error)
             return
-        counts: dict[int, int] = {}
-        for number, items in grouped(data).items():
-            if not self._failed:
-                self._session(number).push(items)
-            counts[number] = len(items)
+        counts: dict[Any, int] = {}
+        for key, items in grouped(data).items():
+            session = None if self._failed else self._session(key)
+            if session is not None and isinstance(key, tuple):
+                session.push([(one.item, *one.row()[1]) for one in items], items[0].extents)
+            elif session is not None:
+                session.push(items)
+            counts[key] = len(items)
         if counts:
             self._plan.useful = True
         self._queue.append((indices, collated, data, counts))
 
-    def _session(self, number: int) -> ItemSession:
-        session = self._sessions[number]
-        if session is None:
-            session = self._sessions[number] = ItemSession(self._plan.texts[number], self._plan.capacity)
-            session.begin(self._epoch_of(number))
-        return session
+    def _session(self, key: Any) -> ItemSession | None:
+        if key not in self._sessions:
+            session = self._sessions[key] = self._plan.session(key)
+            if session is not None:
+                session.begin(self._epoch_of(key))
+        return self._sessions[key]
 
-    def _filled(self, indices: list[Any], collated: bool, data: Any, counts: dict[int, int]) -> Any:
-        images: dict[int, torch.Tensor] = {}
+    def _filled(self, indices: list[Any], collated: bool, data: Any, counts: dict[Any, int]) -> Any:
+        images: dict[Any, torch.Tensor] = {}
         good = not counts or not self._failed
         try:
-            for number, count in counts.items() if good else ():
-                images[number], read = self._session(number).take(count)
+            for key, count in counts.items() if good else ():
+                session = self._session(key)
+                if session is None:
+                    continue
+                images[key], read = session.take(count)
                 good = good and read
         except SessionError as error: # files that nothing can stand in for, say
             self._entry.failed(error)
             self._failed, good = True, False
-        self._entry.images += sum(counts.values()) if good else 0
         if not good: # Pillow may know better, and else it raises what the script expects
+            images = {}
+        missing = [key for key in counts if key not in images]
+        if any(not isinstance(key, tuple) for key in missing) or missing and not readable(data, missing):
             with self._workers.of(self._number):
                 return self._loader.collate_fn([self._loader.dataset[index] for index in indices])
+        self._entry.images += sum(counts[key] for key in images)
         places = dict.fromkeys(counts, 0)
-        if collated and not any(self._plan.works[number].rest for number in counts):
+        if collated and not any(not isinstance(key, tuple) and self._plan.works[key].rest for key in counts):
             return self._put(data, images, places)
         with self._workers.of(self._number):
             filled = self._put(data, images, places)
             return filled if collated else self._loader.collate_fn(filled)
 
-    def _put(self, value: Any, images: dict[int, torch.Tensor], places: dict[int, int]) -> Any:
+    def _put(self, value: Any, images: dict[Any, torch.Tensor], places: dict[Any, int]) -> Any:
         if isinstance(value, LeafBatch):
-            first = places[value.number]
-            last = places[value.number] = first + len(value.items)
-            tensors, work = images[value.number][first:last], self._plan.works[value.number]
-            if not work.rest:
-                return tensors[0] if isinstance(value, OneLeaf) else tensors
-            chain, = work.outputs.values()
-            made = [self._rest(as_value(tensor, chain), work) for tensor in tensors]
-            return made[0] if isinstance(value, OneLeaf) else torch.stack(made)
+            tensors = self._tensors(value, images, places)
+            if not isinstance(value, OneLeaf):
+                return tensors if isinstance(tensors, torch.Tensor) else torch.stack(tensors)
+            return tensors[0] if value.stands_for is torch.Tensor else tensors[0].as_subclass(value.stands_for)
         if isinstance(value, Packed):
             return torch.from_numpy(value.array)
         if isinstance(value, MixedBatch):
             return torch.stack([self._put(item, images, places) for item in value.parts])
         return rebuilt(value, lambda inner: self._put(inner, images, places))
+
+    def _tensors(self, leaves: LeafBatch, images: dict[Any, torch.Tensor], places: dict[Any, int]) -> Any:
+        """The images of some leaves: the next ones that their pipeline has made, or as they are made originally."""
+        if leaves.key not in images:
+            return [_lazy.made(recorded) for recorded in leaves.items]
+        first = places[leaves.key]
+        last = places[leaves.key] = first + len(leaves.items)
+        tensors = images[leaves.key][first:last]
+        work = None if isinstance(leaves.key, tuple) else self._plan.works[leaves.key]
+        if work is None or not work.rest:
+            return tensors
+        chain, = work.outputs.values()
+        return [self._rest(as_value(tensor, chain), work) for tensor in tensors]
 
     @staticmethod
     def _rest(value: Any, work: Work) -> Any:
@@ -391,8 +429,8 @@ class LeafIterator:
         return value
 
     def _leave(self) -> None:
-        sessions, self._sessions = self._sessions, [None] * len(self._plan.works)
-        if any(sessions) and not self._failed and len(self._plan.idle) < 2:
+        sessions, self._sessions = {key: session for key, session in self._sessions.items() if session is not None}, {}
+        if sessions and not self._failed and len(self._plan.idle) < 2:
             self._plan.idle.append(sessions)
 
     def __del__(self) -> None:
@@ -400,14 +438,25 @@ class LeafIterator:
             self._leave()
 
 
-def grouped(value: Any) -> dict[int, list[Any]]:
-    """The images of the leaves in a structure, by number, in their order."""
-    found: dict[int, list[Any]] = {}
+def grouped(value: Any) -> dict[Any, list[Any]]:
+    """The images of the leaves in a structure, by key, in their order."""
+    found: dict[Any, list[Any]] = {}
 
     def walk(inner: Any) -> Any:
         if isinstance(inner, LeafBatch):
-            found.setdefault(inner.number, []).extend(inner.items)
+            found.setdefault(inner.key, []).extend(inner.items)
             return inner
         return rebuilt(inner, walk)
     walk(value)
     return found
+
+
+def readable(value: Any, keys: list[Any]) -> bool:
+    """Whether Pillow makes the images of these keys."""
+    try:
+        for key, items in grouped(value).items():
+            for recorded in items if key in keys else ():
+                _lazy.made(recorded)
+    except Exception: # noqa: BLE001: whatever it is, the script gets it from its own data set
+        return False
+    return True

@@ -1,0 +1,211 @@
+"""What a script's own Python did to an image that nobody looked at: the calls, and the stages of a pipeline that do the same.
+
+Cuts, flips and pads one after the other are one window into the image: so scripts that draw a flip or not, or pad small images alone,
+have few pipelines. The numbers of a stage are columns of the pipeline's table, but for the extents of what is handed over: a batch has one."""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Callable
+
+import torch
+import torchvision.transforms as v1
+
+from ..torch._chain import Chain
+from ..torch._follow import Follower
+from ..torch._known import resizes_tall_images_down_first
+from ._tables import GREY_ITEMS, ITEMS, Source
+
+#: Pillow's filters by number.
+FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
+#: Sides of images that are recorded, and stages of one.
+LARGEST, MOST = 1 << 15, 12
+
+
+@dataclass(frozen=True)
+class Window:
+    """A part of an image of `extents` (width, height): from `start` on, `size` long, mirrored or not, each by axis. Beyond the image lies
+    `fill`; None: nothing does."""
+    extents: tuple[int, int]
+    start: tuple[int, int]
+    size: tuple[int, int]
+    mirrored: tuple[bool, bool] = (False, False)
+    fill: int | None = None
+
+    @staticmethod
+    def whole(extents: tuple[int, int]) -> Window:
+        return Window(extents, (0, 0), extents)
+
+    @property
+    def beyond(self) -> tuple[int, int, int, int]:
+        """How far it reaches beyond the image: left, top, right, bottom."""
+        (left, top), (right, bottom) = self.start, (self.start[k] + self.size[k] - self.extents[k] for k in (0, 1))
+        return max(0, -left), max(0, -top), max(0, right), max(0, bottom)
+
+    def cut(self, box: tuple[int, int, int, int], fill: int) -> Window | None:
+        """The part of it from (left, top) to (right, bottom). None: pixels that an earlier cut took away would be seen again, or two fills."""
+        start, size, grown = [0, 0], [0, 0], False
+        for k in (0, 1):
+            low, high, end = box[k], box[k + 2], self.start[k] + self.size[k]
+            start[k] = end - high if self.mirrored[k] else self.start[k] + low
+            size[k] = high - low
+            if start[k] < self.start[k] and self.start[k] > 0 or start[k] + size[k] > end and end < self.extents[k]:
+                return None
+            grown = grown or low < 0 or high > self.size[k]
+        if grown and self.fill not in (None, fill):
+            return None
+        return replace(self, start=tuple(start), size=tuple(size), fill=fill if grown else self.fill)
+
+    def flipped(self, axis: int) -> Window:
+        return replace(self, mirrored=tuple(m != (k == axis) for k, m in enumerate(self.mirrored)))
+
+    def stages(self, last: bool) -> tuple[list[str], list[int]]:
+        """Its stages, with `{}` in place of numbers, and these; extents of the last one are part of the text."""
+        texts, numbers = [], []
+        (left, top), (width, height), beyond = self.start, self.size, self.beyond
+        if any(beyond):
+            texts.append(f"pad({{}}, {{}}, {{}}, {{}}, constant, {self.fill})")
+            numbers += beyond
+        texts.append(f"crop({{}}, {{}}, {height}, {width})" if last else "crop({}, {}, {}, {})")
+        numbers += [top + beyond[1], left + beyond[0]] + ([] if last else [height, width])
+        across, down = self.mirrored
+        texts.append("flip(w) if {} == 1")
+        numbers.append(int(across))
+        if down:
+            texts.append("flip(h)")
+        return texts, numbers
+
+
+Call = tuple[str, tuple[Any, ...]]
+#: Sets of stages, with the numbers left out: mode of the image, stages, what is done to the tensor.
+Key = tuple[str, tuple[str, ...], tuple[Call, ...]]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An image, or a tensor of one, that nobody looked at."""
+    #: As _lazy.item_of; its mode.
+    item: Any
+    mode: str
+    #: The size of the file's image.
+    extents: tuple[int, int]
+    #: What was called, for `made`.
+    calls: tuple[Call, ...]
+    #: The stages so far, each with `{}` in place of numbers, and these.
+    texts: tuple[str, ...]
+    numbers: tuple[int, ...]
+    #: What is seen of what they make.
+    window: Window
+    #: What was done to the tensor; none: it is a Pillow image.
+    tail: tuple[Call, ...] = ()
+
+    @staticmethod
+    def of(item: Any, mode: str, size: tuple[int, int]) -> Recorded:
+        return Recorded(item, mode, size, (), (), (), Window.whole(size))
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.window.size
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing was done to it."""
+        return not self.calls
+
+    @property
+    def touched(self) -> bool:
+        return self.window != Window.whole(self.window.extents)
+
+    def called(self, name: str, *arguments: Any, **changes: Any) -> Recorded:
+        return replace(self, calls=self.calls + ((name, arguments),), **changes)
+
+    # Each of these gives what is recorded then, or None where that has no stages.
+
+    def cut(self, name: str, arguments: tuple[Any, ...], box: tuple[int, int, int, int], fill: int | None = 0) -> Recorded | None:
+        """`fill` None: nothing may lie beyond the image."""
+        (width, height), (left, top, right, bottom) = self.size, box
+        grown = left < 0 or top < 0 or right > width or bottom > height
+        if not (left < right <= LARGEST and top < bottom <= LARGEST and left > -LARGEST and top > -LARGEST) or grown and fill is None:
+            return None
+        window = self.window.cut(box, fill or 0)
+        if window is not None:
+            return self.called(name, *arguments, window=window)
+        if len(self.texts) > MOST:
+            return None
+        closed = self.closed()
+        return closed.called(name, *arguments, window=closed.window.cut(box, fill or 0))
+
+    def flip(self, name: str, arguments: tuple[Any, ...], *axes: int) -> Recorded:
+        window = self.window
+        for axis in axes:
+            window = window.flipped(axis)
+        return self.called(name, *arguments, window=window)
+
+    def resized(self, name: str, arguments: tuple[Any, ...], size: tuple[int, int], filter: str) -> Recorded | None:
+        closed = self.closed() if self.touched else self
+        width, height = size
+        if self.tail or not (0 < width <= LARGEST and 0 < height <= LARGEST) or len(closed.texts) > MOST:
+            return None
+        call = "resized" if resizes_tall_images_down_first(filter) else "resize"
+        return closed.called(name, *arguments, texts=closed.texts + (f"{call}({{}}, {{}}, filter = {filter})",),
+                             numbers=closed.numbers + (height, width), window=Window.whole(size))
+
+    def then(self, name: str, *arguments: Any, tail: Call | None) -> Recorded:
+        """What is done to each element of a tensor, or makes one; a tail of None does nothing to it."""
+        return self.called(name, *arguments, tail=self.tail if tail is None else self.tail + (tail,))
+
+    def closed(self, last: bool = False) -> Recorded:
+        texts, numbers = self.window.stages(last)
+        return replace(self, texts=self.texts + tuple(texts), numbers=self.numbers + tuple(numbers), window=Window.whole(self.size))
+
+    # --- as a row of a pipeline ---------------------------------------------------------------------------------------------
+
+    def row(self) -> tuple[Key, tuple[int, ...]]:
+        """What pipeline makes it, and the numbers of its row."""
+        if self.texts and not any(self.window.beyond) and self.window.size == self.window.extents and self.texts[-1].startswith("resize"):
+            # A resize to what is handed over needs no cut.
+            (width, height), mirrored = self.size, self.window.stages(True)
+            texts = self.texts[:-1] + (self.texts[-1].format(height, width),) + tuple(mirrored[0][1:])
+            numbers = self.numbers[:-2] + tuple(mirrored[1][2:])
+        else:
+            closed = self.closed(last=True)
+            texts, numbers = closed.texts, closed.numbers
+        return (self.mode, texts, self.tail), numbers
+
+
+def chain_of(key: Key) -> tuple[str, Chain]:
+    """Declarations and stages of a pipeline; numbers are columns of its rows. Raises Unknown."""
+    mode, texts, tail = key
+    follower, count, stages = Follower(), 0, []
+    for text in texts:
+        columns = text.count("{}")
+        stages.append(text.format(*(f"row.n{count + k}" for k in range(columns))))
+        count += columns
+        if text.startswith("resized"):
+            follower.names.helper("resized")
+    chain = Chain(tuple(stages), grey=mode == "L")
+    for name, arguments in tail:
+        chain = follower.follow(TRANSFORMS[name](*arguments), chain)
+    return follower.names.text(), chain
+
+
+def _second(name: str) -> Callable[..., Any]:
+    def make(*arguments: Any) -> Any:
+        import torchvision.transforms.v2 as v2
+        return getattr(v2, name)(*arguments, scale=True)
+    return make
+
+
+#: What makes a tensor of an image, or is done to one: transforms that do the same.
+TRANSFORMS: dict[str, Callable[..., Any]] = {
+    "to_tensor": v1.ToTensor, "pil_to_tensor": v1.PILToTensor, "convert_image_dtype": lambda: v1.ConvertImageDtype(torch.float32),
+    "to_dtype": lambda: _second("ToDtype")(torch.float32), "normalize": v1.Normalize}
+
+
+def columns_of(key: Key) -> list[str]:
+    """The columns of such rows: an image, and numbers."""
+    return ["data", *(f"n{k}" for k in range(sum(text.count("{}") for text in key[1])))]
+
+
+def source_of(key: Key) -> Source:
+    columns = "".join(f", {name} = i64" for name in columns_of(key)[1:])
+    return Source(f"external_source(data = bytes{columns})", "", (ITEMS if key[0] == "RGB" else GREY_ITEMS).image)
