@@ -110,13 +110,18 @@ pipe.kernel @k "pixels" {
 // A sum over two axes counts its elements through: a row goes on in the lane
 // where the last one ended, in registers and in memory, where they do not follow each other.
 TEST_P(Reductions, RowsGoOnInTheNextLane) {
-  for (const auto [h, w] : {std::pair<int64_t, int64_t>(5, 45), std::pair<int64_t, int64_t>(50, 20)}) {
+  struct Rows {
+    int64_t h, w;
+    bool known; // how many there are, when compiling
+  };
+  for (const auto [h, w, known] : {Rows{5, 45, true}, Rows{50, 20, true}, Rows{7, 45, false}}) {
     auto type = [&](int64_t columns) {
-      return "!pipe.tensor<f32[h=" + std::to_string(h) + ", w=" + std::to_string(columns) + "]>";
+      return "!pipe.tensor<f32[h=" + (known ? std::to_string(h) : "?") + ", w=" + std::to_string(columns) + "]>";
     };
     auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%whole: " + type(w + 1) +
-                        "):\n%x = pipe.view %whole by affine_map<(d0, d1) -> (d0, d1)> [] : " +
-                        type(w + 1) + " -> " + type(w) +
+                        "):\n%h = pipe.extent %whole \"h\" : " + type(w + 1) +
+                        "\n%x = pipe.view %whole by affine_map<(d0, d1) -> (d0, d1)> [] " +
+                        (known ? ": " : "sizes(%h) : ") + type(w + 1) + " -> " + type(w) +
                         "\n%s = pipe.reduce sum %x over [\"h\", \"w\"] : " + type(w) +
                         " -> !pipe.tensor<f32[]>\npipe.return %s : !pipe.tensor<f32[]>\n}\n");
     std::vector<float> values(static_cast<size_t>(h * w)), sum(1);
