@@ -2,81 +2,164 @@
 //
 // Stands in front of penstock.cuh. A block's threads are fibers of one thread:
 // a barrier is a switch. Blocks, and threads between two barriers, run in
-// ascending, descending or random order, so that what depends on an order shows.
+// ascending, descending or random order, so that what depends on an order shows;
+// what no order shows, shim_memory.h sees.
 #pragma once
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <ucontext.h>
+
+#ifdef __clang__ // the shim itself is not watched
+#pragma clang attribute push(__attribute__((disable_sanitizer_instrumentation)), apply_to = function)
+#endif
+#include "shim_memory.h"
 
 #define __global__
 #define __device__
 #define __launch_bounds__(threads)
+#define __shared__ static __attribute__((section("pst_shared")))
 
 struct pst_dim3 {
   unsigned x, y, z;
 };
 static pst_dim3 threadIdx, blockIdx, blockDim, gridDim;
 
-enum pst_wait { PST_READY, PST_AT_BLOCK, PST_AT_WARP, PST_DONE };
+//===--- waiting -----------------------------------------------------------------===//
+
+enum pst_wait { PST_READY, PST_AT_BLOCK, PST_AT_WARP, PST_AT_EXCHANGE, PST_DONE };
 struct pst_fiber {
   ucontext_t context;
   unsigned char *stack;
   pst_wait wait;
-  unsigned phase;             // counts the warp's exchanges
+  unsigned turn;              // counts the warp's exchanges
   unsigned long long sent[2]; // by parity: a lane is never two exchanges ahead
+  unsigned warp_phase;        // counts the warp's barriers
 };
+static const unsigned pst_stack_bytes = 64 * 1024;
 static pst_fiber *pst_fibers;
 static ucontext_t pst_scheduler;
 
 static void pst_pause(pst_wait wait) {
-  const unsigned me = threadIdx.x;
-  pst_fibers[me].wait = wait;
-  swapcontext(&pst_fibers[me].context, &pst_scheduler);
+  pst_watching = false;
+  pst_fibers[threadIdx.x].wait = wait;
+  swapcontext(&pst_fibers[threadIdx.x].context, &pst_scheduler);
+}
+static void pst_leave_block() {
+  pst_fibers[threadIdx.x].wait = PST_DONE;
+  setcontext(&pst_scheduler);
 }
 static inline void __syncthreads() { pst_pause(PST_AT_BLOCK); }
+static inline void __syncwarp(unsigned = ~0u) { pst_pause(PST_AT_WARP); }
 
-template <typename T> static T __shfl_down_sync(unsigned, T value, unsigned distance) {
-  const unsigned me = threadIdx.x, lane = me % 32;
-  const unsigned parity = pst_fibers[me].phase++ % 2;
+//===--- exchanges within a warp ---------------------------------------------------===//
+
+/// What `lane` of this warp sends; one's own where there is no such lane.
+template <typename T> static T pst_exchange(T value, unsigned from, bool exists) {
+  static_assert(sizeof(T) <= 8, "a shuffle moves 8 bytes");
+  const unsigned me = threadIdx.x, parity = pst_fibers[me].turn++ % 2;
   memcpy(&pst_fibers[me].sent[parity], &value, sizeof value);
-  pst_pause(PST_AT_WARP);
-  T result = value;
-  if (lane + distance < 32)
-    memcpy(&result, &pst_fibers[me + distance].sent[parity], sizeof result);
-  return result;
+  pst_pause(PST_AT_EXCHANGE);
+  const unsigned place = me / 32 * 32 + from;
+  if (exists && from < 32 && place < blockDim.x)
+    memcpy(&value, &pst_fibers[place].sent[parity], sizeof value);
+  return value;
 }
-// Fibers switch at waits only.
-template <typename T> static inline T atomicAdd(T *place, T value) {
+template <typename T> static T __shfl_sync(unsigned, T value, int lane) {
+  return pst_exchange(value, (unsigned)lane % 32, true);
+}
+template <typename T> static T __shfl_up_sync(unsigned, T value, unsigned distance) {
+  return pst_exchange(value, threadIdx.x % 32 - distance, threadIdx.x % 32 >= distance);
+}
+template <typename T> static T __shfl_down_sync(unsigned, T value, unsigned distance) {
+  return pst_exchange(value, threadIdx.x % 32 + distance, threadIdx.x % 32 + distance < 32);
+}
+template <typename T> static T __shfl_xor_sync(unsigned, T value, int mask) {
+  return pst_exchange(value, (threadIdx.x % 32) ^ (unsigned)mask, true);
+}
+
+//===--- atomic operations: fibers switch at waits only ----------------------------===//
+
+#define PST_UPDATES(place) pst_access(place, sizeof *(place), PST_ATOMIC, (uintptr_t)__builtin_return_address(0))
+template <typename T> static __attribute__((noinline)) T atomicAdd(T *place, T value) {
+  PST_UPDATES(place);
   const T before = *place;
   *place += value;
   return before;
 }
-template <typename T> static inline T atomicMin(T *place, T value) {
+template <typename T> static __attribute__((noinline)) T atomicMin(T *place, T value) {
+  PST_UPDATES(place);
   const T before = *place;
   *place = value < before ? value : before;
   return before;
 }
-template <typename T> static inline T atomicCAS(T *place, T expected, T value) {
+template <typename T> static __attribute__((noinline)) T atomicMax(T *place, T value) {
+  PST_UPDATES(place);
+  const T before = *place;
+  *place = value > before ? value : before;
+  return before;
+}
+template <typename T> static __attribute__((noinline)) T atomicCAS(T *place, T expected, T value) {
+  PST_UPDATES(place);
   const T before = *place;
   *place = before == expected ? value : before;
   return before;
 }
 
+//===--- instructions on bytes ------------------------------------------------------===//
+
+/// Four products of bytes, added to `sum`.
+static inline int __dp4a(int a, int b, int sum) {
+  for (int i = 0; i < 32; i += 8)
+    sum += (int)(signed char)(a >> i) * (signed char)(b >> i);
+  return sum;
+}
+static inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
+  for (int i = 0; i < 32; i += 8)
+    sum += (a >> i & 255) * (b >> i & 255);
+  return sum;
+}
+/// Bytes of `y:x`, chosen by the nibbles of `selector`; its upper bits say to repeat a sign.
+static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  const unsigned long long both = (unsigned long long)y << 32 | x;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned choice = selector >> 4 * i & 15, byte = (unsigned)(both >> 8 * (choice & 7)) & 255;
+    result |= (choice & 8 ? (byte >> 7) * 255 : byte) << 8 * i;
+  }
+  return result;
+}
+static inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return (unsigned)((((unsigned long long)high << 32 | low) << (shift & 31)) >> 32);
+}
+static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
+}
+
+//===--- launches -----------------------------------------------------------------===//
+
 struct pst_kernel_args;
-typedef void (*pst_shim_kernel)(pst_kernel_args *samples, int *status);
-static struct {
-  pst_shim_kernel kernel;
-  pst_kernel_args *samples;
-  int *status;
-} pst_launched;
+static const pst_shim_launch *pst_launched;
+/// Dynamic shared memory of the block at hand.
+static unsigned char *pst_shared_memory;
+
+static void pst_resume(unsigned thread, unsigned phase) {
+  pst_fiber &fiber = pst_fibers[thread];
+  threadIdx.x = thread;
+  pst_me = thread;
+  pst_my_block = blockIdx.y * gridDim.x + blockIdx.x + 1;
+  pst_my_phase = phase;
+  pst_my_warp_phase = fiber.warp_phase;
+  pst_my_stack = (uintptr_t)fiber.stack;
+  pst_my_stack_end = pst_my_stack + pst_stack_bytes;
+  pst_watching = true;
+  swapcontext(&pst_scheduler, &fiber.context);
+  pst_watching = false;
+}
 
 static void pst_enter() {
-  const unsigned me = threadIdx.x;
-  pst_launched.kernel(pst_launched.samples, pst_launched.status);
-  pst_fibers[me].wait = PST_DONE;
-  setcontext(&pst_scheduler);
+  pst_launched->kernel(pst_launched->samples, pst_launched->status);
+  pst_watching = false;
+  pst_leave_block();
 }
 
 static void pst_order(unsigned *numbers, unsigned count, int order, unsigned long long *seed) {
@@ -94,44 +177,49 @@ static void pst_order(unsigned *numbers, unsigned count, int order, unsigned lon
 /// those that wait are then ready.
 static bool pst_release(unsigned first, unsigned end, pst_wait wait) {
   bool any = false;
+  end = end < blockDim.x ? end : blockDim.x;
   for (unsigned i = first; i < end; ++i) {
     if (pst_fibers[i].wait != wait && pst_fibers[i].wait != PST_DONE)
       return false;
     any |= pst_fibers[i].wait == wait;
   }
   for (unsigned i = first; i < end && any; ++i)
-    if (pst_fibers[i].wait == wait)
+    if (pst_fibers[i].wait == wait) {
       pst_fibers[i].wait = PST_READY;
+      pst_fibers[i].warp_phase += wait == PST_AT_WARP;
+    }
   return any;
 }
 
-/// Runs a block. Nothing of a kernel that waits for what never comes: false.
+/// Runs a block. False where threads wait for what never comes.
 static bool pst_block(int order, unsigned long long *seed, unsigned *numbers) {
-  const unsigned stackSize = 64 * 1024;
+  unsigned phase = 0;
   for (unsigned i = 0; i < blockDim.x; ++i) {
     pst_fiber &fiber = pst_fibers[i];
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack;
-    fiber.context.uc_stack.ss_size = stackSize;
+    fiber.context.uc_stack.ss_size = pst_stack_bytes;
     fiber.context.uc_link = nullptr;
     fiber.wait = PST_READY;
-    fiber.phase = 0;
+    fiber.turn = fiber.warp_phase = 0;
     makecontext(&fiber.context, pst_enter, 0);
   }
   for (;;) {
     bool ran = false, open = false;
     pst_order(numbers, blockDim.x, order, seed);
-    for (unsigned i = 0; i < blockDim.x; ++i) {
-      pst_fiber &fiber = pst_fibers[numbers[i]];
-      if (fiber.wait != PST_READY)
-        continue;
-      ran = true;
-      threadIdx.x = numbers[i];
-      swapcontext(&pst_scheduler, &fiber.context);
-    }
+    for (unsigned i = 0; i < blockDim.x && !pst_faulty; ++i)
+      if (pst_fibers[numbers[i]].wait == PST_READY) {
+        ran = true;
+        pst_resume(numbers[i], phase);
+      }
+    if (pst_faulty)
+      return true;
     for (unsigned first = 0; first < blockDim.x; first += 32)
-      ran |= pst_release(first, first + 32, PST_AT_WARP);
-    ran |= pst_release(0, blockDim.x, PST_AT_BLOCK);
+      ran |= pst_release(first, first + 32, PST_AT_EXCHANGE) || pst_release(first, first + 32, PST_AT_WARP);
+    if (pst_release(0, blockDim.x, PST_AT_BLOCK)) {
+      ran = true;
+      ++phase;
+    }
     for (unsigned i = 0; i < blockDim.x; ++i)
       open |= pst_fibers[i].wait != PST_DONE;
     if (!open)
@@ -141,29 +229,43 @@ static bool pst_block(int order, unsigned long long *seed, unsigned *numbers) {
   }
 }
 
-/// Launches a kernel of this file: `blocks` blocks of `threads` threads for each
-/// of `count` samples. `order`: 0 ascending, 1 descending, 2 random by `seed`.
-/// False if threads wait at different barriers.
-extern "C" __attribute__((visibility("default"))) bool
-pst_shim_launch(pst_shim_kernel kernel, pst_kernel_args *samples, int *status, unsigned blocks,
-                unsigned count, unsigned threads, int order, unsigned long long seed) {
-  pst_launched = {kernel, samples, status};
-  gridDim = {blocks, count, 1};
-  blockDim = {threads, 1, 1};
+/// Launches a kernel of this file; see shim_launch.h.
+extern "C" __attribute__((visibility("default"))) const pst_shim_fault *pst_shim_run(const pst_shim_launch *launch) {
+  pst_launched = launch;
+  gridDim = {launch->blocks, launch->count, 1};
+  blockDim = {launch->threads, 1, 1};
+  pst_here = &blockIdx.x;
+  const unsigned threads = launch->threads, blocks = launch->blocks * launch->count;
   pst_fibers = (pst_fiber *)calloc(threads, sizeof(pst_fiber));
-  unsigned char *stacks = (unsigned char *)malloc((size_t)threads * 64 * 1024);
-  unsigned *numbers = (unsigned *)malloc((threads + blocks * count) * sizeof(unsigned));
+  unsigned char *stacks = (unsigned char *)malloc((size_t)threads * pst_stack_bytes);
+  unsigned *numbers = (unsigned *)malloc((threads + blocks) * sizeof(unsigned));
+  // A line more at either end, in no region.
+  unsigned char *shared = (unsigned char *)aligned_alloc(64, (launch->shared_bytes + 255) / 64 * 64);
+  pst_shared_memory = shared + 64;
   for (unsigned i = 0; i < threads; ++i)
-    pst_fibers[i].stack = stacks + (size_t)i * 64 * 1024;
-  pst_order(numbers + threads, blocks * count, order, &seed);
-  bool fine = true;
-  for (unsigned i = 0; i < blocks * count && fine; ++i) {
+    pst_fibers[i].stack = stacks + (size_t)i * pst_stack_bytes;
+  unsigned long long seed = launch->seed;
+  pst_order(numbers + threads, blocks, launch->order, &seed);
+  pst_watch(*launch, pst_shared_memory);
+  for (unsigned i = 0; i < blocks && !pst_faulty; ++i) {
     const unsigned block = numbers[threads + i];
-    blockIdx = {block % blocks, block / blocks, 0};
-    fine = pst_block(order, &seed, numbers);
+    blockIdx = {block % launch->blocks, block / launch->blocks, 0};
+    pst_watch_block();
+    if (!pst_block(launch->order, &seed, numbers)) {
+      snprintf(pst_fault.what, sizeof pst_fault.what, "threads of block (%u, %u) wait at different barriers", blockIdx.x,
+               blockIdx.y);
+      pst_fault.at = 0;
+      pst_faulty = true;
+    }
   }
+  pst_watch_no_more();
+  free(shared);
   free(numbers);
   free(stacks);
   free(pst_fibers);
-  return fine;
+  return pst_faulty ? &pst_fault : nullptr;
 }
+
+#ifdef __clang__
+#pragma clang attribute pop
+#endif

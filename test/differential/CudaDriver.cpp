@@ -7,12 +7,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 using namespace penstock::reference;
 
@@ -21,28 +16,11 @@ namespace penstock::differential {
 //===--- compiling ---------------------------------------------------------===//
 
 bool CudaKernels::load(const std::string &text) {
-  std::string folder = (std::filesystem::temp_directory_path() / "penstock-cuda-XXXXXX").string();
-  if (!mkdtemp(folder.data())) {
-    failed = "no folder for the shim's library";
-    return false;
-  }
-  std::ofstream(folder + "/kernels.cu") << text;
-  const std::string command =
-      std::string(PENSTOCK_SHIM_COMPILER) +
-      " -x c++ -std=c++17 -O1 -fPIC -shared -ffp-contract=off -fwrapv -include " +
-      PENSTOCK_SOURCE_DIR "/codegen/cuda/shim.h -I" PENSTOCK_SOURCE_DIR "/codegen/cuda " + folder +
-      "/kernels.cu -o " + folder + "/kernels.so 2> " + folder + "/messages";
-  const bool compiled = std::system(command.c_str()) == 0;
-  if (compiled)
-    library = dlopen((folder + "/kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    std::stringstream messages;
-    messages << std::ifstream(folder + "/messages").rdbuf();
-    failed =
-        compiled ? std::string(dlerror()) : "the text does not compile: " + messages.str() + text;
-  }
-  std::filesystem::remove_all(folder);
-  return library;
+  std::string error;
+  library = ShimLibrary::compile(text, error);
+  if (!library)
+    failed = error;
+  return library != nullptr;
 }
 
 CudaKernels::CudaKernels(mlir::ModuleOp module) {
@@ -81,13 +59,10 @@ CudaKernels::CudaKernels(mlir::ModuleOp module) {
   if (!failed.empty() || kernels.empty() || !load(*text))
     return;
   for (auto &[name, kernel] : kernels)
-    kernel.entry = dlsym(library, codegen::cudaKernelName(options, name).c_str());
+    kernel.entry = library->kernel(codegen::cudaKernelName(options, name));
 }
 
-CudaKernels::~CudaKernels() {
-  if (library)
-    dlclose(library);
-}
+CudaKernels::~CudaKernels() = default;
 
 //===--- calling -----------------------------------------------------------===//
 
@@ -97,33 +72,48 @@ std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel
                                            const std::vector<int64_t> &scalars) const {
   constexpr size_t samples = 2;
   std::vector<Guarded> buffers;
+  ShimRegions regions;
   std::vector<pst_tensor> tensors[samples];
   std::vector<int64_t> numbers[samples];
   pst_kernel_args args[samples] = {};
   for (size_t sample = 0; sample < samples; ++sample) {
+    auto name = [&](const char *what) { return what + std::to_string(tensors[sample].size()) + " of sample " + std::to_string(sample); };
     for (const Tensor *input : inputs) {
       buffers.emplace_back(input->bytes.size(), 0);
       std::copy(input->bytes.begin(), input->bytes.end(), buffers.back().data());
+      regions.reads(name("input "), buffers.back().data(), input->bytes.size());
       tensors[sample].push_back(viewOf(*input, buffers.back()));
     }
     for (const Tensor &output : outputs) {
       buffers.emplace_back(output.bytes.size(), 0);
+      regions.writes(name("output "), buffers.back().data(), output.bytes.size());
       tensors[sample].push_back(viewOf(output, buffers.back()));
     }
-    buffers.emplace_back(static_cast<size_t>(kernel.scratch.bytes(tensors[sample], scalars)), 0);
+    const auto scratch = static_cast<size_t>(kernel.scratch.bytes(tensors[sample], scalars));
+    buffers.emplace_back(scratch, 0);
+    regions.writes("scratch of sample " + std::to_string(sample), buffers.back().data(), scratch);
     numbers[sample] = scalars;
+    regions.reads("the tensors' places", tensors[sample].data(), tensors[sample].size() * sizeof(pst_tensor));
+    regions.reads("the sample's numbers", numbers[sample].data(), numbers[sample].size() * sizeof(int64_t));
     args[sample].tensors = tensors[sample].data();
     args[sample].scalars = numbers[sample].data();
     args[sample].scratch = buffers.back().data();
     args[sample].band[1] = INT64_MAX;
   }
-  using Launch = bool (*)(void *, pst_kernel_args *, int32_t *, unsigned, unsigned, unsigned, int,
-                          unsigned long long);
-  const auto shim = reinterpret_cast<Launch>(dlsym(library, "pst_shim_launch"));
   int32_t status[samples] = {};
-  const unsigned blocks = kernel.isBlock ? 1 : 3;
-  if (!shim(kernel.entry, args, status, blocks, samples, kernel.threads, order, 17))
-    return Failure{"kernel `" + name + "` waits at different barriers"};
+  regions.keeps("the arguments", args, sizeof args);
+  regions.keeps("the states", status, sizeof status);
+  pst_shim_launch launch = {};
+  launch.kernel = kernel.entry;
+  launch.samples = args;
+  launch.status = status;
+  launch.blocks = kernel.isBlock ? 1 : 3;
+  launch.count = samples;
+  launch.threads = kernel.threads;
+  launch.order = order;
+  launch.seed = 17;
+  if (std::string fault = library->run(launch, regions); !fault.empty())
+    return Failure{"kernel `" + name + "`: " + fault};
   for (const Guarded &buffer : buffers)
     if (!buffer.intact())
       return Failure{"kernel `" + name + "` writes outside its buffers"};

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "test/differential/JitDriver.h"
+#include "test/differential/ShimLibrary.h"
 
 namespace penstock::differential {
 
@@ -28,7 +29,7 @@ public:
 
 private:
   struct Kernel {
-    void *entry = nullptr;
+    ShimLibrary::Kernel entry = nullptr;
     unsigned threads = 0;
     bool isBlock = false;
     Scratch scratch;
@@ -43,7 +44,7 @@ private:
   std::unique_ptr<JitKernels> host;
   std::vector<std::string> messages; // of checks, from id 1
   std::string failed;
-  void *library = nullptr;
+  std::unique_ptr<ShimLibrary> library;
   mutable int64_t launched = 0;
 };
 

@@ -1,0 +1,45 @@
+// shim_launch.h - what a program and shim.h say to each other, in plain C.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// Memory that a kernel may touch. Whatever lies in no region is a fault.
+struct pst_shim_region {
+  const char *name;
+  const void *begin;
+  size_t bytes;
+  size_t around; ///< so many bytes before and behind may be read, and mean nothing
+  bool writable; ///< else it is read only
+  bool written;  ///< holds something before the launch; else nobody reads what nobody wrote
+};
+
+/// Accesses to regions by all threads. A warp's accesses by one instruction count the 32-byte
+/// sectors that they touch once; `fewest_*` are the distinct sectors of each block.
+struct pst_shim_counts {
+  uint64_t loads, stores, load_bytes, store_bytes;
+  uint64_t wide_bytes; ///< in accesses of 16
+  uint64_t load_sectors, store_sectors, fewest_load_sectors, fewest_store_sectors;
+  uint64_t shared_accesses;
+};
+
+struct pst_shim_launch {
+  void (*kernel)(struct pst_kernel_args *samples, int *status);
+  struct pst_kernel_args *samples;
+  int *status;
+  unsigned blocks, count, threads; ///< blocks of so many threads, for each of `count` samples
+  int order;                       ///< of blocks and threads: 0 ascending, 1 descending, 2 random by `seed`
+  uint64_t seed;
+  size_t shared_bytes; ///< of dynamic shared memory
+  const pst_shim_region *regions;
+  size_t region_count;
+  pst_shim_counts *counts; ///< added to; null: nobody asks
+};
+
+/// Exported by the text's library: what a thread did wrong first, with the address of the
+/// instruction in the library, or null.
+struct pst_shim_fault {
+  char what[256];
+  uint64_t at; ///< offset into the library's file; 0: none
+};
+typedef const pst_shim_fault *(*pst_shim_run_t)(const pst_shim_launch *launch);

@@ -1,0 +1,354 @@
+// shim_memory.h - who touched which byte, for shim.h.
+//
+// The text is compiled with -DPST_WATCHED -fsanitize=thread, whose callbacks are here, and not those of the
+// sanitizer's runtime: they know blocks and barriers. Two threads race for a byte that one of them
+// writes, unless both do so by an atomic operation, or a barrier of their block lies between, or one
+// of their warp. Blocks have no barrier in common: whatever two of them touch, nobody may write.
+// Nor may anybody read what nobody wrote, or touch what is in no region. -fsanitize=alignment sees
+// wide accesses off their boundaries.
+#pragma once
+
+#include "shim_launch.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Threads that touched a byte, as far as it matters: one, or several of a warp or block since its
+/// last barrier.
+struct pst_touch {
+  unsigned block;      // from 1; 0: nobody; all ones: several
+  unsigned phase;      // barriers that the block had passed
+  unsigned warp_phase; // barriers that the warp had passed
+  unsigned short thread;
+  unsigned char several; // 0: `thread` alone, 1: some of its warp, 2: others too
+  bool atomic;
+};
+struct pst_byte {
+  pst_touch writer, reader;
+};
+struct pst_watched {
+  pst_shim_region region;
+  pst_byte *bytes;
+  bool shared; // each block has its own
+};
+
+static const unsigned pst_several_blocks = ~0u;
+static pst_watched *pst_regions;
+static unsigned pst_region_count;
+static pst_watched *pst_last_region;
+static pst_shim_fault pst_fault;
+static bool pst_faulty;
+static pst_shim_counts *pst_counts;
+
+// Of the thread that runs.
+static bool pst_watching;
+static unsigned pst_me, pst_my_block, pst_my_phase, pst_my_warp_phase;
+static uintptr_t pst_my_stack, pst_my_stack_end;
+static unsigned *pst_here; // blockIdx of the block at hand: x, y
+
+extern "C" {
+extern const unsigned char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const unsigned char _end[] __attribute__((visibility("hidden")));
+extern unsigned char __start_pst_shared[] __attribute__((weak, visibility("hidden")));
+extern unsigned char __stop_pst_shared[] __attribute__((weak, visibility("hidden")));
+}
+
+static void pst_leave_block();
+
+/// Notes what happened first and ends the launch.
+static void pst_report(const char *what, uintptr_t pc) {
+  pst_watching = false;
+  if (!pst_faulty) {
+    snprintf(pst_fault.what, sizeof pst_fault.what, "thread %u of block (%u, %u) %s", pst_me, pst_here[0], pst_here[1],
+             what);
+    pst_fault.at = pc ? pc - (uintptr_t)__ehdr_start : 0;
+  }
+  pst_faulty = true;
+  pst_leave_block();
+}
+
+static bool pst_conflicts(const pst_touch &other) {
+  if (!other.block)
+    return false;
+  if (other.block != pst_my_block)
+    return true;
+  if (other.phase != pst_my_phase || (!other.several && other.thread == pst_me))
+    return false;
+  return other.several == 2 || other.thread / 32 != pst_me / 32 || other.warp_phase == pst_my_warp_phase;
+}
+
+static pst_touch pst_touch_of_mine(bool atomic) {
+  return {pst_my_block, pst_my_phase, pst_my_warp_phase, (unsigned short)pst_me, 0, atomic};
+}
+
+/// Mine beside those that were there.
+static void pst_join(pst_touch &all, bool atomic) {
+  const pst_touch mine = pst_touch_of_mine(atomic);
+  if (!all.block || (all.block == mine.block && all.phase != mine.phase)) {
+    all = mine;
+  } else if (all.block != mine.block) {
+    all.block = pst_several_blocks;
+  } else if (all.several || all.thread != mine.thread) {
+    const bool sameWarp = all.several != 2 && all.thread / 32 == mine.thread / 32;
+    all.several = sameWarp ? 1 : 2;
+    all.warp_phase = mine.warp_phase;
+  } else {
+    all.warp_phase = mine.warp_phase;
+  }
+}
+
+static void pst_race(const pst_watched &in, size_t place, const pst_touch &other, const char *mine, const char *theirs,
+                     uintptr_t pc) {
+  char what[200], who[80];
+  if (other.block == pst_several_blocks || other.block != pst_my_block)
+    snprintf(who, sizeof who, "which another block %s", theirs);
+  else if (other.several)
+    snprintf(who, sizeof who, "which others %s since the last barrier", theirs);
+  else
+    snprintf(who, sizeof who, "which thread %u %s since the last barrier", other.thread, theirs);
+  snprintf(what, sizeof what, "%s byte %zu of %s, %s", mine, place, in.region.name, who);
+  pst_report(what, pc);
+}
+
+enum pst_kind { PST_READ, PST_WRITE, PST_ATOMIC };
+
+static bool pst_holds(const pst_watched &watched, uintptr_t at) {
+  const uintptr_t begin = (uintptr_t)watched.region.begin - watched.region.around;
+  return at >= begin && at < (uintptr_t)watched.region.begin + watched.region.bytes + watched.region.around;
+}
+static pst_watched *pst_find(uintptr_t at) {
+  if (pst_last_region && pst_holds(*pst_last_region, at))
+    return pst_last_region;
+  for (unsigned i = 0; i < pst_region_count; ++i)
+    if (pst_holds(pst_regions[i], at))
+      return pst_last_region = &pst_regions[i];
+  return nullptr;
+}
+
+//===--- counting --------------------------------------------------------------===//
+
+/// Numbers that have been met in a block, by open addressing.
+struct pst_set {
+  uint64_t *keys;
+  size_t places, used;
+};
+static pst_set pst_sectors, pst_distinct;
+struct pst_turn {
+  uint64_t key;
+  unsigned count;
+};
+static struct {
+  pst_turn *turns;
+  size_t places, used;
+} pst_turns;
+
+static uint64_t pst_hash(uint64_t key) {
+  key = (key ^ (key >> 31)) * 0x9E3779B97F4A7C15ull;
+  return key ^ (key >> 29);
+}
+static bool pst_insert(pst_set &set, uint64_t key) {
+  key |= 1ull << 63; // none is 0
+  if (set.used * 2 >= set.places) {
+    pst_set larger = {nullptr, set.places ? set.places * 2 : 4096, set.used};
+    larger.keys = (uint64_t *)calloc(larger.places, sizeof(uint64_t));
+    for (size_t i = 0; i < set.places; ++i)
+      if (set.keys[i]) {
+        size_t at = pst_hash(set.keys[i]) & (larger.places - 1);
+        while (larger.keys[at])
+          at = (at + 1) & (larger.places - 1);
+        larger.keys[at] = set.keys[i];
+      }
+    free(set.keys);
+    set = larger;
+  }
+  size_t at = pst_hash(key) & (set.places - 1);
+  for (; set.keys[at]; at = (at + 1) & (set.places - 1))
+    if (set.keys[at] == key)
+      return false;
+  set.keys[at] = key;
+  ++set.used;
+  return true;
+}
+/// How often the thread has been at an instruction before.
+static unsigned pst_turn_of(uint64_t key) {
+  if (pst_turns.used * 2 >= pst_turns.places) {
+    const size_t places = pst_turns.places ? pst_turns.places * 2 : 4096;
+    pst_turn *turns = (pst_turn *)calloc(places, sizeof(pst_turn));
+    for (size_t i = 0; i < pst_turns.places; ++i)
+      if (pst_turns.turns[i].key) {
+        size_t at = pst_hash(pst_turns.turns[i].key) & (places - 1);
+        while (turns[at].key)
+          at = (at + 1) & (places - 1);
+        turns[at] = pst_turns.turns[i];
+      }
+    free(pst_turns.turns);
+    pst_turns.turns = turns;
+    pst_turns.places = places;
+  }
+  size_t at = pst_hash(key) & (pst_turns.places - 1);
+  while (pst_turns.turns[at].key && pst_turns.turns[at].key != key)
+    at = (at + 1) & (pst_turns.places - 1);
+  pst_turns.used += !pst_turns.turns[at].key;
+  pst_turns.turns[at].key = key;
+  return pst_turns.turns[at].count++;
+}
+static void pst_forget_counted() {
+  free(pst_sectors.keys);
+  free(pst_distinct.keys);
+  free(pst_turns.turns);
+  pst_sectors = pst_distinct = {};
+  pst_turns = {};
+}
+
+static void pst_count(uintptr_t at, unsigned bytes, bool writes, uintptr_t pc) {
+  (writes ? pst_counts->stores : pst_counts->loads) += 1;
+  (writes ? pst_counts->store_bytes : pst_counts->load_bytes) += bytes;
+  pst_counts->wide_bytes += bytes == 16 ? 16 : 0;
+  const uint64_t instruction = (uint64_t)(pc - (uintptr_t)__ehdr_start) << 11;
+  const uint64_t turn = pst_turn_of(instruction | pst_me | 1ull << 62);
+  for (uintptr_t sector = at / 32; sector <= (at + bytes - 1) / 32; ++sector) {
+    const uint64_t of = pst_hash(pst_hash(instruction | pst_me / 32) + turn) ^ pst_hash(sector);
+    if (pst_insert(pst_sectors, of))
+      ++(writes ? pst_counts->store_sectors : pst_counts->load_sectors);
+    if (pst_insert(pst_distinct, (uint64_t)sector << 1 | writes))
+      ++(writes ? pst_counts->fewest_store_sectors : pst_counts->fewest_load_sectors);
+  }
+}
+
+//===--- each access -----------------------------------------------------------===//
+
+static void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintptr_t pc) {
+  const uintptr_t at = (uintptr_t)pointer;
+  if (!pst_watching || bytes == 0 || (at >= pst_my_stack && at + bytes <= pst_my_stack_end))
+    return;
+  const bool writes = kind != PST_READ;
+  pst_watched *in = pst_find(at);
+  if (!in) {
+    // Tables of the text; the words of the shim, such as threadIdx.
+    if (!writes && at >= (uintptr_t)__ehdr_start && at + bytes <= (uintptr_t)_end)
+      return;
+    pst_report(writes ? "writes outside of what it was given" : "reads outside of what it was given", pc);
+    return;
+  }
+  const uintptr_t begin = (uintptr_t)in->region.begin, end = begin + in->region.bytes;
+  if (pst_counts && in->shared)
+    ++pst_counts->shared_accesses;
+  else if (pst_counts)
+    pst_count(at, (unsigned)bytes, writes, pc);
+  char what[200];
+  if (writes && (!in->region.writable || at < begin || at + bytes > end)) {
+    snprintf(what, sizeof what, "writes %zu bytes at %td of %s, which %s", bytes, (ptrdiff_t)(at - begin), in->region.name,
+             in->region.writable ? "ends before" : "is only read");
+    return pst_report(what, pc);
+  }
+  for (uintptr_t i = at; i < at + bytes; ++i) {
+    if (i < begin || i >= end)
+      continue;
+    if (!in->region.writable)
+      return;
+    pst_byte &byte = in->bytes[i - begin];
+    if (!in->region.written && kind != PST_WRITE && !byte.writer.block) {
+      snprintf(what, sizeof what, "reads byte %zu of %s, which nobody has written", (size_t)(i - begin), in->region.name);
+      return pst_report(what, pc);
+    }
+    const char *mine = kind == PST_READ ? "reads" : kind == PST_WRITE ? "writes" : "updates";
+    if (!(kind == PST_ATOMIC && byte.writer.atomic) && pst_conflicts(byte.writer))
+      return pst_race(*in, i - begin, byte.writer, mine, byte.writer.atomic ? "updated" : "wrote", pc);
+    if (writes && pst_conflicts(byte.reader))
+      return pst_race(*in, i - begin, byte.reader, mine, "read", pc);
+    if (kind == PST_READ)
+      pst_join(byte.reader, false);
+    else if (kind == PST_ATOMIC && byte.writer.atomic)
+      pst_join(byte.writer, true);
+    else
+      byte.writer = pst_touch_of_mine(kind == PST_ATOMIC);
+  }
+}
+
+#ifdef PST_WATCHED // the text, compiled with those sanitizers
+#define PST_CALLBACK __attribute__((visibility("hidden"), used))
+#define PST_PC ((uintptr_t)__builtin_return_address(0))
+extern "C" {
+#define PST_OF_SIZE(size)                                                                                               \
+  PST_CALLBACK void __tsan_read##size(void *at) { pst_access(at, size, PST_READ, PST_PC); }                             \
+  PST_CALLBACK void __tsan_write##size(void *at) { pst_access(at, size, PST_WRITE, PST_PC); }                           \
+  PST_CALLBACK void __tsan_unaligned_read##size(void *at) { pst_access(at, size, PST_READ, PST_PC); }                   \
+  PST_CALLBACK void __tsan_unaligned_write##size(void *at) { pst_access(at, size, PST_WRITE, PST_PC); }
+PST_OF_SIZE(1)
+PST_OF_SIZE(2)
+PST_OF_SIZE(4)
+PST_OF_SIZE(8)
+PST_OF_SIZE(16)
+PST_CALLBACK void __tsan_read_range(void *at, size_t bytes) { pst_access(at, bytes, PST_READ, PST_PC); }
+PST_CALLBACK void __tsan_write_range(void *at, size_t bytes) { pst_access(at, bytes, PST_WRITE, PST_PC); }
+PST_CALLBACK void *__tsan_memcpy(void *to, const void *from, size_t bytes) {
+  pst_access(from, bytes, PST_READ, PST_PC);
+  pst_access(to, bytes, PST_WRITE, PST_PC);
+  return memcpy(to, from, bytes);
+}
+PST_CALLBACK void *__tsan_memmove(void *to, const void *from, size_t bytes) {
+  pst_access(from, bytes, PST_READ, PST_PC);
+  pst_access(to, bytes, PST_WRITE, PST_PC);
+  return memmove(to, from, bytes);
+}
+PST_CALLBACK void *__tsan_memset(void *at, int value, size_t bytes) {
+  pst_access(at, bytes, PST_WRITE, PST_PC);
+  return memset(at, value, bytes);
+}
+PST_CALLBACK void __tsan_init() {}
+PST_CALLBACK void __tsan_func_entry(void *) {}
+PST_CALLBACK void __tsan_func_exit() {}
+
+/// What -fsanitize=alignment finds. The first fields of what clang hands over; see
+/// compiler-rt's ubsan_handlers.h for all of them.
+struct pst_mismatch {
+  const char *file;
+  unsigned line, column;
+  const void *type;
+  unsigned char log_alignment;
+};
+PST_CALLBACK void __ubsan_handle_type_mismatch_v1(const pst_mismatch *where, uintptr_t at) {
+  char what[128];
+  snprintf(what, sizeof what, "accesses an address %zu bytes off a boundary of %u (line %u)",
+           (size_t)(at & ((1u << where->log_alignment) - 1)), 1u << where->log_alignment, where->line);
+  pst_report(what, PST_PC);
+}
+PST_CALLBACK void __ubsan_handle_alignment_assumption(const void *, uintptr_t, uintptr_t, uintptr_t) {}
+}
+#endif
+
+//===--- a launch ---------------------------------------------------------------===//
+
+static void pst_watch_region(const pst_shim_region &region, bool shared) {
+  if (region.bytes + region.around == 0)
+    return;
+  pst_byte *bytes = region.writable ? (pst_byte *)calloc(region.bytes + 1, sizeof(pst_byte)) : nullptr;
+  pst_regions[pst_region_count++] = {region, bytes, shared};
+}
+static void pst_watch(const pst_shim_launch &launch, void *dynamic) {
+  pst_regions = (pst_watched *)calloc(launch.region_count + 2, sizeof(pst_watched));
+  pst_region_count = 0;
+  pst_last_region = nullptr;
+  pst_faulty = false;
+  pst_counts = launch.counts;
+  for (size_t i = 0; i < launch.region_count; ++i)
+    pst_watch_region(launch.regions[i], false);
+  pst_watch_region({"shared memory", dynamic, launch.shared_bytes, 0, true, false}, true);
+  pst_watch_region({"shared arrays", __start_pst_shared, (size_t)(__stop_pst_shared - __start_pst_shared), 0, true, false},
+                   true);
+}
+static void pst_watch_block() {
+  if (pst_counts)
+    pst_forget_counted();
+  for (unsigned i = 0; i < pst_region_count; ++i)
+    if (pst_regions[i].shared) {
+      memset(pst_regions[i].bytes, 0, pst_regions[i].region.bytes * sizeof(pst_byte));
+      memset((void *)pst_regions[i].region.begin, 0xA5, pst_regions[i].region.bytes);
+    }
+}
+static void pst_watch_no_more() {
+  for (unsigned i = 0; i < pst_region_count; ++i)
+    free(pst_regions[i].bytes);
+  free(pst_regions);
+  pst_forget_counted();
+}

@@ -1,0 +1,52 @@
+//===- ShimLibrary.h - CUDA text, compiled for the CPU ---------*- C++ -*-===//
+#ifndef PENSTOCK_TEST_DIFFERENTIAL_SHIMLIBRARY_H
+#define PENSTOCK_TEST_DIFFERENTIAL_SHIMLIBRARY_H
+
+#include "codegen/cuda/shim_launch.h"
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace penstock::differential {
+
+/// What the threads of a launch may touch.
+class ShimRegions {
+public:
+  void reads(std::string name, const void *begin, size_t bytes) { add(std::move(name), begin, bytes, false, true); }
+  /// Holds nothing before the launch.
+  void writes(std::string name, void *begin, size_t bytes) { add(std::move(name), begin, bytes, true, false); }
+  void keeps(std::string name, void *begin, size_t bytes) { add(std::move(name), begin, bytes, true, true); }
+
+  std::vector<pst_shim_region> all;
+
+private:
+  void add(std::string name, const void *begin, size_t bytes, bool writable, bool written) {
+    names.push_back(std::move(name));
+    all.push_back({names.back().c_str(), begin, bytes, 0, writable, written});
+  }
+  std::deque<std::string> names;
+};
+
+/// Printed kernels behind codegen/cuda/shim.h, watched by its callbacks.
+class ShimLibrary {
+public:
+  using Kernel = decltype(pst_shim_launch::kernel);
+
+  /// Null, and `error`, where the text does not compile.
+  static std::unique_ptr<ShimLibrary> compile(const std::string &text, std::string &error);
+  ~ShimLibrary();
+
+  Kernel kernel(const std::string &name) const;
+  /// What a thread did wrong, with the text's line; empty: nothing.
+  std::string run(pst_shim_launch launch, const ShimRegions &regions) const;
+
+private:
+  std::string folder;
+  void *library = nullptr;
+  std::string lineAt(uint64_t offset) const;
+};
+
+} // namespace penstock::differential
+
+#endif
