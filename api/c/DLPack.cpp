@@ -88,25 +88,56 @@ pst_status lend(pst_batch *batch, size_t index, pst_part part, void *stream, Man
 }
 
 /// Python's functions, where the process has them: this library is not linked with it.
-struct Capsules {
+struct Python {
   int (*isValid)(void *capsule, const char *name);
   void *(*pointer)(void *capsule, const char *name);
+  void *(*newCapsule)(void *pointer, const char *name, void (*destructor)(void *));
+  void *(*newList)(ssize_t length);
+  int (*setItem)(void *list, ssize_t index, void *item);
+  void (*release)(void *object);
 
-  static const Capsules &get() {
-    static const Capsules found{
-        reinterpret_cast<decltype(isValid)>(dlsym(RTLD_DEFAULT, "PyCapsule_IsValid")),
-        reinterpret_cast<decltype(pointer)>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"))};
-    return found;
+  static const Python *get() {
+    static const Python found{
+        function<decltype(isValid)>("PyCapsule_IsValid"),
+        function<decltype(pointer)>("PyCapsule_GetPointer"),
+        function<decltype(newCapsule)>("PyCapsule_New"),
+        function<decltype(newList)>("PyList_New"),
+        function<decltype(setItem)>("PyList_SetItem"),
+        function<decltype(release)>("Py_DecRef"),
+    };
+    return found.isValid && found.pointer && found.newCapsule && found.newList && found.setItem &&
+                   found.release
+               ? &found
+               : nullptr;
+  }
+
+private:
+  template <typename Function> static Function function(const char *name) {
+    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
   }
 };
 
-template <typename Managed> void deleteUntaken(void *capsule, const char *name) {
-  const Capsules &python = Capsules::get();
+const char *nameOf(const DLManagedTensor *) { return "dltensor"; }
+const char *nameOf(const DLManagedTensorVersioned *) { return "dltensor_versioned"; }
+
+template <typename Managed> void deleteUntaken(const Python &python, void *capsule) {
+  const char *name = nameOf(static_cast<Managed *>(nullptr));
   // Neither looks at Python's exception, nor sets one of a capsule that is valid.
-  if (!python.isValid || !python.pointer || !python.isValid(capsule, name))
+  if (!python.isValid(capsule, name))
     return;
   auto *tensor = static_cast<Managed *>(python.pointer(capsule, name));
   tensor->deleter(tensor);
+}
+
+/// A capsule that owns a tensor of an output; null, with Python's exception set, where memory has
+/// run out.
+template <typename Managed> void *capsule(const Python &python, pst_batch *batch, size_t index) {
+  Managed *tensor = nullptr;
+  lend(batch, index, PST_VALUES, nullptr, &tensor);
+  void *made = python.newCapsule(tensor, nameOf(tensor), pst_capsule_delete);
+  if (!made)
+    tensor->deleter(tensor);
+  return made;
 }
 
 } // namespace
@@ -121,7 +152,28 @@ pst_status pst_batch_dlpack_legacy(pst_batch *batch, size_t index, pst_part part
   return lend(batch, index, part, stream, out_tensor);
 }
 
+void *pst_batch_capsules(pst_batch *batch, int versioned) {
+  const Python *python = Python::get();
+  if (!python)
+    return nullptr;
+  const size_t count = pst_batch_output_count(batch);
+  void *list = python->newList(static_cast<ssize_t>(count));
+  for (size_t i = 0; list && i < count; ++i) {
+    void *made = versioned ? capsule<DLManagedTensorVersioned>(*python, batch, i)
+                           : capsule<DLManagedTensor>(*python, batch, i);
+    if (made) {
+      python->setItem(list, static_cast<ssize_t>(i), made);
+    } else {
+      python->release(list);
+      list = nullptr;
+    }
+  }
+  return list;
+}
+
 void pst_capsule_delete(void *capsule) {
-  deleteUntaken<DLManagedTensor>(capsule, "dltensor");
-  deleteUntaken<DLManagedTensorVersioned>(capsule, "dltensor_versioned");
+  if (const Python *python = Python::get()) {
+    deleteUntaken<DLManagedTensor>(*python, capsule);
+    deleteUntaken<DLManagedTensorVersioned>(*python, capsule);
+  }
 }

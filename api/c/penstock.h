@@ -745,6 +745,14 @@ PST_API pst_status pst_batch_dlpack(pst_batch *batch, size_t index, pst_part par
                                     struct DLManagedTensorVersioned **out_tensor);
 PST_API pst_status pst_batch_dlpack_legacy(pst_batch *batch, size_t index, pst_part part,
                                            void *stream, struct DLManagedTensor **out_tensor);
+/* The values of all outputs at once: a new list of CPython's capsules (`PyObject *`), in the order
+ * of the pipeline's text, each with a tensor as above, named "dltensor_versioned" or, where
+ * `versioned` is 0, "dltensor". A call from Python takes longer than making a tensor.
+ *
+ * NULL  in a process without CPython, or with Python's MemoryError set.
+ *
+ * Thread safety: the caller holds the interpreter's lock. */
+PST_API void *pst_batch_capsules(pst_batch *batch, int versioned);
 /* A destructor for capsules of CPython with such a tensor, named "dltensor_versioned" or
  * "dltensor": deletes the tensor if nobody has taken it, which is who renames the capsule.
  * For PyCapsule_New; it may be called with an exception set, and runs none of Python's code.

@@ -10,6 +10,7 @@ from unittest import mock
 
 import numpy
 import penstock
+from penstock._dlpack import make_capsules
 
 NUMBERS = """pipe 1
 /// Numbers of which every byte tells the row.
@@ -390,6 +391,10 @@ class Memory(unittest.TestCase):
                 batch[0].__dlpack__()
                 numpy.from_dlpack(batch[0])
                 batch[1].__dlpack__(max_version=(1, 0))
+                for versioned, name in enumerate(("dltensor", "dltensor_versioned")):
+                    capsules = make_capsules(batch._owner.handle, versioned)
+                    self.assertEqual([f'"{name}"' in repr(capsule) for capsule in capsules], [True] * len(batch))
+                    del capsules
                 self.assertEqual(batch[0].__dlpack_device__(), (1, 0))
             with self.assertRaises(BufferError):
                 batch[0].__dlpack__(copy=True)

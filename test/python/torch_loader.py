@@ -16,7 +16,7 @@ except ImportError as error:
 
 import penstock
 from loader import DTYPES, NUMBERS
-from penstock._dlpack import take_tensor
+from penstock._dlpack import make_capsules
 from penstock.torch import Loader
 
 OPTIONS = {"columns": {"value": numpy.arange(100)}, "cache": ""}
@@ -79,7 +79,7 @@ class TorchLoader(unittest.TestCase):
         with penstock.load(NUMBERS, threads=1, held="error", **OPTIONS) as loader:
             for batch in loader: # or there would be no slot left
                 with self.assertRaisesRegex(RuntimeError, "no"):
-                    take_tensor(batch._owner, (0, 0), refuse)
+                    [refuse(capsule) for capsule in make_capsules(batch._owner.handle, 0)]
 
     def test_what_a_batch_costs_the_caller(self):
         script = pathlib.Path(__file__).resolve().parents[2] / "bench/python_calls"

@@ -16,6 +16,9 @@ _new.restype, _new.argtypes = ctypes.py_object, [c_void_p, c_char_p, c_void_p]
 _delete = ctypes.cast(_c.library.capsule_delete, c_void_p)
 
 _make, _make_legacy = _c.library.batch_dlpack, _c.library.batch_dlpack_legacy
+#: Capsules of all outputs of a batch's handle, versioned or not: one call, as each from Python takes a microsecond.
+make_capsules = ctypes.PyDLL(_c.library.path).pst_batch_capsules # it keeps the interpreter's lock
+make_capsules.restype, make_capsules.argtypes = ctypes.py_object, [c_void_p, ctypes.c_int]
 _LEGACY, _VERSIONED = b"dltensor", b"dltensor_versioned"
 for _name in (_LEGACY, _VERSIONED): # capsules point to them, also while the interpreter ends
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_name))
@@ -26,11 +29,6 @@ def _made(make: Any, owner: Any, place: tuple[int, int], stream: int | None) -> 
     if make(owner.handle, place[0], place[1], stream, byref(tensor)): # not PST_OK
         raise BufferError("this output has no such part")
     return tensor
-
-
-def take_tensor(owner: Any, place: tuple[int, int], taker: Any) -> Any:
-    """What `taker` makes of a legacy capsule of a batch's output."""
-    return taker(_new(_made(_make_legacy, owner, place, None), _LEGACY, _delete))
 
 
 def make_capsule(owner: Any, place: tuple[int, int], stream: int | None, versioned: bool) -> Any:

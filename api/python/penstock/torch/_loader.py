@@ -8,7 +8,7 @@ import torch
 import torch.distributed
 import torch.utils.dlpack
 
-from .._dlpack import take_tensor
+from .._dlpack import make_capsules
 from ..loader import Loader as PlainLoader
 from ..loader import load
 from ..outputs import Batch, Output
@@ -28,9 +28,8 @@ def as_tensor(output: Output) -> torch.Tensor:
 
 def tensors_of(batch: Batch) -> list[torch.Tensor]:
     """As `as_tensor` of each output, without making the outputs: this runs for every batch."""
-    owner, places = batch._owner, batch._names.values()
     try:
-        return [take_tensor(owner, place, _from_dlpack) for place in places]
+        return [_from_dlpack(capsule) for capsule in make_capsules(batch._owner.handle, 0)]
     except RuntimeError:
         return [as_tensor(output) for output in batch]
 
