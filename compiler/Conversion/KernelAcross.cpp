@@ -170,6 +170,16 @@ LaneValue KernelEmitter::emitReduced(ReduceOp op, ArrayRef<Index> at) {
   return l.cast(CastMode::value, whole, result);
 }
 
+/// Whether neighbours in the lanes lie so far apart that elements which follow each other come from the same registers:
+/// those are read once if they are wanted together.
+bool KernelEmitter::takesApart(ReduceOp op, ArrayRef<Index> at) {
+  for (int64_t axis : ReducedAxes(op).kept)
+    if (!at[axis].uniform())
+      if (auto apart = elementsApart(op.getValue(), axis); apart && *apart > 4)
+        return true;
+  return false;
+}
+
 LaneValue KernelEmitter::reduceWrittenOut(ReduceOp op, SmallVector<Index> at,
                                           ArrayRef<int64_t> over, int64_t count) {
   NamedTensorType in = typeOf(op.getValue());
@@ -182,6 +192,8 @@ LaneValue KernelEmitter::reduceWrittenOut(ReduceOp op, SmallVector<Index> at,
     }
     return l.cast(CastMode::value, emit(op.getValue(), at), element);
   };
+  if (kind == ReduceKind::sum && llvm::isa<FloatType>(element) && takesApart(op, at))
+    return treeInOrder(l, element, count, one);
   if (kind == ReduceKind::sum && llvm::isa<FloatType>(element))
     return treeOfPartials(l, element, count, [&](int64_t lane) {
       LaneValue sum = one(lane);
@@ -371,7 +383,7 @@ LaneValue KernelEmitter::reduceInLoops(ReduceOp op, SmallVector<Index> at, Array
 //===--- which axis ----------------------------------------------------------------------===//
 
 /// How far elements of neighbouring lanes may lie apart. Further than 4, only what is there
-/// as 2 or 4 bytes is taken apart in registers.
+/// as 4 bytes, with AVX-512 as 2, is taken apart in registers.
 int64_t KernelEmitter::mostElementsApart(ReduceOp op) {
   Value root = op.getValue();
   while (Operation *inner = root.getDefiningOp()) {
@@ -382,7 +394,8 @@ int64_t KernelEmitter::mostElementsApart(ReduceOp op) {
   auto stored = buffers.find(root);
   const int64_t bytes = stored == buffers.end() ? 0 : scalarBytes(stored->second.element);
   const bool whole = 2 * vectorBytes / scalarBytes(computeType(typeOf(op.getValue()).getElementType())) * bytes >= vectorBytes;
-  return l.level >= CpuLevel::v4 && (bytes == 2 || bytes == 4) && whole && writesOut(op) ? mostApart : 4;
+  const bool selects = (bytes == 4 && l.level >= CpuLevel::v3) || (bytes == 2 && l.level >= CpuLevel::v4);
+  return selects && whole && writesOut(op) ? mostApart : 4;
 }
 
 /// The axis of the result along which lanes read runs of elements; -1: none.
@@ -428,6 +441,8 @@ FailureOr<bool> KernelEmitter::reduceAcross(ReduceOp op) {
     return false;
   Type element = computeType(typeOf(op.getValue()).getElementType());
   LoopShape shape{axis, -1, lanesAcross(element)};
+  if (elementsApart(op.getValue(), ReducedAxes(op).kept[axis]) > 4)
+    shape.lanes /= 2; // 32 partial sums, and what they come from
   if (carriesSums(op, element, writesOut(op)))
     shape.lanes = std::max<int64_t>(shape.lanes / 2, 2);
   NamedTensorType out = typeOf(op.getResult());

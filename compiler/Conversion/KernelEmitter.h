@@ -249,6 +249,7 @@ private:
   /// Whether it has no loops, and so needs no memory.
   bool writesOut(pipe::ReduceOp op);
   LaneValue emitReduced(pipe::ReduceOp op, llvm::ArrayRef<Index> at);
+  bool takesApart(pipe::ReduceOp op, llvm::ArrayRef<Index> at);
   LaneValue reduceWrittenOut(pipe::ReduceOp op, llvm::SmallVector<Index> at,
                              llvm::ArrayRef<int64_t> over, int64_t count);
   /// Lanes that go through a kept axis and the innermost reduced one: `size` elements

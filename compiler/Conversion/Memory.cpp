@@ -258,15 +258,29 @@ struct Access {
 };
 } // namespace
 
-/// How far an index lies behind a multiple of its stride, of up to 4, plus the same for all such
-/// indices: this much is taken off it. 0 where nothing tells.
+/// Whether a number is known not to be negative.
+static bool isNatural(Value value) {
+  if (auto known = Lanes::constantOf(value))
+    return *known >= 0;
+  if (auto argument = llvm::dyn_cast<BlockArgument>(value)) {
+    auto loop = llvm::dyn_cast_if_present<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument == loop.getInductionVar() && isNatural(loop.getLowerBound());
+  }
+  Operation *op = value.getDefiningOp();
+  return llvm::isa<arith::AddIOp, arith::MulIOp, arith::MinSIOp>(op) && llvm::all_of(op->getOperands(), isNatural);
+}
+
+/// How far an index lies behind a multiple of its stride, plus the same for all such indices: this
+/// much is taken off it. 0 where nothing tells.
 static int64_t takePhase(Lanes &l, Index &index) {
-  auto sum = index.base ? index.base.getDefiningOp<arith::AddIOp>() : nullptr;
-  const auto offset = sum ? Lanes::constantOf(sum.getRhs()) : std::nullopt;
-  if (!offset || !index.affine() || index.stride < 2 || index.stride > 4 || *offset < 0)
+  auto known = Lanes::constantOf(index.base);
+  auto sum = known ? nullptr : index.base.getDefiningOp<arith::AddIOp>();
+  const auto offset = sum ? Lanes::constantOf(sum.getRhs()) : known;
+  if (!offset || *offset < 0)
     return 0;
   const int64_t phase = *offset % index.stride;
-  index.base = l.add(sum.getLhs(), l.i64(*offset - phase));
+  Value rest = l.i64(*offset - phase);
+  index.base = sum ? l.add(sum.getLhs(), rest) : rest;
   return phase;
 }
 
@@ -297,7 +311,9 @@ static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<
       continue;
     }
     // Every second (third, fourth) element from a known one on: those between can share loads.
-    if (buffer.roomy && axis + 1 == at.size() && buffer.known[axis] == size)
+    const bool isNear = buffer.roomy && index.stride >= 2 && index.stride <= 4;
+    const bool isApart = (buffer.roomy || buffer.constant) && memory.takesApart(size, index.stride) && isNatural(index.base);
+    if (axis + 1 == at.size() && buffer.known[axis] == size && index.affine() && (isNear || isApart))
       access.phase = takePhase(l, index) * size;
     // An element of a small dense axis: loads of its neighbours can be shared.
     auto number = Lanes::constantOf(index.base);
@@ -343,64 +359,20 @@ static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<
   return access;
 }
 
-/// Whether elements `step` apart, more than 4, are taken out of registers: with AVX-512 any few, with AVX2 words
-/// of 4 bytes that lie at different places of their registers.
-bool Memory::takesApart(int64_t size, int64_t step) {
-  if (step <= 4 || step > mostApart || l.lanes % (widestRegister(l.level) / size) != 0)
-    return false;
-  return l.level >= CpuLevel::v4 ? size == 2 || size == 4 : l.level >= CpuLevel::v3 && size == 4 && step % 2 == 1;
-}
-
-/// Those lanes: each of the registers between the first and the last one gives its elements in one
-/// permutation of two registers, or where there is none, in a selection before they are put in order.
-Value Memory::loadApart(Type type, int64_t size, Value address, int64_t step, bool constant) {
-  const int64_t fitting = widestRegister(l.level) / size, span = (fitting - 1) * step + 1;
-  const bool selects = l.level < CpuLevel::v4;
-  Value all;
-  for (int64_t first = 0; first < l.lanes; first += fitting) {
-    Value part;
-    for (int64_t from = 0; from < span; from += fitting) {
-      // Nothing is read behind the last lane.
-      const int64_t begin = selects ? from : std::min(from, span - fitting);
-      Value next = loadPlain(VectorType::get({std::min(fitting, span - begin)}, type),
-                             this->address(address, l.i64(size * (first * step + begin))), constant);
-      SmallVector<int64_t> order(fitting);
-      for (int64_t lane = 0; lane < fitting; ++lane) {
-        const int64_t place = lane * step;
-        if (selects)
-          order[place % fitting] = place >= from && place < from + fitting ? fitting + place % fitting : place % fitting;
-        else
-          order[lane] = place >= from      ? fitting + std::min(place - begin, fitting - 1)
-                        : from == fitting ? place
-                                           : lane;
-      }
-      part = part ? shuffle(part, next, order) : next;
-    }
-    if (selects) {
-      SmallVector<int64_t> order(fitting);
-      for (int64_t lane = 0; lane < fitting; ++lane)
-        order[lane] = lane * step % fitting;
-      part = shuffle(part, part, order);
-    }
-    SmallVector<int64_t> both(first + fitting);
-    for (size_t i = 0; i < both.size(); ++i)
-      both[i] = static_cast<int64_t>(i);
-    all = all ? shuffle(all, part, both) : part;
-  }
-  return all;
-}
-
 /// Lanes at `bytes` apart, 1 to 4 elements forwards or backwards; null for
 /// others. `address` is that of lane 0, less `phase` bytes. With `onlyLanes` nothing is read
-/// behind the last lane: what lies between two lanes may not exist there.
+/// behind the last lane, or little if the buffer is `roomy`: what lies between two lanes may not exist there.
 Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes, int64_t phase, bool constant,
                           bool onlyLanes, bool roomy) {
   if (bytes % size != 0 || phase % size != 0)
     return {};
   const int64_t step = bytes / size, magnitude = std::abs(step), lanes = l.lanes;
   int64_t first = phase / size;
-  if (takesApart(size, step))
-    return loadApart(type, size, this->address(address, l.i64(phase)), step, constant);
+  if (takesApart(size, step)) {
+    const bool shares = (roomy || constant) && first < step;
+    return shares ? loadApart(type, size, address, step, first, constant, true)
+                  : loadApart(type, size, this->address(address, l.i64(phase)), step, 0, constant, false);
+  }
   if (magnitude < 1 || magnitude > 4)
     return {};
   if (first >= magnitude || onlyLanes) { // not an interleaved axis after all

@@ -81,6 +81,8 @@ public:
   void storeInterleaved(const Buffer &buffer, llvm::ArrayRef<Index> at,
                         llvm::ArrayRef<LaneValue> values);
 
+  /// Whether elements of `size` bytes and `step` apart, more than 4, are taken out of registers.
+  bool takesApart(int64_t size, int64_t step);
   mlir::Value address(mlir::Value pointer, mlir::Value bytes);
   mlir::Value loadPlain(mlir::Type type, mlir::Value address, bool constant = false);
   void storePlain(mlir::Value value, mlir::Value address, bool streaming = false);
@@ -92,8 +94,9 @@ private:
   mlir::Value loadStrided(mlir::Type type, int64_t size, mlir::Value address, int64_t bytes,
                           int64_t phase, bool constant, bool onlyLanes = false,
                           bool roomy = false);
-  bool takesApart(int64_t size, int64_t step);
-  mlir::Value loadApart(mlir::Type type, int64_t size, mlir::Value address, int64_t step, bool constant);
+  mlir::Value loadApart(mlir::Type type, int64_t size, mlir::Value address, int64_t step, int64_t phase, bool constant,
+                        bool roomy);
+  mlir::Value takenApart(llvm::ArrayRef<mlir::Value> registers, int64_t place);
   /// Lanes of up to 4 bytes as i32, extended with zeros; null where they lie too
   /// far apart. `base` is the offset of lane 0, less `phase` bytes.
   mlir::Value loadWindows(const Buffer &buffer, mlir::Value base, int64_t size, int64_t bytes,

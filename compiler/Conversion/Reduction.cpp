@@ -119,6 +119,30 @@ LaneValue treeOfPartials(Lanes &l, Type element, int64_t count, llvm::function_r
   return l.binary(BinaryKind::add, tree(0, 1), neutral(l, ReduceKind::sum, element));
 }
 
+LaneValue treeInOrder(Lanes &l, Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> one) {
+  SmallVector<LaneValue> sums(partialSums);
+  // Of which lanes a sum is: `lane`, `lane` + step and so on; 0 until all of those are there.
+  SmallVector<int64_t> steps(partialSums, 0);
+  for (int64_t number = 0; number < count; ++number) {
+    int64_t lane = number % partialSums;
+    LaneValue value = one(number);
+    sums[lane] = number < partialSums ? value : l.binary(BinaryKind::add, sums[lane], value);
+    if (number + partialSums < count)
+      continue;
+    steps[lane] = partialSums;
+    for (int64_t half = partialSums / 2; half >= 1; half /= 2, steps[lane] /= 2) {
+      const int64_t low = lane % half, high = low + half;
+      if (high < count) {
+        if (steps[low] != 2 * half || steps[high] != 2 * half)
+          break;
+        sums[low] = l.binary(BinaryKind::add, sums[low], sums[high]);
+      }
+      lane = low;
+    }
+  }
+  return l.binary(BinaryKind::add, sums[0], neutral(l, ReduceKind::sum, element));
+}
+
 ReducedAxes::ReducedAxes(ReduceOp op) {
   auto in = llvm::cast<NamedTensorType>(op.getValue().getType());
   auto out = llvm::cast<NamedTensorType>(op.getResult().getType());

@@ -43,6 +43,10 @@ constexpr int64_t partialSums = scalar::reductionLanes;
 /// to the sign of a zero, one addition does for all.
 LaneValue treeOfPartials(Lanes &l, mlir::Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> partial);
 
+/// The same of elements that are made in their order, `one` by one: each sum is taken as soon as both
+/// of its parts are there.
+LaneValue treeInOrder(Lanes &l, mlir::Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> one);
+
 /// The axes of a reduction's operand, by position.
 struct ReducedAxes {
   llvm::SmallVector<int64_t> kept, over;

@@ -1,5 +1,6 @@
 // Windows whose input has margins, and results that are made side by side.
 
+#include "runtime/abi/scalar.h"
 #include "test/unit/codegen/AtLevel.h"
 
 #include <algorithm>
@@ -197,20 +198,78 @@ pipe.kernel @k "pixels" {
   }
 }
 
-// Each second to sixteenth number, from the first on and up to the last.
+// Each second to sixteenth number, from the first on and up to the last; of an input, and of a result with nothing behind it.
 TEST_P(RowsOfResults, ReadApart) {
   for (int64_t step = 2; step <= 16; ++step) {
     const int64_t n = 31 * step + 1;
     const std::string type = "!pipe.tensor<i32[i=" + std::to_string(n) + "]>", less = "!pipe.tensor<i32[i=32]>";
     auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type + "):\n%y = pipe.view %x by affine_map<(d0) -> (d0 * " +
-                        std::to_string(step) + ")> [] : " + type + " -> " + less + "\npipe.return %y : " + less + "\n}\n");
-    std::vector<int32_t> x(static_cast<size_t>(n) + 64), y(32), expected(32);
+                        std::to_string(step) + ")> [] : " + type + " -> " + less +
+                        "\n%s = pipe.scan max %x along \"i\" : " + type + " -> " + type + "\n%z = pipe.view %s by affine_map<(d0) -> (d0 * " +
+                        std::to_string(step) + ")> [] : " + type + " -> " + less + "\npipe.return %y, %s, %z : " + less + ", " + type + ", " +
+                        less + "\n}\n");
+    std::vector<int32_t> x(static_cast<size_t>(n) + 64), y(32), expected(32), s(x.size()), z(32), most(32);
     for (size_t i = 0; i < x.size(); ++i)
       x[i] = static_cast<int32_t>(i * 2654435761u);
-    for (size_t i = 0; i < y.size(); ++i)
+    for (size_t i = 0; i < y.size(); ++i) {
       expected[i] = x[i * static_cast<size_t>(step)];
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, {n}), TensorArg::of(y, {32})}, 1), 0);
+      most[i] = *std::max_element(x.begin(), x.begin() + static_cast<int64_t>(i) * step + 1);
+    }
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {n}), TensorArg::of(y, {32}), TensorArg::of(s, {n}), TensorArg::of(z, {32})}, 3), 0);
     EXPECT_EQ(y, expected) << step;
+    EXPECT_EQ(z, most) << step;
+  }
+}
+
+// Tiles of five to sixteen columns: each lane reads all places of one, of 4 bytes and of 2. What lies
+// before a row's tiles is not there for the first row, nor what lies behind for the last.
+TEST_P(RowsOfResults, ReadTilesApart) {
+  for (const auto [step, tiles] : {std::pair<int64_t, int64_t>(5, 37), {6, 16}, {7, 37}, {9, 16}, {12, 37}, {16, 19}}) {
+    const int64_t columns = tiles * step + 2;
+    auto type = [&](const char *element, int64_t rows, int64_t of) {
+      return std::string("!pipe.tensor<") + element + "[h=" + std::to_string(rows) + ", w=" + std::to_string(of) + "]>";
+    };
+    auto pieces = [&](const char *element) {
+      return std::string("!pipe.tensor<") + element + "[h=2, i=3, w=" + std::to_string(tiles) + ", j=" + std::to_string(step) + "]>";
+    };
+    const std::string map = "affine_map<(d0, d1, d2, d3) -> (d0 * 3 + d1, d2 * " + std::to_string(step) + " + d3 + 2)> []";
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type("f32", 6, columns) + ", %y: " + type("u16", 6, columns) +
+                        "):\n%a = pipe.view %x by " + map + " : " + type("f32", 6, columns) + " -> " + pieces("f32") +
+                        "\n%b = pipe.view %y by " + map + " : " + type("u16", 6, columns) + " -> " + pieces("u16") +
+                        "\n%s = pipe.reduce sum %a over [\"i\", \"j\"] : " + pieces("f32") + " -> " + type("f32", 2, tiles) +
+                        "\n%p = pipe.reduce argmin %b over [\"i\", \"j\"] : " + pieces("u16") + " -> " + type("i64", 2, tiles) +
+                        "\npipe.return %s, %p : " + type("f32", 2, tiles) + ", " + type("i64", 2, tiles) + "\n}\n");
+    const auto row = static_cast<size_t>(columns), size = 6 * row;
+    std::vector<float> x(size + 16), s(static_cast<size_t>(2 * tiles)), sums(s.size());
+    std::vector<uint16_t> y(size + 32);
+    std::vector<int64_t> p(s.size()), places(s.size());
+    uint32_t state = 7;
+    for (size_t i = 0; i < size; ++i) {
+      state = state * 1664525 + 1013904223;
+      x[i] = static_cast<float>(state) * 0.001f;
+      y[i] = static_cast<uint16_t>(state >> 20);
+    }
+    for (size_t tile = 0; tile < s.size(); ++tile) {
+      std::array<float, scalar::reductionLanes> lanes{};
+      uint16_t least = 65535;
+      for (size_t n = 0; n < static_cast<size_t>(3 * step); ++n) {
+        const size_t of = static_cast<size_t>(step), h = tile / static_cast<size_t>(tiles), w = tile % static_cast<size_t>(tiles);
+        const size_t at = (3 * h + n / of) * row + w * of + n % of + 2;
+        lanes[n % lanes.size()] += x[at];
+        if (y[at] < least) {
+          least = y[at];
+          places[tile] = static_cast<int64_t>(n);
+        }
+      }
+      for (size_t half = lanes.size() / 2; half > 0; half /= 2)
+        for (size_t lane = 0; lane < half; ++lane)
+          lanes[lane] += lanes[lane + half];
+      sums[tile] = lanes[0];
+    }
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {6, columns}), TensorArg::of(y, {6, columns}), TensorArg::of(s, {2, tiles}),
+                              TensorArg::of(p, {2, tiles})}, 2), 0);
+    EXPECT_TRUE(same(s, sums)) << step << " " << tiles;
+    EXPECT_EQ(p, places) << step << " " << tiles;
   }
 }
 
