@@ -17,6 +17,8 @@ using namespace penstock::conversion;
 
 /// Elements of one axis from which on a sum of floats is a loop: their addresses fill no registers.
 static constexpr int64_t longSum = 2 * partialSums;
+/// Elements that stay in registers until it is known whether they are looked at once more.
+static constexpr int64_t inRegisters = 4;
 /// Elements that are unrolled, times the operations that make one.
 static constexpr int64_t writtenOut = 256;
 
@@ -218,17 +220,25 @@ LaneValue KernelEmitter::reduceWrittenOut(ReduceOp op, SmallVector<Index> at,
       sum = l.binary(BinaryKind::add, sum, bit(number));
     return l.cast(CastMode::value, sum, b.getI64Type());
   }
-  const bool isReal = llvm::isa<FloatType>(element);
-  const bool wantMin = kind == ReduceKind::min;
-  LaneValue all = isReal ? comparable(one(0), wantMin) : one(0);
-  // A NaN gives way to what no elements give.
-  if (all.range.nan)
-    all = combined(l, kind, neutral(l, kind, element), all);
-  for (int64_t number = 1; number < count; ++number) {
-    LaneValue value = one(number);
-    all = combined(l, kind, all, isReal ? comparable(value, wantMin) : value);
+  auto whole = [&](LaneValue all) {
+    for (int64_t number = 1; number < count; ++number)
+      all = withElement(op, all, one(number));
+    return all;
+  };
+  if (!settlesLater(op)) {
+    LaneValue first = isExtreme(op) ? comparable(one(0), kind == ReduceKind::min) : one(0);
+    // A NaN gives way to what no elements give.
+    return whole(first.range.nan ? combined(l, kind, neutral(l, kind, element), first) : first);
   }
-  return all;
+  LaneValue all = whole(one(0));
+  if (count > inRegisters)
+    return settledInLoops(op, all, at, over, extentsOver(op, over));
+  return settled(op, all, [&](LaneValue from) {
+    LaneValue least = bitsOf(op, one(0));
+    for (int64_t number = 1; number < count; ++number)
+      least = leastBits(op, least, one(number));
+    return std::pair(from.range.nan ? whole(withElement(op, neutral(l, kind, element), one(0))) : from, least);
+  });
 }
 
 //===--- pieces of a run ------------------------------------------------------------------===//
@@ -266,28 +276,34 @@ std::optional<LaneValue> KernelEmitter::reducePieces(ReduceOp op, const Pieces &
   // At most four registers of f32 at a time, but two results: those of one are no vector.
   const int64_t lanes = l.lanes,
                 results = std::min(lanes, std::max<int64_t>(vectorBytes / pieces.size, 2));
-  LaneValue all;
-  for (int64_t first = 0; first < lanes; first += results) {
-    SmallVector<Index> here(at);
-    here[pieces.kept] = m.outerOf(l.add(along.base, l.i64(first)), pieces.size);
-    here[pieces.reduced] = m.innerOf(pieces.size);
-    l.lanes = results * pieces.size;
-    LaneValue some = reduceOnePiece(op, pieces, here);
-    l.lanes = lanes;
-    if (!all.value) {
-      all = some;
-      continue;
+  auto allOf = [&](Found what) {
+    LaneValue all;
+    for (int64_t first = 0; first < lanes; first += results) {
+      SmallVector<Index> here(at);
+      here[pieces.kept] = m.outerOf(l.add(along.base, l.i64(first)), pieces.size);
+      here[pieces.reduced] = m.innerOf(pieces.size);
+      l.lanes = results * pieces.size;
+      LaneValue some = reduceOnePiece(op, pieces, here, what);
+      l.lanes = lanes;
+      if (!all.value) {
+        all = some;
+        continue;
+      }
+      SmallVector<int64_t> order(first + results);
+      for (size_t i = 0; i < order.size(); ++i)
+        order[i] = static_cast<int64_t>(i);
+      all = {m.shuffle(all.value, some.value, order), some.type, hull(all.range, some.range)};
     }
-    SmallVector<int64_t> order(first + results);
-    for (size_t i = 0; i < order.size(); ++i)
-      order[i] = static_cast<int64_t>(i);
-    all = {m.shuffle(all.value, some.value, order), some.type, hull(all.range, some.range)};
-  }
-  return all;
+    return all;
+  };
+  if (!settlesLater(op))
+    return allOf(Found::whole);
+  return settled(op, allOf(Found::unsettled),
+                 [&](LaneValue from) { return std::pair(from, allOf(Found::leastBits)); });
 }
 
 /// The reduction for all results of the lanes at hand, which are `size` times as many.
-LaneValue KernelEmitter::reduceOnePiece(ReduceOp op, const Pieces &pieces, SmallVector<Index> at) {
+LaneValue KernelEmitter::reduceOnePiece(ReduceOp op, const Pieces &pieces, SmallVector<Index> at, Found what) {
   NamedTensorType in = typeOf(op.getValue());
   const ReduceKind kind = op.getKind();
   Type element = computeType(in.getElementType()),
@@ -302,9 +318,15 @@ LaneValue KernelEmitter::reduceOnePiece(ReduceOp op, const Pieces &pieces, Small
     }
     LaneValue value = l.cast(CastMode::value, emit(op.getValue(), at), sumType);
     value.value = l.splat(value.value);
-    return isReal && !isSum && value.range.nan ? comparable(value, kind == ReduceKind::min) : value;
+    if (what == Found::leastBits)
+      return bitsOf(op, value);
+    return what == Found::whole && isExtreme(op) && value.range.nan ? comparable(value, kind == ReduceKind::min) : value;
   };
   auto both = [&](LaneValue x, LaneValue y) {
+    if (what == Found::leastBits)
+      return leastBits(op, x, y);
+    if (what == Found::unsettled)
+      return l.farther(kind == ReduceKind::min, x, y);
     return kind == ReduceKind::count || isSum ? l.binary(BinaryKind::add, x, y)
                                               : combined(l, kind, x, y);
   };
@@ -313,6 +335,8 @@ LaneValue KernelEmitter::reduceOnePiece(ReduceOp op, const Pieces &pieces, Small
   std::function<LaneValue(int64_t, int64_t)> tree = [&](int64_t first, int64_t step) {
     if (step >= apart) {
       LaneValue sum = row(first);
+      if (what == Found::unsettled && sum.range.nan) // a NaN gives way, also where it comes first
+        sum = both(neutral(l, kind, element), sum);
       for (int64_t number = first + apart; number < rows; number += apart)
         sum = both(sum, row(number));
       return sum;
@@ -321,13 +345,13 @@ LaneValue KernelEmitter::reduceOnePiece(ReduceOp op, const Pieces &pieces, Small
     return first + step < rows ? both(low, tree(first + step, 2 * step)) : low;
   };
   LaneValue all = tree(0, 1);
-  if (!isSum && all.range.nan) // a NaN gives way to what no elements give
+  if (!isSum && what == Found::whole && all.range.nan) // to what no elements give
     all = both(neutral(l, kind, element), all);
   for (int64_t half = pieces.size / 2; half >= 1; half /= 2) {
     SmallVector<int64_t> low, high;
     for (int64_t lane = 0; lane < l.lanes; ++lane)
       (lane / half % 2 ? high : low).push_back(lane);
-    LaneValue x{m.shuffle(all.value, all.value, low), sumType, all.range}, y = x;
+    LaneValue x{m.shuffle(all.value, all.value, low), all.type, all.range}, y = x;
     y.value = m.shuffle(all.value, all.value, high);
     l.lanes /= 2;
     all = both(x, y);
@@ -372,12 +396,11 @@ LaneValue KernelEmitter::reduceInLoops(ReduceOp op, SmallVector<Index> at, Array
   auto loops =
       carriedNest(b, l, extents, {l.splat(neutral(l, kind, sumType).value)},
                   [&](ArrayRef<Value> inner, ValueRange state) {
-                    LaneValue sofar = numberSoFar(state[0], sumType);
-                    LaneValue value =
-                        llvm::isa<FloatType>(element) ? comparable(read(inner), kind == ReduceKind::min) : read(inner);
-                    return SmallVector<Value>{l.splat(combined(l, kind, sofar, value).value)};
+                    LaneValue next = withElement(op, numberSoFar(state[0], sumType), read(inner));
+                    return SmallVector<Value>{l.splat(next.value)};
                   });
-  return l.wrap(loops[0], sumType);
+  return isExtreme(op) ? settledInLoops(op, numberSoFar(loops[0], sumType), at, over, extents)
+                       : l.wrap(loops[0], sumType);
 }
 
 //===--- which axis ----------------------------------------------------------------------===//

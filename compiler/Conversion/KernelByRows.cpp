@@ -165,8 +165,7 @@ LogicalResult KernelEmitter::reduceByRows(ReduceOp op, int64_t inRun, const Buff
             for (SmallVector<Index> &row : places) {
               row[inside.back()] = at[inside.back()];
               LaneValue value = l.cast(CastMode::value, emit(op.getValue(), row), element);
-              all = isSum ? l.binary(BinaryKind::add, all, value)
-                          : combined(l, kind, all, isReal ? comparable(value, kind == ReduceKind::min) : value);
+              all = isSum ? l.binary(BinaryKind::add, all, value) : withElement(op, all, value);
             }
             m.storePlain(l.splat(all.value), address);
           });
@@ -185,6 +184,7 @@ LogicalResult KernelEmitter::reduceByRows(ReduceOp op, int64_t inRun, const Buff
         LaneValue all = isSum ? treeOfPartials(l, element, partialSums,
                                                [&](int64_t lane) { return sofarAt(roomOf(l.i64(lane), strip)); })
                               : sofarAt(roomOf(l.i64(0), strip));
+        all = settledInLoops(op, all, at, axes.over, extentsOver(op, axes.over));
         for (auto [index, axis] : llvm::zip(place, axes.kept))
           index = at[axis];
         m.store(to, place, l.cast(CastMode::value, all, out.getElementType()));

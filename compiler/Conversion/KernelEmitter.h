@@ -260,7 +260,9 @@ private:
   std::optional<Pieces> piecesOf(pipe::ReduceOp op);
   std::optional<LaneValue> reducePieces(pipe::ReduceOp op, const Pieces &pieces,
                                         llvm::ArrayRef<Index> at);
-  LaneValue reduceOnePiece(pipe::ReduceOp op, const Pieces &pieces, llvm::SmallVector<Index> at);
+  /// A reduction; or a minimum or maximum that is to be settled, or what settles it.
+  enum class Found { whole, unsettled, leastBits };
+  LaneValue reduceOnePiece(pipe::ReduceOp op, const Pieces &pieces, llvm::SmallVector<Index> at, Found what);
   LaneValue reduceInLoops(pipe::ReduceOp op, llvm::SmallVector<Index> at,
                           llvm::ArrayRef<int64_t> over);
   LaneValue comparable(LaneValue value, bool wantMin);
@@ -270,6 +272,23 @@ private:
   int64_t lanesAcross(mlir::Type element);
   /// Computes a reduction with lanes along an axis that stays; false where none suits.
   mlir::FailureOr<bool> reduceAcross(pipe::ReduceOp op);
+
+  // KernelExtremes.cpp
+  bool isExtreme(pipe::ReduceOp op);
+  bool settlesLater(pipe::ReduceOp op);
+  LaneValue withElement(pipe::ReduceOp op, LaneValue sofar, LaneValue value);
+  mlir::Value anyUnsettled(const LaneValue &found);
+  LaneValue bitsOf(pipe::ReduceOp op, LaneValue value);
+  LaneValue leastBits(pipe::ReduceOp op, LaneValue sofar, LaneValue value);
+  LaneValue mostBits(pipe::ReduceOp op, mlir::Type element);
+  LaneValue withSign(pipe::ReduceOp op, LaneValue found, LaneValue least);
+  LaneValue settled(pipe::ReduceOp op, LaneValue found,
+                    llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again);
+  llvm::SmallVector<mlir::Value> extentsOver(pipe::ReduceOp op, llvm::ArrayRef<int64_t> over);
+  LaneValue settledInLoops(pipe::ReduceOp op, LaneValue found, llvm::SmallVector<Index> at,
+                           llvm::ArrayRef<int64_t> over, llvm::ArrayRef<mlir::Value> extents);
+  void settleLanes(pipe::ReduceOp op, llvm::SmallVector<LaneValue> &found, llvm::SmallVector<Index> &at,
+                   llvm::ArrayRef<int64_t> over, int64_t beside, llvm::ArrayRef<mlir::Value> extents);
 
   // KernelReducedRows.cpp
   bool goesByRows(pipe::ReduceOp op);

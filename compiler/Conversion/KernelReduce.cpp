@@ -125,7 +125,7 @@ SmallVector<LaneValue> KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index
     for (auto [value, sum] : llvm::zip(elementsAt(loop.getInductionVar(), true), loop.getRegionIterArgs()))
       next.push_back(
           small ? b.create<arith::AddIOp>(l.loc, sum, l.splat(l.wideOf(value))).getResult()
-                : l.splat(combine(sofarOf(sum), isReal ? comparable(value, op.getKind() == ReduceKind::min) : value).value));
+                : l.splat(combine(sofarOf(sum), isReal && !settlesLater(op) ? comparable(value, op.getKind() == ReduceKind::min) : value).value));
     l.lanes = 1;
     b.create<scf::YieldOp>(l.loc, next);
     return SmallVector<Value>(loop.getResults());
@@ -239,6 +239,7 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
     return success();
   }
   const bool vector = exact && (alongLast || channels);
+  const bool later = vector && isExtreme(op) && (l.level < CpuLevel::v4 || !element.isF32()); // in all lanes
   if (channels)
     keptExtents.pop_back();
   // Additions to a partial sum wait for each other: results go side by side.
@@ -260,7 +261,9 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
         at[over[i]] = m.uniform(index);
     };
     auto read = [&] { return l.cast(CastMode::value, emit(op.getValue(), at), element); };
-    auto combine = [&](LaneValue sofar, LaneValue value) { return combined(l, kind, sofar, value); };
+    auto combine = [&](LaneValue sofar, LaneValue value) {
+      return later ? l.farther(kind == ReduceKind::min, sofar, value) : combined(l, kind, sofar, value);
+    };
     LaneValue final;
     auto storeChannels = [&](ArrayRef<LaneValue> found) {
       for (auto [c, value] : llvm::enumerate(found.drop_back())) {
@@ -333,11 +336,15 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
       if (!vector) {
         auto loops = carriedNest(b, l, outer, {start.value}, [&](ArrayRef<Value> inner, ValueRange state) {
           bind(inner);
-          return SmallVector<Value>{combine(l.wrap(state[0], sumType), read()).value};
+          return SmallVector<Value>{withElement(op, isExtreme(op) ? numberSoFar(state[0], sumType) : l.wrap(state[0], sumType), read()).value};
         });
-        final = l.wrap(loops[0], sumType);
+        final = isExtreme(op) ? settledInLoops(op, numberSoFar(loops[0], sumType), at, over, overExtents)
+                              : l.wrap(loops[0], sumType);
       } else {
-        final = storeChannels(reduceLanes(op, at, over, beside, overExtents, start, combine));
+        SmallVector<LaneValue> found = reduceLanes(op, at, over, beside, overExtents, start, combine);
+        if (later)
+          settleLanes(op, found, at, over, beside, overExtents);
+        final = storeChannels(found);
       }
     }
     m.store(*buffer, to, l.cast(CastMode::value, final, result));

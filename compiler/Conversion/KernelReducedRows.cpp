@@ -129,7 +129,11 @@ void KernelEmitter::storeReducedRows(Value stored, ArrayRef<Index> at) {
     llvm::SaveAndRestore outer(storedRange, std::optional<Interval>());
     NamedTensorType type = typeOf(op.getResult());
     const int64_t last = type.getRank() - 1;
-    const LoopShape shape{last, -1, lanesAcross(computeType(typeOf(op.getValue()).getElementType()))};
+    LoopShape shape{last, -1, lanesAcross(computeType(typeOf(op.getValue()).getElementType()))};
+    // Twice as many share what follows a minimum or maximum, unless more of them overlap.
+    if (const Axis &columns = type.getAxes()[last]; isExtreme(op) && columns.isStatic() && columns.extent >= 2 * shape.lanes &&
+                                                    (columns.extent + shape.lanes - 1) / shape.lanes % 2 == 0)
+      shape.lanes *= 2;
     if (*row.known[last - 1]) { // pixels
       SmallVector<Index> here(at);
       here[last - 1] = m.constant(0);

@@ -226,6 +226,21 @@ LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) {
   return {v, a.type, out, {}, {}, loose};
 }
 
+LaneValue Lanes::farther(bool wantMin, LaneValue sofar, LaneValue value) {
+  match(sofar.value, value.value);
+  auto predicate = wantMin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
+  Value v = pick(b.create<arith::CmpFOp>(loc, predicate, value.value, sofar.value), value.value, sofar.value);
+  const Interval &a = sofar.range, &c = value.range;
+  Interval out{wantMin ? std::min(a.low, c.low) : std::max(a.low, c.low),
+               wantMin ? std::min(a.high, c.high) : std::max(a.high, c.high), a.nan};
+  if (c.nan) {
+    out.low = std::min(out.low, a.low);
+    out.high = std::max(out.high, a.high);
+  }
+  out.quiet = a.noSignal();
+  return {v, sofar.type, out};
+}
+
 Value Lanes::fmod(Value a, Value c) {
   match(a, c);
   func::FuncOp helper = fmodHelper(b, loc);

@@ -185,6 +185,29 @@ Value Lanes::pick(Value condition, Value x, Value y) {
   }
   return b.create<arith::SelectOp>(loc, condition, x, y);
 }
+Value Lanes::anyLane(Value v, llvm::function_ref<Value(Value)> holds) {
+  auto type = llvm::dyn_cast<VectorType>(v.getType());
+  if (!type)
+    return holds(v);
+  const int64_t bits = type.getElementTypeBitWidth(), count = type.getNumElements();
+  const int64_t fitting = std::min<int64_t>(count, 8 * widestRegister(level) / bits);
+  Value any;
+  for (int64_t first = 0; first < count; first += fitting) {
+    SmallVector<int64_t> part(fitting);
+    for (int64_t lane = 0; lane < fitting; ++lane)
+      part[lane] = std::min(first + lane, count - 1);
+    Value here = holds(b.create<vector::ShuffleOp>(loc, v, v, part));
+    any = any ? orInt(any, here) : here;
+  }
+  // Below AVX-512 a condition is a register of ones and zeros, of which an instruction takes the signs.
+  if (level >= CpuLevel::v4 || fitting * bits != 8 * widestRegister(level))
+    return b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, any);
+  Value wide = b.create<arith::ExtSIOp>(loc, VectorType::get({fitting}, b.getIntegerType(bits)), any);
+  Value bytes = b.create<vector::BitCastOp>(loc, VectorType::get({widestRegister(level)}, b.getI8Type()), wide);
+  Value signs = intrinsic(level == CpuLevel::v3 ? "llvm.x86.avx2.pmovmskb" : "llvm.x86.sse2.pmovmskb.128",
+                          b.getI32Type(), bytes);
+  return cmp(arith::CmpIPredicate::ne, signs, integerLike(signs, 0));
+}
 Value Lanes::intrinsic(StringRef name, Type result, ValueRange args) {
   return b.create<LLVM::CallIntrinsicOp>(loc, result, b.getStringAttr(name), args).getResult(0);
 }

@@ -75,6 +75,9 @@ public:
   LaneValue cast(pipe::CastMode mode, LaneValue value, mlir::Type to);
   /// NaN replaced by the canonical one of the type, as every store does.
   LaneValue canonical(LaneValue value);
+  /// The smaller or larger one of two floats in one instruction: where `value` is a NaN, or both are
+  /// zeros, `sofar`. Where that is a NaN, it stays one.
+  LaneValue farther(bool wantMin, LaneValue sofar, LaneValue value);
   /// A NaN replaced by what no element of a minimum or maximum gives; f32 of whole registers
   /// of AVX-512 only.
   LaneValue numberOr(bool wantMin, LaneValue value);
@@ -114,6 +117,8 @@ public:
   mlir::Value remS(mlir::Value x, mlir::Value y); ///< likewise
   mlir::Value cmp(mlir::arith::CmpIPredicate predicate, mlir::Value x, mlir::Value y);
   mlir::Value pick(mlir::Value condition, mlir::Value x, mlir::Value y);
+  /// Whether what `holds` makes of the elements of `v`, a register at a time, is true of any.
+  mlir::Value anyLane(mlir::Value v, llvm::function_ref<mlir::Value(mlir::Value)> holds);
   /// The type of `value` with another element type.
   mlir::Type like(mlir::Value value, mlir::Type element);
   /// Calls an LLVM intrinsic that keeps no state.

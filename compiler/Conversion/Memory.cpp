@@ -351,9 +351,9 @@ static Access accessOf(Lanes &l, Memory &memory, const Buffer &buffer, ArrayRef<
       continue;
     const auto number = Lanes::constantOf(index.base);
     const bool isPhase = axis + 1 == at.size() && number && access.phase == *number * size;
-    // Of axes further in than the lanes' the stride is known.
-    const bool isOuter =
-        !buffer.known[axis] || std::abs(*buffer.known[axis]) >= std::abs(*access.laneBytes);
+    // Of axes further in than the lanes' the stride is known; 0 where there is room for one row only.
+    const bool isOuter = !buffer.known[axis] || *buffer.known[axis] == 0 ||
+                         std::abs(*buffer.known[axis]) >= std::abs(*access.laneBytes);
     access.fromStart &= isPhase || isOuter || number == 0;
   }
   return access;

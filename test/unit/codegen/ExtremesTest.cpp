@@ -1,0 +1,110 @@
+// Minima and maxima of floats: NaN give way wherever they stand, and -0 lies below +0.
+
+#include "runtime/abi/scalar.h"
+#include "test/unit/codegen/AtLevel.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace penstock;
+using test::TensorArg;
+
+namespace {
+
+class Extremes : public test::AtLevel {};
+
+/// Which elements make result `r`: each way of generated code has a shape of its own.
+struct Shape {
+  const char *axes, *over, *kept; ///< of the operand; `kept` is the result's
+  const char *map;                ///< a view of [i] that the operand is, or null
+  int64_t input, results, count;
+  std::function<int64_t(int64_t, int64_t)> place; ///< of element `n` of result `r` in the input
+};
+
+const Shape shapes[] = {
+    // Lanes along an axis that stays, few elements and more, in registers and in loops.
+    {"[h=3, w=37]", "\"h\"", "[w=37]", nullptr, 3 * 37, 37, 3, [](int64_t r, int64_t n) { return n * 37 + r; }},
+    {"[h=12, w=37]", "\"h\"", "[w=37]", nullptr, 12 * 37, 37, 12, [](int64_t r, int64_t n) { return n * 37 + r; }},
+    {"[h=300, w=9]", "\"h\"", "[w=9]", nullptr, 300 * 9, 9, 300, [](int64_t r, int64_t n) { return n * 9 + r; }},
+    // Rows of results.
+    {"[h=45, w=150]", "\"h\"", "[w=150]", nullptr, 45 * 150, 150, 45, [](int64_t r, int64_t n) { return n * 150 + r; }},
+    // Lanes along the reduced axis, with a rest, and beside channels; several rows as one.
+    {"[h=5, w=203]", "\"w\"", "[h=5]", nullptr, 5 * 203, 5, 203, [](int64_t r, int64_t n) { return r * 203 + n; }},
+    {"[h=7, w=70, c=3]", "\"h\", \"w\"", "[c=3]", nullptr, 490 * 3, 3, 490, [](int64_t r, int64_t n) { return n * 3 + r; }},
+    {"[h=6, w=7]", "\"w\"", "[h=6]", nullptr, 42, 6, 7, [](int64_t r, int64_t n) { return r * 7 + n; }},
+    // Tiles, in pieces of a run or taken apart.
+    {"[h=3, i=2, w=40, j=2]", "\"i\", \"j\"", "[h=3, w=40]", "(d0 * 160 + d1 * 80 + d2 * 2 + d3)", 480, 120, 4,
+     [](int64_t r, int64_t n) { return (r / 40 * 2 + n / 2) * 80 + r % 40 * 2 + n % 2; }},
+    {"[h=3, i=4, w=24, j=4]", "\"i\", \"j\"", "[h=3, w=24]", "(d0 * 384 + d1 * 96 + d2 * 4 + d3)", 1152, 72, 16,
+     [](int64_t r, int64_t n) { return (r / 24 * 4 + n / 4) * 96 + r % 24 * 4 + n % 4; }},
+    {"[w=21, j=5]", "\"j\"", "[w=21]", "(d0 * 5 + d1)", 105, 21, 5, [](int64_t r, int64_t n) { return r * 5 + n; }},
+    {"[w=45, j=3]", "\"j\"", "[w=45]", "(d0 * 2 + d1)", 91, 45, 3, [](int64_t r, int64_t n) { return r * 2 + n; }},
+};
+
+template <typename T> void compareAll(const char *type, std::function<std::unique_ptr<test::JitModule>(std::string)> compile) {
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN(),
+          signalling = std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(inf) + 1));
+  // What there is to choose from: zeros mostly; NaN mostly; nothing above, or below, a zero.
+  const std::vector<std::vector<T>> kinds = {{T(0), -T(0), T(0), -T(0), nan, T(-1)},
+                                             {nan, -nan, signalling, nan, -T(0), T(0), T(-2)},
+                                             {-T(0), T(-1), -T(0), -inf, nan},
+                                             {-T(0), -T(0), T(1), inf, -nan},
+                                             {T(1), T(2), T(-1), T(3)},
+                                             {nan, -nan}};
+  for (const Shape &shape : shapes) {
+    auto of = [&](const char *axes) { return std::string("!pipe.tensor<") + type + axes + ">"; };
+    const std::string in = "[x=" + std::to_string(shape.input) + "]", operand = of(shape.axes), result = of(shape.kept);
+    std::string text = "pipe.kernel @k \"pixels\" {\n^bb0(%a: " + (shape.map ? of(in.c_str()) : operand) + "):\n";
+    if (shape.map) {
+      const auto axes = std::count(shape.axes, shape.axes + strlen(shape.axes), '=');
+      std::string dims = "d0";
+      for (int axis = 1; axis < axes; ++axis)
+        dims += ", d" + std::to_string(axis);
+      text += "%x = pipe.view %a by affine_map<(" + dims + ") -> " + shape.map + "> [] : " + of(in.c_str()) + " -> " + operand + "\n";
+    }
+    for (const char *kind : {"min", "max"})
+      text += std::string("%") + kind + " = pipe.reduce " + kind + (shape.map ? " %x" : " %a") + " over [" + shape.over +
+              "] : " + operand + " -> " + result + "\n";
+    auto code = compile(text + "pipe.return %min, %max : " + result + ", " + result + "\n}\n");
+    for (size_t fill = 0; fill < kinds.size(); ++fill) {
+      std::vector<T> x(static_cast<size_t>(shape.input) + 64), low(static_cast<size_t>(shape.results)), high(low);
+      uint32_t state = static_cast<uint32_t>(fill + 1);
+      for (T &value : x) {
+        state = state * 1664525 + 1013904223;
+        value = kinds[fill][(state >> 24) % kinds[fill].size()];
+      }
+      auto arg = [&](std::vector<T> &elements, const char *axes) {
+        std::vector<int64_t> extents;
+        for (const char *at = strchr(axes, '='); at; at = strchr(at + 1, '='))
+          extents.push_back(std::atoi(at + 1));
+        return TensorArg::of(elements, extents);
+      };
+      ASSERT_EQ(code->run("k", {arg(x, shape.map ? in.c_str() : shape.axes), arg(low, shape.kept), arg(high, shape.kept)}, 2), 0);
+      for (int64_t r = 0; r < shape.results; ++r) {
+        T least = inf, most = -inf;
+        for (int64_t n = 0; n < shape.count; ++n) {
+          const T value = x[static_cast<size_t>(shape.place(r, n))];
+          least = scalar::min(least, value);
+          most = scalar::max(most, value);
+        }
+        ASSERT_EQ(std::bit_cast<Bits>(low[static_cast<size_t>(r)]), std::bit_cast<Bits>(least)) << shape.axes << " " << fill << " " << r;
+        ASSERT_EQ(std::bit_cast<Bits>(high[static_cast<size_t>(r)]), std::bit_cast<Bits>(most)) << shape.axes << " " << fill << " " << r;
+      }
+    }
+  }
+}
+
+TEST_P(Extremes, OfFloats) {
+  compareAll<float>("f32", [&](std::string text) { return compile(text); });
+}
+
+TEST_P(Extremes, OfDoubles) {
+  compareAll<double>("f64", [&](std::string text) { return compile(text); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, Extremes, testing::Values(2, 3, 4, 5));
+
+} // namespace
