@@ -1,111 +1,22 @@
-//===- Cache.cpp - compiled programs on disk
-//-------------------------------===//
+//===- Cache.cpp - compiled programs on disk -------------------------------===//
 
 #include "api/c/Cache.h"
 #include "api/c/CompilerLibrary.h"
+#include "api/c/Packing.h"
 #include "api/c/Values.h"
 #include "dsl/AST/Numbers.h"
 #include "runtime/core/CacheFolder.h"
 #include "runtime/core/RealFileSystem.h"
 #include "stdlib/Modules.h"
-#include <cstring>
-#include <fstream>
 #include <sys/stat.h>
 #include <xxhash.h>
 
 using namespace penstock;
 using namespace penstock::api;
 
-//===--- bytes
-//-------------------------------------------------------------===//
+static constexpr std::string_view magic = "PSTKC003";
 
-namespace {
-
-/// Length-prefixed fields, with a checksum in front.
-class Writer {
-public:
-  void number(uint64_t value) {
-    bytes.append(reinterpret_cast<const char *>(&value), sizeof value);
-  }
-  void text(std::string_view value) {
-    number(value.size());
-    bytes.append(value);
-  }
-  std::string finish() const {
-    const uint64_t sum = XXH3_64bits(bytes.data(), bytes.size());
-    return "PSTKC002" + std::string(reinterpret_cast<const char *>(&sum), sizeof sum) + bytes;
-  }
-
-private:
-  std::string bytes;
-};
-
-/// Reads what Writer wrote; `good` turns false where it did not.
-class Reader {
-public:
-  explicit Reader(std::string file) : bytes(std::move(file)) {
-    uint64_t sum = 0;
-    good = bytes.size() >= 16 && bytes.compare(0, 8, "PSTKC002") == 0;
-    if (!good)
-      return;
-    std::memcpy(&sum, bytes.data() + 8, sizeof sum);
-    good = sum == XXH3_64bits(bytes.data() + 16, bytes.size() - 16);
-  }
-  uint64_t number() {
-    uint64_t value = 0;
-    if ((good = good && bytes.size() - at >= sizeof value)) {
-      std::memcpy(&value, bytes.data() + at, sizeof value);
-      at += sizeof value;
-    }
-    return value;
-  }
-  std::string text() {
-    const uint64_t size = number();
-    if (!(good = good && size <= bytes.size() - at))
-      return {};
-    at += size;
-    return bytes.substr(at - size, size);
-  }
-  bool good = false;
-
-private:
-  std::string bytes;
-  size_t at = 16;
-};
-
-} // namespace
-
-static void writeParameters(Writer &writer, const std::vector<Parameter> &parameters) {
-  writer.number(parameters.size());
-  for (const Parameter &parameter : parameters) {
-    writer.text(parameter.name);
-    writer.text(parameter.type);
-    writer.text(parameter.doc);
-    writer.number(parameter.isStatic);
-    writer.number(parameter.defaultValue.has_value());
-    writer.text(parameter.defaultValue.value_or(""));
-  }
-}
-
-static std::vector<Parameter> readParameters(Reader &reader) {
-  std::vector<Parameter> parameters;
-  for (uint64_t count = reader.number(); reader.good && parameters.size() < count;) {
-    Parameter parameter;
-    parameter.name = reader.text();
-    parameter.type = reader.text();
-    parameter.doc = reader.text();
-    parameter.isStatic = reader.number();
-    const bool hasDefault = reader.number();
-    std::string value = reader.text();
-    if (hasDefault)
-      parameter.defaultValue = std::move(value);
-    parameters.push_back(std::move(parameter));
-  }
-  return parameters;
-}
-
-//===--- keys
-//--------------------------------------------------------------===//
+//===--- keys ---------------------------------------------------------------===//
 
 static std::string hashOf(const std::string &bytes) {
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
@@ -147,7 +58,7 @@ Cache::Cache(std::string cacheFolder, const CompileRequest &compileRequest,
     writer.text(pass);
   for (std::string_view module : stdlib::moduleNames())
     writer.text(stdlib::moduleText(module).value_or(""));
-  textKey = hashOf(writer.finish());
+  textKey = hashOf(writer.finish(magic));
 }
 
 std::string Cache::keyWith(const std::vector<Parameter> &parameters) const {
@@ -159,20 +70,14 @@ std::string Cache::keyWith(const std::vector<Parameter> &parameters) const {
         writer.text(name);
         writer.text(value);
       }
-  return hashOf(writer.finish());
+  return hashOf(writer.finish(magic));
 }
 
 std::string Cache::pathOf(const std::string &key, const char *ending) const {
   return folder + "/" + key + ending;
 }
 
-//===--- entries
-//-----------------------------------------------------------===//
-
-static std::string readFile(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
+//===--- entries ------------------------------------------------------------===//
 
 static bool isValue(const Parameter &parameter, const std::string &text) {
   const std::string &type = parameter.type;
@@ -185,7 +90,7 @@ static bool isValue(const Parameter &parameter, const std::string &text) {
 std::optional<Compiled> Cache::find() const {
   if (!files)
     return std::nullopt;
-  Reader list(readFile(pathOf(textKey, ".parameters")));
+  Reader list(readFile(pathOf(textKey, ".parameters")), magic);
   const std::vector<Parameter> parameters = readParameters(list);
   if (!list.good)
     return std::nullopt;
@@ -196,16 +101,10 @@ std::optional<Compiled> Cache::find() const {
       return std::nullopt; // compiling says what is wrong with it
   }
   const std::string path = pathOf(keyWith(parameters), ".program");
-  Reader entry(readFile(path));
-  Compiled compiled;
-  compiled.name = entry.text();
-  compiled.parameters = readParameters(entry);
-  compiled.gpuPlace = entry.text();
-  const std::string plan = entry.text(), image = entry.text();
+  Reader entry(readFile(path), magic);
+  Compiled compiled = readProgram(entry);
   if (!entry.good)
     return std::nullopt;
-  compiled.plan.assign(plan.begin(), plan.end());
-  compiled.image.assign(image.begin(), image.end());
   runtime::noteUse(*files, pathOf(textKey, ".parameters"));
   runtime::noteUse(*files, path);
   return compiled;
@@ -220,13 +119,9 @@ void Cache::store(const Compiled &compiled) const {
   };
   Writer list;
   writeParameters(list, compiled.parameters);
-  write(pathOf(textKey, ".parameters"), list.finish());
+  write(pathOf(textKey, ".parameters"), list.finish(magic));
   Writer entry;
-  entry.text(compiled.name);
-  writeParameters(entry, compiled.parameters);
-  entry.text(compiled.gpuPlace);
-  entry.text({reinterpret_cast<const char *>(compiled.plan.data()), compiled.plan.size()});
-  entry.text({reinterpret_cast<const char *>(compiled.image.data()), compiled.image.size()});
-  write(pathOf(keyWith(compiled.parameters), ".program"), entry.finish());
+  writeProgram(entry, compiled);
+  write(pathOf(keyWith(compiled.parameters), ".program"), entry.finish(magic));
   runtime::limitCache(*files, runtime::CacheFolder::ofUser(folder));
 }

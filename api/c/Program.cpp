@@ -1,6 +1,7 @@
 //===- Program.cpp - pst_compile and pst_program ---------------------------===//
 
 #include "api/c/Program.h"
+#include "api/c/Bundle.h"
 #include "api/c/Cache.h"
 #include "api/c/CompilerLibrary.h"
 #include "api/c/Stack.h"
@@ -34,7 +35,7 @@ static CompileRequest readRequest(const char *text, size_t length, const char *f
   return request;
 }
 
-static void setParameters(pst_program &program, std::vector<Parameter> parameters) {
+void api::setParameters(pst_program &program, std::vector<Parameter> parameters) {
   program.parameters = std::move(parameters);
   for (const Parameter &parameter : program.parameters)
     program.parameterInfos.push_back(
@@ -43,7 +44,7 @@ static void setParameters(pst_program &program, std::vector<Parameter> parameter
          parameter.doc.c_str()});
 }
 
-static pst_status failWith(pst_program &program, const std::string &message) {
+pst_status api::failWith(pst_program &program, const std::string &message) {
   program.messages = messageWithoutPlace(message);
   return PST_ERROR;
 }
@@ -51,6 +52,10 @@ static pst_status failWith(pst_program &program, const std::string &message) {
 /// Compiles with `use`, and takes over what was said. False where there is no compiler.
 static bool withDriver(pst_program &program, const std::function<void(Compilation &)> &use) {
   std::string failure;
+  if (program.isBundle) {
+    failWith(program, program.request.fileName + " is a bundle, which holds code and no text: this needs the .pipe file");
+    return false;
+  }
   onLargeStack([&] {
     auto driver = startCompilation(program.request);
     if (!driver) {
@@ -65,8 +70,7 @@ static bool withDriver(pst_program &program, const std::function<void(Compilatio
   return failure.empty();
 }
 
-/// Loads what was compiled; it may come from a cache, so nothing is trusted.
-static std::string adopt(pst_program &program, Compiled compiled) {
+std::string api::adopt(pst_program &program, Compiled compiled) {
   auto plan = runtime::Plan::load(compiled.plan);
   if (!plan)
     return plan.error().message;
@@ -84,6 +88,61 @@ static std::string adopt(pst_program &program, Compiled compiled) {
   return {};
 }
 
+static std::string cacheFolderOf(const pst_compile_options &given) {
+  return given.check_only ? std::string() : given.cache_folder ? std::string(given.cache_folder) : defaultCacheFolder();
+}
+
+static std::string unknownTarget(const std::string &name) {
+  return "unknown target `" + name + "`; known are x86-64-v2, x86-64-v3, x86-64-v4 and x86-64-v4-vnni";
+}
+
+pst_status pst_compile_bundle(const char *text, size_t length, const char *file_name,
+                              const pst_compile_options *options, const char *const *targets, size_t target_count,
+                              const char *path, pst_program **out_program) {
+  static const char *const portable[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+  auto *program = new pst_program;
+  *out_program = program;
+  pst_compile_options given = PST_COMPILE_OPTIONS_INIT;
+  if (options)
+    std::memcpy(&given, options, std::min(options->size, sizeof given));
+  program->request = readRequest(text, length, file_name, given);
+  if (given.check_only || given.target)
+    return failWith(*program, "a bundle has levels of its own, and code: neither `target` nor `check_only` applies");
+  if (target_count == 0) {
+    targets = portable;
+    target_count = std::size(portable);
+  }
+  Bundle bundle;
+  for (size_t i = 0; i < target_count; ++i) {
+    auto target = codegen::Target::named(targets[i]);
+    if (!target)
+      return failWith(*program, unknownTarget(targets[i]));
+    const std::string name = target->describe();
+    if (bundle.has(name))
+      continue;
+    program->request.target = name;
+    const Cache cache(cacheFolderOf(given), program->request, name);
+    std::optional<Compiled> compiled = cache.find();
+    if (!compiled) {
+      const bool started = withDriver(*program, [&](Compilation &driver) {
+        if (driver.load() && driver.advance(Stage::llvm))
+          compiled = driver.finish();
+      });
+      if (!started || !compiled)
+        return PST_ERROR;
+      cache.store(*compiled);
+    }
+    bundle.levels.push_back({name, std::move(*compiled)});
+  }
+  program->name = bundle.levels.front().program.name;
+  setParameters(*program, bundle.levels.front().program.parameters);
+  for (const auto &[name, value] : program->request.parameters)
+    bundle.settings.emplace_back(name, value);
+  if (auto written = bundle.write(path); !written)
+    return failWith(*program, written.error().message);
+  return PST_OK;
+}
+
 pst_status pst_compile(const char *text, size_t length, const char *file_name,
                        const pst_compile_options *options, pst_program **out_program) {
   auto *program = new pst_program;
@@ -95,12 +154,8 @@ pst_status pst_compile(const char *text, size_t length, const char *file_name,
 
   auto target = codegen::Target::named(program->request.target);
   if (!target)
-    return failWith(*program, "unknown target `" + program->request.target +
-                                  "`; known are x86-64-v2, x86-64-v3, x86-64-v4 and x86-64-v4-vnni");
-  const Cache cache(given.check_only     ? std::string()
-                    : given.cache_folder ? std::string(given.cache_folder)
-                                         : defaultCacheFolder(),
-                    program->request, target->describe());
+    return failWith(*program, unknownTarget(program->request.target));
+  const Cache cache(cacheFolderOf(given), program->request, target->describe());
   if (std::optional<Compiled> hit = cache.find())
     if (adopt(*program, std::move(*hit)).empty()) {
       program->fromCache = true;

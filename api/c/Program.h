@@ -55,6 +55,7 @@ struct pst_program {
   std::vector<penstock::api::Parameter> parameters;
   std::vector<pst_parameter_info> parameterInfos; ///< views of `parameters`
   bool fromCache = false;
+  bool isBundle = false; ///< there is no text
   std::string gpuPlace; ///< as Compiled's
 
   // Null after an error and for check_only.
@@ -63,5 +64,16 @@ struct pst_program {
 
   std::string emitted; ///< what the last emit or explain returned
 };
+
+namespace penstock::api {
+
+/// Stores the message; the status is that of an error.
+pst_status failWith(pst_program &program, const std::string &message);
+void setParameters(pst_program &program, std::vector<Parameter> parameters);
+/// Loads what was compiled; it may come from a file, so nothing is trusted. What is
+/// wrong with it, or nothing.
+std::string adopt(pst_program &program, Compiled compiled);
+
+} // namespace penstock::api
 
 #endif

@@ -119,6 +119,37 @@ typedef struct pst_compile_options {
 PST_API pst_status pst_compile(const char *text, size_t length, const char *file_name,
                                const pst_compile_options *options, pst_program **out_program);
 
+/* Compiles the text for several levels of the CPU and writes a bundle to `path`: one
+ * file that pst_program_load() runs, also where no compiler is installed. Static
+ * parameters are compiled in; run-time ones that are given become its defaults.
+ *
+ * targets      names as in pst_compile_options; none: v2, v3 and v4. `options` may
+ *              not name a target of its own.
+ * out_program  always stored, as by pst_compile(): messages, name and parameters. It
+ *              cannot be run.
+ * PST_ERROR    see pst_program_messages(); what was at `path` is still there.
+ *
+ * Thread safety: any thread. Blocks for the time of a compilation for each level. */
+PST_API pst_status pst_compile_bundle(const char *text, size_t length, const char *file_name,
+                                      const pst_compile_options *options,
+                                      const char *const *targets, size_t target_count,
+                                      const char *path, pst_program **out_program);
+
+/* Loads a bundle: the code for the highest level that this machine offers. Needs and
+ * loads no compiler. What runs is the file's code, as with a shared library: its
+ * checksum finds damage and is no signature.
+ *
+ * parameters   values of run-time parameters become the defaults of sessions. Those
+ *              of static ones must be what they were when compiling.
+ * out_program  always stored, as by pst_compile(). Of its functions, those that need
+ *              the text (emit, explain, overview) are errors.
+ * PST_ERROR    no bundle, a damaged one, one of another version, or without code for
+ *              this machine: see pst_program_messages().
+ *
+ * Thread safety: any thread. */
+PST_API pst_status pst_program_load(const char *path, const pst_parameter *parameters,
+                                    size_t parameter_count, pst_program **out_program);
+
 /* Warnings and errors as text, each with its place, its line and a caret; empty
  * where there are none. */
 PST_API const char *pst_program_messages(const pst_program *program);

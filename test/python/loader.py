@@ -121,6 +121,29 @@ class Loading(unittest.TestCase):
             with self.assertRaises(FileNotFoundError):
                 penstock.load(f"{folder}/none.pipe")
 
+    def test_a_bundle_loads_as_its_text_does(self):
+        with tempfile.TemporaryDirectory() as folder:
+            values, bundle = os.path.join(folder, "values.npy"), os.path.join(folder, "numbers.pstk")
+            numpy.save(values, numpy.arange(20))
+            penstock.compile_bundle(NUMBERS, bundle, targets=["x86-64-v2"], values=values, per_rank=5)
+            with penstock.load(NUMBERS, values=values, per_rank=5) as text, penstock.load(bundle) as loader:
+                for ours, theirs in zip(text, loader, strict=True):
+                    self.assertEqual(numpy.asarray(ours["square"]).tolist(), numpy.asarray(theirs["square"]).tolist())
+            with penstock.load(bundle, values=values, per_rank=4) as loader:
+                self.assertEqual(len(loader), 5)
+            program = penstock.Program.of_bundle(bundle, {})
+            self.assertEqual(program.name, "numbers")
+            with self.assertRaisesRegex(penstock.CompileError, "needs the .pipe file"):
+                program.explain()
+            with self.assertRaisesRegex(penstock.CompileError, "no parameter `per`; those of this pipeline are `values`, `per_rank`"):
+                penstock.load(bundle, per=3)
+            with self.assertRaisesRegex(penstock.CompileError, "do not apply to a bundle"):
+                penstock.load(bundle, target="x86-64-v2")
+            with self.assertRaisesRegex(penstock.CompileError, "cannot write"):
+                penstock.compile_bundle(NUMBERS, os.path.join(folder, "none", "numbers.pstk"), values=values)
+            with self.assertRaisesRegex(penstock.CompileError, "No such file"):
+                penstock.load(os.path.join(folder, "none.pstk"))
+
     def test_ranks_share_an_epoch(self):
         parts = []
         for rank in range(2):

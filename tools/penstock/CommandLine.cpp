@@ -147,7 +147,7 @@ static int beginOfRest(const CLI::App &command, int argc, char **argv) {
 
 void Command::runs(const char *example, std::function<int()> run) {
   setFooter(*command, example);
-  auto *program = static_cast<Program *>(command->get_parent());
+  auto *program = static_cast<Program *>(command->get_parent() ? command->get_parent() : command);
   command->callback([program, run = std::move(run)] { program->exitCode = run(); });
 }
 
@@ -156,20 +156,22 @@ CommandLine::CommandLine(const char *description, const char *name, const char *
     : app(new Program(description, name)) {
   setFooter(*app, example);
   app->set_version_flag("--version", version);
-  app->require_subcommand(1);
 }
 
 CommandLine::~CommandLine() { delete app; }
 
 Command CommandLine::command(const char *name, const char *description) {
+  app->require_subcommand(1);
   return Command(app->add_subcommand(name, description));
 }
+
+Command CommandLine::only() { return Command(app); }
 
 /// False, and a message, where the first word is no command of ours.
 static bool knowsCommand(const CLI::App &app, const char *word) {
   const auto commands = app.get_subcommands(nullptr);
   const auto isNamed = [&](const CLI::App *command) { return command->check_name(word); };
-  if (!word || *word == '-' || std::any_of(commands.begin(), commands.end(), isNamed))
+  if (commands.empty() || !word || *word == '-' || std::any_of(commands.begin(), commands.end(), isNamed))
     return true;
   std::fprintf(stderr, "penstock: error: there is no command `%s`; the commands are:", word);
   for (const CLI::App *command : commands)

@@ -76,6 +76,8 @@ public:
   CommandLine(const CommandLine &) = delete;
 
   Command command(const char *name, const char *description);
+  /// Of a program that has one command, which has no name.
+  Command only();
   /// Reads the words and runs the command that they name: its exit code. Words that are wrong are
   /// said on stderr, and the exit code is that of a usage error.
   int run(int argc, char **argv);

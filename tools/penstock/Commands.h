@@ -15,6 +15,7 @@ void addPack(CommandLine &line);
 void addFmt(CommandLine &line);
 void addOps(CommandLine &line);
 void addRun(CommandLine &line);
+void addRunBundle(CommandLine &line); ///< penstock-run
 void addSample(CommandLine &line);
 void addView(CommandLine &line);
 void addBench(CommandLine &line);

@@ -23,12 +23,22 @@ std::vector<const char *> penstock::cli::pointersTo(const std::vector<std::strin
   return pointers;
 }
 
-void CompileOptions::addTo(Command &command) {
-  command.option("file", file, "the .pipe file").required();
+static void addSet(Command &command, std::vector<std::string> &set) {
   command
       .option("--set", set,
                   "the value of a parameter, such as size=128 or noise=5%; may be given often")
       .typeName("NAME=VALUE");
+}
+
+void CompileOptions::addBundleTo(Command &command) {
+  isBundle = true;
+  command.option("file", file, "the bundle (penstock compile -o)").required();
+  addSet(command, set);
+}
+
+void CompileOptions::addTo(Command &command) {
+  command.option("file", file, "the .pipe file, or to run it a bundle (penstock compile -o)").required();
+  addSet(command, set);
   command.option("--pipeline", pipeline, "which pipeline, where the file has several")
       .typeName("NAME");
   const char *group = "Compiler";
@@ -40,7 +50,8 @@ void CompileOptions::addTo(Command &command) {
       .group(group);
   command
       .option("--target", target,
-                  "x86-64-v2, x86-64-v3, x86-64-v4 or x86-64-v4-vnni; default: this machine")
+                  "x86-64-v2, x86-64-v3, x86-64-v4 or x86-64-v4-vnni; default: this machine. For a "
+                  "bundle a list, with commas; default: v2, v3 and v4")
       .typeName("LEVEL")
       .group(group);
   command

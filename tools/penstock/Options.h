@@ -26,8 +26,10 @@ struct CompileOptions {
   std::string target;
   std::string from;
   bool noCache = false;
+  bool isBundle = false; ///< else the file's first bytes tell
 
   void addTo(Command &command);
+  void addBundleTo(Command &command);
 };
 
 /// Options of everything that runs.

@@ -19,9 +19,11 @@ struct Compilation {
   std::string why;
 };
 
-/// Reads and compiles the file; prints nothing.
+/// Reads and compiles the file, or loads it where it is a bundle; prints nothing.
 Compilation compileQuietly(const CompileOptions &options, bool checkOnly);
 /// The same; prints messages to stderr, and is null where there were errors.
 ProgramPtr compile(const CompileOptions &options, bool checkOnly = false);
+/// Compiles for the levels that `--target` lists and writes a bundle; the program cannot be run.
+ProgramPtr compileBundle(const CompileOptions &options, const std::string &path);
 
 } // namespace penstock::cli

@@ -246,10 +246,7 @@ static int run(const State &state) {
   return runAll(state, program.get(), session.get());
 }
 
-void penstock::cli::addRun(CommandLine &line) {
-  auto state = std::make_shared<State>();
-  Command command = line.command("run", "compile a file and run it over its data");
-  state->compile.addTo(command);
+static void addOptions(Command &command, const std::shared_ptr<State> &state) {
   state->run.addTo(command);
   command
       .option("--epochs", state->epochs,
@@ -271,5 +268,20 @@ void penstock::cli::addRun(CommandLine &line) {
                    "write where the time went to this file, for `penstock explain --profile`")
       .typeName("FILE");
   command.flag("--json", state->json, "report as JSON on stdout");
+}
+
+void penstock::cli::addRunBundle(CommandLine &line) {
+  auto state = std::make_shared<State>();
+  Command command = line.only();
+  state->compile.addBundleTo(command);
+  addOptions(command, state);
+  command.runs("penstock-run train.pstk --set root=photos", [state] { return run(*state); });
+}
+
+void penstock::cli::addRun(CommandLine &line) {
+  auto state = std::make_shared<State>();
+  Command command = line.command("run", "compile a file, or load a bundle, and run it over its data");
+  state->compile.addTo(command);
+  addOptions(command, state);
   command.runs("penstock run train.pipe --set root=photos --set per_rank=64", [state] { return run(*state); });
 }

@@ -16,11 +16,11 @@ from .dataset import Table, from_dataset
 from .errors import CancelledError, CompileError, PenstockError, SessionError
 from .loader import BadSample, Loader, load
 from .outputs import Array, Batch, Output, Sample
-from .program import Parameter, Program
+from .program import Parameter, Program, compile_bundle
 
 __version__ = _c.decode(_c.library.version())
 __all__ = ["Array", "BadSample", "Batch", "CancelledError", "CompileError", "Loader", "Output", "Parameter",
-           "PenstockError", "Program", "Sample", "SessionError", "Table", "from_dataset", "load"]
+           "PenstockError", "Program", "Sample", "SessionError", "Table", "compile_bundle", "from_dataset", "load"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -129,6 +129,9 @@ _handle, _out = c_void_p, POINTER(c_void_p)
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "version": (c_char_p, []),
     "compile": (c_int, [c_char_p, c_size_t, c_char_p, POINTER(CompileOptions), _out]),
+    "compile_bundle": (c_int, [c_char_p, c_size_t, c_char_p, POINTER(CompileOptions), POINTER(c_char_p), c_size_t,
+                               c_char_p, _out]),
+    "program_load": (c_int, [c_char_p, POINTER(Parameter), c_size_t, _out]),
     "program_messages": (c_char_p, [_handle]),
     "program_messages_json": (c_char_p, [_handle]),
     "program_parameter_count": (c_size_t, [_handle]),

@@ -14,9 +14,9 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 from . import _c
 from ._sheet import contact_sheet
 from .dataset import as_tables
-from .errors import CancelledError, SessionError
+from .errors import CancelledError, CompileError, SessionError
 from .outputs import DTYPES, TYPESTR, Batch, Sample, _BatchHandle, _SampleHandle, output_names
-from .program import Program, read_source
+from .program import Program, is_bundle, read_source
 
 _open_loaders: "weakref.WeakSet[Loader]" = weakref.WeakSet()
 
@@ -61,7 +61,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
          **values: Any) -> Loader:
     """Compiles a pipeline and opens a session of it.
 
-    source           a .pipe file, or its text
+    source           a .pipe file, or its text; or a bundle, ``train.pstk``
     pipeline         which one, where the file has several
     values           the pipeline's parameters: ``root="data", per_rank=256``
     parameters       the same as a mapping, for names that this function has, too
@@ -86,8 +86,14 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     target, without  instruction set ("x86-64-v3" ...) and optimising passes to leave out, as `penstock compile`
 
     Raises CompileError, SessionError, and OSError where the file cannot be read."""
-    text, file_name = read_source(source)
-    program = Program(text, file_name, {**(parameters or {}), **values}, pipeline, cache, target, without)
+    given = {**(parameters or {}), **values}
+    if is_bundle(source):
+        if pipeline or target or list(without):
+            raise CompileError(f"{os.fspath(source)} is compiled: `pipeline`, `target` and `without` do not apply to a bundle")
+        program = Program.of_bundle(source, given)
+    else:
+        text, file_name = read_source(source)
+        program = Program(text, file_name, given, pipeline, cache, target, without)
     return Loader(program, columns=columns, seed=seed, epoch=epoch, rank=rank, world=world, threads=threads,
                   ranks_here=ranks_here, prefetch=prefetch, memory_budget=memory_budget, held=held, last=last, rows=rows,
                   on_error=on_error, allowed_folders=allowed_folders, dataset=dataset)

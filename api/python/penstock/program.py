@@ -32,14 +32,20 @@ class Program:
     def __init__(self, text: bytes, file_name: str, parameters: Mapping[str, Any], pipeline: str | None = None,
                  cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
                  check_only: bool = False):
-        self._handle = c_void_p()
-        given, disabled = _c.encode_parameters(dict(parameters)), _c.encode_texts(list(without))
-        options = _c.CompileOptions(
-            size=ctypes.sizeof(_c.CompileOptions), pipeline=pipeline and pipeline.encode(), parameters=given,
-            parameter_count=len(given), disabled_passes=disabled, disabled_pass_count=len(disabled),
-            target=target and target.encode(), cache_folder=None if cache is None else os.fsencode(cache),
-            check_only=check_only)
-        status = _c.library.compile(text, len(text), os.fsencode(file_name), byref(options), byref(self._handle))
+        options = _options(parameters, pipeline, cache, target, without, check_only)
+        handle = c_void_p()
+        self._take(_c.library.compile(text, len(text), os.fsencode(file_name), byref(options), byref(handle)), handle)
+
+    @classmethod
+    def of_bundle(cls, path: str | os.PathLike[str], parameters: Mapping[str, Any]) -> Program:
+        """A bundle, which `compile_bundle` wrote. No compiler is needed. Those parameters that are static must have the
+        values that they had when it was compiled. Raises CompileError, as `load`."""
+        program, handle, given = cls.__new__(cls), c_void_p(), _c.encode_parameters(dict(parameters))
+        program._take(_c.library.program_load(os.fsencode(path), given, len(given), byref(handle)), handle)
+        return program
+
+    def _take(self, status: int, handle: c_void_p) -> None:
+        self._handle = handle
         self._release = weakref.finalize(self, _c.library.program_release, self._handle)
         messages = _c.decode(_c.library.program_messages(self._handle))
         if status != _c.OK:
@@ -69,6 +75,44 @@ class Program:
         if _c.library.program_explain(self._handle, byref(text)) != _c.OK:
             raise CompileError(_c.decode(_c.library.program_messages(self._handle)))
         return _c.decode(text.value)
+
+
+def _options(parameters: Mapping[str, Any], pipeline: str | None, cache: str | os.PathLike[str] | None,
+             target: str | None, without: Iterable[str], check_only: bool = False) -> _c.CompileOptions:
+    given, disabled = _c.encode_parameters(dict(parameters)), _c.encode_texts(list(without))
+    return _c.CompileOptions(
+        size=ctypes.sizeof(_c.CompileOptions), pipeline=pipeline and pipeline.encode(), parameters=given,
+        parameter_count=len(given), disabled_passes=disabled, disabled_pass_count=len(disabled),
+        target=target and target.encode(), cache_folder=None if cache is None else os.fsencode(cache),
+        check_only=check_only)
+
+
+def compile_bundle(source: str | os.PathLike[str], path: str | os.PathLike[str], *,
+                   targets: Iterable[str] = ("x86-64-v2", "x86-64-v3", "x86-64-v4"), pipeline: str | None = None,
+                   parameters: Mapping[str, Any] | None = None, cache: str | os.PathLike[str] | None = None,
+                   without: Iterable[str] = (), **values: Any) -> None:
+    """Compiles a pipeline for several levels of the CPU and writes a bundle, which `load` opens as it opens a .pipe file,
+    and `penstock-run` runs, also where no compiler is installed.
+
+    source           a .pipe file, or its text
+    path             the bundle, by custom ``train.pstk``; it is replaced in one step
+    targets          the levels that it has code for
+    values           the pipeline's parameters: static ones are compiled in, others become the bundle's defaults
+    parameters       the same as a mapping
+    pipeline, cache, without   as of `load`
+
+    Raises CompileError, also where the file cannot be written, and OSError where the source cannot be read."""
+    text, file_name = read_source(source)
+    options = _options({**(parameters or {}), **values}, pipeline, cache, None, without)
+    names = _c.encode_texts(list(targets))
+    program, handle = Program.__new__(Program), c_void_p()
+    program._take(_c.library.compile_bundle(text, len(text), os.fsencode(file_name), byref(options), names, len(names),
+                                            os.fsencode(path), byref(handle)), handle)
+
+
+def is_bundle(source: str | os.PathLike[str]) -> bool:
+    """Whether `load` has nothing to compile: a path that ends in .pstk."""
+    return not (isinstance(source, str) and "\n" in source) and os.fspath(source).endswith(".pstk")
 
 
 def read_source(source: str | os.PathLike[str]) -> tuple[bytes, str]:

@@ -1,0 +1,156 @@
+//===- Bundle.cpp - compiled programs to carry elsewhere -------------------===//
+
+#include "api/c/Bundle.h"
+#include "api/c/Packing.h"
+#include "codegen/cpu/Target.h"
+#include "runtime/core/RealFileSystem.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sys/stat.h>
+
+using namespace penstock;
+using namespace penstock::api;
+using runtime::Code;
+using runtime::Error;
+
+/// The last three digits are the format's number: what is written into a bundle, or into the
+/// plans and images in it, changes with it.
+static constexpr std::string_view family = "PSTKB", format = "001";
+
+bool Bundle::has(const std::string &target) const {
+  return std::any_of(levels.begin(), levels.end(), [&](const Level &level) { return level.target == target; });
+}
+
+runtime::Result<Compiled> Bundle::take() {
+  const codegen::Target host = codegen::Target::host();
+  Level *best = nullptr;
+  auto levelOf = [](const Level &level) { return codegen::Target::named(level.target)->level; };
+  std::string all;
+  for (Level &level : levels) {
+    all += (all.empty() ? "" : ", ") + level.target;
+    if (levelOf(level) <= host.level && (!best || levelOf(level) > levelOf(*best)))
+      best = &level;
+  }
+  if (!best)
+    return Error{Code::Unsupported, "has code for " + all + ", and this processor offers " + host.describe() +
+                                        "; compile it with `--target " + host.describe() + "`"};
+  return std::move(best->program);
+}
+
+runtime::Status Bundle::write(const std::string &path) const {
+  Writer writer;
+  writer.text(pst_version());
+  writer.number(settings.size());
+  for (const auto &[name, value] : settings) {
+    writer.text(name);
+    writer.text(value);
+  }
+  writer.number(levels.size());
+  for (const Level &level : levels) {
+    writer.text(level.target);
+    writeProgram(writer, level.program);
+  }
+  const std::string bytes = writer.finish(std::string(family) + std::string(format));
+  const std::filesystem::path whole = std::filesystem::absolute(path);
+  auto files = runtime::RealFileSystem::create({{whole.parent_path().string(), true}});
+  if (!files)
+    return Error{files.error().code, "cannot write " + path + ": " + files.error().message};
+  if (auto written = (*files)->writeFileAtomically(
+          whole.string(), {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+      !written)
+    return Error{written.error().code, "cannot write " + path + ": " + written.error().message};
+  return {};
+}
+
+static Error damaged(const std::string &path) {
+  return {Code::Corrupt, path + " is damaged: its checksum does not match; copy it again, or compile it again"};
+}
+
+runtime::Result<Bundle> Bundle::read(const std::string &path) {
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0)
+    return Error{Code::NotFound, "cannot read " + path + ": " + std::strerror(errno)};
+  std::string bytes = S_ISREG(found.st_mode) ? readFile(path) : std::string();
+  if (bytes.size() < family.size() + format.size() || bytes.compare(0, family.size(), family) != 0)
+    return Error{Code::Corrupt, path + " is no bundle; `penstock compile train.pipe -o train.pstk` makes one"};
+  const std::string theirs = bytes.substr(family.size(), format.size());
+  if (theirs != format)
+    return Error{Code::Unsupported, path + " has format " + theirs + ", and Penstock " + pst_version() + " reads " +
+                                        std::string(format) + "; compile it again with this version"};
+  Reader reader(std::move(bytes), std::string(family) + std::string(format));
+  if (!reader.good)
+    return damaged(path);
+  Bundle bundle;
+  (void)reader.text(); // the version that wrote it
+  for (uint64_t count = reader.number(); reader.good && bundle.settings.size() < count;) {
+    std::string name = reader.text(), value = reader.text();
+    bundle.settings.emplace_back(std::move(name), std::move(value));
+  }
+  for (uint64_t count = reader.number(); reader.good && bundle.levels.size() < count;) {
+    std::string target = reader.text();
+    reader.good = reader.good && codegen::Target::named(target).has_value() && !target.empty();
+    bundle.levels.push_back({std::move(target), readProgram(reader)});
+  }
+  if (!reader.good || bundle.levels.empty())
+    return damaged(path);
+  return bundle;
+}
+
+//===--- the C API --------------------------------------------------------------===//
+
+/// What a static parameter is for good, and a run-time one unless a session says otherwise.
+static std::optional<std::string> settle(pst_program &program, const Bundle &bundle, const pst_parameter *given,
+                                         size_t count) {
+  auto settingOf = [&](const std::string &name) -> const std::string * {
+    for (const auto &[set, value] : bundle.settings)
+      if (set == name)
+        return &value;
+    return nullptr;
+  };
+  for (const auto &[name, value] : bundle.settings)
+    program.request.parameters.emplace_back(name, value);
+  for (size_t i = 0; i < count; ++i) {
+    const std::string name = given[i].name, value = given[i].value;
+    const auto known = std::find_if(program.parameters.begin(), program.parameters.end(),
+                                    [&](const Parameter &parameter) { return parameter.name == name; });
+    if (known == program.parameters.end()) {
+      std::string names;
+      for (const Parameter &parameter : program.parameters)
+        names += (names.empty() ? "`" : ", `") + parameter.name + "`";
+      return "there is no parameter `" + name + "`; " +
+             (names.empty() ? "this pipeline has none" : "those of this pipeline are " + names);
+    }
+    if (known->isStatic) {
+      const std::string *set = settingOf(name);
+      const std::string compiled = set ? *set : known->defaultValue.value_or("");
+      if (value != compiled)
+        return "`" + name + "` was " + compiled + " when this was compiled, and is static: for another value, compile it again";
+      continue;
+    }
+    std::erase_if(program.request.parameters, [&](const auto &entry) { return entry.first == name; });
+    program.request.parameters.emplace_back(name, value);
+  }
+  return std::nullopt;
+}
+
+pst_status pst_program_load(const char *path, const pst_parameter *parameters, size_t parameter_count,
+                            pst_program **out_program) {
+  auto *program = new pst_program;
+  *out_program = program;
+  program->isBundle = true;
+  program->request.fileName = path;
+  auto bundle = Bundle::read(path);
+  if (!bundle)
+    return failWith(*program, bundle.error().message);
+  auto compiled = bundle->take();
+  const std::string name = path;
+  if (!compiled)
+    return failWith(*program, name + " " + compiled.error().message);
+  if (std::string why = adopt(*program, std::move(*compiled)); !why.empty())
+    return failWith(*program, name + ": " + why);
+  if (auto why = settle(*program, *bundle, parameters, parameter_count))
+    return failWith(*program, name + ": " + *why);
+  return PST_OK;
+}

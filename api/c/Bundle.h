@@ -1,0 +1,34 @@
+//===- Bundle.h - compiled programs to carry elsewhere ---------------------===//
+#ifndef PENSTOCK_API_C_BUNDLE_H
+#define PENSTOCK_API_C_BUNDLE_H
+
+#include "api/c/Program.h"
+#include "runtime/core/Status.h"
+
+namespace penstock::api {
+
+/// What the cache keeps, made portable: a program for each of some levels of the CPU,
+/// each with its plan, which says how much memory that code needs.
+struct Bundle {
+  struct Level {
+    std::string target; ///< "x86-64-v3"
+    Compiled program;
+  };
+  std::vector<Level> levels;
+  std::vector<std::pair<std::string, std::string>> settings; ///< of parameters, when it was compiled
+
+  bool has(const std::string &target) const;
+  /// The program for the highest level that this machine offers. Unsupported where
+  /// all are higher.
+  runtime::Result<Compiled> take();
+
+  /// Replaces the file in one step. The error names it.
+  runtime::Status write(const std::string &path) const;
+  /// Errors: NotFound; Corrupt for what is damaged, or no bundle; Unsupported for the
+  /// format of another version.
+  static runtime::Result<Bundle> read(const std::string &path);
+};
+
+} // namespace penstock::api
+
+#endif

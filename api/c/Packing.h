@@ -1,0 +1,50 @@
+//===- Packing.h - compiled programs as bytes ------------------------------===//
+#ifndef PENSTOCK_API_C_PACKING_H
+#define PENSTOCK_API_C_PACKING_H
+
+#include "api/c/Program.h"
+#include <string_view>
+
+namespace penstock::api {
+
+/// Length-prefixed fields, with a magic and a checksum in front: what the cache and
+/// bundles are made of. Little-endian.
+class Writer {
+public:
+  void number(uint64_t value) { bytes.append(reinterpret_cast<const char *>(&value), sizeof value); }
+  void text(std::string_view value) {
+    number(value.size());
+    bytes.append(value);
+  }
+  /// `magic`: 8 bytes.
+  std::string finish(std::string_view magic) const;
+
+private:
+  std::string bytes;
+};
+
+/// Reads what Writer wrote; `good` turns false where it did not, and all is empty from there on.
+class Reader {
+public:
+  Reader(std::string file, std::string_view magic);
+  uint64_t number();
+  std::string text();
+  bool good = false;
+
+private:
+  std::string bytes;
+  size_t at = 16;
+};
+
+void writeParameters(Writer &writer, const std::vector<Parameter> &parameters);
+std::vector<Parameter> readParameters(Reader &reader);
+
+void writeProgram(Writer &writer, const Compiled &compiled);
+Compiled readProgram(Reader &reader);
+
+/// The whole file; empty where it cannot be read.
+std::string readFile(const std::string &path);
+
+} // namespace penstock::api
+
+#endif

@@ -1,0 +1,31 @@
+// The standard streams, from a program's begin to its end.
+
+#include "tools/penstock/Streams.h"
+#include "tools/penstock/Options.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace penstock::cli;
+
+void penstock::cli::holdStandardStreams() {
+  for (int stream = 0; stream < 3; ++stream)
+    if (fcntl(stream, F_GETFD) < 0)
+      (void)open("/dev/null", O_RDONLY); // takes the lowest number
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+int penstock::cli::finish(int exitCode) {
+  errno = 0;
+  if (std::ferror(stdout))
+    (void)!write(STDOUT_FILENO, "\n", 1); // asks again why
+  else if (std::fflush(stdout) == 0)
+    return exitCode;
+  std::fprintf(stderr, "penstock: error: cannot write to stdout%s%s\n", errno ? ": " : "",
+               errno ? std::strerror(errno) : "");
+  return exitCode == exitOk ? exitError : exitCode;
+}
