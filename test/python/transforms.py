@@ -96,6 +96,13 @@ EVALUATION = {
     "sequential": torch.nn.Sequential(T.Resize((32, 33)), torch.nn.Identity(), T.CenterCrop(20)),
     "fixed angle": T.Compose([T.RandomRotation((30, 30), interpolation=B, fill=9), T.ToTensor()]),
     "fixed affine": T.RandomAffine((15, 15), scale=(1.2, 1.2), shear=(5, 5, -3, -3), fill=3),
+    # torch draws in f32: numbers that are whole there.
+    "bicubic warps": T.Compose([T.RandomRotation((30, 30), interpolation=C, fill=9), T.RandomAffine((-15, -15), scale=(1.25, 1.25), interpolation=C),
+                                T.RandomRotation((200, 200), C, expand=True), T.CenterCrop(40), T.ToTensor()]),
+    "a fill for each channel": T.Compose([T.Pad((1, 2), fill=(1, 200, 3)), T.RandomRotation((30, 30), B, fill=(9, 0, 255)), T.RandomInvert(1),
+                                          T.RandomAffine((15, 15), interpolation=C, fill=[3, 4, 0]), T.RandomAffine((-9, -9), fill=(0, 7, 7)), T.ToTensor()]),
+    "cut to fills": T.Compose([T.Pad(3, fill=(1, 2, 3)), T.RandomCrop((HEIGHT + 10, WIDTH + 14), padding=(4, 2), fill=(5, 6, 7)),
+                               T.RandomCrop((HEIGHT + 10, WIDTH + 14), pad_if_needed=True, fill=(9, 6, 7)), T.ToTensor()]),
     "fixed colours": T.ColorJitter((1.3, 1.3)),
 }
 
@@ -321,9 +328,10 @@ class Unknown(unittest.TestCase):
     def test_arguments_that_are_not_offered(self):
         inner = lambda *ts: T.Compose([T.ToTensor(), T.Compose(ts)]) # noqa: E731
         for transform, name, reason in [
-                (T.Pad(2, fill=(1, 2, 3)), "Pad", "a fill for each channel"),
+                (inner(T.Pad(2, fill=(0.1, 0.2, 0.3))), "Pad", "a fill for each channel"),
+                (T.AutoAugment(fill=[1.0, 2.0, 3.0]), "AutoAugment", "a fill for each channel"),
                 (T.RandomRotation(5, center=(0, 0)), "RandomRotation", "a center of its own"),
-                (T.RandomRotation(5, interpolation=C), "RandomRotation", "bicubic is not offered for warps"),
+                (T.RandomRotation(5, interpolation=T.InterpolationMode.BOX), "RandomRotation", "box is not offered for warps"),
                 (T.GaussianBlur((3, 5)), "GaussianBlur", "not as wide as high"),
                 (T.FiveCrop(5), "FiveCrop", "five images"), (T.AugMix(), "AugMix", "Dirichlet"),
                 (T.Compose([T.PILToTensor(), STATS]), "Normalize", "takes a float tensor"),
@@ -419,7 +427,10 @@ class SecondVersion(unittest.TestCase):
         import torchvision.transforms.v2 as v2
         images = pictures(20)
         floats = (v2.ToImage(), v2.ToDtype(torch.float32, scale=True))
-        for transform in (v2.Compose([v2.Resize(40), v2.CenterCrop(32), *floats, v2.Normalize(*composes.STATS[0]), v2.ToPureTensor()]),
+        for transform in (v2.Compose([v2.Resize(None, max_size=40), v2.Resize(None, max_size=61, interpolation=C), *floats]),
+                          v2.Compose([lambda x: x.crop((0, 0, 20, 48)), v2.Resize(None, max_size=9), *floats]),
+                          v2.Compose([v2.Pad(2, fill=(1, 2, 3)), v2.RandomRotation((9, 9), C, fill={Image.Image: [3, 2, 1], "others": [3, 2, 1]}), *floats]),
+                          v2.Compose([v2.Resize(40), v2.CenterCrop(32), *floats, v2.Normalize(*composes.STATS[0]), v2.ToPureTensor()]),
                           v2.Compose([v2.PILToTensor(), v2.ConvertImageDtype(torch.float32), v2.RandomVerticalFlip(1)]),
                           v2.Compose([v2.ToImage(), v2.ToDtype(torch.uint8, scale=True), v2.Pad(3, fill={torch.Tensor: 9, "others": 9})]),
                           v2.Compose([*floats, v2.CenterCrop(20), v2.ToPILImage(), v2.Grayscale(3)]),
@@ -461,7 +472,7 @@ class SecondVersion(unittest.TestCase):
 
     def test_what_only_it_has_and_is_not_offered(self):
         import torchvision.transforms.v2 as v2
-        for transform, reason in [(v2.RandomCrop(60, 2, pad_if_needed=True, padding_mode="reflect"), "with reflect"), (v2.Resize(None, max_size=40), "max_size alone"), (v2.ToDtype({torch.Tensor: torch.float32, "others": None}, scale=True), "for each kind"),
+        for transform, reason in [(v2.RandomCrop(60, 2, pad_if_needed=True, padding_mode="reflect"), "with reflect"), (v2.ToDtype({torch.Tensor: torch.float32, "others": None}, scale=True), "for each kind"),
                                   (v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32)]), "without scale"), (v2.JPEG((50, 90)), "recompress"),
                                   (v2.Compose([v2.ToImage(), v2.ToDtype(torch.float16, scale=True)]), "not float16")]:
             with self.assertRaises(UnknownTransform) as caught:

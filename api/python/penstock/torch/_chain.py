@@ -47,6 +47,24 @@ fn shorter_resized(x: u8[h, w], size: int, most: int, filter: filter = bilinear)
   let kept  = min(long, most)
   return resized(x, if h < w then short else kept, if h < w then kept else short, filter)
 }""",
+    # The longer side becomes `most`; as above, by Pillow 13.
+    "longer_resized": """\
+fn longer_resized[E: (u8, f32)](x: E[h, w], most: int, filter: filter = bilinear, antialias: bool = true) -> E[h, w] {
+  let short = int(f64(most * min(h, w)) / f64(max(h, w)))
+  return resize(x, if h < w then short else most, if h < w then most else short, filter, antialias)
+}""",
+    "tall_longer_resized": """\
+fn tall_longer_resized(x: u8[h, w], most: int, filter: filter = bilinear) -> u8[h, w] {
+  let short = int(f64(most * min(h, w)) / f64(max(h, w)))
+  return resized(x, if h < w then short else most, if h < w then most else short, filter)
+}""",
+    # A fill for each channel: a fourth channel, of which 0 is made where nothing of the image is.
+    "with_inside": """\
+fn with_inside(x: u8[h, w, c: rgb]) -> u8[h, w, c] = stack([x[c = 0], x[c = 1], x[c = 2], map (p in x[c = 0]) { u8(255) }], c)""",
+    "filled": """\
+fn where_inside(x: u8[h, w], inside: u8[h, w], fill: u8) -> u8[h, w] = map (p in x, i in inside) { if i == 0 then fill else p }
+fn filled(x: u8[h, w, c], r: u8, g: u8, b: u8) -> u8[h, w, c: rgb] =
+  stack([where_inside(x[c = 0], x[c = 3], r), where_inside(x[c = 1], x[c = 3], g), where_inside(x[c = 2], x[c = 3], b)], c)""",
     "scaled": "fn scaled(x: u8[h, w, c]) -> f32[h, w, c] = map (p in x) { f32(p) * f32(0.00392156862745098) }",
     "to_image": "fn to_image(x: f32[h, w, c]) -> u8[h, w, c] = map (p in x) { u8.clamp(trunc(p * f32(255.0))) }",
 }

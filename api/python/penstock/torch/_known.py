@@ -11,7 +11,7 @@ from ._chain import Chain, Declarations, Unknown, number, numbers, one_of, span,
 
 FILTERS = {"nearest": "nearest", "nearest-exact": "nearest", "bilinear": "bilinear", "bicubic": "bicubic", "box": "box",
            "hamming": "hamming", "lanczos": "lanczos"}
-WARPS = {"nearest": "nearest", "nearest-exact": "nearest", "bilinear": "linear"}
+WARPS = {"nearest": "nearest", "nearest-exact": "nearest", "bilinear": "linear", "bicubic": "cubic"}
 ON_PIXELS = "works on Pillow images only; it stands behind ToTensor or ToImage here, where the bits are torch's own"
 
 
@@ -74,6 +74,23 @@ def one_number(fill: Any, chain: Chain) -> str:
     return number(values[0]) if chain.kind == "tensor" else str(int(values[0]))
 
 
+def fills_of(fill: Any, chain: Chain) -> list[int]:
+    """A fill for each channel of a Pillow image, where they differ; else nothing."""
+    if isinstance(fill, dict):
+        fill = next(iter(fill.values()), 0)
+    if chain.kind != "image" or chain.grey or not isinstance(fill, (list, tuple)) or len(fill) != 3 or len(set(fill)) == 1:
+        return []
+    return [int(value) for value in fill]
+
+
+def with_fills(fill: Any, chain: Chain, names: Declarations, make: Callable[[str], str]) -> Chain:
+    """A stage that fills what it shows beyond an image; `make` of a fill for all channels gives it."""
+    fills = fills_of(fill, chain)
+    if not fills:
+        return chain.then(make(one_number(fill, chain)))
+    return chain.then(names.helper("with_inside"), make("0"), f"{names.helper('filled')}({', '.join(map(str, fills))})")
+
+
 def image_only(chain: Chain) -> None:
     if chain.kind != "image":
         raise Unknown(ON_PIXELS)
@@ -98,15 +115,16 @@ def resizes_tall_images_down_first(filter: str) -> bool:
     return int(PIL.__version__.split(".")[0]) >= 13 and not filter.startswith("nearest")
 
 
-def padding_of(padding: Any, how: Any, fill: Any, chain: Chain) -> str:
+def padded(padding: Any, how: Any, fill: Any, chain: Chain, names: Declarations) -> Chain:
     values = [padding] if isinstance(padding, int) else [int(value) for value in padding]
     if values[:2] == values[2:]:
         values = values[:2]
     if len(set(values)) == 1:
         values = values[:1]
-    border = str(how)
-    filled = f", {border}" + (f", {one_number(fill, chain)}" if border == "constant" else "")
-    return f"pad({', '.join(map(str, values))}{filled if filled != ', constant, 0' else ''})"
+    sides, border = ", ".join(map(str, values)), str(how)
+    if border != "constant":
+        return chain.then(f"pad({sides}, {border})")
+    return with_fills(fill, chain, names, lambda one: f"pad({sides}{f', constant, {one}' if one != '0' else ''})")
 
 
 # --- geometry ---------------------------------------------------------------------------------------------------------
@@ -116,9 +134,11 @@ def padding_of(padding: Any, how: Any, fill: Any, chain: Chain) -> str:
 def resize(t: Any, chain: Chain, names: Declarations) -> Chain:
     how = resampled(t, chain)
     size, most = t.size, getattr(t, "max_size", None)
-    if size is None: # of the second version
-        raise Unknown("a size from max_size alone is not offered")
     tall = chain.kind == "image" and resizes_tall_images_down_first(mode(t.interpolation))
+    if size is None: # of the second version
+        if tall:
+            names.helper("resized")
+        return chain.then(f"{names.helper('tall_longer_resized' if tall else 'longer_resized')}({most}{how})")
     if isinstance(size, int) or len(size) == 1:
         size = pair(size)[0]
         if tall:
@@ -133,12 +153,15 @@ def center_crop(t: Any, chain: Chain, names: Declarations) -> Chain:
     return chain.then("center_crop({}, {})".format(*pair(t.size)))
 
 
-@known("Pad", "one fill for all channels")
+FILLS = "of tensors one fill for all channels"
+
+
+@known("Pad", FILLS)
 def pad(t: Any, chain: Chain, names: Declarations) -> Chain:
-    return chain.then(padding_of(t.padding, t.padding_mode, t.fill, chain))
+    return padded(t.padding, t.padding_mode, t.fill, chain, names)
 
 
-@known("RandomCrop", "one fill for all channels")
+@known("RandomCrop", FILLS)
 def random_crop(t: Any, chain: Chain, names: Declarations) -> Chain:
     height, width = pair(t.size)
     if t.padding is not None:
@@ -148,9 +171,11 @@ def random_crop(t: Any, chain: Chain, names: Declarations) -> Chain:
                 raise Unknown(f"padding and pad_if_needed together with {t.padding_mode} are not offered")
             left, right, top, bottom = padding
             padding = [left, top, right, bottom]
-        chain = chain.then(padding_of(padding, t.padding_mode, t.fill, chain))
-    if t.pad_if_needed:
-        chain = chain.then(f"pad_to({height}, {width}, {t.padding_mode}, {one_number(t.fill, chain)})")
+        chain = padded(padding, t.padding_mode, t.fill, chain, names)
+    if t.pad_if_needed and str(t.padding_mode) == "constant":
+        chain = with_fills(t.fill, chain, names, lambda fill: f"pad_to({height}, {width}, constant, {fill})")
+    elif t.pad_if_needed:
+        chain = chain.then(f"pad_to({height}, {width}, {t.padding_mode}, 0)")
     return chain.then(f"random_crop({height}, {width})")
 
 
@@ -174,25 +199,25 @@ def vertical_flip(t: Any, chain: Chain, names: Declarations) -> Chain:
     return chain.then(*with_chance(t.p, ("flip(h)",)))
 
 
-@known("RandomRotation", "nearest and bilinear, about the middle, one fill; on Pillow images. With `expand` a crop or resize must follow")
+@known("RandomRotation", "about the middle; on Pillow images. With `expand` a crop or resize must follow")
 def random_rotation(t: Any, chain: Chain, names: Declarations) -> Chain:
     image_only(chain)
     if t.center is not None:
         raise Unknown("a center of its own is not offered")
     expand = ", expand = true" if t.expand else ""
-    return chain.then(f"random_rotation({span(*t.degrees)}, {warp_of(t)}{expand}, fill = {one_number(t.fill, chain)})")
+    return with_fills(t.fill, chain, names, lambda fill: f"random_rotation({span(*t.degrees)}, {warp_of(t)}{expand}, fill = {fill})")
 
 
-@known("RandomAffine", "nearest and bilinear, about the middle, one fill; on Pillow images")
+@known("RandomAffine", "about the middle; on Pillow images")
 def random_affine(t: Any, chain: Chain, names: Declarations) -> Chain:
     image_only(chain)
     if getattr(t, "center", None) is not None:
         raise Unknown("a center of its own is not offered")
     across, down = t.translate or (0.0, 0.0)
     shear = list(t.shear or (0.0, 0.0)) + [0.0, 0.0]
-    return chain.then(
+    return with_fills(t.fill, chain, names, lambda fill: (
         f"random_affine({span(*t.degrees)}, {number(across)}, {number(down)}, {span(*(t.scale or (1.0, 1.0)))}, "
-        f"{span(*shear[:2])}, {span(*shear[2:4])}, {warp_of(t)}, fill = {one_number(t.fill, chain)})")
+        f"{span(*shear[:2])}, {span(*shear[2:4])}, {warp_of(t)}, fill = {fill})"))
 
 
 # --- colour -----------------------------------------------------------------------------------------------------------
@@ -259,7 +284,7 @@ def policy(t: Any, chain: Chain, name: str, *arguments: str) -> Chain:
     return chain.then(f"{name}({', '.join(given)})")
 
 
-POLICY = "nearest and bilinear, one fill; on Pillow images"
+POLICY = "one fill for all channels; on Pillow images"
 
 
 @known("AutoAugment", POLICY)
