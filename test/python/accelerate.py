@@ -238,6 +238,14 @@ class Loops(unittest.TestCase):
             with self.assertRaises(TypeError): # default_collate's own, of Pillow images
                 next(iter(loader))
 
+    def test_what_draws_is_known_as_such(self):
+        for transform in (RANDOM, T.Compose([T.PILToTensor(), T.ColorJitter(0.4, 0.4)]), T.Compose([T.ColorJitter(0.4, 0.4), T.ToTensor()]),
+                          T.Compose([T.RandomErasing(), T.ToTensor()][::-1]), T.Compose([T.PILToTensor(), T.RandomGrayscale(0.5)])):
+            with accelerated() as hook:
+                loader = DataLoader(cifar(transform), 45)
+                next(iter(loader))
+                self.assertTrue(hook.plans[loader].work.draws, transform)
+
     def test_draws_are_the_seeds_own_in_each_epoch(self):
         make = lambda: DataLoader(cifar(RANDOM), 45, num_workers=2) # noqa: E731
         with accelerated():

@@ -1,6 +1,7 @@
 """`penstock.torch.compile_transforms`: what is known equals torchvision; what is not is named with its reason."""
 import collections
 import importlib.util
+import itertools
 import pathlib
 import subprocess
 import sys
@@ -72,6 +73,17 @@ class Views:
         return [transform(image) for transform in self.transforms]
 
 
+def COLOURS(M): # noqa: N802
+    """Transforms that draw nothing of u8 tensors; of either version. torch draws in f32."""
+    def jitter(**amounts):
+        return [M.ColorJitter(**{name: (float(numpy.float32(amount)),) * 2}) for name, amount in amounts.items()]
+    return {"brightness": jitter(brightness=1.7) + jitter(brightness=0.3), "contrast": jitter(contrast=0.37) + jitter(contrast=1.63),
+            "saturation": jitter(saturation=0.43) + jitter(saturation=1.81), "little saturation": jitter(saturation=0.9),
+            "hue": [*jitter(hue=0.07), *jitter(hue=-0.37), M.ConvertImageDtype(torch.float32)], "little hue": jitter(hue=0.01),
+            "grey": [M.RandomGrayscale(1.0), *jitter(brightness=0.7), M.Grayscale(1)], "three greys": [M.Grayscale(3)],
+            "others": [M.RandomInvert(1.0), M.RandomPosterize(3, 1.0), M.RandomSolarize(100.5, 1.0)], "equal": [M.RandomEqualize(1.0)]}
+
+
 EVALUATION = {
     "ImageNet": T.Compose([T.Resize(40), T.CenterCrop(32), T.ToTensor(), STATS]),
     "bicubic": T.Compose([T.Resize(40, interpolation=C), T.CenterCrop((32, 36)), T.ToTensor()]),
@@ -104,6 +116,7 @@ EVALUATION = {
     "cut to fills": T.Compose([T.Pad(3, fill=(1, 2, 3)), T.RandomCrop((HEIGHT + 10, WIDTH + 14), padding=(4, 2), fill=(5, 6, 7)),
                                T.RandomCrop((HEIGHT + 10, WIDTH + 14), pad_if_needed=True, fill=(9, 6, 7)), T.ToTensor()]),
     "fixed colours": T.ColorJitter((1.3, 1.3)),
+    **{f"colours of tensors: {name}": T.Compose([T.PILToTensor(), *colours]) for name, colours in COLOURS(T).items()},
 }
 
 
@@ -124,6 +137,29 @@ class Evaluation(unittest.TestCase):
             blur = T.Lambda(lambda x: x.filter(ImageFilter.GaussianBlur(radius))) # noqa: B023
             found, = transformed(blur, images).values()
             self.assertTrue(numpy.array_equal(found, expected(blur, images)), radius)
+
+    def test_colours_of_tensors_come_in_any_order(self):
+        versions = [(T, F, [T.PILToTensor()])]
+        if importlib.util.find_spec("torchvision.transforms.v2"):
+            import torchvision.transforms.v2 as v2
+            versions.append((v2, v2.functional, [v2.ToImage()]))
+        amounts = {"brightness": 1.3, "contrast": 0.7, "saturation": 1.6, "hue": 0.1}
+        images = pictures(40)
+        for M, functions, start in versions: # noqa: N806
+            for names in (list(amounts), ["brightness", "contrast"]):
+                jitter = M.ColorJitter(**{name: (amounts[name], amounts[name]) for name in names})
+                found, = transformed(T.Compose([*start, jitter]), images).values()
+                orders = collections.Counter()
+                for image, made in zip(images, found):
+                    for order in itertools.permutations(names):
+                        x = torch.from_numpy(image).permute(2, 0, 1).contiguous()
+                        for name in order:
+                            x = getattr(functions, f"adjust_{name}")(x, amounts[name])
+                        if numpy.array_equal(x, made):
+                            orders[order] += 1
+                            break
+                self.assertEqual(sum(orders.values()), len(images))
+                self.assertGreater(len(orders), 2 ** len(names) - 3)
 
     def test_resizes_of_tensors_are_within_their_bound(self):
         images = pictures(20)
@@ -337,7 +373,10 @@ class Unknown(unittest.TestCase):
                 (T.Compose([T.PILToTensor(), STATS]), "Normalize", "takes a float tensor"),
                 (inner(T.Normalize((0.5, 0.5), (0.5, 0.5))), "Normalize", "2 means for 3 channels"),
                 (inner(T.Resize((9, 9), interpolation=C, antialias=False)), "Resize", "other weights"),
-                (inner(T.ColorJitter(0.4)), "ColorJitter", "Pillow images only"),
+                (inner(T.ColorJitter(0.4)), "ColorJitter", "u8 tensors of three channels only"),
+                (inner(T.RandomInvert()), "RandomInvert", "Pillow images only"),
+                (T.Compose([T.PILToTensor(), T.RandomAutocontrast()]), "RandomAutocontrast", "Pillow images only"),
+                (T.Compose([T.Grayscale(), T.PILToTensor(), T.ColorJitter(0.4)]), "ColorJitter", "three channels"),
                 (inner(T.ConvertImageDtype(torch.uint8)), "ConvertImageDtype", "uint8 is not offered"),
                 (T.RandomOrder([T.RandomInvert()] * 4), "RandomOrder", "too many orders"),
                 (T.RandomApply([T.ToTensor()]), "RandomApply", "something else")]:
@@ -384,7 +423,7 @@ class Corpus(unittest.TestCase):
                "BlurArray": "reads the pixels", "RandAugmentOwn": "reads the pixels",
                "Lighting": "computes on a tensor", "TensorJitter": "computes on a tensor",
                "Lambda": "computes on a tensor",
-               "ColorJitter": "Pillow images only", "GaussianBlur": "Pillow images only",
+               "ColorJitter": "u8 tensors of three channels only", "GaussianBlur": "Pillow images only",
                "RandomRotation": "Pillow images only", "RandomGrayscale": "Pillow images only"}
 
     def test_85_of_100_expressions_are_fully_supported(self):
@@ -437,6 +476,15 @@ class SecondVersion(unittest.TestCase):
                           v2.Compose([v2.RandomHorizontalFlip(1), v2.Grayscale(1), *floats, v2.Normalize([0.5], [0.25])])):
             found, = transformed(transform, images).values()
             self.assertTrue(numpy.array_equal(found, expected(transform, images)), transform)
+
+    def test_colours_of_tensors(self):
+        import torchvision.transforms.v2 as v2
+        images = pictures(50)
+        for name, colours in COLOURS(v2).items():
+            with self.subTest(name):
+                transform = v2.Compose([v2.ToImage(), *colours])
+                found, = transformed(transform, images).values()
+                self.assertTrue(numpy.array_equal(found, expected(transform, images)))
 
     def test_its_classes_are_followed_as_the_first_ones(self):
         import torchvision.transforms.v2 as v2

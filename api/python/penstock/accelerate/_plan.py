@@ -24,7 +24,7 @@ from ._tables import OTHER_FORMATS, Declined, Source, Table, name_of, open_with,
 
 
 #: What stands in the stages of a transform that draws.
-DRAWS = re.compile(r"\b(chance|draw|choose|random_\w+|color_jitter|erase\w*|\w+_augment\w*)\b")
+DRAWS = re.compile(r"\b(chance|draw|choose|random_\w+|color_jitter|torch_jitter|erase\w*|\w+_augment\w*)\b")
 
 
 @dataclass

@@ -69,6 +69,69 @@ fn filled(x: u8[h, w, c], r: u8, g: u8, b: u8) -> u8[h, w, c: rgb] =
     "to_image": "fn to_image(x: f32[h, w, c]) -> u8[h, w, c] = map (p in x) { u8.clamp(trunc(p * f32(255.0))) }",
 }
 
+#: Colours of u8 tensors, as torchvision computes them in f32. `second`: of transforms v2, which multiplies by 1/255 and 1/6 where the first version
+#: divides. `fused`: its sums are fused multiply-adds, which torch has on processors with AVX2; in f64 they are exact before they are rounded.
+TORCH_COLOURS = """\
+fn torch_sum(x: f32, y: f32, by: f32, fused: bool) -> f32 = if fused then f32(f64(x) + f64(y) * f64(by)) else x + y * by
+fn torch_grey(r: u8, g: u8, b: u8, fused: bool) -> f32 =
+  floor(torch_sum(torch_sum(f32(r) * f32(0.2989), f32(g), f32(0.587), fused), f32(b), f32(0.114), fused))
+fn torch_greys(x: u8[h, w, c: rgb], fused: bool) -> f32[h, w] = map (r in x[c = 0], g in x[c = 1], b in x[c = 2]) { torch_grey(r, g, b, fused) }
+fn torch_blend(p: u8, other: f32, ratio: f64, fused: bool) -> u8 = u8.clamp(trunc(torch_sum(f32(p) * f32(ratio), other, f32(1.0 - ratio), fused)))
+fn torch_grayscale(x: u8[h, w, c: rgb], fused: bool) -> u8[h, w, c: rgb] = map (p in x, g in torch_greys(x, fused)) { u8.clamp(trunc(g)) }
+fn torch_brightness(x: u8[h, w, c: rgb], ratio: f64) -> u8[h, w, c: rgb] = map (p in x) { u8.clamp(trunc(f32(p) * f32(ratio))) }
+fn torch_contrast(x: u8[h, w, c: rgb], ratio: f64, fused: bool) -> u8[h, w, c: rgb] {
+  let total = sum(i64(torch_greys(x, fused)) over [h, w])
+  let mean = map (s in total) { f32(s) / f32(h * w) }
+  return map (p in x, m in mean) { torch_blend(p, m, ratio, fused) }
+}
+fn torch_saturation(x: u8[h, w, c: rgb], ratio: f64, fused: bool) -> u8[h, w, c: rgb] =
+  map (p in x, g in torch_greys(x, fused)) { torch_blend(p, g, ratio, fused) }
+fn torch_scaled(p: u8, second: bool) -> f32 = if second then f32(p) * f32(0.00392156862745098) else f32(p) / 255.0
+fn torch_turned(r: f32, g: f32, b: f32, by: f64, second: bool) -> f32 {
+  let high  = max(r, max(g, b))
+  let range = high - min(r, min(g, b))
+  let share = if range == 0.0 then f32(1.0) else range
+  let rest  = { r = (high - r) / share, g = (high - g) / share, b = (high - b) / share }
+  let sixths = if high == r then rest.b - rest.g else if high == g then rest.r + 2.0 - rest.b else rest.g + 4.0 - rest.r
+  let whole  = (if second then sixths * f32(0.16666666666666666) else sixths / 6.0) + 1.0
+  let turned = whole - floor(whole) + f32(by)
+  return if turned < 0.0 then turned + 1.0 else if turned >= 1.0 then turned - 1.0 else turned
+}
+fn torch_cut(x: f32) -> f32 = max(min(x, 1.0), 0.0)
+fn torch_channel(channel: int, turn: f32, r: f32, g: f32, b: f32, second: bool) -> f32 {
+  let v = max(r, max(g, b))
+  let low = min(r, min(g, b))
+  let s = (v - low) / (if v == low then f32(1.0) else v)
+  let f = turn * 6.0 - floor(turn * 6.0)
+  let t = if second then (s * f + (1.0 - s)) * v else v * (1.0 - s * (1.0 - f))
+  let at = (int(floor(turn * 6.0)) + 6 - 2 * channel) % 6
+  return if at == 0 or at == 5 then v else if at == 1 then torch_cut(v * (1.0 - s * f)) else if at == 4 then torch_cut(t) else torch_cut(v * (1.0 - s))
+}
+fn torch_hue(x: u8[h, w, c: rgb], by: f64, second: bool, most: f32) -> u8[h, w, c: rgb] =
+  map (r in x[c = 0], g in x[c = 1], b in x[c = 2], k in index(x, c)) {
+    u8.clamp(trunc(most * torch_channel(k, torch_turned(torch_scaled(r, second), torch_scaled(g, second), torch_scaled(b, second), by, second),
+      torch_scaled(r, second), torch_scaled(g, second), torch_scaled(b, second), second)))
+  }
+fn torch_step(x: u8[h, w, c: rgb], step: int, brightness: f64, contrast: f64, saturation: f64, hue: f64, turns: bool, second: bool, fused: bool, most: f32) -> u8[h, w, c: rgb] =
+  x |> choose {
+    int(step == 0) => torch_brightness(brightness),
+    int(step == 1) => torch_contrast(contrast, fused),
+    int(step == 2) => torch_saturation(saturation, fused),
+    int(step == 3) => torch_hue(hue, second, most) if turns,
+  }
+// One of four comes first, one of the three behind it (in a circle) second, one of two third.
+fn torch_steps(x: u8[h, w, c: rgb], first: int, second_of_3: int, third_of_2: int, brightness: f64, contrast: f64, saturation: f64, hue: f64, turns: bool, second: bool, fused: bool, most: f32) -> u8[h, w, c: rgb] =
+  x |> torch_step(first, brightness, contrast, saturation, hue, turns, second, fused, most)
+  |> torch_step((first + 1 + second_of_3) % 4, brightness, contrast, saturation, hue, turns, second, fused, most)
+  |> torch_step((first + 1 + (second_of_3 + 1 + third_of_2) % 3) % 4, brightness, contrast, saturation, hue, turns, second, fused, most)
+  |> torch_step((first + 1 + (second_of_3 + 2 - third_of_2) % 3) % 4, brightness, contrast, saturation, hue, turns, second, fused, most)
+fn torch_jitter(x: u8[h, w, c: rgb], brightness: range, contrast: range, saturation: range, hue: range, second: bool, fused: bool, most: f32) -> u8[h, w, c: rgb] =
+  torch_steps(x, draw int(0 .. 4), draw int(0 .. 3), draw int(0 .. 2), draw uniform(brightness), draw uniform(contrast), draw uniform(saturation), draw uniform(hue),
+    hue.low < 0.0 or hue.high > 0.0, second, fused, most)"""
+
+
+HELPERS["torch_colours"] = TORCH_COLOURS
+
 
 @dataclass
 class Declarations:

@@ -6,6 +6,8 @@ import math
 from typing import Any, Callable, Iterable
 
 import PIL
+import torch
+import torchvision.transforms as v1
 
 from ._chain import Chain, Declarations, Unknown, number, numbers, one_of, span, with_chance
 
@@ -94,6 +96,23 @@ def with_fills(fill: Any, chain: Chain, names: Declarations, make: Callable[[str
 def image_only(chain: Chain) -> None:
     if chain.kind != "image":
         raise Unknown(ON_PIXELS)
+
+
+def torch_options(t: Any, names: Declarations) -> dict[str, str]:
+    """What the helpers for colours of u8 tensors ask: which version of torchvision's functions this is."""
+    names.helper("torch_colours")
+    second, capability = is_second(t), getattr(getattr(torch.backends, "cpu", None), "get_cpu_capability", None)
+    tensors = getattr(v1.functional, "F_t", None)
+    old = not second and tensors is not None and 255.0 in tensors.adjust_hue.__code__.co_consts # before torchvision 0.15
+    return {"second": str(second).lower(), "fused": str(second and (capability is None or capability() != "DEFAULT")).lower(),
+            "most": "255.0" if old else "255.999"}
+
+
+def of_bytes(chain: Chain) -> bool:
+    """Whether colours are those of a u8 tensor, not of a Pillow image."""
+    if chain.kind == "tensor" or chain.kind == "bytes" and "first_channel" in chain.stages:
+        raise Unknown("works on Pillow images and u8 tensors of three channels only; the bits of others are torch's own")
+    return chain.kind == "bytes"
 
 
 def resampled(t: Any, chain: Chain) -> str:
@@ -222,31 +241,41 @@ def random_affine(t: Any, chain: Chain, names: Declarations) -> Chain:
 
 # --- colour -----------------------------------------------------------------------------------------------------------
 
-@known("ColorJitter", "on Pillow images")
+BYTES = "on Pillow images and u8 tensors"
+
+
+@known("ColorJitter", f"{BYTES}; of these, contrast of more than 65,793 pixels within 1")
 def color_jitter(t: Any, chain: Chain, names: Declarations) -> Chain:
-    image_only(chain)
+    tensor = of_bytes(chain)
     given = {"brightness": t.brightness, "contrast": t.contrast, "saturation": t.saturation, "hue": t.hue}
     active = {name: value for name, value in given.items() if value is not None}
     if not active:
         return chain
+    options = torch_options(t, names) if tensor else {}
     if len(active) == 1:
         (name, (low, high)), = active.items()
         drawn = f"draw uniform({span(low, high)})"
+        if tensor:
+            wanted = {"brightness": (), "hue": ("second", "most")}.get(name, ("fused",))
+            return chain.then(f"torch_{name}({', '.join([drawn, *(options[one] for one in wanted)])})")
         return chain.then(f"{name}({drawn if name == 'hue' else f'f32({drawn})'})")
     ranges = [span(*(value or ((0.0, 0.0) if name == "hue" else (1.0, 1.0)))) for name, value in given.items()]
-    return chain.then(f"color_jitter({', '.join(ranges)})")
+    return chain.then(f"{'torch_jitter' if tensor else 'color_jitter'}({', '.join([*ranges, *options.values()])})")
 
 
-@known("Grayscale", "on Pillow images")
+def grey_stage(t: Any, chain: Chain, names: Declarations) -> str:
+    return f"torch_grayscale({torch_options(t, names)['fused']})" if of_bytes(chain) else "grayscale"
+
+
+@known("Grayscale", BYTES)
 def grayscale(t: Any, chain: Chain, names: Declarations) -> Chain:
-    image_only(chain)
-    return chain.then("grayscale", grey=t.num_output_channels == 1)
+    found = chain.then(grey_stage(t, chain, names), grey=t.num_output_channels == 1)
+    return one_channel(found, names) if chain.kind == "bytes" else found
 
 
-@known("RandomGrayscale", "on Pillow images")
+@known("RandomGrayscale", BYTES)
 def random_grayscale(t: Any, chain: Chain, names: Declarations) -> Chain:
-    image_only(chain)
-    return chain.then(*with_chance(t.p, ("grayscale",)))
+    return chain.then(*with_chance(t.p, (grey_stage(t, chain, names),)))
 
 
 @known("GaussianBlur", "kernels as wide as high, on Pillow images; within 1 of torchvision, which fixes no order of its sums")
@@ -259,19 +288,20 @@ def gaussian_blur(t: Any, chain: Chain, names: Declarations) -> Chain:
     return chain.then(f"random_gaussian_blur({height}, {span(low, high)})")
 
 
-def with_p(name: str, stage: Callable[[Any], str]) -> None:
-    """A class that applies one function with probability p."""
-    @known(name, "on Pillow images")
+def with_p(name: str, stage: Callable[[Any], str], tensors: bool = True) -> None:
+    """A class that applies one function with probability p; `tensors`: u8 tensors have the same bits."""
+    @known(name, BYTES if tensors else "on Pillow images")
     def make(t: Any, chain: Chain, names: Declarations) -> Chain:
-        image_only(chain)
+        if chain.kind != "bytes" or not tensors:
+            image_only(chain)
         return chain.then(*with_chance(t.p, (stage(t),)))
 
 
 with_p("RandomInvert", lambda t: "invert")
 with_p("RandomPosterize", lambda t: f"posterize({int(t.bits)})")
 with_p("RandomSolarize", lambda t: f"solarize({math.ceil(t.threshold)})")
-with_p("RandomAdjustSharpness", lambda t: f"sharpness({number(t.sharpness_factor)})")
-with_p("RandomAutocontrast", lambda t: "autocontrast")
+with_p("RandomAdjustSharpness", lambda t: f"sharpness({number(t.sharpness_factor)})", False)
+with_p("RandomAutocontrast", lambda t: "autocontrast", False)
 with_p("RandomEqualize", lambda t: "equalize")
 
 
