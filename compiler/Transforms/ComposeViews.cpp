@@ -53,6 +53,52 @@ struct SimplifyView : OpRewritePattern<ViewOp> {
   }
 };
 
+/// Symbols that only ever stand in one sum are one number of the sample: a crop of a crop has one
+/// corner, added up once and not for each element. LLVM takes hundreds of them as hundreds of
+/// terms, and the time of its analyses grows with their square.
+struct AddUpSymbols : OpRewritePattern<ViewOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
+    const AffineMap map = view.getMap();
+    SmallVector<unsigned> uses(map.getNumSymbols());
+    for (AffineExpr result : map.getResults())
+      result.walk([&](AffineExpr part) {
+        if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part))
+          ++uses[symbol.getPosition()];
+      });
+    SmallVector<Value> symbols(view.getSymbols());
+    SmallVector<AffineExpr> replaced;
+    for (unsigned i = 0; i < map.getNumSymbols(); ++i)
+      replaced.push_back(rewriter.getAffineSymbolExpr(i));
+    penstock::analysis::ScalarBuilder scalars(rewriter, view.getLoc());
+    bool any = false;
+    for (AffineExpr result : map.getResults()) {
+      std::optional<unsigned> first;
+      for (SmallVector<AffineExpr> open{result}; !open.empty();) {
+        AffineExpr part = open.pop_back_val();
+        if (auto sum = llvm::dyn_cast<AffineBinaryOpExpr>(part); sum && sum.getKind() == AffineExprKind::Add)
+          open.append({sum.getRHS(), sum.getLHS()});
+        auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part);
+        if (!symbol || uses[symbol.getPosition()] != 1)
+          continue;
+        if (!first) {
+          first = symbol.getPosition();
+          continue;
+        }
+        symbols[*first] = scalars.add(symbols[*first], symbols[symbol.getPosition()]);
+        replaced[symbol.getPosition()] = rewriter.getAffineConstantExpr(0);
+        any = true;
+      }
+    }
+    if (!any)
+      return rewriter.notifyMatchFailure(view, "no two symbols stand in one sum alone");
+    rewriter.replaceOp(view, makeView(rewriter, view.getLoc(), view.getInput(),
+                                      map.replaceDimsAndSymbols({}, replaced, map.getNumDims(), map.getNumSymbols()),
+                                      symbols, llvm::cast<NamedTensorType>(view.getType()), view.getSizes()));
+    return success();
+  }
+};
+
 /// The static amounts of a pad along one axis: before, after. Nothing where
 /// they are not known, or where the axis is cut.
 std::optional<std::pair<int64_t, int64_t>> amounts(PadOp pad, int64_t axis) {
@@ -192,7 +238,7 @@ struct PermutedContract : OpRewritePattern<ViewOp> {
 struct ComposeViewsPass : penstock::transforms::impl::ComposeViewsBase<ComposeViewsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ViewOfView, SimplifyView, PadOfPad, ViewInsidePad, PermutedContract>(
+    patterns.add<ViewOfView, SimplifyView, AddUpSymbols, PadOfPad, ViewInsidePad, PermutedContract>(
         &getContext());
     if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       signalPassFailure();

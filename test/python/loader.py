@@ -123,8 +123,8 @@ class Loading(unittest.TestCase):
 
     def test_a_bundle_loads_as_its_text_does(self):
         with tempfile.TemporaryDirectory() as folder:
-            values, bundle = os.path.join(folder, "values.npy"), os.path.join(folder, "numbers.pstk")
-            numpy.save(values, numpy.arange(20))
+            values, bundle = os.path.join(folder, "values"), os.path.join(folder, "numbers.pstk")
+            numpy.arange(20).tofile(values)
             penstock.compile_bundle(NUMBERS, bundle, targets=["x86-64-v2"], values=values, per_rank=5)
             with penstock.load(NUMBERS, values=values, per_rank=5) as text, penstock.load(bundle) as loader:
                 for ours, theirs in zip(text, loader, strict=True):

@@ -1,7 +1,8 @@
 // RUN: penstock-opt %s --pipe-compose-views | FileCheck %s
 
 // CHECK-DAG: #[[ADDED:.*]] = affine_map<(d0) -> (-d0 + 5)>
-// CHECK-DAG: #[[SYMBOLS:.*]] = affine_map<(d0)[s0, s1] -> (d0 + s0 + s1)>
+// CHECK-DAG: #[[SYMBOL:.*]] = affine_map<(d0)[s0] -> (d0 + s0)>
+// CHECK-DAG: #[[BOTH:.*]] = affine_map<(d0, d1)[s0, s1] -> (d0 + s0 + s1, d1 + s0)>
 // CHECK-DAG: #[[INSIDE:.*]] = affine_map<(d0) -> (d0 + 1)>
 
 // CHECK-LABEL: func.func @adds_offsets
@@ -16,15 +17,29 @@ func.func @adds_offsets(%x: !pipe.tensor<u8[w=9]>) -> !pipe.tensor<u8[w=4]> {
   return %1 : !pipe.tensor<u8[w=4]>
 }
 
-// CHECK-LABEL: func.func @keeps_scalars_apart
+// A corner of a corner is one number of the sample.
+// CHECK-LABEL: func.func @adds_scalars_up
 // CHECK-SAME: (%[[X:.*]]: !pipe.tensor<u8[w=9]>, %[[A:.*]]: i64, %[[B:.*]]: i64)
-func.func @keeps_scalars_apart(%x: !pipe.tensor<u8[w=9]>, %a: i64, %b: i64) -> !pipe.tensor<u8[w=2]> {
-  // CHECK-NEXT: pipe.view %[[X]] by #[[SYMBOLS]][%[[A]], %[[B]]]
+func.func @adds_scalars_up(%x: !pipe.tensor<u8[w=9]>, %a: i64, %b: i64) -> !pipe.tensor<u8[w=2]> {
+  // CHECK-NEXT: %[[SUM:.*]] = pipe.binary add %[[A]], %[[B]] : i64
+  // CHECK-NEXT: pipe.view %[[X]] by #[[SYMBOL]][%[[SUM]]]
   %0 = pipe.view %x by affine_map<(d0)[s0] -> (d0 + s0)> [%a]
       : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=5]>
   %1 = pipe.view %0 by affine_map<(d0)[s0] -> (d0 + s0)> [%b]
       : !pipe.tensor<u8[w=5]> -> !pipe.tensor<u8[w=2]>
   return %1 : !pipe.tensor<u8[w=2]>
+}
+
+// What stands elsewhere too, or turns an axis, is no part of a sum.
+// CHECK-LABEL: func.func @keeps_scalars_apart
+// CHECK-SAME: (%[[X:.*]]: !pipe.tensor<u8[h=9, w=9]>, %[[A:.*]]: i64, %[[B:.*]]: i64)
+func.func @keeps_scalars_apart(%x: !pipe.tensor<u8[h=9, w=9]>, %a: i64, %b: i64) -> !pipe.tensor<u8[h=2, w=2]> {
+  // CHECK-NEXT: pipe.view %[[X]] by #[[BOTH]][%[[A]], %[[B]]]
+  %0 = pipe.view %x by affine_map<(d0, d1)[s0] -> (d0 + s0, d1 + s0)> [%a]
+      : !pipe.tensor<u8[h=9, w=9]> -> !pipe.tensor<u8[h=5, w=5]>
+  %1 = pipe.view %0 by affine_map<(d0, d1)[s0] -> (d0 + s0, d1)> [%b]
+      : !pipe.tensor<u8[h=5, w=5]> -> !pipe.tensor<u8[h=2, w=2]>
+  return %1 : !pipe.tensor<u8[h=2, w=2]>
 }
 
 // CHECK-LABEL: func.func @drops_identity
