@@ -5,6 +5,10 @@
  *       clock, ms of CPU time, whether it came from the cache.
  *   startup_probe batch FILE.pipe CACHE THREADS NAME=VALUE...
  *       compiles, opens a session, waits for one batch; prints "ready".
+ *   startup_probe write FILE.pipe CACHE FILE.pstk NAME=VALUE...
+ *       compiles a bundle.
+ *   startup_probe bundle FILE.pstk - THREADS NAME=VALUE...
+ *       loads it, opens a session, waits for one batch; prints "ready".
  */
 #define _POSIX_C_SOURCE 200809L
 #include "api/c/penstock.h"
@@ -44,7 +48,7 @@ int main(int argc, char **argv) {
     parameters[count++].value = equals + 1;
   }
   size_t length = 0;
-  char *text = readFile(argv[2], &length);
+  char *text = strcmp(argv[1], "bundle") == 0 ? "" : readFile(argv[2], &length);
   if (!text) {
     fprintf(stderr, "%s cannot be read\n", argv[2]);
     return 1;
@@ -53,13 +57,21 @@ int main(int argc, char **argv) {
   options.parameters = parameters;
   options.parameter_count = count;
   options.cache_folder = argv[3];
-  const int batch = strcmp(argv[1], "batch") == 0;
-  const int turns = batch ? 1 : atoi(argv[4]);
   pst_program *program = NULL;
+  if (strcmp(argv[1], "write") == 0) {
+    const pst_status status = pst_compile_bundle(text, length, argv[2], &options, NULL, 0, argv[4], &program);
+    fprintf(stderr, "%s", pst_program_messages(program));
+    pst_program_release(program);
+    return status != PST_OK;
+  }
+  const int bundle = strcmp(argv[1], "bundle") == 0, batch = bundle || strcmp(argv[1], "batch") == 0;
+  const int turns = batch ? 1 : atoi(argv[4]);
   for (int turn = 0; turn < turns; ++turn) {
     pst_program_release(program);
     const double start = nowMs(CLOCK_MONOTONIC), cpu = nowMs(CLOCK_PROCESS_CPUTIME_ID);
-    if (pst_compile(text, length, argv[2], &options, &program) != PST_OK) {
+    const pst_status status = bundle ? pst_program_load(argv[2], parameters, count, &program)
+                                     : pst_compile(text, length, argv[2], &options, &program);
+    if (status != PST_OK) {
       fprintf(stderr, "%s", pst_program_messages(program));
       return 1;
     }
