@@ -2,7 +2,8 @@
 //
 // Rows are read as they lie, a few of them at a time, and what they give so far lives in
 // memory that the first cache holds. Sums of floats have 32 partial sums there: element i of
-// each lane goes to sum i mod 32, and these meet in a tree at the end.
+// each lane goes to sum i mod 32, and these meet in a tree at the end. Places of what is best have
+// its rank there, and its number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +51,21 @@ int64_t KernelEmitter::axesInRun(NamedTensorType type, const Buffer &buffer) {
   return type.getRank() - axis;
 }
 
-static int64_t lanesByRows(int64_t vectorBytes, Type element) { return 2 * vectorBytes / scalarBytes(element); }
+static bool isArgument(ReduceOp op) {
+  return op.getKind() == ReduceKind::argmin || op.getKind() == ReduceKind::argmax;
+}
+
+/// What is kept of a row; counts are such of numbers that fit 32 bits.
+static Type rowElement(ReduceOp op) {
+  if (op.getKind() == ReduceKind::count)
+    return IntegerType::get(op.getContext(), 32);
+  return computeType(llvm::cast<NamedTensorType>(op.getValue().getType()).getElementType());
+}
+
+/// Numbers of elements have four bytes, in as many lanes as these.
+static int64_t lanesByRows(ReduceOp op, int64_t vectorBytes, Type element) {
+  return 2 * vectorBytes / std::max<int64_t>(scalarBytes(element), isArgument(op) ? 4 : 1);
+}
 
 /// Rows up to which a loop over results that has them all inside is as good.
 static constexpr int64_t fewRows = 16;
@@ -61,10 +76,12 @@ int64_t KernelEmitter::rowAxes(ReduceOp op) {
   const SmallVector<int64_t> kept = ReducedAxes(op).kept;
   NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
   const ReduceKind kind = op.getKind();
-  Type element = computeType(in.getElementType());
+  Type element = rowElement(op);
   const auto count = reducedElements(op);
   const bool isSum = kind == ReduceKind::sum && llvm::isa<FloatType>(element);
-  if (!llvm::is_contained({ReduceKind::sum, ReduceKind::min, ReduceKind::max}, kind) || element.isInteger(1) ||
+  const bool suits = ((isArgument(op) || kind == ReduceKind::count) && count && *count <= INT32_MAX) ||
+                     llvm::is_contained({ReduceKind::sum, ReduceKind::min, ReduceKind::max}, kind);
+  if (!suits || element.isInteger(1) ||
       op->getAttr("schedule") == b.getStringAttr("inline") || kept.empty() || !count ||
       (isSum ? writesOut(op) || *count < partialSums : *count <= fewRows) ||
       elementsApart(op.getValue(), kept.back()) != 1)
@@ -77,17 +94,18 @@ int64_t KernelEmitter::rowAxes(ReduceOp op) {
   int64_t extent = 1;
   for (const Axis &axis : out.getAxes().take_back(last))
     extent *= axis.isStatic() ? axis.extent : 0;
-  return extent < lanesByRows(vectorBytes, element) ? 0 : last;
+  return extent < lanesByRows(op, vectorBytes, element) ? 0 : last;
 }
 
 LogicalResult KernelEmitter::reduceByRows(ReduceOp op, int64_t inRun, const Buffer &result) {
   const ReducedAxes axes(op);
   NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
   const ReduceKind kind = op.getKind();
-  Type element = computeType(in.getElementType());
-  const bool isReal = llvm::isa<FloatType>(element), isSum = isReal && kind == ReduceKind::sum;
+  Type element = rowElement(op);
+  const bool isReal = llvm::isa<FloatType>(element), isSum = isReal && kind == ReduceKind::sum, adds = isSum || kind == ReduceKind::count;
   const auto count = reducedElements(op);
   const int64_t partials = isSum ? partialSums : 1;
+  const LaneValue worst = isArgument(op) ? worstRank(l, element) : LaneValue();
   Buffer to = result;
   const bool aside = axesInRun(out, to) < inRun; // an output's outermost axis may lie anywhere
   if (aside) {
@@ -96,13 +114,13 @@ LogicalResult KernelEmitter::reduceByRows(ReduceOp op, int64_t inRun, const Buff
       return failure();
     to = *dense;
   }
-  Strips strips{1, lanesByRows(vectorBytes, element), 0};
+  Strips strips{1, lanesByRows(op, vectorBytes, element), 0};
   for (const Axis &axis : out.getAxes().take_back(inRun))
     strips.extent *= axis.extent;
-  const int64_t bytes = scalarBytes(element), step = strips.lanes * bytes, most = roomOfRows / (partials * step),
-                blocks = (strips.count() + most - 1) / most;
+  const int64_t bytes = scalarBytes(element), step = strips.lanes * bytes, numbers = isArgument(op) ? 4 * strips.lanes : 0,
+                most = roomOfRows / (partials * step + numbers), blocks = (strips.count() + most - 1) / most;
   strips.together = (strips.count() + blocks - 1) / blocks;
-  auto room = scratchBytes(partials * strips.together * step, {});
+  auto room = scratchBytes(strips.together * (partials * step + numbers), {});
   if (failed(room))
     return failure();
   SmallVector<int64_t> others(ArrayRef(axes.kept).drop_back(inRun)), inside(ArrayRef(axes.kept).take_back(inRun));
@@ -151,6 +169,27 @@ LogicalResult KernelEmitter::reduceByRows(ReduceOp op, int64_t inRun, const Buff
         LaneValue sofar = l.wrap(m.loadPlain(vector, address), element);
         return isReal && !isSum ? numberSoFar(sofar.value, element) : sofar;
       };
+      auto numbersOf = [&](Value strip) {
+        return m.address(*room, l.add(l.mul(strip, l.i64(numbers)), l.i64(strips.together * step)));
+      };
+      /// The best of `rows`, the first of which has number k.
+      auto takeBest = [&](Value k, ArrayRef<SmallVector<Index>> rows, Value strip, bool begins) {
+        Value rankAt = roomOf(l.i64(0), strip), numberAt = numbersOf(strip);
+        Value rank = l.splat(worst.value), number = l.splat(l.i32(0));
+        if (!begins) {
+          rank = m.loadPlain(rank.getType(), rankAt);
+          number = m.loadPlain(number.getType(), numberAt);
+        }
+        for (auto [row, place] : llvm::enumerate(rows)) {
+          LaneValue value = rankOf(l, kind, l.cast(CastMode::value, emit(op.getValue(), place), element));
+          Value better = l.splat(isBetter(l, value, l.wrap(rank, worst.type)));
+          Value here = b.create<arith::TruncIOp>(l.loc, b.getI32Type(), l.add(k, l.i64(static_cast<int64_t>(row))));
+          number = l.pick(better, l.splat(here), number);
+          rank = l.pick(better, l.splat(value.value), rank);
+        }
+        m.storePlain(rank, rankAt);
+        m.storePlain(number, numberAt);
+      };
       // Elements partials * k + lane of `rows` k that follow each other, for `lane` up to `last`.
       auto addRows = [&](Value k, int64_t rows, int64_t last, bool begins) {
         forLoop(l.i64(0), l.i64(last), 1, [&](Value lane) {
@@ -160,12 +199,15 @@ LogicalResult KernelEmitter::reduceByRows(ReduceOp op, int64_t inRun, const Buff
             places.push_back(at);
           }
           eachStrip([&](Value strip) {
+            for (SmallVector<Index> &row : places)
+              row[inside.back()] = at[inside.back()];
+            if (isArgument(op))
+              return takeBest(k, places, strip, begins);
             Value address = roomOf(lane, strip);
             LaneValue all = begins ? neutral(l, kind, element) : sofarAt(address);
             for (SmallVector<Index> &row : places) {
-              row[inside.back()] = at[inside.back()];
               LaneValue value = l.cast(CastMode::value, emit(op.getValue(), row), element);
-              all = isSum ? l.binary(BinaryKind::add, all, value) : withElement(op, all, value);
+              all = adds ? l.binary(BinaryKind::add, all, value) : withElement(op, all, value);
             }
             m.storePlain(l.splat(all.value), address);
           });
@@ -181,12 +223,16 @@ LogicalResult KernelEmitter::reduceByRows(ReduceOp op, int64_t inRun, const Buff
       if (*count % partials)
         addRows(l.i64(whole), 1, *count % partials, false);
       eachStrip([&](Value strip) {
+        for (auto [index, axis] : llvm::zip(place, axes.kept))
+          index = at[axis];
+        if (isArgument(op)) {
+          Value number = m.loadPlain(l.splat(l.i32(0)).getType(), numbersOf(strip));
+          return m.store(to, place, l.cast(CastMode::value, l.wrap(number, b.getI32Type()), out.getElementType()));
+        }
         LaneValue all = isSum ? treeOfPartials(l, element, partialSums,
                                                [&](int64_t lane) { return sofarAt(roomOf(l.i64(lane), strip)); })
                               : sofarAt(roomOf(l.i64(0), strip));
         all = settledInLoops(op, all, at, axes.over, extentsOver(op, axes.over));
-        for (auto [index, axis] : llvm::zip(place, axes.kept))
-          index = at[axis];
         m.store(to, place, l.cast(CastMode::value, all, out.getElementType()));
       });
     });

@@ -229,6 +229,10 @@ private:
   llvm::SmallVector<mlir::Value> sumVectors(pipe::ReduceOp op, llvm::SmallVector<Index> &at,
                                             llvm::ArrayRef<int64_t> over, const Beside &beside,
                                             llvm::ArrayRef<mlir::Value> extents);
+  bool fillsLanes(pipe::ReduceOp op, mlir::Value extent, mlir::Type element);
+  int64_t lanesOfPlaces(mlir::Type element);
+  LaneValue placeInLanes(pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
+                         llvm::ArrayRef<mlir::Value> extents);
   void reduceOneByOne(pipe::ReduceOp op, const Buffer &to);
   void sumRows(pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
                llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,

@@ -317,6 +317,71 @@ pipe.kernel @k "pixels" {
   EXPECT_TRUE(same(c, most));
 }
 
+// Long columns and rows of floats and of bytes, over two axes, as one run or not: the first of equal ones
+// wins, numbers before NaN.
+TEST_P(RowsOfResults, FindPlacesOfMany) {
+  struct Form {
+    const char *input, *map, *operand;
+    int64_t inner, apart, row, column; ///< elements of [i], and between those of [h], [i] and [w]
+  };
+  const std::string less = "!pipe.tensor<i64[w=141]>";
+  for (const Form &form : {Form{"[h=7, i=11, w=141]", "(d0, d1, d2)", "[h=7, i=11, w=141]", 11, 141, 11 * 141, 1},
+                           {"[w=141, h=7, i=11]", "(d0, d1, d2)", "[w=141, h=7, i=11]", 11, 1, 11, 77},
+                           {"[w=141, h=7, i=40]", "(d0, d1, d2)", "[w=141, h=7, i=35]", 35, 1, 40, 280}})
+    for (const bool isByte : {false, true}) {
+      auto of = [&](const char *axes) { return std::string("!pipe.tensor<") + (isByte ? "u8" : "f32") + axes + ">"; };
+      auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + of(form.input) + "):\n%v = pipe.view %x by affine_map<(d0, d1, d2) -> " +
+                          form.map + "> [] : " + of(form.input) + " -> " + of(form.operand) + "\n%a = pipe.reduce argmin %v over [\"h\", \"i\"] : " +
+                          of(form.operand) + " -> " + less + "\n%b = pipe.reduce argmax %v over [\"h\", \"i\"] : " + of(form.operand) + " -> " +
+                          less + "\npipe.return %a, %b : " + less + ", " + less + "\n}\n");
+      const float kinds[] = {NAN, -0.0f, 0.0f, 3.0f, 7.0f, -1.0f, INFINITY, -INFINITY};
+      std::vector<float> x(141 * 7 * 40 + 64);
+      std::vector<uint8_t> bytes(x.size());
+      std::vector<int64_t> a(141), b(141), low(141), high(141);
+      uint32_t state = 5;
+      for (size_t i = 0; i < x.size(); ++i) {
+        state = state * 1664525 + 1013904223;
+        const size_t kind = (state >> 24) % ((i / static_cast<size_t>(form.column)) % 8 + 1);
+        x[i] = kinds[kind];
+        bytes[i] = static_cast<uint8_t>(kind * 31);
+      }
+      auto rank = [&](int64_t w, int64_t n, bool isMax) {
+        const auto place = static_cast<size_t>(w * form.column + n / form.inner * form.row + n % form.inner * form.apart);
+        if (isByte)
+          return isMax ? double(bytes[place]) : -double(bytes[place]);
+        if (std::isnan(x[place]))
+          return -1e301;
+        const double zero = std::signbit(x[place]) ? -1e-300 : 1e-300, value = x[place] == 0 ? zero : double(x[place]);
+        return std::isinf(value) ? std::copysign(1e300, isMax ? value : -value) : isMax ? value : -value;
+      };
+      for (int64_t w = 0; w < 141; ++w)
+        for (int64_t n = 0; n < 7 * form.inner; ++n)
+          for (const bool isMax : {false, true})
+            if (int64_t &best = (isMax ? high : low)[static_cast<size_t>(w)]; rank(w, n, isMax) > rank(w, best, isMax))
+              best = n;
+      std::vector<int64_t> extents;
+      for (const char *at = strchr(form.input, '='); at; at = strchr(at + 1, '='))
+        extents.push_back(std::atoi(at + 1));
+      ASSERT_EQ(code->run("k", {isByte ? TensorArg::of(bytes, extents) : TensorArg::of(x, extents), TensorArg::of(a, {141}), TensorArg::of(b, {141})}, 2), 0);
+      EXPECT_EQ(a, low) << form.input;
+      EXPECT_EQ(b, high) << form.input;
+    }
+}
+
+TEST_P(RowsOfResults, CountColumns) {
+  const std::string type = "!pipe.tensor<bool[h=300, w=141]>", less = "!pipe.tensor<i64[w=141]>";
+  auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type + "):\n%a = pipe.reduce count %x over [\"h\"] : " + type + " -> " + less +
+                      "\npipe.return %a : " + less + "\n}\n");
+  std::vector<uint8_t> x(300 * 141 + 64);
+  std::vector<int64_t> a(141), counts(141);
+  for (size_t i = 0; i < 300 * 141; ++i) {
+    x[i] = i * 2654435761u % 7 < i % 141 % 8;
+    counts[i % 141] += x[i];
+  }
+  ASSERT_EQ(code->run("k", {TensorArg::of(x, {300, 141}), TensorArg::of(a, {141})}, 1), 0);
+  EXPECT_EQ(a, counts);
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, RowsOfResults, testing::Values(2, 3, 4, 5));
 
 } // namespace
