@@ -523,6 +523,12 @@ LaneValue Lanes::compare(Predicate predicate, LaneValue lhs, LaneValue rhs) {
     static constexpr P isUnsignedP[] = {P::eq, P::ne, P::ult, P::ule, P::ugt, P::uge};
     const bool noSign = isUnsigned(lhs.type) || lhs.type.isSignlessInteger(1);
     const int number = static_cast<int>(predicate);
+    // Numbers that fit 32 bits were mostly made wider to be compared: half of the registers are enough.
+    auto isSmall = [](const Interval &range) { return range.within(INT32_MIN, INT32_MAX); };
+    if (auto type = llvm::dyn_cast<VectorType>(lhs.value.getType());
+        type && type.getElementTypeBitWidth() == 64 && isSmall(lhs.range) && isSmall(rhs.range))
+      for (Value *side : {&lhs.value, &rhs.value})
+        *side = b.create<arith::TruncIOp>(loc, like(*side, b.getI32Type()), *side);
     v = b.create<arith::CmpIOp>(loc, noSign ? isUnsignedP[number] : isSigned[number], lhs.value,
                                 rhs.value);
   }

@@ -368,6 +368,25 @@ TEST_P(RowsOfResults, FindPlacesOfMany) {
     }
 }
 
+// Sums of two bytes fit 32 bits, what is added to one here does not.
+TEST_P(RowsOfResults, ComparesLarge) {
+  for (const int64_t more : {int64_t{0}, INT32_MAX - int64_t{255}, INT32_MAX - int64_t{254}, int64_t{1} << 32}) {
+    const std::string type = "!pipe.tensor<u8[w=256]>", less = "!pipe.tensor<bool[w=256]>";
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type + ", %y: " + type + "):\n%z = pipe.map (%x, %y) : (" + type + ", " + type +
+                        ") -> " + less + " {\n^bb0(%p: ui8, %q: ui8, %w: i64):\n%m = pipe.constant " + std::to_string(more) +
+                        " : i64 -> i64\n%a = pipe.cast value %p : ui8 -> i64\n%b = pipe.cast value %q : ui8 -> i64\n%c = pipe.binary add %a, %m : i64\n"
+                        "%d = pipe.compare gt %c, %b : i64\npipe.yield %d : i1\n}\npipe.return %z : " + less + "\n}\n");
+    std::vector<uint8_t> x(256 + 64), y(256 + 64), z(256), expected(256);
+    for (size_t i = 0; i < 256; ++i) {
+      x[i] = static_cast<uint8_t>(i);
+      y[i] = static_cast<uint8_t>(i * 151);
+      expected[i] = int64_t(x[i]) + more > int64_t(y[i]);
+    }
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {256}), TensorArg::of(y, {256}), TensorArg::of(z, {256})}, 1), 0);
+    EXPECT_EQ(z, expected) << more;
+  }
+}
+
 TEST_P(RowsOfResults, CountColumns) {
   const std::string type = "!pipe.tensor<bool[h=300, w=141]>", less = "!pipe.tensor<i64[w=141]>";
   auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type + "):\n%a = pipe.reduce count %x over [\"h\"] : " + type + " -> " + less +
