@@ -2,6 +2,7 @@
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "compiler/Schedules/ColumnTerms.h"
+#include "compiler/Schedules/ConvertInputs.h"
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Schedules/SeparateReductions.h"
 #include "compiler/Schedules/SeparateWindows.h"
@@ -122,6 +123,8 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
         addRemark(rows, "schedule-cpu", "goes along one axis, and then another window along the other: neighbours share it");
       for (ViewOp copy : transposeInputs(kernel))
         store(*copy, "scratch", "is computed once and stored in scratch memory: a map reads it many times, across its rows");
+      for (MapOp converted : convertInputs(kernel))
+        store(*converted, "scratch", "is computed once and stored in scratch memory: a window takes many neighbours of each element so");
       for (MapOp column : splitColumnTerms(kernel))
         store(*column, "scratch", "is computed once and stored in scratch memory: all rows have it in common");
       forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) { store(op); });
