@@ -41,7 +41,7 @@ runtime::Result<Compiled> Bundle::take() {
 
 runtime::Status Bundle::write(const std::string &path) const {
   Writer writer;
-  writer.text(pst_version());
+  writer.text(PENSTOCK_VERSION);
   writer.number(settings.size());
   for (const auto &[name, value] : settings) {
     writer.text(name);
@@ -72,12 +72,15 @@ runtime::Result<Bundle> Bundle::read(const std::string &path) {
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0)
     return Error{Code::NotFound, "cannot read " + path + ": " + std::strerror(errno)};
-  std::string bytes = S_ISREG(found.st_mode) ? readFile(path) : std::string();
+  return parse(S_ISREG(found.st_mode) ? readFile(path) : std::string(), path);
+}
+
+runtime::Result<Bundle> Bundle::parse(std::string bytes, const std::string &path) {
   if (bytes.size() < family.size() + format.size() || bytes.compare(0, family.size(), family) != 0)
     return Error{Code::Corrupt, path + " is no bundle; `penstock compile train.pipe -o train.pstk` makes one"};
   const std::string theirs = bytes.substr(family.size(), format.size());
   if (theirs != format)
-    return Error{Code::Unsupported, path + " has format " + theirs + ", and Penstock " + pst_version() + " reads " +
+    return Error{Code::Unsupported, path + " has format " + theirs + ", and Penstock " PENSTOCK_VERSION " reads " +
                                         std::string(format) + "; compile it again with this version"};
   Reader reader(std::move(bytes), std::string(family) + std::string(format));
   if (!reader.good)
@@ -96,61 +99,4 @@ runtime::Result<Bundle> Bundle::read(const std::string &path) {
   if (!reader.good || bundle.levels.empty())
     return damaged(path);
   return bundle;
-}
-
-//===--- the C API --------------------------------------------------------------===//
-
-/// What a static parameter is for good, and a run-time one unless a session says otherwise.
-static std::optional<std::string> settle(pst_program &program, const Bundle &bundle, const pst_parameter *given,
-                                         size_t count) {
-  auto settingOf = [&](const std::string &name) -> const std::string * {
-    for (const auto &[set, value] : bundle.settings)
-      if (set == name)
-        return &value;
-    return nullptr;
-  };
-  for (const auto &[name, value] : bundle.settings)
-    program.request.parameters.emplace_back(name, value);
-  for (size_t i = 0; i < count; ++i) {
-    const std::string name = given[i].name, value = given[i].value;
-    const auto known = std::find_if(program.parameters.begin(), program.parameters.end(),
-                                    [&](const Parameter &parameter) { return parameter.name == name; });
-    if (known == program.parameters.end()) {
-      std::string names;
-      for (const Parameter &parameter : program.parameters)
-        names += (names.empty() ? "`" : ", `") + parameter.name + "`";
-      return "there is no parameter `" + name + "`; " +
-             (names.empty() ? "this pipeline has none" : "those of this pipeline are " + names);
-    }
-    if (known->isStatic) {
-      const std::string *set = settingOf(name);
-      const std::string compiled = set ? *set : known->defaultValue.value_or("");
-      if (value != compiled)
-        return "`" + name + "` was " + compiled + " when this was compiled, and is static: for another value, compile it again";
-      continue;
-    }
-    std::erase_if(program.request.parameters, [&](const auto &entry) { return entry.first == name; });
-    program.request.parameters.emplace_back(name, value);
-  }
-  return std::nullopt;
-}
-
-pst_status pst_program_load(const char *path, const pst_parameter *parameters, size_t parameter_count,
-                            pst_program **out_program) {
-  auto *program = new pst_program;
-  *out_program = program;
-  program->isBundle = true;
-  program->request.fileName = path;
-  auto bundle = Bundle::read(path);
-  if (!bundle)
-    return failWith(*program, bundle.error().message);
-  auto compiled = bundle->take();
-  const std::string name = path;
-  if (!compiled)
-    return failWith(*program, name + " " + compiled.error().message);
-  if (std::string why = adopt(*program, std::move(*compiled)); !why.empty())
-    return failWith(*program, name + ": " + why);
-  if (auto why = settle(*program, *bundle, parameters, parameter_count))
-    return failWith(*program, name + ": " + *why);
-  return PST_OK;
 }

@@ -63,6 +63,20 @@ def archives():
         yield name, stream.getvalue()
 
 
+def bundles():
+    """Two levels without code, and one parameter; a target makes the checksum right."""
+    def text(value):
+        return struct.pack("<Q", len(value)) + value
+
+    def program():
+        parameter = text(b"size") + text(b"int") + text(b"") + struct.pack("<QQ", 1, 1) + text(b"3")
+        return text(b"train") + struct.pack("<Q", 1) + parameter + text(b"") + text(b"plan") + text(b"image")
+
+    settings = struct.pack("<Q", 1) + text(b"size") + text(b"3")
+    levels = struct.pack("<Q", 2) + text(b"x86-64-v2") + program() + text(b"x86-64-v4") + program()
+    yield "two.pstk", b"PSTKB001" + bytes(8) + text(b"0.1") + settings + levels
+
+
 def write(target, name, data):
     folder = os.path.join(sys.argv[1], target)
     os.makedirs(folder, exist_ok=True)
@@ -78,6 +92,8 @@ def main():
         write("tables", name, data)
     for name, data in archives():
         write("tar", name, data)
+    for name, data in bundles():
+        write("bundle", name, data)
 
 
 if __name__ == "__main__":

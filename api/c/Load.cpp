@@ -1,0 +1,61 @@
+//===- Load.cpp - pst_program_load -----------------------------------------===//
+
+#include "api/c/Bundle.h"
+#include <algorithm>
+
+using namespace penstock::api;
+
+/// What a static parameter is for good, and a run-time one unless a session says otherwise.
+static std::optional<std::string> settle(pst_program &program, const Bundle &bundle, const pst_parameter *given,
+                                         size_t count) {
+  auto settingOf = [&](const std::string &name) -> const std::string * {
+    for (const auto &[set, value] : bundle.settings)
+      if (set == name)
+        return &value;
+    return nullptr;
+  };
+  for (const auto &[name, value] : bundle.settings)
+    program.request.parameters.emplace_back(name, value);
+  for (size_t i = 0; i < count; ++i) {
+    const std::string name = given[i].name, value = given[i].value;
+    const auto known = std::find_if(program.parameters.begin(), program.parameters.end(),
+                                    [&](const Parameter &parameter) { return parameter.name == name; });
+    if (known == program.parameters.end()) {
+      std::string names;
+      for (const Parameter &parameter : program.parameters)
+        names += (names.empty() ? "`" : ", `") + parameter.name + "`";
+      return "there is no parameter `" + name + "`; " +
+             (names.empty() ? "this pipeline has none" : "those of this pipeline are " + names);
+    }
+    if (known->isStatic) {
+      const std::string *set = settingOf(name);
+      const std::string compiled = set ? *set : known->defaultValue.value_or("");
+      if (value != compiled)
+        return "`" + name + "` was " + compiled + " when this was compiled, and is static: for another value, compile it again";
+      continue;
+    }
+    std::erase_if(program.request.parameters, [&](const auto &entry) { return entry.first == name; });
+    program.request.parameters.emplace_back(name, value);
+  }
+  return std::nullopt;
+}
+
+pst_status pst_program_load(const char *path, const pst_parameter *parameters, size_t parameter_count,
+                            pst_program **out_program) {
+  auto *program = new pst_program;
+  *out_program = program;
+  program->isBundle = true;
+  program->request.fileName = path;
+  auto bundle = Bundle::read(path);
+  if (!bundle)
+    return failWith(*program, bundle.error().message);
+  auto compiled = bundle->take();
+  const std::string name = path;
+  if (!compiled)
+    return failWith(*program, name + " " + compiled.error().message);
+  if (std::string why = adopt(*program, std::move(*compiled)); !why.empty())
+    return failWith(*program, name + ": " + why);
+  if (auto why = settle(*program, *bundle, parameters, parameter_count))
+    return failWith(*program, name + ": " + *why);
+  return PST_OK;
+}
