@@ -37,7 +37,7 @@ void CompileOptions::addBundleTo(Command &command) {
 }
 
 void CompileOptions::addTo(Command &command) {
-  command.option("file", file, "the .pipe file, or to run it a bundle (penstock compile -o)").required();
+  command.option("file", file, "the .pipe file; what runs it takes a bundle (compile -o), too").required();
   addSet(command, set);
   command.option("--pipeline", pipeline, "which pipeline, where the file has several")
       .typeName("NAME");
