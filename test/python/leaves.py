@@ -337,7 +337,7 @@ class Lazy(unittest.TestCase):
     def test_an_image_becomes_what_it_stands_for(self):
         whole = Image.open(self.path).convert("RGB")
         for look in (lambda i: numpy.asarray(i).tolist(), lambda i: i.tobytes(), lambda i: i.resize((5, 5)).tobytes() and i.tobytes(), lambda i: i.getpixel((3, 4)),
-                     lambda i: i.copy().tobytes(), lambda i: i == whole, lambda i: i.convert("HSV").tobytes(), lambda i: pickle.dumps(i),
+                     lambda i: i.copy().tobytes() and i.tobytes(), lambda i: i == whole, lambda i: i.convert("HSV").tobytes(), lambda i: pickle.dumps(i),
                      lambda i: i.histogram(), lambda i: ImageOps.posterize(i, 3).tobytes(), lambda i: i.info, lambda i: i.format,
                      lambda i: dict(i.getexif()), lambda i: T.functional.to_tensor(i).tolist()):
             image = self.lazy()

@@ -35,6 +35,10 @@ class MyDataset(Dataset):
                 i, j, h, w = transforms.RandomResizedCrop.get_params(image, (0.3, 0.9), (0.75, 1.33))
                 image = TF.resized_crop(image, i, j, h, w, (64, 64))
                 mask = TF.resized_crop(mask, i, j, h, w, (64, 64), interpolation=transforms.InterpolationMode.NEAREST)
+            angle = random.uniform(-10, 10)
+            image = TF.rotate(image, angle, transforms.InterpolationMode.BILINEAR)
+            mask = TF.rotate(mask, angle)
+            image = transforms.ColorJitter(0.3, 0.3, 0.3, 0.1)(image)
         image = TF.to_tensor(image)
         mask = TF.to_tensor(mask)
         return image, mask

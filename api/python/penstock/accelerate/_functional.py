@@ -13,7 +13,7 @@ from PIL import Image
 
 from . import _lazy
 from ._lazy import LazyImage, Leaf, all_looked, is_leaf, lifted, recorded_in, recorded_of, unseen
-from ._record import Recorded
+from ._record import COLOURS, Recorded
 
 try:
     from torchvision import tv_tensors
@@ -80,6 +80,15 @@ def _normalize(name: str, recorded: Recorded, mean: Any, std: Any, inplace: bool
     return recorded.then(name, *map(list, numbers), tail=("normalize", numbers))
 
 
+def _stepped(step: int) -> Recorder:
+    def record(name: str, recorded: Recorded, *amounts: Any, **named: Any) -> Recorded | None:
+        amount, = (*amounts, *named.values()) # each version has another name for it
+        return recorded.stepped(name, float(amount), step) if amount >= 0.0 or step == 3 and -0.5 <= amount <= 0.5 else None
+    return record
+
+
+#: Of images, what does not call Pillow's methods.
+ON_PIXELS: dict[str, Recorder] = {"pad": _pad, **{f"adjust_{name}": _stepped(step) for step, name in enumerate(COLOURS)}}
 #: Of both versions.
 RECORDERS: dict[str, Recorder] = {"crop": _crop, "center_crop": _center_crop, "pad": _pad, "hflip": _hflip, "vflip": _vflip,
                                   "normalize": _normalize}
@@ -105,8 +114,8 @@ def _on_image(name: str, original: Any) -> Any:
     @functools.wraps(original)
     def call(image: Any, *arguments: Any, **options: Any) -> Any:
         lazy = lifted(image)
-        if lazy is not None and name == "pad":
-            recorded = _recorded(_pad, "pad", recorded_of(lazy), arguments, options)
+        if lazy is not None and name in ON_PIXELS:
+            recorded = _recorded(ON_PIXELS[name], name, recorded_of(lazy), arguments, options)
             if recorded is not None:
                 return LazyImage(recorded)
         return original(image if lazy is None else lazy, *arguments, **options)
@@ -222,7 +231,7 @@ def _kernels() -> list[Replaced]:
 
 @functools.lru_cache(maxsize=None)
 def replaced() -> list[Replaced]:
-    found: list[Replaced] = [(_pil, name, _on_image(name, getattr(_pil, name))) for name in ("crop", "hflip", "vflip", "resize", "pad")]
+    found: list[Replaced] = [(_pil, name, _on_image(name, getattr(_pil, name))) for name in ("crop", "hflip", "vflip", "resize", "rotate", "affine", *ON_PIXELS)]
     found += [(v1, name, _to_tensor(name, getattr(v1, name))) for name in ("to_tensor", "pil_to_tensor")]
     found += [(v1, name, _on_leaf(f"v1.{name}", record, getattr(v1, name))) for name, record in FIRST.items()]
     if v2 is not None:
@@ -235,7 +244,7 @@ def replaced() -> list[Replaced]:
 
 
 _lazy.MORE.append(replaced)
-_lazy.FUNCTIONS.update({"pad": _pil.pad, "to_tensor": v1.to_tensor, "pil_to_tensor": v1.pil_to_tensor,
+_lazy.FUNCTIONS.update({**{name: getattr(_pil, name) for name in ON_PIXELS}, "to_tensor": v1.to_tensor, "pil_to_tensor": v1.pil_to_tensor,
                         "as_subclass": torch.Tensor.as_subclass, **{f"v1.{name}": getattr(v1, name) for name in FIRST}})
 if v2 is not None:
     _lazy.FUNCTIONS.update({"to_image": v2_functional.to_image, "tv_tensors.Image": tv_tensors.Image,

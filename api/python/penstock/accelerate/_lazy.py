@@ -18,7 +18,7 @@ import torch
 import torchvision.transforms as v1
 from PIL import Image, ImageFile
 
-from ._record import FILTERS, Recorded
+from ._record import FILTERS, WARPS, Recorded
 
 #: Formats that `decode(rgb)` reads as Pillow does.
 FORMATS = {"JPEG", "PNG", "BMP", "PPM", "WEBP"}
@@ -193,10 +193,23 @@ def _resized(recorded: Recorded, size: Any, resample: Any = None) -> Recorded | 
     return recorded.resized("resize", ((int(width), int(height)), None if resample is None else int(resample)), (int(width), int(height)), filter)
 
 
-_METHODS: dict[str, Any] = {"convert": _converted, "crop": _cropped, "transpose": _transposed, "resize": _resized,
+@_or_looked("transform")
+def _warped(recorded: Recorded, size: Any, method: Any, data: Any, resample: Any = 0, fill: int = 1, fillcolor: Any = None) -> Recorded | None:
+    fills = {0} if fillcolor is None else set(fillcolor) if isinstance(fillcolor, (list, tuple)) else {fillcolor}
+    if method != Image.AFFINE or len(fills) != 1 or fill != 1 or not all(isinstance(one, int) and 0 <= one <= 255 for one in fills):
+        return None
+    matrix = tuple(map(float, data[:6]))
+    a, b = (int(extent) for extent in size)
+    return recorded.warped("transform", ((a, b), int(method), matrix, int(resample), fill, fillcolor), (a, b), matrix, WARPS[int(resample)], fills.pop())
+
+
+_METHODS: dict[str, Any] = {"convert": _converted, "crop": _cropped, "transpose": _transposed, "resize": _resized, "transform": _warped,
+                            # Pillow's own calls `transform` and `transpose`.
+                            "rotate": Image.Image.rotate, "copy": lambda image: LazyImage(recorded_of(image)),
                             "getbands": lambda image: tuple(recorded_of(image).mode)}
 #: What `made` calls, by name; _functional has more.
-FUNCTIONS: dict[str, Callable[..., Any]] = {"crop": Image.Image.crop, "transpose": Image.Image.transpose, "resize": Image.Image.resize}
+FUNCTIONS: dict[str, Callable[..., Any]] = {"crop": Image.Image.crop, "transpose": Image.Image.transpose, "resize": Image.Image.resize,
+                                              "transform": Image.Image.transform}
 
 
 def _lazily_converted(self: Any, mode: str | None = None, *arguments: Any, **options: Any) -> Any:

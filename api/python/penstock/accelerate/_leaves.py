@@ -221,7 +221,7 @@ class LeafPlan:
         if key not in self.recorded:
             self.recorded[key] = recorded_text(key)
         text = self.recorded[key]
-        return None if text is None else ItemSession(text, self.capacity, columns_of(key))
+        return None if text is None else ItemSession(text, self.capacity, list(columns_of(key)))
 
 
 def leaf_plan_of(loader: DataLoader, why: str) -> LeafPlan:

@@ -1,9 +1,13 @@
 """What a script's own Python did to an image that nobody looked at: the calls, and the stages of a pipeline that do the same.
 
 Cuts, flips and pads one after the other are one window into the image: so scripts that draw a flip or not, or pad small images alone,
-have few pipelines. The numbers of a stage are columns of the pipeline's table, but for the extents of what is handed over: a batch has one."""
+have few pipelines; and so are colours one step in an order that is a number. The numbers of a stage are columns of the pipeline's table, in its text `{}`
+for whole ones and `{f}` for others; but for the extents of what is handed over: a batch has one."""
 from __future__ import annotations
 
+import itertools
+import math
+import re
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
@@ -17,6 +21,13 @@ from ._tables import GREY_ITEMS, ITEMS, Source
 
 #: Pillow's filters by number.
 FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
+#: Of warps.
+WARPS = {0: "nearest", 2: "linear", 3: "cubic"}
+#: The steps of the library's `jittered`, and their orders by number.
+COLOURS = ("brightness", "contrast", "saturation", "hue")
+ORDERS = list(itertools.permutations(range(4)))
+#: A column in a text.
+COLUMN = re.compile(r"\{(f?)\}")
 #: Sides of images that are recorded, and stages of one.
 LARGEST, MOST = 1 << 15, 12
 
@@ -67,12 +78,16 @@ class Window:
             numbers += beyond
         texts.append(f"crop({{}}, {{}}, {height}, {width})" if last else "crop({}, {}, {}, {})")
         numbers += [top + beyond[1], left + beyond[0]] + ([] if last else [height, width])
-        across, down = self.mirrored
-        texts.append("flip(w) if {} == 1")
-        numbers.append(int(across))
-        if down:
-            texts.append("flip(h)")
-        return texts, numbers
+        texts += ["flip(w) if {} == 1", "flip(h) if {} == 1"]
+        return texts, numbers + [int(mirrored) for mirrored in self.mirrored]
+
+
+def coloured(colours: tuple[tuple[int, float], ...]) -> tuple[str, tuple[Any, ...]]:
+    """Steps of colours, each once, as one stage: which ones there are, and their order, are numbers."""
+    amounts = {step: amount for step, amount in enumerate((1.0, 1.0, 1.0, 0.0))} | dict(colours)
+    steps = [step for step, _ in colours]
+    order = ORDERS.index((*steps, *(step for step in range(4) if step not in steps)))
+    return "jittered({}, {f}, {f}, {f}, {f}, {} == 1)", (order, *amounts.values(), int(3 in steps))
 
 
 Call = tuple[str, tuple[Any, ...]]
@@ -92,9 +107,11 @@ class Recorded:
     calls: tuple[Call, ...]
     #: The stages so far, each with `{}` in place of numbers, and these.
     texts: tuple[str, ...]
-    numbers: tuple[int, ...]
+    numbers: tuple[Any, ...]
     #: What is seen of what they make.
     window: Window
+    #: Steps of colours behind it, with their amounts.
+    colours: tuple[tuple[int, float], ...] = ()
     #: What was done to the tensor; none: it is a Pillow image.
     tail: tuple[Call, ...] = ()
 
@@ -113,7 +130,7 @@ class Recorded:
 
     @property
     def touched(self) -> bool:
-        return self.window != Window.whole(self.window.extents)
+        return bool(self.colours) or self.window != Window.whole(self.window.extents)
 
     def called(self, name: str, *arguments: Any, **changes: Any) -> Recorded:
         return replace(self, calls=self.calls + ((name, arguments),), **changes)
@@ -126,7 +143,7 @@ class Recorded:
         grown = left < 0 or top < 0 or right > width or bottom > height
         if not (left < right <= LARGEST and top < bottom <= LARGEST and left > -LARGEST and top > -LARGEST) or grown and fill is None:
             return None
-        window = self.window.cut(box, fill or 0)
+        window = None if self.colours else self.window.cut(box, fill or 0)
         if window is not None:
             return self.called(name, *arguments, window=window)
         if len(self.texts) > MOST:
@@ -135,6 +152,7 @@ class Recorded:
         return closed.called(name, *arguments, window=closed.window.cut(box, fill or 0))
 
     def flip(self, name: str, arguments: tuple[Any, ...], *axes: int) -> Recorded:
+        # Colours are the same of a mirrored image.
         window = self.window
         for axis in axes:
             window = window.flipped(axis)
@@ -149,39 +167,61 @@ class Recorded:
         return closed.called(name, *arguments, texts=closed.texts + (f"{call}({{}}, {{}}, filter = {filter})",),
                              numbers=closed.numbers + (height, width), window=Window.whole(size))
 
+    def warped(self, name: str, arguments: tuple[Any, ...], size: tuple[int, int], matrix: tuple[float, ...], interpolation: str,
+               fill: int) -> Recorded | None:
+        """By Pillow's matrix of an affine transform."""
+        closed = self.closed() if self.touched else self
+        (width, height), straight = size, matrix[1] == 0.0 and matrix[3] == 0.0 # whose places Pillow adds up
+        if self.tail or straight or not all(map(math.isfinite, matrix)) or max(*size, *self.size) > LARGEST or min(size) < 1 or len(closed.texts) > MOST:
+            return None
+        return closed.called(name, *arguments, numbers=closed.numbers + matrix + (height, width), window=Window.whole(size), texts=closed.texts + (
+            f"warp({{ a = {{f}}, b = {{f}}, c = {{f}}, d = {{f}}, e = {{f}}, f = {{f}} }}, {{}}, {{}}, {interpolation}, fill = {fill})",))
+
+    def stepped(self, name: str, amount: float, step: int) -> Recorded | None:
+        """A step of colours."""
+        if self.tail or self.mode != "RGB" or not math.isfinite(amount):
+            return None
+        start = self
+        if step in [known for known, _ in self.colours]:
+            if len(self.texts) > MOST:
+                return None
+            start = self.closed()
+        return start.called(name, amount, colours=start.colours + ((step, amount),))
+
     def then(self, name: str, *arguments: Any, tail: Call | None) -> Recorded:
         """What is done to each element of a tensor, or makes one; a tail of None does nothing to it."""
         return self.called(name, *arguments, tail=self.tail if tail is None else self.tail + (tail,))
 
     def closed(self, last: bool = False) -> Recorded:
         texts, numbers = self.window.stages(last)
-        return replace(self, texts=self.texts + tuple(texts), numbers=self.numbers + tuple(numbers), window=Window.whole(self.size))
+        return replace(self, texts=self.texts + tuple(texts), numbers=self.numbers + tuple(numbers), window=Window.whole(self.size)).painted()
+
+    def painted(self) -> Recorded:
+        if not self.colours:
+            return self
+        text, numbers = coloured(self.colours)
+        return replace(self, texts=(*self.texts, text), numbers=self.numbers + numbers, colours=())
 
     # --- as a row of a pipeline ---------------------------------------------------------------------------------------------
 
     def row(self) -> tuple[Key, tuple[int, ...]]:
         """What pipeline makes it, and the numbers of its row."""
-        if self.texts and not any(self.window.beyond) and self.window.size == self.window.extents and self.texts[-1].startswith("resize"):
-            # A resize to what is handed over needs no cut.
-            (width, height), mirrored = self.size, self.window.stages(True)
-            texts = self.texts[:-1] + (self.texts[-1].format(height, width),) + tuple(mirrored[0][1:])
-            numbers = self.numbers[:-2] + tuple(mirrored[1][2:])
-        else:
-            closed = self.closed(last=True)
-            texts, numbers = closed.texts, closed.numbers
+        closed = self.closed(last=True)
+        texts, numbers, whole = closed.texts, closed.numbers, self.window.size == self.window.extents and self.window.start == (0, 0)
+        if self.texts and whole and self.texts[-1].startswith("resize"): # to what is handed over, which needs no cut
+            count = len(self.texts)
+            texts = (*self.texts[:-1], self.texts[-1].replace("({}, {}", "({1}, {0}".format(*self.size)), *texts[count + 1:])
+            numbers = self.numbers[:-2] + numbers[len(self.numbers) + 2:]
         return (self.mode, texts, self.tail), numbers
 
 
 def chain_of(key: Key) -> tuple[str, Chain]:
     """Declarations and stages of a pipeline; numbers are columns of its rows. Raises Unknown."""
     mode, texts, tail = key
-    follower, count, stages = Follower(), 0, []
-    for text in texts:
-        columns = text.count("{}")
-        stages.append(text.format(*(f"row.n{count + k}" for k in range(columns))))
-        count += columns
-        if text.startswith("resized"):
-            follower.names.helper("resized")
+    follower, columns = Follower(), itertools.count()
+    stages = [COLUMN.sub(lambda _: f"row.n{next(columns)}", text) for text in texts]
+    if any(text.startswith("resized") for text in texts):
+        follower.names.helper("resized")
     chain = Chain(tuple(stages), grey=mode == "L")
     for name, arguments in tail:
         chain = follower.follow(TRANSFORMS[name](*arguments), chain)
@@ -201,11 +241,12 @@ TRANSFORMS: dict[str, Callable[..., Any]] = {
     "to_dtype": lambda: _second("ToDtype")(torch.float32), "normalize": v1.Normalize}
 
 
-def columns_of(key: Key) -> list[str]:
-    """The columns of such rows: an image, and numbers."""
-    return ["data", *(f"n{k}" for k in range(sum(text.count("{}") for text in key[1])))]
+def columns_of(key: Key) -> dict[str, str]:
+    """The columns of such rows, an image and numbers, and their types."""
+    types = [kind for text in key[1] for kind in COLUMN.findall(text)]
+    return {"data": "bytes", **{f"n{k}": "f64" if kind else "i64" for k, kind in enumerate(types)}}
 
 
 def source_of(key: Key) -> Source:
-    columns = "".join(f", {name} = i64" for name in columns_of(key)[1:])
-    return Source(f"external_source(data = bytes{columns})", "", (ITEMS if key[0] == "RGB" else GREY_ITEMS).image)
+    columns = ", ".join(f"{name} = {kind}" for name, kind in columns_of(key).items())
+    return Source(f"external_source({columns})", "", (ITEMS if key[0] == "RGB" else GREY_ITEMS).image)
