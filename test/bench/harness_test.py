@@ -67,6 +67,8 @@ class Names(unittest.TestCase):
                      "runtime_share"):
             self.assertEqual(harness.kind_of(name), "speed", name)
         self.assertEqual(harness.kind_of("operators_slower_than_pillow"), "count")
+        self.assertEqual(harness.kind_of("imagenet_global_accesses_per_sample"), "count")
+        self.assertEqual(harness.kind_of("imagenet_load_sectors"), "time")
 
     def test_units(self):
         self.assertEqual(harness.units_of("first_batch_ms"), ("ms",))

@@ -66,6 +66,15 @@ CudaKernels::~CudaKernels() = default;
 
 //===--- calling -----------------------------------------------------------===//
 
+/// Two samples alike did `both`.
+static void addHalf(pst_shim_counts &all, const pst_shim_counts &both) {
+  for (auto field : {&pst_shim_counts::loads, &pst_shim_counts::stores, &pst_shim_counts::load_bytes,
+                     &pst_shim_counts::store_bytes, &pst_shim_counts::wide_bytes, &pst_shim_counts::load_sectors,
+                     &pst_shim_counts::store_sectors, &pst_shim_counts::fewest_load_sectors,
+                     &pst_shim_counts::fewest_store_sectors, &pst_shim_counts::shared_accesses})
+    all.*field += both.*field / 2;
+}
+
 std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel &kernel, int order,
                                            const std::vector<const Tensor *> &inputs,
                                            std::vector<Tensor> &outputs,
@@ -112,8 +121,12 @@ std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel
   launch.threads = kernel.threads;
   launch.order = order;
   launch.seed = 17;
+  pst_shim_counts both = {};
+  launch.counts = counts ? &both : nullptr;
   if (std::string fault = library->run(launch, regions); !fault.empty())
     return Failure{"kernel `" + name + "`: " + fault};
+  if (counts)
+    addHalf(*counts, both);
   for (const Guarded &buffer : buffers)
     if (!buffer.intact())
       return Failure{"kernel `" + name + "` writes outside its buffers"};
@@ -144,7 +157,7 @@ std::optional<Failure> CudaKernels::run(const std::string &name,
   if (found == kernels.end())
     return host->run(name, inputs, outputs, scalars);
   std::optional<Failure> failure;
-  for (int order = 0; order < 3; ++order, ++launched) {
+  for (int order = 0; order < (counts ? 1 : 3); ++order, ++launched) {
     auto now = launch(name, found->second, order, inputs, outputs, scalars);
     if (order > 0 && now.has_value() != failure.has_value())
       return now ? now : Failure{"kernel `" + name + "` fails in one order of its threads only"};
