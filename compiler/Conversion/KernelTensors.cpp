@@ -339,7 +339,18 @@ LaneValue KernelEmitter::emitPlace(PlaceOp op, ArrayRef<Index> at) {
   if (uniform)
     return branch(inside, type.getElementType(), anyLanes(at), [&] { return emit(op.getPatch(), moved); },
                   [&] { return emit(op.getBase(), at); });
-  return l.select(l.wrap(inside, b.getI1Type()), emit(op.getPatch(), clamped), emit(op.getBase(), at));
+  // A patch without elements has none to clamp to.
+  Value isThere;
+  for (auto [axis, a] : llvm::enumerate(typeOf(op.getPatch()).getAxes())) {
+    if (a.isStatic())
+      continue;
+    Value some = l.cmp(CmpIPredicate::sgt, extent(op.getPatch(), static_cast<int64_t>(axis)), l.i64(0));
+    isThere = isThere ? l.andInt(isThere, some) : some;
+  }
+  auto either = [&] { return l.select(l.wrap(inside, b.getI1Type()), emit(op.getPatch(), clamped), emit(op.getBase(), at)); };
+  if (!isThere)
+    return either();
+  return branch(isThere, type.getElementType(), anyLanes(at), either, [&] { return emit(op.getBase(), at); });
 }
 
 //===--- resampling -----------------------------------------------------------------===//

@@ -387,6 +387,26 @@ TEST_P(RowsOfResults, ComparesLarge) {
   }
 }
 
+// A patch without elements is nowhere.
+TEST_P(RowsOfResults, PlaceNothing) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%p: !pipe.tensor<f32[h=?, w=?]>, %b: !pipe.tensor<f32[h=4, w=70]>, %at: i64):
+  %r = pipe.place %p into %b over ["w"] at(%at) : !pipe.tensor<f32[h=?, w=?]>, !pipe.tensor<f32[h=4, w=70]> -> !pipe.tensor<f32[h=4, w=70]>
+  pipe.return %r : !pipe.tensor<f32[h=4, w=70]>
+})");
+  std::vector<float> patch(18 + 16, 2.0f), base(280 + 16, 1.0f), result(280), expected(280, 1.0f);
+  for (const int64_t h : {0, 2}) {
+    TensorArg of = TensorArg::of(patch, {h, 9});
+    if (h == 0)
+      of.view.data = nullptr;
+    ASSERT_EQ(code->run("k", {of, TensorArg::of(base, {4, 70}), TensorArg::of(result, {4, 70})}, 1, {3}), 0);
+    for (int64_t i = 0; i < h; ++i)
+      std::fill_n(expected.begin() + i * 70 + 3, 9, 2.0f);
+    EXPECT_EQ(result, expected) << h;
+  }
+}
+
 TEST_P(RowsOfResults, CountColumns) {
   const std::string type = "!pipe.tensor<bool[h=300, w=141]>", less = "!pipe.tensor<i64[w=141]>";
   auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type + "):\n%a = pipe.reduce count %x over [\"h\"] : " + type + " -> " + less +
