@@ -134,7 +134,7 @@ class Scaling(ToolTest):
         with open(path, "w") as file:
             file.write(text)
         counted = os.path.join(self.folder, "allocations")
-        done = subprocess.run(self.command("compile", path, "--no-cache", "-o", os.devnull), capture_output=True, text=True,
+        done = subprocess.run(self.command("compile", path, "--no-cache"), capture_output=True, text=True,
                               timeout=300, env={**self.environment(), "LD_PRELOAD": self.library,
                                                 "PENSTOCK_ALLOCATIONS": counted})
         self.assertEqual(done.returncode, expect, done.stderr)
