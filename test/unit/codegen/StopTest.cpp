@@ -33,7 +33,7 @@ public:
 
   /// Bytes of the pages that somebody read or wrote.
   size_t touched() const {
-    std::vector<unsigned char> pages(bytes / 4096);
+    std::vector<unsigned char> pages((bytes + 4095) / 4096);
     mincore(memory, bytes, pages.data());
     return 4096 * static_cast<size_t>(std::count_if(pages.begin(), pages.end(), [](auto page) { return page & 1; }));
   }
