@@ -287,7 +287,7 @@ LogicalResult KernelText::statement(Operation &op) {
 
 //===--- nests and loops ---------------------------------------------------===//
 
-/// The elements of a domain are numbered row-major and dealt out like cards.
+/// The elements of a domain are numbered row-major and distributed over the threads by a grid-stride loop.
 LogicalResult KernelText::nest(scf::ParallelOp op) {
   auto names = op->getAttrOfType<ArrayAttr>("pipe.axes").getAsRange<StringAttr>();
   const bool byWarp = op->getAttrOfType<StringAttr>("pipe.workers").getValue() == "warps";

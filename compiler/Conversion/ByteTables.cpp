@@ -65,7 +65,7 @@ static SmallVector<Operation *> sliceOf(Value result) {
 }
 
 /// Whether arithmetic costs more than looking up: two steps on 32 bits, or one on 64.
-static bool isDear(ArrayRef<Operation *> slice, const llvm::DenseMap<Value, Reads> &reads) {
+static bool costsMoreThanLookup(ArrayRef<Operation *> slice, const llvm::DenseMap<Value, Reads> &reads) {
   unsigned bits = 0;
   for (Operation *op : slice)
     if (reads.lookup(op->getResult(0)).byte && !llvm::isa<CastOp, ConstantOp>(op))
@@ -121,7 +121,7 @@ bool KernelEmitter::emitByTables(MapOp op, ArrayRef<LaneValue> inputs, Value wan
     const Reads own = reads.lookup(result);
     if (!needed.contains(result))
       continue;
-    if (own.byte && !own.more && result.getType().isUnsignedInteger(8) && isDear(sliceOf(result), reads)) {
+    if (own.byte && !own.more && result.getType().isUnsignedInteger(8) && costsMoreThanLookup(sliceOf(result), reads)) {
       tabled.insert(result);
       continue;
     }

@@ -13,7 +13,7 @@
 namespace penstock::conversion {
 
 /// Emits the body of a kernel as what the threads of one sample do: nests of
-/// `scf.parallel`, whose elements are dealt out to the threads, and barriers
+/// `scf.parallel`, whose elements are distributed over the threads, and barriers
 /// between them. Arithmetic stays in the scalar ops of the dialect: what they
 /// mean is the business of whoever prints them.
 ///
@@ -62,7 +62,7 @@ private:
   void moveTo(mlir::Location location);
 
   // GpuLoops.cpp
-  /// A nest over a tensor's domain whose elements are dealt out to `workers`:
+  /// A nest over a tensor's domain whose elements are distributed over `workers`:
   /// "threads", or "warps", 32 threads that go through the body together.
   void nest(llvm::ArrayRef<std::string> axes, llvm::ArrayRef<mlir::Value> extents,
             llvm::StringRef workers, llvm::function_ref<void(Indices)> body);

@@ -147,7 +147,7 @@ LaneValue KernelEmitter::numberSoFar(Value value, Type type) {
   return sofar;
 }
 
-bool KernelEmitter::writesOut(ReduceOp op) {
+bool KernelEmitter::isUnrolled(ReduceOp op) {
   const auto count = reducedElements(op);
   const bool sumsFloats = op.getKind() == ReduceKind::sum &&
                           llvm::isa<FloatType>(typeOf(op.getValue()).getElementType());
@@ -167,7 +167,7 @@ LaneValue KernelEmitter::emitReduced(ReduceOp op, ArrayRef<Index> at) {
   if (auto pieces = piecesOf(op))
     if (auto whole = reducePieces(op, *pieces, inner))
       return l.cast(CastMode::value, *whole, result);
-  LaneValue whole = writesOut(op) ? reduceWrittenOut(op, inner, axes.over, *reducedElements(op))
+  LaneValue whole = isUnrolled(op) ? reduceUnrolled(op, inner, axes.over, *reducedElements(op))
                                   : reduceInLoops(op, inner, axes.over);
   return l.cast(CastMode::value, whole, result);
 }
@@ -182,7 +182,7 @@ bool KernelEmitter::takesApart(ReduceOp op, ArrayRef<Index> at) {
   return false;
 }
 
-LaneValue KernelEmitter::reduceWrittenOut(ReduceOp op, SmallVector<Index> at,
+LaneValue KernelEmitter::reduceUnrolled(ReduceOp op, SmallVector<Index> at,
                                           ArrayRef<int64_t> over, int64_t count) {
   NamedTensorType in = typeOf(op.getValue());
   const ReduceKind kind = op.getKind();
@@ -225,15 +225,15 @@ LaneValue KernelEmitter::reduceWrittenOut(ReduceOp op, SmallVector<Index> at,
       all = withElement(op, all, one(number));
     return all;
   };
-  if (!settlesLater(op)) {
+  if (!resolvesZerosLater(op)) {
     LaneValue first = isExtreme(op) ? comparable(one(0), kind == ReduceKind::min) : one(0);
     // A NaN gives way to what no elements give.
     return whole(first.range.nan ? combined(l, kind, neutral(l, kind, element), first) : first);
   }
   LaneValue all = whole(one(0));
   if (count > inRegisters)
-    return settledInLoops(op, all, at, over, extentsOver(op, over));
-  return settled(op, all, [&](LaneValue from) {
+    return resolveZerosInLoops(op, all, at, over, extentsOver(op, over));
+  return resolveZeros(op, all, [&](LaneValue from) {
     LaneValue least = bitsOf(op, one(0));
     for (int64_t number = 1; number < count; ++number)
       least = leastBits(op, least, one(number));
@@ -296,9 +296,9 @@ std::optional<LaneValue> KernelEmitter::reducePieces(ReduceOp op, const Pieces &
     }
     return all;
   };
-  if (!settlesLater(op))
+  if (!resolvesZerosLater(op))
     return allOf(Found::whole);
-  return settled(op, allOf(Found::unsettled),
+  return resolveZeros(op, allOf(Found::unresolved),
                  [&](LaneValue from) { return std::pair(from, allOf(Found::leastBits)); });
 }
 
@@ -325,7 +325,7 @@ LaneValue KernelEmitter::reduceOnePiece(ReduceOp op, const Pieces &pieces, Small
   auto both = [&](LaneValue x, LaneValue y) {
     if (what == Found::leastBits)
       return leastBits(op, x, y);
-    if (what == Found::unsettled)
+    if (what == Found::unresolved)
       return l.farther(kind == ReduceKind::min, x, y);
     return kind == ReduceKind::count || isSum ? l.binary(BinaryKind::add, x, y)
                                               : combined(l, kind, x, y);
@@ -335,7 +335,7 @@ LaneValue KernelEmitter::reduceOnePiece(ReduceOp op, const Pieces &pieces, Small
   std::function<LaneValue(int64_t, int64_t)> tree = [&](int64_t first, int64_t step) {
     if (step >= apart) {
       LaneValue sum = row(first);
-      if (what == Found::unsettled && sum.range.nan) // a NaN gives way, also where it comes first
+      if (what == Found::unresolved && sum.range.nan) // a NaN gives way, also where it comes first
         sum = both(neutral(l, kind, element), sum);
       for (int64_t number = first + apart; number < rows; number += apart)
         sum = both(sum, row(number));
@@ -399,7 +399,7 @@ LaneValue KernelEmitter::reduceInLoops(ReduceOp op, SmallVector<Index> at, Array
                     LaneValue next = withElement(op, numberSoFar(state[0], sumType), read(inner));
                     return SmallVector<Value>{l.splat(next.value)};
                   });
-  return isExtreme(op) ? settledInLoops(op, numberSoFar(loops[0], sumType), at, over, extents)
+  return isExtreme(op) ? resolveZerosInLoops(op, numberSoFar(loops[0], sumType), at, over, extents)
                        : l.wrap(loops[0], sumType);
 }
 
@@ -418,7 +418,7 @@ int64_t KernelEmitter::mostElementsApart(ReduceOp op) {
   const int64_t bytes = stored == buffers.end() ? 0 : scalarBytes(stored->second.element);
   const bool whole = 2 * vectorBytes / scalarBytes(computeType(typeOf(op.getValue()).getElementType())) * bytes >= vectorBytes;
   const bool selects = (bytes == 4 && l.level >= CpuLevel::v3) || (bytes == 2 && l.level >= CpuLevel::v4);
-  return selects && whole && writesOut(op) ? mostApart : 4;
+  return selects && whole && isUnrolled(op) ? mostApart : 4;
 }
 
 /// The axis of the result along which lanes read runs of elements; -1: none.
@@ -447,8 +447,8 @@ int64_t KernelEmitter::lanesAcross(Type element) {
 }
 
 /// Partial sums that are carried side by side do not wait: one register for each.
-static bool carriesSums(ReduceOp op, Type element, bool writesOut) {
-  return !writesOut && op.getKind() == ReduceKind::sum && llvm::isa<FloatType>(element);
+static bool carriesSums(ReduceOp op, Type element, bool isUnrolled) {
+  return !isUnrolled && op.getKind() == ReduceKind::sum && llvm::isa<FloatType>(element);
 }
 
 FailureOr<bool> KernelEmitter::reduceAcross(ReduceOp op) {
@@ -466,7 +466,7 @@ FailureOr<bool> KernelEmitter::reduceAcross(ReduceOp op) {
   LoopShape shape{axis, -1, lanesAcross(element)};
   if (elementsApart(op.getValue(), ReducedAxes(op).kept[axis]) > 4)
     shape.lanes /= 2; // 32 partial sums, and what they come from
-  if (carriesSums(op, element, writesOut(op)))
+  if (carriesSums(op, element, isUnrolled(op)))
     shape.lanes = std::max<int64_t>(shape.lanes / 2, 2);
   NamedTensorType out = typeOf(op.getResult());
   const Axis &last = out.getAxes().back();

@@ -182,8 +182,8 @@ LogicalResult KernelEmitter::openChoose(ChooseOp op) {
 }
 
 LaneValue KernelEmitter::emitChosen(ChooseOp op, unsigned result, ArrayRef<Index> at) {
-  if (auto settled = settledArms.find(op); settled != settledArms.end())
-    return emit(op.getArms()[settled->second].front().getTerminator()->getOperand(result), at);
+  if (auto specialized = specializedArms.find(op); specialized != specializedArms.end())
+    return emit(op.getArms()[specialized->second].front().getTerminator()->getOperand(result), at);
   Value index = scalar(op.getIndex()).value;
   const int64_t arms = static_cast<int64_t>(op.getArms().size());
   Type element = typeOf(op.getResult(result)).getElementType();

@@ -83,7 +83,7 @@ int64_t KernelEmitter::rowAxes(ReduceOp op) {
                      llvm::is_contained({ReduceKind::sum, ReduceKind::min, ReduceKind::max}, kind);
   if (!suits || element.isInteger(1) ||
       op->getAttr("schedule") == b.getStringAttr("inline") || kept.empty() || !count ||
-      (isSum ? writesOut(op) || *count < partialSums : *count <= fewRows) ||
+      (isSum ? isUnrolled(op) || *count < partialSums : *count <= fewRows) ||
       elementsApart(op.getValue(), kept.back()) != 1)
     return 0;
   // Those of pixels go through their channels.
@@ -232,7 +232,7 @@ LogicalResult KernelEmitter::reduceByRows(ReduceOp op, int64_t inRun, const Buff
         LaneValue all = isSum ? treeOfPartials(l, element, partialSums,
                                                [&](int64_t lane) { return sofarAt(roomOf(l.i64(lane), strip)); })
                               : sofarAt(roomOf(l.i64(0), strip));
-        all = settledInLoops(op, all, at, axes.over, extentsOver(op, axes.over));
+        all = resolveZerosInLoops(op, all, at, axes.over, extentsOver(op, axes.over));
         m.store(to, place, l.cast(CastMode::value, all, out.getElementType()));
       });
     });

@@ -191,13 +191,13 @@ private:
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
 
   // KernelNests.cpp
-  /// What the settled arm of a choice gives; null for anything else.
-  mlir::Value settledArm(mlir::Value tensor);
-  /// The choices below `tensor` whose arm is not settled yet, outermost first.
-  void openChoices(mlir::Value tensor, llvm::SetVector<mlir::Operation *> &found, Seen &seen);
+  /// What the specialized arm of a choice gives; null for anything else.
+  mlir::Value specializedArm(mlir::Value tensor);
+  /// The choices below `tensor` whose branch is not resolved yet, outermost first.
+  void unresolvedBranches(mlir::Value tensor, llvm::SetVector<mlir::Operation *> &found, Seen &seen);
   /// The numbers of the sample of which nothing is known and that make `value`, or the
   /// elements of a tensor; false where elements from memory are as unknown.
-  bool openNumbers(mlir::Value value, llvm::SetVector<mlir::Value> &found, Seen &seen);
+  bool unboundedScalars(mlir::Value value, llvm::SetVector<mlir::Value> &found, Seen &seen);
   /// The scalars that are distances between lanes in views below `tensor`.
   void laneStrides(mlir::Value tensor, llvm::ArrayRef<bool> withLanes, llvm::SetVector<mlir::Value> &found,
                    Seen &seen);
@@ -225,7 +225,7 @@ private:
     llvm::SmallVector<Index> places;
     bool isRun = false; ///< all those of the axis, in one run with the reduced one
   };
-  llvm::SmallVector<mlir::Value> toldApart(llvm::ArrayRef<mlir::Value> run);
+  llvm::SmallVector<mlir::Value> deinterleaved(llvm::ArrayRef<mlir::Value> run);
   llvm::SmallVector<mlir::Value> sumVectors(pipe::ReduceOp op, llvm::SmallVector<Index> &at,
                                             llvm::ArrayRef<int64_t> over, const Beside &beside,
                                             llvm::ArrayRef<mlir::Value> extents);
@@ -251,10 +251,10 @@ private:
   int64_t costOf(mlir::Value tensor);
   /// The reduction in each lane, whose kept axes have the indices `at`.
   /// Whether it has no loops, and so needs no memory.
-  bool writesOut(pipe::ReduceOp op);
+  bool isUnrolled(pipe::ReduceOp op);
   LaneValue emitReduced(pipe::ReduceOp op, llvm::ArrayRef<Index> at);
   bool takesApart(pipe::ReduceOp op, llvm::ArrayRef<Index> at);
-  LaneValue reduceWrittenOut(pipe::ReduceOp op, llvm::SmallVector<Index> at,
+  LaneValue reduceUnrolled(pipe::ReduceOp op, llvm::SmallVector<Index> at,
                              llvm::ArrayRef<int64_t> over, int64_t count);
   /// Lanes that go through a kept axis and the innermost reduced one: `size` elements
   /// of that for each result.
@@ -264,8 +264,8 @@ private:
   std::optional<Pieces> piecesOf(pipe::ReduceOp op);
   std::optional<LaneValue> reducePieces(pipe::ReduceOp op, const Pieces &pieces,
                                         llvm::ArrayRef<Index> at);
-  /// A reduction; or a minimum or maximum that is to be settled, or what settles it.
-  enum class Found { whole, unsettled, leastBits };
+  /// A reduction; or a minimum or maximum whose zeros are to be resolved, or what resolves them.
+  enum class Found { whole, unresolved, leastBits };
   LaneValue reduceOnePiece(pipe::ReduceOp op, const Pieces &pieces, llvm::SmallVector<Index> at, Found what);
   LaneValue reduceInLoops(pipe::ReduceOp op, llvm::SmallVector<Index> at,
                           llvm::ArrayRef<int64_t> over);
@@ -279,19 +279,19 @@ private:
 
   // KernelExtremes.cpp
   bool isExtreme(pipe::ReduceOp op);
-  bool settlesLater(pipe::ReduceOp op);
+  bool resolvesZerosLater(pipe::ReduceOp op);
   LaneValue withElement(pipe::ReduceOp op, LaneValue sofar, LaneValue value);
-  mlir::Value anyUnsettled(const LaneValue &found);
+  mlir::Value anyUnresolved(const LaneValue &found);
   LaneValue bitsOf(pipe::ReduceOp op, LaneValue value);
   LaneValue leastBits(pipe::ReduceOp op, LaneValue sofar, LaneValue value);
   LaneValue mostBits(pipe::ReduceOp op, mlir::Type element);
   LaneValue withSign(pipe::ReduceOp op, LaneValue found, LaneValue least);
-  LaneValue settled(pipe::ReduceOp op, LaneValue found,
+  LaneValue resolveZeros(pipe::ReduceOp op, LaneValue found,
                     llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again);
   llvm::SmallVector<mlir::Value> extentsOver(pipe::ReduceOp op, llvm::ArrayRef<int64_t> over);
-  LaneValue settledInLoops(pipe::ReduceOp op, LaneValue found, llvm::SmallVector<Index> at,
+  LaneValue resolveZerosInLoops(pipe::ReduceOp op, LaneValue found, llvm::SmallVector<Index> at,
                            llvm::ArrayRef<int64_t> over, llvm::ArrayRef<mlir::Value> extents);
-  void settleLanes(pipe::ReduceOp op, llvm::SmallVector<LaneValue> &found, llvm::SmallVector<Index> &at,
+  void resolveZerosOfLanes(pipe::ReduceOp op, llvm::SmallVector<LaneValue> &found, llvm::SmallVector<Index> &at,
                    llvm::ArrayRef<int64_t> over, int64_t beside, llvm::ArrayRef<mlir::Value> extents);
 
   // KernelReducedRows.cpp
@@ -394,7 +394,7 @@ private:
   std::optional<int64_t> channel;
   bool readsShared = false;
   /// The arm of a choice that the loops at hand are written for.
-  llvm::DenseMap<mlir::Operation *, int64_t> settledArms;
+  llvm::DenseMap<mlir::Operation *, int64_t> specializedArms;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<pipe::ReduceOp>> reducedRows; ///< by what is stored of them
   /// Of what storeLanes() has written so far.
   std::optional<Interval> storedRange;

@@ -19,8 +19,8 @@ bool KernelEmitter::isExtreme(ReduceOp op) {
          llvm::isa<FloatType>(typeOf(op.getValue()).getElementType());
 }
 
-/// Whether minima and maxima in the lanes at hand are to be settled when they are made.
-bool KernelEmitter::settlesLater(ReduceOp op) {
+/// Whether minima and maxima in the lanes at hand have their zeros resolved when they are made.
+bool KernelEmitter::resolvesZerosLater(ReduceOp op) {
   const bool hasInstruction = l.level >= CpuLevel::v4 && l.lanes % 16 == 0 &&
                               computeType(typeOf(op.getValue()).getElementType()).isF32();
   return isExtreme(op) && !hasInstruction;
@@ -28,14 +28,14 @@ bool KernelEmitter::settlesLater(ReduceOp op) {
 
 /// One more element of an exact reduction (any but a sum of floats).
 LaneValue KernelEmitter::withElement(ReduceOp op, LaneValue sofar, LaneValue value) {
-  if (settlesLater(op))
+  if (resolvesZerosLater(op))
     return l.farther(op.getKind() == ReduceKind::min, sofar, value);
   return combined(l, op.getKind(), sofar, isExtreme(op) ? comparable(value, op.getKind() == ReduceKind::min) : value);
 }
 
 /// Whether any lane of `found` may be a zero of the wrong sign, or a NaN that came first and that nothing
 /// took the place of; null where none can.
-Value KernelEmitter::anyUnsettled(const LaneValue &found) {
+Value KernelEmitter::anyUnresolved(const LaneValue &found) {
   if (!found.range.nan && (found.range.low > 0 || found.range.high < 0))
     return {};
   auto predicate = found.range.nan ? arith::CmpFPredicate::UEQ : arith::CmpFPredicate::OEQ;
@@ -75,20 +75,20 @@ LaneValue KernelEmitter::withSign(ReduceOp op, LaneValue found, LaneValue least)
   return {found.value, found.type, found.range};
 }
 
-/// The minimum or maximum that `found` is but for what anyUnsettled() says. `again` gives it from numbers only,
+/// The minimum or maximum that `found` is but for what anyUnresolved() says. `again` gives it from numbers only,
 /// and the least bits.
-LaneValue KernelEmitter::settled(ReduceOp op, LaneValue found,
+LaneValue KernelEmitter::resolveZeros(ReduceOp op, LaneValue found,
                                  llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again) {
   found.value = l.splat(found.value);
-  Value unsettled = anyUnsettled(found);
-  if (!unsettled)
+  Value unresolved = anyUnresolved(found);
+  if (!unresolved)
     return found;
   if (found.range.nan)
     found.range = hull(found.range, neutral(l, op.getKind(), found.type).range);
   const bool mayBeNan = found.range.nan;
   found.range.nan = false;
   return branch(
-      unsettled, found.type, true,
+      unresolved, found.type, true,
       [&] {
         elements.clear();
         LaneValue from = found;
@@ -111,11 +111,11 @@ SmallVector<Value> KernelEmitter::extentsOver(ReduceOp op, ArrayRef<int64_t> ove
 }
 
 /// By loops over the elements.
-LaneValue KernelEmitter::settledInLoops(ReduceOp op, LaneValue found, SmallVector<Index> at, ArrayRef<int64_t> over,
+LaneValue KernelEmitter::resolveZerosInLoops(ReduceOp op, LaneValue found, SmallVector<Index> at, ArrayRef<int64_t> over,
                                         ArrayRef<Value> extents) {
-  if (!settlesLater(op))
+  if (!resolvesZerosLater(op))
     return found;
-  return settled(op, found, [&](LaneValue from) {
+  return resolveZeros(op, found, [&](LaneValue from) {
     const bool wantMin = op.getKind() == ReduceKind::min;
     LaneValue most = mostBits(op, from.type);
     SmallVector<Value> state{l.splat(most.value)};
@@ -138,15 +138,15 @@ LaneValue KernelEmitter::settledInLoops(ReduceOp op, LaneValue found, SmallVecto
 }
 
 /// The same of results that reduceLanes() found, numbers all of them.
-void KernelEmitter::settleLanes(ReduceOp op, SmallVector<LaneValue> &found, SmallVector<Index> &at,
+void KernelEmitter::resolveZerosOfLanes(ReduceOp op, SmallVector<LaneValue> &found, SmallVector<Index> &at,
                                 ArrayRef<int64_t> over, int64_t beside, ArrayRef<Value> extents) {
   Value any;
   SmallVector<Value> values;
   for (LaneValue &one : found) {
     one.range.nan = false;
     values.push_back(one.value);
-    if (Value unsettled = anyUnsettled(one))
-      any = any ? l.orInt(any, unsettled) : unsettled;
+    if (Value unresolved = anyUnresolved(one))
+      any = any ? l.orInt(any, unresolved) : unresolved;
   }
   if (!any)
     return;

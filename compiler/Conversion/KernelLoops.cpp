@@ -144,7 +144,7 @@ void KernelEmitter::storeParts(ConcatOp op, const Buffer &to, Value low, Value h
 void KernelEmitter::storeOrdinary(Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
   llvm::SetVector<Value> open;
   Seen seen;
-  if (shape.lanes == 1 || !openNumbers(tensor, open, seen) || open.empty())
+  if (shape.lanes == 1 || !unboundedScalars(tensor, open, seen) || open.empty())
     return storeArm(tensor, to, shape, low, high);
   SmallVector<LaneValue> numbers;
   Value ordinary;
@@ -179,9 +179,9 @@ void KernelEmitter::storeTensor(Value tensor, const Buffer &to, LoopShape shape,
     return storeParts(joined, to, low, high);
   llvm::SetVector<Operation *> choices;
   Seen seen;
-  openChoices(tensor, choices, seen);
+  unresolvedBranches(tensor, choices, seen);
   int64_t variants = 1;
-  for (auto [choose, arm] : settledArms)
+  for (auto [choose, arm] : specializedArms)
     variants *= llvm::cast<ChooseOp>(choose).getArms().size();
   auto fits = [&](Operation *choose) {
     return variants * static_cast<int64_t>(llvm::cast<ChooseOp>(choose).getArms().size()) <= loopVariants;
@@ -194,7 +194,7 @@ void KernelEmitter::storeTensor(Value tensor, const Buffer &to, LoopShape shape,
   const int64_t count = static_cast<int64_t>(choose.getArms().size());
   OpBuilder::InsertionGuard guard(b);
   for (int64_t arm = 0; arm < count; ++arm) {
-    settledArms[choose] = arm;
+    specializedArms[choose] = arm;
     if (arm + 1 < count) {
       auto branchOp = b.create<scf::IfOp>(l.loc, l.cmp(CmpIPredicate::sle, index, l.i64(arm)), true);
       b.setInsertionPointToStart(branchOp.thenBlock());
@@ -204,7 +204,7 @@ void KernelEmitter::storeTensor(Value tensor, const Buffer &to, LoopShape shape,
       storeTensor(tensor, to, shape, low, high);
     }
   }
-  settledArms.erase(choose);
+  specializedArms.erase(choose);
 }
 
 /// A distance between lanes that is known when running only is 1 or -1 (a flip)

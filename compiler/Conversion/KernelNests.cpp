@@ -15,32 +15,32 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-Value KernelEmitter::settledArm(Value tensor) {
-  auto settled = settledArms.find(tensor.getDefiningOp());
-  if (settled == settledArms.end())
+Value KernelEmitter::specializedArm(Value tensor) {
+  auto specialized = specializedArms.find(tensor.getDefiningOp());
+  if (specialized == specializedArms.end())
     return {};
-  auto choose = llvm::cast<ChooseOp>(settled->first);
+  auto choose = llvm::cast<ChooseOp>(specialized->first);
   const unsigned result = llvm::cast<OpResult>(tensor).getResultNumber();
-  return choose.getArms()[settled->second].front().getTerminator()->getOperand(result);
+  return choose.getArms()[specialized->second].front().getTerminator()->getOperand(result);
 }
 
-void KernelEmitter::openChoices(Value tensor, llvm::SetVector<Operation *> &found, Seen &seen) {
+void KernelEmitter::unresolvedBranches(Value tensor, llvm::SetVector<Operation *> &found, Seen &seen) {
   Operation *op = tensor.getDefiningOp();
   if (!op || buffers.contains(tensor) || !seen.isNew(tensor))
     return;
   if (llvm::isa<ChooseOp>(op)) {
-    if (Value arm = settledArm(tensor))
-      return openChoices(arm, found, seen);
+    if (Value arm = specializedArm(tensor))
+      return unresolvedBranches(arm, found, seen);
     found.insert(op);
     return;
   }
   if (llvm::isa<ViewOp, PadOp, CastOp, MapOp>(op))
     for (Value operand : op->getOperands())
       if (llvm::isa<NamedTensorType>(operand.getType()))
-        openChoices(operand, found, seen);
+        unresolvedBranches(operand, found, seen);
 }
 
-bool KernelEmitter::openNumbers(Value value, llvm::SetVector<Value> &found, Seen &seen) {
+bool KernelEmitter::unboundedScalars(Value value, llvm::SetVector<Value> &found, Seen &seen) {
   // Through integers there comes no NaN.
   auto tensor = llvm::dyn_cast<NamedTensorType>(value.getType());
   if (!seen.isNew(value) ||
@@ -50,13 +50,13 @@ bool KernelEmitter::openNumbers(Value value, llvm::SetVector<Value> &found, Seen
     return !range.nan && std::isfinite(range.low) && std::isfinite(range.high);
   };
   auto all = [&](ValueRange values) {
-    return llvm::all_of(values, [&](Value next) { return openNumbers(next, found, seen); });
+    return llvm::all_of(values, [&](Value next) { return unboundedScalars(next, found, seen); });
   };
   Operation *op = value.getDefiningOp();
   if (!tensor) {
     if (auto argument = llvm::dyn_cast<BlockArgument>(value))
       if (auto map = llvm::dyn_cast<MapOp>(argument.getOwner()->getParentOp()))
-        return openNumbers(map.getInputs()[argument.getArgNumber()], found, seen);
+        return unboundedScalars(map.getInputs()[argument.getArgNumber()], found, seen);
     if (auto number = scalars.find(value);
         number != scalars.end() && !(op && op->getParentOfType<MapOp>())) {
       if (finite(number->second.range))
@@ -68,8 +68,8 @@ bool KernelEmitter::openNumbers(Value value, llvm::SetVector<Value> &found, Seen
   }
   if (auto stored = buffers.find(value); stored != buffers.end())
     return stored->second.written && finite(*stored->second.written);
-  if (Value arm = settledArm(value))
-    return openNumbers(arm, found, seen);
+  if (Value arm = specializedArm(value))
+    return unboundedScalars(arm, found, seen);
   if (auto map = llvm::dyn_cast<MapOp>(op))
     return all(map.getBody().front().getTerminator()->getOperands());
   return llvm::isa<ConstantOp>(op) ||
@@ -81,7 +81,7 @@ void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes,
   Operation *op = tensor.getDefiningOp();
   if (!op || buffers.contains(tensor) || !seen.isNew(tensor, llvm::to_vector_of<int64_t>(withLanes)))
     return;
-  if (Value arm = settledArm(tensor))
+  if (Value arm = specializedArm(tensor))
     return laneStrides(arm, withLanes, found, seen);
   if (auto view = llvm::dyn_cast<ViewOp>(op)) {
     SmallVector<bool> inner;
@@ -121,7 +121,7 @@ void KernelEmitter::rowConditions(Value tensor, ArrayRef<Index> at,
   Operation *op = tensor.getDefiningOp();
   if (!op || buffers.contains(tensor))
     return;
-  if (Value arm = settledArm(tensor))
+  if (Value arm = specializedArm(tensor))
     return rowConditions(arm, at, found);
   // What is read in one place only: elsewhere the row is another.
   auto below = [&](Value input, ArrayRef<Index> inner) {

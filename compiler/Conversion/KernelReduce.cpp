@@ -125,7 +125,7 @@ SmallVector<LaneValue> KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index
     for (auto [value, sum] : llvm::zip(elementsAt(loop.getInductionVar(), true), loop.getRegionIterArgs()))
       next.push_back(
           small ? b.create<arith::AddIOp>(l.loc, sum, l.splat(l.wideOf(value))).getResult()
-                : l.splat(combine(sofarOf(sum), isReal && !settlesLater(op) ? comparable(value, op.getKind() == ReduceKind::min) : value).value));
+                : l.splat(combine(sofarOf(sum), isReal && !resolvesZerosLater(op) ? comparable(value, op.getKind() == ReduceKind::min) : value).value));
     l.lanes = 1;
     b.create<scf::YieldOp>(l.loc, next);
     return SmallVector<Value>(loop.getResults());
@@ -293,7 +293,7 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
                         in.getAxes().back().extent > 0 && in.getAxes().back().extent <= unrollBound;
   const auto run = over.empty() ? std::nullopt : Lanes::constantOf(overExtents.back());
   if (count && *count > 0 && !over.empty() &&
-      (!(alongLast || channels) || (run && *run < scalar::reductionLanes)) && writesOut(op)) {
+      (!(alongLast || channels) || (run && *run < scalar::reductionLanes)) && isUnrolled(op)) {
     reduceOneByOne(op, *buffer);
     return success();
   }
@@ -399,12 +399,12 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
           bind(inner);
           return SmallVector<Value>{withElement(op, isExtreme(op) ? numberSoFar(state[0], sumType) : l.wrap(state[0], sumType), read()).value};
         });
-        final = isExtreme(op) ? settledInLoops(op, numberSoFar(loops[0], sumType), at, over, overExtents)
+        final = isExtreme(op) ? resolveZerosInLoops(op, numberSoFar(loops[0], sumType), at, over, overExtents)
                               : l.wrap(loops[0], sumType);
       } else {
         SmallVector<LaneValue> found = reduceLanes(op, at, over, beside, overExtents, start, combine);
         if (later)
-          settleLanes(op, found, at, over, beside, overExtents);
+          resolveZerosOfLanes(op, found, at, over, beside, overExtents);
         final = storeChannels(found);
       }
     }

@@ -79,7 +79,7 @@ bool KernelEmitter::isOneRun(Value tensor, ArrayRef<StringRef> names, Seen &seen
         return false;
     return true;
   }
-  if (Value arm = settledArm(tensor))
+  if (Value arm = specializedArm(tensor))
     return isOneRun(arm, names, seen);
   Operation *op = tensor.getDefiningOp();
   if (auto view = llvm::dyn_cast_if_present<ViewOp>(op)) {
@@ -179,11 +179,11 @@ SmallVector<Value> KernelEmitter::sumVectors(ReduceOp op, SmallVector<Index> &at
       });
   for (Value &sum : sums)
     sum = turned(sum, -(rows * rest % lanes));
-  return beside.isRun ? toldApart(sums) : sums;
+  return beside.isRun ? deinterleaved(sums) : sums;
 }
 
 /// As many results as vectors, whose elements take turns through all of them.
-SmallVector<Value> KernelEmitter::toldApart(ArrayRef<Value> run) {
+SmallVector<Value> KernelEmitter::deinterleaved(ArrayRef<Value> run) {
   constexpr int64_t lanes = scalar::reductionLanes;
   const auto count = static_cast<int64_t>(run.size());
   SmallVector<Value> results;
