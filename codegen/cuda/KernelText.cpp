@@ -67,66 +67,57 @@ void KernelText::place(Location location) {
 
 //===--- the function ------------------------------------------------------===//
 
+/// The type of the field of the sample's record that an argument comes from; all have 8 bytes.
+std::string KernelText::fieldType(BlockArgument argument, DictionaryAttr note) {
+  const StringRef from = note.getAs<StringAttr>("pipe.from").getValue();
+  if (from == "scratch")
+    return "i8 *";
+  if (from != "data")
+    return llvm::isa<FloatType>(argument.getType()) ? "f64 " : "i64 ";
+  const bool isInput = note.getAs<IntegerAttr>("pipe.number").getInt() < inputs;
+  return (isInput ? "const " : "") + memoryType(elementOf(argument)) + " *";
+}
+
 void KernelText::argument(BlockArgument argument, DictionaryAttr note) {
-  auto textOf = [&](StringRef name) { return note.getAs<StringAttr>(name).getValue(); };
-  auto numberOf = [&](StringRef name) {
-    return std::to_string(note.getAs<IntegerAttr>(name).getInt());
-  };
-  const StringRef from = textOf("pipe.from");
-  const std::string name = fresh(textOf("pipe.name"));
+  const StringRef stem = note.getAs<StringAttr>("pipe.name").getValue();
+  const std::string name = fresh(stem), field = "sample." + stem.str();
   texts[argument] = {name, bindAll};
-  if (from == "scratch") {
-    line() << "i8 *" << name << " = (i8 *)sample.scratch;\n";
+  if (note.getAs<StringAttr>("pipe.from").getValue() != "scalar") {
+    const std::string type = fieldType(argument, note);
+    line() << (type == "i64 " ? "const " : "") << type << name << " = " << field << ";\n";
     return;
   }
-  if (from == "scalar") {
-    Type type = argument.getType();
-    const std::string entry = "sample.scalars[" + numberOf("pipe.number") + "]";
-    line() << "const " << registerType(type) << " " << name << " = ";
-    if (type.isF16() || type.isBF16())
-      os << (type.isF16() ? "pst_to_half" : "pst_to_brain") << "(pst_entry_f64(" << entry
-         << "));\n";
-    else if (llvm::isa<FloatType>(type))
-      os << (type.isF64() ? "" : "(f32)") << "pst_entry_f64(" << entry << ");\n";
-    else if (type.isInteger(1))
-      os << entry << " != 0;\n";
-    else
-      os << (type.isSignlessInteger(64) ? "" : "(" + registerType(type) + ")") << entry << ";\n";
-    return;
-  }
-  const std::string tensor = "sample.tensors[" + numberOf("pipe.number") + "].";
-  if (from == "data") {
-    const std::string type = memoryType(elementOf(argument)) + " *";
-    const bool isInput = note.getAs<IntegerAttr>("pipe.number").getInt() < inputs;
-    line() << (isInput ? "const " : "") << type << name << " = (" << (isInput ? "const " : "")
-           << type << ")" << tensor << "data;\n";
-    elementBytes[note.getAs<IntegerAttr>("pipe.number").getInt()] =
-        pipe::scalarBytes(elementOf(argument));
-    return;
-  }
-  line() << "const i64 " << name << " = " << tensor << from << "[" << numberOf("pipe.axis") << "]";
-  if (const int64_t bytes = elementBytes[note.getAs<IntegerAttr>("pipe.number").getInt()];
-      from == "stride" && bytes > 1)
-    os << " / " << bytes; // they count bytes there, elements here
-  os << ";\n";
+  Type type = argument.getType();
+  line() << "const " << registerType(type) << " " << name << " = ";
+  if (type.isF16() || type.isBF16())
+    os << (type.isF16() ? "pst_to_half(" : "pst_to_brain(") << field << ");\n";
+  else if (type.isInteger(1))
+    os << field << " != 0;\n";
+  else
+    os << (type.isSignlessInteger(64) || type.isF64() ? "" : "(" + registerType(type) + ")") << field << ";\n";
 }
 
 LogicalResult KernelText::print(func::FuncOp function) {
-  auto notes = function->getAttrOfType<ArrayAttr>("pipe.arguments");
+  auto notes = function->getAttrOfType<ArrayAttr>("pipe.arguments").getAsRange<DictionaryAttr>();
   const int64_t threads = function->getAttrOfType<IntegerAttr>("pipe.threads").getInt();
   inputs = function->getAttrOfType<IntegerAttr>("pipe.inputs").getInt();
   const bool isBlock = function->getAttrOfType<StringAttr>("pipe.mapping").getValue() == "block";
-  for (const char *word : {"samples", "status", "sample", "scratch"})
+  const std::string name = cudaKernelName(options, function.getSymName());
+  os << "\nstruct " << name << "_sample {\n";
+  line() << "i64 entry; // of status\n";
+  for (auto [argument, note] : llvm::zip(function.getArguments(), notes))
+    line() << fieldType(argument, note) << note.getAs<StringAttr>("pipe.name").getValue() << ";\n";
+  os << "};\n\n";
+  for (const char *word : {"samples", "status", "sample"})
     taken.insert(word);
-  taken.erase("scratch"); // the argument's own name
-  os << "\n// " << (isBlock ? "One block of " : "Any number of blocks of ") << threads
+  os << "// " << (isBlock ? "One block of " : "Any number of blocks of ") << threads
      << " threads for each sample.\n";
-  os << "PST_KERNEL __launch_bounds__(" << threads << ") "
-     << cudaKernelName(options, function.getSymName())
-     << "(pst_kernel_args *samples, i32 *status) {\n";
-  line() << "pst_kernel_args &sample = samples[blockIdx.y];\n";
-  for (auto [argument, note] :
-       llvm::zip(function.getArguments(), notes.getAsRange<DictionaryAttr>()))
+  os << "PST_KERNEL __launch_bounds__(" << threads << ") " << name << "(const " << name
+     << "_sample *samples, pst_sample_status *status) {\n";
+  line() << "const " << name << "_sample &sample = samples[blockIdx.y];\n";
+  line() << "if (pst_left_out(status, sample.entry))\n";
+  line() << "  return;\n";
+  for (auto [argument, note] : llvm::zip(function.getArguments(), notes))
     this->argument(argument, note);
   if (failed(block(function.getBody().front())))
     return failure();
@@ -265,7 +256,7 @@ LogicalResult KernelText::statement(Operation &op) {
         auto callee = module.lookupSymbol<func::FuncOp>(typed.getCallee());
         const StringRef name = callee->getAttrOfType<StringAttr>("pipe.name").getValue();
         if (name == "pst_fail") {
-          line() << "pst_fail(sample, status, " << use(typed.getOperand(0)) << ", "
+          line() << "pst_fail(status, sample.entry, " << use(typed.getOperand(0)) << ", "
                  << use(typed.getOperand(1)) << ", " << use(typed.getOperand(2)) << ");\n";
           return success();
         }

@@ -57,6 +57,7 @@ private:
   mlir::LogicalResult branch(mlir::scf::IfOp op);
   mlir::LogicalResult branch(mlir::scf::IndexSwitchOp op);
   mlir::LogicalResult arm(mlir::Block &block, mlir::ResultRange results);
+  std::string fieldType(mlir::BlockArgument argument, mlir::DictionaryAttr note);
   void argument(mlir::BlockArgument argument, mlir::DictionaryAttr note);
   void store(mlir::memref::StoreOp op);
   /// Declares variables that are assigned later.
@@ -92,7 +93,6 @@ private:
   llvm::StringSet<> taken;
   std::string lastPlace;
   int64_t inputs = 0;
-  llvm::DenseMap<int64_t, int64_t> elementBytes; ///< by number of the tensor
 };
 
 } // namespace penstock::codegen

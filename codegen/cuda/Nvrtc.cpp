@@ -147,9 +147,10 @@ llvm::Expected<std::string> Nvrtc::compile(const std::string &text, llvm::String
   const std::string target =
       (form == Form::ptx ? "--gpu-architecture=compute_" : "--gpu-architecture=sm_") +
       std::to_string(number);
-  // A product and a sum round apart; everything else is IEEE 754 by default.
-  const char *options[] = {target.c_str(), "--fmad=false", "--std=c++17"};
-  if (functions->compile(program, 3, options) != 0) {
+  // A product and a sum round apart; the others are defaults, which say the same: IEEE 754.
+  const char *options[] = {target.c_str(),       "--std=c++17",      "--fmad=false",
+                           "--ftz=false",        "--prec-div=true",  "--prec-sqrt=true"};
+  if (functions->compile(program, std::size(options), options) != 0) {
     size_t size = 0;
     functions->logSize(program, &size);
     std::string log(size, '\0');

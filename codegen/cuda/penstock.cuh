@@ -24,27 +24,24 @@ typedef u16 bf16; // likewise
 
 //===--- what a launch hands over (runtime/abi/kernel.h) ---------------------===//
 
-struct pst_tensor {
-  void *data;
-  i64 extent[8];
-  i64 stride[8]; // in bytes
-};
-struct pst_kernel_args {
-  const pst_tensor *tensors; // inputs, then outputs
-  i64 *scalars;              // entries of 8 bytes: integers as i64, floats as the bits of f64
-  void *scratch;
-  i64 band[2];
-  i64 failure[2];
-  const volatile unsigned char *stop; // not read on a GPU
+/// Of a batch, then of each of its slots: the first check that failed.
+struct pst_sample_status {
+  i32 check; // 0: none
+  i32 reserved;
+  i64 values[2]; // of its message
 };
 
-/// The first check that a sample fails names it; all its threads agree.
-PST_INLINE void pst_fail(pst_kernel_args &sample, i32 *status, i32 id, i64 first, i64 second) {
+/// Whether a check has failed that the sample at `entry` depends on.
+PST_INLINE bool pst_left_out(const pst_sample_status *status, i64 entry) {
+  return __ldcv(&status[0].check) != 0 || __ldcv(&status[entry].check) != 0;
+}
+/// All threads of a sample agree that a check fails.
+PST_INLINE void pst_fail(pst_sample_status *status, i64 entry, i32 id, i64 first, i64 second) {
   if (blockIdx.x != 0 || threadIdx.x != 0)
     return;
-  status[blockIdx.y] = id;
-  sample.failure[0] = first;
-  sample.failure[1] = second;
+  status[entry].values[0] = first;
+  status[entry].values[1] = second;
+  atomicExch(&status[entry].check, id);
 }
 
 //===--- bits ----------------------------------------------------------------===//
@@ -55,7 +52,6 @@ template <typename To, typename From> PST_INLINE To pst_bits(From from) {
   memcpy(&to, &from, sizeof to);
   return to;
 }
-PST_INLINE f64 pst_entry_f64(i64 entry) { return pst_bits<f64>(entry); }
 
 template <typename T> PST_INLINE bool pst_is_signed() { return (T)-1 < (T)0; }
 

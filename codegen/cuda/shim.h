@@ -105,6 +105,18 @@ template <typename T> static __attribute__((noinline)) T atomicCAS(T *place, T e
   return before;
 }
 
+template <typename T> static __attribute__((noinline)) T atomicExch(T *place, T value) {
+  PST_UPDATES(place);
+  const T before = *place;
+  *place = value;
+  return before;
+}
+/// A load that sees what others have stored since, as an atomic one would.
+template <typename T> static __attribute__((noinline)) T __ldcv(const T *place) {
+  pst_access(place, sizeof *place, PST_ATOMIC_READ, (uintptr_t)__builtin_return_address(0));
+  return *place;
+}
+
 //===--- instructions on bytes ------------------------------------------------------===//
 
 /// Four products of bytes, added to `sum`.
@@ -137,7 +149,6 @@ static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shi
 
 //===--- launches -----------------------------------------------------------------===//
 
-struct pst_kernel_args;
 static const pst_shim_launch *pst_launched;
 /// Dynamic shared memory of the block at hand.
 static unsigned char *pst_shared_memory;

@@ -24,9 +24,9 @@ struct pst_shim_counts {
 };
 
 struct pst_shim_launch {
-  void (*kernel)(struct pst_kernel_args *samples, int *status);
-  struct pst_kernel_args *samples;
-  int *status;
+  void (*kernel)(const void *samples, struct pst_sample_status *status);
+  const void *samples; ///< records of the kernel's own (runtime/abi/kernel.h)
+  struct pst_sample_status *status;
   unsigned blocks, count, threads; ///< blocks of so many threads, for each of `count` samples
   int order;                       ///< of blocks and threads: 0 ascending, 1 descending, 2 random by `seed`
   uint64_t seed;

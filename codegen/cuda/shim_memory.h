@@ -84,6 +84,7 @@ static pst_touch pst_touch_of_mine(bool atomic) {
 /// Mine beside those that were there.
 static void pst_join(pst_touch &all, bool atomic) {
   const pst_touch mine = pst_touch_of_mine(atomic);
+  all.atomic = all.atomic && atomic;
   if (!all.block || (all.block == mine.block && all.phase != mine.phase)) {
     all = mine;
   } else if (all.block != mine.block) {
@@ -110,7 +111,7 @@ static void pst_race(const pst_watched &in, size_t place, const pst_touch &other
   pst_report(what, pc);
 }
 
-enum pst_kind { PST_READ, PST_WRITE, PST_ATOMIC };
+enum pst_kind { PST_READ, PST_WRITE, PST_ATOMIC, PST_ATOMIC_READ };
 
 static bool pst_holds(const pst_watched &watched, uintptr_t at) {
   const uintptr_t begin = (uintptr_t)watched.region.begin - watched.region.around;
@@ -221,7 +222,7 @@ static void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintptr
   const uintptr_t at = (uintptr_t)pointer;
   if (!pst_watching || bytes == 0 || (at >= pst_my_stack && at + bytes <= pst_my_stack_end))
     return;
-  const bool writes = kind != PST_READ;
+  const bool writes = kind == PST_WRITE || kind == PST_ATOMIC, atomic = kind >= PST_ATOMIC;
   pst_watched *in = pst_find(at);
   if (!in) {
     // Tables of the text; the words of the shim, such as threadIdx.
@@ -251,17 +252,17 @@ static void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintptr
       snprintf(what, sizeof what, "reads byte %zu of %s, which nobody has written", (size_t)(i - begin), in->region.name);
       return pst_report(what, pc);
     }
-    const char *mine = kind == PST_READ ? "reads" : kind == PST_WRITE ? "writes" : "updates";
-    if (!(kind == PST_ATOMIC && byte.writer.atomic) && pst_conflicts(byte.writer))
+    const char *mine = !writes ? "reads" : atomic ? "updates" : "writes";
+    if (!(atomic && byte.writer.atomic) && pst_conflicts(byte.writer))
       return pst_race(*in, i - begin, byte.writer, mine, byte.writer.atomic ? "updated" : "wrote", pc);
-    if (writes && pst_conflicts(byte.reader))
+    if (writes && !(atomic && byte.reader.atomic) && pst_conflicts(byte.reader))
       return pst_race(*in, i - begin, byte.reader, mine, "read", pc);
-    if (kind == PST_READ)
-      pst_join(byte.reader, false);
-    else if (kind == PST_ATOMIC && byte.writer.atomic)
+    if (!writes)
+      pst_join(byte.reader, atomic);
+    else if (atomic && byte.writer.atomic)
       pst_join(byte.writer, true);
     else
-      byte.writer = pst_touch_of_mine(kind == PST_ATOMIC);
+      byte.writer = pst_touch_of_mine(atomic);
   }
 }
 

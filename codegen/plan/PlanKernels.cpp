@@ -1,10 +1,33 @@
 //===- PlanKernels.cpp - what runs, as entries of the plan ----------------===//
 
 #include "codegen/plan/PlanKernels.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace penstock;
 using namespace penstock::codegen;
+
+std::vector<plan::RecordField> codegen::recordOf(func::FuncOp function) {
+  std::vector<plan::RecordField> record{{plan::RecordValue::entry, 0, 0, 0}};
+  auto notes = function->getAttrOfType<ArrayAttr>("pipe.arguments").getAsRange<DictionaryAttr>();
+  llvm::SmallDenseMap<int64_t, uint8_t> bytes; // of a tensor's elements; its address comes first
+  for (auto [argument, note] : llvm::zip(function.getArguments(), notes)) {
+    const auto value = llvm::StringSwitch<plan::RecordValue>(note.getAs<StringAttr>("pipe.from").getValue())
+                           .Case("data", plan::RecordValue::data)
+                           .Case("extent", plan::RecordValue::extent)
+                           .Case("stride", plan::RecordValue::stride)
+                           .Case("scalar", plan::RecordValue::scalar)
+                           .Default(plan::RecordValue::scratch);
+    auto number = note.getAs<IntegerAttr>("pipe.number"), axis = note.getAs<IntegerAttr>("pipe.axis");
+    if (value == plan::RecordValue::data)
+      bytes[number.getInt()] = static_cast<uint8_t>(
+          pipe::scalarBytes(llvm::cast<MemRefType>(argument.getType()).getElementType()));
+    record.emplace_back(value, axis ? static_cast<uint8_t>(axis.getInt()) : 0,
+                        number ? bytes.lookup(number.getInt()) : 0,
+                        number ? static_cast<uint16_t>(number.getInt()) : 0);
+  }
+  return record;
+}
 
 /// A kernel's entry without scratch, by its function.
 static std::unique_ptr<plan::KernelT> entryOf(func::FuncOp function) {

@@ -9,6 +9,10 @@
 
 namespace penstock::codegen {
 
+/// What a launch of a kernel for a GPU hands over for each sample; `function` is one after
+/// `pipe-kernel-to-gpu`.
+std::vector<plan::RecordField> recordOf(mlir::func::FuncOp function);
+
 /// The kernels of a plan, with the draws and checks of their functions.
 /// Everything that fails has emitted an error.
 class PlanKernels {

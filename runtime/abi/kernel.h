@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-#define PST_KERNEL_ABI_VERSION 3
+#define PST_KERNEL_ABI_VERSION 4
 #define PST_MAX_RANK 8
 /* The bytes of one tensor. */
 #define PST_MAX_TENSOR_BYTES (INT64_C(1) << 40)
@@ -70,21 +70,36 @@ typedef int32_t (*pst_kernel)(pst_kernel_args *args);
 
 /* A kernel on a CUDA device runs for many samples in one launch:
  *
- *   void k(pst_kernel_args *samples, int32_t *status)
+ *   void k(const RECORD *samples, pst_sample_status *status)
  *
- * with grid (blocks, count) and `threads` threads in a block, no dynamic shared
- * memory. `samples` has one entry for each sample that runs (those whose guard
- * holds), and `status` an int32_t for each, 0 before the launch: the id of a
- * check that failed is left there, and its values in `failure`. All pointers are
- * the device's; the layout is that above. Strides are multiples of the element's
- * size; `band` and `stop` are not read. count is at most 65,535: more samples take more
- * launches.
+ * with grid (blocks, count), `threads` threads in a block and the plan's bytes of
+ * dynamic shared memory. A RECORD is the kernel's own: entries of 8 bytes, those that
+ * the kernel reads and no others, in the order of the plan (`RecordField` in plan.fbs). `samples`
+ * has one for each sample that runs (those whose guard holds). count is at most
+ * PST_MAX_GRID_Y: more samples take several launches.
+ *
+ * `status` is the batch's: an entry for what runs once for it, then one for each slot,
+ * all 0 before the first launch. A kernel first looks at entry 0 and at its
+ * sample's, and does nothing where a check has failed. So nothing runs on what a failed check
+ * has left out. Kernels are launched in the order of the plan's steps, on one stream:
+ * what they hand on is ordered by that, and so is memory that several temporaries share.
+ *
+ * Data of tensors and scratch are aligned to 64 bytes, those of outputs that are a
+ * sample's part of a batch to their element. PST_DEVICE_SLACK bytes before the first and after the last element of
+ * inputs may be read, and mean nothing. No kernel touches more, whatever the values in its tensors
+ * are: a stray access would end everything in the process's context.
  *
  * `threads` is the kernel's own (a multiple of 32). `blocks` is 1 for kernels of
- * the mapping "block", and any number for "grid": elements are dealt out to as
- * many threads as there are. Kernels are launched in the order of the plan's
- * steps, on one stream; those that hand nothing to each other may overlap.
- * Scratch is the sample's own, of the size that the plan says. */
+ * the mapping "block", and any number for "grid": elements are distributed over
+ * as many threads as there are. Scratch is the sample's own, of the size that the plan says. */
+#define PST_MAX_GRID_Y 65535
+#define PST_DEVICE_SLACK 64
+
+typedef struct pst_sample_status {
+  int32_t check; /* id of the first check that failed; 0: none */
+  int32_t reserved;
+  int64_t values[2]; /* of its message */
+} pst_sample_status;
 
 /* Entries of every sample's parameter block that the runtime fills itself. */
 enum pst_slot {

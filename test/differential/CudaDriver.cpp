@@ -2,10 +2,12 @@
 
 #include "test/differential/CudaDriver.h"
 #include "codegen/cuda/Printer.h"
+#include "codegen/plan/PlanKernels.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "compiler/Pipelines/CodePipelines.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/core/LaunchRecord.h"
 #include <algorithm>
 #include <cstring>
 
@@ -52,6 +54,7 @@ CudaKernels::CudaKernels(mlir::ModuleOp module) {
     kernel.isBlock =
         function->getAttrOfType<mlir::StringAttr>("pipe.mapping").getValue() == "block";
     kernel.scratch = Scratch::of(function);
+    kernel.record = codegen::recordOf(function);
     rest->lookupSymbol(function.getSymName())->erase();
   }
   host = std::make_unique<JitKernels>(*rest, codegen::Target{codegen::CpuLevel::v2});
@@ -83,8 +86,8 @@ std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel
   std::vector<Guarded> buffers;
   ShimRegions regions;
   std::vector<pst_tensor> tensors[samples];
-  std::vector<int64_t> numbers[samples];
-  pst_kernel_args args[samples] = {};
+  const size_t width = kernel.record.size();
+  std::vector<int64_t> records(samples * width);
   for (size_t sample = 0; sample < samples; ++sample) {
     auto name = [&](const char *what) { return what + std::to_string(tensors[sample].size()) + " of sample " + std::to_string(sample); };
     for (const Tensor *input : inputs) {
@@ -101,23 +104,25 @@ std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel
     const auto scratch = static_cast<size_t>(kernel.scratch.bytes(tensors[sample], scalars));
     buffers.emplace_back(scratch, 0);
     regions.writes("scratch of sample " + std::to_string(sample), buffers.back().data(), scratch);
-    numbers[sample] = scalars;
-    regions.reads("the tensors' places", tensors[sample].data(), tensors[sample].size() * sizeof(pst_tensor));
-    regions.reads("the sample's numbers", numbers[sample].data(), numbers[sample].size() * sizeof(int64_t));
-    args[sample].tensors = tensors[sample].data();
-    args[sample].scalars = numbers[sample].data();
-    args[sample].scratch = buffers.back().data();
-    args[sample].band[1] = INT64_MAX;
+    runtime::packRecord(kernel.record, static_cast<int64_t>(sample) + 1, tensors[sample].data(), scalars.data(),
+                        buffers.back().data(), records.data() + sample * width);
   }
-  int32_t status[samples] = {};
-  regions.keeps("the arguments", args, sizeof args);
+  // The last has failed a check before: nothing of it may be touched.
+  const int32_t failedBefore = 99;
+  if (!counts) {
+    records.resize((samples + 1) * width);
+    records[samples * width] = samples + 1;
+  }
+  pst_sample_status status[samples + 2] = {};
+  status[samples + 1].check = failedBefore;
+  regions.reads("the records", records.data(), records.size() * sizeof(int64_t));
   regions.keeps("the states", status, sizeof status);
   pst_shim_launch launch = {};
   launch.kernel = kernel.entry;
-  launch.samples = args;
+  launch.samples = records.data();
   launch.status = status;
   launch.blocks = kernel.isBlock ? 1 : 3;
-  launch.count = samples;
+  launch.count = samples + !counts;
   launch.threads = kernel.threads;
   launch.order = order;
   launch.seed = 17;
@@ -130,11 +135,13 @@ std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel
   for (const Guarded &buffer : buffers)
     if (!buffer.intact())
       return Failure{"kernel `" + name + "` writes outside its buffers"};
-  if (status[0] != status[1])
+  if (status[0].check != 0 || status[samples + 1].check != failedBefore)
+    return Failure{"kernel `" + name + "` changes the states of others"};
+  const pst_sample_status &first = status[1], &second = status[2];
+  if (first.check != second.check)
     return Failure{"kernel `" + name + "` gives its samples different states"};
-  if (status[0])
-    return Failure{messages.at(static_cast<size_t>(status[0]) - 1), args[0].failure[0],
-                   args[0].failure[1]};
+  if (first.check)
+    return Failure{messages.at(static_cast<size_t>(first.check) - 1), first.values[0], first.values[1]};
   for (size_t i = 0; i < outputs.size(); ++i) {
     const void *first = tensors[0][inputs.size() + i].data,
                *second = tensors[1][inputs.size() + i].data;

@@ -3,6 +3,7 @@
 #define PENSTOCK_TEST_DIFFERENTIAL_CUDADRIVER_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/abi/plan_generated.h"
 #include "test/differential/JitDriver.h"
 #include "test/differential/ShimLibrary.h"
 
@@ -12,7 +13,7 @@ namespace penstock::differential {
 /// behind codegen/cuda/shim.h. What the host runs beside a GPU too (select,
 /// setup, tables) is CPU code.
 ///
-/// Every call launches two samples with buffers of their own, three times: with
+/// Every call launches two samples with buffers of their own and one that is to be left out, three times: with
 /// blocks and threads in ascending, descending and random order.
 class CudaKernels final : public reference::KernelRunner {
 public:
@@ -35,6 +36,7 @@ private:
     unsigned threads = 0;
     bool isBlock = false;
     Scratch scratch;
+    std::vector<plan::RecordField> record;
   };
   std::optional<reference::Failure> launch(const std::string &name, const Kernel &kernel, int order,
                                            const std::vector<const reference::Tensor *> &inputs,

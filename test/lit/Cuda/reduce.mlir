@@ -10,13 +10,23 @@ pipe.kernel @sum_of_rows "pixels" {
 }
 
 //CHECK:#include "penstock.cuh"
-//CHECK:// Any number of blocks of 256 threads for each sample.
-//CHECK-NEXT:PST_KERNEL __launch_bounds__(256) pst_sum_of_rows(pst_kernel_args *samples, i32 *status) {
-//CHECK-NEXT:  pst_kernel_args &sample = samples[blockIdx.y];
-//CHECK-NEXT:  const f16 *in0 = (const f16 *)sample.tensors[0].data;
-//CHECK-NEXT:  const i64 in0_h = sample.tensors[0].extent[0];
-//CHECK-NEXT:  const i64 in0_stride_h = sample.tensors[0].stride[0] / 2;
-//CHECK-NEXT:  f16 *out0 = (f16 *)sample.tensors[1].data;
+//CHECK:struct pst_sum_of_rows_sample {
+//CHECK-NEXT:  i64 entry; // of status
+//CHECK-NEXT:  const f16 *in0;
+//CHECK-NEXT:  i64 in0_h;
+//CHECK-NEXT:  i64 in0_stride_h;
+//CHECK-NEXT:  f16 *out0;
+//CHECK-NEXT:};
+//CHECK-EMPTY:
+//CHECK-NEXT:// Any number of blocks of 256 threads for each sample.
+//CHECK-NEXT:PST_KERNEL __launch_bounds__(256) pst_sum_of_rows(const pst_sum_of_rows_sample *samples, pst_sample_status *status) {
+//CHECK-NEXT:  const pst_sum_of_rows_sample &sample = samples[blockIdx.y];
+//CHECK-NEXT:  if (pst_left_out(status, sample.entry))
+//CHECK-NEXT:    return;
+//CHECK-NEXT:  const f16 *in0 = sample.in0;
+//CHECK-NEXT:  const i64 in0_h = sample.in0_h;
+//CHECK-NEXT:  const i64 in0_stride_h = sample.in0_stride_h;
+//CHECK-NEXT:  f16 *out0 = sample.out0;
 //CHECK-NEXT:  // reduce.mlir:8 pipe.reduce
 //CHECK-NEXT:  for (i64 h = pst_warp(); h < in0_h; h += pst_warps()) {
 //CHECK-NEXT:    const i64 v0 = pst_lane();

@@ -135,16 +135,22 @@ TEST(CudaHeader, DrawsAreThoseOfTheHost) {
   }
 }
 
-TEST(CudaHeader, ArgumentsLieAsInTheKernelsAbi) {
-  static_assert(sizeof(cuda::pst_tensor) == sizeof(::pst_tensor) &&
-                offsetof(cuda::pst_tensor, extent) == offsetof(::pst_tensor, extent) &&
-                offsetof(cuda::pst_tensor, stride) == offsetof(::pst_tensor, stride));
-  static_assert(sizeof(cuda::pst_kernel_args) == sizeof(::pst_kernel_args) &&
-                offsetof(cuda::pst_kernel_args, scalars) == offsetof(::pst_kernel_args, scalars) &&
-                offsetof(cuda::pst_kernel_args, scratch) == offsetof(::pst_kernel_args, scratch) &&
-                offsetof(cuda::pst_kernel_args, band) == offsetof(::pst_kernel_args, band) &&
-                offsetof(cuda::pst_kernel_args, failure) == offsetof(::pst_kernel_args, failure) &&
-                offsetof(cuda::pst_kernel_args, stop) == offsetof(::pst_kernel_args, stop));
+TEST(CudaHeader, StatesLieAsInTheKernelsAbi) {
+  static_assert(sizeof(cuda::pst_sample_status) == sizeof(::pst_sample_status) &&
+                offsetof(cuda::pst_sample_status, check) == offsetof(::pst_sample_status, check) &&
+                offsetof(cuda::pst_sample_status, values) == offsetof(::pst_sample_status, values));
+}
+
+TEST(CudaHeader, WhatDependsOnAFailedCheckIsLeftOut) {
+  cuda::pst_sample_status states[3] = {};
+  cuda::pst_fail(states, 2, 7, -1, 1);
+  EXPECT_EQ(states[2].check, 7);
+  EXPECT_EQ(states[2].values[0], -1);
+  EXPECT_EQ(states[2].values[1], 1);
+  EXPECT_FALSE(cuda::pst_left_out(states, 1));
+  EXPECT_TRUE(cuda::pst_left_out(states, 2));
+  cuda::pst_fail(states, 0, 3, 0, 0);
+  EXPECT_TRUE(cuda::pst_left_out(states, 1));
 }
 
 TEST(CudaHeader, BordersMoveIndicesInside) {

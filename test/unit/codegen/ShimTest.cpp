@@ -25,6 +25,12 @@ const Planted kernels[] = {
      "the total, which thread 0 wrote since the last barrier"},
     {"reads_what_others_count", "atomicAdd(&total[0], 1); out[me] = total[0];",
      "updates byte 0 of the total, which thread 0 read since the last barrier"},
+    {"looks_while_others_set", "if (me == 40) atomicExch(&total[0], 1); else out[me] = __ldcv(&total[0]) * 0;", ""},
+    {"reads_while_others_set", "if (me == 40) atomicExch(&total[0], 1); else out[me] = total[0];",
+     "total, which thread (0|40|63) (read|updated) since the last barrier|which others read since"},
+    {"looks_while_others_write", "if (me == 40) total[0] = 1; else out[me] = __ldcv(&total[0]) * 0;",
+     "total, which (others|thread [0-9]+) (read|wrote) since the last barrier"},
+    {"fails_in_some_blocks", "if (pst_left_out(status, 1)) return; if (in[0] == 1) return pst_fail(status, 1, 7, 8, 9); out[me] = 1;", "", 2},
     {"counts_first", "atomicAdd(&total[0], 1); __syncthreads(); out[me] = total[0];", ""},
 
     {"hands_on", "__shared__ i32 s[64]; s[me] = in[me]; __syncthreads(); out[me] = s[63 - me];", ""},
@@ -75,12 +81,13 @@ const Planted kernels[] = {
 
 const ShimLibrary *library() {
   static const std::unique_ptr<ShimLibrary> made = [] {
-    std::string text = "#include \"penstock.cuh\"\ntypedef int int4_ __attribute__((ext_vector_type(4)));\n", error;
+    std::string text = "#include \"penstock.cuh\"\ntypedef int int4_ __attribute__((ext_vector_type(4)));\n"
+                       "struct planted {\n  const i32 *in;\n  i32 *out, *total;\n};\n",
+                error;
     for (const Planted &kernel : kernels)
       text += std::string("PST_KERNEL ") + kernel.name +
-              "(pst_kernel_args *samples, i32 *status) {\n  const u32 me = threadIdx.x;\n"
-              "  const i32 *in = (const i32 *)samples->tensors[0].data;\n"
-              "  i32 *out = (i32 *)samples->tensors[1].data, *total = (i32 *)samples->tensors[2].data;\n"
+              "(const planted *samples, pst_sample_status *status) {\n  const u32 me = threadIdx.x;\n"
+              "  const i32 *in = samples->in;\n  i32 *out = samples->out, *total = samples->total;\n"
               "  (void)in, (void)out, (void)total, (void)status;\n  " +
               kernel.body + "\n}\n";
     auto compiled = ShimLibrary::compile(text, error);
@@ -95,20 +102,18 @@ std::string run(const std::string &name, unsigned blocks, int order, pst_shim_co
   alignas(64) int32_t in[64], out[64] = {}, total[2] = {};
   for (int i = 0; i < 64; ++i)
     in[i] = i + 1;
-  pst_tensor tensors[3] = {{in, {}, {}}, {out, {}, {}}, {total, {}, {}}};
-  pst_kernel_args args = {};
-  args.tensors = tensors;
-  int32_t status = 0;
+  const void *record[] = {in, out, total};
+  pst_sample_status status[2] = {};
   ShimRegions regions;
   regions.reads("the input", in, sizeof in);
   regions.writes("the output", out, sizeof out);
   regions.keeps("the total", total, 4);
-  regions.reads("the tensors", tensors, sizeof tensors);
-  regions.reads("the arguments", &args, sizeof args);
+  regions.reads("the record", record, sizeof record);
+  regions.keeps("the states", status, sizeof status);
   pst_shim_launch launch = {};
   launch.kernel = library()->kernel(name);
-  launch.samples = &args;
-  launch.status = &status;
+  launch.samples = record;
+  launch.status = status;
   launch.blocks = blocks;
   launch.count = 1;
   launch.threads = 64;

@@ -1,0 +1,17 @@
+// What a kernel on a device is told of a sample.
+#pragma once
+
+#include "runtime/abi/kernel.h"
+#include "runtime/abi/plan_generated.h"
+
+#include <cstdint>
+#include <span>
+
+namespace penstock::runtime {
+
+/// Fills `record`, one entry for each of `fields`. `tensors` are the kernel's inputs and
+/// outputs, with addresses of the device; `entry` is the sample's in the batch's status.
+void packRecord(std::span<const plan::RecordField> fields, int64_t entry, const pst_tensor *tensors,
+                const int64_t *scalars, const void *scratch, int64_t *record);
+
+} // namespace penstock::runtime
