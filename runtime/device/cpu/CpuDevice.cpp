@@ -13,9 +13,30 @@ public:
   Status wait() override { return {}; }
 };
 
+class CpuStream final : public DeviceStream {
+public:
+  Status copyToDevice(void *device, const void *host, size_t bytes) override {
+    std::memcpy(device, host, bytes);
+    return {};
+  }
+  Status copyToHost(void *host, const void *device, size_t bytes) override {
+    std::memcpy(host, device, bytes);
+    return {};
+  }
+  Status clear(void *device, size_t bytes) override {
+    std::memset(device, 0, bytes);
+    return {};
+  }
+  Status launch(const DeviceLaunch &) override {
+    return Error{Code::Unsupported, "the host runs no kernels of a device"};
+  }
+  Status record(DeviceEvent &) override { return {}; }
+  Status waitFor(const DeviceEvent &) override { return {}; }
+};
+
 class CpuDevice final : public Device {
 public:
-  const char *name() const override { return "cpu"; }
+  const std::string &name() const override { return ownName; }
   bool isHost() const override { return true; }
 
   std::shared_ptr<void> allocate(size_t bytes) override {
@@ -30,17 +51,18 @@ public:
   }
   std::shared_ptr<void> allocateHost(size_t bytes) override { return allocate(bytes); }
 
-  Status copyToDevice(void *device, const void *host, size_t bytes) override {
-    std::memcpy(device, host, bytes);
-    return {};
+  Result<std::unique_ptr<DeviceStream>> makeStream() override {
+    return std::unique_ptr<DeviceStream>(new CpuStream());
   }
-  Status copyToHost(void *host, const void *device, size_t bytes) override {
-    std::memcpy(host, device, bytes);
-    return {};
+  Result<std::unique_ptr<DeviceEvent>> makeEvent() override {
+    return std::unique_ptr<DeviceEvent>(new DoneEvent());
+  }
+  Result<std::shared_ptr<DeviceCode>> load(const std::vector<DeviceImage> &) override {
+    return Error{Code::Unsupported, "the host runs no kernels of a device"};
   }
 
-  std::unique_ptr<DeviceEvent> makeEvent() override { return std::make_unique<DoneEvent>(); }
-  Status record(DeviceEvent &) override { return {}; }
+private:
+  const std::string ownName = "cpu";
 };
 
 } // namespace

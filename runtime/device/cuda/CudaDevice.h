@@ -1,0 +1,15 @@
+// An NVIDIA GPU, by CUDA's driver interface.
+#pragma once
+
+#include "runtime/device/Device.h"
+#include "runtime/device/cuda/Driver.h"
+
+namespace penstock::runtime {
+
+/// The GPU number `ordinal`, through its primary context, which the process's other users of
+/// CUDA share. Streams have the lowest priority: a training step that waits goes first.
+/// `driver` must outlive the device; see cuda::openDriver(). InvalidArgument where there is
+/// no such GPU.
+Result<std::shared_ptr<Device>> openCudaDevice(const cuda::Driver &driver, int ordinal);
+
+} // namespace penstock::runtime
