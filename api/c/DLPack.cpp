@@ -41,7 +41,7 @@ DLDataType dataTypeOf(pst_dtype type) {
 /// A tensor in the hands of a consumer. Owns its extents, and its part of the batch.
 template <typename Managed> struct Lent {
   Managed tensor{};
-  std::vector<int64_t> shape, strides;
+  std::vector<int64_t> extents; ///< the shape, then the strides
   std::shared_ptr<SharedBatch> batch;
   void *stream = nullptr; ///< that the consumer's last use is ordered on; of no use on a CPU
 
@@ -62,21 +62,21 @@ pst_status lend(pst_batch *batch, size_t index, pst_part part, void *stream, Man
   if (part == PST_OFFSETS) {
     tensor.data = const_cast<int64_t *>(output->offsets);
     tensor.dtype = dataTypeOf(PST_I64);
-    lent->shape = {pst_batch_count(batch) + 1};
-    lent->strides = {1};
+    lent->extents = {pst_batch_count(batch) + 1, 1};
   } else {
     tensor.data = const_cast<void *>(output->data);
     tensor.dtype = dataTypeOf(output->dtype);
-    lent->shape.assign(output->shape, output->shape + output->rank);
+    lent->extents.reserve(2 * static_cast<size_t>(output->rank));
+    lent->extents.assign(output->shape, output->shape + output->rank);
     for (int32_t axis = 0; axis < output->rank; ++axis)
-      lent->strides.push_back(output->strides[axis] * 8 / tensor.dtype.bits);
+      lent->extents.push_back(output->strides[axis] * 8 / tensor.dtype.bits);
   }
-  if (std::find(lent->shape.begin(), lent->shape.end(), 0) != lent->shape.end())
-    tensor.data = nullptr;
   tensor.device = {PST_DL_CPU, 0};
-  tensor.ndim = static_cast<int32_t>(lent->shape.size());
-  tensor.shape = lent->shape.data();
-  tensor.strides = lent->strides.data();
+  tensor.ndim = static_cast<int32_t>(lent->extents.size() / 2);
+  tensor.shape = lent->extents.data();
+  tensor.strides = tensor.shape + tensor.ndim;
+  if (std::find(tensor.shape, tensor.strides, 0) != tensor.strides)
+    tensor.data = nullptr;
   setVersion(lent->tensor);
   lent->tensor.deleter = Lent<Managed>::end;
   lent->batch = batch->batch;

@@ -26,7 +26,7 @@ for _name in (_LEGACY, _VERSIONED): # capsules point to them, also while the int
 
 def _made(make: Any, owner: Any, place: tuple[int, int], stream: int | None) -> c_void_p:
     tensor = c_void_p()
-    if make(owner.handle, place[0], place[1], stream, byref(tensor)): # not PST_OK
+    if make(owner, place[0], place[1], stream, byref(tensor)): # not PST_OK
         raise BufferError("this output has no such part")
     return tensor
 

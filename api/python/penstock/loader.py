@@ -15,7 +15,7 @@ from . import _c
 from ._sheet import contact_sheet
 from .dataset import as_tables
 from .errors import CancelledError, CompileError, SessionError
-from .outputs import DTYPES, TYPESTR, Batch, Sample, _BatchHandle, _SampleHandle, output_names
+from .outputs import DTYPES, TYPESTR, Batch, Sample, BatchHandle, SampleHandle, output_names
 from .program import Program, is_bundle, read_source
 
 _open_loaders: "weakref.WeakSet[Loader]" = weakref.WeakSet()
@@ -221,7 +221,7 @@ class Loader:
         return self._epoch
 
     def _next(self) -> Batch | None:
-        batch = c_void_p()
+        batch = BatchHandle()
         within, where = _c.library.session_next_within, byref(batch)
         while True: # Ctrl-C is raised between two looks
             with self._lock:
@@ -229,10 +229,9 @@ class Loader:
             if status != _c.TIMEOUT:
                 break
         if status == _c.OK:
-            owner = _BatchHandle(batch)
             if self._names is None:
-                self._names = output_names(owner, _c.library.batch_output_count(batch), _c.library.batch_output)
-            return Batch(owner, self._names)
+                self._names = output_names(batch, _c.library.batch_output_count(batch), _c.library.batch_output)
+            return Batch(batch, self._names)
         if status == _c.END_OF_EPOCH:
             self._epoch, self._started = self._epoch + 1, False
             return None
@@ -244,13 +243,12 @@ class Loader:
 
     def sample(self, position: int, epoch: int = 0) -> Sample:
         """The sample at a position of an epoch, computed alone."""
-        handle = c_void_p()
-        if _c.library.session_sample(self._live(), epoch, position, byref(handle)) != _c.OK:
+        sample = SampleHandle()
+        if _c.library.session_sample(self._live(), epoch, position, byref(sample)) != _c.OK:
             raise SessionError(self._error())
-        owner = _SampleHandle(handle)
         if self._sample_names is None:
-            self._sample_names = output_names(owner, _c.library.sample_output_count(handle), _c.library.sample_output)
-        return Sample(owner, self._sample_names)
+            self._sample_names = output_names(sample, _c.library.sample_output_count(sample), _c.library.sample_output)
+        return Sample(sample, self._sample_names)
 
     # --- state ----------------------------------------------------------------
 

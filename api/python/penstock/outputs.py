@@ -13,17 +13,6 @@ TYPESTR = {"u8": "|u1", "i8": "|i1", "u16": "<u2", "i16": "<i2", "i32": "<i4", "
            "f64": "<f8", "bool": "|b1"}
 
 
-class _Owned:
-    """A handle of the library's that is released when nobody refers to it any more."""
-    __slots__ = ("handle", "_release", "__weakref__")
-
-    def __init__(self, handle: Any, release: Any):
-        self.handle, self._release = handle, release
-
-    def __del__(self) -> None:
-        self._release(self.handle)
-
-
 class Array:
     """A tensor in memory that the library owns, without a copy.
 
@@ -85,7 +74,7 @@ class Output(Array):
 
     @property
     def _output(self) -> Any:
-        return self._get(self._owner.handle, self._place[0]).contents
+        return self._get(self._owner, self._place[0]).contents
 
     def _read(self) -> tuple[int, str, tuple[int, ...], tuple[int, ...]]:
         output = self._output
@@ -148,16 +137,18 @@ class _Outputs:
         return f"<{type(self).__name__} {', '.join(map(repr, self))}>"
 
 
-class _BatchHandle(_Owned):
+class BatchHandle(ctypes.c_void_p):
+    """A batch of the library's, which is released when nobody refers to it any more: the pointer itself, as each object
+    more is made and ended for every batch."""
     __slots__ = ()
     is_batch = True
 
-    def __init__(self, handle: Any):
-        super().__init__(handle, _c.library.batch_release)
+    def __del__(self, release: Any = _c.library.batch_release) -> None: # NULL is allowed
+        release(self)
 
     @property
     def count(self) -> int:
-        return _c.library.batch_count(self.handle)
+        return _c.library.batch_count(self)
 
 
 class Batch(_Outputs):
@@ -169,7 +160,7 @@ class Batch(_Outputs):
 
     @property
     def epoch(self) -> int:
-        return _c.library.batch_epoch(self._owner.handle)
+        return _c.library.batch_epoch(self._owner)
 
     @property
     def count(self) -> int:
@@ -179,26 +170,27 @@ class Batch(_Outputs):
     @property
     def waited(self) -> float:
         """How long the caller waited for it, in seconds."""
-        return _c.library.batch_waited_ns(self._owner.handle) / 1e9
+        return _c.library.batch_waited_ns(self._owner) / 1e9
 
     @property
     def positions(self) -> list[int]:
         """The samples' positions in the epoch."""
-        return _c.library.batch_positions(self._owner.handle)[:self.count]
+        return _c.library.batch_positions(self._owner)[:self.count]
 
     @property
     def rows(self) -> list[int]:
         """The rows of the table that fill these positions."""
-        return _c.library.batch_rows(self._owner.handle)[:self.count]
+        return _c.library.batch_rows(self._owner)[:self.count]
 
 
-class _SampleHandle(_Owned):
+class SampleHandle(ctypes.c_void_p):
+    """A sample of the library's, likewise."""
     __slots__ = ()
     is_batch = False
     count = 1
 
-    def __init__(self, handle: Any):
-        super().__init__(handle, _c.library.sample_release)
+    def __del__(self, release: Any = _c.library.sample_release) -> None:
+        release(self)
 
 
 class Sample(_Outputs):
@@ -208,22 +200,22 @@ class Sample(_Outputs):
 
     @property
     def row(self) -> int:
-        return _c.library.sample_row(self._owner.handle)
+        return _c.library.sample_row(self._owner)
 
     @property
     def name(self) -> str:
         """The row's name, usually of its file."""
-        return _c.decode(_c.library.sample_name(self._owner.handle))
+        return _c.decode(_c.library.sample_name(self._owner))
 
     @property
     def bad_reason(self) -> str:
         """"", unless a substitute stands here: then why."""
-        return _c.decode(_c.library.sample_bad_reason(self._owner.handle))
+        return _c.decode(_c.library.sample_bad_reason(self._owner))
 
     @property
     def draws(self) -> dict[str, float]:
         """What was drawn, by the place where it is written: pipeline, value, functions, name."""
-        handle, found = self._owner.handle, {}
+        handle, found = self._owner, {}
         for i in range(_c.library.sample_draw_count(handle)):
             draw = _c.library.sample_draw(handle, i).contents
             found[_c.decode(draw.path)] = draw.value
@@ -232,4 +224,4 @@ class Sample(_Outputs):
 
 def output_names(owner: Any, count: int, get: Any) -> dict[str, tuple[int, int]]:
     """Places by names, of a batch's or a sample's outputs."""
-    return {_c.decode(get(owner.handle, i).contents.name): (i, _c.VALUES) for i in range(count)}
+    return {_c.decode(get(owner, i).contents.name): (i, _c.VALUES) for i in range(count)}

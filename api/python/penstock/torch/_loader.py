@@ -26,20 +26,16 @@ def as_tensor(output: Output) -> torch.Tensor:
         return torch.from_numpy(numpy.asarray(output))
 
 
-def tensors_of(batch: Batch) -> list[torch.Tensor]:
+def as_tuple(batch: Batch) -> tuple[torch.Tensor, ...]:
     """As `as_tensor` of each output, without making the outputs: this runs for every batch."""
     try:
-        return [_from_dlpack(capsule) for capsule in make_capsules(batch._owner.handle, 0)]
+        return tuple(map(_from_dlpack, make_capsules(batch._owner, 0)))
     except RuntimeError:
-        return [as_tensor(output) for output in batch]
-
-
-def as_tuple(batch: Batch) -> tuple[torch.Tensor, ...]:
-    return tuple(tensors_of(batch))
+        return tuple(map(as_tensor, batch))
 
 
 def as_dict(batch: Batch) -> dict[str, torch.Tensor]:
-    return dict(zip(batch._names, tensors_of(batch)))
+    return dict(zip(batch._names, as_tuple(batch)))
 
 
 class Dataset:
