@@ -99,6 +99,86 @@ struct AddUpSymbols : OpRewritePattern<ViewOp> {
   }
 };
 
+/// Where a view reads along one axis of its input, as numbers of the sample: from a start (null:
+/// zero), so much for each step along its own axes (null: it does not move).
+struct Steps {
+  SmallVector<Value> steps;
+  Value start;
+};
+
+/// `expr` is linear in the view's axes.
+Steps stepsOf(AffineExpr expr, ViewOp view, penstock::analysis::ScalarBuilder &scalars) {
+  Steps result{SmallVector<Value>(view.getMap().getNumDims()), nullptr};
+  if (auto dim = llvm::dyn_cast<AffineDimExpr>(expr)) {
+    result.steps[dim.getPosition()] = scalars.constant(1);
+    return result;
+  }
+  if (expr.isSymbolicOrConstant()) {
+    result.start = scalars.apply(expr, {}, view.getSymbols());
+    return result;
+  }
+  auto pair = llvm::cast<AffineBinaryOpExpr>(expr);
+  const Steps left = stepsOf(pair.getLHS(), view, scalars);
+  const Steps right = stepsOf(pair.getRHS(), view, scalars);
+  const bool product = pair.getKind() == AffineExprKind::Mul;
+  auto combined = [&](Value a, Value b) {
+    if (product)
+      return a ? scalars.mul(a, right.start) : a;
+    return a && b ? scalars.add(a, b) : a ? a : b;
+  };
+  for (size_t dim = 0; dim < result.steps.size(); ++dim)
+    result.steps[dim] = combined(left.steps[dim], right.steps[dim]);
+  result.start = combined(left.start, right.start);
+  return result;
+}
+
+/// A flip of a flip goes one way from one start: hundreds of products in each address are as dear
+/// as hundreds of sums, and kernels know a way by the factor that stands at an axis itself.
+struct MultiplySymbolsOut : OpRewritePattern<ViewOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
+    const AffineMap map = view.getMap();
+    auto nested = [](AffineExpr result) {
+      bool found = false, linear = true;
+      result.walk([&](AffineExpr part) {
+        auto pair = llvm::dyn_cast<AffineBinaryOpExpr>(part);
+        if (!pair || part.isSymbolicOrConstant())
+          return;
+        const bool product = pair.getKind() == AffineExprKind::Mul;
+        linear &= product ? pair.getRHS().isSymbolicOrConstant()
+                          : pair.getKind() == AffineExprKind::Add;
+        found |= product && !llvm::isa<AffineDimExpr>(pair.getLHS()) &&
+                 !llvm::isa<AffineConstantExpr>(pair.getRHS());
+      });
+      return found && linear;
+    };
+    if (llvm::none_of(map.getResults(), nested))
+      return rewriter.notifyMatchFailure(view, "no symbol multiplies what another one moves");
+    penstock::analysis::ScalarBuilder scalars(rewriter, view.getLoc());
+    SmallVector<Value> symbols(view.getSymbols());
+    SmallVector<AffineExpr> results(map.getResults());
+    for (AffineExpr &result : results) {
+      if (!nested(result))
+        continue;
+      const Steps read = stepsOf(result, view, scalars);
+      auto symbol = [&](Value number) {
+        symbols.push_back(number);
+        return rewriter.getAffineSymbolExpr(symbols.size() - 1);
+      };
+      result = read.start ? symbol(read.start) : rewriter.getAffineConstantExpr(0);
+      for (auto [dim, step] : llvm::enumerate(read.steps))
+        if (step)
+          result = rewriter.getAffineDimExpr(dim) * symbol(step) + result;
+    }
+    rewriter.replaceOp(view, makeView(rewriter, view.getLoc(), view.getInput(),
+                                      AffineMap::get(map.getNumDims(), symbols.size(), results,
+                                                     getContext()),
+                                      symbols, llvm::cast<NamedTensorType>(view.getType()),
+                                      view.getSizes()));
+    return success();
+  }
+};
+
 /// The static amounts of a pad along one axis: before, after. Nothing where
 /// they are not known, or where the axis is cut.
 std::optional<std::pair<int64_t, int64_t>> amounts(PadOp pad, int64_t axis) {
@@ -238,7 +318,8 @@ struct PermutedContract : OpRewritePattern<ViewOp> {
 struct ComposeViewsPass : penstock::transforms::impl::ComposeViewsBase<ComposeViewsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ViewOfView, SimplifyView, AddUpSymbols, PadOfPad, ViewInsidePad, PermutedContract>(
+    patterns.add<ViewOfView, SimplifyView, AddUpSymbols, MultiplySymbolsOut, PadOfPad,
+                 ViewInsidePad, PermutedContract>(
         &getContext());
     if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       signalPassFailure();

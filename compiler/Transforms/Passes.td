@@ -92,8 +92,8 @@ def ComposeViews : Pass<"pipe-compose-views"> {
     ```
 
     Views that change nothing vanish, constant symbols become part of the map,
-    symbols that stand in one sum only are added up once for the sample, and a view that stays inside the inner region of a pad reads what was
-    padded. Leaves the inner view for dead code elimination if it has other
+    symbols that stand in one sum only are added up once for the sample, those that turn what another one turned are multiplied once, and a
+    view that stays inside the inner region of a pad reads what was padded. Leaves the inner view for dead code elimination if it has other
     users. Another order of a product's axes becomes one of its value's.
     Measure: `pipe.view` and `pipe.pad` ops.
   }];

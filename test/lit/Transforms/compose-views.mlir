@@ -3,6 +3,8 @@
 // CHECK-DAG: #[[ADDED:.*]] = affine_map<(d0) -> (-d0 + 5)>
 // CHECK-DAG: #[[SYMBOL:.*]] = affine_map<(d0)[s0] -> (d0 + s0)>
 // CHECK-DAG: #[[BOTH:.*]] = affine_map<(d0, d1)[s0, s1] -> (d0 + s0 + s1, d1 + s0)>
+// CHECK-DAG: #[[TURNED:.*]] = affine_map<(d0)[s0, s1] -> (d0 * s1 + s0)>
+// CHECK-DAG: #[[REMAINDER:.*]] = affine_map<(d0)[s0, s1] -> ({{.*}} mod 3{{.*}})>
 // CHECK-DAG: #[[INSIDE:.*]] = affine_map<(d0) -> (d0 + 1)>
 
 // CHECK-LABEL: func.func @adds_offsets
@@ -40,6 +42,30 @@ func.func @keeps_scalars_apart(%x: !pipe.tensor<u8[h=9, w=9]>, %a: i64, %b: i64)
   %1 = pipe.view %0 by affine_map<(d0, d1)[s0] -> (d0 + s0, d1)> [%b]
       : !pipe.tensor<u8[h=5, w=5]> -> !pipe.tensor<u8[h=2, w=2]>
   return %1 : !pipe.tensor<u8[h=2, w=2]>
+}
+
+// A flip of a flip goes one way from one start.
+// CHECK-LABEL: func.func @multiplies_scalars_out
+// CHECK-SAME: (%[[X:.*]]: !pipe.tensor<u8[w=9]>, %[[A:.*]]: i64, %[[B:.*]]: i64, %[[C:.*]]: i64, %[[D:.*]]: i64)
+func.func @multiplies_scalars_out(%x: !pipe.tensor<u8[w=9]>, %a: i64, %b: i64, %c: i64, %d: i64) -> !pipe.tensor<u8[w=9]> {
+  // CHECK-DAG: %[[WAY:.*]] = pipe.binary mul %[[C]], %[[A]] : i64
+  // CHECK-DAG: %[[PART:.*]] = pipe.binary mul %[[D]], %[[A]] : i64
+  // CHECK-DAG: %[[START:.*]] = pipe.binary add %[[PART]], %[[B]] : i64
+  // CHECK: pipe.view %[[X]] by #[[TURNED]][%[[START]], %[[WAY]]]
+  %0 = pipe.view %x by affine_map<(d0)[s0, s1] -> (d0 * s0 + s1)> [%a, %b]
+      : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=9]>
+  %1 = pipe.view %0 by affine_map<(d0)[s0, s1] -> (d0 * s0 + s1)> [%c, %d]
+      : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=9]>
+  return %1 : !pipe.tensor<u8[w=9]>
+}
+
+// CHECK-LABEL: func.func @keeps_a_remainder_of_scalars
+// CHECK-SAME: (%[[X:.*]]: !pipe.tensor<u8[w=9]>, %[[A:.*]]: i64, %[[B:.*]]: i64)
+func.func @keeps_a_remainder_of_scalars(%x: !pipe.tensor<u8[w=9]>, %a: i64, %b: i64) -> !pipe.tensor<u8[w=9]> {
+  // CHECK-NEXT: pipe.view %[[X]] by #[[REMAINDER]][%[[A]], %[[B]]]
+  %0 = pipe.view %x by affine_map<(d0)[s0, s1] -> (((d0 mod 3) * s0 + 1) * s1)> [%a, %b]
+      : !pipe.tensor<u8[w=9]> -> !pipe.tensor<u8[w=9]>
+  return %0 : !pipe.tensor<u8[w=9]>
 }
 
 // CHECK-LABEL: func.func @drops_identity
