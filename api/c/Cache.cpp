@@ -14,7 +14,7 @@
 using namespace penstock;
 using namespace penstock::api;
 
-static constexpr std::string_view magic = "PSTKC003";
+static constexpr std::string_view magic = "PSTKC004";
 
 //===--- keys ---------------------------------------------------------------===//
 
@@ -56,6 +56,9 @@ Cache::Cache(std::string cacheFolder, const CompileRequest &compileRequest,
   writer.number(request.disabledPasses.size());
   for (const std::string &pass : request.disabledPasses)
     writer.text(pass);
+  writer.number(request.gpus.size());
+  for (const std::string &gpu : request.gpus)
+    writer.text(gpu);
   for (std::string_view module : stdlib::moduleNames())
     writer.text(stdlib::moduleText(module).value_or(""));
   textKey = hashOf(writer.finish(magic));

@@ -192,8 +192,8 @@ void Driver::noteGpu() {
   module->walk([&](mlir::Operation *op) {
     auto output = llvm::dyn_cast<pipe::OutputOp>(op);
     auto place = op->getAttrOfType<mlir::StringAttr>("pipe.place");
-    if (!gpuPlace.empty() || !((output && output.getPlacement() == pipe::Place::gpu) ||
-                               (place && place.getValue() == "gpu")))
+    const bool isStage = place && place.getValue() == "gpu" && request.gpus.empty();
+    if (!gpuPlace.empty() || !((output && output.getPlacement() == pipe::Place::gpu) || isStage))
       return;
     gpuPlace = output ? "output `" + output.getName().str() + "`" : "a stage";
     if (mlir::FileLineColLoc at = pipe::userPlaceOf(op->getLoc()))
@@ -202,9 +202,9 @@ void Driver::noteGpu() {
   });
   for (auto pipeline : module->getOps<pipe::PipelineOp>())
     pipe::addRemark(pipeline, "place",
-                    gpuPlace.empty() ? "everything runs on the CPU"
-                                     : gpuPlace + " stands on a GPU; as long as there is no GPU device, "
-                                                  "a session refuses to start");
+                    !request.gpus.empty()  ? "kernels of pixels run on a GPU, where nothing on the host reads what they make"
+                    : gpuPlace.empty() ? "everything runs on the CPU"
+                                       : gpuPlace + " stands on a GPU; a session starts when it is compiled for one");
 }
 
 //===--- stages ------------------------------------------------------------===//
@@ -245,6 +245,8 @@ bool Driver::runTo(Stage stage) {
     pipelines::buildKernelsPipeline(passes, selection);
     break;
   case Stage::schedule:
+    if (!request.gpus.empty() && !placeOnGpu())
+      return false;
     pipelines::buildSchedulePipeline(passes, static_cast<int>(target->level));
     break;
   case Stage::loops:
@@ -281,6 +283,56 @@ bool Driver::makeCuda() {
   return run(passes, Stage::cuda);
 }
 
+/// The kernels of GPUs leave the module as text. A declaration stays of each, for the plan.
+bool Driver::placeOnGpu() {
+  mlir::PassManager passes(&context);
+  pipelines::buildDevicePipeline(passes);
+  if (!run(passes, Stage::schedule))
+    return false;
+  auto text = printCuda();
+  if (!text)
+    return false;
+  mlir::Builder builder(&context);
+  bool any = false;
+  for (mlir::Operation &op : llvm::make_early_inc_range(*module->getBody())) {
+    auto function = llvm::dyn_cast<mlir::func::FuncOp>(op);
+    if (function && function->hasAttr("pipe.threads")) {
+      any = true;
+      function.eraseBody();
+      function.setType(builder.getFunctionType({}, {}));
+      function.setPrivate();
+    } else if (function || llvm::isa<mlir::memref::GlobalOp>(op)) {
+      op.erase(); // what only their bodies used
+    }
+  }
+  if (any)
+    deviceText = std::move(*text);
+  return true;
+}
+
+/// A cubin for each GPU that was named, and PTX of the oldest for all that come.
+bool Driver::compileDevice(Compiled &compiled) {
+  auto nvrtc = codegen::Nvrtc::open();
+  std::vector<std::pair<std::string, codegen::Nvrtc::Form>> wanted;
+  for (const std::string &gpu : request.gpus)
+    wanted.emplace_back(gpu, codegen::Nvrtc::Form::cubin);
+  wanted.emplace_back(*std::min_element(request.gpus.begin(), request.gpus.end(),
+                                        [](const std::string &a, const std::string &b) {
+                                          return a.size() != b.size() ? a.size() < b.size() : a < b;
+                                        }),
+                      codegen::Nvrtc::Form::ptx);
+  for (const auto &[gpu, form] : wanted) {
+    llvm::Expected<std::string> code =
+        nvrtc ? (*nvrtc)->compile(deviceText, gpu, form) : llvm::Expected<std::string>(nvrtc.takeError());
+    if (!code) {
+      diagnostics.error({}, llvm::toString(code.takeError()));
+      return false;
+    }
+    compiled.device.push_back({std::atoi(gpu.c_str() + 3), form == codegen::Nvrtc::Form::ptx, std::move(*code)});
+  }
+  return true;
+}
+
 bool Driver::makePlan() {
   auto plan = codegen::buildPlan(*module, PENSTOCK_VERSION);
   if (mlir::failed(plan))
@@ -306,6 +358,8 @@ std::optional<Compiled> Driver::finish() {
     return std::nullopt;
   }
   compiled.image = std::move(*image);
+  if (!deviceText.empty() && !compileDevice(compiled))
+    return std::nullopt;
   return compiled;
 }
 

@@ -46,6 +46,8 @@ private:
   bool readsRows();
   bool makePlan();
   bool makeCuda();
+  bool placeOnGpu();
+  bool compileDevice(Compiled &compiled);
   std::optional<std::string> printCuda();
   std::optional<std::string> compileCuda(Stage stage, const std::string &architecture);
   /// Remembers what the user has placed on a GPU.
@@ -65,6 +67,7 @@ private:
   Stage reached = Stage::ast;
   std::string name;
   std::string gpuPlace;
+  std::string deviceText; ///< of the kernels that a GPU runs beside this host
   std::vector<uint8_t> planBytes; ///< made before LLVM's stage drops the pipeline op
 };
 

@@ -72,6 +72,12 @@ void api::writeProgram(Writer &writer, const Compiled &compiled) {
   writer.text(compiled.name);
   writeParameters(writer, compiled.parameters);
   writer.text(compiled.gpuPlace);
+  writer.number(compiled.device.size());
+  for (const runtime::DeviceImage &image : compiled.device) {
+    writer.number(static_cast<uint64_t>(image.architecture));
+    writer.number(image.isPtx);
+    writer.text(image.bytes);
+  }
   writer.text({reinterpret_cast<const char *>(compiled.plan.data()), compiled.plan.size()});
   writer.text({reinterpret_cast<const char *>(compiled.image.data()), compiled.image.size()});
 }
@@ -81,6 +87,13 @@ Compiled api::readProgram(Reader &reader) {
   compiled.name = reader.text();
   compiled.parameters = readParameters(reader);
   compiled.gpuPlace = reader.text();
+  for (uint64_t count = reader.number(); reader.good && compiled.device.size() < count;) {
+    runtime::DeviceImage image;
+    image.architecture = static_cast<int>(reader.number());
+    image.isPtx = reader.number();
+    image.bytes = reader.text();
+    compiled.device.push_back(std::move(image));
+  }
   const std::string plan = reader.text(), image = reader.text();
   compiled.plan.assign(plan.begin(), plan.end());
   compiled.image.assign(image.begin(), image.end());

@@ -9,7 +9,9 @@
 #include "api/c/Values.h"
 #include "codegen/cpu/Target.h"
 #include "runtime/core/Image.h"
+#include "runtime/device/cuda/CudaDevice.h"
 #include <cstring>
+#include <sstream>
 
 using namespace penstock;
 using namespace penstock::api;
@@ -32,6 +34,10 @@ static CompileRequest readRequest(const char *text, size_t length, const char *f
     request.disabledPasses.emplace_back(given.disabled_passes[i]);
   request.target = given.target ? given.target : "";
   request.from = given.from ? given.from : "";
+  std::stringstream gpus(given.gpu ? given.gpu : "");
+  for (std::string gpu; std::getline(gpus, gpu, ',');)
+    if (std::find(request.gpus.begin(), request.gpus.end(), gpu) == request.gpus.end())
+      request.gpus.push_back(gpu);
   return request;
 }
 
@@ -84,7 +90,27 @@ std::string api::adopt(pst_program &program, Compiled compiled) {
   program.kernels = std::move(*table);
   program.name = compiled.name;
   program.gpuPlace = compiled.gpuPlace;
+  program.device = std::move(compiled.device);
   setParameters(program, std::move(compiled.parameters));
+  return {};
+}
+
+/// "native" is this machine's. What is wrong, or nothing.
+static std::string readGpus(CompileRequest &request) {
+  for (std::string &gpu : request.gpus) {
+    if (gpu == "native") {
+      auto driver = runtime::cuda::openDriver();
+      if (!driver)
+        return "no GPU to compile for: " + driver.error().message;
+      auto architecture = runtime::cudaArchitecture(**driver, 0);
+      if (!architecture)
+        return architecture.error().message;
+      gpu = "sm_" + std::to_string(*architecture);
+    }
+    if (!gpu.starts_with("sm_") || gpu.size() < 5 || gpu.size() > 6 ||
+        gpu.find_first_not_of("0123456789", 3) != std::string::npos)
+      return "unknown GPU `" + gpu + "`; a name is sm_ and the compute capability, such as sm_90, or `native`";
+  }
   return {};
 }
 
@@ -106,6 +132,8 @@ pst_status pst_compile_bundle(const char *text, size_t length, const char *file_
   if (options)
     std::memcpy(&given, options, std::min(options->size, sizeof given));
   program->request = readRequest(text, length, file_name, given);
+  if (std::string wrong = readGpus(program->request); !wrong.empty())
+    return failWith(*program, wrong);
   if (given.check_only || given.target)
     return failWith(*program, "a bundle has levels of its own, and code: neither `target` nor `check_only` applies");
   if (target_count == 0) {
@@ -151,6 +179,8 @@ pst_status pst_compile(const char *text, size_t length, const char *file_name,
   if (options)
     std::memcpy(&given, options, std::min(options->size, sizeof given));
   program->request = readRequest(text, length, file_name, given);
+  if (std::string wrong = readGpus(program->request); !wrong.empty())
+    return failWith(*program, wrong);
 
   auto target = codegen::Target::named(program->request.target);
   if (!target)

@@ -5,6 +5,7 @@
 #include "api/c/penstock.h"
 #include "runtime/core/KernelTable.h"
 #include "runtime/core/Plan.h"
+#include "runtime/device/Device.h"
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ struct CompileRequest {
   std::vector<std::string> disabledPasses;
   std::string target; ///< empty: this machine
   std::string from;   ///< empty: a .pipe file
+  std::vector<std::string> gpus; ///< "sm_90": kernels run on such GPUs where they can; empty: on the host
 };
 
 /// One parameter, as check prints it and as the cache keeps it.
@@ -38,6 +40,7 @@ struct Compiled {
   std::vector<uint8_t> plan;
   std::vector<uint8_t> image;
   std::string gpuPlace; ///< what stands `on gpu`, for messages; empty: nothing
+  std::vector<runtime::DeviceImage> device; ///< code for GPUs; empty: there are no kernels for one
 };
 
 /// Messages of a compilation.
@@ -57,6 +60,7 @@ struct pst_program {
   bool fromCache = false;
   bool isBundle = false; ///< there is no text
   std::string gpuPlace; ///< as Compiled's
+  std::vector<penstock::runtime::DeviceImage> device; ///< likewise
 
   // Null after an error and for check_only.
   std::shared_ptr<const penstock::runtime::Plan> plan;

@@ -5,6 +5,7 @@
 #include "api/c/Program.h"
 #include "api/c/Rows.h"
 #include "api/c/Values.h"
+#include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/core/RealFileSystem.h"
 #include <algorithm>
 #include <cstring>
@@ -138,13 +139,16 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
     std::memcpy(&given, options, std::min(options->size, sizeof given));
   if (!program || !program->plan)
     return self.fail(invalid("the program was not compiled; see pst_program_messages()"));
-  if (given.device == PST_DEVICE_CUDA)
-    return self.fail(invalid("this build has no CUDA device; use PST_DEVICE_AUTO or PST_DEVICE_CPU"));
+  const bool hasGpuCode = !program->device.empty();
+  if (given.device == PST_DEVICE_CUDA && !hasGpuCode)
+    return self.fail(invalid("the program has no kernels for a GPU; compile it with `gpu`, such as sm_90 or native"));
+  if (given.device == PST_DEVICE_CPU && hasGpuCode)
+    return self.fail(invalid("the program's kernels were compiled for a GPU; compile it without `gpu` to run them here"));
   if (!program->gpuPlace.empty())
-    return self.fail({runtime::Code::InvalidArgument,
-                      program->gpuPlace + " stands `on gpu`, and this build has no GPU device; "
-                                          "`on auto`, or nothing, runs wherever it can"});
-
+    return self.fail(invalid(
+        program->gpuPlace + " stands `on gpu`, and " +
+        (hasGpuCode ? "batches are delivered in the host's memory as yet; without it, its kernels run on the GPU all the same"
+                    : "the program was compiled for the CPU alone; `on auto`, or nothing, runs there, and `--gpu native` on a GPU")));
   runtime::SessionOptions sessionOptions = readOptions(given);
   auto values = allParameters(*program, given);
   if (!values)
@@ -172,6 +176,16 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
         return self.fail(table.error());
       sessionOptions.external.push_back(std::move(*table));
     }
+  }
+  if (hasGpuCode) {
+    auto driver = runtime::cuda::openDriver();
+    if (!driver)
+      return self.fail(driver.error());
+    auto device = runtime::openCudaDevice(**driver, given.device_number);
+    if (!device)
+      return self.fail(device.error());
+    sessionOptions.device = std::move(*device);
+    sessionOptions.deviceCode = program->device;
   }
   auto opened = runtime::Session::open(program->plan, program->kernels, std::move(sessionOptions));
   if (!opened)

@@ -101,10 +101,14 @@ typedef struct pst_compile_options {
   const char *from;
   /* Not 0: stop after checking; the program cannot be run. */
   int check_only;
+  /* "sm_80,sm_90": kernels of pixels are compiled for such GPUs, and PTX of the first for
+   * later ones; "native": for this machine's GPU 0. What is decoded then crosses to the GPU,
+   * and what no GPU code can be made of stays on the host, with what it reads. Needs NVRTC. NULL: all runs on the host. */
+  const char *gpu;
 } pst_compile_options;
 
 #define PST_COMPILE_OPTIONS_INIT                                                                   \
-  { sizeof(pst_compile_options), NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0 }
+  { sizeof(pst_compile_options), NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL }
 
 /* Compiles `length` bytes of `text`.
  *
@@ -305,6 +309,9 @@ PST_API pst_status pst_pack(const char *path, const char *out, const pst_prepare
 
 /*===--- sessions ----------------------------------------------------------===*/
 
+/* Where the kernels run that were compiled for a GPU; a session of such a program takes GPU
+ * `device_number`, AUTO or CUDA alike. A program without any runs on the host. Batches are delivered in
+ * the host's memory. */
 typedef enum pst_device { PST_DEVICE_AUTO = 0, PST_DEVICE_CPU = 1, PST_DEVICE_CUDA = 2 } pst_device;
 
 typedef enum pst_dtype {

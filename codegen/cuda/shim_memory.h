@@ -40,6 +40,11 @@ static pst_shim_fault pst_fault;
 static bool pst_faulty;
 static pst_shim_counts *pst_counts;
 
+#ifdef PST_WATCHED
+static const bool pst_is_watched = true;
+#else
+static const bool pst_is_watched = false; // atomic operations come here all the same
+#endif
 // Of the thread that runs.
 static bool pst_watching;
 static unsigned pst_me, pst_my_block, pst_my_phase, pst_my_warp_phase;
@@ -220,7 +225,7 @@ static void pst_count(uintptr_t at, unsigned bytes, bool writes, uintptr_t pc) {
 
 static void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintptr_t pc) {
   const uintptr_t at = (uintptr_t)pointer;
-  if (!pst_watching || bytes == 0 || (at >= pst_my_stack && at + bytes <= pst_my_stack_end))
+  if (!pst_is_watched || !pst_watching || bytes == 0 || (at >= pst_my_stack && at + bytes <= pst_my_stack_end))
     return;
   const bool writes = kind == PST_WRITE || kind == PST_ATOMIC, atomic = kind >= PST_ATOMIC;
   pst_watched *in = pst_find(at);

@@ -108,10 +108,20 @@ LogicalResult PlanVisitor::visit(pipe::LaunchOp op) {
   return success();
 }
 
+/// What a device runs is one stage, behind all of the host's.
+static void putDeviceLast(plan::PlanT &plan) {
+  int last = 0;
+  for (const auto &step : plan.steps)
+    last = step->device ? last : std::max(last, step->stage);
+  for (const auto &step : plan.steps)
+    step->stage = step->device ? last + 1 : step->stage;
+}
+
 FailureOr<std::vector<uint8_t>> codegen::buildPlan(ModuleOp module, StringRef compilerVersion) {
   PlanVisitor visitor(module);
   if (failed(visitor.build()))
     return failure();
+  putDeviceLast(visitor.plan);
   shareMemory(visitor.plan);
   visitor.plan.compiler = compilerVersion.str();
   flatbuffers::FlatBufferBuilder buffer;

@@ -1,6 +1,7 @@
 //===- PlanKernels.cpp - what runs, as entries of the plan ----------------===//
 
 #include "codegen/plan/PlanKernels.h"
+#include "codegen/cuda/Printer.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -9,9 +10,8 @@ using namespace penstock::codegen;
 
 std::vector<plan::RecordField> codegen::recordOf(func::FuncOp function) {
   std::vector<plan::RecordField> record{{plan::RecordValue::entry, 0, 0, 0}};
-  auto notes = function->getAttrOfType<ArrayAttr>("pipe.arguments").getAsRange<DictionaryAttr>();
   llvm::SmallDenseMap<int64_t, uint8_t> bytes; // of a tensor's elements; its address comes first
-  for (auto [argument, note] : llvm::zip(function.getArguments(), notes)) {
+  for (auto note : function->getAttrOfType<ArrayAttr>("pipe.arguments").getAsRange<DictionaryAttr>()) {
     const auto value = llvm::StringSwitch<plan::RecordValue>(note.getAs<StringAttr>("pipe.from").getValue())
                            .Case("data", plan::RecordValue::data)
                            .Case("extent", plan::RecordValue::extent)
@@ -19,9 +19,8 @@ std::vector<plan::RecordField> codegen::recordOf(func::FuncOp function) {
                            .Case("scalar", plan::RecordValue::scalar)
                            .Default(plan::RecordValue::scratch);
     auto number = note.getAs<IntegerAttr>("pipe.number"), axis = note.getAs<IntegerAttr>("pipe.axis");
-    if (value == plan::RecordValue::data)
-      bytes[number.getInt()] = static_cast<uint8_t>(
-          pipe::scalarBytes(llvm::cast<MemRefType>(argument.getType()).getElementType()));
+    if (auto size = note.getAs<IntegerAttr>("pipe.bytes"))
+      bytes[number.getInt()] = static_cast<uint8_t>(size.getInt());
     record.emplace_back(value, axis ? static_cast<uint8_t>(axis.getInt()) : 0,
                         number ? bytes.lookup(number.getInt()) : 0,
                         number ? static_cast<uint16_t>(number.getInt()) : 0);
@@ -30,8 +29,15 @@ std::vector<plan::RecordField> codegen::recordOf(func::FuncOp function) {
 }
 
 /// A kernel's entry without scratch, by its function.
-static std::unique_ptr<plan::KernelT> entryOf(func::FuncOp function) {
+std::unique_ptr<plan::KernelT> PlanKernels::entryOf(func::FuncOp function) const {
   auto entry = std::make_unique<plan::KernelT>();
+  if (auto threads = function->getAttrOfType<IntegerAttr>("pipe.threads")) {
+    entry->device = std::make_unique<plan::DeviceKernelT>();
+    entry->device->name = cudaKernelName({plan.name, {}}, function.getSymName());
+    entry->device->threads = static_cast<uint32_t>(threads.getInt());
+    entry->device->one_block = function->getAttrOfType<StringAttr>("pipe.mapping").getValue() == "block";
+    entry->device->record = recordOf(function);
+  }
   entry->name = function.getSymName().str();
   if (auto fixed = function->getAttrOfType<IntegerAttr>("pipe.scratch_fixed"))
     entry->scratch_fixed = fixed.getInt();
@@ -155,6 +161,7 @@ LogicalResult PlanKernels::setCode(pipe::LaunchOp op, plan::StepT &step) {
     if (failed(kernel))
       return failure();
     step.kernel = *kernel;
+    step.device = plan.kernels[static_cast<size_t>(*kernel)]->device != nullptr;
   }
   for (Value scalar : scalars) {
     FailureOr<int> slot = scope.slotOf(scalar);

@@ -26,6 +26,7 @@ public:
   mlir::LogicalResult setCode(pipe::LaunchOp op, plan::StepT &step);
 
 private:
+  std::unique_ptr<plan::KernelT> entryOf(mlir::func::FuncOp function) const;
   void addDrawsAndChecks(mlir::func::FuncOp function);
   mlir::FailureOr<int> kernelOf(pipe::LaunchOp op);
   mlir::FailureOr<std::unique_ptr<plan::DimT>> scratchDim(pipe::LaunchOp op,

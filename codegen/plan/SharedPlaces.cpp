@@ -43,7 +43,7 @@ public:
 
 private:
   void keep(int buffer);
-  void read(int buffer, const plan::StepT &step, int position);
+  void read(const plan::AccessT &access, const plan::StepT &step, int position);
   /// Calls `visit` once for `buffer` and each of those that it may stand for.
   void forEachChoice(int buffer, const std::function<void(Life &)> &visit);
   /// Bytes where all extents are known, else -1.
@@ -57,10 +57,11 @@ private:
 
 } // namespace
 
-void Sharing::read(int buffer, const plan::StepT &step, int position) {
-  forEachChoice(buffer, [&](Life &life) {
+void Sharing::read(const plan::AccessT &access, const plan::StepT &step, int position) {
+  forEachChoice(access.buffer, [&](Life &life) {
     life.last = std::max(life.last, position);
-    life.kept |= step.stage > life.stage; // as whatever a peer reads
+    // As whatever a peer reads. Those of all samples lie one behind the other.
+    life.kept |= step.stage > life.stage || access.all;
   });
 }
 
@@ -98,7 +99,7 @@ void Sharing::findLives() {
       life.stage = step.stage;
     }
     for (const auto &access : step.inputs)
-      read(access->buffer, step, position);
+      read(*access, step, position);
     ++position;
   }
   // Read when the stage has run.

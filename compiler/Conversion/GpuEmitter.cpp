@@ -34,6 +34,8 @@ Value GpuEmitter::addArgument(Type type, const std::string &name, StringRef from
     notes.push_back(b.getNamedAttr("pipe.number", b.getI64IntegerAttr(tensor)));
   if (axis >= 0)
     notes.push_back(b.getNamedAttr("pipe.axis", b.getI64IntegerAttr(axis)));
+  if (auto memory = llvm::dyn_cast<MemRefType>(type); memory && tensor >= 0)
+    notes.push_back(b.getNamedAttr("pipe.bytes", b.getI64IntegerAttr(scalarBytes(memory.getElementType()))));
   function->setAttr("pipe.arguments", b.getArrayAttr([&] {
     SmallVector<Attribute> all;
     if (auto before = function->getAttrOfType<ArrayAttr>("pipe.arguments"))

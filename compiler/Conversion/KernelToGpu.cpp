@@ -2,6 +2,7 @@
 
 #include "compiler/Conversion/GpuEmitter.h"
 #include "compiler/Conversion/Passes.h"
+#include "compiler/Conversion/PlanNotes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -35,6 +36,7 @@ struct KernelToGpuPass : penstock::conversion::impl::KernelToGpuBase<KernelToGpu
       builder.setInsertionPoint(kernel);
       auto function = builder.create<func::FuncOp>(kernel.getLoc(), kernel.getSymName(),
                                                    builder.getFunctionType({}, {}));
+      keepForPlan(kernel, function);
       function->setAttr("pipe.threads", schedule.get("threads"));
       function->setAttr("pipe.mapping", schedule.get("mapping"));
       if (failed(GpuEmitter(kernel, function, nextCheck).run()))

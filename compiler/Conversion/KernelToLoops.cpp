@@ -2,6 +2,7 @@
 
 #include "compiler/Conversion/KernelEmitter.h"
 #include "compiler/Conversion/Passes.h"
+#include "compiler/Conversion/PlanNotes.h"
 #include "compiler/Dialect/UserPlaces.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -16,33 +17,6 @@ namespace penstock::conversion {
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
-
-/// What the plan wants to know of a kernel and cannot see in loops: its kind, the
-/// draws that it leaves in slots, and its checks in the order of their ids.
-static void keepForPlan(KernelOp kernel, func::FuncOp function) {
-  Builder builder(kernel.getContext());
-  SmallVector<Attribute> draws, checks;
-  kernel.walk([&](SetSlotOp op) {
-    if (auto path = op->getAttrOfType<StringAttr>("draw"))
-      draws.push_back(builder.getDictionaryAttr(
-          {builder.getNamedAttr("path", path),
-           builder.getNamedAttr("slot", op.getIndexAttr()),
-           builder.getNamedAttr("type", TypeAttr::get(op.getValue().getType()))}));
-  });
-  kernel.walk([&](CheckOp op) {
-    const FileLineColLoc place = userPlaceOf(op.getLoc());
-    checks.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr("message", op.getMessageAttr()),
-         builder.getNamedAttr("file", builder.getStringAttr(place ? place.getFilename().strref() : "")),
-         builder.getNamedAttr("line", builder.getI64IntegerAttr(place ? place.getLine() : 0)),
-         builder.getNamedAttr("column", builder.getI64IntegerAttr(place ? place.getColumn() : 0))}));
-  });
-  function->setAttr("pipe.kind", kernel.getKindAttr());
-  if (!draws.empty())
-    function->setAttr("pipe.draws", builder.getArrayAttr(draws));
-  if (!checks.empty())
-    function->setAttr("pipe.checks", builder.getArrayAttr(checks));
-}
 
 /// A function without code: the plan has a step of the runtime for its launches.
 /// `pipe.quality` is the place of the quality among their scalars.
@@ -75,7 +49,12 @@ struct KernelToLoopsPass : penstock::conversion::impl::KernelToLoopsBase<KernelT
     auto type = builder.getFunctionType({pointer}, {builder.getI32Type()});
     // Ids of checks: 1 and up, in the order in which they stand in the module.
     int64_t nextCheck = 1;
-    for (KernelOp kernel : llvm::make_early_inc_range(module.getOps<KernelOp>())) {
+    for (Operation &op : llvm::make_early_inc_range(module.getOps())) {
+      auto kernel = llvm::dyn_cast<KernelOp>(op);
+      if (!kernel) {
+        nextCheck += checkCount(&op); // of a GPU's kernel
+        continue;
+      }
       builder.setInsertionPoint(kernel);
       auto function = builder.create<func::FuncOp>(kernel.getLoc(), kernel.getSymName(), type);
       if (kernel.getKind() == "codec") {

@@ -3,6 +3,7 @@
 #include "compiler/Pipelines/CodePipelines.h"
 #include "compiler/Conversion/Passes.h"
 #include "compiler/Schedules/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace penstock;
@@ -19,11 +20,20 @@ void pipelines::buildLoopsPipeline(mlir::OpPassManager &manager) {
   manager.addPass(conversion::createAddCancellationPoints());
 }
 
-void pipelines::buildCudaPipeline(mlir::OpPassManager &manager) {
-  manager.addPass(schedules::createScheduleGpu());
+static void addGpuPasses(mlir::OpPassManager &manager, bool placed) {
+  schedules::ScheduleGpuOptions options;
+  options.placed = placed;
+  manager.addPass(schedules::createScheduleGpu(options));
   manager.addPass(conversion::createKernelToGpu());
   // Constants that each region makes for itself.
-  manager.addPass(mlir::createCSEPass());
+  manager.addNestedPass<mlir::func::FuncOp>(mlir::createCSEPass());
+}
+
+void pipelines::buildCudaPipeline(mlir::OpPassManager &manager) { addGpuPasses(manager, false); }
+
+void pipelines::buildDevicePipeline(mlir::OpPassManager &manager) {
+  manager.addPass(schedules::createPlaceKernels());
+  addGpuPasses(manager, true);
 }
 
 void pipelines::buildLLVMPipeline(mlir::OpPassManager &manager) {

@@ -16,6 +16,9 @@ void buildLLVMPipeline(mlir::OpPassManager &manager);
 /// kernels -> what the threads of a GPU do, which codegen/cuda prints. Kernels that
 /// the host runs (select, setup, tables) stay as they are.
 void buildCudaPipeline(mlir::OpPassManager &manager);
+/// The same for those kernels alone that a GPU runs beside this host: the others stay as they are,
+/// for buildSchedulePipeline().
+void buildDevicePipeline(mlir::OpPassManager &manager);
 
 } // namespace penstock::pipelines
 

@@ -29,6 +29,19 @@ def ScheduleCpu : Pass<"pipe-schedule-cpu", "::mlir::ModuleOp"> {
   ];
 }
 
+def PlaceKernels : Pass<"pipe-place-kernels", "::mlir::ModuleOp"> {
+  let summary = "Say which kernels a GPU runs";
+  let description = [{
+    Puts `place = "gpu"` on the kernels of pixels that a GPU can run and whose results nothing on
+    the host reads: they are behind one frontier, which what is decoded, fields and
+    tables cross once. Remarks say why a kernel stays.
+
+    ```mlir
+    pipe.kernel @k0 "pixels" {place = "gpu"} { ... }
+    ```
+  }];
+}
+
 def ScheduleGpu : Pass<"pipe-schedule-gpu", "::mlir::ModuleOp"> {
   let summary = "Say how each kernel of pixels becomes work for a GPU's threads";
   let description = [{
@@ -43,6 +56,9 @@ def ScheduleGpu : Pass<"pipe-schedule-gpu", "::mlir::ModuleOp"> {
     pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 256 : i64} { ... }
     ```
   }];
+  let options = [
+    Option<"placed", "placed", "bool", "false", "only the kernels that pipe-place-kernels has put on a GPU">
+  ];
 }
 
 #endif

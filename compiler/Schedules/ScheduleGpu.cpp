@@ -58,11 +58,13 @@ static bool needsPasses(KernelOp kernel) {
 
 namespace {
 struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuPass> {
+  using ScheduleGpuBase::ScheduleGpuBase;
   void runOnOperation() override {
     Builder builder(&getContext());
     for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
       // The host makes tables, in f64, also for pixels elsewhere.
-      if (kernel.getSchedule() || kernel.getKind() != "pixels" || kernel->hasAttr("weights"))
+      if (kernel.getSchedule() || kernel.getKind() != "pixels" || kernel->hasAttr("weights") ||
+          (placed && !kernel->hasAttr("place")))
         continue;
       forEachStored(kernel, /*pixelsTogether=*/false, [&](Operation &op) {
         op.setAttr("schedule", builder.getStringAttr("scratch"));

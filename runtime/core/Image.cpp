@@ -129,8 +129,8 @@ Result<std::shared_ptr<const KernelTable>> tableFor(const Plan &plan,
                                                     std::shared_ptr<const Image> image) {
   auto table = std::make_shared<ImageTable>();
   for (const auto &kernel : plan.contents().kernels) {
-    pst_kernel entry = image->find(kernel->name);
-    if (!entry)
+    pst_kernel entry = kernel->device ? nullptr : image->find(kernel->name);
+    if (!entry && !kernel->device)
       return Error{Code::NotFound, "the machine code has no kernel `" + kernel->name + "`"};
     table->kernels.push_back(entry);
   }

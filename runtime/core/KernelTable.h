@@ -22,7 +22,7 @@ class KernelTable {
 public:
   virtual ~KernelTable() = default;
   virtual size_t size() const = 0;
-  /// Never null for `number` < size(). Callable from any thread as long as the
+  /// Never null for `number` < size(), but for kernels of a device. Callable from any thread as long as the
   /// table lives.
   virtual pst_kernel kernel(size_t number) const = 0;
 };

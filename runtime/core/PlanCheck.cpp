@@ -66,6 +66,11 @@ public:
               "has an unknown end");
     }
     require(tree.batch != nullptr, "plan", 0, "has no batch");
+    for (int32_t number : {tree.select, tree.setup, tree.rows_kernel})
+      if (number >= 0 && finding.empty())
+        require(!tree.kernels[size_t(number)]->device, "kernel", size_t(number), "runs before there are pixels");
+    if (finding.empty())
+      deviceStage();
     if (finding.empty())
       writers();
     return finding.empty() ? Status() : Status(Error{Code::Corrupt, finding});
@@ -285,6 +290,48 @@ private:
               "has scratch of ", term->bytes, " bytes");
       dims(term->dims, term->bytes, "kernel", i);
     }
+    if (k.device)
+      deviceKernel(*k.device, i);
+  }
+
+  void deviceKernel(const plan::DeviceKernelT &k, size_t i) {
+    require(!k.name.empty(), "kernel", i, "has no name on the device");
+    require(k.threads >= 32 && k.threads <= 1024 && k.threads % 32 == 0, "kernel", i, "has blocks of ",
+            k.threads, " threads");
+    require(k.shared <= 1u << 20, "kernel", i, "asks for ", k.shared, " bytes of shared memory");
+    for (const plan::RecordField &field : k.record) {
+      require(field.value() <= plan::RecordValue::MAX, "kernel", i, "has an unknown record");
+      require(field.value() != plan::RecordValue::stride || field.bytes() > 0, "kernel", i,
+              "has a stride of elements without bytes");
+    }
+  }
+  /// What the record names, the step has.
+  void deviceStep(const plan::StepT &s, size_t i) {
+    using plan::RecordValue;
+    for (const plan::RecordField &field : tree.kernels[size_t(s.kernel)]->device->record) {
+      const size_t number = field.number(), inputs = s.inputs.size();
+      if (field.value() == RecordValue::scalar) {
+        require(number < s.scalars.size(), "step", i, "has no scalar ", number);
+      } else if (field.value() != RecordValue::entry && field.value() != RecordValue::scratch &&
+                 require(number < inputs + s.outputs.size(), "step", i, "has no tensor ", number)) {
+        const int buffer = number < inputs ? s.inputs[number]->buffer : s.outputs[number - inputs];
+        const size_t rank = tree.buffers[size_t(buffer)]->dims.size() + (number < inputs && s.inputs[number]->all);
+        require(field.value() == RecordValue::data || field.axis() < rank, "step", i, "has no axis ",
+                int(field.axis()), " in tensor ", number);
+      }
+    }
+  }
+  /// A device comes last, in a stage of its own.
+  void deviceStage() {
+    int host = 0, device = -1;
+    for (const auto &step : tree.steps)
+      if (!step->device)
+        host = std::max(host, step->stage);
+    for (size_t i = 0; i < tree.steps.size(); ++i)
+      if (const auto &step = *tree.steps[i]; step.device) {
+        device = device < 0 ? step.stage : device;
+        require(step.stage > host && step.stage == device, "step", i, "runs on a device in stage ", step.stage);
+      }
   }
 
   void step(const plan::StepT &s, size_t i) {
@@ -318,6 +365,12 @@ private:
     }
     if (s.codec != plan::Codec::none)
       codec(s, i);
+    else if (finding.empty() &&
+             require(s.device == (tree.kernels[size_t(s.kernel)]->device != nullptr), "step", i,
+                     "and its kernel run in different places") &&
+             s.device)
+      deviceStep(s, i);
+    require(!s.device || s.codec == plan::Codec::none, "step", i, "is a codec on a device");
   }
 
   /// The runtime has the values of all samples in one piece.
@@ -425,7 +478,8 @@ private:
                 ", which nothing has written");
         const auto made = stageOf.find(access->buffer);
         const bool others = access->all || (tree.buffers[access->buffer]->once && !s.once);
-        require(!others || (made != stageOf.end() && made->second < s.stage), "step", i,
+        // A device runs a step for all samples before the next one.
+        require(!others || (made != stageOf.end() && (made->second < s.stage || s.device)), "step", i,
                 "reads buffer ", access->buffer, " before all samples have it");
       }
       written.insert(tree.steps[i]->outputs.begin(), tree.steps[i]->outputs.end());

@@ -56,7 +56,7 @@ std::unique_ptr<BatchBlock> BatchBlock::make(std::shared_ptr<const Layout> layou
                                              std::shared_ptr<Device> device) {
   Offsets offsets(*layout, count);
   std::unique_ptr<BatchBlock> block(new BatchBlock());
-  block->memory = device->allocate(size_t(offsets.total));
+  block->memory = device->allocateHost(size_t(offsets.total));
   if (!block->memory)
     return nullptr;
   block->base = static_cast<uint8_t *>(block->memory.get());

@@ -21,7 +21,7 @@ class BatchBlock {
 public:
   /// Bytes for `count` samples.
   static uint64_t bytesFor(const Layout &layout, int64_t count);
-  /// Null where there is no memory.
+  /// Memory of the host that `device` copies to fast. Null where there is none.
   static std::unique_ptr<BatchBlock> make(std::shared_ptr<const Layout> layout, int64_t count,
                                           std::shared_ptr<Device> device);
 

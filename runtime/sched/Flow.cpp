@@ -14,6 +14,8 @@ namespace {
 
 /// Long enough that queues and clocks cost nothing, short enough to balance.
 constexpr int64_t grainNs = 500'000;
+/// One is copied, one is computed, one is packed or comes back.
+constexpr int mostOnDevice = 3;
 
 } // namespace
 
@@ -30,6 +32,8 @@ Flow::Flow(std::shared_ptr<const Program> shared, std::shared_ptr<BlockPool> blo
     runners.push_back(std::make_unique<SampleRunner>(program, scratch, clock));
   for (int i = 0; fetches && i < limits.fetchThreads; ++i)
     files.push_back(std::make_unique<Fetcher>(program, imageLimits(scratch), clock));
+  for (int i = 0; program->device && i < std::min(limits.prefetch, mostOnDevice); ++i)
+    stages.push_back(std::make_unique<DeviceStage>(program));
 }
 
 Result<std::unique_ptr<Flow>> Flow::make(std::shared_ptr<const Program> program,
@@ -37,6 +41,7 @@ Result<std::unique_ptr<Flow>> Flow::make(std::shared_ptr<const Program> program,
                                          const Clock &clock, const Limits &limits) {
   std::unique_ptr<Flow> flow(new Flow(std::move(program), std::move(pool), scratch, clock, limits));
   for (auto [threads, count] : {std::pair(&flow->fetchers, flow->fetches ? limits.fetchThreads : 0),
+                                std::pair(&flow->devices, int(flow->stages.size())),
                                 std::pair(&flow->workers, limits.threads)}) {
     auto started = Workers::start(count);
     if (!started)
@@ -75,7 +80,7 @@ void Flow::stop() {
     waiting.swap(deferred);
     changed.notify_all();
   }
-  for (const auto &threads : {fetchers.get(), workers.get()})
+  for (const auto &threads : {fetchers.get(), workers.get(), devices.get()})
     if (threads) // not where starting them failed
       threads->stop();
 }
@@ -280,6 +285,7 @@ void Flow::submit(const Shared &batch) {
   batch->stage = 0;
   batch->done = false;
   batch->failed.clear();
+  batch->again.clear();
   batch->chunks.clear();
   for (int64_t first = 0, size = grain(); first < count; first += size) {
     Chunk &chunk = batch->chunks.emplace_back();

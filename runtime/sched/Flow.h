@@ -3,6 +3,7 @@
 
 #include "runtime/core/Clock.h"
 #include "runtime/sched/BatchBlock.h"
+#include "runtime/sched/DeviceStage.h"
 #include "runtime/sched/Fetcher.h"
 #include "runtime/sched/Program.h"
 #include "runtime/sched/SampleRunner.h"
@@ -43,7 +44,8 @@ struct Finished {
 ///
 /// A batch is cut into chunks of consecutive slots. A chunk goes through select,
 /// fetching (on threads of its own) and the first stage without waiting for
-/// others; later stages begin when the whole batch has passed the one before.
+/// others; later stages begin when the whole batch has passed the one before. That of a device
+/// is last, and takes the batch as a whole.
 /// Bad samples become chunks of one slot and start again with a substitute.
 class Flow {
 public:
@@ -98,6 +100,7 @@ private:
     size_t remaining = 0; // chunks that have not passed the stage
     int stage = 0;
     std::vector<std::pair<int64_t, Failure>> failed; // of a later stage; work.lock
+    std::vector<int64_t> again; // slots that a device runs alone; empty: all
     bool done = false;
     int64_t heldBytes = 0; // fetched and not yet decoded
     std::atomic<bool> dropped{false};
@@ -128,6 +131,7 @@ private:
   void consumed(const Shared &batch, int64_t bytes);
   void firstStage(const Shared &batch, Chunk &chunk, int worker);
   void laterStage(const Shared &batch, Chunk &chunk, int worker);
+  void deviceStage(const Shared &batch, int worker);
   void repeat(const Shared &batch, int64_t slot);
   void passed(const Shared &batch);
   void nextStage(const Shared &batch);
@@ -142,6 +146,7 @@ private:
   bool fetches;
   std::vector<std::unique_ptr<SampleRunner>> runners; // by worker
   std::vector<std::unique_ptr<Fetcher>> files;        // by worker that fetches
+  std::vector<std::unique_ptr<DeviceStage>> stages;   // by worker that waits for a device
   std::atomic<int64_t> sampleNs{0};                   // a running mean
 
   mutable std::mutex lock; // of all below
@@ -159,6 +164,7 @@ private:
   bool stopped = false;
 
   std::unique_ptr<Workers> fetchers;
+  std::unique_ptr<Workers> devices; // one for each batch that a device works on
   std::unique_ptr<Workers> workers; // last: tasks use all of the above
 };
 

@@ -185,6 +185,10 @@ void Flow::nextStage(const Shared &batch) {
     if (substitute(work, slot, failure))
       again.push_back(slot);
   batch->failed.clear();
+  // What a device found bad it runs alone, where no other stage lies between.
+  const int device = program->layout->deviceStage();
+  if (batch->stage == device)
+    batch->again = device == 1 && runsAlone(*program->layout) ? again : std::vector<int64_t>();
   if (!again.empty()) {
     {
       std::lock_guard guard(lock);
@@ -206,11 +210,37 @@ void Flow::nextStage(const Shared &batch) {
     return;
   }
   ++batch->stage;
+  if (batch->stage == device) {
+    batch->remaining = 1;
+    devices->submit(rank(*batch, false), [this, batch](int worker) { deviceStage(batch, worker); });
+    return;
+  }
   batch->remaining = batch->split;
   for (size_t i = 0; i < batch->split; ++i)
     workers->submit(rank(*batch, false), [this, batch, &chunk = batch->chunks[i]](int worker) {
       laterStage(batch, chunk, worker);
     });
+}
+
+void Flow::deviceStage(const Shared &batch, int worker) {
+  if (batch->dropped)
+    return;
+  Work &work = batch->work;
+  std::vector<int64_t> slots = batch->again;
+  for (int64_t slot = 0; batch->again.empty() && slot < work.count; ++slot)
+    slots.push_back(slot);
+  const int64_t begin = clock.nowNs();
+  DeviceStage::Failed failed;
+  const Status status = stages[size_t(worker)]->run(work, slots, failed);
+  {
+    std::lock_guard guard(work.lock);
+    if (!status)
+      work.fatal = status.error().message;
+    batch->failed = std::move(failed);
+    work.costs.add(Stage::Kernels, clock.nowNs() - begin, slots.size());
+  }
+  if (!batch->dropped)
+    passed(batch);
 }
 
 void Flow::laterStage(const Shared &batch, Chunk &chunk, int worker) {

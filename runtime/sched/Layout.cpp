@@ -101,7 +101,9 @@ private:
       read(choice, stage, byPeer);
     // Constants are everywhere the same. Outputs lie in the batch's block, and
     // fields in the source, but their place must be known to others.
-    if (buffer.kind == plan::BufferKind::constant || buffer.kept >= 0)
+    // Of what a device makes and reads, the host keeps nothing.
+    if (buffer.kind == plan::BufferKind::constant || buffer.kept >= 0 ||
+        (buffer.stage == layout.deviceStage() && buffer.stage > 0))
       return;
     if (byPeer || stage > buffer.stage) {
       buffer.kept = int(layout.kept.size());
@@ -133,6 +135,14 @@ int64_t Layout::exactCount() const {
       if (input.all && input.count >= 0)
         return input.count;
   return -1;
+}
+
+bool Layout::joinsSamples() const {
+  return std::any_of(steps.begin(), steps.end(), [](const StepLayout &step) {
+    return step.once || std::any_of(step.inputs.begin(), step.inputs.end(), [](const StepLayout::Input &input) {
+             return input.all || input.peerSlot >= 0;
+           });
+  });
 }
 
 Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> plan,
@@ -208,7 +218,9 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
       s.name = tree.kernels[size_t(step.kernel)]->name;
       s.code = code(step.kernel);
       s.kernel = step.kernel;
-      layout->staticScratch = std::max(layout->staticScratch, layout->scratch[s.kernel].fixed);
+      s.device = tree.kernels[size_t(step.kernel)]->device.get();
+      if (!s.device)
+        layout->staticScratch = std::max(layout->staticScratch, layout->scratch[s.kernel].fixed);
     }
     if (s.codec != plan::Codec::none)
       s.name = "codec" + std::to_string(codecs++);

@@ -63,6 +63,7 @@ struct StepLayout {
   std::vector<int32_t> scalars;
   int32_t guard = -1;
   bool once = false; ///< for the first sample of a batch alone
+  const plan::DeviceKernelT *device = nullptr; ///< where its kernel is a device's; the plan's
 };
 
 struct OutputLayout {
@@ -128,6 +129,10 @@ struct Layout {
 
   const plan::PlanT &tree() const { return plan->contents(); }
   int stages() const { return int(stageBegin.size()) - 1; }
+  /// The stage of a device, the last one; -1: there is none.
+  int deviceStage() const { return !steps.empty() && steps.back().device ? steps.back().stage : -1; }
+  /// Whether samples need others of their batch.
+  bool joinsSamples() const;
 
   /// InvalidArgument where the table has other kernels than the plan.
   static Result<std::shared_ptr<const Layout>> make(std::shared_ptr<const Plan> plan,

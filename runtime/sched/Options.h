@@ -4,6 +4,7 @@
 #include "runtime/abi/plan_generated.h"
 #include "runtime/core/Clock.h"
 #include "runtime/core/FileSystem.h"
+#include "runtime/device/Device.h"
 #include "runtime/sources/ExternalSource.h"
 
 #include <cstdint>
@@ -90,6 +91,10 @@ struct SessionOptions {
   bool askAgain = false;
   /// There will be no next(): an epoch may be without a batch.
   bool samplesOnly = false;
+
+  /// The GPU that runs the plan's kernels of devices, and their code; null where it has none.
+  std::shared_ptr<Device> device;
+  std::vector<DeviceImage> deviceCode;
 
   /// Where sources keep their indexes; empty: nowhere.
   std::string cacheFolder;

@@ -142,8 +142,10 @@ int64_t Program::allowedBad() const {
 
 Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layout> layout,
                                                      std::shared_ptr<const Tables> tables,
-                                                     const SessionOptions &options) {
+                                                     const SessionOptions &options,
+                                                     std::shared_ptr<DeviceProgram> device) {
   auto program = std::make_shared<Program>();
+  program->device = std::move(device);
   program->layout = std::move(layout);
   program->tables = std::move(tables);
   const plan::PlanT &tree = program->tree();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/core/Order.h"
+#include "runtime/sched/DeviceProgram.h"
 #include "runtime/sched/Layout.h"
 #include "runtime/sched/Options.h"
 #include "runtime/sched/Report.h"
@@ -19,6 +20,7 @@ struct Program {
   std::shared_ptr<const Layout> layout;
   std::shared_ptr<const Tables> tables;
   std::optional<Order> order;
+  std::shared_ptr<DeviceProgram> device; ///< where the layout has a device's stage
 
   uint64_t seed = 0;
   uint32_t rank = 0;
@@ -69,7 +71,8 @@ struct Program {
   /// Errors: InvalidArgument for options that do not fit; the sources' own.
   static Result<std::shared_ptr<const Program>> make(std::shared_ptr<const Layout> layout,
                                                      std::shared_ptr<const Tables> tables,
-                                                     const SessionOptions &options);
+                                                     const SessionOptions &options,
+                                                     std::shared_ptr<DeviceProgram> device = nullptr);
 };
 
 /// The parameters of `options` by number in the plan, defaults filled in.

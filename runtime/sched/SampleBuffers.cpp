@@ -34,9 +34,9 @@ void SampleBuffers::end() {
   std::fill(places.begin(), places.end(), Place());
 }
 
-bool SampleBuffers::shapeByBlock(int number, Failure &failure) {
+bool shapeByBlock(const Layout &layout, const plan::PlanT &tree, int number, const int64_t *block,
+                  pst_tensor &tensor, Failure &failure) {
   const BufferLayout &buffer = layout.buffers[size_t(number)];
-  pst_tensor &tensor = tensors[size_t(number)];
   const bool isOutput = buffer.kind == BufferKind::output;
   int64_t bytes = buffer.elementBytes;
   for (int axis = buffer.rank; axis-- > 0;) {

@@ -9,6 +9,11 @@
 
 namespace penstock::runtime {
 
+/// The extents that a sample's block gives a buffer, and its strides but those of an output. False where
+/// they exceed its bounds.
+[[nodiscard]] bool shapeByBlock(const Layout &layout, const plan::PlanT &tree, int buffer, const int64_t *block,
+                                pst_tensor &tensor, Failure &failure);
+
 /// Shapes and memory of a sample's buffers, by their numbers in the plan; the
 /// data of what is not made yet is null. Memory lies in the batch's block where
 /// other stages or samples read it, else in the scratch of the thread.
@@ -28,7 +33,8 @@ public:
 
   /// The extents and strides that the block gives.
   bool shape(int buffer, Failure &failure) {
-    return layout.buffers[size_t(buffer)].isStatic || shapeByBlock(buffer, failure);
+    return layout.buffers[size_t(buffer)].isStatic ||
+           shapeByBlock(layout, tree, buffer, block, tensors[size_t(buffer)], failure);
   }
   /// Room for a temporary or a decoded region; null where there is none.
   uint8_t *storageFor(Work &work, int64_t slot, const BufferLayout &buffer, int64_t bytes);
@@ -50,7 +56,6 @@ public:
   void keep(Work &work, int64_t slot, int stage);
 
 private:
-  bool shapeByBlock(int buffer, Failure &failure);
   const pst_tensor *ofPeer(Work &work, const StepLayout::Input &input);
   const pst_tensor *ofAll(Work &work, const StepLayout::Input &input);
 

@@ -2,7 +2,6 @@
 // what decodes or was asked to be timed.
 #include "runtime/sched/SampleRunner.h"
 
-#include "runtime/abi/message.h"
 #include "runtime/abi/scalar.h"
 
 #include <algorithm>
@@ -203,7 +202,7 @@ bool SampleRunner::runSetup(const Work &work, Failure &failure) {
   costs.add(Stage::Setup, timed ? (clock.nowNs() - begin) * timed : 0);
   if (id == 0)
     return true;
-  failure = checkFailure(id, args.failure);
+  failure = checkFailure(tree, id, args.failure);
   return false;
 }
 
@@ -245,7 +244,7 @@ bool SampleRunner::readCounts(Work &work, int64_t slot, int stage, Failure &fail
       int64_t values[2] = {0, count.limit};
       std::memcpy(values, buffers.own(count.buffer).data, sizeof values[0]);
       if (values[0] > count.limit) {
-        failure = checkFailure(count.check, values);
+        failure = checkFailure(tree, count.check, values);
         return false;
       }
       if (count.isLength)
@@ -320,7 +319,7 @@ bool SampleRunner::runCode(const Work &work, const StepLayout &step, Failure &fa
   scratch.rewind(mark);
   if (id == 0)
     return true;
-  failure = checkFailure(id, args.failure);
+  failure = checkFailure(tree, id, args.failure);
   return false;
 }
 
@@ -335,16 +334,6 @@ void SampleRunner::storeScalars(Work &work, int64_t slot) {
       work.memory->lengths(i)[slot] = std::clamp<int64_t>(
           buffers.block[output.lengthSlot], 0, output.extents[size_t(output.raggedAxis)]);
   }
-}
-
-Failure SampleRunner::checkFailure(int32_t id, const int64_t values[2]) const {
-  if (id == PST_KERNEL_STOPPED)
-    return {0, "the sample was given up"};
-  for (const auto &check : tree.checks)
-    if (check->id == id)
-      return {0, fillMessage(check->message, values) + " (" + check->file + ":" +
-                     std::to_string(check->line) + ":" + std::to_string(check->column) + ")"};
-  return {0, "check " + std::to_string(id) + " failed"};
 }
 
 Costs SampleRunner::takeCosts() { return std::exchange(costs, Costs()); }

@@ -48,7 +48,6 @@ private:
   int64_t scratchBytes(int kernel, const int64_t *block) const {
     return runtime::scratchBytes(layout.scratch[size_t(kernel)], block);
   }
-  Failure checkFailure(int32_t id, const int64_t values[2]) const;
 
   std::shared_ptr<const Program> program;
   const Layout &layout;

@@ -72,6 +72,15 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   auto layout = Layout::make(plan, std::move(kernels));
   if (!layout)
     return layout.error();
+  std::shared_ptr<DeviceProgram> device;
+  if ((*layout)->deviceStage() >= 0) {
+    if (!options.device)
+      return Error{Code::InvalidArgument, "kernels of `" + tree.name + "` were compiled for a GPU: open it with one"};
+    auto loaded = DeviceProgram::load(*layout, options.device, options.deviceCode);
+    if (!loaded)
+      return loaded.error();
+    device = std::move(*loaded);
+  }
   for (const auto &media : tree.media)
     if (media->media == "video") {
       if (auto module = videoModule(); !module)
@@ -84,7 +93,7 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
     return tables.error();
   auto impl = std::make_unique<Impl>();
   impl->tables = std::move(*tables);
-  auto program = Program::make(*layout, impl->tables, options);
+  auto program = Program::make(*layout, impl->tables, options, device);
   if (!program)
     return program.error();
 
@@ -102,7 +111,7 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   if (options.sampleMemory)
     impl->scratch.cap = int64_t(std::min<uint64_t>(options.sampleMemory, INT64_MAX));
   impl->scratch.share = std::min(impl->scratch.share, impl->scratch.cap);
-  impl->device = makeCpuDevice();
+  impl->device = device ? device->device : makeCpuDevice();
   impl->place.pipeline = tree.hash;
   impl->place.seed = (*program)->seed;
   impl->place.epoch = options.epoch;
@@ -168,7 +177,7 @@ Status Session::Impl::changeParams(const std::vector<ParamValue> &values) {
     return {};
   if (Status status = checkChange(tree, numbers); !status)
     return status;
-  auto made = Program::make(program->layout, tables, asked);
+  auto made = Program::make(program->layout, tables, asked, program->device);
   if (!made)
     return made.error();
   if (Status status = prepare(std::move(*made)); !status)

@@ -12,26 +12,34 @@ SingleSample::SingleSample(std::shared_ptr<const Program> shared, std::shared_pt
                            ScratchLimits &scratch, const Clock &clock,
                            const std::atomic<bool> &cancelled)
     : program(std::move(shared)), device(std::move(device)), cancelled(cancelled),
-      runner(program, scratch, clock), files(program, imageLimits(scratch), clock) {}
+      runner(program, scratch, clock), files(program, imageLimits(scratch), clock) {
+  if (program->device)
+    stage = std::make_unique<DeviceStage>(program);
+}
 
 Status SingleSample::compute(Work &work) {
   auto fatal = [&] { return Error{Code::Corrupt, work.fatal}; };
   std::vector<int64_t> open;
   for (int64_t slot = 0; slot < work.count; ++slot)
     open.push_back(slot);
-  for (int stage = 0; stage < program->layout->stages();) {
+  for (int number = 0; number < program->layout->stages();) {
     std::vector<std::pair<int64_t, Failure>> failed;
+    if (number == program->layout->deviceStage()) {
+      if (Status status = stage->run(work, open, failed); !status)
+        return status;
+      open.clear();
+    }
     for (int64_t slot : open) {
       if (cancelled)
         return Error{Code::Cancelled, "the session was cancelled"};
       Failure failure;
-      if (stage == 0) {
+      if (number == 0) {
         if (!runner.select(work, slot))
           continue; // cancelled
         files.fetch(work, slot);
       }
-      if (!(stage == 0 ? runner.firstStage(work, slot, failure)
-                       : runner.laterStage(work, slot, stage, failure)))
+      if (!(number == 0 ? runner.firstStage(work, slot, failure)
+                        : runner.laterStage(work, slot, number, failure)))
         failed.emplace_back(slot, std::move(failure));
     }
     if (cancelled) // a sample that was stopped is not bad
@@ -43,10 +51,10 @@ Status SingleSample::compute(Work &work) {
       open.push_back(slot);
     }
     if (!open.empty()) {
-      stage = 0;
+      number = 0;
       continue;
     }
-    ++stage;
+    ++number;
     for (int64_t slot = 0; slot < work.count; ++slot)
       open.push_back(slot);
   }
@@ -65,7 +73,7 @@ Result<SampleReport> SingleSample::at(uint32_t epoch, int64_t position) {
       *RankLayout::make(program->globalBatch, uint32_t(position % world), program->world);
   const int64_t count = ranks.samples(number, positions);
   const int64_t index = (position - ranks.position(number, 0)) / world;
-  const bool whole = program->layout->stages() > 1;
+  const bool whole = program->layout->joinsSamples();
   if (const int64_t exact = program->layout->exactCount(); exact >= 0 && exact != count)
     return Error{Code::InvalidArgument,
                  "position " + std::to_string(position) + " is in a last batch of " +

@@ -1,6 +1,7 @@
 // Samples that are recomputed alone.
 #pragma once
 
+#include "runtime/sched/DeviceStage.h"
 #include "runtime/sched/Fetcher.h"
 #include "runtime/sched/Program.h"
 #include "runtime/sched/SampleRunner.h"
@@ -31,6 +32,7 @@ private:
   const std::atomic<bool> &cancelled;
   SampleRunner runner;
   Fetcher files;
+  std::unique_ptr<DeviceStage> stage; ///< of a device, where there is one
 };
 
 } // namespace penstock::runtime

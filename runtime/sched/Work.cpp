@@ -1,5 +1,6 @@
 #include "runtime/sched/Work.h"
 
+#include "runtime/abi/message.h"
 #include "runtime/abi/random.h"
 
 #include <algorithm>
@@ -72,6 +73,16 @@ int64_t freeFiles(Work &work, int64_t slot, size_t limit) {
     if (work.program->external(i))
       total += work.externalRow(slot, i).clear(limit);
   return total;
+}
+
+Failure checkFailure(const plan::PlanT &tree, int32_t id, const int64_t values[2]) {
+  if (id == PST_KERNEL_STOPPED)
+    return {0, "the sample was given up"};
+  for (const auto &check : tree.checks)
+    if (check->id == id)
+      return {0, fillMessage(check->message, values) + " (" + check->file + ":" +
+                     std::to_string(check->line) + ":" + std::to_string(check->column) + ")"};
+  return {0, "check " + std::to_string(id) + " failed"};
 }
 
 bool substitute(Work &work, int64_t slot, const Failure &failure) {

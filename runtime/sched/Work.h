@@ -119,6 +119,9 @@ struct Failure {
   bool isOfBatch = false; ///< no sample is to blame: there can be no batch
 };
 
+/// What a check's number and values say.
+Failure checkFailure(const plan::PlanT &tree, int32_t id, const int64_t values[2]);
+
 /// Notes a bad sample and chooses the next row to try. False where there is
 /// none, none is allowed, or no other row would help: `work.fatal` then says so.
 bool substitute(Work &work, int64_t slot, const Failure &failure);

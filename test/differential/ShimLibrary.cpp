@@ -15,7 +15,7 @@ static std::string contents(const std::string &path) {
   return text.str();
 }
 
-std::unique_ptr<ShimLibrary> ShimLibrary::compile(const std::string &text, std::string &error) {
+std::unique_ptr<ShimLibrary> ShimLibrary::compile(const std::string &text, std::string &error, bool isWatched) {
   auto made = std::make_unique<ShimLibrary>();
   std::string &folder = made->folder;
   folder = (std::filesystem::temp_directory_path() / "penstock-cuda-XXXXXX").string();
@@ -29,8 +29,10 @@ std::unique_ptr<ShimLibrary> ShimLibrary::compile(const std::string &text, std::
   // The callbacks are the shim's: the sanitizer's runtime is not linked.
   const std::string commands[] = {
       compiler +
-          " -x c++ -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -fwrapv -DPST_WATCHED -fsanitize=thread,alignment"
-          " -mllvm -tsan-instrument-func-entry-exit=0 -mllvm -tsan-instrument-read-before-write=1"
+          " -x c++ -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -fwrapv" +
+          (isWatched ? " -DPST_WATCHED -fsanitize=thread,alignment -mllvm -tsan-instrument-func-entry-exit=0"
+                       " -mllvm -tsan-instrument-read-before-write=1"
+                     : "") +
           " -include " PENSTOCK_SOURCE_DIR "/codegen/cuda/shim.h -I" PENSTOCK_SOURCE_DIR "/codegen/cuda -c " +
           folder + "/kernels.cu -o " + folder + "/kernels.o" + messages,
       compiler + " -shared " + folder + "/kernels.o -o " + folder + "/kernels.so" + messages};

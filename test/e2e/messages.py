@@ -122,8 +122,8 @@ pipeline p(root: path) OPTIONS {
         self.run_tool("check", path)
         self.run_tool("compile", path)
         self.assertRegex(self.run_tool("explain", path, "--all").stdout,
-                         r"\n  place: output `image` \(.*test.pipe:9:\d+\) stands on a GPU; as long as there is no GPU device, a session "
-                         r"refuses to start\n")
+                         r"\n  place: output `image` \(.*test.pipe:9:\d+\) stands on a GPU; a session starts when it is "
+                         r"compiled for one\n")
         done = self.run_tool("run", path, "--set", f"root={self.folder}", expect=1)
         self.assertIn("output `image`", done.stderr)
         self.assertIn("test.pipe:9:", done.stderr)

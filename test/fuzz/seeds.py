@@ -70,11 +70,12 @@ def bundles():
 
     def program():
         parameter = text(b"size") + text(b"int") + text(b"") + struct.pack("<QQ", 1, 1) + text(b"3")
-        return text(b"train") + struct.pack("<Q", 1) + parameter + text(b"") + text(b"plan") + text(b"image")
+        code = struct.pack("<QQQ", 1, 90, 0) + text(b"cubin")
+        return text(b"train") + struct.pack("<Q", 1) + parameter + text(b"") + code + text(b"plan") + text(b"image")
 
     settings = struct.pack("<Q", 1) + text(b"size") + text(b"3")
     levels = struct.pack("<Q", 2) + text(b"x86-64-v2") + program() + text(b"x86-64-v4") + program()
-    yield "two.pstk", b"PSTKB001" + bytes(8) + text(b"0.1") + settings + levels
+    yield "two.pstk", b"PSTKB002" + bytes(8) + text(b"0.1") + settings + levels
 
 
 def write(target, name, data):

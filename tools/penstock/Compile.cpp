@@ -13,7 +13,7 @@ using namespace penstock::cli;
 namespace {
 struct State {
   CompileOptions compile;
-  std::string emit, gpu;
+  std::string emit;
   std::string output;
 };
 } // namespace
@@ -58,6 +58,10 @@ static int run(const State &state) {
   CompileOptions options = state.compile;
   if (state.emit.empty() && !state.output.empty())
     return writeBundle(state);
+  // What is printed for a GPU has all kernels; else those that it runs beside the host.
+  std::string gpu;
+  if (state.emit == "ptx" || state.emit == "cubin")
+    gpu.swap(options.gpu);
   const auto start = std::chrono::steady_clock::now();
   // The stages before code need no code.
   const ProgramPtr program = compile(options, !state.emit.empty());
@@ -71,7 +75,7 @@ static int run(const State &state) {
   }
   const char *data = nullptr;
   size_t length = 0;
-  const std::string stage = state.emit + (state.gpu.empty() ? "" : ":" + state.gpu);
+  const std::string stage = state.emit + (gpu.empty() ? "" : ":" + gpu);
   if (pst_program_emit(program.get(), stage.c_str(), &data, &length) != PST_OK) {
     std::fputs(pst_program_messages(program.get()), stderr);
     return exitError;
@@ -87,10 +91,6 @@ void penstock::cli::addCompile(CommandLine &line) {
   command.option("--emit", state->emit, "print this stage")
       .oneOf({"ast", "pipe", "pipe-opt", "kernels", "schedule", "loops", "llvm",
                              "asm", "obj", "cuda", "ptx", "cubin"});
-  command
-      .option("--gpu", state->gpu,
-                   "for ptx and cubin: the GPU's architecture; default: sm_75, the oldest")
-      .typeName("ARCH");
   command.option("-o,--output", state->output,
                  "write to this file: the stage (default: stdout), or without --emit a bundle, train.pstk, "
                  "with code for the levels of --target");

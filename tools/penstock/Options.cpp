@@ -55,6 +55,12 @@ void CompileOptions::addTo(Command &command) {
       .typeName("LEVEL")
       .group(group);
   command
+      .option("--gpu", gpu,
+                  "run kernels of pixels on a GPU: sm_90, a list with commas, or native, this machine's; "
+                  "with --emit ptx or cubin, what it is printed for (default: sm_75, the oldest)")
+      .typeName("ARCH")
+      .group(group);
+  command
       .option("--from", from, "the file is MLIR of this stage (see --emit), not a .pipe file")
       .oneOf({"pipe", "pipe-opt", "kernels", "schedule", "loops", "llvm"})
       .group(group);

@@ -14,6 +14,7 @@ static Compilation loadBundle(const CompileOptions &options, const std::vector<p
                                                   {"--pipeline", !options.pipeline.empty()},
                                                   {"--disable-pass", !options.disabledPasses.empty()},
                                                   {"--target", !options.target.empty()},
+                                                  {"--gpu", !options.gpu.empty()},
                                                   {"--from", !options.from.empty()}};
   for (auto [name, given] : others)
     if (given) {
@@ -51,6 +52,7 @@ static Compilation compileFile(const CompileOptions &options, bool checkOnly, co
   request.parameter_count = parameters.size();
   request.disabled_passes = disabled.data();
   request.disabled_pass_count = disabled.size();
+  request.gpu = options.gpu.empty() ? nullptr : options.gpu.c_str();
   request.target = options.target.empty() || levels ? nullptr : options.target.c_str();
   request.cache_folder = options.noCache ? "" : nullptr;
   request.from = options.from.empty() ? nullptr : options.from.c_str();

@@ -26,7 +26,8 @@ class CompileOptions(ctypes.Structure):
     # `from` is a word of Python's.
     _fields_ = [("size", c_size_t), ("pipeline", c_char_p), ("parameters", POINTER(Parameter)),
                 ("parameter_count", c_size_t), ("disabled_passes", POINTER(c_char_p)), ("disabled_pass_count", c_size_t),
-                ("target", c_char_p), ("cache_folder", c_char_p), ("from_", c_char_p), ("check_only", c_int)]
+                ("target", c_char_p), ("cache_folder", c_char_p), ("from_", c_char_p), ("check_only", c_int),
+                ("gpu", c_char_p)]
 
 
 class ParameterInfo(ctypes.Structure):

@@ -58,7 +58,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
          held: str = "grow", last: str | None = None, rows: Callable[[int], Iterable[Sequence[int]]] | None = None,
          on_error: float | str | None = None, allowed_folders: Iterable[str | os.PathLike[str]] = (),
          dataset: Any = None, cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
-         **values: Any) -> Loader:
+         gpu: str | None = None, device: int = 0, **values: Any) -> Loader:
     """Compiles a pipeline and opens a session of it.
 
     source           a .pipe file, or its text; or a bundle, ``train.pstk``
@@ -84,19 +84,22 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
                      of them where there are several, that of ``for`` first
     cache            folder of the compile cache; None: the user's, "": none
     target, without  instruction set ("x86-64-v3" ...) and optimising passes to leave out, as `penstock compile`
+    gpu              run kernels on a GPU: "native", this machine's, or what to compile for ("sm_80,sm_90"). Batches come back
+                     to the host's memory
+    device           which GPU, from 0, where kernels were compiled for one
 
     Raises CompileError, SessionError, and OSError where the file cannot be read."""
     given = {**(parameters or {}), **values}
     if is_bundle(source):
-        if pipeline or target or list(without):
-            raise CompileError(f"{os.fspath(source)} is compiled: `pipeline`, `target` and `without` do not apply to a bundle")
+        if pipeline or target or gpu or list(without):
+            raise CompileError(f"{os.fspath(source)} is compiled: `pipeline`, `target`, `without` and `gpu` do not apply to a bundle")
         program = Program.of_bundle(source, given)
     else:
         text, file_name = read_source(source)
-        program = Program(text, file_name, given, pipeline, cache, target, without)
+        program = Program(text, file_name, given, pipeline, cache, target, without, gpu=gpu)
     return Loader(program, columns=columns, seed=seed, epoch=epoch, rank=rank, world=world, threads=threads,
                   ranks_here=ranks_here, prefetch=prefetch, memory_budget=memory_budget, held=held, last=last, rows=rows,
-                  on_error=on_error, allowed_folders=allowed_folders, dataset=dataset)
+                  on_error=on_error, allowed_folders=allowed_folders, dataset=dataset, device=device)
 
 
 LAST = {None: _c.LAST_PIPELINE, "drop": _c.LAST_DROP, "keep": _c.LAST_KEEP, "pad": _c.LAST_PAD}
@@ -117,7 +120,8 @@ class Loader:
                  epoch: int = 0, rank: int = 0, world: int = 1, threads: int = 0, ranks_here: int = 1, prefetch: int = 2,
                  memory_budget: int = 0, held: str = "grow", last: str | None = None,
                  rows: Callable[[int], Iterable[Sequence[int]]] | None = None, on_error: float | str | None = None,
-                 allowed_folders: Iterable[str | os.PathLike[str]] = (), samples_only: bool = False, dataset: Any = None):
+                 allowed_folders: Iterable[str | os.PathLike[str]] = (), samples_only: bool = False, dataset: Any = None,
+                 device: int = 0):
         #: The compiled pipeline.
         self.program = program
         self._session = c_void_p()
@@ -135,7 +139,7 @@ class Loader:
         share = -1.0 if on_error == "fail" else on_error
         self._options = {
             "epoch": epoch, "rank": rank, "world": world, "threads": threads, "ranks_here": ranks_here,
-            "prefetch": prefetch, "memory_budget": memory_budget,
+            "prefetch": prefetch, "memory_budget": memory_budget, "device_number": device,
             "held": _c.HELD_GROW if held == "grow" else _c.HELD_ERROR, "last": LAST[last], "samples_only": samples_only,
             "seed": None if seed is None else ctypes.pointer(ctypes.c_int64(seed)),
             "on_error": None if share is None else ctypes.pointer(ctypes.c_double(float(share)))}

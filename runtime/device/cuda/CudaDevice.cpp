@@ -313,23 +313,41 @@ Result<std::shared_ptr<DeviceCode>> CudaDevice::load(const std::vector<DeviceIma
 
 } // namespace
 
-Result<std::shared_ptr<Device>> openCudaDevice(const cuda::Driver &driver, int ordinal) {
+static Error refusal(const cuda::Driver &driver, int code, const std::string &what) {
+  const char *text = nullptr;
+  driver.getErrorString(code, &text);
+  return {Code::Io, what + ": " + (text ? text : "unknown error")};
+}
+
+static Result<int> deviceNumber(const cuda::Driver &driver, int ordinal) {
   int count = 0, device = 0;
-  if (const int code = driver.deviceGetCount(&count); code != cuda::success || ordinal < 0 || ordinal >= count) {
-    if (code == cuda::success)
-      return Error{Code::InvalidArgument,
-                   "there is no GPU " + std::to_string(ordinal) + ": the machine has " + std::to_string(count) +
-                       (count ? ", numbered from 0" : "")};
-    const char *text = nullptr;
-    driver.getErrorString(code, &text);
-    return Error{Code::Io, std::string("the NVIDIA driver does not count its GPUs: ") + (text ? text : "unknown error")};
-  }
-  if (const int code = driver.deviceGet(&device, ordinal); code != cuda::success) {
-    const char *text = nullptr;
-    driver.getErrorString(code, &text);
-    return Error{Code::Io, "GPU " + std::to_string(ordinal) + " cannot be opened: " + (text ? text : "unknown error")};
-  }
-  auto opened = std::make_shared<CudaDevice>(driver, ordinal, device);
+  if (const int code = driver.deviceGetCount(&count); code != cuda::success)
+    return refusal(driver, code, "the NVIDIA driver does not count its GPUs");
+  if (ordinal < 0 || ordinal >= count)
+    return Error{Code::InvalidArgument, "there is no GPU " + std::to_string(ordinal) + ": the machine has " +
+                                            std::to_string(count) + (count ? ", numbered from 0" : "")};
+  if (const int code = driver.deviceGet(&device, ordinal); code != cuda::success)
+    return refusal(driver, code, "GPU " + std::to_string(ordinal) + " cannot be opened");
+  return device;
+}
+
+Result<int> cudaArchitecture(const cuda::Driver &driver, int ordinal) {
+  auto device = deviceNumber(driver, ordinal);
+  if (!device)
+    return device.error();
+  int numbers[2] = {};
+  for (int i = 0; i < 2; ++i)
+    if (const int code = driver.deviceGetAttribute(&numbers[i], i ? cuda::computeMinor : cuda::computeMajor, *device);
+        code != cuda::success)
+      return refusal(driver, code, "GPU " + std::to_string(ordinal) + " does not say what it can do");
+  return 10 * numbers[0] + numbers[1];
+}
+
+Result<std::shared_ptr<Device>> openCudaDevice(const cuda::Driver &driver, int ordinal) {
+  auto device = deviceNumber(driver, ordinal);
+  if (!device)
+    return device.error();
+  auto opened = std::make_shared<CudaDevice>(driver, ordinal, *device);
   if (Status status = opened->open(); !status)
     return status.error();
   return std::shared_ptr<Device>(std::move(opened));

@@ -1,0 +1,92 @@
+//===- PlaceKernels.cpp - which kernels a GPU runs --------------------------===//
+//
+// One frontier through the pipeline: what is decoded crosses it, and nothing comes back but
+// outputs. A kernel stays on the host where there is no GPU code for it, or where something
+// on the host reads what it makes: a codec, a table, or another kernel that stays.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Schedules/Passes.h"
+#include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Dialect/UserPlaces.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace penstock::schedules {
+#define GEN_PASS_DEF_PLACEKERNELS
+#include "compiler/Schedules/Passes.h.inc"
+} // namespace penstock::schedules
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+/// Why a GPU cannot run a kernel; empty: it can.
+static std::string reasonToStay(KernelOp kernel) {
+  if (kernel.getKind() != "pixels")
+    return "it is no kernel of pixels";
+  if (kernel->hasAttr("weights"))
+    return "the host makes tables, in f64";
+  const auto found = kernel.walk([&](CheckOp check) {
+    return check->getParentOp() == kernel ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return found.wasInterrupted() ? "a check inside a branch or a loop has no GPU code yet" : "";
+}
+
+namespace {
+struct PlaceKernelsPass : penstock::schedules::impl::PlaceKernelsBase<PlaceKernelsPass> {
+  void runOnOperation() override {
+    llvm::StringMap<std::string> stays; // by kernel: why
+    llvm::StringMap<KernelOp> kernels;
+    for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
+      kernels[kernel.getSymName()] = kernel;
+      if (std::string why = reasonToStay(kernel); !why.empty())
+        stays[kernel.getSymName()] = why;
+    }
+    SmallVector<LaunchOp> launches;
+    getOperation().walk([&](LaunchOp launch) { launches.push_back(launch); });
+    // Until nothing changes: each turn a kernel more stays, or it is the last.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (LaunchOp launch : llvm::reverse(launches)) {
+        if (stays.contains(launch.getKernel()))
+          continue;
+        std::string why;
+        llvm::DenseSet<Operation *> seen;
+        for (Value result : launch.getResults())
+          if (why.empty())
+            why = readOnHost(result, stays, seen);
+        if (!why.empty()) {
+          stays[launch.getKernel()] = why;
+          changed = true;
+        }
+      }
+    }
+    for (auto &[name, kernel] : kernels) {
+      auto why = stays.find(name);
+      if (why == stays.end())
+        kernel->setAttr("place", StringAttr::get(&getContext(), "gpu"));
+      else if (kernel.getKind() == "pixels")
+        addRemark(kernel, "place-kernels", "stays on the host: " + why->second);
+    }
+  }
+
+  /// Who on the host reads a tensor.
+  static std::string readOnHost(Value tensor, const llvm::StringMap<std::string> &stays,
+                                llvm::DenseSet<Operation *> &seen) {
+    for (Operation *user : tensor.getUsers()) {
+      if (!seen.insert(user).second)
+        continue;
+      if (auto launch = llvm::dyn_cast<LaunchOp>(user)) {
+        if (stays.contains(launch.getKernel()))
+          return "kernel " + launch.getKernel().str() + ", which stays there, reads what it makes";
+      } else if (llvm::isa<SwitchOp, PeerOp, PeersOp>(user)) {
+        if (std::string why = readOnHost(user->getResult(0), stays, seen); !why.empty())
+          return why;
+      } else if (!llvm::isa<OutputOp>(user)) {
+        return "the host reads what it makes";
+      }
+    }
+    return "";
+  }
+};
+} // namespace

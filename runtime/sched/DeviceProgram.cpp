@@ -1,0 +1,54 @@
+#include "runtime/sched/DeviceProgram.h"
+
+#include <cstring>
+
+namespace penstock::runtime {
+
+Result<std::shared_ptr<DeviceProgram>> DeviceProgram::load(std::shared_ptr<const Layout> layout,
+                                                           std::shared_ptr<Device> device,
+                                                           const std::vector<DeviceImage> &images) {
+  std::shared_ptr<DeviceProgram> program(new DeviceProgram(std::move(device)));
+  auto code = program->device->load(images);
+  if (!code)
+    return code.error();
+  program->code = std::move(*code);
+  program->kernels.resize(layout->steps.size());
+  for (size_t i = 0; i < layout->steps.size(); ++i)
+    if (const plan::DeviceKernelT *wanted = layout->steps[i].device) {
+      auto kernel = program->code->kernel(wanted->name, wanted->shared);
+      if (!kernel)
+        return kernel.error();
+      program->kernels[i] = *kernel;
+    }
+  for (auto *stream : {&program->copies, &program->work}) {
+    auto made = program->device->makeStream();
+    if (!made)
+      return made.error();
+    *stream = std::move(*made);
+  }
+  if (Status status = program->copyConstants(*layout); !status)
+    return status.error();
+  return program;
+}
+
+Status DeviceProgram::copyConstants(const Layout &layout) {
+  const size_t slack = size_t(storageSlack);
+  const size_t bytes = layout.constantBytes.size();
+  constantMemory = device->allocate(bytes + 2 * slack);
+  const std::shared_ptr<void> host = device->allocateHost(bytes);
+  if (!constantMemory || !host)
+    return Error{Code::Limit, "no memory on the " + device->name() + " for " + std::to_string(bytes) + " bytes of constants"};
+  constants = static_cast<uint8_t *>(constantMemory.get()) + slack;
+  const size_t used = bytes - size_t(layout.constants - layout.constantBytes.data());
+  std::memcpy(host.get(), layout.constants, used);
+  auto done = device->makeEvent();
+  if (!done)
+    return done.error();
+  if (Status status = copies->copyToDevice(constants, host.get(), used); !status)
+    return status;
+  if (Status status = copies->record(**done); !status)
+    return status;
+  return (*done)->wait();
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,38 @@
+// A plan's kernels on a device, and what is the same there for all batches.
+#pragma once
+
+#include "runtime/device/Device.h"
+#include "runtime/sched/Layout.h"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// Shared by the session's threads. Copies to the device and kernels have a stream each, so that
+/// one batch is copied while another is computed.
+class DeviceProgram {
+public:
+  /// Errors: Unsupported where `images` have no code for the device; Limit without memory; the device's own.
+  static Result<std::shared_ptr<DeviceProgram>>
+  load(std::shared_ptr<const Layout> layout, std::shared_ptr<Device> device, const std::vector<DeviceImage> &images);
+
+  const std::shared_ptr<Device> device;
+  /// Of the layout's steps; those of the host have none.
+  std::vector<DeviceKernel> kernels;
+  /// Layout::constants, there.
+  uint8_t *constants = nullptr;
+
+  std::mutex lock; ///< of the streams: who queues a batch queues all of it
+  std::unique_ptr<DeviceStream> copies, work;
+
+private:
+  explicit DeviceProgram(std::shared_ptr<Device> device) : device(std::move(device)) {}
+  Status copyConstants(const Layout &layout);
+
+  std::shared_ptr<DeviceCode> code;
+  std::shared_ptr<void> constantMemory;
+};
+
+} // namespace penstock::runtime

@@ -1,0 +1,542 @@
+// Offsets first, when all sizes are known; then memory, if what there is does not do; then
+// everything is packed, queued at once and waited for.
+#include "runtime/sched/DeviceStage.h"
+
+#include "runtime/core/LaunchRecord.h"
+#include "runtime/sched/SampleBuffers.h"
+#include "runtime/sched/Setup.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace penstock::runtime {
+
+namespace {
+
+using plan::BufferKind;
+
+/// Enough blocks for any GPU's multiprocessors, few enough that each has work.
+uint32_t blocksFor(const plan::DeviceKernelT &kernel, size_t samples) {
+  constexpr size_t wanted = 2048, most = 64;
+  return kernel.one_block ? 1 : uint32_t(std::clamp<size_t>(wanted / std::max<size_t>(samples, 1), 1, most));
+}
+
+int64_t bytesOf(const pst_tensor &tensor, const BufferLayout &buffer) {
+  int64_t bytes = buffer.elementBytes;
+  for (int axis = 0; axis < buffer.rank; ++axis)
+    bytes *= tensor.extent[axis];
+  return bytes;
+}
+
+/// Copies a tensor of any strides to where it is dense; returns the end.
+uint8_t *copyDense(const pst_tensor &from, const BufferLayout &buffer, int axis, const uint8_t *data, uint8_t *to) {
+  int64_t run = buffer.elementBytes;
+  bool isDense = true;
+  for (int inner = buffer.rank; inner-- > axis;) {
+    isDense = isDense && from.stride[inner] == run;
+    run *= from.extent[inner];
+  }
+  if (isDense) {
+    std::memcpy(to, data, size_t(run));
+    return to + run;
+  }
+  for (int64_t i = 0; i < from.extent[axis]; ++i)
+    to = copyDense(from, buffer, axis + 1, data + i * from.stride[axis], to);
+  return to;
+}
+
+bool isOutermost(const OutputLayout &output) { return output.stored[0] == output.nAxis; }
+
+} // namespace
+
+bool runsAlone(const Layout &layout) {
+  return !layout.joinsSamples() && std::all_of(layout.buffers.begin(), layout.buffers.end(), [&](const BufferLayout &b) {
+           return b.kind != BufferKind::output || b.stage != layout.deviceStage() ||
+                  isOutermost(layout.outputs[size_t(b.output)]);
+         });
+}
+
+//===--- what the stage touches --------------------------------------------------------===//
+
+DeviceStage::DeviceStage(std::shared_ptr<const Program> wanted)
+    : program(std::move(wanted)), layout(*program->layout), tree(program->tree()), shared(*program->device),
+      stage(layout.deviceStage()), entries(layout.buffers.size(), -1), crosses(layout.buffers.size()),
+      decodes(layout.buffers.size()) {
+  for (const auto &decode : tree.decodes)
+    decodes[size_t(decode->buffer)] = decode.get();
+  findBuffers();
+}
+
+void DeviceStage::findBuffers() {
+  auto use = [&](int buffer) {
+    if (entries[size_t(buffer)] < 0) {
+      entries[size_t(buffer)] = int(used.size());
+      used.push_back(buffer);
+    }
+  };
+  for (const StepLayout &step : layout.steps) {
+    if (!step.device)
+      continue;
+    for (int32_t output : step.outputs) {
+      use(output);
+      made.push_back(output);
+    }
+    for (const StepLayout::Input &access : step.inputs)
+      findCrossing(access.buffer);
+  }
+  for (const OutputLayout &output : layout.outputs)
+    for (const OutputLayout::Count &count : output.counts)
+      if (layout.buffers[size_t(count.buffer)].stage == stage)
+        findCounts(count.buffer);
+  for (size_t buffer = 0; buffer < crosses.size(); ++buffer)
+    if (crosses[buffer]) {
+      use(int(buffer));
+      crossing.push_back(int(buffer));
+    }
+}
+
+/// A choice among buffers of the host crosses as what was chosen.
+void DeviceStage::findCrossing(int number) {
+  const BufferLayout &buffer = layout.buffers[size_t(number)];
+  if (buffer.kind == BufferKind::constant || crosses[size_t(number)])
+    return;
+  if (buffer.stage < stage) {
+    crosses[size_t(number)] = true;
+    return;
+  }
+  for (int32_t choice : buffer.choices)
+    findCrossing(choice);
+}
+
+/// Whatever may be the number of an output's elements.
+void DeviceStage::findCounts(int number) {
+  if (std::find(made.begin(), made.end(), number) != made.end() &&
+      std::find(counts.begin(), counts.end(), number) == counts.end())
+    counts.push_back(number);
+  for (int32_t choice : layout.buffers[size_t(number)].choices)
+    findCounts(choice);
+}
+
+/// The buffer that is meant, of a choice of which a device makes some.
+int DeviceStage::resolve(int number, const int64_t *block) const {
+  const BufferLayout &buffer = layout.buffers[size_t(number)];
+  if (buffer.kind != BufferKind::alias || crosses[size_t(number)])
+    return number;
+  const int64_t last = int64_t(buffer.choices.size()) - 1;
+  return resolve(buffer.choices[size_t(std::clamp<int64_t>(block[buffer.indexSlot], 0, last))], block);
+}
+
+//===--- where everything lies -----------------------------------------------------------===//
+
+int64_t DeviceStage::place(int64_t bytes) {
+  const int64_t at = totalBytes;
+  totalBytes += alignStorage(bytes + storageSlack);
+  return at;
+}
+
+/// Only the region of an image is copied. The tensor begins before it, so that
+/// kernels find its elements by the image's rows and columns: what they read outside is some other memory of the arena.
+void DeviceStage::placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &part, const int64_t *block) {
+  const plan::DecodeT &decode = *part.decode;
+  const bool isVideo = tree.media[size_t(decode.media)]->media == "video";
+  const int rows = isVideo ? 1 : 0, columns = rows + 1;
+  Region &region = part.region;
+  region = {0, 0, from.extent[rows], from.extent[columns]};
+  if (decode.top >= 0) {
+    region.top = block[decode.top];
+    region.left = block[decode.left];
+    region.rows = block[decode.bottom] - region.top;
+    region.columns = block[decode.right] - region.left;
+  }
+  constexpr int64_t wide = 16; // rows that a GPU loads 16 bytes at a time
+  const int64_t pixel = from.stride[columns], frames = isVideo ? from.extent[0] : 1;
+  const int64_t stride = (region.columns * pixel + wide - 1) / wide * wide, frame = stride * region.rows;
+  part.offset = place(frame * frames);
+  to = from;
+  if (isVideo)
+    to.stride[0] = frame;
+  to.stride[rows] = stride;
+  const int64_t before = region.top * stride + region.left * pixel;
+  to.data = reinterpret_cast<void *>(part.offset - before);
+  lowest = std::min(lowest, part.offset - before);
+  highest = std::max(highest, part.offset - before + (frames - 1) * frame + (from.extent[rows] - 1) * stride +
+                                  from.extent[columns] * pixel);
+}
+
+/// `from` is what was kept of a buffer of the host.
+void DeviceStage::placeCrossing(Work &work, int64_t slot, int number) {
+  const BufferLayout &buffer = layout.buffers[size_t(number)];
+  const pst_tensor &from = work.keptTensor(slot, buffer.kept);
+  pst_tensor &to = tensor(slot, number);
+  if (!from.data) // a branch that did not run
+    return;
+  const int64_t *block = work.block(slot);
+  int chosen = number;
+  while (layout.buffers[size_t(chosen)].kind == BufferKind::alias) {
+    const BufferLayout &alias = layout.buffers[size_t(chosen)];
+    const int64_t last = int64_t(alias.choices.size()) - 1;
+    chosen = alias.choices[size_t(std::clamp<int64_t>(block[alias.indexSlot], 0, last))];
+  }
+  Crossing part{slot, number, &from, decodes[size_t(chosen)], {}, 0};
+  if (part.decode) {
+    placeRegion(from, to, part, block);
+  } else {
+    to = from;
+    int64_t stride = buffer.elementBytes;
+    for (int axis = buffer.rank; axis-- > 0;) {
+      to.stride[axis] = stride;
+      stride *= to.extent[axis];
+    }
+    part.offset = place(stride);
+    to.data = reinterpret_cast<void *>(part.offset);
+  }
+  parts.push_back(part);
+}
+
+/// The extents of what the stage's kernels make of a sample. False: it is a bad one.
+bool DeviceStage::shapeMade(Work &work, int64_t slot, Failure &failure) {
+  for (int number : made) {
+    const BufferLayout &buffer = layout.buffers[size_t(number)];
+    pst_tensor &to = tensor(slot, number);
+    to = buffer.shape;
+    if (!buffer.isStatic && !shapeByBlock(layout, tree, number, work.block(slot), to, failure))
+      return false;
+  }
+  return true;
+}
+
+/// Which samples each kernel runs for, and their scratch.
+Status DeviceStage::placeSteps(Work &work, const std::vector<int64_t> &slots) {
+  scratch.assign(size_t(work.count), 0);
+  for (size_t i = layout.stageBegin[size_t(stage)]; i < layout.stageBegin[size_t(stage) + 1]; ++i) {
+    const StepLayout &step = layout.steps[i];
+    for (const StepLayout::Input &access : step.inputs)
+      if (access.all && access.count >= 0 && access.count != work.count)
+        return Error{Code::InvalidArgument, "the batch has " + std::to_string(work.count) + " samples instead of " +
+                                                std::to_string(access.count)};
+    Running running{i, {}, 0};
+    for (int64_t slot : slots)
+      if ((step.guard < 0 || work.block(slot)[step.guard]) && !(step.once && slot != 0)) {
+        running.slots.push_back(slot);
+        int64_t &most = scratch[size_t(slot)];
+        most = std::max(most, scratchBytes(layout.scratch[size_t(step.kernel)], work.block(slot)));
+      }
+    if (running.slots.empty())
+      continue;
+    running.records = place(int64_t(running.slots.size() * step.device->record.size() * sizeof(int64_t)));
+    steps.push_back(std::move(running));
+  }
+  return {};
+}
+
+void DeviceStage::placeOutputs(Work &work) {
+  outputs.assign(layout.outputs.size(), 0);
+  for (int number : made)
+    if (const BufferLayout &buffer = layout.buffers[size_t(number)]; buffer.kind == BufferKind::output)
+      outputs[size_t(buffer.output)] = place(layout.outputs[size_t(buffer.output)].sampleBytes * work.count);
+  const int64_t samples = (work.count + 1) * int64_t(sizeof(pst_sample_status));
+  stateBytes = samples + int64_t(counts.size()) * work.count * int64_t(sizeof(int64_t));
+  states = place(stateBytes);
+  for (size_t i = 0; i < counts.size(); ++i)
+    for (int64_t slot = 0; slot < work.count; ++slot)
+      tensor(slot, counts[i]).data =
+          reinterpret_cast<void *>(states + samples + (int64_t(i) * work.count + slot) * int64_t(sizeof(int64_t)));
+}
+
+void DeviceStage::placeMade(Work &work, int64_t slot) {
+  std::vector<int64_t> places(layout.places.size(), 0); // bytes of each
+  for (int number : made)
+    if (const BufferLayout &buffer = layout.buffers[size_t(number)]; buffer.place >= 0)
+      places[size_t(buffer.place)] = std::max(places[size_t(buffer.place)], bytesOf(tensor(slot, number), buffer) + 1);
+  for (int64_t &bytes : places)
+    bytes = bytes ? place(bytes) : 0;
+  for (int number : made) {
+    const BufferLayout &buffer = layout.buffers[size_t(number)];
+    pst_tensor &to = tensor(slot, number);
+    int64_t at;
+    if (buffer.kind == BufferKind::output) {
+      const size_t output = size_t(buffer.output);
+      const OutputLayout &o = layout.outputs[output];
+      const auto &strides = work.memory->strides(output);
+      size_t axis = 0;
+      for (int stored : o.stored) // the kernel's axes stand in memory order
+        if (stored != o.nAxis)
+          to.stride[axis++] = strides[size_t(stored)];
+      at = outputs[output] + slot * strides[size_t(o.nAxis)];
+    } else if (std::find(counts.begin(), counts.end(), number) != counts.end()) {
+      continue;
+    } else if (buffer.readByAll) { // one behind the other
+      at = slot == 0 ? place(buffer.bytes * work.count)
+                     : reinterpret_cast<intptr_t>(tensor(0, number).data) + slot * buffer.bytes;
+    } else if (buffer.place >= 0) {
+      at = places[size_t(buffer.place)];
+    } else {
+      at = buffer.once && slot != 0 ? 0 : place(bytesOf(to, buffer));
+    }
+    to.data = reinterpret_cast<void *>(at);
+  }
+  if (int64_t &bytes = scratch[size_t(slot)])
+    bytes = place(bytes);
+}
+
+bool DeviceStage::allocate() {
+  const int64_t before = std::max<int64_t>(0, -lowest) + storageSlack;
+  const int64_t bytes = alignStorage(before) + std::max(totalBytes, highest) + storageSlack;
+  auto grow = [](std::shared_ptr<void> &memory, int64_t &room, int64_t wanted, auto take) {
+    if (wanted <= room)
+      return true;
+    memory.reset();
+    room = 0;
+    const int64_t roomy = wanted + wanted / 8; // batches differ a little
+    memory = take(size_t(roomy));
+    room = memory ? roomy : 0;
+    return memory != nullptr;
+  };
+  auto host = [&](size_t size) { return shared.device->allocateHost(size); };
+  auto device = [&](size_t size) { return shared.device->allocate(size); };
+  if (!grow(slab, slabRoom, slabBytes, host) || !grow(answer, answerRoom, stateBytes, host) ||
+      !grow(arena, arenaRoom, bytes, device))
+    return false;
+  base = static_cast<uint8_t *>(arena.get()) + alignStorage(before);
+  return true;
+}
+
+//===--- filling the slab ------------------------------------------------------------------===//
+
+void DeviceStage::pack(Work &work) {
+  uint8_t *const to = static_cast<uint8_t *>(slab.get());
+  for (const Crossing &part : parts) {
+    const BufferLayout &buffer = layout.buffers[size_t(part.number)];
+    const auto *from = static_cast<const uint8_t *>(part.from->data);
+    if (!part.decode) {
+      copyDense(*part.from, buffer, 0, from, to + part.offset);
+      continue;
+    }
+    const bool isVideo = tree.media[size_t(part.decode->media)]->media == "video";
+    const int rows = isVideo ? 1 : 0;
+    const pst_tensor &there = tensor(part.slot, part.number);
+    const int64_t pixel = part.from->stride[rows + 1], stride = there.stride[rows];
+    uint8_t *row = to + part.offset;
+    for (int64_t frame = 0; frame < (isVideo ? part.from->extent[0] : 1); ++frame)
+      for (int64_t i = 0; i < part.region.rows; ++i, row += stride)
+        std::memcpy(row, from + frame * (isVideo ? part.from->stride[0] : 0) +
+                             (part.region.top + i) * part.from->stride[rows] + part.region.left * pixel,
+                    size_t(part.region.columns * pixel));
+  }
+  packRecords(work);
+}
+
+/// What a step reads, of this sample, a peer or all of them, with addresses of the device.
+pst_tensor DeviceStage::input(Work &work, int64_t slot, const StepLayout::Input &access) {
+  const int64_t *block = work.block(slot);
+  const BufferLayout &named = layout.buffers[size_t(access.buffer)];
+  if (named.kind == BufferKind::constant) {
+    pst_tensor constant = named.shape;
+    constant.data = shared.constants + named.constantOffset;
+    return constant;
+  }
+  if (access.peerSlot >= 0)
+    slot = std::clamp<int64_t>(block[access.peerSlot], 0, work.count - 1);
+  if (access.all)
+    slot = 0;
+  const int number = resolve(access.buffer, work.block(slot));
+  const BufferLayout &buffer = layout.buffers[size_t(number)];
+  pst_tensor result = buffer.kind == BufferKind::constant ? buffer.shape : tensor(buffer.once ? 0 : slot, number);
+  if (buffer.kind == BufferKind::constant) {
+    result.data = shared.constants + buffer.constantOffset;
+    return result;
+  }
+  result.data = base + reinterpret_cast<intptr_t>(result.data);
+  if (access.all) {
+    pst_tensor all{result.data, {work.count}, {buffer.bytes}};
+    for (int axis = 0; axis < buffer.rank; ++axis) {
+      all.extent[axis + 1] = result.extent[axis];
+      all.stride[axis + 1] = result.stride[axis];
+    }
+    return all;
+  }
+  return result;
+}
+
+void DeviceStage::packRecords(Work &work) {
+  std::vector<pst_tensor> arguments;
+  std::vector<int64_t> scalars;
+  for (const Running &running : steps) {
+    const StepLayout &step = layout.steps[running.step];
+    auto *record = reinterpret_cast<int64_t *>(static_cast<uint8_t *>(slab.get()) + running.records);
+    for (int64_t slot : running.slots) {
+      arguments.clear();
+      scalars.clear();
+      for (const StepLayout::Input &access : step.inputs)
+        arguments.push_back(input(work, slot, access));
+      for (int32_t number : step.outputs) {
+        arguments.push_back(tensor(slot, number));
+        arguments.back().data = base + reinterpret_cast<intptr_t>(arguments.back().data);
+      }
+      for (int32_t number : step.scalars)
+        scalars.push_back(work.block(slot)[number]);
+      packRecord(step.device->record, step.once ? 0 : slot + 1, arguments.data(), scalars.data(),
+                 base + scratch[size_t(slot)], record);
+      record += step.device->record.size();
+    }
+  }
+}
+
+//===--- running -----------------------------------------------------------------------------===//
+
+/// Clears those whose size is the sample's, or brings them back: of all samples at once, or one by one.
+Status DeviceStage::moveOutputs(Work &work, const std::vector<int64_t> &slots, bool back) {
+  for (int number : made) {
+    const BufferLayout &buffer = layout.buffers[size_t(number)];
+    if (buffer.kind != BufferKind::output)
+      continue;
+    const size_t output = size_t(buffer.output);
+    const OutputLayout &o = layout.outputs[output];
+    // What a smaller sample leaves unwritten must not be another one's rest.
+    if (!back && (buffer.isStatic || o.raggedAxis >= 0))
+      continue;
+    auto move = [&](int64_t at, int64_t bytes) {
+      uint8_t *there = base + outputs[output] + at;
+      return back ? shared.work->copyToHost(work.memory->output(output) + at, there, size_t(bytes))
+                  : shared.work->clear(there, size_t(bytes));
+    };
+    if (int64_t(slots.size()) == work.count) {
+      if (Status status = move(0, o.sampleBytes * work.count); !status)
+        return status;
+      continue;
+    }
+    for (int64_t slot : slots)
+      if (Status status = move(slot * o.sampleBytes, o.sampleBytes); !status)
+        return status;
+  }
+  return {};
+}
+
+Status DeviceStage::queue(Work &work, const std::vector<int64_t> &slots) {
+  std::lock_guard guard(shared.lock);
+  DeviceStream &in = *shared.copies, &kernels = *shared.work;
+  auto *status = reinterpret_cast<pst_sample_status *>(base + states);
+  if (Status result = in.copyToDevice(base, slab.get(), size_t(slabBytes)); !result)
+    return result;
+  if (Status result = in.record(*copied); !result)
+    return result;
+  if (Status result = kernels.clear(status, size_t(stateBytes)); !result)
+    return result;
+  if (Status result = moveOutputs(work, slots, false); !result)
+    return result;
+  if (Status result = kernels.waitFor(*copied); !result)
+    return result;
+  for (const Running &running : steps) {
+    const plan::DeviceKernelT &kernel = *layout.steps[running.step].device;
+    const size_t width = kernel.record.size() * sizeof(int64_t), count = running.slots.size();
+    for (size_t first = 0; first < count; first += PST_MAX_GRID_Y) {
+      const size_t some = std::min<size_t>(count - first, PST_MAX_GRID_Y);
+      if (Status result = kernels.launch({shared.kernels[running.step], blocksFor(kernel, some), uint32_t(some),
+                                          kernel.threads, kernel.shared, base + running.records + first * width, status});
+          !result)
+        return result;
+    }
+  }
+  if (Status result = kernels.copyToHost(answer.get(), status, size_t(stateBytes)); !result)
+    return result;
+  if (Status result = moveOutputs(work, slots, true); !result)
+    return result;
+  return kernels.record(*done);
+}
+
+/// A number of elements that kernels have found.
+int64_t DeviceStage::countOf(Work &work, int64_t slot, int buffer) {
+  const int number = resolve(buffer, work.block(slot));
+  int64_t value;
+  const void *at;
+  if (crosses[size_t(number)])
+    at = work.keptTensor(slot, layout.buffers[size_t(number)].kept).data;
+  else if (layout.buffers[size_t(number)].kind == BufferKind::constant)
+    at = layout.constants + layout.buffers[size_t(number)].constantOffset;
+  else
+    at = static_cast<const uint8_t *>(answer.get()) + (reinterpret_cast<intptr_t>(tensor(slot, number).data) - states);
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+bool DeviceStage::readCounts(Work &work, int64_t slot, Failure &failure) {
+  for (size_t i = 0; i < layout.outputs.size(); ++i)
+    for (const OutputLayout::Count &count : layout.outputs[i].counts) {
+      if (layout.buffers[size_t(count.buffer)].stage != stage)
+        continue;
+      const int64_t values[2] = {countOf(work, slot, count.buffer), count.limit};
+      if (values[0] > count.limit) {
+        failure = checkFailure(tree, count.check, values);
+        return false;
+      }
+      if (count.isLength)
+        work.memory->lengths(i)[slot] = values[0];
+    }
+  return true;
+}
+
+/// Checks that failed, and lengths against their limits.
+void DeviceStage::readStates(Work &work, const std::vector<int64_t> &slots, Failed &failed) {
+  const auto *status = static_cast<const pst_sample_status *>(answer.get());
+  Failure failure;
+  if (status[0].check) {
+    failure = checkFailure(tree, status[0].check, status[0].values);
+    failure.isOfBatch = true;
+    failed.emplace_back(0, std::move(failure));
+    return;
+  }
+  for (int64_t slot : slots)
+    if (const pst_sample_status &state = status[1 + slot]; state.check)
+      failed.emplace_back(slot, checkFailure(tree, state.check, state.values));
+    else if (!readCounts(work, slot, failure))
+      failed.emplace_back(slot, std::move(failure));
+}
+
+Status DeviceStage::run(Work &work, const std::vector<int64_t> &slots, Failed &failed) {
+  for (auto *event : {&copied, &done})
+    if (!*event) {
+      auto made = shared.device->makeEvent();
+      if (!made)
+        return made.error();
+      *event = std::move(*made);
+    }
+  tensors.assign(size_t(work.count) * used.size(), pst_tensor{});
+  parts.clear();
+  steps.clear();
+  totalBytes = lowest = highest = 0;
+  for (int number : crossing)
+    if (layout.buffers[size_t(number)].once)
+      placeCrossing(work, 0, number);
+    else
+      for (int64_t slot : slots)
+        placeCrossing(work, slot, number);
+  std::vector<int64_t> good;
+  for (int64_t slot : slots) {
+    Failure failure;
+    if (shapeMade(work, slot, failure))
+      good.push_back(slot);
+    else
+      failed.emplace_back(slot, std::move(failure));
+  }
+  if (good.size() < slots.size() && !runsAlone(layout))
+    return {}; // all run again
+  if (Status status = placeSteps(work, good); !status)
+    return status;
+  slabBytes = totalBytes;
+  placeOutputs(work);
+  for (int64_t slot : good)
+    placeMade(work, slot);
+  if (!allocate())
+    return Error{Code::Limit, "the " + shared.device->name() + " has no " + std::to_string(totalBytes) +
+                                  " bytes left for a batch of " + std::to_string(work.count) +
+                                  " samples: lower the batch size or prefetch"};
+  pack(work);
+  if (Status status = queue(work, good); !status)
+    return status;
+  if (Status status = done->wait(); !status)
+    return status;
+  readStates(work, good, failed);
+  return {};
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,105 @@
+// The last stage of a batch, on a device.
+#pragma once
+
+#include "runtime/sched/DeviceProgram.h"
+#include "runtime/sched/Program.h"
+#include "runtime/sched/Work.h"
+
+#include <utility>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// Whether samples can run through the device's stage without the others of their batch.
+bool runsAlone(const Layout &layout);
+
+/// What one batch at a time needs for it: memory of the host that the device copies from, and memory of
+/// the device. Both grow to what the largest batch needs, and are used again.
+///
+/// What crosses to the device (decoded regions, fields, tables, what kernels on the host
+/// have made) is packed into one slab and is one copy; records of launches go with it.
+/// Then the kernels run, in the order of the plan, each for all samples at once; states, counts and outputs come back.
+class DeviceStage {
+public:
+  /// By slot, as Flow collects them.
+  using Failed = std::vector<std::pair<int64_t, Failure>>;
+
+  explicit DeviceStage(std::shared_ptr<const Program> program);
+
+  /// Runs the stage of `slots`, ascending: all of the batch, or some where they run alone. Waits until it is
+  /// done. The error is the device's; samples that fail by themselves are in `failed`.
+  Status run(Work &work, const std::vector<int64_t> &slots, Failed &failed);
+
+private:
+  /// What of a decoded image is on the device, in the image's coordinates.
+  struct Region {
+    int64_t top = 0, left = 0, rows = 0, columns = 0;
+  };
+  struct Crossing {
+    int64_t slot;
+    int number; ///< of the buffer
+    const pst_tensor *from;
+    const plan::DecodeT *decode;
+    Region region;
+    int64_t offset;
+  };
+  struct Running {
+    size_t step;
+    std::vector<int64_t> slots;
+    int64_t records;
+  };
+
+  void findBuffers();
+  void findCrossing(int buffer);
+  void findCounts(int buffer);
+  pst_tensor &tensor(int64_t slot, int buffer) {
+    return tensors[size_t(slot) * used.size() + size_t(entries[size_t(buffer)])];
+  }
+  int resolve(int buffer, const int64_t *block) const;
+  int64_t place(int64_t bytes);
+  void placeCrossing(Work &work, int64_t slot, int number);
+  void placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &crossing, const int64_t *block);
+  bool shapeMade(Work &work, int64_t slot, Failure &failure);
+  Status placeSteps(Work &work, const std::vector<int64_t> &slots);
+  void placeOutputs(Work &work);
+  void placeMade(Work &work, int64_t slot);
+  bool allocate();
+  void pack(Work &work);
+  void packRecords(Work &work);
+  pst_tensor input(Work &work, int64_t slot, const StepLayout::Input &access);
+  Status queue(Work &work, const std::vector<int64_t> &slots);
+  Status moveOutputs(Work &work, const std::vector<int64_t> &slots, bool back);
+  void readStates(Work &work, const std::vector<int64_t> &slots, Failed &failed);
+  bool readCounts(Work &work, int64_t slot, Failure &failure);
+  int64_t countOf(Work &work, int64_t slot, int buffer);
+
+  std::shared_ptr<const Program> program;
+  const Layout &layout;
+  const plan::PlanT &tree;
+  DeviceProgram &shared;
+  const int stage;
+  std::unique_ptr<DeviceEvent> copied, done;
+
+  std::vector<int> used;    ///< buffers that the stage touches
+  std::vector<int> entries; ///< by buffer: its place in `used`, or -1
+  std::vector<int> crossing, made; ///< of `used`: from the host; by the stage's steps
+  std::vector<int> counts;         ///< of `made`: numbers that the host reads
+  std::vector<bool> crosses;
+  std::vector<const plan::DecodeT *> decodes; ///< by buffer
+
+  // Of the batch at hand. Addresses are offsets into the arena until allocate().
+  std::vector<pst_tensor> tensors;  ///< by slot, then `used`
+  std::vector<Crossing> parts;
+  std::vector<Running> steps;
+  std::vector<int64_t> scratch;     ///< by slot
+  std::vector<int64_t> outputs;     ///< by output
+  int64_t slabBytes = 0, totalBytes = 0;
+  int64_t states = 0, stateBytes = 0; ///< of the batch and its samples, then the counts
+  int64_t lowest = 0, highest = 0;  ///< what kernels may read of images that are not there whole
+
+  std::shared_ptr<void> slab, arena, answer; ///< of the host, of the device, of the host
+  int64_t slabRoom = 0, arenaRoom = 0, answerRoom = 0;
+  uint8_t *base = nullptr; ///< of the arena's offset 0
+};
+
+} // namespace penstock::runtime

@@ -1,0 +1,159 @@
+"""Kernels on a GPU, simulated: the driver's library and NVRTC are stand-ins (test/fakes), the kernels are the CUDA text behind the
+shim. Every sample is what the CPU makes; what fails on the way is said, and nothing is left behind."""
+import os
+import sys
+
+from support import EXAMPLES, ToolTest, main, make_folder
+
+FAKES = None
+
+# Each with what it is about: constants, ragged outputs, branches, peers, what runs once for a batch, an axis n
+# inside, tables of the host, temporaries that share memory, checks.
+PIPELINES = {
+    "crops": """  for row in synthetic(21, image = u8[h = 40, w = 40, c = rgb]) order shuffled
+  batch 8 per rank last keep {
+    output light: f32[n, c] = sum(f32(row.image) over [h, w])
+    output image: f16[n, c, h, w] = row.image |> random_crop(32) |> flip(w) if chance(0.5)
+      |> normalize({ mean = [0.5, 0.4, 0.3], std = [0.2, 0.3, 0.25] })
+    output resized: u8[n, h, w, c] = row.image |> random_resized_crop(24)
+  }""",
+    "ragged": """  for row in synthetic(17, x = f32[k = 40])
+  let kept = compact(row.x, map (v in row.x) { v > 0.3 })
+  batch 5 last keep {
+    output kept: f32[n, k <= 40] ragged = kept
+    output padded: f32[n, k <= 40] pad -1 = kept
+    output most: f32[n] = max(row.x over [k])
+  }""",
+    "joined": """  for row in synthetic(18, x = f32[h = 6, w = 7])
+  batch 6 {
+    let other = draw permutation(n)
+    let lam = draw beta(0.4, 0.4)
+    output mixed: f32[n, h, w] = lam * row.x + (1.0 - lam) * row.x[n = other]
+    output doubled: f32[n, h, w] = (map (v in row.x) { v * 2.0 })[n = other]
+    output centred: f32[n, h, w] = row.x - mean(row.x over [n])
+    output inside: f32[h, n, w] = map (v in row.x) { v * 2.0 }
+  }""",
+    "branches": """  for row in synthetic(23, image = u8[h = 30, w = 20, c = rgb])
+  let turned = row.image |> choose { 1 => gaussian_blur(3, 1.5), 1 => { flip(h) |> autocontrast }, 1 => posterize(3), 1 => identity }
+  batch 7 last keep { output image: u8[n, h, w, c] = turned }""",
+    "nothing": """  for row in synthetic(9, image = u8[h = 8, w = 8, c = rgb], k = 0 .. 3)
+  batch 4 last keep {
+    output none: u8[n, h <= 8, w, c] pad 7 = row.image[h = 0 .. row.k]
+    output label: i64[n] = row.k
+  }""",
+    "table": """  for row in synthetic(12, x = f32[k = 400])
+  batch 4 { output spectrum: f32[n, freq, part] = fft(map (v in row.x) { if v < 1e6 then v else 0.5 }, k) }""",
+}
+
+
+class Gpu(ToolTest):
+    def environment(self):
+        return {**super().environment(), "LD_LIBRARY_PATH": FAKES, "PENSTOCK_NVRTC": os.path.join(FAKES, "libnvrtc.so"),
+                "PENSTOCK_FAKE_GPU": self.behaviour}
+
+    def setUp(self):
+        super().setUp()
+        self.behaviour = ""
+
+    def hashes(self, *arguments, quiet=True):
+        path = os.path.join(self.folder, "hashes")
+        if os.path.exists(path):
+            os.remove(path)
+        done = self.run_tool(*arguments, "--hashes", path)
+        if quiet:
+            self.assertNotIn("simulated GPU", done.stderr)
+        with open(path) as file:
+            return file.read()
+
+    def write(self, body, name="mine"):
+        path = os.path.join(self.folder, f"{name}.pipe")
+        with open(path, "w") as file:
+            file.write(f"pipe 1\nuse vision\npipeline {name}() {{\n{body}\n}}\n")
+        return path
+
+    def assert_same(self, pipe, *arguments, seeds=(0, 1)):
+        expected = self.hashes("run", pipe, *arguments)
+        self.assertGreater(len(expected.splitlines()), 1)
+        for seed in seeds:
+            self.behaviour = f"seed={seed}"
+            self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90"), expected)
+        return expected
+
+    def test_pipelines_of_all_kinds(self):
+        for name, body in PIPELINES.items():
+            with self.subTest(name):
+                self.assert_same(self.write(body, name), "--epochs", "2")
+
+    def test_pictures(self):
+        make_folder(self.data, per_class=7)
+        for example in ("imagenet_train", "simclr", "resnet50"):
+            with self.subTest(example):
+                self.assert_same(os.path.join(EXAMPLES, f"{example}.pipe"), "--set", f"root={self.data}",
+                                 *self.settings, seeds=(3,))
+
+    def test_a_sample_that_only_the_gpu_finds_bad_is_replaced(self):
+        body = """  for row in synthetic(20, x = f32[k = 40], z = f32[k = 40])
+  let kept = compact(row.x, map (v in row.x) { v > 0.7 })
+  batch 5 last keep {
+    output y: f32[n, k <= 12] ragged = kept
+    output other: f32[n, k] = row.z * 3.0
+  }"""
+        pipe = self.write(body)
+        with open(pipe) as file:
+            text = file.read().replace("mine()", "mine() with on_error = substitute(90%)")
+        with open(pipe, "w") as file:
+            file.write(text)
+        self.assert_same(pipe)
+        told = [self.run_tool("run", pipe, *gpu).stderr for gpu in ((), ("--gpu", "sm_90"))]
+        self.assertIn("declares at most 12 along axis `k`", told[0])
+        self.assertEqual(*told)
+
+    def test_a_sample_alone(self):
+        for name in ("crops", "joined"):
+            pipe = self.write(PIPELINES[name], name)
+            alone = [self.run_tool("sample", pipe, "--position", "11", *gpu).stdout for gpu in ((), ("--gpu", "sm_90"))]
+            self.assertEqual(*alone)
+
+    def test_bundles(self):
+        pipe = self.write(PIPELINES["crops"])
+        bundle = os.path.join(self.folder, "mine.pstk")
+        self.run_tool("compile", pipe, "-o", bundle, "--gpu", "sm_80,sm_90")
+        expected = self.hashes("run", pipe)
+        self.assertEqual(self.hashes("run", bundle), expected)
+        with open(bundle, "rb") as file:
+            self.assertGreater(file.read().count(b"PST_KERNEL"), 2)
+
+    def test_native_is_the_gpu_of_the_machine(self):
+        pipe = self.write(PIPELINES["crops"])
+        self.behaviour = "architecture=86"
+        expected = self.hashes("run", pipe)
+        self.assertEqual(self.hashes("run", pipe, "--gpu", "native"), expected)
+        done = self.run_tool("run", pipe, "--gpu", "sm_90", expect=1)
+        self.assertIn("the program was compiled for sm_90 and compute_90; the simulated is an sm_86", done.stderr)
+        self.assertEqual(self.hashes("run", pipe, "--gpu", "sm_80"), expected)
+
+    def test_what_cannot_be(self):
+        pipe = self.write(PIPELINES["crops"])
+        for gpu in ("sm90", "sm_9", "gfx90", "sm_90a"):
+            self.assertIn(f"unknown GPU `{gpu}`", self.run_tool("run", pipe, "--gpu", gpu, expect=1).stderr)
+        self.assertIn("makes no code for `sm_20`", self.run_tool("run", pipe, "--gpu", "sm_20", expect=1).stderr)
+        self.behaviour = "memory=2000"
+        self.assertIn("bytes left for a batch of 8 samples", self.run_tool("run", pipe, "--gpu", "sm_90", expect=1).stderr)
+
+    def test_any_call_of_the_driver_may_fail(self):
+        pipe = self.write(PIPELINES["ragged"])
+        for function, calls in (("deviceGetCount", 1), ("devicePrimaryCtxRetain", 1), ("memAlloc", 3), ("memHostAlloc", 4),
+                                ("streamCreateWithPriority", 2), ("eventCreate", 3), ("moduleLoadData", 1),
+                                ("moduleGetFunction", 2), ("memcpyHtoDAsync", 4), ("memsetD8Async", 2), ("launchKernel", 4),
+                                ("streamWaitEvent", 2), ("eventRecord", 4), ("memcpyDtoHAsync", 4), ("eventSynchronize", 3)):
+            for call in range(calls):
+                with self.subTest(f"{function} {call}"):
+                    self.behaviour = f"{function}={call}:2"
+                    done = self.run_tool("run", pipe, "--gpu", "sm_90", "--threads", "1", expect=1)
+                    self.assertIn("penstock: error: ", done.stderr)
+                    self.assertNotIn("simulated GPU", done.stderr)
+
+
+if __name__ == "__main__":
+    FAKES = sys.argv.pop(2)
+    main()
