@@ -55,6 +55,8 @@ public:
   virtual Status record(DeviceEvent &event) = 0;
   /// What is queued later begins when `event`, as it is recorded now, is done.
   virtual Status waitFor(const DeviceEvent &event) = 0;
+  /// Waits until nothing is queued, or can be done any more.
+  virtual Status finish() = 0;
 };
 
 /// Compiled kernels for devices of one kind.

@@ -531,10 +531,16 @@ Status DeviceStage::run(Work &work, const std::vector<int64_t> &slots, Failed &f
                                   " bytes left for a batch of " + std::to_string(work.count) +
                                   " samples: lower the batch size or prefetch"};
   pack(work);
-  if (Status status = queue(work, good); !status)
+  Status status = queue(work, good);
+  if (status)
+    status = done->wait();
+  if (!status) {
+    // What was queued before it failed must not meet the next batch's memory.
+    std::lock_guard guard(shared.lock);
+    (void)shared.copies->finish();
+    (void)shared.work->finish();
     return status;
-  if (Status status = done->wait(); !status)
-    return status;
+  }
   readStates(work, good, failed);
   return {};
 }

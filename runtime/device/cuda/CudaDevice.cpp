@@ -198,6 +198,10 @@ public:
     });
   }
 
+  Status finish() override {
+    return device->enter("waiting for it", [&] { return device->driver.streamSynchronize(stream); });
+  }
+
 private:
   static cuda::DevicePointer addressOf(const void *memory) {
     return cuda::DevicePointer(reinterpret_cast<uintptr_t>(memory));

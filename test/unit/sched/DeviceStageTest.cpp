@@ -1,0 +1,327 @@
+// The last stage of a batch on a simulated GPU: the kernels are the C++ functions that other tests run on the
+// host, called with what a launch hands over. Samples are the host's, whatever the pace, and whatever fails.
+#include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/device/cuda/FakeDriver.h"
+#include "test/unit/sched/Pipelines.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <thread>
+
+namespace penstock::test {
+
+namespace {
+
+using cuda::FakeDriver;
+using cuda::FakeLaunch;
+using plan::RecordField;
+using plan::RecordValue;
+using testing::HasSubstr;
+
+struct DeviceFunction {
+  pst_kernel function;
+  size_t tensors, scalars;
+};
+
+/// Kernels of the host, called for each record of a launch.
+class HostFunctions final : public cuda::FakeModule {
+public:
+  explicit HostFunctions(std::map<std::string, DeviceFunction> functions) : functions(std::move(functions)) {}
+  bool has(const std::string &kernel) const override { return functions.count(kernel) != 0; }
+  std::string run(const FakeLaunch &launch) override {
+    const DeviceFunction &kernel = functions.at(launch.kernel);
+    const auto *record = static_cast<const int64_t *>(launch.records);
+    for (unsigned sample = 0; sample < launch.count; ++sample) {
+      pst_sample_status &status = launch.status[*record++];
+      std::vector<pst_tensor> tensors(kernel.tensors);
+      for (pst_tensor &tensor : tensors) {
+        tensor.data = reinterpret_cast<void *>(*record++);
+        for (int axis = 0; axis < rank; ++axis) {
+          tensor.extent[axis] = *record++;
+          tensor.stride[axis] = *record++;
+        }
+      }
+      std::vector<int64_t> scalars(record, record + kernel.scalars);
+      record += kernel.scalars;
+      if (launch.status[0].check || status.check) {
+        ++record;
+        continue;
+      }
+      pst_kernel_args args{};
+      args.tensors = tensors.data();
+      args.scalars = scalars.data();
+      args.scratch = reinterpret_cast<void *>(*record++);
+      args.band[1] = INT64_MAX;
+      args.stop = &neverStops;
+      status.check = kernel.function(&args);
+      status.values[0] = args.failure[0];
+      status.values[1] = args.failure[1];
+    }
+    return "";
+  }
+  static constexpr int rank = 4; ///< axes of which a record speaks
+
+private:
+  std::map<std::string, DeviceFunction> functions;
+};
+
+/// A pipeline whose steps a device runs.
+struct DevicePipeline {
+  Pipeline pipeline;
+  std::map<std::string, DeviceFunction> functions;
+
+  explicit DevicePipeline(Pipeline given) : pipeline(std::move(given)) {
+    for (const auto &step : pipeline.plan.steps) {
+      plan::KernelT &kernel = *pipeline.plan.kernels[size_t(step->kernel)];
+      step->device = true;
+      step->stage = 1;
+      kernel.device = std::make_unique<plan::DeviceKernelT>();
+      kernel.device->name = kernel.name;
+      kernel.device->threads = 32;
+      auto &record = kernel.device->record;
+      record.emplace_back(RecordValue::entry, 0, 0, 0);
+      const size_t inputs = step->inputs.size(), tensors = inputs + step->outputs.size();
+      for (size_t i = 0; i < tensors; ++i) {
+        const int buffer = i < inputs ? step->inputs[i]->buffer : step->outputs[i - inputs];
+        const int axes = int(pipeline.plan.buffers[size_t(buffer)]->dims.size()) + (i < inputs && step->inputs[i]->all);
+        record.emplace_back(RecordValue::data, 0, 0, uint16_t(i));
+        for (int axis = 0; axis < HostFunctions::rank; ++axis) {
+          // Strides of elements of one byte: the functions count bytes. What is not there reads as any number.
+          record.emplace_back(RecordValue::extent, uint8_t(std::min(axis, axes - 1)), 0, uint16_t(i));
+          record.emplace_back(RecordValue::stride, uint8_t(std::min(axis, axes - 1)), 1, uint16_t(i));
+        }
+      }
+      for (size_t i = 0; i < step->scalars.size(); ++i)
+        record.emplace_back(RecordValue::scalar, 0, 0, uint16_t(i));
+      record.emplace_back(RecordValue::scratch, 0, 0, 0);
+      functions[kernel.name] = {pipeline.code[size_t(step->kernel)], tensors, step->scalars.size()};
+    }
+  }
+
+  FakeDriver::Options driver(uint64_t seed) const {
+    FakeDriver::Options options;
+    options.seed = seed;
+    options.load = [this](const char *) { return std::make_unique<HostFunctions>(functions); };
+    return options;
+  }
+  Result<std::unique_ptr<Session>> open(const FakeDriver &driver, SessionOptions options) const {
+    auto device = openCudaDevice(driver.table(), 0);
+    if (!device)
+      return device.error();
+    options.device = std::move(*device);
+    options.deviceCode = {{90, false, "code"}};
+    return pipeline.open(std::move(options));
+  }
+};
+
+std::vector<std::string> twoEpochs(Session &session, std::string *error = nullptr) {
+  std::vector<std::string> all;
+  for (int i = 0; i < 2; ++i) {
+    Epoch epoch = readEpoch(session);
+    all.insert(all.end(), epoch.samples.begin(), epoch.samples.end());
+    if (error && error->empty())
+      *error = epoch.error;
+  }
+  return all;
+}
+
+/// Both deliver the same, at any pace of the device, and nothing is left.
+void expectTheHostsSamples(const Pipeline &pipeline, const SessionOptions &options, int seeds = 20) {
+  auto host = pipeline.open(options);
+  ASSERT_TRUE(host) << host.error().message;
+  const std::vector<std::string> expected = twoEpochs(**host);
+  ASSERT_GT(expected.size(), 4u);
+  const std::vector<BadSample> bad = (*host)->badSamples();
+  const DevicePipeline onDevice(pipeline);
+  for (int seed = 0; seed < seeds; ++seed) {
+    FakeDriver driver(onDevice.driver(uint64_t(seed)));
+    {
+      SessionOptions wanted = options;
+      wanted.prefetch = 1 + seed % 4;
+      auto session = onDevice.open(driver, wanted);
+      ASSERT_TRUE(session) << session.error().message;
+      std::string error;
+      ASSERT_EQ(twoEpochs(**session, &error), expected) << "seed " << seed << ": " << error;
+      const std::vector<BadSample> found = (*session)->badSamples();
+      ASSERT_EQ(found.size(), bad.size());
+      for (size_t i = 0; i < bad.size(); ++i) {
+        EXPECT_EQ(found[i].reason, bad[i].reason);
+        EXPECT_EQ(found[i].substitute, bad[i].substitute);
+      }
+      auto sample = (*session)->sample(1, 2);
+      ASSERT_TRUE(sample) << sample.error().message;
+      EXPECT_EQ(sample->contentHash, (*host)->sample(1, 2)->contentHash);
+    }
+    ASSERT_EQ(driver.fault(), "");
+    ASSERT_EQ(driver.left(), "");
+  }
+}
+
+/// A check that some rows of memoryPipeline() fail, by their pixels.
+Pipeline failingPipeline() {
+  Pipeline p = memoryPipeline();
+  p.plan.substitute = 0.9;
+  plan::CheckT &check = Pipeline::add(p.plan.checks);
+  check.id = 4;
+  check.message = "the pixel is {0}";
+  check.file = "test.pipe";
+  p.code[size_t(p.plan.steps[0]->kernel)] = [](pst_kernel_args *args) -> int32_t {
+    auto *from = static_cast<const uint8_t *>(args->tensors[0].data);
+    auto *to = static_cast<char *>(args->tensors[1].data);
+    if (from[0] % 3 == 1) {
+      args->failure[0] = from[0];
+      return 4;
+    }
+    const int32_t element = int32_t(from[0]) + int32_t(args->scalars[0]);
+    for (int i = 0; i < 3; ++i)
+      std::memcpy(to + 4 * i, &element, 4);
+    return 0;
+  };
+  return p;
+}
+
+/// Twice a sample's value, those of the next one, and their sum over the batch, once.
+Pipeline joinedPipeline() {
+  Pipeline p = memoryPipeline(plan::Order::sequential);
+  p.plan.setup = p.kernel([](pst_kernel_args *args) -> int32_t {
+    int64_t *s = args->scalars;
+    s[9] = 0;
+    s[10] = (s[PST_SLOT_INDEX] + 1) % s[PST_SLOT_COUNT];
+    return 0;
+  });
+  const int twice = p.buffer(plan::BufferKind::temporary, DType::i64, {1});
+  const int total = p.buffer(plan::BufferKind::temporary, DType::i64, {1});
+  const int next = p.output("next", DType::i64, {1}), whole = p.output("whole", DType::i64, {1});
+  p.plan.buffers[size_t(twice)]->peer = true;
+  p.plan.buffers[size_t(total)]->once = true;
+  p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
+    *static_cast<int64_t *>(args->tensors[0].data) = 2 * args->scalars[0];
+    return 0;
+  }),
+         {}, {twice}, {8});
+  const auto copy = [](pst_kernel_args *args) -> int32_t {
+    std::memcpy(args->tensors[1].data, args->tensors[0].data, 8);
+    return 0;
+  };
+  p.step(p.kernel(copy), {twice}, {next}, {}, 1).inputs[0]->peer_slot = 10;
+  plan::StepT &sum = p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
+    int64_t all = 0;
+    for (int64_t i = 0; i < args->tensors[0].extent[0]; ++i)
+      all += *reinterpret_cast<const int64_t *>(static_cast<const char *>(args->tensors[0].data) +
+                                                i * args->tensors[0].stride[0]);
+    *static_cast<int64_t *>(args->tensors[1].data) = all;
+    return 0;
+  }),
+                            {twice}, {total}, {}, 1);
+  sum.inputs[0]->all = true;
+  sum.once = true;
+  p.step(p.kernel(copy), {total}, {whole}, {}, 2);
+  return p;
+}
+
+TEST(DeviceStage, FieldsCross) {
+  const MemoryTable table(37);
+  SessionOptions options = table.options();
+  options.last = LastBatch::Keep;
+  expectTheHostsSamples(memoryPipeline(), options);
+}
+
+TEST(DeviceStage, RegionsOfPicturesCross) {
+  FakeFileSystem files;
+  fillFolder(files, 11);
+  expectTheHostsSamples(folderPipeline(), folderOptions(files), 8);
+}
+
+TEST(DeviceStage, BadSamplesGetTheHostsSubstitutes) {
+  const MemoryTable table(40);
+  expectTheHostsSamples(failingPipeline(), table.options());
+}
+
+TEST(DeviceStage, SamplesReadEachOther) {
+  const MemoryTable table(23);
+  SessionOptions options = table.options();
+  options.last = LastBatch::Keep;
+  expectTheHostsSamples(joinedPipeline(), options);
+}
+
+// More samples than one launch has.
+TEST(DeviceStage, ALaunchHasNoMoreSamplesThanAGrid) {
+  Pipeline pipeline = memoryPipeline();
+  pipeline.plan.batch->size = 70'000;
+  const MemoryTable table(70'000);
+  expectTheHostsSamples(pipeline, table.options(), 1);
+}
+
+TEST(DeviceStage, NeedsADevice) {
+  const MemoryTable table(8);
+  const DevicePipeline onDevice(memoryPipeline());
+  auto session = onDevice.pipeline.open(table.options());
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().message, "kernels of `test` were compiled for a GPU: open it with one");
+}
+
+TEST(DeviceStage, AnyCallMayFailAndNothingIsLeft) {
+  const MemoryTable table(20);
+  const DevicePipeline onDevice(failingPipeline());
+  std::map<std::string, int> calls;
+  {
+    FakeDriver driver(onDevice.driver(0));
+    auto session = onDevice.open(driver, table.options());
+    ASSERT_TRUE(session);
+    twoEpochs(**session);
+    calls = driver.calls();
+  }
+  int tried = 0;
+  for (const auto &[function, count] : calls) {
+    const bool givesBack = function.find("Free") != std::string::npos || function.find("Destroy") != std::string::npos ||
+                           function.find("Release") != std::string::npos || function.find("ctx") == 0 ||
+                           function == "moduleUnload" || function == "streamSynchronize" || function == "eventQuery";
+    for (int number = 0; !givesBack && number < std::min(count, 12); ++number, ++tried) {
+      FakeDriver driver(onDevice.driver(uint64_t(number)));
+      driver.fail(function, number, number % 2 ? cuda::illegalAddress : cuda::outOfMemory);
+      std::string error;
+      {
+        auto session = onDevice.open(driver, table.options());
+        if (session)
+          twoEpochs(**session, &error);
+        else
+          error = session.error().message;
+      }
+      // How often memory is taken depends on which threads get the batches.
+      EXPECT_TRUE(!error.empty() || driver.calls()[function] <= number) << function << " " << number;
+      EXPECT_EQ(driver.left(), "") << function << " " << number;
+      EXPECT_EQ(driver.fault(), "") << function << " " << number;
+    }
+  }
+  EXPECT_GT(tried, 60);
+}
+
+TEST(DeviceStage, StopsInTheMiddle) {
+  const MemoryTable table(400);
+  const DevicePipeline onDevice(failingPipeline());
+  for (int turn = 0; turn < 30; ++turn) {
+    FakeDriver driver(onDevice.driver(uint64_t(turn)));
+    {
+      SessionOptions options = table.options();
+      options.prefetch = 4;
+      auto session = onDevice.open(driver, options);
+      ASSERT_TRUE(session);
+      for (int i = 0; i < turn % 5; ++i)
+        ASSERT_TRUE((*session)->next());
+      std::thread other([&] {
+        if (turn % 2)
+          (*session)->cancel();
+      });
+      (void)(*session)->next();
+      other.join();
+    }
+    EXPECT_EQ(driver.left(), "");
+  }
+}
+
+} // namespace
+
+} // namespace penstock::test
