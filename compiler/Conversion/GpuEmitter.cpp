@@ -51,7 +51,7 @@ static MemRefType memoryOf(Type element) {
 }
 
 void GpuEmitter::addTensorArgument(Value tensor, NamedTensorType type, const std::string &name,
-                                   int64_t number, int64_t loose) {
+                                   int64_t number, int64_t outsideBatch) {
   Buffer buffer;
   buffer.memory = addArgument(memoryOf(type.getElementType()), name, "data", number, -1);
   buffer.strides.resize(type.getRank());
@@ -63,7 +63,7 @@ void GpuEmitter::addTensorArgument(Value tensor, NamedTensorType type, const std
         a.isStatic() ? x.constant(a.extent)
                      : addArgument(b.getIndexType(), name + "_" + a.name, "extent", number, axis);
     // The outermost axes lie where the runtime says, see kernel.h.
-    const bool isKnown = stride && (axis >= loose || type.getRank() == 1);
+    const bool isKnown = stride && axis >= axesOfRuntime(type, outsideBatch);
     buffer.strides[axis] =
         isKnown ? x.constant(*stride)
                 : addArgument(b.getIndexType(), name + "_stride_" + a.name, "stride", number, axis);
@@ -84,7 +84,7 @@ void GpuEmitter::addArguments() {
   int64_t tensors = 0, scalarNumber = 0;
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     if (auto type = llvm::dyn_cast<NamedTensorType>(argument.getType())) {
-      addTensorArgument(argument, type, "in" + std::to_string(tensors), tensors, 1);
+      addTensorArgument(argument, type, "in" + std::to_string(tensors), tensors, 0);
       ++tensors;
       continue;
     }
@@ -97,7 +97,7 @@ void GpuEmitter::addArguments() {
   auto last = llvm::cast<ReturnOp>(kernel.getBody().front().getTerminator());
   for (auto [place, value] : llvm::enumerate(last.getValues())) {
     addTensorArgument({}, typeOf(value), "out" + std::to_string(place), tensors++,
-                      outside ? std::max<int64_t>(outside[place], 1) : 1);
+                      outside ? outside[place] : 0);
     // What is computed as a whole goes straight to where it is wanted.
     if (value.getDefiningOp())
       outputOf.try_emplace(value, place);

@@ -38,7 +38,7 @@ private:
   // GpuEmitter.cpp: arguments, temporaries, the order of things.
   void addArguments();
   void addTensorArgument(mlir::Value tensor, pipe::NamedTensorType type, const std::string &name,
-                         int64_t number, int64_t loose);
+                         int64_t number, int64_t outsideBatch);
   mlir::Value addArgument(mlir::Type type, const std::string &name, llvm::StringRef from,
                           int64_t tensor, int64_t axis);
   struct TensorAxis {

@@ -51,8 +51,7 @@ void KernelEmitter::unpackArguments() {
   auto outside = kernel->getAttrOfType<DenseI64ArrayAttr>("outside_n");
   for (auto [place, value] :
        llvm::enumerate(kernel.getBody().front().getTerminator()->getOperands())) {
-    const int64_t loose = outside ? std::max<int64_t>(outside[place], 1) : 1;
-    Buffer output = argumentBuffer(tensor++, llvm::cast<NamedTensorType>(value.getType()), loose);
+    Buffer output = argumentBuffer(tensor++, llvm::cast<NamedTensorType>(value.getType()), outside ? outside[place] : 0);
     output.written = rangeOfType(output.element);
     output.written->quiet = true;
     outputs.push_back(output);
@@ -88,16 +87,15 @@ static SmallVector<std::optional<int64_t>> denseStrides(NamedTensorType type) {
   return known;
 }
 
-Buffer KernelEmitter::argumentBuffer(int64_t number, NamedTensorType type, int64_t loose) {
+Buffer KernelEmitter::argumentBuffer(int64_t number, NamedTensorType type, int64_t outsideBatch) {
   Value base = m.address(tensors, l.i64(number * static_cast<int64_t>(sizeof(pst_tensor))));
   Buffer buffer;
   buffer.element = type.getElementType();
   buffer.pointer = m.loadPlain(LLVM::LLVMPointerType::get(b.getContext()), base);
   buffer.known = denseStrides(type);
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-    // The outermost axis is the runtime's: of a decoded region, of a batch, of
-    // a plane. The others are dense where the type says how far apart.
-    if (axis < loose && type.getRank() > 1)
+    // The others are dense where the type says how far apart.
+    if (axis < axesOfRuntime(type, outsideBatch))
       buffer.known[axis].reset();
     if (buffer.known[axis]) {
       buffer.strides.push_back(l.i64(*buffer.known[axis]));

@@ -46,9 +46,8 @@ private:
   void unpackArguments();
   LaneValue scalarFromSlot(mlir::Value address, mlir::Type type);
   mlir::Value slotAddress(int64_t number);
-  /// The view of an argument, of whose axes the outermost `loose` may lie
-  /// anywhere; the others are dense.
-  Buffer argumentBuffer(int64_t number, pipe::NamedTensorType type, int64_t loose = 1);
+  /// The view of an argument, of whose axes axesOfRuntime() may lie anywhere; the others are dense.
+  Buffer argumentBuffer(int64_t number, pipe::NamedTensorType type, int64_t outsideBatch = 0);
   /// A dense buffer in scratch; null on an extent that the plan cannot know.
   mlir::FailureOr<Buffer> scratchBuffer(mlir::Value tensor);
   /// Room for `bytes` times the extents of some axes.

@@ -145,7 +145,7 @@ KernelOp Outliner::makeKernel(const FusionGroup &group, const Boundary &boundary
     returned.push_back(mapping.lookup(result));
   builder.create<ReturnOp>(loc, returned);
   if (auto outside = axesOutsideBatch(boundary.results);
-      llvm::any_of(outside, [](int64_t n) { return n > 1; }))
+      llvm::any_of(outside, [](int64_t n) { return n > 0; }))
     kernel->setAttr("outside_n", builder.getDenseI64ArrayAttr(outside));
   return kernel;
 }

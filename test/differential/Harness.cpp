@@ -65,8 +65,9 @@ void report(mlir::MLIRContext &context, const Recipe &recipe, const Candidate &c
 int usage() {
   llvm::errs()
       << "usage: penstock-differential [--seed S] [--count N] [--case SEED] "
-         "[--candidate NAME] [--alternate] [--failures N] [--no-shrink] [--print] [--enforce]\n"
+         "[--candidate NAME] [--alternate] [--failures N] [--no-shrink] [--print] [--enforce] [--write FOLDER]\n"
          "--alternate tries one of the candidates on each case, in turn\n"
+         "--write writes each case as FOLDER/SEED/case.pipe, with its columns and right outputs, and compares nothing\n"
          "--enforce fails if a cell of the coverage table that must be full is empty\n";
   return 2;
 }
@@ -79,7 +80,7 @@ int main(int argc, char **argv) {
   uint64_t seed = 1, count = 100;
   int64_t most = 3; // failures, before it gives up
   std::optional<uint64_t> single;
-  std::string only;
+  std::string only, writeTo;
   bool print = false, enforce = false, shrinks = true, alternate = false;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
@@ -103,6 +104,8 @@ int main(int argc, char **argv) {
       most = std::stoll(argv[++i]);
     } else if (option == "--candidate") {
       only = argv[++i];
+    } else if (option == "--write") {
+      writeTo = argv[++i];
     } else {
       return usage();
     }
@@ -136,6 +139,11 @@ int main(int argc, char **argv) {
       ++bad;
       continue;
     }
+    if (!writeTo.empty()) {
+      writePipe(*made.module, made.inputs, writeTo + "/" + std::to_string(recipe.seed),
+                [](mlir::ModuleOp, const reference::BatchInputs &) { return std::string(); });
+      continue;
+    }
     int64_t compared = 0;
     for (const auto &[number, candidate] : llvm::enumerate(candidates)) {
       if (alternate && number != recipe.seed % candidates.size())
@@ -154,6 +162,8 @@ int main(int argc, char **argv) {
       coverage.count(*made.module);
   }
 
+  if (!writeTo.empty())
+    return bad == 0 ? 0 : 1;
   coverage.print(llvm::outs());
   for (const auto &[name, tally] : tallies)
     llvm::outs() << name << ": " << tally.equal << " equal, " << tally.differ << " differ"

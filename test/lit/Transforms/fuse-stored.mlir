@@ -26,6 +26,22 @@ pipe.pipeline @in_memory_order seed 0 substitute 0.0 {
 
 // -----
 
+// A single axis is not dense where n lies inside of it.
+// CHECK: pipe.kernel @k0 "pixels" attributes {outside_n = array<i64: 1>
+// CHECK-LABEL: pipe.pipeline @n_inside_the_only_axis
+pipe.pipeline @n_inside_the_only_axis seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=8]>} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<u8[w=8]>
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %x axes ["w", "n"] stored ["w", "n"] : !pipe.tensor<u8[w=8]>
+  }
+}
+
+// -----
+
 // Strides of axes outside the batch's are known when running only.
 // CHECK: pipe.kernel @k0 "pixels" attributes {outside_n = array<i64: 2>
 // CHECK-LABEL: pipe.pipeline @n_inside_two_axes
