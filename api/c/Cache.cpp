@@ -8,6 +8,7 @@
 #include "runtime/core/CacheFolder.h"
 #include "runtime/core/RealFileSystem.h"
 #include "stdlib/Modules.h"
+#include <cstdlib>
 #include <sys/stat.h>
 #include <xxhash.h>
 
@@ -59,6 +60,9 @@ Cache::Cache(std::string cacheFolder, const CompileRequest &compileRequest,
   writer.number(request.gpus.size());
   for (const std::string &gpu : request.gpus)
     writer.text(gpu);
+  // Who compiled for GPUs, where the user says it.
+  const char *nvrtc = request.gpus.empty() ? nullptr : std::getenv("PENSTOCK_NVRTC");
+  writer.text(nvrtc ? nvrtc : "");
   for (std::string_view module : stdlib::moduleNames())
     writer.text(stdlib::moduleText(module).value_or(""));
   textKey = hashOf(writer.finish(magic));

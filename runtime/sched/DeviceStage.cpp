@@ -187,7 +187,13 @@ void DeviceStage::placeCrossing(Work &work, int64_t slot, int number) {
       to.stride[axis] = stride;
       stride *= to.extent[axis];
     }
-    part.offset = place(stride);
+    // Those that are read of all samples lie one behind the other; the first slot takes the room.
+    if (!buffer.readByAll)
+      part.offset = place(stride);
+    else if (slot == 0)
+      part.offset = place(buffer.bytes * work.count);
+    else
+      part.offset = reinterpret_cast<intptr_t>(tensor(0, number).data) + slot * buffer.bytes;
     to.data = reinterpret_cast<void *>(part.offset);
   }
   parts.push_back(part);

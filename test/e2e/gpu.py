@@ -1,9 +1,10 @@
 """Kernels on a GPU, simulated: the driver's library and NVRTC are stand-ins (test/fakes), the kernels are the CUDA text behind the
 shim. Every sample is what the CPU makes; what fails on the way is said, and nothing is left behind."""
 import os
+import subprocess
 import sys
 
-from support import EXAMPLES, ToolTest, main, make_folder
+from support import EXAMPLES, ROOT, ToolTest, main, make_folder
 
 FAKES = None
 
@@ -152,6 +153,22 @@ class Gpu(ToolTest):
                     done = self.run_tool("run", pipe, "--gpu", "sm_90", "--threads", "1", expect=1)
                     self.assertIn("penstock: error: ", done.stderr)
                     self.assertNotIn("simulated GPU", done.stderr)
+
+    def test_what_is_packed_for_a_machine_with_a_gpu(self):
+        packed = os.path.join(self.folder, "packed")
+        script = os.path.join(ROOT, "scripts", "gpu-check")
+        done = subprocess.run([sys.executable, script, "pack", "--folder", packed, "--only", "probe_c_mixup", "probe_m_batch",
+                               "googlenet_1"], capture_output=True, text=True, env=self.environment(), timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        check = [sys.executable, os.path.join(packed, "gpu-check"), "bits"]
+        done = subprocess.run(check, capture_output=True, text=True, env=self.environment(), timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("bits: good, 3 checked", done.stdout)
+        with open(os.path.join(packed, "cases", "googlenet_1.hashes"), "a") as file:
+            file.write("0 99 0123456789abcdef\n")
+        done = subprocess.run(check, capture_output=True, text=True, env=self.environment(), timeout=300)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("bits: WRONG", done.stdout)
 
 
 if __name__ == "__main__":

@@ -68,16 +68,20 @@ private:
   std::map<std::string, DeviceFunction> functions;
 };
 
-/// A pipeline whose steps a device runs.
+/// A pipeline whose steps a device runs, from `first` on.
 struct DevicePipeline {
   Pipeline pipeline;
   std::map<std::string, DeviceFunction> functions;
 
-  explicit DevicePipeline(Pipeline given) : pipeline(std::move(given)) {
-    for (const auto &step : pipeline.plan.steps) {
+  explicit DevicePipeline(Pipeline given, size_t first = 0) : pipeline(std::move(given)) {
+    int last = 0;
+    for (size_t i = 0; i < first; ++i)
+      last = std::max(last, pipeline.plan.steps[i]->stage);
+    for (size_t number = first; number < pipeline.plan.steps.size(); ++number) {
+      const auto &step = pipeline.plan.steps[number];
       plan::KernelT &kernel = *pipeline.plan.kernels[size_t(step->kernel)];
       step->device = true;
-      step->stage = 1;
+      step->stage = last + 1;
       kernel.device = std::make_unique<plan::DeviceKernelT>();
       kernel.device->name = kernel.name;
       kernel.device->threads = 32;
@@ -129,13 +133,13 @@ std::vector<std::string> twoEpochs(Session &session, std::string *error = nullpt
 }
 
 /// Both deliver the same, at any pace of the device, and nothing is left.
-void expectTheHostsSamples(const Pipeline &pipeline, const SessionOptions &options, int seeds = 20) {
+void expectTheHostsSamples(const Pipeline &pipeline, const SessionOptions &options, int seeds = 20, size_t first = 0) {
   auto host = pipeline.open(options);
   ASSERT_TRUE(host) << host.error().message;
   const std::vector<std::string> expected = twoEpochs(**host);
   ASSERT_GT(expected.size(), 4u);
   const std::vector<BadSample> bad = (*host)->badSamples();
-  const DevicePipeline onDevice(pipeline);
+  const DevicePipeline onDevice(pipeline, first);
   for (int seed = 0; seed < seeds; ++seed) {
     FakeDriver driver(onDevice.driver(uint64_t(seed)));
     {
@@ -244,7 +248,9 @@ TEST(DeviceStage, SamplesReadEachOther) {
   const MemoryTable table(23);
   SessionOptions options = table.options();
   options.last = LastBatch::Keep;
-  expectTheHostsSamples(joinedPipeline(), options);
+  // What they read, the device has made, or the host.
+  for (size_t first : {0, 1, 2, 4})
+    expectTheHostsSamples(joinedPipeline(), options, 8, first);
 }
 
 // More samples than one launch has.
