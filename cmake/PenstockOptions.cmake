@@ -26,11 +26,12 @@ if(PENSTOCK_SANITIZE)
   target_link_options(penstock_options INTERFACE ${penstock_checks})
 endif()
 
-# Turns the sanitizers on or off for the folders that are added from here on.
-macro(penstock_sanitize_folder on)
+# Turns the sanitizers on or off for the folders that are added from here on, with how much
+# sanitized code is optimised.
+macro(penstock_sanitize_folder on level)
   set_property(DIRECTORY PROPERTY COMPILE_OPTIONS "")
   if(PENSTOCK_SANITIZE AND ${on})
-    add_compile_options(${penstock_sanitize_options} -O1 -g1 -fno-omit-frame-pointer)
+    add_compile_options(${penstock_sanitize_options} ${level} -g1 -fno-omit-frame-pointer)
     if(PENSTOCK_FUZZ) # Counts the branches that an input takes. Programs do not export
       # the variable for the depth of the stack to libraries that they load.
       add_compile_options(-fsanitize=fuzzer-no-link -fno-sanitize-coverage=stack-depth)
