@@ -245,11 +245,13 @@ bool Driver::runTo(Stage stage) {
     pipelines::buildKernelsPipeline(passes, selection);
     break;
   case Stage::schedule:
-    if (!request.gpus.empty() && !placeOnGpu())
-      return false;
+    if (!request.gpus.empty())
+      pipelines::buildDeviceSchedulePipeline(passes);
     pipelines::buildSchedulePipeline(passes, static_cast<int>(target->level));
     break;
   case Stage::loops:
+    if (!request.gpus.empty() && !takeDeviceKernels())
+      return false;
     pipelines::buildLoopsPipeline(passes);
     break;
   case Stage::llvm:
@@ -284,10 +286,10 @@ bool Driver::makeCuda() {
 }
 
 /// The kernels of GPUs leave the module as text. A declaration stays of each, for the plan.
-bool Driver::placeOnGpu() {
+bool Driver::takeDeviceKernels() {
   mlir::PassManager passes(&context);
-  pipelines::buildDevicePipeline(passes);
-  if (!run(passes, Stage::schedule))
+  pipelines::buildDeviceCodePipeline(passes);
+  if (!run(passes, Stage::loops))
     return false;
   auto text = printCuda();
   if (!text)

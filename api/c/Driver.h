@@ -46,7 +46,7 @@ private:
   bool readsRows();
   bool makePlan();
   bool makeCuda();
-  bool placeOnGpu();
+  bool takeDeviceKernels();
   bool compileDevice(Compiled &compiled);
   std::optional<std::string> printCuda();
   std::optional<std::string> compileCuda(Stage stage, const std::string &architecture);

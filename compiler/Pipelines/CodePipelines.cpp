@@ -20,20 +20,22 @@ void pipelines::buildLoopsPipeline(mlir::OpPassManager &manager) {
   manager.addPass(conversion::createAddCancellationPoints());
 }
 
-static void addGpuPasses(mlir::OpPassManager &manager, bool placed) {
+void pipelines::buildCudaPipeline(mlir::OpPassManager &manager) {
+  manager.addPass(schedules::createScheduleGpu());
+  buildDeviceCodePipeline(manager);
+}
+
+void pipelines::buildDeviceSchedulePipeline(mlir::OpPassManager &manager) {
   schedules::ScheduleGpuOptions options;
-  options.placed = placed;
+  options.placed = true;
+  manager.addPass(schedules::createPlaceKernels());
   manager.addPass(schedules::createScheduleGpu(options));
+}
+
+void pipelines::buildDeviceCodePipeline(mlir::OpPassManager &manager) {
   manager.addPass(conversion::createKernelToGpu());
   // Constants that each region makes for itself.
   manager.addNestedPass<mlir::func::FuncOp>(mlir::createCSEPass());
-}
-
-void pipelines::buildCudaPipeline(mlir::OpPassManager &manager) { addGpuPasses(manager, false); }
-
-void pipelines::buildDevicePipeline(mlir::OpPassManager &manager) {
-  manager.addPass(schedules::createPlaceKernels());
-  addGpuPasses(manager, true);
 }
 
 void pipelines::buildLLVMPipeline(mlir::OpPassManager &manager) {

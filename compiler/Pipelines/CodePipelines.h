@@ -16,9 +16,11 @@ void buildLLVMPipeline(mlir::OpPassManager &manager);
 /// kernels -> what the threads of a GPU do, which codegen/cuda prints. Kernels that
 /// the host runs (select, setup, tables) stay as they are.
 void buildCudaPipeline(mlir::OpPassManager &manager);
-/// The same for those kernels alone that a GPU runs beside this host: the others stay as they are,
-/// for buildSchedulePipeline().
-void buildDevicePipeline(mlir::OpPassManager &manager);
+/// kernels -> schedule, for those that a GPU runs beside this host; the others stay as they are, for
+/// buildSchedulePipeline().
+void buildDeviceSchedulePipeline(mlir::OpPassManager &manager);
+/// schedule -> what the threads of a GPU do, of the kernels that have such a schedule.
+void buildDeviceCodePipeline(mlir::OpPassManager &manager);
 
 } // namespace penstock::pipelines
 

@@ -87,10 +87,15 @@ class Gpu(ToolTest):
 
     def test_pictures(self):
         make_folder(self.data, per_class=7)
-        for example in ("imagenet_train", "simclr", "resnet50"):
+        for example in ("imagenet_train", "simclr", "resnet50", "jpeg_robust"):
             with self.subTest(example):
                 self.assert_same(os.path.join(EXAMPLES, f"{example}.pipe"), "--set", f"root={self.data}",
                                  *self.settings, seeds=(3,))
+
+    def test_says_what_stays_on_the_host(self):
+        told = self.run_tool("explain", os.path.join(EXAMPLES, "jpeg_robust.pipe"), "--all", "--gpu", "sm_90").stdout
+        self.assertIn("place-kernels: stays on the host: kernel codec0, which stays there, reads what it makes", told)
+        self.assertIn("schedule-gpu: its elements are spread over any number of blocks", told)
 
     def test_a_sample_that_only_the_gpu_finds_bad_is_replaced(self):
         body = """  for row in synthetic(20, x = f32[k = 40], z = f32[k = 40])
