@@ -304,7 +304,7 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
   // Additions to a partial sum wait for each other: results go side by side.
   int64_t rows = vectors && alongLast && !kept.empty() ? rowsBeside(l.level, element) : 1;
   const int64_t lastKept = rows > 1 && in.getAxes()[kept.back()].isStatic() ? in.getAxes()[kept.back()].extent : 1;
-  while (rows > lastKept)
+  while (rows > std::max<int64_t>(lastKept, 1))
     rows /= 2;
 
   auto perResult = [&](ArrayRef<Value> where) {

@@ -108,7 +108,7 @@ static Value reduceTiles(Draft &d, Value x) {
     AffineExpr at = place();
     if (i >= first && i < end && !outer.size && outer.most >= 2) {
       const int64_t length =
-          std::min<int64_t>(d.rng.pick<int64_t>({2, 2, 3, 4, 8, 16, 32}), outer.most);
+          std::min<int64_t>(d.rng.pick<int64_t>({2, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32}), outer.most);
       const int64_t step = d.rng.chance(0.3) ? d.rng.between(1, length) : length;
       outer.most = (outer.most - length) / step + 1;
       split.push_back(outer);

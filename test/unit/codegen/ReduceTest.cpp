@@ -135,6 +135,20 @@ TEST_P(Reductions, RowsGoOnInTheNextLane) {
   }
 }
 
+// Rows go side by side as far as there are any.
+TEST_P(Reductions, NoRows) {
+  for (const int64_t rows : {0, 1, 3, 5}) {
+    const std::string type = "!pipe.tensor<f32[h=" + std::to_string(rows) + ", w=64]>",
+                      less = "!pipe.tensor<f32[h=" + std::to_string(rows) + "]>";
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type + "):\n%s = pipe.reduce sum %x over [\"w\"] : " +
+                        type + " -> " + less + "\npipe.return %s : " + less + "\n}\n");
+    std::vector<float> x(5 * 64 + 64, 0.5f), sums(8, 1.0f), expected(8, 1.0f);
+    std::fill_n(expected.begin(), rows, 32.0f);
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {rows, 64}), TensorArg::of(sums, {rows})}, 1), 0);
+    EXPECT_EQ(sums, expected) << rows;
+  }
+}
+
 // Of numbers up to 65,535, a lane of 32 bits holds 32,768, and no more.
 TEST_P(Reductions, SumsOfManySmallNumbersFit) {
   auto code = compile(R"(
