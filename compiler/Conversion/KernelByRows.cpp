@@ -24,8 +24,9 @@ struct Strips {
 };
 } // namespace
 
-/// What is kept for the results that are made at a time, of the first cache.
-static constexpr int64_t roomOfRows = 32768;
+/// What is kept for the results that are made at a time: of the first cache as much as leaves room for the rows,
+/// which may share its sets with each other.
+static constexpr int64_t roomOfRows = 16384;
 /// Rows that are read side by side: the CPU fetches as many runs ahead.
 static constexpr int64_t rowsTogether = 8;
 
