@@ -263,13 +263,16 @@ void KernelEmitter::storeNest(Value tensor, const Buffer &to, LoopShape shape, V
   nest(0);
 }
 
-/// Short rows that follow each other wherever they are read, such as the channels of pixels, are
-/// one long one. False where they do not.
+/// Rows that follow each other wherever they are read, such as the channels of pixels, are one long one, of whose
+/// vectors only the last two overlap. False where they do not, or are whole vectors anyway.
 bool KernelEmitter::storeRun(Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
   NamedTensorType type = typeOf(tensor);
   const int64_t rank = type.getRank();
-  if (shape.lanes == 1 || to.streaming || rank < 3 || !type.getAxes().back().isStatic() ||
-      type.getAxes().back().extent >= shape.lanes)
+  if (shape.lanes == 1 || to.streaming || rank < 3 || !type.getAxes().back().isStatic())
+    return false;
+  // Planes that are made side by side share what they read.
+  const int64_t last = type.getAxes().back().extent;
+  if (last >= shape.lanes && (last % shape.lanes == 0 || shape.unrollAxis >= 0))
     return false;
   // The first one is the caller's to cut into bands.
   const int64_t inRun = std::min({axesInRun(tensor), axesInRun(type, to), rank - 1});
