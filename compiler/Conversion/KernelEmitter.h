@@ -296,6 +296,8 @@ private:
   // KernelReducedRows.cpp
   bool goesByRows(pipe::ReduceOp op);
   mlir::FailureOr<bool> prepareReducedRows(pipe::ReduceOp op);
+  int64_t reducedRowsAhead(mlir::Value stored);
+  void moveToReducedRow(mlir::Value stored, mlir::Value number);
   void storeReducedRows(mlir::Value stored, llvm::ArrayRef<Index> at);
 
   // KernelByRows.cpp
@@ -394,7 +396,13 @@ private:
   bool readsShared = false;
   /// The arm of a choice that the loops at hand are written for.
   llvm::DenseMap<mlir::Operation *, int64_t> specializedArms;
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<pipe::ReduceOp>> reducedRows; ///< by what is stored of them
+  /// Room for some rows of a reduction, so many bytes apart.
+  struct ReducedRows {
+    pipe::ReduceOp op;
+    mlir::Value room;
+    int64_t bytes, together;
+  };
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<ReducedRows>> reducedRows; ///< by what is stored of them
   /// Of what storeLanes() has written so far.
   std::optional<Interval> storedRange;
   mlir::Value args, tensors, slots, scratch, band[2];

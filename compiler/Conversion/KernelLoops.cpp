@@ -245,17 +245,37 @@ void KernelEmitter::storeNest(Value tensor, const Buffer &to, LoopShape shape, V
   else if (storeRun(tensor, to, shape, low, high))
     return;
   SmallVector<Index> at(rank);
+  auto inLoop = [&](int64_t axis) { return axis != shape.laneAxis && axis != shape.unrollAxis; };
+  int64_t lastLoop = rank - 1;
+  while (lastLoop >= 0 && !inLoop(lastLoop))
+    --lastLoop;
+  const int64_t rowsAhead = reducedRows.contains(tensor) ? reducedRowsAhead(tensor) : 1;
   // From the outermost axis inwards, lanes last.
   std::function<void(int64_t)> nest = [&](int64_t axis) {
     if (axis == rank) {
       storeReducedRows(tensor, at);
       return storeRow(tensor, to, shape, at, low, high);
     }
-    if (axis == shape.laneAxis || axis == shape.unrollAxis) {
+    if (!inLoop(axis)) {
       nest(axis + 1);
       return;
     }
-    forLoop(axis == 0 ? low : l.i64(0), axis == 0 ? high : extent(tensor, axis), 1, [&](Value i) {
+    Value from = axis == 0 ? low : l.i64(0), end = axis == 0 ? high : extent(tensor, axis);
+    if (axis == lastLoop && rowsAhead > 1) {
+      forLoop(from, end, rowsAhead, [&](Value first) {
+        auto eachRow = [&](llvm::function_ref<void()> body) {
+          forLoop(first, l.minS(l.add(first, l.i64(rowsAhead)), end), 1, [&](Value i) {
+            at[axis] = m.uniform(i);
+            moveToReducedRow(tensor, l.sub(i, first));
+            body();
+          });
+        };
+        eachRow([&] { storeReducedRows(tensor, at); });
+        eachRow([&] { storeRow(tensor, to, shape, at, low, high); });
+      });
+      return;
+    }
+    forLoop(from, end, 1, [&](Value i) {
       at[axis] = m.uniform(i);
       nest(axis + 1);
     });

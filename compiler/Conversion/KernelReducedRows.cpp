@@ -3,6 +3,8 @@
 // Rows first and columns after that are two reductions. Stored as a whole, what the first one
 // gives goes through the second cache; here a row of it is computed when the second one comes
 // to that row, into the same room each time. The row is a buffer whose outer axes do not count.
+// Short rows are made some at a time: a vector that reads what two stores have just written waits
+// for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,6 +80,21 @@ static Buffer rowOf(Lanes &l, NamedTensorType type, int64_t inRow) {
   return row;
 }
 
+/// Short rows that are made before the first of them is read; long ones are written by then.
+static constexpr int64_t mostRowsAhead = 4;
+static constexpr int64_t bytesAhead = 2048;
+
+/// Bytes from row to row; null where they are not known.
+static std::optional<int64_t> rowBytes(NamedTensorType type, int64_t inRow) {
+  int64_t bytes = scalarBytes(type.getElementType());
+  for (const Axis &axis : type.getAxes().take_back(inRow)) {
+    if (!axis.isStatic())
+      return std::nullopt;
+    bytes *= axis.extent;
+  }
+  return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(bytes), 64));
+}
+
 /// Whether `op` and what reads it go row by row. If so, it has a buffer without a place.
 bool KernelEmitter::goesByRows(ReduceOp op) {
   auto [stored, inRow] = storedByRows(op);
@@ -108,13 +125,33 @@ FailureOr<bool> KernelEmitter::prepareReducedRows(ReduceOp op) {
   if (!goesByRows(op))
     return false;
   auto [stored, inRow] = storedByRows(op);
-  const int64_t first = typeOf(op.getResult()).getRank() - inRow;
-  auto room = scratchBytes(*buffers[op.getResult()].known[first], {{op.getResult(), first}});
+  NamedTensorType type = typeOf(op.getResult());
+  const auto bytes = rowBytes(type, inRow);
+  const int64_t first = type.getRank() - inRow,
+                rows = bytes ? std::clamp<int64_t>(bytesAhead / std::max<int64_t>(*bytes, 1), 1, mostRowsAhead) : 1;
+  auto room = rows > 1 ? scratchBytes(*bytes * rows, {})
+                       : scratchBytes(*buffers[op.getResult()].known[first], {{op.getResult(), first}});
   if (failed(room))
     return failure();
   buffers[op.getResult()].pointer = *room;
-  reducedRows[stored].push_back(op);
+  reducedRows[stored].push_back({op, *room, bytes.value_or(0), rows});
   return true;
+}
+
+/// Rows that may be made before `stored` reads the first of them.
+int64_t KernelEmitter::reducedRowsAhead(Value stored) {
+  int64_t rows = mostRowsAhead;
+  for (ReducedRows one : reducedRows.lookup(stored))
+    rows = std::min({rows, one.together, reducedRowsAhead(one.op.getResult())});
+  return rows;
+}
+
+/// From here on, what `stored` reads is row `number` of those that are made at a time.
+void KernelEmitter::moveToReducedRow(Value stored, Value number) {
+  for (ReducedRows one : reducedRows.lookup(stored)) {
+    buffers[one.op.getResult()].pointer = m.address(one.room, l.mul(number, l.i64(one.bytes)));
+    moveToReducedRow(one.op.getResult(), number);
+  }
 }
 
 /// The rows that `stored` reads where its outer axes have the indices `at`.
@@ -122,7 +159,8 @@ void KernelEmitter::storeReducedRows(Value stored, ArrayRef<Index> at) {
   auto found = reducedRows.find(stored);
   if (found == reducedRows.end())
     return;
-  for (ReduceOp op : found->second) {
+  for (ReducedRows &one : found->second) {
+    ReduceOp op = one.op;
     storeReducedRows(op.getResult(), at);
     Buffer row = buffers.lookup(op.getResult());
     buffers.erase(op.getResult()); // else it would be read
