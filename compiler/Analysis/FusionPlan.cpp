@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/FusionPlan.h"
+#include "compiler/Dialect/Rows.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 #include <map>
@@ -24,6 +25,8 @@ static constexpr int64_t mostResamples = 8;
 static constexpr int64_t mostChoices = 6;
 /// Most values that are made in the kernel that joins them.
 static constexpr unsigned mostJoined = 8;
+/// Most reductions of a kernel that goes by rows.
+static constexpr int64_t mostReductions = 8;
 
 bool readsMaterialised(Operation *op, Value value) {
   if (auto gather = llvm::dyn_cast<GatherOp>(op); gather && gather.getInput() == value)
@@ -118,6 +121,7 @@ public:
   std::vector<FusionGroup> groups();
 
 private:
+  void joinRows(std::vector<FusionGroup> &groups);
   /// All tensors that `op` reads, its regions included.
   static SetVector<Value> tensorsOf(Operation *op) {
     SetVector<Value> all(op->operand_begin(), op->operand_end());
@@ -285,7 +289,95 @@ std::vector<FusionGroup> Planner::groups() {
   std::vector<FusionGroup> result;
   for (auto [level, one] : byLevel)
     result.push_back(std::move(*one));
+  if (!everyOp)
+    joinRows(result);
   return result;
+}
+
+/// Joins kernels that go by rows of the same axis with those that they read, as long as what they read beside is done
+/// before the first of them: else there might be a cycle.
+void Planner::joinRows(std::vector<FusionGroup> &groups) {
+  struct Joined {
+    std::optional<Axis> rows;
+    SmallVector<size_t> members;
+    int64_t lowest = 0;
+  };
+  std::vector<Joined> all;
+  std::vector<size_t> joinedWith; ///< by group
+  DenseMap<Operation *, size_t> groupOf;
+  for (auto [number, group] : llvm::enumerate(groups)) {
+    all.push_back({group.weights || group.codec ? std::nullopt : rowsOf(group.ops), {number}, group.level});
+    joinedWith.push_back(number);
+    for (Operation *op : group.ops)
+      groupOf[op] = number;
+  }
+  // The kernels that a member reads, and the level that it has to wait for.
+  auto forEachRead = [&](size_t member, llvm::function_ref<void(std::optional<size_t>, int64_t)> visit) {
+    for (Operation *op : groups[member].ops)
+      for (Value tensor : tensorsOf(op)) {
+        Operation *producer = tensor.getDefiningOp();
+        if (!producer || !levels.count(producer) || weights.contains(producer))
+          continue;
+        if (auto made = groupOf.find(producer); made != groupOf.end())
+          visit(made->second, levels[producer] + 1);
+        else
+          visit(std::nullopt, levels[producer]);
+      }
+  };
+  auto alike = [&](size_t a, size_t b) {
+    const Axis &x = *all[joinedWith[a]].rows, &y = *all[joinedWith[b]].rows;
+    return x.name == y.name && x.extent == y.extent && groups[a].guard == groups[b].guard &&
+           groups[a].once == groups[b].once &&
+           groups[a].ops.front()->getBlock() == groups[b].ops.front()->getBlock();
+  };
+  for (size_t number = 0; number < groups.size(); ++number) {
+    if (!all[number].rows)
+      continue;
+    SetVector<size_t> sources;
+    forEachRead(number, [&](std::optional<size_t> made, int64_t) {
+      if (made && all[joinedWith[*made]].rows && *made != number && alike(*made, number))
+        sources.insert(joinedWith[*made]);
+    });
+    Joined together = all[number];
+    for (size_t source : sources) {
+      together.members.append(all[source].members);
+      together.lowest = std::min(together.lowest, all[source].lowest);
+    }
+    bool fits = !sources.empty();
+    int64_t reductions = 0;
+    for (size_t member : together.members) {
+      reductions += llvm::count_if(groups[member].ops, llvm::IsaPred<ReduceOp>);
+      forEachRead(member, [&](std::optional<size_t> made, int64_t after) {
+        fits &= after <= together.lowest || (made && llvm::is_contained(together.members, *made));
+      });
+    }
+    if (!fits || reductions > mostReductions)
+      continue;
+    for (size_t source : sources)
+      all[source].rows.reset();
+    for (size_t member : together.members)
+      joinedWith[member] = number;
+    all[number] = together;
+  }
+  DenseMap<Operation *, size_t> order;
+  for (Operation *op : ops)
+    order[op] = order.size();
+  auto isBefore = [&](Operation *a, Operation *b) { return order.lookup(a) < order.lookup(b); };
+  std::vector<FusionGroup> result;
+  for (auto [number, group] : llvm::enumerate(groups)) {
+    if (joinedWith[number] != number)
+      continue;
+    for (size_t member : all[number].members)
+      if (member != number)
+        group.ops.append(groups[member].ops);
+    llvm::sort(group.ops, isBefore);
+    group.level = all[number].lowest;
+    result.push_back(std::move(group));
+  }
+  llvm::sort(result, [&](const FusionGroup &a, const FusionGroup &b) {
+    return a.level != b.level ? a.level < b.level : isBefore(a.ops.front(), b.ops.front());
+  });
+  groups = std::move(result);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "compiler/Conversion/KernelEmitter.h"
 #include "compiler/Conversion/Scratch.h"
+#include "compiler/Dialect/Rows.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -159,6 +160,9 @@ FailureOr<Buffer> KernelEmitter::scratchBuffer(Value tensor) {
 }
 
 FailureOr<Buffer> KernelEmitter::wholeBuffer(Value tensor, bool aligned) {
+  for (auto &[value, output] : someRows)
+    if (value == tensor)
+      return output;
   for (auto [value, output] :
        llvm::zip(kernel.getBody().front().getTerminator()->getOperands(), outputs))
     if (value == tensor)
@@ -190,6 +194,13 @@ LogicalResult KernelEmitter::run() {
   b.setInsertionPointToStart(entry);
   scratchUsed = l.i64(0);
   unpackArguments();
+  auto together = kernel.getSchedule() ? kernel.getSchedule()->getAs<IntegerAttr>("rows") : IntegerAttr();
+  if (together) {
+    if (failed(emitSomeRowsAtATime(*rowsOf(kernel), together.getInt())))
+      return failure();
+    finish();
+    return success();
+  }
   for (Operation &op : kernel.getBody().front())
     if (failed(emitTopLevel(op)))
       return failure();

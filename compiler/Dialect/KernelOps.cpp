@@ -1,6 +1,8 @@
 //===- KernelOps.cpp - verifiers of kernels
 //--------------------------------===//
 
+#include "compiler/Dialect/CheapOps.h"
+#include "compiler/Dialect/Rows.h"
 #include "compiler/Dialect/SmallReduction.h"
 #include "runtime/abi/scalar.h"
 
@@ -23,6 +25,29 @@ bool penstock::pipe::isSmallReduction(Operation *op) {
   auto reduce = llvm::dyn_cast<ReduceOp>(op);
   const auto count = reduce ? reducedElements(reduce) : std::nullopt;
   return count && *count >= 1 && *count <= scalar::reductionLanes && !reduce.getOver().empty();
+}
+
+/// Operations of a map that cost less than storing its elements and reading them.
+static constexpr int64_t fewOperations = 4;
+
+bool penstock::pipe::isCheap(Operation *op) {
+  if (llvm::isa<CastOp>(op))
+    return true;
+  auto map = llvm::dyn_cast<MapOp>(op);
+  if (!map)
+    return false;
+  int64_t operations = 0;
+  for (Operation &inner : map.getBody().front().without_terminator()) {
+    if (llvm::isa<ConstantOp>(inner))
+      continue;
+    auto binary = llvm::dyn_cast<BinaryOp>(inner);
+    const bool isSimple = binary && !llvm::is_contained({BinaryKind::div, BinaryKind::rem},
+                                                        binary.getKind());
+    if (!isSimple && !llvm::isa<CastOp, SelectOp, CompareOp>(inner))
+      return false;
+    ++operations;
+  }
+  return operations <= fewOperations;
 }
 
 Operation *penstock::pipe::codecOf(KernelOp kernel) {
@@ -62,9 +87,13 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
       if (value != StringAttr::get(kernel.getContext(), "grid") &&
           value != StringAttr::get(kernel.getContext(), "block"))
         return refuse("a mapping is \"grid\" or \"block\"");
+    } else if (name == "rows") { // C4
+      const auto rows = rowsOf(kernel);
+      if (!rows || !number(value, 1, rows->extent - 1, 1))
+        return refuse("ops that treat each row alone go by some of them at a time, as i64");
     } else {
       return kernel.emitOpError() << "has a schedule with `" << name
-                                  << "`; known are `level`, `streaming`, `mapping` and `threads`";
+                                  << "`; known are `level`, `streaming`, `rows`, `mapping` and `threads`";
     }
   }
   if (schedule.contains("mapping") != schedule.contains("threads")) // C2

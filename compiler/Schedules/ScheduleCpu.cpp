@@ -6,6 +6,7 @@
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Schedules/SeparateReductions.h"
 #include "compiler/Schedules/SeparateWindows.h"
+#include "compiler/Schedules/SomeRows.h"
 #include "compiler/Schedules/Stored.h"
 #include "compiler/Schedules/TransposeInputs.h"
 
@@ -129,8 +130,14 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
         store(*column, "scratch", "is computed once and stored in scratch memory: all rows have it in common");
       forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) { store(op); });
       forEachInline(kernel, /*pixelsTogether=*/true, [](Operation &op) { markInline(op); });
+      keepCheapMapsApart(kernel);
       NamedAttrList chosen;
       chosen.set("level", builder.getI64IntegerAttr(level));
+      if (auto rows = rowsAtATime(kernel)) {
+        chosen.set("rows", builder.getI64IntegerAttr(*rows));
+        addRemark(kernel, "schedule-cpu",
+                  std::to_string(*rows) + " of its rows at a time go through all of it: they stay in a near cache");
+      }
       // It wins on the machines with AVX-512 that were measured, and loses on
       // Zen 3, which has none.
       if (level >= 4 && streamsOutputs(kernel, getOperation()))

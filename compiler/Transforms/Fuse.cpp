@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/FusionPlan.h"
+#include "compiler/Dialect/CheapOps.h"
 #include "compiler/Transforms/Branches.h"
 #include "compiler/Transforms/FuseRemarks.h"
 #include "compiler/Transforms/Passes.h"
@@ -202,30 +203,6 @@ void Outliner::outline(const FusionGroup &group, size_t number, FuseRemarks &rem
     op->dropAllUses();
     op->erase();
   }
-}
-
-/// Operations of a map that cost less than storing its elements and reading them.
-static constexpr int64_t fewOperations = 4;
-
-/// Whether an element of `op` takes a few simple operations.
-static bool isCheap(Operation *op) {
-  if (llvm::isa<CastOp>(op))
-    return true;
-  auto map = llvm::dyn_cast<MapOp>(op);
-  if (!map)
-    return false;
-  int64_t operations = 0;
-  for (Operation &inner : map.getBody().front().without_terminator()) {
-    if (llvm::isa<ConstantOp>(inner))
-      continue;
-    auto binary = llvm::dyn_cast<BinaryOp>(inner);
-    const bool isSimple = binary && !llvm::is_contained({BinaryKind::div, BinaryKind::rem},
-                                                        binary.getKind());
-    if (!isSimple && !llvm::isa<CastOp, SelectOp, CompareOp>(inner))
-      return false;
-    ++operations;
-  }
-  return operations <= fewOperations;
 }
 
 namespace {

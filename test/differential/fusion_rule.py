@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-COUNT = 400
+COUNT = 700
 SMALL_REDUCTION = 32
 KERNEL_CLASSES = "IPHGRWC"  # W: a tap table; C: a codec
 
@@ -22,7 +22,7 @@ class Node:
 
     def __init__(self, kind, reads=(), guard=None, in_batch=False, results=1,
                  choice=False, small_map=False, view=False, resample=False, wide=False, differs=False, peers=False,
-                 cheap=False, rank=1):
+                 cheap=False, rank=1, rows=None, reduction=False):
         self.kind = kind  # one of KERNEL_CLASSES, "const", or "runtime": field, peer, peers, switch
         self.reads = list(reads)
         self.guard = guard
@@ -37,6 +37,9 @@ class Node:
         self.wide = wide  # a join of more than eight inputs
         self.differs = differs  # between samples, whatever it reads
         self.peers = peers  # the values of all samples
+        self.rows = rows  # the axis whose places it treats alone
+        self.first = None  # the axis that is outermost in its value
+        self.reduction = reduction
         self.peer = False  # that of another one
 
     def is_kernel(self):
@@ -95,7 +98,8 @@ def with_copies(nodes, outputs):
             taken.add(value)
             delivered.append(value)
             continue
-        moved = Node("I", [(node, result, True)], in_batch=node.in_batch or not node.is_kernel(), view=True)
+        moved = Node("I", [(node, result, True)], in_batch=node.in_batch or not node.is_kernel(), view=True,
+                     rows=node.first)
         nodes.insert(nodes.index(node) + 1 if node.is_kernel() and not (node in same and node.in_batch) else len(nodes),
                      moved)
         delivered.append((moved, 0))
@@ -106,7 +110,7 @@ def with_copies(nodes, outputs):
             peers.kind, peers.peers, peers.view = "I", False, True
         elif not made(node) or (node, result) in delivered:
             if (node, result) not in copies:
-                copies[node, result] = Node("I", [(node, result, True)], in_batch=node.in_batch, view=True)
+                copies[node, result] = Node("I", [(node, result, True)], in_batch=node.in_batch, view=True, rows=node.first)
                 nodes.insert(nodes.index(node) + 1, copies[node, result])
             peers.reads = [(copies[node, result], 0, True)]
     for node in nodes:  # another sample's value of these is the same
@@ -118,7 +122,7 @@ def with_copies(nodes, outputs):
     for switch in [node for node in nodes if node.kind == "runtime" and not node.peer and not node.peers]:
         for k, (source, result, direct) in enumerate(switch.reads):
             if source.peer or source.peers:
-                view = Node("I", [(source, result, True)], in_batch=True, view=True)
+                view = Node("I", [(source, result, True)], in_batch=True, view=True, rows=source.first)
                 nodes.insert(nodes.index(switch), view)
                 switch.reads[k] = (view, 0, direct)
     return nodes, delivered
@@ -214,7 +218,46 @@ def plan(nodes, outputs, without):
         for source, _, element in node.reads:
             if is_direct(source, node, element) and level[source] == level[node]:
                 kernels.join(source, node)
+    if "rows" not in without:
+        join_rows(nodes, kernels, level, weights, once, without)
     return kernels.members, is_direct
+
+
+def join_rows(nodes, kernels, level, weights, once, without):
+    """Rule 5."""
+    place = {node: number for number, node in enumerate(nodes)}
+    rows, lowest = {}, {}
+
+    def of(node):
+        return id(kernels.members[node])
+
+    groups = {of(node): kernels.members[node] for node in nodes if node in kernels.members}
+    for key, group in groups.items():
+        axes = {node.rows for node in group}
+        one = next(iter(group))
+        if len(axes) == 1 and axes != {None} and one not in weights:
+            rows[key] = (axes.pop(), one.guard, one in once, one.in_batch)
+        lowest[key] = level[one]
+    for group in sorted(groups.values(), key=lambda group: (level[next(iter(group))], min(place[node] for node in group))):
+        mine = id(group)
+        sources = {of(source) for node in group for source, *_ in node.reads
+                   if source.is_kernel() and source not in weights}
+        sources = {key for key in sources - {mine} if mine in rows and rows.get(key) == rows[mine]}
+        together = set().union(group, *(groups[key] for key in sources))
+        low = min([lowest[mine], *(lowest[key] for key in sources)])
+
+        def waits(source):
+            return level[source] + 1 if source.is_kernel() else level[source]
+
+        beside = [source for node in together for source, *_ in node.reads
+                  if source.kind != "const" and source not in weights and source not in together]
+        if (not sources or (any(waits(source) > low for source in beside) and "rows beside" not in without)
+                or (sum(node.reduction for node in together) > 8 and "eight reductions" not in without)):
+            continue
+        for node in together:
+            kernels.members[node] = together
+        key = id(together)
+        groups[key], rows[key], lowest[key] = together, rows[mine], low
 
 
 def with_own_views(nodes, outputs, members, is_direct, without):
@@ -278,6 +321,8 @@ class Draft:
         self.seed = seed
         self.extent = self.rng.choice([8, 8, 8, 5000])
         self.line, self.number = f"!pipe.tensor<u8[w={self.extent}]>", "!pipe.tensor<u8[]>"
+        self.width = self.rng.choice([self.extent, 5000])
+        self.sheet, self.column = f"!pipe.tensor<u8[v=6, w={self.width}]>", "!pipe.tensor<u8[v=6]>"
         self.kinds = self.rng.choice(["IPHGR", "IPHR", "PGG"])
         self.recent = self.rng.choice([0.1, 0.5, 0.8])  # long chains, or wide DAGs
         self.names, self.conditions = 0, 0
@@ -345,6 +390,7 @@ class Draft:
     def add(self, node, lines, results, in_batch):
         (self.batch if node.in_batch else self.sample).append(node)
         self.text[in_batch].append((node, lines))
+        node.first = {self.line: "w", self.sheet: "v", self.column: "v", self.number: None}[results[0][1]]
         for result, (name, kind) in enumerate(results):
             self.pool.append((name, (node, result), kind))
 
@@ -357,8 +403,79 @@ class Draft:
     def simple(self, in_batch, source=None):
         kind, source, name = self.rng.choice(self.kinds), source or self.pick(self.line), self.name()
         node = Node(kind, [(*source[1], kind != "G")], in_batch=self.depends(source),
-                    small_map=kind == "P" and self.extent <= 4096, view=kind == "I", cheap=kind == "P")
+                    small_map=kind == "P" and self.extent <= 4096, view=kind == "I", cheap=kind == "P",
+                    rows="w" if kind == "P" else None)
         self.add(node, self.op_text(kind, name, source[0]), [(name, self.line)], in_batch)
+
+    def sheets(self, in_batch):
+        """Rows, numbers of rows, and both together; now and then the rows change places, or one goes on as a line."""
+        if not any(value[2] == self.sheet for value in self.pool):
+            self.add(Node("runtime", differs=True, rank=2), [f'%sheet = pipe.field %row "sheet" : {self.sheet}'],
+                     [("%sheet", self.sheet)], False)
+        if self.rng.random() < 0.2:
+            self.around_scan(in_batch)
+        norms = self.rng.random() < 0.4  # each of the sheet before
+        for number in range(self.rng.choice([10, 20, 30] if norms else [4, 8, 12])):
+            source, name, turn = self.pick(self.sheet, recent=norms), self.name(), self.rng.random()
+            columns = [value for value in self.pool if value[2] == self.column]
+            if norms and self.rng.random() < 0.95:
+                turn, columns = [0.1, 0.5][number % 2], columns[-1:]
+            scope = self.depends(source)
+            if turn < 0.15 and columns and not norms:
+                self.scan_column(in_batch, columns[-1])
+            elif turn < 0.35:
+                self.reduce_rows(in_batch, source)
+            elif turn < 0.8 or not columns:
+                self.map_rows(in_batch, [source, *self.rng.sample(columns, min(len(columns), self.rng.randint(int(norms), 2)))])
+            elif turn < 0.9:
+                sources = list({value[0]: value for value in self.rng.choices(columns, k=2)}.values())
+                scope = self.depends(*sources)
+                node = Node("P", [(*value[1], True) for value in sources], in_batch=scope, cheap=True, rows="v",
+                            small_map=True)
+                self.add(node, self.sheet_map(name, sources, self.column), [(name, self.column)], in_batch)
+            else:
+                turned, out = self.rng.choice([
+                    ("(d0, d1) -> (-d0 + 5, d1)", self.sheet), (f"(d0, d1) -> (d0, -d1 + {self.width - 1})", self.sheet),
+                    *[("(d0) -> (3, d0)", self.line)] * (self.width == self.extent)])
+                node = Node("I", [(*source[1], True)], in_batch=scope, rank=1 if out == self.line else 2, view=True,
+                            rows="v" if "(d0, -d1" in turned else None)
+                self.add(node, [f"{name} = pipe.view {source[0]} by affine_map<{turned}> [] : {self.sheet} -> {out}"],
+                         [(name, out)], in_batch)
+
+    def scan_column(self, in_batch, source):
+        name = self.name()
+        line = f'{name} = pipe.scan sum {source[0]} along "v" : {self.column} -> {self.column}'
+        node = Node("R", [(*source[1], True)], in_batch=self.depends(source))
+        self.add(node, [line], [(name, self.column)], in_batch)
+
+    def reduce_rows(self, in_batch, source):
+        name = self.name()
+        line = f'{name} = pipe.reduce max {source[0]} over ["w"] : {self.sheet} -> {self.column}'
+        node = Node("H" if self.width <= SMALL_REDUCTION else "R", [(*source[1], True)], in_batch=self.depends(source),
+                    rows="v", reduction=True)
+        self.add(node, [line], [(name, self.column)], in_batch)
+
+    def map_rows(self, in_batch, sources):
+        name = self.name()
+        node = Node("P", [(*value[1], True) for value in sources], in_batch=self.depends(*sources), rank=2, cheap=True,
+                    rows="v", small_map=6 * self.width <= 4096)
+        self.add(node, self.sheet_map(name, sources, self.sheet), [(name, self.sheet)], in_batch)
+
+    def around_scan(self, in_batch):
+        """A number of each row, read by what reads a scan of it as well."""
+        source = self.pick(self.sheet)
+        self.reduce_rows(in_batch, source)
+        column = self.pool[-1]
+        self.scan_column(in_batch, column)
+        self.map_rows(in_batch, [source, column, self.pool[-1]])
+
+    def sheet_map(self, name, sources, out):
+        args = [f"%p{k}: ui8" for k in range(len(sources))] + [f"%at{k}: i64" for k in range(1 + (out == self.sheet))]
+        lines = [f"{name} = pipe.map ({', '.join(value[0] for value in sources)}) : "
+                 f"({', '.join(value[2] for value in sources)}) -> {out} {{", f"^bb0({', '.join(args)}):",
+                 "  %s0 = pipe.constant 7 : ui8 -> ui8"]
+        lines += [f"  %s{k + 1} = pipe.binary add %s{k}, %p{k} : ui8" for k in range(len(sources))]
+        return lines + [f"  pipe.yield %s{len(sources)} : ui8", "}"]
 
     def diamond(self, in_batch):
         """Two ways from one value to a map."""
@@ -374,7 +491,7 @@ class Draft:
         """A view or map of the input, read before and after a reduction of it."""
         source, name, kind = self.pool[0], self.name(), self.rng.choice("IP")
         node = Node(kind, [(*source[1], True)], view=kind == "I", cheap=kind == "P",
-                    small_map=kind == "P" and self.extent <= 4096)
+                    small_map=kind == "P" and self.extent <= 4096, rows="w" if kind == "P" else None)
         self.add(node, self.op_text(kind, name, source[0]), [(name, self.line)], in_batch)
         view = self.pool[-1]
         self.simple(in_batch, view)
@@ -382,7 +499,9 @@ class Draft:
         self.map(in_batch, [view, self.pool[-1]])
 
     def map(self, in_batch, sources=None):
-        sources = sources or [self.pick() for _ in range(self.rng.randint(1, 3))]
+        flat = [value for value in self.pool if value[2] in (self.line, self.number)]
+        sources = sources or [flat[-1] if self.rng.random() < self.recent else self.rng.choice(flat)
+                              for _ in range(self.rng.randint(1, 3))]
         sources = list({value[0]: value for value in sources}.values())
         table = self.pick(self.line, recent=0.2)
         out = self.line if any(value[2] == self.line for value in sources) else self.number
@@ -393,7 +512,8 @@ class Draft:
         more = self.rng.choice([0, 0, 0, 3])
         node = Node("P", reads, in_batch=self.depends(*sources, *loads),
                     small_map=self.extent <= 4096 or out == self.number, rank=int(out == self.line),
-                    cheap=not loads and len(sources) + more <= 4)
+                    cheap=not loads and len(sources) + more <= 4,
+                    rows="w" if out == self.line and not loads else None)
         lines = self.map_text(name, [(value[0], value[2]) for value in sources], out,
                               [value[0] for value in loads], more)
         self.add(node, lines, [(name, out)], in_batch)
@@ -429,7 +549,7 @@ class Draft:
 
     def small_table(self, in_batch):
         name = self.name()
-        node = Node("P", small_map=self.extent <= 4096)
+        node = Node("P", small_map=self.extent <= 4096, rows="w")
         self.add(node, self.map_text(name, [], self.line), [(name, self.line)], in_batch)
 
     def constant(self, in_batch):
@@ -504,7 +624,8 @@ class Draft:
         for kind in ops:
             node, result = value
             value = (Node(kind, [(node, result, kind != "G")], guard, node.in_batch,
-                          small_map=kind == "P" and self.extent <= 4096, view=kind == "I", cheap=kind == "P"), 0)
+                          small_map=kind == "P" and self.extent <= 4096, view=kind == "I", cheap=kind == "P",
+                          rows="w" if kind == "P" else None), 0)
             (self.batch if node.in_batch else self.sample).append(value[0])
         return value
 
@@ -589,6 +710,8 @@ class Draft:
         if self.rng.random() < 0.1:
             for _ in range(self.rng.randint(5, 15)):
                 self.choose(False, self.pool[-1] if self.pool[-1][2] == self.line else self.pick(self.line))
+        if self.rng.random() < 0.3:
+            self.sheets(False)
         if self.rng.random() < 0.4:
             for _ in range(self.rng.randint(1, 5)):
                 self.rng.choice([self.peer, self.peer, self.peers, self.peers, self.map, self.simple, self.choose])(True)
@@ -609,7 +732,7 @@ class Draft:
         needed, _ = self.graph()
         body = {scope: [line for node, lines in self.text[scope] if node in needed
                         for line in lines] for scope in (False, True)}
-        columns = ", ".join(f"x{k} = {self.line}" for k in range(2))
+        columns = ", ".join([*(f"x{k} = {self.line}" for k in range(2)), f"sheet = {self.sheet}"])
         lines = [f"pipe.pipeline @p{self.seed} seed 0 substitute 0.0 {{",
                  '%root = pipe.param "root" : !pipe.text',
                  f'%table = pipe.source "raw" (%root) named ["root"] columns {{{columns}, i = i64}} '
@@ -620,7 +743,8 @@ class Draft:
                  "pipe.batch size(%size) last drop {", "%slot = pipe.context slot",
                  *body[True]]
         for k, (name, _, kind) in enumerate(self.delivered):
-            axes = '["n", "w"]' if kind == self.line else '["n"]'
+            axes = {self.line: '["n", "w"]', self.sheet: '["n", "v", "w"]', self.column: '["n", "v"]',
+                    self.number: '["n"]'}[kind]
             lines.append(f'pipe.output "o{k}" {name} axes {axes} stored {axes} : {kind}')
         return "\n".join(lines + ["}", "}"])
 
@@ -660,7 +784,8 @@ class FusionRule(unittest.TestCase):
 
     def test_every_rule_decides_some_dag(self):
         for rule in ["weights", "computed places", "barriers", "guards", "one gather", "waiting",
-                     "own views", "own maps", "codecs", "eight resamples", "eight inputs", "once", "ways"]:
+                     "own views", "own maps", "codecs", "eight resamples", "eight inputs", "once", "ways", "rows",
+                     "rows beside", "eight reductions"]:
             with self.subTest(rule=rule):
                 changed = [draft.seed for draft in self.drafts
                            if predict(*draft.graph()) != predict(*draft.graph(), [rule])]

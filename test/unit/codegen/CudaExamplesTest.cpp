@@ -85,6 +85,45 @@ pipeline clouds(points: path, keys: path) {
 )");
 }
 
+// Patches of 0 to 2 rows and 0 to 18 columns: views of what there is, and tensors of their own.
+TEST(CudaPasses, PatchesWithoutElements) {
+  expectTheBitsOfTheReference(R"(
+pipe 1
+fn finite(x: f32[h, w]) -> f32[h, w] = map (p in x) { if p < 1e6 then p else 0.5 }
+pipeline patches(x: path) {
+  for row in raw(x = column(x, f32[h = 5, w = 70]))
+  let all = row.x |> finite
+  let rows = draw int(0 .. 2)
+  let columns = draw int(0 .. 2)
+  let some = all[h = 5 - rows .. 5, w = 70 - 9 * columns .. 70]
+  batch 12 {
+    output a: f32[n, h, w] = place(all, some, h = 1, w = 3)
+    output b: f32[n, h, w] = place(all, scan_sum(some, w), h = 1, w = 3)
+    output c: f32[n, h, w] = place(all, all[h = 5 .. 5, w = 0 .. 9], h = 1, w = 3)
+  }
+}
+)");
+}
+
+// Rows of which each op needs the row alone, and one for which it needs those before it.
+TEST(CudaPasses, SomeRows) {
+  expectTheBitsOfTheReference(R"(
+pipe 1
+pipeline rows(x: path) {
+  for row in raw(x = column(x, f32[t = 9, k = 70]))
+  let all = map (p in row.x) { if p < 1e6 then p else 0.5 }
+  let mean = sum(all over [k]) / 70.0
+  let d = map (p in all, m in mean) { p - m }
+  let size = sum(map (p in d) { p * p } over [k])
+  batch 3 {
+    output y: f32[n, t, k] = map (p in d, s in size) { p / sqrt(s + 1.0) }
+    output z: f32[n, t, k] = map (p in d, s in scan_sum(size, t)) { p / sqrt(s + 1.0) }
+    output best: i64[n, t] = argmax(d over [k])
+  }
+}
+)");
+}
+
 INSTANTIATE_TEST_SUITE_P(All, CudaExamples, testing::ValuesIn(test::exampleFiles()),
                          [](const auto &info) {
                            return std::filesystem::path(info.param).stem().string();

@@ -421,6 +421,81 @@ TEST_P(RowsOfResults, CountColumns) {
   EXPECT_EQ(a, counts);
 }
 
+// Windows of 3 x 3 that overlap: rows first, some of them ahead of their columns, and as many as there are at the end.
+TEST_P(RowsOfResults, PoolRows) {
+  for (const int64_t h : {1, 2, 4, 7, 10}) {
+    const std::string rows = std::to_string(2 * h + 1), less = "!pipe.tensor<f32[h=" + std::to_string(h) + ", w=35]>";
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<f32[h=" + rows +
+                        ", w=71]>):\n%v = pipe.view %x by affine_map<(d0, d1, d2, d3) -> (d0 * 2 + d1, d2 * 2 + d3)> [] : "
+                        "!pipe.tensor<f32[h=" + rows + ", w=71]> -> !pipe.tensor<f32[h=" + std::to_string(h) +
+                        ", i=3, w=35, j=3]>\n%s = pipe.reduce max %v over [\"i\", \"j\"] : !pipe.tensor<f32[h=" +
+                        std::to_string(h) + ", i=3, w=35, j=3]> -> " + less + "\npipe.return %s : " + less + "\n}\n");
+    std::vector<float> x(static_cast<size_t>((2 * h + 1) * 71) + 64), most(static_cast<size_t>(h * 35));
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = std::sin(static_cast<float>(i * i % 1009));
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {2 * h + 1, 71}), TensorArg::of(most, {h, 35})}, 1), 0);
+    for (int64_t i = 0; i < h * 35; ++i) {
+      float all = -2;
+      for (int64_t k = 0; k < 9; ++k)
+        all = std::max(all, x[static_cast<size_t>((i / 35 * 2 + k / 3) * 71 + i % 35 * 2 + k % 3)]);
+      ASSERT_EQ(most[static_cast<size_t>(i)], all) << h << " " << i;
+    }
+  }
+}
+
+// Rows of 8 KiB, four at a time through all of it, the last ones twice; a number of each row, one of all, and what a
+// few rows share. `planes`: each row is one.
+TEST_P(RowsOfResults, SomeRowsAtATime) {
+  constexpr size_t rows = 10, columns = 2000;
+  for (const bool planes : {false, true}) {
+    const std::string inner = planes ? "h=40, w=50" : "w=2000", over = planes ? "[\"h\", \"w\"]" : "[\"w\"]",
+                      sheet = "!pipe.tensor<f32[t=10, " + inner + "]>", shared = "!pipe.tensor<f32[" + inner + "]>",
+                      column = "!pipe.tensor<f32[t=10]>", places = planes ? "%i: i64, %j: i64, %k: i64" : "%i: i64, %j: i64";
+    auto map = [&](const std::string &name, const std::string &a, const std::string &b, const std::string &type,
+                   const std::string &op) {
+      return name + " = pipe.map (" + a + ", " + b + ") : (" + sheet + ", " + type + ") -> " + sheet + " {\n^bb0(%p: f32, %q: f32, " +
+             places + "):\n%r = pipe.binary " + op + " %p, %q : f32\npipe.yield %r : f32\n}\n";
+    };
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + sheet + ", %y: " + shared + ", %z: " + column + "):\n" +
+                        map("%a", "%x", "%y", shared, "mul") + "%s = pipe.reduce sum %a over " + over + " : " + sheet + " -> " +
+                        column + "\n" + map("%d", "%a", "%s", column, "sub") + "%m = pipe.reduce max %d over " + over + " : " +
+                        sheet + " -> " + column + "\n" + map("%e", "%d", "%m", column, "div") +
+                        map("%f", "%e", "%z", column, "add") + "%b = pipe.reduce argmax %f over " + over + " : " + sheet +
+                        " -> !pipe.tensor<i64[t=10]>\npipe.return %f, %s, %b : " + sheet + ", " + column +
+                        ", !pipe.tensor<i64[t=10]>\n}\n");
+    std::vector<float> x(rows * columns + 64), y(columns + 64), z(rows + 64), f(rows * columns), s(rows);
+    for (size_t i = 0; i < rows * columns; ++i)
+      x[i] = std::sin(static_cast<float>(i));
+    for (size_t i = 0; i < columns; ++i)
+      y[i] = std::cos(static_cast<float>(i));
+    for (size_t i = 0; i < rows; ++i)
+      z[i] = static_cast<float>(i);
+    std::vector<int64_t> b(rows);
+    const std::vector<int64_t> whole = planes ? std::vector<int64_t>{10, 40, 50} : std::vector<int64_t>{10, 2000};
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, whole), TensorArg::of(y, {whole.begin() + 1, whole.end()}), TensorArg::of(z, {10}),
+                              TensorArg::of(f, whole), TensorArg::of(s, {10}), TensorArg::of(b, {10})}, 1), 0);
+    for (size_t row = 0; row < rows; ++row) {
+      std::vector<float> all(columns);
+      for (size_t i = 0; i < columns; ++i)
+        all[i] = x[row * columns + i] * y[i];
+      float lanes[32] = {};
+      for (size_t i = 0; i < columns; ++i)
+        lanes[i % 32] += all[i];
+      for (size_t half = 16; half >= 1; half /= 2)
+        for (size_t lane = 0; lane < half; ++lane)
+          lanes[lane] += lanes[lane + half];
+      EXPECT_EQ(s[row], lanes[0]);
+      for (float &one : all)
+        one -= lanes[0];
+      const float most = *std::max_element(all.begin(), all.end());
+      for (float &one : all)
+        one = one / most + z[row];
+      EXPECT_EQ(b[row], std::max_element(all.begin(), all.end()) - all.begin());
+      EXPECT_TRUE(std::equal(all.begin(), all.end(), f.begin() + static_cast<long>(row * columns))) << row;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, RowsOfResults, testing::Values(2, 3, 4, 5));
 
 } // namespace

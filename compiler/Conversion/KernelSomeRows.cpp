@@ -1,0 +1,103 @@
+//===- KernelSomeRows.cpp - a kernel through which some rows go at a time ------===//
+//
+// Where every op treats rows alone, the kernel is written once more for so many rows, out of the
+// rows from some first one on of what it reads, and that is the body of a loop. What is handed on
+// from op to op stays in a near cache then.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/KernelEmitter.h"
+#include "compiler/Dialect/Rows.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+static NamedTensorType withRows(Value tensor, int64_t together) {
+  auto type = llvm::cast<NamedTensorType>(tensor.getType());
+  SmallVector<Axis> axes(type.getAxes());
+  axes[0].extent = together;
+  return NamedTensorType::get(type.getElementType(), axes);
+}
+
+namespace {
+/// The kernel of `together` rows, in a block of its own.
+class SomeRows {
+public:
+  SomeRows(KernelOp kernel, const Axis &rows, int64_t together)
+      : kernel(kernel), rows(rows), together(together), b(kernel.getContext()) {
+    first = block().addArgument(b.getI64Type(), kernel.getLoc());
+    b.setInsertionPointToStart(&block());
+  }
+
+  void add(Operation &op) {
+    llvm::SetVector<Value> read(op.operand_begin(), op.operand_end());
+    for (Value value : read)
+      if (!made.contains(value))
+        if (auto type = llvm::dyn_cast<NamedTensorType>(value.getType());
+            type && type.axisIndex(rows.name) == 0)
+          made.map(value, rowsFromFirst(value, op.getLoc()));
+    Operation *copy = b.clone(op, made);
+    copy->getResult(0).setType(withRows(op.getResult(0), together));
+  }
+  Block &block() { return kernel.getBody().back(); }
+  Value numberOfFirst() const { return first; }
+  Value of(Value value) const { return made.lookup(value); }
+
+private:
+  Value rowsFromFirst(Value value, Location loc) {
+    NamedTensorType type = withRows(value, together);
+    SmallVector<AffineExpr> places{b.getAffineDimExpr(0) + b.getAffineSymbolExpr(0)};
+    for (int64_t axis = 1; axis < type.getRank(); ++axis)
+      places.push_back(b.getAffineDimExpr(static_cast<unsigned>(axis)));
+    return b.create<ViewOp>(
+        loc, type, value,
+        AffineMapAttr::get(AffineMap::get(static_cast<unsigned>(type.getRank()), 1, places, b.getContext())),
+        ValueRange(first), ValueRange());
+  }
+
+  KernelOp kernel;
+  const Axis rows;
+  const int64_t together;
+  OpBuilder b;
+  IRMapping made;
+  Value first;
+};
+} // namespace
+
+LogicalResult KernelEmitter::emitSomeRowsAtATime(const Axis &rows, int64_t together) {
+  Block &body = kernel.getBody().front();
+  kernel.getBody().push_back(new Block());
+  SomeRows some(kernel, rows, together);
+  for (Operation &op : body.without_terminator())
+    if (llvm::isa<ConstantOp>(op) || !llvm::isa<NamedTensorType>(op.getResult(0).getType())) {
+      if (failed(emitTopLevel(op)))
+        return failure();
+    } else {
+      some.add(op);
+    }
+  l.loc = kernel.getLoc();
+  Value used = scratchUsed;
+  LogicalResult done = success();
+  forLoop(l.i64(0), l.i64(rows.extent), together, [&](Value index) {
+    // The last ones overlap those before them: all is pure.
+    Value first = rows.extent % together ? l.minS(index, l.i64(rows.extent - together)) : index;
+    scalars[some.numberOfFirst()] = l.wrap(first, b.getI64Type());
+    for (auto [value, output] : llvm::zip(body.getTerminator()->getOperands(), outputs)) {
+      Buffer to = output;
+      to.pointer = m.address(output.pointer, l.mul(first, output.strides[0]));
+      someRows.push_back({some.of(value), to});
+    }
+    for (Operation &op : some.block())
+      if (failed(emitTopLevel(op)))
+        done = failure();
+    for (auto &[value, to] : someRows)
+      if (auto stored = buffers.find(value); stored == buffers.end() || stored->second.pointer != to.pointer)
+        storeTensor(value, to, defaultShape(value), l.i64(0), l.i64(together));
+  });
+  someRows.clear();
+  scratchUsed = used; // nobody reads after the loop what is in there
+  return done;
+}
