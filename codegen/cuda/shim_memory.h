@@ -8,6 +8,7 @@
 // wide accesses off their boundaries.
 #pragma once
 
+#include "shim_counts.h"
 #include "shim_launch.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,6 @@ static unsigned pst_region_count;
 static pst_watched *pst_last_region;
 static pst_shim_fault pst_fault;
 static bool pst_faulty;
-static pst_shim_counts *pst_counts;
 
 #ifdef PST_WATCHED
 static const bool pst_is_watched = true;
@@ -52,7 +52,6 @@ static uintptr_t pst_my_stack, pst_my_stack_end;
 static unsigned *pst_here; // blockIdx of the block at hand: x, y
 
 extern "C" {
-extern const unsigned char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const unsigned char _end[] __attribute__((visibility("hidden")));
 extern unsigned char __start_pst_shared[] __attribute__((weak, visibility("hidden")));
 extern unsigned char __stop_pst_shared[] __attribute__((weak, visibility("hidden")));
@@ -131,96 +130,6 @@ static pst_watched *pst_find(uintptr_t at) {
   return nullptr;
 }
 
-//===--- counting --------------------------------------------------------------===//
-
-/// Numbers that have been met in a block, by open addressing.
-struct pst_set {
-  uint64_t *keys;
-  size_t places, used;
-};
-static pst_set pst_sectors, pst_distinct;
-struct pst_turn {
-  uint64_t key;
-  unsigned count;
-};
-static struct {
-  pst_turn *turns;
-  size_t places, used;
-} pst_turns;
-
-static uint64_t pst_hash(uint64_t key) {
-  key = (key ^ (key >> 31)) * 0x9E3779B97F4A7C15ull;
-  return key ^ (key >> 29);
-}
-static bool pst_insert(pst_set &set, uint64_t key) {
-  key |= 1ull << 63; // none is 0
-  if (set.used * 2 >= set.places) {
-    pst_set larger = {nullptr, set.places ? set.places * 2 : 4096, set.used};
-    larger.keys = (uint64_t *)calloc(larger.places, sizeof(uint64_t));
-    for (size_t i = 0; i < set.places; ++i)
-      if (set.keys[i]) {
-        size_t at = pst_hash(set.keys[i]) & (larger.places - 1);
-        while (larger.keys[at])
-          at = (at + 1) & (larger.places - 1);
-        larger.keys[at] = set.keys[i];
-      }
-    free(set.keys);
-    set = larger;
-  }
-  size_t at = pst_hash(key) & (set.places - 1);
-  for (; set.keys[at]; at = (at + 1) & (set.places - 1))
-    if (set.keys[at] == key)
-      return false;
-  set.keys[at] = key;
-  ++set.used;
-  return true;
-}
-/// How often the thread has been at an instruction before.
-static unsigned pst_turn_of(uint64_t key) {
-  if (pst_turns.used * 2 >= pst_turns.places) {
-    const size_t places = pst_turns.places ? pst_turns.places * 2 : 4096;
-    pst_turn *turns = (pst_turn *)calloc(places, sizeof(pst_turn));
-    for (size_t i = 0; i < pst_turns.places; ++i)
-      if (pst_turns.turns[i].key) {
-        size_t at = pst_hash(pst_turns.turns[i].key) & (places - 1);
-        while (turns[at].key)
-          at = (at + 1) & (places - 1);
-        turns[at] = pst_turns.turns[i];
-      }
-    free(pst_turns.turns);
-    pst_turns.turns = turns;
-    pst_turns.places = places;
-  }
-  size_t at = pst_hash(key) & (pst_turns.places - 1);
-  while (pst_turns.turns[at].key && pst_turns.turns[at].key != key)
-    at = (at + 1) & (pst_turns.places - 1);
-  pst_turns.used += !pst_turns.turns[at].key;
-  pst_turns.turns[at].key = key;
-  return pst_turns.turns[at].count++;
-}
-static void pst_forget_counted() {
-  free(pst_sectors.keys);
-  free(pst_distinct.keys);
-  free(pst_turns.turns);
-  pst_sectors = pst_distinct = {};
-  pst_turns = {};
-}
-
-static void pst_count(uintptr_t at, unsigned bytes, bool writes, uintptr_t pc) {
-  (writes ? pst_counts->stores : pst_counts->loads) += 1;
-  (writes ? pst_counts->store_bytes : pst_counts->load_bytes) += bytes;
-  pst_counts->wide_bytes += bytes == 16 ? 16 : 0;
-  const uint64_t instruction = (uint64_t)(pc - (uintptr_t)__ehdr_start) << 11;
-  const uint64_t turn = pst_turn_of(instruction | pst_me | 1ull << 62);
-  for (uintptr_t sector = at / 32; sector <= (at + bytes - 1) / 32; ++sector) {
-    const uint64_t of = pst_hash(pst_hash(instruction | pst_me / 32) + turn) ^ pst_hash(sector);
-    if (pst_insert(pst_sectors, of))
-      ++(writes ? pst_counts->store_sectors : pst_counts->load_sectors);
-    if (pst_insert(pst_distinct, (uint64_t)sector << 1 | writes))
-      ++(writes ? pst_counts->fewest_store_sectors : pst_counts->fewest_load_sectors);
-  }
-}
-
 //===--- each access -----------------------------------------------------------===//
 
 static void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintptr_t pc) {
@@ -240,7 +149,7 @@ static void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintptr
   if (pst_counts && in->shared)
     ++pst_counts->shared_accesses;
   else if (pst_counts)
-    pst_count(at, (unsigned)bytes, writes, pc);
+    pst_count(at, (unsigned)bytes, writes, pst_me, pc);
   char what[200];
   if (writes && (!in->region.writable || at < begin || at + bytes > end)) {
     snprintf(what, sizeof what, "writes %zu bytes at %td of %s, which %s", bytes, (ptrdiff_t)(at - begin), in->region.name,
