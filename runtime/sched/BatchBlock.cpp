@@ -76,6 +76,14 @@ void BatchBlock::begin(int64_t count) {
     outputStrides.push_back(output.strides(count));
 }
 
+void BatchBlock::bind(size_t number, int64_t slot, pst_tensor &tensor) const {
+  size_t axis = 0;
+  for (int stored : plan->outputs[number].stored)
+    if (stored != nAxis(number))
+      tensor.stride[axis++] = outputStrides[number][size_t(stored)];
+  tensor.data = output(number, slot);
+}
+
 void BatchBlock::compact(int64_t count) {
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
     const OutputLayout &o = plan->outputs[i];

@@ -33,6 +33,9 @@ public:
   uint8_t *output(size_t output, int64_t slot) const {
     return base + outputOffsets[output] + slot * outputStrides[output][nAxis(output)];
   }
+  /// The place and the strides of a sample in an output's buffer, whose axes are those of the
+  /// output without `n`, as they stand in memory.
+  void bind(size_t output, int64_t slot, pst_tensor &tensor) const;
   /// Extents of ragged samples; [slot] until compact(), offsets after it.
   int64_t *lengths(size_t output) const {
     return reinterpret_cast<int64_t *>(base + lengthOffsets[output]);

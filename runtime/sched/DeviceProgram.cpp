@@ -4,7 +4,7 @@
 
 namespace penstock::runtime {
 
-Result<std::shared_ptr<DeviceProgram>> DeviceProgram::load(std::shared_ptr<const Layout> layout,
+Result<std::shared_ptr<DeviceProgram>> DeviceProgram::load(const Layout &layout,
                                                            std::shared_ptr<Device> device,
                                                            const std::vector<DeviceImage> &images) {
   std::shared_ptr<DeviceProgram> program(new DeviceProgram(std::move(device)));
@@ -12,9 +12,9 @@ Result<std::shared_ptr<DeviceProgram>> DeviceProgram::load(std::shared_ptr<const
   if (!code)
     return code.error();
   program->code = std::move(*code);
-  program->kernels.resize(layout->steps.size());
-  for (size_t i = 0; i < layout->steps.size(); ++i)
-    if (const plan::DeviceKernelT *wanted = layout->steps[i].device) {
+  program->kernels.resize(layout.steps.size());
+  for (size_t i = 0; i < layout.steps.size(); ++i)
+    if (const plan::DeviceKernelT *wanted = layout.steps[i].device) {
       auto kernel = program->code->kernel(wanted->name, wanted->shared);
       if (!kernel)
         return kernel.error();
@@ -26,7 +26,7 @@ Result<std::shared_ptr<DeviceProgram>> DeviceProgram::load(std::shared_ptr<const
       return made.error();
     *stream = std::move(*made);
   }
-  if (Status status = program->copyConstants(*layout); !status)
+  if (Status status = program->copyConstants(layout); !status)
     return status.error();
   return program;
 }

@@ -16,7 +16,7 @@ class DeviceProgram {
 public:
   /// Errors: Unsupported where `images` have no code for the device; Limit without memory; the device's own.
   static Result<std::shared_ptr<DeviceProgram>>
-  load(std::shared_ptr<const Layout> layout, std::shared_ptr<Device> device, const std::vector<DeviceImage> &images);
+  load(const Layout &layout, std::shared_ptr<Device> device, const std::vector<DeviceImage> &images);
 
   const std::shared_ptr<Device> device;
   /// Of the layout's steps; those of the host have none.

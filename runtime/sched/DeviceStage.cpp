@@ -122,8 +122,7 @@ int DeviceStage::resolve(int number, const int64_t *block) const {
   const BufferLayout &buffer = layout.buffers[size_t(number)];
   if (buffer.kind != BufferKind::alias || crosses[size_t(number)])
     return number;
-  const int64_t last = int64_t(buffer.choices.size()) - 1;
-  return resolve(buffer.choices[size_t(std::clamp<int64_t>(block[buffer.indexSlot], 0, last))], block);
+  return resolve(buffer.chosen(block), block);
 }
 
 //===--- where everything lies -----------------------------------------------------------===//
@@ -132,6 +131,12 @@ int64_t DeviceStage::place(int64_t bytes) {
   const int64_t at = totalBytes;
   totalBytes += alignStorage(bytes + storageSlack);
   return at;
+}
+
+/// Those that a kernel reads of all samples lie one behind the other, also where some samples have none.
+void DeviceStage::placeTogether(Work &work, int number) {
+  if (const BufferLayout &buffer = layout.buffers[size_t(number)]; buffer.readByAll)
+    together[size_t(entries[size_t(number)])] = place(buffer.bytes * work.count);
 }
 
 /// Only the region of an image is copied. The tensor begins before it, so that
@@ -172,11 +177,8 @@ void DeviceStage::placeCrossing(Work &work, int64_t slot, int number) {
     return;
   const int64_t *block = work.block(slot);
   int chosen = number;
-  while (layout.buffers[size_t(chosen)].kind == BufferKind::alias) {
-    const BufferLayout &alias = layout.buffers[size_t(chosen)];
-    const int64_t last = int64_t(alias.choices.size()) - 1;
-    chosen = alias.choices[size_t(std::clamp<int64_t>(block[alias.indexSlot], 0, last))];
-  }
+  while (layout.buffers[size_t(chosen)].kind == BufferKind::alias)
+    chosen = layout.buffers[size_t(chosen)].chosen(block);
   Crossing part{slot, number, &from, decodes[size_t(chosen)], {}, 0};
   if (part.decode) {
     placeRegion(from, to, part, block);
@@ -187,13 +189,7 @@ void DeviceStage::placeCrossing(Work &work, int64_t slot, int number) {
       to.stride[axis] = stride;
       stride *= to.extent[axis];
     }
-    // Those that are read of all samples lie one behind the other; the first slot takes the room.
-    if (!buffer.readByAll)
-      part.offset = place(stride);
-    else if (slot == 0)
-      part.offset = place(buffer.bytes * work.count);
-    else
-      part.offset = reinterpret_cast<intptr_t>(tensor(0, number).data) + slot * buffer.bytes;
+    part.offset = buffer.readByAll ? together[size_t(entries[size_t(number)])] + slot * buffer.bytes : place(stride);
     to.data = reinterpret_cast<void *>(part.offset);
   }
   parts.push_back(part);
@@ -271,9 +267,8 @@ void DeviceStage::placeMade(Work &work, int64_t slot) {
       at = outputs[output] + slot * strides[size_t(o.nAxis)];
     } else if (std::find(counts.begin(), counts.end(), number) != counts.end()) {
       continue;
-    } else if (buffer.readByAll) { // one behind the other
-      at = slot == 0 ? place(buffer.bytes * work.count)
-                     : reinterpret_cast<intptr_t>(tensor(0, number).data) + slot * buffer.bytes;
+    } else if (buffer.readByAll) {
+      at = together[size_t(entries[size_t(number)])] + slot * buffer.bytes;
     } else if (buffer.place >= 0) {
       at = places[size_t(buffer.place)];
     } else {
@@ -334,34 +329,20 @@ void DeviceStage::pack(Work &work) {
 
 /// What a step reads, of this sample, a peer or all of them, with addresses of the device.
 pst_tensor DeviceStage::input(Work &work, int64_t slot, const StepLayout::Input &access) {
-  const int64_t *block = work.block(slot);
-  const BufferLayout &named = layout.buffers[size_t(access.buffer)];
-  if (named.kind == BufferKind::constant) {
-    pst_tensor constant = named.shape;
-    constant.data = shared.constants + named.constantOffset;
-    return constant;
-  }
   if (access.peerSlot >= 0)
-    slot = std::clamp<int64_t>(block[access.peerSlot], 0, work.count - 1);
+    slot = std::clamp<int64_t>(work.block(slot)[access.peerSlot], 0, work.count - 1);
   if (access.all)
     slot = 0;
   const int number = resolve(access.buffer, work.block(slot));
   const BufferLayout &buffer = layout.buffers[size_t(number)];
-  pst_tensor result = buffer.kind == BufferKind::constant ? buffer.shape : tensor(buffer.once ? 0 : slot, number);
   if (buffer.kind == BufferKind::constant) {
-    result.data = shared.constants + buffer.constantOffset;
-    return result;
+    pst_tensor constant = buffer.shape;
+    constant.data = shared.constants + buffer.constantOffset;
+    return constant;
   }
+  pst_tensor result = tensor(buffer.once ? 0 : slot, number);
   result.data = base + reinterpret_cast<intptr_t>(result.data);
-  if (access.all) {
-    pst_tensor all{result.data, {work.count}, {buffer.bytes}};
-    for (int axis = 0; axis < buffer.rank; ++axis) {
-      all.extent[axis + 1] = result.extent[axis];
-      all.stride[axis + 1] = result.stride[axis];
-    }
-    return all;
-  }
-  return result;
+  return access.all ? buffer.ofAll(result, work.count) : result;
 }
 
 void DeviceStage::packRecords(Work &work) {
@@ -450,35 +431,20 @@ Status DeviceStage::queue(Work &work, const std::vector<int64_t> &slots) {
   return kernels.record(*done);
 }
 
-/// A number of elements that kernels have found.
-int64_t DeviceStage::countOf(Work &work, int64_t slot, int buffer) {
-  const int number = resolve(buffer, work.block(slot));
+/// A number of elements that kernels have found, the stage's or those of the host.
+int64_t DeviceStage::countOf(Work &work, int64_t slot, int named) {
+  const int number = resolve(named, work.block(slot));
+  const BufferLayout &buffer = layout.buffers[size_t(number)];
   int64_t value;
   const void *at;
-  if (crosses[size_t(number)])
-    at = work.keptTensor(slot, layout.buffers[size_t(number)].kept).data;
-  else if (layout.buffers[size_t(number)].kind == BufferKind::constant)
-    at = layout.constants + layout.buffers[size_t(number)].constantOffset;
+  if (buffer.kind == BufferKind::constant)
+    at = layout.constants + buffer.constantOffset;
+  else if (buffer.stage < stage)
+    at = work.keptTensor(slot, buffer.kept).data;
   else
     at = static_cast<const uint8_t *>(answer.get()) + (reinterpret_cast<intptr_t>(tensor(slot, number).data) - states);
   std::memcpy(&value, at, sizeof value);
   return value;
-}
-
-bool DeviceStage::readCounts(Work &work, int64_t slot, Failure &failure) {
-  for (size_t i = 0; i < layout.outputs.size(); ++i)
-    for (const OutputLayout::Count &count : layout.outputs[i].counts) {
-      if (layout.buffers[size_t(count.buffer)].stage != stage)
-        continue;
-      const int64_t values[2] = {countOf(work, slot, count.buffer), count.limit};
-      if (values[0] > count.limit) {
-        failure = checkFailure(tree, count.check, values);
-        return false;
-      }
-      if (count.isLength)
-        work.memory->lengths(i)[slot] = values[0];
-    }
-  return true;
 }
 
 /// Checks that failed, and lengths against their limits.
@@ -494,7 +460,7 @@ void DeviceStage::readStates(Work &work, const std::vector<int64_t> &slots, Fail
   for (int64_t slot : slots)
     if (const pst_sample_status &state = status[1 + slot]; state.check)
       failed.emplace_back(slot, checkFailure(tree, state.check, state.values));
-    else if (!readCounts(work, slot, failure))
+    else if (!storeLengths(work, slot, stage, [&](int buffer) { return countOf(work, slot, buffer); }, failure))
       failed.emplace_back(slot, std::move(failure));
 }
 
@@ -509,13 +475,16 @@ Status DeviceStage::run(Work &work, const std::vector<int64_t> &slots, Failed &f
   tensors.assign(size_t(work.count) * used.size(), pst_tensor{});
   parts.clear();
   steps.clear();
+  together.assign(used.size(), 0);
   totalBytes = lowest = highest = 0;
-  for (int number : crossing)
+  for (int number : crossing) {
+    placeTogether(work, number);
     if (layout.buffers[size_t(number)].once)
       placeCrossing(work, 0, number);
     else
       for (int64_t slot : slots)
         placeCrossing(work, slot, number);
+  }
   std::vector<int64_t> good;
   for (int64_t slot : slots) {
     Failure failure;
@@ -530,6 +499,8 @@ Status DeviceStage::run(Work &work, const std::vector<int64_t> &slots, Failed &f
     return status;
   slabBytes = totalBytes;
   placeOutputs(work);
+  for (int number : made)
+    placeTogether(work, number);
   for (int64_t slot : good)
     placeMade(work, slot);
   if (!allocate())

@@ -57,6 +57,7 @@ private:
   }
   int resolve(int buffer, const int64_t *block) const;
   int64_t place(int64_t bytes);
+  void placeTogether(Work &work, int number);
   void placeCrossing(Work &work, int64_t slot, int number);
   void placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &crossing, const int64_t *block);
   bool shapeMade(Work &work, int64_t slot, Failure &failure);
@@ -70,7 +71,6 @@ private:
   Status queue(Work &work, const std::vector<int64_t> &slots);
   Status moveOutputs(Work &work, const std::vector<int64_t> &slots, bool back);
   void readStates(Work &work, const std::vector<int64_t> &slots, Failed &failed);
-  bool readCounts(Work &work, int64_t slot, Failure &failure);
   int64_t countOf(Work &work, int64_t slot, int buffer);
 
   std::shared_ptr<const Program> program;
@@ -89,6 +89,7 @@ private:
 
   // Of the batch at hand. Addresses are offsets into the arena until allocate().
   std::vector<pst_tensor> tensors;  ///< by slot, then `used`
+  std::vector<int64_t> together;    ///< of `used`: where those of all samples begin that are read so
   std::vector<Crossing> parts;
   std::vector<Running> steps;
   std::vector<int64_t> scratch;     ///< by slot

@@ -89,6 +89,14 @@ public:
         read(input.buffer, step.stage, input.peerSlot >= 0 || input.all);
         layout.buffers[input.buffer].readByAll |= input.all;
       }
+    // Numbers of elements that a device finds are read when its stage is done, and so is what the host
+    // has found where a choice lies between the two.
+    for (const OutputLayout &output : layout.outputs)
+      for (const OutputLayout::Count &count : output.counts)
+        if (const int stage = layout.buffers[size_t(count.buffer)].stage; stage == layout.deviceStage()) {
+          ++walk;
+          read(count.buffer, stage, false);
+        }
   }
 
 private:
@@ -117,6 +125,15 @@ private:
 };
 
 } // namespace
+
+pst_tensor BufferLayout::ofAll(const pst_tensor &first, int64_t count) const {
+  pst_tensor all{first.data, {count}, {bytes}};
+  for (int axis = 0; axis < rank; ++axis) {
+    all.extent[axis + 1] = first.extent[axis];
+    all.stride[axis + 1] = first.stride[axis];
+  }
+  return all;
+}
 
 std::vector<int64_t> OutputLayout::strides(int64_t count) const {
   std::vector<int64_t> result(axes.size());

@@ -5,6 +5,7 @@
 #include "runtime/core/KernelTable.h"
 #include "runtime/core/Plan.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -44,6 +45,13 @@ struct BufferLayout {
   bool once = false;           ///< by the first sample, for the whole batch
   bool readByAll = false;      ///< those of all samples lie one behind the other
   int64_t constantOffset = -1; ///< in Layout::constants
+
+  /// Of an alias: the buffer that a sample with this block means.
+  int32_t chosen(const int64_t *block) const {
+    return choices[size_t(std::clamp<int64_t>(block[indexSlot], 0, int64_t(choices.size()) - 1))];
+  }
+  /// Those of all samples in one tensor, `n` first: they lie one behind the other.
+  pst_tensor ofAll(const pst_tensor &first, int64_t count) const;
 };
 
 struct StepLayout {

@@ -68,12 +68,7 @@ void SampleBuffers::bindOutputs(Work &work, int64_t slot, int stage) {
     const size_t number = size_t(buffer.output);
     const OutputLayout &output = layout.outputs[number];
     pst_tensor &tensor = tensors[i];
-    tensor.data = work.memory->output(number, slot);
-    const auto &strides = work.memory->strides(number);
-    size_t axis = 0;
-    for (int stored : output.stored) // the kernel's axes stand in memory order
-      if (stored != output.nAxis)
-        tensor.stride[axis++] = strides[size_t(stored)];
+    work.memory->bind(number, slot, tensor);
     // What a smaller sample leaves unwritten must not be another one's rest.
     if (!buffer.isStatic && output.raggedAxis < 0)
       std::memset(tensor.data, 0, size_t(output.sampleBytes));
@@ -102,8 +97,7 @@ const pst_tensor &SampleBuffers::own(int number) const {
   const BufferLayout &buffer = layout.buffers[size_t(number)];
   if (buffer.kind != BufferKind::alias)
     return tensors[size_t(number)];
-  const int64_t last = int64_t(buffer.choices.size()) - 1;
-  return own(buffer.choices[size_t(std::clamp<int64_t>(block[buffer.indexSlot], 0, last))]);
+  return own(buffer.chosen(block));
 }
 
 const pst_tensor *SampleBuffers::ofPeer(Work &work, const StepLayout::Input &input) {
@@ -116,14 +110,7 @@ const pst_tensor *SampleBuffers::ofPeer(Work &work, const StepLayout::Input &inp
 
 const pst_tensor *SampleBuffers::ofAll(Work &work, const StepLayout::Input &input) {
   const BufferLayout &buffer = layout.buffers[size_t(input.buffer)];
-  const pst_tensor &first = work.keptTensor(0, buffer.kept);
-  everySample.data = first.data;
-  everySample.extent[0] = work.count;
-  everySample.stride[0] = buffer.bytes;
-  for (int axis = 0; axis < buffer.rank; ++axis) {
-    everySample.extent[axis + 1] = first.extent[axis];
-    everySample.stride[axis + 1] = first.stride[axis];
-  }
+  everySample = buffer.ofAll(work.keptTensor(0, buffer.kept), work.count);
   return &everySample;
 }
 

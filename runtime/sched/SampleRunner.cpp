@@ -233,24 +233,12 @@ bool SampleRunner::runStage(Work &work, int64_t slot, int stage, Failure &failur
   }
   costs.add(Stage::Kernels, (last - begin) * timed, count);
   buffers.keep(work, slot, stage);
-  return readCounts(work, slot, stage, failure);
-}
-
-bool SampleRunner::readCounts(Work &work, int64_t slot, int stage, Failure &failure) {
-  for (size_t i = 0; i < layout.outputs.size(); ++i)
-    for (const OutputLayout::Count &count : layout.outputs[i].counts) {
-      if (layout.buffers[size_t(count.buffer)].stage != stage)
-        continue;
-      int64_t values[2] = {0, count.limit};
-      std::memcpy(values, buffers.own(count.buffer).data, sizeof values[0]);
-      if (values[0] > count.limit) {
-        failure = checkFailure(tree, count.check, values);
-        return false;
-      }
-      if (count.isLength)
-        work.memory->lengths(i)[slot] = values[0];
-    }
-  return true;
+  auto valueOf = [&](int buffer) {
+    int64_t value;
+    std::memcpy(&value, buffers.own(buffer).data, sizeof value);
+    return value;
+  };
+  return storeLengths(work, slot, stage, valueOf, failure);
 }
 
 bool SampleRunner::runStep(Work &work, int64_t slot, const StepLayout &step, Failure &failure) {

@@ -39,7 +39,6 @@ private:
   bool runSetup(const Work &work, Failure &failure);
   bool runStage(Work &work, int64_t slot, int stage, Failure &failure);
   /// Lengths that kernels of the stage have found, against their limits.
-  bool readCounts(Work &work, int64_t slot, int stage, Failure &failure);
   bool runStep(Work &work, int64_t slot, const StepLayout &step, Failure &failure);
   /// Of a step whose tensors and scalars are bound.
   bool runCode(const Work &work, const StepLayout &step, Failure &failure);

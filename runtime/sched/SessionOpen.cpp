@@ -76,7 +76,7 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   if ((*layout)->deviceStage() >= 0) {
     if (!options.device)
       return Error{Code::InvalidArgument, "kernels of `" + tree.name + "` were compiled for a GPU: open it with one"};
-    auto loaded = DeviceProgram::load(*layout, options.device, options.deviceCode);
+    auto loaded = DeviceProgram::load(**layout, options.device, options.deviceCode);
     if (!loaded)
       return loaded.error();
     device = std::move(*loaded);

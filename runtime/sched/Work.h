@@ -122,6 +122,26 @@ struct Failure {
 /// What a check's number and values say.
 Failure checkFailure(const plan::PlanT &tree, int32_t id, const int64_t values[2]);
 
+/// Stores the lengths that steps of a stage have found for a sample; `valueOf` reads the number in a buffer. False where one
+/// is over its limit.
+template <typename ValueOf>
+bool storeLengths(Work &work, int64_t slot, int stage, ValueOf valueOf, Failure &failure) {
+  const Layout &layout = *work.program->layout;
+  for (size_t i = 0; i < layout.outputs.size(); ++i)
+    for (const OutputLayout::Count &count : layout.outputs[i].counts) {
+      if (layout.buffers[size_t(count.buffer)].stage != stage)
+        continue;
+      const int64_t values[2] = {valueOf(count.buffer), count.limit};
+      if (values[0] > count.limit) {
+        failure = checkFailure(work.program->tree(), count.check, values);
+        return false;
+      }
+      if (count.isLength)
+        work.memory->lengths(i)[slot] = values[0];
+    }
+  return true;
+}
+
 /// Notes a bad sample and chooses the next row to try. False where there is
 /// none, none is allowed, or no other row would help: `work.fatal` then says so.
 bool substitute(Work &work, int64_t slot, const Failure &failure);

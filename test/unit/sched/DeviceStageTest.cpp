@@ -94,8 +94,9 @@ struct DevicePipeline {
         record.emplace_back(RecordValue::data, 0, 0, uint16_t(i));
         for (int axis = 0; axis < HostFunctions::rank; ++axis) {
           // Strides of elements of one byte: the functions count bytes. What is not there reads as any number.
-          record.emplace_back(RecordValue::extent, uint8_t(std::min(axis, axes - 1)), 0, uint16_t(i));
-          record.emplace_back(RecordValue::stride, uint8_t(std::min(axis, axes - 1)), 1, uint16_t(i));
+          for (auto [value, shift] : {std::pair(RecordValue::extent, 0), std::pair(RecordValue::stride, 1)})
+            record.emplace_back(axes ? value : RecordValue::entry, uint8_t(axes ? std::min(axis, axes - 1) : 0),
+                                uint8_t(axes ? shift : 0), uint16_t(axes ? i : 0));
         }
       }
       for (size_t i = 0; i < step->scalars.size(); ++i)
@@ -226,6 +227,52 @@ Pipeline joinedPipeline() {
   return p;
 }
 
+/// Eight multiples of a sample's value, of which as many count as one step or another finds: more than five are too many.
+Pipeline countedPipeline() {
+  Pipeline p = memoryPipeline();
+  p.plan.substitute = 0.9;
+  plan::CheckT &check = Pipeline::add(p.plan.checks);
+  check.id = 5;
+  check.message = "there are {0} values, more than {1}";
+  check.file = "test.pipe";
+  p.plan.setup = p.kernel([](pst_kernel_args *args) -> int32_t {
+    args->scalars[9] = args->scalars[8] / 2 % 2;
+    return 0;
+  });
+  const auto count = [&](pst_kernel function) {
+    const int number = p.buffer(plan::BufferKind::temporary, DType::i64, {});
+    p.step(p.kernel(function), {}, {number}, {8});
+    return number;
+  };
+  const int first = count([](pst_kernel_args *args) -> int32_t {
+    *static_cast<int64_t *>(args->tensors[0].data) = args->scalars[0] % 7;
+    return 0;
+  });
+  const int second = count([](pst_kernel_args *args) -> int32_t {
+    *static_cast<int64_t *>(args->tensors[0].data) = args->scalars[0] % 4;
+    return 0;
+  });
+  const int chosen = p.buffer(plan::BufferKind::alias, DType::i64, {});
+  p.plan.buffers[size_t(chosen)]->choices = {first, second};
+  p.plan.buffers[size_t(chosen)]->index_slot = 9;
+  const int out = p.output("values", DType::i64, {8});
+  p.plan.outputs.back()->ragged_axis = 1;
+  p.plan.outputs.back()->length_slot = 8;
+  p.plan.outputs.back()->dims[1]->bound = 8;
+  plan::CountT &found = Pipeline::add(p.plan.outputs.back()->counts);
+  found.buffer = chosen;
+  found.limit = 5;
+  found.check = 5;
+  found.is_length = true;
+  p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
+    for (int64_t i = 0; i < 8; ++i)
+      static_cast<int64_t *>(args->tensors[0].data)[i] = args->scalars[0] * i;
+    return 0;
+  }),
+         {}, {out}, {8});
+  return p;
+}
+
 TEST(DeviceStage, FieldsCross) {
   const MemoryTable table(37);
   SessionOptions options = table.options();
@@ -251,6 +298,13 @@ TEST(DeviceStage, SamplesReadEachOther) {
   // What they read, the device has made, or the host.
   for (size_t first : {0, 1, 2, 4})
     expectTheHostsSamples(joinedPipeline(), options, 8, first);
+}
+
+TEST(DeviceStage, NumbersOfElementsAreTheHostsOrTheDevices) {
+  const MemoryTable table(40);
+  // Step 0 is memoryPipeline()'s; the first number is the host's from 2 on, both are from 3 on.
+  for (size_t first : {0, 1, 2, 3})
+    expectTheHostsSamples(countedPipeline(), table.options(), 8, first);
 }
 
 // More samples than one launch has.
