@@ -160,7 +160,7 @@ FailureOr<Buffer> KernelEmitter::scratchBuffer(Value tensor) {
 }
 
 FailureOr<Buffer> KernelEmitter::wholeBuffer(Value tensor, bool aligned) {
-  for (auto &[value, output] : someRows)
+  for (auto &[value, output] : tileOutputs)
     if (value == tensor)
       return output;
   for (auto [value, output] :
@@ -194,9 +194,9 @@ LogicalResult KernelEmitter::run() {
   b.setInsertionPointToStart(entry);
   scratchUsed = l.i64(0);
   unpackArguments();
-  auto together = kernel.getSchedule() ? kernel.getSchedule()->getAs<IntegerAttr>("rows") : IntegerAttr();
-  if (together) {
-    if (failed(emitSomeRowsAtATime(*rowsOf(kernel), together.getInt())))
+  auto tile = kernel.getSchedule() ? kernel.getSchedule()->getAs<IntegerAttr>("row_tile") : IntegerAttr();
+  if (tile) {
+    if (failed(emitRowTiles(*rowsOf(kernel), tile.getInt())))
       return failure();
     finish();
     return success();

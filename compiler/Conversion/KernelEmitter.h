@@ -59,8 +59,8 @@ private:
   mlir::LogicalResult emitTopLevel(mlir::Operation &op);
   mlir::LogicalResult materialise(mlir::Operation &op);
   mlir::LogicalResult storeOutputs(pipe::ReturnOp op);
-  // KernelSomeRows.cpp
-  mlir::LogicalResult emitSomeRowsAtATime(const pipe::Axis &rows, int64_t together);
+  // KernelRowTiles.cpp
+  mlir::LogicalResult emitRowTiles(const pipe::Axis &rows, int64_t tile);
   void finish();
 
   // KernelScalars.cpp
@@ -378,7 +378,7 @@ private:
   mlir::Block *top = nullptr;                  ///< where the operation at hand began
   mlir::Value partialSumsAt;                   ///< room for 32 vectors of the reduction at hand
   llvm::SmallVector<Buffer> outputs;           ///< of what the kernel returns
-  llvm::SmallVector<std::pair<mlir::Value, Buffer>> someRows; ///< of these, where some rows go
+  llvm::SmallVector<std::pair<mlir::Value, Buffer>> tileOutputs; ///< of these, where the rows of a tile go
   std::map<std::string, ByteTable> byteTables; ///< by what they hold, and where
   /// Pads of which it is known, where a row is emitted, whether it exists: the
   /// axes that told, or nothing where it does not.

@@ -87,13 +87,13 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
       if (value != StringAttr::get(kernel.getContext(), "grid") &&
           value != StringAttr::get(kernel.getContext(), "block"))
         return refuse("a mapping is \"grid\" or \"block\"");
-    } else if (name == "rows") { // C4
+    } else if (name == "row_tile") { // C4
       const auto rows = rowsOf(kernel);
       if (!rows || !number(value, 1, rows->extent - 1, 1))
-        return refuse("ops that treat each row alone go by some of them at a time, as i64");
+        return refuse("a tile has fewer rows than the kernel goes through, whose ops treat each row alone, as i64");
     } else {
       return kernel.emitOpError() << "has a schedule with `" << name
-                                  << "`; known are `level`, `streaming`, `rows`, `mapping` and `threads`";
+                                  << "`; known are `level`, `streaming`, `row_tile`, `mapping` and `threads`";
     }
   }
   if (schedule.contains("mapping") != schedule.contains("threads")) // C2

@@ -28,8 +28,8 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> 
     - (C3) ops inside have no other `schedule` than "scratch"; a resample or
       reduce may have "ring", a reduce "warps" or "threads", or "inline" where it takes no more
       than 32 elements, a number known when compiling.
-    - (C4) on a CPU, a schedule may have `rows`, fewer than the kernel goes through, if all ops treat
-      rows alone and none knows which one it is at: so many go through all ops together.
+    - (C4) on a CPU, a schedule may have `row_tile`, fewer rows than the kernel goes through, if all ops treat
+      rows alone and none knows which one it is at: the rows of a tile go through all ops before the next tile.
 
     Example:
 

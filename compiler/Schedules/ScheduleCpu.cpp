@@ -4,9 +4,9 @@
 #include "compiler/Schedules/ColumnTerms.h"
 #include "compiler/Schedules/ConvertInputs.h"
 #include "compiler/Schedules/Passes.h"
+#include "compiler/Schedules/RowTiles.h"
 #include "compiler/Schedules/SeparateReductions.h"
 #include "compiler/Schedules/SeparateWindows.h"
-#include "compiler/Schedules/SomeRows.h"
 #include "compiler/Schedules/Stored.h"
 #include "compiler/Schedules/TransposeInputs.h"
 
@@ -133,10 +133,10 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       keepCheapMapsApart(kernel);
       NamedAttrList chosen;
       chosen.set("level", builder.getI64IntegerAttr(level));
-      if (auto rows = rowsAtATime(kernel)) {
-        chosen.set("rows", builder.getI64IntegerAttr(*rows));
+      if (auto tile = rowTileOf(kernel)) {
+        chosen.set("row_tile", builder.getI64IntegerAttr(*tile));
         addRemark(kernel, "schedule-cpu",
-                  std::to_string(*rows) + " of its rows at a time go through all of it: they stay in a near cache");
+                  "goes through its rows in tiles of " + std::to_string(*tile) + ", which stay in a near cache");
       }
       // It wins on the machines with AVX-512 that were measured, and loses on
       // Zen 3, which has none.

@@ -82,8 +82,8 @@ pipe.kernel @k "pixels" schedule {mapping = "warp", threads = 64 : i64} {
 
 // -----
 
-// expected-error @below {{has the schedule `rows = 9 : i64`; ops that treat each row alone go by some of them at a time, as i64}}
-pipe.kernel @k "pixels" schedule {level = 3 : i64, rows = 9 : i64} {
+// expected-error @below {{has the schedule `row_tile = 9 : i64`; a tile has fewer rows than the kernel goes through, whose ops treat each row alone, as i64}}
+pipe.kernel @k "pixels" schedule {level = 3 : i64, row_tile = 9 : i64} {
 ^bb0(%x: !pipe.tensor<f32[t=9, k=40]>):
   %0 = pipe.reduce sum %x over ["k"] : !pipe.tensor<f32[t=9, k=40]> -> !pipe.tensor<f32[t=9]>
   pipe.return %0 : !pipe.tensor<f32[t=9]>
@@ -91,8 +91,8 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64, rows = 9 : i64} {
 
 // -----
 
-// expected-error @below {{has the schedule `rows = 4 : i64`; ops that treat each row alone go by some of them at a time, as i64}}
-pipe.kernel @k "pixels" schedule {level = 3 : i64, rows = 4 : i64} {
+// expected-error @below {{has the schedule `row_tile = 4 : i64`; a tile has fewer rows than the kernel goes through, whose ops treat each row alone, as i64}}
+pipe.kernel @k "pixels" schedule {level = 3 : i64, row_tile = 4 : i64} {
 ^bb0(%x: !pipe.tensor<f32[t=9, k=40]>):
   %0 = pipe.reduce sum %x over ["t"] : !pipe.tensor<f32[t=9, k=40]> -> !pipe.tensor<f32[k=40]>
   pipe.return %0 : !pipe.tensor<f32[k=40]>
@@ -108,7 +108,7 @@ pipe.kernel @k "pixels" schedule {mapping = "grid"} {
 
 // -----
 
-// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `rows`, `mapping` and `threads`}}
+// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `row_tile`, `mapping` and `threads`}}
 pipe.kernel @k "pixels" schedule {lanes = 16 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
   pipe.return %x : !pipe.tensor<u8[w=4]>

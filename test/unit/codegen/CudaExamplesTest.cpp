@@ -106,7 +106,7 @@ pipeline patches(x: path) {
 }
 
 // Rows of which each op needs the row alone, and one for which it needs those before it.
-TEST(CudaPasses, SomeRows) {
+TEST(CudaPasses, RowsAlone) {
   expectTheBitsOfTheReference(R"(
 pipe 1
 pipeline rows(x: path) {

@@ -443,9 +443,9 @@ TEST_P(RowsOfResults, PoolRows) {
   }
 }
 
-// Rows of 8 KiB, four at a time through all of it, the last ones twice; a number of each row, one of all, and what a
+// Rows of 8 KiB in tiles of four, of which the last overlaps; a number of each row, one of all, and what a
 // few rows share. `planes`: each row is one.
-TEST_P(RowsOfResults, SomeRowsAtATime) {
+TEST_P(RowsOfResults, RowTiles) {
   constexpr size_t rows = 10, columns = 2000;
   for (const bool planes : {false, true}) {
     const std::string inner = planes ? "h=40, w=50" : "w=2000", over = planes ? "[\"h\", \"w\"]" : "[\"w\"]",

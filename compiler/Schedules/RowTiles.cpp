@@ -1,6 +1,6 @@
-//===- SomeRows.cpp - rows that go through a kernel together -----------------===//
+//===- RowTiles.cpp - kernels that go by tiles of rows -----------------------===//
 
-#include "compiler/Schedules/SomeRows.h"
+#include "compiler/Schedules/RowTiles.h"
 #include "compiler/Dialect/CheapOps.h"
 #include "compiler/Dialect/Rows.h"
 #include "compiler/Dialect/SmallReduction.h"
@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace penstock::pipe;
 
-/// Of what is read for some rows: half of a first cache, of which four rows at least, since their sums go side by side,
+/// Of what is read for a tile: half of a first cache, but four rows at least, since their sums go side by side,
 /// as long as a second cache holds them.
 static constexpr int64_t nearBytes = 16 << 10, farBytes = 128 << 10, sideBySide = 4;
 
@@ -40,7 +40,7 @@ void penstock::schedules::keepCheapMapsApart(KernelOp kernel) {
       map->removeAttr("schedule");
 }
 
-std::optional<int64_t> penstock::schedules::rowsAtATime(KernelOp kernel) {
+std::optional<int64_t> penstock::schedules::rowTileOf(KernelOp kernel) {
   if (!joinsPasses(kernel))
     return std::nullopt;
   const auto rows = rowsOf(kernel);
@@ -52,8 +52,8 @@ std::optional<int64_t> penstock::schedules::rowsAtATime(KernelOp kernel) {
       rowBytes += type.numElements() / rows->extent * scalarBytes(type.getElementType());
   if (rowBytes == 0)
     return std::nullopt;
-  int64_t together = nearBytes / rowBytes / sideBySide * sideBySide;
-  if (together == 0)
-    together = sideBySide * rowBytes <= farBytes ? sideBySide : 1;
-  return together < rows->extent ? std::optional(together) : std::nullopt;
+  int64_t tile = nearBytes / rowBytes / sideBySide * sideBySide;
+  if (tile == 0)
+    tile = sideBySide * rowBytes <= farBytes ? sideBySide : 1;
+  return tile < rows->extent ? std::optional(tile) : std::nullopt;
 }

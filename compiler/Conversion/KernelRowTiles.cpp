@@ -1,8 +1,8 @@
-//===- KernelSomeRows.cpp - a kernel through which some rows go at a time ------===//
+//===- KernelRowTiles.cpp - row tiling -----------------------------------------===//
 //
-// Where every op treats rows alone, the kernel is written once more for so many rows, out of the
-// rows from some first one on of what it reads, and that is the body of a loop. What is handed on
-// from op to op stays in a near cache then.
+// Where every op treats rows alone, the kernel is written once more for the rows of a tile, which
+// views of its inputs pick, and that is the body of a loop over tiles. What is handed on from op to
+// op stays in a near cache then.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,19 +15,19 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static NamedTensorType withRows(Value tensor, int64_t together) {
+static NamedTensorType withRows(Value tensor, int64_t tile) {
   auto type = llvm::cast<NamedTensorType>(tensor.getType());
   SmallVector<Axis> axes(type.getAxes());
-  axes[0].extent = together;
+  axes[0].extent = tile;
   return NamedTensorType::get(type.getElementType(), axes);
 }
 
 namespace {
-/// The kernel of `together` rows, in a block of its own.
-class SomeRows {
+/// The kernel of one tile of rows, in a block of its own.
+class RowTile {
 public:
-  SomeRows(KernelOp kernel, const Axis &rows, int64_t together)
-      : kernel(kernel), rows(rows), together(together), b(kernel.getContext()) {
+  RowTile(KernelOp kernel, const Axis &rows, int64_t tile)
+      : kernel(kernel), rows(rows), tile(tile), b(kernel.getContext()) {
     first = block().addArgument(b.getI64Type(), kernel.getLoc());
     b.setInsertionPointToStart(&block());
   }
@@ -38,17 +38,17 @@ public:
       if (!made.contains(value))
         if (auto type = llvm::dyn_cast<NamedTensorType>(value.getType());
             type && type.axisIndex(rows.name) == 0)
-          made.map(value, rowsFromFirst(value, op.getLoc()));
+          made.map(value, viewOfTile(value, op.getLoc()));
     Operation *copy = b.clone(op, made);
-    copy->getResult(0).setType(withRows(op.getResult(0), together));
+    copy->getResult(0).setType(withRows(op.getResult(0), tile));
   }
   Block &block() { return kernel.getBody().back(); }
   Value numberOfFirst() const { return first; }
   Value of(Value value) const { return made.lookup(value); }
 
 private:
-  Value rowsFromFirst(Value value, Location loc) {
-    NamedTensorType type = withRows(value, together);
+  Value viewOfTile(Value value, Location loc) {
+    NamedTensorType type = withRows(value, tile);
     SmallVector<AffineExpr> places{b.getAffineDimExpr(0) + b.getAffineSymbolExpr(0)};
     for (int64_t axis = 1; axis < type.getRank(); ++axis)
       places.push_back(b.getAffineDimExpr(static_cast<unsigned>(axis)));
@@ -60,44 +60,44 @@ private:
 
   KernelOp kernel;
   const Axis rows;
-  const int64_t together;
+  const int64_t tile;
   OpBuilder b;
   IRMapping made;
   Value first;
 };
 } // namespace
 
-LogicalResult KernelEmitter::emitSomeRowsAtATime(const Axis &rows, int64_t together) {
+LogicalResult KernelEmitter::emitRowTiles(const Axis &rows, int64_t tile) {
   Block &body = kernel.getBody().front();
   kernel.getBody().push_back(new Block());
-  SomeRows some(kernel, rows, together);
+  RowTile one(kernel, rows, tile);
   for (Operation &op : body.without_terminator())
     if (llvm::isa<ConstantOp>(op) || !llvm::isa<NamedTensorType>(op.getResult(0).getType())) {
       if (failed(emitTopLevel(op)))
         return failure();
     } else {
-      some.add(op);
+      one.add(op);
     }
   l.loc = kernel.getLoc();
   Value used = scratchUsed;
   LogicalResult done = success();
-  forLoop(l.i64(0), l.i64(rows.extent), together, [&](Value index) {
-    // The last ones overlap those before them: all is pure.
-    Value first = rows.extent % together ? l.minS(index, l.i64(rows.extent - together)) : index;
-    scalars[some.numberOfFirst()] = l.wrap(first, b.getI64Type());
+  forLoop(l.i64(0), l.i64(rows.extent), tile, [&](Value index) {
+    // The last tile overlaps the one before it: all is pure.
+    Value first = rows.extent % tile ? l.minS(index, l.i64(rows.extent - tile)) : index;
+    scalars[one.numberOfFirst()] = l.wrap(first, b.getI64Type());
     for (auto [value, output] : llvm::zip(body.getTerminator()->getOperands(), outputs)) {
       Buffer to = output;
       to.pointer = m.address(output.pointer, l.mul(first, output.strides[0]));
-      someRows.push_back({some.of(value), to});
+      tileOutputs.push_back({one.of(value), to});
     }
-    for (Operation &op : some.block())
+    for (Operation &op : one.block())
       if (failed(emitTopLevel(op)))
         done = failure();
-    for (auto &[value, to] : someRows)
+    for (auto &[value, to] : tileOutputs)
       if (auto stored = buffers.find(value); stored == buffers.end() || stored->second.pointer != to.pointer)
-        storeTensor(value, to, defaultShape(value), l.i64(0), l.i64(together));
+        storeTensor(value, to, defaultShape(value), l.i64(0), l.i64(tile));
   });
-  someRows.clear();
+  tileOutputs.clear();
   scratchUsed = used; // nobody reads after the loop what is in there
   return done;
 }
