@@ -106,7 +106,7 @@ def Pipe_KeyOfOp : Pipe_Op<"key_of", [Pure]> {
   let assemblyFormat = "$state `,` $position `,` $epoch `,` $view attr-dict";
 }
 
-def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, AttrSizedOperandSegments]> {
+def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, Pipe_SizedOpInterface, AttrSizedOperandSegments]> {
   let summary = "Runs a kernel for this sample";
   let description = [{
     `tensors` and `scalars` are the kernel's arguments.

@@ -9,6 +9,7 @@ using namespace mlir;
 using namespace penstock::pipe;
 
 #include "compiler/Dialect/PipeDialect.cpp.inc"
+#include "compiler/Dialect/KernelInterfaces.cpp.inc"
 #include "compiler/Dialect/PipeEnums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
@@ -37,24 +38,12 @@ Operation *PipeDialect::materializeConstant(OpBuilder &builder, Attribute value,
   return builder.create<ConstantOp>(loc, type, typed);
 }
 
-OperandRange penstock::pipe::sizesOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, OperandRange>(op)
-      .Case<CastOp, FieldOp, DecodeOp, ViewOp, PadOp, ConcatOp, StackOp,
-            PlaceOp, MapOp, WindowOp, WeightsOp, ResampleOp, GatherOp, ReduceOp,
-            ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, ReduceByOp, SortOp,
-            EncodeOp, RecompressOp,
-            ChooseOp, RepeatOp, EachOp, PeersOp, LaunchOp>(
-          [](auto typed) -> OperandRange { return typed.getSizes(); })
-      .Default(
-          [](Operation *other) { return other->getOperands().take_front(0); });
-}
-
 LogicalResult penstock::pipe::verifySizes(Operation *op) {
   size_t dynamic = 0;
   for (Type type : op->getResultTypes())
     if (auto tensor = llvm::dyn_cast<NamedTensorType>(type))
       dynamic += tensor.dynamicAxes().size();
-  const size_t sizes = sizesOf(op).size();
+  const size_t sizes = llvm::cast<SizedOpInterface>(op).getSizes().size();
   if (sizes != dynamic)
     return op->emitOpError()
            << "has " << sizes << " sizes for " << dynamic << " dynamic axes";
@@ -86,7 +75,7 @@ OpFoldResult penstock::pipe::extentOf(Value value, int64_t axis) {
       continue;
     for (int64_t dynamic : resultType.dynamicAxes()) {
       if (result == value && dynamic == axis)
-        return sizesOf(op)[position];
+        return llvm::cast<SizedOpInterface>(op).getSizes()[position];
       ++position;
     }
   }

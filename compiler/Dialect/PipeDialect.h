@@ -48,6 +48,11 @@ int64_t scalarBytes(mlir::Type type);
 
 } // namespace penstock::pipe
 
+namespace penstock::pipe {
+/// One size per dynamic axis of the results of a SizedOpInterface; else it says so.
+mlir::LogicalResult verifySizes(mlir::Operation *op);
+} // namespace penstock::pipe
+
 #include "compiler/Dialect/PipeEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
@@ -57,6 +62,8 @@ int64_t scalarBytes(mlir::Type type);
 #include "compiler/Dialect/PipeTypes.h.inc"
 
 #include "compiler/Dialect/PipeDialect.h.inc"
+
+#include "compiler/Dialect/KernelInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "compiler/Dialect/PipeOps.h.inc"
@@ -76,12 +83,6 @@ mlir::OpFoldResult extentOf(mlir::Value value, int64_t axis);
 /// pipe.extent for a block argument.
 mlir::Value extentValue(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value, int64_t axis);
-/// The size operands of an op with tensor results, in the order of the dynamic
-/// axes of its results.
-mlir::OperandRange sizesOf(mlir::Operation *op);
-/// One size per dynamic axis of the results; else it says so.
-mlir::LogicalResult verifySizes(mlir::Operation *op);
-
 /// The encode or recompress that a kernel of kind `codec` is; null where its
 /// body is not one whose results it returns.
 mlir::Operation *codecOf(KernelOp kernel);

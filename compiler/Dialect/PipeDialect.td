@@ -2,7 +2,7 @@
 #ifndef PENSTOCK_PIPE_DIALECT_TD
 #define PENSTOCK_PIPE_DIALECT_TD
 
-include "mlir/IR/OpBase.td"
+include "compiler/Dialect/KernelInterfaces.td"
 
 def Pipe_Dialect : Dialect {
   let name = "pipe";

@@ -100,7 +100,7 @@ def Pipe_PickOp : Pipe_Op<"pick", [Pure]> {
   let assemblyFormat = "$table `[` $index `]` attr-dict";
 }
 
-def Pipe_FieldOp : Pipe_Op<"field", [Pure]> {
+def Pipe_FieldOp : Pipe_Op<"field", [Pure, Pipe_SizedOpInterface]> {
   let summary = "One field of a row";
   let description = [{
     Scalars and extents are metadata, known before setup; bytes and tensors are
@@ -112,7 +112,6 @@ def Pipe_FieldOp : Pipe_Op<"field", [Pure]> {
   let arguments = (ins Pipe_Row:$row, StrAttr:$name, Variadic<Pipe_Int>:$sizes);
   let results = (outs Pipe_AnyValue:$result);
   let assemblyFormat = "$row $name (`sizes` `(` $sizes^ `)`)? attr-dict `:` type($result)";
-  let hasVerifier = 1;
 }
 
 def Pipe_FieldExtentOp : Pipe_Op<"field_extent", [Pure]> {
@@ -136,7 +135,7 @@ def Pipe_ProbeOp : Pipe_Op<"probe", [Pure]> {
   let assemblyFormat = "$media $data attr-dict";
 }
 
-def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, AttrSizedOperandSegments]> {
+def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, Pipe_SizedOpInterface, AttrSizedOperandSegments]> {
   let summary = "Media to tensor";
   let description = [{
     `format` is `rgb` or `gray`. Of an `image`, the result's axes are h, w and c,

@@ -105,7 +105,7 @@ def Pipe_SelectOp : Pipe_Op<"select", [Pure,
   let hasFolder = 1;
 }
 
-def Pipe_CastOp : Pipe_Op<"cast", [Pure]> {
+def Pipe_CastOp : Pipe_Op<"cast", [Pure, Pipe_SizedOpInterface]> {
   let summary = "Converts the element type";
   let description = [{
     On a scalar, or on every element of a tensor. What the modes do:

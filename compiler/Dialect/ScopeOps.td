@@ -38,7 +38,7 @@ def Pipe_PipelineOp : Pipe_Op<"pipeline", [IsolatedFromAbove, Symbol,
   }];
 }
 
-def Pipe_ChooseOp : Pipe_Op<"choose", [Pure, NoRegionArguments]> {
+def Pipe_ChooseOp : Pipe_Op<"choose", [Pure, Pipe_SizedOpInterface, NoRegionArguments]> {
   let summary = "One of several regions, by number";
   let description = [{
     An index outside is clamped. Every region yields the results' types; sizes
@@ -70,7 +70,7 @@ def Pipe_ChooseOp : Pipe_Op<"choose", [Pure, NoRegionArguments]> {
   let hasVerifier = 1;
 }
 
-def Pipe_RepeatOp : Pipe_Op<"repeat", [Pure, AttrSizedOperandSegments,
+def Pipe_RepeatOp : Pipe_Op<"repeat", [Pure, Pipe_SizedOpInterface, AttrSizedOperandSegments,
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "Runs a region a bounded number of times";
   let description = [{
@@ -140,7 +140,7 @@ def Pipe_AcceptOp : Pipe_Op<"accept", [Pure, Terminator, HasParent<"SearchOp">]>
   let assemblyFormat = "$condition `,` $values attr-dict `:` type($values)";
 }
 
-def Pipe_EachOp : Pipe_Op<"each", [Pure, SingleBlockImplicitTerminator<"YieldOp">]> {
+def Pipe_EachOp : Pipe_Op<"each", [Pure, Pipe_SizedOpInterface, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "Several views of a sample";
   let description = [{
     Runs the region for v = 0 .. views and stacks what it yields under the new
@@ -200,7 +200,7 @@ def Pipe_PeerOp : Pipe_Op<"peer", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Pipe_PeersOp : Pipe_Op<"peers", [Pure]> {
+def Pipe_PeersOp : Pipe_Op<"peers", [Pure, Pipe_SizedOpInterface]> {
   let summary = "The same value of every sample of the batch";
   let description = [{
     The values of all samples of this rank's batch, by slot, along the new

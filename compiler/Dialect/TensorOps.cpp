@@ -79,9 +79,7 @@ LogicalResult ViewOp::verify() {
                          << " results for " << result.getRank()
                          << " result axes, " << getSymbols().size()
                          << " symbols and " << input.getRank() << " input axes";
-  if (failed(verifySameElements(*this, input, result))) // C2
-    return failure();
-  return verifySizes(*this); // C3
+  return verifySameElements(*this, input, result); // C2
 }
 
 LogicalResult PadOp::verify() {
@@ -95,7 +93,7 @@ LogicalResult PadOp::verify() {
     return failure();
   if (!sameAxisNames(input, result)) // C3
     return emitOpError("changes the axes");
-  return verifySizes(*this);
+  return success();
 }
 
 LogicalResult ConcatOp::verify() {
@@ -109,7 +107,7 @@ LogicalResult ConcatOp::verify() {
   if (result.axisIndex(getAxis()) < 0)
     return emitOpError() << "speaks of axis `" << getAxis() << "`, which "
                          << result << " does not have";
-  return verifySizes(*this);
+  return success();
 }
 
 LogicalResult StackOp::verify() {
@@ -128,7 +126,7 @@ LogicalResult StackOp::verify() {
       axis.extent != static_cast<int64_t>(getInputs().size()))
     return emitOpError() << "adds axis `" << getAxis() << "` of "
                          << getInputs().size() << " to get " << result;
-  return verifySizes(*this);
+  return success();
 }
 
 LogicalResult PlaceOp::verify() {
@@ -141,9 +139,7 @@ LogicalResult PlaceOp::verify() {
   if (getAt().size() != getOver().size()) // C2
     return emitOpError() << "has " << getAt().size() << " offsets for "
                          << getOver().size() << " axes";
-  if (failed(verifyAxes(*this, getOver(), base)))
-    return failure();
-  return verifySizes(*this);
+  return verifyAxes(*this, getOver(), base);
 }
 
 //===--- classes P, H, G
@@ -170,7 +166,7 @@ LogicalResult MapOp::verify() {
   if (failed(verifyRegion(*this, getBody(), elements, result,
                           {result.getElementType()}))) // C2, C3
     return failure();
-  return verifySizes(*this);
+  return success();
 }
 
 LogicalResult WindowOp::verify() {
@@ -202,7 +198,7 @@ LogicalResult WindowOp::verify() {
   if (failed(verifyRegion(*this, getBody(), elements, result,
                           {result.getElementType()}))) // C4
     return failure();
-  return verifySizes(*this);
+  return success();
 }
 
 SmallVector<int64_t> GatherOp::readAt() {
@@ -230,7 +226,7 @@ LogicalResult GatherOp::verify() {
                                 Float64Type::get(getContext()));
   if (failed(verifyRegion(*this, getBody(), {}, result, coordinates))) // C3
     return failure();
-  return verifySizes(*this);
+  return success();
 }
 
 //===--- resampling
@@ -247,7 +243,7 @@ LogicalResult WeightsOp::verify() {
                     (element.isSignlessInteger(32) || element.isF64());
   if (!fits) // C1
     return emitOpError() << "has results " << weights << " and " << start;
-  return verifySizes(*this);
+  return success();
 }
 
 LogicalResult ResampleOp::verify() {
@@ -270,9 +266,7 @@ LogicalResult ResampleOp::verify() {
                          << "` numerics";
   if (!sameAxisNames(input, result)) // C3
     return emitOpError("changes the axes");
-  if (failed(verifySameElements(*this, input, result)))
-    return failure();
-  return verifySizes(*this);
+  return verifySameElements(*this, input, result);
 }
 
 //===--- class R
@@ -301,7 +295,7 @@ LogicalResult ReduceOp::verify() {
   if (logical != value.getElementType().isSignlessInteger(1))
     return emitOpError() << "cannot combine "
                          << scalarName(value.getElementType());
-  return verifySizes(*this);
+  return success();
 }
 
 LogicalResult ScanOp::verify() {
@@ -311,7 +305,7 @@ LogicalResult ScanOp::verify() {
                          << "` into " << result;
   if ((getKind() == ScanKind::recurrence) != static_cast<bool>(getFactor())) // C2
     return emitOpError("has a factor exactly when it is a recurrence");
-  return verifySizes(*this);
+  return success();
 }
 
 LogicalResult HistogramOp::verify() {
@@ -322,7 +316,7 @@ LogicalResult HistogramOp::verify() {
   if (result.getRank() == 0 || result.getAxes().back().name != "bin" ||
       !result.getElementType().isSignlessInteger(32))
     return emitOpError() << "counts into " << result;
-  return verifySizes(*this);
+  return success();
 }
 
 LogicalResult ContractOp::verify() {
@@ -341,7 +335,7 @@ LogicalResult ContractOp::verify() {
   if (!fits) // C1
     return emitOpError() << "multiplies " << value << " by " << matrix
                          << " to get " << result;
-  return verifySizes(*this);
+  return success();
 }
 
 LogicalResult FftOp::verify() {
@@ -364,7 +358,7 @@ LogicalResult FftOp::verify() {
   }
   if (!fits) // C2
     return emitOpError() << "transforms " << value << " into " << result;
-  return verifySizes(*this);
+  return success();
 }
 
 /// One axis `name` alone, of elements for which `fits` holds.
@@ -389,7 +383,7 @@ LogicalResult CompactOp::verify() {
   if (!sameAxisNames(value, result) || !isCount(getCount()) ||
       value.getElementType() != result.getElementType()) // C2
     return emitOpError() << "keeps elements of " << value << " in " << result;
-  return verifySizes(*this);
+  return success();
 }
 
 LogicalResult GroupOp::verify() {
@@ -408,7 +402,7 @@ LogicalResult GroupOp::verify() {
                          << first << " and " << tensorOf(getCount());
   if (getLimit() < 1)
     return emitOpError("has no room for a group");
-  return verifySizes(*this);
+  return success();
 }
 
 LogicalResult ReduceByOp::verify() {
@@ -434,7 +428,7 @@ LogicalResult ReduceByOp::verify() {
   if (logical != isBool(value.getElementType()) ||
       result.getElementType() != wanted) // C3
     return emitOpError() << "cannot combine " << value << " into " << result;
-  return verifySizes(*this);
+  return success();
 }
 
 LogicalResult SortOp::verify() {
@@ -443,7 +437,7 @@ LogicalResult SortOp::verify() {
       !result.getElementType().isSignlessInteger(64)) // C1
     return emitOpError() << "sorts " << value << " along `" << getAxis()
                          << "` into " << result;
-  return verifySizes(*this);
+  return success();
 }
 
 /// The axes h and w, and c where there are several channels, or one.
@@ -467,7 +461,7 @@ LogicalResult EncodeOp::verify() {
                          << tensorOf(getCount());
   if ((getFormat() == Codec::jpeg) != static_cast<bool>(getQuality())) // C3
     return emitOpError("has a quality exactly when it makes a JPEG file");
-  return verifySizes(*this);
+  return success();
 }
 
 LogicalResult RecompressOp::verify() {
@@ -475,5 +469,5 @@ LogicalResult RecompressOp::verify() {
   if (!isImage(value) || value != result) // C1
     return emitOpError() << "makes an image of " << value << ", and gives "
                          << result;
-  return verifySizes(*this);
+  return success();
 }

@@ -13,9 +13,9 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
 
-/// An op with tensor results: verified to carry one size per dynamic axis.
+/// An op with tensor results, which carries one size per dynamic axis of them.
 class Pipe_SizedOp<string mnemonic, list<Trait> traits = []>
-    : Pipe_Op<mnemonic, !listconcat([Pure], traits)> {
+    : Pipe_Op<mnemonic, !listconcat([Pure, Pipe_SizedOpInterface], traits)> {
   let hasVerifier = 1;
 }
 

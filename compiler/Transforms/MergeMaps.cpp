@@ -91,7 +91,7 @@ struct JoinProducer : RewritePattern {
       else
         place(input);
     auto joined = rewriter.create<MapOp>(rewriter.getFusedLoc({producer->getLoc(), user->getLoc()}),
-                                         user->getResult(0).getType(), inputs, sizesOf(user));
+                                         user->getResult(0).getType(), inputs, llvm::cast<SizedOpInterface>(user).getSizes());
     // What is shorter is copied into what is longer: a chain of maps is joined link by
     // link, and copying all that is joined already would cost the square.
     Operation *longer = lengthOf(producer) > lengthOf(user) ? producer : user;

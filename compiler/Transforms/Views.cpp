@@ -16,7 +16,7 @@ SmallVector<Value> sizesFor(Operation *op, ArrayRef<int64_t> positions) {
   for (int64_t position : positions) {
     const auto *at = llvm::find(dynamic, position);
     if (at != dynamic.end())
-      result.push_back(sizesOf(op)[at - dynamic.begin()]);
+      result.push_back(llvm::cast<SizedOpInterface>(op).getSizes()[at - dynamic.begin()]);
   }
   return result;
 }

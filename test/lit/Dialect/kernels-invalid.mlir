@@ -140,3 +140,11 @@ func.func private @element(!pipe.tensor<u128[w=4]>)
 
 // expected-error @below {{axis `w` stands twice}}
 func.func private @axes(!pipe.tensor<u8[w=4, w=5]>)
+
+// -----
+
+func.func @launch_without_size(%x: !pipe.tensor<u8[w=?]>) {
+  // expected-error @below {{has 0 sizes for 1 dynamic axes}}
+  %0 = pipe.launch @k (%x) scalars() : (!pipe.tensor<u8[w=?]>) -> !pipe.tensor<u8[w=?]>
+  return
+}

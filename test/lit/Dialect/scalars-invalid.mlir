@@ -96,3 +96,11 @@ func.func @a_draw_has_its_arguments(%k: !pipe.key) {
   %0 = pipe.draw uniform %k () id 17 path "p" : f64
   return
 }
+
+// -----
+
+func.func @cast_without_size(%x: !pipe.tensor<u8[w=?]>) {
+  // expected-error @below {{has 0 sizes for 1 dynamic axes}}
+  %0 = pipe.cast value %x : !pipe.tensor<u8[w=?]> -> !pipe.tensor<f32[w=?]>
+  return
+}

@@ -1,0 +1,28 @@
+//===- KernelInterfaces.td - what the compiler asks of ops ----*- tablegen -*-===//
+//
+// What passes, schedules and lowerings have to know of an op stands with the op.
+// No method has a default: an op that gives no answer does not compile.
+//
+#ifndef PENSTOCK_PIPE_KERNEL_INTERFACES_TD
+#define PENSTOCK_PIPE_KERNEL_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+class Pipe_Interface<string name> : OpInterface<name> {
+  let cppNamespace = "::penstock::pipe";
+}
+
+def Pipe_SizedOpInterface : Pipe_Interface<"SizedOpInterface"> {
+  let description = [{
+    An op with tensor results that carries one i64 operand for each axis of them
+    whose extent is known per sample only, in order. An operand list `sizes` is
+    all it takes.
+  }];
+  let verify = [{ return ::penstock::pipe::verifySizes($_op); }];
+  let methods = [
+    InterfaceMethod<"The extents of the dynamic axes of all results, in order.",
+                    "::mlir::OperandRange", "getSizes">,
+  ];
+}
+
+#endif
