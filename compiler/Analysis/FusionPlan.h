@@ -3,7 +3,6 @@
 #define PENSTOCK_COMPILER_ANALYSIS_FUSIONPLAN_H
 
 #include "compiler/Analysis/OncePerBatch.h"
-#include "compiler/Analysis/OpClass.h"
 #include "llvm/ADT/DenseMap.h"
 #include <vector>
 

@@ -1,7 +1,6 @@
 //===- OncePerBatch.cpp - what is the same for all samples of a batch ------===//
 
 #include "compiler/Analysis/OncePerBatch.h"
-#include "compiler/Analysis/OpClass.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 

@@ -2,7 +2,6 @@
 
 #include "compiler/Analysis/RequiredRegions.h"
 #include "compiler/Analysis/IntervalArithmetic.h"
-#include "compiler/Analysis/OpClass.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -301,7 +300,7 @@ void RequiredRegions::visit(Operation *op) {
     SetVector<Value> captured;
     getUsedValuesDefinedAbove(op->getRegions(), captured);
     if (op->walk([](Operation *inner) {
-            return llvm::isa<PeerOp, PeersOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+            return classOf(inner) == OpClass::peer ? WalkResult::interrupt() : WalkResult::advance();
           }).wasInterrupted()) {
       when = {};
       byPeer = true;

@@ -25,4 +25,20 @@ def Pipe_SizedOpInterface : Pipe_Interface<"SizedOpInterface"> {
   ];
 }
 
+def Pipe_ClassifiedOpInterface : Pipe_Interface<"ClassifiedOpInterface"> {
+  let description = [{
+    Every op of the dialect: which class it is of (`OpClass`), on which the fusion
+    and the split depend.
+  }];
+  let methods = [
+    InterfaceMethod<"The op's class.", "::penstock::pipe::OpClass", "getOpClass">,
+  ];
+}
+
+/// Of one class wherever it stands.
+class Pipe_OfClass<string opClass>
+    : ParamNativeOpTrait<"OfClass", "::penstock::pipe::OpClass::" # opClass> {
+  let cppNamespace = "::penstock::pipe";
+}
+
 #endif

@@ -55,7 +55,7 @@ Operation *penstock::pipe::codecOf(KernelOp kernel) {
   if (body.getOperations().size() != 2)
     return nullptr;
   Operation *op = &body.front();
-  return llvm::isa<EncodeOp, RecompressOp>(op) &&
+  return classOf(op) == OpClass::codec &&
                  llvm::equal(op->getResults(), body.back().getOperands())
              ? op
              : nullptr;

@@ -6,7 +6,7 @@ include "compiler/Dialect/PipeTypes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-def Pipe_KernelOp : Pipe_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> {
+def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove, Symbol, SingleBlock]> {
   let summary = "Pure definitions that become one piece of generated code";
   let description = [{
     The block's arguments are the input tensors, then scalars. The terminator
@@ -47,14 +47,14 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> 
   let hasVerifier = 1;
 }
 
-def Pipe_ReturnOp : Pipe_Op<"return", [Pure, Terminator, HasParent<"KernelOp">]> {
+def Pipe_ReturnOp : Pipe_Op<"return", [Pure, Pipe_OfClass<"other">, Terminator, HasParent<"KernelOp">]> {
   let summary = "Ends a kernel with the tensors that it stores";
   let description = [{ Example: `pipe.return %0 : !pipe.tensor<u8[w=4]>` }];
   let arguments = (ins Variadic<Pipe_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
-def Pipe_ExtentOp : Pipe_Op<"extent", [Pure]> {
+def Pipe_ExtentOp : Pipe_Op<"extent", [Pure, Pipe_OfClass<"other">]> {
   let summary = "Extent of an axis of a kernel's argument";
   let description = [{
     Only on block arguments of a kernel: elsewhere the extent is an operand of
@@ -67,7 +67,7 @@ def Pipe_ExtentOp : Pipe_Op<"extent", [Pure]> {
   let assemblyFormat = "$tensor $axis attr-dict `:` type($tensor)";
 }
 
-def Pipe_CancellationPointOp : Pipe_Op<"cancellation_point", []> {
+def Pipe_CancellationPointOp : Pipe_ScalarOp<"cancellation_point"> {
   let summary = "Leaves the function where the caller has asked for it";
   let description = [{
     In code that kernels have become. Where the byte at `flag` (of type
@@ -81,7 +81,7 @@ def Pipe_CancellationPointOp : Pipe_Op<"cancellation_point", []> {
   let assemblyFormat = "$flag attr-dict `:` type($flag)";
 }
 
-def Pipe_KeyNumbersOp : Pipe_Op<"key_numbers", [Pure]> {
+def Pipe_KeyNumbersOp : Pipe_ScalarOp<"key_numbers", [Pure]> {
   let summary = "The four numbers of a key, as arguments for a kernel";
   let description = [{
     State (the seed with its indices mixed in), position, epoch and view of
@@ -94,7 +94,7 @@ def Pipe_KeyNumbersOp : Pipe_Op<"key_numbers", [Pure]> {
   let assemblyFormat = "$key attr-dict";
 }
 
-def Pipe_KeyOfOp : Pipe_Op<"key_of", [Pure]> {
+def Pipe_KeyOfOp : Pipe_ScalarOp<"key_of", [Pure]> {
   let summary = "The key that has these four numbers";
   let description = [{
     The inverse of `pipe.key_numbers`, inside a kernel of pixels.
@@ -106,7 +106,7 @@ def Pipe_KeyOfOp : Pipe_Op<"key_of", [Pure]> {
   let assemblyFormat = "$state `,` $position `,` $epoch `,` $view attr-dict";
 }
 
-def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, Pipe_SizedOpInterface, AttrSizedOperandSegments]> {
+def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, Pipe_OfClass<"other">, Pipe_SizedOpInterface, AttrSizedOperandSegments]> {
   let summary = "Runs a kernel for this sample";
   let description = [{
     `tensors` and `scalars` are the kernel's arguments.
@@ -132,7 +132,7 @@ def Pipe_LaunchOp : Pipe_Op<"launch", [Pure, Pipe_SizedOpInterface, AttrSizedOpe
   }];
 }
 
-def Pipe_SwitchOp : Pipe_Op<"switch", [Pure]> {
+def Pipe_SwitchOp : Pipe_Op<"switch", [Pure, Pipe_OfClass<"other">]> {
   let summary = "Names the tensor of the arm that ran";
   let description = [{
     After fusion, the arms of a `pipe.choose` are guarded launches; this picks
@@ -149,7 +149,7 @@ def Pipe_SwitchOp : Pipe_Op<"switch", [Pure]> {
   let assemblyFormat = "$index `(` $inputs `)` attr-dict `:` type($inputs) `->` type($result)";
 }
 
-def Pipe_SlotOp : Pipe_Op<"slot", [Pure]> {
+def Pipe_SlotOp : Pipe_ScalarOp<"slot", [Pure]> {
   let summary = "An entry of the sample's parameter block";
   let description = [{
     Entries have 8 bytes: integers sign- or zero-extended to i64 by their
@@ -162,7 +162,7 @@ def Pipe_SlotOp : Pipe_Op<"slot", [Pure]> {
   let assemblyFormat = "$index attr-dict `:` type($result)";
 }
 
-def Pipe_SetSlotOp : Pipe_Op<"set_slot", []> {
+def Pipe_SetSlotOp : Pipe_Op<"set_slot", [Pipe_OfClass<"other">]> {
   let summary = "Fills an entry of the sample's parameter block";
   let description = [{
     In a `rows`, `select` or `setup` kernel: stores a computed scalar. In a pipeline

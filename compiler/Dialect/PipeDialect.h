@@ -3,6 +3,7 @@
 #ifndef PENSTOCK_COMPILER_DIALECT_PIPEDIALECT_H
 #define PENSTOCK_COMPILER_DIALECT_PIPEDIALECT_H
 
+#include "compiler/Dialect/KernelInterfaces.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -48,11 +49,6 @@ int64_t scalarBytes(mlir::Type type);
 
 } // namespace penstock::pipe
 
-namespace penstock::pipe {
-/// One size per dynamic axis of the results of a SizedOpInterface; else it says so.
-mlir::LogicalResult verifySizes(mlir::Operation *op);
-} // namespace penstock::pipe
-
 #include "compiler/Dialect/PipeEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
@@ -62,8 +58,6 @@ mlir::LogicalResult verifySizes(mlir::Operation *op);
 #include "compiler/Dialect/PipeTypes.h.inc"
 
 #include "compiler/Dialect/PipeDialect.h.inc"
-
-#include "compiler/Dialect/KernelInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "compiler/Dialect/PipeOps.h.inc"

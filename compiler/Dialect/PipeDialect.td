@@ -24,7 +24,13 @@ def Pipe_Dialect : Dialect {
   let hasConstantMaterializer = 1;
 }
 
+/// Every op says of which class it is: by `Pipe_OfClass`, or by a `getOpClass` of
+/// its own where that depends on its types or its body.
 class Pipe_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Pipe_Dialect, mnemonic, traits>;
+    : Op<Pipe_Dialect, mnemonic, !listconcat(traits, [Pipe_ClassifiedOpInterface])>;
+
+/// An op without tensors.
+class Pipe_ScalarOp<string mnemonic, list<Trait> traits = []>
+    : Pipe_Op<mnemonic, !listconcat(traits, [Pipe_OfClass<"scalar">])>;
 
 #endif

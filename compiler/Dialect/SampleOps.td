@@ -19,9 +19,10 @@ def Pipe_ParamOp : Pipe_Op<"param", [Pure]> {
   let assemblyFormat = [{
     $name (`default` `(` $default_value^ `)`)? (`doc` $doc^)? attr-dict `:` type($result)
   }];
+  let extraClassDeclaration = [{ ::penstock::pipe::OpClass getOpClass(); }];
 }
 
-def Pipe_SourceOp : Pipe_Op<"source", [Pure]> {
+def Pipe_SourceOp : Pipe_ScalarOp<"source", [Pure]> {
   let summary = "Opens a table of rows";
   let description = [{
     `kind` is one the runtime knows (docs/sources.md); `args` are named in
@@ -46,7 +47,7 @@ def Pipe_SourceOp : Pipe_Op<"source", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Pipe_LengthOp : Pipe_Op<"length", [Pure]> {
+def Pipe_LengthOp : Pipe_ScalarOp<"length", [Pure]> {
   let summary = "Number of rows of a table";
   let description = [{ Example: `%n = pipe.length %table` }];
   let arguments = (ins Pipe_Table:$table);
@@ -65,9 +66,10 @@ def Pipe_RowOp : Pipe_Op<"row", [Pure]> {
   let arguments = (ins Pipe_OrderKind:$order, Pipe_Table:$table, Optional<Pipe_Tensor>:$list);
   let results = (outs Pipe_Row:$result);
   let assemblyFormat = "$order $table (`list` $list^ `:` type($list))? attr-dict";
+  let extraClassDeclaration = [{ ::penstock::pipe::OpClass getOpClass(); }];
 }
 
-def Pipe_AdmitOp : Pipe_Op<"admit", [AttrSizedOperandSegments]> {
+def Pipe_AdmitOp : Pipe_ScalarOp<"admit", [AttrSizedOperandSegments]> {
   let summary = "Which rows of the table the order takes";
   let description = [{
     Rows whose `where` is false are left out; `weight` is the weight of a row
@@ -86,7 +88,7 @@ def Pipe_AdmitOp : Pipe_Op<"admit", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def Pipe_PickOp : Pipe_Op<"pick", [Pure]> {
+def Pipe_PickOp : Pipe_ScalarOp<"pick", [Pure]> {
   let summary = "Another row of a table, by number";
   let description = [{
     Fetching runs far ahead, so `index` may depend on keys and parameters
@@ -112,9 +114,10 @@ def Pipe_FieldOp : Pipe_Op<"field", [Pure, Pipe_SizedOpInterface]> {
   let arguments = (ins Pipe_Row:$row, StrAttr:$name, Variadic<Pipe_Int>:$sizes);
   let results = (outs Pipe_AnyValue:$result);
   let assemblyFormat = "$row $name (`sizes` `(` $sizes^ `)`)? attr-dict `:` type($result)";
+  let extraClassDeclaration = [{ ::penstock::pipe::OpClass getOpClass(); }];
 }
 
-def Pipe_FieldExtentOp : Pipe_Op<"field_extent", [Pure]> {
+def Pipe_FieldExtentOp : Pipe_ScalarOp<"field_extent", [Pure]> {
   let summary = "Extent of an axis of a tensor field, before it is fetched";
   let description = [{ Example: `%k = pipe.field_extent %row "boxes" "k"` }];
   let arguments = (ins Pipe_Row:$row, StrAttr:$name, StrAttr:$axis);
@@ -122,7 +125,7 @@ def Pipe_FieldExtentOp : Pipe_Op<"field_extent", [Pure]> {
   let assemblyFormat = "$row $name $axis attr-dict";
 }
 
-def Pipe_ProbeOp : Pipe_Op<"probe", [Pure]> {
+def Pipe_ProbeOp : Pipe_ScalarOp<"probe", [Pure]> {
   let summary = "Reads the header of encoded bytes";
   let description = [{
     `media` is `image` or `video`; the results are height and width in pixels
@@ -135,7 +138,7 @@ def Pipe_ProbeOp : Pipe_Op<"probe", [Pure]> {
   let assemblyFormat = "$media $data attr-dict";
 }
 
-def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, Pipe_SizedOpInterface, AttrSizedOperandSegments]> {
+def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, Pipe_OfClass<"media">, Pipe_SizedOpInterface, AttrSizedOperandSegments]> {
   let summary = "Media to tensor";
   let description = [{
     `format` is `rgb` or `gray`. Of an `image`, the result's axes are h, w and c,
@@ -167,7 +170,7 @@ def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, Pipe_SizedOpInterface, AttrSizedOpe
 
 //===--- keys and draws ------------------------------------------------------===//
 
-def Pipe_KeyOp : Pipe_Op<"key", [Pure]> {
+def Pipe_KeyOp : Pipe_ScalarOp<"key", [Pure]> {
   let summary = "The key of the sample's or the batch's draws";
   let description = [{
     `sample`: seed, epoch and this sample's position. `batch`: the position of
@@ -180,7 +183,7 @@ def Pipe_KeyOp : Pipe_Op<"key", [Pure]> {
   let assemblyFormat = "$scope attr-dict";
 }
 
-def Pipe_KeyViewOp : Pipe_Op<"key_view", [Pure]> {
+def Pipe_KeyViewOp : Pipe_ScalarOp<"key_view", [Pure]> {
   let summary = "The key of one view inside a sample";
   let description = [{
     Sets the counter's view word to `view`; nested views count row-major.
@@ -192,7 +195,7 @@ def Pipe_KeyViewOp : Pipe_Op<"key_view", [Pure]> {
   let assemblyFormat = "$key `,` $view attr-dict";
 }
 
-def Pipe_KeyMixOp : Pipe_Op<"key_mix", [Pure]> {
+def Pipe_KeyMixOp : Pipe_ScalarOp<"key_mix", [Pure]> {
   let summary = "The key of one iteration of a repeat or a search";
   let description = [{
     Example: `%k1 = pipe.key_mix %k, %i`
@@ -202,7 +205,7 @@ def Pipe_KeyMixOp : Pipe_Op<"key_mix", [Pure]> {
   let assemblyFormat = "$key `,` $index attr-dict";
 }
 
-def Pipe_DrawOp : Pipe_Op<"draw", [Pure, AttrSizedOperandSegments]> {
+def Pipe_DrawOp : Pipe_ScalarOp<"draw", [Pure, AttrSizedOperandSegments]> {
   let summary = "A random value, a pure function of key, id and element";
   let description = [{
     `id` hashes the draw's user-visible `path` and never changes. Element e (0
@@ -239,7 +242,7 @@ def Pipe_ContextEnum : Pipe_Enum<"ContextKind", "a number of the running batch",
   ["slot", "count"]>;
 def Pipe_ContextAttr : Pipe_EnumAttr<Pipe_ContextEnum, "context_kind">;
 
-def Pipe_ContextOp : Pipe_Op<"context", [Pure]> {
+def Pipe_ContextOp : Pipe_ScalarOp<"context", [Pure]> {
   let summary = "This sample's slot in the batch, or the batch's sample count";
   let description = [{
     Stands in the batch block only: a sample does not depend on its batch.
@@ -251,7 +254,7 @@ def Pipe_ContextOp : Pipe_Op<"context", [Pure]> {
   let assemblyFormat = "$kind attr-dict";
 }
 
-def Pipe_CheckOp : Pipe_Op<"check", []> {
+def Pipe_CheckOp : Pipe_ScalarOp<"check"> {
   let summary = "Fails the sample where a condition does not hold";
   let description = [{
     The sample is then a bad sample with this message, in which `{0}` and `{1}`

@@ -33,9 +33,10 @@ def Pipe_ConstantOp : Pipe_Op<"constant", [Pure, ConstantLike]> {
   let assemblyFormat = "$value attr-dict `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let extraClassDeclaration = [{ ::penstock::pipe::OpClass getOpClass(); }];
 }
 
-def Pipe_UnaryOp : Pipe_Op<"unary", [Pure, SameOperandsAndResultType]> {
+def Pipe_UnaryOp : Pipe_ScalarOp<"unary", [Pure, SameOperandsAndResultType]> {
   let summary = "Applies an operation to one scalar";
   let description = [{
     `neg` and `abs` wrap on integers. `floor ceil trunc round round_away sqrt`
@@ -56,7 +57,7 @@ def Pipe_UnaryOp : Pipe_Op<"unary", [Pure, SameOperandsAndResultType]> {
   let hasFolder = 1;
 }
 
-def Pipe_BinaryOp : Pipe_Op<"binary", [Pure, SameOperandsAndResultType]> {
+def Pipe_BinaryOp : Pipe_ScalarOp<"binary", [Pure, SameOperandsAndResultType]> {
   let summary = "Applies an operation to two scalars of one type";
   let description = [{
     Integers wrap; `div` truncates and `rem` has the dividend's sign, both give
@@ -78,7 +79,7 @@ def Pipe_BinaryOp : Pipe_Op<"binary", [Pure, SameOperandsAndResultType]> {
   let hasFolder = 1;
 }
 
-def Pipe_CompareOp : Pipe_Op<"compare", [Pure, SameTypeOperands]> {
+def Pipe_CompareOp : Pipe_ScalarOp<"compare", [Pure, SameTypeOperands]> {
   let summary = "Compares two scalars of one type";
   let description = [{
     Ordered comparison: with a NaN every predicate is false but `ne`.
@@ -91,7 +92,7 @@ def Pipe_CompareOp : Pipe_Op<"compare", [Pure, SameTypeOperands]> {
   let hasFolder = 1;
 }
 
-def Pipe_SelectOp : Pipe_Op<"select", [Pure,
+def Pipe_SelectOp : Pipe_ScalarOp<"select", [Pure,
     AllTypesMatch<["onTrue", "onFalse", "result"]>]> {
   let summary = "Picks one of two scalars";
   let description = [{
@@ -132,9 +133,10 @@ def Pipe_CastOp : Pipe_Op<"cast", [Pure, Pipe_SizedOpInterface]> {
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
+  let extraClassDeclaration = [{ ::penstock::pipe::OpClass getOpClass(); }];
 }
 
-def Pipe_LoadOp : Pipe_Op<"load", [Pure]> {
+def Pipe_LoadOp : Pipe_Op<"load", [Pure, Pipe_OfClass<"other">]> {
   let summary = "Reads one element of a tensor at computed indices";
   let description = [{
     One index per axis, in order; an index outside is clamped to the nearest

@@ -8,7 +8,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/RegionKindInterface.td"
 
-def Pipe_YieldOp : Pipe_Op<"yield", [Pure, Terminator, ReturnLike]> {
+def Pipe_YieldOp : Pipe_Op<"yield", [Pure, Pipe_OfClass<"other">, Terminator, ReturnLike]> {
   let summary = "Ends a region with its results";
   let description = [{ Example: `pipe.yield %0 : ui8` }];
   let arguments = (ins Variadic<Pipe_AnyValue>:$values);
@@ -16,7 +16,7 @@ def Pipe_YieldOp : Pipe_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
-def Pipe_PipelineOp : Pipe_Op<"pipeline", [IsolatedFromAbove, Symbol,
+def Pipe_PipelineOp : Pipe_Op<"pipeline", [Pipe_OfClass<"other">, IsolatedFromAbove, Symbol,
     SingleBlock, NoTerminator]> {
   let summary = "The life of one sample";
   let description = [{
@@ -68,6 +68,7 @@ def Pipe_ChooseOp : Pipe_Op<"choose", [Pure, Pipe_SizedOpInterface, NoRegionArgu
     $index (`sizes` `(` $sizes^ `)`)? attr-dict `->` type($results) $arms
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{ ::penstock::pipe::OpClass getOpClass(); }];
 }
 
 def Pipe_RepeatOp : Pipe_Op<"repeat", [Pure, Pipe_SizedOpInterface, AttrSizedOperandSegments,
@@ -100,6 +101,7 @@ def Pipe_RepeatOp : Pipe_Op<"repeat", [Pure, Pipe_SizedOpInterface, AttrSizedOpe
   }];
   let hasVerifier = 1;
 
+  let extraClassDeclaration = [{ ::penstock::pipe::OpClass getOpClass(); }];
 }
 
 def Pipe_SearchOp : Pipe_Op<"search", [Pure]> {
@@ -131,16 +133,17 @@ def Pipe_SearchOp : Pipe_Op<"search", [Pure]> {
     $tries attr-dict `->` type($results) $body `otherwise` $otherwise
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{ ::penstock::pipe::OpClass getOpClass(); }];
 }
 
-def Pipe_AcceptOp : Pipe_Op<"accept", [Pure, Terminator, HasParent<"SearchOp">]> {
+def Pipe_AcceptOp : Pipe_ScalarOp<"accept", [Pure, Terminator, HasParent<"SearchOp">]> {
   let summary = "Ends a try: its values, and whether they are taken";
   let description = [{ Example: `pipe.accept %ok, %x : i64` }];
   let arguments = (ins Pipe_Bool:$condition, Variadic<Pipe_Scalar>:$values);
   let assemblyFormat = "$condition `,` $values attr-dict `:` type($values)";
 }
 
-def Pipe_EachOp : Pipe_Op<"each", [Pure, Pipe_SizedOpInterface, SingleBlockImplicitTerminator<"YieldOp">]> {
+def Pipe_EachOp : Pipe_Op<"each", [Pure, Pipe_OfClass<"other">, Pipe_SizedOpInterface, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "Several views of a sample";
   let description = [{
     Runs the region for v = 0 .. views and stacks what it yields under the new
@@ -167,7 +170,7 @@ def Pipe_EachOp : Pipe_Op<"each", [Pure, Pipe_SizedOpInterface, SingleBlockImpli
   let hasVerifier = 1;
 }
 
-def Pipe_BatchOp : Pipe_Op<"batch", [SingleBlock, NoTerminator]> {
+def Pipe_BatchOp : Pipe_Op<"batch", [Pipe_OfClass<"other">, SingleBlock, NoTerminator]> {
   let summary = "What is delivered, and what depends on the whole batch";
   let description = [{
     Still one slot's view: the axis `n` is implicit, other samples of the batch
@@ -181,7 +184,7 @@ def Pipe_BatchOp : Pipe_Op<"batch", [SingleBlock, NoTerminator]> {
   let assemblyFormat = "`size` `(` $size `)` (`global` $global^)? `last` $last attr-dict-with-keyword $body";
 }
 
-def Pipe_PeerOp : Pipe_Op<"peer", [Pure]> {
+def Pipe_PeerOp : Pipe_Op<"peer", [Pure, Pipe_OfClass<"peer">]> {
   let summary = "The same value of another sample of the batch";
   let description = [{
     `slot` is clamped to the samples of this rank's batch. The peer's
@@ -200,7 +203,7 @@ def Pipe_PeerOp : Pipe_Op<"peer", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Pipe_PeersOp : Pipe_Op<"peers", [Pure, Pipe_SizedOpInterface]> {
+def Pipe_PeersOp : Pipe_Op<"peers", [Pure, Pipe_OfClass<"peer">, Pipe_SizedOpInterface]> {
   let summary = "The same value of every sample of the batch";
   let description = [{
     The values of all samples of this rank's batch, by slot, along the new
@@ -230,7 +233,7 @@ def Pipe_PeersOp : Pipe_Op<"peers", [Pure, Pipe_SizedOpInterface]> {
   let hasVerifier = 1;
 }
 
-def Pipe_OutputOp : Pipe_Op<"output", [AttrSizedOperandSegments]> {
+def Pipe_OutputOp : Pipe_Op<"output", [Pipe_OfClass<"other">, AttrSizedOperandSegments]> {
   let summary = "Delivers a value under a name";
   let description = [{
     The value has the declared element type and the declared logical axis

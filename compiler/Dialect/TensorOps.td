@@ -21,7 +21,7 @@ class Pipe_SizedOp<string mnemonic, list<Trait> traits = []>
 
 //===--- class I: index ------------------------------------------------------===//
 
-def Pipe_ViewOp : Pipe_SizedOp<"view", [AttrSizedOperandSegments]> {
+def Pipe_ViewOp : Pipe_SizedOp<"view", [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
   let summary = "Reads the input at an integer-affine index";
   let description = [{
     `result[i] = input[map(i)]`: crop, flip, transpose, stride, frames, patches,
@@ -56,7 +56,7 @@ def Pipe_ViewOp : Pipe_SizedOp<"view", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Pipe_PadOp : Pipe_SizedOp<"pad", [AttrSizedOperandSegments]> {
+def Pipe_PadOp : Pipe_SizedOp<"pad", [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
   let summary = "Extends the domain";
   let description = [{
     `low` elements are put before index 0 along each axis in `over`; what lies
@@ -88,7 +88,7 @@ def Pipe_PadOp : Pipe_SizedOp<"pad", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Pipe_ConcatOp : Pipe_SizedOp<"concat", [AttrSizedOperandSegments]> {
+def Pipe_ConcatOp : Pipe_SizedOp<"concat", [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
   let summary = "Joins tensors along an axis";
   let description = [{
     Constraints:
@@ -105,7 +105,7 @@ def Pipe_ConcatOp : Pipe_SizedOp<"concat", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Pipe_StackOp : Pipe_SizedOp<"stack", [AttrSizedOperandSegments]> {
+def Pipe_StackOp : Pipe_SizedOp<"stack", [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
   let summary = "Joins tensors along a new outermost axis";
   let description = [{
     Constraints:
@@ -122,7 +122,7 @@ def Pipe_StackOp : Pipe_SizedOp<"stack", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Pipe_PlaceOp : Pipe_SizedOp<"place", [AttrSizedOperandSegments]> {
+def Pipe_PlaceOp : Pipe_SizedOp<"place", [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
   let summary = "Writes a tensor into a region of another";
   let description = [{
     The result is `base` with `patch` at the offsets `at` (one per name in
@@ -146,7 +146,7 @@ def Pipe_PlaceOp : Pipe_SizedOp<"place", [AttrSizedOperandSegments]> {
 
 //===--- class P: point ------------------------------------------------------===//
 
-def Pipe_MapOp : Pipe_SizedOp<"map", [AttrSizedOperandSegments,
+def Pipe_MapOp : Pipe_SizedOp<"map", [Pipe_OfClass<"point">, AttrSizedOperandSegments,
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "Computes each element from the inputs' elements";
   let description = [{
@@ -184,7 +184,7 @@ def Pipe_MapOp : Pipe_SizedOp<"map", [AttrSizedOperandSegments,
 
 //===--- class H: halo -------------------------------------------------------===//
 
-def Pipe_WindowOp : Pipe_SizedOp<"window", [AttrSizedOperandSegments,
+def Pipe_WindowOp : Pipe_SizedOp<"window", [Pipe_OfClass<"halo">, AttrSizedOperandSegments,
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "Computes each element from a neighbourhood";
   let description = [{
@@ -224,7 +224,7 @@ def Pipe_WindowOp : Pipe_SizedOp<"window", [AttrSizedOperandSegments,
   }];
 }
 
-def Pipe_TapsOp : Pipe_Op<"taps", [Pure]> {
+def Pipe_TapsOp : Pipe_ScalarOp<"taps", [Pure]> {
   let summary = "Number of taps per output element of a resampling filter";
   let description = [{
     With scale = max(in / out, 1) in f64 and support = filter support * scale:
@@ -238,7 +238,7 @@ def Pipe_TapsOp : Pipe_Op<"taps", [Pure]> {
   let assemblyFormat = "$filter $in `to` $out `antialias` `(` $antialias `)` attr-dict";
 }
 
-def Pipe_WeightsOp : Pipe_SizedOp<"weights", []> {
+def Pipe_WeightsOp : Pipe_SizedOp<"weights", [Pipe_OfClass<"weights">]> {
   let summary = "Tap weights and first taps of a resampling filter";
   let description = [{
     For output element o of `out` over `in` input elements, in f64 as Pillow
@@ -274,7 +274,7 @@ def Pipe_WeightsOp : Pipe_SizedOp<"weights", []> {
   }];
 }
 
-def Pipe_ResampleOp : Pipe_SizedOp<"resample"> {
+def Pipe_ResampleOp : Pipe_SizedOp<"resample", [Pipe_OfClass<"halo">]> {
   let summary = "Weighted sums of runs of elements along one axis";
   let description = [{
     `result[.., o, ..] = sum over k of weights[o, k] * input[.., start[o] + k, ..]`
@@ -311,7 +311,7 @@ def Pipe_ResampleOp : Pipe_SizedOp<"resample"> {
 
 //===--- class G: gather -----------------------------------------------------===//
 
-def Pipe_GatherOp : Pipe_SizedOp<"gather", [AttrSizedOperandSegments,
+def Pipe_GatherOp : Pipe_SizedOp<"gather", [Pipe_OfClass<"gather">, AttrSizedOperandSegments,
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "Samples the input at computed coordinates";
   let description = [{
@@ -406,9 +406,10 @@ def Pipe_ReduceOp : Pipe_SizedOp<"reduce", []> {
   let assemblyFormat = [{
     $kind $value `over` $over (`sizes` `(` $sizes^ `)`)? attr-dict `:` type($value) `->` type($result)
   }];
+  let extraClassDeclaration = [{ ::penstock::pipe::OpClass getOpClass(); }];
 }
 
-def Pipe_ScanOp : Pipe_SizedOp<"scan", [AttrSizedOperandSegments]> {
+def Pipe_ScanOp : Pipe_SizedOp<"scan", [Pipe_OfClass<"barrier">, AttrSizedOperandSegments]> {
   let summary = "Accumulates along an axis";
   let description = [{
     `sum` and `max`: result[i] combines elements 0 ..= i in order, starting from
@@ -433,7 +434,7 @@ def Pipe_ScanOp : Pipe_SizedOp<"scan", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Pipe_HistogramOp : Pipe_SizedOp<"histogram", []> {
+def Pipe_HistogramOp : Pipe_SizedOp<"histogram", [Pipe_OfClass<"barrier">]> {
   let summary = "Counts how often each key occurs along some axes";
   let description = [{
     The result adds axis `bin` (last) with i32 counts of the keys 0 .. bins; keys
@@ -452,7 +453,7 @@ def Pipe_HistogramOp : Pipe_SizedOp<"histogram", []> {
   }];
 }
 
-def Pipe_ContractOp : Pipe_SizedOp<"contract", []> {
+def Pipe_ContractOp : Pipe_SizedOp<"contract", [Pipe_OfClass<"barrier">]> {
   let summary = "Multiplies by a matrix along an axis";
   let description = [{
     `result[.., j, ..] = sum over i of value[.., i, ..] * matrix[i, j]`, in the
@@ -473,7 +474,7 @@ def Pipe_ContractOp : Pipe_SizedOp<"contract", []> {
   }];
 }
 
-def Pipe_FftOp : Pipe_SizedOp<"fft", []> {
+def Pipe_FftOp : Pipe_SizedOp<"fft", [Pipe_OfClass<"barrier">]> {
   let summary = "Discrete Fourier transform of real values along an axis";
   let description = [{
     The axis becomes n / 2 + 1 frequencies under the name `freq`, and axis
@@ -496,7 +497,7 @@ def Pipe_FftOp : Pipe_SizedOp<"fft", []> {
   }];
 }
 
-def Pipe_CompactOp : Pipe_SizedOp<"compact", []> {
+def Pipe_CompactOp : Pipe_SizedOp<"compact", [Pipe_OfClass<"barrier">]> {
   let summary = "Keeps the elements along an axis that a mask selects";
   let description = [{
     Stable. `count` is the number kept, a rank-0 tensor: it is known on the
@@ -518,7 +519,7 @@ def Pipe_CompactOp : Pipe_SizedOp<"compact", []> {
   }];
 }
 
-def Pipe_GroupOp : Pipe_SizedOp<"group", [AttrSizedOperandSegments]> {
+def Pipe_GroupOp : Pipe_SizedOp<"group", [Pipe_OfClass<"barrier">, AttrSizedOperandSegments]> {
   let summary = "Groups the elements along an axis by integer key";
   let description = [{
     Elements with equal keys are one group; groups are numbered in the order of
@@ -546,7 +547,7 @@ def Pipe_GroupOp : Pipe_SizedOp<"group", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Pipe_ReduceByOp : Pipe_SizedOp<"reduce_by", []> {
+def Pipe_ReduceByOp : Pipe_SizedOp<"reduce_by", [Pipe_OfClass<"barrier">]> {
   let summary = "Combines the elements of each group along an axis";
   let description = [{
     Element g of the result is what `pipe.reduce` gives of the elements along
@@ -572,7 +573,7 @@ def Pipe_ReduceByOp : Pipe_SizedOp<"reduce_by", []> {
   }];
 }
 
-def Pipe_SortOp : Pipe_SizedOp<"sort", []> {
+def Pipe_SortOp : Pipe_SizedOp<"sort", [Pipe_OfClass<"barrier">]> {
   let summary = "Stable argsort along an axis";
   let description = [{
     result[i] is the index of the element that stands at place i in ascending
@@ -598,7 +599,7 @@ def Pipe_SortOp : Pipe_SizedOp<"sort", []> {
 def Pipe_CodecEnum : Pipe_Enum<"Codec", "a format that pixels are encoded in", ["jpeg", "png"]>;
 def Pipe_CodecAttr : Pipe_EnumAttr<Pipe_CodecEnum, "codec">;
 
-def Pipe_EncodeOp : Pipe_SizedOp<"encode", [AttrSizedOperandSegments]> {
+def Pipe_EncodeOp : Pipe_SizedOp<"encode", [Pipe_OfClass<"codec">, AttrSizedOperandSegments]> {
   let summary = "Pixels to the bytes of an image file";
   let description = [{
     `count`, a rank-0 tensor, says how many bytes the file has: it is known on
@@ -630,7 +631,7 @@ def Pipe_EncodeOp : Pipe_SizedOp<"encode", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Pipe_RecompressOp : Pipe_SizedOp<"recompress"> {
+def Pipe_RecompressOp : Pipe_SizedOp<"recompress", [Pipe_OfClass<"codec">]> {
   let summary = "Pixels through a JPEG file and back";
   let description = [{
     What decoding gives of the file that `pipe.encode jpeg` makes: `rgb` of three

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Branches.h"
-#include "compiler/Analysis/OpClass.h"
 #include "compiler/Analysis/ScalarBuilder.h"
 #include "compiler/Transforms/Regions.h"
 #include "mlir/IR/IRMapping.h"
@@ -19,7 +18,6 @@ using namespace penstock::pipe;
 
 namespace penstock::transforms {
 
-using analysis::OpClass;
 using analysis::ScalarBuilder;
 
 //===--- choose and repeat -------------------------------------------------===//
@@ -37,7 +35,7 @@ static DenseSet<Operation *> readByPeers(Block &arm) {
   DenseSet<Operation *> found;
   SmallVector<Value> queue;
   arm.walk([&](Operation *op) {
-    if (llvm::isa<PeerOp, PeersOp>(op))
+    if (classOf(op) == OpClass::peer)
       queue.push_back(op->getOperand(0));
   });
   while (!queue.empty()) {
@@ -71,7 +69,7 @@ static LogicalResult flatten(ChooseOp choose, Guards &guards) {
       op.moveBefore(choose);
       if (auto check = llvm::dyn_cast<CheckOp>(op))
         guardCheck(check, guard);
-      else if (analysis::touchesTensors(&op) && !always.contains(&op))
+      else if (touchesTensors(&op) && !always.contains(&op))
         guards[&op] = guard;
     }
   }
@@ -133,7 +131,7 @@ FailureOr<Guards> flattenBranches(PipelineOp pipeline) {
   auto next = [&]() -> Operation * {
     Operation *found = nullptr;
     pipeline.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (analysis::classOf(op) != OpClass::branch)
+      if (classOf(op) != OpClass::branch)
         return op == pipeline || llvm::isa<BatchOp>(op) ? WalkResult::advance()
                                                         : WalkResult::skip();
       found = op;
@@ -160,7 +158,7 @@ static DenseSet<Value> dependsOnPeers(BatchOp batch) {
   for (Operation &op : batch.getBody().front()) {
     SetVector<Value> used(op.operand_begin(), op.operand_end());
     getUsedValuesDefinedAbove(op.getRegions(), used);
-    if (llvm::isa<PeerOp, PeersOp>(op) ||
+    if (classOf(&op) == OpClass::peer ||
         llvm::any_of(used, [&](Value value) { return found.contains(value); }))
       found.insert(op.result_begin(), op.result_end());
   }
@@ -252,7 +250,7 @@ static void boxPeerScalars(BatchOp batch) {
 /// Whether `op` needs one of the scalars before any pixel is made. Regions were
 /// given what they read of peers.
 static bool needsInSetup(Operation &op, const DenseSet<Value> &scalars) {
-  if (!llvm::isa<CheckOp>(op) && !analysis::touchesTensors(&op))
+  if (!llvm::isa<CheckOp>(op) && !touchesTensors(&op))
     return false;
   return llvm::any_of(op.getOperands(), [&](Value operand) {
     return isScalarType(operand.getType()) && scalars.contains(operand);
@@ -309,7 +307,7 @@ static bool isWritten(Value value, const analysis::OncePerBatch &once) {
   return producer && !once.isOfBatch(producer) &&
          llvm::is_contained({OpClass::index, OpClass::point, OpClass::halo, OpClass::gather,
                              OpClass::barrier},
-                            analysis::classOf(producer));
+                            classOf(producer));
 }
 
 /// The value again, by a kernel of its own. Behind the value, so that one kernel can
@@ -366,7 +364,7 @@ void separateOutputs(PipelineOp pipeline, const analysis::OncePerBatch &once) {
 void separatePeers(PipelineOp pipeline, const analysis::OncePerBatch &once) {
   SmallVector<Operation *> readers;
   pipeline.walk([&](Operation *op) {
-    if (llvm::isa<PeerOp, PeersOp>(op))
+    if (classOf(op) == OpClass::peer)
       readers.push_back(op);
   });
   DenseMap<Value, Value> copies;

@@ -17,7 +17,6 @@ using namespace penstock::pipe;
 using namespace penstock::transforms;
 namespace analysis = penstock::analysis;
 using analysis::FusionGroup;
-using analysis::OpClass;
 
 //===--- words -------------------------------------------------------------===//
 
@@ -119,7 +118,7 @@ static void readBy(Operation *user, Value tensor, Access &access) {
     return access.consider(true, 2, name + " looks up elements by a computed index");
   if (llvm::isa<ReduceOp, HistogramOp>(user))
     return access.consider(false, 2, name + " takes each element once");
-  if (llvm::is_contained({OpClass::barrier, OpClass::codec}, analysis::classOf(user)))
+  if (llvm::is_contained({OpClass::barrier, OpClass::codec}, classOf(user)))
     return access.consider(true, 4, name + " needs all of it at once");
   if (llvm::isa<WindowOp>(user))
     return access.consider(false, 4, "a row of " + name + " needs its neighbour rows");
@@ -207,7 +206,7 @@ std::string FuseRemarks::apart(Operation *producer, Value tensor, const FusionGr
   if (group.codec || other.codec)
     return "the runtime runs " + wordFor((group.codec ? group : other).ops.front()) +
            ", on whole images";
-  if (analysis::classOf(producer) == OpClass::barrier)
+  if (classOf(producer) == OpClass::barrier)
     return wordFor(producer) + " is known only when it has seen everything";
   if (other.guard != group.guard)
     return other.guard ? "it runs in one branch only" : "this kernel runs in one branch only";

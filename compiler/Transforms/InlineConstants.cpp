@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Analysis/OpClass.h"
+#include "compiler/Analysis/HoistScalars.h"
 #include "compiler/Analysis/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Rewrite.h"
@@ -129,7 +129,7 @@ struct SplitCarried : OpRewritePattern<RepeatOp> {
     }
     llvm::append_range(arguments, types);
     const SetVector<Operation *> needed = neededIn(body, yields);
-    if (llvm::any_of(needed, [](Operation *op) { return analysis::touchesTensors(op); }))
+    if (llvm::any_of(needed, [](Operation *op) { return touchesTensors(op); }))
       return rewriter.notifyMatchFailure(repeat, "its scalars come from tensors");
     auto part = rewriter.create<RepeatOp>(repeat.getLoc(), types, repeat.getCount(),
                                           repeat.getBound(), inits, ValueRange());
@@ -182,7 +182,7 @@ struct SelectScalars : OpRewritePattern<ChooseOp> {
 struct ChecksLeave : OpRewritePattern<ChooseOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ChooseOp choose, PatternRewriter &rewriter) const override {
-    if (!analysis::touchesTensors(choose))
+    if (!touchesTensors(choose))
       return rewriter.notifyMatchFailure(choose, "setup keeps its branch");
     analysis::ScalarBuilder scalars(rewriter, choose.getLoc());
     const auto count = static_cast<int64_t>(choose.getArms().size());

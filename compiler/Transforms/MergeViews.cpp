@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Analysis/OpClass.h"
+#include "compiler/Analysis/HoistScalars.h"
 #include "compiler/Analysis/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Rewrite.h"
@@ -151,7 +151,7 @@ struct ChooseOfViews : OpRewritePattern<ChooseOp> {
       return rewriter.notifyMatchFailure(choose, "not all results are tensors");
     for (Region &arm : choose.getArms())
       for (Operation &op : arm.front())
-        if (!llvm::isa<ViewOp, YieldOp>(op) && !analysis::isPureScalar(&op))
+        if (!llvm::isa<ViewOp, YieldOp>(op) && !isPureScalar(&op))
           return rewriter.notifyMatchFailure(choose, "an arm computes");
     SmallVector<Value> results(choose->getNumResults());
     for (unsigned i = 0; i < choose->getNumResults(); ++i) {
@@ -176,7 +176,7 @@ struct MergeViewsPass : penstock::transforms::impl::MergeViewsBase<MergeViewsPas
     if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk([](ChooseOp choose) {
-      if (analysis::touchesTensors(choose))
+      if (touchesTensors(choose))
         addRemark(choose, "merge-views", "stays a choice: its arms are not views of one tensor");
     });
   }

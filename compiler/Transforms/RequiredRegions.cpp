@@ -1,7 +1,6 @@
 //===- RequiredRegions.cpp - pipe-required-regions ------------------------===//
 
 #include "compiler/Analysis/RequiredRegions.h"
-#include "compiler/Analysis/OpClass.h"
 #include "compiler/Analysis/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -24,7 +23,7 @@ static Operation *scalarsFirst(PipelineOp pipeline) {
   pipeline.walk([&](Operation *op) {
     const bool leaves =
         llvm::isa<ChooseOp>(op->getParentOp()) || llvm::isa<BatchOp>(op->getParentOp());
-    if (leaves && op->getBlock() != &body && analysis::isPureScalar(op) &&
+    if (leaves && op->getBlock() != &body && isPureScalar(op) &&
         !llvm::isa<YieldOp, PeerOp>(op)) // another sample's number belongs to the batch
       nested.push_back(op);
   });
@@ -33,7 +32,7 @@ static Operation *scalarsFirst(PipelineOp pipeline) {
     // Only from scopes that always see the values from outside.
     bool free = true;
     for (Operation *scope = op->getParentOp(); scope != pipeline; scope = scope->getParentOp())
-      free &= llvm::isa<ChooseOp, BatchOp>(scope) && analysis::touchesTensors(scope);
+      free &= llvm::isa<ChooseOp, BatchOp>(scope) && touchesTensors(scope);
     SetVector<Value> used(op->operand_begin(), op->operand_end());
     getUsedValuesDefinedAbove(op->getRegions(), used);
     for (Value operand : used)
@@ -47,7 +46,7 @@ static Operation *scalarsFirst(PipelineOp pipeline) {
     SetVector<Value> used(op.operand_begin(), op.operand_end());
     getUsedValuesDefinedAbove(op.getRegions(), used);
     const bool stays =
-        analysis::touchesTensors(&op) || llvm::isa<BatchOp>(op) ||
+        touchesTensors(&op) || llvm::isa<BatchOp>(op) ||
         llvm::any_of(used, [&](Value value) { return late.contains(value.getDefiningOp()); });
     if (stays)
       late.insert(&op);

@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Analysis/OpClass.h"
 #include "compiler/Analysis/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Regions.h"

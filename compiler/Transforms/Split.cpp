@@ -7,7 +7,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Analysis/OpClass.h"
 #include "compiler/Dialect/Drawn.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -24,7 +23,6 @@ namespace penstock::transforms {
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::transforms;
-namespace analysis = penstock::analysis;
 
 /// The length of the table of `for`, which every block has an entry for.
 static bool isLengthOfRows(Operation *op) {
@@ -55,7 +53,7 @@ static bool staysInPipeline(Operation *op) {
   return isLeaf(op) ||
          llvm::isa<SourceOp, RowOp, AdmitOp, PickOp, DecodeOp, LaunchOp, SwitchOp, PeerOp, PeersOp,
                    BatchOp, OutputOp>(op) ||
-         analysis::classOf(op) == analysis::OpClass::constant;
+         classOf(op) == OpClass::constant;
 }
 
 /// Whether the runtime knows the leaf when it looks at the rows of the table.
@@ -116,7 +114,7 @@ LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase ph
     slotOf(value);
     return success();
   }
-  if (!analysis::isPureScalar(op) && !llvm::isa<CheckOp>(op))
+  if (!isPureScalar(op) && !llvm::isa<CheckOp>(op))
     return op->emitError("this value is needed before pixels exist, but it "
                          "depends on them");
   SetVector<Value> used(op->operand_begin(), op->operand_end());

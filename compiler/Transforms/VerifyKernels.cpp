@@ -1,6 +1,5 @@
 //===- VerifyKernels.cpp - pipe-verify-kernels ----------------------------===//
 
-#include "compiler/Analysis/OpClass.h"
 #include "compiler/Transforms/Passes.h"
 
 namespace penstock::transforms {

@@ -1,0 +1,16 @@
+//===- HoistScalars.h - moves scalars and what they depend on ---*- C++ -*-===//
+#ifndef PENSTOCK_COMPILER_ANALYSIS_HOISTSCALARS_H
+#define PENSTOCK_COMPILER_ANALYSIS_HOISTSCALARS_H
+
+#include "compiler/Dialect/PipeDialect.h"
+
+namespace penstock::analysis {
+
+/// Moves `op` and the scalar ops that it depends on before `before`, which
+/// stands in the same block or a block around it. Returns false, moving
+/// nothing, if it depends on a value defined after `before` that cannot move.
+bool hoistScalars(mlir::Value value, mlir::Operation *before);
+
+} // namespace penstock::analysis
+
+#endif
