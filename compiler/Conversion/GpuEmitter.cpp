@@ -192,6 +192,8 @@ void GpuEmitter::moveTo(Location location) {
   x.location() = location;
 }
 
+static LogicalResult refuse(Operation &op) { return op.emitOpError("has no GPU code yet"); }
+
 LogicalResult GpuEmitter::statement(Operation &op) {
   moveTo(op.getLoc());
   if (auto last = llvm::dyn_cast<ReturnOp>(op))
@@ -206,14 +208,12 @@ LogicalResult GpuEmitter::statement(Operation &op) {
     return repeat(repeated);
   if (op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("inline"))
     return success(); // computed where it is used
-  if (llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, SortOp, CompactOp, GroupOp, ReduceByOp,
-                FftOp>(op) ||
-      op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
+  const KernelForm form = formOf(&op);
+  if (form == KernelForm::runtime)
+    return refuse(op);
+  if (form != KernelForm::inlined || op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
     return store(op);
-  if (llvm::isa<ConstantOp, ViewOp, PadOp, ConcatOp, StackOp, PlaceOp, MapOp, WindowOp, CastOp,
-                ResampleOp, GatherOp>(op))
-    return success(); // computed where it is used
-  return op.emitOpError("has no GPU code yet");
+  return success(); // likewise
 }
 
 void GpuEmitter::barrier() { b.create<gpu::BarrierOp>(loc); }
@@ -242,7 +242,7 @@ LogicalResult GpuEmitter::store(Operation &op) {
                            [](Operation *user) { return !llvm::isa<ReturnOp>(user); }) ||
               std::distance(result.use_begin(), result.use_end()) > 1;
   }
-  const bool inPasses = llvm::isa<HistogramOp, CompactOp, GroupOp, ReduceByOp, FftOp>(op);
+  const bool inPasses = formOf(&op) == KernelForm::passes;
   if (mapping != "block" && (isRead || inPasses))
     return op.emitOpError("is computed before others read it, which needs the mapping \"block\"");
   auto work = workspace(op);
@@ -259,7 +259,12 @@ LogicalResult GpuEmitter::store(Operation &op) {
         .Case<GroupOp>([&](auto typed) { return group(typed, to, *work); })
         .Case<ReduceByOp>([&](auto typed) { return reduceBy(typed, to[0], *work); })
         .Case<FftOp>([&](auto typed) { return fft(typed, to[0], *work); })
-        .Default([&](Operation *) { fill(op.getResult(0), to[0]); });
+        .Default([&](Operation *) {
+          if (formOf(&op) == KernelForm::inlined)
+            fill(op.getResult(0), to[0]);
+          else
+            failedInside |= failed(refuse(op));
+        });
     if (isRead)
       barrier();
   });

@@ -136,7 +136,7 @@ bool KernelEmitter::readsPlainly(Value value, Seen &seen) {
       });
     return plain && readsPlainly(view.getInput(), seen);
   }
-  if (llvm::isa_and_present<CastOp, MapOp, PadOp>(op))
+  if (readsOneOfEach(op))
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       return !llvm::isa<NamedTensorType>(operand.getType()) || readsPlainly(operand, seen);
     });

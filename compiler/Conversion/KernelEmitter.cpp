@@ -230,6 +230,8 @@ static bool hasTensorResult(Operation &op) {
   return llvm::any_of(op.getResultTypes(), [](Type type) { return llvm::isa<NamedTensorType>(type); });
 }
 
+static LogicalResult refuse(Operation &op) { return op.emitError("has no lowering to CPU code"); }
+
 LogicalResult KernelEmitter::emitTopLevel(Operation &op) {
   l.loc = op.getLoc();
   l.lanes = 1;
@@ -278,14 +280,12 @@ LogicalResult KernelEmitter::emitTopLevel(Operation &op) {
     return failure();
   if (op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("inline"))
     return success(); // computed where it is used
-  const bool whole = llvm::isa<ReduceOp, ScanOp, HistogramOp, ContractOp, FftOp, CompactOp, GroupOp, ReduceByOp,
-                                SortOp, WeightsOp>(op);
-  if (whole || op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
+  const KernelForm form = formOf(&op);
+  if (form == KernelForm::runtime)
+    return refuse(op);
+  if (form != KernelForm::inlined || op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
     return materialise(op);
-  if (llvm::isa<ConstantOp, ViewOp, PadOp, ConcatOp, StackOp, PlaceOp, MapOp, WindowOp, CastOp,
-                ResampleOp, GatherOp, ChooseOp>(op))
-    return success(); // likewise
-  return op.emitError("has no lowering to CPU code");
+  return success(); // likewise
 }
 
 LogicalResult KernelEmitter::materialise(Operation &op) {
@@ -301,6 +301,8 @@ LogicalResult KernelEmitter::materialise(Operation &op) {
       .Case<SortOp>([&](auto typed) { return emitSort(typed); })
       .Case<WeightsOp>([&](auto typed) { return emitWeights(typed); })
       .Default([&](Operation *) {
+        if (formOf(&op) != KernelForm::inlined)
+          return refuse(op);
         for (Value result : op.getResults()) {
           if (llvm::cast<NamedTensorType>(result.getType()).getRank() == 0) {
             single[result] = emit(result, {}); // stays in a register

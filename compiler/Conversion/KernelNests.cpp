@@ -34,7 +34,7 @@ void KernelEmitter::unresolvedBranches(Value tensor, llvm::SetVector<Operation *
     found.insert(op);
     return;
   }
-  if (llvm::isa<ViewOp, PadOp, CastOp, MapOp>(op))
+  if (readsOneOfEach(op))
     for (Value operand : op->getOperands())
       if (llvm::isa<NamedTensorType>(operand.getType()))
         unresolvedBranches(operand, found, seen);
@@ -73,7 +73,7 @@ bool KernelEmitter::unboundedScalars(Value value, llvm::SetVector<Value> &found,
   if (auto map = llvm::dyn_cast<MapOp>(op))
     return all(map.getBody().front().getTerminator()->getOperands());
   return llvm::isa<ConstantOp>(op) ||
-         (llvm::isa<ViewOp, PadOp, CastOp>(op) && all(op->getOperands()));
+         (readsOneOfEach(op) && all(op->getOperands()));
 }
 
 void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes,
@@ -102,7 +102,7 @@ void KernelEmitter::laneStrides(Value tensor, ArrayRef<bool> withLanes,
     }
     return laneStrides(view.getInput(), inner, found, seen);
   }
-  if (!llvm::isa<CastOp, MapOp, PadOp>(op))
+  if (!readsOneOfEach(op))
     return;
   NamedTensorType domain = typeOf(tensor);
   for (Value operand : op->getOperands()) {
@@ -155,7 +155,7 @@ void KernelEmitter::rowConditions(Value tensor, ArrayRef<Index> at,
     // Other borders read another row of what is below.
     if (pad.getBorder() == Border::constant)
       below(pad.getInput(), moved);
-  } else if (llvm::isa<CastOp, MapOp>(op)) {
+  } else if (inputAccessOf(op) == InputAccess::own) {
     for (Value operand : op->getOperands())
       if (auto type = llvm::dyn_cast<NamedTensorType>(operand.getType())) {
         SmallVector<Index> inner;

@@ -54,7 +54,7 @@ static StoredByRows storedByRows(ReduceOp op) {
   for (Operation *next = onlyReader(stored);; next = onlyReader(stored)) {
     if (llvm::isa_and_present<ReturnOp>(next))
       return {stored, inRow};
-    if (!llvm::isa_and_present<CastOp, MapOp>(next) ||
+    if (inputAccessOf(next) != InputAccess::own ||
         llvm::cast<NamedTensorType>(next->getResult(0).getType()).getAxes() != axes)
       return {};
     stored = next->getResult(0);

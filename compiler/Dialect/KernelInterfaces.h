@@ -31,6 +31,37 @@ template <OpClass opClass> struct OfClass {
   };
 };
 
+/// How a kernel computes an op.
+enum class KernelForm {
+  inlined, ///< an element is computed where it is read, unless a schedule stores it
+  whole,   ///< all of it, before any of it is read; rows or elements do not need each other
+  passes,  ///< the same, but some parts of it are done before others begin
+  runtime  ///< not at all: the runtime does it, or a kernel of its own is
+};
+template <KernelForm form> struct OfForm {
+  template <typename ConcreteOp>
+  struct Impl : mlir::OpTrait::TraitBase<ConcreteOp, Impl> {
+    KernelForm getKernelForm() { return form; }
+  };
+};
+
+/// What an element of a result reads of the inputs. Elements of own, moved and joined
+/// are inputs' elements, or computed of one element of each input.
+enum class InputAccess {
+  nothing,
+  own,    ///< of each input, the element at its own place along the axes that the input has
+  moved,  ///< the element of the one input at another place
+  joined, ///< an element of one of the inputs
+  once,   ///< several, each of which is read once by the whole op
+  often   ///< several, which others read too, or one after the other: kept where they cost anything
+};
+template <InputAccess access> struct OfAccess {
+  template <typename ConcreteOp>
+  struct Impl : mlir::OpTrait::TraitBase<ConcreteOp, Impl> {
+    InputAccess getInputAccess() { return access; }
+  };
+};
+
 /// One size per dynamic axis of the results of a SizedOpInterface; else it says so.
 mlir::LogicalResult verifySizes(mlir::Operation *op);
 
@@ -44,6 +75,24 @@ namespace penstock::pipe {
 inline OpClass classOf(mlir::Operation *op) {
   auto classified = llvm::dyn_cast<ClassifiedOpInterface>(op);
   return classified ? classified.getOpClass() : OpClass::scalar;
+}
+
+/// How a kernel computes an op with tensor results.
+inline KernelForm formOf(mlir::Operation *op) {
+  auto tensors = llvm::dyn_cast<TensorOpInterface>(op);
+  return tensors ? tensors.getKernelForm() : KernelForm::runtime;
+}
+
+/// What an element of `op` reads of its inputs; null where `op` is null, or none of those that
+/// compute tensors.
+inline std::optional<InputAccess> inputAccessOf(mlir::Operation *op) {
+  auto tensors = llvm::dyn_cast_if_present<TensorOpInterface>(op);
+  return tensors ? std::optional(tensors.getInputAccess()) : std::nullopt;
+}
+/// Whether an element is computed of one element of each input.
+inline bool readsOneOfEach(mlir::Operation *op) {
+  const auto access = inputAccessOf(op);
+  return access == InputAccess::own || access == InputAccess::moved;
 }
 
 /// Whether a result or an operand, also one used inside a region, is a tensor.

@@ -41,4 +41,24 @@ class Pipe_OfClass<string opClass>
   let cppNamespace = "::penstock::pipe";
 }
 
+def Pipe_TensorOpInterface : Pipe_Interface<"TensorOpInterface"> {
+  let description = [{
+    An op that computes tensors: what schedules and lowerings have to know to place
+    it among others.
+  }];
+  let methods = [
+    InterfaceMethod<"How a kernel computes it.", "::penstock::pipe::KernelForm", "getKernelForm">,
+    InterfaceMethod<"What an element of a result reads of the inputs.",
+                    "::penstock::pipe::InputAccess", "getInputAccess">,
+  ];
+}
+
+class Pipe_OfForm<string form> : ParamNativeOpTrait<"OfForm", "::penstock::pipe::KernelForm::" # form> {
+  let cppNamespace = "::penstock::pipe";
+}
+class Pipe_OfAccess<string access>
+    : ParamNativeOpTrait<"OfAccess", "::penstock::pipe::InputAccess::" # access> {
+  let cppNamespace = "::penstock::pipe";
+}
+
 #endif

@@ -11,7 +11,8 @@ include "compiler/Dialect/PipeTypes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
-def Pipe_ConstantOp : Pipe_Op<"constant", [Pure, ConstantLike]> {
+def Pipe_ConstantOp : Pipe_Op<"constant", [Pure, ConstantLike,
+    Pipe_TensorOpInterface, Pipe_OfForm<"inlined">, Pipe_OfAccess<"nothing">]> {
   let summary = "A value known when compiling";
   let description = [{
     A scalar (integer or float attribute) or a small static tensor (elements
@@ -106,7 +107,8 @@ def Pipe_SelectOp : Pipe_ScalarOp<"select", [Pure,
   let hasFolder = 1;
 }
 
-def Pipe_CastOp : Pipe_Op<"cast", [Pure, Pipe_SizedOpInterface]> {
+def Pipe_CastOp : Pipe_Op<"cast", [Pure, Pipe_SizedOpInterface,
+    Pipe_TensorOpInterface, Pipe_OfForm<"inlined">, Pipe_OfAccess<"own">]> {
   let summary = "Converts the element type";
   let description = [{
     On a scalar, or on every element of a tensor. What the modes do:

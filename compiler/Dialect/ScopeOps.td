@@ -38,7 +38,8 @@ def Pipe_PipelineOp : Pipe_Op<"pipeline", [Pipe_OfClass<"other">, IsolatedFromAb
   }];
 }
 
-def Pipe_ChooseOp : Pipe_Op<"choose", [Pure, Pipe_SizedOpInterface, NoRegionArguments]> {
+def Pipe_ChooseOp : Pipe_Op<"choose", [Pure, NoRegionArguments, Pipe_SizedOpInterface,
+    Pipe_TensorOpInterface, Pipe_OfForm<"inlined">, Pipe_OfAccess<"joined">]> {
   let summary = "One of several regions, by number";
   let description = [{
     An index outside is clamped. Every region yields the results' types; sizes
@@ -71,7 +72,8 @@ def Pipe_ChooseOp : Pipe_Op<"choose", [Pure, Pipe_SizedOpInterface, NoRegionArgu
   let extraClassDeclaration = [{ ::penstock::pipe::OpClass getOpClass(); }];
 }
 
-def Pipe_RepeatOp : Pipe_Op<"repeat", [Pure, Pipe_SizedOpInterface, AttrSizedOperandSegments,
+def Pipe_RepeatOp : Pipe_Op<"repeat", [Pure, AttrSizedOperandSegments, Pipe_SizedOpInterface,
+    Pipe_TensorOpInterface, Pipe_OfForm<"passes">, Pipe_OfAccess<"once">,
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "Runs a region a bounded number of times";
   let description = [{

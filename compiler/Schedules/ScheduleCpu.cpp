@@ -71,7 +71,7 @@ static constexpr int64_t streamedBatch = 2 << 20;
 /// Kernels that do little but move data, into batches that no cache holds.
 static bool streamsOutputs(KernelOp kernel, ModuleOp module) {
   for (Operation &op : kernel.getBody().front())
-    if (llvm::isa<ResampleOp, GatherOp, WindowOp, ReduceOp, ScanOp, HistogramOp, ContractOp>(op))
+    if (llvm::is_contained({OpClass::halo, OpClass::gather, OpClass::barrier}, classOf(&op)))
       return false;
   bool any = false;
   for (auto pipeline : module.getOps<PipelineOp>())

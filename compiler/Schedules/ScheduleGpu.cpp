@@ -42,13 +42,13 @@ static bool takesWarps(ReduceOp op) {
 /// Whether something has to be complete before others read it.
 static bool needsPasses(KernelOp kernel) {
   const auto found = kernel.walk([](Operation *op) {
-    if (llvm::isa<HistogramOp, CompactOp, GroupOp, ReduceByOp, FftOp>(op) ||
+    auto isTensor = [](Value value) { return llvm::isa<NamedTensorType>(value.getType()); };
+    if (llvm::none_of(op->getResults(), isTensor))
+      return WalkResult::advance();
+    if (formOf(op) == KernelForm::passes ||
         op->getAttr("schedule") == StringAttr::get(op->getContext(), "scratch"))
       return WalkResult::interrupt();
-    auto isTensor = [](Value value) { return llvm::isa<NamedTensorType>(value.getType()); };
-    if (llvm::isa<RepeatOp>(op) && llvm::any_of(op->getResults(), isTensor))
-      return WalkResult::interrupt();
-    const bool isWhole = llvm::isa<ReduceOp, ScanOp, ContractOp, SortOp>(op) &&
+    const bool isWhole = formOf(op) == KernelForm::whole &&
                          op->getAttr("schedule") != StringAttr::get(op->getContext(), "inline");
     const bool isOutput = isWhole && op->hasOneUse() && llvm::isa<ReturnOp>(*op->user_begin());
     return isWhole && !isOutput ? WalkResult::interrupt() : WalkResult::advance();

@@ -7,16 +7,10 @@
 using namespace mlir;
 using namespace penstock::pipe;
 
-/// Ops whose element is a copy of an input's element.
-static bool onlyMoves(Operation *op) {
-  return llvm::isa<ViewOp, PadOp, ConcatOp, StackOp, PlaceOp, CastOp, ConstantOp>(op);
-}
-
-/// Ops that read several elements of an input for one of theirs, or one element
-/// more than once.
-static bool readsOften(Operation *op) {
-  return llvm::isa<WindowOp, ResampleOp, GatherOp, ReduceOp, ScanOp, HistogramOp, ContractOp,
-                   LoadOp>(op);
+/// Whether an element is a copy of an input's element.
+static bool isCopied(Operation *op) {
+  const auto access = inputAccessOf(op);
+  return access == InputAccess::moved || access == InputAccess::joined;
 }
 
 /// Whether `user` stands in a loop that `op` stands outside of.
@@ -101,10 +95,9 @@ static int readsOf(ArrayRef<OpOperand *> uses, bool together) {
     }
     if (readsInLoop(user, value.getDefiningOp())) {
       count += 2;
-    } else if (readsOften(user)) {
-      // A reduction reads each element once; a resampling's tables are tables.
-      count += llvm::isa<ReduceOp>(user) ? 1 : 2;
-    } else if (onlyMoves(user) || llvm::isa<ChooseOp>(user)) {
+    } else if (inputAccessOf(user) == InputAccess::often || llvm::isa<LoadOp>(user)) {
+      count += 2;
+    } else if (isCopied(user) || llvm::isa<CastOp>(user)) {
       for (Value result : user->getResults())
         count += reads(result, together);
     } else if (llvm::isa<YieldOp>(user) && llvm::isa<ChooseOp>(user->getParentOp())) {
@@ -121,7 +114,8 @@ static int readsOf(ArrayRef<OpOperand *> uses, bool together) {
 /// Whether one element costs more than a load. What is joined moves data only, but
 /// a vector of it may hold elements of two parts.
 static bool isExpensive(Operation *op) {
-  return llvm::isa<ResampleOp, GatherOp, WindowOp, MapOp, ConcatOp>(op);
+  const bool isInlined = formOf(op) == KernelForm::inlined;
+  return (isInlined && inputAccessOf(op) == InputAccess::often) || llvm::isa<MapOp, ConcatOp>(op);
 }
 
 void penstock::schedules::forEachStored(KernelOp kernel, bool pixelsTogether,
@@ -144,7 +138,7 @@ static bool isRepeated(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     if (llvm::isa<MapOp>(user))
       return rankOf(user->getResult(0)) > rankOf(value);
-    if (llvm::isa<ViewOp, PadOp, ConcatOp, StackOp, PlaceOp, ChooseOp>(user))
+    if (isCopied(user))
       return true; // it may read an element more than once
     return llvm::isa<CastOp>(user) && isRepeated(user->getResult(0));
   });
@@ -157,7 +151,7 @@ static constexpr int64_t mostUnrolled = 1024;
 /// than what is unrolled: there are more paths through a graph than anybody counts.
 static int64_t operationsBehind(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!op || op->hasAttr("schedule") || !llvm::isa<ViewOp, CastOp, MapOp, WindowOp, PadOp>(op))
+  if (!op || op->hasAttr("schedule") || !(readsOneOfEach(op) || llvm::isa<WindowOp>(op)))
     return 1;
   int64_t count = 1;
   op->walk([&](Operation *inner) { count += inner != op; });

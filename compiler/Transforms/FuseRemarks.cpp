@@ -132,7 +132,7 @@ static void readIn(Value tensor, const FusionGroup &group, Access &access) {
     getUsedValuesDefinedAbove(op->getRegions(), used);
     if (!used.contains(tensor))
       continue;
-    if (llvm::isa<ViewOp, PadOp>(op) && op->getOperand(0) == tensor)
+    if (inputAccessOf(op) == InputAccess::moved && op->getOperand(0) == tensor)
       readIn(op->getResult(0), group, access);
     readBy(op, tensor, access);
   }

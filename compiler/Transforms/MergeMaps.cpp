@@ -15,9 +15,7 @@ using namespace penstock::transforms;
 
 /// A map, or a cast of a tensor, which is a map of one op.
 static bool isPoint(Operation *op) {
-  return llvm::isa_and_nonnull<MapOp>(op) ||
-         (llvm::isa_and_nonnull<CastOp>(op) &&
-          llvm::isa<NamedTensorType>(op->getResult(0).getType()));
+  return inputAccessOf(op) == InputAccess::own && llvm::isa<NamedTensorType>(op->getResult(0).getType());
 }
 
 static ValueRange inputsOf(Operation *op) {

@@ -55,7 +55,7 @@ struct ViewOfPoint : OpRewritePattern<ViewOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
     Operation *producer = view.getInput().getDefiningOp();
-    if (!producer || !llvm::isa<MapOp, CastOp>(producer))
+    if (inputAccessOf(producer) != InputAccess::own)
       return rewriter.notifyMatchFailure(view, "it does not read a map");
     if (!onlyViewsUse(view))
       return rewriter.notifyMatchFailure(view, "the map has other users");
@@ -280,7 +280,7 @@ struct StackOfPoint : OpRewritePattern<StackOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(StackOp stack, PatternRewriter &rewriter) const override {
     Operation *first = stack.getInputs().front().getDefiningOp();
-    if (!first || !llvm::isa<MapOp, CastOp>(first))
+    if (inputAccessOf(first) != InputAccess::own)
       return rewriter.notifyMatchFailure(stack, "it does not stack maps");
     for (Value input : stack.getInputs())
       if (!input.hasOneUse() || !isSamePoint(first, input.getDefiningOp()))
@@ -395,7 +395,7 @@ struct ViewOfPeer : OpRewritePattern<ViewOp> {
 /// What `producer`, the maker of what `reader` takes from other samples, converts: its
 /// only tensor, where that is no larger and the sample's own scalars have no part in it.
 FailureOr<Value> convertedFrom(Operation *reader, Operation *producer, PatternRewriter &rewriter) {
-  if (!producer || !llvm::isa<MapOp, CastOp>(producer))
+  if (inputAccessOf(producer) != InputAccess::own)
     return rewriter.notifyMatchFailure(reader, "it does not read a map");
   Value source;
   for (Value input : producer->getOperands()) {
@@ -481,7 +481,7 @@ struct SinkCastsPass : penstock::transforms::impl::SinkCastsBase<SinkCastsPass> 
       return signalPassFailure();
     getOperation()->walk([](ViewOp view) {
       Operation *producer = view.getInput().getDefiningOp();
-      if (!producer || !llvm::isa<MapOp, CastOp, ResampleOp>(producer))
+      if (inputAccessOf(producer) != InputAccess::own && !llvm::isa_and_present<ResampleOp>(producer))
         return;
       if (!onlyViewsUse(view))
         addRemark(view, "sink-casts", "stays after the conversion, which others use too");
