@@ -7,16 +7,9 @@
 
 namespace penstock::analysis {
 
-/// The indices `low` ..< `high` of an axis; null for the whole axis.
-struct Interval {
-  mlir::Value low, high;
-  bool isWhole() const { return !low; }
-};
-using Box = llvm::SmallVector<Interval>;
-
 /// What is read of a tensor, and in which samples.
 struct Need {
-  Box box;
+  pipe::Box box;
   /// Null: in every sample. Where it is false, nothing of the tensor is read.
   mlir::Value when;
   /// Other samples read it too: the branches around this read do not decide.
@@ -33,7 +26,7 @@ struct Need {
 /// windows; along a resampled axis it may hold a few elements more than the
 /// taps need; behind reductions, gathers and non-constant reflections it is
 /// the whole axis.
-class RequiredRegions {
+class RequiredRegions final : private pipe::BoxRequest {
 public:
   RequiredRegions(pipe::PipelineOp pipeline, mlir::OpBuilder &builder);
 
@@ -48,19 +41,12 @@ private:
   void visit(mlir::Operation *op);
   void visitArms(pipe::ChooseOp choose);
   /// Adds what the op that is being visited reads, under its own condition.
-  void need(mlir::Value tensor, const Box &box);
-  void needWhole(mlir::Value tensor);
+  void need(mlir::Value tensor, const pipe::Box &box) override;
+  mlir::OpBuilder &at() override { return builder; }
+  bool isKnown(mlir::Value scalar) const override;
   void add(mlir::Value tensor, const Need &more);
-  /// Whether a scalar is there where boxes are emitted.
-  bool isKnown(mlir::Value scalar) const;
   /// One need of the needs in the arms that read a tensor (null elsewhere).
   Need chosen(pipe::ChooseOp choose, llvm::ArrayRef<const Need *> arms, mlir::Value tensor);
-  /// What a resample along one axis reads for the outputs in `wanted`.
-  Interval resampled(pipe::ResampleOp op, Interval wanted);
-  Box viewed(pipe::ViewOp view, const Box &box);
-  Interval padded(pipe::PadOp pad, int64_t axis, Interval wanted);
-  /// `wanted` with `below` more elements before and `above` behind, clamped.
-  Interval widened(mlir::Value input, int64_t axis, Interval wanted, int64_t below, int64_t above);
 
   mlir::OpBuilder &builder;
   llvm::MapVector<mlir::Value, Need> needs;

@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_COMPILER_DIALECT_KERNELINTERFACES_H
 #define PENSTOCK_COMPILER_DIALECT_KERNELINTERFACES_H
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 
 namespace penstock::pipe {
@@ -60,6 +61,32 @@ template <InputAccess access> struct OfAccess {
   struct Impl : mlir::OpTrait::TraitBase<ConcreteOp, Impl> {
     InputAccess getInputAccess() { return access; }
   };
+};
+
+/// The indices `low` ..< `high` of an axis; null for the whole axis.
+struct AxisRange {
+  mlir::Value low, high;
+  bool isWhole() const { return !low; }
+};
+using Box = llvm::SmallVector<AxisRange>;
+
+/// Who asks an op which boxes of its inputs it reads (RequiredBoxOpInterface).
+class BoxRequest {
+public:
+  virtual ~BoxRequest() = default;
+  /// Where the numbers of boxes are computed.
+  virtual mlir::OpBuilder &at() = 0;
+  /// Whether a scalar is there at that place.
+  virtual bool isKnown(mlir::Value scalar) const = 0;
+  virtual void need(mlir::Value tensor, const Box &box) = 0;
+  void needWhole(mlir::Value tensor);
+};
+
+/// The answer of ops that read all of their inputs.
+void needAllInputs(mlir::Operation *op, BoxRequest &request);
+template <typename ConcreteOp>
+struct NeedsAllInputs : mlir::OpTrait::TraitBase<ConcreteOp, NeedsAllInputs> {
+  void requireInputs(const Box &, BoxRequest &request) { needAllInputs(this->getOperation(), request); }
 };
 
 /// One size per dynamic axis of the results of a SizedOpInterface; else it says so.

@@ -61,4 +61,20 @@ class Pipe_OfAccess<string access>
   let cppNamespace = "::penstock::pipe";
 }
 
+def Pipe_RequiredBoxOpInterface : Pipe_Interface<"RequiredBoxOpInterface"> {
+  let description = [{
+    An op with tensor inputs: which elements of them it reads where a box of its
+    result is needed. `Pipe_NeedsAllInputs` is the answer of ops that read them all.
+  }];
+  let methods = [
+    InterfaceMethod<"Requests the box of each input that `wanted` of the first result needs.", "void",
+                    "requireInputs", (ins "const ::penstock::pipe::Box &":$wanted,
+                                          "::penstock::pipe::BoxRequest &":$request)>,
+  ];
+}
+
+def Pipe_NeedsAllInputs : NativeOpTrait<"NeedsAllInputs"> {
+  let cppNamespace = "::penstock::pipe";
+}
+
 #endif

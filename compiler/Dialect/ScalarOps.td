@@ -108,7 +108,8 @@ def Pipe_SelectOp : Pipe_ScalarOp<"select", [Pure,
 }
 
 def Pipe_CastOp : Pipe_Op<"cast", [Pure, Pipe_SizedOpInterface,
-    Pipe_TensorOpInterface, Pipe_OfForm<"inlined">, Pipe_OfAccess<"own">]> {
+    Pipe_TensorOpInterface, Pipe_OfForm<"inlined">, Pipe_OfAccess<"own">,
+    DeclareOpInterfaceMethods<Pipe_RequiredBoxOpInterface>]> {
   let summary = "Converts the element type";
   let description = [{
     On a scalar, or on every element of a tensor. What the modes do:

@@ -73,7 +73,7 @@ def Pipe_ChooseOp : Pipe_Op<"choose", [Pure, NoRegionArguments, Pipe_SizedOpInte
 }
 
 def Pipe_RepeatOp : Pipe_Op<"repeat", [Pure, AttrSizedOperandSegments, Pipe_SizedOpInterface,
-    Pipe_TensorOpInterface, Pipe_OfForm<"passes">, Pipe_OfAccess<"once">,
+    Pipe_TensorOpInterface, Pipe_OfForm<"passes">, Pipe_OfAccess<"once">, Pipe_NeedsAllInputs, Pipe_RequiredBoxOpInterface,
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "Runs a region a bounded number of times";
   let description = [{

@@ -14,16 +14,20 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
 
 /// An op that computes tensors: which carries one size per dynamic axis of them, and
-/// says how a kernel computes it and what an element reads.
-class Pipe_TensorOp<string mnemonic, string form, string access, list<Trait> traits>
+/// says how a kernel computes it, what an element reads, and what a box needs.
+/// `boxes`: how it answers the last, with `all` or a method of its own.
+class Pipe_TensorOp<string mnemonic, string form, string access, string boxes, list<Trait> traits>
     : Pipe_Op<mnemonic, !listconcat([Pure], traits, [Pipe_SizedOpInterface, Pipe_TensorOpInterface,
-          Pipe_OfForm<form>, Pipe_OfAccess<access>])> {
+          Pipe_OfForm<form>, Pipe_OfAccess<access>],
+          !if(!eq(boxes, "all"), [Pipe_NeedsAllInputs, Pipe_RequiredBoxOpInterface],
+              [DeclareOpInterfaceMethods<Pipe_RequiredBoxOpInterface>]))> {
   let hasVerifier = 1;
 }
 
 //===--- class I: index ------------------------------------------------------===//
 
-def Pipe_ViewOp : Pipe_TensorOp<"view", form = "inlined", access = "moved", traits = [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
+def Pipe_ViewOp : Pipe_TensorOp<"view", form = "inlined", access = "moved", boxes = "own",
+    traits = [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
   let summary = "Reads the input at an integer-affine index";
   let description = [{
     `result[i] = input[map(i)]`: crop, flip, transpose, stride, frames, patches,
@@ -58,7 +62,8 @@ def Pipe_ViewOp : Pipe_TensorOp<"view", form = "inlined", access = "moved", trai
   }];
 }
 
-def Pipe_PadOp : Pipe_TensorOp<"pad", form = "inlined", access = "moved", traits = [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
+def Pipe_PadOp : Pipe_TensorOp<"pad", form = "inlined", access = "moved", boxes = "own",
+    traits = [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
   let summary = "Extends the domain";
   let description = [{
     `low` elements are put before index 0 along each axis in `over`; what lies
@@ -90,7 +95,8 @@ def Pipe_PadOp : Pipe_TensorOp<"pad", form = "inlined", access = "moved", traits
   }];
 }
 
-def Pipe_ConcatOp : Pipe_TensorOp<"concat", form = "inlined", access = "joined", traits = [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
+def Pipe_ConcatOp : Pipe_TensorOp<"concat", form = "inlined", access = "joined", boxes = "own",
+    traits = [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
   let summary = "Joins tensors along an axis";
   let description = [{
     Constraints:
@@ -107,7 +113,8 @@ def Pipe_ConcatOp : Pipe_TensorOp<"concat", form = "inlined", access = "joined",
   }];
 }
 
-def Pipe_StackOp : Pipe_TensorOp<"stack", form = "inlined", access = "joined", traits = [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
+def Pipe_StackOp : Pipe_TensorOp<"stack", form = "inlined", access = "joined", boxes = "own",
+    traits = [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
   let summary = "Joins tensors along a new outermost axis";
   let description = [{
     Constraints:
@@ -124,7 +131,8 @@ def Pipe_StackOp : Pipe_TensorOp<"stack", form = "inlined", access = "joined", t
   }];
 }
 
-def Pipe_PlaceOp : Pipe_TensorOp<"place", form = "inlined", access = "joined", traits = [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
+def Pipe_PlaceOp : Pipe_TensorOp<"place", form = "inlined", access = "joined", boxes = "own",
+    traits = [Pipe_OfClass<"index">, AttrSizedOperandSegments]> {
   let summary = "Writes a tensor into a region of another";
   let description = [{
     The result is `base` with `patch` at the offsets `at` (one per name in
@@ -148,7 +156,8 @@ def Pipe_PlaceOp : Pipe_TensorOp<"place", form = "inlined", access = "joined", t
 
 //===--- class P: point ------------------------------------------------------===//
 
-def Pipe_MapOp : Pipe_TensorOp<"map", form = "inlined", access = "own", traits = [Pipe_OfClass<"point">, AttrSizedOperandSegments,
+def Pipe_MapOp : Pipe_TensorOp<"map", form = "inlined", access = "own", boxes = "own",
+    traits = [Pipe_OfClass<"point">, AttrSizedOperandSegments,
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "Computes each element from the inputs' elements";
   let description = [{
@@ -186,7 +195,8 @@ def Pipe_MapOp : Pipe_TensorOp<"map", form = "inlined", access = "own", traits =
 
 //===--- class H: halo -------------------------------------------------------===//
 
-def Pipe_WindowOp : Pipe_TensorOp<"window", form = "inlined", access = "often", traits = [Pipe_OfClass<"halo">, AttrSizedOperandSegments,
+def Pipe_WindowOp : Pipe_TensorOp<"window", form = "inlined", access = "often", boxes = "own",
+    traits = [Pipe_OfClass<"halo">, AttrSizedOperandSegments,
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "Computes each element from a neighbourhood";
   let description = [{
@@ -240,7 +250,8 @@ def Pipe_TapsOp : Pipe_ScalarOp<"taps", [Pure]> {
   let assemblyFormat = "$filter $in `to` $out `antialias` `(` $antialias `)` attr-dict";
 }
 
-def Pipe_WeightsOp : Pipe_TensorOp<"weights", form = "whole", access = "nothing", traits = [Pipe_OfClass<"weights">]> {
+def Pipe_WeightsOp : Pipe_TensorOp<"weights", form = "whole", access = "nothing", boxes = "all",
+    traits = [Pipe_OfClass<"weights">]> {
   let summary = "Tap weights and first taps of a resampling filter";
   let description = [{
     For output element o of `out` over `in` input elements, in f64 as Pillow
@@ -276,7 +287,8 @@ def Pipe_WeightsOp : Pipe_TensorOp<"weights", form = "whole", access = "nothing"
   }];
 }
 
-def Pipe_ResampleOp : Pipe_TensorOp<"resample", form = "inlined", access = "often", traits = [Pipe_OfClass<"halo">]> {
+def Pipe_ResampleOp : Pipe_TensorOp<"resample", form = "inlined", access = "often", boxes = "own",
+    traits = [Pipe_OfClass<"halo">]> {
   let summary = "Weighted sums of runs of elements along one axis";
   let description = [{
     `result[.., o, ..] = sum over k of weights[o, k] * input[.., start[o] + k, ..]`
@@ -313,7 +325,8 @@ def Pipe_ResampleOp : Pipe_TensorOp<"resample", form = "inlined", access = "ofte
 
 //===--- class G: gather -----------------------------------------------------===//
 
-def Pipe_GatherOp : Pipe_TensorOp<"gather", form = "inlined", access = "often", traits = [Pipe_OfClass<"gather">, AttrSizedOperandSegments,
+def Pipe_GatherOp : Pipe_TensorOp<"gather", form = "inlined", access = "often", boxes = "own",
+    traits = [Pipe_OfClass<"gather">, AttrSizedOperandSegments,
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "Samples the input at computed coordinates";
   let description = [{
@@ -370,7 +383,8 @@ def Pipe_GatherOp : Pipe_TensorOp<"gather", form = "inlined", access = "often", 
 
 //===--- class R: barrier ----------------------------------------------------===//
 
-def Pipe_ReduceOp : Pipe_TensorOp<"reduce", form = "whole", access = "once", traits = []> {
+def Pipe_ReduceOp : Pipe_TensorOp<"reduce", form = "whole", access = "once", boxes = "own",
+    traits = []> {
   let summary = "Combines all elements along some axes into one";
   let description = [{
     Returns `value` without the axes in `over`. The elements along them are
@@ -411,7 +425,8 @@ def Pipe_ReduceOp : Pipe_TensorOp<"reduce", form = "whole", access = "once", tra
   let extraClassDeclaration = [{ ::penstock::pipe::OpClass getOpClass(); }];
 }
 
-def Pipe_ScanOp : Pipe_TensorOp<"scan", form = "whole", access = "often", traits = [Pipe_OfClass<"barrier">, AttrSizedOperandSegments]> {
+def Pipe_ScanOp : Pipe_TensorOp<"scan", form = "whole", access = "often", boxes = "all",
+    traits = [Pipe_OfClass<"barrier">, AttrSizedOperandSegments]> {
   let summary = "Accumulates along an axis";
   let description = [{
     `sum` and `max`: result[i] combines elements 0 ..= i in order, starting from
@@ -436,7 +451,8 @@ def Pipe_ScanOp : Pipe_TensorOp<"scan", form = "whole", access = "often", traits
   }];
 }
 
-def Pipe_HistogramOp : Pipe_TensorOp<"histogram", form = "passes", access = "often", traits = [Pipe_OfClass<"barrier">]> {
+def Pipe_HistogramOp : Pipe_TensorOp<"histogram", form = "passes", access = "often", boxes = "all",
+    traits = [Pipe_OfClass<"barrier">]> {
   let summary = "Counts how often each key occurs along some axes";
   let description = [{
     The result adds axis `bin` (last) with i32 counts of the keys 0 .. bins; keys
@@ -455,7 +471,8 @@ def Pipe_HistogramOp : Pipe_TensorOp<"histogram", form = "passes", access = "oft
   }];
 }
 
-def Pipe_ContractOp : Pipe_TensorOp<"contract", form = "whole", access = "often", traits = [Pipe_OfClass<"barrier">]> {
+def Pipe_ContractOp : Pipe_TensorOp<"contract", form = "whole", access = "often", boxes = "all",
+    traits = [Pipe_OfClass<"barrier">]> {
   let summary = "Multiplies by a matrix along an axis";
   let description = [{
     `result[.., j, ..] = sum over i of value[.., i, ..] * matrix[i, j]`, in the
@@ -476,7 +493,8 @@ def Pipe_ContractOp : Pipe_TensorOp<"contract", form = "whole", access = "often"
   }];
 }
 
-def Pipe_FftOp : Pipe_TensorOp<"fft", form = "passes", access = "once", traits = [Pipe_OfClass<"barrier">]> {
+def Pipe_FftOp : Pipe_TensorOp<"fft", form = "passes", access = "once", boxes = "all",
+    traits = [Pipe_OfClass<"barrier">]> {
   let summary = "Discrete Fourier transform of real values along an axis";
   let description = [{
     The axis becomes n / 2 + 1 frequencies under the name `freq`, and axis
@@ -499,7 +517,8 @@ def Pipe_FftOp : Pipe_TensorOp<"fft", form = "passes", access = "once", traits =
   }];
 }
 
-def Pipe_CompactOp : Pipe_TensorOp<"compact", form = "passes", access = "once", traits = [Pipe_OfClass<"barrier">]> {
+def Pipe_CompactOp : Pipe_TensorOp<"compact", form = "passes", access = "once", boxes = "all",
+    traits = [Pipe_OfClass<"barrier">]> {
   let summary = "Keeps the elements along an axis that a mask selects";
   let description = [{
     Stable. `count` is the number kept, a rank-0 tensor: it is known on the
@@ -521,7 +540,8 @@ def Pipe_CompactOp : Pipe_TensorOp<"compact", form = "passes", access = "once", 
   }];
 }
 
-def Pipe_GroupOp : Pipe_TensorOp<"group", form = "passes", access = "once", traits = [Pipe_OfClass<"barrier">, AttrSizedOperandSegments]> {
+def Pipe_GroupOp : Pipe_TensorOp<"group", form = "passes", access = "once", boxes = "all",
+    traits = [Pipe_OfClass<"barrier">, AttrSizedOperandSegments]> {
   let summary = "Groups the elements along an axis by integer key";
   let description = [{
     Elements with equal keys are one group; groups are numbered in the order of
@@ -549,7 +569,8 @@ def Pipe_GroupOp : Pipe_TensorOp<"group", form = "passes", access = "once", trai
   }];
 }
 
-def Pipe_ReduceByOp : Pipe_TensorOp<"reduce_by", form = "passes", access = "once", traits = [Pipe_OfClass<"barrier">]> {
+def Pipe_ReduceByOp : Pipe_TensorOp<"reduce_by", form = "passes", access = "once", boxes = "all",
+    traits = [Pipe_OfClass<"barrier">]> {
   let summary = "Combines the elements of each group along an axis";
   let description = [{
     Element g of the result is what `pipe.reduce` gives of the elements along
@@ -575,7 +596,8 @@ def Pipe_ReduceByOp : Pipe_TensorOp<"reduce_by", form = "passes", access = "once
   }];
 }
 
-def Pipe_SortOp : Pipe_TensorOp<"sort", form = "whole", access = "once", traits = [Pipe_OfClass<"barrier">]> {
+def Pipe_SortOp : Pipe_TensorOp<"sort", form = "whole", access = "once", boxes = "all",
+    traits = [Pipe_OfClass<"barrier">]> {
   let summary = "Stable argsort along an axis";
   let description = [{
     result[i] is the index of the element that stands at place i in ascending
@@ -601,7 +623,8 @@ def Pipe_SortOp : Pipe_TensorOp<"sort", form = "whole", access = "once", traits 
 def Pipe_CodecEnum : Pipe_Enum<"Codec", "a format that pixels are encoded in", ["jpeg", "png"]>;
 def Pipe_CodecAttr : Pipe_EnumAttr<Pipe_CodecEnum, "codec">;
 
-def Pipe_EncodeOp : Pipe_TensorOp<"encode", form = "runtime", access = "once", traits = [Pipe_OfClass<"codec">, AttrSizedOperandSegments]> {
+def Pipe_EncodeOp : Pipe_TensorOp<"encode", form = "runtime", access = "once", boxes = "all",
+    traits = [Pipe_OfClass<"codec">, AttrSizedOperandSegments]> {
   let summary = "Pixels to the bytes of an image file";
   let description = [{
     `count`, a rank-0 tensor, says how many bytes the file has: it is known on
@@ -633,7 +656,8 @@ def Pipe_EncodeOp : Pipe_TensorOp<"encode", form = "runtime", access = "once", t
   }];
 }
 
-def Pipe_RecompressOp : Pipe_TensorOp<"recompress", form = "runtime", access = "once", traits = [Pipe_OfClass<"codec">]> {
+def Pipe_RecompressOp : Pipe_TensorOp<"recompress", form = "runtime", access = "once", boxes = "all",
+    traits = [Pipe_OfClass<"codec">]> {
   let summary = "Pixels through a JPEG file and back";
   let description = [{
     What decoding gives of the file that `pipe.encode jpeg` makes: `rgb` of three

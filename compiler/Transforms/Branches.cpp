@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Branches.h"
-#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Regions.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -18,7 +18,6 @@ using namespace penstock::pipe;
 
 namespace penstock::transforms {
 
-using analysis::ScalarBuilder;
 
 //===--- choose and repeat -------------------------------------------------===//
 
@@ -103,7 +102,7 @@ void unrollRepeat(RepeatOp repeat, Guards &guards) {
     SmallVector<Value> arguments{number};
     llvm::append_range(arguments, carried);
     Value runs = scalars.compare(Predicate::lt, number, repeat.getCount());
-    if (auto known = analysis::constantOf(runs)) {
+    if (auto known = constantOf(runs)) {
       if (*known)
         carried = cloneBody(builder, body, arguments, i);
       continue;

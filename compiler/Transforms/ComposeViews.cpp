@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Rewrite.h"
 #include "compiler/Transforms/Views.h"
@@ -70,7 +70,7 @@ struct AddUpSymbols : OpRewritePattern<ViewOp> {
     SmallVector<AffineExpr> replaced;
     for (unsigned i = 0; i < map.getNumSymbols(); ++i)
       replaced.push_back(rewriter.getAffineSymbolExpr(i));
-    penstock::analysis::ScalarBuilder scalars(rewriter, view.getLoc());
+    ScalarBuilder scalars(rewriter, view.getLoc());
     bool any = false;
     for (AffineExpr result : map.getResults()) {
       std::optional<unsigned> first;
@@ -107,7 +107,7 @@ struct Steps {
 };
 
 /// `expr` is linear in the view's axes.
-Steps stepsOf(AffineExpr expr, ViewOp view, penstock::analysis::ScalarBuilder &scalars) {
+Steps stepsOf(AffineExpr expr, ViewOp view, ScalarBuilder &scalars) {
   Steps result{SmallVector<Value>(view.getMap().getNumDims()), nullptr};
   if (auto dim = llvm::dyn_cast<AffineDimExpr>(expr)) {
     result.steps[dim.getPosition()] = scalars.constant(1);
@@ -154,7 +154,7 @@ struct MultiplySymbolsOut : OpRewritePattern<ViewOp> {
     };
     if (llvm::none_of(map.getResults(), nested))
       return rewriter.notifyMatchFailure(view, "no symbol multiplies what another one moves");
-    penstock::analysis::ScalarBuilder scalars(rewriter, view.getLoc());
+    ScalarBuilder scalars(rewriter, view.getLoc());
     SmallVector<Value> symbols(view.getSymbols());
     SmallVector<AffineExpr> results(map.getResults());
     for (AffineExpr &result : results) {
@@ -189,7 +189,7 @@ std::optional<std::pair<int64_t, int64_t>> amounts(PadOp pad, int64_t axis) {
   std::optional<int64_t> low = 0;
   for (auto [name, value] : llvm::zip(pad.getOver().getAsRange<StringAttr>(), pad.getLow()))
     if (input.axisIndex(name) == axis)
-      low = penstock::analysis::constantOf(value);
+      low = constantOf(value);
   if (!low || *low < 0)
     return std::nullopt;
   const int64_t high = result.getAxes()[axis].extent - input.getAxes()[axis].extent - *low;
@@ -209,7 +209,7 @@ struct PadOfPad : OpRewritePattern<PadOp> {
     if (pad.getBorder() != inner.getBorder() || !(constant || edge))
       return rewriter.notifyMatchFailure(pad, "the borders do not compose");
     auto type = llvm::cast<NamedTensorType>(pad.getType());
-    penstock::analysis::ScalarBuilder scalars(rewriter, pad.getLoc());
+    ScalarBuilder scalars(rewriter, pad.getLoc());
     SmallVector<Attribute> over;
     SmallVector<int64_t> sums;
     for (int64_t axis = 0; axis < type.getRank(); ++axis) {
@@ -268,7 +268,7 @@ struct ViewInsidePad : OpRewritePattern<ViewOp> {
     SmallVector<AffineExpr> results(view.getMap().getResults());
     for (auto [name, value] : llvm::zip(pad.getOver().getAsRange<StringAttr>(), pad.getLow())) {
       const int64_t axis = input.axisIndex(name);
-      auto low = penstock::analysis::constantOf(value);
+      auto low = constantOf(value);
       auto bounds = boundsOf(results[axis], type);
       if (!low || !bounds || !input.getAxes()[axis].isStatic() || bounds->first < *low ||
           bounds->second >= *low + input.getAxes()[axis].extent)

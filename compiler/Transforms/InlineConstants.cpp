@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/HoistScalars.h"
-#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Rewrite.h"
 #include "mlir/IR/IRMapping.h"
@@ -38,7 +38,7 @@ struct KnownIndex : OpRewritePattern<ChooseOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ChooseOp choose, PatternRewriter &rewriter) const override {
     const auto count = static_cast<int64_t>(choose.getArms().size());
-    auto index = count == 1 ? std::optional<int64_t>(0) : analysis::constantOf(choose.getIndex());
+    auto index = count == 1 ? std::optional<int64_t>(0) : constantOf(choose.getIndex());
     if (!index)
       return rewriter.notifyMatchFailure(choose, "its index is not known");
     Region &arm = choose.getArms()[std::clamp<int64_t>(*index, 0, count - 1)];
@@ -164,7 +164,7 @@ struct SelectScalars : OpRewritePattern<ChooseOp> {
     SmallVector<SmallVector<Value>> yields;
     for (Region &arm : choose.getArms())
       yields.push_back(inlineArm(arm, choose, rewriter));
-    analysis::ScalarBuilder scalars(rewriter, choose.getLoc());
+    ScalarBuilder scalars(rewriter, choose.getLoc());
     SmallVector<Value> results;
     for (unsigned i = 0; i < choose->getNumResults(); ++i) {
       SmallVector<Value> choices;
@@ -184,7 +184,7 @@ struct ChecksLeave : OpRewritePattern<ChooseOp> {
   LogicalResult matchAndRewrite(ChooseOp choose, PatternRewriter &rewriter) const override {
     if (!touchesTensors(choose))
       return rewriter.notifyMatchFailure(choose, "setup keeps its branch");
-    analysis::ScalarBuilder scalars(rewriter, choose.getLoc());
+    ScalarBuilder scalars(rewriter, choose.getLoc());
     const auto count = static_cast<int64_t>(choose.getArms().size());
     bool moved = false;
     for (auto [number, arm] : llvm::enumerate(choose.getArms()))

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/HoistScalars.h"
-#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Rewrite.h"
 #include "compiler/Transforms/Views.h"
@@ -101,7 +101,7 @@ static std::string mergeResult(ChooseOp choose, unsigned number, PatternRewriter
   auto type = llvm::cast<NamedTensorType>(choose.getResult(number).getType());
   const auto dims = static_cast<unsigned>(type.getRank());
   const unsigned inputs = arms.front().map.getNumResults();
-  analysis::ScalarBuilder scalars(rewriter, choose.getLoc());
+  ScalarBuilder scalars(rewriter, choose.getLoc());
   MLIRContext *context = rewriter.getContext();
   SmallVector<Value> symbols;
   // One expression for all arms: theirs if it is one constant, else a symbol

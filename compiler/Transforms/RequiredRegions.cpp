@@ -1,7 +1,7 @@
 //===- RequiredRegions.cpp - pipe-required-regions ------------------------===//
 
 #include "compiler/Analysis/RequiredRegions.h"
-#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -93,10 +93,10 @@ static void setRegions(PipelineOp pipeline) {
       addRemark(decode, "required-regions", remarkOf(decode, true, false));
       return;
     }
-    analysis::ScalarBuilder scalars(builder, decode.getLoc());
+    ScalarBuilder scalars(builder, decode.getLoc());
     Value low[2], high[2];
     for (auto [i, axis] : llvm::enumerate(axes)) {
-      const analysis::Interval &wanted = need->box[axis];
+      const AxisRange &wanted = need->box[axis];
       low[i] = wanted.isWhole() ? scalars.constant(0) : wanted.low;
       high[i] =
           wanted.isWhole() ? extentValue(builder, decode.getLoc(), decode, axis) : wanted.high;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Regions.h"
 #include "compiler/Transforms/Rewrite.h"
@@ -21,7 +21,6 @@ namespace penstock::transforms {
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::transforms;
-namespace analysis = penstock::analysis;
 
 /// Whether nothing but views uses the value that `view` reads, where it is made
 /// or in the batch block: in an arm, what moves would be computed anew.
@@ -86,7 +85,7 @@ struct ViewOfPoint : OpRewritePattern<ViewOp> {
     // The logical coordinates of an element are those it had in the producer.
     SmallVector<Value> arguments(body->getArguments().take_front(inputs.size()));
     ValueRange dims = body->getArguments().drop_front(inputs.size());
-    analysis::ScalarBuilder scalars(rewriter, map.getLoc());
+    ScalarBuilder scalars(rewriter, map.getLoc());
     Block &old = map.getBody().front();
     for (auto [i, expr] : llvm::enumerate(view.getMap().getResults()))
       arguments.push_back(old.getArgument(inputs.size() + i).use_empty()

@@ -1,6 +1,6 @@
 //===- UnrollEach.cpp - pipe-unroll-each ----------------------------------===//
 
-#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Dialect/Drawn.h"
 #include "compiler/Transforms/Branches.h"
 #include "compiler/Transforms/Passes.h"
@@ -39,7 +39,7 @@ static bool draws(RepeatOp repeat) {
 
 static void unroll(EachOp each) {
   OpBuilder builder(each);
-  penstock::analysis::ScalarBuilder scalars(builder, each.getLoc());
+  ScalarBuilder scalars(builder, each.getLoc());
   Block &body = each.getBody().front();
   SmallVector<SmallVector<Value>> views(each.getNumResults());
   for (int64_t view = 0; view < static_cast<int64_t>(each.getViews()); ++view) {

@@ -1,7 +1,7 @@
 //===- Views.cpp - making and taking apart views --------------------------===//
 
 #include "compiler/Transforms/Views.h"
-#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Dialect/ScalarBuilder.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
@@ -32,7 +32,7 @@ AffineMap simplifySymbols(AffineMap map, SmallVector<Value> &symbols) {
         used.set(symbol.getPosition());
     });
   for (auto [i, symbol] : llvm::enumerate(symbols)) {
-    if (auto known = analysis::constantOf(symbol)) {
+    if (auto known = constantOf(symbol)) {
       replacements.push_back(getAffineConstantExpr(*known, context));
       continue;
     }
@@ -62,8 +62,8 @@ bool isIdentity(Value input, AffineMap map, NamedTensorType type, ValueRange siz
     Value size = sizes[next++];
     if (!extent)
       return false;
-    if (auto known = analysis::constantOf(extent)) {
-      if (known != analysis::constantOf(size))
+    if (auto known = constantOf(extent)) {
+      if (known != constantOf(size))
         return false;
     } else if (llvm::dyn_cast<Value>(extent) != size) {
       return false;

@@ -1,11 +1,10 @@
 //===- ScalarBuilder.cpp - i64 arithmetic that passes emit ----------------===//
 
-#include "compiler/Analysis/ScalarBuilder.h"
+#include "compiler/Dialect/ScalarBuilder.h"
 
 using namespace mlir;
-using namespace penstock::pipe;
 
-namespace penstock::analysis {
+namespace penstock::pipe {
 
 std::optional<int64_t> constantOf(Value value) {
   auto constant = value ? value.getDefiningOp<ConstantOp>() : ConstantOp();
@@ -29,6 +28,10 @@ std::optional<int64_t> constantOf(OpFoldResult value) {
 
 Value ScalarBuilder::constant(int64_t value) {
   return builder.create<ConstantOp>(loc, builder.getI64Type(), builder.getI64IntegerAttr(value));
+}
+
+Value ScalarBuilder::number(double value) {
+  return builder.create<ConstantOp>(loc, builder.getF64Type(), builder.getF64FloatAttr(value));
 }
 
 Value ScalarBuilder::binary(BinaryKind kind, Value a, Value b) {
@@ -112,4 +115,4 @@ Value ScalarBuilder::apply(AffineExpr expr, ValueRange dims, ValueRange symbols)
   }
 }
 
-} // namespace penstock::analysis
+} // namespace penstock::pipe

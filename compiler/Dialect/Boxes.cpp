@@ -1,16 +1,15 @@
-//===- IntervalArithmetic.cpp - affine expressions over boxes -------------===//
+//===- Boxes.cpp - affine expressions over boxes --------------------------===//
 //
 // Ends are kept as sums until the end, so that the box of a crop reads
 // `top + rows` and not `top + (rows - 1) + 1`.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Analysis/IntervalArithmetic.h"
+#include "compiler/Dialect/Boxes.h"
 
 using namespace mlir;
-using namespace penstock::pipe;
 
-namespace penstock::analysis {
+namespace penstock::pipe {
 
 namespace {
 
@@ -46,7 +45,7 @@ struct Range {
 
 class Evaluator {
 public:
-  Evaluator(ArrayRef<Interval> dims, ValueRange symbols, ScalarBuilder &scalars)
+  Evaluator(ArrayRef<AxisRange> dims, ValueRange symbols, ScalarBuilder &scalars)
       : dims(dims), symbols(symbols), scalars(scalars) {}
 
   Range range(AffineExpr expr) {
@@ -57,8 +56,8 @@ public:
       return {{{value}, 0}, {{value}, 0}};
     }
     if (auto dim = llvm::dyn_cast<AffineDimExpr>(expr)) {
-      const Interval &interval = dims[dim.getPosition()];
-      return {sum(interval.low, 0), sum(interval.high, -1)};
+      const AxisRange &wanted = dims[dim.getPosition()];
+      return {sum(wanted.low, 0), sum(wanted.high, -1)};
     }
     auto pair = llvm::cast<AffineBinaryOpExpr>(expr);
     Range a = range(pair.getLHS());
@@ -110,17 +109,23 @@ private:
             sum(scalars.apply(divided, {}, a.high.emit(scalars)), 0)};
   }
 
-  ArrayRef<Interval> dims;
+  ArrayRef<AxisRange> dims;
   ValueRange symbols;
   ScalarBuilder &scalars;
 };
 
 } // namespace
 
-Interval intervalOf(AffineExpr expr, ArrayRef<Interval> dims, ValueRange symbols,
-                    ScalarBuilder &scalars) {
+AxisRange numbersOf(Value tensor, int64_t axis, AxisRange range, ScalarBuilder &scalars) {
+  if (!range.isWhole())
+    return range;
+  return {scalars.constant(0), scalars.extent(tensor, axis)};
+}
+
+AxisRange rangeOf(AffineExpr expr, ArrayRef<AxisRange> dims, ValueRange symbols,
+                  ScalarBuilder &scalars) {
   Range range = Evaluator(dims, symbols, scalars).range(expr);
   return {range.low.emit(scalars), range.high.emit(scalars, 1)};
 }
 
-} // namespace penstock::analysis
+} // namespace penstock::pipe

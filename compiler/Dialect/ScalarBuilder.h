@@ -1,12 +1,12 @@
 //===- ScalarBuilder.h - i64 arithmetic that passes emit --------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_ANALYSIS_SCALARBUILDER_H
-#define PENSTOCK_COMPILER_ANALYSIS_SCALARBUILDER_H
+#ifndef PENSTOCK_COMPILER_DIALECT_SCALARBUILDER_H
+#define PENSTOCK_COMPILER_DIALECT_SCALARBUILDER_H
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/IR/AffineExpr.h"
 #include <optional>
 
-namespace penstock::analysis {
+namespace penstock::pipe {
 
 /// The number that an integer scalar is known to have.
 std::optional<int64_t> constantOf(mlir::Value value);
@@ -20,16 +20,18 @@ public:
   ScalarBuilder(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
 
   mlir::Value constant(int64_t value);
-  mlir::Value binary(pipe::BinaryKind kind, mlir::Value a, mlir::Value b);
-  mlir::Value add(mlir::Value a, mlir::Value b) { return binary(pipe::BinaryKind::add, a, b); }
-  mlir::Value sub(mlir::Value a, mlir::Value b) { return binary(pipe::BinaryKind::sub, a, b); }
-  mlir::Value mul(mlir::Value a, mlir::Value b) { return binary(pipe::BinaryKind::mul, a, b); }
-  mlir::Value min(mlir::Value a, mlir::Value b) { return binary(pipe::BinaryKind::min, a, b); }
-  mlir::Value max(mlir::Value a, mlir::Value b) { return binary(pipe::BinaryKind::max, a, b); }
-  mlir::Value compare(pipe::Predicate predicate, mlir::Value a, mlir::Value b);
+  mlir::Value number(double value); ///< as f64
+  mlir::Value extent(mlir::Value tensor, int64_t axis) { return extentValue(builder, tensor.getLoc(), tensor, axis); }
+  mlir::Value binary(BinaryKind kind, mlir::Value a, mlir::Value b);
+  mlir::Value add(mlir::Value a, mlir::Value b) { return binary(BinaryKind::add, a, b); }
+  mlir::Value sub(mlir::Value a, mlir::Value b) { return binary(BinaryKind::sub, a, b); }
+  mlir::Value mul(mlir::Value a, mlir::Value b) { return binary(BinaryKind::mul, a, b); }
+  mlir::Value min(mlir::Value a, mlir::Value b) { return binary(BinaryKind::min, a, b); }
+  mlir::Value max(mlir::Value a, mlir::Value b) { return binary(BinaryKind::max, a, b); }
+  mlir::Value compare(Predicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value onTrue, mlir::Value onFalse);
   mlir::Value logicalAnd(mlir::Value a, mlir::Value b) {
-    return binary(pipe::BinaryKind::bit_and, a, b);
+    return binary(BinaryKind::bit_and, a, b);
   }
   mlir::Value logicalNot(mlir::Value a);
   mlir::Value cast(mlir::Value a, mlir::Type to);
@@ -46,6 +48,6 @@ private:
   mlir::Location loc;
 };
 
-} // namespace penstock::analysis
+} // namespace penstock::pipe
 
 #endif
