@@ -16,4 +16,13 @@ uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot) {
   return (*batch->batch)->contentHash(slot);
 }
 int64_t pst_batch_waited_ns(const pst_batch *batch) { return (*batch->batch)->waitedNs(); }
+pst_status pst_batch_host_data(const pst_batch *batch, size_t index, const void **out_data) {
+  *out_data = batch->outputs[index] ? (*batch->batch)->onHost(index) : nullptr;
+  return *out_data ? PST_OK : PST_ERROR;
+}
 void pst_batch_release(pst_batch *batch) { delete batch; }
+void pst_batch_release_on(pst_batch *batch, void *stream) {
+  if (batch)
+    batch->batch->usedOn(stream);
+  delete batch;
+}

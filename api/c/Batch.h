@@ -22,6 +22,11 @@ public:
   SharedBatch &operator=(const SharedBatch &) = delete;
   const runtime::Batch &operator*() const { return *batch; }
   const runtime::Batch *operator->() const { return batch.get(); }
+  /// The next use of its memory comes behind what is queued on a CUDA stream.
+  void usedOn(void *stream) {
+    if (process.isThis())
+      batch->usedOn(stream);
+  }
 
 private:
   OwnProcess process;

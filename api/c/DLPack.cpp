@@ -38,14 +38,21 @@ DLDataType dataTypeOf(pst_dtype type) {
   return {PST_DL_BOOL, 8, 1};
 }
 
-/// A tensor in the hands of a consumer. Owns its extents, and its part of the batch.
+/// A tensor in the hands of a consumer. Owns its extents, and its part of the batch, whose memory is
+/// written again behind what the consumer has queued when it deletes the tensor.
 template <typename Managed> struct Lent {
   Managed tensor{};
   std::vector<int64_t> extents; ///< the shape, then the strides
   std::shared_ptr<SharedBatch> batch;
-  void *stream = nullptr; ///< that the consumer's last use is ordered on; of no use on a CPU
+  void *stream = nullptr; ///< null: the session's
+  bool isOnDevice = false;
 
-  static void end(Managed *tensor) { delete static_cast<Lent *>(tensor->manager_ctx); }
+  static void end(Managed *tensor) {
+    auto *lent = static_cast<Lent *>(tensor->manager_ctx);
+    if (lent->isOnDevice && lent->stream)
+      lent->batch->usedOn(lent->stream);
+    delete lent;
+  }
 };
 
 void setVersion(DLManagedTensor &) {}
@@ -59,8 +66,10 @@ pst_status lend(pst_batch *batch, size_t index, pst_part part, void *stream, Man
     return PST_ERROR;
   auto lent = std::make_unique<Lent<Managed>>();
   DLTensor &tensor = lent->tensor.dl_tensor;
+  lent->isOnDevice = output->device == PST_DEVICE_CUDA;
   if (part == PST_OFFSETS) {
-    tensor.data = const_cast<int64_t *>(output->offsets);
+    const int64_t *there = (*batch->batch)->outputs()[index].deviceOffsets;
+    tensor.data = const_cast<int64_t *>(lent->isOnDevice ? there : output->offsets);
     tensor.dtype = dataTypeOf(PST_I64);
     lent->extents = {pst_batch_count(batch) + 1, 1};
   } else {
@@ -71,7 +80,7 @@ pst_status lend(pst_batch *batch, size_t index, pst_part part, void *stream, Man
     for (int32_t axis = 0; axis < output->rank; ++axis)
       lent->extents.push_back(output->strides[axis] * 8 / tensor.dtype.bits);
   }
-  tensor.device = {PST_DL_CPU, 0};
+  tensor.device = {lent->isOnDevice ? PST_DL_CUDA : PST_DL_CPU, output->device_number};
   tensor.ndim = static_cast<int32_t>(lent->extents.size() / 2);
   tensor.shape = lent->extents.data();
   tensor.strides = tensor.shape + tensor.ndim;
@@ -131,9 +140,9 @@ template <typename Managed> void deleteUntaken(const Python &python, void *capsu
 
 /// A capsule that owns a tensor of an output; null, with Python's exception set, where memory has
 /// run out.
-template <typename Managed> void *capsule(const Python &python, pst_batch *batch, size_t index) {
+template <typename Managed> void *capsule(const Python &python, pst_batch *batch, size_t index, void *stream) {
   Managed *tensor = nullptr;
-  lend(batch, index, PST_VALUES, nullptr, &tensor);
+  lend(batch, index, PST_VALUES, stream, &tensor);
   void *made = python.newCapsule(tensor, nameOf(tensor), pst_capsule_delete);
   if (!made)
     tensor->deleter(tensor);
@@ -152,15 +161,15 @@ pst_status pst_batch_dlpack_legacy(pst_batch *batch, size_t index, pst_part part
   return lend(batch, index, part, stream, out_tensor);
 }
 
-void *pst_batch_capsules(pst_batch *batch, int versioned) {
+void *pst_batch_capsules(pst_batch *batch, int versioned, void *stream) {
   const Python *python = Python::get();
   if (!python)
     return nullptr;
   const size_t count = pst_batch_output_count(batch);
   void *list = python->newList(static_cast<ssize_t>(count));
   for (size_t i = 0; list && i < count; ++i) {
-    void *made = versioned ? capsule<DLManagedTensorVersioned>(*python, batch, i)
-                           : capsule<DLManagedTensor>(*python, batch, i);
+    void *made = versioned ? capsule<DLManagedTensorVersioned>(*python, batch, i, stream)
+                           : capsule<DLManagedTensor>(*python, batch, i, stream);
     if (made) {
       python->setItem(list, static_cast<ssize_t>(i), made);
     } else {

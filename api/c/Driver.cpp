@@ -189,36 +189,55 @@ bool Driver::readsRows() {
 }
 
 void Driver::noteGpu() {
+  std::string outputs;
   module->walk([&](mlir::Operation *op) {
-    auto output = llvm::dyn_cast<pipe::OutputOp>(op);
+    if (auto output = llvm::dyn_cast<pipe::OutputOp>(op); output && output.getPlacement() == pipe::Place::gpu)
+      outputs += (outputs.empty() ? "`" : ", `") + output.getName().str() + "`";
     auto place = op->getAttrOfType<mlir::StringAttr>("pipe.place");
-    const bool isStage = place && place.getValue() == "gpu" && request.gpus.empty();
-    if (!gpuPlace.empty() || !((output && output.getPlacement() == pipe::Place::gpu) || isStage))
+    if (!gpuPlace.empty() || !place || place.getValue() != "gpu" || !request.gpus.empty())
       return;
-    gpuPlace = output ? "output `" + output.getName().str() + "`" : "a stage";
+    gpuPlace = "a stage";
     if (mlir::FileLineColLoc at = pipe::userPlaceOf(op->getLoc()))
       gpuPlace += " (" + at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" +
                   std::to_string(at.getColumn()) + ")";
   });
+  const std::string delivered = outputs.empty() ? "" : "; delivered in a GPU's memory: " + outputs;
   for (auto pipeline : module->getOps<pipe::PipelineOp>())
     pipe::addRemark(pipeline, "place",
-                    !request.gpus.empty()  ? "kernels of pixels run on a GPU, where nothing on the host reads what they make"
-                    : gpuPlace.empty() ? "everything runs on the CPU"
-                                       : gpuPlace + " stands on a GPU; a session starts when it is compiled for one");
+                    (!request.gpus.empty() ? "kernels of pixels run on a GPU, where nothing on the host reads what they make"
+                     : gpuPlace.empty()    ? "everything runs on the CPU"
+                                           : gpuPlace + " stands on a GPU; a session starts when it is compiled for one") +
+                        delivered);
 }
 
 //===--- stages ------------------------------------------------------------===//
 
-/// The meaning's hash, which states carry: of the imported IR without places.
+/// The imported IR without what is no part of the meaning: places in the text, remarks, and where things run and lie.
+static std::string meaningOf(mlir::ModuleOp module) {
+  std::vector<std::pair<mlir::Operation *, mlir::DictionaryAttr>> before;
+  module->walk([&](mlir::Operation *op) {
+    auto output = llvm::dyn_cast<pipe::OutputOp>(op);
+    const bool isPlaced = output && output.getPlacement() != pipe::Place::automatic;
+    if (!isPlaced && !op->hasAttr("pipe.place") && !op->hasAttr("pipe.remarks"))
+      return;
+    before.emplace_back(op, op->getAttrDictionary());
+    op->removeAttr("pipe.place");
+    op->removeAttr("pipe.remarks");
+    if (output)
+      output.setPlacement(pipe::Place::automatic);
+  });
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, mlir::OpPrintingFlags().enableDebugInfo(false));
+  for (auto [op, attributes] : before)
+    op->setAttrs(attributes);
+  return text;
+}
+
+/// The meaning's hash, which states carry.
 static void setHash(mlir::ModuleOp module) {
   for (auto pipeline : module.getOps<pipe::PipelineOp>()) {
-    // Remarks are no part of the meaning.
-    mlir::Attribute remarks = pipeline->removeAttr("pipe.remarks");
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    module->print(stream, mlir::OpPrintingFlags().enableDebugInfo(false));
-    if (remarks)
-      pipeline->setAttr("pipe.remarks", remarks);
+    const std::string text = meaningOf(module);
     if (!pipeline.getHash())
       pipeline.setHash(static_cast<int64_t>(XXH3_64bits(text.data(), text.size())));
   }

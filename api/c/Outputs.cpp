@@ -2,6 +2,7 @@
 //--------------------===//
 
 #include "api/c/Outputs.h"
+#include <algorithm>
 
 using namespace penstock;
 using namespace penstock::api;
@@ -50,6 +51,7 @@ Outputs::Outputs(const std::vector<runtime::OutputView> &views) {
       names.push_back(axis.c_str());
     outputs.push_back({view.name.c_str(), dtypeOf(view.type),
                        static_cast<int32_t>(view.shape.size()), names.data(), view.shape.data(),
-                       view.strides.data(), view.data, view.offsets});
+                       view.strides.data(), view.data, view.offsets,
+                       view.device < 0 ? PST_DEVICE_CPU : PST_DEVICE_CUDA, std::max(view.device, 0)});
   }
 }

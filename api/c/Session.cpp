@@ -140,15 +140,17 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
   if (!program || !program->plan)
     return self.fail(invalid("the program was not compiled; see pst_program_messages()"));
   const bool hasGpuCode = !program->device.empty();
-  if (given.device == PST_DEVICE_CUDA && !hasGpuCode)
-    return self.fail(invalid("the program has no kernels for a GPU; compile it with `gpu`, such as sm_90 or native"));
+  const auto &outputs = program->plan->contents().outputs;
+  const auto onGpu = std::find_if(outputs.begin(), outputs.end(), [](const auto &output) { return output->on_device; });
+  const bool delivers = onGpu != outputs.end() && given.device != PST_DEVICE_CPU;
+  if (given.device == PST_DEVICE_CUDA && !hasGpuCode && !delivers)
+    return self.fail(invalid("the program has nothing for a GPU; compile it with `gpu`, such as sm_90 or native, or have "
+                             "outputs `on gpu`"));
   if (given.device == PST_DEVICE_CPU && hasGpuCode)
     return self.fail(invalid("the program's kernels were compiled for a GPU; compile it without `gpu` to run them here"));
   if (!program->gpuPlace.empty())
-    return self.fail(invalid(
-        program->gpuPlace + " stands `on gpu`, and " +
-        (hasGpuCode ? "batches are delivered in the host's memory as yet; without it, its kernels run on the GPU all the same"
-                    : "the program was compiled for the CPU alone; `on auto`, or nothing, runs there, and `--gpu native` on a GPU")));
+    return self.fail(invalid(program->gpuPlace + " stands `on gpu`, and the program was compiled for the CPU alone; `on auto`, or "
+                                                 "nothing, runs there, and `--gpu native` on a GPU"));
   runtime::SessionOptions sessionOptions = readOptions(given);
   auto values = allParameters(*program, given);
   if (!values)
@@ -177,8 +179,13 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
       sessionOptions.external.push_back(std::move(*table));
     }
   }
-  if (hasGpuCode) {
+  sessionOptions.outputsOnHost = given.device == PST_DEVICE_CPU;
+  sessionOptions.stream = given.stream;
+  if (hasGpuCode || delivers) {
     auto driver = runtime::cuda::openDriver();
+    if (!driver && !hasGpuCode)
+      return self.fail(invalid("output `" + (*onGpu)->name + "` stands `on gpu`, and " + driver.error().message +
+                               "; where there is no GPU, open the session with the device `cpu`"));
     if (!driver)
       return self.fail(driver.error());
     auto device = runtime::openCudaDevice(**driver, given.device_number);

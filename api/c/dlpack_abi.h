@@ -20,7 +20,7 @@ typedef struct DLDevice {
   int32_t device_id;
 } DLDevice;
 
-enum { PST_DL_CPU = 1 };
+enum { PST_DL_CPU = 1, PST_DL_CUDA = 2 };
 
 typedef struct DLDataType {
   uint8_t code; /* 0: signed; 1: unsigned; 2: IEEE float; 4: bfloat; 6: bool */

@@ -101,7 +101,7 @@ typedef struct pst_compile_options {
   const char *from;
   /* Not 0: stop after checking; the program cannot be run. */
   int check_only;
-  /* "sm_80,sm_90": kernels of pixels are compiled for such GPUs, and PTX of the first for
+  /* "sm_80,sm_90": kernels of pixels are compiled for such GPUs, and PTX of the oldest for
    * later ones; "native": for this machine's GPU 0. What is decoded then crosses to the GPU,
    * and what no GPU code can be made of stays on the host, with what it reads. Needs NVRTC. NULL: all runs on the host. */
   const char *gpu;
@@ -309,9 +309,9 @@ PST_API pst_status pst_pack(const char *path, const char *out, const pst_prepare
 
 /*===--- sessions ----------------------------------------------------------===*/
 
-/* Where the kernels run that were compiled for a GPU; a session of such a program takes GPU
- * `device_number`, AUTO or CUDA alike. A program without any runs on the host. Batches are delivered in
- * the host's memory. */
+/* Where the kernels run that were compiled for a GPU, and where outputs lie that stand `on gpu`; a session of
+ * a program that has either takes GPU `device_number`, AUTO or CUDA alike. CPU delivers all outputs in the host's
+ * memory, and takes no program whose kernels were compiled for a GPU. */
 typedef enum pst_device { PST_DEVICE_AUTO = 0, PST_DEVICE_CPU = 1, PST_DEVICE_CUDA = 2 } pst_device;
 
 typedef enum pst_dtype {
@@ -434,7 +434,9 @@ typedef struct pst_session_options {
   const double *on_error;
   pst_device device;
   int32_t device_number;
-  void *stream; /* a CUDA stream that deliveries are ordered on; NULL */
+  /* The CUDA stream on which outputs in a GPU's memory are used, where neither pst_batch_dlpack() nor
+   * pst_batch_release_on() names another one. NULL: the default stream. */
+  void *stream;
   /* Folders that links in the data may lead to, beside those that parameters name;
    * without them, such a link is an error with its name. Read, never written. */
   const char *const *allowed_folders;
@@ -738,8 +740,10 @@ typedef struct pst_output {
   const char *const *axes;
   const int64_t *shape;
   const int64_t *strides;
-  const void *data;       /* aligned to 64 bytes */
-  const int64_t *offsets; /* NULL unless ragged */
+  const void *data;       /* aligned to 64 bytes; in the memory of `device` */
+  const int64_t *offsets; /* NULL unless ragged; in the host's memory */
+  pst_device device;      /* PST_DEVICE_CPU, or PST_DEVICE_CUDA: GPU `device_number` */
+  int32_t device_number;
 } pst_output;
 
 PST_API uint32_t pst_batch_epoch(const pst_batch *batch);
@@ -752,11 +756,20 @@ PST_API const int64_t *pst_batch_positions(const pst_batch *batch);
 PST_API const int64_t *pst_batch_rows(const pst_batch *batch);
 /* How long the caller waited for it, in nanoseconds. */
 PST_API int64_t pst_batch_waited_ns(const pst_batch *batch);
-/* A 64-bit hash of the bytes of one sample's outputs; `slot` < pst_batch_count(). */
+/* An output's values in the host's memory, by its shape and strides: its own, or a copy of what lies on a
+ * GPU, made once. It lives until the batch is released. PST_ERROR: there is no such output, or the GPU does
+ * not give it.
+ *
+ * Thread safety: any thread. */
+PST_API pst_status pst_batch_host_data(const pst_batch *batch, size_t index, const void **out_data);
+/* A 64-bit hash of the bytes of one sample's outputs; `slot` < pst_batch_count(). 0 where a GPU does not give them. */
 PST_API uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot);
 /* NULL is allowed. The session may be closed before. Its memory is used again once
- * the tensors that were made of it are deleted, too. */
+ * the tensors that were made of it are deleted, too. What lies on a GPU is complete when the batch is delivered, and is
+ * written again behind what was queued, when it was released, on the stream that uses it: see pst_session_options. */
 PST_API void pst_batch_release(pst_batch *batch);
+/* The same, where outputs on a GPU were used on `stream` (a CUDA stream; NULL: the default one). */
+PST_API void pst_batch_release_on(pst_batch *batch, void *stream);
 
 /* What a tensor holds: an output's values, or, of a ragged one, its offsets (i64). */
 typedef enum pst_part { PST_VALUES = 0, PST_OFFSETS = 1 } pst_part;
@@ -764,17 +777,17 @@ typedef enum pst_part { PST_VALUES = 0, PST_OFFSETS = 1 } pst_part;
 struct DLManagedTensor;          /* of DLPack 0.8 and before ("legacy") */
 struct DLManagedTensorVersioned; /* of DLPack 1.x */
 
-/* Hands an output over as a DLPack tensor, without a copy: for `__dlpack__` of
+/* Hands an output over as a DLPack tensor where it lies (kDLCPU or kDLCUDA), without a copy: for `__dlpack__` of
  * Python's array libraries, and whoever else includes dlpack.h. Strides may be any.
- * The consumer may write to it.
+ * The consumer may write to it. Offsets lie with their values.
  *
  * The tensor keeps the batch's memory from being used again until its deleter is
  * called, which may happen on any thread, and after batch, session and program are
  * released. Any number of tensors can be made of one output.
  *
  * stream      the CUDA stream that the consumer uses the tensor on; the deleter orders
- *             the memory's next use behind what was queued there. NULL: the session's.
- *             On a CPU it has no effect.
+ *             the memory's next use behind what was queued there, so it must still exist then. NULL: the session's. Nothing
+ *             waits for the tensor: it is complete. On a CPU it has no effect.
  * out_tensor  set on PST_OK, and set to NULL otherwise.
  * PST_ERROR   there is no output `index`, or it has no such part.
  *
@@ -785,12 +798,12 @@ PST_API pst_status pst_batch_dlpack_legacy(pst_batch *batch, size_t index, pst_p
                                            void *stream, struct DLManagedTensor **out_tensor);
 /* The values of all outputs at once: a new list of CPython's capsules (`PyObject *`), in the order
  * of the pipeline's text, each with a tensor as above, named "dltensor_versioned" or, where
- * `versioned` is 0, "dltensor". A call from Python takes longer than making a tensor.
+ * `versioned` is 0, "dltensor", for the same `stream`. A call from Python takes longer than making a tensor.
  *
  * NULL  in a process without CPython, or with Python's MemoryError set.
  *
  * Thread safety: the caller holds the interpreter's lock. */
-PST_API void *pst_batch_capsules(pst_batch *batch, int versioned);
+PST_API void *pst_batch_capsules(pst_batch *batch, int versioned, void *stream);
 /* A destructor for capsules of CPython with such a tensor, named "dltensor_versioned" or
  * "dltensor": deletes the tensor if nobody has taken it, which is who renames the capsule.
  * For PyCapsule_New; it may be called with an exception set, and runs none of Python's code.

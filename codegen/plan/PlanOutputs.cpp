@@ -49,6 +49,7 @@ LogicalResult PlanVisitor::visit(pipe::OutputOp op) {
   output->type = planType(value.getType());
   output->axes = strings(op.getAxes());
   output->stored = strings(op.getStored());
+  output->on_device = op.getPlacement() == pipe::Place::gpu;
   if (!llvm::isa<pipe::NamedTensorType>(value.getType())) {
     FailureOr<int> slot = scope.slotOf(value);
     if (failed(slot))

@@ -49,6 +49,8 @@ public:
   /// host's untouched, until an event that is recorded later is done.
   virtual Status copyToDevice(void *device, const void *host, size_t bytes) = 0;
   virtual Status copyToHost(void *host, const void *device, size_t bytes) = 0;
+  /// Within the device. The two do not overlap.
+  virtual Status copy(void *to, const void *from, size_t bytes) = 0;
   /// Queue the writing of zeros.
   virtual Status clear(void *device, size_t bytes) = 0;
   virtual Status launch(const DeviceLaunch &launch) = 0;
@@ -84,6 +86,8 @@ public:
   virtual const std::string &name() const = 0;
   /// True where host code may touch the device's memory.
   virtual bool isHost() const = 0;
+  /// Of the GPUs of this machine; -1: the host.
+  virtual int number() const = 0;
 
   /// Memory aligned to 64 bytes, freed with the last reference; null where
   /// there is none left.
@@ -93,6 +97,9 @@ public:
 
   virtual Result<std::unique_ptr<DeviceStream>> makeStream() = 0;
   virtual Result<std::unique_ptr<DeviceEvent>> makeEvent() = 0;
+  /// An event after what is queued now on a stream of somebody else's (a CUstream). Null where
+  /// that is done already, or was waited for as there can be no event.
+  virtual std::unique_ptr<DeviceEvent> eventAfter(void *stream) = 0;
   /// Loads the one of `images` that suits the device best. Unsupported where none does.
   virtual Result<std::shared_ptr<DeviceCode>> load(const std::vector<DeviceImage> &images) = 0;
 };

@@ -19,9 +19,11 @@ struct OutputView {
   std::vector<std::string> axes;
   std::vector<int64_t> shape;
   std::vector<int64_t> strides; ///< in bytes
-  const void *data = nullptr;   ///< aligned to 64 bytes
+  const void *data = nullptr;   ///< aligned to 64 bytes; of the device's memory, if it has one
   /// Ragged outputs: sample i has the values offsets[i] .. offsets[i + 1].
   const int64_t *offsets = nullptr;
+  int device = -1;                        ///< the number of the GPU; -1: the host
+  const int64_t *deviceOffsets = nullptr; ///< `offsets` there
 };
 
 /// A batch of one rank. Owns its memory, which goes back to the session's pool
@@ -43,8 +45,14 @@ public:
   /// What next() waited for it.
   virtual int64_t waitedNs() const = 0;
   /// 64-bit hash of the bytes of one sample's outputs, padding of the block
-  /// excluded. Computed on request.
+  /// excluded. Computed on request; of what is on a device, from a copy. 0 where that cannot be read.
   virtual uint64_t contentHash(int64_t slot) const = 0;
+  /// An output's values in the host's memory, by its strides; of what is on a device, a copy, which lives as long as
+  /// the batch. Null where that cannot be read. Any thread.
+  virtual const void *onHost(size_t output) const = 0;
+  /// Says that work which is queued on a CUDA stream uses outputs on a device: their memory is written again
+  /// behind it. Without a call, the session's stream counts. Any thread.
+  virtual void usedOn(void *stream) = 0;
 };
 
 using BatchPtr = std::unique_ptr<Batch>;

@@ -6,24 +6,30 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace penstock::runtime {
 
 namespace {
 
 struct Offsets {
-  std::vector<int64_t> outputs, lengths, kept, keptBytes;
-  int64_t total = 0;
+  std::vector<int64_t> outputs, lengths, kept, keptBytes, deviceOutputs, deviceLengths;
+  int64_t total = 0, deviceTotal = 0;
 
-  int64_t place(int64_t bytes) {
+  static int64_t place(int64_t bytes, int64_t &total) {
     const int64_t at = total;
     total += alignStorage(bytes + storageSlack);
     return at;
   }
+  int64_t place(int64_t bytes) { return place(bytes, total); }
   Offsets(const Layout &layout, int64_t count) {
     for (const OutputLayout &output : layout.outputs) {
-      outputs.push_back(place(output.sampleBytes * count));
-      lengths.push_back(output.raggedAxis < 0 ? 0 : place((count + 1) * int64_t(sizeof(int64_t))));
+      const int64_t bytes = output.sampleBytes * count;
+      const int64_t lengthBytes = output.raggedAxis < 0 ? 0 : (count + 1) * int64_t(sizeof(int64_t));
+      outputs.push_back(output.onDevice && output.madeOnDevice ? 0 : place(bytes));
+      lengths.push_back(lengthBytes ? place(lengthBytes) : 0);
+      deviceOutputs.push_back(output.onDevice ? place(bytes, deviceTotal) : 0);
+      deviceLengths.push_back(output.onDevice && lengthBytes ? place(lengthBytes, deviceTotal) : 0);
     }
     for (int number : layout.kept) {
       const BufferLayout &buffer = layout.buffers[number];
@@ -37,9 +43,10 @@ struct Offsets {
   }
 };
 
-} // namespace
+/// Far above what any machine has.
+constexpr uint64_t tooManyBytes = UINT64_MAX / 4;
 
-uint64_t BatchBlock::bytesFor(const Layout &layout, int64_t count) {
+bool isTooLarge(const Layout &layout, int64_t count) {
   // Far below overflow of what Offsets adds up.
   double estimate = 0;
   for (const OutputLayout &output : layout.outputs)
@@ -47,9 +54,22 @@ uint64_t BatchBlock::bytesFor(const Layout &layout, int64_t count) {
   for (int number : layout.kept)
     estimate +=
         double(std::max<int64_t>(layout.buffers[size_t(number)].bytes, 0) + 128) * double(count);
-  if (estimate > 0x1p60)
-    return UINT64_MAX / 4;
-  return uint64_t(Offsets(layout, count).total);
+  return estimate > 0x1p60;
+}
+
+} // namespace
+
+uint64_t BatchBlock::bytesFor(const Layout &layout, int64_t count) {
+  return isTooLarge(layout, count) ? tooManyBytes : uint64_t(Offsets(layout, count).total);
+}
+
+uint64_t BatchBlock::deviceBytesFor(const Layout &layout, int64_t count) {
+  return isTooLarge(layout, count) ? tooManyBytes : uint64_t(Offsets(layout, count).deviceTotal);
+}
+
+BatchBlock::~BatchBlock() {
+  for (const auto &use : uses)
+    (void)use->wait();
 }
 
 std::unique_ptr<BatchBlock> BatchBlock::make(std::shared_ptr<const Layout> layout, int64_t count,
@@ -60,6 +80,15 @@ std::unique_ptr<BatchBlock> BatchBlock::make(std::shared_ptr<const Layout> layou
   if (!block->memory)
     return nullptr;
   block->base = static_cast<uint8_t *>(block->memory.get());
+  if (offsets.deviceTotal) {
+    block->deviceMemory = device->allocate(size_t(offsets.deviceTotal));
+    if (!block->deviceMemory)
+      return nullptr;
+    block->deviceBase = static_cast<uint8_t *>(block->deviceMemory.get());
+  }
+  block->device = std::move(device);
+  block->deviceOffsets = std::move(offsets.deviceOutputs);
+  block->deviceLengthOffsets = std::move(offsets.deviceLengths);
   block->plan = std::move(layout);
   block->samples = count;
   block->outputOffsets = std::move(offsets.outputs);
@@ -71,6 +100,8 @@ std::unique_ptr<BatchBlock> BatchBlock::make(std::shared_ptr<const Layout> layou
 }
 
 void BatchBlock::begin(int64_t count) {
+  isCompact = false;
+  copies.clear();
   outputStrides.clear();
   for (const OutputLayout &output : plan->outputs)
     outputStrides.push_back(output.strides(count));
@@ -85,6 +116,8 @@ void BatchBlock::bind(size_t number, int64_t slot, pst_tensor &tensor) const {
 }
 
 void BatchBlock::compact(int64_t count) {
+  if (std::exchange(isCompact, true))
+    return;
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
     const OutputLayout &o = plan->outputs[i];
     if (o.raggedAxis < 0)
@@ -92,13 +125,15 @@ void BatchBlock::compact(int64_t count) {
     // Samples lie a bound's length apart, so values only ever move down.
     const int64_t sampleStride = outputStrides[i][o.nAxis];
     const int64_t valueBytes = outputStrides[i][o.raggedAxis];
+    const bool isHere = !(o.onDevice && o.madeOnDevice);
     int64_t *ends = lengths(i);
     int64_t at = 0;
     for (int64_t slot = 0; slot < count; ++slot) {
       const int64_t length = ends[slot];
       ends[slot] = at;
-      std::memmove(output(i) + at * valueBytes, output(i) + slot * sampleStride,
-                   size_t(length * valueBytes));
+      if (isHere)
+        std::memmove(output(i) + at * valueBytes, output(i) + slot * sampleStride,
+                     size_t(length * valueBytes));
       at += length;
     }
     ends[count] = at;
@@ -112,9 +147,12 @@ std::vector<OutputView> BatchBlock::views(int64_t count) const {
     OutputView view;
     view.name = o.name;
     view.type = o.type;
-    view.data = output(i);
+    view.data = o.onDevice ? deviceOutput(i) : output(i);
+    view.device = o.onDevice ? device->number() : -1;
     if (o.raggedAxis >= 0)
       view.offsets = lengths(i);
+    if (o.raggedAxis >= 0 && o.onDevice)
+      view.deviceOffsets = reinterpret_cast<const int64_t *>(deviceLengths(i));
     for (size_t axis = 0; axis < o.axes.size(); ++axis) {
       if (o.raggedAxis >= 0 && int(axis) == o.nAxis)
         continue;
@@ -156,19 +194,60 @@ void hashSample(XXH64_state_t *state, const OutputLayout &o, const std::vector<i
 
 } // namespace
 
-uint64_t BatchBlock::contentHash(int64_t slot) const {
+const uint8_t *BatchBlock::onHost(size_t number, int64_t count) const {
+  const OutputLayout &o = plan->outputs[number];
+  if (!o.onDevice)
+    return output(number);
+  std::lock_guard guard(lock);
+  copies.resize(plan->outputs.size());
+  if (std::shared_ptr<void> &copy = copies[number]; !copy) {
+    const size_t bytes = size_t(o.sampleBytes * count);
+    auto stream = device->makeStream();
+    std::shared_ptr<void> memory = device->allocateHost(bytes);
+    if (!stream || !memory || !(*stream)->copyToHost(memory.get(), deviceOutput(number), bytes) || !(*stream)->finish())
+      return nullptr;
+    copy = std::move(memory);
+  }
+  return static_cast<const uint8_t *>(copies[number].get());
+}
+
+void BatchBlock::usedOn(void *stream) {
+  if (!deviceMemory)
+    return;
+  auto event = device->eventAfter(stream);
+  std::lock_guard guard(lock);
+  isUsed = true;
+  if (event)
+    uses.push_back(std::move(event));
+}
+
+bool BatchBlock::isOrdered() const {
+  std::lock_guard guard(lock);
+  return isUsed || !deviceMemory;
+}
+
+std::vector<std::unique_ptr<DeviceEvent>> BatchBlock::takeUses() {
+  std::lock_guard guard(lock);
+  isUsed = false;
+  return std::exchange(uses, {});
+}
+
+uint64_t BatchBlock::contentHash(int64_t slot, int64_t count) const {
   XXH64_state_t state;
   XXH64_reset(&state, 0);
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
     const OutputLayout &o = plan->outputs[i];
+    const uint8_t *values = onHost(i, count);
+    if (!values)
+      return 0;
     if (o.raggedAxis < 0) {
-      hashSample(&state, o, outputStrides[i], output(i, slot), 0, o.elementBytes);
+      hashSample(&state, o, outputStrides[i], values + slot * outputStrides[i][o.nAxis], 0, o.elementBytes);
       continue;
     }
     const int64_t *ends = lengths(i);
     const int64_t length = ends[slot + 1] - ends[slot], bytes = outputStrides[i][o.raggedAxis];
     XXH64_update(&state, &length, sizeof length);
-    XXH64_update(&state, output(i) + ends[slot] * bytes, size_t(length * bytes));
+    XXH64_update(&state, values + ends[slot] * bytes, size_t(length * bytes));
   }
   return XXH64_digest(&state);
 }
@@ -185,10 +264,12 @@ Result<std::shared_ptr<BlockPool>> BlockPool::make(std::shared_ptr<const Layout>
   pool->most = std::max<int64_t>(most, blocks);
   for (int i = 0; i < blocks; ++i) {
     pool->blocks.push_back(BatchBlock::make(layout, samples, device));
-    if (!pool->blocks.back())
+    if (!pool->blocks.back()) {
+      const uint64_t there = BatchBlock::deviceBytesFor(*layout, samples);
       return Error{Code::Limit, "no memory for " + std::to_string(blocks) + " batches of " +
-                                    std::to_string(BatchBlock::bytesFor(*layout, samples)) +
-                                    " bytes"};
+                                    std::to_string(BatchBlock::bytesFor(*layout, samples)) + " bytes" +
+                                    (there ? " here and " + std::to_string(there) + " on the " + device->name() : "")};
+    }
   }
   return pool;
 }

@@ -15,21 +15,27 @@
 
 namespace penstock::runtime {
 
-/// One allocation: outputs, offsets of ragged outputs, and storage for the
-/// buffers that are kept per slot.
+/// One allocation of the host's: outputs, offsets of ragged outputs, and storage for the
+/// buffers that are kept per slot. One of a device's, where there are outputs that stay there.
 class BatchBlock {
 public:
-  /// Bytes for `count` samples.
+  /// Bytes for `count` samples, of the host's memory and of the device's.
   static uint64_t bytesFor(const Layout &layout, int64_t count);
+  static uint64_t deviceBytesFor(const Layout &layout, int64_t count);
   /// Memory of the host that `device` copies to fast. Null where there is none.
   static std::unique_ptr<BatchBlock> make(std::shared_ptr<const Layout> layout, int64_t count,
                                           std::shared_ptr<Device> device);
+  ~BatchBlock();
 
   const Layout &layout() const { return *plan; }
   int64_t capacity() const { return samples; }
   /// Byte strides of an output, by position in its axes.
   const std::vector<int64_t> &strides(size_t output) const { return outputStrides[output]; }
+  /// What the host makes; of what a device makes and keeps, there is none.
   uint8_t *output(size_t output) const { return base + outputOffsets[output]; }
+  /// Of outputs on the device, and their offsets.
+  uint8_t *deviceOutput(size_t output) const { return deviceBase + deviceOffsets[output]; }
+  uint8_t *deviceLengths(size_t output) const { return deviceBase + deviceLengthOffsets[output]; }
   uint8_t *output(size_t output, int64_t slot) const {
     return base + outputOffsets[output] + slot * outputStrides[output][nAxis(output)];
   }
@@ -46,11 +52,19 @@ public:
 
   /// Lays the strides out for `count` samples, where `n` is not outermost.
   void begin(int64_t count);
-  /// Moves the values of ragged outputs together and makes their offsets.
+  /// Moves the values of ragged outputs together, where the host has them, and makes their offsets. Once for a batch.
   void compact(int64_t count);
   std::vector<OutputView> views(int64_t count) const;
+  /// An output, or a copy of it, in the host's memory. Null where the device does not give it.
+  const uint8_t *onHost(size_t output, int64_t count) const;
   /// See Batch::contentHash().
-  uint64_t contentHash(int64_t slot) const;
+  uint64_t contentHash(int64_t slot, int64_t count) const;
+
+  /// See Batch::usedOn().
+  void usedOn(void *stream);
+  bool isOrdered() const;
+  /// What the device waits for before it writes here again.
+  std::vector<std::unique_ptr<DeviceEvent>> takeUses();
 
 private:
   BatchBlock() = default;
@@ -62,6 +76,16 @@ private:
   uint8_t *base = nullptr;
   std::vector<int64_t> outputOffsets, lengthOffsets, keptOffsets, keptBytes;
   std::vector<std::vector<int64_t>> outputStrides;
+  bool isCompact = false;
+
+  std::shared_ptr<Device> device;
+  std::shared_ptr<void> deviceMemory; ///< null: no output is there
+  uint8_t *deviceBase = nullptr;
+  std::vector<int64_t> deviceOffsets, deviceLengthOffsets;
+  mutable std::mutex lock; ///< of what follows
+  std::vector<std::unique_ptr<DeviceEvent>> uses;
+  bool isUsed = false; ///< by what usedOn() was told
+  mutable std::vector<std::shared_ptr<void>> copies; ///< by output, of this batch
 };
 
 /// Blocks that are used again and again. Outlives its session as long as batches are

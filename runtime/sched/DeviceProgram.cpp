@@ -8,11 +8,13 @@ Result<std::shared_ptr<DeviceProgram>> DeviceProgram::load(const Layout &layout,
                                                            std::shared_ptr<Device> device,
                                                            const std::vector<DeviceImage> &images) {
   std::shared_ptr<DeviceProgram> program(new DeviceProgram(std::move(device)));
-  auto code = program->device->load(images);
-  if (!code)
-    return code.error();
-  program->code = std::move(*code);
   program->kernels.resize(layout.steps.size());
+  if (!layout.steps.empty() && layout.steps.back().device) {
+    auto code = program->device->load(images);
+    if (!code)
+      return code.error();
+    program->code = std::move(*code);
+  }
   for (size_t i = 0; i < layout.steps.size(); ++i)
     if (const plan::DeviceKernelT *wanted = layout.steps[i].device) {
       auto kernel = program->code->kernel(wanted->name, wanted->shared);

@@ -14,7 +14,7 @@ namespace penstock::runtime {
 /// one batch is copied while another is computed.
 class DeviceProgram {
 public:
-  /// Errors: Unsupported where `images` have no code for the device; Limit without memory; the device's own.
+  /// Without kernels where the stage only copies outputs. Errors: Unsupported where `images` have no code for the device; Limit without memory; the device's own.
   static Result<std::shared_ptr<DeviceProgram>>
   load(const Layout &layout, std::shared_ptr<Device> device, const std::vector<DeviceImage> &images);
 

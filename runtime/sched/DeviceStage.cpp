@@ -65,6 +65,8 @@ DeviceStage::DeviceStage(std::shared_ptr<const Program> wanted)
   for (const auto &decode : tree.decodes)
     decodes[size_t(decode->buffer)] = decode.get();
   findBuffers();
+  for (const OutputLayout &output : layout.outputs)
+    copiesOutputs |= output.onDevice && (!output.madeOnDevice || output.raggedAxis >= 0);
 }
 
 void DeviceStage::findBuffers() {
@@ -231,11 +233,22 @@ Status DeviceStage::placeSteps(Work &work, const std::vector<int64_t> &slots) {
   return {};
 }
 
+/// Where the first sample of an output is while the stage runs.
+uint8_t *DeviceStage::outputAt(Work &work, size_t output) const {
+  return layout.outputs[output].onDevice ? work.memory->deviceOutput(output) : base + outputs[output];
+}
+
 void DeviceStage::placeOutputs(Work &work) {
   outputs.assign(layout.outputs.size(), 0);
-  for (int number : made)
-    if (const BufferLayout &buffer = layout.buffers[size_t(number)]; buffer.kind == BufferKind::output)
-      outputs[size_t(buffer.output)] = place(layout.outputs[size_t(buffer.output)].sampleBytes * work.count);
+  int64_t largest = 0;
+  for (size_t i = 0; i < layout.outputs.size(); ++i) {
+    const OutputLayout &output = layout.outputs[i];
+    if (output.madeOnDevice && !output.onDevice)
+      outputs[i] = place(output.sampleBytes * work.count);
+    else if (output.madeOnDevice && output.raggedAxis >= 0)
+      largest = std::max(largest, output.sampleBytes);
+  }
+  spare = largest ? place(largest) : 0;
   const int64_t samples = (work.count + 1) * int64_t(sizeof(pst_sample_status));
   stateBytes = samples + int64_t(counts.size()) * work.count * int64_t(sizeof(int64_t));
   states = place(stateBytes);
@@ -256,15 +269,9 @@ void DeviceStage::placeMade(Work &work, int64_t slot) {
     const BufferLayout &buffer = layout.buffers[size_t(number)];
     pst_tensor &to = tensor(slot, number);
     int64_t at;
-    if (buffer.kind == BufferKind::output) {
-      const size_t output = size_t(buffer.output);
-      const OutputLayout &o = layout.outputs[output];
-      const auto &strides = work.memory->strides(output);
-      size_t axis = 0;
-      for (int stored : o.stored) // the kernel's axes stand in memory order
-        if (stored != o.nAxis)
-          to.stride[axis++] = strides[size_t(stored)];
-      at = outputs[output] + slot * strides[size_t(o.nAxis)];
+    if (buffer.kind == BufferKind::output) { // from where the output begins
+      work.memory->bind(size_t(buffer.output), slot, to);
+      at = slot * work.memory->strides(size_t(buffer.output))[size_t(layout.outputs[size_t(buffer.output)].nAxis)];
     } else if (std::find(counts.begin(), counts.end(), number) != counts.end()) {
       continue;
     } else if (buffer.readByAll) {
@@ -327,6 +334,14 @@ void DeviceStage::pack(Work &work) {
   packRecords(work);
 }
 
+/// Of what lies in the arena, or is an output that the stage makes, which its kernels may read, too.
+void *DeviceStage::addressOf(Work &work, int64_t slot, int number) {
+  const BufferLayout &buffer = layout.buffers[size_t(number)];
+  const bool isOutput = buffer.kind == BufferKind::output && buffer.stage == stage;
+  uint8_t *const from = isOutput ? outputAt(work, size_t(buffer.output)) : base;
+  return from + reinterpret_cast<intptr_t>(tensor(slot, number).data);
+}
+
 /// What a step reads, of this sample, a peer or all of them, with addresses of the device.
 pst_tensor DeviceStage::input(Work &work, int64_t slot, const StepLayout::Input &access) {
   if (access.peerSlot >= 0)
@@ -340,8 +355,9 @@ pst_tensor DeviceStage::input(Work &work, int64_t slot, const StepLayout::Input 
     constant.data = shared.constants + buffer.constantOffset;
     return constant;
   }
-  pst_tensor result = tensor(buffer.once ? 0 : slot, number);
-  result.data = base + reinterpret_cast<intptr_t>(result.data);
+  slot = buffer.once ? 0 : slot;
+  pst_tensor result = tensor(slot, number);
+  result.data = addressOf(work, slot, number);
   return access.all ? buffer.ofAll(result, work.count) : result;
 }
 
@@ -358,7 +374,7 @@ void DeviceStage::packRecords(Work &work) {
         arguments.push_back(input(work, slot, access));
       for (int32_t number : step.outputs) {
         arguments.push_back(tensor(slot, number));
-        arguments.back().data = base + reinterpret_cast<intptr_t>(arguments.back().data);
+        arguments.back().data = addressOf(work, slot, number);
       }
       for (int32_t number : step.scalars)
         scalars.push_back(work.block(slot)[number]);
@@ -380,10 +396,10 @@ Status DeviceStage::moveOutputs(Work &work, const std::vector<int64_t> &slots, b
     const size_t output = size_t(buffer.output);
     const OutputLayout &o = layout.outputs[output];
     // What a smaller sample leaves unwritten must not be another one's rest.
-    if (!back && (buffer.isStatic || o.raggedAxis >= 0))
+    if (back ? o.onDevice : buffer.isStatic || o.raggedAxis >= 0)
       continue;
     auto move = [&](int64_t at, int64_t bytes) {
-      uint8_t *there = base + outputs[output] + at;
+      uint8_t *there = outputAt(work, output) + at;
       return back ? shared.work->copyToHost(work.memory->output(output) + at, there, size_t(bytes))
                   : shared.work->clear(there, size_t(bytes));
     };
@@ -407,6 +423,9 @@ Status DeviceStage::queue(Work &work, const std::vector<int64_t> &slots) {
     return result;
   if (Status result = in.record(*copied); !result)
     return result;
+  for (const auto &use : work.memory->takeUses())
+    if (Status result = kernels.waitFor(*use); !result)
+      return result;
   if (Status result = kernels.clear(status, size_t(stateBytes)); !result)
     return result;
   if (Status result = moveOutputs(work, slots, false); !result)
@@ -430,6 +449,73 @@ Status DeviceStage::queue(Work &work, const std::vector<int64_t> &slots) {
     return result;
   return kernels.record(*done);
 }
+
+//===--- outputs that stay --------------------------------------------------------------------===//
+
+/// Samples of a ragged output lie a bound's length apart, so values only ever move down. What would meet its own
+/// rest goes there by way of the spare room.
+Status DeviceStage::moveTogether(Work &work, size_t output, const std::vector<int64_t> &lengths) {
+  const OutputLayout &o = layout.outputs[output];
+  const auto &strides = work.memory->strides(output);
+  const int64_t apart = strides[size_t(o.nAxis)], each = strides[size_t(o.raggedAxis)];
+  uint8_t *const all = work.memory->deviceOutput(output);
+  for (int64_t slot = 0, at = 0; slot < work.count; at += lengths[size_t(slot++)] * each) {
+    const int64_t from = slot * apart, bytes = lengths[size_t(slot)] * each;
+    if (at == from)
+      continue;
+    const bool meets = at + bytes > from;
+    if (meets)
+      if (Status status = shared.work->copy(base + spare, all + from, size_t(bytes)); !status)
+        return status;
+    if (Status status = shared.work->copy(all + at, meets ? base + spare : all + from, size_t(bytes)); !status)
+      return status;
+  }
+  return {};
+}
+
+/// When all samples are good: copies what the host has made, and moves ragged outputs together.
+Status DeviceStage::finishOutputs(Work &work) {
+  std::vector<std::vector<int64_t>> lengths(layout.outputs.size());
+  for (size_t i = 0; i < lengths.size(); ++i)
+    if (layout.outputs[i].raggedAxis >= 0)
+      lengths[i].assign(work.memory->lengths(i), work.memory->lengths(i) + work.count);
+  work.memory->compact(work.count);
+  std::lock_guard guard(shared.lock);
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const OutputLayout &o = layout.outputs[i];
+    if (!o.onDevice)
+      continue;
+    const int64_t values = o.raggedAxis < 0 ? o.sampleBytes * work.count
+                                            : work.memory->lengths(i)[work.count] * work.memory->strides(i)[size_t(o.raggedAxis)];
+    if (!o.madeOnDevice)
+      if (Status status = shared.work->copyToDevice(work.memory->deviceOutput(i), work.memory->output(i), size_t(values)); !status)
+        return status;
+    if (o.raggedAxis < 0)
+      continue;
+    if (o.madeOnDevice)
+      if (Status status = moveTogether(work, i, lengths[i]); !status)
+        return status;
+    if (Status status = shared.work->copyToDevice(work.memory->deviceLengths(i), work.memory->lengths(i),
+                                                  size_t(work.count + 1) * sizeof(int64_t));
+        !status)
+      return status;
+  }
+  return shared.work->record(*done);
+}
+
+/// Waits for what is queued. What was queued before something failed must not meet the next batch's memory.
+Status DeviceStage::waitOrFinish(Status status) {
+  if (status)
+    status = done->wait();
+  if (!status) {
+    std::lock_guard guard(shared.lock);
+    (void)shared.copies->finish();
+    (void)shared.work->finish();
+  }
+  return status;
+}
+
+//===--- what comes back --------------------------------------------------------------------------===//
 
 /// A number of elements that kernels have found, the stage's or those of the host.
 int64_t DeviceStage::countOf(Work &work, int64_t slot, int named) {
@@ -508,18 +594,10 @@ Status DeviceStage::run(Work &work, const std::vector<int64_t> &slots, Failed &f
                                   " bytes left for a batch of " + std::to_string(work.count) +
                                   " samples: lower the batch size or prefetch"};
   pack(work);
-  Status status = queue(work, good);
-  if (status)
-    status = done->wait();
-  if (!status) {
-    // What was queued before it failed must not meet the next batch's memory.
-    std::lock_guard guard(shared.lock);
-    (void)shared.copies->finish();
-    (void)shared.work->finish();
+  if (Status status = waitOrFinish(queue(work, good)); !status)
     return status;
-  }
   readStates(work, good, failed);
-  return {};
+  return failed.empty() && copiesOutputs ? waitOrFinish(finishOutputs(work)) : Status();
 }
 
 } // namespace penstock::runtime

@@ -19,6 +19,7 @@ bool runsAlone(const Layout &layout);
 /// What crosses to the device (decoded regions, fields, tables, what kernels on the host
 /// have made) is packed into one slab and is one copy; records of launches go with it.
 /// Then the kernels run, in the order of the plan, each for all samples at once; states, counts and outputs come back.
+/// Outputs that stay are written where the batch is delivered, behind what its last consumer does there.
 class DeviceStage {
 public:
   /// By slot, as Flow collects them.
@@ -57,6 +58,8 @@ private:
   }
   int resolve(int buffer, const int64_t *block) const;
   int64_t place(int64_t bytes);
+  uint8_t *outputAt(Work &work, size_t output) const;
+  Status waitOrFinish(Status status);
   void placeTogether(Work &work, int number);
   void placeCrossing(Work &work, int64_t slot, int number);
   void placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &crossing, const int64_t *block);
@@ -67,9 +70,12 @@ private:
   bool allocate();
   void pack(Work &work);
   void packRecords(Work &work);
+  void *addressOf(Work &work, int64_t slot, int number);
   pst_tensor input(Work &work, int64_t slot, const StepLayout::Input &access);
   Status queue(Work &work, const std::vector<int64_t> &slots);
   Status moveOutputs(Work &work, const std::vector<int64_t> &slots, bool back);
+  Status finishOutputs(Work &work);
+  Status moveTogether(Work &work, size_t output, const std::vector<int64_t> &lengths);
   void readStates(Work &work, const std::vector<int64_t> &slots, Failed &failed);
   int64_t countOf(Work &work, int64_t slot, int buffer);
 
@@ -84,6 +90,7 @@ private:
   std::vector<int> entries; ///< by buffer: its place in `used`, or -1
   std::vector<int> crossing, made; ///< of `used`: from the host; by the stage's steps
   std::vector<int> counts;         ///< of `made`: numbers that the host reads
+  bool copiesOutputs = false;      ///< that the host has made, or of which samples lie apart
   std::vector<bool> crosses;
   std::vector<const plan::DecodeT *> decodes; ///< by buffer
 
@@ -93,7 +100,8 @@ private:
   std::vector<Crossing> parts;
   std::vector<Running> steps;
   std::vector<int64_t> scratch;     ///< by slot
-  std::vector<int64_t> outputs;     ///< by output
+  std::vector<int64_t> outputs;     ///< by output: of those that do not stay
+  int64_t spare = 0;                ///< room for one sample of ragged ones that stay
   int64_t slabBytes = 0, totalBytes = 0;
   int64_t states = 0, stateBytes = 0; ///< of the batch and its samples, then the counts
   int64_t lowest = 0, highest = 0;  ///< what kernels may read of images that are not there whole

@@ -163,7 +163,7 @@ bool Layout::joinsSamples() const {
 }
 
 Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> plan,
-                                                   std::shared_ptr<const KernelTable> kernels) {
+                                                   std::shared_ptr<const KernelTable> kernels, bool onHost) {
   auto layout = std::make_shared<Layout>();
   layout->plan = std::move(plan);
   layout->kernels = std::move(kernels);
@@ -250,15 +250,24 @@ Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> p
     s.once = step.once;
     lastStage = std::max(lastStage, s.stage);
   }
+  for (const auto &output : tree.outputs) {
+    layout->outputs.push_back(layoutOutput(*output));
+    layout->outputs.back().onDevice = output->on_device && !onHost;
+    layout->hasDeviceStage |= layout->outputs.back().onDevice;
+  }
+  const bool hasDeviceSteps = !layout->steps.empty() && layout->steps.back().device;
+  lastStage += layout->hasDeviceStage && !hasDeviceSteps;
+  layout->hasDeviceStage |= hasDeviceSteps;
   for (int stage = 0; stage <= lastStage + 1; ++stage)
     layout->stageBegin.push_back(
         size_t(std::find_if(layout->steps.begin(), layout->steps.end(),
                             [&](const StepLayout &s) { return s.stage >= stage; }) -
                layout->steps.begin()));
 
-  for (const auto &output : tree.outputs)
-    layout->outputs.push_back(layoutOutput(*output));
   KeptBuffers(*layout).find();
+  for (const BufferLayout &buffer : layout->buffers)
+    if (buffer.kind == plan::BufferKind::output)
+      layout->outputs[size_t(buffer.output)].madeOnDevice = buffer.stage == layout->deviceStage();
   return std::shared_ptr<const Layout>(std::move(layout));
 }
 

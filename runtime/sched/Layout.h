@@ -93,6 +93,8 @@ struct OutputLayout {
     bool isLength;
   };
   std::vector<Count> counts;
+  bool onDevice = false;     ///< delivered in a device's memory
+  bool madeOnDevice = false; ///< by kernels there
   int64_t elementBytes = 1;
   int64_t sampleBytes = 1; ///< of one sample, at its largest
 
@@ -137,14 +139,16 @@ struct Layout {
 
   const plan::PlanT &tree() const { return plan->contents(); }
   int stages() const { return int(stageBegin.size()) - 1; }
-  /// The stage of a device, the last one; -1: there is none.
-  int deviceStage() const { return !steps.empty() && steps.back().device ? steps.back().stage : -1; }
+  /// The stage of a device, the last one, which may have no steps where outputs are only copied there; -1: there is none.
+  int deviceStage() const { return hasDeviceStage ? stages() - 1 : -1; }
+  bool hasDeviceStage = false;
   /// Whether samples need others of their batch.
   bool joinsSamples() const;
 
-  /// InvalidArgument where the table has other kernels than the plan.
-  static Result<std::shared_ptr<const Layout>> make(std::shared_ptr<const Plan> plan,
-                                                    std::shared_ptr<const KernelTable> kernels);
+  /// InvalidArgument where the table has other kernels than the plan. `onHost`: outputs that the plan has on a
+  /// device are delivered in the host's memory.
+  static Result<std::shared_ptr<const Layout>>
+  make(std::shared_ptr<const Plan> plan, std::shared_ptr<const KernelTable> kernels, bool onHost = false);
 };
 
 /// Rounds up to what storage is aligned to.

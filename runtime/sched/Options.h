@@ -92,9 +92,14 @@ struct SessionOptions {
   /// There will be no next(): an epoch may be without a batch.
   bool samplesOnly = false;
 
-  /// The GPU that runs the plan's kernels of devices, and their code; null where it has none.
+  /// The GPU that runs the plan's kernels of devices, and their code, and whose memory has the outputs
+  /// on a device; null where there is neither.
   std::shared_ptr<Device> device;
   std::vector<DeviceImage> deviceCode;
+  /// Outputs that the plan has on a device are delivered in the host's memory all the same.
+  bool outputsOnHost = false;
+  /// A CUDA stream on which outputs on the device are used, where nobody says another one (Batch::usedOn()).
+  void *stream = nullptr;
 
   /// Where sources keep their indexes; empty: nowhere.
   std::string cacheFolder;

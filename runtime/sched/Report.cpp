@@ -51,14 +51,14 @@ const char *Statistics::limit() const {
   return nameOf(longest);
 }
 
-SampleReport makeSampleReport(Work &work, int64_t slot) {
+Result<SampleReport> makeSampleReport(Work &work, int64_t slot) {
   const Program &program = *work.program;
   SampleReport report;
   report.row = work.row(slot, 0);
   report.name = work.name(slot, 0);
   for (const auto &draw : program.tree().draws)
     report.draws.push_back({draw->path, draw->type, work.block(slot)[draw->slot]});
-  report.contentHash = work.memory->contentHash(slot);
+  report.contentHash = work.memory->contentHash(slot, work.count);
   for (const BadSample &bad : work.bad)
     if (bad.position == work.positions[size_t(slot)])
       report.bad.push_back(bad);
@@ -67,7 +67,11 @@ SampleReport makeSampleReport(Work &work, int64_t slot) {
   std::vector<OutputView> views = block->views(work.count);
   for (size_t i = 0; i < views.size(); ++i) {
     OutputView &view = views[i];
-    auto *data = static_cast<const uint8_t *>(view.data);
+    view.device = -1;
+    view.deviceOffsets = nullptr;
+    auto *data = block->onHost(i, work.count);
+    if (!data)
+      return Error{Code::Io, "output `" + view.name + "` cannot be copied from the GPU"};
     const size_t n = size_t(std::find(view.axes.begin(), view.axes.end(), "n") - view.axes.begin());
     if (view.offsets) {
       // The sample's own values, along the ragged axis.

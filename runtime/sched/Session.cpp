@@ -14,11 +14,15 @@ constexpr size_t keptReports = 65'536;
 /// A batch in the caller's hands.
 class Delivered final : public Batch {
 public:
-  Delivered(Finished &&finished, std::shared_ptr<BlockPool> pool, int64_t waitedNs)
-      : pool(std::move(pool)), block(std::move(finished.block)), number(finished.epoch),
+  Delivered(Finished &&finished, std::shared_ptr<BlockPool> pool, int64_t waitedNs, void *stream)
+      : pool(std::move(pool)), stream(stream), block(std::move(finished.block)), number(finished.epoch),
         samples(finished.count), waited(waitedNs), placesOf(std::move(finished.positions)),
         rowsOf(std::move(finished.rows)), views(block->views(samples)) {}
-  ~Delivered() override { pool->giveBackDelivered(std::move(block)); }
+  ~Delivered() override {
+    if (!block->isOrdered())
+      block->usedOn(stream);
+    pool->giveBackDelivered(std::move(block));
+  }
 
   uint32_t epoch() const override { return number; }
   int64_t count() const override { return samples; }
@@ -26,10 +30,13 @@ public:
   const std::vector<int64_t> &positions() const override { return placesOf; }
   const std::vector<int64_t> &rows() const override { return rowsOf; }
   int64_t waitedNs() const override { return waited; }
-  uint64_t contentHash(int64_t slot) const override { return block->contentHash(slot); }
+  uint64_t contentHash(int64_t slot) const override { return block->contentHash(slot, samples); }
+  const void *onHost(size_t output) const override { return block->onHost(output, samples); }
+  void usedOn(void *other) override { block->usedOn(other); }
 
 private:
   std::shared_ptr<BlockPool> pool;
+  void *stream; ///< the session's
   std::unique_ptr<BatchBlock> block;
   uint32_t number;
   int64_t samples;
@@ -204,7 +211,7 @@ Result<BatchPtr> Session::Impl::deliver(Finished &&finished) {
   }
   const int64_t waited = std::exchange(waitedNs, 0);
   const bool wasLate = std::exchange(isLate, false);
-  auto batch = std::make_unique<Delivered>(std::move(finished), pool, waited);
+  auto batch = std::make_unique<Delivered>(std::move(finished), pool, waited, options.stream);
   if (!fatal.empty()) {
     failure = fatal;
     return Error{Code::Corrupt, failure};

@@ -69,13 +69,13 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   auto params = bindParams(tree, options);
   if (!params)
     return params.error();
-  auto layout = Layout::make(plan, std::move(kernels));
+  auto layout = Layout::make(plan, std::move(kernels), options.outputsOnHost);
   if (!layout)
     return layout.error();
   std::shared_ptr<DeviceProgram> device;
   if ((*layout)->deviceStage() >= 0) {
     if (!options.device)
-      return Error{Code::InvalidArgument, "kernels of `" + tree.name + "` were compiled for a GPU: open it with one"};
+      return Error{Code::InvalidArgument, "kernels or outputs of `" + tree.name + "` are on a GPU: open it with one"};
     auto loaded = DeviceProgram::load(**layout, options.device, options.deviceCode);
     if (!loaded)
       return loaded.error();

@@ -33,6 +33,6 @@ struct SessionState {
 };
 
 /// The report of the sample in `slot`; takes over the work's memory.
-SampleReport makeSampleReport(Work &work, int64_t slot);
+Result<SampleReport> makeSampleReport(Work &work, int64_t slot);
 
 } // namespace penstock::runtime

@@ -91,7 +91,7 @@ static void test_types(const pst_program *program) {
   }
   EXPECT(pst_batch_dlpack(batch, i, PST_VALUES, NULL, &tensor) == PST_ERROR && tensor == NULL);
   EXPECT(pst_batch_dlpack(batch, 0, PST_OFFSETS, NULL, &tensor) == PST_ERROR && tensor == NULL);
-  EXPECT(pst_batch_capsules(batch, 1) == NULL); /* there is no Python here */
+  EXPECT(pst_batch_capsules(batch, 1, NULL) == NULL); /* there is no Python here */
   pst_batch_release(batch);
   pst_session_close(session);
 }

@@ -1,6 +1,7 @@
 """Kernels on a GPU, simulated: the driver's library and NVRTC are stand-ins (test/fakes), the kernels are the CUDA text behind the
 shim. Every sample is what the CPU makes; what fails on the way is said, and nothing is left behind."""
 import os
+import re
 import subprocess
 import sys
 
@@ -75,10 +76,25 @@ class Gpu(ToolTest):
     def assert_same(self, pipe, *arguments, seeds=(0, 1)):
         expected = self.hashes("run", pipe, *arguments)
         self.assertGreater(len(expected.splitlines()), 1)
+        stay = self.delivered_on_gpu(pipe)
         for seed in seeds:
             self.behaviour = f"seed={seed}"
             self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90"), expected)
+        self.assertEqual(self.hashes("run", stay, *arguments, "--gpu", "sm_90"), expected)
+        # Outputs of the host's kernels are copied there, or not.
+        self.assertEqual(self.hashes("run", stay, *arguments), expected)
+        self.assertEqual(self.hashes("run", stay, *arguments, "--device", "cpu"), expected)
         return expected
+
+    def delivered_on_gpu(self, pipe):
+        """The same pipeline, with every output in the GPU's memory."""
+        with open(pipe) as file:
+            text, count = re.subn(r"(\boutput \w+: (?:[^=\n]|= (?=[\w.]+[,\]]))*?) = ", r"\1 on gpu = ", file.read())
+        self.assertGreater(count, 0)
+        path = os.path.join(self.folder, "stay_" + os.path.basename(pipe))
+        with open(path, "w") as file:
+            file.write(text)
+        return path
 
     def test_pipelines_of_all_kinds(self):
         for name, body in PIPELINES.items():
@@ -91,6 +107,9 @@ class Gpu(ToolTest):
             with self.subTest(example):
                 self.assert_same(os.path.join(EXAMPLES, f"{example}.pipe"), "--set", f"root={self.data}",
                                  *self.settings, seeds=(3,))
+        pipe = os.path.join(EXAMPLES, "gpu", "imagenet_train.pipe")
+        settings = ("--set", f"root={self.data}", "--set", "per_rank=4")
+        self.assertEqual(self.hashes("run", pipe, *settings, "--gpu", "sm_90"), self.hashes("run", pipe, *settings, "--device", "cpu"))
 
     def test_says_what_stays_on_the_host(self):
         told = self.run_tool("explain", os.path.join(EXAMPLES, "jpeg_robust.pipe"), "--all", "--gpu", "sm_90").stdout
@@ -158,6 +177,18 @@ class Gpu(ToolTest):
                     done = self.run_tool("run", pipe, "--gpu", "sm_90", "--threads", "1", expect=1)
                     self.assertIn("penstock: error: ", done.stderr)
                     self.assertNotIn("simulated GPU", done.stderr)
+
+    def test_outputs_in_the_memory_of_a_gpu_that_is_not_there(self):
+        pipe = self.delivered_on_gpu(self.write(PIPELINES["table"]))
+        none = {**self.environment(), "LD_LIBRARY_PATH": ""}
+        done = subprocess.run([self.tool, "run", pipe], capture_output=True, text=True, env=none, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("output `spectrum` stands `on gpu`, and this machine has no NVIDIA driver", done.stderr)
+        self.assertIn("open the session with the device `cpu`", done.stderr)
+        self.assertEqual(subprocess.run([self.tool, "run", pipe, "--device", "cpu"], env=none, timeout=60, capture_output=True).returncode, 0)
+        self.assertIn("--device wants the number of a GPU, or `cpu`", self.run_tool("run", pipe, "--device", "cuda", expect=2).stderr)
+        self.assertIn("there is no GPU 3", self.run_tool("run", pipe, "--device", "3", expect=1).stderr)
+        self.assertIn("delivered in a GPU's memory: `spectrum`", self.run_tool("explain", pipe).stdout)
 
     def test_what_is_packed_for_a_machine_with_a_gpu(self):
         packed = os.path.join(self.folder, "packed")

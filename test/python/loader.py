@@ -415,7 +415,7 @@ class Memory(unittest.TestCase):
                 numpy.from_dlpack(batch[0])
                 batch[1].__dlpack__(max_version=(1, 0))
                 for versioned, name in enumerate(("dltensor", "dltensor_versioned")):
-                    capsules = make_capsules(batch._owner, versioned)
+                    capsules = make_capsules(batch._owner, versioned, None)
                     self.assertEqual([f'"{name}"' in repr(capsule) for capsule in capsules], [True] * len(batch))
                     del capsules
                 self.assertEqual(batch[0].__dlpack_device__(), (1, 0))

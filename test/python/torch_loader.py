@@ -79,7 +79,7 @@ class TorchLoader(unittest.TestCase):
         with penstock.load(NUMBERS, threads=1, held="error", **OPTIONS) as loader:
             for batch in loader: # or there would be no slot left
                 with self.assertRaisesRegex(RuntimeError, "no"):
-                    [refuse(capsule) for capsule in make_capsules(batch._owner, 0)]
+                    [refuse(capsule) for capsule in make_capsules(batch._owner, 0, None)]
 
     def test_what_a_batch_costs_the_caller(self):
         script = pathlib.Path(__file__).resolve().parents[2] / "bench/python_calls"

@@ -89,6 +89,11 @@ void RunOptions::addTo(Command &command) {
           "computing threads; default: the processors that the affinity mask and cgroups allow")
       .within(0, 4096)
       .group(group);
+  command
+      .option("--device", device,
+                  "the number of the GPU, or `cpu`: outputs that stand `on gpu` are delivered in the host's memory; default: 0")
+      .typeName("GPU")
+      .group(group);
   command.option("--prefetch", prefetch, "batches prepared ahead; default: 2")
       .within(0, 4096)
       .group(group);

@@ -11,6 +11,17 @@
 
 using namespace penstock::cli;
 
+/// A GPU's number; a usage error ends the program.
+static int32_t parseDevice(const std::string &text) {
+  char *end = nullptr;
+  const long number = std::strtol(text.c_str(), &end, 10);
+  if (*end || number < 0 || number > 4096) {
+    std::fprintf(stderr, "penstock: error: --device wants the number of a GPU, or `cpu`, but found `%s`\n", text.c_str());
+    std::exit(exitUsage);
+  }
+  return static_cast<int32_t>(number);
+}
+
 /// "fail", "5%" or "0.05"; usage errors end the program.
 static double parseOnError(const std::string &text) {
   if (text == "fail")
@@ -53,6 +64,10 @@ SessionPtr penstock::cli::openSession(const ProgramPtr &program,
     onError = parseOnError(options.onError);
     run.on_error = &onError;
   }
+  if (options.device == "cpu")
+    run.device = PST_DEVICE_CPU;
+  else if (!options.device.empty())
+    run.device_number = parseDevice(options.device);
   run.epoch = options.epoch;
   run.rank = options.rank;
   run.world = options.world;

@@ -13,6 +13,7 @@ from typing import Any
 
 OK, ERROR, END_OF_EPOCH, CANCELLED, TIMEOUT, NO_ROWS = range(6)
 HELD_ERROR, HELD_GROW = range(2)
+DEVICE_AUTO, DEVICE_CPU, DEVICE_CUDA = range(3)
 ORDER_PIPELINE, ORDER_CALLER = range(2)
 LAST_PIPELINE, LAST_DROP, LAST_KEEP, LAST_PAD = range(4)
 VALUES, OFFSETS = range(2)
@@ -111,7 +112,7 @@ class SessionInfo(ctypes.Structure):
 class Output(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("dtype", c_int), ("rank", c_int32), ("axes", POINTER(c_char_p)),
                 ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)), ("data", c_void_p),
-                ("offsets", POINTER(c_int64))]
+                ("offsets", POINTER(c_int64)), ("device", c_int), ("device_number", c_int32)]
 
 
 class Draw(ctypes.Structure):
@@ -175,6 +176,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "batch_output": (POINTER(Output), [_handle, c_size_t]),
     "batch_positions": (POINTER(c_int64), [_handle]),
     "batch_rows": (POINTER(c_int64), [_handle]),
+    "batch_host_data": (c_int, [_handle, c_size_t, _out]),
     "batch_release": (None, [_handle]),
     "batch_dlpack": (c_int, [_handle, c_size_t, c_int, c_void_p, _out]),
     "batch_dlpack_legacy": (c_int, [_handle, c_size_t, c_int, c_void_p, _out]),

@@ -58,7 +58,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
          held: str = "grow", last: str | None = None, rows: Callable[[int], Iterable[Sequence[int]]] | None = None,
          on_error: float | str | None = None, allowed_folders: Iterable[str | os.PathLike[str]] = (),
          dataset: Any = None, cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
-         gpu: str | None = None, device: int = 0, **values: Any) -> Loader:
+         gpu: str | None = None, device: int | str = 0, **values: Any) -> Loader:
     """Compiles a pipeline and opens a session of it.
 
     source           a .pipe file, or its text; or a bundle, ``train.pstk``
@@ -84,9 +84,10 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
                      of them where there are several, that of ``for`` first
     cache            folder of the compile cache; None: the user's, "": none
     target, without  instruction set ("x86-64-v3" ...) and optimising passes to leave out, as `penstock compile`
-    gpu              run kernels on a GPU: "native", this machine's, or what to compile for ("sm_80,sm_90"). Batches come back
-                     to the host's memory
-    device           which GPU, from 0, where kernels were compiled for one
+    gpu              run kernels on a GPU: "native", this machine's, or what to compile for ("sm_80,sm_90"). Outputs come back
+                     to the host's memory unless they stand `on gpu`
+    device           which GPU, from 0, where kernels were compiled for one or outputs stand `on gpu`; "cpu" delivers these in
+                     the host's memory, too
 
     Raises CompileError, SessionError, and OSError where the file cannot be read."""
     given = {**(parameters or {}), **values}
@@ -121,7 +122,7 @@ class Loader:
                  memory_budget: int = 0, held: str = "grow", last: str | None = None,
                  rows: Callable[[int], Iterable[Sequence[int]]] | None = None, on_error: float | str | None = None,
                  allowed_folders: Iterable[str | os.PathLike[str]] = (), samples_only: bool = False, dataset: Any = None,
-                 device: int = 0):
+                 device: int | str = 0):
         #: The compiled pipeline.
         self.program = program
         self._session = c_void_p()
@@ -135,11 +136,14 @@ class Loader:
             raise ValueError(f'held is "grow" or "error", not {held!r}')
         if last not in LAST:
             raise ValueError(f'last is "drop", "keep" or "pad", not {last!r}')
+        if device != "cpu" and not isinstance(device, int):
+            raise ValueError(f'device is "cpu" or the number of a GPU, not {device!r}')
         self._asked = _Asked(rows) if rows is not None else None
         share = -1.0 if on_error == "fail" else on_error
         self._options = {
             "epoch": epoch, "rank": rank, "world": world, "threads": threads, "ranks_here": ranks_here,
-            "prefetch": prefetch, "memory_budget": memory_budget, "device_number": device,
+            "prefetch": prefetch, "memory_budget": memory_budget,
+            "device": _c.DEVICE_CPU if device == "cpu" else _c.DEVICE_AUTO, "device_number": 0 if device == "cpu" else device,
             "held": _c.HELD_GROW if held == "grow" else _c.HELD_ERROR, "last": LAST[last], "samples_only": samples_only,
             "seed": None if seed is None else ctypes.pointer(ctypes.c_int64(seed)),
             "on_error": None if share is None else ctypes.pointer(ctypes.c_double(float(share)))}

@@ -5,7 +5,7 @@ import ctypes
 from typing import Any, Iterator
 
 from . import _c
-from ._dlpack import CPU, make_capsule
+from ._dlpack import CPU, CUDA, make_capsule
 
 #: Element types by the number that penstock.h gives them, and their codes in NumPy's array interface. NumPy has no bf16.
 DTYPES = {1: "u8", 2: "i8", 3: "u16", 4: "i16", 5: "i32", 6: "i64", 7: "f16", 8: "bf16", 9: "f32", 10: "f64", 11: "bool"}
@@ -17,8 +17,14 @@ class Array:
     """A tensor in memory that the library owns, without a copy.
 
     ``numpy.asarray(array)`` is a view; it, and what is made from it (``torch.from_numpy``), keeps the memory. Once
-    nothing refers to it the memory is used for another batch."""
+    nothing refers to it the memory is used for another batch. One in a GPU's memory is taken with ``torch.from_dlpack``
+    and its like; see `copy_to_host`."""
     __slots__ = ("_owner", "_place", "_view")
+
+    @property
+    def _gpu(self) -> int | None:
+        """The number of the GPU whose memory it lies in."""
+        return None
 
     def __init__(self, owner: Any, place: tuple[int, int], view: tuple[int, str, tuple[int, ...], tuple[int, ...]] | None):
         self._owner, self._place, self._view = owner, place, view
@@ -44,18 +50,22 @@ class Array:
     @property
     def __array_interface__(self) -> dict[str, Any]:
         """NumPy's protocol. bf16, which NumPy does not have, arrives as its bits in u16."""
+        if self._gpu is not None:
+            raise TypeError(f"this output lies in the memory of GPU {self._gpu}: torch.from_dlpack(output) takes it there, "
+                            "and numpy.asarray(output.copy_to_host()) copies it; without `on gpu` it lies in the host's")
         data, dtype, shape, strides = self._view or self._read()
         return {"version": 3, "shape": shape, "strides": strides, "data": (data, False), "typestr": TYPESTR.get(dtype, "<u2")}
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return CPU
+        return CPU if self._gpu is None else (CUDA, self._gpu)
 
     def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] | None = None,
                    dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
         """A DLPack tensor without a copy, for ``torch.from_dlpack`` and its like. It is made in C and keeps the memory
-        until its consumer deletes it, on any thread, with or without Python."""
-        if dl_device not in (None, CPU) or copy:
-            raise BufferError("an output is handed over where it lies, on the CPU and without a copy")
+        until its consumer deletes it, on any thread, with or without Python. In a GPU's memory it is complete, and is written
+        again behind what is queued on `stream` when the consumer deletes it."""
+        if dl_device not in (None, self.__dlpack_device__()) or copy:
+            raise BufferError("an output is handed over where it lies, and without a copy")
         return make_capsule(self._owner, self._place, stream, versioned=max_version is not None and max_version[0] >= 1)
 
     def __len__(self) -> int:
@@ -63,6 +73,22 @@ class Array:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.dtype}[{', '.join(map(str, self.shape))}]>"
+
+
+class _Offsets(Array):
+    """Numbers of the host, and for DLPack those where the values lie."""
+    __slots__ = ("_where",)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._where
+
+
+class _Copy(Array):
+    """In the host's memory, of what a batch has in a GPU's."""
+    __slots__ = ()
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise BufferError("a copy is read with numpy.asarray")
 
 
 class Output(Array):
@@ -97,7 +123,23 @@ class Output(Array):
         address = ctypes.cast(self._output.offsets, ctypes.c_void_p).value
         if address is None:
             return None
-        return Array(self._owner, (self._place[0], _c.OFFSETS), (address, "i64", (self._owner.count + 1,), (8,)))
+        offsets = _Offsets(self._owner, (self._place[0], _c.OFFSETS), (address, "i64", (self._owner.count + 1,), (8,)))
+        offsets._where = self.__dlpack_device__()
+        return offsets
+
+    @property
+    def _gpu(self) -> int | None:
+        output = self._output
+        return output.device_number if output.device == _c.DEVICE_CUDA else None
+
+    def copy_to_host(self) -> Array:
+        """Itself, or of an output in a GPU's memory a copy in the host's, made once for the batch."""
+        if self._gpu is None:
+            return self
+        data = ctypes.c_void_p()
+        if _c.library.batch_host_data(self._owner, self._place[0], ctypes.byref(data)):
+            raise RuntimeError(f"output `{self.name}` cannot be copied from GPU {self._gpu}")
+        return _Copy(self._owner, self._place, (data.value or 0, self.dtype, self.shape, self.strides))
 
     def __repr__(self) -> str:
         extents = ", ".join(f"{axis} = {extent}" for axis, extent in zip(self.axes, self.shape))

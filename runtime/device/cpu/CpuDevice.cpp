@@ -23,6 +23,10 @@ public:
     std::memcpy(host, device, bytes);
     return {};
   }
+  Status copy(void *to, const void *from, size_t bytes) override {
+    std::memcpy(to, from, bytes);
+    return {};
+  }
   Status clear(void *device, size_t bytes) override {
     std::memset(device, 0, bytes);
     return {};
@@ -39,6 +43,7 @@ class CpuDevice final : public Device {
 public:
   const std::string &name() const override { return ownName; }
   bool isHost() const override { return true; }
+  int number() const override { return -1; }
 
   std::shared_ptr<void> allocate(size_t bytes) override {
     // Blocks of batches are large and written once from end to end: large
@@ -58,6 +63,7 @@ public:
   Result<std::unique_ptr<DeviceEvent>> makeEvent() override {
     return std::unique_ptr<DeviceEvent>(new DoneEvent());
   }
+  std::unique_ptr<DeviceEvent> eventAfter(void *) override { return nullptr; }
   Result<std::shared_ptr<DeviceCode>> load(const std::vector<DeviceImage> &) override {
     return Error{Code::Unsupported, "the host runs no kernels of a device"};
   }

@@ -26,10 +26,12 @@ public:
 
   const std::string &name() const override { return ownName; }
   bool isHost() const override { return false; }
+  int number() const override { return ordinal; }
   std::shared_ptr<void> allocate(size_t bytes) override;
   std::shared_ptr<void> allocateHost(size_t bytes) override;
   Result<std::unique_ptr<DeviceStream>> makeStream() override;
   Result<std::unique_ptr<DeviceEvent>> makeEvent() override;
+  std::unique_ptr<DeviceEvent> eventAfter(void *stream) override;
   Result<std::shared_ptr<DeviceCode>> load(const std::vector<DeviceImage> &images) override;
 
   /// Runs `call` in the context.
@@ -168,6 +170,13 @@ public:
       return device->driver.memcpyDtoHAsync(to, addressOf(from), bytes, stream);
     });
   }
+  Status copy(void *to, const void *from, size_t bytes) override {
+    if (bytes == 0)
+      return {};
+    return device->enter("copying within it", [&] {
+      return device->driver.memcpyDtoDAsync(addressOf(to), addressOf(from), bytes, stream);
+    });
+  }
   Status clear(void *at, size_t bytes) override {
     if (bytes == 0)
       return {};
@@ -232,6 +241,22 @@ Result<std::unique_ptr<DeviceEvent>> CudaDevice::makeEvent() {
       !status)
     return status.error();
   return std::unique_ptr<DeviceEvent>(new CudaEvent(shared_from_this(), event));
+}
+
+std::unique_ptr<DeviceEvent> CudaDevice::eventAfter(void *stream) {
+  // The stream of whichever thread calls, which is not the one that used it: the default stream waits for it.
+  constexpr uintptr_t legacyStream = 1, perThreadStream = 2;
+  auto *of = static_cast<cuda::Stream>(reinterpret_cast<uintptr_t>(stream) == perThreadStream
+                                           ? reinterpret_cast<void *>(legacyStream)
+                                           : stream);
+  auto event = makeEvent();
+  if (event) {
+    auto *made = static_cast<CudaEvent *>(event->get());
+    if (enter([&] { return driver.eventRecord(made->event, of); }) == cuda::success)
+      return std::move(*event);
+  }
+  enter([&] { return driver.streamSynchronize(of); });
+  return nullptr;
 }
 
 //===--- code ------------------------------------------------------------------------===//

@@ -33,6 +33,7 @@ bool bind(void *library, Driver &driver, const char *&missing) {
   one(driver.memFreeHost, "cuMemFreeHost");
   one(driver.memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2");
   one(driver.memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2");
+  one(driver.memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2");
   one(driver.memsetD8Async, "cuMemsetD8Async");
   one(driver.streamCreateWithPriority, "cuStreamCreateWithPriority");
   one(driver.streamDestroy, "cuStreamDestroy_v2");

@@ -62,6 +62,7 @@ struct Driver {
   int (*memFreeHost)(void *memory);
   int (*memcpyHtoDAsync)(DevicePointer to, const void *from, size_t bytes, Stream stream);
   int (*memcpyDtoHAsync)(void *to, DevicePointer from, size_t bytes, Stream stream);
+  int (*memcpyDtoDAsync)(DevicePointer to, DevicePointer from, size_t bytes, Stream stream);
   int (*memsetD8Async)(DevicePointer to, unsigned char value, size_t bytes, Stream stream);
   int (*streamCreateWithPriority)(Stream *stream, unsigned flags, int priority);
   int (*streamDestroy)(Stream stream);

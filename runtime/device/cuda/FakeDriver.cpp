@@ -146,6 +146,8 @@ FakeDriver::FakeDriver(Options wanted) : options(std::move(wanted)), random(opti
   functions.ctxPopCurrent = [](Context *context) {
     return current->call("ctxPopCurrent", [=] { return *context = nullptr, success; });
   };
+  for (uintptr_t number : {0, 1}) // the default stream, by its two names
+    streams[handleOf<Stream>(number)];
   fillMemory();
   fillStreams();
   fillCode();
@@ -223,6 +225,18 @@ void FakeDriver::fillMemory() {
       std::memset(to, poison, bytes); // for those who read it too early
       return current->queue(stream, {[=] {
         std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
+        return success;
+      }, {}, {}});
+    });
+  };
+  functions.memcpyDtoDAsync = [](DevicePointer to, DevicePointer from, size_t bytes, Stream stream) {
+    return current->call("memcpyDtoDAsync", [=] {
+      if (!current->isDeviceMemory(from, bytes) || !current->isDeviceMemory(to, bytes))
+        return current->blame("a copy within the device leaves what was allocated", invalidValue);
+      if (from < to + bytes && to < from + bytes)
+        return current->blame("a copy within the device overlaps itself", invalidValue);
+      return current->queue(stream, {[=] {
+        std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<const void *>(from), bytes);
         return success;
       }, {}, {}});
     });
@@ -359,7 +373,7 @@ std::string FakeDriver::left() const {
   std::lock_guard guard(lock);
   std::string text;
   for (auto [count, what] : {std::pair(device.size(), "allocations"), std::pair(pinned.size(), "host allocations"),
-                             std::pair(streams.size(), "streams"), std::pair(events.size(), "events"),
+                             std::pair(streams.size() - 2, "streams"), std::pair(events.size(), "events"),
                              std::pair(modules.size(), "modules"), std::pair(size_t(retained), "contexts")})
     if (count)
       text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + what;

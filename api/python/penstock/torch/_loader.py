@@ -17,10 +17,15 @@ from ..outputs import Batch, Output
 _from_dlpack = getattr(torch._C, "_from_dlpack", torch.utils.dlpack.from_dlpack)
 
 
+def current_stream() -> int | None:
+    """Where this thread queues its work on the GPU; None before there is any."""
+    return torch.cuda.current_stream().cuda_stream if torch.cuda.is_initialized() else None
+
+
 def as_tensor(output: Output) -> torch.Tensor:
-    """A tensor that views an output; its memory is given back with the tensor's."""
+    """A tensor that views an output, on the CPU or a GPU; its memory is given back with the tensor's."""
     try:
-        return torch.utils.dlpack.from_dlpack(output.__dlpack__())
+        return torch.utils.dlpack.from_dlpack(output.__dlpack__(stream=current_stream()))
     except RuntimeError: # a type that this torch does not take so: bool, u16
         import numpy
         return torch.from_numpy(numpy.asarray(output))
@@ -29,7 +34,7 @@ def as_tensor(output: Output) -> torch.Tensor:
 def as_tuple(batch: Batch) -> tuple[torch.Tensor, ...]:
     """As `as_tensor` of each output, without making the outputs: this runs for every batch."""
     try:
-        return tuple(map(_from_dlpack, make_capsules(batch._owner, 0)))
+        return tuple(map(_from_dlpack, make_capsules(batch._owner, 0, current_stream())))
     except RuntimeError:
         return tuple(map(as_tensor, batch))
 

@@ -1,0 +1,123 @@
+"""Outputs in a GPU's memory: the driver's library is a stand-in (test/fakes), whose device memory is the host's, and which does what is
+queued late. Consumers read what was theirs, whatever is written next."""
+import ctypes
+import unittest
+
+import numpy
+import penstock
+from penstock._dlpack import make_capsules
+
+NUMBERS = """pipe 1
+pipeline numbers(length: int = 60) {
+  for row in synthetic(length, x = f32[k = 6], keep = 0 .. 7)
+  batch 5 per rank last keep {
+    output table: f32[n, k] on gpu = row.x * 3.0
+    output part: f32[n, k <= 6] ragged on gpu = row.x[k = 0 .. min(row.keep, 6)]
+    output square: i64[n] on gpu = row.keep * row.keep
+    output here: i64[n] = row.keep
+  }
+}
+"""
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32), ("dtype", ctypes.c_uint8 * 4),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+
+
+pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+cuda = ctypes.CDLL("libcuda.so.1")
+
+
+def tensor_of(capsule):
+    return DLTensor.from_address(pointer_of(capsule, b"dltensor"))
+
+
+def open_numbers(gpu, **options):
+    return penstock.load(NUMBERS, cache="", gpu="sm_90" if gpu else None, **options)
+
+
+class Consumer:
+    """Copies what it is given, late, on a stream of its own."""
+
+    def __init__(self):
+        self.stream, self.copies = ctypes.c_void_p(), []
+        assert cuda.cuStreamCreateWithPriority(ctypes.byref(self.stream), 1, 0) == 0
+
+    def take(self, tensor, size):
+        copy = ctypes.c_void_p()
+        assert cuda.cuMemHostAlloc(ctypes.byref(copy), ctypes.c_size_t(size), 0) == 0
+        assert cuda.cuMemcpyDtoHAsync_v2(copy, ctypes.c_uint64(tensor.data), ctypes.c_size_t(size), self.stream) == 0
+        self.copies.append((copy, size))
+
+    def read(self):
+        assert cuda.cuStreamSynchronize(self.stream) == 0
+        all_bytes = [ctypes.string_at(copy, size) for copy, size in self.copies]
+        for copy, _ in self.copies:
+            cuda.cuMemFreeHost(copy)
+        cuda.cuStreamDestroy_v2(self.stream)
+        return all_bytes
+
+
+class Gpu(unittest.TestCase):
+    def setUp(self):
+        with open_numbers(False, device="cpu") as loader:
+            self.expected = [{name: (numpy.asarray(output).tobytes(), output.shape) for name, output in batch.items()}
+                             for batch in loader]
+            self.offsets = [numpy.asarray(batch["part"].offsets).tolist() for batch in loader]
+
+    def test_the_same_values_as_in_the_hosts_memory(self):
+        for gpu in (False, True): # where the kernels run
+            with open_numbers(gpu) as loader:
+                for batch, expected in zip(loader, self.expected, strict=True):
+                    for name, output in batch.items():
+                        self.assertEqual(output.__dlpack_device__(), (1, 0) if name == "here" else (2, 0))
+                        host = output.copy_to_host()
+                        self.assertEqual((numpy.asarray(host).tobytes(), output.shape), expected[name])
+                        capsule = output.__dlpack__()
+                        self.assertEqual(tensor_of(capsule).device[0], 1 if name == "here" else 2)
+
+    def test_what_numpy_cannot_reach_is_said(self):
+        with open_numbers(False) as loader:
+            batch = next(iter(loader))
+            with self.assertRaisesRegex(TypeError, "lies in the memory of GPU 0: torch.from_dlpack.*copy_to_host"):
+                numpy.asarray(batch["table"])
+            with self.assertRaises(BufferError):
+                batch["table"].__dlpack__(dl_device=(1, 0))
+            with self.assertRaises(BufferError):
+                batch["table"].copy_to_host().__dlpack__()
+            numpy.asarray(batch["here"])
+            sample = loader.sample(3)
+            self.assertEqual(numpy.asarray(sample["table"]).shape, (6,)) # a sample alone is the host's
+
+    def test_offsets_lie_on_both_sides(self):
+        with open_numbers(True) as loader:
+            for batch, expected in zip(loader, self.offsets, strict=True):
+                offsets = batch["part"].offsets
+                self.assertEqual(numpy.asarray(offsets).tolist(), expected)
+                self.assertEqual(offsets.__dlpack_device__(), (2, 0))
+                capsule = offsets.__dlpack__()
+                tensor = tensor_of(capsule)
+                self.assertNotEqual(tensor.data, offsets.__array_interface__["data"][0])
+                consumer = Consumer()
+                consumer.take(tensor, 8 * len(expected))
+                self.assertEqual(numpy.frombuffer(consumer.read()[0], "<i8").tolist(), expected)
+
+    def test_memory_is_written_again_behind_its_consumer(self):
+        for together in (False, True):
+            for gpu in (False, True):
+                consumer = Consumer()
+                with open_numbers(gpu, prefetch=1) as loader:
+                    for batch, expected in zip(loader, self.expected, strict=True):
+                        if together:
+                            capsule = make_capsules(batch._owner, 0, consumer.stream)[0]
+                        else:
+                            capsule = batch["table"].__dlpack__(stream=consumer.stream.value)
+                        consumer.take(tensor_of(capsule), len(expected["table"][0]))
+                        del capsule, batch
+                    self.assertEqual(consumer.read(), [expected["table"][0] for expected in self.expected])
+
+
+if __name__ == "__main__":
+    unittest.main()
