@@ -57,14 +57,21 @@ LogicalResult PlanVisitor::visit(pipe::DecodeOp op) {
   decode->buffer = *buffer;
   decode->format = op.getFormat().str();
   decode->orient = op.getOrient();
-  SmallVector<int32_t *> region = {&decode->top, &decode->left, &decode->bottom, &decode->right};
-  if (op.getMedia() == "video")
-    region.insert(region.begin(), {&decode->first, &decode->step});
-  for (auto [value, target] : llvm::zip(op.getRegion(), region)) {
-    FailureOr<int> slot = scope.slotOf(value);
+  for (Value asked : op.getAsked()) {
+    FailureOr<int> slot = scope.slotOf(asked);
     if (failed(slot))
       return failure();
-    *target = *slot;
+    decode->arguments.push_back(*slot);
+  }
+  auto type = llvm::cast<pipe::NamedTensorType>(op.getType());
+  const size_t axes = op.getRegion().size() / 2;
+  for (size_t i = 0; i < axes; ++i) {
+    FailureOr<int> low = scope.slotOf(op.getRegion()[i]);
+    FailureOr<int> high = scope.slotOf(op.getRegion()[axes + i]);
+    if (failed(low) || failed(high))
+      return failure();
+    const auto name = llvm::cast<StringAttr>((*op.getOver())[i]);
+    decode->region.emplace_back(static_cast<int>(type.axisIndex(name)), *low, *high);
   }
   plan.decodes.push_back(std::move(decode));
   return success();

@@ -1,6 +1,7 @@
 //===- PlanTables.cpp - parameters, sources, rows and metadata ------------===//
 
 #include "codegen/plan/PlanVisitor.h"
+#include "runtime/abi/media.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -165,9 +166,11 @@ LogicalResult PlanVisitor::visit(pipe::SetSlotOp op) {
   if (auto probe = llvm::dyn_cast_or_null<pipe::ProbeOp>(leaf)) {
     const int media = scope.mediaOf(probe.getData(), probe.getMedia());
     plan::MediaT &entry = *plan.media[static_cast<size_t>(media)];
-    int32_t &target = value == probe.getHeight()  ? entry.height_slot
-                      : value == probe.getWidth() ? entry.width_slot
-                                                  : entry.orientation_slot;
+    const media::Medium &medium = media::all[media::find(entry.media)];
+    const auto number = static_cast<size_t>(
+        media::numberNamed(medium, std::string_view(probe.getNumber())));
+    entry.numbers.resize(std::max(entry.numbers.size(), number + 1), -1);
+    int32_t &target = entry.numbers[number];
     if (target >= 0 && target != slot)
       return op.emitOpError("is the second slot for one number of a header; CSE has not run");
     target = slot;

@@ -2,6 +2,7 @@
 //---------------===//
 
 #include "compiler/Dialect/PipeDialect.h"
+#include "runtime/abi/media.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -28,13 +29,48 @@ LogicalResult AdmitOp::verify() {
   return success();
 }
 
+static const penstock::media::Medium *mediumNamed(StringRef name) {
+  const int number = penstock::media::find(std::string_view(name));
+  return number < 0 ? nullptr : &penstock::media::all[number];
+}
+
+LogicalResult ProbeOp::verify() {
+  const auto *medium = mediumNamed(getMedia()); // C1
+  if (!medium)
+    return emitOpError() << "knows no medium `" << getMedia() << "`";
+  const int number = penstock::media::numberNamed(*medium, std::string_view(getNumber()));
+  if (number < 0)
+    return emitOpError() << "finds no `" << getNumber() << "` in a header of `" << getMedia() << "`";
+  const bool isReal = medium->numbers[static_cast<size_t>(number)].isReal;
+  if (isReal ? !getType().isF64() : !getType().isSignlessInteger(64))
+    return emitOpError() << "gives `" << getNumber() << "` as " << (isReal ? "f64" : "i64");
+  return success();
+}
+
 LogicalResult DecodeOp::verify() {
-  const bool isVideo = getMedia() == "video";
-  const size_t frames = isVideo ? 2 : 0; // first and step
-  const size_t numbers = getRegion().size();
-  if (numbers != frames && numbers != frames + 4)
-    return emitOpError() << "has a region of " << numbers << " numbers, not " << frames + 4;
-  if (isVideo && llvm::cast<NamedTensorType>(getResult().getType()).getAxes().size() != 4)
+  const auto *medium = mediumNamed(getMedia()); // C1
+  if (!medium)
+    return emitOpError() << "knows no medium `" << getMedia() << "`";
+  if (!llvm::is_contained(medium->formats, std::string_view(getFormat())))
+    return emitOpError() << "knows no format `" << getFormat() << "` of `" << getMedia() << "`";
+  if (getAsked().size() != medium->arguments.size())
+    return emitOpError() << "is asked for " << getAsked().size() << " numbers, not "
+                         << medium->arguments.size();
+  auto type = llvm::cast<NamedTensorType>(getResult().getType());
+  int64_t last = -1; // C2
+  const size_t axes = getOver() ? getOver()->size() : 0;
+  for (size_t i = 0; i < axes; ++i) {
+    auto name = llvm::cast<StringAttr>((*getOver())[i]);
+    const int64_t axis = type.axisIndex(name);
+    if (axis <= last)
+      return emitOpError() << "has a region along `" << name.strref()
+                           << "`, which is no axis of it or stands too late";
+    last = axis;
+  }
+  if (getRegion().size() != 2 * axes)
+    return emitOpError() << "has a region of " << getRegion().size() << " numbers, not "
+                         << 2 * axes;
+  if (getMedia() == "video" && type.getAxes().size() != 4)
     return emitOpError("of a video gives the axes t, h, w and c");
   return success();
 }

@@ -128,44 +128,60 @@ def Pipe_FieldExtentOp : Pipe_ScalarOp<"field_extent", [Pure]> {
 def Pipe_ProbeOp : Pipe_ScalarOp<"probe", [Pure]> {
   let summary = "Reads the header of encoded bytes";
   let description = [{
-    `media` is `image` or `video`; the results are height and width in pixels
-    before any orientation is applied, and the EXIF orientation 1..8.
+    Gives one of the numbers that runtime/abi/media.h lists for the medium: of an
+    `image` its `height` and `width` in pixels before any orientation is applied,
+    and the EXIF `orientation` 1..8.
 
-    Example: `%h, %w, %o = pipe.probe "image" %data`
+    Constraints:
+
+    - (C1) `media` and `number` are in that list, and the result has its type.
+
+    Example: `%h = pipe.probe "image" "height" %data : i64`
   }];
-  let arguments = (ins StrAttr:$media, Pipe_Bytes:$data);
-  let results = (outs Pipe_Int:$height, Pipe_Int:$width, Pipe_Int:$orientation);
-  let assemblyFormat = "$media $data attr-dict";
+  let arguments = (ins StrAttr:$media, StrAttr:$number, Pipe_Bytes:$data);
+  let results = (outs Pipe_Scalar:$result);
+  let assemblyFormat = "$media $number $data attr-dict `:` type($result)";
+  let hasVerifier = 1; // C1
 }
 
 def Pipe_DecodeOp : Pipe_Op<"decode", [Pure, Pipe_OfClass<"media">, Pipe_SizedOpInterface, AttrSizedOperandSegments]> {
   let summary = "Media to tensor";
   let description = [{
-    `format` is `rgb` or `gray`. Of an `image`, the result's axes are h, w and c,
-    and `region` (first row, first column, row end, column end) is what the
-    required-region analysis asks for; without it the whole image is decoded.
-    Of a `video`, the axes are t, h, w and c, and the region begins with the
-    number of the first frame and the step to the next one. The result's elements outside the region are not
-    defined, and nothing reads them. With `orient`, the EXIF orientation is
-    applied: sizes, region and result are those of the upright image.
+    Media, formats and arguments are those of runtime/abi/media.h. Of an `image`,
+    the result's axes are h, w and c; of a `video` t, h, w and c, and it is `asked`
+    for the number of the first frame and the step to the next one. `region` is
+    what the required-region analysis asks for along the axes in `over`: all first
+    elements, then all ends; without it everything is decoded. The result's
+    elements outside the region are not defined, and nothing reads them. With
+    `orient`, the EXIF orientation is applied: sizes, region and result are those
+    of the upright image.
+
+    Constraints:
+
+    - (C1) `media` and `format` are known, and `asked` are its arguments.
+    - (C2) `over` names axes of the result, in their order, and `region` has two
+      numbers for each.
 
     Example:
 
     ```mlir
     %x = pipe.decode "image" "rgb" %data sizes(%h, %w)
+        region ["h", "w"](%top, %left, %bottom, %right)
         : !pipe.tensor<ui8[h=?, w=?, c=3:rgb]>
-    %y = pipe.decode "video" "rgb" %clip sizes(%h, %w) region(%first, %step)
+    %y = pipe.decode "video" "rgb" %clip asked(%first, %step) sizes(%h, %w)
         : !pipe.tensor<ui8[t=16, h=?, w=?, c=3:rgb]>
     ```
   }];
   let arguments = (ins StrAttr:$media, StrAttr:$format, Pipe_Bytes:$data,
-                       Variadic<Pipe_Int>:$sizes, Variadic<Pipe_Int>:$region,
+                       Variadic<Pipe_Int>:$asked, Variadic<Pipe_Int>:$sizes,
+                       OptionalAttr<StrArrayAttr>:$over, Variadic<Pipe_Int>:$region,
                        UnitAttr:$orient);
   let results = (outs Pipe_Tensor:$result);
   let assemblyFormat = [{
-    $media $format (`orient` $orient^)? $data (`sizes` `(` $sizes^ `)`)? (`region` `(` $region^ `)`)? attr-dict `:` type($result)
+    $media $format (`orient` $orient^)? $data (`asked` `(` $asked^ `)`)?
+    (`sizes` `(` $sizes^ `)`)? (`region` $over `(` $region^ `)`)? attr-dict `:` type($result)
   }];
-  let hasVerifier = 1;
+  let hasVerifier = 1; // C1, C2
 }
 
 //===--- keys and draws ------------------------------------------------------===//

@@ -208,7 +208,7 @@ def RequiredRegions : Pass<"pipe-required-regions"> {
     ```mlir
     %bottom = pipe.binary add %top, %rows : i64
     %right = pipe.binary add %left, %columns : i64
-    %x = pipe.decode "image" "rgb" %data sizes(%h, %w) region(%top, %left, %bottom, %right) : ...
+    %x = pipe.decode "image" "rgb" %data sizes(%h, %w) region ["h", "w"](%top, %left, %bottom, %right) : ...
     ```
 
     The boxes come from compiler/Analysis/RequiredRegions. Scalars move before
@@ -248,7 +248,8 @@ def Split : Pass<"pipe-split", "mlir::ModuleOp"> {
   let summary = "Give every scalar a slot, and its code to select or setup";
   let description = [{
     ```mlir
-    %h, %w, %o = pipe.probe "image" %data
+    %h = pipe.probe "image" "height" %data : i64
+    %w = pipe.probe "image" "width" %data : i64
     %half = pipe.binary div %h, %two : i64
     %1 = pipe.launch @k0 (%0) scalars(%half) ...
     ```
@@ -260,7 +261,8 @@ def Split : Pass<"pipe-split", "mlir::ModuleOp"> {
       pipe.set_slot 9, %half : i64
       pipe.return
     }
-    %h, %w, %o = pipe.probe "image" %data
+    %h = pipe.probe "image" "height" %data : i64
+    %w = pipe.probe "image" "width" %data : i64
     pipe.set_slot 8, %h : i64
     %half = pipe.slot 9 : i64
     %1 = pipe.launch @k0 (%0) scalars(%half) ...

@@ -73,6 +73,15 @@ static StringRef remarkOf(DecodeOp decode, bool isWhole, bool isSometimes) {
                  : "decodes the region that is read, and stops after its last row";
 }
 
+/// The axes along which a part of the file can be asked for: those whose extents
+/// stand in it. What a decode is asked for by its arguments is so already.
+static SmallVector<int64_t> axesOfFile(DecodeOp decode) {
+  SmallVector<int64_t> axes = llvm::cast<NamedTensorType>(decode.getType()).dynamicAxes();
+  if (!decode.getAsked().empty())
+    llvm::erase_if(axes, [](int64_t axis) { return axis == 0; });
+  return axes;
+}
+
 static void setRegions(PipelineOp pipeline) {
   Operation *first = scalarsFirst(pipeline);
   if (!first)
@@ -81,32 +90,34 @@ static void setRegions(PipelineOp pipeline) {
   analysis::RequiredRegions regions(pipeline, builder);
   pipeline.walk([&](DecodeOp decode) {
     const analysis::Need *need = regions.needOf(decode.getResult());
-    // Of a video, the frames stand there from the beginning.
-    SmallVector<Value> region(decode.getRegion());
-    if (!need || region.size() >= 4)
+    const SmallVector<int64_t> axes = axesOfFile(decode);
+    if (!need || decode.getOver() || axes.empty())
       return;
-    auto type = llvm::cast<NamedTensorType>(decode.getType());
-    const int64_t axes[2] = {type.axisIndex("h"), type.axisIndex("w")};
-    if (axes[0] < 0 || axes[1] < 0)
-      return;
-    if (need->box[axes[0]].isWhole() && need->box[axes[1]].isWhole() && !need->when) {
+    if (llvm::all_of(axes, [&](int64_t axis) { return need->box[axis].isWhole(); }) &&
+        !need->when) {
       addRemark(decode, "required-regions", remarkOf(decode, true, false));
       return;
     }
     ScalarBuilder scalars(builder, decode.getLoc());
-    Value low[2], high[2];
-    for (auto [i, axis] : llvm::enumerate(axes)) {
+    auto type = llvm::cast<NamedTensorType>(decode.getType());
+    SmallVector<Value> region, ends;
+    SmallVector<StringRef> names;
+    for (int64_t axis : axes) {
       const AxisRange &wanted = need->box[axis];
-      low[i] = wanted.isWhole() ? scalars.constant(0) : wanted.low;
-      high[i] =
+      Value low = wanted.isWhole() ? scalars.constant(0) : wanted.low;
+      Value high =
           wanted.isWhole() ? extentValue(builder, decode.getLoc(), decode, axis) : wanted.high;
-      // Where no branch reads the image, its region is empty.
+      // Where no branch reads the result, its region is empty.
       if (need->when) {
-        low[i] = scalars.select(need->when, low[i], scalars.constant(0));
-        high[i] = scalars.select(need->when, high[i], scalars.constant(0));
+        low = scalars.select(need->when, low, scalars.constant(0));
+        high = scalars.select(need->when, high, scalars.constant(0));
       }
+      region.push_back(low);
+      ends.push_back(high);
+      names.push_back(type.getAxes()[static_cast<size_t>(axis)].name);
     }
-    region.append({low[0], low[1], high[0], high[1]});
+    region.append(ends);
+    decode.setOverAttr(builder.getStrArrayAttr(names));
     decode.getRegionMutable().assign(region);
     addRemark(decode, "required-regions", remarkOf(decode, false, bool(need->when)));
   });

@@ -59,8 +59,15 @@ bool unpacksTooLarge(const plan::Plan &root, uint64_t limit) {
       weight.add(c.axes());
     });
   });
-  each(root.media(), [&](const plan::Media &m) { weight.add(m.media()); });
-  each(root.decodes(), [&](const plan::Decode &d) { weight.add(d.format()); });
+  each(root.media(), [&](const plan::Media &m) {
+    weight.add(m.media());
+    weight.add(m.numbers());
+  });
+  each(root.decodes(), [&](const plan::Decode &d) {
+    weight.add(d.format());
+    weight.add(d.region());
+    weight.add(d.arguments());
+  });
   each(root.buffers(), [&](const plan::Buffer &b) {
     weight.add(b.axes());
     weight.add(b.data());

@@ -3,6 +3,7 @@
 #include "runtime/core/PlanCheck.h"
 
 #include "runtime/abi/kernel.h"
+#include "runtime/abi/media.h"
 #include "runtime/core/Plan.h"
 
 #include <algorithm>
@@ -183,33 +184,49 @@ private:
   void media(const plan::MediaT &m, size_t i) {
     const plan::ColumnT *column = columnOf(m.row, m.column, "media", i);
     require(!column || column->type == DType::bytes, "media", i, "is no column of bytes");
-    require(m.media == "image" || m.media == "video", "media", i, "is of an unknown kind");
-    target(m.height_slot, "media", i, true);
-    target(m.width_slot, "media", i, true);
-    target(m.orientation_slot, "media", i, true);
+    const int kind = media::find(m.media);
+    if (!require(kind >= 0, "media", i, "is of an unknown kind"))
+      return;
+    require(m.numbers.size() <= media::all[kind].numbers.size(), "media", i, "has ",
+            m.numbers.size(), " numbers");
+    for (int32_t number : m.numbers)
+      target(number, "media", i, true);
   }
 
   void decode(const plan::DecodeT &d, size_t i) {
     if (!require(inside(d.media, tree.media.size()), "decode", i, "names media ", d.media))
       return;
-    const bool isVideo = tree.media[d.media]->media == "video";
-    slot(d.first, "decode", i, !isVideo);
-    slot(d.step, "decode", i, !isVideo);
-    const int parts = (d.top >= 0) + (d.left >= 0) + (d.bottom >= 0) + (d.right >= 0);
-    require(parts == 0 || parts == 4, "decode", i, "has ", parts, " sides of a region");
-    for (int32_t side : {d.top, d.left, d.bottom, d.right})
-      slot(side, "decode", i, true);
-    require(d.format == "rgb" || d.format == "gray", "decode", i, "has an unknown format");
+    const std::string &kind = tree.media[d.media]->media;
+    const media::Medium &medium = media::all[media::find(kind)];
+    require(d.arguments.size() == medium.arguments.size(), "decode", i, "has ", d.arguments.size(),
+            " arguments");
+    for (int32_t argument : d.arguments)
+      slot(argument, "decode", i);
+    require(std::find(medium.formats.begin(), medium.formats.end(), d.format) !=
+                medium.formats.end(),
+            "decode", i, "has an unknown format");
     if (!require(inside(d.buffer, tree.buffers.size()), "decode", i, "names buffer ", d.buffer))
       return;
     const plan::BufferT &b = *tree.buffers[d.buffer];
-    const int64_t channels = d.format == "rgb" ? 3 : 1;
-    const size_t rank = isVideo ? 4 : 3;
-    const bool hasChannels = b.dims.size() == rank && b.dims[rank - 1]->extent == channels;
-    require(b.kind == BufferKind::media && b.type == DType::u8 &&
-                (hasChannels || (channels == 1 && b.dims.size() == rank - 1)),
-            "decode", i, "does not fit its buffer");
+    require(b.kind == BufferKind::media && fits(kind, d, b), "decode", i,
+            "does not fit its buffer");
+    for (size_t at = 0; at < d.region.size(); ++at) {
+      const plan::AxisRange &range = d.region[at];
+      require(inside(range.axis(), b.dims.size()) &&
+                  (at == 0 || range.axis() > d.region[at - 1].axis()),
+              "decode", i, "has a region of axis ", range.axis());
+      slot(range.low(), "decode", i);
+      slot(range.high(), "decode", i);
+    }
     require(written.insert(d.buffer).second, "decode", i, "writes buffer ", d.buffer, " again");
+  }
+
+  /// Whether the medium makes such tensors.
+  static bool fits(const std::string &kind, const plan::DecodeT &d, const plan::BufferT &b) {
+    const size_t rank = kind == "video" ? 4 : 3;
+    const int64_t channels = d.format == "rgb" ? 3 : 1;
+    const bool hasChannels = b.dims.size() == rank && b.dims[rank - 1]->extent == channels;
+    return b.type == DType::u8 && (hasChannels || (channels == 1 && b.dims.size() == rank - 1));
   }
 
   void buffer(const plan::BufferT &b, size_t i) {

@@ -63,7 +63,8 @@ DeviceStage::DeviceStage(std::shared_ptr<const Program> wanted)
       stage(layout.deviceStage()), entries(layout.buffers.size(), -1), crosses(layout.buffers.size()),
       decodes(layout.buffers.size()) {
   for (const auto &decode : tree.decodes)
-    decodes[size_t(decode->buffer)] = decode.get();
+    if (media::isPicture(tree.media[size_t(decode->media)]->media))
+      decodes[size_t(decode->buffer)] = decode.get();
   findBuffers();
   for (const OutputLayout &output : layout.outputs)
     copiesOutputs |= output.onDevice && (!output.madeOnDevice || output.raggedAxis >= 0);
@@ -148,13 +149,9 @@ void DeviceStage::placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &
   const bool isVideo = tree.media[size_t(decode.media)]->media == "video";
   const int rows = isVideo ? 1 : 0, columns = rows + 1;
   Region &region = part.region;
-  region = {0, 0, from.extent[rows], from.extent[columns]};
-  if (decode.top >= 0) {
-    region.top = block[decode.top];
-    region.left = block[decode.left];
-    region.rows = block[decode.bottom] - region.top;
-    region.columns = block[decode.right] - region.left;
-  }
+  const AxisRange h = rangeOf(decode, rows, from.extent[rows], block);
+  const AxisRange w = rangeOf(decode, columns, from.extent[columns], block);
+  region = {h.low, w.low, h.high - h.low, w.high - w.low};
   constexpr int64_t wide = 16; // rows that a GPU loads 16 bytes at a time
   const int64_t pixel = from.stride[columns], frames = isVideo ? from.extent[0] : 1;
   const int64_t stride = (region.columns * pixel + wide - 1) / wide * wide, frame = stride * region.rows;

@@ -40,7 +40,7 @@ private:
     int64_t slot;
     int number; ///< of the buffer
     const pst_tensor *from;
-    const plan::DecodeT *decode;
+    const plan::DecodeT *decode; ///< of pictures; else null
     Region region;
     int64_t offset;
   };
@@ -92,7 +92,7 @@ private:
   std::vector<int> counts;         ///< of `made`: numbers that the host reads
   bool copiesOutputs = false;      ///< that the host has made, or of which samples lie apart
   std::vector<bool> crosses;
-  std::vector<const plan::DecodeT *> decodes; ///< by buffer
+  std::vector<const plan::DecodeT *> decodes; ///< of pictures, by buffer
 
   // Of the batch at hand. Addresses are offsets into the arena until allocate().
   std::vector<pst_tensor> tensors;  ///< by slot, then `used`

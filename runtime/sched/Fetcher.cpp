@@ -156,10 +156,9 @@ bool Fetcher::plan(Work &work, int64_t slot) {
     return false;
   const auto &media = program->tree().media;
   for (size_t i = 0; i < media.size(); ++i) {
-    auto info = headerOf(*media[i], work.media(slot, i), limits);
-    if (!info)
+    MediumInput input = inputOf(work.media(slot, i));
+    if (!storeHeader(*media[i], input, limits, block.data()))
       return false;
-    storeHeader(*media[i], *info, block.data());
   }
   const Layout &layout = *program->layout;
   if (!layout.setup)
@@ -188,12 +187,10 @@ Status Fetcher::fetchClips(Work &work, int64_t slot, size_t number) {
     const BufferLayout &buffer = program->layout->buffers[size_t(decode->buffer)];
     const int64_t count =
         buffer.isStatic ? buffer.shape.extent[0] : buffer.extents[0].of(block.data());
-    const bool isEmpty =
-        decode->top >= 0 && (block[size_t(decode->top)] >= block[size_t(decode->bottom)] ||
-                             block[size_t(decode->left)] >= block[size_t(decode->right)]);
-    if (isEmpty || count <= 0)
+    if (!isWanted(*decode, block.data()) || count <= 0)
       continue;
-    const pst_video_range range{block[size_t(decode->first)], count, block[size_t(decode->step)]};
+    const pst_video_range range{block[size_t(decode->arguments[0])], count,
+                                block[size_t(decode->arguments[1])]};
     auto wanted = encoded.video->parts(range);
     if (!wanted)
       return {}; // decoding will say the same

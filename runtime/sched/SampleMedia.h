@@ -1,13 +1,11 @@
-// Headers and pixels of the media that one sample reads.
+// Headers and elements of the media that one sample reads.
 #pragma once
 
 #include "runtime/core/Clock.h"
-#include "runtime/media/ImageDecoder.h"
-#include "runtime/media/ImageHeader.h"
-#include "runtime/media/Orientation.h"
-#include "runtime/media/video/VideoDecoder.h"
+#include "runtime/media/Medium.h"
 #include "runtime/sched/SampleBuffers.h"
 
+#include <memory>
 #include <vector>
 
 namespace penstock::runtime {
@@ -16,35 +14,32 @@ namespace penstock::runtime {
 /// sample at hand, then the regions that setup has asked for into its buffers.
 class SampleMedia {
 public:
-  SampleMedia(const Program &program, const ImageLimits &images, SampleBuffers &buffers,
+  SampleMedia(const Program &program, const ImageLimits &limits, SampleBuffers &buffers,
               Scratch &scratch, const Clock &clock, Costs &costs);
+  SampleMedia(const SampleMedia &) = delete;
+  SampleMedia &operator=(const SampleMedia &) = delete;
 
   bool probe(Work &work, int64_t slot, Failure &failure);
   bool decode(Work &work, int64_t slot, Failure &failure);
 
 private:
   bool decodeOne(Work &work, int64_t slot, const plan::DecodeT &decode, Failure &failure);
-  Status readPixels(std::span<const uint8_t> bytes, PixelFormat format, const Region &region,
-                    const Orientation &orientation, const ImageInfo &info, uint8_t *out,
-                    size_t rowStride, EntropyIndexes *indexes);
-  Status readClip(Encoded &encoded, const plan::DecodeT &decode, const VideoDecoder::Target &target,
-                  int64_t count);
-  bool isVideo(const plan::DecodeT &decode) const {
-    return tree.media[size_t(decode.media)]->media == "video";
-  }
+  Status readBox(Encoded &encoded, const plan::DecodeT &decode, const MediumRequest &request,
+                 const MediumLayout &layout, uint8_t *out);
 
   const Program &program;
   const Layout &layout;
   const plan::PlanT &tree;
-  const ImageLimits images;
   SampleBuffers &buffers;
   Scratch &scratch;
   const Clock &clock;
   Costs &costs;
-  ImageDecoder decoder;
-  VideoDecoder videos;
-  std::vector<ImageInfo> headers; // by media
-  std::vector<bool> untouched;    // by media: to be decoded, and not yet
+  pst_video_costs videoCosts{};
+  MediumHost host;
+  std::vector<std::unique_ptr<Medium>> kinds; // as runtime/abi/media.h has them; null: none of them is read
+  std::vector<Medium *> readers;              // by media
+  std::vector<MediumInput> inputs;            // by media
+  std::vector<bool> untouched;                // by media: to be decoded, and not yet
 };
 
 } // namespace penstock::runtime

@@ -82,12 +82,9 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
     device = std::move(*loaded);
   }
   for (const auto &media : tree.media)
-    if (media->media == "video") {
+    if (media->media == "video")
       if (auto module = videoModule(); !module)
         return module.error();
-    } else if (media->media != "image") {
-      return Error{Code::Unsupported, "there is no decoder for `" + media->media + "`"};
-    }
   auto tables = Tables::open(tree, *params, options);
   if (!tables)
     return tables.error();

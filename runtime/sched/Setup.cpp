@@ -33,25 +33,32 @@ bool storeFields(Work &work, int64_t slot, int64_t *block, Failure &failure) {
   return true;
 }
 
-Result<ImageInfo> headerOf(const plan::MediaT &media, const Encoded &encoded,
-                           const ImageLimits &limits) {
-  if (media.media != "video")
-    return probeImage(encoded.bytes.span(), limits);
-  const VideoInfo &known = encoded.video->info();
-  ImageInfo info;
-  info.width = known.width;
-  info.height = known.height;
-  info.orientation = known.orientation;
-  return info;
+MediumInput inputOf(const Encoded &encoded) {
+  return {encoded.bytes.span(), {}, encoded.video.get(), encoded.file.get(), nullptr};
 }
 
-void storeHeader(const plan::MediaT &media, const ImageInfo &info, int64_t *block) {
-  if (media.height_slot >= 0)
-    block[media.height_slot] = info.height;
-  if (media.width_slot >= 0)
-    block[media.width_slot] = info.width;
-  if (media.orientation_slot >= 0)
-    block[media.orientation_slot] = info.orientation;
+Status storeHeader(const plan::MediaT &media, MediumInput &input, const ImageLimits &limits,
+                   int64_t *block) {
+  const auto &entry = mediumEntry(size_t(media::find(media.media)));
+  if (Status status = entry.probe(input, limits, input.numbers); !status)
+    return status;
+  for (size_t i = 0; i < media.numbers.size(); ++i)
+    if (media.numbers[i] >= 0)
+      block[media.numbers[i]] = input.numbers[i];
+  return {};
+}
+
+AxisRange rangeOf(const plan::DecodeT &decode, int axis, int64_t extent, const int64_t *block) {
+  for (const plan::AxisRange &range : decode.region)
+    if (range.axis() == axis)
+      return {block[range.low()], block[range.high()]};
+  return {0, extent};
+}
+
+bool isWanted(const plan::DecodeT &decode, const int64_t *block) {
+  return std::all_of(
+      decode.region.begin(), decode.region.end(),
+      [&](const plan::AxisRange &range) { return block[range.low()] < block[range.high()]; });
 }
 
 int64_t scratchBytes(const KernelScratch &need, const int64_t *block) {

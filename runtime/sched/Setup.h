@@ -1,8 +1,7 @@
 // What a sample's parameter block gets before its pixels: fields, headers, setup.
 #pragma once
 
-#include "runtime/media/ImageHeader.h"
-#include "runtime/media/video/Video.h"
+#include "runtime/media/Medium.h"
 #include "runtime/sched/Program.h"
 #include "runtime/sched/Work.h"
 
@@ -12,10 +11,16 @@ namespace penstock::runtime {
 
 /// Stores scalar fields and extents of rows. False: `failure` says why.
 [[nodiscard]] bool storeFields(Work &work, int64_t slot, int64_t *block, Failure &failure);
-/// The header of encoded bytes that are there.
-Result<ImageInfo> headerOf(const plan::MediaT &media, const Encoded &encoded,
-                           const ImageLimits &limits);
-void storeHeader(const plan::MediaT &media, const ImageInfo &info, int64_t *block);
+/// Encoded bytes that are there, for the medium to read.
+MediumInput inputOf(const Encoded &encoded);
+/// Reads the header of `input`, whose numbers are then known, and stores those that
+/// setup asks for.
+Status storeHeader(const plan::MediaT &media, MediumInput &input, const ImageLimits &limits,
+                   int64_t *block);
+/// The elements along an axis of a decode's result that a sample needs.
+AxisRange rangeOf(const plan::DecodeT &decode, int axis, int64_t extent, const int64_t *block);
+/// Whether it needs any.
+bool isWanted(const plan::DecodeT &decode, const int64_t *block);
 /// What a kernel needs for this sample.
 int64_t scratchBytes(const KernelScratch &need, const int64_t *block);
 

@@ -8,6 +8,7 @@
 #ifndef PENSTOCK_STDLIB_REFERENCE_INTERPRETER_H
 #define PENSTOCK_STDLIB_REFERENCE_INTERPRETER_H
 
+#include "runtime/abi/media.h"
 #include "stdlib/reference/Value.h"
 #include <functional>
 #include <map>
@@ -36,9 +37,8 @@ public:
 /// fails.
 class Media {
 public:
-  struct Header {
-    int64_t height, width, orientation;
-  };
+  /// Numbers of a header in the order of runtime/abi/media.h; f64 by their bits.
+  using Header = media::Record;
   virtual ~Media() = default;
   virtual std::optional<Header> probe(const std::string &media, const Bytes &data) const = 0;
   /// The whole image, u8 in the axes h, w and, for `rgb`, c.

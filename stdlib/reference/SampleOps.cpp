@@ -4,6 +4,8 @@
 #include "stdlib/reference/Arithmetic.h"
 #include "stdlib/reference/Machine.h"
 
+#include <bit>
+
 namespace penstock::reference {
 
 static void fail(Slot &slot, const std::string &message, int64_t first = 0, int64_t second = 0) {
@@ -133,9 +135,12 @@ void runProbe(Machine &machine, Slot &slot, const Instruction &self) {
           .probe(op.getMedia().str(), std::get<Bytes>(slot.values[self.operands[0]]));
   if (!header)
     return fail(slot, "the header cannot be read");
-  slot.values[self.results[0]] = intScalar(header->height);
-  slot.values[self.results[1]] = intScalar(header->width);
-  slot.values[self.results[2]] = intScalar(header->orientation);
+  const media::Medium &medium = media::all[media::find(op.getMedia().str())];
+  const auto number = static_cast<size_t>(media::numberNamed(medium, op.getNumber().str()));
+  const int64_t value = (*header)[number];
+  slot.values[self.results[0]] = medium.numbers[number].isReal
+                                     ? realScalar(std::bit_cast<double>(value))
+                                     : intScalar(value);
 }
 
 /// The upright image, for an EXIF orientation of 1 ... 8; `h` is its axis of rows.
@@ -159,12 +164,13 @@ static Tensor upright(const Tensor &stored, int64_t orientation, size_t h) {
   return result;
 }
 
-/// Elements outside `region` become a pattern, so that a pass which asks for
-/// too little shows.
-static void spoilOutside(Tensor &image, const int64_t (&region)[4], size_t h) {
-  forEachIndex(image.extents, [&](const std::vector<int64_t> &i) {
-    if (i[h] < region[0] || i[h + 1] < region[1] || i[h] >= region[2] || i[h + 1] >= region[3])
-      image.store(image.offset(i), intScalar(0xA5, DType::u8));
+/// Elements outside low ..< high along an axis become a pattern, so that a pass
+/// which asks for too little shows.
+static void spoilOutside(Tensor &tensor, size_t axis, int64_t low, int64_t high) {
+  const int64_t bytes = static_cast<int64_t>(tensor.bytes.size()) / std::max<int64_t>(tensor.count(), 1);
+  forEachIndex(tensor.extents, [&](const std::vector<int64_t> &i) {
+    if (i[axis] < low || i[axis] >= high)
+      std::fill_n(tensor.bytes.begin() + tensor.offset(i) * bytes, bytes, uint8_t{0xA5});
   });
 }
 
@@ -174,25 +180,24 @@ void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
   const Bytes &data = std::get<Bytes>(machine.value(slot, op.getData()));
   const Tensor wanted = machine.blank(slot, op.getResult());
   const bool isClip = op.getMedia() == "video";
-  const size_t rows = isClip ? 1 : 0;
-  const auto numbers = op.getRegion();
+  const auto asked = op.getAsked();
   auto image = isClip
-                   ? media.decodeClip(op.getFormat().str(), data, machine.integer(slot, numbers[0]),
-                                      wanted.extents[0], machine.integer(slot, numbers[1]))
+                   ? media.decodeClip(op.getFormat().str(), data, machine.integer(slot, asked[0]),
+                                      wanted.extents[0], machine.integer(slot, asked[1]))
                    : media.decode(op.getMedia().str(), op.getFormat().str(), data);
   if (!image)
     return fail(slot, "the media cannot be decoded");
   if (op.getOrient())
     if (const auto header = media.probe(op.getMedia().str(), data))
-      image = upright(*image, header->orientation, rows);
+      image = upright(*image, (*header)[media::pictureOrientation], isClip);
   if (image->type != wanted.type || image->extents != wanted.extents)
     fault(op, "the decoded tensor has another type or other extents");
   image->axes = wanted.axes;
-  if (numbers.size() >= 4) {
-    int64_t region[4];
-    for (size_t i = 0; i < 4; ++i)
-      region[i] = machine.integer(slot, numbers[numbers.size() - 4 + i]);
-    spoilOutside(*image, region, rows);
+  const size_t axes = op.getRegion().size() / 2;
+  for (size_t i = 0; i < axes; ++i) {
+    const int64_t axis = image->axis(llvm::cast<mlir::StringAttr>((*op.getOver())[i]).str());
+    spoilOutside(*image, static_cast<size_t>(axis), machine.integer(slot, op.getRegion()[i]),
+                 machine.integer(slot, op.getRegion()[axes + i]));
   }
   machine.set(slot, op.getResult(), std::move(*image));
 }

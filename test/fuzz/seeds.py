@@ -75,7 +75,7 @@ def bundles():
 
     settings = struct.pack("<Q", 1) + text(b"size") + text(b"3")
     levels = struct.pack("<Q", 2) + text(b"x86-64-v2") + program() + text(b"x86-64-v4") + program()
-    yield "two.pstk", b"PSTKB002" + bytes(8) + text(b"0.1") + settings + levels
+    yield "two.pstk", b"PSTKB003" + bytes(8) + text(b"0.1") + settings + levels
 
 
 def write(target, name, data):

@@ -22,11 +22,12 @@ static constexpr llvm::StringRef others[] = {
     "extent",      "index",   "is_axis", "reverse", "rename",   "extend", "resample", "gather",
     "frames",      "concat",  "stack",   "place",   "contract", "sort",   "scan_sum", "scan_max",
     "scan_linear", "compact", "group",   "fft",     "encode",   "split",  "merge",    "histogram",
-    "decode",      "pick",    "rect",    "point",   "check"};
+    "decode",      "probe",   "pick",    "rect",     "point",    "check"};
 static constexpr llvm::StringRef wordTakers[] = {
     "extent", "index",    "is_axis",  "reverse",     "rename", "extend", "resample",
     "gather", "frames",   "concat",   "stack",       "split",  "merge",  "place",
-    "sort",   "scan_sum", "scan_max", "scan_linear", "fft",    "encode", "decode"};
+    "sort",   "scan_sum", "scan_max", "scan_linear", "fft",    "encode", "decode",
+    "probe"};
 static constexpr llvm::StringRef sourceNames[] = {"image_folder", "raw",        "synthetic",
                                                   "csv",          "file_list",  "cifar10",
                                                   "cifar100",     "tar_shards", "video_clips",
@@ -235,6 +236,8 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
     return scan(text, take({"x", "a", "factor"}, 3));
   if (text == "decode")
     return decode(take({"data", "format", "orient", "first", "count", "step"}, 2), name.range);
+  if (text == "probe")
+    return probe(take({"data", "medium"}, 2));
   if (text == "pick")
     return pick(take({"table", "index"}, 2), name.range);
   fail(name.range, quote(text) + " has no meaning here");

@@ -90,6 +90,9 @@ private:
   // Media.cpp, Encode.cpp
   Val pick(Args args, dsl::SourceRange range);
   Val decode(Args args, dsl::SourceRange range);
+  /// A number of the header, by its name in runtime/abi/media.h.
+  mlir::Value headerNumber(llvm::StringRef medium, llvm::StringRef number, mlir::Value data);
+  Val probe(Args args);
   Val encode(Args args);
   /// The pixels that went into `file`, as they come out of it.
   Val decodeEncoded(pipe::EncodeOp file, Args args, dsl::SourceRange range);

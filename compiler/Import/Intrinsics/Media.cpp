@@ -2,6 +2,7 @@
 
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 #include "dsl/Diagnostics/Nearest.h"
+#include "runtime/abi/media.h"
 
 using namespace penstock::importer;
 
@@ -104,6 +105,47 @@ static void explainClip(penstock::pipe::DecodeOp decode, std::optional<int64_t> 
            placeOfIndex(source));
 }
 
+mlir::Value Intrinsics::headerNumber(llvm::StringRef medium, llvm::StringRef number,
+                                     mlir::Value data) {
+  const media::Medium &known = media::all[media::find(std::string_view(medium))];
+  const int at = media::numberNamed(known, std::string_view(number));
+  mlir::Type type = known.numbers[static_cast<size_t>(at)].isReal ? mlir::Type(base.getF64Type())
+                                                                  : base.getI64Type();
+  return base.create<pipe::ProbeOp>(here, type, medium, number, data);
+}
+
+Val Intrinsics::probe(Args args) {
+  const Val &data = args[0].value;
+  if (!data.is(Kind::Bytes))
+    fail(args[0].range, "`probe` takes the bytes of a file, and this is " + show(data));
+  // As it is spelled: the sample may well have a value of the name `image`.
+  const auto *spelled = args[1].expr ? args[1].expr->as<dsl::NameExpr>() : nullptr;
+  const std::string name = spelled ? spelled->name : args[1].value.word;
+  const int number = media::find(name);
+  if (number < 0) {
+    std::vector<std::string> known;
+    std::string all;
+    for (const media::Medium &medium : media::all) {
+      known.emplace_back(medium.name);
+      all += (all.empty() ? "" : " ") + known.back();
+    }
+    std::string near = dsl::nearest(name, known);
+    fail(args[1].range, name.empty() ? "`probe` takes the name of a medium, and this is " +
+                                           show(args[1].value)
+                                     : "there is no medium " + quote(name),
+         near.empty() ? "the media are " + all : quote(near));
+  }
+  const media::Medium &medium = media::all[number];
+  Val record;
+  record.kind = Kind::Record;
+  for (const media::Number &entry : medium.numbers) {
+    record.names.emplace_back(entry.name);
+    record.parts.push_back(Arithmetic::number(
+        headerNumber(std::string_view(medium.name), std::string_view(entry.name), data.ir)));
+  }
+  return record;
+}
+
 Val Intrinsics::decode(Args args, dsl::SourceRange range) {
   const Val &data = args[0].value;
   if (data.is(Kind::Tensor))
@@ -117,19 +159,19 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
   if (!isClip && (isVideo(data.ir) || given(3) || given(5)))
     fail(range, "`decode` of a video needs `count`, the number of its frames that are wanted",
          "`decode(rgb, first = 0, count = 16, step = 4)`");
-  const char *media = isClip ? "video" : "image";
+  const char *medium = isClip ? "video" : "image";
   const bool orient =
       given(2) && demandInt(castTo(pipe::CastMode::value,
                                    number(demandBool(args[2].value, args[2].range, "`orient`")),
                                    base.getI64Type(), args[2].range),
                             args[2].range, "`orient`") != 0;
-  mlir::Type integer = base.getI64Type();
-  auto probe = base.create<pipe::ProbeOp>(here, integer, integer, integer, media, data.ir);
-  mlir::Value height = probe.getHeight(), width = probe.getWidth();
+  auto header = [&](const char *name) { return headerNumber(medium, name, data.ir); };
+  mlir::Value height = header("height"), width = header("width");
   if (orient) { // the last four orientations exchange the sides
-    mlir::Value turned = compare(pipe::Predicate::ge, probe.getOrientation(), intConstant(5));
-    height = select(turned, probe.getWidth(), probe.getHeight());
-    width = select(turned, probe.getHeight(), probe.getWidth());
+    mlir::Value turned = compare(pipe::Predicate::ge, header("orientation"), intConstant(5));
+    mlir::Value stored = height;
+    height = select(turned, width, stored);
+    width = select(turned, stored, width);
   }
   std::vector<Dim> axes = {{{"h", -1, -1, ""}, height},
                            {{"w", -1, -1, ""}, width},
@@ -149,8 +191,9 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
     axes.insert(axes.begin(), count);
   }
   mlir::Type u8 = mlir::IntegerType::get(&context, 8, mlir::IntegerType::Unsigned);
-  auto op = base.create<pipe::DecodeOp>(here, tensorOf(u8, axes), media, format, data.ir,
-                                        sizesOf(axes), frames, orient);
+  auto op = base.create<pipe::DecodeOp>(here, tensorOf(u8, axes), medium, format, data.ir,
+                                        frames, sizesOf(axes), mlir::ArrayAttr(),
+                                        mlir::ValueRange(), orient);
   if (isClip)
     explainClip(op, constantInt(frames[1]));
   return tensor(op);

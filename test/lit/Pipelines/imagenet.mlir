@@ -26,7 +26,7 @@
 // CHECK: pipe.kernel @setup "setup"
 // CHECK: pipe.set_slot {{[0-9]+}}, %{{.*}} {draw = "imagenet_train/pixels/chance/uniform"} : f64
 // CHECK-LABEL: pipe.pipeline @imagenet_train
-// CHECK: pipe.decode {{.*}} region(
+// CHECK: pipe.decode {{.*}} region
 // CHECK-COUNT-3: pipe.launch
 // CHECK-NOT: pipe.launch
 
@@ -35,5 +35,5 @@
 // PLAIN-COUNT-10: pipe.kernel @{{.*}} "pixels"
 // PLAIN-NOT: "pixels"
 // PLAIN: pipe.decode
-// PLAIN-NOT: region(
+// PLAIN-NOT: region
 // PLAIN-COUNT-10: pipe.launch

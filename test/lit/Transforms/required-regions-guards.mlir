@@ -6,13 +6,14 @@
 // CHECK: %[[SECOND:.*]] = pipe.compare ge %[[I]], %{{.*}} : i64
 // CHECK: %[[TOP:.*]] = pipe.select %[[SECOND]],
 // CHECK: %[[BOTTOM:.*]] = pipe.select %[[SECOND]],
-// CHECK: pipe.decode {{.*}} region(%[[TOP]], %{{.*}}, %[[BOTTOM]], %{{.*}}) {{.*}}"decodes the region
+// CHECK: pipe.decode {{.*}} region ["h", "w"](%[[TOP]], %{{.*}}, %[[BOTTOM]], %{{.*}}) {{.*}}"decodes the region
 pipe.pipeline @arms_have_their_own_boxes seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
   %table = pipe.source "s" (%root) named ["root"] columns {data = !pipe.bytes, i = i64} : !pipe.text
   %row = pipe.row sequential %table
   %data = pipe.field %row "data" : !pipe.bytes
-  %h, %w, %o = pipe.probe "image" %data
+  %h = pipe.probe "image" "height" %data : i64
+  %w = pipe.probe "image" "width" %data : i64
   %x = pipe.decode "image" "gray" %data sizes(%h, %w) : !pipe.tensor<u8[h=?, w=?]>
   %i = pipe.field %row "i" : i64
   %batch = pipe.constant 2 : i64 -> i64
@@ -35,13 +36,14 @@ pipe.pipeline @arms_have_their_own_boxes seed 0 substitute 0.0 {
 // CHECK: %[[SECOND:.*]] = pipe.compare ge
 // CHECK: %[[TOP:.*]] = pipe.select %[[SECOND]], %{{.*}}, %[[ZERO:.*]] : i64
 // CHECK: %[[BOTTOM:.*]] = pipe.select %[[SECOND]], %{{.*}}, %[[ZERO]] : i64
-// CHECK: pipe.decode {{.*}} region(%[[TOP]], %{{.*}}, %[[BOTTOM]], %{{.*}}) {{.*}}"decodes what is read, only where a branch
+// CHECK: pipe.decode {{.*}} region ["h", "w"](%[[TOP]], %{{.*}}, %[[BOTTOM]], %{{.*}}) {{.*}}"decodes what is read, only where a branch
 pipe.pipeline @decodes_only_for_the_arm seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
   %table = pipe.source "s" (%root) named ["root"] columns {data = !pipe.bytes, i = i64, z = !pipe.tensor<u8[h=8, w=8]>} : !pipe.text
   %row = pipe.row sequential %table
   %data = pipe.field %row "data" : !pipe.bytes
-  %h, %w, %o = pipe.probe "image" %data
+  %h = pipe.probe "image" "height" %data : i64
+  %w = pipe.probe "image" "width" %data : i64
   %x = pipe.decode "image" "gray" %data sizes(%h, %w) : !pipe.tensor<u8[h=?, w=?]>
   %v = pipe.view %x by affine_map<(d0, d1) -> (d0 + 90, d1)> [] : !pipe.tensor<u8[h=?, w=?]> -> !pipe.tensor<u8[h=8, w=8]>
   %i = pipe.field %row "i" : i64
@@ -67,7 +69,8 @@ pipe.pipeline @peers_do_not_ask_the_arm seed 0 substitute 0.0 {
   %table = pipe.source "s" (%root) named ["root"] columns {data = !pipe.bytes, i = i64, z = !pipe.tensor<u8[h=8, w=8]>} : !pipe.text
   %row = pipe.row sequential %table
   %data = pipe.field %row "data" : !pipe.bytes
-  %h, %w, %o = pipe.probe "image" %data
+  %h = pipe.probe "image" "height" %data : i64
+  %w = pipe.probe "image" "width" %data : i64
   %x = pipe.decode "image" "gray" %data sizes(%h, %w) : !pipe.tensor<u8[h=?, w=?]>
   %i = pipe.field %row "i" : i64
   %z = pipe.field %row "z" : !pipe.tensor<u8[h=8, w=8]>

@@ -8,14 +8,15 @@
 // CHECK-DAG: %[[END_B:.*]] = pipe.binary add %[[TOP_B]], %{{.*}} : i64
 // CHECK-DAG: %[[LOW:.*]] = pipe.binary min %[[TOP_B]], %[[TOP_A]] : i64
 // CHECK-DAG: %[[HIGH:.*]] = pipe.binary max %[[END_B]], %[[END_A]] : i64
-// CHECK: pipe.decode {{.*}} region(%[[LOW]], %{{.*}}, %[[HIGH]], %{{.*}})
+// CHECK: pipe.decode {{.*}} region ["h", "w"](%[[LOW]], %{{.*}}, %[[HIGH]], %{{.*}})
 // CHECK-SAME: "decodes the region that is read
 pipe.pipeline @two_crops_of_one_decode seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
   %table = pipe.source "s" (%root) named ["root"] columns {data = !pipe.bytes, a = i64, b = i64} : !pipe.text
   %row = pipe.row sequential %table
   %data = pipe.field %row "data" : !pipe.bytes
-  %h, %w, %o = pipe.probe "image" %data
+  %h = pipe.probe "image" "height" %data : i64
+  %w = pipe.probe "image" "width" %data : i64
   %x = pipe.decode "image" "gray" %data sizes(%h, %w) : !pipe.tensor<u8[h=?, w=?]>
   %a = pipe.field %row "a" : i64
   %b = pipe.field %row "b" : i64
@@ -32,20 +33,21 @@ pipe.pipeline @two_crops_of_one_decode seed 0 substitute 0.0 {
 
 // A window needs its neighbours, but nothing outside the image.
 // CHECK-LABEL: pipe.pipeline @widens_by_the_halo
-// CHECK: %[[H:.*]], %{{.*}}, %{{.*}} = pipe.probe
+// CHECK: %[[H:.*]] = pipe.probe "image" "height"
 // CHECK: %[[MINUS:.*]] = pipe.constant -1 : i64
 // CHECK: %[[ABOVE:.*]] = pipe.binary add %{{.*}}, %[[MINUS]] : i64
 // CHECK: %[[LOW:.*]] = pipe.binary max %[[ABOVE]], %{{.*}} : i64
 // CHECK: %[[PLUS:.*]] = pipe.constant 1 : i64
 // CHECK: %[[BELOW:.*]] = pipe.binary add %{{.*}}, %[[PLUS]] : i64
 // CHECK: %[[HIGH:.*]] = pipe.binary min %[[BELOW]], %[[H]] : i64
-// CHECK: pipe.decode {{.*}} region(%[[LOW]], %{{.*}}, %[[HIGH]], %{{.*}})
+// CHECK: pipe.decode {{.*}} region ["h", "w"](%[[LOW]], %{{.*}}, %[[HIGH]], %{{.*}})
 pipe.pipeline @widens_by_the_halo seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
   %table = pipe.source "s" (%root) named ["root"] columns {data = !pipe.bytes, a = i64} : !pipe.text
   %row = pipe.row sequential %table
   %data = pipe.field %row "data" : !pipe.bytes
-  %h, %w, %o = pipe.probe "image" %data
+  %h = pipe.probe "image" "height" %data : i64
+  %w = pipe.probe "image" "width" %data : i64
   %a = pipe.field %row "a" : i64
   %x = pipe.decode "image" "gray" %data sizes(%h, %w) : !pipe.tensor<u8[h=?, w=?]>
   %batch = pipe.constant 2 : i64 -> i64
@@ -71,7 +73,8 @@ pipe.pipeline @reductions_read_everything seed 0 substitute 0.0 {
   %table = pipe.source "s" (%root) named ["root"] columns {data = !pipe.bytes} : !pipe.text
   %row = pipe.row sequential %table
   %data = pipe.field %row "data" : !pipe.bytes
-  %h, %w, %o = pipe.probe "image" %data
+  %h = pipe.probe "image" "height" %data : i64
+  %w = pipe.probe "image" "width" %data : i64
   %x = pipe.decode "image" "gray" %data sizes(%h, %w) : !pipe.tensor<u8[h=?, w=?]>
   %batch = pipe.constant 2 : i64 -> i64
   %least = pipe.reduce min %x over ["h", "w"] : !pipe.tensor<u8[h=?, w=?]> -> !pipe.tensor<u8[]>
@@ -94,7 +97,8 @@ pipe.pipeline @a_repeat_reads_everything seed 0 substitute 0.0 {
   %table = pipe.source "s" (%root) named ["root"] columns {data = !pipe.bytes, a = i64} : !pipe.text
   %row = pipe.row sequential %table
   %data = pipe.field %row "data" : !pipe.bytes
-  %h, %w, %o = pipe.probe "image" %data
+  %h = pipe.probe "image" "height" %data : i64
+  %w = pipe.probe "image" "width" %data : i64
   %a = pipe.field %row "a" : i64
   %x = pipe.decode "image" "gray" %data sizes(%h, %w) : !pipe.tensor<u8[h=?, w=?]>
   %batch = pipe.constant 2 : i64 -> i64
@@ -114,7 +118,7 @@ pipe.pipeline @a_repeat_reads_everything seed 0 substitute 0.0 {
 
 // All taps of the last element, and one row more for the rounding of its first.
 // CHECK-LABEL: pipe.pipeline @counts_the_taps
-// CHECK: %[[H:.*]], %{{.*}}, %{{.*}} = pipe.probe
+// CHECK: %[[H:.*]] = pipe.probe "image" "height"
 // CHECK: %[[TAPS:.*]] = pipe.taps
 // CHECK: %[[ONE:.*]] = pipe.constant 1 : i64
 // CHECK: %[[BEFORE:.*]] = pipe.binary sub %{{.*}}, %[[ONE]] : i64
@@ -125,13 +129,14 @@ pipe.pipeline @a_repeat_reads_everything seed 0 substitute 0.0 {
 // CHECK: %[[AFTER:.*]] = pipe.binary add %[[END]], %[[ONE]] : i64
 // CHECK: %[[LOW:.*]] = pipe.binary max %[[BEFORE]], %{{.*}} : i64
 // CHECK: %[[HIGH:.*]] = pipe.binary min %[[AFTER]], %[[H]] : i64
-// CHECK: pipe.decode {{.*}} region(%[[LOW]], %{{.*}}, %[[HIGH]], %{{.*}})
+// CHECK: pipe.decode {{.*}} region ["h", "w"](%[[LOW]], %{{.*}}, %[[HIGH]], %{{.*}})
 pipe.pipeline @counts_the_taps seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
   %table = pipe.source "s" (%root) named ["root"] columns {data = !pipe.bytes, a = i64} : !pipe.text
   %row = pipe.row sequential %table
   %data = pipe.field %row "data" : !pipe.bytes
-  %h, %w, %o = pipe.probe "image" %data
+  %h = pipe.probe "image" "height" %data : i64
+  %w = pipe.probe "image" "width" %data : i64
   %a = pipe.field %row "a" : i64
   %out = pipe.constant 64 : i64 -> i64
   %k = pipe.taps bilinear %h to %out antialias(true)

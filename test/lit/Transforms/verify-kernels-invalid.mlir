@@ -102,7 +102,7 @@ pipe.pipeline @p seed 0 substitute 0.0 slots 1048577 {
   // expected-error @+1 {{is a parameter of type '!pipe.bytes'; parameters are numbers and texts}}
   %data = pipe.param "data" : !pipe.bytes
   // expected-error @+1 {{decodes bytes that do not come from a row}}
-  %height, %width, %orientation = pipe.probe "image" %data
+  %height = pipe.probe "image" "height" %data : i64
   %batch = pipe.constant 2 : i64 -> i64
   pipe.batch size(%batch) last drop {
   }

@@ -132,7 +132,8 @@ pipe.pipeline @imagenet_train seed 0 substitute 5.000000e-02 hash 1 slots 22 {
   %label = pipe.field %row "label" : i64
   pipe.set_slot 9, %label : i64
   %data = pipe.field %row "data" : !pipe.bytes
-  %height, %width, %orientation = pipe.probe "image" %data
+  %height = pipe.probe "image" "height" %data : i64
+  %width = pipe.probe "image" "width" %data : i64
   pipe.set_slot 10, %height : i64
   pipe.set_slot 11, %width : i64
   %h = pipe.slot 10 : i64
@@ -147,7 +148,7 @@ pipe.pipeline @imagenet_train seed 0 substitute 5.000000e-02 hash 1 slots 22 {
   %right = pipe.slot 19 : i64
   %step = pipe.slot 20 : i64
   %offset = pipe.slot 21 : i64
-  %image = pipe.decode "image" "rgb" %data sizes(%h, %w) region(%top, %left, %bottom, %right)
+  %image = pipe.decode "image" "rgb" %data sizes(%h, %w) region ["h", "w"](%top, %left, %bottom, %right)
       : !pipe.tensor<u8[h=?, w=?, c=3:rgb]>
   %weights_w:2 = pipe.launch @weights_w () scalars(%columns, %taps_w, %step, %offset : i64, i64, i64, i64) sizes(%taps_w)
       : () -> (!pipe.tensor<i32[w=224, k=?]>, !pipe.tensor<i32[w=224]>)

@@ -8,7 +8,8 @@ pipe.pipeline @imagenet_train seed 0 substitute 5.000000e-02 {
       columns {data = !pipe.bytes, label = i64, name = !pipe.text} : !pipe.text
   %row = pipe.row shuffled %table
   %data = pipe.field %row "data" : !pipe.bytes
-  %height, %width, %orientation = pipe.probe "image" %data
+  %height = pipe.probe "image" "height" %data : i64
+  %width = pipe.probe "image" "width" %data : i64
   %image = pipe.decode "image" "rgb" %data sizes(%height, %width)
       : !pipe.tensor<u8[h=?, w=?, c=3:rgb]>
 

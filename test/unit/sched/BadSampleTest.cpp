@@ -87,9 +87,9 @@ TEST(BadSample, ATruncatedFileIsOneEvenWhereNoPixelIsNeeded) {
     };
     plan::DecodeT &decode = *p.plan.decodes[0];
     if (inOtherArm)
-      decode.top = decode.left = decode.bottom = decode.right = 30; // always 0
+      decode.region = {{0, 30, 30}, {1, 30, 30}}; // always 0
     else
-      decode.top = 13; // the end: no row
+      decode.region[0] = {0, 13, 13}; // the end: no row
     auto session = p.open(folderOptions(files));
     ASSERT_TRUE(session);
     EXPECT_EQ(readEpoch(**session).samples.size(), 12u);

@@ -72,8 +72,7 @@ Pipeline folderPipeline() {
   p.fieldSlot(1, 8);
   plan::MediaT &media = Pipeline::add(p.plan.media);
   media.media = "image";
-  media.height_slot = 9;
-  media.width_slot = 10;
+  media.numbers = {9, 10};
   p.plan.setup = p.kernel([](pst_kernel_args *args) -> int32_t {
     int64_t *s = args->scalars;
     s[11] = s[9] / 2;
@@ -99,10 +98,7 @@ Pipeline folderPipeline() {
   plan::DecodeT &decode = Pipeline::add(p.plan.decodes);
   decode.format = "rgb";
   decode.buffer = image;
-  decode.top = 11;
-  decode.left = 12;
-  decode.bottom = 13;
-  decode.right = 14;
+  decode.region = {{0, 11, 13}, {1, 12, 14}};
   const int out = p.output("image", DType::u8, {3});
   p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
     const pst_tensor &in = args->tensors[0];

@@ -15,7 +15,7 @@ TEST(PlanLoad, GivesBackWhatWasWritten) {
   EXPECT_EQ((*plan)->kernelNumber("k1"), 1);
   EXPECT_EQ((*plan)->kernelNumber("k9"), -1);
   EXPECT_EQ((*plan)->paramNumber("root"), 0);
-  EXPECT_EQ((*plan)->contents().decodes[0]->bottom, 13);
+  EXPECT_EQ((*plan)->contents().decodes[0]->region[0].high(), 13);
 }
 
 TEST(PlanLoad, RefusesOtherBytes) {
@@ -106,7 +106,14 @@ TEST(PlanCheck, EveryRuleHasItsMessage) {
       {"field 0 names column 7", [](auto &p) { p.fields[0]->column = 7; }},
       {"field 0 is no scalar", [](auto &p) { p.fields[0]->column = 0; }},
       {"media 0 is no column of bytes", [](auto &p) { p.media[0]->column = 1; }},
-      {"decode 0 has 3 sides of a region", [](auto &p) { p.decodes[0]->top = -1; }},
+      {"media 0 is of an unknown kind", [](auto &p) { p.media[0]->media = "smell"; }},
+      {"media 0 has 9 numbers", [](auto &p) { p.media[0]->numbers.assign(9, -1); }},
+      {"media 0 writes slot 2", [](auto &p) { p.media[0]->numbers = {PST_SLOT_POSITION}; }},
+      {"decode 0 has a region of axis 3", [](auto &p) { p.decodes[0]->region[1] = {3, 12, 14}; }},
+      {"decode 0 has a region of axis 0", [](auto &p) { p.decodes[0]->region[1] = {0, 12, 14}; }},
+      {"decode 0 names slot -1 of 64", [](auto &p) { p.decodes[0]->region[0] = {0, -1, 13}; }},
+      {"decode 0 has 1 arguments", [](auto &p) { p.decodes[0]->arguments = {9}; }},
+      {"decode 0 has 0 arguments", [](auto &p) { p.media[0]->media = "video"; }},
       {"decode 0 has an unknown format", [](auto &p) { p.decodes[0]->format = "cmyk"; }},
       {"decode 0 does not fit its buffer", [](auto &p) { p.decodes[0]->buffer = 1; }},
       {"buffer 0 has no element type", [](auto &p) { p.buffers[0]->type = DType::text; }},

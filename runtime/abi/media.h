@@ -1,0 +1,65 @@
+// The media that `decode` knows: what their headers say, and what they are asked.
+#pragma once
+
+#include "runtime/abi/plan_generated.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace penstock::media {
+
+/// A number of a header, which setup reads: an i64, or the bits of an f64.
+struct Number {
+  std::string_view name;
+  bool isReal = false;
+};
+
+/// A medium gives a tensor over named axes. Compiler, plan and runtime know it by
+/// its name, and what stands here by its place in the lists.
+struct Medium {
+  std::string_view name;
+  std::span<const Number> numbers;
+  /// Integers that a decode is given, of each sample.
+  std::span<const std::string_view> arguments;
+  std::span<const std::string_view> formats;
+};
+
+inline constexpr Number ofImages[] = {{"height"}, {"width"}, {"orientation"}};
+inline constexpr Number ofVideos[] = {{"height"}, {"width"}, {"orientation"}, {"frames"}};
+inline constexpr std::string_view forVideos[] = {"first", "step"};
+inline constexpr std::string_view ofPixels[] = {"rgb", "gray"};
+
+/// Places of what all pictures have.
+enum : size_t { pictureHeight, pictureWidth, pictureOrientation };
+
+inline constexpr Medium all[] = {
+    {"image", ofImages, {}, ofPixels},
+    {"video", ofVideos, forVideos, ofPixels},
+};
+
+/// Whether the result has rows and columns of pixels, its last axes but channels.
+constexpr bool isPicture(std::string_view name) { return name == "image" || name == "video"; }
+
+/// Most numbers of a header, and arguments of a decode.
+inline constexpr size_t mostNumbers = 8, mostArguments = 4;
+using Record = std::array<int64_t, mostNumbers>;
+
+/// The place in `all`, or -1.
+constexpr int find(std::string_view name) {
+  for (size_t i = 0; i < std::size(all); ++i)
+    if (all[i].name == name)
+      return int(i);
+  return -1;
+}
+
+/// The place of a number in a medium's list, or -1.
+constexpr int numberNamed(const Medium &medium, std::string_view name) {
+  for (size_t i = 0; i < medium.numbers.size(); ++i)
+    if (medium.numbers[i].name == name)
+      return int(i);
+  return -1;
+}
+
+} // namespace penstock::media

@@ -1,0 +1,37 @@
+// The media that there are, in the order of runtime/abi/media.h.
+#include "runtime/media/ImageMedium.h"
+#include "runtime/media/Medium.h"
+#include "runtime/media/video/VideoMedium.h"
+
+#include "runtime/core/DType.h"
+
+namespace penstock::runtime {
+
+namespace {
+
+template <typename T> std::unique_ptr<Medium> make(MediumHost &host) {
+  return std::make_unique<T>(host);
+}
+
+constexpr MediumEntry entries[] = {
+    {ImageMedium::probe, make<ImageMedium>},
+    {VideoMedium::probe, make<VideoMedium>},
+};
+static_assert(std::size(entries) == std::size(media::all));
+
+} // namespace
+
+const MediumEntry &mediumEntry(size_t number) { return entries[number]; }
+
+std::optional<MediumLayout> denseLayout(const MediumRequest &request) {
+  MediumLayout layout;
+  layout.bytes = sizeOf(request.type);
+  for (size_t axis = request.rank(); axis-- > 0;) {
+    layout.strides[axis] = layout.bytes;
+    if (__builtin_mul_overflow(layout.bytes, request.extents[axis], &layout.bytes))
+      return std::nullopt;
+  }
+  return layout;
+}
+
+} // namespace penstock::runtime

@@ -1,0 +1,100 @@
+// What every medium offers: numbers of its header, and boxes of its elements.
+#pragma once
+
+#include "runtime/abi/kernel.h"
+#include "runtime/abi/media.h"
+#include "runtime/core/Status.h"
+#include "runtime/media/Image.h"
+#include "runtime/media/video/VideoModule.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace penstock::runtime {
+
+class EntropyIndexes;
+class Video;
+class VideoBytes;
+
+/// The encoded bytes of one field of one sample, and what is known of them.
+struct MediumInput {
+  std::span<const uint8_t> bytes; ///< empty where the file is read in parts
+  media::Record numbers{};        ///< of the header, in the order of runtime/abi/media.h
+  /// Of a video: its index, and the file.
+  const Video *video = nullptr;
+  VideoBytes *file = nullptr;
+  EntropyIndexes *checkpoints = nullptr; ///< of JPEG files; may be null
+};
+
+/// The elements low ..< high along an axis of the result.
+struct AxisRange {
+  int64_t low = 0, high = 0;
+};
+
+/// What is wanted of an input: a box of a tensor with these extents.
+struct MediumRequest {
+  plan::DType type = plan::DType::u8;
+  std::string_view format;             ///< a word of the medium's
+  bool orient = false;                 ///< the result is upright
+  std::span<const int64_t> extents;    ///< of the whole result
+  std::span<const AxisRange> box;      ///< by axis; inside of the extents
+  std::span<const int64_t> arguments;  ///< in the order of runtime/abi/media.h
+
+  size_t rank() const { return extents.size(); }
+};
+
+/// Where the whole result would lie: element (i, j, ...) at i * strides[0] + j *
+/// strides[1] + ..., in bytes, behind the first `offset` of `bytes`.
+struct MediumLayout {
+  int64_t strides[PST_MAX_RANK] = {};
+  int64_t bytes = 0, offset = 0;
+};
+
+/// The elements one behind the other; nothing where 64 bits are too few.
+std::optional<MediumLayout> denseLayout(const MediumRequest &request);
+
+/// What a medium uses of the thread and the sample that it decodes for.
+struct MediumHost {
+  ImageLimits limits;
+  DecodeStats &stats;
+  pst_video_costs &videos;
+  /// Memory until the decode ends, and whether somebody else may hold so much
+  /// meanwhile; null and false where the sample may have no more.
+  std::function<uint8_t *(int64_t bytes)> take;
+  std::function<bool(uint64_t bytes)> mayHold;
+};
+
+/// Decodes one kind of media. One object serves one thread, and keeps its memory
+/// from sample to sample.
+class Medium {
+public:
+  virtual ~Medium() = default;
+
+  /// Nothing where 64 bits are too few.
+  virtual std::optional<MediumLayout> layout(const MediumRequest &request) const {
+    return denseLayout(request);
+  }
+  /// Writes the elements of the box, which is not empty; `out` is where the first
+  /// element of the whole result would lie. Never writes outside of the box.
+  virtual Status decode(const MediumInput &input, const MediumRequest &request,
+                        const MediumLayout &layout, uint8_t *out) = 0;
+  /// For an input of which no element is needed: what decode() would find wrong
+  /// with it as a whole.
+  virtual Status checkEnd(const MediumInput &) { return {}; }
+};
+
+/// How a medium is registered: in runtime/media/Media.cpp.
+struct MediumEntry {
+  /// Reads the header, whatever the bytes hold.
+  Status (*probe)(const MediumInput &input, const ImageLimits &limits, media::Record &numbers);
+  std::unique_ptr<Medium> (*make)(MediumHost &host);
+};
+
+/// That of runtime/abi/media.h's list by its place there.
+const MediumEntry &mediumEntry(size_t number);
+
+} // namespace penstock::runtime
