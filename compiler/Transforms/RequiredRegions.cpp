@@ -3,6 +3,7 @@
 #include "compiler/Analysis/RequiredRegions.h"
 #include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
+#include "runtime/abi/media.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -14,6 +15,7 @@ namespace penstock::transforms {
 using namespace mlir;
 using namespace penstock::pipe;
 namespace analysis = penstock::analysis;
+namespace media = penstock::media;
 
 /// Moves the scalars of arms and of the batch out, and all scalars before the
 /// tensors. Returns the first op that stays behind them, or null.
@@ -62,6 +64,10 @@ static Operation *scalarsFirst(PipelineOp pipeline) {
 /// pixels, and nothing before that.
 static StringRef remarkOf(DecodeOp decode, bool isWhole, bool isSometimes) {
   const bool isVideo = decode.getMedia() == "video";
+  if (decode.getMedia() == "numbers")
+    return isSometimes ? "copies what is read, only where a branch that reads it is taken"
+           : isWhole   ? "copies all elements: all of them are read"
+                       : "copies the elements that are read";
   if (isSometimes)
     return isVideo ? "reads the clip and makes pixels of what is read, only where a branch that "
                      "reads it is taken"
@@ -77,7 +83,7 @@ static StringRef remarkOf(DecodeOp decode, bool isWhole, bool isSometimes) {
 /// stand in it. What a decode is asked for by its arguments is so already.
 static SmallVector<int64_t> axesOfFile(DecodeOp decode) {
   SmallVector<int64_t> axes = llvm::cast<NamedTensorType>(decode.getType()).dynamicAxes();
-  if (!decode.getAsked().empty())
+  if (media::all[media::find(std::string_view(decode.getMedia()))].choosesByArguments)
     llvm::erase_if(axes, [](int64_t axis) { return axis == 0; });
   return axes;
 }

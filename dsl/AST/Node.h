@@ -127,7 +127,8 @@ struct Bind {
   ExprPtr domain;
 };
 
-/// `h = -1 ..= 1`: an axis with what is asked of it.
+/// `h = -1 ..= 1`: an axis with what is asked of it. In the type of bytes that are
+/// decoded, `f32[k, f = 4]`, one may stand alone: its value is null.
 struct AxisSetting {
   SourceRange range;
   Name axis;

@@ -120,8 +120,8 @@ template <typename Settings, typename GetName>
 std::string settings(const Settings &items, GetName name) {
   std::string out;
   for (const auto &item : items)
-    out += (out.empty() ? "" : ", ") + name(item) + " = " +
-           printSource(*item.value);
+    out += (out.empty() ? "" : ", ") + name(item) +
+           (item.value ? " = " + printSource(*item.value) : "");
   return out;
 }
 

@@ -46,7 +46,8 @@ sum        : product (('+' | '-') product)*;
 product    : unary (('*' | '/' | '%') unary)*;
 unary      : '-' unary | scoped | atom postfix*;
 postfix    : '.' name | args | index;
-index      : '[' setting (',' setting)* ','? ']';
+index      : '[' axisIndex (',' axisIndex)* ','? ']';
+axisIndex  : name ('=' expr)?;
 
 scoped : each | map | window | search | draw;
 each   : 'each' '(' bind ')' block;

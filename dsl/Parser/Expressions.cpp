@@ -168,7 +168,9 @@ ExprPtr TreeBuilder::postfix(ExprPtr base, Parser::PostfixContext *context) {
   auto out = std::make_unique<IndexExpr>();
   out->range = all;
   out->base = std::move(base);
-  out->settings = settings<AxisSetting>(context->index()->setting());
+  for (auto *axis : context->index()->axisIndex())
+    out->settings.push_back(
+        {range(axis), name(axis->name()), axis->expr() ? expr(axis->expr()) : nullptr});
   return out;
 }
 

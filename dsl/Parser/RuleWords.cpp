@@ -47,6 +47,7 @@ std::string ruleWords(size_t rule) {
   case Parser::RuleComparator: return "a comparison";
   case Parser::RulePostfix: return "`.`, `(` or `[`";
   case Parser::RuleIndex: return "an index such as `[h = 0]`";
+  case Parser::RuleAxisIndex: return "`axis = value`";
   case Parser::RuleEach: return "`each (v in 0 .. 2) { ... }`";
   case Parser::RuleMap: return "`map (x in xs) { ... }`";
   case Parser::RuleWindow: return "`window (v in x, h = -1 ..= 1) { ... }`";

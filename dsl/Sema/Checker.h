@@ -119,6 +119,7 @@ private:
   void checkDraw(const DrawExpr &draw);
   void checkStage(const Stage &stage);
   void checkAxes(const AxisList &axes);
+  void checkAxisNames(const std::vector<AxisSetting> &settings);
   void checkAxisSettings(const std::vector<AxisSetting> &settings);
 
   // --- Calls (Calls.cpp)

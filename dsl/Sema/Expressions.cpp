@@ -1,3 +1,4 @@
+#include "dsl/AST/Spelling.h"
 #include "dsl/AST/Units.h"
 #include "dsl/Diagnostics/Nearest.h"
 #include "dsl/Sema/Checker.h"
@@ -57,11 +58,19 @@ void Checker::check(const Expr &expr) {
     const auto *base = index.base->as<NameExpr>();
     if (!base || !isElementType(base->name)) {
       check(*index.base);
+      for (const AxisSetting &setting : index.settings)
+        if (!setting.value) {
+          diagnostics.error(setting.range, "an index names its axis")
+              .hint(quote(printSource(*index.base) + "[h = " + setting.axis.text + "]") +
+                    ", with the axis in place of `h`");
+          return;
+        }
       return checkAxisSettings(index.settings);
     }
-    // The type of a source's column: `u8[h = 32, w = 32, c = rgb]`.
+    // The type of a source's column, or of bytes that are decoded: `u8[h = 32, w = 32, c = rgb]`.
+    checkAxisNames(index.settings);
     for (const AxisSetting &setting : index.settings)
-      if (!setting.value->as<NameExpr>())
+      if (setting.value && !setting.value->as<NameExpr>())
         check(setting.value);
     return;
   }
@@ -234,16 +243,20 @@ void Checker::checkAxes(const AxisList &axes) {
                                                   " is named twice");
 }
 
-void Checker::checkAxisSettings(const std::vector<AxisSetting> &settings) {
-  for (size_t i = 0; i < settings.size(); ++i) {
+void Checker::checkAxisNames(const std::vector<AxisSetting> &settings) {
+  for (size_t i = 0; i < settings.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (settings[i].axis.text == settings[j].axis.text)
         diagnostics
             .error(settings[i].axis.range,
                    "axis " + quote(settings[i].axis.text) + " is named twice")
             .note(settings[j].axis.range, "first here");
-    check(settings[i].value);
-  }
+}
+
+void Checker::checkAxisSettings(const std::vector<AxisSetting> &settings) {
+  checkAxisNames(settings);
+  for (const AxisSetting &setting : settings)
+    check(setting.value);
 }
 
 } // namespace penstock::dsl

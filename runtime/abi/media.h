@@ -24,19 +24,25 @@ struct Medium {
   /// Integers that a decode is given, of each sample.
   std::span<const std::string_view> arguments;
   std::span<const std::string_view> formats;
+  /// Whether the arguments choose elements of the first axis.
+  bool choosesByArguments = false;
 };
 
 inline constexpr Number ofImages[] = {{"height"}, {"width"}, {"orientation"}};
 inline constexpr Number ofVideos[] = {{"height"}, {"width"}, {"orientation"}, {"frames"}};
 inline constexpr std::string_view forVideos[] = {"first", "step"};
 inline constexpr std::string_view ofPixels[] = {"rgb", "gray"};
+inline constexpr Number ofNumbers[] = {{"size"}};
+inline constexpr std::string_view forNumbers[] = {"skip"};
+inline constexpr std::string_view ofBytes[] = {"little", "big"};
 
 /// Places of what all pictures have.
 enum : size_t { pictureHeight, pictureWidth, pictureOrientation };
 
 inline constexpr Medium all[] = {
     {"image", ofImages, {}, ofPixels},
-    {"video", ofVideos, forVideos, ofPixels},
+    {"video", ofVideos, forVideos, ofPixels, true},
+    {"numbers", ofNumbers, forNumbers, ofBytes},
 };
 
 /// Whether the result has rows and columns of pixels, its last axes but channels.

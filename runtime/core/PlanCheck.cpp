@@ -223,6 +223,8 @@ private:
 
   /// Whether the medium makes such tensors.
   static bool fits(const std::string &kind, const plan::DecodeT &d, const plan::BufferT &b) {
+    if (!media::isPicture(kind))
+      return true;
     const size_t rank = kind == "video" ? 4 : 3;
     const int64_t channels = d.format == "rgb" ? 3 : 1;
     const bool hasChannels = b.dims.size() == rank && b.dims[rank - 1]->extent == channels;

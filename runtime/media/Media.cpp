@@ -1,6 +1,7 @@
 // The media that there are, in the order of runtime/abi/media.h.
 #include "runtime/media/ImageMedium.h"
 #include "runtime/media/Medium.h"
+#include "runtime/media/numbers/Numbers.h"
 #include "runtime/media/video/VideoMedium.h"
 
 #include "runtime/core/DType.h"
@@ -16,6 +17,7 @@ template <typename T> std::unique_ptr<Medium> make(MediumHost &host) {
 constexpr MediumEntry entries[] = {
     {ImageMedium::probe, make<ImageMedium>},
     {VideoMedium::probe, make<VideoMedium>},
+    {Numbers::probe, make<Numbers>},
 };
 static_assert(std::size(entries) == std::size(media::all));
 

@@ -130,6 +130,11 @@ static const Media &mediaOf(Machine &machine, mlir::Operation *op) {
 
 void runProbe(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::ProbeOp>(self.op);
+  if (op.getMedia() == "numbers") {
+    const auto size = std::get<Bytes>(slot.values[self.operands[0]])->size();
+    slot.values[self.results[0]] = intScalar(static_cast<int64_t>(size));
+    return;
+  }
   const auto header =
       mediaOf(machine, op)
           .probe(op.getMedia().str(), std::get<Bytes>(slot.values[self.operands[0]]));
@@ -174,11 +179,48 @@ static void spoilOutside(Tensor &tensor, size_t axis, int64_t low, int64_t high)
   });
 }
 
+/// What of the whole result lies in the region.
+static void deliver(Machine &machine, Slot &slot, pipe::DecodeOp op, Tensor result) {
+  const size_t axes = op.getRegion().size() / 2;
+  for (size_t i = 0; i < axes; ++i) {
+    const int64_t axis = result.axis(llvm::cast<mlir::StringAttr>((*op.getOver())[i]).str());
+    spoilOutside(result, static_cast<size_t>(axis), machine.integer(slot, op.getRegion()[i]),
+                 machine.integer(slot, op.getRegion()[axes + i]));
+  }
+  machine.set(slot, op.getResult(), std::move(result));
+}
+
+/// Elements one behind the other, the last axis fastest. Nothing where there are
+/// too few bytes.
+static std::optional<Tensor> numbersOf(const std::vector<uint8_t> &file, int64_t skip, bool isBig,
+                                       Tensor wanted) {
+  const auto size = static_cast<int64_t>(file.size());
+  if (skip < 0 || skip > size || static_cast<int64_t>(wanted.bytes.size()) > size - skip)
+    return std::nullopt;
+  std::copy_n(file.begin() + skip, wanted.bytes.size(), wanted.bytes.begin());
+  if (wanted.count() == 0)
+    return wanted;
+  const auto element = static_cast<int64_t>(wanted.bytes.size()) / wanted.count();
+  for (auto at = wanted.bytes.begin(); isBig && at != wanted.bytes.end(); at += element)
+    std::reverse(at, at + element);
+  for (uint8_t &byte : wanted.bytes)
+    if (wanted.type == DType::boolean)
+      byte = byte != 0;
+  return *canonical(wanted);
+}
+
 void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::DecodeOp>(self.op);
-  const Media &media = mediaOf(machine, op);
   const Bytes &data = std::get<Bytes>(machine.value(slot, op.getData()));
   const Tensor wanted = machine.blank(slot, op.getResult());
+  if (op.getMedia() == "numbers") {
+    auto numbers = numbersOf(*data, machine.integer(slot, op.getAsked()[0]),
+                             op.getFormat() == "big", wanted);
+    if (!numbers)
+      return fail(slot, "the file has too few bytes");
+    return deliver(machine, slot, op, std::move(*numbers));
+  }
+  const Media &media = mediaOf(machine, op);
   const bool isClip = op.getMedia() == "video";
   const auto asked = op.getAsked();
   auto image = isClip
@@ -193,13 +235,7 @@ void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
   if (image->type != wanted.type || image->extents != wanted.extents)
     fault(op, "the decoded tensor has another type or other extents");
   image->axes = wanted.axes;
-  const size_t axes = op.getRegion().size() / 2;
-  for (size_t i = 0; i < axes; ++i) {
-    const int64_t axis = image->axis(llvm::cast<mlir::StringAttr>((*op.getOver())[i]).str());
-    spoilOutside(*image, static_cast<size_t>(axis), machine.integer(slot, op.getRegion()[i]),
-                 machine.integer(slot, op.getRegion()[axes + i]));
-  }
-  machine.set(slot, op.getResult(), std::move(*image));
+  deliver(machine, slot, op, std::move(*image));
 }
 
 /// The file's bytes, or nothing with the sample failed.

@@ -70,5 +70,103 @@ class Headers(MediaTest):
 }""", "test.pipe:4:57: error: `probe` takes the bytes of a file, and this is int")
 
 
+KINDS = {"u8": "u1", "i8": "i1", "u16": "u2", "i16": "i2", "i32": "i4", "i64": "i8", "f16": "f2", "f32": "f4", "f64": "f8"}
+
+
+class Numbers(MediaTest):
+    def test_of_every_type_and_byte_order(self):
+        rng = numpy.random.default_rng(1)
+        for kind, stored in KINDS.items():
+            for order, sign in (("little", "<"), ("big", ">")):
+                whole = rng.integers(-100 if "u" not in kind else 0, 100, (5, 3, 4)).astype(sign + stored)
+                found = self.decoded(self.files([b"headers" + whole.tobytes()]),
+                                     {"y": (f"{kind}[n, k <= 9, g, f] pad 0", "numbers"),
+                                      "part": (f"{kind}[n, k, g, f]", "numbers[k = 2 .. 4, g = 1 .. 3, f = 3 .. 4]")},
+                                     f"let numbers = row.data |> decode({kind}[k, g = 3, f = 4], order = {order}, skip = 7)")
+                numpy.testing.assert_array_equal(found["y"][:5], whole)
+                numpy.testing.assert_array_equal(found["part"], whole[2:4, 1:3, 3:4])
+
+    def test_any_box_is_that_of_the_whole(self):
+        whole = numpy.arange(7 * 5 * 6, dtype="<u2").reshape(7, 5, 6)
+        settings = self.files([whole.tobytes()])
+        rng = numpy.random.default_rng(2)
+        path = self.write("""pipeline test(list: path, root: path, a: int = 0, b: int = 0, c: int = 0) {
+  for row in file_list(list, root)
+  let x = row.data |> decode(u16[a = probe(row.data, numbers).size / 60, b = 5, c = 6])
+  batch 1 per rank last drop { output y: u16[n, a, b, c] = x[a = a .. a + 2, b = b .. b + 3, c = c .. c + 2] }
+}""")
+        for _ in range(20):
+            a, b, c = (int(rng.integers(0, most)) for most in (6, 3, 5))
+            out = os.path.join(self.folder, "out")
+            self.run_tool("sample", path, "--position", 0, "-o", out, *settings, "--set", f"a={a}", "--set", f"b={b}", "--set", f"c={c}")
+            numpy.testing.assert_array_equal(numpy.fromfile(os.path.join(out, "y.raw"), "<u2").reshape(2, 3, 2),
+                                             whole[a:a + 2, b:b + 3, c:c + 2])
+
+    def test_the_free_axis_may_stand_anywhere(self):
+        planes = numpy.arange(24, dtype="<i4").reshape(3, 8)
+        found = self.decoded(self.files([planes.tobytes()]), {"y": ("i32[n, t <= 10, c] pad 0", "x")},
+                             "let x = row.data |> decode(i32[c = 3, t])")
+        numpy.testing.assert_array_equal(found["y"][:8], planes.T)
+
+    def test_truths_and_odd_floats(self):
+        found = self.decoded(self.files([bytes([0, 1, 2, 255])]), {"y": ("bool[n, k]", "row.data |> decode(bool[k = 4])")})
+        self.assertEqual(found["y"].tolist(), [0, 1, 1, 1])
+        odd = numpy.array([0x7fc00001, 0xffc00000, 0x80000000, 1], "<u4")
+        found = self.decoded(self.files([odd.tobytes()]), {"y": ("f32[n, k]", "row.data |> decode(f32[k = 4])")})
+        self.assertEqual(found["y"].view("<u4").tolist(), [0x7fc00000, 0x7fc00000, 0x80000000, 1])
+
+    def reasons(self, contents, decode):
+        path = self.write(f"""pipeline test(list: path, root: path) with on_error = substitute(100%) {{
+  for row in file_list(list, root)
+  let x = row.data |> {decode}
+  batch 1 per rank last drop {{ output y: f32[n, f] = max(x over [k]) }}
+}}""")
+        return self.run_tool("run", path, *self.files(contents)).stderr
+
+    def test_other_sizes_are_bad_samples(self):
+        good = numpy.ones((2, 4), "<f4").tobytes()
+        said = self.reasons([good, good[:-1], b"", good[:16]], "decode(f32[k, f = 4])")
+        self.assertIn("1.bin: the file has 31 bytes, no multiple of the 16 that one step along `k` takes", said)
+        self.assertNotIn("2.bin", said)  # no elements are elements, too
+        self.assertNotIn("3.bin", said)
+        said = self.reasons([good, good + b"head", b"hea"], "decode(f32[k, f = 4], skip = 4)")
+        self.assertIn("0.bin: the file has 28 bytes behind what is skipped, no multiple of the 16", said)
+        self.assertIn("2.bin: the file has -1 bytes behind what is skipped", said)
+        said = self.reasons([good, good[:-1]], "decode(f32[k = 2, f = 4])")
+        self.assertIn("1.bin: the file has 31 bytes, and the type takes 32", said)
+
+    def test_mistakes_are_told_at_their_place(self):
+        for decode, column, message in (
+                ("decode(f32[k, f])", 43, "the size of a file gives one extent, and that is `k`'s"),
+                ("decode(f32[k, k = 4])", 43, "axis `k` is named twice"),
+                ("decode(f32[k, f = xyz])", 47, "unknown format `xyz`"),
+                ("decode(f32[k, f = -4])", 43, "axis `f` would have -4 elements"),
+                ("decode(f32[k], orient = true)", 53, "`orient` is for images and videos, and these are numbers"),
+                ("decode(f32[k], count = 4)", 52, "`count` is for images and videos, and these are numbers"),
+                ("decode(f32[k], order = middle)", 52, "there is no `middle` here"),
+                ("decode(f32[k], skip = -1)", 51, "a skip of -1 bytes"),
+                ("decode(rgb, skip = 4)", 48, "`skip` is for numbers, and these are pixels"),
+                ("decode(f32)", 36, "a type of numbers has axes"),
+                ("flip(f32[k])", 34, "`f32` is no value here")):
+            with self.subTest(decode):
+                self.refused(f"""use vision
+pipeline test(list: path, root: path) {{
+  for row in file_list(list, root)
+  let numbers = row.data |> {decode}
+  batch 1 per rank last drop {{ output y: f32[n, k <= 9] pad 0 = numbers }}
+}}""", f"test.pipe:5:{column}: error: {message}")
+
+    def test_an_axis_alone_is_no_index(self):
+        self.refused("""pipeline test(list: path, root: path) {
+  for row in file_list(list, root)
+  let numbers = row.data |> decode(f32[k, f = 4])
+  batch 1 per rank last drop { output y: f32[n, k] = numbers[f] }
+}""", "test.pipe:5:62: error: an index names its axis", "`numbers[h = f]`, with the axis in place of `h`")
+        self.refused("""pipeline test(file: path) {
+  for row in raw(x = column(file, f32[k, f = 4]))
+  batch 1 per rank last drop { output y: f32[n, k, f] = row.x }
+}""", "test.pipe:3:39: error: axis `k` of a column needs an extent", "`k = 32`")
+
+
 if __name__ == "__main__":
     main()

@@ -93,11 +93,16 @@ class Passes(ToolTest):
         self.labels = os.path.join(self.folder, "labels.raw")
         rng.integers(0, 256, (600, 32, 32, 3), dtype=numpy.uint8).tofile(self.images)
         rng.integers(0, 10, 600).tofile(self.labels)
+        self.scans = os.path.join(self.folder, "scans.txt")
+        with open(self.scans, "w") as file:
+            file.writelines(f"scan{i}.bin\n" for i in range(10))
+        for i in range(10):
+            (20 * rng.standard_normal((500 + 37 * i, 4), dtype=numpy.float32)).tofile(os.path.join(self.data, f"scan{i}.bin"))
 
     def inputs(self, path):
         """--set for the sources of an example."""
         parameters = self.run_tool("check", path).stdout
-        given = {"root": self.data, "images": self.images, "labels": self.labels, "per_rank": "4",
+        given = {"root": self.data, "images": self.images, "labels": self.labels, "list": self.scans, "per_rank": "4",
                  **self.columns(path)}
         return [word for name, value in given.items() if re.search(rf"^  {name} ", parameters, re.M)
                 for word in ("--set", f"{name}={value}")]

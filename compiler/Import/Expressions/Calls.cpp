@@ -5,11 +5,30 @@
 
 using namespace penstock::importer;
 
-std::vector<Argument> Expressions::evalArgs(const dsl::ArgList *args) {
+std::optional<Val> Expressions::evalType(const dsl::Expr &expr) {
+  const auto *index = expr.as<dsl::IndexExpr>();
+  const auto *name = index ? index->base->as<dsl::NameExpr>() : nullptr;
+  if (!name || frame().values.contains(name->name))
+    return std::nullopt;
+  Val type;
+  type.kind = Kind::Type;
+  type.element = elementNamed(name->name);
+  if (!type.element)
+    return std::nullopt;
+  for (const dsl::AxisSetting &setting : index->settings) {
+    type.names.push_back(axisNamed(setting.axis.text));
+    type.parts.push_back(setting.value ? evalArg(*setting.value).value : Val());
+  }
+  return type;
+}
+
+std::vector<Argument> Expressions::evalArgs(const dsl::ArgList *args, const std::string &function) {
   std::vector<Argument> result;
   for (size_t i = 0; args && i < args->args.size(); ++i) {
     const dsl::Arg &arg = args->args[i];
-    Argument value = evalArg(*arg.value);
+    std::optional<Val> type = function == "decode" ? evalType(*arg.value) : std::nullopt;
+    Argument value =
+        type ? Argument{*type, "", arg.value.get(), arg.value->range} : evalArg(*arg.value);
     if (arg.name)
       value.name = arg.name->text;
     value.range = arg.value->range;
@@ -38,7 +57,7 @@ Val Expressions::evalCall(const dsl::CallExpr &call) {
     if (const auto *each = call.args.args[0].value->as<dsl::EachExpr>())
       if (const auto *axis = call.args.args[1].value->as<dsl::NameExpr>())
         return joinEach(*each, {axisNamed(axis->name), axis->range});
-  std::vector<Argument> args = evalArgs(&call.args);
+  std::vector<Argument> args = evalArgs(&call.args, name.text);
   if (call.args.over)
     return evalOver(name, std::move(args), *call.args.over, call.range);
   return callNamed(name, std::move(args), call.range);

@@ -107,7 +107,10 @@ private:
   /// `f(x over [h, w])`: a reduction, or a function with a parameter of type `axes`.
   Val evalOver(const dsl::Name &name, std::vector<Argument> args, const dsl::AxisList &over,
                dsl::SourceRange range);
-  std::vector<Argument> evalArgs(const dsl::ArgList *args);
+  /// \param function  `decode` takes types, such as `f32[k, f = 4]`.
+  std::vector<Argument> evalArgs(const dsl::ArgList *args, const std::string &function = "");
+  /// A type where a value stands; nothing where it is none.
+  std::optional<Val> evalType(const dsl::Expr &expr);
   Val callNamed(const dsl::Name &name, std::vector<Argument> args, dsl::SourceRange range);
   /// \param first  the first argument, whose unnamed fields ride along.
   Val callFn(const dsl::FnDecl &fn, Frame callee, const Val &first, dsl::SourceRange range);

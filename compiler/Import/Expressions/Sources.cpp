@@ -53,16 +53,6 @@ private:
 } // namespace
 } // namespace penstock::importer
 
-/// Axes whose name or format fixes their extent: `c = rgb`, `box = xyxy`.
-static int64_t formatExtent(llvm::StringRef format) {
-  return llvm::StringSwitch<int64_t>(format)
-      .Case("gray", 1)
-      .Case("rgb", 3)
-      .Cases("xyxy", "xywh", "cxcywh", "yxyx", 4)
-      .Case("xyzlwhr", 7)
-      .Default(-1);
-}
-
 mlir::Type SourceImport::columnType(const dsl::Expr &expr) {
   if (const auto *name = expr.as<dsl::NameExpr>())
     if (mlir::Type type = in.elementNamed(name->name))
@@ -76,13 +66,13 @@ mlir::Type SourceImport::columnType(const dsl::Expr &expr) {
   std::vector<Dim> axes;
   for (const dsl::AxisSetting &setting : index->settings) {
     Dim axis{{setting.axis.text, -1, -1, ""}, {}};
+    if (!setting.value)
+      in.fail(setting.range, "axis " + quote(setting.axis.text) + " of a column needs an extent",
+              quote(setting.axis.text + " = 32"));
     Argument arg = in.evalArg(*setting.value);
     if (arg.value.is(Kind::Word)) {
-      axis.axis.extent = formatExtent(arg.value.word);
+      axis.axis.extent = in.formatExtent(arg.value.word, arg.range);
       axis.axis.metadata = arg.value.word;
-      if (axis.axis.extent < 0)
-        in.fail(arg.range, "unknown format " + quote(arg.value.word),
-                "rgb gray xyxy xywh cxcywh yxyx xyzlwhr");
     } else if (arg.value.is(Kind::Range)) {
       if (!axes.empty())
         in.notYet(arg.range, "an extent that differs by row anywhere but on the first axis");

@@ -93,6 +93,8 @@ private:
   /// A number of the header, by its name in runtime/abi/media.h.
   mlir::Value headerNumber(llvm::StringRef medium, llvm::StringRef number, mlir::Value data);
   Val probe(Args args);
+  // Numbers.cpp
+  Val decodeNumbers(Args args, dsl::SourceRange range);
   Val encode(Args args);
   /// The pixels that went into `file`, as they come out of it.
   Val decodeEncoded(pipe::EncodeOp file, Args args, dsl::SourceRange range);

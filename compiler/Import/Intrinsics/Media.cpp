@@ -153,8 +153,17 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
       return decodeEncoded(file, args, range);
   if (!data.is(Kind::Bytes))
     fail(args[0].range, "`decode` takes the bytes of a file, and this is " + show(data));
+  if (args[1].value.is(Kind::Type))
+    return decodeNumbers(args, range);
+  if (args[1].value.is(Kind::Word) && elementNamed(args[1].value.word))
+    fail(args[1].range, "a type of numbers has axes, and this is " + quote(args[1].value.word),
+         quote(args[1].value.word + "[k]"));
   std::string format = demandWord(args[1], {"rgb", "gray"});
   auto given = [&](size_t i) { return !args[i].value.is(Kind::Poison); };
+  for (size_t i : {6, 7})
+    if (given(i))
+      fail(args[i].range, quote(args[i].name) + " is for numbers, and these are pixels",
+           "`decode(f32[k, f = 4], skip = 128)`");
   const bool isClip = given(4);
   if (!isClip && (isVideo(data.ir) || given(3) || given(5)))
     fail(range, "`decode` of a video needs `count`, the number of its frames that are wanted",

@@ -96,6 +96,8 @@ std::string Places::show(const Val &value) const {
     return "a table";
   case Kind::Row:
     return "a row";
+  case Kind::Type:
+    return "a type";
   case Kind::Poison:
     break;
   }

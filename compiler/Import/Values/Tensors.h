@@ -30,6 +30,8 @@ public:
           dsl::SourceRange range);
   /// Reports where pixels decide how many elements there are.
   mlir::Value extent(const Dim &dim);
+  /// That of an axis whose format fixes it: `c = rgb`, `box = xyxy`.
+  int64_t formatExtent(llvm::StringRef format, dsl::SourceRange range);
   /// Static extents that differ are false; others are checked per sample.
   bool sameExtent(const Dim &a, const Dim &b);
   /// Extents of the values that a repeat carries, which no op defines.

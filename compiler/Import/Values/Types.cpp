@@ -2,6 +2,7 @@
 
 #include "compiler/Import/Values/Tensors.h"
 #include "runtime/abi/kernel.h"
+#include "runtime/abi/media.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace penstock::importer;
@@ -141,6 +142,18 @@ mlir::Value Tensors::extent(const Dim &dim) {
   return room(dim);
 }
 
+int64_t Tensors::formatExtent(llvm::StringRef format, dsl::SourceRange range) {
+  const int64_t extent = llvm::StringSwitch<int64_t>(format)
+                             .Case("gray", 1)
+                             .Case("rgb", 3)
+                             .Cases("xyxy", "xywh", "cxcywh", "yxyx", 4)
+                             .Case("xyzlwhr", 7)
+                             .Default(-1);
+  if (extent < 0)
+    fail(range, "unknown format " + quote(format.str()), "rgb gray xyxy xywh cxcywh yxyx xyzlwhr");
+  return extent;
+}
+
 bool Tensors::sameExtent(const Dim &a, const Dim &b) {
   if (a.axis.isStatic() && b.axis.isStatic())
     return a.axis.extent == b.axis.extent;
@@ -161,7 +174,8 @@ void Tensors::demandElements(const Dim &dim, dsl::SourceRange range, const std::
   if (known && *known < 1)
     fail(range, what);
   // A header that says 0 is refused when it is read.
-  if (known || size.getDefiningOp<pipe::ProbeOp>())
+  auto probe = size.getDefiningOp<pipe::ProbeOp>();
+  if (known || (probe && media::isPicture(std::string_view(probe.getMedia()))))
     return;
   PlaceGuard guard(*this, range);
   mlir::Value holds = compare(pipe::Predicate::gt, size, intConstant(0));

@@ -43,6 +43,7 @@ enum class Kind {
   Bytes,
   Table,
   Row,
+  Type, ///< of bytes that are decoded: `f32[k, f = 4]`
 };
 
 /// A value of the language while it is elaborated. Records, ranges and lists
@@ -54,8 +55,11 @@ struct Val {
   bool loose = false;
   std::optional<dsl::UnitKind> unit; ///< of a Number such as `25ms`
   std::string word;                  ///< of a Word
-  std::vector<std::string> names;    ///< of a Record: its fields
-  std::vector<Val> parts; ///< fields, items, the two ends of a range, neighbours row-major
+  std::vector<std::string> names;    ///< of a Record: its fields; of a Type: its axes
+  /// Fields, items, the two ends of a range, neighbours row-major; of a Type the
+  /// extents: numbers, formats such as `xyxy`, and Poison where the file decides.
+  std::vector<Val> parts;
+  mlir::Type element; ///< of a Type
   bool closed = false;    ///< of a Range: `..=`
   struct GridAxis {
     std::string name;

@@ -1,0 +1,19 @@
+// Bytes as numbers of any type: the smallest medium.
+#pragma once
+
+#include "runtime/media/Medium.h"
+
+namespace penstock::runtime {
+
+/// Elements stand one behind the other, the last axis fastest, behind as many bytes
+/// as the first argument says; `format` is their byte order.
+class Numbers final : public Medium {
+public:
+  explicit Numbers(MediumHost &) {}
+
+  static Status probe(const MediumInput &input, const ImageLimits &limits, media::Record &numbers);
+  Status decode(const MediumInput &input, const MediumRequest &request, const MediumLayout &layout,
+                uint8_t *out) override;
+};
+
+} // namespace penstock::runtime

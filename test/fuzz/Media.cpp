@@ -1,0 +1,77 @@
+// Media whose file lies in memory, pictures apart: headers and boxes of any bytes.
+// Where the whole decodes, so does every box of it, with the same elements.
+#include "test/fuzz/Fuzz.h"
+
+#include "runtime/core/DType.h"
+#include "runtime/media/Medium.h"
+
+#include <memory>
+
+using namespace penstock;
+using namespace penstock::runtime;
+using namespace penstock::fuzz;
+
+namespace {
+
+constexpr uint8_t untouched = 0xEE;
+
+/// The elements of a box within room for the whole; nothing where it is refused.
+std::vector<uint8_t> decoded(Medium &medium, const MediumInput &input, const MediumRequest &request) {
+  const auto layout = medium.layout(request);
+  if (!layout || layout->bytes > 1 << 20)
+    return {};
+  // Exactly as much as the medium asks for, so that a sanitizer sees what is written beyond.
+  std::vector<uint8_t> out(size_t(layout->bytes), untouched);
+  const Status status = medium.decode(input, request, *layout, out.data() + layout->offset);
+  if (status)
+    return out;
+  require(!status.error().message.empty(), "a refusal has a reason");
+  return {};
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  Choices choices(data, size);
+  DecodeStats stats;
+  pst_video_costs videos{};
+  MediumHost host{{}, stats, videos, [](int64_t) -> uint8_t * { return nullptr; },
+                  [](uint64_t) { return false; }};
+  const auto kind = size_t(media::find("numbers"));
+  const media::Medium &facts = media::all[kind];
+  const auto type = plan::DType(1 + choices.below(uint32_t(plan::DType::boolean)));
+  const std::string_view format = facts.formats[choices.below(uint32_t(facts.formats.size()))];
+  const size_t rank = choices.below(4);
+  std::vector<int64_t> extents, arguments;
+  std::vector<AxisRange> whole, box;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    const int64_t extent = 1 + choices.below(64);
+    const int64_t low = choices.below(uint32_t(extent));
+    extents.push_back(extent);
+    whole.push_back({0, extent});
+    box.push_back({low, low + 1 + choices.below(uint32_t(extent - low))});
+  }
+  for (size_t i = 0; i < facts.arguments.size(); ++i)
+    arguments.push_back(choices.take<int16_t>());
+  MediumInput input{choices.remaining(), {}, nullptr, nullptr, nullptr};
+  if (!mediumEntry(kind).probe(input, host.limits, input.numbers))
+    return 0;
+  const std::unique_ptr<Medium> medium = mediumEntry(kind).make(host);
+  const std::vector<uint8_t> all =
+      decoded(*medium, input, {type, format, false, extents, whole, arguments});
+  if (all.empty())
+    return 0;
+  const std::vector<uint8_t> part =
+      decoded(*medium, input, {type, format, false, extents, box, arguments});
+  require(part.size() == all.size(), "a box of what decodes is decoded");
+  const auto bytes = size_t(sizeOf(type));
+  for (size_t i = 0; i < all.size(); ++i) {
+    bool inside = true;
+    size_t rest = i / bytes;
+    for (size_t axis = rank; axis-- > 0; rest /= size_t(extents[axis]))
+      inside &= int64_t(rest % size_t(extents[axis])) >= box[axis].low &&
+                int64_t(rest % size_t(extents[axis])) < box[axis].high;
+    require(part[i] == (inside ? all[i] : untouched), "a box has the elements of the whole, and no others");
+  }
+  return 0;
+}
