@@ -28,7 +28,7 @@ struct Medium {
   bool choosesByArguments = false;
 };
 
-inline constexpr Number ofImages[] = {{"height"}, {"width"}, {"orientation"}};
+inline constexpr Number ofImages[] = {{"height"}, {"width"}, {"orientation"}, {"depth"}};
 inline constexpr Number ofVideos[] = {{"height"}, {"width"}, {"orientation"}, {"frames"}};
 inline constexpr std::string_view forVideos[] = {"first", "step"};
 inline constexpr std::string_view ofPixels[] = {"rgb", "gray"};
@@ -36,8 +36,8 @@ inline constexpr Number ofNumbers[] = {{"size"}};
 inline constexpr std::string_view forNumbers[] = {"skip"};
 inline constexpr std::string_view ofBytes[] = {"little", "big"};
 
-/// Places of what all pictures have.
-enum : size_t { pictureHeight, pictureWidth, pictureOrientation };
+/// Places of what all pictures have, and images and videos behind that.
+enum : size_t { pictureHeight, pictureWidth, pictureOrientation, imageDepth, videoFrames = 3 };
 
 inline constexpr Medium all[] = {
     {"image", ofImages, {}, ofPixels},

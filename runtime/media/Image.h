@@ -9,10 +9,19 @@
 
 namespace penstock::runtime {
 
-/// Interleaved rows of bytes.
-enum class PixelFormat : uint8_t { Rgb, Gray };
+/// Interleaved rows of bytes, or of u16 as this machine has them.
+enum class PixelFormat : uint8_t { Rgb, Gray, Rgb16, Gray16 };
 
-inline uint32_t channelsOf(PixelFormat format) { return format == PixelFormat::Rgb ? 3 : 1; }
+inline bool isGray(PixelFormat format) {
+  return format == PixelFormat::Gray || format == PixelFormat::Gray16;
+}
+inline bool isWide(PixelFormat format) {
+  return format == PixelFormat::Rgb16 || format == PixelFormat::Gray16;
+}
+inline uint32_t channelsOf(PixelFormat format) { return isGray(format) ? 1 : 3; }
+inline uint32_t pixelBytes(PixelFormat format) {
+  return channelsOf(format) * (isWide(format) ? 2 : 1);
+}
 
 /// A box of pixels; `top` and `left` count from the upper left corner of the
 /// image as stored (before any EXIF orientation).

@@ -25,13 +25,16 @@ bool isJpeg(std::span<const uint8_t> bytes) {
 Status ImageDecoder::decodeRegion(std::span<const uint8_t> bytes, PixelFormat format,
                                   const Region &region, uint8_t *out, size_t rowStride,
                                   DecodeStats &stats, Beside beside, EntropyIndexes *indexes) {
-  if (isJpeg(bytes)) // it reads its headers itself, with the same messages
+  if (isJpeg(bytes) && !isWide(format)) // it reads its headers itself, with the same messages
     return jpeg.decodeRegion(bytes, format, region, out, rowStride, stats, beside, indexes);
   auto info = probeImage(bytes, limits);
   if (!info)
     return info.error();
   if (!liesInside(region, *info))
     return Error{Code::InvalidArgument, "the region lies outside of the image"};
+  if (isWide(format) && info->depth != 16)
+    return Error{Code::Unsupported, "the file has " + std::to_string(info->depth) +
+                                        " bits a channel, and 16 are asked for"};
   const Target target{format, region, out, rowStride};
   ++stats.images;
   switch (info->format) {

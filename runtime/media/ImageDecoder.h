@@ -24,8 +24,8 @@ public:
   explicit ImageDecoder(const ImageLimits &limits) : limits(limits), jpeg({limits, false}) {}
 
   /// Writes the region's pixels to `out`: row y begins at `out + y * rowStride`
-  /// and has `region.width * channelsOf(format)` bytes. The region must not be
-  /// empty, and lie within the image, else InvalidArgument. On failure, `out`
+  /// and has `region.width * pixelBytes(format)` bytes. 16 bits are had of files that have
+  /// them, else Unsupported. The region must not be empty, and lie within the image, else InvalidArgument. On failure, `out`
   /// may be partly written. `stats` is added to. `indexes`: see JpegDecoder.
   Status decodeRegion(std::span<const uint8_t> bytes, PixelFormat format, const Region &region,
                       uint8_t *out, size_t rowStride, DecodeStats &stats,

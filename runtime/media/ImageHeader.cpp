@@ -27,10 +27,11 @@ Error unknownFormat(std::span<const uint8_t> bytes) {
 }
 
 template <typename Info>
-Result<ImageInfo> commonOf(ImageFormat format, const Result<Info> &info, uint8_t orientation) {
+Result<ImageInfo> commonOf(ImageFormat format, const Result<Info> &info, uint8_t orientation,
+                           uint8_t depth = 8) {
   if (!info)
     return info.error();
-  return ImageInfo{format, info->width, info->height, orientation};
+  return ImageInfo{format, info->width, info->height, orientation, depth};
 }
 
 } // namespace
@@ -67,7 +68,8 @@ Result<ImageInfo> probeImage(std::span<const uint8_t> bytes, const ImageLimits &
   }
   if (hasAt(bytes, 0, "\x89PNG")) {
     auto info = probePng(bytes, limits);
-    return commonOf(ImageFormat::Png, info, info ? info->orientation : uint8_t(1));
+    return info ? commonOf(ImageFormat::Png, info, info->orientation, info->depth)
+                : Result<ImageInfo>(info.error());
   }
   if (hasAt(bytes, 0, "RIFF") && hasAt(bytes, 8, "WEBP")) {
     auto info = probeWebP(bytes, limits);
@@ -76,7 +78,11 @@ Result<ImageInfo> probeImage(std::span<const uint8_t> bytes, const ImageLimits &
   if (hasAt(bytes, 0, "BM"))
     return commonOf(ImageFormat::Bmp, probeBmp(bytes, limits), 1);
   if (bytes.size() >= 2 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6')
-    return commonOf(ImageFormat::Pnm, probePnm(bytes, limits), 1);
+  {
+    auto info = probePnm(bytes, limits);
+    const int depth = !info || info->most <= 255 ? 8 : 16;
+    return commonOf(ImageFormat::Pnm, info, 1, info && info->isBits ? 1 : uint8_t(depth));
+  }
   return unknownFormat(bytes);
 }
 

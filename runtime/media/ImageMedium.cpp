@@ -15,7 +15,7 @@ Region pictureRegion(const MediumRequest &request, size_t rows) {
 // So a picture of which nothing is needed has room too.
 std::optional<MediumLayout> pictureLayout(const MediumRequest &request, size_t rows) {
   constexpr int64_t line = 64;
-  const int64_t pixel = channelsOf(pixelFormat(request));
+  const int64_t pixel = pixelBytes(pixelFormat(request));
   const int64_t stride = (request.extents[rows + 1] * pixel + line - 1) / line * line;
   MediumLayout layout;
   layout.bytes = stride * request.extents[rows];
@@ -31,7 +31,7 @@ std::optional<MediumLayout> pictureLayout(const MediumRequest &request, size_t r
   layout.offset = 4;
   layout.strides[rows] = stride;
   layout.strides[rows + 1] = pixel;
-  layout.strides[rows + 2] = 1;
+  layout.strides[rows + 2] = isWide(pixelFormat(request)) ? 2 : 1;
   return layout;
 }
 
@@ -43,6 +43,7 @@ Status ImageMedium::probe(const MediumInput &input, const ImageLimits &limits,
   numbers[media::pictureHeight] = info->height;
   numbers[media::pictureWidth] = info->width;
   numbers[media::pictureOrientation] = info->orientation;
+  numbers[media::imageDepth] = info->depth;
   return {};
 }
 
@@ -59,14 +60,14 @@ Status ImageMedium::decode(const MediumInput &input, const MediumRequest &reques
   const Region stored =
       orientation.stored(region, uint32_t(input.numbers[media::pictureHeight]),
                          uint32_t(input.numbers[media::pictureWidth]));
-  const size_t pitch = size_t(stored.width) * channelsOf(format);
+  const size_t pitch = size_t(stored.width) * pixelBytes(format);
   uint8_t *pixels = host.take(int64_t(pitch * stored.height));
   if (!pixels)
     return Error{Code::Limit, "turning the image needs more memory than a sample may take"};
   Status status = decoder.decodeRegion(input.bytes, format, stored, pixels, pitch, host.stats,
                                        ImageDecoder::Beside::Kept, input.checkpoints);
   if (status)
-    orientation.copy(pixels, region, channelsOf(format), out, size_t(layout.strides[0]));
+    orientation.copy(pixels, region, pixelBytes(format), out, size_t(layout.strides[0]));
   return status;
 }
 

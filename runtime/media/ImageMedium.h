@@ -31,7 +31,9 @@ private:
 };
 
 inline PixelFormat pixelFormat(const MediumRequest &request) {
-  return request.format == "gray" ? PixelFormat::Gray : PixelFormat::Rgb;
+  const bool isGray = request.format == "gray", isWide = request.type == plan::DType::u16;
+  return isGray ? (isWide ? PixelFormat::Gray16 : PixelFormat::Gray)
+                : (isWide ? PixelFormat::Rgb16 : PixelFormat::Rgb);
 }
 
 } // namespace penstock::runtime

@@ -22,9 +22,9 @@ Region Orientation::stored(const Region &upright, uint32_t height, uint32_t widt
   return region;
 }
 
-void Orientation::copy(const uint8_t *from, const Region &upright, uint32_t channels, uint8_t *out,
+void Orientation::copy(const uint8_t *from, const Region &upright, uint32_t pixelBytes, uint8_t *out,
                        size_t rowStride) const {
-  const ptrdiff_t pixel = ptrdiff_t(channels);
+  const ptrdiff_t pixel = ptrdiff_t(pixelBytes);
   uint32_t rows = upright.height, columns = upright.width; // as stored
   if (transposed)
     std::swap(rows, columns);
@@ -46,10 +46,10 @@ void Orientation::copy(const uint8_t *from, const Region &upright, uint32_t chan
     for (uint32_t left = 0; left < upright.width; left += side)
       for (uint32_t y = top; y < std::min(top + side, upright.height); ++y) {
         const uint8_t *in = from + ptrdiff_t(y) * down + ptrdiff_t(left) * right;
-        uint8_t *to = out + size_t(y) * rowStride + size_t(left) * channels;
+        uint8_t *to = out + size_t(y) * rowStride + size_t(left) * pixelBytes;
         const uint32_t count = std::min(side, upright.width - left);
-        for (uint32_t x = 0; x < count; ++x, in += right, to += channels)
-          std::memcpy(to, in, channels);
+        for (uint32_t x = 0; x < count; ++x, in += right, to += pixelBytes)
+          std::memcpy(to, in, pixelBytes);
       }
 }
 

@@ -26,7 +26,7 @@ public:
   Region stored(const Region &upright, uint32_t height, uint32_t width) const;
   /// Copies the stored pixels of `stored(upright)`, row after row without gaps,
   /// to where they belong in the upright region.
-  void copy(const uint8_t *from, const Region &upright, uint32_t channels, uint8_t *out,
+  void copy(const uint8_t *from, const Region &upright, uint32_t pixelBytes, uint8_t *out,
             size_t rowStride) const;
 
 private:

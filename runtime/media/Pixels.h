@@ -9,13 +9,14 @@
 
 namespace penstock::runtime {
 
-struct Rgb {
-  uint8_t red, green, blue;
+template <typename Channel> struct Colour {
+  Channel red, green, blue;
 };
+using Rgb = Colour<uint8_t>;
 
 /// As Pillow's convert("L"). Of a gray (v, v, v) it is v.
-inline uint8_t grayOf(Rgb pixel) {
-  return uint8_t((19595 * pixel.red + 38470 * pixel.green + 7471 * pixel.blue + 32768) >> 16);
+template <typename Channel> Channel grayOf(Colour<Channel> pixel) {
+  return Channel((19595u * pixel.red + 38470u * pixel.green + 7471u * pixel.blue + 32768u) >> 16);
 }
 
 /// Up to 256 colours. Indices without a colour give (i, i, i), as in Pillow.
@@ -35,16 +36,18 @@ inline uint8_t packedAt(const uint8_t *row, size_t x, unsigned bits) {
 }
 
 /// Writes pixels `begin` ... `begin + count - 1` of a row; `load(x)` gives the
-/// Rgb of column x.
+/// colour of column x, whose channels are those of the format.
 template <typename Load>
-void writeRow(uint32_t begin, uint32_t count, PixelFormat format, uint8_t *out, const Load &load) {
-  if (format == PixelFormat::Gray) {
+void writeRow(uint32_t begin, uint32_t count, PixelFormat format, uint8_t *bytes,
+              const Load &load) {
+  auto *out = reinterpret_cast<decltype(load(0).red) *>(bytes);
+  if (isGray(format)) {
     for (uint32_t x = begin; x < begin + count; ++x)
       *out++ = grayOf(load(x));
     return;
   }
   for (uint32_t x = begin; x < begin + count; ++x, out += 3) {
-    const Rgb pixel = load(x);
+    const auto pixel = load(x);
     out[0] = pixel.red;
     out[1] = pixel.green;
     out[2] = pixel.blue;

@@ -226,12 +226,16 @@ void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
   auto image = isClip
                    ? media.decodeClip(op.getFormat().str(), data, machine.integer(slot, asked[0]),
                                       wanted.extents[0], machine.integer(slot, asked[1]))
-                   : media.decode(op.getMedia().str(), op.getFormat().str(), data);
+                   : media.decode(op.getMedia().str(),
+                                  op.getFormat().str() + (wanted.type == DType::u16 ? "16" : ""),
+                                  data);
   if (!image)
     return fail(slot, "the media cannot be decoded");
   if (op.getOrient())
     if (const auto header = media.probe(op.getMedia().str(), data))
       image = upright(*image, (*header)[media::pictureOrientation], isClip);
+  if (image->extents.size() + 1 == wanted.extents.size() && wanted.extents.back() == 1)
+    image->extents.push_back(1); // gray with an axis of channels
   if (image->type != wanted.type || image->extents != wanted.extents)
     fault(op, "the decoded tensor has another type or other extents");
   image->axes = wanted.axes;

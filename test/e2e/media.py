@@ -1,6 +1,7 @@
 """What `probe` and `decode` give of each medium, on files that NumPy and Pillow write."""
 import io
 import os
+import re
 
 import numpy
 from PIL import Image
@@ -68,6 +69,56 @@ class Headers(MediaTest):
   for row in image_folder(root)
   batch 1 per rank last drop { output h: i64[n] = probe(row.label, image).height }
 }""", "test.pipe:4:57: error: `probe` takes the bytes of a file, and this is int")
+
+
+class SixteenBits(MediaTest):
+    def test_pixels_and_their_orientation(self):
+        values = numpy.random.default_rng(4).integers(0, 1 << 16, (12, 17), dtype=numpy.uint16)
+        stream = io.BytesIO()
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        Image.fromarray(values).save(stream, "PNG", exif=exif)
+        found = self.decoded(self.files([stream.getvalue()]), {
+            "gray": ("u16[n, h <= 20, w <= 20, c] pad 0", "row.data |> decode(gray, depth = 16)"),
+            "part": ("u16[n, h, w, c]", "(row.data |> decode(rgb, depth = 16))[h = 3 .. 7, w = 5 .. 6]"),
+            "upright": ("u16[n, h, w, c]", "(row.data |> decode(gray, depth = 16, orient = true))[h = 2 .. 9, w = 1 .. 5]"),
+            "depth": ("i64[n]", "probe(row.data, image).depth")})
+        numpy.testing.assert_array_equal(found["gray"][:12, :17, 0], values)
+        numpy.testing.assert_array_equal(found["part"], numpy.repeat(values[3:7, 5:6, None], 3, 2))
+        numpy.testing.assert_array_equal(found["upright"][..., 0], numpy.rot90(values, -1)[2:9, 1:5])
+        self.assertEqual(found["depth"].tolist(), 16)
+
+    def test_other_depths_are_bad_samples_whatever_is_needed(self):
+        contents = []
+        for kind in ("JPEG", "PNG", "BMP", "WEBP", "PPM"):
+            stream = io.BytesIO()
+            Image.new("L", (8, 8)).save(stream, kind)
+            contents.append(stream.getvalue())
+        stream = io.BytesIO()
+        Image.fromarray(numpy.zeros((8, 8), numpy.uint16)).save(stream, "PNG")
+        contents += 20 * [stream.getvalue()]
+        path = self.write("""pipeline test(list: path, root: path, read: bool = true) with on_error = substitute(100%) {
+  for row in file_list(list, root)
+  let x = row.data |> decode(gray, depth = 16)
+  batch 1 per rank last drop { output y: u16[n, h, w, c] = if read then x[h = 0 .. 1, w = 0 .. 1] else u16(x[h = 0 .. 1, w = 0 .. 1] * 0) }
+}""")
+        for read in ("true", "false"):
+            said = self.run_tool("run", path, *self.files(contents), "--set", f"read={read}").stderr
+            message = rf": (\d)\.bin: the file has 8 bits a channel, and `depth = 16` is for files of 16 \({path}:4:23\)"
+            self.assertEqual(set(re.findall(message, said)), set("01234"), said)
+
+    def test_mistakes_are_told_at_their_place(self):
+        for decode, column, message in (
+                ("decode(gray, depth = 12)", 49, "a depth of 12 bits; pixels have 8 or 16"),
+                ("decode(gray, count = 3, depth = 16)", 60, "the frames of a video have 8 bits a channel"),
+                ("decode(gray, depth = row.bits)", 49, "`depth` must be known when compiling")):
+            with self.subTest(decode):
+                self.refused(f"""
+pipeline test(list: path, root: path) {{
+  for row in csv(list, root, data = bytes, bits = i64)
+  let pixels = row.data |> {decode}
+  batch 1 per rank last drop {{ output y: u16[n, h <= 9, w <= 9, c] pad 0 = pixels }}
+}}""", f"test.pipe:5:{column}: error: {message}")
 
 
 KINDS = {"u8": "u1", "i8": "i1", "u16": "u2", "i16": "i2", "i32": "i4", "i64": "i8", "f16": "f2", "f32": "f4", "f64": "f8"}

@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 import numpy
+from PIL import Image
 
 from support import EXAMPLES, ROOT, ToolTest, make_folder, main
 
@@ -96,13 +97,20 @@ class Passes(ToolTest):
         self.scans = os.path.join(self.folder, "scans.txt")
         with open(self.scans, "w") as file:
             file.writelines(f"scan{i}.bin\n" for i in range(10))
+        self.pairs = os.path.join(self.folder, "pairs.csv")
+        with open(self.pairs, "w") as file:
+            file.write("photo,depth\n" + "".join(f"class0/{i:04}.jpg,depth{i}.png\n" for i in range(8)))
+        for i in range(8):
+            with Image.open(os.path.join(self.data, "class0", f"{i:04}.jpg")) as photo:
+                depth = rng.integers(0, 1 << 16, (photo.height, photo.width), dtype=numpy.uint16)
+            Image.fromarray(depth).save(os.path.join(self.data, f"depth{i}.png"))
         for i in range(10):
             (20 * rng.standard_normal((500 + 37 * i, 4), dtype=numpy.float32)).tofile(os.path.join(self.data, f"scan{i}.bin"))
 
     def inputs(self, path):
         """--set for the sources of an example."""
         parameters = self.run_tool("check", path).stdout
-        given = {"root": self.data, "images": self.images, "labels": self.labels, "list": self.scans, "per_rank": "4",
+        given = {"root": self.data, "images": self.images, "labels": self.labels, "list": self.scans, "pairs": self.pairs, "per_rank": "4",
                  **self.columns(path)}
         return [word for name, value in given.items() if re.search(rf"^  {name} ", parameters, re.M)
                 for word in ("--set", f"{name}={value}")]

@@ -61,9 +61,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const Result<ImageInfo> info = probeImage(file, limits);
   if (!info)
     return 0;
-  const PixelFormat format = choices.take<uint8_t>() % 2 ? PixelFormat::Gray : PixelFormat::Rgb;
+  constexpr PixelFormat formats[] = {PixelFormat::Rgb, PixelFormat::Gray, PixelFormat::Rgb16,
+                                     PixelFormat::Gray16};
+  const PixelFormat format = formats[choices.take<uint8_t>() % (info->depth == 16 ? 4 : 2)];
   const Region region = anyRegion(choices, *info);
-  const size_t channels = channelsOf(format), row = info->width * channels;
+  const size_t channels = pixelBytes(format), row = info->width * channels;
 
   ImageDecoder decoder(limits);
   DecodeStats stats;

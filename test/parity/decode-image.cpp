@@ -2,7 +2,7 @@
 //
 //   decode-image
 //
-// A line is `rgb|gray TOP LEFT HEIGHT WIDTH FILE`; a height of 0 means the whole
+// A line is `rgb|gray|rgb16|gray16 TOP LEFT HEIGHT WIDTH FILE`; a height of 0 means the whole
 // image. The answer is `ok HEIGHT WIDTH ORIENTATION` and the pixels, or
 // `error MESSAGE`.
 #include "runtime/media/ImageDecoder.h"
@@ -31,8 +31,11 @@ static Status answer(ImageDecoder &decoder, const std::string &line) {
     return info.error();
   if (region.height == 0)
     region = {0, 0, info->height, info->width};
-  const PixelFormat format = kind == "gray" ? PixelFormat::Gray : PixelFormat::Rgb;
-  const size_t row = size_t(region.width) * channelsOf(format);
+  const PixelFormat format = kind == "gray"     ? PixelFormat::Gray
+                             : kind == "gray16" ? PixelFormat::Gray16
+                             : kind == "rgb16"  ? PixelFormat::Rgb16
+                                                : PixelFormat::Rgb;
+  const size_t row = size_t(region.width) * pixelBytes(format);
   std::vector<uint8_t> pixels(row * region.height);
   DecodeStats stats;
   if (Status status = decoder.decodeRegion(bytes, format, region, pixels.data(), row, stats);

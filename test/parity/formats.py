@@ -52,10 +52,11 @@ def packed_rows(values, depth, filters):
 
 
 def png(rng, height, width, colour, depth, interlaced=False, transparent=False, colours=None,
-        pieces=1, extra=b""):
+        pieces=1, extra=b"", values=None):
     """A PNG file with every filter; Pillow itself writes few of these kinds."""
     top = colours or 1 << depth
-    values = rng.integers(0, top, (height, width, CHANNELS[colour]))
+    if values is None:
+        values = rng.integers(0, top, (height, width, CHANNELS[colour]))
     filters = iter(lambda: int(rng.integers(0, 5)), None)
     if interlaced:
         data = b"".join(packed_rows(values[y::dy, x::dx], depth, filters)
@@ -119,9 +120,10 @@ class Formats(unittest.TestCase):
         if words[0] != "ok":
             return words[1].rstrip("\n")
         height, width, self.orientation = map(int, words[1].split())
-        channels = 3 if kind == "rgb" else 1
-        pixels = self.process.stdout.read(height * width * channels)
-        return numpy.frombuffer(pixels, numpy.uint8).reshape(height, width, channels)
+        channels = 3 if kind.startswith("rgb") else 1
+        element = numpy.dtype("<u2" if kind.endswith("16") else "u1")
+        pixels = self.process.stdout.read(height * width * channels * element.itemsize)
+        return numpy.frombuffer(pixels, element).reshape(height, width, channels)
 
     def regions(self, height, width, count=3):
         for _ in range(count):
@@ -153,6 +155,46 @@ class Formats(unittest.TestCase):
                            f"{height} x {width}",
                            png(self.rng, height, width, colour, depth, interlaced, transparent,
                                pieces=1 + height % 3))
+
+    def compare_wide(self, data, values, what):
+        """Channels of 16 bits, of which the first one or three are colours."""
+        colours = values[..., :3 if values.shape[2] > 2 else 1].astype(int)
+        colours = colours if colours.shape[2] == 3 else numpy.repeat(colours, 3, 2)
+        gray = (colours @ [19595, 38470, 7471] + 32768) >> 16
+        for kind, theirs in (("rgb16", colours), ("gray16", gray[..., None])):
+            for region in ((0, 0, 0, 0), *self.regions(*gray.shape)):
+                ours = self.decode(data, kind, region)
+                self.assertNotIsInstance(ours, str, f"{what}: {ours}")
+                top, left, height, width = region if region[2] else (0, 0, *gray.shape)
+                numpy.testing.assert_array_equal(ours, theirs[top:top + height, left:left + width],
+                                                 f"{what}, {kind}, {region}")
+
+    def test_png_of_16_bits(self):
+        for colour in (0, 2, 4, 6):
+            for interlaced in (False, True):
+                for height, width in ((1, 1), (3, 7), (33, 21)):
+                    values = self.rng.integers(0, 1 << 16, (height, width, CHANNELS[colour]))
+                    data = png(self.rng, height, width, colour, 16, interlaced, colour in (0, 2), values=values)
+                    self.compare_wide(data, values, f"colour {colour}, {height} x {width}")
+                    if colour == 0:  # Pillow has those of one channel
+                        numpy.testing.assert_array_equal(numpy.asarray(Image.open(io.BytesIO(data))), values[..., 0])
+        for data in (png(self.rng, 5, 5, 0, 8), saved(picture(self.rng, 5, 5), "JPEG"), saved(picture(self.rng, 5, 5), "WEBP"),
+                     saved(picture(self.rng, 5, 5), "BMP"), saved(picture(self.rng, 5, 5), "PPM")):
+            self.assertEqual(self.decode(data, "gray16"), "the file has 8 bits a channel, and 16 are asked for")
+        whole = png(self.rng, 9, 9, 0, 16)
+        self.assertEqual(self.decode(whole[:-40], "gray16"), self.decode(whole[:-40], "gray"))
+
+    def test_pnm_of_16_bits(self):
+        for kind, channels in ((b"P5", 1), (b"P6", 3), (b"P2", 1), (b"P3", 3)):
+            for most in (256, 1000, 65534, 65535):
+                values = self.rng.integers(0, most + 1, (6, 9, channels))
+                data = values.astype(">u2").tobytes() if kind > b"P4" else b" ".join(
+                    b"%d" % value for value in values.reshape(-1)) + b"\n"
+                data = kind + b"\n9 6 %d\n" % most + data
+                scaled = numpy.round(values / most * 65535).astype(int)
+                self.compare_wide(data, scaled, f"{kind}, {most}")
+                if channels == 1:
+                    numpy.testing.assert_array_equal(numpy.asarray(Image.open(io.BytesIO(data))), scaled[..., 0])
 
     def test_png(self):
         for what, data in self.every_png():

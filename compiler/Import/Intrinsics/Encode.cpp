@@ -128,7 +128,8 @@ Val Intrinsics::decodeEncoded(pipe::EncodeOp file, Args args, dsl::SourceRange r
   const int64_t channels = all.size() == 3 ? all[2].axis.extent : 1;
   for (size_t i = 3; i < args.size(); ++i)
     if (args[i].expr)
-      fail(range, "`first`, `count` and `step` are of videos, and `encode` makes images");
+      fail(range, i < 6 ? "`first`, `count` and `step` are of videos, and `encode` makes images"
+                        : quote(args[i].name) + " is of files, and this is what `encode` made");
   if ((format == "rgb") != (channels == 3))
     fail(args[1].range,
          "what `encode` made of " + std::string(channels == 3 ? "three channels" : "one channel") +

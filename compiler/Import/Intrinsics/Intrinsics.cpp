@@ -236,7 +236,7 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
     return scan(text, take({"x", "a", "factor"}, 3));
   if (text == "decode")
     return decode(
-        take({"data", "format", "orient", "first", "count", "step", "order", "skip"}, 2),
+        take({"data", "format", "orient", "first", "count", "step", "order", "skip", "depth"}, 2),
         name.range);
   if (text == "probe")
     return probe(take({"data", "medium"}, 2));

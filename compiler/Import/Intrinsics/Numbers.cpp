@@ -14,11 +14,11 @@ using penstock::pipe::BinaryKind;
 Val Intrinsics::decodeNumbers(Args args, dsl::SourceRange range) {
   const Val &type = args[1].value;
   auto given = [&](size_t i) { return !args[i].value.is(Kind::Poison); };
-  for (size_t i : {2, 3, 4, 5})
+  for (size_t i : {2, 3, 4, 5, 8})
     if (given(i))
       fail(args[i].range, quote(args[i].name.empty() ? "orient" : args[i].name) +
                               " is for images and videos, and these are numbers",
-           i == 2 ? "" : "a slice of them: `[k = a .. b]`");
+           i == 2 || i == 8 ? "" : "a slice of them: `[k = a .. b]`");
   const std::string order = given(6) ? demandWord(args[6], {"little", "big"}) : "little";
   mlir::Value skip = given(7) ? demandIndex(args[7].value, args[7].range, "a number of bytes")
                               : intConstant(0);

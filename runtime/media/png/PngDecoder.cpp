@@ -81,6 +81,18 @@ void convertRow(const PngInfo &info, const Palette &palette, const uint8_t *row,
   }
 }
 
+/// The same in 16 bits, of a file that has them.
+void convertWideRow(const PngInfo &info, const uint8_t *row, const Target &target, uint8_t *out) {
+  constexpr size_t channels[] = {1, 0, 3, 1, 2, 0, 4};
+  const size_t pixel = 2 * channels[info.colour], step = info.colour == 2 || info.colour == 6;
+  writeRow(target.region.left, target.region.width, target.format, out, [&](size_t x) {
+    auto channel = [at = row + pixel * x](size_t number) {
+      return uint16_t(at[2 * number] << 8 | at[2 * number + 1]);
+    };
+    return Colour<uint16_t>{channel(0), channel(step), channel(2 * step)};
+  });
+}
+
 class PngReader {
 public:
   PngReader(std::span<const uint8_t> bytes, const PngInfo &info, const PngParts &parts,
@@ -155,8 +167,13 @@ Status decodePng(std::span<const uint8_t> bytes, const Target &target, const Ima
   stats.rowsDecoded += info->interlaced ? info->height : last;
   return PngReader(bytes, *info, *parts, limits, work)
       .rows(last, [&](uint32_t y, const uint8_t *row) {
-        if (y >= top && y < bottom)
-          convertRow(*info, parts->palette, row, target, target.out + (y - top) * target.rowStride);
+        if (y < top || y >= bottom)
+          return;
+        uint8_t *out = target.out + (y - top) * target.rowStride;
+        if (isWide(target.format))
+          convertWideRow(*info, row, target, out);
+        else
+          convertRow(*info, parts->palette, row, target, out);
       });
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <string>
 
 namespace penstock::runtime {
@@ -48,11 +50,13 @@ private:
   std::span<const uint8_t> bytes;
 };
 
-/// To 255. Halves to even, as Python's round() does; the default rounding mode.
-uint8_t scaled(uint32_t value, const PnmInfo &info) {
-  const double white = info.most > 255 && info.channels == 1 ? 65535 : 255;
+/// To the largest of `Channel`. Halves to even, as Python's round() does; the default
+/// rounding mode.
+template <typename Channel> Channel scaled(uint32_t value, const PnmInfo &info) {
+  constexpr double most = std::numeric_limits<Channel>::max();
+  const double white = info.most > 255 && info.channels == 1 ? 65535 : most;
   const double result = std::nearbyint(double(value) / info.most * white);
-  return uint8_t(std::min(result, 255.0));
+  return Channel(std::min(result, most));
 }
 
 /// The numbers of a text. Comments go from `#` to the end of the line, anywhere, and what is
@@ -63,7 +67,7 @@ public:
       : bytes(bytes), info(info), at(info.pixels) {}
 
   /// The value to be stored; -1 at the end, -2 where there is none.
-  int next() {
+  template <typename Channel> int next() {
     int c = peek();
     for (; c >= 0 && isSpace(uint8_t(c)); c = peek())
       ++at;
@@ -80,7 +84,7 @@ public:
         return -2;
       value = std::min(value * 10 + uint32_t(c - '0'), 1u << 20);
     }
-    return value > info.most ? -2 : scaled(value, info);
+    return value > info.most ? -2 : scaled<Channel>(value, info);
   }
 
 private:
@@ -98,27 +102,54 @@ private:
   size_t at;
 };
 
+template <typename Channel>
 Status readText(std::span<const uint8_t> bytes, const PnmInfo &info, const ImageLimits &limits,
                 Buffer &work) {
-  const uint64_t size = uint64_t(info.stride) * info.height;
-  if (size > limits.maxWorkBytes)
-    return Error{Code::Limit, "decoding a PNM needs " + std::to_string(size) +
+  const uint64_t size = uint64_t(info.stride) * info.height, room = size * sizeof(Channel);
+  if (room > limits.maxWorkBytes)
+    return Error{Code::Limit, "decoding a PNM needs " + std::to_string(room) +
                                   " bytes, the limit is " + std::to_string(limits.maxWorkBytes)};
   if (size > bytes.size()) // a byte for each number at least
     return Error{Code::Truncated, "truncated PNM: it ends after " + std::to_string(bytes.size()) +
                                       " bytes, before its last number"};
-  if (!work.resize(size))
+  if (!work.resize(room))
     return Error{Code::Limit, "no memory to decode a PNM"};
   TextReader reader(bytes, info);
   for (uint64_t i = 0; i < size; ++i) {
-    const int value = reader.next();
+    const int value = reader.next<Channel>();
     if (value == -1)
       return Error{Code::Truncated, "truncated PNM: it has " + std::to_string(i) + " numbers of " +
                                         std::to_string(size)};
     if (value < 0)
       return Error{Code::Corrupt, "damaged PNM: number " + std::to_string(i) + " of " +
                                       std::to_string(size) + " cannot be read, or is too large"};
-    work.data()[i] = uint8_t(value);
+    reinterpret_cast<Channel *>(work.data())[i] = Channel(value);
+  }
+  return {};
+}
+
+/// In 16 bits, of a file that has them.
+Status decodeWidePnm(std::span<const uint8_t> bytes, const PnmInfo &info, const Target &target,
+                     const ImageLimits &limits, Buffer &work, DecodeStats &stats) {
+  if (info.isText)
+    if (Status status = readText<uint16_t>(bytes, info, limits, work); !status)
+      return status;
+  const Region &region = target.region;
+  const size_t pitch = size_t(info.width) * info.channels * 2, pixel = 2 * info.channels;
+  const size_t green = info.channels == 3;
+  const uint8_t *pixels = info.isText ? work.data() : bytes.data() + info.pixels;
+  stats.rowsDecoded += region.height;
+  for (uint32_t y = 0; y < region.height; ++y) {
+    const uint8_t *row = pixels + pitch * (region.top + y);
+    writeRow(region.left, region.width, target.format, target.out + y * target.rowStride,
+             [&](size_t x) {
+               auto channel = [&, at = row + pixel * x](size_t number) {
+                 uint16_t value;
+                 std::memcpy(&value, at + 2 * number, sizeof value);
+                 return info.isText ? value : scaled<uint16_t>(__builtin_bswap16(value), info);
+               };
+               return Colour<uint16_t>{channel(0), channel(green), channel(2 * green)};
+             });
   }
   return {};
 }
@@ -168,13 +199,15 @@ Status decodePnm(std::span<const uint8_t> bytes, const Target &target, const Ima
   auto info = probePnm(bytes, limits);
   if (!info)
     return info.error();
+  if (isWide(target.format))
+    return decodeWidePnm(bytes, *info, target, limits, work, stats);
   if (info->isText)
-    if (Status status = readText(bytes, *info, limits, work); !status)
+    if (Status status = readText<uint8_t>(bytes, *info, limits, work); !status)
       return status;
   const bool wide = info->most > 255 && !info->isText, bits = info->isBits && !info->isText;
   uint8_t narrow[256];
   for (uint32_t value = 0; value < 256; ++value)
-    narrow[value] = info->isText ? uint8_t(value) : scaled(value, *info);
+    narrow[value] = info->isText ? uint8_t(value) : scaled<uint8_t>(value, *info);
   const Region &region = target.region;
   const size_t pixel = info->channels * (wide ? 2 : 1), green = info->channels == 3;
   const uint8_t *pixels = info->isText ? work.data() : bytes.data() + info->pixels;
@@ -187,7 +220,7 @@ Status decodePnm(std::span<const uint8_t> bytes, const Target &target, const Ima
         return Rgb{value, value, value};
       }
       auto channel = [&, at = row + pixel * x](size_t number) {
-        return wide ? scaled(uint32_t(at[2 * number]) << 8 | at[2 * number + 1], *info)
+        return wide ? scaled<uint8_t>(uint32_t(at[2 * number]) << 8 | at[2 * number + 1], *info)
                     : narrow[at[number]];
       };
       return Rgb{channel(0), channel(green), channel(2 * green)};
@@ -201,7 +234,7 @@ Status checkPnm(std::span<const uint8_t> bytes, const ImageLimits &limits, Buffe
   auto info = probePnm(bytes, limits);
   if (!info)
     return info.error();
-  return info->isText ? readText(bytes, *info, limits, work) : Status();
+  return info->isText ? readText<uint8_t>(bytes, *info, limits, work) : Status();
 }
 
 } // namespace penstock::runtime

@@ -9,7 +9,7 @@ Status VideoMedium::probe(const MediumInput &input, const ImageLimits &, media::
   numbers[media::pictureHeight] = known.height;
   numbers[media::pictureWidth] = known.width;
   numbers[media::pictureOrientation] = known.orientation;
-  numbers[media::pictureOrientation + 1] = known.frames;
+  numbers[media::videoFrames] = known.frames;
   return {};
 }
 

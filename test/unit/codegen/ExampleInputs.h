@@ -97,13 +97,14 @@ private:
 class MadeUpMedia final : public reference::Media {
 public:
   std::optional<Header> probe(const std::string &, const reference::Bytes &data) const override {
-    return Header{(*data)[0], (*data)[1], 1};
+    return Header{(*data)[0], (*data)[1], 1, 16};
   }
   std::optional<reference::Tensor> decode(const std::string &, const std::string &format,
                                           const reference::Bytes &data) const override {
-    reference::Tensor image(reference::DType::u8, {"h", "w"}, {(*data)[0], (*data)[1]});
-    if (format == "rgb")
-      image = reference::Tensor(reference::DType::u8, {"h", "w", "c"}, {(*data)[0], (*data)[1], 3});
+    const auto type = format.ends_with("16") ? reference::DType::u16 : reference::DType::u8;
+    reference::Tensor image(type, {"h", "w"}, {(*data)[0], (*data)[1]});
+    if (format.starts_with("rgb"))
+      image = reference::Tensor(type, {"h", "w", "c"}, {(*data)[0], (*data)[1], 3});
     for (size_t i = 0; i < image.bytes.size(); ++i)
       image.bytes[i] = static_cast<uint8_t>(random::mix((*data)[2], i));
     return image;
