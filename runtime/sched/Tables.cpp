@@ -4,6 +4,7 @@
 #include "runtime/sched/Layout.h"
 #include "runtime/sources/Cifar.h"
 #include "runtime/sources/CsvSource.h"
+#include "runtime/sources/JsonLines.h"
 #include "runtime/sources/ImageFolder.h"
 #include "runtime/sources/RawSource.h"
 #include "runtime/sources/SyntheticSource.h"
@@ -162,9 +163,9 @@ Result<std::unique_ptr<Source>> openComputed(const plan::SourceT &source,
   return openSynthetic(rows->integer, std::move(columns), seed ? uint64_t(seed->integer) : 0);
 }
 
-/// Bytes, texts, and the scalars that parseValue() knows.
+/// Bytes, texts, and the numbers that parseValue() knows.
 bool readsAsText(const plan::ColumnT &column) {
-  return column.dims.empty() && column.type != DType::f16 && column.type != DType::bf16;
+  return column.type != DType::f16 && column.type != DType::bf16;
 }
 
 /// The text of an argument that must be there.
@@ -193,8 +194,8 @@ Result<std::unique_ptr<Source>> openTable(const plan::SourceT &source, const Arg
   options.header = !isList && !arguments.find("header");
   std::vector<CsvColumn> columns;
   for (const auto &wanted : source.columns) {
-    CsvColumn column{wanted->name, wanted->type, wanted->name};
-    if (!readsAsText(*wanted))
+    CsvColumn column{wanted->name, wanted->type, wanted->name, extentsOf(*wanted)};
+    if (!readsAsText(*wanted) || (isList && !wanted->dims.empty()))
       return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
     const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
     if (isList)
@@ -209,6 +210,29 @@ Result<std::unique_ptr<Source>> openTable(const plan::SourceT &source, const Arg
                          "no folder is given for the files of column `" + wanted->name + "`");
   }
   return openCsv(files, options, columns);
+}
+
+Result<std::unique_ptr<Source>> openObjects(const plan::SourceT &source,
+                                            const Arguments &arguments, FileSystem &files) {
+  auto path = textOf(source, arguments, "list", "file");
+  if (!path)
+    return path.error();
+  JsonLinesOptions options;
+  options.path = *path;
+  if (const plan::ArgumentT *root = arguments.find("root"))
+    options.root = root->text;
+  std::vector<JsonColumn> columns;
+  for (const auto &wanted : source.columns) {
+    if (!readsAsText(*wanted))
+      return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
+    if (wanted->type == DType::bytes && options.root.empty())
+      return sourceError(source,
+                         "no folder is given for the files of column `" + wanted->name + "`");
+    const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
+    columns.push_back({{wanted->name, wanted->type, extentsOf(*wanted)},
+                       from ? from->text : wanted->name});
+  }
+  return openJsonLines(files, options, columns);
 }
 
 Result<std::unique_ptr<Source>> openCifarFiles(const plan::SourceT &source,
@@ -234,7 +258,7 @@ Result<std::unique_ptr<Source>> openTar(const plan::SourceT &source, const Argum
   tar.cacheFolder = *cache;
   std::vector<TarColumn> columns;
   for (const auto &wanted : source.columns) {
-    if (!readsAsText(*wanted))
+    if (!readsAsText(*wanted) || !wanted->dims.empty())
       return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
     const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
     columns.push_back({wanted->name, wanted->type, from ? from->text : wanted->name});
@@ -274,12 +298,15 @@ Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
   if (source.kind == "synthetic")
     return openComputed(source, arguments);
   const bool isText = source.kind == "csv" || source.kind == "file_list";
+  const bool isJson = source.kind == "json_lines";
   const bool isCifar = source.kind == "cifar10" || source.kind == "cifar100";
   const bool isTar = source.kind == "tar_shards", isVideo = source.kind == "video_clips";
-  if ((isText || isCifar || isTar || isVideo) && !options.files)
+  if ((isText || isJson || isCifar || isTar || isVideo) && !options.files)
     return sourceError(source, "no files can be opened here");
   if (isText)
     return openTable(source, arguments, *options.files);
+  if (isJson)
+    return openObjects(source, arguments, *options.files);
   if (isTar)
     return openTar(source, arguments, options);
   if (isVideo)

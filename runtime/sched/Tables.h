@@ -35,6 +35,7 @@ public:
   ///   range; seed.
   /// * `csv`: list, root; separator; header, where there is none; `<column>.from`,
   ///   a name or a number. `file_list`: list, root.
+  /// * `json_lines`: list, root; `<column>.from`, a key.
   /// * `cifar10`, `cifar100`: root; train.
   /// * `tar_shards`: shards; index, keep_index; `<column>.from`, an extension.
   /// * `external_source`: none; `options.external` has its rows.

@@ -1,6 +1,8 @@
 #include "runtime/sources/CsvSource.h"
 
 #include "runtime/sources/Csv.h"
+#include "runtime/sources/ListedFiles.h"
+#include "runtime/sources/TextList.h"
 #include "runtime/sources/TextValue.h"
 
 #include <algorithm>
@@ -19,7 +21,8 @@ class CsvSource final : public Source {
 public:
   CsvSource(FileSystem &files, CsvOptions options, Mapping mapping, std::vector<uint64_t> starts,
             std::vector<ColumnInfo> table, std::vector<size_t> cells)
-      : Source(int64_t(starts.size()), std::move(table)), files(files), options(std::move(options)),
+      : Source(int64_t(starts.size()), std::move(table)),
+        listed{files, options.path, options.root, options.maxFileBytes}, options(std::move(options)),
         mapping(std::move(mapping)), starts(std::move(starts)), cells(std::move(cells)) {}
 
   std::string rowName(int64_t row) const override {
@@ -55,34 +58,32 @@ public:
     return cellAt(row, size_t(found - names.begin())).text();
   }
 
+  Status shape(int64_t row, int column, TensorView &out) const override {
+    const ColumnInfo &info = columns()[size_t(column)];
+    return info.isTensor() ? shapeOfList(info, cell(row, size_t(column)).text(), true, out)
+                           : Status(noSuchField(column, "a tensor"));
+  }
+
+  Result<TensorView> tensor(int64_t row, int column, Buffer &scratch) const override {
+    const ColumnInfo &info = columns()[size_t(column)];
+    if (!info.isTensor())
+      return noSuchField(column, "a tensor");
+    return tensorOfList(info, cell(row, size_t(column)).text(), true, scratch);
+  }
+
   Status fetch(int64_t row, int column, Buffer &out) const override {
-    auto path = pathOf(row, column);
-    return path ? files.readFile(*path, out, options.maxFileBytes) : Status(path.error());
+    if (!columns()[size_t(column)].isBlob())
+      return noSuchField(column, "bytes");
+    return listed.fetch(cell(row, size_t(column)).text(), row, out);
   }
 
   Result<MediaPlace> place(int64_t row, int column) const override {
-    auto path = pathOf(row, column);
-    if (!path)
-      return path.error();
-    auto file = files.openFile(*path);
-    if (!file)
-      return file.error();
-    const FileInfo info = (*file)->info();
-    return MediaPlace{std::move(*file), 0, info.size, info.modifiedNs, std::move(*path)};
+    if (!columns()[size_t(column)].isBlob())
+      return noSuchField(column, "bytes");
+    return listed.place(cell(row, size_t(column)).text(), row);
   }
 
 private:
-  Result<std::string> pathOf(int64_t row, int column) const {
-    if (!columns()[size_t(column)].isBlob())
-      return noSuchField(column, "bytes");
-    const std::string name = cell(row, size_t(column)).text();
-    if (name.empty())
-      return Error{Code::NotFound, options.path + " names no file in row " + std::to_string(row)};
-    std::string path = normalizePath(name, options.root);
-    if (!liesWithin(path, options.root))
-      return Error{Code::OutsideRoot, "file " + name + " lies outside of " + options.root};
-    return path;
-  }
 
   CsvCell cell(int64_t row, size_t column) const { return cellAt(row, cells[column]); }
 
@@ -96,7 +97,7 @@ private:
     return found[number];
   }
 
-  FileSystem &files;
+  ListedFiles listed;
   CsvOptions options;
   Mapping mapping;
   std::vector<uint64_t> starts;
@@ -174,10 +175,17 @@ private:
     if (found.size() != width)
       return at(std::to_string(found.size()) + " cells, the first row has " +
                 std::to_string(width));
-    for (size_t i = 0; i < columns.size(); ++i)
-      if (columns[i].type != DType::bytes && columns[i].type != DType::text)
-        if (auto value = parseValue(columns[i].type, found[cells[i]].raw); !value)
-          return at("column `" + columns[i].name + "`: " + value.error().message);
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const CsvColumn &column = columns[i];
+      if (column.type == DType::bytes || column.type == DType::text)
+        continue;
+      auto value = column.dims.empty() ? parseValue(column.type, found[cells[i]].raw)
+                                       : parseList(column.type, column.dims,
+                                                   found[cells[i]].text(), true, nullptr);
+      if (!value)
+        return at("column `" + column.name + "`" +
+                  (value.error().message[0] == '`' ? ": " : " ") + value.error().message);
+    }
     starts.push_back(reader.rowStart());
     return {};
   }
@@ -203,7 +211,7 @@ Result<std::unique_ptr<Source>> openCsv(FileSystem &files, const CsvOptions &opt
     return Error{Code::NotFound, options.path + " has a line of names and no rows"};
   std::vector<ColumnInfo> table;
   for (const CsvColumn &column : columns)
-    table.push_back({column.name, column.type, {}});
+    table.push_back({column.name, column.type, column.dims});
   scan.starts.shrink_to_fit();
   CsvOptions resolved = options;
   resolved.root = absolutePath(options.root);

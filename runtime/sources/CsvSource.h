@@ -18,6 +18,9 @@ struct CsvColumn {
   plan::DType type = plan::DType::none;
   /// The name in the file's first line, or the number of the column from 0.
   std::variant<std::string, int64_t> from;
+  /// Where there are some, the cell is a list of numbers, in brackets or, of one axis,
+  /// without.
+  std::vector<Extent> dims = {};
 };
 
 struct CsvOptions {

@@ -7,6 +7,7 @@ PENSTOCK_ALL_PASSES=1 without each of all, as the other examples are.
 """
 import glob
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -97,6 +98,11 @@ class Passes(ToolTest):
         self.scans = os.path.join(self.folder, "scans.txt")
         with open(self.scans, "w") as file:
             file.writelines(f"scan{i}.bin\n" for i in range(10))
+        self.objects = os.path.join(self.folder, "objects.jsonl")
+        with open(self.objects, "w") as file:
+            for i in range(8):
+                boxes = [[10.0 * j, 5.0, 10.0 * j + 30, 40.0 + i] for j in range(i % 4)]
+                file.write(json.dumps({"file": f"class1/{i:04}.jpg", "boxes": boxes, "labels": list(range(i % 4))}) + "\n")
         self.pairs = os.path.join(self.folder, "pairs.csv")
         with open(self.pairs, "w") as file:
             file.write("photo,depth\n" + "".join(f"class0/{i:04}.jpg,depth{i}.png\n" for i in range(8)))
@@ -110,7 +116,7 @@ class Passes(ToolTest):
     def inputs(self, path):
         """--set for the sources of an example."""
         parameters = self.run_tool("check", path).stdout
-        given = {"root": self.data, "images": self.images, "labels": self.labels, "list": self.scans, "pairs": self.pairs, "per_rank": "4",
+        given = {"root": self.data, "images": self.images, "labels": self.labels, "list": self.scans, "pairs": self.pairs, "objects": self.objects, "per_rank": "4",
                  **self.columns(path)}
         return [word for name, value in given.items() if re.search(rf"^  {name} ", parameters, re.M)
                 for word in ("--set", f"{name}={value}")]

@@ -1,5 +1,6 @@
 """Tables of every kind through the tool: what rows hold, orders, ranks, resume and bad rows."""
 import io
+import json
 import os
 import subprocess
 import tarfile
@@ -440,6 +441,74 @@ pipeline p(shards: path) with on_error = substitute(50%) {
                      "a column of `tar_shards` is named in quotes", "^")
 
 
+class JsonLines(Sources):
+    text = """pipeline p(list: path, root: path) with on_error = fail {
+  let table = json_lines(list, root, data = column("the file", bytes), weight = f32, ids = i32[k = 0 ..= 5],
+                         boxes = f32[b = 0 ..= 4, box = xyxy], ok = bool, words = text)
+  for row in table where row.weight > 0.0
+  let last = pick(table, table.length - 1)
+  batch 1 per rank last keep {
+    output weight: f32[n] = row.weight
+    output ids: i32[n, k <= 5] ragged = row.ids
+    output boxes: f32[n, b <= 4, box] pad -1 = row.boxes
+    output ok: bool[n] = row.ok
+    output length: i64[n] = table.length
+    output last: f32[n] = last.weight
+    output file: u8[n, byte <= 99] ragged = row.data |> decode(u8[byte])
+  }
+}"""
+
+    def rows(self, rows):
+        os.makedirs(self.data, exist_ok=True)
+        for i in range(3):
+            with open(os.path.join(self.data, f"é{i}.bin"), "wb") as file:
+                file.write(bytes(range(10 * i + 1)))
+        path = os.path.join(self.folder, "rows.jsonl")
+        with open(path, "w") as file:
+            file.writelines((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
+        return ["--set", f"list={path}", "--set", f"root={self.data}"]
+
+    def test_texts_numbers_lists_and_files(self):
+        rows = [{"the file": f"é{i}.bin", "weight": i / 4, "ids": list(range(i)), "ok": i == 1, "words": "\n\u2028",
+                 "boxes": [[j, 1.5, -2, 1e3] for j in range(i)], "unread": {"a": [None, {}]}} for i in range(3)]
+        settings = self.rows(rows)
+        for position, row in enumerate(rows[1:]):  # the first is left out by `where`
+            found = self.sample(self.text, position, *settings)
+            self.assertEqual(found["weight"], row["weight"])
+            self.assertEqual(found["ids"].tolist(), row["ids"])
+            self.assertEqual(found["boxes"].tolist(), row["boxes"] + (4 - len(row["boxes"])) * [[-1] * 4])
+            self.assertEqual((found["ok"], found["length"], found["last"]), (row["ok"], 3, 0.5))
+            self.assertEqual(found["file"].tolist(), list(range(10 * (position + 1) + 1)))
+
+    def test_what_is_wrong_is_told_with_its_line(self):
+        good = {"the file": "é0.bin", "weight": 1, "ids": [], "ok": True, "words": "", "boxes": []}
+        for row, message in (("{", "rows.jsonl:2: no JSON: a text stands in double quotes, and this line ends"),
+                             ({**good, "weight": "1"}, "rows.jsonl:2: column `weight`: `\"1\"` is not a number"),
+                             ({**good, "ids": [1.5]}, "rows.jsonl:2: column `ids`: `1.5` is not a whole number"),
+                             ({**good, "ids": [0] * 6}, "rows.jsonl:2: column `ids` has 6 elements along axis 0, at most 5 are declared"),
+                             ({**good, "boxes": [[1, 2, 3]]}, "rows.jsonl:2: column `boxes` has 3 elements along axis 1, 4 are declared")):
+            path = self.write(self.text)
+            done = self.run_tool("run", path, *self.rows([good, row]), expect=1)
+            self.assertIn(message, done.stderr)
+        done = self.run_tool("run", self.write(self.text), *self.rows([good, {**good, "the file": "none.bin"}]), expect=1)
+        self.assertIn("bad sample at position 1: none.bin", done.stderr)
+
+    def test_lists_in_csv(self):
+        path = os.path.join(self.folder, "rows.csv")
+        with open(path, "w") as file:
+            file.write('ids,pairs\n1 2 3,"[[1, 2], [3, 4]]"\n"[7]",[]\n')
+        text = """pipeline p(list: path) {
+  for row in csv(list, ids = i64[k = 0 ..= 4], pairs = f32[p = 0 ..= 3, q = 2])
+  batch 1 per rank last keep {
+    output ids: i64[n, k <= 4] ragged = row.ids
+    output pairs: f32[n, p <= 3, q] pad 0 = row.pairs
+  }
+}"""
+        for position, (ids, pairs) in enumerate((([1, 2, 3], [[1, 2], [3, 4], [0, 0]]), ([7], [[0, 0]] * 3))):
+            found = self.sample(text, position, "--set", f"list={path}")
+            self.assertEqual((found["ids"].tolist(), found["pairs"].tolist()), (ids, pairs))
+
+
 class Mistakes(Sources):
     """What is wrong with a source is said when checking, at the user's line."""
 
@@ -458,7 +527,16 @@ pipeline p(list: path, root: path) {{
                 ("csv(list, root, label = column(1, i64), x = f32)",
                  "this column goes by number, and another one by name", "label = column(1, i64)"),
                 ("csv(list, root, label = f16)",
-                 "a column of `csv` is `bytes`, `text`, `bool`, an integer type, `f32` or `f64`", "f16"),
+                 "a column of `csv` is `bytes`, `text`, `bool`, an integer type, `f32` or `f64`, or a list such as `f32[k = 0 ..= 100]`", "f16"),
+                ("json_lines(label = i64)", "`json_lines` takes its file first, then a folder, then named columns", "json_lines"),
+                ("json_lines(list, label = i64, data = bytes)",
+                 "a column of bytes names files, and no folder is given for them", "data = bytes"),
+                ("json_lines(list, label = f16[k = 3])",
+                 "a column of `json_lines` is `bytes`, `text`, `bool`, an integer type, `f32` or `f64`, or a list such as", "f16[k = 3]"),
+                ("json_lines(list, label = column(3, i64))", "a column of `json_lines` is named in quotes", "3"),
+                ("json_lines(list, label = i64[k])", "axis `k` of a column needs an extent", "k"),
+                ("tar_shards(list, label = i64[k = 3])",
+                 "a column of `tar_shards` is `bytes`, `text`, `bool`, an integer type, `f32` or `f64`", "i64[k = 3]"),
                 ("csv(list, root, label = column(root, i64))",
                  "a column of `csv` is named in quotes, or by its number from 0", "root"),
                 ('csv(list, root, separator = "ab", label = i64)',

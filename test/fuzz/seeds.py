@@ -47,6 +47,7 @@ def tables():
     """Texts and arrays; the first byte chooses the separator."""
     yield "commas.csv", b"\x00file,label\na.jpg,3\r\n\"b,\"\"c\"\".jpg\",-7\n"
     yield "tabs.csv", b"\x01\xef\xbb\xbfx\ty\n1.5e-3\tnan\n\ntrue\t300"
+    yield "line.json", b'\x00{"a": [1, 2.5], "x y": [[1, 2], [3, 4]], "b": {"c": [null, true, "\\u00e9\\n"]}}'
     stream = io.BytesIO()
     numpy.save(stream, numpy.arange(6, dtype=numpy.float32).reshape(2, 3))
     yield "array.npy", b"\x00" + stream.getvalue()

@@ -24,6 +24,7 @@ private:
   void rawColumns();
   void syntheticColumns();
   void csvColumns();
+  void jsonColumns();
   void fileList();
   void cifarColumns(bool fine);
   void tarColumns();
@@ -36,7 +37,8 @@ private:
   }
   void givePath(const std::string &argName, const dsl::Expr &expr);
   void giveIndex();
-  void namedColumn(const dsl::Arg &arg, bool numbered);
+  void namedColumn(const dsl::Arg &arg, bool numbered, bool hasLists = false);
+  void demandFolder(const dsl::Arg &arg, bool hasFolder);
   mlir::Type columnType(const dsl::Expr &expr);
 
   Expressions &in;
@@ -172,7 +174,7 @@ void SourceImport::syntheticColumns() {
 /// A column of a table whose cells are bytes, texts, or numbers written as text:
 /// `label = i64`, or `label = column("class id", i64)` where its name in the
 /// files is another one. Where columns are `numbered`, `column(3, i64)` too.
-void SourceImport::namedColumn(const dsl::Arg &arg, bool numbered) {
+void SourceImport::namedColumn(const dsl::Arg &arg, bool numbered, bool hasLists) {
   const std::string function = quote(name.text);
   if (!arg.name)
     in.fail(arg.range, "a column of " + function + " needs a name", "`label = i64`");
@@ -201,12 +203,26 @@ void SourceImport::namedColumn(const dsl::Arg &arg, bool numbered) {
   mlir::Type type = word && word->name == "bytes"  ? mlir::Type(pipe::BytesType::get(&in.context))
                     : word && word->name == "text" ? mlir::Type(pipe::TextType::get(&in.context))
                                                    : mlir::Type();
-  if (!type && word && in.elementNamed(word->name))
+  const auto *index = spelled->as<dsl::IndexExpr>();
+  const auto *base = index ? index->base->as<dsl::NameExpr>() : nullptr;
+  const auto *element = hasLists && base ? base : word;
+  if (!type && element && in.elementNamed(element->name))
     type = columnType(*spelled);
-  if (!type || type.isF16() || type.isBF16())
-    in.fail(spelled->range, "a column of " + function +
-                                " is `bytes`, `text`, `bool`, an integer type, `f32` or `f64`");
+  mlir::Type number = type;
+  if (auto tensor = llvm::dyn_cast_or_null<pipe::NamedTensorType>(type))
+    number = tensor.getElementType();
+  if (!type || number.isF16() || number.isBF16())
+    in.fail(spelled->range,
+            "a column of " + function +
+                " is `bytes`, `text`, `bool`, an integer type, `f32` or `f64`" +
+                (hasLists ? ", or a list such as `f32[k = 0 ..= 100]`" : ""));
   columns.push_back({arg.name->text, type});
+}
+
+void SourceImport::demandFolder(const dsl::Arg &arg, bool hasFolder) {
+  if (llvm::isa<pipe::BytesType>(columns.back().type) && !hasFolder)
+    in.fail(arg.range, "a column of bytes names files, and no folder is given for them",
+            quote(name.text + "(list, root, ...)") + " with a parameter `root: path`");
 }
 
 void SourceImport::csvColumns() {
@@ -228,10 +244,8 @@ void SourceImport::csvColumns() {
       settings.push_back(in.base.getNamedAttr("separator", in.base.getStringAttr(text->value)));
       continue;
     }
-    namedColumn(arg, true);
-    if (llvm::isa<pipe::BytesType>(columns.back().type) && next == 1)
-      in.fail(arg.range, "a column of bytes names files, and no folder is given for them",
-              "`csv(list, root, ...)` with a parameter `root: path`");
+    namedColumn(arg, true, true);
+    demandFolder(arg, next > 1);
   }
   if (byName && byNumber) {
     auto report = in.error(byNumber->range, "this column goes by number, and another one by name");
@@ -241,6 +255,23 @@ void SourceImport::csvColumns() {
   }
   if (byNumber)
     settings.push_back(in.base.getNamedAttr("header", in.base.getI64IntegerAttr(0)));
+}
+
+void SourceImport::jsonColumns() {
+  const auto &args = list.args;
+  if (args.empty() || args[0].name)
+    in.fail(name.range, "`json_lines` takes its file first, then a folder, then named columns",
+            "`json_lines(list, root, data = bytes, label = i64)`");
+  givePath("list", *args[0].value);
+  size_t next = 1;
+  if (args.size() > 1 && !args[1].name)
+    givePath("root", *args[next++].value);
+  if (next > 1)
+    giveIndex();
+  for (const dsl::Arg &arg : llvm::ArrayRef(args).drop_front(next)) {
+    namedColumn(arg, false, true);
+    demandFolder(arg, next > 1);
+  }
 }
 
 void SourceImport::fileList() {
@@ -331,6 +362,7 @@ Val SourceImport::run() {
                         .Case("image_folder", [](SourceImport &self) { self.imageFolder(); })
                         .Case("raw", [](SourceImport &self) { self.rawColumns(); })
                         .Case("csv", [](SourceImport &self) { self.csvColumns(); })
+                        .Case("json_lines", [](SourceImport &self) { self.jsonColumns(); })
                         .Case("file_list", [](SourceImport &self) { self.fileList(); })
                         .Case("cifar10", [](SourceImport &self) { self.cifarColumns(false); })
                         .Case("cifar100", [](SourceImport &self) { self.cifarColumns(true); })

@@ -31,7 +31,7 @@ static constexpr llvm::StringRef wordTakers[] = {
 static constexpr llvm::StringRef sourceNames[] = {"image_folder", "raw",        "synthetic",
                                                   "csv",          "file_list",  "cifar10",
                                                   "cifar100",     "tar_shards", "video_clips",
-                                                  "external_source"};
+                                                  "external_source", "json_lines"};
 
 bool Intrinsics::isSource(llvm::StringRef name) { return llvm::is_contained(sourceNames, name); }
 

@@ -1,0 +1,22 @@
+// One line of a table of JSON objects.
+#pragma once
+
+#include "runtime/core/Status.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace penstock::runtime {
+
+/// Finds the values of `keys` in one JSON object, as they are written there; empty
+/// where there is none, and the last where a key stands twice, as Python's reader
+/// has it. All of the object is read: Corrupt where it is none, or goes on.
+/// `NaN`, `Infinity` and `-Infinity` are numbers, as Python writes them.
+Status readJsonObject(std::string_view text, std::span<const std::string> keys,
+                      std::span<std::string_view> values);
+
+/// The text of a JSON string with its quotes, as UTF-8. Corrupt for anything else.
+Result<std::string> jsonText(std::string_view written);
+
+} // namespace penstock::runtime

@@ -1,0 +1,185 @@
+#include "runtime/sources/JsonLines.h"
+
+#include "runtime/sources/Json.h"
+#include "runtime/sources/ListedFiles.h"
+#include "runtime/sources/TextList.h"
+#include "runtime/sources/TextValue.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace penstock::runtime {
+
+using plan::DType;
+
+namespace {
+
+std::string_view lineAt(std::string_view text, uint64_t start) {
+  return text.substr(start, std::min(text.find('\n', start), text.size()) - start);
+}
+
+/// What a value is, so that `"3"` is no number and `1` no truth.
+Status checkKind(const ColumnInfo &column, std::string_view value) {
+  const char first = value[0];
+  const bool isTruth = first == 't' || first == 'f';
+  const char *wanted = column.isBlob() || column.isText()   ? "a text"
+                       : column.isTensor()                  ? "a list"
+                       : column.type == DType::boolean      ? "true or false"
+                                                            : "a number";
+  const bool fits = column.isBlob() || column.isText() ? first == '"'
+                    : column.isTensor()                ? first == '['
+                    : column.type == DType::boolean    ? isTruth
+                                                       : !isTruth && first != '"' && first != '[' &&
+                                                        first != '{' && value != "null";
+  if (fits)
+    return {};
+  return Error{Code::InvalidArgument, "`" + std::string(value.substr(0, 40)) + "` is not " + wanted};
+}
+
+class JsonLines final : public Source {
+public:
+  JsonLines(ListedFiles listed, Mapping mapping, std::vector<uint64_t> starts,
+            std::vector<ColumnInfo> table, std::vector<std::string> keys)
+      : Source(int64_t(starts.size()), std::move(table)), listed(std::move(listed)),
+        mapping(std::move(mapping)), starts(std::move(starts)), keys(std::move(keys)) {}
+
+  std::string rowName(int64_t row) const override {
+    for (bool blob : {true, false})
+      for (size_t i = 0; i < columns().size(); ++i)
+        if (blob ? columns()[i].isBlob() : columns()[i].isText())
+          if (auto name = jsonText(value(row, keys[i])))
+            return *name;
+    return Source::rowName(row);
+  }
+  Result<int64_t> scalar(int64_t row, int column) const override {
+    const ColumnInfo &info = columns()[size_t(column)];
+    if (!info.isScalar())
+      return noSuchField(column, "a scalar");
+    return parseValue(info.type, value(row, keys[size_t(column)]));
+  }
+  Result<std::string> text(int64_t row, int column) const override {
+    if (!columns()[size_t(column)].isText())
+      return noSuchField(column, "text");
+    return jsonText(value(row, keys[size_t(column)]));
+  }
+  Result<std::string> otherText(int64_t row, std::string_view column) const override {
+    const std::string_view found = value(row, std::string(column));
+    return found.empty() ? Source::otherText(row, column)
+           : found[0] == '"' ? jsonText(found)
+                             : Result<std::string>(std::string(found));
+  }
+  Status shape(int64_t row, int column, TensorView &out) const override {
+    const ColumnInfo &info = columns()[size_t(column)];
+    return info.isTensor() ? shapeOfList(info, value(row, keys[size_t(column)]), false, out)
+                           : Status(noSuchField(column, "a tensor"));
+  }
+  Result<TensorView> tensor(int64_t row, int column, Buffer &scratch) const override {
+    const ColumnInfo &info = columns()[size_t(column)];
+    if (!info.isTensor())
+      return noSuchField(column, "a tensor");
+    return tensorOfList(info, value(row, keys[size_t(column)]), false, scratch);
+  }
+  Status fetch(int64_t row, int column, Buffer &out) const override {
+    auto name = fileOf(row, column);
+    return name ? listed.fetch(*name, row, out) : Status(name.error());
+  }
+  Result<MediaPlace> place(int64_t row, int column) const override {
+    auto name = fileOf(row, column);
+    return name ? listed.place(*name, row) : Result<MediaPlace>(name.error());
+  }
+
+private:
+  Result<std::string> fileOf(int64_t row, int column) const {
+    if (!columns()[size_t(column)].isBlob())
+      return noSuchField(column, "bytes");
+    return jsonText(value(row, keys[size_t(column)]));
+  }
+
+  /// As it is written; the line was read before, so that only a file which changes
+  /// under us can fail.
+  std::string_view value(int64_t row, const std::string &key) const {
+    const std::string_view text(reinterpret_cast<const char *>(mapping.bytes.data()),
+                                mapping.bytes.size());
+    std::string_view found;
+    const Status status = readJsonObject(lineAt(text, starts[size_t(row)]), {&key, 1}, {&found, 1});
+    return status ? found : std::string_view();
+  }
+
+  ListedFiles listed;
+  Mapping mapping;
+  std::vector<uint64_t> starts;
+  std::vector<std::string> keys; // by column
+};
+
+/// Whether a value can be read as its column's type.
+Status checkValue(const ColumnInfo &column, std::string_view value) {
+  if (value.empty())
+    return Error{Code::InvalidArgument, "is missing"};
+  if (Status status = checkKind(column, value); !status)
+    return status;
+  if (column.isBlob() || column.isText())
+    return {};
+  if (column.isTensor()) {
+    auto count = parseList(column.type, column.dims, value, false, nullptr);
+    return count ? Status() : Status(count.error());
+  }
+  auto number = parseValue(column.type, value);
+  return number ? Status() : Status(number.error());
+}
+
+/// Where the rows begin, when all of them are right.
+Result<std::vector<uint64_t>> scan(const std::string &path, std::string_view text,
+                                   const std::vector<JsonColumn> &columns,
+                                   const std::vector<std::string> &keys) {
+  std::vector<uint64_t> starts;
+  std::vector<std::string_view> values(keys.size());
+  uint64_t number = 0;
+  for (uint64_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; at < text.size();) {
+    const std::string_view line = lineAt(text, at);
+    ++number;
+    const std::string place = path + ":" + std::to_string(number) + ": ";
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos) {
+      std::fill(values.begin(), values.end(), std::string_view());
+      if (Status status = readJsonObject(line, keys, values); !status)
+        return Error{Code::InvalidArgument, place + status.error().message};
+      for (size_t i = 0; i < columns.size(); ++i)
+        if (Status status = checkValue(columns[i].info, values[i]); !status)
+          return Error{Code::InvalidArgument,
+                       place + "column `" + columns[i].info.name + "`" +
+                           (status.error().message[0] == '`' ? ": " : " ") +
+                           status.error().message};
+      starts.push_back(at);
+    }
+    at += line.size() + 1;
+  }
+  if (starts.empty())
+    return Error{Code::NotFound, path + " has no rows"};
+  starts.shrink_to_fit();
+  return starts;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Source>> openJsonLines(FileSystem &files, const JsonLinesOptions &options,
+                                              const std::vector<JsonColumn> &columns) {
+  auto mapping = files.mapFile(options.path);
+  if (!mapping)
+    return mapping.error();
+  std::vector<std::string> keys;
+  std::vector<ColumnInfo> table;
+  for (const JsonColumn &column : columns) {
+    keys.push_back(column.key);
+    table.push_back(column.info);
+  }
+  auto starts = scan(options.path,
+                     {reinterpret_cast<const char *>(mapping->bytes.data()), mapping->bytes.size()},
+                     columns, keys);
+  if (!starts)
+    return starts.error();
+  ListedFiles listed{files, options.path, absolutePath(options.root)};
+  return std::unique_ptr<Source>(new JsonLines(std::move(listed), std::move(*mapping),
+                                               std::move(*starts), std::move(table),
+                                               std::move(keys)));
+}
+
+} // namespace penstock::runtime

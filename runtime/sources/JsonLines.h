@@ -1,0 +1,35 @@
+// json_lines(...): a table of JSON objects, one per line, which may name files.
+#pragma once
+
+#include "runtime/core/FileSystem.h"
+#include "runtime/sources/Source.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace penstock::runtime {
+
+struct JsonColumn {
+  /// Its type: bytes: the contents of the file that the value names; text, a scalar
+  /// or a list of numbers as they are written.
+  ColumnInfo info;
+  std::string key;
+};
+
+struct JsonLinesOptions {
+  std::string path;
+  /// Where the files of bytes columns lie. None outside of it is opened.
+  std::string root;
+};
+
+/// Maps the file and reads it once from end to end: every line is a whole object and
+/// has a value of the right kind for each column. What stays in memory is 8 bytes a
+/// row. `files` must outlive the source.
+///
+/// Errors have the place, "train.jsonl:17: ...". A file that cannot be read is a row
+/// all the same, and fails when it is fetched.
+Result<std::unique_ptr<Source>> openJsonLines(FileSystem &files, const JsonLinesOptions &options,
+                                              const std::vector<JsonColumn> &columns);
+
+} // namespace penstock::runtime

@@ -1,0 +1,155 @@
+#include "runtime/sources/TextList.h"
+
+#include "runtime/sources/TextValue.h"
+
+#include <bit>
+#include <cstring>
+
+namespace penstock::runtime {
+
+using plan::DType;
+
+namespace {
+
+/// What Source::scalar() gives, as an element in memory.
+void storeScalar(DType type, int64_t value, uint8_t *to) {
+  if (type == DType::f32) {
+    const auto real = float(std::bit_cast<double>(value));
+    std::memcpy(to, &real, sizeof real);
+  } else { // little-endian integers, and f64 by its bits
+    std::memcpy(to, &value, size_t(sizeOf(type)));
+  }
+}
+
+class ListReader {
+public:
+  ListReader(DType type, std::span<const Extent> dims, std::string_view text, bool isPlain,
+             uint8_t *out)
+      : type(type), dims(dims), text(text), isPlain(isPlain), out(out) {}
+
+  Result<int64_t> run() {
+    skipBlanks();
+    const bool isBare = isPlain && dims.size() == 1 && !is('[');
+    Result<int64_t> count = isBare ? numbers() : level(0);
+    if (!count)
+      return count;
+    skipBlanks();
+    if (at < text.size())
+      return refuse("has `" + std::string(text.substr(at, 20)) + "` behind its list");
+    return count;
+  }
+
+private:
+  static Error refuse(std::string what) { return {Code::InvalidArgument, std::move(what)}; }
+  bool is(char wanted) const { return at < text.size() && text[at] == wanted; }
+  static bool isBlank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+  void skipBlanks() {
+    while (at < text.size() && isBlank(text[at]))
+      ++at;
+  }
+  /// Also what parts numbers of a list without brackets.
+  void skipParts() {
+    while (at < text.size() && (isBlank(text[at]) || text[at] == ',' || text[at] == ';'))
+      ++at;
+  }
+
+  Status number() {
+    const size_t begin = at;
+    while (at < text.size() && !isBlank(text[at]) && text[at] != ',' && text[at] != ']' &&
+           text[at] != '[' && text[at] != ';')
+      ++at;
+    auto value = parseValue(type, text.substr(begin, at - begin));
+    if (!value)
+      return value.error();
+    if (out) {
+      storeScalar(type, *value, out);
+      out += sizeOf(type);
+    }
+    return {};
+  }
+
+  Result<int64_t> counted(int64_t count, size_t axis) const {
+    const Extent &extent = dims[axis];
+    if (count < extent.minimum || count > extent.bound)
+      return refuse("has " + std::to_string(count) + " elements along axis " +
+                    std::to_string(axis) + ", " + (extent.isStatic() ? "" : "at most ") +
+                    std::to_string(extent.bound) + " are declared");
+    return count;
+  }
+
+  /// One axis, up to the end of the text.
+  Result<int64_t> numbers() {
+    int64_t count = 0;
+    for (skipParts(); at < text.size(); skipParts(), ++count)
+      if (Status status = number(); !status)
+        return status.error();
+    return counted(count, 0);
+  }
+
+  Result<int64_t> level(size_t axis) {
+    if (!is('['))
+      return refuse("has no list where axis " + std::to_string(axis) + " begins");
+    ++at;
+    int64_t count = 0;
+    for (skipBlanks(); !is(']'); ++count) {
+      if (count > 0) {
+        if (!is(','))
+          return refuse(at < text.size() ? "lacks a comma in its list" : "has a list without an end");
+        ++at;
+        skipBlanks();
+      }
+      if (axis + 1 == dims.size()) {
+        if (Status status = number(); !status)
+          return status.error();
+      } else if (auto inner = level(axis + 1); !inner) {
+        return inner;
+      }
+      skipBlanks();
+    }
+    ++at;
+    return counted(count, axis);
+  }
+
+  DType type;
+  std::span<const Extent> dims;
+  std::string_view text;
+  bool isPlain;
+  uint8_t *out;
+  size_t at = 0;
+};
+
+} // namespace
+
+Result<int64_t> parseList(DType type, std::span<const Extent> dims, std::string_view text,
+                          bool isPlain, uint8_t *out) {
+  return ListReader(type, dims, text, isPlain, out).run();
+}
+
+Status shapeOfList(const ColumnInfo &column, std::string_view text, bool isPlain,
+                   TensorView &out) {
+  auto count = parseList(column.type, column.dims, text, isPlain, nullptr);
+  if (!count)
+    return count.error();
+  out = {};
+  out.rank = int(column.dims.size());
+  for (size_t axis = 0; axis < column.dims.size(); ++axis)
+    out.extents[axis] = axis == 0 ? *count : column.dims[axis].bound;
+  return {};
+}
+
+Result<TensorView> tensorOfList(const ColumnInfo &column, std::string_view text, bool isPlain,
+                                Buffer &scratch) {
+  TensorView view;
+  if (Status status = shapeOfList(column, text, isPlain, view); !status)
+    return status.error();
+  if (!scratch.resize(size_t(view.elements() * sizeOf(column.type))))
+    return Error{Code::Limit, "no memory for a list of " + std::to_string(view.elements()) +
+                                  " elements"};
+  auto count = parseList(column.type, column.dims, text, isPlain, scratch.data());
+  if (!count)
+    return count.error();
+  view.data = scratch.data();
+  return view;
+}
+
+} // namespace penstock::runtime
