@@ -110,6 +110,8 @@ void pst_session_get_info(const pst_session *session, pst_session_info *out_info
     info.processor_quota = inner->processors().quota;
     info.epoch = inner->epoch();
     info.position = inner->position();
+    info.device_memory = inner->deviceMemory().device;
+    info.pinned_memory = inner->deviceMemory().pinned;
     info.processor_limit = inner->processors().limit.c_str();
   }
   std::memcpy(out_info, &info, std::min(out_info->size, sizeof info));

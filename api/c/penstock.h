@@ -664,6 +664,10 @@ typedef struct pst_session_info {
   const char *processor_limit;
   uint32_t epoch;   /* of the next batch */
   int64_t position; /* samples of it that are delivered, by all ranks */
+  /* Bytes that the session and its batches have taken so far on a GPU, and of the host's pinned memory, in which
+   * batches that are made there are, too. Both grow to what the largest batch needs. */
+  uint64_t device_memory;
+  uint64_t pinned_memory;
 } pst_session_info;
 
 PST_API void pst_session_get_info(const pst_session *session, pst_session_info *out_info);

@@ -77,6 +77,12 @@ public:
   virtual Result<DeviceKernel> kernel(const std::string &name, uint32_t sharedBytes = 0) = 0;
 };
 
+/// Bytes that were taken through a device and not given back.
+struct DeviceMemory {
+  uint64_t device = 0;
+  uint64_t pinned = 0; ///< of the host
+};
+
 /// A device with memory. Callable from any thread. What it hands out keeps it alive.
 class Device {
 public:
@@ -94,6 +100,8 @@ public:
   virtual std::shared_ptr<void> allocate(size_t bytes) = 0;
   /// The same for host memory that copies to this device are fast from.
   virtual std::shared_ptr<void> allocateHost(size_t bytes) = 0;
+  /// Of allocate() and allocateHost(), where the host may not touch the first.
+  virtual DeviceMemory taken() const = 0;
 
   virtual Result<std::unique_ptr<DeviceStream>> makeStream() = 0;
   virtual Result<std::unique_ptr<DeviceEvent>> makeEvent() = 0;

@@ -310,6 +310,7 @@ std::vector<BadSample> Session::badSamples() const {
 }
 
 const MemoryReport &Session::memory() const { return impl->memory; }
+DeviceMemory Session::deviceMemory() const { return impl->device->taken(); }
 int64_t Session::tableLength() const { return impl->tables->length(0); }
 std::vector<std::string> Session::classNames() const { return impl->tables->classNames(0); }
 Result<std::string> Session::rowText(int64_t row, std::string_view column) const {

@@ -78,6 +78,14 @@ class Gpu(unittest.TestCase):
                         capsule = output.__dlpack__()
                         self.assertEqual(tensor_of(capsule).device[0], 1 if name == "here" else 2)
 
+    def test_how_much_memory_there_is(self):
+        with open_numbers(True) as loader:
+            next(iter(loader))
+            self.assertGreater(loader.info["device_memory"], 4 * (2 * 5 * 6 * 4 + 5 * 8)) # of batches there are four
+            self.assertGreater(loader.info["pinned_memory"], 0)
+        with open_numbers(False, device="cpu") as loader:
+            self.assertEqual((loader.info["device_memory"], loader.info["pinned_memory"]), (0, 0))
+
     def test_what_numpy_cannot_reach_is_said(self):
         with open_numbers(False) as loader:
             batch = next(iter(loader))

@@ -77,6 +77,10 @@ static void printJson(pst_session *session) {
     result["processors"]["limit"] = info.processor_limit;
   }
   result["memory"] = {{"fixed", info.fixed_memory}, {"most_per_sample", info.sample_memory}};
+  if (info.device_memory || info.pinned_memory) {
+    result["memory"]["gpu"] = info.device_memory;
+    result["memory"]["pinned"] = info.pinned_memory;
+  }
   result["decoded_blocks"] = numbers.decoded_blocks;
   for (const pst_jpeg_statistics &path : numbers.jpeg_entropy)
     if (path.count > 0)

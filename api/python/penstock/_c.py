@@ -106,7 +106,8 @@ class SessionInfo(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("table_length", c_int64), ("batch_size", c_int64), ("batches_per_epoch", c_int64),
                 ("samples_per_epoch", c_int64), ("threads", c_int32), ("fixed_memory", c_uint64),
                 ("sample_memory", c_uint64), ("processors", c_int32), ("processor_quota", c_double),
-                ("processor_limit", c_char_p), ("epoch", c_uint32), ("position", c_int64)]
+                ("processor_limit", c_char_p), ("epoch", c_uint32), ("position", c_int64), ("device_memory", c_uint64),
+                ("pinned_memory", c_uint64)]
 
 
 class Output(ctypes.Structure):

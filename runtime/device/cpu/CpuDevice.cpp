@@ -57,6 +57,8 @@ public:
   }
   std::shared_ptr<void> allocateHost(size_t bytes) override { return allocate(bytes); }
 
+  DeviceMemory taken() const override { return {}; }
+
   Result<std::unique_ptr<DeviceStream>> makeStream() override {
     return std::unique_ptr<DeviceStream>(new CpuStream());
   }

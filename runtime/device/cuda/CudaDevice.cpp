@@ -6,6 +6,7 @@
 #include "runtime/abi/kernel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 namespace penstock::runtime {
@@ -29,6 +30,7 @@ public:
   int number() const override { return ordinal; }
   std::shared_ptr<void> allocate(size_t bytes) override;
   std::shared_ptr<void> allocateHost(size_t bytes) override;
+  DeviceMemory taken() const override { return {onDevice, pinned}; }
   Result<std::unique_ptr<DeviceStream>> makeStream() override;
   Result<std::unique_ptr<DeviceEvent>> makeEvent() override;
   std::unique_ptr<DeviceEvent> eventAfter(void *stream) override;
@@ -60,6 +62,7 @@ public:
 private:
   cuda::Context context = nullptr;
   std::string ownName = "GPU";
+  std::atomic<uint64_t> onDevice{0}, pinned{0}; ///< bytes
   mutable std::mutex lock;
   mutable std::string lost; ///< why the context can do nothing more
 };
@@ -109,8 +112,10 @@ std::shared_ptr<void> CudaDevice::allocate(size_t bytes) {
   cuda::DevicePointer memory = 0;
   if (enter([&] { return driver.memAlloc(&memory, bytes ? bytes : 1); }) != cuda::success)
     return nullptr;
-  return std::shared_ptr<void>(reinterpret_cast<void *>(memory), [self = shared_from_this()](void *at) {
+  onDevice += bytes;
+  return std::shared_ptr<void>(reinterpret_cast<void *>(memory), [self = shared_from_this(), bytes](void *at) {
     self->enter([&] { return self->driver.memFree(cuda::DevicePointer(reinterpret_cast<uintptr_t>(at))); });
+    self->onDevice -= bytes;
   });
 }
 
@@ -118,8 +123,10 @@ std::shared_ptr<void> CudaDevice::allocateHost(size_t bytes) {
   void *memory = nullptr;
   if (enter([&] { return driver.memHostAlloc(&memory, bytes ? bytes : 1, 0); }) != cuda::success)
     return nullptr;
-  return std::shared_ptr<void>(memory, [self = shared_from_this()](void *at) {
+  pinned += bytes;
+  return std::shared_ptr<void>(memory, [self = shared_from_this(), bytes](void *at) {
     self->enter([&] { return self->driver.memFreeHost(at); });
+    self->pinned -= bytes;
   });
 }
 

@@ -211,6 +211,18 @@ TEST(CudaDevice, AnyCallMayFailAndNothingIsLeftBehind) {
   EXPECT_GT(tried, 40);
 }
 
+TEST(CudaDevice, CountsWhatIsTaken) {
+  FakeDriver driver(options(0, 1000));
+  auto device = *openCudaDevice(driver.table(), 0);
+  auto there = device->allocate(600), here = device->allocateHost(70);
+  EXPECT_EQ(device->allocate(600), nullptr);
+  EXPECT_EQ(device->taken().device, 600u);
+  EXPECT_EQ(device->taken().pinned, 70u);
+  there.reset();
+  here.reset();
+  EXPECT_EQ(device->taken().device + device->taken().pinned, 0u);
+}
+
 TEST(CudaDevice, MemoryHasAnEnd) {
   FakeDriver driver(options(0, 100));
   auto device = openCudaDevice(driver.table(), 0);
