@@ -68,6 +68,10 @@ static StringRef remarkOf(DecodeOp decode, bool isWhole, bool isSometimes) {
     return isSometimes ? "copies what is read, only where a branch that reads it is taken"
            : isWhole   ? "copies all elements: all of them are read"
                        : "copies the elements that are read";
+  if (decode.getMedia() == "wave")
+    return isSometimes ? "decodes the samples that are read, only where a branch that reads them is taken"
+           : isWhole   ? "decodes all samples: all of them are read"
+                       : "decodes the samples that are read";
   if (isSometimes)
     return isVideo ? "reads the clip and makes pixels of what is read, only where a branch that "
                      "reads it is taken"

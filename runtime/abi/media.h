@@ -34,15 +34,20 @@ inline constexpr std::string_view forVideos[] = {"first", "step"};
 inline constexpr std::string_view ofPixels[] = {"rgb", "gray"};
 inline constexpr Number ofNumbers[] = {{"size"}};
 inline constexpr std::string_view forNumbers[] = {"skip"};
+inline constexpr Number ofWaves[] = {
+    {"rate"}, {"channels"}, {"samples"}, {"bits"}, {"duration", true}};
+inline constexpr std::string_view ofSound[] = {"mono", "channels"};
 inline constexpr std::string_view ofBytes[] = {"little", "big"};
 
 /// Places of what all pictures have, and images and videos behind that.
 enum : size_t { pictureHeight, pictureWidth, pictureOrientation, imageDepth, videoFrames = 3 };
+enum : size_t { waveRate, waveChannels, waveSamples, waveBits, waveDuration };
 
 inline constexpr Medium all[] = {
     {"image", ofImages, {}, ofPixels},
     {"video", ofVideos, forVideos, ofPixels, true},
     {"numbers", ofNumbers, forNumbers, ofBytes},
+    {"wave", ofWaves, {}, ofSound},
 };
 
 /// Whether the result has rows and columns of pixels, its last axes but channels.

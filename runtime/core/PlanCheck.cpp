@@ -223,6 +223,8 @@ private:
 
   /// Whether the medium makes such tensors.
   static bool fits(const std::string &kind, const plan::DecodeT &d, const plan::BufferT &b) {
+    if (kind == "wave")
+      return b.type == DType::f32 && b.dims.size() == (d.format == "mono" ? 1u : 2u);
     if (!media::isPicture(kind))
       return true;
     const size_t rank = kind == "video" ? 4 : 3;

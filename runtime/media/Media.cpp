@@ -3,6 +3,7 @@
 #include "runtime/media/Medium.h"
 #include "runtime/media/numbers/Numbers.h"
 #include "runtime/media/video/VideoMedium.h"
+#include "runtime/media/wave/Wave.h"
 
 #include "runtime/core/DType.h"
 
@@ -18,6 +19,7 @@ constexpr MediumEntry entries[] = {
     {ImageMedium::probe, make<ImageMedium>},
     {VideoMedium::probe, make<VideoMedium>},
     {Numbers::probe, make<Numbers>},
+    {Wave::probe, make<Wave>},
 };
 static_assert(std::size(entries) == std::size(media::all));
 

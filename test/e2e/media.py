@@ -2,6 +2,10 @@
 import io
 import os
 import re
+import shutil
+import struct
+import subprocess
+import unittest
 
 import numpy
 from PIL import Image
@@ -217,6 +221,84 @@ pipeline test(list: path, root: path) {{
   for row in raw(x = column(file, f32[k, f = 4]))
   batch 1 per rank last drop { output y: f32[n, k, f] = row.x }
 }""", "test.pipe:3:39: error: axis `k` of a column needs an extent", "`k = 32`")
+
+
+def wave(samples, bits, rate=16000, tag=1):
+    """A WAV file of integers [t, c]."""
+    whole = samples.astype("<i8").reshape(-1, 1).view("u1")[:, :bits // 8].tobytes()
+    channels, frame = samples.shape[1], samples.shape[1] * bits // 8
+    head = b"fmt " + struct.pack("<IHHIIHH", 16, tag, channels, rate, rate * frame, frame, bits)
+    return b"RIFF" + struct.pack("<I", 28 + len(head) + len(whole)) + b"WAVE" + head + b"data" + struct.pack("<I", len(whole)) + whole
+
+
+class Waves(MediaTest):
+    def test_integers_and_their_header(self):
+        rng = numpy.random.default_rng(5)
+        for bits, zero in ((8, 128), (16, 0), (24, 0), (32, 0)):
+            for channels in (1, 2, 5):
+                values = rng.integers(-1 << bits - 1, 1 << bits - 1, (40, channels))
+                settings = self.files([wave(values + zero, bits)])
+                wanted = (values.astype(numpy.float32) / numpy.float32(1 << bits - 1)).astype(numpy.float32)
+                found = self.decoded(settings, {
+                    "y": ("f32[n, t <= 50, c <= 5] pad 0", "row.data |> decode(channels)"),
+                    "mono": ("f32[n, t]", "(row.data |> decode(mono))[t = 7 .. 31]"),
+                    "facts": ("i64[n, k]", "stack([facts.rate, facts.channels, facts.samples, facts.bits], k)"),
+                    "duration": ("f64[n]", "facts.duration")}, "let facts = probe(row.data, wave)")
+                numpy.testing.assert_array_equal(found["y"][:40, :channels], wanted)
+                mean = wanted[:, 0].copy()
+                for c in range(1, channels):
+                    mean += wanted[:, c]
+                numpy.testing.assert_array_equal(found["mono"], (mean / numpy.float32(channels))[7:31])
+                self.assertEqual(found["facts"].tolist(), [16000, channels, 40, bits])
+                self.assertEqual(found["duration"], 40 / 16000)
+
+    @unittest.skipUnless(shutil.which("ffmpeg"), "needs ffmpeg")
+    def test_every_coding_is_ffmpegs(self):
+        rng = numpy.random.default_rng(6)
+        os.makedirs(self.data)
+        for coding in ("pcm_u8", "pcm_s16le", "pcm_s24le", "pcm_s32le", "pcm_f32le", "pcm_f64le", "pcm_alaw", "pcm_mulaw"):
+            for channels, more in ((1, []), (2, ["-rf64", "always"]), (6, [])):  # six: WAVE_FORMAT_EXTENSIBLE
+                raw, path = os.path.join(self.folder, "raw"), os.path.join(self.data, "a.wav")
+                rng.uniform(-1, 1, (2000, channels)).astype("<f4").tofile(raw)
+                run = lambda *words: subprocess.run(["ffmpeg", "-loglevel", "error", "-y", *words], check=True)
+                run("-f", "f32le", "-ar", "8000", "-ac", str(channels), "-i", raw, "-c:a", coding, *more, path)
+                run("-i", path, "-f", "f32le", "-c:a", "pcm_f32le", raw)
+                wanted = numpy.fromfile(raw, "<f4").reshape(-1, channels)
+                with open(path, "rb") as file:
+                    settings = self.files([file.read()])
+                low = int(rng.integers(0, 1900))
+                found = self.decoded(settings, {"y": ("f32[n, t <= 3000, c <= 6] pad 0", "sound"),
+                                                "part": ("f32[n, t, c <= 6] pad 0", f"sound[t = {low} .. {low + 90}]")},
+                                     "let sound = row.data |> decode(channels)")
+                numpy.testing.assert_array_equal(found["y"][:len(wanted), :channels], wanted, f"{coding}, {channels}")
+                numpy.testing.assert_array_equal(found["part"][:, :channels], wanted[low:low + 90], f"{coding}, {channels}")
+
+    def test_damage_is_a_bad_sample_whatever_is_needed(self):
+        good = wave(numpy.arange(-50, 50).reshape(50, 2), 16)
+        path = self.write("""pipeline test(list: path, root: path) with on_error = substitute(100%) {
+  for row in file_list(list, root)
+  let sound = row.data |> decode(mono)
+  batch 1 per rank last drop { output y: f32[n, t] = sound[t = 0 .. 2] }
+}""")
+        said = self.run_tool("run", path, *self.files(20 * [good] + [good[:-1], b"", b"RIFF", good[:30], wave(numpy.zeros((4, 1)), 16, tag=85)])).stderr
+        for message in ("20.bin: truncated WAV: it has 199 bytes of samples, and says 200", "21.bin: not a WAV file: it is empty",
+                        "22.bin: not a WAV file: its first bytes are no such file's",
+                        "23.bin: truncated WAV: it ends after 30 bytes, before its samples",
+                        "24.bin: WAV of format 85 with 16 bits is not read"):
+            self.assertIn(message, said)
+
+    def test_mistakes_are_told_at_their_place(self):
+        for decode, column, message in (
+                ("decode(mono, orient = true)", 49, "`orient` is not for sound"),
+                ("decode(channels, count = 3)", 52, "`count` is not for sound"),
+                ("decode(mno)", 34, "there is no `mno` here\n")):
+            with self.subTest(decode):
+                self.refused(f"""
+pipeline test(list: path, root: path) {{
+  for row in file_list(list, root)
+  let sound = row.data |> {decode}
+  batch 1 per rank last drop {{ output y: f32[n, t <= 9] pad 0 = sound }}
+}}""", f"test.pipe:5:{column}: error: {message}")
 
 
 if __name__ == "__main__":

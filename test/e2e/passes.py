@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import wave
 
 import numpy
 from PIL import Image
@@ -98,6 +99,13 @@ class Passes(ToolTest):
         self.scans = os.path.join(self.folder, "scans.txt")
         with open(self.scans, "w") as file:
             file.writelines(f"scan{i}.bin\n" for i in range(10))
+        self.sounds = os.path.join(self.folder, "sounds.txt")
+        with open(self.sounds, "w") as file:
+            file.writelines(f"sound{i}.wav\n" for i in range(10))
+        for i in range(10):
+            with wave.open(os.path.join(self.data, f"sound{i}.wav"), "wb") as file:
+                file.setparams((1 + i % 2, 2, 16000, 0, "NONE", ""))
+                file.writeframes(rng.integers(-9999, 9999, (6000 + 3000 * i, 1 + i % 2), dtype=numpy.int16).tobytes())
         self.objects = os.path.join(self.folder, "objects.jsonl")
         with open(self.objects, "w") as file:
             for i in range(8):
@@ -116,7 +124,8 @@ class Passes(ToolTest):
     def inputs(self, path):
         """--set for the sources of an example."""
         parameters = self.run_tool("check", path).stdout
-        given = {"root": self.data, "images": self.images, "labels": self.labels, "list": self.scans, "pairs": self.pairs, "objects": self.objects, "per_rank": "4",
+        files = self.sounds if path.endswith("speech.pipe") else self.scans
+        given = {"root": self.data, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "objects": self.objects, "per_rank": "4",
                  **self.columns(path)}
         return [word for name, value in given.items() if re.search(rf"^  {name} ", parameters, re.M)
                 for word in ("--set", f"{name}={value}")]

@@ -37,25 +37,36 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   pst_video_costs videos{};
   MediumHost host{{}, stats, videos, [](int64_t) -> uint8_t * { return nullptr; },
                   [](uint64_t) { return false; }};
-  const auto kind = size_t(media::find("numbers"));
+  const bool isWave = choices.below(2);
+  const auto kind = size_t(media::find(isWave ? "wave" : "numbers"));
   const media::Medium &facts = media::all[kind];
-  const auto type = plan::DType(1 + choices.below(uint32_t(plan::DType::boolean)));
+  const auto any = plan::DType(1 + choices.below(uint32_t(plan::DType::boolean)));
+  const auto type = isWave ? plan::DType::f32 : any;
   const std::string_view format = facts.formats[choices.below(uint32_t(facts.formats.size()))];
-  const size_t rank = choices.below(4);
+  const size_t rank = isWave ? (format == "mono" ? 1 : 2) : choices.below(4);
   std::vector<int64_t> extents, arguments;
   std::vector<AxisRange> whole, box;
-  for (size_t axis = 0; axis < rank; ++axis) {
-    const int64_t extent = 1 + choices.below(64);
-    const int64_t low = choices.below(uint32_t(extent));
-    extents.push_back(extent);
-    whole.push_back({0, extent});
-    box.push_back({low, low + 1 + choices.below(uint32_t(extent - low))});
-  }
+  for (size_t axis = 0; axis < 4; ++axis)
+    extents.push_back(1 + choices.below(64));
+  uint32_t places[8];
+  for (uint32_t &place : places)
+    place = choices.take<uint32_t>();
   for (size_t i = 0; i < facts.arguments.size(); ++i)
     arguments.push_back(choices.take<int16_t>());
   MediumInput input{choices.remaining(), {}, nullptr, nullptr, nullptr};
   if (!mediumEntry(kind).probe(input, host.limits, input.numbers))
     return 0;
+  if (isWave)
+    extents = {input.numbers[media::waveSamples], input.numbers[media::waveChannels]};
+  extents.resize(rank);
+  for (size_t axis = 0; axis < rank; ++axis) {
+    const int64_t extent = extents[axis];
+    if (extent == 0)
+      return 0;
+    const int64_t low = places[2 * axis] % extent;
+    whole.push_back({0, extent});
+    box.push_back({low, low + 1 + places[2 * axis + 1] % (extent - low)});
+  }
   const std::unique_ptr<Medium> medium = mediumEntry(kind).make(host);
   const std::vector<uint8_t> all =
       decoded(*medium, input, {type, format, false, extents, whole, arguments});

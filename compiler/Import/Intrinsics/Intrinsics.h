@@ -93,6 +93,7 @@ private:
   /// A number of the header, by its name in runtime/abi/media.h.
   mlir::Value headerNumber(llvm::StringRef medium, llvm::StringRef number, mlir::Value data);
   Val probe(Args args);
+  Val decodeWave(Args args);
   // Numbers.cpp
   Val decodeNumbers(Args args, dsl::SourceRange range);
   Val encode(Args args);

@@ -146,6 +146,22 @@ Val Intrinsics::probe(Args args) {
   return record;
 }
 
+Val Intrinsics::decodeWave(Args args) {
+  for (size_t i = 2; i < args.size(); ++i)
+    if (!args[i].value.is(Kind::Poison))
+      fail(args[i].range, quote(args[i].name.empty() ? "orient" : args[i].name) +
+                              " is not for sound",
+           i >= 3 && i <= 5 ? "a slice of it: `[t = a .. b]`" : "");
+  const std::string format = args[1].value.word;
+  mlir::Value data = args[0].value.ir;
+  std::vector<Dim> axes = {{{"t", -1, -1, ""}, headerNumber("wave", "samples", data)}};
+  if (format == "channels")
+    axes.push_back({{"c", -1, -1, ""}, headerNumber("wave", "channels", data)});
+  return tensor(base.create<pipe::DecodeOp>(here, tensorOf(base.getF32Type(), axes), "wave", format,
+                                            data, mlir::ValueRange(), sizesOf(axes),
+                                            mlir::ArrayAttr(), mlir::ValueRange(), false));
+}
+
 Val Intrinsics::decode(Args args, dsl::SourceRange range) {
   const Val &data = args[0].value;
   if (data.is(Kind::Tensor))
@@ -158,7 +174,10 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
   if (args[1].value.is(Kind::Word) && elementNamed(args[1].value.word))
     fail(args[1].range, "a type of numbers has axes, and this is " + quote(args[1].value.word),
          quote(args[1].value.word + "[k]"));
-  std::string format = demandWord(args[1], {"rgb", "gray"});
+  if (args[1].value.is(Kind::Word) &&
+      (args[1].value.word == "mono" || args[1].value.word == "channels"))
+    return decodeWave(args);
+  std::string format = demandWord(args[1], {"rgb", "gray", "mono", "channels"});
   auto given = [&](size_t i) { return !args[i].value.is(Kind::Poison); };
   for (size_t i : {6, 7})
     if (given(i))

@@ -6,6 +6,7 @@
 #include "stdlib/reference/Interpreter.h"
 #include "test/unit/compiler/ImportText.h"
 
+#include <bit>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -96,11 +97,23 @@ private:
 /// Pictures whose bytes say how large they are.
 class MadeUpMedia final : public reference::Media {
 public:
-  std::optional<Header> probe(const std::string &, const reference::Bytes &data) const override {
+  std::optional<Header> probe(const std::string &media, const reference::Bytes &data) const override {
+    if (media == "wave") // rate, channels, samples, bits
+      return Header{16000, 2, 100 * (*data)[0], 16, std::bit_cast<int64_t>((*data)[0] / 160.0)};
     return Header{(*data)[0], (*data)[1], 1, 16};
   }
-  std::optional<reference::Tensor> decode(const std::string &, const std::string &format,
+  std::optional<reference::Tensor> decode(const std::string &media, const std::string &format,
                                           const reference::Bytes &data) const override {
+    if (media == "wave") {
+      const bool isMono = format == "mono";
+      reference::Tensor sound(reference::DType::f32, {"t"}, {100 * (*data)[0]});
+      if (!isMono)
+        sound = reference::Tensor(reference::DType::f32, {"t", "c"}, {100 * (*data)[0], 2});
+      for (int64_t i = 0; i < sound.count(); ++i)
+        sound.store(i, reference::realScalar(static_cast<double>(random::mix((*data)[2], static_cast<uint64_t>(i)) % 65536) /
+                                                 32768.0 - 1.0, reference::DType::f32));
+      return sound;
+    }
     const auto type = format.ends_with("16") ? reference::DType::u16 : reference::DType::u8;
     reference::Tensor image(type, {"h", "w"}, {(*data)[0], (*data)[1]});
     if (format.starts_with("rgb"))

@@ -1,0 +1,119 @@
+#include "runtime/media/wave/WaveFile.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace penstock::runtime {
+
+namespace {
+
+class Reader {
+public:
+  explicit Reader(std::span<const uint8_t> bytes) : bytes(bytes) {}
+
+  /// A little-endian number, which lies in the file.
+  uint64_t number(uint64_t at, int size) const {
+    uint64_t value = 0;
+    for (int i = size; i-- > 0;)
+      value = value << 8 | bytes[at + uint64_t(i)];
+    return value;
+  }
+  bool has(uint64_t at, std::string_view name) const {
+    return at + name.size() <= bytes.size() && std::memcmp(bytes.data() + at, name.data(), name.size()) == 0;
+  }
+  uint64_t size() const { return bytes.size(); }
+
+private:
+  std::span<const uint8_t> bytes;
+};
+
+Error truncated(uint64_t size, const char *where) {
+  return {Code::Truncated,
+          "truncated WAV: it ends after " + std::to_string(size) + " bytes, " + where};
+}
+
+Error corrupt(std::string what) { return {Code::Corrupt, "damaged WAV: " + std::move(what)}; }
+
+/// What the chunk `fmt ` says; `at` is its contents.
+Result<WaveInfo> readFormat(const Reader &file, uint64_t at, uint64_t size) {
+  constexpr uint32_t extensible = 0xFFFE;
+  constexpr std::string_view guid("\x00\x00\x00\x00\x10\x00\x80\x00\x00\xAA\x00\x38\x9B\x71", 14);
+  if (size < 16)
+    return corrupt("a format of " + std::to_string(size) + " bytes");
+  uint32_t tag = uint32_t(file.number(at, 2));
+  WaveInfo info;
+  info.channels = uint32_t(file.number(at + 2, 2));
+  info.rate = uint32_t(file.number(at + 4, 4));
+  const uint64_t frame = file.number(at + 12, 2);
+  info.bits = uint32_t(file.number(at + 14, 2));
+  if (tag == extensible) {
+    if (size < 40)
+      return corrupt("a format of " + std::to_string(size) + " bytes");
+    tag = uint32_t(file.number(at + 24, 2));
+    if (!file.has(at + 26, guid))
+      return Error{Code::Unsupported, "WAV of an unknown format is not read"};
+  }
+  const uint32_t bits = info.bits;
+  const bool isPcm = tag == 1 && (bits == 8 || bits == 16 || bits == 24 || bits == 32);
+  const bool isFloat = tag == 3 && (bits == 32 || bits == 64), isLaw = (tag == 6 || tag == 7) && bits == 8;
+  if (!isPcm && !isFloat && !isLaw)
+    return Error{Code::Unsupported,
+                 "WAV of format " + std::to_string(tag) + " with " + std::to_string(bits) +
+                     " bits is not read (PCM of 8, 16, 24 and 32 bits, floats, A-law and mu-law are)"};
+  info.coding = isPcm ? WaveCoding::Pcm : isFloat ? WaveCoding::Float
+                : tag == 6 ? WaveCoding::ALaw : WaveCoding::MuLaw;
+  if (info.channels == 0 || info.rate == 0 || frame != uint64_t(info.channels) * bits / 8)
+    return corrupt(std::to_string(info.channels) + " channels at " + std::to_string(info.rate) +
+                   " Hz in frames of " + std::to_string(frame) + " bytes");
+  return info;
+}
+
+} // namespace
+
+Result<WaveInfo> probeWave(std::span<const uint8_t> bytes) {
+  const Reader file(bytes);
+  if (bytes.empty())
+    return Error{Code::Truncated, "not a WAV file: it is empty"};
+  const bool isWide = file.has(0, "RF64") || file.has(0, "BW64");
+  if ((!isWide && !file.has(0, "RIFF")) || !file.has(8, "WAVE"))
+    return Error{Code::Unsupported, "not a WAV file: its first bytes are no such file's"};
+  std::optional<WaveInfo> info;
+  std::optional<uint64_t> wideData;
+  for (uint64_t at = 12;;) {
+    if (at + 8 > file.size())
+      return truncated(file.size(), "before its samples");
+    uint64_t size = file.number(at + 4, 4);
+    const uint64_t contents = at + 8, rest = file.size() - contents;
+    const bool isData = file.has(at, "data");
+    const bool isUnknown = size == 0xFFFFFFFF; // of what was written to a pipe, or stands in ds64
+    if (isData && isUnknown)
+      size = isWide && wideData ? *wideData : rest;
+    if (size > rest)
+      return isData ? Error{Code::Truncated, "truncated WAV: it has " + std::to_string(rest) +
+                                                 " bytes of samples, and says " + std::to_string(size)}
+                    : truncated(file.size(), "before its samples");
+    if (isData) {
+      if (!info)
+        return corrupt("samples stand before their format");
+      info->data = contents;
+      info->samples = int64_t(size / (info->channels * (info->bits / 8)));
+      return *info;
+    }
+    if (file.has(at, "ds64")) {
+      if (size < 24)
+        return corrupt("sizes of " + std::to_string(size) + " bytes");
+      wideData = file.number(contents + 8, 8);
+    } else if (file.has(at, "fmt ") && !info) {
+      auto found = readFormat(file, contents, size);
+      if (!found)
+        return found.error();
+      info = *found;
+    }
+    at = contents + size + size % 2;
+  }
+}
+
+} // namespace penstock::runtime

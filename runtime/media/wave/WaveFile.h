@@ -1,0 +1,28 @@
+// The structure of a WAV file: its header and where the samples lie.
+#pragma once
+
+#include "runtime/core/Status.h"
+
+#include <cstdint>
+#include <span>
+
+namespace penstock::runtime {
+
+enum class WaveCoding : uint8_t { Pcm, Float, ALaw, MuLaw };
+
+struct WaveInfo {
+  WaveCoding coding = WaveCoding::Pcm;
+  uint32_t bits = 16; ///< of a stored value: 8, 16, 24, 32 or 64
+  uint32_t channels = 1;
+  uint32_t rate = 0;
+  int64_t samples = 0; ///< of each channel
+  uint64_t data = 0;   ///< where the first one lies
+};
+
+/// RIFF, RF64 and BW64 files. All samples lie in `bytes`. Never reads outside of it.
+///
+/// Errors: Unsupported for what is no WAV file and for codings that are not read, by
+/// name; Truncated; Corrupt.
+Result<WaveInfo> probeWave(std::span<const uint8_t> bytes);
+
+} // namespace penstock::runtime
