@@ -58,7 +58,8 @@ static void readLine(std::string_view text) {
     const std::string again = "{\"a\":" + std::string(value) + "}";
     std::string_view found[2];
     require(bool(readJsonObject(again, keys, found)) && found[0] == value, "a value can be read alone");
-    jsonText(value);
+    if (const auto string = jsonText(value); !string)
+      require(!string.error().message.empty(), "a refusal has a reason");
     const Extent dims[] = {{0, 1000}, {2, 2}};
     for (size_t rank : {1, 2})
       for (plan::DType type : {plan::DType::u8, plan::DType::f32}) {
