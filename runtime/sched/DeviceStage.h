@@ -22,7 +22,7 @@ bool runsAlone(const Layout &layout);
 /// Outputs that stay are written where the batch is delivered, behind what its last consumer does there.
 class DeviceStage {
 public:
-  /// By slot, as Flow collects them.
+  /// By slot, as BatchScheduler collects them.
   using Failed = std::vector<std::pair<int64_t, Failure>>;
 
   explicit DeviceStage(std::shared_ptr<const Program> program);

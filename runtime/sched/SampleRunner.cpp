@@ -123,11 +123,11 @@ bool SampleRunner::select(Work &work, int64_t slot) {
   return true;
 }
 
-void SampleRunner::expect(Work &work, int64_t slot) const {
+void SampleRunner::prefetch(Work &work, int64_t slot) const {
   auto hint = [&](size_t row, int column) {
     if (program->external(row))
       return;
-    program->tables->expect(tree.rows[row]->source, work.row(slot, row), column);
+    program->tables->prefetch(tree.rows[row]->source, work.row(slot, row), column);
   };
   for (const auto &field : tree.fields)
     if (field->axis < 0)

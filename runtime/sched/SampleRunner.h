@@ -22,7 +22,7 @@ public:
   /// it was stopped (Work::stop); so do the stages then.
   [[nodiscard]] bool select(Work &work, int64_t slot);
   /// A hint: firstStage() of this selected slot comes next.
-  void expect(Work &work, int64_t slot) const;
+  void prefetch(Work &work, int64_t slot) const;
   /// Fields, headers, setup, decoding and the steps of stage 0, from bytes that
   /// are in `work.media()`. Everything goes to the slot's place in the batch.
   [[nodiscard]] bool firstStage(Work &work, int64_t slot, Failure &failure);

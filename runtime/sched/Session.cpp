@@ -70,9 +70,9 @@ Session::~Session() { close(); }
 
 void Session::Impl::beginHere(bool keeps) {
   begun = true;
-  flow->restart({place.epoch, place.position}, keeps);
+  scheduler->restart({place.epoch, place.position}, keeps);
   for (const std::vector<int64_t> &rows : place.asked)
-    flow->give(rows);
+    scheduler->give(rows);
 }
 
 Status Session::giveRows(std::vector<int64_t> rows) {
@@ -92,13 +92,13 @@ Status Session::giveRows(std::vector<int64_t> rows) {
   if (!self.begun)
     self.beginHere();
   self.place.asked.push_back(rows);
-  self.flow->give(std::move(rows));
+  self.scheduler->give(std::move(rows));
   return {};
 }
 
 Status Session::Impl::askRows(Session &session) {
   std::vector<int64_t> rows;
-  while (flow->wantsRows()) {
+  while (scheduler->wantsRows()) {
     uint32_t epoch;
     {
       std::lock_guard guard(lock);
@@ -151,32 +151,32 @@ Result<Session::Taken> Session::nextWithin(int64_t timeoutNs) {
     if (Status status = self.askRows(*this); !status)
       return status.error();
   Finished finished;
-  const Flow::State state = self.flow->take(finished, timeoutNs);
+  const BatchScheduler::State state = self.scheduler->take(finished, timeoutNs);
   return self.count(state, std::move(finished), self.clock->nowNs() - begin);
 }
 
-Result<Session::Taken> Session::Impl::count(Flow::State state, Finished &&finished,
+Result<Session::Taken> Session::Impl::count(BatchScheduler::State state, Finished &&finished,
                                             int64_t waited) {
   std::lock_guard guard(lock);
   auto &wait = numbers.stages[size_t(Stage::Wait)];
-  wait.count += state != Flow::State::Timeout;
+  wait.count += state != BatchScheduler::State::Timeout;
   wait.busyNs += waited;
   waitedNs += waited;
-  isLate = isLate || finished.isLate || state == Flow::State::Timeout;
+  isLate = isLate || finished.isLate || state == BatchScheduler::State::Timeout;
   switch (state) {
-  case Flow::State::Cancelled:
+  case BatchScheduler::State::Cancelled:
     return Error{Code::Cancelled, "the session was cancelled"};
-  case Flow::State::NoMemory:
+  case BatchScheduler::State::NoMemory:
     return Error{Code::Limit,
                  "all " + std::to_string(pool->size()) +
                      (options.growHeld ? " batches that the memory budget allows are held: release "
                                          "one, or raise the budget"
                                        : " batches are held: release one, or raise prefetch")};
-  case Flow::State::NoRows:
+  case BatchScheduler::State::NoRows:
     return Taken{Taken::NoRows, nullptr};
-  case Flow::State::Timeout:
+  case BatchScheduler::State::Timeout:
     return Taken{Taken::Timeout, nullptr};
-  case Flow::State::EndOfEpoch:
+  case BatchScheduler::State::EndOfEpoch:
     tables->saveCheckpoints();
     ++place.epoch;
     place.position = 0;
@@ -184,7 +184,7 @@ Result<Session::Taken> Session::Impl::count(Flow::State state, Finished &&finish
     if (!place.asked.empty())
       place.asked.pop_front();
     return Taken{Taken::EndOfEpoch, nullptr};
-  case Flow::State::Batch:
+  case BatchScheduler::State::Batch:
     break;
   }
   auto batch = deliver(std::move(finished));
@@ -297,7 +297,7 @@ Statistics Session::statistics() const {
     known->entry.busyNs += impl->steps[i].busyNs;
   }
   result.fetchedBytesHeld =
-      std::max(result.fetchedBytesHeld, uint64_t(impl->flow->peakHeldBytes()));
+      std::max(result.fetchedBytesHeld, uint64_t(impl->scheduler->peakHeldBytes()));
   result.blocks = impl->pool->size();
   result.videos.add(impl->tables->videoCounts());
   result.elapsedNs = impl->beginNs < 0 ? 0 : impl->clock->nowNs() - impl->beginNs;
@@ -339,13 +339,13 @@ int64_t Session::position() const {
 void Session::cancel() {
   impl->cancelled = true;
   std::lock_guard guard(impl->lock);
-  impl->flow->cancel();
+  impl->scheduler->cancel();
 }
 
 void Session::close() {
   impl->closed = true;
   impl->cancelled = true;
-  impl->flow->stop();
+  impl->scheduler->stop();
   impl->tables->saveCheckpoints();
 }
 

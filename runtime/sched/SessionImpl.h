@@ -1,7 +1,7 @@
 // What a session consists of.
 #pragma once
 
-#include "runtime/sched/Flow.h"
+#include "runtime/sched/BatchScheduler.h"
 #include "runtime/sched/Session.h"
 #include "runtime/sched/SingleSample.h"
 #include "runtime/sched/State.h"
@@ -24,16 +24,16 @@ struct Session::Impl {
   RealClock realClock;
   const Clock *clock = &realClock;
   ScratchLimits scratch;
-  Flow::Limits limits;
+  BatchScheduler::Limits limits;
   MemoryReport memory;
   Processors processors;
-  std::unique_ptr<Flow> flow;
+  std::unique_ptr<BatchScheduler> scheduler;
   bool begun = false; // by the first next()
   std::unique_ptr<SingleSample> alone;
   std::atomic<bool> cancelled{false};
   std::atomic<bool> closed{false};
 
-  /// Of all below, and of `program`, `flow` and `begun` against those who do not call one
+  /// Of all below, and of `program`, `scheduler` and `begun` against those who do not call one
   /// at a time.
   mutable std::mutex lock;
   SessionState place;
@@ -49,7 +49,7 @@ struct Session::Impl {
   Status changeParams(const std::vector<ParamValue> &values);
   void beginHere(bool keeps = false); // lock held
   Status askRows(Session &session);
-  Result<Taken> count(Flow::State state, Finished &&finished, int64_t waited);
+  Result<Taken> count(BatchScheduler::State state, Finished &&finished, int64_t waited);
   Result<BatchPtr> deliver(Finished &&finished);
 };
 

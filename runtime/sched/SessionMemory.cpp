@@ -30,7 +30,7 @@ uint64_t externalBytes(const Program &program) {
 
 } // namespace
 
-MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
+MemoryReport memoryOf(const Program &program, const BatchScheduler::Limits &limits,
                       const ScratchLimits &scratch, int64_t blocks) {
   const Layout &layout = *program.layout;
   MemoryReport report;

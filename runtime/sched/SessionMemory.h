@@ -1,14 +1,14 @@
 // The memory that a session takes before its first sample.
 #pragma once
 
-#include "runtime/sched/Flow.h"
+#include "runtime/sched/BatchScheduler.h"
 
 #include <cstdint>
 
 namespace penstock::runtime {
 
 /// What is taken, whatever the samples are, with `blocks` batches.
-MemoryReport memoryOf(const Program &program, const Flow::Limits &limits,
+MemoryReport memoryOf(const Program &program, const BatchScheduler::Limits &limits,
                       const ScratchLimits &scratch, int64_t blocks);
 
 /// Bytes that a session may take: `given`, or, where that is 0, what the machine has.

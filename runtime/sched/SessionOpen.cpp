@@ -137,23 +137,23 @@ Status Session::Impl::prepare(std::shared_ptr<const Program> wanted) {
       return made.error();
     blocksOf = std::move(*made);
   }
-  if (flow)
-    flow->stop(); // its threads end before others begin
-  auto next = Flow::make(wanted, blocksOf, scratch, *clock, limits);
+  if (scheduler)
+    scheduler->stop(); // its threads end before others begin
+  auto next = BatchScheduler::make(wanted, blocksOf, scratch, *clock, limits);
   if (!next)
     return next.error();
   alone.reset();
-  std::unique_ptr<Flow> before;
+  std::unique_ptr<BatchScheduler> before;
   std::lock_guard guard(lock);
-  if (flow)
-    numbers.fetchedBytesHeld = std::max(numbers.fetchedBytesHeld, uint64_t(flow->peakHeldBytes()));
-  before = std::exchange(flow, std::move(*next));
+  if (scheduler)
+    numbers.fetchedBytesHeld = std::max(numbers.fetchedBytesHeld, uint64_t(scheduler->peakHeldBytes()));
+  before = std::exchange(scheduler, std::move(*next));
   pool = std::move(blocksOf);
   program = std::move(wanted);
   memory = std::move(report);
   begun = false;
   if (cancelled)
-    flow->cancel();
+    scheduler->cancel();
   return {};
 }
 

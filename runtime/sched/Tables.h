@@ -56,9 +56,9 @@ public:
   /// lives as long as this, or in `scratch`.
   Status tensor(int source, int64_t row, int column, Buffer &scratch, pst_tensor &out) const;
   /// A hint: scalar() or tensor() will be called within microseconds.
-  void expect(int source, int64_t row, int column) const {
+  void prefetch(int source, int64_t row, int column) const {
     const Table &table = tables[size_t(source)];
-    table.source->expect(row, table.columns[size_t(column)]);
+    table.source->prefetch(row, table.columns[size_t(column)]);
   }
   /// A bytes field. May block on files.
   Status fetch(int source, int64_t row, int column, Buffer &out) const;

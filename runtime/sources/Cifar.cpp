@@ -80,7 +80,7 @@ public:
     return view;
   }
 
-  void expect(int64_t row, int column) const override {
+  void prefetch(int64_t row, int column) const override {
     constexpr int64_t line = 64;
     const uint8_t *begin = rowAt(row).bytes;
     const int64_t bytes = column == Image ? labels + pixels : 1;

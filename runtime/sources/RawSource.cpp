@@ -42,7 +42,7 @@ public:
     return view;
   }
 
-  void expect(int64_t row, int column) const override {
+  void prefetch(int64_t row, int column) const override {
     // Rows in random order are not what the CPU prefetches by itself. Into the
     // second level: the first has too few places for lines under way, and the
     // instructions would wait for them. Long rows are noticed after a page.

@@ -69,7 +69,7 @@ int64_t TensorView::elements() const {
 
 Source::~Source() = default;
 
-void Source::expect(int64_t, int) const {}
+void Source::prefetch(int64_t, int) const {}
 
 std::vector<FilePart> Source::checkpointParts() const { return {}; }
 

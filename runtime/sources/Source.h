@@ -104,7 +104,7 @@ public:
   virtual std::vector<FilePart> checkpointParts() const;
   /// A hint that a scalar or tensor will be asked for within microseconds: what
   /// lies in memory may be brought into the cache. Never blocks, does no work.
-  virtual void expect(int64_t row, int column) const;
+  virtual void prefetch(int64_t row, int column) const;
 
 protected:
   Source(int64_t rows, std::vector<ColumnInfo> table)

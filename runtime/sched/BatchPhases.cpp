@@ -1,5 +1,5 @@
 // The way of a chunk through a batch, and of a batch through its stages.
-#include "runtime/sched/Flow.h"
+#include "runtime/sched/BatchScheduler.h"
 
 #include <algorithm>
 #include <atomic>
@@ -17,13 +17,13 @@ constexpr size_t keptFileBytes = size_t(1) << 18;
 
 } // namespace
 
-void Flow::enter(const Shared &batch, Chunk &chunk) {
+void BatchScheduler::submitFirstStage(const Shared &batch, Chunk &chunk) {
   workers->submit(rank(*batch, false),
                   [this, batch, &chunk](int worker) { firstStage(batch, chunk, worker); });
 }
 
-void Flow::select(const Shared &batch, Chunk &chunk, int worker) {
-  if (batch->dropped)
+void BatchScheduler::select(const Shared &batch, Chunk &chunk, int worker) {
+  if (batch->discarded)
     return;
   const int64_t begin = clock.nowNs();
   Work &work = batch->work;
@@ -42,10 +42,10 @@ void Flow::select(const Shared &batch, Chunk &chunk, int worker) {
         number, [this, batch, &chunk, slot](int worker) { fetch(batch, chunk, slot, worker); });
 }
 
-void Flow::fetch(const Shared &batch, Chunk &chunk, int64_t slot, int worker) {
+void BatchScheduler::fetch(const Shared &batch, Chunk &chunk, int64_t slot, int worker) {
   {
     std::lock_guard guard(lock);
-    if (batch->dropped)
+    if (batch->discarded)
       return;
     if (heldBytes > limits.fetchMemory && !flight.empty() && batch != flight.front()) {
       deferred.push_back({batch, &chunk, slot});
@@ -55,7 +55,7 @@ void Flow::fetch(const Shared &batch, Chunk &chunk, int64_t slot, int worker) {
   const int64_t bytes = files[size_t(worker)]->fetch(batch->work, slot);
   const bool isLast = chunk.pending.fetch_sub(1) == 1;
   std::lock_guard guard(lock);
-  if (batch->dropped)
+  if (batch->discarded)
     return;
   batch->heldBytes += bytes;
   heldBytes += bytes;
@@ -63,25 +63,25 @@ void Flow::fetch(const Shared &batch, Chunk &chunk, int64_t slot, int worker) {
   if (!isLast)
     return;
   if (batch->work.memory)
-    enter(batch, chunk);
+    submitFirstStage(batch, chunk);
   else
     chunk.ready = true;
 }
 
-void Flow::consumed(const Shared &batch, int64_t bytes) {
+void BatchScheduler::consumed(const Shared &batch, int64_t bytes) {
   std::lock_guard guard(lock);
-  if (batch->dropped)
+  if (batch->discarded)
     return;
   batch->heldBytes -= bytes;
   heldBytes -= bytes;
   fetchDeferred();
 }
 
-void Flow::fetchDeferred() {
+void BatchScheduler::fetchDeferred() {
   auto resume = [&](const Deferred &waiting) {
     if (heldBytes > limits.fetchMemory && waiting.batch != flight.front())
       return false;
-    if (!waiting.batch->dropped)
+    if (!waiting.batch->discarded)
       fetchers->submit(waiting.batch->number, [this, waiting](int worker) {
         fetch(waiting.batch, *waiting.chunk, waiting.slot, worker);
       });
@@ -91,22 +91,22 @@ void Flow::fetchDeferred() {
     std::erase_if(deferred, resume);
 }
 
-void Flow::drop(InFlight &batch) {
-  batch.dropped = true;
+void BatchScheduler::discard(InFlight &batch) {
+  batch.discarded = true;
   heldBytes -= std::exchange(batch.heldBytes, 0);
 }
 
-int64_t Flow::peakHeldBytes() const {
+int64_t BatchScheduler::peakHeldBytes() const {
   std::lock_guard guard(lock);
   return peakBytes;
 }
 
-void Flow::firstStage(const Shared &batch, Chunk &chunk, int worker) {
-  if (batch->dropped)
+void BatchScheduler::firstStage(const Shared &batch, Chunk &chunk, int worker) {
+  if (batch->discarded)
     return;
   Work &work = batch->work;
   SampleRunner &runner = *runners[size_t(worker)];
-  runner.takeCosts(); // of a batch that was dropped
+  runner.takeCosts(); // of a batch that was discarded
   const int64_t count = chunk.end - chunk.first;
   const bool sampled = sampleNs.load(std::memory_order_relaxed) < shortSampleNs && !fetches;
   const int64_t begin = clock.nowNs();
@@ -124,11 +124,11 @@ void Flow::firstStage(const Shared &batch, Chunk &chunk, int worker) {
     else
       runner.setTimed(1);
     if (slot + 1 < chunk.end)
-      runner.expect(work, slot + 1);
+      runner.prefetch(work, slot + 1);
     Failure failure;
     const bool good = runner.firstStage(work, slot, failure);
     bytes += freeFiles(work, slot, keptFileBytes);
-    if (batch->dropped) // a sample that was stopped is not bad
+    if (batch->discarded) // a sample that was stopped is not bad
       return;
     // From here on the slot may be another thread's.
     if (!good && substitute(work, slot, failure))
@@ -137,10 +137,10 @@ void Flow::firstStage(const Shared &batch, Chunk &chunk, int worker) {
   measure(*batch, runner, begin, count);
   if (fetches)
     consumed(batch, bytes);
-  passed(batch);
+  finishChunk(batch);
 }
 
-void Flow::measure(InFlight &batch, SampleRunner &runner, int64_t beginNs, int64_t samples) {
+void BatchScheduler::measure(InFlight &batch, SampleRunner &runner, int64_t beginNs, int64_t samples) {
   const int64_t each = (clock.nowNs() - beginNs) / samples;
   const int64_t before = sampleNs.load(std::memory_order_relaxed);
   sampleNs.store(std::max<int64_t>(1, before ? (3 * before + each) / 4 : each),
@@ -149,7 +149,7 @@ void Flow::measure(InFlight &batch, SampleRunner &runner, int64_t beginNs, int64
   batch.work.costs.add(runner.takeCosts());
 }
 
-void Flow::repeat(const Shared &batch, int64_t slot) {
+void BatchScheduler::repeat(const Shared &batch, int64_t slot) {
   std::lock_guard guard(lock);
   Chunk &chunk = batch->chunks.emplace_back();
   chunk.first = slot;
@@ -159,10 +159,10 @@ void Flow::repeat(const Shared &batch, int64_t slot) {
     workers->submit(rank(*batch, true),
                     [this, batch, &chunk](int worker) { select(batch, chunk, worker); });
   else
-    enter(batch, chunk);
+    submitFirstStage(batch, chunk);
 }
 
-void Flow::passed(const Shared &batch) {
+void BatchScheduler::finishChunk(const Shared &batch) {
   // Kernels may have stored past the caches (abi/kernel.h).
   std::atomic_thread_fence(std::memory_order_seq_cst);
   {
@@ -174,7 +174,7 @@ void Flow::passed(const Shared &batch) {
   nextStage(batch);
 }
 
-void Flow::nextStage(const Shared &batch) {
+void BatchScheduler::nextStage(const Shared &batch) {
   Work &work = batch->work;
   // Samples that failed in a later stage start again, and all others repeat the
   // stages that may have read them: what a batch holds depends on its rows only.
@@ -197,7 +197,7 @@ void Flow::nextStage(const Shared &batch) {
     }
     for (int64_t slot : again)
       repeat(batch, slot);
-    passed(batch);
+    finishChunk(batch);
     return;
   }
   const bool isLast = !work.fatal.empty() || batch->stage + 1 >= program->layout->stages();
@@ -222,8 +222,8 @@ void Flow::nextStage(const Shared &batch) {
     });
 }
 
-void Flow::deviceStage(const Shared &batch, int worker) {
-  if (batch->dropped)
+void BatchScheduler::deviceStage(const Shared &batch, int worker) {
+  if (batch->discarded)
     return;
   Work &work = batch->work;
   std::vector<int64_t> slots = batch->again;
@@ -239,18 +239,18 @@ void Flow::deviceStage(const Shared &batch, int worker) {
     batch->failed = std::move(failed);
     work.costs.add(Stage::Kernels, clock.nowNs() - begin, slots.size());
   }
-  if (!batch->dropped)
-    passed(batch);
+  if (!batch->discarded)
+    finishChunk(batch);
 }
 
-void Flow::laterStage(const Shared &batch, Chunk &chunk, int worker) {
-  if (batch->dropped)
+void BatchScheduler::laterStage(const Shared &batch, Chunk &chunk, int worker) {
+  if (batch->discarded)
     return;
   Work &work = batch->work;
   SampleRunner &runner = *runners[size_t(worker)];
   runner.takeCosts();
   runner.setTimed(1);
-  for (int64_t slot = chunk.first; slot < chunk.end && !batch->dropped; ++slot) {
+  for (int64_t slot = chunk.first; slot < chunk.end && !batch->discarded; ++slot) {
     Failure failure;
     if (!runner.laterStage(work, slot, batch->stage, failure)) {
       std::lock_guard guard(work.lock);
@@ -261,8 +261,8 @@ void Flow::laterStage(const Shared &batch, Chunk &chunk, int worker) {
     std::lock_guard guard(work.lock);
     work.costs.add(runner.takeCosts());
   }
-  if (!batch->dropped)
-    passed(batch);
+  if (!batch->discarded)
+    finishChunk(batch);
 }
 
 } // namespace penstock::runtime

@@ -1,7 +1,7 @@
 // Locks: `lock` guards which batches there are and how far they are; it is held
 // for a few operations per chunk, never while samples are computed. Samples'
 // data are handed from thread to thread through the queues of Workers.
-#include "runtime/sched/Flow.h"
+#include "runtime/sched/BatchScheduler.h"
 
 #include <algorithm>
 #include <atomic>
@@ -19,12 +19,12 @@ constexpr int mostOnDevice = 3;
 
 } // namespace
 
-Flow::InFlight::~InFlight() {
+BatchScheduler::InFlight::~InFlight() {
   if (work.memory)
     pool->giveBack(std::move(work.memory));
 }
 
-Flow::Flow(std::shared_ptr<const Program> shared, std::shared_ptr<BlockPool> blocks,
+BatchScheduler::BatchScheduler(std::shared_ptr<const Program> shared, std::shared_ptr<BlockPool> blocks,
            ScratchLimits &scratch, const Clock &clock, const Limits &limits)
     : program(std::move(shared)), pool(std::move(blocks)), clock(clock), limits(limits),
       fetches(program->fetches()) {
@@ -36,47 +36,47 @@ Flow::Flow(std::shared_ptr<const Program> shared, std::shared_ptr<BlockPool> blo
     stages.push_back(std::make_unique<DeviceStage>(program));
 }
 
-Result<std::unique_ptr<Flow>> Flow::make(std::shared_ptr<const Program> program,
+Result<std::unique_ptr<BatchScheduler>> BatchScheduler::make(std::shared_ptr<const Program> program,
                                          std::shared_ptr<BlockPool> pool, ScratchLimits &scratch,
                                          const Clock &clock, const Limits &limits) {
-  std::unique_ptr<Flow> flow(new Flow(std::move(program), std::move(pool), scratch, clock, limits));
-  for (auto [threads, count] : {std::pair(&flow->fetchers, flow->fetches ? limits.fetchThreads : 0),
-                                std::pair(&flow->devices, int(flow->stages.size())),
-                                std::pair(&flow->workers, limits.threads)}) {
+  std::unique_ptr<BatchScheduler> scheduler(new BatchScheduler(std::move(program), std::move(pool), scratch, clock, limits));
+  for (auto [threads, count] : {std::pair(&scheduler->fetchers, scheduler->fetches ? limits.fetchThreads : 0),
+                                std::pair(&scheduler->devices, int(scheduler->stages.size())),
+                                std::pair(&scheduler->workers, limits.threads)}) {
     auto started = Workers::start(count);
     if (!started)
       return started.error();
     *threads = std::move(*started);
   }
-  flow->pool->whenReturned([self = flow.get()] {
+  scheduler->pool->whenReturned([self = scheduler.get()] {
     std::lock_guard guard(self->lock);
     self->advance();
   });
-  return flow;
+  return scheduler;
 }
 
-Flow::~Flow() { stop(); }
+BatchScheduler::~BatchScheduler() { stop(); }
 
-void Flow::cancel() {
+void BatchScheduler::cancel() {
   std::lock_guard guard(lock);
   cancelled = true;
   for (const Shared &batch : flight)
-    drop(*batch);
+    discard(*batch);
   changed.notify_all();
 }
 
-void Flow::stop() {
+void BatchScheduler::stop() {
   pool->whenReturned(nullptr);
-  std::deque<Shared> dropped;
+  std::deque<Shared> discarded;
   std::vector<Deferred> waiting;
   {
     std::lock_guard guard(lock);
     stopped = true;
     cancelled = true;
-    dropped.swap(flight);
+    discarded.swap(flight);
     spare.clear();
-    for (const Shared &batch : dropped)
-      drop(*batch);
+    for (const Shared &batch : discarded)
+      discard(*batch);
     waiting.swap(deferred);
     changed.notify_all();
   }
@@ -85,8 +85,8 @@ void Flow::stop() {
       threads->stop();
 }
 
-void Flow::restart(Cursor place, bool keeps) {
-  std::deque<Shared> dropped; // ends after the lock: its memory calls back
+void BatchScheduler::restart(Cursor place, bool keeps) {
+  std::deque<Shared> discarded; // ends after the lock: its memory calls back
   std::vector<Deferred> waiting;
   std::lock_guard guard(lock);
   auto kept = flight.begin();
@@ -95,13 +95,13 @@ void Flow::restart(Cursor place, bool keeps) {
   while (kept != flight.end() && !(keeps && (*kept)->work.epoch == place.epoch &&
                                    (*kept)->begin == place.position))
     ++kept;
-  dropped.assign(flight.begin(), kept);
+  discarded.assign(flight.begin(), kept);
   flight.erase(flight.begin(), kept);
-  for (const Shared &batch : dropped)
-    drop(*batch);
+  for (const Shared &batch : discarded)
+    discard(*batch);
   waiting.swap(deferred);
   for (Deferred &file : waiting)
-    if (!file.batch->dropped)
+    if (!file.batch->discarded)
       deferred.push_back(file);
   given.clear();
   nextEpoch = place.epoch;
@@ -111,23 +111,23 @@ void Flow::restart(Cursor place, bool keeps) {
   nextBatch = 0;
 }
 
-void Flow::give(std::vector<int64_t> rows) {
+void BatchScheduler::give(std::vector<int64_t> rows) {
   std::lock_guard guard(lock);
   given.push_back(std::move(rows));
   advance();
 }
 
-int64_t Flow::batchesAhead() const {
+int64_t BatchScheduler::batchesAhead() const {
   return fetches ? std::max<int64_t>(1, limits.fetchAhead / program->perRank) : 0;
 }
 
-bool Flow::wantsRows() const {
+bool BatchScheduler::wantsRows() const {
   std::lock_guard guard(lock);
   // One more than there can be: it begins when one is taken.
   return int64_t(flight.size() + given.size()) <= limits.prefetch + batchesAhead();
 }
 
-Flow::State Flow::take(Finished &finished, int64_t timeoutNs) {
+BatchScheduler::State BatchScheduler::take(Finished &finished, int64_t timeoutNs) {
   using std::chrono::steady_clock;
   constexpr int64_t longestNs = int64_t(1) << 60; // far from where clocks overflow
   const bool isLimited = timeoutNs >= 0 && timeoutNs < longestNs;
@@ -179,19 +179,19 @@ Flow::State Flow::take(Finished &finished, int64_t timeoutNs) {
   return State::Batch;
 }
 
-int64_t Flow::grain() const {
+int64_t BatchScheduler::grain() const {
   const int64_t cost = sampleNs.load(std::memory_order_relaxed);
   const int64_t perThread = std::max<int64_t>(1, program->perRank / limits.threads);
   const int64_t wanted = cost ? grainNs / cost : fetches ? 1 : 64;
   return std::clamp<int64_t>(wanted, 1, perThread);
 }
 
-uint64_t Flow::rank(const InFlight &batch, bool early) const {
+uint64_t BatchScheduler::rank(const InFlight &batch, bool early) const {
   // Selecting is short, and what it asks for takes long.
   return early && fetches ? 0 : batch.number + 1;
 }
 
-void Flow::advance() {
+void BatchScheduler::advance() {
   if (cancelled || stopped)
     return;
   fetchDeferred();
@@ -211,7 +211,7 @@ void Flow::advance() {
     batch->work.memory->begin(batch->work.count);
     for (Chunk &chunk : batch->chunks)
       if (std::exchange(chunk.ready, false))
-        enter(batch, chunk);
+        submitFirstStage(batch, chunk);
     if (batch->work.count == 0) {
       batch->work.memory->compact(0);
       batch->done = true;
@@ -220,7 +220,7 @@ void Flow::advance() {
   }
 }
 
-bool Flow::begin() {
+bool BatchScheduler::begin() {
   const RankLayout layout = program->ranks(start.position);
   const int64_t positions = program->positionsFrom(start.position);
   if (nextBatch >= program->batchesFrom(start.position)) {
@@ -243,7 +243,7 @@ bool Flow::begin() {
   return true;
 }
 
-bool Flow::beginGiven() {
+bool BatchScheduler::beginGiven() {
   for (; !given.empty() && given.front().empty(); given.pop_front())
     start = {start.epoch + 1, 0};
   if (given.empty())
@@ -263,12 +263,12 @@ bool Flow::beginGiven() {
   return true;
 }
 
-Flow::Shared Flow::spareBatch(int64_t count) {
+BatchScheduler::Shared BatchScheduler::spareBatch(int64_t count) {
   Shared batch;
   if (spare.empty()) {
     batch = std::make_shared<InFlight>();
     batch->pool = pool;
-    batch->work.stop = stopOf(batch->dropped);
+    batch->work.stop = stopOf(batch->discarded);
   } else {
     batch = std::move(spare.back());
     spare.pop_back();
@@ -279,7 +279,7 @@ Flow::Shared Flow::spareBatch(int64_t count) {
   return batch;
 }
 
-void Flow::submit(const Shared &batch) {
+void BatchScheduler::submit(const Shared &batch) {
   const int64_t count = batch->work.count;
   batch->number = begun++;
   batch->stage = 0;

@@ -25,7 +25,7 @@ struct Cursor {
   int64_t position = 0;
 };
 
-/// What comes out of a Flow: a batch, with its costs and its bad samples.
+/// What comes out of a BatchScheduler: a batch, with its costs and its bad samples.
 struct Finished {
   std::unique_ptr<BatchBlock> block;
   uint32_t epoch = 0;
@@ -47,7 +47,7 @@ struct Finished {
 /// others; later stages begin when the whole batch has passed the one before. That of a device
 /// is last, and takes the batch as a whole.
 /// Bad samples become chunks of one slot and start again with a substitute.
-class Flow {
+class BatchScheduler {
 public:
   struct Limits {
     int threads = 1;
@@ -61,17 +61,17 @@ public:
 
   /// Starts the threads; begins no work before restart(). Limit where the system
   /// gives no more threads.
-  static Result<std::unique_ptr<Flow>> make(std::shared_ptr<const Program> program,
+  static Result<std::unique_ptr<BatchScheduler>> make(std::shared_ptr<const Program> program,
                                             std::shared_ptr<BlockPool> pool, ScratchLimits &scratch,
                                             const Clock &clock, const Limits &limits);
-  ~Flow();
+  ~BatchScheduler();
 
   enum class State { Batch, EndOfEpoch, NoMemory, NoRows, Timeout, Cancelled };
   /// Waits for the next batch and takes it out. NoMemory: nothing is in the
   /// making because the caller holds all blocks. NoRows: nor is it, because the caller
   /// has given no rows. Timeout: `timeoutNs` (negative: no limit) have passed.
   State take(Finished &finished, int64_t timeoutNs = -1);
-  /// Drops everything and goes on at `place`. Where `keeps`, what is in the making there
+  /// Discards everything and goes on at `place`. Where `keeps`, what is in the making there
   /// and behind it stays.
   void restart(Cursor place, bool keeps);
   /// The rows of the batch that comes after all others; none: the epoch ends there.
@@ -103,7 +103,7 @@ private:
     std::vector<int64_t> again; // slots that a device runs alone; empty: all
     bool done = false;
     int64_t heldBytes = 0; // fetched and not yet decoded
-    std::atomic<bool> dropped{false};
+    std::atomic<bool> discarded{false};
     std::shared_ptr<BlockPool> pool;
     ~InFlight();
   };
@@ -115,7 +115,7 @@ private:
     int64_t slot;
   };
 
-  Flow(std::shared_ptr<const Program> program, std::shared_ptr<BlockPool> pool,
+  BatchScheduler(std::shared_ptr<const Program> program, std::shared_ptr<BlockPool> pool,
        ScratchLimits &scratch, const Clock &clock, const Limits &limits);
   void advance();             // lock held
   bool begin();               // lock held
@@ -124,8 +124,8 @@ private:
   void submit(const Shared &batch); // lock held
   int64_t batchesAhead() const;
   void fetchDeferred();       // lock held
-  void drop(InFlight &batch); // lock held
-  void enter(const Shared &batch, Chunk &chunk);
+  void discard(InFlight &batch); // lock held
+  void submitFirstStage(const Shared &batch, Chunk &chunk);
   void select(const Shared &batch, Chunk &chunk, int worker);
   void fetch(const Shared &batch, Chunk &chunk, int64_t slot, int worker);
   void consumed(const Shared &batch, int64_t bytes);
@@ -133,7 +133,7 @@ private:
   void laterStage(const Shared &batch, Chunk &chunk, int worker);
   void deviceStage(const Shared &batch, int worker);
   void repeat(const Shared &batch, int64_t slot);
-  void passed(const Shared &batch);
+  void finishChunk(const Shared &batch);
   void nextStage(const Shared &batch);
   void measure(InFlight &batch, SampleRunner &runner, int64_t beginNs, int64_t samples);
   int64_t grain() const;
