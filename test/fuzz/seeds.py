@@ -53,6 +53,17 @@ def tables():
     yield "array.npy", b"\x00" + stream.getvalue()
 
 
+def media():
+    """What Media.cpp reads before the file, and files."""
+    number = lambda *values: struct.pack(f"<{len(values)}I", *values)
+    places = bytes(16) + number(3, 2, 0, 1, 0, 0, 0, 0)
+    yield "numbers", number(0, 2, 1, 2) + places + struct.pack("<h", 4) + bytes(range(60))
+    for name, tag, channels, bits in (("pcm16", 1, 2, 16), ("pcm24", 1, 1, 24), ("float", 3, 1, 32), ("alaw", 6, 2, 8)):
+        frame = channels * bits // 8
+        head = struct.pack("<4sIHHIIHH", b"fmt ", 16, tag, channels, 8000, 8000 * frame, frame, bits)
+        yield name, number(1, 0, 1) + places + b"RIFF\0\0\0\0WAVE" + head + struct.pack("<4sI", b"data", 9 * frame) + bytes(range(9 * frame))
+
+
 def archives():
     for name, kind in (("ustar.tar", tarfile.USTAR_FORMAT), ("pax.tar", tarfile.PAX_FORMAT), ("gnu.tar", tarfile.GNU_FORMAT)):
         stream = io.BytesIO()
@@ -92,6 +103,8 @@ def main():
         write("pictures", name, CHOICES + data)
     for name, data in tables():
         write("tables", name, data)
+    for name, data in media():
+        write("media", name, data)
     for name, data in archives():
         write("tar", name, data)
     for name, data in bundles():
