@@ -4,6 +4,10 @@ import os
 import re
 import subprocess
 import sys
+import wave
+
+import numpy
+from PIL import Image
 
 from support import EXAMPLES, ROOT, ToolTest, main, make_folder
 
@@ -110,6 +114,35 @@ class Gpu(ToolTest):
         pipe = os.path.join(EXAMPLES, "gpu", "imagenet_train.pipe")
         settings = ("--set", f"root={self.data}", "--set", "per_rank=4")
         self.assertEqual(self.hashes("run", pipe, *settings, "--gpu", "sm_90"), self.hashes("run", pipe, *settings, "--device", "cpu"))
+
+    def test_numbers_wide_pixels_and_sound(self):
+        os.makedirs(self.data)
+        rng = numpy.random.default_rng(1)
+        paths = {}
+        for kind in ("numbers", "pictures", "sounds"):
+            paths[kind] = os.path.join(self.folder, f"{kind}.txt")
+            with open(paths[kind], "w") as file:
+                file.writelines(f"{kind}{i}\n" for i in range(9))
+        for i in range(9):
+            rng.standard_normal((30 + i, 4), dtype=numpy.float32).tofile(os.path.join(self.data, f"numbers{i}"))
+            Image.fromarray(rng.integers(0, 1 << 16, (20 + i, 31), dtype=numpy.uint16)).save(os.path.join(self.data, f"pictures{i}"), "PNG")
+            with wave.open(os.path.join(self.data, f"sounds{i}"), "wb") as file:
+                file.setparams((2, 2, 16000, 0, "NONE", ""))
+                file.writeframes(rng.integers(-9999, 9999, (100 + 10 * i, 2), dtype=numpy.int16).tobytes())
+        for kind, body in (("numbers", """  let x = row.data |> decode(f32[k, f = 4])
+  let at = draw int(0 ..= extent(x, k) - 8)
+  batch 3 { output y: f32[n, k, f] = x[k = at .. at + 8] * 2.0  output all: f32[n, k <= 50, f] ragged = x + 1.0 }"""),
+                           ("pictures", """  let x = row.data |> decode(gray, depth = 16)
+  let at = draw int(0 ..= extent(x, h) - 8)
+  batch 3 { output y: f32[n, h, w, c] = map (p in x[h = at .. at + 8, w = at .. at + 8]) { f32(p) / 65535.0 } }"""),
+                           ("sounds", """  let x = row.data |> decode(channels)
+  let at = draw int(0 ..= extent(x, t) - 50)
+  batch 3 { output y: f32[n, c <= 2, t] pad 0 = x[t = at .. at + 50] * 0.5 }""")):
+            with self.subTest(kind):
+                path = os.path.join(self.folder, f"{kind}.pipe")
+                with open(path, "w") as file:
+                    file.write(f"pipe 1\npipeline {kind}(list: path, root: path) {{\n  for row in file_list(list, root)\n{body}\n}}\n")
+                self.assert_same(path, "--set", f"list={paths[kind]}", "--set", f"root={self.data}", seeds=(2,))
 
     def test_says_what_stays_on_the_host(self):
         told = self.run_tool("explain", os.path.join(EXAMPLES, "jpeg_robust.pipe"), "--all", "--gpu", "sm_90").stdout
