@@ -8,6 +8,7 @@
 #include "codegen/cuda/Printer.h"
 #include "codegen/plan/PlanBuilder.h"
 #include "compiler/Dialect/UserPlaces.h"
+#include "compiler/Lane/LaneDialect.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/CodePipelines.h"
 #include "compiler/Pipelines/Failures.h"
@@ -39,7 +40,7 @@ Driver::Driver(const CompileRequest &compileRequest)
     : request(compileRequest), target(codegen::Target::named(request.target)),
       context(mlir::MLIRContext::Threading::DISABLED) {
   mlir::DialectRegistry registry;
-  registry.insert<pipe::PipeDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
+  registry.insert<pipe::PipeDialect, lane::LaneDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
                   mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
                   mlir::memref::MemRefDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
   context.appendDialectRegistry(registry);

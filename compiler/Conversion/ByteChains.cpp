@@ -8,6 +8,7 @@
 
 #include "compiler/Conversion/ByteChains.h"
 #include "compiler/Conversion/Reciprocal.h"
+#include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "runtime/abi/scalar.h"
@@ -174,10 +175,8 @@ static Value bytesBy255(Lanes &l, const LaneValue &root) {
     fourTimes.push_back(byte / 4);
   Value copies = l.b.create<vector::ShuffleOp>(l.loc, root.value, root.value, fourTimes);
   Value integers = l.b.create<vector::BitCastOp>(l.loc, l.like(root.value, l.b.getI32Type()), copies);
-  constexpr int32_t upwards = 10;
-  Value scaled = l.perRegister({integers}, [&](ValueRange parts) {
-    return l.intrinsic("llvm.x86.avx512.uitofp.round.v16f32.v16i32", l.like(parts[0], l.b.getF32Type()),
-                       {parts[0], l.i32(upwards)});
+  Value scaled = l.perRegister({integers}, [&](ValueRange parts) -> Value {
+    return l.b.create<penstock::lane::ConvertUpOp>(l.loc, l.like(parts[0], l.b.getF32Type()), parts[0]);
   });
   return scaled;
 }

@@ -1,6 +1,7 @@
 //===- KernelBorders.cpp - pads and windows: what lies outside --------------===//
 
 #include "compiler/Conversion/KernelEmitter.h"
+#include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -289,8 +290,7 @@ std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> 
     lane = l.minS(lane, minus(2 * last + again, lane));
   }
   if (asBytes) {
-    const std::string name = "llvm.x86.avx512.permvar.qi." + std::to_string(8 * l.lanes);
-    return LaneValue{l.intrinsic(name, bits, {value.value, lane}), element, value.range};
+    return LaneValue{b.create<lane::PermuteOp>(l.loc, value.value, lane), element, value.range};
   }
   auto half = [&](Value all, int64_t first) {
     SmallVector<int64_t> part(16);
@@ -300,7 +300,7 @@ std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> 
   };
   Value low = half(from, 0), high = half(from, l.lanes - 16), turned;
   for (int64_t first = 0; first < l.lanes; first += 16) {
-    Value part = l.intrinsic("llvm.x86.avx512.vpermi2var.d.512", low.getType(), {low, half(lane, first), high});
+    Value part = b.create<lane::PermuteTwoOp>(l.loc, low, high, half(lane, first));
     SmallVector<int64_t> both(first + 16);
     for (size_t i = 0; i < both.size(); ++i)
       both[i] = static_cast<int64_t>(i);

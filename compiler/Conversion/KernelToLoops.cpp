@@ -4,6 +4,7 @@
 #include "compiler/Conversion/Passes.h"
 #include "compiler/Conversion/PlanNotes.h"
 #include "compiler/Dialect/UserPlaces.h"
+#include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

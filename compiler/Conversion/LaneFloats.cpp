@@ -3,6 +3,7 @@
 #include "compiler/Conversion/Helpers.h"
 #include "compiler/Conversion/Lanes.h"
 #include "compiler/Conversion/Reciprocal.h"
+#include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -118,39 +119,25 @@ bool Lanes::fillsRegisters(Value v) {
          level >= CpuLevel::v4;
 }
 
-static constexpr int32_t currentRounding = 4; // as MXCSR says
-static constexpr llvm::StringLiteral rangeIntrinsic = "llvm.x86.avx512.mask.range.ps.512";
-
-/// The smaller or larger one, with -0 < +0, and of one NaN the other operand.
-/// vrangeps passes a signalling NaN on, so there must be none.
+/// The smaller or larger one, with -0 < +0, and of one NaN, which is quiet, the other operand.
 Value Lanes::numberOf(bool wantMin, Value x, Value y) {
-  constexpr int32_t signOfResult = 4, maximum = 1;
-  Value everyLane = b.create<arith::ConstantIntOp>(loc, -1, 16);
-  return perRegister({x, y}, [&](ValueRange parts) {
-    return intrinsic(rangeIntrinsic, parts[0].getType(),
-                     {parts[0], parts[1], i32(wantMin ? signOfResult : signOfResult | maximum),
-                      parts[0], everyLane, i32(currentRounding)});
+  return perRegister({x, y}, [&](ValueRange parts) -> Value {
+    if (wantMin)
+      return b.create<lane::MinNumberOp>(loc, parts[0], parts[1]);
+    return b.create<lane::MaxNumberOp>(loc, parts[0], parts[1]);
   });
 }
 
-/// `digits` has one for each kind of number, NaNs first: 0 a canonical NaN, 1 the number itself,
-/// 4 and 5 the infinities.
-Value Lanes::fixedUp(Value v, int32_t digits) {
-  Value everyLane = b.create<arith::ConstantIntOp>(loc, -1, 16);
-  return perRegister({v}, [&](ValueRange parts) {
-    auto bits = VectorType::get({llvm::cast<VectorType>(parts[0].getType()).getNumElements()},
-                                b.getI32Type());
-    Value table = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(bits, digits));
-    Value first = digits & 0xFF ? parts[0]
-                                : floatLike(parts[0], std::numeric_limits<double>::quiet_NaN());
-    return intrinsic("llvm.x86.avx512.mask.fixupimm.ps.512", parts[0].getType(),
-                     {first, parts[0], table, i32(0), everyLane, i32(currentRounding)});
+static Value replaceNan(Lanes &l, Value v, penstock::lane::NanBecomes by) {
+  return l.perRegister({v}, [&](ValueRange parts) -> Value {
+    return l.b.create<penstock::lane::ReplaceNanOp>(l.loc, by, parts[0]);
   });
 }
 
 LaneValue Lanes::numberOr(bool wantMin, LaneValue value) {
   const double infinity = std::numeric_limits<double>::infinity();
-  value.value = fixedUp(value.value, wantMin ? 0x11111155 : 0x11111144);
+  value.value = replaceNan(*this, value.value,
+                           wantMin ? lane::NanBecomes::infinity : lane::NanBecomes::negative_infinity);
   (wantMin ? value.range.high : value.range.low) = wantMin ? infinity : -infinity;
   value.range.nan = false;
   value.range.quiet = true;
@@ -164,7 +151,7 @@ LaneValue Lanes::canonical(LaneValue value) {
   Value v = value.value;
   value.range.quiet = true;
   if (fillsRegisters(v)) {
-    value.value = fixedUp(v, 0x11111100);
+    value.value = replaceNan(*this, v, lane::NanBecomes::canonical);
     return value;
   }
   const int64_t bits = value.type.isF64() ? 0x7FF8000000000000 : 0x7FC00000;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/Lanes.h"
+#include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -98,8 +99,7 @@ Value Lanes::dotProduct(const PixelSum &sum) {
   return perRegister(sum.pixels, [&](ValueRange parts) -> Value {
     Value pixels = parts[0];
     auto add = [&](Value sofar, int64_t Digits::*place) {
-      return intrinsic("llvm.x86.avx512.vpdpbusd.512", pixels.getType(),
-                       {sofar, pixels, integerLike(pixels, quad(place))});
+      return b.create<lane::DotQuadsOp>(loc, sofar, pixels, integerLike(pixels, quad(place))).getResult();
     };
     if (!quad(&Digits::high))
       return add(integerLike(pixels, sum.constant), &Digits::low);
@@ -116,7 +116,7 @@ LaneValue Lanes::lookUp(const ByteTable &table, const LaneValue &index) {
   auto type = VectorType::get({registerBytes}, b.getI8Type());
   auto find = [&](Value at) -> Value {
     auto half = [&](Value low, Value high) {
-      return intrinsic("llvm.x86.avx512.vpermi2var.qi.512", type, {low, at, high});
+      return b.create<lane::PermuteTwoOp>(loc, low, high, at).getResult();
     };
     Value low = half(table[0], table[1]), high = half(table[2], table[3]);
     return pick(cmp(arith::CmpIPredicate::slt, at, integerLike(at, 0)), high, low);

@@ -1,6 +1,7 @@
 //===- Lanes.cpp - arithmetic, comparison and selection on lanes -----------===//
 
 #include "compiler/Conversion/Lanes.h"
+#include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "runtime/abi/scalar.h"
@@ -204,8 +205,7 @@ Value Lanes::anyLane(Value v, llvm::function_ref<Value(Value)> holds) {
     return b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, any);
   Value wide = b.create<arith::ExtSIOp>(loc, VectorType::get({fitting}, b.getIntegerType(bits)), any);
   Value bytes = b.create<vector::BitCastOp>(loc, VectorType::get({widestRegister(level)}, b.getI8Type()), wide);
-  Value signs = intrinsic(level == CpuLevel::v3 ? "llvm.x86.avx2.pmovmskb" : "llvm.x86.sse2.pmovmskb.128",
-                          b.getI32Type(), bytes);
+  Value signs = b.create<lane::SignMaskOp>(loc, b.getI32Type(), bytes);
   return cmp(arith::CmpIPredicate::ne, signs, integerLike(signs, 0));
 }
 Value Lanes::intrinsic(StringRef name, Type result, ValueRange args) {

@@ -141,7 +141,6 @@ private:
   mlir::Value lowBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c);
   mlir::Value dotProduct(const PixelSum &sum);
   mlir::Value numberOf(bool wantMin, mlir::Value x, mlir::Value y);
-  mlir::Value fixedUp(mlir::Value v, int32_t digits);
   mlir::Value wholeReal(mlir::Value v);
   LaneValue intBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c);
   mlir::Value realBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c, Interval result);

@@ -1,5 +1,6 @@
 //===- LoopsToLLVM.cpp - upstream's conversions, in one pass ---------------===//
 
+#include "compiler/Conversion/LaneToLLVM/LaneToLLVM.h"
 #include "compiler/Conversion/Passes.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -81,6 +82,7 @@ struct LoopsToLLVMPass : penstock::conversion::impl::LoopsToLLVMBase<LoopsToLLVM
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     patterns.add<LeaveAtPoint>(&getContext());
+    penstock::conversion::populateLaneToX86Patterns(patterns);
     populateSCFToControlFlowConversionPatterns(patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/Memory.h"
+#include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -131,8 +132,7 @@ Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_
       Value beyond = l.cmp(CmpIPredicate::sge, pattern, shuffle(edges.limits, edges.limits, ofWindow));
       mask = l.orInt(mask, b.create<arith::ExtSIOp>(l.loc, groupType, beyond));
     }
-    Value taken = l.intrinsic(group == 2 ? "llvm.x86.avx2.pshuf.b" : "llvm.x86.ssse3.pshuf.b.128", groupType,
-                              {join(windows, windowBytes), mask});
+    Value taken = b.create<lane::ShufflePartsOp>(l.loc, join(windows, windowBytes), mask);
     groups.push_back(
         b.create<vector::BitCastOp>(l.loc, VectorType::get({group * windowLanes}, b.getI32Type()), taken));
   }

@@ -8,7 +8,7 @@ def KernelToLoops : Pass<"pipe-kernel-to-loops", "::mlir::ModuleOp"> {
   let summary = "Turn every kernel into a function of loops";
   let description = [{
     Each `pipe.kernel` becomes `func.func @name(!llvm.ptr) -> i32` (the contract
-    of runtime/abi/kernel.h) over scf, arith, vector and plain LLVM loads and
+    of runtime/abi/kernel.h) over scf, arith, vector, lane and plain LLVM loads and
     stores. The `schedule` of a kernel says how; without one the code is right
     and slow. The function's attributes tell the plan what it needs: `pipe.kind`;
     `pipe.scratch_fixed` bytes and `pipe.scratch` terms (a dim is {0, scalar
@@ -28,7 +28,8 @@ def KernelToLoops : Pass<"pipe-kernel-to-loops", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
     "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+    "::penstock::lane::LaneDialect"
   ];
 }
 

@@ -1,7 +1,7 @@
-//===- RowArithmetic.cpp - dot products and packing, by level --------------===//
+//===- RowArithmetic.cpp - dot products and packing ------------------------===//
 
 #include "compiler/Conversion/RowStream.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -13,8 +13,6 @@ static int64_t sizeOf(Value vector) {
 static unsigned bitsOf(Value vector) {
   return llvm::cast<VectorType>(vector.getType()).getElementTypeBitWidth();
 }
-/// 0, 1, 2 for vectors of 16, 32, 64 bytes.
-static int widthOf(Value vector) { return llvm::Log2_64(sizeOf(vector) * bitsOf(vector) / 128); }
 
 Value penstock::conversion::constantLanes(Lanes &l, ArrayRef<int32_t> values) {
   auto type = VectorType::get({static_cast<int64_t>(values.size())}, l.b.getI32Type());
@@ -49,21 +47,17 @@ Value penstock::conversion::interleave(Lanes &l, Value a, Value b, bool high) {
 }
 
 Value penstock::conversion::moveBytes(Lanes &l, bool wide, Value bytes, Value table) {
-  static constexpr const char *byParts[] = {"llvm.x86.ssse3.pshuf.b.128", "llvm.x86.avx2.pshuf.b",
-                                            "llvm.x86.avx512.pshuf.b.512"};
-  const char *name = wide ? "llvm.x86.avx512.permvar.qi.512" : byParts[widthOf(bytes)];
-  return l.intrinsic(name, bytes.getType(), {bytes, asElements(l, table, 8)});
+  Value places = asElements(l, table, 8);
+  return wide ? l.b.create<lane::PermuteOp>(l.loc, bytes, places).getResult()
+              : l.b.create<lane::ShufflePartsOp>(l.loc, bytes, places).getResult();
 }
 
 Value penstock::conversion::addDot(Lanes &l, const RowShape &shape, Value sum, Value taps,
                                    Value digits) {
   if (shape.quads)
-    return l.intrinsic("llvm.x86.avx512.vpdpbusd.512", sum.getType(),
-                       {sum, asElements(l, taps, 32), digits});
-  static constexpr const char *names[] = {"llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd",
-                                          "llvm.x86.avx512.pmaddw.d.512"};
-  Value products = l.intrinsic(names[widthOf(digits)], digits.getType(),
-                               {asElements(l, taps, 16), asElements(l, digits, 16)});
+    return l.b.create<lane::DotQuadsOp>(l.loc, sum, asElements(l, taps, 32), digits);
+  Value a = asElements(l, taps, 16), b = asElements(l, digits, 16);
+  Value products = l.b.create<lane::DotPairsOp>(l.loc, digits.getType(), a, b);
   return l.b.create<arith::AddIOp>(l.loc, sum, products);
 }
 
@@ -107,15 +101,11 @@ Value penstock::conversion::dotAll(Lanes &l, const RowShape &shape, ArrayRef<Val
 }
 
 Value penstock::conversion::packWords(Lanes &l, Value a, Value b) {
-  static constexpr const char *names[] = {"llvm.x86.sse41.packusdw", "llvm.x86.avx2.packusdw",
-                                          "llvm.x86.avx512.packusdw.512"};
   auto type = VectorType::get({2 * sizeOf(a)}, l.b.getIntegerType(16));
-  return l.intrinsic(names[widthOf(a)], type, {a, b});
+  return l.b.create<lane::PackOp>(l.loc, type, a, b);
 }
 
 Value penstock::conversion::packBytes(Lanes &l, Value a, Value b) {
-  static constexpr const char *names[] = {"llvm.x86.sse2.packuswb.128", "llvm.x86.avx2.packuswb",
-                                          "llvm.x86.avx512.packuswb.512"};
   auto type = VectorType::get({2 * sizeOf(a)}, l.b.getI8Type());
-  return l.intrinsic(names[widthOf(a)], type, {a, b});
+  return l.b.create<lane::PackOp>(l.loc, type, a, b);
 }

@@ -2,6 +2,7 @@
 
 #include "compiler/Conversion/Passes.h"
 #include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Lane/LaneDialect.h"
 #include "compiler/Pipelines/Pipelines.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Schedules/Passes.h"
@@ -18,7 +19,7 @@
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<penstock::pipe::PipeDialect, mlir::affine::AffineDialect,
+  registry.insert<penstock::pipe::PipeDialect, penstock::lane::LaneDialect, mlir::affine::AffineDialect,
                   mlir::arith::ArithDialect, mlir::func::FuncDialect,
                   mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
                   mlir::memref::MemRefDialect, mlir::scf::SCFDialect,

@@ -11,7 +11,7 @@
 // CHECK: scf.for
 // CHECK: scf.if
 // CHECK-COUNT-8: llvm.load {{.*}} invariant {{.*}} -> vector<16xi8>
-// CHECK: "llvm.x86.avx2.pshuf.b"
+// CHECK: lane.shuffle_parts
 // CHECK-NOT: vector.insert
 // CHECK: llvm.store {{.*}} : vector<8xf32>
 // CHECK: else
@@ -37,7 +37,7 @@ pipe.kernel @crops_a_padded_image "pixels" {
 
 // A fill that is no zero is selected into the lanes that do not exist.
 // CHECK-LABEL: func.func @fills
-// CHECK: "llvm.x86.avx2.pshuf.b"
+// CHECK: lane.shuffle_parts
 // CHECK: arith.select {{.*}} : vector<32xi1>, vector<32xi32>
 // CHECK: return
 pipe.kernel @fills "pixels" {
