@@ -24,7 +24,7 @@ def Lane_Dialect : Dialect {
 }
 
 class Lane_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Lane_Dialect, mnemonic, traits>;
+    : Op<Lane_Dialect, mnemonic, !listconcat([Pure], traits)>;
 
 class Lane_VectorOf<list<Type> elements> : VectorOfRankAndType<[1], elements>;
 def Lane_Bytes : Lane_VectorOf<[I8]>;
