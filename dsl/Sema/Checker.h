@@ -88,7 +88,7 @@ private:
   /// A function in sight whose name differs in capitals and `_` only.
   std::string sameFunction(std::string_view name) const;
 
-  // --- Declarations (Declarations.cpp, Circles.cpp)
+  // --- Declarations (Declarations.cpp, Cycles.cpp)
   void checkUses();
   void checkDuplicates();
   void checkConstCycles();

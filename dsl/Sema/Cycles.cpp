@@ -1,4 +1,4 @@
-// Constants and functions that come to themselves.
+// Constants whose values depend on themselves, and recursive functions.
 #include "dsl/Sema/Checker.h"
 
 #include <functional>
@@ -6,7 +6,7 @@
 namespace penstock::dsl {
 
 void Checker::checkConstCycles() {
-  // Depth first; a constant met again on the way to itself closes a circle.
+  // Depth first; a constant met again on the way to itself closes a cycle.
   std::map<std::string, int, std::less<>> state; // 1 on the way, 2 done
   std::function<void(const std::string &)> visit =
       [&](const std::string &name) {
