@@ -185,7 +185,7 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
     auto driver = runtime::cuda::openDriver();
     if (!driver && !hasGpuCode)
       return self.fail(invalid("output `" + (*onGpu)->name + "` stands `on gpu`, and " + driver.error().message +
-                               "; where there is no GPU, open the session with the device `cpu`"));
+                               "; `--device cpu` (the session's `device`) delivers it in the host's memory"));
     if (!driver)
       return self.fail(driver.error());
     auto device = runtime::openCudaDevice(**driver, given.device_number);

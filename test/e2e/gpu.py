@@ -217,7 +217,7 @@ class Gpu(ToolTest):
         done = subprocess.run([self.tool, "run", pipe], capture_output=True, text=True, env=none, timeout=60)
         self.assertEqual(done.returncode, 1)
         self.assertIn("output `spectrum` stands `on gpu`, and this machine has no NVIDIA driver", done.stderr)
-        self.assertIn("open the session with the device `cpu`", done.stderr)
+        self.assertIn("`--device cpu` (the session's `device`) delivers it in the host's memory", done.stderr)
         self.assertEqual(subprocess.run([self.tool, "run", pipe, "--device", "cpu"], env=none, timeout=60, capture_output=True).returncode, 0)
         self.assertIn("--device wants the number of a GPU, or `cpu`", self.run_tool("run", pipe, "--device", "cuda", expect=2).stderr)
         self.assertIn("there is no GPU 3", self.run_tool("run", pipe, "--device", "3", expect=1).stderr)
