@@ -15,7 +15,7 @@
 using namespace penstock;
 using namespace penstock::api;
 
-static constexpr std::string_view magic = "PSTKC004";
+static constexpr std::string_view magic = "PSTKC005";
 
 //===--- keys ---------------------------------------------------------------===//
 

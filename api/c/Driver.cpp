@@ -191,23 +191,29 @@ bool Driver::readsRows() {
 
 void Driver::noteGpu() {
   std::string outputs;
-  module->walk([&](mlir::Operation *op) {
-    if (auto output = llvm::dyn_cast<pipe::OutputOp>(op); output && output.getPlacement() == pipe::Place::gpu)
-      outputs += (outputs.empty() ? "`" : ", `") + output.getName().str() + "`";
-    auto place = op->getAttrOfType<mlir::StringAttr>("pipe.place");
-    if (!gpuPlace.empty() || !place || place.getValue() != "gpu" || !request.gpus.empty())
+  auto note = [](std::string &first, const std::string &what, mlir::Location loc) {
+    if (!first.empty())
       return;
-    gpuPlace = "a stage";
-    if (mlir::FileLineColLoc at = pipe::userPlaceOf(op->getLoc()))
-      gpuPlace += " (" + at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" +
-                  std::to_string(at.getColumn()) + ")";
+    first = what;
+    if (mlir::FileLineColLoc at = pipe::userPlaceOf(loc))
+      first += " (" + at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn()) + ")";
+  };
+  module->walk([&](mlir::Operation *op) {
+    if (auto output = llvm::dyn_cast<pipe::OutputOp>(op); output && output.getPlacement() == pipe::Place::gpu) {
+      const std::string name = "`" + output.getName().str() + "`";
+      outputs += (outputs.empty() ? "" : ", ") + name;
+      note(gpuPlaces.output, "output " + name, op->getLoc());
+    }
+    auto place = op->getAttrOfType<mlir::StringAttr>("pipe.place");
+    if (place && place.getValue() == "gpu" && request.gpus.empty())
+      note(gpuPlaces.stage, "a stage", op->getLoc());
   });
   const std::string delivered = outputs.empty() ? "" : "; delivered in a GPU's memory: " + outputs;
   for (auto pipeline : module->getOps<pipe::PipelineOp>())
     pipe::addRemark(pipeline, "place",
                     (!request.gpus.empty() ? "kernels of pixels run on a GPU, where nothing on the host reads what they make"
-                     : gpuPlace.empty()    ? "everything runs on the CPU"
-                                           : gpuPlace + " stands on a GPU; a session starts when it is compiled for one") +
+                     : gpuPlaces.stage.empty() ? "everything runs on the CPU"
+                                               : gpuPlaces.stage + " stands on a GPU; a session starts when it is compiled for one") +
                         delivered);
 }
 
@@ -373,7 +379,7 @@ std::optional<Compiled> Driver::finish() {
   compiled.name = name;
   compiled.parameters = parameterList;
   compiled.plan = planBytes;
-  compiled.gpuPlace = gpuPlace;
+  compiled.gpuPlaces = gpuPlaces;
   auto image = codegen::compileImage(*module, *target);
   if (!image) {
     diagnostics.error({}, llvm::toString(image.takeError()));

@@ -66,7 +66,7 @@ private:
   std::vector<Parameter> parameterList;
   Stage reached = Stage::ast;
   std::string name;
-  std::string gpuPlace;
+  GpuPlaces gpuPlaces;
   std::string deviceText; ///< of the kernels that a GPU runs beside this host
   std::vector<uint8_t> planBytes; ///< made before LLVM's stage drops the pipeline op
 };

@@ -71,7 +71,8 @@ std::vector<Parameter> api::readParameters(Reader &reader) {
 void api::writeProgram(Writer &writer, const Compiled &compiled) {
   writer.text(compiled.name);
   writeParameters(writer, compiled.parameters);
-  writer.text(compiled.gpuPlace);
+  writer.text(compiled.gpuPlaces.stage);
+  writer.text(compiled.gpuPlaces.output);
   writer.number(compiled.device.size());
   for (const runtime::DeviceImage &image : compiled.device) {
     writer.number(static_cast<uint64_t>(image.architecture));
@@ -86,7 +87,8 @@ Compiled api::readProgram(Reader &reader) {
   Compiled compiled;
   compiled.name = reader.text();
   compiled.parameters = readParameters(reader);
-  compiled.gpuPlace = reader.text();
+  compiled.gpuPlaces.stage = reader.text();
+  compiled.gpuPlaces.output = reader.text();
   for (uint64_t count = reader.number(); reader.good && compiled.device.size() < count;) {
     runtime::DeviceImage image;
     image.architecture = static_cast<int>(reader.number());

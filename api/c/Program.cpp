@@ -89,7 +89,7 @@ std::string api::adopt(pst_program &program, Compiled compiled) {
   program.plan = std::move(*plan);
   program.kernels = std::move(*table);
   program.name = compiled.name;
-  program.gpuPlace = compiled.gpuPlace;
+  program.gpuPlaces = compiled.gpuPlaces;
   program.device = std::move(compiled.device);
   setParameters(program, std::move(compiled.parameters));
   return {};

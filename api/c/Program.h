@@ -32,6 +32,11 @@ struct Parameter {
   std::optional<std::string> defaultValue;
 };
 
+/// The first stage and the first output that stand `on gpu`, with their places, for messages; empty: none.
+struct GpuPlaces {
+  std::string stage, output;
+};
+
 /// What a compilation leaves, and what the cache stores: data and code, and
 /// nothing of LLVM.
 struct Compiled {
@@ -39,7 +44,7 @@ struct Compiled {
   std::vector<Parameter> parameters;
   std::vector<uint8_t> plan;
   std::vector<uint8_t> image;
-  std::string gpuPlace; ///< what stands `on gpu`, for messages; empty: nothing
+  GpuPlaces gpuPlaces;
   std::vector<runtime::DeviceImage> device; ///< code for GPUs; empty: there are no kernels for one
 };
 
@@ -59,7 +64,7 @@ struct pst_program {
   std::vector<pst_parameter_info> parameterInfos; ///< views of `parameters`
   bool fromCache = false;
   bool isBundle = false; ///< there is no text
-  std::string gpuPlace; ///< as Compiled's
+  penstock::api::GpuPlaces gpuPlaces; ///< as Compiled's
   std::vector<penstock::runtime::DeviceImage> device; ///< likewise
 
   // Null after an error and for check_only.

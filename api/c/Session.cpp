@@ -148,8 +148,8 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
                              "outputs `on gpu`"));
   if (given.device == PST_DEVICE_CPU && hasGpuCode)
     return self.fail(invalid("the program's kernels were compiled for a GPU; compile it without `gpu` to run them here"));
-  if (!program->gpuPlace.empty())
-    return self.fail(invalid(program->gpuPlace + " stands `on gpu`, and the program was compiled for the CPU alone; `on auto`, or "
+  if (!program->gpuPlaces.stage.empty())
+    return self.fail(invalid(program->gpuPlaces.stage + " stands `on gpu`, and the program was compiled for the CPU alone; `on auto`, or "
                                                  "nothing, runs there, and `--gpu native` on a GPU"));
   runtime::SessionOptions sessionOptions = readOptions(given);
   auto values = allParameters(*program, given);
@@ -184,7 +184,7 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
   if (hasGpuCode || delivers) {
     auto driver = runtime::cuda::openDriver();
     if (!driver && !hasGpuCode)
-      return self.fail(invalid("output `" + (*onGpu)->name + "` stands `on gpu`, and " + driver.error().message +
+      return self.fail(invalid(program->gpuPlaces.output + " stands `on gpu`, and " + driver.error().message +
                                "; `--device cpu` (the session's `device`) delivers it in the host's memory"));
     if (!driver)
       return self.fail(driver.error());

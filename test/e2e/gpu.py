@@ -216,7 +216,7 @@ class Gpu(ToolTest):
         none = {**self.environment(), "LD_LIBRARY_PATH": ""}
         done = subprocess.run([self.tool, "run", pipe], capture_output=True, text=True, env=none, timeout=60)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("output `spectrum` stands `on gpu`, and this machine has no NVIDIA driver", done.stderr)
+        self.assertRegex(done.stderr, r"output `spectrum` \(.*stay_mine.pipe:\d+:\d+\) stands `on gpu`, and this machine has no NVIDIA driver")
         self.assertIn("`--device cpu` (the session's `device`) delivers it in the host's memory", done.stderr)
         self.assertEqual(subprocess.run([self.tool, "run", pipe, "--device", "cpu"], env=none, timeout=60, capture_output=True).returncode, 0)
         self.assertIn("--device wants the number of a GPU, or `cpu`", self.run_tool("run", pipe, "--device", "cuda", expect=2).stderr)

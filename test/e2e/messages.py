@@ -114,7 +114,7 @@ pipeline p(root: path) OPTIONS {
         self.assertIn("the number of a picked row must be known before any row is fetched", done.stderr)
         self.assertNotIn("see current operation", done.stderr)
 
-    def test_on_gpu_compiles_and_is_refused_when_it_starts(self):
+    def test_an_output_on_gpu_compiles_and_is_refused_where_there_is_none(self):
         text = self.text.replace("OUTPUT", "on gpu")
         for place in ("OPTIONS", "ORDER", "LET"):
             text = text.replace(place, "")
@@ -122,8 +122,7 @@ pipeline p(root: path) OPTIONS {
         self.run_tool("check", path)
         self.run_tool("compile", path)
         self.assertRegex(self.run_tool("explain", path, "--all").stdout,
-                         r"\n  place: output `image` \(.*test.pipe:9:\d+\) stands on a GPU; a session starts when it is "
-                         r"compiled for one\n")
+                         r"\n  place: everything runs on the CPU; delivered in a GPU's memory: `image`\n")
         done = self.run_tool("run", path, "--set", f"root={self.folder}", expect=1)
         self.assertIn("output `image`", done.stderr)
         self.assertIn("test.pipe:9:", done.stderr)
