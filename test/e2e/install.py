@@ -149,7 +149,7 @@ class Installed(unittest.TestCase):
             with open(path) as file:
                 pages[os.path.basename(path)] = file.read()
         self.assertEqual(set(pages), {"operators-reference.md", "ops.md", "passes.md", "grammar.md"})
-        for page, heads, least in (("ops.md", r"^### `pipe\.(\w+)`.*\n\n_(.*)_\n", 40), ("passes.md", r"^### `-(pipe-[\w-]+)`\n\n_(.*)_\n\n(.+)", 12)):
+        for page, heads, least in (("ops.md", r"^### `(?:pipe|lane)\.(\w+)`.*\n\n_(.*)_\n", 40), ("passes.md", r"^### `-(pipe-[\w-]+)`\n\n_(.*)_\n\n(.+)", 12)):
             found = re.findall(heads, pages[page], re.M)
             self.assertGreater(len(found), least, page)
             self.assertEqual(len(found), len(re.findall(r"^### ", pages[page], re.M)), f"{page}: something has no summary or description")

@@ -1,0 +1,298 @@
+// Where everything of a batch lies on a device: offsets first, when all sizes are known; then memory, if what there is
+// does not do; then the slab is filled.
+#include "runtime/sched/DeviceStage.h"
+
+#include "runtime/core/LaunchRecord.h"
+#include "runtime/sched/SampleBuffers.h"
+#include "runtime/sched/Setup.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace penstock::runtime {
+
+namespace {
+
+using plan::BufferKind;
+
+int64_t bytesOf(const pst_tensor &tensor, const BufferLayout &buffer) {
+  int64_t bytes = buffer.elementBytes;
+  for (int axis = 0; axis < buffer.rank; ++axis)
+    bytes *= tensor.extent[axis];
+  return bytes;
+}
+
+/// Copies a tensor of any strides to where it is dense; returns the end.
+uint8_t *copyDense(const pst_tensor &from, const BufferLayout &buffer, int axis, const uint8_t *data, uint8_t *to) {
+  int64_t run = buffer.elementBytes;
+  bool isDense = true;
+  for (int inner = buffer.rank; inner-- > axis;) {
+    isDense = isDense && from.stride[inner] == run;
+    run *= from.extent[inner];
+  }
+  if (isDense) {
+    std::memcpy(to, data, size_t(run));
+    return to + run;
+  }
+  for (int64_t i = 0; i < from.extent[axis]; ++i)
+    to = copyDense(from, buffer, axis + 1, data + i * from.stride[axis], to);
+  return to;
+}
+
+} // namespace
+
+//===--- where everything lies -----------------------------------------------------------===//
+
+int64_t DeviceStage::place(int64_t bytes) {
+  const int64_t at = totalBytes;
+  totalBytes += alignStorage(bytes + storageSlack);
+  return at;
+}
+
+/// Those that a kernel reads of all samples lie one behind the other, also where some samples have none.
+void DeviceStage::placeTogether(Work &work, int number) {
+  if (const BufferLayout &buffer = layout.buffers[size_t(number)]; buffer.readByAll)
+    together[size_t(entries[size_t(number)])] = place(buffer.bytes * work.count);
+}
+
+/// Only the region of an image is copied. The tensor begins before it, so that
+/// kernels find its elements by the image's rows and columns: what they read outside is some other memory of the arena.
+void DeviceStage::placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &part, const int64_t *block) {
+  const plan::DecodeT &decode = *part.decode;
+  const bool isVideo = tree.media[size_t(decode.media)]->media == "video";
+  const int rows = isVideo ? 1 : 0, columns = rows + 1;
+  Region &region = part.region;
+  const AxisRange h = rangeOf(decode, rows, from.extent[rows], block);
+  const AxisRange w = rangeOf(decode, columns, from.extent[columns], block);
+  region = {h.low, w.low, h.high - h.low, w.high - w.low};
+  constexpr int64_t wide = 16; // rows that a GPU loads 16 bytes at a time
+  const int64_t pixel = from.stride[columns], frames = isVideo ? from.extent[0] : 1;
+  const int64_t stride = (region.columns * pixel + wide - 1) / wide * wide, frame = stride * region.rows;
+  part.offset = place(frame * frames);
+  to = from;
+  if (isVideo)
+    to.stride[0] = frame;
+  to.stride[rows] = stride;
+  const int64_t before = region.top * stride + region.left * pixel;
+  to.data = reinterpret_cast<void *>(part.offset - before);
+  lowest = std::min(lowest, part.offset - before);
+  highest = std::max(highest, part.offset - before + (frames - 1) * frame + (from.extent[rows] - 1) * stride +
+                                  from.extent[columns] * pixel);
+}
+
+/// `from` is what was kept of a buffer of the host.
+void DeviceStage::placeCrossing(Work &work, int64_t slot, int number) {
+  const BufferLayout &buffer = layout.buffers[size_t(number)];
+  const pst_tensor &from = work.keptTensor(slot, buffer.kept);
+  pst_tensor &to = tensor(slot, number);
+  if (!from.data) // a branch that did not run
+    return;
+  const int64_t *block = work.block(slot);
+  int chosen = number;
+  while (layout.buffers[size_t(chosen)].kind == BufferKind::alias)
+    chosen = layout.buffers[size_t(chosen)].chosen(block);
+  Crossing part{slot, number, &from, decodes[size_t(chosen)], {}, 0};
+  if (part.decode) {
+    placeRegion(from, to, part, block);
+  } else {
+    to = from;
+    int64_t stride = buffer.elementBytes;
+    for (int axis = buffer.rank; axis-- > 0;) {
+      to.stride[axis] = stride;
+      stride *= to.extent[axis];
+    }
+    part.offset = buffer.readByAll ? together[size_t(entries[size_t(number)])] + slot * buffer.bytes : place(stride);
+    to.data = reinterpret_cast<void *>(part.offset);
+  }
+  parts.push_back(part);
+}
+
+/// The extents of what the stage's kernels make of a sample. False: it is a bad one.
+bool DeviceStage::shapeMade(Work &work, int64_t slot, Failure &failure) {
+  for (int number : made) {
+    const BufferLayout &buffer = layout.buffers[size_t(number)];
+    pst_tensor &to = tensor(slot, number);
+    to = buffer.shape;
+    if (!buffer.isStatic && !shapeByBlock(layout, tree, number, work.block(slot), to, failure))
+      return false;
+  }
+  return true;
+}
+
+/// Which samples each kernel runs for, and their scratch.
+Status DeviceStage::placeSteps(Work &work, const std::vector<int64_t> &slots) {
+  scratch.assign(size_t(work.count), 0);
+  for (size_t i = layout.stageBegin[size_t(stage)]; i < layout.stageBegin[size_t(stage) + 1]; ++i) {
+    const StepLayout &step = layout.steps[i];
+    for (const StepLayout::Input &access : step.inputs)
+      if (access.all && access.count >= 0 && access.count != work.count)
+        return Error{Code::InvalidArgument, "the batch has " + std::to_string(work.count) + " samples instead of " +
+                                                std::to_string(access.count)};
+    Running running{i, {}, 0};
+    for (int64_t slot : slots)
+      if ((step.guard < 0 || work.block(slot)[step.guard]) && !(step.once && slot != 0)) {
+        running.slots.push_back(slot);
+        int64_t &most = scratch[size_t(slot)];
+        most = std::max(most, scratchBytes(layout.scratch[size_t(step.kernel)], work.block(slot)));
+      }
+    if (running.slots.empty())
+      continue;
+    running.records = place(int64_t(running.slots.size() * step.device->record.size() * sizeof(int64_t)));
+    steps.push_back(std::move(running));
+  }
+  return {};
+}
+
+/// Where the first sample of an output is while the stage runs.
+uint8_t *DeviceStage::outputAt(Work &work, size_t output) const {
+  return layout.outputs[output].onDevice ? work.memory->deviceOutput(output) : base + outputs[output];
+}
+
+void DeviceStage::placeOutputs(Work &work) {
+  outputs.assign(layout.outputs.size(), 0);
+  int64_t largest = 0;
+  for (size_t i = 0; i < layout.outputs.size(); ++i) {
+    const OutputLayout &output = layout.outputs[i];
+    if (output.madeOnDevice && !output.onDevice)
+      outputs[i] = place(output.sampleBytes * work.count);
+    else if (output.madeOnDevice && output.raggedAxis >= 0)
+      largest = std::max(largest, output.sampleBytes);
+  }
+  spare = largest ? place(largest) : 0;
+  const int64_t samples = (work.count + 1) * int64_t(sizeof(pst_sample_status));
+  stateBytes = samples + int64_t(counts.size()) * work.count * int64_t(sizeof(int64_t));
+  states = place(stateBytes);
+  for (size_t i = 0; i < counts.size(); ++i)
+    for (int64_t slot = 0; slot < work.count; ++slot)
+      tensor(slot, counts[i]).data =
+          reinterpret_cast<void *>(states + samples + (int64_t(i) * work.count + slot) * int64_t(sizeof(int64_t)));
+}
+
+void DeviceStage::placeMade(Work &work, int64_t slot) {
+  std::vector<int64_t> places(layout.places.size(), 0); // bytes of each
+  for (int number : made)
+    if (const BufferLayout &buffer = layout.buffers[size_t(number)]; buffer.place >= 0)
+      places[size_t(buffer.place)] = std::max(places[size_t(buffer.place)], bytesOf(tensor(slot, number), buffer) + 1);
+  for (int64_t &bytes : places)
+    bytes = bytes ? place(bytes) : 0;
+  for (int number : made) {
+    const BufferLayout &buffer = layout.buffers[size_t(number)];
+    pst_tensor &to = tensor(slot, number);
+    int64_t at;
+    if (buffer.kind == BufferKind::output) { // from where the output begins
+      work.memory->bind(size_t(buffer.output), slot, to);
+      at = slot * work.memory->strides(size_t(buffer.output))[size_t(layout.outputs[size_t(buffer.output)].nAxis)];
+    } else if (std::find(counts.begin(), counts.end(), number) != counts.end()) {
+      continue;
+    } else if (buffer.readByAll) {
+      at = together[size_t(entries[size_t(number)])] + slot * buffer.bytes;
+    } else if (buffer.place >= 0) {
+      at = places[size_t(buffer.place)];
+    } else {
+      at = buffer.once && slot != 0 ? 0 : place(bytesOf(to, buffer));
+    }
+    to.data = reinterpret_cast<void *>(at);
+  }
+  if (int64_t &bytes = scratch[size_t(slot)])
+    bytes = place(bytes);
+}
+
+bool DeviceStage::allocate() {
+  const int64_t before = std::max<int64_t>(0, -lowest) + storageSlack;
+  const int64_t bytes = alignStorage(before) + std::max(totalBytes, highest) + storageSlack;
+  auto grow = [](std::shared_ptr<void> &memory, int64_t &room, int64_t wanted, auto take) {
+    if (wanted <= room)
+      return true;
+    memory.reset();
+    room = 0;
+    const int64_t roomy = wanted + wanted / 8; // batches differ a little
+    memory = take(size_t(roomy));
+    room = memory ? roomy : 0;
+    return memory != nullptr;
+  };
+  auto host = [&](size_t size) { return shared.device->allocateHost(size); };
+  auto device = [&](size_t size) { return shared.device->allocate(size); };
+  if (!grow(slab, slabRoom, slabBytes, host) || !grow(answer, answerRoom, stateBytes, host) ||
+      !grow(arena, arenaRoom, bytes, device))
+    return false;
+  base = static_cast<uint8_t *>(arena.get()) + alignStorage(before);
+  return true;
+}
+
+//===--- filling the slab ---------------------------------------------------------------===//
+
+void DeviceStage::pack(Work &work) {
+  uint8_t *const to = static_cast<uint8_t *>(slab.get());
+  for (const Crossing &part : parts) {
+    const BufferLayout &buffer = layout.buffers[size_t(part.number)];
+    const auto *from = static_cast<const uint8_t *>(part.from->data);
+    if (!part.decode) {
+      copyDense(*part.from, buffer, 0, from, to + part.offset);
+      continue;
+    }
+    const bool isVideo = tree.media[size_t(part.decode->media)]->media == "video";
+    const int rows = isVideo ? 1 : 0;
+    const pst_tensor &there = tensor(part.slot, part.number);
+    const int64_t pixel = part.from->stride[rows + 1], stride = there.stride[rows];
+    uint8_t *row = to + part.offset;
+    for (int64_t frame = 0; frame < (isVideo ? part.from->extent[0] : 1); ++frame)
+      for (int64_t i = 0; i < part.region.rows; ++i, row += stride)
+        std::memcpy(row, from + frame * (isVideo ? part.from->stride[0] : 0) +
+                             (part.region.top + i) * part.from->stride[rows] + part.region.left * pixel,
+                    size_t(part.region.columns * pixel));
+  }
+  packRecords(work);
+}
+
+/// Of what lies in the arena, or is an output that the stage makes, which its kernels may read, too.
+void *DeviceStage::addressOf(Work &work, int64_t slot, int number) {
+  const BufferLayout &buffer = layout.buffers[size_t(number)];
+  const bool isOutput = buffer.kind == BufferKind::output && buffer.stage == stage;
+  uint8_t *const from = isOutput ? outputAt(work, size_t(buffer.output)) : base;
+  return from + reinterpret_cast<intptr_t>(tensor(slot, number).data);
+}
+
+/// What a step reads, of this sample, a peer or all of them, with addresses of the device.
+pst_tensor DeviceStage::input(Work &work, int64_t slot, const StepLayout::Input &access) {
+  if (access.peerSlot >= 0)
+    slot = std::clamp<int64_t>(work.block(slot)[access.peerSlot], 0, work.count - 1);
+  if (access.all)
+    slot = 0;
+  const int number = resolve(access.buffer, work.block(slot));
+  const BufferLayout &buffer = layout.buffers[size_t(number)];
+  if (buffer.kind == BufferKind::constant) {
+    pst_tensor constant = buffer.shape;
+    constant.data = shared.constants + buffer.constantOffset;
+    return constant;
+  }
+  slot = buffer.once ? 0 : slot;
+  pst_tensor result = tensor(slot, number);
+  result.data = addressOf(work, slot, number);
+  return access.all ? buffer.ofAll(result, work.count) : result;
+}
+
+void DeviceStage::packRecords(Work &work) {
+  std::vector<pst_tensor> arguments;
+  std::vector<int64_t> scalars;
+  for (const Running &running : steps) {
+    const StepLayout &step = layout.steps[running.step];
+    auto *record = reinterpret_cast<int64_t *>(static_cast<uint8_t *>(slab.get()) + running.records);
+    for (int64_t slot : running.slots) {
+      arguments.clear();
+      scalars.clear();
+      for (const StepLayout::Input &access : step.inputs)
+        arguments.push_back(input(work, slot, access));
+      for (int32_t number : step.outputs) {
+        arguments.push_back(tensor(slot, number));
+        arguments.back().data = addressOf(work, slot, number);
+      }
+      for (int32_t number : step.scalars)
+        scalars.push_back(work.block(slot)[number]);
+      packRecord(step.device->record, step.once ? 0 : slot + 1, arguments.data(), scalars.data(),
+                 base + scratch[size_t(slot)], record);
+      record += step.device->record.size();
+    }
+  }
+}
+
+} // namespace penstock::runtime
