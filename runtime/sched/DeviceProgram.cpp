@@ -43,14 +43,9 @@ Status DeviceProgram::copyConstants(const Layout &layout) {
   constants = static_cast<uint8_t *>(constantMemory.get()) + slack;
   const size_t used = bytes - size_t(layout.constants - layout.constantBytes.data());
   std::memcpy(host.get(), layout.constants, used);
-  auto done = device->makeEvent();
-  if (!done)
-    return done.error();
   if (Status status = copies->copyToDevice(constants, host.get(), used); !status)
     return status;
-  if (Status status = copies->record(**done); !status)
-    return status;
-  return (*done)->wait();
+  return copies->finish();
 }
 
 } // namespace penstock::runtime

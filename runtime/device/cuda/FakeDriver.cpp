@@ -31,10 +31,11 @@ void *newMemory(size_t bytes) {
 
 } // namespace
 
-/// Queued work: done when `after` is, if there is one.
+/// Queued work: done when `after` is, if there is one. `host`: memory of the host that it touches.
 struct FakeDriver::Operation {
   std::function<int()> work;
   std::shared_ptr<bool> after, done;
+  const void *host = nullptr;
 };
 
 /// Counts the call and answers for the GPU.
@@ -200,8 +201,14 @@ void FakeDriver::fillMemory() {
   };
   functions.memFreeHost = [](void *memory) {
     return current->call("memFreeHost", [=] {
-      if (!current->pinned.erase(reinterpret_cast<uintptr_t>(memory)))
+      auto found = current->pinned.find(reinterpret_cast<uintptr_t>(memory));
+      if (found == current->pinned.end())
         return current->blame("host memory is freed that was not allocated", invalidValue);
+      for (const auto &[stream, operations] : current->streams)
+        for (const Operation &operation : operations)
+          if (holds({*found}, reinterpret_cast<uintptr_t>(operation.host), 0))
+            current->blame("host memory is freed that a copy still touches", invalidValue);
+      current->pinned.erase(found);
       while (current->advanceLocked())
         ;
       std::free(memory);
@@ -215,7 +222,7 @@ void FakeDriver::fillMemory() {
       return current->queue(stream, {[=] {
         std::memcpy(reinterpret_cast<void *>(to), from, bytes);
         return success;
-      }, {}, {}});
+      }, {}, {}, from});
     });
   };
   functions.memcpyDtoHAsync = [](void *to, DevicePointer from, size_t bytes, Stream stream) {
@@ -226,7 +233,7 @@ void FakeDriver::fillMemory() {
       return current->queue(stream, {[=] {
         std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
         return success;
-      }, {}, {}});
+      }, {}, {}, to});
     });
   };
   functions.memcpyDtoDAsync = [](DevicePointer to, DevicePointer from, size_t bytes, Stream stream) {

@@ -488,6 +488,26 @@ TEST(DeviceStage, AnyCallMayFailAndNothingIsLeft) {
   failAnyCall(DevicePipeline(countedPipeline(), 0, true));
 }
 
+// A sample's memory is given back at once, so nothing may be left that was queued before a call failed.
+TEST(DeviceStage, WhatWasQueuedEndsWithACallThatFails) {
+  const MemoryTable table(20);
+  const DevicePipeline onDevice(memoryPipeline());
+  for (const char *function : {"memcpyHtoDAsync", "memcpyDtoHAsync", "eventRecord", "streamWaitEvent", "launchKernel", "eventSynchronize"})
+    for (int number = 0; number < 4; ++number) {
+      FakeDriver driver(onDevice.driver(uint64_t(number)));
+      driver.fail(function, number, cuda::outOfMemory);
+      {
+        SessionOptions options = table.options();
+        options.samplesOnly = true;
+        auto session = onDevice.open(driver, options);
+        for (int64_t position = 0; session && position < 4; ++position)
+          (void)(*session)->sample(0, position);
+      }
+      EXPECT_EQ(driver.fault(), "") << function << " " << number;
+      EXPECT_EQ(driver.left(), "");
+    }
+}
+
 TEST(DeviceStage, StopsInTheMiddle) {
   const MemoryTable table(400);
   const DevicePipeline onDevice(failingPipeline());
