@@ -44,12 +44,12 @@ template <typename Managed> struct Lent {
   Managed tensor{};
   std::vector<int64_t> extents; ///< the shape, then the strides
   std::shared_ptr<SharedBatch> batch;
-  void *stream = nullptr; ///< null: the session's
+  void *stream = nullptr; ///< that the consumer uses
   bool isOnDevice = false;
 
   static void end(Managed *tensor) {
     auto *lent = static_cast<Lent *>(tensor->manager_ctx);
-    if (lent->isOnDevice && lent->stream)
+    if (lent->isOnDevice)
       lent->batch->usedOn(lent->stream);
     delete lent;
   }
@@ -89,7 +89,7 @@ pst_status lend(pst_batch *batch, size_t index, pst_part part, void *stream, Man
   setVersion(lent->tensor);
   lent->tensor.deleter = Lent<Managed>::end;
   lent->batch = batch->batch;
-  lent->stream = stream;
+  lent->stream = stream ? stream : (*batch->batch)->stream();
   *out = &lent->tensor;
   lent->tensor.manager_ctx = lent.get();
   static_cast<void>(lent.release());

@@ -50,6 +50,8 @@ public:
   /// An output's values in the host's memory, by its strides; of what is on a device, a copy, which lives as long as
   /// the batch. Null where that cannot be read. Any thread.
   virtual const void *onHost(size_t output) const = 0;
+  /// The session's CUDA stream.
+  virtual void *stream() const = 0;
   /// Says that work which is queued on a CUDA stream uses outputs on a device: their memory is written again
   /// behind it. Without a call, the session's stream counts. Any thread.
   virtual void usedOn(void *stream) = 0;

@@ -15,12 +15,12 @@ constexpr size_t keptReports = 65'536;
 class Delivered final : public Batch {
 public:
   Delivered(Finished &&finished, std::shared_ptr<BlockPool> pool, int64_t waitedNs, void *stream)
-      : pool(std::move(pool)), stream(stream), block(std::move(finished.block)), number(finished.epoch),
+      : pool(std::move(pool)), sessionStream(stream), block(std::move(finished.block)), number(finished.epoch),
         samples(finished.count), waited(waitedNs), placesOf(std::move(finished.positions)),
         rowsOf(std::move(finished.rows)), views(block->views(samples)) {}
   ~Delivered() override {
     if (!block->isOrdered())
-      block->usedOn(stream);
+      block->usedOn(sessionStream);
     pool->giveBackDelivered(std::move(block));
   }
 
@@ -32,11 +32,12 @@ public:
   int64_t waitedNs() const override { return waited; }
   uint64_t contentHash(int64_t slot) const override { return block->contentHash(slot, samples); }
   const void *onHost(size_t output) const override { return block->onHost(output, samples); }
-  void usedOn(void *other) override { block->usedOn(other); }
+  void *stream() const override { return sessionStream; }
+  void usedOn(void *stream) override { block->usedOn(stream); }
 
 private:
   std::shared_ptr<BlockPool> pool;
-  void *stream; ///< the session's
+  void *sessionStream;
   std::unique_ptr<BatchBlock> block;
   uint32_t number;
   int64_t samples;

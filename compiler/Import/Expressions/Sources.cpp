@@ -25,6 +25,7 @@ private:
   void syntheticColumns();
   void csvColumns();
   void jsonColumns();
+  size_t giveList();
   void fileList();
   void cifarColumns(bool fine);
   void tarColumns();
@@ -225,17 +226,23 @@ void SourceImport::demandFolder(const dsl::Arg &arg, bool hasFolder) {
             quote(name.text + "(list, root, ...)") + " with a parameter `root: path`");
 }
 
-void SourceImport::csvColumns() {
+/// The file of a table and perhaps a folder for what it names; returns the number of the first column's argument.
+size_t SourceImport::giveList() {
   const auto &args = list.args;
   if (args.empty() || args[0].name)
-    in.fail(name.range, "`csv` takes its file first, then a folder, then named columns",
-            "`csv(list, root, data = bytes, label = i64)`");
+    in.fail(name.range, quote(name.text) + " takes its file first, then a folder, then named columns",
+            quote(name.text + "(list, root, data = bytes, label = i64)"));
   givePath("list", *args[0].value);
-  size_t next = 1;
-  if (args.size() > 1 && !args[1].name)
-    givePath("root", *args[next++].value);
-  if (next > 1)
-    giveIndex();
+  if (args.size() == 1 || args[1].name)
+    return 1;
+  givePath("root", *args[1].value);
+  giveIndex();
+  return 2;
+}
+
+void SourceImport::csvColumns() {
+  const auto &args = list.args;
+  const size_t next = giveList();
   for (const dsl::Arg &arg : llvm::ArrayRef(args).drop_front(next)) {
     if (arg.name && arg.name->text == "separator") {
       const auto *text = arg.value->as<dsl::StringLit>();
@@ -258,17 +265,8 @@ void SourceImport::csvColumns() {
 }
 
 void SourceImport::jsonColumns() {
-  const auto &args = list.args;
-  if (args.empty() || args[0].name)
-    in.fail(name.range, "`json_lines` takes its file first, then a folder, then named columns",
-            "`json_lines(list, root, data = bytes, label = i64)`");
-  givePath("list", *args[0].value);
-  size_t next = 1;
-  if (args.size() > 1 && !args[1].name)
-    givePath("root", *args[next++].value);
-  if (next > 1)
-    giveIndex();
-  for (const dsl::Arg &arg : llvm::ArrayRef(args).drop_front(next)) {
+  const size_t next = giveList();
+  for (const dsl::Arg &arg : llvm::ArrayRef(list.args).drop_front(next)) {
     namedColumn(arg, false, true);
     demandFolder(arg, next > 1);
   }
