@@ -2,14 +2,14 @@
 #ifndef PENSTOCK_CODEGEN_CPU_TARGET_H
 #define PENSTOCK_CODEGEN_CPU_TARGET_H
 
-#include "compiler/Conversion/CpuLevel.h"
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace penstock::codegen {
 
-using conversion::CpuLevel;
+/// Recorded in a kernel's schedule and in images, by these numbers; each includes those below.
+enum class CpuLevel : int { v2 = 2, v3 = 3, v4 = 4, v4vnni = 5 };
 
 /// A feature level of the x86-64 psABI: v2 (SSE4.2), v3 (AVX2, FMA, F16C), v4
 /// (AVX-512 F BW CD DQ VL); and one of ours, v4-vnni (v4 with VBMI and VNNI). Code

@@ -145,7 +145,7 @@ static bool reciprocalsHold(const ByteChain &chain) {
   return true;
 }
 
-std::optional<CheaperChain> penstock::conversion::proveByteChain(const ByteChain &chain, CpuLevel level) {
+std::optional<CheaperChain> penstock::conversion::proveByteChain(const ByteChain &chain, const penstock::lane::Features &has) {
   const bool divides = llvm::any_of(chain.steps, [](const Step &s) { return s.kind == BinaryKind::div; });
   if (!divides && chain.steps.size() < 2)
     return std::nullopt;
@@ -159,7 +159,7 @@ std::optional<CheaperChain> penstock::conversion::proveByteChain(const ByteChain
   CheaperChain form;
   // Of the sums of the cheaper form, too.
   form.range = Interval::of(low - std::abs(low) * 1e-3 - 1e-3, high + std::abs(high) * 1e-3 + 1e-3);
-  const bool fused = level >= CpuLevel::v3;
+  const bool fused = has.fusedMultiplyAdd;
   form.oneStep = asOneStep(chain, fused);
   if (form.oneStep || (fused && divides && reciprocalsHold(chain)))
     return form;
@@ -187,7 +187,7 @@ LaneValue penstock::conversion::emitByteChain(Lanes &l, const ByteChain &chain, 
   Value v = l.cast(CastMode::value, root, b.getF32Type()).value;
   auto number = [&](float value) { return l.floatLike(v, static_cast<double>(value)); };
   auto madd = [&](Value x, float s, Value t) -> Value {
-    if (l.level >= CpuLevel::v3)
+    if (l.has.fusedMultiplyAdd)
       return b.create<LLVM::FMAOp>(l.loc, x, number(s), t);
     return b.create<arith::AddFOp>(l.loc, b.create<arith::MulFOp>(l.loc, x, number(s)), t);
   };
@@ -196,9 +196,9 @@ LaneValue penstock::conversion::emitByteChain(Lanes &l, const ByteChain &chain, 
     return l.cast(CastMode::value, {v, b.getF32Type(), form.range}, chain.result);
   }
   ArrayRef<Step> steps = chain.steps;
-  // Other levels lack the byte shuffle. It is one more where the load has widened the
+  // Without a permutation of bytes, copying them takes longer than dividing. It is one more where the load has widened the
   // bytes already, and what a longer chain saves elsewhere waits for memory.
-  if (l.level >= CpuLevel::v4vnni && l.fillsRegisters(v) && steps.size() == 1 &&
+  if (l.has.permuteBytes && l.has.convertUp && l.fillsRegisters(v) && steps.size() == 1 &&
       steps[0].kind == BinaryKind::div && steps[0].constant == 255) {
     Value scaled = bytesBy255(l, root);
     v = b.create<arith::MulFOp>(l.loc, scaled, l.floatLike(scaled, 0x1p-32));

@@ -33,7 +33,7 @@ struct CheaperChain {
   std::optional<std::pair<float, float>> oneStep; ///< scale, offset; else reciprocals
   Interval range;
 };
-std::optional<CheaperChain> proveByteChain(const ByteChain &chain, CpuLevel level);
+std::optional<CheaperChain> proveByteChain(const ByteChain &chain, const lane::Features &has);
 
 LaneValue emitByteChain(Lanes &lanes, const ByteChain &chain, const CheaperChain &form, LaneValue root);
 

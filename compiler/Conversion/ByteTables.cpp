@@ -78,7 +78,7 @@ static bool costsMoreThanLookup(ArrayRef<Operation *> slice, const llvm::DenseMa
 /// where nothing is to be had by that.
 bool KernelEmitter::emitByTables(MapOp op, ArrayRef<LaneValue> inputs, Value wanted) {
   Block &body = op.getBody().front();
-  if (l.level < CpuLevel::v4vnni || l.lanes == 1 || l.lanes > 64)
+  if (!l.has.permuteBytes || l.lanes == 1 || l.lanes > 64)
     return false;
   Operation *place = outermostLoop(b.getInsertionBlock(), top, l.lanes);
   if (!place)
@@ -220,7 +220,7 @@ ByteTable KernelEmitter::tableOf(MapOp op, ArrayRef<LaneValue> inputs, Value byt
 std::optional<LaneValue> KernelEmitter::loadByTable(LoadOp op, ArrayRef<Index> at) {
   auto buffer = buffers.find(op.getTensor());
   NamedTensorType type = typeOf(op.getTensor());
-  if (l.level < CpuLevel::v4vnni || l.lanes == 1 || l.lanes > 64 || buffer == buffers.end() || !type.isStatic() ||
+  if (!l.has.permuteBytes || l.lanes == 1 || l.lanes > 64 || buffer == buffers.end() || !type.isStatic() ||
       !type.getElementType().isUnsignedInteger(8))
     return std::nullopt;
   Operation *place = outermostLoop(b.getInsertionBlock(), top, l.lanes);

@@ -23,7 +23,7 @@ static func::FuncOp helper(OpBuilder &b, Location loc, StringRef name, FunctionT
   function.setPrivate();
   Block *block = function.addEntryBlock();
   b.setInsertionPointToStart(block);
-  Lanes lanes(b, loc, CpuLevel::v2);
+  Lanes lanes(b, loc, {});
   b.create<func::ReturnOp>(loc, body(lanes, block->getArguments()));
   return function;
 }

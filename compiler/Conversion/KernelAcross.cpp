@@ -131,10 +131,10 @@ int64_t KernelEmitter::costOf(Value tensor) {
 
 //===--- one result in each lane -------------------------------------------------------===//
 
-/// An element of a minimum or maximum that is no NaN, or no signalling one, where AVX-512 has an
+/// An element of a minimum or maximum that is no NaN, or no signalling one, where there is an
 /// instruction for it: what it is compared with then takes one as well.
 LaneValue KernelEmitter::comparable(LaneValue value, bool wantMin) {
-  if (!value.range.nan || l.lanes % 16 != 0 || l.level < CpuLevel::v4)
+  if (!value.range.nan || !l.has.numbers || l.lanes % l.has.lanesOf(4) != 0)
     return value;
   return value.type.isF32() && l.fillsRegisters(value.value) ? l.numberOr(wantMin, value) : l.canonical(value);
 }
@@ -275,7 +275,7 @@ std::optional<LaneValue> KernelEmitter::reducePieces(ReduceOp op, const Pieces &
       return std::nullopt;
   // At most four registers of f32 at a time, but two results: those of one are no vector.
   const int64_t lanes = l.lanes,
-                results = std::min(lanes, std::max<int64_t>(vectorBytes / pieces.size, 2));
+                results = std::min(lanes, std::max<int64_t>(l.has.registerBytes / pieces.size, 2));
   auto allOf = [&](Found what) {
     LaneValue all;
     for (int64_t first = 0; first < lanes; first += results) {
@@ -405,8 +405,8 @@ LaneValue KernelEmitter::reduceInLoops(ReduceOp op, SmallVector<Index> at, Array
 
 //===--- which axis ----------------------------------------------------------------------===//
 
-/// How far elements of neighbouring lanes may lie apart. Further than 4, only what is there
-/// as 4 bytes, with AVX-512 as 2, is taken apart in registers.
+/// How far elements of neighbouring lanes may lie apart. Further than 4, only elements that
+/// can be selected one by one are taken apart in registers.
 int64_t KernelEmitter::mostElementsApart(ReduceOp op) {
   Value root = op.getValue();
   while (Operation *inner = root.getDefiningOp()) {
@@ -416,9 +416,8 @@ int64_t KernelEmitter::mostElementsApart(ReduceOp op) {
   }
   auto stored = buffers.find(root);
   const int64_t bytes = stored == buffers.end() ? 0 : scalarBytes(stored->second.element);
-  const bool whole = 2 * vectorBytes / scalarBytes(computeType(typeOf(op.getValue()).getElementType())) * bytes >= vectorBytes;
-  const bool selects = (bytes == 4 && l.level >= CpuLevel::v3) || (bytes == 2 && l.level >= CpuLevel::v4);
-  return selects && whole && isUnrolled(op) ? mostApart : 4;
+  const bool whole = 2 * l.has.registerBytes / scalarBytes(computeType(typeOf(op.getValue()).getElementType())) * bytes >= l.has.registerBytes;
+  return l.has.selects(bytes) && whole && isUnrolled(op) ? mostApart : 4;
 }
 
 /// The axis of the result along which lanes read runs of elements; -1: none.
@@ -443,7 +442,7 @@ int64_t KernelEmitter::laneAxisAcross(ReduceOp op) {
 
 /// Two registers for each value: additions that follow each other wait.
 int64_t KernelEmitter::lanesAcross(Type element) {
-  return std::min<int64_t>(32, std::max<int64_t>(2 * vectorBytes / scalarBytes(element), 2));
+  return std::min<int64_t>(32, std::max<int64_t>(2 * l.has.registerBytes / scalarBytes(element), 2));
 }
 
 /// Partial sums that are carried side by side do not wait: one register for each.

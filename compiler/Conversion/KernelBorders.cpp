@@ -243,7 +243,7 @@ LaneValue KernelEmitter::emitPad(PadOp op, ArrayRef<Index> at) {
 
 /// Elements that run over the end of an axis, along the lanes: the nearest vector that lies
 /// inside has them all, and a shuffle puts each where the border wants it. Null where that
-/// takes more than AVX-512 has one instruction for. `reach`: how far `at` lies at most from places
+/// takes more than one instruction. `reach`: how far `at` lies at most from places
 /// of the axis; what is mirrored from further than a vector is not in the nearest one.
 std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> at, int64_t axis,
                                                    int64_t reach, Border border) {
@@ -251,9 +251,9 @@ std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> 
   Type element = typeOf(input).getElementType();
   const bool isSmall = element.isF32() || (!llvm::isa<FloatType>(element) && scalarBytes(element) <= 4);
   // Bytes stay bytes where there is a permutation of them.
-  const bool asBytes = l.level >= CpuLevel::v4vnni && scalarBytes(element) == 1;
-  const bool hasShuffle = l.lanes == 16 || l.lanes == 32 || (l.lanes == 64 && asBytes);
-  if (l.level < CpuLevel::v4 || !hasShuffle || m.live || !isSmall || element.isInteger(1) ||
+  const bool asBytes = l.has.permuteBytes && scalarBytes(element) == 1;
+  const bool hasShuffle = l.lanes == l.has.lanesOf(4) || l.lanes == l.has.lanesOf(2) || (l.lanes == l.has.lanesOf(1) && asBytes);
+  if (!l.has.permuteInts || !hasShuffle || m.live || !isSmall || element.isInteger(1) ||
       at[axis].stride != 1 || !at[axis].affine() || !along.isStatic() || along.extent < l.lanes ||
       border == Border::constant || border == Border::wrap ||
       (border != Border::edge && reach >= l.lanes))
@@ -273,7 +273,7 @@ std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> 
     from = l.splat(l.wideOf(value));
   Value apart = l.sub(at[axis].base, near);
   if (asBytes) // as far as all lanes are beyond an end
-    apart = l.maxS(l.minS(apart, l.i64(63)), l.i64(-64));
+    apart = l.maxS(l.minS(apart, l.i64(l.has.lanesOf(1) - 1)), l.i64(-l.has.lanesOf(1)));
   Value distance = b.create<arith::TruncIOp>(l.loc, bits.getElementType(), apart);
   SmallVector<APInt> numbers;
   for (int64_t i = 0; i < l.lanes; ++i)
@@ -292,16 +292,17 @@ std::optional<LaneValue> KernelEmitter::emitTurned(Value input, ArrayRef<Index> 
   if (asBytes) {
     return LaneValue{b.create<lane::PermuteOp>(l.loc, value.value, lane), element, value.range};
   }
+  const int64_t whole = l.has.lanesOf(4);
   auto half = [&](Value all, int64_t first) {
-    SmallVector<int64_t> part(16);
-    for (int64_t i = 0; i < 16; ++i)
+    SmallVector<int64_t> part(whole);
+    for (int64_t i = 0; i < whole; ++i)
       part[i] = first + i;
     return m.shuffle(all, all, part);
   };
-  Value low = half(from, 0), high = half(from, l.lanes - 16), turned;
-  for (int64_t first = 0; first < l.lanes; first += 16) {
+  Value low = half(from, 0), high = half(from, l.lanes - whole), turned;
+  for (int64_t first = 0; first < l.lanes; first += whole) {
     Value part = b.create<lane::PermuteTwoOp>(l.loc, low, high, half(lane, first));
-    SmallVector<int64_t> both(first + 16);
+    SmallVector<int64_t> both(first + whole);
     for (size_t i = 0; i < both.size(); ++i)
       both[i] = static_cast<int64_t>(i);
     turned = turned ? m.shuffle(turned, part, both) : part;

@@ -64,8 +64,8 @@ static Type rowElement(ReduceOp op) {
 }
 
 /// Numbers of elements have four bytes, in as many lanes as these.
-static int64_t lanesByRows(ReduceOp op, int64_t vectorBytes, Type element) {
-  return 2 * vectorBytes / std::max<int64_t>(scalarBytes(element), isArgument(op) ? 4 : 1);
+static int64_t lanesByRows(ReduceOp op, const penstock::lane::Features &has, Type element) {
+  return 2 * has.registerBytes / std::max<int64_t>(scalarBytes(element), isArgument(op) ? 4 : 1);
 }
 
 /// Rows up to which a loop over results that has them all inside is as good.
@@ -95,7 +95,7 @@ int64_t KernelEmitter::rowAxes(ReduceOp op) {
   int64_t extent = 1;
   for (const Axis &axis : out.getAxes().take_back(last))
     extent *= axis.isStatic() ? axis.extent : 0;
-  return extent < lanesByRows(op, vectorBytes, element) ? 0 : last;
+  return extent < lanesByRows(op, l.has, element) ? 0 : last;
 }
 
 LogicalResult KernelEmitter::reduceByRows(ReduceOp op, int64_t inRun, const Buffer &result) {
@@ -115,7 +115,7 @@ LogicalResult KernelEmitter::reduceByRows(ReduceOp op, int64_t inRun, const Buff
       return failure();
     to = *dense;
   }
-  Strips strips{1, lanesByRows(op, vectorBytes, element), 0};
+  Strips strips{1, lanesByRows(op, l.has, element), 0};
   for (const Axis &axis : out.getAxes().take_back(inRun))
     strips.extent *= axis.extent;
   const int64_t bytes = scalarBytes(element), step = strips.lanes * bytes, numbers = isArgument(op) ? 4 * strips.lanes : 0,

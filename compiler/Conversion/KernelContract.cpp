@@ -35,7 +35,7 @@ KernelEmitter::ContractShape KernelEmitter::contractShape(ContractOp op) {
   if (hasRows && (shape.lane < 0 || out.getAxes()[to].extent > out.getAxes()[shape.lane].extent))
     shape.lane = to;
   if (shape.lane >= 0) {
-    shape.lanes = vectorBytes / size;
+    shape.lanes = l.has.lanesOf(size);
     while (shape.lanes > 1 && shape.lanes > out.getAxes()[shape.lane].extent)
       shape.lanes /= 2;
   }
@@ -164,7 +164,7 @@ SmallVector<LaneValue> KernelEmitter::contractAt(ContractOp op, const ContractSh
   auto splat = [&](Value value) { return l.lanes > 1 ? l.splat(value) : value; };
   if (summed.isStatic() && summed.extent >= partialSums) {
     const int64_t together =
-        std::max<int64_t>((l.level >= CpuLevel::v4 ? 16 : 8) / static_cast<int64_t>(results), 1);
+        std::max<int64_t>(l.has.registers / 2 / static_cast<int64_t>(results), 1);
     const int64_t groups = partialSums / together, whole = summed.extent / partialSums;
     for (int64_t group = 0; group < groups; ++group) {
       auto laneOf = [&](int64_t i) { return group + i * groups; };

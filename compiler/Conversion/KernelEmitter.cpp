@@ -17,13 +17,12 @@ using namespace penstock::conversion;
 
 KernelEmitter::KernelEmitter(KernelOp kernel, func::FuncOp function, int64_t &nextCheck)
     : kernel(kernel), function(function), nextCheck(nextCheck), b(kernel.getContext()),
-      l(b, kernel.getLoc(), CpuLevel::v2), m(l), random(l) {
+      l(b, kernel.getLoc(), {}), m(l), random(l) {
   if (auto schedule = kernel.getSchedule()) {
     if (auto level = schedule->getAs<IntegerAttr>("level"))
-      l.level = static_cast<CpuLevel>(level.getInt());
+      l.has = lane::featuresOf(level.getInt());
     streaming = schedule->contains("streaming");
   }
-  vectorBytes = widestRegister(l.level);
 }
 
 //===--- arguments ---------------------------------------------------------------===//

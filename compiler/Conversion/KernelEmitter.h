@@ -359,7 +359,6 @@ private:
   Lanes l;
   Memory m;
   Random random;
-  int64_t vectorBytes = 16;
   bool streaming = false; ///< outputs bypass the caches where they are whole lines
 
   llvm::DenseMap<mlir::Value, LaneValue> scalars;

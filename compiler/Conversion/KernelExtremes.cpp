@@ -1,6 +1,6 @@
 //===- KernelExtremes.cpp - minima and maxima of floats ---------------------===//
 //
-// Below AVX-512, which has an instruction for all of it, one instruction for each element gives way to
+// Where there is no instruction for all of it, one instruction for each element gives way to
 // no NaN, but cannot tell zeros of both signs apart. Whether that matters only the result says: where
 // one in a vector is a zero, the elements are gone through once more, with another instruction for each.
 //
@@ -21,7 +21,7 @@ bool KernelEmitter::isExtreme(ReduceOp op) {
 
 /// Whether minima and maxima in the lanes at hand have their zeros resolved when they are made.
 bool KernelEmitter::resolvesZerosLater(ReduceOp op) {
-  const bool hasInstruction = l.level >= CpuLevel::v4 && l.lanes % 16 == 0 &&
+  const bool hasInstruction = l.has.numbers && l.lanes % l.has.lanesOf(4) == 0 &&
                               computeType(typeOf(op.getValue()).getElementType()).isF32();
   return isExtreme(op) && !hasInstruction;
 }

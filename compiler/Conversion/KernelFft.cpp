@@ -211,7 +211,7 @@ LogicalResult KernelEmitter::emitFft(FftOp op) {
     Parts from = one, to = other;
     int64_t done = 1;
     for (int64_t r : factorsOf(length)) {
-      f.lanes = vectorBytes / f.size;
+      f.lanes = l.has.lanesOf(f.size);
       f.stage(from, to, done, r, [&] { return folded; });
       std::swap(from, to);
       done *= r;

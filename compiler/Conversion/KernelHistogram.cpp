@@ -52,7 +52,7 @@ LogicalResult KernelEmitter::emitHistogram(HistogramOp op) {
     rows.push_back(extent(op.getResult(), axis));
   const Axis &binAxis = out.getAxes().back();
   Value bins = extent(op.getResult(), out.getRank() - 1);
-  const int64_t fitting = vectorBytes / scalarBytes(out.getElementType());
+  const int64_t fitting = l.has.lanesOf(scalarBytes(out.getElementType()));
   const int64_t lanes = binAxis.isStatic() && binAxis.extent % fitting == 0 ? fitting : 1;
   auto forCounts = [&](llvm::function_ref<void(ArrayRef<Index>)> body) {
     carriedNest(b, l, rows, {}, [&](ArrayRef<Value> where, ValueRange) {

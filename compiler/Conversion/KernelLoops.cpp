@@ -115,9 +115,9 @@ LoopShape KernelEmitter::defaultShape(Value tensor) {
   }
   // As many lanes as one vector register has bytes: u8 to f32 chains then use
   // four registers per value, which hides latency.
-  shape.lanes = vectorBytes / (scalarBytes(type.getElementType()) >= 8 ? 4 : 1);
+  shape.lanes = l.has.registerBytes / (scalarBytes(type.getElementType()) >= 8 ? 4 : 1);
   Seen seen;
-  const bool isWide = shape.unrollAxis < 0 && l.level >= CpuLevel::v4vnni &&
+  const bool isWide = shape.unrollAxis < 0 && l.has.permuteBytes &&
                       !buffers.contains(tensor) && isOfBytes(tensor, seen);
   if (shape.lanes > 32 && !isWide)
     shape.lanes = 32;

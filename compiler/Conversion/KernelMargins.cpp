@@ -160,7 +160,7 @@ FailureOr<Buffer> KernelEmitter::marginBuffer(Value tensor, const Margin &margin
 
 /// Copies `bytes` from one place to another, or zeros where `from` is null.
 void KernelEmitter::copyBytes(Value to, Value from, int64_t bytes) {
-  int64_t size = vectorBytes;
+  int64_t size = l.has.registerBytes;
   while (size > bytes)
     size /= 2;
   auto type = size > 8 ? Type(VectorType::get({size}, b.getI8Type()))

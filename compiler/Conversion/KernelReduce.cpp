@@ -31,9 +31,9 @@ static bool fillsVectors(ArrayRef<Value> extents) {
          }));
 }
 
-/// Results of which the partial sums fit the registers: eight of them at AVX-512, four below.
-static int64_t rowsBeside(CpuLevel level, Type element) {
-  return std::max<int64_t>(widestRegister(level) / 16 * 4 / scalarBytes(element), 1);
+/// Results of which the partial sums fit the registers.
+static int64_t rowsBeside(const penstock::lane::Features &has, Type element) {
+  return std::max<int64_t>(has.registerBytes / 16 * 4 / scalarBytes(element), 1);
 }
 
 /// Few elements for each result, which no vector suits.
@@ -56,7 +56,7 @@ void KernelEmitter::reduceOneByOne(ReduceOp op, const Buffer &to) {
 SmallVector<LaneValue> KernelEmitter::reduceLanes(ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_t> over,
                                                   int64_t beside, ArrayRef<Value> extents, LaneValue start,
                                                   llvm::function_ref<LaneValue(LaneValue, LaneValue)> combine) {
-  const int64_t lanes = std::min<int64_t>(vectorBytes, 32);
+  const int64_t lanes = std::min<int64_t>(l.has.registerBytes, 32);
   const int64_t count = beside < 0 ? 1 : typeOf(op.getValue()).getAxes()[beside].extent;
   const bool adds = op.getKind() == ReduceKind::sum || op.getKind() == ReduceKind::count;
   Value last = extents.back(), whole = l.andInt(last, l.i64(-lanes));
@@ -192,7 +192,7 @@ bool KernelEmitter::fillsLanes(ReduceOp op, Value extent, Type element) {
 }
 
 /// Two registers of numbers.
-int64_t KernelEmitter::lanesOfPlaces(Type element) { return vectorBytes / std::max<int64_t>(scalarBytes(element), 4) * 2; }
+int64_t KernelEmitter::lanesOfPlaces(Type element) { return l.has.registerBytes / std::max<int64_t>(scalarBytes(element), 4) * 2; }
 
 /// The place of what is best along the last axis: each lane finds one of its own, and the first of equal ones stays. The
 /// last vector of a row overlaps the one before it.
@@ -298,11 +298,11 @@ LogicalResult KernelEmitter::emitReduce(ReduceOp op) {
     return success();
   }
   const bool vector = exact && (alongLast || channels);
-  const bool later = vector && isExtreme(op) && (l.level < CpuLevel::v4 || !element.isF32()); // in all lanes
+  const bool later = vector && isExtreme(op) && (!l.has.numbers || !element.isF32()); // in all lanes
   if (channels)
     keptExtents.pop_back();
   // Additions to a partial sum wait for each other: results go side by side.
-  int64_t rows = vectors && alongLast && !kept.empty() ? rowsBeside(l.level, element) : 1;
+  int64_t rows = vectors && alongLast && !kept.empty() ? rowsBeside(l.has, element) : 1;
   const int64_t lastKept = rows > 1 && in.getAxes()[kept.back()].isStatic() ? in.getAxes()[kept.back()].extent : 1;
   while (rows > std::max<int64_t>(lastKept, 1))
     rows /= 2;

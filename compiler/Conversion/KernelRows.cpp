@@ -91,7 +91,7 @@ FailureOr<bool> KernelEmitter::prepareRing(ResampleOp op) {
   if (!source)
     return false;
   RowStream stream;
-  stream.shape = {channels, columns.extent, vectorBytes, l.level >= CpuLevel::v4vnni};
+  stream.shape = {channels, columns.extent, l.has.registerBytes, l.has.dotQuads && l.has.permuteBytes};
   const RowShape &shape = stream.shape;
   const RowForm dense{shape, true}, sparse{shape, false};
   auto taps = packTaps(op.getWeights(), op.getStart(), shape, shape.plane());
@@ -99,7 +99,7 @@ FailureOr<bool> KernelEmitter::prepareRing(ResampleOp op) {
   const int64_t blocks = shape.plane() / shape.block();
   auto offsets = scratchBytes(blocks * std::max(dense.offsetBytes(), sparse.offsetBytes()), {});
   // Shuffles, and digits for at most as many steps as taps.
-  const int64_t lines = blocks * sparse.vectors() * vectorBytes;
+  const int64_t lines = blocks * sparse.vectors() * shape.vectorBytes;
   auto tables = scratchBytes(lines * (2 + shape.digits()), TensorAxis{op.getWeights(), 1});
   if (failed(taps) || failed(descriptor) || failed(offsets) || failed(tables))
     return failure();

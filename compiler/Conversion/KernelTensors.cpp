@@ -141,7 +141,7 @@ LaneValue KernelEmitter::computeMap(MapOp op, ArrayRef<Index> at) {
     return std::nullopt;
   };
   if (auto chain = findByteChain(body, constantOf))
-    if (auto form = proveByteChain(*chain, l.level)) {
+    if (auto form = proveByteChain(*chain, l.has)) {
       if (emitByTables(op, values, chain->root))
         return emitByteChain(l, *chain, *form, scalar(chain->root));
       auto inChain = [&](Operation *user) { return chain->ops.contains(user) || user == body.getTerminator(); };

@@ -77,7 +77,7 @@ int64_t KernelEmitter::rowsInLanes(ScanOp op) {
   NamedTensorType type = typeOf(op.getResult());
   const int64_t rank = type.getRank(), along = type.axisIndex(op.getAxis());
   const int64_t bytes = scalarBytes(computeType(type.getElementType()));
-  const int64_t rows = widestRegister(l.level) / bytes;
+  const int64_t rows = l.has.lanesOf(bytes);
   if (rank < 2 || along != rank - 1 || rows < fewest || bytes < 4) // pieces of two or four elements
     return 0;
   auto holds = [&](const Axis &axis) { return axis.isStatic() && axis.extent >= rows; };

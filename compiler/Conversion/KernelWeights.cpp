@@ -102,7 +102,7 @@ LogicalResult KernelEmitter::emitWeights(WeightsOp op) {
   // many, and for filters with sines, which are scalar.
   const Axis &outputs = type.getAxes()[0];
   const bool hasSine = filter == Filter::lanczos || filter == Filter::hamming;
-  int64_t lanes = outputs.isStatic() && !hasSine ? vectorBytes / 8 : 1;
+  int64_t lanes = outputs.isStatic() && !hasSine ? l.has.lanesOf(8) : 1;
   while (outputs.isStatic() && lanes > 1 && lanes > outputs.extent)
     lanes /= 2;
   // No weight is negative, so none exceeds their sum; and none is NaN.

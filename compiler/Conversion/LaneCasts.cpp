@@ -1,8 +1,8 @@
 //===- LaneCasts.cpp - conversions between element types -------------------===//
 //
-// f16 and bf16 are their bits in registers. F16C rounds like scalar.h; plain
-// x86-64-v2 gets the same by integer operations. bf16 never uses the AVX-512
-// instruction: that one flushes subnormals.
+// f16 and bf16 are their bits in registers. Conversions between f32 and f16
+// round like scalar.h; without them integer operations give the same. bf16 never uses an
+// instruction: those flush subnormals.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ LaneValue Lanes::widen(LaneValue storage) {
     Value wide = shl(b.create<arith::ExtUIOp>(loc, i32Type, h), 16);
     return {b.create<arith::BitcastOp>(loc, f32, wide), b.getF32Type(), {}};
   }
-  if (level >= CpuLevel::v3) {
+  if (has.convertsHalves) {
     Value half = b.create<arith::BitcastOp>(loc, like(h, b.getF16Type()), h);
     return canonical({b.create<arith::ExtFOp>(loc, f32, half), b.getF32Type(), {}});
   }
@@ -50,7 +50,7 @@ LaneValue Lanes::narrowToHalf(LaneValue value) {
   value = canonical(value);
   Value f = value.value;
   Type i16Type = like(f, b.getIntegerType(16)), i32Type = like(f, b.getI32Type());
-  if (level >= CpuLevel::v3) {
+  if (has.convertsHalves) {
     Value half = b.create<arith::TruncFOp>(loc, like(f, b.getF16Type()), f);
     return {b.create<arith::BitcastOp>(loc, i16Type, half), b.getF16Type(), value.range};
   }

@@ -35,7 +35,7 @@ static double leastSum(const LaneValue &a, const LaneValue &c) {
 /// that is exact, and what it loses with tiny numbers does not occur, it is the same.
 Value Lanes::quotient(const LaneValue &a, const LaneValue &c) {
   const auto constant = static_cast<float>(c.range.low);
-  if (level < CpuLevel::v3 || !a.type.isF32() || !c.range.isConstant() || a.range.least < 0x1p-60 ||
+  if (!has.fusedMultiplyAdd || !a.type.isF32() || !c.range.isConstant() || a.range.least < 0x1p-60 ||
       !dividesExactly(constant))
     return b.create<arith::DivFOp>(loc, a.value, c.value);
   const Reciprocal r(constant);
@@ -111,12 +111,11 @@ LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) {
   }
 }
 
-//===--- AVX-512 instructions that know of NaN and of zeros ---------------------===//
+//===--- instructions that know of NaN and of zeros -----------------------------===//
 
 bool Lanes::fillsRegisters(Value v) {
   auto vector = llvm::dyn_cast<VectorType>(v.getType());
-  return vector && vector.getElementType().isF32() && vector.getNumElements() % 16 == 0 &&
-         level >= CpuLevel::v4;
+  return has.numbers && vector && vector.getElementType().isF32() && vector.getNumElements() % has.lanesOf(4) == 0;
 }
 
 /// The smaller or larger one, with -0 < +0, and of one NaN, which is quiet, the other operand.

@@ -15,8 +15,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static constexpr int64_t registerBytes = 64;
-
 static SmallVector<int64_t> upFrom(int64_t first, int64_t count) {
   SmallVector<int64_t> all(count);
   for (int64_t i = 0; i < count; ++i)
@@ -26,7 +24,7 @@ static SmallVector<int64_t> upFrom(int64_t first, int64_t count) {
 
 Value Lanes::perRegister(ValueRange operands, llvm::function_ref<Value(ValueRange)> one) {
   const int64_t count = llvm::cast<VectorType>(operands[0].getType()).getNumElements();
-  constexpr int64_t fitting = registerBytes / 4;
+  const int64_t fitting = has.lanesOf(4);
   Value whole;
   for (int64_t first = 0; first < count; first += fitting) {
     SmallVector<Value> parts(operands);
@@ -113,7 +111,7 @@ Value Lanes::dotProduct(const PixelSum &sum) {
 //===--- tables -----------------------------------------------------------------------===//
 
 LaneValue Lanes::lookUp(const ByteTable &table, const LaneValue &index) {
-  auto type = VectorType::get({registerBytes}, b.getI8Type());
+  auto type = VectorType::get({has.registerBytes}, b.getI8Type());
   auto find = [&](Value at) -> Value {
     auto half = [&](Value low, Value high) {
       return b.create<lane::PermuteTwoOp>(loc, low, high, at).getResult();
@@ -126,7 +124,7 @@ LaneValue Lanes::lookUp(const ByteTable &table, const LaneValue &index) {
       llvm::count(index.sum.weights, 1) != 1) {
     const int64_t count = llvm::cast<VectorType>(index.value.getType()).getNumElements();
     SmallVector<int64_t> whole;
-    for (int64_t i = 0; i < registerBytes; ++i)
+    for (int64_t i = 0; i < has.registerBytes; ++i)
       whole.push_back(i % count);
     result.value = find(b.create<vector::ShuffleOp>(loc, index.value, index.value, whole));
     result.value = b.create<vector::ShuffleOp>(loc, result.value, result.value, upFrom(0, count));

@@ -191,7 +191,7 @@ Value Lanes::anyLane(Value v, llvm::function_ref<Value(Value)> holds) {
   if (!type)
     return holds(v);
   const int64_t bits = type.getElementTypeBitWidth(), count = type.getNumElements();
-  const int64_t fitting = std::min<int64_t>(count, 8 * widestRegister(level) / bits);
+  const int64_t fitting = std::min<int64_t>(count, 8 * has.registerBytes / bits);
   Value any;
   for (int64_t first = 0; first < count; first += fitting) {
     SmallVector<int64_t> part(fitting);
@@ -200,11 +200,10 @@ Value Lanes::anyLane(Value v, llvm::function_ref<Value(Value)> holds) {
     Value here = holds(b.create<vector::ShuffleOp>(loc, v, v, part));
     any = any ? orInt(any, here) : here;
   }
-  // Below AVX-512 a condition is a register of ones and zeros, of which an instruction takes the signs.
-  if (level >= CpuLevel::v4 || fitting * bits != 8 * widestRegister(level))
+  if (!has.signMask || fitting * bits != 8 * has.registerBytes)
     return b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, any);
   Value wide = b.create<arith::ExtSIOp>(loc, VectorType::get({fitting}, b.getIntegerType(bits)), any);
-  Value bytes = b.create<vector::BitCastOp>(loc, VectorType::get({widestRegister(level)}, b.getI8Type()), wide);
+  Value bytes = b.create<vector::BitCastOp>(loc, VectorType::get({has.registerBytes}, b.getI8Type()), wide);
   Value signs = b.create<lane::SignMaskOp>(loc, b.getI32Type(), bytes);
   return cmp(arith::CmpIPredicate::ne, signs, integerLike(signs, 0));
 }
@@ -494,7 +493,7 @@ Value Lanes::realBinary(BinaryKind kind, const LaneValue &a, const LaneValue &c,
       return {};
     return b.create<arith::MulFOp>(loc, x, y);
   case BinaryKind::add:
-    if (level >= CpuLevel::v3)
+    if (has.fusedMultiplyAdd)
       for (auto [sum, other] : {std::pair(x, y), std::pair(y, x)})
         if (auto product = sum.getDefiningOp<arith::MulFOp>())
           return b.create<LLVM::FMAOp>(loc, product.getLhs(), product.getRhs(), other);

@@ -10,9 +10,9 @@
 #ifndef PENSTOCK_COMPILER_CONVERSION_LANES_H
 #define PENSTOCK_COMPILER_CONVERSION_LANES_H
 
-#include "compiler/Conversion/CpuLevel.h"
 #include "compiler/Conversion/Interval.h"
 #include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Lane/Features.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <array>
@@ -55,12 +55,12 @@ mlir::Type registerType(mlir::Type elementType);
 
 class Lanes {
 public:
-  Lanes(mlir::OpBuilder &builder, mlir::Location loc, CpuLevel level)
-      : b(builder), loc(loc), level(level) {}
+  Lanes(mlir::OpBuilder &builder, mlir::Location loc, const lane::Features &has)
+      : b(builder), loc(loc), has(has) {}
 
   mlir::OpBuilder &b;
   mlir::Location loc;
-  CpuLevel level;
+  lane::Features has; ///< of the machine that code is made for
   /// Elements per vector; 1: no vectors.
   int64_t lanes = 1;
 
@@ -78,11 +78,10 @@ public:
   /// The smaller or larger one of two floats in one instruction: where `value` is a NaN, or both are
   /// zeros, `sofar`. Where that is a NaN, it stays one.
   LaneValue farther(bool wantMin, LaneValue sofar, LaneValue value);
-  /// A NaN replaced by what no element of a minimum or maximum gives; f32 of whole registers
-  /// of AVX-512 only.
+  /// A NaN replaced by what no element of a minimum or maximum gives; where fillsRegisters().
   LaneValue numberOr(bool wantMin, LaneValue value);
 
-  // LanePixels.cpp: bytes of pixels, for v4vnni.
+  // LanePixels.cpp: bytes of pixels, where bytes can be permuted.
   /// table[index] of u8 lanes.
   LaneValue lookUp(const ByteTable &table, const LaneValue &index);
   /// An equal operation that stands earlier in the block, else `fresh`.
@@ -124,9 +123,9 @@ public:
   /// Calls an LLVM intrinsic that keeps no state.
   mlir::Value intrinsic(llvm::StringRef name, mlir::Type result, mlir::ValueRange args);
 
-  /// What `one` makes of the operands, register by register of AVX-512.
+  /// What `one` makes of the operands, register by register.
   mlir::Value perRegister(mlir::ValueRange operands, llvm::function_ref<mlir::Value(mlir::ValueRange)> one);
-  /// Whether `v` is whole registers of f32 of AVX-512.
+  /// Whether `v` is whole registers of f32, and there are instructions for numbers in them.
   bool fillsRegisters(mlir::Value v);
 
   /// A constant that `value` is, if it is one.

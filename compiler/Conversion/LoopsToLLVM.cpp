@@ -82,7 +82,7 @@ struct LoopsToLLVMPass : penstock::conversion::impl::LoopsToLLVMBase<LoopsToLLVM
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     patterns.add<LeaveAtPoint>(&getContext());
-    penstock::conversion::populateLaneToX86Patterns(patterns);
+    penstock::conversion::populateLaneToLLVMPatterns(patterns);
     populateSCFToControlFlowConversionPatterns(patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);

@@ -188,8 +188,8 @@ void Memory::storePlain(Value value, Value address, bool streaming) {
   if (auto vector = llvm::dyn_cast<VectorType>(type)) {
     const int64_t size = std::max(1u, vector.getElementTypeBitWidth() / 8);
     // Half a register is what the conversion to f16 gives, and it can store that itself.
-    arith::TruncFOp narrowed = l.level >= CpuLevel::v4 && !streaming ? narrowing(value) : nullptr;
-    const int64_t fitting = widestRegister(l.level) / (narrowed ? 2 * size : size);
+    arith::TruncFOp narrowed = l.has.storesHalves && !streaming ? narrowing(value) : nullptr;
+    const int64_t fitting = l.has.lanesOf(narrowed ? 2 * size : size);
     const int64_t count = vector.getNumElements();
     if (count > fitting && count % fitting == 0) {
       for (int64_t first = 0; first < count; first += fitting) {

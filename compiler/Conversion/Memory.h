@@ -30,7 +30,7 @@ struct LiveLanes {
   mlir::Value first, last;
 };
 
-/// How far apart lanes of 2 and 4 bytes are still taken out of registers, with AVX-512 and some with AVX2.
+/// How far apart lanes of 2 and 4 bytes are still taken out of registers.
 constexpr int64_t mostApart = 16;
 
 /// A tensor in memory. Strides in bytes; `known` where they follow from the
@@ -102,7 +102,7 @@ private:
   mlir::Value loadWindows(const Buffer &buffer, mlir::Value base, int64_t size, int64_t bytes,
                           int64_t phase);
   /// Pixels of three dense bytes (PixelSum says how), where each lane has one
-  /// and `at` names a channel; null elsewhere, and below v4vnni.
+  /// and `at` names a channel; null elsewhere, and without permutations of bytes.
   mlir::Value loadPixels(const Buffer &buffer, llvm::ArrayRef<Index> at, mlir::Value base);
   struct Edges;
   Edges edgesOf(llvm::ArrayRef<int32_t> wanted, int64_t bytes);

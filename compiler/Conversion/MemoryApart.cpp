@@ -12,11 +12,8 @@
 using namespace mlir;
 using namespace penstock::conversion;
 
-/// With AVX-512 words of 2 and 4 bytes, with AVX2 those of 4: there are selections of single lanes for them.
 bool Memory::takesApart(int64_t size, int64_t step) {
-  if (step <= 4 || step > mostApart || l.lanes % (widestRegister(l.level) / size) != 0)
-    return false;
-  return l.level >= CpuLevel::v4 ? size == 2 || size == 4 : l.level >= CpuLevel::v3 && size == 4;
+  return step > 4 && step <= mostApart && l.has.selects(size) && l.lanes % l.has.lanesOf(size) == 0;
 }
 
 /// Elements `place`, `place` + step and so on of a run in so many registers. Halves are parted by
@@ -67,7 +64,7 @@ Value Memory::takenApart(ArrayRef<Value> registers, int64_t place) {
 /// Lanes that begin `phase` elements behind `address`. Unless there is room behind the last one, `phase` is 0
 /// and nothing is read there.
 Value Memory::loadApart(Type type, int64_t size, Value address, int64_t step, int64_t phase, bool constant, bool roomy) {
-  const int64_t fitting = widestRegister(l.level) / size;
+  const int64_t fitting = l.has.lanesOf(size);
   Value all;
   for (int64_t first = 0; first < l.lanes; first += fitting) {
     SmallVector<Value> registers;

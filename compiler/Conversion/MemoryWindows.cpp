@@ -82,8 +82,8 @@ Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_
   if (l.lanes % windowLanes || size > 4 || apart < size ||
       (windowLanes - 1) * apart + phase + size > windowBytes)
     return {};
-  // Two windows fill a register from AVX2 on.
-  const int64_t group = l.level >= CpuLevel::v3 && count % 2 == 0 ? 2 : 1;
+  // Of two windows in a register the elements are taken at once.
+  const int64_t group = l.has.registerBytes >= 2 * windowBytes && count % 2 == 0 ? 2 : 1;
   auto windowType = VectorType::get({windowBytes}, b.getI8Type());
   auto groupType = VectorType::get({group * windowBytes}, b.getI8Type());
   auto join = [&](ArrayRef<Value> parts, int64_t size) {
@@ -140,9 +140,10 @@ Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_
 }
 
 Value Memory::loadPixels(const Buffer &buffer, ArrayRef<Index> at, Value base) {
-  constexpr int64_t count = 16, channels = 3, bytes = 64;
+  constexpr int64_t channels = 3;
+  const int64_t bytes = l.has.registerBytes, count = bytes / 4;
   const size_t rank = at.size();
-  if (l.level < CpuLevel::v4vnni || l.lanes % count || rank < 2 || !buffer.element.isUnsignedInteger(8))
+  if (!l.has.permuteBytes || !l.has.dotQuads || l.lanes % count || rank < 2 || !buffer.element.isUnsignedInteger(8))
     return {};
   const int64_t step = at[rank - 2].stride;
   if (buffer.known[rank - 1] != 1 || buffer.known[rank - 2] != channels || !at[rank - 2].affine() ||

@@ -4,7 +4,7 @@
 // takes, so that one instruction adds several taps of every lane:
 //
 // * pairs (all levels): w = high * 2^11 + low, two taps of i16 at a time;
-// * quads (VNNI and VBMI): three signed digits of base 256, four taps at a time.
+// * quads (`dot_quads`): three signed digits of base 256, four taps at a time.
 //
 // Sums of the digits are exact in 32 bits, and so is their combination.
 //

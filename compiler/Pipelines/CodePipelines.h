@@ -6,7 +6,7 @@
 
 namespace penstock::pipelines {
 
-/// kernels -> schedule, for an x86-64 feature level: 2, 3 or 4.
+/// kernels -> schedule, for a level as compiler/Lane/Features.h numbers it.
 void buildSchedulePipeline(mlir::OpPassManager &manager, int level);
 /// schedule -> loops. The pipeline op stays, as the plan's source.
 void buildLoopsPipeline(mlir::OpPassManager &manager);

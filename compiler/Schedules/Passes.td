@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def ScheduleCpu : Pass<"pipe-schedule-cpu", "::mlir::ModuleOp"> {
   let summary = "Say how each kernel becomes loops for a CPU";
   let description = [{
-    Puts a `schedule` dictionary on every kernel (the feature level) and
+    Puts a `schedule` dictionary on every kernel (the level, which says what the machine has) and
     `schedule = "scratch"` on the tensor definitions that are computed once,
     where they stand, instead of wherever an element of them is read. A term of
     maps that only the column decides becomes a definition of its own, and a
@@ -25,7 +25,7 @@ def ScheduleCpu : Pass<"pipe-schedule-cpu", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"level", "level", "int", "3", "x86-64 feature level: 2, 3, 4; 5: 4 with VBMI and VNNI">
+    Option<"level", "level", "int", "3", "what code is made for, as compiler/Lane/Features.h numbers it: 2, 3, 4 or 5">
   ];
 }
 

@@ -1,6 +1,7 @@
 //===- ScheduleCpu.cpp - how wide lanes are, rings, streaming --------------===//
 
 #include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Lane/Features.h"
 #include "compiler/Schedules/ColumnTerms.h"
 #include "compiler/Schedules/ConvertInputs.h"
 #include "compiler/Schedules/Passes.h"
@@ -67,6 +68,7 @@ static std::optional<int64_t> batchBytes(PipelineOp pipeline, Value value) {
 /// together they leave the caches that a core can call its own. Where it was
 /// measured (docs/rationale/cpu-code.md), cached stores lose from there on.
 static constexpr int64_t streamedBatch = 2 << 20;
+static constexpr int64_t lineBytes = 64;
 
 /// Kernels that do little but move data, into batches that no cache holds.
 static bool streamsOutputs(KernelOp kernel, ModuleOp module) {
@@ -138,9 +140,9 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
         addRemark(kernel, "schedule-cpu",
                   "goes through its rows in tiles of " + std::to_string(*tile) + ", which stay in a near cache");
       }
-      // It wins on the machines with AVX-512 that were measured, and loses on
-      // Zen 3, which has none.
-      if (level >= 4 && streamsOutputs(kernel, getOperation()))
+      // It wins where a register is a line, on the machines that were measured, and loses
+      // on Zen 3, where it is half of one.
+      if (penstock::lane::featuresOf(level).registerBytes >= lineBytes && streamsOutputs(kernel, getOperation()))
         chosen.set("streaming", builder.getUnitAttr());
       kernel.setScheduleAttr(chosen.getDictionary(&getContext()));
     }

@@ -8,7 +8,7 @@ namespace penstock::conversion {
 
 /// The instructions of x86-64 for the ops of the lane dialect, for vectors of 16, 32 and
 /// 64 bytes. Which of them a level has, codegen/cpu checks.
-void populateLaneToX86Patterns(mlir::RewritePatternSet &patterns);
+void populateLaneToLLVMPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace penstock::conversion
 

@@ -157,7 +157,7 @@ template <typename LaneOp> struct ToInstruction : OpConversionPattern<LaneOp> {
 };
 } // namespace
 
-void penstock::conversion::populateLaneToX86Patterns(RewritePatternSet &patterns) {
+void penstock::conversion::populateLaneToLLVMPatterns(RewritePatternSet &patterns) {
   patterns.add<ToInstruction<DotPairsOp>, ToInstruction<DotQuadsOp>, ToInstruction<ShufflePartsOp>,
                ToInstruction<PermuteOp>, ToInstruction<PermuteTwoOp>, ToInstruction<PackOp>,
                ToInstruction<SignMaskOp>, ToInstruction<MinNumberOp>, ToInstruction<MaxNumberOp>,
