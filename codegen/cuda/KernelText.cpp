@@ -12,6 +12,7 @@ using namespace penstock::codegen;
 
 /// Longer expressions get a variable of their own.
 static constexpr size_t longestInline = 60;
+static constexpr size_t longestLine = 110;
 
 static bool isMemory(Type type) { return llvm::isa<MemRefType>(type); }
 static Type elementOf(Value memory) {
@@ -158,28 +159,60 @@ static bool isRoundedByStore(Operation &op) {
          cast.getValue().getType() != type && op.getBlock() == op.user_begin()->getBlock();
 }
 
-void KernelText::store(memref::StoreOp op) {
-  Value value = op.getValue();
+std::string KernelText::stored(Value value) {
   Type type = value.getType();
-  line() << use(op.getMemref(), bindAll) << "[" << use(op.getIndices()[0]) << "] = ";
   if (type.isF16() || type.isBF16()) {
-    const StringRef bits = type.isF16() ? "pst_half_bits" : "pst_brain_bits";
+    const std::string bits = type.isF16() ? "pst_half_bits(" : "pst_brain_bits(";
     Operation *made = value.getDefiningOp();
-    if (!made || !isRoundedByStore(*made)) {
-      os << bits << "(" << use(value) << ");\n";
-      return;
-    }
+    if (!made || !isRoundedByStore(*made))
+      return bits + use(value) + ")";
     Value source = llvm::cast<pipe::CastOp>(made).getValue();
-    if (registerType(source.getType()) == "f32")
-      os << bits << "(" << use(source) << ");\n";
-    else
-      os << bits << "(" << rounded("pst_odd", source) << ");\n";
+    return bits + (registerType(source.getType()) == "f32" ? use(source) : rounded("pst_odd", source)) + ")";
+  }
+  return llvm::isa<FloatType>(type) ? "pst_canonical(" + use(value) + ")" : use(value);
+}
+
+/// The first of a run loads all of it.
+void KernelText::load(memref::LoadOp op) {
+  Type type = op.getType();
+  const char *widen = type.isF16() ? "pst_half(" : type.isBF16() ? "pst_brain(" : "";
+  auto inRun = op->getAttrOfType<DenseI64ArrayAttr>("pipe.run");
+  if (!inRun) {
+    const std::string name = numbered();
+    line() << "const " << registerType(type) << " " << name << " = " << widen << use(op.getMemref(), bindAll) << "["
+           << use(op.getIndices()[0]) << "]" << (*widen ? ")" : "") << ";\n";
+    texts[op.getResult()] = {name, bindAll};
     return;
   }
-  if (llvm::isa<FloatType>(type))
-    os << "pst_canonical(" << use(value) << ");\n";
-  else
-    os << use(value) << ";\n";
+  std::string &name = loadedRuns[inRun[2]];
+  if (name.empty()) {
+    name = fresh("r" + std::to_string(next++));
+    line() << "const pst_run<" << memoryType(type) << ", " << inRun[1] << "> " << name << " = pst_take<" << inRun[1];
+    if (inRun[3])
+      os << ", " << inRun[3];
+    os << ">(&" << use(op.getMemref(), bindAll) << "[" << use(op.getIndices()[0]) << "]";
+    if (inRun[0])
+      os << " - " << inRun[0];
+    os << ");\n";
+  }
+  texts[op.getResult()] = {widen + name + ".at(" + std::to_string(inRun[0]) + (*widen ? "))" : ")"), bindAll};
+}
+
+/// Neighbours follow each other, and are one store.
+void KernelText::store(memref::StoreOp op) {
+  auto inRun = op->getAttrOfType<DenseI64ArrayAttr>("pipe.run");
+  const std::string value = stored(op.getValue());
+  if (!inRun) {
+    line() << use(op.getMemref(), bindAll) << "[" << use(op.getIndices()[0]) << "] = " << value << ";\n";
+    return;
+  }
+  if (inRun[0] == 0)
+    run = "pst_put(&" + use(op.getMemref(), bindAll) + "[" + use(op.getIndices()[0]) + "]";
+  const size_t column = run.size() - (run.rfind('\n') + 1);
+  run += column + value.size() > longestLine ? ",\n" + std::string(indent + 8, ' ') : ", ";
+  run += value;
+  if (inRun[0] + 1 == inRun[1])
+    line() << run << ");\n";
 }
 
 LogicalResult KernelText::statement(Operation &op) {
@@ -206,13 +239,7 @@ LogicalResult KernelText::statement(Operation &op) {
       .Case<scf::ForOp, scf::WhileOp>([&](auto typed) { return loop(typed); })
       .Case<scf::IfOp, scf::IndexSwitchOp>([&](auto typed) { return branch(typed); })
       .Case([&](memref::LoadOp typed) {
-        Type type = typed.getType();
-        const std::string name = numbered();
-        const char *widen = type.isF16() ? "pst_half(" : type.isBF16() ? "pst_brain(" : "";
-        line() << "const " << registerType(type) << " " << name << " = " << widen
-               << use(typed.getMemref(), bindAll) << "[" << use(typed.getIndices()[0]) << "]"
-               << (*widen ? ")" : "") << ";\n";
-        texts[typed.getResult()] = {name, bindAll};
+        load(typed);
         return success();
       })
       .Case([&](memref::StoreOp typed) {
@@ -278,12 +305,38 @@ LogicalResult KernelText::statement(Operation &op) {
 
 //===--- nests and loops ---------------------------------------------------===//
 
+/// The product of extents, where all are known.
+static std::optional<int64_t> productOf(ValueRange extents) {
+  int64_t all = 1;
+  for (Value extent : extents) {
+    APInt number;
+    if (!matchPattern(extent, m_ConstantInt(&number)) || number.getSExtValue() > INT32_MAX)
+      return std::nullopt;
+    all *= number.getSExtValue();
+    if (all > INT32_MAX)
+      return std::nullopt;
+  }
+  return all;
+}
+
+/// Who shares the elements of a nest out, and how many they are.
+static std::pair<StringRef, StringRef> workersOf(scf::ParallelOp op) {
+  const StringRef workers = op->getAttrOfType<StringAttr>("pipe.workers").getValue();
+  if (workers == "block")
+    return {"threadIdx.x", "blockDim.x"};
+  return workers == "warps" ? std::pair<StringRef, StringRef>("pst_warp()", "pst_warps()")
+                            : std::pair<StringRef, StringRef>("pst_thread()", "pst_threads()");
+}
+
 /// The elements of a domain are numbered row-major and distributed over the threads by a grid-stride loop.
+/// Divisions of 64 bits are slow: numbers have 32 where all fit.
 LogicalResult KernelText::nest(scf::ParallelOp op) {
   auto names = op->getAttrOfType<ArrayAttr>("pipe.axes").getAsRange<StringAttr>();
-  const bool byWarp = op->getAttrOfType<StringAttr>("pipe.workers").getValue() == "warps";
-  const std::string worker = byWarp ? "pst_warp()" : "pst_thread()",
-                    workers = byWarp ? "pst_warps()" : "pst_threads()";
+  const auto [worker, workers] = workersOf(op);
+  const bool isBlock = worker == "threadIdx.x";
+  const auto count = productOf(op.getUpperBound());
+  const bool isNarrow = count || op->hasAttr("pipe.narrow");
+  const std::string type = isNarrow ? "u32" : "i64", narrowed = isNarrow && !isBlock ? "(u32)" : "";
   SmallVector<std::string> axes, scope;
   for (auto [name, variable] : llvm::zip(names, op.getInductionVars())) {
     axes.push_back(fresh(axisName(name)));
@@ -291,31 +344,27 @@ LogicalResult KernelText::nest(scf::ParallelOp op) {
   }
   if (axes.size() == 1) {
     line() << "for (i64 " << axes[0] << " = " << worker << "; " << axes[0] << " < "
-           << use(op.getUpperBound()[0], bindAdd) << "; " << axes[0] << " += " << workers
-           << ") {\n";
+           << use(op.getUpperBound()[0], bindAdd) << "; " << axes[0] << " += " << workers << ") {\n";
   } else {
     const std::string at = fresh("at"), end = fresh("end");
     scope = {at, end};
-    line() << "for (i64 " << at << " = " << worker << ", " << end << " = ";
+    line() << "for (" << type << " " << at << " = " << narrowed << worker << ", " << end << " = ";
     for (auto [axis, extent] : llvm::enumerate(op.getUpperBound()))
-      os << (axis ? " * " : "(i64)") << use(extent, bindUnary);
-    os << "; " << at << " < " << end << "; " << at << " += " << workers << ") {\n";
+      os << (axis ? " * " : isNarrow ? "(u32)" : "(i64)") << use(extent, bindUnary);
+    os << "; " << at << " < " << end << "; " << at << " += " << narrowed << workers << ") {\n";
     std::string stride;
     for (size_t axis = axes.size(); axis-- > 0;) {
       Value extent = op.getUpperBound()[axis];
+      const std::string size = (isNarrow && !productOf(extent) ? "(u32)" : "") + use(extent, bindUnary);
       os.indent(indent + 2) << "const i64 " << axes[axis] << " = " << at
-                            << (stride.empty() ? "" : " / " + stride)
-                            << (axis == 0 ? "" : " % " + use(extent, bindUnary)) << ";\n";
-      APInt factor, so;
-      const std::string size = use(extent, bindUnary);
+                            << (stride.empty() ? "" : " / " + stride) << (axis == 0 ? "" : " % " + size) << ";\n";
+      const auto factor = productOf(extent);
       if (stride.empty())
         stride = size;
-      else if (matchPattern(extent, m_ConstantInt(&factor)) &&
-               StringRef(stride).find_first_not_of("0123456789") == StringRef::npos)
-        stride = std::to_string(std::stoll(stride) * factor.getSExtValue());
+      else if (factor && StringRef(stride).find_first_not_of("0123456789") == StringRef::npos)
+        stride = std::to_string(std::stoll(stride) * *factor);
       else
-        stride = (stride[0] == '(' ? stride.substr(0, stride.size() - 1) : "(" + stride) + " * " +
-                 size + ")";
+        stride = (stride[0] == '(' ? stride.substr(0, stride.size() - 1) : "(" + stride) + " * " + size + ")";
     }
   }
   indent += 2;
@@ -342,26 +391,39 @@ void KernelText::declare(ValueRange values, ValueRange inits, StringRef stem) {
   }
 }
 
-/// All at once: no new value is read as an old one.
+/// Whether a name stands in an expression.
+static bool names(StringRef text, StringRef name) {
+  auto isPart = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  for (size_t at = text.find(name); at != StringRef::npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at == 0 || !isPart(text[at - 1])) && (end == text.size() || !isPart(text[end])))
+      return true;
+  }
+  return false;
+}
+
+/// All at once: what a later one reads of an earlier variable is kept before.
 void KernelText::assign(ValueRange to, ValueRange from) {
-  SmallVector<std::string> values;
-  const auto count = llvm::count_if(llvm::zip(to, from), [&](auto pair) {
-    return texts[std::get<0>(pair)].text != texts[std::get<1>(pair)].text;
-  });
+  SmallVector<std::string> targets, values;
   for (auto [target, value] : llvm::zip(to, from)) {
+    targets.push_back(texts[target].text);
     values.push_back(use(value));
-    if (count < 2 || texts[target].text == values.back() ||
-        value.getDefiningOp<arith::ConstantOp>())
+  }
+  for (auto [number, value] : llvm::enumerate(from)) {
+    const bool isLate = llvm::any_of(llvm::seq<size_t>(0, number), [&](size_t before) {
+      return targets[before] != values[before] && names(values[number], targets[before]);
+    });
+    if (!isLate)
       continue;
     const std::string kept = fresh("next" + std::to_string(next++));
     line() << (isMemory(value.getType()) ? memoryType(elementOf(value)) + " *"
                                          : "const " + registerType(value.getType()) + " ")
-           << kept << " = " << values.back() << ";\n";
-    values.back() = kept;
+           << kept << " = " << values[number] << ";\n";
+    values[number] = kept;
   }
-  for (auto [target, value] : llvm::zip(to, values))
-    if (texts[target].text != value)
-      line() << texts[target].text << " = " << value << ";\n";
+  for (auto [target, value] : llvm::zip(targets, values))
+    if (target != value)
+      line() << target << " = " << value << ";\n";
 }
 
 LogicalResult KernelText::loop(scf::ForOp op) {

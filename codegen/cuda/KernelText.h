@@ -59,7 +59,10 @@ private:
   mlir::LogicalResult arm(mlir::Block &block, mlir::ResultRange results);
   std::string fieldType(mlir::BlockArgument argument, mlir::DictionaryAttr note);
   void argument(mlir::BlockArgument argument, mlir::DictionaryAttr note);
+  void load(mlir::memref::LoadOp op);
   void store(mlir::memref::StoreOp op);
+  /// What memory holds of the value.
+  std::string stored(mlir::Value value);
   /// Declares variables that are assigned later.
   void declare(mlir::ValueRange values, mlir::ValueRange inits, llvm::StringRef stem);
   void assign(mlir::ValueRange to, mlir::ValueRange from);
@@ -92,6 +95,8 @@ private:
   llvm::DenseMap<mlir::Value, Expression> texts;
   llvm::StringSet<> taken;
   std::string lastPlace;
+  std::string run; ///< the neighbours that are stored together, so far
+  llvm::DenseMap<int64_t, std::string> loadedRuns; ///< by their number: variables
   int64_t inputs = 0;
 };
 

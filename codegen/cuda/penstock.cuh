@@ -21,6 +21,7 @@ typedef u16 bf16; // likewise
 
 #define PST_KERNEL extern "C" __global__ void
 #define PST_INLINE static __device__ inline
+#define PST_MEMBER __device__ inline
 
 //===--- what a launch hands over (runtime/abi/kernel.h) ---------------------===//
 
@@ -60,6 +61,95 @@ PST_INLINE f32 pst_canonical(f32 x) { return x != x ? pst_bits<f32>(0x7FC00000u)
 PST_INLINE f64 pst_canonical(f64 x) { return x != x ? pst_bits<f64>(0x7FF8000000000000ull) : x; }
 PST_INLINE bool pst_negative(f32 x) { return (pst_bits<u32>(x) >> 31) != 0; }
 PST_INLINE bool pst_negative(f64 x) { return (pst_bits<u64>(x) >> 63) != 0; }
+
+//===--- neighbours in memory ------------------------------------------------===//
+
+struct alignas(16) pst_quad {
+  u32 x, y, z, w;
+};
+
+/// Neighbours that were loaded together.
+template <typename T, int count> struct pst_run {
+  u32 words[(count * sizeof(T) + 3) / 4];
+  PST_MEMBER T at(int i) const {
+    if (sizeof(T) == 8) {
+      const u64 both = (u64)words[2 * i + (sizeof(T) == 8)] << 32 | words[2 * i];
+      T value;
+      memcpy(&value, &both, sizeof value);
+      return value;
+    }
+    const u32 word = words[i * sizeof(T) / 4] >> i * sizeof(T) % 4 * 8;
+    T value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+  }
+};
+
+/// Loads neighbours from an address that `alignment` bytes, at least 4, divide.
+template <int count, int alignment, typename T> PST_INLINE pst_run<T, count> pst_take(const T *from) {
+  constexpr u32 bytes = count * sizeof(T);
+  pst_run<T, count> run;
+  if (alignment % 16 == 0 && bytes % 16 == 0) {
+    pst_quad all[(bytes + 15) / 16];
+    for (u32 i = 0; i < bytes / 16; ++i)
+      all[i] = ((const pst_quad *)from)[i];
+    memcpy(run.words, all, bytes);
+  } else if (alignment % 8 == 0 && bytes % 8 == 0) {
+    u64 all[(bytes + 7) / 8];
+    for (u32 i = 0; i < bytes / 8; ++i)
+      all[i] = ((const u64 *)from)[i];
+    memcpy(run.words, all, bytes);
+  } else {
+    for (u32 i = 0; i < bytes / 4; ++i)
+      run.words[i] = ((const u32 *)from)[i];
+  }
+  return run;
+}
+/// From any address of the type's: words around them, which are shifted. Up to 28 bytes before and behind are read.
+template <int count, typename T> PST_INLINE pst_run<T, count> pst_take(const T *from) {
+  constexpr u32 bytes = count * sizeof(T), wide = bytes < 16 ? 4 : 16;
+  if (sizeof(T) % 4 == 0)
+    return bytes % 16 == 0 && (u64)from % 16 == 0 ? pst_take<count, 16>(from) : pst_take<count, 4>(from);
+  const u32 off = (u32)(u64)from % wide;
+  const T *const begin = (const T *)((u64)from - off);
+  const auto around = pst_take<(int)((bytes + wide - 1 + wide - 1) / wide * wide / sizeof(T)), wide>(begin);
+  constexpr u32 words = (bytes + 3) / 4, most = (bytes + wide - 1 + wide - 1) / wide * wide / 4;
+  u32 from8[words + 3], from4[words + 1];
+  for (u32 i = 0; i < words + 3; ++i)
+    from8[i] = i < most ? around.words[i + 2 < most && off & 8 ? i + 2 : i] : 0;
+  for (u32 i = 0; i < words + 1; ++i)
+    from4[i] = from8[off & 4 && wide == 16 ? i + 1 : i];
+  pst_run<T, count> run;
+  for (u32 i = 0; i < words; ++i)
+    run.words[i] = __funnelshift_r(from4[i], i + 1 < most ? from4[i + 1] : 0, off % 4 * 8);
+  return run;
+}
+
+/// Stores neighbours, in accesses as wide as their number and their address allow.
+template <typename T, typename... Ts> PST_INLINE void pst_put(T *to, T first, Ts... others) {
+  const T values[] = {first, (T)others...};
+  constexpr u32 bytes = sizeof values, wide = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : sizeof(T);
+  const u32 off = (u32)(u64)to % wide;
+  if (wide == 16 && off == 0) {
+    pst_quad all[(bytes + 15) / 16];
+    memcpy(all, values, bytes);
+    for (u32 i = 0; i < bytes / 16; ++i)
+      ((pst_quad *)to)[i] = all[i];
+  } else if (wide >= 8 && off % 8 == 0) {
+    u64 all[(bytes + 7) / 8];
+    memcpy(all, values, bytes);
+    for (u32 i = 0; i < bytes / 8; ++i)
+      ((u64 *)to)[i] = all[i];
+  } else if (wide >= 4 && off % 4 == 0) {
+    u32 all[(bytes + 3) / 4];
+    memcpy(all, values, bytes);
+    for (u32 i = 0; i < bytes / 4; ++i)
+      ((u32 *)to)[i] = all[i];
+  } else {
+    for (u32 i = 0; i < sizeof...(others) + 1; ++i)
+      to[i] = values[i];
+  }
+}
 
 //===--- integers: they wrap, and a divisor 0 gives 0 ------------------------===//
 
@@ -175,6 +265,11 @@ PST_INLINE f32 pst_odd(i64 value) {
 
 /// IEEE half, one rounding to nearest even.
 PST_INLINE f16 pst_half_bits(f32 value) {
+#ifdef __CUDA_ARCH__
+  f16 nearest;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(nearest) : "f"(value));
+  return value != value ? (f16)0x7E00 : nearest;
+#else
   const u32 bits = pst_bits<u32>(value), sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7FFFFFFFu;
   if (magnitude > 0x7F800000u)
     return 0x7E00;
@@ -190,6 +285,7 @@ PST_INLINE f16 pst_half_bits(f32 value) {
   if (rest > half || (rest == half && (result & 1u)))
     ++result;
   return (f16)(sign | result);
+#endif
 }
 PST_INLINE f32 pst_half(f16 half) {
   const u32 sign = (half & 0x8000u) << 16, exponent = (half >> 10) & 0x1Fu, mantissa = half & 0x3FFu;

@@ -53,7 +53,7 @@ Value GpuEmitter::makeElement(Value tensor, Indices at) {
         return oneOf(at[0], static_cast<int64_t>(op.getInputs().size()), type, arm).front();
       })
       .Case([&](PlaceOp op) { return placed(op, at); })
-      .Case([&](ResampleOp op) { return resampled(op, at); })
+      .Case([&](ResampleOp op) { return resampled(op, at, SmallVector<int64_t>(at.size(), 1)).front(); })
       .Case([&](GatherOp op) { return gathered(op, at); })
       .Case([&](ReduceOp op) { return reduced(op, at); })
       .Case([&](ChooseOp op) {
@@ -250,24 +250,15 @@ Value GpuEmitter::placed(PlaceOp op, Indices at) {
 
 //===--- resampling --------------------------------------------------------===//
 
-Value GpuEmitter::resampled(ResampleOp op, Indices at) {
-  NamedTensorType type = typeOf(op.getResult());
-  const int64_t axis = type.axisIndex(op.getAxis());
-  const bool isPillow = op.getNumerics() == Numerics::pillow;
-  Type sumType = isPillow ? Type(b.getI32Type()) : b.getF64Type();
-  Value start = x.toIndex(cast(element(op.getStart(), at[axis]), b.getI64Type()));
-  Value taps = extent(op.getWeights(), 1);
-  auto sum = loop(x.constant(0), taps, 1, zeroOf(sumType), [&](Value k, ValueRange sofar) {
-    SmallVector<Value> inner(at);
-    inner[axis] = x.add(start, k);
-    Value weight = element(op.getWeights(), {at[axis], k});
-    Value value = cast(element(op.getInput(), inner), sumType);
-    Value product = binary(BinaryKind::mul, weight, value);
-    return SmallVector<Value>{binary(BinaryKind::add, sofar[0], product)};
-  });
-  if (isPillow)
-    return call("pst_pillow", type.getElementType(), sum);
-  if (llvm::isa<FloatType>(type.getElementType()))
-    return cast(sum[0], type.getElementType());
-  return cast(b.create<UnaryOp>(loc, UnaryKind::round_away, sum[0]), type.getElementType());
+Type GpuEmitter::sumTypeOf(ResampleOp op) {
+  return op.getNumerics() == Numerics::pillow ? Type(b.getI32Type()) : b.getF64Type();
+}
+
+Value GpuEmitter::resampledFrom(ResampleOp op, Value sum) {
+  Type type = typeOf(op.getResult()).getElementType();
+  if (op.getNumerics() == Numerics::pillow)
+    return call("pst_pillow", type, sum);
+  if (llvm::isa<FloatType>(type))
+    return cast(sum, type);
+  return cast(b.create<UnaryOp>(loc, UnaryKind::round_away, sum), type);
 }

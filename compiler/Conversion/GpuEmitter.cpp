@@ -73,6 +73,7 @@ void GpuEmitter::addTensorArgument(Value tensor, NamedTensorType type, const std
       stride.reset();
   }
   if (tensor) {
+    buffer.hasSlack = true;
     buffers[tensor] = buffer;
     argumentExtents[tensor] = extents;
   } else {
@@ -149,6 +150,7 @@ FailureOr<GpuEmitter::Buffer> GpuEmitter::array(Type element, ArrayRef<TensorAxi
     places.push_back(place);
   }
   addScratchTerm(b, bytes, places, scratchFixed, scratchTerms);
+  buffer.alignment = scratchAlign;
   buffer.memory = b.create<memref::ViewOp>(loc, memoryOf(element), scratch, scratchUsed, count);
   Value end =
       x.add(x.add(scratchUsed, x.mul(count, x.constant(width))), x.constant(2 * scratchAlign - 1));
@@ -171,6 +173,8 @@ FailureOr<GpuEmitter::Buffer> GpuEmitter::bufferFor(Value tensor) {
 //===--- the body ----------------------------------------------------------===//
 
 LogicalResult GpuEmitter::run() {
+  if (failed(checkVectors()))
+    return failure();
   Block *entry = function.addEntryBlock();
   x.constantsIn(entry);
   b.setInsertionPointToStart(entry);

@@ -33,6 +33,8 @@ private:
   struct Buffer {
     mlir::Value memory;
     llvm::SmallVector<mlir::Value> strides; ///< in elements, one per axis
+    int64_t alignment = 0; ///< bytes, of the first element; 0: that of its type
+    bool hasSlack = false; ///< bytes around it may be read (PST_DEVICE_SLACK)
   };
 
   // GpuEmitter.cpp: arguments, temporaries, the order of things.
@@ -97,10 +99,27 @@ private:
   mlir::Value windowed(pipe::WindowOp op, Indices at);
   mlir::Value joined(pipe::ConcatOp op, Indices at);
   mlir::Value placed(pipe::PlaceOp op, Indices at);
-  mlir::Value resampled(pipe::ResampleOp op, Indices at);
+  mlir::Type sumTypeOf(pipe::ResampleOp op);
+  /// The element whose taps add up to `sum`.
+  mlir::Value resampledFrom(pipe::ResampleOp op, mlir::Value sum);
   /// Where a border takes an index; with `constant`, narrows `inside`.
   mlir::Value bordered(mlir::Value index, mlir::Value extent, pipe::Border border,
                        mlir::Value &inside);
+
+  // GpuVectors.cpp: a box of elements, `counts` along each axis from `at` on, row-major.
+  mlir::LogicalResult checkVectors();
+  /// The box that a thread makes of a value that is stored.
+  llvm::SmallVector<int64_t> vectorOf(mlir::Value tensor);
+  llvm::SmallVector<mlir::Value> moved(Indices at, llvm::ArrayRef<int64_t> place);
+  llvm::SmallVector<mlir::Value> elements(mlir::Value tensor, Indices at, llvm::ArrayRef<int64_t> counts);
+  llvm::SmallVector<mlir::Value> makeElements(mlir::Value tensor, Indices at, llvm::ArrayRef<int64_t> counts);
+  llvm::SmallVector<mlir::Value> viewed(pipe::ViewOp op, Indices at, llvm::ArrayRef<int64_t> counts);
+  llvm::SmallVector<mlir::Value> mapped(pipe::MapOp op, Indices at, llvm::ArrayRef<int64_t> counts);
+  llvm::SmallVector<mlir::Value> resampled(pipe::ResampleOp op, Indices at, llvm::ArrayRef<int64_t> counts);
+  llvm::SmallVector<mlir::Value> load(const Buffer &buffer, Indices at, llvm::ArrayRef<int64_t> counts);
+  /// A power of two that divides the address of an element, in bytes.
+  int64_t alignmentOf(const Buffer &buffer, Indices at);
+  void save(llvm::ArrayRef<mlir::Value> values, const Buffer &buffer, Indices at, llvm::ArrayRef<int64_t> counts);
 
   // GpuGather.cpp
   mlir::Value gathered(pipe::GatherOp op, Indices at);
@@ -170,6 +189,8 @@ private:
   llvm::DenseMap<mlir::Value, size_t> outputOf;
   mlir::Value taken;         ///< whether the arm around is taken; null outside of arms
   bool failedInside = false; ///< an op inside a region was refused
+  llvm::DenseMap<mlir::Value, int64_t> multiples; ///< numbers that divide indices
+  int64_t runs = 0;                               ///< of neighbours that are loaded together
   mlir::Value scratch, scratchUsed;
   int64_t scratchFixed = 0;
   llvm::SmallVector<mlir::Attribute> scratchTerms;

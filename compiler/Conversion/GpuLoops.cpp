@@ -75,7 +75,27 @@ void GpuEmitter::over(Value tensor, llvm::function_ref<void(Indices)> body) {
 void GpuEmitter::fill(Value tensor, const Buffer &to) {
   if (Operation *op = tensor.getDefiningOp())
     moveTo(op->getLoc());
-  over(tensor, [&](Indices at) { save(element(tensor, at), to, at); });
+  const SmallVector<int64_t> counts = vectorOf(tensor);
+  NamedTensorType type = typeOf(tensor);
+  SmallVector<std::string> names;
+  SmallVector<Value> extents;
+  SmallVector<int64_t> axes; // that there is a loop over
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    const Axis &a = type.getAxes()[axis];
+    if (counts[axis] > 1 && a.extent == counts[axis])
+      continue;
+    axes.push_back(axis);
+    names.push_back(a.name);
+    extents.push_back(counts[axis] == 1 ? extent(tensor, axis) : x.constant(a.extent / counts[axis]));
+  }
+  nest(names, extents, "threads", [&](Indices numbers) {
+    SmallVector<Value> at(type.getRank(), x.constant(0));
+    for (auto [axis, number] : llvm::zip(axes, numbers)) {
+      at[axis] = x.mul(number, x.constant(counts[axis]));
+      multiples[at[axis]] = counts[axis];
+    }
+    save(elements(tensor, at, counts), to, at, counts);
+  });
 }
 
 //===--- control -----------------------------------------------------------===//

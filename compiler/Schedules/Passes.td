@@ -50,7 +50,8 @@ def ScheduleGpu : Pass<"pipe-schedule-gpu", "::mlir::ModuleOp"> {
     "grid", the elements of a sample are spread over any number of blocks; with
     "block", one block does a sample in passes, with temporaries between them.
     Definitions that are stored get `schedule = "scratch"` as for a CPU, and a
-    reduction `schedule = "warps"` where each result has a warp of its own.
+    reduction `schedule = "warps"` where each result has a warp of its own. What is stored or
+    returned says in `vector = {c = 3 : i64, w = 4 : i64}` how many elements along each axis a thread makes at once.
 
     ```mlir
     pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 256 : i64} { ... }

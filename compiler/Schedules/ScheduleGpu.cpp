@@ -9,6 +9,7 @@
 
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Schedules/Stored.h"
+#include "compiler/Schedules/Vectors.h"
 
 namespace penstock::schedules {
 #define GEN_PASS_DEF_SCHEDULEGPU
@@ -82,6 +83,7 @@ struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuP
         if (!op->hasAttr("schedule"))
           op->setAttr("schedule", builder.getStringAttr(takesWarps(op) ? "warps" : "threads"));
       });
+      chooseVectors(kernel);
       const bool inPasses = needsPasses(kernel);
       addRemark(
           kernel, "schedule-gpu",

@@ -29,7 +29,7 @@ std::unique_ptr<ShimLibrary> ShimLibrary::compile(const std::string &text, std::
   // The callbacks are the shim's: the sanitizer's runtime is not linked.
   const std::string commands[] = {
       compiler +
-          " -x c++ -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -fwrapv" +
+          " -x c++ -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -fwrapv -fno-strict-aliasing" +
           (isWatched ? " -DPST_WATCHED -fsanitize=thread,alignment -mllvm -tsan-instrument-func-entry-exit=0"
                        " -mllvm -tsan-instrument-read-before-write=1"
                      : "") +

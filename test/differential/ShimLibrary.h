@@ -14,6 +14,11 @@ namespace penstock::differential {
 class ShimRegions {
 public:
   void reads(std::string name, const void *begin, size_t bytes) { add(std::move(name), begin, bytes, false, true); }
+  /// `around` bytes before and behind may be read, too.
+  void reads(std::string name, const void *begin, size_t bytes, size_t around) {
+    reads(std::move(name), begin, bytes);
+    all.back().around = around;
+  }
   /// Holds nothing before the launch.
   void writes(std::string name, void *begin, size_t bytes) { add(std::move(name), begin, bytes, true, false); }
   void keeps(std::string name, void *begin, size_t bytes) { add(std::move(name), begin, bytes, true, true); }

@@ -78,3 +78,15 @@ pipe.kernel @checks_in_an_arm "pixels" schedule {mapping = "block", threads = 25
   }
   pipe.return %0 : !pipe.tensor<u8[w=16]>
 }
+
+// -----
+
+pipe.kernel @makes_too_many "pixels" schedule {mapping = "grid", threads = 256 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=16]>):
+  // expected-error @below {{whose `w` is to name an axis of known extent, and a number that divides it}}
+  %0 = pipe.map (%x) {vector = {w = 5 : i64}} : (!pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
+  ^bb0(%p: ui8, %w: i64):
+    pipe.yield %p : ui8
+  }
+  pipe.return %0 : !pipe.tensor<u8[w=16]>
+}

@@ -50,11 +50,32 @@ pipe.kernel @stores_first "pixels" {
 // CHECK-NOT: memref.load
 // CHECK: return
 pipe.kernel @loads_once "pixels" {
-^bb0(%x: !pipe.tensor<f32[w=16]>):
-  %0 = pipe.map (%x, %x) : (!pipe.tensor<f32[w=16]>, !pipe.tensor<f32[w=16]>) -> !pipe.tensor<f32[w=16]> {
+^bb0(%x: !pipe.tensor<f32[w=15]>):
+  %0 = pipe.map (%x, %x) : (!pipe.tensor<f32[w=15]>, !pipe.tensor<f32[w=15]>) -> !pipe.tensor<f32[w=15]> {
   ^bb0(%p: f32, %q: f32, %w: i64):
     %r = pipe.binary mul %p, %q : f32
     pipe.yield %r : f32
   }
-  pipe.return %0 : !pipe.tensor<f32[w=16]>
+  pipe.return %0 : !pipe.tensor<f32[w=15]>
+}
+
+// Neighbours that a thread makes together are marked: one access may take them. Pixels that a view turns round
+// are the same ones in another order.
+// CHECK-LABEL: func.func @makes_pixels(
+// CHECK: scf.parallel (%[[H:.*]], %[[W:.*]]) = ({{.*}}) to (%c5, %c4)
+// CHECK: %[[AT:.*]] = arith.muli %[[W]], %c4
+// CHECK-COUNT-12: memref.load {{.*}}pipe.run = array<i64: {{[0-9]+}}, 12, 0, 0>
+// CHECK-COUNT-3: memref.store {{.*}}pipe.run = array<i64: {{[0-3]}}, 4>
+// CHECK: memref.store {{.*}}pipe.run = array<i64: 3, 4>
+// CHECK-COUNT-8: memref.store {{.*}}pipe.run = array<i64: {{[0-3]}}, 4>
+// CHECK: pipe.axes = ["h", "w"], pipe.workers = "threads"
+pipe.kernel @makes_pixels "pixels" {
+^bb0(%x: !pipe.tensor<u8[h=5, w=16, c=3]>):
+  %0 = pipe.view %x by affine_map<(c, h, w) -> (h, -w + 15, c)> [] : !pipe.tensor<u8[h=5, w=16, c=3]> -> !pipe.tensor<u8[c=3, h=5, w=16]>
+  %1 = pipe.map (%0) {vector = {c = 3 : i64, w = 4 : i64}} : (!pipe.tensor<u8[c=3, h=5, w=16]>) -> !pipe.tensor<u8[c=3, h=5, w=16]> {
+  ^bb0(%p: ui8, %c: i64, %h: i64, %w: i64):
+    %q = pipe.unary bit_not %p : ui8
+    pipe.yield %q : ui8
+  }
+  pipe.return %1 : !pipe.tensor<u8[c=3, h=5, w=16]>
 }

@@ -17,7 +17,7 @@ pipe.kernel @spreads_elements "pixels" {
 // CHECK-LABEL: pipe.kernel @stores_first "pixels" schedule {mapping = "block", threads = 256 : i64}
 pipe.kernel @stores_first "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=16]>):
-  // CHECK: pipe.map{{.*}} {{[{].*}}schedule = "scratch"}
+  // CHECK: pipe.map{{.*}} {{[{].*}}schedule = "scratch"
   %0 = pipe.map (%x) : (!pipe.tensor<u8[w=16]>) -> !pipe.tensor<u8[w=16]> {
   ^bb0(%p: ui8, %w: i64):
     %q = pipe.unary bit_not %p : ui8
@@ -43,6 +43,18 @@ pipe.kernel @counts_runs "pixels" {
   // CHECK: pipe.reduce sum {{.*}} over ["c"] {{.*}}schedule = "inline"}
   %2 = pipe.reduce sum %x over ["c"] : !pipe.tensor<f32[h=64, w=33, c=3]> -> !pipe.tensor<f32[h=64, w=33]>
   pipe.return %0, %1, %2 : !pipe.tensor<f32[w=33, c=3]>, !pipe.tensor<f32[h=64, c=3]>, !pipe.tensor<f32[h=64, w=33]>
+}
+
+// A thread makes the channels of a pixel, and as many pixels as share weights or fill an access. Along the axis that is
+// resampled each has weights of its own.
+// CHECK-LABEL: pipe.kernel @makes_pixels "pixels"
+pipe.kernel @makes_pixels "pixels" {
+^bb0(%x: !pipe.tensor<u8[h=9, w=?, c=3]>, %weights: !pipe.tensor<i32[w=16, k=?]>, %start: !pipe.tensor<i32[w=16]>):
+  // CHECK: pipe.resample {{.*}} {vector = {c = 3 : i64}}
+  %0 = pipe.resample pillow %x along "w" with %weights, %start : !pipe.tensor<u8[h=9, w=?, c=3]>, !pipe.tensor<i32[w=16, k=?]>, !pipe.tensor<i32[w=16]> -> !pipe.tensor<u8[h=9, w=16, c=3]>
+  // CHECK: pipe.view {{.*}} {vector = {c = 3 : i64, w = 16 : i64}}
+  %1 = pipe.view %x by affine_map<(c, h, w) -> (h, w, c)> [] : !pipe.tensor<u8[h=9, w=?, c=3]> -> !pipe.tensor<u8[c=3, h=9, w=16]>
+  pipe.return %0, %1 : !pipe.tensor<u8[h=9, w=16, c=3]>, !pipe.tensor<u8[c=3, h=9, w=16]>
 }
 
 // The host makes tables, and runs setup.

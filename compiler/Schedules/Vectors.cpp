@@ -1,0 +1,106 @@
+//===- Vectors.cpp - elements that a GPU's thread makes together -------------===//
+
+#include "compiler/Schedules/Vectors.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+/// An axis such as channels, which a thread makes whole.
+static constexpr int64_t shortAxis = 4;
+/// Sums that a thread keeps in registers, and elements that it only moves or maps.
+static constexpr int64_t mostSums = 12, mostElements = 48;
+/// Operations of maps that a thread's elements take: its code.
+static constexpr int64_t mostMapped = 512;
+/// Bytes of a row that a thread writes.
+static constexpr int64_t mostRowBytes = 32;
+
+static bool isShort(const Axis &axis) { return axis.isStatic() && axis.extent > 1 && axis.extent <= shortAxis; }
+
+namespace {
+/// What one element is made of, as far as memory.
+struct Made {
+  bool together = true;           ///< every op on the way makes several elements at once
+  int64_t operations = 1;         ///< of an element
+  llvm::StringSet<> resampled;    ///< axes whose elements have weights of their own
+  llvm::StringSet<> interleaved;  ///< short axes that are innermost in memory
+};
+} // namespace
+
+static Made behind(Value value) {
+  Made made;
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (size_t next = 0; next < reached.size(); ++next) {
+    Operation *op = reached[next].getDefiningOp();
+    if (!op || (op->hasAttr("schedule") && reached[next] != value)) {
+      auto axes = tensorOf(reached[next]).getAxes();
+      if (!axes.empty() && isShort(axes.back()))
+        made.interleaved.insert(axes.back().name);
+      continue;
+    }
+    made.together &= llvm::isa<ViewOp, CastOp, MapOp, ResampleOp, ConstantOp>(op);
+    if (auto resample = llvm::dyn_cast<ResampleOp>(op)) {
+      made.resampled.insert(resample.getAxis());
+      reached.insert(resample.getInput());
+      continue;
+    }
+    op->walk([&](Operation *inner) { made.operations += inner != op; });
+    for (Value operand : op->getOperands())
+      if (llvm::isa<NamedTensorType>(operand.getType()))
+        reached.insert(operand);
+  }
+  return made;
+}
+
+static void chooseVector(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->hasAttr("vector") || formOf(op) != KernelForm::inlined)
+    return;
+  NamedTensorType type = tensorOf(value);
+  if (type.getRank() == 0)
+    return;
+  const Made made = behind(value);
+  if (!made.together)
+    return;
+  Builder builder(op->getContext());
+  SmallVector<NamedAttribute> vector;
+  int64_t elements = 1;
+  const int64_t most =
+      std::min(made.resampled.empty() ? mostElements : mostSums, mostMapped / made.operations);
+  auto take = [&](const Axis &axis, int64_t count) {
+    if (elements * count > most)
+      return false;
+    vector.push_back(builder.getNamedAttr(axis.name, builder.getI64IntegerAttr(count)));
+    elements *= count;
+    return true;
+  };
+  auto axes = type.getAxes();
+  int64_t row = type.getRank() - 1; // the axis along which neighbours lie
+  if (isShort(axes.back())) {
+    if (!made.resampled.contains(axes.back().name))
+      take(axes.back(), axes.back().extent);
+    --row;
+  }
+  for (int64_t axis = 0; axis < row && vector.empty(); ++axis)
+    if (isShort(axes[axis]) && made.interleaved.contains(axes[axis].name) && !made.resampled.contains(axes[axis].name))
+      take(axes[axis], axes[axis].extent);
+  if (row >= 0 && axes[row].isStatic() && !made.resampled.contains(axes[row].name)) {
+    for (int64_t count = 16; count > 1; count /= 2)
+      if (axes[row].extent % count == 0 &&
+          (count <= 4 || count * scalarBytes(type.getElementType()) <= mostRowBytes) && take(axes[row], count))
+        break;
+  }
+  if (!vector.empty())
+    op->setAttr("vector", builder.getDictionaryAttr(vector));
+}
+
+void penstock::schedules::chooseVectors(KernelOp kernel) {
+  kernel.walk([&](Operation *op) {
+    if (op->getAttr("schedule") == StringAttr::get(op->getContext(), "scratch"))
+      chooseVector(op->getResult(0));
+  });
+  for (Value value : llvm::cast<ReturnOp>(kernel.getBody().front().getTerminator()).getValues())
+    chooseVector(value);
+}
