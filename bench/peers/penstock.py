@@ -34,7 +34,7 @@ def build_probe(name):
     if binary.exists() and binary.stat().st_mtime > max(file.stat().st_mtime for file in sources):
         return binary
     result = subprocess.run(["clang++-19", "-O2", "-std=c++20", "-I", ROOT, "-I", build, "-o", binary, source, runtime, "-ljpeg",
-                             "-lxxhash", "-lz", "-lspng", "-lwebp", "-lwebpdemux", "-lflatbuffers"],
+                             "-lxxhash", "-lz", "-lspng", "-lwebp", "-lwebpdemux", "-lFLAC", "-lflatbuffers"],
                             capture_output=True, text=True)
     if result.returncode != 0:
         raise Missing(f"{source.name} does not build: {result.stderr.splitlines()[:1]}")

@@ -16,10 +16,10 @@ template <typename T> std::unique_ptr<Medium> make(MediumHost &host) {
 }
 
 constexpr MediumEntry entries[] = {
-    {ImageMedium::probe, make<ImageMedium>},
-    {VideoMedium::probe, make<VideoMedium>},
-    {Numbers::probe, make<Numbers>},
-    {Wave::probe, make<Wave>},
+    {ImageMedium::probe, make<ImageMedium>, nullptr},
+    {VideoMedium::probe, make<VideoMedium>, VideoMedium::parts},
+    {Numbers::probe, make<Numbers>, nullptr},
+    {Wave::probe, make<Wave>, Wave::parts},
 };
 static_assert(std::size(entries) == std::size(media::all));
 

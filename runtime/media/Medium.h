@@ -5,6 +5,7 @@
 #include "runtime/abi/media.h"
 #include "runtime/core/Status.h"
 #include "runtime/media/Image.h"
+#include "runtime/media/MediaBytes.h"
 #include "runtime/media/video/VideoModule.h"
 
 #include <cstdint>
@@ -13,20 +14,19 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace penstock::runtime {
 
 class EntropyIndexes;
 class Video;
-class VideoBytes;
 
 /// The encoded bytes of one field of one sample, and what is known of them.
 struct MediumInput {
   std::span<const uint8_t> bytes; ///< empty where the file is read in parts
   media::Record numbers{};        ///< of the header, in the order of runtime/abi/media.h
-  /// Of a video: its index, and the file.
-  const Video *video = nullptr;
-  VideoBytes *file = nullptr;
+  MediaBytes *file = nullptr;     ///< where it is
+  const Video *video = nullptr;   ///< what an index says of it
   EntropyIndexes *checkpoints = nullptr; ///< of JPEG files; may be null
 };
 
@@ -92,6 +92,11 @@ struct MediumEntry {
   /// Reads the header, whatever the bytes hold.
   Status (*probe)(const MediumInput &input, const ImageLimits &limits, media::Record &numbers);
   std::unique_ptr<Medium> (*make)(MediumHost &host);
+  /// Adds where the bytes lie that decode() will read of `input.file`, beside those that probe()
+  /// reads; may read others to find them. Null for media that are read as a whole. Errors are
+  /// those of decode(), which will say the same.
+  Status (*parts)(const MediumInput &input, const MediumRequest &request,
+                  std::vector<ByteRange> &parts);
 };
 
 /// That of runtime/abi/media.h's list by its place there.

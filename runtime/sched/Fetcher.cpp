@@ -3,12 +3,16 @@
 #include "runtime/sched/Setup.h"
 
 #include <algorithm>
+#include <array>
 
 namespace penstock::runtime {
 
 namespace {
 
 constexpr uint64_t mostFetched = uint64_t(1) << 30;
+/// Of files that are read in parts: smaller ones are read at once, of others so much for what their
+/// header says, and what else is asked for in pieces of so many bytes.
+constexpr uint64_t smallFile = 64 << 10, headBytes = 4 << 10, pieceBytes = 32 << 10;
 
 bool isVideo(const plan::MediaT &media) { return media.media == "video"; }
 
@@ -24,14 +28,14 @@ Fetcher::Fetcher(std::shared_ptr<const Program> shared, const ImageLimits &limit
                  const Clock &clock)
     : program(std::move(shared)), limits(limits), clock(clock) {
   for (const auto &media : program->tree().media)
-    hasVideos = hasVideos || isVideo(*media);
+    entries.push_back(&mediumEntry(size_t(media::find(media->media))));
 }
 
 int64_t Fetcher::fetch(Work &work, int64_t slot) {
   const auto &media = program->tree().media;
   const int64_t begin = clock.nowNs();
   uint64_t held = 0, read = 0;
-  bool good = true;
+  bool good = true, isPartial = false;
   for (size_t i = 0; program->hasExternal && i < program->rowCount(); ++i)
     if (const ExternalSource *table = program->external(i)) {
       ExternalRow &row = work.externalRow(slot, i);
@@ -40,13 +44,17 @@ int64_t Fetcher::fetch(Work &work, int64_t slot) {
     }
   for (size_t i = 0; i < media.size(); ++i) {
     Encoded &encoded = work.media(slot, i);
-    encoded.status = isVideo(*media[i]) ? openVideo(work, slot, i) : fetchImage(work, slot, i);
+    encoded.file.reset(); // of a row that was tried before
+    encoded.status = isVideo(*media[i])  ? openVideo(work, slot, i)
+                     : entries[i]->parts ? openFile(work, slot, i)
+                                         : fetchWhole(work, slot, i);
     good = good && encoded.status;
+    isPartial |= encoded.status && encoded.parts() && encoded.bytesHeld() < encoded.file->size();
   }
-  if (good && hasVideos && plan(work, slot))
+  if (good && isPartial && plan(work, slot))
     for (size_t i = 0; i < media.size(); ++i)
-      if (isVideo(*media[i]))
-        work.media(slot, i).status = fetchClips(work, slot, i);
+      if (work.media(slot, i).parts())
+        work.media(slot, i).status = fetchParts(work, slot, i);
   for (size_t i = 0; i < media.size(); ++i) {
     Encoded &encoded = work.media(slot, i);
     if (!encoded.status)
@@ -65,7 +73,7 @@ int64_t Fetcher::fetch(Work &work, int64_t slot) {
   return int64_t(held);
 }
 
-Status Fetcher::fetchImage(Work &work, int64_t slot, size_t number) {
+Status Fetcher::fetchWhole(Work &work, int64_t slot, size_t number) {
   const plan::MediaT &media = *program->tree().media[number];
   const size_t row = size_t(media.row);
   Buffer &bytes = work.media(slot, number).bytes;
@@ -95,6 +103,20 @@ Result<MediaPlace> Fetcher::placeOf(Work &work, int64_t slot, size_t number) con
                                 media.column);
 }
 
+Status Fetcher::openFile(Work &work, int64_t slot, size_t number) {
+  Encoded &encoded = work.media(slot, number);
+  auto place = placeOf(work, slot, number);
+  if (!place && place.error().code == Code::Unsupported)
+    return fetchWhole(work, slot, number);
+  if (!place)
+    return place.error();
+  auto file = std::make_unique<MediaFile>(std::move(place->file), place->offset, place->size, pieceBytes);
+  const ByteRange head{0, place->size <= smallFile ? place->size : headBytes};
+  Status status = head.size ? file->fetch({&head, 1}) : Status();
+  encoded.file = std::move(file);
+  return status;
+}
+
 Status Fetcher::openVideo(Work &work, int64_t slot, size_t number) {
   const plan::MediaT &media = *program->tree().media[number];
   const size_t row = size_t(media.row);
@@ -103,9 +125,9 @@ Status Fetcher::openVideo(Work &work, int64_t slot, size_t number) {
   Encoded &encoded = work.media(slot, number);
   auto place = placeOf(work, slot, number);
   if (!place && place.error().code == Code::Unsupported) {
-    if (Status status = fetchImage(work, slot, number); !status)
+    if (Status status = fetchWhole(work, slot, number); !status)
       return status;
-    encoded.file = std::make_unique<VideoSpan>(encoded.bytes.span());
+    encoded.file = std::make_unique<MediaSpan>(encoded.bytes.span());
     auto index = indexVideo(*encoded.file, limits);
     if (!index)
       return index.error();
@@ -127,7 +149,7 @@ Status Fetcher::openVideo(Work &work, int64_t slot, size_t number) {
   encoded.reading = encoded.video->reading();
   if (encoded.reading != VideoReading::Packets)
     return readWhole(*place, encoded);
-  encoded.file = std::make_unique<VideoFile>(std::move(place->file), place->offset, place->size);
+  encoded.file = std::make_unique<MediaFile>(std::move(place->file), place->offset, place->size);
   return {};
 }
 
@@ -144,7 +166,7 @@ Status Fetcher::readWhole(const MediaPlace &place, Encoded &encoded) const {
     return shrunk(place.size);
   if (Status status = place.file->checkUnchanged(); !status)
     return status;
-  encoded.file = std::make_unique<VideoSpan>(encoded.bytes.span());
+  encoded.file = std::make_unique<MediaSpan>(encoded.bytes.span());
   return {};
 }
 
@@ -175,36 +197,44 @@ bool Fetcher::plan(Work &work, int64_t slot) {
   return layout.setup(&args) == 0;
 }
 
-Status Fetcher::fetchClips(Work &work, int64_t slot, size_t number) {
+Status Fetcher::fetchParts(Work &work, int64_t slot, size_t number) {
   Encoded &encoded = work.media(slot, number);
-  if (encoded.reading != VideoReading::Packets)
-    return {};
+  const MediumInput input = inputOf(encoded);
   const plan::PlanT &tree = program->tree();
-  std::vector<pst_video_part> parts;
+  std::vector<ByteRange> parts;
   for (const auto &decode : tree.decodes) {
     if (size_t(decode->media) != number)
       continue;
     const BufferLayout &buffer = program->layout->buffers[size_t(decode->buffer)];
-    const int64_t count =
-        buffer.isStatic ? buffer.shape.extent[0] : buffer.extents[0].of(block.data());
-    if (!isWanted(*decode, block.data()) || count <= 0)
-      continue;
-    const pst_video_range range{block[size_t(decode->arguments[0])], count,
-                                block[size_t(decode->arguments[1])]};
-    auto wanted = encoded.video->parts(range);
-    if (!wanted)
+    const auto rank = size_t(buffer.rank);
+    std::array<int64_t, PST_MAX_RANK> extents;
+    std::array<AxisRange, PST_MAX_RANK> box;
+    bool isWhole = true;
+    for (size_t axis = 0; axis < rank; ++axis) {
+      extents[axis] = buffer.isStatic ? buffer.shape.extent[axis] : buffer.extents[axis].of(block.data());
+      box[axis] = rangeOf(*decode, int(axis), extents[axis], block.data());
+      isWhole &= box[axis].low >= 0 && box[axis].low < box[axis].high && box[axis].high <= extents[axis];
+    }
+    if (!isWhole)
+      continue; // nothing is wanted, or decoding will say what is wrong
+    std::array<int64_t, media::mostArguments> arguments;
+    for (size_t i = 0; i < decode->arguments.size(); ++i)
+      arguments[i] = block[size_t(decode->arguments[i])];
+    const MediumRequest request{tree.buffers[size_t(decode->buffer)]->type, decode->format, decode->orient,
+                                {extents.data(), rank}, {box.data(), rank},
+                                {arguments.data(), decode->arguments.size()}};
+    if (!entries[number]->parts(input, request, parts))
       return {}; // decoding will say the same
-    parts.insert(parts.end(), wanted->begin(), wanted->end());
   }
   uint64_t bytes = 0;
-  for (const pst_video_part &part : parts)
+  for (const ByteRange &part : parts)
     bytes += part.size;
   if (bytes > mostFetched)
-    return Error{Code::Limit, "the packets of the clip have " + std::to_string(bytes) +
+    return Error{Code::Limit, "what is wanted of the file has " + std::to_string(bytes) +
                                   " bytes, the limit is " + std::to_string(mostFetched)};
   std::sort(parts.begin(), parts.end(),
-            [](const pst_video_part &a, const pst_video_part &b) { return a.offset < b.offset; });
-  return static_cast<VideoFile &>(*encoded.file).fetch(parts);
+            [](const ByteRange &a, const ByteRange &b) { return a.offset < b.offset; });
+  return static_cast<MediaFile &>(*encoded.file).fetch(parts);
 }
 
 } // namespace penstock::runtime

@@ -3,6 +3,7 @@
 
 #include "runtime/core/Clock.h"
 #include "runtime/media/Image.h"
+#include "runtime/media/Medium.h"
 #include "runtime/sched/Program.h"
 #include "runtime/sched/Work.h"
 
@@ -11,9 +12,9 @@
 
 namespace penstock::runtime {
 
-/// Asks callers for rows, reads files as a whole, and of videos what the sample's clips need: for that it
-/// works out which frames these are, as the sample's thread will do once more. One
-/// object serves one thread, which must be in the default floating-point mode.
+/// Asks callers for rows, and reads files: as a whole, or, of media that say where their bytes lie,
+/// what the sample needs. For that it works out what it asks for, as the sample's thread will do
+/// once more. One object serves one thread, which must be in the default floating-point mode.
 class Fetcher {
 public:
   Fetcher(std::shared_ptr<const Program> program, const ImageLimits &limits, const Clock &clock);
@@ -23,13 +24,15 @@ public:
   int64_t fetch(Work &work, int64_t slot);
 
 private:
-  Status fetchImage(Work &work, int64_t slot, size_t media);
+  Status fetchWhole(Work &work, int64_t slot, size_t media);
+  /// The beginning of a file that is read in parts.
+  Status openFile(Work &work, int64_t slot, size_t media);
   /// The place of the bytes in a file.
   Result<MediaPlace> placeOf(Work &work, int64_t slot, size_t media) const;
   /// Everything but a clip's packets.
   Status openVideo(Work &work, int64_t slot, size_t media);
   Status readWhole(const MediaPlace &place, Encoded &encoded) const;
-  Status fetchClips(Work &work, int64_t slot, size_t media);
+  Status fetchParts(Work &work, int64_t slot, size_t media);
   /// Leaves in `block` what the setup makes of the sample; false where it fails,
   /// as it will again.
   bool plan(Work &work, int64_t slot);
@@ -39,7 +42,7 @@ private:
   const Clock &clock;
   std::vector<int64_t> block;
   std::vector<uint8_t> scratch;
-  bool hasVideos = false;
+  std::vector<const MediumEntry *> entries; // by media
 };
 
 } // namespace penstock::runtime

@@ -81,10 +81,10 @@ Status SampleMedia::readBox(Encoded &encoded, const plan::DecodeT &decode,
   const Scratch::Mark mark = scratch.mark();
   Status status = readers[number]->decode(inputs[number], request, where, out);
   scratch.rewind(mark);
-  if (!encoded.video)
-    return status;
   const uint64_t late = encoded.bytesRead() - before;
   costs.fetchedBytes += late;
+  if (!encoded.video)
+    return status;
   VideoCounts counts{videoCosts.packets, videoCosts.restarts, encoded.isIndexFound, late, {}, 0, 0};
   counts.readings[size_t(encoded.reading)] = 1;
   costs.videos.add(counts);

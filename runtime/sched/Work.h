@@ -20,17 +20,17 @@ namespace penstock::runtime {
 
 /// The bytes of one media field of one sample.
 struct Encoded {
-  Buffer bytes; ///< the whole file; of a video only where it is read so
+  Buffer bytes; ///< the whole file; of media that are read in parts only where it is read so
   Status status;
-  /// Of a video: what is known of it, and its bytes.
+  std::unique_ptr<MediaBytes> file; ///< of media that are read in parts
+  /// Of a video: what is known of it.
   std::shared_ptr<const Video> video;
-  std::unique_ptr<VideoBytes> file;
   VideoReading reading = VideoReading::Packets;
   bool isIndexFound = false; ///< its index was there before
 
   /// The file where it is read in parts; null otherwise.
-  const VideoFile *parts() const {
-    return file && reading == VideoReading::Packets ? static_cast<const VideoFile *>(file.get())
+  const MediaFile *parts() const {
+    return file && reading == VideoReading::Packets ? static_cast<const MediaFile *>(file.get())
                                                     : nullptr;
   }
   uint64_t bytesHeld() const { return parts() ? parts()->bytesHeld() : bytes.size(); }

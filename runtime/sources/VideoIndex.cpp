@@ -57,7 +57,7 @@ VideoIndex::Found VideoIndex::read(FileSystem &files, const std::string &full, s
   }
   found.size = (*file)->info().size;
   found.modifiedNs = (*file)->info().modifiedNs;
-  VideoFile bytes(std::move(*file), 0, found.size);
+  MediaFile bytes(std::move(*file), 0, found.size);
   auto index = indexVideo(bytes, {});
   if (!index) {
     found.problem = index.error().message;

@@ -97,7 +97,7 @@ uint64_t VideoStore::memory() const {
 }
 
 Result<std::shared_ptr<const Video>> VideoStore::make(const MediaPlace &place) {
-  VideoFile file(place.file, place.offset, place.size);
+  MediaFile file(place.file, place.offset, place.size);
   auto index = indexVideo(file, {});
   ++makes;
   reads += file.bytesRead();

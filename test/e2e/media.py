@@ -1,13 +1,16 @@
 """What `probe` and `decode` give of each medium, on files that NumPy and Pillow write."""
 import io
+import json
 import os
 import re
 import shutil
 import struct
 import subprocess
+import tarfile
 import unittest
 
 import numpy
+import soundfile
 from PIL import Image
 
 from pipelines import LanguageTest
@@ -273,6 +276,51 @@ class Waves(MediaTest):
                 numpy.testing.assert_array_equal(found["y"][:len(wanted), :channels], wanted, f"{coding}, {channels}")
                 numpy.testing.assert_array_equal(found["part"][:, :channels], wanted[low:low + 90], f"{coding}, {channels}")
 
+    def test_flac_is_soundfiles(self):
+        rng = numpy.random.default_rng(7)
+        stream = io.BytesIO()
+        soundfile.write(stream, rng.integers(-1 << 15, 1 << 15, (9000, 2), dtype=numpy.int16), 22050, "PCM_16", format="FLAC")
+        wanted = soundfile.read(io.BytesIO(stream.getvalue()), dtype="float32")[0]
+        found = self.decoded(self.files([stream.getvalue()]), {
+            "whole": ("f32[n, t <= 9000, c <= 2] pad 0", "sound"),
+            "part": ("f32[n, t, c <= 2] pad 0", "sound[t = 4000 .. 4900]"),
+            "facts": ("i64[n, k]", "stack([facts.rate, facts.channels, facts.samples, facts.bits], k)")},
+            "let facts = probe(row.data, wave)\n let sound = row.data |> decode(channels)")
+        numpy.testing.assert_array_equal(found["whole"].reshape(-1, 2)[:9000], wanted)
+        numpy.testing.assert_array_equal(found["part"].reshape(-1, 2), wanted[4000:4900])
+        self.assertEqual(found["facts"].tolist(), [22050, 2, 9000, 16])
+
+    def test_a_slice_is_all_that_is_read(self):
+        """Of files, and of members of a tar file; a short file and what is no file are read at once."""
+        rng = numpy.random.default_rng(8)
+        sounds = [rng.integers(-9999, 9999, (300000, 1), dtype=numpy.int16) for _ in range(4)]
+        settings = self.files([wave(sound, 16) for sound in sounds])
+        shards = os.path.join(self.folder, "shards")
+        os.makedirs(shards)
+        with tarfile.open(os.path.join(shards, "a.tar"), "w") as archive:
+            for i in range(4):
+                archive.add(os.path.join(self.data, f"{i}.bin"), f"{i}.wav")
+        for source, given in (("file_list(list, root)", settings), ('tar_shards(root, data = column("wav", bytes))', ["--set", f"root={shards}"])):
+            path = self.write(f"""pipeline test({'list: path, ' if 'list' in source else ''}root: path) with seed = 3 {{
+  for row in {source} order sequential
+  let sound = row.data |> decode(mono)
+  let at = draw int(0 ..= extent(sound, t) - 4000)
+  batch 1 per rank last drop {{
+    output y: f32[n, t] = sound[t = at .. at + 4000]
+    output at: i64[n] = at
+  }}
+}}""")
+            with open(path) as file:
+                text = file.read()
+            with self.subTest(source):
+                ran = json.loads(self.run_tool("run", path, "--json", *given).stdout)
+                self.assertLess(ran["fetched_bytes"], 4 * (8000 + 4096) + 1)
+                self.assertGreaterEqual(ran["fetched_bytes"], 4 * 8000)
+                for i, sound in enumerate(sounds):
+                    found = self.sample(text.partition("\n")[2], i, *given)
+                    at = int(found["at"])
+                    numpy.testing.assert_array_equal(found["y"].ravel(), sound[at:at + 4000, 0] / numpy.float32(32768))
+
     def test_damage_is_a_bad_sample_whatever_is_needed(self):
         good = wave(numpy.arange(-50, 50).reshape(50, 2), 16)
         path = self.write("""pipeline test(list: path, root: path) with on_error = substitute(100%) {
@@ -281,8 +329,8 @@ class Waves(MediaTest):
   batch 1 per rank last drop { output y: f32[n, t] = sound[t = 0 .. 2] }
 }""")
         said = self.run_tool("run", path, *self.files(20 * [good] + [good[:-1], b"", b"RIFF", good[:30], wave(numpy.zeros((4, 1)), 16, tag=85)])).stderr
-        for message in ("20.bin: truncated WAV: it has 199 bytes of samples, and says 200", "21.bin: not a WAV file: it is empty",
-                        "22.bin: not a WAV file: its first bytes are no such file's",
+        for message in ("20.bin: truncated WAV: it has 199 bytes of samples, and says 200", "21.bin: not a sound file: it is empty",
+                        "22.bin: not a sound file: its first bytes are neither WAV's nor FLAC's",
                         "23.bin: truncated WAV: it ends after 30 bytes, before its samples",
                         "24.bin: WAV of format 85 with 16 bits is not read"):
             self.assertIn(message, said)

@@ -14,9 +14,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import wave
 
 import numpy
+import soundfile
 from PIL import Image
 
 from support import EXAMPLES, ROOT, ToolTest, make_folder, main
@@ -101,11 +101,10 @@ class Passes(ToolTest):
             file.writelines(f"scan{i}.bin\n" for i in range(10))
         self.sounds = os.path.join(self.folder, "sounds.txt")
         with open(self.sounds, "w") as file:
-            file.writelines(f"sound{i}.wav\n" for i in range(10))
+            file.writelines(f"sound{i}.{'flac' if i % 5 == 4 else 'wav'}\n" for i in range(10))
         for i in range(10):
-            with wave.open(os.path.join(self.data, f"sound{i}.wav"), "wb") as file:
-                file.setparams((1 + i % 2, 2, 16000, 0, "NONE", ""))
-                file.writeframes(rng.integers(-9999, 9999, (6000 + 3000 * i, 1 + i % 2), dtype=numpy.int16).tobytes())
+            values = rng.integers(-9999, 9999, (6000 + 3000 * i, 1 + i % 2), dtype=numpy.int16)
+            soundfile.write(os.path.join(self.data, f"sound{i}.{'flac' if i % 5 == 4 else 'wav'}"), values, 16000)
         self.objects = os.path.join(self.folder, "objects.jsonl")
         with open(self.objects, "w") as file:
             for i in range(8):

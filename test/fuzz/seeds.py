@@ -6,6 +6,7 @@ import sys
 import tarfile
 
 import numpy
+import soundfile
 from PIL import Image, PngImagePlugin
 
 # What Pictures.cpp reads before the file.
@@ -58,10 +59,21 @@ def media():
     number = lambda *values: struct.pack(f"<{len(values)}I", *values)
     places = bytes(16) + number(3, 2, 0, 1, 0, 0, 0, 0)
     yield "numbers", number(0, 2, 1, 2) + places + struct.pack("<h", 4) + bytes(range(60))
+
+
+def sounds():
+    """The same for WAV and FLAC."""
+    number = lambda *values: struct.pack(f"<{len(values)}I", *values)
+    places = bytes(16) + number(3, 2, 0, 1, 0, 0, 0, 0)
     for name, tag, channels, bits in (("pcm16", 1, 2, 16), ("pcm24", 1, 1, 24), ("float", 3, 1, 32), ("alaw", 6, 2, 8)):
         frame = channels * bits // 8
         head = struct.pack("<4sIHHIIHH", b"fmt ", 16, tag, channels, 8000, 8000 * frame, frame, bits)
         yield name, number(1, 0, 1) + places + b"RIFF\0\0\0\0WAVE" + head + struct.pack("<4sI", b"data", 9 * frame) + bytes(range(9 * frame))
+    rng = numpy.random.default_rng(3)
+    for channels, subtype in ((1, "PCM_16"), (2, "PCM_24"), (3, "PCM_S8")):
+        stream = io.BytesIO()
+        soundfile.write(stream, rng.normal(0, 0.1, (300, channels)), 8000, subtype, format="FLAC")
+        yield f"{channels}.flac", number(1, 0, 1) + places + stream.getvalue()
 
 
 def archives():
@@ -105,6 +117,8 @@ def main():
         write("tables", name, data)
     for name, data in media():
         write("media", name, data)
+    for name, data in sounds():
+        write("sound", name, data)
     for name, data in archives():
         write("tar", name, data)
     for name, data in bundles():

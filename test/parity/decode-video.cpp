@@ -32,9 +32,9 @@ namespace {
 struct File {
   std::vector<uint8_t> whole, index;
   std::shared_ptr<const Video> video;
-  std::unique_ptr<VideoBytes> bytes;
+  std::unique_ptr<MediaBytes> bytes;
 
-  VideoFile *parts() { return whole.empty() ? static_cast<VideoFile *>(bytes.get()) : nullptr; }
+  MediaFile *parts() { return whole.empty() ? static_cast<MediaFile *>(bytes.get()) : nullptr; }
 };
 
 struct Options {
@@ -48,7 +48,7 @@ Result<File> open(RealFileSystem &files, const std::string &path) {
     return opened.error();
   File file;
   const uint64_t size = (*opened)->info().size;
-  VideoFile all(*opened, 0, size);
+  MediaFile all(*opened, 0, size);
   auto index = indexVideo(all, {});
   if (!index)
     return index.error();
@@ -58,13 +58,13 @@ Result<File> open(RealFileSystem &files, const std::string &path) {
     return video.error();
   file.video = std::move(*video);
   if (file.video->reading() == VideoReading::Packets) {
-    file.bytes = std::make_unique<VideoFile>(std::move(*opened), 0, size);
+    file.bytes = std::make_unique<MediaFile>(std::move(*opened), 0, size);
     return file;
   }
   file.whole.resize(size);
   if (Status status = all.read(0, file.whole); !status)
     return status.error();
-  file.bytes = std::make_unique<VideoSpan>(file.whole);
+  file.bytes = std::make_unique<MediaSpan>(file.whole);
   return file;
 }
 

@@ -70,7 +70,7 @@ int VideoInput::read(void *self, uint64_t offset, uint64_t count, uint8_t *out) 
   return input.status ? 0 : 1;
 }
 
-Result<std::vector<uint8_t>> indexVideo(VideoBytes &file, const ImageLimits &limits) {
+Result<std::vector<uint8_t>> indexVideo(MediaBytes &file, const ImageLimits &limits) {
   auto module = videoModule();
   if (!module)
     return module.error();
@@ -117,13 +117,15 @@ Video::~Video() {
     module.close(video);
 }
 
-Result<std::vector<pst_video_part>> Video::parts(const pst_video_range &range) const {
+Result<std::vector<ByteRange>> Video::parts(const pst_video_range &range) const {
   pst_video_part *parts = nullptr;
   uint64_t count = 0;
   char message[PST_VIDEO_MESSAGE] = {};
   if (const int code = module.parts(video, &range, &parts, &count, message); code != PST_VIDEO_OK)
     return videoError(code, message);
-  std::vector<pst_video_part> result(parts, parts + count);
+  std::vector<ByteRange> result;
+  for (uint64_t i = 0; i < count; ++i)
+    result.push_back({parts[i].offset, parts[i].size});
   module.release(parts);
   return result;
 }

@@ -3,7 +3,7 @@
 
 #include "runtime/core/Status.h"
 #include "runtime/media/Image.h"
-#include "runtime/media/video/VideoBytes.h"
+#include "runtime/media/MediaBytes.h"
 #include "runtime/media/video/VideoModule.h"
 
 #include <cstdint>
@@ -34,7 +34,7 @@ const char *nameOf(VideoReading reading);
 
 /// Reads every packet of a file, and decodes its beginning. Errors as
 /// VideoDecoder's.
-Result<std::vector<uint8_t>> indexVideo(VideoBytes &file, const ImageLimits &limits);
+Result<std::vector<uint8_t>> indexVideo(MediaBytes &file, const ImageLimits &limits);
 /// The head of an index of this version of FFmpeg; Corrupt where it is none.
 Result<VideoInfo> readVideoIndex(std::span<const uint8_t> index);
 
@@ -53,7 +53,7 @@ public:
   uint64_t memory() const { return bytes; }
   /// Where the bytes lie that frames need, ascending. Only where reading() is
   /// Packets. Errors as VideoDecoder's.
-  Result<std::vector<pst_video_part>> parts(const pst_video_range &range) const;
+  Result<std::vector<ByteRange>> parts(const pst_video_range &range) const;
   const pst_video *handle() const { return video; }
 
 private:
@@ -71,12 +71,12 @@ Error videoError(int code, const char *message);
 
 /// Bytes for the module, and why they cannot be read.
 struct VideoInput {
-  explicit VideoInput(VideoBytes &bytes) : bytes(bytes), given{bytes.size(), this, read} {}
+  explicit VideoInput(MediaBytes &bytes) : bytes(bytes), given{bytes.size(), this, read} {}
   VideoInput(const VideoInput &) = delete;
   VideoInput &operator=(const VideoInput &) = delete;
   static int read(void *self, uint64_t offset, uint64_t count, uint8_t *out);
 
-  VideoBytes &bytes;
+  MediaBytes &bytes;
   Status status;
   const pst_video_bytes given;
 };

@@ -34,7 +34,7 @@ int VideoDecoder::take(void *user, int64_t number, const pst_video_frame *frame)
   return clip.status ? 0 : 1;
 }
 
-Status VideoDecoder::decode(VideoBytes &file, const Video &video, const pst_video_range &range,
+Status VideoDecoder::decode(MediaBytes &file, const Video &video, const pst_video_range &range,
                             const Target &target, const Hold &mayHold, pst_video_costs &costs) {
   auto module = videoModule();
   if (!module)

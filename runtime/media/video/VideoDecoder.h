@@ -35,7 +35,7 @@ public:
   using Hold = std::function<bool(uint64_t bytes)>;
 
   /// \param video  of this very file; its size is checked.
-  Status decode(VideoBytes &file, const Video &video, const pst_video_range &range,
+  Status decode(MediaBytes &file, const Video &video, const pst_video_range &range,
                 const Target &target, const Hold &hold, pst_video_costs &costs);
 
 private:

@@ -4,6 +4,25 @@
 
 namespace penstock::runtime {
 
+namespace {
+
+pst_video_range rangeOf(const MediumRequest &request) {
+  return {request.arguments[0], request.extents[0], request.arguments[1]};
+}
+
+} // namespace
+
+Status VideoMedium::parts(const MediumInput &input, const MediumRequest &request,
+                          std::vector<ByteRange> &parts) {
+  if (input.video->reading() != VideoReading::Packets)
+    return {};
+  auto wanted = input.video->parts(rangeOf(request));
+  if (!wanted)
+    return wanted.error();
+  parts.insert(parts.end(), wanted->begin(), wanted->end());
+  return {};
+}
+
 Status VideoMedium::probe(const MediumInput &input, const ImageLimits &, media::Record &numbers) {
   const VideoInfo &known = input.video->info();
   numbers[media::pictureHeight] = known.height;
@@ -25,8 +44,7 @@ Status VideoMedium::decode(const MediumInput &input, const MediumRequest &reques
   out += region.top * layout.strides[1] + region.left * layout.strides[2];
   const VideoDecoder::Target target{pixelFormat(request),      region, orientation, out,
                                     size_t(layout.strides[0]), size_t(layout.strides[1])};
-  const pst_video_range range{request.arguments[0], request.extents[0], request.arguments[1]};
-  return decoder.decode(*input.file, *input.video, range, target, host.mayHold, host.videos);
+  return decoder.decode(*input.file, *input.video, rangeOf(request), target, host.mayHold, host.videos);
 }
 
 } // namespace penstock::runtime

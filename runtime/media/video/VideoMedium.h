@@ -12,6 +12,8 @@ public:
 
   /// Of the index, which must be there.
   static Status probe(const MediumInput &input, const ImageLimits &limits, media::Record &numbers);
+  static Status parts(const MediumInput &input, const MediumRequest &request,
+                      std::vector<ByteRange> &parts);
   std::optional<MediumLayout> layout(const MediumRequest &request) const override;
   /// All of the frames: the box says which rows and columns.
   Status decode(const MediumInput &input, const MediumRequest &request, const MediumLayout &layout,

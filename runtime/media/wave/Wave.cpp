@@ -58,54 +58,142 @@ template <typename Read> void withLoader(const WaveInfo &info, const Read &read)
   }
 }
 
+enum class SoundFile { Wav, Flac };
+
+Result<SoundFile> kindOf(MediaBytes &file) {
+  auto isFlac = FlacFile::is(file);
+  if (!isFlac)
+    return isFlac.error();
+  return *isFlac ? SoundFile::Flac : SoundFile::Wav;
+}
+
+void store(media::Record &numbers, int64_t rate, int64_t channels, int64_t samples, int64_t bits) {
+  numbers[media::waveRate] = rate;
+  numbers[media::waveChannels] = channels;
+  numbers[media::waveSamples] = samples;
+  numbers[media::waveBits] = bits;
+  numbers[media::waveDuration] = std::bit_cast<int64_t>(double(samples) / double(rate));
+}
+
+Status checkBox(const MediumRequest &request, int64_t samples, int64_t channels) {
+  if (request.box[0].high > samples ||
+      (request.format != "mono" && request.box[1].high > channels))
+    return Error{Code::InvalidArgument, "the request lies outside of the sound"};
+  return {};
+}
+
+ByteRange bytesOf(const WaveInfo &info, const AxisRange &t) {
+  const uint64_t frame = uint64_t(info.bits / 8) * info.channels;
+  return {info.data + uint64_t(t.low) * frame, uint64_t(t.high - t.low) * frame};
+}
+
+/// The file, which may lie in memory as a whole.
+class Opened {
+public:
+  explicit Opened(const MediumInput &input)
+      : whole(input.bytes), file(input.file ? *input.file : whole) {}
+  Opened(const Opened &) = delete;
+  Opened &operator=(const Opened &) = delete;
+
+private:
+  MediaSpan whole;
+
+public:
+  MediaBytes &file;
+};
+
 } // namespace
 
 Status Wave::probe(const MediumInput &input, const ImageLimits &, media::Record &numbers) {
-  auto info = probeWave(input.bytes);
-  if (!info)
-    return info.error();
-  numbers[media::waveRate] = info->rate;
-  numbers[media::waveChannels] = info->channels;
-  numbers[media::waveSamples] = info->samples;
-  numbers[media::waveBits] = info->bits;
-  numbers[media::waveDuration] = std::bit_cast<int64_t>(double(info->samples) / info->rate);
+  const Opened opened(input);
+  auto kind = kindOf(opened.file);
+  if (!kind)
+    return kind.error();
+  if (*kind == SoundFile::Flac) {
+    auto flac = FlacFile::open(opened.file);
+    if (!flac)
+      return flac.error();
+    store(numbers, flac->rate(), flac->channels(), flac->samples(), flac->bits());
+    return {};
+  }
+  auto wav = probeWave(opened.file);
+  if (!wav)
+    return wav.error();
+  store(numbers, wav->rate, wav->channels, wav->samples, wav->bits);
+  return {};
+}
+
+Status Wave::parts(const MediumInput &input, const MediumRequest &request,
+                   std::vector<ByteRange> &parts) {
+  const Opened opened(input);
+  auto kind = kindOf(opened.file);
+  if (!kind)
+    return kind.error();
+  if (*kind == SoundFile::Flac) {
+    auto flac = FlacFile::open(opened.file);
+    if (!flac)
+      return flac.error();
+    if (Status status = checkBox(request, flac->samples(), flac->channels()); !status)
+      return status;
+    return flac->parts(request.box[0].low, request.box[0].high, parts);
+  }
+  auto wav = probeWave(opened.file);
+  if (!wav)
+    return wav.error();
+  if (Status status = checkBox(request, wav->samples, wav->channels); !status)
+    return status;
+  parts.push_back(bytesOf(*wav, request.box[0]));
   return {};
 }
 
 Status Wave::decode(const MediumInput &input, const MediumRequest &request,
                     const MediumLayout &layout, uint8_t *out) {
-  auto info = probeWave(input.bytes);
+  const Opened opened(input);
+  auto kind = kindOf(opened.file);
+  if (!kind)
+    return kind.error();
+  return *kind == SoundFile::Flac ? decodeFlac(opened.file, request, layout, out)
+                                  : decodeWav(opened.file, request, layout, out);
+}
+
+Status Wave::checkEnd(const MediumInput &input) {
+  const Opened opened(input);
+  auto kind = kindOf(opened.file);
+  if (!kind)
+    return kind.error();
+  if (*kind != SoundFile::Flac) // its header says where it ends
+    return {};
+  auto file = FlacFile::open(opened.file);
+  return file ? flac.checkEnd(*file, opened.file) : Status(file.error());
+}
+
+Status Wave::decodeFlac(MediaBytes &bytes, const MediumRequest &request,
+                        const MediumLayout &layout, uint8_t *out) {
+  auto file = FlacFile::open(bytes);
+  if (!file)
+    return file.error();
+  if (Status status = checkBox(request, file->samples(), file->channels()); !status)
+    return status;
+  return flac.decode(*file, bytes, SoundTarget(request, layout, out, file->channels()));
+}
+
+Status Wave::decodeWav(MediaBytes &file, const MediumRequest &request, const MediumLayout &layout,
+                       uint8_t *out) {
+  auto info = probeWave(file);
   if (!info)
     return info.error();
-  const AxisRange &t = request.box[0];
-  const bool isMono = request.format == "mono";
-  if (t.high > info->samples || (!isMono && request.box[1].high > info->channels))
-    return Error{Code::InvalidArgument, "the request lies outside of the sound"};
-  const int64_t value = info->bits / 8, channels = info->channels, frame = value * channels;
-  const uint8_t *first = input.bytes.data() + info->data + t.low * frame;
+  if (Status status = checkBox(request, info->samples, info->channels); !status)
+    return status;
+  const SoundTarget target(request, layout, out, info->channels);
+  const int64_t value = info->bits / 8, frame = value * target.channels;
+  const ByteRange wanted = bytesOf(*info, request.box[0]);
+  auto bytes = file.view(wanted.offset, wanted.size, room);
+  if (!bytes)
+    return bytes.error();
   withLoader(*info, [&](auto load) {
-    const uint8_t *from = first;
-    if (channels == 1) { // a loop that a compiler makes vectors of
-      auto *to = reinterpret_cast<float *>(out) + t.low;
-      for (int64_t i = 0; i < t.high - t.low; ++i)
-        to[i] = load(from + i * value);
-      return;
-    }
-    for (int64_t i = t.low; i < t.high; ++i, from += frame) {
-      uint8_t *to = out + i * layout.strides[0];
-      if (isMono) {
-        float sum = load(from);
-        for (int64_t c = 1; c < channels; ++c)
-          sum += load(from + c * value);
-        const float mean = sum / float(channels);
-        std::memcpy(to, &mean, sizeof mean);
-        continue;
-      }
-      for (int64_t c = request.box[1].low; c < request.box[1].high; ++c) {
-        const float sample = load(from + c * value);
-        std::memcpy(to + c * layout.strides[1], &sample, sizeof sample);
-      }
-    }
+    target.put(target.low, target.high - target.low, [&, first = *bytes](int64_t i, int64_t channel) {
+      return load(first + i * frame + channel * value);
+    });
   });
   return {};
 }

@@ -10,24 +10,40 @@ namespace penstock::runtime {
 
 namespace {
 
+/// Short runs of bytes; once one cannot be read, all are zeros.
 class Reader {
 public:
-  explicit Reader(std::span<const uint8_t> bytes) : bytes(bytes) {}
+  explicit Reader(MediaBytes &file) : file(file) {}
 
   /// A little-endian number, which lies in the file.
-  uint64_t number(uint64_t at, int size) const {
+  uint64_t number(uint64_t at, int size) {
+    uint8_t bytes[8] = {};
+    read(at, {bytes, size_t(size)});
     uint64_t value = 0;
     for (int i = size; i-- > 0;)
-      value = value << 8 | bytes[at + uint64_t(i)];
+      value = value << 8 | bytes[i];
     return value;
   }
-  bool has(uint64_t at, std::string_view name) const {
-    return at + name.size() <= bytes.size() && std::memcmp(bytes.data() + at, name.data(), name.size()) == 0;
+  bool has(uint64_t at, std::string_view name) {
+    uint8_t bytes[16] = {};
+    if (at + name.size() > size())
+      return false;
+    read(at, {bytes, name.size()});
+    return std::memcmp(bytes, name.data(), name.size()) == 0;
   }
-  uint64_t size() const { return bytes.size(); }
+  uint64_t size() const { return file.size(); }
+  const Status &status() const { return problem; }
 
 private:
-  std::span<const uint8_t> bytes;
+  void read(uint64_t at, std::span<uint8_t> out) {
+    if (problem)
+      problem = file.read(at, out);
+    if (!problem)
+      std::fill(out.begin(), out.end(), uint8_t(0));
+  }
+
+  MediaBytes &file;
+  Status problem;
 };
 
 Error truncated(uint64_t size, const char *where) {
@@ -38,7 +54,7 @@ Error truncated(uint64_t size, const char *where) {
 Error corrupt(std::string what) { return {Code::Corrupt, "damaged WAV: " + std::move(what)}; }
 
 /// What the chunk `fmt ` says; `at` is its contents.
-Result<WaveInfo> readFormat(const Reader &file, uint64_t at, uint64_t size) {
+Result<WaveInfo> readFormat(Reader &file, uint64_t at, uint64_t size) {
   constexpr uint32_t extensible = 0xFFFE;
   constexpr std::string_view guid("\x00\x00\x00\x00\x10\x00\x80\x00\x00\xAA\x00\x38\x9B\x71", 14);
   if (size < 16)
@@ -71,18 +87,15 @@ Result<WaveInfo> readFormat(const Reader &file, uint64_t at, uint64_t size) {
   return info;
 }
 
-} // namespace
-
-Result<WaveInfo> probeWave(std::span<const uint8_t> bytes) {
-  const Reader file(bytes);
-  if (bytes.empty())
-    return Error{Code::Truncated, "not a WAV file: it is empty"};
+Result<WaveInfo> readChunks(Reader &file) {
+  if (file.size() == 0)
+    return Error{Code::Truncated, "not a sound file: it is empty"};
   const bool isWide = file.has(0, "RF64") || file.has(0, "BW64");
   if ((!isWide && !file.has(0, "RIFF")) || !file.has(8, "WAVE"))
-    return Error{Code::Unsupported, "not a WAV file: its first bytes are no such file's"};
+    return Error{Code::Unsupported, "not a sound file: its first bytes are neither WAV's nor FLAC's"};
   std::optional<WaveInfo> info;
   std::optional<uint64_t> wideData;
-  for (uint64_t at = 12;;) {
+  for (uint64_t at = 12; file.status();) {
     if (at + 8 > file.size())
       return truncated(file.size(), "before its samples");
     uint64_t size = file.number(at + 4, 4);
@@ -114,6 +127,17 @@ Result<WaveInfo> probeWave(std::span<const uint8_t> bytes) {
     }
     at = contents + size + size % 2;
   }
+  return file.status().error();
+}
+
+} // namespace
+
+Result<WaveInfo> probeWave(MediaBytes &bytes) {
+  Reader file(bytes);
+  auto info = readChunks(file);
+  if (!file.status())
+    return file.status().error();
+  return info;
 }
 
 } // namespace penstock::runtime

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "runtime/core/Status.h"
+#include "runtime/media/MediaBytes.h"
 
 #include <cstdint>
-#include <span>
 
 namespace penstock::runtime {
 
@@ -19,10 +19,10 @@ struct WaveInfo {
   uint64_t data = 0;   ///< where the first one lies
 };
 
-/// RIFF, RF64 and BW64 files. All samples lie in `bytes`. Never reads outside of it.
+/// RIFF, RF64 and BW64 files. All samples lie in `file`, of which the header alone is read.
 ///
 /// Errors: Unsupported for what is no WAV file and for codings that are not read, by
-/// name; Truncated; Corrupt.
-Result<WaveInfo> probeWave(std::span<const uint8_t> bytes);
+/// name; Truncated; Corrupt; those of reading.
+Result<WaveInfo> probeWave(MediaBytes &file);
 
 } // namespace penstock::runtime

@@ -74,14 +74,14 @@ TEST(VideoStore, ManyWhoWantOneFileWaitForOneIndex) {
   EXPECT_EQ(videos.store.made(), 1u);
 }
 
-TEST(VideoFile, FetchedPartsAreNotReadAgain) {
+TEST(MediaFile, FetchedPartsAreNotReadAgain) {
   FakeFileSystem files;
   std::vector<uint8_t> bytes(1000);
   for (size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = uint8_t(i * 7);
   files.addFile("/x", bytes);
-  VideoFile file(*files.openFile("/x"), 100, 800); // a member of a larger file
-  const std::vector<pst_video_part> parts = {{10, 20}, {30, 5}, {40, 10}, {500, 100}};
+  MediaFile file(*files.openFile("/x"), 100, 800); // a member of a larger file
+  const std::vector<ByteRange> parts = {{10, 20}, {30, 5}, {40, 10}, {500, 100}};
   ASSERT_TRUE(file.fetch(parts, 5).ok());
   EXPECT_EQ(file.bytesRead(), 40u + 100u); // 10 to 50, with the gap, and 500 to 600
   EXPECT_EQ(file.bytesHeld(), file.bytesRead());
@@ -101,12 +101,12 @@ TEST(VideoFile, FetchedPartsAreNotReadAgain) {
   EXPECT_EQ(file.bytesRead(), 350u);
 }
 
-TEST(VideoFile, AFileThatIsChangedGivesNoMoreBytes) {
+TEST(MediaFile, AFileThatIsChangedGivesNoMoreBytes) {
   FakeFileSystem files;
   files.addFile("/x", std::string(100, 'a'));
-  const std::vector<pst_video_part> first = {{0, 10}}, second = {{50, 10}};
+  const std::vector<ByteRange> first = {{0, 10}}, second = {{50, 10}};
   std::vector<uint8_t> out(10);
-  VideoFile file(*files.openFile("/x"), 0, 100);
+  MediaFile file(*files.openFile("/x"), 0, 100);
   ASSERT_TRUE(file.fetch(first).ok());
   files.overwriteFile("/x", std::string(100, 'b'));
   const Status status = file.fetch(second);
@@ -118,18 +118,18 @@ TEST(VideoFile, AFileThatIsChangedGivesNoMoreBytes) {
   EXPECT_EQ(out, std::vector<uint8_t>(10, 'a'));
 
   // Another file under the name is another file.
-  VideoFile open(*files.openFile("/x"), 0, 100);
+  MediaFile open(*files.openFile("/x"), 0, 100);
   files.addFile("/x", std::string(100, 'c'));
   ASSERT_TRUE(open.fetch(second).ok());
   ASSERT_TRUE(open.read(50, out).ok());
   EXPECT_EQ(out, std::vector<uint8_t>(10, 'b'));
 }
 
-TEST(VideoFile, AFileThatHasShrunkSaysSo) {
+TEST(MediaFile, AFileThatHasShrunkSaysSo) {
   FakeFileSystem files;
   files.addFile("/x", std::string(100, 'x'));
-  VideoFile file(*files.openFile("/x"), 0, 200);
-  const std::vector<pst_video_part> parts = {{150, 20}};
+  MediaFile file(*files.openFile("/x"), 0, 200);
+  const std::vector<ByteRange> parts = {{150, 20}};
   const Status status = file.fetch(parts);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, Code::Truncated);

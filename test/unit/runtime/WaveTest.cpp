@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
@@ -33,7 +34,8 @@ std::span<const uint8_t> bytesOf(const std::string &text) {
   return {reinterpret_cast<const uint8_t *>(text.data()), text.size()};
 }
 std::string messageOf(const std::string &file) {
-  auto info = probeWave(bytesOf(file));
+  MediaSpan bytes(bytesOf(file));
+  auto info = probeWave(bytes);
   return info ? std::to_string(info->samples) + " samples" : info.error().message;
 }
 
@@ -59,8 +61,8 @@ TEST(Wave, Structure) {
 
 TEST(Wave, WhatIsWrong) {
   const std::string data = chunk("data", std::string(12, 'x')), head = format(1, 2, 16);
-  EXPECT_EQ(messageOf(""), "not a WAV file: it is empty");
-  EXPECT_EQ(messageOf("OggS"), "not a WAV file: its first bytes are no such file's");
+  EXPECT_EQ(messageOf(""), "not a sound file: it is empty");
+  EXPECT_EQ(messageOf("OggS"), "not a sound file: its first bytes are neither WAV's nor FLAC's");
   EXPECT_EQ(messageOf(riff(head)), "truncated WAV: it ends after 36 bytes, before its samples");
   EXPECT_EQ(messageOf(riff(data)), "damaged WAV: samples stand before their format");
   EXPECT_EQ(messageOf(riff(head + data).substr(0, 50)), "truncated WAV: it has 6 bytes of samples, and says 12");
@@ -116,6 +118,43 @@ TEST(Wave, AnyRangeIsThatOfTheWhole) {
         }
       }
     }
+}
+
+// PENSTOCK_MUTANTS: how many files. Samples that come are in the file, and nothing else is touched.
+TEST(Wave, DamagedFilesAreReadOrRefused) {
+  const char *count = std::getenv("PENSTOCK_MUTANTS");
+  std::mt19937 random(count ? uint32_t(std::random_device()()) : 9);
+  DecodeStats stats;
+  pst_video_costs videos{};
+  MediumHost host{{}, stats, videos, nullptr, nullptr};
+  const auto kind = size_t(media::find("wave"));
+  auto medium = mediumEntry(kind).make(host);
+  const std::string whole = riff(chunk("LIST", "some text") + format(1, 2, 16) + chunk("data", std::string(400, 'x')));
+  int bad = 0, files = count ? std::atoi(count) : 300;
+  for (int i = 0; i < files; ++i) {
+    std::string file = whole;
+    if (random() % 3 == 0)
+      file.resize(random() % file.size());
+    for (uint32_t n = random() % 5; n-- > 0 && !file.empty();)
+      file[random() % std::min<size_t>(file.size(), 70)] ^= char(1u << random() % 8);
+    MediumInput input{bytesOf(file), {}, nullptr, nullptr, nullptr};
+    if (Status status = mediumEntry(kind).probe(input, {}, input.numbers); !status) {
+      EXPECT_FALSE(status.error().message.empty());
+      ++bad;
+      continue;
+    }
+    const int64_t extents[] = {input.numbers[media::waveSamples]};
+    ASSERT_LE(uint64_t(extents[0]), file.size());
+    if (extents[0] == 0)
+      continue;
+    const AxisRange box[] = {{extents[0] / 2, extents[0]}};
+    const MediumRequest request{plan::DType::f32, "mono", false, extents, box, {}};
+    std::vector<float> out(size_t(extents[0]), 9);
+    EXPECT_TRUE(medium->decode(input, request, *medium->layout(request), reinterpret_cast<uint8_t *>(out.data())));
+    for (int64_t t = 0; t < box[0].low; ++t)
+      ASSERT_EQ(out[size_t(t)], 9);
+  }
+  EXPECT_GT(bad, files / 10);
 }
 
 } // namespace

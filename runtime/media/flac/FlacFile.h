@@ -1,0 +1,72 @@
+// The structure of a FLAC file: its header, and which frames hold which samples.
+#pragma once
+
+#include "runtime/core/Status.h"
+#include "runtime/media/MediaBytes.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// A frame's header, as far as it says where the frame belongs.
+struct FlacFrame {
+  uint64_t offset = 0; ///< in the file
+  int64_t first = 0;   ///< its first sample
+  int64_t samples = 0;
+};
+
+/// The structure of a file, which must outlive it. Reads little of it, whatever its length.
+class FlacFile {
+public:
+  static constexpr size_t headSize = 42;
+
+  /// Whether it begins as FLAC files do, behind a tag of ID3v2, if there is one.
+  static Result<bool> is(MediaBytes &file);
+  /// Errors: Unsupported; Truncated; Corrupt; those of reading.
+  static Result<FlacFile> open(MediaBytes &file);
+
+  uint32_t channels() const { return uint32_t(info[12] >> 1 & 7) + 1; }
+  uint32_t bits() const { return ((info[12] & 1u) << 4 | info[13] >> 4) + 1; }
+  uint32_t rate() const { return uint32_t(info[10]) << 12 | uint32_t(info[11]) << 4 | info[12] >> 4; }
+  int64_t samples() const { return total; }
+  /// A FLAC file without frames, for a decoder that is then given some of them.
+  std::array<uint8_t, headSize> head() const;
+
+  /// The frame in which a sample lies, or the last one before it. Reads what it looks at.
+  Result<FlacFrame> find(int64_t sample);
+  /// The first one.
+  const FlacFrame &start() const { return begin; }
+  /// Where the frames end that hold the samples before `sample`: at the end of the file for all.
+  Result<uint64_t> endOf(int64_t sample);
+  /// The bytes of the frames that hold these samples, and of the last one.
+  Status parts(int64_t low, int64_t high, std::vector<ByteRange> &parts);
+  uint64_t size() const { return file->size(); }
+
+private:
+  explicit FlacFile(MediaBytes &file) : file(&file) {}
+  Status readHead();
+  /// The header at `at` of `bytes`, where one stands there.
+  std::optional<FlacFrame> frameAt(const uint8_t *bytes, uint64_t count, uint64_t offset) const;
+  /// The first frame from `from` on that lies before `to` and begins with a sample in `low` to
+  /// before `high`.
+  Result<std::optional<FlacFrame>> next(uint64_t from, uint64_t to, int64_t low, int64_t high);
+  /// The last such one.
+  Result<std::optional<FlacFrame>> last(uint64_t from, uint64_t to, int64_t low, int64_t high);
+  /// Of a file that does not say how many samples it has.
+  Status count();
+  /// More than its samples take without any coding.
+  uint64_t longestFrame() const;
+  uint32_t smallestBlock() const { return uint32_t(info[0]) << 8 | info[1]; }
+  uint32_t largestBlock() const { return uint32_t(info[2]) << 8 | info[3]; }
+
+  MediaBytes *file;
+  std::array<uint8_t, 34> info{}; ///< STREAMINFO
+  int64_t total = 0;
+  FlacFrame begin;
+  std::vector<uint8_t> room;
+};
+
+} // namespace penstock::runtime
