@@ -1,7 +1,7 @@
 // Forms of float arithmetic that hold for some operands only: divisions by a constant
 // as products, and minima, maxima and stored NaN by one instruction.
 
-#include "compiler/Conversion/Reciprocal.h"
+#include "compiler/Conversion/KernelToLoops/Vector/Reciprocal.h"
 #include "runtime/abi/scalar.h"
 #include "test/unit/codegen/AtLevel.h"
 

@@ -1,0 +1,183 @@
+//===- GpuLoops.cpp - nests, loops, branches and memory --------------------===//
+
+#include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+//===--- memory ------------------------------------------------------------===//
+
+Value GpuEmitter::place(const Buffer &buffer, Indices at) {
+  Value offset = x.constant(0);
+  for (auto [index, stride] : llvm::zip(at, buffer.strides))
+    offset = x.add(offset, x.mul(index, stride));
+  return offset;
+}
+
+Value GpuEmitter::load(const Buffer &buffer, Indices at) {
+  return b.create<memref::LoadOp>(loc, buffer.memory, place(buffer, at));
+}
+
+void GpuEmitter::save(Value value, const Buffer &buffer, Indices at) {
+  b.create<memref::StoreOp>(loc, value, buffer.memory, place(buffer, at));
+}
+
+Value GpuEmitter::extent(Value tensor, int64_t axis) {
+  if (auto known = argumentExtents.find(tensor); known != argumentExtents.end())
+    return known->second[axis];
+  OpFoldResult size = extentOf(tensor, axis);
+  if (auto value = llvm::dyn_cast_if_present<Value>(size))
+    return asIndex(value);
+  if (auto attribute = llvm::dyn_cast_if_present<Attribute>(size))
+    return x.constant(llvm::cast<IntegerAttr>(attribute).getInt());
+  // What a loop carries keeps its extents.
+  auto argument = llvm::cast<BlockArgument>(tensor);
+  auto around = llvm::cast<RepeatOp>(argument.getOwner()->getParentOp());
+  return extent(around.getResult(argument.getArgNumber() - 1), axis);
+}
+
+//===--- nests -------------------------------------------------------------===//
+
+void GpuEmitter::nest(ArrayRef<std::string> axes, ArrayRef<Value> extents, StringRef workers,
+                      llvm::function_ref<void(Indices)> body) {
+  SmallVector<Value> lower(extents.size(), x.constant(0)), upper(extents),
+      step(extents.size(), x.constant(1));
+  SmallVector<StringRef> names(axes.begin(), axes.end());
+  const bool isPoint = extents.empty(); // scf.parallel needs an axis
+  if (isPoint) {
+    lower = {x.constant(0)};
+    upper = step = {x.constant(1)};
+    names = {"one"};
+  }
+  auto loops = b.create<scf::ParallelOp>(loc, lower, upper, step);
+  loops->setAttr("pipe.axes", b.getStrArrayAttr(names));
+  loops->setAttr("pipe.workers", b.getStringAttr(workers));
+  OpBuilder::InsertionGuard guard(b);
+  IndexMath::Scope scope(x);
+  b.setInsertionPoint(loops.getBody()->getTerminator());
+  SmallVector<Value> at(loops.getInductionVars());
+  body(isPoint ? Indices() : Indices(at));
+}
+
+void GpuEmitter::over(Value tensor, llvm::function_ref<void(Indices)> body) {
+  NamedTensorType type = typeOf(tensor);
+  SmallVector<std::string> axes;
+  SmallVector<Value> extents;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    axes.push_back(type.getAxes()[axis].name);
+    extents.push_back(extent(tensor, axis));
+  }
+  nest(axes, extents, "threads", body);
+}
+
+void GpuEmitter::fill(Value tensor, const Buffer &to) {
+  if (Operation *op = tensor.getDefiningOp())
+    moveTo(op->getLoc());
+  const SmallVector<int64_t> counts = vectorOf(tensor);
+  NamedTensorType type = typeOf(tensor);
+  SmallVector<std::string> names;
+  SmallVector<Value> extents;
+  SmallVector<int64_t> axes; // that there is a loop over
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    const Axis &a = type.getAxes()[axis];
+    if (counts[axis] > 1 && a.extent == counts[axis])
+      continue;
+    axes.push_back(axis);
+    names.push_back(a.name);
+    extents.push_back(counts[axis] == 1 ? extent(tensor, axis) : x.constant(a.extent / counts[axis]));
+  }
+  nest(names, extents, "threads", [&](Indices numbers) {
+    SmallVector<Value> at(type.getRank(), x.constant(0));
+    for (auto [axis, number] : llvm::zip(axes, numbers)) {
+      at[axis] = x.mul(number, x.constant(counts[axis]));
+      multiples[at[axis]] = counts[axis];
+    }
+    save(elements(tensor, at, counts), to, at, counts);
+  });
+}
+
+//===--- control -----------------------------------------------------------===//
+
+SmallVector<Value>
+GpuEmitter::loop(Value low, Value high, int64_t step, ValueRange inits,
+                 llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto op = b.create<scf::ForOp>(loc, low, high, x.constant(step), inits);
+  OpBuilder::InsertionGuard guard(b);
+  IndexMath::Scope scope(x);
+  if (!op.getBody()->empty())
+    op.getBody()->back().erase();
+  b.setInsertionPointToEnd(op.getBody());
+  SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
+  b.create<scf::YieldOp>(loc, next);
+  return SmallVector<Value>(op.getResults());
+}
+
+Value GpuEmitter::branch(Value condition, Type type, llvm::function_ref<Value()> yes,
+                         llvm::function_ref<Value()> no) {
+  if (auto known = IndexMath::constantOf(condition))
+    return *known ? yes() : no();
+  auto op = b.create<scf::IfOp>(loc, type, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  auto side = [&](Block *block, llvm::function_ref<Value()> make) {
+    IndexMath::Scope scope(x);
+    b.setInsertionPointToStart(block);
+    Value value = make();
+    b.create<scf::YieldOp>(loc, value);
+  };
+  side(op.thenBlock(), yes);
+  side(op.elseBlock(), no);
+  return op.getResult(0);
+}
+
+SmallVector<Value> GpuEmitter::oneOf(Value index, int64_t count, TypeRange types,
+                                     llvm::function_ref<SmallVector<Value>(int64_t)> arm) {
+  if (auto known = IndexMath::constantOf(index))
+    return arm(std::clamp<int64_t>(*known, 0, count - 1));
+  if (count == 1)
+    return arm(0);
+  SmallVector<int64_t> cases;
+  for (int64_t number = 0; number + 1 < count; ++number)
+    cases.push_back(number);
+  auto op =
+      b.create<scf::IndexSwitchOp>(loc, types, x.max(index, x.constant(0)), cases, cases.size());
+  OpBuilder::InsertionGuard guard(b);
+  for (int64_t number = 0; number < count; ++number) {
+    Region &region = number + 1 < count ? op.getCaseRegions()[number] : op.getDefaultRegion();
+    IndexMath::Scope scope(x);
+    b.setInsertionPointToStart(&region.emplaceBlock());
+    SmallVector<Value> values = arm(number);
+    b.create<scf::YieldOp>(loc, values);
+  }
+  return SmallVector<Value>(op.getResults());
+}
+
+/// One declaration for each name and type of operands; `pipe.name` is the name.
+Value GpuEmitter::call(StringRef name, Type result, ValueRange operands) {
+  auto module = function->getParentOfType<ModuleOp>();
+  auto type = b.getFunctionType(operands.getTypes(), result ? TypeRange(result) : TypeRange());
+  std::string symbol = name.str();
+  for (func::FuncOp present : module.getOps<func::FuncOp>())
+    if (present->getAttr("pipe.name") == b.getStringAttr(name)) {
+      if (present.getFunctionType() == type) {
+        auto made = b.create<func::CallOp>(loc, present, operands);
+        return result ? made.getResult(0) : Value();
+      }
+      symbol += "_";
+    }
+  auto declared = OpBuilder::atBlockBegin(module.getBody())
+                      .create<func::FuncOp>(b.getUnknownLoc(), symbol, type);
+  declared.setPrivate();
+  declared->setAttr("pipe.name", b.getStringAttr(name));
+  return call(name, result, operands);
+}
+
+/// A pure function of indices.
+Value GpuEmitter::moved(StringRef name, Value index, Value size) {
+  const IndexMath::Key key{b.getStringAttr(name).getAsOpaquePointer(), index.getAsOpaquePointer(),
+                           size.getAsOpaquePointer()};
+  if (Value known = x.find(key))
+    return known;
+  return x.remember(key, call(name, b.getIndexType(), {index, size}));
+}

@@ -1,0 +1,142 @@
+//===- Context.h - what is known of a kernel while it becomes loops --------===//
+#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_CONTEXT_H
+#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_CONTEXT_H
+
+#include "compiler/Conversion/KernelToLoops/Vector/Memory.h"
+#include "compiler/Conversion/KernelToLoops/Vector/Random.h"
+#include "compiler/Conversion/KernelToLoops/Rows/RowStream.h"
+#include "compiler/Conversion/KernelToLoops/Elements/TapLoops.h"
+#include "compiler/Conversion/TensorType.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <map>
+#include <string>
+
+namespace penstock::conversion {
+
+/// Elements that a border makes up, stored around a tensor: so many along each axis.
+struct Margin {
+  pipe::Border border;
+  llvm::SmallVector<int64_t> low, high;
+};
+
+/// A horizontal and a vertical pass, row by row.
+struct RowStream {
+  RowShape shape;
+  mlir::Value descriptor;
+  mlir::Value result; ///< the current row; null until the vertical pass is met
+  mlir::func::FuncOp function;
+  /// The row that code in this block has just asked for.
+  mlir::Value madeFor;
+  mlir::Block *madeIn = nullptr;
+};
+
+/// Room for some rows of a reduction, so many bytes apart.
+struct ReducedRows {
+  pipe::ReduceOp op;
+  mlir::Value room;
+  int64_t bytes, together;
+};
+
+/// Arm `number` of `count`, taken where the clamped `index` says so.
+struct Arm {
+  mlir::Value index;
+  int64_t number, count;
+};
+
+class WholeOps;
+
+/// What the function of a kernel has so far: values by those of the kernel that they stand for,
+/// buffers, scratch memory, checks.
+struct Context {
+  Context(pipe::KernelOp kernel, mlir::func::FuncOp function, int64_t &nextCheck);
+
+  pipe::KernelOp kernel;
+  mlir::func::FuncOp function;
+  int64_t &nextCheck;
+  mlir::OpBuilder b;
+  Lanes l;
+  Memory m;
+  const WholeOps *whole = nullptr;
+  bool streaming = false; ///< outputs bypass the caches where they are whole lines
+
+  llvm::DenseMap<mlir::Value, LaneValue> scalars;
+  llvm::DenseMap<mlir::Value, KeyValue> keys;
+  llvm::DenseMap<mlir::Value, Buffer> buffers;
+  llvm::DenseMap<mlir::Value, LaneValue> single; ///< tensors without axes, computed once
+  llvm::DenseMap<mlir::Value, Index> coordinates;
+  llvm::DenseMap<mlir::Value, RowStream> rings;     ///< by result of the horizontal pass
+  llvm::DenseMap<mlir::Value, RowStream> verticals; ///< by result of the vertical pass
+  llvm::SmallVector<Arm> arms; // around the builder's place, within one block
+  mlir::Block *top = nullptr;                  ///< where the operation at hand began
+  mlir::Value partialSumsAt;                   ///< room for 32 vectors of the reduction at hand
+  llvm::SmallVector<Buffer> outputs;           ///< of what the kernel returns
+  llvm::SmallVector<std::pair<mlir::Value, Buffer>> tileOutputs; ///< of these, where the rows of a tile go
+  std::map<std::string, ByteTable> byteTables; ///< by what they hold, and where
+  /// Pads of which it is known, where a row is emitted, whether it exists: the
+  /// axes that told, or nothing where it does not.
+  llvm::DenseMap<mlir::Operation *, std::optional<llvm::SmallVector<int64_t>>> padRows;
+  /// Elements of maps that exist already, by op, lanes and indices; they can be used
+  /// in their block and in those inside of it.
+  using ElementKey = std::vector<uintptr_t>;
+  struct Element {
+    LaneValue value;
+    mlir::Block *block;
+  };
+  std::map<ElementKey, Element> elements;
+  llvm::DenseMap<mlir::Value, Margin> margins;    ///< of tensors in `buffers`
+  std::map<mlir::Operation *, TapLoops> tapLoops; ///< of wide windows
+  /// The channel that storeLanes() writes, and whether one of them read what might
+  /// be another's too.
+  std::optional<int64_t> channel;
+  bool readsShared = false;
+  /// The arm of a choice that the loops at hand are written for.
+  llvm::DenseMap<mlir::Operation *, int64_t> specializedArms;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<ReducedRows>> reducedRows; ///< by what is stored of them
+  /// Of what storeLanes() has written so far.
+  std::optional<Interval> storedRange;
+  mlir::Value args, tensors, slots, scratch, band[2];
+  mlir::Value scratchUsed;
+  int64_t scratchFixed = 0;
+  llvm::SmallVector<mlir::Attribute> scratchTerms, checks;
+  mlir::Block *exit = nullptr; // takes the check's id
+  mlir::Value failureState;    // id of the first failed check inside a branch
+};
+
+/// Where code is emitted.
+struct Site {
+  Context &ctx;
+
+  /// The kernel, the builder, arithmetic and memory.
+  std::tuple<Context &, mlir::OpBuilder &, Lanes &, Memory &> parts() const {
+    return {ctx, ctx.b, ctx.l, ctx.m};
+  }
+};
+
+//===--- arguments ------------------------------------------------------------===//
+
+/// Sets up what the function gets from its caller.
+void unpackArguments(const Site &site);
+LaneValue scalarFromSlot(const Site &site, mlir::Value address, mlir::Type type);
+mlir::Value slotAddress(const Site &site, int64_t number);
+
+//===--- buffers --------------------------------------------------------------===//
+
+/// A dense buffer in scratch; null on an extent that the plan cannot know.
+mlir::FailureOr<Buffer> scratchBuffer(const Site &site, mlir::Value tensor);
+/// Room for `bytes` times the extents of some axes.
+struct TensorAxis {
+  mlir::Value tensor;
+  int64_t axis;
+};
+mlir::FailureOr<mlir::Value> scratchBytes(const Site &site, int64_t bytes, llvm::ArrayRef<TensorAxis> axes);
+/// Where a value that is computed as a whole goes: straight into the output if
+/// it is one, else into scratch. bufferFor() makes it the value's at once.
+/// `aligned`: with rows at the beginnings of lines, in scratch.
+mlir::FailureOr<Buffer> wholeBuffer(const Site &site, mlir::Value tensor, bool aligned = false);
+mlir::FailureOr<Buffer> bufferFor(const Site &site, mlir::Value tensor);
+/// One global per content.
+mlir::Value readOnlyData(const Site &site, std::string bytes);
+
+} // namespace penstock::conversion
+
+#endif

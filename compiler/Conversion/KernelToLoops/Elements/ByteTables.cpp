@@ -1,0 +1,280 @@
+//===- ByteTables.cpp - maps of one byte as tables made by the kernel ------===//
+//
+// With factors that are known when running only, 256 trials are made then: the
+// chain itself on all bytes, once per kernel call, into four registers. Two byte
+// permutations look 64 bytes up, for which arithmetic would need four registers
+// per step. The bits are the same: they are the chain's own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs, Value byte, Value result, Operation *place);
+
+/// Elements below which a table is not worth 256 trials.
+static constexpr int64_t enoughElements = 1024;
+/// How often a loop runs of which that is unknown.
+static constexpr int64_t usualTrips = 32;
+
+namespace {
+/// What differs between lanes and goes into a value: nothing, one byte, or more.
+struct Reads {
+  Value byte;
+  bool more = false;
+  void add(const Reads &other) {
+    more |= other.more || (byte && other.byte && byte != other.byte);
+    byte = byte ? byte : other.byte;
+  }
+};
+} // namespace
+
+/// The outermost loop between `block` and `top`, if enough elements pass through.
+static Operation *outermostLoop(Block *block, Block *top, int64_t lanes) {
+  Operation *outermost = nullptr;
+  int64_t elements = lanes;
+  while (block != top) {
+    Operation *op = block->getParentOp();
+    if (!llvm::isa_and_nonnull<scf::ForOp, scf::IfOp>(op))
+      return nullptr;
+    block = op->getBlock();
+    if (auto loop = llvm::dyn_cast<scf::ForOp>(op)) {
+      outermost = op;
+      auto low = Lanes::constantOf(loop.getLowerBound()), high = Lanes::constantOf(loop.getUpperBound()),
+           step = Lanes::constantOf(loop.getStep());
+      const int64_t trips = low && high && step && *step > 0 ? (*high - *low + *step - 1) / *step : usualTrips;
+      elements = std::min<int64_t>(elements * std::max<int64_t>(trips, 0), enoughElements);
+    }
+  }
+  return elements >= enoughElements ? outermost : nullptr;
+}
+
+/// The operations of `result`'s block that it is made of, in order.
+static SmallVector<Operation *> sliceOf(Value result) {
+  llvm::DenseSet<Value> needed{result};
+  SmallVector<Operation *> slice;
+  for (Operation *op = result.getDefiningOp(); op; op = op->getPrevNode())
+    if (needed.contains(op->getResult(0))) {
+      slice.push_back(op);
+      needed.insert(op->operand_begin(), op->operand_end());
+    }
+  std::reverse(slice.begin(), slice.end());
+  return slice;
+}
+
+/// Whether arithmetic costs more than looking up: two steps on 32 bits, or one on 64.
+static bool costsMoreThanLookup(ArrayRef<Operation *> slice, const llvm::DenseMap<Value, Reads> &reads) {
+  unsigned bits = 0;
+  for (Operation *op : slice)
+    if (reads.lookup(op->getResult(0)).byte && !llvm::isa<CastOp, ConstantOp>(op))
+      if (const unsigned own = op->getOperand(0).getType().getIntOrFloatBitWidth(); own > 8)
+        bits += std::max(own, 32u);
+  return bits >= 64;
+}
+
+/// Emits what `wanted` needs of the map's body, with tables for its bytes; false
+/// where nothing is to be had by that.
+bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<LaneValue> inputs, Value wanted) {
+  auto [ctx, b, l, m] = site.parts();
+  Block &body = op.getBody().front();
+  if (!l.has.permuteBytes || l.lanes == 1 || l.lanes > 64)
+    return false;
+  Operation *place = outermostLoop(b.getInsertionBlock(), ctx.top, l.lanes);
+  if (!place)
+    return false;
+  llvm::DenseMap<Value, Reads> reads;
+  for (BlockArgument argument : body.getArguments()) {
+    const unsigned number = argument.getArgNumber();
+    Reads &own = reads[argument];
+    if (number >= inputs.size())
+      own.more = true;
+    else if (typeOf(op.getInputs()[number]).getRank() == 0 || inputs[number].value.getDefiningOp<arith::ConstantOp>())
+      own = {};
+    else if (argument.getType().isUnsignedInteger(8) && inputs[number].isVector())
+      own.byte = argument;
+    else
+      own.more = true;
+  }
+  auto readsOf = [&](Value value) -> Reads {
+    if (auto known = reads.find(value); known != reads.end())
+      return known->second;
+    // A scalar of the kernel, which is there before the loops.
+    auto number = ctx.scalars.find(value);
+    const bool outside = number != ctx.scalars.end() && !number->second.isVector() &&
+                         number->second.value.getParentRegion()->isAncestor(place->getParentRegion());
+    return {{}, !outside};
+  };
+  for (Operation &inner : body.without_terminator()) {
+    if (inner.getNumResults() != 1 || inner.getNumRegions())
+      return false;
+    Reads own;
+    for (Value operand : inner.getOperands())
+      own.add(readsOf(operand));
+    own.more |= !llvm::isa<ConstantOp, UnaryOp, BinaryOp, CompareOp, SelectOp, CastOp>(inner);
+    reads[inner.getResult(0)] = own;
+  }
+  // From the end: what a table gives needs no operations before it.
+  llvm::DenseSet<Value> needed{wanted}, tabled;
+  for (Operation &inner : llvm::reverse(body.without_terminator())) {
+    Value result = inner.getResult(0);
+    const Reads own = reads.lookup(result);
+    if (!needed.contains(result))
+      continue;
+    if (own.byte && !own.more && result.getType().isUnsignedInteger(8) && costsMoreThanLookup(sliceOf(result), reads)) {
+      tabled.insert(result);
+      continue;
+    }
+    needed.insert(inner.operand_begin(), inner.operand_end());
+  }
+  if (tabled.empty())
+    return false;
+  for (Operation &inner : body.without_terminator()) {
+    Value result = inner.getResult(0);
+    if (tabled.contains(result)) {
+      Value byte = reads.lookup(result).byte;
+      ctx.scalars[result] = l.lookUp(tableOf(site, op, inputs, byte, result, place), scalarOf(site, byte));
+    } else if (needed.contains(result)) {
+      (void)emitScalarOp(site, inner);
+    }
+  }
+  return true;
+}
+
+/// The table of `result` as a function of `byte`, made before the loop `place`.
+static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs, Value byte, Value result, Operation *place) {
+  auto [ctx, b, l, m] = site.parts();
+  const SmallVector<Operation *> slice = sliceOf(result);
+  auto inputOf = [&](Value value) {
+    auto argument = llvm::dyn_cast<BlockArgument>(value);
+    return argument && argument.getOwner() == &op.getBody().front() && value != byte
+               ? std::optional<unsigned>(argument.getArgNumber())
+               : std::nullopt;
+  };
+  // The same chain of another channel holds the same; of a branch that is taken
+  // only its own values count.
+  std::string text;
+  llvm::raw_string_ostream key(text);
+  key << place;
+  for (const Arm &arm : ctx.arms)
+    key << ", arm " << arm.number << " by " << arm.index.getAsOpaquePointer();
+  llvm::DenseMap<Value, size_t> numbers;
+  llvm::SetVector<unsigned> uniform;
+  for (auto [number, inner] : llvm::enumerate(slice)) {
+    key << ';' << inner->getName() << inner->getAttrDictionary() << inner->getResult(0).getType();
+    numbers[inner->getResult(0)] = number;
+    for (Value operand : inner->getOperands()) {
+      if (operand == byte) {
+        key << " byte";
+      } else if (auto known = numbers.find(operand); known != numbers.end()) {
+        key << ' ' << known->second;
+      } else if (auto input = inputOf(operand)) {
+        uniform.insert(*input);
+        if (auto constant = inputs[*input].value.getDefiningOp<arith::ConstantOp>())
+          key << ' ' << constant.getValue();
+        else
+          key << " of " << op.getInputs()[*input].getAsOpaquePointer();
+      } else {
+        key << " at " << ctx.scalars.lookup(operand).value.getAsOpaquePointer();
+      }
+    }
+  }
+  if (auto known = ctx.byteTables.find(text); known != ctx.byteTables.end())
+    return known->second;
+
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(place);
+  const int64_t lanes = std::exchange(l.lanes, 1);
+  const auto live = std::exchange(m.live, std::nullopt);
+  Block &body = op.getBody().front();
+  for (unsigned number : uniform) {
+    if (auto constant = inputs[number].value.getDefiningOp<arith::ConstantOp>()) {
+      LaneValue value = inputs[number];
+      value.value = b.create<arith::ConstantOp>(l.loc, constant.getValue());
+      ctx.scalars[body.getArgument(number)] = {value.value, value.type, value.range};
+    } else {
+      ctx.scalars[body.getArgument(number)] = emit(site, op.getInputs()[number], {});
+    }
+  }
+  ByteTable table;
+  l.lanes = 64;
+  for (int64_t part = 0; part < 4; ++part) {
+    SmallVector<int8_t> bytes;
+    for (int64_t i = 0; i < l.lanes; ++i)
+      bytes.push_back(static_cast<int8_t>(part * l.lanes + i));
+    auto type = VectorType::get({l.lanes}, b.getI8Type());
+    Value trials = b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes)));
+    ctx.scalars[byte] = l.wrap(trials, byte.getType());
+    for (Operation *inner : slice)
+      (void)emitScalarOp(site, *inner);
+    table[part] = l.splat(scalarOf(site, result).value);
+  }
+  l.lanes = lanes;
+  m.live = live;
+  for (auto [number, value] : llvm::enumerate(inputs))
+    ctx.scalars[body.getArgument(number)] = value;
+  return ctx.byteTables[text] = table;
+}
+
+/// A load of bytes from a table of 256 that is complete before the loops, by bytes:
+/// the table stands in registers. Null where that cannot be said.
+std::optional<LaneValue> penstock::conversion::loadByTable(const Site &site, LoadOp op, ArrayRef<Index> at) {
+  auto [ctx, b, l, m] = site.parts();
+  auto buffer = ctx.buffers.find(op.getTensor());
+  NamedTensorType type = typeOf(op.getTensor());
+  if (!l.has.permuteBytes || l.lanes == 1 || l.lanes > 64 || buffer == ctx.buffers.end() || !type.isStatic() ||
+      !type.getElementType().isUnsignedInteger(8))
+    return std::nullopt;
+  Operation *place = outermostLoop(b.getInsertionBlock(), ctx.top, l.lanes);
+  if (!place)
+    return std::nullopt;
+  std::string text;
+  llvm::raw_string_ostream key(text);
+  key << place << ", loaded " << op.getTensor().getAsOpaquePointer();
+  LaneValue byte;
+  SmallVector<Index> there(at);
+  int64_t along = -1;
+  for (auto [axis, index] : llvm::enumerate(op.getIndices())) {
+    auto number = at[axis].uniform() ? Lanes::constantOf(at[axis].base) : std::nullopt;
+    auto cast = index.getDefiningOp<CastOp>();
+    if (number) {
+      key << ' ' << *number;
+    } else if (at[axis].uniform()) {
+      if (Value base = at[axis].base; !base.getParentRegion()->isAncestor(place->getParentRegion()))
+        return std::nullopt;
+      key << " at " << at[axis].base.getAsOpaquePointer();
+    } else if (along < 0 && cast && cast.getMode() == CastMode::value && type.getAxes()[axis].extent >= 256 &&
+               cast.getValue().getType().isUnsignedInteger(8) && scalarOf(site, cast.getValue()).isVector()) {
+      along = static_cast<int64_t>(axis);
+      byte = scalarOf(site, cast.getValue());
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (along < 0)
+    return std::nullopt;
+  auto known = ctx.byteTables.find(text);
+  if (known == ctx.byteTables.end()) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(place);
+    for (Index &index : there)
+      if (auto number = index.uniform() ? Lanes::constantOf(index.base) : std::nullopt)
+        index = m.constant(*number);
+    const int64_t lanes = std::exchange(l.lanes, 64);
+    const auto live = std::exchange(m.live, std::nullopt);
+    ByteTable table;
+    for (int64_t part = 0; part < 4; ++part) {
+      there[along] = {l.i64(part * l.lanes), 1, {}, {}};
+      table[part] = m.load(buffer->second, there).value;
+    }
+    l.lanes = lanes;
+    m.live = live;
+    known = ctx.byteTables.emplace(text, table).first;
+  }
+  return l.lookUp(known->second, byte);
+}

@@ -1,0 +1,45 @@
+//===- Elements.h - the elements of a tensor at given indices ---------------===//
+#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_ELEMENTS_H
+#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_ELEMENTS_H
+
+#include "compiler/Conversion/KernelToLoops/Context.h"
+#include "compiler/Conversion/KernelToLoops/Seen.h"
+
+namespace penstock::conversion {
+
+LaneValue emit(const Site &site, mlir::Value tensor, llvm::ArrayRef<Index> at);
+mlir::Value extent(const Site &site, mlir::Value tensor, int64_t axis);
+/// What a channel reads may be what another reads too, unless its number is among
+/// the indices.
+void noteRead(const Site &site, llvm::ArrayRef<Index> at);
+void bindCoordinates(const Site &site, mlir::Block &body, size_t first, llvm::ArrayRef<Index> at);
+LaneValue emitLoad(const Site &site, pipe::LoadOp op);
+
+// ByteTables.cpp
+/// Emits what `wanted` needs of the map's body, with tables for its bytes; false
+/// where nothing is to be had by that.
+bool emitByTables(const Site &site, pipe::MapOp op, llvm::ArrayRef<LaneValue> inputs, mlir::Value wanted);
+/// A load of bytes from a table of 256 that is complete before the loops, by bytes:
+/// the table stands in registers. Null where that cannot be said.
+std::optional<LaneValue> loadByTable(const Site &site, pipe::LoadOp op, llvm::ArrayRef<Index> at);
+
+// Borders.cpp, Gather.cpp
+LaneValue emitPad(const Site &site, pipe::PadOp op, llvm::ArrayRef<Index> at);
+LaneValue emitWindow(const Site &site, pipe::WindowOp op, llvm::ArrayRef<Index> at);
+LaneValue emitGather(const Site &site, pipe::GatherOp op, llvm::ArrayRef<Index> at);
+/// The index at which a bordered read happens; `inside` is set (or narrowed)
+/// for a constant border.
+Index bordered(const Site &site, const Index &index, mlir::Value extent, pipe::Border border,
+               mlir::Value &inside);
+/// Whether `value` at lanes that stand for nothing is harmless: loads care for
+/// themselves, everything on the way is arithmetic and affine.
+bool readsPlainly(const Site &site, mlir::Value value);
+
+// Taps.cpp
+const TapLoops *tapLoopsOf(const Site &site, pipe::WindowOp op);
+void emitTapLoop(const Site &site, const TapLoop &loop, bool vector,
+                 llvm::function_ref<LaneValue(mlir::Value)> neighbour);
+
+} // namespace penstock::conversion
+
+#endif

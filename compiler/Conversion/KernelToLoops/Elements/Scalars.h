@@ -1,0 +1,20 @@
+//===- Scalars.h - scalar ops, keys, draws and checks -----------------------===//
+#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_SCALARS_H
+#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_SCALARS_H
+
+#include "compiler/Conversion/KernelToLoops/Context.h"
+
+namespace penstock::conversion {
+
+/// Half the width of a resampling filter.
+double filterSupport(pipe::Filter filter);
+
+/// What stands for a scalar of the kernel.
+LaneValue scalarOf(const Site &site, mlir::Value value);
+/// Emits all ops of a body; its arguments have their values.
+void emitBlock(const Site &site, mlir::Block &block);
+mlir::LogicalResult emitScalarOp(const Site &site, mlir::Operation &op);
+
+} // namespace penstock::conversion
+
+#endif

@@ -1,0 +1,218 @@
+//===- KernelBody.cpp - the ops of a kernel, one after the other -----------===//
+
+#include "compiler/Conversion/KernelToLoops/KernelBody.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Margins.h"
+#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
+#include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
+#include "compiler/Dialect/Rows.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/SaveAndRestore.h"
+#include "runtime/abi/kernel.h"
+#include <cstddef>
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+static void finish(const Site &site);
+static LogicalResult materialise(const Site &site, Operation &op);
+static LogicalResult storeOutputs(const Site &site, ReturnOp op);
+
+LogicalResult penstock::conversion::emitKernel(KernelOp kernel, func::FuncOp function, int64_t &nextCheck) {
+  const WholeOps whole = WholeOps::all();
+  Context context(kernel, function, nextCheck);
+  context.whole = &whole;
+  const Site site{context};
+  auto [ctx, b, l, m] = site.parts();
+  Block *entry = ctx.function.addEntryBlock();
+  ctx.exit = ctx.function.addBlock();
+  ctx.exit->addArguments({b.getI32Type(), b.getI64Type(), b.getI64Type()},
+                     {l.loc, l.loc, l.loc});
+  b.setInsertionPointToStart(entry);
+  ctx.scratchUsed = l.i64(0);
+  unpackArguments(site);
+  auto tile = ctx.kernel.getSchedule() ? ctx.kernel.getSchedule()->getAs<IntegerAttr>("row_tile") : IntegerAttr();
+  if (tile) {
+    if (failed(emitRowTiles(site, *rowsOf(ctx.kernel), tile.getInt())))
+      return failure();
+    finish(site);
+    return success();
+  }
+  for (Operation &op : ctx.kernel.getBody().front())
+    if (failed(emitTopLevel(site, op)))
+      return failure();
+  finish(site);
+  return success();
+}
+
+static void finish(const Site &site) {
+  auto [ctx, b, l, m] = site.parts();
+  b.create<func::ReturnOp>(l.loc, l.i32(0));
+  if (ctx.exit->hasNoPredecessors()) {
+    ctx.exit->erase();
+  } else {
+    b.setInsertionPointToStart(ctx.exit);
+    Value failure = m.address(ctx.args, l.i64(offsetof(pst_kernel_args, failure)));
+    m.storePlain(ctx.exit->getArgument(1), failure);
+    m.storePlain(ctx.exit->getArgument(2), m.address(failure, l.i64(8)));
+    b.create<func::ReturnOp>(l.loc, ctx.exit->getArgument(0));
+  }
+  ctx.function->setAttr("pipe.scratch_fixed", b.getI64IntegerAttr(ctx.scratchFixed));
+  ctx.function->setAttr("pipe.scratch", b.getArrayAttr(ctx.scratchTerms));
+  ctx.function->setAttr("pipe.kind", ctx.kernel.getKindAttr());
+  ctx.function->setAttr("pipe.stop", b.getI64IntegerAttr(offsetof(pst_kernel_args, stop)));
+  ctx.function->setAttr("pipe.checks", b.getArrayAttr(ctx.checks));
+}
+
+static bool hasTensorResult(Operation &op) {
+  return llvm::any_of(op.getResultTypes(), [](Type type) { return llvm::isa<NamedTensorType>(type); });
+}
+
+static LogicalResult refuse(Operation &op) { return op.emitError("has no lowering to CPU code"); }
+
+LogicalResult penstock::conversion::emitTopLevel(const Site &site, Operation &op) {
+  auto [ctx, b, l, m] = site.parts();
+  l.loc = op.getLoc();
+  l.lanes = 1;
+  const auto around = llvm::SaveAndRestore(ctx.top, b.getInsertionBlock());
+  if (auto ret = llvm::dyn_cast<ReturnOp>(op))
+    return storeOutputs(site, ret);
+  if (!hasTensorResult(op)) {
+    if (failed(emitScalarOp(site, op)))
+      return failure();
+    if (op.getNumRegions() && ctx.failureState) { // a check in a branch failed
+      auto word = [&](int64_t offset) {
+        return m.loadPlain(b.getI64Type(), m.address(ctx.failureState, l.i64(offset)));
+      };
+      Value id = word(0);
+      Value fine = l.cmp(arith::CmpIPredicate::eq, id, l.i64(0));
+      Block *next = ctx.function.addBlock();
+      Value shortId = b.create<arith::TruncIOp>(l.loc, b.getI32Type(), id);
+      b.create<cf::CondBranchOp>(l.loc, fine, next, ValueRange{}, ctx.exit,
+                                 ValueRange{shortId, word(8), word(16)});
+      b.setInsertionPointToStart(next);
+    }
+    return success();
+  }
+  if (auto choose = llvm::dyn_cast<ChooseOp>(op))
+    if (failed(openChoose(site, choose)))
+      return failure();
+  if (auto repeat = llvm::dyn_cast<RepeatOp>(op))
+    return materialiseRepeat(site, repeat);
+  if (auto resample = llvm::dyn_cast<ResampleOp>(op)) {
+    if (op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("ring")) {
+      auto done = prepareRing(site, resample);
+      if (failed(done))
+        return failure();
+      return *done ? success() : materialise(site, op);
+    }
+    if (failed(prepareVertical(site, resample)))
+      return failure();
+  }
+  if (auto reduce = llvm::dyn_cast<ReduceOp>(op);
+      reduce && op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("ring")) {
+    auto done = prepareReducedRows(site, reduce);
+    if (failed(done) || *done)
+      return success(succeeded(done));
+  }
+  if (auto window = llvm::dyn_cast<WindowOp>(op); window && failed(prepareMargins(site, window)))
+    return failure();
+  if (op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("inline"))
+    return success(); // computed where it is used
+  const KernelForm form = formOf(&op);
+  if (form == KernelForm::runtime)
+    return refuse(op);
+  if (form != KernelForm::inlined || op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
+    return materialise(site, op);
+  return success(); // likewise
+}
+
+static LogicalResult materialise(const Site &site, Operation &op) {
+  auto [ctx, b, l, m] = site.parts();
+  if (auto computed = ctx.whole->compute(site, &op))
+    return *computed;
+  if (formOf(&op) != KernelForm::inlined)
+    return refuse(op);
+  for (Value result : op.getResults()) {
+    if (llvm::cast<NamedTensorType>(result.getType()).getRank() == 0) {
+      ctx.single[result] = emit(site, result, {}); // stays in a register
+      continue;
+    }
+    auto margin = marginOf(site, result, /*asCopy=*/false);
+    auto buffer = margin ? marginBuffer(site, result, *margin) : wholeBuffer(site, result);
+    if (failed(buffer))
+      return failure();
+    llvm::SaveAndRestore outer(ctx.storedRange, std::optional<Interval>());
+    storeTensor(site, result, *buffer, defaultShape(site, result), l.i64(0), extent(site, result, 0));
+    noteWritten(site, *buffer);
+    margin ? keepMargins(site, result, *buffer, *margin) : void(ctx.buffers[result] = *buffer);
+  }
+  return success();
+}
+
+static constexpr int64_t lineBytes = 64;
+
+/// Whether every vector of the loops fills lines of its own: all is static, rows
+/// are whole vectors, and these are whole lines.
+static bool storesWholeLines(NamedTensorType type, const LoopShape &shape) {
+  ArrayRef<Axis> axes = type.getAxes();
+  const int64_t bytes = shape.lanes * scalarBytes(type.getElementType());
+  return type.getRank() > 1 && shape.laneAxis == type.getRank() - 1 && type.dynamicAxes().empty() &&
+         axes.back().extent % shape.lanes == 0 && bytes % lineBytes == 0;
+}
+
+static LogicalResult storeOutputs(const Site &site, ReturnOp op) {
+  auto [ctx, b, l, m] = site.parts();
+  if (ctx.kernel.getKind() != "pixels")
+    return success();
+  std::string leading;
+  Value banded; // the extent that the band speaks of
+  for (auto [value, to] : llvm::zip(op.getValues(), ctx.outputs)) {
+    auto type = llvm::cast<NamedTensorType>(value.getType());
+    Buffer output = to;
+    if (auto stored = ctx.buffers.find(value);
+        stored != ctx.buffers.end() && stored->second.pointer == output.pointer)
+      continue; // computed as a whole
+    Value low = l.i64(0), high = l.i64(1);
+    if (type.getRank() > 0) {
+      // The band speaks of the axis that is outermost in the first output;
+      // outputs with another one, or with another extent, are computed whole.
+      high = extent(site, value, 0);
+      const bool first = value == op.getValues().front();
+      if (first) {
+        leading = type.getAxes()[0].name;
+        banded = high;
+      }
+      if (banded && type.getAxes()[0].name == leading) {
+        Value same = b.create<arith::CmpIOp>(l.loc, arith::CmpIPredicate::eq, high, banded);
+        low = b.create<arith::SelectOp>(l.loc, same, ctx.band[0], low);
+        high = b.create<arith::SelectOp>(l.loc, same, l.minS(high, ctx.band[1]), high);
+      }
+    }
+    const LoopShape shape = defaultShape(site, value);
+    if (!ctx.streaming || !storesWholeLines(type, shape)) {
+      storeTensor(site, value, output, shape, low, high);
+      continue;
+    }
+    // Nobody but a foreign caller has an output elsewhere than at a line.
+    Value misplaced = l.andInt(l.orInt(b.create<LLVM::PtrToIntOp>(l.loc, b.getI64Type(), output.pointer),
+                                       output.strides[0]),
+                               l.i64(lineBytes - 1));
+    auto choice = b.create<scf::IfOp>(l.loc, l.cmp(arith::CmpIPredicate::eq, misplaced, l.i64(0)), true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    output.streaming = true;
+    storeTensor(site, value, output, shape, low, high);
+    b.setInsertionPointToStart(choice.elseBlock());
+    output.streaming = false;
+    storeTensor(site, value, output, {shape.laneAxis, shape.unrollAxis, 1}, low, high);
+  }
+  return success();
+}

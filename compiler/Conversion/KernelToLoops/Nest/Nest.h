@@ -1,0 +1,71 @@
+//===- Nest.h - loops over a tensor that is stored --------------------------===//
+#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_NEST_NEST_H
+#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_NEST_NEST_H
+
+#include "compiler/Conversion/KernelToLoops/Context.h"
+#include "compiler/Conversion/KernelToLoops/Seen.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace penstock::conversion {
+
+/// Which loops compute a tensor: the axis along which lanes lie, and the
+/// innermost axis that is unrolled, by position; -1: none.
+struct LoopShape {
+  int64_t laneAxis = -1;
+  int64_t unrollAxis = -1;
+  int64_t lanes = 1;
+};
+
+/// Axes that are small and unrolled, such as channels.
+constexpr int64_t unrollBound = 4;
+
+LoopShape defaultShape(const Site &site, mlir::Value tensor);
+void storeTensor(const Site &site, mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
+                 mlir::Value high);
+void storeRow(const Site &site, mlir::Value tensor, const Buffer &to, const LoopShape &shape,
+              llvm::ArrayRef<Index> at, mlir::Value low, mlir::Value high);
+void storeLanes(const Site &site, mlir::Value tensor, const Buffer &to, const LoopShape &shape,
+                llvm::SmallVector<Index> at);
+/// Gives `to` the range that storeLanes() has seen since it began.
+void noteWritten(const Site &site, Buffer &to);
+
+//===--- loops ----------------------------------------------------------------===//
+
+mlir::Value forLoop(const Site &site, mlir::Value low, mlir::Value high, int64_t step,
+                    llvm::function_ref<void(mlir::Value)> body);
+/// Carries values from one iteration to the next, and returns the last ones.
+llvm::SmallVector<mlir::Value>
+carryLoop(const Site &site, mlir::Value low, mlir::Value high, mlir::ValueRange inits,
+          llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+/// Runs `body` with an index for as many lanes as there are, up to `lanes`; the last
+/// ones overlap those before them.
+void overLanes(const Site &site, mlir::Value from, mlir::Value size, int64_t lanes,
+               llvm::function_ref<void(Index)> body);
+
+//===--- what is decided once per nest, or per row (Cases.cpp) ----------===//
+
+/// What the specialized arm of a choice gives; null for anything else.
+mlir::Value specializedArm(const Site &site, mlir::Value tensor);
+/// The choices below `tensor` whose branch is not resolved yet, outermost first.
+void unresolvedBranches(const Site &site, mlir::Value tensor, llvm::SetVector<mlir::Operation *> &found,
+                        Seen &seen);
+/// The numbers of the sample of which nothing is known and that make `value`, or the
+/// elements of a tensor; false where elements from memory are as unknown.
+bool unboundedScalars(const Site &site, mlir::Value value, llvm::SetVector<mlir::Value> &found, Seen &seen);
+/// The scalars that are distances between lanes in views below `tensor`.
+void laneStrides(const Site &site, mlir::Value tensor, llvm::ArrayRef<bool> withLanes,
+                 llvm::SetVector<mlir::Value> &found, Seen &seen);
+/// Whether a row of a pad exists, as far as `axes` of it tell: those whose
+/// index is the same in the whole row.
+struct PadRow {
+  mlir::Value exists;
+  llvm::SmallVector<int64_t> axes;
+};
+/// The pads below `tensor`, and whether this row of them exists.
+void rowConditions(const Site &site, mlir::Value tensor, llvm::ArrayRef<Index> at,
+                   llvm::MapVector<mlir::Operation *, PadRow> &found);
+
+} // namespace penstock::conversion
+
+#endif

@@ -1,0 +1,246 @@
+//===- Contract.cpp - matrix products -------------------------------------===//
+//
+// Lanes lie along the matrix's rows, or along an axis of the value that stays; several
+// results share what they read: rows of the value in the one case, columns of the matrix
+// in the other. The order of additions is that of a sum, so it does not depend on any of
+// that. Each result has 32 partial sums; those of a few at a time are in registers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
+#include "runtime/abi/scalar.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+namespace {
+struct ContractShape {
+  int64_t lane = -1, lanes = 1;   ///< axis of the result along which lanes lie
+  int64_t block = -1, blocks = 1; ///< axis of the result of which so many are made at a time
+};
+} // namespace
+
+static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op, const ContractShape &shape, ArrayRef<SmallVector<Index>> at);
+
+/// Products that are unrolled.
+static constexpr int64_t unrolledProducts = 256;
+
+static ContractShape contractShape(const Site &site, ContractOp op) {
+  auto [ctx, b, l, m] = site.parts();
+  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult()),
+                  matrix = typeOf(op.getMatrix());
+  const int64_t to = out.axisIndex(matrix.getAxes()[1].name),
+                size = scalarBytes(out.getElementType());
+  ContractShape shape;
+  auto isRun = [](std::optional<int64_t> apart) { return apart && *apart == 1; };
+  auto longEnough = [](const Axis &axis) { return axis.isStatic() && axis.extent >= 4; };
+  for (int64_t axis = 0; axis < out.getRank(); ++axis)
+    if (axis != to && longEnough(out.getAxes()[axis]) &&
+        isRun(elementsApart(site, op.getValue(), in.axisIndex(out.getAxes()[axis].name))))
+      shape.lane = axis;
+  // The longer run.
+  const bool hasRows = out.getAxes()[to].isStatic() && isRun(elementsApart(site, op.getMatrix(), 1));
+  if (hasRows && (shape.lane < 0 || out.getAxes()[to].extent > out.getAxes()[shape.lane].extent))
+    shape.lane = to;
+  if (shape.lane >= 0) {
+    shape.lanes = l.has.lanesOf(size);
+    while (shape.lanes > 1 && shape.lanes > out.getAxes()[shape.lane].extent)
+      shape.lanes /= 2;
+  }
+  if (shape.lanes < 2)
+    shape = {};
+  shape.block = shape.lane == to ? -1 : to;
+  for (int64_t axis = out.getRank() - 1; axis >= 0 && shape.block < 0; --axis)
+    if (axis != to)
+      shape.block = axis;
+  // All columns of a small matrix, where they share what is read of the value.
+  const Axis &summed = matrix.getAxes()[0];
+  const bool isSmall = shape.block == to && summed.isStatic() && summed.extent <= 16;
+  if (shape.block >= 0 && out.getAxes()[shape.block].isStatic())
+    while (2 * shape.blocks <=
+           std::min<int64_t>(isSmall ? 8 : 4, out.getAxes()[shape.block].extent))
+      shape.blocks *= 2;
+  return shape;
+}
+
+static LogicalResult emitContract(const Site &site, ContractOp op) {
+  auto [ctx, b, l, m] = site.parts();
+  NamedTensorType out = typeOf(op.getResult());
+  auto buffer = bufferFor(site, op.getResult());
+  if (failed(buffer))
+    return failure();
+  const ContractShape shape = contractShape(site, op);
+  auto partial = scratchBytes(site,
+      partialSums * shape.lanes * shape.blocks * scalarBytes(out.getElementType()), {});
+  if (failed(partial))
+    return failure();
+  ctx.partialSumsAt = *partial;
+  SmallVector<Index> at(out.getRank());
+  auto results = [&](Value first) {
+    SmallVector<SmallVector<Index>> places;
+    for (int64_t i = 0; i < shape.blocks; ++i) {
+      places.push_back(at);
+      if (shape.blocks > 1)
+        places.back()[shape.block] = m.uniform(l.add(first, l.i64(i)));
+    }
+    ctx.elements.clear();
+    SmallVector<LaneValue> sums = contractAt(site, op, shape, places);
+    for (auto [place, sum] : llvm::zip(places, sums))
+      m.store(*buffer, place, sum);
+  };
+  // The last ones overlap those before them, along lanes and among results that are made together.
+  auto steps = [&](int64_t axis, int64_t step, llvm::function_ref<void(Value)> body) {
+    Value size = extent(site, op.getResult(), axis);
+    auto known = Lanes::constantOf(size);
+    if (known == step) // what does not change in a loop of one turn leaves it, and its registers
+      return body(l.i64(0));
+    forLoop(site, l.i64(0), size, step, [&](Value first) {
+      body(step > 1 && *known % step ? l.minS(first, l.i64(*known - step)) : first);
+    });
+  };
+  std::function<void(int64_t)> nest = [&](int64_t axis) {
+    if (axis == shape.lane || (axis == shape.block && shape.blocks > 1))
+      return nest(axis + 1);
+    if (axis < out.getRank())
+      return steps(axis, 1, [&](Value index) {
+        at[axis] = m.uniform(index);
+        nest(axis + 1);
+      });
+    auto inLanes = [&](Value first) {
+      if (shape.lane < 0)
+        return results(first);
+      steps(shape.lane, shape.lanes, [&](Value column) {
+        at[shape.lane] = {column, shape.lanes > 1, {}, {}};
+        l.lanes = shape.lanes;
+        results(first);
+        l.lanes = 1;
+      });
+    };
+    shape.blocks > 1 ? steps(shape.block, shape.blocks, inLanes) : inLanes({});
+  };
+  nest(0);
+  return success();
+}
+
+/// Partial sums that have no element are left out; see treeOf() of reductions.
+static LaneValue treeOf(Lanes &l, ArrayRef<LaneValue> partial, int64_t lane = 0, int64_t step = 1) {
+  const int64_t count = static_cast<int64_t>(partial.size());
+  if (step >= count)
+    return partial[lane];
+  LaneValue low = treeOf(l, partial, lane, 2 * step);
+  return lane + step < count
+             ? l.binary(BinaryKind::add, low, treeOf(l, partial, lane + step, 2 * step))
+             : low;
+}
+
+static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op, const ContractShape &shape,
+                                                 ArrayRef<SmallVector<Index>> at) {
+  auto [ctx, b, l, m] = site.parts();
+  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult()),
+                  matrix = typeOf(op.getMatrix());
+  Type element = out.getElementType();
+  const int64_t from = in.axisIndex(matrix.getAxes()[0].name),
+                to = out.axisIndex(matrix.getAxes()[1].name);
+  const Axis &summed = in.getAxes()[from];
+  const LaneValue zero = neutral(l, ReduceKind::sum, element);
+  const size_t results = at.size();
+  auto product = [&](const Index &i, size_t result) {
+    // The value's axes but `from` are the result's but `to`, in the same order.
+    SmallVector<Index> inner(at[result]);
+    inner.erase(inner.begin() + to);
+    inner.insert(inner.begin() + from, i);
+    LaneValue x = emit(site, op.getValue(), inner), y = emit(site, op.getMatrix(), {i, at[result][to]});
+    return l.binary(BinaryKind::mul, x, y);
+  };
+  auto finished = [&](LaneValue sum) { return l.binary(BinaryKind::add, sum, zero); };
+  SmallVector<LaneValue> sums;
+  if (summed.isStatic() && summed.extent > 0 && summed.extent <= 2 * partialSums &&
+      summed.extent * static_cast<int64_t>(results) <= unrolledProducts) {
+    for (size_t result = 0; result < results; ++result) {
+      SmallVector<LaneValue> partial;
+      for (int64_t i = 0; i < summed.extent; ++i) {
+        LaneValue value = product(m.constant(i), result);
+        if (i < partialSums)
+          partial.push_back(value);
+        else
+          partial[i % partialSums] = l.binary(BinaryKind::add, partial[i % partialSums], value);
+      }
+      partial.resize(std::min<int64_t>(summed.extent, partialSums));
+      sums.push_back(finished(treeOf(l, partial)));
+    }
+    return sums;
+  }
+  SmallVector<SmallVector<LaneValue>> partial(results, SmallVector<LaneValue>(partialSums));
+  auto splat = [&](Value value) { return l.lanes > 1 ? l.splat(value) : value; };
+  if (summed.isStatic() && summed.extent >= partialSums) {
+    const int64_t together =
+        std::max<int64_t>(l.has.registers / 2 / static_cast<int64_t>(results), 1);
+    const int64_t groups = partialSums / together, whole = summed.extent / partialSums;
+    for (int64_t group = 0; group < groups; ++group) {
+      auto laneOf = [&](int64_t i) { return group + i * groups; };
+      SmallVector<Value> zeros(results * together, splat(zero.value));
+      auto loops = carryLoop(site, l.i64(0), l.i64(whole), zeros, [&](Value k, ValueRange sofar) {
+        SmallVector<Value> next;
+        Value first = l.mul(k, l.i64(partialSums));
+        for (int64_t i = 0; i < together; ++i)
+          for (size_t result = 0; result < results; ++result)
+            next.push_back(
+                splat(l.binary(BinaryKind::add, l.wrap(sofar[next.size()], element),
+                               product(m.uniform(l.add(first, l.i64(laneOf(i)))), result))
+                          .value));
+        return next;
+      });
+      for (int64_t i = 0; i < together; ++i)
+        for (size_t result = 0; result < results; ++result) {
+          LaneValue sum = l.wrap(loops[i * results + result], element);
+          if (laneOf(i) < summed.extent % partialSums)
+            sum = l.binary(BinaryKind::add, sum,
+                           product(m.constant(whole * partialSums + laneOf(i)), result));
+          partial[result][laneOf(i)] = sum;
+        }
+      for (int64_t half = partialSums / 2; half >= groups; half /= 2)
+        for (int64_t lane = group; lane < half; lane += groups)
+          for (auto &mine : partial)
+            mine[lane] = l.binary(BinaryKind::add, mine[lane], mine[lane + half]);
+    }
+    for (auto &mine : partial) {
+      mine.resize(groups);
+      sums.push_back(finished(treeOf(l, mine)));
+    }
+    return sums;
+  }
+  // As many as are known when running: the partial sums are in memory.
+  const int64_t bytes = shape.lanes * scalarBytes(element);
+  auto place = [&](Value lane, size_t result) {
+    return m.address(ctx.partialSumsAt, l.add(l.mul(lane, l.i64(bytes * static_cast<int64_t>(results))),
+                                          l.i64(bytes * static_cast<int64_t>(result))));
+  };
+  Type type = splat(zero.value).getType();
+  for (int64_t lane = 0; lane < partialSums; ++lane)
+    for (size_t result = 0; result < results; ++result)
+      m.storePlain(splat(zero.value), place(l.i64(lane), result));
+  forLoop(site, l.i64(0), extent(site, op.getValue(), from), 1, [&](Value i) {
+    Value lane = l.andInt(i, l.i64(partialSums - 1));
+    for (size_t result = 0; result < results; ++result) {
+      LaneValue sofar = l.wrap(m.loadPlain(type, place(lane, result)), element);
+      m.storePlain(splat(l.binary(BinaryKind::add, sofar, product(m.uniform(i), result)).value),
+                   place(lane, result));
+    }
+  });
+  for (size_t result = 0; result < results; ++result) {
+    for (int64_t lane = 0; lane < partialSums; ++lane)
+      partial[result][lane] = l.wrap(m.loadPlain(type, place(l.i64(lane), result)), element);
+    sums.push_back(finished(treeOf(l, partial[result])));
+  }
+  return sums;
+}
+
+namespace penstock::conversion {
+void registerContract(WholeOps &all);
+}
+void penstock::conversion::registerContract(WholeOps &all) { all.add<ContractOp>(emitContract); }

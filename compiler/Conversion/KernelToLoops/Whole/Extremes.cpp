@@ -1,0 +1,181 @@
+//===- Extremes.cpp - minima and maxima of floats ---------------------===//
+//
+// Where there is no instruction for all of it, one instruction for each element gives way to
+// no NaN, but cannot tell zeros of both signs apart. Whether that matters only the result says: where
+// one in a vector is a zero, the elements are gone through once more, with another instruction for each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+bool penstock::conversion::isExtreme(ReduceOp op) {
+  return (op.getKind() == ReduceKind::min || op.getKind() == ReduceKind::max) &&
+         llvm::isa<FloatType>(typeOf(op.getValue()).getElementType());
+}
+
+/// Whether minima and maxima in the lanes at hand have their zeros resolved when they are made.
+bool penstock::conversion::resolvesZerosLater(const Site &site, ReduceOp op) {
+  auto [ctx, b, l, m] = site.parts();
+  const bool hasInstruction = l.has.numbers && l.lanes % l.has.lanesOf(4) == 0 &&
+                              computeType(typeOf(op.getValue()).getElementType()).isF32();
+  return isExtreme(op) && !hasInstruction;
+}
+
+/// One more element of an exact reduction (any but a sum of floats).
+LaneValue penstock::conversion::withElement(const Site &site, ReduceOp op, LaneValue sofar, LaneValue value) {
+  auto [ctx, b, l, m] = site.parts();
+  if (resolvesZerosLater(site, op))
+    return l.farther(op.getKind() == ReduceKind::min, sofar, value);
+  return combined(l, op.getKind(), sofar, isExtreme(op) ? comparable(site, value, op.getKind() == ReduceKind::min) : value);
+}
+
+/// Whether any lane of `found` may be a zero of the wrong sign, or a NaN that came first and that nothing
+/// took the place of; null where none can.
+static Value anyUnresolved(const Site &site, const LaneValue &found) {
+  auto [ctx, b, l, m] = site.parts();
+  if (!found.range.nan && (found.range.low > 0 || found.range.high < 0))
+    return {};
+  auto predicate = found.range.nan ? arith::CmpFPredicate::UEQ : arith::CmpFPredicate::OEQ;
+  return l.anyLane(found.value, [&](Value v) -> Value {
+    return b.create<arith::CmpFOp>(l.loc, predicate, v, l.floatLike(v, 0.0));
+  });
+}
+
+/// The zero that wins over the other one is looked for by its bits, of which there are no smaller ones: +0
+/// as an unsigned integer, -0 as a signed one.
+LaneValue penstock::conversion::bitsOf(const Site &site, ReduceOp op, LaneValue value) {
+  auto [ctx, b, l, m] = site.parts();
+  const unsigned width = value.type.getIntOrFloatBitWidth();
+  Value bits = b.create<arith::BitcastOp>(l.loc, l.like(value.value, b.getIntegerType(width)), value.value);
+  return l.wrap(bits, op.getKind() == ReduceKind::min
+                          ? b.getIntegerType(width)
+                          : IntegerType::get(b.getContext(), width, IntegerType::Unsigned));
+}
+
+LaneValue penstock::conversion::leastBits(const Site &site, ReduceOp op, LaneValue sofar, LaneValue value) {
+  auto [ctx, b, l, m] = site.parts();
+  LaneValue bits = llvm::isa<FloatType>(value.type) ? bitsOf(site, op, value) : value;
+  return l.binary(BinaryKind::min, sofar, bits);
+}
+
+/// What there is before the first element.
+static LaneValue mostBits(const Site &site, ReduceOp op, Type element) {
+  auto [ctx, b, l, m] = site.parts();
+  return neutral(l, ReduceKind::min, bitsOf(site, op, neutral(l, op.getKind(), element)).type);
+}
+
+/// `found`, with the sign of its zeros by the least bits of all elements.
+static LaneValue withSign(const Site &site, ReduceOp op, LaneValue found, LaneValue least) {
+  auto [ctx, b, l, m] = site.parts();
+  const bool wantMin = op.getKind() == ReduceKind::min;
+  Value zero = l.floatLike(found.value, 0.0), below = l.floatLike(found.value, -0.0);
+  LaneValue winner = bitsOf(site, op, {wantMin ? below : zero, found.type, {}});
+  Value isThere = l.cmp(arith::CmpIPredicate::eq, least.value, winner.value);
+  Value isZero = b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::OEQ, found.value, zero);
+  found.value = l.pick(isZero, l.pick(isThere, wantMin ? below : zero, wantMin ? zero : below), found.value);
+  return {found.value, found.type, found.range};
+}
+
+/// The minimum or maximum that `found` is but for what anyUnresolved() says. `again` gives it from numbers only,
+/// and the least bits.
+LaneValue penstock::conversion::resolveZeros(const Site &site, ReduceOp op, LaneValue found,
+                                 llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again) {
+  auto [ctx, b, l, m] = site.parts();
+  found.value = l.splat(found.value);
+  Value unresolved = anyUnresolved(site, found);
+  if (!unresolved)
+    return found;
+  if (found.range.nan)
+    found.range = hull(found.range, neutral(l, op.getKind(), found.type).range);
+  const bool mayBeNan = found.range.nan;
+  found.range.nan = false;
+  return branch(site,
+      unresolved, found.type, true,
+      [&] {
+        ctx.elements.clear();
+        LaneValue from = found;
+        from.range.nan = mayBeNan;
+        auto [all, least] = again(from);
+        ctx.elements.clear();
+        all.value = l.splat(all.value);
+        least.value = l.splat(least.value);
+        return withSign(site, op, {all.value, found.type, found.range}, least);
+      },
+      [&] { return found; });
+}
+
+/// How many elements there are along some axes of the operand.
+SmallVector<Value> penstock::conversion::extentsOver(const Site &site, ReduceOp op, ArrayRef<int64_t> over) {
+  SmallVector<Value> extents;
+  for (int64_t axis : over)
+    extents.push_back(extent(site, op.getValue(), axis));
+  return extents;
+}
+
+/// By loops over the elements.
+LaneValue penstock::conversion::resolveZerosInLoops(const Site &site, ReduceOp op, LaneValue found, SmallVector<Index> at, ArrayRef<int64_t> over,
+                                        ArrayRef<Value> extents) {
+  auto [ctx, b, l, m] = site.parts();
+  if (!resolvesZerosLater(site, op))
+    return found;
+  return resolveZeros(site, op, found, [&](LaneValue from) {
+    const bool wantMin = op.getKind() == ReduceKind::min;
+    LaneValue most = mostBits(site, op, from.type);
+    SmallVector<Value> state{l.splat(most.value)};
+    if (from.range.nan)
+      state.push_back(l.splat(neutral(l, op.getKind(), from.type).value));
+    auto loops = carriedNest(b, l, extents, state, [&](ArrayRef<Value> inner, ValueRange sofar) {
+      for (auto [axis, index] : llvm::zip(over, inner))
+        at[axis] = m.uniform(index);
+      ctx.elements.clear();
+      LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), from.type);
+      SmallVector<Value> next{l.splat(leastBits(site, op, l.wrap(sofar[0], most.type), value).value)};
+      if (from.range.nan)
+        next.push_back(l.splat(l.farther(wantMin, numberSoFar(site, sofar[1], from.type), value).value));
+      return next;
+    });
+    if (from.range.nan)
+      from.value = loops[1];
+    return std::pair(from, l.wrap(loops[0], most.type));
+  });
+}
+
+/// The same of results that reduceLanes() found, numbers all of them.
+void penstock::conversion::resolveZerosOfLanes(const Site &site, ReduceOp op, SmallVector<LaneValue> &found, SmallVector<Index> &at,
+                                ArrayRef<int64_t> over, int64_t beside, ArrayRef<Value> extents) {
+  auto [ctx, b, l, m] = site.parts();
+  Value any;
+  SmallVector<Value> values;
+  for (LaneValue &one : found) {
+    one.range.nan = false;
+    values.push_back(one.value);
+    if (Value unresolved = anyUnresolved(site, one))
+      any = any ? l.orInt(any, unresolved) : unresolved;
+  }
+  if (!any)
+    return;
+  auto choice = b.create<scf::IfOp>(l.loc, ValueRange(values).getTypes(), any, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.elseBlock());
+  b.create<scf::YieldOp>(l.loc, values);
+  b.setInsertionPointToStart(choice.thenBlock());
+  ctx.elements.clear();
+  const Type element = found[0].type;
+  auto least = reduceLanes(site, op, at, over, beside, extents, mostBits(site, op, element), [&](LaneValue sofar, LaneValue value) {
+    return leastBits(site, op, sofar, llvm::isa<FloatType>(value.type) ? l.cast(CastMode::value, value, element) : value);
+  });
+  ctx.elements.clear();
+  for (auto [one, value, bits] : llvm::zip(found, values, least))
+    value = withSign(site, op, one, bits).value;
+  b.create<scf::YieldOp>(l.loc, values);
+  for (auto [one, value] : llvm::zip(found, choice.getResults()))
+    one.value = value;
+}

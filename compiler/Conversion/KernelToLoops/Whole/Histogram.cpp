@@ -1,0 +1,142 @@
+//===- Histogram.cpp - how often each number occurs --------------------===//
+//
+// Neighbours are often equal, and a count waits until the one before it is in
+// memory. So neighbours take turns among several tables, which are added up at
+// the end, and the channels of a pixel, whose tables are others anyway, are
+// unrolled.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+using arith::CmpIPredicate;
+
+static constexpr int64_t mostTables = 4;
+/// Of one table; all together stay in the first cache.
+static constexpr int64_t tableBytes = 4096;
+/// Fewer elements than this for each count are not worth adding up.
+static constexpr int64_t elementsPerCount = 16;
+
+static std::optional<int64_t> elementsOf(NamedTensorType type) {
+  int64_t count = 1;
+  for (const Axis &axis : type.getAxes()) {
+    if (!axis.isStatic())
+      return std::nullopt;
+    count *= axis.extent;
+  }
+  return count;
+}
+
+static int64_t tablesFor(NamedTensorType in, NamedTensorType out) {
+  const auto elements = elementsOf(in), counts = elementsOf(out);
+  return elements && counts && *counts * 4 <= tableBytes && *elements >= elementsPerCount * *counts
+             ? mostTables
+             : 1;
+}
+
+static LogicalResult emitHistogram(const Site &site, HistogramOp op) {
+  auto [ctx, b, l, m] = site.parts();
+  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
+  SmallVector<Buffer> tables;
+  for (int64_t i = 0; i < tablesFor(in, out); ++i) {
+    auto table = i == 0 ? bufferFor(site, op.getResult()) : scratchBuffer(site, op.getResult());
+    if (failed(table))
+      return failure();
+    tables.push_back(*table);
+  }
+  SmallVector<Value> rows;
+  for (int64_t axis = 0; axis + 1 < out.getRank(); ++axis)
+    rows.push_back(extent(site, op.getResult(), axis));
+  const Axis &binAxis = out.getAxes().back();
+  Value bins = extent(site, op.getResult(), out.getRank() - 1);
+  const int64_t fitting = l.has.lanesOf(scalarBytes(out.getElementType()));
+  const int64_t lanes = binAxis.isStatic() && binAxis.extent % fitting == 0 ? fitting : 1;
+  auto forCounts = [&](llvm::function_ref<void(ArrayRef<Index>)> body) {
+    carriedNest(b, l, rows, {}, [&](ArrayRef<Value> where, ValueRange) {
+      forLoop(site, l.i64(0), bins, lanes, [&](Value bin) {
+        SmallVector<Index> at(
+            llvm::map_range(where, [&](Value index) { return m.uniform(index); }));
+        at.push_back({bin, lanes > 1, {}, {}});
+        l.lanes = lanes;
+        body(at);
+        l.lanes = 1;
+      });
+      return SmallVector<Value>{};
+    });
+  };
+  forCounts([&](ArrayRef<Index> at) {
+    for (const Buffer &table : tables)
+      m.store(table, at, l.constant(b.getI32IntegerAttr(0)));
+  });
+  auto count = [&](const Buffer &table, ArrayRef<Index> from) {
+    SmallVector<Index> to(out.getRank());
+    for (auto [axis, index] : llvm::enumerate(from))
+      if (const int64_t place = out.axisIndex(in.getAxes()[axis].name); place >= 0)
+        to[place] = index;
+    LaneValue bin = l.cast(CastMode::value, emit(site, op.getValue(), from), b.getI64Type());
+    Value counted = l.andInt(l.cmp(CmpIPredicate::sge, bin.value, l.i64(0)),
+                             l.cmp(CmpIPredicate::slt, bin.value, bins));
+    auto branchOp = b.create<scf::IfOp>(l.loc, counted, false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branchOp.thenBlock());
+    to.back() = m.uniform(bin.value);
+    m.store(table, to,
+            l.binary(BinaryKind::add, m.load(table, to), l.constant(b.getI32IntegerAttr(1))));
+  };
+  const int64_t rank = in.getRank();
+  if (rank == 0) {
+    count(tables[0], {});
+    return success();
+  }
+  const bool hasPixels =
+      rank > 1 && in.getAxes().back().isStatic() && in.getAxes().back().extent <= unrollBound;
+  const int64_t channels = hasPixels ? in.getAxes().back().extent : 1,
+                along = rank - (hasPixels ? 2 : 1);
+  SmallVector<Value> outer;
+  for (int64_t axis = 0; axis < along; ++axis)
+    outer.push_back(extent(site, op.getValue(), axis));
+  carriedNest(b, l, outer, {}, [&](ArrayRef<Value> where, ValueRange) {
+    auto countPixel = [&](Value index, const Buffer &table) {
+      SmallVector<Index> from(
+          llvm::map_range(where, [&](Value outside) { return m.uniform(outside); }));
+      from.push_back(m.uniform(index));
+      for (int64_t channel = 0; channel < channels; ++channel) {
+        if (hasPixels) {
+          from.truncate(along + 1);
+          from.push_back(m.constant(channel));
+        }
+        count(table, from);
+      }
+    };
+    Value size = extent(site, op.getValue(), along), turns = l.i64(0);
+    const int64_t each = static_cast<int64_t>(tables.size());
+    if (each > 1) {
+      turns = l.i64(in.getAxes()[along].extent / each * each);
+      forLoop(site, l.i64(0), turns, each, [&](Value index) {
+        for (auto [i, table] : llvm::enumerate(tables))
+          countPixel(l.add(index, l.i64(static_cast<int64_t>(i))), table);
+      });
+    }
+    forLoop(site, turns, size, 1, [&](Value index) { countPixel(index, tables[0]); });
+    return SmallVector<Value>{};
+  });
+  if (tables.size() > 1)
+    forCounts([&](ArrayRef<Index> at) {
+      LaneValue sum = m.load(tables[0], at);
+      for (const Buffer &table : ArrayRef(tables).drop_front())
+        sum = l.binary(BinaryKind::add, sum, m.load(table, at));
+      m.store(tables[0], at, sum);
+    });
+  return success();
+}
+
+namespace penstock::conversion {
+void registerHistogram(WholeOps &all);
+}
+void penstock::conversion::registerHistogram(WholeOps &all) { all.add<HistogramOp>(emitHistogram); }

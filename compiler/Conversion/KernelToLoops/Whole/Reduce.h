@@ -1,0 +1,90 @@
+//===- Reduce.h - the ways to reduce ----------------------------------------===//
+#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_REDUCE_H
+#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_REDUCE_H
+
+#include "compiler/Conversion/KernelToLoops/Context.h"
+
+namespace penstock::conversion {
+
+/// The reduction in each lane, whose kept axes have the indices `at`.
+LaneValue emitReduced(const Site &site, pipe::ReduceOp op, llvm::ArrayRef<Index> at);
+
+//===--- where elements lie ---------------------------------------------------===//
+
+/// How many elements lie between neighbours along an axis of `tensor`, in memory: the
+/// most of all that is read; 0 where the axis does not count, null where nobody can tell.
+std::optional<int64_t> elementsApart(const Site &site, mlir::Value tensor, int64_t axis);
+/// Whether axes that follow each other, `names`, are one run of elements wherever they are
+/// read: an index of the last one may then go through all of them.
+bool isOneRun(const Site &site, mlir::Value tensor, llvm::ArrayRef<llvm::StringRef> names);
+/// How many of the last axes of `tensor` are one run of elements wherever they are read: lanes
+/// along the last one may then go through all of them.
+int64_t axesInRun(const Site &site, mlir::Value tensor);
+/// The same of a buffer of that type.
+int64_t axesInRun(pipe::NamedTensorType type, const Buffer &buffer);
+
+//===--- with lanes along an axis that stays (ReduceAcross.cpp, ReduceByRows.cpp, SumsAcross.cpp) ---===//
+
+/// Whether it has no loops, and so needs no memory.
+bool isUnrolled(const Site &site, pipe::ReduceOp op);
+int64_t laneAxisAcross(const Site &site, pipe::ReduceOp op);
+int64_t lanesAcross(const Site &site, mlir::Type element);
+/// Computes a reduction with lanes along an axis that stays; false where none suits.
+mlir::FailureOr<bool> reduceAcross(const Site &site, pipe::ReduceOp op);
+int64_t rowAxes(const Site &site, pipe::ReduceOp op);
+mlir::LogicalResult reduceByRows(const Site &site, pipe::ReduceOp op, int64_t inRun, const Buffer &result);
+LaneValue sumInLoops(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> at,
+                     llvm::ArrayRef<int64_t> over);
+
+//===--- with lanes along a reduced axis (Reduce.cpp, Sums.cpp) ---===//
+
+/// The 32 partial sums of a vector, added pairwise.
+LaneValue sumOfLanes(const Site &site, mlir::Value all, mlir::Type element);
+/// The same of several vectors: a vector of their sums.
+LaneValue sumsOfLanes(const Site &site, llvm::ArrayRef<mlir::Value> all, mlir::Type element);
+/// Results that are made side by side: their places along an axis that stays.
+struct Beside {
+  int64_t axis;
+  llvm::SmallVector<Index> places;
+  bool isRun = false; ///< all those of the axis, in one run with the reduced one
+};
+llvm::SmallVector<mlir::Value> sumVectors(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at,
+                                          llvm::ArrayRef<int64_t> over, const Beside &beside,
+                                          llvm::ArrayRef<mlir::Value> extents);
+void sumRows(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
+             llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,
+             llvm::function_ref<void(mlir::Value)> addOne);
+llvm::SmallVector<LaneValue> reduceLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at,
+                                         llvm::ArrayRef<int64_t> over, int64_t beside,
+                                         llvm::ArrayRef<mlir::Value> extents, LaneValue start,
+                                         llvm::function_ref<LaneValue(LaneValue, LaneValue)> combine);
+
+//===--- minima and maxima (Extremes.cpp) -------------------------------===//
+
+bool isExtreme(pipe::ReduceOp op);
+bool resolvesZerosLater(const Site &site, pipe::ReduceOp op);
+LaneValue comparable(const Site &site, LaneValue value, bool wantMin);
+LaneValue numberSoFar(const Site &site, mlir::Value value, mlir::Type type);
+LaneValue withElement(const Site &site, pipe::ReduceOp op, LaneValue sofar, LaneValue value);
+LaneValue bitsOf(const Site &site, pipe::ReduceOp op, LaneValue value);
+LaneValue leastBits(const Site &site, pipe::ReduceOp op, LaneValue sofar, LaneValue value);
+LaneValue resolveZeros(const Site &site, pipe::ReduceOp op, LaneValue found,
+                       llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again);
+llvm::SmallVector<mlir::Value> extentsOver(const Site &site, pipe::ReduceOp op, llvm::ArrayRef<int64_t> over);
+LaneValue resolveZerosInLoops(const Site &site, pipe::ReduceOp op, LaneValue found, llvm::SmallVector<Index> at,
+                              llvm::ArrayRef<int64_t> over, llvm::ArrayRef<mlir::Value> extents);
+void resolveZerosOfLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<LaneValue> &found,
+                         llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over, int64_t beside,
+                         llvm::ArrayRef<mlir::Value> extents);
+
+//===--- rows when they are read (ReducedRows.cpp) ----------------------===//
+
+/// False where rows are not read one after the other: they are stored then.
+mlir::FailureOr<bool> prepareReducedRows(const Site &site, pipe::ReduceOp op);
+int64_t reducedRowsAhead(const Site &site, mlir::Value stored);
+void moveToReducedRow(const Site &site, mlir::Value stored, mlir::Value number);
+void storeReducedRows(const Site &site, mlir::Value stored, llvm::ArrayRef<Index> at);
+
+} // namespace penstock::conversion
+
+#endif

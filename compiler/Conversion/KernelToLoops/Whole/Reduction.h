@@ -1,0 +1,61 @@
+//===- Reduction.h - what ops that read whole axes have in common ---------===//
+#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_REDUCTION_H
+#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_REDUCTION_H
+
+#include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/abi/scalar.h"
+
+namespace penstock::conversion {
+
+/// A loop whose body is empty, with the builder at its end; the caller yields.
+mlir::scf::ForOp openLoop(mlir::OpBuilder &b, Lanes &l, mlir::Value low, mlir::Value high,
+                          int64_t step, mlir::ValueRange carried);
+
+/// Runs `body` once per index of a domain, in row-major order, carrying values
+/// from one to the next.
+llvm::SmallVector<mlir::Value> carriedNest(
+    mlir::OpBuilder &b, Lanes &l, llvm::ArrayRef<mlir::Value> extents,
+    llvm::SmallVector<mlir::Value> state,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<mlir::Value>, mlir::ValueRange)>
+        body);
+
+/// What a reduction of no elements gives.
+LaneValue neutral(Lanes &l, pipe::ReduceKind kind, mlir::Type type);
+
+/// One more element of an exact reduction (any but a sum of floats).
+LaneValue combined(Lanes &l, pipe::ReduceKind kind, LaneValue sofar, LaneValue value);
+
+/// An integer that is the larger the better an element is for argmax or argmin. Of floats
+/// -0 lies below +0, and a NaN is the worst of all.
+LaneValue rankOf(Lanes &l, pipe::ReduceKind kind, LaneValue value);
+/// The rank that none is worse than, of elements of a type.
+LaneValue worstRank(Lanes &l, mlir::Type element);
+/// Whether a rank takes the place of the best one so far, before it: of equal ones the
+/// first stays.
+mlir::Value isBetter(Lanes &l, LaneValue rank, LaneValue best);
+
+/// Sums that the elements of a sum of floats go to by turns (scalar.h).
+constexpr int64_t partialSums = scalar::reductionLanes;
+
+/// Elements `first`, `first + 32` and so on of each lane make a partial sum; those
+/// meet in a tree. Sums that have no element are left out: what adding 0 does besides,
+/// to the sign of a zero, one addition does for all.
+LaneValue treeOfPartials(Lanes &l, mlir::Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> partial);
+
+/// The same of elements that are made in their order, `one` by one: each sum is taken as soon as both
+/// of its parts are there.
+LaneValue treeInOrder(Lanes &l, mlir::Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> one);
+
+/// The axes of a reduction's operand, by position.
+struct ReducedAxes {
+  llvm::SmallVector<int64_t> kept, over;
+  explicit ReducedAxes(pipe::ReduceOp op);
+};
+
+/// What is computed with: f16 and bf16 are for storage.
+mlir::Type computeType(mlir::Type element);
+
+} // namespace penstock::conversion
+
+#endif

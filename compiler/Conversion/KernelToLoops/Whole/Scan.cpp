@@ -1,0 +1,296 @@
+//===- Scan.cpp - scans -------------------------------------------------===//
+//
+// Where an axis that stays has neighbours side by side in memory, lanes lie along it.
+// Else each row is a chain of additions that wait for each other, so several rows are
+// gone through at once: in the lanes (ScanTransposed.cpp), or where rows are too few or
+// short, one by one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Scan.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+static void scanLanes(const Site &site, ScanOp op, const Buffer &to, int64_t laneAxis, LaneValue factor);
+static void scanRows(const Site &site, ScanOp op, const Buffer &to, LaneValue factor);
+
+static constexpr int64_t rowsAtOnce = 4;
+/// A maximum takes several operations that wait for each other, not one.
+static constexpr int64_t rowsOfMaxima = 8;
+
+LaneValue penstock::conversion::scanStep(const Site &site, ScanOp op, LaneValue sofar, LaneValue value, LaneValue factor) {
+  auto [ctx, b, l, m] = site.parts();
+  if (op.getKind() == ScanKind::recurrence)
+    return l.binary(BinaryKind::add, value, l.binary(BinaryKind::mul, factor, sofar));
+  return l.binary(op.getKind() == ScanKind::max ? BinaryKind::max : BinaryKind::add, sofar, value);
+}
+
+/// The axis along which elements lie side by side; -1: the scan's own, or none.
+static int64_t laneAxisOfScan(const Site &site, ScanOp op) {
+  constexpr int64_t nearEnough = 4, fewest = 4;
+  NamedTensorType type = typeOf(op.getResult());
+  const int64_t along = type.axisIndex(op.getAxis());
+  const Axis &own = type.getAxes()[along];
+  if (along == type.getRank() - 1 && !(own.isStatic() && own.extent <= unrollBound))
+    return -1;
+  int64_t best = -1, distance = nearEnough + 1;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    const Axis &a = type.getAxes()[axis];
+    auto apart = elementsApart(site, op.getValue(), axis);
+    if (axis == along || !apart || *apart < 1 || *apart >= distance ||
+        (a.isStatic() && a.extent < fewest))
+      continue;
+    best = axis;
+    distance = *apart;
+  }
+  return best;
+}
+
+static ReduceKind startOf(ScanOp op) {
+  return op.getKind() == ScanKind::max ? ReduceKind::max : ReduceKind::sum;
+}
+
+static LogicalResult emitScan(const Site &site, ScanOp op) {
+  auto [ctx, b, l, m] = site.parts();
+  auto buffer = bufferFor(site, op.getResult());
+  if (failed(buffer))
+    return failure();
+  LaneValue factor;
+  if (op.getFactor())
+    factor = l.cast(CastMode::value, scalarOf(site, op.getFactor()),
+                    computeType(typeOf(op.getResult()).getElementType()));
+  const int64_t laneAxis = laneAxisOfScan(site, op);
+  if (laneAxis >= 0)
+    scanLanes(site, op, *buffer, laneAxis, factor);
+  else if (const int64_t rows = rowsInLanes(site, op))
+    scanTransposed(site, op, *buffer, factor, rows);
+  else
+    scanRows(site, op, *buffer, factor);
+  return success();
+}
+
+/// Whether pixels are two or four elements, and one run where they are read and written.
+static bool isRunOfPixels(const Site &site, ScanOp op, int64_t laneAxis) {
+  NamedTensorType type = typeOf(op.getResult());
+  const int64_t along = type.axisIndex(op.getAxis()), count = type.getAxes()[along].extent;
+  return (count == 2 || count == 4) && laneAxis + 1 == along && type.getAxes()[laneAxis].isStatic() &&
+         isOneRun(site, op.getValue(), {type.getAxes()[laneAxis].name, type.getAxes()[along].name});
+}
+
+/// Elements as they lie: at each step those at one place of their pixels take what the ones
+/// before them have.
+static void scanPixels(const Site &site, ScanOp op, const Buffer &to, SmallVector<Index> at, int64_t laneAxis,
+                               LaneValue factor) {
+  auto [ctx, b, l, m] = site.parts();
+  NamedTensorType type = typeOf(op.getResult());
+  Type element = computeType(type.getElementType());
+  const int64_t along = laneAxis + 1, count = type.getAxes()[along].extent, lanes = l.lanes;
+  const bool isMax = op.getKind() == ScanKind::max && llvm::isa<FloatType>(element);
+  Value first = l.mul(at[laneAxis].base, l.i64(count));
+  for (int64_t part = 0; part < count; ++part) {
+    at[laneAxis] = m.constant(0);
+    at[along] = {l.add(first, l.i64(part * lanes)), 1, {}, {}};
+    LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
+    value.value = l.splat(value.value);
+    if (isMax)
+      value = comparable(site, value, false);
+    LaneValue sofar = scanStep(site, op, neutral(l, startOf(op), element), value, factor);
+    for (int64_t place = 1; place < count; ++place) {
+      SmallVector<int64_t> before(lanes);
+      SmallVector<bool> here(lanes);
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        here[lane] = lane % count == place;
+        before[lane] = here[lane] ? lane - 1 : lane;
+      }
+      LaneValue seen = l.wrap(m.shuffle(sofar.value, sofar.value, before), element);
+      if (isMax)
+        seen = numberSoFar(site, seen.value, element);
+      auto mask = VectorType::get({lanes}, b.getI1Type());
+      Value isHere = b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(mask, ArrayRef<bool>(here)));
+      sofar = l.select(l.wrap(isHere, b.getI1Type()), scanStep(site, op, seen, value, factor), sofar);
+    }
+    m.store(to, at, l.cast(CastMode::value, sofar, type.getElementType()));
+  }
+}
+
+/// What has been seen is a vector; the few elements of a pixel are unrolled.
+static void scanLanes(const Site &site, ScanOp op, const Buffer &to, int64_t laneAxis, LaneValue factor) {
+  auto [ctx, b, l, m] = site.parts();
+  NamedTensorType type = typeOf(op.getResult());
+  Type element = computeType(type.getElementType());
+  const int64_t along = type.axisIndex(op.getAxis());
+  const Axis &own = type.getAxes()[along];
+  const int64_t size = scalarBytes(type.getElementType());
+  const bool writtenOut = own.isStatic() && own.extent <= unrollBound;
+  const bool interleaved = writtenOut && to.known[along] == size &&
+                           to.known[laneAxis] == size * own.extent && along == type.getRank() - 1;
+  SmallVector<Value> others;
+  SmallVector<int64_t> axes;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (axis != along && axis != laneAxis) {
+      axes.push_back(axis);
+      others.push_back(extent(site, op.getValue(), axis));
+    }
+  const LaneValue start = neutral(l, startOf(op), element);
+  carriedNest(b, l, others, {}, [&](ArrayRef<Value> where, ValueRange) {
+    SmallVector<Index> at(type.getRank());
+    for (auto [axis, index] : llvm::zip(axes, where))
+      at[axis] = m.uniform(index);
+    auto step = [&](LaneValue sofar, SmallVector<LaneValue> *made) {
+      LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
+      if (op.getKind() == ScanKind::max && llvm::isa<FloatType>(element)) {
+        value = comparable(site, value, false);
+        sofar = numberSoFar(site, sofar.value, element);
+      }
+      value = scanStep(site, op, sofar, value, factor);
+      LaneValue stored = l.cast(CastMode::value, value, type.getElementType());
+      if (made)
+        made->push_back(stored);
+      else
+        m.store(to, at, stored);
+      return value;
+    };
+    overLanes(site, l.i64(0), extent(site, op.getValue(), laneAxis), lanesAcross(site, element), [&](Index index) {
+      at[laneAxis] = index;
+      ctx.elements.clear();
+      if (l.lanes > 1 && interleaved && isRunOfPixels(site, op, laneAxis))
+        return scanPixels(site, op, to, at, laneAxis, factor);
+      if (writtenOut) {
+        SmallVector<LaneValue> made;
+        LaneValue sofar = start;
+        for (int64_t i = 0; i < own.extent; ++i) {
+          at[along] = m.constant(i);
+          sofar = step(sofar, &made);
+        }
+        at[along] = m.constant(0);
+        if (interleaved && l.lanes > 1)
+          return m.storeInterleaved(to, at, made);
+        for (int64_t i = 0; i < own.extent; ++i) {
+          at[along] = m.constant(i);
+          m.store(to, at, made[i]);
+        }
+        return;
+      }
+      auto splat = [&](Value value) { return l.lanes > 1 ? l.splat(value) : value; };
+      carryLoop(site, l.i64(0), extent(site, op.getValue(), along), splat(start.value),
+                [&](Value i, ValueRange sofar) {
+                  at[along] = m.uniform(i);
+                  return SmallVector<Value>{splat(step(l.wrap(sofar[0], element), nullptr).value)};
+                });
+    });
+    return SmallVector<Value>{};
+  });
+}
+
+/// Stores rows once more where one of them has a NaN.
+void penstock::conversion::storeCanonical(const Site &site, const Buffer &to, SmallVector<Index> &at, int64_t along,
+                                   Value columns, Value any, int64_t rows,
+                                   llvm::function_ref<void(int64_t)> moveToRow) {
+  auto [ctx, b, l, m] = site.parts();
+  Buffer plain = to;
+  plain.written.reset();
+  auto branchOp = b.create<scf::IfOp>(l.loc, any, false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branchOp.thenBlock());
+  auto eachColumn = [&](Value i) {
+    at[along] = m.uniform(i);
+    for (int64_t row = 0; row < rows; ++row) {
+      moveToRow(row);
+      m.store(to, at, m.load(plain, at));
+    }
+  };
+  forLoop(site, l.i64(0), columns, 1, eachColumn);
+}
+
+/// Element by element. The last rows overlap those before them: all is pure.
+static void scanRows(const Site &site, ScanOp op, const Buffer &to, LaneValue factor) {
+  auto [ctx, b, l, m] = site.parts();
+  NamedTensorType type = typeOf(op.getResult());
+  Type element = computeType(type.getElementType());
+  const int64_t along = type.axisIndex(op.getAxis());
+  SmallVector<int64_t> axes;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (axis != along)
+      axes.push_back(axis);
+  int64_t rows = 1;
+  if (!axes.empty() && type.getAxes()[axes.back()].isStatic())
+    while (2 * rows <= std::min(op.getKind() == ScanKind::max ? rowsOfMaxima : rowsAtOnce,
+                                type.getAxes()[axes.back()].extent))
+      rows *= 2;
+  SmallVector<Value> others;
+  for (int64_t axis : axes)
+    others.push_back(extent(site, op.getValue(), axis));
+  const LaneValue start = neutral(l, startOf(op), element);
+  // A NaN stays one to the end of the row: which one is looked at there.
+  const bool looksLater = op.getKind() != ScanKind::max &&
+                          (type.getElementType().isF32() || type.getElementType().isF64());
+  auto scanSome = [&](SmallVector<Index> at, Value first) {
+    SmallVector<Value> state(rows, start.value);
+    auto move = [&](int64_t row) {
+      if (rows > 1)
+        at[axes.back()] = m.uniform(l.add(first, l.i64(row)));
+    };
+    auto ends =
+        carryLoop(site, l.i64(0), extent(site, op.getValue(), along), state, [&](Value i, ValueRange sofar) {
+          at[along] = m.uniform(i);
+          ctx.elements.clear();
+          SmallVector<LaneValue> made;
+          for (auto [row, carried] : llvm::enumerate(sofar)) {
+            move(static_cast<int64_t>(row));
+            LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
+            LaneValue seen = op.getKind() == ScanKind::max && llvm::isa<FloatType>(element)
+                                 ? numberSoFar(site, carried, element)
+                                 : l.wrap(carried, element);
+            made.push_back(scanStep(site, op, seen, value, factor));
+          }
+          SmallVector<Value> next;
+          for (auto [row, value] : llvm::enumerate(made)) {
+            move(static_cast<int64_t>(row));
+            next.push_back(value.value);
+            if (looksLater)
+              value.range.nan = false;
+            m.store(to, at, l.cast(CastMode::value, value, type.getElementType()));
+          }
+          return next;
+        });
+    if (!looksLater)
+      return;
+    Value any;
+    for (Value end : ends) {
+      Value isNan = b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::UNO, end, end);
+      any = any ? l.orInt(any, isNan) : isNan;
+    }
+    storeCanonical(site, to, at, along, extent(site, op.getValue(), along), any, rows, move);
+  };
+  Value last = others.empty() ? Value() : others.back();
+  carriedNest(b, l, rows > 1 ? ArrayRef(others).drop_back() : ArrayRef(others), {},
+              [&](ArrayRef<Value> where, ValueRange) {
+                SmallVector<Index> at(type.getRank());
+                for (auto [axis, index] : llvm::zip(axes, where))
+                  at[axis] = m.uniform(index);
+                if (rows == 1) {
+                  scanSome(at, {});
+                  return SmallVector<Value>{};
+                }
+                forLoop(site, l.i64(0), last, rows, [&](Value first) {
+                  if (type.getAxes()[axes.back()].extent % rows)
+                    first = l.minS(first, l.i64(type.getAxes()[axes.back()].extent - rows));
+                  scanSome(at, first);
+                });
+                return SmallVector<Value>{};
+              });
+}
+
+namespace penstock::conversion {
+void registerScan(WholeOps &all);
+}
+void penstock::conversion::registerScan(WholeOps &all) { all.add<ScanOp>(emitScan); }

@@ -1,0 +1,247 @@
+//===- Sums.cpp - sums of floats along rows ----------------------------===//
+//
+// Element i goes to partial sum i mod 32, and those are added pairwise. A row
+// gives 32 lanes at a time; rows, or channels that lie side by side, go together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "runtime/abi/scalar.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+static SmallVector<Value> deinterleaved(const Site &site, ArrayRef<Value> run);
+
+/// Adds the rows along the last axis to the 32 sums: as one vector where a row
+/// begins or continues at element 0 of them, else one by one.
+void penstock::conversion::sumRows(const Site &site, ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_t> over, ArrayRef<Value> extents,
+                            Value partial, llvm::function_ref<void(Value)> addOne) {
+  auto [ctx, b, l, m] = site.parts();
+  constexpr int64_t lanes = penstock::scalar::reductionLanes;
+  Type element = computeType(typeOf(op.getValue()).getElementType());
+  auto type = VectorType::get({lanes}, element);
+  Value last = extents.back();
+  auto single = [&](Value from, Value to, Value number) {
+    forLoop(site, from, to, 1, [&](Value i) {
+      at[over.back()] = m.uniform(i);
+      addOne(l.add(number, l.sub(i, from)));
+    });
+  };
+  auto vectors = [&](Value from, Value to, Value sums) -> Value {
+    OpBuilder::InsertionGuard guard(b);
+    auto loop = openLoop(b, l, from, to, lanes, sums);
+    at[over.back()] = {loop.getInductionVar(), 1, {}, {}};
+    l.lanes = lanes;
+    LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
+    Value sum = l.binary(BinaryKind::add, l.wrap(loop.getRegionIterArg(0), element), value).value;
+    l.lanes = 1;
+    b.create<scf::YieldOp>(l.loc, sum);
+    return loop.getResult(0);
+  };
+  carriedNest(b, l, extents.drop_back(), {l.i64(0)}, [&](ArrayRef<Value> inner, ValueRange state) {
+    for (auto [i, index] : llvm::enumerate(inner))
+      at[over[i]] = m.uniform(index);
+    Value begun = l.andInt(state[0], l.i64(lanes - 1));
+    Value head = l.minS(l.andInt(l.sub(l.i64(0), begun), l.i64(lanes - 1)), last);
+    Value whole = l.add(head, l.andInt(l.sub(last, head), l.i64(-lanes)));
+    single(l.i64(0), head, state[0]);
+    m.storePlain(vectors(head, whole, m.loadPlain(type, partial)), partial);
+    single(whole, last, l.add(state[0], whole));
+    return SmallVector<Value>{l.add(state[0], last)};
+  });
+}
+
+static bool isOneRunBelow(const Site &site, Value tensor, ArrayRef<StringRef> names, Seen &seen);
+
+/// Whether axes that follow each other, `names`, are one run of elements wherever they are
+/// read: an index of the last one may then go through all of them.
+bool penstock::conversion::isOneRun(const Site &site, Value tensor, ArrayRef<StringRef> names) {
+  Seen seen;
+  return isOneRunBelow(site, tensor, names, seen);
+}
+
+static bool isOneRunBelow(const Site &site, Value tensor, ArrayRef<StringRef> names, Seen &seen) {
+  auto [ctx, b, l, m] = site.parts();
+  NamedTensorType type = typeOf(tensor);
+  const int64_t first = type.axisIndex(names.front());
+  if (llvm::none_of(names, [&](StringRef name) { return type.axisIndex(name) >= 0; }))
+    return true; // the same for all of them
+  for (auto [place, name] : llvm::enumerate(names))
+    if (first < 0 || type.axisIndex(name) != first + static_cast<int64_t>(place) ||
+        !type.getAxes()[first + static_cast<int64_t>(place)].isStatic())
+      return false;
+  if (!seen.isNew(tensor, {first, static_cast<int64_t>(names.size())}))
+    return true; // as far as that goes, or nobody would ask again
+  if (auto stored = ctx.buffers.find(tensor); stored != ctx.buffers.end()) {
+    ArrayRef<std::optional<int64_t>> known = stored->second.known;
+    for (size_t axis = static_cast<size_t>(first); axis + 1 < first + names.size(); ++axis)
+      if (!known[axis] || !known[axis + 1] ||
+          *known[axis] != *known[axis + 1] * type.getAxes()[axis + 1].extent)
+        return false;
+    return true;
+  }
+  if (Value arm = specializedArm(site, tensor))
+    return isOneRunBelow(site, arm, names, seen);
+  Operation *op = tensor.getDefiningOp();
+  if (auto view = llvm::dyn_cast_if_present<ViewOp>(op)) {
+    // Places of others may move; these stay side by side. Of the first one a part may be taken.
+    NamedTensorType source = typeOf(view.getInput());
+    SmallVector<StringRef> inner;
+    for (auto [axis, expr] : llvm::zip(source.getAxes(), view.getMap().getResults())) {
+      auto moves = [&](AffineExpr part) {
+        return llvm::any_of(llvm::seq<size_t>(names.size()), [&](size_t place) {
+          return part.isFunctionOfDim(static_cast<unsigned>(first) + static_cast<unsigned>(place));
+        });
+      };
+      if (!moves(expr))
+        continue;
+      AffineExpr mover = expr;
+      auto sum = llvm::dyn_cast<AffineBinaryOpExpr>(expr);
+      if (inner.empty() && sum && sum.getKind() == AffineExprKind::Add && moves(sum.getLHS()) != moves(sum.getRHS()))
+        mover = moves(sum.getLHS()) ? sum.getLHS() : sum.getRHS();
+      auto dim = llvm::dyn_cast<AffineDimExpr>(mover);
+      if (!dim || dim.getPosition() != static_cast<unsigned>(first) + inner.size() ||
+          (!inner.empty() && axis != type.getAxes()[dim.getPosition()]))
+        return false;
+      inner.push_back(axis.name);
+    }
+    return inner.size() == names.size() && isOneRunBelow(site, view.getInput(), inner, seen);
+  }
+  if (auto map = llvm::dyn_cast_if_present<MapOp>(op)) {
+    auto coordinates = map.getBody().front().getArguments().drop_front(map.getInputs().size());
+    if (llvm::any_of(coordinates, [](BlockArgument argument) { return !argument.use_empty(); }))
+      return false;
+  } else if (!llvm::isa_and_present<CastOp>(op)) {
+    return false;
+  }
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return !llvm::isa<NamedTensorType>(operand.getType()) || isOneRunBelow(site, operand, names, seen);
+  });
+}
+
+/// 32 elements of a row at a time, for all results `beside` at once: as many partial sums
+/// as lanes. Where a row ends between two vectors, its last one is moved to the front and
+/// filled up with zeros, and the sums turn by as much, so that the next row begins at lane 0.
+SmallVector<Value> penstock::conversion::sumVectors(const Site &site, ReduceOp op, SmallVector<Index> &at,
+                                             ArrayRef<int64_t> over, const Beside &beside,
+                                             ArrayRef<Value> extents) {
+  auto [ctx, b, l, m] = site.parts();
+  constexpr int64_t lanes = penstock::scalar::reductionLanes;
+  Type element = computeType(typeOf(op.getValue()).getElementType());
+  const int64_t size = *Lanes::constantOf(extents.back()), rest = size % lanes, whole = size - rest;
+  int64_t rows = 1;
+  for (Value extent : extents.drop_back())
+    rows = rest ? rows * *Lanes::constantOf(extent) % lanes : 0;
+  const auto count = static_cast<int64_t>(beside.places.size());
+  auto added = [&](ValueRange sofar, Value index, llvm::function_ref<Value(Value)> moved) {
+    at[over.back()] = beside.isRun ? m.constant(0) : Index{index, 1, {}, {}};
+    l.lanes = lanes;
+    SmallVector<Value> next;
+    for (int64_t c = 0; c < count; ++c) {
+      if (beside.isRun)
+        at[beside.axis] = {l.add(l.mul(index, l.i64(count)), l.i64(c * lanes)), 1, {}, {}};
+      else if (beside.axis >= 0)
+        at[beside.axis] = beside.places[c];
+      LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
+      value.value = moved(l.splat(value.value));
+      next.push_back(b.create<arith::AddFOp>(l.loc, sofar[c], value.value));
+    }
+    l.lanes = 1;
+    return next;
+  };
+  auto turned = [&](Value sums, int64_t by) {
+    SmallVector<int64_t> order(lanes);
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      order[lane] = (lane + by + lanes) % lanes;
+    return by ? m.shuffle(sums, sums, order) : sums;
+  };
+  Value zero = b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(VectorType::get({lanes}, element)));
+  auto sums = carriedNest(
+      b, l, extents.drop_back(), SmallVector<Value>(count, zero),
+      [&](ArrayRef<Value> inner, ValueRange state) {
+        for (auto [i, index] : llvm::enumerate(inner))
+          at[over[i]] = m.uniform(index);
+        OpBuilder::InsertionGuard guard(b);
+        auto loop = openLoop(b, l, l.i64(0), l.i64(whole), lanes, state);
+        b.create<scf::YieldOp>(l.loc, added(loop.getRegionIterArgs(), loop.getInductionVar(),
+                                            [](Value v) { return v; }));
+        b.setInsertionPointAfter(loop);
+        SmallVector<Value> next(loop.getResults());
+        if (!rest)
+          return next;
+        next = added(next, l.i64(size - lanes), [&](Value vector) {
+          SmallVector<int64_t> order(lanes);
+          for (int64_t lane = 0; lane < lanes; ++lane)
+            order[lane] = lanes - rest + lane; // beyond `vector` there are zeros
+          return m.shuffle(vector, zero, order);
+        });
+        for (Value &sum : next)
+          sum = turned(sum, rest);
+        return next;
+      });
+  for (Value &sum : sums)
+    sum = turned(sum, -(rows * rest % lanes));
+  return beside.isRun ? deinterleaved(site, sums) : sums;
+}
+
+/// As many results as vectors, whose elements take turns through all of them.
+static SmallVector<Value> deinterleaved(const Site &site, ArrayRef<Value> run) {
+  auto [ctx, b, l, m] = site.parts();
+  constexpr int64_t lanes = penstock::scalar::reductionLanes;
+  const auto count = static_cast<int64_t>(run.size());
+  SmallVector<Value> results;
+  for (int64_t c = 0; c < count; ++c) {
+    Value result;
+    for (int64_t from = 0; from < count; ++from) {
+      SmallVector<int64_t> order(lanes);
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        const int64_t place = lane * count + c - from * lanes;
+        order[lane] = place >= 0 && place < lanes ? (from ? lanes : 0) + place : from ? lane : 0;
+      }
+      result = from ? m.shuffle(result, run[from], order) : m.shuffle(run[0], run[0], order);
+    }
+    results.push_back(result);
+  }
+  return results;
+}
+
+LaneValue penstock::conversion::sumOfLanes(const Site &site, Value all, Type element) {
+  auto [ctx, b, l, m] = site.parts();
+  for (int64_t half = penstock::scalar::reductionLanes / 2; half >= 1; half /= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < half; ++lane) {
+      low.push_back(lane);
+      high.push_back(lane + half);
+    }
+    all = b.create<arith::AddFOp>(l.loc, m.shuffle(all, all, low), m.shuffle(all, all, high));
+  }
+  return l.wrap(b.create<vector::ExtractOp>(l.loc, all, 0), element);
+}
+
+/// All trees at once: a register then has lanes of several sums at every step.
+LaneValue penstock::conversion::sumsOfLanes(const Site &site, ArrayRef<Value> sums, Type element) {
+  auto [ctx, b, l, m] = site.parts();
+  const auto count = static_cast<int64_t>(sums.size());
+  Value all = sums[0];
+  for (int64_t c = 1; c < count; ++c) {
+    SmallVector<int64_t> order((c + 1) * penstock::scalar::reductionLanes);
+    for (size_t i = 0; i < order.size(); ++i)
+      order[i] = static_cast<int64_t>(i);
+    all = m.shuffle(all, sums[c], order);
+  }
+  for (int64_t half = penstock::scalar::reductionLanes / 2; half >= 1; half /= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < 2 * half * count; ++lane)
+      (lane / half % 2 ? high : low).push_back(lane);
+    all = b.create<arith::AddFOp>(l.loc, m.shuffle(all, all, low), m.shuffle(all, all, high));
+  }
+  return l.wrap(all, element);
+}
