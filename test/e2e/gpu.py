@@ -47,6 +47,14 @@ PIPELINES = {
     output none: u8[n, h <= 8, w, c] pad 7 = row.image[h = 0 .. row.k]
     output label: i64[n] = row.k
   }""",
+    "sound": """  for row in synthetic(9, wave = f32[t = 2000])
+  let spec = stft(row.wave, hann_window(200), 256, 100)
+  batch 4 last keep {
+    output whole: f32[n, t] = istft(spec, hann_window(200), 256, 100, 2000) |> lowpass(16kHz, 1kHz * draw uniform(0.5 .. 2.0))
+    output faster: f32[n, t] = row.wave |> speed(1.25, 16kHz) |> gain(draw uniform(-6.0 .. 6.0))
+    output bands: f32[n, t, freq] = row.wave |> kaldi_fbank(povey_window(400), 160, 40, 20Hz .. 8kHz, 16kHz, dither = 0.1) |> time_mask(4)
+    output room: f32[n, t] = row.wave |> reverberate(rename(row.wave[t = 0 .. 300], t, tap), 128) |> pitch_shift(12.0, 16kHz)
+  }""",
     "table": """  for row in synthetic(12, x = f32[k = 400])
   batch 4 { output spectrum: f32[n, freq, part] = fft(map (v in row.x) { if v < 1e6 then v else 0.5 }, k) }""",
 }
@@ -74,7 +82,7 @@ class Gpu(ToolTest):
     def write(self, body, name="mine"):
         path = os.path.join(self.folder, f"{name}.pipe")
         with open(path, "w") as file:
-            file.write(f"pipe 1\nuse vision\npipeline {name}() {{\n{body}\n}}\n")
+            file.write(f"pipe 1\nuse vision, audio\npipeline {name}() {{\n{body}\n}}\n")
         return path
 
     def assert_same(self, pipe, *arguments, seeds=(0, 1)):

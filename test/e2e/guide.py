@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 
 from support import ROOT, ToolTest, main, make_folder
 
@@ -28,6 +29,7 @@ class Guide(ToolTest):
         for name in ("examples", "scripts"):
             os.symlink(os.path.join(ROOT, name), os.path.join(self.folder, name))
         make_folder(os.path.join(self.folder, "build", "sample-data"), per_class=40, sizes=(200, 300))
+        subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "make-sample-sounds"), os.path.join(self.folder, "build", "sample-sounds")], check=True)
         tools = os.path.join(self.folder, "bin")
         os.makedirs(tools)
         os.symlink(self.tool, os.path.join(tools, "penstock"))

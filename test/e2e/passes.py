@@ -105,6 +105,9 @@ class Passes(ToolTest):
         for i in range(10):
             values = rng.integers(-9999, 9999, (6000 + 3000 * i, 1 + i % 2), dtype=numpy.int16)
             soundfile.write(os.path.join(self.data, f"sound{i}.{'flac' if i % 5 == 4 else 'wav'}"), values, 16000)
+        self.labelled = os.path.join(self.folder, "sounds.csv")
+        with open(self.labelled, "w") as file:
+            file.write("file,label\n" + "".join(f"sound{i}.{'flac' if i % 5 == 4 else 'wav'},{i}\n" for i in range(10)))
         self.objects = os.path.join(self.folder, "objects.jsonl")
         with open(self.objects, "w") as file:
             for i in range(8):
@@ -123,7 +126,8 @@ class Passes(ToolTest):
     def inputs(self, path):
         """--set for the sources of an example."""
         parameters = self.run_tool("check", path).stdout
-        files = self.sounds if path.endswith("speech.pipe") else self.scans
+        lists = {"speech.pipe": self.sounds, "whisper.pipe": self.sounds, "speech_commands.pipe": self.labelled}
+        files = lists.get(os.path.basename(path), self.scans)
         given = {"root": self.data, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "objects": self.objects, "per_rank": "4",
                  **self.columns(path)}
         return [word for name, value in given.items() if re.search(rf"^  {name} ", parameters, re.M)

@@ -1,7 +1,7 @@
-"""What random functions of the library draw is distributed as torchvision's.
+"""What random functions of the library draw is distributed as torchvision's and torchaudio's.
 
 Orders and operations by chi-square against equal shares; boxes of `erase` by two-sample
-Kolmogorov-Smirnov tests against RandomErasing.get_params. Seeds are fixed, so the outcome is too.
+Kolmogorov-Smirnov tests against RandomErasing.get_params, masks of spectra against what mask_along_axis computes. Seeds are fixed, so the outcome is too.
 """
 import collections
 import os
@@ -30,11 +30,19 @@ pipeline laws(height: int, width: int) {
   batch 1 per rank last drop { output image: u8[n, h, w, c] = pixels }
 }
 """
+SOUND = """pipe 1
+use audio
+pipeline laws(height: int, width: int) {
+  for row in synthetic(100_000_000, wave = f32[t = width, freq = height]) order sequential
+  let kept = row.wave |> STAGE
+  batch 1 per rank last drop { output wave: f32[n, t, freq] = kept }
+}
+"""
 
 
-def draws(stage, height=8, width=9):
+def draws(stage, height=8, width=9, text=PIPELINE):
     """COUNT dictionaries of what a stage draws, by the last part of their names."""
-    session = Session(LIBRARY, PIPELINE.replace("STAGE", stage), height=height, width=width)
+    session = Session(LIBRARY, text.replace("STAGE", stage), height=height, width=width)
     found = [{path.rsplit("/", 1)[1]: value for path, value in session.draws(position).items()}
              for position in range(COUNT)]
     session.close()
@@ -93,6 +101,20 @@ class Laws(unittest.TestCase):
                 for column in range(4):
                     self.assertGreater(kolmogorov_smirnov(ours[~failed(ours), column],
                                                           theirs[~failed(theirs), column]), SIGNIFICANCE, column)
+
+    def test_masks_of_spectra(self):
+        theirs = torch.rand(2, COUNT, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).numpy()
+        for stage, most, extent in [("time_mask(40)", 40, 100), ("time_mask(40, share = 0.25)", 25, 100), ("frequency_mask(27)", 27, 80)]:
+            found = draws(stage, 80, 100, SOUND)
+            sizes, firsts = (numpy.array([one[name] for one in found]) for name in ("uniform", "uniform#1"))
+            size = theirs[0] * most
+            with self.subTest(stage):
+                self.assertGreater(kolmogorov_smirnov(sizes, size), SIGNIFICANCE)
+                self.assertGreater(kolmogorov_smirnov(firsts, theirs[1] * (extent - size)), SIGNIFICANCE)
+
+    def test_segments_begin_anywhere(self):
+        self.assertEqualShares([one["int"] for one in draws("random_segment(76)", 1, 100, SOUND)], range(25))
+        self.assertEqualShares([one["int"] for one in draws("random_segment(99)", 1, 100, SOUND)], range(2))
 
     def test_another_law_is_seen(self):
         values = [one["int"] for one in draws("color_jitter(0.4, 1.5, 0.2, 0.1)")]
