@@ -89,7 +89,8 @@ CacheKind cacheKindOf(std::string_view name) {
   }
   if (!takeEnd(name, ".index") || beforeNumber(name).empty())
     return CacheKind::Unknown;
-  return beforeNumber(name) == "video-" ? CacheKind::Read : CacheKind::Mapped;
+  const std::string_view kind = beforeNumber(name);
+  return kind == "video-" || kind == "sound-" ? CacheKind::Read : CacheKind::Mapped;
 }
 
 void noteUse(FileSystem &files, const std::string &path) {

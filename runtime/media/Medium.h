@@ -19,6 +19,7 @@
 namespace penstock::runtime {
 
 class EntropyIndexes;
+class SoundTrack;
 class Video;
 
 /// The encoded bytes of one field of one sample, and what is known of them.
@@ -28,6 +29,7 @@ struct MediumInput {
   MediaBytes *file = nullptr;     ///< where it is
   const Video *video = nullptr;   ///< what an index says of it
   EntropyIndexes *checkpoints = nullptr; ///< of JPEG files; may be null
+  const SoundTrack *sound = nullptr; ///< as `video`, of sound
 };
 
 /// The elements low ..< high along an axis of the result.

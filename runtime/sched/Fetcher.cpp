@@ -1,5 +1,6 @@
 #include "runtime/sched/Fetcher.h"
 
+#include "runtime/media/wave/Wave.h"
 #include "runtime/sched/Setup.h"
 
 #include <algorithm>
@@ -45,6 +46,7 @@ int64_t Fetcher::fetch(Work &work, int64_t slot) {
   for (size_t i = 0; i < media.size(); ++i) {
     Encoded &encoded = work.media(slot, i);
     encoded.file.reset(); // of a row that was tried before
+    encoded.sound.reset();
     encoded.status = isVideo(*media[i])  ? openVideo(work, slot, i)
                      : entries[i]->parts ? openFile(work, slot, i)
                                          : fetchWhole(work, slot, i);
@@ -106,15 +108,49 @@ Result<MediaPlace> Fetcher::placeOf(Work &work, int64_t slot, size_t number) con
 Status Fetcher::openFile(Work &work, int64_t slot, size_t number) {
   Encoded &encoded = work.media(slot, number);
   auto place = placeOf(work, slot, number);
-  if (!place && place.error().code == Code::Unsupported)
-    return fetchWhole(work, slot, number);
+  if (!place && place.error().code == Code::Unsupported) {
+    if (Status status = fetchWhole(work, slot, number); !status)
+      return status;
+    encoded.file = std::make_unique<MediaSpan>(encoded.bytes.span());
+    encoded.reading = VideoReading::NoPlace;
+    return openSound(work, slot, number, nullptr);
+  }
   if (!place)
     return place.error();
-  auto file = std::make_unique<MediaFile>(std::move(place->file), place->offset, place->size, pieceBytes);
+  encoded.reading = VideoReading::Packets;
+  auto file = std::make_unique<MediaFile>(place->file, place->offset, place->size, pieceBytes);
   const ByteRange head{0, place->size <= smallFile ? place->size : headBytes};
   Status status = head.size ? file->fetch({&head, 1}) : Status();
   encoded.file = std::move(file);
-  return status;
+  return status ? openSound(work, slot, number, &*place) : status;
+}
+
+Status Fetcher::openSound(Work &work, int64_t slot, size_t number, const MediaPlace *place) {
+  const plan::MediaT &media = *program->tree().media[number];
+  Encoded &encoded = work.media(slot, number);
+  auto hasPackets = Wave::hasPackets(*encoded.file);
+  if (!hasPackets)
+    return hasPackets.error();
+  if (!*hasPackets)
+    return {};
+  if (!place) {
+    auto index = SoundTrack::index(*encoded.file, limits);
+    if (!index)
+      return index.error();
+    auto sound = SoundTrack::open(*index);
+    if (!sound)
+      return sound.error();
+    encoded.sound = std::move(*sound);
+    return {};
+  }
+  auto found = program->tables->sound(program->tree().rows[size_t(media.row)]->source, *place);
+  if (!found)
+    return found.error();
+  encoded.sound = std::move(found->track);
+  if (encoded.sound->isDirect())
+    return {};
+  encoded.reading = VideoReading::Scattered;
+  return readWhole(*place, encoded);
 }
 
 Status Fetcher::openVideo(Work &work, int64_t slot, size_t number) {
@@ -144,7 +180,7 @@ Status Fetcher::openVideo(Work &work, int64_t slot, size_t number) {
   auto found = tables.video(source, work.row(slot, row), media.column, *place);
   if (!found)
     return found.error();
-  encoded.video = std::move(found->video);
+  encoded.video = std::move(found->track);
   encoded.isIndexFound = !found->isMade;
   encoded.reading = encoded.video->reading();
   if (encoded.reading != VideoReading::Packets)
@@ -155,7 +191,7 @@ Status Fetcher::openVideo(Work &work, int64_t slot, size_t number) {
 
 Status Fetcher::readWhole(const MediaPlace &place, Encoded &encoded) const {
   if (place.size > mostFetched)
-    return Error{Code::Limit, "the video has " + std::to_string(place.size) +
+    return Error{Code::Limit, "the file has " + std::to_string(place.size) +
                                   " bytes, and is read as a whole, as " +
                                   reasonOf(encoded.reading) + "; the limit is " +
                                   std::to_string(mostFetched) +

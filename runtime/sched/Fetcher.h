@@ -29,6 +29,8 @@ private:
   Status openFile(Work &work, int64_t slot, size_t media);
   /// The place of the bytes in a file.
   Result<MediaPlace> placeOf(Work &work, int64_t slot, size_t media) const;
+  /// The index of a file of sound, where FFmpeg reads it. \param place  null: it has none
+  Status openSound(Work &work, int64_t slot, size_t media, const MediaPlace *place);
   /// Everything but a clip's packets.
   Status openVideo(Work &work, int64_t slot, size_t media);
   Status readWhole(const MediaPlace &place, Encoded &encoded) const;

@@ -10,11 +10,11 @@ namespace penstock::runtime {
 
 namespace {
 
-/// The most that indexes of videos take, which are kept from sample to sample.
-uint64_t videoIndexBytes(const plan::PlanT &tree) {
+/// The most that indexes of videos or sounds take, which are kept from sample to sample.
+uint64_t indexBytes(const plan::PlanT &tree, std::string_view kind) {
   std::set<int> sources;
   for (const auto &media : tree.media)
-    if (media->media == "video")
+    if (media->media == kind)
       sources.insert(tree.rows[size_t(media->row)]->source);
   return sources.size() * VideoStore::mostBytes;
 }
@@ -50,7 +50,8 @@ MemoryReport memoryOf(const Program &program, const BatchScheduler::Limits &limi
   report.parts.emplace_back("constants", layout.constantBytes.size());
   report.parts.emplace_back("order", program.order->bytes());
   report.parts.emplace_back("checkpoints", program.tables->checkpointBytes());
-  report.parts.emplace_back("video indexes", videoIndexBytes(program.tree()));
+  report.parts.emplace_back("video indexes", indexBytes(program.tree(), "video"));
+  report.parts.emplace_back("sound indexes", indexBytes(program.tree(), "wave"));
   for (const auto &[name, bytes] : report.parts)
     report.fixed += bytes;
   report.perSampleLimit = uint64_t(scratch.cap);

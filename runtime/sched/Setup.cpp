@@ -34,7 +34,7 @@ bool storeFields(Work &work, int64_t slot, int64_t *block, Failure &failure) {
 }
 
 MediumInput inputOf(const Encoded &encoded) {
-  return {encoded.bytes.span(), {}, encoded.file.get(), encoded.video.get(), nullptr};
+  return {encoded.bytes.span(), {}, encoded.file.get(), encoded.video.get(), nullptr, encoded.sound.get()};
 }
 
 Status storeHeader(const plan::MediaT &media, MediumInput &input, const ImageLimits &limits,

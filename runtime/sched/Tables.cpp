@@ -459,16 +459,22 @@ Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
       return checkpoints.error();
     if (*checkpoints && !(*checkpoints)->isEmpty())
       table.checkpoints = std::move(*checkpoints);
-    const bool hasVideos = std::any_of(tree.media.begin(), tree.media.end(), [&](const auto &media) {
-      return media->media == "video" &&
-             tree.sources[size_t(tree.rows[size_t(media->row)]->source)] == wanted;
-    });
-    if (!hasVideos || !options.files)
+    auto has = [&](std::string_view kind) {
+      return std::any_of(tree.media.begin(), tree.media.end(), [&](const auto &media) {
+        return media->media == kind &&
+               tree.sources[size_t(tree.rows[size_t(media->row)]->source)] == wanted;
+      });
+    };
+    const bool hasVideos = has("video"), hasSounds = has("wave");
+    if (!(hasVideos || hasSounds) || !options.files)
       continue;
     auto folder = cacheFolder(*wanted, arguments, options);
     if (!folder)
       return folder.error();
-    table.videos = std::make_unique<VideoStore>(*options.files, std::move(*folder));
+    if (hasSounds)
+      table.sounds = std::make_unique<SoundStore>(*options.files, *folder);
+    if (hasVideos)
+      table.videos = std::make_unique<VideoStore>(*options.files, std::move(*folder));
   }
   if (given < options.external.size())
     return Error{Code::InvalidArgument,
@@ -531,6 +537,10 @@ Result<VideoStore::Found> Tables::video(int source, int64_t row, int column,
                                         const MediaPlace &place) const {
   const Table &table = tables[size_t(source)];
   return table.videos->find(place, table.source->mediaIndex(row, table.columns[size_t(column)]));
+}
+
+Result<SoundStore::Found> Tables::sound(int source, const MediaPlace &place) const {
+  return tables[size_t(source)].sounds->find(place);
 }
 
 VideoCounts Tables::videoCounts() const {

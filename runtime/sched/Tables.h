@@ -9,7 +9,7 @@
 #include "runtime/sched/Report.h"
 #include "runtime/sources/ExternalSource.h"
 #include "runtime/sources/Source.h"
-#include "runtime/sources/VideoStore.h"
+#include "runtime/sources/TrackStore.h"
 
 #include <cstdint>
 #include <memory>
@@ -68,6 +68,8 @@ public:
   /// Blocks.
   Result<VideoStore::Found> video(int source, int64_t row, int column,
                                   const MediaPlace &place) const;
+  /// The same of sound.
+  Result<SoundStore::Found> sound(int source, const MediaPlace &place) const;
   /// How many indexes were made, and how many bytes were read for that.
   VideoCounts videoCounts() const;
   /// Of the JPEG files of a source; null where it has none.
@@ -93,6 +95,7 @@ private:
     const ExternalSource *external = nullptr; // the same
     std::unique_ptr<Checkpoints> checkpoints;
     std::unique_ptr<VideoStore> videos; // null where nothing of it is decoded as a video
+    std::unique_ptr<SoundStore> sounds; // or as sound
     std::vector<int> columns;           // the source's number of the plan's column
   };
   std::vector<Table> tables;

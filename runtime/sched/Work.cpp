@@ -64,6 +64,7 @@ int64_t freeFiles(Work &work, int64_t slot, size_t limit) {
     total += int64_t(encoded.bytesHeld());
     encoded.file.reset();
     encoded.video.reset();
+    encoded.sound.reset();
     Buffer &bytes = encoded.bytes;
     bytes.clear();
     if (bytes.capacity() > limit)

@@ -4,6 +4,7 @@
 #include "runtime/core/Buffer.h"
 #include "runtime/core/Clock.h"
 #include "runtime/media/Image.h"
+#include "runtime/media/video/SoundTrack.h"
 #include "runtime/media/video/Video.h"
 #include "runtime/sched/BatchBlock.h"
 #include "runtime/sched/Program.h"
@@ -23,8 +24,9 @@ struct Encoded {
   Buffer bytes; ///< the whole file; of media that are read in parts only where it is read so
   Status status;
   std::unique_ptr<MediaBytes> file; ///< of media that are read in parts
-  /// Of a video: what is known of it.
+  /// Of a video, or of sound that FFmpeg reads: what is known of it.
   std::shared_ptr<const Video> video;
+  std::shared_ptr<const SoundTrack> sound;
   VideoReading reading = VideoReading::Packets;
   bool isIndexFound = false; ///< its index was there before
 

@@ -76,6 +76,17 @@ def sounds():
         yield f"{channels}.flac", number(1, 0, 1) + places + stream.getvalue()
 
 
+def packets():
+    """Sound for FFmpeg, behind what Packets.cpp reads."""
+    rng = numpy.random.default_rng(4)
+    sound = rng.normal(0, 0.1, (4000, 1)) * numpy.sin(numpy.arange(4000) / 900)[:, None]
+    for name, container, subtype in (("a.mp3", "MP3", "MPEG_LAYER_III"), ("a.ogg", "OGG", "VORBIS"), ("a.opus", "OGG", "OPUS"),
+                                     ("a.aiff", "AIFF", "PCM_16"), ("a.caf", "CAF", "ALAC_16")):
+        stream = io.BytesIO()
+        soundfile.write(stream, sound, 16000, subtype, format=container)
+        yield name, struct.pack("<III", 1500, 700, 0) + stream.getvalue()
+
+
 def archives():
     for name, kind in (("ustar.tar", tarfile.USTAR_FORMAT), ("pax.tar", tarfile.PAX_FORMAT), ("gnu.tar", tarfile.GNU_FORMAT)):
         stream = io.BytesIO()
@@ -119,6 +130,8 @@ def main():
         write("media", name, data)
     for name, data in sounds():
         write("sound", name, data)
+    for name, data in packets():
+        write("packets", name, data)
     for name, data in archives():
         write("tar", name, data)
     for name, data in bundles():

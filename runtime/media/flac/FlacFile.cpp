@@ -99,7 +99,7 @@ Status FlacFile::readHead() {
     at += length;
   }
   total = int64_t(uint64_t(info[13] & 15) << 32 | bigEndian(info.data() + 14, 4));
-  if (rate() == 0 || bits() < 4 || largestBlock() < 16 || smallestBlock() > largestBlock())
+  if (rate() == 0 || bits() < 4 || largestBlock() == 0 || smallestBlock() > largestBlock())
     return corruptFlac(std::to_string(bits()) + " bits at " + std::to_string(rate()) +
                    " Hz in blocks of " + std::to_string(smallestBlock()) + " to " +
                    std::to_string(largestBlock()));
@@ -110,12 +110,15 @@ Status FlacFile::readHead() {
   const uint64_t count = std::min<uint64_t>(sizeof header, size() - at);
   if (Status status = file->read(at, {header, size_t(count)}); !status)
     return status;
-  // Of blocks of one size, frames have the number; the first one says the size.
   const auto frame = frameAt(header, count, at);
   if (!frame || frame->first != 0)
     return count < longestHeader ? truncatedFlac("it ends after " + std::to_string(size()) + " bytes, before its samples")
                                  : corruptFlac("no frame stands where its samples begin");
   begin = *frame;
+  if (smallestBlock() == largestBlock() && begin.samples > int64_t(largestBlock())) { // the header is wrong
+    info[0] = info[2] = uint8_t(begin.samples >> 8);
+    info[1] = info[3] = uint8_t(begin.samples);
+  }
   return {};
 }
 
@@ -164,10 +167,9 @@ std::optional<FlacFrame> FlacFile::frameAt(const uint8_t *bytes, uint64_t count,
     checksum = headerChecksums[checksum ^ bytes[i]];
   if (checksum != bytes[at])
     return std::nullopt;
-  const int64_t step = smallestBlock() == largestBlock() ? largestBlock()
-                       : begin.samples                   ? begin.samples
-                                                         : frame.samples;
-  const bool isNumbered = !(bytes[1] & 1);
+  // Old encoders mark blocks of several sizes by their limits alone.
+  const bool isNumbered = !(bytes[1] & 1) && smallestBlock() == largestBlock();
+  const int64_t step = largestBlock();
   if (isNumbered && number >= uint64_t(1) << 31)
     return std::nullopt;
   frame.first = isNumbered ? int64_t(number) * step : int64_t(number);

@@ -45,8 +45,8 @@ Library loadLibrary() {
   const std::string path = named && *named ? named : pathBeside(fileName, fileName);
   auto refuse = [&](const std::string &why) {
     return Library{nullptr,
-                   "videos are decoded by libpenstock_video.so, which is not part of an "
-                   "installation, as it is linked with FFmpeg: install libavformat-dev, "
+                   "videos, and sound that is neither WAV nor FLAC, are decoded by "
+                   "libpenstock_video.so, which is not part of an installation, as it is linked with FFmpeg: install libavformat-dev, "
                    "libavcodec-dev and libavutil-dev, and " +
                        howToBuild() + ", or name it in PENSTOCK_VIDEO_MODULE (" + why + ")"};
   };

@@ -1,6 +1,6 @@
 /* libpenstock_video.so: the one library of ours that is linked with FFmpeg.
  *
- * A C interface, since the library is opened when the first video is met, and
+ * A C interface, since the library is opened when the first file for it is met, and
  * may have been built by another compiler. It knows nothing of ours but this
  * file. Any number of threads may call; work is done on the calling one. */
 #ifndef PENSTOCK_RUNTIME_MEDIA_VIDEO_VIDEOMODULE_H
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define PST_VIDEO_ABI 2
+#define PST_VIDEO_ABI 3
 #define PST_VIDEO_MESSAGE 256
 
 /* What went wrong, as runtime/core/Status.h has it. */
@@ -98,12 +98,36 @@ typedef struct pst_video_client {
   int (*hold)(void *user, uint64_t bytes);
 } pst_video_client;
 
+/* The head of the index of a file's sound; what follows is the library's own. Little endian. */
+typedef struct pst_sound_index {
+  char magic[8];
+  uint64_t size;      /* of the index, this head included */
+  uint64_t file_size; /* of the file that it was made of */
+  uint32_t library;   /* pst_video_module.sound_library at that time */
+  uint32_t flags;     /* PST_VIDEO_DIRECT */
+  int64_t samples;    /* of each channel */
+  uint32_t channels, rate;
+  uint32_t bits; /* of a sample that was stored; 0 where samples are not stored as they are */
+  uint32_t packets;
+} pst_sound_index;
+
+typedef struct pst_sound_client {
+  void *user;
+  /* Gets `count` samples from `first` on, those of all channels at one time beside each other;
+   * again, where they were not the right ones. 0 goes on. */
+  int (*take)(void *user, int64_t first, int64_t count, const float *samples);
+} pst_sound_client;
+
+/* An index of sound that was read; any number of threads may use it. */
+typedef struct pst_sound pst_sound;
+
 /* An index that was read; any number of threads may use it. */
 typedef struct pst_video pst_video;
 
 typedef struct pst_video_module {
   uint32_t abi;
   uint32_t library; /* changes where an index of another FFmpeg is no good */
+  uint32_t sound_library; /* the same for sound */
   const char *name; /* "libavcodec 59.37.100" */
   /* Makes the index of a file; release() frees it. */
   int (*index)(const pst_video_bytes *bytes, const pst_video_limits *limits, uint8_t **out_index,
@@ -122,6 +146,18 @@ typedef struct pst_video_module {
    * of which parts() says something, nothing else is read, but for restarts. */
   int (*decode)(const pst_video *video, const pst_video_bytes *bytes, const pst_video_range *range,
                 const pst_video_client *client, pst_video_costs *costs, char *message);
+  /* The same of a file's sound. All of it is decoded to make an index; parts and decode are of
+   * samples `first` to before `first + count`. */
+  int (*index_sound)(const pst_video_bytes *bytes, uint8_t **out_index, uint64_t *out_size,
+                     char *message);
+  int (*open_sound)(const uint8_t *index, uint64_t size, pst_sound **out_sound,
+                    uint64_t *out_bytes, char *message);
+  void (*close_sound)(pst_sound *sound);
+  int (*sound_parts)(const pst_sound *sound, int64_t first, int64_t count,
+                     pst_video_part **out_parts, uint64_t *out_count, char *message);
+  int (*decode_sound)(const pst_sound *sound, const pst_video_bytes *bytes, int64_t first,
+                      int64_t count, const pst_sound_client *client, pst_video_costs *costs,
+                      char *message);
 } pst_video_module;
 
 /* The one symbol of the library. */

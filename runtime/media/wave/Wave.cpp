@@ -1,5 +1,6 @@
 #include "runtime/media/wave/Wave.h"
 
+#include "runtime/media/video/SoundTrack.h"
 #include "runtime/media/wave/WaveFile.h"
 
 #include <bit>
@@ -58,13 +59,20 @@ template <typename Read> void withLoader(const WaveInfo &info, const Read &read)
   }
 }
 
-enum class SoundFile { Wav, Flac };
+enum class SoundFile { Wav, Flac, Packets };
 
 Result<SoundFile> kindOf(MediaBytes &file) {
+  if (file.size() == 0)
+    return Error{Code::Truncated, "not a sound file: it is empty"};
   auto isFlac = FlacFile::is(file);
   if (!isFlac)
     return isFlac.error();
-  return *isFlac ? SoundFile::Flac : SoundFile::Wav;
+  if (*isFlac)
+    return SoundFile::Flac;
+  auto isWav = isWaveFile(file);
+  if (!isWav)
+    return isWav.error();
+  return *isWav ? SoundFile::Wav : SoundFile::Packets;
 }
 
 void store(media::Record &numbers, int64_t rate, int64_t channels, int64_t samples, int64_t bits) {
@@ -104,7 +112,19 @@ public:
 
 } // namespace
 
+Result<bool> Wave::hasPackets(MediaBytes &file) {
+  auto kind = kindOf(file);
+  if (!kind)
+    return kind.error();
+  return *kind == SoundFile::Packets;
+}
+
 Status Wave::probe(const MediumInput &input, const ImageLimits &, media::Record &numbers) {
+  if (input.sound) {
+    const SoundInfo &known = input.sound->info();
+    store(numbers, known.rate, known.channels, known.samples, known.bits);
+    return {};
+  }
   const Opened opened(input);
   auto kind = kindOf(opened.file);
   if (!kind)
@@ -125,6 +145,16 @@ Status Wave::probe(const MediumInput &input, const ImageLimits &, media::Record 
 
 Status Wave::parts(const MediumInput &input, const MediumRequest &request,
                    std::vector<ByteRange> &parts) {
+  if (input.sound) {
+    const SoundInfo &known = input.sound->info();
+    if (Status status = checkBox(request, known.samples, known.channels); !status || !input.sound->isDirect())
+      return status;
+    auto packets = input.sound->parts(request.box[0].low, request.box[0].high);
+    if (!packets)
+      return packets.error();
+    parts.insert(parts.end(), packets->begin(), packets->end());
+    return {};
+  }
   const Opened opened(input);
   auto kind = kindOf(opened.file);
   if (!kind)
@@ -149,6 +179,8 @@ Status Wave::parts(const MediumInput &input, const MediumRequest &request,
 Status Wave::decode(const MediumInput &input, const MediumRequest &request,
                     const MediumLayout &layout, uint8_t *out) {
   const Opened opened(input);
+  if (input.sound)
+    return decodePackets(*input.sound, opened.file, request, layout, out);
   auto kind = kindOf(opened.file);
   if (!kind)
     return kind.error();
@@ -156,7 +188,21 @@ Status Wave::decode(const MediumInput &input, const MediumRequest &request,
                                   : decodeWav(opened.file, request, layout, out);
 }
 
+Status Wave::decodePackets(const SoundTrack &sound, MediaBytes &file, const MediumRequest &request,
+                           const MediumLayout &layout, uint8_t *out) {
+  const int64_t channels = sound.info().channels;
+  if (Status status = checkBox(request, sound.info().samples, channels); !status)
+    return status;
+  const SoundTarget target(request, layout, out, channels);
+  const auto take = [&](int64_t first, int64_t count, const float *samples) {
+    target.put(first, count, [&](int64_t i, int64_t channel) { return samples[i * channels + channel]; });
+  };
+  return sound.decode(file, target.low, target.high, take, host.videos);
+}
+
 Status Wave::checkEnd(const MediumInput &input) {
+  if (input.sound) // what could be decoded is what there is
+    return {};
   const Opened opened(input);
   auto kind = kindOf(opened.file);
   if (!kind)

@@ -1,4 +1,4 @@
-// Sound, as a medium: WAV and FLAC files.
+// Sound, as a medium: WAV and FLAC files, and those that FFmpeg reads.
 #pragma once
 
 #include "runtime/media/Medium.h"
@@ -14,8 +14,10 @@ namespace penstock::runtime {
 /// tell of what kind a file is.
 class Wave final : public Medium {
 public:
-  explicit Wave(MediumHost &) {}
+  explicit Wave(MediumHost &host) : host(host) {}
 
+  /// Whether a file is FFmpeg's to read: probe(), parts() and decode() want an index then.
+  static Result<bool> hasPackets(MediaBytes &file);
   static Status probe(const MediumInput &input, const ImageLimits &limits, media::Record &numbers);
   static Status parts(const MediumInput &input, const MediumRequest &request,
                       std::vector<ByteRange> &parts);
@@ -24,11 +26,14 @@ public:
   Status checkEnd(const MediumInput &input) override;
 
 private:
+  Status decodePackets(const SoundTrack &sound, MediaBytes &file, const MediumRequest &request,
+                       const MediumLayout &layout, uint8_t *out);
   Status decodeWav(MediaBytes &file, const MediumRequest &request, const MediumLayout &layout,
                    uint8_t *out);
   Status decodeFlac(MediaBytes &file, const MediumRequest &request, const MediumLayout &layout,
                     uint8_t *out);
 
+  MediumHost &host;
   FlacDecoder flac;
   std::vector<uint8_t> room;
 };

@@ -88,8 +88,6 @@ Result<WaveInfo> readFormat(Reader &file, uint64_t at, uint64_t size) {
 }
 
 Result<WaveInfo> readChunks(Reader &file) {
-  if (file.size() == 0)
-    return Error{Code::Truncated, "not a sound file: it is empty"};
   const bool isWide = file.has(0, "RF64") || file.has(0, "BW64");
   if ((!isWide && !file.has(0, "RIFF")) || !file.has(8, "WAVE"))
     return Error{Code::Unsupported, "not a sound file: its first bytes are neither WAV's nor FLAC's"};
@@ -131,6 +129,14 @@ Result<WaveInfo> readChunks(Reader &file) {
 }
 
 } // namespace
+
+Result<bool> isWaveFile(MediaBytes &bytes) {
+  Reader file(bytes);
+  const bool is = (file.has(0, "RIFF") || file.has(0, "RF64") || file.has(0, "BW64")) && file.has(8, "WAVE");
+  if (!file.status())
+    return file.status().error();
+  return is;
+}
 
 Result<WaveInfo> probeWave(MediaBytes &bytes) {
   Reader file(bytes);

@@ -19,6 +19,9 @@ struct WaveInfo {
   uint64_t data = 0;   ///< where the first one lies
 };
 
+/// Whether it begins as WAV files do.
+Result<bool> isWaveFile(MediaBytes &file);
+
 /// RIFF, RF64 and BW64 files. All samples lie in `file`, of which the header alone is read.
 ///
 /// Errors: Unsupported for what is no WAV file and for codings that are not read, by

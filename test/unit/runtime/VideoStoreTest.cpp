@@ -1,6 +1,6 @@
 // Which indexes are made and which are found again. What is in real videos is
 // test/parity/video.py's and test/e2e/video.py's matter.
-#include "runtime/sources/VideoStore.h"
+#include "runtime/sources/TrackStore.h"
 #include "runtime/core/FakeFileSystem.h"
 
 #include <gtest/gtest.h>

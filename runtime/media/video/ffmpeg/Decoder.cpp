@@ -127,7 +127,7 @@ void Decoder::load(int64_t at) {
     return;
   }
   if (!input || inputAt > at) {
-    input = std::make_unique<Input>(file);
+    input = std::make_unique<Input>(file, AVMEDIA_TYPE_VIDEO);
     inputAt = 0;
   }
   for (; inputAt <= at; ++inputAt)

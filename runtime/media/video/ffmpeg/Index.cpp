@@ -1,5 +1,6 @@
 #include "runtime/media/video/ffmpeg/Index.h"
 
+#include "runtime/media/video/ffmpeg/Numbers.h"
 #include "runtime/media/video/ffmpeg/Pictures.h"
 
 #include <algorithm>
@@ -23,80 +24,6 @@ template <typename Visit> void eachNumber(AVCodecParameters &p, Visit visit) {
   visit(p.bits_per_raw_sample), visit(p.profile), visit(p.level), visit(p.width), visit(p.height);
   visit(p.field_order), visit(p.color_range), visit(p.color_primaries), visit(p.color_trc);
   visit(p.color_space), visit(p.chroma_location), visit(p.video_delay);
-}
-
-/// Whole numbers, small ones in few bytes.
-class Writer {
-public:
-  void put(int64_t value) {
-    uint64_t rest = uint64_t(value) << 1 ^ uint64_t(value >> 63);
-    for (; rest >= 128; rest >>= 7)
-      out.push_back(uint8_t(rest | 128));
-    out.push_back(uint8_t(rest));
-  }
-  std::vector<uint8_t> out;
-};
-
-class Reader {
-public:
-  explicit Reader(std::span<const uint8_t> bytes) : bytes(bytes) {}
-  int64_t get() {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (bytes.empty())
-        fail();
-      const uint8_t byte = bytes[0];
-      bytes = bytes.subspan(1);
-      value |= uint64_t(byte & 127) << shift;
-      if (byte < 128)
-        return int64_t(value >> 1 ^ (0 - (value & 1)));
-    }
-    fail();
-  }
-  std::span<const uint8_t> take(int64_t count) {
-    if (count < 0 || uint64_t(count) > bytes.size())
-      fail();
-    auto part = bytes.first(size_t(count));
-    bytes = bytes.subspan(size_t(count));
-    return part;
-  }
-  [[noreturn]] static void fail() { throw Failure{PST_VIDEO_CORRUPT, "the index is damaged"}; }
-
-private:
-  std::span<const uint8_t> bytes;
-};
-
-int64_t sum(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
-int64_t difference(int64_t a, int64_t b) { return int64_t(uint64_t(a) - uint64_t(b)); }
-
-/// Where the packet's bytes lie in the file; -1: nowhere near its place. `around`
-/// is room for them.
-int64_t placeOf(const AVPacket &packet, const pst_video_bytes &file, std::vector<uint8_t> &around) {
-  constexpr int64_t longestHead = 64; // of a block
-  const int64_t size = int64_t(file.size);
-  if (packet.pos < 0 || packet.pos > size || packet.size > size - packet.pos)
-    return -1;
-  around.resize(size_t(std::min(size - packet.pos, packet.size + longestHead)));
-  readBytes(file, uint64_t(packet.pos), around.size(), around.data());
-  const auto found =
-      std::search(around.begin(), around.end(), packet.data, packet.data + packet.size);
-  return found == around.end() ? -1 : packet.pos + (found - around.begin());
-}
-
-/// What else a packet brings must not matter to a decoder.
-bool isPlain(const AVPacket &packet) {
-  for (int i = 0; i < packet.side_data_elems; ++i)
-    switch (packet.side_data[i].type) {
-    case AV_PKT_DATA_NEW_EXTRADATA:
-    case AV_PKT_DATA_PALETTE:
-    case AV_PKT_DATA_PARAM_CHANGE:
-    case AV_PKT_DATA_MATROSKA_BLOCKADDITIONAL:
-    case AV_PKT_DATA_ENCRYPTION_INFO:
-      return false;
-    default:
-      break;
-    }
-  return true;
 }
 
 /// The orientation of EXIF that a display matrix of quarter turns and mirrors
@@ -152,15 +79,52 @@ struct Allowance {
 
 } // namespace
 
+int64_t placeOf(const AVPacket &packet, const pst_video_bytes &file, std::vector<uint8_t> &around) {
+  constexpr int64_t longestHead = 64; // of a block
+  const int64_t size = int64_t(file.size);
+  if (packet.pos < 0 || packet.pos > size || packet.size > size - packet.pos)
+    return -1;
+  around.resize(size_t(std::min(size - packet.pos, packet.size + longestHead)));
+  readBytes(file, uint64_t(packet.pos), around.size(), around.data());
+  const auto found =
+      std::search(around.begin(), around.end(), packet.data, packet.data + packet.size);
+  return found == around.end() ? -1 : packet.pos + (found - around.begin());
+}
+
+bool isPlain(const AVPacket &packet) {
+  for (int i = 0; i < packet.side_data_elems; ++i)
+    switch (packet.side_data[i].type) {
+    case AV_PKT_DATA_NEW_EXTRADATA:
+    case AV_PKT_DATA_PALETTE:
+    case AV_PKT_DATA_PARAM_CHANGE:
+    case AV_PKT_DATA_MATROSKA_BLOCKADDITIONAL:
+    case AV_PKT_DATA_ENCRYPTION_INFO:
+      return false;
+    default:
+      break;
+    }
+  return true;
+}
+
+void setExtraData(AVCodecParameters &parameters, std::span<const uint8_t> extra) {
+  parameters.extradata =
+      static_cast<uint8_t *>(av_mallocz(extra.size() + AV_INPUT_BUFFER_PADDING_SIZE));
+  if (!parameters.extradata)
+    throw std::bad_alloc();
+  if (!extra.empty())
+    std::memcpy(parameters.extradata, extra.data(), extra.size());
+  parameters.extradata_size = int(extra.size());
+}
+
 Index Index::make(const pst_video_bytes &file, const pst_video_limits &limits) {
   Index index;
-  Input input(file);
-  const AVStream &stream = input.video();
+  Input input(file, AVMEDIA_TYPE_VIDEO);
+  const AVStream &stream = input.chosen();
   std::memcpy(index.head.magic, magic, sizeof magic);
   index.head.file_size = file.size;
   index.head.library = avcodec_version();
   index.head.orientation = orientationOf(stream);
-  index.stream = input.videoNumber();
+  index.stream = input.chosenNumber();
   index.parameters = newParameters();
   if (avcodec_parameters_copy(index.parameters.get(), stream.codecpar) < 0)
     throw std::bad_alloc();
@@ -168,7 +132,7 @@ Index Index::make(const pst_video_bytes &file, const pst_video_limits &limits) {
   if (index.packets.empty())
     throw Failure{PST_VIDEO_CORRUPT, "the video stream is empty"};
   index.head.packets = uint32_t(index.packets.size());
-  Input again(file);
+  Input again(file, AVMEDIA_TYPE_VIDEO);
   if (index.isSequential())
     index.countFrames(again, limits);
   else
@@ -387,14 +351,7 @@ Index Index::parse(std::span<const uint8_t> bytes) {
   eachNumber(parameters, [&](auto &field) {
     field = static_cast<std::decay_t<decltype(field)>>(reader.get());
   });
-  const auto extra = reader.take(reader.get());
-  parameters.extradata =
-      static_cast<uint8_t *>(av_mallocz(extra.size() + AV_INPUT_BUFFER_PADDING_SIZE));
-  if (!parameters.extradata)
-    throw std::bad_alloc();
-  if (!extra.empty())
-    std::memcpy(parameters.extradata, extra.data(), extra.size());
-  parameters.extradata_size = int(extra.size());
+  setExtraData(parameters, reader.take(reader.get()));
   Packet last;
   for (uint32_t i = 0; i < head.packets; ++i) {
     Packet packet;

@@ -17,6 +17,8 @@ namespace {
 
 /// Containers with the media inside. Playlists and the like name other files.
 constexpr const char *containers = "mov,mp4,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg,ivf,nut";
+constexpr const char *soundContainers = "mov,mp4,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg,nut,mp3,aac,loas,"
+                                        "ac3,eac3,aiff,au,caf,w64,wv,amr";
 constexpr int window = 1 << 16;
 
 int refuseToOpen(AVFormatContext *, AVIOContext **, const char *, int, AVDictionary **) {
@@ -114,7 +116,7 @@ int64_t Input::seek(void *self, int64_t offset, int whence) {
   return input.at = to;
 }
 
-Input::Input(const pst_video_bytes &file) : file(file) {
+Input::Input(const pst_video_bytes &file, AVMediaType kind) : file(file) {
   uint8_t *buffer = static_cast<uint8_t *>(made(av_malloc(window)));
   io = avio_alloc_context(buffer, window, 0, this, read, nullptr, seek);
   if (!io)
@@ -129,29 +131,32 @@ Input::Input(const pst_video_bytes &file) : file(file) {
   context->pb = io;
   context->flags |= AVFMT_FLAG_CUSTOM_IO;
   context->io_open = refuseToOpen;
-  context->format_whitelist = av_strdup(containers);
+  context->format_whitelist = av_strdup(kind == AVMEDIA_TYPE_AUDIO ? soundContainers : containers);
   try {
-    findStream();
+    findStream(kind);
   } catch (...) {
     close();
     throw;
   }
 }
 
-void Input::findStream() {
+void Input::findStream(AVMediaType kind) {
+  const bool isSound = kind == AVMEDIA_TYPE_AUDIO;
   int code = avformat_open_input(&context, "", nullptr, nullptr); // frees it where it fails
   if (code >= 0) {
     ProbeOptions options(context->nb_streams);
     code = avformat_find_stream_info(context, options.data());
   }
   if (code >= 0)
-    stream = av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
+    stream = av_find_best_stream(context, kind, -1, -1, nullptr, 0);
   if (unreadable)
     throw Failure{PST_VIDEO_CORRUPT, "the file cannot be read"};
   if (code < 0)
-    throw Failure{PST_VIDEO_CORRUPT, "no video file, or damaged: " + textOf(code) + reported()};
-  if (stream < 0 || (video().disposition & AV_DISPOSITION_ATTACHED_PIC))
-    throw Failure{PST_VIDEO_UNSUPPORTED, "the file has no video stream"};
+    throw Failure{PST_VIDEO_CORRUPT, std::string(isSound ? "no sound file" : "no video file") +
+                                         ", or damaged: " + textOf(code) + reported()};
+  if (stream < 0 || (chosen().disposition & AV_DISPOSITION_ATTACHED_PIC))
+    throw Failure{PST_VIDEO_UNSUPPORTED,
+                  isSound ? "the file has no sound" : "the file has no video stream"};
   for (unsigned i = 0; i < context->nb_streams; ++i)
     if (int(i) != stream)
       context->streams[i]->discard = AVDISCARD_ALL;
@@ -221,16 +226,30 @@ void FrameMemory::check() const {
                                        "beside the clip's own: more than a sample may take"};
 }
 
-CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, FrameMemory &memory) {
+CodecPtr newCodec(const AVCodecParameters &parameters) {
   const AVCodec *codec = avcodec_find_decoder(parameters.codec_id);
   if (!codec)
     throw Failure{PST_VIDEO_UNSUPPORTED, std::string("this FFmpeg has no decoder for ") +
                                              avcodec_get_name(parameters.codec_id)};
   CodecPtr context(made(avcodec_alloc_context3(codec)));
-  int code = avcodec_parameters_to_context(context.get(), &parameters);
+  if (avcodec_parameters_to_context(context.get(), &parameters) < 0)
+    throw std::bad_alloc();
   context->thread_count = 1;
-  context->max_pixels = int64_t(maxPixels);
   context->log_level_offset = quiet;
+  return context;
+}
+
+void open(AVCodecContext &context) {
+  const char *name = context.codec->name; // which is forgotten where it fails
+  if (const int code = avcodec_open2(&context, context.codec, nullptr); code < 0)
+    throw Failure{PST_VIDEO_CORRUPT, std::string("the ") + name +
+                                         " decoder cannot start: " + textOf(code)};
+}
+
+CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, FrameMemory &memory) {
+  CodecPtr context = newCodec(parameters);
+  const AVCodec *codec = context->codec;
+  context->max_pixels = int64_t(maxPixels);
   // Else many decoders keep damage to themselves. That of H.264 marks its frames, and would refuse
   // whole ones for messages beside them.
   if (codec->id != AV_CODEC_ID_H264)
@@ -245,11 +264,7 @@ CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, Fram
   }
   context->opaque = &memory;
   context->get_buffer2 = FrameMemory::allocate;
-  if (code >= 0)
-    code = avcodec_open2(context.get(), codec, nullptr);
-  if (code < 0)
-    throw Failure{PST_VIDEO_CORRUPT,
-                  std::string("the ") + codec->name + " decoder cannot start: " + textOf(code)};
+  open(*context);
   return context;
 }
 

@@ -45,15 +45,15 @@ void readBytes(const pst_video_bytes &bytes, uint64_t offset, uint64_t count, ui
 /// that name other files are refused.
 class Input {
 public:
-  explicit Input(const pst_video_bytes &file);
+  Input(const pst_video_bytes &file, AVMediaType kind);
   ~Input();
   Input(const Input &) = delete;
   Input &operator=(const Input &) = delete;
 
-  /// The video stream; all others are left out.
-  AVStream &video() const { return *context->streams[stream]; }
-  int videoNumber() const { return stream; }
-  /// The next packet of the video stream; false at the end, and where FFmpeg's own tools would
+  /// The best stream of the kind; all others are left out.
+  AVStream &chosen() const { return *context->streams[stream]; }
+  int chosenNumber() const { return stream; }
+  /// The next packet of that stream; false at the end, and where FFmpeg's own tools would
   /// read no further. Throws Failure where the bytes cannot be read.
   bool next(AVPacket &packet);
 
@@ -61,7 +61,7 @@ private:
   static int read(void *self, uint8_t *out, int size);
   static int64_t seek(void *self, int64_t offset, int whence);
   void close();
-  void findStream();
+  void findStream(AVMediaType kind);
 
   const pst_video_bytes &file;
   int64_t at = 0;
@@ -92,7 +92,11 @@ private:
   bool refused = false;
 };
 
-/// A decoder for a stream, on the calling thread alone. `memory` must outlive it.
+/// A decoder that is to be opened, which reports nothing. Throws Failure where there is none.
+CodecPtr newCodec(const AVCodecParameters &parameters);
+void open(AVCodecContext &context);
+
+/// A decoder for a video stream, on the calling thread alone. `memory` must outlive it.
 /// Throws Failure.
 CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, FrameMemory &memory);
 

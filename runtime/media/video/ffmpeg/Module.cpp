@@ -1,6 +1,7 @@
 // The C interface: no exception leaves.
 #include "runtime/media/video/ffmpeg/Decoder.h"
 #include "runtime/media/video/ffmpeg/Reports.h"
+#include "runtime/media/video/ffmpeg/Sound.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,6 +11,10 @@
 
 struct pst_video {
   penstock::video::Index index;
+};
+
+struct pst_sound {
+  penstock::video::Sound sound;
 };
 
 namespace penstock::video {
@@ -24,7 +29,7 @@ template <typename Work> int guarded(char *message, Work work) {
     std::snprintf(message, PST_VIDEO_MESSAGE, "%s", failure.message.c_str());
     return failure.code;
   } catch (const std::exception &) {
-    std::snprintf(message, PST_VIDEO_MESSAGE, "no memory to decode a video");
+    std::snprintf(message, PST_VIDEO_MESSAGE, "no memory to decode the file");
     return PST_VIDEO_LIMIT;
   }
 }
@@ -88,12 +93,54 @@ int decode(const pst_video *video, const pst_video_bytes *bytes, const pst_video
   return guarded(message, [&] { Decoder(*bytes, video->index, *range, *client, *costs).run(); });
 }
 
+int indexSound(const pst_video_bytes *bytes, uint8_t **out, uint64_t *outSize, char *message) {
+  *out = nullptr;
+  *outSize = 0;
+  return guarded(message, [&] {
+    const auto made = SoundIndex::make(*bytes).bytes();
+    *out = copied(made);
+    *outSize = made.size();
+  });
+}
+
+int openSound(const uint8_t *bytes, uint64_t size, pst_sound **out, uint64_t *outBytes,
+              char *message) {
+  *out = nullptr;
+  *outBytes = 0;
+  return guarded(message, [&] {
+    *out = new pst_sound{Sound(SoundIndex::parse({bytes, size_t(size)}))};
+    *outBytes = (*out)->sound.index.memory();
+  });
+}
+
+void closeSound(pst_sound *sound) { delete sound; }
+
+int partsOfSound(const pst_sound *sound, int64_t first, int64_t count, pst_video_part **out,
+                 uint64_t *outCount, char *message) {
+  *out = nullptr;
+  *outCount = 0;
+  return guarded(message, [&] {
+    const auto parts = soundParts(sound->sound, first, count);
+    *out = copied(parts);
+    *outCount = parts.size();
+  });
+}
+
+int decodeSamples(const pst_sound *sound, const pst_video_bytes *bytes, int64_t first,
+                  int64_t count, const pst_sound_client *client, pst_video_costs *costs,
+                  char *message) {
+  return guarded(message,
+                 [&] { decodeSound(sound->sound, *bytes, first, count, *client, *costs); });
+}
+
 pst_video_module describeModule() {
   static char name[64];
   const unsigned version = avcodec_version();
   std::snprintf(name, sizeof name, "libavcodec %u.%u.%u", version >> 16, version >> 8 & 255,
                 version & 255);
-  return {PST_VIDEO_ABI, version, name, makeIndex, openVideo, closeVideo, partsOf, release, decode};
+  return {PST_VIDEO_ABI, version,    soundLibrary(), name,       makeIndex,    openVideo,
+          closeVideo,    partsOf,    release,        decode,     indexSound,   openSound,
+          closeSound,    partsOfSound, decodeSamples};
 }
 
 } // namespace

@@ -1,8 +1,9 @@
-// Indexes of the videos that tables hold: made once, kept, and found again.
+// Indexes of the videos and sounds that tables hold: made once, kept, and found again.
 #pragma once
 
 #include "runtime/core/CacheFolder.h"
 #include "runtime/core/FileSystem.h"
+#include "runtime/media/video/SoundTrack.h"
 #include "runtime/media/video/Video.h"
 #include "runtime/sources/Source.h"
 
@@ -20,7 +21,7 @@ namespace penstock::runtime {
 /// files of a folder, else it is made of the file and kept in both. Memory holds
 /// those that were used last. Callable from any thread; several that want the same
 /// file wait for the one that makes its index.
-class VideoStore {
+template <typename Track> class TrackStore {
 public:
   static constexpr uint64_t mostBytes = uint64_t(64) << 20;
   /// Files are kept in so many folders, each of which has its share of the limit:
@@ -28,13 +29,13 @@ public:
   static constexpr unsigned parts = 256;
   static constexpr uint64_t mostKeptBytes = uint64_t(4) << 30;
 
-  /// `folder`: where indexes are kept between runs, below `videos`. `files` must
-  /// outlive it.
-  VideoStore(FileSystem &files, CacheFolder folder, uint64_t memory = mostBytes)
+  /// `folder`: where indexes are kept between runs, below `videos` or `sounds`. `files`
+  /// must outlive it.
+  TrackStore(FileSystem &files, CacheFolder folder, uint64_t memory = mostBytes)
       : files(files), folder(std::move(folder)), most(memory) {}
 
   struct Found {
-    std::shared_ptr<const Video> video;
+    std::shared_ptr<const Track> track;
     bool isMade = false; ///< by this call
   };
   /// Blocks. Errors say what is wrong with the file, and are kept in memory like
@@ -54,7 +55,7 @@ private:
     uint64_t size = 0;
     int64_t modifiedNs = 0;
     bool isKnown = false;
-    std::shared_ptr<const Video> video; // null: `problem`
+    std::shared_ptr<const Track> track; // null: `problem`
     Error problem;
     std::atomic<uint64_t> bytes{entryBytes};
   };
@@ -69,8 +70,8 @@ private:
   /// Takes the entry's memory into account, and forgets the ones that were not
   /// used for longest where it is too much.
   void settle(const std::string &name, const Entry &entry);
-  Result<std::shared_ptr<const Video>> make(const MediaPlace &place);
-  std::shared_ptr<const Video> load(const MediaPlace &place) const;
+  Result<std::shared_ptr<const Track>> make(const MediaPlace &place);
+  std::shared_ptr<const Track> load(const MediaPlace &place) const;
   void keep(const MediaPlace &place, std::span<const uint8_t> index) const;
   CacheFolder folderOf(const std::string &name) const;
 
@@ -83,5 +84,8 @@ private:
   std::list<std::string> uses; // the last one first
   uint64_t held = 0;
 };
+
+using VideoStore = TrackStore<Video>;
+using SoundStore = TrackStore<SoundTrack>;
 
 } // namespace penstock::runtime

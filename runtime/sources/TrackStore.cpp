@@ -1,4 +1,4 @@
-#include "runtime/sources/VideoStore.h"
+#include "runtime/sources/TrackStore.h"
 
 #include "runtime/sources/IndexCache.h"
 #include "runtime/sources/IndexHeader.h"
@@ -11,7 +11,18 @@ namespace penstock::runtime {
 
 namespace {
 
-constexpr std::array<char, 8> videoMagic = {'P', 'S', 'T', 'K', 'V', 'I', 'F', '1'};
+/// What differs between kinds of tracks.
+template <typename Track> struct Kind;
+template <> struct Kind<Video> {
+  static constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'V', 'I', 'F', '1'};
+  static constexpr const char *name = "video";
+  static Result<std::vector<uint8_t>> index(MediaBytes &file) { return indexVideo(file, {}); }
+};
+template <> struct Kind<SoundTrack> {
+  static constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'S', 'N', 'F', '1'};
+  static constexpr const char *name = "sound";
+  static Result<std::vector<uint8_t>> index(MediaBytes &file) { return SoundTrack::index(file, {}); }
+};
 
 /// A kept index: this, the file's name, the index.
 struct Header : IndexHeader {
@@ -21,7 +32,8 @@ struct Header : IndexHeader {
 
 } // namespace
 
-Result<VideoStore::Found> VideoStore::find(const MediaPlace &place,
+template <typename Track>
+Result<typename TrackStore<Track>::Found> TrackStore<Track>::find(const MediaPlace &place,
                                            std::span<const uint8_t> index) {
   const std::shared_ptr<Entry> entry = entryOf(place.name);
   Result<Found> found = [&] {
@@ -32,38 +44,40 @@ Result<VideoStore::Found> VideoStore::find(const MediaPlace &place,
   return found;
 }
 
-Result<VideoStore::Found> VideoStore::findIn(Entry &entry, const MediaPlace &place,
+template <typename Track>
+Result<typename TrackStore<Track>::Found> TrackStore<Track>::findIn(Entry &entry, const MediaPlace &place,
                                              std::span<const uint8_t> index) {
   Found found;
   const bool isKnown =
       entry.isKnown && entry.size == place.size && entry.modifiedNs == place.modifiedNs;
   if (!isKnown) {
     entry.isKnown = false;
-    entry.video = index.empty() ? load(place) : nullptr;
-    if (!entry.video) {
+    entry.track = index.empty() ? load(place) : nullptr;
+    if (!entry.track) {
       found.isMade = index.empty();
-      auto made = found.isMade ? make(place) : Video::open(index);
+      auto made = found.isMade ? make(place) : Track::open(index);
       const bool isReading =
           !made && (made.error().code == Code::Io || made.error().code == Code::Truncated);
       if (isReading)
         return made.error();
       if (made)
-        entry.video = std::move(*made);
+        entry.track = std::move(*made);
       else
         entry.problem = made.error();
     }
     entry.size = place.size;
     entry.modifiedNs = place.modifiedNs;
-    entry.bytes = entryBytes + 2 * place.name.size() + (entry.video ? entry.video->memory() : 0);
+    entry.bytes = entryBytes + 2 * place.name.size() + (entry.track ? entry.track->memory() : 0);
     entry.isKnown = true;
   }
-  if (!entry.video)
+  if (!entry.track)
     return entry.problem;
-  found.video = entry.video;
+  found.track = entry.track;
   return found;
 }
 
-std::shared_ptr<VideoStore::Entry> VideoStore::entryOf(const std::string &name) {
+template <typename Track>
+std::shared_ptr<typename TrackStore<Track>::Entry> TrackStore<Track>::entryOf(const std::string &name) {
   std::lock_guard guard(lock);
   auto [slot, isNew] = slots.try_emplace(name);
   if (isNew) {
@@ -76,7 +90,8 @@ std::shared_ptr<VideoStore::Entry> VideoStore::entryOf(const std::string &name) 
   return slot->second.entry;
 }
 
-void VideoStore::settle(const std::string &name, const Entry &entry) {
+template <typename Track>
+void TrackStore<Track>::settle(const std::string &name, const Entry &entry) {
   std::lock_guard guard(lock);
   if (auto slot = slots.find(name); slot != slots.end() && slot->second.entry.get() == &entry) {
     held += entry.bytes - slot->second.bytes;
@@ -91,51 +106,59 @@ void VideoStore::settle(const std::string &name, const Entry &entry) {
   }
 }
 
-uint64_t VideoStore::memory() const {
+template <typename Track>
+uint64_t TrackStore<Track>::memory() const {
   std::lock_guard guard(lock);
   return held;
 }
 
-Result<std::shared_ptr<const Video>> VideoStore::make(const MediaPlace &place) {
+template <typename Track>
+Result<std::shared_ptr<const Track>> TrackStore<Track>::make(const MediaPlace &place) {
   MediaFile file(place.file, place.offset, place.size);
-  auto index = indexVideo(file, {});
+  auto index = Kind<Track>::index(file);
   ++makes;
   reads += file.bytesRead();
   if (!index)
     return index.error();
   keep(place, *index);
-  return Video::open(*index);
+  return Track::open(*index);
 }
 
-CacheFolder VideoStore::folderOf(const std::string &name) const {
+template <typename Track>
+CacheFolder TrackStore<Track>::folderOf(const std::string &name) const {
   if (folder.path.empty())
     return {};
   char part[8];
   std::snprintf(part, sizeof part, "%02x", unsigned(XXH3_64bits(name.data(), name.size()) % parts));
-  return {folder.path + "/videos/" + part, folder.mostBytes ? mostKeptBytes / parts : 0};
+  return {folder.path + "/" + Kind<Track>::name + "s/" + part, folder.mostBytes ? mostKeptBytes / parts : 0};
 }
 
-std::shared_ptr<const Video> VideoStore::load(const MediaPlace &place) const {
-  const IndexCache cache(files, folderOf(place.name), "video", place.name);
+template <typename Track>
+std::shared_ptr<const Track> TrackStore<Track>::load(const MediaPlace &place) const {
+  const IndexCache cache(files, folderOf(place.name), Kind<Track>::name, place.name);
   Buffer kept;
   Header header;
-  if (!cache.read(kept) || !IndexHeader::open(kept.span(), videoMagic, header))
+  if (!cache.read(kept) || !IndexHeader::open(kept.span(), Kind<Track>::magic, header))
     return nullptr;
   const auto rest = kept.span().subspan(sizeof header);
   if (header.nameSize != place.name.size() || rest.size() < header.nameSize ||
       std::memcmp(rest.data(), place.name.data(), place.name.size()) ||
       header.fileSize != place.size || header.modifiedNs != place.modifiedNs)
     return nullptr;
-  auto video = Video::open(rest.subspan(header.nameSize));
-  return video && (*video)->info().fileSize == place.size ? *video : nullptr;
+  auto track = Track::open(rest.subspan(header.nameSize));
+  return track && (*track)->info().fileSize == place.size ? *track : nullptr;
 }
 
-void VideoStore::keep(const MediaPlace &place, std::span<const uint8_t> index) const {
+template <typename Track>
+void TrackStore<Track>::keep(const MediaPlace &place, std::span<const uint8_t> index) const {
   std::vector<uint8_t> block(sizeof(Header));
   block.insert(block.end(), place.name.begin(), place.name.end());
   block.insert(block.end(), index.begin(), index.end());
-  IndexHeader::seal(block, Header{{videoMagic, 0, 0}, place.name.size(), place.size, place.modifiedNs});
-  IndexCache(files, folderOf(place.name), "video", place.name).keep(block, place.modifiedNs);
+  IndexHeader::seal(block, Header{{Kind<Track>::magic, 0, 0}, place.name.size(), place.size, place.modifiedNs});
+  IndexCache(files, folderOf(place.name), Kind<Track>::name, place.name).keep(block, place.modifiedNs);
 }
+
+template class TrackStore<Video>;
+template class TrackStore<SoundTrack>;
 
 } // namespace penstock::runtime
