@@ -196,7 +196,7 @@ TEST(Flac, WhatStandsAroundItDoesNotMatter) {
 TEST(Flac, OneThatIsCutOffIsBadWhateverIsWanted) {
   const Bytes file = encoded(soundOf(1, 16, 30000, 4));
   for (size_t size : {file.size() - 1, file.size() - 100, file.size() / 2, file.size() / 3, size_t(5000)}) {
-    Reader reader(std::span(file).first(size));
+    Reader reader{std::span(file).first(size)};
     ASSERT_TRUE(reader.probe());
     (void)reader.decode(0, 10);
     ASSERT_FALSE(reader.status) << size;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 extern "C" {
 #include <libavutil/cpu.h>
@@ -443,8 +444,11 @@ SoundIndex SoundIndex::parse(std::span<const uint8_t> bytes) {
   index.parameters = newParameters();
   index.parameters->codec_type = AVMEDIA_TYPE_AUDIO;
   eachNumber(*index.parameters, [&](auto &field) {
-    field = static_cast<std::decay_t<decltype(field)>>(reader.get());
+    using Field = std::decay_t<decltype(field)>;
+    field = static_cast<Field>(std::is_enum_v<Field> ? number(0x1FFFF) : reader.get());
   });
+  if (avcodec_get_type(index.parameters->codec_id) != AVMEDIA_TYPE_AUDIO)
+    Reader::fail();
   getLayout(reader, *index.parameters);
   setExtraData(*index.parameters, reader.take(reader.get()));
   int64_t behind = 0;
