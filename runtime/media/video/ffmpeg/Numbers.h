@@ -18,6 +18,10 @@ public:
       out.push_back(uint8_t(rest | 128));
     out.push_back(uint8_t(rest));
   }
+  void putWord(uint32_t value) {
+    for (int i = 0; i < 4; ++i)
+      out.push_back(uint8_t(value >> (8 * i)));
+  }
   std::vector<uint8_t> out;
 };
 
@@ -37,6 +41,12 @@ public:
         return int64_t(value >> 1 ^ (0 - (value & 1)));
     }
     fail();
+  }
+  uint32_t getWord() {
+    uint32_t value = 0;
+    for (int i = 0; const uint8_t byte : take(4))
+      value |= uint32_t(byte) << (8 * i++);
+    return value;
   }
   std::span<const uint8_t> take(int64_t count) {
     if (count < 0 || uint64_t(count) > bytes.size())

@@ -13,11 +13,13 @@ extern "C" {
 #include <libavutil/cpu.h>
 }
 
+#include <malloc.h>
+
 namespace penstock::video {
 
 namespace {
 
-constexpr char magic[8] = {'P', 'S', 'T', 'K', 'S', 'N', 'D', '1'};
+constexpr char magic[8] = {'P', 'S', 'T', 'K', 'S', 'N', 'D', '2'};
 constexpr uint32_t maxPackets = 1u << 27;
 constexpr uint32_t maxChannels = 64;
 /// A day of two channels at 48 kHz.
@@ -139,6 +141,32 @@ private:
             convert(values[size_t(from + i) * size_t(step) + size_t(begin)]);
     }
   }
+};
+
+/// The generator of noise in FFmpeg's decoder of AAC, which runs on from packet to packet and which no
+/// interface reaches: it is looked for by the state that it begins with. Where that is not found,
+/// or another decoder has it elsewhere, checksums differ, and decoding begins at the file's start.
+class NoiseState {
+public:
+  /// Of a decoder that was opened just now.
+  explicit NoiseState(const AVCodecContext &codec) {
+    constexpr uint32_t first = 0x1f2e3d4c;
+    if (codec.codec_id != AV_CODEC_ID_AAC || !codec.priv_data)
+      return;
+    auto *const words = static_cast<uint32_t *>(codec.priv_data);
+    uint32_t *const end = words + malloc_usable_size(codec.priv_data) / sizeof *words;
+    uint32_t *const found = std::find(words, end, first);
+    if (found != end && std::find(found + 1, end, first) == end)
+      state = found;
+  }
+  uint32_t get() const { return state ? *state : 0; }
+  void set(uint32_t value) {
+    if (state)
+      *state = value;
+  }
+
+private:
+  uint32_t *state = nullptr;
 };
 
 /// How far before a packet of MP3 its data begin, in packets: in a reservoir of what those had left.
@@ -287,6 +315,7 @@ SoundIndex SoundIndex::make(const pst_video_bytes &file) {
     throw std::bad_alloc();
   const AVCodecID codecId = index.parameters->codec_id;
   CodecPtr codec = soundCodec(*index.parameters);
+  const NoiseState noise(*codec);
   PacketPtr packet = newPacket();
   FramePtr frame = newFrame();
   Places places;
@@ -360,6 +389,7 @@ SoundIndex SoundIndex::make(const pst_video_bytes &file) {
     one.size = uint32_t(packet->size);
     one.isDamaged = packet->flags & AV_PKT_FLAG_CORRUPT;
     one.isKey = packet->flags & AV_PKT_FLAG_KEY;
+    one.noise = noise.get();
     if (codecId == AV_CODEC_ID_MP3)
       one.reach = reservoir.reach({packet->data, size_t(packet->size)});
     isToSkip = av_packet_get_side_data(packet.get(), AV_PKT_DATA_SKIP_SAMPLES, nullptr) != nullptr;
@@ -394,15 +424,18 @@ std::vector<uint8_t> SoundIndex::bytes() const {
   SoundPacket last;
   for (const SoundPacket &one : packets) {
     const bool isUsual = one.decoded == last.decoded && one.skipped == 0 && one.count == one.decoded;
-    writer.put((isUsual ? 1 : 0) | (one.isDamaged ? 2 : 0) | (one.isKey ? 4 : 0) | int64_t(one.reach) << 3);
+    const bool isNoisy = one.noise != last.noise;
+    writer.put((isUsual ? 1 : 0) | (one.isDamaged ? 2 : 0) | (one.isKey ? 4 : 0) | (isNoisy ? 8 : 0) |
+               int64_t(one.reach) << 4);
     writer.put(one.size);
     if (!isUsual) {
       writer.put(one.decoded);
       writer.put(one.skipped);
       writer.put(one.count);
     }
-    for (int i = 0; i < 4; ++i)
-      writer.out.push_back(uint8_t(one.checksum >> (8 * i)));
+    writer.putWord(one.checksum);
+    if (isNoisy)
+      writer.putWord(one.noise);
     if (isDirect() && one.size) {
       writer.put(one.pieces);
       for (uint32_t i = 0; i < one.pieces; ++i) {
@@ -455,10 +488,10 @@ SoundIndex SoundIndex::parse(std::span<const uint8_t> bytes) {
   SoundPacket last;
   for (uint32_t i = 0; i < head.packets; ++i) {
     SoundPacket one;
-    const int64_t flags = number(7 | 255 << 3);
+    const int64_t flags = number(15 | 255 << 4);
     one.isDamaged = flags & 2;
     one.isKey = flags & 4;
-    one.reach = uint8_t(flags >> 3);
+    one.reach = uint8_t(flags >> 4);
     one.size = uint32_t(number(INT32_MAX));
     one.decoded = one.count = last.decoded;
     if (!(flags & 1)) {
@@ -466,9 +499,8 @@ SoundIndex SoundIndex::parse(std::span<const uint8_t> bytes) {
       one.skipped = uint32_t(number(one.decoded));
       one.count = uint32_t(number(one.decoded - one.skipped));
     }
-    const auto sum4 = reader.take(4);
-    for (int k = 0; k < 4; ++k)
-      one.checksum |= uint32_t(sum4[size_t(k)]) << (8 * k);
+    one.checksum = reader.getWord();
+    one.noise = flags & 8 ? reader.getWord() : last.noise;
     if (index.isDirect() && one.size) {
       std::vector<pst_video_part> found;
       uint64_t all = 0;
@@ -586,6 +618,8 @@ private:
   /// False where what comes is not what came when all was decoded.
   bool decode(int64_t start, int64_t begin, int64_t end, int64_t first, int64_t count) {
     codec = soundCodec(*index.parameters);
+    if (start > 0)
+      NoiseState(*codec).set(index.packets[size_t(start)].noise);
     for (int64_t i = start; i < end; ++i) {
       const SoundPacket &one = index.packets[size_t(i)];
       const bool isWanted = i >= begin;

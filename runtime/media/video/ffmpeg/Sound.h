@@ -21,6 +21,7 @@ struct SoundPacket {
   uint32_t skipped = 0;  ///< of them, at the beginning, which are no part of the sound
   uint32_t count = 0;    ///< of them, behind those, which are
   uint32_t checksum = 0; ///< of all that is decoded
+  uint32_t noise = 0;    ///< the generator's state before it (AAC)
   uint8_t reach = 0;     ///< its data begin so many packets before it (MP3)
   bool isDamaged = false;
   bool isKey = false;
