@@ -75,25 +75,34 @@ class Packets(SoundTest):
         return numpy.fromfile(raw, "<f4")
 
     def test_every_codec_in_every_container(self):
+        files = []
         for codec, (_, containers, counts) in CODECS.items():
             for i, container in enumerate(containers):
                 for k, channels in enumerate(counts):
-                    if container in ("flv", "avi") and channels > 2 or not (ALL or i == 0 or k == i % len(counts)):
-                        continue
-                    with self.subTest(codec=codec, container=container, channels=channels):
-                        path = self.make(codec, container, channels)
-                        facts = self.decoder.probe(path)
-                        whole = self.whole(path).reshape(-1, facts[1])
-                        self.assertEqual(facts[2:], (len(whole), BITS.get(codec, 0), container not in SCATTERED))
-                        found = self.decoder.read(path, 0, len(whole), facts[1])
-                        numpy.testing.assert_array_equal(found.view("<u4"), whole.view("<u4"))
-                        self.check_ranges(path, whole, codec in LONG_STATES)
+                    if (container not in ("flv", "avi") or channels <= 2) and (ALL or i == 0 or k == i % len(counts)):
+                        files.append((codec, container, channels, self.path(f"{codec}-{channels}.{container}")))
+        # FFmpeg takes longer to start than for any of them.
+        for channels in (1, 2, 6):
+            outputs = [["-map", "0:a:0", *CODECS[codec][0], "-f", FORMATS.get(container, container), path]
+                       for codec, container, count, path in files if count == channels]
+            run("-i", self.path(f"{channels}.wav"), *sum(outputs, []))
+        for i in range(0, len(files), 10):
+            run(*sum((["-i", path] for *_, path in files[i:i + 10]), []),
+                *sum((["-map", f"{k}:a:0", "-f", "f32le", "-c:a", "pcm_f32le", path + ".raw"] for k, (*_, path) in enumerate(files[i:i + 10])), []))
+        for codec, container, channels, path in files:
+            with self.subTest(codec=codec, container=container, channels=channels):
+                facts = self.decoder.probe(path)
+                whole = numpy.fromfile(path + ".raw", "<f4").reshape(-1, facts[1])
+                self.assertEqual(facts[2:], (len(whole), BITS.get(codec, 0), container not in SCATTERED))
+                found = self.decoder.read(path, 0, len(whole), facts[1])
+                numpy.testing.assert_array_equal(found.view("<u4"), whole.view("<u4"))
+                self.check_ranges(path, whole, codec in LONG_STATES)
 
-    def test_ten_minutes_cost_no_more_than_a_second(self):
+    def test_minutes_cost_no_more_than_a_second(self):
         """What is read and decoded for a second near the end, once the file is known."""
         rate = 16000
         long = self.path("long.wav")
-        soundfile.write(long, numpy.tile(tones(30 * rate, 1, rate), (20, 1)), rate)
+        soundfile.write(long, numpy.tile(tones(20 * rate, 1, rate), (9, 1)), rate)
         for codec, container, most in (("mp3-128", "mp3", 60), ("aac", "m4a", 60), ("vorbis", "ogg", 80), ("opus", "ogg", 110)):
             with self.subTest(codec):
                 path = self.path(f"long-{codec}.{container}")
