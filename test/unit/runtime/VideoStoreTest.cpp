@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
@@ -99,6 +100,34 @@ TEST(MediaFile, FetchedPartsAreNotReadAgain) {
   EXPECT_EQ(file.bytesRead(), 140u + 210u);
   check(700, 100);
   EXPECT_EQ(file.bytesRead(), 350u);
+}
+
+TEST(MediaFile, WindowsThatAreKeptAreNotReadAgain) {
+  FakeFileSystem files;
+  std::vector<uint8_t> bytes(1000);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = uint8_t(i * 7);
+  files.addFile("/x", bytes);
+  MediaFile file(*files.openFile("/x"), 0, 1000, 50);
+  std::vector<uint8_t> room;
+  auto check = [&](uint64_t offset, size_t count, uint64_t read) {
+    const auto found = file.view(offset, count, room);
+    ASSERT_TRUE(found.ok());
+    EXPECT_TRUE(std::equal(*found, *found + count, bytes.begin() + ptrdiff_t(offset)));
+    EXPECT_EQ(file.bytesRead(), read);
+    EXPECT_EQ(file.bytesHeld(), read); // as they are kept
+  };
+  check(500, 10, 50);
+  check(540, 10, 50);
+  check(100, 60, 110);
+  check(545, 10, 160); // goes beyond a window
+  check(510, 20, 160);
+  check(100, 60, 160);
+  check(990, 10, 170);
+  const std::vector<ByteRange> parts = {{100, 60}, {300, 20}};
+  ASSERT_TRUE(file.fetch(parts, 0).ok());
+  EXPECT_EQ(file.bytesRead(), 190u); // one of them was there
+  check(300, 20, 190);
 }
 
 TEST(MediaFile, AFileThatIsChangedGivesNoMoreBytes) {
