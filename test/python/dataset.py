@@ -6,6 +6,7 @@ import threading
 import time
 import types
 import unittest
+import wave
 
 import numpy
 import penstock
@@ -105,6 +106,33 @@ class Datasets(unittest.TestCase):
         self.check_images(penstock.from_dataset(Rows(lambda row: {"img": png(row), "y": row}), {"data": "img", "label": "y"}))
         self.check_images(penstock.from_dataset(Rows(lambda row: (row, png(row))), ("label", "data")))
         self.check_images(penstock.from_dataset(Rows(lambda row: (row, png(row))), {"label": 0, "data": 1}))
+
+    def test_sound_as_bytes_and_as_files(self):
+        """Bytes are decoded where they lie, files are read in parts: the same samples."""
+        text = """pipe 1
+pipeline sounds() {
+  for row in external_source(data = bytes, label = i64) order sequential
+  let sound = row.data |> decode(mono)
+  batch 1 per rank last keep {
+    output part: f32[n, t] = sound[t = 30000 .. 30500]
+    output label: i64[n] = row.label
+  }
+}
+"""
+        values = numpy.random.default_rng(1).integers(-9999, 9999, 60000, dtype=numpy.int16)
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder, f"{i}.wav") for i in range(4)]
+            for file in files:
+                with wave.open(str(file), "wb") as sound:
+                    sound.setparams((1, 2, 16000, 0, "NONE", ""))
+                    sound.writeframes(values.tobytes())
+            for form in (lambda row: files[row].read_bytes(), lambda row: files[row]):
+                with load(penstock.from_dataset(Rows(lambda row: (form(row), row), len(files))), text) as loader:
+                    found = [(int(numpy.asarray(label)[0]), numpy.asarray(part)[0].copy()) for part, label in loader]
+                    self.assertEqual(loader.bad_samples(), [])
+                self.assertEqual([label for label, _ in found], [0, 1, 2, 3])
+                for _, part in found:
+                    numpy.testing.assert_array_equal(part, values[30000:30500] / numpy.float32(32768))
 
     def test_arrays_and_numbers(self):
         import torch
