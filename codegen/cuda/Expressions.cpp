@@ -292,5 +292,11 @@ std::optional<Expression> KernelText::expression(Operation &op) {
       .Case([&](gpu::LaneIdOp) -> Made {
         return Expression{"pst_lane()", bindAll};
       })
+      .Case([&](gpu::BlockIdOp) -> Made {
+        return Expression{"(i64)blockIdx.x", bindUnary};
+      })
+      .Case([&](gpu::GridDimOp) -> Made {
+        return Expression{"(i64)gridDim.x", bindUnary};
+      })
       .Default([](Operation *) -> Made { return std::nullopt; });
 }

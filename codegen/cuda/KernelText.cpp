@@ -85,7 +85,7 @@ void KernelText::argument(BlockArgument argument, DictionaryAttr note) {
   texts[argument] = {name, bindAll};
   if (note.getAs<StringAttr>("pipe.from").getValue() != "scalar") {
     const std::string type = fieldType(argument, note);
-    line() << (type == "i64 " ? "const " : "") << type << name << " = " << field << ";\n";
+    line() << (type == "i64 " ? "const i64 " + name + " = " + field : type + name + " = pst_global(" + field + ")") << ";\n";
     return;
   }
   Type type = argument.getType();
@@ -111,8 +111,12 @@ LogicalResult KernelText::print(func::FuncOp function) {
   os << "};\n\n";
   for (const char *word : {"samples", "status", "sample"})
     taken.insert(word);
-  os << "// " << (isBlock ? "One block of " : "Any number of blocks of ") << threads
-     << " threads for each sample.\n";
+  const auto blocks = function->getAttrOfType<IntegerAttr>("pipe.blocks");
+  os << "// " << (isBlock ? "One block" : blocks ? "Up to " + std::to_string(blocks.getInt()) + " blocks" : "Any number of blocks")
+     << " of " << threads << " threads for each sample";
+  if (auto shared = function->getAttrOfType<IntegerAttr>("pipe.shared"))
+    os << ", with " << shared.getInt() << " bytes of shared memory";
+  os << ".\n";
   os << "PST_KERNEL __launch_bounds__(" << threads << ") " << name << "(const " << name
      << "_sample *samples, pst_sample_status *status) {\n";
   line() << "const " << name << "_sample &sample = samples[blockIdx.y];\n";
@@ -261,6 +265,10 @@ LogicalResult KernelText::statement(Operation &op) {
           os << "(" << use(typed.getSource(), bindAdd) << " + "
              << use(typed.getByteShift(), bindMul) << ");\n";
         texts[typed.getResult()] = {name, bindAll};
+        return success();
+      })
+      .Case([&](gpu::DynamicSharedMemoryOp typed) {
+        texts[typed.getResult()] = {"pst_shared()", bindAll};
         return success();
       })
       .Case([&](memref::AllocaOp typed) {

@@ -62,6 +62,14 @@ PST_INLINE f64 pst_canonical(f64 x) { return x != x ? pst_bits<f64>(0x7FF8000000
 PST_INLINE bool pst_negative(f32 x) { return (pst_bits<u32>(x) >> 31) != 0; }
 PST_INLINE bool pst_negative(f64 x) { return (pst_bits<u64>(x) >> 63) != 0; }
 
+/// An address that a launch handed over: compilers then know which kind of memory it is in.
+template <typename T> PST_INLINE T *pst_global(T *given) {
+#ifdef __CUDACC__
+  __builtin_assume(__isGlobal(given));
+#endif
+  return given;
+}
+
 //===--- neighbours in memory ------------------------------------------------===//
 
 struct alignas(16) pst_quad {
@@ -111,7 +119,7 @@ template <int count, typename T> PST_INLINE pst_run<T, count> pst_take(const T *
   if (sizeof(T) % 4 == 0)
     return bytes % 16 == 0 && (u64)from % 16 == 0 ? pst_take<count, 16>(from) : pst_take<count, 4>(from);
   const u32 off = (u32)(u64)from % wide;
-  const T *const begin = (const T *)((u64)from - off);
+  const T *const begin = (const T *)((const u8 *)from - off);
   const auto around = pst_take<(int)((bytes + wide - 1 + wide - 1) / wide * wide / sizeof(T)), wide>(begin);
   constexpr u32 words = (bytes + 3) / 4, most = (bytes + wide - 1 + wide - 1) / wide * wide / 4;
   u32 from8[words + 3], from4[words + 1];
@@ -314,6 +322,12 @@ PST_INLINE i64 pst_threads() { return (i64)gridDim.x * blockDim.x; }
 PST_INLINE i64 pst_warp() { return pst_thread() / 32; }
 PST_INLINE i64 pst_warps() { return pst_threads() / 32; }
 PST_INLINE i64 pst_lane() { return threadIdx.x % 32; }
+
+/// Dynamic shared memory of the block.
+#ifdef __CUDACC__
+extern __shared__ pst_quad pst_shared_memory[];
+#endif
+PST_INLINE i8 *pst_shared() { return (i8 *)pst_shared_memory; }
 
 //===--- indices -------------------------------------------------------------===//
 

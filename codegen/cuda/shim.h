@@ -35,7 +35,7 @@ struct pst_fiber {
   unsigned long long sent[2]; // by parity: a lane is never two exchanges ahead
   unsigned warp_phase;        // counts the warp's barriers
 };
-static const unsigned pst_stack_bytes = 64 * 1024;
+static const unsigned pst_stack_bytes = 512 * 1024;
 static pst_fiber *pst_fibers;
 static ucontext_t pst_scheduler;
 

@@ -36,6 +36,10 @@ std::unique_ptr<plan::KernelT> PlanKernels::entryOf(func::FuncOp function) const
     entry->device->name = cudaKernelName({plan.name, {}}, function.getSymName());
     entry->device->threads = static_cast<uint32_t>(threads.getInt());
     entry->device->one_block = function->getAttrOfType<StringAttr>("pipe.mapping").getValue() == "block";
+    if (auto shared = function->getAttrOfType<IntegerAttr>("pipe.shared"))
+      entry->device->shared = static_cast<uint32_t>(shared.getInt());
+    if (auto blocks = function->getAttrOfType<IntegerAttr>("pipe.blocks"))
+      entry->device->blocks = static_cast<uint32_t>(blocks.getInt());
     entry->device->record = recordOf(function);
   }
   entry->name = function.getSymName().str();

@@ -84,20 +84,32 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
       if (!number(value, 32, 1024, 32))
         return refuse("a block has 32 to 1024 threads, a multiple of 32, as i64");
     } else if (name == "mapping") {
-      if (value != StringAttr::get(kernel.getContext(), "grid") &&
-          value != StringAttr::get(kernel.getContext(), "block"))
-        return refuse("a mapping is \"grid\" or \"block\"");
+      auto mapping = llvm::dyn_cast<StringAttr>(value);
+      if (!mapping || !llvm::is_contained({"grid", "block", "tile"}, mapping.getValue()))
+        return refuse("a mapping is \"grid\", \"block\" or \"tile\"");
+    } else if (name == "tile") { // C5
+      auto tile = llvm::dyn_cast<DictionaryAttr>(value);
+      const auto several = tile ? llvm::count_if(tile, [&](NamedAttribute axis) { return number(axis.getValue(), 2, 1024, 1); }) : 0;
+      const auto single = tile ? llvm::count_if(tile, [&](NamedAttribute axis) { return number(axis.getValue(), 1, 1, 1); }) : 0;
+      if (several != 1 || several + single != static_cast<int64_t>(tile.size()))
+        return refuse("a tile has 2 to 1024 rows of one axis, and one place of others, as i64");
+    } else if (name == "rows") {
+      if (!number(value, 1, 1 << 20, 1))
+        return refuse("so many rows are stored, one or more, as i64");
     } else if (name == "row_tile") { // C4
       const auto rows = rowsOf(kernel);
       if (!rows || !number(value, 1, rows->extent - 1, 1))
         return refuse("a tile has fewer rows than the kernel goes through, whose ops treat each row alone, as i64");
     } else {
       return kernel.emitOpError() << "has a schedule with `" << name
-                                  << "`; known are `level`, `streaming`, `row_tile`, `mapping` and `threads`";
+                                  << "`; known are `level`, `streaming`, `row_tile`, `mapping`, `threads`, `tile` and `rows`";
     }
   }
   if (schedule.contains("mapping") != schedule.contains("threads")) // C2
     return kernel.emitOpError("has a schedule with one of `mapping` and `threads`; they stand together");
+  const bool isTile = schedule.get("mapping") == StringAttr::get(kernel.getContext(), "tile");
+  if (isTile != schedule.contains("tile") || isTile != schedule.contains("rows")) // C5
+    return kernel.emitOpError("has a schedule with some of the mapping \"tile\", `tile` and `rows`; they stand together");
   return success();
 }
 
@@ -109,13 +121,15 @@ static LogicalResult verifyStored(KernelOp kernel) {
       return WalkResult::advance();
     auto text = llvm::dyn_cast<StringAttr>(where);
     const bool isReduce = llvm::isa<ReduceOp>(op);
-    const bool fits = text && (text == "scratch" || (text == "ring" && llvm::isa<ResampleOp, ReduceOp>(op)) ||
+    auto kernel = op->getParentOfType<KernelOp>();
+    const bool isTiled = kernel.getSchedule() && kernel.getSchedule()->contains("tile");
+    const bool fits = text && (text == "scratch" || (text == "shared" && isTiled) || (text == "ring" && llvm::isa<ResampleOp, ReduceOp>(op)) ||
                                (isReduce && (text == "warps" || text == "threads")) ||
                                (text == "inline" && isSmallReduction(op)));
     if (fits)
       return WalkResult::advance();
     op->emitOpError() << "has the schedule " << where // C3
-                      << "; known are \"scratch\", \"ring\" of a resample or reduce, \"warps\" and "
+                      << "; known are \"scratch\", \"shared\" in a tile, \"ring\" of a resample or reduce, \"warps\" and "
                          "\"threads\" of a reduce, and \"inline\" of one of at most 32 elements";
     return WalkResult::interrupt();
   });

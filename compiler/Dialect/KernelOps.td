@@ -23,13 +23,15 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
 
     - (C1) on a CPU, a schedule has the feature `level`, 2 to 5, and may say
       `streaming`.
-    - (C2) on a GPU, it has a `mapping`, "grid" or "block", and `threads` of a
+    - (C2) on a GPU, it has a `mapping`, "grid", "block" or "tile", and `threads` of a
       block, a multiple of 32 up to 1024.
-    - (C3) ops inside have no other `schedule` than "scratch"; a resample or
+    - (C3) ops inside have no other `schedule` than "scratch", or with the mapping "tile" "shared"; a resample or
       reduce may have "ring", a reduce "warps" or "threads", or "inline" where it takes no more
       than 32 elements, a number known when compiling.
     - (C4) on a CPU, a schedule may have `row_tile`, fewer rows than the kernel goes through, if all ops treat
       rows alone and none knows which one it is at: the rows of a tile go through all ops before the next tile.
+    - (C5) with the mapping "tile" stand `tile`, so many rows along one axis of the outputs and one place along
+      others, which a block makes, and `rows`, how many of each value that is "shared" there is room for.
 
     Example:
 

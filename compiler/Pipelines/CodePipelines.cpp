@@ -20,8 +20,15 @@ void pipelines::buildLoopsPipeline(mlir::OpPassManager &manager) {
   manager.addPass(conversion::createAddCancellationPoints());
 }
 
-void pipelines::buildCudaPipeline(mlir::OpPassManager &manager) {
-  manager.addPass(schedules::createScheduleGpu());
+void pipelines::buildCudaPipeline(mlir::OpPassManager &manager, bool tiny) {
+  schedules::ScheduleGpuOptions options;
+  if (tiny) {
+    options.threads = 96;
+    options.shared = 600;
+    options.tileRows = 5;
+    options.tileAll = true;
+  }
+  manager.addPass(schedules::createScheduleGpu(options));
   buildDeviceCodePipeline(manager);
 }
 

@@ -15,7 +15,8 @@ void buildLLVMPipeline(mlir::OpPassManager &manager);
 
 /// kernels -> what the threads of a GPU do, which codegen/cuda prints. Kernels that
 /// the host runs (select, setup, tables) stay as they are.
-void buildCudaPipeline(mlir::OpPassManager &manager);
+/// `tiny`: in tiles wherever that is right, with few threads and little shared memory, for tests.
+void buildCudaPipeline(mlir::OpPassManager &manager, bool tiny = false);
 /// kernels -> schedule, for those that a GPU runs beside this host; the others stay as they are, for
 /// buildSchedulePipeline().
 void buildDeviceSchedulePipeline(mlir::OpPassManager &manager);

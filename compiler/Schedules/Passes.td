@@ -48,7 +48,8 @@ def ScheduleGpu : Pass<"pipe-schedule-gpu", "::mlir::ModuleOp"> {
     Puts a `schedule` dictionary on every kernel of pixels but the tables, which
     the host makes: how many `threads` a block has, and the `mapping`. With
     "grid", the elements of a sample are spread over any number of blocks; with
-    "block", one block does a sample in passes, with temporaries between them.
+    "block", one block does a sample in passes, with temporaries between them; with "tile", blocks make
+    some rows of the outputs each, and the rows of what is stored that these read are `"shared"`, in shared memory.
     Definitions that are stored get `schedule = "scratch"` as for a CPU, and a
     reduction `schedule = "warps"` where each result has a warp of its own. What is stored or
     returned says in `vector = {c = 3 : i64, w = 4 : i64}` how many elements along each axis a thread makes at once.
@@ -58,7 +59,11 @@ def ScheduleGpu : Pass<"pipe-schedule-gpu", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"placed", "placed", "bool", "false", "only the kernels that pipe-place-kernels has put on a GPU">
+    Option<"placed", "placed", "bool", "false", "only the kernels that pipe-place-kernels has put on a GPU">,
+    Option<"threads", "threads", "int64_t", "256", "of a block">,
+    Option<"shared", "shared", "int64_t", "45056", "bytes of shared memory that a block may take">,
+    Option<"tileRows", "tile-rows", "int64_t", "16", "of output, that a block makes at most with the mapping tile">,
+    Option<"tileAll", "tile-all", "bool", "false", "tiles also where they do not pay, to test them">
   ];
 }
 

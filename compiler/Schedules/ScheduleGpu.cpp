@@ -1,14 +1,19 @@
 //===- ScheduleGpu.cpp - blocks, passes and warps --------------------------===//
 //
-// Plain: right for every kernel, fast for few. Where nothing has to be complete
-// before something else reads it, elements are independent, and any number of
-// blocks can share a sample. Elsewhere one block does a sample in passes, since
-// threads of different blocks cannot wait for each other.
+// Where nothing has to be complete before something else reads it, elements are
+// independent, and any number of blocks can share a sample. Where what has to be are rows of
+// which a tile of the outputs reads few, a block makes these for itself (Tiles.cpp). Elsewhere one
+// block does a sample in passes, since threads of different blocks cannot wait for each other.
+//
+// 256 threads hide latency on every architecture, and leave any kernel enough registers. Every
+// GPU gives a block 48 KiB of shared memory without being asked. Tiles of 16 rows make few
+// rows twice, and are enough for all of a GPU.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Schedules/Stored.h"
+#include "compiler/Schedules/Tiles.h"
 #include "compiler/Schedules/Vectors.h"
 
 namespace penstock::schedules {
@@ -19,10 +24,6 @@ namespace penstock::schedules {
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::schedules;
-
-/// Enough to hide latency on every architecture, small enough for any kernel's
-/// registers; a multiple of 32.
-static constexpr int64_t threadsPerBlock = 256;
 
 /// Runs of fewer elements keep a thread busy, not a warp.
 static constexpr int64_t warpsFrom = 64;
@@ -69,9 +70,6 @@ struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuP
         continue;
       forEachStored(kernel, /*pixelsTogether=*/false, [&](Operation &op) {
         op.setAttr("schedule", builder.getStringAttr("scratch"));
-        addRemark(
-            &op, "schedule-gpu",
-            "is computed once and stored in scratch memory: its elements are read more than once");
       });
       forEachInline(kernel, /*pixelsTogether=*/false, [&](Operation &op) {
         op.setAttr("schedule", builder.getStringAttr("inline"));
@@ -84,15 +82,29 @@ struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuP
           op->setAttr("schedule", builder.getStringAttr(takesWarps(op) ? "warps" : "threads"));
       });
       chooseVectors(kernel);
-      const bool inPasses = needsPasses(kernel);
-      addRemark(
-          kernel, "schedule-gpu",
-          inPasses
-              ? "one block does a sample in passes: something is complete before others read it"
-              : "its elements are spread over any number of blocks");
-      kernel.setScheduleAttr(builder.getDictionaryAttr(
-          {builder.getNamedAttr("mapping", builder.getStringAttr(inPasses ? "block" : "grid")),
-           builder.getNamedAttr("threads", builder.getI64IntegerAttr(threadsPerBlock))}));
+      SmallVector<NamedAttribute> schedule;
+      auto add = [&](StringRef name, Attribute value) { schedule.push_back(builder.getNamedAttr(name, value)); };
+      if (DictionaryAttr tile = chooseTile(kernel, {shared, tileRows, tileAll})) {
+        add("mapping", builder.getStringAttr("tile"));
+        llvm::append_range(schedule, tile);
+        addRemark(kernel, "schedule-gpu", "a block makes some rows: those of what is stored that they read fit shared memory");
+      } else {
+        const bool inPasses = needsPasses(kernel);
+        add("mapping", builder.getStringAttr(inPasses ? "block" : "grid"));
+        addRemark(kernel, "schedule-gpu",
+                  inPasses ? "one block does a sample in passes: something is complete before others read it"
+                           : "its elements are spread over any number of blocks");
+      }
+      add("threads", builder.getI64IntegerAttr(threads));
+      kernel.walk([&](Operation *op) {
+        if (op->getAttr("schedule") == builder.getStringAttr("scratch"))
+          addRemark(op, "schedule-gpu",
+                    "is computed once and stored in scratch memory: its elements are read more than once");
+        if (op->getAttr("schedule") == builder.getStringAttr("shared"))
+          addRemark(op, "schedule-gpu",
+                    "rows of it are stored in shared memory, for the tile that reads them: its elements are read more than once");
+      });
+      kernel.setScheduleAttr(builder.getDictionaryAttr(schedule));
     }
   }
 };

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace penstock::pipe;
 
 /// An axis such as channels, which a thread makes whole.
-static constexpr int64_t shortAxis = 4;
+static constexpr int64_t channels = 4;
 /// Sums that a thread keeps in registers, and elements that it only moves or maps.
 static constexpr int64_t mostSums = 12, mostElements = 48;
 /// Operations of maps that a thread's elements take: its code.
@@ -16,7 +16,7 @@ static constexpr int64_t mostMapped = 512;
 /// Bytes of a row that a thread writes.
 static constexpr int64_t mostRowBytes = 32;
 
-static bool isShort(const Axis &axis) { return axis.isStatic() && axis.extent > 1 && axis.extent <= shortAxis; }
+static bool isShort(const Axis &axis) { return axis.isStatic() && axis.extent > 1 && axis.extent <= channels; }
 
 namespace {
 /// What one element is made of, as far as memory.

@@ -15,7 +15,9 @@ using plan::BufferKind;
 /// Enough blocks for any GPU's multiprocessors, few enough that each has work.
 uint32_t blocksFor(const plan::DeviceKernelT &kernel, size_t samples) {
   constexpr size_t wanted = 2048, most = 64;
-  return kernel.one_block ? 1 : uint32_t(std::clamp<size_t>(wanted / std::max<size_t>(samples, 1), 1, most));
+  if (kernel.one_block || kernel.blocks != 0) // each block has a tile of its own
+    return kernel.one_block ? 1 : kernel.blocks;
+  return uint32_t(std::clamp<size_t>(wanted / std::max<size_t>(samples, 1), 1, most));
 }
 
 bool isOutermost(const OutputLayout &output) { return output.stored[0] == output.nAxis; }

@@ -25,7 +25,7 @@ bool CudaKernels::load(const std::string &text) {
   return library != nullptr;
 }
 
-CudaKernels::CudaKernels(mlir::ModuleOp module) {
+CudaKernels::CudaKernels(mlir::ModuleOp module, bool tiny) {
   mlir::OwningOpRef<mlir::ModuleOp> device(module.clone()), rest(module.clone());
   mlir::ScopedDiagnosticHandler diagnostics(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
     if (failed.empty() && diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
@@ -34,7 +34,7 @@ CudaKernels::CudaKernels(mlir::ModuleOp module) {
   });
   module.walk([&](pipe::CheckOp check) { messages.push_back(check.getMessage().str()); });
   mlir::PassManager passes(module.getContext());
-  pipelines::buildCudaPipeline(passes);
+  pipelines::buildCudaPipeline(passes, tiny);
   if (mlir::failed(passes.run(*device))) {
     failed = failed.empty() ? "no kernels for a GPU, without a reason" : failed;
     return;
@@ -53,6 +53,8 @@ CudaKernels::CudaKernels(mlir::ModuleOp module) {
     kernel.threads = static_cast<unsigned>(threads.getInt());
     kernel.isBlock =
         function->getAttrOfType<mlir::StringAttr>("pipe.mapping").getValue() == "block";
+    if (auto shared = function->getAttrOfType<mlir::IntegerAttr>("pipe.shared"))
+      kernel.shared = static_cast<size_t>(shared.getInt());
     kernel.scratch = Scratch::of(function);
     kernel.record = codegen::recordOf(function);
     rest->lookupSymbol(function.getSymName())->erase();
@@ -132,6 +134,7 @@ std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel
   launch.blocks = kernel.isBlock ? 1 : 3;
   launch.count = samples + !counts;
   launch.threads = kernel.threads;
+  launch.shared_bytes = kernel.shared;
   launch.order = order;
   launch.seed = 17;
   pst_shim_counts both = {};

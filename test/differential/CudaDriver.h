@@ -17,7 +17,8 @@ namespace penstock::differential {
 /// blocks and threads in ascending, descending and random order.
 class CudaKernels final : public reference::KernelRunner {
 public:
-  explicit CudaKernels(mlir::ModuleOp module);
+  /// \param tiny  in tiles of few rows that may not fit, by few threads.
+  explicit CudaKernels(mlir::ModuleOp module, bool tiny = false);
   ~CudaKernels() override;
   const std::string &error() const { return failed; }
   /// How many launches there were.
@@ -34,6 +35,7 @@ private:
   struct Kernel {
     ShimLibrary::Kernel entry = nullptr;
     unsigned threads = 0;
+    size_t shared = 0; ///< bytes of dynamic shared memory
     bool isBlock = false;
     Scratch scratch;
     std::vector<plan::RecordField> record;

@@ -61,6 +61,10 @@ bool count(const std::string &file) {
   if (mlir::failed(passes.run(*imported.result.module)))
     return false;
   differential::CudaKernels kernels(*imported.result.module);
+  if (!kernels.error().empty()) {
+    std::fprintf(stderr, "%s: %s\n", file.c_str(), kernels.error().c_str());
+    return false;
+  }
   pst_shim_counts counts = {};
   kernels.countInto(&counts);
   inputs.kernels = &kernels;

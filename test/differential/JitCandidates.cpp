@@ -50,9 +50,10 @@ std::vector<Candidate> jitCandidates() {
                         return compiled<JitKernels>(module, inputs, codegen::Target{level});
                       }});
   }
-  result.push_back({"cuda", [](mlir::ModuleOp module, const BatchInputs &inputs) {
-                      return compiled<CudaKernels>(module, inputs);
-                    }});
+  for (const bool tiny : {false, true})
+    result.push_back({tiny ? "cuda, tiny tiles" : "cuda", [tiny](mlir::ModuleOp module, const BatchInputs &inputs) {
+                        return compiled<CudaKernels>(module, inputs, tiny);
+                      }});
   return result;
 }
 

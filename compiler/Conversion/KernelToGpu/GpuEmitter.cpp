@@ -389,7 +389,11 @@ LogicalResult GpuEmitter::check(CheckOp op) {
 }
 
 LogicalResult GpuEmitter::finish(ReturnOp op) {
+  if (mapping == "tile" && failed(tiles()))
+    return failure();
   for (auto [place, value] : llvm::enumerate(op.getValues())) {
+    if (tiled.contains(value))
+      continue;
     auto done = buffers.find(value);
     if (done != buffers.end() && done->second.memory == outputs[place].memory)
       continue;

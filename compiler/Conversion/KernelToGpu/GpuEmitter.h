@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOGPU_GPUEMITTER_H
 #define PENSTOCK_COMPILER_CONVERSION_KERNELTOGPU_GPUEMITTER_H
 
+#include "compiler/Analysis/RowRegions.h"
 #include "compiler/Conversion/KernelToGpu/IndexMath.h"
 #include "compiler/Conversion/TensorType.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -33,9 +34,20 @@ private:
   struct Buffer {
     mlir::Value memory;
     llvm::SmallVector<mlir::Value> strides; ///< in elements, one per axis
+    llvm::SmallVector<mlir::Value> origin = {}; ///< indices of the first element; empty or null: 0
     int64_t alignment = 0; ///< bytes, of the first element; 0: that of its type
     bool hasSlack = false; ///< bytes around it may be read (PST_DEVICE_SLACK)
   };
+
+  /// Some of a tensor: along each axis `count` places from `low` on; null: all.
+  struct Part {
+    llvm::SmallVector<mlir::Value> low, count;
+  };
+  struct RowRange {
+    mlir::Value low, high; ///< the first, and the one after the last
+  };
+  /// Axes of which a tile has one place.
+  using Places = llvm::SmallVector<std::pair<const analysis::RowRegions *, mlir::Value>>;
 
   // GpuEmitter.cpp: arguments, temporaries, the order of things.
   void addArguments();
@@ -70,7 +82,8 @@ private:
             llvm::StringRef workers, llvm::function_ref<void(Indices)> body);
   /// The nest over a tensor's own domain, one element for each thread.
   void over(mlir::Value tensor, llvm::function_ref<void(Indices)> body);
-  void fill(mlir::Value tensor, const Buffer &to);
+  /// Without a part, by all threads of the sample; else by those of the block.
+  void fill(mlir::Value tensor, const Buffer &to, const Part &part = {});
   llvm::SmallVector<mlir::Value>
   loop(mlir::Value low, mlir::Value high, int64_t step, mlir::ValueRange inits,
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
@@ -120,6 +133,17 @@ private:
   /// A power of two that divides the address of an element, in bytes.
   int64_t alignmentOf(const Buffer &buffer, Indices at);
   void save(llvm::ArrayRef<mlir::Value> values, const Buffer &buffer, Indices at, llvm::ArrayRef<int64_t> counts);
+
+  // GpuTiles.cpp
+  mlir::LogicalResult tiles();
+  void tile(const analysis::RowRegions &rows, RowRange now, const Places &singles);
+  mlir::Value halved(const analysis::RowRegions &rows, mlir::Value low, mlir::Value high);
+  mlir::Value fits(const analysis::RowRegions &rows, RowRange now);
+  RowRange insideOf(RowRange rows, mlir::Value size, pipe::Border border);
+  RowRange rowsRead(const analysis::RowStep &step, RowRange rows);
+  llvm::MapVector<mlir::Value, RowRange> rowsStored(const analysis::RowRegions &regions, RowRange tile);
+  Buffer sharedRows(mlir::Value tensor, int64_t rowAxis, llvm::ArrayRef<int64_t> single, int64_t rows);
+  Part partOf(mlir::Value tensor, int64_t rowAxis, RowRange rows, const Places &singles);
 
   // GpuGather.cpp
   mlir::Value gathered(pipe::GatherOp op, Indices at);
@@ -189,6 +213,10 @@ private:
   llvm::DenseMap<mlir::Value, size_t> outputOf;
   mlir::Value taken;         ///< whether the arm around is taken; null outside of arms
   bool failedInside = false; ///< an op inside a region was refused
+  mlir::Value shared;                                ///< dynamic shared memory
+  int64_t sharedUsed = 0, storedRows = 0;
+  llvm::DenseMap<mlir::Value, Buffer> sharedBuffers; ///< of what is stored for a tile
+  llvm::DenseSet<mlir::Value> tiled;                 ///< outputs that tiles have made
   llvm::DenseMap<mlir::Value, int64_t> multiples; ///< numbers that divide indices
   int64_t runs = 0;                               ///< of neighbours that are loaded together
   mlir::Value scratch, scratchUsed;
@@ -197,6 +225,9 @@ private:
   std::string mapping;
   int64_t threads = 0; ///< of a block
 };
+
+/// What is stored in shared memory begins where an access of 16 bytes may.
+inline constexpr int64_t sharedAlign = 16;
 
 /// The 32 lanes of a warp, and of a float sum.
 inline constexpr int64_t warpLanes = 32;

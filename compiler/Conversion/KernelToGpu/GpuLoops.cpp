@@ -11,8 +11,10 @@ using namespace penstock::conversion;
 
 Value GpuEmitter::place(const Buffer &buffer, Indices at) {
   Value offset = x.constant(0);
-  for (auto [index, stride] : llvm::zip(at, buffer.strides))
-    offset = x.add(offset, x.mul(index, stride));
+  for (auto [axis, index] : llvm::enumerate(at)) {
+    Value low = buffer.origin.empty() ? Value() : buffer.origin[axis];
+    offset = x.add(offset, x.mul(low ? x.sub(index, low) : index, buffer.strides[axis]));
+  }
   return offset;
 }
 
@@ -54,6 +56,8 @@ void GpuEmitter::nest(ArrayRef<std::string> axes, ArrayRef<Value> extents, Strin
   auto loops = b.create<scf::ParallelOp>(loc, lower, upper, step);
   loops->setAttr("pipe.axes", b.getStrArrayAttr(names));
   loops->setAttr("pipe.workers", b.getStringAttr(workers));
+  if (workers == "block") // what fits shared memory, or is written from it, is few
+    loops->setAttr("pipe.narrow", b.getUnitAttr());
   OpBuilder::InsertionGuard guard(b);
   IndexMath::Scope scope(x);
   b.setInsertionPoint(loops.getBody()->getTerminator());
@@ -72,27 +76,31 @@ void GpuEmitter::over(Value tensor, llvm::function_ref<void(Indices)> body) {
   nest(axes, extents, "threads", body);
 }
 
-void GpuEmitter::fill(Value tensor, const Buffer &to) {
+void GpuEmitter::fill(Value tensor, const Buffer &to, const Part &part) {
   if (Operation *op = tensor.getDefiningOp())
     moveTo(op->getLoc());
   const SmallVector<int64_t> counts = vectorOf(tensor);
   NamedTensorType type = typeOf(tensor);
   SmallVector<std::string> names;
-  SmallVector<Value> extents;
+  SmallVector<Value> extents, first(type.getRank(), x.constant(0));
   SmallVector<int64_t> axes; // that there is a loop over
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
     const Axis &a = type.getAxes()[axis];
-    if (counts[axis] > 1 && a.extent == counts[axis])
+    Value count = part.count.empty() ? Value() : part.count[axis];
+    if (count)
+      first[axis] = part.low[axis];
+    if ((counts[axis] > 1 && a.extent == counts[axis]) || (count && IndexMath::constantOf(count) == 1))
       continue;
     axes.push_back(axis);
     names.push_back(a.name);
-    extents.push_back(counts[axis] == 1 ? extent(tensor, axis) : x.constant(a.extent / counts[axis]));
+    extents.push_back(count ? count : counts[axis] == 1 ? extent(tensor, axis) : x.constant(a.extent / counts[axis]));
   }
-  nest(names, extents, "threads", [&](Indices numbers) {
-    SmallVector<Value> at(type.getRank(), x.constant(0));
+  nest(names, extents, part.count.empty() ? "threads" : "block", [&](Indices numbers) {
+    SmallVector<Value> at(first);
     for (auto [axis, number] : llvm::zip(axes, numbers)) {
-      at[axis] = x.mul(number, x.constant(counts[axis]));
-      multiples[at[axis]] = counts[axis];
+      at[axis] = x.add(first[axis], x.mul(number, x.constant(counts[axis])));
+      if (counts[axis] > 1)
+        multiples[at[axis]] = counts[axis];
     }
     save(elements(tensor, at, counts), to, at, counts);
   });

@@ -101,9 +101,11 @@ int64_t GpuEmitter::alignmentOf(const Buffer &buffer, Indices at) {
   const int64_t bytes = scalarBytes(llvm::cast<MemRefType>(buffer.memory.getType()).getElementType());
   auto powerIn = [](int64_t number) { return number & -number; };
   int64_t alignment = buffer.alignment ? buffer.alignment : powerIn(bytes);
-  for (auto [index, stride] : llvm::zip(at, buffer.strides)) {
-    auto known = IndexMath::constantOf(index), step = IndexMath::constantOf(stride);
-    const int64_t number = known ? *known : std::max<int64_t>(multiples.lookup(index), 1);
+  for (auto [axis, index] : llvm::enumerate(at)) {
+    auto known = IndexMath::constantOf(index), step = IndexMath::constantOf(buffer.strides[axis]);
+    int64_t number = known ? *known : std::max<int64_t>(multiples.lookup(index), 1);
+    if (!buffer.origin.empty() && buffer.origin[axis])
+      number = 1;
     const int64_t distance = number * step.value_or(1) * bytes;
     if (distance != 0)
       alignment = std::min(alignment, powerIn(distance));

@@ -90,3 +90,29 @@ pipe.kernel @makes_too_many "pixels" schedule {mapping = "grid", threads = 256 :
   }
   pipe.return %0 : !pipe.tensor<u8[w=16]>
 }
+
+// -----
+
+// expected-error @below {{nobody can tell which rows its outputs read along `h`}}
+pipe.kernel @reads_any_row "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {h = 8 : i64}, rows = 32 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=64, w=64]>):
+  %0 = pipe.map (%x) {schedule = "shared"} : (!pipe.tensor<u8[h=64, w=64]>) -> !pipe.tensor<u8[h=64, w=64]> {
+  ^bb0(%p: ui8, %h: i64, %w: i64):
+    pipe.yield %p : ui8
+  }
+  %one = pipe.constant 1 : i64 -> i64
+  %1 = pipe.pad wrap %0 over ["h"] low(%one) : !pipe.tensor<u8[h=64, w=64]> -> !pipe.tensor<u8[h=66, w=64]>
+  pipe.return %1 : !pipe.tensor<u8[h=66, w=64]>
+}
+
+// -----
+
+// expected-error @below {{a thread makes several elements along `h`, an axis of the tile}}
+pipe.kernel @vectors_along_rows "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {h = 8 : i64}, rows = 32 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=64, w=64]>):
+  %0 = pipe.map (%x) {schedule = "shared", vector = {h = 4 : i64}} : (!pipe.tensor<u8[h=64, w=64]>) -> !pipe.tensor<u8[h=64, w=64]> {
+  ^bb0(%p: ui8, %h: i64, %w: i64):
+    pipe.yield %p : ui8
+  }
+  pipe.return %0 : !pipe.tensor<u8[h=64, w=64]>
+}

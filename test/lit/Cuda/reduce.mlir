@@ -23,10 +23,10 @@ pipe.kernel @sum_of_rows "pixels" {
 //CHECK-NEXT:  const pst_sum_of_rows_sample &sample = samples[blockIdx.y];
 //CHECK-NEXT:  if (pst_left_out(status, sample.entry))
 //CHECK-NEXT:    return;
-//CHECK-NEXT:  const f16 *in0 = sample.in0;
+//CHECK-NEXT:  const f16 *in0 = pst_global(sample.in0);
 //CHECK-NEXT:  const i64 in0_h = sample.in0_h;
 //CHECK-NEXT:  const i64 in0_stride_h = sample.in0_stride_h;
-//CHECK-NEXT:  f16 *out0 = sample.out0;
+//CHECK-NEXT:  f16 *out0 = pst_global(sample.out0);
 //CHECK-NEXT:  // reduce.mlir:8 pipe.reduce
 //CHECK-NEXT:  for (i64 h = pst_warp(); h < in0_h; h += pst_warps()) {
 //CHECK-NEXT:    const i64 v0 = pst_lane();

@@ -74,7 +74,7 @@ pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 48 : i64} {
 
 // -----
 
-// expected-error @below {{has the schedule `mapping = "warp"`; a mapping is "grid" or "block"}}
+// expected-error @below {{has the schedule `mapping = "warp"`; a mapping is "grid", "block" or "tile"}}
 pipe.kernel @k "pixels" schedule {mapping = "warp", threads = 64 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
   pipe.return %x : !pipe.tensor<u8[w=4]>
@@ -100,6 +100,24 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64, row_tile = 4 : i64} {
 
 // -----
 
+// C5
+// expected-error @below {{a tile has 2 to 1024 rows of one axis, and one place of others, as i64}}
+pipe.kernel @k "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {h = 4 : i64, w = 4 : i64}, rows = 8 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+// C5
+// expected-error @below {{has a schedule with some of the mapping "tile", `tile` and `rows`; they stand together}}
+pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 64 : i64, tile = {w = 4 : i64}, rows = 8 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
 // expected-error @below {{has a schedule with one of `mapping` and `threads`; they stand together}}
 pipe.kernel @k "pixels" schedule {mapping = "grid"} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
@@ -108,7 +126,7 @@ pipe.kernel @k "pixels" schedule {mapping = "grid"} {
 
 // -----
 
-// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `row_tile`, `mapping` and `threads`}}
+// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `row_tile`, `mapping`, `threads`, `tile` and `rows`}}
 pipe.kernel @k "pixels" schedule {lanes = 16 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
   pipe.return %x : !pipe.tensor<u8[w=4]>
@@ -118,7 +136,7 @@ pipe.kernel @k "pixels" schedule {lanes = 16 : i64} {
 
 pipe.kernel @k "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
-  // expected-error @below {{has the schedule "ring"; known are "scratch", "ring" of a resample or reduce, "warps" and "threads" of a reduce, and "inline" of one of at most 32 elements}}
+  // expected-error @below {{has the schedule "ring"; known are "scratch", "shared" in a tile, "ring" of a resample or reduce, "warps" and "threads" of a reduce, and "inline" of one of at most 32 elements}}
   %0 = pipe.view %x by affine_map<(d0) -> (3 - d0)> [] {schedule = "ring"} : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=4]>
   pipe.return %0 : !pipe.tensor<u8[w=4]>
 }

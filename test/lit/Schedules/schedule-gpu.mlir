@@ -73,3 +73,30 @@ pipe.kernel @keeps_a_schedule "pixels" schedule {mapping = "block", threads = 64
 ^bb0(%x: !pipe.tensor<u8[w=16]>):
   pipe.return %x : !pipe.tensor<u8[w=16]>
 }
+
+// Rows of a first pass that a tile of output rows reads fit shared memory: blocks make tiles of 16 rows, of one frame where
+// rows of all frames are too many.
+// CHECK-LABEL: pipe.kernel @makes_tiles "pixels" schedule {mapping = "tile", rows = 67 : i64, threads = 256 : i64, tile = {h = 16 : i64, t = 1 : i64}}
+pipe.kernel @makes_tiles "pixels" {
+^bb0(%x: !pipe.tensor<u8[t=8, h=?, w=?, c=3]>, %wx: !pipe.tensor<i32[w=224, k=?]>, %sx: !pipe.tensor<i32[w=224]>, %wy: !pipe.tensor<i32[h=224, k=?]>, %sy: !pipe.tensor<i32[h=224]>, %rows: i64):
+  // CHECK: pipe.resample {{.*}}schedule = "shared"
+  %0 = pipe.resample pillow %x along "w" with %wx, %sx sizes(%rows) : !pipe.tensor<u8[t=8, h=?, w=?, c=3]>, !pipe.tensor<i32[w=224, k=?]>, !pipe.tensor<i32[w=224]> -> !pipe.tensor<u8[t=8, h=?, w=224, c=3]>
+  %1 = pipe.resample pillow %0 along "h" with %wy, %sy : !pipe.tensor<u8[t=8, h=?, w=224, c=3]>, !pipe.tensor<i32[h=224, k=?]>, !pipe.tensor<i32[h=224]> -> !pipe.tensor<u8[t=8, h=224, w=224, c=3]>
+  pipe.return %1 : !pipe.tensor<u8[t=8, h=224, w=224, c=3]>
+}
+
+// Nobody can tell which rows a gather reads.
+// CHECK-LABEL: pipe.kernel @reads_any_row "pixels" schedule {mapping = "block", threads = 256 : i64}
+pipe.kernel @reads_any_row "pixels" {
+^bb0(%x: !pipe.tensor<u8[h=64, w=64]>, %v: f64):
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[h=64, w=64]>) -> !pipe.tensor<u8[h=64, w=64]> {
+  ^bb0(%p: ui8, %h: i64, %w: i64):
+    %q = pipe.unary bit_not %p : ui8
+    pipe.yield %q : ui8
+  }
+  %1 = pipe.gather nearest edge %0 over ["h"] : !pipe.tensor<u8[h=64, w=64]> -> !pipe.tensor<u8[h=64, w=64]> {
+  ^bb0(%h: i64, %w: i64):
+    pipe.yield %v : f64
+  }
+  pipe.return %1 : !pipe.tensor<u8[h=64, w=64]>
+}

@@ -13,7 +13,8 @@ using namespace penstock;
 
 namespace {
 
-void expectTheBitsOfTheReference(const std::string &text) {
+/// \param tiny  in tiles of few rows, of which some do not fit (CudaDriver.h)
+void expectTheBitsOfTheReference(const std::string &text, bool tiny = false) {
   test::Imported imported(text);
   ASSERT_TRUE(imported.result.module) << imported.messages;
   const test::MadeUpMedia media;
@@ -27,7 +28,7 @@ void expectTheBitsOfTheReference(const std::string &text) {
   pipelines::buildOptPipeline(passes, {});
   pipelines::buildKernelsPipeline(passes, {});
   ASSERT_TRUE(mlir::succeeded(passes.run(*imported.result.module)));
-  const differential::CudaKernels kernels(*imported.result.module);
+  const differential::CudaKernels kernels(*imported.result.module, tiny);
   ASSERT_EQ(kernels.error(), "");
   inputs.kernels = &kernels;
   const auto found = reference::Interpreter(*imported.result.module).run(inputs);
@@ -122,6 +123,34 @@ pipeline rows(x: path) {
   }
 }
 )");
+}
+
+// Rows of a first pass that are few, many, mirrored and turned round, of several frames; windows beyond the edges of all
+// borders, one after the other.
+TEST(CudaPasses, TilesOfRows) {
+  const std::string text = R"(
+pipe 1
+use vision
+pipeline tiles(x: path, y: path) {
+  for row in raw(x = column(x, u8[h = 150, w = 20, c = 3]), y = column(y, u8[t = 3, h = 40, w = 40]))
+  let image = row.x
+  let inverted = map (p in row.y) { 255 - p }
+  let close = window (v in inverted, h = -2 ..= 4) { max(v over [h]) }
+  let around = extend(close, h, 5, 11, border = symmetric)
+  let outside = window (v in around, h = -3 ..= 3, border = constant, fill = 7) { min(v over [h]) }
+  batch 2 {
+    output small: u8[n, h, w, c] = image |> resize(20, 64)
+    output large: u8[n, c, h, w] = image |> flip(h) |> resize(180, 64)
+    output frames: u8[n, t, h, w] = row.y |> resize(24, 32)
+    output clamped: u8[n, t, h, w] = window (v in close, h = -3 ..= 1, border = edge) { min(v over [h]) }
+    output mirrored: u8[n, t, h, w] = window (v in close, h = -25 ..= 3, border = reflect) { min(v over [h]) }
+    output repeated: u8[n, t, h, w] = window (v in close, h = 2 ..= 7, border = symmetric) { min(v over [h]) }
+    output outside: u8[n, t, h, w] = outside[h = 0 .. 40]
+  }
+}
+)";
+  expectTheBitsOfTheReference(text);
+  expectTheBitsOfTheReference(text, /*tiny=*/true);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaExamples, testing::ValuesIn(test::exampleFiles()),

@@ -1,0 +1,152 @@
+//===- RowRegions.cpp - which rows a tile of output rows reads ---------------===//
+
+#include "compiler/Analysis/RowRegions.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using penstock::analysis::RowRegions;
+
+/// The axis of a view's input that moves with `axis` of the view, in one direction, and with no other.
+static std::optional<int64_t> viewedAxis(ViewOp op, int64_t axis) {
+  std::optional<int64_t> found;
+  for (auto [number, expr] : llvm::enumerate(op.getMap().getResults())) {
+    if (!expr.isFunctionOfDim(static_cast<unsigned>(axis)))
+      continue;
+    bool isPlain = !found;
+    for (unsigned dim = 0; dim < op.getMap().getNumDims(); ++dim)
+      isPlain &= static_cast<int64_t>(dim) == axis || !expr.isFunctionOfDim(dim);
+    expr.walk([&](AffineExpr part) { isPlain &= part.getKind() != AffineExprKind::Mod; });
+    if (!isPlain)
+      return std::nullopt;
+    found = static_cast<int64_t>(number);
+  }
+  return found;
+}
+
+static bool isOver(ArrayAttr over, NamedTensorType type, int64_t axis) {
+  return llvm::any_of(over.getAsRange<StringAttr>(),
+                      [&](StringAttr name) { return type.axisIndex(name) == axis; });
+}
+
+/// The axis of `read` whose rows `op` reads for rows along `axis` of its result, if it can be told which; `isSame`: the same.
+static std::optional<int64_t> axisRead(Operation *op, int64_t axis, Value read, bool &isSame) {
+  const Axis &named = tensorOf(op->getResult(0)).getAxes()[axis];
+  auto byName = [&](Value) -> std::optional<int64_t> {
+    const int64_t found = tensorOf(read).axisIndex(named.name);
+    return found < 0 ? std::nullopt : std::optional(found);
+  };
+  auto bordered = [&](auto typed) -> std::optional<int64_t> {
+    if (!isOver(typed.getOver(), tensorOf(read), axis))
+      return axis;
+    isSame = false;
+    return typed.getBorder() == Border::wrap ? std::nullopt : std::optional(axis);
+  };
+  return llvm::TypeSwitch<Operation *, std::optional<int64_t>>(op)
+      .Case([&](ViewOp view) {
+        auto found = viewedAxis(view, axis);
+        isSame &= found && view.getMap().getResult(static_cast<unsigned>(*found)) ==
+                               getAffineDimExpr(static_cast<unsigned>(axis), op->getContext());
+        return found;
+      })
+      .Case([&](CastOp) { return axis; })
+      .Case([&](MapOp) { return byName(read); })
+      .Case([&](ReduceOp) { return byName(read); })
+      .Case([&](PadOp pad) { return bordered(pad); })
+      .Case([&](WindowOp window) { return bordered(window); })
+      .Case([&](ResampleOp resample) -> std::optional<int64_t> {
+        isSame &= tensorOf(read).axisIndex(resample.getAxis()) != axis;
+        return read == resample.getInput() ? std::optional(axis) : std::nullopt;
+      })
+      .Case([&](ConcatOp concat) -> std::optional<int64_t> {
+        return tensorOf(read).axisIndex(concat.getAxis()) == axis ? std::nullopt : std::optional(axis);
+      })
+      .Case([&](StackOp) -> std::optional<int64_t> { return axis == 0 ? std::nullopt : std::optional(axis - 1); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+namespace {
+class Finder {
+public:
+  Finder(KernelOp kernel, StringRef axis, llvm::function_ref<bool(Operation *)> isStored)
+      : kernel(kernel), axis(axis), isStored(isStored) {}
+
+  std::optional<RowRegions> run() {
+    Block &body = kernel.getBody().front();
+    for (Operation &op : body)
+      if (!noteDependence(op))
+        return std::nullopt;
+    for (Value value : llvm::cast<ReturnOp>(body.getTerminator()).getValues()) {
+      if (!dependent.contains(value))
+        continue;
+      const int64_t found = tensorOf(value).axisIndex(axis);
+      if (found < 0 || !need(value, found))
+        return std::nullopt;
+      if (!regions.outputs.empty() &&
+          extentOf(value, found) != extentOf(regions.outputs.front().first, regions.outputs.front().second))
+        return std::nullopt;
+      regions.outputs.insert({value, found});
+    }
+    for (Operation &op : llvm::reverse(body))
+      if (!visit(op))
+        return std::nullopt;
+    for (Operation &op : body)
+      if (op.getNumResults() > 0 && isStored(&op)) {
+        auto rows = needed.find(op.getResult(0));
+        if (rows == needed.end())
+          return std::nullopt;
+        regions.stored.insert({op.getResult(0), rows->second});
+      }
+    return std::move(regions);
+  }
+
+private:
+  static bool isTensor(Value value) { return llvm::isa<NamedTensorType>(value.getType()); }
+
+  /// False where elements are read in an order that nobody can tell.
+  bool noteDependence(Operation &op) {
+    bool reads = llvm::any_of(op.getOperands(), [&](Value value) { return dependent.contains(value); });
+    bool isTold = true;
+    op.walk([&](Operation *inner) {
+      if (inner == &op || !llvm::any_of(inner->getOperands(), [&](Value value) { return dependent.contains(value); }))
+        return;
+      isTold = false; // a body that loads elements, an arm of a choice
+    });
+    if (!llvm::any_of(op.getResults(), isTensor))
+      return isTold && (!reads || llvm::isa<ReturnOp>(op));
+    if (reads || isStored(&op))
+      for (Value result : op.getResults())
+        dependent.insert(result);
+    return isTold;
+  }
+
+  bool need(Value value, int64_t rows) { return needed.insert({value, rows}).first->second == rows; }
+
+  bool visit(Operation &op) {
+    auto found = op.getNumResults() == 1 ? needed.find(op.getResult(0)) : needed.end();
+    if (found == needed.end())
+      return true; // nothing reads it, or nothing of it is stored
+    for (Value operand : op.getOperands()) {
+      if (!isTensor(operand) || !dependent.contains(operand))
+        continue;
+      auto read = axisRead(&op, found->second, operand, regions.isSame);
+      if (!read || !need(operand, *read))
+        return false;
+      regions.steps.push_back({&op, found->second, operand, *read});
+    }
+    return true;
+  }
+
+  KernelOp kernel;
+  StringRef axis;
+  llvm::function_ref<bool(Operation *)> isStored;
+  llvm::DenseSet<Value> dependent; ///< on what is stored
+  llvm::DenseMap<Value, int64_t> needed;
+  RowRegions regions;
+};
+} // namespace
+
+std::optional<RowRegions> penstock::analysis::rowRegions(KernelOp kernel, StringRef axis,
+                                                         llvm::function_ref<bool(Operation *)> isStored) {
+  return Finder(kernel, axis, isStored).run();
+}
