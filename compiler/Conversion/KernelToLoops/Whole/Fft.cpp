@@ -1,13 +1,16 @@
 //===- Fft.cpp - the Fourier transform ------------------------------===//
 //
 // docs/rationale/fft.md defines every operation. Real and imaginary parts lie in
-// arrays of their own, so that lanes are runs of elements.
+// arrays of their own. Lanes are transforms side by side, where the value has enough of
+// them along some axis, and squares of elements are transposed on the way in and out;
+// otherwise they are runs of elements of one transform.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/Fourier.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Vector/Transposed.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
@@ -24,19 +27,19 @@ using Parts = Complex;
 /// Complex arithmetic on elements, or vectors of them, of one type.
 class Transform : public ComplexArithmetic<Transform> {
 public:
-  Transform(Lanes &l, Memory &m, Type element, int64_t n)
-      : l(l), m(m), b(l.b), element(element), size(scalarBytes(element)), n(n) {}
+  Transform(const Site &site, Type element, int64_t n)
+      : site(site), l(std::get<Lanes &>(site.parts())), m(std::get<Memory &>(site.parts())), b(l.b), element(element), size(scalarBytes(element)), n(n) {}
 
+  const Site &site;
   Lanes &l;
   Memory &m;
   OpBuilder &b;
   Type element;
   int64_t size, n;
-  int64_t lanes = 1; ///< elements that are read and written at once
-  /// Read-only data of the image.
-  llvm::function_ref<Value(std::string)> data;
-  llvm::function_ref<void(Value, Value, llvm::function_ref<void(Value)>)> loop;
+  int64_t lanes = 1;  ///< elements that are read and written at once
+  int64_t beside = 1; ///< transforms whose elements lie side by side; with more, `lanes` is 1
 
+  void loop(Value low, Value high, llvm::function_ref<void(Value)> body) { forLoop(site, low, high, 1, body); }
   Value add(Value x, Value y) { return b.create<arith::AddFOp>(l.loc, x, y); }
   Value sub(Value x, Value y) { return b.create<arith::SubFOp>(l.loc, x, y); }
   Value mul(Value x, Value y) { return b.create<arith::MulFOp>(l.loc, x, y); }
@@ -45,19 +48,24 @@ public:
   using ComplexArithmetic::mul;
   Value constant(double number) {
     Value value = b.create<arith::ConstantOp>(l.loc, b.getFloatAttr(element, number));
-    l.lanes = lanes;
+    return splat(value);
+  }
+  Value splat(Value value) {
+    l.lanes = std::max(lanes, beside);
     value = l.splat(value);
     l.lanes = 1;
     return value;
   }
 
-  Value read(Value array, Value index, bool isConstant = false) {
-    Type type = lanes > 1 ? Type(VectorType::get({lanes}, element)) : element;
-    return m.loadPlain(type, m.address(array, l.mul(index, l.i64(size))), isConstant);
+  /// Tables have each number once.
+  Value read(Value array, Value index, bool isTable = false) {
+    const int64_t apart = isTable ? 1 : beside, width = isTable ? lanes : std::max(lanes, beside);
+    Type type = width > 1 ? Type(VectorType::get({width}, element)) : element;
+    return splat(m.loadPlain(type, m.address(array, l.mul(index, l.i64(size * apart))), isTable));
   }
   Complex read(Parts parts, Value index) { return {read(parts.re, index), read(parts.im, index)}; }
   void write(Parts parts, Value index, Complex value) {
-    Value at = l.mul(index, l.i64(size));
+    Value at = l.mul(index, l.i64(size * beside));
     m.storePlain(value.re, m.address(parts.re, at));
     m.storePlain(value.im, m.address(parts.im, at));
   }
@@ -85,7 +93,7 @@ Parts Transform::table(ArrayRef<int64_t> places, int64_t turn) {
     append(re, cosine, element.isF32());
     append(im, -sine, element.isF32());
   }
-  return {data(re), data(im)};
+  return {readOnlyData(site, std::move(re)), readOnlyData(site, std::move(im))};
 }
 
 /// A short transform with loops. `folded` has room for r - 1 elements: s, then d.
@@ -134,7 +142,7 @@ void Transform::longTransform(int64_t r, llvm::function_ref<Complex(Value)> t, P
 /// From arrays of transforms of length `done` to such of length `done` * r.
 void Transform::stage(Parts from, Parts to, int64_t done, int64_t r, llvm::function_ref<Parts()> room) {
   const int64_t s = n / (done * r), width = lanes;
-  if (done % lanes || r > largestUnrolled)
+  if (beside > 1 || done % lanes || r > largestUnrolled)
     lanes = 1;
   SmallVector<int64_t> places;
   for (int64_t q = 1; q < r; ++q)
@@ -172,76 +180,251 @@ void Transform::stage(Parts from, Parts to, int64_t done, int64_t r, llvm::funct
   lanes = width;
 }
 
-static LogicalResult emitFft(const Site &site, FftOp op) {
-  auto [ctx, b, l, m] = site.parts();
-  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
-  Type element = in.getElementType();
-  const int64_t axis = in.axisIndex(op.getAxis()), n = in.getAxes()[axis].extent;
-  const bool even = n % 2 == 0;
-  const int64_t length = even ? n / 2 : n;
-  auto buffer = bufferFor(site, op.getResult());
-  if (failed(buffer))
-    return failure();
-  Transform f(l, m, element, length);
-  auto data = [&](std::string bytes) { return readOnlyData(site, std::move(bytes)); };
-  auto loop = [&](Value low, Value high, llvm::function_ref<void(Value)> body) { forLoop(site, low, high, 1, body); };
-  f.data = data;
-  f.loop = loop;
-  auto room = [&]() -> Parts {
-    // Of constant size, so it is always to be had.
-    return {*scratchBytes(site, length * f.size, {}), *scratchBytes(site, length * f.size, {})};
-  };
-  Parts one = room(), other = room(), folded = room();
-  const Parts turns = even ? f.table(llvm::to_vector(llvm::seq<int64_t>(0, length + 1)), n) : Parts{};
+namespace {
 
-  SmallVector<Value> others;
-  for (int64_t i = 0; i < in.getRank(); ++i)
-    if (i != axis)
-      others.push_back(extent(site, op.getValue(), i));
-  carriedNest(b, l, others, {}, [&](ArrayRef<Value> where, ValueRange) {
-    SmallVector<Index> at;
-    for (Value index : where)
-      at.push_back(m.uniform(index));
-    at.insert(at.begin() + axis, Index{});
-    auto input = [&](Value place) {
-      at[axis] = m.uniform(place);
-      return emit(site, op.getValue(), at).value;
-    };
-    forLoop(site, l.i64(0), l.i64(length), 1, [&](Value j) {
-      Value place = even ? l.shl(j, 1) : j;
-      Value re = input(place);
-      f.write(one, j, {re, even ? input(l.add(place, l.i64(1))) : f.constant(0.0)});
-    });
-    Parts from = one, to = other;
-    int64_t done = 1;
-    for (int64_t r : factorsOf(length)) {
-      f.lanes = l.has.lanesOf(f.size);
-      f.stage(from, to, done, r, [&] { return folded; });
-      std::swap(from, to);
-      done *= r;
+/// Transforms that are made at once: so many along an axis of the value.
+struct Side {
+  int64_t axis = -1, count = 1;
+};
+
+/// How an op is computed, at places of all axes but that of the transform.
+class Emitter {
+public:
+  Emitter(const Site &site, FftOp op, const Buffer &to);
+  LogicalResult emitAll();
+
+private:
+  void alone(SmallVector<Index> at);
+  void together(SmallVector<Index> at, Value first);
+  void readTogether(SmallVector<Index> at, Value first);
+  Parts stages(Transform &f);
+  Complex frequency(Transform &f, Parts from, Value k);
+  void forEachSquare(int64_t count, llvm::function_ref<void(Value)> body);
+
+  const Site &site;
+  FftOp op;
+  const Buffer &to;
+  NamedTensorType in;
+  Type element;
+  int64_t axis, n, length, bins, size;
+  bool even;
+  Side side;
+  Parts one, other, folded, turns;
+  Value rows; ///< what is to be transformed, row by row
+};
+
+} // namespace
+
+/// Work that no longer fits the caches is no faster with lanes of this kind.
+static constexpr int64_t mostBytesTogether = 1 << 16;
+
+static Side sideOf(const Site &site, FftOp op, int64_t length, int64_t size) {
+  NamedTensorType in = typeOf(op.getValue());
+  const int64_t axis = in.axisIndex(op.getAxis()), n = in.getAxes()[axis].extent, lanes = std::get<Lanes &>(site.parts()).has.lanesOf(size);
+  Side side;
+  if (lanes < 4 || n / 2 + 1 < lanes || length * size * lanes > mostBytesTogether)
+    return side;
+  int64_t longest = 0;
+  for (auto [i, other] : llvm::enumerate(in.getAxes())) {
+    // How many there are when running is taken to be many.
+    const int64_t extent = other.isStatic() ? other.extent : std::numeric_limits<int64_t>::max();
+    if (static_cast<int64_t>(i) != axis && extent >= lanes && extent > longest) {
+      side = {static_cast<int64_t>(i), lanes};
+      longest = extent;
     }
-    f.lanes = 1;
-    auto store = [&](Value k, Complex value) {
-      SmallVector<Index> result(at);
-      result[axis] = m.uniform(k);
-      result.push_back(m.constant(0));
-      m.store(*buffer, result, l.wrap(value.re, element));
-      result.back() = m.constant(1);
-      m.store(*buffer, result, l.wrap(value.im, element));
-    };
-    forLoop(site, l.i64(0), l.i64(out.getAxes()[axis].extent), 1, [&](Value k) {
-      if (!even)
-        return store(k, f.read(from, k));
-      Value half = f.constant(0.5);
-      const Complex a = f.read(from, l.remS(k, l.i64(length)));
-      const Complex c = f.read(from, l.remS(l.sub(l.i64(length), k), l.i64(length)));
-      const Complex e{f.mul(f.add(a.re, c.re), half), f.mul(f.sub(a.im, c.im), half)};
-      const Complex o{f.mul(f.add(a.im, c.im), half), f.mul(f.sub(c.re, a.re), half)};
-      store(k, f.add(e, f.mul(o, {f.read(turns.re, k, true), f.read(turns.im, k, true)})));
+  }
+  return side;
+}
+
+Emitter::Emitter(const Site &site, FftOp op, const Buffer &to)
+    : site(site), op(op), to(to), in(typeOf(op.getValue())), element(in.getElementType()),
+      axis(in.axisIndex(op.getAxis())), n(in.getAxes()[axis].extent), bins(n / 2 + 1),
+      size(scalarBytes(element)), even(n % 2 == 0) {
+  length = even ? n / 2 : n;
+  side = sideOf(site, op, length, size);
+  auto room = [&] { // of constant size, so it is always to be had
+    const int64_t bytes = length * size * side.count;
+    return Parts{*scratchBytes(site, bytes, {}), *scratchBytes(site, bytes, {})};
+  };
+  one = room();
+  other = room();
+  if (length > 1 && factorsOf(length).back() > largestUnrolled)
+    folded = room();
+  if (side.count > 1)
+    rows = *scratchBytes(site, n * size * side.count, {});
+}
+
+/// From array `one`; returns the array where the result lies.
+Parts Emitter::stages(Transform &f) {
+  auto [ctx, b, l, m] = site.parts();
+  Parts from = one, next = other;
+  int64_t done = 1;
+  for (int64_t r : factorsOf(length)) {
+    f.lanes = f.beside > 1 ? 1 : l.has.lanesOf(size);
+    f.stage(from, next, done, r, [&] { return folded; });
+    std::swap(from, next);
+    done *= r;
+  }
+  f.lanes = 1;
+  if (even)
+    turns = f.table(llvm::to_vector(llvm::seq<int64_t>(0, length + 1)), n);
+  return from;
+}
+
+Complex Emitter::frequency(Transform &f, Parts from, Value k) {
+  auto [ctx, b, l, m] = site.parts();
+  if (!even)
+    return f.read(from, k);
+  Value half = f.constant(0.5);
+  const Complex a = f.read(from, l.remS(k, l.i64(length)));
+  const Complex c = f.read(from, l.remS(l.sub(l.i64(length), k), l.i64(length)));
+  const Complex e{f.mul(f.add(a.re, c.re), half), f.mul(f.sub(a.im, c.im), half)};
+  const Complex o{f.mul(f.add(a.im, c.im), half), f.mul(f.sub(c.re, a.re), half)};
+  return f.add(e, f.mul(o, {f.read(turns.re, k, true), f.read(turns.im, k, true)}));
+}
+
+void Emitter::alone(SmallVector<Index> at) {
+  auto [ctx, b, l, m] = site.parts();
+  ctx.elements.clear();
+  Transform f(site, element, length);
+  auto input = [&](Value place) {
+    at[axis] = m.uniform(place);
+    return emit(site, op.getValue(), at).value;
+  };
+  forLoop(site, l.i64(0), l.i64(length), 1, [&](Value j) {
+    Value place = even ? l.shl(j, 1) : j;
+    Value re = input(place);
+    f.write(one, j, {re, even ? input(l.add(place, l.i64(1))) : f.constant(0.0)});
+  });
+  const Parts from = stages(f);
+  forLoop(site, l.i64(0), l.i64(bins), 1, [&](Value k) {
+    const Complex value = frequency(f, from, k);
+    SmallVector<Index> result(at);
+    result[axis] = m.uniform(k);
+    result.push_back(m.constant(0));
+    m.store(to, result, l.wrap(value.re, element));
+    result.back() = m.constant(1);
+    m.store(to, result, l.wrap(value.im, element));
+  });
+  ctx.elements.clear();
+}
+
+/// The last square overlaps those before it.
+void Emitter::forEachSquare(int64_t count, llvm::function_ref<void(Value)> body) {
+  auto [ctx, b, l, m] = site.parts();
+  forLoop(site, l.i64(0), l.i64(count), side.count, [&](Value from) {
+    body(count % side.count ? l.minS(from, l.i64(count - side.count)) : from);
+  });
+}
+
+/// Into array `one`, transposed.
+void Emitter::readTogether(SmallVector<Index> at, Value first) {
+  auto [ctx, b, l, m] = site.parts();
+  Type vector = VectorType::get({side.count}, element);
+  auto rowAt = [&](Value number, Value place) {
+    return m.address(rows, l.mul(l.add(l.mul(number, l.i64(n)), place), l.i64(size)));
+  };
+  forLoop(site, l.i64(0), l.i64(side.count), 1, [&](Value number) {
+    at[side.axis] = m.uniform(l.add(first, number));
+    forEachSquare(n, [&](Value from) {
+      ctx.elements.clear();
+      at[axis] = {from, 1, {}, {}};
+      l.lanes = side.count;
+      Value value = l.splat(emit(site, op.getValue(), at).value);
+      l.lanes = 1;
+      m.storePlain(value, rowAt(number, from));
     });
+  });
+  ctx.elements.clear();
+  Transform f(site, element, length);
+  f.beside = side.count;
+  Value zero = f.constant(0.0);
+  forEachSquare(n, [&](Value from) {
+    SmallVector<Value> read;
+    for (int64_t number = 0; number < side.count; ++number)
+      read.push_back(m.loadPlain(vector, rowAt(l.i64(number), from)));
+    SmallVector<Value> columns = transposed(m, read, size);
+    Value begin = even ? l.divS(from, l.i64(2)) : from; // squares begin at even places then
+    for (int64_t c = 0; c < side.count; c += even ? 2 : 1)
+      f.write(one, l.add(begin, l.i64(even ? c / 2 : c)), {columns[c], even ? columns[c + 1] : zero});
+  });
+}
+
+void Emitter::together(SmallVector<Index> at, Value first) {
+  auto [ctx, b, l, m] = site.parts();
+  readTogether(at, first);
+  Transform f(site, element, length);
+  f.beside = side.count;
+  const Parts from = stages(f);
+  const size_t part = at.size();
+  const bool areNeighbours = to.known[part] == size && to.known[axis] == 2 * size;
+  forEachSquare(bins, [&](Value k) {
+    SmallVector<Value> re, im;
+    for (int64_t c = 0; c < side.count; ++c) {
+      const Complex value = frequency(f, from, l.add(k, l.i64(c)));
+      re.push_back(value.re);
+      im.push_back(value.im);
+    }
+    re = transposed(m, re, size);
+    im = transposed(m, im, size);
+    SmallVector<Index> result(at);
+    result[axis] = {k, 1, {}, {}};
+    result.push_back(m.constant(0));
+    for (int64_t number = 0; number < side.count; ++number) {
+      result[side.axis] = m.uniform(l.add(first, l.i64(number)));
+      result[part] = m.constant(0);
+      l.lanes = side.count;
+      const LaneValue both[] = {l.wrap(re[number], element), l.wrap(im[number], element)};
+      if (areNeighbours) {
+        m.storeInterleaved(to, result, both);
+      } else {
+        m.store(to, result, both[0]);
+        result[part] = m.constant(1);
+        m.store(to, result, both[1]);
+      }
+      l.lanes = 1;
+    }
+  });
+}
+
+LogicalResult Emitter::emitAll() {
+  auto [ctx, b, l, m] = site.parts();
+  SmallVector<Value> others;
+  SmallVector<int64_t> axes;
+  for (int64_t i = 0; i < in.getRank(); ++i)
+    if (i != axis && i != side.axis) {
+      others.push_back(extent(site, op.getValue(), i));
+      axes.push_back(i);
+    }
+  carriedNest(b, l, others, {}, [&](ArrayRef<Value> where, ValueRange) {
+    SmallVector<Index> at(in.getRank());
+    for (auto [i, index] : llvm::zip(axes, where))
+      at[i] = m.uniform(index);
+    if (side.axis < 0) {
+      alone(at);
+      return SmallVector<Value>{};
+    }
+    const Axis &along = in.getAxes()[side.axis];
+    Value count = extent(site, op.getValue(), side.axis), squares = count;
+    if (!along.isStatic()) // those that are left over go one by one
+      squares = l.sub(count, l.andInt(count, l.i64(side.count - 1)));
+    forLoop(site, l.i64(0), squares, side.count, [&](Value first) {
+      const bool overlaps = along.isStatic() && along.extent % side.count;
+      together(at, overlaps ? l.minS(first, l.i64(along.extent - side.count)) : first);
+    });
+    if (!along.isStatic())
+      forLoop(site, squares, count, 1, [&](Value index) {
+        at[side.axis] = m.uniform(index);
+        alone(at);
+      });
     return SmallVector<Value>{};
   });
   return success();
+}
+
+static LogicalResult emitFft(const Site &site, FftOp op) {
+  auto buffer = bufferFor(site, op.getResult());
+  return failed(buffer) ? failure() : Emitter(site, op, *buffer).emitAll();
 }
 
 namespace penstock::conversion {

@@ -9,6 +9,7 @@
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
+#include "compiler/Conversion/KernelToLoops/Vector/Transposed.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Scan.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -16,64 +17,6 @@
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
-
-/// The columns of as many rows as each has lanes, of elements of 4 or 8 bytes. Pieces of 128 bits first, then those as
-/// wholes: each step is one instruction of two registers.
-static SmallVector<Value> transposed(Memory &m, ArrayRef<Value> rows, int64_t bytes) {
-  const auto size = static_cast<int64_t>(rows.size()), piece = 16 / bytes, pieces = size / piece;
-  /// Runs of `unit` elements of both in turn, from the first or second half of each piece.
-  auto unpack = [&](Value x, Value y, int64_t unit, int64_t half) {
-    SmallVector<int64_t> order;
-    for (int64_t from = half * piece / 2; from < size; from += piece)
-      for (int64_t k = 0; k < piece / 2; k += unit)
-        for (int64_t other : {int64_t{0}, size})
-          for (int64_t i = 0; i < unit; ++i)
-            order.push_back(other + from + k + i);
-    return m.shuffle(x, y, order);
-  };
-  SmallVector<Value> now(rows);
-  for (int64_t row = 0; row < size; row += piece) {
-    auto pair = [&](int64_t first, int64_t second, int64_t unit) {
-      Value x = now[row + first], y = now[row + second];
-      return std::pair{unpack(x, y, unit, 0), unpack(x, y, unit, 1)};
-    };
-    auto [a, b] = pair(0, 1, 1);
-    if (piece == 2) {
-      now[row] = a;
-      now[row + 1] = b;
-      continue;
-    }
-    auto [c, d] = pair(2, 3, 1);
-    now[row] = unpack(a, c, 2, 0);
-    now[row + 1] = unpack(a, c, 2, 1);
-    now[row + 2] = unpack(b, d, 2, 0);
-    now[row + 3] = unpack(b, d, 2, 1);
-  }
-  // Whole pieces, counted through both registers.
-  auto pick = [&](Value x, Value y, ArrayRef<int64_t> wanted) {
-    SmallVector<int64_t> order;
-    for (int64_t number : wanted)
-      for (int64_t i = 0; i < piece; ++i)
-        order.push_back(number * piece + i);
-    return m.shuffle(x, y, order);
-  };
-  SmallVector<Value> columns(now);
-  for (int64_t column = 0; column < piece; ++column) {
-    auto of = [&](int64_t number) { return now[number * piece + column]; };
-    auto to = [&](int64_t number) -> Value & { return columns[number * piece + column]; };
-    if (pieces == 2) {
-      to(0) = pick(of(0), of(1), {0, 2});
-      to(1) = pick(of(0), of(1), {1, 3});
-    }
-    for (int64_t half = 0; half < 2 && pieces == 4; ++half) {
-      Value x = pick(of(0), of(1), {2 * half, 2 * half + 1, 4 + 2 * half, 5 + 2 * half});
-      Value y = pick(of(2), of(3), {2 * half, 2 * half + 1, 4 + 2 * half, 5 + 2 * half});
-      to(2 * half) = pick(x, y, {0, 2, 4, 6});
-      to(2 * half + 1) = pick(x, y, {1, 3, 5, 7});
-    }
-  }
-  return columns;
-}
 
 int64_t penstock::conversion::rowsInLanes(const Site &site, ScanOp op) {
   auto [ctx, b, l, m] = site.parts();
