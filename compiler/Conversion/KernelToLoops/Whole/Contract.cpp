@@ -5,6 +5,11 @@
 // in the other. The order of additions is that of a sum, so it does not depend on any of
 // that. Each result has 32 partial sums; those of a few at a time are in registers.
 //
+// Matrices of bands, of filters that overlap, are 0 but near a diagonal. A product with 0 changes no
+// sum, unless it is with what is not finite: so of all rows of the matrix only those from the
+// first to the last that has another number in the columns at hand are gone through, in runs
+// of 32, where the rows of the value are finite.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
@@ -23,9 +28,17 @@ struct ContractShape {
   int64_t lane = -1, lanes = 1;   ///< axis of the result along which lanes lie
   int64_t block = -1, blocks = 1; ///< axis of the result of which so many are made at a time
 };
+
+/// Of runs of 32 rows of the matrix, the first that is gone through, and the one behind the last.
+struct Runs {
+  Value first, last;
+};
 } // namespace
 
-static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op, const ContractShape &shape, ArrayRef<SmallVector<Index>> at);
+static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op, const ContractShape &shape, ArrayRef<SmallVector<Index>> at, std::optional<Runs> runs);
+
+/// From so many runs of rows on it is worth to know which ones are 0.
+static constexpr int64_t fewestRuns = 3;
 
 /// Products that are unrolled.
 static constexpr int64_t unrolledProducts = 256;
@@ -68,6 +81,76 @@ static ContractShape contractShape(const Site &site, ContractOp op) {
   return shape;
 }
 
+/// Whether lanes lie along rows of a matrix that is long enough, and elements of a row of the value are neighbours.
+static bool looksForZeros(const Site &site, ContractOp op, const ContractShape &shape) {
+  NamedTensorType in = typeOf(op.getValue()), matrix = typeOf(op.getMatrix());
+  const int64_t to = typeOf(op.getResult()).axisIndex(matrix.getAxes()[1].name), from = in.axisIndex(matrix.getAxes()[0].name);
+  const Axis &summed = in.getAxes()[from];
+  return llvm::isa<FloatType>(in.getElementType()) && shape.lane == to && shape.lanes >= 4 && summed.isStatic() &&
+         summed.extent / partialSums >= fewestRuns && elementsApart(site, op.getValue(), from) == 1;
+}
+
+/// Writes the runs for each step along the matrix's columns: two numbers for each.
+static LogicalResult storeRuns(const Site &site, ContractOp op, const ContractShape &shape, Value to) {
+  auto [ctx, b, l, m] = site.parts();
+  NamedTensorType matrix = typeOf(op.getMatrix());
+  const int64_t columns = matrix.getAxes()[1].extent, whole = matrix.getAxes()[0].extent / partialSums;
+  auto numberAt = [&](Value step, int64_t which) { return m.address(to, l.add(l.mul(step, l.i64(16)), l.i64(8 * which))); };
+  forLoop(site, l.i64(0), l.i64((columns + shape.lanes - 1) / shape.lanes), 1, [&](Value step) {
+    Value column = l.minS(l.mul(step, l.i64(shape.lanes)), l.i64(columns - shape.lanes));
+    auto bounds = carryLoop(site, l.i64(0), l.i64(whole), ValueRange{l.i64(whole), l.i64(0)}, [&](Value run, ValueRange sofar) {
+      Type element = matrix.getElementType(), word = b.getIntegerType(element.getIntOrFloatBitWidth());
+      auto vector = VectorType::get({shape.lanes}, word);
+      Value none = b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(vector, b.getIntegerAttr(word, 0)));
+      Value bits = carryLoop(site, l.i64(0), l.i64(partialSums), none, [&](Value row, ValueRange sofar) {
+        ctx.elements.clear();
+        l.lanes = shape.lanes;
+        Value place = l.add(l.mul(run, l.i64(partialSums)), row);
+        Value value = l.splat(emit(site, op.getMatrix(), {m.uniform(place), Index{column, 1, {}, {}}}).value);
+        l.lanes = 1;
+        return SmallVector<Value>{l.orInt(sofar[0], b.create<arith::BitcastOp>(l.loc, vector, value))};
+      })[0];
+      Value any = l.anyLane(bits, [&](Value some) -> Value {
+        Value zero = b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(some.getType()));
+        return b.create<arith::CmpIOp>(l.loc, arith::CmpIPredicate::ne, some, zero);
+      });
+      return SmallVector<Value>{l.pick(any, l.minS(sofar[0], run), sofar[0]), l.pick(any, l.add(run, l.i64(1)), sofar[1])};
+    });
+    m.storePlain(bounds[0], numberAt(step, 0));
+    m.storePlain(bounds[1], numberAt(step, 1));
+  });
+  ctx.elements.clear();
+  return success();
+}
+
+/// Whether rows of the value hold what is not finite.
+static Value anyInfinite(const Site &site, ContractOp op, ArrayRef<SmallVector<Index>> rows, int64_t from, int64_t lanes) {
+  auto [ctx, b, l, m] = site.parts();
+  const int64_t count = typeOf(op.getValue()).getAxes()[from].extent;
+  l.lanes = lanes;
+  Value zero = l.splat(neutral(l, ReduceKind::sum, typeOf(op.getValue()).getElementType()).value);
+  l.lanes = 1;
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = openLoop(b, l, l.i64(0), l.i64(count), lanes, zero);
+  Value place = l.minS(loop.getInductionVar(), l.i64(count - lanes)), sum = loop.getRegionIterArg(0);
+  for (const SmallVector<Index> &row : rows) {
+    SmallVector<Index> at(row);
+    at[from] = {place, 1, {}, {}};
+    ctx.elements.clear();
+    l.lanes = lanes;
+    Value value = l.splat(emit(site, op.getValue(), at).value);
+    l.lanes = 1;
+    sum = b.create<arith::AddFOp>(l.loc, sum, b.create<arith::SubFOp>(l.loc, value, value)); // 0, or NaN
+  }
+  b.create<scf::YieldOp>(l.loc, sum);
+  b.setInsertionPointAfter(loop);
+  ctx.elements.clear();
+  Value result = loop.getResult(0);
+  return l.anyLane(result, [&](Value some) -> Value {
+    return b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::UNO, some, some);
+  });
+}
+
 static LogicalResult emitContract(const Site &site, ContractOp op) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType out = typeOf(op.getResult());
@@ -80,16 +163,40 @@ static LogicalResult emitContract(const Site &site, ContractOp op) {
   if (failed(partial))
     return failure();
   ctx.partialSumsAt = *partial;
+  NamedTensorType matrix = typeOf(op.getMatrix());
+  const int64_t from = typeOf(op.getValue()).axisIndex(matrix.getAxes()[0].name), whole = matrix.getAxes()[0].isStatic() ? matrix.getAxes()[0].extent / partialSums : 0;
+  const bool looks = looksForZeros(site, op, shape);
+  Value runsAt, infinite; // of the rows at hand
+  if (looks) {
+    auto room = scratchBytes(site, 16 * ((matrix.getAxes()[1].extent + shape.lanes - 1) / shape.lanes), {});
+    if (failed(room) || failed(storeRuns(site, op, shape, *room)))
+      return failure();
+    runsAt = *room;
+  }
   SmallVector<Index> at(out.getRank());
-  auto results = [&](Value first) {
+  auto placesFrom = [&](Value first) {
     SmallVector<SmallVector<Index>> places;
     for (int64_t i = 0; i < shape.blocks; ++i) {
       places.push_back(at);
       if (shape.blocks > 1)
         places.back()[shape.block] = m.uniform(l.add(first, l.i64(i)));
     }
+    return places;
+  };
+  auto runsAtColumn = [&](Value column) -> std::optional<Runs> {
+    if (!looks)
+      return std::nullopt;
+    Value step = l.divS(l.add(column, l.i64(shape.lanes - 1)), l.i64(shape.lanes));
+    auto number = [&](int64_t which, int64_t all) -> Value {
+      Value known = m.loadPlain(b.getI64Type(), m.address(runsAt, l.add(l.mul(step, l.i64(16)), l.i64(8 * which))));
+      return l.pick(infinite, l.i64(all), known);
+    };
+    return Runs{number(0, 0), number(1, whole)};
+  };
+  auto results = [&](Value first, std::optional<Runs> runs = {}) {
+    SmallVector<SmallVector<Index>> places = placesFrom(first);
     ctx.elements.clear();
-    SmallVector<LaneValue> sums = contractAt(site, op, shape, places);
+    SmallVector<LaneValue> sums = contractAt(site, op, shape, places, runs);
     for (auto [place, sum] : llvm::zip(places, sums))
       m.store(*buffer, place, sum);
   };
@@ -114,10 +221,19 @@ static LogicalResult emitContract(const Site &site, ContractOp op) {
     auto inLanes = [&](Value first) {
       if (shape.lane < 0)
         return results(first);
+      if (looks) {
+        SmallVector<SmallVector<Index>> rows = placesFrom(first);
+        for (SmallVector<Index> &row : rows) { // the value's places of the result's
+          row.erase(row.begin() + shape.lane);
+          row.insert(row.begin() + from, Index{});
+        }
+        infinite = anyInfinite(site, op, rows, from, shape.lanes);
+      }
       steps(shape.lane, shape.lanes, [&](Value column) {
         at[shape.lane] = {column, shape.lanes > 1, {}, {}};
+        const std::optional<Runs> runs = runsAtColumn(column);
         l.lanes = shape.lanes;
-        results(first);
+        results(first, runs);
         l.lanes = 1;
       });
     };
@@ -139,7 +255,8 @@ static LaneValue treeOf(Lanes &l, ArrayRef<LaneValue> partial, int64_t lane = 0,
 }
 
 static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op, const ContractShape &shape,
-                                                 ArrayRef<SmallVector<Index>> at) {
+                                                 ArrayRef<SmallVector<Index>> at,
+                                         std::optional<Runs> runs) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult()),
                   matrix = typeOf(op.getMatrix());
@@ -184,7 +301,7 @@ static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op, const 
     for (int64_t group = 0; group < groups; ++group) {
       auto laneOf = [&](int64_t i) { return group + i * groups; };
       SmallVector<Value> zeros(results * together, splat(zero.value));
-      auto loops = carryLoop(site, l.i64(0), l.i64(whole), zeros, [&](Value k, ValueRange sofar) {
+      auto loops = carryLoop(site, runs ? runs->first : l.i64(0), runs ? runs->last : l.i64(whole), zeros, [&](Value k, ValueRange sofar) {
         SmallVector<Value> next;
         Value first = l.mul(k, l.i64(partialSums));
         for (int64_t i = 0; i < together; ++i)
