@@ -34,7 +34,7 @@ class Axes(unittest.TestCase):
                 os.mkdir(expected)
                 subprocess.run([REFERENCE, text, str(position), expected, *settings], check=True)
                 names = sorted(os.listdir(expected))
-                self.assertEqual(len(names), 12)
+                self.assertEqual(len(names), 13)
                 for target in targets:
                     found = os.path.join(folder, f"code{position}{''.join(target)}")
                     subprocess.run([TOOL, "sample", text, "--position", str(position), "-o", found, *settings, *target], check=True,
