@@ -37,8 +37,9 @@ struct Runs {
 
 static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op, const ContractShape &shape, ArrayRef<SmallVector<Index>> at, std::optional<Runs> runs);
 
-/// From so many runs of rows on it is worth to know which ones are 0.
-static constexpr int64_t fewestRuns = 3;
+/// From so many runs of rows on, and vectors along a row, it is worth to know what is 0: a few
+/// in a hundred of the time of a matrix where nothing is.
+static constexpr int64_t fewestRuns = 4, fewestSteps = 3;
 
 /// Products that are unrolled.
 static constexpr int64_t unrolledProducts = 256;
@@ -87,6 +88,7 @@ static bool looksForZeros(const Site &site, ContractOp op, const ContractShape &
   const int64_t to = typeOf(op.getResult()).axisIndex(matrix.getAxes()[1].name), from = in.axisIndex(matrix.getAxes()[0].name);
   const Axis &summed = in.getAxes()[from];
   return llvm::isa<FloatType>(in.getElementType()) && shape.lane == to && shape.lanes >= 4 && summed.isStatic() &&
+         matrix.getAxes()[1].extent >= fewestSteps * shape.lanes &&
          summed.extent / partialSums >= fewestRuns && elementsApart(site, op.getValue(), from) == 1;
 }
 
