@@ -42,6 +42,7 @@ private:
   /// Some of a tensor: along each axis `count` places from `low` on; null: all.
   struct Part {
     llvm::SmallVector<mlir::Value> low, count;
+    bool isSingle; ///< each element by itself
   };
   struct RowRange {
     mlir::Value low, high; ///< the first, and the one after the last

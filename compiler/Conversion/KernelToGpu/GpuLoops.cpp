@@ -79,8 +79,8 @@ void GpuEmitter::over(Value tensor, llvm::function_ref<void(Indices)> body) {
 void GpuEmitter::fill(Value tensor, const Buffer &to, const Part &part) {
   if (Operation *op = tensor.getDefiningOp())
     moveTo(op->getLoc());
-  const SmallVector<int64_t> counts = vectorOf(tensor);
   NamedTensorType type = typeOf(tensor);
+  const SmallVector<int64_t> counts = part.isSingle ? SmallVector<int64_t>(type.getRank(), 1) : vectorOf(tensor);
   SmallVector<std::string> names;
   SmallVector<Value> extents, first(type.getRank(), x.constant(0));
   SmallVector<int64_t> axes; // that there is a loop over

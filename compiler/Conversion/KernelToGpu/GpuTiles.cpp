@@ -121,7 +121,7 @@ GpuEmitter::Buffer GpuEmitter::sharedRows(Value tensor, int64_t rowAxis, ArrayRe
 
 /// The parts of `rows`, and of single places of other axes, of a tensor.
 GpuEmitter::Part GpuEmitter::partOf(Value tensor, int64_t rowAxis, RowRange rows, const Places &singles) {
-  Part part;
+  Part part = {};
   part.low.assign(typeOf(tensor).getRank(), Value());
   part.count.assign(typeOf(tensor).getRank(), Value());
   part.low[rowAxis] = rows.low;
@@ -137,11 +137,13 @@ GpuEmitter::Part GpuEmitter::partOf(Value tensor, int64_t rowAxis, RowRange rows
 
 /// The rows of one tile, or as many of them as fit; returns the row after them.
 void GpuEmitter::tile(const analysis::RowRegions &rows, RowRange now, const Places &singles) {
-  auto fillOutputs = [&] {
+  auto fillOutputs = [&](bool isSingle) {
     auto values = llvm::cast<ReturnOp>(kernel.getBody().front().getTerminator()).getValues();
     for (auto [number, output] : llvm::enumerate(values))
       if (rows.outputs.contains(output)) {
-        fill(output, outputs[number], partOf(output, rows.outputs.lookup(output), now, singles));
+        Part part = partOf(output, rows.outputs.lookup(output), now, singles);
+        part.isSingle = isSingle;
+        fill(output, outputs[number], part);
         tiled.insert(output);
       }
   };
@@ -159,14 +161,14 @@ void GpuEmitter::tile(const analysis::RowRegions &rows, RowRange now, const Plac
       barrier();
       buffers[value] = buffer;
     }
-    fillOutputs();
+    fillOutputs(/*isSingle=*/false);
     barrier(); // the next rows go where these were
     for (auto [value, axis] : rows.stored)
       buffers.erase(value);
   }
   IndexMath::Scope scope(x);
   b.setInsertionPointToStart(op.elseBlock());
-  fillOutputs();
+  fillOutputs(/*isSingle=*/true); // seldom: short code
 }
 
 Value GpuEmitter::fits(const analysis::RowRegions &rows, RowRange now) {

@@ -39,7 +39,11 @@ void expectTheBitsOfTheReference(const std::string &text, bool tiny = false) {
 class CudaExamples : public testing::TestWithParam<std::string> {};
 
 TEST_P(CudaExamples, HaveTheBitsOfTheReference) {
-  expectTheBitsOfTheReference(test::exampleText(GetParam()));
+  std::string text = test::exampleText(GetParam());
+  // A second of Whisper's half minute: threads are slow on a CPU.
+  if (const size_t samples = text.find("fit_length(480_000)"); samples != std::string::npos)
+    text.replace(samples, 19, "fit_length(16_000)");
+  expectTheBitsOfTheReference(text);
 }
 
 // Short transforms that are unrolled and such in loops, of even and odd length,
