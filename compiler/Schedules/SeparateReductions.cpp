@@ -104,14 +104,41 @@ static std::optional<Columns> columnsOf(ReduceOp op, ViewOp view) {
     return std::nullopt;
   return columns;
 }
+/// What `value` is made of but for casts, which are listed.
+static Value withoutCasts(Value value, SmallVectorImpl<CastOp> &casts) {
+  while (auto cast = value.getDefiningOp<CastOp>()) {
+    casts.push_back(cast);
+    value = cast.getValue();
+  }
+  return value;
+}
+
+/// A view of `tensor`, of whose columns it has `count`, `step` apart, and their neighbours where there is `more`.
+static Value viewOfColumns(OpBuilder &b, Location loc, Value tensor, StringRef columns, int64_t count, int64_t step,
+                           ArrayRef<Axis> more) {
+  NamedTensorType type = tensorOf(tensor);
+  SmallVector<AffineExpr> places;
+  SmallVector<Axis> read(type.getAxes());
+  for (auto [number, axis] : llvm::enumerate(read)) {
+    AffineExpr here = b.getAffineDimExpr(static_cast<unsigned>(number));
+    if (axis.name == columns) {
+      axis.extent = count;
+      here = here * step;
+      if (!more.empty())
+        here = here + b.getAffineDimExpr(static_cast<unsigned>(read.size()));
+    }
+    places.push_back(here);
+  }
+  read.append(more.begin(), more.end());
+  return b.create<ViewOp>(
+      loc, NamedTensorType::get(type.getElementType(), read), tensor,
+      AffineMapAttr::get(AffineMap::get(static_cast<unsigned>(read.size()), 0, places, b.getContext())), ValueRange(),
+      ValueRange());
+}
 
 static SmallVector<ReduceOp> separate(ReduceOp op) {
   SmallVector<CastOp> casts;
-  Value below = op.getValue();
-  while (auto cast = below.getDefiningOp<CastOp>()) {
-    casts.push_back(cast);
-    below = cast.getValue();
-  }
+  Value below = withoutCasts(op.getValue(), casts);
   auto view = below.getDefiningOp<ViewOp>();
   auto columns = view ? columnsOf(op, view) : std::nullopt;
   if (!columns)
@@ -159,25 +186,8 @@ static SmallVector<ReduceOp> separate(ReduceOp op) {
   Type element = tensorOf(op.getResult()).getElementType();
   auto rows = b.create<ReduceOp>(loc, NamedTensorType::get(element, kept), op.getKind(), value,
                                  b.getArrayAttr(first), ValueRange());
-  /// A view of `tensor`, whose columns are `count`, `step` apart, and their neighbours where there is `more`.
-  auto columnsIn = [&](Value tensor, int64_t count, int64_t step, ArrayRef<Axis> more) -> Value {
-    SmallVector<AffineExpr> again;
-    SmallVector<Axis> read(kept);
-    for (auto [number, axis] : llvm::enumerate(read)) {
-      AffineExpr here = b.getAffineDimExpr(static_cast<unsigned>(number));
-      if (axis.name == in.getAxes()[columns->outer].name) {
-        axis.extent = count;
-        here = here * step;
-        if (!more.empty())
-          here = here + b.getAffineDimExpr(static_cast<unsigned>(read.size()));
-      }
-      again.push_back(here);
-    }
-    read.append(more.begin(), more.end());
-    return b.create<ViewOp>(
-        loc, NamedTensorType::get(element, read), tensor,
-        AffineMapAttr::get(AffineMap::get(static_cast<unsigned>(read.size()), 0, again, b.getContext())), ValueRange(),
-        ValueRange());
+  auto columnsIn = [&](Value tensor, int64_t count, int64_t step, ArrayRef<Axis> more) {
+    return viewOfColumns(b, loc, tensor, in.getAxes()[columns->outer].name, count, step, more);
   };
   const Axis neighbours = in.getAxes()[columns->inner];
   SmallVector<ReduceOp> made{rows};

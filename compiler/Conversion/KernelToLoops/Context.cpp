@@ -13,13 +13,40 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 
 Context::Context(KernelOp kernel, func::FuncOp function, int64_t &nextCheck)
-    : kernel(kernel), function(function), nextCheck(nextCheck), b(kernel.getContext()),
-      l(b, kernel.getLoc(), {}), m(l) {
+    : kernel(kernel), function(function), nextCheck(nextCheck), b(kernel.getContext()) {
   if (auto schedule = kernel.getSchedule()) {
     if (auto level = schedule->getAs<IntegerAttr>("level"))
-      l.has = lane::featuresOf(level.getInt());
+      has = lane::featuresOf(level.getInt());
     streaming = schedule->contains("streaming");
   }
+}
+
+Site::Site(Context &ctx, Location loc) : ctx(ctx), m(Lanes(ctx.b, loc, ctx.has)) {}
+
+Site Site::withLanes(int64_t lanes) const {
+  Site site = *this;
+  site.m.l.lanes = lanes;
+  return site;
+}
+
+Site Site::withLive(std::optional<LiveLanes> live) const {
+  Site site = *this;
+  site.m.live = live;
+  return site;
+}
+
+Site Site::withOp(Location loc, Block *top) const {
+  Site site = withLanes(1);
+  site.m.l.loc = loc;
+  site.top = top;
+  return site;
+}
+
+std::optional<int64_t> Site::settledArm(Operation *choose) const {
+  for (auto [known, arm] : settled)
+    if (known == choose)
+      return arm;
+  return std::nullopt;
 }
 
 static Buffer argumentBuffer(const Site &site, int64_t number, NamedTensorType type, int64_t outsideBatch = 0);

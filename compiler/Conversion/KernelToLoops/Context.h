@@ -54,8 +54,7 @@ struct Context {
   mlir::func::FuncOp function;
   int64_t &nextCheck;
   mlir::OpBuilder b;
-  Lanes l;
-  Memory m;
+  lane::Features has; ///< of the machine that code is made for
   const WholeOps *whole = nullptr;
   bool streaming = false; ///< outputs bypass the caches where they are whole lines
 
@@ -66,15 +65,9 @@ struct Context {
   llvm::DenseMap<mlir::Value, Index> coordinates;
   llvm::DenseMap<mlir::Value, RowStream> rings;     ///< by result of the horizontal pass
   llvm::DenseMap<mlir::Value, RowStream> verticals; ///< by result of the vertical pass
-  llvm::SmallVector<Arm> arms; // around the builder's place, within one block
-  mlir::Block *top = nullptr;                  ///< where the operation at hand began
-  mlir::Value partialSumsAt;                   ///< room for 32 vectors of the reduction at hand
   llvm::SmallVector<Buffer> outputs;           ///< of what the kernel returns
   llvm::SmallVector<std::pair<mlir::Value, Buffer>> tileOutputs; ///< of these, where the rows of a tile go
   std::map<std::string, ByteTable> byteTables; ///< by what they hold, and where
-  /// Pads of which it is known, where a row is emitted, whether it exists: the
-  /// axes that told, or nothing where it does not.
-  llvm::DenseMap<mlir::Operation *, std::optional<llvm::SmallVector<int64_t>>> padRows;
   /// Elements of maps that exist already, by op, lanes and indices; they can be used
   /// in their block and in those inside of it.
   using ElementKey = std::vector<uintptr_t>;
@@ -85,15 +78,7 @@ struct Context {
   std::map<ElementKey, Element> elements;
   llvm::DenseMap<mlir::Value, Margin> margins;    ///< of tensors in `buffers`
   std::map<mlir::Operation *, TapLoops> tapLoops; ///< of wide windows
-  /// The channel that storeLanes() writes, and whether one of them read what might
-  /// be another's too.
-  std::optional<int64_t> channel;
-  bool readsShared = false;
-  /// The arm of a choice that the loops at hand are written for.
-  llvm::DenseMap<mlir::Operation *, int64_t> specializedArms;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<ReducedRows>> reducedRows; ///< by what is stored of them
-  /// Of what storeLanes() has written so far.
-  std::optional<Interval> storedRange;
   mlir::Value args, tensors, slots, scratch, band[2];
   mlir::Value scratchUsed;
   int64_t scratchFixed = 0;
@@ -102,13 +87,41 @@ struct Context {
   mlir::Value failureState;    // id of the first failed check inside a branch
 };
 
-/// Where code is emitted.
+/// What is known of a pad's row, where a row is emitted: the axes that told that it exists, or
+/// nothing where it does not.
+using PadRows = llvm::DenseMap<mlir::Operation *, std::optional<llvm::SmallVector<int64_t>>>;
+
+/// Where code is emitted, and what holds there. A value: what holds in a part of the code only
+/// is said to that part, and to nothing else.
 struct Site {
+  Site(Context &ctx, mlir::Location loc);
+
   Context &ctx;
+  Memory m;                     ///< with the lanes, and which of them are live
+  mlir::Block *top = nullptr;   ///< where the operation at hand began
+  llvm::SmallVector<Arm, 1> arms; ///< around the builder's place, within one block
+  /// The arms of choices that the loops at hand are written for.
+  llvm::SmallVector<std::pair<mlir::Operation *, int64_t>, 2> settled;
+  /// What is known of scalars in the case that the loops at hand are written for.
+  llvm::SmallVector<std::pair<mlir::Value, LaneValue>, 2> facts;
+  const PadRows *padRows = nullptr;
+  std::optional<int64_t> channel; ///< that storeLanes() makes
+  mlir::Value partialSums;        ///< room for 32 vectors of the reduction at hand
+
+  // What is found out on the way, for whoever wants to know.
+  bool *readsShared = nullptr;                ///< one channel reads what might be another's too
+  std::optional<Interval> *written = nullptr; ///< of what storeLanes() stores
+
+  int64_t lanes() const { return m.l.lanes; }
+  Site withLanes(int64_t lanes) const;
+  Site withLive(std::optional<LiveLanes> live) const;
+  /// For an op of the kernel, element by element.
+  Site withOp(mlir::Location loc, mlir::Block *top) const;
+  std::optional<int64_t> settledArm(mlir::Operation *choose) const;
 
   /// The kernel, the builder, arithmetic and memory.
-  std::tuple<Context &, mlir::OpBuilder &, Lanes &, Memory &> parts() const {
-    return {ctx, ctx.b, ctx.l, ctx.m};
+  std::tuple<Context &, mlir::OpBuilder &, const Lanes &, const Memory &> parts() const {
+    return {ctx, ctx.b, m.l, m};
   }
 };
 

@@ -13,7 +13,6 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/Support/SaveAndRestore.h"
 #include "runtime/abi/kernel.h"
 #include <cstddef>
 
@@ -29,7 +28,7 @@ LogicalResult penstock::conversion::emitKernel(KernelOp kernel, func::FuncOp fun
   const WholeOps whole = WholeOps::all();
   Context context(kernel, function, nextCheck);
   context.whole = &whole;
-  const Site site{context};
+  const Site site(context, kernel.getLoc());
   auto [ctx, b, l, m] = site.parts();
   Block *entry = ctx.function.addEntryBlock();
   ctx.exit = ctx.function.addBlock();
@@ -77,11 +76,9 @@ static bool hasTensorResult(Operation &op) {
 
 static LogicalResult refuse(Operation &op) { return op.emitError("has no lowering to CPU code"); }
 
-LogicalResult penstock::conversion::emitTopLevel(const Site &site, Operation &op) {
+LogicalResult penstock::conversion::emitTopLevel(const Site &around, Operation &op) {
+  const Site site = around.withOp(op.getLoc(), around.ctx.b.getInsertionBlock());
   auto [ctx, b, l, m] = site.parts();
-  l.loc = op.getLoc();
-  l.lanes = 1;
-  const auto around = llvm::SaveAndRestore(ctx.top, b.getInsertionBlock());
   if (auto ret = llvm::dyn_cast<ReturnOp>(op))
     return storeOutputs(site, ret);
   if (!hasTensorResult(op)) {
@@ -149,9 +146,11 @@ static LogicalResult materialise(const Site &site, Operation &op) {
     auto buffer = margin ? marginBuffer(site, result, *margin) : wholeBuffer(site, result);
     if (failed(buffer))
       return failure();
-    llvm::SaveAndRestore outer(ctx.storedRange, std::optional<Interval>());
-    storeTensor(site, result, *buffer, defaultShape(site, result), l.i64(0), extent(site, result, 0));
-    noteWritten(site, *buffer);
+    std::optional<Interval> written;
+    Site storing = site;
+    storing.written = &written;
+    storeTensor(storing, result, *buffer, defaultShape(site, result), l.i64(0), extent(site, result, 0));
+    noteWritten(written, *buffer);
     margin ? keepMargins(site, result, *buffer, *margin) : void(ctx.buffers[result] = *buffer);
   }
   return success();

@@ -12,7 +12,7 @@ namespace penstock::conversion {
 /// they stand, and loaded after that.
 mlir::LogicalResult emitKernel(pipe::KernelOp kernel, mlir::func::FuncOp function, int64_t &nextCheck);
 
-mlir::LogicalResult emitTopLevel(const Site &site, mlir::Operation &op);
+mlir::LogicalResult emitTopLevel(const Site &around, mlir::Operation &op);
 
 // RowTiles.cpp
 mlir::LogicalResult emitRowTiles(const Site &site, const pipe::Axis &rows, int64_t tile);

@@ -80,7 +80,6 @@ LogicalResult penstock::conversion::emitRowTiles(const Site &site, const Axis &r
     } else {
       one.add(op);
     }
-  l.loc = ctx.kernel.getLoc();
   Value used = ctx.scratchUsed;
   LogicalResult done = success();
   forLoop(site, l.i64(0), l.i64(rows.extent), tile, [&](Value index) {

@@ -12,14 +12,11 @@
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
-
-static bool isTensor(Value value) { return llvm::isa<NamedTensorType>(value.getType()); }
 
 //===--- scalars -----------------------------------------------------------------===//
 
@@ -172,14 +169,14 @@ LogicalResult penstock::conversion::openChoose(const Site &site, ChooseOp op) {
   SmallVector<LaneValue> selected(op->getNumResults());
   for (auto [i, arm] : llvm::enumerate(op.getArms())) {
     const auto number = static_cast<int64_t>(i);
-    ctx.arms.push_back({index, number, count});
+    Site inArm = site;
+    inArm.arms.push_back({index, number, count});
     for (Operation &inner : arm.front().without_terminator())
-      if (failed(emitTopLevel(site, inner)))
+      if (failed(emitTopLevel(inArm, inner)))
         return failure();
-    ctx.arms.pop_back();
     Value reached = l.cmp(CmpIPredicate::sge, index, l.i64(number));
     for (auto [result, yielded] : llvm::zip(selected, arm.front().getTerminator()->getOperands()))
-      if (!isTensor(yielded))
+      if (!holdsTensor(yielded))
         result = number == 0 ? scalarOf(site, yielded)
                              : l.select(l.wrap(reached, b.getI1Type()), scalarOf(site, yielded), result);
   }
@@ -191,8 +188,8 @@ LogicalResult penstock::conversion::openChoose(const Site &site, ChooseOp op) {
 
 LaneValue penstock::conversion::emitChosen(const Site &site, ChooseOp op, unsigned result, ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
-  if (auto specialized = ctx.specializedArms.find(op); specialized != ctx.specializedArms.end())
-    return emit(site, op.getArms()[specialized->second].front().getTerminator()->getOperand(result), at);
+  if (auto arm = site.settledArm(op))
+    return emit(site, op.getArms()[*arm].front().getTerminator()->getOperand(result), at);
   Value index = scalarOf(site, op.getIndex()).value;
   const int64_t arms = static_cast<int64_t>(op.getArms().size());
   Type element = typeOf(op.getResult(result)).getElementType();
@@ -208,120 +205,38 @@ LaneValue penstock::conversion::emitChosen(const Site &site, ChooseOp op, unsign
   return from(0);
 }
 
-/// Whether all arms around the builder's place are the chosen ones; null where
-/// there are none.
-static Value isTaken(const Site &site) {
+/// A branch whose condition is the same in all lanes.
+LaneValue penstock::conversion::branch(const Site &site, Value condition, Type element, bool vector,
+                                llvm::function_ref<LaneValue()> onTrue,
+                                llvm::function_ref<LaneValue()> onFalse) {
   auto [ctx, b, l, m] = site.parts();
-  Value all;
-  for (const Arm &arm : ctx.arms) {
-    if (arm.count == 1)
-      continue;
-    // Indices outside are clamped.
-    const auto predicate = arm.number == 0               ? CmpIPredicate::sle
-                           : arm.number + 1 == arm.count ? CmpIPredicate::sge
-                                                         : CmpIPredicate::eq;
-    Value here = l.cmp(predicate, arm.index, l.i64(arm.number));
-    all = all ? l.andInt(all, here) : here;
-  }
-  return all;
-}
-
-/// A loop that carries tensors: stores the first ones, then runs. In an arm
-/// that is not taken it does nothing.
-LogicalResult penstock::conversion::materialiseRepeat(const Site &site, RepeatOp op) {
-  auto [ctx, b, l, m] = site.parts();
-  Block &body = op.getBody().front();
-  // Two buffers for each tensor; what is carried begins with their pointers,
-  // the one to read first.
-  SmallVector<Buffer> copies;
-  SmallVector<Value> pointers, state;
-  for (auto [init, result] : llvm::zip(op.getInits(), op.getResults())) {
-    if (!isTensor(init))
-      continue;
-    for (int copy = 0; copy < 2; ++copy) {
-      auto buffer = scratchBuffer(site, result);
-      if (failed(buffer))
-        return failure();
-      pointers.push_back(buffer->pointer);
-      if (copy == 0)
-        copies.push_back(*buffer);
+  if (auto known = Lanes::constantOf(condition))
+    return *known ? onTrue() : onFalse();
+  Type type = registerType(element);
+  if (vector && l.lanes > 1)
+    type = VectorType::get({l.lanes}, type);
+  // Small numbers leave in both forms, see LaneValue::wide.
+  SmallVector<Type> types{type};
+  if (llvm::isa<VectorType>(type) && isUnsigned(element) && element.getIntOrFloatBitWidth() < 32)
+    types.push_back(VectorType::get({l.lanes}, b.getI32Type()));
+  auto op = b.create<scf::IfOp>(l.loc, types, condition, true);
+  OpBuilder::InsertionGuard guard(b);
+  auto side = [&](Block *block, llvm::function_ref<LaneValue()> make) {
+    b.setInsertionPointToStart(block);
+    LaneValue value = make();
+    if (llvm::isa<VectorType>(type)) {
+      value.value = l.splat(value.value);
+      value.wide = value.wide ? l.splat(value.wide) : Value();
     }
-  }
-  state = pointers;
-  for (Value init : op.getInits())
-    if (!isTensor(init))
-      state.push_back(scalarOf(site, init).value);
-  auto pointed = [&](Value pointer, size_t tensor) {
-    Buffer buffer = copies[tensor];
-    buffer.pointer = pointer;
-    return buffer;
+    SmallVector<Value> yielded{value.value};
+    if (types.size() == 2)
+      yielded.push_back(l.wideOf(value));
+    b.create<scf::YieldOp>(l.loc, yielded);
+    return value.range;
   };
-  auto store = [&](Value value, Value result, const Buffer &to) {
-    const bool isPoint = typeOf(result).getRank() == 0;
-    storeTensor(site, value, to, defaultShape(site, result), l.i64(0), isPoint ? l.i64(1) : extent(site, result, 0));
-  };
-  // Binds results or arguments to what `state` holds.
-  auto bind = [&](ValueRange values, ValueRange now) {
-    size_t tensor = 0, number = pointers.size();
-    for (Value value : values) {
-      if (isTensor(value)) {
-        ctx.buffers[value] = pointed(now[2 * tensor], tensor);
-        ++tensor;
-      } else {
-        ctx.scalars[value] = l.wrap(now[number++], value.getType());
-      }
-    }
-  };
-  LogicalResult inside = success();
-  auto iteration = [&](Value number, ValueRange now) {
-    const auto around = llvm::SaveAndRestore(ctx.top, b.getInsertionBlock());
-    ctx.scalars[body.getArgument(0)] = l.wrap(number, b.getI64Type());
-    bind(body.getArguments().drop_front(), now);
-    for (Operation &inner : body.without_terminator())
-      if (failed(emitTopLevel(site, inner)))
-        inside = failure();
-    l.loc = op.getLoc();
-    SmallVector<Value> next, scalarsLast;
-    size_t tensor = 0;
-    for (auto [value, result] : llvm::zip(body.getTerminator()->getOperands(), op.getResults())) {
-      if (!isTensor(value)) {
-        scalarsLast.push_back(scalarOf(site, value).value);
-        continue;
-      }
-      store(value, result, pointed(now[2 * tensor + 1], tensor));
-      next.append({now[2 * tensor + 1], now[2 * tensor]});
-      ++tensor;
-    }
-    next.append(scalarsLast);
-    return next;
-  };
-  // What the iterations leave in scratch is not read after them.
-  Value used = ctx.scratchUsed;
-  auto all = [&]() -> SmallVector<Value> {
-    size_t tensor = 0;
-    for (auto [init, result] : llvm::zip(op.getInits(), op.getResults()))
-      if (isTensor(init)) {
-        store(init, result, pointed(pointers[2 * tensor], tensor));
-        ++tensor;
-      }
-    Value count = l.minS(l.maxS(scalarOf(site, op.getCount()).value, l.i64(0)), l.i64(op.getBound()));
-    return carryLoop(site, l.i64(0), count, state, iteration);
-  };
-  SmallVector<Value> last;
-  if (Value taken = isTaken(site)) {
-    auto branchOp = b.create<scf::IfOp>(l.loc, ValueRange(state).getTypes(), taken, true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branchOp.thenBlock());
-    const auto around = std::exchange(ctx.arms, {});
-    b.create<scf::YieldOp>(l.loc, all());
-    ctx.arms = around;
-    b.setInsertionPointToStart(branchOp.elseBlock());
-    b.create<scf::YieldOp>(l.loc, state);
-    last.assign(branchOp.result_begin(), branchOp.result_end());
-  } else {
-    last = all();
-  }
-  ctx.scratchUsed = used;
-  bind(op.getResults(), last);
-  return inside;
+  Interval x = side(op.thenBlock(), onTrue), y = side(op.elseBlock(), onFalse);
+  return {op.getResult(0),
+          element,
+          {std::min(x.low, y.low), std::max(x.high, y.high), x.nan || y.nan},
+          types.size() == 2 ? op.getResult(1) : Value()};
 }

@@ -6,6 +6,8 @@
 
 namespace penstock::conversion {
 
+inline bool holdsTensor(mlir::Value value) { return llvm::isa<pipe::NamedTensorType>(value.getType()); }
+
 void emitChoose(const Site &site, pipe::ChooseOp op);
 void emitRepeat(const Site &site, pipe::RepeatOp op);
 void emitSearch(const Site &site, pipe::SearchOp op);

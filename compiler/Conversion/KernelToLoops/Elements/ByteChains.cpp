@@ -169,7 +169,7 @@ std::optional<CheaperChain> penstock::conversion::proveByteChain(const ByteChain
 /// x / 255 * 2^32. A byte written four times is x / 255 * (2^32 - 1), an integer. What does not
 /// fit the 24 bits of a float begins with the byte's own highest bit, so x / 255 * 2^32
 /// is nearest to the float above: one conversion that rounds up.
-static Value bytesBy255(Lanes &l, const LaneValue &root) {
+static Value bytesBy255(const Lanes &l, const LaneValue &root) {
   SmallVector<int64_t> fourTimes;
   for (int64_t byte = 0; byte < 4 * l.lanes; ++byte)
     fourTimes.push_back(byte / 4);
@@ -181,7 +181,7 @@ static Value bytesBy255(Lanes &l, const LaneValue &root) {
   return scaled;
 }
 
-LaneValue penstock::conversion::emitByteChain(Lanes &l, const ByteChain &chain, const CheaperChain &form,
+LaneValue penstock::conversion::emitByteChain(const Lanes &l, const ByteChain &chain, const CheaperChain &form,
                                               LaneValue root) {
   OpBuilder &b = l.b;
   Value v = l.cast(CastMode::value, root, b.getF32Type()).value;

@@ -35,7 +35,7 @@ struct CheaperChain {
 };
 std::optional<CheaperChain> proveByteChain(const ByteChain &chain, const lane::Features &has);
 
-LaneValue emitByteChain(Lanes &lanes, const ByteChain &chain, const CheaperChain &form, LaneValue root);
+LaneValue emitByteChain(const Lanes &lanes, const ByteChain &chain, const CheaperChain &form, LaneValue root);
 
 } // namespace penstock::conversion
 

@@ -85,7 +85,7 @@ bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<Lan
   Block &body = op.getBody().front();
   if (!l.has.permuteBytes || l.lanes == 1 || l.lanes > 64)
     return false;
-  Operation *place = outermostLoop(b.getInsertionBlock(), ctx.top, l.lanes);
+  Operation *place = outermostLoop(b.getInsertionBlock(), site.top, l.lanes);
   if (!place)
     return false;
   llvm::DenseMap<Value, Reads> reads;
@@ -105,9 +105,9 @@ bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<Lan
     if (auto known = reads.find(value); known != reads.end())
       return known->second;
     // A scalar of the kernel, which is there before the loops.
-    auto number = ctx.scalars.find(value);
-    const bool outside = number != ctx.scalars.end() && !number->second.isVector() &&
-                         number->second.value.getParentRegion()->isAncestor(place->getParentRegion());
+    auto number = boundScalar(site, value);
+    const bool outside = number && !number->isVector() &&
+                         number->value.getParentRegion()->isAncestor(place->getParentRegion());
     return {{}, !outside};
   };
   for (Operation &inner : body.without_terminator()) {
@@ -161,7 +161,7 @@ static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
   std::string text;
   llvm::raw_string_ostream key(text);
   key << place;
-  for (const Arm &arm : ctx.arms)
+  for (const Arm &arm : site.arms)
     key << ", arm " << arm.number << " by " << arm.index.getAsOpaquePointer();
   llvm::DenseMap<Value, size_t> numbers;
   llvm::SetVector<unsigned> uniform;
@@ -180,7 +180,7 @@ static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
         else
           key << " of " << op.getInputs()[*input].getAsOpaquePointer();
       } else {
-        key << " at " << ctx.scalars.lookup(operand).value.getAsOpaquePointer();
+        key << " at " << boundScalar(site, operand).value_or(LaneValue()).value.getAsOpaquePointer();
       }
     }
   }
@@ -189,8 +189,7 @@ static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
 
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(place);
-  const int64_t lanes = std::exchange(l.lanes, 1);
-  const auto live = std::exchange(m.live, std::nullopt);
+  const Site alone = site.withLive(std::nullopt).withLanes(1), trying = alone.withLanes(64);
   Block &body = op.getBody().front();
   for (unsigned number : uniform) {
     if (auto constant = inputs[number].value.getDefiningOp<arith::ConstantOp>()) {
@@ -198,24 +197,22 @@ static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
       value.value = b.create<arith::ConstantOp>(l.loc, constant.getValue());
       ctx.scalars[body.getArgument(number)] = {value.value, value.type, value.range};
     } else {
-      ctx.scalars[body.getArgument(number)] = emit(site, op.getInputs()[number], {});
+      ctx.scalars[body.getArgument(number)] = emit(alone, op.getInputs()[number], {});
     }
   }
   ByteTable table;
-  l.lanes = 64;
+  const int64_t lanes = trying.lanes();
   for (int64_t part = 0; part < 4; ++part) {
     SmallVector<int8_t> bytes;
-    for (int64_t i = 0; i < l.lanes; ++i)
-      bytes.push_back(static_cast<int8_t>(part * l.lanes + i));
-    auto type = VectorType::get({l.lanes}, b.getI8Type());
+    for (int64_t i = 0; i < lanes; ++i)
+      bytes.push_back(static_cast<int8_t>(part * lanes + i));
+    auto type = VectorType::get({lanes}, b.getI8Type());
     Value trials = b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes)));
     ctx.scalars[byte] = l.wrap(trials, byte.getType());
     for (Operation *inner : slice)
-      (void)emitScalarOp(site, *inner);
-    table[part] = l.splat(scalarOf(site, result).value);
+      (void)emitScalarOp(trying, *inner);
+    table[part] = trying.m.l.splat(scalarOf(trying, result).value);
   }
-  l.lanes = lanes;
-  m.live = live;
   for (auto [number, value] : llvm::enumerate(inputs))
     ctx.scalars[body.getArgument(number)] = value;
   return ctx.byteTables[text] = table;
@@ -230,7 +227,7 @@ std::optional<LaneValue> penstock::conversion::loadByTable(const Site &site, Loa
   if (!l.has.permuteBytes || l.lanes == 1 || l.lanes > 64 || buffer == ctx.buffers.end() || !type.isStatic() ||
       !type.getElementType().isUnsignedInteger(8))
     return std::nullopt;
-  Operation *place = outermostLoop(b.getInsertionBlock(), ctx.top, l.lanes);
+  Operation *place = outermostLoop(b.getInsertionBlock(), site.top, l.lanes);
   if (!place)
     return std::nullopt;
   std::string text;
@@ -265,15 +262,12 @@ std::optional<LaneValue> penstock::conversion::loadByTable(const Site &site, Loa
     for (Index &index : there)
       if (auto number = index.uniform() ? Lanes::constantOf(index.base) : std::nullopt)
         index = m.constant(*number);
-    const int64_t lanes = std::exchange(l.lanes, 64);
-    const auto live = std::exchange(m.live, std::nullopt);
+    const Site whole = site.withLive(std::nullopt).withLanes(64);
     ByteTable table;
     for (int64_t part = 0; part < 4; ++part) {
-      there[along] = {l.i64(part * l.lanes), 1, {}, {}};
-      table[part] = m.load(buffer->second, there).value;
+      there[along] = {l.i64(part * whole.lanes()), 1, {}, {}};
+      table[part] = whole.m.load(buffer->second, there).value;
     }
-    l.lanes = lanes;
-    m.live = live;
     known = ctx.byteTables.emplace(text, table).first;
   }
   return l.lookUp(known->second, byte);

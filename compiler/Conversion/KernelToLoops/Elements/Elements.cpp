@@ -15,12 +15,7 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static LaneValue emitMap(const Site &site, MapOp op, ArrayRef<Index> at);
-static LaneValue computeMap(const Site &site, MapOp op, ArrayRef<Index> at);
 static LaneValue emitConstant(const Site &site, ConstantOp op, ArrayRef<Index> at);
-static LaneValue emitConcat(const Site &site, ConcatOp op, ArrayRef<Index> at);
-static LaneValue emitStack(const Site &site, StackOp op, ArrayRef<Index> at);
-static LaneValue emitPlace(const Site &site, PlaceOp op, ArrayRef<Index> at);
 static LaneValue emitResample(const Site &site, ResampleOp op, ArrayRef<Index> at);
 
 Value penstock::conversion::extent(const Site &site, Value tensor, int64_t axis) {
@@ -39,10 +34,10 @@ Value penstock::conversion::extent(const Site &site, Value tensor, int64_t axis)
 /// What a channel reads may be what another reads too, unless its number is among
 /// the indices.
 void penstock::conversion::noteRead(const Site &site, ArrayRef<Index> at) {
-  auto [ctx, b, l, m] = site.parts();
-  ctx.readsShared |= llvm::none_of(at, [&](const Index &index) {
-    return index.uniform() && Lanes::constantOf(index.base) == ctx.channel;
-  });
+  if (site.readsShared)
+    *site.readsShared |= llvm::none_of(at, [&](const Index &index) {
+      return index.uniform() && Lanes::constantOf(index.base) == site.channel;
+    });
 }
 
 LaneValue penstock::conversion::emit(const Site &site, Value tensor, ArrayRef<Index> at) {
@@ -82,7 +77,8 @@ LaneValue penstock::conversion::emit(const Site &site, Value tensor, ArrayRef<In
       .Case([&](ReduceOp reduce) { return emitReduced(site, reduce, at); })
       .Case([&](ResampleOp resample) { return emitResample(site, resample, at); })
       .Case([&](GatherOp gather) {
-        ctx.readsShared = true; // coordinates
+        if (site.readsShared)
+          *site.readsShared = true; // coordinates
         return emitGather(site, gather, at);
       })
       .Case([&](ChooseOp choose) {
@@ -100,77 +96,6 @@ void penstock::conversion::bindCoordinates(const Site &site, Block &body, size_t
     ctx.scalars.erase(body.getArgument(first + axis));
     ctx.coordinates[body.getArgument(first + axis)] = index;
   }
-}
-
-/// Channels of one pixel read each other's values: a chain of such maps would be
-/// computed anew for every read.
-static LaneValue emitMap(const Site &site, MapOp op, ArrayRef<Index> at) {
-  auto [ctx, b, l, m] = site.parts();
-  Context::ElementKey key{reinterpret_cast<uintptr_t>(op.getOperation()), static_cast<uintptr_t>(l.lanes)};
-  if (m.live) // lanes that do not exist have other values
-    for (Value end : {m.live->first, m.live->last})
-      key.push_back(reinterpret_cast<uintptr_t>(end.getAsOpaquePointer()));
-  for (const Index &index : at) {
-    auto constant = index.base ? Lanes::constantOf(index.base) : std::nullopt;
-    for (uintptr_t part :
-         {static_cast<uintptr_t>(constant.has_value()),
-          constant ? static_cast<uintptr_t>(*constant)
-                   : reinterpret_cast<uintptr_t>(index.base.getAsOpaquePointer()),
-          static_cast<uintptr_t>(index.stride), static_cast<uintptr_t>(index.period),
-          static_cast<uintptr_t>(index.inner),
-          reinterpret_cast<uintptr_t>(index.runtimeStride.getAsOpaquePointer()),
-          reinterpret_cast<uintptr_t>(index.vector.getAsOpaquePointer())})
-      key.push_back(part);
-  }
-  if (auto known = ctx.elements.find(key); known != ctx.elements.end())
-    for (Block *block = b.getInsertionBlock(); block;
-         block = block->getParentOp() ? block->getParentOp()->getBlock() : nullptr)
-      if (block == known->second.block)
-        return known->second.value;
-  LaneValue value = computeMap(site, op, at);
-  ctx.elements[key] = {value, b.getInsertionBlock()};
-  return value;
-}
-
-static LaneValue computeMap(const Site &site, MapOp op, ArrayRef<Index> at) {
-  auto [ctx, b, l, m] = site.parts();
-  NamedTensorType domain = typeOf(op.getResult());
-  Block &body = op.getBody().front();
-  SmallVector<LaneValue> values;
-  for (Value input : op.getInputs()) {
-    SmallVector<Index> inner;
-    for (const Axis &axis : typeOf(input).getAxes())
-      inner.push_back(at[domain.axisIndex(axis.name)]);
-    values.push_back(emit(site, input, inner));
-  }
-  for (auto [i, value] : llvm::enumerate(values))
-    ctx.scalars[body.getArgument(i)] = value;
-  bindCoordinates(site, body, values.size(), at);
-  auto constantOf = [&](Value value) -> std::optional<float> {
-    TypedAttr attribute;
-    if (auto constant = value.getDefiningOp<ConstantOp>())
-      attribute = llvm::dyn_cast<TypedAttr>(constant.getValue());
-    else if (auto argument = llvm::dyn_cast<BlockArgument>(value);
-             argument && argument.getOwner() == &body && argument.getArgNumber() < values.size())
-      if (auto constant = values[argument.getArgNumber()].value.getDefiningOp<arith::ConstantOp>())
-        attribute = constant.getValue();
-    if (auto number = llvm::dyn_cast_if_present<FloatAttr>(attribute); number && number.getType().isF32())
-      return number.getValue().convertToFloat();
-    return std::nullopt;
-  };
-  if (auto chain = findByteChain(body, constantOf))
-    if (auto form = proveByteChain(*chain, l.has)) {
-      if (emitByTables(site, op, values, chain->root))
-        return emitByteChain(l, *chain, *form, scalarOf(site, chain->root));
-      auto inChain = [&](Operation *user) { return chain->ops.contains(user) || user == body.getTerminator(); };
-      for (Operation &inner : body.without_terminator())
-        if (!chain->ops.contains(&inner) || !llvm::all_of(inner.getUsers(), inChain))
-          (void)emitScalarOp(site, inner);
-      return emitByteChain(l, *chain, *form, scalarOf(site, chain->root));
-    }
-  if (!emitByTables(site, op, values, body.getTerminator()->getOperand(0)))
-    emitBlock(site, body);
-  return scalarOf(site, body.getTerminator()->getOperand(0));
 }
 
 LaneValue penstock::conversion::emitLoad(const Site &site, LoadOp op) {
@@ -262,97 +187,6 @@ static LaneValue emitConstant(const Site &site, ConstantOp op, ArrayRef<Index> a
   if (range.low <= range.high)
     value.range = range;
   return value;
-}
-
-//===--- joins ------------------------------------------------------------------------===//
-
-static LaneValue emitConcat(const Site &site, ConcatOp op, ArrayRef<Index> at) {
-  auto [ctx, b, l, m] = site.parts();
-  const int64_t axis = typeOf(op.getResult()).axisIndex(op.getAxis());
-  Type element = typeOf(op.getResult()).getElementType();
-  std::function<LaneValue(size_t, Index)> from = [&](size_t number, Index index) -> LaneValue {
-    Value input = op.getInputs()[number];
-    SmallVector<Index> inner(at);
-    inner[axis] = index;
-    if (number + 1 == op.getInputs().size())
-      return emit(site, input, inner);
-    Value size = extent(site, input, axis);
-    Index rest = m.add(index, m.uniform(l.sub(l.i64(0), size)));
-    if (index.uniform())
-      return branch(site, l.cmp(CmpIPredicate::slt, index.base, size), element, anyLanes(at),
-                    [&] { return emit(site, input, inner); }, [&] { return from(number + 1, rest); });
-    Value here = l.cmp(CmpIPredicate::slt, m.numbers(index), size);
-    inner[axis] = m.clamp(index, size);
-    LaneValue mine = emit(site, input, inner);
-    Value next = m.numbers(rest);
-    return l.select(l.wrap(here, b.getI1Type()), mine,
-                    from(number + 1, m.of(l.maxS(next, l.integerLike(next, 0)))));
-  };
-  return from(0, at[axis]);
-}
-
-static LaneValue emitStack(const Site &site, StackOp op, ArrayRef<Index> at) {
-  auto [ctx, b, l, m] = site.parts();
-  ArrayRef<Index> inner = at.drop_front();
-  auto number = at[0].uniform() ? Lanes::constantOf(at[0].base) : std::nullopt;
-  const size_t count = op.getInputs().size();
-  if (number && *number >= 0 && *number < static_cast<int64_t>(count))
-    return emit(site, op.getInputs()[*number], inner);
-  Type element = typeOf(op.getResult()).getElementType();
-  std::function<LaneValue(size_t)> from = [&](size_t i) -> LaneValue {
-    if (i + 1 == count)
-      return emit(site, op.getInputs()[i], inner);
-    if (at[0].uniform())
-      return branch(site, l.cmp(CmpIPredicate::sle, at[0].base, l.i64(static_cast<int64_t>(i))), element,
-                    anyLanes(at), [&] { return emit(site, op.getInputs()[i], inner); },
-                    [&] { return from(i + 1); });
-    Value numbers = m.numbers(at[0]);
-    Value here = l.cmp(CmpIPredicate::sle, numbers, l.integerLike(numbers, static_cast<int64_t>(i)));
-    LaneValue mine = emit(site, op.getInputs()[i], inner);
-    return l.select(l.wrap(here, b.getI1Type()), mine, from(i + 1));
-  };
-  return from(0);
-}
-
-static LaneValue emitPlace(const Site &site, PlaceOp op, ArrayRef<Index> at) {
-  auto [ctx, b, l, m] = site.parts();
-  NamedTensorType type = typeOf(op.getResult());
-  SmallVector<Index> moved(at), clamped(at);
-  Value inside;
-  bool uniform = true;
-  for (auto [name, offset] : llvm::zip(op.getOver().getAsRange<StringAttr>(), op.getAt())) {
-    const int64_t axis = type.axisIndex(name);
-    moved[axis] = m.add(at[axis], m.uniform(l.sub(l.i64(0), scalarOf(site, offset).value)));
-    uniform &= at[axis].uniform();
-    clamped[axis] = bordered(site, moved[axis], extent(site, op.getPatch(), axis), Border::constant, inside);
-  }
-  // Along the other axes the patch starts at 0, and may end early.
-  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-    const Axis &patch = typeOf(op.getPatch()).getAxes()[axis], &base = type.getAxes()[axis];
-    const bool named = llvm::any_of(op.getOver().getAsRange<StringAttr>(),
-                                    [&](StringAttr name) { return name.strref() == base.name; });
-    if (named || (patch.isStatic() && patch.extent == base.extent))
-      continue;
-    uniform &= at[axis].uniform();
-    clamped[axis] = bordered(site, at[axis], extent(site, op.getPatch(), axis), Border::constant, inside);
-  }
-  if (!inside)
-    return emit(site, op.getPatch(), at);
-  if (uniform)
-    return branch(site, inside, type.getElementType(), anyLanes(at), [&] { return emit(site, op.getPatch(), moved); },
-                  [&] { return emit(site, op.getBase(), at); });
-  // A patch without elements has none to clamp to.
-  Value isThere;
-  for (auto [axis, a] : llvm::enumerate(typeOf(op.getPatch()).getAxes())) {
-    if (a.isStatic())
-      continue;
-    Value some = l.cmp(CmpIPredicate::sgt, extent(site, op.getPatch(), static_cast<int64_t>(axis)), l.i64(0));
-    isThere = isThere ? l.andInt(isThere, some) : some;
-  }
-  auto either = [&] { return l.select(l.wrap(inside, b.getI1Type()), emit(site, op.getPatch(), clamped), emit(site, op.getBase(), at)); };
-  if (!isThere)
-    return either();
-  return branch(site, isThere, type.getElementType(), anyLanes(at), either, [&] { return emit(site, op.getBase(), at); });
 }
 
 //===--- resampling -----------------------------------------------------------------===//

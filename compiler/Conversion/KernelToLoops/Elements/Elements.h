@@ -23,14 +23,22 @@ bool emitByTables(const Site &site, pipe::MapOp op, llvm::ArrayRef<LaneValue> in
 /// the table stands in registers. Null where that cannot be said.
 std::optional<LaneValue> loadByTable(const Site &site, pipe::LoadOp op, llvm::ArrayRef<Index> at);
 
-// Borders.cpp, Gather.cpp
+//===--- a function for each op, in a file named after what it does -----------===//
+
 LaneValue emitPad(const Site &site, pipe::PadOp op, llvm::ArrayRef<Index> at);
 LaneValue emitWindow(const Site &site, pipe::WindowOp op, llvm::ArrayRef<Index> at);
+LaneValue emitMap(const Site &site, pipe::MapOp op, llvm::ArrayRef<Index> at);
+LaneValue emitConcat(const Site &site, pipe::ConcatOp op, llvm::ArrayRef<Index> at);
+LaneValue emitStack(const Site &site, pipe::StackOp op, llvm::ArrayRef<Index> at);
+LaneValue emitPlace(const Site &site, pipe::PlaceOp op, llvm::ArrayRef<Index> at);
 LaneValue emitGather(const Site &site, pipe::GatherOp op, llvm::ArrayRef<Index> at);
 /// The index at which a bordered read happens; `inside` is set (or narrowed)
 /// for a constant border.
 Index bordered(const Site &site, const Index &index, mlir::Value extent, pipe::Border border,
                mlir::Value &inside);
+/// Whether first and last lane of an affine index lie inside, `low` and `high` away from them too; null if that
+/// cannot be said for all lanes at once.
+mlir::Value wholeInside(const Lanes &l, const Index &index, mlir::Value extent, int64_t low = 0, int64_t high = 0);
 /// Whether `value` at lanes that stand for nothing is harmless: loads care for
 /// themselves, everything on the way is arithmetic and affine.
 bool readsPlainly(const Site &site, mlir::Value value);

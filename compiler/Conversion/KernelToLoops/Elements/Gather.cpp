@@ -8,6 +8,23 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpFPredicate;
 
+/// What lies `d` behind the element that `tap` gives for 0, from that and its neighbours.
+static LaneValue between(const Lanes &l, Interpolation interpolation, LaneValue d,
+                         llvm::function_ref<LaneValue(int64_t)> tap) {
+  auto add = [&](LaneValue x, LaneValue y) { return l.binary(BinaryKind::add, x, y); };
+  auto sub = [&](LaneValue x, LaneValue y) { return l.binary(BinaryKind::sub, x, y); };
+  auto mul = [&](LaneValue x, LaneValue y) { return l.binary(BinaryKind::mul, x, y); };
+  if (interpolation != Interpolation::cubic) {
+    LaneValue v0 = tap(0), v1 = tap(1);
+    return add(v0, mul(sub(v1, v0), d));
+  }
+  LaneValue v1 = tap(-1), v2 = tap(0), v3 = tap(1), v4 = tap(2);
+  LaneValue p2 = sub(v3, v1);
+  LaneValue p3 = sub(add(mul(l.constant(l.b.getF64FloatAttr(2.0)), sub(v1, v2)), v3), v4);
+  LaneValue p4 = add(sub(sub(v2, v1), v3), v4);
+  return add(v2, mul(d, add(p2, mul(d, add(p3, mul(d, p4))))));
+}
+
 LaneValue penstock::conversion::emitGather(const Site &site, GatherOp op, ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(op.getInput());
@@ -51,18 +68,13 @@ LaneValue penstock::conversion::emitGather(const Site &site, GatherOp op, ArrayR
       chosen[k] = l.cast(CastMode::value, l.unary(UnaryKind::floor, coordinate), b.getI64Type()).value;
     value = read();
   } else {
-    const bool cubic = op.getInterpolation() == Interpolation::cubic;
-    auto number = [&](double x) { return l.constant(b.getF64FloatAttr(x)); };
-    auto add = [&](LaneValue x, LaneValue y) { return l.binary(BinaryKind::add, x, y); };
-    auto sub = [&](LaneValue x, LaneValue y) { return l.binary(BinaryKind::sub, x, y); };
-    auto mul = [&](LaneValue x, LaneValue y) { return l.binary(BinaryKind::mul, x, y); };
     // The last axis is interpolated first: it is the innermost recursion.
     std::function<LaneValue(size_t)> along = [&](size_t k) -> LaneValue {
       if (k == axes.size())
         return l.cast(CastMode::value, read(), b.getF64Type());
-      LaneValue x = sub(where[k], number(0.5));
+      LaneValue x = l.binary(BinaryKind::sub, where[k], l.constant(b.getF64FloatAttr(0.5)));
       LaneValue whole = l.unary(UnaryKind::floor, x);
-      LaneValue d = sub(x, whole);
+      LaneValue d = l.binary(BinaryKind::sub, x, whole);
       Value first = l.cast(CastMode::value, whole, b.getI64Type()).value;
       // Far outside, so that the neighbours' numbers do not wrap around.
       if (!whole.range.within(-0x1p62, 0x1p62 - 1024)) {
@@ -73,15 +85,7 @@ LaneValue penstock::conversion::emitGather(const Site &site, GatherOp op, ArrayR
         chosen[k] = l.add(first, l.integerLike(first, offset));
         return along(k + 1);
       };
-      if (!cubic) {
-        LaneValue v0 = tap(0), v1 = tap(1);
-        return add(v0, mul(sub(v1, v0), d));
-      }
-      LaneValue v1 = tap(-1), v2 = tap(0), v3 = tap(1), v4 = tap(2);
-      LaneValue p2 = sub(v3, v1);
-      LaneValue p3 = sub(add(mul(number(2.0), sub(v1, v2)), v3), v4);
-      LaneValue p4 = add(sub(sub(v2, v1), v3), v4);
-      return add(v2, mul(d, add(p2, mul(d, add(p3, mul(d, p4))))));
+      return between(l, op.getInterpolation(), d, tap);
     };
     value = l.cast(CastMode::value, along(0), element);
   }

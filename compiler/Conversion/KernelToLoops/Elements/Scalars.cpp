@@ -27,12 +27,18 @@ static std::optional<int64_t> countOf(BlockArgument coordinate) {
   return a.isStatic() ? std::optional(a.extent) : std::nullopt;
 }
 
+std::optional<LaneValue> penstock::conversion::boundScalar(const Site &site, Value value) {
+  for (const auto &[number, known] : llvm::reverse(site.facts))
+    if (number == value)
+      return known;
+  auto known = site.ctx.scalars.find(value);
+  return known == site.ctx.scalars.end() ? std::nullopt : std::optional(known->second);
+}
+
 LaneValue penstock::conversion::scalarOf(const Site &site, Value value) {
   auto [ctx, b, l, m] = site.parts();
-  auto known = ctx.scalars.find(value);
-  if (known != ctx.scalars.end())
-    return known->second;
-  // Coordinates become numbers when somebody asks.
+  if (auto known = boundScalar(site, value))
+    return *known;
   auto coordinate = ctx.coordinates.find(value);
   assert(coordinate != ctx.coordinates.end() && "a scalar without a definition");
   LaneValue number = l.wrap(m.numbers(coordinate->second), b.getI64Type());
@@ -109,6 +115,55 @@ void penstock::conversion::emitBlock(const Site &site, Block &block) {
     (void)emitScalarOp(site, *op); // the verifier of kernels admits scalar ops only
 }
 
+/// Keys, and what is drawn by them.
+static LogicalResult emitRandomOp(const Site &site, Operation &op) {
+  auto [ctx, b, l, m] = site.parts();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](KeyOp k) -> LogicalResult {
+        // Pixel kernels see their own scalars only.
+        if (ctx.kernel.getKind() == "pixels")
+          return op.emitError("a key of the sample in a pixel kernel; pipe.key_of makes it from "
+                              "arguments there");
+        auto slot = [&](int64_t number) {
+          return m.loadPlain(b.getI64Type(), slotAddress(site, number));
+        };
+        const bool sample = k.getScope() == KeyScope::sample;
+        ctx.keys[k] = {slot(PST_SLOT_SEED), slot(sample ? PST_SLOT_POSITION : PST_SLOT_BATCH_POSITION),
+                   slot(PST_SLOT_EPOCH), l.i64(0)};
+        return success();
+      })
+      .Case([&](KeyViewOp k) {
+        ctx.keys[k] = Random(l).withView(key(site, k.getKey()), scalarOf(site, k.getView()).value);
+        return success();
+      })
+      .Case([&](KeyNumbersOp k) {
+        const KeyValue parts = key(site, k.getKey());
+        const Value numbers[] = {parts.state, parts.position, parts.epoch, parts.view};
+        for (auto [result, number] : llvm::zip(k.getResults(), numbers))
+          ctx.scalars[result] = l.wrap(number, b.getI64Type());
+        return success();
+      })
+      .Case([&](KeyOfOp k) {
+        ctx.keys[k] = {scalarOf(site, k.getState()).value, scalarOf(site, k.getPosition()).value,
+                   scalarOf(site, k.getEpoch()).value, scalarOf(site, k.getView()).value};
+        return success();
+      })
+      .Case([&](KeyMixOp k) {
+        ctx.keys[k] = Random(l).mixed(key(site, k.getKey()), scalarOf(site, k.getIndex()).value);
+        return success();
+      })
+      .Case([&](DrawOp d) {
+        SmallVector<LaneValue> values;
+        for (Value argument : d.getArgs())
+          values.push_back(scalarOf(site, argument));
+        Value element = d.getElement() ? scalarOf(site, d.getElement()).value : Value();
+        ctx.scalars[d] = Random(l).draw(d.getKind(), key(site, d.getKey()), static_cast<int64_t>(d.getId()),
+                                  values, element);
+        return success();
+      })
+      .Default([&](Operation *) { return op.emitError("has no lowering to CPU code"); });
+}
+
 LogicalResult penstock::conversion::emitScalarOp(const Site &site, Operation &op) {
   auto [ctx, b, l, m] = site.parts();
   auto set = [&](Value result, LaneValue value) {
@@ -153,47 +208,8 @@ LogicalResult penstock::conversion::emitScalarOp(const Site &site, Operation &op
         const int64_t slot = c.getKind() == ContextKind::slot ? PST_SLOT_INDEX : PST_SLOT_COUNT;
         return set(c, l.wrap(m.loadPlain(b.getI64Type(), slotAddress(site, slot)), b.getI64Type()));
       })
-      .Case([&](KeyOp k) -> LogicalResult {
-        // Pixel kernels see their own scalars only.
-        if (ctx.kernel.getKind() == "pixels")
-          return op.emitError("a key of the sample in a pixel kernel; pipe.key_of makes it from "
-                              "arguments there");
-        auto slot = [&](int64_t number) {
-          return m.loadPlain(b.getI64Type(), slotAddress(site, number));
-        };
-        const bool sample = k.getScope() == KeyScope::sample;
-        ctx.keys[k] = {slot(PST_SLOT_SEED), slot(sample ? PST_SLOT_POSITION : PST_SLOT_BATCH_POSITION),
-                   slot(PST_SLOT_EPOCH), l.i64(0)};
-        return success();
-      })
-      .Case([&](KeyViewOp k) {
-        ctx.keys[k] = Random(l).withView(key(site, k.getKey()), scalarOf(site, k.getView()).value);
-        return success();
-      })
-      .Case([&](KeyNumbersOp k) {
-        const KeyValue parts = key(site, k.getKey());
-        const Value numbers[] = {parts.state, parts.position, parts.epoch, parts.view};
-        for (auto [result, number] : llvm::zip(k.getResults(), numbers))
-          ctx.scalars[result] = l.wrap(number, b.getI64Type());
-        return success();
-      })
-      .Case([&](KeyOfOp k) {
-        ctx.keys[k] = {scalarOf(site, k.getState()).value, scalarOf(site, k.getPosition()).value,
-                   scalarOf(site, k.getEpoch()).value, scalarOf(site, k.getView()).value};
-        return success();
-      })
-      .Case([&](KeyMixOp k) {
-        ctx.keys[k] = Random(l).mixed(key(site, k.getKey()), scalarOf(site, k.getIndex()).value);
-        return success();
-      })
-      .Case([&](DrawOp d) {
-        SmallVector<LaneValue> values;
-        for (Value argument : d.getArgs())
-          values.push_back(scalarOf(site, argument));
-        Value element = d.getElement() ? scalarOf(site, d.getElement()).value : Value();
-        return set(d, Random(l).draw(d.getKind(), key(site, d.getKey()), static_cast<int64_t>(d.getId()),
-                                  values, element));
-      })
+      .Case<KeyOp, KeyViewOp, KeyNumbersOp, KeyOfOp, KeyMixOp, DrawOp>(
+          [&](auto) { return emitRandomOp(site, op); })
       .Case([&](TapsOp t) {
         emitTaps(site, t);
         return success();

@@ -9,7 +9,9 @@ namespace penstock::conversion {
 /// Half the width of a resampling filter.
 double filterSupport(pipe::Filter filter);
 
-/// What stands for a scalar of the kernel.
+/// What stands for a scalar of the kernel, if it was computed.
+std::optional<LaneValue> boundScalar(const Site &site, mlir::Value value);
+/// The same; coordinates become numbers when somebody asks.
 LaneValue scalarOf(const Site &site, mlir::Value value);
 /// Emits all ops of a body; its arguments have their values.
 void emitBlock(const Site &site, mlir::Block &block);

@@ -40,7 +40,7 @@ const TapLoops *penstock::conversion::tapLoopsOf(const Site &site, WindowOp op) 
 }
 
 /// What `kind` leaves every number as it is with.
-static Value tapStart(Lanes &l, BinaryKind kind, Type type) {
+static Value tapStart(const Lanes &l, BinaryKind kind, Type type) {
   if (llvm::isa<FloatType>(type)) {
     const double number = kind == BinaryKind::add   ? -0.0
                           : kind == BinaryKind::mul ? 1.0

@@ -18,13 +18,12 @@ using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
 Value penstock::conversion::specializedArm(const Site &site, Value tensor) {
-  auto [ctx, b, l, m] = site.parts();
-  auto specialized = ctx.specializedArms.find(tensor.getDefiningOp());
-  if (specialized == ctx.specializedArms.end())
+  const auto arm = tensor.getDefiningOp() ? site.settledArm(tensor.getDefiningOp()) : std::nullopt;
+  if (!arm)
     return {};
-  auto choose = llvm::cast<ChooseOp>(specialized->first);
+  auto choose = tensor.getDefiningOp<ChooseOp>();
   const unsigned result = llvm::cast<OpResult>(tensor).getResultNumber();
-  return choose.getArms()[specialized->second].front().getTerminator()->getOperand(result);
+  return choose.getArms()[*arm].front().getTerminator()->getOperand(result);
 }
 
 void penstock::conversion::unresolvedBranches(const Site &site, Value tensor, llvm::SetVector<Operation *> &found, Seen &seen) {
@@ -62,9 +61,8 @@ bool penstock::conversion::unboundedScalars(const Site &site, Value value, llvm:
     if (auto argument = llvm::dyn_cast<BlockArgument>(value))
       if (auto map = llvm::dyn_cast<MapOp>(argument.getOwner()->getParentOp()))
         return unboundedScalars(site, map.getInputs()[argument.getArgNumber()], found, seen);
-    if (auto number = ctx.scalars.find(value);
-        number != ctx.scalars.end() && !(op && op->getParentOfType<MapOp>())) {
-      if (finite(number->second.range))
+    if (auto number = boundScalar(site, value); number && !(op && op->getParentOfType<MapOp>())) {
+      if (finite(number->range))
         return true;
       found.insert(value);
       return !value.getType().isF16() && !value.getType().isBF16(); // those are known as bits only

@@ -27,8 +27,8 @@ void storeRow(const Site &site, mlir::Value tensor, const Buffer &to, const Loop
               llvm::ArrayRef<Index> at, mlir::Value low, mlir::Value high);
 void storeLanes(const Site &site, mlir::Value tensor, const Buffer &to, const LoopShape &shape,
                 llvm::SmallVector<Index> at);
-/// Gives `to` the range that storeLanes() has seen since it began.
-void noteWritten(const Site &site, Buffer &to);
+/// Gives `to` the range of what was stored there (Site::written).
+void noteWritten(const std::optional<Interval> &written, Buffer &to);
 
 //===--- loops ----------------------------------------------------------------===//
 
@@ -38,10 +38,10 @@ mlir::Value forLoop(const Site &site, mlir::Value low, mlir::Value high, int64_t
 llvm::SmallVector<mlir::Value>
 carryLoop(const Site &site, mlir::Value low, mlir::Value high, mlir::ValueRange inits,
           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
-/// Runs `body` with an index for as many lanes as there are, up to `lanes`; the last
+/// Runs `body` where there are lanes, with an index for as many lanes as there are, up to `lanes`; the last
 /// ones overlap those before them.
 void overLanes(const Site &site, mlir::Value from, mlir::Value size, int64_t lanes,
-               llvm::function_ref<void(Index)> body);
+               llvm::function_ref<void(const Site &, Index)> body);
 
 //===--- what is decided once per nest, or per row (Cases.cpp) ----------===//
 

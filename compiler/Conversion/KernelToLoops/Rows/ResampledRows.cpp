@@ -21,7 +21,7 @@ using arith::CmpIPredicate;
 
 /// Where element (0, 0, 0) of u8[rows, columns, channels] lies and how far rows
 /// are apart, if columns are `channels` bytes apart and channels one.
-static std::optional<std::pair<Value, Value>> denseRows(Lanes &l, Memory &m, Value tensor,
+static std::optional<std::pair<Value, Value>> denseRows(const Lanes &l, const Memory &m, Value tensor,
                                                         llvm::DenseMap<Value, Buffer> &buffers,
                                                         llvm::function_ref<LaneValue(Value)> scalar,
                                                         int64_t channels) {

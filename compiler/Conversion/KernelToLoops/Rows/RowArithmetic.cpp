@@ -14,22 +14,22 @@ static unsigned bitsOf(Value vector) {
   return llvm::cast<VectorType>(vector.getType()).getElementTypeBitWidth();
 }
 
-Value penstock::conversion::constantLanes(Lanes &l, ArrayRef<int32_t> values) {
+Value penstock::conversion::constantLanes(const Lanes &l, ArrayRef<int32_t> values) {
   auto type = VectorType::get({static_cast<int64_t>(values.size())}, l.b.getI32Type());
   return l.b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(type, values));
 }
 
-Value penstock::conversion::splatOf(Lanes &l, Value scalar, int64_t lanes) {
+Value penstock::conversion::splatOf(const Lanes &l, Value scalar, int64_t lanes) {
   return l.b.create<vector::SplatOp>(l.loc, VectorType::get({lanes}, scalar.getType()), scalar);
 }
 
-Value penstock::conversion::asElements(Lanes &l, Value vector, unsigned bits) {
+Value penstock::conversion::asElements(const Lanes &l, Value vector, unsigned bits) {
   const int64_t count = sizeOf(vector) * bitsOf(vector) / bits;
   return l.b.create<vector::BitCastOp>(l.loc, VectorType::get({count}, l.b.getIntegerType(bits)),
                                        vector);
 }
 
-Value penstock::conversion::shuffleParts(Lanes &l, Value a, Value b, ArrayRef<int64_t> pattern) {
+Value penstock::conversion::shuffleParts(const Lanes &l, Value a, Value b, ArrayRef<int64_t> pattern) {
   const int64_t part = 128 / bitsOf(a), size = sizeOf(a);
   SmallVector<int64_t> mask;
   for (int64_t start = 0; start < size; start += part)
@@ -38,7 +38,7 @@ Value penstock::conversion::shuffleParts(Lanes &l, Value a, Value b, ArrayRef<in
   return l.b.create<vector::ShuffleOp>(l.loc, a, b, mask);
 }
 
-Value penstock::conversion::interleave(Lanes &l, Value a, Value b, bool high) {
+Value penstock::conversion::interleave(const Lanes &l, Value a, Value b, bool high) {
   const int64_t part = 128 / bitsOf(a);
   SmallVector<int64_t> pattern;
   for (int64_t i = 0; i < part; ++i)
@@ -46,13 +46,13 @@ Value penstock::conversion::interleave(Lanes &l, Value a, Value b, bool high) {
   return shuffleParts(l, a, b, pattern);
 }
 
-Value penstock::conversion::moveBytes(Lanes &l, bool wide, Value bytes, Value table) {
+Value penstock::conversion::moveBytes(const Lanes &l, bool wide, Value bytes, Value table) {
   Value places = asElements(l, table, 8);
   return wide ? l.b.create<lane::PermuteOp>(l.loc, bytes, places).getResult()
               : l.b.create<lane::ShufflePartsOp>(l.loc, bytes, places).getResult();
 }
 
-Value penstock::conversion::addDot(Lanes &l, const RowShape &shape, Value sum, Value taps,
+Value penstock::conversion::addDot(const Lanes &l, const RowShape &shape, Value sum, Value taps,
                                    Value digits) {
   if (shape.quads)
     return l.b.create<lane::DotQuadsOp>(l.loc, sum, asElements(l, taps, 32), digits);
@@ -61,7 +61,7 @@ Value penstock::conversion::addDot(Lanes &l, const RowShape &shape, Value sum, V
   return l.b.create<arith::AddIOp>(l.loc, sum, products);
 }
 
-SmallVector<Value> penstock::conversion::firstSums(Lanes &l, const RowShape &shape) {
+SmallVector<Value> penstock::conversion::firstSums(const Lanes &l, const RowShape &shape) {
   SmallVector<Value> sums;
   for (int64_t digit = 0; digit < shape.digits(); ++digit) {
     // Half of a unit of the result, before the last shift.
@@ -71,7 +71,7 @@ SmallVector<Value> penstock::conversion::firstSums(Lanes &l, const RowShape &sha
   return sums;
 }
 
-Value penstock::conversion::combineSums(Lanes &l, const RowShape &shape, ValueRange sums,
+Value penstock::conversion::combineSums(const Lanes &l, const RowShape &shape, ValueRange sums,
                                         int64_t spare) {
   Value sum = sums[0];
   for (Value next : sums.drop_front())
@@ -79,7 +79,7 @@ Value penstock::conversion::combineSums(Lanes &l, const RowShape &shape, ValueRa
   return l.b.create<arith::ShRSIOp>(l.loc, sum, l.integerLike(sum, 22 - spare));
 }
 
-Value penstock::conversion::dotAll(Lanes &l, const RowShape &shape, ArrayRef<Value> taps,
+Value penstock::conversion::dotAll(const Lanes &l, const RowShape &shape, ArrayRef<Value> taps,
                                    int64_t spare,
                                    llvm::function_ref<Value(size_t, int64_t)> digitOf) {
   if (!shape.quads) {
@@ -100,12 +100,12 @@ Value penstock::conversion::dotAll(Lanes &l, const RowShape &shape, ArrayRef<Val
   return l.b.create<arith::ShRSIOp>(l.loc, sum, l.integerLike(sum, 22 - spare));
 }
 
-Value penstock::conversion::packWords(Lanes &l, Value a, Value b) {
+Value penstock::conversion::packWords(const Lanes &l, Value a, Value b) {
   auto type = VectorType::get({2 * sizeOf(a)}, l.b.getIntegerType(16));
   return l.b.create<lane::PackOp>(l.loc, type, a, b);
 }
 
-Value penstock::conversion::packBytes(Lanes &l, Value a, Value b) {
+Value penstock::conversion::packBytes(const Lanes &l, Value a, Value b) {
   auto type = VectorType::get({2 * sizeOf(a)}, l.b.getI8Type());
   return l.b.create<lane::PackOp>(l.loc, type, a, b);
 }

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Conversion/KernelToLoops/Rows/RowStream.h"
+#include "compiler/Conversion/KernelToLoops/Rows/RowEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -15,69 +15,6 @@
 using namespace mlir;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
-
-namespace {
-class RowEmitter {
-public:
-  RowEmitter(Lanes &lanes, const RowShape &shape, Value descriptor)
-      : l(lanes), b(lanes.b), m(lanes), shape(shape), descriptor(descriptor) {}
-
-  void emit(Value row);
-
-private:
-  Value field(RowField number) {
-    Value place = m.address(descriptor, l.i64(8 * static_cast<int64_t>(number)));
-    const bool isPointer = llvm::is_contained(
-        {RowField::source, RowField::offsets, RowField::tables, RowField::ring, RowField::tags,
-         RowField::rowStarts, RowField::rowWords, RowField::result},
-        number);
-    return m.loadPlain(
-        isPointer ? Type(LLVM::LLVMPointerType::get(b.getContext())) : b.getI64Type(), place);
-  }
-  void loop(Value high, int64_t step, llvm::function_ref<void(Value)> body) {
-    auto op = b.create<scf::ForOp>(l.loc, l.i64(0), high, l.i64(step));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(op.getBody());
-    body(op.getInductionVar());
-  }
-  void either(Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no) {
-    auto op = b.create<scf::IfOp>(l.loc, condition, true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(op.thenBlock());
-    yes();
-    b.setInsertionPointToStart(op.elseBlock());
-    no();
-  }
-  /// `body` for every number of steps that is unrolled, and 0 for the rest.
-  void bySteps(Value steps, llvm::function_ref<void(int64_t)> body, int64_t from = 1) {
-    if (from > shape.writtenOut())
-      return body(0);
-    either(
-        l.cmp(CmpIPredicate::eq, steps, l.i64(from)), [&] { body(from); },
-        [&] { bySteps(steps, body, from + 1); });
-  }
-  VectorType vectorOf(int64_t bytes, unsigned bits) {
-    return VectorType::get({bytes * 8 / bits}, b.getIntegerType(bits));
-  }
-
-  void fillRing(Value first, Value end);
-  void resampleRows(const RowForm &form, ArrayRef<Value> from, ArrayRef<Value> to, int64_t fixed,
-                    bool shared = false);
-  Value window(const RowForm &form, Value row, ArrayRef<Value> offsets, Value extra);
-  void storeBlock(const RowForm &form, ArrayRef<Value> vectors, Value to, Value block);
-  void storePart(Value bytes, Value place);
-  Value channelOf(ArrayRef<Value> words, const RowForm &form, int64_t channel);
-  void combineRows(Value row, Value first);
-  SmallVector<Value> tapsOfRows(ArrayRef<Value> rows, Value at);
-  void storeCombined(ArrayRef<Value> vectors, Value place);
-
-  Lanes &l;
-  OpBuilder &b;
-  Memory m;
-  const RowShape &shape;
-  Value descriptor;
-};
-} // namespace
 
 //===--- the horizontal pass ---------------------------------------------------------===//
 
@@ -307,118 +244,6 @@ void RowEmitter::fillRing(Value first, Value end) {
       });
 }
 
-//===--- the vertical pass -----------------------------------------------------------===//
-
-/// Taps of `vectorBytes` elements from `at` on, brought together: four vectors of
-/// lanes, in the order that packing puts right again.
-SmallVector<Value> RowEmitter::tapsOfRows(ArrayRef<Value> rows, Value at) {
-  const int64_t bytes = shape.vectorBytes;
-  if (!shape.quads) {
-    SmallVector<Value> result;
-    for (int64_t half = 0; half < 2; ++half) {
-      auto words = [&](Value row) {
-        return m.loadPlain(vectorOf(bytes, 16),
-                           m.address(row, l.add(l.shl(at, 1), l.i64(half * bytes))));
-      };
-      Value a = words(rows[0]), c = words(rows[1]);
-      result.append({interleave(l, a, c, false), interleave(l, a, c, true)});
-    }
-    return result;
-  }
-  auto load = [&](int64_t row) {
-    return m.loadPlain(vectorOf(bytes, 8), m.address(rows[row], at));
-  };
-  Value r0 = load(0), r1 = load(1), r2 = load(2), r3 = load(3);
-  SmallVector<Value> result;
-  for (bool high : {false, true}) {
-    Value front = asElements(l, interleave(l, r0, r1, high), 16);
-    Value back = asElements(l, interleave(l, r2, r3, high), 16);
-    result.append({interleave(l, front, back, false), interleave(l, front, back, true)});
-  }
-  return result;
-}
-
-/// Four vectors of lanes, clamped to bytes, in order of elements.
-void RowEmitter::storeCombined(ArrayRef<Value> vectors, Value place) {
-  Value bytes =
-      packBytes(l, packWords(l, vectors[0], vectors[1]), packWords(l, vectors[2], vectors[3]));
-  const int64_t words = shape.vectorBytes / 8;
-  if (!shape.quads && words > 2) {
-    // Packing two vectors of words alternates their parts.
-    SmallVector<int64_t> mask;
-    for (int64_t i = 0; i < words; ++i)
-      mask.push_back(i < words / 2 ? 2 * i : 2 * i - words + 1);
-    bytes = asElements(l, bytes, 64);
-    bytes = m.shuffle(bytes, bytes, mask);
-  }
-  m.storePlain(bytes, place);
-}
-
-/// The current row from rows `first` .. of the ring.
-void RowEmitter::combineRows(Value row, Value first) {
-  Value steps = field(RowField::rowSteps), mask = field(RowField::mask);
-  Value ring = field(RowField::ring), result = field(RowField::result);
-  Value words = m.address(field(RowField::rowWords), l.shl(row, 2));
-  Value outputs = l.shl(field(RowField::rowOutputs), 2);
-  auto rowsOf = [&](Value step) {
-    SmallVector<Value> rows;
-    for (int64_t tap = 0; tap < shape.taps(); ++tap) {
-      Value number = l.add(first, l.add(l.mul(step, l.i64(shape.taps())), l.i64(tap)));
-      rows.push_back(m.address(ring, l.mul(l.andInt(number, mask), l.i64(shape.ringRow()))));
-    }
-    return rows;
-  };
-  auto digitOf = [&](Value step, int64_t digit) {
-    Value plane = l.add(l.mul(step, l.i64(shape.digits())), l.i64(digit));
-    Value place = m.address(words, l.mul(plane, outputs));
-    return splatOf(l, m.loadPlain(b.getI32Type(), place), shape.lanes());
-  };
-  bySteps(steps, [&](int64_t fixed) {
-    SmallVector<SmallVector<Value>> rows, digits;
-    for (int64_t step = 0; step < fixed; ++step) {
-      rows.push_back(rowsOf(l.i64(step)));
-      digits.emplace_back();
-      for (int64_t digit = 0; digit < shape.digits(); ++digit)
-        digits.back().push_back(digitOf(l.i64(step), digit));
-    }
-    loop(l.i64(shape.elements()), shape.vectorBytes, [&](Value at) {
-      SmallVector<Value> vectors;
-      if (fixed) {
-        SmallVector<SmallVector<Value>> taps;
-        for (auto &of : rows)
-          taps.push_back(tapsOfRows(of, at));
-        for (int64_t v = 0; v < 4; ++v)
-          vectors.push_back(
-              dotAll(l, shape, llvm::map_to_vector(taps, [&](auto &of) { return of[v]; }), 0,
-                     [&](size_t step, int64_t digit) { return digits[step][digit]; }));
-        storeCombined(vectors, m.address(result, at));
-        return;
-      }
-      SmallVector<Value> sums;
-      for (int64_t v = 0; v < 4; ++v)
-        sums.append(firstSums(l, shape));
-      auto all = b.create<scf::ForOp>(l.loc, l.i64(0), steps, l.i64(1), sums,
-                                      [&](OpBuilder &, Location, Value step, ValueRange carried) {
-                                        SmallVector<Value> next(carried),
-                                            taps = tapsOfRows(rowsOf(step), at);
-                                        for (int64_t digit = 0; digit < shape.digits(); ++digit) {
-                                          Value weight = digitOf(step, digit);
-                                          for (int64_t v = 0; v < 4; ++v) {
-                                            Value &sum = next[v * shape.digits() + digit];
-                                            sum = addDot(l, shape, sum, taps[v], weight);
-                                          }
-                                        }
-                                        b.create<scf::YieldOp>(l.loc, next);
-                                      });
-      all->setAttr("pipe.short", b.getUnitAttr());
-      for (int64_t v = 0; v < 4; ++v)
-        vectors.push_back(
-            combineSums(l, shape, all.getResults().slice(v * shape.digits(), shape.digits()), 0));
-      storeCombined(vectors, m.address(result, at));
-    });
-  });
-}
-
 void RowEmitter::emit(Value row) {
   Value starts = field(RowField::rowStarts);
   Value first = m.loadPlain(b.getI32Type(), m.address(starts, l.shl(row, 2)));
@@ -428,7 +253,7 @@ void RowEmitter::emit(Value row) {
   m.storePlain(row, m.address(descriptor, l.i64(8 * static_cast<int64_t>(RowField::current))));
 }
 
-func::FuncOp penstock::conversion::rowFunction(Lanes &l, func::FuncOp beside, StringRef name,
+func::FuncOp penstock::conversion::rowFunction(const Lanes &l, func::FuncOp beside, StringRef name,
                                                const RowShape &shape) {
   auto module = beside->getParentOfType<ModuleOp>();
   if (auto present = module.lookupSymbol<func::FuncOp>(name))
@@ -442,9 +267,9 @@ func::FuncOp penstock::conversion::rowFunction(Lanes &l, func::FuncOp beside, St
   result->setAttr("pipe.stop", l.b.getI64IntegerAttr(8 * static_cast<int64_t>(RowField::stop)));
   Block *block = result.addEntryBlock();
   l.b.setInsertionPointToStart(block);
-  const int64_t lanes = std::exchange(l.lanes, 1);
-  RowEmitter(l, shape, block->getArgument(0)).emit(block->getArgument(1));
-  l.lanes = lanes;
+  Lanes single = l;
+  single.lanes = 1;
+  RowEmitter(single, shape, block->getArgument(0)).emit(block->getArgument(1));
   l.b.create<func::ReturnOp>(l.loc);
   return result;
 }

@@ -62,7 +62,7 @@ struct RowForm {
   /// lie in the same window.
   int64_t shuffles() const { return dense && !shape.quads ? 2 : 1; }
   /// Vectors of a table: shuffles, then digits per step.
-  mlir::Value tableVectors(Lanes &l, mlir::Value steps) const {
+  mlir::Value tableVectors(const Lanes &l, mlir::Value steps) const {
     return l.add(l.mul(steps, l.i64(shape.digits())), l.i64(shuffles()));
   }
   /// Bits that sums still keep when they are packed: clamping to words then
@@ -119,36 +119,36 @@ enum class RowField : int64_t {
 
 /// Emits the private function `name(descriptor, row)` that makes `row` the
 /// stream's current row, or finds it.
-mlir::func::FuncOp rowFunction(Lanes &lanes, mlir::func::FuncOp beside, llvm::StringRef name,
+mlir::func::FuncOp rowFunction(const Lanes &lanes, mlir::func::FuncOp beside, llvm::StringRef name,
                                const RowShape &shape);
 
 // RowArithmetic.cpp: instructions of the level, on vectors of `lanes` i32.
-mlir::Value constantLanes(Lanes &l, llvm::ArrayRef<int32_t> values);
+mlir::Value constantLanes(const Lanes &l, llvm::ArrayRef<int32_t> values);
 /// `scalar` in `lanes` lanes.
-mlir::Value splatOf(Lanes &l, mlir::Value scalar, int64_t lanes);
+mlir::Value splatOf(const Lanes &l, mlir::Value scalar, int64_t lanes);
 /// The bytes of a vector, moved by `table` within 16 bytes, or anywhere (`wide`).
-mlir::Value moveBytes(Lanes &l, bool wide, mlir::Value bytes, mlir::Value table);
+mlir::Value moveBytes(const Lanes &l, bool wide, mlir::Value bytes, mlir::Value table);
 /// sum + the dot products of `taps` (u8, or u16 for pairs) and `digits`.
-mlir::Value addDot(Lanes &l, const RowShape &shape, mlir::Value sum, mlir::Value taps,
+mlir::Value addDot(const Lanes &l, const RowShape &shape, mlir::Value sum, mlir::Value taps,
                    mlir::Value digits);
 /// What the sums of each digit, high first, start with.
-llvm::SmallVector<mlir::Value> firstSums(Lanes &l, const RowShape &shape);
+llvm::SmallVector<mlir::Value> firstSums(const Lanes &l, const RowShape &shape);
 /// The rounded result of sums per digit, not clamped, with `spare` bits behind it.
-mlir::Value combineSums(Lanes &l, const RowShape &shape, mlir::ValueRange sums, int64_t spare);
+mlir::Value combineSums(const Lanes &l, const RowShape &shape, mlir::ValueRange sums, int64_t spare);
 /// The same from all steps' taps at once.
-mlir::Value dotAll(Lanes &l, const RowShape &shape, llvm::ArrayRef<mlir::Value> taps, int64_t spare,
+mlir::Value dotAll(const Lanes &l, const RowShape &shape, llvm::ArrayRef<mlir::Value> taps, int64_t spare,
                    llvm::function_ref<mlir::Value(size_t step, int64_t digit)> digitOf);
 /// Two vectors of i32, clamped to u16, within 128-bit parts.
-mlir::Value packWords(Lanes &l, mlir::Value a, mlir::Value b);
+mlir::Value packWords(const Lanes &l, mlir::Value a, mlir::Value b);
 /// Two vectors of i16, clamped to u8, within 128-bit parts.
-mlir::Value packBytes(Lanes &l, mlir::Value a, mlir::Value b);
+mlir::Value packBytes(const Lanes &l, mlir::Value a, mlir::Value b);
 /// The low or high halves of the 128-bit parts of `a` and `b`, element by element.
-mlir::Value interleave(Lanes &l, mlir::Value a, mlir::Value b, bool high);
+mlir::Value interleave(const Lanes &l, mlir::Value a, mlir::Value b, bool high);
 /// A shuffle that is the same in every part of 16 bytes; elements of the second
 /// vector's part count on.
-mlir::Value shuffleParts(Lanes &l, mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> pattern);
+mlir::Value shuffleParts(const Lanes &l, mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> pattern);
 /// Another element type for the same bits.
-mlir::Value asElements(Lanes &l, mlir::Value vector, unsigned bits);
+mlir::Value asElements(const Lanes &l, mlir::Value vector, unsigned bits);
 
 } // namespace penstock::conversion
 

@@ -14,14 +14,14 @@ using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
 /// The largest lane of a signed vector; a scalar is itself.
-static Value largest(Lanes &l, Value value) {
+static Value largest(const Lanes &l, Value value) {
   if (!llvm::isa<VectorType>(value.getType()))
     return value;
   return l.b.create<vector::ReductionOp>(l.loc, vector::CombiningKind::MAXSI, value);
 }
 
 /// The digits of a weight, high first; bits above a digit's are anything.
-static SmallVector<Value> digitsOf(Lanes &l, const RowShape &shape, Value weight) {
+static SmallVector<Value> digitsOf(const Lanes &l, const RowShape &shape, Value weight) {
   auto shift = [&](Value x, int64_t bits) {
     return l.b.create<arith::ShRSIOp>(l.loc, x, l.integerLike(x, bits)).getResult();
   };
@@ -31,6 +31,87 @@ static SmallVector<Value> digitsOf(Lanes &l, const RowShape &shape, Value weight
   Value upper = shift(l.add(weight, l.integerLike(weight, 128)), 8);
   Value top = shift(l.add(upper, l.integerLike(upper, 128)), 8);
   return {top, upper, weight};
+}
+
+namespace {
+/// Where taps are packed, and how.
+struct TapPacker {
+  const Site &inLanes;
+  Value weights, start;
+  const RowShape &shape;
+  int64_t outputs, lanes, count; ///< of which have taps
+  Value tapCount, zero, one;
+  Value firsts, starts, words;
+  OpBuilder &b = inLanes.ctx.b;
+  const Lanes &l = inLanes.m.l;
+  const Memory &m = inLanes.m;
+
+  Value narrow(Value x) { return b.create<arith::TruncIOp>(l.loc, b.getI32Type(), x); }
+  Value wide(Value x) { return b.create<arith::ExtSIOp>(l.loc, l.like(x, b.getI64Type()), x); }
+  // The last vector overlaps the one before it.
+  Index outputAt(Value o) { return {l.minS(o, l.i64(count - lanes)), lanes == 1 ? 0 : 1, {}, {}}; }
+  Value place(Value array, const Index &o) { return m.address(array, l.shl(o.base, 2)); }
+  Value longestRuns(Value none);
+  void packDigits(Value o, Value none, Value length, Value steps);
+};
+} // namespace
+
+/// The first taps that are not 0; returns how many there are, in each lane, to the last one.
+Value TapPacker::longestRuns(Value none) {
+  auto runs = b.create<scf::ForOp>(
+      l.loc, zero, l.i64(count), l.i64(lanes), ValueRange{none},
+      [&](OpBuilder &, Location, Value o, ValueRange longest) {
+        const Index at = outputAt(o);
+        Value last = l.splat(narrow(l.sub(tapCount, one)));
+        auto ends = b.create<scf::ForOp>(
+            l.loc, zero, tapCount, one, ValueRange{last, none},
+            [&](OpBuilder &, Location, Value k, ValueRange carried) {
+              Value weight = l.splat(emit(inLanes, weights, {at, m.of(l.splat(k))}).value);
+              Value used = l.cmp(CmpIPredicate::ne, weight, l.integerLike(weight, 0));
+              Value tap = l.splat(narrow(k));
+              b.create<scf::YieldOp>(
+                  l.loc, ValueRange{l.pick(used, l.minS(carried[0], tap), carried[0]),
+                                    l.pick(used, l.add(tap, l.integerLike(tap, 1)), carried[1])});
+            });
+        m.storePlain(ends.getResult(0), place(firsts, at));
+        Value run = l.sub(ends.getResult(1), ends.getResult(0));
+        b.create<scf::YieldOp>(l.loc, l.maxS(longest[0], run));
+      });
+  return runs.getResult(0);
+}
+
+/// The digits of taps of the outputs from `o` on, step by step.
+void TapPacker::packDigits(Value o, Value none, Value length, Value steps) {
+  const int64_t plane = 4 * outputs;
+  const Index at = outputAt(o);
+  Value first = m.loadPlain(lanes == 1 ? Type(b.getI32Type()) : VectorType::get({lanes}, b.getI32Type()), place(firsts, at));
+  first = l.minS(first, l.splat(narrow(l.sub(tapCount, length))));
+  Value from = l.splat(emit(inLanes, start, {at}).value);
+  m.storePlain(l.add(from, first), place(starts, at));
+  forLoop(inLanes, zero, steps, 1, [&](Value step) {
+    // A digit enters at the top and is moved down by those of later taps.
+    const int64_t bits = 32 / shape.taps();
+    Value from = l.mul(step, l.i64(shape.taps()));
+    auto joined = b.create<scf::ForOp>(
+        l.loc, from, l.add(from, l.i64(shape.taps())), one,
+        SmallVector<Value>(shape.digits(), none),
+        [&](OpBuilder &, Location, Value k, ValueRange carried) {
+          Value numbers = l.add(first, l.splat(narrow(k)));
+          numbers = wide(l.minS(numbers, l.splat(narrow(l.sub(tapCount, one)))));
+          Value weight = l.splat(emit(inLanes, weights, {at, m.of(numbers)}).value);
+          Value inside = l.splat(l.cmp(CmpIPredicate::slt, k, length));
+          SmallVector<Value> next =
+              digitsOf(l, shape, l.pick(inside, weight, l.integerLike(weight, 0)));
+          for (auto [digit, sofar] : llvm::zip(next, carried))
+            digit = l.orInt(l.shrU(sofar, bits), l.shl(digit, 32 - bits));
+          b.create<scf::YieldOp>(l.loc, next);
+        });
+    for (int64_t digit = 0; digit < shape.digits(); ++digit) {
+      Value number = l.add(l.mul(step, l.i64(shape.digits())), l.i64(digit));
+      m.storePlain(joined.getResult(digit),
+                   place(m.address(words, l.mul(number, l.i64(plane))), at));
+    }
+  });
 }
 
 /// Finds the taps that are not 0, and cuts them. Taps start .. start + length
@@ -51,81 +132,15 @@ FailureOr<TapTable> penstock::conversion::packTaps(const Site &site, Value weigh
   while (lanes > count)
     lanes /= 2;
   Value tapCount = extent(site, weights, 1), zero = l.i64(0), one = l.i64(1);
-  auto narrow = [&](Value x) {
-    return b.create<arith::TruncIOp>(l.loc, b.getI32Type(), x).getResult();
-  };
-  auto wide = [&](Value x) {
-    return b.create<arith::ExtSIOp>(l.loc, l.like(x, b.getI64Type()), x).getResult();
-  };
-  auto laneType = [&]() -> Type {
-    return lanes == 1 ? Type(b.getI32Type()) : VectorType::get({lanes}, b.getI32Type());
-  };
-  // The last vector overlaps the one before it.
-  auto outputAt = [&](Value o) {
-    return Index{l.minS(o, l.i64(count - lanes)), lanes == 1 ? 0 : 1, {}, {}};
-  };
-  auto place = [&](Value array, const Index &o) { return m.address(array, l.shl(o.base, 2)); };
-  l.lanes = lanes;
-
-  Value none = l.splat(l.i32(0));
-  auto runs = b.create<scf::ForOp>(
-      l.loc, zero, l.i64(count), l.i64(lanes), ValueRange{none},
-      [&](OpBuilder &, Location, Value o, ValueRange longest) {
-        const Index at = outputAt(o);
-        Value last = l.splat(narrow(l.sub(tapCount, one)));
-        auto ends = b.create<scf::ForOp>(
-            l.loc, zero, tapCount, one, ValueRange{last, none},
-            [&](OpBuilder &, Location, Value k, ValueRange carried) {
-              Value weight = l.splat(emit(site, weights, {at, m.of(l.splat(k))}).value);
-              Value used = l.cmp(CmpIPredicate::ne, weight, l.integerLike(weight, 0));
-              Value tap = l.splat(narrow(k));
-              b.create<scf::YieldOp>(
-                  l.loc, ValueRange{l.pick(used, l.minS(carried[0], tap), carried[0]),
-                                    l.pick(used, l.add(tap, l.integerLike(tap, 1)), carried[1])});
-            });
-        m.storePlain(ends.getResult(0), place(*firsts, at));
-        Value run = l.sub(ends.getResult(1), ends.getResult(0));
-        b.create<scf::YieldOp>(l.loc, l.maxS(longest[0], run));
-      });
-  l.lanes = 1;
-  Value length = l.maxS(wide(largest(l, runs.getResult(0))), one);
+  const Site inLanes = site.withLanes(lanes);
+  TapPacker pack{inLanes, weights, start, shape, outputs, lanes, count, tapCount, zero, one, *firsts, *starts, *words};
+  Value none = inLanes.m.l.splat(l.i32(0));
+  Value longest = pack.longestRuns(none);
+  Value length = l.maxS(pack.wide(largest(l, longest)), one);
   Value steps =
       b.create<arith::DivUIOp>(l.loc, l.add(length, l.i64(shape.taps() - 1)), l.i64(shape.taps()));
-
   const int64_t plane = 4 * outputs;
-  forLoop(site, zero, l.i64(count), lanes, [&](Value o) {
-    l.lanes = lanes;
-    const Index at = outputAt(o);
-    Value first = m.loadPlain(laneType(), place(*firsts, at));
-    first = l.minS(first, l.splat(narrow(l.sub(tapCount, length))));
-    Value from = l.splat(emit(site, start, {at}).value);
-    m.storePlain(l.add(from, first), place(*starts, at));
-    forLoop(site, zero, steps, 1, [&](Value step) {
-      // A digit enters at the top and is moved down by those of later taps.
-      const int64_t bits = 32 / shape.taps();
-      Value from = l.mul(step, l.i64(shape.taps()));
-      auto joined = b.create<scf::ForOp>(
-          l.loc, from, l.add(from, l.i64(shape.taps())), one,
-          SmallVector<Value>(shape.digits(), none),
-          [&](OpBuilder &, Location, Value k, ValueRange carried) {
-            Value numbers = l.add(first, l.splat(narrow(k)));
-            numbers = wide(l.minS(numbers, l.splat(narrow(l.sub(tapCount, one)))));
-            Value weight = l.splat(emit(site, weights, {at, m.of(numbers)}).value);
-            Value inside = l.splat(l.cmp(CmpIPredicate::slt, k, length));
-            SmallVector<Value> next =
-                digitsOf(l, shape, l.pick(inside, weight, l.integerLike(weight, 0)));
-            for (auto [digit, sofar] : llvm::zip(next, carried))
-              digit = l.orInt(l.shrU(sofar, bits), l.shl(digit, 32 - bits));
-            b.create<scf::YieldOp>(l.loc, next);
-          });
-      for (int64_t digit = 0; digit < shape.digits(); ++digit) {
-        Value number = l.add(l.mul(step, l.i64(shape.digits())), l.i64(digit));
-        m.storePlain(joined.getResult(digit),
-                     place(m.address(*words, l.mul(number, l.i64(plane))), at));
-      }
-    });
-    l.lanes = 1;
-  });
+  forLoop(site, zero, l.i64(count), lanes, [&](Value o) { pack.packDigits(o, none, length, steps); });
   // Outputs past the last one repeat its start, with weights of 0.
   auto at = [&](Value array, Value o) { return m.address(array, l.shl(o, 2)); };
   forLoop(site, l.i64(count), l.i64(outputs), 1, [&](Value o) {

@@ -13,7 +13,7 @@ using arith::CmpIPredicate;
 
 /// The private function `name` of the module, made by `body` at first use.
 static func::FuncOp helper(OpBuilder &b, Location loc, StringRef name, FunctionType type,
-                           llvm::function_ref<Value(Lanes &, ValueRange)> body) {
+                           llvm::function_ref<Value(const Lanes &, ValueRange)> body) {
   auto module = b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   if (auto present = module.lookupSymbol<func::FuncOp>(name))
     return present;
@@ -32,7 +32,7 @@ static func::FuncOp helper(OpBuilder &b, Location loc, StringRef name, FunctionT
 // difference at a time.
 func::FuncOp penstock::conversion::fmodHelper(OpBuilder &b, Location loc) {
   Type f64 = b.getF64Type(), i64 = b.getI64Type();
-  return helper(b, loc, "pst.fmod", b.getFunctionType({f64, f64}, {f64}), [&](Lanes &l, ValueRange args) {
+  return helper(b, loc, "pst.fmod", b.getFunctionType({f64, f64}, {f64}), [&](const Lanes &l, ValueRange args) {
     Value a = args[0], c = args[1];
     Value x = b.create<LLVM::FAbsOp>(loc, a), y = b.create<LLVM::FAbsOp>(loc, c);
     Value inf = l.f64(std::numeric_limits<double>::infinity());
@@ -90,7 +90,7 @@ func::FuncOp penstock::conversion::fmodHelper(OpBuilder &b, Location loc) {
 // scalar.h, sine: step by step.
 func::FuncOp penstock::conversion::sineHelper(OpBuilder &b, Location loc) {
   Type f64 = b.getF64Type(), i64 = b.getI64Type();
-  return helper(b, loc, "pst.sine", b.getFunctionType({f64, i64}, {f64}), [&](Lanes &l, ValueRange args) {
+  return helper(b, loc, "pst.sine", b.getFunctionType({f64, i64}, {f64}), [&](const Lanes &l, ValueRange args) {
     auto add = [&](Value x, Value y) -> Value { return b.create<arith::AddFOp>(loc, x, y); };
     auto sub = [&](Value x, Value y) -> Value { return b.create<arith::SubFOp>(loc, x, y); };
     auto mul = [&](Value x, Value y) -> Value { return b.create<arith::MulFOp>(loc, x, y); };
@@ -133,7 +133,7 @@ func::FuncOp penstock::conversion::sineHelper(OpBuilder &b, Location loc) {
 
 func::FuncOp penstock::conversion::drawHelper(OpBuilder &b, Location loc) {
   Type i64 = b.getI64Type();
-  return helper(b, loc, "pst.draw", b.getFunctionType({i64, i64, i64, i64, i64}, {i64}), [](Lanes &l, ValueRange args) {
+  return helper(b, loc, "pst.draw", b.getFunctionType({i64, i64, i64, i64, i64}, {i64}), [](const Lanes &l, ValueRange args) {
     return Random(l).rounds({args[0], args[2], args[3], args[4]}, args[1], {});
   });
 }
@@ -141,7 +141,7 @@ func::FuncOp penstock::conversion::drawHelper(OpBuilder &b, Location loc) {
 // random.h, permute: eight Feistel rounds, walked along the cycle.
 func::FuncOp penstock::conversion::permuteHelper(OpBuilder &b, Location loc) {
   Type i64 = b.getI64Type();
-  return helper(b, loc, "pst.permute", b.getFunctionType({i64, i64, i64}, {i64}), [&](Lanes &l, ValueRange args) {
+  return helper(b, loc, "pst.permute", b.getFunctionType({i64, i64, i64}, {i64}), [&](const Lanes &l, ValueRange args) {
     Value key = args[0], n = args[1], start = args[2];
     Value outside = l.orInt(l.cmp(CmpIPredicate::ule, n, l.i64(1)), l.cmp(CmpIPredicate::uge, start, n));
     Random random(l);

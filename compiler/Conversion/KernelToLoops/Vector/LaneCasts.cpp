@@ -18,7 +18,7 @@ using arith::CmpIPredicate;
 
 static bool isStorage(Type type) { return type.isF16() || type.isBF16(); }
 
-LaneValue Lanes::widen(LaneValue storage) {
+LaneValue Lanes::widen(LaneValue storage) const {
   Value h = storage.value;
   Type f32 = like(h, b.getF32Type()), i32Type = like(h, b.getI32Type());
   if (storage.type.isBF16()) {
@@ -46,7 +46,7 @@ LaneValue Lanes::widen(LaneValue storage) {
   return {b.create<arith::BitcastOp>(loc, f32, orInt(bits, sign)), b.getF32Type(), {}};
 }
 
-LaneValue Lanes::narrowToHalf(LaneValue value) {
+LaneValue Lanes::narrowToHalf(LaneValue value) const {
   value = canonical(value);
   Value f = value.value;
   Type i16Type = like(f, b.getIntegerType(16)), i32Type = like(f, b.getI32Type());
@@ -74,7 +74,7 @@ LaneValue Lanes::narrowToHalf(LaneValue value) {
   return {b.create<arith::TruncIOp>(loc, i16Type, orInt(result, sign)), b.getF16Type(), value.range};
 }
 
-LaneValue Lanes::narrowToBfloat(LaneValue value) {
+LaneValue Lanes::narrowToBfloat(LaneValue value) const {
   value = canonical(value);
   Value f = value.value;
   Value bits = b.create<arith::BitcastOp>(loc, like(f, b.getI32Type()), f);
@@ -87,7 +87,7 @@ LaneValue Lanes::narrowToBfloat(LaneValue value) {
           value.range};
 }
 
-Value Lanes::roundToOdd(Value wide) {
+Value Lanes::roundToOdd(Value wide) const {
   Type f32 = like(wide, b.getF32Type()), i32Type = like(wide, b.getI32Type());
   Value near = b.create<arith::TruncFOp>(loc, f32, wide);
   Value back = b.create<arith::ExtFOp>(loc, wide.getType(), near);
@@ -103,7 +103,7 @@ Value Lanes::roundToOdd(Value wide) {
 
 /// An i64 with what exceeds 53 bits folded into the last bit that f64 keeps
 /// (scalar.h, oddDouble).
-Value Lanes::keepOdd(Value v) {
+Value Lanes::keepOdd(Value v) const {
   Value zero = integerLike(v, 0);
   Value negative = cmp(CmpIPredicate::slt, v, zero);
   Value magnitude = pick(negative, b.create<arith::SubIOp>(loc, zero, v), v);
@@ -123,7 +123,7 @@ Value Lanes::keepOdd(Value v) {
 }
 
 /// Truncated, with no zero negative: what a maximum with +0 gives is none.
-Value Lanes::wholeReal(Value v) {
+Value Lanes::wholeReal(Value v) const {
   Value whole = b.create<LLVM::FTruncOp>(loc, v);
   auto choice = v.getDefiningOp<arith::SelectOp>();
   auto compare = choice ? choice.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
@@ -133,7 +133,7 @@ Value Lanes::wholeReal(Value v) {
   return b.create<arith::AddFOp>(loc, whole, floatLike(whole, 0.0));
 }
 
-LaneValue Lanes::floatToInt(LaneValue value, Type to) {
+LaneValue Lanes::floatToInt(LaneValue value, Type to) const {
   Value v = value.loose ? value.loose : value.value;
   const Interval full = rangeOfType(to);
   const unsigned width = to.getIntOrFloatBitWidth();
@@ -182,7 +182,7 @@ LaneValue Lanes::floatToInt(LaneValue value, Type to) {
   return {whole, to, out};
 }
 
-LaneValue Lanes::intToFloat(LaneValue value, Type to) {
+LaneValue Lanes::intToFloat(LaneValue value, Type to) const {
   value.range.least = 1;
   if (value.real && to.isF32())
     return {value.real, to, value.range};
@@ -204,7 +204,7 @@ LaneValue Lanes::intToFloat(LaneValue value, Type to) {
   return {result, to, range};
 }
 
-LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) {
+LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) const {
   Value v = value.value;
   const unsigned from = value.type.getIntOrFloatBitWidth(), width = to.getIntOrFloatBitWidth();
   const Interval full = rangeOfType(to);
@@ -256,7 +256,7 @@ LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) {
   return {v, to, fits ? value.range : full, wide, real, {}, sum, {}, width > 8 ? low : Value()};
 }
 
-LaneValue Lanes::cast(CastMode mode, LaneValue value, Type to) {
+LaneValue Lanes::cast(CastMode mode, LaneValue value, Type to) const {
   if (value.type == to)
     return value;
   if (mode == CastMode::bits) {

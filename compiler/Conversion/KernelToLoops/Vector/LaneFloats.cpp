@@ -33,7 +33,7 @@ static double leastSum(const LaneValue &a, const LaneValue &c) {
 
 /// x / c. A product with a constant's reciprocal takes a sixth of the time; where
 /// that is exact, and what it loses with tiny numbers does not occur, it is the same.
-Value Lanes::quotient(const LaneValue &a, const LaneValue &c) {
+Value Lanes::quotient(const LaneValue &a, const LaneValue &c) const {
   const auto constant = static_cast<float>(c.range.low);
   if (!has.fusedMultiplyAdd || !a.type.isF32() || !c.range.isConstant() || a.range.least < 0x1p-60 ||
       !dividesExactly(constant))
@@ -49,7 +49,7 @@ Value Lanes::quotient(const LaneValue &a, const LaneValue &c) {
 
 /// x * 2^-32, which is exact; of a difference with a constant as one step, since it only
 /// moves the exponent of what is rounded.
-Value Lanes::scaledDown(Value x) {
+Value Lanes::scaledDown(Value x) const {
   auto difference = x.getDefiningOp<arith::SubFOp>();
   DenseFPElementsAttr from;
   if (difference && matchPattern(difference.getLhs(), m_Constant(&from)) && from.isSplat() &&
@@ -60,7 +60,7 @@ Value Lanes::scaledDown(Value x) {
   return b.create<arith::MulFOp>(loc, x, floatLike(x, 0x1p-32));
 }
 
-LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) {
+LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
   Value x = a.value, y = c.value;
   const bool finite = !a.range.nan && !c.range.nan && std::isfinite(a.range.low) &&
                       std::isfinite(a.range.high) && std::isfinite(c.range.low) &&
@@ -113,13 +113,13 @@ LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) {
 
 //===--- instructions that know of NaN and of zeros -----------------------------===//
 
-bool Lanes::fillsRegisters(Value v) {
+bool Lanes::fillsRegisters(Value v) const {
   auto vector = llvm::dyn_cast<VectorType>(v.getType());
   return has.numbers && vector && vector.getElementType().isF32() && vector.getNumElements() % has.lanesOf(4) == 0;
 }
 
 /// The smaller or larger one, with -0 < +0, and of one NaN, which is quiet, the other operand.
-Value Lanes::numberOf(bool wantMin, Value x, Value y) {
+Value Lanes::numberOf(bool wantMin, Value x, Value y) const {
   return perRegister({x, y}, [&](ValueRange parts) -> Value {
     if (wantMin)
       return b.create<lane::MinNumberOp>(loc, parts[0], parts[1]);
@@ -127,13 +127,13 @@ Value Lanes::numberOf(bool wantMin, Value x, Value y) {
   });
 }
 
-static Value replaceNan(Lanes &l, Value v, penstock::lane::NanBecomes by) {
+static Value replaceNan(const Lanes &l, Value v, penstock::lane::NanBecomes by) {
   return l.perRegister({v}, [&](ValueRange parts) -> Value {
     return l.b.create<penstock::lane::ReplaceNanOp>(l.loc, by, parts[0]);
   });
 }
 
-LaneValue Lanes::numberOr(bool wantMin, LaneValue value) {
+LaneValue Lanes::numberOr(bool wantMin, LaneValue value) const {
   const double infinity = std::numeric_limits<double>::infinity();
   value.value = replaceNan(*this, value.value,
                            wantMin ? lane::NanBecomes::infinity : lane::NanBecomes::negative_infinity);
@@ -144,7 +144,7 @@ LaneValue Lanes::numberOr(bool wantMin, LaneValue value) {
   return {value.value, value.type, value.range};
 }
 
-LaneValue Lanes::canonical(LaneValue value) {
+LaneValue Lanes::canonical(LaneValue value) const {
   if (!value.range.nan || !(value.type.isF32() || value.type.isF64()))
     return value;
   Value v = value.value;
@@ -162,7 +162,7 @@ LaneValue Lanes::canonical(LaneValue value) {
   return value;
 }
 
-LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) {
+LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) const {
   // One instruction gives its second operand where one is NaN, or neither is
   // smaller: the number, or what a constant says, goes there.
   auto hasZero = [](Interval r) { return r.low <= 0 && r.high >= 0; };
@@ -212,7 +212,7 @@ LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) {
   return {v, a.type, out, {}, {}, loose};
 }
 
-LaneValue Lanes::farther(bool wantMin, LaneValue sofar, LaneValue value) {
+LaneValue Lanes::farther(bool wantMin, LaneValue sofar, LaneValue value) const {
   match(sofar.value, value.value);
   auto predicate = wantMin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
   Value v = pick(b.create<arith::CmpFOp>(loc, predicate, value.value, sofar.value), value.value, sofar.value);
@@ -227,7 +227,7 @@ LaneValue Lanes::farther(bool wantMin, LaneValue sofar, LaneValue value) {
   return {v, sofar.type, out};
 }
 
-Value Lanes::fmod(Value a, Value c) {
+Value Lanes::fmod(Value a, Value c) const {
   match(a, c);
   func::FuncOp helper = fmodHelper(b, loc);
   Type element = getElementTypeOrSelf(a.getType());

@@ -22,7 +22,7 @@ static SmallVector<int64_t> upFrom(int64_t first, int64_t count) {
   return all;
 }
 
-Value Lanes::perRegister(ValueRange operands, llvm::function_ref<Value(ValueRange)> one) {
+Value Lanes::perRegister(ValueRange operands, llvm::function_ref<Value(ValueRange)> one) const {
   const int64_t count = llvm::cast<VectorType>(operands[0].getType()).getNumElements();
   const int64_t fitting = has.lanesOf(4);
   Value whole;
@@ -54,7 +54,7 @@ static std::array<Digits, 4> digitsOf(const PixelSum &sum) {
   return {Digits(sum.weights[0]), Digits(half), Digits(sum.weights[1] - half), Digits(sum.weights[2])};
 }
 
-PixelSum Lanes::pixelSum(BinaryKind kind, const LaneValue &a, const LaneValue &c) {
+PixelSum Lanes::pixelSum(BinaryKind kind, const LaneValue &a, const LaneValue &c) const {
   if (!a.type.isSignlessInteger(32))
     return {};
   auto constantIn = [](const LaneValue &value) -> std::optional<int64_t> {
@@ -86,7 +86,7 @@ PixelSum Lanes::pixelSum(BinaryKind kind, const LaneValue &a, const LaneValue &c
   return fits ? sum : PixelSum();
 }
 
-Value Lanes::dotProduct(const PixelSum &sum) {
+Value Lanes::dotProduct(const PixelSum &sum) const {
   const std::array<Digits, 4> digits = digitsOf(sum);
   auto quad = [&](int64_t Digits::*place) {
     uint32_t bytes = 0;
@@ -110,7 +110,7 @@ Value Lanes::dotProduct(const PixelSum &sum) {
 
 //===--- tables -----------------------------------------------------------------------===//
 
-LaneValue Lanes::lookUp(const ByteTable &table, const LaneValue &index) {
+LaneValue Lanes::lookUp(const ByteTable &table, const LaneValue &index) const {
   auto type = VectorType::get({has.registerBytes}, b.getI8Type());
   auto find = [&](Value at) -> Value {
     auto half = [&](Value low, Value high) {
@@ -159,7 +159,7 @@ static bool same(Value x, Value y, llvm::DenseSet<std::pair<Value, Value>> &seen
   return true;
 }
 
-Value Lanes::shared(Value fresh) {
+Value Lanes::shared(Value fresh) const {
   Operation *made = fresh.getDefiningOp();
   llvm::DenseSet<std::pair<Value, Value>> seen;
   for (Operation &earlier : *made->getBlock()) {

@@ -64,69 +64,69 @@ public:
   /// Elements per vector; 1: no vectors.
   int64_t lanes = 1;
 
-  LaneValue wrap(mlir::Value value, mlir::Type elementType);
+  LaneValue wrap(mlir::Value value, mlir::Type elementType) const;
   /// An integer below 32 bits as i32.
-  mlir::Value wideOf(const LaneValue &value);
-  LaneValue constant(mlir::TypedAttr attribute);
-  LaneValue unary(pipe::UnaryKind kind, LaneValue a);
-  LaneValue binary(pipe::BinaryKind kind, LaneValue lhs, LaneValue rhs);
-  LaneValue compare(pipe::Predicate predicate, LaneValue lhs, LaneValue rhs);
-  LaneValue select(LaneValue condition, LaneValue onTrue, LaneValue onFalse);
-  LaneValue cast(pipe::CastMode mode, LaneValue value, mlir::Type to);
+  mlir::Value wideOf(const LaneValue &value) const;
+  LaneValue constant(mlir::TypedAttr attribute) const;
+  LaneValue unary(pipe::UnaryKind kind, LaneValue a) const;
+  LaneValue binary(pipe::BinaryKind kind, LaneValue lhs, LaneValue rhs) const;
+  LaneValue compare(pipe::Predicate predicate, LaneValue lhs, LaneValue rhs) const;
+  LaneValue select(LaneValue condition, LaneValue onTrue, LaneValue onFalse) const;
+  LaneValue cast(pipe::CastMode mode, LaneValue value, mlir::Type to) const;
   /// NaN replaced by the canonical one of the type, as every store does.
-  LaneValue canonical(LaneValue value);
+  LaneValue canonical(LaneValue value) const;
   /// The smaller or larger one of two floats in one instruction: where `value` is a NaN, or both are
   /// zeros, `sofar`. Where that is a NaN, it stays one.
-  LaneValue farther(bool wantMin, LaneValue sofar, LaneValue value);
+  LaneValue farther(bool wantMin, LaneValue sofar, LaneValue value) const;
   /// A NaN replaced by what no element of a minimum or maximum gives; where fillsRegisters().
-  LaneValue numberOr(bool wantMin, LaneValue value);
+  LaneValue numberOr(bool wantMin, LaneValue value) const;
 
   // LanePixels.cpp: bytes of pixels, where bytes can be permuted.
   /// table[index] of u8 lanes.
-  LaneValue lookUp(const ByteTable &table, const LaneValue &index);
+  LaneValue lookUp(const ByteTable &table, const LaneValue &index) const;
   /// An equal operation that stands earlier in the block, else `fresh`.
-  mlir::Value shared(mlir::Value fresh);
+  mlir::Value shared(mlir::Value fresh) const;
 
   // Plain helpers on registers.
-  mlir::Value i64(int64_t value);
-  mlir::Value i32(int32_t value);
-  mlir::Value f64(double value);
+  mlir::Value i64(int64_t value) const;
+  mlir::Value i32(int32_t value) const;
+  mlir::Value f64(double value) const;
   /// `value` as a constant of `like`'s type (a splat if that is a vector).
-  mlir::Value integerLike(mlir::Value like, int64_t value);
-  mlir::Value floatLike(mlir::Value like, double value);
+  mlir::Value integerLike(mlir::Value like, int64_t value) const;
+  mlir::Value floatLike(mlir::Value like, double value) const;
   /// A vector of `lanes` copies; a vector stays as it is.
-  mlir::Value splat(mlir::Value value);
+  mlir::Value splat(mlir::Value value) const;
   /// 0, 1, .. lanes - 1 as i64.
-  mlir::Value iota();
+  mlir::Value iota() const;
   /// The same as a vector of i32.
-  mlir::Value laneNumbers();
+  mlir::Value laneNumbers() const;
   /// Makes both vectors if one of them is.
-  void match(mlir::Value &a, mlir::Value &b);
-  mlir::Value add(mlir::Value x, mlir::Value y);
-  mlir::Value sub(mlir::Value x, mlir::Value y);
-  mlir::Value mul(mlir::Value x, mlir::Value y);
-  mlir::Value andInt(mlir::Value x, mlir::Value y);
-  mlir::Value xorInt(mlir::Value x, mlir::Value y);
-  mlir::Value orInt(mlir::Value x, mlir::Value y);
-  mlir::Value shrU(mlir::Value x, int64_t count);
-  mlir::Value shl(mlir::Value x, int64_t count);
-  mlir::Value minS(mlir::Value x, mlir::Value y);
-  mlir::Value maxS(mlir::Value x, mlir::Value y);
-  mlir::Value divS(mlir::Value x, mlir::Value y); ///< divisor known not to be 0 or -1
-  mlir::Value remS(mlir::Value x, mlir::Value y); ///< likewise
-  mlir::Value cmp(mlir::arith::CmpIPredicate predicate, mlir::Value x, mlir::Value y);
-  mlir::Value pick(mlir::Value condition, mlir::Value x, mlir::Value y);
+  void match(mlir::Value &a, mlir::Value &b) const;
+  mlir::Value add(mlir::Value x, mlir::Value y) const;
+  mlir::Value sub(mlir::Value x, mlir::Value y) const;
+  mlir::Value mul(mlir::Value x, mlir::Value y) const;
+  mlir::Value andInt(mlir::Value x, mlir::Value y) const;
+  mlir::Value xorInt(mlir::Value x, mlir::Value y) const;
+  mlir::Value orInt(mlir::Value x, mlir::Value y) const;
+  mlir::Value shrU(mlir::Value x, int64_t count) const;
+  mlir::Value shl(mlir::Value x, int64_t count) const;
+  mlir::Value minS(mlir::Value x, mlir::Value y) const;
+  mlir::Value maxS(mlir::Value x, mlir::Value y) const;
+  mlir::Value divS(mlir::Value x, mlir::Value y) const; ///< divisor known not to be 0 or -1
+  mlir::Value remS(mlir::Value x, mlir::Value y) const; ///< likewise
+  mlir::Value cmp(mlir::arith::CmpIPredicate predicate, mlir::Value x, mlir::Value y) const;
+  mlir::Value pick(mlir::Value condition, mlir::Value x, mlir::Value y) const;
   /// Whether what `holds` makes of the elements of `v`, a register at a time, is true of any.
-  mlir::Value anyLane(mlir::Value v, llvm::function_ref<mlir::Value(mlir::Value)> holds);
+  mlir::Value anyLane(mlir::Value v, llvm::function_ref<mlir::Value(mlir::Value)> holds) const;
   /// The type of `value` with another element type.
-  mlir::Type like(mlir::Value value, mlir::Type element);
+  mlir::Type like(mlir::Value value, mlir::Type element) const;
   /// Calls an LLVM intrinsic that keeps no state.
-  mlir::Value intrinsic(llvm::StringRef name, mlir::Type result, mlir::ValueRange args);
+  mlir::Value intrinsic(llvm::StringRef name, mlir::Type result, mlir::ValueRange args) const;
 
   /// What `one` makes of the operands, register by register.
-  mlir::Value perRegister(mlir::ValueRange operands, llvm::function_ref<mlir::Value(mlir::ValueRange)> one);
+  mlir::Value perRegister(mlir::ValueRange operands, llvm::function_ref<mlir::Value(mlir::ValueRange)> one) const;
   /// Whether `v` is whole registers of f32, and there are instructions for numbers in them.
-  bool fillsRegisters(mlir::Value v);
+  bool fillsRegisters(mlir::Value v) const;
 
   /// A constant that `value` is, if it is one.
   static std::optional<int64_t> constantOf(mlir::Value value);
@@ -135,29 +135,29 @@ public:
   static bool isPositiveZero(mlir::Value value);
 
 private:
-  PixelSum pixelSum(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c);
-  mlir::Value lowOf(const LaneValue &value);
-  mlir::Value lowBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c);
-  mlir::Value dotProduct(const PixelSum &sum);
-  mlir::Value numberOf(bool wantMin, mlir::Value x, mlir::Value y);
-  mlir::Value wholeReal(mlir::Value v);
-  LaneValue intBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c);
-  mlir::Value realBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c, Interval result);
-  mlir::Value realOf(const LaneValue &value);
-  LaneValue floatBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c);
-  mlir::Value scaledDown(mlir::Value x);
-  mlir::Value quotient(const LaneValue &a, const LaneValue &c);
-  LaneValue floatMinMax(bool wantMin, LaneValue a, LaneValue c);
-  mlir::Value fmod(mlir::Value a, mlir::Value c);
-  LaneValue widen(LaneValue storage);
-  LaneValue narrowToHalf(LaneValue f32);
-  LaneValue narrowToBfloat(LaneValue f32);
+  PixelSum pixelSum(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c) const;
+  mlir::Value lowOf(const LaneValue &value) const;
+  mlir::Value lowBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c) const;
+  mlir::Value dotProduct(const PixelSum &sum) const;
+  mlir::Value numberOf(bool wantMin, mlir::Value x, mlir::Value y) const;
+  mlir::Value wholeReal(mlir::Value v) const;
+  LaneValue intBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c) const;
+  mlir::Value realBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c, Interval result) const;
+  mlir::Value realOf(const LaneValue &value) const;
+  LaneValue floatBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c) const;
+  mlir::Value scaledDown(mlir::Value x) const;
+  mlir::Value quotient(const LaneValue &a, const LaneValue &c) const;
+  LaneValue floatMinMax(bool wantMin, LaneValue a, LaneValue c) const;
+  mlir::Value fmod(mlir::Value a, mlir::Value c) const;
+  LaneValue widen(LaneValue storage) const;
+  LaneValue narrowToHalf(LaneValue f32) const;
+  LaneValue narrowToBfloat(LaneValue f32) const;
   /// f64 to f32 so that one more rounding to 16 bits rounds as if once.
-  mlir::Value roundToOdd(mlir::Value f64);
-  mlir::Value keepOdd(mlir::Value i64);
-  LaneValue floatToInt(LaneValue value, mlir::Type to);
-  LaneValue intToFloat(LaneValue value, mlir::Type to);
-  LaneValue intToInt(pipe::CastMode mode, LaneValue value, mlir::Type to);
+  mlir::Value roundToOdd(mlir::Value f64) const;
+  mlir::Value keepOdd(mlir::Value i64) const;
+  LaneValue floatToInt(LaneValue value, mlir::Type to) const;
+  LaneValue intToFloat(LaneValue value, mlir::Type to) const;
+  LaneValue intToInt(pipe::CastMode mode, LaneValue value, mlir::Type to) const;
 };
 
 } // namespace penstock::conversion

@@ -49,67 +49,61 @@ struct Buffer {
 /// Index arithmetic, and memory access, at the builder's place.
 class Memory {
 public:
-  explicit Memory(Lanes &lanes) : l(lanes) {}
+  explicit Memory(const Lanes &lanes, std::optional<LiveLanes> live = std::nullopt) : l(lanes), live(live) {}
 
-  Index constant(int64_t value) { return {l.i64(value), 0, {}, {}}; }
-  Index uniform(mlir::Value value) { return {value, 0, {}, {}}; }
-  /// The i64 number in each lane: a scalar if uniform, else a vector.
-  mlir::Value numbers(const Index &index);
-  /// The same as f32, where the index lies below 2^24 wherever there is an element;
-  /// null where no step is known.
-  mlir::Value realNumbers(const Index &index);
-  Index add(const Index &a, const Index &b);
-  Index mul(const Index &a, const Index &b);
-  /// The index of lanes that go through two axes, along the outer one or the inner one.
-  Index outerOf(mlir::Value base, int64_t period) { return {base, 1, {}, {}, period, 0}; }
-  Index innerOf(int64_t period) { return {l.i64(0), 0, {}, {}, period, 1}; }
-  /// From numbers computed otherwise.
-  Index of(mlir::Value numbers);
-  /// Evaluates `expr` with indices for dimensions and symbols.
-  Index affine(mlir::AffineExpr expr, llvm::ArrayRef<Index> dims, llvm::ArrayRef<Index> symbols);
-  /// min(max(index, 0), extent - 1), and never below 0.
-  Index clamp(const Index &index, mlir::Value extent);
-
-  LaneValue load(const Buffer &buffer, llvm::ArrayRef<Index> at);
+  Lanes l;
   /// While set, loads touch nothing for other lanes than these, and give 0 there.
   std::optional<LiveLanes> live;
+
+  Index constant(int64_t value) const { return {l.i64(value), 0, {}, {}}; }
+  Index uniform(mlir::Value value) const { return {value, 0, {}, {}}; }
+  /// The i64 number in each lane: a scalar if uniform, else a vector.
+  mlir::Value numbers(const Index &index) const;
+  /// The same as f32, where the index lies below 2^24 wherever there is an element;
+  /// null where no step is known.
+  mlir::Value realNumbers(const Index &index) const;
+  Index add(const Index &a, const Index &b) const;
+  Index mul(const Index &a, const Index &b) const;
+  /// The index of lanes that go through two axes, along the outer one or the inner one.
+  Index outerOf(mlir::Value base, int64_t period) const { return {base, 1, {}, {}, period, 0}; }
+  Index innerOf(int64_t period) const { return {l.i64(0), 0, {}, {}, period, 1}; }
+  /// From numbers computed otherwise.
+  Index of(mlir::Value numbers) const;
+  /// Evaluates `expr` with indices for dimensions and symbols.
+  Index affine(mlir::AffineExpr expr, llvm::ArrayRef<Index> dims, llvm::ArrayRef<Index> symbols) const;
+  /// min(max(index, 0), extent - 1), and never below 0.
+  Index clamp(const Index &index, mlir::Value extent) const;
+
+  LaneValue load(const Buffer &buffer, llvm::ArrayRef<Index> at) const;
   /// For each lane, whether it is live.
-  mlir::Value liveMask(const LiveLanes &live);
+  mlir::Value liveMask(const LiveLanes &live) const;
   /// Stores canonical NaN. Lanes must not overlap.
-  void store(const Buffer &buffer, llvm::ArrayRef<Index> at, LaneValue value);
+  void store(const Buffer &buffer, llvm::ArrayRef<Index> at, LaneValue value) const;
   /// Stores `values[c]` at bytes start + lane * count * size + c * size.
   void storeInterleaved(const Buffer &buffer, llvm::ArrayRef<Index> at,
-                        llvm::ArrayRef<LaneValue> values);
+                        llvm::ArrayRef<LaneValue> values) const;
 
   /// Whether elements of `size` bytes and `step` apart, more than 4, are taken out of registers.
-  bool takesApart(int64_t size, int64_t step);
-  mlir::Value address(mlir::Value pointer, mlir::Value bytes);
-  mlir::Value loadPlain(mlir::Type type, mlir::Value address, bool constant = false);
-  void storePlain(mlir::Value value, mlir::Value address, bool streaming = false);
-  mlir::Value shuffle(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> mask);
+  bool takesApart(int64_t size, int64_t step) const;
+  mlir::Value address(mlir::Value pointer, mlir::Value bytes) const;
+  mlir::Value loadPlain(mlir::Type type, mlir::Value address, bool constant = false) const;
+  void storePlain(mlir::Value value, mlir::Value address, bool streaming = false) const;
+  mlir::Value shuffle(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> mask) const;
+  /// Lanes `bytes` apart, of which the first begins `phase` bytes behind `address`; null where they lie too far apart.
+  mlir::Value loadStrided(mlir::Type type, int64_t size, mlir::Value address, int64_t bytes,
+                          int64_t phase, bool constant, bool onlyLanes = false,
+                          bool roomy = false) const;
 
 private:
   /// How far lanes lie from the first, in bytes, where `apart` says so.
-  mlir::Value loadPieces(mlir::Type type, mlir::Value address, const Index &apart, bool constant);
-  mlir::Value loadStrided(mlir::Type type, int64_t size, mlir::Value address, int64_t bytes,
-                          int64_t phase, bool constant, bool onlyLanes = false,
-                          bool roomy = false);
-  mlir::Value loadApart(mlir::Type type, int64_t size, mlir::Value address, int64_t step, int64_t phase, bool constant,
-                        bool roomy);
-  mlir::Value takenApart(llvm::ArrayRef<mlir::Value> registers, int64_t place);
+  mlir::Value loadPieces(mlir::Type type, mlir::Value address, const Index &apart, bool constant) const;
   /// Lanes of up to 4 bytes as i32, extended with zeros; null where they lie too
   /// far apart. `base` is the offset of lane 0, less `phase` bytes.
   mlir::Value loadWindows(const Buffer &buffer, mlir::Value base, int64_t size, int64_t bytes,
-                          int64_t phase);
+                          int64_t phase) const;
   /// Pixels of three dense bytes (PixelSum says how), where each lane has one
   /// and `at` names a channel; null elsewhere, and without permutations of bytes.
-  mlir::Value loadPixels(const Buffer &buffer, llvm::ArrayRef<Index> at, mlir::Value base);
-  struct Edges;
-  Edges edgesOf(llvm::ArrayRef<int32_t> wanted, int64_t bytes);
-  mlir::Value fromMemory(mlir::Value value, mlir::Type element);
-  mlir::Value toMemory(LaneValue value);
-
-  Lanes &l;
+  mlir::Value loadPixels(const Buffer &buffer, llvm::ArrayRef<Index> at, mlir::Value base) const;
 };
 
 } // namespace penstock::conversion

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Conversion/KernelToLoops/Vector/Memory.h"
+#include "compiler/Conversion/KernelToLoops/Vector/Access.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <map>
 
 using namespace mlir;
 using namespace penstock::conversion;
 
-bool Memory::takesApart(int64_t size, int64_t step) {
+bool Memory::takesApart(int64_t size, int64_t step) const {
   return step > 4 && step <= mostApart && l.has.selects(size) && l.lanes % l.has.lanesOf(size) == 0;
 }
 
@@ -21,7 +21,7 @@ bool Memory::takesApart(int64_t size, int64_t step) {
 /// an element that is wanted: which one turns by a fixed number from place to place, so that
 /// selections between registers 1, 2, 4 .. apart, which all `place`s share, collect those,
 /// and one permutation puts them in order.
-Value Memory::takenApart(ArrayRef<Value> registers, int64_t place) {
+static Value takenApart(const Memory &m, ArrayRef<Value> registers, int64_t place) {
   const int64_t lanes = llvm::cast<VectorType>(registers[0].getType()).getNumElements();
   SmallVector<Value> run(registers);
   for (; run.size() % 2 == 0; place /= 2) {
@@ -30,7 +30,7 @@ Value Memory::takenApart(ArrayRef<Value> registers, int64_t place) {
       order.push_back(2 * lane + place % 2);
     SmallVector<Value> half;
     for (size_t i = 0; i < run.size(); i += 2)
-      half.push_back(shuffle(run[i], run[i + 1], order));
+      half.push_back(m.shuffle(run[i], run[i + 1], order));
     run = half;
   }
   const auto step = static_cast<int64_t>(run.size());
@@ -52,18 +52,19 @@ Value Memory::takenApart(ArrayRef<Value> registers, int64_t place) {
     SmallVector<int64_t> order;
     for (int64_t lane = 0; lane < lanes; ++lane)
       order.push_back(turn * lane % step & apart ? lanes + lane : lane);
-    return value = shuffle(here, there, order);
+    return value = m.shuffle(here, there, order);
   };
   Value all = selected(static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(step))), turn * place % step);
   SmallVector<int64_t> order;
   for (int64_t lane = 0; lane < lanes; ++lane)
     order.push_back((lane * step + place) % lanes);
-  return shuffle(all, all, order);
+  return m.shuffle(all, all, order);
 }
 
 /// Lanes that begin `phase` elements behind `address`. Unless there is room behind the last one, `phase` is 0
 /// and nothing is read there.
-Value Memory::loadApart(Type type, int64_t size, Value address, int64_t step, int64_t phase, bool constant, bool roomy) {
+static Value loadApart(const Memory &m, Type type, int64_t size, Value address, int64_t step, int64_t phase, bool constant, bool roomy) {
+  const Lanes &l = m.l;
   const int64_t fitting = l.has.lanesOf(size);
   Value all;
   for (int64_t first = 0; first < l.lanes; first += fitting) {
@@ -76,17 +77,81 @@ Value Memory::loadApart(Type type, int64_t size, Value address, int64_t step, in
         continue;
       }
       const int64_t count = isLast ? std::min(fitting, left) : fitting;
-      Value next = loadPlain(VectorType::get({count}, type), this->address(address, l.i64(size * (first * step + begin))), constant);
+      Value next = m.loadPlain(VectorType::get({count}, type), m.address(address, l.i64(size * (first * step + begin))), constant);
       SmallVector<int64_t> filled;
       for (int64_t lane = 0; lane < fitting; ++lane)
         filled.push_back(lane % count);
-      registers.push_back(count < fitting ? shuffle(next, next, filled) : next);
+      registers.push_back(count < fitting ? m.shuffle(next, next, filled) : next);
     }
-    Value part = takenApart(registers, phase);
+    Value part = takenApart(m, registers, phase);
     SmallVector<int64_t> both(first + fitting);
     for (size_t i = 0; i < both.size(); ++i)
       both[i] = static_cast<int64_t>(i);
-    all = all ? shuffle(all, part, both) : part;
+    all = all ? m.shuffle(all, part, both) : part;
+  }
+  return all;
+}
+
+/// Lanes at `bytes` apart, 1 to 4 elements forwards or backwards; null for
+/// others. `address` is that of lane 0, less `phase` bytes. With `onlyLanes` nothing is read
+/// behind the last lane, or little if the buffer is `roomy`: what lies between two lanes may not exist there.
+Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes, int64_t phase, bool constant,
+                          bool onlyLanes, bool roomy) const {
+  if (bytes % size != 0 || phase % size != 0)
+    return {};
+  const int64_t step = bytes / size, magnitude = std::abs(step), lanes = l.lanes;
+  int64_t first = phase / size;
+  if (takesApart(size, step)) {
+    const bool shares = (roomy || constant) && first < step;
+    return shares ? loadApart(*this, type, size, address, step, first, constant, true)
+                  : loadApart(*this, type, size, this->address(address, l.i64(phase)), step, 0, constant, false);
+  }
+  if (magnitude < 1 || magnitude > 4)
+    return {};
+  if (first >= magnitude || onlyLanes) { // not an interleaved axis after all
+    address = this->address(address, l.i64(phase));
+    first = 0;
+  }
+  if (step < 0)
+    address = this->address(address, l.i64((lanes - 1) * bytes));
+  const int64_t read = onlyLanes && !roomy ? (lanes - 1) * magnitude + 1 : lanes * magnitude;
+  Value whole = loadPlain(VectorType::get({read}, type), address, constant);
+  if (step == 1)
+    return whole;
+  SmallVector<int64_t> mask(lanes);
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    mask[lane] = (step < 0 ? lanes - 1 - lane : lane) * magnitude + first;
+  return shuffle(whole, whole, mask);
+}
+
+/// Runs of elements, or elements that are repeated.
+Value Memory::loadPieces(Type type, Value address, const Index &apart, bool constant) const {
+  const int64_t size = std::max<int64_t>(type.getIntOrFloatBitWidth() / 8, 1),
+                pieces = l.lanes / apart.period;
+  SmallVector<int64_t> order(l.lanes);
+  if (apart.inner == 0 && apart.stride == size) {
+    for (int64_t lane = 0; lane < l.lanes; ++lane)
+      order[lane] = lane / apart.period;
+    Value each = loadPlain(VectorType::get({pieces}, type), address, constant);
+    return shuffle(each, each, order);
+  }
+  if (apart.inner != size || apart.period < 4) {
+    Value all =
+        l.b.create<arith::ConstantOp>(l.loc, l.b.getZeroAttr(VectorType::get({l.lanes}, type)));
+    for (int64_t lane = 0; lane < l.lanes; ++lane)
+      all = l.b.create<vector::InsertOp>(
+          l.loc, loadPlain(type, this->address(address, l.i64(offsetOf(apart, lane))), constant),
+          all, lane);
+    return all;
+  }
+  Value all;
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    Value next = loadPlain(VectorType::get({apart.period}, type),
+                           this->address(address, l.i64(piece * apart.stride)), constant);
+    order.assign((piece + 1) * apart.period, 0);
+    for (size_t i = 0; i < order.size(); ++i)
+      order[i] = static_cast<int64_t>(i);
+    all = all ? shuffle(all, next, order) : next;
   }
   return all;
 }

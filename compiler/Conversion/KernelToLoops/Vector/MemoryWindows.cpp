@@ -29,7 +29,7 @@ static SmallVector<int8_t> patternOf(int64_t size, int64_t bytes, int64_t phase)
   return pattern;
 }
 
-Value Memory::liveMask(const LiveLanes &live) {
+Value Memory::liveMask(const LiveLanes &live) const {
   // In 32 bits: a lane number beyond them is beyond all lanes anyway.
   auto bound = [&](Value number) {
     Value near = l.maxS(l.minS(number, l.i64(l.lanes)), l.i64(-1));
@@ -43,13 +43,15 @@ Value Memory::liveMask(const LiveLanes &live) {
 /// The windows' offsets from lane 0 and, as bytes, how far each was moved and
 /// where memory ends. All in vectors: it happens for every image, if not for
 /// every row.
-struct Memory::Edges {
+namespace {
+struct Edges {
   Value starts;        // i32 per window
   Value moves, limits; // the same as bytes
   Value beyond;        // what i32 does not hold of the first offset
 };
+} // namespace
 
-Memory::Edges Memory::edgesOf(ArrayRef<int32_t> wanted, int64_t bytes) {
+static Edges edgesOf(const Lanes &l, const LiveLanes &live, ArrayRef<int32_t> wanted, int64_t bytes) {
   OpBuilder &b = l.b;
   const int64_t count = static_cast<int64_t>(wanted.size()), large = int64_t{1} << 30;
   auto type = VectorType::get({count}, b.getI32Type());
@@ -57,8 +59,8 @@ Memory::Edges Memory::edgesOf(ArrayRef<int32_t> wanted, int64_t bytes) {
     Value near = l.maxS(l.minS(number, l.i64(large)), l.i64(-large));
     return b.create<vector::SplatOp>(l.loc, type, b.create<arith::TruncIOp>(l.loc, b.getI32Type(), near));
   };
-  Value low = l.mul(bytes > 0 ? live->first : live->last, l.i64(bytes));
-  Value high = l.mul(bytes > 0 ? live->last : live->first, l.i64(bytes));
+  Value low = l.mul(bytes > 0 ? live.first : live.last, l.i64(bytes));
+  Value high = l.mul(bytes > 0 ? live.last : live.first, l.i64(bytes));
   Value at = b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(type, wanted));
   auto asBytes = [&](Value numbers) -> Value {
     Value small = l.minS(l.maxS(numbers, l.integerLike(numbers, 0)), l.integerLike(numbers, 127));
@@ -73,7 +75,7 @@ Memory::Edges Memory::edgesOf(ArrayRef<int32_t> wanted, int64_t bytes) {
   return edges;
 }
 
-Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_t bytes, int64_t phase) {
+Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_t bytes, int64_t phase) const {
   OpBuilder &b = l.b;
   const int64_t apart = std::abs(bytes), count = l.lanes / windowLanes;
   // Up to a window less one byte is read behind the last element, also of live lanes.
@@ -108,7 +110,7 @@ Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_
     wanted.push_back(static_cast<int32_t>((window * windowLanes + (bytes < 0 ? windowLanes - 1 : 0)) * bytes));
   Edges edges;
   if (live)
-    edges = edgesOf(wanted, bytes);
+    edges = edgesOf(l, *live, wanted, bytes);
   Value start = address(buffer.pointer, base);
   if (live)
     start = address(start, edges.beyond);
@@ -139,7 +141,7 @@ Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_
   return join(groups, group * windowLanes);
 }
 
-Value Memory::loadPixels(const Buffer &buffer, ArrayRef<Index> at, Value base) {
+Value Memory::loadPixels(const Buffer &buffer, ArrayRef<Index> at, Value base) const {
   constexpr int64_t channels = 3;
   const int64_t bytes = l.has.registerBytes, count = bytes / 4;
   const size_t rank = at.size();

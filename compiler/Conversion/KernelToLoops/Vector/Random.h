@@ -14,7 +14,7 @@ struct KeyValue {
 /// Emits what runtime/abi/random.h computes.
 class Random {
 public:
-  explicit Random(Lanes &lanes) : l(lanes) {}
+  explicit Random(const Lanes &lanes) : l(lanes) {}
 
   mlir::Value mix(mlir::Value state, mlir::Value value);
   KeyValue withView(const KeyValue &key, mlir::Value view);
@@ -30,7 +30,7 @@ private:
   mlir::Value bits(const KeyValue &key, int64_t id, mlir::Value element);
   mlir::Value highProduct(mlir::Value x, mlir::Value y);
 
-  Lanes &l;
+  const Lanes &l;
 };
 
 } // namespace penstock::conversion

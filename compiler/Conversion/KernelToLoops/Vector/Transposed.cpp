@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace penstock::conversion;
 
-SmallVector<Value> penstock::conversion::transposed(Memory &m, ArrayRef<Value> rows, int64_t bytes) {
+SmallVector<Value> penstock::conversion::transposed(const Memory &m, ArrayRef<Value> rows, int64_t bytes) {
   const auto size = static_cast<int64_t>(rows.size()), piece = 16 / bytes, pieces = size / piece;
   /// Runs of `unit` elements of both in turn, from the first or second half of each piece.
   auto unpack = [&](Value x, Value y, int64_t unit, int64_t half) {

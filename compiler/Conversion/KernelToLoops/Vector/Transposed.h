@@ -7,7 +7,7 @@
 namespace penstock::conversion {
 
 /// The columns of as many rows as each has lanes, of elements of 4 or 8 bytes.
-llvm::SmallVector<mlir::Value> transposed(Memory &m, llvm::ArrayRef<mlir::Value> rows, int64_t bytes);
+llvm::SmallVector<mlir::Value> transposed(const Memory &m, llvm::ArrayRef<mlir::Value> rows, int64_t bytes);
 
 } // namespace penstock::conversion
 

@@ -106,10 +106,9 @@ static LogicalResult storeRuns(const Site &site, ContractOp op, const ContractSh
       Value none = b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(vector, b.getIntegerAttr(word, 0)));
       Value bits = carryLoop(site, l.i64(0), l.i64(partialSums), none, [&](Value row, ValueRange sofar) {
         ctx.elements.clear();
-        l.lanes = shape.lanes;
+        const Site wide = site.withLanes(shape.lanes);
         Value place = l.add(l.mul(run, l.i64(partialSums)), row);
-        Value value = l.splat(emit(site, op.getMatrix(), {m.uniform(place), Index{column, 1, {}, {}}}).value);
-        l.lanes = 1;
+        Value value = wide.m.l.splat(emit(wide, op.getMatrix(), {m.uniform(place), Index{column, 1, {}, {}}}).value);
         return SmallVector<Value>{l.orInt(sofar[0], b.create<arith::BitcastOp>(l.loc, vector, value))};
       })[0];
       Value any = l.anyLane(bits, [&](Value some) -> Value {
@@ -129,9 +128,8 @@ static LogicalResult storeRuns(const Site &site, ContractOp op, const ContractSh
 static Value anyInfinite(const Site &site, ContractOp op, ArrayRef<SmallVector<Index>> rows, int64_t from, int64_t lanes) {
   auto [ctx, b, l, m] = site.parts();
   const int64_t count = typeOf(op.getValue()).getAxes()[from].extent;
-  l.lanes = lanes;
-  Value zero = l.splat(neutral(l, ReduceKind::sum, typeOf(op.getValue()).getElementType()).value);
-  l.lanes = 1;
+  const Site wide = site.withLanes(lanes);
+  Value zero = wide.m.l.splat(neutral(l, ReduceKind::sum, typeOf(op.getValue()).getElementType()).value);
   OpBuilder::InsertionGuard guard(b);
   auto loop = openLoop(b, l, l.i64(0), l.i64(count), lanes, zero);
   Value place = l.minS(loop.getInductionVar(), l.i64(count - lanes)), sum = loop.getRegionIterArg(0);
@@ -139,9 +137,7 @@ static Value anyInfinite(const Site &site, ContractOp op, ArrayRef<SmallVector<I
     SmallVector<Index> at(row);
     at[from] = {place, 1, {}, {}};
     ctx.elements.clear();
-    l.lanes = lanes;
-    Value value = l.splat(emit(site, op.getValue(), at).value);
-    l.lanes = 1;
+    Value value = wide.m.l.splat(emit(wide, op.getValue(), at).value);
     sum = b.create<arith::AddFOp>(l.loc, sum, b.create<arith::SubFOp>(l.loc, value, value)); // 0, or NaN
   }
   b.create<scf::YieldOp>(l.loc, sum);
@@ -164,7 +160,8 @@ static LogicalResult emitContract(const Site &site, ContractOp op) {
       partialSums * shape.lanes * shape.blocks * scalarBytes(out.getElementType()), {});
   if (failed(partial))
     return failure();
-  ctx.partialSumsAt = *partial;
+  Site summing = site;
+  summing.partialSums = *partial;
   NamedTensorType matrix = typeOf(op.getMatrix());
   const int64_t from = typeOf(op.getValue()).axisIndex(matrix.getAxes()[0].name), whole = matrix.getAxes()[0].isStatic() ? matrix.getAxes()[0].extent / partialSums : 0;
   const bool looks = looksForZeros(site, op, shape);
@@ -195,7 +192,8 @@ static LogicalResult emitContract(const Site &site, ContractOp op) {
     };
     return Runs{number(0, 0), number(1, whole)};
   };
-  auto results = [&](Value first, std::optional<Runs> runs = {}) {
+  auto results = [&](const Site &site, Value first, std::optional<Runs> runs = {}) {
+    auto [ctx, b, l, m] = site.parts();
     SmallVector<SmallVector<Index>> places = placesFrom(first);
     ctx.elements.clear();
     SmallVector<LaneValue> sums = contractAt(site, op, shape, places, runs);
@@ -222,7 +220,7 @@ static LogicalResult emitContract(const Site &site, ContractOp op) {
       });
     auto inLanes = [&](Value first) {
       if (shape.lane < 0)
-        return results(first);
+        return results(summing, first);
       if (looks) {
         SmallVector<SmallVector<Index>> rows = placesFrom(first);
         for (SmallVector<Index> &row : rows) { // the value's places of the result's
@@ -234,9 +232,7 @@ static LogicalResult emitContract(const Site &site, ContractOp op) {
       steps(shape.lane, shape.lanes, [&](Value column) {
         at[shape.lane] = {column, shape.lanes > 1, {}, {}};
         const std::optional<Runs> runs = runsAtColumn(column);
-        l.lanes = shape.lanes;
-        results(first, runs);
-        l.lanes = 1;
+        results(summing.withLanes(shape.lanes), first, runs);
       });
     };
     shape.blocks > 1 ? steps(shape.block, shape.blocks, inLanes) : inLanes({});
@@ -246,7 +242,7 @@ static LogicalResult emitContract(const Site &site, ContractOp op) {
 }
 
 /// Partial sums that have no element are left out; see treeOf() of reductions.
-static LaneValue treeOf(Lanes &l, ArrayRef<LaneValue> partial, int64_t lane = 0, int64_t step = 1) {
+static LaneValue treeOf(const Lanes &l, ArrayRef<LaneValue> partial, int64_t lane = 0, int64_t step = 1) {
   const int64_t count = static_cast<int64_t>(partial.size());
   if (step >= count)
     return partial[lane];
@@ -336,7 +332,7 @@ static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op, const 
   // As many as are known when running: the partial sums are in memory.
   const int64_t bytes = shape.lanes * scalarBytes(element);
   auto place = [&](Value lane, size_t result) {
-    return m.address(ctx.partialSumsAt, l.add(l.mul(lane, l.i64(bytes * static_cast<int64_t>(results))),
+    return m.address(site.partialSums, l.add(l.mul(lane, l.i64(bytes * static_cast<int64_t>(results))),
                                           l.i64(bytes * static_cast<int64_t>(result))));
   };
   Type type = splat(zero.value).getType();

@@ -169,8 +169,8 @@ void penstock::conversion::resolveZerosOfLanes(const Site &site, ReduceOp op, Sm
   b.setInsertionPointToStart(choice.thenBlock());
   ctx.elements.clear();
   const Type element = found[0].type;
-  auto least = reduceLanes(site, op, at, over, beside, extents, mostBits(site, op, element), [&](LaneValue sofar, LaneValue value) {
-    return leastBits(site, op, sofar, llvm::isa<FloatType>(value.type) ? l.cast(CastMode::value, value, element) : value);
+  auto least = reduceLanes(site, op, at, over, beside, extents, mostBits(site, op, element), [&](const Site &here, LaneValue sofar, LaneValue value) {
+    return leastBits(here, op, sofar, llvm::isa<FloatType>(value.type) ? here.m.l.cast(CastMode::value, value, element) : value);
   });
   ctx.elements.clear();
   for (auto [one, value, bits] : llvm::zip(found, values, least))

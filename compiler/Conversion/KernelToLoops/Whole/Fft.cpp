@@ -28,11 +28,11 @@ using Parts = Complex;
 class Transform : public ComplexArithmetic<Transform> {
 public:
   Transform(const Site &site, Type element, int64_t n)
-      : site(site), l(std::get<Lanes &>(site.parts())), m(std::get<Memory &>(site.parts())), b(l.b), element(element), size(scalarBytes(element)), n(n) {}
+      : site(site), l(site.m.l), m(site.m), b(l.b), element(element), size(scalarBytes(element)), n(n) {}
 
   const Site &site;
-  Lanes &l;
-  Memory &m;
+  const Lanes &l;
+  const Memory &m;
   OpBuilder &b;
   Type element;
   int64_t size, n;
@@ -51,10 +51,7 @@ public:
     return splat(value);
   }
   Value splat(Value value) {
-    l.lanes = std::max(lanes, beside);
-    value = l.splat(value);
-    l.lanes = 1;
-    return value;
+    return site.withLanes(std::max(lanes, beside)).m.l.splat(value);
   }
 
   /// Tables have each number once.
@@ -220,7 +217,7 @@ static constexpr int64_t mostBytesTogether = 1 << 16;
 
 static Side sideOf(const Site &site, FftOp op, int64_t length, int64_t size) {
   NamedTensorType in = typeOf(op.getValue());
-  const int64_t axis = in.axisIndex(op.getAxis()), n = in.getAxes()[axis].extent, lanes = std::get<Lanes &>(site.parts()).has.lanesOf(size);
+  const int64_t axis = in.axisIndex(op.getAxis()), n = in.getAxes()[axis].extent, lanes = site.m.l.has.lanesOf(size);
   Side side;
   if (lanes < 4 || n / 2 + 1 < lanes || length * size * lanes > mostBytesTogether)
     return side;
@@ -329,9 +326,8 @@ void Emitter::readTogether(SmallVector<Index> at, Value first) {
     forEachSquare(n, [&](Value from) {
       ctx.elements.clear();
       at[axis] = {from, 1, {}, {}};
-      l.lanes = side.count;
-      Value value = l.splat(emit(site, op.getValue(), at).value);
-      l.lanes = 1;
+      const Site wide = site.withLanes(side.count);
+      Value value = wide.m.l.splat(emit(wide, op.getValue(), at).value);
       m.storePlain(value, rowAt(number, from));
     });
   });
@@ -357,6 +353,7 @@ void Emitter::together(SmallVector<Index> at, Value first) {
   f.beside = side.count;
   const Parts from = stages(f);
   const size_t part = at.size();
+  const Site wide = site.withLanes(side.count);
   const bool areNeighbours = to.known[part] == size && to.known[axis] == 2 * size;
   forEachSquare(bins, [&](Value k) {
     SmallVector<Value> re, im;
@@ -373,7 +370,7 @@ void Emitter::together(SmallVector<Index> at, Value first) {
     for (int64_t number = 0; number < side.count; ++number) {
       result[side.axis] = m.uniform(l.add(first, l.i64(number)));
       result[part] = m.constant(0);
-      l.lanes = side.count;
+      const Memory &m = wide.m;
       const LaneValue both[] = {l.wrap(re[number], element), l.wrap(im[number], element)};
       if (areNeighbours) {
         m.storeInterleaved(to, result, both);
@@ -382,7 +379,6 @@ void Emitter::together(SmallVector<Index> at, Value first) {
         result[part] = m.constant(1);
         m.store(to, result, both[1]);
       }
-      l.lanes = 1;
     }
   });
 }

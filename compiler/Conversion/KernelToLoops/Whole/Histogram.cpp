@@ -40,6 +40,25 @@ static int64_t tablesFor(NamedTensorType in, NamedTensorType out) {
              : 1;
 }
 
+/// Counts the element at `from`, in `table`.
+static void count(const Site &site, HistogramOp op, const Buffer &table, ArrayRef<Index> from, Value bins) {
+  auto [ctx, b, l, m] = site.parts();
+  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
+  SmallVector<Index> to(out.getRank());
+  for (auto [axis, index] : llvm::enumerate(from))
+    if (const int64_t place = out.axisIndex(in.getAxes()[axis].name); place >= 0)
+      to[place] = index;
+  LaneValue bin = l.cast(CastMode::value, emit(site, op.getValue(), from), b.getI64Type());
+  Value counted = l.andInt(l.cmp(CmpIPredicate::sge, bin.value, l.i64(0)),
+                           l.cmp(CmpIPredicate::slt, bin.value, bins));
+  auto branchOp = b.create<scf::IfOp>(l.loc, counted, false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branchOp.thenBlock());
+  to.back() = m.uniform(bin.value);
+  m.store(table, to,
+          l.binary(BinaryKind::add, m.load(table, to), l.constant(b.getI32IntegerAttr(1))));
+}
+
 static LogicalResult emitHistogram(const Site &site, HistogramOp op) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
@@ -57,41 +76,25 @@ static LogicalResult emitHistogram(const Site &site, HistogramOp op) {
   Value bins = extent(site, op.getResult(), out.getRank() - 1);
   const int64_t fitting = l.has.lanesOf(scalarBytes(out.getElementType()));
   const int64_t lanes = binAxis.isStatic() && binAxis.extent % fitting == 0 ? fitting : 1;
-  auto forCounts = [&](llvm::function_ref<void(ArrayRef<Index>)> body) {
+  auto forCounts = [&](llvm::function_ref<void(const Site &, ArrayRef<Index>)> body) {
     carriedNest(b, l, rows, {}, [&](ArrayRef<Value> where, ValueRange) {
       forLoop(site, l.i64(0), bins, lanes, [&](Value bin) {
         SmallVector<Index> at(
             llvm::map_range(where, [&](Value index) { return m.uniform(index); }));
         at.push_back({bin, lanes > 1, {}, {}});
-        l.lanes = lanes;
-        body(at);
-        l.lanes = 1;
+        body(site.withLanes(lanes), at);
       });
       return SmallVector<Value>{};
     });
   };
-  forCounts([&](ArrayRef<Index> at) {
+  forCounts([&](const Site &lanes, ArrayRef<Index> at) {
+    auto [ctx, b, l, m] = lanes.parts();
     for (const Buffer &table : tables)
       m.store(table, at, l.constant(b.getI32IntegerAttr(0)));
   });
-  auto count = [&](const Buffer &table, ArrayRef<Index> from) {
-    SmallVector<Index> to(out.getRank());
-    for (auto [axis, index] : llvm::enumerate(from))
-      if (const int64_t place = out.axisIndex(in.getAxes()[axis].name); place >= 0)
-        to[place] = index;
-    LaneValue bin = l.cast(CastMode::value, emit(site, op.getValue(), from), b.getI64Type());
-    Value counted = l.andInt(l.cmp(CmpIPredicate::sge, bin.value, l.i64(0)),
-                             l.cmp(CmpIPredicate::slt, bin.value, bins));
-    auto branchOp = b.create<scf::IfOp>(l.loc, counted, false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branchOp.thenBlock());
-    to.back() = m.uniform(bin.value);
-    m.store(table, to,
-            l.binary(BinaryKind::add, m.load(table, to), l.constant(b.getI32IntegerAttr(1))));
-  };
   const int64_t rank = in.getRank();
   if (rank == 0) {
-    count(tables[0], {});
+    count(site, op, tables[0], {}, bins);
     return success();
   }
   const bool hasPixels =
@@ -111,7 +114,7 @@ static LogicalResult emitHistogram(const Site &site, HistogramOp op) {
           from.truncate(along + 1);
           from.push_back(m.constant(channel));
         }
-        count(table, from);
+        count(site, op, table, from, bins);
       }
     };
     Value size = extent(site, op.getValue(), along), turns = l.i64(0);
@@ -127,7 +130,8 @@ static LogicalResult emitHistogram(const Site &site, HistogramOp op) {
     return SmallVector<Value>{};
   });
   if (tables.size() > 1)
-    forCounts([&](ArrayRef<Index> at) {
+    forCounts([&](const Site &lanes, ArrayRef<Index> at) {
+      auto [ctx, b, l, m] = lanes.parts();
       LaneValue sum = m.load(tables[0], at);
       for (const Buffer &table : ArrayRef(tables).drop_front())
         sum = l.binary(BinaryKind::add, sum, m.load(table, at));

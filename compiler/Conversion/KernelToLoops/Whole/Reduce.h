@@ -25,6 +25,21 @@ int64_t axesInRun(pipe::NamedTensorType type, const Buffer &buffer);
 
 //===--- with lanes along an axis that stays (ReduceAcross.cpp, ReduceByRows.cpp, SumsAcross.cpp) ---===//
 
+/// Elements that are unrolled, times the operations that make one.
+constexpr int64_t writtenOut = 256;
+/// Operations that make one element of `tensor`, as far as stored values.
+int64_t costOf(const Site &site, mlir::Value tensor);
+/// Lanes that go through a kept axis and the innermost reduced one: `size` elements
+/// of that for each result.
+struct Pieces {
+  int64_t kept, reduced, size; // axes by position in the operand
+};
+/// Where the innermost reduced axis lies inside of one that stays, such as the columns of
+/// tiles, both together are one run of elements.
+std::optional<Pieces> piecesOf(const Site &site, pipe::ReduceOp op);
+/// Null where the lanes at hand do not lie along the kept axis.
+std::optional<LaneValue> reducePieces(const Site &site, pipe::ReduceOp op, const Pieces &pieces,
+                                      llvm::ArrayRef<Index> at);
 /// Whether it has no loops, and so needs no memory.
 bool isUnrolled(const Site &site, pipe::ReduceOp op);
 int64_t laneAxisAcross(const Site &site, pipe::ReduceOp op);
@@ -54,10 +69,19 @@ llvm::SmallVector<mlir::Value> sumVectors(const Site &site, pipe::ReduceOp op, l
 void sumRows(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
              llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,
              llvm::function_ref<void(mlir::Value)> addOne);
+/// Whether rows of known length have as many elements as placeInLanes() takes at a time, whose numbers fit 32 bits.
+bool fillsLanes(const Site &site, pipe::ReduceOp op, mlir::Value extent, mlir::Type element);
+/// The place of what is best along the last axis: each lane finds one of its own, and the first of equal ones stays. The
+/// last vector of a row overlaps the one before it.
+LaneValue placeInLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
+                       llvm::ArrayRef<mlir::Value> extents);
+/// An exact reduction with lanes along the last reduced axis, for all values of
+/// `beside` at once: a small axis further in, which is kept (-1: none). Sums of small
+/// numbers are taken in 32 bits for as long as they fit.
 llvm::SmallVector<LaneValue> reduceLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at,
                                          llvm::ArrayRef<int64_t> over, int64_t beside,
                                          llvm::ArrayRef<mlir::Value> extents, LaneValue start,
-                                         llvm::function_ref<LaneValue(LaneValue, LaneValue)> combine);
+                                         llvm::function_ref<LaneValue(const Site &, LaneValue, LaneValue)> combine);
 
 //===--- minima and maxima (Extremes.cpp) -------------------------------===//
 

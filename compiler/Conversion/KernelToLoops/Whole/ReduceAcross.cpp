@@ -11,134 +11,21 @@
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "compiler/Dialect/SmallReduction.h"
-#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-namespace {
-/// Lanes that go through a kept axis and the innermost reduced one: `size` elements
-/// of that for each result.
-struct Pieces {
-  int64_t kept, reduced, size; // axes by position in the operand
-};
-/// A reduction; or a minimum or maximum whose zeros are to be resolved, or what resolves them.
-enum class Found { whole, unresolved, leastBits };
-} // namespace
-
-static std::optional<int64_t> knownElementsApart(const Site &site, Value tensor, int64_t axis,
-                                            std::map<Question, std::optional<int64_t>> &known);
-
-static std::optional<int64_t> findElementsApart(const Site &site, Value tensor, int64_t axis, std::map<Question, std::optional<int64_t>> &known);
 static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over, int64_t count);
-static std::optional<Pieces> piecesOf(const Site &site, ReduceOp op);
-static std::optional<LaneValue> reducePieces(const Site &site, ReduceOp op, const Pieces &pieces, ArrayRef<Index> at);
-static LaneValue reduceOnePiece(const Site &site, ReduceOp op, const Pieces &pieces, SmallVector<Index> at, Found what);
 static LaneValue reduceInLoops(const Site &site, ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over);
 
 /// Elements of one axis from which on a sum of floats is a loop: their addresses fill no registers.
 static constexpr int64_t longSum = 2 * partialSums;
 /// Elements that stay in registers until it is known whether they are looked at once more.
 static constexpr int64_t inRegisters = 4;
-/// Elements that are unrolled, times the operations that make one.
-static constexpr int64_t writtenOut = 256;
-
-//===--- where elements lie -----------------------------------------------------------===//
-
-/// The factor of dimension `dim` in a sum of products; null where there is more to it.
-static std::optional<int64_t> factorOf(AffineExpr expr, unsigned dim) {
-  if (!expr.isFunctionOfDim(dim))
-    return 0;
-  if (llvm::isa<AffineDimExpr>(expr))
-    return 1;
-  auto both = llvm::dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!both)
-    return std::nullopt;
-  auto x = factorOf(both.getLHS(), dim), y = factorOf(both.getRHS(), dim);
-  if (!x || !y)
-    return std::nullopt;
-  if (both.getKind() == AffineExprKind::Add)
-    return *x + *y;
-  auto constant = llvm::dyn_cast<AffineConstantExpr>(both.getRHS());
-  if (both.getKind() == AffineExprKind::Mul && constant)
-    return *x * constant.getValue();
-  // A flip that is decided when running goes by one, one way or the other.
-  if (both.getKind() == AffineExprKind::Mul && llvm::isa<AffineSymbolExpr>(both.getRHS()))
-    return *x;
-  return std::nullopt;
-}
-
-/// How many elements lie between neighbours along an axis of `tensor`, in memory: the
-/// most of all that is read; 0 where the axis does not count, null where nobody can tell.
-std::optional<int64_t> penstock::conversion::elementsApart(const Site &site, Value tensor, int64_t axis) {
-  std::map<Question, std::optional<int64_t>> known;
-  return knownElementsApart(site, tensor, axis, known);
-}
-
-static std::optional<int64_t> knownElementsApart(const Site &site, Value tensor, int64_t axis,
-                                                    std::map<Question, std::optional<int64_t>> &known) {
-  auto [answer, isNew] = known.try_emplace(questionOf(tensor, axis));
-  if (isNew)
-    answer->second = findElementsApart(site, tensor, axis, known);
-  return answer->second;
-}
-
-static std::optional<int64_t> findElementsApart(const Site &site, Value tensor, int64_t axis,
-                                                        std::map<Question, std::optional<int64_t>> &known) {
-  auto [ctx, b, l, m] = site.parts();
-  if (auto stored = ctx.buffers.find(tensor); stored != ctx.buffers.end()) {
-    const Buffer &buffer = stored->second;
-    if (buffer.known[axis])
-      return *buffer.known[axis] / scalarBytes(buffer.element);
-    return typeOf(tensor).getRank() == 1 ? std::optional<int64_t>(1) : std::nullopt;
-  }
-  Operation *op = tensor.getDefiningOp();
-  if (auto view = llvm::dyn_cast_if_present<ViewOp>(op)) {
-    int64_t sum = 0;
-    for (auto [place, expr] : llvm::enumerate(view.getMap().getResults())) {
-      auto factor = factorOf(expr, axis);
-      if (!factor)
-        return std::nullopt;
-      if (*factor == 0)
-        continue;
-      auto inner = knownElementsApart(site, view.getInput(), place, known);
-      if (!inner)
-        return std::nullopt;
-      sum += *factor * *inner;
-    }
-    return std::abs(sum);
-  }
-  if (auto choose = llvm::dyn_cast_if_present<ChooseOp>(op)) {
-    Region &arm = choose.getArms().front();
-    return knownElementsApart(site,
-        arm.front().getTerminator()->getOperand(llvm::cast<OpResult>(tensor).getResultNumber()),
-        axis, known);
-  }
-  if (llvm::isa_and_present<ConstantOp>(op)) {
-    int64_t inside = 1;
-    for (const Axis &inner : typeOf(tensor).getAxes().drop_front(axis + 1))
-      inside *= inner.extent;
-    return inside;
-  }
-  if (!llvm::isa_and_present<MapOp, CastOp, PadOp, WindowOp, ReduceOp>(op))
-    return std::nullopt;
-  int64_t most = 0;
-  for (Value operand : op->getOperands()) {
-    auto type = llvm::dyn_cast<NamedTensorType>(operand.getType());
-    const int64_t place = type ? type.axisIndex(typeOf(tensor).getAxes()[axis].name) : -1;
-    if (place < 0)
-      continue;
-    auto inner = knownElementsApart(site, operand, place, known);
-    if (!inner)
-      return std::nullopt;
-    most = std::max(most, *inner);
-  }
-  return most;
-}
 
 /// Operations that make one element of `tensor`, as far as stored values.
-static int64_t costOf(const Site &site, Value tensor) {
+int64_t penstock::conversion::costOf(const Site &site, Value tensor) {
   auto [ctx, b, l, m] = site.parts();
   Operation *op = tensor.getDefiningOp();
   if (!op || ctx.buffers.contains(tensor) || ctx.single.contains(tensor))
@@ -270,128 +157,6 @@ static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index
   });
 }
 
-//===--- pieces of a run ------------------------------------------------------------------===//
-
-/// Where the innermost reduced axis lies inside of one that stays, such as the columns of
-/// tiles, both together are one run of elements.
-static std::optional<Pieces> piecesOf(const Site &site, ReduceOp op) {
-  const ReducedAxes axes(op);
-  NamedTensorType in = typeOf(op.getValue());
-  const auto count = reducedElements(op);
-  const ReduceKind kind = op.getKind();
-  if (!count || axes.over.empty() || kind == ReduceKind::argmin || kind == ReduceKind::argmax)
-    return std::nullopt;
-  const int64_t reduced = axes.over.back(), size = in.getAxes()[reduced].extent;
-  const auto apart = elementsApart(site, op.getValue(), reduced);
-  if (!apart || *apart < 1 || *apart > 4 || size < 2 || size > partialSums ||
-      !llvm::isPowerOf2_64(size) || *count / size > partialSums ||
-      *count / size * costOf(site, op.getValue()) > writtenOut)
-    return std::nullopt;
-  for (int64_t kept : axes.kept)
-    if (in.getAxes()[kept].isStatic() && elementsApart(site, op.getValue(), kept) == *apart * size)
-      return Pieces{kept, reduced, size};
-  return std::nullopt;
-}
-
-/// Null where the lanes at hand do not lie along the kept axis.
-static std::optional<LaneValue> reducePieces(const Site &site, ReduceOp op, const Pieces &pieces,
-                                                     ArrayRef<Index> at) {
-  auto [ctx, b, l, m] = site.parts();
-  const Index along = at[pieces.kept];
-  if (l.lanes < 2 || m.live || !along.affine() || along.stride != 1)
-    return std::nullopt;
-  for (auto [axis, index] : llvm::enumerate(at))
-    if (static_cast<int64_t>(axis) != pieces.kept && index.base && !index.uniform())
-      return std::nullopt;
-  // At most four registers of f32 at a time, but two results: those of one are no vector.
-  const int64_t lanes = l.lanes,
-                results = std::min(lanes, std::max<int64_t>(l.has.registerBytes / pieces.size, 2));
-  auto allOf = [&](Found what) {
-    LaneValue all;
-    for (int64_t first = 0; first < lanes; first += results) {
-      SmallVector<Index> here(at);
-      here[pieces.kept] = m.outerOf(l.add(along.base, l.i64(first)), pieces.size);
-      here[pieces.reduced] = m.innerOf(pieces.size);
-      l.lanes = results * pieces.size;
-      LaneValue some = reduceOnePiece(site, op, pieces, here, what);
-      l.lanes = lanes;
-      if (!all.value) {
-        all = some;
-        continue;
-      }
-      SmallVector<int64_t> order(first + results);
-      for (size_t i = 0; i < order.size(); ++i)
-        order[i] = static_cast<int64_t>(i);
-      all = {m.shuffle(all.value, some.value, order), some.type, hull(all.range, some.range)};
-    }
-    return all;
-  };
-  if (!resolvesZerosLater(site, op))
-    return allOf(Found::whole);
-  return resolveZeros(site, op, allOf(Found::unresolved),
-                 [&](LaneValue from) { return std::pair(from, allOf(Found::leastBits)); });
-}
-
-/// The reduction for all results of the lanes at hand, which are `size` times as many.
-static LaneValue reduceOnePiece(const Site &site, ReduceOp op, const Pieces &pieces, SmallVector<Index> at, Found what) {
-  auto [ctx, b, l, m] = site.parts();
-  NamedTensorType in = typeOf(op.getValue());
-  const ReduceKind kind = op.getKind();
-  Type element = computeType(in.getElementType()),
-       sumType = kind == ReduceKind::count ? Type(b.getI32Type()) : element;
-  const bool isReal = llvm::isa<FloatType>(element), isSum = kind == ReduceKind::sum && isReal;
-  const SmallVector<int64_t> over = ReducedAxes(op).over;
-  const int64_t rows = *reducedElements(op) / pieces.size;
-  auto row = [&](int64_t number) {
-    for (int64_t axis : llvm::reverse(ArrayRef(over).drop_back())) {
-      at[axis] = m.constant(number % in.getAxes()[axis].extent);
-      number /= in.getAxes()[axis].extent;
-    }
-    LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), sumType);
-    value.value = l.splat(value.value);
-    if (what == Found::leastBits)
-      return bitsOf(site, op, value);
-    return what == Found::whole && isExtreme(op) && value.range.nan ? comparable(site, value, kind == ReduceKind::min) : value;
-  };
-  auto both = [&](LaneValue x, LaneValue y) {
-    if (what == Found::leastBits)
-      return leastBits(site, op, x, y);
-    if (what == Found::unresolved)
-      return l.farther(kind == ReduceKind::min, x, y);
-    return kind == ReduceKind::count || isSum ? l.binary(BinaryKind::add, x, y)
-                                              : combined(l, kind, x, y);
-  };
-  // Rows of a sum have one partial sum in each lane, so 32 / size of them come before the tree.
-  const int64_t apart = isSum ? partialSums / pieces.size : rows;
-  std::function<LaneValue(int64_t, int64_t)> tree = [&](int64_t first, int64_t step) {
-    if (step >= apart) {
-      LaneValue sum = row(first);
-      if (what == Found::unresolved && sum.range.nan) // a NaN gives way, also where it comes first
-        sum = both(neutral(l, kind, element), sum);
-      for (int64_t number = first + apart; number < rows; number += apart)
-        sum = both(sum, row(number));
-      return sum;
-    }
-    LaneValue low = tree(first, 2 * step);
-    return first + step < rows ? both(low, tree(first + step, 2 * step)) : low;
-  };
-  LaneValue all = tree(0, 1);
-  if (!isSum && what == Found::whole && all.range.nan) // to what no elements give
-    all = both(neutral(l, kind, element), all);
-  for (int64_t half = pieces.size / 2; half >= 1; half /= 2) {
-    SmallVector<int64_t> low, high;
-    for (int64_t lane = 0; lane < l.lanes; ++lane)
-      (lane / half % 2 ? high : low).push_back(lane);
-    LaneValue x{m.shuffle(all.value, all.value, low), all.type, all.range}, y = x;
-    y.value = m.shuffle(all.value, all.value, high);
-    l.lanes /= 2;
-    all = both(x, y);
-  }
-  if (isSum)
-    all = l.binary(BinaryKind::add, all, neutral(l, kind, element));
-  return kind == ReduceKind::count ? l.cast(CastMode::value, all, b.getI64Type()) : all;
-}
-
 //===--- loops -----------------------------------------------------------------------------===//
 
 /// Many elements, or as many as it is known when running.
@@ -512,10 +277,12 @@ FailureOr<bool> penstock::conversion::reduceAcross(const Site &site, ReduceOp op
   auto partial = scratchBytes(site, partialSums * shape.lanes * scalarBytes(element), {});
   if (failed(partial))
     return failure();
-  ctx.partialSumsAt = *partial;
-  llvm::SaveAndRestore outer(ctx.storedRange, std::optional<Interval>());
-  storeTensor(site, op.getResult(), *buffer, shape, l.i64(0), extent(site, op.getResult(), 0));
-  noteWritten(site, *buffer);
+  std::optional<Interval> written;
+  Site storing = site;
+  storing.partialSums = *partial;
+  storing.written = &written;
+  storeTensor(storing, op.getResult(), *buffer, shape, l.i64(0), extent(site, op.getResult(), 0));
+  noteWritten(written, *buffer);
   ctx.buffers[op.getResult()] = *buffer;
   return true;
 }

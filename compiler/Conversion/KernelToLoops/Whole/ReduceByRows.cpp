@@ -33,28 +33,6 @@ static constexpr int64_t roomOfRows = 16384;
 /// Rows that are read side by side: the CPU fetches as many runs ahead.
 static constexpr int64_t rowsTogether = 8;
 
-/// How many of the last axes of `tensor` are one run of elements wherever they are read: lanes
-/// along the last one may then go through all of them.
-int64_t penstock::conversion::axesInRun(const Site &site, Value tensor) {
-  NamedTensorType type = typeOf(tensor);
-  SmallVector<StringRef> names;
-  for (const Axis &axis : llvm::reverse(type.getAxes())) {
-    names.insert(names.begin(), axis.name);
-    if (!axis.isStatic() || (names.size() > 1 && !isOneRun(site, tensor, names)))
-      return static_cast<int64_t>(names.size()) - 1;
-  }
-  return type.getRank();
-}
-
-/// The same of a buffer of that type.
-int64_t penstock::conversion::axesInRun(NamedTensorType type, const Buffer &buffer) {
-  int64_t axis = type.getRank() - 1;
-  while (axis > 0 && buffer.known[axis - 1] && buffer.known[axis] && type.getAxes()[axis].isStatic() &&
-         *buffer.known[axis - 1] == *buffer.known[axis] * type.getAxes()[axis].extent)
-    --axis;
-  return type.getRank() - axis;
-}
-
 static bool isArgument(ReduceOp op) {
   return op.getKind() == ReduceKind::argmin || op.getKind() == ReduceKind::argmax;
 }
@@ -102,149 +80,186 @@ int64_t penstock::conversion::rowAxes(const Site &site, ReduceOp op) {
   return extent < lanesByRows(op, l.has, element) ? 0 : last;
 }
 
+namespace {
+/// One reduction by rows. Code is emitted with the lanes of a strip.
+struct RowReduction {
+  const Site &site;
+  ReduceOp op;
+  const LaneValue worst; ///< of ranks
+  Context &ctx = site.ctx;
+  OpBuilder &b = ctx.b;
+  const Lanes &l = site.m.l;
+  const Memory &m = site.m;
+  const ReducedAxes axes = ReducedAxes(op);
+  const NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
+  const ReduceKind kind = op.getKind();
+  const Type element = rowElement(op);
+  const bool isReal = llvm::isa<FloatType>(element), isSum = isReal && kind == ReduceKind::sum,
+             adds = isSum || kind == ReduceKind::count;
+  const int64_t count = *reducedElements(op), partials = isSum ? partialSums : 1;
+  Strips strips{1, lanesByRows(op, l.has, element), 0};
+  const int64_t step = strips.lanes * scalarBytes(element), numbers = isArgument(op) ? 4 * strips.lanes : 0; ///< bytes
+  Value room = {};
+  Buffer to = {};
+  int64_t lastInside = -1;        ///< the axis that lanes lie along
+  SmallVector<Index> at = {};     ///< of the elements at hand
+  Value first = {}, end = {};     ///< of the strips at hand
+
+  Value roomOf(Value partial, Value strip) {
+    Value number = l.add(l.mul(partial, l.i64(strips.together)), strip);
+    return m.address(room, l.mul(number, l.i64(step)));
+  }
+  LaneValue sofarAt(Value address) {
+    Type vector = l.splat(neutral(l, kind, element).value).getType();
+    LaneValue sofar = l.wrap(m.loadPlain(vector, address), element);
+    return isReal && !isSum ? numberSoFar(site, sofar.value, element) : sofar;
+  }
+  Value numbersOf(Value strip) {
+    return m.address(room, l.add(l.mul(strip, l.i64(numbers)), l.i64(strips.together * step)));
+  }
+  void moveTo(Value number);
+  void eachStrip(llvm::function_ref<void(Value)> body);
+  void takeBest(Value k, ArrayRef<SmallVector<Index>> rows, Value strip, bool begins);
+  void addRows(Value k, int64_t rows, int64_t last, bool begins);
+  void addAllRows();
+  void finish(Value strip);
+};
+} // namespace
+
+/// Where element `number` of each lane lies.
+void RowReduction::moveTo(Value number) {
+  for (size_t i = axes.over.size(); i-- > 0;) {
+    const int64_t size = in.getAxes()[axes.over[i]].extent;
+    at[axes.over[i]] =
+        m.uniform(i > 0 ? b.create<arith::RemUIOp>(l.loc, number, l.i64(size)).getResult() : number);
+    if (i > 0)
+      number = b.create<arith::DivUIOp>(l.loc, number, l.i64(size));
+  }
+}
+
+void RowReduction::eachStrip(llvm::function_ref<void(Value)> body) {
+  forLoop(site, first, end, 1, [&](Value strip) {
+    Value column = l.mul(strip, l.i64(strips.lanes));
+    if (strips.extent % strips.lanes)
+      column = l.minS(column, l.i64(strips.extent - strips.lanes));
+    at[lastInside] = {column, 1, {}, {}};
+    ctx.elements.clear();
+    body(l.sub(strip, first));
+    ctx.elements.clear();
+  });
+}
+
+/// The best of `rows`, the first of which has number k.
+void RowReduction::takeBest(Value k, ArrayRef<SmallVector<Index>> rows, Value strip, bool begins) {
+  Value rankAt = roomOf(l.i64(0), strip), numberAt = numbersOf(strip);
+  Value rank = l.splat(worst.value), number = l.splat(l.i32(0));
+  if (!begins) {
+    rank = m.loadPlain(rank.getType(), rankAt);
+    number = m.loadPlain(number.getType(), numberAt);
+  }
+  for (auto [row, place] : llvm::enumerate(rows)) {
+    LaneValue value = rankOf(l, kind, l.cast(CastMode::value, emit(site, op.getValue(), place), element));
+    Value better = l.splat(isBetter(l, value, l.wrap(rank, worst.type)));
+    Value here = b.create<arith::TruncIOp>(l.loc, b.getI32Type(), l.add(k, l.i64(static_cast<int64_t>(row))));
+    number = l.pick(better, l.splat(here), number);
+    rank = l.pick(better, l.splat(value.value), rank);
+  }
+  m.storePlain(rank, rankAt);
+  m.storePlain(number, numberAt);
+}
+
+/// Elements partials * k + lane of `rows` k that follow each other, for `lane` up to `last`.
+void RowReduction::addRows(Value k, int64_t rows, int64_t last, bool begins) {
+  forLoop(site, l.i64(0), l.i64(last), 1, [&](Value lane) {
+    SmallVector<SmallVector<Index>> places;
+    for (int64_t row = 0; row < rows; ++row) {
+      moveTo(l.add(l.mul(l.add(k, l.i64(row)), l.i64(partials)), lane));
+      places.push_back(at);
+    }
+    eachStrip([&](Value strip) {
+      for (SmallVector<Index> &row : places)
+        row[lastInside] = at[lastInside];
+      if (isArgument(op))
+        return takeBest(k, places, strip, begins);
+      Value address = roomOf(lane, strip);
+      LaneValue all = begins ? neutral(l, kind, element) : sofarAt(address);
+      for (SmallVector<Index> &row : places) {
+        LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), row), element);
+        all = adds ? l.binary(BinaryKind::add, all, value) : withElement(site, op, all, value);
+      }
+      m.storePlain(l.splat(all.value), address);
+    });
+  });
+}
+
+void RowReduction::addAllRows() {
+  const int64_t whole = count / partials, begun = std::min(whole, rowsTogether), rest = (whole - begun) % rowsTogether;
+  addRows(l.i64(0), begun, partials, true);
+  if (whole - rest > begun)
+    forLoop(site, l.i64(begun), l.i64(whole - rest), rowsTogether,
+            [&](Value k) { addRows(k, rowsTogether, partials, false); });
+  if (rest)
+    addRows(l.i64(whole - rest), rest, partials, false);
+  if (count % partials)
+    addRows(l.i64(whole), 1, count % partials, false);
+}
+
+/// Stores what the rows have given for a strip.
+void RowReduction::finish(Value strip) {
+  SmallVector<Index> place(out.getRank());
+  for (auto [index, axis] : llvm::zip(place, axes.kept))
+    index = at[axis];
+  if (isArgument(op)) {
+    Value number = m.loadPlain(l.splat(l.i32(0)).getType(), numbersOf(strip));
+    return m.store(to, place, l.cast(CastMode::value, l.wrap(number, b.getI32Type()), out.getElementType()));
+  }
+  LaneValue all = isSum ? treeOfPartials(l, element, partialSums,
+                                         [&](int64_t lane) { return sofarAt(roomOf(l.i64(lane), strip)); })
+                        : sofarAt(roomOf(l.i64(0), strip));
+  all = resolveZerosInLoops(site, op, all, at, axes.over, extentsOver(site, op, axes.over));
+  m.store(to, place, l.cast(CastMode::value, all, out.getElementType()));
+}
+
 LogicalResult penstock::conversion::reduceByRows(const Site &site, ReduceOp op, int64_t inRun, const Buffer &result) {
   auto [ctx, b, l, m] = site.parts();
-  const ReducedAxes axes(op);
-  NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
-  const ReduceKind kind = op.getKind();
-  Type element = rowElement(op);
-  const bool isReal = llvm::isa<FloatType>(element), isSum = isReal && kind == ReduceKind::sum, adds = isSum || kind == ReduceKind::count;
-  const auto count = reducedElements(op);
-  const int64_t partials = isSum ? partialSums : 1;
-  const LaneValue worst = isArgument(op) ? worstRank(l, element) : LaneValue();
-  Buffer to = result;
-  const bool aside = axesInRun(out, to) < inRun; // an output's outermost axis may lie anywhere
+  const Site wide = site.withLanes(lanesByRows(op, l.has, rowElement(op)));
+  RowReduction r{wide, op, isArgument(op) ? worstRank(l, rowElement(op)) : LaneValue()};
+  Strips &strips = r.strips;
+  r.to = result;
+  const bool aside = axesInRun(r.out, r.to) < inRun; // an output's outermost axis may lie anywhere
   if (aside) {
     auto dense = scratchBuffer(site, op.getResult());
     if (failed(dense))
       return failure();
-    to = *dense;
+    r.to = *dense;
   }
-  Strips strips{1, lanesByRows(op, l.has, element), 0};
-  for (const Axis &axis : out.getAxes().take_back(inRun))
+  for (const Axis &axis : r.out.getAxes().take_back(inRun))
     strips.extent *= axis.extent;
-  const int64_t bytes = scalarBytes(element), step = strips.lanes * bytes, numbers = isArgument(op) ? 4 * strips.lanes : 0,
-                most = roomOfRows / (partials * step + numbers), blocks = (strips.count() + most - 1) / most;
+  const int64_t most = roomOfRows / (r.partials * r.step + r.numbers), blocks = (strips.count() + most - 1) / most;
   strips.together = (strips.count() + blocks - 1) / blocks;
-  auto room = scratchBytes(site, strips.together * (partials * step + numbers), {});
+  auto room = scratchBytes(site, strips.together * (r.partials * r.step + r.numbers), {});
   if (failed(room))
     return failure();
-  SmallVector<int64_t> others(ArrayRef(axes.kept).drop_back(inRun)), inside(ArrayRef(axes.kept).take_back(inRun));
-  SmallVector<Value> extents;
-  for (int64_t axis : others)
-    extents.push_back(extent(site, op.getValue(), axis));
-  carriedNest(b, l, extents, {}, [&](ArrayRef<Value> where, ValueRange) {
-    SmallVector<Index> at(in.getRank()), place(out.getRank());
+  r.room = *room;
+  SmallVector<int64_t> others(ArrayRef(r.axes.kept).drop_back(inRun)), inside(ArrayRef(r.axes.kept).take_back(inRun));
+  r.lastInside = inside.back();
+  carriedNest(b, l, extentsOver(site, op, others), {}, [&](ArrayRef<Value> where, ValueRange) {
+    r.at.assign(r.in.getRank(), Index());
     for (int64_t axis : inside)
-      at[axis] = m.constant(0);
+      r.at[axis] = m.constant(0);
     for (auto [axis, index] : llvm::zip(others, where))
-      at[axis] = m.uniform(index);
-    // Where element `number` of each lane lies.
-    auto moveTo = [&](Value number) {
-      for (size_t i = axes.over.size(); i-- > 0;) {
-        const int64_t size = in.getAxes()[axes.over[i]].extent;
-        at[axes.over[i]] =
-            m.uniform(i > 0 ? b.create<arith::RemUIOp>(l.loc, number, l.i64(size)).getResult() : number);
-        if (i > 0)
-          number = b.create<arith::DivUIOp>(l.loc, number, l.i64(size));
-      }
-    };
+      r.at[axis] = m.uniform(index);
     forLoop(site, l.i64(0), l.i64(strips.count()), strips.together, [&](Value first) {
-      Value end = l.add(first, l.i64(strips.together));
+      r.first = first;
+      r.end = l.add(first, l.i64(strips.together));
       if (strips.count() % strips.together)
-        end = l.minS(end, l.i64(strips.count()));
-      auto eachStrip = [&](llvm::function_ref<void(Value)> body) {
-        forLoop(site, first, end, 1, [&](Value strip) {
-          Value column = l.mul(strip, l.i64(strips.lanes));
-          if (strips.extent % strips.lanes)
-            column = l.minS(column, l.i64(strips.extent - strips.lanes));
-          at[inside.back()] = {column, 1, {}, {}};
-          l.lanes = strips.lanes;
-          ctx.elements.clear();
-          body(l.sub(strip, first));
-          ctx.elements.clear();
-          l.lanes = 1;
-        });
-      };
-      auto roomOf = [&](Value partial, Value strip) {
-        Value number = l.add(l.mul(partial, l.i64(strips.together)), strip);
-        return m.address(*room, l.mul(number, l.i64(step)));
-      };
-      auto sofarAt = [&](Value address) {
-        Type vector = l.splat(neutral(l, kind, element).value).getType();
-        LaneValue sofar = l.wrap(m.loadPlain(vector, address), element);
-        return isReal && !isSum ? numberSoFar(site, sofar.value, element) : sofar;
-      };
-      auto numbersOf = [&](Value strip) {
-        return m.address(*room, l.add(l.mul(strip, l.i64(numbers)), l.i64(strips.together * step)));
-      };
-      /// The best of `rows`, the first of which has number k.
-      auto takeBest = [&](Value k, ArrayRef<SmallVector<Index>> rows, Value strip, bool begins) {
-        Value rankAt = roomOf(l.i64(0), strip), numberAt = numbersOf(strip);
-        Value rank = l.splat(worst.value), number = l.splat(l.i32(0));
-        if (!begins) {
-          rank = m.loadPlain(rank.getType(), rankAt);
-          number = m.loadPlain(number.getType(), numberAt);
-        }
-        for (auto [row, place] : llvm::enumerate(rows)) {
-          LaneValue value = rankOf(l, kind, l.cast(CastMode::value, emit(site, op.getValue(), place), element));
-          Value better = l.splat(isBetter(l, value, l.wrap(rank, worst.type)));
-          Value here = b.create<arith::TruncIOp>(l.loc, b.getI32Type(), l.add(k, l.i64(static_cast<int64_t>(row))));
-          number = l.pick(better, l.splat(here), number);
-          rank = l.pick(better, l.splat(value.value), rank);
-        }
-        m.storePlain(rank, rankAt);
-        m.storePlain(number, numberAt);
-      };
-      // Elements partials * k + lane of `rows` k that follow each other, for `lane` up to `last`.
-      auto addRows = [&](Value k, int64_t rows, int64_t last, bool begins) {
-        forLoop(site, l.i64(0), l.i64(last), 1, [&](Value lane) {
-          SmallVector<SmallVector<Index>> places;
-          for (int64_t row = 0; row < rows; ++row) {
-            moveTo(l.add(l.mul(l.add(k, l.i64(row)), l.i64(partials)), lane));
-            places.push_back(at);
-          }
-          eachStrip([&](Value strip) {
-            for (SmallVector<Index> &row : places)
-              row[inside.back()] = at[inside.back()];
-            if (isArgument(op))
-              return takeBest(k, places, strip, begins);
-            Value address = roomOf(lane, strip);
-            LaneValue all = begins ? neutral(l, kind, element) : sofarAt(address);
-            for (SmallVector<Index> &row : places) {
-              LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), row), element);
-              all = adds ? l.binary(BinaryKind::add, all, value) : withElement(site, op, all, value);
-            }
-            m.storePlain(l.splat(all.value), address);
-          });
-        });
-      };
-      const int64_t whole = *count / partials, begun = std::min(whole, rowsTogether), rest = (whole - begun) % rowsTogether;
-      addRows(l.i64(0), begun, partials, true);
-      if (whole - rest > begun)
-        forLoop(site, l.i64(begun), l.i64(whole - rest), rowsTogether,
-                [&](Value k) { addRows(k, rowsTogether, partials, false); });
-      if (rest)
-        addRows(l.i64(whole - rest), rest, partials, false);
-      if (*count % partials)
-        addRows(l.i64(whole), 1, *count % partials, false);
-      eachStrip([&](Value strip) {
-        for (auto [index, axis] : llvm::zip(place, axes.kept))
-          index = at[axis];
-        if (isArgument(op)) {
-          Value number = m.loadPlain(l.splat(l.i32(0)).getType(), numbersOf(strip));
-          return m.store(to, place, l.cast(CastMode::value, l.wrap(number, b.getI32Type()), out.getElementType()));
-        }
-        LaneValue all = isSum ? treeOfPartials(l, element, partialSums,
-                                               [&](int64_t lane) { return sofarAt(roomOf(l.i64(lane), strip)); })
-                              : sofarAt(roomOf(l.i64(0), strip));
-        all = resolveZerosInLoops(site, op, all, at, axes.over, extentsOver(site, op, axes.over));
-        m.store(to, place, l.cast(CastMode::value, all, out.getElementType()));
-      });
+        r.end = l.minS(r.end, l.i64(strips.count()));
+      r.addAllRows();
+      r.eachStrip([&](Value strip) { r.finish(strip); });
     });
     return SmallVector<Value>{};
   });
   if (aside)
-    copyTensor(site, op.getResult(), to, result);
+    copyTensor(site, op.getResult(), r.to, result);
   return success();
 }

@@ -12,7 +12,6 @@
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
-#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -66,7 +65,7 @@ static StoredByRows storedByRows(ReduceOp op) {
 }
 
 /// The room of a row: its outer axes do not count.
-static Buffer rowOf(Lanes &l, NamedTensorType type, int64_t inRow) {
+static Buffer rowOf(const Lanes &l, NamedTensorType type, int64_t inRow) {
   Buffer row;
   row.element = type.getElementType();
   int64_t bytes = scalarBytes(row.element);
@@ -171,7 +170,9 @@ void penstock::conversion::storeReducedRows(const Site &site, Value stored, Arra
     storeReducedRows(site, op.getResult(), at);
     Buffer row = ctx.buffers.lookup(op.getResult());
     ctx.buffers.erase(op.getResult()); // else it would be read
-    llvm::SaveAndRestore outer(ctx.storedRange, std::optional<Interval>());
+    std::optional<Interval> written;
+    Site storing = site;
+    storing.written = &written;
     NamedTensorType type = typeOf(op.getResult());
     const int64_t last = type.getRank() - 1;
     LoopShape shape{last, -1, lanesAcross(site, computeType(typeOf(op.getValue()).getElementType()))};
@@ -183,14 +184,14 @@ void penstock::conversion::storeReducedRows(const Site &site, Value stored, Arra
       SmallVector<Index> here(at);
       here[last - 1] = m.constant(0);
       const int64_t elements = type.getAxes()[last - 1].extent * type.getAxes()[last].extent;
-      overLanes(site, l.i64(0), l.i64(elements), shape.lanes, [&](Index index) {
+      overLanes(storing, l.i64(0), l.i64(elements), shape.lanes, [&](const Site &lanes, Index index) {
         here[last] = index;
-        storeLanes(site, op.getResult(), row, shape, here);
+        storeLanes(lanes, op.getResult(), row, shape, here);
       });
     } else {
-      storeRow(site, op.getResult(), row, shape, at, l.i64(0), extent(site, op.getResult(), last));
+      storeRow(storing, op.getResult(), row, shape, at, l.i64(0), extent(site, op.getResult(), last));
     }
-    noteWritten(site, row);
+    noteWritten(written, row);
     ctx.buffers[op.getResult()] = row;
   }
 }

@@ -7,7 +7,7 @@ using namespace penstock::pipe;
 
 namespace penstock::conversion {
 
-scf::ForOp openLoop(OpBuilder &b, Lanes &l, Value low, Value high, int64_t step,
+scf::ForOp openLoop(OpBuilder &b, const Lanes &l, Value low, Value high, int64_t step,
                     ValueRange carried) {
   auto loop = b.create<scf::ForOp>(l.loc, low, high, l.i64(step), carried);
   if (!loop.getBody()->empty())
@@ -17,7 +17,7 @@ scf::ForOp openLoop(OpBuilder &b, Lanes &l, Value low, Value high, int64_t step,
 }
 
 SmallVector<Value>
-carriedNest(OpBuilder &b, Lanes &l, ArrayRef<Value> extents, SmallVector<Value> state,
+carriedNest(OpBuilder &b, const Lanes &l, ArrayRef<Value> extents, SmallVector<Value> state,
             llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ValueRange)> body) {
   SmallVector<Value> at(extents.size());
   std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest =
@@ -35,7 +35,7 @@ carriedNest(OpBuilder &b, Lanes &l, ArrayRef<Value> extents, SmallVector<Value> 
   return nest(0, std::move(state));
 }
 
-LaneValue neutral(Lanes &l, ReduceKind kind, Type type) {
+LaneValue neutral(const Lanes &l, ReduceKind kind, Type type) {
   OpBuilder &b = l.b;
   auto integer = [&](double value) {
     APInt bits = type.isSignlessInteger(64)
@@ -63,7 +63,7 @@ LaneValue neutral(Lanes &l, ReduceKind kind, Type type) {
   }
 }
 
-LaneValue combined(Lanes &l, ReduceKind kind, LaneValue sofar, LaneValue value) {
+LaneValue combined(const Lanes &l, ReduceKind kind, LaneValue sofar, LaneValue value) {
   switch (kind) {
   case ReduceKind::min:
     return l.binary(BinaryKind::min, sofar, value);
@@ -80,7 +80,7 @@ LaneValue combined(Lanes &l, ReduceKind kind, LaneValue sofar, LaneValue value) 
   }
 }
 
-LaneValue rankOf(Lanes &l, ReduceKind kind, LaneValue value) {
+LaneValue rankOf(const Lanes &l, ReduceKind kind, LaneValue value) {
   Value rank = value.value;
   Type type = value.type;
   auto reversed = [&] {
@@ -99,17 +99,17 @@ LaneValue rankOf(Lanes &l, ReduceKind kind, LaneValue value) {
   return l.wrap(l.pick(number, rank, l.integerLike(rank, width == 32 ? INT32_MIN : INT64_MIN)), type);
 }
 
-LaneValue worstRank(Lanes &l, Type element) {
+LaneValue worstRank(const Lanes &l, Type element) {
   if (llvm::isa<FloatType>(element))
     element = l.b.getIntegerType(element.getIntOrFloatBitWidth());
   return neutral(l, ReduceKind::max, element);
 }
 
-Value isBetter(Lanes &l, LaneValue rank, LaneValue best) {
+Value isBetter(const Lanes &l, LaneValue rank, LaneValue best) {
   return l.compare(Predicate::gt, rank, best).value;
 }
 
-LaneValue treeOfPartials(Lanes &l, Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> partial) {
+LaneValue treeOfPartials(const Lanes &l, Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> partial) {
   std::function<LaneValue(int64_t, int64_t)> tree = [&](int64_t lane, int64_t step) {
     if (step == partialSums)
       return partial(lane);
@@ -119,7 +119,7 @@ LaneValue treeOfPartials(Lanes &l, Type element, int64_t count, llvm::function_r
   return l.binary(BinaryKind::add, tree(0, 1), neutral(l, ReduceKind::sum, element));
 }
 
-LaneValue treeInOrder(Lanes &l, Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> one) {
+LaneValue treeInOrder(const Lanes &l, Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> one) {
   SmallVector<LaneValue> sums(partialSums);
   // Of which lanes a sum is: `lane`, `lane` + step and so on; 0 until all of those are there.
   SmallVector<int64_t> steps(partialSums, 0);

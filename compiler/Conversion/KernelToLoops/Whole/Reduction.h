@@ -9,31 +9,31 @@
 namespace penstock::conversion {
 
 /// A loop whose body is empty, with the builder at its end; the caller yields.
-mlir::scf::ForOp openLoop(mlir::OpBuilder &b, Lanes &l, mlir::Value low, mlir::Value high,
+mlir::scf::ForOp openLoop(mlir::OpBuilder &b, const Lanes &l, mlir::Value low, mlir::Value high,
                           int64_t step, mlir::ValueRange carried);
 
 /// Runs `body` once per index of a domain, in row-major order, carrying values
 /// from one to the next.
 llvm::SmallVector<mlir::Value> carriedNest(
-    mlir::OpBuilder &b, Lanes &l, llvm::ArrayRef<mlir::Value> extents,
+    mlir::OpBuilder &b, const Lanes &l, llvm::ArrayRef<mlir::Value> extents,
     llvm::SmallVector<mlir::Value> state,
     llvm::function_ref<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<mlir::Value>, mlir::ValueRange)>
         body);
 
 /// What a reduction of no elements gives.
-LaneValue neutral(Lanes &l, pipe::ReduceKind kind, mlir::Type type);
+LaneValue neutral(const Lanes &l, pipe::ReduceKind kind, mlir::Type type);
 
 /// One more element of an exact reduction (any but a sum of floats).
-LaneValue combined(Lanes &l, pipe::ReduceKind kind, LaneValue sofar, LaneValue value);
+LaneValue combined(const Lanes &l, pipe::ReduceKind kind, LaneValue sofar, LaneValue value);
 
 /// An integer that is the larger the better an element is for argmax or argmin. Of floats
 /// -0 lies below +0, and a NaN is the worst of all.
-LaneValue rankOf(Lanes &l, pipe::ReduceKind kind, LaneValue value);
+LaneValue rankOf(const Lanes &l, pipe::ReduceKind kind, LaneValue value);
 /// The rank that none is worse than, of elements of a type.
-LaneValue worstRank(Lanes &l, mlir::Type element);
+LaneValue worstRank(const Lanes &l, mlir::Type element);
 /// Whether a rank takes the place of the best one so far, before it: of equal ones the
 /// first stays.
-mlir::Value isBetter(Lanes &l, LaneValue rank, LaneValue best);
+mlir::Value isBetter(const Lanes &l, LaneValue rank, LaneValue best);
 
 /// Sums that the elements of a sum of floats go to by turns (scalar.h).
 constexpr int64_t partialSums = scalar::reductionLanes;
@@ -41,11 +41,11 @@ constexpr int64_t partialSums = scalar::reductionLanes;
 /// Elements `first`, `first + 32` and so on of each lane make a partial sum; those
 /// meet in a tree. Sums that have no element are left out: what adding 0 does besides,
 /// to the sign of a zero, one addition does for all.
-LaneValue treeOfPartials(Lanes &l, mlir::Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> partial);
+LaneValue treeOfPartials(const Lanes &l, mlir::Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> partial);
 
 /// The same of elements that are made in their order, `one` by one: each sum is taken as soon as both
 /// of its parts are there.
-LaneValue treeInOrder(Lanes &l, mlir::Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> one);
+LaneValue treeInOrder(const Lanes &l, mlir::Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> one);
 
 /// The axes of a reduction's operand, by position.
 struct ReducedAxes {

@@ -145,7 +145,8 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, int64_t lan
     SmallVector<Index> at(type.getRank());
     for (auto [axis, index] : llvm::zip(axes, where))
       at[axis] = m.uniform(index);
-    auto step = [&](LaneValue sofar, SmallVector<LaneValue> *made) {
+    auto step = [&](const Site &site, LaneValue sofar, SmallVector<LaneValue> *made) {
+      auto [ctx, b, l, m] = site.parts();
       LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
       if (op.getKind() == ScanKind::max && llvm::isa<FloatType>(element)) {
         value = comparable(site, value, false);
@@ -159,17 +160,18 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, int64_t lan
         m.store(to, at, stored);
       return value;
     };
-    overLanes(site, l.i64(0), extent(site, op.getValue(), laneAxis), lanesAcross(site, element), [&](Index index) {
+    overLanes(site, l.i64(0), extent(site, op.getValue(), laneAxis), lanesAcross(site, element), [&](const Site &lanes, Index index) {
+      auto [ctx, b, l, m] = lanes.parts();
       at[laneAxis] = index;
       ctx.elements.clear();
       if (l.lanes > 1 && interleaved && isRunOfPixels(site, op, laneAxis))
-        return scanPixels(site, op, to, at, laneAxis, factor);
+        return scanPixels(lanes, op, to, at, laneAxis, factor);
       if (writtenOut) {
         SmallVector<LaneValue> made;
         LaneValue sofar = start;
         for (int64_t i = 0; i < own.extent; ++i) {
           at[along] = m.constant(i);
-          sofar = step(sofar, &made);
+          sofar = step(lanes, sofar, &made);
         }
         at[along] = m.constant(0);
         if (interleaved && l.lanes > 1)
@@ -184,7 +186,7 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, int64_t lan
       carryLoop(site, l.i64(0), extent(site, op.getValue(), along), splat(start.value),
                 [&](Value i, ValueRange sofar) {
                   at[along] = m.uniform(i);
-                  return SmallVector<Value>{splat(step(l.wrap(sofar[0], element), nullptr).value)};
+                  return SmallVector<Value>{splat(step(lanes, l.wrap(sofar[0], element), nullptr).value)};
                 });
     });
     return SmallVector<Value>{};

@@ -8,8 +8,8 @@
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
-#include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Transposed.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Scan.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -31,6 +31,16 @@ int64_t penstock::conversion::rowsInLanes(const Site &site, ScanOp op) {
   return holds(type.getAxes()[along]) && holds(type.getAxes()[along - 1]) ? rows : 0;
 }
 
+/// Whether one of so many floats is a NaN.
+static Value hasNan(const Lanes &l, Value floats, int64_t count) {
+  OpBuilder &b = l.b;
+  Value isNan = b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::UNO, floats, floats);
+  Type word = b.getIntegerType(static_cast<unsigned>(count));
+  Value bits = b.create<vector::BitCastOp>(l.loc, VectorType::get({1}, word), isNan);
+  return l.cmp(arith::CmpIPredicate::ne, b.create<vector::ExtractOp>(l.loc, bits, 0),
+               b.create<arith::ConstantOp>(l.loc, b.getIntegerAttr(word, 0)));
+}
+
 /// The last rows overlap those before them, and so do the last columns, of which only the
 /// new ones count.
 void penstock::conversion::scanTransposed(const Site &site, ScanOp op, const Buffer &to, LaneValue factor, int64_t rows) {
@@ -45,18 +55,19 @@ void penstock::conversion::scanTransposed(const Site &site, ScanOp op, const Buf
   SmallVector<Value> others;
   for (int64_t axis = 0; axis < side; ++axis)
     others.push_back(extent(site, op.getValue(), axis));
+  const Site wide = site.withLanes(rows);
   auto some = [&](SmallVector<Index> at, Value first) {
     auto row = [&](int64_t number) { at[side] = m.uniform(l.add(first, l.i64(number))); };
     /// Columns from `from` on, of which the first `old` ones have been seen.
     auto square = [&](Value from, Value sofar, int64_t old) {
       at[along] = {from, 1, {}, {}};
-      l.lanes = rows;
+      auto [ctx, b, l, m] = wide.parts();
       ctx.elements.clear();
       Interval range;
       SmallVector<Value> read;
       for (int64_t number = 0; number < rows; ++number) {
         row(number);
-        LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
+        LaneValue value = l.cast(CastMode::value, emit(wide, op.getValue(), at), element);
         range = number ? hull(range, value.range) : value.range;
         read.push_back(l.splat(value.value));
       }
@@ -65,35 +76,29 @@ void penstock::conversion::scanTransposed(const Site &site, ScanOp op, const Buf
       for (int64_t column = old; column < rows; ++column) {
         LaneValue value{made[column], element, range}, seen = l.wrap(sofar, element);
         if (isMax && isReal) {
-          value = comparable(site, value, false);
-          seen = numberSoFar(site, sofar, element);
+          value = comparable(wide, value, false);
+          seen = numberSoFar(wide, sofar, element);
         }
-        stored = scanStep(site, op, seen, value, factor);
+        stored = scanStep(wide, op, seen, value, factor);
         made[column] = sofar = l.splat(stored.value);
       }
       made = transposed(m, made, bytes);
       if (looksLater)
         stored.range.nan = false;
       at[along] = {l.add(from, l.i64(old)), 1, {}, {}};
-      SmallVector<int64_t> fresh;
-      for (int64_t column = old; column < rows; ++column)
-        fresh.push_back(column);
+      const auto fresh = llvm::to_vector(llvm::seq<int64_t>(old, rows));
       for (int64_t number = 0; number < rows; ++number) {
         row(number);
-        l.lanes = rows;
         stored.value = old ? m.shuffle(made[number], made[number], fresh) : made[number];
-        l.lanes = rows - old;
-        LaneValue narrowed = l.cast(CastMode::value, {stored.value, element, stored.range}, type.getElementType());
-        if (l.lanes == 1)
+        const Site some = site.withLanes(rows - old);
+        LaneValue narrowed = some.m.l.cast(CastMode::value, {stored.value, element, stored.range}, type.getElementType());
+        if (rows - old == 1)
           narrowed.value = b.create<vector::ExtractOp>(l.loc, narrowed.value, 0);
-        m.store(to, at, narrowed);
+        some.m.store(to, at, narrowed);
       }
-      l.lanes = 1;
       return sofar;
     };
-    l.lanes = rows;
-    Value state = l.splat(neutral(l, isMax ? ReduceKind::max : ReduceKind::sum, element).value);
-    l.lanes = 1;
+    Value state = wide.m.l.splat(neutral(l, isMax ? ReduceKind::max : ReduceKind::sum, element).value);
     {
       OpBuilder::InsertionGuard guard(b);
       auto squares = openLoop(b, l, l.i64(0), l.i64(columns - columns % rows), rows, state);
@@ -104,11 +109,7 @@ void penstock::conversion::scanTransposed(const Site &site, ScanOp op, const Buf
       state = square(l.i64(columns - rows), state, rows - columns % rows);
     if (!looksLater)
       return;
-    Value isNan = b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::UNO, state, state);
-    Type word = b.getIntegerType(static_cast<unsigned>(rows));
-    Value bits = b.create<vector::BitCastOp>(l.loc, VectorType::get({1}, word), isNan);
-    Value any = l.cmp(arith::CmpIPredicate::ne, b.create<vector::ExtractOp>(l.loc, bits, 0),
-                      b.create<arith::ConstantOp>(l.loc, b.getIntegerAttr(word, 0)));
+    Value any = hasNan(l, state, rows);
     storeCanonical(site, to, at, along, l.i64(columns), any, rows, row);
   };
   carriedNest(b, l, others, {}, [&](ArrayRef<Value> where, ValueRange) {

@@ -19,7 +19,7 @@ using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
 /// An i64 that is smaller exactly where the element comes earlier.
-static Value orderOf(Lanes &l, LaneValue value) {
+static Value orderOf(const Lanes &l, LaneValue value) {
   OpBuilder &b = l.b;
   Type element = value.type;
   if (element.isF16() || element.isBF16())

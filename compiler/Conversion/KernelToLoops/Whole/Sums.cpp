@@ -39,10 +39,10 @@ void penstock::conversion::sumRows(const Site &site, ReduceOp op, SmallVector<In
     OpBuilder::InsertionGuard guard(b);
     auto loop = openLoop(b, l, from, to, lanes, sums);
     at[over.back()] = {loop.getInductionVar(), 1, {}, {}};
-    l.lanes = lanes;
-    LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
+    const Site wide = site.withLanes(lanes);
+    auto [ctx, b, l, m] = wide.parts();
+    LaneValue value = l.cast(CastMode::value, emit(wide, op.getValue(), at), element);
     Value sum = l.binary(BinaryKind::add, l.wrap(loop.getRegionIterArg(0), element), value).value;
-    l.lanes = 1;
     b.create<scf::YieldOp>(l.loc, sum);
     return loop.getResult(0);
   };
@@ -56,74 +56,6 @@ void penstock::conversion::sumRows(const Site &site, ReduceOp op, SmallVector<In
     m.storePlain(vectors(head, whole, m.loadPlain(type, partial)), partial);
     single(whole, last, l.add(state[0], whole));
     return SmallVector<Value>{l.add(state[0], last)};
-  });
-}
-
-static bool isOneRunBelow(const Site &site, Value tensor, ArrayRef<StringRef> names, Seen &seen);
-
-/// Whether axes that follow each other, `names`, are one run of elements wherever they are
-/// read: an index of the last one may then go through all of them.
-bool penstock::conversion::isOneRun(const Site &site, Value tensor, ArrayRef<StringRef> names) {
-  Seen seen;
-  return isOneRunBelow(site, tensor, names, seen);
-}
-
-static bool isOneRunBelow(const Site &site, Value tensor, ArrayRef<StringRef> names, Seen &seen) {
-  auto [ctx, b, l, m] = site.parts();
-  NamedTensorType type = typeOf(tensor);
-  const int64_t first = type.axisIndex(names.front());
-  if (llvm::none_of(names, [&](StringRef name) { return type.axisIndex(name) >= 0; }))
-    return true; // the same for all of them
-  for (auto [place, name] : llvm::enumerate(names))
-    if (first < 0 || type.axisIndex(name) != first + static_cast<int64_t>(place) ||
-        !type.getAxes()[first + static_cast<int64_t>(place)].isStatic())
-      return false;
-  if (!seen.isNew(tensor, {first, static_cast<int64_t>(names.size())}))
-    return true; // as far as that goes, or nobody would ask again
-  if (auto stored = ctx.buffers.find(tensor); stored != ctx.buffers.end()) {
-    ArrayRef<std::optional<int64_t>> known = stored->second.known;
-    for (size_t axis = static_cast<size_t>(first); axis + 1 < first + names.size(); ++axis)
-      if (!known[axis] || !known[axis + 1] ||
-          *known[axis] != *known[axis + 1] * type.getAxes()[axis + 1].extent)
-        return false;
-    return true;
-  }
-  if (Value arm = specializedArm(site, tensor))
-    return isOneRunBelow(site, arm, names, seen);
-  Operation *op = tensor.getDefiningOp();
-  if (auto view = llvm::dyn_cast_if_present<ViewOp>(op)) {
-    // Places of others may move; these stay side by side. Of the first one a part may be taken.
-    NamedTensorType source = typeOf(view.getInput());
-    SmallVector<StringRef> inner;
-    for (auto [axis, expr] : llvm::zip(source.getAxes(), view.getMap().getResults())) {
-      auto moves = [&](AffineExpr part) {
-        return llvm::any_of(llvm::seq<size_t>(names.size()), [&](size_t place) {
-          return part.isFunctionOfDim(static_cast<unsigned>(first) + static_cast<unsigned>(place));
-        });
-      };
-      if (!moves(expr))
-        continue;
-      AffineExpr mover = expr;
-      auto sum = llvm::dyn_cast<AffineBinaryOpExpr>(expr);
-      if (inner.empty() && sum && sum.getKind() == AffineExprKind::Add && moves(sum.getLHS()) != moves(sum.getRHS()))
-        mover = moves(sum.getLHS()) ? sum.getLHS() : sum.getRHS();
-      auto dim = llvm::dyn_cast<AffineDimExpr>(mover);
-      if (!dim || dim.getPosition() != static_cast<unsigned>(first) + inner.size() ||
-          (!inner.empty() && axis != type.getAxes()[dim.getPosition()]))
-        return false;
-      inner.push_back(axis.name);
-    }
-    return inner.size() == names.size() && isOneRunBelow(site, view.getInput(), inner, seen);
-  }
-  if (auto map = llvm::dyn_cast_if_present<MapOp>(op)) {
-    auto coordinates = map.getBody().front().getArguments().drop_front(map.getInputs().size());
-    if (llvm::any_of(coordinates, [](BlockArgument argument) { return !argument.use_empty(); }))
-      return false;
-  } else if (!llvm::isa_and_present<CastOp>(op)) {
-    return false;
-  }
-  return llvm::all_of(op->getOperands(), [&](Value operand) {
-    return !llvm::isa<NamedTensorType>(operand.getType()) || isOneRunBelow(site, operand, names, seen);
   });
 }
 
@@ -143,18 +75,18 @@ SmallVector<Value> penstock::conversion::sumVectors(const Site &site, ReduceOp o
   const auto count = static_cast<int64_t>(beside.places.size());
   auto added = [&](ValueRange sofar, Value index, llvm::function_ref<Value(Value)> moved) {
     at[over.back()] = beside.isRun ? m.constant(0) : Index{index, 1, {}, {}};
-    l.lanes = lanes;
+    const Site wide = site.withLanes(lanes);
+    auto [ctx, b, l, m] = wide.parts();
     SmallVector<Value> next;
     for (int64_t c = 0; c < count; ++c) {
       if (beside.isRun)
         at[beside.axis] = {l.add(l.mul(index, l.i64(count)), l.i64(c * lanes)), 1, {}, {}};
       else if (beside.axis >= 0)
         at[beside.axis] = beside.places[c];
-      LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
+      LaneValue value = l.cast(CastMode::value, emit(wide, op.getValue(), at), element);
       value.value = moved(l.splat(value.value));
       next.push_back(b.create<arith::AddFOp>(l.loc, sofar[c], value.value));
     }
-    l.lanes = 1;
     return next;
   };
   auto turned = [&](Value sums, int64_t by) {

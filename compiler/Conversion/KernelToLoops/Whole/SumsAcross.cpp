@@ -20,7 +20,7 @@ static LaneValue sumInMemory(const Site &site, ReduceOp op, SmallVector<Index> a
 
 /// How element 32 k + lane lies along several axes, where `lane` is known and k is not.
 /// Null where it moves from axis to axis at another place for every k.
-static std::optional<SmallVector<Index>> placeOf(Memory &m, Lanes &l, ArrayRef<int64_t> extents,
+static std::optional<SmallVector<Index>> placeOf(const Memory &m, const Lanes &l, ArrayRef<int64_t> extents,
                                                  Value k, int64_t lane) {
   int64_t inside = 1;
   for (int64_t extent : extents.drop_front())
@@ -103,7 +103,7 @@ static LaneValue sumInMemory(const Site &site, ReduceOp op, SmallVector<Index> a
   Type element = computeType(typeOf(op.getValue()).getElementType());
   const int64_t step = l.lanes * scalarBytes(element);
   Value zero = l.splat(neutral(l, ReduceKind::sum, element).value);
-  auto place = [&](Value lane) { return m.address(ctx.partialSumsAt, l.mul(lane, l.i64(step))); };
+  auto place = [&](Value lane) { return m.address(site.partialSums, l.mul(lane, l.i64(step))); };
   for (int64_t lane = 0; lane < partialSums; ++lane)
     m.storePlain(zero, place(l.i64(lane)));
   SmallVector<Value> extents;

@@ -24,7 +24,7 @@ using arith::CmpIPredicate;
 namespace {
 /// f64 arithmetic on all lanes, spelled short.
 struct Doubles {
-  Lanes &l;
+  const Lanes &l;
   OpBuilder &b = l.b;
   template <typename Op> Value make(Value x, Value y) {
     l.match(x, y);
@@ -53,7 +53,7 @@ struct Doubles {
 
 /// sin(pi x) / (pi x)
 static Value sinc(Doubles d, Value x) {
-  Lanes &l = d.l;
+  const Lanes &l = d.l;
   Value angle = d.mul(x, d.number(std::numbers::pi));
   Value ratio = d.div(d.sine(angle, 0), angle);
   Value isZero = d.b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OEQ, x, d.number(0.0));
@@ -61,7 +61,7 @@ static Value sinc(Doubles d, Value x) {
 }
 
 static Value filterValue(Doubles d, Filter filter, Value x) {
-  Lanes &l = d.l;
+  const Lanes &l = d.l;
   Value zero = d.number(0.0), one = d.number(1.0), two = d.number(2.0);
   if (filter == Filter::box) {
     Value inside = l.andInt(d.compare(CmpFPredicate::OGT, x, d.number(-0.5)),
@@ -92,27 +92,42 @@ static Value filterValue(Doubles d, Filter filter, Value x) {
   return l.pick(d.less(a, one), inner, l.pick(d.less(a, two), outer, zero));
 }
 
-static LogicalResult emitWeights(const Site &site, WeightsOp op) {
-  auto [ctx, b, l, m] = site.parts();
-  const Filter filter = op.getFilter();
-  auto weights = bufferFor(site, op.getWeights());
-  auto starts = bufferFor(site, op.getStart());
-  if (failed(weights) || failed(starts))
-    return failure();
-  Doubles d{l};
-  auto type = llvm::cast<NamedTensorType>(op.getWeights().getType());
-  const bool scaled = type.getElementType().isSignlessInteger(32);
-  // Lanes are outputs; one by one where there are too few or nobody knows how
-  // many, and for filters with sines, which are scalar.
-  const Axis &outputs = type.getAxes()[0];
+/// Lanes are outputs; one by one where there are too few or nobody knows how
+/// many, and for filters with sines, which are scalar.
+static int64_t lanesOf(const Lanes &l, Filter filter, const Axis &outputs) {
   const bool hasSine = filter == Filter::lanczos || filter == Filter::hamming;
   int64_t lanes = outputs.isStatic() && !hasSine ? l.has.lanesOf(8) : 1;
   while (outputs.isStatic() && lanes > 1 && lanes > outputs.extent)
     lanes /= 2;
+  return lanes;
+}
+
+/// A weight in units of the integers that pixels are multiplied with.
+static LaneValue asInteger(Doubles d, Value weight, bool isConvex) {
+  const Lanes &l = d.l;
+  LaneValue value = l.wrap(weight, l.b.getF64Type());
+  Value half = d.number(0.5);
+  if (!isConvex)
+    half = l.pick(d.less(weight, d.number(0.0)), d.number(-0.5), half);
+  const double one = 1 << penstock::scalar::weightBits;
+  value.value = d.add(half, d.mul(weight, d.number(one)));
+  if (isConvex)
+    value.range = Interval::of(0, one + 1);
+  return l.cast(CastMode::value, value, l.b.getI32Type());
+}
+
+static LogicalResult emitWeights(const Site &site, WeightsOp op) {
+  auto [ctx, b, l, m] = site.parts();
+  const Filter filter = op.getFilter();
+  auto weights = bufferFor(site, op.getWeights()), starts = bufferFor(site, op.getStart());
+  Doubles d{l};
+  auto type = llvm::cast<NamedTensorType>(op.getWeights().getType());
+  const bool scaled = type.getElementType().isSignlessInteger(32);
+  const int64_t lanes = lanesOf(l, filter, type.getAxes()[0]);
   // No weight is negative, so none exceeds their sum; and none is NaN.
   const bool isConvex = llvm::is_contained({Filter::nearest, Filter::box, Filter::bilinear}, filter);
   auto line = scratchBytes(site, 8 * lanes, TensorAxis{op.getWeights(), 1}); // before they are divided
-  if (failed(line))
+  if (failed(weights) || failed(starts) || failed(line))
     return failure();
   auto narrow = [&](Value x) { // extents beyond i32 have no table
     Value most = l.minS(x, l.i64(std::numeric_limits<int32_t>::max()));
@@ -128,32 +143,23 @@ static LogicalResult emitWeights(const Site &site, WeightsOp op) {
   Value support = d.mul(d.number(filterSupport(filter)), scale);
   Value inverse = d.div(d.number(1.0), scale);
   Value count = extent(site, op.getStart(), 0);
+  const Site wide = site.withLanes(lanes);
   forLoop(site, l.i64(0), count, lanes, [&](Value o) {
-    l.lanes = lanes;
+    auto [ctx, b, l, m] = wide.parts();
+    Doubles d{l};
     // The last vector overlaps the one before it.
     const Index at{lanes == 1 ? o : l.minS(o, l.sub(count, l.i64(lanes))), lanes == 1 ? 0 : 1, {}, {}};
     Value number = l.add(narrow(at.base), lanes == 1 ? zero : b.create<arith::TruncIOp>(
         l.loc, VectorType::get({lanes}, b.getI32Type()), l.iota()).getResult());
     auto store = [&](Value k, Value weight) {
-      LaneValue value = l.wrap(weight, b.getF64Type());
-      if (scaled) {
-        Value half = d.number(0.5);
-        if (!isConvex)
-          half = l.pick(d.less(weight, d.number(0.0)), d.number(-0.5), half);
-        const double one = 1 << penstock::scalar::weightBits;
-        value.value = d.add(half, d.mul(weight, d.number(one)));
-        if (isConvex)
-          value.range = Interval::of(0, one + 1);
-        value = l.cast(CastMode::value, value, b.getI32Type());
-      }
-      m.store(*weights, {at, m.uniform(k)}, value);
+      m.store(*weights, {at, m.uniform(k)}, scaled ? asInteger(d, weight, isConvex) : l.wrap(weight, b.getF64Type()));
     };
     auto clamped = [&](Value first) { return l.maxS(l.minS(first, l.sub(in, taps)), zero); };
     auto storeStart = [&](Value start) { m.store(*starts, {at}, l.wrap(start, b.getI32Type())); };
     Value center = d.mul(d.add(d.of(number), d.number(0.5)), ratio);
     if (filter == Filter::nearest) {
       storeStart(clamped(d.whole(center)));
-      forLoop(site, l.i64(0), tapsLong, 1, [&](Value k) {
+      forLoop(wide, l.i64(0), tapsLong, 1, [&](Value k) {
         Value here = l.cmp(CmpIPredicate::eq, k, l.i64(0));
         store(k, l.splat(l.pick(here, d.number(1.0), d.number(0.0))));
       });
@@ -171,7 +177,7 @@ static LogicalResult emitWeights(const Site &site, WeightsOp op) {
       return l.andInt(l.cmp(CmpIPredicate::sge, here, first), l.cmp(CmpIPredicate::slt, here, end));
     };
     auto place = [&](Value k) { return m.address(*line, l.mul(k, l.i64(8 * lanes))); };
-    Value total = carryLoop(site, l.i64(0), tapsLong, l.splat(d.number(0.0)), [&](Value k, ValueRange carried) {
+    Value total = carryLoop(wide, l.i64(0), tapsLong, l.splat(d.number(0.0)), [&](Value k, ValueRange carried) {
       Value x = d.mul(d.add(d.sub(d.of(position(k)), center), d.number(0.5)), inverse);
       Value weight = l.pick(inside(k), filterValue(d, filter, x), d.number(0.0));
       m.storePlain(weight, place(k));
@@ -180,14 +186,13 @@ static LogicalResult emitWeights(const Site &site, WeightsOp op) {
     // Without a sum, weights stay as they are: x / 1 is x.
     Value isZero = d.compare(CmpFPredicate::OEQ, total, d.number(0.0));
     Value divisor = l.pick(isZero, d.number(1.0), total);
-    forLoop(site, l.i64(0), tapsLong, 1, [&](Value k) {
+    forLoop(wide, l.i64(0), tapsLong, 1, [&](Value k) {
       Value weight = d.div(m.loadPlain(total.getType(), place(k)), divisor);
       if (!scaled) // outside, 0 by a negative sum is -0, which integers do not have
         weight = l.pick(inside(k), weight, d.number(0.0));
       store(k, weight);
     });
   });
-  l.lanes = 1;
   return success();
 }
 

@@ -1,0 +1,187 @@
+//===- Windows.cpp - windows over neighbours -----------------------------===//
+
+#include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Margins.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "compiler/Lane/LaneDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+using arith::CmpIPredicate;
+
+/// Elements that run over the end of an axis, along the lanes: the nearest vector that lies
+/// inside has them all, and a shuffle puts each where the border wants it. Null where that
+/// takes more than one instruction. `reach`: how far `at` lies at most from places
+/// of the axis; what is mirrored from further than a vector is not in the nearest one.
+static std::optional<LaneValue> emitTurned(const Site &site, Value input, ArrayRef<Index> at, int64_t axis,
+                                                   int64_t reach, Border border) {
+  auto [ctx, b, l, m] = site.parts();
+  const Axis &along = typeOf(input).getAxes()[axis];
+  Type element = typeOf(input).getElementType();
+  const bool isSmall = element.isF32() || (!llvm::isa<FloatType>(element) && scalarBytes(element) <= 4);
+  // Bytes stay bytes where there is a permutation of them.
+  const bool asBytes = l.has.permuteBytes && scalarBytes(element) == 1;
+  const bool hasShuffle = l.lanes == l.has.lanesOf(4) || l.lanes == l.has.lanesOf(2) || (l.lanes == l.has.lanesOf(1) && asBytes);
+  if (!l.has.permuteInts || !hasShuffle || m.live || !isSmall || element.isInteger(1) ||
+      at[axis].stride != 1 || !at[axis].affine() || !along.isStatic() || along.extent < l.lanes ||
+      border == Border::constant || border == Border::wrap ||
+      (border != Border::edge && reach >= l.lanes))
+    return std::nullopt;
+  Value near = l.maxS(l.minS(at[axis].base, l.i64(along.extent - l.lanes)), l.i64(0));
+  SmallVector<Index> inner(at);
+  inner[axis].base = near;
+  LaneValue value = emit(site, input, inner);
+  auto bits = VectorType::get({l.lanes}, b.getI32Type());
+  value.value = l.splat(value.value);
+  Value from = value.value;
+  if (asBytes)
+    bits = VectorType::get({l.lanes}, b.getI8Type());
+  else if (element.isF32())
+    from = b.create<arith::BitcastOp>(l.loc, bits, from);
+  else if (scalarBytes(element) < 4)
+    from = l.splat(l.wideOf(value));
+  Value apart = l.sub(at[axis].base, near);
+  if (asBytes) // as far as all lanes are beyond an end
+    apart = l.maxS(l.minS(apart, l.i64(l.has.lanesOf(1) - 1)), l.i64(-l.has.lanesOf(1)));
+  Value distance = b.create<arith::TruncIOp>(l.loc, bits.getElementType(), apart);
+  SmallVector<APInt> numbers;
+  for (int64_t i = 0; i < l.lanes; ++i)
+    numbers.emplace_back(bits.getElementTypeBitWidth(), static_cast<uint64_t>(i));
+  Value lane =
+      l.add(b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(bits, numbers)), distance);
+  const int64_t last = l.lanes - 1;
+  auto minus = [&](int64_t end, Value number) { return l.sub(l.integerLike(number, end), number); };
+  if (border == Border::edge) {
+    lane = l.maxS(l.minS(lane, l.integerLike(lane, last)), l.integerLike(lane, 0));
+  } else {
+    const int64_t again = border == Border::symmetric; // the element at the end counts twice
+    lane = l.maxS(lane, minus(-again, lane));
+    lane = l.minS(lane, minus(2 * last + again, lane));
+  }
+  if (asBytes) {
+    return LaneValue{b.create<penstock::lane::PermuteOp>(l.loc, value.value, lane), element, value.range};
+  }
+  const int64_t whole = l.has.lanesOf(4);
+  auto half = [&](Value all, int64_t first) {
+    SmallVector<int64_t> part(whole);
+    for (int64_t i = 0; i < whole; ++i)
+      part[i] = first + i;
+    return m.shuffle(all, all, part);
+  };
+  Value low = half(from, 0), high = half(from, l.lanes - whole), turned;
+  for (int64_t first = 0; first < l.lanes; first += whole) {
+    Value part = b.create<penstock::lane::PermuteTwoOp>(l.loc, low, high, half(lane, first));
+    SmallVector<int64_t> both(first + whole);
+    for (size_t i = 0; i < both.size(); ++i)
+      both[i] = static_cast<int64_t>(i);
+    turned = turned ? m.shuffle(turned, part, both) : part;
+  }
+  LaneValue result{turned, element, value.range};
+  auto type = VectorType::get({l.lanes}, registerType(element));
+  if (element.isF32()) {
+    result.value = b.create<arith::BitcastOp>(l.loc, type, turned);
+  } else if (scalarBytes(element) < 4) {
+    result.value = b.create<arith::TruncIOp>(l.loc, type, turned);
+    result.wide = turned;
+  }
+  return result;
+}
+
+/// An element of the window's input, `offset` away from `at` along its axes.
+static LaneValue neighbour(const Site &site, WindowOp op, ArrayRef<Index> at, ArrayRef<Index> offset, bool border) {
+  auto [ctx, b, l, m] = site.parts();
+  NamedTensorType type = typeOf(op.getInput());
+  SmallVector<Index> inner(at);
+  Value inside;
+  SmallVector<int64_t> withLanes;
+  int64_t reach = 0; // along it
+  for (auto [k, name] : llvm::enumerate(op.getOver().getAsRange<StringAttr>())) {
+    const int64_t axis = type.axisIndex(name);
+    inner[axis] = m.add(at[axis], offset[k]);
+    if (border && !inner[axis].uniform()) {
+      withLanes.push_back(axis);
+      // Of an offset that a loop counts, only the ends are known.
+      const std::optional<int64_t> known = Lanes::constantOf(offset[k].base);
+      reach = known ? std::abs(*known) : std::max(-op.getLow()[k], op.getHigh()[k]);
+    } else if (border)
+      inner[axis] = bordered(site, inner[axis], extent(site, op.getInput(), axis), op.getBorder(), inside);
+  }
+  std::optional<LaneValue> turned;
+  if (withLanes.size() == 1)
+    turned = emitTurned(site, op.getInput(), inner, withLanes[0], reach, op.getBorder());
+  if (!turned)
+    for (int64_t axis : withLanes)
+      inner[axis] = bordered(site, inner[axis], extent(site, op.getInput(), axis), op.getBorder(), inside);
+  LaneValue value = turned ? *turned : emit(site, op.getInput(), inner);
+  if (inside)
+    value = l.select(l.wrap(inside, b.getI1Type()), value, scalarOf(site, op.getFill()));
+  return value;
+}
+
+LaneValue penstock::conversion::emitWindow(const Site &site, WindowOp op, ArrayRef<Index> at) {
+  auto [ctx, b, l, m] = site.parts();
+  NamedTensorType type = typeOf(op.getInput());
+  Block &body = op.getBody().front();
+  SmallVector<int64_t> axes;
+  for (auto name : op.getOver().getAsRange<StringAttr>())
+    axes.push_back(type.axisIndex(name));
+  Value whole;
+  const bool margin = hasMargin(site, op);
+  bool canTest = !margin;
+  for (auto [k, axis] : llvm::enumerate(axes)) {
+    if (!canTest)
+      break;
+    Value inside = wholeInside(l, at[axis], extent(site, op.getInput(), axis), op.getLow()[k], op.getHigh()[k]);
+    canTest &= static_cast<bool>(inside);
+    if (canTest)
+      whole = whole ? l.andInt(whole, inside) : inside;
+  }
+  const TapLoops *loops = tapLoopsOf(site, op);
+  // Row-major: the last axis moves first.
+  auto numbered = [&](bool border, Value number) {
+    SmallVector<Index> offset(axes.size());
+    for (size_t k = axes.size(); k-- > 0;) {
+      Value count = l.i64(op.getHigh()[k] - op.getLow()[k] + 1);
+      offset[k] = m.uniform(l.add(b.create<arith::RemUIOp>(l.loc, number, count), l.i64(op.getLow()[k])));
+      number = b.create<arith::DivUIOp>(l.loc, number, count);
+    }
+    return neighbour(site, op, at, offset, border);
+  };
+  auto evaluate = [&](bool border) {
+    const unsigned count = body.getNumArguments() - static_cast<unsigned>(at.size());
+    SmallVector<int64_t> offset(op.getLow());
+    for (unsigned i = 0; i < count; ++i) {
+      if (!loops || loops->neighbours.contains(i)) {
+        SmallVector<Index> known;
+        for (int64_t number : offset)
+          known.push_back(m.constant(number));
+        ctx.scalars[body.getArgument(i)] = neighbour(site, op, at, known, border);
+      }
+      for (size_t k = axes.size(); k-- > 0;) {
+        if (offset[k]++ < op.getHigh()[k])
+          break;
+        offset[k] = op.getLow()[k];
+      }
+    }
+    bindCoordinates(site, body, count, at);
+    if (!loops) {
+      emitBlock(site, body);
+      return scalarOf(site, body.getTerminator()->getOperand(0));
+    }
+    for (const TapLoop &loop : loops->loops)
+      emitTapLoop(site, loop, l.lanes > 1 && anyLanes(at), [&](Value number) { return numbered(border, number); });
+    for (Operation *inner : loops->rest)
+      (void)emitScalarOp(site, *inner);
+    return scalarOf(site, body.getTerminator()->getOperand(0));
+  };
+  Type element = typeOf(op.getResult()).getElementType();
+  if (margin)
+    return evaluate(false);
+  if (!canTest || !whole)
+    return evaluate(true);
+  return branch(site, whole, element, anyLanes(at), [&] { return evaluate(false); },
+                [&] { return evaluate(true); });
+}

@@ -1,0 +1,120 @@
+//===- Access.cpp - where lanes lie in memory ----------------------------===//
+
+#include "compiler/Conversion/KernelToLoops/Vector/Access.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+using arith::CmpIPredicate;
+
+//===--- indices ----------------------------------------------------------------===//
+
+/// Of a lane from its index' base, where that is known.
+int64_t penstock::conversion::offsetOf(const Index &index, int64_t lane) {
+  return index.period ? lane / index.period * index.stride + lane % index.period * index.inner
+                      : lane * index.stride;
+}
+
+/// Whether a number is known not to be negative.
+static bool isNatural(Value value) {
+  if (auto known = Lanes::constantOf(value))
+    return *known >= 0;
+  if (auto argument = llvm::dyn_cast<BlockArgument>(value)) {
+    auto loop = llvm::dyn_cast_if_present<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument == loop.getInductionVar() && isNatural(loop.getLowerBound());
+  }
+  Operation *op = value.getDefiningOp();
+  return llvm::isa<arith::AddIOp, arith::MulIOp, arith::MinSIOp>(op) && llvm::all_of(op->getOperands(), isNatural);
+}
+
+/// How far an index lies behind a multiple of its stride, plus the same for all such indices: this
+/// much is taken off it. 0 where nothing tells.
+static int64_t takePhase(const Lanes &l, Index &index) {
+  auto known = Lanes::constantOf(index.base);
+  auto sum = known ? nullptr : index.base.getDefiningOp<arith::AddIOp>();
+  const auto offset = sum ? Lanes::constantOf(sum.getRhs()) : known;
+  if (!offset || *offset < 0)
+    return 0;
+  const int64_t phase = *offset % index.stride;
+  Value rest = l.i64(*offset - phase);
+  index.base = sum ? l.add(sum.getLhs(), rest) : rest;
+  return phase;
+}
+
+Access penstock::conversion::accessOf(const Lanes &l, const Memory &memory, const Buffer &buffer, ArrayRef<Index> at) {
+  Access access;
+  access.base = l.i64(0);
+  access.laneBytes = 0;
+  const int64_t size = scalarBytes(buffer.element);
+  Value vectorPart;
+  const bool inPieces = llvm::any_of(at, [](const Index &index) { return index.period != 0; });
+  bool known = inPieces && !memory.live; // where all pieces lie
+  for (auto [axis, index] : llvm::enumerate(at))
+    known &= index.uniform() || (!index.vector && !index.runtimeStride && buffer.known[axis]);
+  Index apart = memory.constant(0);
+  for (auto [axis, where] : llvm::enumerate(at)) {
+    Index index = where;
+    Value stride = buffer.strides[axis];
+    if (known && !index.uniform()) {
+      Index lanes = index;
+      lanes.base = l.i64(0);
+      apart = memory.add(apart, memory.mul(lanes, memory.constant(*buffer.known[axis])));
+      access.base = l.add(access.base, l.mul(index.base, stride));
+      continue;
+    }
+    if (index.vector || index.period) {
+      Value part = l.mul(memory.numbers(index), l.splat(stride));
+      vectorPart = vectorPart ? l.add(vectorPart, part) : part;
+      continue;
+    }
+    // Every second (third, fourth) element from a known one on: those between can share loads.
+    const bool isNear = buffer.roomy && index.stride >= 2 && index.stride <= 4;
+    const bool isApart = (buffer.roomy || buffer.constant) && memory.takesApart(size, index.stride) && isNatural(index.base);
+    if (axis + 1 == at.size() && buffer.known[axis] == size && index.affine() && (isNear || isApart))
+      access.phase = takePhase(l, index) * size;
+    // An element of a small dense axis: loads of its neighbours can be shared.
+    auto number = Lanes::constantOf(index.base);
+    if (number && axis + 1 == at.size() && buffer.known[axis] == size && index.uniform() &&
+        *number >= 0 && *number < 4)
+      access.phase = *number * size;
+    else
+      access.base = l.add(access.base, l.mul(index.base, stride));
+    if (index.uniform())
+      continue;
+    if (!index.runtimeStride && buffer.known[axis] && access.laneBytes && !access.runtimeBytes) {
+      *access.laneBytes += index.stride * *buffer.known[axis];
+      continue;
+    }
+    Value lane = index.runtimeStride ? index.runtimeStride : l.i64(index.stride);
+    Value bytes = l.mul(lane, stride);
+    Value sofar = access.runtimeBytes ? access.runtimeBytes : l.i64(*access.laneBytes);
+    access.runtimeBytes = l.add(sofar, bytes);
+  }
+  if (known && apart.vector)
+    vectorPart = apart.vector;
+  if (vectorPart) {
+    Value lane = access.runtimeBytes ? access.runtimeBytes : l.i64(*access.laneBytes);
+    access.offsets = l.add(vectorPart, l.mul(l.iota(), l.splat(lane)));
+  }
+  if (known && !vectorPart) {
+    access.laneBytes = apart.stride;
+    if (apart.period)
+      access.pieces = apart;
+  }
+  if (access.runtimeBytes || vectorPart || access.pieces.period)
+    access.laneBytes.reset();
+  for (auto [axis, index] : llvm::enumerate(at)) {
+    if (!access.laneBytes || !index.uniform())
+      continue;
+    const auto number = Lanes::constantOf(index.base);
+    const bool isPhase = axis + 1 == at.size() && number && access.phase == *number * size;
+    // Of axes further in than the lanes' the stride is known; 0 where there is room for one row only.
+    const bool isOuter = !buffer.known[axis] || *buffer.known[axis] == 0 ||
+                         std::abs(*buffer.known[axis]) >= std::abs(*access.laneBytes);
+    access.fromStart &= isPhase || isOuter || number == 0;
+  }
+  return access;
+}

@@ -1,0 +1,223 @@
+//===- LaneIntegers.cpp - arithmetic on integers -------------------------===//
+
+#include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
+#include "compiler/Lane/LaneDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "runtime/abi/scalar.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+/// x / c as a product and a shift, for whole numbers 0 .. most in 32 bits; null where no 32 bits hold
+/// it. m / 2^s is more than 1 / c by `excess` / (c 2^s), which must not add up to another quotient.
+static Value quotientOfSmall(const Lanes &l, Value x, double divisor, double most) {
+  const auto c = static_cast<int64_t>(std::min(divisor, 65536.0));
+  if (c < 2 || c > 0xFFFF || most > 0xFFFF || !llvm::isa<VectorType>(x.getType()) || !getElementTypeOrSelf(x.getType()).isInteger(32) ||
+      llvm::isPowerOf2_64(static_cast<uint64_t>(c)))
+    return {};
+  const auto largest = static_cast<int64_t>(most);
+  for (int64_t shift = 1; shift < 32; ++shift) {
+    const int64_t factor = ((int64_t{1} << shift) + c - 1) / c, excess = factor * c - (int64_t{1} << shift);
+    if (factor > 0xFFFF || largest * factor > 0xFFFFFFFF)
+      return {};
+    if (largest * excess < (int64_t{1} << shift))
+      return l.b.create<arith::ShRUIOp>(l.loc, l.mul(x, l.integerLike(x, factor)), l.integerLike(x, shift));
+  }
+  return {};
+}
+
+/// What division and remainder give, also by 0 and -1.
+static Value dividedBy(const Lanes &l, BinaryKind kind, const LaneValue &a, const LaneValue &c) {
+  Value x = a.value, y = c.value;
+  const bool isUnsignedType = isUnsigned(a.type);
+  const bool isDiv = kind == BinaryKind::div;
+  const bool maybeZero = c.range.low <= 0 && c.range.high >= 0;
+  const bool maybeMinus = !isUnsignedType && c.range.low <= -1 && c.range.high >= -1;
+  Value zero = l.integerLike(y, 0), one = l.integerLike(y, 1);
+  Value isZero, isMinus, safe = y, v;
+  if (maybeZero) {
+    isZero = l.cmp(arith::CmpIPredicate::eq, y, zero);
+    safe = l.pick(isZero, one, safe);
+  }
+  if (maybeMinus) {
+    isMinus = l.cmp(arith::CmpIPredicate::eq, y, l.integerLike(y, -1));
+    safe = l.pick(isMinus, one, safe);
+  }
+  const bool isKnown = c.range.low == c.range.high && a.range.low >= 0;
+  if (Value quotient = isDiv && isKnown ? quotientOfSmall(l, x, c.range.low, a.range.high) : Value())
+    v = quotient;
+  else if (isUnsignedType)
+    v = isDiv ? l.b.create<arith::DivUIOp>(l.loc, x, safe).getResult()
+              : l.b.create<arith::RemUIOp>(l.loc, x, safe).getResult();
+  else
+    v = isDiv ? l.divS(x, safe) : l.remS(x, safe);
+  if (maybeMinus && isDiv)
+    v = l.pick(isMinus, l.b.create<arith::SubIOp>(l.loc, zero, x), v);
+  // A remainder by 1 is 0 already, which is right for -1 and for 0 alike.
+  if (maybeZero && isDiv)
+    v = l.pick(isZero, zero, v);
+  return v;
+}
+
+LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
+  const bool isUnsignedType = isUnsigned(a.type);
+  const Interval full = rangeOfType(a.type);
+  Value x = a.value, y = c.value, v;
+  std::optional<Interval> out = full;
+  switch (kind) {
+  case BinaryKind::add:
+    v = b.create<arith::AddIOp>(loc, x, y);
+    out = unlessItWraps(Interval::of(a.range.low + c.range.low, a.range.high + c.range.high), a.type);
+    break;
+  case BinaryKind::sub:
+    v = b.create<arith::SubIOp>(loc, x, y);
+    out = unlessItWraps(Interval::of(a.range.low - c.range.high, a.range.high - c.range.low), a.type);
+    break;
+  case BinaryKind::mul:
+    v = b.create<arith::MulIOp>(loc, x, y);
+    out = unlessItWraps(product(a.range, c.range), a.type);
+    break;
+  case BinaryKind::div:
+  case BinaryKind::rem: {
+    v = dividedBy(*this, kind, a, c);
+    if (kind == BinaryKind::div && c.range.low >= 1 && a.range.low >= 0)
+      out = Interval::of(0, a.range.high);
+    break;
+  }
+  case BinaryKind::min:
+    v = isUnsignedType ? b.create<arith::MinUIOp>(loc, x, y).getResult() : minS(x, y);
+    out = Interval::of(std::min(a.range.low, c.range.low), std::min(a.range.high, c.range.high));
+    break;
+  case BinaryKind::max:
+    v = isUnsignedType ? b.create<arith::MaxUIOp>(loc, x, y).getResult() : maxS(x, y);
+    out = Interval::of(std::max(a.range.low, c.range.low), std::max(a.range.high, c.range.high));
+    break;
+  case BinaryKind::bit_and:
+    v = andInt(x, y);
+    if (a.range.low >= 0 && c.range.low >= 0)
+      out = Interval::of(0, std::min(a.range.high, c.range.high));
+    break;
+  case BinaryKind::bit_or:
+    v = orInt(x, y);
+    break;
+  case BinaryKind::bit_xor:
+    v = xorInt(x, y);
+    break;
+  case BinaryKind::shl:
+  case BinaryKind::shr: {
+    const int64_t width = a.type.getIntOrFloatBitWidth();
+    Value count = andInt(y, integerLike(y, width - 1));
+    if (kind == BinaryKind::shl)
+      v = b.create<arith::ShLIOp>(loc, x, count);
+    else if (isUnsignedType)
+      v = b.create<arith::ShRUIOp>(loc, x, count);
+    else
+      v = b.create<arith::ShRSIOp>(loc, x, count);
+    if (kind == BinaryKind::shr && a.range.low >= 0) {
+      const bool known = c.range.low == c.range.high && c.range.within(0, static_cast<double>(width - 1));
+      out = Interval::of(0, known ? std::floor(std::ldexp(a.range.high, -static_cast<int>(c.range.low))) : a.range.high);
+    }
+    break;
+  }
+  }
+  Value low = lowBinary(kind, a, c);
+  if (!out)
+    return {v, a.type, full, {}, {}, {}, {}, {}, low};
+  const PixelSum sum = pixelSum(kind, a, c);
+  if (sum.pixels && llvm::count_if(sum.weights, [](int64_t weight) { return weight != 0; }) > 1)
+    return {dotProduct(sum), a.type, *out, {}, {}, {}, sum};
+  return {v, a.type, *out, {}, realBinary(kind, a, c, *out), {}, sum, {}, low};
+}
+
+/// The lowest byte, where it is there or one number for all lanes.
+Value Lanes::lowOf(const LaneValue &value) const {
+  if (value.low)
+    return value.low;
+  if (!llvm::isa<VectorType>(value.value.getType()) || value.range.low != value.range.high ||
+      !value.range.within(-0x1p31, 0x1p31))
+    return {};
+  Type type = like(value.value, b.getI8Type());
+  auto byte = static_cast<int8_t>(static_cast<int64_t>(value.range.low));
+  return b.create<arith::ConstantOp>(
+      loc, DenseElementsAttr::get(llvm::cast<VectorType>(type), b.getI8IntegerAttr(byte)));
+}
+
+/// The lowest byte of a result comes from those of the operands: a u8 that takes nothing else is
+/// computed in a quarter of the registers.
+Value Lanes::lowBinary(BinaryKind kind, const LaneValue &a, const LaneValue &c) const {
+  if (!a.low && !c.low)
+    return {};
+  const bool isConstant = a.range.low == a.range.high || c.range.low == c.range.high;
+  Value x = lowOf(a), y = lowOf(c);
+  if (!x || !y)
+    return {};
+  switch (kind) {
+  case BinaryKind::add:
+    return b.create<arith::AddIOp>(loc, x, y);
+  case BinaryKind::sub:
+    return b.create<arith::SubIOp>(loc, x, y);
+  case BinaryKind::mul: // of two vectors there is no such instruction
+    return isConstant ? b.create<arith::MulIOp>(loc, x, y).getResult() : Value();
+  case BinaryKind::bit_and:
+    return b.create<arith::AndIOp>(loc, x, y);
+  case BinaryKind::bit_or:
+    return b.create<arith::OrIOp>(loc, x, y);
+  case BinaryKind::bit_xor:
+    return b.create<arith::XOrIOp>(loc, x, y);
+  default:
+    return {};
+  }
+}
+
+Value Lanes::realOf(const LaneValue &value) const {
+  if (value.real)
+    return value.real;
+  // One number for all lanes costs nothing.
+  if (!value.range.within(-0x1p24, 0x1p24))
+    return {};
+  if (value.range.low == value.range.high)
+    return b.create<arith::ConstantOp>(loc, b.getF32FloatAttr(static_cast<float>(value.range.low)));
+  LaneValue one = value;
+  if (auto splat = value.value.getDefiningOp<vector::SplatOp>())
+    one.value = splat.getInput();
+  one.wide = {};
+  if (!llvm::isa<VectorType>(one.value.getType()))
+    return intToFloat(one, b.getF32Type()).value;
+  return {};
+}
+
+/// The result in f32, where operands are there and all numbers are exact. Whole
+/// numbers up to 2^24 are: then a fused multiply-add is no other number either.
+/// No such zero is negative.
+Value Lanes::realBinary(BinaryKind kind, const LaneValue &a, const LaneValue &c, Interval result) const {
+  constexpr double exact = 0x1p24;
+  if ((!a.real && !c.real) || !result.within(-exact, exact) || !a.range.within(-exact, exact) ||
+      !c.range.within(-exact, exact))
+    return {};
+  Value x = realOf(a), y = realOf(c);
+  if (kind == BinaryKind::shr && x && c.range.low == c.range.high && a.range.low >= 0)
+    return b.create<LLVM::FTruncOp>(
+        loc, b.create<arith::MulFOp>(loc, x, floatLike(x, std::ldexp(1.0, -static_cast<int>(c.range.low)))));
+  if (!x || !y)
+    return {};
+  match(x, y);
+  switch (kind) {
+  case BinaryKind::sub:
+    return b.create<arith::SubFOp>(loc, x, y);
+  case BinaryKind::mul:
+    if (a.range.low < 0 || c.range.low < 0)
+      return {};
+    return b.create<arith::MulFOp>(loc, x, y);
+  case BinaryKind::add:
+    if (has.fusedMultiplyAdd)
+      for (auto [sum, other] : {std::pair(x, y), std::pair(y, x)})
+        if (auto product = sum.getDefiningOp<arith::MulFOp>())
+          return b.create<LLVM::FMAOp>(loc, product.getLhs(), product.getRhs(), other);
+    return b.create<arith::AddFOp>(loc, x, y);
+  default:
+    return {};
+  }
+}

@@ -1,0 +1,178 @@
+//===- ReduceLanes.cpp - exact reductions with lanes along a reduced axis ---===//
+
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::conversion;
+
+namespace {
+using Combine = llvm::function_ref<LaneValue(const Site &, LaneValue, LaneValue)>;
+
+/// One reduction, of `count` neighbours at once. What is carried are vectors, and then what single elements give.
+struct LaneReduction {
+  const Site &site;
+  ReduceOp op;
+  SmallVector<Index> &at;
+  ArrayRef<int64_t> over;
+  int64_t beside;
+  ArrayRef<Value> extents;
+  LaneValue start;
+  Combine combine;
+  OpBuilder &b = site.ctx.b;
+  const Lanes &l = site.m.l;
+  const Memory &m = site.m;
+  const int64_t lanes = std::min<int64_t>(l.has.registerBytes, 32);
+  const int64_t count = beside < 0 ? 1 : typeOf(op.getValue()).getAxes()[beside].extent;
+  const bool adds = op.getKind() == ReduceKind::sum || op.getKind() == ReduceKind::count;
+  const Site wide = site.withLanes(lanes);
+  const Type sumType = start.type, smallType = b.getI32Type();
+  const bool isReal = llvm::isa<FloatType>(sumType);
+
+  void bind(ArrayRef<Value> inner) {
+    for (auto [i, index] : llvm::enumerate(inner))
+      at[over[i]] = m.uniform(index);
+  }
+  LaneValue sofarOf(Value value) { return isReal ? numberSoFar(site, value, sumType) : l.wrap(value, sumType); }
+  Value zeros(Type type) {
+    return b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(VectorType::get({lanes}, type)));
+  }
+  Value widened(Value sums) {
+    return b.create<arith::ExtSIOp>(l.loc, VectorType::get({lanes}, sumType), sums);
+  }
+  SmallVector<LaneValue> elementsAt(Value index, const Site &here);
+  int64_t vectorsInSmall();
+  SmallVector<Value> run(Value from, Value to, ValueRange sofar, bool small);
+  SmallVector<Value> runInChunks(Value whole, int64_t most, ValueRange sofar);
+  SmallVector<Value> runRest(Value whole, Value last, ValueRange sofar);
+  LaneValue ofLanes(Value all, Value single);
+};
+} // namespace
+
+SmallVector<LaneValue> LaneReduction::elementsAt(Value index, const Site &here) {
+  auto [ctx, b, l, m] = here.parts();
+  at[over.back()] = {index, here.lanes() > 1, {}, {}};
+  SmallVector<LaneValue> values;
+  for (int64_t c = 0; c < count; ++c) {
+    if (beside >= 0)
+      at[beside] = m.constant(c);
+    LaneValue value = emit(here, op.getValue(), at);
+    values.push_back(isReal ? l.cast(CastMode::value, value, sumType) : value);
+  }
+  return values;
+}
+
+/// Vectors whose sum fits 32 bits; 0: none, or nobody can tell. How large elements are is known once one was emitted.
+int64_t LaneReduction::vectorsInSmall() {
+  if (!adds || !sumType.isInteger(64) || !readsPlainly(site, op.getValue()))
+    return 0;
+  OpBuilder::InsertionGuard guard(b);
+  Region aside;
+  b.createBlock(&aside);
+  bind(SmallVector<Value>(extents.size() - 1, l.i64(0)));
+  SmallVector<LaneValue> some = elementsAt(l.i64(0), wide);
+  site.ctx.elements.clear(); // those go away
+  double largest = 1.0;
+  bool small = true;
+  for (const LaneValue &one : some) {
+    largest = std::max({largest, std::abs(one.range.low), std::abs(one.range.high)});
+    small &= one.wide || op.getKind() == ReduceKind::count;
+  }
+  return small && largest <= 0xFFFF ? static_cast<int64_t>(0x7FFFFFFF / largest) : 0;
+}
+
+/// Vectors from `from` to `to`, added to what is there.
+SmallVector<Value> LaneReduction::run(Value from, Value to, ValueRange sofar, bool small) {
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = openLoop(b, l, from, to, lanes, sofar);
+  auto [ctx, b, l, m] = wide.parts();
+  const bool wantMin = op.getKind() == ReduceKind::min, isComparable = isReal && !resolvesZerosLater(wide, op);
+  SmallVector<Value> next;
+  for (auto [value, sum] : llvm::zip(elementsAt(loop.getInductionVar(), wide), loop.getRegionIterArgs()))
+    next.push_back(small ? b.create<arith::AddIOp>(l.loc, sum, l.splat(l.wideOf(value))).getResult()
+                         : l.splat(combine(wide, sofarOf(sum), isComparable ? comparable(wide, value, wantMin) : value).value));
+  b.create<scf::YieldOp>(l.loc, next);
+  return SmallVector<Value>(loop.getResults());
+}
+
+/// In 32 bits as many vectors at a time as fit.
+SmallVector<Value> LaneReduction::runInChunks(Value whole, int64_t most, ValueRange sofar) {
+  const int64_t chunk = lanes * std::min<int64_t>(most, 1 << 14);
+  OpBuilder::InsertionGuard guard(b);
+  auto chunks = openLoop(b, l, l.i64(0), whole, chunk, sofar);
+  Value from = chunks.getInductionVar();
+  SmallVector<Value> next;
+  for (auto [part, sum] : llvm::zip(run(from, l.minS(l.add(from, l.i64(chunk)), whole),
+                                        SmallVector<Value>(count, zeros(smallType)), true),
+                                    chunks.getRegionIterArgs()))
+    next.push_back(b.create<arith::AddIOp>(l.loc, sum, widened(part)));
+  b.create<scf::YieldOp>(l.loc, next);
+  return SmallVector<Value>(chunks.getResults());
+}
+
+/// Elements from `whole` on, one by one.
+SmallVector<Value> LaneReduction::runRest(Value whole, Value last, ValueRange sofar) {
+  OpBuilder::InsertionGuard guard(b);
+  auto rest = openLoop(b, l, whole, last, 1, sofar);
+  SmallVector<Value> singles;
+  for (auto [value, sum] : llvm::zip(elementsAt(rest.getInductionVar(), site), rest.getRegionIterArgs()))
+    singles.push_back(combine(site, sofarOf(sum), value).value);
+  b.create<scf::YieldOp>(l.loc, singles);
+  return SmallVector<Value>(rest.getResults());
+}
+
+/// What all lanes give together, and what came after them. Counts are sums by now.
+LaneValue LaneReduction::ofLanes(Value all, Value single) {
+  auto merge = [&](Value x, Value y) {
+    LaneValue a = sofarOf(x), c = sofarOf(y);
+    return (adds ? l.binary(BinaryKind::add, a, c) : combine(site, a, c)).value;
+  };
+  for (int64_t half = lanes / 2; half >= 1; half /= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < half; ++lane) {
+      low.push_back(lane);
+      high.push_back(lane + half);
+    }
+    all = merge(m.shuffle(all, all, low), m.shuffle(all, all, high));
+  }
+  return l.wrap(merge(single, b.create<vector::ExtractOp>(l.loc, all, 0)), sumType);
+}
+
+SmallVector<LaneValue> penstock::conversion::reduceLanes(const Site &site, ReduceOp op, SmallVector<Index> &at,
+                                                         ArrayRef<int64_t> over, int64_t beside,
+                                                         ArrayRef<Value> extents, LaneValue start, Combine combine) {
+  LaneReduction r{site, op, at, over, beside, extents, start, combine};
+  auto [ctx, b, l, m] = site.parts();
+  Value last = extents.back(), whole = l.andInt(last, l.i64(-r.lanes));
+  const auto known = Lanes::constantOf(last);
+  if (known)
+    whole = l.i64(*known & -r.lanes);
+  const int64_t most = r.vectorsInSmall(), count = r.count;
+  int64_t total = 1; // vectors in all, where known
+  for (Value extent : extents)
+    total = total && Lanes::constantOf(extent) ? total * *Lanes::constantOf(extent) : 0;
+  total /= r.lanes;
+  const bool narrow = most > 0, narrowThroughout = narrow && total > 0 && total <= most;
+  SmallVector<Value> state(count, narrowThroughout ? r.zeros(r.smallType) : r.wide.m.l.splat(start.value));
+  state.append(count, start.value); // of single elements
+  auto loops = carriedNest(b, l, extents.drop_back(), state, [&](ArrayRef<Value> inner, ValueRange sofar) {
+    r.bind(inner);
+    ValueRange vectors = sofar.take_front(count), singles = sofar.drop_front(count);
+    SmallVector<Value> next = narrow && !narrowThroughout ? r.runInChunks(whole, most, vectors)
+                                                          : r.run(l.i64(0), whole, vectors, narrow);
+    if (known && *known % r.lanes == 0)
+      llvm::append_range(next, singles);
+    else
+      llvm::append_range(next, r.runRest(whole, last, singles));
+    return next;
+  });
+  SmallVector<LaneValue> results;
+  for (int64_t c = 0; c < count; ++c)
+    results.push_back(r.ofLanes(narrowThroughout ? r.widened(loops[c]) : loops[c], loops[count + c]));
+  return results;
+}
