@@ -143,6 +143,11 @@ class Installed(unittest.TestCase):
                 with open(path, "w") as file:
                     file.write(text)
 
+    def test_notices_of_other_libraries_come_along(self):
+        for package in ("libflac-dev", "libogg-dev", "libjpeg62-turbo-dev", "libmlir-19-dev"):
+            with open(self.at("share", "doc", "penstock", "third-party", package)) as file:
+                self.assertIn("Copyright", file.read())
+
     def test_the_reference_pages_are_whole(self):
         pages = {}
         for path in glob.glob(self.at("share", "doc", "penstock", "reference", "*.md")):
