@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What bench/augment_cpu measures: the operators of `vision` as stages of a pipeline, and three recipes."""
 
 OPERATORS = {

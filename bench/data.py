@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The data of the benches: a fixed set of ImageNet-like JPEG files and a
 CIFAR-like array, both cut from the photo wallpapers that Debian ships.
 

@@ -1,5 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Reads whole files in two ways: blocking, on some threads, as the runtime does; or through one
-// io_uring with some requests under way. Why the runtime does the first: docs/rationale/sessions.md.
+// io_uring with some requests under way. Why the runtime does the first:
+// docs/rationale/sessions.md.
 //
 //   files_probe threads|io_uring COUNT FOLDER < NAMES
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The convention that all benches share.
 
 A bench prepares its data once, compares outputs for the same boxes, then lets

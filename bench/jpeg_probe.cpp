@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // One thread decodes files that lie in memory, by turns with libjpeg-turbo's
 // plain full decode and with our decoder: the two sides of bench/jpeg.
 #include "runtime/core/RealFileSystem.h"
@@ -15,8 +17,8 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <memory>
 #include <jpeglib.h>
+#include <memory>
 #include <random>
 #include <string>
 #include <unistd.h>
@@ -39,7 +41,8 @@ Region randomResizedCrop(uint32_t width, uint32_t height, std::mt19937 &random) 
   std::uniform_real_distribution<double> unit(0, 1);
   for (int attempt = 0; attempt < 10; ++attempt) {
     const double area = double(width) * height * (0.08 + 0.92 * unit(random));
-    const double ratio = std::exp(std::log(0.75) + unit(random) * (std::log(4.0 / 3) - std::log(0.75)));
+    const double ratio =
+        std::exp(std::log(0.75) + unit(random) * (std::log(4.0 / 3) - std::log(0.75)));
     const auto w = uint32_t(std::lround(std::sqrt(area * ratio)));
     const auto h = uint32_t(std::lround(std::sqrt(area / ratio)));
     if (w == 0 || h == 0 || w > width || h > height)
@@ -73,7 +76,8 @@ struct Turbo {
       JSAMPROW rows[4];
       for (JDIMENSION i = 0; i < 4; ++i)
         rows[i] = pixels.data() + (info.output_scanline + i) * pitch;
-      jpeg_read_scanlines(&info, rows, std::min<JDIMENSION>(4, info.output_height - info.output_scanline));
+      jpeg_read_scanlines(&info, rows,
+                          std::min<JDIMENSION>(4, info.output_height - info.output_scanline));
     }
     jpeg_finish_decompress(&info);
   }
@@ -144,7 +148,8 @@ struct Probe {
       return {0, 0, file.height, file.width};
     if (!large())
       return randomResizedCrop(file.width, file.height, random);
-    return {uint32_t(random() % (file.height - 511)), uint32_t(random() % (file.width - 511)), 512, 512};
+    return {uint32_t(random() % (file.height - 511)), uint32_t(random() % (file.width - 511)), 512,
+            512};
   }
 
   /// To its place in room for the whole image, as pipelines do.
@@ -198,7 +203,8 @@ struct Probe {
 int main(int argc, char **argv) {
   if (argc != 4)
     fail("wrong arguments");
-  const std::vector<std::string> jobs = {"full", "rrc", "indexed_rrc", "large_crop", "indexed_large_crop"};
+  const std::vector<std::string> jobs = {"full", "rrc", "indexed_rrc", "large_crop",
+                                         "indexed_large_crop"};
   const auto job = std::find(jobs.begin(), jobs.end(), argv[1]);
   JpegDecoder::Options options;
   for (const EntropyKernels *kernels : entropyKernels())

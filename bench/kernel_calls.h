@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Generated pixel code alone: one epoch runs through a session, the calls of its kernels
 // are kept, and can be made again.
-#ifndef PENSTOCK_BENCH_KERNEL_CALLS_H
-#define PENSTOCK_BENCH_KERNEL_CALLS_H
+#pragma once
 
 #include "api/c/Compilation.h"
 #include "runtime/core/Image.h"
@@ -260,5 +261,3 @@ private:
 };
 
 } // namespace bench
-
-#endif

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inputs of bench/kernels: decoded images and their draws, by a fixed seed."""
 
 import random

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Generated pixel code alone, by turns with whatever the bench compares it with.
 //
 // kernel_probe COMPILER-LIBRARY FILE.pipe BATCHES NAME=VALUE...   prints samples per turn

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files as they are found: each ImageNet-like file of data.py once more, with the
 same pixels, of which as many are progressive as among photographs in public
 repositories, and some are odd in other ways: components in scans of their own,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Times of starting up, through the C API: bench/startup runs it.
  *
  *   startup_probe compile FILE.pipe CACHE COUNT NAME=VALUE...
@@ -59,12 +60,14 @@ int main(int argc, char **argv) {
   options.cache_folder = argv[3];
   pst_program *program = NULL;
   if (strcmp(argv[1], "write") == 0) {
-    const pst_status status = pst_compile_bundle(text, length, argv[2], &options, NULL, 0, argv[4], &program);
+    const pst_status status =
+        pst_compile_bundle(text, length, argv[2], &options, NULL, 0, argv[4], &program);
     fprintf(stderr, "%s", pst_program_messages(program));
     pst_program_release(program);
     return status != PST_OK;
   }
-  const int bundle = strcmp(argv[1], "bundle") == 0, batch = bundle || strcmp(argv[1], "batch") == 0;
+  const int bundle = strcmp(argv[1], "bundle") == 0,
+            batch = bundle || strcmp(argv[1], "batch") == 0;
   const int turns = batch ? 1 : atoi(argv[4]);
   for (int turn = 0; turn < turns; ++turn) {
     pst_program_release(program);
@@ -84,7 +87,8 @@ int main(int argc, char **argv) {
     run.threads = atoi(argv[4]);
     pst_session *session = NULL;
     pst_batch *first = NULL;
-    if (pst_session_open(program, &run, &session) != PST_OK || pst_session_next(session, &first) != PST_OK) {
+    if (pst_session_open(program, &run, &session) != PST_OK ||
+        pst_session_next(session, &first) != PST_OK) {
       fprintf(stderr, "%s\n", pst_session_error(session));
       return 1;
     }

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What the C chains of bench/unseen have in common.
-#ifndef PENSTOCK_BENCH_UNSEEN_CHAIN_H
-#define PENSTOCK_BENCH_UNSEEN_CHAIN_H
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -37,5 +38,3 @@ template <int by, typename T = u8> struct Padded {
   }
 };
 } // namespace
-
-#endif

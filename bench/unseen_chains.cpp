@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The chains of bench/pipelines/unseen.pipe as one would write them in C: a fused loop nest
 // each, in the order that suits a compiler that vectorises loops, without intrinsics.
 #include "unseen_chain.h"

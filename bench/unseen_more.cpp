@@ -1,9 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // More chains of bench/pipelines/unseen.pipe in C, as unseen_chains.cpp has the first ones.
 #include "unseen_chain.h"
 
 CHAIN(gauss_5) {
-  static const float near[5][5] = {{0.01f, 0.03f, 0.05f, 0.03f, 0.01f}, {0.03f, 0.06f, 0.08f, 0.06f, 0.03f},
-                                   {0.05f, 0.08f, 0.11f, 0.08f, 0.05f}, {0.03f, 0.06f, 0.08f, 0.06f, 0.03f},
+  static const float near[5][5] = {{0.01f, 0.03f, 0.05f, 0.03f, 0.01f},
+                                   {0.03f, 0.06f, 0.08f, 0.06f, 0.03f},
+                                   {0.05f, 0.08f, 0.11f, 0.08f, 0.05f},
+                                   {0.03f, 0.06f, 0.08f, 0.06f, 0.03f},
                                    {0.01f, 0.03f, 0.05f, 0.03f, 0.01f}};
   static Padded<2, float> padded(input<float>(in));
   new (&padded) Padded<2, float>(input<float>(in));
@@ -69,7 +73,8 @@ CHAIN(median_3) {
   auto least = [](u8 a, u8 b) { return a < b ? a : b; };
   auto most = [](u8 a, u8 b) { return a > b ? a : b; };
   for (int i = 0; i < side; ++i) {
-    const u8 *__restrict a = padded.rows[i], *__restrict b = padded.rows[i + 1], *__restrict c = padded.rows[i + 2];
+    const u8 *__restrict a = padded.rows[i], *__restrict b = padded.rows[i + 1],
+                         *__restrict c = padded.rows[i + 2];
     u8 low[side + 2], middle[side + 2], high[side + 2]; // of each column
     for (int j = 0; j < side + 2; ++j) {
       const u8 p = least(a[j], b[j]), q = most(a[j], b[j]);
@@ -79,7 +84,8 @@ CHAIN(median_3) {
     }
     auto between = [&](u8 p, u8 q, u8 r) { return most(least(p, q), least(most(p, q), r)); };
     for (int j = 0; j < side; ++j)
-      y[i * side + j] = between(most(most(low[j], low[j + 1]), low[j + 2]), between(middle[j], middle[j + 1], middle[j + 2]),
+      y[i * side + j] = between(most(most(low[j], low[j + 1]), low[j + 2]),
+                                between(middle[j], middle[j + 1], middle[j + 2]),
                                 least(least(high[j], high[j + 1]), high[j + 2]));
   }
 }
@@ -244,7 +250,8 @@ CHAIN(thirds) {
       down[j] = uint16_t(p[j] + p[675 + j] + p[1350 + j]);
     for (int j = 0; j < 75; ++j)
       for (int c = 0; c < 3; ++c)
-        y[(i * 75 + j) * 3 + c] = u8((down[9 * j + c] + down[9 * j + 3 + c] + down[9 * j + 6 + c] + 4) / 9);
+        y[(i * 75 + j) * 3 + c] =
+            u8((down[9 * j + c] + down[9 * j + 3 + c] + down[9 * j + 6 + c] + 4) / 9);
   }
 }
 

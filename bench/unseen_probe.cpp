@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Generated pixel code by turns with C code for the same chain.
 //
 // unseen_probe COMPILER-LIBRARY FILE.pipe PIPELINE ROUNDS LIBRARY,LIBRARY,... NAME=FILE...

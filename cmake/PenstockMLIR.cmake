@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # Finds LLVM and MLIR 19, and sets up TableGen.
 #
 # Only the shared libraries `MLIR` and `LLVM` are linked: naming a component

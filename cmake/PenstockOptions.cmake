@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # Flags that every target shares, and the helper that declares a library of ours.
 
 # One set of flags for all targets: warnings are errors, floating point is

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # The licences of what the libraries contain, or wheels bring along: they ask that their notices go with binaries.
 # Debian has them by package.
 function(penstock_install_notices)

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # Headers cost more than our sources: sources are compiled six at a time. As CMake's UNITY_BUILD
 # does, but what is made here names no path of the tree, so that what is compiled from it is in the
 # cache for every tree (that of the mutants, one cloned elsewhere).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows from the program itself: images that it holds, in any form, with their labels.
  *
  *   cc -std=c99 rows.c -lpenstock -o rows && ./rows
@@ -15,7 +16,8 @@ static const char *const text =
     "use vision\n"
     "pipeline mine(size: int = 32) {\n"
     "  for row in external_source(image = bytes, label = i64) order shuffled\n"
-    "  let pixels = row.image |> decode(rgb) |> random_resized_crop(size) |> flip(w) if chance(0.5)\n"
+    "  let pixels = row.image |> decode(rgb) |> random_resized_crop(size) |> flip(w) if "
+    "chance(0.5)\n"
     "  batch 10 per rank last keep {\n"
     "    output image: f32[n, c, h, w] = pixels |> normalize(imagenet)\n"
     "    output label: i64[n] = row.label\n"
@@ -43,7 +45,7 @@ static int read_row(void *context, int64_t number, pst_row *row) {
 
 int main(void) {
   const pst_external_table table = {ROWS, read_row, NULL, 1, /* on several threads at once */
-                                    NULL, 0, NULL, 0};
+                                    NULL, 0,        NULL, 0};
   pst_compile_options compile = PST_COMPILE_OPTIONS_INIT;
   pst_session_options options = PST_SESSION_OPTIONS_INIT;
   pst_program *program = NULL;
@@ -73,7 +75,8 @@ int main(void) {
     fprintf(stderr, "%s\n", pst_session_error(session));
   pst_session_bad_samples(session, &bad, &bad_count);
   for (i = 0; i < bad_count; ++i)
-    printf("%s: %s; row %d stands in its place\n", bad[i].name, bad[i].reason, (int)bad[i].substitute);
+    printf("%s: %s; row %d stands in its place\n", bad[i].name, bad[i].reason,
+           (int)bad[i].substitute);
   printf("%d samples\n", (int)samples);
   pst_session_close(session);
   pst_program_release(program);

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plain PyTorch script that trains a small model on folders of images. There is nothing of Penstock in it:
 
     python3 examples/train.py photos

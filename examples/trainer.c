@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A trainer in C99: logistic regression on a table in memory, from penstock.h alone.
  *
  *   cc -std=c99 trainer.c -lpenstock -lm -o trainer && ./trainer
@@ -17,7 +18,8 @@ static const char *const text =
     "pipe 1\n"
     "/// Features with a little noise, drawn anew in every epoch.\n"
     "pipeline points(features: path, labels: path, noise: f32 = 0.1) {\n"
-    "  for row in raw(x = column(features, f32[k = 8]), label = column(labels, i64)) order shuffled\n"
+    "  for row in raw(x = column(features, f32[k = 8]), label = column(labels, i64)) order "
+    "shuffled\n"
     "  let moved = map (v in row.x) { v + noise * draw normal per [k] }\n"
     "  batch 32 per rank last keep {\n"
     "    output x: f32[n, k] = moved\n"

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # Writes OUTPUT, a C++ file with the text of FILES (a list) for HEADER, which
 # declares functions KINDText and KINDNames. A name is that of the file without
 # its ending. Run with `cmake -P`. Bytes, because compilers limit the length of a

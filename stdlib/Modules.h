@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The text of the library's modules, compiled in.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The library's modules, for a program that uses them.
 #pragma once
 

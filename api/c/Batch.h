@@ -1,6 +1,7 @@
-//===- Batch.h - what stands behind pst_batch ------------------------------===//
-#ifndef PENSTOCK_API_C_BATCH_H
-#define PENSTOCK_API_C_BATCH_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What stands behind pst_batch.
+#pragma once
 
 #include "api/c/Outputs.h"
 #include "api/c/Process.h"
@@ -42,5 +43,3 @@ struct pst_batch {
   std::shared_ptr<penstock::api::SharedBatch> batch;
   penstock::api::Outputs outputs;
 };
-
-#endif

@@ -1,5 +1,6 @@
-//===- Bundle.cpp - compiled programs to carry elsewhere -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled programs to carry elsewhere.
 #include "api/c/Bundle.h"
 #include "api/c/Packing.h"
 #include "codegen/cpu/Target.h"
@@ -20,7 +21,8 @@ using runtime::Error;
 static constexpr std::string_view family = "PSTKB", format = "003";
 
 bool Bundle::has(const std::string &target) const {
-  return std::any_of(levels.begin(), levels.end(), [&](const Level &level) { return level.target == target; });
+  return std::any_of(levels.begin(), levels.end(),
+                     [&](const Level &level) { return level.target == target; });
 }
 
 runtime::Result<Compiled> Bundle::take() {
@@ -34,8 +36,9 @@ runtime::Result<Compiled> Bundle::take() {
       best = &level;
   }
   if (!best)
-    return Error{Code::Unsupported, "has code for " + all + ", and this processor offers " + host.describe() +
-                                        "; compile it with `--target " + host.describe() + "`"};
+    return Error{Code::Unsupported, "has code for " + all + ", and this processor offers " +
+                                        host.describe() + "; compile it with `--target " +
+                                        host.describe() + "`"};
   return std::move(best->program);
 }
 
@@ -65,7 +68,8 @@ runtime::Status Bundle::write(const std::string &path) const {
 }
 
 static Error damaged(const std::string &path) {
-  return {Code::Corrupt, path + " is damaged: its checksum does not match; copy it again, or compile it again"};
+  return {Code::Corrupt,
+          path + " is damaged: its checksum does not match; copy it again, or compile it again"};
 }
 
 runtime::Result<Bundle> Bundle::read(const std::string &path) {
@@ -77,11 +81,13 @@ runtime::Result<Bundle> Bundle::read(const std::string &path) {
 
 runtime::Result<Bundle> Bundle::parse(std::string bytes, const std::string &path) {
   if (bytes.size() < family.size() + format.size() || bytes.compare(0, family.size(), family) != 0)
-    return Error{Code::Corrupt, path + " is no bundle; `penstock compile train.pipe -o train.pstk` makes one"};
+    return Error{Code::Corrupt,
+                 path + " is no bundle; `penstock compile train.pipe -o train.pstk` makes one"};
   const std::string theirs = bytes.substr(family.size(), format.size());
   if (theirs != format)
-    return Error{Code::Unsupported, path + " has format " + theirs + ", and Penstock " PENSTOCK_VERSION " reads " +
-                                        std::string(format) + "; compile it again with this version"};
+    return Error{Code::Unsupported,
+                 path + " has format " + theirs + ", and Penstock " PENSTOCK_VERSION " reads " +
+                     std::string(format) + "; compile it again with this version"};
   Reader reader(std::move(bytes), std::string(family) + std::string(format));
   if (!reader.good)
     return damaged(path);

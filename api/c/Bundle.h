@@ -1,6 +1,7 @@
-//===- Bundle.h - compiled programs to carry elsewhere ---------------------===//
-#ifndef PENSTOCK_API_C_BUNDLE_H
-#define PENSTOCK_API_C_BUNDLE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled programs to carry elsewhere.
+#pragma once
 
 #include "api/c/Program.h"
 #include "runtime/core/Status.h"
@@ -15,7 +16,8 @@ struct Bundle {
     Compiled program;
   };
   std::vector<Level> levels;
-  std::vector<std::pair<std::string, std::string>> settings; ///< of parameters, when it was compiled
+  std::vector<std::pair<std::string, std::string>>
+      settings; ///< of parameters, when it was compiled
 
   bool has(const std::string &target) const;
   /// The program for the highest level that this machine offers. Unsupported where
@@ -32,5 +34,3 @@ struct Bundle {
 };
 
 } // namespace penstock::api
-
-#endif

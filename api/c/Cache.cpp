@@ -1,5 +1,6 @@
-//===- Cache.cpp - compiled programs on disk -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled programs on disk.
 #include "api/c/Cache.h"
 #include "api/c/CompilerLibrary.h"
 #include "api/c/Packing.h"

@@ -1,6 +1,7 @@
-//===- Cache.h - compiled programs on disk ---------------------------------===//
-#ifndef PENSTOCK_API_C_CACHE_H
-#define PENSTOCK_API_C_CACHE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled programs on disk.
+#pragma once
 
 #include "api/c/Program.h"
 #include "runtime/core/FileSystem.h"
@@ -38,5 +39,3 @@ private:
 };
 
 } // namespace penstock::api
-
-#endif

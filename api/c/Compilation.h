@@ -1,6 +1,7 @@
-//===- Compilation.h - what libpenstock needs of the compiler --------------===//
-#ifndef PENSTOCK_API_C_COMPILATION_H
-#define PENSTOCK_API_C_COMPILATION_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What libpenstock needs of the compiler.
+#pragma once
 
 #include "api/c/Program.h"
 #include <string_view>
@@ -9,7 +10,20 @@ namespace penstock::api {
 
 /// The stages, in order; the names are those of `--emit`. What belongs to GPUs
 /// follows from `kernels`.
-enum class Stage { ast, pipe, pipeOpt, kernels, schedule, loops, llvm, assembly, object, cuda, ptx, cubin };
+enum class Stage {
+  ast,
+  pipe,
+  pipeOpt,
+  kernels,
+  schedule,
+  loops,
+  llvm,
+  assembly,
+  object,
+  cuda,
+  ptx,
+  cubin
+};
 
 inline constexpr std::string_view stageNames[] = {"ast",      "pipe",  "pipe-opt", "kernels",
                                                   "schedule", "loops", "llvm",     "asm",
@@ -66,5 +80,3 @@ penstock_write_formatted(const penstock::api::CompileRequest &request);
 /// As pst_operators().
 extern "C" __attribute__((visibility("default"))) penstock::api::Written *
 penstock_write_operators();
-
-#endif

@@ -1,5 +1,6 @@
-//===- CompilerLibrary.cpp - finding and loading ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finding and loading.
 #include "api/c/CompilerLibrary.h"
 #include "api/c/penstock.h"
 #include <dlfcn.h>
@@ -32,8 +33,8 @@ static Library loadLibrary() {
   void *handle = dlopen(compilerPath().c_str(), RTLD_LAZY | RTLD_LOCAL);
   Library library;
   auto find = [&](auto &function, const char *name) {
-    function = handle ? reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(handle, name))
-                      : nullptr;
+    function =
+        handle ? reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(handle, name)) : nullptr;
     if (!function && library.why.empty())
       library.why = dlerror();
   };
@@ -57,8 +58,7 @@ static runtime::Result<std::unique_ptr<Made>> call(const Arguments &...arguments
   return std::unique_ptr<Made>((library.*function)(arguments...));
 }
 
-runtime::Result<std::unique_ptr<Compilation>>
-api::startCompilation(const CompileRequest &request) {
+runtime::Result<std::unique_ptr<Compilation>> api::startCompilation(const CompileRequest &request) {
   return call<Compilation, &Library::start>(request);
 }
 

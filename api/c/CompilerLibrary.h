@@ -1,6 +1,7 @@
-//===- CompilerLibrary.h - the compiler, loaded when it is needed ----------===//
-#ifndef PENSTOCK_API_C_COMPILERLIBRARY_H
-#define PENSTOCK_API_C_COMPILERLIBRARY_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The compiler, loaded when it is needed.
+#pragma once
 
 #include "api/c/Compilation.h"
 #include "runtime/core/Status.h"
@@ -20,5 +21,3 @@ runtime::Result<std::unique_ptr<Written>> writeFormatted(const CompileRequest &r
 runtime::Result<std::unique_ptr<Written>> writeOperators();
 
 } // namespace penstock::api
-
-#endif

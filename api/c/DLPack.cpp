@@ -1,5 +1,6 @@
-//===- DLPack.cpp - outputs as tensors of other libraries ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Outputs as tensors of other libraries.
 #include "api/c/Batch.h"
 #include "api/c/dlpack_abi.h"
 #include <algorithm>
@@ -38,8 +39,8 @@ DLDataType dataTypeOf(pst_dtype type) {
   return {PST_DL_BOOL, 8, 1};
 }
 
-/// A tensor in the hands of a consumer. Owns its extents, and its part of the batch, whose memory is
-/// written again behind what the consumer has queued when it deletes the tensor.
+/// A tensor in the hands of a consumer. Owns its extents, and its part of the batch, whose memory
+/// is written again behind what the consumer has queued when it deletes the tensor.
 template <typename Managed> struct Lent {
   Managed tensor{};
   std::vector<int64_t> extents; ///< the shape, then the strides
@@ -140,7 +141,8 @@ template <typename Managed> void deleteUntaken(const Python &python, void *capsu
 
 /// A capsule that owns a tensor of an output; null, with Python's exception set, where memory has
 /// run out.
-template <typename Managed> void *capsule(const Python &python, pst_batch *batch, size_t index, void *stream) {
+template <typename Managed>
+void *capsule(const Python &python, pst_batch *batch, size_t index, void *stream) {
   Managed *tensor = nullptr;
   lend(batch, index, PST_VALUES, stream, &tensor);
   void *made = python.newCapsule(tensor, nameOf(tensor), pst_capsule_delete);

@@ -1,5 +1,6 @@
-//===- Driver.cpp - from text to any stage of the compiler -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// From text to any stage of the compiler.
 #include "api/c/Driver.h"
 #include "api/c/Explain.h"
 #include "api/c/Overview.h"
@@ -8,8 +9,8 @@
 #include "codegen/cuda/Printer.h"
 #include "codegen/plan/PlanBuilder.h"
 #include "compiler/Dialect/UserPlaces.h"
-#include "compiler/Lane/LaneDialect.h"
 #include "compiler/Import/Import.h"
+#include "compiler/Lane/LaneDialect.h"
 #include "compiler/Pipelines/CodePipelines.h"
 #include "compiler/Pipelines/Failures.h"
 #include "compiler/Pipelines/Pipelines.h"
@@ -40,9 +41,10 @@ Driver::Driver(const CompileRequest &compileRequest)
     : request(compileRequest), target(codegen::Target::named(request.target)),
       context(mlir::MLIRContext::Threading::DISABLED) {
   mlir::DialectRegistry registry;
-  registry.insert<pipe::PipeDialect, lane::LaneDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
-                  mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
-                  mlir::memref::MemRefDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+  registry.insert<pipe::PipeDialect, lane::LaneDialect, mlir::arith::ArithDialect,
+                  mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::gpu::GPUDialect,
+                  mlir::LLVM::LLVMDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+                  mlir::vector::VectorDialect>();
   context.appendDialectRegistry(registry);
   context.printOpOnDiagnostic(false); // people know their own text
   context.getDiagEngine().registerHandler([this](mlir::Diagnostic &diagnostic) {
@@ -145,7 +147,8 @@ bool Driver::isOfStage(Stage stage) {
   mlir::PassManager passes(&context);
   if (stage >= Stage::kernels)
     passes.addPass(transforms::createVerifyKernels());
-  return !diagnostics.hasErrors() && mlir::succeeded(passes.run(*module)) && !diagnostics.hasErrors();
+  return !diagnostics.hasErrors() && mlir::succeeded(passes.run(*module)) &&
+         !diagnostics.hasErrors();
 }
 
 void Driver::readName() {
@@ -196,10 +199,12 @@ void Driver::noteGpu() {
       return;
     first = what;
     if (mlir::FileLineColLoc at = pipe::userPlaceOf(loc))
-      first += " (" + at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn()) + ")";
+      first += " (" + at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" +
+               std::to_string(at.getColumn()) + ")";
   };
   module->walk([&](mlir::Operation *op) {
-    if (auto output = llvm::dyn_cast<pipe::OutputOp>(op); output && output.getPlacement() == pipe::Place::gpu) {
+    if (auto output = llvm::dyn_cast<pipe::OutputOp>(op);
+        output && output.getPlacement() == pipe::Place::gpu) {
       const std::string name = "`" + output.getName().str() + "`";
       outputs += (outputs.empty() ? "" : ", ") + name;
       note(gpuPlaces.output, "output " + name, op->getLoc());
@@ -210,16 +215,20 @@ void Driver::noteGpu() {
   });
   const std::string delivered = outputs.empty() ? "" : "; delivered in a GPU's memory: " + outputs;
   for (auto pipeline : module->getOps<pipe::PipelineOp>())
-    pipe::addRemark(pipeline, "place",
-                    (!request.gpus.empty() ? "kernels of pixels run on a GPU, where nothing on the host reads what they make"
-                     : gpuPlaces.stage.empty() ? "everything runs on the CPU"
-                                               : gpuPlaces.stage + " stands on a GPU; a session starts when it is compiled for one") +
-                        delivered);
+    pipe::addRemark(
+        pipeline, "place",
+        (!request.gpus.empty()
+             ? "kernels of pixels run on a GPU, where nothing on the host reads what they make"
+         : gpuPlaces.stage.empty()
+             ? "everything runs on the CPU"
+             : gpuPlaces.stage + " stands on a GPU; a session starts when it is compiled for one") +
+            delivered);
 }
 
 //===--- stages ------------------------------------------------------------===//
 
-/// The imported IR without what is no part of the meaning: places in the text, remarks, and where things run and lie.
+/// The imported IR without what is no part of the meaning: places in the text, remarks, and where
+/// things run and lie.
 static std::string meaningOf(mlir::ModuleOp module) {
   std::vector<std::pair<mlir::Operation *, mlir::DictionaryAttr>> before;
   module->walk([&](mlir::Operation *op) {
@@ -294,7 +303,8 @@ bool Driver::runTo(Stage stage) {
 
 bool Driver::advance(Stage stage) {
   if (stage >= Stage::cuda)
-    return (reached >= Stage::kernels || advance(Stage::kernels)) && (reached == Stage::cuda || makeCuda());
+    return (reached >= Stage::kernels || advance(Stage::kernels)) &&
+           (reached == Stage::cuda || makeCuda());
   while (reached < stage && reached < Stage::llvm) {
     const Stage next = static_cast<Stage>(static_cast<int>(reached) + 1);
     if (!runTo(next))
@@ -350,13 +360,14 @@ bool Driver::compileDevice(Compiled &compiled) {
                                         }),
                       codegen::Nvrtc::Form::ptx);
   for (const auto &[gpu, form] : wanted) {
-    llvm::Expected<std::string> code =
-        nvrtc ? (*nvrtc)->compile(deviceText, gpu, form) : llvm::Expected<std::string>(nvrtc.takeError());
+    llvm::Expected<std::string> code = nvrtc ? (*nvrtc)->compile(deviceText, gpu, form)
+                                             : llvm::Expected<std::string>(nvrtc.takeError());
     if (!code) {
       diagnostics.error({}, llvm::toString(code.takeError()));
       return false;
     }
-    compiled.device.push_back({std::atoi(gpu.c_str() + 3), form == codegen::Nvrtc::Form::ptx, std::move(*code)});
+    compiled.device.push_back(
+        {std::atoi(gpu.c_str() + 3), form == codegen::Nvrtc::Form::ptx, std::move(*code)});
   }
   return true;
 }

@@ -1,6 +1,7 @@
-//===- Driver.h - from text to any stage of the compiler -------------------===//
-#ifndef PENSTOCK_API_C_DRIVER_H
-#define PENSTOCK_API_C_DRIVER_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// From text to any stage of the compiler.
+#pragma once
 
 #include "api/c/Compilation.h"
 #include "codegen/cpu/Target.h"
@@ -67,10 +68,8 @@ private:
   Stage reached = Stage::ast;
   std::string name;
   GpuPlaces gpuPlaces;
-  std::string deviceText; ///< of the kernels that a GPU runs beside this host
+  std::string deviceText;         ///< of the kernels that a GPU runs beside this host
   std::vector<uint8_t> planBytes; ///< made before LLVM's stage drops the pipeline op
 };
 
 } // namespace penstock::api
-
-#endif

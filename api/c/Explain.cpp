@@ -1,5 +1,6 @@
-//===- Explain.cpp - the remarks of the passes, in words -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The remarks of the passes, in words.
 #include "api/c/Explain.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "compiler/Dialect/UserPlaces.h"
@@ -55,8 +56,7 @@ std::string penstock::api::wordAt(const dsl::SourceManager &sources, FileLineCol
 std::string Explanation::placeOf(Operation *op) const {
   std::string result, file;
   for (FileLineColLoc place : pipe::userPlacesOf(op->getLoc())) {
-    std::string at =
-        std::to_string(place.getLine()) + ":" + std::to_string(place.getColumn());
+    std::string at = std::to_string(place.getLine()) + ":" + std::to_string(place.getColumn());
     if (place.getFilename() != file)
       at = place.getFilename().str() + ":" + at;
     file = place.getFilename().str();
@@ -104,9 +104,8 @@ void Explanation::launch(pipe::LaunchOp launch) {
     lines(kernel, "  ");
   lines(launch, "  ");
   if (fresh)
-    kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      entry(op, op->getName().stripDialect().str(), "  ");
-    });
+    kernel.getBody().walk<WalkOrder::PreOrder>(
+        [&](Operation *op) { entry(op, op->getName().stripDialect().str(), "  "); });
   else
     text += "  (the code is that of the launch above)\n";
 }

@@ -1,6 +1,7 @@
-//===- Explain.h - the remarks of the passes, in words ---------------------===//
-#ifndef PENSTOCK_API_C_EXPLAIN_H
-#define PENSTOCK_API_C_EXPLAIN_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The remarks of the passes, in words.
+#pragma once
 
 #include "dsl/Diagnostics/Source.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -17,5 +18,3 @@ std::string explain(mlir::ModuleOp module, const dsl::SourceManager &sources);
 std::string wordAt(const dsl::SourceManager &sources, mlir::FileLineColLoc place);
 
 } // namespace penstock::api
-
-#endif

@@ -1,13 +1,14 @@
-//===- Load.cpp - pst_program_load -----------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pst_program_load.
 #include "api/c/Bundle.h"
 #include <algorithm>
 
 using namespace penstock::api;
 
 /// What a static parameter is for good, and a run-time one unless a session says otherwise.
-static std::optional<std::string> settle(pst_program &program, const Bundle &bundle, const pst_parameter *given,
-                                         size_t count) {
+static std::optional<std::string> settle(pst_program &program, const Bundle &bundle,
+                                         const pst_parameter *given, size_t count) {
   auto settingOf = [&](const std::string &name) -> const std::string * {
     for (const auto &[set, value] : bundle.settings)
       if (set == name)
@@ -18,8 +19,9 @@ static std::optional<std::string> settle(pst_program &program, const Bundle &bun
     program.request.parameters.emplace_back(name, value);
   for (size_t i = 0; i < count; ++i) {
     const std::string name = given[i].name, value = given[i].value;
-    const auto known = std::find_if(program.parameters.begin(), program.parameters.end(),
-                                    [&](const Parameter &parameter) { return parameter.name == name; });
+    const auto known =
+        std::find_if(program.parameters.begin(), program.parameters.end(),
+                     [&](const Parameter &parameter) { return parameter.name == name; });
     if (known == program.parameters.end()) {
       std::string names;
       for (const Parameter &parameter : program.parameters)
@@ -31,17 +33,19 @@ static std::optional<std::string> settle(pst_program &program, const Bundle &bun
       const std::string *set = settingOf(name);
       const std::string compiled = set ? *set : known->defaultValue.value_or("");
       if (value != compiled)
-        return "`" + name + "` was " + compiled + " when this was compiled, and is static: for another value, compile it again";
+        return "`" + name + "` was " + compiled +
+               " when this was compiled, and is static: for another value, compile it again";
       continue;
     }
-    std::erase_if(program.request.parameters, [&](const auto &entry) { return entry.first == name; });
+    std::erase_if(program.request.parameters,
+                  [&](const auto &entry) { return entry.first == name; });
     program.request.parameters.emplace_back(name, value);
   }
   return std::nullopt;
 }
 
-pst_status pst_program_load(const char *path, const pst_parameter *parameters, size_t parameter_count,
-                            pst_program **out_program) {
+pst_status pst_program_load(const char *path, const pst_parameter *parameters,
+                            size_t parameter_count, pst_program **out_program) {
   auto *program = new pst_program;
   *out_program = program;
   program->isBundle = true;

@@ -1,10 +1,9 @@
-//===- Operators.cpp - what can be called in the language ------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What can be called in the language.
 //
 // Nothing is listed twice: functions come from the modules' own text, and
 // intrinsics from the tables of docs/intrinsics.md, both compiled in.
-//
-//===----------------------------------------------------------------------===//
-
 #include "api/c/Operators.h"
 #include "compiler/Import/Import.h"
 #include "dsl/AST/Printer.h"
@@ -111,7 +110,8 @@ void addModule(const std::string &name, ordered_json &all) {
       found = all.end() - 1;
     }
     // Of a record's and a tensor's overload, the tensor's is the simpler one.
-    const bool isTensor = !fn.params.empty() && fn.params[0].type.kind == dsl::TypeExpr::Kind::Tensor;
+    const bool isTensor =
+        !fn.params.empty() && fn.params[0].type.kind == dsl::TypeExpr::Kind::Tensor;
     if ((*found)["usage"] == "" || (isTensor && withRecord.erase(fn.name.text)))
       (*found)["usage"] = usageOf(fn, isDraw);
     if ((*found)["signatures"].empty() && !isTensor)

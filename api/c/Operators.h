@@ -1,6 +1,7 @@
-//===- Operators.h - what can be called in the language --------------------===//
-#ifndef PENSTOCK_API_C_OPERATORS_H
-#define PENSTOCK_API_C_OPERATORS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What can be called in the language.
+#pragma once
 
 #include <string>
 
@@ -12,5 +13,3 @@ namespace penstock::api {
 std::string operatorsJson();
 
 } // namespace penstock::api
-
-#endif

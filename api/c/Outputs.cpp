@@ -1,6 +1,6 @@
-//===- Outputs.cpp - outputs of a batch or sample, in C
-//--------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Outputs of a batch or sample, in C.
 #include "api/c/Outputs.h"
 #include <algorithm>
 
@@ -49,9 +49,9 @@ Outputs::Outputs(const std::vector<runtime::OutputView> &views) {
     std::vector<const char *> &names = axes.emplace_back();
     for (const std::string &axis : view.axes)
       names.push_back(axis.c_str());
-    outputs.push_back({view.name.c_str(), dtypeOf(view.type),
-                       static_cast<int32_t>(view.shape.size()), names.data(), view.shape.data(),
-                       view.strides.data(), view.data, view.offsets,
-                       view.device < 0 ? PST_DEVICE_CPU : PST_DEVICE_CUDA, std::max(view.device, 0)});
+    outputs.push_back(
+        {view.name.c_str(), dtypeOf(view.type), static_cast<int32_t>(view.shape.size()),
+         names.data(), view.shape.data(), view.strides.data(), view.data, view.offsets,
+         view.device < 0 ? PST_DEVICE_CPU : PST_DEVICE_CUDA, std::max(view.device, 0)});
   }
 }

@@ -1,6 +1,7 @@
-//===- Outputs.h - outputs of a batch or sample, in C ----------------------===//
-#ifndef PENSTOCK_API_C_OUTPUTS_H
-#define PENSTOCK_API_C_OUTPUTS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Outputs of a batch or sample, in C.
+#pragma once
 
 #include "api/c/penstock.h"
 #include "runtime/sched/Batch.h"
@@ -29,5 +30,3 @@ private:
 };
 
 } // namespace penstock::api
-
-#endif

@@ -1,11 +1,10 @@
-//===- Overview.cpp - a pipeline as a graph that people read ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A pipeline as a graph that people read.
 //
 // A kernel belongs to the box of the user's first operator in it: an operator of
 // 30 kernels is one box, and so are the views of an `each`, whose kernels are the
 // same. Tables that the host makes before are named in the box that reads them.
-//
-//===----------------------------------------------------------------------===//
-
 #include "api/c/Overview.h"
 #include "api/c/Explain.h"
 #include "compiler/Dialect/PipeDialect.h"

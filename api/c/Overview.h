@@ -1,6 +1,7 @@
-//===- Overview.h - a pipeline as a graph that people read -----------------===//
-#ifndef PENSTOCK_API_C_OVERVIEW_H
-#define PENSTOCK_API_C_OVERVIEW_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// A pipeline as a graph that people read.
+#pragma once
 
 #include "dsl/Diagnostics/Source.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -14,5 +15,3 @@ namespace penstock::api {
 std::string overviewJson(mlir::ModuleOp module, const dsl::SourceManager &sources);
 
 } // namespace penstock::api
-
-#endif

@@ -1,5 +1,6 @@
-//===- Packing.cpp - compiled programs as bytes ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled programs as bytes.
 #include "api/c/Packing.h"
 #include <cstring>
 #include <fstream>

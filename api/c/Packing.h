@@ -1,6 +1,7 @@
-//===- Packing.h - compiled programs as bytes ------------------------------===//
-#ifndef PENSTOCK_API_C_PACKING_H
-#define PENSTOCK_API_C_PACKING_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled programs as bytes.
+#pragma once
 
 #include "api/c/Program.h"
 #include <string_view>
@@ -11,7 +12,9 @@ namespace penstock::api {
 /// bundles are made of. Little-endian.
 class Writer {
 public:
-  void number(uint64_t value) { bytes.append(reinterpret_cast<const char *>(&value), sizeof value); }
+  void number(uint64_t value) {
+    bytes.append(reinterpret_cast<const char *>(&value), sizeof value);
+  }
   void text(std::string_view value) {
     number(value.size());
     bytes.append(value);
@@ -46,5 +49,3 @@ Compiled readProgram(Reader &reader);
 std::string readFile(const std::string &path);
 
 } // namespace penstock::api
-
-#endif

@@ -1,5 +1,6 @@
-//===- Prepare.cpp - pst_index, pst_pack ------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pst_index, pst_pack.
 #include "api/c/Text.h"
 #include "runtime/core/Processors.h"
 #include "runtime/core/RealFileSystem.h"
@@ -155,8 +156,7 @@ runtime::Result<Json> pack(const std::string &path, const std::string &out,
 
 } // namespace
 
-pst_status pst_index(const char *path, const pst_prepare_options *options,
-                     pst_text **out_report) {
+pst_status pst_index(const char *path, const pst_prepare_options *options, pst_text **out_report) {
   const pst_prepare_options given = readOptions(options);
   return give(index(runtime::absolutePath(path), given), out_report);
 }

@@ -1,6 +1,7 @@
-//===- Process.h - whose threads a handle has ------------------------------===//
-#ifndef PENSTOCK_API_C_PROCESS_H
-#define PENSTOCK_API_C_PROCESS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whose threads a handle has.
+#pragma once
 
 #include <unistd.h>
 
@@ -18,5 +19,3 @@ private:
 };
 
 } // namespace penstock::api
-
-#endif

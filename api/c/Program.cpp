@@ -1,5 +1,6 @@
-//===- Program.cpp - pst_compile and pst_program ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pst_compile and pst_program.
 #include "api/c/Program.h"
 #include "api/c/Bundle.h"
 #include "api/c/Cache.h"
@@ -27,7 +28,8 @@ static CompileRequest readRequest(const char *text, size_t length, const char *f
   // Of two values for one parameter, the later one counts.
   for (size_t i = 0; i < given.parameter_count; ++i) {
     const pst_parameter &parameter = given.parameters[i];
-    std::erase_if(request.parameters, [&](const auto &entry) { return entry.first == parameter.name; });
+    std::erase_if(request.parameters,
+                  [&](const auto &entry) { return entry.first == parameter.name; });
     request.parameters.emplace_back(parameter.name, parameter.value);
   }
   for (size_t i = 0; i < given.disabled_pass_count; ++i)
@@ -59,7 +61,8 @@ pst_status api::failWith(pst_program &program, const std::string &message) {
 static bool withDriver(pst_program &program, const std::function<void(Compilation &)> &use) {
   std::string failure;
   if (program.isBundle) {
-    failWith(program, program.request.fileName + " is a bundle, which holds code and no text: this needs the .pipe file");
+    failWith(program, program.request.fileName +
+                          " is a bundle, which holds code and no text: this needs the .pipe file");
     return false;
   }
   onLargeStack([&] {
@@ -109,22 +112,26 @@ static std::string readGpus(CompileRequest &request) {
     }
     if (!gpu.starts_with("sm_") || gpu.size() < 5 || gpu.size() > 6 ||
         gpu.find_first_not_of("0123456789", 3) != std::string::npos)
-      return "unknown GPU `" + gpu + "`; a name is sm_ and the compute capability, such as sm_90, or `native`";
+      return "unknown GPU `" + gpu +
+             "`; a name is sm_ and the compute capability, such as sm_90, or `native`";
   }
   return {};
 }
 
 static std::string cacheFolderOf(const pst_compile_options &given) {
-  return given.check_only ? std::string() : given.cache_folder ? std::string(given.cache_folder) : defaultCacheFolder();
+  return given.check_only     ? std::string()
+         : given.cache_folder ? std::string(given.cache_folder)
+                              : defaultCacheFolder();
 }
 
 static std::string unknownTarget(const std::string &name) {
-  return "unknown target `" + name + "`; known are x86-64-v2, x86-64-v3, x86-64-v4 and x86-64-v4-vnni";
+  return "unknown target `" + name +
+         "`; known are x86-64-v2, x86-64-v3, x86-64-v4 and x86-64-v4-vnni";
 }
 
 pst_status pst_compile_bundle(const char *text, size_t length, const char *file_name,
-                              const pst_compile_options *options, const char *const *targets, size_t target_count,
-                              const char *path, pst_program **out_program) {
+                              const pst_compile_options *options, const char *const *targets,
+                              size_t target_count, const char *path, pst_program **out_program) {
   static const char *const portable[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   auto *program = new pst_program;
   *out_program = program;
@@ -135,7 +142,9 @@ pst_status pst_compile_bundle(const char *text, size_t length, const char *file_
   if (std::string wrong = readGpus(program->request); !wrong.empty())
     return failWith(*program, wrong);
   if (given.check_only || given.target)
-    return failWith(*program, "a bundle has levels of its own, and code: neither `target` nor `check_only` applies");
+    return failWith(
+        *program,
+        "a bundle has levels of its own, and code: neither `target` nor `check_only` applies");
   if (target_count == 0) {
     targets = portable;
     target_count = std::size(portable);

@@ -1,6 +1,7 @@
-//===- Program.h - what stands behind pst_program --------------------------===//
-#ifndef PENSTOCK_API_C_PROGRAM_H
-#define PENSTOCK_API_C_PROGRAM_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What stands behind pst_program.
+#pragma once
 
 #include "api/c/penstock.h"
 #include "runtime/core/KernelTable.h"
@@ -22,7 +23,8 @@ struct CompileRequest {
   std::vector<std::string> disabledPasses;
   std::string target; ///< empty: this machine
   std::string from;   ///< empty: a .pipe file
-  std::vector<std::string> gpus; ///< "sm_90": kernels run on such GPUs where they can; empty: on the host
+  std::vector<std::string>
+      gpus; ///< "sm_90": kernels run on such GPUs where they can; empty: on the host
 };
 
 /// One parameter, as check prints it and as the cache keeps it.
@@ -32,7 +34,8 @@ struct Parameter {
   std::optional<std::string> defaultValue;
 };
 
-/// The first stage and the first output that stand `on gpu`, with their places, for messages; empty: none.
+/// The first stage and the first output that stand `on gpu`, with their places, for messages;
+/// empty: none.
 struct GpuPlaces {
   std::string stage, output;
 };
@@ -63,8 +66,8 @@ struct pst_program {
   std::vector<penstock::api::Parameter> parameters;
   std::vector<pst_parameter_info> parameterInfos; ///< views of `parameters`
   bool fromCache = false;
-  bool isBundle = false; ///< there is no text
-  penstock::api::GpuPlaces gpuPlaces; ///< as Compiled's
+  bool isBundle = false;                              ///< there is no text
+  penstock::api::GpuPlaces gpuPlaces;                 ///< as Compiled's
   std::vector<penstock::runtime::DeviceImage> device; ///< likewise
 
   // Null after an error and for check_only.
@@ -84,5 +87,3 @@ void setParameters(pst_program &program, std::vector<Parameter> parameters);
 std::string adopt(pst_program &program, Compiled compiled);
 
 } // namespace penstock::api
-
-#endif

@@ -1,5 +1,6 @@
-//===- Rows.cpp - pst_row: what a caller says of a row ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pst_row: what a caller says of a row.
 #include "api/c/Rows.h"
 #include "api/c/Outputs.h"
 #include <algorithm>
@@ -91,8 +92,11 @@ runtime::Result<runtime::ExternalTable> api::externalTable(const pst_external_ta
       return refuse(column.name, "has " + std::to_string(rows) + " rows, and the table " +
                                      std::to_string(given.length));
     Table::Column &made = table->columns.emplace_back();
-    made = {column.name, column.dtype, {column.extents + 1, column.extents + column.rank},
-            runtime::sizeOf(dtypeFrom(column.dtype)), static_cast<const uint8_t *>(column.data)};
+    made = {column.name,
+            column.dtype,
+            {column.extents + 1, column.extents + column.rank},
+            runtime::sizeOf(dtypeFrom(column.dtype)),
+            static_cast<const uint8_t *>(column.data)};
     int64_t all = rows;
     bool good = made.rowBytes > 0 && (made.data || !rows);
     for (int64_t extent : made.extents)
@@ -160,15 +164,13 @@ pst_status pst_row_pixels(pst_row *row, const char *column, const void *data, in
 }
 
 pst_status pst_row_int(pst_row *row, const char *column, int64_t value) {
-  return set(row, column, [&](runtime::ExternalRow &to, size_t number) {
-    return to.setInteger(number, value);
-  });
+  return set(row, column,
+             [&](runtime::ExternalRow &to, size_t number) { return to.setInteger(number, value); });
 }
 
 pst_status pst_row_float(pst_row *row, const char *column, double value) {
-  return set(row, column, [&](runtime::ExternalRow &to, size_t number) {
-    return to.setNumber(number, value);
-  });
+  return set(row, column,
+             [&](runtime::ExternalRow &to, size_t number) { return to.setNumber(number, value); });
 }
 
 pst_status pst_row_array(pst_row *row, const char *column, pst_dtype dtype, int32_t rank,

@@ -1,6 +1,7 @@
-//===- Rows.h - tables whose rows a caller gives ---------------------------===//
-#ifndef PENSTOCK_API_C_ROWS_H
-#define PENSTOCK_API_C_ROWS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables whose rows a caller gives.
+#pragma once
 
 #include "api/c/penstock.h"
 #include "runtime/sources/ExternalSource.h"
@@ -18,5 +19,3 @@ struct pst_row {
   penstock::runtime::ExternalRow &row;
   std::string error = {}; ///< the first
 };
-
-#endif

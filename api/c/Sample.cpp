@@ -1,5 +1,6 @@
-//===- Sample.cpp - pst_sample ---------------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pst_sample.
 #include "api/c/Outputs.h"
 #include "api/c/Session.h"
 

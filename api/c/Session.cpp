@@ -1,29 +1,29 @@
-//===- Session.cpp - pst_session -------------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pst_session.
 #include "api/c/Session.h"
 #include "api/c/Batch.h"
 #include "api/c/Program.h"
 #include "api/c/Rows.h"
 #include "api/c/Values.h"
-#include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/core/RealFileSystem.h"
+#include "runtime/device/cuda/CudaDevice.h"
 #include <algorithm>
 #include <cstring>
 
 using namespace penstock;
 using namespace penstock::api;
 
-//===--- opening
-//-----------------------------------------------------------===//
+//===--- opening -----------------------------------------------------------===//
 
 static runtime::Error invalid(std::string message) {
   return {runtime::Code::InvalidArgument, std::move(message)};
 }
 
 /// The value of a run-time parameter, of the type that plan and text declare.
-static runtime::Result<runtime::ParamValue>
-readParameter(const plan::ParamT &param, const std::vector<Parameter> &parameters,
-              const std::string &text) {
+static runtime::Result<runtime::ParamValue> readParameter(const plan::ParamT &param,
+                                                          const std::vector<Parameter> &parameters,
+                                                          const std::string &text) {
   std::string declared;
   for (const Parameter &parameter : parameters)
     if (parameter.name == param.name)
@@ -79,8 +79,9 @@ allParameters(const pst_program &program, const pst_session_options &options) {
   for (const auto &[name, text] : program.request.parameters) {
     const int number = program.plan->paramNumber(name);
     if (number < 0 ||
-        std::any_of(values->begin(), values->end(),
-                    [&name = name](const runtime::ParamValue &other) { return other.name == name; }))
+        std::any_of(
+            values->begin(), values->end(),
+            [&name = name](const runtime::ParamValue &other) { return other.name == name; }))
       continue;
     auto value = readParameter(*plan.params[size_t(number)], program.parameters, text);
     if (!value)
@@ -141,16 +142,21 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
     return self.fail(invalid("the program was not compiled; see pst_program_messages()"));
   const bool hasGpuCode = !program->device.empty();
   const auto &outputs = program->plan->contents().outputs;
-  const auto onGpu = std::find_if(outputs.begin(), outputs.end(), [](const auto &output) { return output->on_device; });
+  const auto onGpu = std::find_if(outputs.begin(), outputs.end(),
+                                  [](const auto &output) { return output->on_device; });
   const bool delivers = onGpu != outputs.end() && given.device != PST_DEVICE_CPU;
   if (given.device == PST_DEVICE_CUDA && !hasGpuCode && !delivers)
-    return self.fail(invalid("the program has nothing for a GPU; compile it with `gpu`, such as sm_90 or native, or have "
+    return self.fail(invalid("the program has nothing for a GPU; compile it with `gpu`, such as "
+                             "sm_90 or native, or have "
                              "outputs `on gpu`"));
   if (given.device == PST_DEVICE_CPU && hasGpuCode)
-    return self.fail(invalid("the program's kernels were compiled for a GPU; compile it without `gpu` to run them here"));
+    return self.fail(invalid("the program's kernels were compiled for a GPU; compile it without "
+                             "`gpu` to run them here"));
   if (!program->gpuPlaces.stage.empty())
-    return self.fail(invalid(program->gpuPlaces.stage + " stands `on gpu`, and the program was compiled for the CPU alone; `on auto`, or "
-                                                 "nothing, runs there, and `--gpu native` on a GPU"));
+    return self.fail(
+        invalid(program->gpuPlaces.stage +
+                " stands `on gpu`, and the program was compiled for the CPU alone; `on auto`, or "
+                "nothing, runs there, and `--gpu native` on a GPU"));
   runtime::SessionOptions sessionOptions = readOptions(given);
   auto values = allParameters(*program, given);
   if (!values)
@@ -184,8 +190,9 @@ pst_status pst_session_open(const pst_program *program, const pst_session_option
   if (hasGpuCode || delivers) {
     auto driver = runtime::cuda::openDriver();
     if (!driver && !hasGpuCode)
-      return self.fail(invalid(program->gpuPlaces.output + " stands `on gpu`, and " + driver.error().message +
-                               "; `--device cpu` (the session's `device`) delivers it in the host's memory"));
+      return self.fail(
+          invalid(program->gpuPlaces.output + " stands `on gpu`, and " + driver.error().message +
+                  "; `--device cpu` (the session's `device`) delivers it in the host's memory"));
     if (!driver)
       return self.fail(driver.error());
     auto device = runtime::openCudaDevice(**driver, given.device_number);
@@ -244,8 +251,8 @@ pst_status pst_session_start(pst_session *session, uint32_t epoch, const pst_par
                              size_t parameter_count) {
   if (!session->get())
     return PST_ERROR;
-  auto values = readParameters(session->plan->contents(), session->parameters, parameters,
-                               parameter_count);
+  auto values =
+      readParameters(session->plan->contents(), session->parameters, parameters, parameter_count);
   if (!values)
     return session->fail(values.error());
   runtime::Status status = session->session->start(epoch, *values);
@@ -255,8 +262,7 @@ pst_status pst_session_start(pst_session *session, uint32_t epoch, const pst_par
 pst_status pst_session_push_rows(pst_session *session, const int64_t *rows, size_t count) {
   if (!session->get())
     return PST_ERROR;
-  runtime::Status status =
-      session->session->giveRows(std::vector<int64_t>(rows, rows + count));
+  runtime::Status status = session->session->giveRows(std::vector<int64_t>(rows, rows + count));
   return status ? PST_OK : session->fail(status.error());
 }
 

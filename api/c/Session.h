@@ -1,6 +1,7 @@
-//===- Session.h - what stands behind pst_session --------------------------===//
-#ifndef PENSTOCK_API_C_SESSION_H
-#define PENSTOCK_API_C_SESSION_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What stands behind pst_session.
+#pragma once
 
 #include "api/c/Process.h"
 #include "api/c/Program.h"
@@ -13,7 +14,8 @@
 struct pst_session {
   penstock::api::OwnProcess process;
   std::unique_ptr<penstock::runtime::FileSystem> files;
-  std::unique_ptr<penstock::runtime::FileSystem> anywhere; ///< for rows of the caller's; may be null
+  std::unique_ptr<penstock::runtime::FileSystem>
+      anywhere;                                        ///< for rows of the caller's; may be null
   std::unique_ptr<penstock::runtime::Session> session; // null after a failed open
   /// The program's, for parameters that come later.
   std::shared_ptr<const penstock::runtime::Plan> plan;
@@ -40,5 +42,3 @@ struct pst_session {
     return why.code == penstock::runtime::Code::Cancelled ? PST_CANCELLED : PST_ERROR;
   }
 };
-
-#endif

@@ -1,5 +1,6 @@
-//===- Stack.cpp - room for deep texts ------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Room for deep texts.
 #include "api/c/Stack.h"
 #include <pthread.h>
 

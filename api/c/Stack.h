@@ -1,6 +1,7 @@
-//===- Stack.h - room for deep texts --------------------------------------===//
-#ifndef PENSTOCK_API_C_STACK_H
-#define PENSTOCK_API_C_STACK_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Room for deep texts.
+#pragma once
 
 #include <functional>
 
@@ -12,5 +13,3 @@ namespace penstock::api {
 void onLargeStack(const std::function<void()> &work);
 
 } // namespace penstock::api
-
-#endif

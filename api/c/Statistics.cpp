@@ -1,5 +1,6 @@
-//===- Statistics.cpp - what a session tells about itself ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a session tells about itself.
 #include "api/c/Session.h"
 #include <cstring>
 

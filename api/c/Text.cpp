@@ -1,5 +1,6 @@
-//===- Text.cpp - pst_format and pst_text ----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pst_format and pst_text.
 #include "api/c/Text.h"
 #include "api/c/CompilerLibrary.h"
 #include "api/c/Stack.h"

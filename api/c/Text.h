@@ -1,6 +1,7 @@
-//===- Text.h - messages that are about no place in a file -----------------===//
-#ifndef PENSTOCK_API_C_TEXT_H
-#define PENSTOCK_API_C_TEXT_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Messages that are about no place in a file.
+#pragma once
 
 #include "api/c/Program.h"
 
@@ -15,5 +16,3 @@ struct pst_text {
   std::string data;
   penstock::api::Messages messages;
 };
-
-#endif

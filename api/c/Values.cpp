@@ -1,6 +1,6 @@
-//===- Values.cpp - text of parameters, folders, files
-//---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Text of parameters, folders, files.
 #include "api/c/Values.h"
 #include "dsl/AST/Numbers.h"
 #include <algorithm>

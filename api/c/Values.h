@@ -1,6 +1,7 @@
-//===- Values.h - text of parameters, folders, files -----------------------===//
-#ifndef PENSTOCK_API_C_VALUES_H
-#define PENSTOCK_API_C_VALUES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Text of parameters, folders, files.
+#pragma once
 
 #include "runtime/core/Plan.h"
 #include "runtime/core/RealFileSystem.h"
@@ -31,5 +32,3 @@ openFiles(const runtime::Plan &plan, const runtime::SessionOptions &options,
           const std::vector<std::string> &allowedFolders);
 
 } // namespace penstock::api
-
-#endif

@@ -1,13 +1,12 @@
-/*===- dlpack_abi.h - how tensors are handed over --------------------------===
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How tensors are handed over.
  *
  * The structs of DLPack 1.1, and those of 0.8 and before ("legacy"), as
  * include/dlpack/dlpack.h of https://github.com/dmlc/dlpack fixes them: its ABI,
  * declared here since Debian 12 has 0.6 only, which knows no versions. Not installed:
  * programs that read tensors include DLPack's own header, with the same names.
- *
- *===----------------------------------------------------------------------===*/
-#ifndef PENSTOCK_API_C_DLPACK_ABI_H
-#define PENSTOCK_API_C_DLPACK_ABI_H
+ */
+#pragma once
 
 #include <stdint.h>
 
@@ -53,5 +52,3 @@ typedef struct DLManagedTensorVersioned {
   uint64_t flags; /* 1: read only; 2: a copy of the consumer's own */
   DLTensor dl_tensor;
 } DLManagedTensorVersioned;
-
-#endif

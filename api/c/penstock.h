@@ -1,4 +1,5 @@
-/*===- penstock.h - the C API of Penstock ---------------------------------===
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The C API of Penstock.
  *
  * The simple path:
  *
@@ -28,10 +29,8 @@
  *   added at the end and zero means "as before".
  * - No function throws, prints, or changes the process's floating-point mode,
  *   signal handlers or locale.
- *
- *===----------------------------------------------------------------------===*/
-#ifndef PENSTOCK_H
-#define PENSTOCK_H
+ */
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -103,12 +102,13 @@ typedef struct pst_compile_options {
   int check_only;
   /* "sm_80,sm_90": kernels of pixels are compiled for such GPUs, and PTX of the oldest for
    * later ones; "native": for this machine's GPU 0. What is decoded then crosses to the GPU,
-   * and what no GPU code can be made of stays on the host, with what it reads. Needs NVRTC. NULL: all runs on the host. */
+   * and what no GPU code can be made of stays on the host, with what it reads. Needs NVRTC. NULL:
+   * all runs on the host. */
   const char *gpu;
 } pst_compile_options;
 
 #define PST_COMPILE_OPTIONS_INIT                                                                   \
-  { sizeof(pst_compile_options), NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL }
+  {sizeof(pst_compile_options), NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL}
 
 /* Compiles `length` bytes of `text`.
  *
@@ -280,7 +280,7 @@ typedef struct pst_prepare_options {
 } pst_prepare_options;
 
 #define PST_PREPARE_OPTIONS_INIT                                                                   \
-  { sizeof(pst_prepare_options), 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0 }
+  {sizeof(pst_prepare_options), 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0}
 
 /* Writes checkpoints of all JPEG files at `path` (a folder with all below it, a tar
  * file, or a list of files), from which sessions decode parts of them. What was
@@ -309,9 +309,9 @@ PST_API pst_status pst_pack(const char *path, const char *out, const pst_prepare
 
 /*===--- sessions ----------------------------------------------------------===*/
 
-/* Where the kernels run that were compiled for a GPU, and where outputs lie that stand `on gpu`; a session of
- * a program that has either takes GPU `device_number`, AUTO or CUDA alike. CPU delivers all outputs in the host's
- * memory, and takes no program whose kernels were compiled for a GPU. */
+/* Where the kernels run that were compiled for a GPU, and where outputs lie that stand `on gpu`; a
+ * session of a program that has either takes GPU `device_number`, AUTO or CUDA alike. CPU delivers
+ * all outputs in the host's memory, and takes no program whose kernels were compiled for a GPU. */
 typedef enum pst_device { PST_DEVICE_AUTO = 0, PST_DEVICE_CPU = 1, PST_DEVICE_CUDA = 2 } pst_device;
 
 typedef enum pst_dtype {
@@ -348,8 +348,8 @@ typedef struct pst_row pst_row;
  * epoch as `on_error` says.
  *
  * Called on threads of the session that fetch, and on that of pst_session_sample(), for rows in
- * any order, ahead of the batch that they are for, and again where a row is needed again. It may call
- * nothing for the session but pst_session_cancel(). pst_session_close() waits for it. */
+ * any order, ahead of the batch that they are for, and again where a row is needed again. It may
+ * call nothing for the session but pst_session_cancel(). pst_session_close() waits for it. */
 typedef int (*pst_read_row)(void *context, int64_t number, pst_row *row);
 
 /* A column of bytes whose rows lie in memory: where, and how many. NULL where there are none: the
@@ -422,20 +422,20 @@ typedef struct pst_session_options {
   const int64_t *seed; /* NULL: the pipeline's */
   uint32_t epoch;      /* the first one */
   uint32_t rank;
-  uint32_t world;        /* 0 means 1 */
-  int32_t threads;       /* 0: the processors of the affinity mask, no more than the quota of
-                          * a cgroup allows (rounded up), / ranks_here */
-  int32_t ranks_here;    /* ranks on this machine; 0 means 1 */
-  int32_t prefetch;      /* batches in the making or ready; 0: 2 */
-  int32_t fetch_threads; /* 0: chosen */
+  uint32_t world;         /* 0 means 1 */
+  int32_t threads;        /* 0: the processors of the affinity mask, no more than the quota of
+                           * a cgroup allows (rounded up), / ranks_here */
+  int32_t ranks_here;     /* ranks on this machine; 0 means 1 */
+  int32_t prefetch;       /* batches in the making or ready; 0: 2 */
+  int32_t fetch_threads;  /* 0: chosen */
   uint64_t memory_budget; /* bytes of host memory for the fixed part; 0: no limit */
   /* Fraction of bad samples allowed per rank and epoch, in place of the
    * pipeline's; negative: fail at the first. NULL: the pipeline's. */
   const double *on_error;
   pst_device device;
   int32_t device_number;
-  /* The CUDA stream on which outputs in a GPU's memory are used, where neither pst_batch_dlpack() nor
-   * pst_batch_release_on() names another one. NULL: the default stream. */
+  /* The CUDA stream on which outputs in a GPU's memory are used, where neither pst_batch_dlpack()
+   * nor pst_batch_release_on() names another one. NULL: the default stream. */
   void *stream;
   /* Folders that links in the data may lead to, beside those that parameters name;
    * without them, such a link is an error with its name. Read, never written. */
@@ -462,11 +462,35 @@ typedef struct pst_session_options {
 } pst_session_options;
 
 #define PST_SESSION_OPTIONS_INIT                                                                   \
-  {                                                                                                \
-    sizeof(pst_session_options), NULL, 0, NULL, 0, NULL, 0, 0, 1, 0, 1, 0, 0, 0, NULL,             \
-        PST_DEVICE_AUTO, 0, NULL, NULL, 0, PST_HELD_ERROR, PST_ORDER_PIPELINE, NULL, NULL, 0, 0,   \
-        PST_LAST_PIPELINE, NULL, 0                                                                 \
-  }
+  {sizeof(pst_session_options),                                                                    \
+   NULL,                                                                                           \
+   0,                                                                                              \
+   NULL,                                                                                           \
+   0,                                                                                              \
+   NULL,                                                                                           \
+   0,                                                                                              \
+   0,                                                                                              \
+   1,                                                                                              \
+   0,                                                                                              \
+   1,                                                                                              \
+   0,                                                                                              \
+   0,                                                                                              \
+   0,                                                                                              \
+   NULL,                                                                                           \
+   PST_DEVICE_AUTO,                                                                                \
+   0,                                                                                              \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   0,                                                                                              \
+   PST_HELD_ERROR,                                                                                 \
+   PST_ORDER_PIPELINE,                                                                             \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   0,                                                                                              \
+   0,                                                                                              \
+   PST_LAST_PIPELINE,                                                                              \
+   NULL,                                                                                           \
+   0}
 
 /* Opens the sources of `program`, takes the session's memory and starts its threads.
  * Work begins with the first call of pst_session_next().
@@ -512,8 +536,8 @@ PST_API pst_status pst_session_next_within(pst_session *session, int64_t timeout
                                            pst_batch **out_batch);
 
 /* Goes to the beginning of `epoch`: of any epoch, at any time, also after an error or
- * where the one before was left. With `parameters`, run-time parameters get other values; those that
- * are not named keep theirs.
+ * where the one before was left. With `parameters`, run-time parameters get other values; those
+ * that are not named keep theirs.
  *
  * Epochs follow one another without it. Called between two that do, or before the
  * first, it costs nothing: what was done ahead is used. Else that is dropped, and so are
@@ -626,7 +650,7 @@ typedef struct pst_bad_sample {
   uint32_t epoch;
   int64_t position;
   int64_t row;
-  const char *name;   /* usually the file */
+  const char *name; /* usually the file */
   const char *reason;
   int64_t substitute; /* the row that stands in its place; -1: none */
 } pst_bad_sample;
@@ -650,12 +674,12 @@ PST_API void pst_session_kernels(pst_session *session, const pst_kernel_statisti
 typedef struct pst_session_info {
   size_t size; /* set by the caller to sizeof(pst_session_info) */
   int64_t table_length;
-  int64_t batch_size; /* of this rank */
+  int64_t batch_size;        /* of this rank */
   int64_t batches_per_epoch; /* -1 where rows come from the caller */
   int64_t samples_per_epoch; /* of this rank; likewise */
   int32_t threads;
-  uint64_t fixed_memory;     /* bytes */
-  uint64_t sample_memory;    /* most that one sample's own buffers may take */
+  uint64_t fixed_memory;  /* bytes */
+  uint64_t sample_memory; /* most that one sample's own buffers may take */
   /* What there was for threads when the session was opened: the processors of the
    * affinity mask; those whose time the tightest cgroup allows (0: all), and the
    * file that says so ("": none), which lives as long as the session. */
@@ -664,8 +688,9 @@ typedef struct pst_session_info {
   const char *processor_limit;
   uint32_t epoch;   /* of the next batch */
   int64_t position; /* samples of it that are delivered, by all ranks */
-  /* Bytes that the session and its batches have taken so far on a GPU, and of the host's pinned memory, in which
-   * batches that are made there are, too. Both grow to what the largest batch needs. */
+  /* Bytes that the session and its batches have taken so far on a GPU, and of the host's pinned
+   * memory, in which batches that are made there are, too. Both grow to what the largest batch
+   * needs. */
   uint64_t device_memory;
   uint64_t pinned_memory;
 } pst_session_info;
@@ -673,7 +698,8 @@ typedef struct pst_session_info {
 PST_API void pst_session_get_info(const pst_session *session, pst_session_info *out_info);
 
 /* The names of the classes that labels of the table of `for` number: folders of
- * `image_folder` and `video_clips`, the list beside CIFAR's files. 0 and NULL where there are none. They live as long as the session. */
+ * `image_folder` and `video_clips`, the list beside CIFAR's files. 0 and NULL where there are none.
+ * They live as long as the session. */
 PST_API size_t pst_session_class_count(const pst_session *session);
 /* `index` < pst_session_class_count(). */
 PST_API const char *pst_session_class_name(const pst_session *session, size_t index);
@@ -696,8 +722,8 @@ PST_API void pst_session_close(pst_session *session);
 
 /* For pst_read_row, on the thread and during the time of its call. Each gives a column of the
  * row, by its name; a column that the pipeline does not use is left alone, and one that it uses
- * and that is not given makes the row bad. PST_ERROR: the value does not fit the column; the row is bad, with
- * a message that says how. */
+ * and that is not given makes the row bad. PST_ERROR: the value does not fit the column; the row is
+ * bad, with a message that says how. */
 
 /* What the pipeline expects of a column. */
 typedef enum pst_field {
@@ -760,17 +786,19 @@ PST_API const int64_t *pst_batch_positions(const pst_batch *batch);
 PST_API const int64_t *pst_batch_rows(const pst_batch *batch);
 /* How long the caller waited for it, in nanoseconds. */
 PST_API int64_t pst_batch_waited_ns(const pst_batch *batch);
-/* An output's values in the host's memory, by its shape and strides: its own, or a copy of what lies on a
- * GPU, made once. It lives until the batch is released. PST_ERROR: there is no such output, or the GPU does
- * not give it.
+/* An output's values in the host's memory, by its shape and strides: its own, or a copy of what
+ * lies on a GPU, made once. It lives until the batch is released. PST_ERROR: there is no such
+ * output, or the GPU does not give it.
  *
  * Thread safety: any thread. */
 PST_API pst_status pst_batch_host_data(const pst_batch *batch, size_t index, const void **out_data);
-/* A 64-bit hash of the bytes of one sample's outputs; `slot` < pst_batch_count(). 0 where a GPU does not give them. */
+/* A 64-bit hash of the bytes of one sample's outputs; `slot` < pst_batch_count(). 0 where a GPU
+ * does not give them. */
 PST_API uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot);
 /* NULL is allowed. The session may be closed before. Its memory is used again once
- * the tensors that were made of it are deleted, too. What lies on a GPU is complete when the batch is delivered, and is
- * written again behind what was queued, when it was released, on the stream that uses it: see pst_session_options. */
+ * the tensors that were made of it are deleted, too. What lies on a GPU is complete when the batch
+ * is delivered, and is written again behind what was queued, when it was released, on the stream
+ * that uses it: see pst_session_options. */
 PST_API void pst_batch_release(pst_batch *batch);
 /* The same, where outputs on a GPU were used on `stream` (a CUDA stream; NULL: the default one). */
 PST_API void pst_batch_release_on(pst_batch *batch, void *stream);
@@ -781,8 +809,8 @@ typedef enum pst_part { PST_VALUES = 0, PST_OFFSETS = 1 } pst_part;
 struct DLManagedTensor;          /* of DLPack 0.8 and before ("legacy") */
 struct DLManagedTensorVersioned; /* of DLPack 1.x */
 
-/* Hands an output over as a DLPack tensor where it lies (kDLCPU or kDLCUDA), without a copy: for `__dlpack__` of
- * Python's array libraries, and whoever else includes dlpack.h. Strides may be any.
+/* Hands an output over as a DLPack tensor where it lies (kDLCPU or kDLCUDA), without a copy: for
+ * `__dlpack__` of Python's array libraries, and whoever else includes dlpack.h. Strides may be any.
  * The consumer may write to it. Offsets lie with their values.
  *
  * The tensor keeps the batch's memory from being used again until its deleter is
@@ -790,8 +818,8 @@ struct DLManagedTensorVersioned; /* of DLPack 1.x */
  * released. Any number of tensors can be made of one output.
  *
  * stream      the CUDA stream that the consumer uses the tensor on; the deleter orders
- *             the memory's next use behind what was queued there, so it must still exist then. NULL: the session's. Nothing
- *             waits for the tensor: it is complete. On a CPU it has no effect.
+ *             the memory's next use behind what was queued there, so it must still exist then.
+ * NULL: the session's. Nothing waits for the tensor: it is complete. On a CPU it has no effect.
  * out_tensor  set on PST_OK, and set to NULL otherwise.
  * PST_ERROR   there is no output `index`, or it has no such part.
  *
@@ -802,7 +830,8 @@ PST_API pst_status pst_batch_dlpack_legacy(pst_batch *batch, size_t index, pst_p
                                            void *stream, struct DLManagedTensor **out_tensor);
 /* The values of all outputs at once: a new list of CPython's capsules (`PyObject *`), in the order
  * of the pipeline's text, each with a tensor as above, named "dltensor_versioned" or, where
- * `versioned` is 0, "dltensor", for the same `stream`. A call from Python takes longer than making a tensor.
+ * `versioned` is 0, "dltensor", for the same `stream`. A call from Python takes longer than making
+ * a tensor.
  *
  * NULL  in a process without CPython, or with Python's MemoryError set.
  *
@@ -846,6 +875,4 @@ PST_API void pst_sample_release(pst_sample *sample);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

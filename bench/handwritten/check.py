@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the hand-written chains, bit for bit, against Pillow and torchvision
 (Debian's packages) and all instruction sets against each other."""
 

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The parts that the three forms of the cifar chain share.
-#ifndef PENSTOCK_BENCH_HANDWRITTEN_CIFAR_H
-#define PENSTOCK_BENCH_HANDWRITTEN_CIFAR_H
+#pragma once
 
 #include "bench/handwritten/handwritten.h"
 
@@ -22,12 +23,11 @@ constexpr Reciprocal reciprocal(float of) {
   return {high, float(1.0 / double(of) - double(high))};
 }
 
-void cifarScalar(const uint8_t *images, const int64_t *rows, const hw_cifar_draw *draws, size_t count, float *out);
+void cifarScalar(const uint8_t *images, const int64_t *rows, const hw_cifar_draw *draws,
+                 size_t count, float *out);
 void cifarAvx2(const uint8_t *images, const int64_t *rows, const hw_cifar_draw *draws, size_t count,
                bool streaming, float *out);
-void cifarAvx512(const uint8_t *images, const int64_t *rows, const hw_cifar_draw *draws, size_t count,
-                 bool streaming, float *out);
+void cifarAvx512(const uint8_t *images, const int64_t *rows, const hw_cifar_draw *draws,
+                 size_t count, bool streaming, float *out);
 
 } // namespace penstock::bench
-
-#endif // PENSTOCK_BENCH_HANDWRITTEN_CIFAR_H

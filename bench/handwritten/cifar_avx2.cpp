@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // CIFAR on AVX2. AVX2 has no masked byte load, so the edges are in the shuffles:
 // a window of 16 bytes is moved into the row, and columns outside it get 0x80,
 // which shuffles in a zero.
@@ -37,12 +39,14 @@ void setColumns(hw_cifar_draw draw, Columns (&columns)[4]) {
 
 template <int Channel> inline __m256 normalise(__m256i bytes, const Columns &columns) {
   constexpr Reciprocal unit = reciprocal(255.0f), scale = reciprocal(kCifarDeviation[Channel]);
-  const __m256i shuffle = _mm256_load_si256(reinterpret_cast<const __m256i *>(columns.shuffle[Channel]));
+  const __m256i shuffle =
+      _mm256_load_si256(reinterpret_cast<const __m256i *>(columns.shuffle[Channel]));
   const __m256 value = _mm256_cvtepi32_ps(_mm256_shuffle_epi8(bytes, shuffle));
-  const __m256 quotient =
-      _mm256_fmadd_ps(value, _mm256_set1_ps(unit.high), _mm256_mul_ps(value, _mm256_set1_ps(unit.low)));
+  const __m256 quotient = _mm256_fmadd_ps(value, _mm256_set1_ps(unit.high),
+                                          _mm256_mul_ps(value, _mm256_set1_ps(unit.low)));
   const __m256 centred = _mm256_sub_ps(quotient, _mm256_set1_ps(kCifarMean[Channel]));
-  return _mm256_fmadd_ps(centred, _mm256_set1_ps(scale.high), _mm256_mul_ps(centred, _mm256_set1_ps(scale.low)));
+  return _mm256_fmadd_ps(centred, _mm256_set1_ps(scale.high),
+                         _mm256_mul_ps(centred, _mm256_set1_ps(scale.low)));
 }
 
 template <bool Streaming> inline void put(float *at, __m256 value) {
@@ -54,19 +58,21 @@ template <bool Streaming> inline void put(float *at, __m256 value) {
 
 inline __m256i window(const uint8_t *row, const Columns &columns) {
   return _mm256_inserti128_si256(
-      _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i *>(row + columns.base[0]))),
+      _mm256_castsi128_si256(
+          _mm_loadu_si128(reinterpret_cast<const __m128i *>(row + columns.base[0]))),
       _mm_loadu_si128(reinterpret_cast<const __m128i *>(row + columns.base[1])), 1);
 }
 
-template <bool Streaming> void one(const uint8_t *image, hw_cifar_draw draw, const Columns (&columns)[4], float *out) {
+template <bool Streaming>
+void one(const uint8_t *image, hw_cifar_draw draw, const Columns (&columns)[4], float *out) {
   constexpr int plane = kCifar * kCifar;
   alignas(32) constexpr uint8_t zeros[kCifar * 3] = {};
   for (int row = 0; row < kCifar; ++row, out += kCifar) {
     const int y = row + draw.dy - kPad;
     const uint8_t *source = y >= 0 && y < kCifar ? image + y * kCifar * 3 : zeros;
     // One plane after the other: streaming stores want whole, successive lines.
-    const __m256i bytes[4] = {window(source, columns[0]), window(source, columns[1]), window(source, columns[2]),
-                              window(source, columns[3])};
+    const __m256i bytes[4] = {window(source, columns[0]), window(source, columns[1]),
+                              window(source, columns[2]), window(source, columns[3])};
     for (int group = 0; group < 4; ++group)
       put<Streaming>(out + 8 * group, normalise<0>(bytes[group], columns[group]));
     for (int group = 0; group < 4; ++group)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // CIFAR on AVX-512: sixteen columns are 48 bytes. A masked load brings zeros
 // where the crop leaves the image (and touches nothing there), one byte shuffle
 // per channel takes it out, widens it and flips it, five operations give the
@@ -12,12 +14,13 @@ namespace {
 template <int Channel> inline __m512 normalise(__m512i bytes, __m512i shuffle) {
   constexpr Reciprocal unit = reciprocal(255.0f), scale = reciprocal(kCifarDeviation[Channel]);
   constexpr __mmask64 lowByte = 0x1111111111111111;
-  const __m512 value = _mm512_cvtepi32_ps(
-      _mm512_maskz_permutexvar_epi8(lowByte, _mm512_add_epi32(shuffle, _mm512_set1_epi32(Channel)), bytes));
-  const __m512 quotient =
-      _mm512_fmadd_ps(value, _mm512_set1_ps(unit.high), _mm512_mul_ps(value, _mm512_set1_ps(unit.low)));
+  const __m512 value = _mm512_cvtepi32_ps(_mm512_maskz_permutexvar_epi8(
+      lowByte, _mm512_add_epi32(shuffle, _mm512_set1_epi32(Channel)), bytes));
+  const __m512 quotient = _mm512_fmadd_ps(value, _mm512_set1_ps(unit.high),
+                                          _mm512_mul_ps(value, _mm512_set1_ps(unit.low)));
   const __m512 centred = _mm512_sub_ps(quotient, _mm512_set1_ps(kCifarMean[Channel]));
-  return _mm512_fmadd_ps(centred, _mm512_set1_ps(scale.high), _mm512_mul_ps(centred, _mm512_set1_ps(scale.low)));
+  return _mm512_fmadd_ps(centred, _mm512_set1_ps(scale.high),
+                         _mm512_mul_ps(centred, _mm512_set1_ps(scale.low)));
 }
 
 template <bool Streaming> inline void put(float *at, __m512 value) {
@@ -39,7 +42,8 @@ inline __mmask64 inside(int from) {
 
 template <bool Streaming> void one(const uint8_t *image, hw_cifar_draw draw, float *out) {
   constexpr int plane = kCifar * kCifar;
-  const __m512i forward = _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45);
+  const __m512i forward =
+      _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45);
   const __m512i shuffle = draw.flip ? _mm512_sub_epi32(_mm512_set1_epi32(45), forward) : forward;
   const int start = (draw.dx - kPad) * 3;
   const int from[2] = {draw.flip ? start + 48 : start, draw.flip ? start : start + 48};
@@ -64,8 +68,8 @@ template <bool Streaming> void one(const uint8_t *image, hw_cifar_draw draw, flo
 
 } // namespace
 
-void cifarAvx512(const uint8_t *images, const int64_t *rows, const hw_cifar_draw *draws, size_t count,
-                 bool streaming, float *out) {
+void cifarAvx512(const uint8_t *images, const int64_t *rows, const hw_cifar_draw *draws,
+                 size_t count, bool streaming, float *out) {
   for (size_t each = 0; each < count; ++each, out += kCifarBytes) {
     const uint8_t *image = images + rows[each] * kCifarBytes;
     if (streaming)

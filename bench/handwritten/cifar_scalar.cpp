@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/handwritten/cifar.h"
 
 namespace penstock::bench {
 
-void cifarScalar(const uint8_t *images, const int64_t *rows, const hw_cifar_draw *draws, size_t count, float *out) {
+void cifarScalar(const uint8_t *images, const int64_t *rows, const hw_cifar_draw *draws,
+                 size_t count, float *out) {
   for (size_t each = 0; each < count; ++each, out += kCifarBytes) {
     const uint8_t *image = images + rows[each] * kCifarBytes;
     const hw_cifar_draw draw = draws[each];
@@ -13,7 +15,8 @@ void cifarScalar(const uint8_t *images, const int64_t *rows, const hw_cifar_draw
           const int x = (draw.flip ? kCifar - 1 - column : column) + draw.dx - kPad;
           const bool inside = y >= 0 && y < kCifar && x >= 0 && x < kCifar;
           const float unit = float(inside ? image[(y * kCifar + x) * 3 + channel] : 0) / 255.0f;
-          out[(channel * kCifar + row) * kCifar + column] = (unit - kCifarMean[channel]) / kCifarDeviation[channel];
+          out[(channel * kCifar + row) * kCifar + column] =
+              (unit - kCifarMean[channel]) / kCifarDeviation[channel];
         }
       }
     }
@@ -24,8 +27,8 @@ void cifarScalar(const uint8_t *images, const int64_t *rows, const hw_cifar_draw
 
 using namespace penstock::bench;
 
-extern "C" void hw_cifar_run(hw_isa isa, const uint8_t *images, const int64_t *rows, const hw_cifar_draw *draws,
-                             size_t count, int streaming, float *out) {
+extern "C" void hw_cifar_run(hw_isa isa, const uint8_t *images, const int64_t *rows,
+                             const hw_cifar_draw *draws, size_t count, int streaming, float *out) {
   const hw_isa best = hw_best_isa();
   switch (isa < best ? isa : best) {
   case HW_AVX512:

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The parts that the three forms of the colour chain share.
-#ifndef PENSTOCK_BENCH_HANDWRITTEN_COLOUR_H
-#define PENSTOCK_BENCH_HANDWRITTEN_COLOUR_H
+#pragma once
 
 #include "bench/handwritten/half.h"
 #include "bench/handwritten/plan.h"
@@ -22,15 +23,18 @@ inline uint8_t blend(int from, int to, float factor) {
 }
 
 /// Pillow's conversion to L.
-inline int luma(int red, int green, int blue) { return (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16; }
+inline int luma(int red, int green, int blue) {
+  return (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16;
+}
 
 /// ImageEnhance.Contrast's mean: int(mean + 0.5) in f64.
 inline int roundedMean(uint64_t sum) { return int(double(sum) / kPixels + 0.5); }
 
-void colourScalar(const uint8_t *image, float brightness, float contrast, float saturation, uint16_t *out);
-void colourAvx2(const uint8_t *image, float brightness, float contrast, float saturation, uint16_t *out);
-void colourAvx512(const uint8_t *image, float brightness, float contrast, float saturation, uint16_t *out);
+void colourScalar(const uint8_t *image, float brightness, float contrast, float saturation,
+                  uint16_t *out);
+void colourAvx2(const uint8_t *image, float brightness, float contrast, float saturation,
+                uint16_t *out);
+void colourAvx512(const uint8_t *image, float brightness, float contrast, float saturation,
+                  uint16_t *out);
 
 } // namespace penstock::bench
-
-#endif // PENSTOCK_BENCH_HANDWRITTEN_COLOUR_H

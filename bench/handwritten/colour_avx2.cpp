@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Colour on AVX2: eight pixels at a time, channels in lanes of 32 bits. Without
 // a table in registers, brightness and contrast are computed in f32, as Pillow
 // does, and brightness again in the second pass rather than stored.
@@ -13,26 +15,31 @@ struct Pixels {
   __m256 red, green, blue; // whole numbers 0 .. 255
 };
 
-inline __m256 truncate(__m256 value) { return _mm256_round_ps(value, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
+inline __m256 truncate(__m256 value) {
+  return _mm256_round_ps(value, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+}
 
 /// Factors up to 1 cannot leave 0 .. 255.
 template <bool Clamp> inline __m256 limit(__m256 value) {
   if constexpr (Clamp)
-    return truncate(_mm256_min_ps(_mm256_max_ps(value, _mm256_setzero_ps()), _mm256_set1_ps(255.0f)));
+    return truncate(
+        _mm256_min_ps(_mm256_max_ps(value, _mm256_setzero_ps()), _mm256_set1_ps(255.0f)));
   return truncate(value);
 }
 
 inline __m256 channelOf(__m256i bytes, int channel) {
   const __m256i first = _mm256_setr_epi32(0, 3, 6, 9, 0, 3, 6, 9);
   const __m256i clear = _mm256_set1_epi32(int(0x80808000));
-  const __m256i shuffle = _mm256_or_si256(_mm256_add_epi32(first, _mm256_set1_epi32(channel)), clear);
+  const __m256i shuffle =
+      _mm256_or_si256(_mm256_add_epi32(first, _mm256_set1_epi32(channel)), clear);
   return _mm256_cvtepi32_ps(_mm256_shuffle_epi8(bytes, shuffle));
 }
 
 /// Twelve bytes per half, from two windows of sixteen.
 inline __m256i bytesOf(const uint8_t *first, const uint8_t *second) {
-  return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i *>(first))),
-                                 _mm_loadu_si128(reinterpret_cast<const __m128i *>(second)), 1);
+  return _mm256_inserti128_si256(
+      _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i *>(first))),
+      _mm_loadu_si128(reinterpret_cast<const __m128i *>(second)), 1);
 }
 
 /// Brightness blends with black, so that 0 + factor * value needs no addition.
@@ -90,8 +97,9 @@ template <bool Clamp> uint64_t lumaSum(const uint8_t *image, float brightness) {
   return sum;
 }
 
-template <bool Clamp> void finish(const uint8_t *image, int mean, float brightness, float contrast, float saturation,
-                                  uint16_t *out) {
+template <bool Clamp>
+void finish(const uint8_t *image, int mean, float brightness, float contrast, float saturation,
+            uint16_t *out) {
   const __m256 bright = _mm256_set1_ps(brightness), steep = _mm256_set1_ps(contrast);
   const __m256 vivid = _mm256_set1_ps(saturation), centre = _mm256_set1_ps(float(mean));
   for (int pixel = 0; pixel < kPixels; pixel += 8, out += 8) {
@@ -108,9 +116,11 @@ template <bool Clamp> void finish(const uint8_t *image, int mean, float brightne
 
 } // namespace
 
-void colourAvx2(const uint8_t *image, float brightness, float contrast, float saturation, uint16_t *out) {
+void colourAvx2(const uint8_t *image, float brightness, float contrast, float saturation,
+                uint16_t *out) {
   const bool clampBright = brightness > 1.0f;
-  const int mean = roundedMean(clampBright ? lumaSum<true>(image, brightness) : lumaSum<false>(image, brightness));
+  const int mean = roundedMean(clampBright ? lumaSum<true>(image, brightness)
+                                           : lumaSum<false>(image, brightness));
   if (clampBright || contrast > 1.0f || saturation > 1.0f)
     finish<true>(image, mean, brightness, contrast, saturation, out);
   else

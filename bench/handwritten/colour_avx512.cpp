@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Colour on AVX-512 with VBMI and VNNI.
 //
 // Brightness, and brightness followed by contrast, map a byte to a byte: two
@@ -32,9 +34,11 @@ inline __m512i quads(const uint8_t *at, __mmask64 mask, __m512i shuffle) {
 }
 
 inline __m512i shuffleOf() {
-  const __m512i pixel = _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45);
-  const __m512i all = _mm512_or_si512(_mm512_or_si512(pixel, _mm512_slli_epi32(pixel, 8)),
-                                      _mm512_or_si512(_mm512_slli_epi32(pixel, 16), _mm512_slli_epi32(pixel, 24)));
+  const __m512i pixel =
+      _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45);
+  const __m512i all =
+      _mm512_or_si512(_mm512_or_si512(pixel, _mm512_slli_epi32(pixel, 8)),
+                      _mm512_or_si512(_mm512_slli_epi32(pixel, 16), _mm512_slli_epi32(pixel, 24)));
   return _mm512_add_epi8(all, _mm512_set1_epi32(0x02010100));
 }
 
@@ -63,7 +67,8 @@ uint64_t lumaSum(const uint8_t *image, const Table &table, __mmask64 mask) {
 }
 
 template <bool Clamp>
-inline void saturate(__m512i value, __m512i gray, __m512 grayF, __m512 factor, int channel, uint16_t *out) {
+inline void saturate(__m512i value, __m512i gray, __m512 grayF, __m512 factor, int channel,
+                     uint16_t *out) {
   const __m512 difference = _mm512_cvtepi32_ps(_mm512_sub_epi32(value, gray));
   __m512 result = _mm512_add_ps(grayF, _mm512_mul_ps(factor, difference));
   if constexpr (Clamp)
@@ -76,7 +81,8 @@ inline void saturate(__m512i value, __m512i gray, __m512 grayF, __m512 factor, i
 }
 
 template <bool Clamp>
-void finish(const uint8_t *image, const Table &table, float saturation, __mmask64 mask, uint16_t *out) {
+void finish(const uint8_t *image, const Table &table, float saturation, __mmask64 mask,
+            uint16_t *out) {
   const __m512i shuffle = shuffleOf();
   const __m512i byte = _mm512_set1_epi32(255);
   const __m512 factor = _mm512_set1_ps(saturation);
@@ -85,14 +91,16 @@ void finish(const uint8_t *image, const Table &table, float saturation, __mmask6
     const __m512i gray = luma(quad);
     const __m512 grayF = _mm512_cvtepi32_ps(gray);
     saturate<Clamp>(_mm512_and_si512(quad, byte), gray, grayF, factor, 0, out);
-    saturate<Clamp>(_mm512_and_si512(_mm512_srli_epi32(quad, 8), byte), gray, grayF, factor, 1, out);
+    saturate<Clamp>(_mm512_and_si512(_mm512_srli_epi32(quad, 8), byte), gray, grayF, factor, 1,
+                    out);
     saturate<Clamp>(_mm512_srli_epi32(quad, 24), gray, grayF, factor, 2, out);
   }
 }
 
 } // namespace
 
-void colourAvx512(const uint8_t *image, float brightness, float contrast, float saturation, uint16_t *out) {
+void colourAvx512(const uint8_t *image, float brightness, float contrast, float saturation,
+                  uint16_t *out) {
   constexpr __mmask64 first48 = (__mmask64(1) << 48) - 1;
   uint8_t bright[256], both[256];
   for (int value = 0; value < 256; ++value)

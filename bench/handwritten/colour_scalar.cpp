@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/handwritten/colour.h"
 
 #include <vector>
 
 namespace penstock::bench {
 
-void colourScalar(const uint8_t *image, float brightness, float contrast, float saturation, uint16_t *out) {
+void colourScalar(const uint8_t *image, float brightness, float contrast, float saturation,
+                  uint16_t *out) {
   constexpr float mean[3] = {0.485f, 0.456f, 0.406f};
   constexpr float deviation[3] = {0.229f, 0.224f, 0.225f};
   std::vector<uint8_t> pixels(image, image + kPixels * 3);
@@ -31,8 +33,8 @@ void colourScalar(const uint8_t *image, float brightness, float contrast, float 
 
 using namespace penstock::bench;
 
-extern "C" void hw_colour_run(hw_isa isa, const uint8_t *image, float brightness, float contrast, float saturation,
-                              uint16_t *out) {
+extern "C" void hw_colour_run(hw_isa isa, const uint8_t *image, float brightness, float contrast,
+                              float saturation, uint16_t *out) {
   const hw_isa best = hw_best_isa();
   switch (isa < best ? isa : best) {
   case HW_AVX512:

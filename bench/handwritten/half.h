@@ -1,13 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Scalar helpers of the reference forms.
-#ifndef PENSTOCK_BENCH_HANDWRITTEN_HALF_H
-#define PENSTOCK_BENCH_HANDWRITTEN_HALF_H
+#pragma once
 
 #include <bit>
 #include <cstdint>
 
 namespace penstock::bench {
 
-inline uint8_t clampByte(int32_t value) { return uint8_t(value < 0 ? 0 : value > 255 ? 255 : value); }
+inline uint8_t clampByte(int32_t value) {
+  return uint8_t(value < 0 ? 0 : value > 255 ? 255 : value);
+}
 
 /// Rounds a finite f32 to the nearest f16, ties to even.
 inline uint16_t toHalf(float value) {
@@ -25,5 +28,3 @@ inline uint16_t toHalf(float value) {
 }
 
 } // namespace penstock::bench
-
-#endif // PENSTOCK_BENCH_HANDWRITTEN_HALF_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Hand-written, hand-fused SIMD code for three chains: what a good engineer
 // would write for exactly these pixels. bench/kernels compares generated code
 // with it, bit for bit and in CPU time. It is never linked into the product.
@@ -5,8 +7,7 @@
 // Each chain has a setup, which corresponds to the runtime's setup stage and is
 // timed apart, and a run over pixels. A run writes no memory but `out` and is
 // safe to call from many threads with the same plan.
-#ifndef PENSTOCK_BENCH_HANDWRITTEN_H
-#define PENSTOCK_BENCH_HANDWRITTEN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +38,8 @@ typedef struct hw_imagenet_plan hw_imagenet_plan;
 /// image or is empty; free with hw_imagenet_plan_free().
 HW_API hw_imagenet_plan *hw_imagenet_plan_make(int width, int height, hw_box box, int flip);
 /// The same into an existing plan, without allocation. 0 on success.
-HW_API int hw_imagenet_plan_set(hw_imagenet_plan *plan, int width, int height, hw_box box, int flip);
+HW_API int hw_imagenet_plan_set(hw_imagenet_plan *plan, int width, int height, hw_box box,
+                                int flip);
 HW_API void hw_imagenet_plan_free(hw_imagenet_plan *plan);
 /// The level that `isa` resolves to: very large scales fall back.
 HW_API hw_isa hw_imagenet_plan_isa(const hw_imagenet_plan *plan, hw_isa isa);
@@ -70,5 +72,3 @@ HW_API void hw_colour_run(hw_isa isa, const uint8_t *image, float brightness, fl
 #ifdef __cplusplus
 }
 #endif
-
-#endif // PENSTOCK_BENCH_HANDWRITTEN_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Resize on AVX2.
 //
 // A weight of 22 bits is split into 12 + 11 bits, so that vpmaddwd takes two
@@ -18,7 +20,8 @@ inline __m256i combine(__m256i high, __m256i low) {
 }
 
 inline __m256i pack4(const __m256i (&lanes)[4]) {
-  return _mm256_packus_epi16(_mm256_packus_epi32(lanes[0], lanes[1]), _mm256_packus_epi32(lanes[2], lanes[3]));
+  return _mm256_packus_epi16(_mm256_packus_epi32(lanes[0], lanes[1]),
+                             _mm256_packus_epi32(lanes[2], lanes[3]));
 }
 
 inline __m256i load(const void *at) { return _mm256_load_si256(static_cast<const __m256i *>(at)); }
@@ -30,8 +33,8 @@ inline __m256i window(const uint8_t *row, const int32_t *bases) {
 }
 
 template <int Pairs>
-void horizontal(const hw_imagenet_plan &plan, const uint8_t *row0, const uint8_t *row1, uint8_t *out0,
-                uint8_t *out1) {
+void horizontal(const hw_imagenet_plan &plan, const uint8_t *row0, const uint8_t *row1,
+                uint8_t *out0, uint8_t *out1) {
   const int pairs = Pairs > 3 ? plan.pairs : Pairs;
   const Group256 *group = plan.groups256.data();
   const int32_t *bases = plan.bases256.data();
@@ -41,7 +44,8 @@ void horizontal(const hw_imagenet_plan &plan, const uint8_t *row0, const uint8_t
     for (int part = 0; part < 4; ++part) {
       __m256i high0 = _mm256_setzero_si256(), high1 = high0, low0 = rounding, low1 = rounding;
       for (int pair = 0; pair < pairs; ++pair, ++group, bases += 2) {
-        const __m256i shuffle = load(group->shuffle), high = load(group->high), low = load(group->low);
+        const __m256i shuffle = load(group->shuffle), high = load(group->high),
+                      low = load(group->low);
         const __m256i taps0 = _mm256_shuffle_epi8(window(row0, bases), shuffle);
         const __m256i taps1 = _mm256_shuffle_epi8(window(row1, bases), shuffle);
         high0 = _mm256_add_epi32(high0, _mm256_madd_epi16(taps0, high));
@@ -57,10 +61,14 @@ void horizontal(const hw_imagenet_plan &plan, const uint8_t *row0, const uint8_t
   }
 }
 
-using Horizontal = void (*)(const hw_imagenet_plan &, const uint8_t *, const uint8_t *, uint8_t *, uint8_t *);
+using Horizontal = void (*)(const hw_imagenet_plan &, const uint8_t *, const uint8_t *, uint8_t *,
+                            uint8_t *);
 
 Horizontal chooseHorizontal(int pairs) {
-  return pairs == 1 ? horizontal<1> : pairs == 2 ? horizontal<2> : pairs == 3 ? horizontal<3> : horizontal<4>;
+  return pairs == 1   ? horizontal<1>
+         : pairs == 2 ? horizontal<2>
+         : pairs == 3 ? horizontal<3>
+                      : horizontal<4>;
 }
 
 template <int Pairs>
@@ -76,9 +84,11 @@ void vertical(const uint8_t *const *rows, const uint32_t *weights, int pairCount
     }
     for (int pair = 0; pair < pairs; ++pair) {
       const __m256i first = load(rows[2 * pair] + at), second = load(rows[2 * pair + 1] + at);
-      const __m256i below = _mm256_unpacklo_epi8(first, second), above = _mm256_unpackhi_epi8(first, second);
+      const __m256i below = _mm256_unpacklo_epi8(first, second),
+                    above = _mm256_unpackhi_epi8(first, second);
       const __m256i taps[4] = {_mm256_unpacklo_epi8(below, zero), _mm256_unpackhi_epi8(below, zero),
-                               _mm256_unpacklo_epi8(above, zero), _mm256_unpackhi_epi8(above, zero)};
+                               _mm256_unpacklo_epi8(above, zero),
+                               _mm256_unpackhi_epi8(above, zero)};
       const __m256i highWeight = _mm256_set1_epi32(int(weights[2 * pair]));
       const __m256i lowWeight = _mm256_set1_epi32(int(weights[2 * pair + 1]));
       for (int part = 0; part < 4; ++part) {
@@ -95,7 +105,10 @@ void vertical(const uint8_t *const *rows, const uint32_t *weights, int pairCount
 using Vertical = void (*)(const uint8_t *const *, const uint32_t *, int, uint8_t *);
 
 Vertical chooseVertical(int pairs) {
-  return pairs == 1 ? vertical<1> : pairs == 2 ? vertical<2> : pairs == 3 ? vertical<3> : vertical<4>;
+  return pairs == 1   ? vertical<1>
+         : pairs == 2 ? vertical<2>
+         : pairs == 3 ? vertical<3>
+                      : vertical<4>;
 }
 
 /// 672 interleaved bytes to one row of each plane, eight columns at a time: a
@@ -107,7 +120,8 @@ void store(const uint8_t *row, uint16_t *out) {
     const int32_t bases[2] = {3 * column, 3 * column + 12};
     const __m256i bytes = window(row, bases);
     for (int channel = 0; channel < 3; ++channel) {
-      const __m256i shuffle = _mm256_or_si256(_mm256_add_epi32(first, _mm256_set1_epi32(channel)), clear);
+      const __m256i shuffle =
+          _mm256_or_si256(_mm256_add_epi32(first, _mm256_set1_epi32(channel)), clear);
       const __m256 values = _mm256_cvtepi32_ps(_mm256_shuffle_epi8(bytes, shuffle));
       const __m256 result = _mm256_fmadd_ps(values, _mm256_set1_ps(kImagenet.scale[channel]),
                                             _mm256_set1_ps(kImagenet.offset[channel]));
@@ -119,7 +133,8 @@ void store(const uint8_t *row, uint16_t *out) {
 
 } // namespace
 
-void imagenetAvx2(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_t stride, uint16_t *out) {
+void imagenetAvx2(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_t stride,
+                  uint16_t *out) {
   constexpr int ringRows = 64;
   alignas(32) uint8_t ring[ringRows][kPaddedRow];
   alignas(32) uint8_t result[kPaddedRow];

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Resize on AVX-512 with VBMI and VNNI.
 //
 // A weight of 22 bits is three signed digits of base 256, so that vpdpbusd takes
@@ -25,7 +27,8 @@ inline __m512i dot3(__m512i quads, __m512i high, __m512i middle, __m512i low) {
 }
 
 inline __m512i pack4(const __m512i (&lanes)[4]) {
-  return _mm512_packus_epi16(_mm512_packus_epi32(lanes[0], lanes[1]), _mm512_packus_epi32(lanes[2], lanes[3]));
+  return _mm512_packus_epi16(_mm512_packus_epi32(lanes[0], lanes[1]),
+                             _mm512_packus_epi32(lanes[2], lanes[3]));
 }
 
 template <bool Wide> inline __m512i gather(const uint8_t *at, __m512i shuffle) {
@@ -35,12 +38,15 @@ template <bool Wide> inline __m512i gather(const uint8_t *at, __m512i shuffle) {
   return _mm512_permutexvar_epi8(shuffle, low);
 }
 
-inline __m512i digitOf(const Group512 &group, int digit) { return _mm512_load_si512(group.digit[digit]); }
+inline __m512i digitOf(const Group512 &group, int digit) {
+  return _mm512_load_si512(group.digit[digit]);
+}
 
 /// One, or several chunks of four taps: the digits of all chunks go in before
 /// the sum is shifted on.
 template <int Chunks, bool Wide>
-inline __m512i column(const Group512 *groups, const int32_t *bases, int chunks, const uint8_t *row) {
+inline __m512i column(const Group512 *groups, const int32_t *bases, int chunks,
+                      const uint8_t *row) {
   if constexpr (Chunks == 1) {
     const __m512i quads = gather<Wide>(row + bases[0], _mm512_load_si512(groups[0].shuffle));
     return dot3(quads, digitOf(groups[0], 0), digitOf(groups[0], 1), digitOf(groups[0], 2));
@@ -48,11 +54,14 @@ inline __m512i column(const Group512 *groups, const int32_t *bases, int chunks, 
     const __m512i a = gather<Wide>(row + bases[0], _mm512_load_si512(groups[0].shuffle));
     const __m512i b = gather<Wide>(row + bases[1], _mm512_load_si512(groups[1].shuffle));
     __m512i sum = _mm512_set1_epi32(32);
-    sum = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(sum, a, digitOf(groups[0], 0)), b, digitOf(groups[1], 0));
+    sum = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(sum, a, digitOf(groups[0], 0)), b,
+                              digitOf(groups[1], 0));
     sum = _mm512_slli_epi32(sum, 8);
-    sum = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(sum, a, digitOf(groups[0], 1)), b, digitOf(groups[1], 1));
+    sum = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(sum, a, digitOf(groups[0], 1)), b,
+                              digitOf(groups[1], 1));
     sum = _mm512_slli_epi32(sum, 8);
-    sum = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(sum, a, digitOf(groups[0], 2)), b, digitOf(groups[1], 2));
+    sum = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(sum, a, digitOf(groups[0], 2)), b,
+                              digitOf(groups[1], 2));
     return _mm512_srli_epi32(sum, kPrecision);
   } else {
     __m512i sum = _mm512_set1_epi32(32);
@@ -60,7 +69,8 @@ inline __m512i column(const Group512 *groups, const int32_t *bases, int chunks, 
       if (digit != 0)
         sum = _mm512_slli_epi32(sum, 8);
       for (int chunk = 0; chunk < chunks; ++chunk) {
-        const __m512i quads = gather<Wide>(row + bases[chunk], _mm512_load_si512(groups[chunk].shuffle));
+        const __m512i quads =
+            gather<Wide>(row + bases[chunk], _mm512_load_si512(groups[chunk].shuffle));
         sum = _mm512_dpbusd_epi32(sum, quads, digitOf(groups[chunk], digit));
       }
     }
@@ -69,7 +79,8 @@ inline __m512i column(const Group512 *groups, const int32_t *bases, int chunks, 
 }
 
 template <int Chunks, bool Wide>
-void horizontal(const hw_imagenet_plan &plan, const uint8_t *const (&rows)[4], uint8_t *const (&out)[4]) {
+void horizontal(const hw_imagenet_plan &plan, const uint8_t *const (&rows)[4],
+                uint8_t *const (&out)[4]) {
   const int chunks = Chunks > 2 ? plan.chunks : Chunks;
   const Group512 *groups = plan.groups512.data();
   const int32_t *bases = plan.bases512.data();
@@ -83,7 +94,8 @@ void horizontal(const hw_imagenet_plan &plan, const uint8_t *const (&rows)[4], u
   }
 }
 
-using Horizontal = void (*)(const hw_imagenet_plan &, const uint8_t *const (&)[4], uint8_t *const (&)[4]);
+using Horizontal = void (*)(const hw_imagenet_plan &, const uint8_t *const (&)[4],
+                            uint8_t *const (&)[4]);
 
 Horizontal chooseHorizontal(const hw_imagenet_plan &plan) {
   if (plan.chunks == 1)
@@ -116,8 +128,8 @@ void vertical(const uint8_t *const *rows, const uint32_t *digits, int quadCount,
       __m512i quads[4];
       quadsOf(rows, at, quads);
       for (int part = 0; part < 4; ++part)
-        lanes[part] = dot3(quads[part], _mm512_set1_epi32(int(digits[0])), _mm512_set1_epi32(int(digits[1])),
-                           _mm512_set1_epi32(int(digits[2])));
+        lanes[part] = dot3(quads[part], _mm512_set1_epi32(int(digits[0])),
+                           _mm512_set1_epi32(int(digits[1])), _mm512_set1_epi32(int(digits[2])));
     } else {
       // Digits of equal weight are summed apart, so that each quad is made once.
       __m512i sums[3][4];
@@ -129,8 +141,8 @@ void vertical(const uint8_t *const *rows, const uint32_t *digits, int quadCount,
         quadsOf(rows + 4 * quad, at, quads);
         for (int digit = 0; digit < 3; ++digit)
           for (int part = 0; part < 4; ++part)
-            sums[digit][part] = _mm512_dpbusd_epi32(sums[digit][part], quads[part],
-                                                    _mm512_set1_epi32(int(digits[3 * quad + digit])));
+            sums[digit][part] = _mm512_dpbusd_epi32(
+                sums[digit][part], quads[part], _mm512_set1_epi32(int(digits[3 * quad + digit])));
       }
       for (int part = 0; part < 4; ++part) {
         __m512i sum = _mm512_add_epi32(_mm512_slli_epi32(sums[0][part], 8), sums[1][part]);
@@ -144,13 +156,15 @@ void vertical(const uint8_t *const *rows, const uint32_t *digits, int quadCount,
 
 /// 672 interleaved bytes to one row of each plane.
 void store(const uint8_t *row, uint16_t *out) {
-  const __m512i first = _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45);
+  const __m512i first =
+      _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45);
   constexpr __mmask64 lowByte = 0x1111111111111111;
   for (int column = 0; column < kSide; column += 16) {
     const __m512i bytes = _mm512_loadu_si512(row + 3 * column);
     for (int channel = 0; channel < 3; ++channel) {
       const __m512i shuffle = _mm512_add_epi32(first, _mm512_set1_epi32(channel));
-      const __m512 values = _mm512_cvtepi32_ps(_mm512_maskz_permutexvar_epi8(lowByte, shuffle, bytes));
+      const __m512 values =
+          _mm512_cvtepi32_ps(_mm512_maskz_permutexvar_epi8(lowByte, shuffle, bytes));
       const __m512 result = _mm512_fmadd_ps(values, _mm512_set1_ps(kImagenet.scale[channel]),
                                             _mm512_set1_ps(kImagenet.offset[channel]));
       _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + channel * kSide * kSide + column),
@@ -161,7 +175,8 @@ void store(const uint8_t *row, uint16_t *out) {
 
 } // namespace
 
-void imagenetAvx512(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_t stride, uint16_t *out) {
+void imagenetAvx512(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_t stride,
+                    uint16_t *out) {
   constexpr int ringRows = 64; // a power of two above the taps of the largest scale and one batch
   alignas(64) uint8_t ring[ringRows][kPaddedRow];
   alignas(64) uint8_t result[kPaddedRow];

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The chain as its definition reads, one value at a time.
 #include "bench/handwritten/half.h"
 #include "bench/handwritten/plan.h"
@@ -14,7 +16,8 @@ const Constants kImagenet = {
     {float(-0.485 / 0.229), float(-0.456 / 0.224), float(-0.406 / 0.225)},
 };
 
-void imagenetScalar(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_t stride, uint16_t *out) {
+void imagenetScalar(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_t stride,
+                    uint16_t *out) {
   constexpr float mean[3] = {0.485f, 0.456f, 0.406f};
   constexpr float deviation[3] = {0.229f, 0.224f, 0.225f};
   const int top = plan.box.top, height = plan.box.height;
@@ -26,7 +29,8 @@ void imagenetScalar(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_
       for (int channel = 0; channel < 3; ++channel) {
         int32_t sum = 1 << (kPrecision - 1);
         for (int tap = 0; tap < taps.count; ++tap)
-          sum += source[(taps.first + tap) * 3 + channel] * plan.columns.weights[taps.weights + tap];
+          sum +=
+              source[(taps.first + tap) * 3 + channel] * plan.columns.weights[taps.weights + tap];
         middle[size_t(row) * kRowBytes + column * 3 + channel] = clampByte(sum >> kPrecision);
       }
     }
@@ -36,10 +40,12 @@ void imagenetScalar(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_
     for (int at = 0; at < kRowBytes; ++at) {
       int32_t sum = 1 << (kPrecision - 1);
       for (int tap = 0; tap < taps.count; ++tap)
-        sum += middle[size_t(taps.first - top + tap) * kRowBytes + at] * plan.rows.weights[taps.weights + tap];
+        sum += middle[size_t(taps.first - top + tap) * kRowBytes + at] *
+               plan.rows.weights[taps.weights + tap];
       const int channel = at % 3;
       const float unit = float(clampByte(sum >> kPrecision)) / 255.0f;
-      out[(channel * kSide + row) * kSide + at / 3] = toHalf((unit - mean[channel]) / deviation[channel]);
+      out[(channel * kSide + row) * kSide + at / 3] =
+          toHalf((unit - mean[channel]) / deviation[channel]);
     }
   }
 }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ctypes view of libpenstock_handwritten.so; builds it when it is stale."""
 
 import ctypes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/handwritten/plan.h"
 
 #include <algorithm>
@@ -203,8 +204,9 @@ using namespace penstock::bench;
 extern "C" {
 
 int hw_imagenet_plan_set(hw_imagenet_plan *plan, int width, int height, hw_box box, int flip) {
-  if (box.top < 0 || box.left < 0 || box.height < 1 || box.width < 1 || box.top + box.height > height ||
-      box.left + box.width > width || box.height > 4096 || box.width > 4096)
+  if (box.top < 0 || box.left < 0 || box.height < 1 || box.width < 1 ||
+      box.top + box.height > height || box.left + box.width > width || box.height > 4096 ||
+      box.width > 4096)
     return 1;
   plan->width = width;
   plan->height = height;
@@ -243,8 +245,8 @@ hw_isa hw_imagenet_plan_isa(const hw_imagenet_plan *plan, hw_isa isa) {
   return HW_SCALAR;
 }
 
-void hw_imagenet_run(const hw_imagenet_plan *plan, hw_isa isa, const uint8_t *image, ptrdiff_t stride,
-                     uint16_t *out) {
+void hw_imagenet_run(const hw_imagenet_plan *plan, hw_isa isa, const uint8_t *image,
+                     ptrdiff_t stride, uint16_t *out) {
   switch (hw_imagenet_plan_isa(plan, isa)) {
   case HW_AVX512:
     return imagenetAvx512(*plan, image, stride, out);
@@ -256,7 +258,8 @@ void hw_imagenet_run(const hw_imagenet_plan *plan, hw_isa isa, const uint8_t *im
 }
 
 hw_isa hw_best_isa(void) {
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("f16c"))
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      !__builtin_cpu_supports("f16c"))
     return HW_SCALAR;
   const bool all = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What the setup of the imagenet chain computes: Pillow's weights, and for each
 // instruction set tables in the order in which its kernel reads them.
-#ifndef PENSTOCK_BENCH_HANDWRITTEN_PLAN_H
-#define PENSTOCK_BENCH_HANDWRITTEN_PLAN_H
+#pragma once
 
 #include "bench/handwritten/handwritten.h"
 
@@ -75,10 +76,11 @@ struct hw_imagenet_plan {
 
 namespace penstock::bench {
 
-void imagenetScalar(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_t stride, uint16_t *out);
-void imagenetAvx2(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_t stride, uint16_t *out);
-void imagenetAvx512(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_t stride, uint16_t *out);
+void imagenetScalar(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_t stride,
+                    uint16_t *out);
+void imagenetAvx2(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_t stride,
+                  uint16_t *out);
+void imagenetAvx512(const hw_imagenet_plan &plan, const uint8_t *image, ptrdiff_t stride,
+                    uint16_t *out);
 
 } // namespace penstock::bench
-
-#endif // PENSTOCK_BENCH_HANDWRITTEN_PLAN_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Albumentations 2.0.8, the last release under MIT."""
 
 from bench.peers.opencv import loop

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """CIFAR without a framework: whole-array NumPy, a compiled loop, and memcpy."""
 
 from bench.peers.peer import CIFAR_MEAN, CIFAR_STD, Peer, batches, cifar_arrays

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Front ends of sound over waves of 10 s in memory, i16 in, f32 out. A peer's `parts` has a callable for each that it has; each call handles all waves once."""
 
 from bench.peers.peer import Missing, Peer

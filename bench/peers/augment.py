@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Augmentation operators of each peer on 224x224 images in memory: bytes in, normalised f16 CHW out.
 
 A peer's `parts` has a callable for each stage of bench/augment_ops.py that it has; each call handles all images once.

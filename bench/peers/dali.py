@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NVIDIA DALI's CPU back end."""
 
 from bench.peers.peer import CIFAR_MEAN, CIFAR_STD, IMAGENET_MEAN, IMAGENET_STD, Peer, cifar_arrays

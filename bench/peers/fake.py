@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A peer without work, for the tests of the harness."""
 
 import time

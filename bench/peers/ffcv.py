@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """FFCV: images rewritten once into its own file format."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The hand-written SIMD chains of bench/handwritten."""
 
 import time

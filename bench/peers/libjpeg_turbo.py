@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """libjpeg-turbo alone: full RGB decode, and nothing else."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loops that a careful person writes around OpenCV, one thread."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every peer's function returns, and the draws they share."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SPDL: a thread pipeline over FFmpeg's decoder and scaler."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tf.data with TensorFlow's own decoder and resize."""
 
 from bench.peers.peer import IMAGENET_MEAN, IMAGENET_STD, Peer

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batches in a torch loop: torch's own DataLoader, which `penstock accelerate` can be put before, and penstock.torch."""
 
 import atexit

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lets the CUDA build of torch import on a machine without CUDA.
 
 The registry's default torch is the CUDA build and links a dozen NVIDIA

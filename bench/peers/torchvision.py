@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """torchvision: on PIL in a DataLoader, which is what most people run, and its
 newer form on tensors."""
 

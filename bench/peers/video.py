@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readers of clips: 16 frames, every fourth, from a random place, as u8 [t, h, w, c].
 
 Two kinds: those that read the whole file and keep what they want, and those that

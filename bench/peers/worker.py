@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs one peer in a process of its own, on orders from the harness.
 
     python -P worker.py PEER FUNCTION JOB.json

@@ -1,11 +1,10 @@
-//===- Compile.cpp - the LLVM dialect to text and machine code -------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The LLVM dialect to text and machine code.
 //
 // Schedules emit final vector IR. LLVM runs a short list of passes that clean
 // up after us and nothing more: its default pipelines reassociate sums, which
 // breaks the multiply-add patterns and halves the speed.
-//
-//===----------------------------------------------------------------------===//
-
 #include "codegen/cpu/Compile.h"
 #include "codegen/cpu/Link.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -23,8 +22,8 @@
 using namespace penstock;
 using namespace penstock::codegen;
 
-static constexpr const char *passList =
-    "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse<memssa>)";
+static constexpr const char *passList = "function(early-cse<memssa>,instcombine<no-verify-fixpoint>"
+                                        ",simplifycfg,loop-mssa(licm),early-cse<memssa>)";
 
 static llvm::Error failure(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
@@ -45,9 +44,9 @@ static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> machineFor(const Tar
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.NoTrappingFPMath = true;
-  return std::unique_ptr<llvm::TargetMachine>(
-      found->createTargetMachine(triple, target.processor(), target.features(), options, llvm::Reloc::PIC_,
-                                 llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+      triple, target.processor(), target.features(), options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
 namespace {
@@ -83,7 +82,8 @@ static llvm::Error check(const llvm::Module &module, const Target &target) {
     if (!level || *level > target.level)
       return failure("the code uses `" + function.getName() + "`, which " + target.describe() +
                      " does not have; " +
-                     (level ? "`--target " + Target{*level}.describe() + "` has it" : "no target is known to"));
+                     (level ? "`--target " + Target{*level}.describe() + "` has it"
+                            : "no target is known to"));
   }
   std::string why;
   llvm::raw_string_ostream stream(why);

@@ -1,10 +1,9 @@
-//===- Compile.h - the LLVM dialect to LLVM IR, objects and images --------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The LLVM dialect to LLVM IR, objects and images.
 //
 // From a module at stage `llvm` (compiler/Pipelines/CodePipelines.h leads there).
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_CODEGEN_CPU_COMPILE_H
-#define PENSTOCK_CODEGEN_CPU_COMPILE_H
+#pragma once
 
 #include "codegen/cpu/Target.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -25,5 +24,3 @@ llvm::Expected<std::vector<uint8_t>> compileObject(mlir::ModuleOp module, const 
 llvm::Expected<std::vector<uint8_t>> compileImage(mlir::ModuleOp module, const Target &target);
 
 } // namespace penstock::codegen
-
-#endif

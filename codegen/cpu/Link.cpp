@@ -1,5 +1,6 @@
-//===- Link.cpp - sections, relocations, file ------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sections, relocations, file.
 #include "codegen/cpu/Link.h"
 #include "runtime/abi/image.h"
 #include "runtime/abi/kernel.h"
@@ -65,14 +66,16 @@ llvm::Error Linker::layOut() {
       return refuse(llvm::Twine("the object has writable data in `") + nameOf(section) + "`");
     if (!(section.sh_flags & SHF_EXECINSTR))
       continue;
-    append(code, object.slice(section.sh_offset, section.sh_size), std::max<uint64_t>(section.sh_addralign, 1));
+    append(code, object.slice(section.sh_offset, section.sh_size),
+           std::max<uint64_t>(section.sh_addralign, 1));
     places[i] = static_cast<int64_t>(code.size() - section.sh_size);
   }
   dataStart = (code.size() + PST_IMAGE_PAGE - 1) / PST_IMAGE_PAGE * PST_IMAGE_PAGE;
   for (auto [i, section] : llvm::enumerate(sections)) {
     if (!isKept(section) || (section.sh_flags & SHF_EXECINSTR))
       continue;
-    append(data, object.slice(section.sh_offset, section.sh_size), std::max<uint64_t>(section.sh_addralign, 1));
+    append(data, object.slice(section.sh_offset, section.sh_size),
+           std::max<uint64_t>(section.sh_addralign, 1));
     places[i] = static_cast<int64_t>(dataStart + data.size() - section.sh_size);
   }
   return llvm::Error::success();
@@ -92,10 +95,11 @@ llvm::Error Linker::relocate() {
       if (symbol.st_shndx == SHN_UNDEF)
         return refuse("the object needs the undefined symbol `" + name + "`");
       if (type != R_X86_64_PC32 && type != R_X86_64_PLT32)
-        return refuse("the object has a relocation of type " + llvm::Twine(type) +
-                      " against `" + name + "`, which is not PC-relative");
+        return refuse("the object has a relocation of type " + llvm::Twine(type) + " against `" +
+                      name + "`, which is not PC-relative");
       if (symbol.st_shndx >= places.size() || places[symbol.st_shndx] < 0)
-        return refuse("the object refers to `" + name + "`, which is neither code nor read-only data");
+        return refuse("the object refers to `" + name +
+                      "`, which is neither code nor read-only data");
       const uint64_t place = static_cast<uint64_t>(places[table.sh_info]) + entry.r_offset;
       const int64_t value = places[symbol.st_shndx] + static_cast<int64_t>(symbol.st_value) +
                             entry.r_addend - static_cast<int64_t>(place);

@@ -1,6 +1,7 @@
-//===- Link.h - an object file becomes an image ---------------------------===//
-#ifndef PENSTOCK_CODEGEN_CPU_LINK_H
-#define PENSTOCK_CODEGEN_CPU_LINK_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// An object file becomes an image.
+#pragma once
 
 #include "codegen/cpu/Target.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -20,5 +21,3 @@ llvm::Expected<std::vector<uint8_t>> linkImage(llvm::ArrayRef<uint8_t> object,
                                                const Target &target);
 
 } // namespace penstock::codegen
-
-#endif

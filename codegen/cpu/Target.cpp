@@ -1,5 +1,6 @@
-//===- Target.cpp - the levels by name, and the host's ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The levels by name, and the host's.
 #include "codegen/cpu/Target.h"
 #include <algorithm>
 

@@ -1,6 +1,7 @@
-//===- Target.h - which x86-64 the code is made for -----------------------===//
-#ifndef PENSTOCK_CODEGEN_CPU_TARGET_H
-#define PENSTOCK_CODEGEN_CPU_TARGET_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which x86-64 the code is made for.
+#pragma once
 
 #include <optional>
 #include <string>
@@ -30,5 +31,3 @@ struct Target {
 };
 
 } // namespace penstock::codegen
-
-#endif

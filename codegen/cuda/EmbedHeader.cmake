@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # Writes OUTPUT, a C++ file with the text of INPUT. Run with `cmake -P`. Bytes,
 # because compilers limit the length of a string literal.
 file(READ ${INPUT} hex HEX)

@@ -1,10 +1,9 @@
-//===- Expressions.cpp - ops without effects as C++ expressions -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ops without effects as C++ expressions.
 //
 // Every expression has exactly the type of its op's result: the functions of
 // penstock.cuh are templates of it.
-//
-//===----------------------------------------------------------------------===//
-
 #include "codegen/cuda/KernelText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -289,14 +288,8 @@ std::optional<Expression> KernelText::expression(Operation &op) {
                              typed.getPredicate() == arith::CmpIPredicate::ne;
         return written(sign, isEqual ? bindEqual : bindLess);
       })
-      .Case([&](gpu::LaneIdOp) -> Made {
-        return Expression{"pst_lane()", bindAll};
-      })
-      .Case([&](gpu::BlockIdOp) -> Made {
-        return Expression{"(i64)blockIdx.x", bindUnary};
-      })
-      .Case([&](gpu::GridDimOp) -> Made {
-        return Expression{"(i64)gridDim.x", bindUnary};
-      })
+      .Case([&](gpu::LaneIdOp) -> Made { return Expression{"pst_lane()", bindAll}; })
+      .Case([&](gpu::BlockIdOp) -> Made { return Expression{"(i64)blockIdx.x", bindUnary}; })
+      .Case([&](gpu::GridDimOp) -> Made { return Expression{"(i64)gridDim.x", bindUnary}; })
       .Default([](Operation *) -> Made { return std::nullopt; });
 }

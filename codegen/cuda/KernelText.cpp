@@ -1,5 +1,6 @@
-//===- KernelText.cpp - functions, nests and statements -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions, nests and statements.
 #include "codegen/cuda/KernelText.h"
 #include "compiler/Dialect/UserPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -85,7 +86,9 @@ void KernelText::argument(BlockArgument argument, DictionaryAttr note) {
   texts[argument] = {name, bindAll};
   if (note.getAs<StringAttr>("pipe.from").getValue() != "scalar") {
     const std::string type = fieldType(argument, note);
-    line() << (type == "i64 " ? "const i64 " + name + " = " + field : type + name + " = pst_global(" + field + ")") << ";\n";
+    line() << (type == "i64 " ? "const i64 " + name + " = " + field
+                              : type + name + " = pst_global(" + field + ")")
+           << ";\n";
     return;
   }
   Type type = argument.getType();
@@ -95,7 +98,8 @@ void KernelText::argument(BlockArgument argument, DictionaryAttr note) {
   else if (type.isInteger(1))
     os << field << " != 0;\n";
   else
-    os << (type.isSignlessInteger(64) || type.isF64() ? "" : "(" + registerType(type) + ")") << field << ";\n";
+    os << (type.isSignlessInteger(64) || type.isF64() ? "" : "(" + registerType(type) + ")")
+       << field << ";\n";
 }
 
 LogicalResult KernelText::print(func::FuncOp function) {
@@ -112,7 +116,10 @@ LogicalResult KernelText::print(func::FuncOp function) {
   for (const char *word : {"samples", "status", "sample"})
     taken.insert(word);
   const auto blocks = function->getAttrOfType<IntegerAttr>("pipe.blocks");
-  os << "// " << (isBlock ? "One block" : blocks ? "Up to " + std::to_string(blocks.getInt()) + " blocks" : "Any number of blocks")
+  os << "// "
+     << (isBlock  ? "One block"
+         : blocks ? "Up to " + std::to_string(blocks.getInt()) + " blocks"
+                  : "Any number of blocks")
      << " of " << threads << " threads for each sample";
   if (auto shared = function->getAttrOfType<IntegerAttr>("pipe.shared"))
     os << ", with " << shared.getInt() << " bytes of shared memory";
@@ -171,7 +178,9 @@ std::string KernelText::stored(Value value) {
     if (!made || !isRoundedByStore(*made))
       return bits + use(value) + ")";
     Value source = llvm::cast<pipe::CastOp>(made).getValue();
-    return bits + (registerType(source.getType()) == "f32" ? use(source) : rounded("pst_odd", source)) + ")";
+    return bits +
+           (registerType(source.getType()) == "f32" ? use(source) : rounded("pst_odd", source)) +
+           ")";
   }
   return llvm::isa<FloatType>(type) ? "pst_canonical(" + use(value) + ")" : use(value);
 }
@@ -183,15 +192,17 @@ void KernelText::load(memref::LoadOp op) {
   auto inRun = op->getAttrOfType<DenseI64ArrayAttr>("pipe.run");
   if (!inRun) {
     const std::string name = numbered();
-    line() << "const " << registerType(type) << " " << name << " = " << widen << use(op.getMemref(), bindAll) << "["
-           << use(op.getIndices()[0]) << "]" << (*widen ? ")" : "") << ";\n";
+    line() << "const " << registerType(type) << " " << name << " = " << widen
+           << use(op.getMemref(), bindAll) << "[" << use(op.getIndices()[0]) << "]"
+           << (*widen ? ")" : "") << ";\n";
     texts[op.getResult()] = {name, bindAll};
     return;
   }
   std::string &name = loadedRuns[inRun[2]];
   if (name.empty()) {
     name = fresh("r" + std::to_string(next++));
-    line() << "const pst_run<" << memoryType(type) << ", " << inRun[1] << "> " << name << " = pst_take<" << inRun[1];
+    line() << "const pst_run<" << memoryType(type) << ", " << inRun[1] << "> " << name
+           << " = pst_take<" << inRun[1];
     if (inRun[3])
       os << ", " << inRun[3];
     os << ">(&" << use(op.getMemref(), bindAll) << "[" << use(op.getIndices()[0]) << "]";
@@ -199,7 +210,8 @@ void KernelText::load(memref::LoadOp op) {
       os << " - " << inRun[0];
     os << ");\n";
   }
-  texts[op.getResult()] = {widen + name + ".at(" + std::to_string(inRun[0]) + (*widen ? "))" : ")"), bindAll};
+  texts[op.getResult()] = {widen + name + ".at(" + std::to_string(inRun[0]) + (*widen ? "))" : ")"),
+                           bindAll};
 }
 
 /// Neighbours follow each other, and are one store.
@@ -207,7 +219,8 @@ void KernelText::store(memref::StoreOp op) {
   auto inRun = op->getAttrOfType<DenseI64ArrayAttr>("pipe.run");
   const std::string value = stored(op.getValue());
   if (!inRun) {
-    line() << use(op.getMemref(), bindAll) << "[" << use(op.getIndices()[0]) << "] = " << value << ";\n";
+    line() << use(op.getMemref(), bindAll) << "[" << use(op.getIndices()[0]) << "] = " << value
+           << ";\n";
     return;
   }
   if (inRun[0] == 0)
@@ -336,8 +349,8 @@ static std::pair<StringRef, StringRef> workersOf(scf::ParallelOp op) {
                             : std::pair<StringRef, StringRef>("pst_thread()", "pst_threads()");
 }
 
-/// The elements of a domain are numbered row-major and distributed over the threads by a grid-stride loop.
-/// Divisions of 64 bits are slow: numbers have 32 where all fit.
+/// The elements of a domain are numbered row-major and distributed over the threads by a
+/// grid-stride loop. Divisions of 64 bits are slow: numbers have 32 where all fit.
 LogicalResult KernelText::nest(scf::ParallelOp op) {
   auto names = op->getAttrOfType<ArrayAttr>("pipe.axes").getAsRange<StringAttr>();
   const auto [worker, workers] = workersOf(op);
@@ -352,7 +365,8 @@ LogicalResult KernelText::nest(scf::ParallelOp op) {
   }
   if (axes.size() == 1) {
     line() << "for (i64 " << axes[0] << " = " << worker << "; " << axes[0] << " < "
-           << use(op.getUpperBound()[0], bindAdd) << "; " << axes[0] << " += " << workers << ") {\n";
+           << use(op.getUpperBound()[0], bindAdd) << "; " << axes[0] << " += " << workers
+           << ") {\n";
   } else {
     const std::string at = fresh("at"), end = fresh("end");
     scope = {at, end};
@@ -363,16 +377,19 @@ LogicalResult KernelText::nest(scf::ParallelOp op) {
     std::string stride;
     for (size_t axis = axes.size(); axis-- > 0;) {
       Value extent = op.getUpperBound()[axis];
-      const std::string size = (isNarrow && !productOf(extent) ? "(u32)" : "") + use(extent, bindUnary);
+      const std::string size =
+          (isNarrow && !productOf(extent) ? "(u32)" : "") + use(extent, bindUnary);
       os.indent(indent + 2) << "const i64 " << axes[axis] << " = " << at
-                            << (stride.empty() ? "" : " / " + stride) << (axis == 0 ? "" : " % " + size) << ";\n";
+                            << (stride.empty() ? "" : " / " + stride)
+                            << (axis == 0 ? "" : " % " + size) << ";\n";
       const auto factor = productOf(extent);
       if (stride.empty())
         stride = size;
       else if (factor && StringRef(stride).find_first_not_of("0123456789") == StringRef::npos)
         stride = std::to_string(std::stoll(stride) * *factor);
       else
-        stride = (stride[0] == '(' ? stride.substr(0, stride.size() - 1) : "(" + stride) + " * " + size + ")";
+        stride = (stride[0] == '(' ? stride.substr(0, stride.size() - 1) : "(" + stride) + " * " +
+                 size + ")";
     }
   }
   indent += 2;

@@ -1,6 +1,7 @@
-//===- KernelText.h - one kernel's text while it is written -----*- C++ -*-===//
-#ifndef PENSTOCK_CODEGEN_CUDA_KERNELTEXT_H
-#define PENSTOCK_CODEGEN_CUDA_KERNELTEXT_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// One kernel's text while it is written -----*- C++.
+#pragma once
 
 #include "codegen/cuda/Printer.h"
 #include "compiler/Dialect/PipeDialect.h"
@@ -101,5 +102,3 @@ private:
 };
 
 } // namespace penstock::codegen
-
-#endif

@@ -1,10 +1,9 @@
-//===- Nvrtc.cpp - CUDA C++ to PTX and cubins ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// CUDA C++ to PTX and cubins.
 //
 // The few functions of nvrtc.h that are used are declared here: they are NVRTC's
 // stable C interface, the same since CUDA 11.2.
-//
-//===----------------------------------------------------------------------===//
-
 #include "codegen/cuda/Nvrtc.h"
 #include "codegen/cuda/Printer.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -135,8 +134,8 @@ llvm::Expected<std::string> Nvrtc::compile(const std::string &text, llvm::String
     std::string names;
     for (int other : known)
       names += (names.empty() ? "sm_" : ", sm_") + std::to_string(other);
-    return nvrtcError("NVRTC " + version() + " makes no code for `" + architecture + "`; it knows " +
-                   names);
+    return nvrtcError("NVRTC " + version() + " makes no code for `" + architecture +
+                      "`; it knows " + names);
   }
   const std::string header(cudaHeader());
   const char *headers[] = {header.c_str()}, *names[] = {"penstock.cuh"};
@@ -148,8 +147,8 @@ llvm::Expected<std::string> Nvrtc::compile(const std::string &text, llvm::String
       (form == Form::ptx ? "--gpu-architecture=compute_" : "--gpu-architecture=sm_") +
       std::to_string(number);
   // A product and a sum round apart; the others are defaults, which say the same: IEEE 754.
-  const char *options[] = {target.c_str(),       "--std=c++17",      "--fmad=false",
-                           "--ftz=false",        "--prec-div=true",  "--prec-sqrt=true"};
+  const char *options[] = {target.c_str(), "--std=c++17",     "--fmad=false",
+                           "--ftz=false",  "--prec-div=true", "--prec-sqrt=true"};
   if (functions->compile(program, std::size(options), options) != 0) {
     size_t size = 0;
     functions->logSize(program, &size);

@@ -1,6 +1,7 @@
-//===- Nvrtc.h - CUDA C++ to PTX and cubins ---------------------*- C++ -*-===//
-#ifndef PENSTOCK_CODEGEN_CUDA_NVRTC_H
-#define PENSTOCK_CODEGEN_CUDA_NVRTC_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// CUDA C++ to PTX and cubins ---------------------*- C++.
+#pragma once
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -38,5 +39,3 @@ private:
 };
 
 } // namespace penstock::codegen
-
-#endif

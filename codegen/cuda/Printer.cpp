@@ -1,5 +1,6 @@
-//===- Printer.cpp - kernels as CUDA C++ -----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels as CUDA C++.
 #include "codegen/cuda/Printer.h"
 #include "codegen/cuda/KernelText.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -1,6 +1,7 @@
-//===- Printer.h - kernels as CUDA C++ --------------------------*- C++ -*-===//
-#ifndef PENSTOCK_CODEGEN_CUDA_PRINTER_H
-#define PENSTOCK_CODEGEN_CUDA_PRINTER_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels as CUDA C++ --------------------------*- C++.
+#pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 #include <functional>
@@ -29,5 +30,3 @@ std::string cudaKernelName(const CudaPrinterOptions &options, llvm::StringRef ke
 std::string_view cudaHeader();
 
 } // namespace penstock::codegen
-
-#endif

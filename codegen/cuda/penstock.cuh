@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock.cuh - what the kernels that Penstock prints stand on.
 //
 // Scalars as runtime/abi/scalar.h and random.h define them: total, one rounding

@@ -1,4 +1,6 @@
-// shim.h - CUDA's words on a CPU, to run printed kernels without a GPU.
+// SPDX-License-Identifier: Apache-2.0
+//
+// CUDA's words on a CPU, to run printed kernels without a GPU.
 //
 // Stands in front of penstock.cuh. A block's threads are fibers of one thread:
 // a barrier is a switch. Blocks, and threads between two barriers, run in
@@ -10,7 +12,8 @@
 #include <ucontext.h>
 
 #ifdef __clang__ // the shim itself is not watched
-#pragma clang attribute push(__attribute__((disable_sanitizer_instrumentation)), apply_to = function)
+#pragma clang attribute push(__attribute__((disable_sanitizer_instrumentation)),                   \
+                             apply_to = function)
 #endif
 #include "shim_memory.h"
 
@@ -79,7 +82,8 @@ template <typename T> static T __shfl_xor_sync(unsigned, T value, int mask) {
 
 //===--- atomic operations: fibers switch at waits only ----------------------------===//
 
-#define PST_UPDATES(place) pst_access(place, sizeof *(place), PST_ATOMIC, (uintptr_t)__builtin_return_address(0))
+#define PST_UPDATES(place)                                                                         \
+  pst_access(place, sizeof *(place), PST_ATOMIC, (uintptr_t)__builtin_return_address(0))
 template <typename T> static __attribute__((noinline)) T atomicAdd(T *place, T value) {
   PST_UPDATES(place);
   const T before = *place;
@@ -135,7 +139,8 @@ static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const unsigned long long both = (unsigned long long)y << 32 | x;
   unsigned result = 0;
   for (int i = 0; i < 4; ++i) {
-    const unsigned choice = selector >> 4 * i & 15, byte = (unsigned)(both >> 8 * (choice & 7)) & 255;
+    const unsigned choice = selector >> 4 * i & 15,
+                   byte = (unsigned)(both >> 8 * (choice & 7)) & 255;
     result |= (choice & 8 ? (byte >> 7) * 255 : byte) << 8 * i;
   }
   return result;
@@ -226,7 +231,8 @@ static bool pst_block(int order, unsigned long long *seed, unsigned *numbers) {
     if (pst_faulty)
       return true;
     for (unsigned first = 0; first < blockDim.x; first += 32)
-      ran |= pst_release(first, first + 32, PST_AT_EXCHANGE) || pst_release(first, first + 32, PST_AT_WARP);
+      ran |= pst_release(first, first + 32, PST_AT_EXCHANGE) ||
+             pst_release(first, first + 32, PST_AT_WARP);
     if (pst_release(0, blockDim.x, PST_AT_BLOCK)) {
       ran = true;
       ++phase;
@@ -241,7 +247,8 @@ static bool pst_block(int order, unsigned long long *seed, unsigned *numbers) {
 }
 
 /// Launches a kernel of this file; see shim_launch.h.
-extern "C" __attribute__((visibility("default"))) const pst_shim_fault *pst_shim_run(const pst_shim_launch *launch) {
+extern "C" __attribute__((visibility("default"))) const pst_shim_fault *
+pst_shim_run(const pst_shim_launch *launch) {
   pst_launched = launch;
   gridDim = {launch->blocks, launch->count, 1};
   blockDim = {launch->threads, 1, 1};
@@ -251,7 +258,8 @@ extern "C" __attribute__((visibility("default"))) const pst_shim_fault *pst_shim
   unsigned char *stacks = (unsigned char *)malloc((size_t)threads * pst_stack_bytes);
   unsigned *numbers = (unsigned *)malloc((threads + blocks) * sizeof(unsigned));
   // A line more at either end, in no region.
-  unsigned char *shared = (unsigned char *)aligned_alloc(64, (launch->shared_bytes + 255) / 64 * 64);
+  unsigned char *shared =
+      (unsigned char *)aligned_alloc(64, (launch->shared_bytes + 255) / 64 * 64);
   pst_shared_memory = shared + 64;
   for (unsigned i = 0; i < threads; ++i)
     pst_fibers[i].stack = stacks + (size_t)i * pst_stack_bytes;
@@ -263,8 +271,8 @@ extern "C" __attribute__((visibility("default"))) const pst_shim_fault *pst_shim
     blockIdx = {block % launch->blocks, block / launch->blocks, 0};
     pst_watch_block();
     if (!pst_block(launch->order, &seed, numbers)) {
-      snprintf(pst_fault.what, sizeof pst_fault.what, "threads of block (%u, %u) wait at different barriers", blockIdx.x,
-               blockIdx.y);
+      snprintf(pst_fault.what, sizeof pst_fault.what,
+               "threads of block (%u, %u) wait at different barriers", blockIdx.x, blockIdx.y);
       pst_fault.at = 0;
       pst_faulty = true;
     }

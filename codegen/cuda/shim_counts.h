@@ -1,4 +1,6 @@
-// shim_counts.h - how many accesses, bytes and sectors of 32 bytes a launch takes, for shim_memory.h.
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many accesses, bytes and sectors of 32 bytes a launch takes, for shim_memory.h.
 #pragma once
 
 #include "shim_launch.h"

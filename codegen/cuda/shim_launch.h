@@ -1,4 +1,6 @@
-// shim_launch.h - what a program and shim.h say to each other, in plain C.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a program and shim.h say to each other, in plain C.
 #pragma once
 
 #include <stddef.h>
@@ -28,7 +30,7 @@ struct pst_shim_launch {
   const void *samples; ///< records of the kernel's own (runtime/abi/kernel.h)
   struct pst_sample_status *status;
   unsigned blocks, count, threads; ///< blocks of so many threads, for each of `count` samples
-  int order;                       ///< of blocks and threads: 0 ascending, 1 descending, 2 random by `seed`
+  int order; ///< of blocks and threads: 0 ascending, 1 descending, 2 random by `seed`
   uint64_t seed;
   size_t shared_bytes; ///< of dynamic shared memory
   const pst_shim_region *regions;

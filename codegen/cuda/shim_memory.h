@@ -1,11 +1,13 @@
-// shim_memory.h - who touched which byte, for shim.h.
+// SPDX-License-Identifier: Apache-2.0
 //
-// The text is compiled with -DPST_WATCHED -fsanitize=thread, whose callbacks are here, and not those of the
-// sanitizer's runtime: they know blocks and barriers. Two threads race for a byte that one of them
-// writes, unless both do so by an atomic operation, or a barrier of their block lies between, or one
-// of their warp. Blocks have no barrier in common: whatever two of them touch, nobody may write.
-// Nor may anybody read what nobody wrote, or touch what is in no region. -fsanitize=alignment sees
-// wide accesses off their boundaries.
+// Who touched which byte, for shim.h.
+//
+// The text is compiled with -DPST_WATCHED -fsanitize=thread, whose callbacks are here, and not
+// those of the sanitizer's runtime: they know blocks and barriers. Two threads race for a byte that
+// one of them writes, unless both do so by an atomic operation, or a barrier of their block lies
+// between, or one of their warp. Blocks have no barrier in common: whatever two of them touch,
+// nobody may write. Nor may anybody read what nobody wrote, or touch what is in no region.
+// -fsanitize=alignment sees wide accesses off their boundaries.
 #pragma once
 
 #include "shim_counts.h"
@@ -63,8 +65,8 @@ static void pst_leave_block();
 static void pst_report(const char *what, uintptr_t pc) {
   pst_watching = false;
   if (!pst_faulty) {
-    snprintf(pst_fault.what, sizeof pst_fault.what, "thread %u of block (%u, %u) %s", pst_me, pst_here[0], pst_here[1],
-             what);
+    snprintf(pst_fault.what, sizeof pst_fault.what, "thread %u of block (%u, %u) %s", pst_me,
+             pst_here[0], pst_here[1], what);
     pst_fault.at = pc ? pc - (uintptr_t)__ehdr_start : 0;
   }
   pst_faulty = true;
@@ -78,7 +80,8 @@ static bool pst_conflicts(const pst_touch &other) {
     return true;
   if (other.phase != pst_my_phase || (!other.several && other.thread == pst_me))
     return false;
-  return other.several == 2 || other.thread / 32 != pst_me / 32 || other.warp_phase == pst_my_warp_phase;
+  return other.several == 2 || other.thread / 32 != pst_me / 32 ||
+         other.warp_phase == pst_my_warp_phase;
 }
 
 static pst_touch pst_touch_of_mine(bool atomic) {
@@ -102,8 +105,8 @@ static void pst_join(pst_touch &all, bool atomic) {
   }
 }
 
-static void pst_race(const pst_watched &in, size_t place, const pst_touch &other, const char *mine, const char *theirs,
-                     uintptr_t pc) {
+static void pst_race(const pst_watched &in, size_t place, const pst_touch &other, const char *mine,
+                     const char *theirs, uintptr_t pc) {
   char what[200], who[80];
   if (other.block == pst_several_blocks || other.block != pst_my_block)
     snprintf(who, sizeof who, "which another block %s", theirs);
@@ -119,7 +122,8 @@ enum pst_kind { PST_READ, PST_WRITE, PST_ATOMIC, PST_ATOMIC_READ };
 
 static bool pst_holds(const pst_watched &watched, uintptr_t at) {
   const uintptr_t begin = (uintptr_t)watched.region.begin - watched.region.around;
-  return at >= begin && at < (uintptr_t)watched.region.begin + watched.region.bytes + watched.region.around;
+  return at >= begin &&
+         at < (uintptr_t)watched.region.begin + watched.region.bytes + watched.region.around;
 }
 static pst_watched *pst_find(uintptr_t at) {
   if (pst_last_region && pst_holds(*pst_last_region, at))
@@ -134,7 +138,8 @@ static pst_watched *pst_find(uintptr_t at) {
 
 static void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintptr_t pc) {
   const uintptr_t at = (uintptr_t)pointer;
-  if (!pst_is_watched || !pst_watching || bytes == 0 || (at >= pst_my_stack && at + bytes <= pst_my_stack_end))
+  if (!pst_is_watched || !pst_watching || bytes == 0 ||
+      (at >= pst_my_stack && at + bytes <= pst_my_stack_end))
     return;
   const bool writes = kind == PST_WRITE || kind == PST_ATOMIC, atomic = kind >= PST_ATOMIC;
   pst_watched *in = pst_find(at);
@@ -142,7 +147,8 @@ static void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintptr
     // Tables of the text; the words of the shim, such as threadIdx.
     if (!writes && at >= (uintptr_t)__ehdr_start && at + bytes <= (uintptr_t)_end)
       return;
-    pst_report(writes ? "writes outside of what it was given" : "reads outside of what it was given", pc);
+    pst_report(
+        writes ? "writes outside of what it was given" : "reads outside of what it was given", pc);
     return;
   }
   const uintptr_t begin = (uintptr_t)in->region.begin, end = begin + in->region.bytes;
@@ -152,7 +158,8 @@ static void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintptr
     pst_count(at, (unsigned)bytes, writes, pst_me, pc);
   char what[200];
   if (writes && (!in->region.writable || at < begin || at + bytes > end)) {
-    snprintf(what, sizeof what, "writes %zu bytes at %td of %s, which %s", bytes, (ptrdiff_t)(at - begin), in->region.name,
+    snprintf(what, sizeof what, "writes %zu bytes at %td of %s, which %s", bytes,
+             (ptrdiff_t)(at - begin), in->region.name,
              in->region.writable ? "ends before" : "is only read");
     return pst_report(what, pc);
   }
@@ -163,12 +170,14 @@ static void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintptr
       return;
     pst_byte &byte = in->bytes[i - begin];
     if (!in->region.written && kind != PST_WRITE && !byte.writer.block) {
-      snprintf(what, sizeof what, "reads byte %zu of %s, which nobody has written", (size_t)(i - begin), in->region.name);
+      snprintf(what, sizeof what, "reads byte %zu of %s, which nobody has written",
+               (size_t)(i - begin), in->region.name);
       return pst_report(what, pc);
     }
     const char *mine = !writes ? "reads" : atomic ? "updates" : "writes";
     if (!(atomic && byte.writer.atomic) && pst_conflicts(byte.writer))
-      return pst_race(*in, i - begin, byte.writer, mine, byte.writer.atomic ? "updated" : "wrote", pc);
+      return pst_race(*in, i - begin, byte.writer, mine, byte.writer.atomic ? "updated" : "wrote",
+                      pc);
     if (writes && !(atomic && byte.reader.atomic) && pst_conflicts(byte.reader))
       return pst_race(*in, i - begin, byte.reader, mine, "read", pc);
     if (!writes)
@@ -184,18 +193,26 @@ static void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintptr
 #define PST_CALLBACK __attribute__((visibility("hidden"), used))
 #define PST_PC ((uintptr_t)__builtin_return_address(0))
 extern "C" {
-#define PST_OF_SIZE(size)                                                                                               \
-  PST_CALLBACK void __tsan_read##size(void *at) { pst_access(at, size, PST_READ, PST_PC); }                             \
-  PST_CALLBACK void __tsan_write##size(void *at) { pst_access(at, size, PST_WRITE, PST_PC); }                           \
-  PST_CALLBACK void __tsan_unaligned_read##size(void *at) { pst_access(at, size, PST_READ, PST_PC); }                   \
-  PST_CALLBACK void __tsan_unaligned_write##size(void *at) { pst_access(at, size, PST_WRITE, PST_PC); }
+#define PST_OF_SIZE(size)                                                                          \
+  PST_CALLBACK void __tsan_read##size(void *at) { pst_access(at, size, PST_READ, PST_PC); }        \
+  PST_CALLBACK void __tsan_write##size(void *at) { pst_access(at, size, PST_WRITE, PST_PC); }      \
+  PST_CALLBACK void __tsan_unaligned_read##size(void *at) {                                        \
+    pst_access(at, size, PST_READ, PST_PC);                                                        \
+  }                                                                                                \
+  PST_CALLBACK void __tsan_unaligned_write##size(void *at) {                                       \
+    pst_access(at, size, PST_WRITE, PST_PC);                                                       \
+  }
 PST_OF_SIZE(1)
 PST_OF_SIZE(2)
 PST_OF_SIZE(4)
 PST_OF_SIZE(8)
 PST_OF_SIZE(16)
-PST_CALLBACK void __tsan_read_range(void *at, size_t bytes) { pst_access(at, bytes, PST_READ, PST_PC); }
-PST_CALLBACK void __tsan_write_range(void *at, size_t bytes) { pst_access(at, bytes, PST_WRITE, PST_PC); }
+PST_CALLBACK void __tsan_read_range(void *at, size_t bytes) {
+  pst_access(at, bytes, PST_READ, PST_PC);
+}
+PST_CALLBACK void __tsan_write_range(void *at, size_t bytes) {
+  pst_access(at, bytes, PST_WRITE, PST_PC);
+}
 PST_CALLBACK void *__tsan_memcpy(void *to, const void *from, size_t bytes) {
   pst_access(from, bytes, PST_READ, PST_PC);
   pst_access(to, bytes, PST_WRITE, PST_PC);
@@ -225,10 +242,12 @@ struct pst_mismatch {
 PST_CALLBACK void __ubsan_handle_type_mismatch_v1(const pst_mismatch *where, uintptr_t at) {
   char what[128];
   snprintf(what, sizeof what, "accesses an address %zu bytes off a boundary of %u (line %u)",
-           (size_t)(at & ((1u << where->log_alignment) - 1)), 1u << where->log_alignment, where->line);
+           (size_t)(at & ((1u << where->log_alignment) - 1)), 1u << where->log_alignment,
+           where->line);
   pst_report(what, PST_PC);
 }
-PST_CALLBACK void __ubsan_handle_alignment_assumption(const void *, uintptr_t, uintptr_t, uintptr_t) {}
+PST_CALLBACK void __ubsan_handle_alignment_assumption(const void *, uintptr_t, uintptr_t,
+                                                      uintptr_t) {}
 }
 #endif
 
@@ -237,7 +256,8 @@ PST_CALLBACK void __ubsan_handle_alignment_assumption(const void *, uintptr_t, u
 static void pst_watch_region(const pst_shim_region &region, bool shared) {
   if (region.bytes + region.around == 0)
     return;
-  pst_byte *bytes = region.writable ? (pst_byte *)calloc(region.bytes + 1, sizeof(pst_byte)) : nullptr;
+  pst_byte *bytes =
+      region.writable ? (pst_byte *)calloc(region.bytes + 1, sizeof(pst_byte)) : nullptr;
   pst_regions[pst_region_count++] = {region, bytes, shared};
 }
 static void pst_watch(const pst_shim_launch &launch, void *dynamic) {
@@ -249,7 +269,8 @@ static void pst_watch(const pst_shim_launch &launch, void *dynamic) {
   for (size_t i = 0; i < launch.region_count; ++i)
     pst_watch_region(launch.regions[i], false);
   pst_watch_region({"shared memory", dynamic, launch.shared_bytes, 0, true, false}, true);
-  pst_watch_region({"shared arrays", __start_pst_shared, (size_t)(__stop_pst_shared - __start_pst_shared), 0, true, false},
+  pst_watch_region({"shared arrays", __start_pst_shared,
+                    (size_t)(__stop_pst_shared - __start_pst_shared), 0, true, false},
                    true);
 }
 static void pst_watch_block() {

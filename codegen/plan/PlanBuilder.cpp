@@ -1,9 +1,8 @@
-//===- PlanBuilder.cpp - the pipeline op after the split, as a plan -------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pipeline op after the split, as a plan.
 //
 // No decisions are taken here.
-//
-//===----------------------------------------------------------------------===//
-
 #include "codegen/plan/PlanBuilder.h"
 #include "codegen/plan/PlanVisitor.h"
 #include "codegen/plan/SharedPlaces.h"
@@ -39,8 +38,10 @@ LogicalResult PlanVisitor::visitBody(Block &body) {
                   pipe::OutputOp>([&](auto typed) { return visit(typed); })
             // Read where they are used.
             .Case<pipe::FieldOp, pipe::FieldExtentOp, pipe::SlotOp, pipe::ConstantOp,
-                  pipe::LengthOp, pipe::PeerOp, pipe::PeersOp, pipe::SwitchOp>([](auto) { return success(); })
-            .Default([](Operation *) { return failure(); }); // pipe-verify-kernels lets none through
+                  pipe::LengthOp, pipe::PeerOp, pipe::PeersOp, pipe::SwitchOp>(
+                [](auto) { return success(); })
+            .Default(
+                [](Operation *) { return failure(); }); // pipe-verify-kernels lets none through
     if (failed(result))
       return failure();
   }

@@ -1,7 +1,7 @@
-//===- PlanBuilder.h - the pipeline op after the split, as a plan
-//----------===//
-#ifndef PENSTOCK_CODEGEN_PLAN_PLANBUILDER_H
-#define PENSTOCK_CODEGEN_PLAN_PLANBUILDER_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pipeline op after the split, as a plan.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -21,5 +21,3 @@ mlir::FailureOr<std::vector<uint8_t>> buildPlan(mlir::ModuleOp module,
                                                 llvm::StringRef compilerVersion);
 
 } // namespace penstock::codegen
-
-#endif

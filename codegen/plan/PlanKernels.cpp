@@ -1,5 +1,6 @@
-//===- PlanKernels.cpp - what runs, as entries of the plan ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What runs, as entries of the plan.
 #include "codegen/plan/PlanKernels.h"
 #include "codegen/cuda/Printer.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -11,14 +12,17 @@ using namespace penstock::codegen;
 std::vector<plan::RecordField> codegen::recordOf(func::FuncOp function) {
   std::vector<plan::RecordField> record{{plan::RecordValue::entry, 0, 0, 0}};
   llvm::SmallDenseMap<int64_t, uint8_t> bytes; // of a tensor's elements; its address comes first
-  for (auto note : function->getAttrOfType<ArrayAttr>("pipe.arguments").getAsRange<DictionaryAttr>()) {
-    const auto value = llvm::StringSwitch<plan::RecordValue>(note.getAs<StringAttr>("pipe.from").getValue())
-                           .Case("data", plan::RecordValue::data)
-                           .Case("extent", plan::RecordValue::extent)
-                           .Case("stride", plan::RecordValue::stride)
-                           .Case("scalar", plan::RecordValue::scalar)
-                           .Default(plan::RecordValue::scratch);
-    auto number = note.getAs<IntegerAttr>("pipe.number"), axis = note.getAs<IntegerAttr>("pipe.axis");
+  for (auto note :
+       function->getAttrOfType<ArrayAttr>("pipe.arguments").getAsRange<DictionaryAttr>()) {
+    const auto value =
+        llvm::StringSwitch<plan::RecordValue>(note.getAs<StringAttr>("pipe.from").getValue())
+            .Case("data", plan::RecordValue::data)
+            .Case("extent", plan::RecordValue::extent)
+            .Case("stride", plan::RecordValue::stride)
+            .Case("scalar", plan::RecordValue::scalar)
+            .Default(plan::RecordValue::scratch);
+    auto number = note.getAs<IntegerAttr>("pipe.number"),
+         axis = note.getAs<IntegerAttr>("pipe.axis");
     if (auto size = note.getAs<IntegerAttr>("pipe.bytes"))
       bytes[number.getInt()] = static_cast<uint8_t>(size.getInt());
     record.emplace_back(value, axis ? static_cast<uint8_t>(axis.getInt()) : 0,
@@ -35,7 +39,8 @@ std::unique_ptr<plan::KernelT> PlanKernels::entryOf(func::FuncOp function) const
     entry->device = std::make_unique<plan::DeviceKernelT>();
     entry->device->name = cudaKernelName({plan.name, {}}, function.getSymName());
     entry->device->threads = static_cast<uint32_t>(threads.getInt());
-    entry->device->one_block = function->getAttrOfType<StringAttr>("pipe.mapping").getValue() == "block";
+    entry->device->one_block =
+        function->getAttrOfType<StringAttr>("pipe.mapping").getValue() == "block";
     if (auto shared = function->getAttrOfType<IntegerAttr>("pipe.shared"))
       entry->device->shared = static_cast<uint32_t>(shared.getInt());
     if (auto blocks = function->getAttrOfType<IntegerAttr>("pipe.blocks"))

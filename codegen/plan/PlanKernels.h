@@ -1,6 +1,7 @@
-//===- PlanKernels.h - what runs, as entries of the plan ------------------===//
-#ifndef PENSTOCK_CODEGEN_PLAN_PLANKERNELS_H
-#define PENSTOCK_CODEGEN_PLAN_PLANKERNELS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What runs, as entries of the plan.
+#pragma once
 
 #include "codegen/plan/PlanScope.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -40,5 +41,3 @@ private:
 };
 
 } // namespace penstock::codegen
-
-#endif

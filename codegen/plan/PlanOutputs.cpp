@@ -1,5 +1,6 @@
-//===- PlanOutputs.cpp - the batch and its outputs ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The batch and its outputs.
 #include "codegen/plan/PlanVisitor.h"
 #include "compiler/Dialect/UserPlaces.h"
 

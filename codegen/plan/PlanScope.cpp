@@ -1,6 +1,6 @@
-//===- PlanScope.cpp - values of the pipeline, as entries of the plan
-//------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values of the pipeline, as entries of the plan.
 #include "codegen/plan/PlanScope.h"
 
 using namespace mlir;
@@ -184,7 +184,8 @@ int PlanScope::stageOf(Value tensor, bool once) {
     int stage = 0;
     for (Value input : chosen.getInputs())
       stage = std::max(stage, stageOf(input, once));
-    return choices[{tensor, int(once)}] = stage; // choices of choices share most of what they stand for
+    return choices[{tensor, int(once)}] =
+               stage; // choices of choices share most of what they stand for
   }
   auto known = stages.find(tensor);
   const int made = known == stages.end() ? 0 : known->second;

@@ -1,7 +1,7 @@
-//===- PlanScope.h - values of the pipeline, as entries of the plan
-//--------===//
-#ifndef PENSTOCK_CODEGEN_PLAN_PLANSCOPE_H
-#define PENSTOCK_CODEGEN_PLAN_PLANSCOPE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values of the pipeline, as entries of the plan.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "runtime/abi/plan_generated.h"
@@ -58,5 +58,3 @@ private:
 };
 
 } // namespace penstock::codegen
-
-#endif

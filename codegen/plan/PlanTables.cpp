@@ -1,5 +1,6 @@
-//===- PlanTables.cpp - parameters, sources, rows and metadata ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameters, sources, rows and metadata.
 #include "codegen/plan/PlanVisitor.h"
 #include "runtime/abi/media.h"
 
@@ -167,8 +168,8 @@ LogicalResult PlanVisitor::visit(pipe::SetSlotOp op) {
     const int media = scope.mediaOf(probe.getData(), probe.getMedia());
     plan::MediaT &entry = *plan.media[static_cast<size_t>(media)];
     const media::Medium &medium = media::all[media::find(entry.media)];
-    const auto number = static_cast<size_t>(
-        media::numberNamed(medium, std::string_view(probe.getNumber())));
+    const auto number =
+        static_cast<size_t>(media::numberNamed(medium, std::string_view(probe.getNumber())));
     entry.numbers.resize(std::max(entry.numbers.size(), number + 1), -1);
     int32_t &target = entry.numbers[number];
     if (target >= 0 && target != slot)

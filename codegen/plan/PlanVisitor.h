@@ -1,6 +1,7 @@
-//===- PlanVisitor.h - from the body of a pipeline to its plan ------------===//
-#ifndef PENSTOCK_CODEGEN_PLAN_PLANVISITOR_H
-#define PENSTOCK_CODEGEN_PLAN_PLANVISITOR_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the body of a pipeline to its plan.
+#pragma once
 
 #include "codegen/plan/PlanKernels.h"
 
@@ -40,5 +41,3 @@ private:
 };
 
 } // namespace penstock::codegen
-
-#endif

@@ -1,11 +1,10 @@
-//===- SharedPlaces.cpp - buffers whose lives do not overlap --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Buffers whose lives do not overlap.
 //
 // Places are handed out in the order in which buffers come to life, to the free
 // place whose size is nearest. Sizes that only the sample knows are together:
 // they are mostly those of its image.
-//
-//===----------------------------------------------------------------------===//
-
 #include "codegen/plan/SharedPlaces.h"
 
 #include "runtime/abi/element.h"
@@ -36,7 +35,8 @@ struct Place {
 
 class Sharing {
 public:
-  explicit Sharing(plan::PlanT &plan) : plan(plan), lives(plan.buffers.size()), visited(plan.buffers.size()) {}
+  explicit Sharing(plan::PlanT &plan)
+      : plan(plan), lives(plan.buffers.size()), visited(plan.buffers.size()) {}
 
   void findLives();
   void handOut();
@@ -140,9 +140,9 @@ void Sharing::handOut() {
         return INT64_MAX; // still read
       return (place.bytes < 0) != (bytes < 0) ? INT64_MAX - 1 : std::abs(place.bytes - bytes);
     };
-    auto nearest = std::min_element(
-        places.begin(), places.end(),
-        [&](const Place &a, const Place &b) { return distance(a) < distance(b); });
+    auto nearest =
+        std::min_element(places.begin(), places.end(),
+                         [&](const Place &a, const Place &b) { return distance(a) < distance(b); });
     if (nearest == places.end() || distance(*nearest) == INT64_MAX) {
       places.push_back({life.last, bytes, {buffer}});
       continue;

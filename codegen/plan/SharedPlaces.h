@@ -1,6 +1,7 @@
-//===- SharedPlaces.h - buffers whose lives do not overlap ------*- C++ -*-===//
-#ifndef PENSTOCK_CODEGEN_PLAN_SHAREDPLACES_H
-#define PENSTOCK_CODEGEN_PLAN_SHAREDPLACES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Buffers whose lives do not overlap ------*- C++.
+#pragma once
 
 #include "runtime/abi/plan_generated.h"
 
@@ -13,5 +14,3 @@ namespace penstock::codegen {
 void shareMemory(plan::PlanT &plan);
 
 } // namespace penstock::codegen
-
-#endif

@@ -1,10 +1,9 @@
-//===- FusionPlan.cpp - which ops share a kernel --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which ops share a kernel.
 //
 // Levels make the plan free of cycles: an edge inside a kernel keeps the level,
 // every other edge raises it, so no path leaves a kernel and comes back.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Analysis/FusionPlan.h"
 #include "compiler/Dialect/Rows.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -68,9 +67,7 @@ struct Contents {
     resamples += times * other.resamples;
     choices += times * other.choices;
   }
-  bool fits() const {
-    return gathers <= 1 && resamples <= mostResamples && choices <= mostChoices;
-  }
+  bool fits() const { return gathers <= 1 && resamples <= mostResamples && choices <= mostChoices; }
 };
 
 /// Kernels in the making: sets of ops that grow together.
@@ -279,8 +276,12 @@ std::vector<FusionGroup> Planner::groups() {
   for (Operation *op : ops) {
     auto [at, fresh] = number.try_emplace(sets.setOf(op), found.size());
     if (fresh)
-      found.push_back({{}, levels[op], weights.contains(op), classOf(op) == OpClass::codec,
-                       guards.lookup(op), once.isOnce(op)});
+      found.push_back({{},
+                       levels[op],
+                       weights.contains(op),
+                       classOf(op) == OpClass::codec,
+                       guards.lookup(op),
+                       once.isOnce(op)});
     found[at->second].ops.push_back(op);
   }
   std::multimap<int64_t, FusionGroup *> byLevel; // equal ones stay in order
@@ -294,8 +295,8 @@ std::vector<FusionGroup> Planner::groups() {
   return result;
 }
 
-/// Joins kernels that go by rows of the same axis with those that they read, as long as what they read beside is done
-/// before the first of them: else there might be a cycle.
+/// Joins kernels that go by rows of the same axis with those that they read, as long as what they
+/// read beside is done before the first of them: else there might be a cycle.
 void Planner::joinRows(std::vector<FusionGroup> &groups) {
   struct Joined {
     std::optional<Axis> rows;
@@ -306,13 +307,15 @@ void Planner::joinRows(std::vector<FusionGroup> &groups) {
   std::vector<size_t> joinedWith; ///< by group
   DenseMap<Operation *, size_t> groupOf;
   for (auto [number, group] : llvm::enumerate(groups)) {
-    all.push_back({group.weights || group.codec ? std::nullopt : rowsOf(group.ops), {number}, group.level});
+    all.push_back(
+        {group.weights || group.codec ? std::nullopt : rowsOf(group.ops), {number}, group.level});
     joinedWith.push_back(number);
     for (Operation *op : group.ops)
       groupOf[op] = number;
   }
   // The kernels that a member reads, and the level that it has to wait for.
-  auto forEachRead = [&](size_t member, llvm::function_ref<void(std::optional<size_t>, int64_t)> visit) {
+  auto forEachRead = [&](size_t member,
+                         llvm::function_ref<void(std::optional<size_t>, int64_t)> visit) {
     for (Operation *op : groups[member].ops)
       for (Value tensor : tensorsOf(op)) {
         Operation *producer = tensor.getDefiningOp();

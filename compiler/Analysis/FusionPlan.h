@@ -1,6 +1,7 @@
-//===- FusionPlan.h - which ops share a kernel ------------------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_ANALYSIS_FUSIONPLAN_H
-#define PENSTOCK_COMPILER_ANALYSIS_FUSIONPLAN_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which ops share a kernel ------------------*- C++.
+#pragma once
 
 #include "compiler/Analysis/OncePerBatch.h"
 #include "llvm/ADT/DenseMap.h"
@@ -42,5 +43,3 @@ bool readsMaterialised(mlir::Operation *op, mlir::Value value);
 bool isWideJoin(mlir::Operation *op);
 
 } // namespace penstock::analysis
-
-#endif

@@ -1,5 +1,6 @@
-//===- HoistScalars.cpp - moves scalars and what they depend on -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Moves scalars and what they depend on.
 #include "compiler/Analysis/HoistScalars.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/RegionUtils.h"

@@ -1,6 +1,7 @@
-//===- HoistScalars.h - moves scalars and what they depend on ---*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_ANALYSIS_HOISTSCALARS_H
-#define PENSTOCK_COMPILER_ANALYSIS_HOISTSCALARS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Moves scalars and what they depend on ---*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -12,5 +13,3 @@ namespace penstock::analysis {
 bool hoistScalars(mlir::Value value, mlir::Operation *before);
 
 } // namespace penstock::analysis
-
-#endif

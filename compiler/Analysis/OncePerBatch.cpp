@@ -1,5 +1,6 @@
-//===- OncePerBatch.cpp - what is the same for all samples of a batch ------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is the same for all samples of a batch.
 #include "compiler/Analysis/OncePerBatch.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -40,8 +41,8 @@ OncePerBatch::OncePerBatch(ArrayRef<Block *> blocks, DenseMap<Operation *, Value
       const bool inBatch = llvm::isa<BatchOp>(op.getParentOp());
       bool isSameForAll = (!guard || inBatch || isSame(guard)) && !differsBetweenSamples(&op);
       op.walk([&](Operation *inner) {
-        isSameForAll &= inner == &op || !llvm::isa<KeyOp, ContextOp>(inner) ||
-                        !differsBetweenSamples(inner);
+        isSameForAll &=
+            inner == &op || !llvm::isa<KeyOp, ContextOp>(inner) || !differsBetweenSamples(inner);
       });
       // What all samples share is whatever sample's it is.
       if (!llvm::isa<PeerOp>(op) || !isSame(op.getOperand(0)))

@@ -1,6 +1,7 @@
-//===- OncePerBatch.h - what is the same for all samples of a batch -*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_ANALYSIS_ONCEPERBATCH_H
-#define PENSTOCK_COMPILER_ANALYSIS_ONCEPERBATCH_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is the same for all samples of a batch -*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "llvm/ADT/DenseMap.h"
@@ -37,5 +38,3 @@ private:
 };
 
 } // namespace penstock::analysis
-
-#endif

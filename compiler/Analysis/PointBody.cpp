@@ -1,5 +1,6 @@
-//===- PointBody.cpp - cost and value of a pointwise region ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cost and value of a pointwise region.
 #include "compiler/Analysis/PointBody.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"

@@ -1,6 +1,7 @@
-//===- PointBody.h - cost and value of a pointwise region -------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_ANALYSIS_POINTBODY_H
-#define PENSTOCK_COMPILER_ANALYSIS_POINTBODY_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cost and value of a pointwise region -------*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -39,5 +40,3 @@ struct ByteMap {
 std::optional<ByteMap> byteMapOf(pipe::MapOp map, std::string &reason);
 
 } // namespace penstock::analysis
-
-#endif

@@ -1,5 +1,6 @@
-//===- RequiredRegions.cpp - what is needed of every value ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is needed of every value.
 #include "compiler/Analysis/RequiredRegions.h"
 #include "compiler/Dialect/Boxes.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -56,8 +57,8 @@ void RequiredRegions::add(Value tensor, const Need &more) {
              high == higher ? high : refined(scalars.max(high, higher), high, higher)};
   }
   if (mine.when != more.when)
-    mine.when = mine.when && more.when ? scalars.binary(BinaryKind::bit_or, mine.when, more.when)
-                                       : Value();
+    mine.when =
+        mine.when && more.when ? scalars.binary(BinaryKind::bit_or, mine.when, more.when) : Value();
   mine.byPeer |= more.byPeer;
 }
 
@@ -79,8 +80,7 @@ Need RequiredRegions::chosen(ChooseOp choose, ArrayRef<const Need *> arms, Value
         continue;
       Value runs = scalars.isArm(choose.getIndex(), number, arms.size());
       Value reads = both(scalars, runs, arm->when);
-      result.when =
-          result.when ? scalars.binary(BinaryKind::bit_or, result.when, reads) : reads;
+      result.when = result.when ? scalars.binary(BinaryKind::bit_or, result.when, reads) : reads;
     }
   result.when = both(scalars, when, result.when);
   result.byPeer = byPeer;
@@ -158,8 +158,8 @@ void RequiredRegions::visit(Operation *op) {
     }
   if (!found && op->getNumResults() != 0 && isPure(op))
     return; // nothing reads it
-  const bool whole = !found && op->getNumResults() == 1 &&
-                     llvm::isa<NamedTensorType>(op->getResult(0).getType());
+  const bool whole =
+      !found && op->getNumResults() == 1 && llvm::isa<NamedTensorType>(op->getResult(0).getType());
   const Box box = found ? found->box : Box(whole ? tensorOf(op->getResult(0)).getRank() : 0);
   // Tables that a region reads at computed indices, and what the body of a
   // repeat reads: its scalars differ from iteration to iteration.
@@ -167,7 +167,8 @@ void RequiredRegions::visit(Operation *op) {
     SetVector<Value> captured;
     getUsedValuesDefinedAbove(op->getRegions(), captured);
     if (op->walk([](Operation *inner) {
-            return classOf(inner) == OpClass::peer ? WalkResult::interrupt() : WalkResult::advance();
+            return classOf(inner) == OpClass::peer ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
           }).wasInterrupted()) {
       when = {};
       byPeer = true;

@@ -1,6 +1,7 @@
-//===- RequiredRegions.h - what is needed of every value --------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_ANALYSIS_REQUIREDREGIONS_H
-#define PENSTOCK_COMPILER_ANALYSIS_REQUIREDREGIONS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is needed of every value --------*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "llvm/ADT/MapVector.h"
@@ -56,5 +57,3 @@ private:
 };
 
 } // namespace penstock::analysis
-
-#endif

@@ -1,5 +1,6 @@
-//===- RowRegions.cpp - which rows a tile of output rows reads ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which rows a tile of output rows reads.
 #include "compiler/Analysis/RowRegions.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -7,7 +8,8 @@ using namespace mlir;
 using namespace penstock::pipe;
 using penstock::analysis::RowRegions;
 
-/// The axis of a view's input that moves with `axis` of the view, in one direction, and with no other.
+/// The axis of a view's input that moves with `axis` of the view, in one direction, and with no
+/// other.
 static std::optional<int64_t> viewedAxis(ViewOp op, int64_t axis) {
   std::optional<int64_t> found;
   for (auto [number, expr] : llvm::enumerate(op.getMap().getResults())) {
@@ -29,7 +31,8 @@ static bool isOver(ArrayAttr over, NamedTensorType type, int64_t axis) {
                       [&](StringAttr name) { return type.axisIndex(name) == axis; });
 }
 
-/// The axis of `read` whose rows `op` reads for rows along `axis` of its result, if it can be told which; `isSame`: the same.
+/// The axis of `read` whose rows `op` reads for rows along `axis` of its result, if it can be told
+/// which; `isSame`: the same.
 static std::optional<int64_t> axisRead(Operation *op, int64_t axis, Value read, bool &isSame) {
   const Axis &named = tensorOf(op->getResult(0)).getAxes()[axis];
   auto byName = [&](Value) -> std::optional<int64_t> {
@@ -59,9 +62,12 @@ static std::optional<int64_t> axisRead(Operation *op, int64_t axis, Value read, 
         return read == resample.getInput() ? std::optional(axis) : std::nullopt;
       })
       .Case([&](ConcatOp concat) -> std::optional<int64_t> {
-        return tensorOf(read).axisIndex(concat.getAxis()) == axis ? std::nullopt : std::optional(axis);
+        return tensorOf(read).axisIndex(concat.getAxis()) == axis ? std::nullopt
+                                                                  : std::optional(axis);
       })
-      .Case([&](StackOp) -> std::optional<int64_t> { return axis == 0 ? std::nullopt : std::optional(axis - 1); })
+      .Case([&](StackOp) -> std::optional<int64_t> {
+        return axis == 0 ? std::nullopt : std::optional(axis - 1);
+      })
       .Default([](Operation *) { return std::nullopt; });
 }
 
@@ -83,7 +89,8 @@ public:
       if (found < 0 || !need(value, found))
         return std::nullopt;
       if (!regions.outputs.empty() &&
-          extentOf(value, found) != extentOf(regions.outputs.front().first, regions.outputs.front().second))
+          extentOf(value, found) !=
+              extentOf(regions.outputs.front().first, regions.outputs.front().second))
         return std::nullopt;
       regions.outputs.insert({value, found});
     }
@@ -105,10 +112,12 @@ private:
 
   /// False where elements are read in an order that nobody can tell.
   bool noteDependence(Operation &op) {
-    bool reads = llvm::any_of(op.getOperands(), [&](Value value) { return dependent.contains(value); });
+    bool reads =
+        llvm::any_of(op.getOperands(), [&](Value value) { return dependent.contains(value); });
     bool isTold = true;
     op.walk([&](Operation *inner) {
-      if (inner == &op || !llvm::any_of(inner->getOperands(), [&](Value value) { return dependent.contains(value); }))
+      if (inner == &op || !llvm::any_of(inner->getOperands(),
+                                        [&](Value value) { return dependent.contains(value); }))
         return;
       isTold = false; // a body that loads elements, an arm of a choice
     });
@@ -120,7 +129,9 @@ private:
     return isTold;
   }
 
-  bool need(Value value, int64_t rows) { return needed.insert({value, rows}).first->second == rows; }
+  bool need(Value value, int64_t rows) {
+    return needed.insert({value, rows}).first->second == rows;
+  }
 
   bool visit(Operation &op) {
     auto found = op.getNumResults() == 1 ? needed.find(op.getResult(0)) : needed.end();
@@ -146,7 +157,8 @@ private:
 };
 } // namespace
 
-std::optional<RowRegions> penstock::analysis::rowRegions(KernelOp kernel, StringRef axis,
-                                                         llvm::function_ref<bool(Operation *)> isStored) {
+std::optional<RowRegions>
+penstock::analysis::rowRegions(KernelOp kernel, StringRef axis,
+                               llvm::function_ref<bool(Operation *)> isStored) {
   return Finder(kernel, axis, isStored).run();
 }

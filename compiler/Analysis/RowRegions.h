@@ -1,14 +1,15 @@
-//===- RowRegions.h - which rows a tile of output rows reads ----*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_ANALYSIS_ROWREGIONS_H
-#define PENSTOCK_COMPILER_ANALYSIS_ROWREGIONS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which rows a tile of output rows reads ----*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace penstock::analysis {
 
-/// `op` reads rows of `read` (along `readAxis`) for rows of its result (along `axis`). Which ones, is
-/// the op's: the same, a view's, those of neighbours or of taps.
+/// `op` reads rows of `read` (along `readAxis`) for rows of its result (along `axis`). Which ones,
+/// is the op's: the same, a view's, those of neighbours or of taps.
 struct RowStep {
   mlir::Operation *op;
   int64_t axis;
@@ -18,17 +19,16 @@ struct RowStep {
 
 /// From a kernel's outputs backwards to what it stores, along one axis of theirs.
 struct RowRegions {
-  llvm::MapVector<mlir::Value, int64_t> outputs; ///< those that read what is stored, and the axis in them
-  llvm::MapVector<mlir::Value, int64_t> stored;  ///< in the kernel's order
-  llvm::SmallVector<RowStep> steps;              ///< readers first
-  bool isSame = true;                            ///< row i reads rows i alone
+  llvm::MapVector<mlir::Value, int64_t>
+      outputs; ///< those that read what is stored, and the axis in them
+  llvm::MapVector<mlir::Value, int64_t> stored; ///< in the kernel's order
+  llvm::SmallVector<RowStep> steps;             ///< readers first
+  bool isSame = true;                           ///< row i reads rows i alone
 };
 
-/// Where all outputs that depend on what `isStored` have equally many rows along `axis`, and it can be told which rows of it
-/// these read; else null. Stored values stand in the kernel's own block.
+/// Where all outputs that depend on what `isStored` have equally many rows along `axis`, and it can
+/// be told which rows of it these read; else null. Stored values stand in the kernel's own block.
 std::optional<RowRegions> rowRegions(pipe::KernelOp kernel, llvm::StringRef axis,
                                      llvm::function_ref<bool(mlir::Operation *)> isStored);
 
 } // namespace penstock::analysis
-
-#endif

@@ -1,13 +1,12 @@
-//===- AddCancellationPoints.cpp - long loops look whether they shall stop ---===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Long loops look whether they shall stop.
 //
 // Work is counted in instructions of about 32 bytes. Loops that certainly end soon
 // keep their form, and those of long iterations look at the flag in each of them;
 // others run in pieces, so that short iterations cost what they did. The points
 // stand at the ends of bodies: what a body does in any case stays certain there, and
 // what does not change may still be hoisted out of the loop.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/Passes.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

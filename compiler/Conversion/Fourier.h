@@ -1,6 +1,7 @@
-//===- Fourier.h - the operations of a transform, in order -----*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_FOURIER_H
-#define PENSTOCK_COMPILER_CONVERSION_FOURIER_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operations of a transform, in order -----*- C++.
+#pragma once
 
 #include "mlir/IR/Value.h"
 #include "runtime/abi/fourier.h"
@@ -75,5 +76,3 @@ llvm::SmallVector<Complex> shortTransform(Arithmetic &f, llvm::ArrayRef<Complex>
 }
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,5 +1,6 @@
-//===- LoopsToLLVM.cpp - upstream's conversions, in one pass ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Upstream's conversions, in one pass.
 #include "compiler/Conversion/LaneToLLVM/LaneToLLVM.h"
 #include "compiler/Conversion/Passes.h"
 #include "compiler/Dialect/PipeDialect.h"
@@ -73,8 +74,7 @@ namespace {
 struct LoopsToLLVMPass : penstock::conversion::impl::LoopsToLLVMBase<LoopsToLLVMPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    for (auto pipeline :
-         llvm::make_early_inc_range(module.getOps<penstock::pipe::PipelineOp>()))
+    for (auto pipeline : llvm::make_early_inc_range(module.getOps<penstock::pipe::PipelineOp>()))
       pipeline.erase(); // the plan has what it says
     leaveLargeSetupsPlain(module);
     LLVMConversionTarget target(getContext());

@@ -1,6 +1,7 @@
-//===- Passes.h - from kernels to loops and to the LLVM dialect -----------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_PASSES_H
-#define PENSTOCK_COMPILER_CONVERSION_PASSES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// From kernels to loops and to the LLVM dialect.
+#pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -12,5 +13,3 @@ namespace penstock::conversion {
 #include "compiler/Conversion/Passes.h.inc"
 
 } // namespace penstock::conversion
-
-#endif

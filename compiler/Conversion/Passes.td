@@ -1,4 +1,6 @@
-//===- Passes.td - from kernels to loops and to the LLVM dialect -*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// From kernels to loops and to the LLVM dialect -*- tablegen.
 #ifndef PENSTOCK_CONVERSION_PASSES_TD
 #define PENSTOCK_CONVERSION_PASSES_TD
 

@@ -1,6 +1,7 @@
-//===- PlanNotes.h - what the plan asks of a function -----------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_PLANNOTES_H
-#define PENSTOCK_COMPILER_CONVERSION_PLANNOTES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the plan asks of a function -----------*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,5 +16,3 @@ void keepForPlan(pipe::KernelOp kernel, mlir::func::FuncOp function);
 int64_t checkCount(mlir::Operation *function);
 
 } // namespace penstock::conversion
-
-#endif

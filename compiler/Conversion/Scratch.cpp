@@ -1,5 +1,6 @@
-//===- Scratch.cpp - how the plan finds the size of scratch memory ---------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the plan finds the size of scratch memory.
 #include "compiler/Conversion/Scratch.h"
 
 using namespace mlir;

@@ -1,6 +1,7 @@
-//===- Scratch.h - how the plan finds the size of scratch memory -*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_SCRATCH_H
-#define PENSTOCK_COMPILER_CONVERSION_SCRATCH_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the plan finds the size of scratch memory -*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -21,5 +22,3 @@ void addScratchTerm(mlir::OpBuilder &b, int64_t bytes, llvm::ArrayRef<mlir::Attr
                     int64_t &fixed, llvm::SmallVectorImpl<mlir::Attribute> &terms);
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,6 +1,7 @@
-//===- TensorType.h - the type of a value that is a tensor -----*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_TENSORTYPE_H
-#define PENSTOCK_COMPILER_CONVERSION_TENSORTYPE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The type of a value that is a tensor -----*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -11,11 +12,10 @@ inline pipe::NamedTensorType typeOf(mlir::Value tensor) {
 }
 
 /// How many outer axes of a kernel's tensor lie where the runtime says: those outside of n, and
-/// the outermost one, of a decoded region, of a batch, of a plane. A single axis is dense but where n lies inside of it.
+/// the outermost one, of a decoded region, of a batch, of a plane. A single axis is dense but where
+/// n lies inside of it.
 inline int64_t axesOfRuntime(pipe::NamedTensorType type, int64_t outsideBatch) {
   return type.getRank() == 1 ? outsideBatch : std::max<int64_t>(outsideBatch, 1);
 }
 
 } // namespace penstock::conversion
-
-#endif

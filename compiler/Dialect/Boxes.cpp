@@ -1,10 +1,9 @@
-//===- Boxes.cpp - affine expressions over boxes --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Affine expressions over boxes.
 //
 // Ends are kept as sums until the end, so that the box of a crop reads
 // `top + rows` and not `top + (rows - 1) + 1`.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Dialect/Boxes.h"
 
 using namespace mlir;

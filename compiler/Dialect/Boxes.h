@@ -1,6 +1,7 @@
-//===- Boxes.h - which elements of a tensor are needed ----------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_DIALECT_BOXES_H
-#define PENSTOCK_COMPILER_DIALECT_BOXES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which elements of a tensor are needed ----------*- C++.
+#pragma once
 
 #include "compiler/Dialect/ScalarBuilder.h"
 
@@ -15,5 +16,3 @@ AxisRange rangeOf(mlir::AffineExpr expr, llvm::ArrayRef<AxisRange> dims, mlir::V
                   ScalarBuilder &scalars);
 
 } // namespace penstock::pipe
-
-#endif

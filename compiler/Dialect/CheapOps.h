@@ -1,6 +1,7 @@
-//===- CheapOps.h - what is computed again sooner than stored ---*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_DIALECT_CHEAPOPS_H
-#define PENSTOCK_COMPILER_DIALECT_CHEAPOPS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is computed again sooner than stored ---*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -10,5 +11,3 @@ namespace penstock::pipe {
 bool isCheap(mlir::Operation *op);
 
 } // namespace penstock::pipe
-
-#endif

@@ -1,5 +1,6 @@
-//===- Drawn.cpp - what people are shown of the draws ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What people are shown of the draws.
 #include "compiler/Dialect/Drawn.h"
 
 using namespace mlir;

@@ -1,6 +1,7 @@
-//===- Drawn.h - what people are shown of the draws -------------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_DIALECT_DRAWN_H
-#define PENSTOCK_COMPILER_DIALECT_DRAWN_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What people are shown of the draws -------------*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -18,5 +19,3 @@ void setDrawn(mlir::Operation *op, llvm::ArrayRef<std::string> names);
 void numberDrawn(mlir::Operation *copy, int64_t index);
 
 } // namespace penstock::pipe
-
-#endif

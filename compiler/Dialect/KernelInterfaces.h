@@ -1,6 +1,7 @@
-//===- KernelInterfaces.h - what the compiler asks of ops -------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_DIALECT_KERNELINTERFACES_H
-#define PENSTOCK_COMPILER_DIALECT_KERNELINTERFACES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the compiler asks of ops -------*- C++.
+#pragma once
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
@@ -26,8 +27,7 @@ enum class OpClass {
 
 /// The answer of ops that are of one class wherever they stand.
 template <OpClass opClass> struct OfClass {
-  template <typename ConcreteOp>
-  struct Impl : mlir::OpTrait::TraitBase<ConcreteOp, Impl> {
+  template <typename ConcreteOp> struct Impl : mlir::OpTrait::TraitBase<ConcreteOp, Impl> {
     OpClass getOpClass() { return opClass; }
   };
 };
@@ -40,8 +40,7 @@ enum class KernelForm {
   runtime  ///< not at all: the runtime does it, or a kernel of its own is
 };
 template <KernelForm form> struct OfForm {
-  template <typename ConcreteOp>
-  struct Impl : mlir::OpTrait::TraitBase<ConcreteOp, Impl> {
+  template <typename ConcreteOp> struct Impl : mlir::OpTrait::TraitBase<ConcreteOp, Impl> {
     KernelForm getKernelForm() { return form; }
   };
 };
@@ -57,8 +56,7 @@ enum class InputAccess {
   often   ///< several, which others read too, or one after the other: kept where they cost anything
 };
 template <InputAccess access> struct OfAccess {
-  template <typename ConcreteOp>
-  struct Impl : mlir::OpTrait::TraitBase<ConcreteOp, Impl> {
+  template <typename ConcreteOp> struct Impl : mlir::OpTrait::TraitBase<ConcreteOp, Impl> {
     InputAccess getInputAccess() { return access; }
   };
 };
@@ -86,7 +84,9 @@ public:
 void needAllInputs(mlir::Operation *op, BoxRequest &request);
 template <typename ConcreteOp>
 struct NeedsAllInputs : mlir::OpTrait::TraitBase<ConcreteOp, NeedsAllInputs> {
-  void requireInputs(const Box &, BoxRequest &request) { needAllInputs(this->getOperation(), request); }
+  void requireInputs(const Box &, BoxRequest &request) {
+    needAllInputs(this->getOperation(), request);
+  }
 };
 
 /// One size per dynamic axis of the results of a SizedOpInterface; else it says so.
@@ -130,5 +130,3 @@ bool touchesTensors(mlir::Operation *op);
 bool isPureScalar(mlir::Operation *op);
 
 } // namespace penstock::pipe
-
-#endif

@@ -1,8 +1,9 @@
-//===- KernelInterfaces.td - what the compiler asks of ops ----*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the compiler asks of ops ----*- tablegen.
 //
 // What passes, schedules and lowerings have to know of an op stands with the op.
 // No method has a default: an op that gives no answer does not compile.
-//
 #ifndef PENSTOCK_PIPE_KERNEL_INTERFACES_TD
 #define PENSTOCK_PIPE_KERNEL_INTERFACES_TD
 

@@ -1,6 +1,6 @@
-//===- KernelOps.cpp - verifiers of kernels
-//--------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Verifiers of kernels.
 #include "compiler/Dialect/CheapOps.h"
 #include "compiler/Dialect/Rows.h"
 #include "compiler/Dialect/SmallReduction.h"
@@ -41,8 +41,8 @@ bool penstock::pipe::isCheap(Operation *op) {
     if (llvm::isa<ConstantOp>(inner))
       continue;
     auto binary = llvm::dyn_cast<BinaryOp>(inner);
-    const bool isSimple = binary && !llvm::is_contained({BinaryKind::div, BinaryKind::rem},
-                                                        binary.getKind());
+    const bool isSimple =
+        binary && !llvm::is_contained({BinaryKind::div, BinaryKind::rem}, binary.getKind());
     if (!isSimple && !llvm::isa<CastOp, SelectOp, CompareOp>(inner))
       return false;
     ++operations;
@@ -55,8 +55,7 @@ Operation *penstock::pipe::codecOf(KernelOp kernel) {
   if (body.getOperations().size() != 2)
     return nullptr;
   Operation *op = &body.front();
-  return classOf(op) == OpClass::codec &&
-                 llvm::equal(op->getResults(), body.back().getOperands())
+  return classOf(op) == OpClass::codec && llvm::equal(op->getResults(), body.back().getOperands())
              ? op
              : nullptr;
 }
@@ -72,7 +71,8 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
     StringRef name = entry.getName();
     Attribute value = entry.getValue();
     auto refuse = [&](StringRef wanted) {
-      return kernel.emitOpError() << "has the schedule `" << name << " = " << value << "`; " << wanted;
+      return kernel.emitOpError() << "has the schedule `" << name << " = " << value << "`; "
+                                  << wanted;
     };
     if (name == "level") { // C1
       if (!number(value, 2, 5, 1))
@@ -89,8 +89,14 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
         return refuse("a mapping is \"grid\", \"block\" or \"tile\"");
     } else if (name == "tile") { // C5
       auto tile = llvm::dyn_cast<DictionaryAttr>(value);
-      const auto several = tile ? llvm::count_if(tile, [&](NamedAttribute axis) { return number(axis.getValue(), 2, 1024, 1); }) : 0;
-      const auto single = tile ? llvm::count_if(tile, [&](NamedAttribute axis) { return number(axis.getValue(), 1, 1, 1); }) : 0;
+      const auto several =
+          tile ? llvm::count_if(
+                     tile, [&](NamedAttribute axis) { return number(axis.getValue(), 2, 1024, 1); })
+               : 0;
+      const auto single =
+          tile ? llvm::count_if(
+                     tile, [&](NamedAttribute axis) { return number(axis.getValue(), 1, 1, 1); })
+               : 0;
       if (several != 1 || several + single != static_cast<int64_t>(tile.size()))
         return refuse("a tile has 2 to 1024 rows of one axis, and one place of others, as i64");
     } else if (name == "rows") {
@@ -99,17 +105,21 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
     } else if (name == "row_tile") { // C4
       const auto rows = rowsOf(kernel);
       if (!rows || !number(value, 1, rows->extent - 1, 1))
-        return refuse("a tile has fewer rows than the kernel goes through, whose ops treat each row alone, as i64");
+        return refuse("a tile has fewer rows than the kernel goes through, whose ops treat each "
+                      "row alone, as i64");
     } else {
       return kernel.emitOpError() << "has a schedule with `" << name
-                                  << "`; known are `level`, `streaming`, `row_tile`, `mapping`, `threads`, `tile` and `rows`";
+                                  << "`; known are `level`, `streaming`, `row_tile`, `mapping`, "
+                                     "`threads`, `tile` and `rows`";
     }
   }
   if (schedule.contains("mapping") != schedule.contains("threads")) // C2
-    return kernel.emitOpError("has a schedule with one of `mapping` and `threads`; they stand together");
+    return kernel.emitOpError(
+        "has a schedule with one of `mapping` and `threads`; they stand together");
   const bool isTile = schedule.get("mapping") == StringAttr::get(kernel.getContext(), "tile");
   if (isTile != schedule.contains("tile") || isTile != schedule.contains("rows")) // C5
-    return kernel.emitOpError("has a schedule with some of the mapping \"tile\", `tile` and `rows`; they stand together");
+    return kernel.emitOpError(
+        "has a schedule with some of the mapping \"tile\", `tile` and `rows`; they stand together");
   return success();
 }
 
@@ -123,13 +133,15 @@ static LogicalResult verifyStored(KernelOp kernel) {
     const bool isReduce = llvm::isa<ReduceOp>(op);
     auto kernel = op->getParentOfType<KernelOp>();
     const bool isTiled = kernel.getSchedule() && kernel.getSchedule()->contains("tile");
-    const bool fits = text && (text == "scratch" || (text == "shared" && isTiled) || (text == "ring" && llvm::isa<ResampleOp, ReduceOp>(op)) ||
+    const bool fits = text && (text == "scratch" || (text == "shared" && isTiled) ||
+                               (text == "ring" && llvm::isa<ResampleOp, ReduceOp>(op)) ||
                                (isReduce && (text == "warps" || text == "threads")) ||
                                (text == "inline" && isSmallReduction(op)));
     if (fits)
       return WalkResult::advance();
     op->emitOpError() << "has the schedule " << where // C3
-                      << "; known are \"scratch\", \"shared\" in a tile, \"ring\" of a resample or reduce, \"warps\" and "
+                      << "; known are \"scratch\", \"shared\" in a tile, \"ring\" of a resample or "
+                         "reduce, \"warps\" and "
                          "\"threads\" of a reduce, and \"inline\" of one of at most 32 elements";
     return WalkResult::interrupt();
   });
@@ -140,16 +152,14 @@ LogicalResult KernelOp::verify() {
   if (!llvm::is_contained({"pixels", "codec", "rows", "select", "setup"}, getKind()))
     return emitOpError() << "has the unknown kind \"" << getKind() << "\"";
   if (getKind() != "pixels" && getKind() != "codec" && getBody().getNumArguments() != 0)
-    return emitOpError() << "of kind \"" << getKind()
-                         << "\" takes no arguments";
+    return emitOpError() << "of kind \"" << getKind() << "\" takes no arguments";
   bool scalars = false;
   for (Type type : getBody().getArgumentTypes()) {
     if (scalars && llvm::isa<NamedTensorType>(type))
       return emitOpError("has a tensor argument after a scalar one");
     scalars |= isScalarType(type);
   }
-  if (getBody().front().empty() ||
-      !llvm::isa<ReturnOp>(getBody().front().back()))
+  if (getBody().front().empty() || !llvm::isa<ReturnOp>(getBody().front().back()))
     return emitOpError("does not end in pipe.return");
   if (getKind() == "codec" && !codecOf(*this))
     return emitOpError("of kind \"codec\" is not one codec whose results it returns");
@@ -157,7 +167,8 @@ LogicalResult KernelOp::verify() {
     return failure();
   auto outside = (*this)->getAttrOfType<DenseI64ArrayAttr>("outside_n");
   const size_t results = getBody().front().back().getNumOperands();
-  if ((*this)->hasAttr("outside_n") && (!outside || outside.size() != static_cast<int64_t>(results)))
+  if ((*this)->hasAttr("outside_n") &&
+      (!outside || outside.size() != static_cast<int64_t>(results)))
     return emitOpError() << "has `outside_n` for other than its " << results << " results";
   return verifyStored(*this);
 }

@@ -1,4 +1,6 @@
-//===- KernelOps.td - what the split and the fusion leave ------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the split and the fusion leave ------*- tablegen.
 #ifndef PENSTOCK_PIPE_KERNEL_OPS_TD
 #define PENSTOCK_PIPE_KERNEL_OPS_TD
 

@@ -1,5 +1,6 @@
-//===- OpClass.cpp - the class of an op, where its types or body tell ------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The class of an op, where its types or body tell.
 #include "compiler/Dialect/SmallReduction.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

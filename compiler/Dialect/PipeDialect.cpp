@@ -1,6 +1,6 @@
-//===- PipeDialect.cpp - registration, remarks, extents
-//--------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Registration, remarks, extents.
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -8,8 +8,8 @@
 using namespace mlir;
 using namespace penstock::pipe;
 
-#include "compiler/Dialect/PipeDialect.cpp.inc"
 #include "compiler/Dialect/KernelInterfaces.cpp.inc"
+#include "compiler/Dialect/PipeDialect.cpp.inc"
 #include "compiler/Dialect/PipeEnums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
@@ -30,8 +30,8 @@ void PipeDialect::initialize() {
       >();
 }
 
-Operation *PipeDialect::materializeConstant(OpBuilder &builder, Attribute value,
-                                            Type type, Location loc) {
+Operation *PipeDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                            Location loc) {
   auto typed = llvm::dyn_cast<TypedAttr>(value);
   if (!typed || !(isScalarType(type) || llvm::isa<NamedTensorType>(type)))
     return nullptr;
@@ -45,8 +45,7 @@ LogicalResult penstock::pipe::verifySizes(Operation *op) {
       dynamic += tensor.dynamicAxes().size();
   const size_t sizes = llvm::cast<SizedOpInterface>(op).getSizes().size();
   if (sizes != dynamic)
-    return op->emitOpError()
-           << "has " << sizes << " sizes for " << dynamic << " dynamic axes";
+    return op->emitOpError() << "has " << sizes << " sizes for " << dynamic << " dynamic axes";
   return success();
 }
 
@@ -82,28 +81,25 @@ OpFoldResult penstock::pipe::extentOf(Value value, int64_t axis) {
   return {};
 }
 
-Value penstock::pipe::extentValue(OpBuilder &builder, Location loc, Value value,
-                                  int64_t axis) {
+Value penstock::pipe::extentValue(OpBuilder &builder, Location loc, Value value, int64_t axis) {
   OpFoldResult extent = extentOf(value, axis);
   if (!extent)
     return builder.create<ExtentOp>(
         loc, builder.getI64Type(), value,
-        builder.getStringAttr(
-            llvm::cast<NamedTensorType>(value.getType()).getAxes()[axis].name));
+        builder.getStringAttr(llvm::cast<NamedTensorType>(value.getType()).getAxes()[axis].name));
   if (auto dynamic = llvm::dyn_cast<Value>(extent))
     return dynamic;
   auto attribute = llvm::cast<IntegerAttr>(llvm::cast<Attribute>(extent));
   return builder.create<ConstantOp>(loc, builder.getI64Type(), attribute);
 }
 
-void penstock::pipe::addRemark(Operation *op, StringRef pass,
-                               const Twine &text) {
+void penstock::pipe::addRemark(Operation *op, StringRef pass, const Twine &text) {
   SmallVector<Attribute> remarks;
   if (auto present = op->getAttrOfType<ArrayAttr>("pipe.remarks"))
     remarks.append(present.begin(), present.end());
   Builder builder(op->getContext());
-  auto remark = RemarkAttr::get(op->getContext(), builder.getStringAttr(pass),
-                                builder.getStringAttr(text));
+  auto remark =
+      RemarkAttr::get(op->getContext(), builder.getStringAttr(pass), builder.getStringAttr(text));
   if (!llvm::is_contained(remarks, remark))
     remarks.push_back(remark);
   op->setAttr("pipe.remarks", builder.getArrayAttr(remarks));

@@ -1,7 +1,7 @@
-//===- PipeDialect.h - the pipe dialect: types, attributes, ops
-//------------===//
-#ifndef PENSTOCK_COMPILER_DIALECT_PIPEDIALECT_H
-#define PENSTOCK_COMPILER_DIALECT_PIPEDIALECT_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pipe dialect: types, attributes, ops.
+#pragma once
 
 #include "compiler/Dialect/KernelInterfaces.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -75,16 +75,13 @@ inline NamedTensorType tensorOf(mlir::Value tensor) {
 mlir::OpFoldResult extentOf(mlir::Value value, int64_t axis);
 /// The same as a value; creates a constant where it is static, and a
 /// pipe.extent for a block argument.
-mlir::Value extentValue(mlir::OpBuilder &builder, mlir::Location loc,
-                        mlir::Value value, int64_t axis);
+mlir::Value extentValue(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                        int64_t axis);
 /// The encode or recompress that a kernel of kind `codec` is; null where its
 /// body is not one whose results it returns.
 mlir::Operation *codecOf(KernelOp kernel);
 
 /// Attaches a remark of `pass` to `op`; `penstock explain` prints them.
-void addRemark(mlir::Operation *op, llvm::StringRef pass,
-               const llvm::Twine &text);
+void addRemark(mlir::Operation *op, llvm::StringRef pass, const llvm::Twine &text);
 
 } // namespace penstock::pipe
-
-#endif

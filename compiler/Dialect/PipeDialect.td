@@ -1,4 +1,6 @@
-//===- PipeDialect.td - the pipe dialect ----------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pipe dialect ----------------------*- tablegen.
 #ifndef PENSTOCK_PIPE_DIALECT_TD
 #define PENSTOCK_PIPE_DIALECT_TD
 

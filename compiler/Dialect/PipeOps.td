@@ -1,4 +1,6 @@
-//===- PipeOps.td - all ops of the dialect, by kind -----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// All ops of the dialect, by kind -----------*- tablegen.
 #ifndef PENSTOCK_PIPE_OPS_TD
 #define PENSTOCK_PIPE_OPS_TD
 

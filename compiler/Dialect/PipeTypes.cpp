@@ -1,6 +1,6 @@
-//===- PipeTypes.cpp - element types and the tensor type
-//-------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Element types and the tensor type.
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringSet.h"
@@ -28,8 +28,7 @@ StringRef penstock::pipe::scalarName(Type type) {
     return "u8";
   if (type.isUnsignedInteger(16))
     return "u16";
-  if (auto integer = llvm::dyn_cast<IntegerType>(type);
-      integer && integer.isSignless())
+  if (auto integer = llvm::dyn_cast<IntegerType>(type); integer && integer.isSignless())
     switch (integer.getWidth()) {
     case 1:
       return "bool";
@@ -82,20 +81,16 @@ Type penstock::pipe::scalarType(MLIRContext *context, StringRef name) {
   return {};
 }
 
-bool penstock::pipe::isScalarType(Type type) {
-  return !scalarName(type).empty();
-}
+bool penstock::pipe::isScalarType(Type type) { return !scalarName(type).empty(); }
 
 int64_t penstock::pipe::scalarBytes(Type type) {
   return std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
 }
 
-//===--- the tensor type
-//---------------------------------------------------===//
+//===--- the tensor type ----------------------------------------------------------===//
 
-LogicalResult
-NamedTensorType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                        Type elementType, ArrayRef<Axis> axes) {
+LogicalResult NamedTensorType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                      Type elementType, ArrayRef<Axis> axes) {
   if (!isScalarType(elementType)) // C2
     return emitError() << "element type must be one of u8 i8 u16 i16 i32 i64 "
                           "f16 bf16 f32 f64 "
@@ -124,8 +119,7 @@ NamedTensorType NamedTensorType::withAxes(ArrayRef<Axis> axes) const {
 }
 
 bool NamedTensorType::isStatic() const {
-  return llvm::all_of(getAxes(),
-                      [](const Axis &axis) { return axis.isStatic(); });
+  return llvm::all_of(getAxes(), [](const Axis &axis) { return axis.isStatic(); });
 }
 
 SmallVector<int64_t> NamedTensorType::dynamicAxes() const {
@@ -166,12 +160,10 @@ Type NamedTensorType::parse(AsmParser &parser) {
     if (failed(parser.parseOptionalQuestion())) {
       if (parser.parseInteger(axis.extent))
         return failure();
-    } else if (succeeded(parser.parseOptionalKeyword("max")) &&
-               parser.parseInteger(axis.bound)) {
+    } else if (succeeded(parser.parseOptionalKeyword("max")) && parser.parseInteger(axis.bound)) {
       return failure();
     }
-    if (succeeded(parser.parseOptionalColon()) &&
-        parser.parseKeywordOrString(&axis.metadata))
+    if (succeeded(parser.parseOptionalColon()) && parser.parseKeywordOrString(&axis.metadata))
       return failure();
     axes.push_back(std::move(axis));
     return success();
@@ -179,8 +171,7 @@ Type NamedTensorType::parse(AsmParser &parser) {
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis) ||
       parser.parseGreater())
     return {};
-  return parser.getChecked<NamedTensorType>(loc, parser.getContext(),
-                                            elementType, axes);
+  return parser.getChecked<NamedTensorType>(loc, parser.getContext(), elementType, axes);
 }
 
 void NamedTensorType::print(AsmPrinter &printer) const {

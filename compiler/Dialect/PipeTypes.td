@@ -1,4 +1,6 @@
-//===- PipeTypes.td - types and attributes of the dialect -----*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Types and attributes of the dialect -----*- tablegen.
 #ifndef PENSTOCK_PIPE_TYPES_TD
 #define PENSTOCK_PIPE_TYPES_TD
 

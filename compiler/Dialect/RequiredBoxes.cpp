@@ -1,5 +1,6 @@
-//===- RequiredBoxes.cpp - what a box of an op's result reads ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a box of an op's result reads.
 #include "compiler/Dialect/Boxes.h"
 
 using namespace mlir;
@@ -85,7 +86,9 @@ void PlaceOp::requireInputs(const Box &wanted, BoxRequest &request) {
 
 //===--- elements of inputs, one or several -----------------------------------===//
 
-void CastOp::requireInputs(const Box &wanted, BoxRequest &request) { request.need(getValue(), wanted); }
+void CastOp::requireInputs(const Box &wanted, BoxRequest &request) {
+  request.need(getValue(), wanted);
+}
 
 void MapOp::requireInputs(const Box &wanted, BoxRequest &request) {
   for (Value input : getInputs()) {
@@ -113,9 +116,10 @@ void WindowOp::requireInputs(const Box &wanted, BoxRequest &request) {
   for (auto [i, name] : llvm::enumerate(getOver().getAsRange<StringAttr>())) {
     const int64_t axis = tensorOf(getResult()).axisIndex(name);
     // Reflected elements may lie further inside than the neighbourhood.
-    result[axis] = bounded ? widened(getInput(), axis, wanted[axis], std::min<int64_t>(getLow()[i], 0),
-                                     std::max<int64_t>(getHigh()[i], 0), request.at())
-                           : AxisRange();
+    result[axis] = bounded
+                       ? widened(getInput(), axis, wanted[axis], std::min<int64_t>(getLow()[i], 0),
+                                 std::max<int64_t>(getHigh()[i], 0), request.at())
+                       : AxisRange();
   }
   request.need(getInput(), result);
 }
@@ -170,7 +174,8 @@ static AxisRange resampled(ResampleOp op, AxisRange wanted, OpBuilder &at) {
   Value in = weights.getIn();
   Value scale =
       scalars.binary(BinaryKind::div, scalars.cast(in, f64), scalars.cast(weights.getOut(), f64));
-  Value widening = weights.getAntialias() ? scalars.max(scale, scalars.number(1.0)) : scalars.number(1.0);
+  Value widening =
+      weights.getAntialias() ? scalars.max(scale, scalars.number(1.0)) : scalars.number(1.0);
   Value support = scalars.mul(widening, scalars.number(supportOf(weights.getFilter())));
   Value taps = at.create<TapsOp>(op.getLoc(), at.getI64Type(), weights.getFilter(), in,
                                  weights.getOut(), weights.getAntialias());

@@ -1,5 +1,6 @@
-//===- Rows.cpp - ops that treat each row alone -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ops that treat each row alone.
 #include "compiler/Dialect/Rows.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"

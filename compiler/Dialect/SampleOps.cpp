@@ -1,6 +1,6 @@
-//===- SampleOps.cpp - verifiers of sources, media and draws
-//---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Verifiers of sources, media and draws.
 #include "compiler/Dialect/PipeDialect.h"
 #include "runtime/abi/media.h"
 
@@ -9,12 +9,11 @@ using namespace penstock::pipe;
 
 LogicalResult SourceOp::verify() {
   if (getArgs().size() != getArgNames().size())
-    return emitOpError() << "has " << getArgs().size() << " arguments and "
-                         << getArgNames().size() << " names";
+    return emitOpError() << "has " << getArgs().size() << " arguments and " << getArgNames().size()
+                         << " names";
   for (NamedAttribute column : getColumns())
     if (!llvm::isa<TypeAttr>(column.getValue()))
-      return emitOpError() << "column `" << column.getName().strref()
-                           << "` has no type";
+      return emitOpError() << "column `" << column.getName().strref() << "` has no type";
   if (auto settings = (*this)->getAttrOfType<DictionaryAttr>("settings"))
     for (NamedAttribute setting : settings)
       if (!llvm::isa<StringAttr, IntegerAttr>(setting.getValue()))
@@ -40,7 +39,8 @@ LogicalResult ProbeOp::verify() {
     return emitOpError() << "knows no medium `" << getMedia() << "`";
   const int number = penstock::media::numberNamed(*medium, std::string_view(getNumber()));
   if (number < 0)
-    return emitOpError() << "finds no `" << getNumber() << "` in a header of `" << getMedia() << "`";
+    return emitOpError() << "finds no `" << getNumber() << "` in a header of `" << getMedia()
+                         << "`";
   const bool isReal = medium->numbers[static_cast<size_t>(number)].isReal;
   if (isReal ? !getType().isF64() : !getType().isSignlessInteger(64))
     return emitOpError() << "gives `" << getNumber() << "` as " << (isReal ? "f64" : "i64");
@@ -78,9 +78,8 @@ LogicalResult DecodeOp::verify() {
 LogicalResult DrawOp::verify() {
   auto args = getArgs();
   auto all = [&](auto predicate) {
-    return args.size() == 2 && llvm::all_of(args, [&](Value arg) {
-             return predicate(arg.getType());
-           });
+    return args.size() == 2 &&
+           llvm::all_of(args, [&](Value arg) { return predicate(arg.getType()); });
   };
   bool fits = false;
   Type result = getType();
@@ -93,8 +92,8 @@ LogicalResult DrawOp::verify() {
     break;
   case DrawKind::integer:
   case DrawKind::permutation:
-    fits = all([](Type type) { return type.isSignlessInteger(64); }) &&
-           result.isSignlessInteger(64);
+    fits =
+        all([](Type type) { return type.isSignlessInteger(64); }) && result.isSignlessInteger(64);
     break;
   }
   if (!fits)

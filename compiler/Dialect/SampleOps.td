@@ -1,4 +1,6 @@
-//===- SampleOps.td - parameters, rows, media, keys and draws --*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameters, rows, media, keys and draws --*- tablegen.
 #ifndef PENSTOCK_PIPE_SAMPLE_OPS_TD
 #define PENSTOCK_PIPE_SAMPLE_OPS_TD
 

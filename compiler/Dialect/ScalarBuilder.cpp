@@ -1,5 +1,6 @@
-//===- ScalarBuilder.cpp - i64 arithmetic that passes emit ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// I64 arithmetic that passes emit.
 #include "compiler/Dialect/ScalarBuilder.h"
 
 using namespace mlir;

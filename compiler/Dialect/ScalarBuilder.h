@@ -1,6 +1,7 @@
-//===- ScalarBuilder.h - i64 arithmetic that passes emit --------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_DIALECT_SCALARBUILDER_H
-#define PENSTOCK_COMPILER_DIALECT_SCALARBUILDER_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// I64 arithmetic that passes emit --------*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/IR/AffineExpr.h"
@@ -21,7 +22,9 @@ public:
 
   mlir::Value constant(int64_t value);
   mlir::Value number(double value); ///< as f64
-  mlir::Value extent(mlir::Value tensor, int64_t axis) { return extentValue(builder, tensor.getLoc(), tensor, axis); }
+  mlir::Value extent(mlir::Value tensor, int64_t axis) {
+    return extentValue(builder, tensor.getLoc(), tensor, axis);
+  }
   mlir::Value binary(BinaryKind kind, mlir::Value a, mlir::Value b);
   mlir::Value add(mlir::Value a, mlir::Value b) { return binary(BinaryKind::add, a, b); }
   mlir::Value sub(mlir::Value a, mlir::Value b) { return binary(BinaryKind::sub, a, b); }
@@ -30,9 +33,7 @@ public:
   mlir::Value max(mlir::Value a, mlir::Value b) { return binary(BinaryKind::max, a, b); }
   mlir::Value compare(Predicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value onTrue, mlir::Value onFalse);
-  mlir::Value logicalAnd(mlir::Value a, mlir::Value b) {
-    return binary(BinaryKind::bit_and, a, b);
-  }
+  mlir::Value logicalAnd(mlir::Value a, mlir::Value b) { return binary(BinaryKind::bit_and, a, b); }
   mlir::Value logicalNot(mlir::Value a);
   mlir::Value cast(mlir::Value a, mlir::Type to);
   /// The value among `choices` that a choose of `index` would give (indices
@@ -49,5 +50,3 @@ private:
 };
 
 } // namespace penstock::pipe
-
-#endif

@@ -1,11 +1,9 @@
-//===- ScalarOps.cpp - verifiers and folds of the scalar ops
-//---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Verifiers and folds of the scalar ops.
 //
 // Folding computes with runtime/abi/scalar.h, never with APFloat's or the
 // host's libm's idea of an operation: a folded pipeline keeps its bits.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Dialect/PipeDialect.h"
 #include "runtime/abi/scalar.h"
 #include <optional>
@@ -16,8 +14,7 @@ namespace scalar = penstock::scalar;
 
 static bool isStorageOnly(Type type) { return type.isF16() || type.isBF16(); }
 
-//===--- attributes to numbers and back
-//------------------------------------===//
+//===--- attributes to numbers and back -------------------------------------------===//
 
 /// Calls `f` with a value of the C++ type of `type` (bool, integers, float,
 /// double); null for storage types.
@@ -56,9 +53,8 @@ template <typename T> static std::optional<T> number(Attribute attribute) {
     auto value = llvm::dyn_cast_or_null<IntegerAttr>(attribute);
     if (!value)
       return std::nullopt;
-    return static_cast<T>(std::is_unsigned_v<T>
-                              ? value.getValue().getZExtValue()
-                              : value.getValue().getSExtValue());
+    return static_cast<T>(std::is_unsigned_v<T> ? value.getValue().getZExtValue()
+                                                : value.getValue().getSExtValue());
   }
 }
 
@@ -68,14 +64,12 @@ template <typename T> static Attribute attribute(Type type, T value) {
   else if constexpr (std::is_same_v<T, double>)
     return FloatAttr::get(type, APFloat(value));
   else
-    return IntegerAttr::get(
-        type, APInt(type.getIntOrFloatBitWidth(),
-                    static_cast<uint64_t>(static_cast<int64_t>(value)),
-                    std::is_signed_v<T>));
+    return IntegerAttr::get(type, APInt(type.getIntOrFloatBitWidth(),
+                                        static_cast<uint64_t>(static_cast<int64_t>(value)),
+                                        std::is_signed_v<T>));
 }
 
-//===--- pipe.constant
-//-----------------------------------------------------===//
+//===--- pipe.constant ------------------------------------------------------------===//
 
 LogicalResult ConstantOp::verify() {
   Type type = getResult().getType();
@@ -84,26 +78,23 @@ LogicalResult ConstantOp::verify() {
     if (!elements)
       return emitOpError("needs an elements attribute for a tensor");
     if (elements.getElementType() != tensor.getElementType())
-      return emitOpError() << "has elements of " << elements.getElementType()
-                           << " for the type " << tensor;
+      return emitOpError() << "has elements of " << elements.getElementType() << " for the type "
+                           << tensor;
     ArrayRef<int64_t> shape = elements.getType().getShape();
     bool same = shape.size() == tensor.getAxes().size();
     for (size_t i = 0; same && i < shape.size(); ++i)
       same = shape[i] == tensor.getAxes()[i].extent;
-    return same ? success()
-                : emitOpError("has elements of another shape than its type");
+    return same ? success() : emitOpError("has elements of another shape than its type");
   }
   auto typed = llvm::cast<TypedAttr>(getValue());
   if (typed.getType() != type)
-    return emitOpError() << "has a value of type " << typed.getType()
-                         << " for the type " << type;
+    return emitOpError() << "has a value of type " << typed.getType() << " for the type " << type;
   return success();
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
-//===--- pipe.unary
-//--------------------------------------------------------===//
+//===--- pipe.unary ---------------------------------------------------------------===//
 
 LogicalResult UnaryOp::verify() {
   Type type = getValue().getType();
@@ -120,8 +111,8 @@ LogicalResult UnaryOp::verify() {
     defined = isFloat(type);
   }
   if (!defined || isStorageOnly(type))
-    return emitOpError() << "`" << stringifyUnaryKind(getKind())
-                         << "` is not defined on " << scalarName(type);
+    return emitOpError() << "`" << stringifyUnaryKind(getKind()) << "` is not defined on "
+                         << scalarName(type);
   return success();
 }
 
@@ -138,8 +129,7 @@ template <typename T> static std::optional<T> unary(UnaryKind kind, T a) {
       break;
     }
     if constexpr (std::is_integral_v<T>)
-      return kind == UnaryKind::bit_not ? std::optional<T>(static_cast<T>(~a))
-                                        : std::nullopt;
+      return kind == UnaryKind::bit_not ? std::optional<T>(static_cast<T>(~a)) : std::nullopt;
     else
       switch (kind) {
       case UnaryKind::floor:
@@ -170,8 +160,7 @@ OpFoldResult UnaryOp::fold(FoldAdaptor adaptor) {
   });
 }
 
-//===--- pipe.binary
-//-------------------------------------------------------===//
+//===--- pipe.binary --------------------------------------------------------------===//
 
 LogicalResult BinaryOp::verify() {
   Type type = getLhs().getType();
@@ -190,13 +179,12 @@ LogicalResult BinaryOp::verify() {
     defined = !isBool(type);
   }
   if (!defined || isStorageOnly(type))
-    return emitOpError() << "`" << stringifyBinaryKind(getKind())
-                         << "` is not defined on " << scalarName(type);
+    return emitOpError() << "`" << stringifyBinaryKind(getKind()) << "` is not defined on "
+                         << scalarName(type);
   return success();
 }
 
-template <typename T>
-static std::optional<T> binary(BinaryKind kind, T a, T b) {
+template <typename T> static std::optional<T> binary(BinaryKind kind, T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     switch (kind) {
     case BinaryKind::bit_and:
@@ -264,27 +252,22 @@ OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
   case BinaryKind::add:
     if (isInteger(adaptor.getRhs(), 0))
       return getLhs();
-    return isInteger(adaptor.getLhs(), 0) ? OpFoldResult(getRhs())
-                                          : OpFoldResult();
+    return isInteger(adaptor.getLhs(), 0) ? OpFoldResult(getRhs()) : OpFoldResult();
   case BinaryKind::sub:
-    return isInteger(adaptor.getRhs(), 0) ? OpFoldResult(getLhs())
-                                          : OpFoldResult();
+    return isInteger(adaptor.getRhs(), 0) ? OpFoldResult(getLhs()) : OpFoldResult();
   case BinaryKind::mul:
     if (isInteger(adaptor.getRhs(), 1))
       return getLhs();
-    return isInteger(adaptor.getLhs(), 1) ? OpFoldResult(getRhs())
-                                          : OpFoldResult();
+    return isInteger(adaptor.getLhs(), 1) ? OpFoldResult(getRhs()) : OpFoldResult();
   case BinaryKind::min:
   case BinaryKind::max:
-    return getLhs() == getRhs() && !isFloat(type) ? OpFoldResult(getLhs())
-                                                  : OpFoldResult();
+    return getLhs() == getRhs() && !isFloat(type) ? OpFoldResult(getLhs()) : OpFoldResult();
   default:
     return {};
   }
 }
 
-//===--- pipe.compare, pipe.select
-//-----------------------------------------===//
+//===--- pipe.compare, pipe.select ------------------------------------------------===//
 
 OpFoldResult CompareOp::fold(FoldAdaptor adaptor) {
   Type type = getLhs().getType();
@@ -328,8 +311,7 @@ OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
   return {};
 }
 
-//===--- pipe.cast
-//---------------------------------------------------------===//
+//===--- pipe.cast ----------------------------------------------------------------===//
 
 LogicalResult CastOp::verify() {
   Type from = getValue().getType();
@@ -341,20 +323,18 @@ LogicalResult CastOp::verify() {
     return emitOpError() << "cannot convert " << from << " to " << to;
   size_t dynamic = toTensor ? toTensor.dynamicAxes().size() : 0;
   if (getSizes().size() != dynamic)
-    return emitOpError() << "has " << getSizes().size() << " sizes for "
-                         << dynamic << " dynamic axes";
+    return emitOpError() << "has " << getSizes().size() << " sizes for " << dynamic
+                         << " dynamic axes";
   Type fromElement = fromTensor ? fromTensor.getElementType() : from;
   Type toElement = toTensor ? toTensor.getElementType() : to;
   if (getMode() == CastMode::bits && // C2
       fromElement.getIntOrFloatBitWidth() != toElement.getIntOrFloatBitWidth())
     return emitOpError() << "`bits` needs types of one width, but they are "
-                         << scalarName(fromElement) << " and "
-                         << scalarName(toElement);
+                         << scalarName(fromElement) << " and " << scalarName(toElement);
   return success();
 }
 
-template <typename To, typename From>
-static std::optional<To> castTo(CastMode mode, From a) {
+template <typename To, typename From> static std::optional<To> castTo(CastMode mode, From a) {
   if constexpr (std::is_same_v<To, From>) {
     return a;
   } else if (mode == CastMode::bits) {
@@ -364,8 +344,7 @@ static std::optional<To> castTo(CastMode mode, From a) {
         if (a != a)
           return std::bit_cast<To>(scalar::canonicalNan<From>());
       return std::bit_cast<To>(a);
-    }
-    else
+    } else
       return std::nullopt;
   } else if constexpr (std::is_same_v<To, bool>) {
     return a != From(0);
@@ -374,8 +353,7 @@ static std::optional<To> castTo(CastMode mode, From a) {
   } else if constexpr (std::is_floating_point_v<From>) {
     return scalar::floatToInt<To>(a);
   } else {
-    return mode == CastMode::clamp ? scalar::saturate<To>(a)
-                                   : scalar::wrap<To>(a);
+    return mode == CastMode::clamp ? scalar::saturate<To>(a) : scalar::wrap<To>(a);
   }
 }
 
@@ -388,9 +366,8 @@ template <typename From> static Attribute toStorage(Type to, From a) {
   else
     bits = half ? scalar::toHalf(scalar::oddDouble(static_cast<int64_t>(a)))
                 : scalar::toBfloat(scalar::oddDouble(static_cast<int64_t>(a)));
-  return FloatAttr::get(to, APFloat(half ? APFloat::IEEEhalf()
-                                         : APFloat::BFloat(),
-                                    APInt(16, bits)));
+  return FloatAttr::get(to,
+                        APFloat(half ? APFloat::IEEEhalf() : APFloat::BFloat(), APInt(16, bits)));
 }
 
 /// The f32 number of a storage type's attribute.
@@ -398,10 +375,8 @@ static std::optional<float> fromStorage(Attribute attribute) {
   auto value = llvm::dyn_cast_or_null<FloatAttr>(attribute);
   if (!value)
     return std::nullopt;
-  const auto bits = static_cast<uint16_t>(
-      value.getValue().bitcastToAPInt().getZExtValue());
-  return value.getType().isF16() ? scalar::fromHalf(bits)
-                                 : scalar::fromBfloat(bits);
+  const auto bits = static_cast<uint16_t>(value.getValue().bitcastToAPInt().getZExtValue());
+  return value.getType().isF16() ? scalar::fromHalf(bits) : scalar::fromBfloat(bits);
 }
 
 OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
@@ -431,16 +406,15 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   });
 }
 
-//===--- pipe.load
-//---------------------------------------------------------===//
+//===--- pipe.load ----------------------------------------------------------------===//
 
 LogicalResult LoadOp::verify() {
   auto type = llvm::cast<NamedTensorType>(getTensor().getType());
   if (static_cast<int64_t>(getIndices().size()) != type.getRank()) // C1
-    return emitOpError() << "has " << getIndices().size() << " indices for "
-                         << type.getRank() << " axes";
+    return emitOpError() << "has " << getIndices().size() << " indices for " << type.getRank()
+                         << " axes";
   if (getType() != type.getElementType())
-    return emitOpError() << "reads " << scalarName(type.getElementType())
-                         << ", not " << scalarName(getType());
+    return emitOpError() << "reads " << scalarName(type.getElementType()) << ", not "
+                         << scalarName(getType());
   return success();
 }

@@ -1,9 +1,10 @@
-//===- ScalarOps.td - arithmetic on one element ---------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arithmetic on one element ---------------*- tablegen.
 //
 // The scalar semantics are those of `runtime/abi/scalar.h`. These ops exist
 // (instead of arith and math) because arith leaves undefined what a contract
 // defines, and because MLIR folds math ops with the host's libm.
-//
 #ifndef PENSTOCK_PIPE_SCALAR_OPS_TD
 #define PENSTOCK_PIPE_SCALAR_OPS_TD
 

@@ -1,4 +1,6 @@
-//===- ScopeOps.td - pipelines, branches, loops, batches -------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipelines, branches, loops, batches -------*- tablegen.
 #ifndef PENSTOCK_PIPE_SCOPE_OPS_TD
 #define PENSTOCK_PIPE_SCOPE_OPS_TD
 

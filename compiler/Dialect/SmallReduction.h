@@ -1,6 +1,7 @@
-//===- SmallReduction.h - reductions that are expressions -------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_DIALECT_SMALLREDUCTION_H
-#define PENSTOCK_COMPILER_DIALECT_SMALLREDUCTION_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions that are expressions -------*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -14,5 +15,3 @@ std::optional<int64_t> reducedElements(ReduceOp op);
 bool isSmallReduction(mlir::Operation *op);
 
 } // namespace penstock::pipe
-
-#endif

@@ -1,10 +1,11 @@
-//===- TensorOps.td - what happens to tensors -----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happens to tensors -----------------*- tablegen.
 //
 // One rule for all of them: an op carries `sizes`, one i64 operand for each
 // axis of its results whose extent is known per sample only, in order. So the
 // extent of any value is an operand of its definition, never a computation
 // that somebody has to find.
-//
 #ifndef PENSTOCK_PIPE_TENSOR_OPS_TD
 #define PENSTOCK_PIPE_TENSOR_OPS_TD
 

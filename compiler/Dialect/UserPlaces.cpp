@@ -1,5 +1,6 @@
-//===- UserPlaces.cpp - the user's own lines, of an op -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The user's own lines, of an op.
 #include "compiler/Dialect/UserPlaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"

@@ -1,11 +1,10 @@
-//===- UserPlaces.h - the user's own lines, of an op -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The user's own lines, of an op.
 //
 // An op that a function of the library made has the places of all calls on the way to
 // it. What a person is told is where the outermost one stands.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_COMPILER_DIALECT_USERPLACES_H
-#define PENSTOCK_COMPILER_DIALECT_USERPLACES_H
+#pragma once
 
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/SmallVector.h"
@@ -18,5 +17,3 @@ llvm::SmallVector<mlir::FileLineColLoc> userPlacesOf(mlir::Location location);
 mlir::FileLineColLoc userPlaceOf(mlir::Location location);
 
 } // namespace penstock::pipe
-
-#endif

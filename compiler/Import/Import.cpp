@@ -1,11 +1,10 @@
-//===- Import.cpp - rounds of elaboration ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rounds of elaboration.
 //
 // Every parameter starts as a run-time one. Where a number is needed at compile
 // time and parameters alone stand in its way, they become static and import
 // starts again; each round makes at least one more static, so it ends.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Import/Pipeline/Pipeline.h"
 #include "dsl/AST/Printer.h"
 #include "mlir/IR/Diagnostics.h"

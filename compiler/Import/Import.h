@@ -1,11 +1,10 @@
-//===- Import.h - checked text to the pipe dialect ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checked text to the pipe dialect.
 //
 // Import is elaboration: it walks the syntax tree, instantiates functions,
 // evaluates what is static and emits typed ops (docs/rationale/ir.md).
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_COMPILER_IMPORT_IMPORT_H
-#define PENSTOCK_COMPILER_IMPORT_IMPORT_H
+#pragma once
 
 #include "dsl/AST/Program.h"
 #include "dsl/Diagnostics/Diagnostics.h"
@@ -53,5 +52,3 @@ ImportResult importProgram(mlir::MLIRContext &context, const dsl::Program &progr
                            dsl::Diagnostics &diagnostics);
 
 } // namespace penstock::importer
-
-#endif

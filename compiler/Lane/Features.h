@@ -1,6 +1,7 @@
-//===- Features.h - what the lanes of a machine have -----------------------===//
-#ifndef PENSTOCK_COMPILER_LANE_FEATURES_H
-#define PENSTOCK_COMPILER_LANE_FEATURES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the lanes of a machine have.
+#pragma once
 
 #include <cstdint>
 
@@ -16,22 +17,23 @@ struct Features {
   bool convertsHalves = false;   ///< between f32 and f16
   bool storesHalves = false;     ///< the conversion to f16 stores what it gives
   bool signMask = false;         ///< `sign_mask`; conditions are lanes of ones and zeros
-  bool numbers = false;          ///< `min_number`, `max_number`, `replace_nan`, of whole registers of f32
-  bool convertUp = false;        ///< `convert_up`, likewise
-  bool permuteInts = false;      ///< `permute_two` of i32, likewise
-  bool permuteBytes = false;     ///< `permute` and `permute_two` of bytes, likewise; loads of some bytes of a register
-  bool dotQuads = false;         ///< `dot_quads`, likewise
+  bool numbers = false;   ///< `min_number`, `max_number`, `replace_nan`, of whole registers of f32
+  bool convertUp = false; ///< `convert_up`, likewise
+  bool permuteInts = false; ///< `permute_two` of i32, likewise
+  bool permuteBytes =
+      false; ///< `permute` and `permute_two` of bytes, likewise; loads of some bytes of a register
+  bool dotQuads = false; ///< `dot_quads`, likewise
   /// Bytes of the smallest elements that are taken one by one out of two registers; 0: none.
   int64_t leastSelected = 0;
 
   /// Elements of so many bytes in a register.
   int64_t lanesOf(int64_t bytes) const { return registerBytes / bytes; }
-  bool selects(int64_t bytes) const { return leastSelected && bytes >= leastSelected && bytes <= 4; }
+  bool selects(int64_t bytes) const {
+    return leastSelected && bytes >= leastSelected && bytes <= 4;
+  }
 };
 
 /// Those of x86-64-v2, v3 and v4 by number; 5 is v4 with VNNI and VBMI (Ice Lake, Zen 4).
 Features featuresOf(int64_t level);
 
 } // namespace penstock::lane
-
-#endif

@@ -1,5 +1,6 @@
-//===- FeaturesX86.cpp - what the levels of x86-64 have --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the levels of x86-64 have.
 #include "compiler/Lane/Features.h"
 
 using namespace penstock::lane;

@@ -1,5 +1,6 @@
-//===- LaneDialect.cpp - registration, and what vectors ops take ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Registration, and what vectors ops take.
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,6 +1,7 @@
-//===- LaneDialect.h - what machines do with lanes --------------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_LANE_LANEDIALECT_H
-#define PENSTOCK_COMPILER_LANE_LANEDIALECT_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What machines do with lanes --------------*- C++.
+#pragma once
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
@@ -19,5 +20,3 @@
 
 #define GET_OP_CLASSES
 #include "compiler/Lane/LaneOps.h.inc"
-
-#endif

@@ -1,7 +1,8 @@
-//===- LaneOps.td - what machines do with lanes ---------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What machines do with lanes ---------------*- tablegen.
 //
 // Vectors have one dimension. A part is 16 bytes of a vector, from its beginning on.
-//
 #ifndef PENSTOCK_LANE_OPS_TD
 #define PENSTOCK_LANE_OPS_TD
 

@@ -1,5 +1,6 @@
-//===- CodePipelines.cpp - from kernels to the LLVM dialect ---------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// From kernels to the LLVM dialect.
 #include "compiler/Pipelines/CodePipelines.h"
 #include "compiler/Conversion/Passes.h"
 #include "compiler/Schedules/Passes.h"

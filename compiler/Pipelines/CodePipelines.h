@@ -1,6 +1,7 @@
-//===- CodePipelines.h - from kernels to the LLVM dialect -------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_PIPELINES_CODEPIPELINES_H
-#define PENSTOCK_COMPILER_PIPELINES_CODEPIPELINES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// From kernels to the LLVM dialect -------*- C++.
+#pragma once
 
 #include "mlir/Pass/PassManager.h"
 
@@ -17,12 +18,10 @@ void buildLLVMPipeline(mlir::OpPassManager &manager);
 /// the host runs (select, setup, tables) stay as they are.
 /// `tiny`: in tiles wherever that is right, with few threads and little shared memory, for tests.
 void buildCudaPipeline(mlir::OpPassManager &manager, bool tiny = false);
-/// kernels -> schedule, for those that a GPU runs beside this host; the others stay as they are, for
-/// buildSchedulePipeline().
+/// kernels -> schedule, for those that a GPU runs beside this host; the others stay as they are,
+/// for buildSchedulePipeline().
 void buildDeviceSchedulePipeline(mlir::OpPassManager &manager);
 /// schedule -> what the threads of a GPU do, of the kernels that have such a schedule.
 void buildDeviceCodePipeline(mlir::OpPassManager &manager);
 
 } // namespace penstock::pipelines
-
-#endif

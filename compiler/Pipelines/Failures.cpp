@@ -1,5 +1,6 @@
-//===- Failures.cpp - which pass failed -----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which pass failed.
 #include "compiler/Pipelines/Failures.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/IR/Diagnostics.h"

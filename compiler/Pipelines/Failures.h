@@ -1,6 +1,7 @@
-//===- Failures.h - which pass failed ---------------------------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_PIPELINES_FAILURES_H
-#define PENSTOCK_COMPILER_PIPELINES_FAILURES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which pass failed ---------------------------*- C++.
+#pragma once
 
 #include "mlir/Pass/PassManager.h"
 
@@ -11,5 +12,3 @@ namespace penstock::pipelines {
 void nameFailures(mlir::PassManager &manager, llvm::StringRef stage);
 
 } // namespace penstock::pipelines
-
-#endif

@@ -1,5 +1,6 @@
-//===- Pipelines.cpp - which passes run, in which order -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which passes run, in which order.
 #include "compiler/Pipelines/Pipelines.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"

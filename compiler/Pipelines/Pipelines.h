@@ -1,6 +1,7 @@
-//===- Pipelines.h - which passes run, in which order -----------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_PIPELINES_PIPELINES_H
-#define PENSTOCK_COMPILER_PIPELINES_PIPELINES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which passes run, in which order -----------*- C++.
+#pragma once
 
 #include "mlir/Pass/PassManager.h"
 #include <set>
@@ -38,5 +39,3 @@ void buildKernelsPipeline(mlir::OpPassManager &manager, const PassSelection &sel
 void registerPipelines();
 
 } // namespace penstock::pipelines
-
-#endif

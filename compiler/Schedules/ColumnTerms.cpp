@@ -1,5 +1,6 @@
-//===- ColumnTerms.cpp - what only the column decides, once per sample -------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What only the column decides, once per sample.
 #include "compiler/Schedules/ColumnTerms.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -1,6 +1,7 @@
-//===- ColumnTerms.h - what only the column decides, once per sample -*- C++ -*-===//
-#ifndef PENSTOCK_SCHEDULES_COLUMNTERMS_H
-#define PENSTOCK_SCHEDULES_COLUMNTERMS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What only the column decides, once per sample -*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -13,5 +14,3 @@ namespace penstock::schedules {
 llvm::SmallVector<pipe::MapOp> splitColumnTerms(pipe::KernelOp kernel);
 
 } // namespace penstock::schedules
-
-#endif

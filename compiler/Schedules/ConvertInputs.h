@@ -1,6 +1,7 @@
-//===- ConvertInputs.h - what windows convert for every neighbour --*- C++ -*-===//
-#ifndef PENSTOCK_SCHEDULES_CONVERTINPUTS_H
-#define PENSTOCK_SCHEDULES_CONVERTINPUTS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What windows convert for every neighbour --*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -11,5 +12,3 @@ namespace penstock::schedules {
 llvm::SmallVector<pipe::MapOp> convertInputs(pipe::KernelOp kernel);
 
 } // namespace penstock::schedules
-
-#endif

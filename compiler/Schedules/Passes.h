@@ -1,6 +1,7 @@
-//===- Passes.h - schedules ------------------------------------------------===//
-#ifndef PENSTOCK_COMPILER_SCHEDULES_PASSES_H
-#define PENSTOCK_COMPILER_SCHEDULES_PASSES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Schedules.
+#pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -12,5 +13,3 @@ namespace penstock::schedules {
 #include "compiler/Schedules/Passes.h.inc"
 
 } // namespace penstock::schedules
-
-#endif

@@ -1,4 +1,6 @@
-//===- Passes.td - schedules --------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Schedules --------------------------------*- tablegen.
 #ifndef PENSTOCK_SCHEDULES_PASSES_TD
 #define PENSTOCK_SCHEDULES_PASSES_TD
 

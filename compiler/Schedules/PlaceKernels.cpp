@@ -1,14 +1,13 @@
-//===- PlaceKernels.cpp - which kernels a GPU runs --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which kernels a GPU runs.
 //
 // One frontier through the pipeline: what is decoded crosses it, and nothing comes back but
 // outputs. A kernel stays on the host where there is no GPU code for it, or where something
 // on the host reads what it makes: a codec, a table, or another kernel that stays.
-//
-//===----------------------------------------------------------------------===//
-
-#include "compiler/Schedules/Passes.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "compiler/Dialect/UserPlaces.h"
+#include "compiler/Schedules/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 

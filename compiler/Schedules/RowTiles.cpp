@@ -1,5 +1,6 @@
-//===- RowTiles.cpp - kernels that go by tiles of rows -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels that go by tiles of rows.
 #include "compiler/Schedules/RowTiles.h"
 #include "compiler/Dialect/CheapOps.h"
 #include "compiler/Dialect/Rows.h"
@@ -8,20 +9,22 @@
 using namespace mlir;
 using namespace penstock::pipe;
 
-/// Of what is read for a tile: half of a first cache, but four rows at least, since their sums go side by side,
-/// as long as a second cache holds them.
+/// Of what is read for a tile: half of a first cache, but four rows at least, since their sums go
+/// side by side, as long as a second cache holds them.
 static constexpr int64_t nearBytes = 16 << 10, farBytes = 128 << 10, sideBySide = 4;
 
-static NamedTensorType typeOf(Value value) { return llvm::dyn_cast<NamedTensorType>(value.getType()); }
+static NamedTensorType typeOf(Value value) {
+  return llvm::dyn_cast<NamedTensorType>(value.getType());
+}
 
 /// Whether an element of `value` takes a few operations, out of the kernel's inputs.
 static bool isAtHand(Value value, int64_t rank) {
   Operation *op = value.getDefiningOp();
   if (!op || typeOf(value).getRank() < rank)
     return true; // what is repeated is small, and stored
-  return (isCheap(op) || llvm::isa<ViewOp>(op)) && llvm::all_of(op->getOperands(), [&](Value operand) {
-           return !typeOf(operand) || isAtHand(operand, rank);
-         });
+  return (isCheap(op) || llvm::isa<ViewOp>(op)) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return !typeOf(operand) || isAtHand(operand, rank); });
 }
 
 /// Whether something of a row waits for all of the row.

@@ -1,5 +1,6 @@
-//===- ScheduleCpu.cpp - how wide lanes are, rings, streaming --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// How wide lanes are, rings, streaming.
 #include "compiler/Dialect/PipeDialect.h"
 #include "compiler/Lane/Features.h"
 #include "compiler/Schedules/ColumnTerms.h"
@@ -26,8 +27,8 @@ static bool streamsRows(ResampleOp op) {
   if (op.getNumerics() != Numerics::pillow || type.axisIndex(op.getAxis()) != 1 || !op->hasOneUse())
     return false;
   auto vertical = llvm::dyn_cast<ResampleOp>(*op->user_begin());
-  return vertical && vertical.getInput() == op.getResult() && vertical.getNumerics() == Numerics::pillow &&
-         type.axisIndex(vertical.getAxis()) == 0;
+  return vertical && vertical.getInput() == op.getResult() &&
+         vertical.getNumerics() == Numerics::pillow && type.axisIndex(vertical.getAxis()) == 0;
 }
 
 /// A number that is a constant, or the default of a run-time parameter.
@@ -99,7 +100,8 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
     const bool ring = resample && streamsRows(resample);
     store(op, ring ? "ring" : "scratch",
           ring ? "its rows live in a ring until the pass along the other axis has used them"
-               : "is computed once and stored in scratch memory: its elements are read more than once");
+               : "is computed once and stored in scratch memory: its elements are read more than "
+                 "once");
   }
 
   static void markInline(Operation &op) {
@@ -118,18 +120,26 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       if (kernel.getSchedule() || kernel.getKind() == "codec")
         continue;
       for (ReduceOp rows : separateReductions(kernel)) {
-        addRemark(rows, "schedule-cpu", "is computed first, for whole columns: pieces side by side share it");
+        addRemark(rows, "schedule-cpu",
+                  "is computed first, for whole columns: pieces side by side share it");
         // Conversion stores it as a whole where it is not read row by row.
         rows->setAttr("schedule", builder.getStringAttr("ring"));
       }
       for (WindowOp rows : separateWindows(kernel))
-        addRemark(rows, "schedule-cpu", "goes along one axis, and then another window along the other: neighbours share it");
+        addRemark(
+            rows, "schedule-cpu",
+            "goes along one axis, and then another window along the other: neighbours share it");
       for (ViewOp copy : transposeInputs(kernel))
-        store(*copy, "scratch", "is computed once and stored in scratch memory: a map reads it many times, across its rows");
+        store(*copy, "scratch",
+              "is computed once and stored in scratch memory: a map reads it many times, across "
+              "its rows");
       for (MapOp converted : convertInputs(kernel))
-        store(*converted, "scratch", "is computed once and stored in scratch memory: a window takes many neighbours of each element so");
+        store(*converted, "scratch",
+              "is computed once and stored in scratch memory: a window takes many neighbours of "
+              "each element so");
       for (MapOp column : splitColumnTerms(kernel))
-        store(*column, "scratch", "is computed once and stored in scratch memory: all rows have it in common");
+        store(*column, "scratch",
+              "is computed once and stored in scratch memory: all rows have it in common");
       forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) { store(op); });
       forEachInline(kernel, /*pixelsTogether=*/true, [](Operation &op) { markInline(op); });
       keepCheapMapsApart(kernel);
@@ -138,11 +148,13 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       if (auto tile = rowTileOf(kernel)) {
         chosen.set("row_tile", builder.getI64IntegerAttr(*tile));
         addRemark(kernel, "schedule-cpu",
-                  "goes through its rows in tiles of " + std::to_string(*tile) + ", which stay in a near cache");
+                  "goes through its rows in tiles of " + std::to_string(*tile) +
+                      ", which stay in a near cache");
       }
       // It wins where a register is a line, on the machines that were measured, and loses
       // on Zen 3, where it is half of one.
-      if (penstock::lane::featuresOf(level).registerBytes >= lineBytes && streamsOutputs(kernel, getOperation()))
+      if (penstock::lane::featuresOf(level).registerBytes >= lineBytes &&
+          streamsOutputs(kernel, getOperation()))
         chosen.set("streaming", builder.getUnitAttr());
       kernel.setScheduleAttr(chosen.getDictionary(&getContext()));
     }

@@ -1,4 +1,6 @@
-//===- ScheduleGpu.cpp - blocks, passes and warps --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Blocks, passes and warps.
 //
 // Where nothing has to be complete before something else reads it, elements are
 // independent, and any number of blocks can share a sample. Where what has to be are rows of
@@ -8,9 +10,6 @@
 // 256 threads hide latency on every architecture, and leave any kernel enough registers. Every
 // GPU gives a block 48 KiB of shared memory without being asked. Tiles of 16 rows make few
 // rows twice, and are enough for all of a GPU.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Schedules/Stored.h"
 #include "compiler/Schedules/Tiles.h"
@@ -83,26 +82,34 @@ struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuP
       });
       chooseVectors(kernel);
       SmallVector<NamedAttribute> schedule;
-      auto add = [&](StringRef name, Attribute value) { schedule.push_back(builder.getNamedAttr(name, value)); };
+      auto add = [&](StringRef name, Attribute value) {
+        schedule.push_back(builder.getNamedAttr(name, value));
+      };
       if (DictionaryAttr tile = chooseTile(kernel, {shared, tileRows, tileAll})) {
         add("mapping", builder.getStringAttr("tile"));
         llvm::append_range(schedule, tile);
-        addRemark(kernel, "schedule-gpu", "a block makes some rows: those of what is stored that they read fit shared memory");
+        addRemark(
+            kernel, "schedule-gpu",
+            "a block makes some rows: those of what is stored that they read fit shared memory");
       } else {
         const bool inPasses = needsPasses(kernel);
         add("mapping", builder.getStringAttr(inPasses ? "block" : "grid"));
-        addRemark(kernel, "schedule-gpu",
-                  inPasses ? "one block does a sample in passes: something is complete before others read it"
-                           : "its elements are spread over any number of blocks");
+        addRemark(
+            kernel, "schedule-gpu",
+            inPasses
+                ? "one block does a sample in passes: something is complete before others read it"
+                : "its elements are spread over any number of blocks");
       }
       add("threads", builder.getI64IntegerAttr(threads));
       kernel.walk([&](Operation *op) {
         if (op->getAttr("schedule") == builder.getStringAttr("scratch"))
           addRemark(op, "schedule-gpu",
-                    "is computed once and stored in scratch memory: its elements are read more than once");
+                    "is computed once and stored in scratch memory: its elements are read more "
+                    "than once");
         if (op->getAttr("schedule") == builder.getStringAttr("shared"))
           addRemark(op, "schedule-gpu",
-                    "rows of it are stored in shared memory, for the tile that reads them: its elements are read more than once");
+                    "rows of it are stored in shared memory, for the tile that reads them: its "
+                    "elements are read more than once");
       });
       kernel.setScheduleAttr(builder.getDictionaryAttr(schedule));
     }

@@ -1,5 +1,6 @@
-//===- SeparateReductions.cpp - one axis of a window after the other ----------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// One axis of a window after the other.
 #include "compiler/Schedules/SeparateReductions.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -10,7 +11,8 @@ static bool isExact(ReduceOp op) {
   const ReduceKind kind = op.getKind();
   if (kind == ReduceKind::sum)
     return llvm::isa<IntegerType>(tensorOf(op.getValue()).getElementType());
-  return llvm::is_contained({ReduceKind::min, ReduceKind::max, ReduceKind::any, ReduceKind::all}, kind);
+  return llvm::is_contained({ReduceKind::min, ReduceKind::max, ReduceKind::any, ReduceKind::all},
+                            kind);
 }
 
 namespace {
@@ -65,8 +67,10 @@ static bool keepsChannels(ViewOp view, ArrayRef<int64_t> over) {
   NamedTensorType in = tensorOf(view.getResult()), source = tensorOf(view.getInput());
   const int64_t last = in.getRank() - 1;
   auto dim = llvm::dyn_cast<AffineDimExpr>(view.getMap().getResults().back());
-  return source.getRank() > 1 && !llvm::is_contained(over, last) && dim && dim.getPosition() == last &&
-         in.getAxes().back().extent == source.getAxes().back().extent && in.getAxes().back().extent <= mostChannels;
+  return source.getRank() > 1 && !llvm::is_contained(over, last) && dim &&
+         dim.getPosition() == last &&
+         in.getAxes().back().extent == source.getAxes().back().extent &&
+         in.getAxes().back().extent <= mostChannels;
 }
 
 /// Where the innermost reduced axis lies in the input of the view below `op`; null where
@@ -77,7 +81,8 @@ static std::optional<Columns> columnsOf(ReduceOp op, ViewOp view) {
   for (auto name : op.getOver().getAsRange<StringAttr>())
     over.push_back(in.axisIndex(name));
   llvm::sort(over);
-  if (!isExact(op) || over.size() < 2 || !in.isStatic() || !source.isStatic() || !view.getSymbols().empty())
+  if (!isExact(op) || over.size() < 2 || !in.isStatic() || !source.isStatic() ||
+      !view.getSymbols().empty())
     return std::nullopt;
   const bool ofPixels = keepsChannels(view, over);
   const int64_t inner = over.back(), place = source.getRank() - (ofPixels ? 2 : 1);
@@ -88,7 +93,8 @@ static std::optional<Columns> columnsOf(ReduceOp op, ViewOp view) {
   // Nothing else moves with them.
   for (auto [number, expr] : llvm::enumerate(view.getMap().getResults()))
     for (int64_t axis : {inner, columns->outer})
-      if (static_cast<int64_t>(number) != place && expr.isFunctionOfDim(static_cast<unsigned>(axis)))
+      if (static_cast<int64_t>(number) != place &&
+          expr.isFunctionOfDim(static_cast<unsigned>(axis)))
         return std::nullopt;
   // Rows are runs of pixels where these are read and where they are made.
   for (int64_t axis = columns->outer + 1; ofPixels && axis + 1 < in.getRank(); ++axis)
@@ -113,9 +119,10 @@ static Value withoutCasts(Value value, SmallVectorImpl<CastOp> &casts) {
   return value;
 }
 
-/// A view of `tensor`, of whose columns it has `count`, `step` apart, and their neighbours where there is `more`.
-static Value viewOfColumns(OpBuilder &b, Location loc, Value tensor, StringRef columns, int64_t count, int64_t step,
-                           ArrayRef<Axis> more) {
+/// A view of `tensor`, of whose columns it has `count`, `step` apart, and their neighbours where
+/// there is `more`.
+static Value viewOfColumns(OpBuilder &b, Location loc, Value tensor, StringRef columns,
+                           int64_t count, int64_t step, ArrayRef<Axis> more) {
   NamedTensorType type = tensorOf(tensor);
   SmallVector<AffineExpr> places;
   SmallVector<Axis> read(type.getAxes());
@@ -130,10 +137,10 @@ static Value viewOfColumns(OpBuilder &b, Location loc, Value tensor, StringRef c
     places.push_back(here);
   }
   read.append(more.begin(), more.end());
-  return b.create<ViewOp>(
-      loc, NamedTensorType::get(type.getElementType(), read), tensor,
-      AffineMapAttr::get(AffineMap::get(static_cast<unsigned>(read.size()), 0, places, b.getContext())), ValueRange(),
-      ValueRange());
+  return b.create<ViewOp>(loc, NamedTensorType::get(type.getElementType(), read), tensor,
+                          AffineMapAttr::get(AffineMap::get(static_cast<unsigned>(read.size()), 0,
+                                                            places, b.getContext())),
+                          ValueRange(), ValueRange());
 }
 
 static SmallVector<ReduceOp> separate(ReduceOp op) {
@@ -146,7 +153,8 @@ static SmallVector<ReduceOp> separate(ReduceOp op) {
   OpBuilder b(op);
   const Location loc = op.getLoc();
   NamedTensorType in = tensorOf(op.getValue());
-  const int64_t size = in.getAxes()[columns->inner].extent, pieces = in.getAxes()[columns->outer].extent;
+  const int64_t size = in.getAxes()[columns->inner].extent,
+                pieces = in.getAxes()[columns->outer].extent;
   // Pieces become columns, under their name; what is inside of a piece goes.
   SmallVector<Axis> axes;
   SmallVector<AffineExpr> dims(in.getRank());
@@ -160,11 +168,13 @@ static SmallVector<ReduceOp> separate(ReduceOp op) {
   }
   SmallVector<AffineExpr> places;
   for (AffineExpr expr : view.getMap().getResults())
-    places.push_back(static_cast<int64_t>(places.size()) == columns->column ? dims[columns->outer] + columns->offset
-                                                                            : expr.replaceDims(dims));
+    places.push_back(static_cast<int64_t>(places.size()) == columns->column
+                         ? dims[columns->outer] + columns->offset
+                         : expr.replaceDims(dims));
   Value value = b.create<ViewOp>(
       loc, NamedTensorType::get(tensorOf(below).getElementType(), axes), view.getInput(),
-      AffineMapAttr::get(AffineMap::get(static_cast<unsigned>(axes.size()), 0, places, b.getContext())),
+      AffineMapAttr::get(
+          AffineMap::get(static_cast<unsigned>(axes.size()), 0, places, b.getContext())),
       ValueRange(), ValueRange());
   for (CastOp cast : llvm::reverse(casts)) {
     Operation *copy = b.clone(*cast);
@@ -200,9 +210,10 @@ static SmallVector<ReduceOp> separate(ReduceOp op) {
                                       b.getArrayAttr({second}), ValueRange()));
     whole = columnsIn(made.back().getResult(), pieces, columns->step, {});
   } else {
-    Value moved = columnsIn(rows.getResult(), pieces, columns->step, neighbours); // each piece reads its own
-    auto last = b.create<ReduceOp>(loc, op.getResult().getType(), op.getKind(), moved, b.getArrayAttr({second}),
-                                   ValueRange());
+    Value moved =
+        columnsIn(rows.getResult(), pieces, columns->step, neighbours); // each piece reads its own
+    auto last = b.create<ReduceOp>(loc, op.getResult().getType(), op.getKind(), moved,
+                                   b.getArrayAttr({second}), ValueRange());
     last->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     whole = last.getResult();
   }

@@ -1,6 +1,7 @@
-//===- SeparateReductions.h - one axis of a window after the other --*- C++ -*-===//
-#ifndef PENSTOCK_SCHEDULES_SEPARATEREDUCTIONS_H
-#define PENSTOCK_SCHEDULES_SEPARATEREDUCTIONS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// One axis of a window after the other --*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -15,5 +16,3 @@ namespace penstock::schedules {
 llvm::SmallVector<pipe::ReduceOp> separateReductions(pipe::KernelOp kernel);
 
 } // namespace penstock::schedules
-
-#endif

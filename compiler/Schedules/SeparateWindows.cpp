@@ -1,5 +1,6 @@
-//===- SeparateWindows.cpp - a window's rows first, then its columns ---------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// A window's rows first, then its columns.
 #include "compiler/Schedules/SeparateWindows.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -20,7 +21,9 @@ static bool isExact(BinaryOp op) {
   const BinaryKind kind = op.getKind();
   const bool isInteger = llvm::isa<IntegerType>(op.getType());
   return kind == BinaryKind::min || kind == BinaryKind::max ||
-         (isInteger && llvm::is_contained({BinaryKind::add, BinaryKind::bit_and, BinaryKind::bit_or, BinaryKind::bit_xor}, kind));
+         (isInteger && llvm::is_contained({BinaryKind::add, BinaryKind::bit_and, BinaryKind::bit_or,
+                                           BinaryKind::bit_xor},
+                                          kind));
 }
 
 namespace {
@@ -83,7 +86,8 @@ bool Separation::readTerm(Value value, Term &term) {
   add(inner->getAttrDictionary().getAsOpaquePointer());
   add(inner->getPropertiesAsAttribute().getAsOpaquePointer());
   add(value.getType().getAsOpaquePointer());
-  if (inner->getNumRegions() || inner->getNumResults() != 1 || !isPure(inner) || term.shape.size() > 8 * mostOperations)
+  if (inner->getNumRegions() || inner->getNumResults() != 1 || !isPure(inner) ||
+      term.shape.size() > 8 * mostOperations)
     return false;
   for (Value operand : inner->getOperands())
     if (!readTerm(operand, term))
@@ -100,17 +104,21 @@ bool Separation::readReduced(BinaryOp root, Reduced &found) {
   while (!open.empty()) {
     Value value = open.pop_back_val();
     auto inner = value.getDefiningOp<BinaryOp>();
-    if (inner && inner->getBlock() == &body && inner.getKind() == root.getKind() && inner.getType() == root.getType() &&
-        inner->hasOneUse() && static_cast<int64_t>(found.terms.size() + open.size()) < neighbours()) {
+    if (inner && inner->getBlock() == &body && inner.getKind() == root.getKind() &&
+        inner.getType() == root.getType() && inner->hasOneUse() &&
+        static_cast<int64_t>(found.terms.size() + open.size()) < neighbours()) {
       open.append({inner.getRhs(), inner.getLhs()});
       continue;
     }
     Term term;
-    if (!readTerm(value, term) || !term.neighbour || (!found.terms.empty() && term.shape != found.terms[0].shape))
+    if (!readTerm(value, term) || !term.neighbour ||
+        (!found.terms.empty() && term.shape != found.terms[0].shape))
       return false;
     found.terms.push_back(std::move(term));
   }
-  llvm::sort(found.terms, [](const Term &a, const Term &b) { return a.neighbour.getArgNumber() < b.neighbour.getArgNumber(); });
+  llvm::sort(found.terms, [](const Term &a, const Term &b) {
+    return a.neighbour.getArgNumber() < b.neighbour.getArgNumber();
+  });
   for (auto [number, term] : llvm::enumerate(found.terms))
     if (term.neighbour.getArgNumber() != number)
       return false;
@@ -139,8 +147,8 @@ bool Separation::findReductions() {
     Value value = open.pop_back_val();
     Operation *inner = value.getDefiningOp();
     if (!inner || inner->getBlock() != &body) {
-      if (isNeighbour(value) &&
-          llvm::cast<BlockArgument>(value).getArgNumber() != -op.getLow()[0] * along(1) - op.getLow()[1])
+      if (isNeighbour(value) && llvm::cast<BlockArgument>(value).getArgNumber() !=
+                                    -op.getLow()[0] * along(1) - op.getLow()[1])
         return false;
       readsMiddle |= isNeighbour(value);
       continue;
@@ -159,7 +167,8 @@ bool Separation::findReductions() {
       return false;
     open.append(inner->operand_begin(), inner->operand_end());
   }
-  if (readsMiddle && (op.getLow()[0] > 0 || op.getHigh()[0] < 0 || op.getLow()[1] > 0 || op.getHigh()[1] < 0))
+  if (readsMiddle &&
+      (op.getLow()[0] > 0 || op.getHigh()[0] < 0 || op.getLow()[1] > 0 || op.getHigh()[1] < 0))
     return false;
   for (Operation &inner : body.without_terminator())
     if (used.contains(&inner) && !roots.contains(&inner))
@@ -172,14 +181,17 @@ WindowOp Separation::windowAlong(size_t axis, Value input, Reduced &reduced, boo
   OpBuilder b(op);
   const Location loc = reduced.root.getLoc();
   auto type = llvm::cast<NamedTensorType>(op.getResult().getType());
-  Type element = reduced.root.getType(), read = llvm::cast<NamedTensorType>(input.getType()).getElementType();
+  Type element = reduced.root.getType(),
+       read = llvm::cast<NamedTensorType>(input.getType()).getElementType();
   Value fill = op.getFill();
-  auto window = b.create<WindowOp>(loc, NamedTensorType::get(element, type.getAxes()), op.getBorder(), input,
-                                   b.getArrayAttr({op.getOver()[axis]}), b.getDenseI64ArrayAttr({op.getLow()[axis]}),
-                                   b.getDenseI64ArrayAttr({op.getHigh()[axis]}), fill, op.getSizes());
+  auto window = b.create<WindowOp>(
+      loc, NamedTensorType::get(element, type.getAxes()), op.getBorder(), input,
+      b.getArrayAttr({op.getOver()[axis]}), b.getDenseI64ArrayAttr({op.getLow()[axis]}),
+      b.getDenseI64ArrayAttr({op.getHigh()[axis]}), fill, op.getSizes());
   SmallVector<Type> types(static_cast<size_t>(along(axis)), read);
   types.append(static_cast<size_t>(type.getRank()), b.getI64Type());
-  Block *made = b.createBlock(&window.getBody(), {}, types, SmallVector<Location>(types.size(), loc));
+  Block *made =
+      b.createBlock(&window.getBody(), {}, types, SmallVector<Location>(types.size(), loc));
   Value all;
   for (int64_t k = 0; k < along(axis); ++k) {
     Value term = made->getArgument(static_cast<unsigned>(k));
@@ -190,7 +202,8 @@ WindowOp Separation::windowAlong(size_t axis, Value input, Reduced &reduced, boo
       for (Operation *inner : model.operations)
         term = b.clone(*inner, copies)->getResult(0);
     }
-    all = all ? b.create<BinaryOp>(loc, element, reduced.root.getKind(), all, term).getResult() : term;
+    all = all ? b.create<BinaryOp>(loc, element, reduced.root.getKind(), all, term).getResult()
+              : term;
   }
   b.create<YieldOp>(loc, all);
   return window;
@@ -213,7 +226,8 @@ void Separation::putTogether(ArrayRef<Value> results) {
     types.push_back(llvm::cast<NamedTensorType>(input.getType()).getElementType());
   const auto rank = llvm::cast<NamedTensorType>(op.getResult().getType()).getRank();
   types.append(static_cast<size_t>(rank), b.getI64Type());
-  Block *made = b.createBlock(&map.getBody(), {}, types, SmallVector<Location>(types.size(), op.getLoc()));
+  Block *made =
+      b.createBlock(&map.getBody(), {}, types, SmallVector<Location>(types.size(), op.getLoc()));
   IRMapping copies;
   for (auto [number, reduced] : llvm::enumerate(reductions))
     copies.map(reduced.root.getResult(), made->getArgument(static_cast<unsigned>(number)));
@@ -221,8 +235,9 @@ void Separation::putTogether(ArrayRef<Value> results) {
     copies.map(body.getArgument(static_cast<unsigned>(-op.getLow()[0] * along(1) - op.getLow()[1])),
                made->getArgument(static_cast<unsigned>(results.size())));
   for (int64_t axis = 0; axis < rank; ++axis)
-    copies.map(body.getArgument(static_cast<unsigned>(neighbours() + axis)),
-               made->getArgument(static_cast<unsigned>(static_cast<int64_t>(inputs.size()) + axis)));
+    copies.map(
+        body.getArgument(static_cast<unsigned>(neighbours() + axis)),
+        made->getArgument(static_cast<unsigned>(static_cast<int64_t>(inputs.size()) + axis)));
   for (Operation *inner : rest)
     b.clone(*inner, copies);
   b.clone(*body.getTerminator(), copies);
@@ -232,8 +247,8 @@ void Separation::putTogether(ArrayRef<Value> results) {
 }
 
 SmallVector<WindowOp> Separation::run() {
-  if (op.getOver().size() != 2 || along(0) < fewestAlong || along(1) < fewestAlong || neighbours() < fewestNeighbours ||
-      !findReductions())
+  if (op.getOver().size() != 2 || along(0) < fewestAlong || along(1) < fewestAlong ||
+      neighbours() < fewestNeighbours || !findReductions())
     return {};
   SmallVector<WindowOp> first;
   SmallVector<Value> results;

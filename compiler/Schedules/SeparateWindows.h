@@ -1,6 +1,7 @@
-//===- SeparateWindows.h - a window's rows first, then its columns --*- C++ -*-===//
-#ifndef PENSTOCK_SCHEDULES_SEPARATEWINDOWS_H
-#define PENSTOCK_SCHEDULES_SEPARATEWINDOWS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// A window's rows first, then its columns --*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -14,5 +15,3 @@ namespace penstock::schedules {
 llvm::SmallVector<pipe::WindowOp> separateWindows(pipe::KernelOp kernel);
 
 } // namespace penstock::schedules
-
-#endif

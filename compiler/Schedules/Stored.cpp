@@ -1,5 +1,6 @@
-//===- Stored.cpp - which values are computed once and kept ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which values are computed once and kept.
 #include "compiler/Schedules/Stored.h"
 #include "compiler/Dialect/SmallReduction.h"
 #include "llvm/ADT/MapVector.h"

@@ -1,6 +1,7 @@
-//===- Stored.h - which values are computed once and kept -------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_SCHEDULES_STORED_H
-#define PENSTOCK_COMPILER_SCHEDULES_STORED_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which values are computed once and kept -------*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -23,5 +24,3 @@ void forEachInline(pipe::KernelOp kernel, bool pixelsTogether,
                    llvm::function_ref<void(mlir::Operation &)> visit);
 
 } // namespace penstock::schedules
-
-#endif

@@ -1,5 +1,6 @@
-//===- Tiles.cpp - kernels of which a GPU's block makes some rows ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels of which a GPU's block makes some rows.
 #include "compiler/Schedules/Tiles.h"
 #include "compiler/Analysis/RowRegions.h"
 
@@ -9,7 +10,8 @@ using penstock::analysis::rowRegions;
 using penstock::analysis::RowRegions;
 using penstock::schedules::TileLimits;
 
-/// Rows that have to fit, so that a tile of some height does, and those for which a tile has one place of other axes.
+/// Rows that have to fit, so that a tile of some height does, and those for which a tile has one
+/// place of other axes.
 static constexpr int64_t fewestStored = 24, wantedStored = 48;
 /// An axis such as channels, of which a tile has all.
 static constexpr int64_t shortest = 4;
@@ -24,7 +26,8 @@ static bool isStored(Operation *op) {
 static bool storesElements(KernelOp kernel) {
   bool stores = false;
   for (Operation &op : kernel.getBody().front()) {
-    if (llvm::none_of(op.getResults(), [](Value value) { return llvm::isa<NamedTensorType>(value.getType()); }))
+    if (llvm::none_of(op.getResults(),
+                      [](Value value) { return llvm::isa<NamedTensorType>(value.getType()); }))
       continue;
     const bool isInline = op.getAttr("schedule") == StringAttr::get(op.getContext(), "inline");
     if (llvm::isa<ChooseOp, RepeatOp>(op) || (formOf(&op) != KernelForm::inlined && !isInline))
@@ -41,7 +44,9 @@ static std::optional<int64_t> rowBytes(const RowRegions &rows, ArrayRef<RowRegio
     NamedTensorType type = tensorOf(value);
     int64_t row = scalarBytes(type.getElementType());
     for (auto [number, axis] : llvm::enumerate(type.getAxes())) {
-      const auto isOne = [&](const RowRegions &other) { return other.stored.lookup(value) == static_cast<int64_t>(number); };
+      const auto isOne = [&](const RowRegions &other) {
+        return other.stored.lookup(value) == static_cast<int64_t>(number);
+      };
       if (static_cast<int64_t>(number) == rowAxis || llvm::any_of(others, isOne))
         continue;
       if (!axis.isStatic())
@@ -57,7 +62,9 @@ static std::optional<int64_t> rowBytes(const RowRegions &rows, ArrayRef<RowRegio
 static int64_t elementsOf(Value output, int64_t rowAxis, ArrayRef<RowRegions> others) {
   int64_t elements = 1;
   for (auto [number, axis] : llvm::enumerate(tensorOf(output).getAxes())) {
-    const auto isOne = [&](const RowRegions &other) { return other.outputs.lookup(output) == static_cast<int64_t>(number); };
+    const auto isOne = [&](const RowRegions &other) {
+      return other.outputs.lookup(output) == static_cast<int64_t>(number);
+    };
     if (static_cast<int64_t>(number) != rowAxis && llvm::none_of(others, isOne))
       elements *= axis.isStatic() ? axis.extent : fewestElements;
   }
@@ -76,8 +83,10 @@ static bool hasVectors(const RowRegions &regions) {
 }
 
 /// With rows along `axis`, and one place of as many outer axes as it takes.
-static DictionaryAttr tileAlong(KernelOp kernel, Value output, const Axis &axis, const TileLimits &limits) {
-  const int64_t wanted = limits.everywhere ? 1 : wantedStored, fewest = limits.everywhere ? 1 : fewestStored;
+static DictionaryAttr tileAlong(KernelOp kernel, Value output, const Axis &axis,
+                                const TileLimits &limits) {
+  const int64_t wanted = limits.everywhere ? 1 : wantedStored,
+                fewest = limits.everywhere ? 1 : fewestStored;
   auto rows = rowRegions(kernel, axis.name, isStored);
   if (!rows || rows->stored.empty() || !rows->outputs.contains(output) || hasVectors(*rows))
     return {};
@@ -98,12 +107,14 @@ static DictionaryAttr tileAlong(KernelOp kernel, Value output, const Axis &axis,
   }
   auto bytes = rowBytes(*rows, others);
   const int64_t stored = bytes ? limits.sharedBytes / *bytes : 0;
-  if (stored < fewest ||
-      (!limits.everywhere && elementsOf(output, rows->outputs.lookup(output), others) < fewestElements))
+  if (stored < fewest || (!limits.everywhere && elementsOf(output, rows->outputs.lookup(output),
+                                                           others) < fewestElements))
     return {};
-  tile.push_back(builder.getNamedAttr(axis.name, builder.getI64IntegerAttr(std::clamp<int64_t>(stored / 2, 2, limits.rows))));
-  return builder.getDictionaryAttr({builder.getNamedAttr("tile", builder.getDictionaryAttr(tile)),
-                                    builder.getNamedAttr("rows", builder.getI64IntegerAttr(stored))});
+  tile.push_back(builder.getNamedAttr(
+      axis.name, builder.getI64IntegerAttr(std::clamp<int64_t>(stored / 2, 2, limits.rows))));
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("tile", builder.getDictionaryAttr(tile)),
+       builder.getNamedAttr("rows", builder.getI64IntegerAttr(stored))});
 }
 
 DictionaryAttr penstock::schedules::chooseTile(KernelOp kernel, const TileLimits &limits) {

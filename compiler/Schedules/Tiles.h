@@ -1,6 +1,7 @@
-//===- Tiles.h - kernels of which a GPU's block makes some rows -*- C++ -*-===//
-#ifndef PENSTOCK_SCHEDULES_TILES_H
-#define PENSTOCK_SCHEDULES_TILES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels of which a GPU's block makes some rows -*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -13,11 +14,10 @@ struct TileLimits {
   bool everywhere;     ///< also where it does not pay
 };
 
-/// Puts what a kernel stores into shared memory, some rows at a time, where all that it stores are rows of pixels that
-/// fit: `tile` names the rows of the outputs that a block makes, and axes of which it makes one place; `rows` how many
-/// of each stored value there is room for. Null where one block has to see a whole sample.
+/// Puts what a kernel stores into shared memory, some rows at a time, where all that it stores are
+/// rows of pixels that fit: `tile` names the rows of the outputs that a block makes, and axes of
+/// which it makes one place; `rows` how many of each stored value there is room for. Null where one
+/// block has to see a whole sample.
 mlir::DictionaryAttr chooseTile(pipe::KernelOp kernel, const TileLimits &limits);
 
 } // namespace penstock::schedules
-
-#endif

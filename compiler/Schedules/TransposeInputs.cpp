@@ -1,5 +1,6 @@
-//===- TransposeInputs.cpp - what maps read again and again, as they read it --===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What maps read again and again, as they read it.
 #include "compiler/Schedules/TransposeInputs.h"
 
 using namespace mlir;
@@ -45,12 +46,15 @@ SmallVector<ViewOp> penstock::schedules::transposeInputs(KernelOp kernel) {
       std::rotate(axes.begin() + *axis, axes.begin() + *axis + 1, axes.end());
       SmallVector<AffineExpr> places;
       for (int64_t place = 0; place < input.getRank(); ++place)
-        places.push_back(b.getAffineDimExpr(
-            static_cast<unsigned>(place == *axis ? input.getRank() - 1 : place > *axis ? place - 1 : place)));
+        places.push_back(
+            b.getAffineDimExpr(static_cast<unsigned>(place == *axis  ? input.getRank() - 1
+                                                     : place > *axis ? place - 1
+                                                                     : place)));
       made.push_back(b.create<ViewOp>(
           map.getLoc(), NamedTensorType::get(input.getElementType(), axes), operand.get(),
-          AffineMapAttr::get(AffineMap::get(static_cast<unsigned>(axes.size()), 0, places, b.getContext())), ValueRange(),
-          ValueRange()));
+          AffineMapAttr::get(
+              AffineMap::get(static_cast<unsigned>(axes.size()), 0, places, b.getContext())),
+          ValueRange(), ValueRange()));
       operand.set(made.back().getResult());
     }
   return made;

@@ -1,6 +1,7 @@
-//===- TransposeInputs.h - what maps read again and again, as they read it --*- C++ -*-===//
-#ifndef PENSTOCK_SCHEDULES_TRANSPOSEINPUTS_H
-#define PENSTOCK_SCHEDULES_TRANSPOSEINPUTS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What maps read again and again, as they read it --*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -12,5 +13,3 @@ namespace penstock::schedules {
 llvm::SmallVector<pipe::ViewOp> transposeInputs(pipe::KernelOp kernel);
 
 } // namespace penstock::schedules
-
-#endif

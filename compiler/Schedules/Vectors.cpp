@@ -1,5 +1,6 @@
-//===- Vectors.cpp - elements that a GPU's thread makes together -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elements that a GPU's thread makes together.
 #include "compiler/Schedules/Vectors.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -16,15 +17,17 @@ static constexpr int64_t mostMapped = 512;
 /// Bytes of a row that a thread writes.
 static constexpr int64_t mostRowBytes = 32;
 
-static bool isShort(const Axis &axis) { return axis.isStatic() && axis.extent > 1 && axis.extent <= channels; }
+static bool isShort(const Axis &axis) {
+  return axis.isStatic() && axis.extent > 1 && axis.extent <= channels;
+}
 
 namespace {
 /// What one element is made of, as far as memory.
 struct Made {
-  bool together = true;           ///< every op on the way makes several elements at once
-  int64_t operations = 1;         ///< of an element
-  llvm::StringSet<> resampled;    ///< axes whose elements have weights of their own
-  llvm::StringSet<> interleaved;  ///< short axes that are innermost in memory
+  bool together = true;          ///< every op on the way makes several elements at once
+  int64_t operations = 1;        ///< of an element
+  llvm::StringSet<> resampled;   ///< axes whose elements have weights of their own
+  llvm::StringSet<> interleaved; ///< short axes that are innermost in memory
 };
 } // namespace
 
@@ -84,12 +87,14 @@ static void chooseVector(Value value) {
     --row;
   }
   for (int64_t axis = 0; axis < row && vector.empty(); ++axis)
-    if (isShort(axes[axis]) && made.interleaved.contains(axes[axis].name) && !made.resampled.contains(axes[axis].name))
+    if (isShort(axes[axis]) && made.interleaved.contains(axes[axis].name) &&
+        !made.resampled.contains(axes[axis].name))
       take(axes[axis], axes[axis].extent);
   if (row >= 0 && axes[row].isStatic() && !made.resampled.contains(axes[row].name)) {
     for (int64_t count = 16; count > 1; count /= 2)
       if (axes[row].extent % count == 0 &&
-          (count <= 4 || count * scalarBytes(type.getElementType()) <= mostRowBytes) && take(axes[row], count))
+          (count <= 4 || count * scalarBytes(type.getElementType()) <= mostRowBytes) &&
+          take(axes[row], count))
         break;
   }
   if (!vector.empty())

@@ -1,16 +1,15 @@
-//===- Vectors.h - elements that a GPU's thread makes together --*- C++ -*-===//
-#ifndef PENSTOCK_SCHEDULES_VECTORS_H
-#define PENSTOCK_SCHEDULES_VECTORS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elements that a GPU's thread makes together --*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
 namespace penstock::schedules {
 
 /// Says of what a kernel stores or returns how many elements along each axis a thread makes at once
-/// (`vector = {c = 3 : i64, w = 4 : i64}`): the channels of a pixel, and neighbours along a row, where they share
-/// weights or loads.
+/// (`vector = {c = 3 : i64, w = 4 : i64}`): the channels of a pixel, and neighbours along a row,
+/// where they share weights or loads.
 void chooseVectors(pipe::KernelOp kernel);
 
 } // namespace penstock::schedules
-
-#endif

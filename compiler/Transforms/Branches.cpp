@@ -1,11 +1,10 @@
-//===- Branches.cpp - a pipeline without branches, for the fusion ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A pipeline without branches, for the fusion.
 //
 // Scalars of an arm lose their guard: they are total, and setup evaluates them
 // once. A check keeps it: what an arm that does not run would find wrong is not
 // wrong.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Transforms/Branches.h"
 #include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Regions.h"
@@ -17,7 +16,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 
 namespace penstock::transforms {
-
 
 //===--- choose and repeat -------------------------------------------------===//
 
@@ -263,7 +261,8 @@ LogicalResult hoistFromBatch(PipelineOp pipeline, Guards &guards) {
     for (Operation &op : batch.getBody().front())
       if (needsInSetup(op, dependent))
         return mlir::emitError(op.getLoc())
-               << "an extent, an offset or a fill depends on a value of another sample, which is not known "
+               << "an extent, an offset or a fill depends on a value of another sample, which is "
+                  "not known "
                   "before pixels are made; compute it in every sample, and take the result from "
                   "the other one";
     for (Operation &op : llvm::make_early_inc_range(batch.getBody().front())) {
@@ -304,9 +303,9 @@ static std::pair<SmallVector<unsigned>, size_t> memoryOrder(OutputOp output) {
 static bool isWritten(Value value, const analysis::OncePerBatch &once) {
   Operation *producer = value.getDefiningOp();
   return producer && !once.isOfBatch(producer) &&
-         llvm::is_contained({OpClass::index, OpClass::point, OpClass::halo, OpClass::gather,
-                             OpClass::barrier},
-                            classOf(producer));
+         llvm::is_contained(
+             {OpClass::index, OpClass::point, OpClass::halo, OpClass::gather, OpClass::barrier},
+             classOf(producer));
 }
 
 /// The value again, by a kernel of its own. Behind the value, so that one kernel can
@@ -375,7 +374,8 @@ void separatePeers(PipelineOp pipeline, const analysis::OncePerBatch &once) {
       op->erase();
     } else if (peers && once.isSame(value)) {
       OpBuilder builder(peers);
-      const unsigned rank = static_cast<unsigned>(llvm::cast<NamedTensorType>(value.getType()).getRank());
+      const unsigned rank =
+          static_cast<unsigned>(llvm::cast<NamedTensorType>(value.getType()).getRank());
       SmallVector<AffineExpr> inner;
       for (unsigned axis = 0; axis < rank; ++axis)
         inner.push_back(builder.getAffineDimExpr(axis + 1));
@@ -385,8 +385,8 @@ void separatePeers(PipelineOp pipeline, const analysis::OncePerBatch &once) {
       peers.getResult().replaceAllUsesWith(view);
       peers.erase();
     } else if (peers) {
-      const bool delivered = llvm::any_of(
-          value.getUsers(), [](Operation *user) { return llvm::isa<OutputOp>(user); });
+      const bool delivered =
+          llvm::any_of(value.getUsers(), [](Operation *user) { return llvm::isa<OutputOp>(user); });
       if (isWritten(value, once) && !delivered)
         continue;
       Value &copy = copies[value];

@@ -1,6 +1,7 @@
-//===- Branches.h - a pipeline without branches, for the fusion -*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_TRANSFORMS_BRANCHES_H
-#define PENSTOCK_COMPILER_TRANSFORMS_BRANCHES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// A pipeline without branches, for the fusion -*- C++.
+#pragma once
 
 #include "compiler/Analysis/OncePerBatch.h"
 #include "compiler/Dialect/PipeDialect.h"
@@ -35,5 +36,3 @@ void separateOutputs(pipe::PipelineOp pipeline, const analysis::OncePerBatch &on
 void separatePeers(pipe::PipelineOp pipeline, const analysis::OncePerBatch &once);
 
 } // namespace penstock::transforms
-
-#endif

@@ -1,11 +1,10 @@
-//===- CollapseTables.cpp - pipe-collapse-tables --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipe-collapse-tables.
 //
 // The bound is where a load from a table of 256 entries (a gather instruction,
 // or one scalar load an element) is cheaper than the arithmetic on vectors:
 // docs/rationale/tables.md.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Analysis/PointBody.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Regions.h"
@@ -88,9 +87,8 @@ static Operation *lastByte(MapOp map, unsigned input) {
   for (Operation &op : llvm::reverse(body)) {
     auto madeBefore = [&](Value value) {
       Operation *maker = value.getDefiningOp();
-      return value == element ||
-             (maker && maker != &op && maker->getBlock() == &body && !llvm::isa<ConstantOp>(maker) &&
-              maker->isBeforeInBlock(&op));
+      return value == element || (maker && maker != &op && maker->getBlock() == &body &&
+                                  !llvm::isa<ConstantOp>(maker) && maker->isBeforeInBlock(&op));
     };
     if (op.getNumResults() == 1 && op.getResult(0).getType().isUnsignedInteger(8) &&
         readLater.contains(op.getResult(0)) && llvm::none_of(readLater, madeBefore))
@@ -107,7 +105,8 @@ static MapOp splitBehind(MapOp map, unsigned input, Operation *last) {
   Block &old = map.getBody().front();
   auto type = llvm::cast<NamedTensorType>(map.getType());
   Value byte = last->getResult(0);
-  auto first = builder.create<MapOp>(map.getLoc(), type.withElementType(byte.getType()), map.getInputs(), map.getSizes());
+  auto first = builder.create<MapOp>(map.getLoc(), type.withElementType(byte.getType()),
+                                     map.getInputs(), map.getSizes());
   SmallVector<Value> inputs(map.getInputs());
   inputs[input] = first.getResult();
   auto second = builder.create<MapOp>(map.getLoc(), type, inputs, map.getSizes());

@@ -1,10 +1,9 @@
-//===- ComposeViews.cpp - pipe-compose-views ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipe-compose-views.
 //
 // A pad of a pad is only composed where no amount is negative: a negative one
 // cuts, and what it cut does not come back.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Rewrite.h"
@@ -76,7 +75,8 @@ struct AddUpSymbols : OpRewritePattern<ViewOp> {
       std::optional<unsigned> first;
       for (SmallVector<AffineExpr> open{result}; !open.empty();) {
         AffineExpr part = open.pop_back_val();
-        if (auto sum = llvm::dyn_cast<AffineBinaryOpExpr>(part); sum && sum.getKind() == AffineExprKind::Add)
+        if (auto sum = llvm::dyn_cast<AffineBinaryOpExpr>(part);
+            sum && sum.getKind() == AffineExprKind::Add)
           open.append({sum.getRHS(), sum.getLHS()});
         auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part);
         if (!symbol || uses[symbol.getPosition()] != 1)
@@ -92,9 +92,11 @@ struct AddUpSymbols : OpRewritePattern<ViewOp> {
     }
     if (!any)
       return rewriter.notifyMatchFailure(view, "no two symbols stand in one sum alone");
-    rewriter.replaceOp(view, makeView(rewriter, view.getLoc(), view.getInput(),
-                                      map.replaceDimsAndSymbols({}, replaced, map.getNumDims(), map.getNumSymbols()),
-                                      symbols, llvm::cast<NamedTensorType>(view.getType()), view.getSizes()));
+    rewriter.replaceOp(
+        view,
+        makeView(rewriter, view.getLoc(), view.getInput(),
+                 map.replaceDimsAndSymbols({}, replaced, map.getNumDims(), map.getNumSymbols()),
+                 symbols, llvm::cast<NamedTensorType>(view.getType()), view.getSizes()));
     return success();
   }
 };
@@ -145,8 +147,8 @@ struct MultiplySymbolsOut : OpRewritePattern<ViewOp> {
         if (!pair || part.isSymbolicOrConstant())
           return;
         const bool product = pair.getKind() == AffineExprKind::Mul;
-        linear &= product ? pair.getRHS().isSymbolicOrConstant()
-                          : pair.getKind() == AffineExprKind::Add;
+        linear &=
+            product ? pair.getRHS().isSymbolicOrConstant() : pair.getKind() == AffineExprKind::Add;
         found |= product && !llvm::isa<AffineDimExpr>(pair.getLHS()) &&
                  !llvm::isa<AffineConstantExpr>(pair.getRHS());
       });
@@ -170,11 +172,10 @@ struct MultiplySymbolsOut : OpRewritePattern<ViewOp> {
         if (step)
           result = rewriter.getAffineDimExpr(dim) * symbol(step) + result;
     }
-    rewriter.replaceOp(view, makeView(rewriter, view.getLoc(), view.getInput(),
-                                      AffineMap::get(map.getNumDims(), symbols.size(), results,
-                                                     getContext()),
-                                      symbols, llvm::cast<NamedTensorType>(view.getType()),
-                                      view.getSizes()));
+    rewriter.replaceOp(
+        view, makeView(rewriter, view.getLoc(), view.getInput(),
+                       AffineMap::get(map.getNumDims(), symbols.size(), results, getContext()),
+                       symbols, llvm::cast<NamedTensorType>(view.getType()), view.getSizes()));
     return success();
   }
 };
@@ -319,8 +320,7 @@ struct ComposeViewsPass : penstock::transforms::impl::ComposeViewsBase<ComposeVi
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ViewOfView, SimplifyView, AddUpSymbols, MultiplySymbolsOut, PadOfPad,
-                 ViewInsidePad, PermutedContract>(
-        &getContext());
+                 ViewInsidePad, PermutedContract>(&getContext());
     if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       signalPassFailure();
   }

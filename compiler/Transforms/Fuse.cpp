@@ -1,11 +1,10 @@
-//===- Fuse.cpp - pipe-fuse -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipe-fuse.
 //
 // Which ops share a kernel is compiler/Analysis/FusionPlan; here they become
 // functions. Constants are copied in, all else that a kernel reads becomes an
 // argument: tensors first, then scalars, in the order of first use.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Analysis/FusionPlan.h"
 #include "compiler/Dialect/CheapOps.h"
 #include "compiler/Transforms/Branches.h"
@@ -207,8 +206,9 @@ void Outliner::outline(const FusionGroup &group, size_t number, FuseRemarks &rem
 
 namespace {
 
-/// Storing a view of what is stored anyway costs more than viewing that again, and so does storing a cheap map of
-/// it: a kernel that would read one of another kernel's, element by element, gets its own.
+/// Storing a view of what is stored anyway costs more than viewing that again, and so does storing
+/// a cheap map of it: a kernel that would read one of another kernel's, element by element, gets
+/// its own.
 class Copies {
 public:
   Copies(ArrayRef<FusionGroup> groups, Guards &guards) : guards(guards) {
@@ -247,7 +247,8 @@ private:
     bool any = false;
     for (Value operand : op->getOperands())
       if (auto type = llvm::dyn_cast<NamedTensorType>(operand.getType());
-          type && type.getRank() == llvm::cast<NamedTensorType>(op->getResult(0).getType()).getRank()) {
+          type &&
+          type.getRank() == llvm::cast<NamedTensorType>(op->getResult(0).getType()).getRank()) {
         if (!isAtHand(operand))
           return false;
         any = true;

@@ -1,11 +1,10 @@
-//===- FuseRemarks.cpp - what explain says of kernels ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What explain says of kernels.
 //
 // A tensor can be streamed into a kernel (its rows arrive in bands) if every
 // reader takes the element's own place, a neighbourhood, or each element once.
 // A gather or a table is read anywhere, so it is whole before the first read.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Transforms/FuseRemarks.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
@@ -303,8 +302,7 @@ void FuseRemarks::attach(const Group &found) const {
       const std::string list = llvm::join(makers, ", ");
       from = from.empty() ? list : from + " (" + list + ")";
     }
-    std::string text =
-        "reads " + edge.type + " from " + from + ": " + edge.bytes + "\n" + edge.how;
+    std::string text = "reads " + edge.type + " from " + from + ": " + edge.bytes + "\n" + edge.how;
     if (!edge.apart.empty())
       text += "\nnot fused: " + edge.apart;
     else if (edge.waitsFor)
@@ -337,6 +335,7 @@ void FuseRemarks::attach(PipelineOp pipeline) const {
             "a sample runs " + counted(overPixels, "kernel") + " over pixels" +
                 (codecs ? ", " + counted(codecs, "codec") : "") + " and " +
                 counted(overTables, "kernel") + " over small tables" +
-                (once ? "\na batch runs " + counted(once, "kernel") + " once" : "") + "\nthey read " + bytesRead +
-                "\nthey write " + bytesWritten + ", of which temporaries are " + temporaries);
+                (once ? "\na batch runs " + counted(once, "kernel") + " once" : "") +
+                "\nthey read " + bytesRead + "\nthey write " + bytesWritten +
+                ", of which temporaries are " + temporaries);
 }

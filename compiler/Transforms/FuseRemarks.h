@@ -1,6 +1,7 @@
-//===- FuseRemarks.h - what explain says of kernels -------------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_TRANSFORMS_FUSEREMARKS_H
-#define PENSTOCK_COMPILER_TRANSFORMS_FUSEREMARKS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What explain says of kernels -------------*- C++.
+#pragma once
 
 #include "compiler/Analysis/FusionPlan.h"
 #include <optional>
@@ -62,5 +63,3 @@ private:
 };
 
 } // namespace penstock::transforms
-
-#endif

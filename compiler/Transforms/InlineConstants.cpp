@@ -1,11 +1,10 @@
-//===- InlineConstants.cpp - pipe-inline-constants ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipe-inline-constants.
 //
 // Every scalar op is total, so the arms of a choice of scalars may all be
 // evaluated. A search or a repeat in an arm stays behind its branch: it may
 // cost more than all the rest of setup.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Analysis/HoistScalars.h"
 #include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
@@ -134,9 +133,8 @@ struct SplitCarried : OpRewritePattern<RepeatOp> {
     auto part = rewriter.create<RepeatOp>(repeat.getLoc(), types, repeat.getCount(),
                                           repeat.getBound(), inits, ValueRange());
     IRMapping mapping;
-    Block *copy = rewriter.createBlock(
-        &part.getBody(), {}, arguments,
-        SmallVector<Location>(arguments.size(), repeat.getLoc()));
+    Block *copy = rewriter.createBlock(&part.getBody(), {}, arguments,
+                                       SmallVector<Location>(arguments.size(), repeat.getLoc()));
     mapping.map(body.getArgument(0), copy->getArgument(0));
     for (auto [number, i] : llvm::enumerate(scalars))
       mapping.map(body.getArgument(i + 1), copy->getArgument(number + 1));
@@ -189,9 +187,8 @@ struct ChecksLeave : OpRewritePattern<ChooseOp> {
     bool moved = false;
     for (auto [number, arm] : llvm::enumerate(choose.getArms()))
       for (auto check : llvm::make_early_inc_range(arm.front().getOps<CheckOp>())) {
-        if (!llvm::all_of(check->getOperands(), [&](Value operand) {
-              return analysis::hoistScalars(operand, choose);
-            }))
+        if (!llvm::all_of(check->getOperands(),
+                          [&](Value operand) { return analysis::hoistScalars(operand, choose); }))
           continue;
         Value other = scalars.logicalNot(scalars.isArm(choose.getIndex(), number, count));
         Value condition = scalars.binary(BinaryKind::bit_or, check.getCondition(), other);
@@ -208,8 +205,7 @@ struct ChecksLeave : OpRewritePattern<ChooseOp> {
 struct InlineConstantsPass : penstock::transforms::impl::InlineConstantsBase<InlineConstantsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<KnownIndex, SplitResults, SplitCarried, SelectScalars, ChecksLeave>(
-        &getContext());
+    patterns.add<KnownIndex, SplitResults, SplitCarried, SelectScalars, ChecksLeave>(&getContext());
     if (failed(penstock::transforms::rewriteGreedily(*this, getOperation(), std::move(patterns))))
       signalPassFailure();
   }

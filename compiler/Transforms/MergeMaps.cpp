@@ -1,5 +1,6 @@
-//===- MergeMaps.cpp - pipe-merge-maps ------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipe-merge-maps.
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Regions.h"
 #include "compiler/Transforms/Rewrite.h"
@@ -15,7 +16,8 @@ using namespace penstock::transforms;
 
 /// A map, or a cast of a tensor, which is a map of one op.
 static bool isPoint(Operation *op) {
-  return inputAccessOf(op) == InputAccess::own && llvm::isa<NamedTensorType>(op->getResult(0).getType());
+  return inputAccessOf(op) == InputAccess::own &&
+         llvm::isa<NamedTensorType>(op->getResult(0).getType());
 }
 
 static ValueRange inputsOf(Operation *op) {
@@ -89,7 +91,8 @@ struct JoinProducer : RewritePattern {
       else
         place(input);
     auto joined = rewriter.create<MapOp>(rewriter.getFusedLoc({producer->getLoc(), user->getLoc()}),
-                                         user->getResult(0).getType(), inputs, llvm::cast<SizedOpInterface>(user).getSizes());
+                                         user->getResult(0).getType(), inputs,
+                                         llvm::cast<SizedOpInterface>(user).getSizes());
     // What is shorter is copied into what is longer: a chain of maps is joined link by
     // link, and copying all that is joined already would cost the square.
     Operation *longer = lengthOf(producer) > lengthOf(user) ? producer : user;

@@ -1,11 +1,10 @@
-//===- MergeViews.cpp - pipe-merge-views ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipe-merge-views.
 //
 // A map is linear in its dimensions where it holds no division: then its value
 // at 0 and at the unit vectors is all there is to know, and two linear maps
 // are one map whose coefficients a scalar selects.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Analysis/HoistScalars.h"
 #include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"

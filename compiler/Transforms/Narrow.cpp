@@ -1,10 +1,9 @@
-//===- Narrow.cpp - pipe-narrow -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipe-narrow.
 //
 // Nothing is derived: the 256 results of each channel are computed with the
 // dialect's folders, and a pair (a, b) counts only if it gives all of them.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Analysis/PointBody.h"
 #include "compiler/Dialect/SmallReduction.h"
 #include "compiler/Transforms/Passes.h"

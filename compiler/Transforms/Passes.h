@@ -1,6 +1,7 @@
-//===- Passes.h - the passes from pipe to kernels ---------------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_TRANSFORMS_PASSES_H
-#define PENSTOCK_COMPILER_TRANSFORMS_PASSES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The passes from pipe to kernels ---------------*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -15,5 +16,3 @@ namespace penstock::transforms {
 #include "compiler/Transforms/Passes.h.inc"
 
 } // namespace penstock::transforms
-
-#endif

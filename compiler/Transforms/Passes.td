@@ -1,4 +1,6 @@
-//===- Passes.td - the passes from pipe to kernels ------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The passes from pipe to kernels ------------*- tablegen.
 #ifndef PENSTOCK_COMPILER_TRANSFORMS_PASSES_TD
 #define PENSTOCK_COMPILER_TRANSFORMS_PASSES_TD
 

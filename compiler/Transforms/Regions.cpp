@@ -1,5 +1,6 @@
-//===- Regions.cpp - building the regions of pointwise ops ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Building the regions of pointwise ops.
 #include "compiler/Transforms/Regions.h"
 #include "compiler/Dialect/Drawn.h"
 #include "mlir/IR/IRMapping.h"

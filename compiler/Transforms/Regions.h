@@ -1,6 +1,7 @@
-//===- Regions.h - building the regions of pointwise ops --------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_TRANSFORMS_REGIONS_H
-#define PENSTOCK_COMPILER_TRANSFORMS_REGIONS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Building the regions of pointwise ops --------*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include <optional>
@@ -19,5 +20,3 @@ llvm::SmallVector<mlir::Value> cloneBody(mlir::OpBuilder &builder, mlir::Block &
                                          std::optional<int64_t> copy = std::nullopt);
 
 } // namespace penstock::transforms
-
-#endif

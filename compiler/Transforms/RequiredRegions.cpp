@@ -1,10 +1,11 @@
-//===- RequiredRegions.cpp - pipe-required-regions ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipe-required-regions.
 #include "compiler/Analysis/RequiredRegions.h"
 #include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
-#include "runtime/abi/media.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "runtime/abi/media.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace penstock::transforms {
@@ -69,9 +70,10 @@ static StringRef remarkOf(DecodeOp decode, bool isWhole, bool isSometimes) {
            : isWhole   ? "copies all elements: all of them are read"
                        : "copies the elements that are read";
   if (decode.getMedia() == "wave")
-    return isSometimes ? "decodes the samples that are read, only where a branch that reads them is taken"
-           : isWhole   ? "decodes all samples: all of them are read"
-                       : "decodes the samples that are read";
+    return isSometimes
+               ? "decodes the samples that are read, only where a branch that reads them is taken"
+           : isWhole ? "decodes all samples: all of them are read"
+                     : "decodes the samples that are read";
   if (isSometimes)
     return isVideo ? "reads the clip and makes pixels of what is read, only where a branch that "
                      "reads it is taken"

@@ -1,11 +1,10 @@
-//===- Rewrite.cpp - patterns until none matches --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Patterns until none matches.
 //
 // MLIR's driver gives up after ten rounds, as a failure without a message. Rounds
 // are no measure: a long chain may need one for each of its ops. What tells patterns
 // that undo each other is the number of rewrites for each op that there was.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Transforms/Rewrite.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 

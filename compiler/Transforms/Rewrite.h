@@ -1,6 +1,7 @@
-//===- Rewrite.h - patterns until none matches ------------------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_TRANSFORMS_REWRITE_H
-#define PENSTOCK_COMPILER_TRANSFORMS_REWRITE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Patterns until none matches ------------------*- C++.
+#pragma once
 
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
@@ -16,5 +17,3 @@ mlir::LogicalResult rewriteGreedily(mlir::Pass &pass, mlir::Operation *root,
                                     mlir::RewritePatternSet &&patterns);
 
 } // namespace penstock::transforms
-
-#endif

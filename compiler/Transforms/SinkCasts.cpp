@@ -1,11 +1,10 @@
-//===- SinkCasts.cpp - pipe-sink-casts ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipe-sink-casts.
 //
 // Views move towards the source, so conversions end up behind them. A view
 // moves through a value with several users only if all of them are views:
 // else the value would be computed twice.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Regions.h"
@@ -74,7 +73,8 @@ struct ViewOfPoint : OpRewritePattern<ViewOp> {
     auto map = llvm::cast<MapOp>(producer);
     // In a chain of such maps every one would double what is below it.
     if (!view.getInput().hasOneUse() && llvm::count_if(map.getInputs(), isViewedAnew) > 1)
-      return rewriter.notifyMatchFailure(view, "it would compute a map of several values once for each view");
+      return rewriter.notifyMatchFailure(
+          view, "it would compute a map of several values once for each view");
     SmallVector<Value> inputs;
     for (Value input : map.getInputs())
       inputs.push_back(viewOperand(rewriter, view, input));
@@ -248,8 +248,8 @@ struct ViewOfStack : OpRewritePattern<ViewOp> {
     // The stacked axis stays outermost and whole.
     const bool whole = exprs[0] == getAffineDimExpr(0, getContext()) &&
                        type.getAxes()[0].extent == static_cast<int64_t>(stack.getInputs().size());
-    if (!whole || llvm::any_of(exprs.drop_front(),
-                               [](AffineExpr expr) { return expr.isFunctionOfDim(0); }))
+    if (!whole ||
+        llvm::any_of(exprs.drop_front(), [](AffineExpr expr) { return expr.isFunctionOfDim(0); }))
       return rewriter.notifyMatchFailure(view, "it moves the stacked axis");
     if (!onlyViewsUse(view))
       return rewriter.notifyMatchFailure(view, "the stack has other users");
@@ -344,8 +344,8 @@ private:
       return false;
     if (auto cast = llvm::dyn_cast<CastOp>(a))
       return cast.getMode() == llvm::cast<CastOp>(b).getMode();
-    return OperationEquivalence::isRegionEquivalentTo(
-        &a->getRegion(0), &b->getRegion(0), OperationEquivalence::IgnoreLocations);
+    return OperationEquivalence::isRegionEquivalentTo(&a->getRegion(0), &b->getRegion(0),
+                                                      OperationEquivalence::IgnoreLocations);
   }
 };
 
@@ -428,7 +428,8 @@ struct PeerOfPoint : OpRewritePattern<PeerOp> {
     FailureOr<Value> source = convertedFrom(peer, producer, rewriter);
     if (failed(source))
       return failure();
-    Value other = rewriter.create<PeerOp>(peer.getLoc(), source->getType(), *source, peer.getSlot());
+    Value other =
+        rewriter.create<PeerOp>(peer.getLoc(), source->getType(), *source, peer.getSlot());
     IRMapping mapping;
     mapping.map(*source, other);
     replaceOver(rewriter, peer, producer, rewriter.clone(*producer, mapping)->getResult(0));
@@ -453,8 +454,9 @@ struct PeersOfPoint : OpRewritePattern<PeersOp> {
     Value all = rewriter.create<PeersOp>(peers.getLoc(), from.withAxes(axes), *source,
                                          peers.getAxis(), peers.getSizes());
     if (auto cast = llvm::dyn_cast<CastOp>(producer)) {
-      replaceOver(rewriter, peers, producer,
-                  rewriter.create<CastOp>(cast.getLoc(), to, cast.getMode(), all, peers.getSizes()));
+      replaceOver(
+          rewriter, peers, producer,
+          rewriter.create<CastOp>(cast.getLoc(), to, cast.getMode(), all, peers.getSizes()));
       return success();
     }
     auto map = llvm::cast<MapOp>(producer);
@@ -480,7 +482,8 @@ struct SinkCastsPass : penstock::transforms::impl::SinkCastsBase<SinkCastsPass> 
       return signalPassFailure();
     getOperation()->walk([](ViewOp view) {
       Operation *producer = view.getInput().getDefiningOp();
-      if (inputAccessOf(producer) != InputAccess::own && !llvm::isa_and_present<ResampleOp>(producer))
+      if (inputAccessOf(producer) != InputAccess::own &&
+          !llvm::isa_and_present<ResampleOp>(producer))
         return;
       if (!onlyViewsUse(view))
         addRemark(view, "sink-casts", "stays after the conversion, which others use too");

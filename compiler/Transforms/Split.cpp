@@ -1,12 +1,11 @@
-//===- Split.cpp - pipe-split ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipe-split.
 //
 // Select runs before anything is fetched, setup after the headers are known;
 // what `pipe.admit` reads is computed once per row before there are samples.
 // All are cut out of the pipeline as backward slices of what is needed; a
 // scalar that two of them need is computed twice, from the same key.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Dialect/Drawn.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -87,7 +86,7 @@ private:
   PipelineOp pipeline;
   llvm::MapVector<Value, int64_t> slots;
   Operation *picking = nullptr; ///< whose number is sliced, for messages
-  DenseSet<Value> written; ///< by select or setup
+  DenseSet<Value> written;      ///< by select or setup
   int64_t nextSlot = PST_FIRST_FREE_SLOT;
 };
 

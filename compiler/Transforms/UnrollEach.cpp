@@ -1,7 +1,8 @@
-//===- UnrollEach.cpp - pipe-unroll-each ----------------------------------===//
-
-#include "compiler/Dialect/ScalarBuilder.h"
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipe-unroll-each.
 #include "compiler/Dialect/Drawn.h"
+#include "compiler/Dialect/ScalarBuilder.h"
 #include "compiler/Transforms/Branches.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -72,7 +73,8 @@ struct UnrollEachPass : penstock::transforms::impl::UnrollEachBase<UnrollEachPas
     const WalkResult fits = getOperation()->walk([&](EachOp each) {
       const int64_t body = operationsIn(each), views = static_cast<int64_t>(each.getViews());
       if (views > mostOperations || total + (views - 1) * body > mostOperations) {
-        each.emitError() << views << " views of " << body << " operations each are too many: a pipeline has at most "
+        each.emitError() << views << " views of " << body
+                         << " operations each are too many: a pipeline has at most "
                          << mostOperations << " operations, and this one " << total << " before";
         return WalkResult::interrupt();
       }

@@ -1,5 +1,6 @@
-//===- VerifyKernels.cpp - pipe-verify-kernels ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pipe-verify-kernels.
 #include "compiler/Transforms/Passes.h"
 
 namespace penstock::transforms {
@@ -30,7 +31,9 @@ static LogicalResult verifyLaunch(LaunchOp launch, const SymbolTable &symbols) {
 static LogicalResult verifySlot(Operation *op, int64_t slots) {
   auto read = llvm::dyn_cast<SlotOp>(op);
   auto written = llvm::dyn_cast<SetSlotOp>(op);
-  const auto index = static_cast<int64_t>(read ? read.getIndex() : written ? written.getIndex() : 0);
+  const auto index = static_cast<int64_t>(read      ? read.getIndex()
+                                          : written ? written.getIndex()
+                                                    : 0);
   if (index < 0 || index >= slots)
     return op->emitError() << (read ? "reads" : "writes") << " a slot beyond the parameter block";
   return success();
@@ -40,7 +43,8 @@ static LogicalResult verifySlot(Operation *op, int64_t slots) {
 static LogicalResult verifyDefinitions(Operation *op) {
   if (auto param = llvm::dyn_cast<ParamOp>(op);
       param && !isScalarType(param.getType()) && !llvm::isa<TextType>(param.getType()))
-    return op->emitError() << "is a parameter of type " << param.getType() << "; parameters are numbers and texts";
+    return op->emitError() << "is a parameter of type " << param.getType()
+                           << "; parameters are numbers and texts";
   for (Value operand : op->getOperands()) {
     Operation *producer = operand.getDefiningOp();
     if (llvm::isa<TableType>(operand.getType()) && !llvm::isa_and_nonnull<SourceOp>(producer))
@@ -58,7 +62,8 @@ static LogicalResult verifyPeers(PeersOp peers) {
   auto made = peers.getValue().getDefiningOp<LaunchOp>();
   if (!made || made.getOnce())
     return peers.emitError("reads a value of every sample that no kernel makes for each of them");
-  if (llvm::any_of(peers.getValue().getUsers(), [](Operation *user) { return llvm::isa<OutputOp>(user); }))
+  if (llvm::any_of(peers.getValue().getUsers(),
+                   [](Operation *user) { return llvm::isa<OutputOp>(user); }))
     return peers.emitError("reads a value of every sample that is stored as an output");
   return success();
 }
@@ -88,8 +93,9 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
 }
 
 static LogicalResult verifyInKernel(Operation *op) {
-  if (llvm::isa<DecodeOp, EncodeOp, RecompressOp, FieldOp, ProbeOp, ParamOp, RowOp, PickOp, PeerOp, PeersOp, KeyOp,
-                ContextOp, CheckOp, SlotOp, SetSlotOp, LaunchOp, SwitchOp, EachOp>(op))
+  if (llvm::isa<DecodeOp, EncodeOp, RecompressOp, FieldOp, ProbeOp, ParamOp, RowOp, PickOp, PeerOp,
+                PeersOp, KeyOp, ContextOp, CheckOp, SlotOp, SetSlotOp, LaunchOp, SwitchOp, EachOp>(
+          op))
     return op->emitError("stands in a kernel of pixels");
   return success();
 }

@@ -1,5 +1,6 @@
-//===- Views.cpp - making and taking apart views --------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Making and taking apart views.
 #include "compiler/Transforms/Views.h"
 #include "compiler/Dialect/ScalarBuilder.h"
 #include "llvm/ADT/SmallBitVector.h"

@@ -1,6 +1,7 @@
-//===- Views.h - making and taking apart views ------------------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_TRANSFORMS_VIEWS_H
-#define PENSTOCK_COMPILER_TRANSFORMS_VIEWS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Making and taking apart views ------------------*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -42,5 +43,3 @@ Part partOf(pipe::ViewOp view, llvm::ArrayRef<mlir::AffineExpr> expressions);
 mlir::Value viewOperand(mlir::OpBuilder &builder, pipe::ViewOp view, mlir::Value operand);
 
 } // namespace penstock::transforms
-
-#endif

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The tree of a `.pipe` file, exactly as written: no types, nothing resolved.
 //
 // One header in place of many: the node kinds refer to each other throughout,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The kinds of expressions.
 #pragma once
 
@@ -72,22 +74,7 @@ struct UnaryExpr : ExprOf<ExprKind::Unary> {
   ExprPtr operand;
 };
 
-enum class BinaryOp {
-  Or,
-  And,
-  Eq,
-  Ne,
-  Lt,
-  Le,
-  Gt,
-  Ge,
-  In,
-  Add,
-  Sub,
-  Mul,
-  Div,
-  Rem
-};
+enum class BinaryOp { Or, And, Eq, Ne, Lt, Le, Gt, Ge, In, Add, Sub, Mul, Div, Rem };
 
 /// How a user writes it: `+`, `==`, `in`.
 const char *spelling(BinaryOp op);

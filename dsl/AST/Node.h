@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The nodes of the tree: what expressions and stages have in common, types, and
 // the parts that several kinds of expression share.
 //

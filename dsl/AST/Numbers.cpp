@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/AST/Numbers.h"
 
 #include <cctype>
@@ -100,11 +101,11 @@ std::string describeValues(std::string_view type) {
            std::to_string(end - 1);
   }
   if (std::optional<UnitKind> kind = unitKindOf(type))
-    return std::string("a number with a unit, such as `") +
-           (*kind == UnitKind::Duration    ? "25ms`"
-            : *kind == UnitKind::Frequency ? "16kHz`"
-            : *kind == UnitKind::Angle     ? "3deg`"
-                                           : "1.5mm`");
+    return std::string("a number with a unit, such as `") + (*kind == UnitKind::Duration ? "25ms`"
+                                                             : *kind == UnitKind::Frequency
+                                                                 ? "16kHz`"
+                                                             : *kind == UnitKind::Angle ? "3deg`"
+                                                                                        : "1.5mm`");
   if (type == "bool")
     return "`true` or `false`";
   if (type == "range")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Numbers that are given as text from outside: values of parameters.
 #pragma once
 
@@ -11,7 +13,7 @@
 namespace penstock::dsl {
 
 struct Number {
-  double value = 0; ///< in the base unit of its kind
+  double value = 0;             ///< in the base unit of its kind
   std::optional<int64_t> whole; ///< if it has no fraction, exponent or unit
 };
 

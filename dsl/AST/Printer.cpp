@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/AST/Printer.h"
 
 #include "dsl/AST/Spelling.h"
@@ -23,17 +24,13 @@ public:
 
 private:
   struct Indent {
-    explicit Indent(TreePrinter &printer) : printer(printer) {
-      ++printer.depth;
-    }
+    explicit Indent(TreePrinter &printer) : printer(printer) { ++printer.depth; }
     ~Indent() { --printer.depth; }
     TreePrinter &printer;
   };
   int depth = 0;
 
-  void line(const std::string &text) {
-    out += std::string(depth * 2, ' ') + text + "\n";
-  }
+  void line(const std::string &text) { out += std::string(depth * 2, ' ') + text + "\n"; }
   void doc(const std::string &text);
   /// A line, and one expression on it or below it.
   void labelled(const std::string &label, const ExprPtr &value);
@@ -42,9 +39,7 @@ private:
   void let(const LetDecl &let);
   void output(const OutputDecl &output);
   void block(const Block &block);
-  void bind(const Bind &bind) {
-    labelled("bind " + bind.name.text, bind.domain);
-  }
+  void bind(const Bind &bind) { labelled("bind " + bind.name.text, bind.domain); }
   void args(const ArgList &args);
   void chain(const Chain &chain);
   void stage(const Stage &stage);
@@ -73,9 +68,7 @@ void TreePrinter::labelled(const std::string &label, const ExprPtr &value) {
   expr(*value);
 }
 
-void TreePrinter::type(const TypeExpr &type) {
-  line("type " + printType(type));
-}
+void TreePrinter::type(const TypeExpr &type) { line("type " + printType(type)); }
 
 void TreePrinter::params(const std::vector<Param> &params) {
   for (const Param &param : params) {
@@ -273,8 +266,7 @@ void TreePrinter::pipeline(const PipelineDecl &pipeline) {
 
   std::string batch = "batch";
   if (pipeline.batch.scope != BatchScope::Unstated)
-    batch +=
-        pipeline.batch.scope == BatchScope::Global ? " global" : " per rank";
+    batch += pipeline.batch.scope == BatchScope::Global ? " global" : " per rank";
   if (pipeline.batch.last)
     batch += " last " + pipeline.batch.last->text;
   line(batch);

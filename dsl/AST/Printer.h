@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The tree as text, for `--emit=ast` and for tests.
 #pragma once
 

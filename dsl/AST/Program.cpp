@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/AST/Program.h"
 
 #include <algorithm>
@@ -20,8 +21,7 @@ std::vector<const File *> Program::visibleFrom(const File &from) const {
   return files;
 }
 
-std::vector<const FnDecl *> Program::findFns(const File &from,
-                                             std::string_view name) const {
+std::vector<const FnDecl *> Program::findFns(const File &from, std::string_view name) const {
   std::vector<const FnDecl *> found;
   for (const File *file : visibleFrom(from))
     for (const FnDecl &fn : file->fns)
@@ -30,8 +30,7 @@ std::vector<const FnDecl *> Program::findFns(const File &from,
   return found;
 }
 
-const ConstDecl *Program::findConst(const File &from,
-                                    std::string_view name) const {
+const ConstDecl *Program::findConst(const File &from, std::string_view name) const {
   for (const File *file : visibleFrom(from))
     for (const ConstDecl &constant : file->consts)
       if (constant.name.text == name && (constant.isPublic || file == &from))

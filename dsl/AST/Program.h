@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A user's file with the modules it uses, and which names each file sees.
 #pragma once
 
@@ -23,8 +25,7 @@ struct Program {
       modules; ///< by name; several programs may share one
 
   /// The overloads of a function as `from` sees them, first match first.
-  std::vector<const FnDecl *> findFns(const File &from,
-                                      std::string_view name) const;
+  std::vector<const FnDecl *> findFns(const File &from, std::string_view name) const;
   /// The constant that `from` sees under this name, or null.
   const ConstDecl *findConst(const File &from, std::string_view name) const;
   /// The declaration of this name that a module in sight keeps to itself, or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/AST/Spelling.h"
 
 #include "dsl/AST/Printer.h"
@@ -145,8 +146,7 @@ std::string printType(const TypeExpr &type) {
   if (type.kind == TypeExpr::Kind::Record) {
     std::string out;
     for (const FieldType &field : type.fields)
-      out += (out.empty() ? "{ " : ", ") + field.name.text + ": " +
-             printType(field.type);
+      out += (out.empty() ? "{ " : ", ") + field.name.text + ": " + printType(field.type);
     return out + " }";
   }
   if (type.kind == TypeExpr::Kind::Scalar)
@@ -156,8 +156,7 @@ std::string printType(const TypeExpr &type) {
     const AxisType &axis = type.axes[i];
     out += (i ? ", " : "") + axis.name.text;
     if (axis.extentKind != ExtentKind::Free)
-      out += (axis.extentKind == ExtentKind::Exact ? " = " : " <= ") +
-             printSource(*axis.extent);
+      out += (axis.extentKind == ExtentKind::Exact ? " = " : " <= ") + printSource(*axis.extent);
     if (axis.metadata)
       out += ": " + axis.metadata->text;
   }
@@ -167,7 +166,8 @@ std::string printType(const TypeExpr &type) {
 std::string printHead(const FnDecl &fn) {
   std::string out = fn.name.text + "(";
   for (const Param &param : fn.params) {
-    out += (&param == fn.params.data() ? "" : ", ") + param.name.text + ": " + printType(param.type);
+    out +=
+        (&param == fn.params.data() ? "" : ", ") + param.name.text + ": " + printType(param.type);
     if (param.defaultValue)
       out += " = " + printSource(*param.defaultValue);
   }
@@ -209,48 +209,38 @@ std::string printSource(const Expr &expr) {
     return "[" + out + "]";
   }
   case ExprKind::Record:
-    return "{ " +
-           settings(expr.cast<RecordExpr>().fields,
-                    [](auto &f) { return f.name.text; }) +
+    return "{ " + settings(expr.cast<RecordExpr>().fields, [](auto &f) { return f.name.text; }) +
            " }";
   case ExprKind::Field:
-    return operand(*expr.cast<FieldExpr>().base) + "." +
-           expr.cast<FieldExpr>().field.text;
+    return operand(*expr.cast<FieldExpr>().base) + "." + expr.cast<FieldExpr>().field.text;
   case ExprKind::Call:
-    return operand(*expr.cast<CallExpr>().callee) +
-           argList(expr.cast<CallExpr>().args);
+    return operand(*expr.cast<CallExpr>().callee) + argList(expr.cast<CallExpr>().args);
   case ExprKind::Index:
     return operand(*expr.cast<IndexExpr>().base) + "[" +
-           settings(expr.cast<IndexExpr>().settings,
-                    [](auto &s) { return s.axis.text; }) +
-           "]";
+           settings(expr.cast<IndexExpr>().settings, [](auto &s) { return s.axis.text; }) + "]";
   case ExprKind::Unary: {
     const auto &unary = expr.cast<UnaryExpr>();
-    return std::string(spelling(unary.op)) +
-           (unary.op == UnaryOp::Not ? " " : "") + operand(*unary.operand);
+    return std::string(spelling(unary.op)) + (unary.op == UnaryOp::Not ? " " : "") +
+           operand(*unary.operand);
   }
   case ExprKind::Binary: {
     const auto &binary = expr.cast<BinaryExpr>();
-    return operand(*binary.lhs) + " " + spelling(binary.op) + " " +
-           operand(*binary.rhs);
+    return operand(*binary.lhs) + " " + spelling(binary.op) + " " + operand(*binary.rhs);
   }
   case ExprKind::Range: {
     const auto &range = expr.cast<RangeExpr>();
-    return operand(*range.low) + (range.closed ? " ..= " : " .. ") +
-           operand(*range.high);
+    return operand(*range.low) + (range.closed ? " ..= " : " .. ") + operand(*range.high);
   }
   case ExprKind::If: {
     const auto &choice = expr.cast<IfExpr>();
-    return "if " + printSource(*choice.condition) + " then " +
-           printSource(*choice.thenValue) + " else " +
-           printSource(*choice.elseValue);
+    return "if " + printSource(*choice.condition) + " then " + printSource(*choice.thenValue) +
+           " else " + printSource(*choice.elseValue);
   }
   case ExprKind::Pipe:
     return printSource(*expr.cast<PipeExpr>().input) + " |> ...";
   case ExprKind::Draw: {
     const auto &draw = expr.cast<DrawExpr>();
-    return "draw " + draw.distribution.text +
-           (draw.args ? argList(*draw.args) : "") +
+    return "draw " + draw.distribution.text + (draw.args ? argList(*draw.args) : "") +
            (draw.per ? " per " + printAxes(*draw.per) : "");
   }
   case ExprKind::Each:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Small pieces of the tree as the words a user writes.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The units that a number may carry: `25ms`, `16kHz`, `3deg`, `1%`.
 #pragma once
 

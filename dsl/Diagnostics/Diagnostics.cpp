@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Diagnostics/Diagnostics.h"
 
 #include <algorithm>
@@ -7,8 +8,7 @@
 
 namespace penstock::dsl {
 
-Diagnostics::Report &Diagnostics::Report::note(SourceRange range,
-                                               std::string message) {
+Diagnostics::Report &Diagnostics::Report::note(SourceRange range, std::string message) {
   diagnostic->notes.push_back({range, std::move(message)});
   return *this;
 }
@@ -24,8 +24,7 @@ Diagnostics::Report Diagnostics::error(SourceRange range, std::string message) {
   return Report(all.back());
 }
 
-Diagnostics::Report Diagnostics::warning(SourceRange range,
-                                         std::string message) {
+Diagnostics::Report Diagnostics::warning(SourceRange range, std::string message) {
   all.push_back({Severity::Warning, range, std::move(message), {}, {}});
   return Report(all.back());
 }
@@ -37,8 +36,7 @@ std::vector<Diagnostic> Diagnostics::sorted() const {
   auto key = [&](size_t i) {
     return std::tuple(all[i].range.file.index + 1, all[i].range.begin, i);
   };
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return key(a) < key(b); });
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
 
   std::vector<Diagnostic> unique;
   for (size_t i : order) {

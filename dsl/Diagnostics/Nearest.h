@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // "Did you mean": the known word that a misspelt one is closest to.
 #pragma once
 
@@ -15,8 +17,7 @@ unsigned editDistance(std::string_view a, std::string_view b);
 bool isNear(std::string_view word, std::string_view known);
 
 /// The closest of `known` (the first of several), or empty if none is near.
-template <typename Words>
-std::string nearest(std::string_view word, const Words &known) {
+template <typename Words> std::string nearest(std::string_view word, const Words &known) {
   std::string best;
   unsigned bestDistance = ~0u;
   for (const auto &candidate : known) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Diagnostics/Render.h"
 
 #include <algorithm>
@@ -6,31 +7,27 @@
 namespace penstock::dsl {
 namespace {
 
-const char *word(Severity severity) {
-  return severity == Severity::Error ? "error" : "warning";
-}
+const char *word(Severity severity) { return severity == Severity::Error ? "error" : "warning"; }
 
 /// `train.pipe:8:13: `, or nothing for a message without a place.
 std::string placeText(SourceRange range, const SourceManager &sources) {
   if (!range.valid())
     return "";
   LineColumn at = sources.position(range.file, range.begin);
-  return std::string(sources.name(range.file)) + ":" + std::to_string(at.line) +
-         ":" + std::to_string(at.column) + ": ";
+  return std::string(sources.name(range.file)) + ":" + std::to_string(at.line) + ":" +
+         std::to_string(at.column) + ": ";
 }
 
 /// The source line with its number, and a caret line below. A range over
 /// several lines is underlined to the end of its first.
 std::string excerpt(SourceRange range, const SourceManager &sources) {
   LineColumn begin = sources.position(range.file, range.begin);
-  LineColumn end =
-      sources.position(range.file, std::max(range.begin, range.end));
+  LineColumn end = sources.position(range.file, std::max(range.begin, range.end));
   std::string_view line = sources.line(range.file, begin.line);
 
   std::string number = std::to_string(begin.line);
   number.insert(0, number.size() < 3 ? 3 - number.size() : 0, ' ');
-  std::string out =
-      number + (line.empty() ? " |" : " | ") + std::string(line) + "\n";
+  std::string out = number + (line.empty() ? " |" : " | ") + std::string(line) + "\n";
   out += std::string(number.size(), ' ') + " | ";
 
   uint32_t column = 1;
@@ -40,8 +37,7 @@ std::string excerpt(SourceRange range, const SourceManager &sources) {
       continue;
     if (column < begin.column)
       out += c == '\t' ? '\t' : ' '; // tabs stay, so that carets stand below
-    else if (column > begin.column &&
-             (end.line > begin.line || column < end.column))
+    else if (column > begin.column && (end.line > begin.line || column < end.column))
       carets += '~';
     ++column;
   }
@@ -99,25 +95,22 @@ std::string jsonPlace(SourceRange range, const SourceManager &sources) {
   if (!range.valid())
     return "\"file\":null";
   LineColumn begin = sources.position(range.file, range.begin);
-  LineColumn end =
-      sources.position(range.file, std::max(range.begin, range.end));
+  LineColumn end = sources.position(range.file, std::max(range.begin, range.end));
   return "\"file\":" + quoted(sources.name(range.file)) +
-         ",\"line\":" + std::to_string(begin.line) +
-         ",\"column\":" + std::to_string(begin.column) +
+         ",\"line\":" + std::to_string(begin.line) + ",\"column\":" + std::to_string(begin.column) +
          ",\"end_line\":" + std::to_string(end.line) +
          ",\"end_column\":" + std::to_string(end.column);
 }
 
 } // namespace
 
-std::string renderText(const Diagnostics &diagnostics,
-                       const SourceManager &sources) {
+std::string renderText(const Diagnostics &diagnostics, const SourceManager &sources) {
   std::string out;
   for (const Diagnostic &diagnostic : diagnostics.sorted()) {
     if (!out.empty())
       out += '\n';
-    out += placeText(diagnostic.range, sources) + word(diagnostic.severity) +
-           ": " + diagnostic.message + "\n";
+    out += placeText(diagnostic.range, sources) + word(diagnostic.severity) + ": " +
+           diagnostic.message + "\n";
     if (diagnostic.range.valid())
       out += excerpt(diagnostic.range, sources);
     for (const Note &note : diagnostic.notes)
@@ -128,14 +121,13 @@ std::string renderText(const Diagnostics &diagnostics,
   return out;
 }
 
-std::string renderJson(const Diagnostics &diagnostics,
-                       const SourceManager &sources) {
+std::string renderJson(const Diagnostics &diagnostics, const SourceManager &sources) {
   std::string out = "[";
   for (const Diagnostic &diagnostic : diagnostics.sorted()) {
     out += out.size() > 1 ? ",\n " : "";
     out += std::string("{\"severity\":\"") + word(diagnostic.severity) + "\"," +
-           jsonPlace(diagnostic.range, sources) +
-           ",\"message\":" + quoted(diagnostic.message) + ",\"notes\":[";
+           jsonPlace(diagnostic.range, sources) + ",\"message\":" + quoted(diagnostic.message) +
+           ",\"notes\":[";
     for (size_t i = 0; i < diagnostic.notes.size(); ++i) {
       const Note &note = diagnostic.notes[i];
       out += std::string(i ? "," : "") + "{" + jsonPlace(note.range, sources) +

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // How messages look: for people, and for programs.
 #pragma once
 
@@ -14,13 +16,11 @@ namespace penstock::dsl {
 ///     hint: `w`
 ///
 /// Ends with a line break unless there is nothing to say.
-std::string renderText(const Diagnostics &diagnostics,
-                       const SourceManager &sources);
+std::string renderText(const Diagnostics &diagnostics, const SourceManager &sources);
 
 /// The same as a JSON array of objects with `severity`, `file`, `line`,
 /// `column`, `end_line`, `end_column`, `message`, `notes` and `hint` (or null).
 /// A message without a place has `file` null and no line or column.
-std::string renderJson(const Diagnostics &diagnostics,
-                       const SourceManager &sources);
+std::string renderJson(const Diagnostics &diagnostics, const SourceManager &sources);
 
 } // namespace penstock::dsl

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Diagnostics/Source.h"
 
 #include <algorithm>
@@ -10,8 +11,7 @@ SourceRange join(SourceRange first, SourceRange last) {
     return last;
   if (!last.valid() || last.file != first.file)
     return first;
-  return {first.file, std::min(first.begin, last.begin),
-          std::max(first.end, last.end)};
+  return {first.file, std::min(first.begin, last.begin), std::max(first.end, last.end)};
 }
 
 /// Whether a byte of UTF-8 belongs to the character before it.
@@ -41,13 +41,9 @@ FileId SourceManager::add(std::string name, std::string text) {
   return FileId{static_cast<uint32_t>(files.size() - 1)};
 }
 
-std::string_view SourceManager::name(FileId file) const {
-  return files[file.index].name;
-}
+std::string_view SourceManager::name(FileId file) const { return files[file.index].name; }
 
-std::string_view SourceManager::text(FileId file) const {
-  return files[file.index].text;
-}
+std::string_view SourceManager::text(FileId file) const { return files[file.index].text; }
 
 std::string_view SourceManager::text(SourceRange range) const {
   std::string_view all = text(range.file);
@@ -58,11 +54,10 @@ std::string_view SourceManager::text(SourceRange range) const {
 LineColumn SourceManager::position(FileId file, uint32_t offset) const {
   const Entry &entry = files[file.index];
   offset = std::min<uint32_t>(offset, static_cast<uint32_t>(entry.text.size()));
-  auto next = std::upper_bound(entry.lineStarts.begin(), entry.lineStarts.end(),
-                               offset);
+  auto next = std::upper_bound(entry.lineStarts.begin(), entry.lineStarts.end(), offset);
   uint32_t start = *(next - 1);
-  const uint32_t column = 1 + (offset - start) - (entry.continuationsBefore(offset) -
-                                                  entry.continuationsBefore(start));
+  const uint32_t column =
+      1 + (offset - start) - (entry.continuationsBefore(offset) - entry.continuationsBefore(start));
   return {static_cast<uint32_t>(next - entry.lineStarts.begin()), column};
 }
 
@@ -70,8 +65,7 @@ std::string_view SourceManager::line(FileId file, uint32_t number) const {
   const Entry &entry = files[file.index];
   if (number == 0 || number > entry.lineStarts.size())
     return {};
-  std::string_view rest =
-      std::string_view(entry.text).substr(entry.lineStarts[number - 1]);
+  std::string_view rest = std::string_view(entry.text).substr(entry.lineStarts[number - 1]);
   rest = rest.substr(0, rest.find('\n'));
   if (rest.ends_with('\r'))
     rest.remove_suffix(1);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Source text: files, ranges in them, and the lines and columns a user sees.
 #pragma once
 

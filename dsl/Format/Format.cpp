@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Format/Format.h"
 
 #include "dsl/Format/Lines.h"

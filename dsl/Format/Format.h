@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The one layout of a `.pipe` file.
 #pragma once
 

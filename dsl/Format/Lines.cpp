@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Where lines end and how far they are indented.
 //
 // Brackets decide. They are *open* where the first thing in them stands on a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The lines of a formatted file, before their text is put together.
 #pragma once
 

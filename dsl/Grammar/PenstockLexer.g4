@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Tokens. Every byte of any input becomes part of some token, so that the
 // lexer itself never fails: what is wrong is said by dsl/Parser.
 lexer grammar PenstockLexer;

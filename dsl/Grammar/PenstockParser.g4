@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The grammar, layered by binding strength: no left recursion, and no decision
 // that needs more context than the next two tokens (a test keeps it so).
 // Every statement opens with a reserved word, so that a broken one can be left

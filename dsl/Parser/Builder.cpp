@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Files, declarations and types: one function per rule of the grammar, in its
 // order.
 #include "dsl/Parser/Literals.h"
@@ -15,12 +17,11 @@ std::string TreeBuilder::doc(antlr4::ParserRuleContext *context) {
   uint32_t end = tokens.items[index].range.begin;
   std::string out;
   for (DocLexeme &comment : tokens.docs) {
-    if (!comment.ownLine || comment.range.begin < begin ||
-        comment.range.begin >= end)
+    if (!comment.ownLine || comment.range.begin < begin || comment.range.begin >= end)
       continue;
     comment.used = true;
-    std::string_view text = tokens.source.substr(
-        comment.range.begin + 3, comment.range.end - comment.range.begin - 3);
+    std::string_view text =
+        tokens.source.substr(comment.range.begin + 3, comment.range.end - comment.range.begin - 3);
     if (text.starts_with(' '))
       text.remove_prefix(1);
     text = text.substr(0, text.find_last_not_of(" \t") + 1);
@@ -38,10 +39,10 @@ std::unique_ptr<File> TreeBuilder::file(Parser::FileContext *context) {
   Parser::HeaderContext *header = context->header();
   if (header && !header->exception && header->INT()) {
     file->versionRange = tokenRange(header->INT()->getSymbol());
-    file->version = intValue(
-        tokens.source.substr(file->versionRange.begin,
-                             file->versionRange.end - file->versionRange.begin),
-        file->versionRange, diagnostics);
+    file->version =
+        intValue(tokens.source.substr(file->versionRange.begin,
+                                      file->versionRange.end - file->versionRange.begin),
+                 file->versionRange, diagnostics);
   }
   for (auto *use : context->useDecl())
     if (!use->exception)
@@ -64,12 +65,9 @@ std::unique_ptr<File> TreeBuilder::file(Parser::FileContext *context) {
       else
         file->fns.push_back(fnDecl(fn));
     } else if (auto *pipeline = decl->pipelineDecl()) {
-      auto broken = [](antlr4::ParserRuleContext *part) {
-        return !part || part->exception;
-      };
-      if (broken(pipeline) || broken(pipeline->pipelineHead()) ||
-          broken(pipeline->forHead()) || broken(pipeline->batchBlock()) ||
-          broken(pipeline->batchBlock()->batchHead()))
+      auto broken = [](antlr4::ParserRuleContext *part) { return !part || part->exception; };
+      if (broken(pipeline) || broken(pipeline->pipelineHead()) || broken(pipeline->forHead()) ||
+          broken(pipeline->batchBlock()) || broken(pipeline->batchBlock()->batchHead()))
         unread(pipeline);
       else
         file->pipelines.push_back(pipelineDecl(pipeline));
@@ -79,8 +77,7 @@ std::unique_ptr<File> TreeBuilder::file(Parser::FileContext *context) {
   if (!diagnostics.hasErrors())
     for (const DocLexeme &comment : tokens.docs)
       if (!comment.used)
-        diagnostics
-            .warning(comment.range, "this `///` comment describes nothing")
+        diagnostics.warning(comment.range, "this `///` comment describes nothing")
             .hint("`//` for a remark; `///` stands on the lines above a "
                   "declaration");
   return file;
@@ -126,8 +123,7 @@ FnDecl TreeBuilder::fnDecl(Parser::FnDeclContext *context) {
 std::vector<Param> TreeBuilder::params(Parser::ParamsContext *context) {
   std::vector<Param> out;
   for (auto *param : context->param())
-    out.push_back({range(param), doc(param), name(param->name()),
-                   type(param->type()),
+    out.push_back({range(param), doc(param), name(param->name()), type(param->type()),
                    param->expr() ? expr(param->expr()) : nullptr});
   return out;
 }
@@ -203,9 +199,8 @@ OutputDecl TreeBuilder::output(Parser::OutputStmtContext *context) {
   auto once = [&](bool already, Parser::OutputTraitContext *trait) {
     if (already) {
       std::string word(tokens.text(firstToken(trait)));
-      diagnostics.error(range(trait), "`" + word +
-                                          "` is said twice of output `" +
-                                          decl.name.text + "`");
+      diagnostics.error(range(trait),
+                        "`" + word + "` is said twice of output `" + decl.name.text + "`");
     }
   };
   for (auto *trait : context->outputTrait()) {
@@ -240,9 +235,7 @@ Block TreeBuilder::block(Parser::BlockContext *context) {
 }
 
 Place TreeBuilder::place(Parser::PlaceContext *context) const {
-  Target target = context->CPU()   ? Target::Cpu
-                  : context->GPU() ? Target::Gpu
-                                   : Target::Auto;
+  Target target = context->CPU() ? Target::Cpu : context->GPU() ? Target::Gpu : Target::Auto;
   return {range(context), target};
 }
 
@@ -255,8 +248,7 @@ TypeExpr TreeBuilder::type(Parser::TypeContext *context) {
   if (auto *record = context->recordType()) {
     out.kind = TypeExpr::Kind::Record;
     for (auto *field : record->fieldType())
-      out.fields.push_back(
-          {range(field), name(field->name()), type(field->type())});
+      out.fields.push_back({range(field), name(field->name()), type(field->type())});
     return out;
   }
   out.name = name(context->name());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Parser/ErrorStrategy.h"
 
 #include "generated/PenstockLexer.h"
@@ -61,14 +62,12 @@ bool stopsAt(size_t rule, size_t type, int depth) {
   // These three never stand inside an expression, so they always end it.
   if (type == Lexer::FOR || type == Lexer::BATCH || type == Lexer::OUTPUT)
     return true;
-  return depth <= 0 &&
-         (type == Lexer::LET || type == Lexer::RETURN || type == Lexer::RBRACE);
+  return depth <= 0 && (type == Lexer::LET || type == Lexer::RETURN || type == Lexer::RBRACE);
 }
 
 } // namespace
 
-void ErrorStrategy::report(antlr4::Parser *parser,
-                           antlr4::ParserRuleContext *context, size_t at,
+void ErrorStrategy::report(antlr4::Parser *parser, antlr4::ParserRuleContext *context, size_t at,
                            std::optional<size_t> expected) {
   // A word that opens the next statement was refused on account of this one.
   size_t blamed = at > 0 && (opensStatement(tokens.items[at].type) ||
@@ -76,8 +75,7 @@ void ErrorStrategy::report(antlr4::Parser *parser,
                       ? at - 1
                       : at;
   // What stands within three tokens of the last report is a follow-up.
-  bool followUp =
-      lastReport != SIZE_MAX && at >= lastReport && at - lastReport <= 3;
+  bool followUp = lastReport != SIZE_MAX && at >= lastReport && at - lastReport <= 3;
   bool first = log.take(tokens.items[blamed].range.begin);
   if (followUp || !first)
     return;
@@ -89,13 +87,11 @@ void ErrorStrategy::report(antlr4::Parser *parser,
       refusal.expectedText = literal.substr(1, literal.size() - 2);
   }
   for (antlr4::tree::ParseTree *tree = context; tree; tree = tree->parent)
-    refusal.rules.push_back(
-        static_cast<antlr4::ParserRuleContext *>(tree)->getRuleIndex());
+    refusal.rules.push_back(static_cast<antlr4::ParserRuleContext *>(tree)->getRuleIndex());
   reportRefusal(refusal, diagnostics);
 }
 
-void ErrorStrategy::reportError(antlr4::Parser *parser,
-                                const antlr4::RecognitionException &error) {
+void ErrorStrategy::reportError(antlr4::Parser *parser, const antlr4::RecognitionException &error) {
   if (travelling)
     return;
   travelling = true;
@@ -103,8 +99,7 @@ void ErrorStrategy::reportError(antlr4::Parser *parser,
   antlr4::misc::IntervalSet set = parser->getExpectedTokens();
   if (set.size() == 1)
     expected = static_cast<size_t>(set.getMinElement());
-  report(parser, parser->getContext(),
-         error.getOffendingToken()->getTokenIndex(), expected);
+  report(parser, parser->getContext(), error.getOffendingToken()->getTokenIndex(), expected);
 }
 
 void ErrorStrategy::recover(antlr4::Parser *parser, std::exception_ptr error) {
@@ -135,8 +130,7 @@ void ErrorStrategy::sync(antlr4::Parser *parser) {
       return type != Lexer::LET && type != Lexer::FOR && type != Lexer::BATCH &&
              type != Lexer::RBRACE;
     case Parser::RuleBatchBlock:
-      return type != Lexer::LET && type != Lexer::OUTPUT &&
-             type != Lexer::RBRACE;
+      return type != Lexer::LET && type != Lexer::OUTPUT && type != Lexer::RBRACE;
     default:
       return false;
     }
@@ -146,8 +140,7 @@ void ErrorStrategy::sync(antlr4::Parser *parser) {
   size_t at = parser->getCurrentToken()->getTokenIndex();
   report(parser, context, at, std::nullopt);
   int depth = 0;
-  while (type != antlr4::Token::EOF && !opensDeclaration(type) &&
-         (depth > 0 || junk(type))) {
+  while (type != antlr4::Token::EOF && !opensDeclaration(type) && (depth > 0 || junk(type))) {
     depth = std::max(0, depth + isOpener(type) - isCloser(type));
     parser->consume();
     type = parser->getInputStream()->LA(1);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // How the generated parser reports errors and goes on after them.
 //
 // ANTLR's own strategy inserts and deletes single tokens; on damaged files this
@@ -17,12 +19,10 @@ namespace penstock::dsl {
 
 class ErrorStrategy : public antlr4::DefaultErrorStrategy {
 public:
-  ErrorStrategy(const TokenList &tokens, StatementLog &log,
-                Diagnostics &diagnostics)
+  ErrorStrategy(const TokenList &tokens, StatementLog &log, Diagnostics &diagnostics)
       : tokens(tokens), log(log), diagnostics(diagnostics) {}
 
-  void reportError(antlr4::Parser *parser,
-                   const antlr4::RecognitionException &error) override;
+  void reportError(antlr4::Parser *parser, const antlr4::RecognitionException &error) override;
   void recover(antlr4::Parser *parser, std::exception_ptr error) override;
   antlr4::Token *recoverInline(antlr4::Parser *parser) override;
   void sync(antlr4::Parser *parser) override;
@@ -34,8 +34,8 @@ private:
   bool travelling = false;      ///< an exception is on its way to its statement
   size_t lastReport = SIZE_MAX; ///< token index
 
-  void report(antlr4::Parser *parser, antlr4::ParserRuleContext *context,
-              size_t at, std::optional<size_t> expected);
+  void report(antlr4::Parser *parser, antlr4::ParserRuleContext *context, size_t at,
+              std::optional<size_t> expected);
   void skip(antlr4::Parser *parser, size_t rule, size_t start);
 };
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Expressions and stages: one function per rule of the grammar, in its order.
 #include "dsl/Parser/Literals.h"
 #include "dsl/Parser/TreeBuilder.h"
@@ -8,8 +10,7 @@ namespace penstock::dsl {
 using Parser = grammar::PenstockParser;
 using Lexer = grammar::PenstockLexer;
 
-ExprPtr TreeBuilder::binary(BinaryOp op, SourceRange opRange, ExprPtr lhs,
-                        ExprPtr rhs) {
+ExprPtr TreeBuilder::binary(BinaryOp op, SourceRange opRange, ExprPtr lhs, ExprPtr rhs) {
   auto out = std::make_unique<BinaryExpr>();
   out->op = op;
   out->range = join(lhs->range, rhs->range);
@@ -19,8 +20,7 @@ ExprPtr TreeBuilder::binary(BinaryOp op, SourceRange opRange, ExprPtr lhs,
   return out;
 }
 
-ExprPtr TreeBuilder::unaryOp(UnaryOp op, antlr4::ParserRuleContext *context,
-                         ExprPtr operand) {
+ExprPtr TreeBuilder::unaryOp(UnaryOp op, antlr4::ParserRuleContext *context, ExprPtr operand) {
   auto out = std::make_unique<UnaryExpr>();
   out->op = op;
   out->range = range(context);
@@ -97,8 +97,7 @@ ExprPtr TreeBuilder::comparison(Parser::ComparisonContext *context) {
   if (!context->comparator())
     return out;
   return binary(comparator(context->comparator()->getStart()->getType()),
-                range(context->comparator()), std::move(out),
-                span(context->span(1)));
+                range(context->comparator()), std::move(out), span(context->span(1)));
 }
 
 ExprPtr TreeBuilder::span(Parser::SpanContext *context) {
@@ -119,8 +118,8 @@ ExprPtr TreeBuilder::sum(Parser::SumContext *context) {
   ExprPtr out = product(parts[0]);
   for (size_t i = 1; i < parts.size(); ++i) {
     auto *op = context->children[2 * i - 1];
-    out = binary(childType(op) == Lexer::PLUS ? BinaryOp::Add : BinaryOp::Sub,
-                 childRange(op), std::move(out), product(parts[i]));
+    out = binary(childType(op) == Lexer::PLUS ? BinaryOp::Add : BinaryOp::Sub, childRange(op),
+                 std::move(out), product(parts[i]));
   }
   return out;
 }
@@ -319,8 +318,7 @@ std::unique_ptr<Stage> TreeBuilder::stageBody(Parser::StageBodyContext *context)
   if (auto *choose = context->chooseStage()) {
     auto out = std::make_unique<ChooseStage>();
     for (auto *arm : choose->arm())
-      out->arms.push_back(
-          {range(arm), oper(arm->oper()), chain(arm->chain()->stage())});
+      out->arms.push_back({range(arm), oper(arm->oper()), chain(arm->chain()->stage())});
     return out;
   }
   auto *repeat = context->repeatStage();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Parser/GrammarReport.h"
 
 #include "dsl/Parser/RuleWords.h"
@@ -13,33 +14,28 @@ public:
 
   void syntaxError(antlr4::Recognizer *, antlr4::Token *token, size_t, size_t,
                    const std::string &message, std::exception_ptr) override {
-    lines.push_back("syntax error at token " +
-                    std::to_string(token->getTokenIndex()) + ": " + message);
+    lines.push_back("syntax error at token " + std::to_string(token->getTokenIndex()) + ": " +
+                    message);
   }
-  void reportAmbiguity(antlr4::Parser *parser, const antlr4::dfa::DFA &dfa,
-                       size_t start, size_t, bool, const antlrcpp::BitSet &,
-                       antlr4::atn::ATNConfigSet *) override {
+  void reportAmbiguity(antlr4::Parser *parser, const antlr4::dfa::DFA &dfa, size_t start, size_t,
+                       bool, const antlrcpp::BitSet &, antlr4::atn::ATNConfigSet *) override {
     add("ambiguity", parser, dfa, start);
   }
-  void reportAttemptingFullContext(antlr4::Parser *parser,
-                                   const antlr4::dfa::DFA &dfa, size_t start,
-                                   size_t, const antlrcpp::BitSet &,
+  void reportAttemptingFullContext(antlr4::Parser *parser, const antlr4::dfa::DFA &dfa,
+                                   size_t start, size_t, const antlrcpp::BitSet &,
                                    antlr4::atn::ATNConfigSet *) override {
     add("full context", parser, dfa, start);
   }
-  void reportContextSensitivity(antlr4::Parser *parser,
-                                const antlr4::dfa::DFA &dfa, size_t start,
-                                size_t, size_t,
-                                antlr4::atn::ATNConfigSet *) override {
+  void reportContextSensitivity(antlr4::Parser *parser, const antlr4::dfa::DFA &dfa, size_t start,
+                                size_t, size_t, antlr4::atn::ATNConfigSet *) override {
     add("context sensitivity", parser, dfa, start);
   }
 
 private:
-  void add(const char *what, antlr4::Parser *parser,
-           const antlr4::dfa::DFA &dfa, size_t start) {
+  void add(const char *what, antlr4::Parser *parser, const antlr4::dfa::DFA &dfa, size_t start) {
     lines.push_back(std::string(what) + " in rule " +
-                    parser->getRuleNames()[dfa.atnStartState->ruleIndex] +
-                    " at token " + std::to_string(start));
+                    parser->getRuleNames()[dfa.atnStartState->ruleIndex] + " at token " +
+                    std::to_string(start));
   }
 };
 

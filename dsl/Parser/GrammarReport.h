@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // For the grammar's own test: what ANTLR finds ambiguous.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Values of literal tokens.
 #pragma once
 
@@ -9,13 +11,10 @@
 namespace penstock::dsl {
 
 /// Each takes the token's text and its range, and reports what does not fit.
-int64_t intValue(std::string_view text, SourceRange range,
-                 Diagnostics &diagnostics);
-double floatValue(std::string_view text, SourceRange range,
-                  Diagnostics &diagnostics);
+int64_t intValue(std::string_view text, SourceRange range, Diagnostics &diagnostics);
+double floatValue(std::string_view text, SourceRange range, Diagnostics &diagnostics);
 /// With the quotes; an unclosed text may lack the second.
-std::string stringValue(std::string_view text, SourceRange range,
-                        Diagnostics &diagnostics);
+std::string stringValue(std::string_view text, SourceRange range, Diagnostics &diagnostics);
 /// `25ms`, or `25 ms` after a repair.
 std::unique_ptr<QuantityLit> quantity(std::string_view text, SourceRange range,
                                       Diagnostics &diagnostics);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Parser/Parser.h"
 
 #include "dsl/Parser/Builder.h"
@@ -32,12 +33,10 @@ std::unique_ptr<File> parseFile(FileId file, const SourceManager &sources,
   TokenStream stream(tokens);
   grammar::PenstockParser parser(&stream.stream);
   parser.removeErrorListeners();
-  parser.setErrorHandler(
-      std::make_shared<ErrorStrategy>(tokens, log, diagnostics));
+  parser.setErrorHandler(std::make_shared<ErrorStrategy>(tokens, log, diagnostics));
   std::unique_ptr<File> tree = buildFile(parser.file(), tokens, diagnostics);
   for (size_t i = 0; i < tokens.items.size(); ++i)
-    if (isName(tokens.items[i].type) &&
-        log.isTaken(tokens.items[i].range.begin))
+    if (isName(tokens.items[i].type) && log.isTaken(tokens.items[i].range.begin))
       tree->unread.emplace(tokens.text(i));
   return tree;
 }

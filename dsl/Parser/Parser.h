@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Text to tree. The only folder that sees ANTLR, and no word of ANTLR's
 // reaches a user.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Parser/Repairs.h"
 
 #include "dsl/AST/Units.h"
@@ -27,17 +28,14 @@ constexpr Habit habits[] = {
     {Lexer::BANG, "`!` is written `not`", "`not`", Lexer::NOT},
     {Lexer::AND_AND, "`&&` is written `and`", "`and`", Lexer::AND},
     {Lexer::OR_OR, "`||` is written `or`", "`or`", Lexer::OR},
-    {Lexer::POWER, "there is no operator `**`",
-     "`pow(a, b)`, or `a * a` for a square", Lexer::STAR},
-    {Lexer::COMPOUND_ASSIGN,
-     "`$` would change a value, and values never change",
+    {Lexer::POWER, "there is no operator `**`", "`pow(a, b)`, or `a * a` for a square",
+     Lexer::STAR},
+    {Lexer::COMPOUND_ASSIGN, "`$` would change a value, and values never change",
      "a `let` with a new name", 0},
-    {Lexer::HASH_COMMENT, "a comment opens with `//`, not with `#`", "`//`",
+    {Lexer::HASH_COMMENT, "a comment opens with `//`, not with `#`", "`//`", Lexer::UNKNOWN},
+    {Lexer::BLOCK_COMMENT, "a comment opens with `//` and ends with its line", "`//` on every line",
      Lexer::UNKNOWN},
-    {Lexer::BLOCK_COMMENT, "a comment opens with `//` and ends with its line",
-     "`//` on every line", Lexer::UNKNOWN},
-    {Lexer::OPEN_STRING, "this text is never closed", "a `\"` at its end",
-     Lexer::STRING},
+    {Lexer::OPEN_STRING, "this text is never closed", "a `\"` at its end", Lexer::STRING},
 };
 
 /// Whether a text in quotes could be a name.
@@ -70,8 +68,7 @@ private:
   void report(SourceRange range, std::string message, std::string hint) {
     diagnostics.error(range, std::move(message)).hint(std::move(hint));
   }
-  void reportUnrepaired(SourceRange range, std::string message,
-                        std::string hint) {
+  void reportUnrepaired(SourceRange range, std::string message, std::string hint) {
     if (log.take(range.begin))
       report(range, std::move(message), std::move(hint));
   }
@@ -133,12 +130,10 @@ private:
 
   void word(Lexeme &item) {
     std::string_view text = tokens.text(at);
-    bool beforeName =
-        at + 1 < tokens.items.size() && isName(tokens.items[at + 1].type);
+    bool beforeName = at + 1 < tokens.items.size() && isName(tokens.items[at + 1].type);
     if (text == "True" || text == "False") {
       std::string ours = text == "True" ? "true" : "false";
-      report(item.range, quote(text) + " is written " + quote(ours),
-             quote(ours));
+      report(item.range, quote(text) + " is written " + quote(ours), quote(ours));
       item.type = text == "True" ? Lexer::TRUE : Lexer::FALSE;
     } else if (text == "lambda" && beforeName) {
       reportUnrepaired(item.range, "there are no nameless functions",
@@ -180,8 +175,7 @@ private:
         !findUnit(tokens.text(at + 1)) || tokens.is(at + 2, Lexer::ASSIGN))
       return false;
     SourceRange range = join(number.range, tokens.items[at + 1].range);
-    std::string glued =
-        std::string(tokens.text(at)) + std::string(tokens.text(at + 1));
+    std::string glued = std::string(tokens.text(at)) + std::string(tokens.text(at + 1));
     report(range, "a unit is glued to its number", quote(glued));
     // The range of the unit is read back from the end of the token.
     kept.push_back({Lexer::QUANTITY, range});
@@ -193,20 +187,16 @@ private:
   /// report.
   void unknownCharacters() {
     SourceRange range = tokens.items[at].range;
-    while (tokens.is(at + 1, Lexer::UNKNOWN) &&
-           tokens.items[at + 1].range.begin == range.end)
+    while (tokens.is(at + 1, Lexer::UNKNOWN) && tokens.items[at + 1].range.begin == range.end)
       range.end = tokens.items[++at].range.end;
-    std::string_view text =
-        tokens.source.substr(range.begin, range.end - range.begin);
+    std::string_view text = tokens.source.substr(range.begin, range.end - range.begin);
     if (text == "|" || text == "&") {
       reportUnrepaired(range, quote(text) + " is no operator",
-                       text == "|" ? "`|>` for a stage, `or` between conditions"
-                                   : "`and`");
+                       text == "|" ? "`|>` for a stage, `or` between conditions" : "`and`");
       return;
     }
     if (text == "\\") {
-      report(range, "a statement runs on over line breaks by itself",
-             "remove the `\\`");
+      report(range, "a statement runs on over line breaks by itself", "remove the `\\`");
       return;
     }
     if (text == "@") {
@@ -217,14 +207,11 @@ private:
     if (static_cast<unsigned char>(text[0]) < 0x20 || text[0] == 0x7F) {
       char code[8];
       std::snprintf(code, sizeof(code), "%02x", text[0]);
-      reportUnrepaired(range,
-                       std::string("a control character (0x") + code +
-                           ") stands here",
+      reportUnrepaired(range, std::string("a control character (0x") + code + ") stands here",
                        "remove it");
       return;
     }
-    reportUnrepaired(range, quote(text) + " has no meaning in the language",
-                     "");
+    reportUnrepaired(range, quote(text) + " has no meaning in the language", "");
   }
 };
 
@@ -257,12 +244,8 @@ private:
   std::vector<Lexeme> kept;
   std::vector<size_t> open; ///< indices of openers, innermost last
 
-  bool topIs(size_t type) const {
-    return !open.empty() && tokens.is(open.back(), type);
-  }
-  bool topIsRoundOrSquare() const {
-    return topIs(Lexer::LPAREN) || topIs(Lexer::LBRACK);
-  }
+  bool topIs(size_t type) const { return !open.empty() && tokens.is(open.back(), type); }
+  bool topIsRoundOrSquare() const { return topIs(Lexer::LPAREN) || topIs(Lexer::LBRACK); }
 
   /// `[x for x in xs]`: leaves out what stands before the closing bracket, and
   /// returns its place.
@@ -275,9 +258,8 @@ private:
         return index;
     if (log.take(tokens.items[open.back()].range.begin))
       diagnostics
-          .error(tokens.items[index].range,
-                 "`for` opens a pipeline's loop over rows; there are no "
-                 "comprehensions")
+          .error(tokens.items[index].range, "`for` opens a pipeline's loop over rows; there are no "
+                                            "comprehensions")
           .hint("`map (x in xs) { ... }`");
     return *closer;
   }
@@ -321,21 +303,17 @@ private:
       diagnostics.error(span, quote(tokens.text(opener)) + " is never closed")
           .note(at, atEnd ? "the file ends here"
                           : quote(tokens.text(proof)) +
-                                (closes ? " closes another bracket"
-                                        : " opens a statement"));
+                                (closes ? " closes another bracket" : " opens a statement"));
     }
     bool square = tokens.is(opener, Lexer::LBRACK);
-    uint32_t end =
-        kept.back().range.end; // part of the statement before the proof
-    kept.push_back(
-        {square ? Lexer::RBRACK : Lexer::RPAREN, {at.file, end, end}});
+    uint32_t end = kept.back().range.end; // part of the statement before the proof
+    kept.push_back({square ? Lexer::RBRACK : Lexer::RPAREN, {at.file, end, end}});
   }
 };
 
 } // namespace
 
-void repairHabits(TokenList &tokens, StatementLog &log,
-                  Diagnostics &diagnostics) {
+void repairHabits(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics) {
   HabitRepair(tokens, log, diagnostics).run();
 }
 
@@ -358,8 +336,7 @@ void warnOfDivisions(const TokenList &tokens, Diagnostics &diagnostics) {
   }
 }
 
-void repairBrackets(TokenList &tokens, StatementLog &log,
-                    Diagnostics &diagnostics) {
+void repairBrackets(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics) {
   BracketRepair(tokens, log, diagnostics).run();
 }
 
@@ -371,15 +348,12 @@ bool checkNesting(const TokenList &tokens, Diagnostics &diagnostics) {
       ++depth;
     else if (isCloser(item.type) && depth > 0)
       --depth;
-    signs =
-        item.type == Lexer::MINUS || item.type == Lexer::NOT ? signs + 1 : 0;
+    signs = item.type == Lexer::MINUS || item.type == Lexer::NOT ? signs + 1 : 0;
     if (opensStatement(item.type))
       elses = 0;
     elses += item.type == Lexer::IF || item.type == Lexer::ELSE;
     if (depth > limit || signs > limit || elses > 2 * limit) {
-      diagnostics
-          .error(item.range,
-                 "more than " + std::to_string(limit) + " levels of nesting")
+      diagnostics.error(item.range, "more than " + std::to_string(limit) + " levels of nesting")
           .hint("a `let` or a `fn` for the inner part");
       return false;
     }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What is said about a file before it is parsed.
 //
 // Both functions report what they find and change the token list to what was
@@ -11,13 +13,11 @@ namespace penstock::dsl {
 
 /// What people write out of habit from other languages: `#`, `;`, `&&`, 'text',
 /// `25 ms`, `True` ...
-void repairHabits(TokenList &tokens, StatementLog &log,
-                  Diagnostics &diagnostics);
+void repairHabits(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics);
 
 /// `(` and `[` that are never closed. A word that opens a statement is the
 /// proof; `{` is left to the parser, which finds a better place.
-void repairBrackets(TokenList &tokens, StatementLog &log,
-                    Diagnostics &diagnostics);
+void repairBrackets(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics);
 
 /// Warns of `size // 2`, which is `size` and a comment.
 void warnOfDivisions(const TokenList &tokens, Diagnostics &diagnostics);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Parser/RuleWords.h"
 
 #include "generated/PenstockParser.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The rules of the grammar in the words of users.
 #pragma once
 

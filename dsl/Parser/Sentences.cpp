@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The first sentence of the table at the end that recognises the situation is
 // said; what none recognises is "expected A, found B".
 #include "dsl/Parser/Sentences.h"
@@ -17,8 +19,7 @@ bool Refusal::within(size_t rule) const {
 }
 
 bool Speaker::closesNothing() {
-  if (!isCloser(type(at)) ||
-      !(afterExpression() || opensStatement(type(at + 1)) || at == 0))
+  if (!isCloser(type(at)) || !(afterExpression() || opensStatement(type(at + 1)) || at == 0))
     return false;
   // With an opener of its own it is merely early; that is "expected, found".
   size_t depth = 0;
@@ -30,8 +31,7 @@ bool Speaker::closesNothing() {
       if (partner == at)
         return false;
       say(found() + " closes nothing")
-          .note(range(i),
-                quote(tokens.text(i)) + " is the bracket that is open here");
+          .note(range(i), quote(tokens.text(i)) + " is the bracket that is open here");
       return true;
     }
   }
@@ -43,8 +43,7 @@ void Speaker::expectedFound() {
   std::string words = ruleWords(refusal.rules.front());
   if (!refusal.expected) { // between statements
     if (afterExpression() && refusal.rules.front() != Parser::RuleName &&
-        (refusal.rules.size() == 1 ||
-         refusal.rules.front() == Parser::RulePipelineDecl ||
+        (refusal.rules.size() == 1 || refusal.rules.front() == Parser::RulePipelineDecl ||
          refusal.rules.front() == Parser::RuleBatchBlock))
       words = "an operator or the next statement";
     else if (refusal.rules.front() == Parser::RulePipelineDecl)
@@ -56,9 +55,8 @@ void Speaker::expectedFound() {
   }
   if (!refusal.expectedText.empty()) {
     words = quote(refusal.expectedText);
-    bool mayGoOn = isCloser(*refusal.expected) &&
-                   isList(refusal.rules.front()) && !previous(Lexer::COMMA) &&
-                   !isOpener(type(at - 1));
+    bool mayGoOn = isCloser(*refusal.expected) && isList(refusal.rules.front()) &&
+                   !previous(Lexer::COMMA) && !isOpener(type(at - 1));
     if (mayGoOn)
       words = "`,` or " + words;
   }
@@ -75,8 +73,7 @@ void Speaker::expectedFound() {
 std::optional<size_t> Speaker::openBrace() const {
   auto column = [&](size_t index) {
     uint32_t offset = range(index).begin;
-    size_t line = offset == 0 ? std::string_view::npos
-                              : tokens.source.rfind('\n', offset - 1);
+    size_t line = offset == 0 ? std::string_view::npos : tokens.source.rfind('\n', offset - 1);
     return offset - (line == std::string_view::npos ? 0 : line + 1);
   };
   auto indent = [&](size_t index) {
@@ -94,8 +91,7 @@ std::optional<size_t> Speaker::openBrace() const {
           return partner;
       }
     } else if (isOpener(type(i)) && depth-- == 0) {
-      return tokens.is(i, Lexer::LBRACE) ? std::optional<size_t>(i)
-                                         : std::nullopt;
+      return tokens.is(i, Lexer::LBRACE) ? std::optional<size_t>(i) : std::nullopt;
     }
   }
   return std::nullopt;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What is said about a token that the grammar refuses.
 #pragma once
 
@@ -13,10 +15,10 @@ namespace penstock::dsl {
 /// Where the parser stood when it refused a token.
 struct Refusal {
   const TokenList &tokens;
-  size_t at;                 ///< the refused token
-  std::vector<size_t> rules; ///< the grammar rules it is in, innermost first
+  size_t at;                      ///< the refused token
+  std::vector<size_t> rules;      ///< the grammar rules it is in, innermost first
   std::optional<size_t> expected; ///< the one token type that could stand here
-  std::string expectedText; ///< as a user writes it; empty if that differs
+  std::string expectedText;       ///< as a user writes it; empty if that differs
 
   bool within(size_t rule) const;
 };

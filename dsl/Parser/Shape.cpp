@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Parser/Shape.h"
 
 #include "dsl/Parser/TokenStream.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What the formatter has to know of each token: whether it begins something,
 // and what it stands close to.
 #pragma once

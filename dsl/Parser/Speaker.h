@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A mistake that has a sentence of its own is one function here.
 #pragma once
 
@@ -12,12 +14,11 @@ namespace penstock::dsl {
 class Speaker {
 public:
   Speaker(const Refusal &refusal, Diagnostics &diagnostics)
-      : refusal(refusal), tokens(refusal.tokens), at(refusal.at),
-        diagnostics(diagnostics) {}
+      : refusal(refusal), tokens(refusal.tokens), at(refusal.at), diagnostics(diagnostics) {}
 
   std::string textOf(size_t first, size_t last) const {
-    return std::string(tokens.source.substr(
-        range(first).begin, range(last).end - range(first).begin));
+    return std::string(
+        tokens.source.substr(range(first).begin, range(last).end - range(first).begin));
   }
   std::string choiceInOurWords() const;
   bool choiceInBlocks();
@@ -54,24 +55,18 @@ private:
   Diagnostics &diagnostics;
 
   size_t type(size_t index) const {
-    return index < tokens.items.size() ? tokens.items[index].type
-                                       : antlr4::Token::EOF;
+    return index < tokens.items.size() ? tokens.items[index].type : antlr4::Token::EOF;
   }
   bool is(size_t token) const { return tokens.is(at, token); }
   bool next(size_t token) const { return tokens.is(at + 1, token); }
-  bool previous(size_t token) const {
-    return at > 0 && tokens.is(at - 1, token);
-  }
-  bool afterExpression() const {
-    return at > 0 && endsExpression(type(at - 1));
-  }
+  bool previous(size_t token) const { return at > 0 && tokens.is(at - 1, token); }
+  bool afterExpression() const { return at > 0 && endsExpression(type(at - 1)); }
   SourceRange range(size_t index) const { return tokens.items[index].range; }
   Diagnostics::Report say(std::string message) {
     return diagnostics.error(range(at), std::move(message));
   }
   std::string found() const {
-    return type(at) == antlr4::Token::EOF ? "the end of the file"
-                                          : quote(tokens.text(at));
+    return type(at) == antlr4::Token::EOF ? "the end of the file" : quote(tokens.text(at));
   }
 };
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Mistakes in statements, declarations and the heads of blocks.
 #include "dsl/Parser/Speaker.h"
 
@@ -11,21 +13,16 @@ using Parser = grammar::PenstockParser;
 // `d = 3`
 bool Speaker::statementWithoutWord() {
   size_t name;
-  if (isName(type(at)) && next(Lexer::ASSIGN) &&
-      (afterExpression() || previous(Lexer::LBRACE)))
+  if (isName(type(at)) && next(Lexer::ASSIGN) && (afterExpression() || previous(Lexer::LBRACE)))
     name = at;
   else if (is(Lexer::ASSIGN) && at > 0 && isName(type(at - 1)) &&
-           refusal.within(Parser::RuleBlock) && at > 1 &&
-           tokens.is(at - 2, Lexer::LBRACE))
+           refusal.within(Parser::RuleBlock) && at > 1 && tokens.is(at - 2, Lexer::LBRACE))
     name = at - 1;
   else
     return false;
   bool top = refusal.rules.size() == 1;
-  diagnostics
-      .error(range(name),
-             "every statement opens with a word, and this one has none")
-      .hint(quote((top ? "const " : "let ") + std::string(tokens.text(name)) +
-                  " = ..."));
+  diagnostics.error(range(name), "every statement opens with a word, and this one has none")
+      .hint(quote((top ? "const " : "let ") + std::string(tokens.text(name)) + " = ..."));
   return true;
 }
 
@@ -52,8 +49,7 @@ bool Speaker::missingType() {
   if (rule == Parser::RuleParam)
     say("a parameter states its type").hint(quote(name + ": type"));
   else if (rule == Parser::RuleOutputStmt)
-    say("an output states its type")
-        .hint(quote("output " + name + ": f32[n, c, h, w] = ..."));
+    say("an output states its type").hint(quote("output " + name + ": f32[n, c, h, w] = ..."));
   else
     return false;
   return true;
@@ -63,8 +59,7 @@ bool Speaker::missingType() {
 bool Speaker::wrongHead() {
   if (!is(Lexer::LBRACE) || at == 0 || refusal.within(Parser::RuleType))
     return false;
-  static constexpr std::string_view heads[] = {"map", "window", "each",
-                                               "search", "repeat"};
+  static constexpr std::string_view heads[] = {"map", "window", "each", "search", "repeat"};
   if (previous(Lexer::RPAREN)) {
     std::optional<size_t> open = tokens.opener(at - 1);
     if (!open)
@@ -77,24 +72,19 @@ bool Speaker::wrongHead() {
     if (near.empty() && tokens.startsLine(at))
       return false;
     if (!named) {
-      diagnostics.error(range(name),
-                        "a block follows `map`, `window`, `each`, `search` or "
-                        "`repeat`, and none of these stands here");
+      diagnostics.error(range(name), "a block follows `map`, `window`, `each`, `search` or "
+                                     "`repeat`, and none of these stands here");
       return true;
     }
     Diagnostics::Report report =
         diagnostics.error(range(name), quote(text) + " does not take a block");
     report.note(range(at), "the block opens here");
-    report.hint(near.empty() ? "`map`, `window`, `each`, `search` or `repeat`"
-                             : quote(near));
+    report.hint(near.empty() ? "`map`, `window`, `each`, `search` or `repeat`" : quote(near));
     return true;
   }
   if (isName(type(at - 1)) && refusal.within(Parser::RulePipelineDecl) &&
-      nearest(tokens.text(at - 1),
-              std::initializer_list<std::string_view>{"choose"}) != "") {
-    diagnostics
-        .error(range(at - 1),
-               quote(tokens.text(at - 1)) + " does not take a block")
+      nearest(tokens.text(at - 1), std::initializer_list<std::string_view>{"choose"}) != "") {
+    diagnostics.error(range(at - 1), quote(tokens.text(at - 1)) + " does not take a block")
         .hint("`choose`");
     return true;
   }
@@ -108,12 +98,11 @@ bool Speaker::resultWithoutReturn() {
   if (is(Lexer::RBRACE))
     say("a block with `let` ends with `return`, and this one has no result")
         .hint("`return` and the result before the `}`");
-  else if (isName(type(at)) || is(Lexer::LBRACE) || is(Lexer::LBRACK) ||
-           is(Lexer::LPAREN) || is(Lexer::IF) || is(Lexer::MINUS) ||
+  else if (isName(type(at)) || is(Lexer::LBRACE) || is(Lexer::LBRACK) || is(Lexer::LPAREN) ||
+           is(Lexer::IF) || is(Lexer::MINUS) ||
            (type(at) >= Lexer::MAP && type(at) <= Lexer::DRAW) ||
            (type(at) >= Lexer::INT && type(at) <= Lexer::STRING))
-    say("the result of a block with `let` stands after `return`")
-        .hint("`return`");
+    say("the result of a block with `let` stands after `return`").hint("`return`");
   else
     return false;
   return true;
@@ -140,21 +129,18 @@ bool Speaker::misplacedStatement() {
     say("`use` stands before all declarations").hint("move it below `pipe 1`");
     return true;
   }
-  if ((is(Lexer::LET) || is(Lexer::OUTPUT) || is(Lexer::BATCH) ||
-       is(Lexer::RETURN)) &&
+  if ((is(Lexer::LET) || is(Lexer::OUTPUT) || is(Lexer::BATCH) || is(Lexer::RETURN)) &&
       refusal.rules.size() == 1) {
     say(found() + " stands inside a declaration")
         .hint(is(Lexer::LET) ? "`const`, or a `}` less above" : "");
     return true;
   }
   if (is(Lexer::OUTPUT) && refusal.rules.front() == Parser::RulePipelineDecl) {
-    say("`output` stands in the `batch` block")
-        .hint("`batch size { output ... }`");
+    say("`output` stands in the `batch` block").hint("`batch size { output ... }`");
     return true;
   }
   if (is(Lexer::BATCH) && refusal.expected == Lexer::FOR) {
-    say("a pipeline has `for row in ...` before its `batch` block")
-        .hint("`for row in source`");
+    say("a pipeline has `for row in ...` before its `batch` block").hint("`for row in source`");
     return true;
   }
   if (is(Lexer::RBRACE) && refusal.rules.front() == Parser::RuleBatchHead) {
@@ -164,9 +150,7 @@ bool Speaker::misplacedStatement() {
   }
   if (is(Lexer::RETURN) && !refusal.within(Parser::RuleBlock)) {
     say("`return` stands in the block of a function, `map`, `window` or `each`")
-        .hint(refusal.within(Parser::RulePipelineDecl)
-                  ? "`output` in the `batch` block"
-                  : "");
+        .hint(refusal.within(Parser::RulePipelineDecl) ? "`output` in the `batch` block" : "");
     return true;
   }
   if (is(Lexer::FOR) && !refusal.within(Parser::RuleForHead)) {
@@ -188,8 +172,7 @@ bool Speaker::reservedAsName() {
   case Lexer::RPAREN:
   case Lexer::RBRACK:
   case Lexer::IN:
-    say(quote(tokens.text(at)) +
-        " is a word of the language and cannot be a name")
+    say(quote(tokens.text(at)) + " is a word of the language and cannot be a name")
         .hint("another name");
     return true;
   default:

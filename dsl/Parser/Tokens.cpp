@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Parser/Tokens.h"
 
 #include "generated/PenstockLexer.h"
@@ -46,8 +47,7 @@ TokenList tokenize(FileId file, std::string_view text) {
       size_t lineStart = text.rfind('\n', range.begin);
       lineStart = lineStart == std::string_view::npos ? 0 : lineStart + 1;
       std::string_view before = text.substr(lineStart, range.begin - lineStart);
-      list.docs.push_back(
-          {range, before.find_first_not_of(" \t") == std::string_view::npos});
+      list.docs.push_back({range, before.find_first_not_of(" \t") == std::string_view::npos});
     } else if (token->getChannel() == PenstockLexer::REMARKS) {
       list.remarks.push_back(range);
     } else {
@@ -146,8 +146,7 @@ bool isReserved(size_t type) {
 }
 
 bool isName(size_t type) {
-  return type == PenstockLexer::ID ||
-         (type >= PenstockLexer::PIPE && type <= PenstockLexer::WHEN);
+  return type == PenstockLexer::ID || (type >= PenstockLexer::PIPE && type <= PenstockLexer::WHEN);
 }
 
 bool endsExpression(size_t type) {

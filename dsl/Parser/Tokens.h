@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The token list of one file, which the parser's checks and repairs work on.
 #pragma once
 
@@ -28,8 +30,7 @@ struct DocLexeme {
 struct TokenList {
   std::string_view source; ///< the file's text
   FileId file;
-  std::vector<Lexeme>
-      items; ///< without comments; ends with an end-of-file token
+  std::vector<Lexeme> items; ///< without comments; ends with an end-of-file token
   std::vector<DocLexeme> docs;
   std::vector<SourceRange> remarks; ///< `//` comments
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // How Builder.cpp and Expressions.cpp build the tree: one function per rule of
 // the grammar. Rules hold each other, so it is one class.
 #pragma once
@@ -24,15 +26,13 @@ private:
     return tokens.items[token->getTokenIndex()].range;
   }
   SourceRange range(antlr4::ParserRuleContext *context) const {
-    return join(tokenRange(context->getStart()),
-                tokenRange(context->getStop()));
+    return join(tokenRange(context->getStart()), tokenRange(context->getStop()));
   }
   size_t firstToken(antlr4::ParserRuleContext *context) const {
     return context->getStart()->getTokenIndex();
   }
   SourceRange childRange(antlr4::tree::ParseTree *child) const {
-    return tokenRange(
-        dynamic_cast<antlr4::tree::TerminalNode *>(child)->getSymbol());
+    return tokenRange(dynamic_cast<antlr4::tree::TerminalNode *>(child)->getSymbol());
   }
   static size_t childType(antlr4::tree::ParseTree *child) {
     auto *terminal = dynamic_cast<antlr4::tree::TerminalNode *>(child);
@@ -42,8 +42,7 @@ private:
     SourceRange at = range(context);
     return {std::string(tokens.source.substr(at.begin, at.end - at.begin)), at};
   }
-  std::vector<Name>
-  names(const std::vector<Parser::NameContext *> &contexts) const {
+  std::vector<Name> names(const std::vector<Parser::NameContext *> &contexts) const {
     std::vector<Name> out;
     for (auto *context : contexts)
       out.push_back(name(context));
@@ -98,18 +97,14 @@ private:
     return {range(context), name(context->name()), expr(context->expr())};
   }
   template <typename Setting>
-  std::vector<Setting>
-  settings(const std::vector<Parser::SettingContext *> &contexts) {
+  std::vector<Setting> settings(const std::vector<Parser::SettingContext *> &contexts) {
     std::vector<Setting> out;
     for (auto *context : contexts)
-      out.push_back(
-          {range(context), name(context->name()), expr(context->expr())});
+      out.push_back({range(context), name(context->name()), expr(context->expr())});
     return out;
   }
-  static ExprPtr binary(BinaryOp op, SourceRange opRange, ExprPtr lhs,
-                        ExprPtr rhs);
-  ExprPtr unaryOp(UnaryOp op, antlr4::ParserRuleContext *context,
-                  ExprPtr operand);
+  static ExprPtr binary(BinaryOp op, SourceRange opRange, ExprPtr lhs, ExprPtr rhs);
+  ExprPtr unaryOp(UnaryOp op, antlr4::ParserRuleContext *context, ExprPtr operand);
 
   // --- Stages
   Chain chain(const std::vector<Parser::StageContext *> &contexts);

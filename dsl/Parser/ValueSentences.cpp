@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Mistakes inside of a value.
 #include "dsl/Parser/Speaker.h"
 
@@ -10,14 +12,13 @@ using Parser = grammar::PenstockParser;
 std::string Speaker::choiceInOurWords() const {
   std::string general = "`if condition then a else b`";
   size_t begin = at, other = at, end = at;
-  while (begin > 0 && !tokens.startsLine(begin) &&
-         !tokens.is(begin, Lexer::ASSIGN) && !tokens.is(begin, Lexer::STAGE))
+  while (begin > 0 && !tokens.startsLine(begin) && !tokens.is(begin, Lexer::ASSIGN) &&
+         !tokens.is(begin, Lexer::STAGE))
     --begin;
   while (other < tokens.items.size() && !tokens.is(other, Lexer::ELSE) &&
          (other == at || !tokens.startsLine(other)))
     ++other;
-  if (!tokens.is(begin, Lexer::ASSIGN) || !is(Lexer::IF) ||
-      !tokens.is(other, Lexer::ELSE))
+  if (!tokens.is(begin, Lexer::ASSIGN) || !is(Lexer::IF) || !tokens.is(other, Lexer::ELSE))
     return general;
   end = other;
   while (end + 2 < tokens.items.size() && !tokens.startsLine(end + 1))
@@ -40,8 +41,7 @@ bool Speaker::conditionAfterValue() {
     if (then)
       return false;
   }
-  say("a choice between values opens with its condition")
-      .hint(choiceInOurWords());
+  say("a choice between values opens with its condition").hint(choiceInOurWords());
   return true;
 }
 
@@ -215,16 +215,13 @@ bool Speaker::indexWithoutAxis() {
   size_t open = at; // the bracket of this index
   while (open > 0 && !tokens.is(open, Lexer::LBRACK))
     --open;
-  bool first = at == open + 1 ||
-               (at == open + 2 && isName(type(open + 1)) && !is(Lexer::ASSIGN));
+  bool first = at == open + 1 || (at == open + 2 && isName(type(open + 1)) && !is(Lexer::ASSIGN));
   if (!first)
     return false;
   size_t item = open + 1;
   if (tokens.is(item, Lexer::RBRACK) || type(item) == antlr4::Token::EOF)
     return false;
-  std::string base = open > 0 && isName(type(open - 1))
-                         ? std::string(tokens.text(open - 1))
-                         : "x";
+  std::string base = open > 0 && isName(type(open - 1)) ? std::string(tokens.text(open - 1)) : "x";
   if (base == "shape" && open > 2 && tokens.is(open - 2, Lexer::DOT) && isName(type(open - 3))) {
     diagnostics.error(range(item), "an extent is asked for by the name of its axis")
         .hint(quote("extent(" + std::string(tokens.text(open - 3)) + ", h)"));
@@ -245,20 +242,18 @@ bool Speaker::indexWithoutAxis() {
 bool Speaker::axesWithoutBrackets() {
   if (!refusal.within(Parser::RuleAxes) || at == 0 || !isName(type(at)))
     return false;
-  if (!previous(Lexer::OVER) && !previous(Lexer::PER) &&
-      !previous(Lexer::STORED))
+  if (!previous(Lexer::OVER) && !previous(Lexer::PER) && !previous(Lexer::STORED))
     return false;
   std::string axes(tokens.text(at));
   SourceRange span = range(at);
-  for (size_t i = at + 1; tokens.is(i, Lexer::COMMA) && isName(type(i + 1)) &&
-                          !tokens.is(i + 2, Lexer::ASSIGN);
+  for (size_t i = at + 1;
+       tokens.is(i, Lexer::COMMA) && isName(type(i + 1)) && !tokens.is(i + 2, Lexer::ASSIGN);
        i += 2) {
     axes += ", " + std::string(tokens.text(i + 1));
     span = join(span, range(i + 1));
   }
   std::string word(tokens.text(at - 1));
-  diagnostics
-      .error(span, "the axes after " + quote(word) + " stand in brackets")
+  diagnostics.error(span, "the axes after " + quote(word) + " stand in brackets")
       .hint(quote(word + " [" + axes + "]"));
   return true;
 }
@@ -267,12 +262,9 @@ bool Speaker::axesWithoutBrackets() {
 bool Speaker::assignForEquals() {
   if (!is(Lexer::ASSIGN) || !afterExpression())
     return false;
-  for (size_t i = at;
-       i-- > 0 && !opensStatement(type(i)) && !tokens.is(i, Lexer::ASSIGN);) {
-    if (tokens.is(i, Lexer::IF) || tokens.is(i, Lexer::WHERE) ||
-        tokens.is(i, Lexer::WHEN)) {
-      say("`=` gives a name to a value; values are compared with `==`")
-          .hint("`==`");
+  for (size_t i = at; i-- > 0 && !opensStatement(type(i)) && !tokens.is(i, Lexer::ASSIGN);) {
+    if (tokens.is(i, Lexer::IF) || tokens.is(i, Lexer::WHERE) || tokens.is(i, Lexer::WHEN)) {
+      say("`=` gives a name to a value; values are compared with `==`").hint("`==`");
       return true;
     }
   }
@@ -281,13 +273,11 @@ bool Speaker::assignForEquals() {
 
 // `a < b < c`, `0 .. 4 .. 2`
 bool Speaker::chained() {
-  if (!afterExpression() || refusal.within(Parser::RuleType) ||
-      refusal.within(Parser::RuleBind))
+  if (!afterExpression() || refusal.within(Parser::RuleType) || refusal.within(Parser::RuleBind))
     return false;
   size_t token = type(at);
   bool range = token == Lexer::RANGE_TO || token == Lexer::RANGE_IN;
-  bool comparison =
-      (token >= Lexer::EQ && token <= Lexer::GE) || token == Lexer::IN;
+  bool comparison = (token >= Lexer::EQ && token <= Lexer::GE) || token == Lexer::IN;
   if (!range && !comparison)
     return false;
   // There must be an earlier one in the same brackets.
@@ -299,13 +289,11 @@ bool Speaker::chained() {
       return false;
     size_t other = type(i);
     bool same = range ? other == Lexer::RANGE_TO || other == Lexer::RANGE_IN
-                      : (other >= Lexer::EQ && other <= Lexer::GE) ||
-                            other == Lexer::IN;
+                      : (other >= Lexer::EQ && other <= Lexer::GE) || other == Lexer::IN;
     if (depth == 0 && same) {
       say(range ? "ranges do not chain" : "comparisons do not chain")
           .note(tokens.items[i].range, "the first one")
-          .hint(range ? "a range has two ends and no step"
-                      : "`a < b and b < c`");
+          .hint(range ? "a range has two ends and no step" : "`a < b and b < c`");
       return true;
     }
   }
@@ -315,17 +303,13 @@ bool Speaker::chained() {
 // `|> flip w`, `draw uniform 0 .. 1`
 bool Speaker::callWithoutParentheses() {
   size_t token = type(at);
-  bool argument =
-      isName(token) || (token >= Lexer::INT && token <= Lexer::STRING);
+  bool argument = isName(token) || (token >= Lexer::INT && token <= Lexer::STRING);
   if (at == 0 || !isName(type(at - 1)) || !argument || tokens.startsLine(at) ||
-      !(refusal.rules.size() == 1 ||
-        refusal.rules.front() == Parser::RulePipelineDecl ||
-        refusal.rules.front() == Parser::RuleBatchBlock ||
-        refusal.within(Parser::RuleExpr)))
+      !(refusal.rules.size() == 1 || refusal.rules.front() == Parser::RulePipelineDecl ||
+        refusal.rules.front() == Parser::RuleBatchBlock || refusal.within(Parser::RuleExpr)))
     return false;
   say("expected an operator or the next statement, found " + found())
-      .hint(quote(std::string(tokens.text(at - 1)) + "(" +
-                  std::string(tokens.text(at)) + ")") +
+      .hint(quote(std::string(tokens.text(at - 1)) + "(" + std::string(tokens.text(at)) + ")") +
             " if it is an argument");
   return true;
 }
@@ -353,15 +337,13 @@ bool Speaker::strayPlace() {
     bool call = open && *open > 0 && isName(type(*open - 1));
     SourceRange span = call ? join(range(*open - 1), range(at)) : range(at);
     diagnostics.error(span, "`per` follows a `draw`, and adds axes to it")
-        .hint(call ? quote("draw " + std::string(tokens.text(*open - 1)) +
-                           "(...) per [...]")
+        .hint(call ? quote("draw " + std::string(tokens.text(*open - 1)) + "(...) per [...]")
                    : "`draw normal per [h, w]`");
     return true;
   }
   if (is(Lexer::OVER)) {
     if (std::optional<size_t> open = nakedParenthesis()) {
-      diagnostics
-          .error(range(*open), "`over` needs the name of a reduction here")
+      diagnostics.error(range(*open), "`over` needs the name of a reduction here")
           .note(range(at), "the `over`")
           .hint("`sum(x over [h, w])`");
       return true;

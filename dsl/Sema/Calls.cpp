@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Nearest.h"
 #include "dsl/Sema/Checker.h"
@@ -11,13 +12,7 @@ namespace {
 /// What keeps a function from taking some arguments; only names and numbers of
 /// arguments are looked at.
 struct Misfit {
-  enum class Kind {
-    None,
-    TooMany,
-    NoSuchName,
-    Twice,
-    Missing
-  } kind = Kind::None;
+  enum class Kind { None, TooMany, NoSuchName, Twice, Missing } kind = Kind::None;
   const Arg *arg = nullptr;     ///< the first argument that does not fit
   const Param *param = nullptr; ///< the parameter that gets two values or none
 };
@@ -50,12 +45,9 @@ Misfit misfit(const FnDecl &fn, const ArgList *args, size_t piped) {
     position += position == axes;
     size_t at = position;
     if (arg.name) {
-      auto byName = [&](const Param &param) {
-        return param.name.text == arg.name->text;
-      };
-      at = static_cast<size_t>(
-          std::find_if(fn.params.begin(), fn.params.end(), byName) -
-          fn.params.begin());
+      auto byName = [&](const Param &param) { return param.name.text == arg.name->text; };
+      at = static_cast<size_t>(std::find_if(fn.params.begin(), fn.params.end(), byName) -
+                               fn.params.begin());
       if (at == fn.params.size())
         return {Misfit::Kind::NoSuchName, &arg};
     } else if (position++ >= fn.params.size()) {
@@ -81,14 +73,12 @@ bool takesValues(const TypeExpr &type, const FnDecl &fn) {
   if (type.kind != TypeExpr::Kind::Scalar)
     return true;
   static constexpr std::string_view values[] = {
-      "u8",    "i8",       "u16",       "i16",   "i32",   "i64",
-      "f16",   "bf16",     "f32",       "f64",   "int",   "bool",
-      "range", "duration", "frequency", "angle", "ratio", "length"};
+      "u8",  "i8",  "u16",  "i16",   "i32",      "i64",       "f16",   "bf16",  "f32",
+      "f64", "int", "bool", "range", "duration", "frequency", "angle", "ratio", "length"};
   for (const GenericParam &generic : fn.generics)
     if (generic.name.text == type.name.text)
       return true;
-  return std::find(std::begin(values), std::end(values), type.name.text) !=
-         std::end(values);
+  return std::find(std::begin(values), std::end(values), type.name.text) != std::end(values);
 }
 
 } // namespace
@@ -102,8 +92,7 @@ void Checker::checkCall(const CallExpr &call) {
   } else if (call.callee->as<CallExpr>()) {
     return checkCallOfCall(call.callee->cast<CallExpr>());
   } else {
-    diagnostics.error(call.callee->range,
-                      "only a function can be called, by its name");
+    diagnostics.error(call.callee->range, "only a function can be called, by its name");
   }
   checkArgs(call.args, {}, 0);
 }
@@ -136,8 +125,7 @@ void Checker::checkCallStage(const CallStage &stage) {
   }
   if (!isElementType(path))
     diagnostics
-        .error(stage.path.front().range,
-               quote(stage.path.front().text) + " is not an element type")
+        .error(stage.path.front().range, quote(stage.path.front().text) + " is not an element type")
         .hint("a stage is the name of a function, or one such as `u8.clamp`");
   if (args)
     checkArgs(*args, {}, 1);
@@ -158,13 +146,11 @@ bool Checker::checkMethod(const Expr &base, const Name &method) {
   return true;
 }
 
-void Checker::checkCallOf(const Name &function, const ArgList *args,
-                          size_t piped) {
+void Checker::checkCallOf(const Name &function, const ArgList *args, size_t piped) {
   std::vector<const FnDecl *> fns = program.findFns(file, function.text);
   if (!fns.empty() && (currentFn || inPipeline))
     sizes.addCall(currentFn, function, fns);
-  bool builtin = builtins.functions.contains(function.text) ||
-                 isElementType(function.text);
+  bool builtin = builtins.functions.contains(function.text) || isElementType(function.text);
   if (fns.empty() && !builtin)
     unknownFunction(function);
   // A built-in one may take what the declared ones do not.
@@ -177,9 +163,8 @@ void Checker::checkCallOf(const Name &function, const ArgList *args,
   if (args && args->over && !piped &&
       std::none_of(fns.begin(), fns.end(), [](const FnDecl *fn) { return axesParam(*fn); })) {
     diagnostics
-        .error(args->over->range,
-               "`over` follows the argument of a reduction, and " +
-                   quote(function.text) + " is a function")
+        .error(args->over->range, "`over` follows the argument of a reduction, and " +
+                                      quote(function.text) + " is a function")
         .note(fns.front()->name.range, "it is declared here")
         .hint("a parameter of type `axes` takes them: `fn " + function.text +
               "(x: f32[], a: axes) -> f32[]`");
@@ -197,14 +182,11 @@ void Checker::checkArgs(const ArgList &args, const std::vector<const FnDecl *> &
   for (size_t i = 0; i < args.args.size(); ++i) {
     const Arg &arg = args.args[i];
     if (!arg.name && named)
-      diagnostics
-          .error(arg.range,
-                 "an argument without a name stands before those with one")
+      diagnostics.error(arg.range, "an argument without a name stands before those with one")
           .note(named->range, "this one has a name");
     for (size_t j = 0; arg.name && j < i; ++j)
       if (args.args[j].name && args.args[j].name->text == arg.name->text)
-        diagnostics
-            .error(arg.name->range, quote(arg.name->text) + " is given twice")
+        diagnostics.error(arg.name->range, quote(arg.name->text) + " is given twice")
             .note(args.args[j].name->range, "first here");
     if (arg.name)
       named = &arg;
@@ -238,8 +220,7 @@ bool Checker::mayBeWord(const Arg &arg, size_t position,
     return true;
   for (const FnDecl *fn : fns) {
     for (size_t i = 0; i < fn->params.size(); ++i) {
-      bool meant =
-          arg.name ? fn->params[i].name.text == arg.name->text : i == position;
+      bool meant = arg.name ? fn->params[i].name.text == arg.name->text : i == position;
       if (meant && !takesValues(fn->params[i].type, *fn))
         return true;
     }
@@ -284,8 +265,7 @@ static std::string parameterHint(const Arg &arg, const std::vector<const FnDecl 
   return near.empty() ? "" : quote(near);
 }
 
-void Checker::checkArity(const Name &function,
-                         const std::vector<const FnDecl *> &fns,
+void Checker::checkArity(const Name &function, const std::vector<const FnDecl *> &fns,
                          const ArgList *args, size_t piped) {
   for (const FnDecl *fn : fns)
     if (misfit(*fn, args, piped).kind == Misfit::Kind::None)
@@ -324,17 +304,15 @@ void Checker::checkArity(const Name &function,
   case Misfit::Kind::Twice: {
     bool byPipe = piped && why.param == &fn.params.front();
     if (!byPipe && why.arg->name && args &&
-        std::count_if(
-            args->args.begin(), args->args.end(), [&](const Arg &arg) {
-              return arg.name && arg.name->text == why.arg->name->text;
-            }) > 1)
+        std::count_if(args->args.begin(), args->args.end(), [&](const Arg &arg) {
+          return arg.name && arg.name->text == why.arg->name->text;
+        }) > 1)
       return; // said already
     diagnostics
-        .error(why.arg->range, "parameter " + quote(why.param->name.text) +
-                                   " of " + name + " gets two values")
-        .note(why.param->name.range, byPipe
-                                         ? "the value before `|>` is the first"
-                                         : "an argument before is for it too");
+        .error(why.arg->range,
+               "parameter " + quote(why.param->name.text) + " of " + name + " gets two values")
+        .note(why.param->name.range,
+              byPipe ? "the value before `|>` is the first" : "an argument before is for it too");
     return;
   }
   case Misfit::Kind::Missing:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // From the user's text to a checked Program: parses, loads the modules, checks
 // every name. Types are not looked at; that is compiler/Import's part.
 #pragma once

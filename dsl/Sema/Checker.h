@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The checks of one file, for dsl/Sema itself; callers use Check.h.
 //
 // Two name spaces: values (constants, parameters, lets, binders, extents), in
@@ -17,8 +19,8 @@ namespace penstock::dsl {
 
 class Checker {
 public:
-  Checker(const Program &program, const File &file, const Builtins &builtins,
-          Shelf &shelf, InlinedSize &sizes, Diagnostics &diagnostics);
+  Checker(const Program &program, const File &file, const Builtins &builtins, Shelf &shelf,
+          InlinedSize &sizes, Diagnostics &diagnostics);
 
   /// Reports everything that is wrong with the names of this file.
   void run();
@@ -38,12 +40,10 @@ private:
   };
   using Scope = std::map<std::string, Entry, std::less<>>;
   std::vector<Scope> scopes;
-  Builtins::Set generics; ///< element types of the function at hand
-  std::map<std::string, SourceRange, std::less<>>
-      later; ///< lets not reached yet
-  bool incomplete =
-      false; ///< a let without a name: unknown names prove nothing
-  Builtins::Set lacking; ///< modules that a `use` was asked for
+  Builtins::Set generics;                                ///< element types of the function at hand
+  std::map<std::string, SourceRange, std::less<>> later; ///< lets not reached yet
+  bool incomplete = false; ///< a let without a name: unknown names prove nothing
+  Builtins::Set lacking;   ///< modules that a `use` was asked for
   bool inPipeline = false, inBatch = false;
   std::map<std::string, std::vector<const NameExpr *>, std::less<>> constUses;
   const ConstDecl *currentConst = nullptr;
@@ -55,9 +55,7 @@ private:
   const FnDecl *currentFn = nullptr;
 
   struct ScopeGuard {
-    explicit ScopeGuard(Checker &checker) : checker(checker) {
-      checker.scopes.emplace_back();
-    }
+    explicit ScopeGuard(Checker &checker) : checker(checker) { checker.scopes.emplace_back(); }
     ~ScopeGuard() { checker.scopes.pop_back(); }
     Checker &checker;
   };
@@ -80,8 +78,7 @@ private:
   bool lacksModule(const Name &name);
   /// `np.random` of `np.random.rand`; empty where no library of Python is meant.
   std::string libraryPath(const Expr &expr) const;
-  void refuseLibrary(const std::string &path, const Name &name,
-                     SourceRange range);
+  void refuseLibrary(const std::string &path, const Name &name, SourceRange range);
   /// What is written here for a name of another library; empty: nothing is known.
   std::string ourWordsFor(const std::string &name) const;
   std::string ourMethodFor(const Expr &base, const std::string &name) const;
@@ -129,12 +126,11 @@ private:
   void checkCallOfCall(const CallExpr &call);
   /// \param piped  1 if a value comes before the arguments, else 0.
   void checkCallOf(const Name &function, const ArgList *args, size_t piped);
-  void checkArgs(const ArgList &args, const std::vector<const FnDecl *> &fns,
-                 size_t piped, bool takesWords = false);
-  void checkArity(const Name &function, const std::vector<const FnDecl *> &fns,
-                  const ArgList *args, size_t piped);
-  bool mayBeWord(const Arg &arg, size_t position,
-                 const std::vector<const FnDecl *> &fns) const;
+  void checkArgs(const ArgList &args, const std::vector<const FnDecl *> &fns, size_t piped,
+                 bool takesWords = false);
+  void checkArity(const Name &function, const std::vector<const FnDecl *> &fns, const ArgList *args,
+                  size_t piped);
+  bool mayBeWord(const Arg &arg, size_t position, const std::vector<const FnDecl *> &fns) const;
 };
 
 } // namespace penstock::dsl

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Constants whose values depend on themselves, and recursive functions.
 #include "dsl/Sema/Checker.h"
 
@@ -8,24 +10,21 @@ namespace penstock::dsl {
 void Checker::checkConstCycles() {
   // Depth first; a constant met again on the way to itself closes a cycle.
   std::map<std::string, int, std::less<>> state; // 1 on the way, 2 done
-  std::function<void(const std::string &)> visit =
-      [&](const std::string &name) {
-        state[name] = 1;
-        for (const NameExpr *use : constUses[name]) {
-          if (!constUses.contains(use->name))
-            continue;
-          if (state[use->name] == 1)
-            diagnostics.error(use->range, "the value of constant " +
-                                              quote(use->name) +
-                                              " depends on itself");
-          else if (state[use->name] == 0)
-            visit(use->name);
-        }
-        state[name] = 2;
-      };
+  std::function<void(const std::string &)> visit = [&](const std::string &name) {
+    state[name] = 1;
+    for (const NameExpr *use : constUses[name]) {
+      if (!constUses.contains(use->name))
+        continue;
+      if (state[use->name] == 1)
+        diagnostics.error(use->range,
+                          "the value of constant " + quote(use->name) + " depends on itself");
+      else if (state[use->name] == 0)
+        visit(use->name);
+    }
+    state[name] = 2;
+  };
   for (const ConstDecl &constant : file.consts)
-    if (constUses.contains(constant.name.text) &&
-        state[constant.name.text] == 0)
+    if (constUses.contains(constant.name.text) && state[constant.name.text] == 0)
       visit(constant.name.text);
 }
 
@@ -36,11 +35,10 @@ void Checker::checkRecursion() {
     for (const FnCall &call : fnCalls[fn]) {
       if (state[call.callee] == 1)
         diagnostics
-            .error(call.range,
-                   call.callee == fn
-                       ? "function " + quote(fn->name.text) + " calls itself"
-                       : "functions " + quote(fn->name.text) + " and " +
-                             quote(call.callee->name.text) + " call each other")
+            .error(call.range, call.callee == fn
+                                   ? "function " + quote(fn->name.text) + " calls itself"
+                                   : "functions " + quote(fn->name.text) + " and " +
+                                         quote(call.callee->name.text) + " call each other")
             .note(call.callee->name.range, "it is declared here")
             .hint("`repeat` and `search` go round a bounded number of times");
       else if (state[call.callee] == 0)

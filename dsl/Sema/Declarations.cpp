@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Nearest.h"
 #include "dsl/Sema/Checker.h"
@@ -21,18 +22,16 @@ std::string signature(const FnDecl &fn) {
 
 } // namespace
 
-Checker::Checker(const Program &program, const File &file,
-                 const Builtins &builtins, Shelf &shelf, InlinedSize &sizes,
-                 Diagnostics &diagnostics)
-    : program(program), file(file), builtins(builtins), shelf(shelf),
-      sizes(sizes), diagnostics(diagnostics) {}
+Checker::Checker(const Program &program, const File &file, const Builtins &builtins, Shelf &shelf,
+                 InlinedSize &sizes, Diagnostics &diagnostics)
+    : program(program), file(file), builtins(builtins), shelf(shelf), sizes(sizes),
+      diagnostics(diagnostics) {}
 
 void Checker::run() {
   if (file.version != 1)
-    diagnostics.error(file.versionRange,
-                      "this file is written for `pipe " +
-                          std::to_string(file.version) +
-                          "`, and this compiler knows `pipe 1`");
+    diagnostics.error(file.versionRange, "this file is written for `pipe " +
+                                             std::to_string(file.version) +
+                                             "`, and this compiler knows `pipe 1`");
   checkUses();
   checkDuplicates();
   for (const ConstDecl &constant : file.consts) {
@@ -64,40 +63,32 @@ void Checker::checkUses() {
             .note(other.range, "since here");
         break;
       }
-      auto first = program.modules.find(other.text),
-           second = program.modules.find(use.text);
+      auto first = program.modules.find(other.text), second = program.modules.find(use.text);
       if (first == program.modules.end() || second == program.modules.end())
         continue;
       for (const ConstDecl &a : first->second->consts)
         for (const ConstDecl &b : second->second->consts)
           if (a.name.text == b.name.text && a.isPublic && b.isPublic)
             diagnostics
-                .error(use.range, "modules " + quote(other.text) + " and " +
-                                      quote(use.text) +
-                                      " both have a constant " +
-                                      quote(a.name.text))
+                .error(use.range, "modules " + quote(other.text) + " and " + quote(use.text) +
+                                      " both have a constant " + quote(a.name.text))
                 .note(a.name.range, "one")
                 .note(b.name.range, "the other");
     }
   }
   if (!file.moduleName.empty())
     for (const PipelineDecl &pipeline : file.pipelines)
-      diagnostics.error(pipeline.name.range,
-                        "a module holds functions and constants, no pipeline");
+      diagnostics.error(pipeline.name.range, "a module holds functions and constants, no pipeline");
 }
 
 void Checker::checkDuplicates() {
   auto twice = [&](const Name &name, const Name &first, const char *what) {
-    diagnostics
-        .error(name.range, std::string(what) + " " + quote(name.text) +
-                               " is declared twice")
+    diagnostics.error(name.range, std::string(what) + " " + quote(name.text) + " is declared twice")
         .note(first.range, "first here");
   };
   auto refuseElementType = [&](const Name &name) {
     if (isElementType(name.text))
-      diagnostics
-          .error(name.range,
-                 quote(name.text) + " is an element type and cannot be a name")
+      diagnostics.error(name.range, quote(name.text) + " is an element type and cannot be a name")
           .hint("another name");
   };
   for (size_t i = 0; i < file.consts.size(); ++i) {
@@ -111,12 +102,10 @@ void Checker::checkDuplicates() {
     const Name &name = file.fns[i].name;
     refuseElementType(name);
     for (size_t j = 0; j < i; ++j)
-      if (file.fns[j].name.text == name.text &&
-          signature(file.fns[i]) == signature(file.fns[j])) {
+      if (file.fns[j].name.text == name.text && signature(file.fns[i]) == signature(file.fns[j])) {
         diagnostics
-            .error(name.range,
-                   "function " + quote(name.text) +
-                       " is declared twice with the same parameter types")
+            .error(name.range, "function " + quote(name.text) +
+                                   " is declared twice with the same parameter types")
             .note(file.fns[j].name.range, "first here");
         break;
       }
@@ -138,8 +127,7 @@ void Checker::declareParams(const std::vector<Param> &params) {
     checkType(param.type);
 }
 
-void Checker::declareExtents(const TypeExpr &type,
-                             const std::vector<Param> &params) {
+void Checker::declareExtents(const TypeExpr &type, const std::vector<Param> &params) {
   for (const FieldType &field : type.fields)
     declareExtents(field.type, params);
   for (const AxisType &axis : type.axes) {
@@ -147,23 +135,20 @@ void Checker::declareExtents(const TypeExpr &type,
     if (known && known->what == "extent")
       continue; // the same axis of another parameter: the same extent
     auto isAxisParam = [&](const Param &param) {
-      return param.name.text == axis.name.text &&
-             param.type.name.text == "axis";
+      return param.name.text == axis.name.text && param.type.name.text == "axis";
     };
     if (std::any_of(params.begin(), params.end(), isAxisParam))
       continue; // the axis is whatever the caller names
     if (known) {
       diagnostics
           .error(known->range,
-                 quote(axis.name.text) +
-                     " is the extent of an axis and cannot be a parameter too")
+                 quote(axis.name.text) + " is the extent of an axis and cannot be a parameter too")
           .note(axis.range, "the axis is named here")
           .hint("another name for the parameter");
       continue;
     }
     if (isElementType(axis.name.text))
-      diagnostics.error(axis.name.range,
-                        quote(axis.name.text) + " is a type, not an axis");
+      diagnostics.error(axis.name.range, quote(axis.name.text) + " is a type, not an axis");
     else
       scopes.back().emplace(axis.name.text, Entry{"extent", axis.name.range});
   }
@@ -177,13 +162,9 @@ void Checker::checkFn(const FnDecl &fn) {
   for (const GenericParam &generic : fn.generics) {
     for (const Name &element : generic.elements)
       if (!isElementType(element.text) || generics.contains(element.text))
-        diagnostics.error(element.range,
-                          quote(element.text) + " is not an element type");
-    if (isElementType(generic.name.text) ||
-        builtins.types.contains(generic.name.text))
-      diagnostics
-          .error(generic.name.range,
-                 quote(generic.name.text) + " is already a type")
+        diagnostics.error(element.range, quote(element.text) + " is not an element type");
+    if (isElementType(generic.name.text) || builtins.types.contains(generic.name.text))
+      diagnostics.error(generic.name.range, quote(generic.name.text) + " is already a type")
           .hint("another name");
     generics.insert(generic.name.text);
   }
@@ -206,8 +187,7 @@ void Checker::checkType(const TypeExpr &type) {
       if (type.fields[i].name.text == type.fields[j].name.text)
         diagnostics
             .error(type.fields[i].name.range,
-                   "field " + quote(type.fields[i].name.text) +
-                       " is declared twice")
+                   "field " + quote(type.fields[i].name.text) + " is declared twice")
             .note(type.fields[j].name.range, "first here");
   }
   for (size_t i = 0; i < type.axes.size(); ++i) {
@@ -215,9 +195,7 @@ void Checker::checkType(const TypeExpr &type) {
     check(axis.extent);
     for (size_t j = 0; j < i; ++j)
       if (axis.name.text == type.axes[j].name.text)
-        diagnostics
-            .error(axis.name.range,
-                   "axis " + quote(axis.name.text) + " is named twice")
+        diagnostics.error(axis.name.range, "axis " + quote(axis.name.text) + " is named twice")
             .note(type.axes[j].name.range, "first here");
   }
   if (type.kind == TypeExpr::Kind::Record)
@@ -226,9 +204,8 @@ void Checker::checkType(const TypeExpr &type) {
   bool tensor = type.kind == TypeExpr::Kind::Tensor;
   if (tensor ? isElementType(name) : isKnownType(name))
     return;
-  static constexpr std::string_view elements[] = {"u8",   "i8",  "u16", "i16",
-                                                  "i32",  "i64", "f16", "f32",
-                                                  "bf16", "f64", "bool"};
+  static constexpr std::string_view elements[] = {"u8",  "i8",  "u16",  "i16", "i32", "i64",
+                                                  "f16", "f32", "bf16", "f64", "bool"};
   std::vector<std::string_view> known(std::begin(elements), std::end(elements));
   if (!tensor)
     known.insert(known.end(), builtins.types.begin(), builtins.types.end());
@@ -237,8 +214,8 @@ void Checker::checkType(const TypeExpr &type) {
   const bool shapeless = name == "Tensor" || name == "tensor" || name == "ndarray" ||
                          name == "array" || name == "list" || name == "Image";
   diagnostics
-      .error(type.name.range, tensor ? quote(name) + " is not an element type"
-                                     : "unknown type " + quote(name))
+      .error(type.name.range,
+             tensor ? quote(name) + " is not an element type" : "unknown type " + quote(name))
       .hint(!other.empty()  ? quote(other)
             : shapeless     ? "an element type with its axes: `u8[h, w, c]`"
             : !near.empty() ? quote(near)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Names that are known elsewhere: in a module that the file does not use, or in
 // another library. What is hinted at exists, or nothing is.
 #include "dsl/Diagnostics/Nearest.h"
@@ -24,10 +26,11 @@ bool Checker::lacksModule(const Name &name) {
     uses += (uses.empty() ? "" : last ? " or " : ", ") + quote("use " + module);
   }
   diagnostics
-      .error(name.range, quote(name.text) +
-                             (modules.size() == 1
-                                  ? " belongs to module " + names + ", which this file does not use"
-                                  : " belongs to modules " + names + ", and this file uses neither"))
+      .error(name.range,
+             quote(name.text) +
+                 (modules.size() == 1
+                      ? " belongs to module " + names + ", which this file does not use"
+                      : " belongs to modules " + names + ", and this file uses neither"))
       .hint(uses + " below `pipe 1`");
   return true;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/AST/Spelling.h"
 #include "dsl/AST/Units.h"
 #include "dsl/Diagnostics/Nearest.h"
@@ -115,9 +116,7 @@ void Checker::checkName(const NameExpr &name) {
   if (isValue(name.name))
     return;
   if (isElementType(name.name)) {
-    diagnostics
-        .error(name.range,
-               quote(name.name) + " is a type, and a value is expected here")
+    diagnostics.error(name.range, quote(name.name) + " is a type, and a value is expected here")
         .hint(quote(name.name + "(x)") + " converts a value");
     return;
   }
@@ -133,8 +132,8 @@ void Checker::checkQuantity(const QuantityLit &quantity) {
     known.push_back(unit.name);
     all += (all.empty() ? "" : " ") + std::string(unit.name);
   }
-  auto report = diagnostics.error(
-      quantity.unit.range, "there is no unit " + quote(quantity.unit.text));
+  auto report =
+      diagnostics.error(quantity.unit.range, "there is no unit " + quote(quantity.unit.text));
   auto sameButCase = [&](std::string_view name) {
     return std::equal(name.begin(), name.end(), quantity.unit.text.begin(),
                       quantity.unit.text.end(),
@@ -146,8 +145,8 @@ void Checker::checkQuantity(const QuantityLit &quantity) {
   auto found = std::find_if(known.begin(), known.end(), sameButCase);
   if (found == known.end())
     found = std::find_if(known.begin(), known.end(), begins);
-  std::string near = found != known.end() ? std::string(*found)
-                                          : nearest(quantity.unit.text, known);
+  std::string near =
+      found != known.end() ? std::string(*found) : nearest(quantity.unit.text, known);
   report.hint(near.empty() ? "the units are " + all : quote(near));
 }
 
@@ -179,11 +178,9 @@ void Checker::checkSearch(const SearchExpr &search) {
 }
 
 void Checker::checkDraw(const DrawExpr &draw) {
-  if (!builtins.distributions.empty() &&
-      !builtins.distributions.contains(draw.distribution.text)) {
+  if (!builtins.distributions.empty() && !builtins.distributions.contains(draw.distribution.text)) {
     auto report = diagnostics.error(draw.distribution.range,
-                                    "there is no distribution " +
-                                        quote(draw.distribution.text));
+                                    "there is no distribution " + quote(draw.distribution.text));
     std::string near = nearest(draw.distribution.text, builtins.distributions);
     std::string all;
     for (const std::string &name : builtins.distributions)
@@ -192,8 +189,7 @@ void Checker::checkDraw(const DrawExpr &draw) {
   }
   if (draw.args) {
     if (draw.args->over)
-      diagnostics
-          .error(draw.args->over->range, "`over` has no place in a `draw`")
+      diagnostics.error(draw.args->over->range, "`over` has no place in a `draw`")
           .hint("`per` after the parentheses adds axes to a draw");
     checkArgs(*draw.args, {}, 0);
   }
@@ -203,9 +199,7 @@ void Checker::checkDraw(const DrawExpr &draw) {
   if (inPipeline && !inBatch)
     for (const Name &axis : draw.per->axes)
       if (axis.text == "n")
-        diagnostics
-            .error(axis.range,
-                   "the batch axis `n` exists in the `batch` block only")
+        diagnostics.error(axis.range, "the batch axis `n` exists in the `batch` block only")
             .hint("without `per [n]`, each sample draws its own value");
 }
 
@@ -238,9 +232,8 @@ void Checker::checkAxes(const AxisList &axes) {
   for (size_t i = 0; i < axes.axes.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (axes.axes[i].text == axes.axes[j].text)
-        diagnostics.error(axes.axes[i].range, "axis " +
-                                                  quote(axes.axes[i].text) +
-                                                  " is named twice");
+        diagnostics.error(axes.axes[i].range,
+                          "axis " + quote(axes.axes[i].text) + " is named twice");
 }
 
 void Checker::checkAxisNames(const std::vector<AxisSetting> &settings) {

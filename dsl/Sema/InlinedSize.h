@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // How large a program becomes when its functions are inlined where they are
 // called: that is what everything behind Sema works on.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Diagnostics/Nearest.h"
 #include "dsl/Parser/Parser.h"
 #include "dsl/Sema/Checker.h"
@@ -11,8 +12,7 @@ class ModuleReader {
 public:
   ModuleReader(Program &program, SourceManager &sources, ModuleLoader &loader,
                Diagnostics &diagnostics)
-      : program(program), sources(sources), loader(loader),
-        diagnostics(diagnostics) {}
+      : program(program), sources(sources), loader(loader), diagnostics(diagnostics) {}
 
   void readUses(const File &file) {
     for (const Name &use : file.uses)

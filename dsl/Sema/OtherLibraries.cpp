@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Sema/OtherLibraries.h"
 
 #include <algorithm>
@@ -247,8 +248,8 @@ std::span<const OtherName> otherNames() { return names; }
 
 const OtherName *findOtherName(std::string_view written) {
   const std::string word = bare(written);
-  const auto found =
-      std::find_if(std::begin(names), std::end(names), [&](const OtherName &other) { return other.name == word; });
+  const auto found = std::find_if(std::begin(names), std::end(names),
+                                  [&](const OtherName &other) { return other.name == word; });
   return found == std::end(names) ? nullptr : found;
 }
 
@@ -257,14 +258,15 @@ bool isOtherLibrary(std::string_view name) {
 }
 
 std::string_view ourType(std::string_view theirs) {
-  const auto found =
-      std::find_if(std::begin(types), std::end(types), [&](const OtherType &type) { return type.theirs == theirs; });
+  const auto found = std::find_if(std::begin(types), std::end(types),
+                                  [&](const OtherType &type) { return type.theirs == theirs; });
   return found == std::end(types) ? std::string_view() : found->ours;
 }
 
 std::span<const std::string_view> ourParameters(std::string_view theirs) {
-  const auto found = std::find_if(std::begin(parameters), std::end(parameters),
-                                  [&](const OtherParameter &other) { return other.theirs == theirs; });
+  const auto found =
+      std::find_if(std::begin(parameters), std::end(parameters),
+                   [&](const OtherParameter &other) { return other.theirs == theirs; });
   if (found == std::end(parameters))
     return {};
   return found->ours;

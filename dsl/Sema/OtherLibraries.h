@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What torchvision, albumentations, OpenCV, Pillow, NumPy, PyTorch, librosa and
 // Python itself call what the language has: for hints only.
 #pragma once

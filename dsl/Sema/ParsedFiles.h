@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Trees of modules whose texts never change, kept for the programs that come.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Pipelines: options, rows, the batch and its outputs.
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Nearest.h"
@@ -17,8 +19,7 @@ void Checker::checkPipeline(const PipelineDecl &pipeline) {
   noteLater(pipeline.tableLets);
   noteLater(pipeline.sampleLets);
   for (const auto &item : pipeline.batch.items)
-    if (const auto *let = std::get_if<LetDecl>(&item);
-        let && !let->name.text.empty())
+    if (const auto *let = std::get_if<LetDecl>(&item); let && !let->name.text.empty())
       later.emplace(let->name.text, let->name.range);
   if (!pipeline.row.text.empty())
     later.emplace(pipeline.row.text, pipeline.row.range);
@@ -38,38 +39,32 @@ void Checker::checkPipeline(const PipelineDecl &pipeline) {
 }
 
 void Checker::checkOptions(const std::vector<OptionSetting> &options) {
-  static constexpr std::string_view known[] = {"seed", "on_error", "numerics",
-                                               "index"};
+  static constexpr std::string_view known[] = {"seed", "on_error", "numerics", "index"};
   for (size_t i = 0; i < options.size(); ++i) {
     const OptionSetting &option = options[i];
     for (size_t j = 0; j < i; ++j)
       if (options[j].name.text == option.name.text)
         diagnostics
-            .error(option.name.range,
-                   "option " + quote(option.name.text) + " is given twice")
+            .error(option.name.range, "option " + quote(option.name.text) + " is given twice")
             .note(options[j].name.range, "first here");
     const auto *word = option.value->as<NameExpr>();
     const auto *call = option.value->as<CallExpr>();
     if (option.name.text == "on_error") {
       const auto *callee = call ? call->callee->as<NameExpr>() : nullptr;
-      bool substitute = callee && callee->name == "substitute" &&
-                        call->args.args.size() == 1 &&
+      bool substitute = callee && callee->name == "substitute" && call->args.args.size() == 1 &&
                         !call->args.args.front().name;
       if (substitute)
         checkArgs(call->args, {}, 0);
       else if (!word || word->name != "fail")
-        diagnostics.error(option.value->range,
-                          "`on_error` is `substitute(5%)` or `fail`");
+        diagnostics.error(option.value->range, "`on_error` is `substitute(5%)` or `fail`");
     } else if (option.name.text == "numerics") {
       if (word && word->name == "fast")
         diagnostics
-            .error(word->range,
-                   "`fast` is reserved for a licence to approximate, and has "
-                   "no meaning yet")
+            .error(word->range, "`fast` is reserved for a licence to approximate, and has "
+                                "no meaning yet")
             .hint("`pillow` or `exact`");
       else if (!word || (word->name != "pillow" && word->name != "exact"))
-        diagnostics.error(option.value->range,
-                          "`numerics` is `pillow` or `exact`");
+        diagnostics.error(option.value->range, "`numerics` is `pillow` or `exact`");
     } else if (option.name.text == "seed") {
       check(*option.value);
     } else if (option.name.text == "index") {
@@ -77,20 +72,15 @@ void Checker::checkOptions(const std::vector<OptionSetting> &options) {
         check(*option.value);
     } else {
       std::string near = nearest(option.name.text, known);
-      diagnostics
-          .error(option.name.range,
-                 "there is no pipeline option " + quote(option.name.text))
-          .hint(
-              near.empty()
-                  ? "the options are `seed`, `on_error`, `numerics` and `index`"
-                  : quote(near));
+      diagnostics.error(option.name.range, "there is no pipeline option " + quote(option.name.text))
+          .hint(near.empty() ? "the options are `seed`, `on_error`, `numerics` and `index`"
+                             : quote(near));
     }
   }
 }
 
 void Checker::checkOrder(const Expr &order) {
-  static constexpr std::string_view words[] = {"sequential", "shuffled",
-                                               "weighted"};
+  static constexpr std::string_view words[] = {"sequential", "shuffled", "weighted"};
   if (const auto *word = order.as<NameExpr>()) {
     if (isValue(word->name) || word->name == words[0] || word->name == words[1])
       return;
@@ -101,10 +91,8 @@ void Checker::checkOrder(const Expr &order) {
     }
     std::string near = nearest(word->name, words);
     diagnostics.error(word->range, "unknown order " + quote(word->name))
-        .hint(
-            near.empty()
-                ? "`sequential`, `shuffled`, `weighted(...)` or a list of rows"
-                : quote(near));
+        .hint(near.empty() ? "`sequential`, `shuffled`, `weighted(...)` or a list of rows"
+                           : quote(near));
     return;
   }
   const auto *call = order.as<CallExpr>();
@@ -125,9 +113,8 @@ void Checker::checkBatch(const BatchDecl &batch) {
   ScopeGuard scope(*this);
   if (const Entry *taken = findLocal("n"))
     diagnostics
-        .error(taken->range,
-               "`n` is the batch axis and cannot be the name of a " +
-                   std::string(taken->what) + " too")
+        .error(taken->range, "`n` is the batch axis and cannot be the name of a " +
+                                 std::string(taken->what) + " too")
         .note(batch.keyword, "it exists in this block")
         .hint("another name");
   else
@@ -143,8 +130,7 @@ void Checker::checkBatch(const BatchDecl &batch) {
     for (const OutputDecl *other : outputs)
       if (other->name.text == output.name.text)
         diagnostics
-            .error(output.name.range,
-                   "output " + quote(output.name.text) + " is declared twice")
+            .error(output.name.range, "output " + quote(output.name.text) + " is declared twice")
             .note(other->name.range, "first here");
     outputs.push_back(&output);
     checkOutput(output);
@@ -167,21 +153,17 @@ void Checker::checkOutput(const OutputDecl &output) {
     return;
   checkAxes(*output.stored);
   auto has = [](const auto &list, std::string_view name, auto get) {
-    return std::any_of(list.begin(), list.end(),
-                       [&](auto &item) { return get(item) == name; });
+    return std::any_of(list.begin(), list.end(), [&](auto &item) { return get(item) == name; });
   };
   for (const Name &axis : output.stored->axes)
     if (!has(output.type.axes, axis.text, [](auto &a) { return a.name.text; }))
       diagnostics
-          .error(axis.range, "`stored` names axis " + quote(axis.text) +
-                                 ", which the output does not have")
+          .error(axis.range,
+                 "`stored` names axis " + quote(axis.text) + ", which the output does not have")
           .note(output.type.range, "the output is " + printType(output.type));
   for (const AxisType &axis : output.type.axes)
-    if (!has(output.stored->axes, axis.name.text,
-             [](auto &a) { return a.text; }))
-      diagnostics
-          .error(output.stored->range,
-                 "`stored` leaves out axis " + quote(axis.name.text))
+    if (!has(output.stored->axes, axis.name.text, [](auto &a) { return a.text; }))
+      diagnostics.error(output.stored->range, "`stored` leaves out axis " + quote(axis.name.text))
           .note(axis.range, "the output has it");
 }
 

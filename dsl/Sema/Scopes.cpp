@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Diagnostics/Nearest.h"
 #include "dsl/Sema/Checker.h"
 
@@ -19,9 +20,7 @@ void Checker::declare(const Name &name, std::string_view what) {
   }
   later.erase(name.text);
   if (isElementType(name.text)) {
-    diagnostics
-        .error(name.range,
-               quote(name.text) + " is an element type and cannot be a name")
+    diagnostics.error(name.range, quote(name.text) + " is an element type and cannot be a name")
         .hint("another name");
     return;
   }
@@ -42,8 +41,8 @@ void Checker::declare(const Name &name, std::string_view what) {
   if (first) {
     bool vowel = first->what.starts_with('e');
     diagnostics
-        .error(name.range, quote(name.text) + " is already defined, as a" +
-                               (vowel ? "n " : " ") + std::string(first->what))
+        .error(name.range, quote(name.text) + " is already defined, as a" + (vowel ? "n " : " ") +
+                               std::string(first->what))
         .note(first->range, "it is defined here")
         .hint("another name: names never hide each other");
     return;
@@ -52,22 +51,18 @@ void Checker::declare(const Name &name, std::string_view what) {
 }
 
 bool Checker::isElementType(std::string_view name) const {
-  static constexpr std::string_view types[] = {"u8",  "i8",  "u16",  "i16",
-                                               "i32", "i64", "f16",  "bf16",
-                                               "f32", "f64", "bool", "int"};
-  return std::find(std::begin(types), std::end(types), name) !=
-             std::end(types) ||
+  static constexpr std::string_view types[] = {"u8",  "i8",   "u16", "i16", "i32",  "i64",
+                                               "f16", "bf16", "f32", "f64", "bool", "int"};
+  return std::find(std::begin(types), std::end(types), name) != std::end(types) ||
          generics.contains(name);
 }
 
 bool Checker::isKnownType(std::string_view name) const {
-  return isElementType(name) || builtins.types.empty() ||
-         builtins.types.contains(name);
+  return isElementType(name) || builtins.types.empty() || builtins.types.contains(name);
 }
 
 bool Checker::isFunction(std::string_view name) const {
-  return builtins.functions.contains(name) ||
-         !program.findFns(file, name).empty();
+  return builtins.functions.contains(name) || !program.findFns(file, name).empty();
 }
 
 bool Checker::isUnread(std::string_view name) const {
@@ -78,14 +73,13 @@ bool Checker::isUnread(std::string_view name) const {
 }
 
 bool Checker::isValue(std::string_view name) const {
-  return findLocal(name) || program.findConst(file, name) ||
-         builtins.values.contains(name) || isUnread(name);
+  return findLocal(name) || program.findConst(file, name) || builtins.values.contains(name) ||
+         isUnread(name);
 }
 
 bool Checker::missesModule() const {
-  return std::any_of(file.uses.begin(), file.uses.end(), [&](const Name &use) {
-    return !program.modules.contains(use.text);
-  });
+  return std::any_of(file.uses.begin(), file.uses.end(),
+                     [&](const Name &use) { return !program.modules.contains(use.text); });
 }
 
 bool Checker::refusePrivate(std::string_view name, SourceRange range) {
@@ -103,8 +97,7 @@ void Checker::unknownValue(const NameExpr &name) {
   if (incomplete || missesModule())
     return;
   if (auto found = later.find(name.name); found != later.end()) {
-    diagnostics
-        .error(name.range, quote(name.name) + " is used before it is there")
+    diagnostics.error(name.range, quote(name.name) + " is used before it is there")
         .note(found->second, "it gets its value here");
     return;
   }
@@ -122,8 +115,7 @@ void Checker::unknownValue(const NameExpr &name) {
     return;
   }
   if (isFunction(name.name)) {
-    report.hint("the function of this name is called as " +
-                quote(name.name + "(...)"));
+    report.hint("the function of this name is called as " + quote(name.name + "(...)"));
     return;
   }
   std::vector<std::string_view> known;
@@ -144,8 +136,8 @@ void Checker::unknownFunction(const Name &name) {
     return;
   if (const Entry *value = findLocal(name.text)) {
     diagnostics
-        .error(name.range, quote(name.text) + " is a " +
-                               std::string(value->what) + ", not a function")
+        .error(name.range,
+               quote(name.text) + " is a " + std::string(value->what) + ", not a function")
         .note(value->range, "it is defined here");
     return;
   }

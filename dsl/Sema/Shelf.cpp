@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Sema/Shelf.h"
 
 #include "dsl/Sema/ParsedFiles.h"

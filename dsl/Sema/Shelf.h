@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The modules that a program does not use: for hints about unknown names.
 #pragma once
 

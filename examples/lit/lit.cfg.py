@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # How lit runs the tests in this folder. Copy it beside your own pipelines.
 #
 #     PREFIX=...                 where Penstock is installed

@@ -1,12 +1,11 @@
-/*===- encoded.h - room for encoded images ---------------------------------===
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Room for encoded images.
  *
  * How many bytes the files may have that pixels become: import reserves them,
  * and the encoders fit in. Not a limit of the formats: what the encoders of
  * runtime/media can write at most.
- *
- *===----------------------------------------------------------------------===*/
-#ifndef PENSTOCK_RUNTIME_ABI_ENCODED_H
-#define PENSTOCK_RUNTIME_ABI_ENCODED_H
+ */
+#pragma once
 
 /* Most rows or columns: libjpeg's JPEG_MAX_DIMENSION. */
 #define PST_ENCODED_MAX_SIDE 65500
@@ -26,5 +25,3 @@
  * bytes for each 16,383: less than one in 256. */
 #define PST_PNG_HEADER_ROOM 1024
 #define PST_PNG_SLACK_SHIFT 8
-
-#endif

@@ -1,11 +1,10 @@
-//===- fourier.h - the numbers of the discrete Fourier transform ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The numbers of the discrete Fourier transform.
 //
 // A libm's last bits differ between machines; these do not. See
 // docs/rationale/fft.md.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_RUNTIME_ABI_FOURIER_H
-#define PENSTOCK_RUNTIME_ABI_FOURIER_H
+#pragma once
 
 #include "runtime/abi/scalar.h"
 
@@ -39,5 +38,3 @@ inline Turn turnOf(int64_t j, int64_t n) {
 }
 
 } // namespace penstock::scalar
-
-#endif

@@ -1,14 +1,13 @@
-/*===- image.h - machine code as a file -----------------------------------===
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Machine code as a file.
  *
  * Layout: pst_image_header, `entry_count` times pst_image_entry each followed
  * by its name (not terminated, padded to 8 bytes), padding to `code_offset`,
  * then code and read-only data. In memory, the data starts at the first page
  * after the code: `data_offset` counts from the first byte of the code. Nothing
  * is relocated when loading. Little-endian, 8-byte aligned.
- *
- *===----------------------------------------------------------------------===*/
-#ifndef PENSTOCK_RUNTIME_ABI_IMAGE_H
-#define PENSTOCK_RUNTIME_ABI_IMAGE_H
+ */
+#pragma once
 
 #include <stdint.h>
 
@@ -17,8 +16,8 @@
 
 typedef struct pst_image_header {
   uint32_t magic;
-  uint32_t abi;         /* PST_KERNEL_ABI_VERSION */
-  uint32_t level;       /* x86-64 feature level: 2, 3, 4; 5: 4 with VBMI and VNNI */
+  uint32_t abi;   /* PST_KERNEL_ABI_VERSION */
+  uint32_t level; /* x86-64 feature level: 2, 3, 4; 5: 4 with VBMI and VNNI */
   uint32_t entry_count;
   uint64_t size;        /* of the whole file */
   uint64_t code_offset; /* in the file */
@@ -45,5 +44,3 @@ static inline uint64_t pst_image_checksum(const uint8_t *bytes, uint64_t size) {
   }
   return hash;
 }
-
-#endif

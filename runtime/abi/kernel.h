@@ -1,4 +1,5 @@
-/*===- kernel.h - how the runtime calls generated code --------------------===
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the runtime calls generated code.
  *
  * A kernel is `int32_t f(pst_kernel_args *)`. It never blocks, never calls
  * back, allocates nothing, and writes only its outputs, its scratch and
@@ -11,10 +12,8 @@
  *
  * The same layout is used for every target and is frozen by
  * PST_KERNEL_ABI_VERSION, which plans and cached images carry.
- *
- *===----------------------------------------------------------------------===*/
-#ifndef PENSTOCK_RUNTIME_ABI_KERNEL_H
-#define PENSTOCK_RUNTIME_ABI_KERNEL_H
+ */
+#pragma once
 
 #include <stdint.h>
 
@@ -85,9 +84,9 @@ typedef int32_t (*pst_kernel)(pst_kernel_args *args);
  * what they hand on is ordered by that, and so is memory that several temporaries share.
  *
  * Data of tensors and scratch are aligned to 64 bytes, those of outputs that are a
- * sample's part of a batch to their element. PST_DEVICE_SLACK bytes before the first and after the last element of
- * inputs may be read, and mean nothing. No kernel touches more, whatever the values in its tensors
- * are: a stray access would end everything in the process's context.
+ * sample's part of a batch to their element. PST_DEVICE_SLACK bytes before the first and after the
+ * last element of inputs may be read, and mean nothing. No kernel touches more, whatever the values
+ * in its tensors are: a stray access would end everything in the process's context.
  *
  * `threads` is the kernel's own (a multiple of 32). `blocks` is 1 for kernels of
  * the mapping "block", and any number for "grid": elements are distributed over
@@ -115,6 +114,4 @@ enum pst_slot {
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The media that `decode` knows: what their headers say, and what they are asked.
 #pragma once
 

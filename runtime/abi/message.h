@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 /// The values in the message of a failed check.
 #pragma once
 
@@ -25,10 +27,9 @@ inline std::string fillMessage(std::string message, const int64_t values[2]) {
   for (int i = 0; i < 2; ++i) {
     const double real = std::bit_cast<double>(values[i]);
     const std::string number = std::to_string(i);
-    for (const auto &[mark, text] :
-         {std::pair("{" + number + "}", std::to_string(values[i])),
-          std::pair("{" + number + ":f64}", shortestText(real)),
-          std::pair("{" + number + ":f32}", shortestText(float(real)))})
+    for (const auto &[mark, text] : {std::pair("{" + number + "}", std::to_string(values[i])),
+                                     std::pair("{" + number + ":f64}", shortestText(real)),
+                                     std::pair("{" + number + ":f32}", shortestText(float(real)))})
       for (size_t at; (at = message.find(mark)) != std::string::npos;)
         message.replace(at, mark.size(), text);
   }

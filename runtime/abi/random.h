@@ -1,12 +1,11 @@
-//===- random.h - what every draw means -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every draw means.
 //
 // Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
 // SC 2011) and the layout of contract 3: counter words are position (48 bits),
 // view (16), epoch (32) and block (32); the key is mix(seed, indices, id).
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_RUNTIME_ABI_RANDOM_H
-#define PENSTOCK_RUNTIME_ABI_RANDOM_H
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -114,5 +113,3 @@ constexpr uint64_t permute(uint64_t key, uint64_t n, uint64_t i) {
 }
 
 } // namespace penstock::random
-
-#endif

@@ -1,4 +1,6 @@
-//===- scalar.h - what every scalar operation means -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every scalar operation means.
 //
 // The one definition of scalar arithmetic (docs/rationale/scalars.md). Constant
 // folding and the reference interpreter call these functions; generated code
@@ -6,10 +8,7 @@
 // holds the table of cases.
 //
 // Everything is total: no input traps, and none is undefined.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_RUNTIME_ABI_SCALAR_H
-#define PENSTOCK_RUNTIME_ABI_SCALAR_H
+#pragma once
 
 #include <bit>
 #include <cmath>
@@ -272,11 +271,10 @@ inline double sine(double x, int64_t turn = 0) {
   double result;
   if (q % 2 == 0) {
     const double v = z * y;
-    const double r =
-        8.33333333332248946124e-03 +
-        z * (-1.98412698298579493134e-04 +
-             z * (2.75573137070700676789e-06 +
-                  z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)));
+    const double r = 8.33333333332248946124e-03 +
+                     z * (-1.98412698298579493134e-04 +
+                          z * (2.75573137070700676789e-06 +
+                               z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)));
     result = y - ((z * (0.5 * low - v * r) - low) - v * -1.66666666666666324348e-01);
   } else {
     const double r =
@@ -299,5 +297,3 @@ inline constexpr int reductionLanes = 32;
 inline constexpr int weightBits = 22;
 
 } // namespace penstock::scalar
-
-#endif

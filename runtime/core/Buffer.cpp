@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/Buffer.h"
 
 #include "runtime/core/Memory.h"
@@ -15,8 +16,8 @@ size_t memorySize(size_t room) { return room + Buffer::slack; }
 } // namespace
 
 Buffer::Buffer(Buffer &&other) noexcept
-    : bytes(std::exchange(other.bytes, nullptr)),
-      used(std::exchange(other.used, 0)), room(std::exchange(other.room, 0)) {}
+    : bytes(std::exchange(other.bytes, nullptr)), used(std::exchange(other.used, 0)),
+      room(std::exchange(other.room, 0)) {}
 
 Buffer &Buffer::operator=(Buffer &&other) noexcept {
   std::swap(bytes, other.bytes);

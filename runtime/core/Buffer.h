@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A byte buffer for reuse: it grows, keeps its memory, and never clears it.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Folders where what can be made again is kept between runs, and what goes from them.
 #pragma once
 

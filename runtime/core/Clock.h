@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Time, behind an interface: RealClock for work, FakeClock for tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/FakeFileSystem.h"
 
 #include <algorithm>
@@ -17,8 +18,7 @@ std::string parentOf(const std::string &path) {
 
 } // namespace
 
-FakeFileSystem::FakeFileSystem(std::vector<std::string> given)
-    : roots(std::move(given)) {
+FakeFileSystem::FakeFileSystem(std::vector<std::string> given) : roots(std::move(given)) {
   nodes["/"];
   for (std::string &root : roots) {
     root = clean(root);
@@ -51,8 +51,7 @@ FakeFileSystem::Bytes FakeFileSystem::Node::bytes() const {
   return contents->bytes;
 }
 
-void FakeFileSystem::addFile(std::string_view path,
-                             std::vector<uint8_t> bytes) {
+void FakeFileSystem::addFile(std::string_view path, std::vector<uint8_t> bytes) {
   std::lock_guard guard(lock);
   put(clean(path), std::move(bytes));
 }
@@ -92,9 +91,7 @@ void FakeFileSystem::addLink(std::string_view path, std::string_view target) {
 void FakeFileSystem::remove(std::string_view path) {
   std::lock_guard guard(lock);
   std::string name = clean(path);
-  std::erase_if(nodes, [&](const auto &entry) {
-    return liesWithin(entry.first, name);
-  });
+  std::erase_if(nodes, [&](const auto &entry) { return liesWithin(entry.first, name); });
   put(parentOf(name));
 }
 
@@ -131,8 +128,7 @@ uint64_t FakeFileSystem::foldersListed() const {
   return folderLists;
 }
 
-FakeFileSystem::Faults
-FakeFileSystem::faultsOf(const std::string &path) const {
+FakeFileSystem::Faults FakeFileSystem::faultsOf(const std::string &path) const {
   auto found = faults.find(path);
   return found == faults.end() ? Faults{} : found->second;
 }
@@ -189,8 +185,8 @@ Result<std::string> FakeFileSystem::resolve(std::string_view path, const char *a
   return outside;
 }
 
-Result<const FakeFileSystem::Node *>
-FakeFileSystem::find(std::string_view path, const char *action) const {
+Result<const FakeFileSystem::Node *> FakeFileSystem::find(std::string_view path,
+                                                          const char *action) const {
   Result<std::string> name = resolve(path, action);
   if (!name)
     return name.error();
@@ -275,8 +271,7 @@ Status FakeFileSystem::readFile(std::string_view path, Buffer &out, uint64_t max
   if (!node)
     return node.error();
   if ((*node)->kind != Node::File)
-    return Error{Code::Io,
-                 "cannot read " + std::string(path) + ": it is not a regular file"};
+    return Error{Code::Io, "cannot read " + std::string(path) + ": it is not a regular file"};
   auto bytes = (*node)->bytes();
   const Faults fault = faultsOf(name);
   guard.unlock();
@@ -295,8 +290,7 @@ Result<std::shared_ptr<OpenFile>> FakeFileSystem::openFile(std::string_view path
   if (!node)
     return node.error();
   if ((*node)->kind != Node::File)
-    return Error{Code::Io,
-                 "cannot open " + std::string(path) + ": it is not a regular file"};
+    return Error{Code::Io, "cannot open " + std::string(path) + ": it is not a regular file"};
   return std::shared_ptr<OpenFile>(
       std::make_shared<FakeOpenFile>((*node)->contents, faultsOf(name), *info, path));
 }
@@ -318,8 +312,7 @@ Result<FileInfo> FakeFileSystem::stat(std::string_view path) {
   return info;
 }
 
-Result<std::vector<FolderEntry>>
-FakeFileSystem::listFolder(std::string_view path) {
+Result<std::vector<FolderEntry>> FakeFileSystem::listFolder(std::string_view path) {
   std::lock_guard guard(lock);
   ++folderLists;
   Result<const Node *> node = find(path, "list");
@@ -358,8 +351,7 @@ Result<Mapping> FakeFileSystem::mapFile(std::string_view path) {
   if (!node)
     return node.error();
   if ((*node)->kind != Node::File)
-    return Error{Code::Io, "cannot map " + std::string(path) +
-                               ": it is not a regular file"};
+    return Error{Code::Io, "cannot map " + std::string(path) + ": it is not a regular file"};
   auto bytes = (*node)->bytes();
   return Mapping{{bytes->data(), bytes->size()}, bytes};
 }

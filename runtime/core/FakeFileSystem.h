@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Files in memory, with faults on demand, for tests.
 #pragma once
 
@@ -15,13 +17,13 @@ namespace penstock::runtime {
 class FakeFileSystem final : public FileSystem {
 public:
   struct Faults {
-    int openErrno = 0;          ///< opening fails
-    int readErrno = 0;          ///< reading fails from byte `readErrnoAt` on
+    int openErrno = 0; ///< opening fails
+    int readErrno = 0; ///< reading fails from byte `readErrnoAt` on
     uint64_t readErrnoAt = 0;
     size_t largestRead = SIZE_MAX; ///< no read gives more bytes than this
-    int interruptions = 0;      ///< EINTR this often before each read
-    int64_t statSizeError = 0;  ///< added to the size before reading
-    int writeErrno = 0;         ///< writing fails; the old file stays
+    int interruptions = 0;         ///< EINTR this often before each read
+    int64_t statSizeError = 0;     ///< added to the size before reading
+    int writeErrno = 0;            ///< writing fails; the old file stays
   };
 
   explicit FakeFileSystem(std::vector<std::string> roots = {"/"});
@@ -49,8 +51,7 @@ public:
   uint64_t foldersListed() const;
 
   uint64_t rootsKey() const override;
-  Status readFile(std::string_view path, Buffer &out,
-                  uint64_t maxBytes = defaultMaxBytes) override;
+  Status readFile(std::string_view path, Buffer &out, uint64_t maxBytes = defaultMaxBytes) override;
   Result<std::shared_ptr<OpenFile>> openFile(std::string_view path) override;
   Result<FileInfo> stat(std::string_view path) override;
   Result<std::vector<FolderEntry>> listFolder(std::string_view path) override;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/FileSystem.h"
 
 #include <algorithm>
@@ -21,8 +22,7 @@ Status FileSystem::writeFileAtomically(std::string_view path, std::span<const ui
   return (*file)->finish();
 }
 
-std::string normalizePath(std::string_view path,
-                          std::string_view currentFolder) {
+std::string normalizePath(std::string_view path, std::string_view currentFolder) {
   std::string whole;
   if (path.empty() || path.front() != '/') {
     whole = currentFolder;
@@ -54,8 +54,7 @@ std::string absolutePath(std::string_view path) {
 bool liesWithin(std::string_view path, std::string_view root) {
   if (root == "/")
     return true;
-  return path.starts_with(root) &&
-         (path.size() == root.size() || path[root.size()] == '/');
+  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
 }
 
 Error linkLeavesRoots(std::string_view link, std::string_view target, bool isFolder) {
@@ -117,12 +116,12 @@ Status readUpTo(const RawRead &read, size_t size, std::string_view path, Buffer 
 Status readToEnd(const RawRead &read, uint64_t expectedSize, uint64_t maxBytes,
                  std::string_view path, Buffer &out) {
   auto tooLarge = [&](const std::string &found) -> Error {
-    return {Code::Limit, std::string(path) + " has " + found +
-                             " bytes, the limit is " + std::to_string(maxBytes)};
+    return {Code::Limit, std::string(path) + " has " + found + " bytes, the limit is " +
+                             std::to_string(maxBytes)};
   };
   auto noMemory = [&](uint64_t size) -> Error {
-    return {Code::Limit, "no memory for the " + std::to_string(size) +
-                             " bytes of " + std::string(path)};
+    return {Code::Limit,
+            "no memory for the " + std::to_string(size) + " bytes of " + std::string(path)};
   };
   out.clear();
   if (expectedSize > maxBytes)

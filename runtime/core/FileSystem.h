@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Files, behind an interface: RealFileSystem for work, FakeFileSystem for tests.
 #pragma once
 

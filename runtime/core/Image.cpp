@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/Image.h"
 #include "runtime/abi/image.h"
 
@@ -37,14 +38,13 @@ static Result<pst_image_header> readHeader(std::span<const uint8_t> bytes) {
   if (head.magic != PST_IMAGE_MAGIC)
     return corruptImage("it does not begin like an image");
   if (head.abi != PST_KERNEL_ABI_VERSION)
-    return Error{Code::Unsupported, "the machine code is of kernel ABI " + std::to_string(head.abi) +
-                                        ", this runtime of " +
+    return Error{Code::Unsupported, "the machine code is of kernel ABI " +
+                                        std::to_string(head.abi) + ", this runtime of " +
                                         std::to_string(PST_KERNEL_ABI_VERSION)};
   const uint64_t limit = uint64_t{1} << 31;
-  if (head.size != bytes.size() || head.code_offset < sizeof head ||
-      head.code_offset > head.size || head.code_size > limit ||
-      head.data_size > limit || head.data_offset > limit || head.data_offset % PST_IMAGE_PAGE ||
-      head.data_offset < head.code_size ||
+  if (head.size != bytes.size() || head.code_offset < sizeof head || head.code_offset > head.size ||
+      head.code_size > limit || head.data_size > limit || head.data_offset > limit ||
+      head.data_offset % PST_IMAGE_PAGE || head.data_offset < head.code_size ||
       head.size - head.code_offset != head.code_size + head.data_size)
     return corruptImage("its sizes do not fit together");
   std::vector<uint8_t> copy(bytes.begin(), bytes.end());
@@ -75,7 +75,8 @@ Result<std::shared_ptr<const Image>> Image::load(std::span<const uint8_t> bytes)
     if (entry.name_size > head->code_offset - at || entry.offset >= head->code_size)
       return corruptImage("a kernel lies outside of it");
     image->entries.emplace(
-        std::string(reinterpret_cast<const char *>(bytes.data() + at), entry.name_size), entry.offset);
+        std::string(reinterpret_cast<const char *>(bytes.data() + at), entry.name_size),
+        entry.offset);
     at += (entry.name_size + 7) / 8 * 8;
     if (at > head->code_offset)
       return corruptImage("its list of kernels is cut off");
@@ -85,18 +86,21 @@ Result<std::shared_ptr<const Image>> Image::load(std::span<const uint8_t> bytes)
   image->mapped = head->data_offset + (head->data_size + page - 1) / page * page;
   if (image->mapped == 0)
     return corruptImage("it has no code");
-  void *memory = mmap(nullptr, image->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *memory =
+      mmap(nullptr, image->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    return Error{Code::Limit, "no memory for machine code of " + std::to_string(image->mapped) + " bytes"};
+    return Error{Code::Limit,
+                 "no memory for machine code of " + std::to_string(image->mapped) + " bytes"};
   image->memory = static_cast<uint8_t *>(memory);
   std::memcpy(image->memory, bytes.data() + head->code_offset, head->code_size);
   if (head->data_size)
-    std::memcpy(image->memory + head->data_offset, bytes.data() + head->code_offset + head->code_size,
-                head->data_size);
+    std::memcpy(image->memory + head->data_offset,
+                bytes.data() + head->code_offset + head->code_size, head->data_size);
   const bool isProtected =
-      (head->data_offset == 0 || mprotect(image->memory, head->data_offset, PROT_READ | PROT_EXEC) == 0) &&
-      (head->data_size == 0 ||
-       mprotect(image->memory + head->data_offset, image->mapped - head->data_offset, PROT_READ) == 0);
+      (head->data_offset == 0 ||
+       mprotect(image->memory, head->data_offset, PROT_READ | PROT_EXEC) == 0) &&
+      (head->data_size == 0 || mprotect(image->memory + head->data_offset,
+                                        image->mapped - head->data_offset, PROT_READ) == 0);
   if (!isProtected)
     return Error{Code::Permission, "this system does not allow memory to be made executable"};
   return std::shared_ptr<const Image>(std::move(image));

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Machine code of kernels, mapped.
 #pragma once
 

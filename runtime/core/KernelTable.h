@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Where a session finds the code of its plan's kernels.
 #pragma once
 
@@ -22,8 +24,8 @@ class KernelTable {
 public:
   virtual ~KernelTable() = default;
   virtual size_t size() const = 0;
-  /// Never null for `number` < size(), but for kernels of a device. Callable from any thread as long as the
-  /// table lives.
+  /// Never null for `number` < size(), but for kernels of a device. Callable from any thread as
+  /// long as the table lives.
   virtual pst_kernel kernel(size_t number) const = 0;
 };
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What a kernel on a device is told of a sample.
 #pragma once
 

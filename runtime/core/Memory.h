@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Memory for buffers whose size follows the data.
 #pragma once
 

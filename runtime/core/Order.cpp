@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/Order.h"
 
 #include "runtime/abi/random.h"
@@ -17,8 +18,7 @@ constexpr uint64_t substituteId = random::drawId("<substitute>");
 
 Status checkRows(int64_t rows) {
   if (rows < 0 || rows > Order::maxPositions)
-    return Error{Code::Limit, "a table of " + std::to_string(rows) +
-                                  " rows, the limit is 2^48"};
+    return Error{Code::Limit, "a table of " + std::to_string(rows) + " rows, the limit is 2^48"};
   return {};
 }
 
@@ -42,15 +42,13 @@ Result<Order> Order::weighted(std::span<const double> weights) {
   double sum = 0;
   for (size_t row = 0; row < weights.size(); ++row) {
     if (!(weights[row] >= 0) || !std::isfinite(weights[row]))
-      return Error{Code::InvalidArgument,
-                   "row " + std::to_string(row) + " has the weight " +
-                       std::to_string(weights[row]) +
-                       "; weights are finite and not negative"};
+      return Error{Code::InvalidArgument, "row " + std::to_string(row) + " has the weight " +
+                                              std::to_string(weights[row]) +
+                                              "; weights are finite and not negative"};
     order.cumulative.push_back(sum += weights[row]);
   }
   if (!weights.empty() && !(sum > 0 && std::isfinite(sum)))
-    return Error{Code::InvalidArgument, "the weights of all " +
-                                            std::to_string(weights.size()) +
+    return Error{Code::InvalidArgument, "the weights of all " + std::to_string(weights.size()) +
                                             " rows add up to " + std::to_string(sum)};
   return order;
 }
@@ -60,10 +58,9 @@ Result<Order> Order::listed(std::vector<int64_t> list, int64_t rows) {
     return status.error();
   for (size_t i = 0; i < list.size(); ++i)
     if (list[i] < 0 || list[i] >= rows)
-      return Error{Code::InvalidArgument,
-                   "entry " + std::to_string(i) + " of the order is row " +
-                       std::to_string(list[i]) + ", but the table has " +
-                       std::to_string(rows) + " rows"};
+      return Error{Code::InvalidArgument, "entry " + std::to_string(i) + " of the order is row " +
+                                              std::to_string(list[i]) + ", but the table has " +
+                                              std::to_string(rows) + " rows"};
   return Order(Kind::Sequential, int64_t(list.size())).over(std::move(list));
 }
 
@@ -97,8 +94,7 @@ int64_t Order::row(uint64_t seed, uint32_t epoch, int64_t position) const {
   return tableRow(int64_t(random::permute(key, uint64_t(count), uint64_t(position))));
 }
 
-int64_t Order::substitute(uint64_t seed, uint32_t epoch, int64_t position,
-                          int attempt) const {
+int64_t Order::substitute(uint64_t seed, uint32_t epoch, int64_t position, int attempt) const {
   return draw(seed, epoch, position, substituteId, uint64_t(attempt));
 }
 
@@ -106,16 +102,13 @@ Result<RankLayout> RankLayout::make(int64_t globalBatch, uint32_t rank, uint32_t
                                     int64_t start) {
   if (world == 0 || rank >= world)
     return Error{Code::InvalidArgument, "rank " + std::to_string(rank) + " of " +
-                                            std::to_string(world) +
-                                            "; ranks count from 0"};
+                                            std::to_string(world) + "; ranks count from 0"};
   if (globalBatch <= 0 || globalBatch > Order::maxPositions)
-    return Error{Code::InvalidArgument,
-                 "a batch of " + std::to_string(globalBatch) + " samples"};
+    return Error{Code::InvalidArgument, "a batch of " + std::to_string(globalBatch) + " samples"};
   if (globalBatch % world)
-    return Error{Code::InvalidArgument,
-                 "a batch of " + std::to_string(globalBatch) +
-                     " samples cannot be shared evenly among " +
-                     std::to_string(world) + " ranks"};
+    return Error{Code::InvalidArgument, "a batch of " + std::to_string(globalBatch) +
+                                            " samples cannot be shared evenly among " +
+                                            std::to_string(world) + " ranks"};
   if (start < 0)
     return Error{Code::InvalidArgument,
                  "an epoch cannot start at position " + std::to_string(start)};

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Which row stands at which position: contract 4 (order, ranks, resume).
 #pragma once
 

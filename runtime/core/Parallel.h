@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Loops whose iterations wait for files.
 #pragma once
 

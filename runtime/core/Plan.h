@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A plan that has been checked: what the runtime may rely on.
 #pragma once
 

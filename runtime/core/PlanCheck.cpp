@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // One function per table of the schema. Every check reports through `require`,
 // which keeps the first finding.
 #include "runtime/core/PlanCheck.h"
@@ -63,13 +65,14 @@ public:
       slot(tree.batch->size_slot, "batch", 0, true);
       require(tree.batch->size_slot >= 0 || tree.batch->size > 0, "batch", 0, "has ",
               tree.batch->size, " samples");
-      require(tree.batch->last >= plan::Last::MIN && tree.batch->last <= plan::Last::MAX, "batch", 0,
-              "has an unknown end");
+      require(tree.batch->last >= plan::Last::MIN && tree.batch->last <= plan::Last::MAX, "batch",
+              0, "has an unknown end");
     }
     require(tree.batch != nullptr, "plan", 0, "has no batch");
     for (int32_t number : {tree.select, tree.setup, tree.rows_kernel})
       if (number >= 0 && finding.empty())
-        require(!tree.kernels[size_t(number)]->device, "kernel", size_t(number), "runs before there are pixels");
+        require(!tree.kernels[size_t(number)]->device, "kernel", size_t(number),
+                "runs before there are pixels");
     if (finding.empty())
       deviceStage();
     if (finding.empty())
@@ -318,8 +321,8 @@ private:
 
   void deviceKernel(const plan::DeviceKernelT &k, size_t i) {
     require(!k.name.empty(), "kernel", i, "has no name on the device");
-    require(k.threads >= 32 && k.threads <= 1024 && k.threads % 32 == 0, "kernel", i, "has blocks of ",
-            k.threads, " threads");
+    require(k.threads >= 32 && k.threads <= 1024 && k.threads % 32 == 0, "kernel", i,
+            "has blocks of ", k.threads, " threads");
     require(k.shared <= 1u << 20, "kernel", i, "asks for ", k.shared, " bytes of shared memory");
     for (const plan::RecordField &field : k.record) {
       require(field.value() <= plan::RecordValue::MAX, "kernel", i, "has an unknown record");
@@ -337,9 +340,10 @@ private:
       } else if (field.value() != RecordValue::entry && field.value() != RecordValue::scratch &&
                  require(number < inputs + s.outputs.size(), "step", i, "has no tensor ", number)) {
         const int buffer = number < inputs ? s.inputs[number]->buffer : s.outputs[number - inputs];
-        const size_t rank = tree.buffers[size_t(buffer)]->dims.size() + (number < inputs && s.inputs[number]->all);
-        require(field.value() == RecordValue::data || field.axis() < rank, "step", i, "has no axis ",
-                int(field.axis()), " in tensor ", number);
+        const size_t rank =
+            tree.buffers[size_t(buffer)]->dims.size() + (number < inputs && s.inputs[number]->all);
+        require(field.value() == RecordValue::data || field.axis() < rank, "step", i,
+                "has no axis ", int(field.axis()), " in tensor ", number);
       }
     }
   }
@@ -352,7 +356,8 @@ private:
     for (size_t i = 0; i < tree.steps.size(); ++i)
       if (const auto &step = *tree.steps[i]; step.device) {
         device = device < 0 ? step.stage : device;
-        require(step.stage > host && step.stage == device, "step", i, "runs on a device in stage ", step.stage);
+        require(step.stage > host && step.stage == device, "step", i, "runs on a device in stage ",
+                step.stage);
       }
   }
 
@@ -398,8 +403,8 @@ private:
   /// The runtime has the values of all samples in one piece.
   void readByAll(const plan::AccessT &access, size_t i) {
     const plan::BufferT &b = *tree.buffers[access.buffer];
-    const bool isStatic = std::all_of(b.dims.begin(), b.dims.end(),
-                                      [](const auto &dim) { return dim->extent >= 0; });
+    const bool isStatic =
+        std::all_of(b.dims.begin(), b.dims.end(), [](const auto &dim) { return dim->extent >= 0; });
     require(b.kind == BufferKind::temporary && !b.once && isStatic && b.place == -1 &&
                 b.dims.size() < PST_MAX_RANK && access.peer_slot == -1 && access.count >= -1,
             "step", i, "cannot read buffer ", access.buffer, " of all samples");
@@ -409,8 +414,7 @@ private:
   /// finds what plan.fbs says. Extents are the sample's: it looks at those.
   void codec(const plan::StepT &s, size_t i) {
     const bool isFile = s.codec == plan::Codec::jpeg || s.codec == plan::Codec::png;
-    if (!require(isFile || s.codec == plan::Codec::recompress, "step", i,
-                 "has an unknown codec") ||
+    if (!require(isFile || s.codec == plan::Codec::recompress, "step", i, "has an unknown codec") ||
         !require(s.inputs.size() == 1 && s.outputs.size() == (isFile ? 2u : 1u) &&
                      s.scalars.size() == (s.codec == plan::Codec::png ? 0u : 1u),
                  "step", i, "has not the inputs, outputs and scalars of its codec"))
@@ -501,8 +505,8 @@ private:
         const auto made = stageOf.find(access->buffer);
         const bool others = access->all || (tree.buffers[access->buffer]->once && !s.once);
         // A device runs a step for all samples before the next one.
-        require(!others || (made != stageOf.end() && (made->second < s.stage || s.device)), "step", i,
-                "reads buffer ", access->buffer, " before all samples have it");
+        require(!others || (made != stageOf.end() && (made->second < s.stage || s.device)), "step",
+                i, "reads buffer ", access->buffer, " before all samples have it");
       }
       written.insert(tree.steps[i]->outputs.begin(), tree.steps[i]->outputs.end());
     }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What a well-formed plan must also fulfil to make sense.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A process is in one group of each hierarchy: /proc/self/cgroup has its path, and
 // /proc/self/mountinfo where the hierarchy, or a part of it, can be seen. A quota
 // holds for a group and all below it, so that the tightest on the way up counts.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/RealFileSystem.h"
 
 #include <algorithm>
@@ -62,8 +63,7 @@ Error leavesRoots(std::string_view path) {
 
 } // namespace
 
-Result<std::unique_ptr<RealFileSystem>>
-RealFileSystem::create(std::vector<Root> roots) {
+Result<std::unique_ptr<RealFileSystem>> RealFileSystem::create(std::vector<Root> roots) {
   std::unique_ptr<RealFileSystem> files(new RealFileSystem);
   for (const Root &root : roots) {
     OpenRoot opened;
@@ -72,19 +72,17 @@ RealFileSystem::create(std::vector<Root> roots) {
     opened.resolved = resolveLinks(opened.path);
     if (opened.resolved.empty())
       return systemError(errno, "open folder", root.path);
-    opened.folder = ::open(opened.resolved.c_str(),
-                           O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    opened.folder = ::open(opened.resolved.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (opened.folder < 0)
       return systemError(errno, "open folder", root.path);
     files->roots.push_back(std::move(opened));
   }
   // The innermost root answers, so that its `writable` holds.
-  std::sort(files->roots.begin(), files->roots.end(),
-            [](const OpenRoot &a, const OpenRoot &b) {
-              if (a.path.size() != b.path.size())
-                return a.path.size() > b.path.size();
-              return a.writable > b.writable;
-            });
+  std::sort(files->roots.begin(), files->roots.end(), [](const OpenRoot &a, const OpenRoot &b) {
+    if (a.path.size() != b.path.size())
+      return a.path.size() > b.path.size();
+    return a.writable > b.writable;
+  });
   return files;
 }
 
@@ -124,8 +122,7 @@ Error RealFileSystem::openError(int number, const char *action, std::string_view
   return leavesRoots(path);
 }
 
-Result<RealFileSystem::Place>
-RealFileSystem::locate(std::string_view path) const {
+Result<RealFileSystem::Place> RealFileSystem::locate(std::string_view path) const {
   if (path.find('\0') != std::string_view::npos)
     return Error{Code::InvalidArgument, "a path holds a zero byte"};
   std::string clean = absolutePath(path);
@@ -144,8 +141,7 @@ int RealFileSystem::openBelow(const Place &place, int flags) const {
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   for (int tries = 0; tries < 16; ++tries) {
-    long opened = ::syscall(SYS_openat2, place.root->folder,
-                            place.below.c_str(), &how, sizeof how);
+    long opened = ::syscall(SYS_openat2, place.root->folder, place.below.c_str(), &how, sizeof how);
     if (opened >= 0)
       return static_cast<int>(opened);
     // The kernel gives up with EAGAIN when something is renamed meanwhile.
@@ -173,8 +169,7 @@ int RealFileSystem::openResolved(const std::string &path, int flags) const {
       bool last = end == path.size();
       Descriptor parent(folder);
       folder = ::openat(parent.get(), path.substr(at, end - at).c_str(),
-                        (last ? flags : O_PATH | O_DIRECTORY) | O_NOFOLLOW |
-                            O_CLOEXEC);
+                        (last ? flags : O_PATH | O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC);
       at = end + 1;
       if (last)
         return folder;
@@ -188,8 +183,7 @@ int RealFileSystem::openResolved(const std::string &path, int flags) const {
   return -1;
 }
 
-Result<int> RealFileSystem::open(std::string_view path, int flags,
-                                 const char *action) const {
+Result<int> RealFileSystem::open(std::string_view path, int flags, const char *action) const {
   Result<Place> place = locate(path);
   if (!place)
     return place.error();
@@ -199,8 +193,7 @@ Result<int> RealFileSystem::open(std::string_view path, int flags,
   return opened;
 }
 
-Status RealFileSystem::readFile(std::string_view path, Buffer &out,
-                                uint64_t maxBytes) {
+Status RealFileSystem::readFile(std::string_view path, Buffer &out, uint64_t maxBytes) {
   // Without O_NONBLOCK a pipe among the files would hang its reader for ever.
   Result<int> opened = open(path, O_RDONLY | O_NONBLOCK, "read");
   if (!opened)
@@ -210,8 +203,7 @@ Status RealFileSystem::readFile(std::string_view path, Buffer &out,
   if (::fstat(file.get(), &found) != 0)
     return systemError(errno, "read", path);
   if (!S_ISREG(found.st_mode))
-    return Error{Code::Io, "cannot read " + std::string(path) +
-                               ": it is not a regular file"};
+    return Error{Code::Io, "cannot read " + std::string(path) + ": it is not a regular file"};
   return readToEnd(
       [&](uint8_t *to, size_t size) -> int64_t {
         ssize_t got = ::read(file.get(), to, size);
@@ -295,8 +287,7 @@ void RealFileSystem::follow(const std::string &path, FolderEntry &entry) {
     entry.kind = infoOf(found).kind;
 }
 
-Result<std::vector<FolderEntry>>
-RealFileSystem::listFolder(std::string_view path) {
+Result<std::vector<FolderEntry>> RealFileSystem::listFolder(std::string_view path) {
   Result<int> opened = open(path, O_RDONLY | O_DIRECTORY, "list");
   if (!opened)
     return opened.error();
@@ -332,9 +323,7 @@ RealFileSystem::listFolder(std::string_view path) {
   for (size_t index : unknown)
     follow(std::string(path) + "/" + entries[index].name, entries[index]);
   std::sort(entries.begin(), entries.end(),
-            [](const FolderEntry &a, const FolderEntry &b) {
-              return a.name < b.name;
-            });
+            [](const FolderEntry &a, const FolderEntry &b) { return a.name < b.name; });
   return entries;
 }
 
@@ -347,36 +336,29 @@ Result<Mapping> RealFileSystem::mapFile(std::string_view path) {
   if (::fstat(file.get(), &found) != 0)
     return systemError(errno, "map", path);
   if (!S_ISREG(found.st_mode))
-    return Error{Code::Io, "cannot map " + std::string(path) +
-                               ": it is not a regular file"};
+    return Error{Code::Io, "cannot map " + std::string(path) + ": it is not a regular file"};
   size_t size = static_cast<size_t>(found.st_size);
   if (size == 0)
     return Mapping{};
-  void *address =
-      ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  void *address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
   if (address == MAP_FAILED)
     return systemError(errno, "map", path);
-  std::shared_ptr<const void> owner(address, [size](const void *mapped) {
-    ::munmap(const_cast<void *>(mapped), size);
-  });
-  return Mapping{{static_cast<const uint8_t *>(address), size},
-                 std::move(owner)};
+  std::shared_ptr<const void> owner(
+      address, [size](const void *mapped) { ::munmap(const_cast<void *>(mapped), size); });
+  return Mapping{{static_cast<const uint8_t *>(address), size}, std::move(owner)};
 }
 
-Result<int> RealFileSystem::openParent(std::string_view path,
-                                       std::string &name,
+Result<int> RealFileSystem::openParent(std::string_view path, std::string &name,
                                        const char *action) const {
   Result<Place> place = locate(path);
   if (!place)
     return place.error();
   if (!place->root->writable)
-    return Error{Code::Permission, "cannot " + std::string(action) + " " +
-                                       std::string(path) +
+    return Error{Code::Permission, "cannot " + std::string(action) + " " + std::string(path) +
                                        ": its folder was given for reading only"};
   if (place->below == ".")
-    return Error{Code::InvalidArgument, "cannot " + std::string(action) + " " +
-                                            std::string(path) +
-                                            ": it is a folder"};
+    return Error{Code::InvalidArgument,
+                 "cannot " + std::string(action) + " " + std::string(path) + ": it is a folder"};
   size_t slash = place->below.rfind('/');
   name = place->below.substr(slash == std::string::npos ? 0 : slash + 1);
   place->below = slash == std::string::npos ? "." : place->below.substr(0, slash);
@@ -512,11 +494,9 @@ Status RealFileSystem::makePrivateFolder(std::string_view path) {
   if (folder.get() < 0 || ::fstat(folder.get(), &found) != 0)
     return openError(errno, "make folder", path);
   if (found.st_uid != ::geteuid())
-    return Error{Code::Permission,
-                 "folder " + std::string(path) + " belongs to another user"};
+    return Error{Code::Permission, "folder " + std::string(path) + " belongs to another user"};
   if (found.st_mode & (S_IWGRP | S_IWOTH))
-    return Error{Code::Permission,
-                 "folder " + std::string(path) + " can be written by others"};
+    return Error{Code::Permission, "folder " + std::string(path) + " can be written by others"};
   return {};
 }
 

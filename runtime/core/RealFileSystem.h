@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The machine's files.
 #pragma once
 
@@ -21,8 +23,7 @@ public:
 
   uint64_t rootsKey() const override;
 
-  Status readFile(std::string_view path, Buffer &out,
-                  uint64_t maxBytes = defaultMaxBytes) override;
+  Status readFile(std::string_view path, Buffer &out, uint64_t maxBytes = defaultMaxBytes) override;
   Result<std::shared_ptr<OpenFile>> openFile(std::string_view path) override;
   Result<FileInfo> stat(std::string_view path) override;
   Result<std::vector<FolderEntry>> listFolder(std::string_view path) override;
@@ -55,8 +56,7 @@ private:
   /// What errno value `number` means for a path that lies in a root by its text.
   Error openError(int number, const char *action, std::string_view path) const;
   /// The open folder that holds `path`, for writing, and the last name.
-  Result<int> openParent(std::string_view path, std::string &name,
-                         const char *action) const;
+  Result<int> openParent(std::string_view path, std::string &name, const char *action) const;
 
   std::vector<OpenRoot> roots;
 };

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // How the runtime's interfaces report failure: values, never exceptions.
 #pragma once
 
@@ -38,14 +40,26 @@ public:
   explicit operator bool() const { return ok(); }
 
   /// Only when ok().
-  T &operator*() { assert(ok()); return *std::get_if<0>(&state); }
-  const T &operator*() const { assert(ok()); return *std::get_if<0>(&state); }
+  T &operator*() {
+    assert(ok());
+    return *std::get_if<0>(&state);
+  }
+  const T &operator*() const {
+    assert(ok());
+    return *std::get_if<0>(&state);
+  }
   T *operator->() { return &**this; }
   const T *operator->() const { return &**this; }
 
   /// Only when not ok().
-  Error &error() { assert(!ok()); return *std::get_if<1>(&state); }
-  const Error &error() const { assert(!ok()); return *std::get_if<1>(&state); }
+  Error &error() {
+    assert(!ok());
+    return *std::get_if<1>(&state);
+  }
+  const Error &error() const {
+    assert(!ok());
+    return *std::get_if<1>(&state);
+  }
 
 private:
   std::variant<T, Error> state;
@@ -59,7 +73,10 @@ public:
 
   bool ok() const { return state.index() == 0; }
   explicit operator bool() const { return ok(); }
-  const Error &error() const { assert(!ok()); return *std::get_if<1>(&state); }
+  const Error &error() const {
+    assert(!ok());
+    return *std::get_if<1>(&state);
+  }
 
 private:
   std::variant<std::monostate, Error> state;

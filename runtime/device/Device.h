@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Where batches live and pixel kernels run: the host, or an accelerator.
 #pragma once
 
@@ -31,10 +33,10 @@ struct DeviceKernel {
 /// One launch of a kernel as runtime/abi/kernel.h describes it.
 struct DeviceLaunch {
   DeviceKernel kernel;
-  uint32_t blocks = 1;       ///< for each sample
-  uint32_t count = 0;        ///< samples, at most PST_MAX_GRID_Y
-  uint32_t threads = 0;      ///< of a block
-  uint32_t sharedBytes = 0;  ///< dynamic shared memory of a block
+  uint32_t blocks = 1;      ///< for each sample
+  uint32_t count = 0;       ///< samples, at most PST_MAX_GRID_Y
+  uint32_t threads = 0;     ///< of a block
+  uint32_t sharedBytes = 0; ///< dynamic shared memory of a block
   const void *records = nullptr;
   pst_sample_status *status = nullptr;
 };

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The one field of EXIF and XMP that decoding needs.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What all image decoders and encoders share.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // One door to all image decoders.
 #pragma once
 
@@ -25,8 +27,9 @@ public:
 
   /// Writes the region's pixels to `out`: row y begins at `out + y * rowStride`
   /// and has `region.width * pixelBytes(format)` bytes. 16 bits are had of files that have
-  /// them, else Unsupported. The region must not be empty, and lie within the image, else InvalidArgument. On failure, `out`
-  /// may be partly written. `stats` is added to. `indexes`: see JpegDecoder.
+  /// them, else Unsupported. The region must not be empty, and lie within the image, else
+  /// InvalidArgument. On failure, `out` may be partly written. `stats` is added to. `indexes`: see
+  /// JpegDecoder.
   Status decodeRegion(std::span<const uint8_t> bytes, PixelFormat format, const Region &region,
                       uint8_t *out, size_t rowStride, DecodeStats &stats,
                       Beside beside = Beside::Kept, EntropyIndexes *indexes = nullptr);

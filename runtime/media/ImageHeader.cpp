@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/ImageHeader.h"
 
 #include "runtime/media/bmp/Bmp.h"
@@ -77,8 +78,7 @@ Result<ImageInfo> probeImage(std::span<const uint8_t> bytes, const ImageLimits &
   }
   if (hasAt(bytes, 0, "BM"))
     return commonOf(ImageFormat::Bmp, probeBmp(bytes, limits), 1);
-  if (bytes.size() >= 2 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6')
-  {
+  if (bytes.size() >= 2 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6') {
     auto info = probePnm(bytes, limits);
     const int depth = !info || info->most <= 255 ? 8 : 16;
     return commonOf(ImageFormat::Pnm, info, 1, info && info->isBits ? 1 : uint8_t(depth));

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What the headers of an image file say, whatever its format.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/ImageMedium.h"
 
 #include "runtime/media/ImageHeader.h"
@@ -52,14 +53,12 @@ Status ImageMedium::decode(const MediumInput &input, const MediumRequest &reques
   const PixelFormat format = pixelFormat(request);
   const Region region = pictureRegion(request, 0);
   out += region.top * layout.strides[0] + region.left * layout.strides[1];
-  const Orientation orientation(
-      request.orient ? int(input.numbers[media::pictureOrientation]) : 1);
+  const Orientation orientation(request.orient ? int(input.numbers[media::pictureOrientation]) : 1);
   if (orientation.isUpright())
     return decoder.decodeRegion(input.bytes, format, region, out, size_t(layout.strides[0]),
                                 host.stats, ImageDecoder::Beside::Free, input.checkpoints);
-  const Region stored =
-      orientation.stored(region, uint32_t(input.numbers[media::pictureHeight]),
-                         uint32_t(input.numbers[media::pictureWidth]));
+  const Region stored = orientation.stored(region, uint32_t(input.numbers[media::pictureHeight]),
+                                           uint32_t(input.numbers[media::pictureWidth]));
   const size_t pitch = size_t(stored.width) * pixelBytes(format);
   uint8_t *pixels = host.take(int64_t(pitch * stored.height));
   if (!pixels)

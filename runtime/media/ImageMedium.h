@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Pictures of any format, as a medium.
 #pragma once
 

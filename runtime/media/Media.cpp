@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The media that there are, in the order of runtime/abi/media.h.
 #include "runtime/media/ImageMedium.h"
 #include "runtime/media/Medium.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Where the bytes of media come from that are read in parts.
 #pragma once
 
@@ -52,7 +54,8 @@ public:
       : file(std::move(file)), begin(offset), length(size), keptWindow(keptWindow) {}
   uint64_t size() const override { return length; }
   Status read(uint64_t offset, std::span<uint8_t> out) override;
-  Result<const uint8_t *> view(uint64_t offset, uint64_t count, std::vector<uint8_t> &room) override;
+  Result<const uint8_t *> view(uint64_t offset, uint64_t count,
+                               std::vector<uint8_t> &room) override;
 
   /// Reads parts, which ascend, and keeps them; not those that it has. Gaps between them up to
   /// `jump` are read as well: one read costs more than they do. Blocks.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What every medium offers: numbers of its header, and boxes of its elements.
 #pragma once
 
@@ -24,12 +26,12 @@ class Video;
 
 /// The encoded bytes of one field of one sample, and what is known of them.
 struct MediumInput {
-  std::span<const uint8_t> bytes; ///< empty where the file is read in parts
-  media::Record numbers{};        ///< of the header, in the order of runtime/abi/media.h
-  MediaBytes *file = nullptr;     ///< where it is
-  const Video *video = nullptr;   ///< what an index says of it
+  std::span<const uint8_t> bytes;        ///< empty where the file is read in parts
+  media::Record numbers{};               ///< of the header, in the order of runtime/abi/media.h
+  MediaBytes *file = nullptr;            ///< where it is
+  const Video *video = nullptr;          ///< what an index says of it
   EntropyIndexes *checkpoints = nullptr; ///< of JPEG files; may be null
-  const SoundTrack *sound = nullptr; ///< as `video`, of sound
+  const SoundTrack *sound = nullptr;     ///< as `video`, of sound
 };
 
 /// The elements low ..< high along an axis of the result.
@@ -40,11 +42,11 @@ struct AxisRange {
 /// What is wanted of an input: a box of a tensor with these extents.
 struct MediumRequest {
   plan::DType type = plan::DType::u8;
-  std::string_view format;             ///< a word of the medium's
-  bool orient = false;                 ///< the result is upright
-  std::span<const int64_t> extents;    ///< of the whole result
-  std::span<const AxisRange> box;      ///< by axis; inside of the extents
-  std::span<const int64_t> arguments;  ///< in the order of runtime/abi/media.h
+  std::string_view format;            ///< a word of the medium's
+  bool orient = false;                ///< the result is upright
+  std::span<const int64_t> extents;   ///< of the whole result
+  std::span<const AxisRange> box;     ///< by axis; inside of the extents
+  std::span<const int64_t> arguments; ///< in the order of runtime/abi/media.h
 
   size_t rank() const { return extents.size(); }
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/Orientation.h"
 
 #include <algorithm>
@@ -22,8 +23,8 @@ Region Orientation::stored(const Region &upright, uint32_t height, uint32_t widt
   return region;
 }
 
-void Orientation::copy(const uint8_t *from, const Region &upright, uint32_t pixelBytes, uint8_t *out,
-                       size_t rowStride) const {
+void Orientation::copy(const uint8_t *from, const Region &upright, uint32_t pixelBytes,
+                       uint8_t *out, size_t rowStride) const {
   const ptrdiff_t pixel = ptrdiff_t(pixelBytes);
   uint32_t rows = upright.height, columns = upright.width; // as stored
   if (transposed)

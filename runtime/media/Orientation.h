@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // EXIF orientation: where the pixels of the upright image are stored.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // From the pixels of a file to those that are delivered.
 #pragma once
 

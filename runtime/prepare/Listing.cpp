@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/prepare/Listing.h"
 
 #include "runtime/sources/CsvSource.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The images of a data set, wherever they lie.
 #pragma once
 

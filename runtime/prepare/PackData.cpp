@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A shard is a pure function of the listing, so that one that is there need not
 // be written again, and verifying is writing it once more, to be compared.
 #include "runtime/prepare/PackData.h"
@@ -207,8 +209,7 @@ Status Packing::writePlan(bool complete) {
   auto file = files.createFile(out + "/" + planName);
   if (!file)
     return file.error();
-  Status status =
-      (*file)->append({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  Status status = (*file)->append({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
   return status ? (*file)->finish() : status;
 }
 
@@ -271,8 +272,7 @@ Status Packing::generate(size_t number, const Sink &sink) {
       if (Status status = member(image.member, bytes.span(), seconds); !status)
         return status;
       const std::string label = std::to_string(image.label);
-      const std::string labelName =
-          image.member.substr(0, image.member.rfind('.')) + ".cls";
+      const std::string labelName = image.member.substr(0, image.member.rfind('.')) + ".cls";
       if (Status status = member(labelName, text(label), seconds); !status)
         return status;
     }
@@ -303,8 +303,7 @@ Status Packing::writeShard(size_t number) {
   auto file = files.createFile(shardPath(number));
   if (!file)
     return file.error();
-  if (Status status = generate(number, [&](auto bytes) { return (*file)->append(bytes); });
-      !status)
+  if (Status status = generate(number, [&](auto bytes) { return (*file)->append(bytes); }); !status)
     return status;
   return (*file)->finish();
 }
@@ -322,9 +321,8 @@ Status Packing::verifyShard(size_t number) {
     const auto found = there.span();
     const auto differs = std::mismatch(bytes.begin(), bytes.end(), found.begin(), found.end());
     if (differs.first != bytes.end())
-      return Error{Code::Corrupt,
-                   path + " differs from the data at byte " +
-                       std::to_string(at + uint64_t(differs.first - bytes.begin()))};
+      return Error{Code::Corrupt, path + " differs from the data at byte " +
+                                      std::to_string(at + uint64_t(differs.first - bytes.begin()))};
     at += bytes.size();
     return {};
   };

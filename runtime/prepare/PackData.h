@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // An image folder as large tar files: the same bytes, one after the other.
 #pragma once
 

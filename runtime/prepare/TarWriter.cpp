@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/prepare/TarWriter.h"
 #include "runtime/sources/Tar.h"
 

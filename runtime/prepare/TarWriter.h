@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Headers of tar files that every tar reads.
 #pragma once
 

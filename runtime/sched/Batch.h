@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What a session delivers.
 #pragma once
 
@@ -45,15 +47,16 @@ public:
   /// What next() waited for it.
   virtual int64_t waitedNs() const = 0;
   /// 64-bit hash of the bytes of one sample's outputs, padding of the block
-  /// excluded. Computed on request; of what is on a device, from a copy. 0 where that cannot be read.
+  /// excluded. Computed on request; of what is on a device, from a copy. 0 where that cannot be
+  /// read.
   virtual uint64_t contentHash(int64_t slot) const = 0;
-  /// An output's values in the host's memory, by its strides; of what is on a device, a copy, which lives as long as
-  /// the batch. Null where that cannot be read. Any thread.
+  /// An output's values in the host's memory, by its strides; of what is on a device, a copy, which
+  /// lives as long as the batch. Null where that cannot be read. Any thread.
   virtual const void *onHost(size_t output) const = 0;
   /// The session's CUDA stream.
   virtual void *stream() const = 0;
-  /// Says that work which is queued on a CUDA stream uses outputs on a device: their memory is written again
-  /// behind it. Without a call, the session's stream counts. Any thread.
+  /// Says that work which is queued on a CUDA stream uses outputs on a device: their memory is
+  /// written again behind it. Without a call, the session's stream counts. Any thread.
   virtual void usedOn(void *stream) = 0;
 };
 

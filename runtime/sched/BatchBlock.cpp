@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/BatchBlock.h"
 
 // The state lies on the stack.
@@ -25,7 +26,8 @@ struct Offsets {
   Offsets(const Layout &layout, int64_t count) {
     for (const OutputLayout &output : layout.outputs) {
       const int64_t bytes = output.sampleBytes * count;
-      const int64_t lengthBytes = output.raggedAxis < 0 ? 0 : (count + 1) * int64_t(sizeof(int64_t));
+      const int64_t lengthBytes =
+          output.raggedAxis < 0 ? 0 : (count + 1) * int64_t(sizeof(int64_t));
       outputs.push_back(output.onDevice && output.madeOnDevice ? 0 : place(bytes));
       lengths.push_back(lengthBytes ? place(lengthBytes) : 0);
       deviceOutputs.push_back(output.onDevice ? place(bytes, deviceTotal) : 0);
@@ -204,7 +206,8 @@ const uint8_t *BatchBlock::onHost(size_t number, int64_t count) const {
     const size_t bytes = size_t(o.sampleBytes * count);
     auto stream = device->makeStream();
     std::shared_ptr<void> memory = device->allocateHost(bytes);
-    if (!stream || !memory || !(*stream)->copyToHost(memory.get(), deviceOutput(number), bytes) || !(*stream)->finish())
+    if (!stream || !memory || !(*stream)->copyToHost(memory.get(), deviceOutput(number), bytes) ||
+        !(*stream)->finish())
       return nullptr;
     copy = std::move(memory);
   }
@@ -241,7 +244,8 @@ uint64_t BatchBlock::contentHash(int64_t slot, int64_t count) const {
     if (!values)
       return 0;
     if (o.raggedAxis < 0) {
-      hashSample(&state, o, outputStrides[i], values + slot * outputStrides[i][o.nAxis], 0, o.elementBytes);
+      hashSample(&state, o, outputStrides[i], values + slot * outputStrides[i][o.nAxis], 0,
+                 o.elementBytes);
       continue;
     }
     const int64_t *ends = lengths(i);
@@ -266,9 +270,11 @@ Result<std::shared_ptr<BlockPool>> BlockPool::make(std::shared_ptr<const Layout>
     pool->blocks.push_back(BatchBlock::make(layout, samples, device));
     if (!pool->blocks.back()) {
       const uint64_t there = BatchBlock::deviceBytesFor(*layout, samples);
-      return Error{Code::Limit, "no memory for " + std::to_string(blocks) + " batches of " +
-                                    std::to_string(BatchBlock::bytesFor(*layout, samples)) + " bytes" +
-                                    (there ? " here and " + std::to_string(there) + " on the " + device->name() : "")};
+      return Error{
+          Code::Limit,
+          "no memory for " + std::to_string(blocks) + " batches of " +
+              std::to_string(BatchBlock::bytesFor(*layout, samples)) + " bytes" +
+              (there ? " here and " + std::to_string(there) + " on the " + device->name() : "")};
     }
   }
   return pool;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The memory of a batch, and its way back to the pool.
 #pragma once
 
@@ -52,7 +54,8 @@ public:
 
   /// Lays the strides out for `count` samples, where `n` is not outermost.
   void begin(int64_t count);
-  /// Moves the values of ragged outputs together, where the host has them, and makes their offsets. Once for a batch.
+  /// Moves the values of ragged outputs together, where the host has them, and makes their offsets.
+  /// Once for a batch.
   void compact(int64_t count);
   std::vector<OutputView> views(int64_t count) const;
   /// An output, or a copy of it, in the host's memory. Null where the device does not give it.
@@ -84,7 +87,7 @@ private:
   std::vector<int64_t> deviceOffsets, deviceLengthOffsets;
   mutable std::mutex lock; ///< of what follows
   std::vector<std::unique_ptr<DeviceEvent>> uses;
-  bool isUsed = false; ///< by what usedOn() was told
+  bool isUsed = false;                               ///< by what usedOn() was told
   mutable std::vector<std::shared_ptr<void>> copies; ///< by output, of this batch
 };
 

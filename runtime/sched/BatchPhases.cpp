@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The way of a chunk through a batch, and of a batch through its stages.
 #include "runtime/sched/BatchScheduler.h"
 
@@ -140,7 +142,8 @@ void BatchScheduler::firstStage(const Shared &batch, Chunk &chunk, int worker) {
   finishChunk(batch);
 }
 
-void BatchScheduler::measure(InFlight &batch, SampleRunner &runner, int64_t beginNs, int64_t samples) {
+void BatchScheduler::measure(InFlight &batch, SampleRunner &runner, int64_t beginNs,
+                             int64_t samples) {
   const int64_t each = (clock.nowNs() - beginNs) / samples;
   const int64_t before = sampleNs.load(std::memory_order_relaxed);
   sampleNs.store(std::max<int64_t>(1, before ? (3 * before + each) / 4 : each),

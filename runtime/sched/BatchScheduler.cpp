@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Locks: `lock` guards which batches there are and how far they are; it is held
 // for a few operations per chunk, never while samples are computed. Samples'
 // data are handed from thread to thread through the queues of Workers.
@@ -24,8 +26,9 @@ BatchScheduler::InFlight::~InFlight() {
     pool->giveBack(std::move(work.memory));
 }
 
-BatchScheduler::BatchScheduler(std::shared_ptr<const Program> shared, std::shared_ptr<BlockPool> blocks,
-           ScratchLimits &scratch, const Clock &clock, const Limits &limits)
+BatchScheduler::BatchScheduler(std::shared_ptr<const Program> shared,
+                               std::shared_ptr<BlockPool> blocks, ScratchLimits &scratch,
+                               const Clock &clock, const Limits &limits)
     : program(std::move(shared)), pool(std::move(blocks)), clock(clock), limits(limits),
       fetches(program->fetches()) {
   for (int i = 0; i < limits.threads; ++i)
@@ -36,13 +39,15 @@ BatchScheduler::BatchScheduler(std::shared_ptr<const Program> shared, std::share
     stages.push_back(std::make_unique<DeviceStage>(program));
 }
 
-Result<std::unique_ptr<BatchScheduler>> BatchScheduler::make(std::shared_ptr<const Program> program,
-                                         std::shared_ptr<BlockPool> pool, ScratchLimits &scratch,
-                                         const Clock &clock, const Limits &limits) {
-  std::unique_ptr<BatchScheduler> scheduler(new BatchScheduler(std::move(program), std::move(pool), scratch, clock, limits));
-  for (auto [threads, count] : {std::pair(&scheduler->fetchers, scheduler->fetches ? limits.fetchThreads : 0),
-                                std::pair(&scheduler->devices, int(scheduler->stages.size())),
-                                std::pair(&scheduler->workers, limits.threads)}) {
+Result<std::unique_ptr<BatchScheduler>>
+BatchScheduler::make(std::shared_ptr<const Program> program, std::shared_ptr<BlockPool> pool,
+                     ScratchLimits &scratch, const Clock &clock, const Limits &limits) {
+  std::unique_ptr<BatchScheduler> scheduler(
+      new BatchScheduler(std::move(program), std::move(pool), scratch, clock, limits));
+  for (auto [threads, count] :
+       {std::pair(&scheduler->fetchers, scheduler->fetches ? limits.fetchThreads : 0),
+        std::pair(&scheduler->devices, int(scheduler->stages.size())),
+        std::pair(&scheduler->workers, limits.threads)}) {
     auto started = Workers::start(count);
     if (!started)
       return started.error();
@@ -92,8 +97,8 @@ void BatchScheduler::restart(Cursor place, bool keeps) {
   auto kept = flight.begin();
   // Rows from the caller may be others the next time.
   keeps = keeps && !program->callerOrders;
-  while (kept != flight.end() && !(keeps && (*kept)->work.epoch == place.epoch &&
-                                   (*kept)->begin == place.position))
+  while (kept != flight.end() &&
+         !(keeps && (*kept)->work.epoch == place.epoch && (*kept)->begin == place.position))
     ++kept;
   discarded.assign(flight.begin(), kept);
   flight.erase(flight.begin(), kept);
@@ -131,8 +136,7 @@ BatchScheduler::State BatchScheduler::take(Finished &finished, int64_t timeoutNs
   using std::chrono::steady_clock;
   constexpr int64_t longestNs = int64_t(1) << 60; // far from where clocks overflow
   const bool isLimited = timeoutNs >= 0 && timeoutNs < longestNs;
-  const auto deadline =
-      steady_clock::now() + std::chrono::nanoseconds(isLimited ? timeoutNs : 0);
+  const auto deadline = steady_clock::now() + std::chrono::nanoseconds(isLimited ? timeoutNs : 0);
   Shared batch;
   std::unique_lock guard(lock);
   finished.isLate = false;

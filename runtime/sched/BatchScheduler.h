@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Batches in the making, from their first row to the last store.
 #pragma once
 
@@ -62,8 +64,9 @@ public:
   /// Starts the threads; begins no work before restart(). Limit where the system
   /// gives no more threads.
   static Result<std::unique_ptr<BatchScheduler>> make(std::shared_ptr<const Program> program,
-                                            std::shared_ptr<BlockPool> pool, ScratchLimits &scratch,
-                                            const Clock &clock, const Limits &limits);
+                                                      std::shared_ptr<BlockPool> pool,
+                                                      ScratchLimits &scratch, const Clock &clock,
+                                                      const Limits &limits);
   ~BatchScheduler();
 
   enum class State { Batch, EndOfEpoch, NoMemory, NoRows, Timeout, Cancelled };
@@ -95,12 +98,12 @@ private:
     Work work;
     uint64_t number = 0;
     int64_t begin = 0, end = 0; // positions of all ranks
-    std::deque<Chunk> chunks; // the first `split` cover the batch, the others repeat slots
+    std::deque<Chunk> chunks;   // the first `split` cover the batch, the others repeat slots
     size_t split = 0;
     size_t remaining = 0; // chunks that have not passed the stage
     int stage = 0;
     std::vector<std::pair<int64_t, Failure>> failed; // of a later stage; work.lock
-    std::vector<int64_t> again; // slots that a device runs alone; empty: all
+    std::vector<int64_t> again;                      // slots that a device runs alone; empty: all
     bool done = false;
     int64_t heldBytes = 0; // fetched and not yet decoded
     std::atomic<bool> discarded{false};
@@ -116,14 +119,14 @@ private:
   };
 
   BatchScheduler(std::shared_ptr<const Program> program, std::shared_ptr<BlockPool> pool,
-       ScratchLimits &scratch, const Clock &clock, const Limits &limits);
-  void advance();             // lock held
-  bool begin();               // lock held
-  bool beginGiven();          // lock held
+                 ScratchLimits &scratch, const Clock &clock, const Limits &limits);
+  void advance();    // lock held
+  bool begin();      // lock held
+  bool beginGiven(); // lock held
   Shared spareBatch(int64_t count);
   void submit(const Shared &batch); // lock held
   int64_t batchesAhead() const;
-  void fetchDeferred();       // lock held
+  void fetchDeferred();          // lock held
   void discard(InFlight &batch); // lock held
   void submitFirstStage(const Shared &batch, Chunk &chunk);
   void select(const Shared &batch, Chunk &chunk, int worker);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/Codecs.h"
 
 #include <algorithm>
@@ -64,10 +65,9 @@ Status Codecs::recompress(const Picture &picture, int64_t quality, const pst_ten
   if (!size)
     status = size.error();
   else
-    status = decoder.decodeRegion({file, *size}, picture.format,
-                                  {0, 0, picture.height, picture.width},
-                                  static_cast<uint8_t *>(output.data), size_t(output.stride[0]),
-                                  unused);
+    status =
+        decoder.decodeRegion({file, *size}, picture.format, {0, 0, picture.height, picture.width},
+                             static_cast<uint8_t *>(output.data), size_t(output.stride[0]), unused);
   scratch.rewind(mark);
   return status;
 }

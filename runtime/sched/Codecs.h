@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Steps that are no kernels: pixels to files, and through them.
 #pragma once
 

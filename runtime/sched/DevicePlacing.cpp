@@ -1,5 +1,7 @@
-// Where everything of a batch lies on a device: offsets first, when all sizes are known; then memory, if what there is
-// does not do; then the slab is filled.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where everything of a batch lies on a device: offsets first, when all sizes are known; then
+// memory, if what there is does not do; then the slab is filled.
 #include "runtime/sched/DeviceStage.h"
 
 #include "runtime/core/LaunchRecord.h"
@@ -23,7 +25,8 @@ int64_t bytesOf(const pst_tensor &tensor, const BufferLayout &buffer) {
 }
 
 /// Copies a tensor of any strides to where it is dense; returns the end.
-uint8_t *copyDense(const pst_tensor &from, const BufferLayout &buffer, int axis, const uint8_t *data, uint8_t *to) {
+uint8_t *copyDense(const pst_tensor &from, const BufferLayout &buffer, int axis,
+                   const uint8_t *data, uint8_t *to) {
   int64_t run = buffer.elementBytes;
   bool isDense = true;
   for (int inner = buffer.rank; inner-- > axis;) {
@@ -49,15 +52,18 @@ int64_t DeviceStage::place(int64_t bytes) {
   return at;
 }
 
-/// Those that a kernel reads of all samples lie one behind the other, also where some samples have none.
+/// Those that a kernel reads of all samples lie one behind the other, also where some samples have
+/// none.
 void DeviceStage::placeTogether(Work &work, int number) {
   if (const BufferLayout &buffer = layout.buffers[size_t(number)]; buffer.readByAll)
     together[size_t(entries[size_t(number)])] = place(buffer.bytes * work.count);
 }
 
 /// Only the region of an image is copied. The tensor begins before it, so that
-/// kernels find its elements by the image's rows and columns: what they read outside is some other memory of the arena.
-void DeviceStage::placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &part, const int64_t *block) {
+/// kernels find its elements by the image's rows and columns: what they read outside is some other
+/// memory of the arena.
+void DeviceStage::placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &part,
+                              const int64_t *block) {
   const plan::DecodeT &decode = *part.decode;
   const bool isVideo = tree.media[size_t(decode.media)]->media == "video";
   const int rows = isVideo ? 1 : 0, columns = rows + 1;
@@ -67,7 +73,8 @@ void DeviceStage::placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &
   region = {h.low, w.low, h.high - h.low, w.high - w.low};
   constexpr int64_t wide = 16; // rows that a GPU loads 16 bytes at a time
   const int64_t pixel = from.stride[columns], frames = isVideo ? from.extent[0] : 1;
-  const int64_t stride = (region.columns * pixel + wide - 1) / wide * wide, frame = stride * region.rows;
+  const int64_t stride = (region.columns * pixel + wide - 1) / wide * wide,
+                frame = stride * region.rows;
   part.offset = place(frame * frames);
   to = from;
   if (isVideo)
@@ -76,8 +83,8 @@ void DeviceStage::placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &
   const int64_t before = region.top * stride + region.left * pixel;
   to.data = reinterpret_cast<void *>(part.offset - before);
   lowest = std::min(lowest, part.offset - before);
-  highest = std::max(highest, part.offset - before + (frames - 1) * frame + (from.extent[rows] - 1) * stride +
-                                  from.extent[columns] * pixel);
+  highest = std::max(highest, part.offset - before + (frames - 1) * frame +
+                                  (from.extent[rows] - 1) * stride + from.extent[columns] * pixel);
 }
 
 /// `from` is what was kept of a buffer of the host.
@@ -101,7 +108,8 @@ void DeviceStage::placeCrossing(Work &work, int64_t slot, int number) {
       to.stride[axis] = stride;
       stride *= to.extent[axis];
     }
-    part.offset = buffer.readByAll ? together[size_t(entries[size_t(number)])] + slot * buffer.bytes : place(stride);
+    part.offset = buffer.readByAll ? together[size_t(entries[size_t(number)])] + slot * buffer.bytes
+                                   : place(stride);
     to.data = reinterpret_cast<void *>(part.offset);
   }
   parts.push_back(part);
@@ -126,7 +134,8 @@ Status DeviceStage::placeSteps(Work &work, const std::vector<int64_t> &slots) {
     const StepLayout &step = layout.steps[i];
     for (const StepLayout::Input &access : step.inputs)
       if (access.all && access.count >= 0 && access.count != work.count)
-        return Error{Code::InvalidArgument, "the batch has " + std::to_string(work.count) + " samples instead of " +
+        return Error{Code::InvalidArgument, "the batch has " + std::to_string(work.count) +
+                                                " samples instead of " +
                                                 std::to_string(access.count)};
     Running running{i, {}, 0};
     for (int64_t slot : slots)
@@ -137,7 +146,8 @@ Status DeviceStage::placeSteps(Work &work, const std::vector<int64_t> &slots) {
       }
     if (running.slots.empty())
       continue;
-    running.records = place(int64_t(running.slots.size() * step.device->record.size() * sizeof(int64_t)));
+    running.records =
+        place(int64_t(running.slots.size() * step.device->record.size() * sizeof(int64_t)));
     steps.push_back(std::move(running));
   }
   return {};
@@ -145,7 +155,8 @@ Status DeviceStage::placeSteps(Work &work, const std::vector<int64_t> &slots) {
 
 /// Where the first sample of an output is while the stage runs.
 uint8_t *DeviceStage::outputAt(Work &work, size_t output) const {
-  return layout.outputs[output].onDevice ? work.memory->deviceOutput(output) : base + outputs[output];
+  return layout.outputs[output].onDevice ? work.memory->deviceOutput(output)
+                                         : base + outputs[output];
 }
 
 void DeviceStage::placeOutputs(Work &work) {
@@ -164,15 +175,16 @@ void DeviceStage::placeOutputs(Work &work) {
   states = place(stateBytes);
   for (size_t i = 0; i < counts.size(); ++i)
     for (int64_t slot = 0; slot < work.count; ++slot)
-      tensor(slot, counts[i]).data =
-          reinterpret_cast<void *>(states + samples + (int64_t(i) * work.count + slot) * int64_t(sizeof(int64_t)));
+      tensor(slot, counts[i]).data = reinterpret_cast<void *>(
+          states + samples + (int64_t(i) * work.count + slot) * int64_t(sizeof(int64_t)));
 }
 
 void DeviceStage::placeMade(Work &work, int64_t slot) {
   std::vector<int64_t> places(layout.places.size(), 0); // bytes of each
   for (int number : made)
     if (const BufferLayout &buffer = layout.buffers[size_t(number)]; buffer.place >= 0)
-      places[size_t(buffer.place)] = std::max(places[size_t(buffer.place)], bytesOf(tensor(slot, number), buffer) + 1);
+      places[size_t(buffer.place)] =
+          std::max(places[size_t(buffer.place)], bytesOf(tensor(slot, number), buffer) + 1);
   for (int64_t &bytes : places)
     bytes = bytes ? place(bytes) : 0;
   for (int number : made) {
@@ -181,7 +193,8 @@ void DeviceStage::placeMade(Work &work, int64_t slot) {
     int64_t at;
     if (buffer.kind == BufferKind::output) { // from where the output begins
       work.memory->bind(size_t(buffer.output), slot, to);
-      at = slot * work.memory->strides(size_t(buffer.output))[size_t(layout.outputs[size_t(buffer.output)].nAxis)];
+      at = slot * work.memory->strides(
+                      size_t(buffer.output))[size_t(layout.outputs[size_t(buffer.output)].nAxis)];
     } else if (std::find(counts.begin(), counts.end(), number) != counts.end()) {
       continue;
     } else if (buffer.readByAll) {
@@ -237,14 +250,16 @@ void DeviceStage::pack(Work &work) {
     uint8_t *row = to + part.offset;
     for (int64_t frame = 0; frame < (isVideo ? part.from->extent[0] : 1); ++frame)
       for (int64_t i = 0; i < part.region.rows; ++i, row += stride)
-        std::memcpy(row, from + frame * (isVideo ? part.from->stride[0] : 0) +
-                             (part.region.top + i) * part.from->stride[rows] + part.region.left * pixel,
+        std::memcpy(row,
+                    from + frame * (isVideo ? part.from->stride[0] : 0) +
+                        (part.region.top + i) * part.from->stride[rows] + part.region.left * pixel,
                     size_t(part.region.columns * pixel));
   }
   packRecords(work);
 }
 
-/// Of what lies in the arena, or is an output that the stage makes, which its kernels may read, too.
+/// Of what lies in the arena, or is an output that the stage makes, which its kernels may read,
+/// too.
 void *DeviceStage::addressOf(Work &work, int64_t slot, int number) {
   const BufferLayout &buffer = layout.buffers[size_t(number)];
   const bool isOutput = buffer.kind == BufferKind::output && buffer.stage == stage;
@@ -276,7 +291,8 @@ void DeviceStage::packRecords(Work &work) {
   std::vector<int64_t> scalars;
   for (const Running &running : steps) {
     const StepLayout &step = layout.steps[running.step];
-    auto *record = reinterpret_cast<int64_t *>(static_cast<uint8_t *>(slab.get()) + running.records);
+    auto *record =
+        reinterpret_cast<int64_t *>(static_cast<uint8_t *>(slab.get()) + running.records);
     for (int64_t slot : running.slots) {
       arguments.clear();
       scalars.clear();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/DeviceProgram.h"
 
 #include <cstring>
@@ -39,7 +40,8 @@ Status DeviceProgram::copyConstants(const Layout &layout) {
   constantMemory = device->allocate(bytes + 2 * slack);
   const std::shared_ptr<void> host = device->allocateHost(bytes);
   if (!constantMemory || !host)
-    return Error{Code::Limit, "no memory on the " + device->name() + " for " + std::to_string(bytes) + " bytes of constants"};
+    return Error{Code::Limit, "no memory on the " + device->name() + " for " +
+                                  std::to_string(bytes) + " bytes of constants"};
   constants = static_cast<uint8_t *>(constantMemory.get()) + slack;
   const size_t used = bytes - size_t(layout.constants - layout.constantBytes.data());
   std::memcpy(host.get(), layout.constants, used);

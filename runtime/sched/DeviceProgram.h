@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A plan's kernels on a device, and what is the same there for all batches.
 #pragma once
 
@@ -14,9 +16,11 @@ namespace penstock::runtime {
 /// one batch is copied while another is computed.
 class DeviceProgram {
 public:
-  /// Without kernels where the stage only copies outputs. Errors: Unsupported where `images` have no code for the device; Limit without memory; the device's own.
-  static Result<std::shared_ptr<DeviceProgram>>
-  load(const Layout &layout, std::shared_ptr<Device> device, const std::vector<DeviceImage> &images);
+  /// Without kernels where the stage only copies outputs. Errors: Unsupported where `images` have
+  /// no code for the device; Limit without memory; the device's own.
+  static Result<std::shared_ptr<DeviceProgram>> load(const Layout &layout,
+                                                     std::shared_ptr<Device> device,
+                                                     const std::vector<DeviceImage> &images);
 
   const std::shared_ptr<Device> device;
   /// Of the layout's steps; those of the host have none.

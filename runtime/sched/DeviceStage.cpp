@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Everything is placed and packed (DevicePlacing.cpp), queued at once and waited for.
 #include "runtime/sched/DeviceStage.h"
 
@@ -25,7 +27,8 @@ bool isOutermost(const OutputLayout &output) { return output.stored[0] == output
 } // namespace
 
 bool runsAlone(const Layout &layout) {
-  return !layout.joinsSamples() && std::all_of(layout.buffers.begin(), layout.buffers.end(), [&](const BufferLayout &b) {
+  return !layout.joinsSamples() &&
+         std::all_of(layout.buffers.begin(), layout.buffers.end(), [&](const BufferLayout &b) {
            return b.kind != BufferKind::output || b.stage != layout.deviceStage() ||
                   isOutermost(layout.outputs[size_t(b.output)]);
          });
@@ -34,9 +37,9 @@ bool runsAlone(const Layout &layout) {
 //===--- what the stage touches --------------------------------------------------------===//
 
 DeviceStage::DeviceStage(std::shared_ptr<const Program> wanted)
-    : program(std::move(wanted)), layout(*program->layout), tree(program->tree()), shared(*program->device),
-      stage(layout.deviceStage()), entries(layout.buffers.size(), -1), crosses(layout.buffers.size()),
-      decodes(layout.buffers.size()) {
+    : program(std::move(wanted)), layout(*program->layout), tree(program->tree()),
+      shared(*program->device), stage(layout.deviceStage()), entries(layout.buffers.size(), -1),
+      crosses(layout.buffers.size()), decodes(layout.buffers.size()) {
   for (const auto &decode : tree.decodes)
     if (media::isPicture(tree.media[size_t(decode->media)]->media))
       decodes[size_t(decode->buffer)] = decode.get();
@@ -105,7 +108,8 @@ int DeviceStage::resolve(int number, const int64_t *block) const {
 
 //===--- running -----------------------------------------------------------------------------===//
 
-/// Clears those whose size is the sample's, or brings them back: of all samples at once, or one by one.
+/// Clears those whose size is the sample's, or brings them back: of all samples at once, or one by
+/// one.
 Status DeviceStage::moveOutputs(Work &work, const std::vector<int64_t> &slots, bool back) {
   for (int number : made) {
     const BufferLayout &buffer = layout.buffers[size_t(number)];
@@ -155,8 +159,9 @@ Status DeviceStage::queue(Work &work, const std::vector<int64_t> &slots) {
     const size_t width = kernel.record.size() * sizeof(int64_t), count = running.slots.size();
     for (size_t first = 0; first < count; first += PST_MAX_GRID_Y) {
       const size_t some = std::min<size_t>(count - first, PST_MAX_GRID_Y);
-      if (Status result = kernels.launch({shared.kernels[running.step], blocksFor(kernel, some), uint32_t(some),
-                                          kernel.threads, kernel.shared, base + running.records + first * width, status});
+      if (Status result = kernels.launch({shared.kernels[running.step], blocksFor(kernel, some),
+                                          uint32_t(some), kernel.threads, kernel.shared,
+                                          base + running.records + first * width, status});
           !result)
         return result;
     }
@@ -170,8 +175,8 @@ Status DeviceStage::queue(Work &work, const std::vector<int64_t> &slots) {
 
 //===--- outputs that stay --------------------------------------------------------------------===//
 
-/// Samples of a ragged output lie a bound's length apart, so values only ever move down. What would meet its own
-/// rest goes there by way of the spare room.
+/// Samples of a ragged output lie a bound's length apart, so values only ever move down. What would
+/// meet its own rest goes there by way of the spare room.
 Status DeviceStage::moveTogether(Work &work, size_t output, const std::vector<int64_t> &lengths) {
   const OutputLayout &o = layout.outputs[output];
   const auto &strides = work.memory->strides(output);
@@ -185,7 +190,9 @@ Status DeviceStage::moveTogether(Work &work, size_t output, const std::vector<in
     if (meets)
       if (Status status = shared.work->copy(base + spare, all + from, size_t(bytes)); !status)
         return status;
-    if (Status status = shared.work->copy(all + at, meets ? base + spare : all + from, size_t(bytes)); !status)
+    if (Status status =
+            shared.work->copy(all + at, meets ? base + spare : all + from, size_t(bytes));
+        !status)
       return status;
   }
   return {};
@@ -204,24 +211,29 @@ Status DeviceStage::finishOutputs(Work &work) {
     if (!o.onDevice)
       continue;
     const int64_t values = o.raggedAxis < 0 ? o.sampleBytes * work.count
-                                            : work.memory->lengths(i)[work.count] * work.memory->strides(i)[size_t(o.raggedAxis)];
+                                            : work.memory->lengths(i)[work.count] *
+                                                  work.memory->strides(i)[size_t(o.raggedAxis)];
     if (!o.madeOnDevice)
-      if (Status status = shared.work->copyToDevice(work.memory->deviceOutput(i), work.memory->output(i), size_t(values)); !status)
+      if (Status status = shared.work->copyToDevice(work.memory->deviceOutput(i),
+                                                    work.memory->output(i), size_t(values));
+          !status)
         return status;
     if (o.raggedAxis < 0)
       continue;
     if (o.madeOnDevice)
       if (Status status = moveTogether(work, i, lengths[i]); !status)
         return status;
-    if (Status status = shared.work->copyToDevice(work.memory->deviceLengths(i), work.memory->lengths(i),
-                                                  size_t(work.count + 1) * sizeof(int64_t));
+    if (Status status =
+            shared.work->copyToDevice(work.memory->deviceLengths(i), work.memory->lengths(i),
+                                      size_t(work.count + 1) * sizeof(int64_t));
         !status)
       return status;
   }
   return shared.work->record(*done);
 }
 
-/// Waits for what is queued. What was queued before something failed must not meet the next batch's memory.
+/// Waits for what is queued. What was queued before something failed must not meet the next batch's
+/// memory.
 Status DeviceStage::waitOrFinish(Status status) {
   if (status)
     status = done->wait();
@@ -233,7 +245,7 @@ Status DeviceStage::waitOrFinish(Status status) {
   return status;
 }
 
-//===--- what comes back --------------------------------------------------------------------------===//
+//===--- what comes back ----------------------------------------------------------===//
 
 /// A number of elements that kernels have found, the stage's or those of the host.
 int64_t DeviceStage::countOf(Work &work, int64_t slot, int named) {
@@ -246,7 +258,8 @@ int64_t DeviceStage::countOf(Work &work, int64_t slot, int named) {
   else if (buffer.stage < stage)
     at = work.keptTensor(slot, buffer.kept).data;
   else
-    at = static_cast<const uint8_t *>(answer.get()) + (reinterpret_cast<intptr_t>(tensor(slot, number).data) - states);
+    at = static_cast<const uint8_t *>(answer.get()) +
+         (reinterpret_cast<intptr_t>(tensor(slot, number).data) - states);
   std::memcpy(&value, at, sizeof value);
   return value;
 }
@@ -264,7 +277,9 @@ void DeviceStage::readStates(Work &work, const std::vector<int64_t> &slots, Fail
   for (int64_t slot : slots)
     if (const pst_sample_status &state = status[1 + slot]; state.check)
       failed.emplace_back(slot, checkFailure(tree, state.check, state.values));
-    else if (!storeLengths(work, slot, stage, [&](int buffer) { return countOf(work, slot, buffer); }, failure))
+    else if (!storeLengths(
+                 work, slot, stage, [&](int buffer) { return countOf(work, slot, buffer); },
+                 failure))
       failed.emplace_back(slot, std::move(failure));
 }
 
@@ -308,8 +323,9 @@ Status DeviceStage::run(Work &work, const std::vector<int64_t> &slots, Failed &f
   for (int64_t slot : good)
     placeMade(work, slot);
   if (!allocate())
-    return Error{Code::Limit, "the " + shared.device->name() + " has no " + std::to_string(totalBytes) +
-                                  " bytes left for a batch of " + std::to_string(work.count) +
+    return Error{Code::Limit, "the " + shared.device->name() + " has no " +
+                                  std::to_string(totalBytes) + " bytes left for a batch of " +
+                                  std::to_string(work.count) +
                                   " samples: lower the batch size or prefetch"};
   pack(work);
   if (Status status = waitOrFinish(queue(work, good)); !status)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The last stage of a batch, on a device.
 #pragma once
 
@@ -13,13 +15,14 @@ namespace penstock::runtime {
 /// Whether samples can run through the device's stage without the others of their batch.
 bool runsAlone(const Layout &layout);
 
-/// What one batch at a time needs for it: memory of the host that the device copies from, and memory of
-/// the device. Both grow to what the largest batch needs, and are used again.
+/// What one batch at a time needs for it: memory of the host that the device copies from, and
+/// memory of the device. Both grow to what the largest batch needs, and are used again.
 ///
 /// What crosses to the device (decoded regions, fields, tables, what kernels on the host
 /// have made) is packed into one slab and is one copy; records of launches go with it.
-/// Then the kernels run, in the order of the plan, each for all samples at once; states, counts and outputs come back.
-/// Outputs that stay are written where the batch is delivered, behind what its last consumer does there.
+/// Then the kernels run, in the order of the plan, each for all samples at once; states, counts and
+/// outputs come back. Outputs that stay are written where the batch is delivered, behind what its
+/// last consumer does there.
 class DeviceStage {
 public:
   /// By slot, as BatchScheduler collects them.
@@ -27,8 +30,8 @@ public:
 
   explicit DeviceStage(std::shared_ptr<const Program> program);
 
-  /// Runs the stage of `slots`, ascending: all of the batch, or some where they run alone. Waits until it is
-  /// done. The error is the device's; samples that fail by themselves are in `failed`.
+  /// Runs the stage of `slots`, ascending: all of the batch, or some where they run alone. Waits
+  /// until it is done. The error is the device's; samples that fail by themselves are in `failed`.
   Status run(Work &work, const std::vector<int64_t> &slots, Failed &failed);
 
 private:
@@ -62,7 +65,8 @@ private:
   Status waitOrFinish(Status status);
   void placeTogether(Work &work, int number);
   void placeCrossing(Work &work, int64_t slot, int number);
-  void placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &crossing, const int64_t *block);
+  void placeRegion(const pst_tensor &from, pst_tensor &to, Crossing &crossing,
+                   const int64_t *block);
   bool shapeMade(Work &work, int64_t slot, Failure &failure);
   Status placeSteps(Work &work, const std::vector<int64_t> &slots);
   void placeOutputs(Work &work);
@@ -86,8 +90,8 @@ private:
   const int stage;
   std::unique_ptr<DeviceEvent> copied, done;
 
-  std::vector<int> used;    ///< buffers that the stage touches
-  std::vector<int> entries; ///< by buffer: its place in `used`, or -1
+  std::vector<int> used;           ///< buffers that the stage touches
+  std::vector<int> entries;        ///< by buffer: its place in `used`, or -1
   std::vector<int> crossing, made; ///< of `used`: from the host; by the stage's steps
   std::vector<int> counts;         ///< of `made`: numbers that the host reads
   bool copiesOutputs = false;      ///< that the host has made, or of which samples lie apart
@@ -95,16 +99,16 @@ private:
   std::vector<const plan::DecodeT *> decodes; ///< of pictures, by buffer
 
   // Of the batch at hand. Addresses are offsets into the arena until allocate().
-  std::vector<pst_tensor> tensors;  ///< by slot, then `used`
-  std::vector<int64_t> together;    ///< of `used`: where those of all samples begin that are read so
+  std::vector<pst_tensor> tensors; ///< by slot, then `used`
+  std::vector<int64_t> together;   ///< of `used`: where those of all samples begin that are read so
   std::vector<Crossing> parts;
   std::vector<Running> steps;
-  std::vector<int64_t> scratch;     ///< by slot
-  std::vector<int64_t> outputs;     ///< by output: of those that do not stay
-  int64_t spare = 0;                ///< room for one sample of ragged ones that stay
+  std::vector<int64_t> scratch; ///< by slot
+  std::vector<int64_t> outputs; ///< by output: of those that do not stay
+  int64_t spare = 0;            ///< room for one sample of ragged ones that stay
   int64_t slabBytes = 0, totalBytes = 0;
   int64_t states = 0, stateBytes = 0; ///< of the batch and its samples, then the counts
-  int64_t lowest = 0, highest = 0;  ///< what kernels may read of images that are not there whole
+  int64_t lowest = 0, highest = 0;    ///< what kernels may read of images that are not there whole
 
   std::shared_ptr<void> slab, arena, answer; ///< of the host, of the device, of the host
   int64_t slabRoom = 0, arenaRoom = 0, answerRoom = 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/Fetcher.h"
 
 #include "runtime/media/wave/Wave.h"
@@ -247,17 +248,22 @@ Status Fetcher::fetchParts(Work &work, int64_t slot, size_t number) {
     std::array<AxisRange, PST_MAX_RANK> box;
     bool isWhole = true;
     for (size_t axis = 0; axis < rank; ++axis) {
-      extents[axis] = buffer.isStatic ? buffer.shape.extent[axis] : buffer.extents[axis].of(block.data());
+      extents[axis] =
+          buffer.isStatic ? buffer.shape.extent[axis] : buffer.extents[axis].of(block.data());
       box[axis] = rangeOf(*decode, int(axis), extents[axis], block.data());
-      isWhole &= box[axis].low >= 0 && box[axis].low < box[axis].high && box[axis].high <= extents[axis];
+      isWhole &=
+          box[axis].low >= 0 && box[axis].low < box[axis].high && box[axis].high <= extents[axis];
     }
     if (!isWhole)
       continue; // nothing is wanted, or decoding will say what is wrong
     std::array<int64_t, media::mostArguments> arguments;
     for (size_t i = 0; i < decode->arguments.size(); ++i)
       arguments[i] = block[size_t(decode->arguments[i])];
-    const MediumRequest request{tree.buffers[size_t(decode->buffer)]->type, decode->format, decode->orient,
-                                {extents.data(), rank}, {box.data(), rank},
+    const MediumRequest request{tree.buffers[size_t(decode->buffer)]->type,
+                                decode->format,
+                                decode->orient,
+                                {extents.data(), rank},
+                                {box.data(), rank},
                                 {arguments.data(), decode->arguments.size()}};
     if (!entries[number]->parts(input, request, parts))
       return {}; // decoding will say the same

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Brings the bytes of samples' media.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/Layout.h"
 
 #include "runtime/core/PlanCheck.h"
@@ -81,19 +82,20 @@ public:
         layout.buffers[output].stage = step.stage;
     for (BufferLayout &buffer : layout.buffers) // choices come before their alias
       for (int choice : buffer.choices)
-        buffer.stage = std::max(buffer.stage, layout.buffers[choice].stage +
-                                                  int(layout.buffers[choice].once));
+        buffer.stage =
+            std::max(buffer.stage, layout.buffers[choice].stage + int(layout.buffers[choice].once));
     for (const StepLayout &step : layout.steps)
       for (const auto &input : step.inputs) {
         ++walk;
         read(input.buffer, step.stage, input.peerSlot >= 0 || input.all);
         layout.buffers[input.buffer].readByAll |= input.all;
       }
-    // Numbers of elements that a device finds are read when its stage is done, and so is what the host
-    // has found where a choice lies between the two.
+    // Numbers of elements that a device finds are read when its stage is done, and so is what the
+    // host has found where a choice lies between the two.
     for (const OutputLayout &output : layout.outputs)
       for (const OutputLayout::Count &count : output.counts)
-        if (const int stage = layout.buffers[size_t(count.buffer)].stage; stage == layout.deviceStage()) {
+        if (const int stage = layout.buffers[size_t(count.buffer)].stage;
+            stage == layout.deviceStage()) {
           ++walk;
           read(count.buffer, stage, false);
         }
@@ -156,14 +158,16 @@ int64_t Layout::exactCount() const {
 
 bool Layout::joinsSamples() const {
   return std::any_of(steps.begin(), steps.end(), [](const StepLayout &step) {
-    return step.once || std::any_of(step.inputs.begin(), step.inputs.end(), [](const StepLayout::Input &input) {
+    return step.once ||
+           std::any_of(step.inputs.begin(), step.inputs.end(), [](const StepLayout::Input &input) {
              return input.all || input.peerSlot >= 0;
            });
   });
 }
 
 Result<std::shared_ptr<const Layout>> Layout::make(std::shared_ptr<const Plan> plan,
-                                                   std::shared_ptr<const KernelTable> kernels, bool onHost) {
+                                                   std::shared_ptr<const KernelTable> kernels,
+                                                   bool onHost) {
   auto layout = std::make_shared<Layout>();
   layout->plan = std::move(plan);
   layout->kernels = std::move(kernels);

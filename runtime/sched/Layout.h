@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A plan with its slots, shapes and kernels laid out for the inner loop.
 #pragma once
 
@@ -70,7 +72,7 @@ struct StepLayout {
   std::vector<int32_t> outputs;
   std::vector<int32_t> scalars;
   int32_t guard = -1;
-  bool once = false; ///< for the first sample of a batch alone
+  bool once = false;                           ///< for the first sample of a batch alone
   const plan::DeviceKernelT *device = nullptr; ///< where its kernel is a device's; the plan's
 };
 
@@ -139,16 +141,18 @@ struct Layout {
 
   const plan::PlanT &tree() const { return plan->contents(); }
   int stages() const { return int(stageBegin.size()) - 1; }
-  /// The stage of a device, the last one, which may have no steps where outputs are only copied there; -1: there is none.
+  /// The stage of a device, the last one, which may have no steps where outputs are only copied
+  /// there; -1: there is none.
   int deviceStage() const { return hasDeviceStage ? stages() - 1 : -1; }
   bool hasDeviceStage = false;
   /// Whether samples need others of their batch.
   bool joinsSamples() const;
 
-  /// InvalidArgument where the table has other kernels than the plan. `onHost`: outputs that the plan has on a
-  /// device are delivered in the host's memory.
-  static Result<std::shared_ptr<const Layout>>
-  make(std::shared_ptr<const Plan> plan, std::shared_ptr<const KernelTable> kernels, bool onHost = false);
+  /// InvalidArgument where the table has other kernels than the plan. `onHost`: outputs that the
+  /// plan has on a device are delivered in the host's memory.
+  static Result<std::shared_ptr<const Layout>> make(std::shared_ptr<const Plan> plan,
+                                                    std::shared_ptr<const KernelTable> kernels,
+                                                    bool onHost = false);
 };
 
 /// Rounds up to what storage is aligned to.

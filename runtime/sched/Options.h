@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What a session is opened with.
 #pragma once
 
@@ -49,7 +51,7 @@ struct SessionOptions {
 
   std::optional<int64_t> seed;   ///< in place of the pipeline's
   std::optional<LastBatch> last; ///< likewise
-  uint32_t epoch = 0;          ///< the first epoch
+  uint32_t epoch = 0;            ///< the first epoch
   /// The place of this process among those that share an epoch.
   uint32_t rank = 0;
   uint32_t world = 1;
@@ -92,13 +94,14 @@ struct SessionOptions {
   /// There will be no next(): an epoch may be without a batch.
   bool samplesOnly = false;
 
-  /// The GPU that runs the plan's kernels of devices, and their code, and whose memory has the outputs
-  /// on a device; null where there is neither.
+  /// The GPU that runs the plan's kernels of devices, and their code, and whose memory has the
+  /// outputs on a device; null where there is neither.
   std::shared_ptr<Device> device;
   std::vector<DeviceImage> deviceCode;
   /// Outputs that the plan has on a device are delivered in the host's memory all the same.
   bool outputsOnHost = false;
-  /// A CUDA stream on which outputs on the device are used, where nobody says another one (Batch::usedOn()).
+  /// A CUDA stream on which outputs on the device are used, where nobody says another one
+  /// (Batch::usedOn()).
   void *stream = nullptr;
 
   /// Where sources keep their indexes; empty: nowhere.

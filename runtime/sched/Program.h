@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A layout with a session's options applied: what every thread reads.
 #pragma once
 
@@ -69,10 +71,9 @@ struct Program {
   int64_t allowedBad() const;
 
   /// Errors: InvalidArgument for options that do not fit; the sources' own.
-  static Result<std::shared_ptr<const Program>> make(std::shared_ptr<const Layout> layout,
-                                                     std::shared_ptr<const Tables> tables,
-                                                     const SessionOptions &options,
-                                                     std::shared_ptr<DeviceProgram> device = nullptr);
+  static Result<std::shared_ptr<const Program>>
+  make(std::shared_ptr<const Layout> layout, std::shared_ptr<const Tables> tables,
+       const SessionOptions &options, std::shared_ptr<DeviceProgram> device = nullptr);
 };
 
 /// The parameters of `options` by number in the plan, defaults filled in.

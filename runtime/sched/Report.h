@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What a session tells about its work.
 #pragma once
 
@@ -20,10 +22,10 @@ const char *nameOf(Stage stage);
 
 /// What clips of videos cost.
 struct VideoCounts {
-  uint64_t packets = 0;    ///< that decoders were given
-  uint64_t restarts = 0;   ///< decodes from the start of a file, where a seek was no good
-  uint64_t indexUses = 0;  ///< samples whose file had an index
-  uint64_t lateBytes = 0;  ///< read while decoding: of restarts
+  uint64_t packets = 0;   ///< that decoders were given
+  uint64_t restarts = 0;  ///< decodes from the start of a file, where a seek was no good
+  uint64_t indexUses = 0; ///< samples whose file had an index
+  uint64_t lateBytes = 0; ///< read while decoding: of restarts
   std::array<uint64_t, videoReadingCount> readings{}; ///< samples by VideoReading
   /// Of the session, whether delivered or not.
   uint64_t indexesMade = 0;
@@ -46,7 +48,7 @@ struct Statistics {
     Entry entry;
   };
   std::vector<Kernel> kernels; ///< each once, in the order in which they first run
-  uint64_t samples = 0; ///< delivered
+  uint64_t samples = 0;        ///< delivered
   uint64_t batches = 0;
   uint64_t badSamples = 0;
   uint64_t fetchedBytes = 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/RowChoice.h"
 
 #include "runtime/sched/Workers.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Which row stands at which position: the pipeline's `where` and `order`.
 #pragma once
 

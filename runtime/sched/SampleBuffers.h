@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The tensors of one sample, while a thread computes it.
 #pragma once
 
@@ -9,10 +11,10 @@
 
 namespace penstock::runtime {
 
-/// The extents that a sample's block gives a buffer, and its strides but those of an output. False where
-/// they exceed its bounds.
-[[nodiscard]] bool shapeByBlock(const Layout &layout, const plan::PlanT &tree, int buffer, const int64_t *block,
-                                pst_tensor &tensor, Failure &failure);
+/// The extents that a sample's block gives a buffer, and its strides but those of an output. False
+/// where they exceed its bounds.
+[[nodiscard]] bool shapeByBlock(const Layout &layout, const plan::PlanT &tree, int buffer,
+                                const int64_t *block, pst_tensor &tensor, Failure &failure);
 
 /// Shapes and memory of a sample's buffers, by their numbers in the plan; the
 /// data of what is not made yet is null. Memory lies in the batch's block where

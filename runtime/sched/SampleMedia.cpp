@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/SampleMedia.h"
 
 #include "runtime/sched/Setup.h"
@@ -35,8 +36,7 @@ bool SampleMedia::probe(Work &work, int64_t slot, Failure &failure) {
     Status status = encoded.status;
     if (status) {
       inputs[i] = inputOf(encoded);
-      inputs[i].checkpoints =
-          program.tables->checkpoints(tree.rows[size_t(media.row)]->source);
+      inputs[i].checkpoints = program.tables->checkpoints(tree.rows[size_t(media.row)]->source);
       status = storeHeader(media, inputs[i], host.limits, buffers.block);
     }
     if (!status) {
@@ -73,8 +73,7 @@ bool SampleMedia::decode(Work &work, int64_t slot, Failure &failure) {
 }
 
 Status SampleMedia::readBox(Encoded &encoded, const plan::DecodeT &decode,
-                            const MediumRequest &request, const MediumLayout &where,
-                            uint8_t *out) {
+                            const MediumRequest &request, const MediumLayout &where, uint8_t *out) {
   const auto number = size_t(decode.media);
   videoCosts = {};
   const uint64_t before = encoded.bytesRead();

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Headers and elements of the media that one sample reads.
 #pragma once
 
@@ -36,10 +38,11 @@ private:
   Costs &costs;
   pst_video_costs videoCosts{};
   MediumHost host;
-  std::vector<std::unique_ptr<Medium>> kinds; // as runtime/abi/media.h has them; null: none of them is read
-  std::vector<Medium *> readers;              // by media
-  std::vector<MediumInput> inputs;            // by media
-  std::vector<bool> untouched;                // by media: to be decoded, and not yet
+  std::vector<std::unique_ptr<Medium>>
+      kinds;                       // as runtime/abi/media.h has them; null: none of them is read
+  std::vector<Medium *> readers;   // by media
+  std::vector<MediumInput> inputs; // by media
+  std::vector<bool> untouched;     // by media: to be decoded, and not yet
 };
 
 } // namespace penstock::runtime

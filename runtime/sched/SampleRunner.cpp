@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The inner loop: no allocation, no lock and no clock per sample, except for
 // what decodes or was asked to be timed.
 #include "runtime/sched/SampleRunner.h"
@@ -171,8 +173,8 @@ bool SampleRunner::fields(Work &work, int64_t slot, Failure &failure) {
         return false;
       }
     } else if (Status status = program->tables->tensor(tree.rows[row]->source, work.row(slot, row),
-                                                buffer.column, storage, buffers[int32_t(i)]);
-        !status) {
+                                                       buffer.column, storage, buffers[int32_t(i)]);
+               !status) {
       failure = {row, status.error().message};
       return false;
     }

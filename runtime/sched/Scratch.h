@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Memory for one sample at a time, per thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/Session.h"
 
 #include "runtime/sched/SessionImpl.h"
@@ -15,9 +16,10 @@ constexpr size_t keptReports = 65'536;
 class Delivered final : public Batch {
 public:
   Delivered(Finished &&finished, std::shared_ptr<BlockPool> pool, int64_t waitedNs, void *stream)
-      : pool(std::move(pool)), sessionStream(stream), block(std::move(finished.block)), number(finished.epoch),
-        samples(finished.count), waited(waitedNs), placesOf(std::move(finished.positions)),
-        rowsOf(std::move(finished.rows)), views(block->views(samples)) {}
+      : pool(std::move(pool)), sessionStream(stream), block(std::move(finished.block)),
+        number(finished.epoch), samples(finished.count), waited(waitedNs),
+        placesOf(std::move(finished.positions)), rowsOf(std::move(finished.rows)),
+        views(block->views(samples)) {}
   ~Delivered() override {
     if (!block->isOrdered())
       block->usedOn(sessionStream);
@@ -103,8 +105,9 @@ Status Session::Impl::askRows(Session &session) {
     uint32_t epoch;
     {
       std::lock_guard guard(lock);
-      epoch = place.epoch + uint32_t(std::count_if(place.asked.begin(), place.asked.end(),
-                                                   [](const auto &batch) { return batch.empty(); }));
+      epoch =
+          place.epoch + uint32_t(std::count_if(place.asked.begin(), place.asked.end(),
+                                               [](const auto &batch) { return batch.empty(); }));
       if (epoch > place.epoch + 1)
         return {};
     }

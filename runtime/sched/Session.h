@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Runs a plan: rows in, batches out.
 #pragma once
 
@@ -85,7 +87,8 @@ public:
   /// most the last 65,536.
   std::vector<BadSample> badSamples() const;
   const MemoryReport &memory() const;
-  /// What the session and its batches have taken so far for a GPU, which grows to the largest batch. Any thread.
+  /// What the session and its batches have taken so far for a GPU, which grows to the largest
+  /// batch. Any thread.
   DeviceMemory deviceMemory() const;
   /// What could not be used when the session was opened, and is done without:
   /// sidecars that are damaged. A line each.
@@ -96,7 +99,7 @@ public:
   std::vector<std::string> classNames() const;
   /// A text of one of its rows. Any thread.
   Result<std::string> rowText(int64_t row, std::string_view column) const;
-  int64_t batchSize() const;   ///< of this rank
+  int64_t batchSize() const; ///< of this rank
   /// Batches of this rank in an epoch that starts at position 0; -1 where rows come
   /// from the caller.
   int64_t batchesPerEpoch() const;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/SessionMemory.h"
 
 #include "runtime/sched/BatchBlock.h"
@@ -35,13 +36,12 @@ MemoryReport memoryOf(const Program &program, const BatchScheduler::Limits &limi
   const Layout &layout = *program.layout;
   MemoryReport report;
   const uint64_t block = BatchBlock::bytesFor(layout, program.perRank);
-  report.parts.emplace_back("batches", block > UINT64_MAX / 4096 ? UINT64_MAX / 4
-                                                                 : block * uint64_t(blocks));
-  const uint64_t sample = program.slots() * sizeof(int64_t) +
-                          layout.kept.size() * sizeof(pst_tensor) +
-                          program.mediaCount() * sizeof(Encoded) +
-                          program.rowCount() * (sizeof(int64_t) + 1) + sizeof(int64_t) +
-                          externalBytes(program);
+  report.parts.emplace_back("batches",
+                            block > UINT64_MAX / 4096 ? UINT64_MAX / 4 : block * uint64_t(blocks));
+  const uint64_t sample =
+      program.slots() * sizeof(int64_t) + layout.kept.size() * sizeof(pst_tensor) +
+      program.mediaCount() * sizeof(Encoded) + program.rowCount() * (sizeof(int64_t) + 1) +
+      sizeof(int64_t) + externalBytes(program);
   const int64_t ahead = std::max<int64_t>(1, limits.fetchAhead / program.perRank);
   report.parts.emplace_back("parameters",
                             sample * uint64_t(program.perRank) * uint64_t(limits.prefetch + ahead));
@@ -78,7 +78,8 @@ Status checkBudget(const MemoryReport &report, uint64_t given, const Program &pr
 int64_t mostBlocks(const MemoryReport &report, uint64_t given, const Program &program,
                    int64_t blocks) {
   const uint64_t left = budgetOf(given) - std::min(budgetOf(given), report.fixed);
-  const uint64_t each = std::max<uint64_t>(1, BatchBlock::bytesFor(*program.layout, program.perRank));
+  const uint64_t each =
+      std::max<uint64_t>(1, BatchBlock::bytesFor(*program.layout, program.perRank));
   return blocks + int64_t(std::min<uint64_t>(left / each, INT32_MAX));
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The memory that a session takes before its first sample.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // How a session gets its program, its memory and its threads.
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/media/video/VideoLibrary.h"
@@ -52,10 +54,10 @@ Status checkChange(const plan::PlanT &tree, const std::vector<size_t> &numbers) 
 Status checkEpochs(const Program &program, const SessionOptions &options) {
   if (options.samplesOnly || program.batchesPerEpoch().value_or(1) > 0)
     return {};
-  return Error{Code::InvalidArgument,
-               "the table has " + std::to_string(program.positions()) +
-                   " rows, which do not fill one batch of " + std::to_string(program.globalBatch) +
-                   ": make it smaller, or write `last keep`"};
+  return Error{Code::InvalidArgument, "the table has " + std::to_string(program.positions()) +
+                                          " rows, which do not fill one batch of " +
+                                          std::to_string(program.globalBatch) +
+                                          ": make it smaller, or write `last keep`"};
 }
 
 } // namespace
@@ -75,7 +77,8 @@ Result<std::unique_ptr<Session>> Session::open(std::shared_ptr<const Plan> plan,
   std::shared_ptr<DeviceProgram> device;
   if ((*layout)->deviceStage() >= 0) {
     if (!options.device)
-      return Error{Code::InvalidArgument, "kernels or outputs of `" + tree.name + "` are on a GPU: open it with one"};
+      return Error{Code::InvalidArgument,
+                   "kernels or outputs of `" + tree.name + "` are on a GPU: open it with one"};
     auto loaded = DeviceProgram::load(**layout, options.device, options.deviceCode);
     if (!loaded)
       return loaded.error();
@@ -146,7 +149,8 @@ Status Session::Impl::prepare(std::shared_ptr<const Program> wanted) {
   std::unique_ptr<BatchScheduler> before;
   std::lock_guard guard(lock);
   if (scheduler)
-    numbers.fetchedBytesHeld = std::max(numbers.fetchedBytesHeld, uint64_t(scheduler->peakHeldBytes()));
+    numbers.fetchedBytesHeld =
+        std::max(numbers.fetchedBytesHeld, uint64_t(scheduler->peakHeldBytes()));
   before = std::exchange(scheduler, std::move(*next));
   pool = std::move(blocksOf);
   program = std::move(wanted);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/Setup.h"
 
 #include <algorithm>
@@ -34,7 +35,8 @@ bool storeFields(Work &work, int64_t slot, int64_t *block, Failure &failure) {
 }
 
 MediumInput inputOf(const Encoded &encoded) {
-  return {encoded.bytes.span(), {}, encoded.file.get(), encoded.video.get(), nullptr, encoded.sound.get()};
+  return {encoded.bytes.span(), {},      encoded.file.get(),
+          encoded.video.get(),  nullptr, encoded.sound.get()};
 }
 
 Status storeHeader(const plan::MediaT &media, MediumInput &input, const ImageLimits &limits,
@@ -56,9 +58,9 @@ AxisRange rangeOf(const plan::DecodeT &decode, int axis, int64_t extent, const i
 }
 
 bool isWanted(const plan::DecodeT &decode, const int64_t *block) {
-  return std::all_of(
-      decode.region.begin(), decode.region.end(),
-      [&](const plan::AxisRange &range) { return block[range.low()] < block[range.high()]; });
+  return std::all_of(decode.region.begin(), decode.region.end(), [&](const plan::AxisRange &range) {
+    return block[range.low()] < block[range.high()];
+  });
 }
 
 int64_t scratchBytes(const KernelScratch &need, const int64_t *block) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What a sample's parameter block gets before its pixels: fields, headers, setup.
 #pragma once
 

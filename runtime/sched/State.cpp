@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/State.h"
 
 #include "runtime/core/Order.h"
@@ -81,8 +82,9 @@ Status SessionState::checkAgainst(const SessionState &own, const std::string &pi
                                             ")"};
   if (callerOrders != own.callerOrders)
     return Error{Code::InvalidArgument,
-                 callerOrders ? "the state is of a session whose rows came from the caller"
-                              : "the state is of a session whose rows came from the pipeline's order"};
+                 callerOrders
+                     ? "the state is of a session whose rows came from the caller"
+                     : "the state is of a session whose rows came from the pipeline's order"};
   if (seed != own.seed)
     return Error{Code::InvalidArgument, "the state is of a session with seed " +
                                             std::to_string(int64_t(seed)) + ", this one has seed " +

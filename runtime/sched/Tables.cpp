@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/Tables.h"
 
 #include "runtime/core/Plan.h"
 #include "runtime/sched/Layout.h"
 #include "runtime/sources/Cifar.h"
 #include "runtime/sources/CsvSource.h"
-#include "runtime/sources/JsonLines.h"
 #include "runtime/sources/ImageFolder.h"
+#include "runtime/sources/JsonLines.h"
 #include "runtime/sources/RawSource.h"
 #include "runtime/sources/SyntheticSource.h"
 #include "runtime/sources/TarShards.h"
@@ -212,8 +213,8 @@ Result<std::unique_ptr<Source>> openTable(const plan::SourceT &source, const Arg
   return openCsv(files, options, columns);
 }
 
-Result<std::unique_ptr<Source>> openObjects(const plan::SourceT &source,
-                                            const Arguments &arguments, FileSystem &files) {
+Result<std::unique_ptr<Source>> openObjects(const plan::SourceT &source, const Arguments &arguments,
+                                            FileSystem &files) {
   auto path = textOf(source, arguments, "list", "file");
   if (!path)
     return path.error();
@@ -229,8 +230,8 @@ Result<std::unique_ptr<Source>> openObjects(const plan::SourceT &source,
       return sourceError(source,
                          "no folder is given for the files of column `" + wanted->name + "`");
     const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
-    columns.push_back({{wanted->name, wanted->type, extentsOf(*wanted)},
-                       from ? from->text : wanted->name});
+    columns.push_back(
+        {{wanted->name, wanted->type, extentsOf(*wanted)}, from ? from->text : wanted->name});
   }
   return openJsonLines(files, options, columns);
 }
@@ -339,7 +340,8 @@ Result<std::unique_ptr<ExternalSource>> openGiven(const plan::PlanT &tree,
                                                   const SessionOptions &options) {
   if (number >= options.external.size())
     return sourceError(source, "its rows come from the program that opens the session, which "
-                               "gives " + (number ? std::to_string(number) + " such tables" : "none"));
+                               "gives " +
+                                   (number ? std::to_string(number) + " such tables" : "none"));
   std::vector<ColumnInfo> columns;
   for (const auto &wanted : source.columns)
     columns.push_back({wanted->name, wanted->type, extentsOf(*wanted)});
@@ -353,7 +355,8 @@ constexpr std::string_view sidecarEnding = ".penstock-index";
 
 /// The sidecars in a folder whose names begin like this, but for one.
 void openAll(FileSystem &files, const CacheFolder &folder, std::string_view begin,
-             const std::string &but, CheckpointBuilder::Files &found, std::vector<std::string> &warnings) {
+             const std::string &but, CheckpointBuilder::Files &found,
+             std::vector<std::string> &warnings) {
   auto entries = files.listFolder(folder.path);
   if (!entries)
     return;
@@ -370,8 +373,7 @@ void openAll(FileSystem &files, const CacheFolder &folder, std::string_view begi
 /// In shards, beside the data as `penstock index` writes them, and in the folder
 /// of indexes.
 Result<std::unique_ptr<Checkpoints>> checkpointsOf(const plan::SourceT &source,
-                                                   const Arguments &arguments,
-                                                   const Source &table,
+                                                   const Arguments &arguments, const Source &table,
                                                    const SessionOptions &options,
                                                    std::vector<std::string> &warnings) {
   const auto media = [](const auto &column) { return column->type == DType::bytes; };
@@ -388,12 +390,13 @@ Result<std::unique_ptr<Checkpoints>> checkpointsOf(const plan::SourceT &source,
       if (auto file = CheckpointFile::parse(std::move(*mapping)))
         found.push_back(std::move(*file));
       else
-        warnings.push_back("the checkpoints in " + part.path + " are not used: " +
-                           file.error().message);
+        warnings.push_back("the checkpoints in " + part.path +
+                           " are not used: " + file.error().message);
     }
   std::string key;
   for (const char *name : {"root", "list", "shards"})
-    if (const plan::ArgumentT *argument = arguments.find(name); argument && !argument->text.empty()) {
+    if (const plan::ArgumentT *argument = arguments.find(name);
+        argument && !argument->text.empty()) {
       const std::string path = absolutePath(argument->text);
       const auto info = files.stat(path);
       const bool isFolder = info && info->kind == FileKind::Folder;
@@ -569,8 +572,8 @@ void Tables::saveCheckpoints() const {
 Result<std::string> Tables::text(int source, int64_t row, std::string_view column) const {
   const Source &table = *tables[size_t(source)].source;
   if (row < 0 || row >= table.length())
-    return Error{Code::InvalidArgument, "row " + std::to_string(row) + " of a table of " +
-                                            std::to_string(table.length())};
+    return Error{Code::InvalidArgument,
+                 "row " + std::to_string(row) + " of a table of " + std::to_string(table.length())};
   const int number = table.columnNumber(column);
   const bool isText = number >= 0 && table.columns()[size_t(number)].isText();
   return isText ? table.text(row, number) : table.otherText(row, column);

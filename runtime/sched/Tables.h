@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The tables of a plan, opened: what the scheduler asks of sources.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/Work.h"
 
 #include "runtime/abi/message.h"
@@ -111,11 +112,10 @@ bool substitute(Work &work, int64_t slot, const Failure &failure) {
 
   std::lock_guard guard(work.lock);
   if (!failure.isOfBatch)
-    work.bad.insert(std::upper_bound(work.bad.begin(), work.bad.end(), position,
-                                     [](int64_t at, const BadSample &other) {
-                                       return at < other.position;
-                                     }),
-                    std::move(bad));
+    work.bad.insert(
+        std::upper_bound(work.bad.begin(), work.bad.end(), position,
+                         [](int64_t at, const BadSample &other) { return at < other.position; }),
+        std::move(bad));
   if (fatal.empty())
     return true;
   // Of several, the first slot's counts, whichever thread came first.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A batch in the making.
 #pragma once
 
@@ -66,15 +68,15 @@ struct Work {
   int64_t batchCount = 0;
   int64_t batchPosition = 0;
 
-  std::vector<int64_t> positions;  ///< by slot
-  std::vector<int64_t> given;      ///< by slot: rows from the caller; else empty
-  std::vector<int64_t> rows;       ///< by slot, then row of the plan
-  std::vector<uint8_t> attempts;   ///< likewise: substitutes tried
-  std::vector<int64_t> blocks;     ///< by slot: the parameter block
-  std::vector<Encoded> encoded;    ///< by slot, then media
+  std::vector<int64_t> positions;    ///< by slot
+  std::vector<int64_t> given;        ///< by slot: rows from the caller; else empty
+  std::vector<int64_t> rows;         ///< by slot, then row of the plan
+  std::vector<uint8_t> attempts;     ///< likewise: substitutes tried
+  std::vector<int64_t> blocks;       ///< by slot: the parameter block
+  std::vector<Encoded> encoded;      ///< by slot, then media
   std::vector<ExternalRow> external; ///< by slot, then row of the plan; empty without any
-  std::vector<pst_tensor> kept;    ///< by slot, then kept buffer
-  std::vector<Buffer> keptBuffers; ///< storage of those that are media or fields
+  std::vector<pst_tensor> kept;      ///< by slot, then kept buffer
+  std::vector<Buffer> keptBuffers;   ///< storage of those that are media or fields
   std::unique_ptr<BatchBlock> memory;
   /// Where kernels look whether they shall go on; what they leave then is of no use.
   const volatile uint8_t *stop = &neverStops;
@@ -124,8 +126,8 @@ struct Failure {
 /// What a check's number and values say.
 Failure checkFailure(const plan::PlanT &tree, int32_t id, const int64_t values[2]);
 
-/// Stores the lengths that steps of a stage have found for a sample; `valueOf` reads the number in a buffer. False where one
-/// is over its limit.
+/// Stores the lengths that steps of a stage have found for a sample; `valueOf` reads the number in
+/// a buffer. False where one is over its limit.
 template <typename ValueOf>
 bool storeLengths(Work &work, int64_t slot, int stage, ValueOf valueOf, Failure &failure) {
   const Layout &layout = *work.program->layout;

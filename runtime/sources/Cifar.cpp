@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/Cifar.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ struct Version {
   const char *folder;
   std::vector<const char *> train, test;
   const char *names; ///< the file of the classes' names
-  int64_t labels; ///< bytes before the pixels; the last of them is the label
+  int64_t labels;    ///< bytes before the pixels; the last of them is the label
 };
 
 Version versionOf(Cifar kind) {

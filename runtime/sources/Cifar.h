@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // cifar10(root), cifar100(root): the binary files of CIFAR.
 #pragma once
 
@@ -16,8 +18,8 @@ enum class Cifar { Ten, Hundred };
 ///
 /// `root` is the folder of the binary version's files, or the one in which its
 /// archive was unpacked. Files are mapped. Names of classes are those of the archive's list
-/// (batches.meta.txt, fine_label_names.txt), where it is there. Errors: NotFound, with the files that
-/// are expected; Corrupt where a size is no multiple of a row's.
+/// (batches.meta.txt, fine_label_names.txt), where it is there. Errors: NotFound, with the files
+/// that are expected; Corrupt where a size is no multiple of a row's.
 Result<std::unique_ptr<Source>> openCifar(FileSystem &files, const std::string &root, Cifar kind,
                                           bool train);
 

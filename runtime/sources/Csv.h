@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Rows of a table that is written as text: RFC 4180, read in place.
 #pragma once
 

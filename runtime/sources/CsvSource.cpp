@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/CsvSource.h"
 
 #include "runtime/sources/Csv.h"
@@ -22,8 +23,9 @@ public:
   CsvSource(FileSystem &files, CsvOptions options, Mapping mapping, std::vector<uint64_t> starts,
             std::vector<ColumnInfo> table, std::vector<size_t> cells)
       : Source(int64_t(starts.size()), std::move(table)),
-        listed{files, options.path, options.root, options.maxFileBytes}, options(std::move(options)),
-        mapping(std::move(mapping)), starts(std::move(starts)), cells(std::move(cells)) {}
+        listed{files, options.path, options.root, options.maxFileBytes},
+        options(std::move(options)), mapping(std::move(mapping)), starts(std::move(starts)),
+        cells(std::move(cells)) {}
 
   std::string rowName(int64_t row) const override {
     for (bool blob : {true, false})
@@ -84,7 +86,6 @@ public:
   }
 
 private:
-
   CsvCell cell(int64_t row, size_t column) const { return cellAt(row, cells[column]); }
 
   CsvCell cellAt(int64_t row, size_t number) const {
@@ -179,12 +180,12 @@ private:
       const CsvColumn &column = columns[i];
       if (column.type == DType::bytes || column.type == DType::text)
         continue;
-      auto value = column.dims.empty() ? parseValue(column.type, found[cells[i]].raw)
-                                       : parseList(column.type, column.dims,
-                                                   found[cells[i]].text(), true, nullptr);
+      auto value = column.dims.empty()
+                       ? parseValue(column.type, found[cells[i]].raw)
+                       : parseList(column.type, column.dims, found[cells[i]].text(), true, nullptr);
       if (!value)
-        return at("column `" + column.name + "`" +
-                  (value.error().message[0] == '`' ? ": " : " ") + value.error().message);
+        return at("column `" + column.name + "`" + (value.error().message[0] == '`' ? ": " : " ") +
+                  value.error().message);
     }
     starts.push_back(reader.rowStart());
     return {};

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // csv(...): a table that is written as text, and may name files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/ExternalSource.h"
 
 #include "runtime/abi/scalar.h"
@@ -200,9 +201,9 @@ Status ExternalRow::setPixels(size_t column, const uint8_t *data, int64_t height
     return wrong(column, shape + " without an address");
   // A binary PGM or PPM: its pixels are read as they are.
   char header[64];
-  const int length = std::snprintf(header, sizeof header, "P%d\n%lld %lld\n255\n",
-                                   channels == 1 ? 5 : 6, static_cast<long long>(width),
-                                   static_cast<long long>(height));
+  const int length =
+      std::snprintf(header, sizeof header, "P%d\n%lld %lld\n255\n", channels == 1 ? 5 : 6,
+                    static_cast<long long>(width), static_cast<long long>(height));
   Field &field = fields[column];
   if (!field.bytes.resize(size_t(length) + size_t(size)))
     return Error{Code::Limit, "no memory for " + shape};

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // external_source(...): rows that a function of the caller gives.
 #pragma once
 
@@ -105,7 +107,7 @@ public:
 private:
   const ExternalTable table;
   const std::vector<bool> used; ///< by column
-  mutable std::mutex one; ///< of the calls
+  mutable std::mutex one;       ///< of the calls
 };
 
 /// Errors: InvalidArgument where the length or a column cannot be.

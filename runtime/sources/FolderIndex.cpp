@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/FolderIndex.h"
 
 #include "runtime/core/Parallel.h"
@@ -67,7 +68,7 @@ struct FolderIndex::Header : IndexHeader {
   uint32_t folders; // folder 0 is the root; the others go by label, then path
   uint32_t classes;
   uint64_t rootLength;
-  uint64_t whole; // 0: some classes are missing, and labels mean nothing
+  uint64_t whole;    // 0: some classes are missing, and labels mean nothing
   uint64_t rootsKey; // of the file system, where files were found through links; else 0
 };
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The list of a folder's images, compact, and its file in the cache.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/ImageFolder.h"
 
 namespace penstock::runtime {
@@ -26,9 +27,7 @@ Result<int64_t> ImageFolder::scalar(int64_t row, int column) const {
   return int64_t(list.label(uint64_t(row)));
 }
 
-std::vector<std::string> ImageFolder::classNames() const {
-  return list.classNames();
-}
+std::vector<std::string> ImageFolder::classNames() const { return list.classNames(); }
 
 Result<std::string> ImageFolder::text(int64_t row, int column) const {
   if (column != Name)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // image_folder(root): one folder per class, as torchvision's ImageFolder.
 #pragma once
 
@@ -28,11 +30,9 @@ public:
 
   /// `files` must outlive the source. Errors say what is missing: the root,
   /// class folders, or images. Trouble with the cache is no error.
-  static Result<std::unique_ptr<ImageFolder>> open(FileSystem &files,
-                                                   std::string_view root,
+  static Result<std::unique_ptr<ImageFolder>> open(FileSystem &files, std::string_view root,
                                                    const Options &options);
-  static Result<std::unique_ptr<ImageFolder>> open(FileSystem &files,
-                                                   std::string_view root) {
+  static Result<std::unique_ptr<ImageFolder>> open(FileSystem &files, std::string_view root) {
     return open(files, root, Options());
   }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Where indexes of folders and tar files are kept between runs.
 #pragma once
 

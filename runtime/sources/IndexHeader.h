@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The beginning of a kept index: what it is, and whether it is whole.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/Json.h"
 
 #include <algorithm>
@@ -191,11 +192,12 @@ private:
   /// A number, true, false, null; whether a number is one, its column's type tells.
   Status word() {
     const size_t begin = at;
-    while (at < text.size() && text[at] > ' ' && std::string_view(",:]}[{\"").find(text[at]) ==
-                                                     std::string_view::npos)
+    while (at < text.size() && text[at] > ' ' &&
+           std::string_view(",:]}[{\"").find(text[at]) == std::string_view::npos)
       ++at;
     const std::string_view found = text.substr(begin, at - begin);
-    const bool isNumber = !found.empty() && (found[0] == '-' || (found[0] >= '0' && found[0] <= '9'));
+    const bool isNumber =
+        !found.empty() && (found[0] == '-' || (found[0] >= '0' && found[0] <= '9'));
     if (isNumber || found == "true" || found == "false" || found == "null" || found == "NaN" ||
         found == "Infinity")
       return {};

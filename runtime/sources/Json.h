@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // One line of a table of JSON objects.
 #pragma once
 

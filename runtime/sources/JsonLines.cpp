@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/JsonLines.h"
 
 #include "runtime/sources/Json.h"
@@ -22,18 +23,19 @@ std::string_view lineAt(std::string_view text, uint64_t start) {
 Status checkKind(const ColumnInfo &column, std::string_view value) {
   const char first = value[0];
   const bool isTruth = first == 't' || first == 'f';
-  const char *wanted = column.isBlob() || column.isText()   ? "a text"
-                       : column.isTensor()                  ? "a list"
-                       : column.type == DType::boolean      ? "true or false"
-                                                            : "a number";
+  const char *wanted = column.isBlob() || column.isText() ? "a text"
+                       : column.isTensor()                ? "a list"
+                       : column.type == DType::boolean    ? "true or false"
+                                                          : "a number";
   const bool fits = column.isBlob() || column.isText() ? first == '"'
                     : column.isTensor()                ? first == '['
                     : column.type == DType::boolean    ? isTruth
                                                        : !isTruth && first != '"' && first != '[' &&
-                                                        first != '{' && value != "null";
+                                                          first != '{' && value != "null";
   if (fits)
     return {};
-  return Error{Code::InvalidArgument, "`" + std::string(value.substr(0, 40)) + "` is not " + wanted};
+  return Error{Code::InvalidArgument,
+               "`" + std::string(value.substr(0, 40)) + "` is not " + wanted};
 }
 
 class JsonLines final : public Source {
@@ -64,7 +66,7 @@ public:
   }
   Result<std::string> otherText(int64_t row, std::string_view column) const override {
     const std::string_view found = value(row, std::string(column));
-    return found.empty() ? Source::otherText(row, column)
+    return found.empty()     ? Source::otherText(row, column)
            : found[0] == '"' ? jsonText(found)
                              : Result<std::string>(std::string(found));
   }
@@ -144,10 +146,9 @@ Result<std::vector<uint64_t>> scan(const std::string &path, std::string_view tex
         return Error{Code::InvalidArgument, place + status.error().message};
       for (size_t i = 0; i < columns.size(); ++i)
         if (Status status = checkValue(columns[i].info, values[i]); !status)
-          return Error{Code::InvalidArgument,
-                       place + "column `" + columns[i].info.name + "`" +
-                           (status.error().message[0] == '`' ? ": " : " ") +
-                           status.error().message};
+          return Error{Code::InvalidArgument, place + "column `" + columns[i].info.name + "`" +
+                                                  (status.error().message[0] == '`' ? ": " : " ") +
+                                                  status.error().message};
       starts.push_back(at);
     }
     at += line.size() + 1;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // json_lines(...): a table of JSON objects, one per line, which may name files.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // NumPy's .npy files: a header, then an array.
 #pragma once
 

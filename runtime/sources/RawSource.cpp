@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/RawSource.h"
 
 #include "runtime/sources/Npy.h"
@@ -86,8 +87,7 @@ Status skipHeader(const RawColumn &column, const ColumnInfo &info,
 
 } // namespace
 
-Result<std::unique_ptr<Source>> openRaw(std::vector<RawColumn> columns,
-                                        FileSystem *files) {
+Result<std::unique_ptr<Source>> openRaw(std::vector<RawColumn> columns, FileSystem *files) {
   if (columns.empty())
     return Error{Code::InvalidArgument, "raw() needs at least one column"};
   std::vector<ColumnInfo> table;
@@ -100,8 +100,7 @@ Result<std::unique_ptr<Source>> openRaw(std::vector<RawColumn> columns,
     if (opened.rowBytes == 0)
       return columnError(column, "rows of " + info.typeText() + " have no fixed size");
     if (column.dims.size() > size_t(TensorView::maxRank))
-      return columnError(column, std::to_string(column.dims.size()) +
-                                     " axes, the limit is 8");
+      return columnError(column, std::to_string(column.dims.size()) + " axes, the limit is 8");
     for (int64_t extent : column.dims) {
       if (extent <= 0 || __builtin_mul_overflow(opened.rowBytes, extent, &opened.rowBytes))
         return columnError(column, "an axis of " + std::to_string(extent) + " elements");
@@ -130,18 +129,17 @@ Result<std::unique_ptr<Source>> openRaw(std::vector<RawColumn> columns,
     if (size % opened.rowBytes)
       return columnError(column, what + " has " + std::to_string(size) +
                                      " bytes, which is no multiple of the " +
-                                     std::to_string(opened.rowBytes) +
-                                     " bytes of a row (" + info.typeText() + ")");
+                                     std::to_string(opened.rowBytes) + " bytes of a row (" +
+                                     info.typeText() + ")");
     int64_t found = size / opened.rowBytes;
     if (!table.empty() && found != rows)
-      return columnError(column, std::to_string(found) + " rows, but column `" +
-                                     table[0].name + "` has " + std::to_string(rows));
+      return columnError(column, std::to_string(found) + " rows, but column `" + table[0].name +
+                                     "` has " + std::to_string(rows));
     rows = found;
     table.push_back(std::move(info));
     data.push_back(std::move(opened));
   }
-  return std::unique_ptr<Source>(
-      new RawSource(rows, std::move(table), std::move(data)));
+  return std::unique_ptr<Source>(new RawSource(rows, std::move(table), std::move(data)));
 }
 
 } // namespace penstock::runtime

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // raw(...): columns that are plain memory, mapped from files or handed over.
 #pragma once
 
@@ -28,7 +30,6 @@ struct RawColumn {
 ///
 /// Errors: InvalidArgument where a size is no multiple of the row's, where
 /// columns differ in length, and for types and extents that cannot be.
-Result<std::unique_ptr<Source>> openRaw(std::vector<RawColumn> columns,
-                                        FileSystem *files);
+Result<std::unique_ptr<Source>> openRaw(std::vector<RawColumn> columns, FileSystem *files);
 
 } // namespace penstock::runtime

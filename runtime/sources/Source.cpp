@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/Source.h"
 
 #include <bit>
@@ -23,8 +24,8 @@ double widenHalf(uint16_t half) {
     double magnitude = double(mantissa) * 0x1p-24;
     return sign ? -magnitude : magnitude;
   }
-  uint32_t bits = exponent == 31 ? 0x7F800000u | mantissa << 13
-                                 : (exponent + 112) << 23 | mantissa << 13;
+  uint32_t bits =
+      exponent == 31 ? 0x7F800000u | mantissa << 13 : (exponent + 112) << 23 | mantissa << 13;
   return double(std::bit_cast<float>(sign | bits));
 }
 
@@ -33,19 +34,29 @@ double widenHalf(uint16_t half) {
 int64_t loadScalar(DType type, const uint8_t *data) {
   auto real = [](double value) { return std::bit_cast<int64_t>(value); };
   switch (type) {
-  case DType::u8: return *data;
-  case DType::boolean: return *data != 0;
-  case DType::i8: return load<int8_t>(data);
-  case DType::u16: return load<uint16_t>(data);
-  case DType::i16: return load<int16_t>(data);
-  case DType::i32: return load<int32_t>(data);
+  case DType::u8:
+    return *data;
+  case DType::boolean:
+    return *data != 0;
+  case DType::i8:
+    return load<int8_t>(data);
+  case DType::u16:
+    return load<uint16_t>(data);
+  case DType::i16:
+    return load<int16_t>(data);
+  case DType::i32:
+    return load<int32_t>(data);
   case DType::i64:
-  case DType::f64: return load<int64_t>(data);
-  case DType::f32: return real(double(load<float>(data)));
-  case DType::f16: return real(widenHalf(load<uint16_t>(data)));
+  case DType::f64:
+    return load<int64_t>(data);
+  case DType::f32:
+    return real(double(load<float>(data)));
+  case DType::f16:
+    return real(widenHalf(load<uint16_t>(data)));
   case DType::bf16:
     return real(double(std::bit_cast<float>(uint32_t(load<uint16_t>(data)) << 16)));
-  default: return 0;
+  default:
+    return 0;
   }
 }
 
@@ -80,32 +91,25 @@ int Source::columnNumber(std::string_view name) const {
   return -1;
 }
 
-std::string Source::rowName(int64_t row) const {
-  return "row " + std::to_string(row);
-}
+std::string Source::rowName(int64_t row) const { return "row " + std::to_string(row); }
 
 Error Source::noSuchField(int column, const char *wanted) const {
   return {Code::InvalidArgument, "column `" + table[size_t(column)].name + "` is " +
-                                     table[size_t(column)].typeText() + ", not " +
-                                     wanted};
+                                     table[size_t(column)].typeText() + ", not " + wanted};
 }
 
 Result<int64_t> Source::scalar(int64_t, int column) const {
   return noSuchField(column, "a scalar");
 }
 
-Result<std::string> Source::text(int64_t, int column) const {
-  return noSuchField(column, "text");
-}
+Result<std::string> Source::text(int64_t, int column) const { return noSuchField(column, "text"); }
 
 Result<std::string> Source::otherText(int64_t, std::string_view column) const {
   return Error{Code::InvalidArgument,
                "the table has no column `" + std::string(column) + "` of text"};
 }
 
-Status Source::fetch(int64_t, int column, Buffer &) const {
-  return noSuchField(column, "bytes");
-}
+Status Source::fetch(int64_t, int column, Buffer &) const { return noSuchField(column, "bytes"); }
 
 Result<MediaPlace> Source::place(int64_t, int column) const {
   return Error{Code::Unsupported,

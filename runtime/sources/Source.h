@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A table of samples: what every source of data looks like to the runtime.
 #pragma once
 
@@ -107,8 +109,7 @@ public:
   virtual void prefetch(int64_t row, int column) const;
 
 protected:
-  Source(int64_t rows, std::vector<ColumnInfo> table)
-      : rows(rows), table(std::move(table)) {}
+  Source(int64_t rows, std::vector<ColumnInfo> table) : rows(rows), table(std::move(table)) {}
   Error noSuchField(int column, const char *wanted) const;
 
 private:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/SyntheticSource.h"
 
 #include "runtime/abi/random.h"
@@ -19,8 +20,7 @@ namespace {
 constexpr int64_t maxRowBytes = int64_t(1) << 32;
 
 bool isFloat(DType type) {
-  return type == DType::f16 || type == DType::bf16 || type == DType::f32 ||
-         type == DType::f64;
+  return type == DType::f16 || type == DType::bf16 || type == DType::f32 || type == DType::f64;
 }
 
 /// f32 bits to the nearest f16, halves to even; for finite values.
@@ -41,23 +41,25 @@ uint16_t narrowToBf16(double value) {
   return uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-template <typename T> void store(uint8_t *to, T value) {
-  std::memcpy(to, &value, sizeof value);
-}
+template <typename T> void store(uint8_t *to, T value) { std::memcpy(to, &value, sizeof value); }
 
 void storeReal(DType type, double value, uint8_t *to) {
   switch (type) {
-  case DType::f16: return store(to, narrowToHalf(value));
-  case DType::bf16: return store(to, narrowToBf16(value));
-  case DType::f32: return store(to, float(value));
-  default: return store(to, value);
+  case DType::f16:
+    return store(to, narrowToHalf(value));
+  case DType::bf16:
+    return store(to, narrowToBf16(value));
+  case DType::f32:
+    return store(to, float(value));
+  default:
+    return store(to, value);
   }
 }
 
 class SyntheticSource final : public Source {
 public:
-  SyntheticSource(int64_t rows, std::vector<ColumnInfo> table,
-                  std::vector<SyntheticColumn> given, uint64_t key)
+  SyntheticSource(int64_t rows, std::vector<ColumnInfo> table, std::vector<SyntheticColumn> given,
+                  uint64_t key)
       : Source(rows, std::move(table)), given(std::move(given)), key(key) {}
 
   Result<int64_t> scalar(int64_t row, int column) const override {
@@ -88,8 +90,8 @@ public:
     int64_t elements = view.elements();
     auto bytes = size_t(elements * sizeOf(columns()[size_t(column)].type));
     if (!scratch.resize(bytes))
-      return Error{Code::Limit, "no memory for the " + std::to_string(bytes) +
-                                    " bytes of " + rowName(row)};
+      return Error{Code::Limit,
+                   "no memory for the " + std::to_string(bytes) + " bytes of " + rowName(row)};
     fill(row, column, elements, scratch.data());
     view.data = scratch.data();
     return view;
@@ -123,8 +125,7 @@ private:
         to[at] &= 1;
   }
 
-  void fillByDraws(int64_t row, int column, int64_t elements, int64_t size,
-                   uint8_t *to) const {
+  void fillByDraws(int64_t row, int column, int64_t elements, int64_t size, uint8_t *to) const {
     const SyntheticColumn &wanted = given[size_t(column)];
     auto range = wanted.range.value_or(SyntheticColumn::Range{});
     Words words{};
@@ -148,13 +149,20 @@ private:
 /// What an integer type can hold, as [low, end).
 SyntheticColumn::Range holds(DType type) {
   switch (type) {
-  case DType::boolean: return {0, 2};
-  case DType::u8: return {0, 0x1p8};
-  case DType::i8: return {-0x1p7, 0x1p7};
-  case DType::u16: return {0, 0x1p16};
-  case DType::i16: return {-0x1p15, 0x1p15};
-  case DType::i32: return {-0x1p31, 0x1p31};
-  default: return {-0x1p53, 0x1p53}; // exact in f64
+  case DType::boolean:
+    return {0, 2};
+  case DType::u8:
+    return {0, 0x1p8};
+  case DType::i8:
+    return {-0x1p7, 0x1p7};
+  case DType::u16:
+    return {0, 0x1p16};
+  case DType::i16:
+    return {-0x1p15, 0x1p15};
+  case DType::i32:
+    return {-0x1p31, 0x1p31};
+  default:
+    return {-0x1p53, 0x1p53}; // exact in f64
   }
 }
 
@@ -194,25 +202,21 @@ Status check(const SyntheticColumn &column, const ColumnInfo &info) {
   if (isFloat(column.type))
     return {};
   SyntheticColumn::Range limits = holds(column.type);
-  if (low < limits.low || end > limits.end || low != std::floor(low) ||
-      end != std::floor(end))
+  if (low < limits.low || end > limits.end || low != std::floor(low) || end != std::floor(end))
     return refuse("the range " + text + " does not fit " + info.typeText());
   return {};
 }
 
 } // namespace
 
-Result<std::unique_ptr<Source>> openSynthetic(int64_t length,
-                                              std::vector<SyntheticColumn> columns,
+Result<std::unique_ptr<Source>> openSynthetic(int64_t length, std::vector<SyntheticColumn> columns,
                                               uint64_t seed) {
   if (length < 0 || length > Order::maxPositions)
     return Error{Code::InvalidArgument,
-                 "synthetic() of " + std::to_string(length) +
-                     " rows; it can have 0 up to 2^48"};
+                 "synthetic() of " + std::to_string(length) + " rows; it can have 0 up to 2^48"};
   if (columns.empty() || columns.size() > 65535)
-    return Error{Code::InvalidArgument,
-                 "synthetic() with " + std::to_string(columns.size()) +
-                     " columns; it can have 1 up to 65535"};
+    return Error{Code::InvalidArgument, "synthetic() with " + std::to_string(columns.size()) +
+                                            " columns; it can have 1 up to 65535"};
   std::vector<ColumnInfo> table;
   for (const SyntheticColumn &column : columns) {
     table.push_back({column.name, column.type, column.dims});

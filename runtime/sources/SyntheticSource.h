@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // synthetic(...): a table of any length whose contents are computed.
 #pragma once
 
@@ -33,8 +35,7 @@ struct SyntheticColumn {
 /// The extent of a dynamic axis comes from the block 2^64 - 1.
 ///
 /// Errors: InvalidArgument for lengths, types and ranges that cannot be.
-Result<std::unique_ptr<Source>> openSynthetic(int64_t length,
-                                              std::vector<SyntheticColumn> columns,
+Result<std::unique_ptr<Source>> openSynthetic(int64_t length, std::vector<SyntheticColumn> columns,
                                               uint64_t seed = 0);
 
 } // namespace penstock::runtime

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/Tar.h"
 
 #include <algorithm>
@@ -178,7 +179,8 @@ Result<bool> TarReader::next(TarMember &member) {
                                         std::to_string(size) + " bytes from byte " +
                                         std::to_string(offset) + " on, and the file ends after " +
                                         std::to_string(fileSize)};
-    const uint64_t behind = offset + (hasContents ? (size + tarBlock - 1) / tarBlock * tarBlock : 0);
+    const uint64_t behind =
+        offset + (hasContents ? (size + tarBlock - 1) / tarBlock * tarBlock : 0);
     if (isExtended && kind != 'K') {
       if (Status status = extended(header, size); !status)
         return status.error();

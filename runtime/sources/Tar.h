@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Members of a tar file and where their contents lie.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The rows of a list of tar files, compact, and its file in the cache.
 #pragma once
 
@@ -35,7 +37,7 @@ public:
     uint64_t size;
     int64_t modifiedNs;
     uint64_t firstRow;
-    uint64_t checkpoints; ///< where the member of that name begins
+    uint64_t checkpoints;     ///< where the member of that name begins
     uint64_t checkpointsSize; ///< 0: there is none
   };
   struct Field {

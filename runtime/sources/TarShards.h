@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // tar_shards(...): rows in tar files, in the manner of WebDataset.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/TextList.h"
 
 #include "runtime/sources/TextValue.h"
@@ -94,7 +95,8 @@ private:
     for (skipBlanks(); !is(']'); ++count) {
       if (count > 0) {
         if (!is(','))
-          return refuse(at < text.size() ? "lacks a comma in its list" : "has a list without an end");
+          return refuse(at < text.size() ? "lacks a comma in its list"
+                                         : "has a list without an end");
         ++at;
         skipBlanks();
       }
@@ -125,8 +127,7 @@ Result<int64_t> parseList(DType type, std::span<const Extent> dims, std::string_
   return ListReader(type, dims, text, isPlain, out).run();
 }
 
-Status shapeOfList(const ColumnInfo &column, std::string_view text, bool isPlain,
-                   TensorView &out) {
+Status shapeOfList(const ColumnInfo &column, std::string_view text, bool isPlain, TensorView &out) {
   auto count = parseList(column.type, column.dims, text, isPlain, nullptr);
   if (!count)
     return count.error();
@@ -143,8 +144,8 @@ Result<TensorView> tensorOfList(const ColumnInfo &column, std::string_view text,
   if (Status status = shapeOfList(column, text, isPlain, view); !status)
     return status.error();
   if (!scratch.resize(size_t(view.elements() * sizeOf(column.type))))
-    return Error{Code::Limit, "no memory for a list of " + std::to_string(view.elements()) +
-                                  " elements"};
+    return Error{Code::Limit,
+                 "no memory for a list of " + std::to_string(view.elements()) + " elements"};
   auto count = parseList(column.type, column.dims, text, isPlain, scratch.data());
   if (!count)
     return count.error();

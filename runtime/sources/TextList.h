@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Lists of numbers that are written as text, in tables.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Numbers that are written as text, in tables and small files.
 #pragma once
 

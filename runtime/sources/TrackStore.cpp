@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/TrackStore.h"
 
 #include "runtime/sources/IndexCache.h"
@@ -21,7 +22,9 @@ template <> struct Kind<Video> {
 template <> struct Kind<SoundTrack> {
   static constexpr std::array<char, 8> magic = {'P', 'S', 'T', 'K', 'S', 'N', 'F', '1'};
   static constexpr const char *name = "sound";
-  static Result<std::vector<uint8_t>> index(MediaBytes &file) { return SoundTrack::index(file, {}); }
+  static Result<std::vector<uint8_t>> index(MediaBytes &file) {
+    return SoundTrack::index(file, {});
+  }
 };
 
 /// A kept index: this, the file's name, the index.
@@ -34,7 +37,7 @@ struct Header : IndexHeader {
 
 template <typename Track>
 Result<typename TrackStore<Track>::Found> TrackStore<Track>::find(const MediaPlace &place,
-                                           std::span<const uint8_t> index) {
+                                                                  std::span<const uint8_t> index) {
   const std::shared_ptr<Entry> entry = entryOf(place.name);
   Result<Found> found = [&] {
     std::lock_guard guard(entry->lock);
@@ -45,8 +48,8 @@ Result<typename TrackStore<Track>::Found> TrackStore<Track>::find(const MediaPla
 }
 
 template <typename Track>
-Result<typename TrackStore<Track>::Found> TrackStore<Track>::findIn(Entry &entry, const MediaPlace &place,
-                                             std::span<const uint8_t> index) {
+Result<typename TrackStore<Track>::Found>
+TrackStore<Track>::findIn(Entry &entry, const MediaPlace &place, std::span<const uint8_t> index) {
   Found found;
   const bool isKnown =
       entry.isKnown && entry.size == place.size && entry.modifiedNs == place.modifiedNs;
@@ -77,7 +80,8 @@ Result<typename TrackStore<Track>::Found> TrackStore<Track>::findIn(Entry &entry
 }
 
 template <typename Track>
-std::shared_ptr<typename TrackStore<Track>::Entry> TrackStore<Track>::entryOf(const std::string &name) {
+std::shared_ptr<typename TrackStore<Track>::Entry>
+TrackStore<Track>::entryOf(const std::string &name) {
   std::lock_guard guard(lock);
   auto [slot, isNew] = slots.try_emplace(name);
   if (isNew) {
@@ -106,8 +110,7 @@ void TrackStore<Track>::settle(const std::string &name, const Entry &entry) {
   }
 }
 
-template <typename Track>
-uint64_t TrackStore<Track>::memory() const {
+template <typename Track> uint64_t TrackStore<Track>::memory() const {
   std::lock_guard guard(lock);
   return held;
 }
@@ -124,13 +127,13 @@ Result<std::shared_ptr<const Track>> TrackStore<Track>::make(const MediaPlace &p
   return Track::open(*index);
 }
 
-template <typename Track>
-CacheFolder TrackStore<Track>::folderOf(const std::string &name) const {
+template <typename Track> CacheFolder TrackStore<Track>::folderOf(const std::string &name) const {
   if (folder.path.empty())
     return {};
   char part[8];
   std::snprintf(part, sizeof part, "%02x", unsigned(XXH3_64bits(name.data(), name.size()) % parts));
-  return {folder.path + "/" + Kind<Track>::name + "s/" + part, folder.mostBytes ? mostKeptBytes / parts : 0};
+  return {folder.path + "/" + Kind<Track>::name + "s/" + part,
+          folder.mostBytes ? mostKeptBytes / parts : 0};
 }
 
 template <typename Track>
@@ -154,8 +157,10 @@ void TrackStore<Track>::keep(const MediaPlace &place, std::span<const uint8_t> i
   std::vector<uint8_t> block(sizeof(Header));
   block.insert(block.end(), place.name.begin(), place.name.end());
   block.insert(block.end(), index.begin(), index.end());
-  IndexHeader::seal(block, Header{{Kind<Track>::magic, 0, 0}, place.name.size(), place.size, place.modifiedNs});
-  IndexCache(files, folderOf(place.name), Kind<Track>::name, place.name).keep(block, place.modifiedNs);
+  IndexHeader::seal(
+      block, Header{{Kind<Track>::magic, 0, 0}, place.name.size(), place.size, place.modifiedNs});
+  IndexCache(files, folderOf(place.name), Kind<Track>::name, place.name)
+      .keep(block, place.modifiedNs);
 }
 
 template class TrackStore<Video>;

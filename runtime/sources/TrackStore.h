@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Indexes of the videos and sounds that tables hold: made once, kept, and found again.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // video_clips(root): clips of the videos in class folders.
 #pragma once
 

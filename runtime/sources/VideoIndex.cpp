@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/VideoIndex.h"
 
 #include "runtime/core/Parallel.h"

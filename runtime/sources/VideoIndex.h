@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What is known of the videos of a folder, and its file in the cache.
 #pragma once
 

@@ -1,5 +1,6 @@
-//===- Arithmetic.cpp - the scalar ops on numbers -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scalar ops on numbers.
 #include "stdlib/reference/Arithmetic.h"
 #include "runtime/abi/scalar.h"
 

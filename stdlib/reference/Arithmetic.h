@@ -1,6 +1,7 @@
-//===- Arithmetic.h - the scalar ops on numbers ---------------------------===//
-#ifndef PENSTOCK_STDLIB_REFERENCE_ARITHMETIC_H
-#define PENSTOCK_STDLIB_REFERENCE_ARITHMETIC_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scalar ops on numbers.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "stdlib/reference/Value.h"
@@ -20,5 +21,3 @@ Scalar identityOfMin(DType type);
 Scalar identityOfMax(DType type);
 
 } // namespace penstock::reference
-
-#endif

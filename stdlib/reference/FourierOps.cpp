@@ -1,16 +1,17 @@
-//===- FourierOps.cpp - class R: fft --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Class R: fft.
 //
 // docs/rationale/fft.md, word by word.
-//
-//===----------------------------------------------------------------------===//
-
 #include "runtime/abi/fourier.h"
 #include "stdlib/reference/Machine.h"
 
 namespace penstock::reference {
 
 namespace {
-template <typename T> struct Complex { T re, im; };
+template <typename T> struct Complex {
+  T re, im;
+};
 template <typename T> Complex<T> operator+(Complex<T> a, Complex<T> b) {
   return {a.re + b.re, a.im + b.im};
 }

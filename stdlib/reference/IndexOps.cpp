@@ -1,5 +1,6 @@
-//===- IndexOps.cpp - class I: elements at other places -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Class I: elements at other places.
 #include "mlir/IR/AffineExpr.h"
 #include "stdlib/reference/Machine.h"
 

@@ -1,5 +1,6 @@
-//===- Interpreter.cpp - one batch, from inputs to outputs ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// One batch, from inputs to outputs.
 #include "stdlib/reference/Interpreter.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "stdlib/reference/Machine.h"
@@ -147,7 +148,9 @@ Tensor Machine::blank(const Slot &slot, mlir::Value result) const {
   }
   for (const pipe::Axis &axis : type.getAxes()) {
     axes.push_back(axis.name);
-    extents.push_back(axis.isStatic() ? axis.extent : integer(slot, llvm::cast<pipe::SizedOpInterface>(op).getSizes()[size++]));
+    extents.push_back(
+        axis.isStatic() ? axis.extent
+                        : integer(slot, llvm::cast<pipe::SizedOpInterface>(op).getSizes()[size++]));
     if (extents.back() < 0)
       fault(op, "axis `" + axis.name + "` has the extent " + std::to_string(extents.back()));
     if (!axis.isStatic() && axis.bound >= 0 && extents.back() > axis.bound)

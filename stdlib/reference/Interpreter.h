@@ -1,12 +1,11 @@
-//===- Interpreter.h - the scalar truth of a pipeline ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scalar truth of a pipeline.
 //
 // Interprets a `pipe.pipeline` for all slots of a batch, one element at a time:
 // as imported, after any pass, and in the kernels form. What it computes is, by
 // contract, what the pipeline means.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_STDLIB_REFERENCE_INTERPRETER_H
-#define PENSTOCK_STDLIB_REFERENCE_INTERPRETER_H
+#pragma once
 
 #include "runtime/abi/media.h"
 #include "stdlib/reference/Value.h"
@@ -144,5 +143,3 @@ private:
 };
 
 } // namespace penstock::reference
-
-#endif

@@ -1,5 +1,6 @@
-//===- KernelOps.cpp - the kernels form -----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels form.
 #include "runtime/abi/kernel.h"
 #include "stdlib/reference/Arithmetic.h"
 #include "stdlib/reference/Machine.h"
@@ -75,8 +76,8 @@ void runLaunch(Machine &machine, Slot &slot, const Instruction &self) {
       slot.values[result] = std::monostate(); // nothing may read them
     return;
   }
-  std::vector<Tensor> outputs =
-      runsElsewhere(machine, op) ? launchElsewhere(machine, slot, op) : launchHere(machine, slot, op);
+  std::vector<Tensor> outputs = runsElsewhere(machine, op) ? launchElsewhere(machine, slot, op)
+                                                           : launchHere(machine, slot, op);
   if (slot.failed())
     return;
   for (size_t i = 0; i < outputs.size(); ++i) {

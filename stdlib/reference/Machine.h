@@ -1,6 +1,7 @@
-//===- Machine.h - one batch in flight ------------------------------------===//
-#ifndef PENSTOCK_STDLIB_REFERENCE_MACHINE_H
-#define PENSTOCK_STDLIB_REFERENCE_MACHINE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// One batch in flight.
+#pragma once
 
 #include "runtime/abi/random.h"
 #include "stdlib/reference/Program.h"
@@ -165,5 +166,3 @@ PENSTOCK_RUN_ONE(KeyOf);
 void runSplit(Machine &machine, llvm::ArrayRef<Slot *> active);
 
 } // namespace penstock::reference
-
-#endif

@@ -1,5 +1,6 @@
-//===- OrderOps.cpp - class R: compact, group, sort -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Class R: compact, group, sort.
 #include "stdlib/reference/Machine.h"
 #include <cmath>
 #include <map>

@@ -1,5 +1,6 @@
-//===- PointOps.cpp - classes P, H and G: a region per element ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Classes P, H and G: a region per element.
 #include "stdlib/reference/Arithmetic.h"
 #include "stdlib/reference/Machine.h"
 #include <cmath>

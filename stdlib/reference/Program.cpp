@@ -1,5 +1,6 @@
-//===- Program.cpp - a module as numbered registers -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// A module as numbered registers.
 #include "stdlib/reference/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "stdlib/reference/Machine.h"
@@ -91,15 +92,15 @@ void bind(Instruction &instruction) {
       // scalars
       ONE(Constant) ONE(Unary) ONE(Binary) ONE(Compare) ONE(Select) ONE(Cast) ONE(Load)
       // samples
-      ONE(Param) ALL(Source) ONE(Length) ONE(Row) ONE(Admit) ONE(Pick) ONE(Field) ONE(FieldExtent) ONE(Probe)
-          ONE(Decode) ONE(Encode) ONE(Recompress) ONE(Key) ONE(KeyView) ONE(KeyMix) ONE(Draw) ONE(Context)
-              ONE(Check)
+      ONE(Param) ALL(Source) ONE(Length) ONE(Row) ONE(Admit) ONE(Pick) ONE(Field) ONE(FieldExtent)
+          ONE(Probe) ONE(Decode) ONE(Encode) ONE(Recompress) ONE(Key) ONE(KeyView) ONE(KeyMix)
+              ONE(Draw) ONE(Context) ONE(Check)
       // scopes
       ALL(Choose) ALL(Repeat) ALL(Search) ALL(Each) ALL(Batch) ALL(Peer) ALL(Peers) ONE(Output)
       // tensors
       ONE(View) ONE(Pad) ONE(Concat) ONE(Stack) ONE(Place) ONE(Map) ONE(Window) ONE(Gather)
           ONE(Taps) ONE(Weights) ONE(Resample) ONE(Reduce) ONE(Scan) ONE(Histogram) ONE(Contract)
-              ONE(Fft)              ONE(Compact) ONE(Group) ONE(ReduceBy) ONE(Sort)
+              ONE(Fft) ONE(Compact) ONE(Group) ONE(ReduceBy) ONE(Sort)
       // kernels
       ONE(Extent) ONE(Launch) ONE(Switch) ONE(Slot) ONE(SetSlot) ONE(KeyNumbers) ONE(KeyOf)
           .Default([](mlir::Operation *op) { fault(op, "has no meaning in a pipeline"); });

@@ -1,11 +1,10 @@
-//===- Program.h - a module as numbered registers -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A module as numbered registers.
 //
 // Every SSA value gets a number, so that the inner loops look nothing up. That
 // is all the translation there is: one instruction per op, in order.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_STDLIB_REFERENCE_PROGRAM_H
-#define PENSTOCK_STDLIB_REFERENCE_PROGRAM_H
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "stdlib/reference/Interpreter.h"
@@ -73,5 +72,3 @@ void bind(Instruction &instruction);
 DType dtypeOf(mlir::Type type);
 
 } // namespace penstock::reference
-
-#endif

@@ -1,5 +1,6 @@
-//===- ReduceOps.cpp - class R: reduce, scan, histogram, contract ---------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Class R: reduce, scan, histogram, contract.
 #include "runtime/abi/scalar.h"
 #include "stdlib/reference/Arithmetic.h"
 #include "stdlib/reference/Machine.h"

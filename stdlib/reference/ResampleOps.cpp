@@ -1,10 +1,9 @@
-//===- ResampleOps.cpp - taps, weights, one pass of a resampling ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Taps, weights, one pass of a resampling.
 //
 // Pillow's `precompute_coeffs` and `ImagingResampleHorizontal_8bpc`, written
 // down once more, tap by tap.
-//
-//===----------------------------------------------------------------------===//
-
 #include "runtime/abi/scalar.h"
 #include "stdlib/reference/Arithmetic.h"
 #include "stdlib/reference/Machine.h"

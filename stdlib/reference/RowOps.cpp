@@ -1,11 +1,10 @@
-//===- RowOps.cpp - which row stands at which position --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which row stands at which position.
 //
 // The order itself is the caller's (BatchInputs::rowOf); lists, `where` and
 // weights are the pipeline's. Rows are looked at one after the other, each with
 // the pipeline's row bound to it.
-//
-//===----------------------------------------------------------------------===//
-
 #include "stdlib/reference/Machine.h"
 #include <bit>
 

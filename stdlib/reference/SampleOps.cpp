@@ -1,5 +1,6 @@
-//===- SampleOps.cpp - parameters, rows, media, keys and draws ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameters, rows, media, keys and draws.
 #include "runtime/abi/random.h"
 #include "stdlib/reference/Arithmetic.h"
 #include "stdlib/reference/Machine.h"
@@ -143,9 +144,8 @@ void runProbe(Machine &machine, Slot &slot, const Instruction &self) {
   const media::Medium &medium = media::all[media::find(op.getMedia().str())];
   const auto number = static_cast<size_t>(media::numberNamed(medium, op.getNumber().str()));
   const int64_t value = (*header)[number];
-  slot.values[self.results[0]] = medium.numbers[number].isReal
-                                     ? realScalar(std::bit_cast<double>(value))
-                                     : intScalar(value);
+  slot.values[self.results[0]] =
+      medium.numbers[number].isReal ? realScalar(std::bit_cast<double>(value)) : intScalar(value);
 }
 
 /// The upright image, for an EXIF orientation of 1 ... 8; `h` is its axis of rows.
@@ -172,7 +172,8 @@ static Tensor upright(const Tensor &stored, int64_t orientation, size_t h) {
 /// Elements outside low ..< high along an axis become a pattern, so that a pass
 /// which asks for too little shows.
 static void spoilOutside(Tensor &tensor, size_t axis, int64_t low, int64_t high) {
-  const int64_t bytes = static_cast<int64_t>(tensor.bytes.size()) / std::max<int64_t>(tensor.count(), 1);
+  const int64_t bytes =
+      static_cast<int64_t>(tensor.bytes.size()) / std::max<int64_t>(tensor.count(), 1);
   forEachIndex(tensor.extents, [&](const std::vector<int64_t> &i) {
     if (i[axis] < low || i[axis] >= high)
       std::fill_n(tensor.bytes.begin() + tensor.offset(i) * bytes, bytes, uint8_t{0xA5});
@@ -214,8 +215,8 @@ void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
   const Bytes &data = std::get<Bytes>(machine.value(slot, op.getData()));
   const Tensor wanted = machine.blank(slot, op.getResult());
   if (op.getMedia() == "numbers") {
-    auto numbers = numbersOf(*data, machine.integer(slot, op.getAsked()[0]),
-                             op.getFormat() == "big", wanted);
+    auto numbers =
+        numbersOf(*data, machine.integer(slot, op.getAsked()[0]), op.getFormat() == "big", wanted);
     if (!numbers)
       return fail(slot, "the file has too few bytes");
     return deliver(machine, slot, op, std::move(*numbers));
@@ -223,12 +224,11 @@ void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
   const Media &media = mediaOf(machine, op);
   const bool isClip = op.getMedia() == "video";
   const auto asked = op.getAsked();
-  auto image = isClip
-                   ? media.decodeClip(op.getFormat().str(), data, machine.integer(slot, asked[0]),
-                                      wanted.extents[0], machine.integer(slot, asked[1]))
-                   : media.decode(op.getMedia().str(),
-                                  op.getFormat().str() + (wanted.type == DType::u16 ? "16" : ""),
-                                  data);
+  auto image =
+      isClip ? media.decodeClip(op.getFormat().str(), data, machine.integer(slot, asked[0]),
+                                wanted.extents[0], machine.integer(slot, asked[1]))
+             : media.decode(op.getMedia().str(),
+                            op.getFormat().str() + (wanted.type == DType::u16 ? "16" : ""), data);
   if (!image)
     return fail(slot, "the media cannot be decoded");
   if (op.getOrient())

@@ -1,5 +1,6 @@
-//===- ScalarOps.cpp - constants, arithmetic, casts, loads ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Constants, arithmetic, casts, loads.
 #include "stdlib/reference/Arithmetic.h"
 #include "stdlib/reference/Machine.h"
 

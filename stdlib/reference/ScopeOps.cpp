@@ -1,5 +1,6 @@
-//===- ScopeOps.cpp - branches, loops, views, the batch -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Branches, loops, views, the batch.
 #include "stdlib/reference/Machine.h"
 
 namespace penstock::reference {

@@ -1,5 +1,6 @@
-//===- Value.cpp - elements in memory -------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elements in memory.
 #include "stdlib/reference/Value.h"
 #include "runtime/abi/scalar.h"
 #include <cstring>

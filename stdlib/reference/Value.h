@@ -1,11 +1,10 @@
-//===- Value.h - what the interpreter computes with -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the interpreter computes with.
 //
 // Scalars and tensors without MLIR, so that a harness can make and compare
 // them. A tensor's elements lie row-major in the order of its type's axes.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_STDLIB_REFERENCE_VALUE_H
-#define PENSTOCK_STDLIB_REFERENCE_VALUE_H
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -84,5 +83,3 @@ using TensorRef = std::shared_ptr<const Tensor>;
 using Field = std::variant<Scalar, TensorRef, Bytes, std::string>;
 
 } // namespace penstock::reference
-
-#endif

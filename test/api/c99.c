@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C API as a C99 program uses it: compile, open, next, state, errors.
  *
  * The table is the caller's memory: 10 rows of 2 x 2 bytes, row r filled with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A thousand sessions, one after the other: opened, read from, left at some point, closed.
  *
  *   api_cycles_test fill|run FOLDER   as api_threads_test */
@@ -26,7 +27,8 @@ static const char *const text =
     "pipeline blurred(values: path) {\n"
     "  for row in raw(value = column(values, u8[h = 24, w = 24, c = rgb])) order shuffled\n"
     "  batch 16 per rank last keep {\n"
-    "    output image: f32[n, h, w, c = 3] = map (v in gaussian_blur(row.value, 5, 1.0)) { f32(v) }\n"
+    "    output image: f32[n, h, w, c = 3] = map (v in gaussian_blur(row.value, 5, 1.0)) { f32(v) "
+    "}\n"
     "    output first: u8[n] = row.value[h = 0, w = 0, c = 0]\n"
     "  }\n"
     "}\n";

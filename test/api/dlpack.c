@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Outputs as DLPack tensors: types, extents, who owns what, and that memory which
  * somebody holds is not used again. The threads are there for ThreadSanitizer.
  *
@@ -58,9 +59,9 @@ static void test_types(const pst_program *program) {
   static const struct {
     const char *name;
     uint8_t code, bits;
-  } wanted[] = {{"image", 1, 8},   {"i8s", 0, 8},      {"u16s", 1, 16},   {"i16s", 0, 16},
-                {"i32s", 0, 32},   {"i64s", 0, 64},    {"halves", 2, 16}, {"brains", 4, 16},
-                {"f32s", 2, 32},   {"f64s", 2, 64},    {"flags", 6, 8}};
+  } wanted[] = {{"image", 1, 8}, {"i8s", 0, 8},   {"u16s", 1, 16},   {"i16s", 0, 16},
+                {"i32s", 0, 32}, {"i64s", 0, 64}, {"halves", 2, 16}, {"brains", 4, 16},
+                {"f32s", 2, 32}, {"f64s", 2, 64}, {"flags", 6, 8}};
   pst_session *session = open_session(program);
   pst_batch *batch = next(session);
   DLManagedTensorVersioned *tensor = NULL;
@@ -85,7 +86,8 @@ static void test_types(const pst_program *program) {
       EXPECT(legacy->dl_tensor.shape[axis] == output->shape[axis]);
       EXPECT(legacy->dl_tensor.strides[axis] == tensor->dl_tensor.strides[axis]);
     }
-    EXPECT(legacy->dl_tensor.data == output->data && legacy->dl_tensor.dtype.code == wanted[i].code);
+    EXPECT(legacy->dl_tensor.data == output->data &&
+           legacy->dl_tensor.dtype.code == wanted[i].code);
     tensor->deleter(tensor);
     legacy->deleter(legacy);
   }

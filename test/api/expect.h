@@ -1,6 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of the C API share. Each includes it once. */
-#ifndef PENSTOCK_TEST_API_EXPECT_H
-#define PENSTOCK_TEST_API_EXPECT_H
+#pragma once
 
 #include "api/c/penstock.h"
 #include <pthread.h>
@@ -56,5 +56,3 @@ static int finish(void) {
   printf("%s\n", failures ? "failed" : "passed");
   return failures != 0;
 }
-
-#endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Forks, at every point of a session's life: in the child, what is the parent's says so and
  * lets go at once, and sessions of its own work.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables whose rows the caller gives: bytes, files, pixels, arrays and numbers; what is wrong
  * with them; threads; orders, states and ranks.
  *
@@ -164,7 +165,8 @@ static int read_given(void *context, int64_t number, pst_row *row) {
   EXPECT(pst_row_wants(row, "data") == PST_FIELD_BYTES);
   EXPECT(pst_row_wants(row, "boxes") == PST_FIELD_ARRAY);
   EXPECT(pst_row_wants(row, "label") == PST_FIELD_NUMBER);
-  EXPECT(pst_row_wants(row, "unused") == PST_FIELD_NONE && pst_row_wants(row, "x") == PST_FIELD_NONE);
+  EXPECT(pst_row_wants(row, "unused") == PST_FIELD_NONE &&
+         pst_row_wants(row, "x") == PST_FIELD_NONE);
   EXPECT(pst_row_float(row, "unused", 0.5) == PST_OK && pst_row_int(row, "x", 1) == PST_OK);
   free(boxes);
   if (!strcmp(how, "fail")) {
@@ -293,21 +295,22 @@ static void test_threads(void) {
 static void test_mistakes(void) {
   static const struct {
     const char *how, *reason;
-  } cases[] = {
-      {"image", "the caller gave nothing for column `data`"},
-      {"fail", "the store is away"},
-      {"result", "the caller's function returned 7"},
-      {"range", "column `label` is u8, and the caller gave 256"},
-      {"float", "column `label` is u8, and the caller gave the float 1.5"},
-      {"length", "column `boxes` is f32[k <= 5, 4], and the caller gave f32[6, 4]"},
-      {"rank", "column `boxes` is f32[k <= 5, 4], and the caller gave f32[5]"},
-      {"dtype", "column `boxes` is f32[k <= 5, 4], and the caller gave f64[5, 4]"},
-      {"channels", "column `data` is bytes, and the caller gave pixels of u8[1, 1, 4], which are no "
-                   "image: height, width, and 1 or 3 channels"},
-      {"huge", "column `data` is bytes, and the caller gave pixels of u8[4611686018427387903, 4, "
-               "3], more than 1073741824 bytes"},
-      {"file", "cannot read /there/is/no.jpg: No such file or directory"},
-      {"damaged", "truncated PNM: it ends after 7 bytes, inside its header"}};
+  } cases[] = {{"image", "the caller gave nothing for column `data`"},
+               {"fail", "the store is away"},
+               {"result", "the caller's function returned 7"},
+               {"range", "column `label` is u8, and the caller gave 256"},
+               {"float", "column `label` is u8, and the caller gave the float 1.5"},
+               {"length", "column `boxes` is f32[k <= 5, 4], and the caller gave f32[6, 4]"},
+               {"rank", "column `boxes` is f32[k <= 5, 4], and the caller gave f32[5]"},
+               {"dtype", "column `boxes` is f32[k <= 5, 4], and the caller gave f64[5, 4]"},
+               {"channels",
+                "column `data` is bytes, and the caller gave pixels of u8[1, 1, 4], which are no "
+                "image: height, width, and 1 or 3 channels"},
+               {"huge",
+                "column `data` is bytes, and the caller gave pixels of u8[4611686018427387903, 4, "
+                "3], more than 1073741824 bytes"},
+               {"file", "cannot read /there/is/no.jpg: No such file or directory"},
+               {"damaged", "truncated PNM: it ends after 7 bytes, inside its header"}};
   const double none = -1;
   size_t i;
   for (i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -388,7 +391,8 @@ static void test_tables_that_do_not_fit(void) {
 
 /* Rows that the caller chooses too, ranks, one sample alone, and going on elsewhere. */
 static void test_orders(void) {
-  static const int64_t rows[5][4] = {{5, 5, 0, 23}, {1, 2, 3, 4}, {9, 8, 7, 6}, {0, 0, 0, 0}, {22, 21, 20, 19}};
+  static const int64_t rows[5][4] = {
+      {5, 5, 0, 23}, {1, 2, 3, 4}, {9, 8, 7, 6}, {0, 0, 0, 0}, {22, 21, 20, 19}};
   pst_session_options options = PST_SESSION_OPTIONS_INIT;
   table t;
   pst_session *session, *other;
@@ -546,7 +550,8 @@ static void test_memory(void) {
     const float *scale = pst_batch_output(batch, 2)->data;
     const int64_t *label = pst_batch_output(batch, 3)->data, *at = pst_batch_output(batch, 5)->data;
     const int32_t *found = pst_batch_output(batch, 4)->data;
-    EXPECT(pst_batch_output(batch, 1)->offsets[pst_batch_count(batch)] == 5 * pst_batch_count(batch));
+    EXPECT(pst_batch_output(batch, 1)->offsets[pst_batch_count(batch)] ==
+           5 * pst_batch_count(batch));
     for (i = 0; i < pst_batch_count(batch); ++i) {
       const int64_t number = pst_batch_rows(batch)[i];
       EXPECT(number != 13 && label[i] == number && scale[i] == (float)((double)number + 0.1));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Epochs, waiting, held batches and rows from the caller.
  *
  *   api_sessions_test fill|run FOLDER   as api_threads_test */
@@ -79,9 +80,11 @@ static uint64_t read_epoch(pst_session *session, int64_t factor, int64_t batch_s
 static void test_epochs(const pst_program *program) {
   static const struct {
     const char *name, *value, *error;
-  } wrong[] = {{"facto", "2", "pipeline `scaled` has no parameter `facto`: it has `values`, `factor`, `count`"},
-               {"factor", "much", "parameter `factor`: `much` is not a whole number such as `128`"},
-               {"values", "x", "parameter `values` says what `raw` reads; open another session for that"}};
+  } wrong[] = {
+      {"facto", "2",
+       "pipeline `scaled` has no parameter `facto`: it has `values`, `factor`, `count`"},
+      {"factor", "much", "parameter `factor`: `much` is not a whole number such as `128`"},
+      {"values", "x", "parameter `values` says what `raw` reads; open another session for that"}};
   pst_session *session = plain(program);
   uint64_t epochs[3];
   pst_parameter change;
@@ -99,7 +102,8 @@ static void test_epochs(const pst_program *program) {
   change.name = "factor";
   change.value = "3";
   EXPECT(pst_session_start(session, 2, &change, 1) == PST_OK);
-  EXPECT(((const int64_t *)pst_batch_output(batch, 0)->data)[0] == values[pst_batch_rows(batch)[0]]);
+  EXPECT(((const int64_t *)pst_batch_output(batch, 0)->data)[0] ==
+         values[pst_batch_rows(batch)[0]]);
   pst_batch_release(batch);
   EXPECT(read_epoch(session, 3, 4) == epochs[2]);
   EXPECT(pst_session_start(session, 0, NULL, 0) == PST_OK);
@@ -127,7 +131,8 @@ static void test_unknown_parameters(const pst_program *program) {
   pst_session *session = NULL;
   EXPECT(open_with(program, options, "rot", "20", &session) == PST_ERROR);
   EXPECT(strcmp(pst_session_error(session),
-                "pipeline `scaled` has no parameter `rot`: it has `values`, `factor`, `count`") == 0);
+                "pipeline `scaled` has no parameter `rot`: it has `values`, `factor`, `count`") ==
+         0);
   pst_session_close(session);
   EXPECT(open_with(program, options, "count", "41", &session) == PST_ERROR);
   EXPECT(strstr(pst_session_error(session), "do not fill one batch of 41") != NULL);
@@ -140,7 +145,8 @@ static void test_waiting(const pst_program *program) {
   pst_statistics statistics;
   pst_status status;
   int batches = 0;
-  while ((status = pst_session_next_within(session, batches % 2 ? 1000000 : 0, &batch)) != PST_END_OF_EPOCH) {
+  while ((status = pst_session_next_within(session, batches % 2 ? 1000000 : 0, &batch)) !=
+         PST_END_OF_EPOCH) {
     EXPECT((status == PST_OK) == (batch != NULL));
     if (status == PST_OK) {
       ++batches;

@@ -1,5 +1,6 @@
-//===- Buffers.cpp - what a kernel gets to read and write ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a kernel gets to read and write.
 #include "test/differential/Buffers.h"
 #include <cstring>
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
-//===- Buffers.h - what a kernel gets to read and write ---------*- C++ -*-===//
-#ifndef PENSTOCK_TEST_DIFFERENTIAL_BUFFERS_H
-#define PENSTOCK_TEST_DIFFERENTIAL_BUFFERS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a kernel gets to read and write ---------*- C++.
+#pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/abi/kernel.h"
@@ -48,5 +49,3 @@ struct Scratch {
 };
 
 } // namespace penstock::differential
-
-#endif

@@ -1,5 +1,6 @@
-//===- Candidates.cpp - what must equal the reference ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What must equal the reference.
 #include "test/differential/Candidates.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/Format.h"

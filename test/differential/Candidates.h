@@ -1,6 +1,7 @@
-//===- Candidates.h - what must equal the reference -----------------------===//
-#ifndef PENSTOCK_TEST_DIFFERENTIAL_CANDIDATES_H
-#define PENSTOCK_TEST_DIFFERENTIAL_CANDIDATES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What must equal the reference.
+#pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 #include "stdlib/reference/Interpreter.h"
@@ -36,5 +37,3 @@ std::optional<std::string> firstDifference(const reference::BatchResult &expecte
                                            const reference::BatchResult &found);
 
 } // namespace penstock::differential
-
-#endif

@@ -1,5 +1,6 @@
-//===- Coverage.cpp - what the generated pipelines contained --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the generated pipelines contained.
 #include "test/differential/Coverage.h"
 #include "compiler/Pipelines/Pipelines.h"
 #include "mlir/Pass/PassManager.h"
@@ -37,7 +38,8 @@ static size_t extentClass(NamedTensorType type) {
   return last % 2 == 1 ? 2 : 6;
 }
 
-static constexpr const char *extentNames[] = {"1x1", "1xN", "odd", "vec", ">4096", "?", "other", "0"};
+static constexpr const char *extentNames[] = {"1x1",   "1xN", "odd",   "vec",
+                                              ">4096", "?",   "other", "0"};
 
 static std::string typeName(size_t type) {
   return std::string(reference::nameOf(static_cast<reference::DType>(type)));

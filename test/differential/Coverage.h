@@ -1,6 +1,7 @@
-//===- Coverage.h - what the generated pipelines contained ----------------===//
-#ifndef PENSTOCK_TEST_DIFFERENTIAL_COVERAGE_H
-#define PENSTOCK_TEST_DIFFERENTIAL_COVERAGE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the generated pipelines contained.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -34,5 +35,3 @@ private:
 };
 
 } // namespace penstock::differential
-
-#endif

@@ -1,5 +1,6 @@
-//===- CudaDriver.cpp - printed kernels on the CPU -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Printed kernels on the CPU.
 #include "test/differential/CudaDriver.h"
 #include "codegen/cuda/Printer.h"
 #include "codegen/plan/PlanKernels.h"
@@ -73,10 +74,11 @@ CudaKernels::~CudaKernels() = default;
 
 /// Two samples alike did `both`.
 static void addHalf(pst_shim_counts &all, const pst_shim_counts &both) {
-  for (auto field : {&pst_shim_counts::loads, &pst_shim_counts::stores, &pst_shim_counts::load_bytes,
-                     &pst_shim_counts::store_bytes, &pst_shim_counts::wide_bytes, &pst_shim_counts::load_sectors,
-                     &pst_shim_counts::store_sectors, &pst_shim_counts::fewest_load_sectors,
-                     &pst_shim_counts::fewest_store_sectors, &pst_shim_counts::shared_accesses})
+  for (auto field :
+       {&pst_shim_counts::loads, &pst_shim_counts::stores, &pst_shim_counts::load_bytes,
+        &pst_shim_counts::store_bytes, &pst_shim_counts::wide_bytes, &pst_shim_counts::load_sectors,
+        &pst_shim_counts::store_sectors, &pst_shim_counts::fewest_load_sectors,
+        &pst_shim_counts::fewest_store_sectors, &pst_shim_counts::shared_accesses})
     all.*field += both.*field / 2;
 }
 
@@ -91,8 +93,11 @@ std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel
   const size_t width = kernel.record.size();
   std::vector<int64_t> records(samples * width);
   for (size_t sample = 0; sample < samples; ++sample) {
-    auto name = [&](const char *what) { return what + std::to_string(tensors[sample].size()) + " of sample " + std::to_string(sample); };
-    // The second one's do not begin where wide accesses may, as regions of images and a batch's samples.
+    auto name = [&](const char *what) {
+      return what + std::to_string(tensors[sample].size()) + " of sample " + std::to_string(sample);
+    };
+    // The second one's do not begin where wide accesses may, as regions of images and a batch's
+    // samples.
     auto add = [&](const Tensor &tensor, size_t slack) {
       const size_t off = counts ? 0 : sample * 13 * static_cast<size_t>(bytesOf(tensor.type)) % 64;
       buffers.emplace_back(off + tensor.bytes.size(), slack);
@@ -114,8 +119,8 @@ std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel
     const auto scratch = static_cast<size_t>(kernel.scratch.bytes(tensors[sample], scalars));
     buffers.emplace_back(scratch, 0);
     regions.writes("scratch of sample " + std::to_string(sample), buffers.back().data(), scratch);
-    runtime::packRecord(kernel.record, static_cast<int64_t>(sample) + 1, tensors[sample].data(), scalars.data(),
-                        buffers.back().data(), records.data() + sample * width);
+    runtime::packRecord(kernel.record, static_cast<int64_t>(sample) + 1, tensors[sample].data(),
+                        scalars.data(), buffers.back().data(), records.data() + sample * width);
   }
   // The last has failed a check before: nothing of it may be touched.
   const int32_t failedBefore = 99;
@@ -152,7 +157,8 @@ std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel
   if (first.check != second.check)
     return Failure{"kernel `" + name + "` gives its samples different states"};
   if (first.check)
-    return Failure{messages.at(static_cast<size_t>(first.check) - 1), first.values[0], first.values[1]};
+    return Failure{messages.at(static_cast<size_t>(first.check) - 1), first.values[0],
+                   first.values[1]};
   for (size_t i = 0; i < outputs.size(); ++i) {
     const void *first = tensors[0][inputs.size() + i].data,
                *second = tensors[1][inputs.size() + i].data;

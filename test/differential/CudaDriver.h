@@ -1,6 +1,7 @@
-//===- CudaDriver.h - printed kernels on the CPU ----------------*- C++ -*-===//
-#ifndef PENSTOCK_TEST_DIFFERENTIAL_CUDADRIVER_H
-#define PENSTOCK_TEST_DIFFERENTIAL_CUDADRIVER_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Printed kernels on the CPU ----------------*- C++.
+#pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/abi/plan_generated.h"
@@ -13,8 +14,8 @@ namespace penstock::differential {
 /// behind codegen/cuda/shim.h. What the host runs beside a GPU too (select,
 /// setup, tables) is CPU code.
 ///
-/// Every call launches two samples with buffers of their own and one that is to be left out, three times: with
-/// blocks and threads in ascending, descending and random order.
+/// Every call launches two samples with buffers of their own and one that is to be left out, three
+/// times: with blocks and threads in ascending, descending and random order.
 class CudaKernels final : public reference::KernelRunner {
 public:
   /// \param tiny  in tiles of few rows that may not fit, by few threads.
@@ -56,5 +57,3 @@ private:
 };
 
 } // namespace penstock::differential
-
-#endif

@@ -1,5 +1,6 @@
-//===- Draft.cpp - building blocks of random pipelines --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Building blocks of random pipelines.
 #include "test/differential/Draft.h"
 
 using namespace mlir;
@@ -172,11 +173,12 @@ static void deliver(Draft &draft, Value value, int number) {
   std::vector<StringRef> stored = axes;
   if (!ragged && draft.rng.chance(0.4))
     for (int64_t i = places; i > 1; --i)
-      std::swap(stored[static_cast<size_t>(i - 1)], stored[static_cast<size_t>(draft.rng.below(i))]);
+      std::swap(stored[static_cast<size_t>(i - 1)],
+                stored[static_cast<size_t>(draft.rng.below(i))]);
   draft.builder.create<OutputOp>(draft.loc, "out" + std::to_string(number), result, sizes,
                                  draft.builder.getStrArrayAttr(axes),
-                                 draft.builder.getStrArrayAttr(stored), ragged, Place::automatic, ValueRange(),
-                                 ArrayAttr(), DenseI64ArrayAttr(), ArrayAttr());
+                                 draft.builder.getStrArrayAttr(stored), ragged, Place::automatic,
+                                 ValueRange(), ArrayAttr(), DenseI64ArrayAttr(), ArrayAttr());
 }
 
 /// A value of another sample of the batch, mixed with this one's.
@@ -213,7 +215,9 @@ static Value peers(Draft &draft, Value x, bool known, int64_t count) {
   if (draft.rng.chance(0.5)) // what draws then is shared, too
     draft.key = b.create<KeyOp>(draft.loc, b.getType<KeyType>(), KeyScope::batch);
   for (int64_t i = draft.rng.between(1, 3); i > 0; --i) {
-    Value next = draft.rng.chance(0.6) ? draft.reduce(value) : draft.rng.chance(0.5) ? draft.map(value) : draft.scan(value);
+    Value next = draft.rng.chance(0.6)   ? draft.reduce(value)
+                 : draft.rng.chance(0.5) ? draft.map(value)
+                                         : draft.scan(value);
     value = next ? next : value;
   }
   const Dims mine = draft.dimsOf(own);
@@ -303,7 +307,7 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
   int64_t elements = 1;
   for (const Dim &dim : draft.dimsOf(draft.tensors.back()))
     elements *= dim.most;
-  const int64_t samples = !runsOver          ? 3
+  const int64_t samples = !runsOver         ? 3
                           : elements <= 300 ? over.pick<int64_t>({1, 2, 3, 5, 8, 17, 33, 40})
                                             : over.between(1, 4);
   const bool exact = over.chance(0.5);

@@ -1,6 +1,7 @@
-//===- Draft.h - a pipeline while it is being made ------------------------===//
-#ifndef PENSTOCK_TEST_DIFFERENTIAL_DRAFT_H
-#define PENSTOCK_TEST_DIFFERENTIAL_DRAFT_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// A pipeline while it is being made.
+#pragma once
 
 #include "test/differential/Generator.h"
 #include "test/differential/Rng.h"
@@ -119,5 +120,3 @@ private:
 };
 
 } // namespace penstock::differential
-
-#endif

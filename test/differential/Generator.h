@@ -1,4 +1,6 @@
-//===- Generator.h - a random pipeline ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A random pipeline.
 //
 // A pipeline of 1 to 12 steps, sometimes 60, over one to three tensor fields. A step
 // takes values from the pool (so values are used several times) and puts its
@@ -7,10 +9,7 @@
 // resample, reduce, scan, histogram, contract, fft, sort, compact, group and
 // reductions of groups, codecs, cast, choose, repeat, search, each, and peers in the batch
 // block. Everything stays in bounds by the way it is built, for every row.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_TEST_DIFFERENTIAL_GENERATOR_H
-#define PENSTOCK_TEST_DIFFERENTIAL_GENERATOR_H
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -35,5 +34,3 @@ struct Case {
 Case generate(mlir::MLIRContext &context, const Recipe &recipe);
 
 } // namespace penstock::differential
-
-#endif

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What the kernels of a pipeline touch in a GPU's memory for one sample, counted on a CPU:
 // penstock-gpu-counts FILE.pipe... bench/gpu_counts runs it.
 //
@@ -24,17 +26,20 @@ public:
   }
   std::optional<reference::Tensor> decode(const std::string &, const std::string &format,
                                           const reference::Bytes &data) const override {
-    return pixels(format == "rgb" ? reference::Tensor(reference::DType::u8, {"h", "w", "c"}, {height, width, 3})
-                                  : reference::Tensor(reference::DType::u8, {"h", "w"}, {height, width}),
+    return pixels(format == "rgb"
+                      ? reference::Tensor(reference::DType::u8, {"h", "w", "c"}, {height, width, 3})
+                      : reference::Tensor(reference::DType::u8, {"h", "w"}, {height, width}),
                   data);
   }
-  std::optional<reference::Tensor> decodeClip(const std::string &format, const reference::Bytes &data, int64_t,
-                                              int64_t count, int64_t) const override {
+  std::optional<reference::Tensor> decodeClip(const std::string &format,
+                                              const reference::Bytes &data, int64_t, int64_t count,
+                                              int64_t) const override {
     return pixels(reference::Tensor(reference::DType::u8, {"t", "h", "w", "c"},
                                     {count, height, width, format == "rgb" ? 3 : 1}),
                   data);
   }
-  std::optional<reference::Bytes> encode(const std::string &, const reference::Tensor &, int64_t) const override {
+  std::optional<reference::Bytes> encode(const std::string &, const reference::Tensor &,
+                                         int64_t) const override {
     return std::nullopt;
   }
 
@@ -78,11 +83,14 @@ bool count(const std::string &file) {
     if (sample.failure)
       std::fprintf(stderr, "%s: %s\n", file.c_str(), sample.failure->message.c_str());
   const auto samples = static_cast<uint64_t>(inputs.positions.size());
-  std::printf("%s launches %lld loads %llu stores %llu load_bytes %llu store_bytes %llu wide_bytes %llu load_sectors %llu "
-              "store_sectors %llu fewest_load_sectors %llu fewest_store_sectors %llu shared_accesses %llu\n",
+  std::printf("%s launches %lld loads %llu stores %llu load_bytes %llu store_bytes %llu wide_bytes "
+              "%llu load_sectors %llu "
+              "store_sectors %llu fewest_load_sectors %llu fewest_store_sectors %llu "
+              "shared_accesses %llu\n",
               std::filesystem::path(file).stem().c_str(),
               static_cast<long long>(kernels.launches() / static_cast<int64_t>(samples)),
-              static_cast<unsigned long long>(counts.loads / samples), static_cast<unsigned long long>(counts.stores / samples),
+              static_cast<unsigned long long>(counts.loads / samples),
+              static_cast<unsigned long long>(counts.stores / samples),
               static_cast<unsigned long long>(counts.load_bytes / samples),
               static_cast<unsigned long long>(counts.store_bytes / samples),
               static_cast<unsigned long long>(counts.wide_bytes / samples),

@@ -1,5 +1,6 @@
-//===- Inputs.cpp - rows without a file -----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows without a file.
 #include "test/differential/Inputs.h"
 #include "runtime/abi/random.h"
 #include <cmath>

@@ -1,6 +1,7 @@
-//===- Inputs.h - rows without a file -------------------------------------===//
-#ifndef PENSTOCK_TEST_DIFFERENTIAL_INPUTS_H
-#define PENSTOCK_TEST_DIFFERENTIAL_INPUTS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows without a file.
+#pragma once
 
 #include "stdlib/reference/Interpreter.h"
 
@@ -27,5 +28,3 @@ const reference::Media &madeUpMedia();
 inline constexpr int64_t madeUpHeader = 8;
 
 } // namespace penstock::differential
-
-#endif

@@ -1,5 +1,6 @@
-//===- JitCandidates.cpp - generated code must not change a bit -----------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Generated code must not change a bit.
 #include "compiler/Pipelines/Pipelines.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -51,7 +52,8 @@ std::vector<Candidate> jitCandidates() {
                       }});
   }
   for (const bool tiny : {false, true})
-    result.push_back({tiny ? "cuda, tiny tiles" : "cuda", [tiny](mlir::ModuleOp module, const BatchInputs &inputs) {
+    result.push_back({tiny ? "cuda, tiny tiles" : "cuda",
+                      [tiny](mlir::ModuleOp module, const BatchInputs &inputs) {
                         return compiled<CudaKernels>(module, inputs, tiny);
                       }});
   return result;

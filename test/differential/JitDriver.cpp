@@ -1,5 +1,6 @@
-//===- JitDriver.cpp - generated code under the reference's hands ---------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Generated code under the reference's hands.
 #include "test/differential/JitDriver.h"
 #include "codegen/cpu/Compile.h"
 #include "compiler/Pipelines/CodePipelines.h"

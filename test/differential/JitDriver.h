@@ -1,6 +1,7 @@
-//===- JitDriver.h - generated code under the reference's hands -----------===//
-#ifndef PENSTOCK_TEST_DIFFERENTIAL_JITDRIVER_H
-#define PENSTOCK_TEST_DIFFERENTIAL_JITDRIVER_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Generated code under the reference's hands.
+#pragma once
 
 #include "codegen/cpu/Target.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -40,5 +41,3 @@ private:
 };
 
 } // namespace penstock::differential
-
-#endif

@@ -1,5 +1,6 @@
-//===- PassCandidates.cpp - the passes must not change a bit --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The passes must not change a bit.
 #include "compiler/Pipelines/Pipelines.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/Pass.h"

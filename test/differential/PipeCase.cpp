@@ -1,5 +1,6 @@
-//===- PipeCase.cpp - a fault that the command line repeats ----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// A fault that the command line repeats.
 #include "test/differential/PipeText.h"
 #include "test/unit/compiler/ImportText.h"
 #include <filesystem>
@@ -48,10 +49,12 @@ static std::vector<std::string> columnsOf(mlir::ModuleOp module) {
   return names;
 }
 
-static std::string notWritten(const std::string &reason) { return "(no .pipe file: " + reason + ")\n"; }
+static std::string notWritten(const std::string &reason) {
+  return "(no .pipe file: " + reason + ")\n";
+}
 
-std::string writePipe(mlir::ModuleOp module, const BatchInputs &given,
-                                     const std::string &folder, const Differs &differs) {
+std::string writePipe(mlir::ModuleOp module, const BatchInputs &given, const std::string &folder,
+                      const Differs &differs) {
   const auto text = pipeText(module);
   if (!text)
     return notWritten("the language has no words for it");

@@ -1,10 +1,9 @@
-//===- PipeText.cpp - a generated pipeline in the language -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A generated pipeline in the language.
 //
 // Values of the pipeline become `let`s; what stands in an arm, a view or the
 // body of a map is written where it is used, as often as it is used.
-//
-//===----------------------------------------------------------------------===//
-
 #include "test/differential/PipeText.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "llvm/ADT/StringExtras.h"
@@ -171,9 +170,7 @@ std::string Text::scalarOp(Operation *op) {
         return std::string("(draw ") + (d.getKind() == DrawKind::uniform ? "uniform" : "int") +
                "(" + use(d.getArgs()[0]) + " .. " + use(d.getArgs()[1]) + "))";
       })
-      .Case([&](ExtentOp e) {
-        return call("extent", {use(e.getTensor()), e.getAxis().str()});
-      })
+      .Case([&](ExtentOp e) { return call("extent", {use(e.getTensor()), e.getAxis().str()}); })
       .Case([&](LoadOp load) {
         SmallVector<std::string> at;
         for (auto [axis, index] :
@@ -490,9 +487,7 @@ std::string Text::expression(Value value) {
       .Case([&](ResampleOp o) { return resample(o); })
       .Case([&](ReduceOp o) { return reduce(o); })
       .Case([&](ScanOp o) { return scan(o); })
-      .Case([&](ContractOp o) {
-        return call("contract", {use(o.getValue()), use(o.getMatrix())});
-      })
+      .Case([&](ContractOp o) { return call("contract", {use(o.getValue()), use(o.getMatrix())}); })
       .Case([&](SortOp o) { return call("sort", {use(o.getValue()), o.getAxis().str()}); })
       .Case([&](FftOp o) { return call("fft", {use(o.getValue()), o.getAxis().str()}); })
       .Case([&](ChooseOp o) { return choose(o, result); })

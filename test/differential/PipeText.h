@@ -1,6 +1,7 @@
-//===- PipeText.h - a generated pipeline in the language -------------------===//
-#ifndef PENSTOCK_TEST_DIFFERENTIAL_PIPETEXT_H
-#define PENSTOCK_TEST_DIFFERENTIAL_PIPETEXT_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// A generated pipeline in the language.
+#pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 #include "stdlib/reference/Interpreter.h"
@@ -23,8 +24,6 @@ using Differs =
 /// of its samples, and returns the text and how to see the fault with the
 /// command line; or why there is no such file.
 std::string writePipe(mlir::ModuleOp module, const reference::BatchInputs &inputs,
-                                     const std::string &folder, const Differs &differs);
+                      const std::string &folder, const Differs &differs);
 
 } // namespace penstock::differential
-
-#endif

@@ -1,5 +1,6 @@
-//===- Regions.cpp - steps that compute each element in a region ----------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps that compute each element in a region.
 #include "test/differential/Draft.h"
 
 using namespace mlir;

@@ -1,6 +1,7 @@
-//===- Rng.h - choices that follow from a seed ----------------------------===//
-#ifndef PENSTOCK_TEST_DIFFERENTIAL_RNG_H
-#define PENSTOCK_TEST_DIFFERENTIAL_RNG_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Choices that follow from a seed.
+#pragma once
 
 #include "runtime/abi/random.h"
 #include <vector>
@@ -25,5 +26,3 @@ private:
 };
 
 } // namespace penstock::differential
-
-#endif

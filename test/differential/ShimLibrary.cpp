@@ -1,5 +1,6 @@
-//===- ShimLibrary.cpp - CUDA text, compiled for the CPU -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// CUDA text, compiled for the CPU.
 #include "test/differential/ShimLibrary.h"
 #include <cstdlib>
 #include <dlfcn.h>
@@ -15,7 +16,8 @@ static std::string contents(const std::string &path) {
   return text.str();
 }
 
-std::unique_ptr<ShimLibrary> ShimLibrary::compile(const std::string &text, std::string &error, bool isWatched) {
+std::unique_ptr<ShimLibrary> ShimLibrary::compile(const std::string &text, std::string &error,
+                                                  bool isWatched) {
   auto made = std::make_unique<ShimLibrary>();
   std::string &folder = made->folder;
   folder = (std::filesystem::temp_directory_path() / "penstock-cuda-XXXXXX").string();
@@ -28,12 +30,13 @@ std::unique_ptr<ShimLibrary> ShimLibrary::compile(const std::string &text, std::
   const std::string compiler = PENSTOCK_SHIM_COMPILER, messages = " 2> " + folder + "/messages";
   // The callbacks are the shim's: the sanitizer's runtime is not linked.
   const std::string commands[] = {
-      compiler +
-          " -x c++ -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -fwrapv -fno-strict-aliasing" +
-          (isWatched ? " -DPST_WATCHED -fsanitize=thread,alignment -mllvm -tsan-instrument-func-entry-exit=0"
+      compiler + " -x c++ -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -fwrapv -fno-strict-aliasing" +
+          (isWatched ? " -DPST_WATCHED -fsanitize=thread,alignment -mllvm "
+                       "-tsan-instrument-func-entry-exit=0"
                        " -mllvm -tsan-instrument-read-before-write=1"
                      : "") +
-          " -include " PENSTOCK_SOURCE_DIR "/codegen/cuda/shim.h -I" PENSTOCK_SOURCE_DIR "/codegen/cuda -c " +
+          " -include " PENSTOCK_SOURCE_DIR "/codegen/cuda/shim.h -I" PENSTOCK_SOURCE_DIR
+          "/codegen/cuda -c " +
           folder + "/kernels.cu -o " + folder + "/kernels.o" + messages,
       compiler + " -shared " + folder + "/kernels.o -o " + folder + "/kernels.so" + messages};
   for (const std::string &command : commands)
@@ -63,8 +66,9 @@ ShimLibrary::Kernel ShimLibrary::kernel(const std::string &name) const {
 /// ` (line 123: the line)`, or nothing where nobody can tell.
 std::string ShimLibrary::lineAt(uint64_t offset) const {
   const std::string out = folder + "/line";
-  const std::string command = "/usr/lib/llvm-19/bin/llvm-symbolizer --no-inlines --functions=none --obj=" +
-                              folder + "/kernels.so " + std::to_string(offset - 1) + " > " + out + " 2> /dev/null";
+  const std::string command =
+      "/usr/lib/llvm-19/bin/llvm-symbolizer --no-inlines --functions=none --obj=" + folder +
+      "/kernels.so " + std::to_string(offset - 1) + " > " + out + " 2> /dev/null";
   if (std::system(command.c_str()) != 0)
     return "";
   const std::string place = contents(out); // path:line:column

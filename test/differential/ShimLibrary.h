@@ -1,6 +1,7 @@
-//===- ShimLibrary.h - CUDA text, compiled for the CPU ---------*- C++ -*-===//
-#ifndef PENSTOCK_TEST_DIFFERENTIAL_SHIMLIBRARY_H
-#define PENSTOCK_TEST_DIFFERENTIAL_SHIMLIBRARY_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// CUDA text, compiled for the CPU ---------*- C++.
+#pragma once
 
 #include "codegen/cuda/shim_launch.h"
 #include <deque>
@@ -13,15 +14,21 @@ namespace penstock::differential {
 /// What the threads of a launch may touch.
 class ShimRegions {
 public:
-  void reads(std::string name, const void *begin, size_t bytes) { add(std::move(name), begin, bytes, false, true); }
+  void reads(std::string name, const void *begin, size_t bytes) {
+    add(std::move(name), begin, bytes, false, true);
+  }
   /// `around` bytes before and behind may be read, too.
   void reads(std::string name, const void *begin, size_t bytes, size_t around) {
     reads(std::move(name), begin, bytes);
     all.back().around = around;
   }
   /// Holds nothing before the launch.
-  void writes(std::string name, void *begin, size_t bytes) { add(std::move(name), begin, bytes, true, false); }
-  void keeps(std::string name, void *begin, size_t bytes) { add(std::move(name), begin, bytes, true, true); }
+  void writes(std::string name, void *begin, size_t bytes) {
+    add(std::move(name), begin, bytes, true, false);
+  }
+  void keeps(std::string name, void *begin, size_t bytes) {
+    add(std::move(name), begin, bytes, true, true);
+  }
 
   std::vector<pst_shim_region> all;
 
@@ -38,9 +45,10 @@ class ShimLibrary {
 public:
   using Kernel = decltype(pst_shim_launch::kernel);
 
-  /// Null, and `error`, where the text does not compile. Without `isWatched` nobody looks what its threads touch: it is
-  /// several times as fast.
-  static std::unique_ptr<ShimLibrary> compile(const std::string &text, std::string &error, bool isWatched = true);
+  /// Null, and `error`, where the text does not compile. Without `isWatched` nobody looks what its
+  /// threads touch: it is several times as fast.
+  static std::unique_ptr<ShimLibrary> compile(const std::string &text, std::string &error,
+                                              bool isWatched = true);
   ~ShimLibrary();
 
   Kernel kernel(const std::string &name) const;
@@ -54,5 +62,3 @@ private:
 };
 
 } // namespace penstock::differential
-
-#endif

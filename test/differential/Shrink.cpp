@@ -1,5 +1,6 @@
-//===- Shrink.cpp - the smallest pipeline that still differs --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The smallest pipeline that still differs.
 #include "test/differential/Shrink.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

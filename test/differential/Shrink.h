@@ -1,6 +1,7 @@
-//===- Shrink.h - the smallest pipeline that still differs ----------------===//
-#ifndef PENSTOCK_TEST_DIFFERENTIAL_SHRINK_H
-#define PENSTOCK_TEST_DIFFERENTIAL_SHRINK_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The smallest pipeline that still differs.
+#pragma once
 
 #include "test/differential/Candidates.h"
 #include "test/differential/Generator.h"
@@ -15,5 +16,3 @@ using Fails = std::function<bool(mlir::ModuleOp, const reference::BatchInputs &)
 Case shrink(mlir::MLIRContext &context, const Recipe &recipe, const Fails &fails);
 
 } // namespace penstock::differential
-
-#endif

@@ -1,5 +1,6 @@
-//===- Steps.cpp - the other steps, and which one is next -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The other steps, and which one is next.
 #include "test/differential/Draft.h"
 
 using namespace mlir;
@@ -96,9 +97,11 @@ static Value reduceTiles(Draft &d, Value x) {
   const Dims dims = d.dimsOf(x);
   if (dims.empty() || dims.size() > 4)
     return {};
-  const bool channelsStay = dims.size() > 2 && !dims.back().size && dims.back().most <= 4 && d.rng.chance(0.5);
+  const bool channelsStay =
+      dims.size() > 2 && !dims.back().size && dims.back().most <= 4 && d.rng.chance(0.5);
   const size_t end = dims.size() - channelsStay;
-  const size_t first = end - std::min<size_t>(end, (channelsStay ? 2 : 1) + static_cast<size_t>(d.rng.below(2)));
+  const size_t first =
+      end - std::min<size_t>(end, (channelsStay ? 2 : 1) + static_cast<size_t>(d.rng.below(2)));
   Dims split, kept;
   SmallVector<std::string> inner;
   std::vector<AffineExpr> results;
@@ -330,8 +333,8 @@ Value Draft::codec(Value x) {
   const Type u8 = builder.getIntegerType(8, /*isSigned=*/false);
   Value bytes = x;
   if (element(x) != u8)
-    bytes = remember(builder.create<CastOp>(loc, typeOf(u8, dims), CastMode::clamp, x, sizesOf(dims)),
-                     dims);
+    bytes = remember(
+        builder.create<CastOp>(loc, typeOf(u8, dims), CastMode::clamp, x, sizesOf(dims)), dims);
   static const char *const names[] = {"h", "w", "c"};
   Dims image = dims;
   std::vector<AffineExpr> same;

@@ -1,5 +1,6 @@
-//===- Views.cpp - steps that only move elements --------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps that only move elements.
 #include "test/differential/Draft.h"
 
 using namespace mlir;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random DAGs get the kernels and temporaries that docs/rationale/fusion.md predicts.
 
 `predict` is that page, over a plain graph; it shares nothing with the compiler. `Draft` makes a

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Random pipelines that the language has words for, run by whole sessions on a simulated GPU: the samples are those of the host.
 
 Usage: gpu_sessions.py DIFFERENTIAL PENSTOCK FAKES [--seed S] [--count N]

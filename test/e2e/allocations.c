@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded: how often a process asks for memory, which is what compiling costs without a
  * clock. The number is written to the file that PENSTOCK_ALLOCATIONS names. */
 #define _GNU_SOURCE

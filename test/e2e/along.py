@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops that read whole axes, through the compiler and the JIT, against NumPy."""
 import numpy
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nothing is decoded that is not used: 8x8 blocks through the inverse DCT, counted exactly.
 
 The pictures are 4:4:4: a block stands in three planes, and no plane is enlarged, so that no pixel

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bundles: the same samples as from the text, chosen by the machine's level, refused where they are damaged, and run where
 there is no compiler."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random chains of the library's functions, on images of any size: no pass and no level of the CPU
 changes a bit of them, and none ends in anything but samples or a message with a place.
 

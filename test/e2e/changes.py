@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Videos that change while a session runs: each clip is of one version of its file, or a bad sample."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """penstock check --json: the whole report, and its description in docs/check.md."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every command once, as a new user would try it."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Disks that are full, caches that cannot be used, signals: the samples stay the same."""
 import os
 import random

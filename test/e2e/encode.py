@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pixels through encoders, where a pipeline may put them: in branches, views, batches and outputs."""
 import io
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The picture that `explain` draws, of every example: it fits a screen, and its SVG is XML with a box for each."""
 import glob
 import json

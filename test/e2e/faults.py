@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Damaged data, kills, interrupts: nothing is lost, nothing shifts."""
 import os
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """penstock fmt on files, folders, links and stdin. What the layout is, test/unit/dsl/format_test.cpp says."""
 import os
 import stat

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels on a GPU, simulated: the driver's library and NVRTC are stand-ins (test/fakes), the kernels are the CUDA text behind the
 shim. Every sample is what the CPU makes; what fails on the way is said, and nothing is left behind."""
 import os

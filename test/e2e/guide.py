@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What docs/guide.md and docs/operators.md tell people to type works, and prints what they show.
 
 A block ```console holds commands, each after `$ `, and lines that must stand in what they print, in

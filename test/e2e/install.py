@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The installed tree works by itself: tools, headers, and a user's own lit tests (examples/lit)."""
 import glob
 import os

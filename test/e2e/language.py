@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every construct of the language means something: small pipelines through the compiler and the JIT.
 
 Expected values are computed here, by hand or with NumPy.

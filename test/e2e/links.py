@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Links in data: random trees beside a model of torchvision's rules, and folders that the caller opens."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The compiler is a library of its own, loaded when something has to be compiled."""
 import os
 import re

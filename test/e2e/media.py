@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `probe` and `decode` give of each medium, on files that NumPy and Pillow write."""
 import io
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory: stated beforehand, the same after one epoch and after many, and a limit."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What people are told: the draws of a sample, and what is wrong with a pipeline or a value."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many different mistakes have their messages pinned whole, by class.
 
 A mistake is one message, whatever names and numbers stand in it. They are pinned in test/dsl/mistakes/CLASS (text

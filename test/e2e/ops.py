@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """penstock ops: every operator is there, described and found; the words of its pages are those of the language."""
 import json
 import os

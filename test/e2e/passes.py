@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each optimising pass changes no bit, and its measure is worse without it.
 
 Also: every level of the CPU gives the same bits, and code that refers to nothing outside itself.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small pipelines through the tool, for tests of the language."""
 import os
 import re

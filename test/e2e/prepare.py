@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """penstock index and penstock pack through the tool: what is in the files, that it is used, and kills."""
 import filecmp
 import json

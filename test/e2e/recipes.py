@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What recipes want of the language, through the compiler and the JIT, against NumPy."""
 import numpy
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What compiling costs grows no faster than the program: families of programs at n and 2n.
 
 The measure is how often the compiler asks for memory, which is the same on every machine; bench/startup

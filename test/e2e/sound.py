@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sound that FFmpeg decodes, through the tool: slices, kept indexes, what is read, bad files."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables of every kind through the tool: what rows hold, orders, ranks, resume and bad rows."""
 import io
 import json

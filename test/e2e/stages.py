@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--from`: the text of a stage is data. What does not fit is refused at its line, and nothing crashes.
 
 Which numbers may stand in such a text, test/unit/compiler/StageTextTest.cpp tries.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loaded before a program: the system has PENSTOCK_TEST_THREADS threads left for it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Orders in memory: wherever `n` stands among an output's axes, a sample's bytes are those that it has alone."""
 import itertools
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loaded before a program: a timer's signal interrupts its system calls all the time. */
 #include <signal.h>
 #include <string.h>

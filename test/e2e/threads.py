@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Systems that give no more threads: whichever is the first that cannot be started, there is an error or a result."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables of videos through the tool: rows, frames, indexes, ranks, bad files."""
 import io
 import os

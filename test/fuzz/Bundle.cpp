@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A bundle, with its checksum made right: what is in it is refused or loads.
 #include "api/c/Bundle.h"
 #include "runtime/core/Image.h"

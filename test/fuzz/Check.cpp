@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Any text through everything that `penstock check` does, with the real library:
 // with those of its declarations that the text can reach, since reading all of it
 // takes several times as long as the text.
@@ -40,7 +42,8 @@ struct Parts {
   explicit Parts(std::string_view text) {
     std::vector<size_t> starts;
     bool isDocumented = false; // by the lines above
-    for (size_t line = 0; line < text.size(); line = std::min(text.find('\n', line), text.size() - 1) + 1) {
+    for (size_t line = 0; line < text.size();
+         line = std::min(text.find('\n', line), text.size() - 1) + 1) {
       const std::string_view rest = text.substr(line);
       const bool isDocs = rest.starts_with("///");
       const bool begins = isDocs || rest.starts_with("pub ") || rest.starts_with("fn ") ||
@@ -61,7 +64,6 @@ struct Parts {
                            Declaration{std::string(one), namesIn(one)});
     }
   }
-
 };
 
 /// All modules, cut down to what some names reach.

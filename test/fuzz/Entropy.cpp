@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The own entropy decoder of JPEG files against libjpeg's, which is the truth: the
 // same files are refused, and all others give the same pixels, with each set of
 // inner loops, with and without checkpoints.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Headers of image files: sizes within the limits, or a reason.
 #include "runtime/media/ImageHeader.h"
 #include "runtime/media/jpeg/JpegHeader.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Machine code files. Their checksum is made right first: the target is what
 // lies behind it. Nothing of the code is run.
 #include "runtime/core/Image.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The cached list of a folder's images, with its checksum made right.
 #include "runtime/sources/FolderIndex.h"
 #include "test/fuzz/Fuzz.h"

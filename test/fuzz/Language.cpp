@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Any text through parser and name check: a correct file, or messages that say
 // something, each at a place.
 #include "dsl/Diagnostics/Render.h"

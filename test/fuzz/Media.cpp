@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Media whose file lies in memory, pictures apart: headers and boxes of any bytes.
 // Where the whole decodes, so does every box of it, with the same elements.
 #include "test/fuzz/Fuzz.h"
@@ -16,7 +18,8 @@ namespace {
 constexpr uint8_t untouched = 0xEE;
 
 /// The elements of a box within room for the whole; nothing where it is refused.
-std::vector<uint8_t> decoded(Medium &medium, const MediumInput &input, const MediumRequest &request) {
+std::vector<uint8_t> decoded(Medium &medium, const MediumInput &input,
+                             const MediumRequest &request) {
   const auto layout = medium.layout(request);
   if (!layout || layout->bytes > 1 << 20)
     return {};
@@ -35,7 +38,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Choices choices(data, size);
   DecodeStats stats;
   pst_video_costs videos{};
-  MediumHost host{{}, stats, videos, [](int64_t) -> uint8_t * { return nullptr; },
+  MediumHost host{{},
+                  stats,
+                  videos,
+                  [](int64_t) -> uint8_t * { return nullptr; },
                   [](uint64_t) { return false; }};
   const bool isWave = choices.below(2);
   const auto kind = size_t(media::find(isWave ? "wave" : "numbers"));
@@ -82,7 +88,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t axis = rank; axis-- > 0; rest /= size_t(extents[axis]))
       inside &= int64_t(rest % size_t(extents[axis])) >= box[axis].low &&
                 int64_t(rest % size_t(extents[axis])) < box[axis].high;
-    require(part[i] == (inside ? all[i] : untouched), "a box has the elements of the whole, and no others");
+    require(part[i] == (inside ? all[i] : untouched),
+            "a box has the elements of the whole, and no others");
   }
   return 0;
 }

@@ -1,4 +1,7 @@
-// Sound that FFmpeg decodes: any bytes. An index that is made can be read, and every range has the samples of the whole.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sound that FFmpeg decodes: any bytes. An index that is made can be read, and every range has the
+// samples of the whole.
 #include "test/fuzz/Fuzz.h"
 
 #include "runtime/media/video/SoundTrack.h"
@@ -13,15 +16,19 @@ using namespace penstock::fuzz;
 namespace {
 
 /// Samples of all channels; empty where they are refused.
-std::vector<float> decoded(const SoundTrack &sound, std::span<const uint8_t> file, int64_t low, int64_t high) {
+std::vector<float> decoded(const SoundTrack &sound, std::span<const uint8_t> file, int64_t low,
+                           int64_t high) {
   MediaSpan bytes(file);
   pst_video_costs costs{};
   const size_t channels = sound.info().channels;
   std::vector<float> out(size_t(high - low) * channels);
-  const Status status = sound.decode(bytes, low, high, [&](int64_t first, int64_t count, const float *samples) {
-    require(first >= low && count > 0 && count <= high - first, "what comes was asked for");
-    std::copy_n(samples, size_t(count) * channels, out.data() + size_t(first - low) * channels);
-  }, costs);
+  const Status status = sound.decode(
+      bytes, low, high,
+      [&](int64_t first, int64_t count, const float *samples) {
+        require(first >= low && count > 0 && count <= high - first, "what comes was asked for");
+        std::copy_n(samples, size_t(count) * channels, out.data() + size_t(first - low) * channels);
+      },
+      costs);
   if (status)
     return out;
   require(!status.error().message.empty(), "a refusal has a reason");
@@ -34,7 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!videoModule())
     return 0;
   Choices choices(data, size);
-  const uint32_t at = choices.take<uint32_t>(), length = choices.take<uint32_t>(), damaged = choices.take<uint32_t>();
+  const uint32_t at = choices.take<uint32_t>(), length = choices.take<uint32_t>(),
+                 damaged = choices.take<uint32_t>();
   const auto file = choices.remaining();
   MediaSpan bytes(file);
   auto index = SoundTrack::index(bytes, {});
@@ -52,7 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const size_t channels = (*sound)->info().channels;
   if (!all.empty())
     require(part.size() == size_t(high - low) * channels &&
-                std::memcmp(part.data(), all.data() + size_t(low) * channels, part.size() * sizeof(float)) == 0,
+                std::memcmp(part.data(), all.data() + size_t(low) * channels,
+                            part.size() * sizeof(float)) == 0,
             "a range has the samples of the whole");
   if (damaged % 4 == 0) { // an index is kept in files, which may be damaged, too
     (*index)[damaged / 4 % index->size()] ^= uint8_t(1 + damaged % 255);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Decoding of image files. The first bytes choose format and region, the rest is
 // the file: where the whole picture decodes, so does every region, with the same
 // pixels.

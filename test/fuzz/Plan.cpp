@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Plans as they come from caches and bundles. What is loaded can be opened as a
 // session, whose kernels do nothing: no crash, whatever the plan says.
 #include "runtime/core/Plan.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Writes the inputs that fuzzing begins with: fuzz-seeds FOLDER.
 #include "runtime/abi/image.h"
 #include "runtime/sources/FolderIndex.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // State lines, as a user may have edited them.
 #include "runtime/sched/State.h"
 #include "test/fuzz/Fuzz.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Tables written as text, numbers in them, and headers of .npy files. The first
 // byte chooses the separator.
 #include "runtime/sources/Csv.h"
@@ -57,7 +59,8 @@ static void readLine(std::string_view text) {
       continue;
     const std::string again = "{\"a\":" + std::string(value) + "}";
     std::string_view found[2];
-    require(bool(readJsonObject(again, keys, found)) && found[0] == value, "a value can be read alone");
+    require(bool(readJsonObject(again, keys, found)) && found[0] == value,
+            "a value can be read alone");
     if (const auto string = jsonText(value); !string)
       require(!string.error().message.empty(), "a refusal has a reason");
     const Extent dims[] = {{0, 1000}, {2, 2}};
@@ -68,8 +71,10 @@ static void readLine(std::string_view text) {
           require(!count.error().message.empty(), "a refusal has a reason");
           continue;
         }
-        std::vector<uint8_t> out(size_t(*count) * (rank == 2 ? 2 : 1) * (type == plan::DType::u8 ? 1 : 4));
-        require(*parseList(type, {dims, rank}, value, rank == 1, out.data()) == *count, "a list has one length");
+        std::vector<uint8_t> out(size_t(*count) * (rank == 2 ? 2 : 1) *
+                                 (type == plan::DType::u8 ? 1 : 4));
+        require(*parseList(type, {dims, rank}, value, rank == 1, out.data()) == *count,
+                "a list has one length");
       }
   }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Tar files, with the checksums of their headers made right.
 #include "runtime/sources/Tar.h"
 #include "test/fuzz/Fuzz.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes small files that fuzzing begins with: seeds.py FOLDER."""
 import io
 import os

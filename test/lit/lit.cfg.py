@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # How lit runs the tests of this folder. Registered with ctest as `lit`.
 #
 # FileCheck, not and split-file come with LLVM; our tools from the build folder

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Plants faults: writes a copy of the tree whose sources contain mutants.
 
     plant.py FOLDER [CHOICE]  makes or updates the copy; unchanged files are links
@@ -76,8 +77,8 @@ def choose(arguments):
 
 
 def place_of(mutant, text):
-    """Where the old text stands; line breaks and indentation do not count."""
-    pattern = r"\s+".join(map(re.escape, mutant.old.split()))
+    """Where the old text stands; how it is laid out does not count."""
+    pattern = r"\s*".join(map(re.escape, re.findall(r"\w+|[^\w\s]", mutant.old)))
     found = list(re.finditer(pattern, text))
     if len(found) != 1:
         sys.exit(f"mutant {mutant.name}: its text occurs {len(found)} times in {mutant.path}, not once:\n"

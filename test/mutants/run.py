@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the tests against mutants: every one must make some test fail.
 
     run.py BUILD [CHOICE]   all of them, or those that plant.py chooses by the same words

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A fault ends in a small .pipe file with which the command line repeats it.
 
     shrink.py BUILD     plants one fault, lets penstock-differential find and shrink it,

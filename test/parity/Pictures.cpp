@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "test/parity/Pictures.h"
 
 #include <algorithm>
@@ -91,9 +92,8 @@ std::optional<reference::Tensor> Jpeg::decode(const std::string &, const std::st
   return result;
 }
 
-std::optional<reference::Bytes> Jpeg::encode(const std::string &format,
-                                             const reference::Tensor &value,
-                                             int64_t quality) const {
+std::optional<reference::Bytes>
+Jpeg::encode(const std::string &format, const reference::Tensor &value, int64_t quality) const {
   if (format != "jpeg")
     return std::nullopt;
   jpeg_compress_struct info{};

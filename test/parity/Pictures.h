@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Class folders of JPEG files for the reference, decoded whole by the plain
 // library: nothing of the runtime's decoder takes part.
 #pragma once
@@ -25,7 +27,8 @@ private:
 
 class Jpeg : public reference::Media {
 public:
-  std::optional<Header> probe(const std::string &media, const reference::Bytes &data) const override;
+  std::optional<Header> probe(const std::string &media,
+                              const reference::Bytes &data) const override;
   std::optional<reference::Tensor> decode(const std::string &media, const std::string &format,
                                           const reference::Bytes &data) const override;
   /// JPEG files alone.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The module `audio` against torchaudio, torch and NumPy: within the bounds that stand with each result.
 
 Generated code has the bits of the reference interpreter. Where torchaudio computes in f32 what it need not, it is asked for f64.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops that read whole axes: generated code has the bits of the reference interpreter.
 
 The points example of the language and a front end of speech, whole; with NaN, infinities, signed zeros and points at

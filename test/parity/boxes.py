@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The boxes of random_resized_crop are distributed as torchvision's.
 
 Ours come from samples of a session (JIT, C API), theirs from RandomResizedCrop.get_params. Two-sample

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small videos of many kinds, made with the ffmpeg tool, and what ffmpeg decodes from them."""
 import os
 import subprocess

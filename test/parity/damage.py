@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Damaged videos: each frame that comes is one of FFmpeg's or undamaged, the same for every clip; what is bad is so for every clip.
 
 PENSTOCK_VIDEO_ROUNDS: damaged files per kind, else 2.

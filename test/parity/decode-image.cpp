@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Decodes images as told line by line, for comparison with other libraries.
 //
 //   decode-image

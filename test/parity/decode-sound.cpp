@@ -1,11 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Decodes ranges of sounds as told line by line, for comparison with others.
 //
 //   decode-sound
 //
 // A line is `probe FILE`, or `channels|mono LOW HIGH FILE`. The answers: `ok RATE CHANNELS SAMPLES
-// BITS PARTS` (PARTS: 1 where it is read in parts), or `ok BYTES READ LATE PACKETS RESTARTS` and that many bytes of f32 (READ of the file,
-// LATE of them while decoding), or `error MESSAGE`. Files are read in parts, as the runtime's
-// fetcher does.
+// BITS PARTS` (PARTS: 1 where it is read in parts), or `ok BYTES READ LATE PACKETS RESTARTS` and
+// that many bytes of f32 (READ of the file, LATE of them while decoding), or `error MESSAGE`. Files
+// are read in parts, as the runtime's fetcher does.
 #include "runtime/core/RealFileSystem.h"
 #include "runtime/media/Medium.h"
 #include "runtime/media/video/SoundTrack.h"
@@ -73,8 +75,9 @@ public:
       return status;
     auto number = [&](size_t which) { return static_cast<long long>(input.numbers[which]); };
     if (word == "probe") {
-      std::printf("ok %lld %lld %lld %lld %d\n", number(media::waveRate), number(media::waveChannels),
-                  number(media::waveSamples), number(media::waveBits), whole.empty());
+      std::printf("ok %lld %lld %lld %lld %d\n", number(media::waveRate),
+                  number(media::waveChannels), number(media::waveSamples), number(media::waveBits),
+                  whole.empty());
       return {};
     }
     const int64_t extents[] = {t.high - t.low, number(media::waveChannels)};

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Decodes frames of videos as told line by line, for comparison with FFmpeg.
 //
 //   decode-video

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `encode` writes, and gives decoded again, is what Pillow's save(quality = q) and open do.
 
 JPEG files are Pillow's byte for byte where both use the same libjpeg-turbo (Debian's); PNG files have its pixels.

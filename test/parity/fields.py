@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """H.264 with its fields in packets of their own, as AVCHD cameras write it and no free encoder does."""
 import struct
 

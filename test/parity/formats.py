@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PNG, WebP, BMP and PNM files decode to Pillow's pixels, whole and by regions; damage is refused."""
 import io
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What random functions of the library draw is distributed as torchvision's and torchaudio's.
 
 Orders and operations by chi-square against equal shares; boxes of `erase` by two-sample

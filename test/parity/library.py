@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The library's functions on u8 images equal Pillow and torchvision, bit for bit.
 
 torchvision fixes no order of sums for gaussian_blur alone: one value in a thousand may be off by one.

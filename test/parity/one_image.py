@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One image through a pipeline of this folder: on the reference interpreter and as generated code."""
 import os
 import subprocess

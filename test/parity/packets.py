@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sound that FFmpeg decodes: whole files are FFmpeg's, any range is that of the whole, bit for bit.
 
 PENSTOCK_SOUND_ALL=1: every container with every number of channels; else of each codec one file for each of either.

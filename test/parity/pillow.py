@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The chain decode, crop, resize, flip, ToTensor, Normalize equals Pillow and torchvision.
 
 Fixed boxes, every sampling, up and down and 1-pixel cases; on generated code and on the reference

@@ -1,4 +1,6 @@
-//===- reference-sample.cpp - one sample by the reference interpreter -----===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One sample by the reference interpreter.
 //
 //   reference-sample FILE POSITION OUT [--set NAME=VALUE]...
 //
@@ -6,9 +8,6 @@
 // sample in the order of the table, and writes each output to OUT/<name>.raw, in
 // the declared axis order. For the parity tests: no pass and no machine code
 // stands in between.
-//
-//===----------------------------------------------------------------------===//
-
 #include "stdlib/reference/Interpreter.h"
 #include "test/parity/Pictures.h"
 #include "test/unit/compiler/ImportText.h"
@@ -120,8 +119,8 @@ int main(int argc, char **argv) {
   };
   const parity::Jpeg jpeg;
   inputs.media = &jpeg;
-  inputs.open = [&](const std::string &kind, const std::map<std::string, Field> &args)
-      -> std::shared_ptr<reference::Table> {
+  inputs.open = [&](const std::string &kind,
+                    const std::map<std::string, Field> &args) -> std::shared_ptr<reference::Table> {
     if (kind == "image_folder")
       return std::make_shared<parity::PictureTable>(std::get<std::string>(args.at("root")));
     for (const auto &[name, value] : args)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Writes the video packets of a file into another container, with marks and data as
 // told, for tests of what must not be believed.
 //

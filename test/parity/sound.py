@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Any range of a sound is that of soundfile and of FFmpeg, bit for bit, and little is read for it.
 
 PENSTOCK_SOUND_RANGES: ranges per file, else 8.

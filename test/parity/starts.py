@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every codec in every container, with key frames marked wrongly: a clip's frames are those of a whole decode.
 
 PENSTOCK_VIDEO_ALL=1: all containers and marks; else one of each codec.

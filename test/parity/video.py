@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every clip of a video has FFmpeg's frames, bit for bit, and pixels by the documented formula."""
 import hashlib
 import os

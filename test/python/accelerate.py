@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`penstock.accelerate`: DataLoaders whose batches come from a pipeline have those of the original, or are untouched."""
 import contextlib
 import os

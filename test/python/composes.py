@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compose expressions as scripts have them.
 
 compose_counts.csv counts the arguments of `Compose(...)` in 51 public PyTorch repositories (324 of them), by the names of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`penstock.from_dataset`: data sets of Python's, and Hugging Face's Arrow tables, as rows of `external_source`."""
 import io
 import pathlib

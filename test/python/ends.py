@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Waits, threads, forks and the interpreter's end: nothing hangs."""
 import gc
 import multiprocessing

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Outputs in a GPU's memory: the driver's library is a stand-in (test/fakes), whose device memory is the host's, and which does what is
 queued late. Consumers read what was theirs, whatever is written next."""
 import ctypes

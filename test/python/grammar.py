@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scripts from a grammar, under penstock.accelerate and without: data set x sampler x transform x collate x loop x workers.
 
 Each is accelerated, with equal batches (order, targets, shapes, types; pixels where nothing is drawn for them) and equal generators, or

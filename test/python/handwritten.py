@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scripts in the styles that are common (scripts/), under penstock.accelerate and without: the same output, losses included."""
 import contextlib
 import importlib.util

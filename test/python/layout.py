@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """api/python/penstock/_c.py has what penstock.h has: sizes and offsets of structs, functions and their arguments."""
 import ctypes
 import pathlib

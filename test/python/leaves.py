@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`penstock.accelerate` on data sets of a script's own: its `__getitem__` runs, the images in its samples come from a pipeline."""
 import io
 import os

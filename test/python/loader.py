@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`penstock.load`: batches, epochs, state, errors, and ends."""
 import gc
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loops over DataLoaders, with and without penstock.accelerate, on small data sets."""
 import contextlib
 import io

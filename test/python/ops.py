@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`penstock.ops`: the library's functions on arrays."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Python of docs/python.md runs, block after block, as it stands there."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a script's own Python does to images that nobody looked at, recorded: the pipeline makes the same bits, and what has no stages looks."""
 import contextlib
 import importlib.util

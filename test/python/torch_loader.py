@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`penstock.torch.Loader`: what trainers look for, and tensors that view their batch."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`penstock.torch.compile_transforms`: what is known equals torchvision; what is not is named with its reason."""
 import collections
 import importlib.util

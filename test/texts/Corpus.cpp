@@ -1,5 +1,6 @@
-//===- Corpus.cpp - the texts that are damaged ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The texts that are damaged.
 #include "test/texts/Corpus.h"
 #include "test/unit/dsl/Damages.h"
 #include <algorithm>

@@ -1,6 +1,7 @@
-//===- Corpus.h - the texts that are damaged ------------------------------===//
-#ifndef PENSTOCK_TEST_TEXTS_CORPUS_H
-#define PENSTOCK_TEST_TEXTS_CORPUS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The texts that are damaged.
+#pragma once
 
 #include <string>
 #include <vector>
@@ -21,5 +22,3 @@ Corpus readCorpus(const std::string &root);
 std::vector<std::pair<size_t, size_t>> callsIn(const std::string &text);
 
 } // namespace penstock::texts
-
-#endif

@@ -1,5 +1,6 @@
-//===- Judge.cpp - one text through the compiler --------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// One text through the compiler.
 #include "test/texts/Judge.h"
 #include "api/c/CompilerLibrary.h"
 #include "api/c/Stack.h"

@@ -1,6 +1,7 @@
-//===- Judge.h - one text through the compiler ----------------------------===//
-#ifndef PENSTOCK_TEST_TEXTS_JUDGE_H
-#define PENSTOCK_TEST_TEXTS_JUDGE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// One text through the compiler.
+#pragma once
 
 #include <string>
 
@@ -19,5 +20,3 @@ enum class Depth {
 std::string faultOf(const std::string &text, Depth depth);
 
 } // namespace penstock::texts
-
-#endif

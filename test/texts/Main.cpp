@@ -1,5 +1,6 @@
-//===- Main.cpp - penstock-texts ------------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Penstock-texts.
 #include "test/texts/Judge.h"
 #include "test/texts/Mutate.h"
 #include "test/texts/Watch.h"

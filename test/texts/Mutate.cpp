@@ -1,10 +1,9 @@
-//===- Mutate.cpp - a damaged text ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A damaged text.
 //
 // Most changes keep the text a text of the language: what only the parser would see
 // is seen quickly, and test/fuzz looks there.
-//
-//===----------------------------------------------------------------------===//
-
 #include "test/texts/Mutate.h"
 #include "test/texts/Random.h"
 #include "test/unit/dsl/Damages.h"
@@ -348,8 +347,8 @@ private:
       while (name.begin < name.end && !std::isalpha(static_cast<unsigned char>(text[name.begin])))
         ++name.begin;
       name.end = name.begin;
-      while (name.end < part.end && (std::isalnum(static_cast<unsigned char>(text[name.end])) ||
-                                     text[name.end] == '_'))
+      while (name.end < part.end &&
+             (std::isalnum(static_cast<unsigned char>(text[name.end])) || text[name.end] == '_'))
         ++name.end;
       return name;
     };
@@ -393,7 +392,8 @@ private:
             },
             at))
       return;
-    static const std::vector<std::string> operators = {" + ", " * ", " - ", " and ", " |> ", " .. "};
+    static const std::vector<std::string> operators = {" + ",   " * ",  " - ",
+                                                       " and ", " |> ", " .. "};
     const std::string term = random.pick(operators) + token(at);
     const size_t count = size_t(10) << random.below(12); // up to 20,480
     std::string all;

@@ -1,6 +1,7 @@
-//===- Mutate.h - a damaged text ------------------------------------------===//
-#ifndef PENSTOCK_TEST_TEXTS_MUTATE_H
-#define PENSTOCK_TEST_TEXTS_MUTATE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// A damaged text.
+#pragma once
 
 #include "test/texts/Corpus.h"
 #include <cstdint>
@@ -11,5 +12,3 @@ namespace penstock::texts {
 std::string mutated(const Corpus &corpus, uint64_t number);
 
 } // namespace penstock::texts
-
-#endif

@@ -1,6 +1,7 @@
-//===- Random.h - numbers that are the same anywhere ----------------------===//
-#ifndef PENSTOCK_TEST_TEXTS_RANDOM_H
-#define PENSTOCK_TEST_TEXTS_RANDOM_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers that are the same anywhere.
+#pragma once
 
 #include "runtime/abi/random.h"
 #include <vector>
@@ -22,5 +23,3 @@ private:
 };
 
 } // namespace penstock::texts
-
-#endif

@@ -1,5 +1,6 @@
-//===- Watch.cpp - work in a process that may die -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work in a process that may die.
 #include "test/texts/Watch.h"
 #include <csignal>
 #include <cstring>

@@ -1,6 +1,7 @@
-//===- Watch.h - work in a process that may die ---------------------------===//
-#ifndef PENSTOCK_TEST_TEXTS_WATCH_H
-#define PENSTOCK_TEST_TEXTS_WATCH_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work in a process that may die.
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -16,5 +17,3 @@ void watch(uint64_t first, uint64_t end, int limitSeconds,
            const std::function<void(uint64_t, const std::string &)> &found);
 
 } // namespace penstock::texts
-
-#endif

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The wheel of scripts/make-wheel: its size and what is in it, and that it runs in a Debian 12 that has Python, glibc and
 libstdc++ and nothing else of what it was built from. As root, as it changes into that system.
 

@@ -1,9 +1,8 @@
-//===- penstock-import.cpp - text to the pipe dialect, for tests ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Text to the pipe dialect, for tests.
 //
 //   penstock-import FILE [--pipeline=NAME] [--set NAME=VALUE]... [--params]
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Dialect/PipeDialect.h"
 #include "compiler/Import/Import.h"
 #include "dsl/Diagnostics/Render.h"

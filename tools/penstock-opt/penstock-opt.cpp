@@ -1,11 +1,12 @@
-//===- penstock-opt.cpp - runs passes over MLIR text, for tests ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs passes over MLIR text, for tests.
 #include "compiler/Conversion/Passes.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "compiler/Pipelines/Pipelines.h"
-#include "compiler/Transforms/Passes.h"
 #include "compiler/Schedules/Passes.h"
+#include "compiler/Transforms/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,11 +20,10 @@
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<penstock::pipe::PipeDialect, penstock::lane::LaneDialect, mlir::affine::AffineDialect,
-                  mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                  mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
-                  mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
-                  mlir::vector::VectorDialect>();
+  registry.insert<penstock::pipe::PipeDialect, penstock::lane::LaneDialect,
+                  mlir::affine::AffineDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                  mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect, mlir::memref::MemRefDialect,
+                  mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
   mlir::registerTransformsPasses();
   penstock::conversion::registerConversionPasses();
   penstock::schedules::registerSchedulesPasses();

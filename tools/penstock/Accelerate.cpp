@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock accelerate: hands over to the Python package, which runs a script.
 
 #include "tools/penstock/Commands.h"

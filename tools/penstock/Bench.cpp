@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock bench: how fast a pipeline is here, and what limits it.
 
 #include "tools/penstock/Commands.h"
@@ -28,8 +30,7 @@ struct Measured {
 static double now(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);
-  return static_cast<double>(time.tv_sec) +
-         1e-9 * static_cast<double>(time.tv_nsec);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 /// Takes batches (epoch after epoch) for some seconds, after `warmup` batches
@@ -75,12 +76,10 @@ static int run(const State &state) {
   if (!measured.ok)
     return exitError;
   const double rate = static_cast<double>(measured.samples) / measured.seconds;
-  const double cpu =
-      measured.cpuSeconds / static_cast<double>(measured.samples);
+  const double cpu = measured.cpuSeconds / static_cast<double>(measured.samples);
   if (!state.json) {
-    std::printf(
-        "%s samples/s, %.1f us of processor time per sample, %d threads\n",
-        grouped(static_cast<int64_t>(rate)).c_str(), cpu * 1e6, info.threads);
+    std::printf("%s samples/s, %.1f us of processor time per sample, %d threads\n",
+                grouped(static_cast<int64_t>(rate)).c_str(), cpu * 1e6, info.threads);
     std::fputs(summary(session.get()).c_str(), stdout);
     return exitOk;
   }
@@ -95,13 +94,13 @@ static int run(const State &state) {
 
 void penstock::cli::addBench(CommandLine &line) {
   auto state = std::make_shared<State>();
-  Command command = line.command(
-      "bench", "measure samples per second for some seconds");
+  Command command = line.command("bench", "measure samples per second for some seconds");
   state->compile.addTo(command);
   state->run.addTo(command);
   command.option("--seconds", state->seconds, "how long; default: 5").positive();
   command.option("--warmup", state->warmup, "batches that do not count; default: 2")
       .within(0, std::numeric_limits<int64_t>::max());
   command.flag("--json", state->json, "report as JSON on stdout");
-  command.runs("penstock bench train.pipe --set root=photos --seconds 10", [state] { return run(*state); });
+  command.runs("penstock bench train.pipe --set root=photos --seconds 10",
+               [state] { return run(*state); });
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What was drawn, for people.
 
 #include "tools/penstock/Captions.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock check: is the file right, and which parameters does it have.
 
 #include "tools/penstock/Commands.h"
@@ -61,8 +63,7 @@ void penstock::cli::addCheck(CommandLine &line) {
   auto state = std::make_shared<State>();
   Command command = line.command("check", "check a file and list its parameters");
   state->compile.addTo(command);
-  command.flag("--json", state->json,
-                    "messages and parameters as JSON on stdout (docs/check.md)");
+  command.flag("--json", state->json, "messages and parameters as JSON on stdout (docs/check.md)");
   command.runs("penstock check train.pipe", [state] {
     if (state->json) {
       const Compilation result = compileQuietly(state->compile, true);

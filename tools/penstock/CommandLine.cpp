@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/penstock/CommandLine.h"
 #include "tools/penstock/Options.h"
 #include <CLI/CLI.hpp>
@@ -40,8 +41,7 @@ Option &Option::oneOf(std::initializer_list<const char *> words) {
 }
 
 /// All of the text as one number, or nothing.
-template <typename Number>
-static std::optional<Number> numberIn(const std::string &text) {
+template <typename Number> static std::optional<Number> numberIn(const std::string &text) {
   Number number = 0;
   const char *end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
@@ -171,7 +171,8 @@ Command CommandLine::only() { return Command(app); }
 static bool knowsCommand(const CLI::App &app, const char *word) {
   const auto commands = app.get_subcommands(nullptr);
   const auto isNamed = [&](const CLI::App *command) { return command->check_name(word); };
-  if (commands.empty() || !word || *word == '-' || std::any_of(commands.begin(), commands.end(), isNamed))
+  if (commands.empty() || !word || *word == '-' ||
+      std::any_of(commands.begin(), commands.end(), isNamed))
     return true;
   std::fprintf(stderr, "penstock: error: there is no command `%s`; the commands are:", word);
   for (const CLI::App *command : commands)

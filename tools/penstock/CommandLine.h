@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The words of the command line: commands, their options and their help. CLI11 reads
 // them; CommandLine.cpp alone sees its header, which takes ten seconds to compile.
 #pragma once
@@ -58,7 +60,8 @@ public:
   Option option(const char *names, double &value, const char *help);
   Option option(const char *names, std::optional<int64_t> &value, const char *help);
   Option flag(const char *name, bool &value, const char *help);
-  /// The first word that is no option, and all behind it as they are: another program's command line.
+  /// The first word that is no option, and all behind it as they are: another program's command
+  /// line.
   Option rest(std::vector<std::string> &words, const char *typeName, const char *help);
 
   /// How it is called, and what its last line of help shows; `run` gives the exit code.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The commands. Each adds itself to the command line.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock compile: machine code, or what any stage before it looks like.
 
 #include "tools/penstock/Commands.h"
@@ -39,7 +41,8 @@ static int writeResult(const State &state, const char *data, size_t length) {
 /// `train.pstk: imagenet_train for 3 levels of the CPU, 412 KiB, in 640 ms`.
 static int writeBundle(const State &state) {
   if (!state.output.ends_with(".pstk")) {
-    std::fprintf(stderr, "penstock: error: what -o writes is a bundle, whose name ends in .pstk; --emit prints a stage\n");
+    std::fprintf(stderr, "penstock: error: what -o writes is a bundle, whose name ends in .pstk; "
+                         "--emit prints a stage\n");
     return exitUsage;
   }
   const auto start = std::chrono::steady_clock::now();
@@ -49,8 +52,8 @@ static int writeBundle(const State &state) {
   const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
   std::printf("%s: %s, %ju KiB, in %.0f ms; `penstock-run %s` runs it\n", state.output.c_str(),
               pst_program_name(program.get()),
-              static_cast<uintmax_t>(std::filesystem::file_size(state.output) + 1023) / 1024, time.count(),
-              state.output.c_str());
+              static_cast<uintmax_t>(std::filesystem::file_size(state.output) + 1023) / 1024,
+              time.count(), state.output.c_str());
   return exitOk;
 }
 
@@ -85,14 +88,16 @@ static int run(const State &state) {
 
 void penstock::cli::addCompile(CommandLine &line) {
   auto state = std::make_shared<State>();
-  Command command =
-      line.command("compile", "compile a file, write a bundle that runs elsewhere, or print one of the compiler's stages");
+  Command command = line.command(
+      "compile",
+      "compile a file, write a bundle that runs elsewhere, or print one of the compiler's stages");
   state->compile.addTo(command);
   command.option("--emit", state->emit, "print this stage")
-      .oneOf({"ast", "pipe", "pipe-opt", "kernels", "schedule", "loops", "llvm",
-                             "asm", "obj", "cuda", "ptx", "cubin"});
-  command.option("-o,--output", state->output,
-                 "write to this file: the stage (default: stdout), or without --emit a bundle, train.pstk, "
-                 "with code for the levels of --target");
+      .oneOf({"ast", "pipe", "pipe-opt", "kernels", "schedule", "loops", "llvm", "asm", "obj",
+              "cuda", "ptx", "cubin"});
+  command.option(
+      "-o,--output", state->output,
+      "write to this file: the stage (default: stdout), or without --emit a bundle, train.pstk, "
+      "with code for the levels of --target");
   command.runs("penstock compile train.pipe -o train.pstk", [state] { return run(*state); });
 }

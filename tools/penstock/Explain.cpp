@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock explain: what the compiler did, as a picture and in words.
 
 #include "tools/penstock/Commands.h"
@@ -87,14 +89,15 @@ void penstock::cli::addExplain(CommandLine &line) {
   state->compile.addTo(command);
   const Option all =
       command.flag("--all", state->all,
-                        "all in words: every kernel and decision, and which parameters are static");
+                   "all in words: every kernel and decision, and which parameters are static");
   command.option("--svg", state->svg, "write the picture to this file, as SVG")
       .typeName("FILE")
       .excludes(all);
   command
       .option("--profile", state->profile,
-                   "show where the time went: a file that `penstock run --profile FILE` wrote")
+              "show where the time went: a file that `penstock run --profile FILE` wrote")
       .typeName("FILE")
       .excludes(all);
-  command.runs("penstock explain train.pipe --set size=128 --svg train.svg", [state] { return run(*state); });
+  command.runs("penstock explain train.pipe --set size=128 --svg train.svg",
+               [state] { return run(*state); });
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Text files, as the commands read and write them.
 
 #include "tools/penstock/Files.h"
@@ -34,7 +36,7 @@ static int openFresh(const std::string &fresh) {
     if (file < 0)
       return -1;
     // The one that had the lock may have put its file in its place meanwhile.
-    struct stat mine {}, there {};
+    struct stat mine{}, there{};
     if (flock(file, LOCK_EX) == 0 && fstat(file, &mine) == 0 && lstat(fresh.c_str(), &there) == 0 &&
         mine.st_ino == there.st_ino && ftruncate(file, 0) == 0)
       return file;
@@ -58,12 +60,13 @@ bool penstock::cli::replaceFile(const std::string &path, const std::string &text
   // Always the same name, so that what a killed process left is used again.
   const std::string fresh = target.parent_path() / ("." + target.filename().string() + ".new");
   const int file = openFresh(fresh);
-  struct stat old {};
+  struct stat old{};
   const bool good = file >= 0 && writeAll(file, text) &&
                     (stat(target.c_str(), &old) != 0 || fchmod(file, old.st_mode & 07777) == 0) &&
                     rename(fresh.c_str(), target.c_str()) == 0;
   if (!good) {
-    std::fprintf(stderr, "penstock: error: cannot write %s: %s\n", path.c_str(), std::strerror(errno));
+    std::fprintf(stderr, "penstock: error: cannot write %s: %s\n", path.c_str(),
+                 std::strerror(errno));
     if (file >= 0)
       unlink(fresh.c_str());
   }

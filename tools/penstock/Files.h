@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Text files, as the commands read and write them.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock fmt: brings files into their one layout.
 
 #include "api/c/penstock.h"
@@ -64,11 +66,11 @@ void penstock::cli::addFmt(CommandLine &line) {
              "change");
   command
       .option("file", state->files,
-                   ".pipe files, folders with such files, or - to read stdin and write stdout")
+              ".pipe files, folders with such files, or - to read stdin and write stdout")
       .required();
   command.flag("--check", state->check,
-                    "change nothing; name the files that would change, and exit with 1 if there "
-                    "are any");
+               "change nothing; name the files that would change, and exit with 1 if there "
+               "are any");
   command.runs("penstock fmt --check train.pipe", [state] {
     bool good = true;
     for (const std::string &name : state->files)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock index: checkpoints of all JPEG files of a data set.
 
 #include "tools/penstock/Commands.h"
@@ -43,7 +45,9 @@ static void print(const nlohmann::ordered_json &report) {
 
 static int run(const State &state) {
   pst_prepare_options options = PST_PREPARE_OPTIONS_INIT;
-  const auto text = [](const std::string &value) { return value.empty() ? nullptr : value.c_str(); };
+  const auto text = [](const std::string &value) {
+    return value.empty() ? nullptr : value.c_str();
+  };
   options.threads = state.threads;
   const std::vector<const char *> allowed = pointersTo(state.allowed);
   options.allowed_folders = allowed.data();
@@ -64,18 +68,17 @@ void penstock::cli::addIndex(CommandLine &line) {
                "decoded faster");
   command
       .option("path", state->path,
-                   "a folder with all below it, a .tar file, or a list with a file name per line")
+              "a folder with all below it, a .tar file, or a list with a file name per line")
       .required();
   command.option("--out", state->out,
-                      "the file, or a folder for it; default: .penstock-index in the folder, or "
-                      "beside the file");
-  command.option("--threads", state->threads,
-                      "default: all processors that this process may use")
+                 "the file, or a folder for it; default: .penstock-index in the folder, or "
+                 "beside the file");
+  command.option("--threads", state->threads, "default: all processors that this process may use")
       .within(0, 4096);
   command.option("--root", state->root,
-                      "the folder of the files that a list names; default: that of the list");
+                 "the folder of the files that a list names; default: that of the list");
   command.option("--column", state->column,
-                      "of a table: the column of file names, by name or by number from 0");
+                 "of a table: the column of file names, by name or by number from 0");
   command.option("--separator", state->separator, "of a table's columns; default: ,");
   command.flag("--json", state->json, "report as JSON on stdout");
   addAllow(command, state->allowed);

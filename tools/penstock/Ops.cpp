@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock ops: every operator with its documentation, and a search in it.
 
 #include "api/c/penstock.h"

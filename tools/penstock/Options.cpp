@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What the command line says.
 
 #include "tools/penstock/Options.h"
@@ -10,8 +12,8 @@ using namespace penstock::cli;
 void penstock::cli::addAllow(Command &command, std::vector<std::string> &folders) {
   command
       .option("--allow", folders,
-                  "a folder that links in the data may lead to; may be given often. Other links "
-                  "out of the data's folders are refused")
+              "a folder that links in the data may lead to; may be given often. Other links "
+              "out of the data's folders are refused")
       .typeName("DIR")
       .oneValueEach();
 }
@@ -26,7 +28,7 @@ std::vector<const char *> penstock::cli::pointersTo(const std::vector<std::strin
 static void addSet(Command &command, std::vector<std::string> &set) {
   command
       .option("--set", set,
-                  "the value of a parameter, such as size=128 or noise=5%; may be given often")
+              "the value of a parameter, such as size=128 or noise=5%; may be given often")
       .typeName("NAME=VALUE");
 }
 
@@ -37,31 +39,32 @@ void CompileOptions::addBundleTo(Command &command) {
 }
 
 void CompileOptions::addTo(Command &command) {
-  command.option("file", file, "the .pipe file; what runs it takes a bundle (compile -o), too").required();
+  command.option("file", file, "the .pipe file; what runs it takes a bundle (compile -o), too")
+      .required();
   addSet(command, set);
   command.option("--pipeline", pipeline, "which pipeline, where the file has several")
       .typeName("NAME");
   const char *group = "Compiler";
   command
       .option("--disable-pass", disabledPasses,
-                  "leave out an optimising pass, to see what it is worth; it never changes a "
-                  "result. An unknown name lists them")
+              "leave out an optimising pass, to see what it is worth; it never changes a "
+              "result. An unknown name lists them")
       .typeName("PASS")
       .group(group);
   command
       .option("--target", target,
-                  "x86-64-v2, x86-64-v3, x86-64-v4 or x86-64-v4-vnni; default: this machine. For a "
-                  "bundle a list, with commas; default: v2, v3 and v4")
+              "x86-64-v2, x86-64-v3, x86-64-v4 or x86-64-v4-vnni; default: this machine. For a "
+              "bundle a list, with commas; default: v2, v3 and v4")
       .typeName("LEVEL")
       .group(group);
   command
-      .option("--gpu", gpu,
-                  "run kernels of pixels on a GPU: sm_90, a list with commas, or native, this machine's; "
-                  "with --emit ptx or cubin, what it is printed for (default: sm_75, the oldest)")
+      .option(
+          "--gpu", gpu,
+          "run kernels of pixels on a GPU: sm_90, a list with commas, or native, this machine's; "
+          "with --emit ptx or cubin, what it is printed for (default: sm_75, the oldest)")
       .typeName("ARCH")
       .group(group);
-  command
-      .option("--from", from, "the file is MLIR of this stage (see --emit), not a .pipe file")
+  command.option("--from", from, "the file is MLIR of this stage (see --emit), not a .pipe file")
       .oneOf({"pipe", "pipe-opt", "kernels", "schedule", "loops", "llvm"})
       .group(group);
   command.flag("--no-cache", noCache, "compile again, and keep nothing").group(group);
@@ -74,9 +77,7 @@ void RunOptions::addTo(Command &command) {
   command.option("--seed", seed, "in place of the pipeline's seed")
       .within(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max())
       .group(group);
-  command.option("--epoch", epoch, "the first epoch; default: 0")
-      .within(0, most32)
-      .group(group);
+  command.option("--epoch", epoch, "the first epoch; default: 0").within(0, most32).group(group);
   command.option("--rank", rank, "place of this process among --world; default: 0")
       .within(0, most32)
       .group(group);
@@ -84,14 +85,14 @@ void RunOptions::addTo(Command &command) {
       .within(1, 1 << 20)
       .group(group);
   command
-      .option(
-          "--threads", threads,
-          "computing threads; default: the processors that the affinity mask and cgroups allow")
+      .option("--threads", threads,
+              "computing threads; default: the processors that the affinity mask and cgroups allow")
       .within(0, 4096)
       .group(group);
   command
       .option("--device", device,
-                  "the number of the GPU, or `cpu`: outputs that stand `on gpu` are delivered in the host's memory; default: 0")
+              "the number of the GPU, or `cpu`: outputs that stand `on gpu` are delivered in the "
+              "host's memory; default: 0")
       .typeName("GPU")
       .group(group);
   command.option("--prefetch", prefetch, "batches prepared ahead; default: 2")
@@ -99,13 +100,13 @@ void RunOptions::addTo(Command &command) {
       .group(group);
   command
       .option("--on-error", onError,
-                  "`fail` at the first bad sample, or the share of them that may be replaced, "
-                  "such as 1%; default: the pipeline's")
+              "`fail` at the first bad sample, or the share of them that may be replaced, "
+              "such as 1%; default: the pipeline's")
       .typeName("SHARE")
       .group(group);
   command
       .option("--memory", memory,
-                  "MiB of host memory that the fixed part may take; default: no limit")
+              "MiB of host memory that the fixed part may take; default: no limit")
       .within(0, std::numeric_limits<int64_t>::max() >> 20)
       .typeName("MIB")
       .group(group);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What the command line says, and the exit codes.
 #pragma once
 
@@ -41,9 +43,9 @@ struct RunOptions {
   uint32_t world = 1;
   int threads = 0;
   int prefetch = 0;
-  std::string device;  ///< "cpu", or a GPU's number
-  std::string onError; ///< "fail" or a fraction such as 1%
-  uint64_t memory = 0; ///< MiB
+  std::string device;               ///< "cpu", or a GPU's number
+  std::string onError;              ///< "fail" or a fraction such as 1%
+  uint64_t memory = 0;              ///< MiB
   std::vector<std::string> allowed; ///< folders
 
   void addTo(Command &command);
@@ -56,7 +58,6 @@ std::vector<const char *> pointersTo(const std::vector<std::string> &folders);
 
 /// The names and values of `--set`; ends the program with a usage error where
 /// one has no `=`.
-std::vector<std::pair<std::string, std::string>>
-splitSettings(const std::vector<std::string> &set);
+std::vector<std::pair<std::string, std::string>> splitSettings(const std::vector<std::string> &set);
 
 } // namespace penstock::cli

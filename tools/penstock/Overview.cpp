@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What stands in the picture of a pipeline, and where its time went.
 
 #include "tools/penstock/Overview.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A pipeline as a picture: of pst_program_overview(), and of what `run --profile` wrote.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The picture of a pipeline as SVG: boxes in rows, each below all that it reads.
 
 #include "tools/penstock/Overview.h"

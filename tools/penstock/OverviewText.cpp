@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The picture of a pipeline in characters.
 
 #include "tools/penstock/Overview.h"

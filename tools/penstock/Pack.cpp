@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock pack: an image folder as large tar files.
 
 #include "tools/penstock/Commands.h"
@@ -71,8 +73,9 @@ void penstock::cli::addPack(CommandLine &line) {
       .required();
   command.option("--shard-size", state->shardSize, "bytes of a tar file, as 256M; default: 1G")
       .bytes();
-  command.option("--threads", state->threads,
-                      "tar files at a time; default: all processors that this process may use")
+  command
+      .option("--threads", state->threads,
+              "tar files at a time; default: all processors that this process may use")
       .within(0, 4096);
   command.flag("--verify", state->verify, "compare all bytes with the data at the end");
   command.flag("--json", state->json, "report as JSON on stdout");

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Outputs as numbers and as pictures. Drawing and PNG are libgd's.
 
 #include "tools/penstock/Picture.h"
@@ -13,8 +15,7 @@
 
 using namespace penstock::cli;
 
-//===--- elements
-//----------------------------------------------------------===//
+//===--- elements -----------------------------------------------------------------===//
 
 const char *penstock::cli::dtypeName(pst_dtype dtype) {
   constexpr const char *names[] = {"?",   "u8",  "i8",   "u16", "i16", "i32",
@@ -43,8 +44,7 @@ static double fromHalf(uint16_t half) {
     value = mantissa ? std::numeric_limits<double>::quiet_NaN()
                      : std::numeric_limits<double>::infinity();
   else
-    value = exponent ? std::ldexp(1024 + mantissa, exponent - 25)
-                     : std::ldexp(mantissa, -24);
+    value = exponent ? std::ldexp(1024 + mantissa, exponent - 25) : std::ldexp(mantissa, -24);
   return half & 0x8000 ? -value : value;
 }
 
@@ -66,8 +66,7 @@ double penstock::cli::elementValue(pst_dtype dtype, const char *element) {
   case PST_F16:
     return fromHalf(read<uint16_t>(element));
   case PST_BF16:
-    return std::bit_cast<float>(static_cast<uint32_t>(read<uint16_t>(element))
-                                << 16);
+    return std::bit_cast<float>(static_cast<uint32_t>(read<uint16_t>(element)) << 16);
   case PST_F32:
     return read<float>(element);
   case PST_F64:
@@ -84,13 +83,12 @@ static void visitAxis(const pst_output &output, int32_t axis, const char *data,
     visitAxis(output, axis + 1, data + i * output.strides[axis], visit);
 }
 
-void penstock::cli::forEachElement(
-    const pst_output &output, const std::function<void(const char *)> &visit) {
+void penstock::cli::forEachElement(const pst_output &output,
+                                   const std::function<void(const char *)> &visit) {
   visitAxis(output, 0, static_cast<const char *>(output.data), visit);
 }
 
-//===--- pictures
-//----------------------------------------------------------===//
+//===--- pictures -----------------------------------------------------------------===//
 
 static int32_t axisOf(const pst_output &output, const char *name) {
   for (int32_t axis = 0; axis < output.rank; ++axis)
@@ -101,14 +99,12 @@ static int32_t axisOf(const pst_output &output, const char *name) {
 
 bool penstock::cli::isPicture(const pst_output &output) {
   const int32_t c = axisOf(output, "c");
-  return axisOf(output, "h") >= 0 && axisOf(output, "w") >= 0 &&
-         !output.offsets &&
+  return axisOf(output, "h") >= 0 && axisOf(output, "w") >= 0 && !output.offsets &&
          (c < 0 || output.shape[c] == 1 || output.shape[c] == 3);
 }
 
 Picture penstock::cli::makePicture(const pst_output &output) {
-  const int32_t h = axisOf(output, "h"), w = axisOf(output, "w"),
-                c = axisOf(output, "c");
+  const int32_t h = axisOf(output, "h"), w = axisOf(output, "w"), c = axisOf(output, "c");
   double low = 0, high = 255;
   if (output.dtype != PST_U8) {
     low = std::numeric_limits<double>::infinity();
@@ -122,20 +118,17 @@ Picture penstock::cli::makePicture(const pst_output &output) {
     });
   }
   const double scale = high > low ? 255 / (high - low) : 0;
-  Picture picture{
-      static_cast<int>(output.shape[w]), static_cast<int>(output.shape[h]), {}};
+  Picture picture{static_cast<int>(output.shape[w]), static_cast<int>(output.shape[h]), {}};
   picture.rgb.reserve(static_cast<size_t>(3 * picture.width * picture.height));
   for (int64_t y = 0; y < picture.height; ++y)
     for (int64_t x = 0; x < picture.width; ++x)
       for (int64_t channel = 0; channel < 3; ++channel) {
         const int64_t k = c >= 0 && output.shape[c] == 3 ? channel : 0;
-        const char *element = static_cast<const char *>(output.data) +
-                              y * output.strides[h] + x * output.strides[w] +
-                              (c >= 0 ? k * output.strides[c] : 0);
-        const double value =
-            (elementValue(output.dtype, element) - low) * scale;
-        picture.rgb.push_back(static_cast<uint8_t>(
-            std::clamp(std::isfinite(value) ? value : 0.0, 0.0, 255.0)));
+        const char *element = static_cast<const char *>(output.data) + y * output.strides[h] +
+                              x * output.strides[w] + (c >= 0 ? k * output.strides[c] : 0);
+        const double value = (elementValue(output.dtype, element) - low) * scale;
+        picture.rgb.push_back(
+            static_cast<uint8_t>(std::clamp(std::isfinite(value) ? value : 0.0, 0.0, 255.0)));
       }
   return picture;
 }
@@ -143,12 +136,9 @@ Picture penstock::cli::makePicture(const pst_output &output) {
 /// Pixels of a cell; five words fit.
 static int cellWidth(int pictureWidth) { return std::max(pictureWidth, 160); }
 
-int penstock::cli::captionColumns(int width) {
-  return cellWidth(width) / gdFontGetSmall()->w;
-}
+int penstock::cli::captionColumns(int width) { return cellWidth(width) / gdFontGetSmall()->w; }
 
-bool penstock::cli::writeContactSheet(const std::string &path,
-                                      const std::vector<Tile> &tiles,
+bool penstock::cli::writeContactSheet(const std::string &path, const std::vector<Tile> &tiles,
                                       int columns) {
   const gdFontPtr font = gdFontGetSmall();
   constexpr int gap = 6;
@@ -161,36 +151,31 @@ bool penstock::cli::writeContactSheet(const std::string &path,
   const int cellHeight = height + lines * font->h + gap;
   const int rows = (static_cast<int>(tiles.size()) + columns - 1) / columns;
   const std::unique_ptr<gdImage, decltype(&gdImageDestroy)> sheet(
-      gdImageCreateTrueColor(gap + columns * (width + gap),
-                             gap + rows * (cellHeight + gap)),
+      gdImageCreateTrueColor(gap + columns * (width + gap), gap + rows * (cellHeight + gap)),
       &gdImageDestroy);
   if (!sheet)
     return false;
-  gdImageFilledRectangle(sheet.get(), 0, 0, gdImageSX(sheet.get()),
-                         gdImageSY(sheet.get()), gdTrueColor(255, 255, 255));
+  gdImageFilledRectangle(sheet.get(), 0, 0, gdImageSX(sheet.get()), gdImageSY(sheet.get()),
+                         gdTrueColor(255, 255, 255));
   for (size_t i = 0; i < tiles.size(); ++i) {
     const Picture &picture = tiles[i].picture;
     const int left = gap + static_cast<int>(i) % columns * (width + gap);
     const int top = gap + static_cast<int>(i) / columns * (cellHeight + gap);
     for (int y = 0; y < picture.height; ++y)
       for (int x = 0; x < picture.width; ++x) {
-        const uint8_t *pixel =
-            &picture.rgb[static_cast<size_t>(3 * (y * picture.width + x))];
-        gdImageSetPixel(sheet.get(), left + x, top + y,
-                        gdTrueColor(pixel[0], pixel[1], pixel[2]));
+        const uint8_t *pixel = &picture.rgb[static_cast<size_t>(3 * (y * picture.width + x))];
+        gdImageSetPixel(sheet.get(), left + x, top + y, gdTrueColor(pixel[0], pixel[1], pixel[2]));
       }
     int line = top + height + 2;
     for (std::string caption : tiles[i].caption) {
-      caption.resize(
-          std::min(caption.size(), static_cast<size_t>(width / font->w)));
+      caption.resize(std::min(caption.size(), static_cast<size_t>(width / font->w)));
       gdImageString(sheet.get(), font, left, line,
-                    reinterpret_cast<unsigned char *>(caption.data()),
-                    gdTrueColor(0, 0, 0));
+                    reinterpret_cast<unsigned char *>(caption.data()), gdTrueColor(0, 0, 0));
       line += font->h;
     }
   }
-  const std::unique_ptr<FILE, decltype(&std::fclose)> file(
-      std::fopen(path.c_str(), "wb"), &std::fclose);
+  const std::unique_ptr<FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), "wb"),
+                                                           &std::fclose);
   if (!file)
     return false;
   gdImagePng(sheet.get(), file.get());

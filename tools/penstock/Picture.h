@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Outputs as numbers and as pictures.
 #pragma once
 
@@ -14,8 +16,7 @@ int64_t dtypeBytes(pst_dtype dtype);
 /// One element as a number.
 double elementValue(pst_dtype dtype, const char *element);
 /// Visits every element, last axis fastest.
-void forEachElement(const pst_output &output,
-                    const std::function<void(const char *)> &visit);
+void forEachElement(const pst_output &output, const std::function<void(const char *)> &visit);
 
 /// 8-bit RGB, row-major.
 struct Picture {
@@ -40,7 +41,6 @@ struct Tile {
 };
 /// Writes tiles in rows of `columns`, captions below; false where the file
 /// cannot be written.
-bool writeContactSheet(const std::string &path, const std::vector<Tile> &tiles,
-                       int columns);
+bool writeContactSheet(const std::string &path, const std::vector<Tile> &tiles, int columns);
 
 } // namespace penstock::cli

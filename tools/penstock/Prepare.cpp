@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What `index` and `pack` share: they go over a data set once.
 
 #include "tools/penstock/Prepare.h"
@@ -24,9 +26,8 @@ public:
       return 0;
     next = now + std::chrono::milliseconds(100);
     const double seconds = std::chrono::duration<double>(now - begin).count();
-    std::fprintf(stderr, "\r\033[K%s of %s images, %.0f per second",
-                 grouped(int64_t(done)).c_str(), grouped(int64_t(total)).c_str(),
-                 seconds > 0 ? double(done) / seconds : 0.0);
+    std::fprintf(stderr, "\r\033[K%s of %s images, %.0f per second", grouped(int64_t(done)).c_str(),
+                 grouped(int64_t(total)).c_str(), seconds > 0 ? double(done) / seconds : 0.0);
     drawn = true;
     return 0;
   }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What `index` and `pack` share: they go over a data set once.
 #pragma once
 
@@ -12,8 +14,7 @@ namespace penstock::cli {
 
 /// Runs it with progress on stderr, where that is a terminal, and with Ctrl-C;
 /// prints an error. The exit code.
-int prepare(pst_prepare_options &options,
-            const std::function<pst_status(pst_text **)> &work,
+int prepare(pst_prepare_options &options, const std::function<pst_status(pst_text **)> &work,
             const std::function<void(const nlohmann::ordered_json &)> &print, bool json);
 
 /// "1,234 bytes (0.50 %)"

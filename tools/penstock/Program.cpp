@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Compiling, as the commands need it.
 
 #include "tools/penstock/Program.h"
@@ -7,29 +9,31 @@
 
 using namespace penstock::cli;
 
-static Compilation loadBundle(const CompileOptions &options, const std::vector<pst_parameter> &parameters,
-                              bool forAnother) {
+static Compilation loadBundle(const CompileOptions &options,
+                              const std::vector<pst_parameter> &parameters, bool forAnother) {
   Compilation result;
-  const std::pair<const char *, bool> others[] = {{"-o", forAnother},
-                                                  {"--pipeline", !options.pipeline.empty()},
-                                                  {"--disable-pass", !options.disabledPasses.empty()},
-                                                  {"--target", !options.target.empty()},
-                                                  {"--gpu", !options.gpu.empty()},
-                                                  {"--from", !options.from.empty()}};
+  const std::pair<const char *, bool> others[] = {
+      {"-o", forAnother},
+      {"--pipeline", !options.pipeline.empty()},
+      {"--disable-pass", !options.disabledPasses.empty()},
+      {"--target", !options.target.empty()},
+      {"--gpu", !options.gpu.empty()},
+      {"--from", !options.from.empty()}};
   for (auto [name, given] : others)
     if (given) {
       result.why = options.file + " is compiled: " + name + " does not apply to a bundle";
       return result;
     }
   pst_program *raw = nullptr;
-  result.good = pst_program_load(options.file.c_str(), parameters.data(), parameters.size(), &raw) == PST_OK;
+  result.good =
+      pst_program_load(options.file.c_str(), parameters.data(), parameters.size(), &raw) == PST_OK;
   result.program.reset(raw);
   return result;
 }
 
 /// `levels`: of a bundle that is written to `bundle`; null: a program to run.
-static Compilation compileFile(const CompileOptions &options, bool checkOnly, const std::vector<const char *> *levels,
-                               const char *bundle) {
+static Compilation compileFile(const CompileOptions &options, bool checkOnly,
+                               const std::vector<const char *> *levels, const char *bundle) {
   Compilation result;
   const std::optional<std::string> file = readFile(options.file, result.why);
   if (!file)
@@ -60,8 +64,8 @@ static Compilation compileFile(const CompileOptions &options, bool checkOnly, co
 
   pst_program *raw = nullptr;
   const pst_status status =
-      levels ? pst_compile_bundle(text.data(), text.size(), options.file.c_str(), &request, levels->data(),
-                                  levels->size(), bundle, &raw)
+      levels ? pst_compile_bundle(text.data(), text.size(), options.file.c_str(), &request,
+                                  levels->data(), levels->size(), bundle, &raw)
              : pst_compile(text.data(), text.size(), options.file.c_str(), &request, &raw);
   result.program.reset(raw);
   result.good = status == PST_OK;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Compiling, as the commands need it.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // One line about a running job.
 
 #include "tools/penstock/Progress.h"
@@ -9,8 +11,7 @@ using namespace penstock::cli;
 using std::chrono::steady_clock;
 
 Progress::Progress(int64_t samplesPerEpoch)
-    : total(samplesPerEpoch), visible(isatty(STDERR_FILENO)),
-      next(steady_clock::now()) {}
+    : total(samplesPerEpoch), visible(isatty(STDERR_FILENO)), next(steady_clock::now()) {}
 
 static pst_statistics statisticsOf(const pst_session *session) {
   pst_statistics numbers{};
@@ -20,24 +21,20 @@ static pst_statistics statisticsOf(const pst_session *session) {
 }
 
 static double rateOf(const pst_statistics &numbers) {
-  return numbers.elapsed_ns > 0 ? static_cast<double>(numbers.samples) * 1e9 /
-                                      static_cast<double>(numbers.elapsed_ns)
-                                : 0;
+  return numbers.elapsed_ns > 0
+             ? static_cast<double>(numbers.samples) * 1e9 / static_cast<double>(numbers.elapsed_ns)
+             : 0;
 }
 
-void Progress::update(const pst_session *session, uint32_t epoch,
-                      int64_t samples) {
+void Progress::update(const pst_session *session, uint32_t epoch, int64_t samples) {
   if (!visible || steady_clock::now() < next)
     return;
   next = steady_clock::now() + std::chrono::milliseconds(100);
   const pst_statistics numbers = statisticsOf(session);
-  const double share =
-      total > 0 ? static_cast<double>(samples) / static_cast<double>(total) : 0;
-  std::fprintf(
-      stderr,
-      "\r\x1b[Kepoch %u  %s of %s (%.0f %%)  %s samples/s  limited by %s",
-      epoch, grouped(samples).c_str(), grouped(total).c_str(), 100 * share,
-      grouped(static_cast<int64_t>(rateOf(numbers))).c_str(), numbers.limit);
+  const double share = total > 0 ? static_cast<double>(samples) / static_cast<double>(total) : 0;
+  std::fprintf(stderr, "\r\x1b[Kepoch %u  %s of %s (%.0f %%)  %s samples/s  limited by %s", epoch,
+               grouped(samples).c_str(), grouped(total).c_str(), 100 * share,
+               grouped(static_cast<int64_t>(rateOf(numbers))).c_str(), numbers.limit);
   std::fflush(stderr);
   drawn = true;
 }
@@ -49,8 +46,7 @@ void Progress::finish() {
 
 std::string penstock::cli::grouped(int64_t number) {
   std::string digits = std::to_string(number);
-  for (int64_t i = static_cast<int64_t>(digits.size()) - 3;
-       i > (number < 0 ? 1 : 0); i -= 3)
+  for (int64_t i = static_cast<int64_t>(digits.size()) - 3; i > (number < 0 ? 1 : 0); i -= 3)
     digits.insert(static_cast<size_t>(i), ",");
   return digits;
 }
@@ -86,12 +82,10 @@ std::string penstock::cli::summary(const pst_session *session) {
   const pst_statistics numbers = statisticsOf(session);
   char line[256];
   std::snprintf(
-      line, sizeof line,
-      "%s samples in %.2f s: %s samples/s on %d threads, limited by %s\n",
+      line, sizeof line, "%s samples in %.2f s: %s samples/s on %d threads, limited by %s\n",
       grouped(static_cast<int64_t>(numbers.samples)).c_str(),
       static_cast<double>(numbers.elapsed_ns) * 1e-9,
-      grouped(static_cast<int64_t>(rateOf(numbers))).c_str(), numbers.threads,
-      numbers.limit);
+      grouped(static_cast<int64_t>(rateOf(numbers))).c_str(), numbers.threads, numbers.limit);
   std::string text = line + processorsOf(session);
   for (const pst_stage_statistics &stage : numbers.stages) {
     if (stage.count == 0)
@@ -104,7 +98,8 @@ std::string penstock::cli::summary(const pst_session *session) {
   }
   for (const pst_video_reading &reading : numbers.videos.readings)
     if (reading.count > 0)
-      text += std::string("  ") + grouped(static_cast<int64_t>(reading.count)) + " clips of videos: " +
+      text += std::string("  ") + grouped(static_cast<int64_t>(reading.count)) +
+              " clips of videos: " +
               (reading.name == std::string_view("packets")
                    ? "their own packets were read"
                    : std::string("their files were read whole (") + reading.name + ")") +

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock run: every batch of some epochs, delivered and dropped.
 
 #include "tools/penstock/Commands.h"
@@ -30,24 +32,20 @@ static void printBadSamples(pst_session *session) {
   pst_session_bad_samples(session, &bad, &count);
   constexpr size_t shown = 20;
   for (size_t i = 0; i < std::min(count, shown); ++i)
-    std::fprintf(stderr, "bad sample: epoch %u, position %lld: %s: %s\n",
-                 bad[i].epoch, static_cast<long long>(bad[i].position),
-                 bad[i].name, bad[i].reason);
+    std::fprintf(stderr, "bad sample: epoch %u, position %lld: %s: %s\n", bad[i].epoch,
+                 static_cast<long long>(bad[i].position), bad[i].name, bad[i].reason);
   if (count > shown)
-    std::fprintf(stderr, "... and %zu more (all of them with --json)\n",
-                 count - shown);
+    std::fprintf(stderr, "... and %zu more (all of them with --json)\n", count - shown);
   if (count > 0)
-    std::fprintf(stderr, "%zu bad sample%s, each filled by a substitute\n",
-                 count, count == 1 ? "" : "s");
+    std::fprintf(stderr, "%zu bad sample%s, each filled by a substitute\n", count,
+                 count == 1 ? "" : "s");
 }
 
 static nlohmann::ordered_json videosOf(const pst_video_statistics &videos) {
-  nlohmann::ordered_json result = {{"packets", videos.packets},
-                                   {"restarts", videos.restarts},
-                                   {"indexes_made", videos.indexes_made},
-                                   {"indexes_reused", videos.indexes_reused},
-                                   {"index_bytes", videos.index_bytes},
-                                   {"late_bytes", videos.late_bytes}};
+  nlohmann::ordered_json result = {
+      {"packets", videos.packets},           {"restarts", videos.restarts},
+      {"indexes_made", videos.indexes_made}, {"indexes_reused", videos.indexes_reused},
+      {"index_bytes", videos.index_bytes},   {"late_bytes", videos.late_bytes}};
   for (const pst_video_reading &reading : videos.readings)
     if (reading.count > 0)
       result["clips"][reading.name] = reading.count;
@@ -63,9 +61,9 @@ static void printJson(pst_session *session) {
   result["batches"] = numbers.batches;
   result["seconds"] = static_cast<double>(numbers.elapsed_ns) * 1e-9;
   result["samples_per_second"] =
-      numbers.elapsed_ns > 0 ? static_cast<double>(numbers.samples) * 1e9 /
-                                   static_cast<double>(numbers.elapsed_ns)
-                             : 0.0;
+      numbers.elapsed_ns > 0
+          ? static_cast<double>(numbers.samples) * 1e9 / static_cast<double>(numbers.elapsed_ns)
+          : 0.0;
   result["threads"] = numbers.threads;
   result["limit"] = numbers.limit;
   pst_session_info info{};
@@ -92,8 +90,7 @@ static void printJson(pst_session *session) {
   result["fetched_bytes"] = numbers.fetched_bytes;
   result["delivered_bytes"] = numbers.delivered_bytes;
   for (const pst_stage_statistics &stage : numbers.stages)
-    result["stages"][stage.name] = {{"count", stage.count},
-                                    {"busy_ns", stage.busy_ns}};
+    result["stages"][stage.name] = {{"count", stage.count}, {"busy_ns", stage.busy_ns}};
   const pst_bad_sample *bad = nullptr;
   size_t count = 0;
   pst_session_bad_samples(session, &bad, &count);
@@ -105,10 +102,7 @@ static void printJson(pst_session *session) {
                                      {"name", bad[i].name},
                                      {"reason", bad[i].reason},
                                      {"substitute", bad[i].substitute}});
-  std::printf(
-      "%s\n",
-      result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-          .c_str());
+  std::printf("%s\n", result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
 /// For `explain --profile`.
@@ -143,8 +137,7 @@ static bool restoreState(pst_session *session, const std::string &path) {
   std::getline(file, state); // an empty file is refused like any other text
   if (pst_session_restore(session, state.c_str()) == PST_OK)
     return true;
-  std::fprintf(stderr, "penstock: error: %s: %s\n", path.c_str(),
-               pst_session_error(session));
+  std::fprintf(stderr, "penstock: error: %s: %s\n", path.c_str(), pst_session_error(session));
   return false;
 }
 
@@ -153,10 +146,9 @@ static bool writeHashes(std::ostream &file, const pst_batch *batch) {
   char line[64];
   const int64_t *positions = pst_batch_positions(batch);
   for (int64_t slot = 0; slot < pst_batch_count(batch); ++slot) {
-    std::snprintf(
-        line, sizeof line, "%u %lld %016llx\n", pst_batch_epoch(batch),
-        static_cast<long long>(positions[slot]),
-        static_cast<unsigned long long>(pst_batch_content_hash(batch, slot)));
+    std::snprintf(line, sizeof line, "%u %lld %016llx\n", pst_batch_epoch(batch),
+                  static_cast<long long>(positions[slot]),
+                  static_cast<unsigned long long>(pst_batch_content_hash(batch, slot)));
     file << line;
   }
   return bool(file.flush());
@@ -173,16 +165,13 @@ static int runAll(const State &state, const pst_program *program, pst_session *s
   info.size = sizeof info;
   pst_session_get_info(session, &info);
   if (!state.json && isatty(STDERR_FILENO))
-    std::fprintf(
-        stderr,
-        "%s rows, %s samples of this rank per epoch in batches of %s; %d "
-        "threads, %s MiB fixed, at most %s MiB for one sample\n",
-        grouped(info.table_length).c_str(),
-        grouped(info.samples_per_epoch).c_str(),
-        grouped(info.batch_size).c_str(), info.threads,
-        grouped(static_cast<int64_t>((info.fixed_memory + (1 << 20) - 1) >> 20))
-            .c_str(),
-        grouped(static_cast<int64_t>(info.sample_memory >> 20)).c_str());
+    std::fprintf(stderr,
+                 "%s rows, %s samples of this rank per epoch in batches of %s; %d "
+                 "threads, %s MiB fixed, at most %s MiB for one sample\n",
+                 grouped(info.table_length).c_str(), grouped(info.samples_per_epoch).c_str(),
+                 grouped(info.batch_size).c_str(), info.threads,
+                 grouped(static_cast<int64_t>((info.fixed_memory + (1 << 20) - 1) >> 20)).c_str(),
+                 grouped(static_cast<int64_t>(info.sample_memory >> 20)).c_str());
   std::ofstream hashes;
   if (!state.hashes.empty()) {
     hashes.open(state.hashes, std::ios::app);
@@ -193,8 +182,7 @@ static int runAll(const State &state, const pst_program *program, pst_session *s
   Progress progress(info.samples_per_epoch);
   int64_t batches = 0, samples = 0, epochs = 0;
   pst_status status = PST_OK;
-  while (epochs < state.epochs &&
-         (state.batches == 0 || batches < state.batches)) {
+  while (epochs < state.epochs && (state.batches == 0 || batches < state.batches)) {
     pst_batch *raw = nullptr;
     status = pst_session_next(session, &raw);
     const BatchPtr batch(raw);
@@ -244,8 +232,7 @@ static int run(const State &state) {
   if (!program)
     return exitError;
   const SessionPtr session = openSession(program, state.run);
-  if (!session || (!state.stateFile.empty() &&
-                   !restoreState(session.get(), state.stateFile)))
+  if (!session || (!state.stateFile.empty() && !restoreState(session.get(), state.stateFile)))
     return exitError;
   return runAll(state, program.get(), session.get());
 }
@@ -254,22 +241,19 @@ static void addOptions(Command &command, const std::shared_ptr<State> &state) {
   state->run.addTo(command);
   command
       .option("--epochs", state->epochs,
-                   "epochs to run, with those that a resumed run has behind it; default: 1")
+              "epochs to run, with those that a resumed run has behind it; default: 1")
       .within(0, std::numeric_limits<uint32_t>::max());
-  command
-      .option("--batches", state->batches,
-                   "stop after so many batches; default: 0, at the end")
+  command.option("--batches", state->batches, "stop after so many batches; default: 0, at the end")
       .within(0, std::numeric_limits<int64_t>::max());
   command.option("--state", state->stateFile,
-                      "resume from this file if it is there, and save the "
-                      "state in it after each "
-                      "batch");
-  command.option(
-      "--hashes", state->hashes,
-      "append `epoch position hash` of every sample to this file");
+                 "resume from this file if it is there, and save the "
+                 "state in it after each "
+                 "batch");
+  command.option("--hashes", state->hashes,
+                 "append `epoch position hash` of every sample to this file");
   command
       .option("--profile", state->profile,
-                   "write where the time went to this file, for `penstock explain --profile`")
+              "write where the time went to this file, for `penstock explain --profile`")
       .typeName("FILE");
   command.flag("--json", state->json, "report as JSON on stdout");
 }
@@ -284,8 +268,10 @@ void penstock::cli::addRunBundle(CommandLine &line) {
 
 void penstock::cli::addRun(CommandLine &line) {
   auto state = std::make_shared<State>();
-  Command command = line.command("run", "compile a file, or load a bundle, and run it over its data");
+  Command command =
+      line.command("run", "compile a file, or load a bundle, and run it over its data");
   state->compile.addTo(command);
   addOptions(command, state);
-  command.runs("penstock run train.pipe --set root=photos --set per_rank=64", [state] { return run(*state); });
+  command.runs("penstock run train.pipe --set root=photos --set per_rank=64",
+               [state] { return run(*state); });
 }

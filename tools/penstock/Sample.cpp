@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock sample: one sample, recomputed alone.
 
 #include "tools/penstock/Captions.h"
@@ -34,9 +36,8 @@ static bool writeOutputs(const pst_sample *sample, const std::string &folder) {
   for (size_t i = 0; i < pst_sample_output_count(sample); ++i) {
     const pst_output &output = *pst_sample_output(sample, i);
     std::ofstream file(folder + "/" + output.name + ".raw", std::ios::binary);
-    forEachElement(output, [&](const char *element) {
-      file.write(element, dtypeBytes(output.dtype));
-    });
+    forEachElement(output,
+                   [&](const char *element) { file.write(element, dtypeBytes(output.dtype)); });
     if (!file.flush())
       return false;
   }
@@ -53,14 +54,12 @@ static int run(const State &state) {
       pst_session_sample(session.get(), state.run.epoch, state.position, &sample);
   const SamplePtr owner(sample);
   if (status != PST_OK) {
-    std::fprintf(stderr, "penstock: error: %s\n",
-                 pst_session_error(session.get()));
+    std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(session.get()));
     return exitError;
   }
   std::printf("epoch %u, position %lld: row %lld, %s\n", state.run.epoch,
               static_cast<long long>(state.position),
-              static_cast<long long>(pst_sample_row(sample)),
-              pst_sample_name(sample));
+              static_cast<long long>(pst_sample_row(sample)), pst_sample_name(sample));
   if (*pst_sample_bad_reason(sample))
     std::printf("a substitute; the row of this position is bad: %s\n",
                 pst_sample_bad_reason(sample));
@@ -71,32 +70,25 @@ static int run(const State &state) {
     const pst_output &output = *pst_sample_output(sample, i);
     std::printf("  output %s: %s", output.name, shapeText(output).c_str());
     if (output.rank == 0)
-      std::printf(
-          " = %.9g",
-          elementValue(output.dtype, static_cast<const char *>(output.data)));
+      std::printf(" = %.9g", elementValue(output.dtype, static_cast<const char *>(output.data)));
     std::printf("\n");
   }
-  std::printf("  hash %016llx\n",
-              static_cast<unsigned long long>(pst_sample_content_hash(sample)));
-  const bool written =
-      state.output.empty() || writeOutputs(sample, state.output);
+  std::printf("  hash %016llx\n", static_cast<unsigned long long>(pst_sample_content_hash(sample)));
+  const bool written = state.output.empty() || writeOutputs(sample, state.output);
   if (!written)
-    std::fprintf(stderr, "penstock: error: cannot write to %s\n",
-                 state.output.c_str());
+    std::fprintf(stderr, "penstock: error: cannot write to %s\n", state.output.c_str());
   return written ? exitOk : exitError;
 }
 
 void penstock::cli::addSample(CommandLine &line) {
   auto state = std::make_shared<State>();
-  Command command = line.command(
-      "sample", "recompute one sample alone and describe it");
+  Command command = line.command("sample", "recompute one sample alone and describe it");
   state->compile.addTo(command);
   state->run.addTo(command);
-  command
-      .option("--position", state->position, "its position in the epoch")
+  command.option("--position", state->position, "its position in the epoch")
       .within(0, std::numeric_limits<int64_t>::max())
       .required();
-  command.option("-o,--output", state->output,
-                      "folder that gets each output as headerless bytes");
-  command.runs("penstock sample train.pipe --set root=photos --epoch 3 --position 17", [state] { return run(*state); });
+  command.option("-o,--output", state->output, "folder that gets each output as headerless bytes");
+  command.runs("penstock sample train.pipe --set root=photos --epoch 3 --position 17",
+               [state] { return run(*state); });
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Sessions, as the commands need them.
 
 #include "tools/penstock/Session.h"
@@ -16,7 +18,9 @@ static int32_t parseDevice(const std::string &text) {
   char *end = nullptr;
   const long number = std::strtol(text.c_str(), &end, 10);
   if (*end || number < 0 || number > 4096) {
-    std::fprintf(stderr, "penstock: error: --device wants the number of a GPU, or `cpu`, but found `%s`\n", text.c_str());
+    std::fprintf(stderr,
+                 "penstock: error: --device wants the number of a GPU, or `cpu`, but found `%s`\n",
+                 text.c_str());
     std::exit(exitUsage);
   }
   return static_cast<int32_t>(number);
@@ -52,8 +56,8 @@ static void hintAtMissing(const pst_program *program, const std::string &error) 
   }
 }
 
-SessionPtr penstock::cli::openSession(const ProgramPtr &program,
-                                      const RunOptions &options, Wanted wanted) {
+SessionPtr penstock::cli::openSession(const ProgramPtr &program, const RunOptions &options,
+                                      Wanted wanted) {
   if (!program)
     return nullptr;
   pst_session_options run = PST_SESSION_OPTIONS_INIT;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Sessions, as the commands need them.
 #pragma once
 

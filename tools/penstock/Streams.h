@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The standard streams, from a program's begin to its end.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock view: a contact sheet of augmented samples.
 
 #include "tools/penstock/Captions.h"
@@ -28,19 +30,16 @@ static int run(const State &state) {
   for (int i = 0; i < state.count; ++i) {
     const int64_t position = state.position + i;
     pst_sample *raw = nullptr;
-    const pst_status status =
-        pst_session_sample(session.get(), state.run.epoch, position, &raw);
+    const pst_status status = pst_session_sample(session.get(), state.run.epoch, position, &raw);
     const SamplePtr sample(raw);
     if (status != PST_OK) {
       if (i > 0)
         break; // the epoch ends here
-      std::fprintf(stderr, "penstock: error: %s\n",
-                   pst_session_error(session.get()));
+      std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(session.get()));
       return exitError;
     }
     for (size_t k = 0; k < pst_sample_output_count(raw); ++k)
-      if (const pst_output &output = *pst_sample_output(raw, k);
-          isPicture(output)) {
+      if (const pst_output &output = *pst_sample_output(raw, k); isPicture(output)) {
         Picture picture = makePicture(output);
         const int columns = captionColumns(picture.width);
         tiles.push_back({std::move(picture), captionOf(raw, position, columns)});
@@ -54,30 +53,25 @@ static int run(const State &state) {
     return exitError;
   }
   if (!writeContactSheet(state.output, tiles, state.columns)) {
-    std::fprintf(stderr, "penstock: error: cannot write %s\n",
-                 state.output.c_str());
+    std::fprintf(stderr, "penstock: error: cannot write %s\n", state.output.c_str());
     return exitError;
   }
-  std::printf("%s: %zu samples from position %lld of epoch %u\n",
-              state.output.c_str(), tiles.size(),
-              static_cast<long long>(state.position), state.run.epoch);
+  std::printf("%s: %zu samples from position %lld of epoch %u\n", state.output.c_str(),
+              tiles.size(), static_cast<long long>(state.position), state.run.epoch);
   return exitOk;
 }
 
 void penstock::cli::addView(CommandLine &line) {
   auto state = std::make_shared<State>();
-  Command command = line.command(
-      "view", "write a contact sheet of samples, captioned with their draws");
+  Command command =
+      line.command("view", "write a contact sheet of samples, captioned with their draws");
   state->compile.addTo(command);
   state->run.addTo(command);
-  command.option("-o,--output", state->output,
-                      "PNG file; default: view.png");
-  command.option("--position", state->position,
-                      "the first sample; default: 0")
+  command.option("-o,--output", state->output, "PNG file; default: view.png");
+  command.option("--position", state->position, "the first sample; default: 0")
       .within(0, std::numeric_limits<int64_t>::max());
-  command.option("--count", state->count, "how many; default: 16")
-      .within(1, 1024);
-  command.option("--columns", state->columns, "tiles per row; default: 4")
-      .within(1, 64);
-  command.runs("penstock view train.pipe --set root=photos -o sheet.png --count 12", [state] { return run(*state); });
+  command.option("--count", state->count, "how many; default: 16").within(1, 1024);
+  command.option("--columns", state->columns, "tiles per row; default: 4").within(1, 64);
+  command.runs("penstock view train.pipe --set root=photos -o sheet.png --count 12",
+               [state] { return run(*state); });
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The penstock command.
 
 #include "api/c/penstock.h"
@@ -10,9 +12,10 @@ using namespace penstock::cli;
 
 int main(int argc, char **argv) {
   holdStandardStreams();
-  CommandLine line("Penstock compiles the data side of a training job from a .pipe file and runs it.",
-                   "penstock", (std::string("penstock ") + pst_version()).c_str(),
-                   "penstock run examples/imagenet_train.pipe --set root=photos");
+  CommandLine line(
+      "Penstock compiles the data side of a training job from a .pipe file and runs it.",
+      "penstock", (std::string("penstock ") + pst_version()).c_str(),
+      "penstock run examples/imagenet_train.pipe --set root=photos");
   addCheck(line);
   addRun(line);
   addCompile(line);

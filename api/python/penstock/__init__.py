@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Penstock for Python: pipelines from files on disk to batches for a training step.
 
     import penstock

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The C API (penstock.h) through ctypes: its structs, its functions, and where the library lies.
 
 Everything of penstock.h that Python needs is mirrored here, and only here. test/python/layout.py compiles the header

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DLPack capsules. The tensors in them are made and deleted in C."""
 from __future__ import annotations
 

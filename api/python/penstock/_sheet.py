@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A contact sheet of a loader's first samples, for notebooks."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Data sets of Python's as tables of a pipeline: what `ds[i]` gives becomes the row i of an `external_source`."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sessions that run compiled pipelines."""
 from __future__ import annotations
 

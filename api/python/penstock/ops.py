@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every function of the library on NumPy arrays, at once::
 
     from penstock import ops

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batches, samples and their outputs: views of memory that the library owns."""
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // libjpeg-turbo's plain full decode to RGB of a list of files held in memory:
 // the yardstick of bench/imagenet_cpu. Reads the paths from the file in its
 // argument; for each line of stdin decodes all of them once and prints
@@ -61,7 +63,8 @@ int main(int argc, char **argv) {
     const double cpu = now(CLOCK_THREAD_CPUTIME_ID), wall = now(CLOCK_MONOTONIC);
     for (const auto &file : files)
       decode(file, pixels);
-    std::printf("%zu %.9f %.9f\n", files.size(), now(CLOCK_THREAD_CPUTIME_ID) - cpu, now(CLOCK_MONOTONIC) - wall);
+    std::printf("%zu %.9f %.9f\n", files.size(), now(CLOCK_THREAD_CPUTIME_ID) - cpu,
+                now(CLOCK_MONOTONIC) - wall);
     std::fflush(stdout);
   }
   return 0;

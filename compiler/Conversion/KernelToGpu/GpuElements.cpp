@@ -1,5 +1,6 @@
-//===- GpuElements.cpp - the element of a tensor at given indices ----------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The element of a tensor at given indices.
 #include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -53,7 +54,9 @@ Value GpuEmitter::makeElement(Value tensor, Indices at) {
         return oneOf(at[0], static_cast<int64_t>(op.getInputs().size()), type, arm).front();
       })
       .Case([&](PlaceOp op) { return placed(op, at); })
-      .Case([&](ResampleOp op) { return resampled(op, at, SmallVector<int64_t>(at.size(), 1)).front(); })
+      .Case([&](ResampleOp op) {
+        return resampled(op, at, SmallVector<int64_t>(at.size(), 1)).front();
+      })
       .Case([&](GatherOp op) { return gathered(op, at); })
       .Case([&](ReduceOp op) { return reduced(op, at); })
       .Case([&](ChooseOp op) {

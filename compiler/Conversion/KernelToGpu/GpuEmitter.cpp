@@ -1,5 +1,6 @@
-//===- GpuEmitter.cpp - arguments, temporaries, the order of things --------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arguments, temporaries, the order of things.
 #include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
 #include "compiler/Conversion/Scratch.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -35,7 +36,8 @@ Value GpuEmitter::addArgument(Type type, const std::string &name, StringRef from
   if (axis >= 0)
     notes.push_back(b.getNamedAttr("pipe.axis", b.getI64IntegerAttr(axis)));
   if (auto memory = llvm::dyn_cast<MemRefType>(type); memory && tensor >= 0)
-    notes.push_back(b.getNamedAttr("pipe.bytes", b.getI64IntegerAttr(scalarBytes(memory.getElementType()))));
+    notes.push_back(
+        b.getNamedAttr("pipe.bytes", b.getI64IntegerAttr(scalarBytes(memory.getElementType()))));
   function->setAttr("pipe.arguments", b.getArrayAttr([&] {
     SmallVector<Attribute> all;
     if (auto before = function->getAttrOfType<ArrayAttr>("pipe.arguments"))
@@ -215,7 +217,8 @@ LogicalResult GpuEmitter::statement(Operation &op) {
   const KernelForm form = formOf(&op);
   if (form == KernelForm::runtime)
     return refuse(op);
-  if (form != KernelForm::inlined || op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
+  if (form != KernelForm::inlined ||
+      op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
     return store(op);
   return success(); // likewise
 }

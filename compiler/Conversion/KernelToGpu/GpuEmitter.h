@@ -1,6 +1,7 @@
-//===- GpuEmitter.h - one pipe.kernel as loops over threads -----*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOGPU_GPUEMITTER_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOGPU_GPUEMITTER_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// One pipe.kernel as loops over threads -----*- C++.
+#pragma once
 
 #include "compiler/Analysis/RowRegions.h"
 #include "compiler/Conversion/KernelToGpu/IndexMath.h"
@@ -33,7 +34,7 @@ private:
   /// Elements in memory, in a memref of one dimension.
   struct Buffer {
     mlir::Value memory;
-    llvm::SmallVector<mlir::Value> strides; ///< in elements, one per axis
+    llvm::SmallVector<mlir::Value> strides;     ///< in elements, one per axis
     llvm::SmallVector<mlir::Value> origin = {}; ///< indices of the first element; empty or null: 0
     int64_t alignment = 0; ///< bytes, of the first element; 0: that of its type
     bool hasSlack = false; ///< bytes around it may be read (PST_DEVICE_SLACK)
@@ -125,15 +126,21 @@ private:
   /// The box that a thread makes of a value that is stored.
   llvm::SmallVector<int64_t> vectorOf(mlir::Value tensor);
   llvm::SmallVector<mlir::Value> moved(Indices at, llvm::ArrayRef<int64_t> place);
-  llvm::SmallVector<mlir::Value> elements(mlir::Value tensor, Indices at, llvm::ArrayRef<int64_t> counts);
-  llvm::SmallVector<mlir::Value> makeElements(mlir::Value tensor, Indices at, llvm::ArrayRef<int64_t> counts);
-  llvm::SmallVector<mlir::Value> viewed(pipe::ViewOp op, Indices at, llvm::ArrayRef<int64_t> counts);
+  llvm::SmallVector<mlir::Value> elements(mlir::Value tensor, Indices at,
+                                          llvm::ArrayRef<int64_t> counts);
+  llvm::SmallVector<mlir::Value> makeElements(mlir::Value tensor, Indices at,
+                                              llvm::ArrayRef<int64_t> counts);
+  llvm::SmallVector<mlir::Value> viewed(pipe::ViewOp op, Indices at,
+                                        llvm::ArrayRef<int64_t> counts);
   llvm::SmallVector<mlir::Value> mapped(pipe::MapOp op, Indices at, llvm::ArrayRef<int64_t> counts);
-  llvm::SmallVector<mlir::Value> resampled(pipe::ResampleOp op, Indices at, llvm::ArrayRef<int64_t> counts);
-  llvm::SmallVector<mlir::Value> load(const Buffer &buffer, Indices at, llvm::ArrayRef<int64_t> counts);
+  llvm::SmallVector<mlir::Value> resampled(pipe::ResampleOp op, Indices at,
+                                           llvm::ArrayRef<int64_t> counts);
+  llvm::SmallVector<mlir::Value> load(const Buffer &buffer, Indices at,
+                                      llvm::ArrayRef<int64_t> counts);
   /// A power of two that divides the address of an element, in bytes.
   int64_t alignmentOf(const Buffer &buffer, Indices at);
-  void save(llvm::ArrayRef<mlir::Value> values, const Buffer &buffer, Indices at, llvm::ArrayRef<int64_t> counts);
+  void save(llvm::ArrayRef<mlir::Value> values, const Buffer &buffer, Indices at,
+            llvm::ArrayRef<int64_t> counts);
 
   // GpuTiles.cpp
   mlir::LogicalResult tiles();
@@ -142,8 +149,10 @@ private:
   mlir::Value fits(const analysis::RowRegions &rows, RowRange now);
   RowRange insideOf(RowRange rows, mlir::Value size, pipe::Border border);
   RowRange rowsRead(const analysis::RowStep &step, RowRange rows);
-  llvm::MapVector<mlir::Value, RowRange> rowsStored(const analysis::RowRegions &regions, RowRange tile);
-  Buffer sharedRows(mlir::Value tensor, int64_t rowAxis, llvm::ArrayRef<int64_t> single, int64_t rows);
+  llvm::MapVector<mlir::Value, RowRange> rowsStored(const analysis::RowRegions &regions,
+                                                    RowRange tile);
+  Buffer sharedRows(mlir::Value tensor, int64_t rowAxis, llvm::ArrayRef<int64_t> single,
+                    int64_t rows);
   Part partOf(mlir::Value tensor, int64_t rowAxis, RowRange rows, const Places &singles);
 
   // GpuGather.cpp
@@ -214,12 +223,12 @@ private:
   llvm::DenseMap<mlir::Value, size_t> outputOf;
   mlir::Value taken;         ///< whether the arm around is taken; null outside of arms
   bool failedInside = false; ///< an op inside a region was refused
-  mlir::Value shared;                                ///< dynamic shared memory
+  mlir::Value shared;        ///< dynamic shared memory
   int64_t sharedUsed = 0, storedRows = 0;
   llvm::DenseMap<mlir::Value, Buffer> sharedBuffers; ///< of what is stored for a tile
   llvm::DenseSet<mlir::Value> tiled;                 ///< outputs that tiles have made
-  llvm::DenseMap<mlir::Value, int64_t> multiples; ///< numbers that divide indices
-  int64_t runs = 0;                               ///< of neighbours that are loaded together
+  llvm::DenseMap<mlir::Value, int64_t> multiples;    ///< numbers that divide indices
+  int64_t runs = 0;                                  ///< of neighbours that are loaded together
   mlir::Value scratch, scratchUsed;
   int64_t scratchFixed = 0;
   llvm::SmallVector<mlir::Attribute> scratchTerms;
@@ -234,5 +243,3 @@ inline constexpr int64_t sharedAlign = 16;
 inline constexpr int64_t warpLanes = 32;
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,11 +1,10 @@
-//===- GpuFft.cpp - the Fourier transform ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Fourier transform.
 //
 // docs/rationale/fft.md defines every operation. A stage is a pass over all
 // lines at once, from one array to the other; all its short transforms are
 // independent.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/Fourier.h"
 #include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
 

@@ -1,5 +1,6 @@
-//===- GpuGather.cpp - sampling at computed coordinates --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sampling at computed coordinates.
 #include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
 
 using namespace mlir;

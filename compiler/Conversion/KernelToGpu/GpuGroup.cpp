@@ -1,11 +1,10 @@
-//===- GpuGroup.cpp - selection by mask, groups by key ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Selection by mask, groups by key.
 //
 // Passes of one block. What threads do in any order, claiming places of a table
 // and of lists, is put into the one order that counts before it is read: of a
 // group's elements the least leads it, and lists of members are sorted.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 

@@ -1,5 +1,6 @@
-//===- GpuLoops.cpp - nests, loops, branches and memory --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Nests, loops, branches and memory.
 #include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -80,7 +81,8 @@ void GpuEmitter::fill(Value tensor, const Buffer &to, const Part &part) {
   if (Operation *op = tensor.getDefiningOp())
     moveTo(op->getLoc());
   NamedTensorType type = typeOf(tensor);
-  const SmallVector<int64_t> counts = part.isSingle ? SmallVector<int64_t>(type.getRank(), 1) : vectorOf(tensor);
+  const SmallVector<int64_t> counts =
+      part.isSingle ? SmallVector<int64_t>(type.getRank(), 1) : vectorOf(tensor);
   SmallVector<std::string> names;
   SmallVector<Value> extents, first(type.getRank(), x.constant(0));
   SmallVector<int64_t> axes; // that there is a loop over
@@ -89,11 +91,14 @@ void GpuEmitter::fill(Value tensor, const Buffer &to, const Part &part) {
     Value count = part.count.empty() ? Value() : part.count[axis];
     if (count)
       first[axis] = part.low[axis];
-    if ((counts[axis] > 1 && a.extent == counts[axis]) || (count && IndexMath::constantOf(count) == 1))
+    if ((counts[axis] > 1 && a.extent == counts[axis]) ||
+        (count && IndexMath::constantOf(count) == 1))
       continue;
     axes.push_back(axis);
     names.push_back(a.name);
-    extents.push_back(count ? count : counts[axis] == 1 ? extent(tensor, axis) : x.constant(a.extent / counts[axis]));
+    extents.push_back(count               ? count
+                      : counts[axis] == 1 ? extent(tensor, axis)
+                                          : x.constant(a.extent / counts[axis]));
   }
   nest(names, extents, part.count.empty() ? "threads" : "block", [&](Indices numbers) {
     SmallVector<Value> at(first);

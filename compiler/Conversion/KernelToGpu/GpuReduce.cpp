@@ -1,11 +1,10 @@
-//===- GpuReduce.cpp - reductions, scans, counts, matrix products, orders ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions, scans, counts, matrix products, orders.
 //
 // Float sums have one order: element i belongs to lane i mod 32, and the 32
 // partial sums meet in a tree. A warp has 32 lanes and does it as it stands;
 // where there is little to add, one thread keeps the 32 sums.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

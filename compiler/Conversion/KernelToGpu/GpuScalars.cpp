@@ -1,5 +1,6 @@
-//===- GpuScalars.cpp - scalars and regions of scalars ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scalars and regions of scalars.
 #include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -1,11 +1,11 @@
-//===- GpuTiles.cpp - a block makes some rows of a sample's outputs --------===//
+// SPDX-License-Identifier: Apache-2.0
 //
-// The mapping "tile": blocks take tiles of output rows (`tile = {t = 1, h = 16}`: of one frame, 16 rows), and keep the rows of
-// what is stored that these read in shared memory, so many that fit (`rows`). A block halves its tile until they do;
-// where those of a single row do not, it computes them where they are read.
+// A block makes some rows of a sample's outputs.
 //
-//===----------------------------------------------------------------------===//
-
+// The mapping "tile": blocks take tiles of output rows (`tile = {t = 1, h = 16}`: of one frame, 16
+// rows), and keep the rows of what is stored that these read in shared memory, so many that fit
+// (`rows`). A block halves its tile until they do; where those of a single row do not, it computes
+// them where they are read.
 #include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
 #include "compiler/Conversion/Scratch.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -39,7 +39,9 @@ static std::optional<size_t> placeIn(ArrayAttr over, StringRef axis) {
 GpuEmitter::RowRange GpuEmitter::rowsRead(const RowStep &step, RowRange rows) {
   const std::string &axis = typeOf(step.op->getResult(0)).getAxes()[step.axis].name;
   auto extentOfRead = [&] { return extent(step.read, step.readAxis); };
-  auto hull = [&](Value a, Value c) { return RowRange{x.min(a, c), x.add(x.max(a, c), x.constant(1))}; };
+  auto hull = [&](Value a, Value c) {
+    return RowRange{x.min(a, c), x.add(x.max(a, c), x.constant(1))};
+  };
   return llvm::TypeSwitch<Operation *, RowRange>(step.op)
       .Case([&](ViewOp op) {
         AffineExpr expr = op.getMap().getResult(static_cast<unsigned>(step.readAxis));
@@ -58,19 +60,23 @@ GpuEmitter::RowRange GpuEmitter::rowsRead(const RowStep &step, RowRange rows) {
         if (!place)
           return rows;
         Value low = asIndex(op.getLow()[*place]);
-        return insideOf({x.sub(rows.low, low), x.sub(rows.high, low)}, extentOfRead(), op.getBorder());
+        return insideOf({x.sub(rows.low, low), x.sub(rows.high, low)}, extentOfRead(),
+                        op.getBorder());
       })
       .Case([&](WindowOp op) {
         auto place = placeIn(op.getOver(), axis);
         if (!place)
           return rows;
-        return insideOf({x.add(rows.low, x.constant(op.getLow()[*place])), x.add(rows.high, x.constant(op.getHigh()[*place]))},
+        return insideOf({x.add(rows.low, x.constant(op.getLow()[*place])),
+                         x.add(rows.high, x.constant(op.getHigh()[*place]))},
                         extentOfRead(), op.getBorder());
       })
       .Case([&](ResampleOp op) {
         if (op.getAxis() != axis)
           return rows;
-        auto start = [&](Value row) { return x.toIndex(cast(element(op.getStart(), row), b.getI64Type())); };
+        auto start = [&](Value row) {
+          return x.toIndex(cast(element(op.getStart(), row), b.getI64Type()));
+        };
         RowRange taken = hull(start(rows.low), start(x.sub(rows.high, x.constant(1))));
         taken.high = x.add(taken.high, x.sub(extent(op.getWeights(), 1), x.constant(1)));
         return RowRange{x.max(taken.low, x.constant(0)), x.min(taken.high, extentOfRead())};
@@ -78,7 +84,8 @@ GpuEmitter::RowRange GpuEmitter::rowsRead(const RowStep &step, RowRange rows) {
       .Default([&](Operation *) { return rows; });
 }
 
-llvm::MapVector<Value, GpuEmitter::RowRange> GpuEmitter::rowsStored(const analysis::RowRegions &regions, RowRange tile) {
+llvm::MapVector<Value, GpuEmitter::RowRange>
+GpuEmitter::rowsStored(const analysis::RowRegions &regions, RowRange tile) {
   llvm::DenseMap<Value, RowRange> needed;
   auto add = [&](Value value, RowRange rows) {
     auto [found, isNew] = needed.insert({value, rows});
@@ -97,7 +104,8 @@ llvm::MapVector<Value, GpuEmitter::RowRange> GpuEmitter::rowsStored(const analys
 
 //===--- shared memory -----------------------------------------------------===//
 
-GpuEmitter::Buffer GpuEmitter::sharedRows(Value tensor, int64_t rowAxis, ArrayRef<int64_t> single, int64_t rows) {
+GpuEmitter::Buffer GpuEmitter::sharedRows(Value tensor, int64_t rowAxis, ArrayRef<int64_t> single,
+                                          int64_t rows) {
   NamedTensorType type = typeOf(tensor);
   Buffer buffer;
   buffer.strides.assign(type.getRank(), x.constant(0));
@@ -110,9 +118,11 @@ GpuEmitter::Buffer GpuEmitter::sharedRows(Value tensor, int64_t rowAxis, ArrayRe
     buffer.strides[axis] = x.constant(stride);
     stride *= axis == rowAxis ? rows : type.getAxes()[axis].extent;
   }
-  auto memory = MemRefType::get({ShapedType::kDynamic}, type.getElementType(), MemRefLayoutAttrInterface(),
-                                gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup));
-  buffer.memory = b.create<memref::ViewOp>(loc, memory, shared, x.constant(sharedUsed), x.constant(stride));
+  auto memory =
+      MemRefType::get({ShapedType::kDynamic}, type.getElementType(), MemRefLayoutAttrInterface(),
+                      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup));
+  buffer.memory =
+      b.create<memref::ViewOp>(loc, memory, shared, x.constant(sharedUsed), x.constant(stride));
   sharedUsed = llvm::alignTo(sharedUsed + stride * scalarBytes(type.getElementType()), sharedAlign);
   return buffer;
 }
@@ -120,7 +130,8 @@ GpuEmitter::Buffer GpuEmitter::sharedRows(Value tensor, int64_t rowAxis, ArrayRe
 //===--- the tiles ---------------------------------------------------------===//
 
 /// The parts of `rows`, and of single places of other axes, of a tensor.
-GpuEmitter::Part GpuEmitter::partOf(Value tensor, int64_t rowAxis, RowRange rows, const Places &singles) {
+GpuEmitter::Part GpuEmitter::partOf(Value tensor, int64_t rowAxis, RowRange rows,
+                                    const Places &singles) {
   Part part = {};
   part.low.assign(typeOf(tensor).getRank(), Value());
   part.count.assign(typeOf(tensor).getRank(), Value());
@@ -128,7 +139,8 @@ GpuEmitter::Part GpuEmitter::partOf(Value tensor, int64_t rowAxis, RowRange rows
   part.count[rowAxis] = x.sub(rows.high, rows.low);
   for (auto [regions, place] : singles) {
     const auto *output = regions->outputs.find(tensor);
-    const int64_t axis = output != regions->outputs.end() ? output->second : regions->stored.lookup(tensor);
+    const int64_t axis =
+        output != regions->outputs.end() ? output->second : regions->stored.lookup(tensor);
     part.low[axis] = place;
     part.count[axis] = x.constant(1);
   }
@@ -174,7 +186,8 @@ void GpuEmitter::tile(const analysis::RowRegions &rows, RowRange now, const Plac
 Value GpuEmitter::fits(const analysis::RowRegions &rows, RowRange now) {
   Value all;
   for (auto [value, range] : rowsStored(rows, now))
-    all = x.both(all, x.compare(arith::CmpIPredicate::sle, x.sub(range.high, range.low), x.constant(storedRows)));
+    all = x.both(all, x.compare(arith::CmpIPredicate::sle, x.sub(range.high, range.low),
+                                x.constant(storedRows)));
   return all;
 }
 
@@ -186,9 +199,11 @@ Value GpuEmitter::halved(const analysis::RowRegions &rows, Value low, Value high
     IndexMath::Scope scope(x);
     Block *before = b.createBlock(&loop.getBefore(), {}, b.getIndexType(), loc);
     Value end = before->getArgument(0), count = x.sub(end, low);
-    Value isLarge = b.create<arith::XOrIOp>(loc, fits(rows, {low, end}), b.create<arith::ConstantIntOp>(loc, 1, 1));
-    b.create<scf::ConditionOp>(loc, x.both(x.compare(arith::CmpIPredicate::sgt, count, x.constant(1)), isLarge),
-                               before->getArguments());
+    Value isLarge = b.create<arith::XOrIOp>(loc, fits(rows, {low, end}),
+                                            b.create<arith::ConstantIntOp>(loc, 1, 1));
+    b.create<scf::ConditionOp>(
+        loc, x.both(x.compare(arith::CmpIPredicate::sgt, count, x.constant(1)), isLarge),
+        before->getArguments());
   }
   IndexMath::Scope scope(x);
   Block *after = b.createBlock(&loop.getAfter(), {}, b.getIndexType(), loc);
@@ -199,7 +214,9 @@ Value GpuEmitter::halved(const analysis::RowRegions &rows, Value low, Value high
 
 LogicalResult GpuEmitter::tiles() {
   auto schedule = *kernel.getSchedule();
-  auto isStored = [](Operation *op) { return op->getAttr("schedule") == StringAttr::get(op->getContext(), "shared"); };
+  auto isStored = [](Operation *op) {
+    return op->getAttr("schedule") == StringAttr::get(op->getContext(), "shared");
+  };
   storedRows = schedule.getAs<IntegerAttr>("rows").getInt();
   std::optional<analysis::RowRegions> rows;
   std::vector<analysis::RowRegions> others; // of axes of which a tile has one place
@@ -207,14 +224,17 @@ LogicalResult GpuEmitter::tiles() {
   for (NamedAttribute entry : schedule.getAs<DictionaryAttr>("tile")) {
     const int64_t count = llvm::cast<IntegerAttr>(entry.getValue()).getInt();
     auto regions = analysis::rowRegions(kernel, entry.getName(), isStored);
-    if (!regions || regions->stored.empty() || (count == 1 && !regions->isSame) || (count > 1 && rows))
-      return kernel.emitError() << "has the mapping \"tile\", and nobody can tell which rows its outputs read along `"
-                                << entry.getName().getValue() << "`";
+    if (!regions || regions->stored.empty() || (count == 1 && !regions->isSame) ||
+        (count > 1 && rows))
+      return kernel.emitError()
+             << "has the mapping \"tile\", and nobody can tell which rows its outputs read along `"
+             << entry.getName().getValue() << "`";
     for (const auto &values : {regions->outputs, regions->stored})
       for (auto [value, axis] : values)
         if (vectorOf(value)[axis] > 1)
-          return kernel.emitError() << "has the mapping \"tile\", and a thread makes several elements along `"
-                                    << entry.getName().getValue() << "`, an axis of the tile";
+          return kernel.emitError()
+                 << "has the mapping \"tile\", and a thread makes several elements along `"
+                 << entry.getName().getValue() << "`, an axis of the tile";
     if (count == 1) {
       others.push_back(std::move(*regions));
     } else {
@@ -223,18 +243,22 @@ LogicalResult GpuEmitter::tiles() {
     }
   }
   if (!rows)
-    return kernel.emitError("has the mapping \"tile\", whose `tile` is to name an axis and more than one row of it");
+    return kernel.emitError(
+        "has the mapping \"tile\", whose `tile` is to name an axis and more than one row of it");
   shared = b.create<gpu::DynamicSharedMemoryOp>(
-      loc, MemRefType::get({ShapedType::kDynamic}, b.getI8Type(), MemRefLayoutAttrInterface(),
-                           gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup)));
+      loc,
+      MemRefType::get({ShapedType::kDynamic}, b.getI8Type(), MemRefLayoutAttrInterface(),
+                      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup)));
   for (auto [value, axis] : rows->stored) {
     SmallVector<int64_t> single;
     for (const analysis::RowRegions &other : others)
       single.push_back(other.stored.lookup(value));
     for (auto [number, a] : llvm::enumerate(typeOf(value).getAxes()))
-      if (!a.isStatic() && static_cast<int64_t>(number) != axis && !llvm::is_contained(single, number))
-        return kernel.emitError() << "has the mapping \"tile\", and stores rows whose extent along `" << a.name
-                                  << "` only a sample knows";
+      if (!a.isStatic() && static_cast<int64_t>(number) != axis &&
+          !llvm::is_contained(single, number))
+        return kernel.emitError()
+               << "has the mapping \"tile\", and stores rows whose extent along `" << a.name
+               << "` only a sample knows";
     sharedBuffers[value] = sharedRows(value, axis, single, storedRows);
   }
   function->setAttr("pipe.shared", b.getI64IntegerAttr(sharedUsed));
@@ -249,7 +273,8 @@ LogicalResult GpuEmitter::tiles() {
   }
   if (auto known = IndexMath::constantOf(count))
     function->setAttr("pipe.blocks", b.getI64IntegerAttr(*known));
-  Value block = b.create<gpu::BlockIdOp>(loc, gpu::Dimension::x), blocks = b.create<gpu::GridDimOp>(loc, gpu::Dimension::x);
+  Value block = b.create<gpu::BlockIdOp>(loc, gpu::Dimension::x),
+        blocks = b.create<gpu::GridDimOp>(loc, gpu::Dimension::x);
   auto loop = b.create<scf::ForOp>(loc, block, count, blocks);
   OpBuilder::InsertionGuard guard(b);
   IndexMath::Scope scope(x);
@@ -268,8 +293,9 @@ LogicalResult GpuEmitter::tiles() {
   Value high = x.min(x.add(low, many), extentOfRows);
   auto steps = b.create<scf::WhileOp>(loc, TypeRange(b.getIndexType()), ValueRange(low));
   Block *before = b.createBlock(&steps.getBefore(), {}, b.getIndexType(), loc);
-  b.create<scf::ConditionOp>(loc, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, before->getArgument(0), high),
-                             before->getArguments());
+  b.create<scf::ConditionOp>(
+      loc, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, before->getArgument(0), high),
+      before->getArguments());
   IndexMath::Scope inside(x);
   Block *after = b.createBlock(&steps.getAfter(), {}, b.getIndexType(), loc);
   Value first = after->getArgument(0), next = halved(*rows, first, high);

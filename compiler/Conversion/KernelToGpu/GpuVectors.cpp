@@ -1,10 +1,9 @@
-//===- GpuVectors.cpp - elements that a thread makes together --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elements that a thread makes together.
 //
 // A thread that makes a pixel's channels, or neighbours along a row, reads weights once for all of
 // them, and memory in wide accesses. Which elements those are is the schedule's (`vector`).
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/AffineExpr.h"
@@ -24,7 +23,8 @@ static int64_t product(ArrayRef<int64_t> counts) {
 }
 
 /// The places of a box, row-major.
-static void forEachPlace(ArrayRef<int64_t> counts, llvm::function_ref<void(ArrayRef<int64_t>)> visit) {
+static void forEachPlace(ArrayRef<int64_t> counts,
+                         llvm::function_ref<void(ArrayRef<int64_t>)> visit) {
   SmallVector<int64_t> place(counts.size(), 0);
   for (int64_t left = product(counts); left > 0; --left) {
     visit(place);
@@ -95,10 +95,13 @@ static int64_t runOf(ArrayRef<Value> strides, ArrayRef<int64_t> counts) {
 }
 
 /// Numbers that are stored as they are computed, or rounded.
-static bool mayRun(Type type) { return llvm::isa<IntegerType, FloatType>(type) && !type.isInteger(1); }
+static bool mayRun(Type type) {
+  return llvm::isa<IntegerType, FloatType>(type) && !type.isInteger(1);
+}
 
 int64_t GpuEmitter::alignmentOf(const Buffer &buffer, Indices at) {
-  const int64_t bytes = scalarBytes(llvm::cast<MemRefType>(buffer.memory.getType()).getElementType());
+  const int64_t bytes =
+      scalarBytes(llvm::cast<MemRefType>(buffer.memory.getType()).getElementType());
   auto powerIn = [](int64_t number) { return number & -number; };
   int64_t alignment = buffer.alignment ? buffer.alignment : powerIn(bytes);
   for (auto [axis, index] : llvm::enumerate(at)) {
@@ -128,17 +131,21 @@ SmallVector<Value> GpuEmitter::load(const Buffer &buffer, Indices at, ArrayRef<i
     const auto number = static_cast<int64_t>(values.size());
     if (number % run == 0)
       first = this->place(buffer, moved(at, place));
-    auto loaded = b.create<memref::LoadOp>(loc, buffer.memory, x.add(first, x.constant(number % run)));
+    auto loaded =
+        b.create<memref::LoadOp>(loc, buffer.memory, x.add(first, x.constant(number % run)));
     if (run > 1)
-      loaded->setAttr("pipe.run", b.getDenseI64ArrayAttr({number % run, run, runs + number / run, isWhole ? alignment : 0}));
+      loaded->setAttr("pipe.run", b.getDenseI64ArrayAttr({number % run, run, runs + number / run,
+                                                          isWhole ? alignment : 0}));
     values.push_back(loaded);
   });
   runs += static_cast<int64_t>(values.size()) / run;
   return values;
 }
 
-/// Neighbours are marked, and follow each other, so that they are one store (`pipe.run`: place, length).
-void GpuEmitter::save(ArrayRef<Value> values, const Buffer &buffer, Indices at, ArrayRef<int64_t> counts) {
+/// Neighbours are marked, and follow each other, so that they are one store (`pipe.run`: place,
+/// length).
+void GpuEmitter::save(ArrayRef<Value> values, const Buffer &buffer, Indices at,
+                      ArrayRef<int64_t> counts) {
   const int64_t run = mayRun(values[0].getType()) ? runOf(buffer.strides, counts) : 1;
   int64_t number = 0;
   Value first;
@@ -176,13 +183,18 @@ SmallVector<Value> GpuEmitter::elements(Value tensor, Indices at, ArrayRef<int64
     moveTo(op->getLoc());
   auto stored = buffers.find(tensor);
   if (product(counts) > 1)
-    made = stored != buffers.end() ? load(stored->second, at, counts) : makeElements(tensor, at, counts);
+    made = stored != buffers.end() ? load(stored->second, at, counts)
+                                   : makeElements(tensor, at, counts);
   moveTo(around);
   if (made.empty()) {
-    forEachPlace(counts, [&](ArrayRef<int64_t> place) { made.push_back(element(tensor, moved(at, place))); });
+    forEachPlace(counts, [&](ArrayRef<int64_t> place) {
+      made.push_back(element(tensor, moved(at, place)));
+    });
     return made;
   }
-  forEachPlace(counts, [&](ArrayRef<int64_t> place) { x.remember(keyOf(place), made[numberOf(place, counts)]); });
+  forEachPlace(counts, [&](ArrayRef<int64_t> place) {
+    x.remember(keyOf(place), made[numberOf(place, counts)]);
+  });
   return made;
 }
 
@@ -203,7 +215,8 @@ SmallVector<Value> GpuEmitter::makeElements(Value tensor, Indices at, ArrayRef<i
       .Case([&](ChooseOp op) {
         const unsigned number = llvm::cast<OpResult>(tensor).getResultNumber();
         auto arm = [&](int64_t taken) {
-          return elements(op.getArms()[taken].front().getTerminator()->getOperand(number), at, counts);
+          return elements(op.getArms()[taken].front().getTerminator()->getOperand(number), at,
+                          counts);
         };
         return oneOf(asIndex(op.getIndex()), static_cast<int64_t>(op.getArms().size()),
                      SmallVector<Type>(static_cast<size_t>(product(counts)), type), arm);
@@ -211,7 +224,8 @@ SmallVector<Value> GpuEmitter::makeElements(Value tensor, Indices at, ArrayRef<i
       .Default([](Operation *) { return SmallVector<Value>(); });
 }
 
-/// A box of a view is one of its input where every axis moves by one with at most one of the view's.
+/// A box of a view is one of its input where every axis moves by one with at most one of the
+/// view's.
 SmallVector<Value> GpuEmitter::viewed(ViewOp op, Indices at, ArrayRef<int64_t> counts) {
   SmallVector<Value> symbols, inner, first(at);
   for (Value symbol : op.getSymbols())
@@ -224,8 +238,9 @@ SmallVector<Value> GpuEmitter::viewed(ViewOp op, Indices at, ArrayRef<int64_t> c
       if (count == 1 || !expr.isFunctionOfDim(static_cast<unsigned>(axis)))
         continue;
       AffineExpr dim = b.getAffineDimExpr(static_cast<unsigned>(axis));
-      auto step = llvm::dyn_cast<AffineConstantExpr>(simplifyAffineExpr(
-          expr.replace(dim, dim + 1) - expr, op.getMap().getNumDims(), op.getMap().getNumSymbols()));
+      auto step = llvm::dyn_cast<AffineConstantExpr>(
+          simplifyAffineExpr(expr.replace(dim, dim + 1) - expr, op.getMap().getNumDims(),
+                             op.getMap().getNumSymbols()));
       if (along >= 0 || isRead[axis] || !step || std::abs(step.getValue()) != 1)
         return {};
       along = static_cast<int64_t>(axis);
@@ -276,7 +291,8 @@ SmallVector<Value> GpuEmitter::mapped(MapOp op, Indices at, ArrayRef<int64_t> co
       SmallVector<int64_t> inner;
       for (int64_t axis : axes[number])
         inner.push_back(place[axis]);
-      map.map(body.getArgument(static_cast<unsigned>(number)), values[numberOf(inner, boxes[number])]);
+      map.map(body.getArgument(static_cast<unsigned>(number)),
+              values[numberOf(inner, boxes[number])]);
     }
     made.push_back(results(body).front());
   });
@@ -291,16 +307,18 @@ SmallVector<Value> GpuEmitter::resampled(ResampleOp op, Indices at, ArrayRef<int
     return {};
   Type sumType = sumTypeOf(op);
   Value start = x.toIndex(cast(element(op.getStart(), at[axis]), b.getI64Type()));
-  SmallVector<Value> sums = loop(
-      x.constant(0), extent(op.getWeights(), 1), 1, SmallVector<Value>(static_cast<size_t>(product(counts)), zeroOf(sumType)),
-      [&](Value k, ValueRange sofar) {
-        SmallVector<Value> inner(at), next;
-        inner[axis] = x.add(start, k);
-        Value weight = element(op.getWeights(), {at[axis], k});
-        for (auto [value, sum] : llvm::zip(elements(op.getInput(), inner, counts), sofar))
-          next.push_back(binary(BinaryKind::add, sum, binary(BinaryKind::mul, weight, cast(value, sumType))));
-        return next;
-      });
+  SmallVector<Value> sums =
+      loop(x.constant(0), extent(op.getWeights(), 1), 1,
+           SmallVector<Value>(static_cast<size_t>(product(counts)), zeroOf(sumType)),
+           [&](Value k, ValueRange sofar) {
+             SmallVector<Value> inner(at), next;
+             inner[axis] = x.add(start, k);
+             Value weight = element(op.getWeights(), {at[axis], k});
+             for (auto [value, sum] : llvm::zip(elements(op.getInput(), inner, counts), sofar))
+               next.push_back(binary(BinaryKind::add, sum,
+                                     binary(BinaryKind::mul, weight, cast(value, sumType))));
+             return next;
+           });
   for (Value &sum : sums)
     sum = resampledFrom(op, sum);
   return sums;

@@ -1,5 +1,6 @@
-//===- IndexMath.cpp - index arithmetic that repeats nothing --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Index arithmetic that repeats nothing.
 #include "compiler/Conversion/KernelToGpu/IndexMath.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Matchers.h"

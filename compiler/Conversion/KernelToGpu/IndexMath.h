@@ -1,6 +1,7 @@
-//===- IndexMath.h - index arithmetic that repeats nothing ------*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOGPU_INDEXMATH_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOGPU_INDEXMATH_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Index arithmetic that repeats nothing ------*- C++.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -73,5 +74,3 @@ private:
 };
 
 } // namespace penstock::conversion
-
-#endif

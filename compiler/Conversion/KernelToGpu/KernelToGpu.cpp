@@ -1,5 +1,6 @@
-//===- KernelToGpu.cpp - kernels of pixels become what threads do ----------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels of pixels become what threads do.
 #include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
 #include "compiler/Conversion/Passes.h"
 #include "compiler/Conversion/PlanNotes.h"

@@ -1,5 +1,6 @@
-//===- Context.cpp - arguments and buffers of a kernel ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arguments and buffers of a kernel.
 #include "compiler/Conversion/KernelToLoops/Context.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Margins.h"
@@ -49,7 +50,8 @@ std::optional<int64_t> Site::settledArm(Operation *choose) const {
   return std::nullopt;
 }
 
-static Buffer argumentBuffer(const Site &site, int64_t number, NamedTensorType type, int64_t outsideBatch = 0);
+static Buffer argumentBuffer(const Site &site, int64_t number, NamedTensorType type,
+                             int64_t outsideBatch = 0);
 
 //===--- arguments ---------------------------------------------------------------===//
 
@@ -78,7 +80,8 @@ void penstock::conversion::unpackArguments(const Site &site) {
   auto outside = ctx.kernel->getAttrOfType<DenseI64ArrayAttr>("outside_n");
   for (auto [place, value] :
        llvm::enumerate(ctx.kernel.getBody().front().getTerminator()->getOperands())) {
-    Buffer output = argumentBuffer(site, tensor++, llvm::cast<NamedTensorType>(value.getType()), outside ? outside[place] : 0);
+    Buffer output = argumentBuffer(site, tensor++, llvm::cast<NamedTensorType>(value.getType()),
+                                   outside ? outside[place] : 0);
     output.written = rangeOfType(output.element);
     output.written->quiet = true;
     ctx.outputs.push_back(output);
@@ -118,7 +121,8 @@ static SmallVector<std::optional<int64_t>> denseStrides(NamedTensorType type) {
   return known;
 }
 
-static Buffer argumentBuffer(const Site &site, int64_t number, NamedTensorType type, int64_t outsideBatch) {
+static Buffer argumentBuffer(const Site &site, int64_t number, NamedTensorType type,
+                             int64_t outsideBatch) {
   auto [ctx, b, l, m] = site.parts();
   Value base = m.address(ctx.tensors, l.i64(number * static_cast<int64_t>(sizeof(pst_tensor))));
   Buffer buffer;
@@ -141,7 +145,8 @@ static Buffer argumentBuffer(const Site &site, int64_t number, NamedTensorType t
 
 //===--- scratch -----------------------------------------------------------------===//
 
-FailureOr<Value> penstock::conversion::scratchBytes(const Site &site, int64_t bytes, ArrayRef<TensorAxis> axes) {
+FailureOr<Value> penstock::conversion::scratchBytes(const Site &site, int64_t bytes,
+                                                    ArrayRef<TensorAxis> axes) {
   auto [ctx, b, l, m] = site.parts();
   SmallVector<Attribute> places;
   SmallVector<Value> sizes;
@@ -154,7 +159,7 @@ FailureOr<Value> penstock::conversion::scratchBytes(const Site &site, int64_t by
     DenseI64ArrayAttr place = scratchPlace(b, ctx.kernel, tensor, axis);
     if (!place)
       return ctx.kernel.emitError("needs a temporary whose extent the kernel itself computes; "
-                              "extents of temporaries are constants or arguments");
+                                  "extents of temporaries are constants or arguments");
     places.push_back(place);
     sizes.push_back(l.maxS(extent(site, tensor, axis), l.i64(0)));
   }
@@ -237,5 +242,6 @@ Value penstock::conversion::readOnlyData(const Site &site, std::string bytes) {
         l.loc, LLVM::LLVMArrayType::get(b.getI8Type(), content.size()), /*isConstant=*/true,
         LLVM::Linkage::Internal, "pst.table." + std::to_string(count), content, 64);
   }
-  return b.create<LLVM::AddressOfOp>(l.loc, LLVM::LLVMPointerType::get(b.getContext()), global.getSymName());
+  return b.create<LLVM::AddressOfOp>(l.loc, LLVM::LLVMPointerType::get(b.getContext()),
+                                     global.getSymName());
 }

@@ -1,11 +1,12 @@
-//===- Context.h - what is known of a kernel while it becomes loops --------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_CONTEXT_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_CONTEXT_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known of a kernel while it becomes loops.
+#pragma once
 
+#include "compiler/Conversion/KernelToLoops/Elements/TapLoops.h"
+#include "compiler/Conversion/KernelToLoops/Rows/RowStream.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Memory.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Random.h"
-#include "compiler/Conversion/KernelToLoops/Rows/RowStream.h"
-#include "compiler/Conversion/KernelToLoops/Elements/TapLoops.h"
 #include "compiler/Conversion/TensorType.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <map>
@@ -65,8 +66,9 @@ struct Context {
   llvm::DenseMap<mlir::Value, Index> coordinates;
   llvm::DenseMap<mlir::Value, RowStream> rings;     ///< by result of the horizontal pass
   llvm::DenseMap<mlir::Value, RowStream> verticals; ///< by result of the vertical pass
-  llvm::SmallVector<Buffer> outputs;           ///< of what the kernel returns
-  llvm::SmallVector<std::pair<mlir::Value, Buffer>> tileOutputs; ///< of these, where the rows of a tile go
+  llvm::SmallVector<Buffer> outputs;                ///< of what the kernel returns
+  llvm::SmallVector<std::pair<mlir::Value, Buffer>>
+      tileOutputs;                             ///< of these, where the rows of a tile go
   std::map<std::string, ByteTable> byteTables; ///< by what they hold, and where
   /// Elements of maps that exist already, by op, lanes and indices; they can be used
   /// in their block and in those inside of it.
@@ -78,7 +80,8 @@ struct Context {
   std::map<ElementKey, Element> elements;
   llvm::DenseMap<mlir::Value, Margin> margins;    ///< of tensors in `buffers`
   std::map<mlir::Operation *, TapLoops> tapLoops; ///< of wide windows
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<ReducedRows>> reducedRows; ///< by what is stored of them
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<ReducedRows>>
+      reducedRows; ///< by what is stored of them
   mlir::Value args, tensors, slots, scratch, band[2];
   mlir::Value scratchUsed;
   int64_t scratchFixed = 0;
@@ -97,8 +100,8 @@ struct Site {
   Site(Context &ctx, mlir::Location loc);
 
   Context &ctx;
-  Memory m;                     ///< with the lanes, and which of them are live
-  mlir::Block *top = nullptr;   ///< where the operation at hand began
+  Memory m;                       ///< with the lanes, and which of them are live
+  mlir::Block *top = nullptr;     ///< where the operation at hand began
   llvm::SmallVector<Arm, 1> arms; ///< around the builder's place, within one block
   /// The arms of choices that the loops at hand are written for.
   llvm::SmallVector<std::pair<mlir::Operation *, int64_t>, 2> settled;
@@ -141,7 +144,8 @@ struct TensorAxis {
   mlir::Value tensor;
   int64_t axis;
 };
-mlir::FailureOr<mlir::Value> scratchBytes(const Site &site, int64_t bytes, llvm::ArrayRef<TensorAxis> axes);
+mlir::FailureOr<mlir::Value> scratchBytes(const Site &site, int64_t bytes,
+                                          llvm::ArrayRef<TensorAxis> axes);
 /// Where a value that is computed as a whole goes: straight into the output if
 /// it is one, else into scratch. bufferFor() makes it the value's at once.
 /// `aligned`: with rows at the beginnings of lines, in scratch.
@@ -151,5 +155,3 @@ mlir::FailureOr<Buffer> bufferFor(const Site &site, mlir::Value tensor);
 mlir::Value readOnlyData(const Site &site, std::string bytes);
 
 } // namespace penstock::conversion
-
-#endif

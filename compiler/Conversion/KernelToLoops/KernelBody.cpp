@@ -1,13 +1,14 @@
-//===- KernelBody.cpp - the ops of a kernel, one after the other -----------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ops of a kernel, one after the other.
 #include "compiler/Conversion/KernelToLoops/KernelBody.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Margins.h"
-#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
-#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
-#include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
 #include "compiler/Dialect/Rows.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -24,7 +25,8 @@ static void finish(const Site &site);
 static LogicalResult materialise(const Site &site, Operation &op);
 static LogicalResult storeOutputs(const Site &site, ReturnOp op);
 
-LogicalResult penstock::conversion::emitKernel(KernelOp kernel, func::FuncOp function, int64_t &nextCheck) {
+LogicalResult penstock::conversion::emitKernel(KernelOp kernel, func::FuncOp function,
+                                               int64_t &nextCheck) {
   const WholeOps whole = WholeOps::all();
   Context context(kernel, function, nextCheck);
   context.whole = &whole;
@@ -32,12 +34,12 @@ LogicalResult penstock::conversion::emitKernel(KernelOp kernel, func::FuncOp fun
   auto [ctx, b, l, m] = site.parts();
   Block *entry = ctx.function.addEntryBlock();
   ctx.exit = ctx.function.addBlock();
-  ctx.exit->addArguments({b.getI32Type(), b.getI64Type(), b.getI64Type()},
-                     {l.loc, l.loc, l.loc});
+  ctx.exit->addArguments({b.getI32Type(), b.getI64Type(), b.getI64Type()}, {l.loc, l.loc, l.loc});
   b.setInsertionPointToStart(entry);
   ctx.scratchUsed = l.i64(0);
   unpackArguments(site);
-  auto tile = ctx.kernel.getSchedule() ? ctx.kernel.getSchedule()->getAs<IntegerAttr>("row_tile") : IntegerAttr();
+  auto tile = ctx.kernel.getSchedule() ? ctx.kernel.getSchedule()->getAs<IntegerAttr>("row_tile")
+                                       : IntegerAttr();
   if (tile) {
     if (failed(emitRowTiles(site, *rowsOf(ctx.kernel), tile.getInt())))
       return failure();
@@ -71,7 +73,8 @@ static void finish(const Site &site) {
 }
 
 static bool hasTensorResult(Operation &op) {
-  return llvm::any_of(op.getResultTypes(), [](Type type) { return llvm::isa<NamedTensorType>(type); });
+  return llvm::any_of(op.getResultTypes(),
+                      [](Type type) { return llvm::isa<NamedTensorType>(type); });
 }
 
 static LogicalResult refuse(Operation &op) { return op.emitError("has no lowering to CPU code"); }
@@ -126,7 +129,8 @@ LogicalResult penstock::conversion::emitTopLevel(const Site &around, Operation &
   const KernelForm form = formOf(&op);
   if (form == KernelForm::runtime)
     return refuse(op);
-  if (form != KernelForm::inlined || op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
+  if (form != KernelForm::inlined ||
+      op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("scratch"))
     return materialise(site, op);
   return success(); // likewise
 }
@@ -149,7 +153,8 @@ static LogicalResult materialise(const Site &site, Operation &op) {
     std::optional<Interval> written;
     Site storing = site;
     storing.written = &written;
-    storeTensor(storing, result, *buffer, defaultShape(site, result), l.i64(0), extent(site, result, 0));
+    storeTensor(storing, result, *buffer, defaultShape(site, result), l.i64(0),
+                extent(site, result, 0));
     noteWritten(written, *buffer);
     margin ? keepMargins(site, result, *buffer, *margin) : void(ctx.buffers[result] = *buffer);
   }
@@ -201,10 +206,12 @@ static LogicalResult storeOutputs(const Site &site, ReturnOp op) {
       continue;
     }
     // Nobody but a foreign caller has an output elsewhere than at a line.
-    Value misplaced = l.andInt(l.orInt(b.create<LLVM::PtrToIntOp>(l.loc, b.getI64Type(), output.pointer),
-                                       output.strides[0]),
-                               l.i64(lineBytes - 1));
-    auto choice = b.create<scf::IfOp>(l.loc, l.cmp(arith::CmpIPredicate::eq, misplaced, l.i64(0)), true);
+    Value misplaced =
+        l.andInt(l.orInt(b.create<LLVM::PtrToIntOp>(l.loc, b.getI64Type(), output.pointer),
+                         output.strides[0]),
+                 l.i64(lineBytes - 1));
+    auto choice =
+        b.create<scf::IfOp>(l.loc, l.cmp(arith::CmpIPredicate::eq, misplaced, l.i64(0)), true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(choice.thenBlock());
     output.streaming = true;

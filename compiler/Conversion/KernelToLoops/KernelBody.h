@@ -1,6 +1,7 @@
-//===- KernelBody.h - the ops of a kernel, one after the other --------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_KERNELBODY_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_KERNELBODY_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ops of a kernel, one after the other.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"
 
@@ -10,7 +11,8 @@ namespace penstock::conversion {
 /// asks for the elements of a value at the indices of all lanes, and recursion
 /// does the rest. Values that a schedule gives a buffer are computed once, where
 /// they stand, and loaded after that.
-mlir::LogicalResult emitKernel(pipe::KernelOp kernel, mlir::func::FuncOp function, int64_t &nextCheck);
+mlir::LogicalResult emitKernel(pipe::KernelOp kernel, mlir::func::FuncOp function,
+                               int64_t &nextCheck);
 
 mlir::LogicalResult emitTopLevel(const Site &around, mlir::Operation &op);
 
@@ -18,5 +20,3 @@ mlir::LogicalResult emitTopLevel(const Site &around, mlir::Operation &op);
 mlir::LogicalResult emitRowTiles(const Site &site, const pipe::Axis &rows, int64_t tile);
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,5 +1,6 @@
-//===- KernelToLoops.cpp - every kernel becomes a function -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every kernel becomes a function.
 #include "compiler/Conversion/KernelToLoops/KernelBody.h"
 #include "compiler/Conversion/Passes.h"
 #include "compiler/Conversion/PlanNotes.h"
@@ -27,8 +28,8 @@ static void declareCodec(KernelOp kernel, func::FuncOp function) {
   function->setAttr("pipe.kind", kernel.getKindAttr());
   Operation *op = codecOf(kernel);
   auto encode = llvm::dyn_cast<EncodeOp>(op);
-  function->setAttr("pipe.codec",
-                    builder.getStringAttr(encode ? stringifyCodec(encode.getFormat()) : "recompress"));
+  function->setAttr("pipe.codec", builder.getStringAttr(encode ? stringifyCodec(encode.getFormat())
+                                                               : "recompress"));
   Value quality = encode ? encode.getQuality() : llvm::cast<RecompressOp>(op).getQuality();
   if (!quality)
     return;

@@ -1,11 +1,10 @@
-//===- RowTiles.cpp - row tiling -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Row tiling.
 //
 // Where every op treats rows alone, the kernel is written once more for the rows of a tile, which
 // views of its inputs pick, and that is the body of a loop over tiles. What is handed on from op to
 // op stays in a near cache then.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/KernelBody.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Dialect/Rows.h"
@@ -53,10 +52,10 @@ private:
     SmallVector<AffineExpr> places{b.getAffineDimExpr(0) + b.getAffineSymbolExpr(0)};
     for (int64_t axis = 1; axis < type.getRank(); ++axis)
       places.push_back(b.getAffineDimExpr(static_cast<unsigned>(axis)));
-    return b.create<ViewOp>(
-        loc, type, value,
-        AffineMapAttr::get(AffineMap::get(static_cast<unsigned>(type.getRank()), 1, places, b.getContext())),
-        ValueRange(first), ValueRange());
+    return b.create<ViewOp>(loc, type, value,
+                            AffineMapAttr::get(AffineMap::get(static_cast<unsigned>(type.getRank()),
+                                                              1, places, b.getContext())),
+                            ValueRange(first), ValueRange());
   }
 
   KernelOp kernel;
@@ -95,7 +94,8 @@ LogicalResult penstock::conversion::emitRowTiles(const Site &site, const Axis &r
       if (failed(emitTopLevel(site, op)))
         done = failure();
     for (auto &[value, to] : ctx.tileOutputs)
-      if (auto stored = ctx.buffers.find(value); stored == ctx.buffers.end() || stored->second.pointer != to.pointer)
+      if (auto stored = ctx.buffers.find(value);
+          stored == ctx.buffers.end() || stored->second.pointer != to.pointer)
         storeTensor(site, value, to, defaultShape(site, value), l.i64(0), l.i64(tile));
   });
   ctx.tileOutputs.clear();

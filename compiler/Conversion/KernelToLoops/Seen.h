@@ -1,13 +1,11 @@
-//===- Seen.h - what a walk over the tensors of a kernel has met --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a walk over the tensors of a kernel has met --*- C++.
 //
 // A kernel's tensors are a graph: what is read at several places has several paths to
 // it, and their number doubles wherever one follows another. A walk looks at each tensor
 // once for each thing that it asks of it.
-//
-//===----------------------------------------------------------------------===//
-
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_SEEN_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_SEEN_H
+#pragma once
 
 #include "mlir/IR/Value.h"
 #include <map>
@@ -34,5 +32,3 @@ private:
 };
 
 } // namespace penstock::conversion
-
-#endif

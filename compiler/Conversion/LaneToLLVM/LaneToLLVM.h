@@ -1,6 +1,7 @@
-//===- LaneToLLVM.h - the lane dialect on each architecture -----*- C++ -*-===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_LANETOLLVM_LANETOLLVM_H
-#define PENSTOCK_COMPILER_CONVERSION_LANETOLLVM_LANETOLLVM_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lane dialect on each architecture -----*- C++.
+#pragma once
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -11,5 +12,3 @@ namespace penstock::conversion {
 void populateLaneToLLVMPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace penstock::conversion
-
-#endif

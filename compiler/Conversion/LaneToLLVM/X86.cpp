@@ -1,5 +1,6 @@
-//===- X86.cpp - the instructions of x86-64 for the lane dialect ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The instructions of x86-64 for the lane dialect.
 #include "compiler/Conversion/LaneToLLVM/LaneToLLVM.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -61,7 +62,8 @@ static StringRef nameOf(PackOp op) {
 }
 
 static StringRef nameOf(SignMaskOp op) {
-  return byWidth(op.getBytes().getType(), "llvm.x86.sse2.pmovmskb.128", "llvm.x86.avx2.pmovmskb", {});
+  return byWidth(op.getBytes().getType(), "llvm.x86.sse2.pmovmskb.128", "llvm.x86.avx2.pmovmskb",
+                 {});
 }
 
 template <typename MinMaxOp> static StringRef nameOfRange(MinMaxOp op) {
@@ -92,8 +94,8 @@ struct Constants {
     return b.create<LLVM::ConstantOp>(loc, b.getI16Type(), b.getI16IntegerAttr(-1));
   }
   Value lanes(Type vector, Attribute element) const {
-    return b.create<LLVM::ConstantOp>(loc, vector,
-                                      DenseElementsAttr::get(llvm::cast<ShapedType>(vector), element));
+    return b.create<LLVM::ConstantOp>(
+        loc, vector, DenseElementsAttr::get(llvm::cast<ShapedType>(vector), element));
   }
 };
 } // namespace
@@ -112,7 +114,8 @@ static SmallVector<Value> operandsOf(PermuteTwoOp, ValueRange operands, const Co
 
 /// vrangeps passes a signalling NaN on, so there must be none.
 static SmallVector<Value> rangeOf(int32_t which, ValueRange operands, const Constants &make) {
-  return {operands[0], operands[1], make.i32(which), operands[0], make.everyLane(), make.i32(currentRounding)};
+  return {operands[0], operands[1],      make.i32(which),
+          operands[0], make.everyLane(), make.i32(currentRounding)};
 }
 static constexpr int32_t signOfResult = 4, maximum = 1;
 static SmallVector<Value> operandsOf(MinNumberOp, ValueRange operands, const Constants &make) {
@@ -132,8 +135,10 @@ static SmallVector<Value> operandsOf(ReplaceNanOp op, ValueRange operands, const
                                                               : 0x11111144;
   Type bits = op.getType().cloneWith(std::nullopt, make.b.getI32Type());
   Value table = make.lanes(bits, make.b.getI32IntegerAttr(digits));
-  Value nan = isCanonical ? make.lanes(op.getType(), make.b.getF32FloatAttr(std::numeric_limits<float>::quiet_NaN()))
-                          : value;
+  Value nan = isCanonical
+                  ? make.lanes(op.getType(),
+                               make.b.getF32FloatAttr(std::numeric_limits<float>::quiet_NaN()))
+                  : value;
   return {nan, value, table, make.i32(0), make.everyLane(), make.i32(currentRounding)};
 }
 
@@ -150,8 +155,8 @@ template <typename LaneOp> struct ToInstruction : OpConversionPattern<LaneOp> {
     if (name.empty())
       return op.emitOpError("has no instruction on x86-64 for vectors of this width");
     auto operands = operandsOf(op, adaptor.getOperands(), Constants{rewriter, op.getLoc()});
-    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(op, op.getType(), rewriter.getStringAttr(name),
-                                                       operands);
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(op, op.getType(),
+                                                       rewriter.getStringAttr(name), operands);
     return success();
   }
 };

@@ -1,11 +1,10 @@
-//===- Branches.cpp - one of several values -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One of several values.
 //
 // Scalars of all arms are computed (everything is total) and selected; tensors
 // stay in the arms of a `pipe.choose`. Extents are scalars, so they are there
 // when the choose needs them.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Import/Expressions/Expressions.h"
 
 using namespace penstock::importer;
@@ -125,9 +124,10 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
   auto refuseChoice = [&](const Val &value) {
     settle(index, "a choice between two of " + show(value));
     fail(hereRange, "this choice differs from sample to sample, and gives " + show(value),
-         value.is(Kind::Row)     ? "choose what is read of the rows: `if c then a.x else b.x`"
-         : value.is(Kind::Bytes) ? "decode both sides: `if c then decode(a, rgb) else decode(b, rgb)`"
-                                 : "choose a number");
+         value.is(Kind::Row) ? "choose what is read of the rows: `if c then a.x else b.x`"
+         : value.is(Kind::Bytes)
+             ? "decode both sides: `if c then decode(a, rgb) else decode(b, rgb)`"
+             : "choose a number");
   };
   for (size_t k = 0; k < leaves[0].size(); ++k) {
     Val &first = *leaves[0][k];
@@ -171,7 +171,8 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
       continue;
     }
     if (first.is(Kind::Table))
-      fail(hereRange, "a table is chosen when compiling, and this choice differs from sample to sample",
+      fail(hereRange,
+           "a table is chosen when compiling, and this choice differs from sample to sample",
            "`pick` takes a row of one table or of the other");
     if (first.is(Kind::Row) || first.is(Kind::Bytes) || first.is(Kind::Text)) {
       for (size_t i = 1; i < leaves.size(); ++i) {

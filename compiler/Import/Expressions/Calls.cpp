@@ -1,5 +1,6 @@
-//===- Calls.cpp - functions and their instantiation ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions and their instantiation.
 #include "compiler/Import/Expressions/Sources.h"
 #include "dsl/AST/Printer.h"
 
@@ -74,7 +75,8 @@ Val Expressions::evalOver(const dsl::Name &name, std::vector<Argument> args,
     Val &first = args[0].value;
     if (isBatchAxis(axis.text, first))
       first = boxed(first);
-    else if ((first.is(Kind::Tensor) || first.is(Kind::Neighbours)) && !find(axesOf(first), axis.text))
+    else if ((first.is(Kind::Tensor) || first.is(Kind::Neighbours)) &&
+             !find(axesOf(first), axis.text))
       failAxis(axis.range, quote(name.text), axis.text, args[0].value, args[0].origin());
     list.value.parts.push_back(wordOf(axis.text));
   }

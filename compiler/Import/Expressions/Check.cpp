@@ -1,11 +1,10 @@
-//===- Check.cpp - `check`: what must hold of a value ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// `check`: what must hold of a value.
 //
 // What is known when compiling is refused then, where the user wrote the value:
 // a library function checks its parameter, and the message stands at the
 // argument. What is known per sample makes a bad sample.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Import/Expressions/Expressions.h"
 #include "runtime/abi/message.h"
 
@@ -55,8 +54,13 @@ Expressions::ShownValue Expressions::shownValue(const Val &value) {
     if (!end.is(Kind::Number) || end.ir.getType().isSignlessInteger(1) || isElementLocal(end.ir))
       return {};
     const bool isReal = llvm::isa<mlir::FloatType>(end.ir.getType());
-    shown.text += (i == 0 ? "" : value.closed ? " ..= " : " .. ") + ("{" + std::to_string(i)) +
-                  (!isReal ? "}" : end.ir.getType().isF64() ? ":f64}" : ":f32}") +
+    shown.text += (i == 0         ? ""
+                   : value.closed ? " ..= "
+                                  : " .. ") +
+                  ("{" + std::to_string(i)) +
+                  (!isReal                    ? "}"
+                   : end.ir.getType().isF64() ? ":f64}"
+                                              : ":f32}") +
                   baseUnit(end.unit);
     shown.values[i] = end.ir;
   }
@@ -77,7 +81,8 @@ static std::optional<int64_t> knownBits(mlir::Value value) {
 Val Expressions::evalCheck(const dsl::CallExpr &call) {
   const std::vector<dsl::Arg> &args = call.args.args;
   if (args.size() < 3 || args.size() > 4 || call.args.over)
-    fail(call.callee->range, "`check` takes a value, a condition, a message and, if you like, a hint",
+    fail(call.callee->range,
+         "`check` takes a value, a condition, a message and, if you like, a hint",
          "`check(x, x > 0, \"x is above 0\")`");
   for (const dsl::Arg &arg : args)
     if (arg.name && (arg.name->text != "hint" || &arg != &args[3]))

@@ -1,5 +1,6 @@
-//===- Declared.cpp - values against declared types ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values against declared types.
 #include "compiler/Import/Expressions/Expressions.h"
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Nearest.h"

@@ -1,5 +1,6 @@
-//===- Distributions.cpp - `draw` ------------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// `draw`.
 #include "compiler/Import/Expressions/Expressions.h"
 
 using namespace penstock::importer;
@@ -36,7 +37,8 @@ Val Expressions::drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument>
     if (first && last && *first >= *last + (ends.closed ? 1 : 0))
       fail(args[0].range,
            "there is no whole number in " +
-               quote(std::to_string(*first) + (ends.closed ? " ..= " : " .. ") + std::to_string(*last)),
+               quote(std::to_string(*first) + (ends.closed ? " ..= " : " .. ") +
+                     std::to_string(*last)),
            *first == *last ? "`a ..= b` includes b" : "the lower number stands first");
     if (ends.closed)
       high = binary(BinaryKind::add, high, intConstant(1));

@@ -1,5 +1,6 @@
-//===- Expressions.cpp - leaves, names and blocks -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Leaves, names and blocks.
 #include "compiler/Import/Expressions/Expressions.h"
 #include "dsl/Diagnostics/Nearest.h"
 #include "dsl/Sema/OtherLibraries.h"
@@ -152,7 +153,8 @@ Argument Expressions::evalArg(const dsl::Expr &expr) {
   const auto *name = expr.as<dsl::NameExpr>();
   const auto *text = expr.as<dsl::StringLit>();
   if (text && looksLikeWord(text->value)) { // `flip("w")`
-    error(expr.range, "words such as axes and filters stand without quotes").hint(quote(text->value));
+    error(expr.range, "words such as axes and filters stand without quotes")
+        .hint(quote(text->value));
     arg.value = wordOf(axisNamed(text->value));
     return arg;
   }

@@ -1,11 +1,10 @@
-//===- Expressions.h - what the syntax tree evaluates to ------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the syntax tree evaluates to.
 //
 // One class over several files, since every kind of expression may hold every
 // other. It walks the tree and leaves the ops to the classes that it extends.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_COMPILER_IMPORT_EXPRESSIONS_EXPRESSIONS_H
-#define PENSTOCK_COMPILER_IMPORT_EXPRESSIONS_EXPRESSIONS_H
+#pragma once
 
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 #include "compiler/Import/Values/Draws.h"
@@ -60,7 +59,8 @@ private:
   /// A slice along an axis of which pixels decide an end.
   mlir::Value sliceByPixels(mlir::Value from, const Dim &axis, const Val &at,
                             dsl::SourceRange range);
-  mlir::Value sortedElement(const Val &value, size_t axis, std::vector<int64_t> at, mlir::Value place);
+  mlir::Value sortedElement(const Val &value, size_t axis, std::vector<int64_t> at,
+                            mlir::Value place);
   /// The elements at computed places along an axis of a window.
   Val chosen(const Val &value, size_t axis, const Val &where, dsl::SourceRange range);
   Val indexNeighbours(const Val &value, const dsl::IndexExpr &index);
@@ -154,5 +154,3 @@ private:
 };
 
 } // namespace penstock::importer
-
-#endif

@@ -1,5 +1,6 @@
-//===- Index.cpp - views, slices, picks and peers -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Views, slices, picks and peers.
 #include "compiler/Import/Expressions/Expressions.h"
 
 using namespace penstock::importer;
@@ -26,8 +27,7 @@ Val Expressions::evalIndex(const dsl::IndexExpr &index) {
       settings.push_back(&setting);
       continue;
     }
-    mlir::Value slot =
-        demandIndex(which, setting.value->range, "a place in the batch");
+    mlir::Value slot = demandIndex(which, setting.value->range, "a place in the batch");
     if (std::optional<int64_t> place = constantInt(slot);
         place && (*place < 0 || (batchSize && *place >= *batchSize)))
       fail(setting.value->range,

@@ -1,5 +1,6 @@
-//===- Loops.cpp - `each` and `search` ------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// `each` and `search`.
 #include "compiler/Import/Expressions/Expressions.h"
 
 using namespace penstock::importer;

@@ -1,5 +1,6 @@
-//===- Map.cpp - `map` -----------------------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// `map`.
 #include "compiler/Import/Expressions/Expressions.h"
 
 using namespace penstock::importer;

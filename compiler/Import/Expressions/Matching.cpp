@@ -1,5 +1,6 @@
-//===- Matching.cpp - whether a function takes some arguments -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a function takes some arguments.
 #include "compiler/Import/Expressions/Expressions.h"
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Nearest.h"
@@ -241,17 +242,19 @@ bool Expressions::matchParam(const dsl::FnDecl &fn, const TypeExpr &type, const 
     const char *hint;
     const char *own; ///< given to a number without one
   };
-  static constexpr Quantity quantities[] = {{"duration", dsl::UnitKind::Duration, "`25ms`", "ms"},
-                                            {"frequency", dsl::UnitKind::Frequency, "`16kHz`", "Hz"},
-                                            {"angle", dsl::UnitKind::Angle, "`3deg`", "deg"},
-                                            {"length", dsl::UnitKind::Length, "`1.5mm`", "mm"},
-                                            {"ratio", std::nullopt, "`1%`", nullptr}};
+  static constexpr Quantity quantities[] = {
+      {"duration", dsl::UnitKind::Duration, "`25ms`", "ms"},
+      {"frequency", dsl::UnitKind::Frequency, "`16kHz`", "Hz"},
+      {"angle", dsl::UnitKind::Angle, "`3deg`", "deg"},
+      {"length", dsl::UnitKind::Length, "`1.5mm`", "mm"},
+      {"ratio", std::nullopt, "`1%`", nullptr}};
   for (const Quantity &quantity : quantities)
     if (wanted == quantity.type) {
       std::optional<Val> converted =
           value.is(Kind::Number) ? convert(value, base.getF64Type()) : std::nullopt;
       if (!converted || value.unit != quantity.unit) {
-        const std::string own = arg.expr && quantity.own && !value.unit ? withUnit(*arg.expr, quantity.own) : "";
+        const std::string own =
+            arg.expr && quantity.own && !value.unit ? withUnit(*arg.expr, quantity.own) : "";
         return refuse(own.empty() ? quantity.hint : quote(own));
       }
       bound = *converted;

@@ -1,5 +1,6 @@
-//===- Operators.cpp - operators as they are written -----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operators as they are written.
 #include "compiler/Import/Expressions/Expressions.h"
 #include "dsl/AST/Spelling.h"
 
@@ -41,8 +42,7 @@ Val Expressions::evalBinary(const dsl::BinaryExpr &expr) {
       if (!elementType(*side) || !elementType(*side).isSignlessInteger(1))
         fail((side == &x ? expr.lhs : expr.rhs)->range,
              quote(spelling) + " combines truth values, and this is " + show(*side));
-    return lift(
-        {x, y}, boolean, [&](auto v) { return binary(kind, v[0], v[1]); }, expr.opRange);
+    return lift({x, y}, boolean, [&](auto v) { return binary(kind, v[0], v[1]); }, expr.opRange);
   };
   switch (expr.op) {
   case BinaryOp::Or:

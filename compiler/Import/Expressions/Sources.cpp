@@ -1,10 +1,9 @@
-//===- Sources.cpp - the tables that pipelines run over -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tables that pipelines run over.
 //
 // One function per source. What a path is, and what stands in files, is known
 // when a session starts; names and types of columns are known here.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Import/Expressions/Sources.h"
 
 using namespace penstock::importer;
@@ -213,10 +212,9 @@ void SourceImport::namedColumn(const dsl::Arg &arg, bool numbered, bool hasLists
   if (auto tensor = llvm::dyn_cast_or_null<pipe::NamedTensorType>(type))
     number = tensor.getElementType();
   if (!type || number.isF16() || number.isBF16())
-    in.fail(spelled->range,
-            "a column of " + function +
-                " is `bytes`, `text`, `bool`, an integer type, `f32` or `f64`" +
-                (hasLists ? ", or a list such as `f32[k = 0 ..= 100]`" : ""));
+    in.fail(spelled->range, "a column of " + function +
+                                " is `bytes`, `text`, `bool`, an integer type, `f32` or `f64`" +
+                                (hasLists ? ", or a list such as `f32[k = 0 ..= 100]`" : ""));
   columns.push_back({arg.name->text, type});
 }
 
@@ -226,11 +224,13 @@ void SourceImport::demandFolder(const dsl::Arg &arg, bool hasFolder) {
             quote(name.text + "(list, root, ...)") + " with a parameter `root: path`");
 }
 
-/// The file of a table and perhaps a folder for what it names; returns the number of the first column's argument.
+/// The file of a table and perhaps a folder for what it names; returns the number of the first
+/// column's argument.
 size_t SourceImport::giveList() {
   const auto &args = list.args;
   if (args.empty() || args[0].name)
-    in.fail(name.range, quote(name.text) + " takes its file first, then a folder, then named columns",
+    in.fail(name.range,
+            quote(name.text) + " takes its file first, then a folder, then named columns",
             quote(name.text + "(list, root, data = bytes, label = i64)"));
   givePath("list", *args[0].value);
   if (args.size() == 1 || args[1].name)

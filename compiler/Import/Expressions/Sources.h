@@ -1,6 +1,7 @@
-//===- Sources.h - the tables that pipelines run over ---------------------===//
-#ifndef PENSTOCK_COMPILER_IMPORT_EXPRESSIONS_SOURCES_H
-#define PENSTOCK_COMPILER_IMPORT_EXPRESSIONS_SOURCES_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tables that pipelines run over.
+#pragma once
 
 #include "compiler/Import/Expressions/Expressions.h"
 
@@ -11,5 +12,3 @@ namespace penstock::importer {
 Val importTable(Expressions &in, const dsl::Name &name, const dsl::ArgList &list);
 
 } // namespace penstock::importer
-
-#endif

@@ -1,5 +1,6 @@
-//===- Stages.cpp - chains of `|>` ----------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chains of `|>`.
 #include "compiler/Dialect/Drawn.h"
 #include "compiler/Import/Expressions/Expressions.h"
 #include "dsl/AST/Spelling.h"

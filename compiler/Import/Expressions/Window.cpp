@@ -1,5 +1,6 @@
-//===- Window.cpp - neighbourhoods ----------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Neighbourhoods.
 #include "compiler/Import/Expressions/Expressions.h"
 
 using namespace penstock::importer;
@@ -104,10 +105,13 @@ static Val sliced(const Val &value, size_t axis, int64_t low, int64_t high) {
   return out;
 }
 
-/// The element at `place` along an axis, where `sort` of the very elements gave the place; else null.
-mlir::Value Expressions::sortedElement(const Val &value, size_t axis, std::vector<int64_t> at, mlir::Value place) {
+/// The element at `place` along an axis, where `sort` of the very elements gave the place; else
+/// null.
+mlir::Value Expressions::sortedElement(const Val &value, size_t axis, std::vector<int64_t> at,
+                                       mlir::Value place) {
   const auto sorted = regions.empty() ? SortedPlace() : regions.back()->sorted.lookup(place);
-  if (sorted.low != value.grid[axis].low || static_cast<int64_t>(sorted.elements.size()) != value.grid[axis].extent)
+  if (sorted.low != value.grid[axis].low ||
+      static_cast<int64_t>(sorted.elements.size()) != value.grid[axis].extent)
     return {};
   for (const mlir::Value element : sorted.elements) {
     if (value.parts[placeIn(value.grid, at)].ir != element)

@@ -1,5 +1,6 @@
-//===- Arguments.cpp - arguments of intrinsics -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arguments of intrinsics.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 #include "dsl/Diagnostics/Nearest.h"
 

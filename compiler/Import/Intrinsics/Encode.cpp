@@ -1,11 +1,10 @@
-//===- Encode.cpp - pixels to media, and through them ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pixels to media, and through them.
 //
 // How many bytes a file has is known after pixels: the axis is one with room and
 // a count. What is decoded again has the extents of what went in, so nobody
 // needs the bytes, and the two are one op over pixels.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 #include "runtime/abi/encoded.h"
 

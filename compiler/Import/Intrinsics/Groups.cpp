@@ -1,5 +1,6 @@
-//===- Groups.cpp - intrinsics that count: compact, group ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Intrinsics that count: compact, group.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 
 using namespace penstock::importer;

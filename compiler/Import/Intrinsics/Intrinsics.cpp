@@ -1,10 +1,9 @@
-//===- Intrinsics.cpp - what the library cannot say in the language -------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the library cannot say in the language.
 //
 // The table of docs/intrinsics.md. Element types are functions too: `u8(x)`,
 // `u8.clamp(x)`, `u8.bits(x)`.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 #include "compiler/Import/Import.h"
 
@@ -22,16 +21,15 @@ static constexpr llvm::StringRef others[] = {
     "extent",      "index",   "is_axis", "reverse", "rename",   "extend", "resample", "gather",
     "frames",      "concat",  "stack",   "place",   "contract", "sort",   "scan_sum", "scan_max",
     "scan_linear", "compact", "group",   "fft",     "encode",   "split",  "merge",    "histogram",
-    "decode",      "probe",   "pick",    "rect",     "point",    "check"};
+    "decode",      "probe",   "pick",    "rect",    "point",    "check"};
 static constexpr llvm::StringRef wordTakers[] = {
-    "extent", "index",    "is_axis",  "reverse",     "rename", "extend", "resample",
-    "gather", "frames",   "concat",   "stack",       "split",  "merge",  "place",
-    "sort",   "scan_sum", "scan_max", "scan_linear", "fft",    "encode", "decode",
-    "probe"};
-static constexpr llvm::StringRef sourceNames[] = {"image_folder", "raw",        "synthetic",
-                                                  "csv",          "file_list",  "cifar10",
-                                                  "cifar100",     "tar_shards", "video_clips",
-                                                  "external_source", "json_lines"};
+    "extent",   "index",       "is_axis", "reverse", "rename", "extend", "resample", "gather",
+    "frames",   "concat",      "stack",   "split",   "merge",  "place",  "sort",     "scan_sum",
+    "scan_max", "scan_linear", "fft",     "encode",  "decode", "probe"};
+static constexpr llvm::StringRef sourceNames[] = {
+    "image_folder", "raw",      "synthetic",  "csv",         "file_list",
+    "cifar10",      "cifar100", "tar_shards", "video_clips", "external_source",
+    "json_lines"};
 
 bool Intrinsics::isSource(llvm::StringRef name) { return llvm::is_contained(sourceNames, name); }
 

@@ -1,11 +1,10 @@
-//===- Intrinsics.h - what the library cannot say in the language ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the library cannot say in the language.
 //
 // The table of docs/intrinsics.md. Element types are functions too: `u8(x)`,
 // `u8.clamp(x)`, `u8.bits(x)`. Arguments come evaluated.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_COMPILER_IMPORT_INTRINSICS_INTRINSICS_H
-#define PENSTOCK_COMPILER_IMPORT_INTRINSICS_INTRINSICS_H
+#pragma once
 
 #include "compiler/Import/Values/Arithmetic.h"
 
@@ -106,5 +105,3 @@ private:
 };
 
 } // namespace penstock::importer
-
-#endif

@@ -1,8 +1,9 @@
-//===- Media.cpp - rows and media ------------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows and media.
+#include "runtime/abi/media.h"
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 #include "dsl/Diagnostics/Nearest.h"
-#include "runtime/abi/media.h"
 
 using namespace penstock::importer;
 
@@ -130,9 +131,9 @@ Val Intrinsics::probe(Args args) {
       all += (all.empty() ? "" : " ") + known.back();
     }
     std::string near = dsl::nearest(name, known);
-    fail(args[1].range, name.empty() ? "`probe` takes the name of a medium, and this is " +
-                                           show(args[1].value)
-                                     : "there is no medium " + quote(name),
+    fail(args[1].range,
+         name.empty() ? "`probe` takes the name of a medium, and this is " + show(args[1].value)
+                      : "there is no medium " + quote(name),
          near.empty() ? "the media are " + all : quote(near));
   }
   const media::Medium &medium = media::all[number];
@@ -149,8 +150,8 @@ Val Intrinsics::probe(Args args) {
 Val Intrinsics::decodeWave(Args args) {
   for (size_t i = 2; i < args.size(); ++i)
     if (!args[i].value.is(Kind::Poison))
-      fail(args[i].range, quote(args[i].name.empty() ? "orient" : args[i].name) +
-                              " is not for sound",
+      fail(args[i].range,
+           quote(args[i].name.empty() ? "orient" : args[i].name) + " is not for sound",
            i >= 3 && i <= 5 ? "a slice of it: `[t = a .. b]`" : "");
   const std::string format = args[1].value.word;
   mlir::Value data = args[0].value.ir;
@@ -235,9 +236,9 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
   }
   mlir::Type channel =
       mlir::IntegerType::get(&context, isWide ? 16 : 8, mlir::IntegerType::Unsigned);
-  auto op = base.create<pipe::DecodeOp>(here, tensorOf(channel, axes), medium, format, data.ir,
-                                        frames, sizesOf(axes), mlir::ArrayAttr(),
-                                        mlir::ValueRange(), orient);
+  auto op =
+      base.create<pipe::DecodeOp>(here, tensorOf(channel, axes), medium, format, data.ir, frames,
+                                  sizesOf(axes), mlir::ArrayAttr(), mlir::ValueRange(), orient);
   if (isClip)
     explainClip(op, constantInt(frames[1]));
   return tensor(op);

@@ -1,11 +1,10 @@
-//===- Numbers.cpp - bytes as numbers --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes as numbers.
 //
 // The smallest medium. Its type says all there is to know: elements stand in the
 // order of the axes, the last one fastest, and the file's size gives the extent of
 // the axis that has none.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 
 using namespace penstock::importer;
@@ -16,12 +15,13 @@ Val Intrinsics::decodeNumbers(Args args, dsl::SourceRange range) {
   auto given = [&](size_t i) { return !args[i].value.is(Kind::Poison); };
   for (size_t i : {2, 3, 4, 5, 8})
     if (given(i))
-      fail(args[i].range, quote(args[i].name.empty() ? "orient" : args[i].name) +
-                              " is for images and videos, and these are numbers",
+      fail(args[i].range,
+           quote(args[i].name.empty() ? "orient" : args[i].name) +
+               " is for images and videos, and these are numbers",
            i == 2 || i == 8 ? "" : "a slice of them: `[k = a .. b]`");
   const std::string order = given(6) ? demandWord(args[6], {"little", "big"}) : "little";
-  mlir::Value skip = given(7) ? demandIndex(args[7].value, args[7].range, "a number of bytes")
-                              : intConstant(0);
+  mlir::Value skip =
+      given(7) ? demandIndex(args[7].value, args[7].range, "a number of bytes") : intConstant(0);
   if (const auto known = constantInt(skip); known && *known < 0)
     fail(args[7].range, "a skip of " + std::to_string(*known) + " bytes");
 
@@ -34,8 +34,9 @@ Val Intrinsics::decodeNumbers(Args args, dsl::SourceRange range) {
     const dsl::AxisSetting &spelled = args[1].expr->cast<dsl::IndexExpr>().settings[i];
     if (extent.is(Kind::Poison)) {
       if (free >= 0)
-        fail(spelled.range, "the size of a file gives one extent, and that is `" +
-                                type.names[static_cast<size_t>(free)] + "`'s",
+        fail(spelled.range,
+             "the size of a file gives one extent, and that is `" +
+                 type.names[static_cast<size_t>(free)] + "`'s",
              quote(name + " = 4"));
       free = static_cast<int>(i);
       axes.push_back({{name, -1, -1, ""}, {}});
@@ -62,9 +63,10 @@ Val Intrinsics::decodeNumbers(Args args, dsl::SourceRange range) {
   mlir::Value fits = binary(BinaryKind::bit_and, compare(pipe::Predicate::eq, rest, wanted),
                             compare(pipe::Predicate::ge, rest, intConstant(0)));
   check(fits,
-        free < 0 ? "the file has {0} bytes" + behind + ", and the type takes {1}"
-                 : "the file has {0} bytes" + behind + ", no multiple of the {1} that one step along `" +
-                       type.names[static_cast<size_t>(free)] + "` takes",
+        free < 0
+            ? "the file has {0} bytes" + behind + ", and the type takes {1}"
+            : "the file has {0} bytes" + behind + ", no multiple of the {1} that one step along `" +
+                  type.names[static_cast<size_t>(free)] + "` takes",
         rest, bytes);
   return tensor(base.create<pipe::DecodeOp>(here, tensorOf(type.element, axes), "numbers", order,
                                             args[0].value.ir, mlir::ValueRange(skip), sizesOf(axes),

@@ -1,5 +1,6 @@
-//===- Order.cpp - intrinsics along one axis: sort, scans -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Intrinsics along one axis: sort, scans.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 
 using namespace penstock::importer;

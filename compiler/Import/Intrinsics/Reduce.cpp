@@ -1,5 +1,6 @@
-//===- Reduce.cpp - reductions of tensors and of groups --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions of tensors and of groups.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 
 using namespace penstock::importer;
@@ -61,7 +62,9 @@ Val Intrinsics::reduce(const dsl::Name &name, const std::vector<Argument> &args,
   mlir::Type element = elementType(arg.value);
   if (histogram) {
     if (arg.value.is(Kind::Neighbours))
-      fail(arg.range, "`histogram` counts what is in a tensor, and this is " + show(arg.value) + ", the neighbours of an element",
+      fail(arg.range,
+           "`histogram` counts what is in a tensor, and this is " + show(arg.value) +
+               ", the neighbours of an element",
            "`count(v == 3 over [h, w])` counts how many of them have one value");
     if (!arg.value.is(Kind::Tensor) || !element.isUnsignedInteger(8))
       notYet(arg.range, "a histogram of " + show(arg.value));

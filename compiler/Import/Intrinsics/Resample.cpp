@@ -1,5 +1,6 @@
-//===- Resample.cpp - intrinsics that read elements at new places ----------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Intrinsics that read elements at new places.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 #include "mlir/IR/IRMapping.h"
 

@@ -1,5 +1,6 @@
-//===- Reshape.cpp - intrinsics that move and resample elements -----------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Intrinsics that move and resample elements.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 
 using namespace penstock::importer;

@@ -1,10 +1,9 @@
-//===- Small.cpp - intrinsics on the small tensors of elements --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Intrinsics on the small tensors of elements.
 //
 // What `window` binds, and what is stacked from elements, are scalars on a small
 // grid. Here are the intrinsics that move or order them; nothing of it is an op.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 
 #include <limits>
@@ -130,7 +129,8 @@ Val Intrinsics::scanSmall(const std::string &name, const Val &value, size_t axis
     sums = base.getF32Type();
   mlir::Value factor;
   if (linear)
-    factor = cast(CastMode::value, demandF64(args[2].value, args[2].range, "the factor of a recurrence"), sums);
+    factor = cast(CastMode::value,
+                  demandF64(args[2].value, args[2].range, "the factor of a recurrence"), sums);
   Val out = value;
   std::vector<Val::GridAxis> others = value.grid;
   others[axis].extent = 1;
@@ -254,7 +254,8 @@ std::optional<Val> Intrinsics::callSmall(const std::string &name, Args args,
     return scanSmall(name, x, axisOf(1), args);
   if (name == "compact")
     fail(range, "how many neighbours `compact` leaves would differ from element to element",
-         "`map (p in v, q in keep) { if q then p else 0 }` puts something in the place of the others");
+         "`map (p in v, q in keep) { if q then p else 0 }` puts something in the place of the "
+         "others");
   if (name == "reverse") {
     const size_t axis = axisOf(1);
     return rearranged(x, x.grid, [&](llvm::ArrayRef<int64_t> at) {

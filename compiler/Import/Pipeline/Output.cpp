@@ -1,5 +1,6 @@
-//===- Output.cpp - what is delivered -------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is delivered.
 #include "compiler/Import/Pipeline/Pipeline.h"
 
 using namespace penstock::importer;

@@ -1,5 +1,6 @@
-//===- Params.cpp - parameters of the pipeline ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameters of the pipeline.
 #include "compiler/Import/Pipeline/Pipeline.h"
 #include "dsl/AST/Numbers.h"
 #include "dsl/AST/Printer.h"

@@ -1,5 +1,6 @@
-//===- Pipeline.cpp - the body of a sample --------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The body of a sample.
 #include "compiler/Import/Pipeline/Pipeline.h"
 
 using namespace penstock::importer;
@@ -211,13 +212,14 @@ void PipelineImport::importBatch(const dsl::BatchDecl &batch) {
   } catch (const Abort &) { // the outputs are still looked at
   }
   PlaceGuard guard(*this, batch.keyword);
-  const auto last =
-      pipe::symbolizeLastBatch(batch.last ? batch.last->text : "drop").value_or(pipe::LastBatch::drop);
+  const auto last = pipe::symbolizeLastBatch(batch.last ? batch.last->text : "drop")
+                        .value_or(pipe::LastBatch::drop);
   auto block = OwnedBlock(new mlir::Block());
   {
     BaseGuard inside(base, block.get());
     Restore<bool> scope(inBatch, true);
-    batchAxis.count = base.create<pipe::ContextOp>(here, base.getI64Type(), pipe::ContextKind::count);
+    batchAxis.count =
+        base.create<pipe::ContextOp>(here, base.getI64Type(), pipe::ContextKind::count);
     const bool global = batch.scope == dsl::BatchScope::Global;
     batchAxis.bound = batchSize.value_or(-1);
     batchAxis.exact = last == pipe::LastBatch::drop && !global ? batchAxis.bound : -1;

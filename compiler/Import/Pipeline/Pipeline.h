@@ -1,6 +1,7 @@
-//===- Pipeline.h - a pipeline, from its parameters to its outputs --------===//
-#ifndef PENSTOCK_COMPILER_IMPORT_PIPELINE_PIPELINE_H
-#define PENSTOCK_COMPILER_IMPORT_PIPELINE_PIPELINE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// A pipeline, from its parameters to its outputs.
+#pragma once
 
 #include "compiler/Import/Expressions/Expressions.h"
 #include "compiler/Import/Import.h"
@@ -59,5 +60,3 @@ private:
 };
 
 } // namespace penstock::importer
-
-#endif

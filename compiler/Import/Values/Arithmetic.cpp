@@ -1,5 +1,6 @@
-//===- Arithmetic.cpp - operators on numbers, tensors and neighbours ------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operators on numbers, tensors and neighbours.
 #include "compiler/Import/Values/Arithmetic.h"
 
 using namespace penstock::importer;
@@ -113,8 +114,7 @@ void Arithmetic::warnOfScaling(const Val &a, const Val &b, mlir::Type type,
     return;
   const unsigned bits = integer.getWidth() - (integer.isUnsigned() ? 0 : 1);
   if (*divisor == (int64_t(1) << bits) - 1)
-    diagnostics
-        .warning(range, "`/` of " + show(type) + " drops the fraction, and leaves 0 or 1")
+    diagnostics.warning(range, "`/` of " + show(type) + " drops the fraction, and leaves 0 or 1")
         .hint("`f32(x) / " + std::to_string(*divisor) + ".0`");
 }
 
@@ -148,8 +148,7 @@ Val Arithmetic::arithmetic(const std::string &spelling, Val a, Val b, dsl::Sourc
   if (kind == BinaryKind::div)
     warnOfScaling(a, b, type, range);
   const bool loose = a.loose;
-  Val result = lift(
-      {a, b}, type, [&](auto v) { return binary(kind, v[0], v[1]); }, range);
+  Val result = lift({a, b}, type, [&](auto v) { return binary(kind, v[0], v[1]); }, range);
   result.loose = loose;
   result.unit = unit;
   return result;

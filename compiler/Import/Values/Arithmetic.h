@@ -1,6 +1,7 @@
-//===- Arithmetic.h - numbers, tensors and neighbours alike ---------------===//
-#ifndef PENSTOCK_COMPILER_IMPORT_VALUES_ARITHMETIC_H
-#define PENSTOCK_COMPILER_IMPORT_VALUES_ARITHMETIC_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers, tensors and neighbours alike.
+#pragma once
 
 #include "compiler/Import/Values/Tensors.h"
 
@@ -40,5 +41,3 @@ private:
 };
 
 } // namespace penstock::importer
-
-#endif

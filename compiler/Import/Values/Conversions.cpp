@@ -1,5 +1,6 @@
-//===- Conversions.cpp - what converts to what -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What converts to what.
 #include "compiler/Import/Values/Arithmetic.h"
 
 using namespace penstock::importer;
@@ -21,8 +22,7 @@ Val Arithmetic::castTo(CastMode mode, const Val &value, mlir::Type to, dsl::Sour
   }
   if (value.is(Kind::Number))
     return number(cast(mode, value.ir, to));
-  return lift(
-      {value}, to, [&](auto v) { return cast(mode, v[0], to); }, range);
+  return lift({value}, to, [&](auto v) { return cast(mode, v[0], to); }, range);
 }
 
 /// Whether integer constants keep their value in an integer type: one, those that are

@@ -1,4 +1,6 @@
-//===- Counted.cpp - axes whose number of elements pixels decide ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Axes whose number of elements pixels decide.
 //
 // `compact` and `group` know how many elements there are when pixels are there:
 // too late for an extent, which setup needs. Such an axis has room for all that
@@ -7,9 +9,6 @@
 // Where elements meet, those that do not exist are replaced by what changes
 // nothing; what needs a number before pixels is refused. Delivery reads the
 // count.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Import/Values/Tensors.h"
 
 using namespace penstock::importer;

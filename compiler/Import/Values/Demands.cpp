@@ -1,5 +1,6 @@
-//===- Demands.cpp - values of the kind that a place needs -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values of the kind that a place needs.
 #include "compiler/Import/Values/Arithmetic.h"
 
 using namespace penstock::importer;

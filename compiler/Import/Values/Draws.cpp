@@ -1,5 +1,6 @@
-//===- Draws.cpp - random values and their keys ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random values and their keys.
 #include "compiler/Import/Values/Draws.h"
 #include "compiler/Dialect/Drawn.h"
 #include "runtime/abi/random.h"

@@ -1,6 +1,7 @@
-//===- Draws.h - random values, their paths and keys ----------------------===//
-#ifndef PENSTOCK_COMPILER_IMPORT_VALUES_DRAWS_H
-#define PENSTOCK_COMPILER_IMPORT_VALUES_DRAWS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random values, their paths and keys.
+#pragma once
 
 #include "compiler/Import/Values/Scalars.h"
 
@@ -41,5 +42,3 @@ private:
 };
 
 } // namespace penstock::importer
-
-#endif

@@ -1,5 +1,6 @@
-//===- Neighbours.cpp - scalars on a small grid ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scalars on a small grid.
 #include "compiler/Import/Values/Arithmetic.h"
 
 using namespace penstock::importer;

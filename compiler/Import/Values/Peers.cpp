@@ -1,11 +1,10 @@
-//===- Peers.cpp - the values of all samples of a batch --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The values of all samples of a batch.
 //
 // A value of the batch block is one sample's. What runs over `n` takes the values of
 // all samples as a tensor with one more axis; its result is again a value that each
 // sample has, the same for all.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Import/Values/Tensors.h"
 
 using namespace penstock::importer;
@@ -41,7 +40,8 @@ Val Tensors::peersOf(const Val &value, const std::string &axis, dsl::SourceRange
     throw Abort{};
   if (one.is(Kind::Neighbours) || (one.is(Kind::Number) && isElementLocal(one.ir)))
     fail(range, "an element has no value in other samples",
-         "the tensor that it is taken from has: `let all = mean(x over [n])` before the `map`, and `q in all` in it");
+         "the tensor that it is taken from has: `let all = mean(x over [n])` before the `map`, and "
+         "`q in all` in it");
   if (!one.is(Kind::Tensor))
     fail(range, "what runs over the batch is a number or a tensor, and this is " + show(value),
          one.is(Kind::Record) ? "a field of it: `x." + value.names.front() + "`" : "");
@@ -49,8 +49,9 @@ Val Tensors::peersOf(const Val &value, const std::string &axis, dsl::SourceRange
   std::vector<Dim> all = dims(one.ir);
   for (const Dim &dim : all)
     if (!dim.axis.isStatic()) {
-      auto report = error(range, "what runs over the batch has the same extents in all samples, and axis " +
-                                     quote(dim.axis.name) + " differs from sample to sample");
+      auto report =
+          error(range, "what runs over the batch has the same extents in all samples, and axis " +
+                           quote(dim.axis.name) + " differs from sample to sample");
       report.note(range, "it is " + show(one));
       report.hint("resize, crop or pad it; or reduce it over " + quote(dim.axis.name) + " first");
       throw Abort{};

@@ -1,5 +1,6 @@
-//===- Places.cpp - where ops and messages stand --------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where ops and messages stand.
 #include "compiler/Import/Values/Places.h"
 #include "compiler/Dialect/UserPlaces.h"
 #include "dsl/Diagnostics/Nearest.h"
@@ -27,7 +28,9 @@ mlir::Location Places::placeInFile(dsl::SourceRange range) {
 
 mlir::Location Places::place(dsl::SourceRange range) {
   mlir::Location location = placeInFile(range);
-  return calls.empty() ? location : mlir::Location(mlir::CallSiteLoc::get(location, mlir::Location(calls.back().place)));
+  return calls.empty()
+             ? location
+             : mlir::Location(mlir::CallSiteLoc::get(location, mlir::Location(calls.back().place)));
 }
 
 void Places::enterCall(dsl::SourceRange range, const dsl::FnDecl &fn) {

@@ -1,14 +1,13 @@
-//===- Places.h - where ops and messages stand ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where ops and messages stand.
 //
 // The first of the classes that import is made of; each adds words to those of
 // the one before (README.md).
 //
 // An error is reported where it is found and thrown as Abort, which ends the
 // statement; its name becomes Poison, whose uses are silent.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_COMPILER_IMPORT_VALUES_PLACES_H
-#define PENSTOCK_COMPILER_IMPORT_VALUES_PLACES_H
+#pragma once
 
 #include "compiler/Import/Values/Scope.h"
 #include "dsl/AST/Program.h"
@@ -62,7 +61,8 @@ private:
   std::string show(const std::vector<Dim> &dims, mlir::Type element) const;
 
   const dsl::SourceManager &sources;
-  llvm::DenseMap<std::pair<uint32_t, uint32_t>, mlir::LocationAttr> knownPlaces; ///< by file and offset
+  llvm::DenseMap<std::pair<uint32_t, uint32_t>, mlir::LocationAttr>
+      knownPlaces; ///< by file and offset
 };
 
 /// Gives the ops created in a scope the place of an expression.
@@ -82,5 +82,3 @@ struct PlaceGuard {
 };
 
 } // namespace penstock::importer
-
-#endif

@@ -1,5 +1,6 @@
-//===- Regions.cpp - `map`, and the regions of elements -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// `map`, and the regions of elements.
 #include "compiler/Import/Values/Tensors.h"
 
 using namespace penstock::importer;

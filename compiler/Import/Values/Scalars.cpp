@@ -1,5 +1,6 @@
-//===- Scalars.cpp - building scalar ops ----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Building scalar ops.
 #include "compiler/Import/Values/Scalars.h"
 
 using namespace penstock::importer;

@@ -1,14 +1,13 @@
-//===- Scalars.h - scalar ops, and the two builders -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scalar ops, and the two builders.
 //
 // Two builders are at work. Ops of the sample go to `base`, which moves into
 // the arms of branches and the bodies of loops. Scalars inside the region of a
 // map, window or gather go to the innermost such region that one of their
 // operands belongs to, all others to `base`: what does not depend on the
 // element is computed once.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_COMPILER_IMPORT_VALUES_SCALARS_H
-#define PENSTOCK_COMPILER_IMPORT_VALUES_SCALARS_H
+#pragma once
 
 #include "compiler/Import/Values/Places.h"
 
@@ -56,5 +55,3 @@ public:
 };
 
 } // namespace penstock::importer
-
-#endif

@@ -1,6 +1,7 @@
-//===- Scope.h - what the importer keeps while it walks -------------------===//
-#ifndef PENSTOCK_COMPILER_IMPORT_SCOPE_H
-#define PENSTOCK_COMPILER_IMPORT_SCOPE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the importer keeps while it walks.
+#pragma once
 
 #include "compiler/Import/Values/Value.h"
 #include "llvm/ADT/DenseMap.h"
@@ -33,7 +34,7 @@ struct Frame {
   std::map<std::string, dsl::SourceRange, std::less<>> definitions; ///< for notes
   /// Of parameters: the argument, null where it stood before `|>`, and its place.
   std::map<std::string, std::pair<const dsl::Expr *, dsl::SourceRange>, std::less<>> given;
-  std::map<std::string, std::string, std::less<>> axes;             ///< parameters of type axis
+  std::map<std::string, std::string, std::less<>> axes; ///< parameters of type axis
   std::map<std::string, mlir::Type, std::less<>> generics;
   std::map<std::string, Dim, std::less<>> extents; ///< of the axes in parameter types
 };
@@ -134,5 +135,3 @@ struct BaseGuard {
 };
 
 } // namespace penstock::importer
-
-#endif

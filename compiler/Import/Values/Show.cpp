@@ -1,5 +1,6 @@
-//===- Show.cpp - types and values in the user's words ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Types and values in the user's words.
 #include "compiler/Import/Values/Places.h"
 
 using namespace penstock::importer;

@@ -1,5 +1,6 @@
-//===- Static.cpp - numbers that import itself needs ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers that import itself needs.
 #include "compiler/Import/Values/Scalars.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"

@@ -1,6 +1,7 @@
-//===- Tensors.h - axes, views and the regions of elements ----------------===//
-#ifndef PENSTOCK_COMPILER_IMPORT_VALUES_TENSORS_H
-#define PENSTOCK_COMPILER_IMPORT_VALUES_TENSORS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Axes, views and the regions of elements.
+#pragma once
 
 #include "compiler/Import/Values/Scalars.h"
 
@@ -45,7 +46,7 @@ public:
   /// Such an axis has room for all that there could be, and a count beside it.
   struct Counted {
     mlir::Value count; ///< i64, a tensor without axes
-    std::string once; ///< when it is known, for messages: "`compact` has looked at the values"
+    std::string once;  ///< when it is known, for messages: "`compact` has looked at the values"
   };
   const Counted *countedBy(const Dim &dim) const;
   /// What `extent` gives, and the room of such an axis.
@@ -118,5 +119,3 @@ private:
 };
 
 } // namespace penstock::importer
-
-#endif

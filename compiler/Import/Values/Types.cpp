@@ -1,5 +1,6 @@
-//===- Types.cpp - types, axes and extents --------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Types, axes and extents.
 #include "compiler/Import/Values/Tensors.h"
 #include "runtime/abi/kernel.h"
 #include "runtime/abi/media.h"

@@ -1,5 +1,6 @@
-//===- Value.cpp - what an expression evaluates to -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an expression evaluates to.
 #include "compiler/Import/Values/Scope.h"
 
 using namespace penstock::importer;

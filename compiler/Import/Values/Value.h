@@ -1,6 +1,7 @@
-//===- Value.h - what an expression evaluates to during import ------------===//
-#ifndef PENSTOCK_COMPILER_IMPORT_VALUE_H
-#define PENSTOCK_COMPILER_IMPORT_VALUE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an expression evaluates to during import.
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "dsl/AST/AST.h"
@@ -59,8 +60,8 @@ struct Val {
   /// Fields, items, the two ends of a range, neighbours row-major; of a Type the
   /// extents: numbers, formats such as `xyxy`, and Poison where the file decides.
   std::vector<Val> parts;
-  mlir::Type element; ///< of a Type
-  bool closed = false;    ///< of a Range: `..=`
+  mlir::Type element;  ///< of a Type
+  bool closed = false; ///< of a Range: `..=`
   struct GridAxis {
     std::string name;
     int64_t low = 0;
@@ -97,5 +98,3 @@ mlir::Type elementType(const Val &value);
 void flatten(Val &value, std::vector<Val *> &leaves);
 
 } // namespace penstock::importer
-
-#endif

@@ -1,5 +1,6 @@
-//===- Views.cpp - tensors that other tensors hold -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensors that other tensors hold.
 #include "compiler/Import/Values/Tensors.h"
 
 using namespace penstock::importer;

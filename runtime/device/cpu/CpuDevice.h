@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The host as a device: memory is memory, and copies are done at once.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Every call enters the context and leaves it again: the caller's thread may have another
 // one. An error that ends the context (a stray access) is remembered, and every later
 // call says it: those of CUDA only say that the context is unusable.
@@ -17,7 +19,8 @@ using cuda::Driver;
 
 class CudaDevice final : public Device, public std::enable_shared_from_this<CudaDevice> {
 public:
-  CudaDevice(const Driver &driver, int ordinal, int device) : driver(driver), ordinal(ordinal), device(device) {}
+  CudaDevice(const Driver &driver, int ordinal, int device)
+      : driver(driver), ordinal(ordinal), device(device) {}
   ~CudaDevice() override {
     if (context)
       driver.devicePrimaryCtxRelease(device);
@@ -78,7 +81,8 @@ Error CudaDevice::failure(int code, const std::string &doing) const {
   driver.getErrorName(code, &name);
   driver.getErrorString(code, &text);
   std::string what = "GPU " + std::to_string(ordinal) + " (" + ownName + "): " + doing + ": " +
-                     (text ? text : "unknown error") + " (" + (name ? name : std::to_string(code)) + ")";
+                     (text ? text : "unknown error") + " (" + (name ? name : std::to_string(code)) +
+                     ")";
   std::lock_guard guard(lock);
   if (!lost.empty())
     return {Code::Io, "the GPU can do nothing more since this: " + lost};
@@ -95,12 +99,17 @@ Status CudaDevice::open() {
       return {};
     return failure(code, doing);
   };
-  if (Status status = call(driver.deviceGetName(text, sizeof text - 1, device), "asking for its name"); !status)
+  if (Status status =
+          call(driver.deviceGetName(text, sizeof text - 1, device), "asking for its name");
+      !status)
     return status;
   ownName = text;
-  for (auto [value, attribute] : {std::pair(&major, cuda::computeMajor), std::pair(&minor, cuda::computeMinor),
-                                  std::pair(&mostShared, cuda::mostSharedOptin)})
-    if (Status status = call(driver.deviceGetAttribute(value, attribute, device), "asking what it can do"); !status)
+  for (auto [value, attribute] :
+       {std::pair(&major, cuda::computeMajor), std::pair(&minor, cuda::computeMinor),
+        std::pair(&mostShared, cuda::mostSharedOptin)})
+    if (Status status =
+            call(driver.deviceGetAttribute(value, attribute, device), "asking what it can do");
+        !status)
       return status;
   architecture = 10 * major + minor;
   return call(driver.devicePrimaryCtxRetain(&context, device), "opening its context");
@@ -113,10 +122,13 @@ std::shared_ptr<void> CudaDevice::allocate(size_t bytes) {
   if (enter([&] { return driver.memAlloc(&memory, bytes ? bytes : 1); }) != cuda::success)
     return nullptr;
   onDevice += bytes;
-  return std::shared_ptr<void>(reinterpret_cast<void *>(memory), [self = shared_from_this(), bytes](void *at) {
-    self->enter([&] { return self->driver.memFree(cuda::DevicePointer(reinterpret_cast<uintptr_t>(at))); });
-    self->onDevice -= bytes;
-  });
+  return std::shared_ptr<void>(
+      reinterpret_cast<void *>(memory), [self = shared_from_this(), bytes](void *at) {
+        self->enter([&] {
+          return self->driver.memFree(cuda::DevicePointer(reinterpret_cast<uintptr_t>(at)));
+        });
+        self->onDevice -= bytes;
+      });
 }
 
 std::shared_ptr<void> CudaDevice::allocateHost(size_t bytes) {
@@ -143,7 +155,8 @@ public:
     return device->enter([&] { return device->driver.eventQuery(event); }) != cuda::notReady;
   }
   Status wait() override {
-    return device->enter("waiting for a batch", [&] { return device->driver.eventSynchronize(event); });
+    return device->enter("waiting for a batch",
+                         [&] { return device->driver.eventSynchronize(event); });
   }
 
   const cuda::Event event;
@@ -198,9 +211,9 @@ public:
     pst_sample_status *status = launch.status;
     void *parameters[] = {&records, &status};
     return device->enter("launching a kernel", [&] {
-      return device->driver.launchKernel(static_cast<cuda::Function>(launch.kernel.handle), launch.blocks,
-                                         launch.count, 1, launch.threads, 1, 1, launch.sharedBytes, stream,
-                                         parameters, nullptr);
+      return device->driver.launchKernel(static_cast<cuda::Function>(launch.kernel.handle),
+                                         launch.blocks, launch.count, 1, launch.threads, 1, 1,
+                                         launch.sharedBytes, stream, parameters, nullptr);
     });
   }
   Status record(DeviceEvent &event) override {
@@ -215,7 +228,8 @@ public:
   }
 
   Status finish() override {
-    return device->enter("waiting for it", [&] { return device->driver.streamSynchronize(stream); });
+    return device->enter("waiting for it",
+                         [&] { return device->driver.streamSynchronize(stream); });
   }
 
 private:
@@ -229,12 +243,15 @@ private:
 
 Result<std::unique_ptr<DeviceStream>> CudaDevice::makeStream() {
   cuda::Stream stream = nullptr;
-  if (Status status = enter("making a stream", [&] {
-        int least = 0, greatest = 0;
-        if (const int code = driver.ctxGetStreamPriorityRange(&least, &greatest); code != cuda::success)
-          return code;
-        return driver.streamCreateWithPriority(&stream, cuda::nonBlockingStream, least);
-      });
+  if (Status status =
+          enter("making a stream",
+                [&] {
+                  int least = 0, greatest = 0;
+                  if (const int code = driver.ctxGetStreamPriorityRange(&least, &greatest);
+                      code != cuda::success)
+                    return code;
+                  return driver.streamCreateWithPriority(&stream, cuda::nonBlockingStream, least);
+                });
       !status)
     return status.error();
   return std::unique_ptr<DeviceStream>(new CudaStream(shared_from_this(), stream));
@@ -242,16 +259,19 @@ Result<std::unique_ptr<DeviceStream>> CudaDevice::makeStream() {
 
 Result<std::unique_ptr<DeviceEvent>> CudaDevice::makeEvent() {
   cuda::Event event = nullptr;
-  if (Status status = enter("making an event", [&] {
-        return driver.eventCreate(&event, cuda::eventWithoutTiming | cuda::eventThatBlocks);
-      });
+  if (Status status = enter("making an event",
+                            [&] {
+                              return driver.eventCreate(&event, cuda::eventWithoutTiming |
+                                                                    cuda::eventThatBlocks);
+                            });
       !status)
     return status.error();
   return std::unique_ptr<DeviceEvent>(new CudaEvent(shared_from_this(), event));
 }
 
 std::unique_ptr<DeviceEvent> CudaDevice::eventAfter(void *stream) {
-  // The stream of whichever thread calls, which is not the one that used it: the default stream waits for it.
+  // The stream of whichever thread calls, which is not the one that used it: the default stream
+  // waits for it.
   constexpr uintptr_t legacyStream = 1, perThreadStream = 2;
   auto *of = static_cast<cuda::Stream>(reinterpret_cast<uintptr_t>(stream) == perThreadStream
                                            ? reinterpret_cast<void *>(legacyStream)
@@ -278,20 +298,24 @@ public:
 
   Result<DeviceKernel> kernel(const std::string &name, uint32_t sharedBytes) override {
     cuda::Function function = nullptr;
-    const int code = device->enter([&] { return device->driver.moduleGetFunction(&function, module, name.c_str()); });
+    const int code = device->enter(
+        [&] { return device->driver.moduleGetFunction(&function, module, name.c_str()); });
     if (code == cuda::notFound)
       return Error{Code::NotFound, "the GPU code has no kernel " + name};
     if (code != cuda::success)
       return device->failure(code, "looking for kernel " + name);
     if (int64_t(sharedBytes) > device->mostShared)
       return Error{Code::Unsupported, "kernel " + name + " needs " + std::to_string(sharedBytes) +
-                                          " bytes of shared memory; a block of the " + device->name() +
-                                          " has " + std::to_string(device->mostShared)};
+                                          " bytes of shared memory; a block of the " +
+                                          device->name() + " has " +
+                                          std::to_string(device->mostShared)};
     constexpr uint32_t unasked = 48 << 10; // what every launch may have
     if (sharedBytes > unasked)
-      if (Status status = device->enter("reserving shared memory", [&] {
-            return device->driver.funcSetAttribute(function, cuda::mostDynamicShared, int(sharedBytes));
-          });
+      if (Status status = device->enter("reserving shared memory",
+                                        [&] {
+                                          return device->driver.funcSetAttribute(
+                                              function, cuda::mostDynamicShared, int(sharedBytes));
+                                        });
           !status)
         return status.error();
     return DeviceKernel{function};
@@ -312,8 +336,11 @@ bool suits(const DeviceImage &image, int architecture) {
 std::string listed(const std::vector<DeviceImage> &images) {
   std::string text;
   for (size_t i = 0; i < images.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == images.size() ? " and " : ", ") +
-            std::string(images[i].isPtx ? "compute_" : "sm_") + std::to_string(images[i].architecture);
+    text += (i == 0                   ? ""
+             : i + 1 == images.size() ? " and "
+                                      : ", ") +
+            std::string(images[i].isPtx ? "compute_" : "sm_") +
+            std::to_string(images[i].architecture);
   return text.empty() ? "no GPU" : text;
 }
 
@@ -333,18 +360,21 @@ Result<std::shared_ptr<DeviceCode>> CudaDevice::load(const std::vector<DeviceIma
     if (last == cuda::success)
       return std::shared_ptr<DeviceCode>(new CudaCode(shared_from_this(), module));
     // An older driver knows neither later cubins nor later PTX.
-    if (last != cuda::noBinaryForGpu && last != cuda::unsupportedPtxVersion && last != cuda::invalidPtx)
+    if (last != cuda::noBinaryForGpu && last != cuda::unsupportedPtxVersion &&
+        last != cuda::invalidPtx)
       return failure(last, "loading its kernels");
   }
   const std::string there = "the " + ownName + " is an sm_" + std::to_string(architecture);
   if (order.empty())
-    return Error{Code::Unsupported, "the program was compiled for " + listed(images) + "; " + there};
+    return Error{Code::Unsupported,
+                 "the program was compiled for " + listed(images) + "; " + there};
   int version = 0;
   driver.driverGetVersion(&version);
-  return Error{Code::Unsupported, there + ", whose driver (CUDA " + std::to_string(version / 1000) + "." +
-                                      std::to_string(version % 1000 / 10) + ") is too old for this code: " +
-                                      failure(last, "loading its kernels").message +
-                                      "; update the driver, or compile with NVRTC of its version"};
+  return Error{Code::Unsupported,
+               there + ", whose driver (CUDA " + std::to_string(version / 1000) + "." +
+                   std::to_string(version % 1000 / 10) +
+                   ") is too old for this code: " + failure(last, "loading its kernels").message +
+                   "; update the driver, or compile with NVRTC of its version"};
 }
 
 } // namespace
@@ -360,8 +390,9 @@ static Result<int> deviceNumber(const cuda::Driver &driver, int ordinal) {
   if (const int code = driver.deviceGetCount(&count); code != cuda::success)
     return refusal(driver, code, "the NVIDIA driver does not count its GPUs");
   if (ordinal < 0 || ordinal >= count)
-    return Error{Code::InvalidArgument, "there is no GPU " + std::to_string(ordinal) + ": the machine has " +
-                                            std::to_string(count) + (count ? ", numbered from 0" : "")};
+    return Error{Code::InvalidArgument, "there is no GPU " + std::to_string(ordinal) +
+                                            ": the machine has " + std::to_string(count) +
+                                            (count ? ", numbered from 0" : "")};
   if (const int code = driver.deviceGet(&device, ordinal); code != cuda::success)
     return refusal(driver, code, "GPU " + std::to_string(ordinal) + " cannot be opened");
   return device;
@@ -373,9 +404,11 @@ Result<int> cudaArchitecture(const cuda::Driver &driver, int ordinal) {
     return device.error();
   int numbers[2] = {};
   for (int i = 0; i < 2; ++i)
-    if (const int code = driver.deviceGetAttribute(&numbers[i], i ? cuda::computeMinor : cuda::computeMajor, *device);
+    if (const int code = driver.deviceGetAttribute(
+            &numbers[i], i ? cuda::computeMinor : cuda::computeMajor, *device);
         code != cuda::success)
-      return refusal(driver, code, "GPU " + std::to_string(ordinal) + " does not say what it can do");
+      return refusal(driver, code,
+                     "GPU " + std::to_string(ordinal) + " does not say what it can do");
   return 10 * numbers[0] + numbers[1];
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // An NVIDIA GPU, by CUDA's driver interface.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda/Driver.h"
 
 #include <dlfcn.h>
@@ -57,13 +58,15 @@ Result<const Driver *> open() {
   // Stays open: the driver has threads of its own.
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    return Error{runtime::Code::NotFound,
-                 "this machine has no NVIDIA driver (libcuda.so.1); install the driver of its GPU, or "
-                 "in a container make it visible (`--gpus all`)"};
+    return Error{
+        runtime::Code::NotFound,
+        "this machine has no NVIDIA driver (libcuda.so.1); install the driver of its GPU, or "
+        "in a container make it visible (`--gpus all`)"};
   const char *missing = nullptr;
   if (!bind(library, driver, missing))
-    return Error{runtime::Code::Unsupported, std::string("the NVIDIA driver is too old: it has no ") +
-                                                 missing + "; one for CUDA 11.2 or later has"};
+    return Error{runtime::Code::Unsupported,
+                 std::string("the NVIDIA driver is too old: it has no ") + missing +
+                     "; one for CUDA 11.2 or later has"};
   if (const int code = driver.init(0); code != success) {
     const char *text = nullptr;
     driver.getErrorString(code, &text);

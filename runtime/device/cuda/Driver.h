@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The functions of CUDA's driver that the runtime calls.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda/FakeDriver.h"
 
 #include <cassert>
@@ -11,7 +12,9 @@ namespace {
 
 FakeDriver *current; // the table's functions have no closures
 
-template <typename Handle> Handle handleOf(uintptr_t number) { return reinterpret_cast<Handle>(number); }
+template <typename Handle> Handle handleOf(uintptr_t number) {
+  return reinterpret_cast<Handle>(number);
+}
 
 /// Whether bytes lie in one of `blocks`.
 bool holds(const std::map<uintptr_t, size_t> &blocks, uintptr_t at, size_t bytes) {
@@ -55,7 +58,9 @@ int FakeDriver::blame(const std::string &what, int code) {
   return code;
 }
 
-bool FakeDriver::isDeviceMemory(DevicePointer at, size_t bytes) const { return holds(device, at, bytes); }
+bool FakeDriver::isDeviceMemory(DevicePointer at, size_t bytes) const {
+  return holds(device, at, bytes);
+}
 bool FakeDriver::isPinned(const void *at, size_t bytes) const {
   return holds(pinned, reinterpret_cast<uintptr_t>(at), bytes);
 }
@@ -109,11 +114,15 @@ FakeDriver::FakeDriver(Options wanted) : options(std::move(wanted)), random(opti
     return current->call("driverGetVersion", [=] { return *version = 12040, success; });
   };
   functions.getErrorName = [](int code, const char **name) {
-    *name = code == outOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY" : code == illegalAddress ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR";
+    *name = code == outOfMemory      ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : code == illegalAddress ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                                     : "CUDA_ERROR";
     return int(success);
   };
   functions.getErrorString = [](int code, const char **text) {
-    *text = code == outOfMemory ? "out of memory" : code == illegalAddress ? "an illegal memory access was encountered" : "the simulated GPU failed";
+    *text = code == outOfMemory      ? "out of memory"
+            : code == illegalAddress ? "an illegal memory access was encountered"
+                                     : "the simulated GPU failed";
     return int(success);
   };
   functions.deviceGetCount = [](int *count) {
@@ -123,7 +132,8 @@ FakeDriver::FakeDriver(Options wanted) : options(std::move(wanted)), random(opti
     return current->call("deviceGet", [=] { return *device = ordinal, success; });
   };
   functions.deviceGetName = [](char *name, int bytes, int) {
-    return current->call("deviceGetName", [=] { return std::strncpy(name, "simulated", size_t(bytes)), success; });
+    return current->call("deviceGetName",
+                         [=] { return std::strncpy(name, "simulated", size_t(bytes)), success; });
   };
   functions.deviceGetAttribute = [](int *value, int attribute, int) {
     return current->call("deviceGetAttribute", [=] {
@@ -143,7 +153,9 @@ FakeDriver::FakeDriver(Options wanted) : options(std::move(wanted)), random(opti
   functions.devicePrimaryCtxRelease = [](int) {
     return current->call("devicePrimaryCtxRelease", [] { return --current->retained, success; });
   };
-  functions.ctxPushCurrent = [](Context) { return current->call("ctxPushCurrent", [] { return success; }); };
+  functions.ctxPushCurrent = [](Context) {
+    return current->call("ctxPushCurrent", [] { return success; });
+  };
   functions.ctxPopCurrent = [](Context *context) {
     return current->call("ctxPopCurrent", [=] { return *context = nullptr, success; });
   };
@@ -220,9 +232,12 @@ void FakeDriver::fillMemory() {
       if (!current->isDeviceMemory(to, bytes) || !current->isPinned(from, bytes))
         return current->blame("a copy to the device leaves what was allocated", invalidValue);
       return current->queue(stream, {[=] {
-        std::memcpy(reinterpret_cast<void *>(to), from, bytes);
-        return success;
-      }, {}, {}, from});
+                                       std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+                                       return success;
+                                     },
+                                     {},
+                                     {},
+                                     from});
     });
   };
   functions.memcpyDtoHAsync = [](void *to, DevicePointer from, size_t bytes, Stream stream) {
@@ -231,21 +246,28 @@ void FakeDriver::fillMemory() {
         return current->blame("a copy from the device leaves what was allocated", invalidValue);
       std::memset(to, poison, bytes); // for those who read it too early
       return current->queue(stream, {[=] {
-        std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
-        return success;
-      }, {}, {}, to});
+                                       std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
+                                       return success;
+                                     },
+                                     {},
+                                     {},
+                                     to});
     });
   };
-  functions.memcpyDtoDAsync = [](DevicePointer to, DevicePointer from, size_t bytes, Stream stream) {
+  functions.memcpyDtoDAsync = [](DevicePointer to, DevicePointer from, size_t bytes,
+                                 Stream stream) {
     return current->call("memcpyDtoDAsync", [=] {
       if (!current->isDeviceMemory(from, bytes) || !current->isDeviceMemory(to, bytes))
         return current->blame("a copy within the device leaves what was allocated", invalidValue);
       if (from < to + bytes && to < from + bytes)
         return current->blame("a copy within the device overlaps itself", invalidValue);
       return current->queue(stream, {[=] {
-        std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<const void *>(from), bytes);
-        return success;
-      }, {}, {}});
+                                       std::memcpy(reinterpret_cast<void *>(to),
+                                                   reinterpret_cast<const void *>(from), bytes);
+                                       return success;
+                                     },
+                                     {},
+                                     {}});
     });
   };
   functions.memsetD8Async = [](DevicePointer to, unsigned char value, size_t bytes, Stream stream) {
@@ -253,16 +275,19 @@ void FakeDriver::fillMemory() {
       if (!current->isDeviceMemory(to, bytes))
         return current->blame("memory is cleared that was not allocated", invalidValue);
       return current->queue(stream, {[=] {
-        std::memset(reinterpret_cast<void *>(to), value, bytes);
-        return success;
-      }, {}, {}});
+                                       std::memset(reinterpret_cast<void *>(to), value, bytes);
+                                       return success;
+                                     },
+                                     {},
+                                     {}});
     });
   };
 }
 
 void FakeDriver::fillStreams() {
   functions.ctxGetStreamPriorityRange = [](int *least, int *greatest) {
-    return current->call("ctxGetStreamPriorityRange", [=] { return *least = 0, *greatest = -5, success; });
+    return current->call("ctxGetStreamPriorityRange",
+                         [=] { return *least = 0, *greatest = -5, success; });
   };
   functions.streamCreateWithPriority = [](Stream *stream, unsigned, int) {
     return current->call("streamCreateWithPriority", [=] {
@@ -323,7 +348,8 @@ void FakeDriver::fillStreams() {
 void FakeDriver::fillCode() {
   functions.moduleLoadData = [](Module *module, const void *image) {
     return current->call("moduleLoadData", [=] {
-      auto loaded = current->options.load ? current->options.load(static_cast<const char *>(image)) : nullptr;
+      auto loaded =
+          current->options.load ? current->options.load(static_cast<const char *>(image)) : nullptr;
       if (!loaded)
         return noBinaryForGpu;
       *module = handleOf<Module>(current->nextHandle++);
@@ -346,20 +372,32 @@ void FakeDriver::fillCode() {
   functions.funcSetAttribute = [](Function, int, int) {
     return current->call("funcSetAttribute", [] { return success; });
   };
-  functions.launchKernel = [](Function function, unsigned blocks, unsigned count, unsigned, unsigned threads,
-                              unsigned, unsigned, unsigned sharedBytes, Stream stream, void **parameters, void **) {
+  functions.launchKernel = [](Function function, unsigned blocks, unsigned count, unsigned,
+                              unsigned threads, unsigned, unsigned, unsigned sharedBytes,
+                              Stream stream, void **parameters, void **) {
     return current->call("launchKernel", [=] {
       const auto &[module, name] = current->kernels[function];
       if (blocks == 0 || count == 0 || count > 65535 || threads == 0 || threads > 1024)
         return current->blame("a launch without blocks or with too many", invalidValue);
-      FakeLaunch launch{name, blocks, count, threads, sharedBytes, *static_cast<void **>(parameters[0]),
-                        *static_cast<pst_sample_status **>(parameters[1]), {}};
-      return current->queue(stream, {[launch, code = current->modules[module]]() mutable {
-        for (auto [at, bytes] : current->device)
-          launch.memory.emplace_back(reinterpret_cast<void *>(at), bytes);
-        const std::string wrong = code->run(launch);
-        return wrong.empty() ? int(success) : current->blame("kernel " + launch.kernel + ": " + wrong, illegalAddress);
-      }, {}, {}});
+      FakeLaunch launch{name,
+                        blocks,
+                        count,
+                        threads,
+                        sharedBytes,
+                        *static_cast<void **>(parameters[0]),
+                        *static_cast<pst_sample_status **>(parameters[1]),
+                        {}};
+      return current->queue(
+          stream, {[launch, code = current->modules[module]]() mutable {
+                     for (auto [at, bytes] : current->device)
+                       launch.memory.emplace_back(reinterpret_cast<void *>(at), bytes);
+                     const std::string wrong = code->run(launch);
+                     return wrong.empty() ? int(success)
+                                          : current->blame("kernel " + launch.kernel + ": " + wrong,
+                                                           illegalAddress);
+                   },
+                   {},
+                   {}});
     });
   };
 }
@@ -379,9 +417,10 @@ std::map<std::string, int> FakeDriver::calls() const {
 std::string FakeDriver::left() const {
   std::lock_guard guard(lock);
   std::string text;
-  for (auto [count, what] : {std::pair(device.size(), "allocations"), std::pair(pinned.size(), "host allocations"),
-                             std::pair(streams.size() - 2, "streams"), std::pair(events.size(), "events"),
-                             std::pair(modules.size(), "modules"), std::pair(size_t(retained), "contexts")})
+  for (auto [count, what] :
+       {std::pair(device.size(), "allocations"), std::pair(pinned.size(), "host allocations"),
+        std::pair(streams.size() - 2, "streams"), std::pair(events.size(), "events"),
+        std::pair(modules.size(), "modules"), std::pair(size_t(retained), "contexts")})
     if (count)
       text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + what;
   return text;

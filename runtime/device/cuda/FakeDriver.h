@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A GPU for tests: late, in any order that streams and events allow, and unforgiving.
 #pragma once
 
@@ -34,8 +36,8 @@ public:
   virtual std::string run(const FakeLaunch &launch) = 0;
 };
 
-/// Fills the driver's table with a simulated GPU: there is one at a time in a process. Device memory is memory
-/// of the host, poisoned when it is allocated. What streams are given is done when
+/// Fills the driver's table with a simulated GPU: there is one at a time in a process. Device
+/// memory is memory of the host, poisoned when it is allocated. What streams are given is done when
 /// somebody waits, or a test says so: operations of one stream in their order, those of several in
 /// an order drawn from `seed`, as events allow. Sources of copies are read when the copy
 /// is done, so that writing them too early shows. Copies must lie in memory that was allocated,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/bmp/Bmp.h"
 
 #include "runtime/media/ImageHeader.h"

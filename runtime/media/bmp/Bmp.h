@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Windows bitmaps: a reader of our own, since no row depends on another.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/flac/FlacDecoder.h"
 
 #include <FLAC/stream_decoder.h>
@@ -22,7 +23,8 @@ struct FlacDecoder::Run {
 
   void fail(const std::string &what) {
     if (status)
-      status = Error{Code::Corrupt, "damaged FLAC: " + what + " behind sample " + std::to_string(next)};
+      status =
+          Error{Code::Corrupt, "damaged FLAC: " + what + " behind sample " + std::to_string(next)};
   }
 
   static FLAC__StreamDecoderReadStatus read(const FLAC__StreamDecoder *, FLAC__byte out[],

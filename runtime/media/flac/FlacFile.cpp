@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The file is searched for the headers of frames, which their checksums tell from other bytes.
 // What chance lets pass is found by the decoder, which compares the frame's own checksum.
 #include "runtime/media/flac/FlacFile.h"
@@ -15,7 +17,9 @@ namespace {
 constexpr uint64_t searched = 32 << 10;
 constexpr uint64_t longestHeader = 16;
 
-Error truncatedFlac(const std::string &what) { return {Code::Truncated, "truncated FLAC: " + what}; }
+Error truncatedFlac(const std::string &what) {
+  return {Code::Truncated, "truncated FLAC: " + what};
+}
 Error corruptFlac(const std::string &what) { return {Code::Corrupt, "damaged FLAC: " + what}; }
 
 constexpr std::array<uint8_t, 256> headerChecksums = [] {
@@ -83,7 +87,8 @@ Status FlacFile::readHead() {
   for (bool isFirst = true, isLast = false; !isLast; isFirst = false) {
     uint8_t head[4];
     if (size() < at + sizeof head)
-      return truncatedFlac("it ends after " + std::to_string(size()) + " bytes, before its samples");
+      return truncatedFlac("it ends after " + std::to_string(size()) +
+                           " bytes, before its samples");
     if (Status status = file->read(at, head); !status)
       return status;
     isLast = head[0] & 0x80;
@@ -92,7 +97,8 @@ Status FlacFile::readHead() {
     if (isFirst && ((head[0] & 0x7F) != 0 || length != info.size()))
       return corruptFlac("it does not begin with what its stream is");
     if (size() - at < length)
-      return truncatedFlac("it ends after " + std::to_string(size()) + " bytes, before its samples");
+      return truncatedFlac("it ends after " + std::to_string(size()) +
+                           " bytes, before its samples");
     if (isFirst)
       if (Status status = file->read(at, info); !status)
         return status;
@@ -101,8 +107,8 @@ Status FlacFile::readHead() {
   total = int64_t(uint64_t(info[13] & 15) << 32 | bigEndian(info.data() + 14, 4));
   if (rate() == 0 || bits() < 4 || largestBlock() == 0 || smallestBlock() > largestBlock())
     return corruptFlac(std::to_string(bits()) + " bits at " + std::to_string(rate()) +
-                   " Hz in blocks of " + std::to_string(smallestBlock()) + " to " +
-                   std::to_string(largestBlock()));
+                       " Hz in blocks of " + std::to_string(smallestBlock()) + " to " +
+                       std::to_string(largestBlock()));
   begin.offset = at;
   if (at == size() && total == 0)
     return {};
@@ -112,10 +118,12 @@ Status FlacFile::readHead() {
     return status;
   const auto frame = frameAt(header, count, at);
   if (!frame || frame->first != 0)
-    return count < longestHeader ? truncatedFlac("it ends after " + std::to_string(size()) + " bytes, before its samples")
+    return count < longestHeader ? truncatedFlac("it ends after " + std::to_string(size()) +
+                                                 " bytes, before its samples")
                                  : corruptFlac("no frame stands where its samples begin");
   begin = *frame;
-  if (smallestBlock() == largestBlock() && begin.samples > int64_t(largestBlock())) { // the header is wrong
+  if (smallestBlock() == largestBlock() &&
+      begin.samples > int64_t(largestBlock())) { // the header is wrong
     info[0] = info[2] = uint8_t(begin.samples >> 8);
     info[1] = info[3] = uint8_t(begin.samples);
   }
@@ -221,8 +229,7 @@ Result<FlacFrame> FlacFile::find(int64_t sample) {
   for (bool halves = false; end - low.offset > searched; halves = !halves) {
     // Where it would lie in data that are alike everywhere, and a little before; each second
     // time in the middle, as no data can make that many steps.
-    const double share =
-        halves ? 0.5 : double(sample - low.first) / double(behind - low.first);
+    const double share = halves ? 0.5 : double(sample - low.first) / double(behind - low.first);
     const uint64_t guess = low.offset + uint64_t(share * double(end - low.offset));
     const uint64_t middle =
         std::clamp(guess, low.offset + searched / 2, end - searched / 4) - searched / 4;
@@ -287,7 +294,8 @@ Status FlacFile::count() {
   if (!found)
     return found.error();
   if (!*found)
-    return truncatedFlac("it does not say how many samples it has, and does not end in one of its frames");
+    return truncatedFlac(
+        "it does not say how many samples it has, and does not end in one of its frames");
   total = (*found)->first + (*found)->samples;
   return {};
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The structure of a FLAC file: its header, and which frames hold which samples.
 #pragma once
 
@@ -30,7 +32,9 @@ public:
 
   uint32_t channels() const { return uint32_t(info[12] >> 1 & 7) + 1; }
   uint32_t bits() const { return ((info[12] & 1u) << 4 | info[13] >> 4) + 1; }
-  uint32_t rate() const { return uint32_t(info[10]) << 12 | uint32_t(info[11]) << 4 | info[12] >> 4; }
+  uint32_t rate() const {
+    return uint32_t(info[10]) << 12 | uint32_t(info[11]) << 4 | info[12] >> 4;
+  }
   int64_t samples() const { return total; }
   /// A FLAC file without frames, for a decoder that is then given some of them.
   std::array<uint8_t, headSize> head() const;

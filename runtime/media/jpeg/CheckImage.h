@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A small JPEG file that a decoder tries itself on. Generated: 16 x 16 pixels of
 // ramps with noise, 4:4:4, quality 60, optimised codes.
 #pragma once

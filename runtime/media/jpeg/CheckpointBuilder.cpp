@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/jpeg/CheckpointBuilder.h"
 
 namespace penstock::runtime {
@@ -21,7 +22,8 @@ void openCheckpoints(FileSystem &files, const std::string &path, CheckpointBuild
 CheckpointBuilder::CheckpointBuilder(FileSystem &files, std::string given,
                                      std::vector<std::string> &warnings,
                                      std::chrono::milliseconds interval)
-    : files(files), path(std::move(given)), interval(interval), written(std::chrono::steady_clock::now()) {
+    : files(files), path(std::move(given)), interval(interval),
+      written(std::chrono::steady_clock::now()) {
   auto found = std::make_shared<Files>();
   openCheckpoints(files, path, *found, warnings);
   for (;;) {

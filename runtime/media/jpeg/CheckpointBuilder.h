@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A sidecar in the making: what is done survives a kill.
 #pragma once
 
@@ -58,7 +60,7 @@ private:
 };
 
 /// Opens a sidecar; a line in `warnings` where there is one that cannot be used.
-void openCheckpoints(FileSystem &files, const std::string &path,
-                     CheckpointBuilder::Files &out, std::vector<std::string> &warnings);
+void openCheckpoints(FileSystem &files, const std::string &path, CheckpointBuilder::Files &out,
+                     std::vector<std::string> &warnings);
 
 } // namespace penstock::runtime

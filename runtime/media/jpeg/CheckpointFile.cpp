@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/jpeg/CheckpointFile.h"
 
 #include <algorithm>
@@ -35,17 +36,16 @@ bool before(const CheckpointEntry &a, const CheckpointEntry &b) {
 } // namespace
 
 const char *describe(CheckpointState state) {
-  static constexpr const char *texts[checkpointStateCount] = {
-      "indexed",
-      "progressive or arithmetic coding",
-      "components in scans of their own",
-      "an odd header",
-      "no end-of-image marker",
-      "damaged or irregular data",
-      "this libjpeg-turbo is not known",
-      "more than 512 MB",
-      "not a JPEG file",
-      "a header that is not read"};
+  static constexpr const char *texts[checkpointStateCount] = {"indexed",
+                                                              "progressive or arithmetic coding",
+                                                              "components in scans of their own",
+                                                              "an odd header",
+                                                              "no end-of-image marker",
+                                                              "damaged or irregular data",
+                                                              "this libjpeg-turbo is not known",
+                                                              "more than 512 MB",
+                                                              "not a JPEG file",
+                                                              "a header that is not read"};
   return texts[size_t(state)];
 }
 
@@ -219,8 +219,8 @@ Result<uint64_t> writeCheckpoints(FileSystem &files, std::string_view path,
   auto file = files.createFile(path);
   if (!file)
     return file.error();
-  auto size = streamCheckpoints(std::move(parts),
-                                [&](std::span<const uint8_t> bytes) { return (*file)->append(bytes); });
+  auto size = streamCheckpoints(
+      std::move(parts), [&](std::span<const uint8_t> bytes) { return (*file)->append(bytes); });
   if (!size)
     return size;
   if (Status status = (*file)->finish(); !status)

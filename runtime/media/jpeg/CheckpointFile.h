@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Checkpoints of many JPEG files in one file, to be mapped.
 #pragma once
 
@@ -18,8 +20,8 @@ namespace penstock::runtime {
 struct CheckpointEntry {
   uint64_t checksum = 0; ///< entropyIndexChecksum() of the whole file
   uint64_t fileSize = 0;
-  uint64_t name = 0; ///< checkpointName() of where it was found; 0: unknown
-  uint64_t points = 0;    ///< where its checkpoints begin
+  uint64_t name = 0;       ///< checkpointName() of where it was found; 0: unknown
+  uint64_t points = 0;     ///< where its checkpoints begin
   uint32_t pointBytes = 0; ///< 0: it has none, see `state`
   uint32_t pointChecksum = 0;
   uint32_t width = 0, height = 0;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The checkpoints that a source's files have, wherever they are kept.
 #pragma once
 
@@ -37,7 +39,7 @@ private:
   };
 
   const CheckpointBuilder::Files found;
-  std::vector<Place> places; // by checksum; empty where there are few files
+  std::vector<Place> places;                  // by checksum; empty where there are few files
   std::unique_ptr<CheckpointBuilder> builder; // null: nothing is made
   std::atomic<bool> broken{false};            // it cannot be kept
   std::mutex lock;                            // of makers

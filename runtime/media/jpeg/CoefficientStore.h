@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Coefficients of an image that comes in several scans.
 #pragma once
 

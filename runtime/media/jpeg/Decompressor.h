@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // libjpeg's decompressor as JpegDecoder wants it: over bytes in memory, with
 // errors that jump.
 #pragma once

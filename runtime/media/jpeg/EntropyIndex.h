@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Places in a JPEG file where entropy decoding can begin.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The inner loops of entropy decoding, one set for each level of instructions.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The loops of EntropyKernels.h but for unstuffing; included once per level of
 // instructions, inside its namespace.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The entropy-coded data of one scan, MCU by MCU.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/jpeg/HuffmanTables.h"
 
 #include <algorithm>
@@ -136,7 +137,7 @@ void fill(BandTable &table) {
 
 } // namespace
 
-constinit const std::array<int16_t, 2 *mostMask + 1> valuesOfBits = [] {
+constinit const std::array<int16_t, 2 * mostMask + 1> valuesOfBits = [] {
   std::array<int16_t, 2 * mostMask + 1> values{};
   for (int size = 1; maskOf(size) <= mostMask; ++size)
     for (uint32_t bits = 0; bits <= maskOf(size); ++bits)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Lookup tables for the Huffman codes of JPEG files.
 #pragma once
 

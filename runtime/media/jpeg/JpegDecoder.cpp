@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Why regions equal a full decode:
 //  * By the own entropy decoder: libjpeg gets a header of the size of the crop, and
 //    the crop's MCUs (cropFor says what it needs), from one scan or from all.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Regions of JPEG files, bit-identical to the same region of a full decode.
 #pragma once
 
@@ -64,10 +66,9 @@ public:
   /// and has `region.width * channelsOf(format)` bytes. On failure, `out` may
   /// be partly written. `stats` is added to. Of `indexes`, that of this very file
   /// saves reading what is beside the region.
-  Status decodeRegion(std::span<const uint8_t> bytes, PixelFormat format,
-                      const Region &region, uint8_t *out, size_t rowStride,
-                      DecodeStats &stats, Beside beside = Beside::Kept,
-                      EntropyIndexes *indexes = nullptr);
+  Status decodeRegion(std::span<const uint8_t> bytes, PixelFormat format, const Region &region,
+                      uint8_t *out, size_t rowStride, DecodeStats &stats,
+                      Beside beside = Beside::Kept, EntropyIndexes *indexes = nullptr);
 
   /// For a file of which no pixel is needed: the failure of decodeRegion() where
   /// it has no end-of-image marker and its data end early.

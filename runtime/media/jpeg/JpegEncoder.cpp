@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/jpeg/JpegEncoder.h"
 
 #include "runtime/abi/encoded.h"
@@ -90,8 +91,7 @@ JpegEncoder::~JpegEncoder() = default;
 uint64_t JpegEncoder::room(const Picture &picture) {
   const bool isColour = picture.format == PixelFormat::Rgb;
   const uint64_t unit = isColour ? PST_JPEG_COLOUR_UNIT : PST_JPEG_GRAY_UNIT;
-  const uint64_t units =
-      (picture.width + unit - 1) / unit * ((picture.height + unit - 1) / unit);
+  const uint64_t units = (picture.width + unit - 1) / unit * ((picture.height + unit - 1) / unit);
   return PST_JPEG_HEADER_ROOM +
          units * (isColour ? PST_JPEG_COLOUR_BLOCKS : 1) * PST_JPEG_BLOCK_ROOM;
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Pixels to JPEG files, with libjpeg-turbo.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/jpeg/JpegHeader.h"
 
 #include "runtime/media/Exif.h"
@@ -37,12 +38,18 @@ JpegSampling samplingOf(const JpegInfo &info) {
   if (info.components != 3)
     return JpegSampling::Other;
   switch (info.horizontal[0] * 10 + info.vertical[0]) {
-  case 11: return JpegSampling::S444;
-  case 21: return JpegSampling::S422;
-  case 22: return JpegSampling::S420;
-  case 12: return JpegSampling::S440;
-  case 41: return JpegSampling::S411;
-  default: return JpegSampling::Other;
+  case 11:
+    return JpegSampling::S444;
+  case 21:
+    return JpegSampling::S422;
+  case 22:
+    return JpegSampling::S420;
+  case 12:
+    return JpegSampling::S440;
+  case 41:
+    return JpegSampling::S411;
+  default:
+    return JpegSampling::Other;
   }
 }
 
@@ -59,65 +66,58 @@ std::string sizeText(uint32_t width, uint32_t height) {
 }
 
 /// The frame header (SOF) whose contents are `in`.
-Status readFrame(const Reader &in, uint8_t marker, const ImageLimits &limits,
-                 JpegInfo &info) {
-  if (marker == 0xC3 || (marker >= 0xC5 && marker <= 0xC7) || marker == 0xCB ||
-      marker >= 0xCD)
+Status readFrame(const Reader &in, uint8_t marker, const ImageLimits &limits, JpegInfo &info) {
+  if (marker == 0xC3 || (marker >= 0xC5 && marker <= 0xC7) || marker == 0xCB || marker >= 0xCD)
     return Error{Code::Unsupported, "lossless and hierarchical JPEG is not read"};
   if (!in.has(0, 6))
     return Error{Code::Corrupt, "damaged JPEG: short frame header"};
   if (in[0] != 8)
-    return Error{Code::Unsupported, "JPEG with " + std::to_string(in[0]) +
-                                        " bits per sample is not read"};
+    return Error{Code::Unsupported,
+                 "JPEG with " + std::to_string(in[0]) + " bits per sample is not read"};
   info.progressive = marker == 0xC2 || marker == 0xCA;
   info.arithmetic = marker >= 0xC9;
   info.height = in.big16(1);
   info.width = in.big16(3);
   info.components = in[5];
   if (info.components != 1 && info.components != 3 && info.components != 4)
-    return Error{Code::Unsupported, "JPEG with " +
-                                        std::to_string(info.components) +
-                                        " components is not read"};
+    return Error{Code::Unsupported,
+                 "JPEG with " + std::to_string(info.components) + " components is not read"};
   if (in.size() < 6 + 3 * size_t(info.components))
     return Error{Code::Corrupt, "damaged JPEG: short frame header"};
   for (size_t i = 0; i < info.components; ++i) {
     uint8_t factors = in[6 + 3 * i + 1];
     info.horizontal[i] = factors >> 4;
     info.vertical[i] = factors & 15;
-    if (info.horizontal[i] < 1 || info.horizontal[i] > 4 ||
-        info.vertical[i] < 1 || info.vertical[i] > 4)
+    if (info.horizontal[i] < 1 || info.horizontal[i] > 4 || info.vertical[i] < 1 ||
+        info.vertical[i] > 4)
       return Error{Code::Corrupt, "damaged JPEG: bad sampling factors"};
   }
   if (info.width == 0 || info.height == 0)
     return Error{Code::Unsupported, "JPEG without a size in its header (" +
-                                        sizeText(info.width, info.height) +
-                                        ") is not read"};
+                                        sizeText(info.width, info.height) + ") is not read"};
   if (info.width > maxSide || info.height > maxSide)
     return Error{Code::Limit, "JPEG of " + sizeText(info.width, info.height) +
                                   " pixels, the limit is 65500 per side"};
   if (uint64_t(info.width) * info.height > limits.maxPixels)
     return Error{Code::Limit, "JPEG of " + sizeText(info.width, info.height) +
-                                  " pixels, the limit is " +
-                                  std::to_string(limits.maxPixels) + " in all"};
+                                  " pixels, the limit is " + std::to_string(limits.maxPixels) +
+                                  " in all"};
   info.sampling = samplingOf(info);
   return {};
 }
 
 bool isFrame(uint8_t marker) {
-  return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 &&
-         marker != 0xCC;
+  return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
 }
 
 } // namespace
 
-Result<JpegInfo> probeJpeg(std::span<const uint8_t> bytes,
-                           const ImageLimits &limits) {
+Result<JpegInfo> probeJpeg(std::span<const uint8_t> bytes, const ImageLimits &limits) {
   Reader in(bytes);
   if (!in.has(0, 3) || in[0] != 0xFF || in[1] != 0xD8 || in[2] != 0xFF)
     return notJpeg(bytes);
   auto truncated = [&]() -> Error {
-    return {Code::Truncated, "truncated JPEG: it ends after " +
-                                 std::to_string(bytes.size()) +
+    return {Code::Truncated, "truncated JPEG: it ends after " + std::to_string(bytes.size()) +
                                  " bytes, inside its headers"};
   };
   JpegInfo info;
@@ -143,8 +143,7 @@ Result<JpegInfo> probeJpeg(std::span<const uint8_t> bytes,
       return truncated();
     size_t length = in.big16(at);
     if (length < 2)
-      return Error{Code::Corrupt, "damaged JPEG: segment of " +
-                                      std::to_string(length) + " bytes"};
+      return Error{Code::Corrupt, "damaged JPEG: segment of " + std::to_string(length) + " bytes"};
     if (!in.has(at, length))
       return truncated();
     std::span<const uint8_t> body = bytes.subspan(at + 2, length - 2);
@@ -170,8 +169,8 @@ Result<JpegInfo> probeJpeg(std::span<const uint8_t> bytes,
 bool hasEndOfImage(std::span<const uint8_t> bytes, const JpegInfo &info) {
   size_t end = bytes.size();
   while (end > info.scanOffset + 1) {
-    const void *found = ::memrchr(bytes.data() + info.scanOffset + 1, 0xD9,
-                                  end - info.scanOffset - 1);
+    const void *found =
+        ::memrchr(bytes.data() + info.scanOffset + 1, 0xD9, end - info.scanOffset - 1);
     if (!found)
       return false;
     end = size_t(static_cast<const uint8_t *>(found) - bytes.data());

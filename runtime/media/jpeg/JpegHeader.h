@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What the headers of a JPEG file say, without decoding anything.
 #pragma once
 
@@ -15,9 +17,9 @@ namespace penstock::runtime {
 enum class JpegSampling : uint8_t { None, S444, S422, S420, S440, S411, Other };
 
 struct JpegInfo {
-  uint32_t width = 0;  ///< 1 ... 65500
-  uint32_t height = 0; ///< 1 ... 65500
-  uint8_t components = 0; ///< 1, 3 or 4
+  uint32_t width = 0;      ///< 1 ... 65500
+  uint32_t height = 0;     ///< 1 ... 65500
+  uint8_t components = 0;  ///< 1, 3 or 4
   uint8_t orientation = 1; ///< EXIF, 1 ... 8; 1 where absent or senseless
   bool progressive = false;
   bool arithmetic = false;
@@ -33,8 +35,7 @@ struct JpegInfo {
 ///
 /// Errors: Unsupported for what is no JPEG, for lossless, hierarchical and
 /// 12-bit files and for two components; Limit for sizes; Truncated; Corrupt.
-Result<JpegInfo> probeJpeg(std::span<const uint8_t> bytes,
-                           const ImageLimits &limits = {});
+Result<JpegInfo> probeJpeg(std::span<const uint8_t> bytes, const ImageLimits &limits = {});
 
 /// True when an end-of-image marker follows the first scan's header. Inside
 /// entropy-coded data it cannot occur by chance.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The functions here run below libjpeg and may leave by longjmp (errorExit):
 // they hold no object with a destructor at those points.
 #include "runtime/media/jpeg/JpegMemory.h"
@@ -122,36 +124,31 @@ static void forgetTables(jpeg_decompress_struct &info) {
   std::ranges::fill(info.ac_huff_tbl_ptrs, nullptr);
 }
 
-JSAMPARRAY JpegMemory::allocateRows(j_common_ptr info, int pool,
-                                    JDIMENSION width, JDIMENSION rows) {
+JSAMPARRAY JpegMemory::allocateRows(j_common_ptr info, int pool, JDIMENSION width,
+                                    JDIMENSION rows) {
   JpegMemory &self = of(info);
   size_t pitch = roundUp(width);
-  auto *result =
-      static_cast<JSAMPARRAY>(self.take(info, uint64_t(rows) * sizeof(JSAMPROW)));
+  auto *result = static_cast<JSAMPARRAY>(self.take(info, uint64_t(rows) * sizeof(JSAMPROW)));
   auto *bytes = static_cast<JSAMPROW>(self.take(info, uint64_t(rows) * pitch));
   for (JDIMENSION row = 0; row < rows; ++row)
     result[row] = bytes + row * pitch;
   return result;
 }
 
-JBLOCKARRAY JpegMemory::allocateBlocks(j_common_ptr info, int pool,
-                                       JDIMENSION width, JDIMENSION rows) {
+JBLOCKARRAY JpegMemory::allocateBlocks(j_common_ptr info, int pool, JDIMENSION width,
+                                       JDIMENSION rows) {
   JpegMemory &self = of(info);
-  auto *result =
-      static_cast<JBLOCKARRAY>(self.take(info, uint64_t(rows) * sizeof(JBLOCKROW)));
-  auto *bytes = static_cast<JBLOCKROW>(
-      self.take(info, uint64_t(rows) * width * sizeof(JBLOCK)));
+  auto *result = static_cast<JBLOCKARRAY>(self.take(info, uint64_t(rows) * sizeof(JBLOCKROW)));
+  auto *bytes = static_cast<JBLOCKROW>(self.take(info, uint64_t(rows) * width * sizeof(JBLOCK)));
   for (JDIMENSION row = 0; row < rows; ++row)
     result[row] = bytes + size_t(row) * width;
   return result;
 }
 
-jvirt_barray_ptr JpegMemory::requestArray(j_common_ptr info, int,
-                                          boolean preZero, JDIMENSION width,
+jvirt_barray_ptr JpegMemory::requestArray(j_common_ptr info, int, boolean preZero, JDIMENSION width,
                                           JDIMENSION rows, JDIMENSION) {
   JpegMemory &self = of(info);
-  auto *array =
-      static_cast<CoefficientArray *>(self.take(info, sizeof(CoefficientArray)));
+  auto *array = static_cast<CoefficientArray *>(self.take(info, sizeof(CoefficientArray)));
   *array = {nullptr, rows, width, preZero != 0, self.arrays};
   self.arrays = array;
   return reinterpret_cast<jvirt_barray_ptr>(array);
@@ -164,14 +161,13 @@ void JpegMemory::realizeArrays(j_common_ptr info) {
       continue;
     array->rows = allocateBlocks(info, JPOOL_IMAGE, array->width, array->rowCount);
     if (array->preZero && array->rowCount)
-      std::memset(array->rows[0], 0,
-                  size_t(array->rowCount) * array->width * sizeof(JBLOCK));
+      std::memset(array->rows[0], 0, size_t(array->rowCount) * array->width * sizeof(JBLOCK));
   }
   self.original.realize_virt_arrays(info); // sample arrays, had there been any
 }
 
-JBLOCKARRAY JpegMemory::accessArray(j_common_ptr info, jvirt_barray_ptr array,
-                                    JDIMENSION start, JDIMENSION rows, boolean) {
+JBLOCKARRAY JpegMemory::accessArray(j_common_ptr info, jvirt_barray_ptr array, JDIMENSION start,
+                                    JDIMENSION rows, boolean) {
   auto *found = reinterpret_cast<CoefficientArray *>(array);
   if (!found->rows || start > found->rowCount || rows > found->rowCount - start) {
     info->err->msg_code = JERR_BAD_VIRTUAL_ACCESS;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Memory for libjpeg that is kept from image to image.
 #pragma once
 
@@ -44,17 +46,13 @@ private:
 
   static JpegMemory &of(j_common_ptr info);
   static void *allocate(j_common_ptr info, int pool, size_t size);
-  static JSAMPARRAY allocateRows(j_common_ptr info, int pool, JDIMENSION width,
-                                 JDIMENSION rows);
-  static JBLOCKARRAY allocateBlocks(j_common_ptr info, int pool,
-                                    JDIMENSION width, JDIMENSION rows);
-  static jvirt_barray_ptr requestArray(j_common_ptr info, int pool,
-                                       boolean preZero, JDIMENSION width,
-                                       JDIMENSION rows, JDIMENSION maxAccess);
+  static JSAMPARRAY allocateRows(j_common_ptr info, int pool, JDIMENSION width, JDIMENSION rows);
+  static JBLOCKARRAY allocateBlocks(j_common_ptr info, int pool, JDIMENSION width, JDIMENSION rows);
+  static jvirt_barray_ptr requestArray(j_common_ptr info, int pool, boolean preZero,
+                                       JDIMENSION width, JDIMENSION rows, JDIMENSION maxAccess);
   static void realizeArrays(j_common_ptr info);
-  static JBLOCKARRAY accessArray(j_common_ptr info, jvirt_barray_ptr array,
-                                 JDIMENSION start, JDIMENSION rows,
-                                 boolean writable);
+  static JBLOCKARRAY accessArray(j_common_ptr info, jvirt_barray_ptr array, JDIMENSION start,
+                                 JDIMENSION rows, boolean writable);
   static void freePool(j_common_ptr info, int pool);
 
   void *take(j_common_ptr info, uint64_t size);

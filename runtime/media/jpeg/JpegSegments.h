@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The segments of a JPEG file, read as libjpeg reads them.
 #pragma once
 

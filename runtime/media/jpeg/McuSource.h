@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Whose coefficients libjpeg gets.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The loops for progressive files; included behind EntropyLoop-inl.h.
 //
 // Two thirds of such a file are refinements: between the symbols for new

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What the own entropy decoder needs to know of a scan, and what libjpeg gets to see.
 #pragma once
 

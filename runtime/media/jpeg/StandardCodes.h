@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The Huffman codes of the standard's annex K.3, which files may leave out.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Files of several scans: progressive ones, and those with components in scans of
 // their own.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // All that reaches inside libjpeg-turbo; everything else uses its public API.
 #pragma once
 

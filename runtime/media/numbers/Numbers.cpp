@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/numbers/Numbers.h"
 
 #include "runtime/core/DType.h"
@@ -57,8 +58,8 @@ Status Numbers::decode(const MediumInput &input, const MediumRequest &request,
   const int64_t skip = request.arguments[0], size = int64_t(input.bytes.size());
   if (skip < 0 || skip > size || layout.bytes > size - skip)
     return Error{Code::Truncated, "the file has " + std::to_string(size) + " bytes, and " +
-                                      std::to_string(layout.bytes) + " are wanted behind the first " +
-                                      std::to_string(skip)};
+                                      std::to_string(layout.bytes) +
+                                      " are wanted behind the first " + std::to_string(skip)};
   const uint8_t *from = input.bytes.data() + skip;
   const bool isBig = request.format == "big";
   // The last axes that are wanted whole lie in one piece with the one before.

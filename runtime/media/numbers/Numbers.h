@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Bytes as numbers of any type: the smallest medium.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // libspng gets a stream that is made of the header, the image data and an end
 // chunk only: palette, transparency, profiles and texts never reach it, and so
 // cannot fail, be inflated or be remembered. Checksums are compared before.

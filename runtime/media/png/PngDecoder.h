@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // PNG to pixels, with libspng.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The container by hand (W3C PNG, second edition, sections 5 and 11): four
 // chunks are less than any library's options.
 #include "runtime/media/png/PngEncoder.h"
@@ -59,8 +61,7 @@ PngEncoder &PngEncoder::operator=(PngEncoder &&) noexcept = default;
 PngEncoder::~PngEncoder() = default;
 
 uint64_t PngEncoder::room(const Picture &picture) {
-  const uint64_t rows =
-      picture.height * (uint64_t(picture.width) * channelsOf(picture.format) + 1);
+  const uint64_t rows = picture.height * (uint64_t(picture.width) * channelsOf(picture.format) + 1);
   return rows + (rows >> PST_PNG_SLACK_SHIFT) + PST_PNG_HEADER_ROOM;
 }
 

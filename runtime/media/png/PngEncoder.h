@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Pixels to PNG files, with zlib.
 #pragma once
 

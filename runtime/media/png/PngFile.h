@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The structure of a PNG file: its headers and chunks, without decoding pixels.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Portable bit, gray and pixel maps, as text (P1, P2, P3) and binary (P4, P5, P6).
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The sound of files that FFmpeg reads, by an index of their packets.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What is known of a video beside its bytes.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Frames as decoders give them, to pixels.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/video/VideoLibrary.h"
 
 #include <cstdlib>
@@ -44,11 +45,12 @@ Library loadLibrary() {
   const char *named = std::getenv("PENSTOCK_VIDEO_MODULE");
   const std::string path = named && *named ? named : pathBeside(fileName, fileName);
   auto refuse = [&](const std::string &why) {
-    return Library{nullptr,
-                   "videos, and sound that is neither WAV nor FLAC, are decoded by "
-                   "libpenstock_video.so, which is not part of an installation, as it is linked with FFmpeg: install libavformat-dev, "
-                   "libavcodec-dev and libavutil-dev, and " +
-                       howToBuild() + ", or name it in PENSTOCK_VIDEO_MODULE (" + why + ")"};
+    return Library{nullptr, "videos, and sound that is neither WAV nor FLAC, are decoded by "
+                            "libpenstock_video.so, which is not part of an installation, as it is "
+                            "linked with FFmpeg: install libavformat-dev, "
+                            "libavcodec-dev and libavutil-dev, and " +
+                                howToBuild() + ", or name it in PENSTOCK_VIDEO_MODULE (" + why +
+                                ")"};
   };
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)

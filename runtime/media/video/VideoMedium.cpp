@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/video/VideoMedium.h"
 
 #include "runtime/media/ImageMedium.h"
@@ -39,12 +40,13 @@ std::optional<MediumLayout> VideoMedium::layout(const MediumRequest &request) co
 Status VideoMedium::decode(const MediumInput &input, const MediumRequest &request,
                            const MediumLayout &layout, uint8_t *out) {
   const Region region = pictureRegion(request, 1);
-  const Orientation orientation(
-      request.orient ? int(input.numbers[media::pictureOrientation]) : 1);
+  const Orientation orientation(request.orient ? int(input.numbers[media::pictureOrientation]) : 1);
   out += region.top * layout.strides[1] + region.left * layout.strides[2];
-  const VideoDecoder::Target target{pixelFormat(request),      region, orientation, out,
-                                    size_t(layout.strides[0]), size_t(layout.strides[1])};
-  return decoder.decode(*input.file, *input.video, rangeOf(request), target, host.mayHold, host.videos);
+  const VideoDecoder::Target target{
+      pixelFormat(request),     region, orientation, out, size_t(layout.strides[0]),
+      size_t(layout.strides[1])};
+  return decoder.decode(*input.file, *input.video, rangeOf(request), target, host.mayHold,
+                        host.videos);
 }
 
 } // namespace penstock::runtime

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Clips of videos, as a medium.
 #pragma once
 

@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libpenstock_video.so: the one library of ours that is linked with FFmpeg.
  *
  * A C interface, since the library is opened when the first file for it is met, and
  * may have been built by another compiler. It knows nothing of ours but this
  * file. Any number of threads may call; work is done on the calling one. */
-#ifndef PENSTOCK_RUNTIME_MEDIA_VIDEO_VIDEOMODULE_H
-#define PENSTOCK_RUNTIME_MEDIA_VIDEO_VIDEOMODULE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -126,9 +126,9 @@ typedef struct pst_video pst_video;
 
 typedef struct pst_video_module {
   uint32_t abi;
-  uint32_t library; /* changes where an index of another FFmpeg is no good */
+  uint32_t library;       /* changes where an index of another FFmpeg is no good */
   uint32_t sound_library; /* the same for sound */
-  const char *name; /* "libavcodec 59.37.100" */
+  const char *name;       /* "libavcodec 59.37.100" */
   /* Makes the index of a file; release() frees it. */
   int (*index)(const pst_video_bytes *bytes, const pst_video_limits *limits, uint8_t **out_index,
                uint64_t *out_size, char *message);
@@ -150,8 +150,8 @@ typedef struct pst_video_module {
    * samples `first` to before `first + count`. */
   int (*index_sound)(const pst_video_bytes *bytes, uint8_t **out_index, uint64_t *out_size,
                      char *message);
-  int (*open_sound)(const uint8_t *index, uint64_t size, pst_sound **out_sound,
-                    uint64_t *out_bytes, char *message);
+  int (*open_sound)(const uint8_t *index, uint64_t size, pst_sound **out_sound, uint64_t *out_bytes,
+                    char *message);
   void (*close_sound)(pst_sound *sound);
   int (*sound_parts)(const pst_sound *sound, int64_t first, int64_t count,
                      pst_video_part **out_parts, uint64_t *out_count, char *message);
@@ -165,6 +165,4 @@ const pst_video_module *penstock_video_module(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

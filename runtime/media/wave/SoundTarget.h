@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Where the samples of a sound go.
 #pragma once
 
@@ -29,7 +31,8 @@ public:
   /// of channel c, `i` samples behind the first one.
   template <typename Load> void put(int64_t first, int64_t count, const Load &load) const {
     const int64_t begin = std::max(first, low), end = std::min(first + count, high);
-    if (channels == 1 && step == int64_t(sizeof(float))) { // a loop that a compiler makes vectors of
+    if (channels == 1 &&
+        step == int64_t(sizeof(float))) { // a loop that a compiler makes vectors of
       auto *to = reinterpret_cast<float *>(out);
       for (int64_t t = begin; t < end; ++t)
         to[t] = load(t - first, 0);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/wave/Wave.h"
 
 #include "runtime/media/video/SoundTrack.h"
@@ -84,8 +85,7 @@ void store(media::Record &numbers, int64_t rate, int64_t channels, int64_t sampl
 }
 
 Status checkBox(const MediumRequest &request, int64_t samples, int64_t channels) {
-  if (request.box[0].high > samples ||
-      (request.format != "mono" && request.box[1].high > channels))
+  if (request.box[0].high > samples || (request.format != "mono" && request.box[1].high > channels))
     return Error{Code::InvalidArgument, "the request lies outside of the sound"};
   return {};
 }
@@ -147,7 +147,8 @@ Status Wave::parts(const MediumInput &input, const MediumRequest &request,
                    std::vector<ByteRange> &parts) {
   if (input.sound) {
     const SoundInfo &known = input.sound->info();
-    if (Status status = checkBox(request, known.samples, known.channels); !status || !input.sound->isDirect())
+    if (Status status = checkBox(request, known.samples, known.channels);
+        !status || !input.sound->isDirect())
       return status;
     auto packets = input.sound->parts(request.box[0].low, request.box[0].high);
     if (!packets)
@@ -195,7 +196,8 @@ Status Wave::decodePackets(const SoundTrack &sound, MediaBytes &file, const Medi
     return status;
   const SoundTarget target(request, layout, out, channels);
   const auto take = [&](int64_t first, int64_t count, const float *samples) {
-    target.put(first, count, [&](int64_t i, int64_t channel) { return samples[i * channels + channel]; });
+    target.put(first, count,
+               [&](int64_t i, int64_t channel) { return samples[i * channels + channel]; });
   };
   return sound.decode(file, target.low, target.high, take, host.videos);
 }
@@ -213,8 +215,8 @@ Status Wave::checkEnd(const MediumInput &input) {
   return file ? flac.checkEnd(*file, opened.file) : Status(file.error());
 }
 
-Status Wave::decodeFlac(MediaBytes &bytes, const MediumRequest &request,
-                        const MediumLayout &layout, uint8_t *out) {
+Status Wave::decodeFlac(MediaBytes &bytes, const MediumRequest &request, const MediumLayout &layout,
+                        uint8_t *out) {
   auto file = FlacFile::open(bytes);
   if (!file)
     return file.error();
@@ -237,9 +239,10 @@ Status Wave::decodeWav(MediaBytes &file, const MediumRequest &request, const Med
   if (!bytes)
     return bytes.error();
   withLoader(*info, [&](auto load) {
-    target.put(target.low, target.high - target.low, [&, first = *bytes](int64_t i, int64_t channel) {
-      return load(first + i * frame + channel * value);
-    });
+    target.put(target.low, target.high - target.low,
+               [&, first = *bytes](int64_t i, int64_t channel) {
+                 return load(first + i * frame + channel * value);
+               });
   });
   return {};
 }

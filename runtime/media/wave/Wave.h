@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Sound, as a medium: WAV and FLAC files, and those that FFmpeg reads.
 #pragma once
 

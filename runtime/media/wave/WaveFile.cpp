@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/wave/WaveFile.h"
 
 #include <algorithm>
@@ -74,13 +75,17 @@ Result<WaveInfo> readFormat(Reader &file, uint64_t at, uint64_t size) {
   }
   const uint32_t bits = info.bits;
   const bool isPcm = tag == 1 && (bits == 8 || bits == 16 || bits == 24 || bits == 32);
-  const bool isFloat = tag == 3 && (bits == 32 || bits == 64), isLaw = (tag == 6 || tag == 7) && bits == 8;
+  const bool isFloat = tag == 3 && (bits == 32 || bits == 64),
+             isLaw = (tag == 6 || tag == 7) && bits == 8;
   if (!isPcm && !isFloat && !isLaw)
-    return Error{Code::Unsupported,
-                 "WAV of format " + std::to_string(tag) + " with " + std::to_string(bits) +
-                     " bits is not read (PCM of 8, 16, 24 and 32 bits, floats, A-law and mu-law are)"};
-  info.coding = isPcm ? WaveCoding::Pcm : isFloat ? WaveCoding::Float
-                : tag == 6 ? WaveCoding::ALaw : WaveCoding::MuLaw;
+    return Error{
+        Code::Unsupported,
+        "WAV of format " + std::to_string(tag) + " with " + std::to_string(bits) +
+            " bits is not read (PCM of 8, 16, 24 and 32 bits, floats, A-law and mu-law are)"};
+  info.coding = isPcm      ? WaveCoding::Pcm
+                : isFloat  ? WaveCoding::Float
+                : tag == 6 ? WaveCoding::ALaw
+                           : WaveCoding::MuLaw;
   if (info.channels == 0 || info.rate == 0 || frame != uint64_t(info.channels) * bits / 8)
     return corrupt(std::to_string(info.channels) + " channels at " + std::to_string(info.rate) +
                    " Hz in frames of " + std::to_string(frame) + " bytes");
@@ -90,7 +95,8 @@ Result<WaveInfo> readFormat(Reader &file, uint64_t at, uint64_t size) {
 Result<WaveInfo> readChunks(Reader &file) {
   const bool isWide = file.has(0, "RF64") || file.has(0, "BW64");
   if ((!isWide && !file.has(0, "RIFF")) || !file.has(8, "WAVE"))
-    return Error{Code::Unsupported, "not a sound file: its first bytes are neither WAV's nor FLAC's"};
+    return Error{Code::Unsupported,
+                 "not a sound file: its first bytes are neither WAV's nor FLAC's"};
   std::optional<WaveInfo> info;
   std::optional<uint64_t> wideData;
   for (uint64_t at = 12; file.status();) {
@@ -103,9 +109,10 @@ Result<WaveInfo> readChunks(Reader &file) {
     if (isData && isUnknown)
       size = isWide && wideData ? *wideData : rest;
     if (size > rest)
-      return isData ? Error{Code::Truncated, "truncated WAV: it has " + std::to_string(rest) +
-                                                 " bytes of samples, and says " + std::to_string(size)}
-                    : truncated(file.size(), "before its samples");
+      return isData
+                 ? Error{Code::Truncated, "truncated WAV: it has " + std::to_string(rest) +
+                                              " bytes of samples, and says " + std::to_string(size)}
+                 : truncated(file.size(), "before its samples");
     if (isData) {
       if (!info)
         return corrupt("samples stand before their format");
@@ -132,7 +139,8 @@ Result<WaveInfo> readChunks(Reader &file) {
 
 Result<bool> isWaveFile(MediaBytes &bytes) {
   Reader file(bytes);
-  const bool is = (file.has(0, "RIFF") || file.has(0, "RF64") || file.has(0, "BW64")) && file.has(8, "WAVE");
+  const bool is =
+      (file.has(0, "RIFF") || file.has(0, "RF64") || file.has(0, "BW64")) && file.has(8, "WAVE");
   if (!file.status())
     return file.status().error();
   return is;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The structure of a WAV file: its header and where the samples lie.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Cropped by libwebp, pixels next to the crop's edges differ from those of a full
 // decode: its upsampler takes the edge for the image's. So two more pixels are
 // decoded on each side and left out, from even coordinates, where chroma begins.
@@ -129,9 +131,7 @@ Status decodeFrame(const WebPIterator &frame, const Target &target, const ImageL
     const uint8_t *row = work.data() + (wanted.top - decoded.top + y) * pitch;
     writeRow(wanted.left - decoded.left, columns, target.format,
              target.out + (top + y) * target.rowStride + size_t(left) * channelsOf(target.format),
-             [row](size_t x) {
-               return Rgb{row[3 * x], row[3 * x + 1], row[3 * x + 2]};
-             });
+             [row](size_t x) { return Rgb{row[3 * x], row[3 * x + 1], row[3 * x + 2]}; });
   }
   return {};
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // WebP to pixels, with libwebp.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints a kernel whose steps read the channels of the pixel that the step before made:
 many-paths.py STEPS TOP. There are 3^STEPS paths through it. TOP stands above the last step."""
 import sys

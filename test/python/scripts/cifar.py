@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In the style of CIFAR training scripts: random crops and flips for training, none for testing, a tiny network."""
 import sys
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In the style of SimSiam and MoCo: two crops of one image by a class of the script's own, a blur of Pillow's."""
 import random
 import sys

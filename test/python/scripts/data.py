@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Data sets for the scripts beside it: noise in place of what they would download."""
 import pathlib
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A data set of the script's own: a table of files and numbers, samples as dicts, one transform for training and one for
 validation, weights in the sampler."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In the style of the reference script for ImageNet: a preset class, mixup in a lambda that collates, a sampler of its own epoch."""
 import sys
 

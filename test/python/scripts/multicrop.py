@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In the style of SwAV and DINO: a data set that returns two large and four small crops of each image, and its index."""
 import sys
 

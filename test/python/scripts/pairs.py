@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An image and its mask in a data set's own method, which draws once for both: `get_params` and torchvision's functions."""
 import hashlib
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In the style of Lightning: a trainer reads a loader's attributes and signature, and makes it anew with a sampler of its own in each
 epoch."""
 import inspect

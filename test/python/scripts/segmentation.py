@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In the style of torchvision's references/segmentation: transforms of image and target, with numbers that they draw for both, a palette
 mask, a collate_fn that pads images of several sizes."""
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An image and its mask as tv_tensors, in one Compose of torchvision's transforms v2."""
 import hashlib
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In the style of Hugging Face's accelerate: a loader becomes a subclass with its own `__iter__`, which fetches a batch ahead,
 synchronises generators and sends batches to a device."""
 import sys

@@ -1,5 +1,6 @@
-//===- RandomTest.cpp - what every draw means -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every draw means.
 #include "runtime/abi/random.h"
 #include <gtest/gtest.h>
 #include <limits>

@@ -1,10 +1,9 @@
-//===- ScalarTest.cpp - the table of scalar semantics ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of scalar semantics.
 //
 // Each rule of the design's section on scalars, with the cases at which
 // processors and languages differ.
-//
-//===----------------------------------------------------------------------===//
-
 #include "runtime/abi/scalar.h"
 #include <gtest/gtest.h>
 

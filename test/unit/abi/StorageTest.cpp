@@ -1,10 +1,9 @@
-//===- StorageTest.cpp - f16 and bf16 against a slow definition -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// F16 and bf16 against a slow definition.
 //
 // The slow definition: the representable value nearest to the number, and of
 // two the one whose last bit is 0; found by searching all of them.
-//
-//===----------------------------------------------------------------------===//
-
 #include "runtime/abi/random.h"
 #include "runtime/abi/scalar.h"
 #include <algorithm>

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A test that runs once per feature level of the CPU, as far as this machine goes.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Branches and loops over tensors, inside one kernel.
 
 #include "test/unit/codegen/AtLevel.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The kernels of every example as CUDA text, run on the CPU: the bits of the
 // reference, in any order of threads and blocks.
 
@@ -129,8 +131,8 @@ pipeline rows(x: path) {
 )");
 }
 
-// Rows of a first pass that are few, many, mirrored and turned round, of several frames; windows beyond the edges of all
-// borders, one after the other.
+// Rows of a first pass that are few, many, mirrored and turned round, of several frames; windows
+// beyond the edges of all borders, one after the other.
 TEST(CudaPasses, TilesOfRows) {
   const std::string text = R"(
 pipe 1

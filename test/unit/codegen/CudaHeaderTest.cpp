@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // penstock.cuh means what runtime/abi/scalar.h and random.h mean. It is compiled
 // for the CPU here.
 

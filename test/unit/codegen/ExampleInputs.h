@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Every example and probe of the repository, imported, with rows and pictures
 // that are made up.
 #pragma once
@@ -97,7 +99,8 @@ private:
 /// Pictures whose bytes say how large they are.
 class MadeUpMedia final : public reference::Media {
 public:
-  std::optional<Header> probe(const std::string &media, const reference::Bytes &data) const override {
+  std::optional<Header> probe(const std::string &media,
+                              const reference::Bytes &data) const override {
     if (media == "wave") // rate, channels, samples, bits
       return Header{16000, 2, 100 * (*data)[0], 16, std::bit_cast<int64_t>((*data)[0] / 160.0)};
     return Header{(*data)[0], (*data)[1], 1, 16};
@@ -110,8 +113,12 @@ public:
       if (!isMono)
         sound = reference::Tensor(reference::DType::f32, {"t", "c"}, {100 * (*data)[0], 2});
       for (int64_t i = 0; i < sound.count(); ++i)
-        sound.store(i, reference::realScalar(static_cast<double>(random::mix((*data)[2], static_cast<uint64_t>(i)) % 65536) /
-                                                 32768.0 - 1.0, reference::DType::f32));
+        sound.store(
+            i, reference::realScalar(
+                   static_cast<double>(random::mix((*data)[2], static_cast<uint64_t>(i)) % 65536) /
+                           32768.0 -
+                       1.0,
+                   reference::DType::f32));
       return sound;
     }
     const auto type = format.ends_with("16") ? reference::DType::u16 : reference::DType::u8;

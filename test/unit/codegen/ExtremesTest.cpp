@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Minima and maxima of floats: NaN give way wherever they stand, and -0 lies below +0.
 
 #include "runtime/abi/scalar.h"
@@ -25,25 +27,38 @@ struct Shape {
 
 const Shape shapes[] = {
     // Lanes along an axis that stays, few elements and more, in registers and in loops.
-    {"[h=3, w=37]", "\"h\"", "[w=37]", nullptr, 3 * 37, 37, 3, [](int64_t r, int64_t n) { return n * 37 + r; }},
-    {"[h=12, w=37]", "\"h\"", "[w=37]", nullptr, 12 * 37, 37, 12, [](int64_t r, int64_t n) { return n * 37 + r; }},
-    {"[h=300, w=9]", "\"h\"", "[w=9]", nullptr, 300 * 9, 9, 300, [](int64_t r, int64_t n) { return n * 9 + r; }},
+    {"[h=3, w=37]", "\"h\"", "[w=37]", nullptr, 3 * 37, 37, 3,
+     [](int64_t r, int64_t n) { return n * 37 + r; }},
+    {"[h=12, w=37]", "\"h\"", "[w=37]", nullptr, 12 * 37, 37, 12,
+     [](int64_t r, int64_t n) { return n * 37 + r; }},
+    {"[h=300, w=9]", "\"h\"", "[w=9]", nullptr, 300 * 9, 9, 300,
+     [](int64_t r, int64_t n) { return n * 9 + r; }},
     // Rows of results.
-    {"[h=45, w=150]", "\"h\"", "[w=150]", nullptr, 45 * 150, 150, 45, [](int64_t r, int64_t n) { return n * 150 + r; }},
+    {"[h=45, w=150]", "\"h\"", "[w=150]", nullptr, 45 * 150, 150, 45,
+     [](int64_t r, int64_t n) { return n * 150 + r; }},
     // Lanes along the reduced axis, with a rest, and beside channels; several rows as one.
-    {"[h=5, w=203]", "\"w\"", "[h=5]", nullptr, 5 * 203, 5, 203, [](int64_t r, int64_t n) { return r * 203 + n; }},
-    {"[h=7, w=70, c=3]", "\"h\", \"w\"", "[c=3]", nullptr, 490 * 3, 3, 490, [](int64_t r, int64_t n) { return n * 3 + r; }},
-    {"[h=6, w=7]", "\"w\"", "[h=6]", nullptr, 42, 6, 7, [](int64_t r, int64_t n) { return r * 7 + n; }},
+    {"[h=5, w=203]", "\"w\"", "[h=5]", nullptr, 5 * 203, 5, 203,
+     [](int64_t r, int64_t n) { return r * 203 + n; }},
+    {"[h=7, w=70, c=3]", "\"h\", \"w\"", "[c=3]", nullptr, 490 * 3, 3, 490,
+     [](int64_t r, int64_t n) { return n * 3 + r; }},
+    {"[h=6, w=7]", "\"w\"", "[h=6]", nullptr, 42, 6, 7,
+     [](int64_t r, int64_t n) { return r * 7 + n; }},
     // Tiles, in pieces of a run or taken apart.
-    {"[h=3, i=2, w=40, j=2]", "\"i\", \"j\"", "[h=3, w=40]", "(d0 * 160 + d1 * 80 + d2 * 2 + d3)", 480, 120, 4,
+    {"[h=3, i=2, w=40, j=2]", "\"i\", \"j\"", "[h=3, w=40]", "(d0 * 160 + d1 * 80 + d2 * 2 + d3)",
+     480, 120, 4,
      [](int64_t r, int64_t n) { return (r / 40 * 2 + n / 2) * 80 + r % 40 * 2 + n % 2; }},
-    {"[h=3, i=4, w=24, j=4]", "\"i\", \"j\"", "[h=3, w=24]", "(d0 * 384 + d1 * 96 + d2 * 4 + d3)", 1152, 72, 16,
+    {"[h=3, i=4, w=24, j=4]", "\"i\", \"j\"", "[h=3, w=24]", "(d0 * 384 + d1 * 96 + d2 * 4 + d3)",
+     1152, 72, 16,
      [](int64_t r, int64_t n) { return (r / 24 * 4 + n / 4) * 96 + r % 24 * 4 + n % 4; }},
-    {"[w=21, j=5]", "\"j\"", "[w=21]", "(d0 * 5 + d1)", 105, 21, 5, [](int64_t r, int64_t n) { return r * 5 + n; }},
-    {"[w=45, j=3]", "\"j\"", "[w=45]", "(d0 * 2 + d1)", 91, 45, 3, [](int64_t r, int64_t n) { return r * 2 + n; }},
+    {"[w=21, j=5]", "\"j\"", "[w=21]", "(d0 * 5 + d1)", 105, 21, 5,
+     [](int64_t r, int64_t n) { return r * 5 + n; }},
+    {"[w=45, j=3]", "\"j\"", "[w=45]", "(d0 * 2 + d1)", 91, 45, 3,
+     [](int64_t r, int64_t n) { return r * 2 + n; }},
 };
 
-template <typename T> void compareAll(const char *type, std::function<std::unique_ptr<test::JitModule>(std::string)> compile) {
+template <typename T>
+void compareAll(const char *type,
+                std::function<std::unique_ptr<test::JitModule>(std::string)> compile) {
   using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
   const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN(),
           signalling = std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(inf) + 1));
@@ -56,21 +71,25 @@ template <typename T> void compareAll(const char *type, std::function<std::uniqu
                                              {nan, -nan}};
   for (const Shape &shape : shapes) {
     auto of = [&](const char *axes) { return std::string("!pipe.tensor<") + type + axes + ">"; };
-    const std::string in = "[x=" + std::to_string(shape.input) + "]", operand = of(shape.axes), result = of(shape.kept);
-    std::string text = "pipe.kernel @k \"pixels\" {\n^bb0(%a: " + (shape.map ? of(in.c_str()) : operand) + "):\n";
+    const std::string in = "[x=" + std::to_string(shape.input) + "]", operand = of(shape.axes),
+                      result = of(shape.kept);
+    std::string text =
+        "pipe.kernel @k \"pixels\" {\n^bb0(%a: " + (shape.map ? of(in.c_str()) : operand) + "):\n";
     if (shape.map) {
       const auto axes = std::count(shape.axes, shape.axes + strlen(shape.axes), '=');
       std::string dims = "d0";
       for (int axis = 1; axis < axes; ++axis)
         dims += ", d" + std::to_string(axis);
-      text += "%x = pipe.view %a by affine_map<(" + dims + ") -> " + shape.map + "> [] : " + of(in.c_str()) + " -> " + operand + "\n";
+      text += "%x = pipe.view %a by affine_map<(" + dims + ") -> " + shape.map +
+              "> [] : " + of(in.c_str()) + " -> " + operand + "\n";
     }
     for (const char *kind : {"min", "max"})
-      text += std::string("%") + kind + " = pipe.reduce " + kind + (shape.map ? " %x" : " %a") + " over [" + shape.over +
-              "] : " + operand + " -> " + result + "\n";
+      text += std::string("%") + kind + " = pipe.reduce " + kind + (shape.map ? " %x" : " %a") +
+              " over [" + shape.over + "] : " + operand + " -> " + result + "\n";
     auto code = compile(text + "pipe.return %min, %max : " + result + ", " + result + "\n}\n");
     for (size_t fill = 0; fill < kinds.size(); ++fill) {
-      std::vector<T> x(static_cast<size_t>(shape.input) + 64), low(static_cast<size_t>(shape.results)), high(low);
+      std::vector<T> x(static_cast<size_t>(shape.input) + 64),
+          low(static_cast<size_t>(shape.results)), high(low);
       uint32_t state = static_cast<uint32_t>(fill + 1);
       for (T &value : x) {
         state = state * 1664525 + 1013904223;
@@ -82,7 +101,11 @@ template <typename T> void compareAll(const char *type, std::function<std::uniqu
           extents.push_back(std::atoi(at + 1));
         return TensorArg::of(elements, extents);
       };
-      ASSERT_EQ(code->run("k", {arg(x, shape.map ? in.c_str() : shape.axes), arg(low, shape.kept), arg(high, shape.kept)}, 2), 0);
+      ASSERT_EQ(code->run("k",
+                          {arg(x, shape.map ? in.c_str() : shape.axes), arg(low, shape.kept),
+                           arg(high, shape.kept)},
+                          2),
+                0);
       for (int64_t r = 0; r < shape.results; ++r) {
         T least = inf, most = -inf;
         for (int64_t n = 0; n < shape.count; ++n) {
@@ -90,8 +113,10 @@ template <typename T> void compareAll(const char *type, std::function<std::uniqu
           least = scalar::min(least, value);
           most = scalar::max(most, value);
         }
-        ASSERT_EQ(std::bit_cast<Bits>(low[static_cast<size_t>(r)]), std::bit_cast<Bits>(least)) << shape.axes << " " << fill << " " << r;
-        ASSERT_EQ(std::bit_cast<Bits>(high[static_cast<size_t>(r)]), std::bit_cast<Bits>(most)) << shape.axes << " " << fill << " " << r;
+        ASSERT_EQ(std::bit_cast<Bits>(low[static_cast<size_t>(r)]), std::bit_cast<Bits>(least))
+            << shape.axes << " " << fill << " " << r;
+        ASSERT_EQ(std::bit_cast<Bits>(high[static_cast<size_t>(r)]), std::bit_cast<Bits>(most))
+            << shape.axes << " " << fill << " " << r;
       }
     }
   }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Forms of float arithmetic that hold for some operands only: divisions by a constant
 // as products, and minima, maxima and stored NaN by one instruction.
 

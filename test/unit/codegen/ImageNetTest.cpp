@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The flagship's kernels against the arithmetic of Pillow and torchvision,
 // written out plainly here.
 
@@ -86,8 +88,8 @@ void ImageNet::check(int64_t height, int64_t width, int64_t top, int64_t left, i
     byte = static_cast<uint8_t>(random());
   const Table w = bilinearTable(columns, 224), h = bilinearTable(rows, 224);
 
-  std::vector<int32_t> weightsW(w.weights.size() + 16), startW(224 + 16), weightsH(h.weights.size() + 16),
-      startH(224 + 16);
+  std::vector<int32_t> weightsW(w.weights.size() + 16), startW(224 + 16),
+      weightsH(h.weights.size() + 16), startH(224 + 16);
   ASSERT_EQ(code->run("weights_w",
                       {TensorArg::of(weightsW, {224, w.taps}), TensorArg::of(startW, {224})}, 2,
                       {columns, w.taps, flip ? -1 : 1, flip ? 223 : 0}),
@@ -106,12 +108,13 @@ void ImageNet::check(int64_t height, int64_t width, int64_t top, int64_t left, i
   }
 
   std::vector<uint16_t> result(3 * 224 * 224 + 32);
-  ASSERT_EQ(code->run("pixels",
-                      {TensorArg::of(image, {height, width, 3}), TensorArg::of(weightsW, {224, w.taps}),
-                       TensorArg::of(startW, {224}), TensorArg::of(weightsH, {224, h.taps}),
-                       TensorArg::of(startH, {224}), TensorArg::of(result, {3, 224, 224})},
-                      1, {top, left, rows, columns}),
-            0);
+  ASSERT_EQ(
+      code->run("pixels",
+                {TensorArg::of(image, {height, width, 3}), TensorArg::of(weightsW, {224, w.taps}),
+                 TensorArg::of(startW, {224}), TensorArg::of(weightsH, {224, h.taps}),
+                 TensorArg::of(startH, {224}), TensorArg::of(result, {3, 224, 224})},
+                1, {top, left, rows, columns}),
+      0);
   std::vector<uint8_t> wide(static_cast<size_t>(rows * 224 * 3));
   for (int64_t y = 0; y < rows; ++y)
     for (int64_t x = 0; x < 224; ++x)
@@ -119,7 +122,8 @@ void ImageNet::check(int64_t height, int64_t width, int64_t top, int64_t left, i
         int64_t sum = 0;
         for (int64_t k = 0; k < w.taps; ++k)
           sum += int64_t{weightsW[static_cast<size_t>(x * w.taps + k)]} *
-                 image[static_cast<size_t>(((y + top) * width + left + startW[static_cast<size_t>(x)] + k) * 3 + c)];
+                 image[static_cast<size_t>(
+                     ((y + top) * width + left + startW[static_cast<size_t>(x)] + k) * 3 + c)];
         wide[static_cast<size_t>((y * 224 + x) * 3 + c)] = roundedShift(sum);
       }
   const float mean[] = {0.485f, 0.456f, 0.406f}, deviation[] = {0.229f, 0.224f, 0.225f};
@@ -128,9 +132,11 @@ void ImageNet::check(int64_t height, int64_t width, int64_t top, int64_t left, i
       for (int64_t x = 0; x < 224; ++x) {
         int64_t sum = 0;
         for (int64_t k = 0; k < h.taps; ++k)
-          sum += int64_t{weightsH[static_cast<size_t>(y * h.taps + k)]} *
-                 wide[static_cast<size_t>(((startH[static_cast<size_t>(y)] + k) * 224 + x) * 3 + c)];
-        const float value = (static_cast<float>(roundedShift(sum)) / 255.0f - mean[c]) / deviation[c];
+          sum +=
+              int64_t{weightsH[static_cast<size_t>(y * h.taps + k)]} *
+              wide[static_cast<size_t>(((startH[static_cast<size_t>(y)] + k) * 224 + x) * 3 + c)];
+        const float value =
+            (static_cast<float>(roundedShift(sum)) / 255.0f - mean[c]) / deviation[c];
         ASSERT_EQ(result[static_cast<size_t>((c * 224 + y) * 224 + x)], scalar::toHalf(value))
             << c << " " << y << " " << x;
       }

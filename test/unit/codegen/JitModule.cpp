@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "test/unit/codegen/JitModule.h"
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Kernels given as IR text, compiled and called: for tests.
 #pragma once
 

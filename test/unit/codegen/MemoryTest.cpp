@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Elements that lie apart, put into lanes.
 
 #include "test/unit/codegen/AtLevel.h"
@@ -19,9 +21,12 @@ template <typename T> void checkStrides(Strides &test, const std::string &type) 
   for (const int64_t step : {2, 3, 4, 5, 7, 11, 15, 16, 17}) {
     SCOPED_TRACE(type + ", " + std::to_string(step) + " apart");
     const int64_t count = 70, size = (count - 1) * step + 3;
-    const std::string in = "!pipe.tensor<" + type + "[w=" + std::to_string(size) + "]>", out = "!pipe.tensor<" + type + "[w=70]>";
-    auto code = test.compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + in + "):\n%r = pipe.view %x by affine_map<(d0) -> (d0 * " +
-                             std::to_string(step) + " + 2)> [] : " + in + " -> " + out + "\npipe.return %r : " + out + "\n}\n");
+    const std::string in = "!pipe.tensor<" + type + "[w=" + std::to_string(size) + "]>",
+                      out = "!pipe.tensor<" + type + "[w=70]>";
+    auto code =
+        test.compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + in +
+                     "):\n%r = pipe.view %x by affine_map<(d0) -> (d0 * " + std::to_string(step) +
+                     " + 2)> [] : " + in + " -> " + out + "\npipe.return %r : " + out + "\n}\n");
     std::vector<T> x(static_cast<size_t>(size) + 64), y(static_cast<size_t>(count));
     std::iota(x.begin(), x.end(), T{});
     ASSERT_EQ(code->run("k", {TensorArg::of(x, {size}), TensorArg::of(y, {count})}, 1), 0);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // NVRTC takes the text of every example, for every generation of GPUs. Skipped,
 // and shown as skipped, on a machine without NVRTC.
 
@@ -73,8 +75,10 @@ TEST_F(NvrtcTest, TakesAllExamplesForEveryGeneration) {
   const size_t turns = std::getenv("PENSTOCK_ALL_GENERATIONS") ? 1 : generations.size() - 1;
   for (size_t i = 0; i < generations.size(); ++i) {
     const std::string architecture = "sm_" + std::to_string(generations[i]);
-    auto cubin = nvrtc->compile(i == 0 ? examples() : examples(i % turns, turns), architecture, Nvrtc::Form::cubin);
-    ASSERT_TRUE(static_cast<bool>(cubin)) << architecture << ": " << llvm::toString(cubin.takeError());
+    auto cubin = nvrtc->compile(i == 0 ? examples() : examples(i % turns, turns), architecture,
+                                Nvrtc::Form::cubin);
+    ASSERT_TRUE(static_cast<bool>(cubin))
+        << architecture << ": " << llvm::toString(cubin.takeError());
     EXPECT_EQ(cubin->substr(1, 3), "ELF");
   }
 }

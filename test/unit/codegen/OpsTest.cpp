@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // One small kernel per op; expected values are computed here, plainly.
 
 #include "runtime/abi/random.h"
@@ -21,15 +23,22 @@ namespace {
 class Ops : public test::AtLevel {
 protected:
   /// A kernel `k` that maps `from` to `to` along w=37 by `lines`.
-  std::string mapKernel(const std::string &from, const std::string &fromScalar, const std::string &to,
-                        const std::string &lines) {
-    return "pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<" + from + "[w=37]>):\n"
-           "%0 = pipe.map (%x) : (!pipe.tensor<" + from + "[w=37]>) -> !pipe.tensor<" + to + "[w=37]> {\n"
-           "^bb0(%p: " + fromScalar + ", %w: i64):\n" + lines + "\n}\n"
-           "pipe.return %0 : !pipe.tensor<" + to + "[w=37]>\n}\n";
+  std::string mapKernel(const std::string &from, const std::string &fromScalar,
+                        const std::string &to, const std::string &lines) {
+    return "pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<" + from +
+           "[w=37]>):\n"
+           "%0 = pipe.map (%x) : (!pipe.tensor<" +
+           from + "[w=37]>) -> !pipe.tensor<" + to +
+           "[w=37]> {\n"
+           "^bb0(%p: " +
+           fromScalar + ", %w: i64):\n" + lines +
+           "\n}\n"
+           "pipe.return %0 : !pipe.tensor<" +
+           to + "[w=37]>\n}\n";
   }
   template <typename T>
-  void checkWindows(const std::string &element, const std::string &scalar, int64_t width, int64_t channels);
+  void checkWindows(const std::string &element, const std::string &scalar, int64_t width,
+                    int64_t channels);
   template <typename From, typename To>
   void checkMap(JitModule &code, const std::vector<From> &in, const std::function<To(From)> &f) {
     for (size_t at = 0; at < in.size(); at += 37) {
@@ -50,10 +59,44 @@ protected:
 
 std::vector<float> interestingFloats() {
   const float inf = std::numeric_limits<float>::infinity();
-  std::vector<float> all{0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 0.49999997f, 255.0f,
-                         255.5f, 256.0f, 300.0f, -300.0f, 32767.9f, 65504.0f, 65519.9f, 65520.0f, 1e9f,
-                         2147483520.0f, 2147483648.0f, -2147483648.0f, 1e20f, -1e20f, 3.4e38f, 1e-40f,
-                         1.00048828125f, /* a tie of f16 */ -1e-40f, 6.1e-5f, 5.96e-8f, 2.98e-8f, 1e-8f, inf, -inf, NAN, 8388609.0f, 0.1f};
+  std::vector<float> all{0.0f,
+                         -0.0f,
+                         1.0f,
+                         -1.0f,
+                         0.5f,
+                         -0.5f,
+                         1.5f,
+                         2.5f,
+                         -2.5f,
+                         0.49999997f,
+                         255.0f,
+                         255.5f,
+                         256.0f,
+                         300.0f,
+                         -300.0f,
+                         32767.9f,
+                         65504.0f,
+                         65519.9f,
+                         65520.0f,
+                         1e9f,
+                         2147483520.0f,
+                         2147483648.0f,
+                         -2147483648.0f,
+                         1e20f,
+                         -1e20f,
+                         3.4e38f,
+                         1e-40f,
+                         1.00048828125f,
+                         /* a tie of f16 */ -1e-40f,
+                         6.1e-5f,
+                         5.96e-8f,
+                         2.98e-8f,
+                         1e-8f,
+                         inf,
+                         -inf,
+                         NAN,
+                         8388609.0f,
+                         0.1f};
   for (uint32_t i = 0; i < 4000; ++i)
     all.push_back(std::bit_cast<float>(i * 0x10F4A7u + 77u));
   return all;
@@ -63,23 +106,30 @@ template <typename T> T canonical(T x) { return x != x ? scalar::canonicalNan<T>
 
 TEST_P(Ops, CastsFloatsToIntegers) {
   auto values = interestingFloats();
-  auto to8 = compile(mapKernel("f32", "f32", "u8", "%q = pipe.cast clamp %p : f32 -> ui8\npipe.yield %q : ui8"));
+  auto to8 = compile(
+      mapKernel("f32", "f32", "u8", "%q = pipe.cast clamp %p : f32 -> ui8\npipe.yield %q : ui8"));
   checkMap<float, uint8_t>(*to8, values, [](float x) { return scalar::floatToInt<uint8_t>(x); });
-  auto to16 = compile(mapKernel("f32", "f32", "i16", "%q = pipe.cast value %p : f32 -> i16\npipe.yield %q : i16"));
+  auto to16 = compile(
+      mapKernel("f32", "f32", "i16", "%q = pipe.cast value %p : f32 -> i16\npipe.yield %q : i16"));
   checkMap<float, int16_t>(*to16, values, [](float x) { return scalar::floatToInt<int16_t>(x); });
-  auto to32 = compile(mapKernel("f32", "f32", "i32", "%q = pipe.cast value %p : f32 -> i32\npipe.yield %q : i32"));
+  auto to32 = compile(
+      mapKernel("f32", "f32", "i32", "%q = pipe.cast value %p : f32 -> i32\npipe.yield %q : i32"));
   checkMap<float, int32_t>(*to32, values, [](float x) { return scalar::floatToInt<int32_t>(x); });
-  auto to64 = compile(mapKernel("f32", "f32", "i64", "%q = pipe.cast value %p : f32 -> i64\npipe.yield %q : i64"));
+  auto to64 = compile(
+      mapKernel("f32", "f32", "i64", "%q = pipe.cast value %p : f32 -> i64\npipe.yield %q : i64"));
   checkMap<float, int64_t>(*to64, values, [](float x) { return scalar::floatToInt<int64_t>(x); });
 }
 
 TEST_P(Ops, RoundsToStorageTypes) {
   auto values = interestingFloats();
-  auto half = compile(mapKernel("f32", "f32", "f16", "%q = pipe.cast value %p : f32 -> f16\npipe.yield %q : f16"));
+  auto half = compile(
+      mapKernel("f32", "f32", "f16", "%q = pipe.cast value %p : f32 -> f16\npipe.yield %q : f16"));
   checkMap<float, uint16_t>(*half, values, [](float x) { return scalar::toHalf(x); });
-  auto brain = compile(mapKernel("f32", "f32", "bf16", "%q = pipe.cast value %p : f32 -> bf16\npipe.yield %q : bf16"));
+  auto brain = compile(mapKernel("f32", "f32", "bf16",
+                                 "%q = pipe.cast value %p : f32 -> bf16\npipe.yield %q : bf16"));
   checkMap<float, uint16_t>(*brain, values, [](float x) { return scalar::toBfloat(x); });
-  auto wide = compile(mapKernel("f64", "f64", "f16", "%q = pipe.cast value %p : f64 -> f16\npipe.yield %q : f16"));
+  auto wide = compile(
+      mapKernel("f64", "f64", "f16", "%q = pipe.cast value %p : f64 -> f16\npipe.yield %q : f16"));
   std::vector<double> doubles;
   for (float x : values) {
     doubles.push_back(x);
@@ -88,14 +138,16 @@ TEST_P(Ops, RoundsToStorageTypes) {
   checkMap<double, uint16_t>(*wide, doubles, [](double x) { return scalar::toHalf(x); });
   std::vector<uint16_t> halves(65536);
   std::iota(halves.begin(), halves.end(), 0);
-  auto back = compile(mapKernel("f16", "f16", "f32", "%q = pipe.cast value %p : f16 -> f32\npipe.yield %q : f32"));
+  auto back = compile(
+      mapKernel("f16", "f16", "f32", "%q = pipe.cast value %p : f16 -> f32\npipe.yield %q : f32"));
   checkMap<uint16_t, float>(*back, halves, [](uint16_t x) { return scalar::fromHalf(x); });
 }
 
 // 53 bits hold what decides only as an odd last bit: through a plain f64 these
 // would become ties, and the even neighbour.
 TEST_P(Ops, RoundsLongIntegersOnce) {
-  auto code = compile(mapKernel("i64", "i64", "bf16", "%q = pipe.cast value %p : i64 -> bf16\npipe.yield %q : bf16"));
+  auto code = compile(mapKernel("i64", "i64", "bf16",
+                                "%q = pipe.cast value %p : i64 -> bf16\npipe.yield %q : bf16"));
   const int64_t tie = (int64_t{1} << 60) + (int64_t{1} << 52);
   std::vector<int64_t> x{tie, tie + 1, -tie, -tie - 1, tie - 1, 1 << 20, -3};
   x.resize(37 + 64);
@@ -110,31 +162,40 @@ TEST_P(Ops, RoundsLongIntegersOnce) {
 TEST_P(Ops, SaturatesWhereBytesCanPassABound) {
   std::vector<uint8_t> bytes(256);
   std::iota(bytes.begin(), bytes.end(), static_cast<uint8_t>(0));
-  auto real = compile(mapKernel("u8", "ui8", "u8", "%f = pipe.cast value %p : ui8 -> f32\n"
-                                "%two = pipe.constant 2.0 : f32 -> f32\n%ten = pipe.constant 10.0 : f32 -> f32\n"
-                                "%d = pipe.binary mul %f, %two : f32\n%s = pipe.binary sub %d, %ten : f32\n"
-                                "%q = pipe.cast value %s : f32 -> ui8\npipe.yield %q : ui8"));
-  auto whole = compile(mapKernel("u8", "ui8", "u8", "%f = pipe.cast value %p : ui8 -> i32\n"
-                                 "%two = pipe.constant 2 : i32 -> i32\n%ten = pipe.constant 10 : i32 -> i32\n"
-                                 "%d = pipe.binary mul %f, %two : i32\n%s = pipe.binary sub %d, %ten : i32\n"
-                                 "%q = pipe.cast clamp %s : i32 -> ui8\npipe.yield %q : ui8"));
+  auto real = compile(
+      mapKernel("u8", "ui8", "u8",
+                "%f = pipe.cast value %p : ui8 -> f32\n"
+                "%two = pipe.constant 2.0 : f32 -> f32\n%ten = pipe.constant 10.0 : f32 -> f32\n"
+                "%d = pipe.binary mul %f, %two : f32\n%s = pipe.binary sub %d, %ten : f32\n"
+                "%q = pipe.cast value %s : f32 -> ui8\npipe.yield %q : ui8"));
+  auto whole = compile(
+      mapKernel("u8", "ui8", "u8",
+                "%f = pipe.cast value %p : ui8 -> i32\n"
+                "%two = pipe.constant 2 : i32 -> i32\n%ten = pipe.constant 10 : i32 -> i32\n"
+                "%d = pipe.binary mul %f, %two : i32\n%s = pipe.binary sub %d, %ten : i32\n"
+                "%q = pipe.cast clamp %s : i32 -> ui8\npipe.yield %q : ui8"));
   for (JitModule *code : {real.get(), whole.get()})
-    checkMap<uint8_t, uint8_t>(*code, bytes,
-                               [](uint8_t x) { return static_cast<uint8_t>(std::clamp(2 * x - 10, 0, 255)); });
+    checkMap<uint8_t, uint8_t>(*code, bytes, [](uint8_t x) {
+      return static_cast<uint8_t>(std::clamp(2 * x - 10, 0, 255));
+    });
 }
 
 TEST_P(Ops, RoundsFloats) {
   auto values = interestingFloats();
   const std::pair<const char *, float (*)(float)> kinds[] = {
-      {"floor", [](float x) { return std::floor(x); }}, {"ceil", [](float x) { return std::ceil(x); }},
-      {"trunc", [](float x) { return std::trunc(x); }}, {"round", [](float x) { return scalar::round(x); }},
+      {"floor", [](float x) { return std::floor(x); }},
+      {"ceil", [](float x) { return std::ceil(x); }},
+      {"trunc", [](float x) { return std::trunc(x); }},
+      {"round", [](float x) { return scalar::round(x); }},
       {"round_away", [](float x) { return scalar::roundAway(x); }},
-      {"sqrt", [](float x) { return std::sqrt(x); }},   {"abs", [](float x) { return std::fabs(x); }},
+      {"sqrt", [](float x) { return std::sqrt(x); }},
+      {"abs", [](float x) { return std::fabs(x); }},
       {"neg", [](float x) { return -x; }}};
   for (auto [name, f] : kinds) {
     SCOPED_TRACE(name);
-    auto code = compile(mapKernel("f32", "f32", "f32",
-                                  std::string("%q = pipe.unary ") + name + " %p : f32\npipe.yield %q : f32"));
+    auto code = compile(
+        mapKernel("f32", "f32", "f32",
+                  std::string("%q = pipe.unary ") + name + " %p : f32\npipe.yield %q : f32"));
     checkMap<float, float>(*code, values, [f = f](float x) { return canonical(f(x)); });
   }
 }
@@ -142,32 +203,46 @@ TEST_P(Ops, RoundsFloats) {
 TEST_P(Ops, ComputesOnTwoFloats) {
   auto values = interestingFloats();
   values.resize(600);
-  for (float other : {0.0f, -0.0f, 3.0f, -0.7f, NAN, std::numeric_limits<float>::infinity(), 1e-39f}) {
-    const std::pair<const char *, float (*)(float, float)> kinds[] = {
-        {"min", scalar::min<float>}, {"max", scalar::max<float>}, {"rem", scalar::rem<float>},
-        {"div", scalar::div<float>}};
+  for (float other :
+       {0.0f, -0.0f, 3.0f, -0.7f, NAN, std::numeric_limits<float>::infinity(), 1e-39f}) {
+    const std::pair<const char *, float (*)(float, float)> kinds[] = {{"min", scalar::min<float>},
+                                                                      {"max", scalar::max<float>},
+                                                                      {"rem", scalar::rem<float>},
+                                                                      {"div", scalar::div<float>}};
     for (auto [name, f] : kinds) {
       SCOPED_TRACE(std::string(name) + " " + std::to_string(other));
-      auto code = compile(
-          "pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<f32[w=37]>, %y: f32):\n"
-          "%0 = pipe.map (%x) : (!pipe.tensor<f32[w=37]>) -> !pipe.tensor<f32[w=37]> {\n"
-          "^bb0(%p: f32, %w: i64):\n%q = pipe.binary " + std::string(name) + " %p, %y : f32\npipe.yield %q : f32\n}\n"
-          "pipe.return %0 : !pipe.tensor<f32[w=37]>\n}");
+      auto code =
+          compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<f32[w=37]>, %y: f32):\n"
+                  "%0 = pipe.map (%x) : (!pipe.tensor<f32[w=37]>) -> !pipe.tensor<f32[w=37]> {\n"
+                  "^bb0(%p: f32, %w: i64):\n%q = pipe.binary " +
+                  std::string(name) +
+                  " %p, %y : f32\npipe.yield %q : f32\n}\n"
+                  "pipe.return %0 : !pipe.tensor<f32[w=37]>\n}");
       std::vector<float> x(values.begin(), values.begin() + 37), y(37);
       for (size_t at = 0; at + 37 <= values.size(); at += 37) {
         std::copy_n(values.begin() + static_cast<long>(at), 37, x.begin());
         ASSERT_EQ(code->run("k", {TensorArg::of(x, {37}), TensorArg::of(y, {37})}, 1,
-                            {test::asSlot(static_cast<double>(other))}), 0);
+                            {test::asSlot(static_cast<double>(other))}),
+                  0);
         for (size_t i = 0; i < 37; ++i)
-          ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(canonical(f(x[i], other)))) << x[i];
+          ASSERT_EQ(std::bit_cast<uint32_t>(y[i]),
+                    std::bit_cast<uint32_t>(canonical(f(x[i], other))))
+              << x[i];
       }
     }
   }
 }
 
 TEST_P(Ops, DividesAndShiftsIntegers) {
-  std::vector<int32_t> values{0, 1, -1, 7, -7, std::numeric_limits<int32_t>::min(),
-                              std::numeric_limits<int32_t>::max(), 100000, -99999};
+  std::vector<int32_t> values{0,
+                              1,
+                              -1,
+                              7,
+                              -7,
+                              std::numeric_limits<int32_t>::min(),
+                              std::numeric_limits<int32_t>::max(),
+                              100000,
+                              -99999};
   for (int32_t i = 0; i < 60; ++i)
     values.push_back(static_cast<int32_t>(static_cast<uint32_t>(i) * 0x9E3779B9u));
   const std::pair<const char *, int32_t (*)(int32_t, int32_t)> kinds[] = {
@@ -178,7 +253,9 @@ TEST_P(Ops, DividesAndShiftsIntegers) {
     auto code = compile(
         "pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<i32[w=?]>, %n: i64, %y: i32):\n"
         "%0 = pipe.map (%x) sizes(%n) : (!pipe.tensor<i32[w=?]>) -> !pipe.tensor<i32[w=?]> {\n"
-        "^bb0(%p: i32, %w: i64):\n%q = pipe.binary " + std::string(name) + " %p, %y : i32\npipe.yield %q : i32\n}\n"
+        "^bb0(%p: i32, %w: i64):\n%q = pipe.binary " +
+        std::string(name) +
+        " %p, %y : i32\npipe.yield %q : i32\n}\n"
         "pipe.return %0 : !pipe.tensor<i32[w=?]>\n}");
     for (int32_t other : {0, -1, 1, 3, -5, 33, std::numeric_limits<int32_t>::min()}) {
       // Both more and fewer elements than lanes.
@@ -186,7 +263,8 @@ TEST_P(Ops, DividesAndShiftsIntegers) {
         std::vector<int32_t> y(values.size() + 1, 12345);
         auto padded = values;
         padded.resize(values.size() + 32);
-        ASSERT_EQ(code->run("k", {TensorArg::of(padded, {n}), TensorArg::of(y, {n})}, 1, {n, other}), 0);
+        ASSERT_EQ(
+            code->run("k", {TensorArg::of(padded, {n}), TensorArg::of(y, {n})}, 1, {n, other}), 0);
         for (size_t i = 0; i < static_cast<size_t>(n); ++i)
           ASSERT_EQ(y[i], f(values[i], other)) << values[i] << " " << other;
         ASSERT_EQ(y[static_cast<size_t>(n)], 12345) << "wrote behind the end";
@@ -255,23 +333,28 @@ TEST_P(Ops, PadsWithEveryBorder) {
   for (std::string border : {"constant", "edge", "reflect", "symmetric", "wrap"}) {
     SCOPED_TRACE(border);
     const bool filled = border == "constant";
-    auto code = compile(
-        "pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<u8[h=3, w=40]>, %low: i64, %fill: ui8):\n"
-        "%0 = pipe.pad " + border + " %x over [\"h\", \"w\"] low(%low, %low) " + (filled ? "fill(%fill : ui8) " : "") +
-        ": !pipe.tensor<u8[h=3, w=40]> -> !pipe.tensor<u8[h=13, w=50]>\n"
-        "pipe.return %0 : !pipe.tensor<u8[h=13, w=50]>\n}");
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<u8[h=3, w=40]>, %low: "
+                        "i64, %fill: ui8):\n"
+                        "%0 = pipe.pad " +
+                        border + " %x over [\"h\", \"w\"] low(%low, %low) " +
+                        (filled ? "fill(%fill : ui8) " : "") +
+                        ": !pipe.tensor<u8[h=3, w=40]> -> !pipe.tensor<u8[h=13, w=50]>\n"
+                        "pipe.return %0 : !pipe.tensor<u8[h=13, w=50]>\n}");
     std::vector<uint8_t> x(120 + 64), y(13 * 50);
     std::iota(x.begin(), x.end(), 1);
     for (int64_t low : {int64_t{0}, int64_t{4}, int64_t{10}}) {
-      ASSERT_EQ(code->run("k", {TensorArg::of(x, {3, 40}), TensorArg::of(y, {13, 50})}, 1, {low, 200}), 0);
+      ASSERT_EQ(
+          code->run("k", {TensorArg::of(x, {3, 40}), TensorArg::of(y, {13, 50})}, 1, {low, 200}),
+          0);
       for (int64_t i = 0; i < 13; ++i)
         for (int64_t j = 0; j < 50; ++j) {
           const int64_t r = i - low, c = j - low;
           const bool inside = r >= 0 && r < 3 && c >= 0 && c < 40;
-          const uint8_t expected = filled && !inside
-                                       ? 200
-                                       : x[static_cast<size_t>(borderIndex(filled ? "edge" : border, r, 3) * 40 +
-                                                               borderIndex(filled ? "edge" : border, c, 40))];
+          const uint8_t expected =
+              filled && !inside
+                  ? 200
+                  : x[static_cast<size_t>(borderIndex(filled ? "edge" : border, r, 3) * 40 +
+                                          borderIndex(filled ? "edge" : border, c, 40))];
           ASSERT_EQ(y[static_cast<size_t>(i * 50 + j)], expected) << low << " " << i << " " << j;
         }
     }
@@ -298,11 +381,13 @@ pipe.kernel @k "pixels" {
     x[i] = static_cast<int32_t>(i * i % 1009);
   ASSERT_EQ(code->run("k", {TensorArg::of(x, {5, 70}), TensorArg::of(y, {5, 70})}, 1), 0);
   auto at = [&](int64_t h, int64_t w) {
-    return x[static_cast<size_t>(borderIndex("reflect", h, 5) * 70 + borderIndex("reflect", w, 70))];
+    return x[static_cast<size_t>(borderIndex("reflect", h, 5) * 70 +
+                                 borderIndex("reflect", w, 70))];
   };
   for (int64_t h = 0; h < 5; ++h)
     for (int64_t w = 0; w < 70; ++w)
-      ASSERT_EQ(y[static_cast<size_t>(h * 70 + w)], at(h - 1, w - 2) - 2 * at(h + 1, w - 2) + at(h, w));
+      ASSERT_EQ(y[static_cast<size_t>(h * 70 + w)],
+                at(h - 1, w - 2) - 2 * at(h + 1, w - 2) + at(h, w));
 }
 
 /// Sums of f32 as the language defines them: 32 partial sums, then a tree.
@@ -331,12 +416,15 @@ TEST_P(Ops, SumsWideWindows) {
       lines += name + " = pipe." + op + " : " + type + "\n";
       return name;
     };
-    auto add = [&](const std::string &a, const std::string &b) { return line("binary add " + a + ", " + b, "f32"); };
+    auto add = [&](const std::string &a, const std::string &b) {
+      return line("binary add " + a + ", " + b, "f32");
+    };
     for (int64_t i = 0; i < count; ++i) {
       const std::string n = std::to_string(i);
       arguments += "%v" + n + ": ui8, ";
       const std::string real = line("cast value %v" + n, "ui8 -> f32");
-      const std::string factor = line("constant " + std::to_string(i % 7) + ".500000e+00", "f32 -> f32");
+      const std::string factor =
+          line("constant " + std::to_string(i % 7) + ".500000e+00", "f32 -> f32");
       const std::string term = line("binary mul " + real + ", " + factor, "f32");
       std::string &lane = lanes[static_cast<size_t>(i % 32)];
       lane = lane.empty() ? term : add(lane, term);
@@ -346,10 +434,10 @@ TEST_P(Ops, SumsWideWindows) {
       for (size_t i = 0; i < half; ++i)
         lanes[i] = add(lanes[i], lanes[i + half]);
     const std::string result = add(lanes[0], line("cast value " + best, "ui8 -> f32"));
-    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + from + "):\n%0 = pipe.window " + border +
-                        " %x over [\"h\", \"w\"] low [-4, -7] high [4, 3] : " + from + " -> " + to + " {\n^bb0(" +
-                        arguments + "%h: i64, %w: i64):\n" + lines + "pipe.yield " + result +
-                        " : f32\n}\npipe.return %0 : " + to + "\n}");
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + from + "):\n%0 = pipe.window " +
+                        border + " %x over [\"h\", \"w\"] low [-4, -7] high [4, 3] : " + from +
+                        " -> " + to + " {\n^bb0(" + arguments + "%h: i64, %w: i64):\n" + lines +
+                        "pipe.yield " + result + " : f32\n}\npipe.return %0 : " + to + "\n}");
     std::vector<uint8_t> x(12 * width + 64);
     std::vector<float> y(12 * width);
     for (size_t i = 0; i < x.size(); ++i)
@@ -366,29 +454,39 @@ TEST_P(Ops, SumsWideWindows) {
           terms.push_back(static_cast<float>(value) * (static_cast<float>(i % 7) + 0.5f));
           largest = std::max(largest, value);
         }
-        ASSERT_EQ(y[static_cast<size_t>(h * width + w)], sumOf(terms) + static_cast<float>(largest)) << h << " " << w;
+        ASSERT_EQ(y[static_cast<size_t>(h * width + w)], sumOf(terms) + static_cast<float>(largest))
+            << h << " " << w;
       }
   }
 }
 
-/// Windows of two rows and four columns over [h=4, w, c], with another factor for each of their elements.
+/// Windows of two rows and four columns over [h=4, w, c], with another factor for each of their
+/// elements.
 template <typename T>
-void Ops::checkWindows(const std::string &element, const std::string &scalar, int64_t width, int64_t channels) {
+void Ops::checkWindows(const std::string &element, const std::string &scalar, int64_t width,
+                       int64_t channels) {
   for (const char *border : {"edge", "reflect", "symmetric", "wrap"}) {
     SCOPED_TRACE(std::string(border) + " of " + element + ", " + std::to_string(width) + " wide");
-    const std::string axes = "[h=4, w=" + std::to_string(width) + ", c=" + std::to_string(channels) + "]";
-    const std::string from = "!pipe.tensor<" + element + axes + ">", to = "!pipe.tensor<f32" + axes + ">";
-    std::string text = "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + from + "):\n%0 = pipe.window " + border +
-                       " %x over [\"h\", \"w\"] low [-1, -2] high [0, 1] : " + from + " -> " + to + " {\n^bb0(";
+    const std::string axes =
+        "[h=4, w=" + std::to_string(width) + ", c=" + std::to_string(channels) + "]";
+    const std::string from = "!pipe.tensor<" + element + axes + ">",
+                      to = "!pipe.tensor<f32" + axes + ">";
+    std::string text = "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + from + "):\n%0 = pipe.window " +
+                       border + " %x over [\"h\", \"w\"] low [-1, -2] high [0, 1] : " + from +
+                       " -> " + to + " {\n^bb0(";
     for (int i = 0; i < 8; ++i)
       text += "%v" + std::to_string(i) + ": " + scalar + ", ";
     text += "%h: i64, %w: i64, %c: i64):\n%s0 = pipe.constant 0.000000e+00 : f32 -> f32\n";
     for (int i = 0; i < 8; ++i) {
       const std::string n = std::to_string(i);
-      text += "%k" + n + " = pipe.constant " + std::to_string(i + 1) + ".000000e+00 : f32 -> f32\n" +
-              (scalar == "f32" ? "" : "%f" + n + " = pipe.cast value %v" + n + " : " + scalar + " -> f32\n") + "%m" + n +
-              " = pipe.binary mul %" + (scalar == "f32" ? "v" : "f") + n + ", %k" + n + " : f32\n%s" +
-              std::to_string(i + 1) + " = pipe.binary add %s" + n + ", %m" + n + " : f32\n";
+      text += "%k" + n + " = pipe.constant " + std::to_string(i + 1) +
+              ".000000e+00 : f32 -> f32\n" +
+              (scalar == "f32"
+                   ? ""
+                   : "%f" + n + " = pipe.cast value %v" + n + " : " + scalar + " -> f32\n") +
+              "%m" + n + " = pipe.binary mul %" + (scalar == "f32" ? "v" : "f") + n + ", %k" + n +
+              " : f32\n%s" + std::to_string(i + 1) + " = pipe.binary add %s" + n + ", %m" + n +
+              " : f32\n";
     }
     auto code = compile(text + "pipe.yield %s8 : f32\n}\npipe.return %0 : " + to + "\n}\n");
     const size_t count = static_cast<size_t>(4 * width * channels);
@@ -396,16 +494,24 @@ void Ops::checkWindows(const std::string &element, const std::string &scalar, in
     std::vector<float> y(count + 1, 7);
     for (size_t i = 0; i < count; ++i)
       x[i] = static_cast<T>(static_cast<int>(i * i % 251) - (std::is_signed_v<T> ? 120 : 0));
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, {4, width, channels}), TensorArg::of(y, {4, width, channels})}, 1), 0);
+    ASSERT_EQ(
+        code->run("k",
+                  {TensorArg::of(x, {4, width, channels}), TensorArg::of(y, {4, width, channels})},
+                  1),
+        0);
     for (int64_t h = 0; h < 4; ++h)
       for (int64_t w = 0; w < width; ++w)
         for (int64_t c = 0; c < channels; ++c) {
           float sum = 0;
           for (int64_t k = 0; k < 8; ++k) {
-            const int64_t row = borderIndex(border, h + k / 4 - 1, 4), column = borderIndex(border, w + k % 4 - 2, width);
-            sum += static_cast<float>(x[static_cast<size_t>((row * width + column) * channels + c)]) * static_cast<float>(k + 1);
+            const int64_t row = borderIndex(border, h + k / 4 - 1, 4),
+                          column = borderIndex(border, w + k % 4 - 2, width);
+            sum +=
+                static_cast<float>(x[static_cast<size_t>((row * width + column) * channels + c)]) *
+                static_cast<float>(k + 1);
           }
-          ASSERT_EQ(y[static_cast<size_t>((h * width + w) * channels + c)], sum) << h << " " << w << " " << c;
+          ASSERT_EQ(y[static_cast<size_t>((h * width + w) * channels + c)], sum)
+              << h << " " << w << " " << c;
         }
     EXPECT_EQ(y.back(), 7) << "wrote behind the end";
   }
@@ -433,12 +539,15 @@ pipe.kernel @k "pixels" {
     x[i] = static_cast<uint8_t>(i * 7 + i / 50);
   for (int64_t step : {1, -1, 0}) {
     const int64_t offset = step < 0 ? 63 : step == 0 ? 5 : 0;
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, {2, 64, 3}), TensorArg::of(y, {3, 2, 64})}, 1, {step, offset}), 0);
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {2, 64, 3}), TensorArg::of(y, {3, 2, 64})}, 1,
+                        {step, offset}),
+              0);
     for (int64_t c = 0; c < 3; ++c)
       for (int64_t h = 0; h < 2; ++h)
         for (int64_t w = 0; w < 64; ++w)
           ASSERT_EQ(y[static_cast<size_t>((c * 2 + h) * 64 + w)],
-                    x[static_cast<size_t>((h * 64 + step * w + offset) * 3 + c)]) << step << " " << c << " " << w;
+                    x[static_cast<size_t>((h * 64 + step * w + offset) * 3 + c)])
+              << step << " " << c << " " << w;
   }
 }
 
@@ -456,15 +565,20 @@ pipe.kernel @k "pixels" {
   std::iota(x.begin(), x.end(), static_cast<int16_t>(0));
   std::iota(y.begin(), y.end(), static_cast<int16_t>(1000));
   for (auto [oy, ox] : {std::pair<int64_t, int64_t>{1, 7}, {-2, 45}, {3, -9}}) {
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, {4, 20}), TensorArg::of(y, {4, 30}), TensorArg::of(z, {2, 4, 50})}, 1,
-                        {oy, ox}), 0);
+    ASSERT_EQ(code->run("k",
+                        {TensorArg::of(x, {4, 20}), TensorArg::of(y, {4, 30}),
+                         TensorArg::of(z, {2, 4, 50})},
+                        1, {oy, ox}),
+              0);
     for (int64_t h = 0; h < 4; ++h)
       for (int64_t w = 0; w < 50; ++w) {
-        const int16_t joined = w < 20 ? x[static_cast<size_t>(h * 20 + w)] : y[static_cast<size_t>(h * 30 + w - 20)];
+        const int16_t joined =
+            w < 20 ? x[static_cast<size_t>(h * 20 + w)] : y[static_cast<size_t>(h * 30 + w - 20)];
         const bool inside = h >= oy && h - oy < 4 && w >= ox && w - ox < 20;
         ASSERT_EQ(z[static_cast<size_t>(h * 50 + w)], joined);
         ASSERT_EQ(z[static_cast<size_t>(200 + h * 50 + w)],
-                  inside ? x[static_cast<size_t>((h - oy) * 20 + w - ox)] : joined) << h << " " << w;
+                  inside ? x[static_cast<size_t>((h - oy) * 20 + w - ox)] : joined)
+            << h << " " << w;
       }
   }
 }
@@ -491,9 +605,13 @@ pipe.kernel @k "pixels" {
     std::vector<uint8_t> low(64), total(8);
     std::vector<float> sum(8), max(8);
     std::vector<int64_t> where(16);
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, {rows, 45, 3}), TensorArg::of(u, {rows, 45}), TensorArg::of(low, {rows}),
-                              TensorArg::of(sum, {3}), TensorArg::of(max, {}), TensorArg::of(total, {}),
-                              TensorArg::of(where, {rows})}, 5, {rows}), 0);
+    ASSERT_EQ(
+        code->run("k",
+                  {TensorArg::of(x, {rows, 45, 3}), TensorArg::of(u, {rows, 45}),
+                   TensorArg::of(low, {rows}), TensorArg::of(sum, {3}), TensorArg::of(max, {}),
+                   TensorArg::of(total, {}), TensorArg::of(where, {rows})},
+                  5, {rows}),
+        0);
     float largest = -std::numeric_limits<float>::infinity();
     for (int64_t c = 0; c < 3; ++c) {
       float lanes[32] = {};
@@ -526,7 +644,8 @@ pipe.kernel @k "pixels" {
   %0 = pipe.histogram %x over ["w"] : !pipe.tensor<i32[h=3, w=5]> -> !pipe.tensor<i32[h=3, bin=4]>
   pipe.return %0 : !pipe.tensor<i32[h=3, bin=4]>
 })");
-  std::vector<int32_t> x{0, 3, 3, 9, 1, -1, -1, 0, 4, 2, -2147483647 - 1, 2147483647, 3, -1, -4}, y(12, 77);
+  std::vector<int32_t> x{0, 3, 3, 9, 1, -1, -1, 0, 4, 2, -2147483647 - 1, 2147483647, 3, -1, -4},
+      y(12, 77);
   x.resize(15 + 64);
   ASSERT_EQ(code->run("k", {TensorArg::of(x, {3, 5}), TensorArg::of(y, {3, 4})}, 1), 0);
   EXPECT_EQ(y, (std::vector<int32_t>{1, 1, 0, 2, 1, 0, 1, 0, 0, 0, 0, 1}));
@@ -553,16 +672,17 @@ pipe.kernel @k "pixels" {
     if (z[i] >= 0 && z[i] < 20)
       ++expectedFew[static_cast<size_t>(z[i])];
   }
-  ASSERT_EQ(code->run("k", {TensorArg::of(x, {64, 70, 3}), TensorArg::of(z, {1001}), TensorArg::of(y, {3, 256}),
-                            TensorArg::of(few, {20})},
+  ASSERT_EQ(code->run("k",
+                      {TensorArg::of(x, {64, 70, 3}), TensorArg::of(z, {1001}),
+                       TensorArg::of(y, {3, 256}), TensorArg::of(few, {20})},
                       2),
             0);
   EXPECT_EQ(y, expected);
   EXPECT_EQ(few, expectedFew);
 }
 
-// Lanes beside a pad's input stand for no place of it, so what is known of places and of what is stored
-// does not hold there.
+// Lanes beside a pad's input stand for no place of it, so what is known of places and of what is
+// stored does not hold there.
 TEST_P(Ops, LooksNothingUpBesideAPad) {
   auto code = compile(R"(
 pipe.kernel @k "pixels" {
@@ -595,7 +715,8 @@ pipe.kernel @k "pixels" {
 })");
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   ASSERT_EQ(page, 4096u) << "the table is a page";
-  auto *pages = static_cast<char *>(mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto *pages =
+      static_cast<char *>(mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_EQ(mprotect(pages + page, page, PROT_READ | PROT_WRITE), 0);
   auto *table = reinterpret_cast<int32_t *>(pages + page);
   std::iota(table, table + 1024, 1);
@@ -640,7 +761,10 @@ pipe.kernel @k "pixels" {
   for (size_t i = 0; i < t.size(); ++i)
     t[i] = static_cast<int32_t>(i * 1000);
   for (int64_t arm : {-3, 0, 1, 9}) {
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, {50}), TensorArg::of(t, {256}), TensorArg::of(y, {50})}, 1, {arm}), 0);
+    ASSERT_EQ(code->run("k",
+                        {TensorArg::of(x, {50}), TensorArg::of(t, {256}), TensorArg::of(y, {50})},
+                        1, {arm}),
+              0);
     for (size_t w = 0; w < 50; ++w)
       ASSERT_EQ(y[w], t[x[arm <= 0 ? w : 49 - w]] + static_cast<int32_t>(w)) << arm;
   }
@@ -653,19 +777,23 @@ template <typename T> void checkGather(JitModule &code) {
     x[i] = std::cos(static_cast<T>(i));
   for (double shift : {0.5, 0.8, -1.3}) {
     ASSERT_EQ(code.run("k", {TensorArg::of(x, {6, 40}), TensorArg::of(y, {6, 40})}, 1,
-                       {test::asSlot(shift), test::asSlot(9.0)}), 0);
+                       {test::asSlot(shift), test::asSlot(9.0)}),
+              0);
     for (int64_t h = 0; h < 6; ++h)
       for (int64_t w = 0; w < 40; ++w) {
         const double a = static_cast<double>(h) + shift, c = static_cast<double>(w) + shift;
         auto at = [&](double i, double j) {
-          return static_cast<double>(x[static_cast<size_t>(borderIndex("edge", static_cast<int64_t>(i), 6) * 40 +
-                                                           borderIndex("edge", static_cast<int64_t>(j), 40))]);
+          return static_cast<double>(
+              x[static_cast<size_t>(borderIndex("edge", static_cast<int64_t>(i), 6) * 40 +
+                                    borderIndex("edge", static_cast<int64_t>(j), 40))]);
         };
-        const double i = std::floor(a - 0.5), j = std::floor(c - 0.5), di = a - 0.5 - i, dj = c - 0.5 - j;
+        const double i = std::floor(a - 0.5), j = std::floor(c - 0.5), di = a - 0.5 - i,
+                     dj = c - 0.5 - j;
         const double top = at(i, j) + (at(i, j + 1) - at(i, j)) * dj;
         const double low = at(i + 1, j) + (at(i + 1, j + 1) - at(i + 1, j)) * dj;
         const bool inside = a >= 0 && a < 6 && c >= 0 && c < 40;
-        ASSERT_EQ(y[static_cast<size_t>(h * 40 + w)], inside ? static_cast<T>(top + (low - top) * di) : T(9));
+        ASSERT_EQ(y[static_cast<size_t>(h * 40 + w)],
+                  inside ? static_cast<T>(top + (low - top) * di) : T(9));
       }
   }
 }
@@ -676,12 +804,15 @@ TEST_P(Ops, GathersAtCoordinates) {
     SCOPED_TRACE(type);
     const std::string tensor = "!pipe.tensor<" + type + "[h=6, w=40]>";
     auto code = compile(
-        "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + tensor + ", %shift: f64, %fill: " + type + "):\n"
-        "%0 = pipe.gather linear constant %x over [\"h\", \"w\"] fill(%fill : " + type + ") : " + tensor + " -> " +
-        tensor + " {\n^bb0(%h: i64, %w: i64):\n"
+        "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + tensor + ", %shift: f64, %fill: " + type +
+        "):\n"
+        "%0 = pipe.gather linear constant %x over [\"h\", \"w\"] fill(%fill : " +
+        type + ") : " + tensor + " -> " + tensor +
+        " {\n^bb0(%h: i64, %w: i64):\n"
         "%fh = pipe.cast value %h : i64 -> f64\n%fw = pipe.cast value %w : i64 -> f64\n"
         "%a = pipe.binary add %fh, %shift : f64\n%b = pipe.binary add %fw, %shift : f64\n"
-        "pipe.yield %a, %b : f64, f64\n}\npipe.return %0 : " + tensor + "\n}");
+        "pipe.yield %a, %b : f64, f64\n}\npipe.return %0 : " +
+        tensor + "\n}");
     if (type == "f32")
       checkGather<float>(*code);
     else
@@ -691,9 +822,10 @@ TEST_P(Ops, GathersAtCoordinates) {
 
 /// A kernel `k` that reads `tensor`, of 40 elements along w, `%shift` further.
 std::string shiftedBy(const std::string &how, const std::string &tensor) {
-  return "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + tensor + ", %shift: f64):\n%0 = pipe.gather " + how +
-         " %x over [\"w\"] : " + tensor + " -> " + tensor + " {\n^bb0(%w: i64):\n" +
-         "%f = pipe.cast value %w : i64 -> f64\n%at = pipe.binary add %f, %shift : f64\npipe.yield %at : f64\n}\n" +
+  return "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + tensor + ", %shift: f64):\n%0 = pipe.gather " +
+         how + " %x over [\"w\"] : " + tensor + " -> " + tensor + " {\n^bb0(%w: i64):\n" +
+         "%f = pipe.cast value %w : i64 -> f64\n%at = pipe.binary add %f, %shift : f64\npipe.yield "
+         "%at : f64\n}\n" +
          "pipe.return %0 : " + tensor + "\n}";
 }
 
@@ -703,10 +835,13 @@ TEST_P(Ops, GathersTheNearestElement) {
   std::vector<int32_t> x(40 + 16), y(40);
   std::iota(x.begin(), x.end(), 100);
   for (double shift : {0.5, -3.7, 3.2}) {
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, {40}), TensorArg::of(y, {40})}, 1, {test::asSlot(shift)}), 0);
+    ASSERT_EQ(
+        code->run("k", {TensorArg::of(x, {40}), TensorArg::of(y, {40})}, 1, {test::asSlot(shift)}),
+        0);
     for (size_t w = 0; w < 40; ++w) {
       const auto at = static_cast<int64_t>(std::floor(static_cast<double>(w) + shift));
-      ASSERT_EQ(y[w], x[static_cast<size_t>(borderIndex("reflect", at, 40))]) << w << " + " << shift;
+      ASSERT_EQ(y[w], x[static_cast<size_t>(borderIndex("reflect", at, 40))])
+          << w << " + " << shift;
     }
   }
 }
@@ -722,7 +857,9 @@ TEST_P(Ops, GathersACubicThroughFourElements) {
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = static_cast<double>(i * i);
   for (double shift : {0.5, 0.75, 1.375}) {
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, {40}), TensorArg::of(y, {40})}, 1, {test::asSlot(shift)}), 0);
+    ASSERT_EQ(
+        code->run("k", {TensorArg::of(x, {40}), TensorArg::of(y, {40})}, 1, {test::asSlot(shift)}),
+        0);
     for (size_t w = 2; w < 37; ++w) {
       const double at = static_cast<double>(w) + shift - 0.5;
       double expected = 0;
@@ -786,7 +923,8 @@ pipe.kernel @k "setup" {
     std::memcpy(&u, &block[8], 8);
     EXPECT_EQ(u, random::uniform(random::bits(key.withView(10), 77), 0.5, 1.0));
     EXPECT_EQ(block[9], random::integer(random::bits(key, 78, 10), 0, 10));
-    EXPECT_EQ(block[10], static_cast<int64_t>(random::permute(random::bits(key, 79), static_cast<uint64_t>(n), 10)));
+    EXPECT_EQ(block[10], static_cast<int64_t>(
+                             random::permute(random::bits(key, 79), static_cast<uint64_t>(n), 10)));
     int64_t value = -1, tries = -1;
     for (uint64_t t = 0; t < 10 && value < 0; ++t) {
       const int64_t v = random::integer(random::bits(key.mixed(t), 80), 0, 10);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Sorting and what a mask or a key moves, against plain C++.
 
 #include "test/unit/codegen/AtLevel.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Reductions and scans: types that are only stored, signed zeros, long sums.
 
 #include "runtime/abi/scalar.h"
@@ -116,7 +118,8 @@ TEST_P(Reductions, RowsGoOnInTheNextLane) {
   };
   for (const auto [h, w, known] : {Rows{5, 45, true}, Rows{50, 20, true}, Rows{7, 45, false}}) {
     auto type = [&](int64_t columns) {
-      return "!pipe.tensor<f32[h=" + (known ? std::to_string(h) : "?") + ", w=" + std::to_string(columns) + "]>";
+      return "!pipe.tensor<f32[h=" + (known ? std::to_string(h) : "?") +
+             ", w=" + std::to_string(columns) + "]>";
     };
     auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%whole: " + type(w + 1) +
                         "):\n%h = pipe.extent %whole \"h\" : " + type(w + 1) +
@@ -128,7 +131,8 @@ TEST_P(Reductions, RowsGoOnInTheNextLane) {
     std::vector<float> x(static_cast<size_t>(h * (w + 1)) + 64);
     for (size_t i = 0; i < values.size(); ++i) {
       values[i] = std::sin(static_cast<float>(i)) * 1000.0f;
-      x[i / static_cast<size_t>(w) * static_cast<size_t>(w + 1) + i % static_cast<size_t>(w)] = values[i];
+      x[i / static_cast<size_t>(w) * static_cast<size_t>(w + 1) + i % static_cast<size_t>(w)] =
+          values[i];
     }
     ASSERT_EQ(code->run("k", {TensorArg::of(x, {h, w + 1}), TensorArg::of(sum, {})}, 1), 0);
     EXPECT_EQ(sum[0], laneSum(values)) << h << " " << w;
@@ -140,8 +144,9 @@ TEST_P(Reductions, NoRows) {
   for (const int64_t rows : {0, 1, 3, 5}) {
     const std::string type = "!pipe.tensor<f32[h=" + std::to_string(rows) + ", w=64]>",
                       less = "!pipe.tensor<f32[h=" + std::to_string(rows) + "]>";
-    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type + "):\n%s = pipe.reduce sum %x over [\"w\"] : " +
-                        type + " -> " + less + "\npipe.return %s : " + less + "\n}\n");
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type +
+                        "):\n%s = pipe.reduce sum %x over [\"w\"] : " + type + " -> " + less +
+                        "\npipe.return %s : " + less + "\n}\n");
     std::vector<float> x(5 * 64 + 64, 0.5f), sums(8, 1.0f), expected(8, 1.0f);
     std::fill_n(expected.begin(), rows, 32.0f);
     ASSERT_EQ(code->run("k", {TensorArg::of(x, {rows, 64}), TensorArg::of(sums, {rows})}, 1), 0);

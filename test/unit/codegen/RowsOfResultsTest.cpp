@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Windows whose input has margins, and results that are made side by side.
 
 #include "runtime/abi/scalar.h"
@@ -36,45 +38,45 @@ TEST_P(RowsOfResults, ReadMargins) {
   size_t turn = 0;
   for (const std::string border : {"edge", "reflect", "symmetric", "wrap", "constant"})
     for (const int64_t w : {70, 3}) {
-        const int64_t away = std::array<int64_t, 3>{0, 4, -5}[turn++ % 3];
-        constexpr int64_t h = 5;
-        const std::string type = "!pipe.tensor<u8[h=5, w=" + std::to_string(w) + "]>";
-        const std::string fill = border == "constant" ? " fill(%zero : ui8)" : "";
-        std::string text = "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type +
-                           "):\n%zero = pipe.constant 0 : ui8 -> ui8\n%y = pipe.window " + border +
-                           " %x over [\"h\", \"w\"] low [-1, " + std::to_string(away - 1) +
-                           "] high [1, " + std::to_string(away + 1) + "]" + fill + " : " + type +
-                           " -> " + type + " {\n^bb0(";
-        for (int k = 0; k < 9; ++k)
-          text += "%n" + std::to_string(k) + ": ui8, ";
-        text += "%i: i64, %j: i64):\n%three = pipe.constant 3 : ui8 -> ui8\n";
-        std::string sum = "%n0";
-        for (int k = 1; k < 9; ++k) {
-          const std::string next = std::to_string(k);
-          text += "%a" + next + " = pipe.binary mul " + sum + ", %three : ui8\n%b" + next +
-                  " = pipe.binary add %a" + next + ", %n" + next + " : ui8\n";
-          sum = "%b" + next;
-        }
-        text += "pipe.yield " + sum + " : ui8\n}\npipe.return %y : " + type + "\n}\n";
-        auto code = compile(text);
-        std::vector<uint8_t> x(static_cast<size_t>(h * w) + 64), y(static_cast<size_t>(h * w));
-        for (size_t i = 0; i < x.size(); ++i)
-          x[i] = static_cast<uint8_t>(i * i % 251);
-        ASSERT_EQ(code->run("k", {TensorArg::of(x, {h, w}), TensorArg::of(y, {h, w})}, 1), 0);
-        for (int64_t i = 0; i < h; ++i)
-          for (int64_t j = 0; j < w; ++j) {
-            uint8_t expected = 0;
-            for (int64_t k = -1; k <= 1; ++k)
-              for (int64_t n = away - 1; n <= away + 1; ++n) {
-                const int64_t row = placeOf(border, i + k, h), column = placeOf(border, j + n, w);
-                const bool inside = row >= 0 && column >= 0;
-                expected = static_cast<uint8_t>(
-                    3 * expected + (inside ? x[static_cast<size_t>(row * w + column)] : 0));
-              }
-            ASSERT_EQ(y[static_cast<size_t>(i * w + j)], expected)
-                << border << " " << w << " " << away << ": " << i << " " << j;
-          }
+      const int64_t away = std::array<int64_t, 3>{0, 4, -5}[turn++ % 3];
+      constexpr int64_t h = 5;
+      const std::string type = "!pipe.tensor<u8[h=5, w=" + std::to_string(w) + "]>";
+      const std::string fill = border == "constant" ? " fill(%zero : ui8)" : "";
+      std::string text = "pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type +
+                         "):\n%zero = pipe.constant 0 : ui8 -> ui8\n%y = pipe.window " + border +
+                         " %x over [\"h\", \"w\"] low [-1, " + std::to_string(away - 1) +
+                         "] high [1, " + std::to_string(away + 1) + "]" + fill + " : " + type +
+                         " -> " + type + " {\n^bb0(";
+      for (int k = 0; k < 9; ++k)
+        text += "%n" + std::to_string(k) + ": ui8, ";
+      text += "%i: i64, %j: i64):\n%three = pipe.constant 3 : ui8 -> ui8\n";
+      std::string sum = "%n0";
+      for (int k = 1; k < 9; ++k) {
+        const std::string next = std::to_string(k);
+        text += "%a" + next + " = pipe.binary mul " + sum + ", %three : ui8\n%b" + next +
+                " = pipe.binary add %a" + next + ", %n" + next + " : ui8\n";
+        sum = "%b" + next;
       }
+      text += "pipe.yield " + sum + " : ui8\n}\npipe.return %y : " + type + "\n}\n";
+      auto code = compile(text);
+      std::vector<uint8_t> x(static_cast<size_t>(h * w) + 64), y(static_cast<size_t>(h * w));
+      for (size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<uint8_t>(i * i % 251);
+      ASSERT_EQ(code->run("k", {TensorArg::of(x, {h, w}), TensorArg::of(y, {h, w})}, 1), 0);
+      for (int64_t i = 0; i < h; ++i)
+        for (int64_t j = 0; j < w; ++j) {
+          uint8_t expected = 0;
+          for (int64_t k = -1; k <= 1; ++k)
+            for (int64_t n = away - 1; n <= away + 1; ++n) {
+              const int64_t row = placeOf(border, i + k, h), column = placeOf(border, j + n, w);
+              const bool inside = row >= 0 && column >= 0;
+              expected = static_cast<uint8_t>(
+                  3 * expected + (inside ? x[static_cast<size_t>(row * w + column)] : 0));
+            }
+          ASSERT_EQ(y[static_cast<size_t>(i * w + j)], expected)
+              << border << " " << w << " " << away << ": " << i << " " << j;
+        }
+    }
 }
 
 template <typename T> bool same(const std::vector<T> &x, const std::vector<T> &y) {
@@ -178,7 +180,8 @@ TEST_P(RowsOfResults, DivideSmall) {
     auto code = compile(R"(
 pipe.kernel @k "pixels" {
 ^bb0(%x: !pipe.tensor<u16[i=65536]>):
-  %c = pipe.constant )" + std::to_string(divisor) + R"( : i32 -> i32
+  %c = pipe.constant )" +
+                        std::to_string(divisor) + R"( : i32 -> i32
   %y = pipe.map(%x) : (!pipe.tensor<u16[i=65536]>) -> !pipe.tensor<i32[i=65536]> {
   ^bb0(%p: ui16, %i: i64):
     %w = pipe.cast value %p : ui16 -> i32
@@ -198,47 +201,64 @@ pipe.kernel @k "pixels" {
   }
 }
 
-// Each second to sixteenth number, from the first on and up to the last; of an input, and of a result with nothing behind it.
+// Each second to sixteenth number, from the first on and up to the last; of an input, and of a
+// result with nothing behind it.
 TEST_P(RowsOfResults, ReadApart) {
   for (int64_t step = 2; step <= 16; ++step) {
     const int64_t n = 31 * step + 1;
-    const std::string type = "!pipe.tensor<i32[i=" + std::to_string(n) + "]>", less = "!pipe.tensor<i32[i=32]>";
-    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type + "):\n%y = pipe.view %x by affine_map<(d0) -> (d0 * " +
+    const std::string type = "!pipe.tensor<i32[i=" + std::to_string(n) + "]>",
+                      less = "!pipe.tensor<i32[i=32]>";
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type +
+                        "):\n%y = pipe.view %x by affine_map<(d0) -> (d0 * " +
                         std::to_string(step) + ")> [] : " + type + " -> " + less +
-                        "\n%s = pipe.scan max %x along \"i\" : " + type + " -> " + type + "\n%z = pipe.view %s by affine_map<(d0) -> (d0 * " +
-                        std::to_string(step) + ")> [] : " + type + " -> " + less + "\npipe.return %y, %s, %z : " + less + ", " + type + ", " +
-                        less + "\n}\n");
-    std::vector<int32_t> x(static_cast<size_t>(n) + 64), y(32), expected(32), s(x.size()), z(32), most(32);
+                        "\n%s = pipe.scan max %x along \"i\" : " + type + " -> " + type +
+                        "\n%z = pipe.view %s by affine_map<(d0) -> (d0 * " + std::to_string(step) +
+                        ")> [] : " + type + " -> " + less + "\npipe.return %y, %s, %z : " + less +
+                        ", " + type + ", " + less + "\n}\n");
+    std::vector<int32_t> x(static_cast<size_t>(n) + 64), y(32), expected(32), s(x.size()), z(32),
+        most(32);
     for (size_t i = 0; i < x.size(); ++i)
       x[i] = static_cast<int32_t>(i * 2654435761u);
     for (size_t i = 0; i < y.size(); ++i) {
       expected[i] = x[i * static_cast<size_t>(step)];
       most[i] = *std::max_element(x.begin(), x.begin() + static_cast<int64_t>(i) * step + 1);
     }
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, {n}), TensorArg::of(y, {32}), TensorArg::of(s, {n}), TensorArg::of(z, {32})}, 3), 0);
+    ASSERT_EQ(code->run("k",
+                        {TensorArg::of(x, {n}), TensorArg::of(y, {32}), TensorArg::of(s, {n}),
+                         TensorArg::of(z, {32})},
+                        3),
+              0);
     EXPECT_EQ(y, expected) << step;
     EXPECT_EQ(z, most) << step;
   }
 }
 
-// Tiles of five to sixteen columns: each lane reads all places of one, of 4 bytes and of 2. What lies
-// before a row's tiles is not there for the first row, nor what lies behind for the last.
+// Tiles of five to sixteen columns: each lane reads all places of one, of 4 bytes and of 2. What
+// lies before a row's tiles is not there for the first row, nor what lies behind for the last.
 TEST_P(RowsOfResults, ReadTilesApart) {
-  for (const auto [step, tiles] : {std::pair<int64_t, int64_t>(5, 37), {6, 16}, {7, 37}, {9, 16}, {12, 37}, {16, 19}}) {
+  for (const auto [step, tiles] :
+       {std::pair<int64_t, int64_t>(5, 37), {6, 16}, {7, 37}, {9, 16}, {12, 37}, {16, 19}}) {
     const int64_t columns = tiles * step + 2;
     auto type = [&](const char *element, int64_t rows, int64_t of) {
-      return std::string("!pipe.tensor<") + element + "[h=" + std::to_string(rows) + ", w=" + std::to_string(of) + "]>";
+      return std::string("!pipe.tensor<") + element + "[h=" + std::to_string(rows) +
+             ", w=" + std::to_string(of) + "]>";
     };
     auto pieces = [&](const char *element) {
-      return std::string("!pipe.tensor<") + element + "[h=2, i=3, w=" + std::to_string(tiles) + ", j=" + std::to_string(step) + "]>";
+      return std::string("!pipe.tensor<") + element + "[h=2, i=3, w=" + std::to_string(tiles) +
+             ", j=" + std::to_string(step) + "]>";
     };
-    const std::string map = "affine_map<(d0, d1, d2, d3) -> (d0 * 3 + d1, d2 * " + std::to_string(step) + " + d3 + 2)> []";
-    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type("f32", 6, columns) + ", %y: " + type("u16", 6, columns) +
-                        "):\n%a = pipe.view %x by " + map + " : " + type("f32", 6, columns) + " -> " + pieces("f32") +
-                        "\n%b = pipe.view %y by " + map + " : " + type("u16", 6, columns) + " -> " + pieces("u16") +
-                        "\n%s = pipe.reduce sum %a over [\"i\", \"j\"] : " + pieces("f32") + " -> " + type("f32", 2, tiles) +
-                        "\n%p = pipe.reduce argmin %b over [\"i\", \"j\"] : " + pieces("u16") + " -> " + type("i64", 2, tiles) +
-                        "\npipe.return %s, %p : " + type("f32", 2, tiles) + ", " + type("i64", 2, tiles) + "\n}\n");
+    const std::string map = "affine_map<(d0, d1, d2, d3) -> (d0 * 3 + d1, d2 * " +
+                            std::to_string(step) + " + d3 + 2)> []";
+    auto code =
+        compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type("f32", 6, columns) +
+                ", %y: " + type("u16", 6, columns) + "):\n%a = pipe.view %x by " + map + " : " +
+                type("f32", 6, columns) + " -> " + pieces("f32") + "\n%b = pipe.view %y by " + map +
+                " : " + type("u16", 6, columns) + " -> " + pieces("u16") +
+                "\n%s = pipe.reduce sum %a over [\"i\", \"j\"] : " + pieces("f32") + " -> " +
+                type("f32", 2, tiles) +
+                "\n%p = pipe.reduce argmin %b over [\"i\", \"j\"] : " + pieces("u16") + " -> " +
+                type("i64", 2, tiles) + "\npipe.return %s, %p : " + type("f32", 2, tiles) + ", " +
+                type("i64", 2, tiles) + "\n}\n");
     const auto row = static_cast<size_t>(columns), size = 6 * row;
     std::vector<float> x(size + 16), s(static_cast<size_t>(2 * tiles)), sums(s.size());
     std::vector<uint16_t> y(size + 32);
@@ -253,7 +273,8 @@ TEST_P(RowsOfResults, ReadTilesApart) {
       std::array<float, scalar::reductionLanes> lanes{};
       uint16_t least = 65535;
       for (size_t n = 0; n < static_cast<size_t>(3 * step); ++n) {
-        const size_t of = static_cast<size_t>(step), h = tile / static_cast<size_t>(tiles), w = tile % static_cast<size_t>(tiles);
+        const size_t of = static_cast<size_t>(step), h = tile / static_cast<size_t>(tiles),
+                     w = tile % static_cast<size_t>(tiles);
         const size_t at = (3 * h + n / of) * row + w * of + n % of + 2;
         lanes[n % lanes.size()] += x[at];
         if (y[at] < least) {
@@ -266,8 +287,11 @@ TEST_P(RowsOfResults, ReadTilesApart) {
           lanes[lane] += lanes[lane + half];
       sums[tile] = lanes[0];
     }
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, {6, columns}), TensorArg::of(y, {6, columns}), TensorArg::of(s, {2, tiles}),
-                              TensorArg::of(p, {2, tiles})}, 2), 0);
+    ASSERT_EQ(code->run("k",
+                        {TensorArg::of(x, {6, columns}), TensorArg::of(y, {6, columns}),
+                         TensorArg::of(s, {2, tiles}), TensorArg::of(p, {2, tiles})},
+                        2),
+              0);
     EXPECT_TRUE(same(s, sums)) << step << " " << tiles;
     EXPECT_EQ(p, places) << step << " " << tiles;
   }
@@ -317,23 +341,29 @@ pipe.kernel @k "pixels" {
   EXPECT_TRUE(same(c, most));
 }
 
-// Long columns and rows of floats and of bytes, over two axes, as one run or not: the first of equal ones
-// wins, numbers before NaN.
+// Long columns and rows of floats and of bytes, over two axes, as one run or not: the first of
+// equal ones wins, numbers before NaN.
 TEST_P(RowsOfResults, FindPlacesOfMany) {
   struct Form {
     const char *input, *map, *operand;
     int64_t inner, apart, row, column; ///< elements of [i], and between those of [h], [i] and [w]
   };
   const std::string less = "!pipe.tensor<i64[w=141]>";
-  for (const Form &form : {Form{"[h=7, i=11, w=141]", "(d0, d1, d2)", "[h=7, i=11, w=141]", 11, 141, 11 * 141, 1},
-                           {"[w=141, h=7, i=11]", "(d0, d1, d2)", "[w=141, h=7, i=11]", 11, 1, 11, 77},
-                           {"[w=141, h=7, i=40]", "(d0, d1, d2)", "[w=141, h=7, i=35]", 35, 1, 40, 280}})
+  for (const Form &form :
+       {Form{"[h=7, i=11, w=141]", "(d0, d1, d2)", "[h=7, i=11, w=141]", 11, 141, 11 * 141, 1},
+        {"[w=141, h=7, i=11]", "(d0, d1, d2)", "[w=141, h=7, i=11]", 11, 1, 11, 77},
+        {"[w=141, h=7, i=40]", "(d0, d1, d2)", "[w=141, h=7, i=35]", 35, 1, 40, 280}})
     for (const bool isByte : {false, true}) {
-      auto of = [&](const char *axes) { return std::string("!pipe.tensor<") + (isByte ? "u8" : "f32") + axes + ">"; };
-      auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + of(form.input) + "):\n%v = pipe.view %x by affine_map<(d0, d1, d2) -> " +
-                          form.map + "> [] : " + of(form.input) + " -> " + of(form.operand) + "\n%a = pipe.reduce argmin %v over [\"h\", \"i\"] : " +
-                          of(form.operand) + " -> " + less + "\n%b = pipe.reduce argmax %v over [\"h\", \"i\"] : " + of(form.operand) + " -> " +
-                          less + "\npipe.return %a, %b : " + less + ", " + less + "\n}\n");
+      auto of = [&](const char *axes) {
+        return std::string("!pipe.tensor<") + (isByte ? "u8" : "f32") + axes + ">";
+      };
+      auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + of(form.input) +
+                          "):\n%v = pipe.view %x by affine_map<(d0, d1, d2) -> " + form.map +
+                          "> [] : " + of(form.input) + " -> " + of(form.operand) +
+                          "\n%a = pipe.reduce argmin %v over [\"h\", \"i\"] : " + of(form.operand) +
+                          " -> " + less +
+                          "\n%b = pipe.reduce argmax %v over [\"h\", \"i\"] : " + of(form.operand) +
+                          " -> " + less + "\npipe.return %a, %b : " + less + ", " + less + "\n}\n");
       const float kinds[] = {NAN, -0.0f, 0.0f, 3.0f, 7.0f, -1.0f, INFINITY, -INFINITY};
       std::vector<float> x(141 * 7 * 40 + 64);
       std::vector<uint8_t> bytes(x.size());
@@ -346,23 +376,32 @@ TEST_P(RowsOfResults, FindPlacesOfMany) {
         bytes[i] = static_cast<uint8_t>(kind * 31);
       }
       auto rank = [&](int64_t w, int64_t n, bool isMax) {
-        const auto place = static_cast<size_t>(w * form.column + n / form.inner * form.row + n % form.inner * form.apart);
+        const auto place = static_cast<size_t>(w * form.column + n / form.inner * form.row +
+                                               n % form.inner * form.apart);
         if (isByte)
           return isMax ? double(bytes[place]) : -double(bytes[place]);
         if (std::isnan(x[place]))
           return -1e301;
-        const double zero = std::signbit(x[place]) ? -1e-300 : 1e-300, value = x[place] == 0 ? zero : double(x[place]);
-        return std::isinf(value) ? std::copysign(1e300, isMax ? value : -value) : isMax ? value : -value;
+        const double zero = std::signbit(x[place]) ? -1e-300 : 1e-300,
+                     value = x[place] == 0 ? zero : double(x[place]);
+        return std::isinf(value) ? std::copysign(1e300, isMax ? value : -value)
+               : isMax           ? value
+                                 : -value;
       };
       for (int64_t w = 0; w < 141; ++w)
         for (int64_t n = 0; n < 7 * form.inner; ++n)
           for (const bool isMax : {false, true})
-            if (int64_t &best = (isMax ? high : low)[static_cast<size_t>(w)]; rank(w, n, isMax) > rank(w, best, isMax))
+            if (int64_t &best = (isMax ? high : low)[static_cast<size_t>(w)];
+                rank(w, n, isMax) > rank(w, best, isMax))
               best = n;
       std::vector<int64_t> extents;
       for (const char *at = strchr(form.input, '='); at; at = strchr(at + 1, '='))
         extents.push_back(std::atoi(at + 1));
-      ASSERT_EQ(code->run("k", {isByte ? TensorArg::of(bytes, extents) : TensorArg::of(x, extents), TensorArg::of(a, {141}), TensorArg::of(b, {141})}, 2), 0);
+      ASSERT_EQ(code->run("k",
+                          {isByte ? TensorArg::of(bytes, extents) : TensorArg::of(x, extents),
+                           TensorArg::of(a, {141}), TensorArg::of(b, {141})},
+                          2),
+                0);
       EXPECT_EQ(a, low) << form.input;
       EXPECT_EQ(b, high) << form.input;
     }
@@ -370,19 +409,27 @@ TEST_P(RowsOfResults, FindPlacesOfMany) {
 
 // Sums of two bytes fit 32 bits, what is added to one here does not.
 TEST_P(RowsOfResults, ComparesLarge) {
-  for (const int64_t more : {int64_t{0}, INT32_MAX - int64_t{255}, INT32_MAX - int64_t{254}, int64_t{1} << 32}) {
+  for (const int64_t more :
+       {int64_t{0}, INT32_MAX - int64_t{255}, INT32_MAX - int64_t{254}, int64_t{1} << 32}) {
     const std::string type = "!pipe.tensor<u8[w=256]>", less = "!pipe.tensor<bool[w=256]>";
-    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type + ", %y: " + type + "):\n%z = pipe.map (%x, %y) : (" + type + ", " + type +
-                        ") -> " + less + " {\n^bb0(%p: ui8, %q: ui8, %w: i64):\n%m = pipe.constant " + std::to_string(more) +
-                        " : i64 -> i64\n%a = pipe.cast value %p : ui8 -> i64\n%b = pipe.cast value %q : ui8 -> i64\n%c = pipe.binary add %a, %m : i64\n"
-                        "%d = pipe.compare gt %c, %b : i64\npipe.yield %d : i1\n}\npipe.return %z : " + less + "\n}\n");
+    auto code =
+        compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type + ", %y: " + type +
+                "):\n%z = pipe.map (%x, %y) : (" + type + ", " + type + ") -> " + less +
+                " {\n^bb0(%p: ui8, %q: ui8, %w: i64):\n%m = pipe.constant " + std::to_string(more) +
+                " : i64 -> i64\n%a = pipe.cast value %p : ui8 -> i64\n%b = pipe.cast value %q : "
+                "ui8 -> i64\n%c = pipe.binary add %a, %m : i64\n"
+                "%d = pipe.compare gt %c, %b : i64\npipe.yield %d : i1\n}\npipe.return %z : " +
+                less + "\n}\n");
     std::vector<uint8_t> x(256 + 64), y(256 + 64), z(256), expected(256);
     for (size_t i = 0; i < 256; ++i) {
       x[i] = static_cast<uint8_t>(i);
       y[i] = static_cast<uint8_t>(i * 151);
       expected[i] = int64_t(x[i]) + more > int64_t(y[i]);
     }
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, {256}), TensorArg::of(y, {256}), TensorArg::of(z, {256})}, 1), 0);
+    ASSERT_EQ(code->run("k",
+                        {TensorArg::of(x, {256}), TensorArg::of(y, {256}), TensorArg::of(z, {256})},
+                        1),
+              0);
     EXPECT_EQ(z, expected) << more;
   }
 }
@@ -400,7 +447,9 @@ pipe.kernel @k "pixels" {
     TensorArg of = TensorArg::of(patch, {h, 9});
     if (h == 0)
       of.view.data = nullptr;
-    ASSERT_EQ(code->run("k", {of, TensorArg::of(base, {4, 70}), TensorArg::of(result, {4, 70})}, 1, {3}), 0);
+    ASSERT_EQ(
+        code->run("k", {of, TensorArg::of(base, {4, 70}), TensorArg::of(result, {4, 70})}, 1, {3}),
+        0);
     for (int64_t i = 0; i < h; ++i)
       std::fill_n(expected.begin() + i * 70 + 3, 9, 2.0f);
     EXPECT_EQ(result, expected) << h;
@@ -409,7 +458,8 @@ pipe.kernel @k "pixels" {
 
 TEST_P(RowsOfResults, CountColumns) {
   const std::string type = "!pipe.tensor<bool[h=300, w=141]>", less = "!pipe.tensor<i64[w=141]>";
-  auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type + "):\n%a = pipe.reduce count %x over [\"h\"] : " + type + " -> " + less +
+  auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type +
+                      "):\n%a = pipe.reduce count %x over [\"h\"] : " + type + " -> " + less +
                       "\npipe.return %a : " + less + "\n}\n");
   std::vector<uint8_t> x(300 * 141 + 64);
   std::vector<int64_t> a(141), counts(141);
@@ -421,19 +471,27 @@ TEST_P(RowsOfResults, CountColumns) {
   EXPECT_EQ(a, counts);
 }
 
-// Windows of 3 x 3 that overlap: rows first, some of them ahead of their columns, and as many as there are at the end.
+// Windows of 3 x 3 that overlap: rows first, some of them ahead of their columns, and as many as
+// there are at the end.
 TEST_P(RowsOfResults, PoolRows) {
   for (const int64_t h : {1, 2, 4, 7, 10}) {
-    const std::string rows = std::to_string(2 * h + 1), less = "!pipe.tensor<f32[h=" + std::to_string(h) + ", w=35]>";
-    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<f32[h=" + rows +
-                        ", w=71]>):\n%v = pipe.view %x by affine_map<(d0, d1, d2, d3) -> (d0 * 2 + d1, d2 * 2 + d3)> [] : "
-                        "!pipe.tensor<f32[h=" + rows + ", w=71]> -> !pipe.tensor<f32[h=" + std::to_string(h) +
-                        ", i=3, w=35, j=3]>\n%s = pipe.reduce max %v over [\"i\", \"j\"] : !pipe.tensor<f32[h=" +
-                        std::to_string(h) + ", i=3, w=35, j=3]> -> " + less + "\npipe.return %s : " + less + "\n}\n");
-    std::vector<float> x(static_cast<size_t>((2 * h + 1) * 71) + 64), most(static_cast<size_t>(h * 35));
+    const std::string rows = std::to_string(2 * h + 1),
+                      less = "!pipe.tensor<f32[h=" + std::to_string(h) + ", w=35]>";
+    auto code = compile(
+        "pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<f32[h=" + rows +
+        ", w=71]>):\n%v = pipe.view %x by affine_map<(d0, d1, d2, d3) -> (d0 * 2 + d1, d2 * 2 + "
+        "d3)> [] : "
+        "!pipe.tensor<f32[h=" +
+        rows + ", w=71]> -> !pipe.tensor<f32[h=" + std::to_string(h) +
+        ", i=3, w=35, j=3]>\n%s = pipe.reduce max %v over [\"i\", \"j\"] : !pipe.tensor<f32[h=" +
+        std::to_string(h) + ", i=3, w=35, j=3]> -> " + less + "\npipe.return %s : " + less +
+        "\n}\n");
+    std::vector<float> x(static_cast<size_t>((2 * h + 1) * 71) + 64),
+        most(static_cast<size_t>(h * 35));
     for (size_t i = 0; i < x.size(); ++i)
       x[i] = std::sin(static_cast<float>(i * i % 1009));
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, {2 * h + 1, 71}), TensorArg::of(most, {h, 35})}, 1), 0);
+    ASSERT_EQ(code->run("k", {TensorArg::of(x, {2 * h + 1, 71}), TensorArg::of(most, {h, 35})}, 1),
+              0);
     for (int64_t i = 0; i < h * 35; ++i) {
       float all = -2;
       for (int64_t k = 0; k < 9; ++k)
@@ -443,27 +501,34 @@ TEST_P(RowsOfResults, PoolRows) {
   }
 }
 
-// Rows of 8 KiB in tiles of four, of which the last overlaps; a number of each row, one of all, and what a
-// few rows share. `planes`: each row is one.
+// Rows of 8 KiB in tiles of four, of which the last overlaps; a number of each row, one of all, and
+// what a few rows share. `planes`: each row is one.
 TEST_P(RowsOfResults, RowTiles) {
   constexpr size_t rows = 10, columns = 2000;
   for (const bool planes : {false, true}) {
-    const std::string inner = planes ? "h=40, w=50" : "w=2000", over = planes ? "[\"h\", \"w\"]" : "[\"w\"]",
-                      sheet = "!pipe.tensor<f32[t=10, " + inner + "]>", shared = "!pipe.tensor<f32[" + inner + "]>",
-                      column = "!pipe.tensor<f32[t=10]>", places = planes ? "%i: i64, %j: i64, %k: i64" : "%i: i64, %j: i64";
-    auto map = [&](const std::string &name, const std::string &a, const std::string &b, const std::string &type,
-                   const std::string &op) {
-      return name + " = pipe.map (" + a + ", " + b + ") : (" + sheet + ", " + type + ") -> " + sheet + " {\n^bb0(%p: f32, %q: f32, " +
-             places + "):\n%r = pipe.binary " + op + " %p, %q : f32\npipe.yield %r : f32\n}\n";
+    const std::string inner = planes ? "h=40, w=50" : "w=2000",
+                      over = planes ? "[\"h\", \"w\"]" : "[\"w\"]",
+                      sheet = "!pipe.tensor<f32[t=10, " + inner + "]>",
+                      shared = "!pipe.tensor<f32[" + inner + "]>",
+                      column = "!pipe.tensor<f32[t=10]>",
+                      places = planes ? "%i: i64, %j: i64, %k: i64" : "%i: i64, %j: i64";
+    auto map = [&](const std::string &name, const std::string &a, const std::string &b,
+                   const std::string &type, const std::string &op) {
+      return name + " = pipe.map (" + a + ", " + b + ") : (" + sheet + ", " + type + ") -> " +
+             sheet + " {\n^bb0(%p: f32, %q: f32, " + places + "):\n%r = pipe.binary " + op +
+             " %p, %q : f32\npipe.yield %r : f32\n}\n";
     };
-    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + sheet + ", %y: " + shared + ", %z: " + column + "):\n" +
-                        map("%a", "%x", "%y", shared, "mul") + "%s = pipe.reduce sum %a over " + over + " : " + sheet + " -> " +
-                        column + "\n" + map("%d", "%a", "%s", column, "sub") + "%m = pipe.reduce max %d over " + over + " : " +
-                        sheet + " -> " + column + "\n" + map("%e", "%d", "%m", column, "div") +
-                        map("%f", "%e", "%z", column, "add") + "%b = pipe.reduce argmax %f over " + over + " : " + sheet +
-                        " -> !pipe.tensor<i64[t=10]>\npipe.return %f, %s, %b : " + sheet + ", " + column +
-                        ", !pipe.tensor<i64[t=10]>\n}\n");
-    std::vector<float> x(rows * columns + 64), y(columns + 64), z(rows + 64), f(rows * columns), s(rows);
+    auto code =
+        compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + sheet + ", %y: " + shared +
+                ", %z: " + column + "):\n" + map("%a", "%x", "%y", shared, "mul") +
+                "%s = pipe.reduce sum %a over " + over + " : " + sheet + " -> " + column + "\n" +
+                map("%d", "%a", "%s", column, "sub") + "%m = pipe.reduce max %d over " + over +
+                " : " + sheet + " -> " + column + "\n" + map("%e", "%d", "%m", column, "div") +
+                map("%f", "%e", "%z", column, "add") + "%b = pipe.reduce argmax %f over " + over +
+                " : " + sheet + " -> !pipe.tensor<i64[t=10]>\npipe.return %f, %s, %b : " + sheet +
+                ", " + column + ", !pipe.tensor<i64[t=10]>\n}\n");
+    std::vector<float> x(rows * columns + 64), y(columns + 64), z(rows + 64), f(rows * columns),
+        s(rows);
     for (size_t i = 0; i < rows * columns; ++i)
       x[i] = std::sin(static_cast<float>(i));
     for (size_t i = 0; i < columns; ++i)
@@ -471,9 +536,14 @@ TEST_P(RowsOfResults, RowTiles) {
     for (size_t i = 0; i < rows; ++i)
       z[i] = static_cast<float>(i);
     std::vector<int64_t> b(rows);
-    const std::vector<int64_t> whole = planes ? std::vector<int64_t>{10, 40, 50} : std::vector<int64_t>{10, 2000};
-    ASSERT_EQ(code->run("k", {TensorArg::of(x, whole), TensorArg::of(y, {whole.begin() + 1, whole.end()}), TensorArg::of(z, {10}),
-                              TensorArg::of(f, whole), TensorArg::of(s, {10}), TensorArg::of(b, {10})}, 1), 0);
+    const std::vector<int64_t> whole =
+        planes ? std::vector<int64_t>{10, 40, 50} : std::vector<int64_t>{10, 2000};
+    ASSERT_EQ(code->run("k",
+                        {TensorArg::of(x, whole),
+                         TensorArg::of(y, {whole.begin() + 1, whole.end()}), TensorArg::of(z, {10}),
+                         TensorArg::of(f, whole), TensorArg::of(s, {10}), TensorArg::of(b, {10})},
+                        1),
+              0);
     for (size_t row = 0; row < rows; ++row) {
       std::vector<float> all(columns);
       for (size_t i = 0; i < columns; ++i)
@@ -491,7 +561,8 @@ TEST_P(RowsOfResults, RowTiles) {
       for (float &one : all)
         one = one / most + z[row];
       EXPECT_EQ(b[row], std::max_element(all.begin(), all.end()) - all.begin());
-      EXPECT_TRUE(std::equal(all.begin(), all.end(), f.begin() + static_cast<long>(row * columns))) << row;
+      EXPECT_TRUE(std::equal(all.begin(), all.end(), f.begin() + static_cast<long>(row * columns)))
+          << row;
     }
   }
 }

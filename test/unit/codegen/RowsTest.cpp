@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Two-pass resampling row by row, against plain loops: every level, 1 to 4
 // channels, widths about the blocks, few and many taps, both directions.
 

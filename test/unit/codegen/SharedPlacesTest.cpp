@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Which buffers of a plan share memory.
 #include "codegen/plan/SharedPlaces.h"
 

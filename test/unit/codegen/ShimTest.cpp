@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What the shim sees: races that no order of threads shows, what nobody wrote, what lies in no
 // buffer. Each fault is planted in a kernel by hand, beside the kernel without it.
 
@@ -20,30 +22,43 @@ struct Planted {
 
 const Planted kernels[] = {
     {"increments", "atomicAdd(&total[0], in[me]);", ""},
-    {"lost_increments", "total[0] += in[me];", "reads byte 0 of the total, which thread 0 wrote since the last barrier"},
+    {"lost_increments", "total[0] += in[me];",
+     "reads byte 0 of the total, which thread 0 wrote since the last barrier"},
     {"some_increments", "if (me % 2) atomicAdd(&total[0], 1); else total[0] = 1;",
      "the total, which thread 0 wrote since the last barrier"},
     {"reads_what_others_count", "atomicAdd(&total[0], 1); out[me] = total[0];",
      "updates byte 0 of the total, which thread 0 read since the last barrier"},
-    {"looks_while_others_set", "if (me == 40) atomicExch(&total[0], 1); else out[me] = __ldcv(&total[0]) * 0;", ""},
+    {"looks_while_others_set",
+     "if (me == 40) atomicExch(&total[0], 1); else out[me] = __ldcv(&total[0]) * 0;", ""},
     {"reads_while_others_set", "if (me == 40) atomicExch(&total[0], 1); else out[me] = total[0];",
      "total, which thread (0|40|63) (read|updated) since the last barrier|which others read since"},
-    {"looks_while_others_write", "if (me == 40) total[0] = 1; else out[me] = __ldcv(&total[0]) * 0;",
+    {"looks_while_others_write",
+     "if (me == 40) total[0] = 1; else out[me] = __ldcv(&total[0]) * 0;",
      "total, which (others|thread [0-9]+) (read|wrote) since the last barrier"},
-    {"fails_in_some_blocks", "if (pst_left_out(status, 1)) return; if (in[0] == 1) return pst_fail(status, 1, 7, 8, 9); out[me] = 1;", "", 2},
+    {"fails_in_some_blocks",
+     "if (pst_left_out(status, 1)) return; if (in[0] == 1) return pst_fail(status, 1, 7, 8, 9); "
+     "out[me] = 1;",
+     "", 2},
     {"counts_first", "atomicAdd(&total[0], 1); __syncthreads(); out[me] = total[0];", ""},
 
-    {"hands_on", "__shared__ i32 s[64]; s[me] = in[me]; __syncthreads(); out[me] = s[63 - me];", ""},
-    {"hands_on_early", "__shared__ i32 s[64]; s[me] = 1; if (me == 40) s[23] = 1; __syncthreads(); out[me] = s[63 - me];",
+    {"hands_on", "__shared__ i32 s[64]; s[me] = in[me]; __syncthreads(); out[me] = s[63 - me];",
+     ""},
+    {"hands_on_early",
+     "__shared__ i32 s[64]; s[me] = 1; if (me == 40) s[23] = 1; __syncthreads(); out[me] = s[63 - "
+     "me];",
      "writes byte [0-9]+ of shared arrays, which thread 23 wrote"},
     {"reads_before_a_barrier", "__shared__ i32 s[64]; s[me] = in[me]; if (me) out[me] = s[me - 1];",
      "reads byte [0-9]+ of shared arrays, which thread 0 wrote since the last barrier"},
     {"writes_after_a_read",
-     "__shared__ i32 s[64]; s[me] = 1; __syncthreads(); i32 v = s[63 - me]; s[me] = 2; out[me] = v;",
+     "__shared__ i32 s[64]; s[me] = 1; __syncthreads(); i32 v = s[63 - me]; s[me] = 2; out[me] = "
+     "v;",
      "shared arrays, which thread 31 (read|wrote) since the last barrier"},
     {"writes_after_a_barrier",
-     "__shared__ i32 s[64]; s[me] = 1; __syncthreads(); i32 v = s[63 - me]; __syncthreads(); s[me] = 2; out[me] = v;", ""},
-    {"within_a_warp", "__shared__ i32 s[64]; s[me] = in[me]; __syncwarp(); out[me] = s[me ^ 1];", ""},
+     "__shared__ i32 s[64]; s[me] = 1; __syncthreads(); i32 v = s[63 - me]; __syncthreads(); s[me] "
+     "= 2; out[me] = v;",
+     ""},
+    {"within_a_warp", "__shared__ i32 s[64]; s[me] = in[me]; __syncwarp(); out[me] = s[me ^ 1];",
+     ""},
     {"within_a_warp_without_a_word", "__shared__ i32 s[64]; s[me] = in[me]; out[me] = s[me ^ 1];",
      "shared arrays, which (thread 0 wrote since the last barrier|nobody has written)"},
     {"beyond_a_warp", "__shared__ i32 s[64]; s[me] = in[me]; __syncwarp(); out[me] = s[me ^ 32];",
@@ -51,45 +66,59 @@ const Planted kernels[] = {
 
     {"a_block_of_its_own", "out[32 * blockIdx.x + me % 32] = in[me];", "which thread 0 wrote", 2},
     {"blocks_apart", "if (me < 32) out[32 * blockIdx.x + me] = in[me];", "", 2},
-    {"blocks_write_the_same", "out[me] = in[me];", "writes byte 0 of the output, which another block wrote", 2},
+    {"blocks_write_the_same", "out[me] = in[me];",
+     "writes byte 0 of the output, which another block wrote", 2},
     {"blocks_count", "atomicAdd(&total[0], 1);", "", 2},
-    {"blocks_read_each_other", "if (blockIdx.x == 0) out[me] = in[me]; else if (out[me] < 0) atomicAdd(&total[0], 1);",
+    {"blocks_read_each_other",
+     "if (blockIdx.x == 0) out[me] = in[me]; else if (out[me] < 0) atomicAdd(&total[0], 1);",
      "reads byte 0 of the output, which another block wrote", 2},
-    {"blocks_share_nothing", "__shared__ i32 s[64]; if (blockIdx.x == 0) s[me] = 1; else if (s[me]) atomicAdd(&total[0], 1);",
+    {"blocks_share_nothing",
+     "__shared__ i32 s[64]; if (blockIdx.x == 0) s[me] = 1; else if (s[me]) atomicAdd(&total[0], "
+     "1);",
      "reads byte [0-9]+ of shared arrays, which nobody has written", 2},
 
-    {"reads_what_nobody_wrote", "out[me] = out[me] + in[me];", "reads byte 0 of the output, which nobody has written"},
+    {"reads_what_nobody_wrote", "out[me] = out[me] + in[me];",
+     "reads byte 0 of the output, which nobody has written"},
     {"halo_one_too_far", "out[me] = in[me] + in[me + 1];", "reads outside of what it was given"},
     {"writes_behind", "out[me + 64] = in[me];", "writes (outside of what|4 bytes at)"},
-    {"writes_its_input", "((i32 *)in)[me] = 1;", "writes 4 bytes at 0 of the input, which is only read"},
+    {"writes_its_input", "((i32 *)in)[me] = 1;",
+     "writes 4 bytes at 0 of the input, which is only read"},
     {"wide", "if (me < 16) ((int4_ *)out)[me] = ((const int4_ *)in)[me];", ""},
     {"wide_off_a_boundary", "if (me < 15) ((int4_ *)out)[me] = *(const int4_ *)(in + 4 * me + 1);",
      "accesses an address 4 bytes off a boundary of 16"},
     {"waits_alone", "if (me < 32) __syncthreads(); out[me] = in[me];", ""},
-    {"waits_elsewhere", "if (me < 16) __syncthreads(); else if (me < 32) __syncwarp(); out[me] = in[me];",
+    {"waits_elsewhere",
+     "if (me < 16) __syncthreads(); else if (me < 32) __syncwarp(); out[me] = in[me];",
      "wait at different barriers"},
     {"words",
-     "const u32 x = 0x80FF017Fu, y = 0x01020304u; i32 good = __dp4a((i32)x, (i32)y, 10) == 10 - 128 - 2 + 3 + 508;"
-     "good &= __dp4a(x, y, 10u) == 10u + 128 + 510 + 3 + 508; good &= __byte_perm(x, y, 0x7430u) == 0x0104807Fu;"
-     "good &= __byte_perm(x, y, 0x8B9Au) == 0x00FF00FFu; good &= __funnelshift_r(x, y, 8) == 0x0480FF01u;"
+     "const u32 x = 0x80FF017Fu, y = 0x01020304u; i32 good = __dp4a((i32)x, (i32)y, 10) == 10 - "
+     "128 - 2 + 3 + 508;"
+     "good &= __dp4a(x, y, 10u) == 10u + 128 + 510 + 3 + 508; good &= __byte_perm(x, y, 0x7430u) "
+     "== 0x0104807Fu;"
+     "good &= __byte_perm(x, y, 0x8B9Au) == 0x00FF00FFu; good &= __funnelshift_r(x, y, 8) == "
+     "0x0480FF01u;"
      "good &= __funnelshift_l(x, y, 8) == 0x02030480u; const u32 lane = me % 32;"
-     "good &= __shfl_sync(~0u, me, 5) == me / 32 * 32 + 5; good &= __shfl_xor_sync(~0u, lane, 3) == (lane ^ 3);"
+     "good &= __shfl_sync(~0u, me, 5) == me / 32 * 32 + 5; good &= __shfl_xor_sync(~0u, lane, 3) "
+     "== (lane ^ 3);"
      "good &= __shfl_up_sync(~0u, lane, 2) == (lane < 2 ? lane : lane - 2);"
-     "good &= __shfl_down_sync(~0u, lane, 2) == (lane > 29 ? lane : lane + 2); out[me] = good; if (!good) total[1] = 1;",
+     "good &= __shfl_down_sync(~0u, lane, 2) == (lane > 29 ? lane : lane + 2); out[me] = good; if "
+     "(!good) total[1] = 1;",
      ""},
 };
 
 const ShimLibrary *library() {
   static const std::unique_ptr<ShimLibrary> made = [] {
-    std::string text = "#include \"penstock.cuh\"\ntypedef int int4_ __attribute__((ext_vector_type(4)));\n"
-                       "struct planted {\n  const i32 *in;\n  i32 *out, *total;\n};\n",
-                error;
+    std::string
+        text = "#include \"penstock.cuh\"\ntypedef int int4_ __attribute__((ext_vector_type(4)));\n"
+               "struct planted {\n  const i32 *in;\n  i32 *out, *total;\n};\n",
+        error;
     for (const Planted &kernel : kernels)
-      text += std::string("PST_KERNEL ") + kernel.name +
-              "(const planted *samples, pst_sample_status *status) {\n  const u32 me = threadIdx.x;\n"
-              "  const i32 *in = samples->in;\n  i32 *out = samples->out, *total = samples->total;\n"
-              "  (void)in, (void)out, (void)total, (void)status;\n  " +
-              kernel.body + "\n}\n";
+      text +=
+          std::string("PST_KERNEL ") + kernel.name +
+          "(const planted *samples, pst_sample_status *status) {\n  const u32 me = threadIdx.x;\n"
+          "  const i32 *in = samples->in;\n  i32 *out = samples->out, *total = samples->total;\n"
+          "  (void)in, (void)out, (void)total, (void)status;\n  " +
+          kernel.body + "\n}\n";
     auto compiled = ShimLibrary::compile(text, error);
     EXPECT_TRUE(compiled) << error;
     return compiled;
@@ -98,7 +127,8 @@ const ShimLibrary *library() {
 }
 
 /// What the callbacks said, and what was counted.
-std::string run(const std::string &name, unsigned blocks, int order, pst_shim_counts *counts = nullptr) {
+std::string run(const std::string &name, unsigned blocks, int order,
+                pst_shim_counts *counts = nullptr) {
   alignas(64) int32_t in[64], out[64] = {}, total[2] = {};
   for (int i = 0; i < 64; ++i)
     in[i] = i + 1;
@@ -141,7 +171,8 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Shim, testing::ValuesIn(kernels),
 
 TEST(ShimFault, NamesTheLine) {
   ASSERT_TRUE(library());
-  EXPECT_THAT(run("halo_one_too_far", 1, 0), testing::ContainsRegex("thread 63 of block \\(0, 0\\) .*kernels.cu:[0-9]+"));
+  EXPECT_THAT(run("halo_one_too_far", 1, 0),
+              testing::ContainsRegex("thread 63 of block \\(0, 0\\) .*kernels.cu:[0-9]+"));
 }
 
 // Sixty-four threads read and write four bytes each, or sixteen of them sixteen.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Long kernels look at the flag: with it set they leave long before their end.
 
 #include "test/unit/codegen/JitModule.h"
@@ -35,7 +37,8 @@ public:
   size_t touched() const {
     std::vector<unsigned char> pages((bytes + 4095) / 4096);
     mincore(memory, bytes, pages.data());
-    return 4096 * static_cast<size_t>(std::count_if(pages.begin(), pages.end(), [](auto page) { return page & 1; }));
+    return 4096 * static_cast<size_t>(std::count_if(pages.begin(), pages.end(),
+                                                    [](auto page) { return page & 1; }));
   }
 
 private:
@@ -129,7 +132,8 @@ TEST(Stop, EveryLongKernelLeavesWhereItIsAsked) {
                         in.tensor({60000, 64}, 4), out.tensor({most}, 8)},
                        1),
               PST_KERNEL_STOPPED);
-    EXPECT_LT(in.touched() + out.touched(), 1u << 20) << "it goes through its tensors, and leaves at their end";
+    EXPECT_LT(in.touched() + out.touched(), 1u << 20)
+        << "it goes through its tensors, and leaves at their end";
   }
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Tap tables of resampling filters against Pillow's precompute_coeffs, which
 // takes its sines from libm.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The elementary functions of the prelude, folded at import, against the
 // platform's long double functions. The bounds are those that the prelude
 // states.
@@ -78,7 +80,8 @@ std::vector<double> operator+(std::vector<double> a, const std::vector<double> &
 }
 
 TEST(ElementaryFunctions, sineOfFiltersIsThePreludes) {
-  const std::vector<double> points = spread(-10, 10, 300) + std::vector<double>{0.0, -0.0, 1e-300, 1e5};
+  const std::vector<double> points =
+      spread(-10, 10, 300) + std::vector<double>{0.0, -0.0, 1e-300, 1e5};
   for (const bool cosine : {false, true}) {
     std::vector<std::string> calls;
     for (double x : points)
@@ -122,7 +125,8 @@ TEST(ElementaryFunctions, cos) {
 }
 TEST(ElementaryFunctions, tan) {
   expectWithin(
-      "tan", spread(-7, 7, 200) + spread(-1048576, 1048576, 100) + std::vector<double>{0.0, -0.0, 1e-300},
+      "tan",
+      spread(-7, 7, 200) + spread(-1048576, 1048576, 100) + std::vector<double>{0.0, -0.0, 1e-300},
       [](long double x) { return std::tan(x); }, 3);
 }
 TEST(ElementaryFunctions, tanh) {
@@ -144,10 +148,8 @@ TEST(ElementaryFunctions, logarithmsOfOtherBases) {
   const std::vector<double> points =
       magnitudes(100) + spread(0.5, 2, 150) + spread(0, 1000, 50) +
       std::vector<double>{0.0, -1.0, 1.0, 5e-324, 1e-310, 1000, 1e-5, 1e22};
-  expectWithin(
-      "log2", points, [](long double x) { return std::log2(x); }, 1);
-  expectWithin(
-      "log10", points, [](long double x) { return std::log10(x); }, 1);
+  expectWithin("log2", points, [](long double x) { return std::log2(x); }, 1);
+  expectWithin("log10", points, [](long double x) { return std::log10(x); }, 1);
   EXPECT_EQ(valuesOf({"log2(8.0)", "log2(0.03125)", "log10(1000.0)", "log2(inf)"}),
             (std::vector<double>{3, -5, 3, infinity}));
 }
@@ -206,8 +208,7 @@ TEST(ElementaryFunctions, atan2) {
   EXPECT_TRUE(std::isnan(valuesOf({"atan2(0.0, nan)"})[0]));
 }
 TEST(ElementaryFunctions, hypot) {
-  expectWithin(
-      "hypot", pairs(), [](long double x, long double y) { return std::hypot(x, y); }, 1);
+  expectWithin("hypot", pairs(), [](long double x, long double y) { return std::hypot(x, y); }, 1);
   EXPECT_EQ(valuesOf({"hypot(inf, nan)", "hypot(nan, -inf)"}),
             (std::vector<double>{infinity, infinity}));
 }
@@ -223,8 +224,8 @@ TEST(ElementaryFunctions, pow) {
     const double bound = 2 + 2 * std::fabs(exponents[i] * std::log(bases[i]));
     EXPECT_LE(ulps(values[i], exact), bound) << calls[i] << " = " << values[i];
   }
-  const std::vector<double> special = valuesOf(
-      {"pow(2.0, 0.0)", "pow(0.0, 2.0)", "pow(-2.0, 3.0)", "pow(-2.0, 2.0)"});
+  const std::vector<double> special =
+      valuesOf({"pow(2.0, 0.0)", "pow(0.0, 2.0)", "pow(-2.0, 3.0)", "pow(-2.0, 2.0)"});
   EXPECT_EQ(special[0], 1);
   EXPECT_EQ(special[1], 0);
   EXPECT_NEAR(special[2], -8, 1e-14);

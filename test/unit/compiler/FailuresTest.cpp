@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A pass that fails says which it was, and where.
 
 #include "compiler/Pipelines/Failures.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What users of Python's libraries type, and what they are told first.
 //
 // test/dsl/habits.txt is a table: a text, which stands in place of `$` in one of the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Imports a program given as text.
 #pragma once
 
@@ -12,7 +14,8 @@ struct Imported {
   /// `messages` is empty after success.
   Imported(const std::string &text, const importer::ImportOptions &options = {})
       : Imported(text, stdlib::ShippedModules(), options) {}
-  Imported(const std::string &text, dsl::ModuleLoader &&library, const importer::ImportOptions &options)
+  Imported(const std::string &text, dsl::ModuleLoader &&library,
+           const importer::ImportOptions &options)
       : context(mlir::MLIRContext::Threading::DISABLED) {
     dsl::SourceManager sources;
     dsl::Diagnostics diagnostics;

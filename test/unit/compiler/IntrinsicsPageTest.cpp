@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // docs/intrinsics.md is the one list of intrinsics that people and
 // `penstock ops` read: it names what there is, and nothing else.
 #include "compiler/Import/Import.h"

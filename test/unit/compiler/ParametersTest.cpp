@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Which parameters become static, and what values they take.
 
 #include "test/unit/compiler/ImportText.h"

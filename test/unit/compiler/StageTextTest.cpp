@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The text of a stage is data: whatever number stands in it, the compiler refuses it
 // with a message or goes on, and never crashes. Numbers of every kind of line are
 // replaced, one at a time, each in a process of its own.
@@ -72,7 +74,8 @@ std::vector<Mutant> mutantsOf(const std::vector<std::string> &lines) {
     if (!seen.insert(kindOf(lines[i])).second)
       continue;
     size_t found = 0; // tables of the code hold many, all alike
-    for (std::sregex_iterator at(lines[i].begin(), lines[i].end(), number), end; at != end && found < 6; ++at, ++found)
+    for (std::sregex_iterator at(lines[i].begin(), lines[i].end(), number), end;
+         at != end && found < 6; ++at, ++found)
       for (const char *other : others)
         if (at->str(2) != other)
           mutants.push_back({i, static_cast<size_t>(at->position(2)), at->str(2).size(), other});
@@ -142,15 +145,14 @@ std::string nameOf(const testing::TestParamInfo<StageText::ParamType> &info) {
   return std::regex_replace(name, std::regex("[^A-Za-z0-9]+"), "_");
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Examples, StageText,
-    testing::Values(std::tuple("examples/probes/h_choose.pipe", "pipe"),
-                    std::tuple("examples/probes/i_points.pipe", "pipe-opt"),
-                    std::tuple("examples/jpeg_robust.pipe", "kernels"),
-                    std::tuple("examples/imagenet_train.pipe", "schedule"),
-                    std::tuple("examples/probes/h_choose.pipe", "schedule"),
-                    std::tuple("examples/probes/a_autocontrast.pipe", "loops"),
-                    std::tuple("examples/probes/a_autocontrast.pipe", "llvm")),
-    nameOf);
+INSTANTIATE_TEST_SUITE_P(Examples, StageText,
+                         testing::Values(std::tuple("examples/probes/h_choose.pipe", "pipe"),
+                                         std::tuple("examples/probes/i_points.pipe", "pipe-opt"),
+                                         std::tuple("examples/jpeg_robust.pipe", "kernels"),
+                                         std::tuple("examples/imagenet_train.pipe", "schedule"),
+                                         std::tuple("examples/probes/h_choose.pipe", "schedule"),
+                                         std::tuple("examples/probes/a_autocontrast.pipe", "loops"),
+                                         std::tuple("examples/probes/a_autocontrast.pipe", "llvm")),
+                         nameOf);
 
 } // namespace

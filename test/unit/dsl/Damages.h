@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Every way in which one token of a text can be damaged.
 #pragma once
 

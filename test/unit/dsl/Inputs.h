@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What the tests of dsl share: files under test/dsl, a library that is a fake.
 #pragma once
 
@@ -38,8 +40,7 @@ std::vector<std::string> languagePageFiles();
 /// A text run through loadProgram with the library above.
 struct Checked {
   explicit Checked(std::string text, const std::string &name = "train.pipe");
-  Checked(std::string text, FakeModuleLoader loader,
-          const std::string &name = "train.pipe",
+  Checked(std::string text, FakeModuleLoader loader, const std::string &name = "train.pipe",
           const Builtins &builtins = exampleBuiltins());
 
   SourceManager sources;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/AST/Printer.h"
 #include "dsl/AST/Units.h"
 #include "test/unit/dsl/Inputs.h"
@@ -15,8 +16,7 @@ std::string tree(const std::string &text) {
 
 /// The tree of the value of `const a = <text>`.
 std::string value(const std::string &text) {
-  Checked checked(
-      "pipe 1\nconst x = 1 const y = 2 const z = 3\nconst a = " + text + "\n");
+  Checked checked("pipe 1\nconst x = 1 const y = 2 const z = 3\nconst a = " + text + "\n");
   EXPECT_EQ(checked.messages(), "");
   return printAst(*checked.program.main->consts.back().value);
 }
@@ -162,8 +162,7 @@ TEST(Ast, HoldsFunctionsAndScopes) {
 
 TEST(Ast, OperatorsBindAsOnTheLanguagePage) {
   auto source = [](const std::string &text) {
-    Checked checked("pipe 1\nconst x = 1 const y = 2 const z = 3\nconst a = " +
-                    text + "\n");
+    Checked checked("pipe 1\nconst x = 1 const y = 2 const z = 3\nconst a = " + text + "\n");
     EXPECT_EQ(checked.messages(), "") << text;
     return printSource(*checked.program.main->consts.back().value);
   };
@@ -219,27 +218,23 @@ TEST(Ast, StagesNest) {
 }
 
 TEST(Ast, LiteralsHaveValues) {
-  EXPECT_EQ(
-      value("[120_000, 0.5, 1e6, 25ms, 1%, 1.5e3mm, 2px, \"q\\\"\", false]"),
-      "list\n"
-      "  int 120000\n"
-      "  float 0.5\n"
-      "  float 1e+06\n"
-      "  quantity 25ms\n"
-      "  quantity 1%\n"
-      "  quantity 1500mm\n"
-      "  quantity 2px\n"
-      "  string \"q\\\"\"\n"
-      "  bool false\n");
+  EXPECT_EQ(value("[120_000, 0.5, 1e6, 25ms, 1%, 1.5e3mm, 2px, \"q\\\"\", false]"),
+            "list\n"
+            "  int 120000\n"
+            "  float 0.5\n"
+            "  float 1e+06\n"
+            "  quantity 25ms\n"
+            "  quantity 1%\n"
+            "  quantity 1500mm\n"
+            "  quantity 2px\n"
+            "  string \"q\\\"\"\n"
+            "  bool false\n");
 }
 
 TEST(Ast, RangesCoverWhatWasWritten) {
   Checked checked("pipe 1\nconst a = (1 + 2) * f32(3).x[h = 0]\n");
-  const auto &product =
-      checked.program.main->consts.front().value->cast<BinaryExpr>();
-  auto text = [&](SourceRange range) {
-    return std::string(checked.sources.text(range));
-  };
+  const auto &product = checked.program.main->consts.front().value->cast<BinaryExpr>();
+  auto text = [&](SourceRange range) { return std::string(checked.sources.text(range)); };
   EXPECT_EQ(text(product.lhs->range), "1 + 2");
   EXPECT_EQ(text(product.opRange), "*");
   EXPECT_EQ(text(product.rhs->range), "f32(3).x[h = 0]");
@@ -255,8 +250,7 @@ TEST(Ast, EveryExampleHasATree) {
 TEST(Units, SameQuantitySameNumber) {
   const Unit *ms = findUnit("ms"), *s = findUnit("s");
   ASSERT_TRUE(ms && s);
-  EXPECT_EQ(25 * ms->numerator / ms->denominator,
-            0.025 * s->numerator / s->denominator);
+  EXPECT_EQ(25 * ms->numerator / ms->denominator, 0.025 * s->numerator / s->denominator);
   EXPECT_EQ(ms->kind, s->kind);
   EXPECT_EQ(findUnit("parsec"), nullptr);
 }

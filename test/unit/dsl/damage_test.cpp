@@ -1,7 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Damages every example at every token and looks at what the user is told.
 //
 // Three damages per token: deleted, doubled, swapped with the next; of what is shipped,
-// one per token, in turns. A damage that leaves a correct file (a comma at the end of a list) does not count.
+// one per token, in turns. A damage that leaves a correct file (a comma at the end of a list) does
+// not count.
 #include "dsl/Diagnostics/Render.h"
 #include "test/unit/dsl/Damages.h"
 #include "test/unit/dsl/Inputs.h"

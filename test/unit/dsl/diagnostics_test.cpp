@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dsl/Diagnostics/Nearest.h"
 #include "dsl/Diagnostics/Render.h"
 
@@ -7,34 +8,28 @@ namespace penstock::dsl::test {
 namespace {
 
 /// The range of the first `part` in the text of a file.
-SourceRange find(const SourceManager &sources, FileId file,
-                 std::string_view part) {
+SourceRange find(const SourceManager &sources, FileId file, std::string_view part) {
   size_t at = sources.text(file).find(part);
   EXPECT_NE(at, std::string_view::npos) << part;
-  return {file, static_cast<uint32_t>(at),
-          static_cast<uint32_t>(at + part.size())};
+  return {file, static_cast<uint32_t>(at), static_cast<uint32_t>(at + part.size())};
 }
 
 TEST(Render, LooksAsOnTheLanguagePage) {
   SourceManager sources;
-  std::string text =
-      "\n\n\n\n\n  let pixels = row.data\n    |> resize(224, 224)\n"
-      "    |> flip(ww) if chance(0.5)\n\n\n\n"
-      "    output image: f16[n, c, h, x] = pixels\n";
+  std::string text = "\n\n\n\n\n  let pixels = row.data\n    |> resize(224, 224)\n"
+                     "    |> flip(ww) if chance(0.5)\n\n\n\n"
+                     "    output image: f16[n, c, h, x] = pixels\n";
   FileId file = sources.add("train.pipe", text);
   Diagnostics diagnostics;
   uint32_t axis = find(sources, file, "x] =").begin;
   diagnostics
-      .error(
-          {file, axis, axis + 1},
-          "output `image` names axis `x` and leaves out axis `w` of its value")
+      .error({file, axis, axis + 1},
+             "output `image` names axis `x` and leaves out axis `w` of its value")
       .note(find(sources, file, "pixels"), "`pixels` is f32[h, w, c: rgb]")
       .hint("`w`");
   diagnostics
-      .error(find(sources, file, "ww"),
-             "`flip` over axis `ww`, which its input does not have")
-      .note(find(sources, file, "resize"),
-            "the input is u8[h=224, w=224, c: rgb]")
+      .error(find(sources, file, "ww"), "`flip` over axis `ww`, which its input does not have")
+      .note(find(sources, file, "resize"), "the input is u8[h=224, w=224, c: rgb]")
       .hint("`w`");
   EXPECT_EQ(renderText(diagnostics, sources),
             "train.pipe:8:13: error: `flip` over axis `ww`, which its input "
@@ -90,22 +85,20 @@ TEST(Render, ARangeOverLinesIsUnderlinedOnItsFirst) {
   Diagnostics diagnostics;
   diagnostics.error({file, 4, 15}, "long");
   diagnostics.error({file, 20, 999}, "beyond the end");
-  EXPECT_EQ(renderText(diagnostics, sources),
-            "a.pipe:1:5: error: long\n"
-            "  1 | one (two\n"
-            "    |     ^~~~\n"
-            "\n"
-            "a.pipe:2:12: error: beyond the end\n"
-            "  2 | three) four\n"
-            "    |            ^\n");
+  EXPECT_EQ(renderText(diagnostics, sources), "a.pipe:1:5: error: long\n"
+                                              "  1 | one (two\n"
+                                              "    |     ^~~~\n"
+                                              "\n"
+                                              "a.pipe:2:12: error: beyond the end\n"
+                                              "  2 | three) four\n"
+                                              "    |            ^\n");
 }
 
 TEST(Render, WithoutAPlaceThereIsOnlyTheMessage) {
   SourceManager sources;
   Diagnostics diagnostics;
   diagnostics.error({}, "cannot read `train.pipe`");
-  EXPECT_EQ(renderText(diagnostics, sources),
-            "error: cannot read `train.pipe`\n");
+  EXPECT_EQ(renderText(diagnostics, sources), "error: cannot read `train.pipe`\n");
   EXPECT_EQ(renderJson(diagnostics, sources),
             "[{\"severity\":\"error\",\"file\":null,\"message\":\"cannot read "
             "`train.pipe`\","
@@ -117,34 +110,33 @@ TEST(Render, JsonHasPlacesAndEscapes) {
   FileId file = sources.add("a\"b.pipe", "x\ny z\n");
   FileId other = sources.add("m.pipe", "q");
   Diagnostics diagnostics;
-  diagnostics.error({file, 4, 5}, "tab\there")
-      .note({other, 0, 1}, "there")
-      .hint("`y`");
-  EXPECT_EQ(
-      renderJson(diagnostics, sources),
-      "[{\"severity\":\"error\",\"file\":\"a\\\"b.pipe\",\"line\":2,\"column\":"
-      "3,"
-      "\"end_line\":2,\"end_column\":4,\"message\":\"tab\\u0009here\","
-      "\"notes\":[{\"file\":\"m.pipe\",\"line\":1,\"column\":1,\"end_line\":1,"
-      "\"end_column\":2,\"message\":\"there\"}],\"hint\":\"`y`\"}]\n");
+  diagnostics.error({file, 4, 5}, "tab\there").note({other, 0, 1}, "there").hint("`y`");
+  EXPECT_EQ(renderJson(diagnostics, sources),
+            "[{\"severity\":\"error\",\"file\":\"a\\\"b.pipe\",\"line\":2,\"column\":"
+            "3,"
+            "\"end_line\":2,\"end_column\":4,\"message\":\"tab\\u0009here\","
+            "\"notes\":[{\"file\":\"m.pipe\",\"line\":1,\"column\":1,\"end_line\":1,"
+            "\"end_column\":2,\"message\":\"there\"}],\"hint\":\"`y`\"}]\n");
   EXPECT_EQ(renderJson(Diagnostics(), sources), "[]\n");
 }
 
 TEST(Json, IsUtf8WhateverTheTextIs) {
   SourceManager sources;
   Diagnostics diagnostics;
-  diagnostics.error({}, "\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80 \xC3 \xFF \xE0\x80\x80 \xED\xA0\x80 \xF5 \xC0\xAF");
+  diagnostics.error(
+      {},
+      "\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80 \xC3 \xFF \xE0\x80\x80 \xED\xA0\x80 \xF5 \xC0\xAF");
   const std::string bad = "\xEF\xBF\xBD";
-  EXPECT_EQ(renderJson(diagnostics, sources),
-            "[{\"severity\":\"error\",\"file\":null,\"message\":\"\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80 " +
-                bad + " " + bad + " " + bad + bad + bad + " " + bad + bad + bad + " " + bad + " " + bad + bad +
-                "\",\"notes\":[],\"hint\":null}]\n");
+  EXPECT_EQ(renderJson(diagnostics, sources), "[{\"severity\":\"error\",\"file\":null,\"message\":"
+                                              "\"\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80 " +
+                                                  bad + " " + bad + " " + bad + bad + bad + " " +
+                                                  bad + bad + bad + " " + bad + " " + bad + bad +
+                                                  "\",\"notes\":[],\"hint\":null}]\n");
 }
 
 TEST(Diagnostics, AreSortedByPlaceAndSaidOnce) {
   SourceManager sources;
-  FileId user = sources.add("user.pipe", "abc"),
-         module = sources.add("module.pipe", "abc");
+  FileId user = sources.add("user.pipe", "abc"), module = sources.add("module.pipe", "abc");
   Diagnostics diagnostics;
   diagnostics.warning({module, 0, 1}, "m");
   diagnostics.error({user, 2, 3}, "c");

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // One layout, and nothing but layout: the tree stays, every comment stays.
 #include "dsl/AST/Printer.h"
 #include "dsl/Diagnostics/Render.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What users do wrong, and every word of what they are told.
 //
 // test/dsl/mistakes/<class>/<name>.pipe is the mistake, <name>.txt the messages. Set
@@ -15,10 +17,8 @@ namespace {
 class Mistake : public testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(Mistake, IsExplained) {
-  std::filesystem::path golden =
-      std::filesystem::path(GetParam()).replace_extension(".txt");
-  std::string messages =
-      Checked(readFile(GetParam()), GetParam().filename().string()).messages();
+  std::filesystem::path golden = std::filesystem::path(GetParam()).replace_extension(".txt");
+  std::string messages = Checked(readFile(GetParam()), GetParam().filename().string()).messages();
   EXPECT_NE(messages, "");
   if (std::getenv("PENSTOCK_UPDATE_GOLDEN"))
     std::ofstream(golden, std::ios::binary) << messages;
@@ -33,8 +33,7 @@ std::string nameOf(const testing::TestParamInfo<std::filesystem::path> &info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Mistake, testing::ValuesIn(pipeFiles("mistakes")),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(All, Mistake, testing::ValuesIn(pipeFiles("mistakes")), nameOf);
 
 } // namespace
 } // namespace penstock::dsl::test

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Modules, overloads, and which name means what.
 #include "dsl/Sema/ParsedFiles.h"
 #include "test/unit/dsl/Inputs.h"
@@ -85,20 +87,22 @@ TEST(Names, ComeFromOwnFileModulesAndPrelude) {
 }
 
 TEST(Names, OfAModulesModuleAreNotPassedOn) {
-  EXPECT_EQ(messages("use vision\nfn f(x: f32[h]) -> f32[h] = thrice(x)\n"),
-            "train.pipe:3:29: error: `thrice` belongs to module `signal`, which this file does not use\n"
-            "  3 | fn f(x: f32[h]) -> f32[h] = thrice(x)\n"
-            "    |                             ^~~~~~\n"
-            "hint: `use signal` below `pipe 1`\n");
+  EXPECT_EQ(
+      messages("use vision\nfn f(x: f32[h]) -> f32[h] = thrice(x)\n"),
+      "train.pipe:3:29: error: `thrice` belongs to module `signal`, which this file does not use\n"
+      "  3 | fn f(x: f32[h]) -> f32[h] = thrice(x)\n"
+      "    |                             ^~~~~~\n"
+      "hint: `use signal` below `pipe 1`\n");
 }
 
 TEST(Names, OfAModuleAreAskedForOnce) {
-  EXPECT_EQ(messages("fn f(x: f32[h]) -> f32[h] = twice(x)\n"
-                     "fn g(x: f32[h]) -> f32[h] = half(x) * imagenet + twice(x)\n"),
-            "train.pipe:2:29: error: `twice` belongs to module `vision`, which this file does not use\n"
-            "  2 | fn f(x: f32[h]) -> f32[h] = twice(x)\n"
-            "    |                             ^~~~~\n"
-            "hint: `use vision` below `pipe 1`\n");
+  EXPECT_EQ(
+      messages("fn f(x: f32[h]) -> f32[h] = twice(x)\n"
+               "fn g(x: f32[h]) -> f32[h] = half(x) * imagenet + twice(x)\n"),
+      "train.pipe:2:29: error: `twice` belongs to module `vision`, which this file does not use\n"
+      "  2 | fn f(x: f32[h]) -> f32[h] = twice(x)\n"
+      "    |                             ^~~~~\n"
+      "hint: `use vision` below `pipe 1`\n");
 }
 
 TEST(Names, OfSeveralModules) {
@@ -106,7 +110,8 @@ TEST(Names, OfSeveralModules) {
   loader.modules["signal"] += "pub fn turn(x: f32[h]) -> f32[h] = x\n";
   loader.modules["vision"] += "pub fn turn(x: f32[h]) -> f32[h] = x\n";
   EXPECT_EQ(Checked("pipe 1\nfn f(x: f32[h]) -> f32[h] = turn(x)\n", loader).messages(),
-            "train.pipe:2:29: error: `turn` belongs to modules `signal` and `vision`, and this file uses neither\n"
+            "train.pipe:2:29: error: `turn` belongs to modules `signal` and `vision`, and this "
+            "file uses neither\n"
             "  2 | fn f(x: f32[h]) -> f32[h] = turn(x)\n"
             "    |                             ^~~~\n"
             "hint: `use signal` or `use vision` below `pipe 1`\n");
@@ -127,8 +132,7 @@ TEST(Names, OverloadsComeOwnFirstAndPreludeLast) {
   EXPECT_EQ(checked.program.fileOf(fns[2]->range), vision);
   EXPECT_EQ(checked.program.fileOf(fns[3]->range), prelude);
   EXPECT_EQ(checked.program.findFns(*vision, "half").size(), 2u);
-  EXPECT_EQ(checked.program.findConst(*checked.program.main, "pi"),
-            &prelude->consts.front());
+  EXPECT_EQ(checked.program.findConst(*checked.program.main, "pi"), &prelude->consts.front());
 }
 
 TEST(Names, OwnConstantsComeBeforeAModules) {
@@ -139,59 +143,45 @@ TEST(Names, OwnConstantsComeBeforeAModules) {
 }
 
 TEST(Names, FunctionsAndValuesDoNotCollide) {
-  EXPECT_EQ(
-      messages(
-          "fn level(m: int) -> int = m\n"
-          "fn f(level: int) -> int { let half = level(level) return half }\n"),
-      "");
+  EXPECT_EQ(messages("fn level(m: int) -> int = m\n"
+                     "fn f(level: int) -> int { let half = level(level) return half }\n"),
+            "");
 }
 
 TEST(Names, AxesAndWordsMayBeArguments) {
   // `along` takes an axis, `amount` a number: only there a bare name is a
   // value.
-  EXPECT_EQ(
-      messages(
-          "fn slide(x: f32[h], along: axis, amount: int) -> f32[h] = x\n"
-          "fn f(x: f32[h, w]) -> f32[h, w] = x |> slide(w, h) |> flip(zz)\n"),
-      "");
-  EXPECT_EQ(
-      messages("fn slide(x: f32[h], along: axis, amount: int) -> f32[h] = x\n"
-               "fn f(x: f32[h]) -> f32[h] = x |> slide(w, zz)\n"),
-      "train.pipe:3:43: error: unknown name `zz`\n"
-      "  3 | fn f(x: f32[h]) -> f32[h] = x |> slide(w, zz)\n"
-      "    |                                           ^~\n");
+  EXPECT_EQ(messages("fn slide(x: f32[h], along: axis, amount: int) -> f32[h] = x\n"
+                     "fn f(x: f32[h, w]) -> f32[h, w] = x |> slide(w, h) |> flip(zz)\n"),
+            "");
+  EXPECT_EQ(messages("fn slide(x: f32[h], along: axis, amount: int) -> f32[h] = x\n"
+                     "fn f(x: f32[h]) -> f32[h] = x |> slide(w, zz)\n"),
+            "train.pipe:3:43: error: unknown name `zz`\n"
+            "  3 | fn f(x: f32[h]) -> f32[h] = x |> slide(w, zz)\n"
+            "    |                                           ^~\n");
 }
 
 TEST(Names, AnAxisParameterNamesAnAxis) {
-  EXPECT_EQ(
-      messages("fn shift_along(x: f32[a], a: axis) -> f32[a] = x |> flip(a)\n"),
-      "");
+  EXPECT_EQ(messages("fn shift_along(x: f32[a], a: axis) -> f32[a] = x |> flip(a)\n"), "");
 }
 
 TEST(Names, ExtentsAreInts) {
-  EXPECT_EQ(
-      messages(
-          "fn f(x: f32[h, w], y: f32[w]) -> f32[k = h * w] = x * f32(h + w)\n"),
-      "");
+  EXPECT_EQ(messages("fn f(x: f32[h, w], y: f32[w]) -> f32[k = h * w] = x * f32(h + w)\n"), "");
 }
 
 TEST(Names, TheBatchAxisExistsInTheBatchOnly) {
-  EXPECT_EQ(
-      messages(
-          "pipeline p(root: path) {\n  for row in coco(root)\n  let a = n\n"
-          "  batch 4 { output x: i64[n] = n + a }\n}\n"),
-      "train.pipe:4:11: error: unknown name `n`\n"
-      "  4 |   let a = n\n"
-      "    |           ^\n"
-      "hint: the batch axis `n` exists in the `batch` block only\n");
+  EXPECT_EQ(messages("pipeline p(root: path) {\n  for row in coco(root)\n  let a = n\n"
+                     "  batch 4 { output x: i64[n] = n + a }\n}\n"),
+            "train.pipe:4:11: error: unknown name `n`\n"
+            "  4 |   let a = n\n"
+            "    |           ^\n"
+            "hint: the batch axis `n` exists in the `batch` block only\n");
 }
 
 TEST(Names, OutputsAreANameSpaceOfTheirOwn) {
-  EXPECT_EQ(
-      messages(
-          "pipeline p(root: path) {\n  for row in coco(root)\n  let a = row.x\n"
-          "  batch 4 { output a: i64[n] = a output row: i64[n] = a }\n}\n"),
-      "");
+  EXPECT_EQ(messages("pipeline p(root: path) {\n  for row in coco(root)\n  let a = row.x\n"
+                     "  batch 4 { output a: i64[n] = a output row: i64[n] = a }\n}\n"),
+            "");
 }
 
 TEST(Names, SearchLetsEndWithTheSearch) {
@@ -203,25 +193,23 @@ TEST(Names, SearchLetsEndWithTheSearch) {
 }
 
 TEST(Names, NothingIsSaidAboutWhatAnUnreadableStatementDeclares) {
-  EXPECT_EQ(
-      messages("fn broken(x) -> int = x\n"
-               "fn f(x: int) -> int { let a = ) return broken(a, 3) + a }\n"),
-      "train.pipe:2:12: error: a parameter states its type\n"
-      "  2 | fn broken(x) -> int = x\n"
-      "    |            ^\n"
-      "hint: `x: type`\n"
-      "\n"
-      "train.pipe:3:31: error: `)` closes nothing\n"
-      "  3 | fn f(x: int) -> int { let a = ) return broken(a, 3) + a }\n"
-      "    |                               ^\n"
-      "train.pipe:3:21: note: `{` is the bracket that is open here\n");
+  EXPECT_EQ(messages("fn broken(x) -> int = x\n"
+                     "fn f(x: int) -> int { let a = ) return broken(a, 3) + a }\n"),
+            "train.pipe:2:12: error: a parameter states its type\n"
+            "  2 | fn broken(x) -> int = x\n"
+            "    |            ^\n"
+            "hint: `x: type`\n"
+            "\n"
+            "train.pipe:3:31: error: `)` closes nothing\n"
+            "  3 | fn f(x: int) -> int { let a = ) return broken(a, 3) + a }\n"
+            "    |                               ^\n"
+            "train.pipe:3:21: note: `{` is the bracket that is open here\n");
 }
 
 TEST(Modules, MayNotHoldPipelines) {
   FakeModuleLoader loader = library();
-  loader.modules["bad"] =
-      "pipe 1\npipeline p(root: path) {\n  for row in coco(root)\n"
-      "  batch 4 { output x: i64[n] = row.x }\n}\n";
+  loader.modules["bad"] = "pipe 1\npipeline p(root: path) {\n  for row in coco(root)\n"
+                          "  batch 4 { output x: i64[n] = row.x }\n}\n";
   EXPECT_EQ(Checked("pipe 1\nuse bad\n", loader).messages(),
             "stdlib/bad.pipe:2:10: error: a module holds functions and "
             "constants, no pipeline\n"
@@ -294,20 +282,16 @@ TEST(Modules, PubIsANameElsewhere) {
 }
 
 TEST(Modules, AMissingOneSilencesUnknownNames) {
-  EXPECT_EQ(
-      messages(
-          "use audio2\nconst a = mystery\nfn f(x: int) -> int = conjure(x)\n"),
-      "train.pipe:2:5: error: there is no module `audio2`\n"
-      "  2 | use audio2\n"
-      "    |     ^~~~~~\n"
-      "hint: the modules are signal vision\n");
+  EXPECT_EQ(messages("use audio2\nconst a = mystery\nfn f(x: int) -> int = conjure(x)\n"),
+            "train.pipe:2:5: error: there is no module `audio2`\n"
+            "  2 | use audio2\n"
+            "    |     ^~~~~~\n"
+            "hint: the modules are signal vision\n");
 }
 
 TEST(Modules, WindowsLineEndsAndAByteOrderMarkAreFine) {
-  EXPECT_EQ(
-      Checked("\xEF\xBB\xBFpipe 1\r\nuse vision\r\nconst a = 1\r\n", library())
-          .messages(),
-      "");
+  EXPECT_EQ(Checked("\xEF\xBB\xBFpipe 1\r\nuse vision\r\nconst a = 1\r\n", library()).messages(),
+            "");
 }
 
 } // namespace

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Numbers that come as text: what parameters of each type take.
 
 #include "dsl/AST/Numbers.h"
@@ -18,15 +20,20 @@ TEST(Numbers, IntegersHaveNoFractionAndNoUnit) {
   EXPECT_EQ(parseNumber("int", " 1_000 ")->whole, 1000);
   EXPECT_EQ(parseNumber("int", "-7")->whole, -7);
   EXPECT_EQ(parseNumber("int", "9223372036854775807")->whole, INT64_MAX);
-  for (const char *text : {"", "1.5", "1e3", "5%", "few", "0x10", "9223372036854775808", "1 2", "--1"})
+  for (const char *text :
+       {"", "1.5", "1e3", "5%", "few", "0x10", "9223372036854775808", "1 2", "--1"})
     EXPECT_TRUE(refuses("int", text)) << text;
 }
 
 TEST(Numbers, IntegersStayWithinTheirType) {
   EXPECT_EQ(parseNumber("u8", "255")->whole, 255);
   EXPECT_EQ(parseNumber("i8", "-128")->whole, -128);
-  for (auto [type, text] : {std::pair{"u8", "256"}, {"u8", "-1"}, {"i8", "128"}, {"i16", "32768"},
-                            {"u16", "65536"}, {"i32", "2147483648"}})
+  for (auto [type, text] : {std::pair{"u8", "256"},
+                            {"u8", "-1"},
+                            {"i8", "128"},
+                            {"i16", "32768"},
+                            {"u16", "65536"},
+                            {"i32", "2147483648"}})
     EXPECT_TRUE(refuses(type, text)) << type << " " << text;
 }
 
@@ -44,7 +51,9 @@ TEST(Numbers, UnitsAreOfTheKindOfTheType) {
   EXPECT_EQ(valueOf("frequency", "16kHz"), 16000);
   EXPECT_EQ(valueOf("angle", "-3deg"), -3);
   EXPECT_EQ(valueOf("length", "1.5mm"), 0.0015);
-  for (auto [type, text] : {std::pair{"angle", "10ms"}, {"angle", "10"}, {"duration", "5deg"},
+  for (auto [type, text] : {std::pair{"angle", "10ms"},
+                            {"angle", "10"},
+                            {"duration", "5deg"},
                             {"duration", "5 fortnights"}})
     EXPECT_TRUE(refuses(type, text)) << type << " " << text;
 }

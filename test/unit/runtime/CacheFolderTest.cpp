@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What goes from a folder of the cache, and what stays.
 #include "runtime/core/CacheFolder.h"
 #include "runtime/core/FakeFileSystem.h"

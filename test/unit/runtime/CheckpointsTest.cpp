@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Sidecars: what is found in them, and what damage does.
-#include "runtime/core/FakeFileSystem.h"
 #include "runtime/media/jpeg/Checkpoints.h"
+#include "runtime/core/FakeFileSystem.h"
 #include "runtime/media/jpeg/JpegDecoder.h"
 #include "runtime/prepare/IndexData.h"
 #include "test/unit/runtime/JpegFiles.h"

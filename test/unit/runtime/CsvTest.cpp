@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/Csv.h"
 #include "runtime/core/FakeFileSystem.h"
 #include "runtime/sources/CsvSource.h"
@@ -222,7 +223,8 @@ TEST_F(CsvTable, ColumnsByNumberNeedNoNames) {
   ASSERT_TRUE(source.ok()) << source.error().message;
   EXPECT_EQ((*source)->length(), 2);
   EXPECT_EQ(*(*source)->scalar(1, 1), 5);
-  EXPECT_EQ(failure("a.jpg\n"), "/data/list.csv:1: there is no column 1; the first row has 1, counted from 0");
+  EXPECT_EQ(failure("a.jpg\n"),
+            "/data/list.csv:1: there is no column 1; the first row has 1, counted from 0");
 }
 
 TEST_F(CsvTable, FilesOutsideOfTheRootAreNotOpened) {

@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A GPU behind the table of the driver's functions, simulated: what is queued is done late, in any
 // order that is allowed, and every call may fail.
 
+#include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/abi/kernel.h"
 #include "runtime/device/cpu/CpuDevice.h"
-#include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/FakeDriver.h"
 
 #include <gmock/gmock.h>
@@ -72,7 +74,8 @@ Status goThrough(Device &device, uint8_t *bytes, int64_t count) {
   std::shared_ptr<void> host = device.allocateHost(2 * size), memory = device.allocate(size);
   if (!host || !memory)
     return Error{Code::Limit, "no memory"};
-  auto *slab = static_cast<uint8_t *>(host.get()), *back = slab + size, *arena = static_cast<uint8_t *>(memory.get());
+  auto *slab = static_cast<uint8_t *>(host.get()), *back = slab + size,
+       *arena = static_cast<uint8_t *>(memory.get());
   const int64_t record[] = {int64_t(reinterpret_cast<uintptr_t>(arena + records + states)), count};
   std::memcpy(slab, record, records);
   std::memcpy(slab + records + states, bytes, size_t(count));
@@ -83,12 +86,15 @@ Status goThrough(Device &device, uint8_t *bytes, int64_t count) {
         steps.push_back(status);
   };
   step([&] { return (*in)->copyToDevice(arena, slab, records); });
-  step([&] { return (*in)->copyToDevice(arena + records + states, slab + records + states, size_t(count)); });
+  step([&] {
+    return (*in)->copyToDevice(arena + records + states, slab + records + states, size_t(count));
+  });
   step([&] { return (*in)->record(**copied); });
   step([&] { return (*work)->clear(arena + records, states); });
   step([&] { return (*work)->waitFor(**copied); });
   step([&] {
-    return (*work)->launch({*kernel, 1, 1, 32, 0, arena, reinterpret_cast<pst_sample_status *>(arena + records)});
+    return (*work)->launch(
+        {*kernel, 1, 1, 32, 0, arena, reinterpret_cast<pst_sample_status *>(arena + records)});
   });
   step([&] { return (*work)->copyToHost(back, arena, size); });
   step([&] { return (*work)->record(**done); });
@@ -142,7 +148,8 @@ TEST(CudaDevice, TheSimulatedOneShowsAMissingWait) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     FakeDriver driver(options(seed));
     auto device = openCudaDevice(driver.table(), 0);
-    auto memory = (*device)->allocate(8), host = (*device)->allocateHost(8), back = (*device)->allocateHost(8);
+    auto memory = (*device)->allocate(8), host = (*device)->allocateHost(8),
+         back = (*device)->allocateHost(8);
     auto in = (*device)->makeStream(), out = (*device)->makeStream();
     std::strcpy(static_cast<char *>(host.get()), "water");
     ASSERT_TRUE((*in)->copyToDevice(memory.get(), host.get(), 8));
@@ -185,8 +192,9 @@ TEST(CudaDevice, AnyCallMayFailAndNothingIsLeftBehind) {
     ASSERT_TRUE(goThrough(**openCudaDevice(driver.table(), 0), bytes, 3));
     calls = driver.calls();
   }
-  const std::vector<std::string> givingBack{"devicePrimaryCtxRelease", "memFree", "memFreeHost", "streamDestroy",
-                                            "eventDestroy", "moduleUnload"};
+  const std::vector<std::string> givingBack{
+      "devicePrimaryCtxRelease", "memFree",      "memFreeHost",
+      "streamDestroy",           "eventDestroy", "moduleUnload"};
   int tried = 0;
   for (const auto &[function, count] : calls) {
     if (std::find(givingBack.begin(), givingBack.end(), function) != givingBack.end())
@@ -200,7 +208,8 @@ TEST(CudaDevice, AnyCallMayFailAndNothingIsLeftBehind) {
       else
         status = device.error();
       // A call that gives something back has nobody to tell; what could not be entered stays.
-      const bool mayPass = function == "ctxPopCurrent" || function == "ctxPushCurrent" || function == "streamSynchronize";
+      const bool mayPass = function == "ctxPopCurrent" || function == "ctxPushCurrent" ||
+                           function == "streamSynchronize";
       if (mayPass && status)
         continue;
       ASSERT_FALSE(status) << function << " " << number;
@@ -246,10 +255,12 @@ TEST(CudaDevice, AfterAStrayAccessTheFirstCauseStays) {
   ASSERT_TRUE((*stream)->record(**event));
   const Status first = (*event)->wait();
   ASSERT_FALSE(first);
-  EXPECT_THAT(first.error().message, HasSubstr("GPU 0 (simulated): waiting for a batch: an illegal memory access"));
+  EXPECT_THAT(first.error().message,
+              HasSubstr("GPU 0 (simulated): waiting for a batch: an illegal memory access"));
   const Status later = (*stream)->clear(memory.get(), 64);
   ASSERT_FALSE(later);
-  EXPECT_THAT(later.error().message, HasSubstr("the GPU can do nothing more since this: GPU 0 (simulated): waiting"));
+  EXPECT_THAT(later.error().message,
+              HasSubstr("the GPU can do nothing more since this: GPU 0 (simulated): waiting"));
   EXPECT_THAT(driver.fault(), HasSubstr("kernel add_one: a stray access"));
 }
 
@@ -263,8 +274,8 @@ TEST(CudaDevice, TakesTheCodeThatSuitsItBest) {
   };
   FakeDriver driver(simulated);
   auto device = openCudaDevice(driver.table(), 0);
-  const DeviceImage sm75{75, false, "75"}, sm80{80, false, "80"}, old{86, false, "o86"}, sm90{90, false, "90"},
-      ptx75{75, true, "ptx75"}, oldPtx{80, true, "optx80"};
+  const DeviceImage sm75{75, false, "75"}, sm80{80, false, "80"}, old{86, false, "o86"},
+      sm90{90, false, "90"}, ptx75{75, true, "ptx75"}, oldPtx{80, true, "optx80"};
   EXPECT_TRUE((*device)->load({sm75, sm90, ptx75, sm80}));
   EXPECT_EQ(loaded, std::vector<std::string>{"80"});
   loaded.clear();
@@ -275,11 +286,13 @@ TEST(CudaDevice, TakesTheCodeThatSuitsItBest) {
   EXPECT_EQ(loaded, (std::vector<std::string>{"optx80", "ptx75"}));
   auto none = (*device)->load({sm75, sm90});
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().message, "the program was compiled for sm_75 and sm_90; the simulated is an sm_86");
+  EXPECT_EQ(none.error().message,
+            "the program was compiled for sm_75 and sm_90; the simulated is an sm_86");
   none = (*device)->load({old});
   ASSERT_FALSE(none);
-  EXPECT_THAT(none.error().message,
-              HasSubstr("the simulated is an sm_86, whose driver (CUDA 12.4) is too old for this code"));
+  EXPECT_THAT(
+      none.error().message,
+      HasSubstr("the simulated is an sm_86, whose driver (CUDA 12.4) is too old for this code"));
 }
 
 TEST(CudaDevice, RefusesWhatThereIsNot) {
@@ -294,7 +307,9 @@ TEST(CudaDevice, RefusesWhatThereIsNot) {
   EXPECT_EQ(kernel.error().message, "the GPU code has no kernel add_two");
   kernel = (*code)->kernel("add_one", 228 << 10);
   ASSERT_FALSE(kernel);
-  EXPECT_THAT(kernel.error().message, HasSubstr("needs 233472 bytes of shared memory; a block of the simulated has 232448"));
+  EXPECT_THAT(
+      kernel.error().message,
+      HasSubstr("needs 233472 bytes of shared memory; a block of the simulated has 232448"));
 }
 
 } // namespace

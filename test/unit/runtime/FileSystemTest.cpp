@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/FakeFileSystem.h"
 #include "runtime/core/RealFileSystem.h"
 #include "test/unit/runtime/TempFolder.h"
@@ -200,8 +201,8 @@ TEST_F(Real, SaysWhatIsMissing) {
   EXPECT_EQ(failure(inside + "/none"), Code::NotFound);
   auto made = RealFileSystem::create({{temp.path() + "/none", false}});
   ASSERT_FALSE(made.ok());
-  EXPECT_EQ(made.error().message, "cannot open folder " + temp.path() +
-                                      "/none: No such file or directory");
+  EXPECT_EQ(made.error().message,
+            "cannot open folder " + temp.path() + "/none: No such file or directory");
 }
 
 TEST_F(Real, NeverWaitsForAPipe) {
@@ -213,8 +214,7 @@ TEST_F(Real, NeverWaitsForAPipe) {
 TEST_F(Real, KeepsTheSizeLimit) {
   Status status = files->readFile(inside + "/sub/a.txt", buffer, 4);
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().message,
-            inside + "/sub/a.txt has 5 bytes, the limit is 4");
+  EXPECT_EQ(status.error().message, inside + "/sub/a.txt has 5 bytes, the limit is 4");
   EXPECT_TRUE(files->readFile(inside + "/sub/a.txt", buffer, 5).ok());
 }
 
@@ -253,8 +253,7 @@ TEST_F(Real, WritesAtomicallyAndOnlyWhereAllowed) {
   Status refused = files->writeFileAtomically(inside + "/new", bytesOf("x"));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message,
-            "cannot write " + inside +
-                "/new: its folder was given for reading only");
+            "cannot write " + inside + "/new: its folder was given for reading only");
 }
 
 TEST_F(Real, AnOpenFileKnowsWhetherItWasChanged) {
@@ -332,13 +331,11 @@ TEST(Fake, ReadsDespiteShortAndInterruptedReads) {
     bytes[i] = static_cast<uint8_t>(i * 7);
   files.addFile("/data/x", bytes);
   for (int64_t wrongSize : {0, -99999, 5000}) {
-    files.setFaults("/data/x", {.largestRead = 777,
-                                .interruptions = 3,
-                                .statSizeError = wrongSize});
+    files.setFaults("/data/x",
+                    {.largestRead = 777, .interruptions = 3, .statSizeError = wrongSize});
     Buffer buffer;
     ASSERT_TRUE(files.readFile("/data/x", buffer).ok());
-    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), buffer.span().begin(),
-                           buffer.span().end()));
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), buffer.span().begin(), buffer.span().end()));
   }
 }
 
@@ -362,8 +359,7 @@ TEST(Fake, HasTheSameRoots) {
   files.addLink("/data/loop", "/data/loop");
   Buffer buffer;
   for (auto path : {"/other/secret", "/data/../other/secret", "/data/link"})
-    EXPECT_EQ(files.readFile(path, buffer).error().code, Code::OutsideRoot)
-        << path;
+    EXPECT_EQ(files.readFile(path, buffer).error().code, Code::OutsideRoot) << path;
   EXPECT_FALSE(files.readFile("/data/loop", buffer).ok());
 }
 

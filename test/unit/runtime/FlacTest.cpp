@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // FLAC files, written by libFLAC.
 #include "runtime/media/Medium.h"
 #include "runtime/media/flac/FlacFile.h"
@@ -34,7 +36,8 @@ Sound soundOf(uint32_t channels, uint32_t bits, int64_t samples, uint32_t seed) 
     for (uint32_t c = 0; c < channels; ++c) { // a tone, noise, and silence
       const double noise = double(random()) / 4294967296.0 - 0.5;
       const bool isSilent = i / 3000 % 3 == 2;
-      sound.values.push_back(isSilent ? 0 : int32_t(largest * (0.4 * __builtin_sin(double(i) * 0.05) + 0.3 * noise)));
+      sound.values.push_back(
+          isSilent ? 0 : int32_t(largest * (0.4 * __builtin_sin(double(i) * 0.05) + 0.3 * noise)));
     }
   return sound;
 }
@@ -60,12 +63,14 @@ Bytes encoded(const Sound &sound, const Options &options = {}) {
   FLAC__StreamMetadata *table = nullptr;
   if (options.seekTable) {
     table = FLAC__metadata_object_new(FLAC__METADATA_TYPE_SEEKTABLE);
-    FLAC__metadata_object_seektable_template_append_spaced_points_by_samples(table, 1000, FLAC__uint64(sound.samples));
+    FLAC__metadata_object_seektable_template_append_spaced_points_by_samples(
+        table, 1000, FLAC__uint64(sound.samples));
     FLAC__stream_encoder_set_metadata(encoder, &table, 1);
     FLAC__stream_encoder_set_total_samples_estimate(encoder, FLAC__uint64(sound.samples));
   }
   Written written;
-  auto write = [](const FLAC__StreamEncoder *, const FLAC__byte bytes[], size_t count, uint32_t, uint32_t, void *user) {
+  auto write = [](const FLAC__StreamEncoder *, const FLAC__byte bytes[], size_t count, uint32_t,
+                  uint32_t, void *user) {
     Written &to = *static_cast<Written *>(user);
     to.bytes.resize(std::max(to.bytes.size(), to.at + count));
     std::copy_n(bytes, count, to.bytes.begin() + ptrdiff_t(to.at));
@@ -81,9 +86,11 @@ Bytes encoded(const Sound &sound, const Options &options = {}) {
     return FLAC__STREAM_ENCODER_TELL_STATUS_OK;
   };
   EXPECT_EQ(FLAC__stream_encoder_init_stream(encoder, write, options.saysLength ? +seek : nullptr,
-                                             options.saysLength ? +tell : nullptr, nullptr, &written),
+                                             options.saysLength ? +tell : nullptr, nullptr,
+                                             &written),
             FLAC__STREAM_ENCODER_INIT_STATUS_OK);
-  EXPECT_TRUE(FLAC__stream_encoder_process_interleaved(encoder, sound.values.data(), uint32_t(sound.samples)));
+  EXPECT_TRUE(FLAC__stream_encoder_process_interleaved(encoder, sound.values.data(),
+                                                       uint32_t(sound.samples)));
   EXPECT_TRUE(FLAC__stream_encoder_finish(encoder));
   FLAC__stream_encoder_delete(encoder);
   if (table)
@@ -102,7 +109,8 @@ public:
     const int64_t extents[] = {number(media::waveSamples), number(media::waveChannels)};
     const AxisRange box[] = {{low, high}, {0, extents[1]}};
     const size_t rank = isMono ? 1 : 2;
-    const MediumRequest request{plan::DType::f32, isMono ? "mono" : "channels", false, {extents, rank}, {box, rank}, {}};
+    const MediumRequest request{
+        plan::DType::f32, isMono ? "mono" : "channels", false, {extents, rank}, {box, rank}, {}};
     const auto layout = medium->layout(request);
     if (!layout || layout->bytes > 1 << 26) {
       status = Error{Code::Limit, "too long"};
@@ -168,7 +176,9 @@ TEST(Flac, AnyRangeIsThatOfTheWhole) {
             continue;
           }
           for (uint32_t c = 0; c < channels; ++c)
-            ASSERT_EQ(part[size_t(t * channels + c)], isInside ? float(values[c]) * scale : Reader::untouched) << t;
+            ASSERT_EQ(part[size_t(t * channels + c)],
+                      isInside ? float(values[c]) * scale : Reader::untouched)
+                << t;
         }
       }
     }
@@ -195,15 +205,18 @@ TEST(Flac, WhatStandsAroundItDoesNotMatter) {
 // Also where only the beginning is wanted.
 TEST(Flac, OneThatIsCutOffIsBadWhateverIsWanted) {
   const Bytes file = encoded(soundOf(1, 16, 30000, 4));
-  for (size_t size : {file.size() - 1, file.size() - 100, file.size() / 2, file.size() / 3, size_t(5000)}) {
+  for (size_t size :
+       {file.size() - 1, file.size() - 100, file.size() / 2, file.size() / 3, size_t(5000)}) {
     Reader reader{std::span(file).first(size)};
     ASSERT_TRUE(reader.probe());
     (void)reader.decode(0, 10);
     ASSERT_FALSE(reader.status) << size;
     EXPECT_EQ(reader.status.error().code, Code::Truncated);
   }
-  EXPECT_EQ(findingOf(std::span(file).first(20)), "truncated FLAC: it ends after 20 bytes, before its samples");
-  EXPECT_EQ(findingOf(std::span(file).first(42)), "truncated FLAC: it ends after 42 bytes, before its samples");
+  EXPECT_EQ(findingOf(std::span(file).first(20)),
+            "truncated FLAC: it ends after 20 bytes, before its samples");
+  EXPECT_EQ(findingOf(std::span(file).first(42)),
+            "truncated FLAC: it ends after 42 bytes, before its samples");
 }
 
 TEST(Flac, WhatIsWrong) {
@@ -218,7 +231,8 @@ TEST(Flac, WhatIsWrong) {
   EXPECT_EQ(changed(4, 1), "damaged FLAC: it does not begin with what its stream is");
   EXPECT_EQ(changed(8, 0xFF), "damaged FLAC: 16 bits at 16000 Hz in blocks of 65344 to 576");
   // The number of samples, 30000 or 0x7530.
-  EXPECT_EQ(changed(24, 0x76), "truncated FLAC: it ends behind sample 30000, and says that it has 30256");
+  EXPECT_EQ(changed(24, 0x76),
+            "truncated FLAC: it ends behind sample 30000, and says that it has 30256");
   MediaSpan bytes(file);
   auto flac = FlacFile::open(bytes);
   ASSERT_TRUE(flac);
@@ -237,7 +251,8 @@ TEST(Flac, WhatIsWrong) {
   EXPECT_TRUE(reader.status);
 }
 
-// PENSTOCK_MUTANTS: how many files. What decodes has the samples that were written: frames have checksums.
+// PENSTOCK_MUTANTS: how many files. What decodes has the samples that were written: frames have
+// checksums.
 TEST(Flac, DamagedFilesAreFoundOut) {
   const char *count = std::getenv("PENSTOCK_MUTANTS");
   std::mt19937 random(count ? uint32_t(std::random_device()()) : 5);
@@ -253,7 +268,8 @@ TEST(Flac, DamagedFilesAreFoundOut) {
     if (random() % 4 == 0)
       file.resize(random() % file.size());
     for (uint32_t n = random() % 4 + (file.size() == whole.size()); n-- > 0 && !file.empty();)
-      file[random() % (random() % 4 ? file.size() : std::min<size_t>(file.size(), 60))] ^= uint8_t(1u << random() % 8);
+      file[random() % (random() % 4 ? file.size() : std::min<size_t>(file.size(), 60))] ^=
+          uint8_t(1u << random() % 8);
     if (random() % 8 == 0 && file.size() > 200) {
       const size_t at = random() % (file.size() - 150);
       file.erase(file.begin() + ptrdiff_t(at), file.begin() + ptrdiff_t(at + random() % 150));
@@ -273,7 +289,8 @@ TEST(Flac, DamagedFilesAreFoundOut) {
         (void)reader.decode(samples / 2, samples / 2 + 100);
       continue;
     }
-    if (samples == 8000 && reader.number(media::waveChannels) == 2 && reader.number(media::waveBits) == 16)
+    if (samples == 8000 && reader.number(media::waveChannels) == 2 &&
+        reader.number(media::waveBits) == 16)
       EXPECT_EQ(all, wanted) << i;
   }
   EXPECT_GT(bad, files / 2);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/ImageDecoder.h"
 #include "runtime/media/ImageHeader.h"
 
@@ -29,7 +30,8 @@ Bytes randomBytes(size_t count, uint32_t seed) {
 }
 
 void append(Bytes &bytes, std::string_view text) {
-  std::copy(text.begin(), text.end(), std::back_inserter(bytes)); // g++ 12 sees an overflow in insert()
+  std::copy(text.begin(), text.end(),
+            std::back_inserter(bytes)); // g++ 12 sees an overflow in insert()
 }
 
 void appendNumber(Bytes &bytes, uint32_t value, int size, bool little) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/ImageFolder.h"
 #include "runtime/core/FakeFileSystem.h"
 #include "runtime/core/RealFileSystem.h"

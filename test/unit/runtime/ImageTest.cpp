@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Machine code as a file: what is whole loads and runs, what is not is refused.
 #include "runtime/core/Image.h"
 
@@ -108,7 +110,8 @@ TEST(Image, SaysWhatIsWrong) {
   EXPECT_EQ(refusal(with([](auto &head) { head.magic = 1; })),
             "the machine code is damaged: it does not begin like an image");
   EXPECT_EQ(refusal(with([](auto &head) { head.abi = 9; })),
-            "the machine code is of kernel ABI 9, this runtime of " + std::to_string(PST_KERNEL_ABI_VERSION));
+            "the machine code is of kernel ABI 9, this runtime of " +
+                std::to_string(PST_KERNEL_ABI_VERSION));
   std::vector<uint8_t> changed = image();
   changed.back() ^= 1;
   EXPECT_EQ(refusal(changed), "the machine code is damaged: its checksum differs");

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Indexes in the cache, where uses are noted and what is old goes, and in folders that
 // pipelines name, where nothing else happens.
 #include "runtime/sources/IndexCache.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Decodes any bytes with our entropy decoder and with libjpeg's, and compares: what
 // tests and fuzz targets of the decoder call.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Files that other programs wrote: cjpeg, jpegtran and wrjpgcom (libjpeg-turbo-progs)
 // and ImageMagick. What they cover is read from the files, counted and printed.
 //

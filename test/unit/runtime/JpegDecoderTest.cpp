@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/jpeg/JpegDecoder.h"
 #include "test/unit/runtime/JpegFiles.h"
 
@@ -27,10 +28,7 @@ std::vector<JpegRecipe> allRecipes() {
       {.name = "rgb", .stored = JCS_RGB},
       {.name = "rgb420", .factors = {{{1, 1}, {2, 2}, {1, 1}}}, .stored = JCS_RGB},
       {.name = "gray", .components = 1, .stored = JCS_GRAYSCALE},
-      {.name = "gray22",
-       .components = 1,
-       .factors = {{{2, 2}}},
-       .stored = JCS_GRAYSCALE},
+      {.name = "gray22", .components = 1, .factors = {{{2, 2}}}, .stored = JCS_GRAYSCALE},
   };
   std::vector<JpegRecipe> all;
   for (const JpegRecipe &base : bases) {
@@ -59,9 +57,7 @@ Region randomRegion(int width, int height, std::mt19937 &random) {
     uint32_t kind = random() % 3;
     begin = random() % uint32_t(extent);
     uint32_t rest = uint32_t(extent) - begin;
-    size = kind == 0 ? 1 + random() % std::min(rest, 3u)
-           : kind == 1 ? 1 + random() % rest
-                       : rest;
+    size = kind == 0 ? 1 + random() % std::min(rest, 3u) : kind == 1 ? 1 + random() % rest : rest;
   };
   Region region;
   pick(height, region.top, region.height);
@@ -98,24 +94,21 @@ void expectInPlace(JpegDecoder &decoder, const std::vector<uint8_t> &file,
 
 /// Decodes a region and compares it with the same box of `full`.
 void expectRegion(JpegDecoder &decoder, const std::vector<uint8_t> &file,
-                  const std::vector<uint8_t> &full, int width,
-                  PixelFormat format, const Region &region,
-                  const std::string &what) {
+                  const std::vector<uint8_t> &full, int width, PixelFormat format,
+                  const Region &region, const std::string &what) {
   uint32_t channels = channelsOf(format);
   size_t stride = region.width * channels + 5;
   std::vector<uint8_t> out(stride * region.height, 0xA5);
   DecodeStats stats;
-  Status status =
-      decoder.decodeRegion(file, format, region, out.data(), stride, stats);
+  Status status = decoder.decodeRegion(file, format, region, out.data(), stride, stats);
   ASSERT_TRUE(status.ok()) << what << ": " << status.error().message;
   for (uint32_t y = 0; y < region.height; ++y) {
     const uint8_t *expected =
         full.data() + (size_t(region.top + y) * width + region.left) * channels;
     const uint8_t *found = out.data() + y * stride;
     ASSERT_TRUE(std::equal(found, found + region.width * channels, expected))
-        << what << " differs in row " << y << " of the region at top "
-        << region.top << ", left " << region.left << ", " << region.width
-        << " x " << region.height;
+        << what << " differs in row " << y << " of the region at top " << region.top << ", left "
+        << region.left << ", " << region.width << " x " << region.height;
     ASSERT_EQ(std::count(found + region.width * channels, found + stride, 0xA5), 5)
         << what << " wrote behind its row";
   }
@@ -136,25 +129,21 @@ TEST_P(RegionTest, EqualsTheFullDecode) {
       width = 1 + random() % 4, height = 1 + random() % 4;
     auto file = randomJpeg(recipe, width, height, random);
     for (PixelFormat format : {PixelFormat::Rgb, PixelFormat::Gray}) {
-      auto full = plainDecode(
-          file, format == PixelFormat::Rgb ? JCS_RGB : JCS_GRAYSCALE);
+      auto full = plainDecode(file, format == PixelFormat::Rgb ? JCS_RGB : JCS_GRAYSCALE);
       Region whole{0, 0, uint32_t(height), uint32_t(width)};
       expectRegion(decoder, file, full, width, format, whole, recipe.name);
       for (int i = 0; i < 12 && !HasFatalFailure(); ++i)
-        expectRegion(decoder, file, full, width, format,
-                     randomRegion(width, height, random),
-                     recipe.name + " " + std::to_string(width) + " x " +
-                         std::to_string(height));
+        expectRegion(decoder, file, full, width, format, randomRegion(width, height, random),
+                     recipe.name + " " + std::to_string(width) + " x " + std::to_string(height));
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , RegionTest, testing::ValuesIn(allRecipes()), [](const auto &info) {
-      std::string name = info.param.name;
-      std::replace(name.begin(), name.end(), '-', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(, RegionTest, testing::ValuesIn(allRecipes()), [](const auto &info) {
+  std::string name = info.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
 
 /// Every row and column border of one image, at each alignment.
 TEST(JpegDecoder, EveryCornerOfASmall420Image) {
@@ -173,8 +162,7 @@ TEST(JpegDecoder, EveryCornerOfASmall420Image) {
 /// libjpeg smooths blocks of progressive files whose last scans are missing,
 /// and that looks two blocks far.
 TEST(JpegDecoder, RegionsOfUnfinishedProgressiveFiles) {
-  JpegRecipe recipe{.name = "420", .factors = {{{2, 2}, {1, 1}, {1, 1}}},
-                    .progressive = true};
+  JpegRecipe recipe{.name = "420", .factors = {{{2, 2}, {1, 1}, {1, 1}}}, .progressive = true};
   std::mt19937 random(8);
   JpegDecoder decoder;
   for (int scans = 1; scans <= 6; ++scans) {
@@ -187,18 +175,16 @@ TEST(JpegDecoder, RegionsOfUnfinishedProgressiveFiles) {
       }
     auto full = plainDecode(file, JCS_RGB);
     for (int i = 0; i < 30 && !HasFatalFailure(); ++i)
-      expectRegion(decoder, file, full, 130, PixelFormat::Rgb,
-                   randomRegion(130, 120, random),
+      expectRegion(decoder, file, full, 130, PixelFormat::Rgb, randomRegion(130, 120, random),
                    std::to_string(scans) + " scans");
   }
 }
 
-Status decode(const std::vector<uint8_t> &file, const Region &region,
-              DecodeStats &stats, JpegDecoder::Options options = {}) {
+Status decode(const std::vector<uint8_t> &file, const Region &region, DecodeStats &stats,
+              JpegDecoder::Options options = {}) {
   std::vector<uint8_t> out(size_t(region.width) * region.height * 3);
   JpegDecoder decoder(options);
-  return decoder.decodeRegion(file, PixelFormat::Rgb, region, out.data(),
-                              region.width * 3, stats);
+  return decoder.decodeRegion(file, PixelFormat::Rgb, region, out.data(), region.width * 3, stats);
 }
 
 TEST(JpegDecoder, ASmallRegionTransformsFewBlocks) {
@@ -235,14 +221,17 @@ TEST(JpegDecoder, GrayTransformsOnlyLuma) {
   std::vector<uint8_t> out(64 * 64);
   DecodeStats stats;
   JpegDecoder decoder;
-  ASSERT_TRUE(decoder.decodeRegion(file, PixelFormat::Gray, {0, 0, 64, 64},
-                                   out.data(), 64, stats).ok());
+  ASSERT_TRUE(
+      decoder.decodeRegion(file, PixelFormat::Gray, {0, 0, 64, 64}, out.data(), 64, stats).ok());
   EXPECT_EQ(stats.blocksTransformed, 64u);
 }
 
 TEST(JpegDecoder, ConvertsCmykAsPillowDoes) {
   std::mt19937 random(5);
-  auto scaled = [](int a, int b) { int t = a * b + 128; return ((t >> 8) + t) >> 8; };
+  auto scaled = [](int a, int b) {
+    int t = a * b + 128;
+    return ((t >> 8) + t) >> 8;
+  };
   for (J_COLOR_SPACE stored : {JCS_CMYK, JCS_YCCK}) {
     JpegRecipe recipe{.name = "cmyk", .components = 4, .stored = stored};
     if (stored == JCS_YCCK)
@@ -280,15 +269,15 @@ TEST(JpegDecoder, RefusesARegionOutsideTheImage) {
 
 TEST(JpegDecoder, KeepsItsMemoryFromImageToImage) {
   std::mt19937 random(1);
-  auto file = randomJpeg({.name = "420", .factors = {{{2, 2}, {1, 1}, {1, 1}}}},
-                         700, 500, random);
+  auto file = randomJpeg({.name = "420", .factors = {{{2, 2}, {1, 1}, {1, 1}}}}, 700, 500, random);
   std::vector<uint8_t> out(700 * 500 * 3);
   DecodeStats stats;
   JpegDecoder decoder;
   uint64_t held = 0;
   for (int i = 0; i < 4; ++i) {
-    ASSERT_TRUE(decoder.decodeRegion(file, PixelFormat::Rgb, {0, 0, 500, 700},
-                                     out.data(), 2100, stats).ok());
+    ASSERT_TRUE(
+        decoder.decodeRegion(file, PixelFormat::Rgb, {0, 0, 500, 700}, out.data(), 2100, stats)
+            .ok());
     if (i > 0) {
       EXPECT_EQ(decoder.heldBytes(), held);
     }
@@ -333,9 +322,9 @@ TEST_F(Damage, TruncationIsFoundWhateverTheRegion) {
     Status status = decode(cut, region, stats);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, Code::Truncated);
-    EXPECT_EQ(status.error().message,
-              "truncated JPEG: it ends after " + std::to_string(cut.size()) +
-                  " bytes (premature end of data segment)");
+    EXPECT_EQ(status.error().message, "truncated JPEG: it ends after " +
+                                          std::to_string(cut.size()) +
+                                          " bytes (premature end of data segment)");
   }
 }
 
@@ -390,8 +379,7 @@ TEST_F(Damage, BehindTheRegionItIsFoundOnRequest) {
   options.wholeFile = true;
   Status status = decode(damaged, {0, 0, 16, 160}, stats, options);
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().message,
-            "damaged JPEG: premature end of data segment");
+  EXPECT_EQ(status.error().message, "damaged JPEG: premature end of data segment");
 }
 
 TEST_F(Damage, ADecoderWorksOnAfterAFailure) {
@@ -401,10 +389,9 @@ TEST_F(Damage, ADecoderWorksOnAfterAFailure) {
   JpegDecoder decoder;
   std::vector<uint8_t> out(160 * 160 * 3);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_FALSE(decoder.decodeRegion(cut, PixelFormat::Rgb, {0, 0, 160, 160},
-                                      out.data(), 480, stats).ok());
-    expectRegion(decoder, file, full, 160, PixelFormat::Rgb, {0, 0, 160, 160},
-                 "after a failure");
+    EXPECT_FALSE(
+        decoder.decodeRegion(cut, PixelFormat::Rgb, {0, 0, 160, 160}, out.data(), 480, stats).ok());
+    expectRegion(decoder, file, full, 160, PixelFormat::Rgb, {0, 0, 160, 160}, "after a failure");
   }
 }
 
@@ -427,7 +414,8 @@ TEST(JpegDecoder, TablesEndWithTheirFile) {
   std::mt19937 random(5);
   const auto pixels = randomPixels(33, 25, 3, random);
   const auto whole = encodeJpeg({.name = "baseline"}, 33, 25, pixels);
-  const auto other = encodeJpeg({.name = "other", .progressive = true, .quality = 30}, 33, 25, pixels);
+  const auto other =
+      encodeJpeg({.name = "other", .progressive = true, .quality = 30}, 33, 25, pixels);
   const auto noHuffman = without(0xC4, whole), noQuantisation = without(0xDB, whole);
   ASSERT_LT(noHuffman.size() + 400, whole.size());
   JpegDecoder decoder;
@@ -470,11 +458,22 @@ TEST(JpegFuzz, MutatedFilesNeverCrash) {
           at %= 700;
         at %= mutant.size();
         switch (random() % 5) {
-        case 0: mutant[at] = uint8_t(random()); break;
-        case 1: mutant[at] ^= uint8_t(1 << random() % 8); break;
-        case 2: mutant.erase(mutant.begin() + long(at)); break;
-        case 3: mutant.insert(mutant.begin() + long(at), uint8_t(random())); break;
-        case 4: if (random() % 4 == 0) mutant.resize(at + 1); break;
+        case 0:
+          mutant[at] = uint8_t(random());
+          break;
+        case 1:
+          mutant[at] ^= uint8_t(1 << random() % 8);
+          break;
+        case 2:
+          mutant.erase(mutant.begin() + long(at));
+          break;
+        case 3:
+          mutant.insert(mutant.begin() + long(at), uint8_t(random()));
+          break;
+        case 4:
+          if (random() % 4 == 0)
+            mutant.resize(at + 1);
+          break;
         }
       }
       // Its own allocation, so that a read behind the end is seen.
@@ -491,8 +490,7 @@ TEST(JpegFuzz, MutatedFilesNeverCrash) {
       size_t stride = region.width * channelsOf(format);
       std::vector<uint8_t> out(stride * region.height);
       DecodeStats stats;
-      Status status = decoder.decodeRegion(exact, format, region, out.data(),
-                                           stride, stats);
+      Status status = decoder.decodeRegion(exact, format, region, out.data(), stride, stats);
       status.ok() ? ++accepted : ++refused;
       if (!status.ok()) {
         EXPECT_FALSE(status.error().message.empty());
@@ -507,8 +505,8 @@ TEST(JpegFuzz, MutatedFilesNeverCrash) {
 TEST(JpegFuzz, EveryTruncationIsAnError) {
   std::mt19937 random(3);
   for (bool progressive : {false, true}) {
-    JpegRecipe recipe{.name = "420", .factors = {{{2, 2}, {1, 1}, {1, 1}}},
-                      .progressive = progressive};
+    JpegRecipe recipe{
+        .name = "420", .factors = {{{2, 2}, {1, 1}, {1, 1}}}, .progressive = progressive};
     auto file = randomJpeg(recipe, 40, 40, random);
     JpegDecoder decoder;
     std::vector<uint8_t> out(40 * 40 * 3);
@@ -516,8 +514,8 @@ TEST(JpegFuzz, EveryTruncationIsAnError) {
     // The last bytes may hold only padding bits.
     for (size_t size = 0; size + 4 < file.size(); ++size) {
       std::vector<uint8_t> cut(file.begin(), file.begin() + long(size));
-      Status status = decoder.decodeRegion(cut, PixelFormat::Rgb, {0, 0, 4, 4},
-                                           out.data(), 12, stats);
+      Status status =
+          decoder.decodeRegion(cut, PixelFormat::Rgb, {0, 0, 4, 4}, out.data(), 12, stats);
       ASSERT_FALSE(status.ok()) << "cut to " << size << " of " << file.size();
       if (size > 2) {
         ASSERT_EQ(status.error().code, Code::Truncated) << status.error().message;

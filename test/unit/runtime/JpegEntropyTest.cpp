@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The own entropy decoder against libjpeg's, on files of all kinds, good and bad.
 #include "test/unit/runtime/JpegExpectations.h"
 #include "test/unit/runtime/JpegFiles.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What tests of the own entropy decoder expect of it.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // JPEG files of every kind, made with libjpeg itself, and its plain full decode.
 #pragma once
 
@@ -109,10 +111,9 @@ inline std::vector<uint8_t> encodeJpeg(const JpegRecipe &recipe, int width, int 
   });
 }
 
-inline std::vector<uint8_t> randomJpeg(const JpegRecipe &recipe, int width,
-                                       int height, std::mt19937 &random) {
-  return encodeJpeg(recipe, width, height,
-                    randomPixels(width, height, recipe.components, random));
+inline std::vector<uint8_t> randomJpeg(const JpegRecipe &recipe, int width, int height,
+                                       std::mt19937 &random) {
+  return encodeJpeg(recipe, width, height, randomPixels(width, height, recipe.components, random));
 }
 
 /// Each component drawn in its own size: factors need not divide the largest, which
@@ -141,8 +142,7 @@ inline std::vector<uint8_t> rawJpeg(JpegRecipe recipe, int width, int height,
 }
 
 /// What libjpeg gives for the whole file, row by row, with its defaults.
-inline std::vector<uint8_t> plainDecode(const std::vector<uint8_t> &file,
-                                        J_COLOR_SPACE space) {
+inline std::vector<uint8_t> plainDecode(const std::vector<uint8_t> &file, J_COLOR_SPACE space) {
   jpeg_decompress_struct info;
   jpeg_error_mgr errors;
   info.err = jpeg_std_error(&errors);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/jpeg/JpegHeader.h"
 #include "test/unit/runtime/JpegFiles.h"
 
@@ -11,8 +12,7 @@ namespace {
 
 std::vector<uint8_t> small() {
   std::mt19937 random(1);
-  return randomJpeg({.name = "420", .factors = {{{2, 2}, {1, 1}, {1, 1}}}}, 33, 21,
-                    random);
+  return randomJpeg({.name = "420", .factors = {{{2, 2}, {1, 1}, {1, 1}}}}, 33, 21, random);
 }
 
 /// An APP1 segment with an orientation, put behind the start marker.
@@ -26,8 +26,8 @@ std::vector<uint8_t> withExif(bool little, uint16_t value, uint16_t type = 3) {
   put(2, 2);
   put(0x010F, 2), put(3, 2), put(1, 4), put(7, 2), put(0, 2);
   put(0x0112, 2), put(type, 2), put(1, 4), put(value, 2), put(0, 2);
-  std::vector<uint8_t> segment = {0xFF, 0xE1, 0, uint8_t(tiff.size() + 8),
-                                  'E',  'x',  'i', 'f', 0, 0};
+  std::vector<uint8_t> segment = {0xFF, 0xE1, 0, uint8_t(tiff.size() + 8), 'E', 'x', 'i',
+                                  'f',  0,    0};
   segment.insert(segment.end(), tiff.begin(), tiff.end());
   auto file = small();
   file.insert(file.begin() + 2, segment.begin(), segment.end());
@@ -75,8 +75,7 @@ TEST(JpegProbe, ReadsSizeAndSampling) {
 
 TEST(JpegProbe, ReadsTheKind) {
   std::mt19937 random(1);
-  auto gray = randomJpeg({.name = "", .components = 1, .stored = JCS_GRAYSCALE},
-                         9, 8, random);
+  auto gray = randomJpeg({.name = "", .components = 1, .stored = JCS_GRAYSCALE}, 9, 8, random);
   EXPECT_EQ(probeJpeg(gray)->components, 1);
   EXPECT_EQ(probeJpeg(gray)->sampling, JpegSampling::None);
   auto progressive = randomJpeg({.name = "", .progressive = true}, 9, 8, random);
@@ -113,18 +112,14 @@ TEST(JpegProbe, SkipsWhatLibjpegSkips) {
 TEST(JpegProbe, SaysWhatIsWrong) {
   using Bytes = std::vector<uint8_t>;
   EXPECT_EQ(messageOf({}), "not a JPEG file: it is empty");
-  EXPECT_EQ(messageOf({0x89, 'P', 'N', 'G', 13, 10, 26, 10}),
-            "not a JPEG file: it is a PNG file");
-  EXPECT_EQ(messageOf(Bytes(100, 'x')),
-            "not a JPEG file: its first bytes are no JPEG marker");
+  EXPECT_EQ(messageOf({0x89, 'P', 'N', 'G', 13, 10, 26, 10}), "not a JPEG file: it is a PNG file");
+  EXPECT_EQ(messageOf(Bytes(100, 'x')), "not a JPEG file: its first bytes are no JPEG marker");
   EXPECT_EQ(messageOf({0xFF, 0xD8, 0xFF}),
             "truncated JPEG: it ends after 3 bytes, inside its headers");
-  EXPECT_EQ(messageOf({0xFF, 0xD8, 0xFF, 0xD9}),
-            "damaged JPEG: it holds no image");
+  EXPECT_EQ(messageOf({0xFF, 0xD8, 0xFF, 0xD9}), "damaged JPEG: it holds no image");
   auto cut = small();
   cut.resize(100);
-  EXPECT_EQ(messageOf(cut),
-            "truncated JPEG: it ends after 100 bytes, inside its headers");
+  EXPECT_EQ(messageOf(cut), "truncated JPEG: it ends after 100 bytes, inside its headers");
   auto file = small();
   size_t frame = frameAt(file);
   auto with = [&](size_t at, uint8_t value) {
@@ -136,16 +131,13 @@ TEST(JpegProbe, SaysWhatIsWrong) {
   EXPECT_EQ(with(4, 12), "JPEG with 12 bits per sample is not read");
   EXPECT_EQ(with(9, 2), "JPEG with 2 components is not read");
   EXPECT_EQ(with(11, 0x51), "damaged JPEG: bad sampling factors");
-  EXPECT_EQ(with(6, 0),
-            "JPEG without a size in its header (33 x 0) is not read");
+  EXPECT_EQ(with(6, 0), "JPEG without a size in its header (33 x 0) is not read");
   file[frame + 5] = 0xFF;
   file[frame + 6] = 0xFF;
-  EXPECT_EQ(messageOf(file),
-            "JPEG of 33 x 65535 pixels, the limit is 65500 per side");
+  EXPECT_EQ(messageOf(file), "JPEG of 33 x 65535 pixels, the limit is 65500 per side");
   ImageLimits limits;
   limits.maxPixels = 33 * 21 - 1;
-  EXPECT_EQ(messageOf(small(), limits),
-            "JPEG of 33 x 21 pixels, the limit is 692 in all");
+  EXPECT_EQ(messageOf(small(), limits), "JPEG of 33 x 21 pixels, the limit is 692 in all");
 }
 
 } // namespace

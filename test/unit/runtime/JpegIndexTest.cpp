@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Decoding from checkpoints.
 #include "test/unit/runtime/JpegAgreement.h"
 #include "test/unit/runtime/JpegFiles.h"
@@ -70,8 +72,7 @@ TEST(JpegIndex, DecodesTheSamePixels) {
         for (int i = 0; i < 6; ++i) {
           JpegDecoder::Options options;
           options.kernels = kernels;
-          const Region region =
-              i ? anyRegion(width, height, random) : Region{0, 0, height, width};
+          const Region region = i ? anyRegion(width, height, random) : Region{0, 0, height, width};
           const JpegOutcome found = decode(file, region, &*index, options);
           ASSERT_TRUE(found.status.ok()) << found.status.error().message;
           ASSERT_EQ(found.pixels, boxOf(full, width, region))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Damage of the kinds that JPEG files meet.
 #pragma once
 

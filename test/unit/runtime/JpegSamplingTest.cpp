@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Regions of files of every sampling that libjpeg reads, against the same part of
 // its full decode: through our decoder at every level of instructions, and through
 // libjpeg's cropping.
@@ -51,8 +53,7 @@ JpegRecipe anySampling(std::mt19937 &random) {
   recipe.quality = 20 + int(random() % 81);
   recipe.optimised = random() % 2;
   if (severalScans)
-    recipe.script =
-        random() % 4 ? randomProgression(recipe, random) : randomScans(recipe, random);
+    recipe.script = random() % 4 ? randomProgression(recipe, random) : randomScans(recipe, random);
   for (int c = 0; c < recipe.components; ++c)
     recipe.name += (c ? "," : "") + std::to_string(recipe.factors[size_t(c)][0]) + "x" +
                    std::to_string(recipe.factors[size_t(c)][1]);
@@ -94,8 +95,7 @@ void JpegSampling::checkRegion(const std::vector<uint8_t> &file, const Region &r
   const size_t pixel = channelsOf(format), row = region.width * pixel;
   std::vector<uint8_t> expected;
   for (uint32_t y = 0; all.status.ok() && y < region.height; ++y) {
-    const auto from =
-        all.pixels.begin() + long(((region.top + y) * width + region.left) * pixel);
+    const auto from = all.pixels.begin() + long(((region.top + y) * width + region.left) * pixel);
     expected.insert(expected.end(), from, from + long(row));
   }
   const auto compare = [&](const JpegDecoder::Options &options, const std::string &way) {
@@ -111,8 +111,8 @@ void JpegSampling::checkRegion(const std::vector<uint8_t> &file, const Region &r
     compare({.limits = {}, .kernels = kernels}, kernels->name);
 }
 
-void JpegSampling::check(const JpegRecipe &recipe, const std::vector<uint8_t> &file,
-                         uint32_t width, uint32_t height, int wanted) {
+void JpegSampling::check(const JpegRecipe &recipe, const std::vector<uint8_t> &file, uint32_t width,
+                         uint32_t height, int wanted) {
   for (const PixelFormat format : {PixelFormat::Rgb, PixelFormat::Gray}) {
     const Region whole{0, 0, height, width};
     JpegOutcome all = decodeJpeg(file, whole, format, {.limits = {}, .plain = true});

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Files of several scans, and such as take liberties: our decoder against libjpeg's.
 #include "test/unit/runtime/JpegExpectations.h"
 #include "test/unit/runtime/JpegFiles.h"

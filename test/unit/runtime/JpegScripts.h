@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Random scripts of scans that libjpeg's encoder takes, and the liberties that files
 // take between them.
 #pragma once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What kind of file a JPEG is, in libjpeg's words: what a corpus counts.
 #pragma once
 

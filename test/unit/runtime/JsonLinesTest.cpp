@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/JsonLines.h"
 #include "runtime/core/FakeFileSystem.h"
 #include "runtime/sources/CsvSource.h"
@@ -36,21 +37,27 @@ TEST(Json, WhatIsNone) {
   EXPECT_EQ(valueOf(R"({"a": 1)"), "no JSON: a comma parts keys, and this line ends");
   EXPECT_EQ(valueOf(R"({"a": 1,})"), "no JSON: a key stands behind a comma, and here stands `}`");
   EXPECT_EQ(valueOf(R"({"a" 1})"), "no JSON: a key is followed by a colon, and here stands `1}`");
-  EXPECT_EQ(valueOf(R"({a: 1})"), "no JSON: a text stands in double quotes, and here stands `a: 1}`");
-  EXPECT_EQ(valueOf(R"({"a": 1} x)"), "no JSON: nothing stands behind the object, and here stands `x`");
-  EXPECT_EQ(valueOf(R"({"a": no})"),
-            "no JSON: a value is a number, a text, a list, an object, true, false or null, and here stands `no}`");
+  EXPECT_EQ(valueOf(R"({a: 1})"),
+            "no JSON: a text stands in double quotes, and here stands `a: 1}`");
+  EXPECT_EQ(valueOf(R"({"a": 1} x)"),
+            "no JSON: nothing stands behind the object, and here stands `x`");
+  EXPECT_EQ(valueOf(R"({"a": no})"), "no JSON: a value is a number, a text, a list, an object, "
+                                     "true, false or null, and here stands `no}`");
   EXPECT_EQ(valueOf(R"({"a": [1 2]})"),
             "no JSON: a comma or a bracket stands behind a value, and here stands `2]}`");
   EXPECT_EQ(valueOf(R"({"a": "\x"})"),
             "no JSON: a backslash is followed by one of \"\\/bfnrtu, and here stands `x\"}`");
-  EXPECT_EQ(valueOf("{\"a\": \"\t\"}"), "no JSON: a text has no control characters, and here stands `\"}`");
-  EXPECT_EQ(valueOf("{\"a\": " + std::string(100000, '[')).substr(0, 28), "no JSON: 64 levels are enoug");
+  EXPECT_EQ(valueOf("{\"a\": \"\t\"}"),
+            "no JSON: a text has no control characters, and here stands `\"}`");
+  EXPECT_EQ(valueOf("{\"a\": " + std::string(100000, '[')).substr(0, 28),
+            "no JSON: 64 levels are enoug");
 }
 
 TEST(Json, Texts) {
-  EXPECT_EQ(*jsonText(R"("a\n\"\\\/\u00e9\ud83d\ude00\ud83d")"), "a\n\"\\/\xC3\xA9\xF0\x9F\x98\x80\xEF\xBF\xBD");
-  EXPECT_EQ(*jsonText(R"("\ud83d\u0041")"), "\xEF\xBF\xBD" "A");
+  EXPECT_EQ(*jsonText(R"("a\n\"\\\/\u00e9\ud83d\ude00\ud83d")"),
+            "a\n\"\\/\xC3\xA9\xF0\x9F\x98\x80\xEF\xBF\xBD");
+  EXPECT_EQ(*jsonText(R"("\ud83d\u0041")"), "\xEF\xBF\xBD"
+                                            "A");
   EXPECT_FALSE(jsonText(R"("a" )"));
   EXPECT_FALSE(jsonText("3"));
   EXPECT_FALSE(jsonText(R"("\u12g4")"));
@@ -84,7 +91,8 @@ TEST(TextList, NestedAndPlain) {
 TEST(TextList, WhatDoesNotFit) {
   EXPECT_EQ(listOf("[1, 2, 3]", {{0, 2}}), "has 3 elements along axis 0, at most 2 are declared");
   EXPECT_EQ(listOf("[1]", {{2, 2}}), "has 1 elements along axis 0, 2 are declared");
-  EXPECT_EQ(listOf("[[1, 2], [3]]", {{0, 9}, {2, 2}}), "has 1 elements along axis 1, 2 are declared");
+  EXPECT_EQ(listOf("[[1, 2], [3]]", {{0, 9}, {2, 2}}),
+            "has 1 elements along axis 1, 2 are declared");
   EXPECT_EQ(listOf("[1, x]", {{0, 9}}), "`x` is not a whole number");
   EXPECT_EQ(listOf("[1, [2]]", {{0, 9}}), "`` is not a whole number");
   EXPECT_EQ(listOf("[1 2]", {{0, 9}}), "lacks a comma in its list");
@@ -104,14 +112,17 @@ Result<std::unique_ptr<Source>> open(FakeFileSystem &files, const std::string &t
 TEST(JsonLines, RowsOfEveryKind) {
   FakeFileSystem files;
   files.addFile("/data/a.bin", std::vector<uint8_t>{7, 8});
-  auto source = open(files, "\xEF\xBB\xBF{\"f\": \"a.bin\", \"n\": 2.5, \"t\": \"\\u00e9\", \"k\": [1, 2], \"b\": true}\r\n"
-                            "\n"
-                            "{\"f\": \"../a.bin\", \"n\": 3, \"t\": \"\", \"k\": [], \"b\": false, \"other\": 9}",
-                     {{{"data", DType::bytes, {}}, "f"},
-                      {{"n", DType::f64, {}}, "n"},
-                      {{"t", DType::text, {}}, "t"},
-                      {{"k", DType::i64, {{0, 4}}}, "k"},
-                      {{"b", DType::boolean, {}}, "b"}});
+  auto source =
+      open(files,
+           "\xEF\xBB\xBF{\"f\": \"a.bin\", \"n\": 2.5, \"t\": \"\\u00e9\", \"k\": [1, 2], \"b\": "
+           "true}\r\n"
+           "\n"
+           "{\"f\": \"../a.bin\", \"n\": 3, \"t\": \"\", \"k\": [], \"b\": false, \"other\": 9}",
+           {{{"data", DType::bytes, {}}, "f"},
+            {{"n", DType::f64, {}}, "n"},
+            {{"t", DType::text, {}}, "t"},
+            {{"k", DType::i64, {{0, 4}}}, "k"},
+            {{"b", DType::boolean, {}}, "b"}});
   ASSERT_TRUE(source) << source.error().message;
   const Source &table = **source;
   ASSERT_EQ(table.length(), 2);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What a kernel on a device is told of a sample.
 
 #include "runtime/core/LaunchRecord.h"
@@ -10,8 +12,9 @@ using namespace penstock::runtime;
 TEST(LaunchRecord, HoldsWhatItsFieldsNameInTheirOrder) {
   using plan::RecordValue;
   const plan::RecordField fields[] = {
-      {RecordValue::scalar, 0, 0, 1}, {RecordValue::entry, 0, 0, 0},  {RecordValue::stride, 1, 4, 1},
-      {RecordValue::data, 0, 4, 1},   {RecordValue::extent, 2, 2, 0}, {RecordValue::scratch, 0, 0, 0},
+      {RecordValue::scalar, 0, 0, 1}, {RecordValue::entry, 0, 0, 0},
+      {RecordValue::stride, 1, 4, 1}, {RecordValue::data, 0, 4, 1},
+      {RecordValue::extent, 2, 2, 0}, {RecordValue::scratch, 0, 0, 0},
       {RecordValue::stride, 0, 2, 0}, {RecordValue::data, 0, 2, 0}};
   uint16_t in[8];
   float out[8];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/Medium.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +15,7 @@ struct Host {
   DecodeStats stats;
   pst_video_costs videos{};
   MediumHost host{{}, stats, videos, nullptr, nullptr};
-  std::unique_ptr<Medium> numbers =
-      mediumEntry(size_t(media::find("numbers"))).make(host);
+  std::unique_ptr<Medium> numbers = mediumEntry(size_t(media::find("numbers"))).make(host);
 };
 
 // Guards around the box stay as they are.
@@ -69,11 +69,11 @@ TEST(Numbers, MoreThanThereIsIsTruncated) {
     const auto layout = host.numbers->layout(request);
     ASSERT_TRUE(layout);
     std::vector<uint8_t> out(size_t(layout->bytes));
-    const Status status = host.numbers->decode({file, {}, nullptr, nullptr, nullptr}, request,
-                                               *layout, out.data());
+    const Status status =
+        host.numbers->decode({file, {}, nullptr, nullptr, nullptr}, request, *layout, out.data());
     ASSERT_FALSE(status);
-    EXPECT_EQ(status.error().message, "the file has 15 bytes, and 16 are wanted behind the first " +
-                                          std::to_string(skip));
+    EXPECT_EQ(status.error().message,
+              "the file has 15 bytes, and 16 are wanted behind the first " + std::to_string(skip));
   }
 }
 

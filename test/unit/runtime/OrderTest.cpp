@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/Order.h"
 
 #include <gtest/gtest.h>
@@ -40,8 +41,7 @@ TEST(Shuffled, IsAPermutationForEverySize) {
 }
 
 TEST(Shuffled, WorksOnHugeTables) {
-  for (int64_t n : {int64_t(1000000000000), Order::maxPositions,
-                    Order::maxPositions / 4 + 1}) {
+  for (int64_t n : {int64_t(1000000000000), Order::maxPositions, Order::maxPositions / 4 + 1}) {
     Order order = *Order::shuffled(n);
     std::set<int64_t> seen;
     for (int64_t i = 0; i < 20000; ++i) {
@@ -110,7 +110,8 @@ TEST(Shuffled, DiffersBetweenEpochsAndSeeds) {
 
 /// States and the reference depend on these: they never change under `pipe 1`.
 TEST(Shuffled, IsPinned) {
-  EXPECT_EQ(epochOf(*Order::shuffled(10), 42, 0), (std::vector<int64_t>{1, 5, 9, 8, 7, 4, 0, 6, 2, 3}));
+  EXPECT_EQ(epochOf(*Order::shuffled(10), 42, 0),
+            (std::vector<int64_t>{1, 5, 9, 8, 7, 4, 0, 6, 2, 3}));
   EXPECT_EQ(Order::shuffled(1000000000000)->row(42, 1, 999999999999), 775132358461);
 }
 
@@ -128,7 +129,8 @@ TEST(Listed, GivesTheListAndChecksIt) {
 TEST(Part, MeansItsOwnRows) {
   EXPECT_EQ(epochOf(std::move(*Order::sequential(3)).over({9, 2, 5}), 1, 2),
             (std::vector<int64_t>{9, 2, 5}));
-  std::vector<int64_t> shuffled = epochOf(std::move(*Order::shuffled(4)).over({10, 11, 12, 13}), 1, 2);
+  std::vector<int64_t> shuffled =
+      epochOf(std::move(*Order::shuffled(4)).over({10, 11, 12, 13}), 1, 2);
   std::vector<int64_t> numbers = epochOf(*Order::shuffled(4), 1, 2);
   for (size_t i = 0; i < 4; ++i)
     EXPECT_EQ(shuffled[i], 10 + numbers[i]);
@@ -161,8 +163,7 @@ TEST(Weighted, RefusesSenselessWeights) {
   EXPECT_EQ(Order::weighted(negative).error().message,
             "row 1 has the weight -2.000000; weights are finite and not negative");
   std::vector<double> zero = {0, 0};
-  EXPECT_EQ(Order::weighted(zero).error().message,
-            "the weights of all 2 rows add up to 0.000000");
+  EXPECT_EQ(Order::weighted(zero).error().message, "the weights of all 2 rows add up to 0.000000");
   std::vector<double> none = {std::nan("")};
   EXPECT_FALSE(Order::weighted(none).ok());
   EXPECT_EQ(Order::weighted({})->positions(), 0);

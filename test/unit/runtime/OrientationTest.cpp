@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Regions of the upright image, for all orientations. The expected pixels are
 // written down per orientation, in the words of the EXIF standard.
 #include "runtime/media/Orientation.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Image folders as tar files.
 #include "runtime/core/FakeFileSystem.h"
 #include "runtime/prepare/PackData.h"
@@ -35,8 +37,9 @@ TEST(TarWriter, NamesOfAnyLengthComeBack) {
       auto more = reader.next(member);
       ASSERT_TRUE(more && *more) << length;
       EXPECT_EQ(member.name, name);
-      EXPECT_EQ(std::string(tar.begin() + long(member.offset), tar.begin() + long(member.offset) + 5),
-                contents);
+      EXPECT_EQ(
+          std::string(tar.begin() + long(member.offset), tar.begin() + long(member.offset) + 5),
+          contents);
       EXPECT_FALSE(*reader.next(member));
     }
 }
@@ -81,9 +84,9 @@ TEST_F(PackTest, TarShardsReadsTheSameRows) {
   ASSERT_TRUE(folder.ok());
   TarOptions tar;
   tar.path = "/out";
-  auto shards = openTarShards(files, tar,
-                              {{"data", plan::DType::bytes, "JPEG;jpg;png"},
-                               {"label", plan::DType::i64, "cls"}});
+  auto shards = openTarShards(
+      files, tar,
+      {{"data", plan::DType::bytes, "JPEG;jpg;png"}, {"label", plan::DType::i64, "cls"}});
   ASSERT_TRUE(shards.ok()) << shards.error().message;
   ASSERT_EQ((*shards)->length(), (*folder)->length());
   for (int64_t row = 0; row < (*shards)->length(); ++row) {
@@ -113,8 +116,8 @@ TEST_F(PackTest, LongNamesAreCountedAndRead) {
   EXPECT_EQ(report->verified, report->outBytes);
   TarOptions tar;
   tar.path = "/out";
-  auto shards = openTarShards(files, tar,
-                              {{"data", plan::DType::bytes, "jpg"}, {"label", plan::DType::i64, "cls"}});
+  auto shards = openTarShards(
+      files, tar, {{"data", plan::DType::bytes, "jpg"}, {"label", plan::DType::i64, "cls"}});
   ASSERT_TRUE(shards.ok()) << shards.error().message;
   ASSERT_EQ((*shards)->length(), 90);
   for (int64_t row = 0; row < 90; ++row) {
@@ -140,7 +143,8 @@ TEST_F(PackTest, WhatIsThereIsNotWrittenAgain) {
   files.addFile("/out/penstock-pack.txt",
                 std::string(whole.at("penstock-pack.txt").begin(),
                             std::find(whole.at("penstock-pack.txt").begin(),
-                                      whole.at("penstock-pack.txt").end(), '\n') + 1));
+                                      whole.at("penstock-pack.txt").end(), '\n') +
+                                1));
   const auto again = packData(files, options, {});
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again->earlier, again->shards - 1);

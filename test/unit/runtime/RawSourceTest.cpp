@@ -1,5 +1,6 @@
-#include "runtime/core/FakeFileSystem.h"
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/RawSource.h"
+#include "runtime/core/FakeFileSystem.h"
 
 #include <gtest/gtest.h>
 
@@ -72,9 +73,7 @@ TEST_F(Raw, WidensEveryScalarType) {
     RawColumn column{"x", type, {}, "", {bytes.data(), size_t(sizeOf(type))}, {}};
     return *(*openRaw({column}, nullptr))->scalar(0, 0);
   };
-  auto real = [&](DType type, uint64_t bits) {
-    return std::bit_cast<double>(scalar(type, bits));
-  };
+  auto real = [&](DType type, uint64_t bits) { return std::bit_cast<double>(scalar(type, bits)); };
   EXPECT_EQ(scalar(DType::i8, 0xFF), -1);
   EXPECT_EQ(scalar(DType::u8, 0xFF), 255);
   EXPECT_EQ(scalar(DType::i16, 0x8000), -32768);
@@ -112,8 +111,7 @@ TEST_F(Raw, SaysWhichSizesDoNotFit) {
 TEST_F(Raw, RefusesFieldsOfAnotherKind) {
   auto source = openRaw({pixels(), labels()}, &files);
   Buffer scratch;
-  EXPECT_EQ((*source)->scalar(0, 0).error().message,
-            "column `pixels` is u8[2, 4], not a scalar");
+  EXPECT_EQ((*source)->scalar(0, 0).error().message, "column `pixels` is u8[2, 4], not a scalar");
   EXPECT_EQ((*source)->tensor(0, 1, scratch).error().message,
             "column `label` is i64, not a tensor");
   EXPECT_FALSE((*source)->fetch(0, 0, scratch).ok());

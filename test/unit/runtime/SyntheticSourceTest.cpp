@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/SyntheticSource.h"
 
 #include <gtest/gtest.h>
@@ -12,8 +13,8 @@ using penstock::plan::DType;
 
 namespace {
 
-std::unique_ptr<Source> open(std::vector<SyntheticColumn> columns,
-                             int64_t length = 1000000000000, uint64_t seed = 0) {
+std::unique_ptr<Source> open(std::vector<SyntheticColumn> columns, int64_t length = 1000000000000,
+                             uint64_t seed = 0) {
   auto opened = openSynthetic(length, std::move(columns), seed);
   EXPECT_TRUE(opened.ok()) << opened.error().message;
   return opened ? std::move(*opened) : nullptr;
@@ -23,8 +24,8 @@ std::vector<uint8_t> bytesOf(const Source &source, int64_t row, int column = 0) 
   Buffer scratch;
   auto view = source.tensor(row, column, scratch);
   EXPECT_TRUE(view.ok());
-  return {view->data, view->data + view->elements() *
-                          sizeOf(source.columns()[size_t(column)].type)};
+  return {view->data,
+          view->data + view->elements() * sizeOf(source.columns()[size_t(column)].type)};
 }
 
 const SyntheticColumn image{"pixels", DType::u8, {{32, 32}, {32, 32}, {3, 3}}, {}};
@@ -70,8 +71,7 @@ TEST(Synthetic, BytesAreUniform) {
 }
 
 TEST(Synthetic, LabelsStayInTheirRange) {
-  auto source = open({{"label", DType::i64, {}, {{0, 10}}},
-                      {"small", DType::i8, {}, {{-3, 4}}}});
+  auto source = open({{"label", DType::i64, {}, {{0, 10}}}, {"small", DType::i8, {}, {{-3, 4}}}});
   std::vector<int> counts(10);
   std::set<int64_t> small;
   for (int64_t row = 0; row < 10000; ++row) {
@@ -138,20 +138,17 @@ std::string failure(std::vector<SyntheticColumn> columns, int64_t length = 10) {
 TEST(Synthetic, SaysWhatCannotBe) {
   EXPECT_EQ(failure({image}, -1), "synthetic() of -1 rows; it can have 0 up to 2^48");
   EXPECT_EQ(failure({}), "synthetic() with 0 columns; it can have 1 up to 65535");
-  EXPECT_EQ(failure({{"x", DType::text, {}, {}}}),
-            "column `x`: synthetic rows cannot be text");
+  EXPECT_EQ(failure({{"x", DType::text, {}, {}}}), "column `x`: synthetic rows cannot be text");
   EXPECT_EQ(failure({{"x", DType::u8, {{3, 3}, {1, 2}}, {}}}),
             "column `x`: only the leading axis may differ from row to row");
   EXPECT_EQ(failure({{"x", DType::u8, {{1 << 20, 1 << 20}, {1 << 20, 1 << 20}}, {}}}),
             "column `x`: a row of u8[1048576, 1048576] takes more than 4 GiB");
-  EXPECT_EQ(failure({{"x", DType::u8, {{4, 3}}, {}}}),
-            "column `x`: an axis of 4 to 3 elements");
+  EXPECT_EQ(failure({{"x", DType::u8, {{4, 3}}, {}}}), "column `x`: an axis of 4 to 3 elements");
   EXPECT_EQ(failure({{"x", DType::u8, {}, {{0, 257}}}}),
             "column `x`: the range 0 .. 257 does not fit u8");
   EXPECT_EQ(failure({{"x", DType::i32, {}, {{0, 1.5}}}}),
             "column `x`: the range 0 .. 1.5 does not fit i32");
-  EXPECT_EQ(failure({{"x", DType::f32, {}, {{2, 2}}}}),
-            "column `x`: the range 2 .. 2 is empty");
+  EXPECT_EQ(failure({{"x", DType::f32, {}, {{2, 2}}}}), "column `x`: the range 2 .. 2 is empty");
 }
 
 } // namespace

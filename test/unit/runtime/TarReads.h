@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // How the tests read tar files: with buffers that do not outlive their promise.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/Tar.h"
 #include "runtime/core/FakeFileSystem.h"
 #include "runtime/sources/TarIndex.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A folder of a test's own, removed at its end.
 #pragma once
 
@@ -8,8 +10,7 @@
 class TempFolder {
 public:
   TempFolder() {
-    std::string name =
-        (std::filesystem::temp_directory_path() / "penstock-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "penstock-XXXXXX").string();
     folder = std::filesystem::canonical(::mkdtemp(name.data())).string();
   }
   TempFolder(const TempFolder &) = delete;

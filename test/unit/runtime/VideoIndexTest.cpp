@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The index of a folder of videos as a file of the cache. What is in real videos
 // is test/parity/video.py's and test/e2e/video.py's matter.
 #include "runtime/sources/VideoIndex.h"

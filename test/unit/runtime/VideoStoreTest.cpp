@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Which indexes are made and which are found again. What is in real videos is
 // test/parity/video.py's and test/e2e/video.py's matter.
-#include "runtime/sources/TrackStore.h"
 #include "runtime/core/FakeFileSystem.h"
+#include "runtime/sources/TrackStore.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
-#include "runtime/media/wave/WaveFile.h"
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/Medium.h"
+#include "runtime/media/wave/WaveFile.h"
 
 #include <gtest/gtest.h>
 
@@ -42,17 +43,22 @@ std::string messageOf(const std::string &file) {
 TEST(Wave, Structure) {
   const std::string head = format(1, 2, 16);
   EXPECT_EQ(messageOf(riff(head + chunk("data", std::string(12, 'x')))), "3 samples");
-  EXPECT_EQ(messageOf(riff(chunk("LIST", "odd") + head + chunk("data", std::string(15, 'x')) + "rest")), "3 samples");
+  EXPECT_EQ(
+      messageOf(riff(chunk("LIST", "odd") + head + chunk("data", std::string(15, 'x')) + "rest")),
+      "3 samples");
   EXPECT_EQ(messageOf(riff(head + chunk("data", ""))), "0 samples");
   // Written to a pipe: up to the end of the file.
   EXPECT_EQ(messageOf(riff(head + "data\xFF\xFF\xFF\xFF" + std::string(8, 'x'))), "2 samples");
-  const std::string sizes = chunk("ds64", number(0, 8) + number(8, 8) + number(2, 8) + number(0, 4));
+  const std::string sizes =
+      chunk("ds64", number(0, 8) + number(8, 8) + number(2, 8) + number(0, 4));
   for (const char *magic : {"RF64", "BW64"})
-    EXPECT_EQ(messageOf(riff(sizes + head + "data\xFF\xFF\xFF\xFF" + std::string(9, 'x'), magic)), "2 samples");
+    EXPECT_EQ(messageOf(riff(sizes + head + "data\xFF\xFF\xFF\xFF" + std::string(9, 'x'), magic)),
+              "2 samples");
   const std::string guid("\x00\x00\x00\x00\x10\x00\x80\x00\x00\xAA\x00\x38\x9B\x71", 14);
   auto extensible = [&](const std::string &id) {
-    return riff(chunk("fmt ", number(0xFFFE, 2) + number(1, 2) + number(8000, 4) + number(24000, 4) + number(3, 2) +
-                                  number(24, 2) + number(22, 2) + number(20, 2) + number(4, 4) + number(1, 2) + id) +
+    return riff(chunk("fmt ", number(0xFFFE, 2) + number(1, 2) + number(8000, 4) +
+                                  number(24000, 4) + number(3, 2) + number(24, 2) + number(22, 2) +
+                                  number(20, 2) + number(4, 4) + number(1, 2) + id) +
                 chunk("data", "123456"));
   };
   EXPECT_EQ(messageOf(extensible(guid)), "2 samples");
@@ -64,14 +70,18 @@ TEST(Wave, WhatIsWrong) {
   EXPECT_EQ(messageOf("OggS"), "not a sound file: its first bytes are neither WAV's nor FLAC's");
   EXPECT_EQ(messageOf(riff(head)), "truncated WAV: it ends after 36 bytes, before its samples");
   EXPECT_EQ(messageOf(riff(data)), "damaged WAV: samples stand before their format");
-  EXPECT_EQ(messageOf(riff(head + data).substr(0, 50)), "truncated WAV: it has 6 bytes of samples, and says 12");
+  EXPECT_EQ(messageOf(riff(head + data).substr(0, 50)),
+            "truncated WAV: it has 6 bytes of samples, and says 12");
   EXPECT_EQ(messageOf(riff(head + chunk("LIST", std::string(50, 'x'))).substr(0, 60)),
             "truncated WAV: it ends after 60 bytes, before its samples");
-  EXPECT_EQ(messageOf(riff(format(1, 0, 16) + data)), "damaged WAV: 0 channels at 8000 Hz in frames of 0 bytes");
+  EXPECT_EQ(messageOf(riff(format(1, 0, 16) + data)),
+            "damaged WAV: 0 channels at 8000 Hz in frames of 0 bytes");
   EXPECT_EQ(messageOf(riff(chunk("fmt ", "short") + data)), "damaged WAV: a format of 5 bytes");
   EXPECT_EQ(messageOf(riff(format(2, 2, 4) + data)),
-            "WAV of format 2 with 4 bits is not read (PCM of 8, 16, 24 and 32 bits, floats, A-law and mu-law are)");
-  EXPECT_EQ(messageOf(riff(chunk("ds64", "short") + head + data, "RF64")), "damaged WAV: sizes of 5 bytes");
+            "WAV of format 2 with 4 bits is not read (PCM of 8, 16, 24 and 32 bits, floats, A-law "
+            "and mu-law are)");
+  EXPECT_EQ(messageOf(riff(chunk("ds64", "short") + head + data, "RF64")),
+            "damaged WAV: sizes of 5 bytes");
 }
 
 // Guards beside the range stay as they are.
@@ -82,7 +92,14 @@ TEST(Wave, AnyRangeIsThatOfTheWhole) {
   const auto kind = size_t(media::find("wave"));
   auto medium = mediumEntry(kind).make(host);
   std::mt19937 random(3);
-  for (auto [tag, bits] : {std::pair(1u, 8u), {1u, 16u}, {1u, 24u}, {1u, 32u}, {3u, 32u}, {3u, 64u}, {6u, 8u}, {7u, 8u}})
+  for (auto [tag, bits] : {std::pair(1u, 8u),
+                           {1u, 16u},
+                           {1u, 24u},
+                           {1u, 32u},
+                           {3u, 32u},
+                           {3u, 64u},
+                           {6u, 8u},
+                           {7u, 8u}})
     for (uint32_t channels : {1u, 2u, 5u}) {
       std::string samples;
       for (uint32_t i = 0; i < 50 * channels * bits / 8; ++i)
@@ -96,7 +113,12 @@ TEST(Wave, AnyRangeIsThatOfTheWhole) {
         const AxisRange all[] = {{0, 50}, {0, channels}};
         const size_t rank = isMono ? 1 : 2;
         auto decoded = [&](const AxisRange *box) {
-          const MediumRequest request{plan::DType::f32, isMono ? "mono" : "channels", false, {extents, rank}, {box, rank}, {}};
+          const MediumRequest request{plan::DType::f32,
+                                      isMono ? "mono" : "channels",
+                                      false,
+                                      {extents, rank},
+                                      {box, rank},
+                                      {}};
           const auto layout = medium->layout(request);
           std::vector<uint8_t> out(size_t(layout->bytes), 0xEE);
           EXPECT_TRUE(medium->decode(input, request, *layout, out.data()));
@@ -110,8 +132,9 @@ TEST(Wave, AnyRangeIsThatOfTheWhole) {
           const auto part = decoded(box);
           for (size_t i = 0; i < whole.size(); ++i) {
             const auto element = int64_t(i / 4), t = isMono ? element : element / channels;
-            const bool inside = t >= box[0].low && t < box[0].high &&
-                                (isMono || (element % channels >= box[1].low && element % channels < box[1].high));
+            const bool inside =
+                t >= box[0].low && t < box[0].high &&
+                (isMono || (element % channels >= box[1].low && element % channels < box[1].high));
             ASSERT_EQ(part[i], inside ? whole[i] : 0xEE) << tag << " " << bits << " " << channels;
           }
         }
@@ -128,7 +151,8 @@ TEST(Wave, DamagedFilesAreReadOrRefused) {
   MediumHost host{{}, stats, videos, nullptr, nullptr};
   const auto kind = size_t(media::find("wave"));
   auto medium = mediumEntry(kind).make(host);
-  const std::string whole = riff(chunk("LIST", "some text") + format(1, 2, 16) + chunk("data", std::string(400, 'x')));
+  const std::string whole =
+      riff(chunk("LIST", "some text") + format(1, 2, 16) + chunk("data", std::string(400, 'x')));
   int bad = 0, files = count ? std::atoi(count) : 300;
   for (int i = 0; i < files; ++i) {
     std::string file = whole;
@@ -149,7 +173,8 @@ TEST(Wave, DamagedFilesAreReadOrRefused) {
     const AxisRange box[] = {{extents[0] / 2, extents[0]}};
     const MediumRequest request{plan::DType::f32, "mono", false, extents, box, {}};
     std::vector<float> out(size_t(extents[0]), 9);
-    EXPECT_TRUE(medium->decode(input, request, *medium->layout(request), reinterpret_cast<uint8_t *>(out.data())));
+    EXPECT_TRUE(medium->decode(input, request, *medium->layout(request),
+                               reinterpret_cast<uint8_t *>(out.data())));
     for (int64_t t = 0; t < box[0].low; ++t)
       ASSERT_EQ(out[size_t(t)], 9);
   }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What the runtime finds in tar files, for comparison with the programs that wrote them.
 //
 //   list-tar FILE...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tar files of random names, written by GNU tar and Python's tarfile in four formats, come back whole."""
 import io
 import os

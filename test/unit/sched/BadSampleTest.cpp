@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/Order.h"
 #include "test/unit/runtime/JpegFiles.h"
 #include "test/unit/sched/Pipelines.h"

@@ -1,5 +1,8 @@
-// The last stage of a batch on a simulated GPU: the kernels are the C++ functions that other tests run on the
-// host, called with what a launch hands over. Samples are the host's, whatever the pace, and whatever fails.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The last stage of a batch on a simulated GPU: the kernels are the C++ functions that other tests
+// run on the host, called with what a launch hands over. Samples are the host's, whatever the pace,
+// and whatever fails.
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/FakeDriver.h"
 #include "test/unit/sched/Pipelines.h"
@@ -29,7 +32,8 @@ struct DeviceFunction {
 /// Kernels of the host, called for each record of a launch.
 class HostFunctions final : public cuda::FakeModule {
 public:
-  explicit HostFunctions(std::map<std::string, DeviceFunction> functions) : functions(std::move(functions)) {}
+  explicit HostFunctions(std::map<std::string, DeviceFunction> functions)
+      : functions(std::move(functions)) {}
   bool has(const std::string &kernel) const override { return functions.count(kernel) != 0; }
   std::string run(const FakeLaunch &launch) override {
     const DeviceFunction &kernel = functions.at(launch.kernel);
@@ -73,7 +77,8 @@ struct DevicePipeline {
   Pipeline pipeline;
   std::map<std::string, DeviceFunction> functions;
 
-  explicit DevicePipeline(Pipeline given, size_t first = 0, bool stay = false) : pipeline(std::move(given)) {
+  explicit DevicePipeline(Pipeline given, size_t first = 0, bool stay = false)
+      : pipeline(std::move(given)) {
     for (const auto &output : pipeline.plan.outputs)
       output->on_device = stay;
     int last = 0;
@@ -92,12 +97,16 @@ struct DevicePipeline {
       const size_t inputs = step->inputs.size(), tensors = inputs + step->outputs.size();
       for (size_t i = 0; i < tensors; ++i) {
         const int buffer = i < inputs ? step->inputs[i]->buffer : step->outputs[i - inputs];
-        const int axes = int(pipeline.plan.buffers[size_t(buffer)]->dims.size()) + (i < inputs && step->inputs[i]->all);
+        const int axes = int(pipeline.plan.buffers[size_t(buffer)]->dims.size()) +
+                         (i < inputs && step->inputs[i]->all);
         record.emplace_back(RecordValue::data, 0, 0, uint16_t(i));
         for (int axis = 0; axis < HostFunctions::rank; ++axis) {
-          // Strides of elements of one byte: the functions count bytes. What is not there reads as any number.
-          for (auto [value, shift] : {std::pair(RecordValue::extent, 0), std::pair(RecordValue::stride, 1)})
-            record.emplace_back(axes ? value : RecordValue::entry, uint8_t(axes ? std::min(axis, axes - 1) : 0),
+          // Strides of elements of one byte: the functions count bytes. What is not there reads as
+          // any number.
+          for (auto [value, shift] :
+               {std::pair(RecordValue::extent, 0), std::pair(RecordValue::stride, 1)})
+            record.emplace_back(axes ? value : RecordValue::entry,
+                                uint8_t(axes ? std::min(axis, axes - 1) : 0),
                                 uint8_t(axes ? shift : 0), uint16_t(axes ? i : 0));
         }
       }
@@ -136,7 +145,8 @@ std::vector<std::string> twoEpochs(Session &session, std::string *error = nullpt
 }
 
 /// Both deliver the same, at any pace of the device, and nothing is left.
-void expectTheHostsSamples(const Pipeline &pipeline, const SessionOptions &options, int seeds = 20, size_t first = 0) {
+void expectTheHostsSamples(const Pipeline &pipeline, const SessionOptions &options, int seeds = 20,
+                           size_t first = 0) {
   auto host = pipeline.open(options);
   ASSERT_TRUE(host) << host.error().message;
   const std::vector<std::string> expected = twoEpochs(**host);
@@ -229,7 +239,8 @@ Pipeline joinedPipeline() {
   return p;
 }
 
-/// Six multiples of a sample's value, of which as many count as one step or another finds: more than five are too many.
+/// Six multiples of a sample's value, of which as many count as one step or another finds: more
+/// than five are too many.
 Pipeline countedPipeline() {
   Pipeline p = memoryPipeline();
   p.plan.substitute = 0.9;
@@ -276,7 +287,8 @@ Pipeline countedPipeline() {
   const int negated = p.output("negated", DType::i64, {6}); // of what is an output, too
   p.step(p.kernel([](pst_kernel_args *args) -> int32_t {
     for (int64_t i = 0; i < 6; ++i)
-      static_cast<int64_t *>(args->tensors[1].data)[i] = -static_cast<int64_t *>(args->tensors[0].data)[i];
+      static_cast<int64_t *>(args->tensors[1].data)[i] =
+          -static_cast<int64_t *>(args->tensors[0].data)[i];
     return 0;
   }),
          {out}, {negated});
@@ -351,7 +363,9 @@ public:
     const OutputView &view = batch.outputs().front();
     ASSERT_EQ(view.device, 0);
     ASSERT_EQ(driver.memHostAlloc(&copies.emplace_back(), bytes, 0), cuda::success);
-    ASSERT_EQ(driver.memcpyDtoHAsync(copies.back(), reinterpret_cast<uintptr_t>(view.data), bytes, stream), cuda::success);
+    ASSERT_EQ(driver.memcpyDtoHAsync(copies.back(), reinterpret_cast<uintptr_t>(view.data), bytes,
+                                     stream),
+              cuda::success);
   }
   std::vector<std::string> read() {
     EXPECT_EQ(driver.streamSynchronize(stream), cuda::success);
@@ -455,9 +469,11 @@ void failAnyCall(const DevicePipeline &onDevice) {
   }
   int tried = 0;
   for (const auto &[function, count] : calls) {
-    const bool givesBack = function.find("Free") != std::string::npos || function.find("Destroy") != std::string::npos ||
-                           function.find("Release") != std::string::npos || function.find("ctx") == 0 ||
-                           function == "moduleUnload" || function == "streamSynchronize" || function == "eventQuery";
+    const bool givesBack = function.find("Free") != std::string::npos ||
+                           function.find("Destroy") != std::string::npos ||
+                           function.find("Release") != std::string::npos ||
+                           function.find("ctx") == 0 || function == "moduleUnload" ||
+                           function == "streamSynchronize" || function == "eventQuery";
     for (int number = 0; !givesBack && number < std::min(count, 12); ++number, ++tried) {
       FakeDriver driver(onDevice.driver(uint64_t(number)));
       driver.fail(function, number, number % 2 ? cuda::illegalAddress : cuda::outOfMemory);
@@ -470,11 +486,13 @@ void failAnyCall(const DevicePipeline &onDevice) {
         else
           error = session.error().message;
       }
-      // How often memory is taken depends on which threads get the batches. What cannot be copied has no hash, and where
-      // there can be no event for a consumer, the block waits for it.
-      const bool isSaid = !error.empty() || std::any_of(samples.begin(), samples.end(), [](const std::string &sample) {
-        return sample.size() > 2 && sample.substr(sample.size() - 2) == " 0";
-      });
+      // How often memory is taken depends on which threads get the batches. What cannot be copied
+      // has no hash, and where there can be no event for a consumer, the block waits for it.
+      const bool isSaid =
+          !error.empty() ||
+          std::any_of(samples.begin(), samples.end(), [](const std::string &sample) {
+            return sample.size() > 2 && sample.substr(sample.size() - 2) == " 0";
+          });
       EXPECT_TRUE(isSaid || samples == expected) << function << " " << number;
       EXPECT_EQ(driver.left(), "") << function << " " << number;
       EXPECT_EQ(driver.fault(), "") << function << " " << number;
@@ -488,11 +506,13 @@ TEST(DeviceStage, AnyCallMayFailAndNothingIsLeft) {
   failAnyCall(DevicePipeline(countedPipeline(), 0, true));
 }
 
-// A sample's memory is given back at once, so nothing may be left that was queued before a call failed.
+// A sample's memory is given back at once, so nothing may be left that was queued before a call
+// failed.
 TEST(DeviceStage, WhatWasQueuedEndsWithACallThatFails) {
   const MemoryTable table(20);
   const DevicePipeline onDevice(memoryPipeline());
-  for (const char *function : {"memcpyHtoDAsync", "memcpyDtoHAsync", "eventRecord", "streamWaitEvent", "launchKernel", "eventSynchronize"})
+  for (const char *function : {"memcpyHtoDAsync", "memcpyDtoHAsync", "eventRecord",
+                               "streamWaitEvent", "launchKernel", "eventSynchronize"})
     for (int number = 0; number < 4; ++number) {
       FakeDriver driver(onDevice.driver(uint64_t(number)));
       driver.fail(function, number, cuda::outOfMemory);

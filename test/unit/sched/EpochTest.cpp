@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "test/unit/sched/Pipelines.h"
 
 #include <set>
@@ -276,7 +277,9 @@ TEST(GivenRows, ComeAsTheyAreGiven) {
   EXPECT_EQ(taken->batch->positions(), (std::vector<int64_t>{1, 3, 5, 7}));
   EXPECT_EQ(what(), Session::Taken::NoRows);
 
-  auto message = [&](std::vector<int64_t> rows) { return (*session)->giveRows(rows).error().message; };
+  auto message = [&](std::vector<int64_t> rows) {
+    return (*session)->giveRows(rows).error().message;
+  };
   EXPECT_EQ(message({0, 1, 2, 3, 4}), "a batch of 5 rows, more than the batch size 4");
   EXPECT_EQ(message({10}), "row 10 of a table of 10");
   EXPECT_EQ(message({-1}), "row -1 of a table of 10");

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // A plan with kernels in C++, as the compiler would write it.
 #pragma once
 

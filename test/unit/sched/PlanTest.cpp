@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "test/unit/sched/Pipelines.h"
 
 #include <functional>
@@ -135,8 +136,7 @@ TEST(PlanCheck, EveryRuleHasItsMessage) {
       {"step 0 reads buffer 5", [](auto &p) { p.steps[0]->inputs[0]->buffer = 5; }},
       {"step 0 reads other samples in stage 0",
        [](auto &p) { p.steps[0]->inputs[0]->peer_slot = 20; }},
-      {"step 0 reads other samples in stage 0",
-       [](auto &p) { p.steps[0]->inputs[0]->all = true; }},
+      {"step 0 reads other samples in stage 0", [](auto &p) { p.steps[0]->inputs[0]->all = true; }},
       {"step 0 cannot read buffer 0 of all samples",
        [](auto &p) {
          p.steps[0]->inputs[0]->all = true;
@@ -149,13 +149,9 @@ TEST(PlanCheck, EveryRuleHasItsMessage) {
       {"step 0 reads buffer 0, which nothing has written", [](auto &p) { p.decodes.clear(); }},
       {"output 0 is written by nothing", [](auto &p) { p.steps.clear(); }},
       {"output 0 repeats an axis or has no axis n",
-       [](auto &p) {
-         p.outputs[0]->axes = p.outputs[0]->stored = {"a", "a"};
-       }},
+       [](auto &p) { p.outputs[0]->axes = p.outputs[0]->stored = {"a", "a"}; }},
       {"output 0 stores other axes than it has",
-       [](auto &p) {
-         p.outputs[0]->stored = {"n", "z"};
-       }},
+       [](auto &p) { p.outputs[0]->stored = {"n", "z"}; }},
       {"output 1 has not exactly one of buffer and scalar",
        [](auto &p) { p.outputs[1]->buffer = 1; }},
       {"output 1 has no name of its own", [](auto &p) { p.outputs[1]->name = "image"; }},
@@ -202,8 +198,7 @@ TEST(PlanCheck, CodecsHaveWhatTheyReadAndWrite) {
       {"step 0 does not fit its codec", [](auto &p) { p.buffers[1]->type = DType::i8; }},
       {"step 0 does not fit its codec", [](auto &p) { p.buffers[1]->dims.pop_back(); }},
       {"step 1 does not fit its codec", [](auto &p) { p.buffers[3]->type = DType::i32; }},
-      {"step 1 does not fit its codec",
-       [](auto &p) { p.buffers[2]->type = DType::i8; }},
+      {"step 1 does not fit its codec", [](auto &p) { p.buffers[2]->type = DType::i8; }},
       {"step 1 does not fit its codec", [](auto &p) { p.steps[1]->inputs[0]->buffer = 2; }},
   };
   for (const Fault &fault : faults) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // `where`, weights and lists: which rows an epoch has.
 #include "test/unit/sched/Pipelines.h"
 

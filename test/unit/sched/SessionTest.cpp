@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/abi/random.h"
 #include "runtime/media/jpeg/CheckpointBuilder.h"
 #include "test/unit/sched/Pipelines.h"

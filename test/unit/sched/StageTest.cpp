@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What only some pipelines need: samples that read each other, branches, ragged
 // outputs, other memory orders, temporaries of any size.
 #include "test/unit/runtime/JpegFiles.h"
@@ -173,7 +175,8 @@ int32_t sumOfAllKernel(pst_kernel_args *args) {
   const pst_tensor &all = args->tensors[0];
   int64_t sum = all.extent[0] * 1'000'000;
   for (int64_t i = 0; i < all.extent[0]; ++i)
-    sum += *reinterpret_cast<const int64_t *>(static_cast<const char *>(all.data) + i * all.stride[0]);
+    sum +=
+        *reinterpret_cast<const int64_t *>(static_cast<const char *>(all.data) + i * all.stride[0]);
   *static_cast<int64_t *>(args->tensors[1].data) = sum;
   return 0;
 }
@@ -185,7 +188,8 @@ int32_t countedSumKernel(pst_kernel_args *args) {
 }
 int32_t refusedKernel(pst_kernel_args *) { return 1; }
 
-/// value -> temporary (value, twice) -> once for the batch: the sum of all -> that and the own value.
+/// value -> temporary (value, twice) -> once for the batch: the sum of all -> that and the own
+/// value.
 Pipeline batchPipeline(pst_kernel once = countedSumKernel) {
   Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
     int64_t *s = args->scalars;
@@ -231,7 +235,8 @@ TEST(Stages, WhatAllSamplesShareIsComputedOnce) {
         EXPECT_EQ(sample->contentHash, (*batch)->contentHash(i));
       }
     }
-    // Once for each of the batches, of which the next epoch's may have begun, and of the samples alone.
+    // Once for each of the batches, of which the next epoch's may have begun, and of the samples
+    // alone.
     EXPECT_GE(runs, 3 + 10);
     EXPECT_LE(runs, 3 + 10 + 2);
   }
@@ -246,8 +251,9 @@ TEST(Stages, CodeForSoManySamplesSeesNoOthers) {
   EXPECT_TRUE((*session)->sample(0, 3));
   auto sample = (*session)->sample(0, 4);
   ASSERT_FALSE(sample);
-  EXPECT_EQ(sample.error().message, "position 4 is in a last batch of 2 samples, which is not delivered: there is "
-                                    "nothing that its 4 samples would share");
+  EXPECT_EQ(sample.error().message,
+            "position 4 is in a last batch of 2 samples, which is not delivered: there is "
+            "nothing that its 4 samples would share");
 }
 
 TEST(Stages, NoOtherRowHelpsWhereTheBatchFails) {
@@ -256,8 +262,9 @@ TEST(Stages, NoOtherRowHelpsWhereTheBatchFails) {
   ASSERT_TRUE(session);
   auto batch = (*session)->next();
   ASSERT_FALSE(batch);
-  EXPECT_EQ(batch.error().message,
-            "what the samples of the batch from position 0 share cannot be computed: check 1 failed");
+  EXPECT_EQ(
+      batch.error().message,
+      "what the samples of the batch from position 0 share cannot be computed: check 1 failed");
   EXPECT_TRUE((*session)->badSamples().empty());
 }
 

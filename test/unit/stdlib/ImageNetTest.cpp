@@ -1,5 +1,6 @@
-//===- ImageNetTest.cpp - one pipeline on two levels ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// One pipeline on two levels.
 #include "test/unit/stdlib/OneSample.h"
 #include <cstring>
 #include <fstream>

@@ -1,5 +1,6 @@
-//===- IndexTest.cpp - class I, against tables by hand --------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Class I, against tables by hand.
 #include "test/unit/stdlib/OneSample.h"
 
 using namespace penstock::reference;

@@ -1,5 +1,6 @@
-//===- MediaTest.cpp - what a decode delivers -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a decode delivers.
 #include "test/unit/stdlib/OneSample.h"
 
 using namespace penstock::reference;

@@ -1,5 +1,6 @@
-//===- OneSample.cpp - the part of the fixture that knows MLIR ------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of the fixture that knows MLIR.
 #include "test/unit/stdlib/OneSample.h"
 #include "compiler/Dialect/PipeDialect.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,6 +1,7 @@
-//===- OneSample.h - a pipeline's text, its fields and what it delivers ---===//
-#ifndef PENSTOCK_TEST_UNIT_STDLIB_ONESAMPLE_H
-#define PENSTOCK_TEST_UNIT_STDLIB_ONESAMPLE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// A pipeline's text, its fields and what it delivers.
+#pragma once
 
 #include "stdlib/reference/Interpreter.h"
 #include <gtest/gtest.h>
@@ -115,5 +116,3 @@ private:
 };
 
 } // namespace penstock::reference
-
-#endif

@@ -1,5 +1,6 @@
-//===- PointTest.cpp - classes P, H and G, and the scalar ops -------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Classes P, H and G, and the scalar ops.
 #include "test/unit/stdlib/OneSample.h"
 #include <cmath>
 

@@ -1,5 +1,6 @@
-//===- ReduceTest.cpp - class R, against tables by hand -------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Class R, against tables by hand.
 #include "test/unit/stdlib/OneSample.h"
 #include <cmath>
 

@@ -1,5 +1,6 @@
-//===- ResampleTest.cpp - Pillow's resize, tap by tap ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pillow's resize, tap by tap.
 #include "test/unit/stdlib/OneSample.h"
 
 using namespace penstock::reference;

@@ -1,5 +1,6 @@
-//===- ScopeTest.cpp - samples, branches, loops, batches ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Samples, branches, loops, batches.
 #include "runtime/abi/random.h"
 #include "test/unit/stdlib/OneSample.h"
 

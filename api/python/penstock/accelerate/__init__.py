@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Unmodified PyTorch scripts with Penstock's batches::
 
     penstock accelerate train.py --epochs 90

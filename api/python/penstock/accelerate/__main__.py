@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`python -m penstock.accelerate [OPTIONS] train.py args...`, which `penstock accelerate` runs."""
 from __future__ import annotations
 

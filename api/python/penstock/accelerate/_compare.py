@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--compare: the same batch by the script's own data set and collate_fn."""
 from __future__ import annotations
 

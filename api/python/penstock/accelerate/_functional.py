@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """torchvision's functions on images and tensors that nobody looked at: recorded, with the numbers that the script drew.
 
 Of the first version, the functions that others call are replaced: those on Pillow images, and what makes tensors. The second version calls a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`DataLoader._get_iterator`, replaced: every loader asks it for its iterator, subclasses and loaders that are made anew, too."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sessions over images that are given a batch at a time."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a DataLoader iterates with where its batches come from a pipeline."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Images and tensors that nobody has looked at yet, in a data set's own `__getitem__`.
 
 Pillow's `Image.open` reads a file's header alone. While a data set is traced, `convert("RGB")` or `convert("L")` of such an image gives a `LazyImage`,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Data sets of the script's own, by leaves: its iterator runs, with its workers; only the images come from pipelines: one for each Compose
 that is known, and one for each Key that is recorded (`_record`)."""
 from __future__ import annotations

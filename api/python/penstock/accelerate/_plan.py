@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a loader's batches are made: a pipeline, and what of the script's own Python stays."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a script's own Python did to an image that nobody looked at: the calls, and the stages of a pipeline that do the same.
 
 Cuts, flips and pads one after the other are one window into the image: so scripts that draw a flip or not, or pad small images alone,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What was done with each loader of a script, said when it ends."""
 from __future__ import annotations
 

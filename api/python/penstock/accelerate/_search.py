@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a data set of the script's own refers to: whether its images may come from pipelines."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A session whose rows are pushed, a batch at a time."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Installs the replacement as soon as torch is there: in this process, and in those that it starts."""
 from __future__ import annotations
 

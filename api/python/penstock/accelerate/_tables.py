@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The data sets of torchvision whose rows are known without calling `__getitem__`: lists of files, and arrays."""
 from __future__ import annotations
 

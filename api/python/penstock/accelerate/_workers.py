@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the script's own Python draws in a DataLoader's workers, where there are no workers."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a transform makes of an image, as stages of a pipeline."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A torchvision transform as the text of a pipeline."""
 from __future__ import annotations
 

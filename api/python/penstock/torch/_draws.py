@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers that a script's own transform draws, followed from the call that draws them to where they are used.
 
 `random.random()`, `random.uniform(a, b)`, `numpy.random.rand()`, `.random()`, `.uniform(a, b)` and `torch.rand(1)` give a

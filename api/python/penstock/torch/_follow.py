@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Follows a callable through what it does with an image that only records.
 
 A torchvision class is looked up (`_known`). Anything else, a wrapper, a preset, a class or function of the script's own, is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """torchvision's classes, v1 and v2, as stages. What a class cannot have is an Unknown that says why."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A loader with the attributes that trainers know from torch's DataLoader."""
 from __future__ import annotations
 

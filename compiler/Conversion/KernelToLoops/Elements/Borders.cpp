@@ -1,5 +1,6 @@
-//===- Borders.cpp - pads: what lies outside --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pads: what lies outside.
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Margins.h"
@@ -12,7 +13,8 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-Index penstock::conversion::bordered(const Site &site, const Index &index, Value extent, Border border, Value &inside) {
+Index penstock::conversion::bordered(const Site &site, const Index &index, Value extent,
+                                     Border border, Value &inside) {
   auto [ctx, b, l, m] = site.parts();
   Value i = m.numbers(index);
   Value zero = l.integerLike(i, 0), one = l.integerLike(i, 1), n = extent;
@@ -51,8 +53,8 @@ static std::optional<std::pair<int64_t, int64_t>> boundsOf(Value value) {
     auto loop = llvm::dyn_cast_if_present<scf::ForOp>(counter.getOwner()->getParentOp());
     if (!loop || counter != loop.getInductionVar())
       return std::nullopt;
-    auto low = Lanes::constantOf(loop.getLowerBound()), high = Lanes::constantOf(loop.getUpperBound()),
-         step = Lanes::constantOf(loop.getStep());
+    auto low = Lanes::constantOf(loop.getLowerBound()),
+         high = Lanes::constantOf(loop.getUpperBound()), step = Lanes::constantOf(loop.getStep());
     if (!low || !high || !step || *step <= 0 || *low >= *high)
       return std::nullopt;
     return std::pair(*low, *low + (*high - 1 - *low) / *step * *step);
@@ -72,7 +74,8 @@ static std::optional<std::pair<int64_t, int64_t>> boundsOf(Value value) {
 
 /// Whether first and last lane of an affine index lie inside; null if that
 /// cannot be said for all lanes at once.
-Value penstock::conversion::wholeInside(const Lanes &l, const Index &index, Value extent, int64_t low, int64_t high) {
+Value penstock::conversion::wholeInside(const Lanes &l, const Index &index, Value extent,
+                                        int64_t low, int64_t high) {
   if (!index.affine())
     return {};
   Value first = index.base;
@@ -104,33 +107,38 @@ static bool readsPlainlyBelow(const Site &site, Value value, Seen &seen) {
     bool plain = true;
     for (AffineExpr expr : view.getMap().getResults())
       expr.walk([&](AffineExpr part) {
-        plain &= part.getKind() != AffineExprKind::Mod && part.getKind() != AffineExprKind::FloorDiv &&
+        plain &= part.getKind() != AffineExprKind::Mod &&
+                 part.getKind() != AffineExprKind::FloorDiv &&
                  part.getKind() != AffineExprKind::CeilDiv;
       });
     return plain && readsPlainlyBelow(site, view.getInput(), seen);
   }
   if (readsOneOfEach(op))
     return llvm::all_of(op->getOperands(), [&](Value operand) {
-      return !llvm::isa<NamedTensorType>(operand.getType()) || readsPlainlyBelow(site, operand, seen);
+      return !llvm::isa<NamedTensorType>(operand.getType()) ||
+             readsPlainlyBelow(site, operand, seen);
     });
   // Tables are not padded by memory.
   return false;
 }
 
 /// The element of a pad's input that is nearest, or the fill.
-static LaneValue nearestOf(const Site &site, PadOp op, ArrayRef<Index> moved, ArrayRef<int64_t> axes, LaneValue fill) {
+static LaneValue nearestOf(const Site &site, PadOp op, ArrayRef<Index> moved,
+                           ArrayRef<int64_t> axes, LaneValue fill) {
   auto [ctx, b, l, m] = site.parts();
   SmallVector<Index> inner(moved);
   Value inside;
   for (int64_t axis : axes)
-    inner[axis] = bordered(site, moved[axis], extent(site, op.getInput(), axis), op.getBorder(), inside);
+    inner[axis] =
+        bordered(site, moved[axis], extent(site, op.getInput(), axis), op.getBorder(), inside);
   LaneValue value = emit(site, op.getInput(), inner);
   if (!inside)
     return value;
   return l.select(l.wrap(inside, b.getI1Type()), value, fill);
 }
 
-/// Whether the axes of a pad's input have elements; null where they are known to, or a border has some anyway.
+/// Whether the axes of a pad's input have elements; null where they are known to, or a border has
+/// some anyway.
 static Value hasElements(const Site &site, PadOp op, ArrayRef<int64_t> axes) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(op.getInput());
@@ -186,12 +194,13 @@ LaneValue penstock::conversion::emitPad(const Site &site, PadOp op, ArrayRef<Ind
     return direct();
   Type element = type.getElementType();
   const int64_t stride = laneAxis >= 0 ? moved[laneAxis].stride : 0;
-  if (canTest && whole && op.getBorder() == Border::constant && laneAxes <= 1 && std::abs(stride) <= 1 &&
-      readsPlainly(site, op.getInput())) {
+  if (canTest && whole && op.getBorder() == Border::constant && laneAxes <= 1 &&
+      std::abs(stride) <= 1 && readsPlainly(site, op.getInput())) {
     auto existing = [&]() -> LaneValue {
       if (laneAxis < 0)
         return direct();
-      Value last = l.sub(extent(site, op.getInput(), laneAxis), l.i64(1)), base = moved[laneAxis].base;
+      Value last = l.sub(extent(site, op.getInput(), laneAxis), l.i64(1)),
+            base = moved[laneAxis].base;
       LiveLanes lanes = stride > 0 ? LiveLanes{l.sub(l.i64(0), base), l.sub(last, base)}
                                    : LiveLanes{l.sub(base, last), base};
       LaneValue value = directAt(site.withLive(lanes));
@@ -207,8 +216,8 @@ LaneValue penstock::conversion::emitPad(const Site &site, PadOp op, ArrayRef<Ind
     auto lanes = [&] {
       if (laneAxis < 0 || (across.isStatic() && across.extent <= l.lanes))
         return existing();
-      return branch(site, wholeInside(l, moved[laneAxis], extent(site, op.getInput(), laneAxis)), element, vector, direct,
-                    existing);
+      return branch(site, wholeInside(l, moved[laneAxis], extent(site, op.getInput(), laneAxis)),
+                    element, vector, direct, existing);
     };
     if (laneAxis >= 0 && !(across.isStatic() && across.extent > 0)) {
       Value some = l.cmp(CmpIPredicate::sgt, extent(site, op.getInput(), laneAxis), l.i64(0));
@@ -221,7 +230,9 @@ LaneValue penstock::conversion::emitPad(const Site &site, PadOp op, ArrayRef<Ind
   auto nearest = [&] { return nearestOf(site, op, moved, axes, fill); };
   // Nothing is near to what lies outside of an empty axis.
   Value some = hasElements(site, op, axes);
-  auto outside = [&] { return some ? branch(site, some, element, vector, nearest, [&] { return fill; }) : nearest(); };
+  auto outside = [&] {
+    return some ? branch(site, some, element, vector, nearest, [&] { return fill; }) : nearest();
+  };
   if (!canTest || !whole)
     return outside();
   return branch(site, whole, element, vector, direct, outside);

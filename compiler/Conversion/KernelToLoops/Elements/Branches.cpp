@@ -1,16 +1,15 @@
-//===- Branches.cpp - choices, loops and searches --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Choices, loops and searches.
 //
 // Scalars are pure and total, so those of all arms may be computed. A choice
 // between tensors is a branch around each read; a loop over tensors stores
 // what it carries, twice: an iteration reads one copy and writes the other.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/KernelBody.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -133,7 +132,8 @@ void penstock::conversion::emitSearch(const Site &site, SearchOp op) {
       ctx.scalars[value] = l.wrap(plain, value.getType());
   };
   if (l.lanes > 1) {
-    finish(ArrayRef<Value>(carryLoop(site, l.i64(0), l.i64(op.getTries()), inits, oneTry)).drop_front());
+    finish(ArrayRef<Value>(carryLoop(site, l.i64(0), l.i64(op.getTries()), inits, oneTry))
+               .drop_front());
     return;
   }
   // One sample stops at its first accepted try.
@@ -177,8 +177,9 @@ LogicalResult penstock::conversion::openChoose(const Site &site, ChooseOp op) {
     Value reached = l.cmp(CmpIPredicate::sge, index, l.i64(number));
     for (auto [result, yielded] : llvm::zip(selected, arm.front().getTerminator()->getOperands()))
       if (!holdsTensor(yielded))
-        result = number == 0 ? scalarOf(site, yielded)
-                             : l.select(l.wrap(reached, b.getI1Type()), scalarOf(site, yielded), result);
+        result = number == 0
+                     ? scalarOf(site, yielded)
+                     : l.select(l.wrap(reached, b.getI1Type()), scalarOf(site, yielded), result);
   }
   for (auto [result, value] : llvm::zip(op.getResults(), selected))
     if (value.value)
@@ -186,7 +187,8 @@ LogicalResult penstock::conversion::openChoose(const Site &site, ChooseOp op) {
   return success();
 }
 
-LaneValue penstock::conversion::emitChosen(const Site &site, ChooseOp op, unsigned result, ArrayRef<Index> at) {
+LaneValue penstock::conversion::emitChosen(const Site &site, ChooseOp op, unsigned result,
+                                           ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
   if (auto arm = site.settledArm(op))
     return emit(site, op.getArms()[*arm].front().getTerminator()->getOperand(result), at);
@@ -207,8 +209,8 @@ LaneValue penstock::conversion::emitChosen(const Site &site, ChooseOp op, unsign
 
 /// A branch whose condition is the same in all lanes.
 LaneValue penstock::conversion::branch(const Site &site, Value condition, Type element, bool vector,
-                                llvm::function_ref<LaneValue()> onTrue,
-                                llvm::function_ref<LaneValue()> onFalse) {
+                                       llvm::function_ref<LaneValue()> onTrue,
+                                       llvm::function_ref<LaneValue()> onFalse) {
   auto [ctx, b, l, m] = site.parts();
   if (auto known = Lanes::constantOf(condition))
     return *known ? onTrue() : onFalse();

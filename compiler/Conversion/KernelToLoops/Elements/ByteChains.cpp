@@ -1,11 +1,10 @@
-//===- ByteChains.cpp - pointwise chains of one byte, proved by trying all --===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pointwise chains of one byte, proved by trying all.
 //
 // The f32 division of a normalisation costs more than all the rest of it. A u8
 // has 256 values, so whether a product does as well is not a question of error
 // analysis: all of them are tried, with the constants at hand.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/ByteChains.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Reciprocal.h"
 #include "compiler/Lane/LaneDialect.h"
@@ -25,9 +24,12 @@ using Step = ByteChain::Step;
 
 static float run(const ByteChain &chain, float x) {
   for (const Step &step : chain.steps) {
-    const float a = step.constantFirst ? step.constant : x, c = step.constantFirst ? x : step.constant;
-    x = step.kind == BinaryKind::add ? a + c : step.kind == BinaryKind::sub ? a - c
-        : step.kind == BinaryKind::mul ? a * c : a / c;
+    const float a = step.constantFirst ? step.constant : x,
+                c = step.constantFirst ? x : step.constant;
+    x = step.kind == BinaryKind::add   ? a + c
+        : step.kind == BinaryKind::sub ? a - c
+        : step.kind == BinaryKind::mul ? a * c
+                                       : a / c;
   }
   return x;
 }
@@ -42,7 +44,8 @@ static uint32_t stored(const ByteChain &chain, float x) {
 }
 
 std::optional<ByteChain>
-penstock::conversion::findByteChain(Block &body, llvm::function_ref<std::optional<float>(Value)> constantOf) {
+penstock::conversion::findByteChain(Block &body,
+                                    llvm::function_ref<std::optional<float>(Value)> constantOf) {
   ByteChain chain;
   Value current = body.getTerminator()->getOperand(0);
   chain.result = current.getType();
@@ -137,7 +140,8 @@ static bool reciprocalsHold(const ByteChain &chain) {
       one.steps = {step};
       const float exact = run(one, x);
       if (step.kind == BinaryKind::div &&
-          std::bit_cast<uint32_t>(Reciprocal(step.constant).divide(x)) != std::bit_cast<uint32_t>(exact))
+          std::bit_cast<uint32_t>(Reciprocal(step.constant).divide(x)) !=
+              std::bit_cast<uint32_t>(exact))
         return false;
       x = exact;
     }
@@ -145,8 +149,10 @@ static bool reciprocalsHold(const ByteChain &chain) {
   return true;
 }
 
-std::optional<CheaperChain> penstock::conversion::proveByteChain(const ByteChain &chain, const penstock::lane::Features &has) {
-  const bool divides = llvm::any_of(chain.steps, [](const Step &s) { return s.kind == BinaryKind::div; });
+std::optional<CheaperChain>
+penstock::conversion::proveByteChain(const ByteChain &chain, const penstock::lane::Features &has) {
+  const bool divides =
+      llvm::any_of(chain.steps, [](const Step &s) { return s.kind == BinaryKind::div; });
   if (!divides && chain.steps.size() < 2)
     return std::nullopt;
   double low = INFINITY, high = -INFINITY;
@@ -174,15 +180,17 @@ static Value bytesBy255(const Lanes &l, const LaneValue &root) {
   for (int64_t byte = 0; byte < 4 * l.lanes; ++byte)
     fourTimes.push_back(byte / 4);
   Value copies = l.b.create<vector::ShuffleOp>(l.loc, root.value, root.value, fourTimes);
-  Value integers = l.b.create<vector::BitCastOp>(l.loc, l.like(root.value, l.b.getI32Type()), copies);
+  Value integers =
+      l.b.create<vector::BitCastOp>(l.loc, l.like(root.value, l.b.getI32Type()), copies);
   Value scaled = l.perRegister({integers}, [&](ValueRange parts) -> Value {
-    return l.b.create<penstock::lane::ConvertUpOp>(l.loc, l.like(parts[0], l.b.getF32Type()), parts[0]);
+    return l.b.create<penstock::lane::ConvertUpOp>(l.loc, l.like(parts[0], l.b.getF32Type()),
+                                                   parts[0]);
   });
   return scaled;
 }
 
-LaneValue penstock::conversion::emitByteChain(const Lanes &l, const ByteChain &chain, const CheaperChain &form,
-                                              LaneValue root) {
+LaneValue penstock::conversion::emitByteChain(const Lanes &l, const ByteChain &chain,
+                                              const CheaperChain &form, LaneValue root) {
   OpBuilder &b = l.b;
   Value v = l.cast(CastMode::value, root, b.getF32Type()).value;
   auto number = [&](float value) { return l.floatLike(v, static_cast<double>(value)); };
@@ -196,8 +204,9 @@ LaneValue penstock::conversion::emitByteChain(const Lanes &l, const ByteChain &c
     return l.cast(CastMode::value, {v, b.getF32Type(), form.range}, chain.result);
   }
   ArrayRef<Step> steps = chain.steps;
-  // Without a permutation of bytes, copying them takes longer than dividing. It is one more where the load has widened the
-  // bytes already, and what a longer chain saves elsewhere waits for memory.
+  // Without a permutation of bytes, copying them takes longer than dividing. It is one more where
+  // the load has widened the bytes already, and what a longer chain saves elsewhere waits for
+  // memory.
   if (l.has.permuteBytes && l.has.convertUp && l.fillsRegisters(v) && steps.size() == 1 &&
       steps[0].kind == BinaryKind::div && steps[0].constant == 255) {
     Value scaled = bytesBy255(l, root);
@@ -208,7 +217,8 @@ LaneValue penstock::conversion::emitByteChain(const Lanes &l, const ByteChain &c
     return quotient;
   }
   for (const Step &step : steps) {
-    Value c = number(step.constant), first = step.constantFirst ? c : v, second = step.constantFirst ? v : c;
+    Value c = number(step.constant), first = step.constantFirst ? c : v,
+          second = step.constantFirst ? v : c;
     if (step.kind == BinaryKind::add)
       v = b.create<arith::AddFOp>(l.loc, first, second);
     else if (step.kind == BinaryKind::sub)

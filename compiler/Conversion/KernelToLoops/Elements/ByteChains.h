@@ -1,6 +1,7 @@
-//===- ByteChains.h - cheaper forms that 256 trials prove ------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_BYTECHAINS_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_BYTECHAINS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cheaper forms that 256 trials prove.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -35,8 +36,7 @@ struct CheaperChain {
 };
 std::optional<CheaperChain> proveByteChain(const ByteChain &chain, const lane::Features &has);
 
-LaneValue emitByteChain(const Lanes &lanes, const ByteChain &chain, const CheaperChain &form, LaneValue root);
+LaneValue emitByteChain(const Lanes &lanes, const ByteChain &chain, const CheaperChain &form,
+                        LaneValue root);
 
 } // namespace penstock::conversion
-
-#endif

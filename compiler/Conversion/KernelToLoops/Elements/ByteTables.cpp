@@ -1,12 +1,11 @@
-//===- ByteTables.cpp - maps of one byte as tables made by the kernel ------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Maps of one byte as tables made by the kernel.
 //
 // With factors that are known when running only, 256 trials are made then: the
 // chain itself on all bytes, once per kernel call, into four registers. Two byte
 // permutations look 64 bytes up, for which arithmetic would need four registers
 // per step. The bits are the same: they are the chain's own.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
@@ -16,7 +15,8 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs, Value byte, Value result, Operation *place);
+static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs, Value byte,
+                         Value result, Operation *place);
 
 /// Elements below which a table is not worth 256 trials.
 static constexpr int64_t enoughElements = 1024;
@@ -46,9 +46,10 @@ static Operation *outermostLoop(Block *block, Block *top, int64_t lanes) {
     block = op->getBlock();
     if (auto loop = llvm::dyn_cast<scf::ForOp>(op)) {
       outermost = op;
-      auto low = Lanes::constantOf(loop.getLowerBound()), high = Lanes::constantOf(loop.getUpperBound()),
-           step = Lanes::constantOf(loop.getStep());
-      const int64_t trips = low && high && step && *step > 0 ? (*high - *low + *step - 1) / *step : usualTrips;
+      auto low = Lanes::constantOf(loop.getLowerBound()),
+           high = Lanes::constantOf(loop.getUpperBound()), step = Lanes::constantOf(loop.getStep());
+      const int64_t trips =
+          low && high && step && *step > 0 ? (*high - *low + *step - 1) / *step : usualTrips;
       elements = std::min<int64_t>(elements * std::max<int64_t>(trips, 0), enoughElements);
     }
   }
@@ -69,7 +70,8 @@ static SmallVector<Operation *> sliceOf(Value result) {
 }
 
 /// Whether arithmetic costs more than looking up: two steps on 32 bits, or one on 64.
-static bool costsMoreThanLookup(ArrayRef<Operation *> slice, const llvm::DenseMap<Value, Reads> &reads) {
+static bool costsMoreThanLookup(ArrayRef<Operation *> slice,
+                                const llvm::DenseMap<Value, Reads> &reads) {
   unsigned bits = 0;
   for (Operation *op : slice)
     if (reads.lookup(op->getResult(0)).byte && !llvm::isa<CastOp, ConstantOp>(op))
@@ -80,7 +82,8 @@ static bool costsMoreThanLookup(ArrayRef<Operation *> slice, const llvm::DenseMa
 
 /// Emits what `wanted` needs of the map's body, with tables for its bytes; false
 /// where nothing is to be had by that.
-bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<LaneValue> inputs, Value wanted) {
+bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
+                                        Value wanted) {
   auto [ctx, b, l, m] = site.parts();
   Block &body = op.getBody().front();
   if (!l.has.permuteBytes || l.lanes == 1 || l.lanes > 64)
@@ -94,7 +97,8 @@ bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<Lan
     Reads &own = reads[argument];
     if (number >= inputs.size())
       own.more = true;
-    else if (typeOf(op.getInputs()[number]).getRank() == 0 || inputs[number].value.getDefiningOp<arith::ConstantOp>())
+    else if (typeOf(op.getInputs()[number]).getRank() == 0 ||
+             inputs[number].value.getDefiningOp<arith::ConstantOp>())
       own = {};
     else if (argument.getType().isUnsignedInteger(8) && inputs[number].isVector())
       own.byte = argument;
@@ -126,7 +130,8 @@ bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<Lan
     const Reads own = reads.lookup(result);
     if (!needed.contains(result))
       continue;
-    if (own.byte && !own.more && result.getType().isUnsignedInteger(8) && costsMoreThanLookup(sliceOf(result), reads)) {
+    if (own.byte && !own.more && result.getType().isUnsignedInteger(8) &&
+        costsMoreThanLookup(sliceOf(result), reads)) {
       tabled.insert(result);
       continue;
     }
@@ -138,7 +143,8 @@ bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<Lan
     Value result = inner.getResult(0);
     if (tabled.contains(result)) {
       Value byte = reads.lookup(result).byte;
-      ctx.scalars[result] = l.lookUp(tableOf(site, op, inputs, byte, result, place), scalarOf(site, byte));
+      ctx.scalars[result] =
+          l.lookUp(tableOf(site, op, inputs, byte, result, place), scalarOf(site, byte));
     } else if (needed.contains(result)) {
       (void)emitScalarOp(site, inner);
     }
@@ -147,7 +153,8 @@ bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<Lan
 }
 
 /// The table of `result` as a function of `byte`, made before the loop `place`.
-static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs, Value byte, Value result, Operation *place) {
+static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs, Value byte,
+                         Value result, Operation *place) {
   auto [ctx, b, l, m] = site.parts();
   const SmallVector<Operation *> slice = sliceOf(result);
   auto inputOf = [&](Value value) {
@@ -180,7 +187,8 @@ static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
         else
           key << " of " << op.getInputs()[*input].getAsOpaquePointer();
       } else {
-        key << " at " << boundScalar(site, operand).value_or(LaneValue()).value.getAsOpaquePointer();
+        key << " at "
+            << boundScalar(site, operand).value_or(LaneValue()).value.getAsOpaquePointer();
       }
     }
   }
@@ -207,7 +215,8 @@ static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
     for (int64_t i = 0; i < lanes; ++i)
       bytes.push_back(static_cast<int8_t>(part * lanes + i));
     auto type = VectorType::get({lanes}, b.getI8Type());
-    Value trials = b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes)));
+    Value trials =
+        b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes)));
     ctx.scalars[byte] = l.wrap(trials, byte.getType());
     for (Operation *inner : slice)
       (void)emitScalarOp(trying, *inner);
@@ -220,12 +229,13 @@ static ByteTable tableOf(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
 
 /// A load of bytes from a table of 256 that is complete before the loops, by bytes:
 /// the table stands in registers. Null where that cannot be said.
-std::optional<LaneValue> penstock::conversion::loadByTable(const Site &site, LoadOp op, ArrayRef<Index> at) {
+std::optional<LaneValue> penstock::conversion::loadByTable(const Site &site, LoadOp op,
+                                                           ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
   auto buffer = ctx.buffers.find(op.getTensor());
   NamedTensorType type = typeOf(op.getTensor());
-  if (!l.has.permuteBytes || l.lanes == 1 || l.lanes > 64 || buffer == ctx.buffers.end() || !type.isStatic() ||
-      !type.getElementType().isUnsignedInteger(8))
+  if (!l.has.permuteBytes || l.lanes == 1 || l.lanes > 64 || buffer == ctx.buffers.end() ||
+      !type.isStatic() || !type.getElementType().isUnsignedInteger(8))
     return std::nullopt;
   Operation *place = outermostLoop(b.getInsertionBlock(), site.top, l.lanes);
   if (!place)
@@ -245,8 +255,10 @@ std::optional<LaneValue> penstock::conversion::loadByTable(const Site &site, Loa
       if (Value base = at[axis].base; !base.getParentRegion()->isAncestor(place->getParentRegion()))
         return std::nullopt;
       key << " at " << at[axis].base.getAsOpaquePointer();
-    } else if (along < 0 && cast && cast.getMode() == CastMode::value && type.getAxes()[axis].extent >= 256 &&
-               cast.getValue().getType().isUnsignedInteger(8) && scalarOf(site, cast.getValue()).isVector()) {
+    } else if (along < 0 && cast && cast.getMode() == CastMode::value &&
+               type.getAxes()[axis].extent >= 256 &&
+               cast.getValue().getType().isUnsignedInteger(8) &&
+               scalarOf(site, cast.getValue()).isVector()) {
       along = static_cast<int64_t>(axis);
       byte = scalarOf(site, cast.getValue());
     } else {

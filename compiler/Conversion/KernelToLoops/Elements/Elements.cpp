@@ -1,11 +1,12 @@
-//===- Elements.cpp - the element of a tensor at given indices --------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The element of a tensor at given indices.
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/ByteChains.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
-#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
-#include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -90,7 +91,8 @@ LaneValue penstock::conversion::emit(const Site &site, Value tensor, ArrayRef<In
 
 //===--- points ---------------------------------------------------------------------===//
 
-void penstock::conversion::bindCoordinates(const Site &site, Block &body, size_t first, ArrayRef<Index> at) {
+void penstock::conversion::bindCoordinates(const Site &site, Block &body, size_t first,
+                                           ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
   for (auto [axis, index] : llvm::enumerate(at)) {
     ctx.scalars.erase(body.getArgument(first + axis));
@@ -153,18 +155,18 @@ static LaneValue emitConstant(const Site &site, ConstantOp op, ArrayRef<Index> a
   std::string bytes; // as they lie in memory
 
   Interval range = Interval::of(std::numeric_limits<double>::infinity(),
-                          -std::numeric_limits<double>::infinity());
+                                -std::numeric_limits<double>::infinity());
   for (Attribute attribute : elements.getValues<Attribute>()) {
     APInt bits = llvm::isa<FloatAttr>(attribute)
                      ? llvm::cast<FloatAttr>(attribute).getValue().bitcastToAPInt()
                      : llvm::cast<IntegerAttr>(attribute).getValue();
-    double value = llvm::isa<FloatAttr>(attribute)
-                       ? llvm::cast<FloatAttr>(attribute).getValueAsDouble()
-                   : isUnsigned(element) || element.isInteger(1)
-                       ? static_cast<double>(bits.getZExtValue())
-                       : static_cast<double>(bits.getSExtValue());
+    double value =
+        llvm::isa<FloatAttr>(attribute) ? llvm::cast<FloatAttr>(attribute).getValueAsDouble()
+        : isUnsigned(element) || element.isInteger(1) ? static_cast<double>(bits.getZExtValue())
+                                                      : static_cast<double>(bits.getSExtValue());
     range.nan |= value != value;
-    const Interval one = llvm::isa<FloatAttr>(attribute) ? Interval::of(value, value) : whole(value);
+    const Interval one =
+        llvm::isa<FloatAttr>(attribute) ? Interval::of(value, value) : whole(value);
     range.low = std::min(range.low, one.low);
     range.high = std::max(range.high, one.high);
     uint64_t raw = bits.getZExtValue();
@@ -202,8 +204,10 @@ static LaneValue emitResample(const Site &site, ResampleOp op, ArrayRef<Index> a
   Type sumType = pillow ? Type(b.getI32Type()) : b.getF64Type();
   const bool vector = l.lanes > 1 && anyLanes(at);
   Index first = m.of(emit(site, op.getStart(), {at[axis]}).value);
-  first = m.of(l.cast(CastMode::value, l.wrap(m.numbers(first), b.getI32Type()), b.getI64Type()).value);
-  LaneValue zero = pillow ? l.constant(b.getI32IntegerAttr(1 << 21)) : l.constant(b.getF64FloatAttr(0));
+  first =
+      m.of(l.cast(CastMode::value, l.wrap(m.numbers(first), b.getI32Type()), b.getI64Type()).value);
+  LaneValue zero =
+      pillow ? l.constant(b.getI32IntegerAttr(1 << 21)) : l.constant(b.getF64FloatAttr(0));
   Value init = vector ? l.splat(zero.value) : zero.value;
   Value taps = extent(site, op.getWeights(), 1);
   auto loop = b.create<scf::ForOp>(l.loc, l.i64(0), taps, l.i64(1), ValueRange{init});

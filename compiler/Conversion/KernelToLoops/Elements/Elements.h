@@ -1,6 +1,7 @@
-//===- Elements.h - the elements of a tensor at given indices ---------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_ELEMENTS_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_ELEMENTS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The elements of a tensor at given indices.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"
 #include "compiler/Conversion/KernelToLoops/Seen.h"
@@ -18,7 +19,8 @@ LaneValue emitLoad(const Site &site, pipe::LoadOp op);
 // ByteTables.cpp
 /// Emits what `wanted` needs of the map's body, with tables for its bytes; false
 /// where nothing is to be had by that.
-bool emitByTables(const Site &site, pipe::MapOp op, llvm::ArrayRef<LaneValue> inputs, mlir::Value wanted);
+bool emitByTables(const Site &site, pipe::MapOp op, llvm::ArrayRef<LaneValue> inputs,
+                  mlir::Value wanted);
 /// A load of bytes from a table of 256 that is complete before the loops, by bytes:
 /// the table stands in registers. Null where that cannot be said.
 std::optional<LaneValue> loadByTable(const Site &site, pipe::LoadOp op, llvm::ArrayRef<Index> at);
@@ -36,9 +38,10 @@ LaneValue emitGather(const Site &site, pipe::GatherOp op, llvm::ArrayRef<Index> 
 /// for a constant border.
 Index bordered(const Site &site, const Index &index, mlir::Value extent, pipe::Border border,
                mlir::Value &inside);
-/// Whether first and last lane of an affine index lie inside, `low` and `high` away from them too; null if that
-/// cannot be said for all lanes at once.
-mlir::Value wholeInside(const Lanes &l, const Index &index, mlir::Value extent, int64_t low = 0, int64_t high = 0);
+/// Whether first and last lane of an affine index lie inside, `low` and `high` away from them too;
+/// null if that cannot be said for all lanes at once.
+mlir::Value wholeInside(const Lanes &l, const Index &index, mlir::Value extent, int64_t low = 0,
+                        int64_t high = 0);
 /// Whether `value` at lanes that stand for nothing is harmless: loads care for
 /// themselves, everything on the way is arithmetic and affine.
 bool readsPlainly(const Site &site, mlir::Value value);
@@ -49,5 +52,3 @@ void emitTapLoop(const Site &site, const TapLoop &loop, bool vector,
                  llvm::function_ref<LaneValue(mlir::Value)> neighbour);
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,5 +1,6 @@
-//===- Gather.cpp - sampling at computed coordinates -----------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sampling at computed coordinates.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 
@@ -36,16 +37,19 @@ LaneValue penstock::conversion::emitGather(const Site &site, GatherOp op, ArrayR
   SmallVector<int64_t> axes;
   SmallVector<LaneValue> where;
   Value outside;
-  for (auto [name, yielded] : llvm::zip(op.getOver().getAsRange<StringAttr>(),
-                                        body.getTerminator()->getOperands())) {
+  for (auto [name, yielded] :
+       llvm::zip(op.getOver().getAsRange<StringAttr>(), body.getTerminator()->getOperands())) {
     axes.push_back(type.axisIndex(name));
     where.push_back(scalarOf(site, yielded));
-    Value size = l.cast(CastMode::value, l.wrap(extent(site, op.getInput(), axes.back()), b.getI64Type()),
-                        b.getF64Type()).value;
+    Value size =
+        l.cast(CastMode::value, l.wrap(extent(site, op.getInput(), axes.back()), b.getI64Type()),
+               b.getF64Type())
+            .value;
     Value x = where.back().value;
     l.match(x, size);
-    Value inside = l.andInt(b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OGE, x, l.floatLike(x, 0.0)),
-                            b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OLT, x, size));
+    Value inside =
+        l.andInt(b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OGE, x, l.floatLike(x, 0.0)),
+                 b.create<arith::CmpFOp>(l.loc, CmpFPredicate::OLT, x, size));
     Value out = l.xorInt(inside, l.integerLike(inside, 1));
     outside = outside ? l.orInt(outside, out) : out;
   }
@@ -58,14 +62,16 @@ LaneValue penstock::conversion::emitGather(const Site &site, GatherOp op, ArrayR
     Value ignored;
     for (auto [k, axis] : llvm::enumerate(axes)) {
       Border how = border == Border::constant ? Border::edge : border;
-      inner[axis] = bordered(site, m.of(chosen[k]), extent(site, op.getInput(), axis), how, ignored);
+      inner[axis] =
+          bordered(site, m.of(chosen[k]), extent(site, op.getInput(), axis), how, ignored);
     }
     return emit(site, op.getInput(), inner);
   };
   LaneValue value;
   if (op.getInterpolation() == Interpolation::nearest) {
     for (auto [k, coordinate] : llvm::enumerate(where))
-      chosen[k] = l.cast(CastMode::value, l.unary(UnaryKind::floor, coordinate), b.getI64Type()).value;
+      chosen[k] =
+          l.cast(CastMode::value, l.unary(UnaryKind::floor, coordinate), b.getI64Type()).value;
     value = read();
   } else {
     // The last axis is interpolated first: it is the innermost recursion.

@@ -1,11 +1,12 @@
-//===- Joins.cpp - tensors made of tensors -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensors made of tensors.
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/ByteChains.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
-#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
-#include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -28,8 +29,9 @@ LaneValue penstock::conversion::emitConcat(const Site &site, ConcatOp op, ArrayR
     Value size = extent(site, input, axis);
     Index rest = m.add(index, m.uniform(l.sub(l.i64(0), size)));
     if (index.uniform())
-      return branch(site, l.cmp(CmpIPredicate::slt, index.base, size), element, anyLanes(at),
-                    [&] { return emit(site, input, inner); }, [&] { return from(number + 1, rest); });
+      return branch(
+          site, l.cmp(CmpIPredicate::slt, index.base, size), element, anyLanes(at),
+          [&] { return emit(site, input, inner); }, [&] { return from(number + 1, rest); });
     Value here = l.cmp(CmpIPredicate::slt, m.numbers(index), size);
     inner[axis] = m.clamp(index, size);
     LaneValue mine = emit(site, input, inner);
@@ -52,11 +54,13 @@ LaneValue penstock::conversion::emitStack(const Site &site, StackOp op, ArrayRef
     if (i + 1 == count)
       return emit(site, op.getInputs()[i], inner);
     if (at[0].uniform())
-      return branch(site, l.cmp(CmpIPredicate::sle, at[0].base, l.i64(static_cast<int64_t>(i))), element,
-                    anyLanes(at), [&] { return emit(site, op.getInputs()[i], inner); },
-                    [&] { return from(i + 1); });
+      return branch(
+          site, l.cmp(CmpIPredicate::sle, at[0].base, l.i64(static_cast<int64_t>(i))), element,
+          anyLanes(at), [&] { return emit(site, op.getInputs()[i], inner); },
+          [&] { return from(i + 1); });
     Value numbers = m.numbers(at[0]);
-    Value here = l.cmp(CmpIPredicate::sle, numbers, l.integerLike(numbers, static_cast<int64_t>(i)));
+    Value here =
+        l.cmp(CmpIPredicate::sle, numbers, l.integerLike(numbers, static_cast<int64_t>(i)));
     LaneValue mine = emit(site, op.getInputs()[i], inner);
     return l.select(l.wrap(here, b.getI1Type()), mine, from(i + 1));
   };
@@ -73,7 +77,8 @@ LaneValue penstock::conversion::emitPlace(const Site &site, PlaceOp op, ArrayRef
     const int64_t axis = type.axisIndex(name);
     moved[axis] = m.add(at[axis], m.uniform(l.sub(l.i64(0), scalarOf(site, offset).value)));
     uniform &= at[axis].uniform();
-    clamped[axis] = bordered(site, moved[axis], extent(site, op.getPatch(), axis), Border::constant, inside);
+    clamped[axis] =
+        bordered(site, moved[axis], extent(site, op.getPatch(), axis), Border::constant, inside);
   }
   // Along the other axes the patch starts at 0, and may end early.
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
@@ -83,23 +88,31 @@ LaneValue penstock::conversion::emitPlace(const Site &site, PlaceOp op, ArrayRef
     if (named || (patch.isStatic() && patch.extent == base.extent))
       continue;
     uniform &= at[axis].uniform();
-    clamped[axis] = bordered(site, at[axis], extent(site, op.getPatch(), axis), Border::constant, inside);
+    clamped[axis] =
+        bordered(site, at[axis], extent(site, op.getPatch(), axis), Border::constant, inside);
   }
   if (!inside)
     return emit(site, op.getPatch(), at);
   if (uniform)
-    return branch(site, inside, type.getElementType(), anyLanes(at), [&] { return emit(site, op.getPatch(), moved); },
-                  [&] { return emit(site, op.getBase(), at); });
+    return branch(
+        site, inside, type.getElementType(), anyLanes(at),
+        [&] { return emit(site, op.getPatch(), moved); },
+        [&] { return emit(site, op.getBase(), at); });
   // A patch without elements has none to clamp to.
   Value isThere;
   for (auto [axis, a] : llvm::enumerate(typeOf(op.getPatch()).getAxes())) {
     if (a.isStatic())
       continue;
-    Value some = l.cmp(CmpIPredicate::sgt, extent(site, op.getPatch(), static_cast<int64_t>(axis)), l.i64(0));
+    Value some = l.cmp(CmpIPredicate::sgt, extent(site, op.getPatch(), static_cast<int64_t>(axis)),
+                       l.i64(0));
     isThere = isThere ? l.andInt(isThere, some) : some;
   }
-  auto either = [&] { return l.select(l.wrap(inside, b.getI1Type()), emit(site, op.getPatch(), clamped), emit(site, op.getBase(), at)); };
+  auto either = [&] {
+    return l.select(l.wrap(inside, b.getI1Type()), emit(site, op.getPatch(), clamped),
+                    emit(site, op.getBase(), at));
+  };
   if (!isThere)
     return either();
-  return branch(site, isThere, type.getElementType(), anyLanes(at), either, [&] { return emit(site, op.getBase(), at); });
+  return branch(site, isThere, type.getElementType(), anyLanes(at), either,
+                [&] { return emit(site, op.getBase(), at); });
 }

@@ -1,11 +1,12 @@
-//===- Maps.cpp - pointwise bodies ---------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pointwise bodies.
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/ByteChains.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
-#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
-#include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -21,7 +22,8 @@ using arith::CmpIPredicate;
 /// computed anew for every read.
 LaneValue penstock::conversion::emitMap(const Site &site, MapOp op, ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
-  Context::ElementKey key{reinterpret_cast<uintptr_t>(op.getOperation()), static_cast<uintptr_t>(l.lanes)};
+  Context::ElementKey key{reinterpret_cast<uintptr_t>(op.getOperation()),
+                          static_cast<uintptr_t>(l.lanes)};
   if (m.live) // lanes that do not exist have other values
     for (Value end : {m.live->first, m.live->last})
       key.push_back(reinterpret_cast<uintptr_t>(end.getAsOpaquePointer()));
@@ -69,7 +71,8 @@ static LaneValue computeMap(const Site &site, MapOp op, ArrayRef<Index> at) {
              argument && argument.getOwner() == &body && argument.getArgNumber() < values.size())
       if (auto constant = values[argument.getArgNumber()].value.getDefiningOp<arith::ConstantOp>())
         attribute = constant.getValue();
-    if (auto number = llvm::dyn_cast_if_present<FloatAttr>(attribute); number && number.getType().isF32())
+    if (auto number = llvm::dyn_cast_if_present<FloatAttr>(attribute);
+        number && number.getType().isF32())
       return number.getValue().convertToFloat();
     return std::nullopt;
   };
@@ -77,7 +80,9 @@ static LaneValue computeMap(const Site &site, MapOp op, ArrayRef<Index> at) {
     if (auto form = proveByteChain(*chain, l.has)) {
       if (emitByTables(site, op, values, chain->root))
         return emitByteChain(l, *chain, *form, scalarOf(site, chain->root));
-      auto inChain = [&](Operation *user) { return chain->ops.contains(user) || user == body.getTerminator(); };
+      auto inChain = [&](Operation *user) {
+        return chain->ops.contains(user) || user == body.getTerminator();
+      };
       for (Operation &inner : body.without_terminator())
         if (!chain->ops.contains(&inner) || !llvm::all_of(inner.getUsers(), inChain))
           (void)emitScalarOp(site, inner);

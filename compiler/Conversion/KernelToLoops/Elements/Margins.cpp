@@ -1,15 +1,14 @@
-//===- Margins.cpp - what windows read beyond the ends of their axes --===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What windows read beyond the ends of their axes.
 //
 // A window runs over the ends of its axes in the first and last vector of every row, which
 // is most of the vectors of a short row. Where its input is stored with a margin, of elements
 // that the border makes up, all reads are plain ones, the code exists once, and neighbours
 // of several windows share their loads. Values that are stored anyway get their margins for
 // nothing but these; others are copied where a window reads enough of them.
-//
-//===----------------------------------------------------------------------===//
-
-#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Margins.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -97,7 +96,8 @@ std::optional<Margin> penstock::conversion::marginOf(const Site &site, Value ten
   const StringRef lanes = type.getAxes()[defaultShape(site, tensor).laneAxis].name;
   int64_t neighbours = 0;
   for (WindowOp window : windows) {
-    if (window.getBorder() != margin.border || (asCopy && window->getBlock() != &ctx.kernel.getBody().front()))
+    if (window.getBorder() != margin.border ||
+        (asCopy && window->getBlock() != &ctx.kernel.getBody().front()))
       continue;
     neighbours += neighboursAlong(window, lanes);
     for (auto [k, name] : llvm::enumerate(window.getOver().getAsRange<StringAttr>())) {
@@ -136,7 +136,8 @@ bool penstock::conversion::hasMargin(const Site &site, WindowOp op) {
 
 /// Room for a tensor and its margins; the pointer is that of its first element. Rows begin where
 /// lines do: half of the reads of long vectors would touch two otherwise.
-FailureOr<Buffer> penstock::conversion::marginBuffer(const Site &site, Value tensor, const Margin &margin) {
+FailureOr<Buffer> penstock::conversion::marginBuffer(const Site &site, Value tensor,
+                                                     const Margin &margin) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(tensor);
   Buffer buffer;
@@ -186,7 +187,8 @@ static void copyBytes(const Site &site, Value to, Value from, int64_t bytes) {
 }
 
 /// Along the innermost axis first, so that those further out copy whole rows with their ends.
-static void fillMargins(const Site &site, Value tensor, const Buffer &buffer, const Margin &margin) {
+static void fillMargins(const Site &site, Value tensor, const Buffer &buffer,
+                        const Margin &margin) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(tensor);
   Value start = buffer.pointer;
@@ -238,7 +240,8 @@ static void fillMargins(const Site &site, Value tensor, const Buffer &buffer, co
 }
 
 /// Copies the bytes of a tensor that lies elsewhere, whose axes but the outermost are dense.
-void penstock::conversion::copyTensor(const Site &site, Value tensor, const Buffer &from, const Buffer &to) {
+void penstock::conversion::copyTensor(const Site &site, Value tensor, const Buffer &from,
+                                      const Buffer &to) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(tensor);
   int64_t run = type.getRank(); // the axes from here on are one run in both
@@ -284,7 +287,8 @@ LogicalResult penstock::conversion::prepareMargins(const Site &site, WindowOp op
   return success();
 }
 
-void penstock::conversion::keepMargins(const Site &site, Value tensor, Buffer buffer, const Margin &margin) {
+void penstock::conversion::keepMargins(const Site &site, Value tensor, Buffer buffer,
+                                       const Margin &margin) {
   auto [ctx, b, l, m] = site.parts();
   fillMargins(site, tensor, buffer, margin);
   if (margin.border == Border::constant && buffer.written)

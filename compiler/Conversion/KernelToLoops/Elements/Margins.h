@@ -1,6 +1,7 @@
-//===- Margins.h - what windows read beyond the ends of their axes ----------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_MARGINS_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_MARGINS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What windows read beyond the ends of their axes.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"
 
@@ -21,5 +22,3 @@ mlir::LogicalResult prepareMargins(const Site &site, pipe::WindowOp op);
 void copyTensor(const Site &site, mlir::Value tensor, const Buffer &from, const Buffer &to);
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,10 +1,11 @@
-//===- Repeats.cpp - loops that carry tensors ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loops that carry tensors.
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/KernelBody.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -31,7 +32,8 @@ static Value isTaken(const Site &site) {
 }
 
 /// Two buffers for each tensor: the first of both, and the pointers of both, the one to read first.
-static FailureOr<std::pair<SmallVector<Buffer>, SmallVector<Value>>> copiesOf(const Site &site, RepeatOp op) {
+static FailureOr<std::pair<SmallVector<Buffer>, SmallVector<Value>>> copiesOf(const Site &site,
+                                                                              RepeatOp op) {
   SmallVector<Buffer> copies;
   SmallVector<Value> pointers;
   for (auto [init, result] : llvm::zip(op.getInits(), op.getResults())) {
@@ -49,7 +51,8 @@ static FailureOr<std::pair<SmallVector<Buffer>, SmallVector<Value>>> copiesOf(co
   return std::pair(copies, pointers);
 }
 
-/// Binds results or arguments to what the state `now` holds: pointers of both copies of each tensor, then scalars.
+/// Binds results or arguments to what the state `now` holds: pointers of both copies of each
+/// tensor, then scalars.
 static void bind(const Site &site, ValueRange values, ValueRange now, ArrayRef<Buffer> copies) {
   size_t tensor = 0, number = 2 * copies.size();
   for (Value value : values) {
@@ -83,7 +86,8 @@ LogicalResult penstock::conversion::materialiseRepeat(const Site &site, RepeatOp
   };
   auto store = [&](const Site &site, Value value, Value result, const Buffer &to) {
     const bool isPoint = typeOf(result).getRank() == 0;
-    storeTensor(site, value, to, defaultShape(site, result), l.i64(0), isPoint ? l.i64(1) : extent(site, result, 0));
+    storeTensor(site, value, to, defaultShape(site, result), l.i64(0),
+                isPoint ? l.i64(1) : extent(site, result, 0));
   };
   LogicalResult done = success();
   auto iteration = [&](const Site &around, Value number, ValueRange now) {
@@ -116,8 +120,10 @@ LogicalResult penstock::conversion::materialiseRepeat(const Site &site, RepeatOp
         store(site, init, result, pointed(pointers[2 * tensor], tensor));
         ++tensor;
       }
-    Value count = l.minS(l.maxS(scalarOf(site, op.getCount()).value, l.i64(0)), l.i64(op.getBound()));
-    return carryLoop(site, l.i64(0), count, state, [&](Value number, ValueRange now) { return iteration(site, number, now); });
+    Value count =
+        l.minS(l.maxS(scalarOf(site, op.getCount()).value, l.i64(0)), l.i64(op.getBound()));
+    return carryLoop(site, l.i64(0), count, state,
+                     [&](Value number, ValueRange now) { return iteration(site, number, now); });
   };
   SmallVector<Value> last;
   if (Value taken = isTaken(site)) {

@@ -1,14 +1,15 @@
-//===- Scalars.cpp - scalar ops, keys, draws and checks --------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scalar ops, keys, draws and checks.
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Dialect/UserPlaces.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "runtime/abi/kernel.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -128,8 +129,9 @@ static LogicalResult emitRandomOp(const Site &site, Operation &op) {
           return m.loadPlain(b.getI64Type(), slotAddress(site, number));
         };
         const bool sample = k.getScope() == KeyScope::sample;
-        ctx.keys[k] = {slot(PST_SLOT_SEED), slot(sample ? PST_SLOT_POSITION : PST_SLOT_BATCH_POSITION),
-                   slot(PST_SLOT_EPOCH), l.i64(0)};
+        ctx.keys[k] = {slot(PST_SLOT_SEED),
+                       slot(sample ? PST_SLOT_POSITION : PST_SLOT_BATCH_POSITION),
+                       slot(PST_SLOT_EPOCH), l.i64(0)};
         return success();
       })
       .Case([&](KeyViewOp k) {
@@ -145,7 +147,7 @@ static LogicalResult emitRandomOp(const Site &site, Operation &op) {
       })
       .Case([&](KeyOfOp k) {
         ctx.keys[k] = {scalarOf(site, k.getState()).value, scalarOf(site, k.getPosition()).value,
-                   scalarOf(site, k.getEpoch()).value, scalarOf(site, k.getView()).value};
+                       scalarOf(site, k.getEpoch()).value, scalarOf(site, k.getView()).value};
         return success();
       })
       .Case([&](KeyMixOp k) {
@@ -157,8 +159,8 @@ static LogicalResult emitRandomOp(const Site &site, Operation &op) {
         for (Value argument : d.getArgs())
           values.push_back(scalarOf(site, argument));
         Value element = d.getElement() ? scalarOf(site, d.getElement()).value : Value();
-        ctx.scalars[d] = Random(l).draw(d.getKind(), key(site, d.getKey()), static_cast<int64_t>(d.getId()),
-                                  values, element);
+        ctx.scalars[d] = Random(l).draw(d.getKind(), key(site, d.getKey()),
+                                        static_cast<int64_t>(d.getId()), values, element);
         return success();
       })
       .Default([&](Operation *) { return op.emitError("has no lowering to CPU code"); });
@@ -171,15 +173,15 @@ LogicalResult penstock::conversion::emitScalarOp(const Site &site, Operation &op
     return success();
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case([&](ConstantOp c) {
-        return set(c, l.constant(llvm::cast<TypedAttr>(c.getValue())));
-      })
+      .Case([&](ConstantOp c) { return set(c, l.constant(llvm::cast<TypedAttr>(c.getValue()))); })
       .Case([&](UnaryOp u) { return set(u, l.unary(u.getKind(), scalarOf(site, u.getValue()))); })
       .Case([&](BinaryOp o) {
-        return set(o, l.binary(o.getKind(), scalarOf(site, o.getLhs()), scalarOf(site, o.getRhs())));
+        return set(o,
+                   l.binary(o.getKind(), scalarOf(site, o.getLhs()), scalarOf(site, o.getRhs())));
       })
       .Case([&](CompareOp c) {
-        return set(c, l.compare(c.getPredicate(), scalarOf(site, c.getLhs()), scalarOf(site, c.getRhs())));
+        return set(
+            c, l.compare(c.getPredicate(), scalarOf(site, c.getLhs()), scalarOf(site, c.getRhs())));
       })
       .Case([&](SelectOp s) {
         return set(s, l.select(scalarOf(site, s.getCondition()), scalarOf(site, s.getOnTrue()),
@@ -200,9 +202,12 @@ LogicalResult penstock::conversion::emitScalarOp(const Site &site, Operation &op
         return success();
       })
       .Case([&](ExtentOp e) {
-        return set(e, l.wrap(extent(site, e.getTensor(), llvm::cast<NamedTensorType>(e.getTensor().getType())
-                                                       .axisIndex(e.getAxis())),
-                             b.getI64Type()));
+        return set(
+            e,
+            l.wrap(
+                extent(site, e.getTensor(),
+                       llvm::cast<NamedTensorType>(e.getTensor().getType()).axisIndex(e.getAxis())),
+                b.getI64Type()));
       })
       .Case([&](ContextOp c) {
         const int64_t slot = c.getKind() == ContextKind::slot ? PST_SLOT_INDEX : PST_SLOT_COUNT;
@@ -248,9 +253,11 @@ static void emitTaps(const Site &site, TapsOp op) {
   }
   Value scale = l.f64(1.0);
   if (op.getAntialias()) {
-    Value ratio = b.create<arith::DivFOp>(l.loc, b.create<arith::SIToFPOp>(l.loc, b.getF64Type(), in),
-                                          b.create<arith::SIToFPOp>(l.loc, b.getF64Type(), out));
-    scale = l.pick(b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::OGT, ratio, scale), ratio, scale);
+    Value ratio =
+        b.create<arith::DivFOp>(l.loc, b.create<arith::SIToFPOp>(l.loc, b.getF64Type(), in),
+                                b.create<arith::SIToFPOp>(l.loc, b.getF64Type(), out));
+    scale = l.pick(b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::OGT, ratio, scale), ratio,
+                   scale);
   }
   Value support = b.create<arith::MulFOp>(l.loc, l.f64(filterSupport(op.getFilter())), scale);
   LaneValue ceiling = l.unary(UnaryKind::ceil, l.wrap(support, b.getF64Type()));
@@ -273,9 +280,9 @@ static void emitCheck(const Site &site, CheckOp op) {
     return b.getNamedAttr(name, b.getI64IntegerAttr(value));
   };
   ctx.checks.push_back(b.getDictionaryAttr({text("message", op.getMessage()),
-                                        text("file", place ? place.getFilename().strref() : ""),
-                                        number("line", place ? place.getLine() : 0),
-                                        number("column", place ? place.getColumn() : 0)}));
+                                            text("file", place ? place.getFilename().strref() : ""),
+                                            number("line", place ? place.getLine() : 0),
+                                            number("column", place ? place.getColumn() : 0)}));
   Value holds = scalarOf(site, op.getCondition()).value;
   Value first = scalarOf(site, op.getFirst()).value, second = scalarOf(site, op.getSecond()).value;
   Block *here = b.getInsertionBlock();

@@ -1,6 +1,7 @@
-//===- Scalars.h - scalar ops, keys, draws and checks -----------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_SCALARS_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_SCALARS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scalar ops, keys, draws and checks.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"
 
@@ -18,5 +19,3 @@ void emitBlock(const Site &site, mlir::Block &block);
 mlir::LogicalResult emitScalarOp(const Site &site, mlir::Operation &op);
 
 } // namespace penstock::conversion
-
-#endif

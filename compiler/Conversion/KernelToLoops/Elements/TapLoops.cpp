@@ -1,5 +1,6 @@
-//===- TapLoops.cpp - what a window's body does alike for many neighbours --===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a window's body does alike for many neighbours.
 #include "compiler/Conversion/KernelToLoops/Elements/TapLoops.h"
 #include "llvm/ADT/Sequence.h"
 #include <map>
@@ -262,12 +263,14 @@ TapLoops Finder::run() {
              last.step == chain.step && last.root.getKind() == chain.root.getKind() &&
              last.terms[0].shape == chain.terms[0].shape &&
              std::abs(chain.end - first.end) < chain.step &&
-             llvm::all_of(llvm::seq(last.terms[0].holes.size()), [&](size_t hole) {
-               Value mine = last.terms[0].holes[hole], next = chain.terms[0].holes[hole];
-               if (staysThere(last, hole) || staysThere(chain, hole))
-                 return mine == next && staysThere(last, hole) && staysThere(chain, hole);
-               return !llvm::isa<BlockArgument>(mine) || numberOf(mine) + 1 == numberOf(next);
-             });
+             llvm::all_of(
+                 llvm::seq(last.terms[0].holes.size()),
+                 [&](size_t hole) {
+                   Value mine = last.terms[0].holes[hole], next = chain.terms[0].holes[hole];
+                   if (staysThere(last, hole) || staysThere(chain, hole))
+                     return mine == next && staysThere(last, hole) && staysThere(chain, hole);
+                   return !llvm::isa<BlockArgument>(mine) || numberOf(mine) + 1 == numberOf(next);
+                 });
     };
     auto group = llvm::find_if(groups, continues);
     if (group == groups.end())

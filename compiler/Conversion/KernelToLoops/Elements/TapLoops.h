@@ -1,12 +1,11 @@
-//===- TapLoops.h - what a window's body does alike for many neighbours ----===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a window's body does alike for many neighbours.
 //
 // The body of a window has its neighbours as arguments, so a sum over 63 x 63 of them
 // is thousands of ops that differ in the argument and a constant only. These are found
 // again as loops.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_TAPLOOPS_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ELEMENTS_TAPLOOPS_H
+#pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
 #include "llvm/ADT/SetVector.h"
@@ -49,5 +48,3 @@ struct TapLoops {
 TapLoops findTapLoops(mlir::Block &body, unsigned count);
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,14 +1,13 @@
-//===- Taps.cpp - wide windows as loops over their neighbours --------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Wide windows as loops over their neighbours.
 //
 // Unrolled, the code of a window grows with its neighbours, and what LLVM takes for
 // it with their square. Small ones are unrolled: that is a third faster.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -77,7 +76,7 @@ static std::string bytesOf(const TapLoop::Hole &hole) {
 
 /// The terms of neighbour `tap`, one for each sum.
 static SmallVector<LaneValue> emitTerms(const Site &site, const TapLoop &loop, Value tap,
-                                                llvm::function_ref<LaneValue(Value)> neighbour) {
+                                        llvm::function_ref<LaneValue(Value)> neighbour) {
   auto [ctx, b, l, m] = site.parts();
   // A copy of the terms whose holes are arguments.
   auto block = std::make_unique<Block>();
@@ -109,9 +108,10 @@ static SmallVector<LaneValue> emitTerms(const Site &site, const TapLoop &loop, V
   }
   SmallVector<LaneValue> results;
   for (auto [number, sum] : llvm::enumerate(loop.sums))
-    results.push_back(scalarOf(site,
-        sum.term ? mapping.lookup(sum.term->getResult(0))
-                 : block->getArgument(static_cast<unsigned>(loop.places.at({nullptr, static_cast<unsigned>(number)})))));
+    results.push_back(
+        scalarOf(site, sum.term ? mapping.lookup(sum.term->getResult(0))
+                                : block->getArgument(static_cast<unsigned>(
+                                      loop.places.at({nullptr, static_cast<unsigned>(number)})))));
   for (Operation &op : *block)
     ctx.scalars.erase(op.getResult(0));
   for (BlockArgument argument : block->getArguments())
@@ -120,7 +120,7 @@ static SmallVector<LaneValue> emitTerms(const Site &site, const TapLoop &loop, V
 }
 
 void penstock::conversion::emitTapLoop(const Site &site, const TapLoop &loop, bool vector,
-                                llvm::function_ref<LaneValue(Value)> neighbour) {
+                                       llvm::function_ref<LaneValue(Value)> neighbour) {
   auto [ctx, b, l, m] = site.parts();
   auto typeOfSum = [&](size_t number) { return loop.sums[number].results.front().getType(); };
   auto shaped = [&](Value value) { return vector ? l.splat(value) : value; };
@@ -131,8 +131,10 @@ void penstock::conversion::emitTapLoop(const Site &site, const TapLoop &loop, bo
     OpBuilder::InsertionGuard guard(b);
     auto terms = openLoop(b, l, from, l.i64(loop.end), loop.step, starts);
     SmallVector<Value> next;
-    for (auto [number, term] : llvm::enumerate(emitTerms(site, loop, terms.getInductionVar(), neighbour))) {
-      LaneValue sofar = l.wrap(terms.getRegionIterArg(static_cast<unsigned>(number)), typeOfSum(number));
+    for (auto [number, term] :
+         llvm::enumerate(emitTerms(site, loop, terms.getInductionVar(), neighbour))) {
+      LaneValue sofar =
+          l.wrap(terms.getRegionIterArg(static_cast<unsigned>(number)), typeOfSum(number));
       next.push_back(shaped(l.binary(loop.sums[number].kind, sofar, term).value));
     }
     b.create<scf::YieldOp>(l.loc, next);
@@ -169,5 +171,6 @@ void penstock::conversion::emitTapLoop(const Site &site, const TapLoop &loop, bo
   for (auto [number, sum] : llvm::enumerate(loop.sums))
     for (auto [k, result] : llvm::enumerate(sum.results))
       ctx.scalars[result] = l.wrap(
-          m.loadPlain(starts[number].getType(), place(number, l.i64(static_cast<int64_t>(k)))), typeOfSum(number));
+          m.loadPlain(starts[number].getType(), place(number, l.i64(static_cast<int64_t>(k)))),
+          typeOfSum(number));
 }

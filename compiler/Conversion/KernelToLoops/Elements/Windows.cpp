@@ -1,5 +1,6 @@
-//===- Windows.cpp - windows over neighbours -----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Windows over neighbours.
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Margins.h"
@@ -16,15 +17,17 @@ using arith::CmpIPredicate;
 /// inside has them all, and a shuffle puts each where the border wants it. Null where that
 /// takes more than one instruction. `reach`: how far `at` lies at most from places
 /// of the axis; what is mirrored from further than a vector is not in the nearest one.
-static std::optional<LaneValue> emitTurned(const Site &site, Value input, ArrayRef<Index> at, int64_t axis,
-                                                   int64_t reach, Border border) {
+static std::optional<LaneValue> emitTurned(const Site &site, Value input, ArrayRef<Index> at,
+                                           int64_t axis, int64_t reach, Border border) {
   auto [ctx, b, l, m] = site.parts();
   const Axis &along = typeOf(input).getAxes()[axis];
   Type element = typeOf(input).getElementType();
-  const bool isSmall = element.isF32() || (!llvm::isa<FloatType>(element) && scalarBytes(element) <= 4);
+  const bool isSmall =
+      element.isF32() || (!llvm::isa<FloatType>(element) && scalarBytes(element) <= 4);
   // Bytes stay bytes where there is a permutation of them.
   const bool asBytes = l.has.permuteBytes && scalarBytes(element) == 1;
-  const bool hasShuffle = l.lanes == l.has.lanesOf(4) || l.lanes == l.has.lanesOf(2) || (l.lanes == l.has.lanesOf(1) && asBytes);
+  const bool hasShuffle = l.lanes == l.has.lanesOf(4) || l.lanes == l.has.lanesOf(2) ||
+                          (l.lanes == l.has.lanesOf(1) && asBytes);
   if (!l.has.permuteInts || !hasShuffle || m.live || !isSmall || element.isInteger(1) ||
       at[axis].stride != 1 || !at[axis].affine() || !along.isStatic() || along.extent < l.lanes ||
       border == Border::constant || border == Border::wrap ||
@@ -62,7 +65,8 @@ static std::optional<LaneValue> emitTurned(const Site &site, Value input, ArrayR
     lane = l.minS(lane, minus(2 * last + again, lane));
   }
   if (asBytes) {
-    return LaneValue{b.create<penstock::lane::PermuteOp>(l.loc, value.value, lane), element, value.range};
+    return LaneValue{b.create<penstock::lane::PermuteOp>(l.loc, value.value, lane), element,
+                     value.range};
   }
   const int64_t whole = l.has.lanesOf(4);
   auto half = [&](Value all, int64_t first) {
@@ -91,7 +95,8 @@ static std::optional<LaneValue> emitTurned(const Site &site, Value input, ArrayR
 }
 
 /// An element of the window's input, `offset` away from `at` along its axes.
-static LaneValue neighbour(const Site &site, WindowOp op, ArrayRef<Index> at, ArrayRef<Index> offset, bool border) {
+static LaneValue neighbour(const Site &site, WindowOp op, ArrayRef<Index> at,
+                           ArrayRef<Index> offset, bool border) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(op.getInput());
   SmallVector<Index> inner(at);
@@ -107,14 +112,16 @@ static LaneValue neighbour(const Site &site, WindowOp op, ArrayRef<Index> at, Ar
       const std::optional<int64_t> known = Lanes::constantOf(offset[k].base);
       reach = known ? std::abs(*known) : std::max(-op.getLow()[k], op.getHigh()[k]);
     } else if (border)
-      inner[axis] = bordered(site, inner[axis], extent(site, op.getInput(), axis), op.getBorder(), inside);
+      inner[axis] =
+          bordered(site, inner[axis], extent(site, op.getInput(), axis), op.getBorder(), inside);
   }
   std::optional<LaneValue> turned;
   if (withLanes.size() == 1)
     turned = emitTurned(site, op.getInput(), inner, withLanes[0], reach, op.getBorder());
   if (!turned)
     for (int64_t axis : withLanes)
-      inner[axis] = bordered(site, inner[axis], extent(site, op.getInput(), axis), op.getBorder(), inside);
+      inner[axis] =
+          bordered(site, inner[axis], extent(site, op.getInput(), axis), op.getBorder(), inside);
   LaneValue value = turned ? *turned : emit(site, op.getInput(), inner);
   if (inside)
     value = l.select(l.wrap(inside, b.getI1Type()), value, scalarOf(site, op.getFill()));
@@ -134,7 +141,8 @@ LaneValue penstock::conversion::emitWindow(const Site &site, WindowOp op, ArrayR
   for (auto [k, axis] : llvm::enumerate(axes)) {
     if (!canTest)
       break;
-    Value inside = wholeInside(l, at[axis], extent(site, op.getInput(), axis), op.getLow()[k], op.getHigh()[k]);
+    Value inside = wholeInside(l, at[axis], extent(site, op.getInput(), axis), op.getLow()[k],
+                               op.getHigh()[k]);
     canTest &= static_cast<bool>(inside);
     if (canTest)
       whole = whole ? l.andInt(whole, inside) : inside;
@@ -145,7 +153,8 @@ LaneValue penstock::conversion::emitWindow(const Site &site, WindowOp op, ArrayR
     SmallVector<Index> offset(axes.size());
     for (size_t k = axes.size(); k-- > 0;) {
       Value count = l.i64(op.getHigh()[k] - op.getLow()[k] + 1);
-      offset[k] = m.uniform(l.add(b.create<arith::RemUIOp>(l.loc, number, count), l.i64(op.getLow()[k])));
+      offset[k] =
+          m.uniform(l.add(b.create<arith::RemUIOp>(l.loc, number, count), l.i64(op.getLow()[k])));
       number = b.create<arith::DivUIOp>(l.loc, number, count);
     }
     return neighbour(site, op, at, offset, border);
@@ -172,7 +181,8 @@ LaneValue penstock::conversion::emitWindow(const Site &site, WindowOp op, ArrayR
       return scalarOf(site, body.getTerminator()->getOperand(0));
     }
     for (const TapLoop &loop : loops->loops)
-      emitTapLoop(site, loop, l.lanes > 1 && anyLanes(at), [&](Value number) { return numbered(border, number); });
+      emitTapLoop(site, loop, l.lanes > 1 && anyLanes(at),
+                  [&](Value number) { return numbered(border, number); });
     for (Operation *inner : loops->rest)
       (void)emitScalarOp(site, *inner);
     return scalarOf(site, body.getTerminator()->getOperand(0));
@@ -182,6 +192,7 @@ LaneValue penstock::conversion::emitWindow(const Site &site, WindowOp op, ArrayR
     return evaluate(false);
   if (!canTest || !whole)
     return evaluate(true);
-  return branch(site, whole, element, anyLanes(at), [&] { return evaluate(false); },
-                [&] { return evaluate(true); });
+  return branch(
+      site, whole, element, anyLanes(at), [&] { return evaluate(false); },
+      [&] { return evaluate(true); });
 }

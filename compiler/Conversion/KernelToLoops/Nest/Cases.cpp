@@ -1,15 +1,14 @@
-//===- Cases.cpp - what is decided once per nest of loops, or per row ---===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is decided once per nest of loops, or per row.
 //
 // Some things differ from sample to sample and not from element to element: which
 // arm of a choice is taken, a flip's direction, whether factors are ordinary
 // numbers, whether a pad's row exists. These functions find them below a tensor;
 // the loops are then written for each case (Nest.cpp).
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
-#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include <cmath>
 
 using namespace mlir;
@@ -26,7 +25,8 @@ Value penstock::conversion::specializedArm(const Site &site, Value tensor) {
   return choose.getArms()[*arm].front().getTerminator()->getOperand(result);
 }
 
-void penstock::conversion::unresolvedBranches(const Site &site, Value tensor, llvm::SetVector<Operation *> &found, Seen &seen) {
+void penstock::conversion::unresolvedBranches(const Site &site, Value tensor,
+                                              llvm::SetVector<Operation *> &found, Seen &seen) {
   auto [ctx, b, l, m] = site.parts();
   Operation *op = tensor.getDefiningOp();
   if (!op || ctx.buffers.contains(tensor) || !seen.isNew(tensor))
@@ -43,7 +43,8 @@ void penstock::conversion::unresolvedBranches(const Site &site, Value tensor, ll
         unresolvedBranches(site, operand, found, seen);
 }
 
-bool penstock::conversion::unboundedScalars(const Site &site, Value value, llvm::SetVector<Value> &found, Seen &seen) {
+bool penstock::conversion::unboundedScalars(const Site &site, Value value,
+                                            llvm::SetVector<Value> &found, Seen &seen) {
   auto [ctx, b, l, m] = site.parts();
   // Through integers there comes no NaN.
   auto tensor = llvm::dyn_cast<NamedTensorType>(value.getType());
@@ -54,7 +55,8 @@ bool penstock::conversion::unboundedScalars(const Site &site, Value value, llvm:
     return !range.nan && std::isfinite(range.low) && std::isfinite(range.high);
   };
   auto all = [&](ValueRange values) {
-    return llvm::all_of(values, [&](Value next) { return unboundedScalars(site, next, found, seen); });
+    return llvm::all_of(values,
+                        [&](Value next) { return unboundedScalars(site, next, found, seen); });
   };
   Operation *op = value.getDefiningOp();
   if (!tensor) {
@@ -75,15 +77,15 @@ bool penstock::conversion::unboundedScalars(const Site &site, Value value, llvm:
     return unboundedScalars(site, arm, found, seen);
   if (auto map = llvm::dyn_cast<MapOp>(op))
     return all(map.getBody().front().getTerminator()->getOperands());
-  return llvm::isa<ConstantOp>(op) ||
-         (readsOneOfEach(op) && all(op->getOperands()));
+  return llvm::isa<ConstantOp>(op) || (readsOneOfEach(op) && all(op->getOperands()));
 }
 
 void penstock::conversion::laneStrides(const Site &site, Value tensor, ArrayRef<bool> withLanes,
-                                llvm::SetVector<Value> &found, Seen &seen) {
+                                       llvm::SetVector<Value> &found, Seen &seen) {
   auto [ctx, b, l, m] = site.parts();
   Operation *op = tensor.getDefiningOp();
-  if (!op || ctx.buffers.contains(tensor) || !seen.isNew(tensor, llvm::to_vector_of<int64_t>(withLanes)))
+  if (!op || ctx.buffers.contains(tensor) ||
+      !seen.isNew(tensor, llvm::to_vector_of<int64_t>(withLanes)))
     return;
   if (Value arm = specializedArm(site, tensor))
     return laneStrides(site, arm, withLanes, found, seen);
@@ -121,7 +123,7 @@ void penstock::conversion::laneStrides(const Site &site, Value tensor, ArrayRef<
 }
 
 void penstock::conversion::rowConditions(const Site &site, Value tensor, ArrayRef<Index> at,
-                                  llvm::MapVector<Operation *, PadRow> &found) {
+                                         llvm::MapVector<Operation *, PadRow> &found) {
   auto [ctx, b, l, m] = site.parts();
   Operation *op = tensor.getDefiningOp();
   if (!op || ctx.buffers.contains(tensor))

@@ -1,9 +1,10 @@
-//===- LoopShape.cpp - which loops compute a tensor ----------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which loops compute a tensor.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -33,7 +34,8 @@ static bool readsInterleaved(const Site &site, Value tensor, StringRef name) {
     Operation *op = value.getDefiningOp();
     if (auto choose = llvm::dyn_cast_if_present<ChooseOp>(op))
       for (Region &arm : choose.getArms())
-        reached.insert(arm.front().getTerminator()->getOperand(llvm::cast<OpResult>(value).getResultNumber()));
+        reached.insert(
+            arm.front().getTerminator()->getOperand(llvm::cast<OpResult>(value).getResultNumber()));
     if (op)
       reached.insert(op->operand_begin(), op->operand_end());
   }
@@ -97,8 +99,8 @@ LoopShape penstock::conversion::defaultShape(const Site &site, Value tensor) {
   // four registers per value, which hides latency.
   shape.lanes = l.has.registerBytes / (scalarBytes(type.getElementType()) >= 8 ? 4 : 1);
   Seen seen;
-  const bool isWide = shape.unrollAxis < 0 && l.has.permuteBytes &&
-                      !ctx.buffers.contains(tensor) && isOfBytes(site, tensor, seen);
+  const bool isWide = shape.unrollAxis < 0 && l.has.permuteBytes && !ctx.buffers.contains(tensor) &&
+                      isOfBytes(site, tensor, seen);
   if (shape.lanes > 32 && !isWide)
     shape.lanes = 32;
   return shape;

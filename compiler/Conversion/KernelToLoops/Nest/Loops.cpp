@@ -1,9 +1,10 @@
-//===- Loops.cpp - loops -------------------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loops.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -12,7 +13,8 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-Value penstock::conversion::forLoop(const Site &site, Value low, Value high, int64_t step, llvm::function_ref<void(Value)> body) {
+Value penstock::conversion::forLoop(const Site &site, Value low, Value high, int64_t step,
+                                    llvm::function_ref<void(Value)> body) {
   auto [ctx, b, l, m] = site.parts();
   auto loop = b.create<scf::ForOp>(l.loc, low, high, l.i64(step));
   OpBuilder::InsertionGuard guard(b);
@@ -23,7 +25,7 @@ Value penstock::conversion::forLoop(const Site &site, Value low, Value high, int
 
 SmallVector<Value>
 penstock::conversion::carryLoop(const Site &site, Value low, Value high, ValueRange inits,
-                         llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+                                llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   auto [ctx, b, l, m] = site.parts();
   auto loop = b.create<scf::ForOp>(l.loc, low, high, l.i64(1), inits);
   OpBuilder::InsertionGuard guard(b);
@@ -36,7 +38,7 @@ penstock::conversion::carryLoop(const Site &site, Value low, Value high, ValueRa
 }
 
 void penstock::conversion::overLanes(const Site &site, Value from, Value size, int64_t lanes,
-                              llvm::function_ref<void(const Site &, Index)> use) {
+                                     llvm::function_ref<void(const Site &, Index)> use) {
   auto [ctx, b, l, m] = site.parts();
   auto known = Lanes::constantOf(size);
   const bool fromZero = Lanes::constantOf(from) == 0;
@@ -54,7 +56,8 @@ void penstock::conversion::overLanes(const Site &site, Value from, Value size, i
       return body(lanes, from);
     // The last vector overlaps the one before it: everything is pure, so
     // elements may be computed twice.
-    forLoop(site, from, size, lanes, [&](Value i) { body(lanes, *known % lanes ? l.minS(i, l.i64(*known - lanes)) : i); });
+    forLoop(site, from, size, lanes,
+            [&](Value i) { body(lanes, *known % lanes ? l.minS(i, l.i64(*known - lanes)) : i); });
     return;
   }
   Value enough = l.cmp(CmpIPredicate::sge, l.sub(size, from), l.i64(lanes));

@@ -1,9 +1,10 @@
-//===- Nest.cpp - loops over a tensor that is stored ----------------===//
-
-#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loops over a tensor that is stored.
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
-#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -12,9 +13,12 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low, Value high);
-static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low, Value high);
-static bool storeRun(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low, Value high);
+static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
+                     Value high);
+static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
+                      Value high);
+static bool storeRun(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
+                     Value high);
 
 /// Loops that are written for each combination of the arms of choices, at most.
 static constexpr int64_t loopVariants = 4;
@@ -39,7 +43,8 @@ static void storeParts(const Site &site, ConcatOp op, const Buffer &to, Value lo
 
 /// A parameter may be any number, so whatever it is a factor of may be NaN, which is looked for
 /// wherever it is stored. The loops are written for ordinary numbers, and again for the others.
-static void storeOrdinary(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
+static void storeOrdinary(const Site &site, Value tensor, const Buffer &to, LoopShape shape,
+                          Value low, Value high) {
   auto [ctx, b, l, m] = site.parts();
   llvm::SetVector<Value> open;
   Seen seen;
@@ -50,7 +55,8 @@ static void storeOrdinary(const Site &site, Value tensor, const Buffer &to, Loop
   for (Value number : open) {
     LaneValue value = scalarOf(site, number);
     Value size = b.create<LLVM::FAbsOp>(l.loc, value.value);
-    Value inside = b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::OLE, size, l.floatLike(size, ordinaryBound));
+    Value inside = b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::OLE, size,
+                                           l.floatLike(size, ordinaryBound));
     ordinary = ordinary ? l.andInt(ordinary, inside) : inside;
     value.range = Interval::of(-ordinaryBound, ordinaryBound);
     bounded.facts.push_back({number, value});
@@ -65,7 +71,8 @@ static void storeOrdinary(const Site &site, Value tensor, const Buffer &to, Loop
 
 /// A choice is made once and not for each vector: the loops are written for each
 /// arm, as long as that makes few of them.
-void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
+void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buffer &to,
+                                       LoopShape shape, Value low, Value high) {
   auto [ctx, b, l, m] = site.parts();
   if (shape.laneAxis < 0) {
     const Site one = site.withLanes(1);
@@ -83,7 +90,8 @@ void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buf
   for (auto [choose, arm] : site.settled)
     variants *= llvm::cast<ChooseOp>(choose).getArms().size();
   auto fits = [&](Operation *choose) {
-    return variants * static_cast<int64_t>(llvm::cast<ChooseOp>(choose).getArms().size()) <= loopVariants;
+    return variants * static_cast<int64_t>(llvm::cast<ChooseOp>(choose).getArms().size()) <=
+           loopVariants;
   };
   auto found = llvm::find_if(choices, fits);
   if (found == choices.end())
@@ -96,7 +104,8 @@ void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buf
     Site inArm = site;
     inArm.settled.push_back({choose, arm});
     if (arm + 1 < count) {
-      auto branchOp = b.create<scf::IfOp>(l.loc, l.cmp(CmpIPredicate::sle, index, l.i64(arm)), true);
+      auto branchOp =
+          b.create<scf::IfOp>(l.loc, l.cmp(CmpIPredicate::sle, index, l.i64(arm)), true);
       b.setInsertionPointToStart(branchOp.thenBlock());
       storeTensor(inArm, tensor, to, shape, low, high);
       b.setInsertionPointToStart(branchOp.elseBlock());
@@ -109,7 +118,8 @@ void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buf
 /// A distance between lanes that is known when running only is 1 or -1 (a flip)
 /// but in odd cases: the loops are written once for each, and element by element
 /// for the rest.
-static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
+static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
+                     Value high) {
   auto [ctx, b, l, m] = site.parts();
   SmallVector<bool> withLanes(typeOf(tensor).getRank(), false);
   withLanes[shape.laneAxis] = true;
@@ -138,11 +148,13 @@ static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape
   among({1, -1});
 }
 
-static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
+static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
+                      Value high) {
   auto [ctx, b, l, m] = site.parts();
   const int64_t rank = typeOf(tensor).getRank();
   if (ctx.reducedRows.contains(tensor))
-    shape.unrollAxis = shape.unrollAxis > shape.laneAxis ? shape.unrollAxis : -1; // planes have rows of their own
+    shape.unrollAxis =
+        shape.unrollAxis > shape.laneAxis ? shape.unrollAxis : -1; // planes have rows of their own
   else if (storeRun(site, tensor, to, shape, low, high))
     return;
   SmallVector<Index> at(rank);
@@ -184,9 +196,11 @@ static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShap
   nest(0);
 }
 
-/// Rows that follow each other wherever they are read, such as the channels of pixels, are one long one, of whose
-/// vectors only the last two overlap. False where they do not, or are whole vectors anyway.
-static bool storeRun(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low, Value high) {
+/// Rows that follow each other wherever they are read, such as the channels of pixels, are one long
+/// one, of whose vectors only the last two overlap. False where they do not, or are whole vectors
+/// anyway.
+static bool storeRun(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
+                     Value high) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(tensor);
   const int64_t rank = type.getRank();
@@ -206,10 +220,11 @@ static bool storeRun(const Site &site, Value tensor, const Buffer &to, LoopShape
   SmallVector<Index> at(rank, m.constant(0));
   std::function<void(int64_t)> nest = [&](int64_t axis) {
     if (axis < rank - inRun) {
-      forLoop(site, axis == 0 ? low : l.i64(0), axis == 0 ? high : extent(site, tensor, axis), 1, [&](Value i) {
-        at[axis] = m.uniform(i);
-        nest(axis + 1);
-      });
+      forLoop(site, axis == 0 ? low : l.i64(0), axis == 0 ? high : extent(site, tensor, axis), 1,
+              [&](Value i) {
+                at[axis] = m.uniform(i);
+                nest(axis + 1);
+              });
       return;
     }
     overLanes(site, l.i64(0), l.i64(size), shape.lanes, [&](const Site &lanes, Index index) {

@@ -1,6 +1,7 @@
-//===- Nest.h - loops over a tensor that is stored --------------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_NEST_NEST_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_NEST_NEST_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loops over a tensor that is stored.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"
 #include "compiler/Conversion/KernelToLoops/Seen.h"
@@ -21,8 +22,8 @@ struct LoopShape {
 constexpr int64_t unrollBound = 4;
 
 LoopShape defaultShape(const Site &site, mlir::Value tensor);
-void storeTensor(const Site &site, mlir::Value tensor, const Buffer &to, LoopShape shape, mlir::Value low,
-                 mlir::Value high);
+void storeTensor(const Site &site, mlir::Value tensor, const Buffer &to, LoopShape shape,
+                 mlir::Value low, mlir::Value high);
 void storeRow(const Site &site, mlir::Value tensor, const Buffer &to, const LoopShape &shape,
               llvm::ArrayRef<Index> at, mlir::Value low, mlir::Value high);
 void storeLanes(const Site &site, mlir::Value tensor, const Buffer &to, const LoopShape &shape,
@@ -38,8 +39,8 @@ mlir::Value forLoop(const Site &site, mlir::Value low, mlir::Value high, int64_t
 llvm::SmallVector<mlir::Value>
 carryLoop(const Site &site, mlir::Value low, mlir::Value high, mlir::ValueRange inits,
           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
-/// Runs `body` where there are lanes, with an index for as many lanes as there are, up to `lanes`; the last
-/// ones overlap those before them.
+/// Runs `body` where there are lanes, with an index for as many lanes as there are, up to `lanes`;
+/// the last ones overlap those before them.
 void overLanes(const Site &site, mlir::Value from, mlir::Value size, int64_t lanes,
                llvm::function_ref<void(const Site &, Index)> body);
 
@@ -48,11 +49,12 @@ void overLanes(const Site &site, mlir::Value from, mlir::Value size, int64_t lan
 /// What the specialized arm of a choice gives; null for anything else.
 mlir::Value specializedArm(const Site &site, mlir::Value tensor);
 /// The choices below `tensor` whose branch is not resolved yet, outermost first.
-void unresolvedBranches(const Site &site, mlir::Value tensor, llvm::SetVector<mlir::Operation *> &found,
-                        Seen &seen);
+void unresolvedBranches(const Site &site, mlir::Value tensor,
+                        llvm::SetVector<mlir::Operation *> &found, Seen &seen);
 /// The numbers of the sample of which nothing is known and that make `value`, or the
 /// elements of a tensor; false where elements from memory are as unknown.
-bool unboundedScalars(const Site &site, mlir::Value value, llvm::SetVector<mlir::Value> &found, Seen &seen);
+bool unboundedScalars(const Site &site, mlir::Value value, llvm::SetVector<mlir::Value> &found,
+                      Seen &seen);
 /// The scalars that are distances between lanes in views below `tensor`.
 void laneStrides(const Site &site, mlir::Value tensor, llvm::ArrayRef<bool> withLanes,
                  llvm::SetVector<mlir::Value> &found, Seen &seen);
@@ -67,5 +69,3 @@ void rowConditions(const Site &site, mlir::Value tensor, llvm::ArrayRef<Index> a
                    llvm::MapVector<mlir::Operation *, PadRow> &found);
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,9 +1,10 @@
-//===- Stores.cpp - rows and vectors that are stored ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows and vectors that are stored.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -16,8 +17,9 @@ static void storeVectors(const Site &site, Value tensor, const Buffer &to, const
                          ArrayRef<Index> at, Value low, Value high);
 
 /// A row that a pad makes up holds no element of its input.
-void penstock::conversion::storeRow(const Site &site, Value tensor, const Buffer &to, const LoopShape &shape, ArrayRef<Index> at, Value low,
-                             Value high) {
+void penstock::conversion::storeRow(const Site &site, Value tensor, const Buffer &to,
+                                    const LoopShape &shape, ArrayRef<Index> at, Value low,
+                                    Value high) {
   auto [ctx, b, l, m] = site.parts();
   llvm::MapVector<Operation *, PadRow> rows;
   if (shape.lanes > 1) {
@@ -50,12 +52,12 @@ void penstock::conversion::storeRow(const Site &site, Value tensor, const Buffer
   store(missing);
 }
 
-static void storeVectors(const Site &site, Value tensor, const Buffer &to, const LoopShape &shape, ArrayRef<Index> at,
-                                 Value low, Value high) {
+static void storeVectors(const Site &site, Value tensor, const Buffer &to, const LoopShape &shape,
+                         ArrayRef<Index> at, Value low, Value high) {
   auto [ctx, b, l, m] = site.parts();
   const int64_t lane = shape.laneAxis;
-  overLanes(site, lane == 0 ? low : l.i64(0), lane == 0 ? high : extent(site, tensor, lane), shape.lanes,
-            [&](const Site &lanes, Index index) {
+  overLanes(site, lane == 0 ? low : l.i64(0), lane == 0 ? high : extent(site, tensor, lane),
+            shape.lanes, [&](const Site &lanes, Index index) {
               SmallVector<Index> here(at);
               here[lane] = index;
               storeLanes(lanes, tensor, to, shape, here);
@@ -70,8 +72,8 @@ void penstock::conversion::noteWritten(const std::optional<Interval> &written, B
   to.written->quiet = true;
 }
 
-void penstock::conversion::storeLanes(const Site &site, Value tensor, const Buffer &to, const LoopShape &shape,
-                               SmallVector<Index> at) {
+void penstock::conversion::storeLanes(const Site &site, Value tensor, const Buffer &to,
+                                      const LoopShape &shape, SmallVector<Index> at) {
   auto [ctx, b, l, m] = site.parts();
   ctx.elements.clear();
   auto note = [&](const LaneValue &value) {
@@ -86,8 +88,8 @@ void penstock::conversion::storeLanes(const Site &site, Value tensor, const Buff
   }
   const int64_t count = typeOf(tensor).getAxes()[shape.unrollAxis].extent;
   const int64_t size = scalarBytes(to.element);
-  const bool interleaved = l.lanes > 1 && to.known[shape.unrollAxis] == size &&
-                           to.known[shape.laneAxis] == size * count;
+  const bool interleaved =
+      l.lanes > 1 && to.known[shape.unrollAxis] == size && to.known[shape.laneAxis] == size * count;
   // Where channels share what they read, all are made before the first is stored: a
   // store in between might change it, as far as LLVM can tell. Otherwise each is
   // stored at once, which keeps fewer of them in registers.
@@ -101,8 +103,9 @@ void penstock::conversion::storeLanes(const Site &site, Value tensor, const Buff
     inChannel.channel = c;
     values.push_back(emit(inChannel, tensor, at));
     note(values.back());
-    lastOf.push_back(b.getInsertionPoint() == b.getInsertionBlock()->begin() ? nullptr
-                                                                             : &*std::prev(b.getInsertionPoint()));
+    lastOf.push_back(b.getInsertionPoint() == b.getInsertionBlock()->begin()
+                         ? nullptr
+                         : &*std::prev(b.getInsertionPoint()));
   }
   for (int64_t c = 0; c < count && !interleaved; ++c) {
     OpBuilder::InsertionGuard guard(b);

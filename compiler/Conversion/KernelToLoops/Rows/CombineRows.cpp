@@ -1,5 +1,6 @@
-//===- CombineRows.cpp - the pass across rows ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pass across rows.
 #include "compiler/Conversion/KernelToLoops/Rows/RowEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

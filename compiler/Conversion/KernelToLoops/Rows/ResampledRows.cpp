@@ -1,14 +1,13 @@
-//===- ResampledRows.cpp - resampling along rows, then across them ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Resampling along rows, then across them.
 //
 // A horizontal and a vertical pass become one function that makes one output
 // row (RowFunction.cpp); the kernel's loops read elements of that row.
-//
-//===----------------------------------------------------------------------===//
-
-#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
-#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/abi/kernel.h"
@@ -21,10 +20,9 @@ using arith::CmpIPredicate;
 
 /// Where element (0, 0, 0) of u8[rows, columns, channels] lies and how far rows
 /// are apart, if columns are `channels` bytes apart and channels one.
-static std::optional<std::pair<Value, Value>> denseRows(const Lanes &l, const Memory &m, Value tensor,
-                                                        llvm::DenseMap<Value, Buffer> &buffers,
-                                                        llvm::function_ref<LaneValue(Value)> scalar,
-                                                        int64_t channels) {
+static std::optional<std::pair<Value, Value>>
+denseRows(const Lanes &l, const Memory &m, Value tensor, llvm::DenseMap<Value, Buffer> &buffers,
+          llvm::function_ref<LaneValue(Value)> scalar, int64_t channels) {
   // The indices of three probes: lanes along rows, columns and channels.
   const int64_t rank = typeOf(tensor).getRank();
   SmallVector<Index> at(rank, m.constant(0));
@@ -91,18 +89,20 @@ FailureOr<bool> penstock::conversion::prepareRing(const Site &site, ResampleOp o
   const int64_t channels = rank == 3 ? type.getAxes()[2].extent : 1;
   if (!columns.isStatic() || columns.extent < 1 || channels < 1 || channels > 4)
     return false;
-  auto source =
-      denseRows(l, m, op.getInput(), ctx.buffers, [&](Value v) { return scalarOf(site, v); }, channels);
+  auto source = denseRows(
+      l, m, op.getInput(), ctx.buffers, [&](Value v) { return scalarOf(site, v); }, channels);
   if (!source)
     return false;
   RowStream stream;
-  stream.shape = {channels, columns.extent, l.has.registerBytes, l.has.dotQuads && l.has.permuteBytes};
+  stream.shape = {channels, columns.extent, l.has.registerBytes,
+                  l.has.dotQuads && l.has.permuteBytes};
   const RowShape &shape = stream.shape;
   const RowForm dense{shape, true}, sparse{shape, false};
   auto taps = packTaps(site, op.getWeights(), op.getStart(), shape, shape.plane());
   auto descriptor = scratchBytes(site, 8 * static_cast<int64_t>(RowField::count), {});
   const int64_t blocks = shape.plane() / shape.block();
-  auto offsets = scratchBytes(site, blocks * std::max(dense.offsetBytes(), sparse.offsetBytes()), {});
+  auto offsets =
+      scratchBytes(site, blocks * std::max(dense.offsetBytes(), sparse.offsetBytes()), {});
   // Shuffles, and digits for at most as many steps as taps.
   const int64_t lines = blocks * sparse.vectors() * shape.vectorBytes;
   auto tables = scratchBytes(site, lines * (2 + shape.digits()), TensorAxis{op.getWeights(), 1});
@@ -202,15 +202,17 @@ LogicalResult penstock::conversion::prepareVertical(const Site &site, ResampleOp
   stream.result = *result;
   found->second.result = *result;
   // Kernels of one shape share it.
-  const std::string name = ("pst.row" + llvm::Twine(shape.channels) + "x" + llvm::Twine(shape.columns) +
-                            "x" + llvm::Twine(shape.vectorBytes) + (shape.quads ? "q" : ""))
-                               .str();
+  const std::string name =
+      ("pst.row" + llvm::Twine(shape.channels) + "x" + llvm::Twine(shape.columns) + "x" +
+       llvm::Twine(shape.vectorBytes) + (shape.quads ? "q" : ""))
+          .str();
   stream.function = rowFunction(l, ctx.function, name, shape);
   ctx.verticals[op.getResult()] = stream;
   return success();
 }
 
-std::optional<LaneValue> penstock::conversion::emitVertical(const Site &site, ResampleOp op, ArrayRef<Index> at) {
+std::optional<LaneValue> penstock::conversion::emitVertical(const Site &site, ResampleOp op,
+                                                            ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
   auto found = ctx.verticals.find(op.getResult());
   if (found == ctx.verticals.end() || !at[0].uniform())

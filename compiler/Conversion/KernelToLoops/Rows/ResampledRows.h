@@ -1,6 +1,7 @@
-//===- ResampledRows.h - resampling along rows, then across them ------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ROWS_RESAMPLEDROWS_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ROWS_RESAMPLEDROWS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Resampling along rows, then across them.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"
 
@@ -11,14 +12,13 @@ namespace penstock::conversion {
 mlir::FailureOr<bool> prepareRing(const Site &site, pipe::ResampleOp op);
 /// The vertical half of a stream.
 mlir::LogicalResult prepareVertical(const Site &site, pipe::ResampleOp op);
-std::optional<LaneValue> emitVertical(const Site &site, pipe::ResampleOp op, llvm::ArrayRef<Index> at);
+std::optional<LaneValue> emitVertical(const Site &site, pipe::ResampleOp op,
+                                      llvm::ArrayRef<Index> at);
 
 // RowTables.cpp
 mlir::FailureOr<TapTable> packTaps(const Site &site, mlir::Value weights, mlir::Value start,
                                    const RowShape &shape, int64_t outputs);
-mlir::Value expandTaps(const Site &site, const TapTable &taps, const RowForm &form, mlir::Value offsets,
-                       mlir::Value tables);
+mlir::Value expandTaps(const Site &site, const TapTable &taps, const RowForm &form,
+                       mlir::Value offsets, mlir::Value tables);
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,5 +1,6 @@
-//===- RowArithmetic.cpp - dot products and packing ------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dot products and packing.
 #include "compiler/Conversion/KernelToLoops/Rows/RowStream.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -29,7 +30,8 @@ Value penstock::conversion::asElements(const Lanes &l, Value vector, unsigned bi
                                        vector);
 }
 
-Value penstock::conversion::shuffleParts(const Lanes &l, Value a, Value b, ArrayRef<int64_t> pattern) {
+Value penstock::conversion::shuffleParts(const Lanes &l, Value a, Value b,
+                                         ArrayRef<int64_t> pattern) {
   const int64_t part = 128 / bitsOf(a), size = sizeOf(a);
   SmallVector<int64_t> mask;
   for (int64_t start = 0; start < size; start += part)

@@ -1,6 +1,7 @@
-//===- RowEmitter.h - the function that makes an output row --------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ROWS_ROWEMITTER_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ROWS_ROWEMITTER_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The function that makes an output row.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Rows/RowStream.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Memory.h"
@@ -9,7 +10,8 @@
 
 namespace penstock::conversion {
 
-/// Emits it: rows of the ring along the one axis (RowFunction.cpp), then across them (CombineRows.cpp).
+/// Emits it: rows of the ring along the one axis (RowFunction.cpp), then across them
+/// (CombineRows.cpp).
 class RowEmitter {
 public:
   RowEmitter(const Lanes &lanes, const RowShape &shape, mlir::Value descriptor)
@@ -24,8 +26,9 @@ private:
         {RowField::source, RowField::offsets, RowField::tables, RowField::ring, RowField::tags,
          RowField::rowStarts, RowField::rowWords, RowField::result},
         number);
-    return m.loadPlain(
-        isPointer ? mlir::Type(mlir::LLVM::LLVMPointerType::get(b.getContext())) : b.getI64Type(), place);
+    return m.loadPlain(isPointer ? mlir::Type(mlir::LLVM::LLVMPointerType::get(b.getContext()))
+                                 : b.getI64Type(),
+                       place);
   }
   void loop(mlir::Value high, int64_t step, llvm::function_ref<void(mlir::Value)> body) {
     auto op = b.create<mlir::scf::ForOp>(l.loc, l.i64(0), high, l.i64(step));
@@ -33,7 +36,8 @@ private:
     b.setInsertionPointToStart(op.getBody());
     body(op.getInductionVar());
   }
-  void either(mlir::Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no) {
+  void either(mlir::Value condition, llvm::function_ref<void()> yes,
+              llvm::function_ref<void()> no) {
     auto op = b.create<mlir::scf::IfOp>(l.loc, condition, true);
     mlir::OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(op.thenBlock());
@@ -54,10 +58,12 @@ private:
   }
 
   void fillRing(mlir::Value first, mlir::Value end);
-  void resampleRows(const RowForm &form, llvm::ArrayRef<mlir::Value> from, llvm::ArrayRef<mlir::Value> to, int64_t fixed,
-                    bool shared = false);
-  mlir::Value window(const RowForm &form, mlir::Value row, llvm::ArrayRef<mlir::Value> offsets, mlir::Value extra);
-  void storeBlock(const RowForm &form, llvm::ArrayRef<mlir::Value> vectors, mlir::Value to, mlir::Value block);
+  void resampleRows(const RowForm &form, llvm::ArrayRef<mlir::Value> from,
+                    llvm::ArrayRef<mlir::Value> to, int64_t fixed, bool shared = false);
+  mlir::Value window(const RowForm &form, mlir::Value row, llvm::ArrayRef<mlir::Value> offsets,
+                     mlir::Value extra);
+  void storeBlock(const RowForm &form, llvm::ArrayRef<mlir::Value> vectors, mlir::Value to,
+                  mlir::Value block);
   void storePart(mlir::Value bytes, mlir::Value place);
   mlir::Value channelOf(llvm::ArrayRef<mlir::Value> words, const RowForm &form, int64_t channel);
   void combineRows(mlir::Value row, mlir::Value first);
@@ -72,5 +78,3 @@ private:
 };
 
 } // namespace penstock::conversion
-
-#endif

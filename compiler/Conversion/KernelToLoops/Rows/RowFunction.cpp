@@ -1,12 +1,11 @@
-//===- RowFunction.cpp - one output row of a two-pass resampling -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One output row of a two-pass resampling.
 //
 // Source rows that the output row needs and the ring lacks are resampled
 // horizontally, some at once, so that they share the loads of the tables. Packed
 // vectors are then taken apart into planes, so that the vertical pass and its
 // readers find neighbouring columns side by side.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Rows/RowEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,4 +1,6 @@
-//===- RowStream.h - two-pass resampling of u8 rows, row by row -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two-pass resampling of u8 rows, row by row.
 //
 // A weight of 22 bits is cut into digits that a dot product of bytes or words
 // takes, so that one instruction adds several taps of every lane:
@@ -7,10 +9,7 @@
 // * quads (`dot_quads`): three signed digits of base 256, four taps at a time.
 //
 // Sums of the digits are exact in 32 bits, and so is their combination.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ROWS_ROWSTREAM_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_ROWS_ROWSTREAM_H
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Vector/Memory.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -134,9 +133,11 @@ mlir::Value addDot(const Lanes &l, const RowShape &shape, mlir::Value sum, mlir:
 /// What the sums of each digit, high first, start with.
 llvm::SmallVector<mlir::Value> firstSums(const Lanes &l, const RowShape &shape);
 /// The rounded result of sums per digit, not clamped, with `spare` bits behind it.
-mlir::Value combineSums(const Lanes &l, const RowShape &shape, mlir::ValueRange sums, int64_t spare);
+mlir::Value combineSums(const Lanes &l, const RowShape &shape, mlir::ValueRange sums,
+                        int64_t spare);
 /// The same from all steps' taps at once.
-mlir::Value dotAll(const Lanes &l, const RowShape &shape, llvm::ArrayRef<mlir::Value> taps, int64_t spare,
+mlir::Value dotAll(const Lanes &l, const RowShape &shape, llvm::ArrayRef<mlir::Value> taps,
+                   int64_t spare,
                    llvm::function_ref<mlir::Value(size_t step, int64_t digit)> digitOf);
 /// Two vectors of i32, clamped to u16, within 128-bit parts.
 mlir::Value packWords(const Lanes &l, mlir::Value a, mlir::Value b);
@@ -146,10 +147,9 @@ mlir::Value packBytes(const Lanes &l, mlir::Value a, mlir::Value b);
 mlir::Value interleave(const Lanes &l, mlir::Value a, mlir::Value b, bool high);
 /// A shuffle that is the same in every part of 16 bytes; elements of the second
 /// vector's part count on.
-mlir::Value shuffleParts(const Lanes &l, mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> pattern);
+mlir::Value shuffleParts(const Lanes &l, mlir::Value a, mlir::Value b,
+                         llvm::ArrayRef<int64_t> pattern);
 /// Another element type for the same bits.
 mlir::Value asElements(const Lanes &l, mlir::Value vector, unsigned bits);
 
 } // namespace penstock::conversion
-
-#endif

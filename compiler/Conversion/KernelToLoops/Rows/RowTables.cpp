@@ -1,9 +1,10 @@
-//===- RowTables.cpp - tap tables in the form that the loops load ----------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tap tables in the form that the loops load.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Rows/ResampledRows.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -84,7 +85,9 @@ Value TapPacker::longestRuns(Value none) {
 void TapPacker::packDigits(Value o, Value none, Value length, Value steps) {
   const int64_t plane = 4 * outputs;
   const Index at = outputAt(o);
-  Value first = m.loadPlain(lanes == 1 ? Type(b.getI32Type()) : VectorType::get({lanes}, b.getI32Type()), place(firsts, at));
+  Value first =
+      m.loadPlain(lanes == 1 ? Type(b.getI32Type()) : VectorType::get({lanes}, b.getI32Type()),
+                  place(firsts, at));
   first = l.minS(first, l.splat(narrow(l.sub(tapCount, length))));
   Value from = l.splat(emit(inLanes, start, {at}).value);
   m.storePlain(l.add(from, first), place(starts, at));
@@ -116,8 +119,8 @@ void TapPacker::packDigits(Value o, Value none, Value length, Value steps) {
 
 /// Finds the taps that are not 0, and cuts them. Taps start .. start + length
 /// lie inside the axis for every output.
-FailureOr<TapTable> penstock::conversion::packTaps(const Site &site, Value weights, Value start, const RowShape &shape,
-                                            int64_t outputs) {
+FailureOr<TapTable> penstock::conversion::packTaps(const Site &site, Value weights, Value start,
+                                                   const RowShape &shape, int64_t outputs) {
   auto [ctx, b, l, m] = site.parts();
   const int64_t count = typeOf(weights).getAxes()[0].extent;
   const TensorAxis taps{weights, 1};
@@ -133,14 +136,16 @@ FailureOr<TapTable> penstock::conversion::packTaps(const Site &site, Value weigh
     lanes /= 2;
   Value tapCount = extent(site, weights, 1), zero = l.i64(0), one = l.i64(1);
   const Site inLanes = site.withLanes(lanes);
-  TapPacker pack{inLanes, weights, start, shape, outputs, lanes, count, tapCount, zero, one, *firsts, *starts, *words};
+  TapPacker pack{inLanes,  weights, start, shape,   outputs, lanes, count,
+                 tapCount, zero,    one,   *firsts, *starts, *words};
   Value none = inLanes.m.l.splat(l.i32(0));
   Value longest = pack.longestRuns(none);
   Value length = l.maxS(pack.wide(largest(l, longest)), one);
   Value steps =
       b.create<arith::DivUIOp>(l.loc, l.add(length, l.i64(shape.taps() - 1)), l.i64(shape.taps()));
   const int64_t plane = 4 * outputs;
-  forLoop(site, zero, l.i64(count), lanes, [&](Value o) { pack.packDigits(o, none, length, steps); });
+  forLoop(site, zero, l.i64(count), lanes,
+          [&](Value o) { pack.packDigits(o, none, length, steps); });
   // Outputs past the last one repeat its start, with weights of 0.
   auto at = [&](Value array, Value o) { return m.address(array, l.shl(o, 2)); };
   forLoop(site, l.i64(count), l.i64(outputs), 1, [&](Value o) {
@@ -154,8 +159,8 @@ FailureOr<TapTable> penstock::conversion::packTaps(const Site &site, Value weigh
 
 /// Taps of columns to tables of lanes: offsets of windows, shuffles, digits.
 /// Returns how far into its window a lane's taps begin at most (i32).
-Value penstock::conversion::expandTaps(const Site &site, const TapTable &taps, const RowForm &form, Value offsets,
-                                Value tables) {
+Value penstock::conversion::expandTaps(const Site &site, const TapTable &taps, const RowForm &form,
+                                       Value offsets, Value tables) {
   auto [ctx, b, l, m] = site.parts();
   const RowShape &shape = form.shape;
   const int64_t lanes = shape.lanes(), block = shape.block(), bytes = shape.vectorBytes;

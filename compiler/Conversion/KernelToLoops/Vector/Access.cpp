@@ -1,5 +1,6 @@
-//===- Access.cpp - where lanes lie in memory ----------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where lanes lie in memory.
 #include "compiler/Conversion/KernelToLoops/Vector/Access.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -27,7 +28,8 @@ static bool isNatural(Value value) {
     return loop && argument == loop.getInductionVar() && isNatural(loop.getLowerBound());
   }
   Operation *op = value.getDefiningOp();
-  return llvm::isa<arith::AddIOp, arith::MulIOp, arith::MinSIOp>(op) && llvm::all_of(op->getOperands(), isNatural);
+  return llvm::isa<arith::AddIOp, arith::MulIOp, arith::MinSIOp>(op) &&
+         llvm::all_of(op->getOperands(), isNatural);
 }
 
 /// How far an index lies behind a multiple of its stride, plus the same for all such indices: this
@@ -44,7 +46,8 @@ static int64_t takePhase(const Lanes &l, Index &index) {
   return phase;
 }
 
-Access penstock::conversion::accessOf(const Lanes &l, const Memory &memory, const Buffer &buffer, ArrayRef<Index> at) {
+Access penstock::conversion::accessOf(const Lanes &l, const Memory &memory, const Buffer &buffer,
+                                      ArrayRef<Index> at) {
   Access access;
   access.base = l.i64(0);
   access.laneBytes = 0;
@@ -72,8 +75,10 @@ Access penstock::conversion::accessOf(const Lanes &l, const Memory &memory, cons
     }
     // Every second (third, fourth) element from a known one on: those between can share loads.
     const bool isNear = buffer.roomy && index.stride >= 2 && index.stride <= 4;
-    const bool isApart = (buffer.roomy || buffer.constant) && memory.takesApart(size, index.stride) && isNatural(index.base);
-    if (axis + 1 == at.size() && buffer.known[axis] == size && index.affine() && (isNear || isApart))
+    const bool isApart = (buffer.roomy || buffer.constant) &&
+                         memory.takesApart(size, index.stride) && isNatural(index.base);
+    if (axis + 1 == at.size() && buffer.known[axis] == size && index.affine() &&
+        (isNear || isApart))
       access.phase = takePhase(l, index) * size;
     // An element of a small dense axis: loads of its neighbours can be shared.
     auto number = Lanes::constantOf(index.base);
@@ -111,7 +116,8 @@ Access penstock::conversion::accessOf(const Lanes &l, const Memory &memory, cons
       continue;
     const auto number = Lanes::constantOf(index.base);
     const bool isPhase = axis + 1 == at.size() && number && access.phase == *number * size;
-    // Of axes further in than the lanes' the stride is known; 0 where there is room for one row only.
+    // Of axes further in than the lanes' the stride is known; 0 where there is room for one row
+    // only.
     const bool isOuter = !buffer.known[axis] || *buffer.known[axis] == 0 ||
                          std::abs(*buffer.known[axis]) >= std::abs(*access.laneBytes);
     access.fromStart &= isPhase || isOuter || number == 0;

@@ -1,6 +1,7 @@
-//===- Access.h - where lanes lie in memory ------------------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_ACCESS_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_ACCESS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where lanes lie in memory.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Vector/Memory.h"
 
@@ -17,11 +18,10 @@ struct Access {
   bool fromStart = true;            // the common start is one: all between two lanes lies behind it
 };
 
-Access accessOf(const Lanes &l, const Memory &memory, const Buffer &buffer, llvm::ArrayRef<Index> at);
+Access accessOf(const Lanes &l, const Memory &memory, const Buffer &buffer,
+                llvm::ArrayRef<Index> at);
 
 /// Of a lane from its index' base, where that is known.
 int64_t offsetOf(const Index &index, int64_t lane);
 
 } // namespace penstock::conversion
-
-#endif

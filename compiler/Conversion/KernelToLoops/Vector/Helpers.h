@@ -1,11 +1,10 @@
-//===- Helpers.h - private functions of generated code --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Private functions of generated code.
 //
 // Algorithms with loops of their own, emitted once per module and called: no
 // generated code may call a library.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_HELPERS_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_HELPERS_H
+#pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -25,5 +24,3 @@ mlir::func::FuncOp drawHelper(mlir::OpBuilder &builder, mlir::Location loc);
 mlir::func::FuncOp permuteHelper(mlir::OpBuilder &builder, mlir::Location loc);
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,5 +1,6 @@
-//===- Indices.cpp - indices of all lanes --------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Indices of all lanes.
 #include "compiler/Conversion/KernelToLoops/Vector/Access.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -49,7 +50,8 @@ Value Memory::realNumbers(const Index &index) const {
   for (int64_t lane = 0; lane < l.lanes; ++lane)
     steps[lane] = static_cast<int32_t>(lane * index.stride);
   auto type = VectorType::get({l.lanes}, l.b.getI32Type());
-  Value offsets = l.b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
+  Value offsets =
+      l.b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
   Value base = l.b.create<arith::TruncIOp>(l.loc, l.b.getI32Type(), index.base);
   return l.b.create<arith::SIToFPOp>(l.loc, VectorType::get({l.lanes}, l.b.getF32Type()),
                                      l.add(l.splat(base), offsets));
@@ -75,7 +77,9 @@ Index Memory::add(const Index &a, const Index &b) const {
   }
   Index sum{l.add(a.base, b.base), a.stride + b.stride, {}, {}};
   if (a.runtimeStride || b.runtimeStride) {
-    auto strideOf = [&](const Index &i) { return i.runtimeStride ? i.runtimeStride : l.i64(i.stride); };
+    auto strideOf = [&](const Index &i) {
+      return i.runtimeStride ? i.runtimeStride : l.i64(i.stride);
+    };
     sum.runtimeStride = l.add(strideOf(a), strideOf(b));
     sum.stride = 0;
   }

@@ -1,5 +1,6 @@
-//===- Interval.cpp - arithmetic on intervals --------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arithmetic on intervals.
 #include "compiler/Conversion/KernelToLoops/Vector/Interval.h"
 #include "compiler/Dialect/PipeDialect.h"
 
@@ -26,7 +27,8 @@ Interval penstock::conversion::whole(double nearest) {
 }
 
 std::optional<Interval> penstock::conversion::unlessItWraps(Interval exact, Type type) {
-  const Interval out = Interval::of(whole(exact.low).low, whole(exact.high).high), full = rangeOfType(type);
+  const Interval out = Interval::of(whole(exact.low).low, whole(exact.high).high),
+                 full = rangeOfType(type);
   // The largest i64 is no double: 2^63, which stands for it, is already too large.
   if (!out.within(full.low, full.high) || out.high >= 0x1p63)
     return std::nullopt;

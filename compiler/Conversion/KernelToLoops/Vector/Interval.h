@@ -1,6 +1,7 @@
-//===- Interval.h - what is known of the numbers in all lanes --------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_INTERVAL_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_INTERVAL_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known of the numbers in all lanes.
+#pragma once
 
 #include "mlir/IR/Types.h"
 #include <cmath>
@@ -42,5 +43,3 @@ Interval widened(Interval range, mlir::Type type);
 Interval product(const Interval &a, const Interval &b);
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,11 +1,10 @@
-//===- LaneCasts.cpp - conversions between element types -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Conversions between element types.
 //
 // f16 and bf16 are their bits in registers. Conversions between f32 and f16
 // round like scalar.h; without them integer operations give the same. bf16 never uses an
 // instruction: those flush subnormals.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include <cmath>
@@ -58,20 +57,22 @@ LaneValue Lanes::narrowToHalf(LaneValue value) const {
   Value sign = andInt(shrU(bits, 16), integerLike(bits, 0x8000));
   Value magnitude = andInt(bits, integerLike(bits, 0x7FFFFFFF));
   // Below the smallest normal half, adding 0.5 rounds the mantissa in place.
-  Value small = b.create<arith::AddFOp>(loc, b.create<arith::BitcastOp>(loc, f.getType(), magnitude),
-                                        floatLike(f, 0.5));
-  Value subnormal = sub(b.create<arith::BitcastOp>(loc, i32Type, small),
-                        integerLike(bits, 0x3F000000));
+  Value small = b.create<arith::AddFOp>(
+      loc, b.create<arith::BitcastOp>(loc, f.getType(), magnitude), floatLike(f, 0.5));
+  Value subnormal =
+      sub(b.create<arith::BitcastOp>(loc, i32Type, small), integerLike(bits, 0x3F000000));
   Value odd = andInt(shrU(magnitude, 13), integerLike(bits, 1));
   Value rounded = b.create<arith::AddIOp>(
       loc, b.create<arith::AddIOp>(loc, magnitude, integerLike(bits, 0xFFF - 0x38000000)), odd);
   Value result = shrU(rounded, 13);
-  result = pick(cmp(CmpIPredicate::ult, magnitude, integerLike(bits, 0x38800000)), subnormal, result);
+  result =
+      pick(cmp(CmpIPredicate::ult, magnitude, integerLike(bits, 0x38800000)), subnormal, result);
   result = pick(cmp(CmpIPredicate::uge, magnitude, integerLike(bits, 0x47800000)),
                 integerLike(bits, 0x7C00), result);
   result = pick(cmp(CmpIPredicate::ugt, magnitude, integerLike(bits, 0x7F800000)),
                 integerLike(bits, 0x7E00), result);
-  return {b.create<arith::TruncIOp>(loc, i16Type, orInt(result, sign)), b.getF16Type(), value.range};
+  return {b.create<arith::TruncIOp>(loc, i16Type, orInt(result, sign)), b.getF16Type(),
+          value.range};
 }
 
 LaneValue Lanes::narrowToBfloat(LaneValue value) const {
@@ -93,8 +94,7 @@ Value Lanes::roundToOdd(Value wide) const {
   Value back = b.create<arith::ExtFOp>(loc, wide.getType(), near);
   Value bits = b.create<arith::BitcastOp>(loc, i32Type, near);
   Value exact = b.create<arith::CmpFOp>(loc, CmpFPredicate::UEQ, back, wide);
-  Value above = b.create<arith::CmpFOp>(loc, CmpFPredicate::OGT,
-                                        b.create<LLVM::FAbsOp>(loc, back),
+  Value above = b.create<arith::CmpFOp>(loc, CmpFPredicate::OGT, b.create<LLVM::FAbsOp>(loc, back),
                                         b.create<LLVM::FAbsOp>(loc, wide));
   Value down = pick(above, sub(bits, integerLike(bits, 1)), bits);
   Value odd = pick(exact, bits, orInt(down, integerLike(bits, 1)));
@@ -108,10 +108,10 @@ Value Lanes::keepOdd(Value v) const {
   Value negative = cmp(CmpIPredicate::slt, v, zero);
   Value magnitude = pick(negative, b.create<arith::SubIOp>(loc, zero, v), v);
   // 64 - 53 - leading zeros, at least 0: how many bits are cut off.
-  Value leading = intrinsic(llvm::isa<VectorType>(v.getType())
-                                ? "llvm.ctlz.v" + std::to_string(lanes) + "i64"
-                                : "llvm.ctlz.i64",
-                            v.getType(), {magnitude, b.create<arith::ConstantIntOp>(loc, 0, 1)});
+  Value leading =
+      intrinsic(llvm::isa<VectorType>(v.getType()) ? "llvm.ctlz.v" + std::to_string(lanes) + "i64"
+                                                   : "llvm.ctlz.i64",
+                v.getType(), {magnitude, b.create<arith::ConstantIntOp>(loc, 0, 1)});
   Value excess = maxS(b.create<arith::SubIOp>(loc, integerLike(v, 11), leading), zero);
   Value one = integerLike(v, 1);
   Value unit = b.create<arith::ShLIOp>(loc, one, excess);
@@ -127,8 +127,9 @@ Value Lanes::wholeReal(Value v) const {
   Value whole = b.create<LLVM::FTruncOp>(loc, v);
   auto choice = v.getDefiningOp<arith::SelectOp>();
   auto compare = choice ? choice.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
-  if (compare && compare.getPredicate() == CmpFPredicate::OGT && isPositiveZero(choice.getFalseValue()) &&
-      compare.getLhs() == choice.getTrueValue() && compare.getRhs() == choice.getFalseValue())
+  if (compare && compare.getPredicate() == CmpFPredicate::OGT &&
+      isPositiveZero(choice.getFalseValue()) && compare.getLhs() == choice.getTrueValue() &&
+      compare.getRhs() == choice.getFalseValue())
     return whole;
   return b.create<arith::AddFOp>(loc, whole, floatLike(whole, 0.0));
 }
@@ -139,7 +140,7 @@ LaneValue Lanes::floatToInt(LaneValue value, Type to) const {
   const unsigned width = to.getIntOrFloatBitWidth();
   Type reg = like(v, registerType(to));
   Interval out = Interval::of(std::max(full.low, std::trunc(value.range.low)),
-                        std::min(full.high, std::trunc(value.range.high)));
+                              std::min(full.high, std::trunc(value.range.high)));
   if (value.range.nan || out.low > out.high)
     out = full;
   if (width <= 16) {
@@ -162,7 +163,8 @@ LaneValue Lanes::floatToInt(LaneValue value, Type to) const {
     c = pick(b.create<arith::CmpFOp>(loc, CmpFPredicate::OLT, c, high), c, high);
     Value whole = b.create<arith::FPToSIOp>(loc, i32Type, c);
     if (value.range.nan && full.low != 0)
-      whole = pick(b.create<arith::CmpFOp>(loc, CmpFPredicate::UNO, v, v), integerLike(whole, 0), whole);
+      whole = pick(b.create<arith::CmpFOp>(loc, CmpFPredicate::UNO, v, v), integerLike(whole, 0),
+                   whole);
     return {b.create<arith::TruncIOp>(loc, reg, whole), to, out, whole};
   }
   // i32 and i64: the largest value is no float, so the top is chosen apart.
@@ -175,8 +177,8 @@ LaneValue Lanes::floatToInt(LaneValue value, Type to) const {
   Value inside = andInt(b.create<arith::CmpFOp>(loc, CmpFPredicate::OGT, v, floatLike(v, -end)),
                         b.create<arith::CmpFOp>(loc, CmpFPredicate::OLT, v, floatLike(v, end)));
   Value whole = b.create<arith::FPToSIOp>(loc, reg, pick(inside, v, zero));
-  const int64_t smallest = width == 64 ? std::numeric_limits<int64_t>::min()
-                                       : std::numeric_limits<int32_t>::min();
+  const int64_t smallest =
+      width == 64 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int32_t>::min();
   whole = pick(tooLow, integerLike(whole, smallest), whole);
   whole = pick(tooHigh, integerLike(whole, ~smallest), whole);
   return {whole, to, out};
@@ -232,7 +234,8 @@ LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) const {
       v = maxS(v, integerLike(v, static_cast<int64_t>(full.low)));
     if (value.range.high > full.high)
       v = minS(v, integerLike(v, static_cast<int64_t>(full.high)));
-    Interval out = Interval::of(std::max(full.low, value.range.low), std::min(full.high, value.range.high));
+    Interval out =
+        Interval::of(std::max(full.low, value.range.low), std::min(full.high, value.range.high));
     const unsigned now = std::max(32u, from);
     Value asI32 = now == 32 && width < 32 ? v : Value();
     if (width < now)
@@ -271,7 +274,8 @@ LaneValue Lanes::cast(CastMode mode, LaneValue value, Type to) const {
     return cast(mode, widen(value), to);
   if (to.isSignlessInteger(1) && isFloat(value.type)) {
     Value zero = floatLike(value.value, 0.0);
-    return {b.create<arith::CmpFOp>(loc, CmpFPredicate::UNE, value.value, zero), to, Interval::of(0, 1)};
+    return {b.create<arith::CmpFOp>(loc, CmpFPredicate::UNE, value.value, zero), to,
+            Interval::of(0, 1)};
   }
   if (isStorage(to)) {
     if (!isFloat(value.type)) {

@@ -1,5 +1,6 @@
-//===- LaneFloats.cpp - arithmetic of floats on lanes -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arithmetic of floats on lanes.
 #include "compiler/Conversion/KernelToLoops/Vector/Helpers.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Reciprocal.h"
@@ -35,8 +36,8 @@ static double leastSum(const LaneValue &a, const LaneValue &c) {
 /// that is exact, and what it loses with tiny numbers does not occur, it is the same.
 Value Lanes::quotient(const LaneValue &a, const LaneValue &c) const {
   const auto constant = static_cast<float>(c.range.low);
-  if (!has.fusedMultiplyAdd || !a.type.isF32() || !c.range.isConstant() || a.range.least < 0x1p-60 ||
-      !dividesExactly(constant))
+  if (!has.fusedMultiplyAdd || !a.type.isF32() || !c.range.isConstant() ||
+      a.range.least < 0x1p-60 || !dividesExactly(constant))
     return b.create<arith::DivFOp>(loc, a.value, c.value);
   const Reciprocal r(constant);
   auto number = [&](float part) { return floatLike(a.value, static_cast<double>(part)); };
@@ -53,7 +54,8 @@ Value Lanes::scaledDown(Value x) const {
   auto difference = x.getDefiningOp<arith::SubFOp>();
   DenseFPElementsAttr from;
   if (difference && matchPattern(difference.getLhs(), m_Constant(&from)) && from.isSplat() &&
-      std::abs(from.getSplatValue<APFloat>().convertToDouble()) < 0x1p60) // or it may overflow first
+      std::abs(from.getSplatValue<APFloat>().convertToDouble()) <
+          0x1p60) // or it may overflow first
     return b.create<LLVM::FMAOp>(
         loc, b.create<arith::NegFOp>(loc, difference.getRhs()), floatLike(x, 0x1p-32),
         floatLike(x, from.getSplatValue<APFloat>().convertToDouble() * 0x1p-32));
@@ -115,7 +117,8 @@ LaneValue Lanes::floatBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
 
 bool Lanes::fillsRegisters(Value v) const {
   auto vector = llvm::dyn_cast<VectorType>(v.getType());
-  return has.numbers && vector && vector.getElementType().isF32() && vector.getNumElements() % has.lanesOf(4) == 0;
+  return has.numbers && vector && vector.getElementType().isF32() &&
+         vector.getNumElements() % has.lanesOf(4) == 0;
 }
 
 /// The smaller or larger one, with -0 < +0, and of one NaN, which is quiet, the other operand.
@@ -135,8 +138,9 @@ static Value replaceNan(const Lanes &l, Value v, penstock::lane::NanBecomes by) 
 
 LaneValue Lanes::numberOr(bool wantMin, LaneValue value) const {
   const double infinity = std::numeric_limits<double>::infinity();
-  value.value = replaceNan(*this, value.value,
-                           wantMin ? lane::NanBecomes::infinity : lane::NanBecomes::negative_infinity);
+  value.value =
+      replaceNan(*this, value.value,
+                 wantMin ? lane::NanBecomes::infinity : lane::NanBecomes::negative_infinity);
   (wantMin ? value.range.high : value.range.low) = wantMin ? infinity : -infinity;
   value.range.nan = false;
   value.range.quiet = true;
@@ -184,7 +188,8 @@ LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) const {
     v = pick(b.create<arith::CmpFOp>(loc, predicate, x, y), x, y);
     if (bothZero) {
       Type bits = like(x, b.getIntegerType(a.type.getIntOrFloatBitWidth()));
-      auto eitherZero = [&](Value p, Value q) -> Value { // of equal numbers that are none, either one
+      auto eitherZero = [&](Value p,
+                            Value q) -> Value { // of equal numbers that are none, either one
         p = b.create<arith::BitcastOp>(loc, bits, p);
         q = b.create<arith::BitcastOp>(loc, bits, q);
         return b.create<arith::BitcastOp>(loc, x.getType(), wantMin ? orInt(p, q) : andInt(p, q));
@@ -192,7 +197,8 @@ LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) const {
       if (!a.range.nan && !c.range.nan) // the same the other way around, but for zeros
         v = eitherZero(v, pick(b.create<arith::CmpFOp>(loc, predicate, y, x), y, x));
       else
-        v = pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y), eitherZero(x, y), v);
+        v = pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y), eitherZero(x, y),
+                 v);
     }
     if (bothNan)
       v = pick(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, y, y), x, v);
@@ -215,7 +221,8 @@ LaneValue Lanes::floatMinMax(bool wantMin, LaneValue a, LaneValue c) const {
 LaneValue Lanes::farther(bool wantMin, LaneValue sofar, LaneValue value) const {
   match(sofar.value, value.value);
   auto predicate = wantMin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
-  Value v = pick(b.create<arith::CmpFOp>(loc, predicate, value.value, sofar.value), value.value, sofar.value);
+  Value v = pick(b.create<arith::CmpFOp>(loc, predicate, value.value, sofar.value), value.value,
+                 sofar.value);
   const Interval &a = sofar.range, &c = value.range;
   Interval out{wantMin ? std::min(a.low, c.low) : std::max(a.low, c.low),
                wantMin ? std::min(a.high, c.high) : std::max(a.high, c.high), a.nan};

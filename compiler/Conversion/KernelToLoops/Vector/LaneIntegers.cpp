@@ -1,5 +1,6 @@
-//===- LaneIntegers.cpp - arithmetic on integers -------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arithmetic on integers.
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -11,20 +12,24 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-/// x / c as a product and a shift, for whole numbers 0 .. most in 32 bits; null where no 32 bits hold
-/// it. m / 2^s is more than 1 / c by `excess` / (c 2^s), which must not add up to another quotient.
+/// x / c as a product and a shift, for whole numbers 0 .. most in 32 bits; null where no 32 bits
+/// hold it. m / 2^s is more than 1 / c by `excess` / (c 2^s), which must not add up to another
+/// quotient.
 static Value quotientOfSmall(const Lanes &l, Value x, double divisor, double most) {
   const auto c = static_cast<int64_t>(std::min(divisor, 65536.0));
-  if (c < 2 || c > 0xFFFF || most > 0xFFFF || !llvm::isa<VectorType>(x.getType()) || !getElementTypeOrSelf(x.getType()).isInteger(32) ||
+  if (c < 2 || c > 0xFFFF || most > 0xFFFF || !llvm::isa<VectorType>(x.getType()) ||
+      !getElementTypeOrSelf(x.getType()).isInteger(32) ||
       llvm::isPowerOf2_64(static_cast<uint64_t>(c)))
     return {};
   const auto largest = static_cast<int64_t>(most);
   for (int64_t shift = 1; shift < 32; ++shift) {
-    const int64_t factor = ((int64_t{1} << shift) + c - 1) / c, excess = factor * c - (int64_t{1} << shift);
+    const int64_t factor = ((int64_t{1} << shift) + c - 1) / c,
+                  excess = factor * c - (int64_t{1} << shift);
     if (factor > 0xFFFF || largest * factor > 0xFFFFFFFF)
       return {};
     if (largest * excess < (int64_t{1} << shift))
-      return l.b.create<arith::ShRUIOp>(l.loc, l.mul(x, l.integerLike(x, factor)), l.integerLike(x, shift));
+      return l.b.create<arith::ShRUIOp>(l.loc, l.mul(x, l.integerLike(x, factor)),
+                                        l.integerLike(x, shift));
   }
   return {};
 }
@@ -47,7 +52,8 @@ static Value dividedBy(const Lanes &l, BinaryKind kind, const LaneValue &a, cons
     safe = l.pick(isMinus, one, safe);
   }
   const bool isKnown = c.range.low == c.range.high && a.range.low >= 0;
-  if (Value quotient = isDiv && isKnown ? quotientOfSmall(l, x, c.range.low, a.range.high) : Value())
+  if (Value quotient =
+          isDiv && isKnown ? quotientOfSmall(l, x, c.range.low, a.range.high) : Value())
     v = quotient;
   else if (isUnsignedType)
     v = isDiv ? l.b.create<arith::DivUIOp>(l.loc, x, safe).getResult()
@@ -70,11 +76,13 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
   switch (kind) {
   case BinaryKind::add:
     v = b.create<arith::AddIOp>(loc, x, y);
-    out = unlessItWraps(Interval::of(a.range.low + c.range.low, a.range.high + c.range.high), a.type);
+    out =
+        unlessItWraps(Interval::of(a.range.low + c.range.low, a.range.high + c.range.high), a.type);
     break;
   case BinaryKind::sub:
     v = b.create<arith::SubIOp>(loc, x, y);
-    out = unlessItWraps(Interval::of(a.range.low - c.range.high, a.range.high - c.range.low), a.type);
+    out =
+        unlessItWraps(Interval::of(a.range.low - c.range.high, a.range.high - c.range.low), a.type);
     break;
   case BinaryKind::mul:
     v = b.create<arith::MulIOp>(loc, x, y);
@@ -117,8 +125,11 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
     else
       v = b.create<arith::ShRSIOp>(loc, x, count);
     if (kind == BinaryKind::shr && a.range.low >= 0) {
-      const bool known = c.range.low == c.range.high && c.range.within(0, static_cast<double>(width - 1));
-      out = Interval::of(0, known ? std::floor(std::ldexp(a.range.high, -static_cast<int>(c.range.low))) : a.range.high);
+      const bool known =
+          c.range.low == c.range.high && c.range.within(0, static_cast<double>(width - 1));
+      out = Interval::of(
+          0, known ? std::floor(std::ldexp(a.range.high, -static_cast<int>(c.range.low)))
+                   : a.range.high);
     }
     break;
   }
@@ -192,7 +203,8 @@ Value Lanes::realOf(const LaneValue &value) const {
 /// The result in f32, where operands are there and all numbers are exact. Whole
 /// numbers up to 2^24 are: then a fused multiply-add is no other number either.
 /// No such zero is negative.
-Value Lanes::realBinary(BinaryKind kind, const LaneValue &a, const LaneValue &c, Interval result) const {
+Value Lanes::realBinary(BinaryKind kind, const LaneValue &a, const LaneValue &c,
+                        Interval result) const {
   constexpr double exact = 0x1p24;
   if ((!a.real && !c.real) || !result.within(-exact, exact) || !a.range.within(-exact, exact) ||
       !c.range.within(-exact, exact))
@@ -200,7 +212,8 @@ Value Lanes::realBinary(BinaryKind kind, const LaneValue &a, const LaneValue &c,
   Value x = realOf(a), y = realOf(c);
   if (kind == BinaryKind::shr && x && c.range.low == c.range.high && a.range.low >= 0)
     return b.create<LLVM::FTruncOp>(
-        loc, b.create<arith::MulFOp>(loc, x, floatLike(x, std::ldexp(1.0, -static_cast<int>(c.range.low)))));
+        loc, b.create<arith::MulFOp>(
+                 loc, x, floatLike(x, std::ldexp(1.0, -static_cast<int>(c.range.low)))));
   if (!x || !y)
     return {};
   match(x, y);

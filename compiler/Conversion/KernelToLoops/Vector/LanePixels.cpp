@@ -1,11 +1,10 @@
-//===- LanePixels.cpp - bytes of pixels: tables and dot products -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes of pixels: tables and dot products.
 //
 // Pixels of three bytes lie in the lanes as they do in memory, only with the
 // middle byte twice. One look-up then serves all channels, and a weighted sum of
 // them is a dot product of bytes.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -32,7 +31,8 @@ Value Lanes::perRegister(ValueRange operands, llvm::function_ref<Value(ValueRang
       for (Value &part : parts)
         part = b.create<vector::ShuffleOp>(loc, part, part, upFrom(first, fitting));
     Value result = one(parts);
-    whole = whole ? b.create<vector::ShuffleOp>(loc, whole, result, upFrom(0, first + fitting)) : result;
+    whole = whole ? b.create<vector::ShuffleOp>(loc, whole, result, upFrom(0, first + fitting))
+                  : result;
   }
   return whole;
 }
@@ -51,7 +51,8 @@ struct Digits {
 /// What each of the four bytes is multiplied with.
 static std::array<Digits, 4> digitsOf(const PixelSum &sum) {
   const int64_t half = sum.weights[1] >> 1;
-  return {Digits(sum.weights[0]), Digits(half), Digits(sum.weights[1] - half), Digits(sum.weights[2])};
+  return {Digits(sum.weights[0]), Digits(half), Digits(sum.weights[1] - half),
+          Digits(sum.weights[2])};
 }
 
 PixelSum Lanes::pixelSum(BinaryKind kind, const LaneValue &a, const LaneValue &c) const {
@@ -80,9 +81,9 @@ PixelSum Lanes::pixelSum(BinaryKind kind, const LaneValue &a, const LaneValue &c
   } else {
     return {};
   }
-  const bool fits = std::abs(sum.constant) <= 0x7FFFFFFF && llvm::all_of(digitsOf(sum), [](Digits d) {
-    return d.high >= -128 && d.high <= 127;
-  });
+  const bool fits =
+      std::abs(sum.constant) <= 0x7FFFFFFF &&
+      llvm::all_of(digitsOf(sum), [](Digits d) { return d.high >= -128 && d.high <= 127; });
   return fits ? sum : PixelSum();
 }
 
@@ -97,7 +98,8 @@ Value Lanes::dotProduct(const PixelSum &sum) const {
   return perRegister(sum.pixels, [&](ValueRange parts) -> Value {
     Value pixels = parts[0];
     auto add = [&](Value sofar, int64_t Digits::*place) {
-      return b.create<lane::DotQuadsOp>(loc, sofar, pixels, integerLike(pixels, quad(place))).getResult();
+      return b.create<lane::DotQuadsOp>(loc, sofar, pixels, integerLike(pixels, quad(place)))
+          .getResult();
     };
     if (!quad(&Digits::high))
       return add(integerLike(pixels, sum.constant), &Digits::low);
@@ -137,7 +139,8 @@ LaneValue Lanes::lookUp(const ByteTable &table, const LaneValue &index) const {
   }));
   result.sum = {pixels, index.sum.weights};
   result.wide = index.sum.weights[2] ? shrU(pixels, 24)
-                                     : andInt(index.sum.weights[1] ? shrU(pixels, 8) : pixels, integerLike(pixels, 255));
+                                     : andInt(index.sum.weights[1] ? shrU(pixels, 8) : pixels,
+                                              integerLike(pixels, 255));
   result.value = b.create<arith::TruncIOp>(loc, like(pixels, b.getI8Type()), result.wide);
   return result;
 }
@@ -148,8 +151,9 @@ static bool same(Value x, Value y, llvm::DenseSet<std::pair<Value, Value>> &seen
   if (x == y || seen.contains({x, y}))
     return true;
   Operation *a = x.getDefiningOp(), *c = y.getDefiningOp();
-  if (!a || !c || a->getBlock() != c->getBlock() || a->getName() != c->getName() || a->getNumRegions() ||
-      a->getNumResults() != 1 || x.getType() != y.getType() || a->getAttrDictionary() != c->getAttrDictionary() ||
+  if (!a || !c || a->getBlock() != c->getBlock() || a->getName() != c->getName() ||
+      a->getNumRegions() || a->getNumResults() != 1 || x.getType() != y.getType() ||
+      a->getAttrDictionary() != c->getAttrDictionary() ||
       a->getNumOperands() != c->getNumOperands())
     return false;
   for (auto [left, right] : llvm::zip(a->getOperands(), c->getOperands()))

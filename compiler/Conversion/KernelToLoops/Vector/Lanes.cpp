@@ -1,5 +1,6 @@
-//===- Lanes.cpp - arithmetic, comparison and selection on lanes -----------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arithmetic, comparison and selection on lanes.
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -82,16 +83,16 @@ LaneValue Lanes::unary(UnaryKind kind, LaneValue a) const {
     out.low = r.low > 0 ? r.low : 0;
     return {b.create<LLVM::FAbsOp>(loc, v), a.type, out};
   case UnaryKind::floor:
-    return {b.create<LLVM::FFloorOp>(loc, v), a.type,
-            {std::floor(r.low), std::floor(r.high), r.nan}};
+    return {
+        b.create<LLVM::FFloorOp>(loc, v), a.type, {std::floor(r.low), std::floor(r.high), r.nan}};
   case UnaryKind::ceil:
     return {b.create<LLVM::FCeilOp>(loc, v), a.type, {std::ceil(r.low), std::ceil(r.high), r.nan}};
   case UnaryKind::trunc:
-    return {b.create<LLVM::FTruncOp>(loc, v), a.type,
-            {std::trunc(r.low), std::trunc(r.high), r.nan}};
+    return {
+        b.create<LLVM::FTruncOp>(loc, v), a.type, {std::trunc(r.low), std::trunc(r.high), r.nan}};
   case UnaryKind::round:
-    return {b.create<LLVM::RoundEvenOp>(loc, v), a.type,
-            {std::floor(r.low), std::ceil(r.high), r.nan}};
+    return {
+        b.create<LLVM::RoundEvenOp>(loc, v), a.type, {std::floor(r.low), std::ceil(r.high), r.nan}};
   case UnaryKind::round_away: {
     // trunc(x), plus the sign's 1 where the rest (exact) is at least a half.
     Value whole = b.create<LLVM::FTruncOp>(loc, v);
@@ -100,7 +101,8 @@ LaneValue Lanes::unary(UnaryKind kind, LaneValue a) const {
     Value step = pick(up, floatLike(v, 1.0), floatLike(v, 0.0));
     Value sum = b.create<arith::AddFOp>(loc, whole, b.create<LLVM::CopySignOp>(loc, step, v));
     // An infinity's rest is NaN, which compares false; the sign of 0 stays.
-    return {b.create<LLVM::CopySignOp>(loc, sum, v), a.type,
+    return {b.create<LLVM::CopySignOp>(loc, sum, v),
+            a.type,
             {std::floor(r.low), std::ceil(r.high), r.nan}};
   }
   case UnaryKind::sqrt:
@@ -137,7 +139,8 @@ LaneValue Lanes::compare(Predicate predicate, LaneValue lhs, LaneValue rhs) cons
     static constexpr P isUnsignedP[] = {P::eq, P::ne, P::ult, P::ule, P::ugt, P::uge};
     const bool noSign = isUnsigned(lhs.type) || lhs.type.isSignlessInteger(1);
     const int number = static_cast<int>(predicate);
-    // Numbers that fit 32 bits were mostly made wider to be compared: half of the registers are enough.
+    // Numbers that fit 32 bits were mostly made wider to be compared: half of the registers are
+    // enough.
     auto isSmall = [](const Interval &range) { return range.within(INT32_MIN, INT32_MAX); };
     if (auto type = llvm::dyn_cast<VectorType>(lhs.value.getType());
         type && type.getElementTypeBitWidth() == 64 && isSmall(lhs.range) && isSmall(rhs.range))
@@ -157,7 +160,6 @@ LaneValue Lanes::select(LaneValue condition, LaneValue onTrue, LaneValue onFalse
   return {v,
           onTrue.type,
           {std::min(onTrue.range.low, onFalse.range.low),
-           std::max(onTrue.range.high, onFalse.range.high),
-           onTrue.range.nan || onFalse.range.nan},
+           std::max(onTrue.range.high, onFalse.range.high), onTrue.range.nan || onFalse.range.nan},
           wide};
 }

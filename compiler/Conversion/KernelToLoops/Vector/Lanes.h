@@ -1,14 +1,13 @@
-//===- Lanes.h - scalar semantics on several elements at once -------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scalar semantics on several elements at once.
 //
 // Emits arithmetic whose meaning is runtime/abi/scalar.h, on one element or on
 // a vector of them. A value that is the same in every lane stays a scalar
 // until it meets a vector. Every value carries the interval it lies in: that
 // is what makes clamps, NaN tests and saturation disappear where they cannot
 // happen.
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_LANES_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_LANES_H
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Vector/Interval.h"
 #include "compiler/Dialect/PipeDialect.h"
@@ -40,10 +39,10 @@ struct LaneValue {
   Interval range;
   /// The same numbers in other forms, where somebody had them anyway; null
   /// otherwise. A consumer takes what suits it, the rest is dead code.
-  mlir::Value wide = {};  ///< an integer as i32: some loads widen for free
-  mlir::Value real = {};  ///< an integer as f32, exactly: it was one, or will be
-  mlir::Value loose = {}; ///< a float but for the sign of a zero
-  PixelSum sum = {};      ///< a u8 or i32 out of the bytes of pixels
+  mlir::Value wide = {};   ///< an integer as i32: some loads widen for free
+  mlir::Value real = {};   ///< an integer as f32, exactly: it was one, or will be
+  mlir::Value loose = {};  ///< a float but for the sign of a zero
+  PixelSum sum = {};       ///< a u8 or i32 out of the bytes of pixels
   mlir::Value scaled = {}; ///< an f32 times 2^32: a quotient of integers before its last step
   mlir::Value low = {};    ///< of an integer of more bits its lowest byte, i8: all that a u8 takes
 
@@ -75,8 +74,8 @@ public:
   LaneValue cast(pipe::CastMode mode, LaneValue value, mlir::Type to) const;
   /// NaN replaced by the canonical one of the type, as every store does.
   LaneValue canonical(LaneValue value) const;
-  /// The smaller or larger one of two floats in one instruction: where `value` is a NaN, or both are
-  /// zeros, `sofar`. Where that is a NaN, it stays one.
+  /// The smaller or larger one of two floats in one instruction: where `value` is a NaN, or both
+  /// are zeros, `sofar`. Where that is a NaN, it stays one.
   LaneValue farther(bool wantMin, LaneValue sofar, LaneValue value) const;
   /// A NaN replaced by what no element of a minimum or maximum gives; where fillsRegisters().
   LaneValue numberOr(bool wantMin, LaneValue value) const;
@@ -124,7 +123,8 @@ public:
   mlir::Value intrinsic(llvm::StringRef name, mlir::Type result, mlir::ValueRange args) const;
 
   /// What `one` makes of the operands, register by register.
-  mlir::Value perRegister(mlir::ValueRange operands, llvm::function_ref<mlir::Value(mlir::ValueRange)> one) const;
+  mlir::Value perRegister(mlir::ValueRange operands,
+                          llvm::function_ref<mlir::Value(mlir::ValueRange)> one) const;
   /// Whether `v` is whole registers of f32, and there are instructions for numbers in them.
   bool fillsRegisters(mlir::Value v) const;
 
@@ -142,7 +142,8 @@ private:
   mlir::Value numberOf(bool wantMin, mlir::Value x, mlir::Value y) const;
   mlir::Value wholeReal(mlir::Value v) const;
   LaneValue intBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c) const;
-  mlir::Value realBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c, Interval result) const;
+  mlir::Value realBinary(pipe::BinaryKind kind, const LaneValue &a, const LaneValue &c,
+                         Interval result) const;
   mlir::Value realOf(const LaneValue &value) const;
   LaneValue floatBinary(pipe::BinaryKind kind, LaneValue a, LaneValue c) const;
   mlir::Value scaledDown(mlir::Value x) const;
@@ -161,5 +162,3 @@ private:
 };
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,10 +1,9 @@
-//===- Memory.cpp - index arithmetic, contiguous and strided access --------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Index arithmetic, contiguous and strided access.
 //
 // Pointers are LLVM's, not memrefs: a memref descriptor doubles the time from
 // IR to code and says nothing that the buffer does not know already.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Vector/Access.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -32,7 +31,8 @@ Value Memory::loadPlain(Type type, Value address, bool constant) const {
                              : std::max(1u, type.getIntOrFloatBitWidth() / 8);
   // Vectors, and elements of user memory, need no alignment beyond a byte.
   return l.b.create<LLVM::LoadOp>(l.loc, type, address, llvm::isa<VectorType>(type) ? 1 : align,
-                                  /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/constant);
+                                  /*isVolatile=*/false, /*isNonTemporal=*/false,
+                                  /*isInvariant=*/constant);
 }
 Value Memory::shuffle(Value a, Value b, ArrayRef<int64_t> mask) const {
   auto sizeOf = [](Value v) { return llvm::cast<VectorType>(v.getType()).getNumElements(); };
@@ -59,7 +59,8 @@ static Value fromMemory(const Lanes &l, Value value, Type element) {
   return l.cmp(CmpIPredicate::ne, value, l.integerLike(value, 0));
 }
 
-/// The load of an input that all numbers of an index are, one for each lane and made wider; null for others.
+/// The load of an input that all numbers of an index are, one for each lane and made wider; null
+/// for others.
 static LLVM::LoadOp loadBehind(ArrayRef<Index> at) {
   const Index *moving = nullptr;
   for (const Index &index : at) {
@@ -67,15 +68,17 @@ static LLVM::LoadOp loadBehind(ArrayRef<Index> at) {
       return {};
     moving = index.uniform() ? moving : &index;
   }
-  auto widened = moving && moving->vector ? moving->vector.getDefiningOp<arith::ExtUIOp>() : nullptr;
+  auto widened =
+      moving && moving->vector ? moving->vector.getDefiningOp<arith::ExtUIOp>() : nullptr;
   auto load = widened ? widened.getIn().getDefiningOp<LLVM::LoadOp>() : nullptr;
   return load && load.getInvariant() ? load : nullptr;
 }
 
 /// A distance known when running only: forwards and backwards (a flip) are
 /// worth a branch, the rest is gathered.
-static Value loadEitherWay(const Memory &m, const Buffer &buffer, ArrayRef<Index> at, const Access &access,
-                           VectorType type, llvm::function_ref<Value(llvm::function_ref<Value(int64_t)>)> gather) {
+static Value loadEitherWay(const Memory &m, const Buffer &buffer, ArrayRef<Index> at,
+                           const Access &access, VectorType type,
+                           llvm::function_ref<Value(llvm::function_ref<Value(int64_t)>)> gather) {
   const Lanes &l = m.l;
   const int64_t size = scalarBytes(buffer.element);
   Value start = m.address(buffer.pointer, access.base);
@@ -87,13 +90,15 @@ static Value loadEitherWay(const Memory &m, const Buffer &buffer, ArrayRef<Index
   std::function<Value(size_t)> choose = [&](size_t number) -> Value {
     if (number == distances.size())
       return gather([&](int64_t lane) {
-        return m.address(start, l.add(l.mul(access.runtimeBytes, l.i64(lane)), l.i64(access.phase)));
+        return m.address(start,
+                         l.add(l.mul(access.runtimeBytes, l.i64(lane)), l.i64(access.phase)));
       });
     Value same = l.cmp(CmpIPredicate::eq, access.runtimeBytes, l.i64(distances[number]));
     auto branch = l.b.create<scf::IfOp>(l.loc, TypeRange{type}, same, true);
     OpBuilder::InsertionGuard guard(l.b);
     l.b.setInsertionPointToStart(branch.thenBlock());
-    Value fast = m.loadStrided(type.getElementType(), size, start, distances[number], access.phase, buffer.constant);
+    Value fast = m.loadStrided(type.getElementType(), size, start, distances[number], access.phase,
+                               buffer.constant);
     l.b.create<scf::YieldOp>(l.loc, fast);
     l.b.setInsertionPointToStart(branch.elseBlock());
     l.b.create<scf::YieldOp>(l.loc, choose(number + 1));
@@ -103,17 +108,21 @@ static Value loadEitherWay(const Memory &m, const Buffer &buffer, ArrayRef<Index
 }
 
 /// Lanes that lie anywhere.
-static Value loadAtOffsets(const Memory &m, const Buffer &buffer, ArrayRef<Index> at, const Access &access,
+static Value loadAtOffsets(const Memory &m, const Buffer &buffer, ArrayRef<Index> at,
+                           const Access &access,
                            llvm::function_ref<Value(llvm::function_ref<Value(int64_t)>)> gather) {
   const Lanes &l = m.l;
   Value start = m.address(buffer.pointer, l.add(access.base, l.i64(access.phase)));
-  // Taking numbers out of a vector costs as much as inserting what they lead to: they are loaded once more.
+  // Taking numbers out of a vector costs as much as inserting what they lead to: they are loaded
+  // once more.
   if (LLVM::LoadOp numbers = m.live ? nullptr : loadBehind(at)) {
     auto type = llvm::cast<VectorType>(numbers.getType());
     const int64_t bytes = type.getElementTypeBitWidth() / 8;
-    const size_t axis = static_cast<size_t>(llvm::find_if(at, [](const Index &index) { return !index.uniform(); }) - at.begin());
+    const size_t axis = static_cast<size_t>(
+        llvm::find_if(at, [](const Index &index) { return !index.uniform(); }) - at.begin());
     return gather([&](int64_t lane) {
-      Value number = m.loadPlain(type.getElementType(), m.address(numbers.getAddr(), l.i64(lane * bytes)), true);
+      Value number = m.loadPlain(type.getElementType(),
+                                 m.address(numbers.getAddr(), l.i64(lane * bytes)), true);
       number = l.b.create<arith::ExtUIOp>(l.loc, l.b.getI64Type(), number);
       return m.address(start, l.mul(number, buffer.strides[axis]));
     });
@@ -125,9 +134,12 @@ static Value loadAtOffsets(const Memory &m, const Buffer &buffer, ArrayRef<Index
 
 LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) const {
   const int64_t size = scalarBytes(buffer.element);
-  Type memoryType = buffer.element.isSignlessInteger(1) ? l.b.getI8Type() : registerType(buffer.element);
+  Type memoryType =
+      buffer.element.isSignlessInteger(1) ? l.b.getI8Type() : registerType(buffer.element);
   Access access = accessOf(l, *this, buffer, at);
-  auto finish = [&](Value value) { return l.wrap(fromMemory(l, value, buffer.element), buffer.element); };
+  auto finish = [&](Value value) {
+    return l.wrap(fromMemory(l, value, buffer.element), buffer.element);
+  };
   const bool noSign = isUnsigned(buffer.element) && size < 4;
   auto narrowed = [&](Value wide) {
     Value bits = wide;
@@ -151,7 +163,8 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) const {
   auto gather = [&](llvm::function_ref<Value(int64_t)> addressOf) {
     Value result = l.b.create<arith::ConstantOp>(l.loc, l.b.getZeroAttr(vectorType));
     for (int64_t lane = 0; lane < l.lanes; ++lane)
-      result = l.b.create<vector::InsertOp>(l.loc, loadPlain(memoryType, addressOf(lane), buffer.constant), result, lane);
+      result = l.b.create<vector::InsertOp>(
+          l.loc, loadPlain(memoryType, addressOf(lane), buffer.constant), result, lane);
     return result;
   };
   // Offsets computed lane by lane are clamped already.
@@ -164,7 +177,8 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) const {
     Value all = gather([&](int64_t lane) {
       return address(start, l.mul(apart, l.maxS(l.minS(l.i64(lane), live->last), live->first)));
     });
-    return finish(l.pick(liveMask(*live), all, l.b.create<arith::ConstantOp>(l.loc, l.b.getZeroAttr(vectorType))));
+    return finish(l.pick(liveMask(*live), all,
+                         l.b.create<arith::ConstantOp>(l.loc, l.b.getZeroAttr(vectorType))));
   }
   if (access.offsets)
     return finish(loadAtOffsets(*this, buffer, at, access, gather));
@@ -176,8 +190,8 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) const {
         std::abs(*access.laneBytes) <= 4 * size)
       wide = loadWindows(buffer, access.base, size, *access.laneBytes, access.phase);
     Value start = address(buffer.pointer, access.base);
-    if (Value v = loadStrided(memoryType, size, start, *access.laneBytes, access.phase, buffer.constant,
-                              !access.fromStart, buffer.roomy)) {
+    if (Value v = loadStrided(memoryType, size, start, *access.laneBytes, access.phase,
+                              buffer.constant, !access.fromStart, buffer.roomy)) {
       LaneValue value = finish(v);
       value.wide = wide;
       if (Value pixels = access.fromStart ? loadPixels(buffer, at, access.base) : Value()) {

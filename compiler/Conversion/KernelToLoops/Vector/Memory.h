@@ -1,6 +1,7 @@
-//===- Memory.h - indices per lane, and loads and stores by them ----------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_MEMORY_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_MEMORY_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Indices per lane, and loads and stores by them.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
 
@@ -40,7 +41,8 @@ struct Buffer {
   llvm::SmallVector<mlir::Value> strides;
   llvm::SmallVector<std::optional<int64_t>> known;
   mlir::Type element;
-  bool constant = false;                ///< an input: nobody writes it while the kernel runs, and 64 bytes can be read behind it
+  bool constant = false; ///< an input: nobody writes it while the kernel runs, and 64 bytes can be
+                         ///< read behind it
   std::optional<Interval> written = {}; ///< of what the kernel wrote there; no signalling NaN
   bool roomy = false;                   ///< some elements more can be read behind the last one
   bool streaming = false;               ///< stores bypass the caches; all vectors are aligned
@@ -49,7 +51,8 @@ struct Buffer {
 /// Index arithmetic, and memory access, at the builder's place.
 class Memory {
 public:
-  explicit Memory(const Lanes &lanes, std::optional<LiveLanes> live = std::nullopt) : l(lanes), live(live) {}
+  explicit Memory(const Lanes &lanes, std::optional<LiveLanes> live = std::nullopt)
+      : l(lanes), live(live) {}
 
   Lanes l;
   /// While set, loads touch nothing for other lanes than these, and give 0 there.
@@ -70,7 +73,8 @@ public:
   /// From numbers computed otherwise.
   Index of(mlir::Value numbers) const;
   /// Evaluates `expr` with indices for dimensions and symbols.
-  Index affine(mlir::AffineExpr expr, llvm::ArrayRef<Index> dims, llvm::ArrayRef<Index> symbols) const;
+  Index affine(mlir::AffineExpr expr, llvm::ArrayRef<Index> dims,
+               llvm::ArrayRef<Index> symbols) const;
   /// min(max(index, 0), extent - 1), and never below 0.
   Index clamp(const Index &index, mlir::Value extent) const;
 
@@ -89,14 +93,16 @@ public:
   mlir::Value loadPlain(mlir::Type type, mlir::Value address, bool constant = false) const;
   void storePlain(mlir::Value value, mlir::Value address, bool streaming = false) const;
   mlir::Value shuffle(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> mask) const;
-  /// Lanes `bytes` apart, of which the first begins `phase` bytes behind `address`; null where they lie too far apart.
+  /// Lanes `bytes` apart, of which the first begins `phase` bytes behind `address`; null where they
+  /// lie too far apart.
   mlir::Value loadStrided(mlir::Type type, int64_t size, mlir::Value address, int64_t bytes,
                           int64_t phase, bool constant, bool onlyLanes = false,
                           bool roomy = false) const;
 
 private:
   /// How far lanes lie from the first, in bytes, where `apart` says so.
-  mlir::Value loadPieces(mlir::Type type, mlir::Value address, const Index &apart, bool constant) const;
+  mlir::Value loadPieces(mlir::Type type, mlir::Value address, const Index &apart,
+                         bool constant) const;
   /// Lanes of up to 4 bytes as i32, extended with zeros; null where they lie too
   /// far apart. `base` is the offset of lane 0, less `phase` bytes.
   mlir::Value loadWindows(const Buffer &buffer, mlir::Value base, int64_t size, int64_t bytes,
@@ -107,5 +113,3 @@ private:
 };
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,10 +1,9 @@
-//===- MemoryApart.cpp - lanes that lie further apart in memory ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lanes that lie further apart in memory.
 //
 // Lanes `step` apart come from `step` registers that follow each other, at whatever place of
 // those they begin: all places share the registers and most of what tells them apart.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Vector/Access.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <map>
@@ -17,8 +16,8 @@ bool Memory::takesApart(int64_t size, int64_t step) const {
 }
 
 /// Elements `place`, `place` + step and so on of a run in so many registers. Halves are parted by
-/// permutations of two registers. Then step is odd, and at each place of a register only one of all has
-/// an element that is wanted: which one turns by a fixed number from place to place, so that
+/// permutations of two registers. Then step is odd, and at each place of a register only one of all
+/// has an element that is wanted: which one turns by a fixed number from place to place, so that
 /// selections between registers 1, 2, 4 .. apart, which all `place`s share, collect those,
 /// and one permutation puts them in order.
 static Value takenApart(const Memory &m, ArrayRef<Value> registers, int64_t place) {
@@ -54,16 +53,18 @@ static Value takenApart(const Memory &m, ArrayRef<Value> registers, int64_t plac
       order.push_back(turn * lane % step & apart ? lanes + lane : lane);
     return value = m.shuffle(here, there, order);
   };
-  Value all = selected(static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(step))), turn * place % step);
+  Value all = selected(static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(step))),
+                       turn * place % step);
   SmallVector<int64_t> order;
   for (int64_t lane = 0; lane < lanes; ++lane)
     order.push_back((lane * step + place) % lanes);
   return m.shuffle(all, all, order);
 }
 
-/// Lanes that begin `phase` elements behind `address`. Unless there is room behind the last one, `phase` is 0
-/// and nothing is read there.
-static Value loadApart(const Memory &m, Type type, int64_t size, Value address, int64_t step, int64_t phase, bool constant, bool roomy) {
+/// Lanes that begin `phase` elements behind `address`. Unless there is room behind the last one,
+/// `phase` is 0 and nothing is read there.
+static Value loadApart(const Memory &m, Type type, int64_t size, Value address, int64_t step,
+                       int64_t phase, bool constant, bool roomy) {
   const Lanes &l = m.l;
   const int64_t fitting = l.has.lanesOf(size);
   Value all;
@@ -77,7 +78,8 @@ static Value loadApart(const Memory &m, Type type, int64_t size, Value address, 
         continue;
       }
       const int64_t count = isLast ? std::min(fitting, left) : fitting;
-      Value next = m.loadPlain(VectorType::get({count}, type), m.address(address, l.i64(size * (first * step + begin))), constant);
+      Value next = m.loadPlain(VectorType::get({count}, type),
+                               m.address(address, l.i64(size * (first * step + begin))), constant);
       SmallVector<int64_t> filled;
       for (int64_t lane = 0; lane < fitting; ++lane)
         filled.push_back(lane % count);
@@ -94,9 +96,10 @@ static Value loadApart(const Memory &m, Type type, int64_t size, Value address, 
 
 /// Lanes at `bytes` apart, 1 to 4 elements forwards or backwards; null for
 /// others. `address` is that of lane 0, less `phase` bytes. With `onlyLanes` nothing is read
-/// behind the last lane, or little if the buffer is `roomy`: what lies between two lanes may not exist there.
-Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes, int64_t phase, bool constant,
-                          bool onlyLanes, bool roomy) const {
+/// behind the last lane, or little if the buffer is `roomy`: what lies between two lanes may not
+/// exist there.
+Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes, int64_t phase,
+                          bool constant, bool onlyLanes, bool roomy) const {
   if (bytes % size != 0 || phase % size != 0)
     return {};
   const int64_t step = bytes / size, magnitude = std::abs(step), lanes = l.lanes;
@@ -104,7 +107,8 @@ Value Memory::loadStrided(Type type, int64_t size, Value address, int64_t bytes,
   if (takesApart(size, step)) {
     const bool shares = (roomy || constant) && first < step;
     return shares ? loadApart(*this, type, size, address, step, first, constant, true)
-                  : loadApart(*this, type, size, this->address(address, l.i64(phase)), step, 0, constant, false);
+                  : loadApart(*this, type, size, this->address(address, l.i64(phase)), step, 0,
+                              constant, false);
   }
   if (magnitude < 1 || magnitude > 4)
     return {};

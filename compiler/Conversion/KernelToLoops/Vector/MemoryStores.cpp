@@ -1,5 +1,6 @@
-//===- MemoryStores.cpp - how lanes are stored ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// How lanes are stored.
 #include "compiler/Conversion/KernelToLoops/Vector/Access.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -46,8 +47,9 @@ void Memory::storePlain(Value value, Value address, bool streaming) const {
       return;
     }
   }
-  const unsigned align =
-      llvm::isa<VectorType>(type) ? (streaming ? vectorAlign(type) : 1) : std::max(1u, type.getIntOrFloatBitWidth() / 8);
+  const unsigned align = llvm::isa<VectorType>(type)
+                             ? (streaming ? vectorAlign(type) : 1)
+                             : std::max(1u, type.getIntOrFloatBitWidth() / 8);
   l.b.create<LLVM::StoreOp>(l.loc, value, address, align, /*isVolatile=*/false,
                             /*isNonTemporal=*/streaming && llvm::isa<VectorType>(type));
 }
@@ -94,7 +96,8 @@ void Memory::store(const Buffer &buffer, ArrayRef<Index> at, LaneValue value) co
   }
 }
 
-void Memory::storeInterleaved(const Buffer &buffer, ArrayRef<Index> at, ArrayRef<LaneValue> values) const {
+void Memory::storeInterleaved(const Buffer &buffer, ArrayRef<Index> at,
+                              ArrayRef<LaneValue> values) const {
   if (values.empty()) // of an axis without elements
     return;
   Access access = accessOf(l, *this, buffer, at);

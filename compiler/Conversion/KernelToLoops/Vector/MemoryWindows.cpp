@@ -1,13 +1,12 @@
-//===- MemoryWindows.cpp - interleaved and bordered runs of small elements --===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Interleaved and bordered runs of small elements.
 //
 // A run of elements that lie a few bytes apart, forwards or backwards, is read
 // as windows of 16 bytes with four lanes each. One byte shuffle takes a lane's
 // bytes out, mirrors them and widens them to 32 bits, and gives zeros where a
 // border has cut lanes off: such a window is moved to where memory begins, and
 // its shuffle by as much.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Vector/Memory.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -51,13 +50,15 @@ struct Edges {
 };
 } // namespace
 
-static Edges edgesOf(const Lanes &l, const LiveLanes &live, ArrayRef<int32_t> wanted, int64_t bytes) {
+static Edges edgesOf(const Lanes &l, const LiveLanes &live, ArrayRef<int32_t> wanted,
+                     int64_t bytes) {
   OpBuilder &b = l.b;
   const int64_t count = static_cast<int64_t>(wanted.size()), large = int64_t{1} << 30;
   auto type = VectorType::get({count}, b.getI32Type());
   auto all = [&](Value number) -> Value {
     Value near = l.maxS(l.minS(number, l.i64(large)), l.i64(-large));
-    return b.create<vector::SplatOp>(l.loc, type, b.create<arith::TruncIOp>(l.loc, b.getI32Type(), near));
+    return b.create<vector::SplatOp>(l.loc, type,
+                                     b.create<arith::TruncIOp>(l.loc, b.getI32Type(), near));
   };
   Value low = l.mul(bytes > 0 ? live.first : live.last, l.i64(bytes));
   Value high = l.mul(bytes > 0 ? live.last : live.first, l.i64(bytes));
@@ -69,13 +70,16 @@ static Edges edgesOf(const Lanes &l, const LiveLanes &live, ArrayRef<int32_t> wa
   Edges edges;
   edges.starts = l.maxS(l.minS(at, all(high)), all(low));
   edges.moves = asBytes(b.create<arith::SubIOp>(l.loc, edges.starts, at));
-  edges.limits = asBytes(b.create<arith::SubIOp>(l.loc, all(l.add(high, l.i64(std::abs(bytes)))), at));
+  edges.limits =
+      asBytes(b.create<arith::SubIOp>(l.loc, all(l.add(high, l.i64(std::abs(bytes)))), at));
   // A window without a live lane reads the element at `low` or `high`.
-  edges.beyond = l.add(l.maxS(l.sub(low, l.i64(large)), l.i64(0)), l.minS(l.add(high, l.i64(large)), l.i64(0)));
+  edges.beyond = l.add(l.maxS(l.sub(low, l.i64(large)), l.i64(0)),
+                       l.minS(l.add(high, l.i64(large)), l.i64(0)));
   return edges;
 }
 
-Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_t bytes, int64_t phase) const {
+Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_t bytes,
+                          int64_t phase) const {
   OpBuilder &b = l.b;
   const int64_t apart = std::abs(bytes), count = l.lanes / windowLanes;
   // Up to a window less one byte is read behind the last element, also of live lanes.
@@ -102,12 +106,14 @@ Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_
   SmallVector<int8_t> both(one);
   if (group == 2)
     both.append(one);
-  Value pattern = b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(groupType, ArrayRef<int8_t>(both)));
+  Value pattern =
+      b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(groupType, ArrayRef<int8_t>(both)));
   // Distances are from lane 0: they do not depend on the row, and masks leave
   // the loop over rows.
   SmallVector<int32_t> wanted;
   for (int64_t window = 0; window < count; ++window)
-    wanted.push_back(static_cast<int32_t>((window * windowLanes + (bytes < 0 ? windowLanes - 1 : 0)) * bytes));
+    wanted.push_back(
+        static_cast<int32_t>((window * windowLanes + (bytes < 0 ? windowLanes - 1 : 0)) * bytes));
   Edges edges;
   if (live)
     edges = edgesOf(l, *live, wanted, bytes);
@@ -131,12 +137,13 @@ Value Memory::loadWindows(const Buffer &buffer, Value base, int64_t size, int64_
       // Left of memory indices fall below 0, where a shuffle gives zeros too.
       mask = l.intrinsic("llvm.ssub.sat.v" + std::to_string(group * windowBytes) + "i8", groupType,
                          {mask, shuffle(edges.moves, edges.moves, ofWindow)});
-      Value beyond = l.cmp(CmpIPredicate::sge, pattern, shuffle(edges.limits, edges.limits, ofWindow));
+      Value beyond =
+          l.cmp(CmpIPredicate::sge, pattern, shuffle(edges.limits, edges.limits, ofWindow));
       mask = l.orInt(mask, b.create<arith::ExtSIOp>(l.loc, groupType, beyond));
     }
     Value taken = b.create<lane::ShufflePartsOp>(l.loc, join(windows, windowBytes), mask);
-    groups.push_back(
-        b.create<vector::BitCastOp>(l.loc, VectorType::get({group * windowLanes}, b.getI32Type()), taken));
+    groups.push_back(b.create<vector::BitCastOp>(
+        l.loc, VectorType::get({group * windowLanes}, b.getI32Type()), taken));
   }
   return join(groups, group * windowLanes);
 }
@@ -145,7 +152,8 @@ Value Memory::loadPixels(const Buffer &buffer, ArrayRef<Index> at, Value base) c
   constexpr int64_t channels = 3;
   const int64_t bytes = l.has.registerBytes, count = bytes / 4;
   const size_t rank = at.size();
-  if (!l.has.permuteBytes || !l.has.dotQuads || l.lanes % count || rank < 2 || !buffer.element.isUnsignedInteger(8))
+  if (!l.has.permuteBytes || !l.has.dotQuads || l.lanes % count || rank < 2 ||
+      !buffer.element.isUnsignedInteger(8))
     return {};
   const int64_t step = at[rank - 2].stride;
   if (buffer.known[rank - 1] != 1 || buffer.known[rank - 2] != channels || !at[rank - 2].affine() ||
@@ -158,10 +166,12 @@ Value Memory::loadPixels(const Buffer &buffer, ArrayRef<Index> at, Value base) c
   if (!channel || *channel < 0 || *channel >= channels)
     return {};
   OpBuilder &b = l.b;
-  auto type = VectorType::get({bytes}, b.getI8Type()), maskType = VectorType::get({bytes}, b.getI1Type());
+  auto type = VectorType::get({bytes}, b.getI8Type()),
+       maskType = VectorType::get({bytes}, b.getI1Type());
   SmallVector<bool> exist(bytes, false);
   std::fill_n(exist.begin(), count * channels, true);
-  Value mask = b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(maskType, ArrayRef<bool>(exist)));
+  Value mask =
+      b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(maskType, ArrayRef<bool>(exist)));
   Value zero = b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(type));
   SmallVector<int64_t> order;
   for (int64_t lane = 0; lane < count; ++lane)
@@ -170,8 +180,8 @@ Value Memory::loadPixels(const Buffer &buffer, ArrayRef<Index> at, Value base) c
   Value whole;
   for (int64_t first = 0; first < l.lanes; first += count) {
     const int64_t from = channels * (step < 0 ? 1 - first - count : first);
-    Value part = b.create<LLVM::MaskedLoadOp>(l.loc, type, address(buffer.pointer, l.add(base, l.i64(from))), mask,
-                                              ValueRange{zero}, 1);
+    Value part = b.create<LLVM::MaskedLoadOp>(
+        l.loc, type, address(buffer.pointer, l.add(base, l.i64(from))), mask, ValueRange{zero}, 1);
     Value pixels = b.create<vector::BitCastOp>(l.loc, VectorType::get({count}, b.getI32Type()),
                                                shuffle(part, part, order));
     SmallVector<int64_t> all;

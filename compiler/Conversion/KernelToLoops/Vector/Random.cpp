@@ -1,10 +1,9 @@
-//===- Random.cpp - Philox and the four kinds of draws ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Philox and the four kinds of draws.
 //
 // Words of 32 bits live in i64 registers, so that a product of two needs one
 // multiplication.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Vector/Random.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Helpers.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -98,7 +97,7 @@ LaneValue Random::draw(DrawKind kind, const KeyValue &key, int64_t id, ArrayRef<
     Interval range;
     if (args[0].range.within(-1e300, 1e300) && args[1].range.within(-1e300, 1e300))
       range = Interval::of(std::min(args[0].range.low, args[1].range.low),
-                        std::max(args[0].range.high, args[1].range.high));
+                           std::max(args[0].range.high, args[1].range.high));
     return {l.pick(below, value, low), b.getF64Type(), range};
   }
   case DrawKind::integer: {

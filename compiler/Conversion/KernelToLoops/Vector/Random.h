@@ -1,6 +1,7 @@
-//===- Random.h - draws as generated code ---------------------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_RANDOM_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_RANDOM_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Draws as generated code.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
 
@@ -34,5 +35,3 @@ private:
 };
 
 } // namespace penstock::conversion
-
-#endif

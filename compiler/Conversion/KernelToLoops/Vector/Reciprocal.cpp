@@ -1,4 +1,6 @@
-//===- Reciprocal.cpp - when a product is a quotient -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// When a product is a quotient.
 //
 // With x = X 2^i, c = C 2^j for integers X and C of 24 bits, a quotient in halves of
 // its last place is X 2^k / C, where k is 24 if X >= C and 25 otherwise. A middle of
@@ -8,9 +10,6 @@
 // the last place of `high`, and both it and its product are off by half a unit of
 // their own. So only quotients with |r| < 2^24 * 2^-21 = 8 can round otherwise, and
 // those have X = r / 2^k modulo C.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Vector/Reciprocal.h"
 #include <bit>
 #include <cmath>

@@ -1,6 +1,7 @@
-//===- Reciprocal.h - division by a constant as a product ------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_RECIPROCAL_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_RECIPROCAL_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Division by a constant as a product.
+#pragma once
 
 namespace penstock::conversion {
 
@@ -23,5 +24,3 @@ struct Reciprocal {
 bool dividesExactly(float c);
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,5 +1,6 @@
-//===- Registers.cpp - plain arithmetic on registers ---------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plain arithmetic on registers.
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -183,8 +184,10 @@ Value Lanes::anyLane(Value v, llvm::function_ref<Value(Value)> holds) const {
   }
   if (!has.signMask || fitting * bits != 8 * has.registerBytes)
     return b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, any);
-  Value wide = b.create<arith::ExtSIOp>(loc, VectorType::get({fitting}, b.getIntegerType(bits)), any);
-  Value bytes = b.create<vector::BitCastOp>(loc, VectorType::get({has.registerBytes}, b.getI8Type()), wide);
+  Value wide =
+      b.create<arith::ExtSIOp>(loc, VectorType::get({fitting}, b.getIntegerType(bits)), any);
+  Value bytes =
+      b.create<vector::BitCastOp>(loc, VectorType::get({has.registerBytes}, b.getI8Type()), wide);
   Value signs = b.create<lane::SignMaskOp>(loc, b.getI32Type(), bytes);
   return cmp(arith::CmpIPredicate::ne, signs, integerLike(signs, 0));
 }

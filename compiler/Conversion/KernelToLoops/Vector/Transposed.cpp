@@ -1,16 +1,16 @@
-//===- Transposed.cpp - squares of elements ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Squares of elements.
 //
 // Pieces of 128 bits first, then those as wholes: each step is one instruction of two
 // registers.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Vector/Transposed.h"
 
 using namespace mlir;
 using namespace penstock::conversion;
 
-SmallVector<Value> penstock::conversion::transposed(const Memory &m, ArrayRef<Value> rows, int64_t bytes) {
+SmallVector<Value> penstock::conversion::transposed(const Memory &m, ArrayRef<Value> rows,
+                                                    int64_t bytes) {
   const auto size = static_cast<int64_t>(rows.size()), piece = 16 / bytes, pieces = size / piece;
   /// Runs of `unit` elements of both in turn, from the first or second half of each piece.
   auto unpack = [&](Value x, Value y, int64_t unit, int64_t half) {

@@ -1,14 +1,14 @@
-//===- Transposed.h - squares of elements -----------------------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_TRANSPOSED_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_VECTOR_TRANSPOSED_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Squares of elements.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Vector/Memory.h"
 
 namespace penstock::conversion {
 
 /// The columns of as many rows as each has lanes, of elements of 4 or 8 bytes.
-llvm::SmallVector<mlir::Value> transposed(const Memory &m, llvm::ArrayRef<mlir::Value> rows, int64_t bytes);
+llvm::SmallVector<mlir::Value> transposed(const Memory &m, llvm::ArrayRef<mlir::Value> rows,
+                                          int64_t bytes);
 
 } // namespace penstock::conversion
-
-#endif

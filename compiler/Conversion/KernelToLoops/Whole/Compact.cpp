@@ -1,5 +1,6 @@
-//===- Compact.cpp - selection by mask -----------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Selection by mask.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
@@ -23,18 +24,21 @@ static LogicalResult emitCompact(const Site &site, CompactOp op) {
   if (failed(buffer) || failed(counted) || failed(list))
     return failure();
   const Numbers kept{l, m, *list};
-  Value count = carryLoop(site, l.i64(0), extent(site, op.getMask(), 0), {l.i64(0)}, [&](Value i, ValueRange state) {
-    kept.write(state[0], i);
-    LaneValue keep = l.cast(CastMode::value, emit(site, op.getMask(), {m.uniform(i)}), b.getI64Type());
-    return SmallVector<Value>{l.add(state[0], keep.value)};
-  })[0];
+  Value count = carryLoop(
+      site, l.i64(0), extent(site, op.getMask(), 0), {l.i64(0)}, [&](Value i, ValueRange state) {
+        kept.write(state[0], i);
+        LaneValue keep =
+            l.cast(CastMode::value, emit(site, op.getMask(), {m.uniform(i)}), b.getI64Type());
+        return SmallVector<Value>{l.add(state[0], keep.value)};
+      })[0];
   m.store(*counted, {}, l.wrap(count, b.getI64Type()));
 
   SmallVector<Value> others;
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (i != axis)
       others.push_back(extent(site, op.getResult(), i));
-  auto each = [&](Value from, Value to, llvm::function_ref<LaneValue(Value, SmallVector<Index>)> element) {
+  auto each = [&](Value from, Value to,
+                  llvm::function_ref<LaneValue(Value, SmallVector<Index>)> element) {
     forLoop(site, from, to, 1, [&](Value place) {
       carriedNest(b, l, others, {}, [&](ArrayRef<Value> where, ValueRange) {
         SmallVector<Index> at;

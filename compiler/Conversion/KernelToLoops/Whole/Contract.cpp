@@ -1,17 +1,16 @@
-//===- Contract.cpp - matrix products -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products.
 //
 // Lanes lie along the matrix's rows, or along an axis of the value that stays; several
 // results share what they read: rows of the value in the one case, columns of the matrix
 // in the other. The order of additions is that of a sum, so it does not depend on any of
 // that. Each result has 32 partial sums; those of a few at a time are in registers.
 //
-// Matrices of bands, of filters that overlap, are 0 but near a diagonal. A product with 0 changes no
-// sum, unless it is with what is not finite: so of all rows of the matrix only those from the
+// Matrices of bands, of filters that overlap, are 0 but near a diagonal. A product with 0 changes
+// no sum, unless it is with what is not finite: so of all rows of the matrix only those from the
 // first to the last that has another number in the columns at hand are gone through, in runs
 // of 32, where the rows of the value are finite.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
@@ -35,7 +34,9 @@ struct Runs {
 };
 } // namespace
 
-static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op, const ContractShape &shape, ArrayRef<SmallVector<Index>> at, std::optional<Runs> runs);
+static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op,
+                                         const ContractShape &shape,
+                                         ArrayRef<SmallVector<Index>> at, std::optional<Runs> runs);
 
 /// From so many runs of rows on, and vectors along a row, it is worth to know what is 0: a few
 /// in a hundred of the time of a matrix where nothing is.
@@ -58,7 +59,8 @@ static ContractShape contractShape(const Site &site, ContractOp op) {
         isRun(elementsApart(site, op.getValue(), in.axisIndex(out.getAxes()[axis].name))))
       shape.lane = axis;
   // The longer run.
-  const bool hasRows = out.getAxes()[to].isStatic() && isRun(elementsApart(site, op.getMatrix(), 1));
+  const bool hasRows =
+      out.getAxes()[to].isStatic() && isRun(elementsApart(site, op.getMatrix(), 1));
   if (hasRows && (shape.lane < 0 || out.getAxes()[to].extent > out.getAxes()[shape.lane].extent))
     shape.lane = to;
   if (shape.lane >= 0) {
@@ -82,41 +84,55 @@ static ContractShape contractShape(const Site &site, ContractOp op) {
   return shape;
 }
 
-/// Whether lanes lie along rows of a matrix that is long enough, and elements of a row of the value are neighbours.
+/// Whether lanes lie along rows of a matrix that is long enough, and elements of a row of the value
+/// are neighbours.
 static bool looksForZeros(const Site &site, ContractOp op, const ContractShape &shape) {
   NamedTensorType in = typeOf(op.getValue()), matrix = typeOf(op.getMatrix());
-  const int64_t to = typeOf(op.getResult()).axisIndex(matrix.getAxes()[1].name), from = in.axisIndex(matrix.getAxes()[0].name);
+  const int64_t to = typeOf(op.getResult()).axisIndex(matrix.getAxes()[1].name),
+                from = in.axisIndex(matrix.getAxes()[0].name);
   const Axis &summed = in.getAxes()[from];
-  return llvm::isa<FloatType>(in.getElementType()) && shape.lane == to && shape.lanes >= 4 && summed.isStatic() &&
-         matrix.getAxes()[1].extent >= fewestSteps * shape.lanes &&
+  return llvm::isa<FloatType>(in.getElementType()) && shape.lane == to && shape.lanes >= 4 &&
+         summed.isStatic() && matrix.getAxes()[1].extent >= fewestSteps * shape.lanes &&
          summed.extent / partialSums >= fewestRuns && elementsApart(site, op.getValue(), from) == 1;
 }
 
 /// Writes the runs for each step along the matrix's columns: two numbers for each.
-static LogicalResult storeRuns(const Site &site, ContractOp op, const ContractShape &shape, Value to) {
+static LogicalResult storeRuns(const Site &site, ContractOp op, const ContractShape &shape,
+                               Value to) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType matrix = typeOf(op.getMatrix());
-  const int64_t columns = matrix.getAxes()[1].extent, whole = matrix.getAxes()[0].extent / partialSums;
-  auto numberAt = [&](Value step, int64_t which) { return m.address(to, l.add(l.mul(step, l.i64(16)), l.i64(8 * which))); };
+  const int64_t columns = matrix.getAxes()[1].extent,
+                whole = matrix.getAxes()[0].extent / partialSums;
+  auto numberAt = [&](Value step, int64_t which) {
+    return m.address(to, l.add(l.mul(step, l.i64(16)), l.i64(8 * which)));
+  };
   forLoop(site, l.i64(0), l.i64((columns + shape.lanes - 1) / shape.lanes), 1, [&](Value step) {
     Value column = l.minS(l.mul(step, l.i64(shape.lanes)), l.i64(columns - shape.lanes));
-    auto bounds = carryLoop(site, l.i64(0), l.i64(whole), ValueRange{l.i64(whole), l.i64(0)}, [&](Value run, ValueRange sofar) {
-      Type element = matrix.getElementType(), word = b.getIntegerType(element.getIntOrFloatBitWidth());
-      auto vector = VectorType::get({shape.lanes}, word);
-      Value none = b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(vector, b.getIntegerAttr(word, 0)));
-      Value bits = carryLoop(site, l.i64(0), l.i64(partialSums), none, [&](Value row, ValueRange sofar) {
-        ctx.elements.clear();
-        const Site wide = site.withLanes(shape.lanes);
-        Value place = l.add(l.mul(run, l.i64(partialSums)), row);
-        Value value = wide.m.l.splat(emit(wide, op.getMatrix(), {m.uniform(place), Index{column, 1, {}, {}}}).value);
-        return SmallVector<Value>{l.orInt(sofar[0], b.create<arith::BitcastOp>(l.loc, vector, value))};
-      })[0];
-      Value any = l.anyLane(bits, [&](Value some) -> Value {
-        Value zero = b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(some.getType()));
-        return b.create<arith::CmpIOp>(l.loc, arith::CmpIPredicate::ne, some, zero);
-      });
-      return SmallVector<Value>{l.pick(any, l.minS(sofar[0], run), sofar[0]), l.pick(any, l.add(run, l.i64(1)), sofar[1])};
-    });
+    auto bounds = carryLoop(
+        site, l.i64(0), l.i64(whole), ValueRange{l.i64(whole), l.i64(0)},
+        [&](Value run, ValueRange sofar) {
+          Type element = matrix.getElementType(),
+               word = b.getIntegerType(element.getIntOrFloatBitWidth());
+          auto vector = VectorType::get({shape.lanes}, word);
+          Value none = b.create<arith::ConstantOp>(
+              l.loc, DenseElementsAttr::get(vector, b.getIntegerAttr(word, 0)));
+          Value bits =
+              carryLoop(site, l.i64(0), l.i64(partialSums), none, [&](Value row, ValueRange sofar) {
+                ctx.elements.clear();
+                const Site wide = site.withLanes(shape.lanes);
+                Value place = l.add(l.mul(run, l.i64(partialSums)), row);
+                Value value = wide.m.l.splat(
+                    emit(wide, op.getMatrix(), {m.uniform(place), Index{column, 1, {}, {}}}).value);
+                return SmallVector<Value>{
+                    l.orInt(sofar[0], b.create<arith::BitcastOp>(l.loc, vector, value))};
+              })[0];
+          Value any = l.anyLane(bits, [&](Value some) -> Value {
+            Value zero = b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(some.getType()));
+            return b.create<arith::CmpIOp>(l.loc, arith::CmpIPredicate::ne, some, zero);
+          });
+          return SmallVector<Value>{l.pick(any, l.minS(sofar[0], run), sofar[0]),
+                                    l.pick(any, l.add(run, l.i64(1)), sofar[1])};
+        });
     m.storePlain(bounds[0], numberAt(step, 0));
     m.storePlain(bounds[1], numberAt(step, 1));
   });
@@ -125,20 +141,24 @@ static LogicalResult storeRuns(const Site &site, ContractOp op, const ContractSh
 }
 
 /// Whether rows of the value hold what is not finite.
-static Value anyInfinite(const Site &site, ContractOp op, ArrayRef<SmallVector<Index>> rows, int64_t from, int64_t lanes) {
+static Value anyInfinite(const Site &site, ContractOp op, ArrayRef<SmallVector<Index>> rows,
+                         int64_t from, int64_t lanes) {
   auto [ctx, b, l, m] = site.parts();
   const int64_t count = typeOf(op.getValue()).getAxes()[from].extent;
   const Site wide = site.withLanes(lanes);
-  Value zero = wide.m.l.splat(neutral(l, ReduceKind::sum, typeOf(op.getValue()).getElementType()).value);
+  Value zero =
+      wide.m.l.splat(neutral(l, ReduceKind::sum, typeOf(op.getValue()).getElementType()).value);
   OpBuilder::InsertionGuard guard(b);
   auto loop = openLoop(b, l, l.i64(0), l.i64(count), lanes, zero);
-  Value place = l.minS(loop.getInductionVar(), l.i64(count - lanes)), sum = loop.getRegionIterArg(0);
+  Value place = l.minS(loop.getInductionVar(), l.i64(count - lanes)),
+        sum = loop.getRegionIterArg(0);
   for (const SmallVector<Index> &row : rows) {
     SmallVector<Index> at(row);
     at[from] = {place, 1, {}, {}};
     ctx.elements.clear();
     Value value = wide.m.l.splat(emit(wide, op.getValue(), at).value);
-    sum = b.create<arith::AddFOp>(l.loc, sum, b.create<arith::SubFOp>(l.loc, value, value)); // 0, or NaN
+    sum = b.create<arith::AddFOp>(l.loc, sum,
+                                  b.create<arith::SubFOp>(l.loc, value, value)); // 0, or NaN
   }
   b.create<scf::YieldOp>(l.loc, sum);
   b.setInsertionPointAfter(loop);
@@ -156,18 +176,21 @@ static LogicalResult emitContract(const Site &site, ContractOp op) {
   if (failed(buffer))
     return failure();
   const ContractShape shape = contractShape(site, op);
-  auto partial = scratchBytes(site,
-      partialSums * shape.lanes * shape.blocks * scalarBytes(out.getElementType()), {});
+  auto partial = scratchBytes(
+      site, partialSums * shape.lanes * shape.blocks * scalarBytes(out.getElementType()), {});
   if (failed(partial))
     return failure();
   Site summing = site;
   summing.partialSums = *partial;
   NamedTensorType matrix = typeOf(op.getMatrix());
-  const int64_t from = typeOf(op.getValue()).axisIndex(matrix.getAxes()[0].name), whole = matrix.getAxes()[0].isStatic() ? matrix.getAxes()[0].extent / partialSums : 0;
+  const int64_t from = typeOf(op.getValue()).axisIndex(matrix.getAxes()[0].name),
+                whole =
+                    matrix.getAxes()[0].isStatic() ? matrix.getAxes()[0].extent / partialSums : 0;
   const bool looks = looksForZeros(site, op, shape);
   Value runsAt, infinite; // of the rows at hand
   if (looks) {
-    auto room = scratchBytes(site, 16 * ((matrix.getAxes()[1].extent + shape.lanes - 1) / shape.lanes), {});
+    auto room =
+        scratchBytes(site, 16 * ((matrix.getAxes()[1].extent + shape.lanes - 1) / shape.lanes), {});
     if (failed(room) || failed(storeRuns(site, op, shape, *room)))
       return failure();
     runsAt = *room;
@@ -187,7 +210,8 @@ static LogicalResult emitContract(const Site &site, ContractOp op) {
       return std::nullopt;
     Value step = l.divS(l.add(column, l.i64(shape.lanes - 1)), l.i64(shape.lanes));
     auto number = [&](int64_t which, int64_t all) -> Value {
-      Value known = m.loadPlain(b.getI64Type(), m.address(runsAt, l.add(l.mul(step, l.i64(16)), l.i64(8 * which))));
+      Value known = m.loadPlain(b.getI64Type(),
+                                m.address(runsAt, l.add(l.mul(step, l.i64(16)), l.i64(8 * which))));
       return l.pick(infinite, l.i64(all), known);
     };
     return Runs{number(0, 0), number(1, whole)};
@@ -242,7 +266,8 @@ static LogicalResult emitContract(const Site &site, ContractOp op) {
 }
 
 /// Partial sums that have no element are left out; see treeOf() of reductions.
-static LaneValue treeOf(const Lanes &l, ArrayRef<LaneValue> partial, int64_t lane = 0, int64_t step = 1) {
+static LaneValue treeOf(const Lanes &l, ArrayRef<LaneValue> partial, int64_t lane = 0,
+                        int64_t step = 1) {
   const int64_t count = static_cast<int64_t>(partial.size());
   if (step >= count)
     return partial[lane];
@@ -252,8 +277,9 @@ static LaneValue treeOf(const Lanes &l, ArrayRef<LaneValue> partial, int64_t lan
              : low;
 }
 
-static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op, const ContractShape &shape,
-                                                 ArrayRef<SmallVector<Index>> at,
+static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op,
+                                         const ContractShape &shape,
+                                         ArrayRef<SmallVector<Index>> at,
                                          std::optional<Runs> runs) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult()),
@@ -269,7 +295,8 @@ static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op, const 
     SmallVector<Index> inner(at[result]);
     inner.erase(inner.begin() + to);
     inner.insert(inner.begin() + from, i);
-    LaneValue x = emit(site, op.getValue(), inner), y = emit(site, op.getMatrix(), {i, at[result][to]});
+    LaneValue x = emit(site, op.getValue(), inner),
+              y = emit(site, op.getMatrix(), {i, at[result][to]});
     return l.binary(BinaryKind::mul, x, y);
   };
   auto finished = [&](LaneValue sum) { return l.binary(BinaryKind::add, sum, zero); };
@@ -299,17 +326,19 @@ static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op, const 
     for (int64_t group = 0; group < groups; ++group) {
       auto laneOf = [&](int64_t i) { return group + i * groups; };
       SmallVector<Value> zeros(results * together, splat(zero.value));
-      auto loops = carryLoop(site, runs ? runs->first : l.i64(0), runs ? runs->last : l.i64(whole), zeros, [&](Value k, ValueRange sofar) {
-        SmallVector<Value> next;
-        Value first = l.mul(k, l.i64(partialSums));
-        for (int64_t i = 0; i < together; ++i)
-          for (size_t result = 0; result < results; ++result)
-            next.push_back(
-                splat(l.binary(BinaryKind::add, l.wrap(sofar[next.size()], element),
-                               product(m.uniform(l.add(first, l.i64(laneOf(i)))), result))
-                          .value));
-        return next;
-      });
+      auto loops =
+          carryLoop(site, runs ? runs->first : l.i64(0), runs ? runs->last : l.i64(whole), zeros,
+                    [&](Value k, ValueRange sofar) {
+                      SmallVector<Value> next;
+                      Value first = l.mul(k, l.i64(partialSums));
+                      for (int64_t i = 0; i < together; ++i)
+                        for (size_t result = 0; result < results; ++result)
+                          next.push_back(splat(
+                              l.binary(BinaryKind::add, l.wrap(sofar[next.size()], element),
+                                       product(m.uniform(l.add(first, l.i64(laneOf(i)))), result))
+                                  .value));
+                      return next;
+                    });
       for (int64_t i = 0; i < together; ++i)
         for (size_t result = 0; result < results; ++result) {
           LaneValue sum = l.wrap(loops[i * results + result], element);
@@ -332,8 +361,9 @@ static SmallVector<LaneValue> contractAt(const Site &site, ContractOp op, const 
   // As many as are known when running: the partial sums are in memory.
   const int64_t bytes = shape.lanes * scalarBytes(element);
   auto place = [&](Value lane, size_t result) {
-    return m.address(site.partialSums, l.add(l.mul(lane, l.i64(bytes * static_cast<int64_t>(results))),
-                                          l.i64(bytes * static_cast<int64_t>(result))));
+    return m.address(site.partialSums,
+                     l.add(l.mul(lane, l.i64(bytes * static_cast<int64_t>(results))),
+                           l.i64(bytes * static_cast<int64_t>(result))));
   };
   Type type = splat(zero.value).getType();
   for (int64_t lane = 0; lane < partialSums; ++lane)

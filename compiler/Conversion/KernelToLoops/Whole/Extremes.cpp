@@ -1,11 +1,11 @@
-//===- Extremes.cpp - minima and maxima of floats ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Minima and maxima of floats.
 //
 // Where there is no instruction for all of it, one instruction for each element gives way to
-// no NaN, but cannot tell zeros of both signs apart. Whether that matters only the result says: where
-// one in a vector is a zero, the elements are gone through once more, with another instruction for each.
-//
-//===----------------------------------------------------------------------===//
-
+// no NaN, but cannot tell zeros of both signs apart. Whether that matters only the result says:
+// where one in a vector is a zero, the elements are gone through once more, with another
+// instruction for each.
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
@@ -30,15 +30,17 @@ bool penstock::conversion::resolvesZerosLater(const Site &site, ReduceOp op) {
 }
 
 /// One more element of an exact reduction (any but a sum of floats).
-LaneValue penstock::conversion::withElement(const Site &site, ReduceOp op, LaneValue sofar, LaneValue value) {
+LaneValue penstock::conversion::withElement(const Site &site, ReduceOp op, LaneValue sofar,
+                                            LaneValue value) {
   auto [ctx, b, l, m] = site.parts();
   if (resolvesZerosLater(site, op))
     return l.farther(op.getKind() == ReduceKind::min, sofar, value);
-  return combined(l, op.getKind(), sofar, isExtreme(op) ? comparable(site, value, op.getKind() == ReduceKind::min) : value);
+  return combined(l, op.getKind(), sofar,
+                  isExtreme(op) ? comparable(site, value, op.getKind() == ReduceKind::min) : value);
 }
 
-/// Whether any lane of `found` may be a zero of the wrong sign, or a NaN that came first and that nothing
-/// took the place of; null where none can.
+/// Whether any lane of `found` may be a zero of the wrong sign, or a NaN that came first and that
+/// nothing took the place of; null where none can.
 static Value anyUnresolved(const Site &site, const LaneValue &found) {
   auto [ctx, b, l, m] = site.parts();
   if (!found.range.nan && (found.range.low > 0 || found.range.high < 0))
@@ -49,18 +51,20 @@ static Value anyUnresolved(const Site &site, const LaneValue &found) {
   });
 }
 
-/// The zero that wins over the other one is looked for by its bits, of which there are no smaller ones: +0
-/// as an unsigned integer, -0 as a signed one.
+/// The zero that wins over the other one is looked for by its bits, of which there are no smaller
+/// ones: +0 as an unsigned integer, -0 as a signed one.
 LaneValue penstock::conversion::bitsOf(const Site &site, ReduceOp op, LaneValue value) {
   auto [ctx, b, l, m] = site.parts();
   const unsigned width = value.type.getIntOrFloatBitWidth();
-  Value bits = b.create<arith::BitcastOp>(l.loc, l.like(value.value, b.getIntegerType(width)), value.value);
+  Value bits =
+      b.create<arith::BitcastOp>(l.loc, l.like(value.value, b.getIntegerType(width)), value.value);
   return l.wrap(bits, op.getKind() == ReduceKind::min
                           ? b.getIntegerType(width)
                           : IntegerType::get(b.getContext(), width, IntegerType::Unsigned));
 }
 
-LaneValue penstock::conversion::leastBits(const Site &site, ReduceOp op, LaneValue sofar, LaneValue value) {
+LaneValue penstock::conversion::leastBits(const Site &site, ReduceOp op, LaneValue sofar,
+                                          LaneValue value) {
   auto [ctx, b, l, m] = site.parts();
   LaneValue bits = llvm::isa<FloatType>(value.type) ? bitsOf(site, op, value) : value;
   return l.binary(BinaryKind::min, sofar, bits);
@@ -80,14 +84,16 @@ static LaneValue withSign(const Site &site, ReduceOp op, LaneValue found, LaneVa
   LaneValue winner = bitsOf(site, op, {wantMin ? below : zero, found.type, {}});
   Value isThere = l.cmp(arith::CmpIPredicate::eq, least.value, winner.value);
   Value isZero = b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::OEQ, found.value, zero);
-  found.value = l.pick(isZero, l.pick(isThere, wantMin ? below : zero, wantMin ? zero : below), found.value);
+  found.value =
+      l.pick(isZero, l.pick(isThere, wantMin ? below : zero, wantMin ? zero : below), found.value);
   return {found.value, found.type, found.range};
 }
 
-/// The minimum or maximum that `found` is but for what anyUnresolved() says. `again` gives it from numbers only,
-/// and the least bits.
-LaneValue penstock::conversion::resolveZeros(const Site &site, ReduceOp op, LaneValue found,
-                                 llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again) {
+/// The minimum or maximum that `found` is but for what anyUnresolved() says. `again` gives it from
+/// numbers only, and the least bits.
+LaneValue penstock::conversion::resolveZeros(
+    const Site &site, ReduceOp op, LaneValue found,
+    llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again) {
   auto [ctx, b, l, m] = site.parts();
   found.value = l.splat(found.value);
   Value unresolved = anyUnresolved(site, found);
@@ -97,8 +103,8 @@ LaneValue penstock::conversion::resolveZeros(const Site &site, ReduceOp op, Lane
     found.range = hull(found.range, neutral(l, op.getKind(), found.type).range);
   const bool mayBeNan = found.range.nan;
   found.range.nan = false;
-  return branch(site,
-      unresolved, found.type, true,
+  return branch(
+      site, unresolved, found.type, true,
       [&] {
         ctx.elements.clear();
         LaneValue from = found;
@@ -113,7 +119,8 @@ LaneValue penstock::conversion::resolveZeros(const Site &site, ReduceOp op, Lane
 }
 
 /// How many elements there are along some axes of the operand.
-SmallVector<Value> penstock::conversion::extentsOver(const Site &site, ReduceOp op, ArrayRef<int64_t> over) {
+SmallVector<Value> penstock::conversion::extentsOver(const Site &site, ReduceOp op,
+                                                     ArrayRef<int64_t> over) {
   SmallVector<Value> extents;
   for (int64_t axis : over)
     extents.push_back(extent(site, op.getValue(), axis));
@@ -121,8 +128,9 @@ SmallVector<Value> penstock::conversion::extentsOver(const Site &site, ReduceOp 
 }
 
 /// By loops over the elements.
-LaneValue penstock::conversion::resolveZerosInLoops(const Site &site, ReduceOp op, LaneValue found, SmallVector<Index> at, ArrayRef<int64_t> over,
-                                        ArrayRef<Value> extents) {
+LaneValue penstock::conversion::resolveZerosInLoops(const Site &site, ReduceOp op, LaneValue found,
+                                                    SmallVector<Index> at, ArrayRef<int64_t> over,
+                                                    ArrayRef<Value> extents) {
   auto [ctx, b, l, m] = site.parts();
   if (!resolvesZerosLater(site, op))
     return found;
@@ -137,9 +145,11 @@ LaneValue penstock::conversion::resolveZerosInLoops(const Site &site, ReduceOp o
         at[axis] = m.uniform(index);
       ctx.elements.clear();
       LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), from.type);
-      SmallVector<Value> next{l.splat(leastBits(site, op, l.wrap(sofar[0], most.type), value).value)};
+      SmallVector<Value> next{
+          l.splat(leastBits(site, op, l.wrap(sofar[0], most.type), value).value)};
       if (from.range.nan)
-        next.push_back(l.splat(l.farther(wantMin, numberSoFar(site, sofar[1], from.type), value).value));
+        next.push_back(
+            l.splat(l.farther(wantMin, numberSoFar(site, sofar[1], from.type), value).value));
       return next;
     });
     if (from.range.nan)
@@ -149,8 +159,10 @@ LaneValue penstock::conversion::resolveZerosInLoops(const Site &site, ReduceOp o
 }
 
 /// The same of results that reduceLanes() found, numbers all of them.
-void penstock::conversion::resolveZerosOfLanes(const Site &site, ReduceOp op, SmallVector<LaneValue> &found, SmallVector<Index> &at,
-                                ArrayRef<int64_t> over, int64_t beside, ArrayRef<Value> extents) {
+void penstock::conversion::resolveZerosOfLanes(const Site &site, ReduceOp op,
+                                               SmallVector<LaneValue> &found,
+                                               SmallVector<Index> &at, ArrayRef<int64_t> over,
+                                               int64_t beside, ArrayRef<Value> extents) {
   auto [ctx, b, l, m] = site.parts();
   Value any;
   SmallVector<Value> values;
@@ -169,9 +181,13 @@ void penstock::conversion::resolveZerosOfLanes(const Site &site, ReduceOp op, Sm
   b.setInsertionPointToStart(choice.thenBlock());
   ctx.elements.clear();
   const Type element = found[0].type;
-  auto least = reduceLanes(site, op, at, over, beside, extents, mostBits(site, op, element), [&](const Site &here, LaneValue sofar, LaneValue value) {
-    return leastBits(here, op, sofar, llvm::isa<FloatType>(value.type) ? here.m.l.cast(CastMode::value, value, element) : value);
-  });
+  auto least = reduceLanes(site, op, at, over, beside, extents, mostBits(site, op, element),
+                           [&](const Site &here, LaneValue sofar, LaneValue value) {
+                             return leastBits(here, op, sofar,
+                                              llvm::isa<FloatType>(value.type)
+                                                  ? here.m.l.cast(CastMode::value, value, element)
+                                                  : value);
+                           });
   ctx.elements.clear();
   for (auto [one, value, bits] : llvm::zip(found, values, least))
     value = withSign(site, op, one, bits).value;

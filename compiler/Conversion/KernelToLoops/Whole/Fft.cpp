@@ -1,18 +1,17 @@
-//===- Fft.cpp - the Fourier transform ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Fourier transform.
 //
 // docs/rationale/fft.md defines every operation. Real and imaginary parts lie in
 // arrays of their own. Lanes are transforms side by side, where the value has enough of
 // them along some axis, and squares of elements are transposed on the way in and out;
 // otherwise they are runs of elements of one transform.
-//
-//===----------------------------------------------------------------------===//
-
-#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/Fourier.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Transposed.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
 
 using namespace mlir;
@@ -28,7 +27,8 @@ using Parts = Complex;
 class Transform : public ComplexArithmetic<Transform> {
 public:
   Transform(const Site &site, Type element, int64_t n)
-      : site(site), l(site.m.l), m(site.m), b(l.b), element(element), size(scalarBytes(element)), n(n) {}
+      : site(site), l(site.m.l), m(site.m), b(l.b), element(element), size(scalarBytes(element)),
+        n(n) {}
 
   const Site &site;
   const Lanes &l;
@@ -39,20 +39,20 @@ public:
   int64_t lanes = 1;  ///< elements that are read and written at once
   int64_t beside = 1; ///< transforms whose elements lie side by side; with more, `lanes` is 1
 
-  void loop(Value low, Value high, llvm::function_ref<void(Value)> body) { forLoop(site, low, high, 1, body); }
+  void loop(Value low, Value high, llvm::function_ref<void(Value)> body) {
+    forLoop(site, low, high, 1, body);
+  }
   Value add(Value x, Value y) { return b.create<arith::AddFOp>(l.loc, x, y); }
   Value sub(Value x, Value y) { return b.create<arith::SubFOp>(l.loc, x, y); }
   Value mul(Value x, Value y) { return b.create<arith::MulFOp>(l.loc, x, y); }
   using ComplexArithmetic::add;
-  using ComplexArithmetic::sub;
   using ComplexArithmetic::mul;
+  using ComplexArithmetic::sub;
   Value constant(double number) {
     Value value = b.create<arith::ConstantOp>(l.loc, b.getFloatAttr(element, number));
     return splat(value);
   }
-  Value splat(Value value) {
-    return site.withLanes(std::max(lanes, beside)).m.l.splat(value);
-  }
+  Value splat(Value value) { return site.withLanes(std::max(lanes, beside)).m.l.splat(value); }
 
   /// Tables have each number once.
   Value read(Value array, Value index, bool isTable = false) {
@@ -102,19 +102,23 @@ void Transform::longTransform(int64_t r, llvm::function_ref<Complex(Value)> t, P
     places.push_back(j);
   const Parts turns = table(places, r);
   const Complex first = t(l.i64(0));
-  auto sums = [&](ValueRange inits, llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body, int64_t from) {
+  auto sums = [&](ValueRange inits, llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body,
+                  int64_t from) {
     OpBuilder::InsertionGuard guard(b);
     auto op = openLoop(b, l, l.i64(from), l.i64(h + 1), 1, inits);
     b.create<scf::YieldOp>(l.loc, body(op.getInductionVar(), op.getRegionIterArgs()));
     return SmallVector<Value>(op.getResults());
   };
-  auto sum = sums({first.re, first.im}, [&](Value i, ValueRange state) {
-    const Complex low = t(i), high = t(l.sub(l.i64(r), i)), s = add(low, high);
-    Value at = l.sub(i, l.i64(1));
-    write(folded, at, s);
-    write(folded, l.add(at, l.i64(h)), sub(low, high));
-    return SmallVector<Value>{add(state[0], s.re), add(state[1], s.im)};
-  }, 1);
+  auto sum = sums(
+      {first.re, first.im},
+      [&](Value i, ValueRange state) {
+        const Complex low = t(i), high = t(l.sub(l.i64(r), i)), s = add(low, high);
+        Value at = l.sub(i, l.i64(1));
+        write(folded, at, s);
+        write(folded, l.add(at, l.i64(h)), sub(low, high));
+        return SmallVector<Value>{add(state[0], s.re), add(state[1], s.im)};
+      },
+      1);
   store(l.i64(0), {sum[0], sum[1]});
   loop(l.i64(1), l.i64(h + 1), [&](Value p) {
     /// The two products of term i.
@@ -126,18 +130,22 @@ void Transform::longTransform(int64_t r, llvm::function_ref<Complex(Value)> t, P
     };
     const auto [a1, b1] = term(l.i64(1));
     const Complex a0 = add(first, a1);
-    auto all = sums({a0.re, a0.im, b1.re, b1.im}, [&](Value i, ValueRange state) {
-      const auto [even, odd] = term(i);
-      return SmallVector<Value>{add(state[0], even.re), add(state[1], even.im), add(state[2], odd.re),
-                                add(state[3], odd.im)};
-    }, 2);
+    auto all = sums(
+        {a0.re, a0.im, b1.re, b1.im},
+        [&](Value i, ValueRange state) {
+          const auto [even, odd] = term(i);
+          return SmallVector<Value>{add(state[0], even.re), add(state[1], even.im),
+                                    add(state[2], odd.re), add(state[3], odd.im)};
+        },
+        2);
     store(p, {add(all[0], all[3]), sub(all[1], all[2])});
     store(l.sub(l.i64(r), p), {sub(all[0], all[3]), add(all[1], all[2])});
   });
 }
 
 /// From arrays of transforms of length `done` to such of length `done` * r.
-void Transform::stage(Parts from, Parts to, int64_t done, int64_t r, llvm::function_ref<Parts()> room) {
+void Transform::stage(Parts from, Parts to, int64_t done, int64_t r,
+                      llvm::function_ref<Parts()> room) {
   const int64_t s = n / (done * r), width = lanes;
   if (beside > 1 || done % lanes || r > largestUnrolled)
     lanes = 1;
@@ -217,7 +225,8 @@ static constexpr int64_t mostBytesTogether = 1 << 16;
 
 static Side sideOf(const Site &site, FftOp op, int64_t length, int64_t size) {
   NamedTensorType in = typeOf(op.getValue());
-  const int64_t axis = in.axisIndex(op.getAxis()), n = in.getAxes()[axis].extent, lanes = site.m.l.has.lanesOf(size);
+  const int64_t axis = in.axisIndex(op.getAxis()), n = in.getAxes()[axis].extent,
+                lanes = site.m.l.has.lanesOf(size);
   Side side;
   if (lanes < 4 || n / 2 + 1 < lanes || length * size * lanes > mostBytesTogether)
     return side;
@@ -342,7 +351,8 @@ void Emitter::readTogether(SmallVector<Index> at, Value first) {
     SmallVector<Value> columns = transposed(m, read, size);
     Value begin = even ? l.divS(from, l.i64(2)) : from; // squares begin at even places then
     for (int64_t c = 0; c < side.count; c += even ? 2 : 1)
-      f.write(one, l.add(begin, l.i64(even ? c / 2 : c)), {columns[c], even ? columns[c + 1] : zero});
+      f.write(one, l.add(begin, l.i64(even ? c / 2 : c)),
+              {columns[c], even ? columns[c + 1] : zero});
   });
 }
 

@@ -1,5 +1,6 @@
-//===- Group.cpp - groups by key -----------------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Groups by key.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
@@ -44,11 +45,13 @@ struct KeyTable {
           Value empty = l.cmp(CmpIPredicate::eq, entry, zero);
           Value group = l.maxS(l.sub(entry, one), zero);
           Value leader = m.load(firsts, {m.uniform(group)}).value;
-          Value equal = carryLoop(site, zero, width, {l.integerLike(empty, 1)}, [&](Value j, ValueRange sofar) {
-            Value mine = keys.read(l.add(l.mul(i, width), j));
-            Value theirs = keys.read(l.add(l.mul(leader, width), j));
-            return SmallVector<Value>{l.andInt(sofar[0], l.cmp(CmpIPredicate::eq, mine, theirs))};
-          })[0];
+          Value equal = carryLoop(site, zero, width, {l.integerLike(empty, 1)},
+                                  [&](Value j, ValueRange sofar) {
+                                    Value mine = keys.read(l.add(l.mul(i, width), j));
+                                    Value theirs = keys.read(l.add(l.mul(leader, width), j));
+                                    return SmallVector<Value>{
+                                        l.andInt(sofar[0], l.cmp(CmpIPredicate::eq, mine, theirs))};
+                                  })[0];
           Value more = l.xorInt(l.orInt(empty, equal), l.integerLike(empty, 1));
           b.create<scf::ConditionOp>(l.loc, more, ValueRange{state[0], entry});
         },
@@ -74,8 +77,10 @@ static LogicalResult emitGroup(const Site &site, GroupOp op) {
     if (axis > 0)
       others.push_back(extent(site, op.getKey(), axis));
   }
-  auto slots = bufferFor(site, op.getSlot()), firsts = bufferFor(site, op.getFirst()), counted = bufferFor(site, op.getCount());
-  auto keyList = scratchBytes(site, 8, axes), tableList = scratchBytes(site, 16, {{op.getKey(), 0}});
+  auto slots = bufferFor(site, op.getSlot()), firsts = bufferFor(site, op.getFirst()),
+       counted = bufferFor(site, op.getCount());
+  auto keyList = scratchBytes(site, 8, axes),
+       tableList = scratchBytes(site, 16, {{op.getKey(), 0}});
   if (failed(slots) || failed(firsts) || failed(counted) || failed(keyList) || failed(tableList))
     return failure();
   const Numbers keys{l, m, *keyList}, table{l, m, *tableList};
@@ -106,7 +111,8 @@ static LogicalResult emitGroup(const Site &site, GroupOp op) {
   auto groupOf = [&](Value i, Value count) -> SmallVector<Value> {
     ValueRange found = search.find(i);
     Value known = l.cmp(CmpIPredicate::ne, found[1], zero);
-    Value fresh = l.andInt(l.xorInt(known, l.integerLike(known, 1)), l.cmp(CmpIPredicate::slt, count, limit));
+    Value fresh =
+        l.andInt(l.xorInt(known, l.integerLike(known, 1)), l.cmp(CmpIPredicate::slt, count, limit));
     auto opened = b.create<scf::IfOp>(l.loc, fresh, false);
     {
       OpBuilder::InsertionGuard guard(b);

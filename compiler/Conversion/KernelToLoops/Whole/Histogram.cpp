@@ -1,12 +1,11 @@
-//===- Histogram.cpp - how often each number occurs --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// How often each number occurs.
 //
 // Neighbours are often equal, and a count waits until the one before it is in
 // memory. So neighbours take turns among several tables, which are added up at
 // the end, and the channels of a pixel, whose tables are others anyway, are
 // unrolled.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
@@ -41,7 +40,8 @@ static int64_t tablesFor(NamedTensorType in, NamedTensorType out) {
 }
 
 /// Counts the element at `from`, in `table`.
-static void count(const Site &site, HistogramOp op, const Buffer &table, ArrayRef<Index> from, Value bins) {
+static void count(const Site &site, HistogramOp op, const Buffer &table, ArrayRef<Index> from,
+                  Value bins) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
   SmallVector<Index> to(out.getRank());

@@ -1,6 +1,7 @@
-//===- Numbers.h - lists of numbers in scratch memory -----------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_NUMBERS_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_NUMBERS_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lists of numbers in scratch memory.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Vector/Memory.h"
 
@@ -18,5 +19,3 @@ struct Numbers {
 };
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,17 +1,16 @@
-//===- Reduce.cpp - reductions ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions.
 //
 // A floating-point sum adds element i to lane i mod 32 of 32 partial sums,
 // which are then added pairwise (scalar.h, reductionLanes): the partial sums
 // live in registers where it is known how they meet the rows, else in memory, and no vector
 // width can change the result.
-//
-//===----------------------------------------------------------------------===//
-
-#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
-#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
-#include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
 #include "compiler/Dialect/SmallReduction.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -56,8 +55,8 @@ static void reduceOneByOne(const Site &site, ReduceOp op, const Buffer &to) {
 }
 
 namespace {
-/// A reduction whose reduced axes are gone through in their order, with lanes along the last one where
-/// that suits.
+/// A reduction whose reduced axes are gone through in their order, with lanes along the last one
+/// where that suits.
 struct Reduction {
   const Site &site;
   ReduceOp op;
@@ -73,19 +72,22 @@ struct Reduction {
   const bool argument = kind == ReduceKind::argmin || kind == ReduceKind::argmax;
   const int64_t size = floatSum ? scalarBytes(element) : 8;
   SmallVector<int64_t> kept = {}, over = {};
-  SmallVector<int64_t> still = {}; ///< axes that are one run with the last one, which goes through all
+  SmallVector<int64_t> still =
+      {}; ///< axes that are one run with the last one, which goes through all
   SmallVector<Value> overExtents = {};
   Value partial = {}; ///< the 32 sums
   bool alongLast = false, channels = false;
-  bool vectors = false;              ///< sums of floats in the lanes
+  bool vectors = false;               ///< sums of floats in the lanes
   bool vector = false, later = false; ///< other kinds, whose zeros are resolved in the end
-  int64_t rows = 1;                  ///< results that are made side by side
+  int64_t rows = 1;                   ///< results that are made side by side
 
   void bind(SmallVector<Index> &at, ArrayRef<Value> inner) {
     for (auto [i, index] : llvm::enumerate(inner)) // without the last, for lanes
       at[over[i]] = m.uniform(index);
   }
-  LaneValue read(ArrayRef<Index> at) { return l.cast(CastMode::value, emit(site, op.getValue(), at), element); }
+  LaneValue read(ArrayRef<Index> at) {
+    return l.cast(CastMode::value, emit(site, op.getValue(), at), element);
+  }
 
   LaneValue sumOneByOne(SmallVector<Index> &at);
   LaneValue placeOneByOne(SmallVector<Index> &at);
@@ -100,9 +102,10 @@ LaneValue Reduction::sumOneByOne(SmallVector<Index> &at) {
   for (int64_t lane = 0; lane < penstock::scalar::reductionLanes; ++lane)
     m.storePlain(neutral(l, kind, element).value, m.address(partial, l.i64(lane * size)));
   auto addOne = [&](Value number) {
-    Value place = m.address(partial, l.mul(l.andInt(number, l.i64(penstock::scalar::reductionLanes - 1)), l.i64(size)));
-    LaneValue sum = l.binary(BinaryKind::add, l.wrap(m.loadPlain(element, place), element),
-                             read(at));
+    Value place = m.address(
+        partial, l.mul(l.andInt(number, l.i64(penstock::scalar::reductionLanes - 1)), l.i64(size)));
+    LaneValue sum =
+        l.binary(BinaryKind::add, l.wrap(m.loadPlain(element, place), element), read(at));
     m.storePlain(sum.value, place);
   };
   if (alongLast)
@@ -113,7 +116,9 @@ LaneValue Reduction::sumOneByOne(SmallVector<Index> &at) {
       addOne(state[0]);
       return SmallVector<Value>{l.add(state[0], l.i64(1))};
     });
-  return sumOfLanes(site, m.loadPlain(VectorType::get({penstock::scalar::reductionLanes}, element), partial), element);
+  return sumOfLanes(
+      site, m.loadPlain(VectorType::get({penstock::scalar::reductionLanes}, element), partial),
+      element);
 }
 
 LaneValue Reduction::placeOneByOne(SmallVector<Index> &at) {
@@ -133,12 +138,18 @@ LaneValue Reduction::placeOneByOne(SmallVector<Index> &at) {
 LaneValue Reduction::exactOneByOne(SmallVector<Index> &at) {
   Type sumType = kind == ReduceKind::count ? Type(b.getI64Type()) : element;
   LaneValue start = neutral(l, kind, sumType);
-  auto loops = carriedNest(b, l, overExtents, {start.value}, [&](ArrayRef<Value> inner, ValueRange state) {
-    bind(at, inner);
-    return SmallVector<Value>{withElement(site, op, isExtreme(op) ? numberSoFar(site, state[0], sumType) : l.wrap(state[0], sumType), read(at)).value};
-  });
-  return isExtreme(op) ? resolveZerosInLoops(site, op, numberSoFar(site, loops[0], sumType), at, over, overExtents)
-                        : l.wrap(loops[0], sumType);
+  auto loops =
+      carriedNest(b, l, overExtents, {start.value}, [&](ArrayRef<Value> inner, ValueRange state) {
+        bind(at, inner);
+        return SmallVector<Value>{withElement(site, op,
+                                              isExtreme(op) ? numberSoFar(site, state[0], sumType)
+                                                            : l.wrap(state[0], sumType),
+                                              read(at))
+                                      .value};
+      });
+  return isExtreme(op) ? resolveZerosInLoops(site, op, numberSoFar(site, loops[0], sumType), at,
+                                             over, overExtents)
+                       : l.wrap(loops[0], sumType);
 }
 
 SmallVector<LaneValue> Reduction::exactInLanes(SmallVector<Index> &at) {
@@ -146,23 +157,27 @@ SmallVector<LaneValue> Reduction::exactInLanes(SmallVector<Index> &at) {
   LaneValue start = neutral(l, kind, kind == ReduceKind::count ? Type(b.getI64Type()) : element);
   auto combine = [&](const Site &site, LaneValue sofar, LaneValue value) {
     const Lanes &l = site.m.l;
-    return later ? l.farther(kind == ReduceKind::min, sofar, value) : combined(l, kind, sofar, value);
+    return later ? l.farther(kind == ReduceKind::min, sofar, value)
+                 : combined(l, kind, sofar, value);
   };
-  SmallVector<LaneValue> found = reduceLanes(site, op, at, over, beside, overExtents, start, combine);
+  SmallVector<LaneValue> found =
+      reduceLanes(site, op, at, over, beside, overExtents, start, combine);
   if (later)
     resolveZerosOfLanes(site, op, found, at, over, beside, overExtents);
   return found;
 }
 
 SmallVector<LaneValue> Reduction::sumsInLanes(SmallVector<Index> &at) {
-  const int64_t beside = channels ? in.getRank() - 1 : -1, run = *Lanes::constantOf(overExtents.back());
+  const int64_t beside = channels ? in.getRank() - 1 : -1,
+                run = *Lanes::constantOf(overExtents.back());
   const int64_t count = channels ? in.getAxes()[beside].extent : 1;
   Beside all{beside, {}};
   for (int64_t c = 0; c < count; ++c)
     all.places.push_back(m.constant(c));
   // Channels that lie side by side are added as they lie, and told apart at the end.
-  all.isRun = count > 1 && run % penstock::scalar::reductionLanes == 0 &&
-              isOneRun(site, op.getValue(), {in.getAxes()[over.back()].name, in.getAxes()[beside].name});
+  all.isRun =
+      count > 1 && run % penstock::scalar::reductionLanes == 0 &&
+      isOneRun(site, op.getValue(), {in.getAxes()[over.back()].name, in.getAxes()[beside].name});
   SmallVector<LaneValue> found;
   for (Value sums : sumVectors(site, op, at, over, all, overExtents))
     found.push_back(sumOfLanes(site, sums, element));
@@ -224,7 +239,8 @@ static LogicalResult emitReduce(const Site &site, ReduceOp op) {
   Reduction r{site, op, *buffer};
   const NamedTensorType in = r.in;
   auto [kept, over] = ReducedAxes(op);
-  SmallVector<Value> keptExtents = extentsOver(site, op, kept), overExtents = extentsOver(site, op, over);
+  SmallVector<Value> keptExtents = extentsOver(site, op, kept),
+                     overExtents = extentsOver(site, op, over);
   SmallVector<StringRef> names;
   for (int64_t axis : over)
     names.push_back(in.getAxes()[axis].name);
@@ -252,7 +268,8 @@ static LogicalResult emitReduce(const Site &site, ReduceOp op) {
                         in.getAxes().back().extent > 0 && in.getAxes().back().extent <= unrollBound;
   const auto run = over.empty() ? std::nullopt : Lanes::constantOf(overExtents.back());
   if (count && *count > 0 && !over.empty() &&
-      (!(alongLast || channels) || (run && *run < penstock::scalar::reductionLanes)) && isUnrolled(site, op)) {
+      (!(alongLast || channels) || (run && *run < penstock::scalar::reductionLanes)) &&
+      isUnrolled(site, op)) {
     reduceOneByOne(site, op, *buffer);
     return success();
   }
@@ -262,7 +279,8 @@ static LogicalResult emitReduce(const Site &site, ReduceOp op) {
     keptExtents.pop_back();
   // Additions to a partial sum wait for each other: results go side by side.
   int64_t rows = vectors && alongLast && !kept.empty() ? rowsBeside(l.has, r.element) : 1;
-  const int64_t lastKept = rows > 1 && in.getAxes()[kept.back()].isStatic() ? in.getAxes()[kept.back()].extent : 1;
+  const int64_t lastKept =
+      rows > 1 && in.getAxes()[kept.back()].isStatic() ? in.getAxes()[kept.back()].extent : 1;
   while (rows > std::max<int64_t>(lastKept, 1))
     rows /= 2;
   r.kept = kept;

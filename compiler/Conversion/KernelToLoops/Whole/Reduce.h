@@ -1,6 +1,7 @@
-//===- Reduce.h - the ways to reduce ----------------------------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_REDUCE_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_REDUCE_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ways to reduce.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"
 
@@ -23,7 +24,8 @@ int64_t axesInRun(const Site &site, mlir::Value tensor);
 /// The same of a buffer of that type.
 int64_t axesInRun(pipe::NamedTensorType type, const Buffer &buffer);
 
-//===--- with lanes along an axis that stays (ReduceAcross.cpp, ReduceByRows.cpp, SumsAcross.cpp) ---===//
+//===--- with lanes along an axis that stays (ReduceAcross.cpp, ReduceByRows.cpp, SumsAcross.cpp)
+//===//
 
 /// Elements that are unrolled, times the operations that make one.
 constexpr int64_t writtenOut = 256;
@@ -47,7 +49,8 @@ int64_t lanesAcross(const Site &site, mlir::Type element);
 /// Computes a reduction with lanes along an axis that stays; false where none suits.
 mlir::FailureOr<bool> reduceAcross(const Site &site, pipe::ReduceOp op);
 int64_t rowAxes(const Site &site, pipe::ReduceOp op);
-mlir::LogicalResult reduceByRows(const Site &site, pipe::ReduceOp op, int64_t inRun, const Buffer &result);
+mlir::LogicalResult reduceByRows(const Site &site, pipe::ReduceOp op, int64_t inRun,
+                                 const Buffer &result);
 LaneValue sumInLoops(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> at,
                      llvm::ArrayRef<int64_t> over);
 
@@ -63,25 +66,28 @@ struct Beside {
   llvm::SmallVector<Index> places;
   bool isRun = false; ///< all those of the axis, in one run with the reduced one
 };
-llvm::SmallVector<mlir::Value> sumVectors(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at,
+llvm::SmallVector<mlir::Value> sumVectors(const Site &site, pipe::ReduceOp op,
+                                          llvm::SmallVector<Index> &at,
                                           llvm::ArrayRef<int64_t> over, const Beside &beside,
                                           llvm::ArrayRef<mlir::Value> extents);
-void sumRows(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
-             llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,
+void sumRows(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at,
+             llvm::ArrayRef<int64_t> over, llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,
              llvm::function_ref<void(mlir::Value)> addOne);
-/// Whether rows of known length have as many elements as placeInLanes() takes at a time, whose numbers fit 32 bits.
+/// Whether rows of known length have as many elements as placeInLanes() takes at a time, whose
+/// numbers fit 32 bits.
 bool fillsLanes(const Site &site, pipe::ReduceOp op, mlir::Value extent, mlir::Type element);
-/// The place of what is best along the last axis: each lane finds one of its own, and the first of equal ones stays. The
-/// last vector of a row overlaps the one before it.
-LaneValue placeInLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over,
-                       llvm::ArrayRef<mlir::Value> extents);
+/// The place of what is best along the last axis: each lane finds one of its own, and the first of
+/// equal ones stays. The last vector of a row overlaps the one before it.
+LaneValue placeInLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at,
+                       llvm::ArrayRef<int64_t> over, llvm::ArrayRef<mlir::Value> extents);
 /// An exact reduction with lanes along the last reduced axis, for all values of
 /// `beside` at once: a small axis further in, which is kept (-1: none). Sums of small
 /// numbers are taken in 32 bits for as long as they fit.
-llvm::SmallVector<LaneValue> reduceLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at,
-                                         llvm::ArrayRef<int64_t> over, int64_t beside,
-                                         llvm::ArrayRef<mlir::Value> extents, LaneValue start,
-                                         llvm::function_ref<LaneValue(const Site &, LaneValue, LaneValue)> combine);
+llvm::SmallVector<LaneValue>
+reduceLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at,
+            llvm::ArrayRef<int64_t> over, int64_t beside, llvm::ArrayRef<mlir::Value> extents,
+            LaneValue start,
+            llvm::function_ref<LaneValue(const Site &, LaneValue, LaneValue)> combine);
 
 //===--- minima and maxima (Extremes.cpp) -------------------------------===//
 
@@ -94,9 +100,11 @@ LaneValue bitsOf(const Site &site, pipe::ReduceOp op, LaneValue value);
 LaneValue leastBits(const Site &site, pipe::ReduceOp op, LaneValue sofar, LaneValue value);
 LaneValue resolveZeros(const Site &site, pipe::ReduceOp op, LaneValue found,
                        llvm::function_ref<std::pair<LaneValue, LaneValue>(LaneValue)> again);
-llvm::SmallVector<mlir::Value> extentsOver(const Site &site, pipe::ReduceOp op, llvm::ArrayRef<int64_t> over);
-LaneValue resolveZerosInLoops(const Site &site, pipe::ReduceOp op, LaneValue found, llvm::SmallVector<Index> at,
-                              llvm::ArrayRef<int64_t> over, llvm::ArrayRef<mlir::Value> extents);
+llvm::SmallVector<mlir::Value> extentsOver(const Site &site, pipe::ReduceOp op,
+                                           llvm::ArrayRef<int64_t> over);
+LaneValue resolveZerosInLoops(const Site &site, pipe::ReduceOp op, LaneValue found,
+                              llvm::SmallVector<Index> at, llvm::ArrayRef<int64_t> over,
+                              llvm::ArrayRef<mlir::Value> extents);
 void resolveZerosOfLanes(const Site &site, pipe::ReduceOp op, llvm::SmallVector<LaneValue> &found,
                          llvm::SmallVector<Index> &at, llvm::ArrayRef<int64_t> over, int64_t beside,
                          llvm::ArrayRef<mlir::Value> extents);
@@ -110,5 +118,3 @@ void moveToReducedRow(const Site &site, mlir::Value stored, mlir::Value number);
 void storeReducedRows(const Site &site, mlir::Value stored, llvm::ArrayRef<Index> at);
 
 } // namespace penstock::conversion
-
-#endif

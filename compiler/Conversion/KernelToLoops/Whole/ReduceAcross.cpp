@@ -1,11 +1,10 @@
-//===- ReduceAcross.cpp - reductions with lanes along an axis that stays ----===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions with lanes along an axis that stays.
 //
 // Each lane reduces elements of its own, so 32 partial sums are 32 vectors. Few
 // elements are unrolled: each partial sum has one element, or some, and the tree
 // that adds them is an expression. SumsAcross.cpp has what sums many floats.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
@@ -16,8 +15,10 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over, int64_t count);
-static LaneValue reduceInLoops(const Site &site, ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over);
+static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index> at,
+                                ArrayRef<int64_t> over, int64_t count);
+static LaneValue reduceInLoops(const Site &site, ReduceOp op, SmallVector<Index> at,
+                               ArrayRef<int64_t> over);
 
 /// Elements of one axis from which on a sum of floats is a loop: their addresses fill no registers.
 static constexpr int64_t longSum = 2 * partialSums;
@@ -48,7 +49,8 @@ LaneValue penstock::conversion::comparable(const Site &site, LaneValue value, bo
   auto [ctx, b, l, m] = site.parts();
   if (!value.range.nan || !l.has.numbers || l.lanes % l.has.lanesOf(4) != 0)
     return value;
-  return value.type.isF32() && l.fillsRegisters(value.value) ? l.numberOr(wantMin, value) : l.canonical(value);
+  return value.type.isF32() && l.fillsRegisters(value.value) ? l.numberOr(wantMin, value)
+                                                             : l.canonical(value);
 }
 
 /// What began with a number gives way to numbers only.
@@ -82,13 +84,14 @@ LaneValue penstock::conversion::emitReduced(const Site &site, ReduceOp op, Array
   if (auto pieces = piecesOf(site, op))
     if (auto whole = reducePieces(site, op, *pieces, inner))
       return l.cast(CastMode::value, *whole, result);
-  LaneValue whole = isUnrolled(site, op) ? reduceUnrolled(site, op, inner, axes.over, *reducedElements(op))
-                                  : reduceInLoops(site, op, inner, axes.over);
+  LaneValue whole = isUnrolled(site, op)
+                        ? reduceUnrolled(site, op, inner, axes.over, *reducedElements(op))
+                        : reduceInLoops(site, op, inner, axes.over);
   return l.cast(CastMode::value, whole, result);
 }
 
-/// Whether neighbours in the lanes lie so far apart that elements which follow each other come from the same registers:
-/// those are read once if they are wanted together.
+/// Whether neighbours in the lanes lie so far apart that elements which follow each other come from
+/// the same registers: those are read once if they are wanted together.
 static bool takesApart(const Site &site, ReduceOp op, ArrayRef<Index> at) {
   for (int64_t axis : ReducedAxes(op).kept)
     if (!at[axis].uniform())
@@ -98,7 +101,7 @@ static bool takesApart(const Site &site, ReduceOp op, ArrayRef<Index> at) {
 }
 
 static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index> at,
-                                          ArrayRef<int64_t> over, int64_t count) {
+                                ArrayRef<int64_t> over, int64_t count) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType in = typeOf(op.getValue());
   const ReduceKind kind = op.getKind();
@@ -124,7 +127,8 @@ static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index
     for (int64_t number = 1; number < count; ++number) {
       LaneValue value = rankOf(l, kind, one(number));
       LaneValue better = l.wrap(isBetter(l, value, best), b.getI1Type());
-      place = l.select(better, l.constant(b.getI32IntegerAttr(static_cast<int32_t>(number))), place);
+      place =
+          l.select(better, l.constant(b.getI32IntegerAttr(static_cast<int32_t>(number))), place);
       best = l.select(better, value, best);
     }
     return l.cast(CastMode::value, place, b.getI64Type());
@@ -153,14 +157,17 @@ static LaneValue reduceUnrolled(const Site &site, ReduceOp op, SmallVector<Index
     LaneValue least = bitsOf(site, op, one(0));
     for (int64_t number = 1; number < count; ++number)
       least = leastBits(site, op, least, one(number));
-    return std::pair(from.range.nan ? whole(withElement(site, op, neutral(l, kind, element), one(0))) : from, least);
+    return std::pair(
+        from.range.nan ? whole(withElement(site, op, neutral(l, kind, element), one(0))) : from,
+        least);
   });
 }
 
 //===--- loops -----------------------------------------------------------------------------===//
 
 /// Many elements, or as many as it is known when running.
-static LaneValue reduceInLoops(const Site &site, ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over) {
+static LaneValue reduceInLoops(const Site &site, ReduceOp op, SmallVector<Index> at,
+                               ArrayRef<int64_t> over) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType in = typeOf(op.getValue());
   const ReduceKind kind = op.getKind();
@@ -178,25 +185,27 @@ static LaneValue reduceInLoops(const Site &site, ReduceOp op, SmallVector<Index>
   if (kind == ReduceKind::argmin || kind == ReduceKind::argmax) {
     Value zero = l.splat(l.i64(0));
     LaneValue worst = worstRank(l, element);
-    auto loops = carriedNest(
-        b, l, extents, {l.i64(0), zero, l.splat(worst.value)},
-        [&](ArrayRef<Value> inner, ValueRange state) {
-          LaneValue value = rankOf(l, kind, read(inner)), best = l.wrap(state[2], worst.type);
-          Value better = l.splat(isBetter(l, value, best));
-          return SmallVector<Value>{l.add(state[0], l.i64(1)),
-                                    l.pick(better, l.splat(state[0]), state[1]),
-                                    l.pick(better, l.splat(value.value), best.value)};
-        });
+    auto loops =
+        carriedNest(b, l, extents, {l.i64(0), zero, l.splat(worst.value)},
+                    [&](ArrayRef<Value> inner, ValueRange state) {
+                      LaneValue value = rankOf(l, kind, read(inner)),
+                                best = l.wrap(state[2], worst.type);
+                      Value better = l.splat(isBetter(l, value, best));
+                      return SmallVector<Value>{l.add(state[0], l.i64(1)),
+                                                l.pick(better, l.splat(state[0]), state[1]),
+                                                l.pick(better, l.splat(value.value), best.value)};
+                    });
     return l.wrap(loops[1], b.getI64Type());
   }
   Type sumType = kind == ReduceKind::count ? Type(b.getI64Type()) : element;
-  auto loops =
-      carriedNest(b, l, extents, {l.splat(neutral(l, kind, sumType).value)},
-                  [&](ArrayRef<Value> inner, ValueRange state) {
-                    LaneValue next = withElement(site, op, numberSoFar(site, state[0], sumType), read(inner));
-                    return SmallVector<Value>{l.splat(next.value)};
-                  });
-  return isExtreme(op) ? resolveZerosInLoops(site, op, numberSoFar(site, loops[0], sumType), at, over, extents)
+  auto loops = carriedNest(b, l, extents, {l.splat(neutral(l, kind, sumType).value)},
+                           [&](ArrayRef<Value> inner, ValueRange state) {
+                             LaneValue next = withElement(
+                                 site, op, numberSoFar(site, state[0], sumType), read(inner));
+                             return SmallVector<Value>{l.splat(next.value)};
+                           });
+  return isExtreme(op) ? resolveZerosInLoops(site, op, numberSoFar(site, loops[0], sumType), at,
+                                             over, extents)
                        : l.wrap(loops[0], sumType);
 }
 
@@ -214,7 +223,9 @@ static int64_t mostElementsApart(const Site &site, ReduceOp op) {
   }
   auto stored = ctx.buffers.find(root);
   const int64_t bytes = stored == ctx.buffers.end() ? 0 : scalarBytes(stored->second.element);
-  const bool whole = 2 * l.has.registerBytes / scalarBytes(computeType(typeOf(op.getValue()).getElementType())) * bytes >= l.has.registerBytes;
+  const bool whole = 2 * l.has.registerBytes /
+                         scalarBytes(computeType(typeOf(op.getValue()).getElementType())) * bytes >=
+                     l.has.registerBytes;
   return l.has.selects(bytes) && whole && isUnrolled(site, op) ? mostApart : 4;
 }
 
@@ -241,7 +252,8 @@ int64_t penstock::conversion::laneAxisAcross(const Site &site, ReduceOp op) {
 /// Two registers for each value: additions that follow each other wait.
 int64_t penstock::conversion::lanesAcross(const Site &site, Type element) {
   auto [ctx, b, l, m] = site.parts();
-  return std::min<int64_t>(32, std::max<int64_t>(2 * l.has.registerBytes / scalarBytes(element), 2));
+  return std::min<int64_t>(32,
+                           std::max<int64_t>(2 * l.has.registerBytes / scalarBytes(element), 2));
 }
 
 /// Partial sums that are carried side by side do not wait: one register for each.

@@ -1,5 +1,6 @@
-//===- ReduceBy.cpp - reductions of groups -------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions of groups.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
@@ -15,13 +16,14 @@ using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
 /// Lists members group after group (a counting sort, so in their order), and where each list ends.
-static void listMembers(const Site &site, ReduceByOp op, const Numbers &ends, const Numbers &members, Value zero,
-                        Value one, Value size, Value groups) {
+static void listMembers(const Site &site, ReduceByOp op, const Numbers &ends,
+                        const Numbers &members, Value zero, Value one, Value size, Value groups) {
   auto [ctx, b, l, m] = site.parts();
   auto eachMember = [&](llvm::function_ref<void(Value, Value)> visit) {
     forLoop(site, zero, size, 1, [&](Value i) {
       Value group = emit(site, op.getGroup(), {m.uniform(i)}).value;
-      Value inside = l.andInt(l.cmp(CmpIPredicate::sge, group, zero), l.cmp(CmpIPredicate::slt, group, groups));
+      Value inside = l.andInt(l.cmp(CmpIPredicate::sge, group, zero),
+                              l.cmp(CmpIPredicate::slt, group, groups));
       auto choice = b.create<scf::IfOp>(l.loc, inside, false);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(choice.thenBlock());
@@ -52,7 +54,8 @@ static LogicalResult emitReduceBy(const Site &site, ReduceByOp op) {
   NamedTensorType in = typeOf(op.getValue()), out = typeOf(op.getResult());
   const int64_t axis = in.axisIndex(op.getAxis());
   auto buffer = bufferFor(site, op.getResult());
-  auto endList = scratchBytes(site, 8, {{op.getResult(), axis}}); // one more lies in what is behind it
+  auto endList =
+      scratchBytes(site, 8, {{op.getResult(), axis}}); // one more lies in what is behind it
   auto memberList = scratchBytes(site, 8, {{op.getGroup(), 0}});
   Type element = computeType(in.getElementType());
   auto partial = scratchBytes(site, penstock::scalar::reductionLanes * scalarBytes(element), {});
@@ -75,20 +78,23 @@ static LogicalResult emitReduceBy(const Site &site, ReduceByOp op) {
     };
     if (isPlace) {
       LaneValue none = worstRank(l, element);
-      Value best = carryLoop(site, from, to, {l.i64(0), none.value}, [&](Value place, ValueRange state) {
-        LaneValue value = rankOf(l, kind, read(place));
-        Value better = l.orInt(isBetter(l, value, l.wrap(state[1], none.type)),
-                               l.cmp(CmpIPredicate::eq, place, from));
-        return SmallVector<Value>{l.pick(better, members.read(place), state[0]),
-                                  l.pick(better, value.value, state[1])};
-      })[0];
+      Value best =
+          carryLoop(site, from, to, {l.i64(0), none.value}, [&](Value place, ValueRange state) {
+            LaneValue value = rankOf(l, kind, read(place));
+            Value better = l.orInt(isBetter(l, value, l.wrap(state[1], none.type)),
+                                   l.cmp(CmpIPredicate::eq, place, from));
+            return SmallVector<Value>{l.pick(better, members.read(place), state[0]),
+                                      l.pick(better, value.value, state[1])};
+          })[0];
       return l.wrap(best, b.getI64Type());
     }
     if (!floatSum) {
       Type sumType = kind == ReduceKind::count ? Type(b.getI64Type()) : element;
-      Value all = carryLoop(site, from, to, {neutral(l, kind, sumType).value}, [&](Value place, ValueRange state) {
-        return SmallVector<Value>{combined(l, kind, l.wrap(state[0], sumType), read(place)).value};
-      })[0];
+      Value all = carryLoop(site, from, to, {neutral(l, kind, sumType).value},
+                            [&](Value place, ValueRange state) {
+                              return SmallVector<Value>{
+                                  combined(l, kind, l.wrap(state[0], sumType), read(place)).value};
+                            })[0];
       return l.wrap(all, sumType);
     }
     m.storePlain(b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(vector)), *partial);
@@ -111,7 +117,8 @@ static LogicalResult emitReduceBy(const Site &site, ReduceByOp op) {
       for (Value index : where)
         at.push_back(m.uniform(index));
       at.insert(at.begin() + axis, m.uniform(group));
-      m.store(*buffer, at, l.cast(CastMode::value, reduced(at, state[0], end), out.getElementType()));
+      m.store(*buffer, at,
+              l.cast(CastMode::value, reduced(at, state[0], end), out.getElementType()));
       return SmallVector<Value>{};
     });
     return SmallVector<Value>{end};

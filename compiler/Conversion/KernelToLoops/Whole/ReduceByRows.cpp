@@ -1,12 +1,11 @@
-//===- ReduceByRows.cpp - long reductions whose results are rows of memory ----===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Long reductions whose results are rows of memory.
 //
 // Rows are read as they lie, a few of them at a time, and what they give so far lives in
 // memory that the first cache holds. Sums of floats have 32 partial sums there: element i of
 // each lane goes to sum i mod 32, and these meet in a tree at the end. Places of what is best have
 // its rank there, and its number.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Margins.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
@@ -27,8 +26,8 @@ struct Strips {
 };
 } // namespace
 
-/// What is kept for the results that are made at a time: of the first cache as much as leaves room for the rows,
-/// which may share its sets with each other.
+/// What is kept for the results that are made at a time: of the first cache as much as leaves room
+/// for the rows, which may share its sets with each other.
 static constexpr int64_t roomOfRows = 16384;
 /// Rows that are read side by side: the CPU fetches as many runs ahead.
 static constexpr int64_t rowsTogether = 8;
@@ -52,8 +51,8 @@ static int64_t lanesByRows(ReduceOp op, const penstock::lane::Features &has, Typ
 /// Rows up to which a loop over results that has them all inside is as good.
 static constexpr int64_t fewRows = 16;
 
-/// How many of the last axes of a long reduction's result make rows that are read as they lie; 0 where
-/// what is read for neighbours lies apart in memory, or there are too few.
+/// How many of the last axes of a long reduction's result make rows that are read as they lie; 0
+/// where what is read for neighbours lies apart in memory, or there are too few.
 int64_t penstock::conversion::rowAxes(const Site &site, ReduceOp op) {
   auto [ctx, b, l, m] = site.parts();
   const SmallVector<int64_t> kept = ReducedAxes(op).kept;
@@ -62,10 +61,11 @@ int64_t penstock::conversion::rowAxes(const Site &site, ReduceOp op) {
   Type element = rowElement(op);
   const auto count = reducedElements(op);
   const bool isSum = kind == ReduceKind::sum && llvm::isa<FloatType>(element);
-  const bool suits = ((isArgument(op) || kind == ReduceKind::count) && count && *count <= INT32_MAX) ||
-                     llvm::is_contained({ReduceKind::sum, ReduceKind::min, ReduceKind::max}, kind);
-  if (!suits || element.isInteger(1) ||
-      op->getAttr("schedule") == b.getStringAttr("inline") || kept.empty() || !count ||
+  const bool suits =
+      ((isArgument(op) || kind == ReduceKind::count) && count && *count <= INT32_MAX) ||
+      llvm::is_contained({ReduceKind::sum, ReduceKind::min, ReduceKind::max}, kind);
+  if (!suits || element.isInteger(1) || op->getAttr("schedule") == b.getStringAttr("inline") ||
+      kept.empty() || !count ||
       (isSum ? isUnrolled(site, op) || *count < partialSums : *count <= fewRows) ||
       elementsApart(site, op.getValue(), kept.back()) != 1)
     return 0;
@@ -98,12 +98,13 @@ struct RowReduction {
              adds = isSum || kind == ReduceKind::count;
   const int64_t count = *reducedElements(op), partials = isSum ? partialSums : 1;
   Strips strips{1, lanesByRows(op, l.has, element), 0};
-  const int64_t step = strips.lanes * scalarBytes(element), numbers = isArgument(op) ? 4 * strips.lanes : 0; ///< bytes
+  const int64_t step = strips.lanes * scalarBytes(element),
+                numbers = isArgument(op) ? 4 * strips.lanes : 0; ///< bytes
   Value room = {};
   Buffer to = {};
-  int64_t lastInside = -1;        ///< the axis that lanes lie along
-  SmallVector<Index> at = {};     ///< of the elements at hand
-  Value first = {}, end = {};     ///< of the strips at hand
+  int64_t lastInside = -1;    ///< the axis that lanes lie along
+  SmallVector<Index> at = {}; ///< of the elements at hand
+  Value first = {}, end = {}; ///< of the strips at hand
 
   Value roomOf(Value partial, Value strip) {
     Value number = l.add(l.mul(partial, l.i64(strips.together)), strip);
@@ -130,8 +131,8 @@ struct RowReduction {
 void RowReduction::moveTo(Value number) {
   for (size_t i = axes.over.size(); i-- > 0;) {
     const int64_t size = in.getAxes()[axes.over[i]].extent;
-    at[axes.over[i]] =
-        m.uniform(i > 0 ? b.create<arith::RemUIOp>(l.loc, number, l.i64(size)).getResult() : number);
+    at[axes.over[i]] = m.uniform(
+        i > 0 ? b.create<arith::RemUIOp>(l.loc, number, l.i64(size)).getResult() : number);
     if (i > 0)
       number = b.create<arith::DivUIOp>(l.loc, number, l.i64(size));
   }
@@ -158,9 +159,11 @@ void RowReduction::takeBest(Value k, ArrayRef<SmallVector<Index>> rows, Value st
     number = m.loadPlain(number.getType(), numberAt);
   }
   for (auto [row, place] : llvm::enumerate(rows)) {
-    LaneValue value = rankOf(l, kind, l.cast(CastMode::value, emit(site, op.getValue(), place), element));
+    LaneValue value =
+        rankOf(l, kind, l.cast(CastMode::value, emit(site, op.getValue(), place), element));
     Value better = l.splat(isBetter(l, value, l.wrap(rank, worst.type)));
-    Value here = b.create<arith::TruncIOp>(l.loc, b.getI32Type(), l.add(k, l.i64(static_cast<int64_t>(row))));
+    Value here = b.create<arith::TruncIOp>(l.loc, b.getI32Type(),
+                                           l.add(k, l.i64(static_cast<int64_t>(row))));
     number = l.pick(better, l.splat(here), number);
     rank = l.pick(better, l.splat(value.value), rank);
   }
@@ -193,7 +196,8 @@ void RowReduction::addRows(Value k, int64_t rows, int64_t last, bool begins) {
 }
 
 void RowReduction::addAllRows() {
-  const int64_t whole = count / partials, begun = std::min(whole, rowsTogether), rest = (whole - begun) % rowsTogether;
+  const int64_t whole = count / partials, begun = std::min(whole, rowsTogether),
+                rest = (whole - begun) % rowsTogether;
   addRows(l.i64(0), begun, partials, true);
   if (whole - rest > begun)
     forLoop(site, l.i64(begun), l.i64(whole - rest), rowsTogether,
@@ -211,16 +215,19 @@ void RowReduction::finish(Value strip) {
     index = at[axis];
   if (isArgument(op)) {
     Value number = m.loadPlain(l.splat(l.i32(0)).getType(), numbersOf(strip));
-    return m.store(to, place, l.cast(CastMode::value, l.wrap(number, b.getI32Type()), out.getElementType()));
+    return m.store(to, place,
+                   l.cast(CastMode::value, l.wrap(number, b.getI32Type()), out.getElementType()));
   }
-  LaneValue all = isSum ? treeOfPartials(l, element, partialSums,
-                                         [&](int64_t lane) { return sofarAt(roomOf(l.i64(lane), strip)); })
-                        : sofarAt(roomOf(l.i64(0), strip));
+  LaneValue all =
+      isSum ? treeOfPartials(l, element, partialSums,
+                             [&](int64_t lane) { return sofarAt(roomOf(l.i64(lane), strip)); })
+            : sofarAt(roomOf(l.i64(0), strip));
   all = resolveZerosInLoops(site, op, all, at, axes.over, extentsOver(site, op, axes.over));
   m.store(to, place, l.cast(CastMode::value, all, out.getElementType()));
 }
 
-LogicalResult penstock::conversion::reduceByRows(const Site &site, ReduceOp op, int64_t inRun, const Buffer &result) {
+LogicalResult penstock::conversion::reduceByRows(const Site &site, ReduceOp op, int64_t inRun,
+                                                 const Buffer &result) {
   auto [ctx, b, l, m] = site.parts();
   const Site wide = site.withLanes(lanesByRows(op, l.has, rowElement(op)));
   RowReduction r{wide, op, isArgument(op) ? worstRank(l, rowElement(op)) : LaneValue()};
@@ -235,13 +242,15 @@ LogicalResult penstock::conversion::reduceByRows(const Site &site, ReduceOp op, 
   }
   for (const Axis &axis : r.out.getAxes().take_back(inRun))
     strips.extent *= axis.extent;
-  const int64_t most = roomOfRows / (r.partials * r.step + r.numbers), blocks = (strips.count() + most - 1) / most;
+  const int64_t most = roomOfRows / (r.partials * r.step + r.numbers),
+                blocks = (strips.count() + most - 1) / most;
   strips.together = (strips.count() + blocks - 1) / blocks;
   auto room = scratchBytes(site, strips.together * (r.partials * r.step + r.numbers), {});
   if (failed(room))
     return failure();
   r.room = *room;
-  SmallVector<int64_t> others(ArrayRef(r.axes.kept).drop_back(inRun)), inside(ArrayRef(r.axes.kept).take_back(inRun));
+  SmallVector<int64_t> others(ArrayRef(r.axes.kept).drop_back(inRun)),
+      inside(ArrayRef(r.axes.kept).take_back(inRun));
   r.lastInside = inside.back();
   carriedNest(b, l, extentsOver(site, op, others), {}, [&](ArrayRef<Value> where, ValueRange) {
     r.at.assign(r.in.getRank(), Index());

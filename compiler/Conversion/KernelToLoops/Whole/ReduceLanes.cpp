@@ -1,5 +1,6 @@
-//===- ReduceLanes.cpp - exact reductions with lanes along a reduced axis ---===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exact reductions with lanes along a reduced axis.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
@@ -14,7 +15,8 @@ using namespace penstock::conversion;
 namespace {
 using Combine = llvm::function_ref<LaneValue(const Site &, LaneValue, LaneValue)>;
 
-/// One reduction, of `count` neighbours at once. What is carried are vectors, and then what single elements give.
+/// One reduction, of `count` neighbours at once. What is carried are vectors, and then what single
+/// elements give.
 struct LaneReduction {
   const Site &site;
   ReduceOp op;
@@ -38,7 +40,9 @@ struct LaneReduction {
     for (auto [i, index] : llvm::enumerate(inner))
       at[over[i]] = m.uniform(index);
   }
-  LaneValue sofarOf(Value value) { return isReal ? numberSoFar(site, value, sumType) : l.wrap(value, sumType); }
+  LaneValue sofarOf(Value value) {
+    return isReal ? numberSoFar(site, value, sumType) : l.wrap(value, sumType);
+  }
   Value zeros(Type type) {
     return b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(VectorType::get({lanes}, type)));
   }
@@ -67,7 +71,8 @@ SmallVector<LaneValue> LaneReduction::elementsAt(Value index, const Site &here) 
   return values;
 }
 
-/// Vectors whose sum fits 32 bits; 0: none, or nobody can tell. How large elements are is known once one was emitted.
+/// Vectors whose sum fits 32 bits; 0: none, or nobody can tell. How large elements are is known
+/// once one was emitted.
 int64_t LaneReduction::vectorsInSmall() {
   if (!adds || !sumType.isInteger(64) || !readsPlainly(site, op.getValue()))
     return 0;
@@ -91,11 +96,15 @@ SmallVector<Value> LaneReduction::run(Value from, Value to, ValueRange sofar, bo
   OpBuilder::InsertionGuard guard(b);
   auto loop = openLoop(b, l, from, to, lanes, sofar);
   auto [ctx, b, l, m] = wide.parts();
-  const bool wantMin = op.getKind() == ReduceKind::min, isComparable = isReal && !resolvesZerosLater(wide, op);
+  const bool wantMin = op.getKind() == ReduceKind::min,
+             isComparable = isReal && !resolvesZerosLater(wide, op);
   SmallVector<Value> next;
-  for (auto [value, sum] : llvm::zip(elementsAt(loop.getInductionVar(), wide), loop.getRegionIterArgs()))
+  for (auto [value, sum] :
+       llvm::zip(elementsAt(loop.getInductionVar(), wide), loop.getRegionIterArgs()))
     next.push_back(small ? b.create<arith::AddIOp>(l.loc, sum, l.splat(l.wideOf(value))).getResult()
-                         : l.splat(combine(wide, sofarOf(sum), isComparable ? comparable(wide, value, wantMin) : value).value));
+                         : l.splat(combine(wide, sofarOf(sum),
+                                           isComparable ? comparable(wide, value, wantMin) : value)
+                                       .value));
   b.create<scf::YieldOp>(l.loc, next);
   return SmallVector<Value>(loop.getResults());
 }
@@ -120,7 +129,8 @@ SmallVector<Value> LaneReduction::runRest(Value whole, Value last, ValueRange so
   OpBuilder::InsertionGuard guard(b);
   auto rest = openLoop(b, l, whole, last, 1, sofar);
   SmallVector<Value> singles;
-  for (auto [value, sum] : llvm::zip(elementsAt(rest.getInductionVar(), site), rest.getRegionIterArgs()))
+  for (auto [value, sum] :
+       llvm::zip(elementsAt(rest.getInductionVar(), site), rest.getRegionIterArgs()))
     singles.push_back(combine(site, sofarOf(sum), value).value);
   b.create<scf::YieldOp>(l.loc, singles);
   return SmallVector<Value>(rest.getResults());
@@ -143,9 +153,11 @@ LaneValue LaneReduction::ofLanes(Value all, Value single) {
   return l.wrap(merge(single, b.create<vector::ExtractOp>(l.loc, all, 0)), sumType);
 }
 
-SmallVector<LaneValue> penstock::conversion::reduceLanes(const Site &site, ReduceOp op, SmallVector<Index> &at,
+SmallVector<LaneValue> penstock::conversion::reduceLanes(const Site &site, ReduceOp op,
+                                                         SmallVector<Index> &at,
                                                          ArrayRef<int64_t> over, int64_t beside,
-                                                         ArrayRef<Value> extents, LaneValue start, Combine combine) {
+                                                         ArrayRef<Value> extents, LaneValue start,
+                                                         Combine combine) {
   LaneReduction r{site, op, at, over, beside, extents, start, combine};
   auto [ctx, b, l, m] = site.parts();
   Value last = extents.back(), whole = l.andInt(last, l.i64(-r.lanes));
@@ -158,21 +170,25 @@ SmallVector<LaneValue> penstock::conversion::reduceLanes(const Site &site, Reduc
     total = total && Lanes::constantOf(extent) ? total * *Lanes::constantOf(extent) : 0;
   total /= r.lanes;
   const bool narrow = most > 0, narrowThroughout = narrow && total > 0 && total <= most;
-  SmallVector<Value> state(count, narrowThroughout ? r.zeros(r.smallType) : r.wide.m.l.splat(start.value));
+  SmallVector<Value> state(count,
+                           narrowThroughout ? r.zeros(r.smallType) : r.wide.m.l.splat(start.value));
   state.append(count, start.value); // of single elements
-  auto loops = carriedNest(b, l, extents.drop_back(), state, [&](ArrayRef<Value> inner, ValueRange sofar) {
-    r.bind(inner);
-    ValueRange vectors = sofar.take_front(count), singles = sofar.drop_front(count);
-    SmallVector<Value> next = narrow && !narrowThroughout ? r.runInChunks(whole, most, vectors)
-                                                          : r.run(l.i64(0), whole, vectors, narrow);
-    if (known && *known % r.lanes == 0)
-      llvm::append_range(next, singles);
-    else
-      llvm::append_range(next, r.runRest(whole, last, singles));
-    return next;
-  });
+  auto loops =
+      carriedNest(b, l, extents.drop_back(), state, [&](ArrayRef<Value> inner, ValueRange sofar) {
+        r.bind(inner);
+        ValueRange vectors = sofar.take_front(count), singles = sofar.drop_front(count);
+        SmallVector<Value> next = narrow && !narrowThroughout
+                                      ? r.runInChunks(whole, most, vectors)
+                                      : r.run(l.i64(0), whole, vectors, narrow);
+        if (known && *known % r.lanes == 0)
+          llvm::append_range(next, singles);
+        else
+          llvm::append_range(next, r.runRest(whole, last, singles));
+        return next;
+      });
   SmallVector<LaneValue> results;
   for (int64_t c = 0; c < count; ++c)
-    results.push_back(r.ofLanes(narrowThroughout ? r.widened(loops[c]) : loops[c], loops[count + c]));
+    results.push_back(
+        r.ofLanes(narrowThroughout ? r.widened(loops[c]) : loops[c], loops[count + c]));
   return results;
 }

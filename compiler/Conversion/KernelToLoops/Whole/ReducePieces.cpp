@@ -1,5 +1,6 @@
-//===- ReducePieces.cpp - reductions of pieces of a run ------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions of pieces of a run.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
@@ -12,7 +13,8 @@ using namespace penstock::conversion;
 
 /// A reduction; or a minimum or maximum whose zeros are to be resolved, or what resolves them.
 enum class Found { whole, unresolved, leastBits };
-static LaneValue reduceOnePiece(const Site &site, ReduceOp op, const Pieces &pieces, SmallVector<Index> at, Found what);
+static LaneValue reduceOnePiece(const Site &site, ReduceOp op, const Pieces &pieces,
+                                SmallVector<Index> at, Found what);
 
 /// Where the innermost reduced axis lies inside of one that stays, such as the columns of
 /// tiles, both together are one run of elements.
@@ -36,8 +38,9 @@ std::optional<Pieces> penstock::conversion::piecesOf(const Site &site, ReduceOp 
 }
 
 /// Null where the lanes at hand do not lie along the kept axis.
-std::optional<LaneValue> penstock::conversion::reducePieces(const Site &site, ReduceOp op, const Pieces &pieces,
-                                                     ArrayRef<Index> at) {
+std::optional<LaneValue> penstock::conversion::reducePieces(const Site &site, ReduceOp op,
+                                                            const Pieces &pieces,
+                                                            ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
   const Index along = at[pieces.kept];
   if (l.lanes < 2 || m.live || !along.affine() || along.stride != 1)
@@ -54,7 +57,8 @@ std::optional<LaneValue> penstock::conversion::reducePieces(const Site &site, Re
       SmallVector<Index> here(at);
       here[pieces.kept] = m.outerOf(l.add(along.base, l.i64(first)), pieces.size);
       here[pieces.reduced] = m.innerOf(pieces.size);
-      LaneValue some = reduceOnePiece(site.withLanes(results * pieces.size), op, pieces, here, what);
+      LaneValue some =
+          reduceOnePiece(site.withLanes(results * pieces.size), op, pieces, here, what);
       if (!all.value) {
         all = some;
         continue;
@@ -69,11 +73,12 @@ std::optional<LaneValue> penstock::conversion::reducePieces(const Site &site, Re
   if (!resolvesZerosLater(site, op))
     return allOf(Found::whole);
   return resolveZeros(site, op, allOf(Found::unresolved),
-                 [&](LaneValue from) { return std::pair(from, allOf(Found::leastBits)); });
+                      [&](LaneValue from) { return std::pair(from, allOf(Found::leastBits)); });
 }
 
 /// The reduction for all results of the lanes at hand, which are `size` times as many.
-static LaneValue reduceOnePiece(const Site &site, ReduceOp op, const Pieces &pieces, SmallVector<Index> at, Found what) {
+static LaneValue reduceOnePiece(const Site &site, ReduceOp op, const Pieces &pieces,
+                                SmallVector<Index> at, Found what) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType in = typeOf(op.getValue());
   const ReduceKind kind = op.getKind();
@@ -91,7 +96,9 @@ static LaneValue reduceOnePiece(const Site &site, ReduceOp op, const Pieces &pie
     value.value = l.splat(value.value);
     if (what == Found::leastBits)
       return bitsOf(site, op, value);
-    return what == Found::whole && isExtreme(op) && value.range.nan ? comparable(site, value, kind == ReduceKind::min) : value;
+    return what == Found::whole && isExtreme(op) && value.range.nan
+               ? comparable(site, value, kind == ReduceKind::min)
+               : value;
   };
   auto bothIn = [&](const Site &site, LaneValue x, LaneValue y) {
     const Lanes &l = site.m.l;

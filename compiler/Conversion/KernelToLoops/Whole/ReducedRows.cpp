@@ -1,13 +1,12 @@
-//===- ReducedRows.cpp - a row that is reduced when it is read --------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A row that is reduced when it is read.
 //
 // Rows first and columns after that are two reductions. Stored as a whole, what the first one
 // gives goes through the second cache; here a row of it is computed when the second one comes
 // to that row, into the same room each time. The row is a buffer whose outer axes do not count.
 // Short rows are made some at a time: a vector that reads what two stores have just written waits
 // for them.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
@@ -18,7 +17,9 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 
 /// The only op that reads `value`; null for several.
-static Operation *onlyReader(Value value) { return value.hasOneUse() ? *value.user_begin() : nullptr; }
+static Operation *onlyReader(Value value) {
+  return value.hasOneUse() ? *value.user_begin() : nullptr;
+}
 
 namespace {
 /// What is stored where rows of a reduction are read, and how many of its last axes are a row.
@@ -28,24 +29,29 @@ struct StoredByRows {
 };
 } // namespace
 
-/// What is stored where rows of `op` are read, all at their own outer indices: the reduction or view that
-/// reads them, or what is computed of its elements alone. Null where they are read otherwise.
+/// What is stored where rows of `op` are read, all at their own outer indices: the reduction or
+/// view that reads them, or what is computed of its elements alone. Null where they are read
+/// otherwise.
 static StoredByRows storedByRows(ReduceOp op) {
   auto rows = llvm::cast<NamedTensorType>(op.getResult().getType());
   auto view = llvm::dyn_cast_if_present<ViewOp>(onlyReader(op.getResult()));
   if (!view || rows.getRank() < 2)
     return {};
   auto reader = llvm::dyn_cast_if_present<ReduceOp>(onlyReader(view.getResult()));
-  auto axes = llvm::cast<NamedTensorType>((reader ? reader.getResult() : view.getResult()).getType()).getAxes();
+  auto axes =
+      llvm::cast<NamedTensorType>((reader ? reader.getResult() : view.getResult()).getType())
+          .getAxes();
   auto read = llvm::cast<NamedTensorType>(view.getResult().getType()).getAxes();
   if (axes.size() != rows.getAxes().size() || axes != read.take_front(axes.size()))
     return {};
   auto isSame = [&](int64_t axis) {
-    return rows.getAxes()[axis] == axes[axis] && view.getMap().getResult(static_cast<unsigned>(axis)) ==
-                                                     getAffineDimExpr(static_cast<unsigned>(axis), op.getContext());
+    return rows.getAxes()[axis] == axes[axis] &&
+           view.getMap().getResult(static_cast<unsigned>(axis)) ==
+               getAffineDimExpr(static_cast<unsigned>(axis), op.getContext());
   };
   // Channels that stay are part of the row.
-  const int64_t rank = rows.getRank(), inRow = rank > 2 && rows.isStatic() && isSame(rank - 1) ? 2 : 1;
+  const int64_t rank = rows.getRank(),
+                inRow = rank > 2 && rows.isStatic() && isSame(rank - 1) ? 2 : 1;
   for (int64_t axis = 0; axis < rank - inRow; ++axis)
     if (!isSame(axis))
       return {};
@@ -105,15 +111,17 @@ static bool goesByRows(const Site &site, ReduceOp op) {
   NamedTensorType type = typeOf(op.getResult());
   const int64_t last = type.getRank() - 1;
   if (inRow == 1 ? laneAxisAcross(site, op) != last
-                 : !isOneRun(site, op.getValue(), {type.getAxes()[last - 1].name, type.getAxes()[last].name}))
+                 : !isOneRun(site, op.getValue(),
+                             {type.getAxes()[last - 1].name, type.getAxes()[last].name}))
     return false;
   ctx.buffers[op.getResult()] = rowOf(l, type, inRow);
   auto reduce = stored.getDefiningOp<ReduceOp>();
   const LoopShape shape = defaultShape(site, stored);
   bool fits = (reduce ? laneAxisAcross(site, reduce) : shape.laneAxis) == last;
   if (inRow == 2) {
-    fits = reduce ? reduce->getAttr("schedule") == b.getStringAttr("ring") && goesByRows(site, reduce)
-                  : shape.laneAxis == last - 1 && shape.unrollAxis == last;
+    fits = reduce
+               ? reduce->getAttr("schedule") == b.getStringAttr("ring") && goesByRows(site, reduce)
+               : shape.laneAxis == last - 1 && shape.unrollAxis == last;
     if (fits && reduce)
       ctx.buffers.erase(stored); // its turn comes
   }
@@ -131,9 +139,12 @@ FailureOr<bool> penstock::conversion::prepareReducedRows(const Site &site, Reduc
   NamedTensorType type = typeOf(op.getResult());
   const auto bytes = rowBytes(type, inRow);
   const int64_t first = type.getRank() - inRow,
-                rows = bytes ? std::clamp<int64_t>(bytesAhead / std::max<int64_t>(*bytes, 1), 1, mostRowsAhead) : 1;
+                rows = bytes ? std::clamp<int64_t>(bytesAhead / std::max<int64_t>(*bytes, 1), 1,
+                                                   mostRowsAhead)
+                             : 1;
   auto room = rows > 1 ? scratchBytes(site, *bytes * rows, {})
-                       : scratchBytes(site, *ctx.buffers[op.getResult()].known[first], {{op.getResult(), first}});
+                       : scratchBytes(site, *ctx.buffers[op.getResult()].known[first],
+                                      {{op.getResult(), first}});
   if (failed(room))
     return failure();
   ctx.buffers[op.getResult()].pointer = *room;
@@ -175,21 +186,25 @@ void penstock::conversion::storeReducedRows(const Site &site, Value stored, Arra
     storing.written = &written;
     NamedTensorType type = typeOf(op.getResult());
     const int64_t last = type.getRank() - 1;
-    LoopShape shape{last, -1, lanesAcross(site, computeType(typeOf(op.getValue()).getElementType()))};
+    LoopShape shape{last, -1,
+                    lanesAcross(site, computeType(typeOf(op.getValue()).getElementType()))};
     // Twice as many share what follows a minimum or maximum, unless more of them overlap.
-    if (const Axis &columns = type.getAxes()[last]; isExtreme(op) && columns.isStatic() && columns.extent >= 2 * shape.lanes &&
-                                                    (columns.extent + shape.lanes - 1) / shape.lanes % 2 == 0)
+    if (const Axis &columns = type.getAxes()[last];
+        isExtreme(op) && columns.isStatic() && columns.extent >= 2 * shape.lanes &&
+        (columns.extent + shape.lanes - 1) / shape.lanes % 2 == 0)
       shape.lanes *= 2;
     if (*row.known[last - 1]) { // pixels
       SmallVector<Index> here(at);
       here[last - 1] = m.constant(0);
       const int64_t elements = type.getAxes()[last - 1].extent * type.getAxes()[last].extent;
-      overLanes(storing, l.i64(0), l.i64(elements), shape.lanes, [&](const Site &lanes, Index index) {
-        here[last] = index;
-        storeLanes(lanes, op.getResult(), row, shape, here);
-      });
+      overLanes(storing, l.i64(0), l.i64(elements), shape.lanes,
+                [&](const Site &lanes, Index index) {
+                  here[last] = index;
+                  storeLanes(lanes, op.getResult(), row, shape, here);
+                });
     } else {
-      storeRow(storing, op.getResult(), row, shape, at, l.i64(0), extent(site, op.getResult(), last));
+      storeRow(storing, op.getResult(), row, shape, at, l.i64(0),
+               extent(site, op.getResult(), last));
     }
     noteWritten(written, row);
     ctx.buffers[op.getResult()] = row;

@@ -1,5 +1,6 @@
-//===- Reduction.cpp - what ops that read whole axes have in common -------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// What ops that read whole axes have in common.
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 
 using namespace mlir;
@@ -20,18 +21,18 @@ SmallVector<Value>
 carriedNest(OpBuilder &b, const Lanes &l, ArrayRef<Value> extents, SmallVector<Value> state,
             llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ValueRange)> body) {
   SmallVector<Value> at(extents.size());
-  std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest =
-      [&](size_t level, SmallVector<Value> in) {
-        if (level == extents.size())
-          return body(at, in);
-        OpBuilder::InsertionGuard guard(b);
-        auto loop = openLoop(b, l, l.i64(0), extents[level], 1, in);
-        at[level] = loop.getInductionVar();
-        SmallVector<Value> inner(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-        SmallVector<Value> next = nest(level + 1, inner);
-        b.create<scf::YieldOp>(l.loc, next);
-        return SmallVector<Value>(loop.getResults());
-      };
+  std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest = [&](size_t level,
+                                                                           SmallVector<Value> in) {
+    if (level == extents.size())
+      return body(at, in);
+    OpBuilder::InsertionGuard guard(b);
+    auto loop = openLoop(b, l, l.i64(0), extents[level], 1, in);
+    at[level] = loop.getInductionVar();
+    SmallVector<Value> inner(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+    SmallVector<Value> next = nest(level + 1, inner);
+    b.create<scf::YieldOp>(l.loc, next);
+    return SmallVector<Value>(loop.getResults());
+  };
   return nest(0, std::move(state));
 }
 
@@ -44,8 +45,8 @@ LaneValue neutral(const Lanes &l, ReduceKind kind, Type type) {
                                      : APInt::getSignedMaxValue(64))
                      : APInt(type.getIntOrFloatBitWidth(),
                              static_cast<uint64_t>(static_cast<int64_t>(value)), true);
-    return l.wrap(
-        b.create<arith::ConstantOp>(l.loc, b.getIntegerAttr(registerType(type), bits)), type);
+    return l.wrap(b.create<arith::ConstantOp>(l.loc, b.getIntegerAttr(registerType(type), bits)),
+                  type);
   };
   const bool isFloat = llvm::isa<FloatType>(type);
   const double inf = std::numeric_limits<double>::infinity();
@@ -96,7 +97,8 @@ LaneValue rankOf(const Lanes &l, ReduceKind kind, LaneValue value) {
   rank = l.xorInt(rank, l.andInt(sign, l.integerLike(rank, width == 32 ? INT32_MAX : INT64_MAX)));
   rank = reversed();
   Value number = l.compare(Predicate::eq, value, value).value;
-  return l.wrap(l.pick(number, rank, l.integerLike(rank, width == 32 ? INT32_MIN : INT64_MIN)), type);
+  return l.wrap(l.pick(number, rank, l.integerLike(rank, width == 32 ? INT32_MIN : INT64_MIN)),
+                type);
 }
 
 LaneValue worstRank(const Lanes &l, Type element) {
@@ -109,7 +111,8 @@ Value isBetter(const Lanes &l, LaneValue rank, LaneValue best) {
   return l.compare(Predicate::gt, rank, best).value;
 }
 
-LaneValue treeOfPartials(const Lanes &l, Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> partial) {
+LaneValue treeOfPartials(const Lanes &l, Type element, int64_t count,
+                         llvm::function_ref<LaneValue(int64_t)> partial) {
   std::function<LaneValue(int64_t, int64_t)> tree = [&](int64_t lane, int64_t step) {
     if (step == partialSums)
       return partial(lane);
@@ -119,7 +122,8 @@ LaneValue treeOfPartials(const Lanes &l, Type element, int64_t count, llvm::func
   return l.binary(BinaryKind::add, tree(0, 1), neutral(l, ReduceKind::sum, element));
 }
 
-LaneValue treeInOrder(const Lanes &l, Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> one) {
+LaneValue treeInOrder(const Lanes &l, Type element, int64_t count,
+                      llvm::function_ref<LaneValue(int64_t)> one) {
   SmallVector<LaneValue> sums(partialSums);
   // Of which lanes a sum is: `lane`, `lane` + step and so on; 0 until all of those are there.
   SmallVector<int64_t> steps(partialSums, 0);

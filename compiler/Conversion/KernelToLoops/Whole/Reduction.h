@@ -1,6 +1,7 @@
-//===- Reduction.h - what ops that read whole axes have in common ---------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_REDUCTION_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_REDUCTION_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// What ops that read whole axes have in common.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,11 +15,12 @@ mlir::scf::ForOp openLoop(mlir::OpBuilder &b, const Lanes &l, mlir::Value low, m
 
 /// Runs `body` once per index of a domain, in row-major order, carrying values
 /// from one to the next.
-llvm::SmallVector<mlir::Value> carriedNest(
-    mlir::OpBuilder &b, const Lanes &l, llvm::ArrayRef<mlir::Value> extents,
-    llvm::SmallVector<mlir::Value> state,
-    llvm::function_ref<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<mlir::Value>, mlir::ValueRange)>
-        body);
+llvm::SmallVector<mlir::Value>
+carriedNest(mlir::OpBuilder &b, const Lanes &l, llvm::ArrayRef<mlir::Value> extents,
+            llvm::SmallVector<mlir::Value> state,
+            llvm::function_ref<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<mlir::Value>,
+                                                              mlir::ValueRange)>
+                body);
 
 /// What a reduction of no elements gives.
 LaneValue neutral(const Lanes &l, pipe::ReduceKind kind, mlir::Type type);
@@ -41,11 +43,13 @@ constexpr int64_t partialSums = scalar::reductionLanes;
 /// Elements `first`, `first + 32` and so on of each lane make a partial sum; those
 /// meet in a tree. Sums that have no element are left out: what adding 0 does besides,
 /// to the sign of a zero, one addition does for all.
-LaneValue treeOfPartials(const Lanes &l, mlir::Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> partial);
+LaneValue treeOfPartials(const Lanes &l, mlir::Type element, int64_t count,
+                         llvm::function_ref<LaneValue(int64_t)> partial);
 
-/// The same of elements that are made in their order, `one` by one: each sum is taken as soon as both
-/// of its parts are there.
-LaneValue treeInOrder(const Lanes &l, mlir::Type element, int64_t count, llvm::function_ref<LaneValue(int64_t)> one);
+/// The same of elements that are made in their order, `one` by one: each sum is taken as soon as
+/// both of its parts are there.
+LaneValue treeInOrder(const Lanes &l, mlir::Type element, int64_t count,
+                      llvm::function_ref<LaneValue(int64_t)> one);
 
 /// The axes of a reduction's operand, by position.
 struct ReducedAxes {
@@ -57,5 +61,3 @@ struct ReducedAxes {
 mlir::Type computeType(mlir::Type element);
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,5 +1,6 @@
-//===- Runs.cpp - where elements lie in memory ---------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where elements lie in memory.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
@@ -11,9 +12,10 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 
 static std::optional<int64_t> knownElementsApart(const Site &site, Value tensor, int64_t axis,
-                                            std::map<Question, std::optional<int64_t>> &known);
+                                                 std::map<Question, std::optional<int64_t>> &known);
 
-static std::optional<int64_t> findElementsApart(const Site &site, Value tensor, int64_t axis, std::map<Question, std::optional<int64_t>> &known);
+static std::optional<int64_t> findElementsApart(const Site &site, Value tensor, int64_t axis,
+                                                std::map<Question, std::optional<int64_t>> &known);
 
 /// The factor of dimension `dim` in a sum of products; null where there is more to it.
 static std::optional<int64_t> factorOf(AffineExpr expr, unsigned dim) {
@@ -40,13 +42,15 @@ static std::optional<int64_t> factorOf(AffineExpr expr, unsigned dim) {
 
 /// How many elements lie between neighbours along an axis of `tensor`, in memory: the
 /// most of all that is read; 0 where the axis does not count, null where nobody can tell.
-std::optional<int64_t> penstock::conversion::elementsApart(const Site &site, Value tensor, int64_t axis) {
+std::optional<int64_t> penstock::conversion::elementsApart(const Site &site, Value tensor,
+                                                           int64_t axis) {
   std::map<Question, std::optional<int64_t>> known;
   return knownElementsApart(site, tensor, axis, known);
 }
 
-static std::optional<int64_t> knownElementsApart(const Site &site, Value tensor, int64_t axis,
-                                                    std::map<Question, std::optional<int64_t>> &known) {
+static std::optional<int64_t>
+knownElementsApart(const Site &site, Value tensor, int64_t axis,
+                   std::map<Question, std::optional<int64_t>> &known) {
   auto [answer, isNew] = known.try_emplace(questionOf(tensor, axis));
   if (isNew)
     answer->second = findElementsApart(site, tensor, axis, known);
@@ -54,7 +58,7 @@ static std::optional<int64_t> knownElementsApart(const Site &site, Value tensor,
 }
 
 static std::optional<int64_t> findElementsApart(const Site &site, Value tensor, int64_t axis,
-                                                        std::map<Question, std::optional<int64_t>> &known) {
+                                                std::map<Question, std::optional<int64_t>> &known) {
   auto [ctx, b, l, m] = site.parts();
   if (auto stored = ctx.buffers.find(tensor); stored != ctx.buffers.end()) {
     const Buffer &buffer = stored->second;
@@ -80,7 +84,8 @@ static std::optional<int64_t> findElementsApart(const Site &site, Value tensor, 
   }
   if (auto choose = llvm::dyn_cast_if_present<ChooseOp>(op)) {
     Region &arm = choose.getArms().front();
-    return knownElementsApart(site,
+    return knownElementsApart(
+        site,
         arm.front().getTerminator()->getOperand(llvm::cast<OpResult>(tensor).getResultNumber()),
         axis, known);
   }
@@ -152,7 +157,8 @@ static bool isOneRunBelow(const Site &site, Value tensor, ArrayRef<StringRef> na
         continue;
       AffineExpr mover = expr;
       auto sum = llvm::dyn_cast<AffineBinaryOpExpr>(expr);
-      if (inner.empty() && sum && sum.getKind() == AffineExprKind::Add && moves(sum.getLHS()) != moves(sum.getRHS()))
+      if (inner.empty() && sum && sum.getKind() == AffineExprKind::Add &&
+          moves(sum.getLHS()) != moves(sum.getRHS()))
         mover = moves(sum.getLHS()) ? sum.getLHS() : sum.getRHS();
       auto dim = llvm::dyn_cast<AffineDimExpr>(mover);
       if (!dim || dim.getPosition() != static_cast<unsigned>(first) + inner.size() ||
@@ -170,7 +176,8 @@ static bool isOneRunBelow(const Site &site, Value tensor, ArrayRef<StringRef> na
     return false;
   }
   return llvm::all_of(op->getOperands(), [&](Value operand) {
-    return !llvm::isa<NamedTensorType>(operand.getType()) || isOneRunBelow(site, operand, names, seen);
+    return !llvm::isa<NamedTensorType>(operand.getType()) ||
+           isOneRunBelow(site, operand, names, seen);
   });
 }
 
@@ -190,7 +197,8 @@ int64_t penstock::conversion::axesInRun(const Site &site, Value tensor) {
 /// The same of a buffer of that type.
 int64_t penstock::conversion::axesInRun(NamedTensorType type, const Buffer &buffer) {
   int64_t axis = type.getRank() - 1;
-  while (axis > 0 && buffer.known[axis - 1] && buffer.known[axis] && type.getAxes()[axis].isStatic() &&
+  while (axis > 0 && buffer.known[axis - 1] && buffer.known[axis] &&
+         type.getAxes()[axis].isStatic() &&
          *buffer.known[axis - 1] == *buffer.known[axis] * type.getAxes()[axis].extent)
     --axis;
   return type.getRank() - axis;

@@ -1,18 +1,17 @@
-//===- Scan.cpp - scans -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scans.
 //
 // Where an axis that stays has neighbours side by side in memory, lanes lie along it.
 // Else each row is a chain of additions that wait for each other, so several rows are
 // gone through at once: in the lanes (ScanTransposed.cpp), or where rows are too few or
 // short, one by one.
-//
-//===----------------------------------------------------------------------===//
-
+#include "compiler/Conversion/KernelToLoops/Whole/Scan.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
-#include "compiler/Conversion/KernelToLoops/Whole/Scan.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -20,14 +19,16 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static void scanLanes(const Site &site, ScanOp op, const Buffer &to, int64_t laneAxis, LaneValue factor);
+static void scanLanes(const Site &site, ScanOp op, const Buffer &to, int64_t laneAxis,
+                      LaneValue factor);
 static void scanRows(const Site &site, ScanOp op, const Buffer &to, LaneValue factor);
 
 static constexpr int64_t rowsAtOnce = 4;
 /// A maximum takes several operations that wait for each other, not one.
 static constexpr int64_t rowsOfMaxima = 8;
 
-LaneValue penstock::conversion::scanStep(const Site &site, ScanOp op, LaneValue sofar, LaneValue value, LaneValue factor) {
+LaneValue penstock::conversion::scanStep(const Site &site, ScanOp op, LaneValue sofar,
+                                         LaneValue value, LaneValue factor) {
   auto [ctx, b, l, m] = site.parts();
   if (op.getKind() == ScanKind::recurrence)
     return l.binary(BinaryKind::add, value, l.binary(BinaryKind::mul, factor, sofar));
@@ -82,14 +83,15 @@ static LogicalResult emitScan(const Site &site, ScanOp op) {
 static bool isRunOfPixels(const Site &site, ScanOp op, int64_t laneAxis) {
   NamedTensorType type = typeOf(op.getResult());
   const int64_t along = type.axisIndex(op.getAxis()), count = type.getAxes()[along].extent;
-  return (count == 2 || count == 4) && laneAxis + 1 == along && type.getAxes()[laneAxis].isStatic() &&
+  return (count == 2 || count == 4) && laneAxis + 1 == along &&
+         type.getAxes()[laneAxis].isStatic() &&
          isOneRun(site, op.getValue(), {type.getAxes()[laneAxis].name, type.getAxes()[along].name});
 }
 
 /// Elements as they lie: at each step those at one place of their pixels take what the ones
 /// before them have.
-static void scanPixels(const Site &site, ScanOp op, const Buffer &to, SmallVector<Index> at, int64_t laneAxis,
-                               LaneValue factor) {
+static void scanPixels(const Site &site, ScanOp op, const Buffer &to, SmallVector<Index> at,
+                       int64_t laneAxis, LaneValue factor) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(op.getResult());
   Type element = computeType(type.getElementType());
@@ -115,15 +117,18 @@ static void scanPixels(const Site &site, ScanOp op, const Buffer &to, SmallVecto
       if (isMax)
         seen = numberSoFar(site, seen.value, element);
       auto mask = VectorType::get({lanes}, b.getI1Type());
-      Value isHere = b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(mask, ArrayRef<bool>(here)));
-      sofar = l.select(l.wrap(isHere, b.getI1Type()), scanStep(site, op, seen, value, factor), sofar);
+      Value isHere =
+          b.create<arith::ConstantOp>(l.loc, DenseElementsAttr::get(mask, ArrayRef<bool>(here)));
+      sofar =
+          l.select(l.wrap(isHere, b.getI1Type()), scanStep(site, op, seen, value, factor), sofar);
     }
     m.store(to, at, l.cast(CastMode::value, sofar, type.getElementType()));
   }
 }
 
 /// What has been seen is a vector; the few elements of a pixel are unrolled.
-static void scanLanes(const Site &site, ScanOp op, const Buffer &to, int64_t laneAxis, LaneValue factor) {
+static void scanLanes(const Site &site, ScanOp op, const Buffer &to, int64_t laneAxis,
+                      LaneValue factor) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(op.getResult());
   Type element = computeType(type.getElementType());
@@ -160,43 +165,46 @@ static void scanLanes(const Site &site, ScanOp op, const Buffer &to, int64_t lan
         m.store(to, at, stored);
       return value;
     };
-    overLanes(site, l.i64(0), extent(site, op.getValue(), laneAxis), lanesAcross(site, element), [&](const Site &lanes, Index index) {
-      auto [ctx, b, l, m] = lanes.parts();
-      at[laneAxis] = index;
-      ctx.elements.clear();
-      if (l.lanes > 1 && interleaved && isRunOfPixels(site, op, laneAxis))
-        return scanPixels(lanes, op, to, at, laneAxis, factor);
-      if (writtenOut) {
-        SmallVector<LaneValue> made;
-        LaneValue sofar = start;
-        for (int64_t i = 0; i < own.extent; ++i) {
-          at[along] = m.constant(i);
-          sofar = step(lanes, sofar, &made);
-        }
-        at[along] = m.constant(0);
-        if (interleaved && l.lanes > 1)
-          return m.storeInterleaved(to, at, made);
-        for (int64_t i = 0; i < own.extent; ++i) {
-          at[along] = m.constant(i);
-          m.store(to, at, made[i]);
-        }
-        return;
-      }
-      auto splat = [&](Value value) { return l.lanes > 1 ? l.splat(value) : value; };
-      carryLoop(site, l.i64(0), extent(site, op.getValue(), along), splat(start.value),
-                [&](Value i, ValueRange sofar) {
-                  at[along] = m.uniform(i);
-                  return SmallVector<Value>{splat(step(lanes, l.wrap(sofar[0], element), nullptr).value)};
-                });
-    });
+    overLanes(site, l.i64(0), extent(site, op.getValue(), laneAxis), lanesAcross(site, element),
+              [&](const Site &lanes, Index index) {
+                auto [ctx, b, l, m] = lanes.parts();
+                at[laneAxis] = index;
+                ctx.elements.clear();
+                if (l.lanes > 1 && interleaved && isRunOfPixels(site, op, laneAxis))
+                  return scanPixels(lanes, op, to, at, laneAxis, factor);
+                if (writtenOut) {
+                  SmallVector<LaneValue> made;
+                  LaneValue sofar = start;
+                  for (int64_t i = 0; i < own.extent; ++i) {
+                    at[along] = m.constant(i);
+                    sofar = step(lanes, sofar, &made);
+                  }
+                  at[along] = m.constant(0);
+                  if (interleaved && l.lanes > 1)
+                    return m.storeInterleaved(to, at, made);
+                  for (int64_t i = 0; i < own.extent; ++i) {
+                    at[along] = m.constant(i);
+                    m.store(to, at, made[i]);
+                  }
+                  return;
+                }
+                auto splat = [&](Value value) { return l.lanes > 1 ? l.splat(value) : value; };
+                carryLoop(site, l.i64(0), extent(site, op.getValue(), along), splat(start.value),
+                          [&](Value i, ValueRange sofar) {
+                            at[along] = m.uniform(i);
+                            return SmallVector<Value>{
+                                splat(step(lanes, l.wrap(sofar[0], element), nullptr).value)};
+                          });
+              });
     return SmallVector<Value>{};
   });
 }
 
 /// Stores rows once more where one of them has a NaN.
-void penstock::conversion::storeCanonical(const Site &site, const Buffer &to, SmallVector<Index> &at, int64_t along,
-                                   Value columns, Value any, int64_t rows,
-                                   llvm::function_ref<void(int64_t)> moveToRow) {
+void penstock::conversion::storeCanonical(const Site &site, const Buffer &to,
+                                          SmallVector<Index> &at, int64_t along, Value columns,
+                                          Value any, int64_t rows,
+                                          llvm::function_ref<void(int64_t)> moveToRow) {
   auto [ctx, b, l, m] = site.parts();
   Buffer plain = to;
   plain.written.reset();
@@ -241,8 +249,8 @@ static void scanRows(const Site &site, ScanOp op, const Buffer &to, LaneValue fa
       if (rows > 1)
         at[axes.back()] = m.uniform(l.add(first, l.i64(row)));
     };
-    auto ends =
-        carryLoop(site, l.i64(0), extent(site, op.getValue(), along), state, [&](Value i, ValueRange sofar) {
+    auto ends = carryLoop(
+        site, l.i64(0), extent(site, op.getValue(), along), state, [&](Value i, ValueRange sofar) {
           at[along] = m.uniform(i);
           ctx.elements.clear();
           SmallVector<LaneValue> made;

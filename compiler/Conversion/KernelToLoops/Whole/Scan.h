@@ -1,20 +1,21 @@
-//===- Scan.h - the ways to scan --------------------------------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_SCAN_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_SCAN_H
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ways to scan.
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"
 
 namespace penstock::conversion {
 
-LaneValue scanStep(const Site &site, pipe::ScanOp op, LaneValue sofar, LaneValue value, LaneValue factor);
+LaneValue scanStep(const Site &site, pipe::ScanOp op, LaneValue sofar, LaneValue value,
+                   LaneValue factor);
 /// Stores rows once more where one of them has a NaN.
 void storeCanonical(const Site &site, const Buffer &to, llvm::SmallVector<Index> &at, int64_t along,
                     mlir::Value columns, mlir::Value any, int64_t rows,
                     llvm::function_ref<void(int64_t)> moveToRow);
 /// Rows in the lanes: so many at a time; 0 where that does not fit.
 int64_t rowsInLanes(const Site &site, pipe::ScanOp op);
-void scanTransposed(const Site &site, pipe::ScanOp op, const Buffer &to, LaneValue factor, int64_t rows);
+void scanTransposed(const Site &site, pipe::ScanOp op, const Buffer &to, LaneValue factor,
+                    int64_t rows);
 
 } // namespace penstock::conversion
-
-#endif

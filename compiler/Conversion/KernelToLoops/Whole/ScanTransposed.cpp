@@ -1,14 +1,13 @@
-//===- ScanTransposed.cpp - scans with rows in the lanes -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scans with rows in the lanes.
 //
 // A square of elements is transposed, so that a vector has one of each row, and
 // transposed back: each column is one step for all of them.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
-#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Transposed.h"
+#include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Scan.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -43,15 +42,18 @@ static Value hasNan(const Lanes &l, Value floats, int64_t count) {
 
 /// The last rows overlap those before them, and so do the last columns, of which only the
 /// new ones count.
-void penstock::conversion::scanTransposed(const Site &site, ScanOp op, const Buffer &to, LaneValue factor, int64_t rows) {
+void penstock::conversion::scanTransposed(const Site &site, ScanOp op, const Buffer &to,
+                                          LaneValue factor, int64_t rows) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(op.getResult());
   Type element = computeType(type.getElementType());
-  const int64_t along = type.axisIndex(op.getAxis()), side = along - 1, bytes = scalarBytes(element);
+  const int64_t along = type.axisIndex(op.getAxis()), side = along - 1,
+                bytes = scalarBytes(element);
   const int64_t columns = type.getAxes()[along].extent, last = type.getAxes()[side].extent;
   const bool isMax = op.getKind() == ScanKind::max, isReal = llvm::isa<FloatType>(element);
   // A NaN stays one to the end of the row: which one is looked at there.
-  const bool looksLater = !isMax && (type.getElementType().isF32() || type.getElementType().isF64());
+  const bool looksLater =
+      !isMax && (type.getElementType().isF32() || type.getElementType().isF64());
   SmallVector<Value> others;
   for (int64_t axis = 0; axis < side; ++axis)
     others.push_back(extent(site, op.getValue(), axis));
@@ -91,18 +93,21 @@ void penstock::conversion::scanTransposed(const Site &site, ScanOp op, const Buf
         row(number);
         stored.value = old ? m.shuffle(made[number], made[number], fresh) : made[number];
         const Site some = site.withLanes(rows - old);
-        LaneValue narrowed = some.m.l.cast(CastMode::value, {stored.value, element, stored.range}, type.getElementType());
+        LaneValue narrowed = some.m.l.cast(CastMode::value, {stored.value, element, stored.range},
+                                           type.getElementType());
         if (rows - old == 1)
           narrowed.value = b.create<vector::ExtractOp>(l.loc, narrowed.value, 0);
         some.m.store(to, at, narrowed);
       }
       return sofar;
     };
-    Value state = wide.m.l.splat(neutral(l, isMax ? ReduceKind::max : ReduceKind::sum, element).value);
+    Value state =
+        wide.m.l.splat(neutral(l, isMax ? ReduceKind::max : ReduceKind::sum, element).value);
     {
       OpBuilder::InsertionGuard guard(b);
       auto squares = openLoop(b, l, l.i64(0), l.i64(columns - columns % rows), rows, state);
-      b.create<scf::YieldOp>(l.loc, square(squares.getInductionVar(), squares.getRegionIterArg(0), 0));
+      b.create<scf::YieldOp>(l.loc,
+                             square(squares.getInductionVar(), squares.getRegionIterArg(0), 0));
       state = squares.getResult(0);
     }
     if (columns % rows)

@@ -1,11 +1,10 @@
-//===- Sort.cpp - stable argsort ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stable argsort.
 //
 // A merge sort from runs of one element upwards. An element becomes an i64 that
 // orders as it does, once; what is moved are indices. Merging takes no branch
 // per element: both candidates are read, at clamped places.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"

@@ -1,15 +1,14 @@
-//===- Sums.cpp - sums of floats along rows ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums of floats along rows.
 //
 // Element i goes to partial sum i mod 32, and those are added pairwise. A row
 // gives 32 lanes at a time; rows, or channels that lie side by side, go together.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "runtime/abi/scalar.h"
@@ -22,8 +21,9 @@ static SmallVector<Value> deinterleaved(const Site &site, ArrayRef<Value> run);
 
 /// Adds the rows along the last axis to the 32 sums: as one vector where a row
 /// begins or continues at element 0 of them, else one by one.
-void penstock::conversion::sumRows(const Site &site, ReduceOp op, SmallVector<Index> &at, ArrayRef<int64_t> over, ArrayRef<Value> extents,
-                            Value partial, llvm::function_ref<void(Value)> addOne) {
+void penstock::conversion::sumRows(const Site &site, ReduceOp op, SmallVector<Index> &at,
+                                   ArrayRef<int64_t> over, ArrayRef<Value> extents, Value partial,
+                                   llvm::function_ref<void(Value)> addOne) {
   auto [ctx, b, l, m] = site.parts();
   constexpr int64_t lanes = penstock::scalar::reductionLanes;
   Type element = computeType(typeOf(op.getValue()).getElementType());
@@ -62,9 +62,9 @@ void penstock::conversion::sumRows(const Site &site, ReduceOp op, SmallVector<In
 /// 32 elements of a row at a time, for all results `beside` at once: as many partial sums
 /// as lanes. Where a row ends between two vectors, its last one is moved to the front and
 /// filled up with zeros, and the sums turn by as much, so that the next row begins at lane 0.
-SmallVector<Value> penstock::conversion::sumVectors(const Site &site, ReduceOp op, SmallVector<Index> &at,
-                                             ArrayRef<int64_t> over, const Beside &beside,
-                                             ArrayRef<Value> extents) {
+SmallVector<Value> penstock::conversion::sumVectors(const Site &site, ReduceOp op,
+                                                    SmallVector<Index> &at, ArrayRef<int64_t> over,
+                                                    const Beside &beside, ArrayRef<Value> extents) {
   auto [ctx, b, l, m] = site.parts();
   constexpr int64_t lanes = penstock::scalar::reductionLanes;
   Type element = computeType(typeOf(op.getValue()).getElementType());

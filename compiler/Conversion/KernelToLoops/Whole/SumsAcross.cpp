@@ -1,11 +1,10 @@
-//===- SumsAcross.cpp - long sums of floats, lanes along an axis that stays ---===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Long sums of floats, lanes along an axis that stays.
 //
 // Element i of each lane goes to partial sum i mod 32. A loop keeps a few partial sums at a
 // time in registers: they are independent, and so may be made one after the other.
 // ReduceByRows.cpp is for lanes whose results follow each other in memory.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
@@ -16,12 +15,13 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static LaneValue sumInMemory(const Site &site, ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over);
+static LaneValue sumInMemory(const Site &site, ReduceOp op, SmallVector<Index> at,
+                             ArrayRef<int64_t> over);
 
 /// How element 32 k + lane lies along several axes, where `lane` is known and k is not.
 /// Null where it moves from axis to axis at another place for every k.
-static std::optional<SmallVector<Index>> placeOf(const Memory &m, const Lanes &l, ArrayRef<int64_t> extents,
-                                                 Value k, int64_t lane) {
+static std::optional<SmallVector<Index>> placeOf(const Memory &m, const Lanes &l,
+                                                 ArrayRef<int64_t> extents, Value k, int64_t lane) {
   int64_t inside = 1;
   for (int64_t extent : extents.drop_front())
     inside *= extent;
@@ -49,7 +49,8 @@ static std::optional<SmallVector<Index>> placeOf(const Memory &m, const Lanes &l
   return place;
 }
 
-LaneValue penstock::conversion::sumInLoops(const Site &site, ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over) {
+LaneValue penstock::conversion::sumInLoops(const Site &site, ReduceOp op, SmallVector<Index> at,
+                                           ArrayRef<int64_t> over) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType in = typeOf(op.getValue());
   Type element = computeType(in.getElementType());
@@ -98,7 +99,8 @@ LaneValue penstock::conversion::sumInLoops(const Site &site, ReduceOp op, SmallV
 }
 
 /// The partial sums in memory, each a vector.
-static LaneValue sumInMemory(const Site &site, ReduceOp op, SmallVector<Index> at, ArrayRef<int64_t> over) {
+static LaneValue sumInMemory(const Site &site, ReduceOp op, SmallVector<Index> at,
+                             ArrayRef<int64_t> over) {
   auto [ctx, b, l, m] = site.parts();
   Type element = computeType(typeOf(op.getValue()).getElementType());
   const int64_t step = l.lanes * scalarBytes(element);

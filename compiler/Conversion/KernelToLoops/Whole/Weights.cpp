@@ -1,14 +1,13 @@
-//===- Weights.cpp - tap tables of resampling filters ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tap tables of resampling filters.
 //
 // In f64, step by step as Pillow's precompute_coeffs: another order of the same
 // operations gives other bits.
-//
-//===----------------------------------------------------------------------===//
-
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
-#include "compiler/Conversion/KernelToLoops/Vector/Helpers.h"
-#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
+#include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Conversion/KernelToLoops/Vector/Helpers.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -34,12 +33,15 @@ struct Doubles {
   Value sub(Value x, Value y) { return make<arith::SubFOp>(x, y); }
   Value mul(Value x, Value y) { return make<arith::MulFOp>(x, y); }
   Value div(Value x, Value y) { return make<arith::DivFOp>(x, y); }
-  Value of(Value integer) { return b.create<arith::SIToFPOp>(l.loc, l.like(integer, b.getF64Type()), integer); }
+  Value of(Value integer) {
+    return b.create<arith::SIToFPOp>(l.loc, l.like(integer, b.getF64Type()), integer);
+  }
   Value whole(Value x) { // truncates, saturates
     return l.cast(CastMode::value, l.wrap(x, b.getF64Type()), b.getI32Type()).value;
   }
   Value sine(Value x, int64_t turn) {
-    return b.create<func::CallOp>(l.loc, sineHelper(b, l.loc), ValueRange{x, l.i64(turn)}).getResult(0);
+    return b.create<func::CallOp>(l.loc, sineHelper(b, l.loc), ValueRange{x, l.i64(turn)})
+        .getResult(0);
   }
   Value abs(Value x) { return b.create<LLVM::FAbsOp>(l.loc, x); }
   Value compare(CmpFPredicate predicate, Value x, Value y) {
@@ -69,8 +71,8 @@ static Value filterValue(Doubles d, Filter filter, Value x) {
     return l.pick(inside, one, zero);
   }
   if (filter == Filter::lanczos) {
-    Value inside = l.andInt(d.compare(CmpFPredicate::OGE, x, d.number(-3.0)),
-                            d.less(x, d.number(3.0)));
+    Value inside =
+        l.andInt(d.compare(CmpFPredicate::OGE, x, d.number(-3.0)), d.less(x, d.number(3.0)));
     return l.pick(inside, d.mul(sinc(d, x), sinc(d, d.div(x, d.number(3.0)))), zero);
   }
   Value a = d.abs(x);
@@ -85,10 +87,11 @@ static Value filterValue(Doubles d, Filter filter, Value x) {
     return l.pick(d.less(a, one), d.sub(one, a), zero);
   // Bicubic with a = -0.5, in Pillow's association.
   const double k = -0.5;
-  Value inner = d.add(d.mul(d.mul(d.sub(d.mul(d.number(k + 2.0), a), d.number(k + 3.0)), a), a), one);
-  Value outer = d.mul(
-      d.sub(d.mul(d.add(d.mul(d.sub(a, d.number(5.0)), a), d.number(8.0)), a), d.number(4.0)),
-      d.number(k));
+  Value inner =
+      d.add(d.mul(d.mul(d.sub(d.mul(d.number(k + 2.0), a), d.number(k + 3.0)), a), a), one);
+  Value outer =
+      d.mul(d.sub(d.mul(d.add(d.mul(d.sub(a, d.number(5.0)), a), d.number(8.0)), a), d.number(4.0)),
+            d.number(k));
   return l.pick(d.less(a, one), inner, l.pick(d.less(a, two), outer, zero));
 }
 
@@ -125,8 +128,10 @@ static LogicalResult emitWeights(const Site &site, WeightsOp op) {
   const bool scaled = type.getElementType().isSignlessInteger(32);
   const int64_t lanes = lanesOf(l, filter, type.getAxes()[0]);
   // No weight is negative, so none exceeds their sum; and none is NaN.
-  const bool isConvex = llvm::is_contained({Filter::nearest, Filter::box, Filter::bilinear}, filter);
-  auto line = scratchBytes(site, 8 * lanes, TensorAxis{op.getWeights(), 1}); // before they are divided
+  const bool isConvex =
+      llvm::is_contained({Filter::nearest, Filter::box, Filter::bilinear}, filter);
+  auto line =
+      scratchBytes(site, 8 * lanes, TensorAxis{op.getWeights(), 1}); // before they are divided
   if (failed(weights) || failed(starts) || failed(line))
     return failure();
   auto narrow = [&](Value x) { // extents beyond i32 have no table
@@ -148,11 +153,17 @@ static LogicalResult emitWeights(const Site &site, WeightsOp op) {
     auto [ctx, b, l, m] = wide.parts();
     Doubles d{l};
     // The last vector overlaps the one before it.
-    const Index at{lanes == 1 ? o : l.minS(o, l.sub(count, l.i64(lanes))), lanes == 1 ? 0 : 1, {}, {}};
-    Value number = l.add(narrow(at.base), lanes == 1 ? zero : b.create<arith::TruncIOp>(
-        l.loc, VectorType::get({lanes}, b.getI32Type()), l.iota()).getResult());
+    const Index at{
+        lanes == 1 ? o : l.minS(o, l.sub(count, l.i64(lanes))), lanes == 1 ? 0 : 1, {}, {}};
+    Value number = l.add(
+        narrow(at.base),
+        lanes == 1
+            ? zero
+            : b.create<arith::TruncIOp>(l.loc, VectorType::get({lanes}, b.getI32Type()), l.iota())
+                  .getResult());
     auto store = [&](Value k, Value weight) {
-      m.store(*weights, {at, m.uniform(k)}, scaled ? asInteger(d, weight, isConvex) : l.wrap(weight, b.getF64Type()));
+      m.store(*weights, {at, m.uniform(k)},
+              scaled ? asInteger(d, weight, isConvex) : l.wrap(weight, b.getF64Type()));
     };
     auto clamped = [&](Value first) { return l.maxS(l.minS(first, l.sub(in, taps)), zero); };
     auto storeStart = [&](Value start) { m.store(*starts, {at}, l.wrap(start, b.getI32Type())); };
@@ -177,12 +188,13 @@ static LogicalResult emitWeights(const Site &site, WeightsOp op) {
       return l.andInt(l.cmp(CmpIPredicate::sge, here, first), l.cmp(CmpIPredicate::slt, here, end));
     };
     auto place = [&](Value k) { return m.address(*line, l.mul(k, l.i64(8 * lanes))); };
-    Value total = carryLoop(wide, l.i64(0), tapsLong, l.splat(d.number(0.0)), [&](Value k, ValueRange carried) {
-      Value x = d.mul(d.add(d.sub(d.of(position(k)), center), d.number(0.5)), inverse);
-      Value weight = l.pick(inside(k), filterValue(d, filter, x), d.number(0.0));
-      m.storePlain(weight, place(k));
-      return SmallVector<Value>{d.add(carried[0], weight)};
-    })[0];
+    Value total = carryLoop(
+        wide, l.i64(0), tapsLong, l.splat(d.number(0.0)), [&](Value k, ValueRange carried) {
+          Value x = d.mul(d.add(d.sub(d.of(position(k)), center), d.number(0.5)), inverse);
+          Value weight = l.pick(inside(k), filterValue(d, filter, x), d.number(0.0));
+          m.storePlain(weight, place(k));
+          return SmallVector<Value>{d.add(carried[0], weight)};
+        })[0];
     // Without a sum, weights stay as they are: x / 1 is x.
     Value isZero = d.compare(CmpFPredicate::OEQ, total, d.number(0.0));
     Value divisor = l.pick(isZero, d.number(1.0), total);

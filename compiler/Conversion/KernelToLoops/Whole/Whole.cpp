@@ -1,5 +1,6 @@
-//===- Whole.cpp - ops that are computed whole ------------------------------===//
-
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ops that are computed whole.
 #include "compiler/Conversion/KernelToLoops/Whole/Whole.h"
 
 using namespace mlir;

@@ -1,11 +1,10 @@
-//===- Whole.h - ops that are computed whole --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ops that are computed whole.
 //
 // Each has a file, which registers how it is computed. CMakeLists.txt lists the names; what a
 // file of that name defines is registerName().
-//
-//===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_WHOLE_H
-#define PENSTOCK_COMPILER_CONVERSION_KERNELTOLOOPS_WHOLE_WHOLE_H
+#pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"
 #include "llvm/ADT/StringMap.h"
@@ -32,5 +31,3 @@ private:
 };
 
 } // namespace penstock::conversion
-
-#endif

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Bits of a header, most significant first.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What is known of a video without decoding it: its packets, and which of them
 // is which frame.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/media/video/ffmpeg/Input.h"
 
 #include "runtime/media/video/ffmpeg/Reports.h"
@@ -17,8 +18,9 @@ namespace {
 
 /// Containers with the media inside. Playlists and the like name other files.
 constexpr const char *containers = "mov,mp4,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg,ivf,nut";
-constexpr const char *soundContainers = "mov,mp4,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg,nut,mp3,aac,loas,"
-                                        "ac3,eac3,aiff,au,caf,w64,wv,amr";
+constexpr const char *soundContainers =
+    "mov,mp4,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg,nut,mp3,aac,loas,"
+    "ac3,eac3,aiff,au,caf,w64,wv,amr";
 constexpr int window = 1 << 16;
 
 int refuseToOpen(AVFormatContext *, AVIOContext **, const char *, int, AVDictionary **) {
@@ -242,8 +244,8 @@ CodecPtr newCodec(const AVCodecParameters &parameters) {
 void open(AVCodecContext &context) {
   const char *name = context.codec->name; // which is forgotten where it fails
   if (const int code = avcodec_open2(&context, context.codec, nullptr); code < 0)
-    throw Failure{PST_VIDEO_CORRUPT, std::string("the ") + name +
-                                         " decoder cannot start: " + textOf(code)};
+    throw Failure{PST_VIDEO_CORRUPT,
+                  std::string("the ") + name + " decoder cannot start: " + textOf(code)};
 }
 
 CodecPtr openCodec(const AVCodecParameters &parameters, uint64_t maxPixels, FrameMemory &memory) {

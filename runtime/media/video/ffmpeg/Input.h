@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // FFmpeg's objects, owned; and bytes as its demuxer's input.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The C interface: no exception leaves.
 #include "runtime/media/video/ffmpeg/Decoder.h"
 #include "runtime/media/video/ffmpeg/Reports.h"
@@ -138,9 +140,9 @@ pst_video_module describeModule() {
   const unsigned version = avcodec_version();
   std::snprintf(name, sizeof name, "libavcodec %u.%u.%u", version >> 16, version >> 8 & 255,
                 version & 255);
-  return {PST_VIDEO_ABI, version,    soundLibrary(), name,       makeIndex,    openVideo,
-          closeVideo,    partsOf,    release,        decode,     indexSound,   openSound,
-          closeSound,    partsOfSound, decodeSamples};
+  return {PST_VIDEO_ABI, version,    soundLibrary(), name,         makeIndex,
+          openVideo,     closeVideo, partsOf,        release,      decode,
+          indexSound,    openSound,  closeSound,     partsOfSound, decodeSamples};
 }
 
 } // namespace

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Pictures of H.264 and H.265.
 #pragma once
 

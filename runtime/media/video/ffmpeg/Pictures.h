@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What pictures say of themselves: containers mark key frames, and are not believed.
 #pragma once
 

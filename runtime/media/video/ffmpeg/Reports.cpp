@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // FFmpeg's libraries call av_log() of libavutil. This library has a function of the same name:
 // where it is opened before them, theirs is looked up here first. Nothing of the process is
 // changed, neither FFmpeg's level nor its callback.

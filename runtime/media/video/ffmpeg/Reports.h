@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What FFmpeg's libraries report.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // All of a file is decoded once. What each packet gave is kept as a checksum: a decoder that begins
 // in the middle gives the same, or is begun earlier. So nothing here has to be right about a codec
 // but the time that it takes.
@@ -70,7 +72,8 @@ void getLayout(Reader &reader, AVCodecParameters &p) {
 
 CodecPtr soundCodec(const AVCodecParameters &parameters) {
   CodecPtr context = newCodec(parameters);
-  context->flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL; // what is no part of the sound is the index's to know
+  context->flags2 |=
+      AV_CODEC_FLAG2_SKIP_MANUAL; // what is no part of the sound is the index's to know
   context->max_samples = maxDecoded;
   context->err_recognition |= AV_EF_EXPLODE;
   if (parameters.codec_id != AV_CODEC_ID_MP3) // encoders have written wrong ones
@@ -111,18 +114,21 @@ public:
     const auto format = AVSampleFormat(frame.format);
     switch (av_get_packed_sample_fmt(format)) {
     case AV_SAMPLE_FMT_U8:
-      return add<uint8_t>(frame, from, count, out, [](int v) { return float(v - 128) * (1.0f / 128); });
+      return add<uint8_t>(frame, from, count, out,
+                          [](int v) { return float(v - 128) * (1.0f / 128); });
     case AV_SAMPLE_FMT_S16:
       return add<int16_t>(frame, from, count, out, [](int v) { return float(v) * (1.0f / 32768); });
     case AV_SAMPLE_FMT_S32:
-      return add<int32_t>(frame, from, count, out, [](int32_t v) { return float(v) * (1.0f / 2147483648.0f); });
+      return add<int32_t>(frame, from, count, out,
+                          [](int32_t v) { return float(v) * (1.0f / 2147483648.0f); });
     case AV_SAMPLE_FMT_FLT:
       return add<float>(frame, from, count, out, [](float v) { return v; });
     case AV_SAMPLE_FMT_DBL:
       return add<double>(frame, from, count, out, [](double v) { return float(v); });
     default:
       throw Failure{PST_VIDEO_UNSUPPORTED, std::string("samples of the format ") +
-                                               av_get_sample_fmt_name(format) + " are not read here"};
+                                               av_get_sample_fmt_name(format) +
+                                               " are not read here"};
     }
   }
 
@@ -143,9 +149,10 @@ private:
   }
 };
 
-/// The generator of noise in FFmpeg's decoder of AAC, which runs on from packet to packet and which no
-/// interface reaches: it is looked for by the state that it begins with. Where that is not found,
-/// or another decoder has it elsewhere, checksums differ, and decoding begins at the file's start.
+/// The generator of noise in FFmpeg's decoder of AAC, which runs on from packet to packet and which
+/// no interface reaches: it is looked for by the state that it begins with. Where that is not
+/// found, or another decoder has it elsewhere, checksums differ, and decoding begins at the file's
+/// start.
 class NoiseState {
 public:
   /// Of a decoder that was opened just now.
@@ -169,7 +176,8 @@ private:
   uint32_t *state = nullptr;
 };
 
-/// How far before a packet of MP3 its data begin, in packets: in a reservoir of what those had left.
+/// How far before a packet of MP3 its data begin, in packets: in a reservoir of what those had
+/// left.
 class Reservoir {
 public:
   uint8_t reach(std::span<const uint8_t> packet) {
@@ -224,7 +232,8 @@ private:
     constexpr uint64_t head = 27, longest = head + 255, page = longest + 255 * 255;
     const auto size = uint64_t(packet.size);
     // Behind the last packet, in its page or the next one.
-    const uint64_t from = packet.pos >= 0 ? std::min<uint64_t>(behind, uint64_t(packet.pos)) : behind;
+    const uint64_t from =
+        packet.pos >= 0 ? std::min<uint64_t>(behind, uint64_t(packet.pos)) : behind;
     if (from >= file.size)
       return {};
     around.resize(size_t(std::min(file.size - from, 2 * page)));
@@ -339,24 +348,30 @@ SoundIndex SoundIndex::make(const pst_video_bytes &file) {
       if (index.head.channels == 0) {
         index.head.channels = channels;
         index.head.rate = rate;
-        const bool isExact = codec->codec_descriptor && (codec->codec_descriptor->props & AV_CODEC_PROP_LOSSLESS);
-        const int stored = codec->bits_per_raw_sample ? codec->bits_per_raw_sample
-                                                      : 8 * av_get_bytes_per_sample(AVSampleFormat(frame->format));
+        const bool isExact =
+            codec->codec_descriptor && (codec->codec_descriptor->props & AV_CODEC_PROP_LOSSLESS);
+        const int stored = codec->bits_per_raw_sample
+                               ? codec->bits_per_raw_sample
+                               : 8 * av_get_bytes_per_sample(AVSampleFormat(frame->format));
         index.head.bits = isExact ? uint32_t(stored) : 0;
       }
       if (channels == 0 || channels > maxChannels || rate == 0)
-        throw Failure{PST_VIDEO_UNSUPPORTED, "sound of " + std::to_string(channels) + " channels at " +
-                                                 std::to_string(rate) + " Hz is not read"};
+        throw Failure{PST_VIDEO_UNSUPPORTED, "sound of " + std::to_string(channels) +
+                                                 " channels at " + std::to_string(rate) +
+                                                 " Hz is not read"};
       if (channels != index.head.channels || rate != index.head.rate)
         throw Failure{PST_VIDEO_UNSUPPORTED,
-                      "its sound begins with " + std::to_string(index.head.channels) + " channels at " +
-                          std::to_string(index.head.rate) + " Hz, and goes on with " +
-                          std::to_string(channels) + " at " + std::to_string(rate)};
+                      "its sound begins with " + std::to_string(index.head.channels) +
+                          " channels at " + std::to_string(index.head.rate) +
+                          " Hz, and goes on with " + std::to_string(channels) + " at " +
+                          std::to_string(rate)};
       values += samples * channels;
       if (values > maxValues)
-        throw Failure{PST_VIDEO_LIMIT, "its sound has more than " + std::to_string(maxValues / channels) + " samples"};
+        throw Failure{PST_VIDEO_LIMIT, "its sound has more than " +
+                                           std::to_string(maxValues / channels) + " samples"};
       int64_t end = 0;
-      if (const AVFrameSideData *side = av_frame_get_side_data(frame.get(), AV_FRAME_DATA_SKIP_SAMPLES)) {
+      if (const AVFrameSideData *side =
+              av_frame_get_side_data(frame.get(), AV_FRAME_DATA_SKIP_SAMPLES)) {
         uint32_t numbers[2];
         std::memcpy(numbers, side->data, sizeof numbers);
         if (numbers[0] || isToSkip) // of the decoder itself, or of the container, which may end it
@@ -393,7 +408,8 @@ SoundIndex SoundIndex::make(const pst_video_bytes &file) {
     if (codecId == AV_CODEC_ID_MP3)
       one.reach = reservoir.reach({packet->data, size_t(packet->size)});
     isToSkip = av_packet_get_side_data(packet.get(), AV_PKT_DATA_SKIP_SAMPLES, nullptr) != nullptr;
-    index.addPieces(one, index.isDirect() ? places.of(*packet, file) : std::vector<pst_video_part>());
+    index.addPieces(one,
+                    index.isDirect() ? places.of(*packet, file) : std::vector<pst_video_part>());
     if (isError(avcodec_send_packet(codec.get(), packet.get()))) {
       one.isDamaged = true;
       why = reported();
@@ -423,10 +439,11 @@ std::vector<uint8_t> SoundIndex::bytes() const {
   int64_t behind = 0;
   SoundPacket last;
   for (const SoundPacket &one : packets) {
-    const bool isUsual = one.decoded == last.decoded && one.skipped == 0 && one.count == one.decoded;
+    const bool isUsual =
+        one.decoded == last.decoded && one.skipped == 0 && one.count == one.decoded;
     const bool isNoisy = one.noise != last.noise;
-    writer.put((isUsual ? 1 : 0) | (one.isDamaged ? 2 : 0) | (one.isKey ? 4 : 0) | (isNoisy ? 8 : 0) |
-               int64_t(one.reach) << 4);
+    writer.put((isUsual ? 1 : 0) | (one.isDamaged ? 2 : 0) | (one.isKey ? 4 : 0) |
+               (isNoisy ? 8 : 0) | int64_t(one.reach) << 4);
     writer.put(one.size);
     if (!isUsual) {
       writer.put(one.decoded);
@@ -464,7 +481,8 @@ SoundIndex SoundIndex::parse(std::span<const uint8_t> bytes) {
   const pst_sound_index head = index.head;
   if (std::memcmp(head.magic, magic, sizeof magic) || head.size != bytes.size() ||
       head.library != soundLibrary() || head.packets > bytes.size() || head.samples <= 0 ||
-      head.file_size > INT64_MAX || head.channels == 0 || head.channels > maxChannels || head.rate == 0)
+      head.file_size > INT64_MAX || head.channels == 0 || head.channels > maxChannels ||
+      head.rate == 0)
     Reader::fail();
   Reader reader(bytes.subspan(sizeof head));
   auto number = [&](int64_t most) {
@@ -507,7 +525,8 @@ SoundIndex SoundIndex::parse(std::span<const uint8_t> bytes) {
       for (int64_t count = number(int64_t(bytes.size())); count > 0; --count) {
         const int64_t offset = sum(behind, reader.get());
         const int64_t size = count == 1 && found.empty() ? one.size : number(one.size);
-        if (offset < 0 || offset > int64_t(head.file_size) || size > int64_t(head.file_size) - offset)
+        if (offset < 0 || offset > int64_t(head.file_size) ||
+            size > int64_t(head.file_size) - offset)
           Reader::fail();
         found.push_back({uint64_t(offset), uint64_t(size)});
         behind = offset + size;
@@ -532,13 +551,14 @@ uint64_t SoundIndex::memory() const {
 
 std::pair<int64_t, int64_t> SoundIndex::packetsOf(int64_t first, int64_t count) const {
   if (first < 0 || count < 0 || first > head.samples || count > head.samples - first)
-    throw Failure{PST_VIDEO_RANGE, "samples " + std::to_string(first) + " to " +
-                                       std::to_string(sum(first, count)) +
-                                       " are wanted, and the sound has " + std::to_string(head.samples)};
+    throw Failure{PST_VIDEO_RANGE,
+                  "samples " + std::to_string(first) + " to " + std::to_string(sum(first, count)) +
+                      " are wanted, and the sound has " + std::to_string(head.samples)};
   // The last packet that begins before or at it has it: empty ones stand before their sample.
   auto packetOf = [&](int64_t sample) {
-    const auto behind = std::upper_bound(packets.begin(), packets.end(), sample,
-                                         [](int64_t wanted, const SoundPacket &one) { return wanted < one.first; });
+    const auto behind =
+        std::upper_bound(packets.begin(), packets.end(), sample,
+                         [](int64_t wanted, const SoundPacket &one) { return wanted < one.first; });
     return int64_t(behind - packets.begin()) - 1;
   };
   if (count == 0)
@@ -594,8 +614,9 @@ public:
                pst_video_costs &costs)
       : sound(sound), index(sound.index), file(file), client(client), costs(costs) {
     if (file.size != index.head.file_size)
-      throw Failure{PST_VIDEO_CORRUPT, "the file has " + std::to_string(file.size) + " bytes, and had " +
-                                           std::to_string(index.head.file_size) + " when it was indexed"};
+      throw Failure{PST_VIDEO_CORRUPT,
+                    "the file has " + std::to_string(file.size) + " bytes, and had " +
+                        std::to_string(index.head.file_size) + " when it was indexed"};
   }
 
   void run(int64_t first, int64_t count) {
@@ -625,8 +646,9 @@ private:
       const bool isWanted = i >= begin;
       const int sent = send(i, one);
       if (one.isDamaged && i + 1 >= begin)
-        throw Failure{PST_VIDEO_CORRUPT, "packet " + std::to_string(i) + " of the sound, behind sample " +
-                                             std::to_string(one.first) + ", is damaged" + reported()};
+        throw Failure{PST_VIDEO_CORRUPT,
+                      "packet " + std::to_string(i) + " of the sound, behind sample " +
+                          std::to_string(one.first) + ", is damaged" + reported()};
       if (isError(sent) && isWanted)
         return false;
       uint32_t sum = 0, decoded = 0;
@@ -644,7 +666,8 @@ private:
         continue;
       if (decoded != one.decoded || sum != one.checksum)
         return false;
-      const int64_t low = std::max(first, one.first), high = std::min(first + count, one.first + one.count);
+      const int64_t low = std::max(first, one.first),
+                    high = std::min(first + count, one.first + one.count);
       if (low < high &&
           client.take(client.user, low, high - low,
                       values.data() + size_t(low - one.first + one.skipped) * index.head.channels))

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Samples of a file's sound: its packets, and what each of them gave when all were decoded.
 #pragma once
 
@@ -25,7 +27,7 @@ struct SoundPacket {
   uint8_t reach = 0;     ///< its data begin so many packets before it (MP3)
   bool isDamaged = false;
   bool isKey = false;
-  int64_t first = 0;     ///< its first sample in the sound
+  int64_t first = 0; ///< its first sample in the sound
   uint64_t firstPiece = 0;
 };
 
@@ -69,7 +71,8 @@ struct Sound {
   mutable std::atomic<int64_t> lead{0}; ///< packets
 };
 
-/// Changes where an index of another FFmpeg is no good, or of a processor for which it has other code.
+/// Changes where an index of another FFmpeg is no good, or of a processor for which it has other
+/// code.
 uint32_t soundLibrary();
 
 /// Where the packets lie that samples need, ascending. Throws Failure.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Python runs this at its start, in the processes that `penstock accelerate` starts; then the sitecustomize that it hides."""
 import os
 import sys
