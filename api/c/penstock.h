@@ -698,8 +698,8 @@ typedef struct pst_session_info {
 PST_API void pst_session_get_info(const pst_session *session, pst_session_info *out_info);
 
 /* The names of the classes that labels of the table of `for` number: folders of
- * `image_folder` and `video_clips`, the list beside CIFAR's files. 0 and NULL where there are none.
- * They live as long as the session. */
+ * `image_folder`, `audio_folder` and `video_clips`, the list beside CIFAR's files. 0 and NULL where
+ * there are none. They live as long as the session. */
 PST_API size_t pst_session_class_count(const pst_session *session);
 /* `index` < pst_session_class_count(). */
 PST_API const char *pst_session_class_name(const pst_session *session, size_t index);

@@ -72,6 +72,8 @@ Result<std::unique_ptr<Source>> openFolder(const plan::SourceT &source, const Ar
   if (!cache)
     return cache.error();
   folder.cacheFolder = *cache;
+  if (source.kind == "audio_folder")
+    folder.contents = FolderContents::Sounds;
   auto opened = ImageFolder::open(*options.files, root->text, folder);
   if (!opened)
     return opened.error();
@@ -206,9 +208,6 @@ Result<std::unique_ptr<Source>> openTable(const plan::SourceT &source, const Arg
     else if (from)
       column.from = from->text;
     columns.push_back(std::move(column));
-    if (wanted->type == DType::bytes && options.root.empty())
-      return sourceError(source,
-                         "no folder is given for the files of column `" + wanted->name + "`");
   }
   return openCsv(files, options, columns);
 }
@@ -226,9 +225,6 @@ Result<std::unique_ptr<Source>> openObjects(const plan::SourceT &source, const A
   for (const auto &wanted : source.columns) {
     if (!readsAsText(*wanted))
       return sourceError(source, "column `" + wanted->name + "` cannot be read from text");
-    if (wanted->type == DType::bytes && options.root.empty())
-      return sourceError(source,
-                         "no folder is given for the files of column `" + wanted->name + "`");
     const plan::ArgumentT *from = arguments.find(wanted->name + ".from");
     columns.push_back(
         {{wanted->name, wanted->type, extentsOf(*wanted)}, from ? from->text : wanted->name});
@@ -292,7 +288,7 @@ Result<std::unique_ptr<Source>> openSource(const plan::SourceT &source,
                                            const std::vector<plan::ArgumentT> &params,
                                            const SessionOptions &options) {
   const Arguments arguments(source, params);
-  if (source.kind == "image_folder")
+  if (source.kind == "image_folder" || source.kind == "audio_folder")
     return openFolder(source, arguments, options);
   if (source.kind == "raw")
     return openColumns(source, arguments, options);
@@ -379,6 +375,7 @@ Result<std::unique_ptr<Checkpoints>> checkpointsOf(const plan::SourceT &source,
   const auto media = [](const auto &column) { return column->type == DType::bytes; };
   if (!options.files || arguments.find("keep_index") || source.kind == "raw" ||
       source.kind == "external_source" || source.kind == "video_clips" ||
+      source.kind == "audio_folder" ||
       std::none_of(source.columns.begin(), source.columns.end(), media))
     return std::unique_ptr<Checkpoints>();
   FileSystem &files = *options.files;

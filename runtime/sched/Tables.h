@@ -28,7 +28,7 @@ public:
   ///
   /// Source kinds and their arguments:
   ///
-  /// * `image_folder`: root; index: a folder for it, or keep_index, where none is
+  /// * `image_folder`, `audio_folder`: root; index: a folder for it, or keep_index, where none is
   ///   to be kept. Likewise for checkpoints of JPEG files, here and for tables
   ///   and tar files; build_index, where those that are missing are to be made.
   /// * `raw`: a path per column, by its name; `<column>.format`: npy. A column of

@@ -215,7 +215,7 @@ Result<std::unique_ptr<Source>> openCsv(FileSystem &files, const CsvOptions &opt
     table.push_back({column.name, column.type, column.dims});
   scan.starts.shrink_to_fit();
   CsvOptions resolved = options;
-  resolved.root = absolutePath(options.root);
+  resolved.root = folderOfList(options.path, options.root);
   return std::unique_ptr<Source>(new CsvSource(files, std::move(resolved), std::move(*mapping),
                                                std::move(scan.starts), std::move(table),
                                                std::move(scan.cells)));

@@ -27,7 +27,7 @@ struct CsvColumn {
 
 struct CsvOptions {
   std::string path;
-  /// Where the files of bytes columns lie. None outside of it is opened.
+  /// Where the files of bytes columns lie, as ListedFiles has it; empty: in the folder of `path`.
   std::string root;
   char separator = ','; ///< '\0': a line is one cell, and quotes mean nothing
   bool header = true;   ///< the first row has the columns' names

@@ -27,12 +27,18 @@ const Wanted &wantedOf(FolderContents contents) {
   static constexpr Wanted images = {"image_folder", "images",
                                     ".jpg, .jpeg, .png, .ppm, .pgm, .bmp, .webp, .tif or .tiff",
                                     "image-folder"};
+  static constexpr Wanted sounds = {"audio_folder", "sounds",
+                                    ".wav, .flac, .mp3, .ogg, .oga, .opus, .m4a, .aac, .wma, .aif, "
+                                    ".aiff, .au or .caf",
+                                    "audio-folder"};
   static constexpr Wanted videos = {
       "video_clips", "videos",
       ".mp4, .m4v, .mov, .mkv, .webm, .avi, .ts, .mts, .m2ts, .mpg, .mpeg, .flv, .wmv, .ogv or "
       ".3gp",
       "video-folder"};
-  return contents == FolderContents::Images ? images : videos;
+  return contents == FolderContents::Images   ? images
+         : contents == FolderContents::Sounds ? sounds
+                                              : videos;
 }
 
 bool isWantedName(const Wanted &wanted, std::string_view name) {

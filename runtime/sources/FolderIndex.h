@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of a folder's images, compact, and its file in the cache.
+// The list of a folder's images, sounds or videos, compact, and its file in the cache.
 #pragma once
 
 #include "runtime/core/CacheFolder.h"
@@ -17,12 +17,12 @@
 namespace penstock::runtime {
 
 /// Which files of a folder count, by the ends of their names.
-enum class FolderContents : uint8_t { Images, Videos };
+enum class FolderContents : uint8_t { Images, Sounds, Videos };
 
 /// Whether a file counts as an image by its name.
 bool isImageName(std::string_view name);
 
-/// Images or videos of a folder of class folders, in torchvision's order, with about 25
+/// Images, sounds or videos of a folder of class folders, in torchvision's order, with about 25
 /// bytes a file: names without their folders, in one block of memory that is
 /// also the cache file's contents, so that a cached index is mapped, not read.
 ///

@@ -13,7 +13,7 @@ Result<std::unique_ptr<ImageFolder>> ImageFolder::open(FileSystem &files, std::s
                                                        const Options &options) {
   bool cached = false;
   Result<FolderIndex> index =
-      FolderIndex::open(files, path, options.cacheFolder, FolderContents::Images, &cached);
+      FolderIndex::open(files, path, options.cacheFolder, options.contents, &cached);
   if (!index)
     return index.error();
   return std::unique_ptr<ImageFolder>(new ImageFolder(files, std::move(*index), cached, options));
@@ -35,14 +35,23 @@ Result<std::string> ImageFolder::text(int64_t row, int column) const {
   return list.relativePath(uint64_t(row));
 }
 
-Status ImageFolder::fetch(int64_t row, int column, Buffer &out) const {
-  if (column != Data)
-    return noSuchField(column, "bytes");
+std::string ImageFolder::path(int64_t row) const {
   std::string path(list.root());
   if (path.back() != '/')
     path += '/';
-  path += list.relativePath(uint64_t(row));
-  return files.readFile(path, out, options.maxFileBytes);
+  return path += list.relativePath(uint64_t(row));
+}
+
+Status ImageFolder::fetch(int64_t row, int column, Buffer &out) const {
+  if (column != Data)
+    return noSuchField(column, "bytes");
+  return files.readFile(path(row), out, options.maxFileBytes);
+}
+
+Result<MediaPlace> ImageFolder::place(int64_t row, int column) const {
+  if (column != Data)
+    return noSuchField(column, "bytes");
+  return placeOfFile(files, path(row));
 }
 
 } // namespace penstock::runtime

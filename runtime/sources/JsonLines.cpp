@@ -177,7 +177,7 @@ Result<std::unique_ptr<Source>> openJsonLines(FileSystem &files, const JsonLines
                      columns, keys);
   if (!starts)
     return starts.error();
-  ListedFiles listed{files, options.path, absolutePath(options.root)};
+  ListedFiles listed{files, options.path, folderOfList(options.path, options.root)};
   return std::unique_ptr<Source>(new JsonLines(std::move(listed), std::move(*mapping),
                                                std::move(*starts), std::move(table),
                                                std::move(keys)));

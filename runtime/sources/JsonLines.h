@@ -21,7 +21,7 @@ struct JsonColumn {
 
 struct JsonLinesOptions {
   std::string path;
-  /// Where the files of bytes columns lie. None outside of it is opened.
+  /// Where the files of bytes columns lie, as ListedFiles has it; empty: in the folder of `path`.
   std::string root;
 };
 

@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sources/ListedFiles.h"
 
+#include <algorithm>
+
 namespace penstock::runtime {
+
+std::string folderOfList(std::string_view list, std::string_view root) {
+  if (!root.empty())
+    return absolutePath(root);
+  const std::string path = absolutePath(list);
+  return path.substr(0, std::max<size_t>(path.rfind('/'), 1));
+}
 
 Result<std::string> ListedFiles::pathOf(const std::string &name, int64_t row) const {
   if (name.empty())
     return Error{Code::NotFound, list + " names no file in row " + std::to_string(row)};
   std::string path = normalizePath(name, root);
-  if (!liesWithin(path, root))
+  // Which folders are open, `files` knows.
+  if (name[0] != '/' && !liesWithin(path, root))
     return Error{Code::OutsideRoot, "file " + name + " lies outside of " + root};
   return path;
 }
@@ -21,11 +31,7 @@ Result<MediaPlace> ListedFiles::place(const std::string &name, int64_t row) cons
   auto path = pathOf(name, row);
   if (!path)
     return path.error();
-  auto file = files.openFile(*path);
-  if (!file)
-    return file.error();
-  const FileInfo info = (*file)->info();
-  return MediaPlace{std::move(*file), 0, info.size, info.modifiedNs, std::move(*path)};
+  return placeOfFile(files, std::move(*path));
 }
 
 } // namespace penstock::runtime

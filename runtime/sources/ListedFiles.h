@@ -10,11 +10,12 @@
 
 namespace penstock::runtime {
 
-/// Opens none outside of `root`.
+/// A name is one below `root`, or an absolute path in any folder that is open; no name leads out of
+/// `root` by `..`.
 struct ListedFiles {
   FileSystem &files;
   std::string list; ///< for messages: who names them
-  std::string root;
+  std::string root; ///< normalized
   uint64_t maxBytes = uint64_t(1) << 30;
 
   Status fetch(const std::string &name, int64_t row, Buffer &out) const;
@@ -24,5 +25,8 @@ struct ListedFiles {
 private:
   Result<std::string> pathOf(const std::string &name, int64_t row) const;
 };
+
+/// Where the files lie that a list names: in `root`, or beside the list where that is empty.
+std::string folderOfList(std::string_view list, std::string_view root);
 
 } // namespace penstock::runtime

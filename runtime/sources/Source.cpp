@@ -60,6 +60,14 @@ int64_t loadScalar(DType type, const uint8_t *data) {
   }
 }
 
+Result<MediaPlace> placeOfFile(FileSystem &files, std::string path) {
+  auto file = files.openFile(path);
+  if (!file)
+    return file.error();
+  const FileInfo info = (*file)->info();
+  return MediaPlace{std::move(*file), 0, info.size, info.modifiedNs, std::move(path)};
+}
+
 std::string ColumnInfo::typeText() const {
   std::string text = nameOf(type);
   for (size_t axis = 0; axis < dims.size(); ++axis) {

@@ -65,6 +65,9 @@ struct MediaPlace {
   std::string name;       ///< the same in every run: a path, and the place in it
 };
 
+/// All of a file. Blocks while it is opened.
+Result<MediaPlace> placeOfFile(FileSystem &files, std::string path);
+
 /// A length, and rows whose fields are fetched one by one. Immutable: any
 /// number of threads may read. `row` < length() and `column` < columns().size()
 /// of the right kind are the caller's duty.

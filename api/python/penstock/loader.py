@@ -293,7 +293,7 @@ class Loader:
 
     @property
     def classes(self) -> list[str]:
-        """The names of the classes that labels number, where the table has such: the folders of `image_folder` and
+        """The names of the classes that labels number, where the table has such: the folders of `image_folder`, `audio_folder` and
         `video_clips`, the list beside CIFAR's files."""
         session = self._live()
         return [_c.decode(_c.library.session_class_name(session, i)) for i in range(_c.library.session_class_count(session))]

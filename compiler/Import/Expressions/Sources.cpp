@@ -19,7 +19,7 @@ public:
   Val run();
 
 private:
-  void imageFolder();
+  void classFolders();
   void rawColumns();
   void syntheticColumns();
   void csvColumns();
@@ -38,7 +38,6 @@ private:
   void givePath(const std::string &argName, const dsl::Expr &expr);
   void giveIndex();
   void namedColumn(const dsl::Arg &arg, bool numbered, bool hasLists = false);
-  void demandFolder(const dsl::Arg &arg, bool hasFolder);
   mlir::Type columnType(const dsl::Expr &expr);
 
   Expressions &in;
@@ -118,9 +117,9 @@ void SourceImport::giveIndex() {
     give("build_index", in.constant(in.base.getI1Type(), 1));
 }
 
-void SourceImport::imageFolder() {
+void SourceImport::classFolders() {
   if (list.args.size() != 1)
-    in.fail(name.range, "`image_folder` takes one argument, its root");
+    in.fail(name.range, quote(name.text) + " takes one argument, its root");
   givePath("root", *list.args[0].value);
   giveIndex();
   columns = {{"data", pipe::BytesType::get(&in.context)},
@@ -218,14 +217,8 @@ void SourceImport::namedColumn(const dsl::Arg &arg, bool numbered, bool hasLists
   columns.push_back({arg.name->text, type});
 }
 
-void SourceImport::demandFolder(const dsl::Arg &arg, bool hasFolder) {
-  if (llvm::isa<pipe::BytesType>(columns.back().type) && !hasFolder)
-    in.fail(arg.range, "a column of bytes names files, and no folder is given for them",
-            quote(name.text + "(list, root, ...)") + " with a parameter `root: path`");
-}
-
-/// The file of a table and perhaps a folder for what it names; returns the number of the first
-/// column's argument.
+/// The file of a table and perhaps another folder than its own for what it names; returns the
+/// number of the first column's argument.
 size_t SourceImport::giveList() {
   const auto &args = list.args;
   if (args.empty() || args[0].name)
@@ -233,11 +226,11 @@ size_t SourceImport::giveList() {
             quote(name.text) + " takes its file first, then a folder, then named columns",
             quote(name.text + "(list, root, data = bytes, label = i64)"));
   givePath("list", *args[0].value);
-  if (args.size() == 1 || args[1].name)
-    return 1;
-  givePath("root", *args[1].value);
+  const bool hasFolder = args.size() > 1 && !args[1].name;
+  if (hasFolder)
+    givePath("root", *args[1].value);
   giveIndex();
-  return 2;
+  return hasFolder ? 2 : 1;
 }
 
 void SourceImport::csvColumns() {
@@ -252,7 +245,6 @@ void SourceImport::csvColumns() {
       continue;
     }
     namedColumn(arg, true, true);
-    demandFolder(arg, next > 1);
   }
   if (byName && byNumber) {
     auto report = in.error(byNumber->range, "this column goes by number, and another one by name");
@@ -266,19 +258,14 @@ void SourceImport::csvColumns() {
 
 void SourceImport::jsonColumns() {
   const size_t next = giveList();
-  for (const dsl::Arg &arg : llvm::ArrayRef(list.args).drop_front(next)) {
+  for (const dsl::Arg &arg : llvm::ArrayRef(list.args).drop_front(next))
     namedColumn(arg, false, true);
-    demandFolder(arg, next > 1);
-  }
 }
 
 void SourceImport::fileList() {
-  if (list.args.size() != 2)
+  if (list.args.size() > 2 || giveList() != list.args.size())
     in.fail(name.range, "`file_list` takes the list and the folder of its files",
             "`file_list(list, root)`");
-  givePath("list", *list.args[0].value);
-  givePath("root", *list.args[1].value);
-  giveIndex();
   columns = {{"data", pipe::BytesType::get(&in.context)},
              {"name", pipe::TextType::get(&in.context)}};
 }
@@ -356,18 +343,19 @@ void SourceImport::externalColumns() {
 
 Val SourceImport::run() {
   using Make = void (*)(SourceImport &);
-  const auto make = llvm::StringSwitch<Make>(name.text)
-                        .Case("image_folder", [](SourceImport &self) { self.imageFolder(); })
-                        .Case("raw", [](SourceImport &self) { self.rawColumns(); })
-                        .Case("csv", [](SourceImport &self) { self.csvColumns(); })
-                        .Case("json_lines", [](SourceImport &self) { self.jsonColumns(); })
-                        .Case("file_list", [](SourceImport &self) { self.fileList(); })
-                        .Case("cifar10", [](SourceImport &self) { self.cifarColumns(false); })
-                        .Case("cifar100", [](SourceImport &self) { self.cifarColumns(true); })
-                        .Case("tar_shards", [](SourceImport &self) { self.tarColumns(); })
-                        .Case("video_clips", [](SourceImport &self) { self.videoClips(); })
-                        .Case("external_source", [](SourceImport &self) { self.externalColumns(); })
-                        .Default([](SourceImport &self) { self.syntheticColumns(); });
+  const auto make =
+      llvm::StringSwitch<Make>(name.text)
+          .Cases("image_folder", "audio_folder", [](SourceImport &self) { self.classFolders(); })
+          .Case("raw", [](SourceImport &self) { self.rawColumns(); })
+          .Case("csv", [](SourceImport &self) { self.csvColumns(); })
+          .Case("json_lines", [](SourceImport &self) { self.jsonColumns(); })
+          .Case("file_list", [](SourceImport &self) { self.fileList(); })
+          .Case("cifar10", [](SourceImport &self) { self.cifarColumns(false); })
+          .Case("cifar100", [](SourceImport &self) { self.cifarColumns(true); })
+          .Case("tar_shards", [](SourceImport &self) { self.tarColumns(); })
+          .Case("video_clips", [](SourceImport &self) { self.videoClips(); })
+          .Case("external_source", [](SourceImport &self) { self.externalColumns(); })
+          .Default([](SourceImport &self) { self.syntheticColumns(); });
   make(*this);
   if (columns.empty())
     in.fail(name.range, "a table needs at least one column");

@@ -27,9 +27,9 @@ static constexpr llvm::StringRef wordTakers[] = {
     "frames",   "concat",      "stack",   "split",   "merge",  "place",  "sort",     "scan_sum",
     "scan_max", "scan_linear", "fft",     "encode",  "decode", "probe"};
 static constexpr llvm::StringRef sourceNames[] = {
-    "image_folder", "raw",      "synthetic",  "csv",         "file_list",
-    "cifar10",      "cifar100", "tar_shards", "video_clips", "external_source",
-    "json_lines"};
+    "image_folder", "raw",         "synthetic",  "csv",         "file_list",
+    "cifar10",      "cifar100",    "tar_shards", "video_clips", "external_source",
+    "json_lines",   "audio_folder"};
 
 bool Intrinsics::isSource(llvm::StringRef name) { return llvm::is_contained(sourceNames, name); }
 

@@ -227,10 +227,24 @@ TEST_F(CsvTable, ColumnsByNumberNeedNoNames) {
             "/data/list.csv:1: there is no column 1; the first row has 1, counted from 0");
 }
 
+TEST_F(CsvTable, WithoutARootFilesLieBesideTheList) {
+  options.root.clear();
+  auto source = open("note,file name,class,weight\n"
+                     "x,images/a.jpg,1,1\n"
+                     "x,/data/secret,1,1\n"
+                     "x,../data/secret,1,1\n"
+                     "x,../other,1,1\n");
+  ASSERT_TRUE(source.ok()) << source.error().message;
+  Buffer bytes;
+  for (int64_t row : {0, 1, 2})
+    EXPECT_TRUE((*source)->fetch(row, 0, bytes)) << row;
+  EXPECT_EQ((*source)->fetch(3, 0, bytes).error().message, "file ../other lies outside of /data");
+}
+
 TEST_F(CsvTable, FilesOutsideOfTheRootAreNotOpened) {
   auto source = open("note,file name,class,weight\n"
                      "x,../secret,1,1\n"
-                     "x,/data/secret,1,1\n"
+                     "x,/elsewhere/secret,1,1\n"
                      "x,/data/images/a.jpg,1,1\n"
                      "x,sub/../a.jpg,1,1\n"
                      "x,,1,1\n"
@@ -242,7 +256,7 @@ TEST_F(CsvTable, FilesOutsideOfTheRootAreNotOpened) {
     return status ? "" : status.error().message;
   };
   EXPECT_EQ(message(0), "file ../secret lies outside of /data/images");
-  EXPECT_EQ(message(1), "file /data/secret lies outside of /data/images");
+  EXPECT_EQ(message(1), "/elsewhere/secret leads out of the folders given to this pipeline");
   EXPECT_EQ(message(2), "");
   EXPECT_EQ(message(3), "");
   EXPECT_EQ(message(4), "/data/list.csv names no file in row 4");

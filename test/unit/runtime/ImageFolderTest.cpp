@@ -319,4 +319,33 @@ TEST(RealFolder, IsCachedOnceItHasSettled) {
   EXPECT_FALSE(cached());
 }
 
+TEST(SoundFolder, ListsSoundsAlone) {
+  FakeFileSystem files{{"/data", "/cache"}};
+  for (const char *name : {"yes/1.wav", "yes/notes.txt", "no/a/2.FLAC", "no/3.mp3", "no/4.jpg"})
+    files.addFile(std::string("/data/") + name, "bytes of " + std::string(name));
+  const ImageFolder::Options options{.cacheFolder = "/cache/penstock",
+                                     .contents = FolderContents::Sounds};
+  for (bool wasCached : {false, true}) {
+    auto opened = ImageFolder::open(files, "/data", options);
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    const ImageFolder &source = **opened;
+    EXPECT_EQ(names(source), (std::vector<std::string>{"no/3.mp3", "no/a/2.FLAC", "yes/1.wav"}));
+    EXPECT_EQ(source.classNames(), (std::vector<std::string>{"no", "yes"}));
+    EXPECT_EQ(*source.scalar(2, ImageFolder::Label), 1);
+    // In parts, as all that decodes sound reads.
+    auto place = source.place(1, ImageFolder::Data);
+    ASSERT_TRUE(place.ok()) << place.error().message;
+    EXPECT_EQ(place->name, "/data/no/a/2.FLAC");
+    EXPECT_EQ(place->size, 20u);
+    EXPECT_EQ(source.wasCached(), wasCached);
+  }
+  FakeFileSystem bare{{"/none"}};
+  bare.addFile("/none/a/x.txt", "");
+  auto none =
+      ImageFolder::open(bare, "/none", {.cacheFolder = {}, .contents = FolderContents::Sounds});
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("has no sounds in its"), std::string::npos)
+      << none.error().message;
+}
+
 } // namespace

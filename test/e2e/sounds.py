@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of sounds through the tool: class folders, manifests whose rows are parts of recordings, tar files, and tables
+that rows are picked from."""
+import json
+import os
+import tarfile
+
+import numpy
+import soundfile
+
+from pipelines import LanguageTest
+from support import EXAMPLES, main, read_hashes
+
+RATE = 16000
+
+
+def wave(seed, seconds):
+    return numpy.random.default_rng(seed).integers(-9000, 9000, int(seconds * RATE)).astype(numpy.int16)
+
+
+class Sounds(LanguageTest):
+    def put(self, name, samples, rate=RATE):
+        path = os.path.join(self.data, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        soundfile.write(path, samples, rate)
+        return path
+
+    def lines(self, name, rows):
+        path = os.path.join(self.data, name)
+        with open(path, "w") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+        return path
+
+    def given(self, **settings):
+        return [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+
+
+class Folders(Sounds):
+    TEXT = """pipeline p(root: path) with on_error = substitute(50%) {
+  for row in audio_folder(root) order sequential
+  batch 1 per rank last keep {
+    output wave: f32[n, t] = decode(row.data, mono)[t = 0 .. 100]
+    output label: i64[n] = row.label
+  }
+}"""
+
+    def test_rows_are_those_of_class_folders(self):
+        waves = {"no/1.flac": wave(1, .1), "no/deep/2.wav": wave(2, .1), "yes/3.WAV": wave(3, .1)}
+        for name, samples in waves.items():
+            self.put(name, samples)
+        for name in ("readme.wav", "no/words.txt", "yes/cover.jpg"):
+            open(os.path.join(self.data, name), "w").close()
+        for i, (name, samples) in enumerate(waves.items()):
+            found = self.sample(self.TEXT, i, *self.given(root=self.data))
+            numpy.testing.assert_array_equal(found["wave"].ravel(), samples[:100] / numpy.float32(32768))
+            self.assertEqual(int(found["label"]), int(name.startswith("yes")))
+        ran = self.run_json("run", self.write(self.TEXT), *self.given(root=self.data))
+        self.assertEqual((ran["samples"], ran["bad_samples"]), (3, []))
+
+    def test_bad_files_are_rows_and_links_keep_to_the_roots(self):
+        self.put("no/1.wav", wave(1, .1))
+        self.put("yes/2.wav", wave(2, .1))
+        with open(os.path.join(self.data, "yes", "3.wav"), "w") as file:
+            file.write("no sound")
+        ran = self.run_json("run", self.write(self.TEXT), *self.given(root=self.data))
+        self.assertEqual([(bad["row"], bad["name"]) for bad in ran["bad_samples"]], [(2, "yes/3.wav")])
+        outside = os.path.join(self.folder, "outside.wav")
+        soundfile.write(outside, wave(4, .1), RATE)
+        os.symlink(outside, os.path.join(self.data, "no", "4.wav"))
+        said = self.run_tool("run", self.write(self.TEXT), *self.given(root=self.data), expect=1).stderr
+        self.assertIn("no/4.wav", said)
+        ran = self.run_json("run", self.write(self.TEXT), *self.given(root=self.data), "--allow", self.folder)
+        self.assertEqual(ran["samples"], 4)
+
+    def test_no_sounds(self):
+        os.makedirs(os.path.join(self.data, "yes"))
+        said = self.run_tool("run", self.write(self.TEXT), *self.given(root=self.data), expect=1).stderr
+        self.assertIn("has no sounds in its", said)
+        self.assertIn(".wav, .flac, .mp3", said)
+
+
+class Manifests(Sounds):
+    TEXT = """pipeline p(manifest: path) with on_error = substitute(50%) {
+  for row in SOURCE order sequential
+  let first = i64(row.offset * 16000.0)
+  batch 1 per rank last keep {
+    output wave: f32[n, t <= 32000] ragged = decode(row.audio, mono)[t = first .. first + i64(row.duration * 16000.0)]
+  }
+}"""
+    JSON = 'json_lines(manifest, audio = column("audio_filepath", bytes), offset = f64, duration = f64)'
+    CSV = 'csv(manifest, audio = column("file", bytes), offset = f64, duration = f64)'
+
+    def setUp(self):
+        super().setUp()
+        self.long = wave(7, 20)
+        self.put("audio/long.wav", self.long)
+        self.put("audio/long.flac", self.long)
+        self.rows = [{"audio_filepath": "audio/long.wav", "offset": 3.5, "duration": 0.25, "text": "one two"},
+                     {"audio_filepath": os.path.join(self.data, "audio/long.flac"), "offset": 19.0, "duration": 1.0, "text": ""},
+                     {"audio_filepath": "audio/long.flac", "offset": 0, "duration": 0.125, "text": "three"}]
+
+    def check(self, text, manifest):
+        for i, row in enumerate(self.rows):
+            found = self.sample(text, i, *self.given(manifest=manifest))["wave"].ravel()
+            first = int(row["offset"] * RATE)
+            wanted = self.long[first:first + int(row["duration"] * RATE)] / numpy.float32(32768)
+            numpy.testing.assert_array_equal(found, wanted)
+
+    def test_json_lines_of_parts_of_recordings(self):
+        text = self.TEXT.replace("SOURCE", self.JSON)
+        manifest = self.lines("train.json", self.rows)
+        self.check(text, manifest)
+        ran = self.run_json("run", self.write(text), *self.given(manifest=manifest))
+        # 640,000 bytes of the one and most of the other are not read.
+        self.assertLess(ran["fetched_bytes"], 250_000)
+
+    def test_csv_of_the_same(self):
+        manifest = os.path.join(self.data, "train.csv")
+        with open(manifest, "w") as file:
+            file.write("file,offset,duration\n")
+            file.writelines(f"{row['audio_filepath']},{row['offset']},{row['duration']}\n" for row in self.rows)
+        self.check(self.TEXT.replace("SOURCE", self.CSV), manifest)
+
+    def test_what_lies_outside_is_a_bad_sample(self):
+        outside = os.path.join(self.folder, "outside.wav")
+        soundfile.write(outside, self.long, RATE)
+        rows = self.rows + [{"audio_filepath": "../outside.wav", "offset": 0, "duration": 1},
+                            {"audio_filepath": outside, "offset": 0, "duration": 1},
+                            {"audio_filepath": "audio/long.wav", "offset": 19.5, "duration": 1}]
+        path, manifest = self.write(self.TEXT.replace("SOURCE", self.JSON)), self.lines("train.json", rows)
+        ran = self.run_json("run", path, *self.given(manifest=manifest))
+        reasons = {bad["row"]: bad["reason"] for bad in ran["bad_samples"]}
+        self.assertEqual(sorted(reasons), [3, 4, 5])
+        self.assertIn("file ../outside.wav lies outside of " + self.data, reasons[3])
+        self.assertIn(outside, reasons[4])
+        # A folder that the caller opens may be named with its whole path, and with `..` it may not.
+        ran = self.run_json("run", path, *self.given(manifest=manifest), "--allow", self.folder)
+        self.assertEqual({bad["row"] for bad in ran["bad_samples"]}, {3, 5})
+
+    def test_shards(self):
+        shard = os.path.join(self.folder, "a.tar")
+        with tarfile.open(shard, "w") as archive:
+            for i in range(3):
+                part = self.put(f"part{i}.flac", self.long[i * 1000:i * 1000 + 800])
+                archive.add(part, f"{i}.flac")
+        text = """pipeline p(shards: path) {
+  for row in tar_shards(shards, audio = column("flac", bytes)) order sequential
+  batch 1 per rank last keep { output wave: f32[n, t] = decode(row.audio, mono)[t = 5 .. 205] }
+}"""
+        for i in range(3):
+            found = self.sample(text, i, *self.given(shards=shard))["wave"].ravel()
+            numpy.testing.assert_array_equal(found, self.long[i * 1000 + 5:i * 1000 + 205] / numpy.float32(32768))
+
+
+class Picked(Sounds):
+    def test_the_example_mixes_at_the_ratio_that_it_draws(self):
+        """examples/noisy_speech.pipe: the noise has the energy that the drawn ratio asks for, and resume gives the same."""
+        self.put("speech/a.wav", wave(1, 9))
+        self.put("speech/b.flac", wave(2, 8))
+        for i in range(3):
+            self.put(f"noise/{'ab'[i % 2]}/{i}.wav", wave(10 + i, 3))
+        for i in range(2):
+            decay = numpy.exp(-numpy.arange(2000) / 300.0)
+            self.put(f"rooms/{i}.wav", (wave(20 + i, 2000 / RATE) * decay).astype(numpy.int16))
+        manifest = self.lines("train.json", [{"audio_filepath": f"speech/{name}", "offset": 0.5 * i, "duration": 2.5}
+                                             for i, name in enumerate(["a.wav", "b.flac"] * 4)])
+        rooms = self.lines("rooms.json", [{"audio_filepath": f"rooms/{i}.wav"} for i in range(2)])
+        example = os.path.join(EXAMPLES, "noisy_speech.pipe")
+        given = self.given(manifest=manifest, noises=os.path.join(self.data, "noise"), rooms=rooms, per_rank=2)
+        hashes = os.path.join(self.folder, "hashes")
+        ran = self.run_json("run", example, *given, "--hashes", hashes)
+        self.assertEqual((ran["samples"], ran["bad_samples"]), (8, []))
+        self.assertEqual(len(set(read_hashes(hashes).values())), 8)
+        state, parts = os.path.join(self.folder, "state"), os.path.join(self.folder, "parts")
+        self.run_tool("run", example, *given, "--batches", 1, "--state", state, "--hashes", parts)
+        self.run_tool("run", example, *given, "--state", state, "--hashes", parts + "2", "--threads", 1)
+        self.assertEqual(read_hashes(parts, parts + "2"), read_hashes(hashes))
+        with open(example) as file:
+            text = file.read().replace("pipe 1\n", "").replace("output clean", "output snr: f64[n] = snr\n    output heard: f32[n, t] = heard\n    output clean")
+        quiet = 0
+        for position in range(8):
+            found = {name: value.ravel().astype(numpy.float64) for name, value in self.sample(text, position, *given).items()}
+            noise = found["noisy"] - found["heard"]
+            ratio = 10 * numpy.log10((found["heard"] ** 2).sum() / (noise ** 2).sum())
+            self.assertAlmostEqual(ratio, found["snr"][0], delta=.01)
+            quiet += numpy.array_equal(found["heard"], found["clean"])
+        self.assertTrue(0 < quiet < 8)
+
+
+if __name__ == "__main__":
+    main()
