@@ -65,7 +65,15 @@ typedef enum pst_status {
   PST_NO_ROWS = 5
 } pst_status;
 
-/* The version of the library, such as "0.1.0". */
+/* The version of this header. A function that was not there in 0.1 says since when it is. */
+#define PST_VERSION_MAJOR 0
+#define PST_VERSION_MINOR 2
+#define PST_VERSION_PATCH 0
+/* For `#if PST_VERSION >= PST_VERSION_OF(0, 2, 0)`. */
+#define PST_VERSION_OF(major, minor, patch) (((major) * 1000 + (minor)) * 1000 + (patch))
+#define PST_VERSION PST_VERSION_OF(PST_VERSION_MAJOR, PST_VERSION_MINOR, PST_VERSION_PATCH)
+
+/* The version of the library, such as "0.2.0". */
 PST_API const char *pst_version(void);
 
 /*===--- compiling ---------------------------------------------------------===*/
@@ -133,7 +141,9 @@ PST_API pst_status pst_compile(const char *text, size_t length, const char *file
  *              cannot be run.
  * PST_ERROR    see pst_program_messages(); what was at `path` is still there.
  *
- * Thread safety: any thread. Blocks for the time of a compilation for each level. */
+ * Thread safety: any thread. Blocks for the time of a compilation for each level.
+ *
+ * Since 0.2. */
 PST_API pst_status pst_compile_bundle(const char *text, size_t length, const char *file_name,
                                       const pst_compile_options *options,
                                       const char *const *targets, size_t target_count,
@@ -150,7 +160,9 @@ PST_API pst_status pst_compile_bundle(const char *text, size_t length, const cha
  * PST_ERROR    no bundle, a damaged one, one of another version, or without code for
  *              this machine: see pst_program_messages().
  *
- * Thread safety: any thread. */
+ * Thread safety: any thread.
+ *
+ * Since 0.2. */
 PST_API pst_status pst_program_load(const char *path, const pst_parameter *parameters,
                                     size_t parameter_count, pst_program **out_program);
 
@@ -531,7 +543,7 @@ PST_API const char *pst_session_warnings(const pst_session *session);
 PST_API pst_status pst_session_next(pst_session *session, pst_batch **out_batch);
 
 /* The same, but waits for `timeout_ns` nanoseconds at most; 0: looks only; negative: no
- * limit. PST_TIMEOUT: no batch became ready; call again. */
+ * limit. PST_TIMEOUT: no batch became ready; call again. Since 0.2. */
 PST_API pst_status pst_session_next_within(pst_session *session, int64_t timeout_ns,
                                            pst_batch **out_batch);
 
@@ -546,7 +558,9 @@ PST_API pst_status pst_session_next_within(pst_session *session, int64_t timeout
  * PST_ERROR  a parameter is unknown, static, of another type, or says what is read
  *            (open another session for that); nothing changed.
  *
- * Thread safety: as pst_session_next(). */
+ * Thread safety: as pst_session_next().
+ *
+ * Since 0.2. */
 PST_API pst_status pst_session_start(pst_session *session, uint32_t epoch,
                                      const pst_parameter *parameters, size_t parameter_count);
 
@@ -557,7 +571,9 @@ PST_API pst_status pst_session_start(pst_session *session, uint32_t epoch,
  * PST_ERROR  a row is not in the table, or there are more than the batch size; nothing
  *            changed.
  *
- * Thread safety: as pst_session_next(). */
+ * Thread safety: as pst_session_next().
+ *
+ * Since 0.2. */
 PST_API pst_status pst_session_push_rows(pst_session *session, const int64_t *rows, size_t count);
 
 /* Makes a waiting and every later pst_session_next() return PST_CANCELLED, soon.
@@ -699,9 +715,9 @@ PST_API void pst_session_get_info(const pst_session *session, pst_session_info *
 
 /* The names of the classes that labels of the table of `for` number: folders of
  * `image_folder`, `audio_folder` and `video_clips`, the list beside CIFAR's files. 0 and NULL where
- * there are none. They live as long as the session. */
+ * there are none. They live as long as the session. Since 0.2. */
 PST_API size_t pst_session_class_count(const pst_session *session);
-/* `index` < pst_session_class_count(). */
+/* `index` < pst_session_class_count(). Since 0.2. */
 PST_API const char *pst_session_class_name(const pst_session *session, size_t index);
 
 /* A column of text of a row of the table of `for`, such as `name` of `image_folder`; the
@@ -710,7 +726,9 @@ PST_API const char *pst_session_class_name(const pst_session *session, size_t in
  *
  * PST_ERROR  there is no such row or column; see pst_session_error().
  *
- * Thread safety: as pst_session_next(). */
+ * Thread safety: as pst_session_next().
+ *
+ * Since 0.2. */
 PST_API pst_status pst_session_row_text(pst_session *session, int64_t row, const char *column,
                                         const char **out_text);
 
@@ -733,29 +751,34 @@ typedef enum pst_field {
   PST_FIELD_ARRAY = 3
 } pst_field;
 
+/* Of this one. Since 0.2. */
 PST_API pst_field pst_row_wants(const pst_row *row, const char *column);
-/* A column of bytes: `size` bytes of an encoded image or video, at most 1 GiB. */
+/* A column of bytes: `size` bytes of an encoded image or video, at most 1 GiB. Since 0.2. */
 PST_API pst_status pst_row_bytes(pst_row *row, const char *column, const void *data, size_t size);
 /* A column of bytes: a file's. It is read after the call, by a thread of the session, wherever
- * it lies; of a video only what is needed. Relative paths start at the current folder. */
+ * it lies; of a video only what is needed. Relative paths start at the current folder.
+ *
+ * Since 0.2. */
 PST_API pst_status pst_row_file(pst_row *row, const char *column, const char *path);
 /* A column of bytes: an image that is decoded. u8 of `height` x `width` x `channels` (1: gray,
  * 3: red, green, blue), all at least 1 and at most 1 GiB. `strides` are bytes from one row,
- * column and channel to the next; NULL: they follow one another. `decode` gives these pixels. */
+ * column and channel to the next; NULL: they follow one another. `decode` gives these pixels.
+ *
+ * Since 0.2. */
 PST_API pst_status pst_row_pixels(pst_row *row, const char *column, const void *data,
                                   int64_t height, int64_t width, int64_t channels,
                                   const int64_t *strides);
 /* A column of numbers. An integer must lie in the column's type (bool: 0 and 1); for a
- * column of floats both are rounded to it, and no other takes a float. */
+ * column of floats both are rounded to it, and no other takes a float. Both since 0.2. */
 PST_API pst_status pst_row_int(pst_row *row, const char *column, int64_t value);
 PST_API pst_status pst_row_float(pst_row *row, const char *column, double value);
 /* A column of arrays: of its type, rank and extents (the first may differ from row to row, if
- * the column says so). `strides` in bytes; NULL: C order. */
+ * the column says so). `strides` in bytes; NULL: C order. Since 0.2. */
 PST_API pst_status pst_row_array(pst_row *row, const char *column, pst_dtype dtype, int32_t rank,
                                  const int64_t *extents, const int64_t *strides, const void *data);
-/* What reports call the row; else the file that it names first, or "row 17". */
+/* What reports call the row; else the file that it names first, or "row 17". Since 0.2. */
 PST_API void pst_row_name(pst_row *row, const char *name);
-/* The row cannot be used, and why. The first reason counts. */
+/* The row cannot be used, and why. The first reason counts. Since 0.2. */
 PST_API void pst_row_fail(pst_row *row, const char *message);
 
 /*===--- batches -----------------------------------------------------------===*/
@@ -784,13 +807,15 @@ PST_API const pst_output *pst_batch_output(const pst_batch *batch, size_t index)
 /* pst_batch_count() positions in the epoch, and the rows that fill them. */
 PST_API const int64_t *pst_batch_positions(const pst_batch *batch);
 PST_API const int64_t *pst_batch_rows(const pst_batch *batch);
-/* How long the caller waited for it, in nanoseconds. */
+/* How long the caller waited for it, in nanoseconds. Since 0.2. */
 PST_API int64_t pst_batch_waited_ns(const pst_batch *batch);
 /* An output's values in the host's memory, by its shape and strides: its own, or a copy of what
  * lies on a GPU, made once. It lives until the batch is released. PST_ERROR: there is no such
  * output, or the GPU does not give it.
  *
- * Thread safety: any thread. */
+ * Thread safety: any thread.
+ *
+ * Since 0.2. */
 PST_API pst_status pst_batch_host_data(const pst_batch *batch, size_t index, const void **out_data);
 /* A 64-bit hash of the bytes of one sample's outputs; `slot` < pst_batch_count(). 0 where a GPU
  * does not give them. */
@@ -800,7 +825,9 @@ PST_API uint64_t pst_batch_content_hash(const pst_batch *batch, int64_t slot);
  * is delivered, and is written again behind what was queued, when it was released, on the stream
  * that uses it: see pst_session_options. */
 PST_API void pst_batch_release(pst_batch *batch);
-/* The same, where outputs on a GPU were used on `stream` (a CUDA stream; NULL: the default one). */
+/* The same, where outputs on a GPU were used on `stream` (a CUDA stream; NULL: the default one).
+ *
+ * Since 0.2. */
 PST_API void pst_batch_release_on(pst_batch *batch, void *stream);
 
 /* What a tensor holds: an output's values, or, of a ragged one, its offsets (i64). */
@@ -823,7 +850,9 @@ struct DLManagedTensorVersioned; /* of DLPack 1.x */
  * out_tensor  set on PST_OK, and set to NULL otherwise.
  * PST_ERROR   there is no output `index`, or it has no such part.
  *
- * Thread safety: any thread, as long as the batch is not released. */
+ * Thread safety: any thread, as long as the batch is not released.
+ *
+ * Both since 0.2. */
 PST_API pst_status pst_batch_dlpack(pst_batch *batch, size_t index, pst_part part, void *stream,
                                     struct DLManagedTensorVersioned **out_tensor);
 PST_API pst_status pst_batch_dlpack_legacy(pst_batch *batch, size_t index, pst_part part,
@@ -835,12 +864,14 @@ PST_API pst_status pst_batch_dlpack_legacy(pst_batch *batch, size_t index, pst_p
  *
  * NULL  in a process without CPython, or with Python's MemoryError set.
  *
- * Thread safety: the caller holds the interpreter's lock. */
+ * Thread safety: the caller holds the interpreter's lock.
+ *
+ * Since 0.2. */
 PST_API void *pst_batch_capsules(pst_batch *batch, int versioned, void *stream);
 /* A destructor for capsules of CPython with such a tensor, named "dltensor_versioned" or
  * "dltensor": deletes the tensor if nobody has taken it, which is who renames the capsule.
  * For PyCapsule_New; it may be called with an exception set, and runs none of Python's code.
- * In a process without CPython it does nothing. */
+ * In a process without CPython it does nothing. Since 0.2. */
 PST_API void pst_capsule_delete(void *capsule);
 
 /*===--- one sample --------------------------------------------------------===*/

@@ -259,11 +259,23 @@ static void test_stored_orders(void) {
   pst_program_release(program);
 }
 
+/* Header and library are of one version. */
+static void check_version(void) {
+  char expected[32];
+  snprintf(expected, sizeof expected, "%d.%d.%d", PST_VERSION_MAJOR, PST_VERSION_MINOR,
+           PST_VERSION_PATCH);
+  EXPECT(strcmp(pst_version(), expected) == 0);
+#if PST_VERSION < PST_VERSION_OF(0, 2, 0) || PST_VERSION >= PST_VERSION_OF(1, 0, 0)
+  EXPECT(0);
+#endif
+}
+
 int main(void) {
   pst_program *program;
   const char *emitted = NULL;
   size_t length = 0;
   size_t i;
+  check_version();
   for (i = 0; i < 10; ++i) {
     memset(pixels[i], (int)i, sizeof pixels[i]);
     labels[i] = 100 + (int64_t)i;

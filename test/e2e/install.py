@@ -82,14 +82,14 @@ class Installed(unittest.TestCase):
 
     def test_a_cmake_project_builds_against_it(self):
         folder = self.project("cmake", "CMakeLists.txt", "cmake_minimum_required(VERSION 3.22)\nproject(p C)\n"
-                              "find_package(Penstock 0.1 REQUIRED)\nadd_executable(p p.c)\n"
+                              "find_package(Penstock 0.2 REQUIRED)\nadd_executable(p p.c)\n"
                               "target_link_libraries(p PRIVATE Penstock::penstock)\n")
         build = os.path.join(folder, "build")
         self.run_it("cmake", "-S", folder, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}")
         self.run_it("cmake", "--build", build)
         self.assertEqual(self.run_it(os.path.join(build, "p")), "2\n")
         # Of another version that may differ, it says so.
-        self.run_it("sed", "-i", "s/Penstock 0.1/Penstock 0.2/", os.path.join(folder, "CMakeLists.txt"))
+        self.run_it("sed", "-i", "s/Penstock 0.2/Penstock 0.3/", os.path.join(folder, "CMakeLists.txt"))
         done = subprocess.run(["cmake", build], capture_output=True, text=True, env=self.environment, timeout=300)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("version", done.stderr)
