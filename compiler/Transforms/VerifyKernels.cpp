@@ -76,6 +76,10 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
   if (auto launch = llvm::dyn_cast<LaunchOp>(op))
     if (failed(verifyLaunch(launch, symbols)))
       return failure();
+  if (auto chosen = llvm::dyn_cast<SwitchOp>(op))
+    for (Value input : chosen.getInputs())
+      if (input.getType() != chosen.getType()) // C1
+        return op->emitError() << "gives " << input.getType() << " as " << chosen.getType();
   if (llvm::isa<SlotOp, ParamOp, FieldOp, FieldExtentOp, ProbeOp, LengthOp, SetSlotOp, SourceOp,
                 ConstantOp>(op))
     return success();

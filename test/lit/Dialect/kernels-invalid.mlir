@@ -42,6 +42,7 @@ pipe.kernel @k "codec" {
 
 // -----
 
+// kernel, C1.
 // expected-error @below {{has the schedule `level = 6 : i64`; a level is 2, 3, 4 or 5, as i64}}
 pipe.kernel @k "pixels" schedule {level = 6 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
@@ -50,6 +51,7 @@ pipe.kernel @k "pixels" schedule {level = 6 : i64} {
 
 // -----
 
+// kernel, C1.
 // expected-error @below {{has the schedule `level = 3 : i32`; a level is 2, 3, 4 or 5, as i64}}
 pipe.kernel @k "pixels" schedule {level = 3 : i32} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
@@ -58,6 +60,7 @@ pipe.kernel @k "pixels" schedule {level = 3 : i32} {
 
 // -----
 
+// kernel, C1.
 // expected-error @below {{has the schedule `streaming = 1 : i64`; `streaming` stands alone}}
 pipe.kernel @k "pixels" schedule {streaming = 1 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
@@ -66,6 +69,7 @@ pipe.kernel @k "pixels" schedule {streaming = 1 : i64} {
 
 // -----
 
+// kernel, C2.
 // expected-error @below {{has the schedule `threads = 48 : i64`; a block has 32 to 1024 threads, a multiple of 32, as i64}}
 pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 48 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
@@ -74,6 +78,7 @@ pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 48 : i64} {
 
 // -----
 
+// kernel, C2.
 // expected-error @below {{has the schedule `mapping = "warp"`; a mapping is "grid", "block" or "tile"}}
 pipe.kernel @k "pixels" schedule {mapping = "warp", threads = 64 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
@@ -82,6 +87,7 @@ pipe.kernel @k "pixels" schedule {mapping = "warp", threads = 64 : i64} {
 
 // -----
 
+// kernel, C4.
 // expected-error @below {{has the schedule `row_tile = 9 : i64`; a tile has fewer rows than the kernel goes through, whose ops treat each row alone, as i64}}
 pipe.kernel @k "pixels" schedule {level = 3 : i64, row_tile = 9 : i64} {
 ^bb0(%x: !pipe.tensor<f32[t=9, k=40]>):
@@ -91,6 +97,7 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64, row_tile = 9 : i64} {
 
 // -----
 
+// kernel, C4.
 // expected-error @below {{has the schedule `row_tile = 4 : i64`; a tile has fewer rows than the kernel goes through, whose ops treat each row alone, as i64}}
 pipe.kernel @k "pixels" schedule {level = 3 : i64, row_tile = 4 : i64} {
 ^bb0(%x: !pipe.tensor<f32[t=9, k=40]>):
@@ -100,7 +107,7 @@ pipe.kernel @k "pixels" schedule {level = 3 : i64, row_tile = 4 : i64} {
 
 // -----
 
-// C5
+// kernel, C5.
 // expected-error @below {{a tile has 2 to 1024 rows of one axis, and one place of others, as i64}}
 pipe.kernel @k "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {h = 4 : i64, w = 4 : i64}, rows = 8 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
@@ -109,7 +116,7 @@ pipe.kernel @k "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {
 
 // -----
 
-// C5
+// kernel, C5.
 // expected-error @below {{has a schedule with some of the mapping "tile", `tile` and `rows`; they stand together}}
 pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 64 : i64, tile = {w = 4 : i64}, rows = 8 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
@@ -118,6 +125,7 @@ pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 64 : i64, tile = {
 
 // -----
 
+// kernel, C2.
 // expected-error @below {{has a schedule with one of `mapping` and `threads`; they stand together}}
 pipe.kernel @k "pixels" schedule {mapping = "grid"} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
@@ -134,6 +142,7 @@ pipe.kernel @k "pixels" schedule {lanes = 16 : i64} {
 
 // -----
 
+// kernel, C3.
 pipe.kernel @k "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
   // expected-error @below {{has the schedule "ring"; known are "scratch", "shared" in a tile, "ring" of a resample or reduce, "warps" and "threads" of a reduce, and "inline" of one of at most 32 elements}}
@@ -151,16 +160,19 @@ pipe.kernel @k "pixels" attributes {outside_n = array<i64: 1, 1>} {
 
 // -----
 
+// tensor, C2.
 // expected-error @below {{unknown element type `u128`}}
 func.func private @element(!pipe.tensor<u128[w=4]>)
 
 // -----
 
+// tensor, C1.
 // expected-error @below {{axis `w` stands twice}}
 func.func private @axes(!pipe.tensor<u8[w=4, w=5]>)
 
 // -----
 
+// launch, C2.
 func.func @launch_without_size(%x: !pipe.tensor<u8[w=?]>) {
   // expected-error @below {{has 0 sizes for 1 dynamic axes}}
   %0 = pipe.launch @k (%x) scalars() : (!pipe.tensor<u8[w=?]>) -> !pipe.tensor<u8[w=?]>

@@ -3,6 +3,7 @@
 
 // What the verifiers of reductions, scans, groups and transforms refuse.
 
+// reduce, C1.
 func.func @reduce_takes_axes_away(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{reduces '!pipe.tensor<u8[w=4]>' to '!pipe.tensor<u8[w=4]>'}}
   %0 = pipe.reduce max %x over ["w"] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=4]>
@@ -11,6 +12,7 @@ func.func @reduce_takes_axes_away(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// reduce, C2.
 func.func @reduce_keeps_elements(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{gives i64, not u8}}
   %0 = pipe.reduce argmax %x over ["w"] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[]>
@@ -19,6 +21,7 @@ func.func @reduce_keeps_elements(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// reduce, C2.
 func.func @any_takes_truth_values(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{cannot combine u8}}
   %0 = pipe.reduce any %x over ["w"] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[]>
@@ -27,6 +30,7 @@ func.func @any_takes_truth_values(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// scan, C1.
 func.func @scan_keeps_the_type(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{accumulates '!pipe.tensor<u8[w=4]>' along `w` into '!pipe.tensor<u8[w=5]>'}}
   %0 = pipe.scan sum %x along "w" : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=5]>
@@ -35,6 +39,7 @@ func.func @scan_keeps_the_type(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// scan, C2.
 func.func @a_recurrence_has_a_factor(%x: !pipe.tensor<f32[w=4]>) {
   // expected-error @below {{has a factor exactly when it is a recurrence}}
   %0 = pipe.scan recurrence %x along "w" : !pipe.tensor<f32[w=4]> -> !pipe.tensor<f32[w=4]>
@@ -43,6 +48,7 @@ func.func @a_recurrence_has_a_factor(%x: !pipe.tensor<f32[w=4]>) {
 
 // -----
 
+// histogram, C1.
 func.func @histogram_counts_integers(%x: !pipe.tensor<f32[w=4]>) {
   // expected-error @below {{needs integer keys and axes of its value}}
   %0 = pipe.histogram %x over ["w"] : !pipe.tensor<f32[w=4]> -> !pipe.tensor<i32[bin=8]>
@@ -51,6 +57,7 @@ func.func @histogram_counts_integers(%x: !pipe.tensor<f32[w=4]>) {
 
 // -----
 
+// histogram, C1.
 func.func @histogram_adds_an_axis(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{counts into '!pipe.tensor<i64[bin=8]>'}}
   %0 = pipe.histogram %x over ["w"] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<i64[bin=8]>
@@ -59,6 +66,7 @@ func.func @histogram_adds_an_axis(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// contract, C1.
 func.func @contract_goes_along_the_matrix(%x: !pipe.tensor<u8[w=4]>, %m: !pipe.tensor<u8[w=4, k=2]>) {
   // expected-error @below {{multiplies '!pipe.tensor<u8[w=4]>' by '!pipe.tensor<u8[w=4, k=2]>' to get '!pipe.tensor<u8[k=2]>'}}
   %0 = pipe.contract %x by %m : !pipe.tensor<u8[w=4]>, !pipe.tensor<u8[w=4, k=2]> -> !pipe.tensor<u8[k=2]>
@@ -67,6 +75,7 @@ func.func @contract_goes_along_the_matrix(%x: !pipe.tensor<u8[w=4]>, %m: !pipe.t
 
 // -----
 
+// fft, C1.
 func.func @fft_takes_floats_of_known_length(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{cannot transform '!pipe.tensor<u8[w=4]>' along `w`}}
   %0 = pipe.fft %x along "w" : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[freq=3, part=2]>
@@ -75,6 +84,7 @@ func.func @fft_takes_floats_of_known_length(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// fft, C2.
 func.func @fft_gives_half_and_one(%x: !pipe.tensor<f32[w=4]>) {
   // expected-error @below {{transforms '!pipe.tensor<f32[w=4]>' into '!pipe.tensor<f32[freq=4, part=2]>'}}
   %0 = pipe.fft %x along "w" : !pipe.tensor<f32[w=4]> -> !pipe.tensor<f32[freq=4, part=2]>
@@ -83,6 +93,7 @@ func.func @fft_gives_half_and_one(%x: !pipe.tensor<f32[w=4]>) {
 
 // -----
 
+// compact, C1.
 func.func @compact_has_a_mask(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{selects along `w` with a mask of '!pipe.tensor<u8[w=4]>'}}
   %0, %1 = pipe.compact %x along "w" where %x : !pipe.tensor<u8[w=4]>, !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=4]>, !pipe.tensor<i64[]>
@@ -91,6 +102,7 @@ func.func @compact_has_a_mask(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// compact, C2.
 func.func @compact_keeps_elements(%x: !pipe.tensor<u8[w=4]>, %m: !pipe.tensor<bool[w=4]>) {
   // expected-error @below {{keeps elements of '!pipe.tensor<u8[w=4]>' in '!pipe.tensor<f32[w=4]>'}}
   %0, %1 = pipe.compact %x along "w" where %m : !pipe.tensor<u8[w=4]>, !pipe.tensor<bool[w=4]> -> !pipe.tensor<f32[w=4]>, !pipe.tensor<i64[]>
@@ -99,6 +111,7 @@ func.func @compact_keeps_elements(%x: !pipe.tensor<u8[w=4]>, %m: !pipe.tensor<bo
 
 // -----
 
+// group, C1.
 func.func @group_has_integer_keys(%x: !pipe.tensor<f32[w=4]>) {
   // expected-error @below {{groups along `w` by '!pipe.tensor<f32[w=4]>'}}
   %0, %1, %2 = pipe.group %x along "w" limit 2 : <f32[w=4]> -> <i64[w=4]>, <i64[m=2]>, <i64[]>
@@ -107,6 +120,7 @@ func.func @group_has_integer_keys(%x: !pipe.tensor<f32[w=4]>) {
 
 // -----
 
+// group, C2.
 func.func @group_has_a_mask(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{groups along `w` with a mask of '!pipe.tensor<u8[w=4]>'}}
   %0, %1, %2 = pipe.group %x along "w" where %x limit 2 : <u8[w=4]>, !pipe.tensor<u8[w=4]> -> <i64[w=4]>, <i64[m=2]>, <i64[]>
@@ -115,6 +129,7 @@ func.func @group_has_a_mask(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// group, C3.
 func.func @group_numbers_in_i64(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{has results '!pipe.tensor<i32[w=4]>', '!pipe.tensor<i64[m=2]>' and '!pipe.tensor<i64[]>'}}
   %0, %1, %2 = pipe.group %x along "w" limit 2 : <u8[w=4]> -> <i32[w=4]>, <i64[m=2]>, <i64[]>
@@ -123,6 +138,7 @@ func.func @group_numbers_in_i64(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// group, C3.
 func.func @group_has_room(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{has no room for a group}}
   %0, %1, %2 = pipe.group %x along "w" limit 0 : <u8[w=4]> -> <i64[w=4]>, <i64[m=2]>, <i64[]>
@@ -131,6 +147,7 @@ func.func @group_has_room(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// reduce_by, C1.
 func.func @groups_are_numbers(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{groups along `w` by '!pipe.tensor<u8[w=4]>'}}
   %0 = pipe.reduce_by sum %x along "w" by %x : !pipe.tensor<u8[w=4]>, !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[m=2]>
@@ -139,6 +156,7 @@ func.func @groups_are_numbers(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// reduce_by, C2.
 func.func @reduce_by_replaces_the_axis(%x: !pipe.tensor<u8[w=4]>, %g: !pipe.tensor<i64[w=4]>) {
   // expected-error @below {{reduces '!pipe.tensor<u8[w=4]>' along `w` to '!pipe.tensor<u8[w=2]>'}}
   %0 = pipe.reduce_by sum %x along "w" by %g : !pipe.tensor<u8[w=4]>, !pipe.tensor<i64[w=4]> -> !pipe.tensor<u8[w=2]>
@@ -147,6 +165,7 @@ func.func @reduce_by_replaces_the_axis(%x: !pipe.tensor<u8[w=4]>, %g: !pipe.tens
 
 // -----
 
+// reduce_by, C3.
 func.func @reduce_by_keeps_elements(%x: !pipe.tensor<u8[w=4]>, %g: !pipe.tensor<i64[w=4]>) {
   // expected-error @below {{cannot combine '!pipe.tensor<u8[w=4]>' into '!pipe.tensor<u8[m=2]>'}}
   %0 = pipe.reduce_by any %x along "w" by %g : !pipe.tensor<u8[w=4]>, !pipe.tensor<i64[w=4]> -> !pipe.tensor<u8[m=2]>
@@ -155,6 +174,7 @@ func.func @reduce_by_keeps_elements(%x: !pipe.tensor<u8[w=4]>, %g: !pipe.tensor<
 
 // -----
 
+// sort, C1.
 func.func @sort_gives_places(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{sorts '!pipe.tensor<u8[w=4]>' along `w` into '!pipe.tensor<u8[w=4]>'}}
   %0 = pipe.sort %x along "w" : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=4]>

@@ -27,6 +27,7 @@ func.func @settings_are_texts_or_integers(%p: !pipe.text) {
 
 // -----
 
+// admit, C1.
 func.func @admit_says_something() {
   // expected-error @below {{says nothing about rows}}
   pipe.admit
@@ -35,6 +36,7 @@ func.func @admit_says_something() {
 
 // -----
 
+// decode, C2.
 func.func @a_region_has_two_ends_for_each_axis(%b: !pipe.bytes, %n: i64) {
   // expected-error @below {{has a region of 2 numbers, not 4}}
   %0 = pipe.decode "image" "gray" %b sizes(%n, %n) region ["h", "w"](%n, %n) : !pipe.tensor<u8[h=?, w=?]>
@@ -43,6 +45,7 @@ func.func @a_region_has_two_ends_for_each_axis(%b: !pipe.bytes, %n: i64) {
 
 // -----
 
+// decode, C2.
 func.func @a_region_is_along_axes_of_the_result(%b: !pipe.bytes, %n: i64) {
   // expected-error @below {{has a region along `h`, which is no axis of it or stands too late}}
   %0 = pipe.decode "image" "gray" %b sizes(%n, %n) region ["w", "h"] (%n, %n, %n, %n) : !pipe.tensor<u8[h=?, w=?]>
@@ -51,6 +54,7 @@ func.func @a_region_is_along_axes_of_the_result(%b: !pipe.bytes, %n: i64) {
 
 // -----
 
+// decode, C1.
 func.func @a_medium_is_known(%b: !pipe.bytes, %n: i64) {
   // expected-error @below {{knows no medium `smell`}}
   %0 = pipe.decode "smell" "gray" %b sizes(%n, %n) : !pipe.tensor<u8[h=?, w=?]>
@@ -59,6 +63,7 @@ func.func @a_medium_is_known(%b: !pipe.bytes, %n: i64) {
 
 // -----
 
+// decode, C1.
 func.func @a_format_is_known(%b: !pipe.bytes, %n: i64) {
   // expected-error @below {{knows no format `cmyk` of `image`}}
   %0 = pipe.decode "image" "cmyk" %b sizes(%n, %n) : !pipe.tensor<u8[h=?, w=?]>
@@ -67,6 +72,7 @@ func.func @a_format_is_known(%b: !pipe.bytes, %n: i64) {
 
 // -----
 
+// decode, C1.
 func.func @a_video_is_asked_for_frames(%b: !pipe.bytes, %n: i64) {
   // expected-error @below {{is asked for 0 numbers, not 2}}
   %0 = pipe.decode "video" "gray" %b sizes(%n, %n) : !pipe.tensor<u8[t=3, h=?, w=?, c=1]>
@@ -75,6 +81,7 @@ func.func @a_video_is_asked_for_frames(%b: !pipe.bytes, %n: i64) {
 
 // -----
 
+// probe, C1.
 func.func @a_header_has_its_numbers(%b: !pipe.bytes) {
   // expected-error @below {{finds no `rate` in a header of `image`}}
   %0 = pipe.probe "image" "rate" %b : i64
@@ -83,6 +90,7 @@ func.func @a_header_has_its_numbers(%b: !pipe.bytes) {
 
 // -----
 
+// probe, C1.
 func.func @a_number_has_its_type(%b: !pipe.bytes) {
   // expected-error @below {{gives `height` as i64}}
   %0 = pipe.probe "image" "height" %b : f64

@@ -3,6 +3,7 @@
 
 // What the verifiers of scalar ops refuse.
 
+// constant, C1.
 func.func @a_tensor_has_elements() {
   // expected-error @below {{needs an elements attribute for a tensor}}
   %0 = pipe.constant 1.0 : f32 -> !pipe.tensor<f32[w=2]>
@@ -11,6 +12,7 @@ func.func @a_tensor_has_elements() {
 
 // -----
 
+// constant, C1.
 func.func @elements_have_the_type() {
   // expected-error @below {{has elements of 'f32' for the type '!pipe.tensor<f64[w=2]>'}}
   %0 = pipe.constant dense<1.0> : tensor<2xf32> -> !pipe.tensor<f64[w=2]>
@@ -19,6 +21,7 @@ func.func @elements_have_the_type() {
 
 // -----
 
+// constant, C1.
 func.func @elements_have_the_shape() {
   // expected-error @below {{has elements of another shape than its type}}
   %0 = pipe.constant dense<1.0> : tensor<3xf32> -> !pipe.tensor<f32[w=2]>
@@ -27,6 +30,7 @@ func.func @elements_have_the_shape() {
 
 // -----
 
+// constant, C1.
 func.func @a_constant_has_its_type() {
   // expected-error @below {{has a value of type 'f32' for the type 'f64'}}
   %0 = pipe.constant 1.0 : f32 -> f64
@@ -35,6 +39,7 @@ func.func @a_constant_has_its_type() {
 
 // -----
 
+// unary, C1.
 func.func @sqrt_takes_floats(%n: i64) {
   // expected-error @below {{`sqrt` is not defined on i64}}
   %0 = pipe.unary sqrt %n : i64
@@ -43,6 +48,7 @@ func.func @sqrt_takes_floats(%n: i64) {
 
 // -----
 
+// unary, C1.
 func.func @halves_are_for_storage(%n: f16) {
   // expected-error @below {{`neg` is not defined on f16}}
   %0 = pipe.unary neg %n : f16
@@ -51,6 +57,7 @@ func.func @halves_are_for_storage(%n: f16) {
 
 // -----
 
+// binary, C1.
 func.func @shifts_take_integers(%n: f32) {
   // expected-error @below {{`shl` is not defined on f32}}
   %0 = pipe.binary shl %n, %n : f32
@@ -59,6 +66,16 @@ func.func @shifts_take_integers(%n: f32) {
 
 // -----
 
+// binary, C2.
+func.func @sums_take_numbers(%b: i1) {
+  // expected-error @below {{`add` is not defined on bool}}
+  %0 = pipe.binary add %b, %b : i1
+  return
+}
+
+// -----
+
+// cast, C1.
 func.func @tensors_become_tensors(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{cannot convert '!pipe.tensor<u8[w=4]>' to '!pipe.tensor<f32[w=5]>'}}
   %0 = pipe.cast value %x : !pipe.tensor<u8[w=4]> -> !pipe.tensor<f32[w=5]>
@@ -67,6 +84,7 @@ func.func @tensors_become_tensors(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// cast, C2.
 func.func @bits_have_one_width(%n: i64) {
   // expected-error @below {{`bits` needs types of one width, but they are i64 and f32}}
   %0 = pipe.cast bits %n : i64 -> f32
@@ -75,6 +93,7 @@ func.func @bits_have_one_width(%n: i64) {
 
 // -----
 
+// load, C1.
 func.func @an_index_for_each_axis(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{has 0 indices for 1 axes}}
   %0 = pipe.load %x[] : !pipe.tensor<u8[w=4]> -> ui8
@@ -91,6 +110,7 @@ func.func @load_gives_an_element(%x: !pipe.tensor<u8[w=4]>, %n: i64) {
 
 // -----
 
+// draw, C1.
 func.func @a_draw_has_its_arguments(%k: !pipe.key) {
   // expected-error @below {{`uniform` has arguments or a result of other types}}
   %0 = pipe.draw uniform %k () id 17 path "p" : f64

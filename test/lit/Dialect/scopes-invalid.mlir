@@ -3,6 +3,7 @@
 
 // What the verifiers of branches, loops, views and outputs refuse.
 
+// choose, C1.
 func.func @choose_has_an_arm(%n: i64) {
   // expected-error @below {{has no arm}}
   %0 = "pipe.choose"(%n) : (i64) -> i64
@@ -11,6 +12,7 @@ func.func @choose_has_an_arm(%n: i64) {
 
 // -----
 
+// choose, C1.
 func.func @arms_yield_the_results(%n: i64, %y: f32) {
   // expected-error @below {{has a region that yields other types than the results}}
   %0 = pipe.choose %n -> i64 {
@@ -21,6 +23,18 @@ func.func @arms_yield_the_results(%n: i64, %y: f32) {
 
 // -----
 
+// choose, C2.
+func.func @choose_has_sizes(%n: i64, %x: !pipe.tensor<u8[w=?]>) {
+  // expected-error @below {{has 0 sizes for 1 dynamic axes}}
+  %0 = pipe.choose %n -> !pipe.tensor<u8[w=?]> {
+    pipe.yield %x : !pipe.tensor<u8[w=?]>
+  }
+  return
+}
+
+// -----
+
+// repeat, C1.
 func.func @repeat_carries_its_results(%n: i64, %y: f32) {
   // expected-error @below {{carries other types than its results}}
   %0 = pipe.repeat %n bound 4 (%y) : (f32) -> i64 {
@@ -32,6 +46,7 @@ func.func @repeat_carries_its_results(%n: i64, %y: f32) {
 
 // -----
 
+// search, C1.
 func.func @search_accepts_its_results(%n: i64, %ok: i1, %y: f32) {
   // expected-error @below {{accepts other types than its results}}
   %0 = pipe.search 3 -> i64 {
@@ -58,6 +73,7 @@ func.func @search_numbers_its_tries(%n: i64, %ok: i1) {
 
 // -----
 
+// each, C1.
 func.func @each_yields_its_results(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{yields another number of values than it has results}}
   %0 = pipe.each "v" 2 -> !pipe.tensor<u8[v=2, w=4]> {
@@ -69,6 +85,7 @@ func.func @each_yields_its_results(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// each, C1.
 func.func @each_adds_its_axis(%x: !pipe.tensor<u8[w=4]>) {
   // expected-error @below {{yields '!pipe.tensor<u8[w=4]>' for '!pipe.tensor<u8[v=3, w=4]>'}}
   %0 = pipe.each "v" 2 -> !pipe.tensor<u8[v=3, w=4]> {
@@ -80,6 +97,7 @@ func.func @each_adds_its_axis(%x: !pipe.tensor<u8[w=4]>) {
 
 // -----
 
+// peer, C1.
 func.func @a_peer_has_the_type(%x: !pipe.tensor<u8[w=4]>, %n: i64) {
   // expected-error @below {{reads '!pipe.tensor<u8[w=4]>' as '!pipe.tensor<u8[w=5]>'}}
   %0 = pipe.peer %x[%n] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=5]>
@@ -88,6 +106,7 @@ func.func @a_peer_has_the_type(%x: !pipe.tensor<u8[w=4]>, %n: i64) {
 
 // -----
 
+// peer, C1.
 func.func @peers_are_in_a_batch(%x: !pipe.tensor<u8[w=4]>, %n: i64) {
   // expected-error @below {{stands outside a batch}}
   %0 = pipe.peer %x[%n] : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=4]>
@@ -96,6 +115,7 @@ func.func @peers_are_in_a_batch(%x: !pipe.tensor<u8[w=4]>, %n: i64) {
 
 // -----
 
+// peers, C1.
 func.func @all_peers_are_in_a_batch(%x: !pipe.tensor<u8[w=4]>, %n: i64) {
   // expected-error @below {{stands outside a batch}}
   %0 = pipe.peers %x along "n" sizes(%n) : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[n=?, w=4]>
@@ -104,6 +124,7 @@ func.func @all_peers_are_in_a_batch(%x: !pipe.tensor<u8[w=4]>, %n: i64) {
 
 // -----
 
+// peers, C2.
 pipe.pipeline @all_peers_have_the_axes seed 0 substitute 0.0 {
   %n = pipe.constant 2 : i64 -> i64
   pipe.batch size(%n) last drop {
@@ -131,6 +152,7 @@ func.func @an_output_has_sizes(%x: !pipe.tensor<u8[w=?]>) {
 
 // -----
 
+// output, C1.
 func.func @an_output_is_bounded(%x: !pipe.tensor<u8[w=?]>, %n: i64) {
   // expected-error @below {{has axis `w` of unknown extent; it must be static, or bounded and ragged}}
   pipe.output "x" %x sizes(%n) axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<u8[w=?]>
@@ -139,6 +161,7 @@ func.func @an_output_is_bounded(%x: !pipe.tensor<u8[w=?]>, %n: i64) {
 
 // -----
 
+// output, C2.
 func.func @counts_have_limits(%x: !pipe.tensor<u8[w=4]>, %c: !pipe.tensor<i64[]>) {
   // expected-error @below {{has 1 counts with other numbers of axes, limits and messages}}
   pipe.output "x" %x axes ["n", "w"] stored ["n", "w"] counts(%c : !pipe.tensor<i64[]>) of ["w"] limits [4, 5] messages ["m"] : !pipe.tensor<u8[w=4]>
@@ -147,6 +170,7 @@ func.func @counts_have_limits(%x: !pipe.tensor<u8[w=4]>, %c: !pipe.tensor<i64[]>
 
 // -----
 
+// output, C2.
 func.func @counts_are_of_an_axis(%x: !pipe.tensor<u8[w=4]>, %c: !pipe.tensor<i64[]>) {
   // expected-error @below {{counts elements of an axis that it does not have, or not in i64}}
   pipe.output "x" %x axes ["n", "w"] stored ["n", "w"] counts(%c : !pipe.tensor<i64[]>) of ["h"] limits [4] messages ["m"] : !pipe.tensor<u8[w=4]>

@@ -43,6 +43,7 @@ pipe.kernel @k0 "pixels" {
 
 pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
   %batch = pipe.constant 2 : i64 -> i64
+  // launch, C1.
   // expected-error @+1 {{gives other arguments than `k0` takes}}
   %1 = pipe.launch @k0 () scalars() : () -> !pipe.tensor<u8[w=4]>
   pipe.batch size(%batch) last drop {
@@ -64,6 +65,20 @@ pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
   %x = pipe.field %row "x" : !pipe.tensor<u8[w=4]>
   // expected-error @+1 {{has other results than `k0` returns}}
   %1 = pipe.launch @k0 (%x) scalars() : (!pipe.tensor<u8[w=4]>) -> !pipe.tensor<u8[w=5]>
+  pipe.batch size(%batch) last drop {
+  }
+}
+
+// -----
+
+pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
+  %batch = pipe.constant 2 : i64 -> i64
+  %i = pipe.slot 8 : i64
+  %x = pipe.constant dense<1> : tensor<4xui8> -> !pipe.tensor<u8[w=4]>
+  %y = pipe.constant dense<1> : tensor<5xui8> -> !pipe.tensor<u8[w=5]>
+  // switch, C1.
+  // expected-error @+1 {{gives '!pipe.tensor<u8[w=5]>' as '!pipe.tensor<u8[w=4]>'}}
+  %0 = pipe.switch %i (%x, %y) : !pipe.tensor<u8[w=4]>, !pipe.tensor<u8[w=5]> -> !pipe.tensor<u8[w=4]>
   pipe.batch size(%batch) last drop {
   }
 }

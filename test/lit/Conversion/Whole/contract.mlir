@@ -1,0 +1,19 @@
+// RUN: penstock-opt %s --pipe-schedule-cpu=level=3 --pipe-kernel-to-loops | FileCheck %s
+// REQUIRES: penstock-opt
+
+// Columns of the matrix lie on lanes, and four rows of the value share what is loaded of it. Products and sums
+// are rounded apart.
+// CHECK-LABEL: func.func @contracts(
+// CHECK: scf.for {{.*}} step %c4
+// CHECK: scf.for {{.*}} step %c8
+// CHECK: llvm.load {{.*}} -> f32
+// CHECK: llvm.load {{.*}} -> vector<8xf32>
+// CHECK: vector.splat
+// CHECK: arith.mulf {{.*}} : vector<8xf32>
+// CHECK-NOT: llvm.intr.fma
+// CHECK: return
+pipe.kernel @contracts "pixels" {
+^bb0(%x: !pipe.tensor<f32[t=9, f=40]>, %m: !pipe.tensor<f32[f=40, mel=16]>):
+  %0 = pipe.contract %x by %m : !pipe.tensor<f32[t=9, f=40]>, !pipe.tensor<f32[f=40, mel=16]> -> !pipe.tensor<f32[t=9, mel=16]>
+  pipe.return %0 : !pipe.tensor<f32[t=9, mel=16]>
+}

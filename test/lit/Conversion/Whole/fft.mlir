@@ -1,0 +1,17 @@
+// RUN: penstock-opt %s --pipe-schedule-cpu=level=3 --pipe-kernel-to-loops | FileCheck %s
+// REQUIRES: penstock-opt
+
+// Factors of 64 with their tables of sines; 64 real values are 32 complex ones.
+// CHECK-COUNT-2: llvm.mlir.global internal constant
+// CHECK-LABEL: func.func @ffts(
+// CHECK: scf.for {{.*}} to %c32
+// CHECK-COUNT-2: llvm.load {{.*}} -> f32
+// CHECK-COUNT-2: llvm.store {{.*}} : f32
+// CHECK: scf.for {{.*}} to %c8
+// CHECK: arith.subf
+// CHECK: return
+pipe.kernel @ffts "pixels" {
+^bb0(%x: !pipe.tensor<f32[t=64]>):
+  %0 = pipe.fft %x along "t" : !pipe.tensor<f32[t=64]> -> !pipe.tensor<f32[freq=33, part=2]>
+  pipe.return %0 : !pipe.tensor<f32[freq=33, part=2]>
+}
