@@ -3,7 +3,7 @@
 # Flags that every target shares, and the helper that declares a library of ours.
 
 # One set of flags for all targets: warnings are errors, floating point is
-# never contracted (design: section 6, "no fma in the semantics").
+# never contracted (docs/scalars.md, "No fused multiply-add").
 add_library(penstock_options INTERFACE)
 target_compile_options(penstock_options INTERFACE
   -Wall -Wextra -Werror -Wno-unused-parameter -ffp-contract=off

@@ -13,7 +13,7 @@ def Pipe_Dialect : Dialect {
   let description = [{
     A pipeline is the body of one sample: scalars that follow from the key,
     headers and metadata, tensors with named axes that follow from media, and
-    outputs. Every op is pure in the sense of contract 3.1: its result is what
+    outputs. Every op is pure in the sense of contract 1 (docs/architecture.md): its result is what
     the scalar interpreter in `stdlib/reference` computes.
 
     The same ops live on three levels: in `pipe.pipeline` as imported, in

@@ -229,7 +229,7 @@ def Pipe_DrawOp : Pipe_ScalarOp<"draw", [Pure, AttrSizedOperandSegments]> {
   let summary = "A random value, a pure function of key, id and element";
   let description = [{
     `id` hashes the draw's user-visible `path` and never changes. Element e (0
-    without `at`) uses words 2e and 2e+1 of the Philox stream of contract 3.3,
+    without `at`) uses words 2e and 2e+1 of the Philox stream (docs/scalars.md, "Draws"),
     as a 64-bit number b = word[2e] * 2^32 + word[2e+1]:
 
     * `bits`: b, as i64.

@@ -3,7 +3,7 @@
 // What every draw means.
 //
 // Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011) and the layout of contract 3: counter words are position (48 bits),
+// SC 2011) and the layout that docs/scalars.md states: counter words are position (48 bits),
 // view (16), epoch (32) and block (32); the key is mix(seed, indices, id).
 #pragma once
 

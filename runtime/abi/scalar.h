@@ -2,9 +2,9 @@
 //
 // What every scalar operation means.
 //
-// The one definition of scalar arithmetic (docs/rationale/scalars.md). Constant
+// The one definition of scalar arithmetic (docs/scalars.md). Constant
 // folding and the reference interpreter call these functions; generated code
-// for every target computes the same bits, and test/unit/runtime/scalar_test
+// for every target computes the same bits, and test/unit/abi/ScalarTest.cpp
 // holds the table of cases.
 //
 // Everything is total: no input traps, and none is undefined.

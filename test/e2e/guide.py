@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/guide.md and docs/operators.md tell people to type works, and prints what they show.
+"""What pages of docs/ tell people to type works, and prints what they show.
 
 A block ```console holds commands, each after `$ `, and lines that must stand in what they print, in
-this order; `...` stands for anything. A block ```pipe NAME is written to that file first.
+this order; `...` stands for anything. A block ```pipe NAME, or ```mlir NAME, is written to that file first.
 """
 import os
 import re
@@ -27,13 +27,15 @@ def page(name):
 class Guide(ToolTest):
     def setUp(self):
         super().setUp()
-        for name in ("examples", "scripts"):
+        for name in ("compiler", "docs", "examples", "scripts", "stdlib", "test"):
             os.symlink(os.path.join(ROOT, name), os.path.join(self.folder, name))
         make_folder(os.path.join(self.folder, "build", "sample-data"), per_class=40, sizes=(200, 300))
         subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "make-sample-sounds"), os.path.join(self.folder, "build", "sample-sounds")], check=True)
         tools = os.path.join(self.folder, "bin")
         os.makedirs(tools)
         os.symlink(self.tool, os.path.join(tools, "penstock"))
+        self.opt = os.path.join(os.path.dirname(os.path.dirname(self.tool)), "penstock-opt", "penstock-opt")
+        os.symlink(self.opt, os.path.join(tools, "penstock-opt"))
         self.path = tools + os.pathsep + os.environ["PATH"]
 
     def type_in(self, command, expected):
@@ -57,7 +59,7 @@ class Guide(ToolTest):
         """Types in all commands of a page; the number of those of ours."""
         commands = 0
         for kind, name, text in blocks(page(guide)):
-            if kind == "pipe":
+            if kind in ("pipe", "mlir"):
                 with open(os.path.join(self.folder, name), "w") as file:
                     file.write(text)
                 continue
@@ -80,8 +82,13 @@ class Guide(ToolTest):
     def test_every_command_about_checkpoints_and_shards(self):
         self.assertGreater(self.follow("jpeg-index.md"), 3)
 
+    def test_an_op_is_followed_through_the_tree(self):
+        if not os.path.exists(self.opt):
+            self.skipTest("penstock-opt is not built")
+        self.assertGreater(self.follow("adding-an-op.md"), 4)
+
     def test_pipelines_that_are_shown_have_the_layout(self):
-        for name in ("guide.md", "operators.md", "jpeg-index.md"):
+        for name in ("guide.md", "operators.md", "jpeg-index.md", "adding-an-op.md"):
             for kind, file, text in blocks(page(name)):
                 if kind == "pipe":
                     with self.subTest(file=file):

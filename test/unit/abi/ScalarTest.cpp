@@ -2,7 +2,7 @@
 //
 // The table of scalar semantics.
 //
-// Each rule of the design's section on scalars, with the cases at which
+// Each rule of docs/scalars.md, with the cases at which
 // processors and languages differ.
 #include "runtime/abi/scalar.h"
 #include <gtest/gtest.h>

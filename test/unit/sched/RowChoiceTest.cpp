@@ -119,7 +119,7 @@ TEST(RowChoice, AListKeepsItsOrderUnderWhere) {
             "entry 8 of the order is row 30, but the table has 30 rows");
 }
 
-// Contract 4, for every order: ranks share positions, and resuming under
+// Contract 4 (docs/architecture.md), for every order: ranks share positions, and resuming under
 // another world size gives the same rest.
 TEST(RowChoice, RanksAndResumeSeeTheSameRows) {
   MemoryTable table(200);
