@@ -28,11 +28,11 @@ bool Bundle::has(const std::string &target) const {
 runtime::Result<Compiled> Bundle::take() {
   const codegen::Target host = codegen::Target::host();
   Level *best = nullptr;
-  auto levelOf = [](const Level &level) { return codegen::Target::named(level.target)->level; };
+  auto targetOf = [](const Level &level) { return *codegen::Target::named(level.target); };
   std::string all;
   for (Level &level : levels) {
     all += (all.empty() ? "" : ", ") + level.target;
-    if (levelOf(level) <= host.level && (!best || levelOf(level) > levelOf(*best)))
+    if (host.includes(targetOf(level)) && (!best || targetOf(level).includes(targetOf(*best))))
       best = &level;
   }
   if (!best)

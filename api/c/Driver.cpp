@@ -293,7 +293,7 @@ bool Driver::runTo(Stage stage) {
     // The pipeline op goes now. That an output reads the row may have been for nothing.
     if (request.from != "loops" && (!readsRows() || !makePlan()))
       return false;
-    pipelines::buildLLVMPipeline(passes);
+    pipelines::buildLLVMPipeline(passes, static_cast<int>(target->level));
     break;
   default:
     return true;

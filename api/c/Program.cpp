@@ -125,8 +125,7 @@ static std::string cacheFolderOf(const pst_compile_options &given) {
 }
 
 static std::string unknownTarget(const std::string &name) {
-  return "unknown target `" + name +
-         "`; known are x86-64-v2, x86-64-v3, x86-64-v4 and x86-64-v4-vnni";
+  return "unknown target `" + name + "`; known are " + codegen::Target::names();
 }
 
 pst_status pst_compile_bundle(const char *text, size_t length, const char *file_name,

@@ -96,7 +96,8 @@ typedef struct pst_compile_options {
   /* Names of optimising passes to leave out (see `penstock compile --help`). */
   const char *const *disabled_passes;
   size_t disabled_pass_count;
-  /* "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"; NULL: this machine. */
+  /* "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni", "armv8-a"; NULL: this
+   * machine. */
   const char *target;
   /* Folder of the compile cache; NULL: $XDG_CACHE_HOME/penstock or
    * ~/.cache/penstock; "": no cache. The folder is private to its owner, and a

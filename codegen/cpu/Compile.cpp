@@ -6,6 +6,7 @@
 // up after us and nothing more: its default pipelines reassociate sums, which
 // breaks the multiply-add patterns and halves the speed.
 #include "codegen/cpu/Compile.h"
+#include "codegen/cpu/Architecture.h"
 #include "codegen/cpu/Link.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -16,7 +17,6 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace penstock;
@@ -30,22 +30,18 @@ static llvm::Error failure(const llvm::Twine &message) {
 }
 
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> machineFor(const Target &target) {
-  static const bool initialised = [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    return true;
-  }();
-  (void)initialised;
-  const std::string triple = "x86_64-unknown-linux-gnu";
+  const Architecture &architecture = architectureOf(target);
+  architecture.initialise();
   std::string message;
-  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, message);
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(architecture.triple, message);
   if (!found)
     return failure(message);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.NoTrappingFPMath = true;
+  const Processor processor = architecture.processorOf(target.level);
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
-      triple, target.processor(), target.features(), options, llvm::Reloc::PIC_,
+      architecture.triple, processor.name, processor.features, options, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
@@ -57,29 +53,22 @@ struct Translated {
 };
 } // namespace
 
-/// The lowest level that has an instruction which schedules ask for by name.
-static std::optional<CpuLevel> levelOf(llvm::StringRef intrinsic) {
-  if (intrinsic.starts_with("avx512.vpdp") || intrinsic.starts_with("avx512.vpermi2var.qi") ||
-      intrinsic.starts_with("avx512.permvar.qi"))
-    return CpuLevel::v4vnni;
-  if (intrinsic.starts_with("avx512."))
-    return CpuLevel::v4;
-  if (intrinsic.starts_with("avx2."))
-    return CpuLevel::v3;
-  if (intrinsic.starts_with("sse") || intrinsic.starts_with("ssse3."))
-    return CpuLevel::v2;
-  return std::nullopt;
-}
-
-/// What LLVM would end the process for: a text that was read back may ask for
+/// Refuses what LLVM would end the process for: a text that was read back may ask for
 /// instructions of another level, or hold what no module may.
 static llvm::Error check(const llvm::Module &module, const Target &target) {
   for (const llvm::Function &function : module) {
-    llvm::StringRef name = function.getName();
-    if (!name.consume_front("llvm.x86."))
+    std::optional<CpuLevel> level;
+    bool isOfMachine = false;
+    for (const Architecture *architecture : architectures) {
+      llvm::StringRef name = function.getName();
+      if (name.consume_front("llvm.") && name.consume_front(architecture->intrinsics)) {
+        isOfMachine = true;
+        level = architecture->levelOf(name);
+      }
+    }
+    if (!isOfMachine)
       continue;
-    const std::optional<CpuLevel> level = levelOf(name);
-    if (!level || *level > target.level)
+    if (!level || !target.includes(Target{*level}))
       return failure("the code uses `" + function.getName() + "`, which " + target.describe() +
                      " does not have; " +
                      (level ? "`--target " + Target{*level}.describe() + "` has it"
@@ -107,6 +96,7 @@ static llvm::Error translate(mlir::ModuleOp source, const Target &target, Transl
     return error;
   out.module->setDataLayout(out.machine->createDataLayout());
   out.module->setTargetTriple(out.machine->getTargetTriple().str());
+  const char *vectorBits = architectureOf(target).processorOf(target.level).vectorBits;
   for (llvm::Function &function : *out.module) {
     if (function.isDeclaration())
       continue;
@@ -114,8 +104,10 @@ static llvm::Error translate(mlir::ModuleOp source, const Target &target, Transl
     // Without these a copy loop becomes a call of memcpy, and AVX-512 code uses
     // half registers.
     function.addFnAttr("no-builtins");
-    function.addFnAttr("prefer-vector-width", target.level >= CpuLevel::v4 ? "512" : "256");
-    function.addFnAttr("min-legal-vector-width", target.level >= CpuLevel::v4 ? "512" : "256");
+    if (vectorBits) {
+      function.addFnAttr("prefer-vector-width", vectorBits);
+      function.addFnAttr("min-legal-vector-width", vectorBits);
+    }
   }
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

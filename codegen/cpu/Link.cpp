@@ -2,8 +2,10 @@
 //
 // Sections, relocations, file.
 #include "codegen/cpu/Link.h"
+#include "codegen/cpu/Architecture.h"
 #include "runtime/abi/image.h"
 #include "runtime/abi/kernel.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
@@ -19,7 +21,8 @@ static llvm::Error refuse(const llvm::Twine &message) {
 namespace {
 class Linker {
 public:
-  explicit Linker(llvm::ArrayRef<uint8_t> object) : object(object) {
+  Linker(llvm::ArrayRef<uint8_t> object, const Architecture &architecture)
+      : object(object), architecture(architecture) {
     header = at<Elf64_Ehdr>(0);
     sections = {at<Elf64_Shdr>(header->e_shoff), header->e_shnum};
     places.resize(sections.size(), -1);
@@ -45,6 +48,7 @@ private:
   }
 
   llvm::ArrayRef<uint8_t> object;
+  const Architecture &architecture;
   const Elf64_Ehdr *header;
   llvm::ArrayRef<Elf64_Shdr> sections;
   std::vector<int64_t> places; ///< of each section, from the first byte of the code
@@ -70,7 +74,7 @@ llvm::Error Linker::layOut() {
            std::max<uint64_t>(section.sh_addralign, 1));
     places[i] = static_cast<int64_t>(code.size() - section.sh_size);
   }
-  dataStart = (code.size() + PST_IMAGE_PAGE - 1) / PST_IMAGE_PAGE * PST_IMAGE_PAGE;
+  dataStart = llvm::alignTo(code.size(), architecture.page);
   for (auto [i, section] : llvm::enumerate(sections)) {
     if (!isKept(section) || (section.sh_flags & SHF_EXECINSTR))
       continue;
@@ -94,19 +98,21 @@ llvm::Error Linker::relocate() {
       const auto type = ELF64_R_TYPE(entry.r_info);
       if (symbol.st_shndx == SHN_UNDEF)
         return refuse("the object needs the undefined symbol `" + name + "`");
-      if (type != R_X86_64_PC32 && type != R_X86_64_PLT32)
-        return refuse("the object has a relocation of type " + llvm::Twine(type) + " against `" +
-                      name + "`, which is not PC-relative");
       if (symbol.st_shndx >= places.size() || places[symbol.st_shndx] < 0)
         return refuse("the object refers to `" + name +
                       "`, which is neither code nor read-only data");
       const uint64_t place = static_cast<uint64_t>(places[table.sh_info]) + entry.r_offset;
-      const int64_t value = places[symbol.st_shndx] + static_cast<int64_t>(symbol.st_value) +
-                            entry.r_addend - static_cast<int64_t>(place);
-      if (value != static_cast<int32_t>(value))
-        return refuse("the distance to `" + name + "` does not fit into 32 bits");
-      const auto word = static_cast<int32_t>(value);
-      std::memcpy(memory(place), &word, sizeof word);
+      const int64_t to =
+          places[symbol.st_shndx] + static_cast<int64_t>(symbol.st_value) + entry.r_addend;
+      switch (architecture.relocate({static_cast<uint32_t>(type), place, to, memory(place)})) {
+      case Architecture::Fit::yes:
+        break;
+      case Architecture::Fit::tooFar:
+        return refuse("the distance to `" + name + "` does not fit into an instruction");
+      case Architecture::Fit::notRelative:
+        return refuse("the object has a relocation of type " + llvm::Twine(type) + " against `" +
+                      name + "`, which is not PC-relative");
+      }
     }
   }
   return llvm::Error::success();
@@ -161,7 +167,7 @@ std::vector<uint8_t> Linker::file(CpuLevel level) {
 
 llvm::Expected<std::vector<uint8_t>> codegen::linkImage(llvm::ArrayRef<uint8_t> object,
                                                         const Target &target) {
-  Linker linker(object);
+  Linker linker(object, architectureOf(target));
   if (auto error = linker.layOut())
     return std::move(error);
   if (auto error = linker.relocate())

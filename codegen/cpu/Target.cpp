@@ -2,40 +2,45 @@
 //
 // The levels by name, and the host's.
 #include "codegen/cpu/Target.h"
-#include <algorithm>
+#include "runtime/abi/level.h"
+#include <iterator>
 
+using namespace penstock;
 using namespace penstock::codegen;
 
+static const level::Level &entryOf(CpuLevel level) {
+  return *level::numbered(static_cast<uint32_t>(level));
+}
+
 Target Target::host() {
-  __builtin_cpu_init();
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                  __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
-  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512vl");
-  const bool vnni =
-      v4 && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi");
-  return {vnni ? CpuLevel::v4vnni : v4 ? CpuLevel::v4 : v3 ? CpuLevel::v3 : CpuLevel::v2};
+  Target highest;
+  for (const level::Level &level : level::all)
+    if (level::isOffered(level))
+      highest.level = static_cast<CpuLevel>(level.number);
+  return highest;
 }
 
 std::optional<Target> Target::named(std::string_view name) {
   if (name.empty() || name == "host")
     return host();
-  for (CpuLevel level : {CpuLevel::v2, CpuLevel::v3, CpuLevel::v4, CpuLevel::v4vnni})
-    if (Target{level}.describe() == name)
-      return Target{level};
+  for (const level::Level &level : level::all)
+    if (level.name == name)
+      return Target{static_cast<CpuLevel>(level.number)};
   return std::nullopt;
 }
 
-std::string Target::describe() const {
-  return level == CpuLevel::v4vnni ? "x86-64-v4-vnni" : processor();
+std::string Target::names() {
+  std::string all;
+  for (const level::Level &level : level::all)
+    all += (all.empty()                          ? ""
+            : &level == std::end(level::all) - 1 ? " and "
+                                                 : ", ") +
+           std::string(level.name);
+  return all;
 }
 
-std::string Target::processor() const {
-  return "x86-64-v" +
-         std::to_string(std::min(static_cast<int>(level), static_cast<int>(CpuLevel::v4)));
-}
+std::string Target::describe() const { return std::string(entryOf(level).name); }
 
-std::string Target::features() const {
-  return level == CpuLevel::v4vnni ? "+avx512vbmi,+avx512vnni" : "";
+bool Target::includes(const Target &other) const {
+  return entryOf(level).architecture == entryOf(other.level).architecture && other.level <= level;
 }

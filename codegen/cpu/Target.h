@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which x86-64 the code is made for.
+// What machine the code is made for.
 #pragma once
 
 #include <optional>
@@ -9,25 +9,25 @@
 
 namespace penstock::codegen {
 
-/// Recorded in a kernel's schedule and in images, by these numbers; each includes those below.
+/// Recorded in a kernel's schedule and in images; the numbers are those of runtime/abi/level.h,
+/// of which x86-64's have names here.
 enum class CpuLevel : int { v2 = 2, v3 = 3, v4 = 4, v4vnni = 5 };
 
-/// A feature level of the x86-64 psABI: v2 (SSE4.2), v3 (AVX2, FMA, F16C), v4
-/// (AVX-512 F BW CD DQ VL); and one of ours, v4-vnni (v4 with VBMI and VNNI). Code
-/// made for a level runs wherever it is offered, and gives the same bits on
-/// every level.
+/// A level of an architecture (runtime/abi/level.h). Code made for a level runs wherever it is
+/// offered, and gives the same bits on every level.
 struct Target {
   CpuLevel level = CpuLevel::v2;
 
   /// The highest level that this machine offers.
   static Target host();
-  /// "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"; "" and "host" mean host().
+  /// A level by its name, such as "x86-64-v3"; "" and "host" mean host().
   static std::optional<Target> named(std::string_view name);
+  /// All names, for a message: "x86-64-v2, .. and armv8-a".
+  static std::string names();
   /// The name that named() reads.
   std::string describe() const;
-  /// LLVM's name of the processor, and the features to add to it.
-  std::string processor() const;
-  std::string features() const;
+  /// Whether what is made for `other` runs on all machines of this level.
+  bool includes(const Target &other) const;
 };
 
 } // namespace penstock::codegen

@@ -72,6 +72,8 @@ static void leaveLargeSetupsPlain(ModuleOp module) {
 
 namespace {
 struct LoopsToLLVMPass : penstock::conversion::impl::LoopsToLLVMBase<LoopsToLLVMPass> {
+  using LoopsToLLVMBase::LoopsToLLVMBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (auto pipeline : llvm::make_early_inc_range(module.getOps<penstock::pipe::PipelineOp>()))
@@ -82,7 +84,7 @@ struct LoopsToLLVMPass : penstock::conversion::impl::LoopsToLLVMBase<LoopsToLLVM
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     patterns.add<LeaveAtPoint>(&getContext());
-    penstock::conversion::populateLaneToLLVMPatterns(patterns);
+    penstock::conversion::populateLaneToLLVMPatterns(patterns, level);
     populateSCFToControlFlowConversionPatterns(patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);

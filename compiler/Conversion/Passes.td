@@ -74,6 +74,9 @@ def LoopsToLLVM : Pass<"pipe-loops-to-llvm", "::mlir::ModuleOp"> {
     memcpy, helpers are private functions.
   }];
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
+  let options = [
+    Option<"level", "level", "int", "3", "what code is made for, as compiler/Lane/Features.h numbers it; its architecture counts here">
+  ];
 }
 
 def KernelToGpu : Pass<"pipe-kernel-to-gpu", "::mlir::ModuleOp"> {

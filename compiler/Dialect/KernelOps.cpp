@@ -4,6 +4,7 @@
 #include "compiler/Dialect/CheapOps.h"
 #include "compiler/Dialect/Rows.h"
 #include "compiler/Dialect/SmallReduction.h"
+#include "runtime/abi/level.h"
 #include "runtime/abi/scalar.h"
 
 using namespace mlir;
@@ -75,8 +76,10 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
                                   << wanted;
     };
     if (name == "level") { // C1
-      if (!number(value, 2, 5, 1))
-        return refuse("a level is 2, 3, 4 or 5, as i64");
+      auto integer = llvm::dyn_cast<IntegerAttr>(value);
+      if (!integer || !integer.getType().isSignlessInteger(64) ||
+          !penstock::level::numbered(integer.getInt()))
+        return refuse("a level is 2, 3, 4, 5 or 64, as i64");
     } else if (name == "streaming") {
       if (!llvm::isa<UnitAttr>(value))
         return refuse("`streaming` stands alone");

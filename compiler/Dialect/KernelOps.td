@@ -23,7 +23,7 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
 
     Constraints:
 
-    - (C1) on a CPU, a schedule has the feature `level`, 2 to 5, and may say
+    - (C1) on a CPU, a schedule has the feature `level` (runtime/abi/level.h), and may say
       `streaming`.
     - (C2) on a GPU, it has a `mapping`, "grid", "block" or "tile", and `threads` of a
       block, a multiple of 32 up to 1024.

@@ -19,10 +19,9 @@ struct Features {
   bool signMask = false;         ///< `sign_mask`; conditions are lanes of ones and zeros
   bool numbers = false;   ///< `min_number`, `max_number`, `replace_nan`, of whole registers of f32
   bool convertUp = false; ///< `convert_up`, likewise
-  bool permuteInts = false; ///< `permute_two` of i32, likewise
-  bool permuteBytes =
-      false; ///< `permute` and `permute_two` of bytes, likewise; loads of some bytes of a register
-  bool dotQuads = false; ///< `dot_quads`, likewise
+  bool permuteInts = false;  ///< `permute_two` of i32, likewise
+  bool permuteBytes = false; ///< `permute` and `permute_two` of bytes, likewise
+  bool dotQuads = false;     ///< `dot_quads`, likewise; loads of some bytes of a register
   /// Bytes of the smallest elements that are taken one by one out of two registers; 0: none.
   int64_t leastSelected = 0;
 
@@ -33,7 +32,7 @@ struct Features {
   }
 };
 
-/// Those of x86-64-v2, v3 and v4 by number; 5 is v4 with VNNI and VBMI (Ice Lake, Zen 4).
+/// Those of a level, by its number (runtime/abi/level.h).
 Features featuresOf(int64_t level);
 
 } // namespace penstock::lane

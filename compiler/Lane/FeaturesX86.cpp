@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the levels of x86-64 have.
-#include "compiler/Lane/Features.h"
+#include "compiler/Lane/Architectures.h"
 
 using namespace penstock::lane;
 
-Features penstock::lane::featuresOf(int64_t level) {
+Features penstock::lane::featuresOfX86(int64_t level) {
   Features has;
   has.signMask = level < 4; // AVX-512 has conditions in registers of their own
   if (level >= 3) {         // AVX2, FMA, F16C

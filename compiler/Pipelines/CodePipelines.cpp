@@ -46,8 +46,10 @@ void pipelines::buildDeviceCodePipeline(mlir::OpPassManager &manager) {
   manager.addNestedPass<mlir::func::FuncOp>(mlir::createCSEPass());
 }
 
-void pipelines::buildLLVMPipeline(mlir::OpPassManager &manager) {
+void pipelines::buildLLVMPipeline(mlir::OpPassManager &manager, int level) {
   // Index arithmetic of the loops repeats itself; LLVM's passes see less then.
   manager.addPass(mlir::createCSEPass());
-  manager.addPass(conversion::createLoopsToLLVM());
+  conversion::LoopsToLLVMOptions options;
+  options.level = level;
+  manager.addPass(conversion::createLoopsToLLVM(options));
 }

@@ -12,7 +12,7 @@ void buildSchedulePipeline(mlir::OpPassManager &manager, int level);
 /// schedule -> loops. The pipeline op stays, as the plan's source.
 void buildLoopsPipeline(mlir::OpPassManager &manager);
 /// loops -> llvm. The pipeline op goes.
-void buildLLVMPipeline(mlir::OpPassManager &manager);
+void buildLLVMPipeline(mlir::OpPassManager &manager, int level);
 
 /// kernels -> what the threads of a GPU do, which codegen/cuda prints. Kernels that
 /// the host runs (select, setup, tables) stay as they are.

@@ -27,7 +27,7 @@ def ScheduleCpu : Pass<"pipe-schedule-cpu", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"level", "level", "int", "3", "what code is made for, as compiler/Lane/Features.h numbers it: 2, 3, 4 or 5">
+    Option<"level", "level", "int", "3", "what code is made for, as compiler/Lane/Features.h numbers it: 2, 3, 4, 5 or 64">
   ];
 }
 

@@ -17,7 +17,7 @@
 typedef struct pst_image_header {
   uint32_t magic;
   uint32_t abi;   /* PST_KERNEL_ABI_VERSION */
-  uint32_t level; /* x86-64 feature level: 2, 3, 4; 5: 4 with VBMI and VNNI */
+  uint32_t level; /* as level.h numbers it */
   uint32_t entry_count;
   uint64_t size;        /* of the whole file */
   uint64_t code_offset; /* in the file */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/core/Image.h"
 #include "runtime/abi/image.h"
+#include "runtime/abi/level.h"
 
 #include <cstring>
 #include <sys/mman.h>
@@ -10,23 +11,6 @@ namespace penstock::runtime {
 
 static Error corruptImage(std::string what) {
   return {Code::Corrupt, "the machine code is damaged: " + std::move(what)};
-}
-
-static bool processorHas(uint32_t level) {
-  __builtin_cpu_init();
-  if (level >= 3 && !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("f16c")))
-    return false;
-  if (level >= 4 && !(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")))
-    return false;
-  if (level >= 5 && !(__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi")))
-    return false;
-  return __builtin_cpu_supports("sse4.2");
-}
-
-static std::string nameOf(uint32_t level) {
-  return level == 5 ? "x86-64-v4-vnni" : "x86-64-v" + std::to_string(level);
 }
 
 /// The header of a file whose sizes and checksum are right.
@@ -53,8 +37,11 @@ static Result<pst_image_header> readHeader(std::span<const uint8_t> bytes) {
   std::memcpy(copy.data(), &zeroed, sizeof zeroed);
   if (pst_image_checksum(copy.data(), copy.size()) != head.checksum)
     return corruptImage("its checksum differs");
-  if (!processorHas(head.level))
-    return Error{Code::Unsupported, "the machine code needs " + nameOf(head.level) +
+  const level::Level *level = level::numbered(head.level);
+  if (!level)
+    return corruptImage("it is for no processor that is known");
+  if (!level::isOffered(*level))
+    return Error{Code::Unsupported, "the machine code needs " + std::string(level->name) +
                                         ", which this processor does not offer"};
   return head;
 }
@@ -96,6 +83,9 @@ Result<std::shared_ptr<const Image>> Image::load(std::span<const uint8_t> bytes)
   if (head->data_size)
     std::memcpy(image->memory + head->data_offset,
                 bytes.data() + head->code_offset + head->code_size, head->data_size);
+  // An ARM core fetches instructions past its cache of data.
+  __builtin___clear_cache(reinterpret_cast<char *>(image->memory),
+                          reinterpret_cast<char *>(image->memory + head->code_size));
   const bool isProtected =
       (head->data_offset == 0 ||
        mprotect(image->memory, head->data_offset, PROT_READ | PROT_EXEC) == 0) &&

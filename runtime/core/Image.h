@@ -21,7 +21,7 @@ namespace penstock::runtime {
 class Image {
 public:
   /// Copies `bytes`. Errors: Corrupt where the file is damaged, Unsupported for
-  /// another ABI version or a processor that lacks the image's feature level.
+  /// another ABI version, another architecture, or a processor that lacks the image's level.
   ///
   /// The checksum finds damage, not malice: code comes from folders whose owner
   /// has been checked.
@@ -32,7 +32,7 @@ public:
 
   /// The kernel of that name, or null.
   pst_kernel find(const std::string &name) const;
-  /// The x86-64 feature level that the code needs, as image.h numbers it.
+  /// The level that the code needs, as runtime/abi/level.h numbers it.
   int level() const { return featureLevel; }
 
 private:

@@ -2,7 +2,9 @@
 #include "runtime/sched/Workers.h"
 
 #include <algorithm>
+#ifdef __x86_64__
 #include <immintrin.h>
+#endif
 #include <optional>
 #include <pthread.h>
 #include <signal.h>
@@ -80,7 +82,21 @@ void Workers::run(int worker) {
   }
 }
 
-FloatMode::FloatMode() : saved(_mm_getcsr()) { _mm_setcsr(0x1F80); }
-FloatMode::~FloatMode() { _mm_setcsr(saved); }
+#if defined(__x86_64__)
+static constexpr uint64_t defaultMode = 0x1F80; // all exceptions masked
+static uint64_t floatMode() { return _mm_getcsr(); }
+static void setFloatMode(uint64_t mode) { _mm_setcsr(static_cast<unsigned>(mode)); }
+#elif defined(__aarch64__)
+static constexpr uint64_t defaultMode = 0;
+static uint64_t floatMode() {
+  uint64_t mode;
+  asm volatile("mrs %0, fpcr" : "=r"(mode));
+  return mode;
+}
+static void setFloatMode(uint64_t mode) { asm volatile("msr fpcr, %0" : : "r"(mode)); }
+#endif
+
+FloatMode::FloatMode() : saved(floatMode()) { setFloatMode(defaultMode); }
+FloatMode::~FloatMode() { setFloatMode(saved); }
 
 } // namespace penstock::runtime

@@ -65,7 +65,7 @@ public:
   FloatMode &operator=(const FloatMode &) = delete;
 
 private:
-  unsigned saved;
+  uint64_t saved;
 };
 
 } // namespace penstock::runtime

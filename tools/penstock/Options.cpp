@@ -53,8 +53,9 @@ void CompileOptions::addTo(Command &command) {
       .group(group);
   command
       .option("--target", target,
-              "x86-64-v2, x86-64-v3, x86-64-v4 or x86-64-v4-vnni; default: this machine. For a "
-              "bundle a list, with commas; default: v2, v3 and v4")
+              "what to compile for, such as x86-64-v3 or armv8-a; an unknown name lists them. "
+              "Default: this machine. For a bundle a list, with commas; default: x86-64-v2, v3 "
+              "and v4")
       .typeName("LEVEL")
       .group(group);
   command

@@ -162,7 +162,7 @@ template <typename LaneOp> struct ToInstruction : OpConversionPattern<LaneOp> {
 };
 } // namespace
 
-void penstock::conversion::populateLaneToLLVMPatterns(RewritePatternSet &patterns) {
+void penstock::conversion::populateX86Patterns(RewritePatternSet &patterns) {
   patterns.add<ToInstruction<DotPairsOp>, ToInstruction<DotQuadsOp>, ToInstruction<ShufflePartsOp>,
                ToInstruction<PermuteOp>, ToInstruction<PermuteTwoOp>, ToInstruction<PackOp>,
                ToInstruction<SignMaskOp>, ToInstruction<MinNumberOp>, ToInstruction<MaxNumberOp>,

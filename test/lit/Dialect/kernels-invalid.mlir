@@ -43,7 +43,7 @@ pipe.kernel @k "codec" {
 // -----
 
 // kernel, C1.
-// expected-error @below {{has the schedule `level = 6 : i64`; a level is 2, 3, 4 or 5, as i64}}
+// expected-error @below {{has the schedule `level = 6 : i64`; a level is 2, 3, 4, 5 or 64, as i64}}
 pipe.kernel @k "pixels" schedule {level = 6 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
   pipe.return %x : !pipe.tensor<u8[w=4]>
@@ -52,7 +52,7 @@ pipe.kernel @k "pixels" schedule {level = 6 : i64} {
 // -----
 
 // kernel, C1.
-// expected-error @below {{has the schedule `level = 3 : i32`; a level is 2, 3, 4 or 5, as i64}}
+// expected-error @below {{has the schedule `level = 3 : i32`; a level is 2, 3, 4, 5 or 64, as i64}}
 pipe.kernel @k "pixels" schedule {level = 3 : i32} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
   pipe.return %x : !pipe.tensor<u8[w=4]>

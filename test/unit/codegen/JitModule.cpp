@@ -22,7 +22,7 @@ JitModule::JitModule(const std::string &text, codegen::Target target) {
   mlir::PassManager passes(&context);
   pipelines::buildSchedulePipeline(passes, static_cast<int>(target.level));
   pipelines::buildLoopsPipeline(passes);
-  pipelines::buildLLVMPipeline(passes);
+  pipelines::buildLLVMPipeline(passes, static_cast<int>(target.level));
   if (mlir::failed(passes.run(*module)))
     return;
   auto bytes = codegen::compileImage(*module, target);

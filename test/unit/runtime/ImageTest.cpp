@@ -16,8 +16,17 @@ using namespace penstock::runtime;
 
 namespace {
 
-// mov eax, 7; ret - and behind it, mov eax, 8; ret
+// Two functions, one behind the other, that return 7 and 8.
+#if defined(__aarch64__) // mov w0, 7; ret
+const std::vector<uint8_t> code = {0xE0, 0, 0x80, 0x52, 0xC0, 3, 0x5F, 0xD6,
+                                   0,    1, 0x80, 0x52, 0xC0, 3, 0x5F, 0xD6};
+constexpr uint32_t ownLevel = 64, otherLevel = 2;
+const std::string otherName = "x86-64-v2";
+#else // mov eax, 7; ret
 const std::vector<uint8_t> code = {0xB8, 7, 0, 0, 0, 0xC3, 0xB8, 8, 0, 0, 0, 0xC3};
+constexpr uint32_t ownLevel = 2, otherLevel = 64;
+const std::string otherName = "armv8-a";
+#endif
 
 void append(std::vector<uint8_t> &bytes, const void *data, size_t size) {
   const auto *from = static_cast<const uint8_t *>(data);
@@ -40,7 +49,7 @@ std::vector<uint8_t> image() {
   std::vector<uint8_t> bytes(sizeof(pst_image_header));
   const std::string names[] = {"a", "bb"};
   for (uint64_t i = 0; i < 2; ++i) {
-    const pst_image_entry entry{i * 6, names[i].size()};
+    const pst_image_entry entry{i * code.size() / 2, names[i].size()};
     append(bytes, &entry, sizeof entry);
     append(bytes, names[i].data(), names[i].size());
     bytes.resize((bytes.size() + 7) / 8 * 8);
@@ -48,11 +57,11 @@ std::vector<uint8_t> image() {
   pst_image_header head{};
   head.magic = PST_IMAGE_MAGIC;
   head.abi = PST_KERNEL_ABI_VERSION;
-  head.level = 2;
+  head.level = ownLevel;
   head.entry_count = 2;
   head.code_offset = bytes.size();
   head.code_size = code.size();
-  head.data_offset = PST_IMAGE_PAGE;
+  head.data_offset = 65536; // a page, of whichever kernel
   head.data_size = 8;
   std::memcpy(bytes.data(), &head, sizeof head);
   append(bytes, code.data(), code.size());
@@ -80,7 +89,7 @@ std::string refusal(const std::vector<uint8_t> &bytes) {
 TEST(Image, LoadsAndRuns) {
   auto loaded = Image::load(image());
   ASSERT_TRUE(loaded) << loaded.error().message;
-  EXPECT_EQ((*loaded)->level(), 2);
+  EXPECT_EQ((*loaded)->level(), static_cast<int>(ownLevel));
   ASSERT_TRUE((*loaded)->find("a") && (*loaded)->find("bb"));
   EXPECT_EQ((*loaded)->find("a")(nullptr), 7);
   EXPECT_EQ((*loaded)->find("bb")(nullptr), 8);
@@ -115,6 +124,13 @@ TEST(Image, SaysWhatIsWrong) {
   std::vector<uint8_t> changed = image();
   changed.back() ^= 1;
   EXPECT_EQ(refusal(changed), "the machine code is damaged: its checksum differs");
+}
+
+TEST(Image, CodeForOtherMachinesIsRefused) {
+  EXPECT_EQ(refusal(with([](auto &head) { head.level = otherLevel; })),
+            "the machine code needs " + otherName + ", which this processor does not offer");
+  EXPECT_EQ(refusal(with([](auto &head) { head.level = 6; })),
+            "the machine code is damaged: it is for no processor that is known");
 }
 
 // A right checksum is no proof of sense: sizes and offsets are checked too.

@@ -80,13 +80,18 @@ static bool costsMoreThanLookup(ArrayRef<Operation *> slice,
   return bits >= 64;
 }
 
+/// A table is two pairs of registers, each of which one permutation takes bytes of.
+static bool hasTables(const Lanes &l) {
+  return l.has.permuteBytes && l.has.lanesOf(1) == 64 && l.lanes > 1 && l.lanes <= 64;
+}
+
 /// Emits what `wanted` needs of the map's body, with tables for its bytes; false
 /// where nothing is to be had by that.
 bool penstock::conversion::emitByTables(const Site &site, MapOp op, ArrayRef<LaneValue> inputs,
                                         Value wanted) {
   auto [ctx, b, l, m] = site.parts();
   Block &body = op.getBody().front();
-  if (!l.has.permuteBytes || l.lanes == 1 || l.lanes > 64)
+  if (!hasTables(l))
     return false;
   Operation *place = outermostLoop(b.getInsertionBlock(), site.top, l.lanes);
   if (!place)
@@ -234,8 +239,8 @@ std::optional<LaneValue> penstock::conversion::loadByTable(const Site &site, Loa
   auto [ctx, b, l, m] = site.parts();
   auto buffer = ctx.buffers.find(op.getTensor());
   NamedTensorType type = typeOf(op.getTensor());
-  if (!l.has.permuteBytes || l.lanes == 1 || l.lanes > 64 || buffer == ctx.buffers.end() ||
-      !type.isStatic() || !type.getElementType().isUnsignedInteger(8))
+  if (!hasTables(l) || buffer == ctx.buffers.end() || !type.isStatic() ||
+      !type.getElementType().isUnsignedInteger(8))
     return std::nullopt;
   Operation *place = outermostLoop(b.getInsertionBlock(), site.top, l.lanes);
   if (!place)

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What each architecture says of its levels.
+#pragma once
+
+#include "compiler/Lane/Features.h"
+
+namespace penstock::lane {
+
+Features featuresOfX86(int64_t level);
+Features featuresOfArm64();
+
+} // namespace penstock::lane
