@@ -110,11 +110,11 @@ static Outcome printedAndParsed(mlir::ModuleOp module, const BatchInputs &inputs
   return {"", Interpreter(*parsed).run(inputs)};
 }
 
-std::vector<Candidate> allCandidates() {
+std::vector<Candidate> allCandidates(const std::string &remote) {
   std::vector<Candidate> result = {{"text, printed and parsed", printedAndParsed}};
   for (Candidate &candidate : passCandidates())
     result.push_back(std::move(candidate));
-  for (Candidate &candidate : jitCandidates())
+  for (Candidate &candidate : jitCandidates(remote))
     result.push_back(std::move(candidate));
   return result;
 }

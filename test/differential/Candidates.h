@@ -25,11 +25,12 @@ struct Candidate {
   std::function<Outcome(mlir::ModuleOp, const reference::BatchInputs &)> run;
 };
 
-std::vector<Candidate> allCandidates();
+/// With `remote`, a command that runs a penstock-kernel-server for ARM, its code, too.
+std::vector<Candidate> allCandidates(const std::string &remote);
 /// The module after each pass, and without one of them.
 std::vector<Candidate> passCandidates();
-/// Code generated for each feature level of this machine.
-std::vector<Candidate> jitCandidates();
+/// Code generated for each level of this machine, and for `remote`'s.
+std::vector<Candidate> jitCandidates(const std::string &remote);
 
 /// What differs first, or nothing: the sample, the output, the element and both
 /// values.

@@ -66,7 +66,8 @@ void report(mlir::MLIRContext &context, const Recipe &recipe, const Candidate &c
 int usage() {
   llvm::errs() << "usage: penstock-differential [--seed S] [--count N] [--case SEED] "
                   "[--candidate NAME] [--alternate] [--failures N] [--no-shrink] [--print] "
-                  "[--enforce] [--write FOLDER]\n"
+                  "[--enforce] [--write FOLDER] [--remote COMMAND]\n"
+                  "--remote runs a penstock-kernel-server for ARM, and tries code for it, too\n"
                   "--alternate tries one of the candidates on each case, in turn\n"
                   "--write writes each case as FOLDER/SEED/case.pipe, with its columns and right "
                   "outputs, and compares nothing\n"
@@ -82,7 +83,7 @@ int main(int argc, char **argv) {
   uint64_t seed = 1, count = 100;
   int64_t most = 3; // failures, before it gives up
   std::optional<uint64_t> single;
-  std::string only, writeTo;
+  std::string only, writeTo, remote;
   bool print = false, enforce = false, shrinks = true, alternate = false;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
@@ -106,6 +107,8 @@ int main(int argc, char **argv) {
       most = std::stoll(argv[++i]);
     } else if (option == "--candidate") {
       only = argv[++i];
+    } else if (option == "--remote") {
+      remote = argv[++i];
     } else if (option == "--write") {
       writeTo = argv[++i];
     } else {
@@ -115,7 +118,7 @@ int main(int argc, char **argv) {
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<pipe::PipeDialect>();
-  std::vector<Candidate> candidates = allCandidates();
+  std::vector<Candidate> candidates = allCandidates(remote);
   std::erase_if(candidates, [&](const Candidate &candidate) {
     return candidate.name.find(only) == std::string::npos;
   });

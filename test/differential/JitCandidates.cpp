@@ -40,7 +40,7 @@ static Outcome compiled(mlir::ModuleOp module, const BatchInputs &inputs, Option
   return outcome;
 }
 
-std::vector<Candidate> jitCandidates() {
+std::vector<Candidate> jitCandidates(const std::string &remote) {
   std::vector<Candidate> result;
   for (const auto level : {codegen::CpuLevel::v2, codegen::CpuLevel::v3, codegen::CpuLevel::v4,
                            codegen::CpuLevel::v4vnni}) {
@@ -49,6 +49,14 @@ std::vector<Candidate> jitCandidates() {
     result.push_back({"code, " + codegen::Target{level}.describe(),
                       [level](mlir::ModuleOp module, const BatchInputs &inputs) {
                         return compiled<JitKernels>(module, inputs, codegen::Target{level});
+                      }});
+  }
+  if (!remote.empty()) {
+    const codegen::Target target = *codegen::Target::named("armv8-a");
+    auto machine = std::make_shared<RemoteMachine>(remote);
+    result.push_back({"code, " + target.describe(),
+                      [target, machine](mlir::ModuleOp module, const BatchInputs &inputs) {
+                        return compiled<JitKernels>(module, inputs, target, machine.get());
                       }});
   }
   for (const bool tiny : {false, true})

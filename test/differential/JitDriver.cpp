@@ -6,9 +6,6 @@
 #include "compiler/Pipelines/CodePipelines.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
-#include "runtime/core/Image.h"
-#include "runtime/core/KernelTable.h"
-#include <cstring>
 
 using namespace penstock::reference;
 
@@ -16,7 +13,8 @@ namespace penstock::differential {
 
 //===--- compiling ---------------------------------------------------------===//
 
-JitKernels::JitKernels(mlir::ModuleOp module, const codegen::Target &target) {
+JitKernels::JitKernels(mlir::ModuleOp module, const codegen::Target &target, RemoteMachine *remote)
+    : remote(remote) {
   mlir::OwningOpRef<mlir::ModuleOp> own(module.clone());
   mlir::ScopedDiagnosticHandler diagnostics(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
     if (failed.empty() && diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
@@ -26,7 +24,7 @@ JitKernels::JitKernels(mlir::ModuleOp module, const codegen::Target &target) {
   mlir::PassManager toLoops(module.getContext()), toLLVM(module.getContext());
   pipelines::buildSchedulePipeline(toLoops, static_cast<int>(target.level));
   pipelines::buildLoopsPipeline(toLoops);
-  pipelines::buildLLVMPipeline(toLLVM);
+  pipelines::buildLLVMPipeline(toLLVM, static_cast<int>(target.level));
   if (mlir::failed(toLoops.run(*own))) {
     if (failed.empty())
       failed = "no loops, without a reason";
@@ -41,6 +39,10 @@ JitKernels::JitKernels(mlir::ModuleOp module, const codegen::Target &target) {
   auto bytes = codegen::compileImage(*own, target);
   if (!bytes) {
     failed = llvm::toString(bytes.takeError());
+    return;
+  }
+  if (remote) {
+    failed = remote->load(*bytes);
     return;
   }
   auto loaded = runtime::Image::load(*bytes);
@@ -67,41 +69,30 @@ std::optional<Failure> JitKernels::run(const std::string &kernel,
                                        const std::vector<const Tensor *> &inputs,
                                        std::vector<Tensor> &outputs,
                                        std::vector<int64_t> &scalars) const {
-  std::vector<Guarded> buffers;
-  std::vector<pst_tensor> tensors;
-  for (const Tensor *input : inputs) {
-    buffers.emplace_back(input->bytes.size(), 64);
-    std::memcpy(buffers.back().data(), input->bytes.data(), input->bytes.size());
-    tensors.push_back(viewOf(*input, buffers.back()));
-  }
-  for (const Tensor &output : outputs) {
-    buffers.emplace_back(output.bytes.size(), 0);
-    tensors.push_back(viewOf(output, buffers.back()));
-  }
-  const int64_t scratchSize =
-      scratch.count(kernel) ? scratch.at(kernel).bytes(tensors, scalars) : 0;
-  buffers.emplace_back(static_cast<size_t>(scratchSize), 0);
+  KernelCall call{.kernel = kernel, .tensors = {}, .scalars = scalars, .scratchBytes = 0};
+  std::vector<pst_tensor> shapes;
+  auto add = [&](const Tensor &tensor, bool isOutput) {
+    call.tensors.push_back({tensor.extents, bytesOf(tensor.type), tensor.bytes, isOutput});
+    shapes.push_back(shapeOf(tensor));
+  };
+  for (const Tensor *input : inputs)
+    add(*input, false);
+  for (const Tensor &output : outputs)
+    add(output, true);
+  if (scratch.count(kernel))
+    call.scratchBytes = scratch.at(kernel).bytes(shapes, scalars);
 
-  pst_kernel_args args = {};
-  args.tensors = tensors.data();
-  args.scalars = scalars.data();
-  args.scratch = buffers.back().data();
-  args.band[1] = INT64_MAX;
-  args.stop = &runtime::neverStops;
-  const pst_kernel entry = image->find(kernel);
-  if (!entry)
-    return Failure{"the image has no kernel `" + kernel + "`"};
-  if (const int32_t id = entry(&args))
-    return Failure{static_cast<size_t>(id) <= messages.size()
-                       ? messages[static_cast<size_t>(id) - 1]
-                       : "check " + std::to_string(id),
-                   args.failure[0], args.failure[1]};
-  for (size_t i = 0; i < outputs.size(); ++i)
-    std::memcpy(outputs[i].bytes.data(), buffers[inputs.size() + i].data(),
-                outputs[i].bytes.size());
-  for (const Guarded &buffer : buffers)
-    if (!buffer.intact())
-      return Failure{"kernel `" + kernel + "` writes outside its buffers"};
+  KernelReply reply = remote ? remote->call(call) : runKernel(*image, call);
+  scalars = reply.scalars;
+  if (reply.check)
+    return Failure{static_cast<size_t>(reply.check) <= messages.size()
+                       ? messages[static_cast<size_t>(reply.check) - 1]
+                       : "check " + std::to_string(reply.check),
+                   reply.failure[0], reply.failure[1]};
+  for (size_t i = 0; i < reply.outputs.size(); ++i)
+    outputs[i].bytes = std::move(reply.outputs[i]);
+  if (!reply.problem.empty())
+    return Failure{reply.problem};
   return std::nullopt;
 }
 

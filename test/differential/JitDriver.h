@@ -8,12 +8,9 @@
 #include "runtime/abi/kernel.h"
 #include "stdlib/reference/Interpreter.h"
 #include "test/differential/Buffers.h"
+#include "test/differential/RemoteMachine.h"
 #include <map>
 #include <memory>
-
-namespace penstock::runtime {
-class Image;
-}
 
 namespace penstock::differential {
 
@@ -21,8 +18,9 @@ namespace penstock::differential {
 /// buffers that end at a protected page and are poisoned where they are written.
 class JitKernels final : public reference::KernelRunner {
 public:
-  /// Compiles a copy of the module; `error()` says what went wrong.
-  JitKernels(mlir::ModuleOp module, const codegen::Target &target);
+  /// Compiles a copy of the module; `error()` says what went wrong. The code runs on `remote` where
+  /// that is not null.
+  JitKernels(mlir::ModuleOp module, const codegen::Target &target, RemoteMachine *remote = nullptr);
   ~JitKernels() override;
   const std::string &error() const { return failed; }
 
@@ -34,7 +32,8 @@ public:
 private:
   void readAttributes(mlir::ModuleOp loops);
 
-  std::shared_ptr<const runtime::Image> image;
+  std::shared_ptr<const runtime::Image> image; // where it runs here
+  RemoteMachine *remote;
   std::map<std::string, Scratch> scratch;
   std::vector<std::string> messages; // of checks, from id 1
   std::string failed;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory that shows who leaves it -------------*- C++.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace penstock::differential {
+
+/// Memory aligned to 64 whose last 64-byte line touches a page that cannot be
+/// read or written.
+class Guarded {
+public:
+  /// Of `size` bytes; `tail` more are readable.
+  Guarded(size_t size, size_t tail);
+  Guarded(Guarded &&other) noexcept
+      : memory(std::exchange(other.memory, nullptr)), start(other.start), size(other.size),
+        mapped(other.mapped) {}
+  ~Guarded();
+
+  uint8_t *data() const { return start; }
+  /// Whether nothing was written around the buffer.
+  bool intact() const;
+
+private:
+  uint8_t *memory, *start;
+  size_t size, mapped;
+};
+
+} // namespace penstock::differential

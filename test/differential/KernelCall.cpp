@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calling, and what is sent.
+#include "test/differential/KernelCall.h"
+#include "runtime/core/KernelTable.h"
+#include "test/differential/Guarded.h"
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+
+namespace penstock::differential {
+
+static pst_tensor viewOf(const KernelTensor &tensor, const Guarded &buffer) {
+  pst_tensor view = {};
+  view.data = buffer.data();
+  int64_t stride = tensor.elementBytes;
+  for (size_t axis = tensor.extents.size(); axis-- > 0;) {
+    view.extent[axis] = tensor.extents[axis];
+    view.stride[axis] = stride;
+    stride *= tensor.extents[axis];
+  }
+  return view;
+}
+
+KernelReply runKernel(const runtime::Image &image, const KernelCall &call) {
+  KernelReply reply;
+  reply.scalars = call.scalars;
+  std::vector<Guarded> buffers;
+  std::vector<pst_tensor> views;
+  for (const KernelTensor &tensor : call.tensors) {
+    buffers.emplace_back(tensor.bytes.size(), tensor.isOutput ? 0 : 64);
+    if (!tensor.isOutput)
+      std::memcpy(buffers.back().data(), tensor.bytes.data(), tensor.bytes.size());
+    views.push_back(viewOf(tensor, buffers.back()));
+  }
+  buffers.emplace_back(static_cast<size_t>(call.scratchBytes), 0);
+
+  pst_kernel_args args = {};
+  args.tensors = views.data();
+  args.scalars = reply.scalars.data();
+  args.scratch = buffers.back().data();
+  args.band[1] = INT64_MAX;
+  args.stop = &runtime::neverStops;
+  const pst_kernel entry = image.find(call.kernel);
+  if (!entry) {
+    reply.problem = "the image has no kernel `" + call.kernel + "`";
+    return reply;
+  }
+  reply.check = entry(&args);
+  std::memcpy(reply.failure, args.failure, sizeof reply.failure);
+  if (reply.check)
+    return reply;
+  for (size_t i = 0; i < call.tensors.size(); ++i)
+    if (call.tensors[i].isOutput)
+      reply.outputs.emplace_back(buffers[i].data(),
+                                 buffers[i].data() + call.tensors[i].bytes.size());
+  for (const Guarded &buffer : buffers)
+    if (!buffer.intact())
+      reply.problem = "kernel `" + call.kernel + "` writes outside its buffers";
+  return reply;
+}
+
+//===--- over a pipe ----------------------------------------------------------===//
+
+void MessageWriter::number(int64_t value) {
+  const auto *from = reinterpret_cast<const uint8_t *>(&value);
+  written.insert(written.end(), from, from + sizeof value);
+}
+void MessageWriter::bytes(const std::vector<uint8_t> &value) {
+  number(static_cast<int64_t>(value.size()));
+  written.insert(written.end(), value.begin(), value.end());
+}
+void MessageWriter::text(const std::string &value) { bytes({value.begin(), value.end()}); }
+void MessageWriter::numbers(const std::vector<int64_t> &value) {
+  number(static_cast<int64_t>(value.size()));
+  for (int64_t one : value)
+    number(one);
+}
+
+static bool writeAll(int file, const void *from, size_t size) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t count = ::write(file, static_cast<const uint8_t *>(from) + done, size - done);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return false;
+    done += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+static bool readAll(int file, void *to, size_t size) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t count = ::read(file, static_cast<uint8_t *>(to) + done, size - done);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return false;
+    done += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+bool MessageWriter::send(int file) const {
+  const uint64_t size = written.size();
+  return writeAll(file, &size, sizeof size) && writeAll(file, written.data(), written.size());
+}
+
+bool MessageReader::receive(int file) {
+  uint64_t size;
+  if (!readAll(file, &size, sizeof size))
+    return false;
+  message.resize(size);
+  at = 0;
+  return readAll(file, message.data(), size);
+}
+
+int64_t MessageReader::number() {
+  int64_t value;
+  std::memcpy(&value, message.data() + at, sizeof value);
+  at += sizeof value;
+  return value;
+}
+std::vector<uint8_t> MessageReader::bytes() {
+  const auto size = static_cast<size_t>(number());
+  const uint8_t *from = message.data() + at;
+  at += size;
+  return {from, from + size};
+}
+std::string MessageReader::text() {
+  const std::vector<uint8_t> read = bytes();
+  return {read.begin(), read.end()};
+}
+std::vector<int64_t> MessageReader::numbers() {
+  std::vector<int64_t> all(static_cast<size_t>(number()));
+  for (int64_t &one : all)
+    one = number();
+  return all;
+}
+
+void write(MessageWriter &to, const KernelCall &call) {
+  to.text(call.kernel);
+  to.number(static_cast<int64_t>(call.tensors.size()));
+  for (const KernelTensor &tensor : call.tensors) {
+    to.numbers(tensor.extents);
+    to.number(tensor.elementBytes);
+    to.bytes(tensor.bytes);
+    to.number(tensor.isOutput);
+  }
+  to.numbers(call.scalars);
+  to.number(call.scratchBytes);
+}
+
+KernelCall readCall(MessageReader &from) {
+  KernelCall call;
+  call.kernel = from.text();
+  call.tensors.resize(static_cast<size_t>(from.number()));
+  for (KernelTensor &tensor : call.tensors) {
+    tensor.extents = from.numbers();
+    tensor.elementBytes = from.number();
+    tensor.bytes = from.bytes();
+    tensor.isOutput = from.number() != 0;
+  }
+  call.scalars = from.numbers();
+  call.scratchBytes = from.number();
+  return call;
+}
+
+void write(MessageWriter &to, const KernelReply &reply) {
+  to.text(reply.problem);
+  to.number(reply.check);
+  to.number(reply.failure[0]);
+  to.number(reply.failure[1]);
+  to.number(static_cast<int64_t>(reply.outputs.size()));
+  for (const std::vector<uint8_t> &output : reply.outputs)
+    to.bytes(output);
+  to.numbers(reply.scalars);
+}
+
+KernelReply readReply(MessageReader &from) {
+  KernelReply reply;
+  reply.problem = from.text();
+  reply.check = static_cast<int32_t>(from.number());
+  reply.failure[0] = from.number();
+  reply.failure[1] = from.number();
+  reply.outputs.resize(static_cast<size_t>(from.number()));
+  for (std::vector<uint8_t> &output : reply.outputs)
+    output = from.bytes();
+  reply.scalars = from.numbers();
+  return reply;
+}
+
+} // namespace penstock::differential
