@@ -140,7 +140,7 @@ Val Expressions::merge(mlir::Value index, std::vector<Val> values,
       for (size_t i = 0; i < leaves.size(); ++i) {
         Val &other = *leaves[i][k];
         if (other.is(Kind::Tensor))
-          other = number(elementHere(other.ir, {}));
+          other = number(elementHere(other.ir, hereRange));
         hoistFrom(other.ir, i);
       }
       const bool loose = llvm::all_of(leaves, [&](auto &l) { return l[k]->loose; });

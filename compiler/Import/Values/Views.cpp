@@ -2,6 +2,7 @@
 //
 // Tensors that other tensors hold.
 #include "compiler/Import/Values/Tensors.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace penstock::importer;
 using mlir::AffineExpr;
@@ -83,15 +84,19 @@ void Tensors::checkInside(mlir::Value first, mlir::Value count, const Dim &axis,
                           dsl::SourceRange range) {
   mlir::Value extent = this->extent(axis);
   mlir::Value end = binary(pipe::BinaryKind::add, first, count);
-  std::optional<int64_t> from = constantInt(first), to = constantInt(end),
-                         all = constantInt(extent);
-  if ((from && *from < 0) || (to && all && *to > *all)) {
+  std::optional<int64_t> from = constantInt(first), many = constantInt(count),
+                         to = constantInt(end), all = constantInt(extent);
+  // Sums of numbers wrap round, to the left of all elements.
+  int64_t sum = 0;
+  const bool wraps = from && many && llvm::AddOverflow(*from, *many, sum);
+  if ((from && *from < 0) || wraps || (to && all && *to > *all)) {
+    if (wraps)
+      to = std::nullopt;
     auto text = [](std::optional<int64_t> number, const char *otherwise) {
       return number ? std::to_string(*number) : std::string(otherwise);
     };
-    const std::string what = constantInt(count) == 1
-                                 ? "element " + text(from, "some") + " of"
-                                 : text(from, "some") + " to " + text(to, "some") + " along";
+    const std::string what = many == 1 ? "element " + text(from, "some") + " of"
+                                       : text(from, "some") + " to " + text(to, "some") + " along";
     fail(range, "this reads " + what + " axis " + quote(axis.axis.name) + ", which has " +
                     text(all, "fewer") + " elements");
   }
@@ -119,8 +124,9 @@ void Tensors::checkInside(mlir::Value first, mlir::Value count, const Dim &axis,
     require(compare(Predicate::ge, first, intConstant(0)));
   if (!constantInt(count))
     require(compare(Predicate::ge, count, intConstant(0)));
-  if (!room || *room < 0)
-    require(compare(Predicate::le, end, extent));
+  if (!room || *room < 0) // an end that is no constant may have wrapped round
+    require(to ? compare(Predicate::le, end, extent)
+               : compare(Predicate::le, first, binary(pipe::BinaryKind::sub, extent, count)));
   if (ok)
     check(ok, "axis `" + axis.axis.name + "` is read from {0} to {1}, outside of its elements",
           first, end);
