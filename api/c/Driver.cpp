@@ -8,6 +8,7 @@
 #include "codegen/cuda/Nvrtc.h"
 #include "codegen/cuda/Printer.h"
 #include "codegen/plan/PlanBuilder.h"
+#include "compiler/Conversion/KernelContract.h"
 #include "compiler/Dialect/UserPlaces.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Lane/LaneDialect.h"
@@ -334,7 +335,7 @@ bool Driver::takeDeviceKernels() {
   bool any = false;
   for (mlir::Operation &op : llvm::make_early_inc_range(*module->getBody())) {
     auto function = llvm::dyn_cast<mlir::func::FuncOp>(op);
-    if (function && function->hasAttr("pipe.threads")) {
+    if (function && conversion::launchOf(function)) {
       any = true;
       function.eraseBody();
       function.setType(builder.getFunctionType({}, {}));

@@ -10,6 +10,7 @@
 using namespace mlir;
 using namespace penstock;
 using namespace penstock::codegen;
+using namespace penstock::conversion;
 
 /// Longer expressions get a variable of their own.
 static constexpr size_t longestInline = 60;
@@ -30,7 +31,7 @@ std::string KernelText::fresh(StringRef stem) {
 }
 
 /// Axes have any name of the language; some are words of C++.
-std::string KernelText::axisName(StringAttr axis) {
+std::string KernelText::axisName(StringRef axis) {
   static constexpr StringRef words[] = {
       "and",     "asm",     "auto",     "bool",     "break",   "case",    "char",     "class",
       "const",   "default", "delete",   "do",       "double",  "else",    "enum",     "extern",
@@ -41,7 +42,7 @@ std::string KernelText::axisName(StringAttr axis) {
       "virtual", "void",    "volatile", "while",    "xor",     "u8",      "i8",       "u16",
       "i16",     "u32",     "i32",      "u64",      "i64",     "f16",     "bf16",     "f32",
       "f64",     "end",     "at"};
-  return llvm::is_contained(words, axis.getValue()) ? axis.str() + "_" : axis.str();
+  return llvm::is_contained(words, axis) ? axis.str() + "_" : axis.str();
 }
 
 /// `train.pipe:7 resize, 8 flip`.
@@ -70,22 +71,21 @@ void KernelText::place(Location location) {
 //===--- the function ------------------------------------------------------===//
 
 /// The type of the field of the sample's record that an argument comes from; all have 8 bytes.
-std::string KernelText::fieldType(BlockArgument argument, DictionaryAttr note) {
-  const StringRef from = note.getAs<StringAttr>("pipe.from").getValue();
-  if (from == "scratch")
+std::string KernelText::fieldType(BlockArgument argument, const KernelArgument &from) {
+  if (from.source == ArgumentSource::scratch)
     return "i8 *";
-  if (from != "data")
+  if (from.source != ArgumentSource::data)
     return llvm::isa<FloatType>(argument.getType()) ? "f64 " : "i64 ";
-  const bool isInput = note.getAs<IntegerAttr>("pipe.number").getInt() < inputs;
+  const bool isInput = *from.number < inputs;
   return (isInput ? "const " : "") + memoryType(elementOf(argument)) + " *";
 }
 
-void KernelText::argument(BlockArgument argument, DictionaryAttr note) {
-  const StringRef stem = note.getAs<StringAttr>("pipe.name").getValue();
+void KernelText::argument(BlockArgument argument, const KernelArgument &from) {
+  const StringRef stem = from.name;
   const std::string name = fresh(stem), field = "sample." + stem.str();
   texts[argument] = {name, bindAll};
-  if (note.getAs<StringAttr>("pipe.from").getValue() != "scalar") {
-    const std::string type = fieldType(argument, note);
+  if (from.source != ArgumentSource::scalar) {
+    const std::string type = fieldType(argument, from);
     line() << (type == "i64 " ? "const i64 " + name + " = " + field
                               : type + name + " = pst_global(" + field + ")")
            << ";\n";
@@ -103,34 +103,32 @@ void KernelText::argument(BlockArgument argument, DictionaryAttr note) {
 }
 
 LogicalResult KernelText::print(func::FuncOp function) {
-  auto notes = function->getAttrOfType<ArrayAttr>("pipe.arguments").getAsRange<DictionaryAttr>();
-  const int64_t threads = function->getAttrOfType<IntegerAttr>("pipe.threads").getInt();
-  inputs = function->getAttrOfType<IntegerAttr>("pipe.inputs").getInt();
-  const bool isBlock = function->getAttrOfType<StringAttr>("pipe.mapping").getValue() == "block";
+  const auto arguments = argumentsOf(function);
+  const DeviceLaunch launch = *launchOf(function);
+  inputs = *launch.inputs;
   const std::string name = cudaKernelName(options, function.getSymName());
   os << "\nstruct " << name << "_sample {\n";
   line() << "i64 entry; // of status\n";
-  for (auto [argument, note] : llvm::zip(function.getArguments(), notes))
-    line() << fieldType(argument, note) << note.getAs<StringAttr>("pipe.name").getValue() << ";\n";
+  for (auto [argument, from] : llvm::zip(function.getArguments(), arguments))
+    line() << fieldType(argument, from) << from.name.getValue() << ";\n";
   os << "};\n\n";
   for (const char *word : {"samples", "status", "sample"})
     taken.insert(word);
-  const auto blocks = function->getAttrOfType<IntegerAttr>("pipe.blocks");
   os << "// "
-     << (isBlock  ? "One block"
-         : blocks ? "Up to " + std::to_string(blocks.getInt()) + " blocks"
-                  : "Any number of blocks")
-     << " of " << threads << " threads for each sample";
-  if (auto shared = function->getAttrOfType<IntegerAttr>("pipe.shared"))
-    os << ", with " << shared.getInt() << " bytes of shared memory";
+     << (launch.isOneBlock() ? "One block"
+         : launch.blocks     ? "Up to " + std::to_string(*launch.blocks) + " blocks"
+                             : "Any number of blocks")
+     << " of " << launch.threads << " threads for each sample";
+  if (launch.shared)
+    os << ", with " << *launch.shared << " bytes of shared memory";
   os << ".\n";
-  os << "PST_KERNEL __launch_bounds__(" << threads << ") " << name << "(const " << name
+  os << "PST_KERNEL __launch_bounds__(" << launch.threads << ") " << name << "(const " << name
      << "_sample *samples, pst_sample_status *status) {\n";
   line() << "const " << name << "_sample &sample = samples[blockIdx.y];\n";
   line() << "if (pst_left_out(status, sample.entry))\n";
   line() << "  return;\n";
-  for (auto [argument, note] : llvm::zip(function.getArguments(), notes))
-    this->argument(argument, note);
+  for (auto [argument, from] : llvm::zip(function.getArguments(), arguments))
+    this->argument(argument, from);
   if (failed(block(function.getBody().front())))
     return failure();
   os << "}\n";
@@ -189,7 +187,7 @@ std::string KernelText::stored(Value value) {
 void KernelText::load(memref::LoadOp op) {
   Type type = op.getType();
   const char *widen = type.isF16() ? "pst_half(" : type.isBF16() ? "pst_brain(" : "";
-  auto inRun = op->getAttrOfType<DenseI64ArrayAttr>("pipe.run");
+  const auto inRun = conversion::runOf(op);
   if (!inRun) {
     const std::string name = numbered();
     line() << "const " << registerType(type) << " " << name << " = " << widen
@@ -198,37 +196,37 @@ void KernelText::load(memref::LoadOp op) {
     texts[op.getResult()] = {name, bindAll};
     return;
   }
-  std::string &name = loadedRuns[inRun[2]];
+  std::string &name = loadedRuns[inRun->number];
   if (name.empty()) {
     name = fresh("r" + std::to_string(next++));
-    line() << "const pst_run<" << memoryType(type) << ", " << inRun[1] << "> " << name
-           << " = pst_take<" << inRun[1];
-    if (inRun[3])
-      os << ", " << inRun[3];
+    line() << "const pst_run<" << memoryType(type) << ", " << inRun->length << "> " << name
+           << " = pst_take<" << inRun->length;
+    if (inRun->alignment)
+      os << ", " << inRun->alignment;
     os << ">(&" << use(op.getMemref(), bindAll) << "[" << use(op.getIndices()[0]) << "]";
-    if (inRun[0])
-      os << " - " << inRun[0];
+    if (inRun->place)
+      os << " - " << inRun->place;
     os << ");\n";
   }
-  texts[op.getResult()] = {widen + name + ".at(" + std::to_string(inRun[0]) + (*widen ? "))" : ")"),
-                           bindAll};
+  texts[op.getResult()] = {
+      widen + name + ".at(" + std::to_string(inRun->place) + (*widen ? "))" : ")"), bindAll};
 }
 
 /// Neighbours follow each other, and are one store.
 void KernelText::store(memref::StoreOp op) {
-  auto inRun = op->getAttrOfType<DenseI64ArrayAttr>("pipe.run");
+  const auto inRun = conversion::runOf(op);
   const std::string value = stored(op.getValue());
   if (!inRun) {
     line() << use(op.getMemref(), bindAll) << "[" << use(op.getIndices()[0]) << "] = " << value
            << ";\n";
     return;
   }
-  if (inRun[0] == 0)
+  if (inRun->place == 0)
     run = "pst_put(&" + use(op.getMemref(), bindAll) + "[" + use(op.getIndices()[0]) + "]";
   const size_t column = run.size() - (run.rfind('\n') + 1);
   run += column + value.size() > longestLine ? ",\n" + std::string(indent + 8, ' ') : ", ";
   run += value;
-  if (inRun[0] + 1 == inRun[1])
+  if (inRun->place + 1 == inRun->length)
     line() << run << ");\n";
 }
 
@@ -302,7 +300,7 @@ LogicalResult KernelText::statement(Operation &op) {
       .Case([&](func::CallOp typed) {
         auto module = op.getParentOfType<ModuleOp>();
         auto callee = module.lookupSymbol<func::FuncOp>(typed.getCallee());
-        const StringRef name = callee->getAttrOfType<StringAttr>("pipe.name").getValue();
+        const StringRef name = deviceNameOf(callee);
         if (name == "pst_fail") {
           line() << "pst_fail(status, sample.entry, " << use(typed.getOperand(0)) << ", "
                  << use(typed.getOperand(1)) << ", " << use(typed.getOperand(2)) << ");\n";
@@ -341,8 +339,7 @@ static std::optional<int64_t> productOf(ValueRange extents) {
 }
 
 /// Who shares the elements of a nest out, and how many they are.
-static std::pair<StringRef, StringRef> workersOf(scf::ParallelOp op) {
-  const StringRef workers = op->getAttrOfType<StringAttr>("pipe.workers").getValue();
+static std::pair<StringRef, StringRef> workersOf(StringRef workers) {
   if (workers == "block")
     return {"threadIdx.x", "blockDim.x"};
   return workers == "warps" ? std::pair<StringRef, StringRef>("pst_warp()", "pst_warps()")
@@ -352,14 +349,14 @@ static std::pair<StringRef, StringRef> workersOf(scf::ParallelOp op) {
 /// The elements of a domain are numbered row-major and distributed over the threads by a
 /// grid-stride loop. Divisions of 64 bits are slow: numbers have 32 where all fit.
 LogicalResult KernelText::nest(scf::ParallelOp op) {
-  auto names = op->getAttrOfType<ArrayAttr>("pipe.axes").getAsRange<StringAttr>();
-  const auto [worker, workers] = workersOf(op);
+  const ThreadNest note = nestOf(op);
+  const auto [worker, workers] = workersOf(note.workers);
   const bool isBlock = worker == "threadIdx.x";
   const auto count = productOf(op.getUpperBound());
-  const bool isNarrow = count || op->hasAttr("pipe.narrow");
+  const bool isNarrow = count || note.isNarrow;
   const std::string type = isNarrow ? "u32" : "i64", narrowed = isNarrow && !isBlock ? "(u32)" : "";
   SmallVector<std::string> axes, scope;
-  for (auto [name, variable] : llvm::zip(names, op.getInductionVars())) {
+  for (auto [name, variable] : llvm::zip(note.axes, op.getInductionVars())) {
     axes.push_back(fresh(axisName(name)));
     texts[variable] = {axes.back(), bindAll};
   }

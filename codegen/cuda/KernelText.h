@@ -4,10 +4,7 @@
 #pragma once
 
 #include "codegen/cuda/Printer.h"
-#include "compiler/Dialect/PipeDialect.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "compiler/Conversion/KernelContract.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -58,8 +55,8 @@ private:
   mlir::LogicalResult branch(mlir::scf::IfOp op);
   mlir::LogicalResult branch(mlir::scf::IndexSwitchOp op);
   mlir::LogicalResult arm(mlir::Block &block, mlir::ResultRange results);
-  std::string fieldType(mlir::BlockArgument argument, mlir::DictionaryAttr note);
-  void argument(mlir::BlockArgument argument, mlir::DictionaryAttr note);
+  std::string fieldType(mlir::BlockArgument argument, const conversion::KernelArgument &from);
+  void argument(mlir::BlockArgument argument, const conversion::KernelArgument &from);
   void load(mlir::memref::LoadOp op);
   void store(mlir::memref::StoreOp op);
   /// What memory holds of the value.
@@ -70,7 +67,7 @@ private:
   void place(mlir::Location location);
   llvm::raw_ostream &line() { return os.indent(indent); }
   std::string fresh(llvm::StringRef stem);
-  std::string axisName(mlir::StringAttr axis);
+  std::string axisName(llvm::StringRef axis);
   std::string numbered() { return fresh("v" + std::to_string(next++)); }
 
   // Expressions.cpp

@@ -22,8 +22,7 @@ static void printTable(llvm::raw_ostream &os, memref::GlobalOp table,
   os << "\nstatic __device__ const " << memoryType(element) << " "
      << cudaKernelName(options, table.getSymName()) << "[" << type.getDimSize(0) << "] = {";
   size_t column = 100;
-  for (Attribute value :
-       llvm::cast<DenseElementsAttr>(table->getAttr("pipe.elements")).getValues<Attribute>()) {
+  for (Attribute value : conversion::elementsOf(table).getValues<Attribute>()) {
     std::string text;
     if (isStorage) // the bits
       text =
@@ -41,13 +40,15 @@ static void printTable(llvm::raw_ostream &os, memref::GlobalOp table,
 }
 
 std::optional<std::string> codegen::cudaText(ModuleOp module, const CudaPrinterOptions &options) {
+  if (failed(conversion::verifyContracts(module)))
+    return std::nullopt;
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "#include \"penstock.cuh\"\n";
   for (auto table : module.getOps<memref::GlobalOp>())
     printTable(os, table, options);
   for (auto function : module.getOps<func::FuncOp>())
-    if (function->hasAttr("pipe.threads") && failed(KernelText(os, options).print(function)))
+    if (conversion::launchOf(function) && failed(KernelText(os, options).print(function)))
       return std::nullopt;
   return text;
 }

@@ -3,31 +3,39 @@
 // What runs, as entries of the plan.
 #include "codegen/plan/PlanKernels.h"
 #include "codegen/cuda/Printer.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "compiler/Conversion/KernelContract.h"
 
 using namespace mlir;
 using namespace penstock;
 using namespace penstock::codegen;
+using namespace penstock::conversion;
+
+static plan::RecordValue recordValue(ArgumentSource source) {
+  switch (source) {
+  case ArgumentSource::data:
+    return plan::RecordValue::data;
+  case ArgumentSource::extent:
+    return plan::RecordValue::extent;
+  case ArgumentSource::stride:
+    return plan::RecordValue::stride;
+  case ArgumentSource::scalar:
+    return plan::RecordValue::scalar;
+  case ArgumentSource::scratch:
+    break;
+  }
+  return plan::RecordValue::scratch;
+}
 
 std::vector<plan::RecordField> codegen::recordOf(func::FuncOp function) {
   std::vector<plan::RecordField> record{{plan::RecordValue::entry, 0, 0, 0}};
   llvm::SmallDenseMap<int64_t, uint8_t> bytes; // of a tensor's elements; its address comes first
-  for (auto note :
-       function->getAttrOfType<ArrayAttr>("pipe.arguments").getAsRange<DictionaryAttr>()) {
-    const auto value =
-        llvm::StringSwitch<plan::RecordValue>(note.getAs<StringAttr>("pipe.from").getValue())
-            .Case("data", plan::RecordValue::data)
-            .Case("extent", plan::RecordValue::extent)
-            .Case("stride", plan::RecordValue::stride)
-            .Case("scalar", plan::RecordValue::scalar)
-            .Default(plan::RecordValue::scratch);
-    auto number = note.getAs<IntegerAttr>("pipe.number"),
-         axis = note.getAs<IntegerAttr>("pipe.axis");
-    if (auto size = note.getAs<IntegerAttr>("pipe.bytes"))
-      bytes[number.getInt()] = static_cast<uint8_t>(size.getInt());
-    record.emplace_back(value, axis ? static_cast<uint8_t>(axis.getInt()) : 0,
-                        number ? bytes.lookup(number.getInt()) : 0,
-                        number ? static_cast<uint16_t>(number.getInt()) : 0);
+  for (const KernelArgument &argument : argumentsOf(function)) {
+    if (argument.bytes)
+      bytes[*argument.number] = static_cast<uint8_t>(*argument.bytes);
+    record.emplace_back(recordValue(argument.source),
+                        static_cast<uint8_t>(argument.axis.value_or(0)),
+                        argument.number ? bytes.lookup(*argument.number) : 0,
+                        static_cast<uint16_t>(argument.number.value_or(0)));
   }
   return record;
 }
@@ -35,27 +43,27 @@ std::vector<plan::RecordField> codegen::recordOf(func::FuncOp function) {
 /// A kernel's entry without scratch, by its function.
 std::unique_ptr<plan::KernelT> PlanKernels::entryOf(func::FuncOp function) const {
   auto entry = std::make_unique<plan::KernelT>();
-  if (auto threads = function->getAttrOfType<IntegerAttr>("pipe.threads")) {
+  if (const auto launch = launchOf(function)) {
     entry->device = std::make_unique<plan::DeviceKernelT>();
     entry->device->name = cudaKernelName({plan.name, {}}, function.getSymName());
-    entry->device->threads = static_cast<uint32_t>(threads.getInt());
-    entry->device->one_block =
-        function->getAttrOfType<StringAttr>("pipe.mapping").getValue() == "block";
-    if (auto shared = function->getAttrOfType<IntegerAttr>("pipe.shared"))
-      entry->device->shared = static_cast<uint32_t>(shared.getInt());
-    if (auto blocks = function->getAttrOfType<IntegerAttr>("pipe.blocks"))
-      entry->device->blocks = static_cast<uint32_t>(blocks.getInt());
+    entry->device->threads = static_cast<uint32_t>(launch->threads);
+    entry->device->one_block = launch->isOneBlock();
+    if (launch->shared)
+      entry->device->shared = static_cast<uint32_t>(*launch->shared);
+    if (launch->blocks)
+      entry->device->blocks = static_cast<uint32_t>(*launch->blocks);
     entry->device->record = recordOf(function);
   }
   entry->name = function.getSymName().str();
-  if (auto fixed = function->getAttrOfType<IntegerAttr>("pipe.scratch_fixed"))
-    entry->scratch_fixed = fixed.getInt();
+  entry->scratch_fixed = scratchOf(function).fixed;
   return entry;
 }
 
 LogicalResult PlanKernels::addKernels() {
+  if (failed(verifyContracts(module)))
+    return failure();
   for (auto function : module.getOps<func::FuncOp>()) {
-    auto kind = function->getAttrOfType<StringAttr>("pipe.kind");
+    StringAttr kind = kindOf(function);
     if (!kind)
       continue; // a helper
     functions[function.getSymName()] = function;
@@ -72,30 +80,20 @@ LogicalResult PlanKernels::addKernels() {
 }
 
 void PlanKernels::addDrawsAndChecks(func::FuncOp function) {
-  auto entries = [&](StringRef name) {
-    auto list = function->getAttrOfType<ArrayAttr>(name);
-    return list ? list : ArrayAttr::get(module.getContext(), {});
-  };
-  auto text = [](DictionaryAttr entry, StringRef key) {
-    return llvm::cast<StringAttr>(entry.get(key)).str();
-  };
-  auto number = [](DictionaryAttr entry, StringRef key) {
-    return static_cast<int>(llvm::cast<IntegerAttr>(entry.get(key)).getInt());
-  };
-  for (auto entry : entries("pipe.draws").getAsRange<DictionaryAttr>()) {
+  for (const KeptDraw &kept : drawsOf(function)) {
     auto draw = std::make_unique<plan::DrawT>();
-    draw->path = text(entry, "path");
-    draw->slot = number(entry, "slot");
-    draw->type = planType(llvm::cast<TypeAttr>(entry.get("type")).getValue());
+    draw->path = kept.path.str();
+    draw->slot = static_cast<int>(kept.slot);
+    draw->type = planType(kept.type);
     plan.draws.push_back(std::move(draw));
   }
-  for (auto entry : entries("pipe.checks").getAsRange<DictionaryAttr>()) {
+  for (const KeptCheck &kept : checksOf(function)) {
     auto check = std::make_unique<plan::CheckT>();
     check->id = static_cast<int>(plan.checks.size()) + 1;
-    check->message = text(entry, "message");
-    check->file = text(entry, "file");
-    check->line = number(entry, "line");
-    check->column = number(entry, "column");
+    check->message = kept.message.str();
+    check->file = kept.file.str();
+    check->line = static_cast<int>(kept.line);
+    check->column = static_cast<int>(kept.column);
     plan.checks.push_back(std::move(check));
   }
 }
@@ -104,18 +102,20 @@ void PlanKernels::addDrawsAndChecks(func::FuncOp function) {
 /// scratch follows from different slots are different kernels of the plan.
 FailureOr<int> PlanKernels::kernelOf(pipe::LaunchOp op) {
   func::FuncOp function = functions.lookup(op.getKernel());
+  if (!function)
+    return op.emitOpError() << "runs `" << op.getKernel() << "`, which is no kernel";
   auto entry = entryOf(function);
-  auto terms = function->getAttrOfType<ArrayAttr>("pipe.scratch");
-  if (!terms || terms.empty()) {
+  const ScratchNeed need = scratchOf(function);
+  if (need.terms.empty()) {
     if (auto known = sharedKernels.find(op.getKernel()); known != sharedKernels.end())
       return known->second;
     sharedKernels[op.getKernel()] = static_cast<int>(plan.kernels.size());
   } else {
-    for (auto term : terms.getAsRange<DictionaryAttr>()) {
+    for (const ScratchTerm &term : need.terms) {
       auto result = std::make_unique<plan::ScratchTermT>();
-      result->bytes = llvm::cast<IntegerAttr>(term.get("bytes")).getInt();
-      for (Attribute place : llvm::cast<ArrayAttr>(term.get("dims"))) {
-        auto dim = scratchDim(op, llvm::cast<DenseI64ArrayAttr>(place).asArrayRef());
+      result->bytes = term.bytes;
+      for (const ArgumentExtent &extent : term.extents) {
+        auto dim = scratchDim(op, extent);
         if (failed(dim))
           return failure();
         result->dims.push_back(std::move(*dim));
@@ -127,22 +127,26 @@ FailureOr<int> PlanKernels::kernelOf(pipe::LaunchOp op) {
   return static_cast<int>(plan.kernels.size()) - 1;
 }
 
-/// {0, scalar argument}, {1, tensor argument, axis} or {2, number}, as
-/// compiler/Conversion leaves it.
-FailureOr<std::unique_ptr<plan::DimT>> PlanKernels::scratchDim(pipe::LaunchOp op,
-                                                               ArrayRef<int64_t> place) {
+FailureOr<std::unique_ptr<plan::DimT>>
+PlanKernels::scratchDim(pipe::LaunchOp op, const conversion::ArgumentExtent &extent) {
   auto dim = std::make_unique<plan::DimT>();
-  if (place[0] == 2) {
-    dim->extent = place[1];
+  if (extent.kind == ArgumentExtent::Kind::number) {
+    dim->extent = extent.value;
     return dim;
   }
-  if (place[0] == 1) {
-    auto dims = scope.dimsOf(op.getTensors()[static_cast<unsigned>(place[1])]);
+  const auto number = static_cast<size_t>(extent.value);
+  const bool isTensor = extent.kind == ArgumentExtent::Kind::tensor;
+  if (number >= (isTensor ? op.getTensors().size() : op.getScalars().size()))
+    return op.emitOpError("lacks an argument that the kernel's scratch memory depends on");
+  if (isTensor) {
+    auto dims = scope.dimsOf(op.getTensors()[number]);
     if (failed(dims))
       return failure();
-    return std::move((*dims)[static_cast<size_t>(place[2])]);
+    if (static_cast<size_t>(extent.axis) >= dims->size())
+      return op.emitOpError("lacks an axis that the kernel's scratch memory depends on");
+    return std::move((*dims)[static_cast<size_t>(extent.axis)]);
   }
-  FailureOr<int> slot = scope.slotOf(op.getScalars()[static_cast<unsigned>(place[1])]);
+  FailureOr<int> slot = scope.slotOf(op.getScalars()[number]);
   if (failed(slot))
     return failure();
   dim->slot = *slot;
@@ -158,11 +162,12 @@ static plan::Codec codecNamed(StringRef name) {
 LogicalResult PlanKernels::setCode(pipe::LaunchOp op, plan::StepT &step) {
   SmallVector<Value> scalars(op.getScalars());
   func::FuncOp function = functions.lookup(op.getKernel());
-  if (auto codec = function ? function->getAttrOfType<StringAttr>("pipe.codec") : StringAttr()) {
-    step.codec = codecNamed(codec);
-    auto quality = function->getAttrOfType<IntegerAttr>("pipe.quality");
-    if (quality)
-      scalars = {scalars[static_cast<size_t>(quality.getInt())]};
+  if (const auto call = function ? codecCallOf(function) : std::nullopt) {
+    step.codec = codecNamed(call->codec);
+    if (call->quality && static_cast<size_t>(*call->quality) >= scalars.size())
+      return op.emitOpError("lacks the quality of the file that the kernel makes");
+    if (call->quality)
+      scalars = {scalars[static_cast<size_t>(*call->quality)]};
     else
       scalars.clear(); // what is left are extents, which the buffers have
   } else {

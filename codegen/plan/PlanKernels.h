@@ -4,6 +4,7 @@
 #pragma once
 
 #include "codegen/plan/PlanScope.h"
+#include "compiler/Conversion/KernelContract.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -31,7 +32,7 @@ private:
   void addDrawsAndChecks(mlir::func::FuncOp function);
   mlir::FailureOr<int> kernelOf(pipe::LaunchOp op);
   mlir::FailureOr<std::unique_ptr<plan::DimT>> scratchDim(pipe::LaunchOp op,
-                                                          llvm::ArrayRef<int64_t> place);
+                                                          const conversion::ArgumentExtent &extent);
 
   mlir::ModuleOp module;
   plan::PlanT &plan;

@@ -7,8 +7,8 @@
 // others run in pieces, so that short iterations cost what they did. The points
 // stand at the ends of bodies: what a body does in any case stays certain there, and
 // what does not change may still be hoisted out of the loop.
+#include "compiler/Conversion/KernelContract.h"
 #include "compiler/Conversion/Passes.h"
-#include "compiler/Dialect/PipeDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -21,6 +21,7 @@ namespace penstock::conversion {
 } // namespace penstock::conversion
 
 using namespace mlir;
+using penstock::conversion::stopFlagOf;
 
 /// Work that may be done without looking: well below a millisecond.
 static constexpr int64_t mostWork = int64_t(1) << 20;
@@ -198,12 +199,12 @@ int64_t PointPlacer::workOf(func::FuncOp function) {
   known[function] = unknownWork; // no function calls itself
   Value outer = std::exchange(flag, Value());
   LLVM::LoadOp load;
-  if (auto offset = function->getAttrOfType<IntegerAttr>("pipe.stop")) {
+  if (const auto offset = stopFlagOf(function)) {
     auto builder = OpBuilder::atBlockBegin(&function.front());
     auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
     Value place = builder.create<LLVM::GEPOp>(
         function.getLoc(), pointer, builder.getI8Type(), function.getArgument(0),
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset.getInt())});
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(*offset)});
     load = builder.create<LLVM::LoadOp>(function.getLoc(), pointer, place);
     flag = load;
   }

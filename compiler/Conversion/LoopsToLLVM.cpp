@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Upstream's conversions, in one pass.
+#include "compiler/Conversion/KernelContract.h"
 #include "compiler/Conversion/LaneToLLVM/LaneToLLVM.h"
 #include "compiler/Conversion/Passes.h"
-#include "compiler/Dialect/PipeDialect.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
@@ -58,7 +58,7 @@ static constexpr int64_t mostTuned = 5'000;
 /// For LLVM, which knows no kinds of kernels.
 static void leaveLargeSetupsPlain(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
-    auto kind = function->getAttrOfType<StringAttr>("pipe.kind");
+    StringAttr kind = penstock::conversion::kindOf(function);
     if (!kind || kind == "pixels" || function.isExternal())
       continue;
     int64_t count = 0;

@@ -7,33 +7,54 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static DenseI64ArrayAttr placeOf(OpBuilder &b, KernelOp kernel, Value size) {
+using Kind = ArgumentExtent::Kind;
+
+static std::optional<ArgumentExtent> extentBySize(KernelOp kernel, Value size) {
   if (auto constant = size.getDefiningOp<ConstantOp>())
     if (auto number = llvm::dyn_cast<IntegerAttr>(constant.getValue()))
-      return b.getDenseI64ArrayAttr({2, number.getInt()});
+      return ArgumentExtent{Kind::number, number.getInt()};
   if (auto extent = size.getDefiningOp<ExtentOp>())
     if (auto argument = llvm::dyn_cast<BlockArgument>(extent.getTensor()))
-      return b.getDenseI64ArrayAttr(
-          {1, argument.getArgNumber(),
-           llvm::cast<NamedTensorType>(argument.getType()).axisIndex(extent.getAxis())});
+      return ArgumentExtent{Kind::tensor, argument.getArgNumber(),
+                            tensorOf(argument).axisIndex(extent.getAxis())};
   if (auto argument = llvm::dyn_cast<BlockArgument>(size);
       argument && argument.getOwner() == &kernel.getBody().front()) {
     int64_t number = argument.getArgNumber();
     for (BlockArgument other : kernel.getBody().getArguments())
       if (llvm::isa<NamedTensorType>(other.getType()))
         --number;
-    return b.getDenseI64ArrayAttr({0, number});
+    return ArgumentExtent{Kind::scalar, number};
   }
-  return {};
+  return std::nullopt;
+}
+
+std::optional<ArgumentExtent> penstock::conversion::argumentExtentOf(KernelOp kernel, Value tensor,
+                                                                     int64_t axis) {
+  if (auto size = llvm::dyn_cast_if_present<Value>(extentOf(tensor, axis)))
+    return extentBySize(kernel, size);
+  if (auto argument = llvm::dyn_cast<BlockArgument>(tensor))
+    return ArgumentExtent{Kind::tensor, argument.getArgNumber(), axis};
+  return std::nullopt;
+}
+
+void penstock::conversion::addScratch(ScratchNeed &need, int64_t bytes,
+                                      ArrayRef<ArgumentExtent> extents) {
+  if (extents.empty())
+    need.fixed += bytes;
+  else
+    need.terms.push_back({bytes, SmallVector<ArgumentExtent, 4>(extents)});
+  need.fixed += 2 * scratchAlign;
 }
 
 DenseI64ArrayAttr penstock::conversion::scratchPlace(OpBuilder &b, KernelOp kernel, Value tensor,
                                                      int64_t axis) {
-  if (auto size = llvm::dyn_cast_if_present<Value>(extentOf(tensor, axis)))
-    return placeOf(b, kernel, size);
-  if (auto argument = llvm::dyn_cast<BlockArgument>(tensor))
-    return b.getDenseI64ArrayAttr({1, argument.getArgNumber(), axis});
-  return {};
+  const auto extent = argumentExtentOf(kernel, tensor, axis);
+  if (!extent)
+    return {};
+  SmallVector<int64_t, 3> numbers{static_cast<int64_t>(extent->kind), extent->value};
+  if (extent->kind == Kind::tensor)
+    numbers.push_back(extent->axis);
+  return b.getDenseI64ArrayAttr(numbers);
 }
 
 void penstock::conversion::addScratchTerm(OpBuilder &b, int64_t bytes, ArrayRef<Attribute> places,

@@ -3,7 +3,7 @@
 // How the plan finds the size of scratch memory -*- C++.
 #pragma once
 
-#include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Conversion/KernelContract.h"
 
 namespace penstock::conversion {
 
@@ -11,13 +11,17 @@ namespace penstock::conversion {
 /// it: vector loads may read past the last element.
 inline constexpr int64_t scratchAlign = 64;
 
-/// Where the extent of an axis stands for one who knows the arguments: {0,
-/// scalar argument}, {1, tensor argument, axis}, or {2, number}. Null where the
-/// kernel itself computes it.
+/// The extent of an axis for one who knows the arguments; nothing where the kernel itself computes
+/// it.
+std::optional<ArgumentExtent> argumentExtentOf(pipe::KernelOp kernel, mlir::Value tensor,
+                                               int64_t axis);
+
+/// Adds a buffer of `bytes` for each combination of indices below `extents` to what a kernel needs.
+void addScratch(ScratchNeed &need, int64_t bytes, llvm::ArrayRef<ArgumentExtent> extents);
+
+/// Both as attributes, for GPUs.
 mlir::DenseI64ArrayAttr scratchPlace(mlir::OpBuilder &b, pipe::KernelOp kernel, mlir::Value tensor,
                                      int64_t axis);
-
-/// Adds `bytes` times the extents at `places` to what a kernel needs.
 void addScratchTerm(mlir::OpBuilder &b, int64_t bytes, llvm::ArrayRef<mlir::Attribute> places,
                     int64_t &fixed, llvm::SmallVectorImpl<mlir::Attribute> &terms);
 

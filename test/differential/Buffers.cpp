@@ -24,31 +24,20 @@ pst_tensor viewOf(const Tensor &tensor, const Guarded &buffer) {
   return view;
 }
 
-Scratch Scratch::of(mlir::func::FuncOp kernel) {
-  Scratch needs;
-  if (auto fixed = kernel->getAttrOfType<mlir::IntegerAttr>("pipe.scratch_fixed"))
-    needs.fixed = fixed.getInt();
-  if (auto terms = kernel->getAttrOfType<mlir::ArrayAttr>("pipe.scratch"))
-    for (auto term : terms.getAsRange<mlir::DictionaryAttr>()) {
-      Term read{llvm::cast<mlir::IntegerAttr>(term.get("bytes")).getInt(), {}};
-      for (mlir::Attribute dim : llvm::cast<mlir::ArrayAttr>(term.get("dims"))) {
-        const auto place = llvm::cast<mlir::DenseI64ArrayAttr>(dim).asArrayRef();
-        read.dims.emplace_back(place.begin(), place.end());
-      }
-      needs.terms.push_back(std::move(read));
-    }
-  return needs;
-}
+Scratch Scratch::of(mlir::func::FuncOp kernel) { return {conversion::scratchOf(kernel)}; }
 
 int64_t Scratch::bytes(const std::vector<pst_tensor> &tensors,
                        const std::vector<int64_t> &scalars) const {
-  int64_t total = fixed;
-  for (const Term &term : terms) {
+  using Kind = conversion::ArgumentExtent::Kind;
+  int64_t total = need.fixed;
+  for (const conversion::ScratchTerm &term : need.terms) {
     int64_t bytes = term.bytes;
-    for (const std::vector<int64_t> &dim : term.dims)
-      bytes *= dim[0] == 0   ? scalars[static_cast<size_t>(dim[1])]
-               : dim[0] == 1 ? tensors[static_cast<size_t>(dim[1])].extent[dim[2]]
-                             : dim[1];
+    for (const conversion::ArgumentExtent &extent : term.extents) {
+      const auto number = static_cast<size_t>(extent.value);
+      bytes *= extent.kind == Kind::scalar   ? scalars[number]
+               : extent.kind == Kind::tensor ? tensors[number].extent[extent.axis]
+                                             : extent.value;
+    }
     total += bytes;
   }
   return total;

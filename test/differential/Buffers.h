@@ -3,7 +3,7 @@
 // What a kernel gets to read and write ---------*- C++.
 #pragma once
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "compiler/Conversion/KernelContract.h"
 #include "runtime/abi/kernel.h"
 #include "stdlib/reference/Value.h"
 #include "test/differential/Guarded.h"
@@ -15,15 +15,9 @@ namespace penstock::differential {
 pst_tensor shapeOf(const reference::Tensor &tensor);
 pst_tensor viewOf(const reference::Tensor &tensor, const Guarded &buffer);
 
-/// What a call needs besides its arguments: bytes of scratch, a constant and
-/// terms, each a product of dims (see pipe-kernel-to-loops).
+/// What a call needs besides its arguments.
 struct Scratch {
-  int64_t fixed = 0;
-  struct Term {
-    int64_t bytes;
-    std::vector<std::vector<int64_t>> dims;
-  };
-  std::vector<Term> terms;
+  conversion::ScratchNeed need;
 
   static Scratch of(mlir::func::FuncOp kernel);
   int64_t bytes(const std::vector<pst_tensor> &tensors, const std::vector<int64_t> &scalars) const;

@@ -4,7 +4,6 @@
 #include "test/differential/CudaDriver.h"
 #include "codegen/cuda/Printer.h"
 #include "codegen/plan/PlanKernels.h"
-#include "compiler/Dialect/PipeDialect.h"
 #include "compiler/Pipelines/CodePipelines.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -47,15 +46,13 @@ CudaKernels::CudaKernels(mlir::ModuleOp module, bool tiny) {
     return;
   }
   for (auto function : device->getOps<mlir::func::FuncOp>()) {
-    auto threads = function->getAttrOfType<mlir::IntegerAttr>("pipe.threads");
-    if (!threads)
+    const auto launch = conversion::launchOf(function);
+    if (!launch)
       continue;
     Kernel &kernel = kernels[function.getSymName().str()];
-    kernel.threads = static_cast<unsigned>(threads.getInt());
-    kernel.isBlock =
-        function->getAttrOfType<mlir::StringAttr>("pipe.mapping").getValue() == "block";
-    if (auto shared = function->getAttrOfType<mlir::IntegerAttr>("pipe.shared"))
-      kernel.shared = static_cast<size_t>(shared.getInt());
+    kernel.threads = static_cast<unsigned>(launch->threads);
+    kernel.isBlock = launch->isOneBlock();
+    kernel.shared = static_cast<size_t>(launch->shared.value_or(0));
     kernel.scratch = Scratch::of(function);
     kernel.record = codegen::recordOf(function);
     rest->lookupSymbol(function.getSymName())->erase();

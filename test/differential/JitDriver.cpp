@@ -4,7 +4,6 @@
 #include "test/differential/JitDriver.h"
 #include "codegen/cpu/Compile.h"
 #include "compiler/Pipelines/CodePipelines.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace penstock::reference;
@@ -57,9 +56,8 @@ JitKernels::~JitKernels() = default;
 void JitKernels::readAttributes(mlir::ModuleOp loops) {
   for (auto function : loops.getOps<mlir::func::FuncOp>()) {
     scratch[function.getSymName().str()] = Scratch::of(function);
-    if (auto checks = function->getAttrOfType<mlir::ArrayAttr>("pipe.checks"))
-      for (auto check : checks.getAsRange<mlir::DictionaryAttr>())
-        messages.push_back(llvm::cast<mlir::StringAttr>(check.get("message")).str());
+    for (const conversion::KeptCheck &check : conversion::checksOf(function))
+      messages.push_back(check.message.str());
   }
 }
 

@@ -148,7 +148,7 @@ static Buffer argumentBuffer(const Site &site, int64_t number, NamedTensorType t
 FailureOr<Value> penstock::conversion::scratchBytes(const Site &site, int64_t bytes,
                                                     ArrayRef<TensorAxis> axes) {
   auto [ctx, b, l, m] = site.parts();
-  SmallVector<Attribute> places;
+  SmallVector<ArgumentExtent> factors;
   SmallVector<Value> sizes;
   for (auto [tensor, axis] : axes) {
     const Axis &a = llvm::cast<NamedTensorType>(tensor.getType()).getAxes()[axis];
@@ -156,17 +156,17 @@ FailureOr<Value> penstock::conversion::scratchBytes(const Site &site, int64_t by
       bytes *= a.extent;
       continue;
     }
-    DenseI64ArrayAttr place = scratchPlace(b, ctx.kernel, tensor, axis);
-    if (!place)
+    const auto factor = argumentExtentOf(ctx.kernel, tensor, axis);
+    if (!factor)
       return ctx.kernel.emitError("needs a temporary whose extent the kernel itself computes; "
                                   "extents of temporaries are constants or arguments");
-    places.push_back(place);
+    factors.push_back(*factor);
     sizes.push_back(l.maxS(extent(site, tensor, axis), l.i64(0)));
   }
   Value size = l.i64(bytes);
   for (Value factor : sizes)
     size = l.mul(size, factor);
-  addScratchTerm(b, bytes, places, ctx.scratchFixed, ctx.scratchTerms);
+  addScratch(ctx.scratchNeed, bytes, factors);
   Value start = m.address(ctx.scratch, ctx.scratchUsed);
   Value end = l.add(l.add(ctx.scratchUsed, size), l.i64(2 * scratchAlign - 1));
   ctx.scratchUsed = l.andInt(end, l.i64(-scratchAlign));

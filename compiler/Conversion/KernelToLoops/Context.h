@@ -84,8 +84,8 @@ struct Context {
       reducedRows; ///< by what is stored of them
   mlir::Value args, tensors, slots, scratch, band[2];
   mlir::Value scratchUsed;
-  int64_t scratchFixed = 0;
-  llvm::SmallVector<mlir::Attribute> scratchTerms, checks;
+  ScratchNeed scratchNeed;
+  llvm::SmallVector<KeptCheck> checks;
   mlir::Block *exit = nullptr; // takes the check's id
   mlir::Value failureState;    // id of the first failed check inside a branch
 };

@@ -65,11 +65,10 @@ static void finish(const Site &site) {
     m.storePlain(ctx.exit->getArgument(2), m.address(failure, l.i64(8)));
     b.create<func::ReturnOp>(l.loc, ctx.exit->getArgument(0));
   }
-  ctx.function->setAttr("pipe.scratch_fixed", b.getI64IntegerAttr(ctx.scratchFixed));
-  ctx.function->setAttr("pipe.scratch", b.getArrayAttr(ctx.scratchTerms));
-  ctx.function->setAttr("pipe.kind", ctx.kernel.getKindAttr());
-  ctx.function->setAttr("pipe.stop", b.getI64IntegerAttr(offsetof(pst_kernel_args, stop)));
-  ctx.function->setAttr("pipe.checks", b.getArrayAttr(ctx.checks));
+  setScratch(ctx.function, ctx.scratchNeed);
+  setKind(ctx.function, ctx.kernel.getKindAttr());
+  setStopFlag(ctx.function, offsetof(pst_kernel_args, stop));
+  setChecks(ctx.function, ctx.checks);
 }
 
 static bool hasTensorResult(Operation &op) {

@@ -21,25 +21,21 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 
 /// A function without code: the plan has a step of the runtime for its launches.
-/// `pipe.quality` is the place of the quality among their scalars.
 static void declareCodec(KernelOp kernel, func::FuncOp function) {
   Builder builder(kernel.getContext());
   function.setPrivate();
-  function->setAttr("pipe.kind", kernel.getKindAttr());
+  setKind(function, kernel.getKindAttr());
   Operation *op = codecOf(kernel);
   auto encode = llvm::dyn_cast<EncodeOp>(op);
-  function->setAttr("pipe.codec", builder.getStringAttr(encode ? stringifyCodec(encode.getFormat())
-                                                               : "recompress"));
+  CodecCall call{builder.getStringAttr(encode ? stringifyCodec(encode.getFormat()) : "recompress"),
+                 {}};
   Value quality = encode ? encode.getQuality() : llvm::cast<RecompressOp>(op).getQuality();
-  if (!quality)
-    return;
-  int64_t place = 0;
-  for (BlockArgument argument : kernel.getBody().getArguments()) {
-    if (argument == quality)
-      break;
-    place += !llvm::isa<NamedTensorType>(argument.getType());
-  }
-  function->setAttr("pipe.quality", builder.getI64IntegerAttr(place));
+  if (quality)
+    call.quality = llvm::count_if(
+        kernel.getBody().getArguments().take_front(
+            llvm::cast<BlockArgument>(quality).getArgNumber()),
+        [](BlockArgument other) { return !llvm::isa<NamedTensorType>(other.getType()); });
+  setCodecCall(function, call);
 }
 
 namespace {

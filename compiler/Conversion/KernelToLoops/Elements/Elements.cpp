@@ -28,7 +28,9 @@ Value penstock::conversion::extent(const Site &site, Value tensor, int64_t axis)
     return l.i64(llvm::cast<IntegerAttr>(attribute).getInt());
   // An argument's extent stands in its view.
   auto argument = llvm::cast<BlockArgument>(tensor);
-  int64_t offset = static_cast<int64_t>(argument.getArgNumber()) * 136 + 8 + 8 * axis;
+  const int64_t offset = static_cast<int64_t>(argument.getArgNumber() * sizeof(pst_tensor) +
+                                              offsetof(pst_tensor, extent)) +
+                         static_cast<int64_t>(sizeof(int64_t)) * axis;
   return m.loadPlain(b.getI64Type(), m.address(ctx.tensors, l.i64(offset)));
 }
 

@@ -4,7 +4,7 @@
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
-#include "compiler/Dialect/UserPlaces.h"
+#include "compiler/Conversion/PlanNotes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -272,17 +272,7 @@ static void emitTaps(const Site &site, TapsOp op) {
 static void emitCheck(const Site &site, CheckOp op) {
   auto [ctx, b, l, m] = site.parts();
   const int64_t id = ctx.nextCheck++;
-  const FileLineColLoc place = userPlaceOf(op.getLoc());
-  auto text = [&](StringRef name, StringRef value) {
-    return b.getNamedAttr(name, b.getStringAttr(value));
-  };
-  auto number = [&](StringRef name, int64_t value) {
-    return b.getNamedAttr(name, b.getI64IntegerAttr(value));
-  };
-  ctx.checks.push_back(b.getDictionaryAttr({text("message", op.getMessage()),
-                                            text("file", place ? place.getFilename().strref() : ""),
-                                            number("line", place ? place.getLine() : 0),
-                                            number("column", place ? place.getColumn() : 0)}));
+  ctx.checks.push_back(keptCheck(op));
   Value holds = scalarOf(site, op.getCondition()).value;
   Value first = scalarOf(site, op.getFirst()).value, second = scalarOf(site, op.getSecond()).value;
   Block *here = b.getInsertionBlock();

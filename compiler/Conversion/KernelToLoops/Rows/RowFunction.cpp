@@ -263,7 +263,7 @@ func::FuncOp penstock::conversion::rowFunction(const Lanes &l, func::FuncOp besi
   auto result =
       l.b.create<func::FuncOp>(l.loc, name, l.b.getFunctionType({pointer, l.b.getI64Type()}, {}));
   result.setPrivate();
-  result->setAttr("pipe.stop", l.b.getI64IntegerAttr(8 * static_cast<int64_t>(RowField::stop)));
+  setStopFlag(result, 8 * static_cast<int64_t>(RowField::stop));
   Block *block = result.addEntryBlock();
   l.b.setInsertionPointToStart(block);
   Lanes single = l;
