@@ -133,7 +133,7 @@ bool Driver::load() {
   return true;
 }
 
-/// What a stage promises and no verifier of an op can see.
+/// Checks what a stage promises and no verifier of an op can see.
 bool Driver::isOfStage(Stage stage) {
   if (stage >= Stage::loops)
     return true; // code: MLIR's and LLVM's own verifiers judge it

@@ -6,7 +6,7 @@
 
 using namespace penstock::api;
 
-/// What a static parameter is for good, and a run-time one unless a session says otherwise.
+/// Returns the value of a parameter: of a static one for good, else unless a session gives another.
 static std::optional<std::string> settle(pst_program &program, const Bundle &bundle,
                                          const pst_parameter *given, size_t count) {
   auto settingOf = [&](const std::string &name) -> const std::string * {

@@ -36,7 +36,7 @@ template <typename Visit> void forEachLine(std::string_view text, const Visit &v
   }
 }
 
-/// Whether a line of a pipeline calls the operator, or uses the constant.
+/// Returns whether a line of a pipeline calls the operator, or uses the constant.
 bool uses(std::string_view line, std::string_view name) {
   line = line.substr(0, line.find("//"));
   for (size_t at = line.find(name); at != std::string_view::npos; at = line.find(name, at + 1)) {

@@ -20,7 +20,7 @@ using pipe::UnaryKind;
 
 static bool isStorage(Type type) { return type.isF16() || type.isBF16(); }
 static bool isBool(Type type) { return type.isInteger(1); }
-/// Whether C++ computes with another type than the operands'.
+/// Returns whether C++ computes with another type than the operands'.
 static bool isPromoted(Type type) { return !isFloat(type) && type.getIntOrFloatBitWidth() < 32; }
 
 //===--- types and numbers -------------------------------------------------===//

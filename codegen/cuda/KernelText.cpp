@@ -151,7 +151,7 @@ static bool isSizeOnly(Operation &op) {
   });
 }
 
-/// Whether the text of `op` may stand where its only user stands.
+/// Returns whether the text of `op` may stand where its only user stands.
 static bool mayMove(Operation &op) {
   if (op.hasTrait<OpTrait::ConstantLike>() || llvm::isa<arith::IndexCastOp>(op))
     return true;
@@ -413,7 +413,7 @@ void KernelText::declare(ValueRange values, ValueRange inits, StringRef stem) {
   }
 }
 
-/// Whether a name stands in an expression.
+/// Returns whether a name stands in an expression.
 static bool names(StringRef text, StringRef name) {
   auto isPart = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   for (size_t at = text.find(name); at != StringRef::npos; at = text.find(name, at + 1)) {

@@ -59,7 +59,7 @@ private:
   void argument(mlir::BlockArgument argument, const conversion::KernelArgument &from);
   void load(mlir::memref::LoadOp op);
   void store(mlir::memref::StoreOp op);
-  /// What memory holds of the value.
+  /// Returns the value as memory holds it.
   std::string stored(mlir::Value value);
   /// Declares variables that are assigned later.
   void declare(mlir::ValueRange values, mlir::ValueRange inits, llvm::StringRef stem);
@@ -78,7 +78,7 @@ private:
   Expression binary(pipe::BinaryOp op);
   Expression cast(pipe::CastOp op);
   Expression draw(pipe::DrawOp op);
-  /// What is stored of a number that a storage type is to hold.
+  /// Returns what is stored of a number that a storage type is to hold.
   std::string rounded(llvm::StringRef function, mlir::Value value);
   Expression infix(mlir::Value a, llvm::StringRef op, mlir::Value b, int binding);
   Expression called(llvm::StringRef name, mlir::ValueRange operands);

@@ -116,7 +116,7 @@ LogicalResult PlanVisitor::visit(pipe::LaunchOp op) {
   return success();
 }
 
-/// What a device runs is one stage, behind all of the host's.
+/// Moves what a device runs into one stage, behind all of the host's.
 static void putDeviceLast(plan::PlanT &plan) {
   int last = 0;
   for (const auto &step : plan.steps)

@@ -11,7 +11,7 @@
 
 namespace penstock::codegen {
 
-/// What a launch of a kernel for a GPU hands over for each sample; `function` is one after
+/// Returns what a launch of a kernel for a GPU hands over for each sample; `function` is one after
 /// `pipe-kernel-to-gpu`.
 std::vector<plan::RecordField> recordOf(mlir::func::FuncOp function);
 
@@ -24,7 +24,7 @@ public:
 
   /// Those of the rows, select and setup, which no launch enters.
   mlir::LogicalResult addKernels();
-  /// What runs for a launch, and its scalars: a kernel's code, or a codec.
+  /// Sets what runs for a launch, and its scalars: a kernel's code, or a codec.
   mlir::LogicalResult setCode(pipe::LaunchOp op, plan::StepT &step);
 
 private:

@@ -128,7 +128,7 @@ private:
   }
 
   bool isWeights(Operation *op, const SetVector<Value> &tensors) const;
-  /// Whether `user` may read `tensor` element by element in one kernel with
+  /// Returns whether `user` may read `tensor` element by element in one kernel with
   /// its producer.
   bool isDirect(Operation *producer, Operation *user, Value tensor) const {
     return !everyOp && ops.contains(producer) && ops.contains(user) &&
@@ -139,7 +139,7 @@ private:
            weights.contains(producer) == weights.contains(user) && !isWideJoin(user) &&
            !readsMaterialised(user, tensor);
   }
-  /// What a kernel of `op` and the sets of `others` would hold.
+  /// Returns what a kernel of `op` and the sets of `others` would hold.
   Contents together(Contents sum, ArrayRef<Operation *> others) {
     SetVector<size_t> joined;
     for (Operation *other : others)

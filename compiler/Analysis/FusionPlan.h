@@ -38,7 +38,7 @@ std::vector<FusionGroup> planFusion(llvm::ArrayRef<mlir::Block *> blocks,
 /// own place: captured tables, and the input of a gather. They are
 /// materialised before `op` runs.
 bool readsMaterialised(mlir::Operation *op, mlir::Value value);
-/// Whether `op` joins more values than a kernel makes and joins: it reads them from
+/// Returns whether `op` joins more values than a kernel makes and joins: it reads them from
 /// memory, so that equal ones are made by one kernel.
 bool isWideJoin(mlir::Operation *op);
 

@@ -10,7 +10,7 @@ using namespace penstock::pipe;
 
 namespace penstock::analysis {
 
-/// What an op adds by itself, whatever it reads.
+/// Returns what an op adds by itself, whatever it reads.
 static bool differsBetweenSamples(Operation *op) {
   if (auto context = llvm::dyn_cast<ContextOp>(op))
     return context.getKind() == ContextKind::slot;

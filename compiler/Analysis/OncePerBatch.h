@@ -20,13 +20,13 @@ public:
   OncePerBatch(mlir::ArrayRef<mlir::Block *> blocks,
                llvm::DenseMap<mlir::Operation *, mlir::Value> &guards);
 
-  /// Whether a value is the same for all samples.
+  /// Returns whether a value is the same for all samples.
   bool isSame(mlir::Value value) const { return same.contains(value.getDefiningOp()); }
-  /// Whether `op`, of the batch block, makes such a value.
+  /// Returns whether `op`, of the batch block, makes such a value.
   bool isOfBatch(mlir::Operation *op) const {
     return same.contains(op) && llvm::isa<pipe::BatchOp>(op->getParentOp());
   }
-  /// Whether it then runs for one sample only: an output has a value for each.
+  /// Returns whether it then runs for one sample only: an output has a value for each.
   bool isOnce(mlir::Operation *op) const {
     return isOfBatch(op) && llvm::none_of(op->getUsers(), [](mlir::Operation *user) {
              return llvm::isa<pipe::OutputOp>(user);

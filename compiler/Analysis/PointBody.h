@@ -12,7 +12,7 @@ int64_t costOf(mlir::Block &body);
 /// The share of one operation.
 int64_t costOf(mlir::Operation &op);
 
-/// What the region yields for known arguments, computed by the folders of the
+/// Returns what the region yields for known arguments, computed by the folders of the
 /// dialect and so with the bits of runtime/abi/scalar.h. Null where something
 /// is not known. `arguments` may hold nulls for unused ones. `values`, if
 /// given, gets every value on the way.
@@ -31,7 +31,7 @@ struct ByteMap {
   bool isConstant = false;
 
   int64_t extent() const;
-  /// What the region yields for element `byte` at coordinate `at` of `axis`.
+  /// Returns what the region yields for element `byte` at coordinate `at` of `axis`.
   mlir::Attribute valueAt(int64_t byte, int64_t at,
                           llvm::DenseMap<mlir::Value, mlir::Attribute> *values = nullptr) const;
 };

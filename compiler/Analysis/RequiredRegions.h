@@ -31,7 +31,7 @@ class RequiredRegions final : private pipe::BoxRequest {
 public:
   RequiredRegions(pipe::PipelineOp pipeline, mlir::OpBuilder &builder);
 
-  /// What is needed of `tensor`, or null if nothing reads it.
+  /// Returns what is needed of `tensor`, or null if nothing reads it.
   const Need *needOf(mlir::Value tensor) const {
     auto found = needs.find(tensor);
     return found == needs.end() ? nullptr : &found->second;

@@ -244,7 +244,7 @@ static void boxPeerScalars(BatchOp batch) {
       op->erase();
 }
 
-/// Whether `op` needs one of the scalars before any pixel is made. Regions were
+/// Returns whether `op` needs one of the scalars before any pixel is made. Regions were
 /// given what they read of peers.
 static bool needsInSetup(Operation &op, const DenseSet<Value> &scalars) {
   if (!llvm::isa<CheckOp>(op) && !touchesTensors(&op))
@@ -299,7 +299,7 @@ static std::pair<SmallVector<unsigned>, size_t> memoryOrder(OutputOp output) {
   return {order, outside};
 }
 
-/// Whether a kernel makes `value` for each sample.
+/// Returns whether a kernel makes `value` for each sample.
 static bool isWritten(Value value, const analysis::OncePerBatch &once) {
   Operation *producer = value.getDefiningOp();
   return producer && !once.isOfBatch(producer) &&

@@ -218,7 +218,7 @@ public:
         ops.push_back(op);
       }
   }
-  /// Whether there was any. What is copied may have its own copied after it.
+  /// Returns whether there was any. What is copied may have its own copied after it.
   bool make() {
     bool any = false;
     for (Operation *op : llvm::reverse(ops))
@@ -228,7 +228,7 @@ public:
   }
 
 private:
-  /// Whether no kernel makes it, or those that read it can.
+  /// Returns whether no kernel makes it, or those that read it can.
   bool isAtHand(Value value) {
     Operation *producer = value.getDefiningOp();
     return !groupOf.contains(producer) || isCopied(producer);

@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::transforms;
 
-/// Whether nothing but views uses the value that `view` reads, where it is made
+/// Returns whether nothing but views uses the value that `view` reads, where it is made
 /// or in the batch block: in an arm, what moves would be computed anew.
 static bool onlyViewsUse(ViewOp view) {
   Operation *producer = view.getInput().getDefiningOp();
@@ -32,7 +32,7 @@ static bool onlyViewsUse(ViewOp view) {
   });
 }
 
-/// Whether a view of a map that reads `value` reads a view of it, which would be
+/// Returns whether a view of a map that reads `value` reads a view of it, which would be
 /// computed anew: not what all elements share, as the mean of an image.
 static bool isViewedAnew(Value value) {
   return !llvm::isa_and_present<ConstantOp>(value.getDefiningOp()) && tensorOf(value).getRank() > 0;
@@ -218,7 +218,7 @@ struct ViewOfResample : OpRewritePattern<ViewOp> {
   }
 
 private:
-  /// Whether each axis of the result has the extent of the axis it reads.
+  /// Returns whether each axis of the result has the extent of the axis it reads.
   static bool keepsExtents(ViewOp view) {
     for (auto [i, expr] : llvm::enumerate(view.getMap().getResults())) {
       const unsigned at = llvm::cast<AffineDimExpr>(expr).getPosition();
@@ -391,7 +391,7 @@ struct ViewOfPeer : OpRewritePattern<ViewOp> {
   }
 };
 
-/// What `producer`, the maker of what `reader` takes from other samples, converts: its
+/// Returns what `producer`, the maker of what `reader` takes from other samples, converts: its
 /// only tensor, where that is no larger and the sample's own scalars have no part in it.
 FailureOr<Value> convertedFrom(Operation *reader, Operation *producer, PatternRewriter &rewriter) {
   if (inputAccessOf(producer) != InputAccess::own)

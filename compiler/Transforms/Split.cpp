@@ -37,17 +37,17 @@ static bool isLeaf(Operation *op) {
          (llvm::isa<LengthOp>(op) && !isLengthOfRows(op));
 }
 
-/// Whether a leaf is the same for all rows.
+/// Returns whether a leaf is the same for all rows.
 static bool isOfSession(Operation *leaf) { return llvm::isa<ParamOp, LengthOp>(leaf); }
 
-/// Whether the runtime reads the operand before any sample exists: arguments of
+/// Returns whether the runtime reads the operand before any sample exists: arguments of
 /// a source, and a batch size that is a constant.
 static bool isFixed(Operation *user, Value operand) {
   return llvm::isa<SourceOp>(user) ||
          (llvm::isa<BatchOp>(user) && operand.getDefiningOp<ConstantOp>());
 }
 
-/// What stays in the pipeline and may use scalars.
+/// Returns whether an op stays in the pipeline, where it may use scalars.
 static bool staysInPipeline(Operation *op) {
   return isLeaf(op) ||
          llvm::isa<SourceOp, RowOp, AdmitOp, PickOp, DecodeOp, LaunchOp, SwitchOp, PeerOp, PeersOp,
@@ -55,7 +55,7 @@ static bool staysInPipeline(Operation *op) {
          classOf(op) == OpClass::constant;
 }
 
-/// Whether the runtime knows the leaf when it looks at the rows of the table.
+/// Returns whether the runtime knows the leaf when it looks at the rows of the table.
 static bool isOfRow(Operation *leaf) {
   auto field = llvm::dyn_cast<FieldOp>(leaf);
   auto extent = llvm::dyn_cast<FieldExtentOp>(leaf);

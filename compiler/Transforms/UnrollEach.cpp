@@ -27,7 +27,7 @@ static int64_t operationsIn(Operation *op) {
   return count;
 }
 
-/// Whether people are shown something that `repeat` draws.
+/// Returns whether people are shown something that `repeat` draws.
 static bool draws(RepeatOp repeat) {
   return repeat.getBody()
       .walk([](Operation *op) {

@@ -21,11 +21,11 @@ mlir::Value makeView(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value i
                      mlir::AffineMap map, mlir::ValueRange symbols, pipe::NamedTensorType type,
                      mlir::ValueRange sizes);
 
-/// Whether the view gives every element of its input back at its own place.
+/// Returns whether the view gives every element of its input back at its own place.
 bool isIdentity(mlir::Value input, mlir::AffineMap map, pipe::NamedTensorType type,
                 mlir::ValueRange sizes);
 
-/// Whether no element of the input stands at two places of the result: then a
+/// Returns whether no element of the input stands at two places of the result: then a
 /// producer can be computed after the view at no more cost than before.
 bool readsOnce(pipe::ViewOp view);
 
@@ -38,7 +38,7 @@ struct Part {
 };
 Part partOf(pipe::ViewOp view, llvm::ArrayRef<mlir::AffineExpr> expressions);
 
-/// What `view` reads of a value over some of the axes of its input (a value
+/// Returns what `view` reads of a value over some of the axes of its input (a value
 /// that broadcasts): the value itself where that part is the identity.
 mlir::Value viewOperand(mlir::OpBuilder &builder, pipe::ViewOp view, mlir::Value operand);
 

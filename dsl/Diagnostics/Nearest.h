@@ -12,7 +12,7 @@ namespace penstock::dsl {
 /// words.
 unsigned editDistance(std::string_view a, std::string_view b);
 
-/// Whether `word` could be a misspelling of `known`: one edit in up to four
+/// Returns whether `word` could be a misspelling of `known`: one edit in up to four
 /// letters, two in up to eight, three beyond.
 bool isNear(std::string_view word, std::string_view known);
 

@@ -14,7 +14,7 @@ SourceRange join(SourceRange first, SourceRange last) {
   return {first.file, std::min(first.begin, last.begin), std::max(first.end, last.end)};
 }
 
-/// Whether a byte of UTF-8 belongs to the character before it.
+/// Returns whether a byte of UTF-8 belongs to the character before it.
 static bool isContinuation(char byte) { return (byte & 0xC0) == 0x80; }
 
 /// Counted from the last piece on: a line may be as long as a text.

@@ -34,7 +34,7 @@ bool isStatementRule(size_t rule) {
   }
 }
 
-/// Whether skipping in `rule` ends before a token of this type. `depth` is the
+/// Returns whether skipping in `rule` ends before a token of this type. `depth` is the
 /// number of brackets opened since the statement began.
 bool stopsAt(size_t rule, size_t type, int depth) {
   if (type == antlr4::Token::EOF)

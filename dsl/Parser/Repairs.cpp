@@ -38,7 +38,7 @@ constexpr Habit habits[] = {
     {Lexer::OPEN_STRING, "this text is never closed", "a `\"` at its end", Lexer::STRING},
 };
 
-/// Whether a text in quotes could be a name.
+/// Returns whether a text in quotes could be a name.
 bool isWord(std::string_view text) {
   return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
          std::all_of(text.begin(), text.end(),
@@ -101,7 +101,7 @@ private:
     kept.push_back(item);
   }
 
-  /// Whether an argument begins here, with or without its name.
+  /// Returns whether an argument begins here, with or without its name.
   bool isArgument() const {
     size_t before = at;
     if (before > 2 && tokens.is(before - 1, Lexer::ASSIGN))

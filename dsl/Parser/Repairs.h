@@ -11,7 +11,7 @@
 
 namespace penstock::dsl {
 
-/// What people write out of habit from other languages: `#`, `;`, `&&`, 'text',
+/// Replaces what people write out of habit from other languages: `#`, `;`, `&&`, 'text',
 /// `25 ms`, `True` ...
 void repairHabits(TokenList &tokens, StatementLog &log, Diagnostics &diagnostics);
 

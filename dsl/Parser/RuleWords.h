@@ -8,10 +8,10 @@
 
 namespace penstock::dsl {
 
-/// What a rule of the grammar is to a user: "an expression", "a name".
+/// Returns what a rule of the grammar is to a user: "an expression", "a name".
 std::string ruleWords(size_t rule);
 
-/// Whether the rule is a list with commas.
+/// Returns whether the rule is a list with commas.
 bool isList(size_t rule);
 
 } // namespace penstock::dsl

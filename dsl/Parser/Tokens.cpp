@@ -11,7 +11,7 @@ using grammar::PenstockLexer;
 
 namespace {
 
-/// Whether the `pub` at `index` opens a declaration. After what an expression
+/// Returns whether the `pub` at `index` opens a declaration. After what an expression
 /// may end with, no name can stand.
 bool makesPublic(const TokenList &list, size_t index) {
   if (index > 0 && !endsExpression(list.items[index - 1].type))

@@ -41,22 +41,22 @@ struct TokenList {
   /// The token that closes the bracket at `index`, and the other way round.
   std::optional<size_t> closer(size_t index) const;
   std::optional<size_t> opener(size_t index) const;
-  /// Whether a line break stands between a token and the one before it.
+  /// Returns whether a line break stands between a token and the one before it.
   bool startsLine(size_t index) const;
 };
 
 TokenList tokenize(FileId file, std::string_view text);
 
-/// Whether the word opens a statement: `let`, `fn`, `batch` ...
+/// Returns whether the word opens a statement: `let`, `fn`, `batch` ...
 bool opensStatement(size_t type);
-/// Whether the word opens a declaration: `pub`, `const`, `fn`, `pipeline`.
+/// Returns whether the word opens a declaration: `pub`, `const`, `fn`, `pipeline`.
 bool opensDeclaration(size_t type);
 bool isOpener(size_t type);
 bool isCloser(size_t type);
 bool isReserved(size_t type);
-/// Whether a token of this type may stand where the grammar says `name`.
+/// Returns whether a token of this type may stand where the grammar says `name`.
 bool isName(size_t type);
-/// Whether an expression may end with this token.
+/// Returns whether an expression may end with this token.
 bool endsExpression(size_t type);
 
 /// Keeps the promise of one report per statement. A statement reaches from the

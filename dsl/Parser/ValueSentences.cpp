@@ -174,7 +174,7 @@ bool Speaker::numbersForAxes() {
   return true;
 }
 
-/// Whether a token can open an argument, an item or a field.
+/// Returns whether a token can open an argument, an item or a field.
 static bool opensItem(size_t token) {
   return isName(token) || (token >= Lexer::INT && token <= Lexer::STRING) || token == Lexer::TRUE ||
          token == Lexer::FALSE || token == Lexer::DRAW || token == Lexer::MAP ||

@@ -17,7 +17,7 @@ struct Misfit {
   const Param *param = nullptr; ///< the parameter that gets two values or none
 };
 
-/// What `over [h, w]` in a call is for: the parameter of type `axes`, or null.
+/// Returns what `over [h, w]` in a call is for: the parameter of type `axes`, or null.
 const Param *axesParam(const FnDecl &fn) {
   for (const Param &param : fn.params)
     if (param.type.kind == TypeExpr::Kind::Scalar && param.type.name.text == "axes")
@@ -67,7 +67,7 @@ std::string count(size_t number, const char *what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
-/// Whether a bare name given for a parameter of this type is certainly a value.
+/// Returns whether a bare name given for a parameter of this type is certainly a value.
 /// Other types (`axis`, choices such as `filter`) take words.
 bool takesValues(const TypeExpr &type, const FnDecl &fn) {
   if (type.kind != TypeExpr::Kind::Scalar)
@@ -228,7 +228,7 @@ bool Checker::mayBeWord(const Arg &arg, size_t position,
   return false;
 }
 
-/// What is wrong with some arguments, where all overloads agree.
+/// Returns what is wrong with some arguments, where all overloads agree.
 static std::optional<Misfit> commonMisfit(const std::vector<const FnDecl *> &fns,
                                           const ArgList *args, size_t piped) {
   std::optional<Misfit> common;
@@ -248,7 +248,7 @@ static std::optional<Misfit> commonMisfit(const std::vector<const FnDecl *> &fns
   return common;
 }
 
-/// What is meant by a parameter that none of the functions has.
+/// Returns what is meant by a parameter that none of the functions has.
 static std::string parameterHint(const Arg &arg, const std::vector<const FnDecl *> &fns,
                                  size_t piped) {
   const std::string &name = arg.name->text;

@@ -28,11 +28,11 @@ bool isOtherLibrary(std::string_view name);
 
 /// Its element type in our words: `float32` is `f32`. Empty: none.
 std::string_view ourType(std::string_view theirs);
-/// What parameters that do the same may be called here; the first that a function
+/// Returns what parameters that do the same may be called here; the first that a function
 /// has is meant.
 std::span<const std::string_view> ourParameters(std::string_view theirs);
 
-/// Whether two names differ in capitals and `_` only.
+/// Returns whether two names differ in capitals and `_` only.
 bool sameWords(std::string_view a, std::string_view b);
 
 } // namespace penstock::dsl

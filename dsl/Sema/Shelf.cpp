@@ -7,7 +7,7 @@
 
 namespace penstock::dsl {
 
-/// Whether a file that used it would see `name`.
+/// Returns whether a file that used it would see `name`.
 static bool offers(const File &module, std::string_view name) {
   auto isIt = [&](const auto &declared) { return declared.isPublic && declared.name.text == name; };
   return std::any_of(module.fns.begin(), module.fns.end(), isIt) ||

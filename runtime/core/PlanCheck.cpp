@@ -224,7 +224,7 @@ private:
     require(written.insert(d.buffer).second, "decode", i, "writes buffer ", d.buffer, " again");
   }
 
-  /// Whether the medium makes such tensors.
+  /// Returns whether the medium makes such tensors.
   static bool fits(const std::string &kind, const plan::DecodeT &d, const plan::BufferT &b) {
     if (kind == "wave")
       return b.type == DType::f32 && b.dims.size() == (d.format == "mono" ? 1u : 2u);
@@ -330,7 +330,7 @@ private:
               "has a stride of elements without bytes");
     }
   }
-  /// What the record names, the step has.
+  /// Checks that the step has what the record names.
   void deviceStep(const plan::StepT &s, size_t i) {
     using plan::RecordValue;
     for (const plan::RecordField &field : tree.kernels[size_t(s.kernel)]->device->record) {

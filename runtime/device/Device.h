@@ -57,7 +57,7 @@ public:
   virtual Status clear(void *device, size_t bytes) = 0;
   virtual Status launch(const DeviceLaunch &launch) = 0;
   virtual Status record(DeviceEvent &event) = 0;
-  /// What is queued later begins when `event`, as it is recorded now, is done.
+  /// Has what is queued later begin when `event`, as it is recorded now, is done.
   virtual Status waitFor(const DeviceEvent &event) = 0;
   /// Waits until nothing is queued, or can be done any more.
   virtual Status finish() = 0;

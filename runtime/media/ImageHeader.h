@@ -29,7 +29,7 @@ struct ImageInfo {
 /// decoded, by name; Limit for sizes; Truncated; Corrupt.
 Result<ImageInfo> probeImage(std::span<const uint8_t> bytes, const ImageLimits &limits = {});
 
-/// What the first bytes are: "a PNG file", "a GIF file"; null where that is
+/// Returns what the first bytes are: "a PNG file", "a GIF file"; null where that is
 /// unknown.
 const char *nameOfFormat(std::span<const uint8_t> bytes);
 

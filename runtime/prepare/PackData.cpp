@@ -203,7 +203,7 @@ std::string Packing::planText(bool complete) const {
   return text;
 }
 
-/// What a kill leaves of it is used again by the next run.
+/// Writes the plan; the next run uses again what a kill leaves of it.
 Status Packing::writePlan(bool complete) {
   const std::string text = planText(complete);
   auto file = files.createFile(out + "/" + planName);
@@ -336,7 +336,7 @@ Status Packing::verifyShard(size_t number) {
   return {};
 }
 
-/// What a shard holds: it may be of an earlier run.
+/// Counts what a shard holds: it may be of an earlier run.
 Status Packing::count(size_t number) {
   const std::string path = shardPath(number);
   auto file = files.openFile(path);

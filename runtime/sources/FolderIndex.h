@@ -19,7 +19,7 @@ namespace penstock::runtime {
 /// Which files of a folder count, by the ends of their names.
 enum class FolderContents : uint8_t { Images, Sounds, Videos };
 
-/// Whether a file counts as an image by its name.
+/// Returns whether a file counts as an image by its name.
 bool isImageName(std::string_view name);
 
 /// Images, sounds or videos of a folder of class folders, in torchvision's order, with about 25

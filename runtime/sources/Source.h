@@ -95,7 +95,7 @@ public:
   virtual Result<MediaPlace> place(int64_t row, int column) const;
   /// The names of the classes that a column `label` numbers; empty where it has none.
   virtual std::vector<std::string> classNames() const;
-  /// What is known of a bytes column's contents beside them, such as an index of
+  /// Returns what is known of a bytes column's contents beside them, such as an index of
   /// a video; empty where nothing is. Lives as long as the source. Never blocks.
   virtual std::span<const uint8_t> mediaIndex(int64_t row, int column) const;
   /// How many of these were made when the source was opened.

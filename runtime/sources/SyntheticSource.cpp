@@ -146,7 +146,7 @@ private:
   uint64_t key;
 };
 
-/// What an integer type can hold, as [low, end).
+/// Returns what an integer type can hold, as [low, end).
 SyntheticColumn::Range holds(DType type) {
   switch (type) {
   case DType::boolean:

@@ -60,7 +60,7 @@ static std::vector<Tensor> launchHere(Machine &machine, Slot &slot, pipe::Launch
   return outputs;
 }
 
-/// Whether somebody else's code runs for this launch. Codecs are nobody's code:
+/// Returns whether somebody else's code runs for this launch. Codecs are nobody's code:
 /// they ask the media.
 static bool runsElsewhere(Machine &machine, pipe::LaunchOp op) {
   const auto found = machine.program.kernels.find(op.getKernel());
@@ -154,7 +154,7 @@ static void fillKnownEntries(Machine &machine, Slot &slot) {
   put(PST_SLOT_COUNT, machine.sampleCount());
 }
 
-/// Whether an op only reads parameters, tables and metadata.
+/// Returns whether an op only reads parameters, tables and metadata.
 static bool isLeaf(mlir::Operation *op, bool rows) {
   if (auto set = llvm::dyn_cast<pipe::SetSlotOp>(op)) {
     mlir::Operation *source = set.getValue().getDefiningOp();

@@ -24,7 +24,7 @@ public:
   explicit Option(CLI::Option *option) : option(option) {}
 
   Option &required();
-  /// What help shows for its value; as `FILE`.
+  /// Returns what help shows for its value; as `FILE`.
   Option &typeName(const char *name);
   /// The heading in help that it stands below.
   Option &group(const char *name);

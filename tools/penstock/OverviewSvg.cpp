@@ -66,7 +66,7 @@ void Drawing::text(int x, int y, const std::string &words, const char *style) {
       << "</text>\n";
 }
 
-/// What each box says, and the row in which it stands.
+/// Measures what each box says, and the row in which it stands.
 void Drawing::measure() {
   placed.resize(overview.boxes.size());
   for (size_t i = 0; i < placed.size(); ++i) {

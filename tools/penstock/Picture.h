@@ -25,7 +25,7 @@ struct Picture {
   std::vector<uint8_t> rgb;
 };
 
-/// Whether an output without `n` can be shown: axes h and w, and at most c with
+/// Returns whether an output without `n` can be shown: axes h and w, and at most c with
 /// 1 or 3 elements beside others, of which the first element is shown.
 bool isPicture(const pst_output &output);
 /// u8 as it is, everything else stretched from its least to its largest value.

@@ -51,7 +51,7 @@ std::string penstock::cli::grouped(int64_t number) {
   return digits;
 }
 
-/// What a stage's count counts.
+/// Returns what a stage's count counts.
 static const char *unitOf(std::string_view stage) {
   return stage == "select"    ? "row"
          : stage == "fetch"   ? "file"
@@ -62,7 +62,7 @@ static const char *unitOf(std::string_view stage) {
                               : "sample";
 }
 
-/// What the number of threads follows from, unless it was given.
+/// Returns what the number of threads follows from, unless it was given.
 static std::string processorsOf(const pst_session *session) {
   pst_session_info info{};
   info.size = sizeof info;

@@ -181,7 +181,7 @@ Val Expressions::callBody(const dsl::FnDecl &fn, Frame callee, dsl::SourceRange 
   return conform(result, fn.result, fn.body.result->range, "the result of " + quote(fn.name.text));
 }
 
-/// Whether a value holds positions, which an op that moves pixels must move.
+/// Returns whether a value holds positions, which an op that moves pixels must move.
 static bool holdsPositions(const Val &value) {
   static constexpr llvm::StringRef formats[] = {"xyxy", "xywh", "cxcywh", "yxyx", "xyzlwhr"};
   if (!value.is(Kind::Tensor))

@@ -68,7 +68,7 @@ Expressions::ShownValue Expressions::shownValue(const Val &value) {
   return shown;
 }
 
-/// What a message gets of a constant; nothing where only the sample has it.
+/// Returns what a message gets of a constant; nothing where only the sample has it.
 static std::optional<int64_t> knownBits(mlir::Value value) {
   if (!value)
     return 0;

@@ -65,7 +65,7 @@ private:
   Val join(bool stack, Args args, dsl::SourceRange range);
   Val placeInto(const std::vector<Argument> &args, dsl::SourceRange range);
   // Small.cpp
-  /// Whether a value is a small tensor of elements, or a list that makes one.
+  /// Returns whether a value is a small tensor of elements, or a list that makes one.
   bool isSmall(const Val &value) const;
   bool isElement(const Val &value) const;
   std::optional<Val> callSmall(const std::string &name, Args args, dsl::SourceRange range);
@@ -80,7 +80,7 @@ private:
   Val gather(const std::vector<Argument> &args, dsl::SourceRange range);
   mlir::Value inlineCoordinates(mlir::Value tensor);
   // Order.cpp
-  /// What sorts last: the largest number, true, NaN.
+  /// Returns what sorts last: the largest number, true, NaN.
   mlir::Value largest(mlir::Type type);
   Val sort(Args args);
   Val fft(Args args);

@@ -65,7 +65,7 @@ static penstock::pipe::SourceOp sourceOf(mlir::Value bytes) {
   return row->getOperand(0).getDefiningOp<pipe::SourceOp>(); // of both, the table
 }
 
-/// Whether bytes are known to be those of a video.
+/// Returns whether bytes are known to be those of a video.
 static bool isVideo(mlir::Value bytes) {
   auto source = sourceOf(bytes);
   return source && source.getKind() == "video_clips";
@@ -87,7 +87,7 @@ static std::string placeOfIndex(penstock::pipe::SourceOp source) {
                                            : "in a file of its own below `videos` " + place;
 }
 
-/// What is read of a file is decided by the frames that are asked for here; no pass
+/// Says what is read of a file: the frames that are asked for here decide it, and no pass
 /// changes it. `step` is empty where samples differ in it.
 static void explainClip(penstock::pipe::DecodeOp decode, std::optional<int64_t> step) {
   using namespace penstock;

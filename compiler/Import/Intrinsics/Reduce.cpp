@@ -7,7 +7,7 @@ using namespace penstock::importer;
 using penstock::pipe::CastMode;
 using penstock::pipe::ReduceKind;
 
-/// What a reduction takes for nothing: a number that changes no result.
+/// Returns what a reduction takes for nothing: a number that changes no result.
 static mlir::Value withoutEffect(mlir::OpBuilder &b, mlir::Location loc, ReduceKind kind,
                                  mlir::Type type) {
   mlir::Attribute value = b.getZeroAttr(type);

@@ -256,7 +256,7 @@ mlir::Value PipelineImport::outputExtent(const dsl::OutputDecl &output, const ds
                                   converted->ir, sizesOf(all));
 }
 
-/// What pixels leave of the room of an axis, in at most `extent` elements. Behind
+/// Keeps what pixels leave of the room of an axis, in at most `extent` elements. Behind
 /// that is the fill of `pad`; nobody sees what is behind the end of `ragged`.
 mlir::Value PipelineImport::existingOnly(const dsl::OutputDecl &output, mlir::Value value,
                                          const Dim &axis, int64_t extent) {

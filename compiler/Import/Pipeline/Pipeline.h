@@ -17,7 +17,7 @@ public:
 
   /// Null after errors. Throws MakeStatic.
   mlir::OwningOpRef<mlir::ModuleOp> run(const dsl::PipelineDecl &pipeline);
-  /// Whether a parameter's type leaves no choice: a range, a word.
+  /// Returns whether a parameter's type leaves no choice: a range, a word.
   static bool isAlwaysStatic(const dsl::Param &param);
 
 private:
@@ -33,7 +33,7 @@ private:
   void importSource(const dsl::PipelineDecl &pipeline);
   /// The order's kind, and the rows of a list.
   std::pair<pipe::OrderKind, mlir::Value> importOrder(const dsl::Expr &order);
-  /// What of `where` and weights says which rows take part.
+  /// Imports `where` and weights, which say which rows take part.
   void importAdmission(const dsl::PipelineDecl &pipeline);
   void importLet(const dsl::LetDecl &let);
   void importBatch(const dsl::BatchDecl &batch);

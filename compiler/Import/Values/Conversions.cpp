@@ -25,7 +25,7 @@ Val Arithmetic::castTo(CastMode mode, const Val &value, mlir::Type to, dsl::Sour
   return lift({value}, to, [&](auto v) { return cast(mode, v[0], to); }, range);
 }
 
-/// Whether integer constants keep their value in an integer type: one, those that are
+/// Returns whether integer constants keep their value in an integer type: one, those that are
 /// chosen from, those that are the elements of a map.
 static bool fits(mlir::Value value, mlir::Type to) {
   if (auto select = value.getDefiningOp<penstock::pipe::SelectOp>())

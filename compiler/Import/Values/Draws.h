@@ -20,7 +20,7 @@ public:
   /// the uniform numbers that they were made of.
   void show(const Val &value, const std::string &last);
 
-  /// Whether this is the inside of a function of the prelude.
+  /// Returns whether this is the inside of a function of the prelude.
   bool inPrelude() const;
 
   std::string pipeline;

@@ -49,7 +49,7 @@ public:
     std::string once;  ///< when it is known, for messages: "`compact` has looked at the values"
   };
   const Counted *countedBy(const Dim &dim) const;
-  /// What `extent` gives, and the room of such an axis.
+  /// Returns what `extent` gives, and the room of such an axis.
   mlir::Value room(const Dim &dim);
   /// An axis with room for as many as `most`; its count is still to be given.
   Dim roomFor(const std::string &name, mlir::Value most, const std::string &metadata);
@@ -58,7 +58,7 @@ public:
   /// Refuses such an axis.
   void demandKnown(const std::vector<Dim> &all, const std::string &axis, dsl::SourceRange range);
   bool anyCounted(mlir::Value tensor, llvm::ArrayRef<std::string> axes);
-  /// Whether each element along the axis exists: bool over it.
+  /// Returns whether each element along the axis exists: bool over it.
   mlir::Value existing(const Dim &dim);
   /// The tensor with `other` in place of what does not exist along some axes.
   mlir::Value onlyExisting(mlir::Value tensor, llvm::ArrayRef<std::string> axes, mlir::Value other);
@@ -70,7 +70,7 @@ public:
     int64_t bound = -1;
   };
   BatchAxis batchAxis; ///< in the batch block
-  /// Whether `axis` is that of the batch, which no value has by itself.
+  /// Returns whether `axis` is that of the batch, which no value has by itself.
   bool isBatchAxis(const std::string &axis, const Val &value);
   Dim batchDim(const std::string &name);
   Val samplesOfBatch();

@@ -64,7 +64,7 @@ std::vector<Dim> Tensors::axesOf(const Val &value) {
   return axes;
 }
 
-/// What no plan can hold, and what the dialect would not take.
+/// Refuses what no plan can hold, and what the dialect would not take.
 void Tensors::demandAxes(mlir::Type element, const std::vector<Dim> &dims) {
   llvm::StringSet<> names;
   auto written = [&]() {

@@ -93,7 +93,7 @@ size_t placeIn(llvm::ArrayRef<Val::GridAxis> grid, llvm::ArrayRef<int64_t> at);
 Val wordOf(std::string text);
 /// Of a Number, a Tensor or Neighbours; null for anything else.
 mlir::Type elementType(const Val &value);
-/// What stands in records, ranges, lists, groups and neighbourhoods, in order. Throws Abort
+/// Returns what stands in records, ranges, lists, groups and neighbourhoods, in order. Throws Abort
 /// where a part is Poison.
 void flatten(Val &value, std::vector<Val *> &leaves);
 

@@ -16,7 +16,7 @@ template <typename Handle> Handle handleOf(uintptr_t number) {
   return reinterpret_cast<Handle>(number);
 }
 
-/// Whether bytes lie in one of `blocks`.
+/// Returns whether bytes lie in one of `blocks`.
 bool holds(const std::map<uintptr_t, size_t> &blocks, uintptr_t at, size_t bytes) {
   auto after = blocks.upper_bound(at);
   if (after == blocks.begin())

@@ -63,9 +63,9 @@ public:
   void fail(const std::string &function, int call, int code);
   /// How often each function was called.
   std::map<std::string, int> calls() const;
-  /// What was made and not given back: "1 stream, 2 events"; empty: nothing.
+  /// Returns what was made and not given back: "1 stream, 2 events"; empty: nothing.
   std::string left() const;
-  /// What was done that a GPU would answer by an error or by wrong bytes; empty: nothing.
+  /// Returns what was done that a GPU would answer by an error or by wrong bytes; empty: nothing.
   std::string fault() const;
   /// Does one operation that is queued; false where none is.
   bool advance();

@@ -25,7 +25,7 @@ class FlacFile {
 public:
   static constexpr size_t headSize = 42;
 
-  /// Whether it begins as FLAC files do, behind a tag of ID3v2, if there is one.
+  /// Returns whether it begins as FLAC files do, behind a tag of ID3v2, if there is one.
   static Result<bool> is(MediaBytes &file);
   /// Errors: Unsupported; Truncated; Corrupt; those of reading.
   static Result<FlacFile> open(MediaBytes &file);

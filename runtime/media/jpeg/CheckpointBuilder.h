@@ -31,7 +31,7 @@ public:
   /// Any thread. The error is that of a file that cannot be written; the record
   /// is held nevertheless.
   Status add(CheckpointRecord record);
-  /// What was there or is on disk by now. Any thread.
+  /// Returns what was there or is on disk by now. Any thread.
   std::shared_ptr<const Files> known() const;
 
   /// Puts all entries that `keep` takes into the one file, and removes the parts;
@@ -40,7 +40,7 @@ public:
   Result<uint64_t> finish() {
     return finish([](const CheckpointEntry &) { return true; });
   }
-  /// Whether add() was called since the last finish().
+  /// Returns whether add() was called since the last finish().
   bool changed() const;
 
 private:

@@ -19,7 +19,7 @@ class CoefficientStore final : public McuSource {
 public:
   /// Of a frame with at most `maxBlocksPerMcu` blocks. False where there is no memory.
   bool begin(const ScanLayout &frame, const McuCrop &crop, const EntropyKernels &kernels);
-  /// What begin() takes where the crop is the whole image.
+  /// Returns what begin() takes where the crop is the whole image.
   static uint64_t bytesOf(const ScanLayout &frame);
 
   /// Blocks of a component in a row of the image's blocks.

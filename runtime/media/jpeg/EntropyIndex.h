@@ -33,7 +33,7 @@ struct EntropyIndex {
   std::vector<Point> points; ///< row by row
 
   uint32_t pointsPerRow() const { return step ? (mcusPerRow + step - 1) / step : 0; }
-  /// Whether it was made of this file, all of which is read.
+  /// Returns whether it was made of this file, all of which is read.
   bool fits(std::span<const uint8_t> file) const;
   bool operator==(const EntropyIndex &) const = default;
 };

@@ -41,7 +41,7 @@ public:
   /// Passes over MCUs until `mcu` is the next one; not backwards.
   bool seek(uint64_t mcu) override;
   bool decodeMcu(int16_t *const *blocks) override;
-  /// Whether all that was decoded or passed over was there.
+  /// Returns whether all that was decoded or passed over was there.
   bool complete() const;
 
   /// The next MCU of a progressive scan of DC coefficients; only these are touched.

@@ -19,7 +19,7 @@ struct HuffmanCode {
   bool operator==(const HuffmanCode &) const = default;
 };
 
-/// Whether libjpeg takes it: no more codes of a length than fit, and for
+/// Returns whether libjpeg takes it: no more codes of a length than fit, and for
 /// differences of DC coefficients no symbol above 15.
 bool isValid(const HuffmanCode &code, bool forDc);
 

@@ -74,7 +74,7 @@ public:
   /// it has no end-of-image marker and its data end early.
   Status checkEnd(std::span<const uint8_t> bytes, DecodeStats &stats);
 
-  /// Whether libjpeg's inside is what the own entropy decoder expects, found by
+  /// Returns whether libjpeg's inside is what the own entropy decoder expects, found by
   /// decoding a small image. Where not, all is done as if by `Options::plain`,
   /// and counted as EntropyPath::OtherLibrary.
   static bool entropyFits(const EntropyKernels &kernels);

@@ -52,7 +52,7 @@ bool StoredScans::startScan(const JpegSegments &segments) {
   return takeProgression();
 }
 
-/// What libjpeg takes without a word, but for scans that say what is known already.
+/// Takes what libjpeg takes without a word, but for scans that say what is known already.
 bool StoredScans::takeProgression() {
   const bool isDc = layout.first == 0;
   if (layout.progressive &&
@@ -72,7 +72,7 @@ bool StoredScans::takeProgression() {
   return true;
 }
 
-/// Whether libjpeg has nothing to smooth.
+/// Returns whether libjpeg has nothing to smooth.
 bool StoredScans::isComplete() const {
   constexpr size_t looked = 10; // libjpeg's SAVED_COEFS
   for (size_t c = 0; c < theFrame.componentCount; ++c)

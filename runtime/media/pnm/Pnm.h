@@ -34,7 +34,7 @@ Result<PnmInfo> probePnm(std::span<const uint8_t> bytes, const ImageLimits &limi
 /// scaled to 65535. Text is read as a whole, into `work`.
 Status decodePnm(std::span<const uint8_t> bytes, const Target &target, const ImageLimits &limits,
                  Buffer &work, DecodeStats &stats);
-/// Whether a text has all its numbers.
+/// Returns whether a text has all its numbers.
 Status checkPnm(std::span<const uint8_t> bytes, const ImageLimits &limits, Buffer &work);
 
 } // namespace penstock::runtime

@@ -39,7 +39,7 @@ public:
   SoundTrack &operator=(const SoundTrack &) = delete;
 
   const SoundInfo &info() const { return known; }
-  /// Whether packets lie in the file in pieces that can be read alone.
+  /// Returns whether packets lie in the file in pieces that can be read alone.
   bool isDirect() const { return direct; }
   /// About what this takes.
   uint64_t memory() const { return bytes; }

@@ -18,7 +18,7 @@ class Wave final : public Medium {
 public:
   explicit Wave(MediumHost &host) : host(host) {}
 
-  /// Whether a file is FFmpeg's to read: probe(), parts() and decode() want an index then.
+  /// Returns whether a file is FFmpeg's to read: probe(), parts() and decode() want an index then.
   static Result<bool> hasPackets(MediaBytes &file);
   static Status probe(const MediumInput &input, const ImageLimits &limits, media::Record &numbers);
   static Status parts(const MediumInput &input, const MediumRequest &request,

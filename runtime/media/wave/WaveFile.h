@@ -21,7 +21,7 @@ struct WaveInfo {
   uint64_t data = 0;   ///< where the first one lies
 };
 
-/// Whether it begins as WAV files do.
+/// Returns whether it begins as WAV files do.
 Result<bool> isWaveFile(MediaBytes &file);
 
 /// RIFF, RF64 and BW64 files. All samples lie in `file`, of which the header alone is read.

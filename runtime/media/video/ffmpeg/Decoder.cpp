@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t maxPixels = 8192 * 4320; // of later frames; the index has seen the first
 
-/// What planes and samples mean. Throws Failure for what is not Y'CbCr, gray or
+/// Returns what planes and samples mean. Throws Failure for what is not Y'CbCr, gray or
 /// RGB of 8 to 12 bits.
 pst_video_frame describe(const AVFrame &frame) {
   const auto format = AVPixelFormat(frame.format);

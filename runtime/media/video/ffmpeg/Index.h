@@ -51,11 +51,11 @@ public:
   /// Where decoding begins to get the frame of a packet: always there, as frames then are the
   /// same whatever else is wanted.
   int64_t startFor(int64_t packet) const { return lastBefore(packet, Packet::Start); }
-  /// Whether damage in a packet may be seen in a frame.
+  /// Returns whether damage in a packet may be seen in a frame.
   bool dependsOn(int64_t frame, int64_t packet) const;
   /// The packets of which is known without decoding that they are damaged.
   std::span<const int64_t> damaged() const { return broken; }
-  /// Whether its decoder may leave out pictures to which no other refers.
+  /// Returns whether its decoder may leave out pictures to which no other refers.
   bool mayLeaveOut() const { return leavesOut; }
 
   pst_video_index head{};

@@ -78,7 +78,7 @@ class FrameMemory {
 public:
   using Hold = int (*)(void *user, uint64_t bytes);
   FrameMemory(Hold hold, void *user) : hold(hold), user(user) {}
-  /// What AVCodecContext::get_buffer2 of a decoder with this as `opaque` calls.
+  /// Called by AVCodecContext::get_buffer2 of a decoder with this as `opaque`.
   static int allocate(AVCodecContext *codec, AVFrame *frame, int flags);
   bool take(uint64_t bytes);
   /// Throws Failure where more was wanted than is allowed.

@@ -72,7 +72,7 @@ void setExtraData(AVCodecParameters &parameters, std::span<const uint8_t> extra)
 /// Where the packet's bytes lie in the file; -1: nowhere near its place. `around` is room for them.
 int64_t placeOf(const AVPacket &packet, const pst_video_bytes &file, std::vector<uint8_t> &around);
 
-/// What else a packet brings must not matter to a decoder.
+/// Returns whether nothing else that a packet brings matters to a decoder.
 bool isPlain(const AVPacket &packet);
 
 } // namespace penstock::video

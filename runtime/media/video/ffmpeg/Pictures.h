@@ -41,8 +41,8 @@ class PictureReader {
 public:
   virtual ~PictureReader();
   virtual Picture read(std::span<const uint8_t> packet) = 0;
-  /// Whether FFmpeg's decoder leaves out what no other picture refers to, so that nothing else
-  /// changes.
+  /// Returns whether FFmpeg's decoder leaves out what no other picture refers to, so that nothing
+  /// else changes.
   virtual bool skips() const { return false; }
 };
 
