@@ -34,10 +34,10 @@ LogicalResult PlanVisitor::visitBody(Block &body) {
     LogicalResult result =
         llvm::TypeSwitch<Operation *, LogicalResult>(&op)
             .Case<pipe::ParamOp, pipe::SourceOp, pipe::RowOp, pipe::AdmitOp, pipe::PickOp,
-                  pipe::ProbeOp, pipe::SetSlotOp, pipe::DecodeOp, pipe::LaunchOp, pipe::BatchOp,
+                  pipe::ProbeOp, pipe::SetEntryOp, pipe::DecodeOp, pipe::LaunchOp, pipe::BatchOp,
                   pipe::OutputOp>([&](auto typed) { return visit(typed); })
             // Read where they are used.
-            .Case<pipe::FieldOp, pipe::FieldExtentOp, pipe::SlotOp, pipe::ConstantOp,
+            .Case<pipe::FieldOp, pipe::FieldExtentOp, pipe::EntryOp, pipe::ConstantOp,
                   pipe::LengthOp, pipe::PeerOp, pipe::PeersOp, pipe::SwitchOp>(
                 [](auto) { return success(); })
             .Default(

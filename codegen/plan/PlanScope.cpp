@@ -44,7 +44,7 @@ Literal codegen::literalOf(Attribute attribute) {
 }
 
 FailureOr<int> PlanScope::slotOf(Value scalar) {
-  auto slot = scalar.getDefiningOp<pipe::SlotOp>();
+  auto slot = scalar.getDefiningOp<pipe::EntryOp>();
   if (slot)
     return static_cast<int>(slot.getIndex());
   emitError(scalar.getLoc()) << "a scalar of the pipeline is not in the parameter block; the "

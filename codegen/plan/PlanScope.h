@@ -28,7 +28,7 @@ class PlanScope {
 public:
   explicit PlanScope(plan::PlanT &plan) : plan(plan) {}
 
-  /// The slot behind a scalar operand, which must be a `pipe.slot`.
+  /// The slot behind a scalar operand, which must be a `pipe.entry`.
   mlir::FailureOr<int> slotOf(mlir::Value scalar);
   /// The plan's dimensions of a tensor value.
   mlir::FailureOr<std::vector<std::unique_ptr<plan::DimT>>> dimsOf(mlir::Value tensor);

@@ -149,7 +149,7 @@ LogicalResult PlanVisitor::visit(pipe::ProbeOp op) {
   return success();
 }
 
-LogicalResult PlanVisitor::visit(pipe::SetSlotOp op) {
+LogicalResult PlanVisitor::visit(pipe::SetEntryOp op) {
   const int slot = static_cast<int>(op.getIndex());
   Value value = op.getValue();
   if (auto param = scope.params.find(value); param != scope.params.end()) {

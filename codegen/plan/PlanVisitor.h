@@ -26,7 +26,7 @@ private:
   mlir::LogicalResult visit(pipe::AdmitOp op);
   mlir::LogicalResult visit(pipe::PickOp op);
   mlir::LogicalResult visit(pipe::ProbeOp op);
-  mlir::LogicalResult visit(pipe::SetSlotOp op);
+  mlir::LogicalResult visit(pipe::SetEntryOp op);
   // What is done with them (PlanBuilder.cpp).
   mlir::LogicalResult visit(pipe::DecodeOp op);
   mlir::LogicalResult visit(pipe::LaunchOp op);

@@ -19,7 +19,7 @@ conversion::KeptCheck conversion::keptCheck(CheckOp op) {
 void conversion::keepForPlan(KernelOp kernel, func::FuncOp function) {
   SmallVector<KeptDraw> draws;
   SmallVector<KeptCheck> checks;
-  kernel.walk([&](SetSlotOp op) {
+  kernel.walk([&](SetEntryOp op) {
     if (auto path = op->getAttrOfType<StringAttr>("draw"))
       draws.push_back({path, static_cast<int64_t>(op.getIndex()), op.getValue().getType()});
   });

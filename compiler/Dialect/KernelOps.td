@@ -18,7 +18,7 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
     `kind` is `pixels`, or `codec`: one `pipe.encode` or `pipe.recompress`, whose
     results are returned in order, and which the runtime runs in place of
     generated code; or `rows`, `select` or `setup`: those take no argument, read
-    and write the sample's parameter block with `pipe.slot` and `pipe.set_slot`,
+    and write the sample's parameter block with `pipe.entry` and `pipe.set_entry`,
     and return nothing.
 
     Constraints:
@@ -153,27 +153,27 @@ def Pipe_SwitchOp : Pipe_Op<"switch", [Pure, Pipe_OfClass<"other">]> {
   let assemblyFormat = "$index `(` $inputs `)` attr-dict `:` type($inputs) `->` type($result)";
 }
 
-def Pipe_SlotOp : Pipe_ScalarOp<"slot", [Pure]> {
+def Pipe_EntryOp : Pipe_ScalarOp<"slot", [Pure]> {
   let summary = "An entry of the sample's parameter block";
   let description = [{
     Entries have 8 bytes: integers sign- or zero-extended to i64 by their
     type, f64 as its bits, f32 widened to f64, bool as 0 or 1.
 
-    Example: `%h = pipe.slot 12 : i64`
+    Example: `%h = pipe.entry 12 : i64`
   }];
   let arguments = (ins I64Attr:$index);
   let results = (outs Pipe_Scalar:$result);
   let assemblyFormat = "$index attr-dict `:` type($result)";
 }
 
-def Pipe_SetSlotOp : Pipe_Op<"set_slot", [Pipe_OfClass<"other">]> {
+def Pipe_SetEntryOp : Pipe_Op<"set_entry", [Pipe_OfClass<"other">]> {
   let summary = "Fills an entry of the sample's parameter block";
   let description = [{
     In a `rows`, `select` or `setup` kernel: stores a computed scalar. In a pipeline
     after the split: the runtime fills the entry with a parameter, a scalar
     field or a probed header value before setup runs.
 
-    Example: `pipe.set_slot 12, %h : i64`
+    Example: `pipe.set_entry 12, %h : i64`
   }];
   let arguments = (ins I64Attr:$index, Pipe_AnyValue:$value);
   let assemblyFormat = "$index `,` $value attr-dict `:` type($value)";

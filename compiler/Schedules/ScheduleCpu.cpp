@@ -39,8 +39,8 @@ static std::optional<int64_t> usualValue(PipelineOp pipeline, Value value) {
     number = constant.getValue();
   if (auto parameter = llvm::dyn_cast_if_present<ParamOp>(op))
     number = parameter.getDefaultValueAttr();
-  if (auto slot = llvm::dyn_cast_if_present<SlotOp>(op))
-    for (auto set : pipeline.getBody().getOps<SetSlotOp>())
+  if (auto slot = llvm::dyn_cast_if_present<EntryOp>(op))
+    for (auto set : pipeline.getBody().getOps<SetEntryOp>())
       if (set.getIndex() == slot.getIndex())
         return usualValue(pipeline, set.getValue());
   if (auto integer = llvm::dyn_cast_if_present<IntegerAttr>(number))

@@ -258,15 +258,15 @@ def Split : Pass<"pipe-split", "mlir::ModuleOp"> {
     becomes
     ```mlir
     pipe.kernel @setup "setup" {
-      %h = pipe.slot 8 : i64
+      %h = pipe.entry 8 : i64
       %half = pipe.binary div %h, %two : i64
-      pipe.set_slot 9, %half : i64
+      pipe.set_entry 9, %half : i64
       pipe.return
     }
     %h = pipe.probe "image" "height" %data : i64
     %w = pipe.probe "image" "width" %data : i64
-    pipe.set_slot 8, %h : i64
-    %half = pipe.slot 9 : i64
+    pipe.set_entry 8, %h : i64
+    %half = pipe.entry 9 : i64
     %1 = pipe.launch @k0 (%0) scalars(%half) ...
     ```
 
@@ -280,7 +280,7 @@ def Split : Pass<"pipe-split", "mlir::ModuleOp"> {
 def VerifyKernels : Pass<"pipe-verify-kernels", "mlir::ModuleOp"> {
   let summary = "Check what fusion and split promise";
   let description = [{
-    In a pipeline: no scalar arithmetic, every scalar operand is a `pipe.slot`,
+    In a pipeline: no scalar arithmetic, every scalar operand is a `pipe.entry`,
     every tensor is made by a decode, a field, a launch, a switch or a peer, and
     every slot below `slots`. Launches fit their kernels. In a kernel of
     class pixels: no media, no draw without its key's numbers.

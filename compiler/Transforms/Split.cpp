@@ -87,7 +87,7 @@ private:
   llvm::MapVector<Value, int64_t> slots;
   Operation *picking = nullptr; ///< whose number is sliced, for messages
   DenseSet<Value> written;      ///< by select or setup
-  int64_t nextSlot = PST_FIRST_FREE_SLOT;
+  int64_t nextSlot = PST_FIRST_FREE_ENTRY;
 };
 
 } // namespace
@@ -97,7 +97,7 @@ LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase ph
   if (!op || op->getParentOfType<PipelineOp>() != pipeline || ops.contains(op))
     return success();
   if (isLengthOfRows(op)) {
-    slots[value] = PST_SLOT_TABLE_LENGTH;
+    slots[value] = PST_ENTRY_TABLE_LENGTH;
     return success();
   }
   if (phase == Phase::rows && (llvm::isa<KeyOp, ContextOp>(op) || (isLeaf(op) && !isOfRow(op))))
@@ -137,13 +137,13 @@ KernelOp Splitter::makeKernel(StringRef kind, const SetVector<Operation *> &ops,
       return;
     if (isLeaf(op) || llvm::isa<LengthOp>(op))
       mapping.map(value,
-                  builder.create<SlotOp>(op->getLoc(), value.getType(), slots.lookup(value)));
+                  builder.create<EntryOp>(op->getLoc(), value.getType(), slots.lookup(value)));
   };
   // Null where the slot has been written: what both kernels compute is the same.
-  auto store = [&](Value value) -> SetSlotOp {
+  auto store = [&](Value value) -> SetEntryOp {
     if (!written.insert(value).second)
       return {};
-    return builder.create<SetSlotOp>(value.getLoc(), static_cast<uint64_t>(slotOf(value)),
+    return builder.create<SetEntryOp>(value.getLoc(), static_cast<uint64_t>(slotOf(value)),
                                      mapping.lookup(value));
   };
   SmallVector<Operation *> ordered(ops.begin(), ops.end());
@@ -161,7 +161,7 @@ KernelOp Splitter::makeKernel(StringRef kind, const SetVector<Operation *> &ops,
     builder.clone(*op, mapping);
     for (auto [result, name] : llvm::zip(op->getResults(), drawnNames(op)))
       if (!name.empty() && isScalarType(result.getType()))
-        if (SetSlotOp set = store(result))
+        if (SetEntryOp set = store(result))
           set->setAttr("draw", builder.getStringAttr(name));
   }
   for (Value value : stored)
@@ -246,19 +246,19 @@ LogicalResult Splitter::run(SymbolTable &symbols) {
         continue;
       Value &read = reads[value];
       if (!read)
-        read = builder.create<SlotOp>(value.getLoc(), value.getType(), slots.lookup(value));
+        read = builder.create<EntryOp>(value.getLoc(), value.getType(), slots.lookup(value));
       operand.set(read);
     }
   for (auto [value, slot] : slots)
     if (Operation *op = value.getDefiningOp(); isLeaf(op)) {
       builder.setInsertionPointAfter(op);
-      builder.create<SetSlotOp>(value.getLoc(), static_cast<uint64_t>(slot), value);
+      builder.create<SetEntryOp>(value.getLoc(), static_cast<uint64_t>(slot), value);
     }
   SmallVector<Operation *> dead;
   blocks([&](Operation *op) {
     const bool fixed = llvm::any_of(
         op->getUses(), [](OpOperand &use) { return isFixed(use.getOwner(), use.get()); });
-    if (!staysInPipeline(op) && !llvm::isa<SlotOp, SetSlotOp>(op) && !fixed)
+    if (!staysInPipeline(op) && !llvm::isa<EntryOp, SetEntryOp>(op) && !fixed)
       dead.push_back(op);
   });
   for (Operation *op : llvm::reverse(dead)) {

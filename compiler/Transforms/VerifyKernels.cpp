@@ -29,8 +29,8 @@ static LogicalResult verifyLaunch(LaunchOp launch, const SymbolTable &symbols) {
 
 /// Code writes and reads slots by their numbers alone.
 static LogicalResult verifySlot(Operation *op, int64_t slots) {
-  auto read = llvm::dyn_cast<SlotOp>(op);
-  auto written = llvm::dyn_cast<SetSlotOp>(op);
+  auto read = llvm::dyn_cast<EntryOp>(op);
+  auto written = llvm::dyn_cast<SetEntryOp>(op);
   const auto index = static_cast<int64_t>(read      ? read.getIndex()
                                           : written ? written.getIndex()
                                                     : 0);
@@ -80,7 +80,7 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
     for (Value input : chosen.getInputs())
       if (input.getType() != chosen.getType()) // C1
         return op->emitError() << "gives " << input.getType() << " as " << chosen.getType();
-  if (llvm::isa<SlotOp, ParamOp, FieldOp, FieldExtentOp, ProbeOp, LengthOp, SetSlotOp, SourceOp,
+  if (llvm::isa<EntryOp, ParamOp, FieldOp, FieldExtentOp, ProbeOp, LengthOp, SetEntryOp, SourceOp,
                 ConstantOp>(op))
     return success();
   if (!llvm::isa<RowOp, AdmitOp, PickOp, DecodeOp, LaunchOp, SwitchOp, PeerOp, PeersOp, BatchOp,
@@ -90,7 +90,7 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
     Operation *producer = operand.getDefiningOp();
     const bool constantSize = llvm::isa<BatchOp>(op) && llvm::isa_and_nonnull<ConstantOp>(producer);
     if (isScalarType(operand.getType()) && !constantSize &&
-        !llvm::isa_and_nonnull<SlotOp>(producer))
+        !llvm::isa_and_nonnull<EntryOp>(producer))
       return op->emitError("reads a scalar that is not a slot");
   }
   return success();
@@ -98,7 +98,7 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
 
 static LogicalResult verifyInKernel(Operation *op) {
   if (llvm::isa<DecodeOp, EncodeOp, RecompressOp, FieldOp, ProbeOp, ParamOp, RowOp, PickOp, PeerOp,
-                PeersOp, KeyOp, ContextOp, CheckOp, SlotOp, SetSlotOp, LaunchOp, SwitchOp, EachOp>(
+                PeersOp, KeyOp, ContextOp, CheckOp, EntryOp, SetEntryOp, LaunchOp, SwitchOp, EachOp>(
           op))
     return op->emitError("stands in a kernel of pixels");
   return success();

@@ -101,15 +101,15 @@ typedef struct pst_sample_status {
 } pst_sample_status;
 
 /* Entries of every sample's parameter block that the runtime fills itself. */
-enum pst_slot {
-  PST_SLOT_SEED = 0,
-  PST_SLOT_EPOCH = 1,
-  PST_SLOT_POSITION = 2,       /* of this sample in the epoch */
-  PST_SLOT_BATCH_POSITION = 3, /* of the rank's first slot of the batch */
-  PST_SLOT_INDEX = 4,          /* slot of this sample in the rank's batch */
-  PST_SLOT_COUNT = 5,          /* samples in the rank's batch */
-  PST_SLOT_TABLE_LENGTH = 6,   /* rows of the table of `for` */
-  PST_FIRST_FREE_SLOT = 8
+enum pst_entry {
+  PST_ENTRY_SEED = 0,
+  PST_ENTRY_EPOCH = 1,
+  PST_ENTRY_POSITION = 2,       /* of this sample in the epoch */
+  PST_ENTRY_BATCH_POSITION = 3, /* of the rank's first slot of the batch */
+  PST_ENTRY_SLOT = 4,          /* slot of this sample in the rank's batch */
+  PST_ENTRY_COUNT = 5,          /* samples in the rank's batch */
+  PST_ENTRY_TABLE_LENGTH = 6,   /* rows of the table of `for` */
+  PST_FIRST_FREE_ENTRY = 8
 };
 
 #ifdef __cplusplus

@@ -31,7 +31,7 @@ public:
   explicit Checker(const plan::PlanT &tree) : tree(tree) {}
 
   Status run() {
-    require(tree.slots >= PST_FIRST_FREE_SLOT && tree.slots <= maxSlots, "plan", 0, "has ",
+    require(tree.slots >= PST_FIRST_FREE_ENTRY && tree.slots <= maxSlots, "plan", 0, "has ",
             tree.slots, " slots");
     require(!std::isnan(tree.substitute) && tree.substitute <= 1, "plan", 0, "allows a share of ",
             tree.substitute, " bad samples");
@@ -106,7 +106,7 @@ private:
   /// A slot that the runtime writes must not be one of its own.
   void target(int32_t number, const char *table, size_t index, bool optional = false) {
     if (slot(number, table, index, optional) && number >= 0)
-      require(number >= PST_FIRST_FREE_SLOT, table, index, "writes slot ", number);
+      require(number >= PST_FIRST_FREE_ENTRY, table, index, "writes slot ", number);
   }
   void kernelIndex(int32_t number, const char *table, size_t index, bool optional = false) {
     require((optional && number == -1) || inside(number, tree.kernels.size()), table, index,

@@ -172,8 +172,8 @@ Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layou
   program->substitute = options.substitute.value_or(tree.substitute);
 
   program->block.assign(size_t(tree.slots), 0);
-  program->block[PST_SLOT_SEED] = int64_t(program->seed);
-  program->block[PST_SLOT_TABLE_LENGTH] = length;
+  program->block[PST_ENTRY_SEED] = int64_t(program->seed);
+  program->block[PST_ENTRY_TABLE_LENGTH] = length;
   for (const auto &entry : tree.lengths)
     program->block[size_t(entry->slot)] = program->tables->length(entry->source);
   for (size_t i = 0; i < params->size(); ++i)

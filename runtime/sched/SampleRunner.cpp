@@ -96,11 +96,11 @@ bool SampleRunner::select(Work &work, int64_t slot) {
   int64_t *const block = work.block(slot);
   std::memcpy(block, program->block.data(), program->slots() * sizeof(int64_t));
   const int64_t position = work.positions[size_t(slot)];
-  block[PST_SLOT_EPOCH] = work.epoch;
-  block[PST_SLOT_POSITION] = position;
-  block[PST_SLOT_BATCH_POSITION] = work.batchPosition;
-  block[PST_SLOT_INDEX] = work.firstIndex + slot;
-  block[PST_SLOT_COUNT] = work.batchCount;
+  block[PST_ENTRY_EPOCH] = work.epoch;
+  block[PST_ENTRY_POSITION] = position;
+  block[PST_ENTRY_BATCH_POSITION] = work.batchPosition;
+  block[PST_ENTRY_SLOT] = work.firstIndex + slot;
+  block[PST_ENTRY_COUNT] = work.batchCount;
   if (layout.select) {
     pst_kernel_args args{};
     args.scalars = block;

@@ -107,7 +107,7 @@ static int64_t &entry(Slot &slot, const Instruction &self, int64_t index) {
 }
 
 void runSlot(Machine &, Slot &slot, const Instruction &self) {
-  auto op = llvm::cast<pipe::SlotOp>(self.op);
+  auto op = llvm::cast<pipe::EntryOp>(self.op);
   const int64_t bits = entry(slot, self, static_cast<int64_t>(op.getIndex()));
   const DType type = dtypeOf(op.getType());
   slot.values[self.results[0]] =
@@ -116,7 +116,7 @@ void runSlot(Machine &, Slot &slot, const Instruction &self) {
 }
 
 void runSetSlot(Machine &machine, Slot &slot, const Instruction &self) {
-  auto op = llvm::cast<pipe::SetSlotOp>(self.op);
+  auto op = llvm::cast<pipe::SetEntryOp>(self.op);
   // Only scalars have an entry of 8 bytes; a text parameter has none.
   entry(slot, self, static_cast<int64_t>(op.getIndex())) =
       entryOf(machine.scalar(slot, op.getValue()));
@@ -146,19 +146,19 @@ static void fillKnownEntries(Machine &machine, Slot &slot) {
     if (static_cast<size_t>(index) < slot.block.size())
       slot.block[static_cast<size_t>(index)] = value;
   };
-  put(PST_SLOT_SEED, static_cast<int64_t>(machine.inputs.seed));
-  put(PST_SLOT_EPOCH, machine.inputs.epoch);
-  put(PST_SLOT_POSITION, static_cast<int64_t>(slot.position));
-  put(PST_SLOT_BATCH_POSITION, static_cast<int64_t>(machine.inputs.batchPosition));
-  put(PST_SLOT_INDEX, slot.number);
-  put(PST_SLOT_COUNT, machine.sampleCount());
+  put(PST_ENTRY_SEED, static_cast<int64_t>(machine.inputs.seed));
+  put(PST_ENTRY_EPOCH, machine.inputs.epoch);
+  put(PST_ENTRY_POSITION, static_cast<int64_t>(slot.position));
+  put(PST_ENTRY_BATCH_POSITION, static_cast<int64_t>(machine.inputs.batchPosition));
+  put(PST_ENTRY_SLOT, slot.number);
+  put(PST_ENTRY_COUNT, machine.sampleCount());
 }
 
 /// Returns whether an op only reads parameters, tables and metadata.
 static bool isLeaf(mlir::Operation *op, bool rows) {
-  if (auto set = llvm::dyn_cast<pipe::SetSlotOp>(op)) {
+  if (auto set = llvm::dyn_cast<pipe::SetEntryOp>(op)) {
     mlir::Operation *source = set.getValue().getDefiningOp();
-    return source && !llvm::isa<pipe::SlotOp>(source) && isLeaf(source, rows);
+    return source && !llvm::isa<pipe::EntryOp>(source) && isLeaf(source, rows);
   }
   if (llvm::isa<pipe::ParamOp, pipe::SourceOp, pipe::LengthOp, pipe::ConstantOp>(op))
     return true;
@@ -169,7 +169,7 @@ static bool isLeaf(mlir::Operation *op, bool rows) {
 
 static void runLeaves(Machine &machine, llvm::ArrayRef<Slot *> active, bool rows) {
   for (const Instruction &instruction : machine.program.body.body) {
-    const bool feedsPick = rows && llvm::isa<pipe::SlotOp>(instruction.op) &&
+    const bool feedsPick = rows && llvm::isa<pipe::EntryOp>(instruction.op) &&
                            llvm::any_of(instruction.op->getUsers(), [](mlir::Operation *user) {
                              return llvm::isa<pipe::PickOp>(user);
                            });
@@ -188,8 +188,8 @@ static void runLeaves(Machine &machine, llvm::ArrayRef<Slot *> active, bool rows
         // The table of `for` is the one that the pipeline's row comes from.
         for (mlir::Operation *user : source.getUsers())
           if (llvm::isa<pipe::RowOp>(user) &&
-              slot->block.size() > static_cast<size_t>(PST_SLOT_TABLE_LENGTH))
-            slot->block[PST_SLOT_TABLE_LENGTH] = table->length();
+              slot->block.size() > static_cast<size_t>(PST_ENTRY_TABLE_LENGTH))
+            slot->block[PST_ENTRY_TABLE_LENGTH] = table->length();
       }
     }
   }

@@ -28,7 +28,7 @@ static Slot lookAt(const Slot &slot, const Instruction &self, Row row) {
 static void runRows(Machine &machine, Slot &look, pipe::RowOp row) {
   for (const Instruction &instruction : machine.program.body.body) {
     mlir::Operation *op = instruction.op;
-    if (auto set = llvm::dyn_cast<pipe::SetSlotOp>(op))
+    if (auto set = llvm::dyn_cast<pipe::SetEntryOp>(op))
       op = set.getValue().getDefiningOp();
     auto field = llvm::dyn_cast_or_null<pipe::FieldOp>(op);
     auto extent = llvm::dyn_cast_or_null<pipe::FieldExtentOp>(op);
@@ -49,7 +49,7 @@ static void runRows(Machine &machine, Slot &look, pipe::RowOp row) {
 
 /// The value of an operand of `pipe.admit`, as an entry of the block.
 static Scalar admitted(Machine &machine, Slot &look, mlir::Value value, pipe::AdmitOp op) {
-  if (auto entry = value.getDefiningOp<pipe::SlotOp>()) {
+  if (auto entry = value.getDefiningOp<pipe::EntryOp>()) {
     const int64_t bits = look.block[entry.getIndex()];
     return value.getType().isF64() ? realScalar(std::bit_cast<double>(bits))
                                    : boolScalar(bits != 0);

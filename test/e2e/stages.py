@@ -63,19 +63,19 @@ class Stages(ToolTest):
     def test_what_the_plan_cannot_say(self):
         text = self.stage("kernels")
         for old, new, message in (
-                ("pipe.slot 8 :", "pipe.slot 22 :", "reads a slot beyond the parameter block"),
-                ("pipe.set_slot 21,", "pipe.set_slot -1,", "writes a slot beyond the parameter block"),
+                ("pipe.entry 8 :", "pipe.entry 22 :", "reads a slot beyond the parameter block"),
+                ("pipe.set_entry 21,", "pipe.set_entry -1,", "writes a slot beyond the parameter block"),
                 ("slots 22", "slots 1099511627776",
                  "has a parameter block of 1099511627776 slots; at most 1048576 make sense"),
                 ("@k0(%22)", "@k9(%22)", "launches `k9`, which is no kernel"),
                 ('"image_folder"(%14)', '"image_folder"(%0)', None),
                 ("%17 = pipe.row", "%99 = pipe.row  shuffled %16\n    %17 = pipe.row", "`row` is the second one"),
-                ("pipe.set_slot 9, %21", "pipe.set_slot 9, %21 : i64\n    pipe.set_slot 10, %21",
-                 "`set_slot` is the second slot for one number of a header; CSE has not run"),
-                ("pipe.set_slot 21, %18", "%99 = pipe.constant 1 : i64 -> i64\n    pipe.set_slot 21, %99",
-                 "`set_slot` fills a slot with what is no parameter, field or header value"),
+                ("pipe.set_entry 9, %21", "pipe.set_entry 9, %21 : i64\n    pipe.set_entry 10, %21",
+                 "`set_entry` is the second slot for one number of a header; CSE has not run"),
+                ("pipe.set_entry 21, %18", "%99 = pipe.constant 1 : i64 -> i64\n    pipe.set_entry 21, %99",
+                 "`set_entry` fills a slot with what is no parameter, field or header value"),
                 (LABEL, LABEL.replace("label", "lable"),
-                 "`set_slot` reads column `lable`, which the source does not have"),
+                 "`set_entry` reads column `lable`, which the source does not have"),
                 ('pipe.output "label"', f'pipe.output "again" %23 {IMAGE}\n      pipe.output "label"',
                  "`output` does not deliver the result of a kernel of its own"),
                 ('pipe.output "image" %23', '%99 = pipe.peer %23[%0] : !pipe.tensor<u8[h=32, w=32, c=3:rgb]> -> '

@@ -93,7 +93,7 @@ Value penstock::conversion::slotAddress(const Site &site, int64_t number) {
   return m.address(ctx.slots, l.i64(8 * number));
 }
 
-/// The register of an 8-byte entry (pipe.slot says how it is encoded).
+/// The register of an 8-byte entry (pipe.entry says how it is encoded).
 LaneValue penstock::conversion::scalarFromSlot(const Site &site, Value address, Type type) {
   auto [ctx, b, l, m] = site.parts();
   const bool isFloat = llvm::isa<FloatType>(type);

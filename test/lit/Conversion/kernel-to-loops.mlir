@@ -73,7 +73,7 @@ pipe.kernel @proves_a_chain "pixels" {
 // CHECK-LABEL: func.func @checks
 // CHECK-SAME: pipe.checks = [{column = {{[0-9]+}} : i64, file = "{{.*}}", line = {{[0-9]+}} : i64, message = "too big: {0}"}]
 pipe.kernel @checks "setup" {
-  %n = pipe.slot 8 : i64
+  %n = pipe.entry 8 : i64
   %limit = pipe.constant 10 : i64 -> i64
   %fits = pipe.compare le %n, %limit : i64
   pipe.check %fits, "too big: {0}" (%n, %limit)

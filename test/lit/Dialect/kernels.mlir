@@ -20,10 +20,10 @@ pipe.kernel @setup "setup" {
   %key = pipe.key sample
   // CHECK: pipe.key_numbers %{{.*}}
   %s, %p, %e, %v = pipe.key_numbers %key
-  // CHECK: pipe.set_slot 12, %{{.*}} : i64
-  pipe.set_slot 12, %s : i64
-  // CHECK: pipe.slot 11 : f64
-  %0 = pipe.slot 11 : f64
+  // CHECK: pipe.set_entry 12, %{{.*}} : i64
+  pipe.set_entry 12, %s : i64
+  // CHECK: pipe.entry 11 : f64
+  %0 = pipe.entry 11 : f64
   // CHECK: pipe.key_of %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}
   %again = pipe.key_of %s, %p, %e, %v
   // CHECK: pipe.return

@@ -24,7 +24,7 @@
 // CHECK: pipe.kernel @select "select"
 // CHECK-NEXT: pipe.return
 // CHECK: pipe.kernel @setup "setup"
-// CHECK: pipe.set_slot {{[0-9]+}}, %{{.*}} {draw = "imagenet_train/pixels/chance/uniform"} : f64
+// CHECK: pipe.set_entry {{[0-9]+}}, %{{.*}} {draw = "imagenet_train/pixels/chance/uniform"} : f64
 // CHECK-LABEL: pipe.pipeline @imagenet_train
 // CHECK: pipe.decode {{.*}} region
 // CHECK-COUNT-3: pipe.launch

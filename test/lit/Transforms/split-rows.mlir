@@ -2,14 +2,14 @@
 
 // Which rows take part is a kernel of its own, over metadata and parameters.
 // CHECK: pipe.kernel @rows "rows"
-// CHECK-DAG: %[[I:.*]] = pipe.slot [[FIELD:[0-9]+]] : i64
-// CHECK-DAG: %[[LEAST:.*]] = pipe.slot [[PARAM:[0-9]+]] : i64
+// CHECK-DAG: %[[I:.*]] = pipe.entry [[FIELD:[0-9]+]] : i64
+// CHECK-DAG: %[[LEAST:.*]] = pipe.entry [[PARAM:[0-9]+]] : i64
 // CHECK: %[[KEEP:.*]] = pipe.compare ge %[[I]], %[[LEAST]] : i64
-// CHECK: pipe.set_slot [[RESULT:[0-9]+]], %[[KEEP]] : i1
+// CHECK: pipe.set_entry [[RESULT:[0-9]+]], %[[KEEP]] : i1
 // CHECK-LABEL: pipe.pipeline @p
-// CHECK: %[[ADMITTED:.*]] = pipe.slot [[RESULT]] : i1
+// CHECK: %[[ADMITTED:.*]] = pipe.entry [[RESULT]] : i1
 // CHECK: %[[VALUE:.*]] = pipe.field %{{.*}} "i" : i64
-// CHECK: pipe.set_slot [[FIELD]], %[[VALUE]] : i64
+// CHECK: pipe.set_entry [[FIELD]], %[[VALUE]] : i64
 // CHECK: pipe.admit where %[[ADMITTED]]
 pipe.pipeline @p seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text

@@ -2,21 +2,21 @@
 
 // What picks a row is known before anything is fetched.
 // CHECK: pipe.kernel @select "select"
-// CHECK: %[[LENGTH:.*]] = pipe.slot 6 : i64
+// CHECK: %[[LENGTH:.*]] = pipe.entry 6 : i64
 // CHECK: %[[DRAW:.*]] = pipe.draw integer %{{.*}}(%{{.*}}, %[[LENGTH]]
-// CHECK: pipe.set_slot [[INDEX:[0-9]+]], %[[DRAW]] {draw = "p/other"} : i64
+// CHECK: pipe.set_entry [[INDEX:[0-9]+]], %[[DRAW]] {draw = "p/other"} : i64
 // CHECK: pipe.kernel @setup "setup"
-// CHECK: %[[I:.*]] = pipe.slot [[FIELD:[0-9]+]] : i64
+// CHECK: %[[I:.*]] = pipe.entry [[FIELD:[0-9]+]] : i64
 // CHECK: pipe.check
 // CHECK: %[[SUM:.*]] = pipe.binary add %[[I]]
-// CHECK: pipe.set_slot [[RESULT:[0-9]+]], %[[SUM]] : i64
+// CHECK: pipe.set_entry [[RESULT:[0-9]+]], %[[SUM]] : i64
 // CHECK-LABEL: pipe.pipeline @p
 // CHECK-SAME: slots
-// CHECK-DAG: %[[ROW:.*]] = pipe.slot [[INDEX]] : i64
-// CHECK-DAG: %[[OUT:.*]] = pipe.slot [[RESULT]] : i64
+// CHECK-DAG: %[[ROW:.*]] = pipe.entry [[INDEX]] : i64
+// CHECK-DAG: %[[OUT:.*]] = pipe.entry [[RESULT]] : i64
 // CHECK: pipe.pick %{{.*}}[%[[ROW]]]
 // CHECK: %[[LABEL:.*]] = pipe.field %{{.*}} "i" : i64
-// CHECK: pipe.set_slot [[FIELD]], %[[LABEL]] : i64
+// CHECK: pipe.set_entry [[FIELD]], %[[LABEL]] : i64
 // CHECK-NOT: pipe.binary
 // CHECK: pipe.output "a" %[[OUT]]
 pipe.pipeline @p seed 0 substitute 0.0 {
@@ -61,11 +61,11 @@ pipe.pipeline @picks_by_a_field seed 0 substitute 0.0 {
 // The length of another table than that of `for` has an entry of its own, which select
 // may read as well as setup.
 // CHECK: pipe.kernel @select "select"
-// CHECK: %[[COUNT:.*]] = pipe.slot [[COUNTS:[0-9]+]] : i64
+// CHECK: %[[COUNT:.*]] = pipe.entry [[COUNTS:[0-9]+]] : i64
 // CHECK: pipe.draw integer %{{.*}}(%{{.*}}, %[[COUNT]]
 // CHECK-LABEL: pipe.pipeline @lengths
 // CHECK: %[[LENGTH:.*]] = pipe.length
-// CHECK: pipe.set_slot [[COUNTS]], %[[LENGTH]] : i64
+// CHECK: pipe.set_entry [[COUNTS]], %[[LENGTH]] : i64
 // CHECK: pipe.pick
 // CHECK: pipe.output "b"
 pipe.pipeline @lengths seed 0 substitute 0.0 {

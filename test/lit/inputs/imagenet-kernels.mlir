@@ -9,8 +9,8 @@ pipe.kernel @select "select" {
 }
 
 pipe.kernel @setup "setup" {
-  %height = pipe.slot 10 : i64
-  %width = pipe.slot 11 : i64
+  %height = pipe.entry 10 : i64
+  %width = pipe.entry 11 : i64
   %key = pipe.key sample
   %zero = pipe.constant 0 : i64 -> i64
   %one = pipe.constant 1 : i64 -> i64
@@ -43,18 +43,18 @@ pipe.kernel @setup "setup" {
   } otherwise {
     pipe.yield %zero, %zero, %height, %width : i64, i64, i64, i64
   }
-  pipe.set_slot 12, %box#0 : i64
-  pipe.set_slot 13, %box#1 : i64
-  pipe.set_slot 14, %box#2 : i64
-  pipe.set_slot 15, %box#3 : i64
+  pipe.set_entry 12, %box#0 : i64
+  pipe.set_entry 13, %box#1 : i64
+  pipe.set_entry 14, %box#2 : i64
+  pipe.set_entry 15, %box#3 : i64
   %taps_w = pipe.taps bilinear %box#3 to %size antialias(true)
-  pipe.set_slot 16, %taps_w : i64
+  pipe.set_entry 16, %taps_w : i64
   %taps_h = pipe.taps bilinear %box#2 to %size antialias(true)
-  pipe.set_slot 17, %taps_h : i64
+  pipe.set_entry 17, %taps_h : i64
   %bottom = pipe.binary add %box#0, %box#2 : i64
-  pipe.set_slot 18, %bottom : i64
+  pipe.set_entry 18, %bottom : i64
   %right = pipe.binary add %box#1, %box#3 : i64
-  pipe.set_slot 19, %right : i64
+  pipe.set_entry 19, %right : i64
   %low = pipe.constant 0.0 : f64 -> f64
   %half = pipe.constant 0.5 : f64 -> f64
   %coin = pipe.draw uniform %key (%low, %scale_high : f64, f64) id 104 path "imagenet_train/pixels/chance/uniform" : f64
@@ -63,8 +63,8 @@ pipe.kernel @setup "setup" {
   %last = pipe.constant 223 : i64 -> i64
   %step = pipe.select %heads, %minus, %one : i64
   %offset = pipe.select %heads, %last, %zero : i64
-  pipe.set_slot 20, %step : i64
-  pipe.set_slot 21, %offset : i64
+  pipe.set_entry 20, %step : i64
+  pipe.set_entry 21, %offset : i64
   pipe.return
 }
 
@@ -122,32 +122,32 @@ pipe.kernel @pixels "pixels" {
   pipe.return %0 : !pipe.tensor<f16[c=3:rgb, h=224, w=224]>
 }
 
-pipe.pipeline @imagenet_train seed 0 substitute 5.000000e-02 hash 1 slots 22 {
+pipe.pipeline @imagenet_train seed 0 substitute 5.000000e-02 hash 1 entries 22 {
   %root = pipe.param "root" : !pipe.text
   %batch = pipe.param "per_rank" default(256 : i64) : i64
-  pipe.set_slot 8, %batch : i64
+  pipe.set_entry 8, %batch : i64
   %table = pipe.source "image_folder" (%root) named ["root"]
       columns {data = !pipe.bytes, label = i64, name = !pipe.text} : !pipe.text
   %row = pipe.row shuffled %table
   %label = pipe.field %row "label" : i64
-  pipe.set_slot 9, %label : i64
+  pipe.set_entry 9, %label : i64
   %data = pipe.field %row "data" : !pipe.bytes
   %height = pipe.probe "image" "height" %data : i64
   %width = pipe.probe "image" "width" %data : i64
-  pipe.set_slot 10, %height : i64
-  pipe.set_slot 11, %width : i64
-  %h = pipe.slot 10 : i64
-  %w = pipe.slot 11 : i64
-  %top = pipe.slot 12 : i64
-  %left = pipe.slot 13 : i64
-  %rows = pipe.slot 14 : i64
-  %columns = pipe.slot 15 : i64
-  %taps_w = pipe.slot 16 : i64
-  %taps_h = pipe.slot 17 : i64
-  %bottom = pipe.slot 18 : i64
-  %right = pipe.slot 19 : i64
-  %step = pipe.slot 20 : i64
-  %offset = pipe.slot 21 : i64
+  pipe.set_entry 10, %height : i64
+  pipe.set_entry 11, %width : i64
+  %h = pipe.entry 10 : i64
+  %w = pipe.entry 11 : i64
+  %top = pipe.entry 12 : i64
+  %left = pipe.entry 13 : i64
+  %rows = pipe.entry 14 : i64
+  %columns = pipe.entry 15 : i64
+  %taps_w = pipe.entry 16 : i64
+  %taps_h = pipe.entry 17 : i64
+  %bottom = pipe.entry 18 : i64
+  %right = pipe.entry 19 : i64
+  %step = pipe.entry 20 : i64
+  %offset = pipe.entry 21 : i64
   %image = pipe.decode "image" "rgb" %data sizes(%h, %w) region ["h", "w"](%top, %left, %bottom, %right)
       : !pipe.tensor<u8[h=?, w=?, c=3:rgb]>
   %weights_w:2 = pipe.launch @weights_w () scalars(%columns, %taps_w, %step, %offset : i64, i64, i64, i64) sizes(%taps_w)
@@ -159,8 +159,8 @@ pipe.pipeline @imagenet_train seed 0 substitute 5.000000e-02 hash 1 slots 22 {
       : (!pipe.tensor<u8[h=?, w=?, c=3:rgb]>, !pipe.tensor<i32[w=224, k=?]>, !pipe.tensor<i32[w=224]>,
          !pipe.tensor<i32[h=224, k=?]>, !pipe.tensor<i32[h=224]>)
       -> !pipe.tensor<f16[c=3:rgb, h=224, w=224]>
-  %size = pipe.slot 8 : i64
-  %label_slot = pipe.slot 9 : i64
+  %size = pipe.entry 8 : i64
+  %label_slot = pipe.entry 9 : i64
   pipe.batch size(%size) last drop {
     pipe.output "image" %pixels axes ["n", "c", "h", "w"] stored ["n", "c", "h", "w"]
         : !pipe.tensor<f16[c=3:rgb, h=224, w=224]>

@@ -880,12 +880,12 @@ pipe.kernel @k "setup" {
   %one = pipe.constant 1.0 : f64 -> f64
   %view = pipe.key_view %key, %ten
   %u = pipe.draw uniform %view (%half, %one : f64, f64) id 77 path "p/u" : f64
-  pipe.set_slot 8, %u : f64
+  pipe.set_entry 8, %u : f64
   %i = pipe.draw integer %key (%zero, %ten : i64, i64) at(%ten) id 78 path "p/i" : i64
-  pipe.set_slot 9, %i : i64
-  %n = pipe.slot 12 : i64
+  pipe.set_entry 9, %i : i64
+  %n = pipe.entry 12 : i64
   %p = pipe.draw permutation %key (%n, %ten : i64, i64) id 79 path "p/p" : i64
-  pipe.set_slot 10, %p : i64
+  pipe.set_entry 10, %p : i64
   %found:2 = pipe.search 10 -> i64, i64 {
   ^bb0(%try: i64):
     %k = pipe.key_mix %key, %try
@@ -897,14 +897,14 @@ pipe.kernel @k "setup" {
     %minus = pipe.constant -1 : i64 -> i64
     pipe.yield %minus, %minus : i64, i64
   }
-  pipe.set_slot 11, %found#0 : i64
-  pipe.set_slot 13, %found#1 : i64
+  pipe.set_entry 11, %found#0 : i64
+  pipe.set_entry 13, %found#1 : i64
   %r = pipe.repeat %n bound 5 (%zero) : (i64) -> i64 {
   ^bb0(%t: i64, %c: i64):
     %d = pipe.binary add %c, %t : i64
     pipe.yield %d : i64
   }
-  pipe.set_slot 14, %r : i64
+  pipe.set_entry 14, %r : i64
   %limit = pipe.constant 1000000 : i64 -> i64
   %fits = pipe.compare lt %n, %limit : i64
   pipe.check %fits, "{0} is more than {1}" (%n, %limit)

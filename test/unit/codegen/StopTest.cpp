@@ -147,7 +147,7 @@ pipe.kernel @k "setup" {
     %d = pipe.binary bit_xor %c, %t : i64
     pipe.yield %d : i64
   }
-  pipe.set_slot 8, %r : i64
+  pipe.set_entry 8, %r : i64
   pipe.return
 })");
   ASSERT_TRUE(code.ok()) << code.errors();

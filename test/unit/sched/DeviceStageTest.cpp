@@ -206,7 +206,7 @@ Pipeline joinedPipeline() {
   p.plan.setup = p.kernel([](pst_kernel_args *args) -> int32_t {
     int64_t *s = args->scalars;
     s[9] = 0;
-    s[10] = (s[PST_SLOT_INDEX] + 1) % s[PST_SLOT_COUNT];
+    s[10] = (s[PST_ENTRY_SLOT] + 1) % s[PST_ENTRY_COUNT];
     return 0;
   });
   const int twice = p.buffer(plan::BufferKind::temporary, DType::i64, {1});

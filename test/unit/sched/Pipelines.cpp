@@ -24,8 +24,8 @@ Pipeline memoryPipeline(plan::Order order) {
   p.fieldSlot(0, 8);
   p.plan.setup = p.kernel([](pst_kernel_args *args) -> int32_t {
     int64_t *s = args->scalars;
-    const random::Key key{uint64_t(s[PST_SLOT_SEED]), uint64_t(s[PST_SLOT_POSITION]),
-                          uint32_t(s[PST_SLOT_EPOCH]), 0};
+    const random::Key key{uint64_t(s[PST_ENTRY_SEED]), uint64_t(s[PST_ENTRY_POSITION]),
+                          uint32_t(s[PST_ENTRY_EPOCH]), 0};
     s[9] = random::integer(random::bits(key, 77), 0, 1000);
     return 0;
   });

@@ -57,7 +57,7 @@ Pipeline peerPipeline(pst_kernel second = sumKernel) {
   Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
     int64_t *s = args->scalars;
     s[9] = 0;
-    s[10] = (s[PST_SLOT_INDEX] + 1) % s[PST_SLOT_COUNT];
+    s[10] = (s[PST_ENTRY_SLOT] + 1) % s[PST_ENTRY_COUNT];
     s[11] = 2;
     s[12] = 0;
     return 0;
@@ -532,7 +532,7 @@ TEST(Stages, APickedRowHasSubstitutesOfItsOwn) {
   plan::RowT &picked = Pipeline::add(p.plan.rows);
   picked.slot = 9;
   p.plan.select = p.kernel([](pst_kernel_args *args) -> int32_t {
-    args->scalars[9] = args->scalars[PST_SLOT_POSITION] + 1; // clamped to the table
+    args->scalars[9] = args->scalars[PST_ENTRY_POSITION] + 1; // clamped to the table
     return 0;
   });
   p.fieldSlot(0, 10);

@@ -129,9 +129,9 @@ static LogicalResult emitRandomOp(const Site &site, Operation &op) {
           return m.loadPlain(b.getI64Type(), slotAddress(site, number));
         };
         const bool sample = k.getScope() == KeyScope::sample;
-        ctx.keys[k] = {slot(PST_SLOT_SEED),
-                       slot(sample ? PST_SLOT_POSITION : PST_SLOT_BATCH_POSITION),
-                       slot(PST_SLOT_EPOCH), l.i64(0)};
+        ctx.keys[k] = {slot(PST_ENTRY_SEED),
+                       slot(sample ? PST_ENTRY_POSITION : PST_ENTRY_BATCH_POSITION),
+                       slot(PST_ENTRY_EPOCH), l.i64(0)};
         return success();
       })
       .Case([&](KeyViewOp k) {
@@ -191,10 +191,10 @@ LogicalResult penstock::conversion::emitScalarOp(const Site &site, Operation &op
         return set(c, l.cast(c.getMode(), scalarOf(site, c.getValue()), c.getType()));
       })
       .Case([&](LoadOp load) { return set(load, emitLoad(site, load)); })
-      .Case([&](SlotOp slot) {
+      .Case([&](EntryOp slot) {
         return set(slot, scalarFromSlot(site, slotAddress(site, slot.getIndex()), slot.getType()));
       })
-      .Case([&](SetSlotOp slot) {
+      .Case([&](SetEntryOp slot) {
         LaneValue value = scalarOf(site, slot.getValue());
         const bool isFloat = llvm::isa<FloatType>(value.type);
         value = l.cast(CastMode::value, value, isFloat ? Type(b.getF64Type()) : b.getI64Type());
@@ -210,7 +210,7 @@ LogicalResult penstock::conversion::emitScalarOp(const Site &site, Operation &op
                 b.getI64Type()));
       })
       .Case([&](ContextOp c) {
-        const int64_t slot = c.getKind() == ContextKind::slot ? PST_SLOT_INDEX : PST_SLOT_COUNT;
+        const int64_t slot = c.getKind() == ContextKind::slot ? PST_ENTRY_SLOT : PST_ENTRY_COUNT;
         return set(c, l.wrap(m.loadPlain(b.getI64Type(), slotAddress(site, slot)), b.getI64Type()));
       })
       .Case<KeyOp, KeyViewOp, KeyNumbersOp, KeyOfOp, KeyMixOp, DrawOp>(
