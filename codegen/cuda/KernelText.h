@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One kernel's text while it is written -----*- C++.
+// One kernel's text while it is written.
 #pragma once
 
 #include "codegen/cuda/Printer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA C++ to PTX and cubins ---------------------*- C++.
+// CUDA C++ to PTX and cubins.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels as CUDA C++ --------------------------*- C++.
+// Kernels as CUDA C++.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

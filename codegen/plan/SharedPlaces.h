@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buffers whose lives do not overlap ------*- C++.
+// Buffers whose lives do not overlap.
 #pragma once
 
 #include "runtime/abi/plan_generated.h"

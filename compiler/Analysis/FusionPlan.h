@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which ops share a kernel ------------------*- C++.
+// Which ops share a kernel.
 #pragma once
 
 #include "compiler/Analysis/OncePerBatch.h"

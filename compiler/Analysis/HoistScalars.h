@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Moves scalars and what they depend on ---*- C++.
+// Moves scalars and what they depend on.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cost and value of a pointwise region -------*- C++.
+// Cost and value of a pointwise region.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is needed of every value --------*- C++.
+// What is needed of every value.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which rows a tile of output rows reads ----*- C++.
+// Which rows a tile of output rows reads.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operations of a transform, in order -----*- C++.
+// The operations of a transform, in order.
 #pragma once
 
 #include "mlir/IR/Value.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a function that was a kernel tells codegen --*- C++.
+// What a function that was a kernel tells codegen.
 //
 // Conversion writes it with the functions of this header and codegen reads it with them: nobody
 // else spells the attributes. Texts may hold anything, so a module that comes from one is verified

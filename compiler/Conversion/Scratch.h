@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the plan finds the size of scratch memory -*- C++.
+// How the plan finds the size of scratch memory.
 #pragma once
 
 #include "compiler/Conversion/KernelContract.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The type of a value that is a tensor -----*- C++.
+// The type of a value that is a tensor.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

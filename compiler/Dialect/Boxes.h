@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which elements of a tensor are needed ----------*- C++.
+// Which elements of a tensor are needed.
 #pragma once
 
 #include "compiler/Dialect/ScalarBuilder.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is computed again sooner than stored ---*- C++.
+// What is computed again sooner than stored.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What people are shown of the draws -------------*- C++.
+// What people are shown of the draws.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

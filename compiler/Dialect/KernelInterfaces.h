@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the compiler asks of ops -------*- C++.
+// What the compiler asks of ops.
 #pragma once
 
 #include "mlir/IR/Builders.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that treat each row alone -------------------*- C++.
+// Ops that treat each row alone.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// I64 arithmetic that passes emit --------*- C++.
+// I64 arithmetic that passes emit.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

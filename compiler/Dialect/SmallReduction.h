@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions that are expressions -------*- C++.
+// Reductions that are expressions.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

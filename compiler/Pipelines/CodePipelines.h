@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From kernels to the LLVM dialect -------*- C++.
+// From kernels to the LLVM dialect.
 #pragma once
 
 #include "mlir/Pass/PassManager.h"

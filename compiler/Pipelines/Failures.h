@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which pass failed ---------------------------*- C++.
+// Which pass failed.
 #pragma once
 
 #include "mlir/Pass/PassManager.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which passes run, in which order -----------*- C++.
+// Which passes run, in which order.
 #pragma once
 
 #include "mlir/Pass/PassManager.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What only the column decides, once per sample -*- C++.
+// What only the column decides, once per sample.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

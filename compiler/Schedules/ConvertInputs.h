@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What windows convert for every neighbour --*- C++.
+// What windows convert for every neighbour.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

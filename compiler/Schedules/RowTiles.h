@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that go by tiles of rows ------------*- C++.
+// Kernels that go by tiles of rows.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

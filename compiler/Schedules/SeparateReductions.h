@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One axis of a window after the other --*- C++.
+// One axis of a window after the other.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

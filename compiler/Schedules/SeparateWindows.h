@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A window's rows first, then its columns --*- C++.
+// A window's rows first, then its columns.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which values are computed once and kept -------*- C++.
+// Which values are computed once and kept.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of which a GPU's block makes some rows -*- C++.
+// Kernels of which a GPU's block makes some rows.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What maps read again and again, as they read it --*- C++.
+// What maps read again and again, as they read it.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

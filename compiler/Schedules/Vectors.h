@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements that a GPU's thread makes together --*- C++.
+// Elements that a GPU's thread makes together.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pipeline without branches, for the fusion -*- C++.
+// A pipeline without branches, for the fusion.
 #pragma once
 
 #include "compiler/Analysis/OncePerBatch.h"

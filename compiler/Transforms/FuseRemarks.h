@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What explain says of kernels -------------*- C++.
+// What explain says of kernels.
 #pragma once
 
 #include "compiler/Analysis/FusionPlan.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The passes from pipe to kernels ---------------*- C++.
+// The passes from pipe to kernels.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

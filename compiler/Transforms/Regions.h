@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Building the regions of pointwise ops --------*- C++.
+// Building the regions of pointwise ops.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Patterns until none matches ------------------*- C++.
+// Patterns until none matches.
 #pragma once
 
 #include "mlir/IR/PatternMatch.h"

@@ -144,7 +144,7 @@ KernelOp Splitter::makeKernel(StringRef kind, const SetVector<Operation *> &ops,
     if (!written.insert(value).second)
       return {};
     return builder.create<SetEntryOp>(value.getLoc(), static_cast<uint64_t>(slotOf(value)),
-                                     mapping.lookup(value));
+                                      mapping.lookup(value));
   };
   SmallVector<Operation *> ordered(ops.begin(), ops.end());
   // Program order: the slices were collected one after another.

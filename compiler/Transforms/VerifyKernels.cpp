@@ -98,8 +98,8 @@ static LogicalResult verifyInPipeline(Operation *op, int64_t slots, const Symbol
 
 static LogicalResult verifyInKernel(Operation *op) {
   if (llvm::isa<DecodeOp, EncodeOp, RecompressOp, FieldOp, ProbeOp, ParamOp, RowOp, PickOp, PeerOp,
-                PeersOp, KeyOp, ContextOp, CheckOp, EntryOp, SetEntryOp, LaunchOp, SwitchOp, EachOp>(
-          op))
+                PeersOp, KeyOp, ContextOp, CheckOp, EntryOp, SetEntryOp, LaunchOp, SwitchOp,
+                EachOp>(op))
     return op->emitError("stands in a kernel of pixels");
   return success();
 }

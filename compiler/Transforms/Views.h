@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Making and taking apart views ------------------*- C++.
+// Making and taking apart views.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

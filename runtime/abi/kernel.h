@@ -106,7 +106,7 @@ enum pst_entry {
   PST_ENTRY_EPOCH = 1,
   PST_ENTRY_POSITION = 2,       /* of this sample in the epoch */
   PST_ENTRY_BATCH_POSITION = 3, /* of the rank's first slot of the batch */
-  PST_ENTRY_SLOT = 4,          /* slot of this sample in the rank's batch */
+  PST_ENTRY_SLOT = 4,           /* slot of this sample in the rank's batch */
   PST_ENTRY_COUNT = 5,          /* samples in the rank's batch */
   PST_ENTRY_TABLE_LENGTH = 6,   /* rows of the table of `for` */
   PST_FIRST_FREE_ENTRY = 8

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel gets to read and write ---------*- C++.
+// What a kernel gets to read and write.
 #pragma once
 
 #include "compiler/Conversion/KernelContract.h"

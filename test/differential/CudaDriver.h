@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Printed kernels on the CPU ----------------*- C++.
+// Printed kernels on the CPU.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA text, compiled for the CPU ---------*- C++.
+// CUDA text, compiled for the CPU.
 #pragma once
 
 #include "codegen/cuda/shim_launch.h"

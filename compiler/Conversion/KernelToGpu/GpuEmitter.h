@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pipe.kernel as loops over threads -----*- C++.
+// One pipe.kernel as loops over threads.
 #pragma once
 
 #include "compiler/Analysis/RowRegions.h"

@@ -82,7 +82,7 @@ SmallVector<int64_t> GpuEmitter::vectorOf(Value tensor) {
 //===--- in memory ---------------------------------------------------------===//
 
 /// How many neighbours of a box lie side by side, from its last axis on.
-static int64_t runOf(ArrayRef<Value> strides, ArrayRef<int64_t> counts) {
+static int64_t runLength(ArrayRef<Value> strides, ArrayRef<int64_t> counts) {
   int64_t run = 1;
   for (size_t axis = counts.size(); axis-- > 0;) {
     if (counts[axis] == 1)
@@ -120,7 +120,7 @@ int64_t GpuEmitter::alignmentOf(const Buffer &buffer, Indices at) {
 /// (`pipe.run`: place, length, a number, the alignment that is known).
 SmallVector<Value> GpuEmitter::load(const Buffer &buffer, Indices at, ArrayRef<int64_t> counts) {
   Type type = llvm::cast<MemRefType>(buffer.memory.getType()).getElementType();
-  int64_t run = mayRun(type) ? runOf(buffer.strides, counts) : 1;
+  int64_t run = mayRun(type) ? runLength(buffer.strides, counts) : 1;
   const int64_t bytes = run * scalarBytes(type), alignment = alignmentOf(buffer, at);
   const bool isWhole = bytes % 4 == 0 && alignment >= 4;
   if (!isWhole && !buffer.hasSlack && scalarBytes(type) < 4)
@@ -146,7 +146,7 @@ SmallVector<Value> GpuEmitter::load(const Buffer &buffer, Indices at, ArrayRef<i
 /// length).
 void GpuEmitter::save(ArrayRef<Value> values, const Buffer &buffer, Indices at,
                       ArrayRef<int64_t> counts) {
-  const int64_t run = mayRun(values[0].getType()) ? runOf(buffer.strides, counts) : 1;
+  const int64_t run = mayRun(values[0].getType()) ? runLength(buffer.strides, counts) : 1;
   int64_t number = 0;
   Value first;
   forEachPlace(counts, [&](ArrayRef<int64_t> place) {

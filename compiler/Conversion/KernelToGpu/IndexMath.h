@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Index arithmetic that repeats nothing ------*- C++.
+// Index arithmetic that repeats nothing.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

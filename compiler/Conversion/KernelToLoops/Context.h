@@ -3,6 +3,7 @@
 // What is known of a kernel while it becomes loops.
 #pragma once
 
+#include "compiler/Conversion/KernelContract.h"
 #include "compiler/Conversion/KernelToLoops/Elements/TapLoops.h"
 #include "compiler/Conversion/KernelToLoops/Rows/RowStream.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Memory.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lane dialect on each architecture -----*- C++.
+// The lane dialect on each architecture.
 #pragma once
 
 #include "mlir/IR/PatternMatch.h"

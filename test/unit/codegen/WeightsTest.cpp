@@ -113,10 +113,11 @@ TEST(Weights, EqualPillowsToTheLastOf22Bits) {
 /// Taps have room for the support at both sides of any center, within the input.
 TEST(Weights, HaveTapsForTheWholeSupport) {
   for (const auto &[filter, support] : {std::pair{"bilinear", 1.0}, std::pair{"lanczos", 3.0}}) {
-    JitModule code("pipe.kernel @k \"setup\" {\n%in = pipe.entry 9 : i64\n%out = pipe.entry 10 : "
-                   "i64\n%taps = pipe.taps " +
-                   std::string(filter) +
-                   " %in to %out antialias(true)\npipe.set_entry 11, %taps : i64\npipe.return\n}\n");
+    JitModule code(
+        "pipe.kernel @k \"setup\" {\n%in = pipe.entry 9 : i64\n%out = pipe.entry 10 : "
+        "i64\n%taps = pipe.taps " +
+        std::string(filter) +
+        " %in to %out antialias(true)\npipe.set_entry 11, %taps : i64\npipe.return\n}\n");
     ASSERT_TRUE(code.ok()) << code.errors();
     for (const auto &[in, out] : {std::pair<int64_t, int64_t>{100, 50},
                                   {100, 100},

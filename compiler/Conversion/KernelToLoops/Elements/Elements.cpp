@@ -9,6 +9,7 @@
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/abi/kernel.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
