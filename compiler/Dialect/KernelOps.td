@@ -153,7 +153,7 @@ def Pipe_SwitchOp : Pipe_Op<"switch", [Pure, Pipe_OfClass<"other">]> {
   let assemblyFormat = "$index `(` $inputs `)` attr-dict `:` type($inputs) `->` type($result)";
 }
 
-def Pipe_EntryOp : Pipe_ScalarOp<"slot", [Pure]> {
+def Pipe_EntryOp : Pipe_ScalarOp<"entry", [Pure]> {
   let summary = "An entry of the sample's parameter block";
   let description = [{
     Entries have 8 bytes: integers sign- or zero-extended to i64 by their

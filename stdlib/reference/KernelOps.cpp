@@ -106,7 +106,7 @@ static int64_t &entry(Slot &slot, const Instruction &self, int64_t index) {
   return slot.block[static_cast<size_t>(index)];
 }
 
-void runSlot(Machine &, Slot &slot, const Instruction &self) {
+void runEntry(Machine &, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::EntryOp>(self.op);
   const int64_t bits = entry(slot, self, static_cast<int64_t>(op.getIndex()));
   const DType type = dtypeOf(op.getType());
@@ -115,7 +115,7 @@ void runSlot(Machine &, Slot &slot, const Instruction &self) {
            isFloat(type) ? realScalar(std::bit_cast<double>(bits)) : intScalar(bits), type);
 }
 
-void runSetSlot(Machine &machine, Slot &slot, const Instruction &self) {
+void runSetEntry(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::SetEntryOp>(self.op);
   // Only scalars have an entry of 8 bytes; a text parameter has none.
   entry(slot, self, static_cast<int64_t>(op.getIndex())) =

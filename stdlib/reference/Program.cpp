@@ -102,7 +102,7 @@ void bind(Instruction &instruction) {
           ONE(Taps) ONE(Weights) ONE(Resample) ONE(Reduce) ONE(Scan) ONE(Histogram) ONE(Contract)
               ONE(Fft) ONE(Compact) ONE(Group) ONE(ReduceBy) ONE(Sort)
       // kernels
-      ONE(Extent) ONE(Launch) ONE(Switch) ONE(Slot) ONE(SetSlot) ONE(KeyNumbers) ONE(KeyOf)
+      ONE(Extent) ONE(Launch) ONE(Switch) ONE(Entry) ONE(SetEntry) ONE(KeyNumbers) ONE(KeyOf)
           .Default([](mlir::Operation *op) { fault(op, "has no meaning in a pipeline"); });
 #undef ONE
 #undef ALL
