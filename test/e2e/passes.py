@@ -140,7 +140,7 @@ class Passes(ToolTest):
         given = {"root": self.data, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "objects": self.objects, "per_rank": "4",
                  "manifest": self.manifest, "rooms": self.manifest, "noises": self.noises,
                  **self.columns(path)}
-        return [word for name, value in given.items() if re.search(rf"^  {name} ", parameters, re.M)
+        return [word for name, value in given.items() if re.search(rf"^  {name} +{'int' if value.isdigit() else 'path'} ", parameters, re.M)
                 for word in ("--set", f"{name}={value}")]
 
     def columns(self, path):
