@@ -39,8 +39,8 @@ func.func @branches(%i: i64, %x: !pipe.tensor<u8[w=4]>, %y: !pipe.tensor<u8[w=4]
   return
 }
 
-// CHECK-LABEL: pipe.pipeline @batches seed 3 substitute 5.000000e-02 hash 7 entries 9
-pipe.pipeline @batches seed 3 substitute 5.000000e-02 hash 7 entries 9 {
+// CHECK-LABEL: pipe.pipeline @batches seed 3 substitute 5.000000e-02 hash 7 slots 9
+pipe.pipeline @batches seed 3 substitute 5.000000e-02 hash 7 slots 9 {
   // CHECK: pipe.constant 2 : i64 -> i64
   %n = pipe.constant 2 : i64 -> i64
   // CHECK: pipe.constant dense<3> : tensor<4xui8> -> !pipe.tensor<u8[w=4]>

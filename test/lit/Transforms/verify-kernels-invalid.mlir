@@ -9,7 +9,7 @@ pipe.pipeline @p seed 0 substitute 0.0 {
 
 // -----
 
-pipe.pipeline @p seed 0 substitute 0.0 entries 9 {
+pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
   %batch = pipe.constant 2 : i64 -> i64
   %0 = pipe.entry 8 : i64
   // expected-error @+1 {{is left in the pipeline after the split}}
@@ -22,7 +22,7 @@ pipe.pipeline @p seed 0 substitute 0.0 entries 9 {
 
 // -----
 
-pipe.pipeline @p seed 0 substitute 0.0 entries 9 {
+pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
   %batch = pipe.constant 2 : i64 -> i64
   // expected-error @+1 {{reads a slot beyond the parameter block}}
   %0 = pipe.entry 9 : i64
@@ -41,7 +41,7 @@ pipe.kernel @k0 "pixels" {
   pipe.return %x : !pipe.tensor<u8[w=4]>
 }
 
-pipe.pipeline @p seed 0 substitute 0.0 entries 9 {
+pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
   %batch = pipe.constant 2 : i64 -> i64
   // launch, C1.
   // expected-error @+1 {{gives other arguments than `k0` takes}}
@@ -57,7 +57,7 @@ pipe.kernel @k0 "pixels" {
   pipe.return %x : !pipe.tensor<u8[w=4]>
 }
 
-pipe.pipeline @p seed 0 substitute 0.0 entries 9 {
+pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
   %batch = pipe.constant 2 : i64 -> i64
   %root = pipe.param "root" : !pipe.text
   %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<u8[w=4]>} : !pipe.text
@@ -71,7 +71,7 @@ pipe.pipeline @p seed 0 substitute 0.0 entries 9 {
 
 // -----
 
-pipe.pipeline @p seed 0 substitute 0.0 entries 9 {
+pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
   %batch = pipe.constant 2 : i64 -> i64
   %i = pipe.entry 8 : i64
   %x = pipe.constant dense<1> : tensor<4xui8> -> !pipe.tensor<u8[w=4]>
@@ -96,7 +96,7 @@ pipe.kernel @setup "setup" {
   pipe.return
 }
 
-pipe.pipeline @p seed 0 substitute 0.0 entries 9 {
+pipe.pipeline @p seed 0 substitute 0.0 slots 9 {
   %batch = pipe.constant 2 : i64 -> i64
   pipe.batch size(%batch) last drop {
   }
@@ -105,7 +105,7 @@ pipe.pipeline @p seed 0 substitute 0.0 entries 9 {
 // -----
 
 // expected-error @+1 {{has a parameter block of 1048577 slots; at most 1048576 make sense}}
-pipe.pipeline @p seed 0 substitute 0.0 entries 1048577 {
+pipe.pipeline @p seed 0 substitute 0.0 slots 1048577 {
   // expected-error @+1 {{is a parameter of type '!pipe.table'; parameters are numbers and texts}}
   %table = pipe.param "table" : !pipe.table
   // expected-error @+1 {{reads a table that is no source}}

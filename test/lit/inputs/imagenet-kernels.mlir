@@ -122,7 +122,7 @@ pipe.kernel @pixels "pixels" {
   pipe.return %0 : !pipe.tensor<f16[c=3:rgb, h=224, w=224]>
 }
 
-pipe.pipeline @imagenet_train seed 0 substitute 5.000000e-02 hash 1 entries 22 {
+pipe.pipeline @imagenet_train seed 0 substitute 5.000000e-02 hash 1 slots 22 {
   %root = pipe.param "root" : !pipe.text
   %batch = pipe.param "per_rank" default(256 : i64) : i64
   pipe.set_entry 8, %batch : i64
