@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that shows who leaves it -------------*- C++.
+// Memory that shows who leaves it.
 #pragma once
 
 #include <cstddef>

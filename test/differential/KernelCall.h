@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One call of a kernel, and what came of it ----*- C++.
+// One call of a kernel, and what came of it.
 //
 // Without the compiler's types, so that a process on another machine can make the call.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels on another machine ------------------*- C++.
+// Kernels on another machine.
 #pragma once
 
 #include "test/differential/KernelCall.h"
