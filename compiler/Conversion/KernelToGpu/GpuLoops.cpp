@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Nests, loops, branches and memory.
-#include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
+#include "compiler/Conversion/KernelToGpu/GpuLoops.h"
+#include "compiler/Conversion/KernelToGpu/GpuElements.h"
+#include "compiler/Conversion/KernelToGpu/GpuScalars.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -10,7 +13,9 @@ using namespace penstock::conversion;
 
 //===--- memory ------------------------------------------------------------===//
 
-Value GpuEmitter::place(const Buffer &buffer, Indices at) {
+Value penstock::conversion::elementOffset(const GpuSite &site, const GpuBuffer &buffer,
+                                          GpuIndices at) {
+  auto [ctx, b, x, s] = site.parts();
   Value offset = x.constant(0);
   for (auto [axis, index] : llvm::enumerate(at)) {
     Value low = buffer.origin.empty() ? Value() : buffer.origin[axis];
@@ -19,32 +24,38 @@ Value GpuEmitter::place(const Buffer &buffer, Indices at) {
   return offset;
 }
 
-Value GpuEmitter::load(const Buffer &buffer, Indices at) {
-  return b.create<memref::LoadOp>(loc, buffer.memory, place(buffer, at));
+Value penstock::conversion::load(const GpuSite &site, const GpuBuffer &buffer, GpuIndices at) {
+  auto [ctx, b, x, s] = site.parts();
+  return b.create<memref::LoadOp>(site.loc, buffer.memory, elementOffset(site, buffer, at));
 }
 
-void GpuEmitter::save(Value value, const Buffer &buffer, Indices at) {
-  b.create<memref::StoreOp>(loc, value, buffer.memory, place(buffer, at));
+void penstock::conversion::save(const GpuSite &site, Value value, const GpuBuffer &buffer,
+                                GpuIndices at) {
+  auto [ctx, b, x, s] = site.parts();
+  b.create<memref::StoreOp>(site.loc, value, buffer.memory, elementOffset(site, buffer, at));
 }
 
-Value GpuEmitter::extent(Value tensor, int64_t axis) {
-  if (auto known = argumentExtents.find(tensor); known != argumentExtents.end())
+Value penstock::conversion::extent(const GpuSite &site, Value tensor, int64_t axis) {
+  auto [ctx, b, x, s] = site.parts();
+  if (auto known = ctx.argumentExtents.find(tensor); known != ctx.argumentExtents.end())
     return known->second[axis];
   OpFoldResult size = extentOf(tensor, axis);
   if (auto value = llvm::dyn_cast_if_present<Value>(size))
-    return asIndex(value);
+    return asIndex(site, value);
   if (auto attribute = llvm::dyn_cast_if_present<Attribute>(size))
     return x.constant(llvm::cast<IntegerAttr>(attribute).getInt());
   // What a loop carries keeps its extents.
   auto argument = llvm::cast<BlockArgument>(tensor);
   auto around = llvm::cast<RepeatOp>(argument.getOwner()->getParentOp());
-  return extent(around.getResult(argument.getArgNumber() - 1), axis);
+  return extent(site, around.getResult(argument.getArgNumber() - 1), axis);
 }
 
 //===--- nests -------------------------------------------------------------===//
 
-void GpuEmitter::nest(ArrayRef<std::string> axes, ArrayRef<Value> extents, StringRef workers,
-                      llvm::function_ref<void(Indices)> body) {
+void penstock::conversion::nest(const GpuSite &site, ArrayRef<std::string> axes,
+                                ArrayRef<Value> extents, StringRef workers,
+                                llvm::function_ref<void(GpuIndices)> body) {
+  auto [ctx, b, x, s] = site.parts();
   SmallVector<Value> lower(extents.size(), x.constant(0)), upper(extents),
       step(extents.size(), x.constant(1));
   SmallVector<StringRef> names(axes.begin(), axes.end());
@@ -54,7 +65,7 @@ void GpuEmitter::nest(ArrayRef<std::string> axes, ArrayRef<Value> extents, Strin
     upper = step = {x.constant(1)};
     names = {"one"};
   }
-  auto loops = b.create<scf::ParallelOp>(loc, lower, upper, step);
+  auto loops = b.create<scf::ParallelOp>(site.loc, lower, upper, step);
   loops->setAttr("pipe.axes", b.getStrArrayAttr(names));
   loops->setAttr("pipe.workers", b.getStringAttr(workers));
   if (workers == "block") // what fits shared memory, or is written from it, is few
@@ -63,23 +74,25 @@ void GpuEmitter::nest(ArrayRef<std::string> axes, ArrayRef<Value> extents, Strin
   IndexMath::Scope scope(x);
   b.setInsertionPoint(loops.getBody()->getTerminator());
   SmallVector<Value> at(loops.getInductionVars());
-  body(isPoint ? Indices() : Indices(at));
+  body(isPoint ? GpuIndices() : GpuIndices(at));
 }
 
-void GpuEmitter::over(Value tensor, llvm::function_ref<void(Indices)> body) {
+void penstock::conversion::over(const GpuSite &site, Value tensor,
+                                llvm::function_ref<void(GpuIndices)> body) {
   NamedTensorType type = typeOf(tensor);
   SmallVector<std::string> axes;
   SmallVector<Value> extents;
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
     axes.push_back(type.getAxes()[axis].name);
-    extents.push_back(extent(tensor, axis));
+    extents.push_back(extent(site, tensor, axis));
   }
-  nest(axes, extents, "threads", body);
+  nest(site, axes, extents, "threads", body);
 }
 
-void GpuEmitter::fill(Value tensor, const Buffer &to, const Part &part) {
-  if (Operation *op = tensor.getDefiningOp())
-    moveTo(op->getLoc());
+void penstock::conversion::fill(const GpuSite &around, Value tensor, const GpuBuffer &to,
+                                const GpuPart &part) {
+  const GpuSite site = around.of(tensor);
+  auto [ctx, b, x, s] = site.parts();
   NamedTensorType type = typeOf(tensor);
   const SmallVector<int64_t> counts =
       part.isSingle ? SmallVector<int64_t>(type.getRank(), 1) : vectorOf(tensor);
@@ -97,55 +110,75 @@ void GpuEmitter::fill(Value tensor, const Buffer &to, const Part &part) {
     axes.push_back(axis);
     names.push_back(a.name);
     extents.push_back(count               ? count
-                      : counts[axis] == 1 ? extent(tensor, axis)
+                      : counts[axis] == 1 ? extent(site, tensor, axis)
                                           : x.constant(a.extent / counts[axis]));
   }
-  nest(names, extents, part.count.empty() ? "threads" : "block", [&](Indices numbers) {
+  nest(site, names, extents, part.count.empty() ? "threads" : "block", [&](GpuIndices numbers) {
     SmallVector<Value> at(first);
     for (auto [axis, number] : llvm::zip(axes, numbers)) {
       at[axis] = x.add(first[axis], x.mul(number, x.constant(counts[axis])));
       if (counts[axis] > 1)
-        multiples[at[axis]] = counts[axis];
+        ctx.multiples[at[axis]] = counts[axis];
     }
-    save(elements(tensor, at, counts), to, at, counts);
+    save(site, elements(site, tensor, at, counts), to, at, counts);
   });
+}
+
+void penstock::conversion::barrier(const GpuSite &site) {
+  site.ctx.b.create<gpu::BarrierOp>(site.loc);
 }
 
 //===--- control -----------------------------------------------------------===//
 
 SmallVector<Value>
-GpuEmitter::loop(Value low, Value high, int64_t step, ValueRange inits,
-                 llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-  auto op = b.create<scf::ForOp>(loc, low, high, x.constant(step), inits);
+penstock::conversion::loop(const GpuSite &site, Value low, Value high, int64_t step,
+                           ValueRange inits,
+                           llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto [ctx, b, x, s] = site.parts();
+  auto op = b.create<scf::ForOp>(site.loc, low, high, x.constant(step), inits);
   OpBuilder::InsertionGuard guard(b);
   IndexMath::Scope scope(x);
   if (!op.getBody()->empty())
     op.getBody()->back().erase();
   b.setInsertionPointToEnd(op.getBody());
   SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
-  b.create<scf::YieldOp>(loc, next);
+  b.create<scf::YieldOp>(site.loc, next);
   return SmallVector<Value>(op.getResults());
 }
 
-Value GpuEmitter::branch(Value condition, Type type, llvm::function_ref<Value()> yes,
-                         llvm::function_ref<Value()> no) {
+void penstock::conversion::when(const GpuSite &site, Value condition,
+                                llvm::function_ref<void()> body) {
+  auto [ctx, b, x, s] = site.parts();
+  auto op = b.create<scf::IfOp>(site.loc, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  IndexMath::Scope scope(x);
+  b.setInsertionPointToStart(op.thenBlock());
+  body();
+}
+
+Value penstock::conversion::branch(const GpuSite &site, Value condition, Type type,
+                                   llvm::function_ref<Value()> yes,
+                                   llvm::function_ref<Value()> no) {
+  auto [ctx, b, x, s] = site.parts();
   if (auto known = IndexMath::constantOf(condition))
     return *known ? yes() : no();
-  auto op = b.create<scf::IfOp>(loc, type, condition, /*withElseRegion=*/true);
+  auto op = b.create<scf::IfOp>(site.loc, type, condition, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   auto side = [&](Block *block, llvm::function_ref<Value()> make) {
     IndexMath::Scope scope(x);
     b.setInsertionPointToStart(block);
     Value value = make();
-    b.create<scf::YieldOp>(loc, value);
+    b.create<scf::YieldOp>(site.loc, value);
   };
   side(op.thenBlock(), yes);
   side(op.elseBlock(), no);
   return op.getResult(0);
 }
 
-SmallVector<Value> GpuEmitter::oneOf(Value index, int64_t count, TypeRange types,
-                                     llvm::function_ref<SmallVector<Value>(int64_t)> arm) {
+SmallVector<Value>
+penstock::conversion::oneOf(const GpuSite &site, Value index, int64_t count, TypeRange types,
+                            llvm::function_ref<SmallVector<Value>(int64_t)> arm) {
+  auto [ctx, b, x, s] = site.parts();
   if (auto known = IndexMath::constantOf(index))
     return arm(std::clamp<int64_t>(*known, 0, count - 1));
   if (count == 1)
@@ -153,28 +186,30 @@ SmallVector<Value> GpuEmitter::oneOf(Value index, int64_t count, TypeRange types
   SmallVector<int64_t> cases;
   for (int64_t number = 0; number + 1 < count; ++number)
     cases.push_back(number);
-  auto op =
-      b.create<scf::IndexSwitchOp>(loc, types, x.max(index, x.constant(0)), cases, cases.size());
+  auto op = b.create<scf::IndexSwitchOp>(site.loc, types, x.max(index, x.constant(0)), cases,
+                                         cases.size());
   OpBuilder::InsertionGuard guard(b);
   for (int64_t number = 0; number < count; ++number) {
     Region &region = number + 1 < count ? op.getCaseRegions()[number] : op.getDefaultRegion();
     IndexMath::Scope scope(x);
     b.setInsertionPointToStart(&region.emplaceBlock());
     SmallVector<Value> values = arm(number);
-    b.create<scf::YieldOp>(loc, values);
+    b.create<scf::YieldOp>(site.loc, values);
   }
   return SmallVector<Value>(op.getResults());
 }
 
 /// One declaration for each name and type of operands; `pipe.name` is the name.
-Value GpuEmitter::call(StringRef name, Type result, ValueRange operands) {
-  auto module = function->getParentOfType<ModuleOp>();
+Value penstock::conversion::call(const GpuSite &site, StringRef name, Type result,
+                                 ValueRange operands) {
+  auto [ctx, b, x, s] = site.parts();
+  auto module = ctx.function->getParentOfType<ModuleOp>();
   auto type = b.getFunctionType(operands.getTypes(), result ? TypeRange(result) : TypeRange());
   std::string symbol = name.str();
   for (func::FuncOp present : module.getOps<func::FuncOp>())
     if (present->getAttr("pipe.name") == b.getStringAttr(name)) {
       if (present.getFunctionType() == type) {
-        auto made = b.create<func::CallOp>(loc, present, operands);
+        auto made = b.create<func::CallOp>(site.loc, present, operands);
         return result ? made.getResult(0) : Value();
       }
       symbol += "_";
@@ -183,14 +218,15 @@ Value GpuEmitter::call(StringRef name, Type result, ValueRange operands) {
                       .create<func::FuncOp>(b.getUnknownLoc(), symbol, type);
   declared.setPrivate();
   declared->setAttr("pipe.name", b.getStringAttr(name));
-  return call(name, result, operands);
+  return call(site, name, result, operands);
 }
 
 /// A pure function of indices.
-Value GpuEmitter::moved(StringRef name, Value index, Value size) {
+Value penstock::conversion::movedBy(const GpuSite &site, StringRef name, Value index, Value size) {
+  auto [ctx, b, x, s] = site.parts();
   const IndexMath::Key key{b.getStringAttr(name).getAsOpaquePointer(), index.getAsOpaquePointer(),
                            size.getAsOpaquePointer()};
   if (Value known = x.find(key))
     return known;
-  return x.remember(key, call(name, b.getIndexType(), {index, size}));
+  return x.remember(key, call(site, name, b.getIndexType(), {index, size}));
 }

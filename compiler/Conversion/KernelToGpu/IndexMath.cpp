@@ -16,31 +16,31 @@ std::optional<int64_t> IndexMath::constantOf(Value value) {
   return std::nullopt;
 }
 
-Value IndexMath::constant(int64_t value) {
-  Value &known = constants[value];
+Value IndexMath::constant(int64_t value) const {
+  Value &known = memory.constants[value];
   if (!known) {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(top);
+    b.setInsertionPointToStart(memory.top);
     known = b.create<arith::ConstantIndexOp>(b.getUnknownLoc(), value);
   }
   return known;
 }
 
 Value IndexMath::find(const Key &key) const {
-  for (auto scope = known.rbegin(); scope != known.rend(); ++scope)
+  for (auto scope = memory.known.rbegin(); scope != memory.known.rend(); ++scope)
     if (auto found = scope->find(key); found != scope->end())
       return found->second;
   return {};
 }
 
-Value IndexMath::settle(Value made) {
+Value IndexMath::settle(Value made) const {
   if (!made.getType().isIndex())
     return made;
   auto number = constantOf(made);
   return number ? constant(*number) : made;
 }
 
-template <typename Op> Value IndexMath::make(Value a, Value c) {
+template <typename Op> Value IndexMath::make(Value a, Value c) const {
   const Key key{TypeID::get<Op>().getAsOpaquePointer(), a.getAsOpaquePointer(),
                 c.getAsOpaquePointer()};
   if (Value found = find(key))
@@ -48,33 +48,33 @@ template <typename Op> Value IndexMath::make(Value a, Value c) {
   return remember(key, settle(b.createOrFold<Op>(loc, a, c)));
 }
 
-Value IndexMath::add(Value a, Value c) {
+Value IndexMath::add(Value a, Value c) const {
   if (constantOf(a)) // folds look to the right
     std::swap(a, c);
   if (auto amount = constantOf(c); amount && *amount < 0 && *amount != INT64_MIN)
     return make<arith::SubIOp>(a, constant(-*amount));
   return make<arith::AddIOp>(a, c);
 }
-Value IndexMath::sub(Value a, Value c) {
+Value IndexMath::sub(Value a, Value c) const {
   if (auto amount = constantOf(c); amount && *amount < 0 && *amount != INT64_MIN)
     return add(a, constant(-*amount));
   return make<arith::SubIOp>(a, c);
 }
-Value IndexMath::mul(Value a, Value c) {
+Value IndexMath::mul(Value a, Value c) const {
   if (constantOf(a) && !constantOf(c))
     std::swap(a, c);
   return make<arith::MulIOp>(a, c);
 }
-Value IndexMath::min(Value a, Value c) { return make<arith::MinSIOp>(a, c); }
-Value IndexMath::max(Value a, Value c) { return make<arith::MaxSIOp>(a, c); }
-Value IndexMath::floorDiv(Value a, Value c) {
+Value IndexMath::min(Value a, Value c) const { return make<arith::MinSIOp>(a, c); }
+Value IndexMath::max(Value a, Value c) const { return make<arith::MaxSIOp>(a, c); }
+Value IndexMath::floorDiv(Value a, Value c) const {
   if (constantOf(c) == 0)
     return constant(0);
   return make<arith::FloorDivSIOp>(a, c);
 }
-Value IndexMath::both(Value a, Value c) { return a ? make<arith::AndIOp>(a, c) : c; }
+Value IndexMath::both(Value a, Value c) const { return a ? make<arith::AndIOp>(a, c) : c; }
 
-Value IndexMath::compare(CmpIPredicate predicate, Value a, Value c) {
+Value IndexMath::compare(CmpIPredicate predicate, Value a, Value c) const {
   const Key key{TypeID::get<arith::CmpIOp>().getAsOpaquePointer(),
                 reinterpret_cast<const void *>(static_cast<uintptr_t>(predicate)),
                 a.getAsOpaquePointer(), c.getAsOpaquePointer()};
@@ -83,12 +83,12 @@ Value IndexMath::compare(CmpIPredicate predicate, Value a, Value c) {
   return remember(key, b.createOrFold<arith::CmpIOp>(loc, predicate, a, c));
 }
 
-Value IndexMath::inside(Value index, Value extent) {
+Value IndexMath::inside(Value index, Value extent) const {
   return both(compare(CmpIPredicate::sge, index, constant(0)),
               compare(CmpIPredicate::slt, index, extent));
 }
 
-Value IndexMath::affine(AffineExpr expr, ArrayRef<Value> dims, ArrayRef<Value> symbols) {
+Value IndexMath::affine(AffineExpr expr, ArrayRef<Value> dims, ArrayRef<Value> symbols) const {
   if (auto dim = llvm::dyn_cast<AffineDimExpr>(expr))
     return dims[dim.getPosition()];
   if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(expr))
@@ -119,7 +119,7 @@ Value IndexMath::affine(AffineExpr expr, ArrayRef<Value> dims, ArrayRef<Value> s
   }
 }
 
-Value IndexMath::toIndex(Value i64) {
+Value IndexMath::toIndex(Value i64) const {
   if (auto back = i64.getDefiningOp<arith::IndexCastOp>())
     return back.getIn();
   if (auto op = i64.getDefiningOp<pipe::ConstantOp>())
@@ -130,7 +130,7 @@ Value IndexMath::toIndex(Value i64) {
   return remember(key, b.create<arith::IndexCastOp>(loc, b.getIndexType(), i64));
 }
 
-Value IndexMath::toI64(Value index) {
+Value IndexMath::toI64(Value index) const {
   const Key key{index.getAsOpaquePointer(), nullptr};
   if (Value found = find(key))
     return found;

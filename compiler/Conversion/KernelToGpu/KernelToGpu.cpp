@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels of pixels become what threads do.
-#include "compiler/Conversion/KernelToGpu/GpuEmitter.h"
+#include "compiler/Conversion/KernelToGpu/GpuKernel.h"
 #include "compiler/Conversion/Passes.h"
 #include "compiler/Conversion/PlanNotes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -40,7 +40,7 @@ struct KernelToGpuPass : penstock::conversion::impl::KernelToGpuBase<KernelToGpu
       keepForPlan(kernel, function);
       function->setAttr("pipe.threads", schedule.get("threads"));
       function->setAttr("pipe.mapping", schedule.get("mapping"));
-      if (failed(GpuEmitter(kernel, function, nextCheck).run()))
+      if (failed(emitGpuKernel(kernel, function, nextCheck)))
         return signalPassFailure();
       kernel.erase();
     }

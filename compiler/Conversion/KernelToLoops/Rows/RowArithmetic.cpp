@@ -11,7 +11,7 @@ using namespace penstock::conversion;
 static int64_t sizeOf(Value vector) {
   return llvm::cast<VectorType>(vector.getType()).getNumElements();
 }
-static unsigned bitsOf(Value vector) {
+static unsigned elementBits(Value vector) {
   return llvm::cast<VectorType>(vector.getType()).getElementTypeBitWidth();
 }
 
@@ -25,14 +25,14 @@ Value penstock::conversion::splatOf(const Lanes &l, Value scalar, int64_t lanes)
 }
 
 Value penstock::conversion::asElements(const Lanes &l, Value vector, unsigned bits) {
-  const int64_t count = sizeOf(vector) * bitsOf(vector) / bits;
+  const int64_t count = sizeOf(vector) * elementBits(vector) / bits;
   return l.b.create<vector::BitCastOp>(l.loc, VectorType::get({count}, l.b.getIntegerType(bits)),
                                        vector);
 }
 
 Value penstock::conversion::shuffleParts(const Lanes &l, Value a, Value b,
                                          ArrayRef<int64_t> pattern) {
-  const int64_t part = 128 / bitsOf(a), size = sizeOf(a);
+  const int64_t part = 128 / elementBits(a), size = sizeOf(a);
   SmallVector<int64_t> mask;
   for (int64_t start = 0; start < size; start += part)
     for (int64_t from : pattern)
@@ -41,7 +41,7 @@ Value penstock::conversion::shuffleParts(const Lanes &l, Value a, Value b,
 }
 
 Value penstock::conversion::interleave(const Lanes &l, Value a, Value b, bool high) {
-  const int64_t part = 128 / bitsOf(a);
+  const int64_t part = 128 / elementBits(a);
   SmallVector<int64_t> pattern;
   for (int64_t i = 0; i < part; ++i)
     pattern.push_back((high ? part / 2 : 0) + i / 2 + (i % 2 ? part : 0));

@@ -8,14 +8,14 @@ using namespace penstock::conversion;
 
 namespace penstock::conversion {
 #define WHOLE_OP(Name) void register##Name(WholeOps &all);
-#include "compiler/Conversion/KernelToLoops/Whole/WholeOps.inc"
+#include "compiler/Conversion/KernelToLoops/WholeOps.inc"
 #undef WHOLE_OP
 } // namespace penstock::conversion
 
 WholeOps WholeOps::all() {
   WholeOps all;
 #define WHOLE_OP(Name) register##Name(all);
-#include "compiler/Conversion/KernelToLoops/Whole/WholeOps.inc"
+#include "compiler/Conversion/KernelToLoops/WholeOps.inc"
 #undef WHOLE_OP
   return all;
 }

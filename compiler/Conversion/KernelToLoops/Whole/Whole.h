@@ -2,8 +2,8 @@
 //
 // Ops that are computed whole.
 //
-// Each has a file, which registers how it is computed. CMakeLists.txt lists the names; what a
-// file of that name defines is registerName().
+// Each has a file, which registers how it is computed. compiler/Conversion/CMakeLists.txt lists the
+// names; what a file of that name defines is registerName().
 #pragma once
 
 #include "compiler/Conversion/KernelToLoops/Context.h"

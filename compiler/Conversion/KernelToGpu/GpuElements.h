@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The elements of a tensor at given indices.
+#pragma once
+
+#include "compiler/Conversion/KernelToGpu/GpuContext.h"
+
+namespace penstock::conversion {
+
+mlir::Value element(const GpuSite &site, mlir::Value tensor, GpuIndices at);
+
+//===--- GpuVectors.cpp: a box of elements, `counts` along each axis from `at` on, row-major
+//---===//
+
+/// Whether every box that the schedule names divides what it is of.
+mlir::LogicalResult checkVectors(pipe::KernelOp kernel);
+/// The box that a thread makes of a value that is stored.
+llvm::SmallVector<int64_t> vectorOf(mlir::Value tensor);
+llvm::SmallVector<mlir::Value> elements(const GpuSite &site, mlir::Value tensor, GpuIndices at,
+                                        llvm::ArrayRef<int64_t> counts);
+llvm::SmallVector<mlir::Value> resampled(const GpuSite &site, pipe::ResampleOp op, GpuIndices at,
+                                         llvm::ArrayRef<int64_t> counts);
+llvm::SmallVector<mlir::Value> load(const GpuSite &site, const GpuBuffer &buffer, GpuIndices at,
+                                    llvm::ArrayRef<int64_t> counts);
+void save(const GpuSite &site, llvm::ArrayRef<mlir::Value> values, const GpuBuffer &buffer,
+          GpuIndices at, llvm::ArrayRef<int64_t> counts);
+
+//===--- a function for each op ---===//
+
+mlir::Value gathered(const GpuSite &site, pipe::GatherOp op, GpuIndices at);
+mlir::Value reduced(const GpuSite &site, pipe::ReduceOp op, GpuIndices outer);
+/// Where a border takes an index; with `constant`, narrows `inside`.
+mlir::Value bordered(const GpuSite &site, mlir::Value index, mlir::Value extent,
+                     pipe::Border border, mlir::Value &inside);
+/// A table of the module; equal ones are the same.
+mlir::Value tableOf(const GpuSite &site, mlir::DenseElementsAttr elements, mlir::Type element);
+
+} // namespace penstock::conversion

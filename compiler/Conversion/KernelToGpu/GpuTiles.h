@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A block makes some rows of a sample's outputs.
+#pragma once
+
+#include "compiler/Analysis/RowRegions.h"
+#include "compiler/Conversion/KernelToGpu/GpuContext.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace penstock::conversion {
+
+/// What is stored in shared memory begins where an access of 16 bytes may.
+inline constexpr int64_t sharedAlign = 16;
+
+/// For the mapping "tile"; adds the outputs that are made so to `tiled`.
+mlir::LogicalResult emitTiles(const GpuSite &site, llvm::DenseSet<mlir::Value> &tiled);
+
+// GpuTileRows.cpp
+struct RowRange {
+  mlir::Value low, high; ///< the first, and the one after the last
+};
+/// Of what is stored, the rows that those of a tile read.
+llvm::MapVector<mlir::Value, RowRange>
+rowsStored(const GpuSite &site, const analysis::RowRegions &regions, RowRange tile);
+
+} // namespace penstock::conversion
