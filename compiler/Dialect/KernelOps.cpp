@@ -2,7 +2,9 @@
 //
 // Verifiers of kernels.
 #include "compiler/Dialect/CheapOps.h"
+#include "compiler/Dialect/RowStreams.h"
 #include "compiler/Dialect/Rows.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 #include "compiler/Dialect/SmallReduction.h"
 #include "runtime/abi/level.h"
 #include "runtime/abi/scalar.h"
@@ -140,6 +142,12 @@ static LogicalResult verifyStored(KernelOp kernel) {
                                (text == "ring" && llvm::isa<ResampleOp, ReduceOp>(op)) ||
                                (isReduce && (text == "warps" || text == "threads")) ||
                                (text == "inline" && isSmallReduction(op)));
+    if (auto resample = llvm::dyn_cast<ResampleOp>(op);
+        resample && text == "ring" && !canStreamRows(resample)) { // C8
+      op->emitOpError("has the schedule \"ring\"; that takes Pillow's numerics along columns whose "
+                      "number is known, of up to four bytes side by side in memory");
+      return WalkResult::interrupt();
+    }
     if (fits)
       return WalkResult::advance();
     op->emitOpError() << "has the schedule " << where // C3
@@ -173,5 +181,5 @@ LogicalResult KernelOp::verify() {
   if ((*this)->hasAttr("outside_n") &&
       (!outside || outside.size() != static_cast<int64_t>(results)))
     return emitOpError() << "has `outside_n` for other than its " << results << " results";
-  return verifyStored(*this);
+  return success(succeeded(verifyStored(*this)) && succeeded(verifyLoops(*this)));
 }

@@ -2,6 +2,7 @@
 //
 // Registration, remarks, extents.
 #include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -20,6 +21,7 @@ using namespace penstock::pipe;
 
 void PipeDialect::initialize() {
   registerTypes();
+  getContext()->loadDialect<ScheduleDialect>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "compiler/Dialect/PipeAttrs.cpp.inc"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How wide lanes are, rings, streaming.
-#include "compiler/Dialect/PipeDialect.h"
+#include "compiler/Dialect/RowStreams.h"
 #include "compiler/Lane/Features.h"
 #include "compiler/Schedules/ColumnTerms.h"
 #include "compiler/Schedules/ConvertInputs.h"
+#include "compiler/Schedules/LoopPlan.h"
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Schedules/RowTiles.h"
 #include "compiler/Schedules/SeparateReductions.h"
@@ -21,14 +22,11 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::schedules;
 
-/// The vertical pass that alone reads `op`, if both can go row by row.
+/// Whether a vertical pass alone reads `op`, and both can go row by row.
 static bool streamsRows(ResampleOp op) {
-  auto type = llvm::cast<NamedTensorType>(op.getResult().getType());
-  if (op.getNumerics() != Numerics::pillow || type.axisIndex(op.getAxis()) != 1 || !op->hasOneUse())
-    return false;
-  auto vertical = llvm::dyn_cast<ResampleOp>(*op->user_begin());
-  return vertical && vertical.getInput() == op.getResult() &&
-         vertical.getNumerics() == Numerics::pillow && type.axisIndex(vertical.getAxis()) == 0;
+  auto vertical = op->hasOneUse() ? llvm::dyn_cast<ResampleOp>(*op->user_begin()) : ResampleOp();
+  return vertical && vertical.getInput() == op.getResult() && canStreamRows(op) &&
+         canReadRows(vertical);
 }
 
 /// A number that is a constant, or the default of a run-time parameter.
@@ -115,49 +113,59 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
   }
 
   void runOnOperation() override {
-    Builder builder(&getContext());
     for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
-      if (kernel.getSchedule() || kernel.getKind() == "codec")
+      if (kernel.getKind() == "codec")
         continue;
-      for (ReduceOp rows : separateReductions(kernel)) {
-        addRemark(rows, "schedule-cpu",
-                  "is computed first, for whole columns: pieces side by side share it");
-        // Conversion stores it as a whole where it is not read row by row.
-        rows->setAttr("schedule", builder.getStringAttr("ring"));
-      }
-      for (WindowOp rows : separateWindows(kernel))
-        addRemark(
-            rows, "schedule-cpu",
-            "goes along one axis, and then another window along the other: neighbours share it");
-      for (ViewOp copy : transposeInputs(kernel))
-        store(*copy, "scratch",
-              "is computed once and stored in scratch memory: a map reads it many times, across "
-              "its rows");
-      for (MapOp converted : convertInputs(kernel))
-        store(*converted, "scratch",
-              "is computed once and stored in scratch memory: a window takes many neighbours of "
-              "each element so");
-      for (MapOp column : splitColumnTerms(kernel))
-        store(*column, "scratch",
-              "is computed once and stored in scratch memory: all rows have it in common");
-      forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) { store(op); });
-      forEachInline(kernel, /*pixelsTogether=*/true, [](Operation &op) { markInline(op); });
-      keepCheapMapsApart(kernel);
-      NamedAttrList chosen;
-      chosen.set("level", builder.getI64IntegerAttr(level));
-      if (auto tile = rowTileOf(kernel)) {
-        chosen.set("row_tile", builder.getI64IntegerAttr(*tile));
-        addRemark(kernel, "schedule-cpu",
-                  "goes through its rows in tiles of " + std::to_string(*tile) +
-                      ", which stay in a near cache");
-      }
-      // It wins where a register is a line, on the machines that were measured, and loses
-      // on Zen 3, where it is half of one.
-      if (penstock::lane::featuresOf(level).registerBytes >= lineBytes &&
-          streamsOutputs(kernel, getOperation()))
-        chosen.set("streaming", builder.getUnitAttr());
-      kernel.setScheduleAttr(chosen.getDictionary(&getContext()));
+      if (!kernel.getSchedule())
+        schedule(kernel);
+      // What a schedule leaves open.
+      auto stated = kernel.getSchedule()->getAs<IntegerAttr>("level");
+      if (!kernel.getSchedule()->contains("threads"))
+        planLoops(kernel, stated ? penstock::lane::featuresOf(stated.getInt())
+                                 : penstock::lane::Features());
     }
+  }
+
+  void schedule(KernelOp kernel) {
+    Builder builder(&getContext());
+    for (ReduceOp rows : separateReductions(kernel)) {
+      addRemark(rows, "schedule-cpu",
+                "is computed first, for whole columns: pieces side by side share it");
+      // Conversion stores it as a whole where it is not read row by row.
+      rows->setAttr("schedule", builder.getStringAttr("ring"));
+    }
+    for (WindowOp rows : separateWindows(kernel))
+      addRemark(
+          rows, "schedule-cpu",
+          "goes along one axis, and then another window along the other: neighbours share it");
+    for (ViewOp copy : transposeInputs(kernel))
+      store(*copy, "scratch",
+            "is computed once and stored in scratch memory: a map reads it many times, across "
+            "its rows");
+    for (MapOp converted : convertInputs(kernel))
+      store(*converted, "scratch",
+            "is computed once and stored in scratch memory: a window takes many neighbours of "
+            "each element so");
+    for (MapOp column : splitColumnTerms(kernel))
+      store(*column, "scratch",
+            "is computed once and stored in scratch memory: all rows have it in common");
+    forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) { store(op); });
+    forEachInline(kernel, /*pixelsTogether=*/true, [](Operation &op) { markInline(op); });
+    keepCheapMapsApart(kernel);
+    NamedAttrList chosen;
+    chosen.set("level", builder.getI64IntegerAttr(level));
+    if (auto tile = rowTileOf(kernel)) {
+      chosen.set("row_tile", builder.getI64IntegerAttr(*tile));
+      addRemark(kernel, "schedule-cpu",
+                "goes through its rows in tiles of " + std::to_string(*tile) +
+                    ", which stay in a near cache");
+    }
+    // It wins where a register is a line, on the machines that were measured, and loses
+    // on Zen 3, where it is half of one.
+    if (penstock::lane::featuresOf(level).registerBytes >= lineBytes &&
+        streamsOutputs(kernel, getOperation()))
+      chosen.set("streaming", builder.getUnitAttr());
+    kernel.setScheduleAttr(chosen.getDictionary(&getContext()));
   }
 };
 } // namespace

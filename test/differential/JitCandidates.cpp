@@ -46,10 +46,12 @@ std::vector<Candidate> jitCandidates(const std::string &remote) {
                            codegen::CpuLevel::v4vnni}) {
     if (level > codegen::Target::host().level)
       break;
-    result.push_back({"code, " + codegen::Target{level}.describe(),
-                      [level](mlir::ModuleOp module, const BatchInputs &inputs) {
-                        return compiled<JitKernels>(module, inputs, codegen::Target{level});
-                      }});
+    for (const bool forced : {false, true})
+      result.push_back({(forced ? "forced loops, " : "code, ") + codegen::Target{level}.describe(),
+                        [level, forced](mlir::ModuleOp module, const BatchInputs &inputs) {
+                          return compiled<JitKernels>(module, inputs, codegen::Target{level},
+                                                      forced);
+                        }});
   }
   if (!remote.empty()) {
     const codegen::Target target = *codegen::Target::named("armv8-a");

@@ -5,6 +5,7 @@
 #include "codegen/cpu/Compile.h"
 #include "compiler/Pipelines/CodePipelines.h"
 #include "mlir/IR/Diagnostics.h"
+#include "test/differential/ForcedLoops.h"
 
 using namespace penstock::reference;
 
@@ -12,7 +13,8 @@ namespace penstock::differential {
 
 //===--- compiling ---------------------------------------------------------===//
 
-JitKernels::JitKernels(mlir::ModuleOp module, const codegen::Target &target, RemoteMachine *remote)
+JitKernels::JitKernels(mlir::ModuleOp module, const codegen::Target &target, RemoteMachine *remote,
+                       bool forced)
     : remote(remote) {
   mlir::OwningOpRef<mlir::ModuleOp> own(module.clone());
   mlir::ScopedDiagnosticHandler diagnostics(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
@@ -20,11 +22,15 @@ JitKernels::JitKernels(mlir::ModuleOp module, const codegen::Target &target, Rem
       failed = diagnostic.str();
     return mlir::success();
   });
-  mlir::PassManager toLoops(module.getContext()), toLLVM(module.getContext());
-  pipelines::buildSchedulePipeline(toLoops, static_cast<int>(target.level));
+  mlir::PassManager toSchedule(module.getContext()), toLoops(module.getContext()),
+      toLLVM(module.getContext());
+  pipelines::buildSchedulePipeline(toSchedule, static_cast<int>(target.level));
   pipelines::buildLoopsPipeline(toLoops);
   pipelines::buildLLVMPipeline(toLLVM, static_cast<int>(target.level));
-  if (mlir::failed(toLoops.run(*own))) {
+  mlir::LogicalResult scheduled = toSchedule.run(*own);
+  if (forced && mlir::succeeded(scheduled))
+    forceLoops(*own);
+  if (mlir::failed(scheduled) || mlir::failed(toLoops.run(*own))) {
     if (failed.empty())
       failed = "no loops, without a reason";
     return;

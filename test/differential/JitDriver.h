@@ -19,8 +19,9 @@ namespace penstock::differential {
 class JitKernels final : public reference::KernelRunner {
 public:
   /// Compiles a copy of the module; `error()` says what went wrong. The code runs on `remote` where
-  /// that is not null.
-  JitKernels(mlir::ModuleOp module, const codegen::Target &target, RemoteMachine *remote = nullptr);
+  /// that is not null. `forced`: with loops that nobody chose (ForcedLoops.h).
+  JitKernels(mlir::ModuleOp module, const codegen::Target &target, RemoteMachine *remote = nullptr,
+             bool forced = false);
   ~JitKernels() override;
   const std::string &error() const { return failed; }
 

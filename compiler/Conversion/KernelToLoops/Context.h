@@ -3,6 +3,7 @@
 // What is known of a kernel while it becomes loops.
 #pragma once
 
+#include "compiler/Analysis/WindowMargins.h"
 #include "compiler/Conversion/KernelContract.h"
 #include "compiler/Conversion/KernelToLoops/Elements/TapLoops.h"
 #include "compiler/Conversion/KernelToLoops/Rows/RowStream.h"
@@ -15,11 +16,7 @@
 
 namespace penstock::conversion {
 
-/// Elements that a border makes up, stored around a tensor: so many along each axis.
-struct Margin {
-  pipe::Border border;
-  llvm::SmallVector<int64_t> low, high;
-};
+using analysis::Margin;
 
 /// A horizontal and a vertical pass, row by row.
 struct RowStream {

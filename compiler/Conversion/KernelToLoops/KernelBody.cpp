@@ -106,12 +106,8 @@ LogicalResult penstock::conversion::emitTopLevel(const Site &around, Operation &
   if (auto repeat = llvm::dyn_cast<RepeatOp>(op))
     return materialiseRepeat(site, repeat);
   if (auto resample = llvm::dyn_cast<ResampleOp>(op)) {
-    if (op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("ring")) {
-      auto done = prepareRing(site, resample);
-      if (failed(done))
-        return failure();
-      return *done ? success() : materialise(site, op);
-    }
+    if (op.getAttrOfType<StringAttr>("schedule") == b.getStringAttr("ring"))
+      return prepareRing(site, resample);
     if (failed(prepareVertical(site, resample)))
       return failure();
   }
@@ -145,15 +141,14 @@ static LogicalResult materialise(const Site &site, Operation &op) {
       ctx.single[result] = emit(site, result, {}); // stays in a register
       continue;
     }
-    auto margin = marginOf(site, result, /*asCopy=*/false);
+    auto margin = penstock::analysis::marginOf(ctx.kernel, result, /*asCopy=*/false);
     auto buffer = margin ? marginBuffer(site, result, *margin) : wholeBuffer(site, result);
     if (failed(buffer))
       return failure();
     std::optional<Interval> written;
     Site storing = site;
     storing.written = &written;
-    storeTensor(storing, result, *buffer, defaultShape(site, result), l.i64(0),
-                extent(site, result, 0));
+    storeTensor(storing, result, *buffer, shapeOf(result), l.i64(0), extent(site, result, 0));
     noteWritten(written, *buffer);
     margin ? keepMargins(site, result, *buffer, *margin) : void(ctx.buffers[result] = *buffer);
   }
@@ -177,7 +172,8 @@ static LogicalResult storeOutputs(const Site &site, ReturnOp op) {
     return success();
   std::string leading;
   Value banded; // the extent that the band speaks of
-  for (auto [value, to] : llvm::zip(op.getValues(), ctx.outputs)) {
+  for (auto [operand, to] : llvm::zip(op->getOpOperands(), ctx.outputs)) {
+    Value value = operand.get();
     auto type = llvm::cast<NamedTensorType>(value.getType());
     Buffer output = to;
     if (auto stored = ctx.buffers.find(value);
@@ -199,7 +195,7 @@ static LogicalResult storeOutputs(const Site &site, ReturnOp op) {
         high = b.create<arith::SelectOp>(l.loc, same, l.minS(high, ctx.band[1]), high);
       }
     }
-    const LoopShape shape = defaultShape(site, value);
+    const LoopShape shape = shapeOf(site, operand);
     if (!ctx.streaming || !storesWholeLines(type, shape)) {
       storeTensor(site, value, output, shape, low, high);
       continue;
@@ -217,7 +213,9 @@ static LogicalResult storeOutputs(const Site &site, ReturnOp op) {
     storeTensor(site, value, output, shape, low, high);
     b.setInsertionPointToStart(choice.elseBlock());
     output.streaming = false;
-    storeTensor(site, value, output, {shape.laneAxis, shape.unrollAxis, 1}, low, high);
+    LoopShape single = shape;
+    single.lanes = 1;
+    storeTensor(site, value, output, single, low, high);
   }
   return success();
 }

@@ -93,10 +93,16 @@ LogicalResult penstock::conversion::emitRowTiles(const Site &site, const Axis &r
     for (Operation &op : one.block())
       if (failed(emitTopLevel(site, op)))
         done = failure();
-    for (auto &[value, to] : ctx.tileOutputs)
-      if (auto stored = ctx.buffers.find(value);
-          stored == ctx.buffers.end() || stored->second.pointer != to.pointer)
-        storeTensor(site, value, to, defaultShape(site, value), l.i64(0), l.i64(tile));
+    for (auto [output, operand] :
+         llvm::zip(ctx.tileOutputs, body.getTerminator()->getOpOperands())) {
+      auto &[value, to] = output;
+      auto stored = ctx.buffers.find(value);
+      if (stored == ctx.buffers.end())
+        storeTensor(site, value, to, shapeOf(value), l.i64(0), l.i64(tile));
+      else if (stored->second.pointer != to.pointer)
+        storeTensor(site, value, to, shapeFrom(copyLoopsOf(operand), typeOf(value)), l.i64(0),
+                    l.i64(tile));
+    }
   });
   ctx.tileOutputs.clear();
   ctx.scratchUsed = used; // nobody reads after the loop what is in there

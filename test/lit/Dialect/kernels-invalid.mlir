@@ -178,3 +178,77 @@ func.func @launch_without_size(%x: !pipe.tensor<u8[w=?]>) {
   %0 = pipe.launch @k (%x) scalars() : (!pipe.tensor<u8[w=?]>) -> !pipe.tensor<u8[w=?]>
   return
 }
+
+// -----
+
+// kernel, C6.
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  // expected-error @below {{has `copies = #schedule.loops<along = "h", lanes = 4, tail = overlap>` (C6); axes of it are those of '!pipe.tensor<u8[w=4]>'}}
+  pipe.return %x : !pipe.tensor<u8[w=4]> {copies = #schedule.loops<along = "h", lanes = 4, tail = overlap>}
+}
+
+// -----
+
+// kernel, C6.
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  // expected-error @below {{has `copies = 4 : i64` (C6); it is one `#schedule.loops`, or `unit`, for each of 1}}
+  pipe.return %x : !pipe.tensor<u8[w=4]> {copies = 4 : i64}
+}
+
+// -----
+
+// kernel, C7.
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u8[h=17, w=4]>):
+  // expected-error @below {{(C7); `unroll` names an axis of 1 to 16 elements, known when compiling}}
+  pipe.return %x : !pipe.tensor<u8[h=17, w=4]> {copies = #schedule.loops<along = "w", lanes = 4, unroll = "h", tail = overlap>}
+}
+
+// -----
+
+// kernel, C8.
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=9]>, %w: !pipe.tensor<i32[w=4, k=5]>, %s: !pipe.tensor<i32[w=4]>):
+  // expected-error @below {{has the schedule "ring"; that takes Pillow's numerics along columns whose number is known, of up to four bytes side by side in memory}}
+  %0 = pipe.resample pillow %x along "w" with %w, %s {schedule = "ring"}
+      : !pipe.tensor<u8[w=9]>, !pipe.tensor<i32[w=4, k=5]>, !pipe.tensor<i32[w=4]> -> !pipe.tensor<u8[w=4]>
+  pipe.return %0 : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+// C1 of #schedule.loops.
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  // expected-error @below {{C1: 24 lanes; known are powers of two up to 64}}
+  pipe.return %x : !pipe.tensor<u8[w=4]> {copies = #schedule.loops<along = "w", lanes = 24, tail = overlap>}
+}
+
+// -----
+
+// C2 of #schedule.loops.
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  // expected-error @below {{C2: loops for 17 combinations of arms; they are written for 1 to 16}}
+  pipe.return %x : !pipe.tensor<u8[w=4]> {copies = #schedule.loops<along = "w", lanes = 4, arms = 17, tail = overlap>}
+}
+
+// -----
+
+// C3 of #schedule.loops.
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  // expected-error @below {{C3: the version "rows"; known are "bounded", "strides" and "rows", once each}}
+  pipe.return %x : !pipe.tensor<u8[w=4]> {copies = #schedule.loops<along = "w", lanes = 4, versions = ["rows", "rows"], tail = overlap>}
+}
+
+// -----
+
+// C4 of #schedule.loops.
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  // expected-error @below {{C4: 4 lanes along "w", and `unroll = "w"`; lanes have an axis of their own}}
+  pipe.return %x : !pipe.tensor<u8[w=4]> {copies = #schedule.loops<along = "w", lanes = 4, unroll = "w", tail = overlap>}
+}

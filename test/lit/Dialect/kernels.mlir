@@ -40,3 +40,15 @@ func.func @launches(%x: !pipe.tensor<u8[h=?, w=4]>, %n: i64, %run: i1, %flag: !l
   pipe.cancellation_point %flag : !llvm.ptr
   return
 }
+
+// CHECK-LABEL: pipe.kernel @loops "pixels"
+pipe.kernel @loops "pixels" schedule {level = 3 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=8, w=40, c=3]>):
+  // CHECK: pipe.view {{.*}} {loops = #schedule.loops<along = "w", lanes = 32, unroll = "c", arms = 2, versions = ["strides", "rows"], tail = single>, schedule = "scratch"}
+  %0 = pipe.view %x by affine_map<(d0, d1, d2) -> (d0, 39 - d1, d2)> [] {
+    schedule = "scratch",
+    loops = #schedule.loops<along = "w", lanes = 32, unroll = "c", arms = 2, versions = ["strides", "rows"], tail = single>
+  } : !pipe.tensor<u8[h=8, w=40, c=3]> -> !pipe.tensor<u8[h=8, w=40, c=3]>
+  // CHECK: pipe.return {{.*}} {copies = #schedule.loops<along = "w", lanes = 4, tail = overlap>}
+  pipe.return %0 : !pipe.tensor<u8[h=8, w=40, c=3]> {copies = #schedule.loops<along = "w", lanes = 4, tail = overlap>}
+}

@@ -18,113 +18,19 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-/// What is copied stays in a core's own cache.
-static constexpr int64_t mostBytes = int64_t{1} << 20;
-/// Neighbours along the lanes from which on a copy pays.
-static constexpr int64_t enoughNeighbours = 4;
 /// Elements of a margin that are copied without a loop around them.
 static constexpr int64_t unrolledElements = 8;
 /// Loads of a window, and of other readers, may run so far over the end of what they want.
 static constexpr int64_t slack = 64;
 static constexpr int64_t line = 64;
 
-/// What a window reads, short of conversions of elements.
-static Value rootOf(WindowOp op) {
-  Value root = op.getInput();
-  while (op.getBorder() != Border::constant && root.getDefiningOp<CastOp>())
-    root = root.getDefiningOp<CastOp>().getValue();
-  return root;
-}
-
-/// Whether what lies outside is made of elements, or of zeros.
-static bool isPlain(WindowOp op) {
-  if (op.getBorder() != Border::constant)
-    return true;
-  auto fill = op.getFill().getDefiningOp<ConstantOp>();
-  if (!fill)
-    return false;
-  if (auto real = llvm::dyn_cast<FloatAttr>(fill.getValue()))
-    return real.getValue().isPosZero();
-  auto integer = llvm::dyn_cast<IntegerAttr>(fill.getValue());
-  return integer && integer.getValue().isZero();
-}
-
-/// The windows that read `tensor`, or conversions of it.
-static void windowsOf(Value tensor, Value root, SmallVectorImpl<WindowOp> &found) {
-  for (Operation *user : tensor.getUsers()) {
-    auto window = llvm::dyn_cast<WindowOp>(user);
-    if (window && window.getInput() == tensor && rootOf(window) == root && isPlain(window))
-      found.push_back(window);
-    if (auto cast = llvm::dyn_cast<CastOp>(user);
-        cast && llvm::isa<NamedTensorType>(cast.getType()))
-      windowsOf(cast.getResult(), root, found);
-  }
-}
-
-/// Neighbours of a window that the body uses and that lie elsewhere along `axis`.
-static int64_t neighboursAlong(WindowOp op, StringRef axis) {
-  const auto names = llvm::to_vector(op.getOver().getAsValueRange<StringAttr>());
-  const auto found = llvm::find(names, axis);
-  if (found == names.end())
-    return 0;
-  const auto place = static_cast<size_t>(found - names.begin());
-  int64_t inside = 1, count = 1, used = 0;
-  for (size_t k = 0; k < names.size(); ++k) {
-    const int64_t reach = op.getHigh()[k] - op.getLow()[k] + 1;
-    count *= reach;
-    inside *= k > place ? reach : 1;
-  }
-  for (int64_t number = 0; number < count; ++number) {
-    const int64_t reach = op.getHigh()[place] - op.getLow()[place] + 1;
-    used += number / inside % reach != -op.getLow()[place] &&
-            !op.getBody().front().getArgument(static_cast<unsigned>(number)).use_empty();
-  }
-  return used;
-}
-
-/// The margins that windows want of `tensor`; null where there are none. `asCopy`: it
-/// is stored for nothing else.
-std::optional<Margin> penstock::conversion::marginOf(const Site &site, Value tensor, bool asCopy) {
-  auto [ctx, b, l, m] = site.parts();
-  NamedTensorType type = typeOf(tensor);
-  SmallVector<WindowOp> windows;
-  windowsOf(tensor, tensor, windows);
-  if (windows.empty() || !type.isStatic() || type.getRank() == 0)
-    return std::nullopt;
-  Margin margin{windows.front().getBorder(), SmallVector<int64_t>(type.getRank(), 0),
-                SmallVector<int64_t>(type.getRank(), 0)};
-  const StringRef lanes = type.getAxes()[defaultShape(site, tensor).laneAxis].name;
-  int64_t neighbours = 0;
-  for (WindowOp window : windows) {
-    if (window.getBorder() != margin.border ||
-        (asCopy && window->getBlock() != &ctx.kernel.getBody().front()))
-      continue;
-    neighbours += neighboursAlong(window, lanes);
-    for (auto [k, name] : llvm::enumerate(window.getOver().getAsRange<StringAttr>())) {
-      const int64_t axis = type.axisIndex(name);
-      margin.low[axis] = std::max(margin.low[axis], -window.getLow()[k]);
-      margin.high[axis] = std::max(margin.high[axis], window.getHigh()[k]);
-    }
-  }
-  int64_t bytes = scalarBytes(type.getElementType());
-  for (auto [axis, a] : llvm::enumerate(type.getAxes())) {
-    if (a.extent == 0)
-      return std::nullopt;
-    bytes *= a.extent + margin.low[axis] + margin.high[axis];
-    if (bytes > mostBytes)
-      return std::nullopt;
-  }
-  if (neighbours < (asCopy ? enoughNeighbours : 1))
-    return std::nullopt;
-  return margin;
-}
-
 /// Whether what the window reads outside of its input is there.
 bool penstock::conversion::hasMargin(const Site &site, WindowOp op) {
   auto [ctx, b, l, m] = site.parts();
-  Value root = rootOf(op);
+  Value root = penstock::analysis::rootOf(op);
   auto found = ctx.margins.find(root);
-  if (found == ctx.margins.end() || !isPlain(op) || found->second.border != op.getBorder())
+  if (found == ctx.margins.end() || !penstock::analysis::isPlain(op) ||
+      found->second.border != op.getBorder())
     return false;
   for (auto [k, name] : llvm::enumerate(op.getOver().getAsRange<StringAttr>())) {
     const int64_t axis = typeOf(root).axisIndex(name);
@@ -265,11 +171,11 @@ void penstock::conversion::copyTensor(const Site &site, Value tensor, const Buff
 /// Stores what the window reads, with margins, where that pays.
 LogicalResult penstock::conversion::prepareMargins(const Site &site, WindowOp op) {
   auto [ctx, b, l, m] = site.parts();
-  Value root = rootOf(op);
-  if (!isPlain(op) || ctx.margins.contains(root) || ctx.single.contains(root) ||
+  Value root = penstock::analysis::rootOf(op);
+  if (!penstock::analysis::isPlain(op) || ctx.margins.contains(root) || ctx.single.contains(root) ||
       op->getBlock() != &ctx.kernel.getBody().front() || ctx.verticals.contains(root))
     return success();
-  auto margin = marginOf(site, root, /*asCopy=*/true);
+  auto margin = penstock::analysis::marginOf(ctx.kernel, root, /*asCopy=*/true);
   if (!margin)
     return success();
   auto buffer = marginBuffer(site, root, *margin);
@@ -281,7 +187,7 @@ LogicalResult penstock::conversion::prepareMargins(const Site &site, WindowOp op
     copyTensor(site, root, from, *buffer);
     buffer->written = from.written;
   } else {
-    storeTensor(site, root, *buffer, defaultShape(site, root), l.i64(0), extent(site, root, 0));
+    storeTensor(site, root, *buffer, shapeOf(root), l.i64(0), extent(site, root, 0));
   }
   keepMargins(site, root, *buffer, *margin);
   return success();

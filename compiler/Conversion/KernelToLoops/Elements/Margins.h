@@ -7,9 +7,6 @@
 
 namespace penstock::conversion {
 
-/// The margins that windows want of `tensor`; null where there are none. `asCopy`: it
-/// is stored for nothing else.
-std::optional<Margin> marginOf(const Site &site, mlir::Value tensor, bool asCopy);
 /// Whether what the window reads outside of its input is there.
 bool hasMargin(const Site &site, pipe::WindowOp op);
 /// Room for a tensor and its margins; the pointer is that of its first element. Rows begin where

@@ -86,7 +86,7 @@ LogicalResult penstock::conversion::materialiseRepeat(const Site &site, RepeatOp
   };
   auto store = [&](const Site &site, Value value, Value result, const Buffer &to) {
     const bool isPoint = typeOf(result).getRank() == 0;
-    storeTensor(site, value, to, defaultShape(site, result), l.i64(0),
+    storeTensor(site, value, to, shapeOf(result), l.i64(0),
                 isPoint ? l.i64(1) : extent(site, result, 0));
   };
   LogicalResult done = success();

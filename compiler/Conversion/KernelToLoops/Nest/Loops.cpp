@@ -38,7 +38,7 @@ penstock::conversion::carryLoop(const Site &site, Value low, Value high, ValueRa
 }
 
 void penstock::conversion::overLanes(const Site &site, Value from, Value size, int64_t lanes,
-                                     llvm::function_ref<void(const Site &, Index)> use) {
+                                     llvm::function_ref<void(const Site &, Index)> use, Tail tail) {
   auto [ctx, b, l, m] = site.parts();
   auto known = Lanes::constantOf(size);
   const bool fromZero = Lanes::constantOf(from) == 0;
@@ -54,10 +54,23 @@ void penstock::conversion::overLanes(const Site &site, Value from, Value size, i
     }
     if (lanes == *known)
       return body(lanes, from);
+    if (tail == Tail::single && *known % lanes) {
+      Value whole = l.i64(*known - *known % lanes);
+      forLoop(site, from, whole, lanes, [&](Value i) { body(lanes, i); });
+      forLoop(site, whole, size, 1, [&](Value i) { body(1, i); });
+      return;
+    }
     // The last vector overlaps the one before it: everything is pure, so
     // elements may be computed twice.
     forLoop(site, from, size, lanes,
             [&](Value i) { body(lanes, *known % lanes ? l.minS(i, l.i64(*known - lanes)) : i); });
+    return;
+  }
+  if (tail == Tail::single) {
+    Value rest = l.remS(l.maxS(l.sub(size, from), l.i64(0)), l.i64(lanes));
+    Value whole = l.sub(size, rest);
+    forLoop(site, from, whole, lanes, [&](Value i) { body(lanes, i); });
+    forLoop(site, whole, size, 1, [&](Value i) { body(1, i); });
     return;
   }
   Value enough = l.cmp(CmpIPredicate::sge, l.sub(size, from), l.i64(lanes));

@@ -20,8 +20,6 @@ static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShap
 static bool storeRun(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
                      Value high);
 
-/// Loops that are written for each combination of the arms of choices, at most.
-static constexpr int64_t loopVariants = 4;
 /// Of the size of numbers that loops are written for: no product of a few of them overflows.
 static constexpr double ordinaryBound = 65536;
 
@@ -32,11 +30,12 @@ static void storeParts(const Site &site, ConcatOp op, const Buffer &to, Value lo
   auto [ctx, b, l, m] = site.parts();
   const int64_t axis = typeOf(op.getResult()).axisIndex(op.getAxis());
   Value at = l.i64(0);
-  for (Value input : op.getInputs()) {
+  for (OpOperand &operand : op->getOpOperands().take_front(op.getInputs().size())) {
+    Value input = operand.get();
     Buffer part = to;
     part.streaming = false;
     part.pointer = m.address(to.pointer, l.mul(at, to.strides[axis]));
-    storeTensor(site, input, part, defaultShape(site, input), low, high);
+    storeTensor(site, input, part, shapeOf(site, operand), low, high);
     at = l.add(at, extent(site, input, axis));
   }
 }
@@ -48,7 +47,8 @@ static void storeOrdinary(const Site &site, Value tensor, const Buffer &to, Loop
   auto [ctx, b, l, m] = site.parts();
   llvm::SetVector<Value> open;
   Seen seen;
-  if (shape.lanes == 1 || !unboundedScalars(site, tensor, open, seen) || open.empty())
+  if (!shape.bounded || shape.lanes == 1 || !unboundedScalars(site, tensor, open, seen) ||
+      open.empty())
     return storeArm(site, tensor, to, shape, low, high);
   Site bounded = site;
   Value ordinary;
@@ -91,7 +91,7 @@ void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buf
     variants *= llvm::cast<ChooseOp>(choose).getArms().size();
   auto fits = [&](Operation *choose) {
     return variants * static_cast<int64_t>(llvm::cast<ChooseOp>(choose).getArms().size()) <=
-           loopVariants;
+           shape.arms;
   };
   auto found = llvm::find_if(choices, fits);
   if (found == choices.end())
@@ -125,7 +125,7 @@ static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape
   withLanes[shape.laneAxis] = true;
   llvm::SetVector<Value> strides;
   Seen seen;
-  if (shape.lanes > 1)
+  if (shape.strides && shape.lanes > 1)
     laneStrides(site, tensor, withLanes, strides, seen);
   if (strides.size() != 1 || Lanes::constantOf(scalarOf(site, strides[0]).value))
     return storeNest(site, tensor, to, shape, low, high);
@@ -227,10 +227,13 @@ static bool storeRun(const Site &site, Value tensor, const Buffer &to, LoopShape
               });
       return;
     }
-    overLanes(site, l.i64(0), l.i64(size), shape.lanes, [&](const Site &lanes, Index index) {
-      at.back() = index;
-      storeLanes(lanes, tensor, to, {rank - 1, -1, shape.lanes}, at);
-    });
+    overLanes(
+        site, l.i64(0), l.i64(size), shape.lanes,
+        [&](const Site &lanes, Index index) {
+          at.back() = index;
+          storeLanes(lanes, tensor, to, {rank - 1, -1, shape.lanes}, at);
+        },
+        shape.tail);
   };
   nest(0);
   return true;

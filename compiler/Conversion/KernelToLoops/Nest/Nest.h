@@ -5,23 +5,32 @@
 
 #include "compiler/Conversion/KernelToLoops/Context.h"
 #include "compiler/Conversion/KernelToLoops/Seen.h"
+#include "compiler/Dialect/ScheduleDialect.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace penstock::conversion {
 
 /// Which loops compute a tensor: the axis along which lanes lie, and the
-/// innermost axis that is unrolled, by position; -1: none.
+/// innermost axis that is unrolled, by position; -1: none. `#schedule.loops` says what the rest
+/// is.
 struct LoopShape {
   int64_t laneAxis = -1;
   int64_t unrollAxis = -1;
   int64_t lanes = 1;
+  int64_t arms = 4;
+  bool bounded = true, strides = true, rows = true;
+  pipe::Tail tail = pipe::Tail::overlap;
 };
 
 /// Axes that are small and unrolled, such as channels.
-constexpr int64_t unrollBound = 4;
+constexpr int64_t unrollBound = analysis::mostChannels;
 
-LoopShape defaultShape(const Site &site, mlir::Value tensor);
+/// The loops that the schedule gives what is computed, or what an op stores of others; element by
+/// element where it gives none.
+LoopShape shapeFrom(pipe::LoopsAttr loops, pipe::NamedTensorType type);
+LoopShape shapeOf(mlir::Value computed);
+LoopShape shapeOf(const Site &site, mlir::OpOperand &stored);
 void storeTensor(const Site &site, mlir::Value tensor, const Buffer &to, LoopShape shape,
                  mlir::Value low, mlir::Value high);
 void storeRow(const Site &site, mlir::Value tensor, const Buffer &to, const LoopShape &shape,
@@ -40,9 +49,10 @@ llvm::SmallVector<mlir::Value>
 carryLoop(const Site &site, mlir::Value low, mlir::Value high, mlir::ValueRange inits,
           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
 /// Runs `body` where there are lanes, with an index for as many lanes as there are, up to `lanes`;
-/// the last ones overlap those before them.
+/// the last ones overlap those before them, or go one by one.
 void overLanes(const Site &site, mlir::Value from, mlir::Value size, int64_t lanes,
-               llvm::function_ref<void(const Site &, Index)> body);
+               llvm::function_ref<void(const Site &, Index)> body,
+               pipe::Tail tail = pipe::Tail::overlap);
 
 //===--- what is decided once per nest, or per row (Cases.cpp) ----------===//
 

@@ -22,7 +22,7 @@ void penstock::conversion::storeRow(const Site &site, Value tensor, const Buffer
                                     Value high) {
   auto [ctx, b, l, m] = site.parts();
   llvm::MapVector<Operation *, PadRow> rows;
-  if (shape.lanes > 1) {
+  if (shape.rows && shape.lanes > 1) {
     SmallVector<Index> any(at);
     for (int64_t axis : {shape.laneAxis, shape.unrollAxis})
       if (axis >= 0)
@@ -56,12 +56,14 @@ static void storeVectors(const Site &site, Value tensor, const Buffer &to, const
                          ArrayRef<Index> at, Value low, Value high) {
   auto [ctx, b, l, m] = site.parts();
   const int64_t lane = shape.laneAxis;
-  overLanes(site, lane == 0 ? low : l.i64(0), lane == 0 ? high : extent(site, tensor, lane),
-            shape.lanes, [&](const Site &lanes, Index index) {
-              SmallVector<Index> here(at);
-              here[lane] = index;
-              storeLanes(lanes, tensor, to, shape, here);
-            });
+  overLanes(
+      site, lane == 0 ? low : l.i64(0), lane == 0 ? high : extent(site, tensor, lane), shape.lanes,
+      [&](const Site &lanes, Index index) {
+        SmallVector<Index> here(at);
+        here[lane] = index;
+        storeLanes(lanes, tensor, to, shape, here);
+      },
+      shape.tail);
 }
 
 void penstock::conversion::noteWritten(const std::optional<Interval> &written, Buffer &to) {

@@ -76,23 +76,17 @@ static void setField(const Site &site, const RowStream &stream, RowField field, 
   m.storePlain(value, m.address(stream.descriptor, l.i64(8 * static_cast<int64_t>(field))));
 }
 
-/// Sets up the horizontal half of a stream where the form of `op` allows: false
-/// where it does not, and the value is then stored whole.
-FailureOr<bool> penstock::conversion::prepareRing(const Site &site, ResampleOp op) {
+/// Sets up the horizontal half of a stream.
+LogicalResult penstock::conversion::prepareRing(const Site &site, ResampleOp op) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(op.getResult());
   const int64_t rank = type.getRank();
-  if (op.getNumerics() != Numerics::pillow || rank < 2 || rank > 3 ||
-      type.axisIndex(op.getAxis()) != 1)
-    return false;
   const Axis &columns = type.getAxes()[1];
   const int64_t channels = rank == 3 ? type.getAxes()[2].extent : 1;
-  if (!columns.isStatic() || columns.extent < 1 || channels < 1 || channels > 4)
-    return false;
   auto source = denseRows(
       l, m, op.getInput(), ctx.buffers, [&](Value v) { return scalarOf(site, v); }, channels);
   if (!source)
-    return false;
+    return op.emitOpError("has the schedule \"ring\" (C8), and its rows are not dense in memory");
   RowStream stream;
   stream.shape = {channels, columns.extent, l.has.registerBytes,
                   l.has.dotQuads && l.has.permuteBytes};
@@ -142,7 +136,7 @@ FailureOr<bool> penstock::conversion::prepareRing(const Site &site, ResampleOp o
   setField(site, stream, RowField::steps, taps->steps);
   setField(site, stream, RowField::variant, chosen);
   ctx.rings[op.getResult()] = stream;
-  return true;
+  return success();
 }
 
 /// Memory of the ring: a power of two of rows, above what one output row reads.

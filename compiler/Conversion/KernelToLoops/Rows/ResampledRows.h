@@ -9,7 +9,7 @@ namespace penstock::conversion {
 
 /// Sets up the horizontal half of a stream where the form of `op` allows: false
 /// where it does not, and the value is then stored whole.
-mlir::FailureOr<bool> prepareRing(const Site &site, pipe::ResampleOp op);
+mlir::LogicalResult prepareRing(const Site &site, pipe::ResampleOp op);
 /// The vertical half of a stream.
 mlir::LogicalResult prepareVertical(const Site &site, pipe::ResampleOp op);
 std::optional<LaneValue> emitVertical(const Site &site, pipe::ResampleOp op,

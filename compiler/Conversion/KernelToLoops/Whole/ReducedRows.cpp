@@ -116,7 +116,7 @@ static bool goesByRows(const Site &site, ReduceOp op) {
     return false;
   ctx.buffers[op.getResult()] = rowOf(l, type, inRow);
   auto reduce = stored.getDefiningOp<ReduceOp>();
-  const LoopShape shape = defaultShape(site, stored);
+  const LoopShape shape = shapeOf(stored);
   bool fits = (reduce ? laneAxisAcross(site, reduce) : shape.laneAxis) == last;
   if (inRow == 2) {
     fits = reduce

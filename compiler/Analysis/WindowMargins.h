@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Margins that windows want of what they read --*- C++.
+#pragma once
+
+#include "compiler/Dialect/PipeDialect.h"
+
+namespace penstock::analysis {
+
+/// Elements that a border makes up, stored around a tensor: so many along each axis.
+struct Margin {
+  pipe::Border border;
+  llvm::SmallVector<int64_t> low, high;
+};
+
+/// What a window reads, short of conversions of elements.
+mlir::Value rootOf(pipe::WindowOp op);
+/// Whether what lies outside is made of elements, or of zeros.
+bool isPlain(pipe::WindowOp op);
+/// The axis that lanes lie along where nothing else is said: the innermost one, but for channels.
+int64_t usualLaneAxis(pipe::NamedTensorType type);
+/// Channels, of which code is written for each.
+constexpr int64_t mostChannels = 4;
+/// The margins that windows want of `tensor`; null where there are none. `asCopy`: it is stored for
+/// nothing else.
+std::optional<Margin> marginOf(pipe::KernelOp kernel, mlir::Value tensor, bool asCopy);
+
+} // namespace penstock::analysis

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Resampling along rows, for the pass across them.
+#include "compiler/Dialect/RowStreams.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+
+/// Channels of a pixel whose columns are taken together.
+static constexpr int64_t mostChannels = 4;
+
+/// Whether `tensor` is in memory where its elements are read.
+static bool isInMemory(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op)
+    return true;
+  const auto where = op->getAttrOfType<StringAttr>("schedule");
+  if (where && where == "inline")
+    return false;
+  return formOf(op) != KernelForm::inlined || llvm::isa<RepeatOp>(op) ||
+         (where && where == "scratch");
+}
+
+/// Bytes between neighbours along each axis in memory, as far as the type tells.
+static SmallVector<std::optional<int64_t>> bytesApart(Value tensor) {
+  NamedTensorType type = tensorOf(tensor);
+  SmallVector<std::optional<int64_t>> apart(type.getRank());
+  std::optional<int64_t> bytes = scalarBytes(type.getElementType());
+  for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
+    apart[axis] = bytes;
+    const Axis &a = type.getAxes()[axis];
+    bytes = bytes && a.isStatic() ? std::optional(*bytes * a.extent) : std::nullopt;
+  }
+  // The runtime says how far apart rows of an argument lie.
+  if (!tensor.getDefiningOp() && type.getRank() > 1)
+    apart[0].reset();
+  return apart;
+}
+
+/// How far `expr` moves where each dimension moves by `steps`; null where it depends on numbers of
+/// the sample, or on places.
+static std::optional<int64_t> stepOf(AffineExpr expr, ArrayRef<std::optional<int64_t>> steps,
+                                     ViewOp view) {
+  if (auto dim = llvm::dyn_cast<AffineDimExpr>(expr))
+    return steps[dim.getPosition()];
+  auto both = llvm::dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!both)
+    return 0; // the same everywhere
+  auto low = stepOf(both.getLHS(), steps, view), high = stepOf(both.getRHS(), steps, view);
+  if (!low || !high)
+    return std::nullopt;
+  if (both.getKind() == AffineExprKind::Add)
+    return *low + *high;
+  if (*low == 0 && *high == 0)
+    return 0;
+  if (both.getKind() != AffineExprKind::Mul)
+    return std::nullopt;
+  AffineExpr factor = *low == 0 ? both.getLHS() : both.getRHS();
+  if (auto constant = llvm::dyn_cast<AffineConstantExpr>(factor))
+    return (*low + *high) * constant.getValue();
+  if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(factor))
+    if (auto known = view.getSymbols()[symbol.getPosition()].getDefiningOp<ConstantOp>())
+      if (auto number = llvm::dyn_cast<IntegerAttr>(known.getValue()))
+        return (*low + *high) * number.getInt();
+  return std::nullopt;
+}
+
+/// Whether columns of `tensor` are `channels` bytes apart in memory, and channels one.
+static bool hasDenseRows(Value tensor, int64_t channels) {
+  const int64_t rank = tensorOf(tensor).getRank();
+  SmallVector<SmallVector<std::optional<int64_t>>> steps(rank); // by axis that moves
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    steps[axis].assign(rank, 0);
+    steps[axis][axis] = 1;
+  }
+  while (!isInMemory(tensor)) {
+    auto view = tensor.getDefiningOp<ViewOp>();
+    if (!view)
+      return false;
+    for (auto &step : steps) {
+      SmallVector<std::optional<int64_t>> inner;
+      for (AffineExpr expr : view.getMap().getResults())
+        inner.push_back(stepOf(expr, step, view));
+      step = inner;
+    }
+    tensor = view.getInput();
+  }
+  if (!tensorOf(tensor).getElementType().isUnsignedInteger(8))
+    return false;
+  const auto apart = bytesApart(tensor);
+  SmallVector<int64_t> bytes(rank, 0);
+  for (int64_t moved = 0; moved < rank; ++moved)
+    for (auto [step, distance] : llvm::zip(steps[moved], apart)) {
+      if (!step || (moved > 0 && *step && !distance))
+        return false;
+      bytes[moved] += moved > 0 && *step ? *step * *distance : 0;
+    }
+  return bytes[1] == channels && (rank == 2 || bytes[2] == 1);
+}
+
+bool penstock::pipe::canStreamRows(ResampleOp op) {
+  NamedTensorType type = tensorOf(op.getResult());
+  const int64_t rank = type.getRank();
+  if (op.getNumerics() != Numerics::pillow || rank < 2 || rank > 3 ||
+      type.axisIndex(op.getAxis()) != 1)
+    return false;
+  const Axis &columns = type.getAxes()[1];
+  const int64_t channels = rank == 3 ? type.getAxes()[2].extent : 1;
+  return columns.isStatic() && columns.extent >= 1 && channels >= 1 && channels <= mostChannels &&
+         hasDenseRows(op.getInput(), channels);
+}
+
+bool penstock::pipe::canReadRows(ResampleOp op) {
+  const Axis &rows = tensorOf(op.getResult()).getAxes()[0];
+  return op.getNumerics() == Numerics::pillow &&
+         tensorOf(op.getResult()).axisIndex(op.getAxis()) == 0 && rows.isStatic() &&
+         rows.extent >= 1;
+}

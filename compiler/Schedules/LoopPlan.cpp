@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which loops compute what is stored.
+//
+// Lanes lie along the innermost axis, but for pixels, whose channels are unrolled. Ops are gone
+// through in the order in which they become code, since what an element costs depends on what is
+// stored by then.
+#include "compiler/Schedules/LoopPlan.h"
+#include "compiler/Analysis/WindowMargins.h"
+#include "compiler/Dialect/RowStreams.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace penstock::pipe;
+using namespace penstock::schedules;
+
+/// Elements of a byte or of four that are on the way at once.
+static constexpr int64_t mostLanes = 32;
+
+static bool isTensor(Value value) { return llvm::isa<NamedTensorType>(value.getType()); }
+
+/// Whether an operation on bytes, or its lowest byte, is one on bytes.
+static bool staysInBytes(Operation &op) {
+  auto isByte = [](Type type) {
+    return llvm::isa<IntegerType>(type) && type.getIntOrFloatBitWidth() <= 8;
+  };
+  if (llvm::isa<ConstantOp, YieldOp>(op) ||
+      (op.getNumResults() == 1 && isByte(op.getResult(0).getType())))
+    return op.getNumRegions() == 0;
+  if (auto cast = llvm::dyn_cast<CastOp>(op))
+    return isByte(cast.getValue().getType()) && llvm::isa<IntegerType>(cast.getResult().getType());
+  auto binary = llvm::dyn_cast<BinaryOp>(op);
+  return binary && llvm::isa<IntegerType>(binary.getType()) &&
+         llvm::is_contained({BinaryKind::add, BinaryKind::sub, BinaryKind::mul, BinaryKind::bit_and,
+                             BinaryKind::bit_or, BinaryKind::bit_xor},
+                            binary.getKind());
+}
+
+namespace {
+class LoopPlanner {
+public:
+  LoopPlanner(KernelOp kernel, const penstock::lane::Features &has) : kernel(kernel), has(has) {
+    for (BlockArgument argument : kernel.getBody().getArguments())
+      if (isTensor(argument))
+        stored.inMemory.insert(argument);
+    if (auto schedule = kernel.getSchedule())
+      if (auto tile = schedule->getAs<IntegerAttr>("row_tile"))
+        rowTile = tile.getInt();
+  }
+  void plan() {
+    for (Operation &op : kernel.getBody().front())
+      visit(op);
+  }
+
+private:
+  void visit(Operation &op);
+  void visitStored(Operation &op);
+  void visitReturn(ReturnOp op);
+  void visitRepeat(RepeatOp op);
+  void visitWindow(WindowOp op);
+  /// `tensor` is stored by loops of its own, in which `made`, itself if nothing else, is computed.
+  void store(Value tensor, ValueRange made = {});
+  void storeParts(Value tensor);
+  /// An operand that is in memory already is copied.
+  void copy(OpOperand &operand);
+  LoopsAttr loopsFor(Value tensor, ValueRange made);
+
+  bool isSmall(NamedTensorType type, int64_t axis) const {
+    const Axis &a = type.getAxes()[axis];
+    const int64_t extent = axis == 0 && rowTile ? *rowTile : a.extent;
+    return a.isStatic() && extent <= penstock::analysis::mostChannels;
+  }
+  bool readsInterleaved(Value tensor, StringRef name) const;
+  bool isOfBytes(Value tensor, llvm::DenseSet<Value> &seen) const;
+  KernelOp kernel;
+  const penstock::lane::Features &has;
+  StoredValues stored;
+  std::optional<int64_t> rowTile;
+};
+} // namespace
+
+/// Whether elements of `tensor` come from memory that interleaves the axis `name`, or
+/// from rows of pixels.
+bool LoopPlanner::readsInterleaved(Value tensor, StringRef name) const {
+  llvm::SetVector<Value> reached;
+  reached.insert(tensor);
+  for (size_t next = 0; next < reached.size(); ++next) {
+    Value value = reached[next];
+    auto type = llvm::dyn_cast<NamedTensorType>(value.getType());
+    if (!type)
+      continue;
+    if (stored.rows.contains(value))
+      return true;
+    if (stored.inMemory.contains(value)) {
+      if (type.getRank() > 1 && type.getAxes().back().name == name)
+        return true;
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (auto choose = llvm::dyn_cast_if_present<ChooseOp>(op))
+      for (Region &arm : choose.getArms())
+        reached.insert(
+            arm.front().getTerminator()->getOperand(llvm::cast<OpResult>(value).getResultNumber()));
+    if (op)
+      reached.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
+/// Whether a window or map makes bytes out of bytes that are there, and nothing wider on the way.
+bool LoopPlanner::isOfBytes(Value tensor, llvm::DenseSet<Value> &seen) const {
+  Operation *op = tensor.getDefiningOp();
+  if (scalarBytes(tensorOf(tensor).getElementType()) != 1)
+    return false;
+  if (!op || stored.inMemory.contains(tensor) || !seen.insert(tensor).second)
+    return true;
+  if (!llvm::isa<WindowOp, MapOp>(op))
+    return false;
+  return llvm::all_of(op->getRegion(0).front(), staysInBytes) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return !isTensor(operand) || isOfBytes(operand, seen);
+         });
+}
+
+/// `made` is empty for copies.
+LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
+  NamedTensorType type = tensorOf(tensor);
+  const int64_t rank = type.getRank();
+  if (rank == 0)
+    return {};
+  const int64_t along = penstock::analysis::usualLaneAxis(type);
+  int64_t unroll = along + 1 < rank ? rank - 1 : -1;
+  if (unroll < 0 && !made.empty())
+    for (int64_t axis = 0; axis < rank - 1; ++axis)
+      if (isSmall(type, axis) && readsInterleaved(tensor, type.getAxes()[axis].name))
+        unroll = axis;
+  // As many lanes as one vector register has bytes: u8 to f32 chains then use
+  // four registers per value, which hides latency.
+  int64_t lanes = has.registerBytes / (scalarBytes(type.getElementType()) >= 8 ? 4 : 1);
+  llvm::DenseSet<Value> seen;
+  if (lanes > mostLanes &&
+      (made.empty() || unroll >= 0 || !has.permuteBytes || !isOfBytes(tensor, seen)))
+    lanes = mostLanes;
+  Builder builder(tensor.getContext());
+  auto name = [&](int64_t axis) {
+    return axis < 0 ? StringAttr() : builder.getStringAttr(type.getAxes()[axis].name);
+  };
+  int64_t arms = 1;
+  llvm::SetVector<StringRef> versions;
+  for (Value value : made) {
+    arms = std::max(arms, armsOf(value, stored));
+    for (StringRef version : versionsOf(value, stored))
+      versions.insert(version);
+  }
+  return LoopsAttr::get(tensor.getContext(), name(along), lanes, name(unroll), arms,
+                        versions.empty() ? ArrayAttr()
+                                         : builder.getStrArrayAttr(versions.getArrayRef()),
+                        Tail::overlap);
+}
+
+static void add(Operation *op, StringRef name, unsigned count, unsigned number, LoopsAttr loops) {
+  SmallVector<Attribute> all(count);
+  if (auto several = op->getAttrOfType<ArrayAttr>(name); several && several.size() == count)
+    for (auto [sofar, stated] : llvm::zip(all, several))
+      sofar = llvm::isa<UnitAttr>(stated) ? Attribute() : stated;
+  all[number] = loops;
+  setLoops(op, name, all);
+}
+
+void LoopPlanner::store(Value tensor, ValueRange made) {
+  auto result = llvm::cast<OpResult>(tensor);
+  if (!loopsOf(result))
+    add(result.getOwner(), "loops", result.getOwner()->getNumResults(), result.getResultNumber(),
+        loopsFor(tensor, made.empty() ? ValueRange(tensor) : made));
+  for (Value value : made.empty() ? ValueRange(tensor) : made)
+    storeParts(value);
+}
+
+void LoopPlanner::copy(OpOperand &operand) {
+  if (!copyLoopsOf(operand))
+    add(operand.getOwner(), "copies", operand.getOwner()->getNumOperands(),
+        operand.getOperandNumber(), loopsFor(operand.get(), {}));
+}
+
+/// What is joined is stored part by part, but for rows.
+void LoopPlanner::storeParts(Value tensor) {
+  auto op = tensor.getDefiningOp<ConcatOp>();
+  if (!op || stored.inMemory.contains(tensor) || tensorOf(tensor).axisIndex(op.getAxis()) == 0)
+    return;
+  for (OpOperand &part : op->getOpOperands())
+    if (isTensor(part.get()))
+      stored.inMemory.contains(part.get()) ? copy(part) : store(part.get());
+}
+
+void LoopPlanner::visitStored(Operation &op) {
+  for (Value result : op.getResults()) {
+    if (!isTensor(result))
+      continue;
+    const bool isWhole = formOf(&op) != KernelForm::inlined;
+    if (!isWhole && tensorOf(result).getRank() == 0)
+      continue; // stays in a register
+    if (!isWhole)
+      store(result);
+    stored.inMemory.insert(result);
+  }
+}
+
+/// Whether an output is made where it belongs.
+static bool isInPlace(OpOperand &operand) {
+  Operation *op = operand.get().getDefiningOp();
+  auto earlier = operand.getOwner()->getOperands().take_front(operand.getOperandNumber());
+  const auto where = op ? op->getAttrOfType<StringAttr>("schedule") : StringAttr();
+  return op && !llvm::is_contained(earlier, operand.get()) && !llvm::isa<RepeatOp>(op) &&
+         (formOf(op) != KernelForm::inlined || (where && where == "scratch")) &&
+         llvm::none_of(operand.get().getUsers(),
+                       [](Operation *user) { return llvm::isa<WindowOp, CastOp>(user); });
+}
+
+void LoopPlanner::visitReturn(ReturnOp op) {
+  if (kernel.getKind() != "pixels")
+    return;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!stored.inMemory.contains(operand.get()))
+      store(operand.get());
+    else if (!isInPlace(operand))
+      copy(operand);
+  }
+}
+
+/// A loop over tensors stores what it begins with, and what each iteration gives.
+void LoopPlanner::visitRepeat(RepeatOp op) {
+  Block &body = op.getBody().front();
+  for (BlockArgument argument : body.getArguments())
+    if (isTensor(argument))
+      stored.inMemory.insert(argument);
+  for (Operation &inner : body.without_terminator())
+    visit(inner);
+  for (auto [init, last, result] :
+       llvm::zip(op.getInits(), body.getTerminator()->getOperands(), op.getResults()))
+    if (isTensor(result))
+      store(result, {init, last});
+  for (Value result : op.getResults())
+    if (isTensor(result))
+      stored.inMemory.insert(result);
+}
+
+/// What a window reads may be copied, with margins.
+void LoopPlanner::visitWindow(WindowOp op) {
+  Value root = penstock::analysis::rootOf(op);
+  if (!penstock::analysis::isPlain(op) || stored.inMemory.contains(root) ||
+      stored.rows.contains(root) || op->getParentOp() != kernel ||
+      !penstock::analysis::marginOf(kernel, root, /*asCopy=*/true))
+    return;
+  store(root);
+  stored.inMemory.insert(root);
+}
+
+void LoopPlanner::visit(Operation &op) {
+  if (auto ret = llvm::dyn_cast<ReturnOp>(op))
+    return visitReturn(ret);
+  if (llvm::none_of(op.getResults(), isTensor))
+    return;
+  if (auto choose = llvm::dyn_cast<ChooseOp>(op))
+    for (Region &arm : choose.getArms())
+      for (Operation &inner : arm.front().without_terminator())
+        visit(inner);
+  if (auto repeat = llvm::dyn_cast<RepeatOp>(op))
+    return visitRepeat(repeat);
+  const auto where = op.getAttrOfType<StringAttr>("schedule");
+  if (auto resample = llvm::dyn_cast<ResampleOp>(op)) {
+    if (where && where == "ring")
+      return;
+    auto along = resample.getInput().getDefiningOp<ResampleOp>();
+    if (along && along->getAttr("schedule") == StringAttr::get(op.getContext(), "ring") &&
+        canReadRows(resample))
+      stored.rows.insert(resample.getResult());
+  }
+  if (auto window = llvm::dyn_cast<WindowOp>(op))
+    visitWindow(window);
+  if (where && where == "inline")
+    return;
+  if (formOf(&op) != KernelForm::inlined || (where && where == "scratch"))
+    visitStored(op);
+}
+
+void penstock::schedules::planLoops(KernelOp kernel, const lane::Features &has) {
+  LoopPlanner(kernel, has).plan();
+}
