@@ -50,7 +50,7 @@ std::vector<Candidate> jitCandidates(const std::string &remote) {
       result.push_back({(forced ? "forced loops, " : "code, ") + codegen::Target{level}.describe(),
                         [level, forced](mlir::ModuleOp module, const BatchInputs &inputs) {
                           return compiled<JitKernels>(module, inputs, codegen::Target{level},
-                                                      forced);
+                                                      nullptr, forced);
                         }});
   }
   if (!remote.empty()) {
