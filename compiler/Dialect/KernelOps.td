@@ -37,7 +37,7 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
     - (C6) on a CPU, ops may have `loops`, how their results become loops where these are stored: a
       `#schedule.loops`, or an array with one, or `unit`, for each result; and what stores operands elsewhere, such
       as `pipe.return`, `copies`, likewise, for those that are stored already. Their axes are the tensor's.
-    - (C7) an axis that `unroll` names there has 1 to 16 elements, a number known when compiling.
+    - (C7) an axis that `unroll` names there has at most 16 elements, a number known when compiling.
     - (C8) a resample may have "ring" where it is Pillow's along the second axis, of 1 to 4 channels of bytes that
       lie side by side in memory, into columns whose number is known when compiling.
 

@@ -88,9 +88,9 @@ static LogicalResult verifyAxes(Operation *op, StringRef name, LoopsAttr loops, 
                              << "` (C6); axes of it are those of " << value.getType();
   if (StringAttr unroll = loops.getUnroll()) {
     const Axis &axis = type.getAxes()[type.axisIndex(unroll)];
-    if (!axis.isStatic() || axis.extent < 1 || axis.extent > mostSideBySide)
+    if (!axis.isStatic() || axis.extent > mostSideBySide)
       return op->emitOpError() << "has `" << name << " = " << loops
-                               << "` (C7); `unroll` names an axis of 1 to " << mostSideBySide
+                               << "` (C7); `unroll` names an axis of at most " << mostSideBySide
                                << " elements, known when compiling";
   }
   return success();

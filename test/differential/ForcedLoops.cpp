@@ -18,8 +18,8 @@ static LoopsAttr forced(NamedTensorType type, Rng &rng) {
   const int64_t along = rng.chance(0.7) ? rank - 1 : rng.below(rank), other = rng.below(rank);
   auto name = [&](int64_t axis) { return builder.getStringAttr(type.getAxes()[axis].name); };
   const Axis &unrolled = type.getAxes()[other];
-  const bool unrolls = other != along && unrolled.isStatic() && unrolled.extent >= 1 &&
-                       unrolled.extent <= mostSideBySide && rng.chance(0.7);
+  const bool unrolls =
+      other != along && unrolled.isStatic() && unrolled.extent <= mostSideBySide && rng.chance(0.7);
   SmallVector<StringRef> versions;
   for (StringRef version : {"bounded", "strides", "rows"})
     if (rng.chance(0.5))

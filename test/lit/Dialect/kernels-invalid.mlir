@@ -202,7 +202,7 @@ pipe.kernel @k "pixels" {
 // kernel, C7.
 pipe.kernel @k "pixels" {
 ^bb0(%x: !pipe.tensor<u8[h=17, w=4]>):
-  // expected-error @below {{(C7); `unroll` names an axis of 1 to 16 elements, known when compiling}}
+  // expected-error @below {{(C7); `unroll` names an axis of at most 16 elements, known when compiling}}
   pipe.return %x : !pipe.tensor<u8[h=17, w=4]> {copies = #schedule.loops<along = "w", lanes = 4, unroll = "h", tail = overlap>}
 }
 

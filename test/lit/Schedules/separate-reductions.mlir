@@ -51,7 +51,7 @@ pipe.kernel @rows_of_pixels "pixels" {
   // CHECK: %[[R:.*]] = pipe.reduce max %[[V]] over ["i"] {{.*}}schedule = "ring"{{.*}} -> <u8[h=10, w=21, c=3]>
   // CHECK: %[[W:.*]] = pipe.view %[[R]] by #[[BESIDE]][] : {{.*}} -> <u8[h=10, w=19, c=3, j=3]>
   // CHECK: %[[S:.*]] = pipe.reduce max %[[W]] over ["j"] {{.*}}schedule = "ring"{{.*}} -> <u8[h=10, w=19, c=3]>
-  // CHECK: pipe.view %[[S]] by #[[APART]][] : {{.*}} -> <u8[h=10, w=10, c=3]>
+  // CHECK: pipe.view %[[S]] by #[[APART]][] {{.*}}: {{.*}} -> <u8[h=10, w=10, c=3]>
   %0 = pipe.view %x by affine_map<(d0, d1, d2, d3, d4) -> (d0 * 2 + d1, d2 * 2 + d3 + 1, d4)> []
       : !pipe.tensor<u8[h=21, w=22, c=3]> -> !pipe.tensor<u8[h=10, i=3, w=10, j=3, c=3]>
   %1 = pipe.reduce max %0 over ["i", "j"] : !pipe.tensor<u8[h=10, i=3, w=10, j=3, c=3]> -> !pipe.tensor<u8[h=10, w=10, c=3]>
