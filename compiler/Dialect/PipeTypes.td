@@ -159,6 +159,10 @@ def Pipe_ScanKindEnum : Pipe_Enum<"ScanKind", "what a scan accumulates",
   ["sum", "max", "recurrence"]>;
 def Pipe_ScanKind : Pipe_EnumAttr<Pipe_ScanKindEnum, "scan_kind">;
 
+def Pipe_ScatterKindEnum : Pipe_Enum<"ScatterKind", "what elements at one place become",
+  ["sum", "min", "max", "first"]>;
+def Pipe_ScatterKind : Pipe_EnumAttr<Pipe_ScatterKindEnum, "scatter_kind">;
+
 def Pipe_OrderKindEnum : Pipe_Enum<"OrderKind", "in which order an epoch visits the rows",
   ["sequential", "shuffled", "weighted", "listed"]>;
 def Pipe_OrderKind : Pipe_EnumAttr<Pipe_OrderKindEnum, "order_kind">;

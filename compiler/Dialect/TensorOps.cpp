@@ -394,6 +394,57 @@ LogicalResult SortOp::verify() {
   return success();
 }
 
+LogicalResult RankByOp::verify() {
+  if (!isAlong(getGroup(), getAxis(), isI64) || !isAlong(getResult(), getAxis(), isI64)) // C1
+    return emitOpError() << "numbers along `" << getAxis() << "` by " << tensorOf(getGroup())
+                         << " into " << tensorOf(getResult());
+  return success();
+}
+
+LogicalResult ScatterOp::verify() {
+  NamedTensorType base = tensorOf(getBase()), values = tensorOf(getValues()),
+                  result = tensorOf(getResult());
+  if (failed(verifyAxes(*this, getOver(), base))) // C1
+    return failure();
+  if (getAt().empty() || getAt().size() != getOver().size())
+    return emitOpError() << "has " << getAt().size() << " places for " << getOver().size()
+                         << " axes";
+  for (Value at : getAt())
+    if (!isAlong(at, getAxis(), isI64))
+      return emitOpError() << "has places of " << tensorOf(at) << " along `" << getAxis() << "`";
+  SmallVector<StringRef> kept, given;
+  for (const Axis &axis : base.getAxes())
+    if (!llvm::is_contained(getOver(), StringAttr::get(getContext(), axis.name)))
+      kept.push_back(axis.name);
+  for (const Axis &axis : values.getAxes())
+    if (axis.name != getAxis())
+      given.push_back(axis.name);
+  if (values.axisIndex(getAxis()) < 0 || kept != given) // C2
+    return emitOpError() << "moves " << values << " along `" << getAxis() << "` into " << base;
+  if (!sameAxisNames(base, result) || base.getElementType() != values.getElementType() ||
+      base.getElementType() != result.getElementType()) // C3
+    return emitOpError() << "combines " << base << " and " << values << " into " << result;
+  Type element = base.getElementType();
+  if (getKind() != ScatterKind::first &&
+      (isBool(element) || element.isF16() || element.isBF16())) // C4
+    return emitOpError() << "cannot combine " << scalarName(element);
+  return success();
+}
+
+LogicalResult FilterOp::verify() {
+  NamedTensorType value = tensorOf(getValue()), result = tensorOf(getResult());
+  if (value.axisIndex(getAxis()) < 0 || value != result ||
+      !(value.getElementType().isF32() || value.getElementType().isF64())) // C1
+    return emitOpError() << "filters " << value << " along `" << getAxis() << "` into " << result;
+  for (Value side : {getNumerator(), getDenominator()}) {
+    NamedTensorType type = tensorOf(side);
+    if (type.getRank() != 1 || !type.getElementType().isF64() || !type.isStatic() ||
+        type.getAxes()[0].extent < 1 || type.getAxes()[0].extent > 64) // C2
+      return emitOpError() << "filters by " << type;
+  }
+  return success();
+}
+
 /// The axes h and w, and c where there are several channels, or one.
 static bool isImage(NamedTensorType type) {
   ArrayRef<Axis> axes = type.getAxes();

@@ -619,6 +619,95 @@ def Pipe_SortOp : Pipe_TensorOp<"sort", form = "whole", access = "once", boxes =
   }];
 }
 
+def Pipe_RankByOp : Pipe_TensorOp<"rank_by", form = "passes", access = "once", boxes = "all",
+    traits = [Pipe_OfClass<"barrier">]> {
+  let summary = "Numbers the elements of each group along an axis";
+  let description = [{
+    result[i] is how many elements before i are of i's group: 0 for the first
+    element of each. An element of no group (a number below 0, or not below the
+    extent of `axis`) has -1.
+
+    Constraints:
+
+    - (C1) `group` and the result are i64 over `axis` alone.
+
+    Example: `%1 = pipe.rank_by %slot along "k" : !pipe.tensor<i64[k=9]> -> !pipe.tensor<i64[k=9]>`
+  }];
+  let arguments = (ins Pipe_Tensor:$group, StrAttr:$axis, Variadic<Pipe_Int>:$sizes);
+  let results = (outs Pipe_Tensor:$result);
+  let assemblyFormat = [{
+    $group `along` $axis (`sizes` `(` $sizes^ `)`)? attr-dict `:` type($group) `->` type($result)
+  }];
+}
+
+def Pipe_ScatterOp : Pipe_TensorOp<"scatter", form = "passes", access = "once", boxes = "all",
+    traits = [Pipe_OfClass<"barrier">, AttrSizedOperandSegments]> {
+  let summary = "Combines elements into a tensor at computed places";
+  let description = [{
+    The base, with the elements of `values` along `axis` combined into it one
+    after the other, in their order: element i at the place that number i of each
+    of `at` gives along each axis of `over`. What lies outside is left out.
+
+    `sum` adds to what stands there (integers wrap), `min` and `max` are those of
+    `pipe.binary`, and of `first` the first one to come takes the base's place.
+
+    Constraints:
+
+    - (C1) `over` names axes of the base, each once, and `at` has one i64 tensor
+      over `axis` alone for each of them.
+    - (C2) the values have `axis`, and besides it the base's axes that are not in
+      `over`, in their order.
+    - (C3) base, values and result have one element type; the result has the
+      base's axes.
+    - (C4) `sum`, `min` and `max` are not of bool, f16 or bf16.
+
+    Example: `%1 = pipe.scatter sum %0 by %v along "k" over ["m"] at (%slot) : !pipe.tensor<f32[m=4, xyz=3]>, !pipe.tensor<f32[k=9, xyz=3]>, !pipe.tensor<i64[k=9]> -> !pipe.tensor<f32[m=4, xyz=3]>`
+  }];
+  let arguments = (ins Pipe_ScatterKind:$kind, Pipe_Tensor:$base, Pipe_Tensor:$values,
+                       StrAttr:$axis, StrArrayAttr:$over, Variadic<Pipe_Tensor>:$at,
+                       Variadic<Pipe_Int>:$sizes);
+  let results = (outs Pipe_Tensor:$result);
+  let assemblyFormat = [{
+    $kind $base `by` $values `along` $axis `over` $over `at` `(` $at `)`
+    (`sizes` `(` $sizes^ `)`)? attr-dict
+    `:` type($base) `,` type($values) `,` type($at) `->` type($result)
+  }];
+}
+
+def Pipe_FilterOp : Pipe_TensorOp<"filter", form = "whole", access = "once", boxes = "all",
+    traits = [Pipe_OfClass<"barrier">]> {
+  let summary = "Filters along an axis by a rational transfer function";
+  let description = [{
+    y with a[0] y[i] = sum over j of b[j] x[i - j] - sum over j > 0 of a[j]
+    y[i - j], from silence, in f64, and rounded to the element type once. The
+    order of operations is that of the direct form II transposed: numerator and
+    denominator are filled up with zeros to one length, every number of both is
+    divided by a[0], and then for each element, with z = 0 in the beginning,
+
+    - y = z[0] + b[0] * x,
+    - z[j] = (z[j + 1] + x * b[j + 1]) - y * a[j + 1], of the last one
+      x * b[j + 1] - y * a[j + 1].
+
+    With one number each, y = x * b[0].
+
+    Constraints:
+
+    - (C1) `axis` is an axis of the value, whose elements are f32 or f64; the
+      result has the value's type.
+    - (C2) numerator and denominator are f64 over one axis each, whose static
+      extent is 1 ... 64.
+
+    Example: `%1 = pipe.filter %0 along "t" by %b over %a : !pipe.tensor<f32[t=9]>, !pipe.tensor<f64[j=2]>, !pipe.tensor<f64[j=3]> -> !pipe.tensor<f32[t=9]>`
+  }];
+  let arguments = (ins Pipe_Tensor:$value, StrAttr:$axis, Pipe_Tensor:$numerator,
+                       Pipe_Tensor:$denominator, Variadic<Pipe_Int>:$sizes);
+  let results = (outs Pipe_Tensor:$result);
+  let assemblyFormat = [{
+    $value `along` $axis `by` $numerator `over` $denominator (`sizes` `(` $sizes^ `)`)? attr-dict
+    `:` type($value) `,` type($numerator) `,` type($denominator) `->` type($result)
+  }];
+}
+
 //===--- class M: pixels to media ----------------------------------------------===//
 
 def Pipe_CodecEnum : Pipe_Enum<"Codec", "a format that pixels are encoded in", ["jpeg", "png"]>;

@@ -100,7 +100,8 @@ void bind(Instruction &instruction) {
       // tensors
       ONE(View) ONE(Pad) ONE(Concat) ONE(Stack) ONE(Place) ONE(Map) ONE(Window) ONE(Gather)
           ONE(Taps) ONE(Weights) ONE(Resample) ONE(Reduce) ONE(Scan) ONE(Histogram) ONE(Contract)
-              ONE(Fft) ONE(Compact) ONE(Group) ONE(ReduceBy) ONE(Sort)
+              ONE(Fft) ONE(Compact) ONE(Group) ONE(ReduceBy) ONE(Sort) ONE(RankBy) ONE(Scatter)
+                  ONE(Filter)
       // kernels
       ONE(Extent) ONE(Launch) ONE(Switch) ONE(Entry) ONE(SetEntry) ONE(KeyNumbers) ONE(KeyOf)
           .Default([](mlir::Operation *op) { fault(op, "has no meaning in a pipeline"); });

@@ -93,6 +93,8 @@ public:
   mlir::Value compact(mlir::Value x);
   mlir::Value group(mlir::Value x);
   mlir::Value fft(mlir::Value x);
+  mlir::Value scatter(mlir::Value x);
+  mlir::Value filter(mlir::Value x);
   mlir::Value codec(mlir::Value x);
   mlir::Value maskOver(const Dim &dim);
   mlir::Value choose(mlir::Value x);

@@ -489,6 +489,17 @@ std::string Text::expression(Value value) {
       .Case([&](ScanOp o) { return scan(o); })
       .Case([&](ContractOp o) { return call("contract", {use(o.getValue()), use(o.getMatrix())}); })
       .Case([&](SortOp o) { return call("sort", {use(o.getValue()), o.getAxis().str()}); })
+      .Case([&](ScatterOp o) {
+        SmallVector<std::string> arguments{use(o.getBase()), use(o.getValues())};
+        for (auto [axis, at] : llvm::zip(o.getOver().getAsRange<StringAttr>(), o.getAt()))
+          arguments.push_back(axis.str() + " = " + use(at));
+        arguments.push_back("combine = " + stringifyScatterKind(o.getKind()).str());
+        return call("scatter", arguments);
+      })
+      .Case([&](FilterOp o) {
+        return call("filter", {use(o.getValue()), o.getAxis().str(), use(o.getNumerator()),
+                               use(o.getDenominator())});
+      })
       .Case([&](FftOp o) { return call("fft", {use(o.getValue()), o.getAxis().str()}); })
       .Case([&](ChooseOp o) { return choose(o, result); })
       .Case([&](EachOp o) { return each(o, result); })

@@ -303,6 +303,83 @@ Value Draft::group(Value x) {
   return remember(result, reduced);
 }
 
+/// Elements along the first axis, at drawn places of a base made here; some lie outside. Where
+/// there are keys, also by their groups and ranks.
+Value Draft::scatter(Value x) {
+  const Dims dims = dimsOf(x);
+  if (dims.empty())
+    return {};
+  const Dim along = dims.front();
+  const Type i64 = builder.getI64Type();
+  auto places = [&](int64_t most) {
+    const Value step = constant(rng.between(1, 5)), by = constant(most + 1),
+                first = drawInteger(constant(-1), constant(2));
+    auto map = builder.create<MapOp>(loc, typeOf(i64, {along}), ValueRange(), sizesOf({along}));
+    OpBuilder::InsertionGuard guard(builder);
+    Block &block = map.getBody().emplaceBlock();
+    const Value place = block.addArgument(i64, loc);
+    builder.setInsertionPointToEnd(&block);
+    const Value rest = binary(BinaryKind::rem, binary(BinaryKind::mul, place, step), by);
+    builder.create<YieldOp>(loc, binary(BinaryKind::add, rest, first));
+    return remember(map.getResult(), {along});
+  };
+  Dims based;
+  SmallVector<Value> at;
+  SmallVector<Attribute> over;
+  const bool two = rng.chance(0.4);
+  for (int number = 0; number < (two ? 2 : 1); ++number) {
+    based.push_back({freshAxis(), {}, rng.between(1, 9)});
+    over.push_back(builder.getStringAttr(based.back().name));
+    at.push_back(places(based.back().most));
+  }
+  if (two && rng.chance(0.7)) { // as hard voxels: a group, and the place in it
+    auto rank =
+        builder.create<RankByOp>(loc, typeOf(i64, {along}), at[0], along.name, sizesOf({along}));
+    at[1] = remember(rank, {along});
+    tensors.push_back(at[1]);
+  }
+  based.insert(based.begin() + (rng.chance(0.3) ? 0 : based.size()), dims.begin() + 1, dims.end());
+  static const std::vector<ScatterKind> all = {ScatterKind::sum, ScatterKind::min, ScatterKind::max,
+                                               ScatterKind::first};
+  const bool isNumber = !element(x).isInteger(1) && !element(x).isF16() && !element(x).isBF16();
+  const ScatterKind kind = isNumber ? rng.pick(all) : ScatterKind::first;
+  const Value fill = scalarOf(element(x));
+  auto base = builder.create<MapOp>(loc, typeOf(element(x), based), ValueRange(), sizesOf(based));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Block &block = base.getBody().emplaceBlock();
+    for (size_t i = 0; i < based.size(); ++i)
+      block.addArgument(i64, loc);
+    builder.setInsertionPointToEnd(&block);
+    builder.create<YieldOp>(loc, fill);
+  }
+  const Value result = builder.create<ScatterOp>(loc, typeOf(element(x), based), kind,
+                                                 remember(base.getResult(), based), x, along.name,
+                                                 builder.getArrayAttr(over), at, sizesOf(based));
+  return remember(result, based);
+}
+
+Value Draft::filter(Value x) {
+  const Dims dims = dimsOf(x);
+  if (dims.empty() || (!element(x).isF32() && !element(x).isF64()))
+    return {};
+  auto numbers = [&](bool isBelow) {
+    std::vector<Attribute> values;
+    for (int64_t i = rng.between(1, 5); i > 0; --i) {
+      const double number = static_cast<double>(rng.between(-8, 8)) * 0.07;
+      values.push_back(builder.getF64FloatAttr(isBelow && values.empty() ? 1.5 : number));
+    }
+    const Dim along{freshAxis(), {}, static_cast<int64_t>(values.size())};
+    return Value(builder.create<ConstantOp>(
+        loc, typeOf(builder.getF64Type(), {along}),
+        DenseElementsAttr::get(RankedTensorType::get({along.most}, builder.getF64Type()), values)));
+  };
+  const Value above = numbers(false), below = numbers(true);
+  const Value result = builder.create<FilterOp>(loc, x.getType(), x, rng.pick(dims).name, above,
+                                                below, sizesOf(dims));
+  return remember(result, dims);
+}
+
 Value Draft::fft(Value x) {
   Dims dims = dimsOf(x);
   if (!element(x).isF32() && !element(x).isF64())
@@ -561,6 +638,8 @@ Value Draft::step() {
       [](Draft &d, Value x) { return d.compact(x); },
       [](Draft &d, Value x) { return d.group(x); },
       [](Draft &d, Value x) { return d.fft(x); },
+      [](Draft &d, Value x) { return d.scatter(x); },
+      [](Draft &d, Value x) { return d.filter(x); },
       [](Draft &d, Value x) { return d.choose(x); },
       [](Draft &d, Value x) { return d.choose(x); },
       [](Draft &d, Value x) { return d.repeat(x); },

@@ -246,6 +246,124 @@ class Grouping(AlongTest):
         self.refused(text(grouped, "g.points + 1.0"), "one side is f32[k=9, xyz=3] in groups")
 
 
+class Scattering(AlongTest):
+    def test_elements_are_combined_at_their_places(self):
+        lets = ("let line = row.v[h = 0]\n  let at = i32(line) / 40 - 1\n  let start = map (m in 0 .. 5) { 100 }\n"
+                "  let none = map (m in 0 .. 5) { f32(0.0) }\n  let rows = map (h in 0 .. 5, m in 0 .. 5) { f32(0.5) }")
+        found = self.along({"v": ("u8[n, w]", "line"), "x": ("f32[n, h, w]", "row.x"),
+                            "sum": ("i64[n, m]", "scatter(start, int(line), m = at)"),
+                            "least": ("i64[n, m]", "scatter(start, int(line), m = at, combine = min)"),
+                            "most": ("i64[n, m]", "scatter(start, int(line), m = at, combine = max)"),
+                            "first": ("i64[n, m]", "scatter(start, int(line), m = at, combine = first)"),
+                            "real": ("f32[n, m]", "scatter(none, row.x[h = 0], m = at)"),
+                            "along": ("f32[n, h, m]", "scatter(rows, row.x, m = at)")}, lets=lets)
+        line = found["v"].astype(int)
+        places, x = line // 40 - 1, found["x"]
+        kept = (places >= 0) & (places < 5)
+        for name, combine in (("sum", lambda p, q: p + q), ("least", min), ("most", max)):
+            expected = [100] * 5
+            for place, value in zip(places[kept], line[kept]):
+                expected[place] = combine(expected[place], value)
+            numpy.testing.assert_array_equal(found[name], expected)
+        firsts = [next(iter(line[places == m]), 100) for m in range(5)]
+        numpy.testing.assert_array_equal(found["first"], firsts)
+        real, along = numpy.zeros(5, numpy.float32), numpy.full((5, 5), numpy.float32(0.5))
+        for i in numpy.flatnonzero(kept):
+            real[places[i]] += x[0, i]
+            along[:, places[i]] += x[:, i]
+        numpy.testing.assert_array_equal(found["real"], real)
+        numpy.testing.assert_array_equal(found["along"], along)
+
+    def test_a_rank_and_a_group_place_elements_as_hard_voxels(self):
+        for position in range(4):
+            found = self.along({"points": ("f32[n, p <= 40, xyz] ragged", "row.points"), "rank": ("i64[n, p <= 40] ragged", "g.rank"),
+                                "slot": ("i64[n, p <= 40] ragged", "g.slot"), "cells": ("f32[n, m <= 6, r, xyz] pad -1", "cells")},
+                               lets="let side = i32(floor(row.points[xyz = 0] * 3.0))\n  let g = group(row.points, by = side, limit = 6)\n"
+                               "  let none = map (c in g.count, r in 0 .. 4, xyz in 0 .. 3) { f32(0.0) }\n"
+                               "  let cells = scatter(none, row.points, m = g.slot, r = g.rank, combine = first)", position=position)
+            points, groups = found["points"], []
+            for i, key in enumerate(numpy.floor(points[:, 0] * numpy.float32(3)).astype(int)):
+                known = [k for k, _ in groups]
+                if key not in known:
+                    groups.append((key, []))
+                    known.append(key)
+                self.assertEqual(found["slot"][i], known.index(key))
+                self.assertEqual(found["rank"][i], len(groups[known.index(key)][1]))
+                groups[known.index(key)][1].append(points[i])
+            expected = numpy.full((6, 4, 3), -1, numpy.float32)
+            for m, (_, members) in enumerate(groups):
+                expected[m] = 0
+                expected[m, :len(members[:4])] = members[:4]
+            numpy.testing.assert_array_equal(found["cells"], expected)
+
+    def test_what_does_not_exist_goes_nowhere(self):
+        found = self.along({"v": ("u8[n, w]", "row.v[h = 0]"), "count": ("i32[n, m]", "scatter(start, ones, m = i32(some) / 64)")},
+                           lets="let some = compact(row.v[h = 0], row.v[h = 0] > 100)\n  let ones = map (s in some) { i32(1) }\n"
+                           "  let start = map (m in 0 .. 4) { i32(0) }")
+        some = found["v"][found["v"] > 100]
+        numpy.testing.assert_array_equal(found["count"], numpy.bincount(some // 64, minlength=4))
+
+    def test_mistakes_at_their_line(self):
+        def text(value):
+            return ("pipeline p() {\n  for row in synthetic(9, x = f32[k = 9, c = 3], q = i32[k = 9], h = f16[k = 9])\n"
+                    "  let base = map (m in 0 .. 4, c in 0 .. 3) { f32(0.0) }\n"
+                    f"  batch 2 {{\n    output y: f32[n, m, c] = {value}\n  }}\n}}")
+        self.refused(text("scatter(base, row.x)"), "test.pipe:6:30: error: `scatter` needs places along at least one axis",
+                     "hint: `scatter(base, x, m = slot)`")
+        self.refused(text("scatter(base, row.x, m = row.x)"), "places are whole numbers over one axis, and this is f32[k=9, c=3]")
+        self.refused(text("scatter(base, row.x, z = row.q)"), "`z`")
+        self.refused(text("scatter(base, row.x[c = 0], m = row.q)"), "the values have axis `k`, and those of the base that no place "
+                     "tells: f32[m=4, c=3] and f32[k=9]")
+        self.refused(text("scatter(base, row.x, m = row.q, combine = last)"), "the choices are sum min max first")
+        self.refused(text("scatter(map (m in 0 .. 4) { f16(0.0) }, row.h, m = row.q)"), "`scatter` does not combine f16",
+                     "hint: `f32(...)` converts")
+
+
+class Filters(AlongTest):
+    @staticmethod
+    def direct(b, a, x):
+        """Direct form II transposed, in f64, as scipy.signal.lfilter."""
+        count = max(len(b), len(a))
+        b, a = (numpy.array(list(side) + [0] * (count - len(side)), float) / a[0] for side in (b, a))
+        z, y = [0.0] * count, []
+        for value in x.astype(float):
+            y.append(z[0] + b[0] * value if count > 1 else value * b[0])
+            for j in range(1, count):
+                z[j - 1] = (z[j] + value * b[j] if j + 1 < count else value * b[j]) - y[-1] * a[j]
+        return numpy.array(y)
+
+    def test_filters_of_any_order(self):
+        sides = {"one": ([0.7], [2.0]), "fir": ([0.2, -0.3, 0.5, 0.1], [1.0]), "pole": ([1.0], [1.0, -0.97]),
+                 "third": ([0.1, 0.2, 0.2, 0.1], [1.5, -0.9, 0.6, -0.2]), "more": ([0.3, 0.1], [1.0, 0.2, 0.1, -0.3, 0.05, 0.1])}
+        outputs = {"x": ("f32[n, h, w]", "row.x")}
+        for name, (b, a) in sides.items():
+            outputs[name] = ("f32[n, h, w]", f"filter(row.x, w, {b}, {a})")
+            outputs[f"{name}_exact"] = ("f64[n, h, w]", f"filter(f64(row.x), h, {b}, {a})")
+        found = self.along(outputs)
+        for name, (b, a) in sides.items():
+            rows = numpy.stack([self.direct(b, a, line) for line in found["x"]])
+            numpy.testing.assert_array_equal(found[name], rows.astype(numpy.float32))
+            columns = numpy.stack([self.direct(b, a, line) for line in found["x"].T], 1)
+            numpy.testing.assert_array_equal(found[f"{name}_exact"], columns)
+
+    def test_numbers_may_be_drawn(self):
+        found = self.along({"x": ("f32[n, w]", "row.x[h = 0]"), "f": ("f64[n]", "f"),
+                            "y": ("f32[n, w]", "filter(row.x[h = 0], w, [1.0 - f], stack([1.0, -f], j))")},
+                           lets="let f = draw uniform(0.5 .. 0.9)")
+        f = float(found["f"])
+        numpy.testing.assert_array_equal(found["y"], self.direct([1 - f], [1, -f], found["x"]).astype(numpy.float32))
+
+    def test_mistakes_at_their_line(self):
+        def text(value):
+            return ("pipeline p() {\n  for row in synthetic(9, v = u8[t = 9], x = f32[t = 9], w = f32[t = 1 ..= 9])\n"
+                    f"  batch 2 {{\n    output y: f32[n, t] = {value}\n  }}\n}}")
+        self.refused(text("filter(row.v, t, [1.0], [1.0])"), "test.pipe:5:34: error: `filter` takes floats, and this is u8[t=9]",
+                     "hint: `f32(...)` converts")
+        self.refused(text("filter(row.x, t, 0.5, [1.0])"), "the numbers of a filter are floats over one axis, and this is")
+        self.refused(text("filter(row.x, t, row.w, [1.0])"), "the order of a filter is known when compiling, and axis `t` differs from "
+                     "sample to sample")
+
+
 class Transforms(AlongTest):
     def test_fft_is_numpys_for_every_kind_of_length(self):
         lengths = (1, 2, 5, 8, 17, 30, 49, 64, 98, 131, 254, 256, 400)

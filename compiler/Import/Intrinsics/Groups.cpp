@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Intrinsics that count: compact, group.
+// Intrinsics that count, and scatter: compact, group.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 
 using namespace penstock::importer;
 using penstock::pipe::BinaryKind;
+using penstock::pipe::CastMode;
 
 Val Intrinsics::compact(Args args) {
   const Val &x = demandTensor(args[0], "compact"), &mask = demandTensor(args[1], "compact");
@@ -57,6 +58,14 @@ Val Intrinsics::group(Args args, dsl::SourceRange range) {
              show(x),
          "`into = ...` gives their axis another name");
   mlir::Value mask = countedBy(along) ? existing(along) : mlir::Value();
+  if (args[4].expr || !args[4].value.is(Kind::Poison)) {
+    const Val &given = demandTensor(args[4], "group");
+    if (given.tensorType().getRank() != 1 || !elementType(given).isSignlessInteger(1) ||
+        dims(given.ir)[0].axis.name != axis || !sameExtent(dims(given.ir)[0], along))
+      fail(args[4].range,
+           "a mask holds truth values over " + quote(axis) + ", and this is " + show(given));
+    mask = mask ? onlyExisting(given.ir, {axis}, constant(base.getI1Type(), 0)) : given.ir;
+  }
   mlir::Type i64 = base.getI64Type();
   mlir::Value most = binary(BinaryKind::min, intConstant(limit), room(along));
   Dim groups = roomFor(into, most, "");
@@ -77,13 +86,91 @@ Val Intrinsics::group(Args args, dsl::SourceRange range) {
   Val keys = tensor(buildMap(keyOf, element, [&](ElementRegion &) {
     return loadHere(key.ir, {{axis, elementHere(op.getFirst(), range)}}, range);
   }));
+  auto rank = base.create<pipe::RankByOp>(here, tensorOf(i64, {along}), op.getSlot(), axis,
+                                          sizesOf({along}));
   Val points;
   points.kind = Kind::Grouped;
   points.parts = {x, tensor(op.getSlot()), tensor(op.getFirst())};
   Val result;
   result.kind = Kind::Record;
-  result.names = {"points", "count", "key", "first", "slot"};
-  result.parts = {points, tensor(retype(histogram, {groups})), keys, tensor(op.getFirst()),
-                  tensor(op.getSlot())};
+  result.names = {"points", "count", "key", "first", "slot", "rank"};
+  result.parts = {points,
+                  tensor(retype(histogram, {groups})),
+                  keys,
+                  tensor(op.getFirst()),
+                  tensor(op.getSlot()),
+                  tensor(rank)};
   return result;
+}
+
+/// Along an axis whose number of elements pixels decide, those that there are.
+Val Intrinsics::scatter(const std::vector<Argument> &args, dsl::SourceRange range) {
+  if (args.size() < 2)
+    fail(range,
+         std::string("`scatter` lacks its argument ") + (args.empty() ? "`base`" : "`values`"));
+  std::vector<Val> both{demandTensor(args[0], "scatter"), demandTensor(args[1], "scatter")};
+  demandSameType("scatter", both, range);
+  const Val &into = both[0], &values = both[1];
+  pipe::ScatterKind kind = pipe::ScatterKind::sum;
+  std::vector<Dim> all = dims(into.ir), given = dims(values.ir);
+  std::vector<std::string> over;
+  llvm::SmallVector<mlir::Value> places;
+  Dim along;
+  for (const Argument &arg : llvm::ArrayRef(args).drop_front(2)) {
+    if (arg.name == "combine") {
+      kind = *pipe::symbolizeScatterKind(demandWord(arg, {"sum", "min", "max", "first"}));
+      continue;
+    }
+    const std::string axis = axisNamed(arg.name);
+    if (arg.name.empty() || !find(all, axis))
+      failAxis(arg.range, "`scatter`", axis, into, args[0].origin());
+    const bool isPlaces = arg.value.is(Kind::Tensor) && arg.value.tensorType().getRank() == 1 &&
+                          llvm::isa<mlir::IntegerType>(elementType(arg.value)) &&
+                          !elementType(arg.value).isSignlessInteger(1);
+    if (!isPlaces)
+      fail(arg.range, "places are whole numbers over one axis, and this is " + show(arg.value));
+    const Dim mine = dims(arg.value.ir)[0];
+    if (!over.empty() && mine.axis.name != along.axis.name)
+      fail(arg.range, "these places run over " + quote(mine.axis.name) + ", the others over " +
+                          quote(along.axis.name));
+    along = mine;
+    const Dim *moved = find(given, along.axis.name);
+    if (!moved)
+      failAxis(arg.range, "`scatter`", along.axis.name, values, args[1].origin());
+    if (!sameExtent(*moved, along))
+      fail(arg.range, "axis " + quote(along.axis.name) + " differs: " + show(values) + " and " +
+                          show(arg.value));
+    mlir::Value place = castTo(CastMode::value, arg.value, base.getI64Type(), arg.range).ir;
+    if (countedBy(along))
+      place = onlyExisting(place, {along.axis.name}, constant(base.getI64Type(), -1));
+    over.push_back(axis);
+    places.push_back(place);
+  }
+  if (over.empty())
+    fail(range, "`scatter` needs places along at least one axis", "`scatter(base, x, m = slot)`");
+  mlir::Type element = elementType(into);
+  if (kind != pipe::ScatterKind::first &&
+      (element.isF16() || element.isBF16() || element.isSignlessInteger(1)))
+    fail(args[0].range, "`scatter` does not combine " + show(element),
+         element.isSignlessInteger(1) ? "`i32(...)` makes 0 and 1 of truth values"
+                                      : "`f32(...)` converts");
+  std::vector<std::string> order{along.axis.name};
+  for (const Dim &dim : all) {
+    if (llvm::is_contained(over, dim.axis.name))
+      continue;
+    const Dim *mine = find(given, dim.axis.name);
+    if (!mine || !sameExtent(*mine, dim) || dim.axis.name == along.axis.name)
+      fail(args[1].range, "the values have axis " + quote(along.axis.name) +
+                              ", and those of the base that no place tells: " + show(into) +
+                              " and " + show(values));
+    order.push_back(dim.axis.name);
+  }
+  if (order.size() != given.size())
+    fail(args[1].range, "the values have axis " + quote(along.axis.name) +
+                            ", and those of the base that no place tells: " + show(into) + " and " +
+                            show(values));
+  llvm::SmallVector<llvm::StringRef> names(over.begin(), over.end());
+  return tensor(base.create<pipe::ScatterOp>(here, tensorOf(element, all), kind, into.ir,
+                                             permute(values.ir, order), along.axis.name,
+                                             base.getStrArrayAttr(names), places, sizesOf(all)));
 }

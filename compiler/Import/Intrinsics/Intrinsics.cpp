@@ -21,11 +21,11 @@ static constexpr llvm::StringRef others[] = {
     "extent",      "index",   "is_axis", "reverse", "rename",   "extend", "resample", "gather",
     "frames",      "concat",  "stack",   "place",   "contract", "sort",   "scan_sum", "scan_max",
     "scan_linear", "compact", "group",   "fft",     "encode",   "split",  "merge",    "histogram",
-    "decode",      "probe",   "pick",    "rect",    "point",    "check"};
+    "decode",      "probe",   "pick",    "rect",    "point",    "check",  "scatter",  "filter"};
 static constexpr llvm::StringRef wordTakers[] = {
     "extent",   "index",       "is_axis", "reverse", "rename", "extend", "resample", "gather",
     "frames",   "concat",      "stack",   "split",   "merge",  "place",  "sort",     "scan_sum",
-    "scan_max", "scan_linear", "fft",     "encode",  "decode", "probe"};
+    "scan_max", "scan_linear", "fft",     "encode",  "decode", "probe",  "scatter",  "filter"};
 static constexpr llvm::StringRef sourceNames[] = {
     "image_folder", "raw",         "synthetic",  "csv",         "file_list",
     "cifar10",      "cifar100",    "tar_shards", "video_clips", "external_source",
@@ -223,7 +223,11 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
   if (text == "compact")
     return compact(take({"x", "mask"}, 2));
   if (text == "group")
-    return group(take({"x", "by", "limit", "into"}, 3), name.range);
+    return group(take({"x", "by", "limit", "into", "mask"}, 3), name.range);
+  if (text == "scatter")
+    return scatter(args, name.range);
+  if (text == "filter")
+    return filter(take({"x", "a", "numerator", "denominator"}, 4));
   if (text == "fft")
     return fft(take({"x", "a"}, 2));
   if (text == "sort")

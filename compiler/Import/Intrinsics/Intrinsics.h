@@ -49,6 +49,7 @@ private:
                    dsl::SourceRange range);
   Val compact(Args args);
   Val group(Args args, dsl::SourceRange range);
+  Val scatter(const std::vector<Argument> &args, dsl::SourceRange range);
   // Reshape.cpp
   Val reverse(Args args, dsl::SourceRange range);
   Val rename(Args args, dsl::SourceRange range);
@@ -86,6 +87,9 @@ private:
   Val fft(Args args);
   Val scan(const std::string &name, Args args);
   Val contract(Args args, dsl::SourceRange range);
+  Val filter(Args args);
+  /// What a filter divides or multiplies by: f64 over one axis.
+  mlir::Value coefficients(const Argument &arg);
   // Media.cpp, Encode.cpp
   Val pick(Args args, dsl::SourceRange range);
   Val decode(Args args, dsl::SourceRange range);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Intrinsics along one axis: sort, scans.
+// Intrinsics along one axis: sort, scans, filters.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
 
 using namespace penstock::importer;
@@ -99,4 +99,33 @@ Val Intrinsics::contract(Args args, dsl::SourceRange range) {
   *axis = two[1];
   return tensor(
       base.create<pipe::ContractOp>(here, tensorOf(element, all), x.ir, matrix.ir, sizesOf(all)));
+}
+
+mlir::Value Intrinsics::coefficients(const Argument &arg) {
+  Val value = arg.value;
+  if (value.is(Kind::List) && !value.parts.empty())
+    value = stackNumbers(value.parts, "j", arg.range);
+  if (!value.is(Kind::Tensor) || value.tensorType().getRank() != 1 ||
+      !llvm::isa<mlir::FloatType>(elementType(value)))
+    fail(arg.range, "the numbers of a filter are floats over one axis, and this is " + show(value));
+  const Dim along = dims(value.ir)[0];
+  if (!along.axis.isStatic())
+    fail(arg.range, "the order of a filter is known when compiling, and axis " +
+                        quote(along.axis.name) + " differs from sample to sample");
+  if (along.axis.extent < 1 || along.axis.extent > 64)
+    fail(arg.range, "a filter has 1 to 64 numbers on each side, and this is " + show(value));
+  return castTo(pipe::CastMode::value, value, base.getF64Type(), arg.range).ir;
+}
+
+Val Intrinsics::filter(Args args) {
+  Val x = demandTensor(args[0], "filter");
+  const std::string axis = demandAxis(args[1], &x, "filter");
+  mlir::Type element = elementType(x);
+  if (element.isF16() || element.isBF16())
+    x = castTo(pipe::CastMode::value, x, element = base.getF32Type(), args[0].range);
+  if (!element.isF32() && !element.isF64())
+    fail(args[0].range, "`filter` takes floats, and this is " + show(x), "`f32(...)` converts");
+  mlir::Value above = coefficients(args[2]), below = coefficients(args[3]);
+  return tensor(base.create<pipe::FilterOp>(here, x.ir.getType(), x.ir, axis, above, below,
+                                            sizesOf(dims(x.ir))));
 }

@@ -54,3 +54,17 @@ pipe.kernel @transforms "pixels" {
   %r = pipe.fft %x along "t" : !pipe.tensor<f32[c=2, t=12]> -> !pipe.tensor<f32[c=2, freq=7, part=2]>
   pipe.return %r : !pipe.tensor<f32[c=2, freq=7, part=2]>
 }
+
+// Each place belongs to one thread, which goes through all elements in their order: the sum is that of
+// the reference. The base is there before.
+// CHECK: pst_scatters(
+// CHECK: __syncthreads();
+// CHECK: for (i64 run = pst_thread(); run < 256; run += pst_threads()) {
+// CHECK: for (i64 {{[a-z0-9]+}} = 0; {{[a-z0-9]+}} < 9;
+// CHECK: == run
+// CHECK: out0[
+pipe.kernel @scatters "pixels" {
+^bb0(%b: !pipe.tensor<f32[m=4, xyz=3]>, %x: !pipe.tensor<f32[k=9, xyz=3]>, %g: !pipe.tensor<i64[k=9]>):
+  %r = pipe.scatter sum %b by %x along "k" over ["m"] at (%g) : !pipe.tensor<f32[m=4, xyz=3]>, !pipe.tensor<f32[k=9, xyz=3]>, !pipe.tensor<i64[k=9]> -> !pipe.tensor<f32[m=4, xyz=3]>
+  pipe.return %r : !pipe.tensor<f32[m=4, xyz=3]>
+}

@@ -180,3 +180,84 @@ func.func @sort_gives_places(%x: !pipe.tensor<u8[w=4]>) {
   %0 = pipe.sort %x along "w" : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=4]>
   return
 }
+
+// -----
+
+// rank_by, C1.
+func.func @ranks_are_of_numbers(%x: !pipe.tensor<u8[w=4]>) {
+  // expected-error @below {{numbers along `w` by '!pipe.tensor<u8[w=4]>' into '!pipe.tensor<i64[w=4]>'}}
+  %0 = pipe.rank_by %x along "w" : !pipe.tensor<u8[w=4]> -> !pipe.tensor<i64[w=4]>
+  return
+}
+
+// -----
+
+// scatter, C1.
+func.func @scatter_has_a_place_for_each_axis(%b: !pipe.tensor<u8[m=2, q=2]>, %x: !pipe.tensor<u8[w=4]>, %g: !pipe.tensor<i64[w=4]>) {
+  // expected-error @below {{has 1 places for 2 axes}}
+  %0 = pipe.scatter sum %b by %x along "w" over ["m", "q"] at (%g) : !pipe.tensor<u8[m=2, q=2]>, !pipe.tensor<u8[w=4]>, !pipe.tensor<i64[w=4]> -> !pipe.tensor<u8[m=2, q=2]>
+  return
+}
+
+// -----
+
+// scatter, C1.
+func.func @scatter_is_over_axes_of_the_base(%b: !pipe.tensor<u8[m=2]>, %x: !pipe.tensor<u8[w=4]>, %g: !pipe.tensor<i64[w=4]>) {
+  // expected-error @below {{`q`}}
+  %0 = pipe.scatter sum %b by %x along "w" over ["q"] at (%g) : !pipe.tensor<u8[m=2]>, !pipe.tensor<u8[w=4]>, !pipe.tensor<i64[w=4]> -> !pipe.tensor<u8[m=2]>
+  return
+}
+
+// -----
+
+// scatter, C1.
+func.func @places_are_numbers(%b: !pipe.tensor<u8[m=2]>, %x: !pipe.tensor<u8[w=4]>) {
+  // expected-error @below {{has places of '!pipe.tensor<u8[w=4]>' along `w`}}
+  %0 = pipe.scatter sum %b by %x along "w" over ["m"] at (%x) : !pipe.tensor<u8[m=2]>, !pipe.tensor<u8[w=4]>, !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[m=2]>
+  return
+}
+
+// -----
+
+// scatter, C2.
+func.func @values_have_the_other_axes(%b: !pipe.tensor<u8[m=2, c=3]>, %x: !pipe.tensor<u8[w=4]>, %g: !pipe.tensor<i64[w=4]>) {
+  // expected-error @below {{moves '!pipe.tensor<u8[w=4]>' along `w` into '!pipe.tensor<u8[m=2, c=3]>'}}
+  %0 = pipe.scatter sum %b by %x along "w" over ["m"] at (%g) : !pipe.tensor<u8[m=2, c=3]>, !pipe.tensor<u8[w=4]>, !pipe.tensor<i64[w=4]> -> !pipe.tensor<u8[m=2, c=3]>
+  return
+}
+
+// -----
+
+// scatter, C3.
+func.func @scatter_keeps_elements(%b: !pipe.tensor<i32[m=2]>, %x: !pipe.tensor<u8[w=4]>, %g: !pipe.tensor<i64[w=4]>) {
+  // expected-error @below {{combines '!pipe.tensor<i32[m=2]>' and '!pipe.tensor<u8[w=4]>' into '!pipe.tensor<i32[m=2]>'}}
+  %0 = pipe.scatter sum %b by %x along "w" over ["m"] at (%g) : !pipe.tensor<i32[m=2]>, !pipe.tensor<u8[w=4]>, !pipe.tensor<i64[w=4]> -> !pipe.tensor<i32[m=2]>
+  return
+}
+
+// -----
+
+// scatter, C4.
+func.func @halves_are_not_added(%b: !pipe.tensor<f16[m=2]>, %x: !pipe.tensor<f16[w=4]>, %g: !pipe.tensor<i64[w=4]>) {
+  // expected-error @below {{cannot combine f16}}
+  %0 = pipe.scatter sum %b by %x along "w" over ["m"] at (%g) : !pipe.tensor<f16[m=2]>, !pipe.tensor<f16[w=4]>, !pipe.tensor<i64[w=4]> -> !pipe.tensor<f16[m=2]>
+  return
+}
+
+// -----
+
+// filter, C1.
+func.func @filters_are_of_floats(%x: !pipe.tensor<u8[w=4]>, %b: !pipe.tensor<f64[j=2]>) {
+  // expected-error @below {{filters '!pipe.tensor<u8[w=4]>' along `w` into '!pipe.tensor<u8[w=4]>'}}
+  %0 = pipe.filter %x along "w" by %b over %b : !pipe.tensor<u8[w=4]>, !pipe.tensor<f64[j=2]>, !pipe.tensor<f64[j=2]> -> !pipe.tensor<u8[w=4]>
+  return
+}
+
+// -----
+
+// filter, C2.
+func.func @filters_have_an_order(%x: !pipe.tensor<f32[w=4]>, %b: !pipe.tensor<f64[j=65]>) {
+  // expected-error @below {{filters by '!pipe.tensor<f64[j=65]>'}}
+  %0 = pipe.filter %x along "w" by %b over %b : !pipe.tensor<f32[w=4]>, !pipe.tensor<f64[j=65]>, !pipe.tensor<f64[j=65]> -> !pipe.tensor<f32[w=4]>
+  return
+}

@@ -28,5 +28,13 @@ func.func @orders(%x: !pipe.tensor<f32[k=9, xyz=3]>, %key: !pipe.tensor<i32[k=9]
   %5 = pipe.reduce_by sum %x along "k" by %2 : !pipe.tensor<f32[k=9, xyz=3]>, !pipe.tensor<i64[k=9]> -> !pipe.tensor<f32[m=4, xyz=3]>
   // CHECK: pipe.sort %{{.*}} along "k" : <f32[k=9, xyz=3]> -> <i64[k=9, xyz=3]>
   %6 = pipe.sort %x along "k" : !pipe.tensor<f32[k=9, xyz=3]> -> !pipe.tensor<i64[k=9, xyz=3]>
+  // CHECK: pipe.rank_by %{{.*}} along "k" : <i64[k=9]> -> <i64[k=9]>
+  %7 = pipe.rank_by %2 along "k" : !pipe.tensor<i64[k=9]> -> !pipe.tensor<i64[k=9]>
+  // CHECK: pipe.scatter sum %{{.*}} by %{{.*}} along "k" over ["m"] at(%{{.*}}) : <f32[m=4, xyz=3]>, <f32[k=9, xyz=3]>, !pipe.tensor<i64[k=9]> -> <f32[m=4, xyz=3]>
+  %8 = pipe.scatter sum %5 by %x along "k" over ["m"] at (%2) : !pipe.tensor<f32[m=4, xyz=3]>, !pipe.tensor<f32[k=9, xyz=3]>, !pipe.tensor<i64[k=9]> -> !pipe.tensor<f32[m=4, xyz=3]>
+  // CHECK: pipe.constant
+  %9 = pipe.constant dense<1.0> : tensor<3xf64> -> !pipe.tensor<f64[j=3]>
+  // CHECK: pipe.filter %{{.*}} along "k" by %{{.*}} over %{{.*}} : <f32[k=9, xyz=3]>, <f64[j=3]>, <f64[j=3]>
+  %10 = pipe.filter %x along "k" by %9 over %9 : !pipe.tensor<f32[k=9, xyz=3]>, !pipe.tensor<f64[j=3]>, !pipe.tensor<f64[j=3]> -> !pipe.tensor<f32[k=9, xyz=3]>
   return
 }

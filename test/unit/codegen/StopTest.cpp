@@ -87,6 +87,13 @@ const Long kernels[] = {
      R"(%r, %f, %n = pipe.group %i along "w" limit 150 : !I -> !I, !pipe.tensor<i64[m=150]>, !pipe.tensor<i64[]>)"},
     {"reduce_by", "m=4", "%r",
      R"(%r = pipe.reduce_by sum %x along "w" by %i : !X, !I -> !pipe.tensor<f32[m=4]>)"},
+    {"rank_by", "w=4000000", "%r", R"(%r = pipe.rank_by %i along "w" : !I -> !I)"},
+    {"scatter", "m=4", "%r",
+     R"(%b = pipe.constant dense<0.0> : tensor<4xf32> -> !pipe.tensor<f32[m=4]>
+%r = pipe.scatter sum %b by %x along "w" over ["m"] at (%i) : !pipe.tensor<f32[m=4]>, !X, !I -> !pipe.tensor<f32[m=4]>)"},
+    {"filter", "w=4000000", "%r",
+     R"(%b = pipe.constant dense<1.0> : tensor<3xf64> -> !pipe.tensor<f64[j=3]>
+%r = pipe.filter %x along "w" by %b over %b : !X, !pipe.tensor<f64[j=3]>, !pipe.tensor<f64[j=3]> -> !X)"},
     {"contract", "h=60000", "%r",
      R"(%c = pipe.constant dense<1.0> : tensor<64x9xf32> -> !pipe.tensor<f32[t=64, k=9]>
 %s = pipe.contract %p by %c : !P, !pipe.tensor<f32[t=64, k=9]> -> !pipe.tensor<f32[h=60000, k=9]>
@@ -103,7 +110,7 @@ const Long kernels[] = {
 
 std::string textOf(const Long &kernel) {
   const std::string name = kernel.name;
-  const bool whole = name == "sort" || name == "group";
+  const bool whole = name == "sort" || name == "group" || name == "rank_by";
   const std::string element = name == "total" || name == "argmax" || whole ? "i64"
                               : name == "histogram"                        ? "i32"
                                                                            : "f32";

@@ -40,3 +40,10 @@ SmallVector<GpuAxis> GpuWork::axesOf(Value tensor, StringRef without) {
       axes.push_back({tensor, static_cast<int64_t>(number)});
   return axes;
 }
+
+Value penstock::conversion::isOwn(const GpuSite &site, Value place, Value thread) {
+  auto [ctx, b, x, s] = site.parts();
+  Value count = x.constant(ctx.threads);
+  Value rest = x.sub(place, x.mul(x.floorDiv(place, count), count));
+  return x.compare(arith::CmpIPredicate::eq, rest, thread);
+}

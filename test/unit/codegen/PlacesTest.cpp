@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks in groups, scatter, and filters, against plain C++.
+#include "test/unit/codegen/AtLevel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace penstock;
+using test::TensorArg;
+
+namespace {
+
+class Places : public test::AtLevel {};
+
+TEST_P(Places, RanksCountWithinGroups) {
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%g: !pipe.tensor<i64[k=?]>, %k: i64):
+  %r = pipe.rank_by %g along "k" sizes(%k) : !pipe.tensor<i64[k=?]> -> !pipe.tensor<i64[k=?]>
+  pipe.return %r : !pipe.tensor<i64[k=?]>
+})");
+  std::vector<int64_t> group{1, 0, 1, -1, 7, 1, 0, INT64_MIN, INT64_MAX}, rank(9, 99);
+  auto run = [&](int64_t k) {
+    return code->run("k", {TensorArg::of(group, {k}), TensorArg::of(rank, {k})}, 1, {k});
+  };
+  ASSERT_EQ(run(7), 0); // of 7 elements there is no group 7
+  EXPECT_EQ(rank, (std::vector<int64_t>{0, 0, 1, -1, -1, 2, 1, 99, 99}));
+  ASSERT_EQ(run(9), 0);
+  EXPECT_EQ(rank, (std::vector<int64_t>{0, 0, 1, -1, 0, 2, 1, -1, -1}));
+  EXPECT_EQ(run(0), 0);
+}
+
+// Places along two axes, outside of each on either side; the axis that goes along is a vector of
+// any extent.
+TEST_P(Places, ScatterCombinesInOrderAndLeavesOutWhatLiesOutside) {
+  constexpr int64_t size = 200, rows = 3, columns = 5;
+  for (const int64_t along : {1, 3, 4, 7, 16}) {
+    std::vector<float> base, x, r(size_t(rows * columns * along) + 64, -1);
+    std::vector<int64_t> first(size + 8), second(size + 8);
+    for (int64_t i = 0; i < rows * columns * along; ++i)
+      base.push_back(0.1f * float(i));
+    for (int64_t i = 0; i < size; ++i) {
+      first[size_t(i)] = i * 31 % (rows + 2) - 1;
+      second[size_t(i)] = i * 17 % (columns + 2) - 1;
+    }
+    first[3] = INT64_MIN, second[4] = INT64_MAX, first[5] = int64_t(1) << 32;
+    for (int64_t i = 0; i < size * along; ++i)
+      x.push_back(std::sin(float(i)) * 1e3f);
+    base.resize(base.size() + 64), x.resize(x.size() + 64);
+    for (const std::string kind : {"sum", "min", "max", "first"}) {
+      std::vector<float> expected = base;
+      std::vector<bool> taken(base.size());
+      for (int64_t i = 0; i < size; ++i) {
+        const int64_t p = first[size_t(i)], q = second[size_t(i)];
+        for (int64_t c = 0; c < along && p >= 0 && p < rows && q >= 0 && q < columns; ++c) {
+          const size_t at = size_t((p * columns + q) * along + c);
+          const float value = x[size_t(i * along + c)];
+          if (kind == "sum")
+            expected[at] += value;
+          else if (kind == "min")
+            expected[at] = std::min(expected[at], value);
+          else if (kind == "max")
+            expected[at] = std::max(expected[at], value);
+          else if (!taken[at])
+            expected[at] = value;
+          taken[at] = true;
+        }
+      }
+      const std::string c = ", c=" + std::to_string(along) + "]>",
+                        out = "!pipe.tensor<f32[m=3, r=5" + c, in = "!pipe.tensor<f32[k=200" + c,
+                        at = "!pipe.tensor<i64[k=200]>";
+      auto code =
+          compile("pipe.kernel @k \"pixels\" {\n^bb0(%b: " + out + ", %x: " + in + ", %p: " + at +
+                  ", %q: " + at + "):\n%r = pipe.scatter " + kind +
+                  " %b by %x along \"k\" over [\"m\", \"r\"] at (%p, %q) : " + out + ", " + in +
+                  ", " + at + ", " + at + " -> " + out + "\npipe.return %r : " + out + "\n}\n");
+      ASSERT_EQ(code->run("k",
+                          {TensorArg::of(base, {rows, columns, along}),
+                           TensorArg::of(x, {size, along}), TensorArg::of(first, {size}),
+                           TensorArg::of(second, {size}), TensorArg::of(r, {rows, columns, along})},
+                          1),
+                0);
+      for (size_t i = 0; i < size_t(rows * columns * along); ++i)
+        ASSERT_EQ(r[i], expected[i]) << kind << " of " << along << " at " << i;
+    }
+  }
+}
+
+// Direct form II transposed, in f64, along either axis.
+TEST_P(Places, FiltersAsTheirDifferenceEquation) {
+  const std::vector<double> above{0.3, -0.2, 0.1, 0.05}, below{1.5, -0.9, 0.4};
+  std::vector<float> x(5 * 37 + 32), r(x.size());
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = std::sin(float(i * i));
+  for (const std::string along : {"c", "t"}) {
+    auto code = compile(
+        R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<f32[c=5, t=37]>, %b: !pipe.tensor<f64[j=4]>, %a: !pipe.tensor<f64[j=3]>):
+  %r = pipe.filter %x along ")" +
+        along +
+        R"(" by %b over %a : !pipe.tensor<f32[c=5, t=37]>, !pipe.tensor<f64[j=4]>, !pipe.tensor<f64[j=3]> -> !pipe.tensor<f32[c=5, t=37]>
+  pipe.return %r : !pipe.tensor<f32[c=5, t=37]>
+})");
+    std::vector<double> b = above, a = below;
+    b.resize(16), a.resize(16);
+    ASSERT_EQ(code->run("k",
+                        {TensorArg::of(x, {5, 37}), TensorArg::of(b, {4}), TensorArg::of(a, {3}),
+                         TensorArg::of(r, {5, 37})},
+                        1),
+              0);
+    const size_t step = along == "t" ? 1 : 37, steps = along == "t" ? 37 : 5;
+    for (size_t row = 0; row < 5 * 37 / steps; ++row) {
+      double z[4] = {};
+      for (size_t i = 0; i < steps; ++i) {
+        const size_t at = along == "t" ? row * 37 + i : i * step + row;
+        const double y = z[0] + b[0] / 1.5 * double(x[at]);
+        for (size_t j = 1; j < 4; ++j)
+          z[j - 1] = (j < 3 ? z[j] + double(x[at]) * (b[j] / 1.5) : double(x[at]) * (b[j] / 1.5)) -
+                     y * (a[j] / 1.5);
+        ASSERT_EQ(r[at], float(y)) << along << " " << row << " " << i;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, Places, testing::Values(2, 3, 4));
+
+} // namespace
