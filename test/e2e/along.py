@@ -296,6 +296,26 @@ class Scattering(AlongTest):
                 expected[m, :len(members[:4])] = members[:4]
             numpy.testing.assert_array_equal(found["cells"], expected)
 
+    def test_hard_voxels_are_the_first_points_of_the_first_cells(self):
+        """As spconv's Point2VoxelCPU3d: floor((p - low) / size) in f32; a cell past the limit is left out, and so is a point past its cell's most."""
+        low, size, cells = numpy.float32([0.1, -0.5, -1]), numpy.float32([0.3, 0.3, 0.8]), [4, 5, 2]
+        for most, limit in ((2, 30), (3, 4), (40, 30)):
+            for position in range(5):
+                found = self.along({"points": ("f32[n, p <= 40, xyz] ragged", "row.points"), "held": ("f32[n, m <= 30, r, xyz] pad 0", "grid.points"),
+                                    "count": ("i32[n, m <= 30] ragged", "grid.count"), "at": ("i32[n, m <= 30, zyx] ragged", "grid.at")},
+                                   top="use points", lets="let grid = hard_voxels(rename(row.points, p, k), 100mm .. 1.3m, -0.5m .. 1m, -1m .. 600mm, "
+                                   f"300mm, 800mm, {most}, {limit})", position=position)
+                held = {}
+                for point in found["points"]:
+                    cell = numpy.floor((point - low) / size).astype(int)
+                    if (cell >= 0).all() and (cell < cells).all() and (tuple(cell) in held or len(held) < limit):
+                        held.setdefault(tuple(cell), []).append(point)
+                numpy.testing.assert_array_equal(found["at"], numpy.array([cell[::-1] for cell in held]).reshape(-1, 3))
+                numpy.testing.assert_array_equal(found["count"], [min(len(points), most) for points in held.values()])
+                for number, points in enumerate(held.values()):
+                    numpy.testing.assert_array_equal(found["held"][number, :len(points)], points[:most])
+                    self.assertFalse(found["held"][number, len(points):].any())
+
     def test_what_does_not_exist_goes_nowhere(self):
         found = self.along({"v": ("u8[n, w]", "row.v[h = 0]"), "count": ("i32[n, m]", "scatter(start, ones, m = i32(some) / 64)")},
                            lets="let some = compact(row.v[h = 0], row.v[h = 0] > 100)\n  let ones = map (s in some) { i32(1) }\n"
