@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks in groups, scatter, and filters, against plain C++.
+// Ranks in groups, scatter, filters, and elements at computed places, against plain C++.
 #include "test/unit/codegen/AtLevel.h"
 
 #include <algorithm>
@@ -123,6 +123,58 @@ pipe.kernel @k "pixels" {
         ASSERT_EQ(r[at], float(y)) << along << " " << row << " " << i;
       }
     }
+  }
+}
+
+// Lanes whose places are neighbours: all inside, some outside of either end, all outside, and
+// numbers that wrap around.
+TEST_P(Places, ReadsComputedRunsAsElements) {
+  struct Way {
+    const char *ops;
+    int64_t step;
+  };
+  const Way ways[] = {{"%i = pipe.binary add %w, %first : i64", 1},
+                      {"%i = pipe.binary sub %first, %w : i64", -1},
+                      {"%m = pipe.constant -1 : i64 -> i64\n%n = pipe.binary mul %m, %w : i64\n"
+                       "%i = pipe.binary add %first, %n : i64",
+                       -1},
+                      {"%m = pipe.constant 2 : i64 -> i64\n%n = pipe.binary mul %w, %m : i64\n"
+                       "%o = pipe.binary sub %n, %w : i64\n%i = pipe.binary add %o, %first : i64",
+                       1},
+                      {"%m = pipe.constant 3 : i64 -> i64\n%n = pipe.binary mul %w, %m : i64\n"
+                       "%i = pipe.binary add %n, %first : i64",
+                       3}};
+  for (const Way &way : ways) {
+    auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<f32[s=?]>, %s: i64, %first: i64):
+  %r = pipe.map () : () -> !pipe.tensor<f32[w=100]> {
+  ^bb0(%w: i64):
+    )" + std::string(way.ops) +
+                        R"(
+    %v = pipe.load %x[%i] : !pipe.tensor<f32[s=?]> -> f32
+    pipe.yield %v : f32
+  }
+  pipe.return %r : !pipe.tensor<f32[w=100]>
+})");
+    for (const int64_t size : {0, 1, 40, 300})
+      for (const int64_t first : {int64_t(-350), int64_t(-99), int64_t(-5), int64_t(0), int64_t(1),
+                                  int64_t(97), int64_t(200), int64_t(299), int64_t(310), INT64_MAX,
+                                  INT64_MAX - 3, INT64_MIN, INT64_MIN + 3}) {
+        std::vector<float> x(400), r(164, -1);
+        for (size_t i = 0; i < x.size(); ++i)
+          x[i] = float(i + 1);
+        ASSERT_EQ(
+            code->run("k", {TensorArg::of(x, {size}), TensorArg::of(r, {100})}, 1, {size, first}),
+            0);
+        for (int64_t w = 0; w < 100; ++w) {
+          const auto at = static_cast<int64_t>(static_cast<uint64_t>(first) +
+                                               static_cast<uint64_t>(way.step * w));
+          const float expected = size ? x[size_t(std::clamp<int64_t>(at, 0, size - 1))] : 0;
+          ASSERT_EQ(r[size_t(w)], expected)
+              << way.ops << "\nof " << size << " from " << first << " at " << w;
+        }
+      }
   }
 }
 

@@ -103,37 +103,6 @@ void penstock::conversion::bindCoordinates(const Site &site, Block &body, size_t
   }
 }
 
-LaneValue penstock::conversion::emitLoad(const Site &site, LoadOp op) {
-  auto [ctx, b, l, m] = site.parts();
-  SmallVector<Index> at;
-  Value empty;
-  for (auto [axis, index] : llvm::enumerate(op.getIndices())) {
-    const Axis &a = typeOf(op.getTensor()).getAxes()[axis];
-    Value size = extent(site, op.getTensor(), axis);
-    auto coordinate = ctx.coordinates.find(index);
-    LaneValue value = coordinate == ctx.coordinates.end() ? scalarOf(site, index) : LaneValue{};
-    Index where = coordinate == ctx.coordinates.end() ? m.of(value.value) : coordinate->second;
-    // What is known to lie inside needs no clamp, and stays a run of elements.
-    const bool inside = value.value && a.isStatic() && a.extent > 0 &&
-                        value.range.within(0, static_cast<double>(a.extent - 1));
-    at.push_back(inside ? where : m.clamp(where, size));
-    if (!a.isStatic() || a.extent == 0) {
-      Value none = l.cmp(CmpIPredicate::sle, size, l.i64(0));
-      empty = empty ? l.orInt(empty, none) : none;
-    }
-  }
-  if (auto found = loadByTable(site, op, at))
-    return *found;
-  LaneValue value = emit(site, op.getTensor(), at);
-  if (!empty)
-    return value;
-  LaneValue zero{llvm::isa<FloatType>(getElementTypeOrSelf(value.value.getType()))
-                     ? l.floatLike(value.value, 0.0)
-                     : l.integerLike(value.value, 0),
-                 value.type, Interval::of(0, 0)};
-  return l.select(l.wrap(empty, b.getI1Type()), zero, value);
-}
-
 /// The elements of a small table: where every index is known or all elements
 /// are alike a constant, else a load from the image's read-only data.
 static LaneValue emitConstant(const Site &site, ConstantOp op, ArrayRef<Index> at) {

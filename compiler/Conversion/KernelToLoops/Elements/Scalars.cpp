@@ -42,14 +42,19 @@ LaneValue penstock::conversion::scalarOf(const Site &site, Value value) {
     return *known;
   auto coordinate = ctx.coordinates.find(value);
   assert(coordinate != ctx.coordinates.end() && "a scalar without a definition");
-  LaneValue number = l.wrap(m.numbers(coordinate->second), b.getI64Type());
+  const Index &index = coordinate->second;
+  LaneValue number = l.wrap(m.numbers(index), b.getI64Type());
+  if (index.affine() && number.isVector()) {
+    number.first = index.base;
+    number.step = index.stride;
+  }
   const std::optional<int64_t> count = countOf(llvm::cast<BlockArgument>(value));
   if (!count)
     return number;
   if (!m.live) // lanes that do not exist stand beside the axis
     number.range = Interval::of(0, static_cast<double>(std::max<int64_t>(*count - 1, 0)));
   if (*count <= 1 << 24) // whole f32
-    number.real = m.realNumbers(coordinate->second);
+    number.real = m.realNumbers(index);
   return number;
 }
 

@@ -115,9 +115,43 @@ LaneValue Lanes::unary(UnaryKind kind, LaneValue a) const {
 
 //===--- binary ---------------------------------------------------------------===//
 
+/// Sums and multiples of numbers that grow by a step grow by a step, whether or not they wrap
+/// around.
+static void keepStep(const Lanes &l, BinaryKind kind, const LaneValue &a, const LaneValue &c,
+                     LaneValue &result) {
+  auto stepOf = [](const LaneValue &value) {
+    return value.isVector() ? value.step : std::optional<int64_t>(0);
+  };
+  auto firstOf = [](const LaneValue &value) {
+    return value.isVector() ? value.first : value.value;
+  };
+  const auto left = stepOf(a), right = stepOf(c);
+  if (!result.type.isSignlessInteger(64) || !result.isVector() || !left || !right)
+    return;
+  auto keep = [&](int64_t step, auto first) {
+    if (std::abs(step) > INT32_MAX)
+      return;
+    result.step = step;
+    result.first = first();
+  };
+  if (kind == BinaryKind::add)
+    return keep(*left + *right, [&] { return l.add(firstOf(a), firstOf(c)); });
+  if (kind == BinaryKind::sub)
+    return keep(*left - *right, [&] { return l.sub(firstOf(a), firstOf(c)); });
+  const LaneValue &factor = a.isVector() ? c : a, &other = a.isVector() ? a : c;
+  const auto known = factor.isVector() ? std::nullopt : Lanes::constantOf(factor.value);
+  if (kind == BinaryKind::mul && known && std::abs(*known) <= INT32_MAX)
+    keep(*known * *other.step, [&] { return l.mul(other.first, factor.value); });
+}
+
 LaneValue Lanes::binary(BinaryKind kind, LaneValue lhs, LaneValue rhs) const {
+  const LaneValue a = lhs, c = rhs;
   match(lhs.value, rhs.value);
-  return isFloat(lhs.type) ? floatBinary(kind, lhs, rhs) : intBinary(kind, lhs, rhs);
+  if (isFloat(lhs.type))
+    return floatBinary(kind, lhs, rhs);
+  LaneValue result = intBinary(kind, lhs, rhs);
+  keepStep(*this, kind, a, c, result);
+  return result;
 }
 
 //===--- comparison, selection -------------------------------------------------===//

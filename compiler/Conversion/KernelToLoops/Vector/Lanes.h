@@ -45,6 +45,8 @@ struct LaneValue {
   PixelSum sum = {};       ///< a u8 or i32 out of the bytes of pixels
   mlir::Value scaled = {}; ///< an f32 times 2^32: a quotient of integers before its last step
   mlir::Value low = {};    ///< of an integer of more bits its lowest byte, i8: all that a u8 takes
+  mlir::Value first = {};  ///< an i64 in lane 0, where it grows by `step` from lane to lane
+  std::optional<int64_t> step = {};
 
   bool isVector() const { return llvm::isa<mlir::VectorType>(value.getType()); }
 };

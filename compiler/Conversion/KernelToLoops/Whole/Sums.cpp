@@ -61,7 +61,8 @@ void penstock::conversion::sumRows(const Site &site, ReduceOp op, SmallVector<In
 
 /// 32 elements of a row at a time, for all results `beside` at once: as many partial sums
 /// as lanes. Where a row ends between two vectors, its last one is moved to the front and
-/// filled up with zeros, and the sums turn by as much, so that the next row begins at lane 0.
+/// filled up with zeros, and the sums turn by as much, so that the next row begins at lane 0. The
+/// few last ones of a row alone are a shorter vector.
 SmallVector<Value> penstock::conversion::sumVectors(const Site &site, ReduceOp op,
                                                     SmallVector<Index> &at, ArrayRef<int64_t> over,
                                                     const Beside &beside, ArrayRef<Value> extents) {
@@ -73,17 +74,20 @@ SmallVector<Value> penstock::conversion::sumVectors(const Site &site, ReduceOp o
   for (Value extent : extents.drop_back())
     rows = rest ? rows * *Lanes::constantOf(extent) % lanes : 0;
   const auto count = static_cast<int64_t>(beside.places.size());
-  auto added = [&](ValueRange sofar, Value index, llvm::function_ref<Value(Value)> moved) {
+  const bool isShort = extents.size() == 1 && !beside.isRun && rest <= lanes / 2 && rest > 1 &&
+                       llvm::isPowerOf2_64(static_cast<uint64_t>(rest));
+  const Site wide = site.withLanes(lanes);
+  auto added = [&](const Site &site, ValueRange sofar, Value index,
+                   llvm::function_ref<Value(Value)> moved) {
     at[over.back()] = beside.isRun ? m.constant(0) : Index{index, 1, {}, {}};
-    const Site wide = site.withLanes(lanes);
-    auto [ctx, b, l, m] = wide.parts();
+    auto [ctx, b, l, m] = site.parts();
     SmallVector<Value> next;
     for (int64_t c = 0; c < count; ++c) {
       if (beside.isRun)
         at[beside.axis] = {l.add(l.mul(index, l.i64(count)), l.i64(c * lanes)), 1, {}, {}};
       else if (beside.axis >= 0)
         at[beside.axis] = beside.places[c];
-      LaneValue value = l.cast(CastMode::value, emit(wide, op.getValue(), at), element);
+      LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
       value.value = moved(l.splat(value.value));
       next.push_back(b.create<arith::AddFOp>(l.loc, sofar[c], value.value));
     }
@@ -95,7 +99,10 @@ SmallVector<Value> penstock::conversion::sumVectors(const Site &site, ReduceOp o
       order[lane] = (lane + by + lanes) % lanes;
     return by ? m.shuffle(sums, sums, order) : sums;
   };
-  Value zero = b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(VectorType::get({lanes}, element)));
+  auto zeroOf = [&](int64_t lanes) -> Value {
+    return b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(VectorType::get({lanes}, element)));
+  };
+  Value zero = zeroOf(lanes);
   auto sums = carriedNest(
       b, l, extents.drop_back(), SmallVector<Value>(count, zero),
       [&](ArrayRef<Value> inner, ValueRange state) {
@@ -103,13 +110,22 @@ SmallVector<Value> penstock::conversion::sumVectors(const Site &site, ReduceOp o
           at[over[i]] = m.uniform(index);
         OpBuilder::InsertionGuard guard(b);
         auto loop = openLoop(b, l, l.i64(0), l.i64(whole), lanes, state);
-        b.create<scf::YieldOp>(l.loc, added(loop.getRegionIterArgs(), loop.getInductionVar(),
+        b.create<scf::YieldOp>(l.loc, added(wide, loop.getRegionIterArgs(), loop.getInductionVar(),
                                             [](Value v) { return v; }));
         b.setInsertionPointAfter(loop);
         SmallVector<Value> next(loop.getResults());
         if (!rest)
           return next;
-        next = added(next, l.i64(size - lanes), [&](Value vector) {
+        if (isShort) { // the last ones by themselves, as few lanes
+          Value first = l.i64(whole);
+          return added(site.withLanes(rest), next, first, [&](Value vector) {
+            SmallVector<int64_t> order;
+            for (int64_t lane = 0; lane < lanes; ++lane)
+              order.push_back(lane < rest ? lane : rest);
+            return m.shuffle(vector, zeroOf(rest), order);
+          });
+        }
+        next = added(wide, next, l.i64(size - lanes), [&](Value vector) {
           SmallVector<int64_t> order(lanes);
           for (int64_t lane = 0; lane < lanes; ++lane)
             order[lane] = lanes - rest + lane; // beyond `vector` there are zeros
@@ -120,7 +136,7 @@ SmallVector<Value> penstock::conversion::sumVectors(const Site &site, ReduceOp o
         return next;
       });
   for (Value &sum : sums)
-    sum = turned(sum, -(rows * rest % lanes));
+    sum = isShort ? sum : turned(sum, -(rows * rest % lanes));
   return beside.isRun ? deinterleaved(site, sums) : sums;
 }
 
