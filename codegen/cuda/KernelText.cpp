@@ -372,6 +372,7 @@ LogicalResult KernelText::nest(scf::ParallelOp op) {
       os << (axis ? " * " : isNarrow ? "(u32)" : "(i64)") << use(extent, bindUnary);
     os << "; " << at << " < " << end << "; " << at << " += " << narrowed << workers << ") {\n";
     std::string stride;
+    bool isProduct = false;
     for (size_t axis = axes.size(); axis-- > 0;) {
       Value extent = op.getUpperBound()[axis];
       const std::string size =
@@ -380,13 +381,15 @@ LogicalResult KernelText::nest(scf::ParallelOp op) {
                             << (stride.empty() ? "" : " / " + stride)
                             << (axis == 0 ? "" : " % " + size) << ";\n";
       const auto factor = productOf(extent);
-      if (stride.empty())
+      if (stride.empty()) {
         stride = size;
-      else if (factor && StringRef(stride).find_first_not_of("0123456789") == StringRef::npos)
+      } else if (factor && StringRef(stride).find_first_not_of("0123456789") == StringRef::npos) {
         stride = std::to_string(std::stoll(stride) * *factor);
-      else
-        stride = (stride[0] == '(' ? stride.substr(0, stride.size() - 1) : "(" + stride) + " * " +
-                 size + ")";
+      } else {
+        stride =
+            (isProduct ? stride.substr(0, stride.size() - 1) : "(" + stride) + " * " + size + ")";
+        isProduct = true;
+      }
     }
   }
   indent += 2;

@@ -266,6 +266,8 @@ void LoopPlanner::visit(Operation &op) {
         visit(inner);
   if (auto repeat = llvm::dyn_cast<RepeatOp>(op))
     return visitRepeat(repeat);
+  if (auto scatter = llvm::dyn_cast<ScatterOp>(op))
+    store(scatter.getResult(), scatter.getBase()); // what it begins with
   const auto where = op.getAttrOfType<StringAttr>("schedule");
   if (auto resample = llvm::dyn_cast<ResampleOp>(op)) {
     if (where && where == "ring")

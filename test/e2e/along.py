@@ -335,8 +335,8 @@ class Scattering(AlongTest):
         self.refused(text("scatter(base, row.x[c = 0], m = row.q)"), "the values have axis `k`, and those of the base that no place "
                      "tells: f32[m=4, c=3] and f32[k=9]")
         self.refused(text("scatter(base, row.x, m = row.q, combine = last)"), "the choices are sum min max first")
-        self.refused(text("scatter(map (m in 0 .. 4) { f16(0.0) }, row.h, m = row.q)"), "`scatter` does not combine f16",
-                     "hint: `f32(...)` converts")
+        self.refused(text("scatter(map (m in 0 .. 4) { true }, row.x[c = 0] > 0.0, m = row.q)"), "`scatter` does not combine bool",
+                     "hint: `i32(...)` makes 0 and 1 of truth values")
 
 
 class Filters(AlongTest):

@@ -149,11 +149,9 @@ Val Intrinsics::scatter(const std::vector<Argument> &args, dsl::SourceRange rang
   if (over.empty())
     fail(range, "`scatter` needs places along at least one axis", "`scatter(base, x, m = slot)`");
   mlir::Type element = elementType(into);
-  if (kind != pipe::ScatterKind::first &&
-      (element.isF16() || element.isBF16() || element.isSignlessInteger(1)))
+  if (kind != pipe::ScatterKind::first && element.isSignlessInteger(1))
     fail(args[0].range, "`scatter` does not combine " + show(element),
-         element.isSignlessInteger(1) ? "`i32(...)` makes 0 and 1 of truth values"
-                                      : "`f32(...)` converts");
+         "`i32(...)` makes 0 and 1 of truth values");
   std::vector<std::string> order{along.axis.name};
   for (const Dim &dim : all) {
     if (llvm::is_contained(over, dim.axis.name))

@@ -104,7 +104,7 @@ static LogicalResult emitScatter(const Site &site, ScatterOp op) {
   auto buffer = bufferFor(site, op.getResult());
   if (failed(buffer))
     return failure();
-  storeTensor(site, op.getBase(), *buffer, defaultShape(site, op.getBase()), l.i64(0),
+  storeTensor(site, op.getBase(), *buffer, shapeOf(op.getResult()), l.i64(0),
               extent(site, op.getBase(), 0));
   Scatter scatter{site, op, *buffer};
   Value count = extent(site, op.getValues(), scatter.along);
