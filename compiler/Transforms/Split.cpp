@@ -86,7 +86,7 @@ private:
   PipelineOp pipeline;
   llvm::MapVector<Value, int64_t> slots;
   Operation *picking = nullptr; ///< whose number is sliced, for messages
-  DenseSet<Value> written;      ///< by select or setup
+  DenseSet<Value> written;      ///< in the block of the kernels at hand
   int64_t nextSlot = PST_FIRST_FREE_ENTRY;
 };
 
@@ -228,8 +228,10 @@ LogicalResult Splitter::run(SymbolTable &symbols) {
   llvm::erase_if(stored, [&](Value value) { return picked.contains(value); });
   SmallVector<KernelOp> kernels{makeKernel("select", selectOps, selected),
                                 makeKernel("setup", setupOps, stored)};
-  if (!admitted.empty())
+  if (!admitted.empty()) {
+    written.clear(); // the block of a row has nothing of what samples compute
     kernels.push_back(makeKernel("rows", rowsOps, chosen));
+  }
   for (KernelOp kernel : kernels) {
     kernel->remove();
     symbols.insert(kernel, Block::iterator(pipeline));

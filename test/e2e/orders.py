@@ -52,6 +52,25 @@ pipeline p(numbers: path, least: int = 90) {{
                             12)
         self.assertEqual(set(found), {5, 6})
 
+    def test_what_samples_compute_too(self):
+        """The block of a row, where it is chosen, has nothing of what the samples' blocks have."""
+        numbers = os.path.join(self.folder, "numbers.bin")
+        numpy.arange(20, dtype=numpy.int64).tofile(numbers)
+        for clause, output in (("where row.value > 16", "bool[n] = row.value > 16"),
+                               ("order weighted(f64(row.value / 19) * 2.0)", "f64[n] = f64(row.value / 19) * 2.0")):
+            path = self.pipeline(f"""
+pipeline p(numbers: path) {{
+  for row in raw(value = column(numbers, i64)) {clause}
+  batch 3 per rank last drop {{
+    output value: i64[n] = row.value
+    output again: {output}
+  }}
+}}""")
+            out = os.path.join(self.folder, "again")
+            self.run_tool("sample", path, "--set", f"numbers={numbers}", "--position", 1, "-o", out)
+            self.assertIn(int(numpy.fromfile(os.path.join(out, "value.raw"), numpy.int64)[0]), (17, 18, 19))
+            self.assertTrue(numpy.fromfile(os.path.join(out, "again.raw"), numpy.uint8).any())
+
     def test_a_choice_that_leaves_nothing(self):
         numbers = os.path.join(self.folder, "numbers.bin")
         numpy.arange(4, dtype=numpy.int64).tofile(numbers)

@@ -27,6 +27,29 @@ pipe.pipeline @p seed 0 substitute 0.0 {
 
 // -----
 
+// What samples compute of a row too is computed for it as well: neither has the other's block.
+// CHECK: pipe.kernel @setup "setup"
+// CHECK: %[[WEIGHT:.*]] = pipe.binary mul
+// CHECK: pipe.set_entry [[RESULT:[0-9]+]], %[[WEIGHT]] : f64
+// CHECK: pipe.kernel @rows "rows"
+// CHECK: %[[WEIGHT:.*]] = pipe.binary mul
+// CHECK: pipe.set_entry [[RESULT]], %[[WEIGHT]] : f64
+// CHECK-LABEL: pipe.pipeline @shared
+pipe.pipeline @shared seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = f64} : !pipe.text
+  %row = pipe.row weighted %table
+  %x = pipe.field %row "x" : f64
+  %weight = pipe.binary mul %x, %x : f64
+  pipe.admit weight %weight
+  %batch = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%batch) last drop {
+    pipe.output "w" %weight axes ["n"] stored ["n"] : f64
+  }
+}
+
+// -----
+
 pipe.pipeline @draws seed 0 substitute 0.0 {
   %root = pipe.param "root" : !pipe.text
   %table = pipe.source "raw" (%root) named ["root"] columns {i = i64} : !pipe.text
