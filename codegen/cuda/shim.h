@@ -189,7 +189,7 @@ static void pst_order(unsigned *numbers, unsigned count, int order, unsigned lon
   }
 }
 
-/// Whether the fibers `first` ..< `end` all wait as `wait` says or are done;
+/// Returns whether the fibers `first` ..< `end` all wait as `wait` says or are done;
 /// those that wait are then ready.
 static bool pst_release(unsigned first, unsigned end, pst_wait wait) {
   bool any = false;

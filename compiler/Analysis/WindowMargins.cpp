@@ -19,7 +19,7 @@ Value penstock::analysis::rootOf(WindowOp op) {
   return root;
 }
 
-/// Whether what lies outside is made of elements, or of zeros.
+/// Returns whether what lies outside is made of elements, or of zeros.
 bool penstock::analysis::isPlain(WindowOp op) {
   if (op.getBorder() != Border::constant)
     return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Margins that windows want of what they read --*- C++.
+// Margins that windows want of what they read.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
@@ -15,7 +15,7 @@ struct Margin {
 
 /// What a window reads, short of conversions of elements.
 mlir::Value rootOf(pipe::WindowOp op);
-/// Whether what lies outside is made of elements, or of zeros.
+/// Returns whether what lies outside is made of elements, or of zeros.
 bool isPlain(pipe::WindowOp op);
 /// The axis that lanes lie along where nothing else is said: the innermost one, but for channels.
 int64_t usualLaneAxis(pipe::NamedTensorType type);

@@ -64,9 +64,10 @@ llvm::SmallVector<Complex> shortTransform(Arithmetic &f, llvm::ArrayRef<Complex>
   for (size_t p = 1; p <= h; ++p) {
     Complex a = t[0], b{};
     for (size_t i = 1; i <= h; ++i) {
-      const auto turn = scalar::turnOf(static_cast<int64_t>(i * p % r), static_cast<int64_t>(r));
-      a = f.add(a, f.scale(f.constant(turn.cosine), s[i]));
-      const Complex scaled = f.scale(f.constant(turn.sine), d[i]);
+      const auto twiddle =
+          scalar::twiddleOf(static_cast<int64_t>(i * p % r), static_cast<int64_t>(r));
+      a = f.add(a, f.scale(f.constant(twiddle.cosine), s[i]));
+      const Complex scaled = f.scale(f.constant(twiddle.sine), d[i]);
       b = i == 1 ? scaled : f.add(b, scaled);
     }
     u[p] = {f.add(a.re, b.im), f.sub(a.im, b.re)};

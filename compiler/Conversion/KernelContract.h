@@ -136,8 +136,8 @@ void setElements(mlir::memref::GlobalOp table, mlir::DenseElementsAttr elements)
 
 //===--- from a text ---------------------------------------------------------===//
 
-/// Whether what functions of `module` say can be read, and fits their arguments; else an error
-/// at the function.
+/// Returns whether what functions of `module` say can be read, and fits their arguments; else an
+/// error at the function.
 mlir::LogicalResult verifyContracts(mlir::ModuleOp module);
 
 } // namespace penstock::conversion

@@ -45,24 +45,3 @@ void penstock::conversion::addScratch(ScratchNeed &need, int64_t bytes,
     need.terms.push_back({bytes, SmallVector<ArgumentExtent, 4>(extents)});
   need.fixed += 2 * scratchAlign;
 }
-
-DenseI64ArrayAttr penstock::conversion::scratchPlace(OpBuilder &b, KernelOp kernel, Value tensor,
-                                                     int64_t axis) {
-  const auto extent = argumentExtentOf(kernel, tensor, axis);
-  if (!extent)
-    return {};
-  SmallVector<int64_t, 3> numbers{static_cast<int64_t>(extent->kind), extent->value};
-  if (extent->kind == Kind::tensor)
-    numbers.push_back(extent->axis);
-  return b.getDenseI64ArrayAttr(numbers);
-}
-
-void penstock::conversion::addScratchTerm(OpBuilder &b, int64_t bytes, ArrayRef<Attribute> places,
-                                          int64_t &fixed, SmallVectorImpl<Attribute> &terms) {
-  if (places.empty())
-    fixed += bytes;
-  else
-    terms.push_back(b.getDictionaryAttr({b.getNamedAttr("bytes", b.getI64IntegerAttr(bytes)),
-                                         b.getNamedAttr("dims", b.getArrayAttr(places))}));
-  fixed += 2 * scratchAlign;
-}

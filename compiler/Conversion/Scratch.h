@@ -19,10 +19,4 @@ std::optional<ArgumentExtent> argumentExtentOf(pipe::KernelOp kernel, mlir::Valu
 /// Adds a buffer of `bytes` for each combination of indices below `extents` to what a kernel needs.
 void addScratch(ScratchNeed &need, int64_t bytes, llvm::ArrayRef<ArgumentExtent> extents);
 
-/// Both as attributes, for GPUs.
-mlir::DenseI64ArrayAttr scratchPlace(mlir::OpBuilder &b, pipe::KernelOp kernel, mlir::Value tensor,
-                                     int64_t axis);
-void addScratchTerm(mlir::OpBuilder &b, int64_t bytes, llvm::ArrayRef<mlir::Attribute> places,
-                    int64_t &fixed, llvm::SmallVectorImpl<mlir::Attribute> &terms);
-
 } // namespace penstock::conversion

@@ -7,7 +7,8 @@
 
 namespace penstock::pipe {
 
-/// Whether an element of `op` takes a few simple operations: a cast, or a map of at most four.
+/// Returns whether an element of `op` takes a few simple operations: a cast, or a map of at most
+/// four.
 bool isCheap(mlir::Operation *op);
 
 } // namespace penstock::pipe

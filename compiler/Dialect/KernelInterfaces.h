@@ -74,7 +74,7 @@ public:
   virtual ~BoxRequest() = default;
   /// Where the numbers of boxes are computed.
   virtual mlir::OpBuilder &at() = 0;
-  /// Whether a scalar is there at that place.
+  /// Returns whether a scalar is there at that place.
   virtual bool isKnown(mlir::Value scalar) const = 0;
   virtual void need(mlir::Value tensor, const Box &box) = 0;
   void needWhole(mlir::Value tensor);
@@ -110,22 +110,22 @@ inline KernelForm formOf(mlir::Operation *op) {
   return tensors ? tensors.getKernelForm() : KernelForm::runtime;
 }
 
-/// What an element of `op` reads of its inputs; null where `op` is null, or none of those that
-/// compute tensors.
+/// What an element of `op` reads of its inputs; null where `op` is null, or none of those
+/// that compute tensors.
 inline std::optional<InputAccess> inputAccessOf(mlir::Operation *op) {
   auto tensors = llvm::dyn_cast_if_present<TensorOpInterface>(op);
   return tensors ? std::optional(tensors.getInputAccess()) : std::nullopt;
 }
-/// Whether an element is computed of one element of each input.
+/// Returns whether an element is computed of one element of each input.
 inline bool readsOneOfEach(mlir::Operation *op) {
   const auto access = inputAccessOf(op);
   return access == InputAccess::own || access == InputAccess::moved;
 }
 
-/// Whether a result or an operand, also one used inside a region, is a tensor.
+/// Returns whether a result or an operand, also one used inside a region, is a tensor.
 bool touchesTensors(mlir::Operation *op);
 
-/// Whether `op` computes scalars from scalars and has no effect, with all that
+/// Returns whether `op` computes scalars from scalars and has no effect, with all that
 /// its regions hold; it may then be evaluated where its result is not needed.
 bool isPureScalar(mlir::Operation *op);
 

@@ -32,7 +32,7 @@ bool penstock::pipe::isPureScalar(Operation *op) {
             }).wasInterrupted();
 }
 
-/// Whether every op in the arms is I, P or scalar.
+/// Returns whether every op in the arms is I, P or scalar.
 static bool hasPointwiseArms(Operation *op) {
   for (Region &region : op->getRegions())
     for (Operation &inner : region.front()) {

@@ -34,9 +34,9 @@ struct Axis {
 };
 llvm::hash_code hash_value(const Axis &axis);
 
-/// Whether `type` is one of the eleven element types.
+/// Returns whether `type` is one of the eleven element types.
 bool isScalarType(mlir::Type type);
-/// Whether values of `type` compare and convert as unsigned numbers.
+/// Returns whether values of `type` compare and convert as unsigned numbers.
 inline bool isUnsigned(mlir::Type type) { return type.isUnsignedInteger(); }
 inline bool isBool(mlir::Type type) { return type.isSignlessInteger(1); }
 inline bool isFloat(mlir::Type type) { return llvm::isa<mlir::FloatType>(type); }

@@ -9,7 +9,7 @@ using namespace penstock::pipe;
 /// Channels of a pixel whose columns are taken together.
 static constexpr int64_t mostChannels = 4;
 
-/// Whether `tensor` is in memory where its elements are read.
+/// Returns whether `tensor` is in memory where its elements are read.
 static bool isInMemory(Value tensor) {
   Operation *op = tensor.getDefiningOp();
   if (!op)
@@ -65,7 +65,7 @@ static std::optional<int64_t> stepOf(AffineExpr expr, ArrayRef<std::optional<int
   return std::nullopt;
 }
 
-/// Whether columns of `tensor` are `channels` bytes apart in memory, and channels one.
+/// Returns whether columns of `tensor` are `channels` bytes apart in memory, and channels one.
 static bool hasDenseRows(Value tensor, int64_t channels) {
   const int64_t rank = tensorOf(tensor).getRank();
   SmallVector<SmallVector<std::optional<int64_t>>> steps(rank); // by axis that moves

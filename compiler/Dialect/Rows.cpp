@@ -23,7 +23,7 @@ static bool has(Value value, const Axis &rows) {
   return llvm::any_of(axesOf(value), [&](const Axis &axis) { return axis.name == rows.name; });
 }
 
-/// Whether the result's row i is made of the input's row i.
+/// Returns whether the result's row i is made of the input's row i.
 static bool keepsRows(ViewOp view) {
   for (auto [place, expr] : llvm::enumerate(view.getMap().getResults()))
     if (place == 0 ? expr != getAffineDimExpr(0, view.getContext()) : expr.isFunctionOfDim(0))
@@ -54,7 +54,8 @@ std::optional<Axis> penstock::pipe::rowsOf(ArrayRef<Operation *> ops) {
   return rows;
 }
 
-/// Whether `map` knows where it is along its first axis, or draws, which depends on that as well.
+/// Returns whether `map` knows where it is along its first axis, or draws, which depends on that as
+/// well.
 static bool knowsRow(MapOp map) {
   Block &body = map.getBody().front();
   return !body.getArgument(static_cast<unsigned>(map.getInputs().size())).use_empty() ||

@@ -228,7 +228,7 @@ template <typename T> static std::optional<T> binary(BinaryKind kind, T a, T b) 
   }
 }
 
-/// Whether `value` is the integer `wanted` (floats: identities such as x + 0
+/// Returns whether `value` is the integer `wanted` (floats: identities such as x + 0
 /// are not exact for -0, so they are left alone).
 static bool isInteger(Attribute value, int64_t wanted) {
   auto integer = llvm::dyn_cast_or_null<IntegerAttr>(value);

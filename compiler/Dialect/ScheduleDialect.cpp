@@ -79,7 +79,7 @@ void penstock::pipe::setLoops(Operation *op, StringRef name, ArrayRef<Attribute>
   op->setAttr(name, all.size() == 1 ? all.front() : builder.getArrayAttr(all));
 }
 
-/// Whether the axes of `loops` are some of `value`.
+/// Returns whether the axes of `loops` are some of `value`.
 static LogicalResult verifyAxes(Operation *op, StringRef name, LoopsAttr loops, Value value) {
   auto type = llvm::dyn_cast<NamedTensorType>(value.getType());
   auto isAxis = [&](StringAttr axis) { return !axis || (type && type.axisIndex(axis) >= 0); };

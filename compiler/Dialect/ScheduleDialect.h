@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How kernels become loops, as attributes ----*- C++.
+// How kernels become loops, as attributes.
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"

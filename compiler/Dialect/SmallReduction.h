@@ -10,7 +10,7 @@ namespace penstock::pipe {
 /// How many elements each result of a reduction takes; null where no extent tells.
 std::optional<int64_t> reducedElements(ReduceOp op);
 
-/// Whether `op` is a reduction of no more elements than a float sum has partial sums:
+/// Returns whether `op` is a reduction of no more elements than a float sum has partial sums:
 /// an expression of neighbours, as a window is, that can share a kernel with what reads it.
 bool isSmallReduction(mlir::Operation *op);
 

@@ -11,8 +11,8 @@ static constexpr int64_t manyNeighbours = 12;
 /// A copy that a core's own cache holds.
 static constexpr int64_t mostConverted = int64_t{1} << 20;
 
-/// What all that a window does with its neighbours begins with; null where it does something else
-/// with one, or reads few.
+/// What all that a window does with its neighbours begins with; null where it does
+/// something else with one, or reads few.
 static CastOp commonCast(WindowOp op) {
   Block &body = op.getBody().front();
   auto input = llvm::cast<NamedTensorType>(op.getInput().getType());

@@ -19,7 +19,7 @@ static constexpr int64_t mostLanes = 32;
 
 static bool isTensor(Value value) { return llvm::isa<NamedTensorType>(value.getType()); }
 
-/// Whether an operation on bytes, or its lowest byte, is one on bytes.
+/// Returns whether an operation on bytes, or its lowest byte, is one on bytes.
 static bool staysInBytes(Operation &op) {
   auto isByte = [](Type type) {
     return llvm::isa<IntegerType>(type) && type.getIntOrFloatBitWidth() <= 8;
@@ -79,7 +79,7 @@ private:
 };
 } // namespace
 
-/// Whether elements of `tensor` come from memory that interleaves the axis `name`, or
+/// Returns whether elements of `tensor` come from memory that interleaves the axis `name`, or
 /// from rows of pixels.
 bool LoopPlanner::readsInterleaved(Value tensor, StringRef name) const {
   llvm::SetVector<Value> reached;
@@ -107,7 +107,8 @@ bool LoopPlanner::readsInterleaved(Value tensor, StringRef name) const {
   return false;
 }
 
-/// Whether a window or map makes bytes out of bytes that are there, and nothing wider on the way.
+/// Returns whether a window or map makes bytes out of bytes that are there, and nothing wider on
+/// the way.
 bool LoopPlanner::isOfBytes(Value tensor, llvm::DenseSet<Value> &seen) const {
   Operation *op = tensor.getDefiningOp();
   if (scalarBytes(tensorOf(tensor).getElementType()) != 1)
@@ -182,7 +183,7 @@ void LoopPlanner::copy(OpOperand &operand) {
         operand.getOperandNumber(), loopsFor(operand.get(), {}));
 }
 
-/// What is joined is stored part by part, but for rows.
+/// Plans the parts of a concat one by one, but for rows.
 void LoopPlanner::storeParts(Value tensor) {
   auto op = tensor.getDefiningOp<ConcatOp>();
   if (!op || stored.inMemory.contains(tensor) || tensorOf(tensor).axisIndex(op.getAxis()) == 0)
@@ -205,7 +206,7 @@ void LoopPlanner::visitStored(Operation &op) {
   }
 }
 
-/// Whether an output is made where it belongs.
+/// Returns whether an output is made where it belongs.
 static bool isInPlace(OpOperand &operand) {
   Operation *op = operand.get().getDefiningOp();
   auto earlier = operand.getOwner()->getOperands().take_front(operand.getOperandNumber());
@@ -227,7 +228,7 @@ void LoopPlanner::visitReturn(ReturnOp op) {
   }
 }
 
-/// A loop over tensors stores what it begins with, and what each iteration gives.
+/// Plans for a loop over tensors: it stores what it begins with, and what each iteration gives.
 void LoopPlanner::visitRepeat(RepeatOp op) {
   Block &body = op.getBody().front();
   for (BlockArgument argument : body.getArguments())
@@ -244,7 +245,7 @@ void LoopPlanner::visitRepeat(RepeatOp op) {
       stored.inMemory.insert(result);
 }
 
-/// What a window reads may be copied, with margins.
+/// Plans the copy, with margins, of what a window reads.
 void LoopPlanner::visitWindow(WindowOp op) {
   Value root = penstock::analysis::rootOf(op);
   if (!penstock::analysis::isPlain(op) || stored.inMemory.contains(root) ||

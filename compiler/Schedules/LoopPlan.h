@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which loops compute what is stored --------*- C++.
+// Which loops compute what is stored.
 #pragma once
 
 #include "compiler/Dialect/ScheduleDialect.h"

@@ -2,7 +2,7 @@
 //
 // What loops are written for more than once.
 //
-// Which arm of a choice is taken, a flip's direction, whether factors are ordinary numbers and
+// Which arm of a choice is taken, a flip's direction, whether factors are bounded and
 // whether a pad's row exists differ from sample to sample, or from row to row, and not from element
 // to element.
 #include "compiler/Schedules/LoopPlan.h"
@@ -20,13 +20,13 @@ namespace {
 class Combinations {
 public:
   explicit Combinations(const StoredValues &stored) : stored(stored) {}
-  /// With those that are settled already.
+  /// With those that are specialized already.
   int64_t below(Value tensor) {
     llvm::SetVector<Operation *> open;
     llvm::DenseSet<Value> seen;
     find(tensor, open, seen);
     int64_t sofar = 1;
-    for (auto [choose, arm] : settled)
+    for (auto [choose, arm] : specialized)
       sofar *= llvm::cast<ChooseOp>(choose).getArms().size();
     for (Operation *choose : open) {
       const auto arms = static_cast<int64_t>(llvm::cast<ChooseOp>(choose).getArms().size());
@@ -34,9 +34,9 @@ public:
         continue;
       int64_t most = 1;
       for (int64_t arm = 0; arm < arms; ++arm) {
-        settled.push_back({choose, arm});
+        specialized.push_back({choose, arm});
         most = std::max(most, below(tensor));
-        settled.pop_back();
+        specialized.pop_back();
       }
       return most;
     }
@@ -49,7 +49,7 @@ private:
     if (!op || stored.inMemory.contains(tensor) || !seen.insert(tensor).second)
       return;
     if (auto choose = llvm::dyn_cast<ChooseOp>(op)) {
-      for (auto [known, arm] : settled)
+      for (auto [known, arm] : specialized)
         if (known == op)
           return find(choose.getArms()[arm].front().getTerminator()->getOperand(
                           llvm::cast<OpResult>(tensor).getResultNumber()),
@@ -63,7 +63,7 @@ private:
   }
 
   const StoredValues &stored;
-  SmallVector<std::pair<Operation *, int64_t>> settled;
+  SmallVector<std::pair<Operation *, int64_t>> specialized;
 };
 } // namespace
 
@@ -71,7 +71,7 @@ int64_t penstock::schedules::armsOf(Value tensor, const StoredValues &stored) {
   return Combinations(stored).below(tensor);
 }
 
-/// Whether a view multiplies a place with a number of the sample.
+/// Returns whether a view multiplies a place with a number of the sample.
 static bool hasStride(ViewOp view) {
   bool found = false;
   for (AffineExpr expr : view.getMap().getResults())

@@ -17,7 +17,7 @@ static NamedTensorType typeOf(Value value) {
   return llvm::dyn_cast<NamedTensorType>(value.getType());
 }
 
-/// Whether an element of `value` takes a few operations, out of the kernel's inputs.
+/// Returns whether an element of `value` takes a few operations, out of the kernel's inputs.
 static bool isAtHand(Value value, int64_t rank) {
   Operation *op = value.getDefiningOp();
   if (!op || typeOf(value).getRank() < rank)
@@ -27,7 +27,7 @@ static bool isAtHand(Value value, int64_t rank) {
                       [&](Value operand) { return !typeOf(operand) || isAtHand(operand, rank); });
 }
 
-/// Whether something of a row waits for all of the row.
+/// Returns whether something of a row waits for all of the row.
 static bool joinsPasses(KernelOp kernel) {
   return llvm::any_of(kernel.getBody().front().getOps<ReduceOp>(), [](ReduceOp op) {
     return !isSmallReduction(op) &&

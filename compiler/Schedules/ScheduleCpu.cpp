@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::schedules;
 
-/// Whether a vertical pass alone reads `op`, and both can go row by row.
+/// Returns whether a vertical pass alone reads `op`, and both can go row by row.
 static bool streamsRows(ResampleOp op) {
   auto vertical = op->hasOneUse() ? llvm::dyn_cast<ResampleOp>(*op->user_begin()) : ResampleOp();
   return vertical && vertical.getInput() == op.getResult() && canStreamRows(op) &&

@@ -27,7 +27,7 @@ using namespace penstock::schedules;
 /// Runs of fewer elements keep a thread busy, not a warp.
 static constexpr int64_t warpsFrom = 64;
 
-/// Whether each result of a reduction is worth 32 threads.
+/// Returns whether each result of a reduction is worth 32 threads.
 static bool takesWarps(ReduceOp op) {
   auto type = llvm::cast<NamedTensorType>(op.getValue().getType());
   int64_t count = 1;
@@ -40,7 +40,7 @@ static bool takesWarps(ReduceOp op) {
   return count >= warpsFrom;
 }
 
-/// Whether something has to be complete before others read it.
+/// Returns whether something has to be complete before others read it.
 static bool needsPasses(KernelOp kernel) {
   const auto found = kernel.walk([](Operation *op) {
     auto isTensor = [](Value value) { return llvm::isa<NamedTensorType>(value.getType()); };

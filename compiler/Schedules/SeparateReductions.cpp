@@ -62,7 +62,8 @@ static std::optional<Columns> columnsOf(AffineExpr expr, int64_t column, int64_t
   return fits && hasInner && found.outer >= 0 ? std::optional(found) : std::nullopt;
 }
 
-/// Whether the last axis stays, and is the last one of the view's input: the channels of pixels.
+/// Returns whether the last axis stays, and is the last one of the view's input: the channels of
+/// pixels.
 static bool keepsChannels(ViewOp view, ArrayRef<int64_t> over) {
   NamedTensorType in = tensorOf(view.getResult()), source = tensorOf(view.getInput());
   const int64_t last = in.getRank() - 1;

@@ -16,7 +16,7 @@ static constexpr size_t mostOperations = 16;
 /// Reductions of one window.
 static constexpr size_t mostReductions = 4;
 
-/// Whether the order of operands changes nothing, however many there are.
+/// Returns whether the order of operands changes nothing, however many there are.
 static bool isExact(BinaryOp op) {
   const BinaryKind kind = op.getKind();
   const bool isInteger = llvm::isa<IntegerType>(op.getType());
@@ -125,7 +125,7 @@ bool Separation::readReduced(BinaryOp root, Reduced &found) {
   return static_cast<int64_t>(found.terms.size()) == neighbours() && bordersAgree(found);
 }
 
-/// Whether what lies beyond rows is what a column of made-up elements reduces to.
+/// Returns whether what lies beyond rows is what a column of made-up elements reduces to.
 bool Separation::bordersAgree(Reduced &reduced) {
   if (op.getBorder() != Border::constant)
     return true;

@@ -8,13 +8,13 @@
 using namespace mlir;
 using namespace penstock::pipe;
 
-/// Whether an element is a copy of an input's element.
+/// Returns whether an element is a copy of an input's element.
 static bool isCopied(Operation *op) {
   const auto access = inputAccessOf(op);
   return access == InputAccess::moved || access == InputAccess::joined;
 }
 
-/// Whether `user` stands in a loop that `op` stands outside of.
+/// Returns whether `user` stands in a loop that `op` stands outside of.
 static bool readsInLoop(Operation *user, Operation *op) {
   for (Operation *scope = user->getParentOp(); !scope->isAncestor(op); scope = scope->getParentOp())
     if (llvm::isa<RepeatOp>(scope))
@@ -53,7 +53,7 @@ static int reads(Value value, bool together) {
   return std::min(count, 2);
 }
 
-/// Whether a view reads one place of a small axis, such as a channel, and all else
+/// Returns whether a view reads one place of a small axis, such as a channel, and all else
 /// where it stands.
 static bool picksChannel(ViewOp view) {
   auto source = llvm::cast<NamedTensorType>(view.getInput().getType());
@@ -71,7 +71,7 @@ static bool picksChannel(ViewOp view) {
   return dims + 1 == source.getAxes().size();
 }
 
-/// Whether a map reads elements of `value` again for each place of an axis that only others
+/// Returns whether a map reads elements of `value` again for each place of an axis that only others
 /// have, other than a pixel's channels.
 static bool readsAgain(Operation *user, Value value) {
   auto map = llvm::dyn_cast<MapOp>(user);
@@ -112,7 +112,7 @@ static int readsOf(ArrayRef<OpOperand *> uses, bool together) {
   return std::max(count, picked);
 }
 
-/// Whether one element costs more than a load. What is joined moves data only, but
+/// Returns whether one element costs more than a load. What is joined moves data only, but
 /// a vector of it may hold elements of two parts.
 static bool isExpensive(Operation *op) {
   const bool isInlined = formOf(op) == KernelForm::inlined;
@@ -130,7 +130,7 @@ void penstock::schedules::forEachStored(KernelOp kernel, bool pixelsTogether,
   kernel.walk([&](RepeatOp repeat) { schedule(repeat.getBody().front()); });
 }
 
-/// Whether a map repeats elements of `value` along an axis that only others have, also
+/// Returns whether a map repeats elements of `value` along an axis that only others have, also
 /// of what only moves it.
 static bool isRepeated(Value value) {
   auto rankOf = [](Value tensor) {

@@ -22,7 +22,7 @@ static bool isStored(Operation *op) {
   return op->getAttr("schedule") == StringAttr::get(op->getContext(), "scratch");
 }
 
-/// Whether the kernel only computes elements where they are read, and stores some.
+/// Returns whether the kernel only computes elements where they are read, and stores some.
 static bool storesElements(KernelOp kernel) {
   bool stores = false;
   for (Operation &op : kernel.getBody().front()) {
@@ -71,7 +71,7 @@ static int64_t elementsOf(Value output, int64_t rowAxis, ArrayRef<RowRegions> ot
   return elements;
 }
 
-/// Whether a thread makes several elements along the axis of some value.
+/// Returns whether a thread makes several elements along the axis of some value.
 static bool hasVectors(const RowRegions &regions) {
   auto isAlong = [](const auto &entry) {
     auto [value, axis] = entry;

@@ -10,30 +10,30 @@
 
 namespace penstock::scalar {
 
-struct Turn {
+struct Twiddle {
   double cosine, sine;
 };
 
 /// Cosine and sine of 2 pi j / n, for 0 <= j and 0 < n < 2^52. Whole quarters of
 /// a turn are exact; sine and cosine are computed below an eighth only.
-inline Turn turnOf(int64_t j, int64_t n) {
+inline Twiddle twiddleOf(int64_t j, int64_t n) {
   j %= n;
   const int64_t quarter = 4 * j / n, rest = 4 * j - quarter * n;
   const bool steep = 2 * rest > n;
   const double angle =
       1.5707963267948966 * (static_cast<double>(steep ? n - rest : rest) / static_cast<double>(n));
-  Turn turn{sine(angle, 1), sine(angle)};
+  Twiddle twiddle{sine(angle, 1), sine(angle)};
   if (steep)
-    turn = {turn.sine, turn.cosine};
+    twiddle = {twiddle.sine, twiddle.cosine};
   switch (quarter) {
   case 0:
-    return turn;
+    return twiddle;
   case 1:
-    return {-turn.sine, turn.cosine};
+    return {-twiddle.sine, twiddle.cosine};
   case 2:
-    return {-turn.cosine, -turn.sine};
+    return {-twiddle.cosine, -twiddle.sine};
   default:
-    return {turn.sine, -turn.cosine};
+    return {twiddle.sine, -twiddle.cosine};
   }
 }
 

@@ -43,7 +43,7 @@ constexpr Architecture architectureOf(int64_t number) {
   return level ? level->architecture : Architecture::x86;
 }
 
-/// Whether this machine runs code of a level.
+/// Returns whether this machine runs code of a level.
 inline bool isOffered(const Level &level) {
 #if defined(__x86_64__)
   if (level.architecture != Architecture::x86)

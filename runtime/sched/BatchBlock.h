@@ -107,7 +107,7 @@ public:
   /// Blocks that were handed to the caller of the session are counted apart.
   void deliver() { ++delivered; }
   void giveBackDelivered(std::unique_ptr<BatchBlock> block);
-  /// Whether the caller holds all blocks that there may be.
+  /// Returns whether the caller holds all blocks that there may be.
   bool allDelivered() const;
   /// Null to stop. When this returns, the old callback is not running. The
   /// callback must not give back.

@@ -79,7 +79,7 @@ public:
   void restart(Cursor place, bool keeps);
   /// The rows of the batch that comes after all others; none: the epoch ends there.
   void give(std::vector<int64_t> rows);
-  /// Whether rows from the caller could be worked on at once.
+  /// Returns whether rows from the caller could be worked on at once.
   bool wantsRows() const;
   /// Makes take() return Cancelled from now on. Any thread.
   void cancel();

@@ -12,7 +12,7 @@
 
 namespace penstock::runtime {
 
-/// Whether samples can run through the device's stage without the others of their batch.
+/// Returns whether samples can run through the device's stage without the others of their batch.
 bool runsAlone(const Layout &layout);
 
 /// What one batch at a time needs for it: memory of the host that the device copies from, and

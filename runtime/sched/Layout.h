@@ -145,7 +145,7 @@ struct Layout {
   /// there; -1: there is none.
   int deviceStage() const { return hasDeviceStage ? stages() - 1 : -1; }
   bool hasDeviceStage = false;
-  /// Whether samples need others of their batch.
+  /// Returns whether samples need others of their batch.
   bool joinsSamples() const;
 
   /// InvalidArgument where the table has other kernels than the plan. `onHost`: outputs that the

@@ -87,8 +87,8 @@ public:
   /// most the last 65,536.
   std::vector<BadSample> badSamples() const;
   const MemoryReport &memory() const;
-  /// What the session and its batches have taken so far for a GPU, which grows to the largest
-  /// batch. Any thread.
+  /// What the session and its batches have taken so far for a GPU, which grows to the
+  /// largest batch. Any thread.
   DeviceMemory deviceMemory() const;
   /// What could not be used when the session was opened, and is done without:
   /// sidecars that are damaged. A line each.

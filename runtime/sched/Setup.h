@@ -21,7 +21,7 @@ Status storeHeader(const plan::MediaT &media, MediumInput &input, const ImageLim
                    int64_t *block);
 /// The elements along an axis of a decode's result that a sample needs.
 AxisRange rangeOf(const plan::DecodeT &decode, int axis, int64_t extent, const int64_t *block);
-/// Whether it needs any.
+/// Returns whether it needs any.
 bool isWanted(const plan::DecodeT &decode, const int64_t *block);
 /// What a kernel needs for this sample.
 int64_t scratchBytes(const KernelScratch &need, const int64_t *block);

@@ -25,8 +25,8 @@ template <typename T> using Line = std::vector<Complex<T>>;
 } // namespace
 
 template <typename T> static Complex<T> w(int64_t j, int64_t n) {
-  const scalar::Turn turn = scalar::turnOf(j, n);
-  return {static_cast<T>(turn.cosine), static_cast<T>(-turn.sine)};
+  const scalar::Twiddle twiddle = scalar::twiddleOf(j, n);
+  return {static_cast<T>(twiddle.cosine), static_cast<T>(-twiddle.sine)};
 }
 
 static std::vector<int64_t> factorsOf(int64_t n) {
@@ -51,9 +51,9 @@ template <typename T> static Line<T> shortTransform(const Line<T> &t) {
   for (size_t p = 1; p <= h; ++p) {
     Complex<T> a = t[0], b{};
     for (size_t i = 1; i <= h; ++i) {
-      const scalar::Turn turn =
-          scalar::turnOf(static_cast<int64_t>(i * p % r), static_cast<int64_t>(r));
-      const T cosine = static_cast<T>(turn.cosine), sine = static_cast<T>(turn.sine);
+      const scalar::Twiddle twiddle =
+          scalar::twiddleOf(static_cast<int64_t>(i * p % r), static_cast<int64_t>(r));
+      const T cosine = static_cast<T>(twiddle.cosine), sine = static_cast<T>(twiddle.sine);
       const Complex<T> s = t[i] + t[r - i], d = t[i] - t[r - i];
       const Complex<T> scaled{sine * d.re, sine * d.im};
       a = a + Complex<T>{cosine * s.re, cosine * s.im};

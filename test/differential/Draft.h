@@ -41,7 +41,7 @@ public:
   mlir::Value coin();
 
   Dims dimsOf(mlir::Value tensor);
-  /// Whether an axis has no element in some sample: what reads one does not fit there.
+  /// Returns whether an axis has no element in some sample: what reads one does not fit there.
   bool mayBeEmpty(const Dim &dim) const { return dim.size ? empties : dim.most == 0; }
   /// The size of an axis as a scalar.
   mlir::Value sizeOf(const Dim &dim);

@@ -21,7 +21,7 @@ public:
   ~Guarded();
 
   uint8_t *data() const { return start; }
-  /// Whether nothing was written around the buffer.
+  /// Returns whether nothing was written around the buffer.
   bool intact() const;
 
 private:

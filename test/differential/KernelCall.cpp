@@ -3,10 +3,9 @@
 // Calling, and what is sent.
 #include "test/differential/KernelCall.h"
 #include "runtime/core/KernelTable.h"
+#include "test/WholeTransfers.h"
 #include "test/differential/Guarded.h"
-#include <cerrno>
 #include <cstring>
-#include <unistd.h>
 
 namespace penstock::differential {
 
@@ -77,42 +76,19 @@ void MessageWriter::numbers(const std::vector<int64_t> &value) {
     number(one);
 }
 
-static bool writeAll(int file, const void *from, size_t size) {
-  for (size_t done = 0; done < size;) {
-    const ssize_t count = ::write(file, static_cast<const uint8_t *>(from) + done, size - done);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
-      return false;
-    done += static_cast<size_t>(count);
-  }
-  return true;
-}
-
-static bool readAll(int file, void *to, size_t size) {
-  for (size_t done = 0; done < size;) {
-    const ssize_t count = ::read(file, static_cast<uint8_t *>(to) + done, size - done);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
-      return false;
-    done += static_cast<size_t>(count);
-  }
-  return true;
-}
-
 bool MessageWriter::send(int file) const {
   const uint64_t size = written.size();
-  return writeAll(file, &size, sizeof size) && writeAll(file, written.data(), written.size());
+  return test::writeAll(file, &size, sizeof size) &&
+         test::writeAll(file, written.data(), written.size());
 }
 
 bool MessageReader::receive(int file) {
   uint64_t size;
-  if (!readAll(file, &size, sizeof size))
+  if (!test::readAll(file, &size, sizeof size))
     return false;
   message.resize(size);
   at = 0;
-  return readAll(file, message.data(), size);
+  return test::readAll(file, message.data(), size);
 }
 
 int64_t MessageReader::number() {

@@ -94,7 +94,7 @@ static Value elementDraw(Draft &draft, Block *block, size_t first, const Dims &d
 
 //===--- map ---------------------------------------------------------------===//
 
-/// Whether every axis of `input` is one of `dims`, with provably equal extent.
+/// Returns whether every axis of `input` is one of `dims`, with provably equal extent.
 static bool fits(Draft &draft, Value input, const Dims &dims) {
   for (const Dim &axis : draft.dimsOf(input)) {
     const auto found = llvm::find_if(dims, [&](const Dim &dim) { return dim.name == axis.name; });

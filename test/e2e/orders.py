@@ -57,7 +57,8 @@ pipeline p(numbers: path, least: int = 90) {{
         numbers = os.path.join(self.folder, "numbers.bin")
         numpy.arange(20, dtype=numpy.int64).tofile(numbers)
         for clause, output in (("where row.value > 16", "bool[n] = row.value > 16"),
-                               ("order weighted(f64(row.value / 19) * 2.0)", "f64[n] = f64(row.value / 19) * 2.0")):
+                               ("order weighted(f64(row.value / 17) * 2.0)", "f64[n] = f64(row.value / 17) * 2.0"),
+                               ("where row.value * 3 > 50 order weighted(f64(row.value * 3))", "i64[n] = row.value * 3")):
             path = self.pipeline(f"""
 pipeline p(numbers: path) {{
   for row in raw(value = column(numbers, i64)) {clause}

@@ -22,11 +22,15 @@ def main():
     environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "XDG_CACHE_HOME": f"{folder}/cache"}
     faulty = {**environment, "PENSTOCK_MUTANT": mutant, "XDG_CACHE_HOME": f"{folder}/faulty"}
     found = subprocess.run(["penstock-differential", "--candidate", "code", "--seed", "1", "--count", "400",
-                            "--failures", "1"], cwd=folder, env=faulty, capture_output=True, text=True, errors="replace")
-    commands = re.findall(r"^(?:penstock sample|diff) .*$", found.stderr, flags=re.MULTILINE)
-    if not commands:
+                            "--failures", "8"], cwd=folder, env=faulty, capture_output=True, text=True, errors="replace")
+    # The language has no words for some of what is found.
+    cases = re.split(r"^(?=case \d+, candidate )", found.stderr, flags=re.MULTILINE)
+    commands_of = lambda case: re.findall(r"^(?:penstock sample|diff) .*$", case, flags=re.MULTILINE)
+    said = next(filter(commands_of, cases), None)
+    if said is None:
         sys.exit(f"no .pipe file:\n{found.stderr}")
-    print(found.stderr[found.stderr.index("\npipe 1\n") + 1:].split("\n\n")[0])
+    commands = commands_of(said)
+    print(said[said.index("\npipe 1\n") + 1:].split("\n\n")[0])
     script = "\n".join(["set -e", *commands])
     for name, variables, expected in (("with", faulty, 1), ("without", environment, 0)):
         done = subprocess.run(["bash", "-c", script], cwd=folder, env=variables, capture_output=True, text=True, errors="replace")

@@ -79,7 +79,7 @@ std::string judgeLowering(const std::string &text, bool &accepted) {
   return fault;
 }
 
-/// Whether it needs nothing to run: no parameter without a value.
+/// Returns whether it needs nothing to run: no parameter without a value.
 bool runsAlone(const pst_program *program) {
   for (size_t i = 0; i < pst_program_parameter_count(program); ++i)
     if (!pst_program_parameter(program, i)->default_value)

@@ -194,7 +194,7 @@ private:
       replace(at.begin, at.end, token(other));
     }
   }
-  /// Whether a place is directly between square brackets.
+  /// Returns whether a place is directly between square brackets.
   bool axisLike(size_t place) const {
     int depth = 0;
     while (place-- > 0 && text[place] != '\n') {

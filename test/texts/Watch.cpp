@@ -2,6 +2,7 @@
 //
 // Work in a process that may die.
 #include "test/texts/Watch.h"
+#include "test/WholeTransfers.h"
 #include <csignal>
 #include <cstring>
 #include <poll.h>
@@ -38,22 +39,10 @@ struct Shared {
     setitimer(ITIMER_PROF, &limit, nullptr); // ends the process
     const std::string fault = work(shared.number);
     const uint64_t head[2] = {shared.number, fault.size()};
-    if (write(out, head, sizeof head) != sizeof head ||
-        write(out, fault.data(), fault.size()) != static_cast<ssize_t>(fault.size()))
+    if (!test::writeAll(out, head, sizeof head) || !test::writeAll(out, fault.data(), fault.size()))
       _exit(1);
   }
   _exit(0);
-}
-
-bool readAll(int file, void *to, size_t size) {
-  for (auto *at = static_cast<char *>(to); size > 0;) {
-    const ssize_t got = ::read(file, at, size);
-    if (got <= 0)
-      return false;
-    at += got;
-    size -= static_cast<size_t>(got);
-  }
-  return true;
 }
 
 /// How a process ended, with its last words.
@@ -96,10 +85,10 @@ void watch(uint64_t first, uint64_t end, int limitSeconds,
       uint64_t head[2];
       if (poll(&ready, 1, silenceSeconds * 1000) == 0)
         kill(process, SIGKILL);
-      if (!readAll(pipes[0], head, sizeof head))
+      if (!test::readAll(pipes[0], head, sizeof head))
         break;
       std::string fault(head[1], '\0');
-      if (!readAll(pipes[0], fault.data(), fault.size()))
+      if (!test::readAll(pipes[0], fault.data(), fault.size()))
         break;
       if (!fault.empty())
         found(head[0], fault);

@@ -11,10 +11,10 @@ using namespace penstock::conversion;
 
 GpuContext::GpuContext(KernelOp kernel, func::FuncOp function, int64_t &nextCheck)
     : kernel(kernel), function(function), nextCheck(nextCheck), b(kernel.getContext()),
-      known(function.addEntryBlock()), mapping("block") {
-  if (auto chosen = kernel.getSchedule()->getAs<StringAttr>("mapping"))
-    mapping = chosen.str();
-  threads = kernel.getSchedule()->getAs<IntegerAttr>("threads").getInt();
+      known(function.addEntryBlock()) {
+  auto mapping = kernel.getSchedule()->getAs<StringAttr>("mapping");
+  launch.mapping = mapping ? mapping : b.getStringAttr("block");
+  launch.threads = kernel.getSchedule()->getAs<IntegerAttr>("threads").getInt();
   b.setInsertionPointToStart(&function.getBody().front());
 }
 
@@ -42,27 +42,15 @@ const GpuBuffer *GpuSite::bufferOf(Value tensor) const {
 
 /// An argument says by itself where it comes from, so that one which nothing
 /// reads can be left out.
-static Value addArgument(const GpuSite &site, Type type, const std::string &name, StringRef from,
-                         int64_t tensor, int64_t axis) {
+static Value addArgument(const GpuSite &site, Type type, const std::string &name,
+                         ArgumentSource source, std::optional<int64_t> number = {},
+                         std::optional<int64_t> axis = {}) {
   auto [ctx, b, x, s] = site.parts();
-  Value argument = ctx.function.getBody().front().addArgument(type, ctx.kernel.getLoc());
-  SmallVector<NamedAttribute> notes{b.getNamedAttr("pipe.name", b.getStringAttr(name)),
-                                    b.getNamedAttr("pipe.from", b.getStringAttr(from))};
-  if (tensor >= 0)
-    notes.push_back(b.getNamedAttr("pipe.number", b.getI64IntegerAttr(tensor)));
-  if (axis >= 0)
-    notes.push_back(b.getNamedAttr("pipe.axis", b.getI64IntegerAttr(axis)));
-  if (auto memory = llvm::dyn_cast<MemRefType>(type); memory && tensor >= 0)
-    notes.push_back(
-        b.getNamedAttr("pipe.bytes", b.getI64IntegerAttr(scalarBytes(memory.getElementType()))));
-  ctx.function->setAttr("pipe.arguments", b.getArrayAttr([&] {
-    SmallVector<Attribute> all;
-    if (auto before = ctx.function->getAttrOfType<ArrayAttr>("pipe.arguments"))
-      all.append(before.begin(), before.end());
-    all.push_back(b.getDictionaryAttr(notes));
-    return all;
-  }()));
-  return argument;
+  KernelArgument argument{b.getStringAttr(name), source, number, axis, {}};
+  if (source == ArgumentSource::data)
+    argument.bytes = scalarBytes(llvm::cast<MemRefType>(type).getElementType());
+  ctx.arguments.push_back(argument);
+  return ctx.function.getBody().front().addArgument(type, ctx.kernel.getLoc());
 }
 
 static MemRefType memoryOf(Type element) {
@@ -73,7 +61,8 @@ static void addTensorArgument(const GpuSite &site, Value tensor, NamedTensorType
                               const std::string &name, int64_t number, int64_t outsideBatch) {
   auto [ctx, b, x, s] = site.parts();
   GpuBuffer buffer;
-  buffer.memory = addArgument(site, memoryOf(type.getElementType()), name, "data", number, -1);
+  buffer.memory =
+      addArgument(site, memoryOf(type.getElementType()), name, ArgumentSource::data, number);
   buffer.strides.resize(type.getRank());
   SmallVector<Value> extents(type.getRank());
   std::optional<int64_t> stride = 1; // of the dense layout
@@ -81,12 +70,12 @@ static void addTensorArgument(const GpuSite &site, Value tensor, NamedTensorType
     const Axis &a = type.getAxes()[axis];
     extents[axis] = a.isStatic() ? x.constant(a.extent)
                                  : addArgument(site, b.getIndexType(), name + "_" + a.name,
-                                               "extent", number, axis);
+                                               ArgumentSource::extent, number, axis);
     // The outermost axes lie where the runtime says, see kernel.h.
     const bool isKnown = stride && axis >= axesOfRuntime(type, outsideBatch);
     buffer.strides[axis] = isKnown ? x.constant(*stride)
                                    : addArgument(site, b.getIndexType(), name + "_stride_" + a.name,
-                                                 "stride", number, axis);
+                                                 ArgumentSource::stride, number, axis);
     if (stride && a.isStatic())
       stride = *stride * a.extent;
     else
@@ -112,10 +101,10 @@ void penstock::conversion::addArguments(const GpuSite &site) {
     }
     ctx.scalars.map(argument,
                     addArgument(site, argument.getType(), "p" + std::to_string(scalarNumber),
-                                "scalar", scalarNumber, -1));
+                                ArgumentSource::scalar, scalarNumber));
     ++scalarNumber;
   }
-  ctx.function->setAttr("pipe.inputs", b.getI64IntegerAttr(tensors));
+  ctx.launch.inputs = tensors;
   auto outside = ctx.kernel->getAttrOfType<DenseI64ArrayAttr>("outside_n");
   auto last = llvm::cast<ReturnOp>(ctx.kernel.getBody().front().getTerminator());
   for (auto [place, value] : llvm::enumerate(last.getValues())) {
@@ -125,24 +114,22 @@ void penstock::conversion::addArguments(const GpuSite &site) {
     if (value.getDefiningOp())
       ctx.outputOf.try_emplace(value, place);
   }
-  ctx.scratch = addArgument(site, memoryOf(b.getI8Type()), "scratch", "scratch", -1, -1);
+  ctx.scratch = addArgument(site, memoryOf(b.getI8Type()), "scratch", ArgumentSource::scratch);
 }
 
-void penstock::conversion::dropUnusedArguments(func::FuncOp function) {
-  Block &entry = function.getBody().front();
-  auto notes = function->getAttrOfType<ArrayAttr>("pipe.arguments");
-  SmallVector<Attribute> kept;
+void penstock::conversion::dropUnusedArguments(GpuContext &ctx) {
+  Block &entry = ctx.function.getBody().front();
+  SmallVector<KernelArgument> kept;
   llvm::BitVector unused(entry.getNumArguments());
   for (BlockArgument argument : entry.getArguments()) {
     if (argument.use_empty())
       unused.set(argument.getArgNumber());
     else
-      kept.push_back(notes[argument.getArgNumber()]);
+      kept.push_back(ctx.arguments[argument.getArgNumber()]);
   }
   entry.eraseArguments(unused);
-  Builder builder(function.getContext());
-  function.setFunctionType(builder.getFunctionType(entry.getArgumentTypes(), {}));
-  function->setAttr("pipe.arguments", builder.getArrayAttr(kept));
+  ctx.function.setFunctionType(ctx.b.getFunctionType(entry.getArgumentTypes(), {}));
+  setArguments(ctx.function, kept);
 }
 
 //===--- temporaries -------------------------------------------------------===//
@@ -153,7 +140,7 @@ FailureOr<GpuBuffer> penstock::conversion::scratchArray(const GpuSite &site, Typ
   const int64_t width = scalarBytes(element);
   GpuBuffer buffer;
   buffer.strides.resize(axes.size() + 1);
-  SmallVector<Attribute> places;
+  SmallVector<ArgumentExtent> extents;
   int64_t bytes = width * each;
   Value count = x.constant(each);
   buffer.strides.back() = x.constant(1);
@@ -165,14 +152,14 @@ FailureOr<GpuBuffer> penstock::conversion::scratchArray(const GpuSite &site, Typ
       bytes *= typeOf(tensor).getAxes()[axis].extent;
       continue;
     }
-    DenseI64ArrayAttr place = scratchPlace(b, ctx.kernel, tensor, axis);
-    if (!place)
+    const auto known = argumentExtentOf(ctx.kernel, tensor, axis);
+    if (!known)
       return ctx.kernel.emitError("needs a temporary whose extent the kernel itself computes; "
                                   "extents of temporaries are constants or arguments");
-    places.push_back(place);
+    extents.push_back(*known);
   }
   Value &used = *site.scratchUsed;
-  addScratchTerm(b, bytes, places, ctx.scratchFixed, ctx.scratchTerms);
+  addScratch(ctx.scratchNeed, bytes, extents);
   buffer.alignment = scratchAlign;
   buffer.memory = b.create<memref::ViewOp>(site.loc, memoryOf(element), ctx.scratch, used, count);
   Value end = x.add(x.add(used, x.mul(count, x.constant(width))), x.constant(2 * scratchAlign - 1));

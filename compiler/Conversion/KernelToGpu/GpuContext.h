@@ -3,6 +3,7 @@
 // What is known of a kernel while it becomes what threads do.
 #pragma once
 
+#include "compiler/Conversion/KernelContract.h"
 #include "compiler/Conversion/KernelToGpu/IndexMath.h"
 #include "compiler/Conversion/KernelToGpu/ScalarMath.h"
 #include "compiler/Conversion/TensorType.h"
@@ -37,19 +38,18 @@ struct GpuContext {
   mlir::OpBuilder b;
   KnownIndices known;
   const GpuWholeOps *whole = nullptr;
-  std::string mapping;
-  int64_t threads; ///< of a block
+  DeviceLaunch launch = {}; ///< as far as it is known
 
   mlir::IRMapping scalars; ///< of the kernel to emitted ones
   GpuBuffers buffers;      ///< tensors in memory
+  llvm::SmallVector<KernelArgument> arguments;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> argumentExtents;
   llvm::SmallVector<GpuBuffer> outputs;
   llvm::DenseMap<mlir::Value, size_t> outputOf;
   llvm::DenseMap<mlir::Value, int64_t> multiples; ///< numbers that divide indices
   int64_t runs = 0;                               ///< of neighbours that are loaded together
   mlir::Value scratch;
-  int64_t scratchFixed = 0;
-  llvm::SmallVector<mlir::Attribute> scratchTerms;
+  ScratchNeed scratchNeed;
   bool failedInside = false; ///< an op inside a region was refused
 };
 
@@ -90,7 +90,7 @@ inline bool holdsGpuTensor(mlir::Value value) {
 /// What the function gets from its caller.
 void addArguments(const GpuSite &site);
 /// Drops those that nothing reads.
-void dropUnusedArguments(mlir::func::FuncOp function);
+void dropUnusedArguments(GpuContext &ctx);
 
 struct GpuAxis {
   mlir::Value tensor;

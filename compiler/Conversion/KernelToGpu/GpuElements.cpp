@@ -97,7 +97,7 @@ Value penstock::conversion::tableOf(const GpuSite &site, DenseElementsAttr eleme
   int64_t count = 0;
   for (auto present : module.getOps<memref::GlobalOp>()) {
     ++count;
-    if (present->getAttr("pipe.elements") == content && present.getType() == memory)
+    if (elementsOf(present) == content && present.getType() == memory)
       global = present;
   }
   if (!global) {
@@ -106,7 +106,7 @@ Value penstock::conversion::tableOf(const GpuSite &site, DenseElementsAttr eleme
     global = b.create<memref::GlobalOp>(site.loc, b.getStringAttr("table" + std::to_string(count)),
                                         b.getStringAttr("private"), TypeAttr::get(memory),
                                         Attribute(), b.getUnitAttr(), IntegerAttr());
-    global->setAttr("pipe.elements", content);
+    setElements(global, content);
   }
   return b.create<memref::GetGlobalOp>(site.loc, memory, global.getSymName());
 }

@@ -12,7 +12,7 @@ mlir::Value element(const GpuSite &site, mlir::Value tensor, GpuIndices at);
 //===--- GpuVectors.cpp: a box of elements, `counts` along each axis from `at` on, row-major
 //---===//
 
-/// Whether every box that the schedule names divides what it is of.
+/// Returns whether every box that the schedule names divides what it is of.
 mlir::LogicalResult checkVectors(pipe::KernelOp kernel);
 /// The box that a thread makes of a value that is stored.
 llvm::SmallVector<int64_t> vectorOf(mlir::Value tensor);

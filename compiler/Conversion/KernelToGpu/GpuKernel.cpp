@@ -40,9 +40,9 @@ LogicalResult penstock::conversion::emitGpuKernel(KernelOp kernel, func::FuncOp 
   for (Operation &op : kernel.getBody().front())
     if (failed(statement(site, op)))
       return failure();
-  dropUnusedArguments(function);
-  function->setAttr("pipe.scratch_fixed", b.getI64IntegerAttr(ctx.scratchFixed));
-  function->setAttr("pipe.scratch", b.getArrayAttr(ctx.scratchTerms));
+  dropUnusedArguments(ctx);
+  setScratch(function, ctx.scratchNeed);
+  setLaunch(function, ctx.launch);
   return success();
 }
 
@@ -91,7 +91,7 @@ static LogicalResult store(const GpuSite &site, Operation &op) {
               std::distance(result.use_begin(), result.use_end()) > 1;
   }
   const KernelForm form = formOf(&op);
-  if (ctx.mapping != "block" && (isRead || form == KernelForm::passes))
+  if (!ctx.launch.isOneBlock() && (isRead || form == KernelForm::passes))
     return op.emitOpError("is computed before others read it, which needs the mapping \"block\"");
   const GpuWholeOps::Whole *whole = ctx.whole->find(&op);
   if (!whole && form != KernelForm::inlined)
@@ -144,7 +144,7 @@ static LogicalResult choose(const GpuSite &site, ChooseOp op) {
 /// writes the other, so its body may read any element.
 static LogicalResult repeat(const GpuSite &site, RepeatOp op) {
   auto [ctx, b, x, s] = site.parts();
-  if (ctx.mapping != "block")
+  if (!ctx.launch.isOneBlock())
     return op.emitOpError("carries tensors, which needs the mapping \"block\"");
   Block &body = op.getBody().front();
   SmallVector<GpuBuffer> copies;
@@ -231,7 +231,7 @@ static LogicalResult check(const GpuSite &site, CheckOp op) {
 static LogicalResult finish(const GpuSite &site, ReturnOp op) {
   auto [ctx, b, x, s] = site.parts();
   llvm::DenseSet<Value> tiled;
-  if (ctx.mapping == "tile" && failed(emitTiles(site, tiled)))
+  if (ctx.launch.mapping == "tile" && failed(emitTiles(site, tiled)))
     return failure();
   for (auto [place, value] : llvm::enumerate(op.getValues())) {
     if (tiled.contains(value))

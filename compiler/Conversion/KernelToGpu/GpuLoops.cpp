@@ -66,10 +66,8 @@ void penstock::conversion::nest(const GpuSite &site, ArrayRef<std::string> axes,
     names = {"one"};
   }
   auto loops = b.create<scf::ParallelOp>(site.loc, lower, upper, step);
-  loops->setAttr("pipe.axes", b.getStrArrayAttr(names));
-  loops->setAttr("pipe.workers", b.getStringAttr(workers));
-  if (workers == "block") // what fits shared memory, or is written from it, is few
-    loops->setAttr("pipe.narrow", b.getUnitAttr());
+  // What fits shared memory, or is written from it, is few.
+  setNest(loops, {names, workers, workers == "block"});
   OpBuilder::InsertionGuard guard(b);
   IndexMath::Scope scope(x);
   b.setInsertionPoint(loops.getBody()->getTerminator());
@@ -199,7 +197,7 @@ penstock::conversion::oneOf(const GpuSite &site, Value index, int64_t count, Typ
   return SmallVector<Value>(op.getResults());
 }
 
-/// One declaration for each name and type of operands; `pipe.name` is the name.
+/// One declaration for each name and type of operands.
 Value penstock::conversion::call(const GpuSite &site, StringRef name, Type result,
                                  ValueRange operands) {
   auto [ctx, b, x, s] = site.parts();
@@ -207,7 +205,7 @@ Value penstock::conversion::call(const GpuSite &site, StringRef name, Type resul
   auto type = b.getFunctionType(operands.getTypes(), result ? TypeRange(result) : TypeRange());
   std::string symbol = name.str();
   for (func::FuncOp present : module.getOps<func::FuncOp>())
-    if (present->getAttr("pipe.name") == b.getStringAttr(name)) {
+    if (deviceNameOf(present) == b.getStringAttr(name)) {
       if (present.getFunctionType() == type) {
         auto made = b.create<func::CallOp>(site.loc, present, operands);
         return result ? made.getResult(0) : Value();
@@ -217,7 +215,7 @@ Value penstock::conversion::call(const GpuSite &site, StringRef name, Type resul
   auto declared = OpBuilder::atBlockBegin(module.getBody())
                       .create<func::FuncOp>(b.getUnknownLoc(), symbol, type);
   declared.setPrivate();
-  declared->setAttr("pipe.name", b.getStringAttr(name));
+  setDeviceName(declared, b.getStringAttr(name));
   return call(site, name, result, operands);
 }
 

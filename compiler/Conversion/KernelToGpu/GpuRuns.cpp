@@ -65,9 +65,7 @@ SmallVector<Value> penstock::conversion::load(const GpuSite &site, const GpuBuff
     auto loaded =
         b.create<memref::LoadOp>(site.loc, buffer.memory, x.add(first, x.constant(number % run)));
     if (run > 1)
-      loaded->setAttr("pipe.run",
-                      b.getDenseI64ArrayAttr(
-                          {number % run, run, ctx.runs + number / run, isWhole ? alignment : 0}));
+      setRun(loaded, {number % run, run, ctx.runs + number / run, isWhole ? alignment : 0});
     values.push_back(loaded);
   });
   ctx.runs += static_cast<int64_t>(values.size()) / run;
@@ -89,7 +87,7 @@ void penstock::conversion::save(const GpuSite &site, ArrayRef<Value> values,
     auto stored = b.create<memref::StoreOp>(site.loc, values[static_cast<size_t>(number)],
                                             buffer.memory, x.add(first, x.constant(inRun)));
     if (run > 1)
-      stored->setAttr("pipe.run", b.getDenseI64ArrayAttr({inRun, run}));
+      setRun(stored, {inRun, run});
     ++number;
   });
 }

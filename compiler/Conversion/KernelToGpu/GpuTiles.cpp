@@ -205,7 +205,7 @@ static LogicalResult makeShared(const GpuSite &site, Tiling &tiling) {
                << "` only a sample knows";
     tiling.shared[value] = sharedRows(site, tiling, shared, value, axis, single);
   }
-  ctx.function->setAttr("pipe.shared", b.getI64IntegerAttr(tiling.sharedUsed));
+  ctx.launch.shared = tiling.sharedUsed;
   return success();
 }
 
@@ -224,8 +224,7 @@ LogicalResult penstock::conversion::emitTiles(const GpuSite &site, llvm::DenseSe
     extents.push_back(extent(site, output, other.outputs.lookup(output)));
     count = x.mul(count, extents.back());
   }
-  if (auto known = IndexMath::constantOf(count))
-    ctx.function->setAttr("pipe.blocks", b.getI64IntegerAttr(*known));
+  ctx.launch.blocks = IndexMath::constantOf(count);
   Value block = b.create<gpu::BlockIdOp>(site.loc, gpu::Dimension::x),
         blocks = b.create<gpu::GridDimOp>(site.loc, gpu::Dimension::x);
   auto loop = b.create<scf::ForOp>(site.loc, block, count, blocks);

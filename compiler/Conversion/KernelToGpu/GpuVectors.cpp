@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-/// Whether every box that the schedule names divides what it is of.
+/// Returns whether every box that the schedule names divides what it is of.
 LogicalResult penstock::conversion::checkVectors(KernelOp kernel) {
   const auto found = kernel.walk([](Operation *op) {
     auto vector = op->getAttrOfType<DictionaryAttr>("vector");

@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-/// Whether a schedule has put this kernel on the GPU.
+/// Returns whether a schedule has put this kernel on the GPU.
 static DictionaryAttr gpuSchedule(KernelOp kernel) {
   auto schedule = kernel.getScheduleAttr();
   return schedule && schedule.contains("threads") ? schedule : DictionaryAttr();
@@ -38,8 +38,6 @@ struct KernelToGpuPass : penstock::conversion::impl::KernelToGpuBase<KernelToGpu
       auto function = builder.create<func::FuncOp>(kernel.getLoc(), kernel.getSymName(),
                                                    builder.getFunctionType({}, {}));
       keepForPlan(kernel, function);
-      function->setAttr("pipe.threads", schedule.get("threads"));
-      function->setAttr("pipe.mapping", schedule.get("mapping"));
       if (failed(emitGpuKernel(kernel, function, nextCheck)))
         return signalPassFailure();
       kernel.erase();

@@ -43,8 +43,8 @@ Site Site::withOp(Location loc, Block *top) const {
   return site;
 }
 
-std::optional<int64_t> Site::settledArm(Operation *choose) const {
-  for (auto [known, arm] : settled)
+std::optional<int64_t> Site::specializedArm(Operation *choose) const {
+  for (auto [known, arm] : specialized)
     if (known == choose)
       return arm;
   return std::nullopt;

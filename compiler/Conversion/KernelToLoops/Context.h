@@ -102,7 +102,7 @@ struct Site {
   mlir::Block *top = nullptr;     ///< where the operation at hand began
   llvm::SmallVector<Arm, 1> arms; ///< around the builder's place, within one block
   /// The arms of choices that the loops at hand are written for.
-  llvm::SmallVector<std::pair<mlir::Operation *, int64_t>, 2> settled;
+  llvm::SmallVector<std::pair<mlir::Operation *, int64_t>, 2> specialized;
   /// What is known of scalars in the case that the loops at hand are written for.
   llvm::SmallVector<std::pair<mlir::Value, LaneValue>, 2> facts;
   const PadRows *padRows = nullptr;
@@ -118,7 +118,7 @@ struct Site {
   Site withLive(std::optional<LiveLanes> live) const;
   /// For an op of the kernel, element by element.
   Site withOp(mlir::Location loc, mlir::Block *top) const;
-  std::optional<int64_t> settledArm(mlir::Operation *choose) const;
+  std::optional<int64_t> specializedArm(mlir::Operation *choose) const;
 
   /// The kernel, the builder, arithmetic and memory.
   std::tuple<Context &, mlir::OpBuilder &, const Lanes &, const Memory &> parts() const {

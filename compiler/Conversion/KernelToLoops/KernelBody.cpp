@@ -157,7 +157,7 @@ static LogicalResult materialise(const Site &site, Operation &op) {
 
 static constexpr int64_t lineBytes = 64;
 
-/// Whether every vector of the loops fills lines of its own: all is static, rows
+/// Returns whether every vector of the loops fills lines of its own: all is static, rows
 /// are whole vectors, and these are whole lines.
 static bool storesWholeLines(NamedTensorType type, const LoopShape &shape) {
   ArrayRef<Axis> axes = type.getAxes();

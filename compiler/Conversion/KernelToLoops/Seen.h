@@ -22,7 +22,7 @@ inline Question questionOf(mlir::Value tensor, llvm::ArrayRef<int64_t> what = {}
 
 class Seen {
 public:
-  /// Whether nobody asked this before.
+  /// Returns whether nobody asked this before.
   bool isNew(mlir::Value tensor, llvm::ArrayRef<int64_t> what = {}) {
     return asked.insert(questionOf(tensor, what)).second;
   }

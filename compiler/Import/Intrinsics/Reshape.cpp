@@ -2,6 +2,7 @@
 //
 // Intrinsics that move and resample elements.
 #include "compiler/Import/Intrinsics/Intrinsics.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace penstock::importer;
 using penstock::pipe::BinaryKind;
@@ -60,6 +61,11 @@ Val Intrinsics::extend(Args args, dsl::SourceRange range) {
            "an amount of padding is negative: " + std::to_string(*number),
            "a slice makes a tensor smaller: `x[h = 1 .. 9]`");
   }
+  const auto before = constantInt(low), after = constantInt(high), now = constantInt(extent(*axis));
+  int64_t sum = 0; // a text may spell numbers whose sum wraps around, to few elements
+  if (before && after &&
+      (llvm::AddOverflow(*before, *after, sum) || llvm::AddOverflow(sum, now.value_or(0), sum)))
+    fail(range, "axis " + quote(name) + " would have more elements than there are numbers");
   const mlir::Value added = binary(BinaryKind::add, low, high);
   if (border != pipe::Border::constant && constantInt(added) != 0)
     demandElements(*axis, range,

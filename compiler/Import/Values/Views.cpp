@@ -90,13 +90,13 @@ void Tensors::checkInside(mlir::Value first, mlir::Value count, const Dim &axis,
   int64_t sum = 0;
   const bool wraps = from && many && llvm::AddOverflow(*from, *many, sum);
   if ((from && *from < 0) || wraps || (to && all && *to > *all)) {
-    if (wraps)
-      to = std::nullopt;
     auto text = [](std::optional<int64_t> number, const char *otherwise) {
       return number ? std::to_string(*number) : std::string(otherwise);
     };
-    const std::string what = many == 1 ? "element " + text(from, "some") + " of"
-                                       : text(from, "some") + " to " + text(to, "some") + " along";
+    const std::string what =
+        many == 1 ? "element " + text(from, "some") + " of"
+        : wraps   ? text(many, "some") + " elements from " + text(from, "some") + " on along"
+                  : text(from, "some") + " to " + text(to, "some") + " along";
     fail(range, "this reads " + what + " axis " + quote(axis.axis.name) + ", which has " +
                     text(all, "fewer") + " elements");
   }

@@ -36,7 +36,7 @@ std::string withoutBlanks(std::string text) {
   return text;
 }
 
-/// Whether the text could be formatted. Expects that only blanks changed, that
+/// Returns whether the text could be formatted. Expects that only blanks changed, that
 /// the tree did not, and that a second time changes nothing.
 bool keeps(const std::string &text) {
   const Formatted once(text);

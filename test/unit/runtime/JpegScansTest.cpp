@@ -309,7 +309,7 @@ TEST(JpegScans, LargeMemoryIsGivenBack) {
   }
 }
 
-/// Whether a file is too large does not depend on the region, nor on who decodes it.
+/// Returns whether a file is too large does not depend on the region, nor on who decodes it.
 TEST(JpegScans, LimitsAreThoseOfTheWholeImage) {
   std::mt19937 random(51);
   const auto file = randomJpeg({.name = "444", .progressive = true}, 300, 300, random);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t mega = 1 << 20;
 
-/// Whether pieces of these sizes, in MiB, are given to a sample.
+/// Returns whether pieces of these sizes, in MiB, are given to a sample.
 std::vector<bool> given(Scratch &scratch, const std::vector<int64_t> &sizes) {
   std::vector<bool> all;
   for (int64_t size : sizes)

@@ -15,7 +15,7 @@ static LogicalResult workOfCompact(const GpuSite &site, CompactOp op,
                                    SmallVector<GpuBuffer> &arrays) {
   Type i64 = site.ctx.b.getI64Type();
   GpuWork work(site, arrays);
-  work.add(i64, {}, site.ctx.threads);
+  work.add(i64, {}, site.ctx.launch.threads);
   work.add(i64, GpuWork::axesOf(op.getMask()));
   return work.done();
 }

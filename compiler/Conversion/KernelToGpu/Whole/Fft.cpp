@@ -50,7 +50,7 @@ struct Transform {
   using Body = llvm::function_ref<void(GpuIndices line, GpuIndices at)>;
   using Parts = ArrayRef<GpuBuffer>; ///< real and imaginary ones
 
-  Complex turn(Value j) const { return {load(site, cosines, j), load(site, sines, j)}; }
+  Complex twiddle(Value j) const { return {load(site, cosines, j), load(site, sines, j)}; }
   /// A thread for each place of each line.
   void pass(ArrayRef<std::string> names, ArrayRef<int64_t> extents, Body body) const;
   Complex read(Parts from, GpuIndices line, Value place) const;
@@ -65,17 +65,17 @@ struct Transform {
 } // namespace
 
 /// cos and -sin of 2 pi j / n for j = 0 .. n: those of every stage are among them,
-/// bit for bit, for a turn's fraction is divided out before anything is rounded.
-static std::pair<DenseElementsAttr, DenseElementsAttr> turnsOf(int64_t n, Type element) {
+/// bit for bit, for a twiddle's fraction is divided out before anything is rounded.
+static std::pair<DenseElementsAttr, DenseElementsAttr> twiddlesOf(int64_t n, Type element) {
   auto type = RankedTensorType::get({n}, element);
   auto tableOf = [&](auto numberOf) {
     SmallVector<Attribute> numbers;
     for (int64_t j = 0; j < n; ++j)
-      numbers.push_back(FloatAttr::get(element, numberOf(penstock::scalar::turnOf(j, n))));
+      numbers.push_back(FloatAttr::get(element, numberOf(penstock::scalar::twiddleOf(j, n))));
     return DenseElementsAttr::get(type, numbers);
   };
-  return {tableOf([](auto turn) { return turn.cosine; }),
-          tableOf([](auto turn) { return -turn.sine; })};
+  return {tableOf([](auto twiddle) { return twiddle.cosine; }),
+          tableOf([](auto twiddle) { return -twiddle.sine; })};
 }
 
 Transform::Transform(const GpuSite &site, FftOp op)
@@ -86,7 +86,7 @@ Transform::Transform(const GpuSite &site, FftOp op)
   n = in.getAxes()[along].extent;
   isEven = n % 2 == 0;
   length = isEven ? n / 2 : n;
-  const auto tables = turnsOf(n, element);
+  const auto tables = twiddlesOf(n, element);
   cosines = {tableOf(site, tables.first, element), {site.x.constant(1)}};
   sines = {tableOf(site, tables.second, element), {site.x.constant(1)}};
   for (int64_t axis = 0; axis < in.getRank(); ++axis) {
@@ -153,7 +153,7 @@ void Transform::stage(Parts from, Parts to, int64_t done, int64_t r) {
     auto element = [&](Value q, bool isFirst) {
       Value place = x.add(x.mul(x.add(j, x.mul(q, x.constant(count))), x.constant(done)), k);
       const Complex value = read(from, line, place);
-      return done > 1 && !isFirst ? f.mul(value, turn(x.mul(x.mul(q, k), x.constant(finest))))
+      return done > 1 && !isFirst ? f.mul(value, twiddle(x.mul(x.mul(q, k), x.constant(finest))))
                                   : value;
     };
     auto store = [&](Value p, Complex value) {
@@ -181,7 +181,7 @@ void Transform::longTransform(GpuIndices at, int64_t r,
   auto term = [&](Value i) {
     const Complex low = element(i, false), high = element(x.sub(x.constant(r), i), false);
     Value part = b.create<arith::RemUIOp>(site.loc, x.mul(i, p), x.constant(r));
-    const Complex w = turn(x.mul(part, x.constant(n / r)));
+    const Complex w = twiddle(x.mul(part, x.constant(n / r)));
     Value sine = s.unary(UnaryKind::neg, w.im);
     return std::pair(f.scale(w.re, f.add(low, high)), f.scale(sine, f.sub(low, high)));
   };
@@ -217,7 +217,7 @@ void Transform::giveOut(Parts from, const GpuBuffer &to) {
            const Complex a = around(k), c = around(x.sub(x.constant(length), k));
            const Complex e{f.mul(f.add(a.re, c.re), half), f.mul(f.sub(a.im, c.im), half)};
            const Complex o{f.mul(f.add(a.im, c.im), half), f.mul(f.sub(c.re, a.re), half)};
-           value = f.add(e, f.mul(o, turn(k)));
+           value = f.add(e, f.mul(o, twiddle(k)));
          }
          SmallVector<Value> place(line);
          place.insert(place.begin() + along, k);

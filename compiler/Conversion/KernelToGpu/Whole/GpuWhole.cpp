@@ -43,7 +43,7 @@ SmallVector<GpuAxis> GpuWork::axesOf(Value tensor, StringRef without) {
 
 Value penstock::conversion::isOwn(const GpuSite &site, Value place, Value thread) {
   auto [ctx, b, x, s] = site.parts();
-  Value count = x.constant(ctx.threads);
+  Value count = x.constant(ctx.launch.threads);
   Value rest = x.sub(place, x.mul(x.floorDiv(place, count), count));
   return x.compare(arith::CmpIPredicate::eq, rest, thread);
 }

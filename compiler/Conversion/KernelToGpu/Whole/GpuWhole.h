@@ -69,7 +69,7 @@ private:
   bool fits = true;
 };
 
-/// Whether a place, or a group, is that of a thread where each belongs to one.
+/// Returns whether a place, or a group, is that of a thread where each belongs to one.
 mlir::Value isOwn(const GpuSite &site, mlir::Value place, mlir::Value thread);
 
 } // namespace penstock::conversion

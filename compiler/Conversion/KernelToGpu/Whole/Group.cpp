@@ -19,7 +19,7 @@ static LogicalResult workOfGroup(const GpuSite &site, GroupOp op, SmallVector<Gp
   Type i64 = site.ctx.b.getI64Type();
   GpuWork work(site, arrays);
   const GpuAxis along{op.getKey(), 0};
-  work.add(i64, {}, site.ctx.threads);
+  work.add(i64, {}, site.ctx.launch.threads);
   work.add(i64, GpuWork::axesOf(op.getKey()));
   work.add(i64, along, 2); // a search for a free place always ends
   work.add(i64, along);

@@ -26,7 +26,7 @@ static void rankBy(const GpuSite &site, RankByOp op, ArrayRef<GpuBuffer> results
     save(site, s.i64(-1), to, at);
   });
   barrier(site);
-  nest(site, {"run"}, x.constant(ctx.threads), "threads", [&](ArrayRef<Value> run) {
+  nest(site, {"run"}, x.constant(ctx.launch.threads), "threads", [&](ArrayRef<Value> run) {
     loop(site, x.constant(0), size, 1, {}, [&](Value i, ValueRange) {
       Value group = x.toIndex(element(site, op.getGroup(), i));
       when(site, x.both(x.inside(group, size), isOwn(site, group, run[0])), [&] {

@@ -16,7 +16,7 @@ static LogicalResult workOfReduceBy(const GpuSite &site, ReduceByOp op,
   Type i64 = site.ctx.b.getI64Type();
   GpuWork work(site, arrays);
   const GpuAxis groups{op.getResult(), typeOf(op.getValue()).axisIndex(op.getAxis())};
-  work.add(i64, {}, site.ctx.threads);
+  work.add(i64, {}, site.ctx.launch.threads);
   for (int list = 0; list < 3; ++list)
     work.add(i64, groups);
   work.add(i64, {{op.getGroup(), 0}});

@@ -15,8 +15,8 @@ void penstock::conversion::running(const GpuSite &site, Value count, const GpuBu
                                    llvm::function_ref<void(Value, Value, Value)> visit,
                                    llvm::function_ref<void(Value)> whole) {
   auto [ctx, b, x, s] = site.parts();
-  Value pieces = x.constant(ctx.threads), first = x.constant(0);
-  Value length = x.floorDiv(x.add(count, x.constant(ctx.threads - 1)), pieces);
+  Value pieces = x.constant(ctx.launch.threads), first = x.constant(0);
+  Value length = x.floorDiv(x.add(count, x.constant(ctx.launch.threads - 1)), pieces);
   auto runOf = [&](Value run) {
     Value low = x.mul(run, length);
     return std::pair(x.min(low, count), x.min(x.add(low, length), count));

@@ -43,7 +43,7 @@ static void scatter(const GpuSite &site, ScatterOp op, const GpuBuffer &to) {
            return SmallVector<Value>{};
          });
   };
-  nest(site, {"run"}, x.constant(ctx.threads), "threads", [&](ArrayRef<Value> run) {
+  nest(site, {"run"}, x.constant(ctx.launch.threads), "threads", [&](ArrayRef<Value> run) {
     loop(site, x.constant(0), count, 1, {}, [&](Value number, ValueRange) {
       // Of `first` the last one to be stored is the first one.
       Value i = kind == ScatterKind::first ? x.sub(x.sub(count, x.constant(1)), number) : number;

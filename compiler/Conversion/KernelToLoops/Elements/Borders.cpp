@@ -72,7 +72,7 @@ static std::optional<std::pair<int64_t, int64_t>> boundsOf(Value value) {
   return std::pair(std::min(x->first, y->first), std::min(x->second, y->second));
 }
 
-/// Whether first and last lane of an affine index lie inside; null if that
+/// Returns whether first and last lane of an affine index lie inside; null if that
 /// cannot be said for all lanes at once.
 Value penstock::conversion::wholeInside(const Lanes &l, const Index &index, Value extent,
                                         int64_t low, int64_t high) {
@@ -91,7 +91,7 @@ Value penstock::conversion::wholeInside(const Lanes &l, const Index &index, Valu
 
 static bool readsPlainlyBelow(const Site &site, Value value, Seen &seen);
 
-/// Whether `value` at lanes that stand for nothing is harmless: loads care for
+/// Returns whether `value` at lanes that stand for nothing is harmless: loads care for
 /// themselves, everything on the way is arithmetic and affine.
 bool penstock::conversion::readsPlainly(const Site &site, Value value) {
   Seen seen;
@@ -137,8 +137,8 @@ static LaneValue nearestOf(const Site &site, PadOp op, ArrayRef<Index> moved,
   return l.select(l.wrap(inside, b.getI1Type()), value, fill);
 }
 
-/// Whether the axes of a pad's input have elements; null where they are known to, or a border has
-/// some anyway.
+/// Returns whether the axes of a pad's input have elements; null where they are known to, or a
+/// border has some anyway.
 static Value hasElements(const Site &site, PadOp op, ArrayRef<int64_t> axes) {
   auto [ctx, b, l, m] = site.parts();
   NamedTensorType type = typeOf(op.getInput());

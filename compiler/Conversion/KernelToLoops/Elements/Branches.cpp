@@ -190,7 +190,7 @@ LogicalResult penstock::conversion::openChoose(const Site &site, ChooseOp op) {
 LaneValue penstock::conversion::emitChosen(const Site &site, ChooseOp op, unsigned result,
                                            ArrayRef<Index> at) {
   auto [ctx, b, l, m] = site.parts();
-  if (auto arm = site.settledArm(op))
+  if (auto arm = site.specializedArm(op))
     return emit(site, op.getArms()[*arm].front().getTerminator()->getOperand(result), at);
   Value index = scalarOf(site, op.getIndex()).value;
   const int64_t arms = static_cast<int64_t>(op.getArms().size());

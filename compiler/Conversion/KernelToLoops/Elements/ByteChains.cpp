@@ -129,7 +129,7 @@ static std::optional<std::pair<float, float>> asOneStep(const ByteChain &chain, 
   return std::nullopt;
 }
 
-/// Whether every division may become a product with a two-part reciprocal.
+/// Returns whether every division may become a product with a two-part reciprocal.
 static bool reciprocalsHold(const ByteChain &chain) {
   for (int byte = 0; byte < 256; ++byte) {
     float x = static_cast<float>(byte);

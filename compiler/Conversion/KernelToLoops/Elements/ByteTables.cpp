@@ -69,7 +69,7 @@ static SmallVector<Operation *> sliceOf(Value result) {
   return slice;
 }
 
-/// Whether arithmetic costs more than looking up: two steps on 32 bits, or one on 64.
+/// Returns whether arithmetic costs more than looking up: two steps on 32 bits, or one on 64.
 static bool costsMoreThanLookup(ArrayRef<Operation *> slice,
                                 const llvm::DenseMap<Value, Reads> &reads) {
   unsigned bits = 0;

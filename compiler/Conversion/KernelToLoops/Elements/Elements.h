@@ -38,11 +38,11 @@ LaneValue emitGather(const Site &site, pipe::GatherOp op, llvm::ArrayRef<Index> 
 /// for a constant border.
 Index bordered(const Site &site, const Index &index, mlir::Value extent, pipe::Border border,
                mlir::Value &inside);
-/// Whether first and last lane of an affine index lie inside, `low` and `high` away from them too;
-/// null if that cannot be said for all lanes at once.
+/// Returns whether first and last lane of an affine index lie inside, `low` and `high` away from
+/// them too; null if that cannot be said for all lanes at once.
 mlir::Value wholeInside(const Lanes &l, const Index &index, mlir::Value extent, int64_t low = 0,
                         int64_t high = 0);
-/// Whether `value` at lanes that stand for nothing is harmless: loads care for
+/// Returns whether `value` at lanes that stand for nothing is harmless: loads care for
 /// themselves, everything on the way is arithmetic and affine.
 bool readsPlainly(const Site &site, mlir::Value value);
 

@@ -37,8 +37,8 @@ static ReadAt readAtOf(const Site &site, LoadOp op, int64_t axis) {
   return {m.of(value.value), size, isInside(value)};
 }
 
-/// Whether all lanes lie inside, as runs of neighbours in memory; null where nobody can tell, or
-/// where it makes no difference.
+/// Returns whether all lanes lie inside, as runs of neighbours in memory; null where nobody can
+/// tell, or where it makes no difference.
 static Value isRun(const Site &site, LoadOp op, ArrayRef<ReadAt> places) {
   auto [ctx, b, l, m] = site.parts();
   Value whole;

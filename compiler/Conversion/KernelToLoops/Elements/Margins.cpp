@@ -24,7 +24,7 @@ static constexpr int64_t unrolledElements = 8;
 static constexpr int64_t slack = 64;
 static constexpr int64_t line = 64;
 
-/// Whether what the window reads outside of its input is there.
+/// Returns whether what the window reads outside of its input is there.
 bool penstock::conversion::hasMargin(const Site &site, WindowOp op) {
   auto [ctx, b, l, m] = site.parts();
   Value root = penstock::analysis::rootOf(op);

@@ -7,7 +7,7 @@
 
 namespace penstock::conversion {
 
-/// Whether what the window reads outside of its input is there.
+/// Returns whether what the window reads outside of its input is there.
 bool hasMargin(const Site &site, pipe::WindowOp op);
 /// Room for a tensor and its margins; the pointer is that of its first element. Rows begin where
 /// lines do: half of the reads of long vectors would touch two otherwise.

@@ -13,7 +13,7 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-/// Whether all arms around the builder's place are the chosen ones; null where
+/// Returns whether all arms around the builder's place are the chosen ones; null where
 /// there are none.
 static Value isTaken(const Site &site) {
   auto [ctx, b, l, m] = site.parts();

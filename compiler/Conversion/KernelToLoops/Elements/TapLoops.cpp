@@ -142,14 +142,14 @@ static int64_t numberOf(Value neighbour) {
   return llvm::cast<BlockArgument>(neighbour).getArgNumber();
 }
 
-/// Whether all terms read the same neighbour, such as the one in the middle.
+/// Returns whether all terms read the same neighbour, such as the one in the middle.
 bool Finder::staysThere(const Chain &chain, size_t hole) {
   Value first = chain.terms[0].holes[hole];
   return llvm::isa<BlockArgument>(first) &&
          llvm::all_of(chain.terms, [&](const Term &term) { return term.holes[hole] == first; });
 }
 
-/// Whether the neighbours of the terms follow each other at one distance.
+/// Returns whether the neighbours of the terms follow each other at one distance.
 bool Finder::isProgression(Chain &chain) {
   const std::vector<Value> &zero = chain.terms[0].holes, &one = chain.terms[1].holes;
   for (size_t h = 0; h < zero.size(); ++h) {
@@ -170,8 +170,8 @@ bool Finder::isProgression(Chain &chain) {
   return chain.step > 0;
 }
 
-/// Whether a loop's terms and another's may be computed together: where they have an operation in
-/// common for the first neighbour, it reads the same for all others.
+/// Returns whether a loop's terms and another's may be computed together: where they have an
+/// operation in common for the first neighbour, it reads the same for all others.
 static bool agree(const TapLoop &loop, const TapLoop &other) {
   if (loop.first != other.first || loop.step != other.step || loop.end != other.end ||
       loop.sums.front().results.size() != other.sums.front().results.size())

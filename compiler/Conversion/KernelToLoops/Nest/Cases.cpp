@@ -3,8 +3,8 @@
 // What is decided once per nest of loops, or per row.
 //
 // Some things differ from sample to sample and not from element to element: which
-// arm of a choice is taken, a flip's direction, whether factors are ordinary
-// numbers, whether a pad's row exists. These functions find them below a tensor;
+// arm of a choice is taken, a flip's direction, whether factors are
+// bounded, whether a pad's row exists. These functions find them below a tensor;
 // the loops are then written for each case (Nest.cpp).
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
@@ -17,7 +17,8 @@ using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
 Value penstock::conversion::specializedArm(const Site &site, Value tensor) {
-  const auto arm = tensor.getDefiningOp() ? site.settledArm(tensor.getDefiningOp()) : std::nullopt;
+  const auto arm =
+      tensor.getDefiningOp() ? site.specializedArm(tensor.getDefiningOp()) : std::nullopt;
   if (!arm)
     return {};
   auto choose = tensor.getDefiningOp<ChooseOp>();

@@ -21,11 +21,11 @@ static bool storeRun(const Site &site, Value tensor, const Buffer &to, LoopShape
                      Value high);
 
 /// Of the size of numbers that loops are written for: no product of a few of them overflows.
-static constexpr double ordinaryBound = 65536;
+static constexpr double factorBound = 65536;
 
 //===--- nests of loops, for each case of what is decided once -----------------------===//
 
-/// What is joined is stored part by part, so that no vector holds elements of two.
+/// Stores a concat part by part, so that no vector holds elements of two.
 static void storeParts(const Site &site, ConcatOp op, const Buffer &to, Value low, Value high) {
   auto [ctx, b, l, m] = site.parts();
   const int64_t axis = typeOf(op.getResult()).axisIndex(op.getAxis());
@@ -41,9 +41,9 @@ static void storeParts(const Site &site, ConcatOp op, const Buffer &to, Value lo
 }
 
 /// A parameter may be any number, so whatever it is a factor of may be NaN, which is looked for
-/// wherever it is stored. The loops are written for ordinary numbers, and again for the others.
-static void storeOrdinary(const Site &site, Value tensor, const Buffer &to, LoopShape shape,
-                          Value low, Value high) {
+/// wherever it is stored. The loops are written for bounded numbers, and again for the others.
+static void storeWithBoundedFactors(const Site &site, Value tensor, const Buffer &to,
+                                    LoopShape shape, Value low, Value high) {
   auto [ctx, b, l, m] = site.parts();
   llvm::SetVector<Value> open;
   Seen seen;
@@ -51,17 +51,17 @@ static void storeOrdinary(const Site &site, Value tensor, const Buffer &to, Loop
       open.empty())
     return storeArm(site, tensor, to, shape, low, high);
   Site bounded = site;
-  Value ordinary;
+  Value allBounded;
   for (Value number : open) {
     LaneValue value = scalarOf(site, number);
     Value size = b.create<LLVM::FAbsOp>(l.loc, value.value);
     Value inside = b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::OLE, size,
-                                           l.floatLike(size, ordinaryBound));
-    ordinary = ordinary ? l.andInt(ordinary, inside) : inside;
-    value.range = Interval::of(-ordinaryBound, ordinaryBound);
+                                           l.floatLike(size, factorBound));
+    allBounded = allBounded ? l.andInt(allBounded, inside) : inside;
+    value.range = Interval::of(-factorBound, factorBound);
     bounded.facts.push_back({number, value});
   }
-  auto choice = b.create<scf::IfOp>(l.loc, ordinary, true);
+  auto choice = b.create<scf::IfOp>(l.loc, allBounded, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());
   storeArm(bounded, tensor, to, shape, low, high);
@@ -87,7 +87,7 @@ void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buf
   Seen seen;
   unresolvedBranches(site, tensor, choices, seen);
   int64_t variants = 1;
-  for (auto [choose, arm] : site.settled)
+  for (auto [choose, arm] : site.specialized)
     variants *= llvm::cast<ChooseOp>(choose).getArms().size();
   auto fits = [&](Operation *choose) {
     return variants * static_cast<int64_t>(llvm::cast<ChooseOp>(choose).getArms().size()) <=
@@ -95,14 +95,14 @@ void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buf
   };
   auto found = llvm::find_if(choices, fits);
   if (found == choices.end())
-    return storeOrdinary(site, tensor, to, shape, low, high);
+    return storeWithBoundedFactors(site, tensor, to, shape, low, high);
   auto choose = llvm::cast<ChooseOp>(*found);
   Value index = scalarOf(site, choose.getIndex()).value;
   const int64_t count = static_cast<int64_t>(choose.getArms().size());
   OpBuilder::InsertionGuard guard(b);
   for (int64_t arm = 0; arm < count; ++arm) {
     Site inArm = site;
-    inArm.settled.push_back({choose, arm});
+    inArm.specialized.push_back({choose, arm});
     if (arm + 1 < count) {
       auto branchOp =
           b.create<scf::IfOp>(l.loc, l.cmp(CmpIPredicate::sle, index, l.i64(arm)), true);

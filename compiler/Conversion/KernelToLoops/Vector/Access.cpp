@@ -19,7 +19,7 @@ int64_t penstock::conversion::offsetOf(const Index &index, int64_t lane) {
                       : lane * index.stride;
 }
 
-/// Whether a number is known not to be negative.
+/// Returns whether a number is known not to be negative.
 static bool isNatural(Value value) {
   if (auto known = Lanes::constantOf(value))
     return *known >= 0;

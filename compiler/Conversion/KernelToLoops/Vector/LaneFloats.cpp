@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-/// Whether all lanes are +0, and known to be.
+/// Returns whether all lanes are +0, and known to be.
 bool Lanes::isPositiveZero(Value value) {
   auto constant = value.getDefiningOp<arith::ConstantOp>();
   return constant &&

@@ -117,7 +117,8 @@ public:
   mlir::Value remS(mlir::Value x, mlir::Value y) const; ///< likewise
   mlir::Value cmp(mlir::arith::CmpIPredicate predicate, mlir::Value x, mlir::Value y) const;
   mlir::Value pick(mlir::Value condition, mlir::Value x, mlir::Value y) const;
-  /// Whether what `holds` makes of the elements of `v`, a register at a time, is true of any.
+  /// Returns whether what `holds` makes of the elements of `v`, a register at a time, is true of
+  /// any.
   mlir::Value anyLane(mlir::Value v, llvm::function_ref<mlir::Value(mlir::Value)> holds) const;
   /// The type of `value` with another element type.
   mlir::Type like(mlir::Value value, mlir::Type element) const;
@@ -127,13 +128,13 @@ public:
   /// What `one` makes of the operands, register by register.
   mlir::Value perRegister(mlir::ValueRange operands,
                           llvm::function_ref<mlir::Value(mlir::ValueRange)> one) const;
-  /// Whether `v` is whole registers of f32, and there are instructions for numbers in them.
+  /// Returns whether `v` is whole registers of f32, and there are instructions for numbers in them.
   bool fillsRegisters(mlir::Value v) const;
 
   /// A constant that `value` is, if it is one.
   static std::optional<int64_t> constantOf(mlir::Value value);
 
-  /// Whether all lanes are the constant +0 (or the integer 0).
+  /// Returns whether all lanes are the constant +0 (or the integer 0).
   static bool isPositiveZero(mlir::Value value);
 
 private:

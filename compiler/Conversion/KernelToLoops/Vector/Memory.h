@@ -21,7 +21,7 @@ struct Index {
   bool affine() const { return !runtimeStride && !vector && !period; }
 };
 
-/// Whether the element differs between lanes.
+/// Returns whether the element differs between lanes.
 inline bool anyLanes(llvm::ArrayRef<Index> at) {
   return llvm::any_of(at, [](const Index &index) { return !index.uniform(); });
 }
@@ -87,7 +87,8 @@ public:
   void storeInterleaved(const Buffer &buffer, llvm::ArrayRef<Index> at,
                         llvm::ArrayRef<LaneValue> values) const;
 
-  /// Whether elements of `size` bytes and `step` apart, more than 4, are taken out of registers.
+  /// Returns whether elements of `size` bytes and `step` apart, more than 4, are taken out of
+  /// registers.
   bool takesApart(int64_t size, int64_t step) const;
   mlir::Value address(mlir::Value pointer, mlir::Value bytes) const;
   mlir::Value loadPlain(mlir::Type type, mlir::Value address, bool constant = false) const;

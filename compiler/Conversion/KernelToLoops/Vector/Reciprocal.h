@@ -15,7 +15,7 @@ struct Reciprocal {
   float divide(float x) const;
 };
 
-/// Whether fma(x, high, x * low) is x / c, rounded once, for every float x that is
+/// Returns whether fma(x, high, x * low) is x / c, rounded once, for every float x that is
 /// zero, infinite, NaN, or at least 2^-60 in magnitude. Decided, not estimated: the
 /// few significands whose quotients lie near the middle of two floats are tried.
 ///

@@ -84,8 +84,8 @@ static ContractShape contractShape(const Site &site, ContractOp op) {
   return shape;
 }
 
-/// Whether lanes lie along rows of a matrix that is long enough, and elements of a row of the value
-/// are neighbours.
+/// Returns whether lanes lie along rows of a matrix that is long enough, and elements of a row of
+/// the value are neighbours.
 static bool looksForZeros(const Site &site, ContractOp op, const ContractShape &shape) {
   NamedTensorType in = typeOf(op.getValue()), matrix = typeOf(op.getMatrix());
   const int64_t to = typeOf(op.getResult()).axisIndex(matrix.getAxes()[1].name),
@@ -140,7 +140,7 @@ static LogicalResult storeRuns(const Site &site, ContractOp op, const ContractSh
   return success();
 }
 
-/// Whether rows of the value hold what is not finite.
+/// Returns whether rows of the value hold what is not finite.
 static Value anyInfinite(const Site &site, ContractOp op, ArrayRef<SmallVector<Index>> rows,
                          int64_t from, int64_t lanes) {
   auto [ctx, b, l, m] = site.parts();

@@ -21,7 +21,8 @@ bool penstock::conversion::isExtreme(ReduceOp op) {
          llvm::isa<FloatType>(typeOf(op.getValue()).getElementType());
 }
 
-/// Whether minima and maxima in the lanes at hand have their zeros resolved when they are made.
+/// Returns whether minima and maxima in the lanes at hand have their zeros resolved when they are
+/// made.
 bool penstock::conversion::resolvesZerosLater(const Site &site, ReduceOp op) {
   auto [ctx, b, l, m] = site.parts();
   const bool hasInstruction = l.has.numbers && l.lanes % l.has.lanesOf(4) == 0 &&
@@ -39,8 +40,8 @@ LaneValue penstock::conversion::withElement(const Site &site, ReduceOp op, LaneV
                   isExtreme(op) ? comparable(site, value, op.getKind() == ReduceKind::min) : value);
 }
 
-/// Whether any lane of `found` may be a zero of the wrong sign, or a NaN that came first and that
-/// nothing took the place of; null where none can.
+/// Returns whether any lane of `found` may be a zero of the wrong sign, or a NaN that came first
+/// and that nothing took the place of; null where none can.
 static Value anyUnresolved(const Site &site, const LaneValue &found) {
   auto [ctx, b, l, m] = site.parts();
   if (!found.range.nan && (found.range.low > 0 || found.range.high < 0))

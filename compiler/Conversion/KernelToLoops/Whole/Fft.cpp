@@ -67,7 +67,7 @@ public:
     m.storePlain(value.im, m.address(parts.im, at));
   }
   /// (cos, -sin) of 2 pi j / n as one array of each.
-  Parts table(ArrayRef<int64_t> places, int64_t turn);
+  Parts table(ArrayRef<int64_t> places, int64_t length);
 
   void stage(Parts from, Parts to, int64_t l, int64_t r, llvm::function_ref<Parts()> room);
   void longTransform(int64_t r, llvm::function_ref<Complex(Value)> t, Parts folded,
@@ -83,10 +83,10 @@ static void append(std::string &bytes, double number, bool isSingle) {
                isSingle ? sizeof single : sizeof number);
 }
 
-Parts Transform::table(ArrayRef<int64_t> places, int64_t turn) {
+Parts Transform::table(ArrayRef<int64_t> places, int64_t length) {
   std::string re, im;
   for (int64_t j : places) {
-    const auto [cosine, sine] = penstock::scalar::turnOf(j, turn);
+    const auto [cosine, sine] = penstock::scalar::twiddleOf(j, length);
     append(re, cosine, element.isF32());
     append(im, -sine, element.isF32());
   }
@@ -100,7 +100,7 @@ void Transform::longTransform(int64_t r, llvm::function_ref<Complex(Value)> t, P
   SmallVector<int64_t> places;
   for (int64_t j = 0; j < r; ++j)
     places.push_back(j);
-  const Parts turns = table(places, r);
+  const Parts twiddles = table(places, r);
   const Complex first = t(l.i64(0));
   auto sums = [&](ValueRange inits, llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body,
                   int64_t from) {
@@ -124,8 +124,8 @@ void Transform::longTransform(int64_t r, llvm::function_ref<Complex(Value)> t, P
     /// The two products of term i.
     auto term = [&](Value i) -> std::pair<Complex, Complex> {
       Value at = l.sub(i, l.i64(1)), place = l.remS(l.mul(i, p), l.i64(r));
-      Value cosine = read(turns.re, place, true);
-      Value sine = b.create<arith::NegFOp>(l.loc, read(turns.im, place, true));
+      Value cosine = read(twiddles.re, place, true);
+      Value sine = b.create<arith::NegFOp>(l.loc, read(twiddles.im, place, true));
       return {scale(cosine, read(folded, at)), scale(sine, read(folded, l.add(at, l.i64(h))))};
     };
     const auto [a1, b1] = term(l.i64(1));
@@ -153,7 +153,7 @@ void Transform::stage(Parts from, Parts to, int64_t done, int64_t r,
   for (int64_t q = 1; q < r; ++q)
     for (int64_t k = 0; k < done; ++k)
       places.push_back(q * k);
-  const Parts turns = done > 1 ? table(places, done * r) : Parts{};
+  const Parts twiddles = done > 1 ? table(places, done * r) : Parts{};
   const Parts folded = r > largestUnrolled ? room() : Parts{};
   loop(l.i64(0), l.i64(s), [&](Value j) {
     loop(l.i64(0), l.i64(done / lanes), [&](Value run) {
@@ -163,7 +163,7 @@ void Transform::stage(Parts from, Parts to, int64_t done, int64_t r,
       };
       auto turned = [&](Value q) {
         Value at = l.add(l.mul(l.sub(q, l.i64(1)), l.i64(done)), k);
-        return mul(input(q), {read(turns.re, at, true), read(turns.im, at, true)});
+        return mul(input(q), {read(twiddles.re, at, true), read(twiddles.im, at, true)});
       };
       auto store = [&](Value p, Complex value) {
         write(to, l.add(l.add(l.mul(j, l.i64(done * r)), k), l.mul(p, l.i64(done))), value);
@@ -214,7 +214,7 @@ private:
   int64_t axis, n, length, bins, size;
   bool even;
   Side side;
-  Parts one, other, folded, turns;
+  Parts one, other, folded, twiddles;
   Value rows; ///< what is to be transformed, row by row
 };
 
@@ -273,7 +273,7 @@ Parts Emitter::stages(Transform &f) {
   }
   f.lanes = 1;
   if (even)
-    turns = f.table(llvm::to_vector(llvm::seq<int64_t>(0, length + 1)), n);
+    twiddles = f.table(llvm::to_vector(llvm::seq<int64_t>(0, length + 1)), n);
   return from;
 }
 
@@ -286,7 +286,7 @@ Complex Emitter::frequency(Transform &f, Parts from, Value k) {
   const Complex c = f.read(from, l.remS(l.sub(l.i64(length), k), l.i64(length)));
   const Complex e{f.mul(f.add(a.re, c.re), half), f.mul(f.sub(a.im, c.im), half)};
   const Complex o{f.mul(f.add(a.im, c.im), half), f.mul(f.sub(c.re, a.re), half)};
-  return f.add(e, f.mul(o, {f.read(turns.re, k, true), f.read(turns.im, k, true)}));
+  return f.add(e, f.mul(o, {f.read(twiddles.re, k, true), f.read(twiddles.im, k, true)}));
 }
 
 void Emitter::alone(SmallVector<Index> at) {

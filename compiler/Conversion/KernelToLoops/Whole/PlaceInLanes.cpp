@@ -21,8 +21,8 @@ using arith::CmpIPredicate;
 
 static int64_t lanesOfPlaces(const Site &site, Type element);
 
-/// Whether rows of known length have as many elements as placeInLanes() takes at a time, whose
-/// numbers fit 32 bits.
+/// Returns whether rows of known length have as many elements as placeInLanes() takes at a time,
+/// whose numbers fit 32 bits.
 bool penstock::conversion::fillsLanes(const Site &site, ReduceOp op, Value extent, Type element) {
   const auto known = Lanes::constantOf(extent), count = reducedElements(op);
   return known && *known >= lanesOfPlaces(site, element) && count && *count <= INT32_MAX;

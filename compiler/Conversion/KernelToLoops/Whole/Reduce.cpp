@@ -24,8 +24,8 @@ using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
-/// Whether rows are as long as there are partial sums, and it is known where each begins among
-/// those.
+/// Returns whether rows are as long as there are partial sums, and it is known where each begins
+/// among those.
 static bool fillsVectors(ArrayRef<Value> extents) {
   const auto last = Lanes::constantOf(extents.back());
   return last && *last >= penstock::scalar::reductionLanes &&

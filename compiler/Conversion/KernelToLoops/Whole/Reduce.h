@@ -15,7 +15,7 @@ LaneValue emitReduced(const Site &site, pipe::ReduceOp op, llvm::ArrayRef<Index>
 /// How many elements lie between neighbours along an axis of `tensor`, in memory: the
 /// most of all that is read; 0 where the axis does not count, null where nobody can tell.
 std::optional<int64_t> elementsApart(const Site &site, mlir::Value tensor, int64_t axis);
-/// Whether axes that follow each other, `names`, are one run of elements wherever they are
+/// Returns whether axes that follow each other, `names`, are one run of elements wherever they are
 /// read: an index of the last one may then go through all of them.
 bool isOneRun(const Site &site, mlir::Value tensor, llvm::ArrayRef<llvm::StringRef> names);
 /// How many of the last axes of `tensor` are one run of elements wherever they are read: lanes
@@ -42,7 +42,7 @@ std::optional<Pieces> piecesOf(const Site &site, pipe::ReduceOp op);
 /// Null where the lanes at hand do not lie along the kept axis.
 std::optional<LaneValue> reducePieces(const Site &site, pipe::ReduceOp op, const Pieces &pieces,
                                       llvm::ArrayRef<Index> at);
-/// Whether it has no loops, and so needs no memory.
+/// Returns whether it has no loops, and so needs no memory.
 bool isUnrolled(const Site &site, pipe::ReduceOp op);
 int64_t laneAxisAcross(const Site &site, pipe::ReduceOp op);
 int64_t lanesAcross(const Site &site, mlir::Type element);
@@ -73,8 +73,8 @@ llvm::SmallVector<mlir::Value> sumVectors(const Site &site, pipe::ReduceOp op,
 void sumRows(const Site &site, pipe::ReduceOp op, llvm::SmallVector<Index> &at,
              llvm::ArrayRef<int64_t> over, llvm::ArrayRef<mlir::Value> extents, mlir::Value partial,
              llvm::function_ref<void(mlir::Value)> addOne);
-/// Whether rows of known length have as many elements as placeInLanes() takes at a time, whose
-/// numbers fit 32 bits.
+/// Returns whether rows of known length have as many elements as placeInLanes() takes at a time,
+/// whose numbers fit 32 bits.
 bool fillsLanes(const Site &site, pipe::ReduceOp op, mlir::Value extent, mlir::Type element);
 /// The place of what is best along the last axis: each lane finds one of its own, and the first of
 /// equal ones stays. The last vector of a row overlaps the one before it.

@@ -90,8 +90,8 @@ LaneValue penstock::conversion::emitReduced(const Site &site, ReduceOp op, Array
   return l.cast(CastMode::value, whole, result);
 }
 
-/// Whether neighbours in the lanes lie so far apart that elements which follow each other come from
-/// the same registers: those are read once if they are wanted together.
+/// Returns whether neighbours in the lanes lie so far apart that elements which follow each other
+/// come from the same registers: those are read once if they are wanted together.
 static bool takesApart(const Site &site, ReduceOp op, ArrayRef<Index> at) {
   for (int64_t axis : ReducedAxes(op).kept)
     if (!at[axis].uniform())

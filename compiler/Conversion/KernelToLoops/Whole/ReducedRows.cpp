@@ -29,7 +29,8 @@ struct StoredByRows {
 };
 } // namespace
 
-/// What is stored where rows of `op` are read, all at their own outer indices: the reduction or
+/// What is stored where rows of `op` are read, all at their own outer indices: the
+/// reduction or
 /// view that reads them, or what is computed of its elements alone. Null where they are read
 /// otherwise.
 static StoredByRows storedByRows(ReduceOp op) {
@@ -102,7 +103,7 @@ static std::optional<int64_t> rowBytes(NamedTensorType type, int64_t inRow) {
   return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(bytes), 64));
 }
 
-/// Whether `op` and what reads it go row by row. If so, it has a buffer without a place.
+/// Returns whether `op` and what reads it go row by row. If so, it has a buffer without a place.
 static bool goesByRows(const Site &site, ReduceOp op) {
   auto [ctx, b, l, m] = site.parts();
   auto [stored, inRow] = storedByRows(op);

@@ -33,7 +33,7 @@ LaneValue combined(const Lanes &l, pipe::ReduceKind kind, LaneValue sofar, LaneV
 LaneValue rankOf(const Lanes &l, pipe::ReduceKind kind, LaneValue value);
 /// The rank that none is worse than, of elements of a type.
 LaneValue worstRank(const Lanes &l, mlir::Type element);
-/// Whether a rank takes the place of the best one so far, before it: of equal ones the
+/// Returns whether a rank takes the place of the best one so far, before it: of equal ones the
 /// first stays.
 mlir::Value isBetter(const Lanes &l, LaneValue rank, LaneValue best);
 

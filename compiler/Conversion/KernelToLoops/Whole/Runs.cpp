@@ -113,7 +113,7 @@ static std::optional<int64_t> findElementsApart(const Site &site, Value tensor, 
 
 static bool isOneRunBelow(const Site &site, Value tensor, ArrayRef<StringRef> names, Seen &seen);
 
-/// Whether axes that follow each other, `names`, are one run of elements wherever they are
+/// Returns whether axes that follow each other, `names`, are one run of elements wherever they are
 /// read: an index of the last one may then go through all of them.
 bool penstock::conversion::isOneRun(const Site &site, Value tensor, ArrayRef<StringRef> names) {
   Seen seen;

@@ -79,7 +79,7 @@ static LogicalResult emitScan(const Site &site, ScanOp op) {
   return success();
 }
 
-/// Whether pixels are two or four elements, and one run where they are read and written.
+/// Returns whether pixels are two or four elements, and one run where they are read and written.
 static bool isRunOfPixels(const Site &site, ScanOp op, int64_t laneAxis) {
   NamedTensorType type = typeOf(op.getResult());
   const int64_t along = type.axisIndex(op.getAxis()), count = type.getAxes()[along].extent;

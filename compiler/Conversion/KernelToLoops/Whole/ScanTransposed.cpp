@@ -30,7 +30,7 @@ int64_t penstock::conversion::rowsInLanes(const Site &site, ScanOp op) {
   return holds(type.getAxes()[along]) && holds(type.getAxes()[along - 1]) ? rows : 0;
 }
 
-/// Whether one of so many floats is a NaN.
+/// Returns whether one of so many floats is a NaN.
 static Value hasNan(const Lanes &l, Value floats, int64_t count) {
   OpBuilder &b = l.b;
   Value isNan = b.create<arith::CmpFOp>(l.loc, arith::CmpFPredicate::UNO, floats, floats);
