@@ -37,6 +37,41 @@ class Sorting(AlongTest):
         found = self.along({"x": ("f32[n, h, w]", "row.x"), "a": ("f32[n, h, w]", "row.x[w = sort(row.x, w)]")})
         numpy.testing.assert_array_equal(found["a"], numpy.sort(found["x"], axis=1))
 
+    # Numbers that are equal, that only their signs tell apart, and that are none, in every order.
+    BITS = {"f64": [0, -2**63, 2**63 - 1, -1, 0x7FF0000000000000, -2**52, 1, 0x3FF0000000000000],
+            "f32": [0, -2**31, 2**31 - 1, -1, 0x7F800000, -2**23, 1, 0x3F800000],
+            "f16": [0, -2**15, 2**15 - 1, -1, 0x7C00, -2**10, 1, 0x3C00],
+            "bf16": [0, -2**15, 2**15 - 1, -1, 0x7F80, -2**7, 1, 0x3F80],
+            "i64": [0, -2**63, 2**63 - 1, -1], "i32": [0, -2**31, 2**31 - 1, -1], "i16": [0, -2**15, 2**15 - 1, -1],
+            "u16": [0, 1, 2**16 - 1, 2**15], "i8": [0, -2**7, 2**7 - 1, -1], "u8": [0, 1, 255, 128]}
+    WIDTHS = {"f64": "i64", "f32": "i32", "f16": "i16", "bf16": "i16"}
+
+    def test_neighbours_have_the_order_of_a_whole_sort(self):
+        for element, bits in [*self.BITS.items(), ("bool", [0, 1])]:
+            count = 9 if element in ("f32", "u8") else 5
+            numbers = ", ".join(f"{number + 1} - 1" if number == -2**63 else str(number) for number in bits)
+            made = f"{element}.bits({self.WIDTHS[element]}(t))" if element in self.WIDTHS else f"{element}(t)"
+            delivered, shown = {"bool": ("i64", "i64(%s)"), "bf16": ("i16", "i16.bits(%s)")}.get(element, (element, "%s"))
+            lets = f"""
+  let table: i64[k] = [{numbers}]
+  let x = map (p in row.v) {{ let t = table[k = i64(p) % {len(bits)}] return {made} }}
+  let pieces = frames(x, w, j, {count}, 1)
+  let places = sort(pieces, j)
+  let inOrder = pieces[j = places]"""
+            outputs = {}
+            for rank in (0, count // 2, count - 1):
+                window = f"(window (v in x, w = 0 .. {count}) {{ %s }})[w = 0 .. {34 - count}]"
+                outputs[f"place{rank}"] = ("i64[n, h, w]", window % f"sort(v, w)[w = {rank}]")
+                outputs[f"whole_place{rank}"] = ("i64[n, h, w]", f"places[j = {rank}]")
+                outputs[f"element{rank}"] = (f"{delivered}[n, h, w]",
+                                             window % (shown % f"v[w = sort(v, w)][w = {rank}]"))
+                outputs[f"whole_element{rank}"] = (f"{delivered}[n, h, w]", shown % f"inOrder[j = {rank}]")
+            with self.subTest(element=element):
+                found = self.along(outputs, lets=lets)
+                for name in outputs:
+                    if not name.startswith("whole"):
+                        self.assertEqual(found[name].tobytes(), found["whole_" + name].tobytes(), name)
+
 
 class Scans(AlongTest):
     def test_sums_maxima_and_recurrences_go_in_order(self):

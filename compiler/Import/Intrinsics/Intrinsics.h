@@ -73,6 +73,9 @@ private:
   size_t gridAxis(const Val &value, const std::string &axis, dsl::SourceRange range,
                   const std::string &function);
   std::string smallAxis(const Argument &arg, const std::string &function);
+  std::vector<mlir::Value> keysInOrder(std::vector<mlir::Value> keys);
+  /// Places of the keys, in their order; of equal ones the earlier comes first.
+  std::vector<mlir::Value> placesInOrder(const std::vector<mlir::Value> &keys);
   Val sortSmall(const Val &value, size_t axis, dsl::SourceRange range);
   Val scanSmall(const std::string &name, const Val &value, size_t axis, Args args);
   Val joinSmall(bool stack, const Argument &list, const std::string &axis, dsl::SourceRange range);

@@ -64,6 +64,59 @@ static void forEachPair(size_t count, const std::function<void(size_t, size_t)> 
             order(i, i + apart);
 }
 
+/// A network over entries of several numbers each; `order` puts two of them in order.
+template <typename Entry>
+static void sortEntries(std::vector<Entry> &entries,
+                        const std::function<void(Entry &, Entry &)> &order) {
+  forEachPair(entries.size(), [&](size_t i, size_t j) { order(entries[i], entries[j]); });
+}
+
+std::vector<mlir::Value> Intrinsics::keysInOrder(std::vector<mlir::Value> keys) {
+  sortEntries<mlir::Value>(keys, [&](mlir::Value &a, mlir::Value &b) {
+    const mlir::Value least = binary(BinaryKind::min, a, b);
+    b = binary(BinaryKind::max, a, b);
+    a = least;
+  });
+  return keys;
+}
+
+std::vector<mlir::Value> Intrinsics::placesInOrder(const std::vector<mlir::Value> &keys) {
+  const unsigned width = keys.front().getType().getIntOrFloatBitWidth();
+  std::vector<mlir::Value> places;
+  if (width <= 32) { // a key and its place are one number, and so no two are equal
+    mlir::Type both = base.getIntegerType(2 * width);
+    auto number = [&](int64_t value) {
+      return base.create<pipe::ConstantOp>(here, both, mlir::IntegerAttr::get(both, value))
+          .getResult();
+    };
+    for (size_t i = 0; i < keys.size(); ++i)
+      places.push_back(
+          binary(BinaryKind::add,
+                 binary(BinaryKind::mul, cast(CastMode::value, keys[i], both), number(mostOrdered)),
+                 number(static_cast<int64_t>(i))));
+    for (mlir::Value &place : places = keysInOrder(places))
+      place = cast(CastMode::value, binary(BinaryKind::bit_and, place, number(mostOrdered - 1)),
+                   base.getI64Type());
+    return places;
+  }
+  using Entry = std::pair<mlir::Value, mlir::Value>; // a key and its place
+  std::vector<Entry> entries;
+  for (const mlir::Value key : keys)
+    entries.emplace_back(key, intConstant(static_cast<int64_t>(entries.size())));
+  sortEntries<Entry>(entries, [&](Entry &a, Entry &b) {
+    const mlir::Value swap =
+        binary(BinaryKind::bit_or, compare(Predicate::lt, b.first, a.first),
+               binary(BinaryKind::bit_and, compare(Predicate::eq, b.first, a.first),
+                      compare(Predicate::lt, b.second, a.second)));
+    const Entry least = {select(swap, b.first, a.first), select(swap, b.second, a.second)};
+    b = {select(swap, a.first, b.first), select(swap, a.second, b.second)};
+    a = least;
+  });
+  for (const Entry &entry : entries)
+    places.push_back(entry.second);
+  return places;
+}
+
 Val Intrinsics::sortSmall(const Val &value, size_t axis, dsl::SourceRange range) {
   const int64_t length = value.grid[axis].extent;
   if (length > mostOrdered)
@@ -73,42 +126,23 @@ Val Intrinsics::sortSmall(const Val &value, size_t axis, dsl::SourceRange range)
   others[axis].extent = 1;
   forEachPlace(others, [&](llvm::ArrayRef<int64_t> place) {
     std::vector<int64_t> at(place.begin(), place.end());
-    std::vector<mlir::Value> keys, ranks(static_cast<size_t>(length), intConstant(0));
     std::vector<size_t> places;
-    std::vector<mlir::Value> elements;
+    std::vector<mlir::Value> elements, keys;
     for (int64_t i = 0; i < length; ++i) {
       at[axis] = i;
       places.push_back(placeIn(value.grid, at));
       elements.push_back(value.parts[places.back()].ir);
       keys.push_back(sortKey(elements.back(), true));
     }
-    // Of integers, equal ones are the same: in order they take two operations for each pair.
-    std::vector<mlir::Value> inOrder;
-    if (keys == elements && !regions.empty())
-      inOrder = elements;
-    forEachPair(inOrder.size(), [&](size_t i, size_t j) {
-      const mlir::Value a = inOrder[i], b = inOrder[j];
-      inOrder[i] = binary(BinaryKind::min, a, b);
-      inOrder[j] = binary(BinaryKind::max, a, b);
-    });
-    auto add = [&](size_t i, mlir::Value flag) {
-      ranks[i] = binary(BinaryKind::add, ranks[i], cast(CastMode::value, flag, base.getI64Type()));
-    };
-    for (size_t i = 0; i < keys.size(); ++i)
-      for (size_t j = 0; j < i; ++j) { // of equal ones the earlier comes first
-        add(i, compare(Predicate::le, keys[j], keys[i]));
-        add(j, compare(Predicate::lt, keys[i], keys[j]));
-      }
+    // What is read at these places needs no place: equal keys are equal elements.
+    const std::vector<mlir::Value> inOrder = keysInOrder(keys), from = placesInOrder(keys);
     for (size_t rank = 0; rank < keys.size(); ++rank) {
-      mlir::Value chosen;
-      for (size_t i = keys.size(); i-- > 0;) {
-        mlir::Value mine = intConstant(value.grid[axis].low + static_cast<int64_t>(i));
-        mlir::Value is = compare(Predicate::eq, ranks[i], intConstant(static_cast<int64_t>(rank)));
-        chosen = chosen ? select(is, mine, chosen) : mine;
-      }
+      const mlir::Value chosen =
+          binary(BinaryKind::add, from[rank], intConstant(value.grid[axis].low));
       out.parts[places[rank]] = number(chosen);
-      if (!inOrder.empty())
-        regions.back()->sorted[chosen] = {elements, value.grid[axis].low, inOrder[rank]};
+      if (!regions.empty())
+        regions.back()->sorted[chosen] = {elements, value.grid[axis].low,
+                                          fromSortKey(inOrder[rank], elements.front().getType())};
     }
   });
   return out;

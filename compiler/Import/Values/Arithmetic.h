@@ -19,6 +19,8 @@ public:
   void warnOfScaling(const Val &a, const Val &b, mlir::Type type, dsl::SourceRange range);
   /// Integers in the order of numbers: -0 below +0, NaN after or before all.
   mlir::Value sortKey(mlir::Value x, bool nanLast);
+  /// What has this key, where NaN comes last.
+  mlir::Value fromSortKey(mlir::Value key, mlir::Type type);
   Val reduceNeighbours(pipe::ReduceKind kind, const Val &value,
                        const std::vector<std::string> &over, dsl::SourceRange range);
 
@@ -36,6 +38,7 @@ public:
   int64_t demandInt(const Val &value, dsl::SourceRange range, const std::string &what);
 
 private:
+  mlir::Value turned(mlir::Value bits);
   /// A small tensor spread over a neighbourhood.
   Val onGrid(const Val &tensor, const std::vector<Val::GridAxis> &grid, dsl::SourceRange range);
 };

@@ -73,24 +73,42 @@ static mlir::Value floatSum(std::vector<mlir::Value> values,
   return lanes[0];
 }
 
-mlir::Value Arithmetic::sortKey(mlir::Value x, bool nanLast) {
-  if (x.getType().isF16() || x.getType().isBF16())
-    x = cast(pipe::CastMode::value, x, base.getF32Type());
-  if (x.getType().isSignlessInteger(1))
-    return cast(pipe::CastMode::value, x, base.getI64Type());
-  if (!llvm::isa<mlir::FloatType>(x.getType()))
-    return x;
-  const bool isDouble = x.getType().isF64();
-  mlir::Type key = isDouble ? base.getI64Type() : base.getI32Type();
-  auto number = [&](int64_t value) {
-    return base.create<pipe::ConstantOp>(here, key, mlir::IntegerAttr::get(key, value)).getResult();
+/// A float's bits, all but the sign turned over where it is set, or back.
+mlir::Value Arithmetic::turned(mlir::Value bits) {
+  mlir::Type type = bits.getType();
+  const unsigned width = type.getIntOrFloatBitWidth();
+  auto number = [&](const llvm::APInt &value) {
+    return base.create<pipe::ConstantOp>(here, type, mlir::IntegerAttr::get(type, value))
+        .getResult();
   };
-  const int64_t most = isDouble ? INT64_MAX : INT32_MAX;
-  mlir::Value bits = cast(pipe::CastMode::bits, x, key);
-  mlir::Value sign = binary(BinaryKind::shr, bits, number(isDouble ? 63 : 31));
-  mlir::Value ordered =
-      binary(BinaryKind::bit_xor, bits, binary(BinaryKind::bit_and, sign, number(most)));
-  return select(compare(pipe::Predicate::eq, x, x), ordered, number(nanLast ? most : -most - 1));
+  mlir::Value sign = binary(BinaryKind::shr, bits, number(llvm::APInt(width, width - 1)));
+  return binary(BinaryKind::bit_xor, bits,
+                binary(BinaryKind::bit_and, sign, number(llvm::APInt::getSignedMaxValue(width))));
+}
+
+mlir::Value Arithmetic::sortKey(mlir::Value x, bool nanLast) {
+  auto real = llvm::dyn_cast<mlir::FloatType>(x.getType());
+  if (x.getType().isSignlessInteger(1))
+    return cast(pipe::CastMode::value, x, base.getIntegerType(8));
+  if (!real)
+    return x;
+  mlir::Type type = base.getIntegerType(real.getWidth());
+  mlir::Value key = turned(cast(pipe::CastMode::bits, x, type)); // NaN has bits beyond infinity's
+  if (nanLast)
+    return key;
+  auto number = [&](const llvm::APInt &value) {
+    return base.create<pipe::ConstantOp>(here, type, mlir::IntegerAttr::get(type, value))
+        .getResult();
+  };
+  const auto infinity = llvm::APFloat::getInf(real.getFloatSemantics()).bitcastToAPInt();
+  return select(compare(pipe::Predicate::gt, key, number(infinity)),
+                number(llvm::APInt::getSignedMinValue(real.getWidth())), key);
+}
+
+mlir::Value Arithmetic::fromSortKey(mlir::Value key, mlir::Type type) {
+  if (type.isSignlessInteger(1))
+    return cast(pipe::CastMode::value, key, type);
+  return llvm::isa<mlir::FloatType>(type) ? cast(pipe::CastMode::bits, turned(key), type) : key;
 }
 
 Val Arithmetic::reduceNeighbours(ReduceKind kind, const Val &value,

@@ -266,6 +266,39 @@ TEST_P(Floats, CompareLoadedAndComputedNumbers) {
   }
 }
 
+// Which NaN a file has is seen neither in what is stored nor as another type's bits.
+TEST_P(Floats, TakeHalvesWithAnyNan) {
+  const std::vector<uint16_t> halves{0x0000, 0x8000, 0x7C00, 0x7C01, 0x7FFF, 0xFE01,
+                                     0xFF80, 0x0001, 0x7F80, 0x7F81, 0xFF81, 0xFFC0,
+                                     0x3C00, 0xFC00, 0x7BFF, 0x7E00, 0x7FC0};
+  for (const auto &[type, infinity, nan] :
+       {std::tuple{"f16", 0x7C00, 0x7E00}, {"bf16", 0x7F80, 0x7FC0}}) {
+    const std::string half = std::string("!pipe.tensor<") + type + "[w=17]>",
+                      bits = "!pipe.tensor<i16[w=17]>";
+    auto cast = [](const std::string &name, const std::string &in, const std::string &from,
+                   const std::string &to) {
+      return name + " = pipe.map (" + in + ") : (!pipe.tensor<" + from +
+             "[w=17]>) -> !pipe.tensor<" + to + "[w=17]> {\n^bb0(%p: " + from +
+             ", %w: i64):\n%c = pipe.cast bits %p : " + from + " -> " + to +
+             "\npipe.yield %c : " + to + "\n}\n";
+    };
+    auto code = compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + half + ", %b: " + bits + "):\n" +
+                        cast("%s", "%x", type, "i16") + cast("%t", "%b", "i16", type) +
+                        "pipe.return %x, %s, %t : " + half + ", " + bits + ", " + half + "\n}\n");
+    std::vector<uint16_t> in(halves), same(64), shown(64), made(64);
+    in.resize(64);
+    auto tensor = [](auto &of) { return TensorArg::of(of, {17}); };
+    ASSERT_EQ(
+        code->run("k", {tensor(in), tensor(in), tensor(same), tensor(shown), tensor(made)}, 2), 0);
+    for (size_t i = 0; i < halves.size(); ++i) {
+      const int expected = (halves[i] & 0x7FFF) > infinity ? nan : halves[i];
+      EXPECT_EQ(same[i], expected) << type;
+      EXPECT_EQ(shown[i], expected) << type;
+      EXPECT_EQ(made[i], expected) << type;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, Floats, testing::Values(2, 3, 4, 5));
 
 } // namespace

@@ -45,6 +45,13 @@ LaneValue Lanes::widen(LaneValue storage) const {
   return {b.create<arith::BitcastOp>(loc, f32, orInt(bits, sign)), b.getF32Type(), {}};
 }
 
+Value penstock::conversion::canonicalBits(const Lanes &l, Value bits, Type storage) {
+  const bool isHalf = storage.isF16();
+  Value magnitude = l.andInt(bits, l.integerLike(bits, 0x7FFF));
+  Value isNan = l.cmp(CmpIPredicate::sgt, magnitude, l.integerLike(bits, isHalf ? 0x7C00 : 0x7F80));
+  return l.pick(isNan, l.integerLike(bits, isHalf ? 0x7E00 : 0x7FC0), bits);
+}
+
 LaneValue Lanes::narrowToHalf(LaneValue value) const {
   value = canonical(value);
   Value f = value.value;
@@ -268,6 +275,8 @@ LaneValue Lanes::cast(CastMode mode, LaneValue value, Type to) const {
     Value v = value.value;
     if (v.getType() != reg)
       v = b.create<arith::BitcastOp>(loc, reg, v);
+    if (isStorage(to))
+      v = canonicalBits(*this, v, to);
     return wrap(v, to);
   }
   if (isStorage(value.type))

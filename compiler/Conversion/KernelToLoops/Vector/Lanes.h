@@ -164,4 +164,7 @@ private:
   LaneValue intToInt(pipe::CastMode mode, LaneValue value, mlir::Type to) const;
 };
 
+/// The bits of an f16 or bf16 from outside, where a NaN may have any; in registers it is canonical.
+mlir::Value canonicalBits(const Lanes &l, mlir::Value bits, mlir::Type storage);
+
 } // namespace penstock::conversion

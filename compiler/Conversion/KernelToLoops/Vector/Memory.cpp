@@ -53,10 +53,12 @@ Value Memory::shuffle(Value a, Value b, ArrayRef<int64_t> mask) const {
   return l.b.create<vector::ShuffleOp>(l.loc, widen(a), widen(b), moved);
 }
 
-static Value fromMemory(const Lanes &l, Value value, Type element) {
-  if (!element.isSignlessInteger(1))
-    return value;
-  return l.cmp(CmpIPredicate::ne, value, l.integerLike(value, 0));
+static Value fromMemory(const Lanes &l, Value value, const Buffer &buffer) {
+  Type element = buffer.element;
+  if (element.isSignlessInteger(1))
+    return l.cmp(CmpIPredicate::ne, value, l.integerLike(value, 0));
+  return (element.isF16() || element.isBF16()) && !buffer.written ? canonicalBits(l, value, element)
+                                                                  : value;
 }
 
 /// The load of an input that all numbers of an index are, one for each lane and made wider; null
@@ -137,9 +139,7 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) const {
   Type memoryType =
       buffer.element.isSignlessInteger(1) ? l.b.getI8Type() : registerType(buffer.element);
   Access access = accessOf(l, *this, buffer, at);
-  auto finish = [&](Value value) {
-    return l.wrap(fromMemory(l, value, buffer.element), buffer.element);
-  };
+  auto finish = [&](Value value) { return l.wrap(fromMemory(l, value, buffer), buffer.element); };
   const bool noSign = isUnsigned(buffer.element) && size < 4;
   auto narrowed = [&](Value wide) {
     Value bits = wide;
