@@ -161,6 +161,22 @@ template <typename T, typename... Ts> PST_INLINE void pst_put(T *to, T first, Ts
   }
 }
 
+/// How many bytes a place lies behind a boundary of 16.
+template <typename T> PST_INLINE i64 pst_behind_word(const T *from, i64 at) { return (i64)((u64)(from + at) % 16); }
+/// All threads of a block copy rows of `count` neighbours into shared memory, a warp each, in words of 16 bytes around them.
+/// Rows lie as far behind a boundary of 16 there as here. Up to 15 bytes before and 43 behind are read.
+template <typename T>
+PST_INLINE void pst_copy_rows(T *to, i64 to_at, const T *from, i64 from_at, i64 rows, i64 count, i64 to_stride, i64 from_stride) {
+  for (i64 row = threadIdx.x / 32; row < rows; row += blockDim.x / 32) {
+    const u8 *first = (const u8 *)(from + from_at + row * from_stride);
+    const u32 off = (u32)(u64)first % 16, words = (off + (u32)count * sizeof(T) + 28 + 15) / 16;
+    const pst_quad *here = (const pst_quad *)(first - off);
+    pst_quad *there = (pst_quad *)((u8 *)(to + to_at + row * to_stride) - off);
+    for (u32 word = threadIdx.x % 32; word < words; word += 32)
+      there[word] = here[word];
+  }
+}
+
 //===--- integers: they wrap, and a divisor 0 gives 0 ------------------------===//
 
 template <typename T> PST_INLINE T pst_add(T a, T b) { return (T)((u64)a + (u64)b); }
@@ -336,6 +352,8 @@ PST_INLINE i8 *pst_shared() { return (i8 *)pst_shared_memory; }
 PST_INLINE i64 pst_index_min(i64 a, i64 b) { return a < b ? a : b; }
 PST_INLINE i64 pst_index_max(i64 a, i64 b) { return a < b ? b : a; }
 
+/// The next multiple of `b`, of no negative number.
+PST_INLINE i64 pst_align(i64 a, i64 b) { return (a + b - 1) / b * b; }
 PST_INLINE i64 pst_floor_div(i64 a, i64 b) {
   return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
 }

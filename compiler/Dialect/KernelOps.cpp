@@ -63,6 +63,25 @@ Operation *penstock::pipe::codecOf(KernelOp kernel) {
              : nullptr;
 }
 
+/// Of inputs that a block copies: room in bytes, and their numbers among the kernel's tensors.
+static bool mayBeCopied(KernelOp kernel, Attribute value) {
+  auto copied = llvm::dyn_cast<DictionaryAttr>(value);
+  if (!copied || copied.size() != 2)
+    return false;
+  auto bytes = copied.getAs<IntegerAttr>("bytes");
+  auto inputs = copied.getAs<DenseI64ArrayAttr>("inputs");
+  const int64_t tensors = llvm::count_if(kernel.getBody().getArgumentTypes(), [](Type type) {
+    return llvm::isa<NamedTensorType>(type);
+  });
+  if (!bytes || !bytes.getType().isSignlessInteger(64) || bytes.getInt() < 16 ||
+      bytes.getInt() > 1 << 20 || bytes.getInt() % 16 != 0 || !inputs || inputs.empty())
+    return false;
+  for (auto [place, number] : llvm::enumerate(inputs.asArrayRef()))
+    if (number < 0 || number >= tensors || (place > 0 && number <= inputs[place - 1]))
+      return false;
+  return true;
+}
+
 /// What a schedule may say, so that whoever reads it need not ask again.
 static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
   auto number = [](Attribute value, int64_t low, int64_t high, int64_t step) {
@@ -107,6 +126,10 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
     } else if (name == "rows") {
       if (!number(value, 1, 1 << 20, 1))
         return refuse("so many rows are stored, one or more, as i64");
+    } else if (name == "copied") { // C9
+      if (!mayBeCopied(kernel, value))
+        return refuse("it has `bytes`, a multiple of 16, as i64, and `inputs`, ascending numbers "
+                      "of the kernel's tensors, as array<i64>");
     } else if (name == "row_tile") { // C4
       const auto rows = rowsOf(kernel);
       if (!rows || !number(value, 1, rows->extent - 1, 1))
@@ -115,7 +138,7 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
     } else {
       return kernel.emitOpError() << "has a schedule with `" << name
                                   << "`; known are `level`, `streaming`, `row_tile`, `mapping`, "
-                                     "`threads`, `tile` and `rows`";
+                                     "`threads`, `tile`, `rows` and `copied`";
     }
   }
   if (schedule.contains("mapping") != schedule.contains("threads")) // C2
@@ -125,6 +148,8 @@ static LogicalResult verifySchedule(KernelOp kernel, DictionaryAttr schedule) {
   if (isTile != schedule.contains("tile") || isTile != schedule.contains("rows")) // C5
     return kernel.emitOpError(
         "has a schedule with some of the mapping \"tile\", `tile` and `rows`; they stand together");
+  if (!isTile && schedule.contains("copied")) // C9
+    return kernel.emitOpError("has a schedule with `copied`, which needs the mapping \"tile\"");
   return success();
 }
 

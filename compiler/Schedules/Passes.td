@@ -52,6 +52,7 @@ def ScheduleGpu : Pass<"pipe-schedule-gpu", "::mlir::ModuleOp"> {
     "grid", the elements of a sample are spread over any number of blocks; with
     "block", one block does a sample in passes, with temporaries between them; with "tile", blocks make
     some rows of the outputs each, and the rows of what is stored that these read are `"shared"`, in shared memory.
+    Of the inputs that `copied` names by their numbers a block copies what it reads into shared memory first.
     Definitions that are stored get `schedule = "scratch"` as for a CPU, and a
     reduction `schedule = "warps"` where each result has a warp of its own. What is stored or
     returned says in `vector = {c = 3 : i64, w = 4 : i64}` how many elements along each axis a thread makes at once.

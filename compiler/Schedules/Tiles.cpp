@@ -2,10 +2,12 @@
 //
 // Kernels of which a GPU's block makes some rows.
 #include "compiler/Schedules/Tiles.h"
+#include "compiler/Analysis/InputBoxes.h"
 #include "compiler/Analysis/RowRegions.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
+using penstock::analysis::inputBoxes;
 using penstock::analysis::rowRegions;
 using penstock::analysis::RowRegions;
 using penstock::schedules::TileLimits;
@@ -15,6 +17,8 @@ using penstock::schedules::TileLimits;
 static constexpr int64_t fewestStored = 24, wantedStored = 48;
 /// An axis such as channels, of which a tile has all.
 static constexpr int64_t shortest = 4;
+/// Of shared memory, in percent, for inputs that a block copies.
+static constexpr int64_t copyShare = 45;
 /// Elements of a row that keep a block busy.
 static constexpr int64_t fewestElements = 64;
 
@@ -82,6 +86,22 @@ static bool hasVectors(const RowRegions &regions) {
   return llvm::any_of(regions.outputs, isAlong) || llvm::any_of(regions.stored, isAlong);
 }
 
+/// Inputs of which each element is read several times for what is stored, by their numbers.
+static SmallVector<int64_t> inputsReadOften(KernelOp kernel) {
+  llvm::DenseSet<Value> often;
+  for (Operation &op : kernel.getBody().front())
+    if (isStored(&op))
+      for (auto &[input, box] : inputBoxes(op.getResult(0), isStored).inputs)
+        if (box.isReadOften)
+          often.insert(input);
+  SmallVector<int64_t> numbers;
+  int64_t number = 0;
+  for (Value argument : kernel.getBody().getArguments())
+    if (llvm::isa<NamedTensorType>(argument.getType()) && ++number && often.contains(argument))
+      numbers.push_back(number - 1);
+  return numbers;
+}
+
 /// With rows along `axis`, and one place of as many outer axes as it takes.
 static DictionaryAttr tileAlong(KernelOp kernel, Value output, const Axis &axis,
                                 const TileLimits &limits) {
@@ -106,15 +126,25 @@ static DictionaryAttr tileAlong(KernelOp kernel, Value output, const Axis &axis,
     tile.push_back(builder.getNamedAttr(outer.name, builder.getI64IntegerAttr(1)));
   }
   auto bytes = rowBytes(*rows, others);
-  const int64_t stored = bytes ? limits.sharedBytes / *bytes : 0;
+  const SmallVector<int64_t> copied = inputsReadOften(kernel);
+  int64_t copyBytes = copied.empty() ? 0 : limits.sharedBytes * copyShare / 100 / 16 * 16;
+  if (bytes && (limits.sharedBytes - copyBytes) / *bytes < fewest)
+    copyBytes = 0;
+  const int64_t stored = bytes ? (limits.sharedBytes - copyBytes) / *bytes : 0;
   if (stored < fewest || (!limits.everywhere && elementsOf(output, rows->outputs.lookup(output),
                                                            others) < fewestElements))
     return {};
   tile.push_back(builder.getNamedAttr(
       axis.name, builder.getI64IntegerAttr(std::clamp<int64_t>(stored / 2, 2, limits.rows))));
-  return builder.getDictionaryAttr(
-      {builder.getNamedAttr("tile", builder.getDictionaryAttr(tile)),
-       builder.getNamedAttr("rows", builder.getI64IntegerAttr(stored))});
+  SmallVector<NamedAttribute> chosen{
+      builder.getNamedAttr("tile", builder.getDictionaryAttr(tile)),
+      builder.getNamedAttr("rows", builder.getI64IntegerAttr(stored))};
+  if (copyBytes > 0)
+    chosen.push_back(builder.getNamedAttr(
+        "copied", builder.getDictionaryAttr(
+                      {builder.getNamedAttr("bytes", builder.getI64IntegerAttr(copyBytes)),
+                       builder.getNamedAttr("inputs", builder.getDenseI64ArrayAttr(copied))})));
+  return builder.getDictionaryAttr(chosen);
 }
 
 DictionaryAttr penstock::schedules::chooseTile(KernelOp kernel, const TileLimits &limits) {

@@ -16,8 +16,9 @@ struct TileLimits {
 
 /// Puts what a kernel stores into shared memory, some rows at a time, where all that it stores are
 /// rows of pixels that fit: `tile` names the rows of the outputs that a block makes, and axes of
-/// which it makes one place; `rows` how many of each stored value there is room for. Null where one
-/// block has to see a whole sample.
+/// which it makes one place; `rows` how many of each stored value there is room for; `copied` which
+/// inputs a block copies into shared memory before it reads them, and bytes for that. Null where
+/// one block has to see a whole sample.
 mlir::DictionaryAttr chooseTile(pipe::KernelOp kernel, const TileLimits &limits);
 
 } // namespace penstock::schedules

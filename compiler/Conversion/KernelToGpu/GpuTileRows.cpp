@@ -31,7 +31,7 @@ static std::optional<size_t> placeIn(ArrayAttr over, StringRef axis) {
   return std::nullopt;
 }
 
-static RowRange rowsRead(const GpuSite &site, const RowStep &step, RowRange rows) {
+RowRange penstock::conversion::rowsRead(const GpuSite &site, const RowStep &step, RowRange rows) {
   auto [ctx, b, x, s] = site.parts();
   const std::string &axis = typeOf(step.op->getResult(0)).getAxes()[step.axis].name;
   auto extentOfRead = [&] { return extent(site, step.read, step.readAxis); };
@@ -46,9 +46,15 @@ static RowRange rowsRead(const GpuSite &site, const RowStep &step, RowRange rows
         SmallVector<Value> symbols, dims(op.getMap().getNumDims(), x.constant(0));
         for (Value symbol : op.getSymbols())
           symbols.push_back(asIndex(site, symbol));
+        auto dim = b.getAffineDimExpr(static_cast<unsigned>(step.axis));
+        const bool isShifted =
+            simplifyAffineExpr(expr.replace(dim, dim + 1) - expr, op.getMap().getNumDims(),
+                               op.getMap().getNumSymbols()) == b.getAffineConstantExpr(1);
         dims[step.axis] = rows.low;
         Value first = x.affine(expr, dims, symbols);
-        dims[step.axis] = x.sub(rows.high, x.constant(1));
+        dims[step.axis] = isShifted ? rows.high : x.sub(rows.high, x.constant(1));
+        if (isShifted)
+          return RowRange{first, x.affine(expr, dims, symbols)};
         return hull(first, x.affine(expr, dims, symbols));
       })
       .Case([&](PadOp op) {
@@ -69,7 +75,7 @@ static RowRange rowsRead(const GpuSite &site, const RowStep &step, RowRange rows
                         extentOfRead(), op.getBorder());
       })
       .Case([&](ResampleOp op) {
-        if (op.getAxis() != axis)
+        if (op.getAxis() != axis || step.read != op.getInput())
           return rows;
         auto start = [&](Value row) {
           return x.toIndex(s.cast(element(site, op.getStart(), row), b.getI64Type()));

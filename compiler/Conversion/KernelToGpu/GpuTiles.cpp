@@ -7,6 +7,7 @@
 // (`rows`). A block halves its tile until they do; where those of a single row do not, it computes
 // them where they are read.
 #include "compiler/Conversion/KernelToGpu/GpuTiles.h"
+#include "compiler/Conversion/KernelToGpu/GpuCopies.h"
 #include "compiler/Conversion/KernelToGpu/GpuElements.h"
 #include "compiler/Conversion/KernelToGpu/GpuLoops.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -29,6 +30,7 @@ struct Tiling {
   int64_t storedRows = 0;         ///< that shared memory has room for
   int64_t sharedUsed = 0;         ///< bytes
   GpuBuffers shared;              ///< of what is stored for a tile
+  GpuCopies copies;
 };
 } // namespace
 
@@ -89,16 +91,16 @@ static Value fits(const GpuSite &site, const Tiling &tiling, RowRange now) {
   return all;
 }
 
-/// The rows of a tile, halved until what they read fits.
-static Value halved(const GpuSite &site, const Tiling &tiling, Value low, Value high) {
+/// The end of the first rows that fit.
+static Value halved(const GpuSite &site, RowRange all, llvm::function_ref<Value(RowRange)> fits) {
   auto [ctx, b, x, s] = site.parts();
-  auto loop = b.create<scf::WhileOp>(site.loc, TypeRange(b.getIndexType()), ValueRange(high));
+  auto loop = b.create<scf::WhileOp>(site.loc, TypeRange(b.getIndexType()), ValueRange(all.high));
   OpBuilder::InsertionGuard guard(b);
   {
     IndexMath::Scope scope(x);
     Block *before = b.createBlock(&loop.getBefore(), {}, b.getIndexType(), site.loc);
-    Value end = before->getArgument(0), count = x.sub(end, low);
-    Value isLarge = b.create<arith::XOrIOp>(site.loc, fits(site, tiling, {low, end}),
+    Value end = before->getArgument(0), count = x.sub(end, all.low);
+    Value isLarge = b.create<arith::XOrIOp>(site.loc, fits({all.low, end}),
                                             b.create<arith::ConstantIntOp>(site.loc, 1, 1));
     b.create<scf::ConditionOp>(
         site.loc, x.both(x.compare(arith::CmpIPredicate::sgt, count, x.constant(1)), isLarge),
@@ -106,10 +108,28 @@ static Value halved(const GpuSite &site, const Tiling &tiling, Value low, Value 
   }
   IndexMath::Scope scope(x);
   Block *after = b.createBlock(&loop.getAfter(), {}, b.getIndexType(), site.loc);
-  Value count = x.sub(after->getArgument(0), low);
+  Value count = x.sub(after->getArgument(0), all.low);
   b.create<scf::YieldOp>(site.loc,
-                         x.add(low, x.floorDiv(x.add(count, x.constant(1)), x.constant(2))));
+                         x.add(all.low, x.floorDiv(x.add(count, x.constant(1)), x.constant(2))));
   return loop.getResult(0);
+}
+
+void penstock::conversion::inSteps(const GpuSite &site, RowRange all,
+                                   llvm::function_ref<Value(RowRange)> fits,
+                                   llvm::function_ref<void(RowRange)> body) {
+  auto [ctx, b, x, s] = site.parts();
+  auto steps = b.create<scf::WhileOp>(site.loc, TypeRange(b.getIndexType()), ValueRange(all.low));
+  OpBuilder::InsertionGuard guard(b);
+  Block *before = b.createBlock(&steps.getBefore(), {}, b.getIndexType(), site.loc);
+  b.create<scf::ConditionOp>(site.loc,
+                             b.create<arith::CmpIOp>(site.loc, arith::CmpIPredicate::slt,
+                                                     before->getArgument(0), all.high),
+                             before->getArguments());
+  IndexMath::Scope scope(x);
+  Block *after = b.createBlock(&steps.getAfter(), {}, b.getIndexType(), site.loc);
+  Value first = after->getArgument(0), next = halved(site, {first, all.high}, fits);
+  body({first, next});
+  b.create<scf::YieldOp>(site.loc, next);
 }
 
 /// The rows of one tile, all of which fit.
@@ -139,7 +159,7 @@ static void tile(const GpuSite &site, const Tiling &tiling, RowRange now, const 
       GpuPart part = partOf(site, value, axis, ranges.lookup(value), singles);
       GpuBuffer buffer = tiling.shared.lookup(value);
       buffer.origin = part.low;
-      fill(inTile, value, buffer, part);
+      tiling.copies.fill(inTile, value, axis, part, buffer);
       barrier(site.of(value));
       rows[value] = buffer;
     }
@@ -183,6 +203,10 @@ static FailureOr<Tiling> tilingOf(KernelOp kernel) {
   if (!tiling.height)
     return kernel.emitError(
         "has the mapping \"tile\", whose `tile` is to name an axis and more than one row of it");
+  auto copies = GpuCopies::of(kernel, isStored);
+  if (failed(copies))
+    return failure();
+  tiling.copies = std::move(*copies);
   return tiling;
 }
 
@@ -205,8 +229,19 @@ static LogicalResult makeShared(const GpuSite &site, Tiling &tiling) {
                << "` only a sample knows";
     tiling.shared[value] = sharedRows(site, tiling, shared, value, axis, single);
   }
-  ctx.launch.shared = tiling.sharedUsed;
+  tiling.copies.setMemory(shared, tiling.sharedUsed);
+  ctx.launch.shared = tiling.sharedUsed + tiling.copies.bytes();
   return success();
+}
+
+/// Copies what all tiles of a block read.
+static void copyTables(const GpuSite &site, Tiling &tiling) {
+  for (auto [value, axis] : tiling.rows.stored) {
+    SmallVector<int64_t> tiled{axis};
+    for (const RowRegions &other : tiling.others)
+      tiled.push_back(other.stored.lookup(value));
+    tiling.copies.copyTables(site.of(value), value, tiled);
+  }
 }
 
 LogicalResult penstock::conversion::emitTiles(const GpuSite &site, llvm::DenseSet<Value> &tiled) {
@@ -225,6 +260,7 @@ LogicalResult penstock::conversion::emitTiles(const GpuSite &site, llvm::DenseSe
     count = x.mul(count, extents.back());
   }
   ctx.launch.blocks = IndexMath::constantOf(count);
+  copyTables(site, *tiling);
   Value block = b.create<gpu::BlockIdOp>(site.loc, gpu::Dimension::x),
         blocks = b.create<gpu::GridDimOp>(site.loc, gpu::Dimension::x);
   auto loop = b.create<scf::ForOp>(site.loc, block, count, blocks);
@@ -243,16 +279,8 @@ LogicalResult penstock::conversion::emitTiles(const GpuSite &site, llvm::DenseSe
     rest = b.createOrFold<arith::DivUIOp>(site.loc, rest, size);
   }
   Value high = x.min(x.add(low, many), extentOfRows);
-  auto steps = b.create<scf::WhileOp>(site.loc, TypeRange(b.getIndexType()), ValueRange(low));
-  Block *before = b.createBlock(&steps.getBefore(), {}, b.getIndexType(), site.loc);
-  b.create<scf::ConditionOp>(
-      site.loc,
-      b.create<arith::CmpIOp>(site.loc, arith::CmpIPredicate::slt, before->getArgument(0), high),
-      before->getArguments());
-  IndexMath::Scope inside(x);
-  Block *after = b.createBlock(&steps.getAfter(), {}, b.getIndexType(), site.loc);
-  Value first = after->getArgument(0), next = halved(site, *tiling, first, high);
-  tile(site, *tiling, {first, next}, singles, tiled);
-  b.create<scf::YieldOp>(site.loc, next);
+  inSteps(
+      site, {low, high}, [&](RowRange now) { return fits(site, *tiling, now); },
+      [&](RowRange now) { tile(site, *tiling, now, singles, tiled); });
   return success();
 }

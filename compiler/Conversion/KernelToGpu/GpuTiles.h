@@ -15,10 +15,16 @@ inline constexpr int64_t sharedAlign = 16;
 /// For the mapping "tile"; adds the outputs that are made so to `tiled`.
 mlir::LogicalResult emitTiles(const GpuSite &site, llvm::DenseSet<mlir::Value> &tiled);
 
-// GpuTileRows.cpp
 struct RowRange {
   mlir::Value low, high; ///< the first, and the one after the last
 };
+/// Goes through rows, some at a time: all, halved until they fit, or one.
+void inSteps(const GpuSite &site, RowRange all, llvm::function_ref<mlir::Value(RowRange)> fits,
+             llvm::function_ref<void(RowRange)> body);
+
+// GpuTileRows.cpp
+/// The rows of `step.read` that some rows of its op's result read.
+RowRange rowsRead(const GpuSite &site, const analysis::RowStep &step, RowRange rows);
 /// Of what is stored, the rows that those of a tile read.
 llvm::MapVector<mlir::Value, RowRange>
 rowsStored(const GpuSite &site, const analysis::RowRegions &regions, RowRange tile);

@@ -117,3 +117,32 @@ pipe.kernel @tiles "pixels" schedule {mapping = "tile", threads = 64 : i64, tile
   }
   pipe.return %1 : !pipe.tensor<u8[h=64, w=64]>
 }
+
+// What a tile reads of an input is copied first: bytes in words of 16, which lie as far behind a boundary there as here;
+// words one by one. Where a row does not fit, it is read where it lies.
+// CHECK-LABEL: func.func @copies
+// CHECK: memref.view
+// CHECK: arith.cmpi sle, %{{.*}}, %c2048
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: scf.parallel
+// CHECK: memref.load %{{.*}} : memref<?xi32>
+// CHECK: memref.store %{{.*}} : memref<?xi32, #gpu.address_space<workgroup>>
+// CHECK: scf.for
+// CHECK: %[[BEHIND:.*]] = func.call @pst_behind_word(%arg0
+// CHECK: arith.addi {{.*}}%[[BEHIND]]
+// CHECK: func.call @pst_copy_rows(
+// CHECK-NEXT: gpu.barrier
+// CHECK-NOT: memref.load %arg
+// CHECK: gpu.barrier
+// CHECK: } else {
+// CHECK: memref.load %arg0
+pipe.kernel @copies "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {h = 8 : i64}, rows = 32 : i64, copied = {bytes = 2048 : i64, inputs = array<i64: 0, 1, 2>}} {
+^bb0(%x: !pipe.tensor<u8[h=64, w=?, c=3]>, %weights: !pipe.tensor<i32[w=16, k=?]>, %start: !pipe.tensor<i32[w=16]>):
+  %0 = pipe.resample pillow %x along "w" with %weights, %start {schedule = "shared"} : !pipe.tensor<u8[h=64, w=?, c=3]>, !pipe.tensor<i32[w=16, k=?]>, !pipe.tensor<i32[w=16]> -> !pipe.tensor<u8[h=64, w=16, c=3]>
+  %1 = pipe.window edge %0 over ["h"] low [0] high [1] : !pipe.tensor<u8[h=64, w=16, c=3]> -> !pipe.tensor<u8[h=64, w=16, c=3]> {
+  ^bb0(%a: ui8, %b: ui8, %h: i64, %w: i64, %c: i64):
+    %m = pipe.binary max %a, %b : ui8
+    pipe.yield %m : ui8
+  }
+  pipe.return %1 : !pipe.tensor<u8[h=64, w=16, c=3]>
+}

@@ -125,6 +125,33 @@ pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 64 : i64, tile = {
 
 // -----
 
+// kernel, C9.
+// expected-error @below {{it has `bytes`, a multiple of 16, as i64, and `inputs`, ascending numbers of the kernel's tensors, as array<i64>}}
+pipe.kernel @k "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {w = 4 : i64}, rows = 8 : i64, copied = {bytes = 64 : i64, inputs = array<i64: 0, 1>}} {
+^bb0(%x: !pipe.tensor<u8[w=4]>, %n: i64):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+// kernel, C9.
+// expected-error @below {{it has `bytes`, a multiple of 16, as i64}}
+pipe.kernel @k "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {w = 4 : i64}, rows = 8 : i64, copied = {bytes = 60 : i64, inputs = array<i64: 0>}} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
+// kernel, C9.
+// expected-error @below {{has a schedule with `copied`, which needs the mapping "tile"}}
+pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 64 : i64, copied = {bytes = 64 : i64, inputs = array<i64: 0>}} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  pipe.return %x : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
 // kernel, C2.
 // expected-error @below {{has a schedule with one of `mapping` and `threads`; they stand together}}
 pipe.kernel @k "pixels" schedule {mapping = "grid"} {
@@ -134,7 +161,7 @@ pipe.kernel @k "pixels" schedule {mapping = "grid"} {
 
 // -----
 
-// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `row_tile`, `mapping`, `threads`, `tile` and `rows`}}
+// expected-error @below {{has a schedule with `lanes`; known are `level`, `streaming`, `row_tile`, `mapping`, `threads`, `tile`, `rows` and `copied`}}
 pipe.kernel @k "pixels" schedule {lanes = 16 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
   pipe.return %x : !pipe.tensor<u8[w=4]>

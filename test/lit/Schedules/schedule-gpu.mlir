@@ -75,14 +75,31 @@ pipe.kernel @keeps_a_schedule "pixels" schedule {mapping = "block", threads = 64
 }
 
 // Rows of a first pass that a tile of output rows reads fit shared memory: blocks make tiles of 16 rows, of one frame where
-// rows of all frames are too many.
-// CHECK-LABEL: pipe.kernel @makes_tiles "pixels" schedule {mapping = "tile", rows = 67 : i64, threads = 256 : i64, tile = {h = 16 : i64, t = 1 : i64}}
+// rows of all frames are too many. Taps read pixels and tables several times: these are copied first.
+// CHECK-LABEL: pipe.kernel @makes_tiles "pixels" schedule {copied = {bytes = 20272 : i64, inputs = array<i64: 0, 1, 2>}, mapping = "tile", rows = 36 : i64, threads = 256 : i64, tile = {h = 16 : i64, t = 1 : i64}}
 pipe.kernel @makes_tiles "pixels" {
 ^bb0(%x: !pipe.tensor<u8[t=8, h=?, w=?, c=3]>, %wx: !pipe.tensor<i32[w=224, k=?]>, %sx: !pipe.tensor<i32[w=224]>, %wy: !pipe.tensor<i32[h=224, k=?]>, %sy: !pipe.tensor<i32[h=224]>, %rows: i64):
   // CHECK: pipe.resample {{.*}}schedule = "shared"
   %0 = pipe.resample pillow %x along "w" with %wx, %sx sizes(%rows) : !pipe.tensor<u8[t=8, h=?, w=?, c=3]>, !pipe.tensor<i32[w=224, k=?]>, !pipe.tensor<i32[w=224]> -> !pipe.tensor<u8[t=8, h=?, w=224, c=3]>
   %1 = pipe.resample pillow %0 along "h" with %wy, %sy : !pipe.tensor<u8[t=8, h=?, w=224, c=3]>, !pipe.tensor<i32[h=224, k=?]>, !pipe.tensor<i32[h=224]> -> !pipe.tensor<u8[t=8, h=224, w=224, c=3]>
   pipe.return %1 : !pipe.tensor<u8[t=8, h=224, w=224, c=3]>
+}
+
+// What is stored reads each element once: nothing is copied.
+// CHECK-LABEL: pipe.kernel @copies_nothing "pixels" schedule {mapping = "tile", rows = 704 : i64, threads = 256 : i64, tile = {h = 16 : i64}}
+pipe.kernel @copies_nothing "pixels" {
+^bb0(%x: !pipe.tensor<u8[h=64, w=64]>):
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[h=64, w=64]>) -> !pipe.tensor<u8[h=64, w=64]> {
+  ^bb0(%p: ui8, %h: i64, %w: i64):
+    %q = pipe.unary bit_not %p : ui8
+    pipe.yield %q : ui8
+  }
+  %1 = pipe.window edge %0 over ["h"] low [0] high [1] : !pipe.tensor<u8[h=64, w=64]> -> !pipe.tensor<u8[h=64, w=64]> {
+  ^bb0(%a: ui8, %b: ui8, %h: i64, %w: i64):
+    %m = pipe.binary max %a, %b : ui8
+    pipe.yield %m : ui8
+  }
+  pipe.return %1 : !pipe.tensor<u8[h=64, w=64]>
 }
 
 // Nobody can tell which rows a gather reads.

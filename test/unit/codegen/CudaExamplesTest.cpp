@@ -159,6 +159,38 @@ pipeline tiles(x: path, y: path) {
   expectTheBitsOfTheReference(text, /*tiny=*/true);
 }
 
+// Inputs that a block copies: rows of any address and length, of which some do not fit; planes;
+// bytes, halves and words; mirrored and turned round.
+TEST(CudaPasses, CopiedInputs) {
+  const std::string text = R"(
+pipe 1
+use vision
+pipeline copies(a: path, b: path, c: path, d: path) {
+  for row in raw(rows = column(a, u8[h = 40, w = 61, c = 3]), planes = column(b, u8[v = 2, c = 3, h = 30, w = 40]),
+                 halves = column(c, u16[h = 33, w = 75]), long = column(d, u8[h = 3, w = 8000, c = 3]))
+  let left = draw int(0 .. 13)
+  let top = draw int(0 .. 9)
+  let some = row.rows[h = top .. top + 31, w = left .. left + 47]
+  let smooth = window (v in row.halves, w = -2 ..= 2, border = reflect) { max(v over [w]) }
+  let here = window (v in row.halves[h = 0 .. 30, w = 0 .. 70], w = -1 ..= 1, border = edge) { max(v over [w]) }
+  let there = window (v in row.halves[h = 3 .. 33, w = 5 .. 75], w = -1 ..= 1, border = edge) { min(v over [w]) }
+  let both = map (p in here, q in there) { max(p, q) }
+  let words = window (v in i32(row.halves), w = -1 ..= 3, border = symmetric) { min(v over [w]) }
+  batch 3 {
+    output cropped: u8[n, c, h, w] = some |> flip(w) if chance(0.5) |> resize(20, 32)
+    output enlarged: u8[n, h, w, c] = some |> resize(64, 72)
+    output planes: u8[n, v, c, h, w] = row.planes |> resize(11, 32)
+    output long: u8[n, h, w, c] = row.long |> resize(8, 40)
+    output smooth: u16[n, h, w] = window (v in smooth, h = -3 ..= 3, border = edge) { max(v over [h]) }
+    output both: u16[n, h, w] = window (v in both, h = -3 ..= 3, border = edge) { max(v over [h]) }
+    output words: i32[n, h, w] = window (v in words, h = -1 ..= 6, border = reflect) { max(v over [h]) }
+  }
+}
+)";
+  expectTheBitsOfTheReference(text);
+  expectTheBitsOfTheReference(text, /*tiny=*/true);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, CudaExamples, testing::ValuesIn(test::exampleFiles()),
                          [](const auto &info) {
                            return std::filesystem::path(info.param).stem().string();
