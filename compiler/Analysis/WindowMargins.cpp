@@ -9,8 +9,8 @@ using penstock::analysis::Margin;
 
 /// What is copied stays in a core's own cache.
 static constexpr int64_t mostBytes = int64_t{1} << 20;
-/// Neighbours along the lanes from which on a copy pays.
-static constexpr int64_t enoughNeighbours = 4;
+/// Neighbours along the lanes from which on a copy pays; of pixels it also keeps channels together.
+static constexpr int64_t enoughNeighbours = 4, enoughOfPixels = 2;
 /// What a window reads, short of conversions of elements.
 Value penstock::analysis::rootOf(WindowOp op) {
   Value root = op.getInput();
@@ -102,7 +102,8 @@ std::optional<Margin> penstock::analysis::marginOf(KernelOp kernel, Value tensor
     if (bytes > mostBytes)
       return std::nullopt;
   }
-  if (neighbours < (asCopy ? enoughNeighbours : 1))
+  const bool ofPixels = usualLaneAxis(type) + 1 < type.getRank();
+  if (neighbours < (asCopy ? ofPixels ? enoughOfPixels : enoughNeighbours : 1))
     return std::nullopt;
   return margin;
 }

@@ -72,6 +72,7 @@ private:
   }
   bool readsInterleaved(Value tensor, StringRef name) const;
   bool isOfBytes(Value tensor, llvm::DenseSet<Value> &seen) const;
+  bool isOfWholePixels(Value tensor) const;
   KernelOp kernel;
   const penstock::lane::Features &has;
   StoredValues stored;
@@ -123,6 +124,31 @@ bool LoopPlanner::isOfBytes(Value tensor, llvm::DenseSet<Value> &seen) const {
          });
 }
 
+/// Returns whether windows that have margins, or maps of them, take channels as they lie: vectors
+/// then go through the pixels of a row as through one run.
+bool LoopPlanner::isOfWholePixels(Value tensor) const {
+  auto window = tensor.getDefiningOp<WindowOp>();
+  auto map = tensor.getDefiningOp<MapOp>();
+  if (!window && !map)
+    return false;
+  auto coordinates = (window ? window.getBody() : map.getBody())
+                         .front()
+                         .getArguments()
+                         .take_back(static_cast<size_t>(tensorOf(tensor).getRank()));
+  if (llvm::any_of(coordinates, [](BlockArgument argument) { return !argument.use_empty(); }))
+    return false;
+  if (window)
+    return penstock::analysis::isPlain(window) &&
+           stored.inMemory.contains(penstock::analysis::rootOf(window)) &&
+           penstock::analysis::marginOf(kernel, penstock::analysis::rootOf(window),
+                                        /*asCopy=*/true);
+  return llvm::any_of(map.getInputs(), [&](Value input) { return isOfWholePixels(input); }) &&
+         llvm::all_of(map.getInputs(), [&](Value input) {
+           return tensorOf(input).getAxes() == tensorOf(tensor).getAxes() &&
+                  (stored.inMemory.contains(input) || isOfWholePixels(input));
+         });
+}
+
 /// `made` is empty for copies.
 LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   NamedTensorType type = tensorOf(tensor);
@@ -139,8 +165,8 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   // four registers per value, which hides latency.
   int64_t lanes = has.registerBytes / (scalarBytes(type.getElementType()) >= 8 ? 4 : 1);
   llvm::DenseSet<Value> seen;
-  if (lanes > mostLanes &&
-      (made.empty() || unroll >= 0 || !has.permuteBytes || !isOfBytes(tensor, seen)))
+  if (lanes > mostLanes && (made.empty() || (unroll >= 0 && !isOfWholePixels(tensor)) ||
+                            !has.permuteBytes || !isOfBytes(tensor, seen)))
     lanes = mostLanes;
   Builder builder(tensor.getContext());
   auto name = [&](int64_t axis) {

@@ -3,13 +3,13 @@
 // How wide lanes are, rings, streaming.
 #include "compiler/Dialect/RowStreams.h"
 #include "compiler/Lane/Features.h"
-#include "compiler/Schedules/ColumnTerms.h"
 #include "compiler/Schedules/ConvertInputs.h"
 #include "compiler/Schedules/LoopPlan.h"
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Schedules/RowTiles.h"
 #include "compiler/Schedules/SeparateReductions.h"
 #include "compiler/Schedules/SeparateWindows.h"
+#include "compiler/Schedules/SharedTerms.h"
 #include "compiler/Schedules/Stored.h"
 #include "compiler/Schedules/TransposeInputs.h"
 
@@ -146,10 +146,13 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       store(*converted, "scratch",
             "is computed once and stored in scratch memory: a window takes many neighbours of "
             "each element so");
-    for (MapOp column : splitColumnTerms(kernel))
-      store(*column, "scratch",
-            "is computed once and stored in scratch memory: all rows have it in common");
-    forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) { store(op); });
+    for (MapOp term : splitSharedTerms(kernel))
+      store(*term, "scratch",
+            "is computed once and stored in scratch memory: many elements have it in common");
+    forEachStored(kernel, /*pixelsTogether=*/true, [](Operation &op) {
+      if (!op.hasAttr("schedule"))
+        store(op);
+    });
     forEachInline(kernel, /*pixelsTogether=*/true, [](Operation &op) { markInline(op); });
     keepCheapMapsApart(kernel);
     NamedAttrList chosen;

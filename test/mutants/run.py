@@ -43,6 +43,9 @@ def command_of(test, build):
                 f"llvm={llvm}", f"{TREE}/test/lit/{rest[0]}"]
     if kind == "e2e":
         return [python, f"{TREE}/test/e2e/{rest[0]}.py", f"{build}/tools/penstock/penstock", "-f", *rest[1:]]
+    if kind == "parity" and rest:
+        return [python, f"{TREE}/test/parity/{rest[0]}.py", f"{build}/tools/penstock/penstock",
+                f"{build}/test/parity/reference-sample"]
     if kind == "parity":
         return [python, f"{TREE}/test/parity/library.py", f"{build}/test/parity/reference-sample"]
     sys.exit(f"there is no kind of test `{kind}`")

@@ -228,6 +228,26 @@ void Reduction::store(ArrayRef<Value> where) {
   m.store(buffer, to, l.cast(CastMode::value, final, result));
 }
 
+/// The last axes, as many as are one run, become one.
+static void joinLastAxes(const Site &site, ReduceOp op, Reduction &r, SmallVector<int64_t> &over,
+                         SmallVector<Value> &overExtents) {
+  auto [ctx, b, l, m] = site.parts();
+  SmallVector<StringRef> names;
+  for (int64_t axis : over)
+    names.push_back(r.in.getAxes()[axis].name);
+  size_t first = 0;
+  while (first + 1 < over.size() &&
+         !isOneRun(site, op.getValue(), ArrayRef(names).drop_front(first)))
+    ++first;
+  int64_t length = 1;
+  for (int64_t axis : ArrayRef(over).drop_front(first))
+    length *= r.in.getAxes()[axis].extent;
+  r.still.assign(over.begin() + first, over.end() - 1);
+  over.erase(over.begin() + first, over.end() - 1);
+  overExtents.resize(over.size());
+  overExtents.back() = l.i64(length);
+}
+
 static LogicalResult emitReduce(const Site &site, ReduceOp op) {
   auto [ctx, b, l, m] = site.parts();
   auto across = reduceAcross(site, op);
@@ -241,16 +261,9 @@ static LogicalResult emitReduce(const Site &site, ReduceOp op) {
   auto [kept, over] = ReducedAxes(op);
   SmallVector<Value> keptExtents = extentsOver(site, op, kept),
                      overExtents = extentsOver(site, op, over);
-  SmallVector<StringRef> names;
-  for (int64_t axis : over)
-    names.push_back(in.getAxes()[axis].name);
   const auto count = reducedElements(op);
-  if (count && *count > 0 && over.size() > 1 && over.back() == in.getRank() - 1 &&
-      isOneRun(site, op.getValue(), names)) {
-    r.still.assign(over.begin(), over.end() - 1);
-    over = {over.back()};
-    overExtents = {l.i64(*count)};
-  }
+  if (count && *count > 0 && !over.empty() && over.back() == in.getRank() - 1)
+    joinLastAxes(site, op, r, over, overExtents);
 
   if (r.floatSum) {
     auto bytes = scratchBytes(site, penstock::scalar::reductionLanes * r.size, {});

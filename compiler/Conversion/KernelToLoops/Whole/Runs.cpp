@@ -2,6 +2,7 @@
 //
 // Where elements lie in memory.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
+#include "compiler/Conversion/KernelToLoops/Elements/Margins.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduction.h"
@@ -113,6 +114,12 @@ static std::optional<int64_t> findElementsApart(const Site &site, Value tensor, 
 
 static bool isOneRunBelow(const Site &site, Value tensor, ArrayRef<StringRef> names, Seen &seen);
 
+/// Returns whether the body of a map or window takes its element's place.
+static bool usesCoordinates(Operation *op, int64_t rank) {
+  auto coordinates = op->getRegion(0).front().getArguments().take_back(static_cast<size_t>(rank));
+  return llvm::any_of(coordinates, [](BlockArgument argument) { return !argument.use_empty(); });
+}
+
 /// Returns whether axes that follow each other, `names`, are one run of elements wherever they are
 /// read: an index of the last one may then go through all of them.
 bool penstock::conversion::isOneRun(const Site &site, Value tensor, ArrayRef<StringRef> names) {
@@ -168,9 +175,12 @@ static bool isOneRunBelow(const Site &site, Value tensor, ArrayRef<StringRef> na
     }
     return inner.size() == names.size() && isOneRunBelow(site, view.getInput(), inner, seen);
   }
-  if (auto map = llvm::dyn_cast_if_present<MapOp>(op)) {
-    auto coordinates = map.getBody().front().getArguments().drop_front(map.getInputs().size());
-    if (llvm::any_of(coordinates, [](BlockArgument argument) { return !argument.use_empty(); }))
+  // A neighbour is as far away in the run as in its axis, where the margins hold what lies beyond.
+  if (auto window = llvm::dyn_cast_if_present<WindowOp>(op)) {
+    if (!hasMargin(site, window) || usesCoordinates(window, type.getRank()))
+      return false;
+  } else if (auto map = llvm::dyn_cast_if_present<MapOp>(op)) {
+    if (usesCoordinates(map, type.getRank()))
       return false;
   } else if (!llvm::isa_and_present<CastOp>(op)) {
     return false;

@@ -73,3 +73,53 @@ pipe.kernel @keeps_cheap_terms "pixels" {
   }
   pipe.return %0, %1 : !pipe.tensor<f32[h=16, w=16]>, !pipe.tensor<f32[h=2, w=16]>
 }
+
+// What a row's input decides is computed once for the row where it takes long; an addition is not.
+// CHECK-LABEL: pipe.kernel @terms_of_rows
+pipe.kernel @terms_of_rows "pixels" {
+^bb0(%x: !pipe.tensor<f32[h=16, w=16]>, %s: !pipe.tensor<f32[h=16]>):
+  // CHECK: %[[ROOT:.*]] = pipe.map(%{{.*}}) {{.*}}schedule = "scratch"} : (!pipe.tensor<f32[h=16]>) -> !pipe.tensor<f32[h=16]> {
+  // CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %{{.*}}: i64):
+  // CHECK-NEXT: %[[MORE:.*]] = pipe.binary add %[[S]]
+  // CHECK-NEXT: %[[SQRT:.*]] = pipe.unary sqrt %[[MORE]]
+  // CHECK-NEXT: pipe.yield %[[SQRT]]
+  // CHECK: pipe.map(%{{.*}}, %{{.*}}, %[[ROOT]])
+  // CHECK-NEXT: ^bb0(%[[P:[^:]*]]: f32, %[[Q:[^:]*]]: f32, %[[READ:[^:]*]]: f32,
+  %e = pipe.constant 1.000000e-03 : f32 -> f32
+  %0 = pipe.map (%x, %s) : (!pipe.tensor<f32[h=16, w=16]>, !pipe.tensor<f32[h=16]>) -> !pipe.tensor<f32[h=16, w=16]> {
+  ^bb0(%p: f32, %q: f32, %h: i64, %w: i64):
+    %more = pipe.binary add %q, %e : f32
+    %root = pipe.unary sqrt %more : f32
+    // CHECK-NEXT: pipe.binary div %[[P]], %[[READ]]
+    // CHECK-NEXT: pipe.binary add %[[Q]], %{{.*}}
+    // CHECK-NEXT: pipe.binary mul
+    %y = pipe.binary div %p, %root : f32
+    %less = pipe.binary add %q, %e : f32
+    %z = pipe.binary mul %y, %less : f32
+    pipe.yield %z : f32
+  }
+  pipe.return %0 : !pipe.tensor<f32[h=16, w=16]>
+}
+
+// Coordinates are read from a table that their columns have in common.
+// CHECK-LABEL: pipe.kernel @terms_of_places
+pipe.kernel @terms_of_places "pixels" {
+^bb0(%x: !pipe.tensor<f32[h=16, w=16]>):
+  // CHECK: %[[TABLE:.*]] = pipe.map() {{.*}}schedule = "scratch"} : () -> !pipe.tensor<f64[w=16]> {
+  // CHECK: pipe.gather nearest edge
+  // CHECK-NEXT: ^bb0(%{{.*}}: i64, %[[W:.*]]: i64):
+  // CHECK-NEXT: %[[READ:.*]] = pipe.load %[[TABLE]][%[[W]]]
+  // CHECK-NEXT: pipe.cast
+  // CHECK-NEXT: pipe.binary add %{{.*}}, %[[READ]]
+  // CHECK-NEXT: pipe.yield
+  %0 = pipe.gather nearest edge %x over ["h", "w"] : <f32[h=16, w=16]> -> <f32[h=16, w=16]> {
+  ^bb0(%h: i64, %w: i64):
+    %i = pipe.cast value %h : i64 -> f64
+    %j = pipe.cast value %w : i64 -> f64
+    %jj = pipe.binary mul %j, %j : f64
+    %root = pipe.unary sqrt %jj : f64
+    %at = pipe.binary add %i, %root : f64
+    pipe.yield %at, %at : f64, f64
+  }
+  pipe.return %0 : !pipe.tensor<f32[h=16, w=16]>
+}
