@@ -691,9 +691,9 @@ PST_API void pst_session_kernels(pst_session *session, const pst_kernel_statisti
 typedef struct pst_session_info {
   size_t size; /* set by the caller to sizeof(pst_session_info) */
   int64_t table_length;
-  int64_t batch_size;        /* of this rank */
+  int64_t batch_size;        /* of this rank; by length, of its largest: see pst_batch_count() */
   int64_t batches_per_epoch; /* -1 where rows come from the caller */
-  int64_t samples_per_epoch; /* of this rank; likewise */
+  int64_t samples_per_epoch; /* of this rank; likewise. By length, in the mean of all ranks */
   int32_t threads;
   uint64_t fixed_memory;  /* bytes */
   uint64_t sample_memory; /* most that one sample's own buffers may take */

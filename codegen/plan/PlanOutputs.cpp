@@ -24,15 +24,71 @@ LogicalResult PlanVisitor::visit(pipe::BatchOp op) {
   plan.batch = std::make_unique<plan::BatchT>();
   plan.batch->global = op.getGlobal();
   plan.batch->last = lastOf(op.getLast());
-  if (auto constant = op.getSize().getDefiningOp<pipe::ConstantOp>()) {
-    plan.batch->size = literalOf(constant.getValue()).integer;
-  } else {
-    FailureOr<int> slot = scope.slotOf(op.getSize());
-    if (failed(slot))
+  if (op.getBuckets()) {
+    if (failed(addLengths(op)))
       return failure();
-    plan.batch->size_slot = *slot;
+  } else if (failed(batchNumber(op.getSize(), plan.batch->size, plan.batch->size_slot))) {
+    return failure();
   }
   return visitBody(op.getBody().front());
+}
+
+/// A number that a session starts with: a constant, or a slot's.
+LogicalResult PlanVisitor::batchNumber(Value value, int64_t &number, int32_t &slot) {
+  if (auto constant = value.getDefiningOp<pipe::ConstantOp>()) {
+    number = literalOf(constant.getValue()).integer;
+    return success();
+  }
+  FailureOr<int> found = scope.slotOf(value);
+  if (failed(found))
+    return failure();
+  slot = *found;
+  return success();
+}
+
+/// What batches by length go by, and what is said of a row that fits into none.
+LogicalResult PlanVisitor::addLengths(pipe::BatchOp op) {
+  pipe::AdmitOp admit;
+  for (auto each : op->getBlock()->getOps<pipe::AdmitOp>())
+    admit = each;
+  if (!admit || !admit.getLength())
+    return op.emitOpError("has buckets, and no `pipe.admit` says how long a row is");
+  plan.batch->by_length = std::make_unique<plan::ByLengthT>();
+  plan::ByLengthT &lengths = *plan.batch->by_length;
+  FailureOr<int> slot = scope.slotOf(admit.getLength());
+  if (failed(slot) || failed(batchNumber(op.getSize(), lengths.limit, lengths.limit_slot)) ||
+      failed(batchNumber(op.getBuckets(), lengths.buckets, lengths.buckets_slot)))
+    return failure();
+  lengths.length_slot = *slot;
+  lengths.too_long = addCheck("its length is {0}, and a batch takes {1} elements: leave it out "
+                              "with `where`, or raise the limit",
+                              op.getLoc());
+  return success();
+}
+
+/// A check that the runtime makes; returns its id.
+int PlanVisitor::addCheck(StringRef message, Location loc) {
+  auto check = std::make_unique<plan::CheckT>();
+  check->id = static_cast<int>(plan.checks.size()) + 1;
+  check->message = message.str();
+  if (const FileLineColLoc place = pipe::userPlaceOf(loc)) {
+    check->file = place.getFilename().str();
+    check->line = static_cast<int>(place.getLine());
+    check->column = static_cast<int>(place.getColumn());
+  }
+  plan.checks.push_back(std::move(check));
+  return static_cast<int>(plan.checks.size());
+}
+
+/// An element's bytes, as memory has them.
+static std::vector<uint8_t> bytesOf(TypedAttr element) {
+  const auto integer = llvm::dyn_cast<IntegerAttr>(element);
+  const APInt bits =
+      integer ? integer.getValue() : llvm::cast<FloatAttr>(element).getValue().bitcastToAPInt();
+  std::vector<uint8_t> bytes;
+  for (unsigned at = 0; at < std::max(bits.getBitWidth(), 8u); at += 8)
+    bytes.push_back(static_cast<uint8_t>(bits.zextOrTrunc(64).extractBitsAsZExtValue(8, at)));
+  return bytes;
 }
 
 static std::vector<std::string> strings(ArrayAttr names) {
@@ -83,6 +139,8 @@ LogicalResult PlanVisitor::visit(pipe::OutputOp op) {
     }
     output->dims.push_back(std::move(dim));
   }
+  if (op.getFillAttr())
+    output->fill = bytesOf(op.getFillAttr());
   if (failed(addCounts(op, *output)))
     return failure();
   plan.outputs.push_back(std::move(output));
@@ -94,23 +152,14 @@ LogicalResult PlanVisitor::addCounts(pipe::OutputOp op, plan::OutputT &output) {
     FailureOr<int> buffer = scope.bufferOf(value);
     if (failed(buffer))
       return failure();
-    auto check = std::make_unique<plan::CheckT>();
-    check->id = static_cast<int>(plan.checks.size()) + 1;
-    check->message = llvm::cast<StringAttr>((*op.getMessages())[i]).str();
-    if (const FileLineColLoc place = pipe::userPlaceOf(op.getLoc())) {
-      check->file = place.getFilename().str();
-      check->line = static_cast<int>(place.getLine());
-      check->column = static_cast<int>(place.getColumn());
-    }
     auto count = std::make_unique<plan::CountT>();
     count->buffer = *buffer;
     count->limit = (*op.getLimits())[i];
-    count->check = check->id;
+    count->check = addCheck(llvm::cast<StringAttr>((*op.getMessages())[i]), op.getLoc());
     const size_t axis = static_cast<size_t>(
         llvm::find(output.axes, llvm::cast<StringAttr>((*op.getCounted())[i]).str()) -
         output.axes.begin());
     count->is_length = output.ragged_axis == static_cast<int>(axis);
-    plan.checks.push_back(std::move(check));
     output.counts.push_back(std::move(count));
   }
   return success();

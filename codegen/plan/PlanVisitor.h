@@ -34,6 +34,9 @@ private:
   mlir::LogicalResult visit(pipe::BatchOp op);
   mlir::LogicalResult visit(pipe::OutputOp op);
   mlir::LogicalResult addCounts(pipe::OutputOp op, plan::OutputT &output);
+  mlir::LogicalResult batchNumber(mlir::Value value, int64_t &number, int32_t &slot);
+  mlir::LogicalResult addLengths(pipe::BatchOp op);
+  int addCheck(llvm::StringRef message, mlir::Location loc);
 
   mlir::ModuleOp module;
   PlanScope scope;

@@ -23,7 +23,7 @@ LogicalResult SourceOp::verify() {
 }
 
 LogicalResult AdmitOp::verify() {
-  if (!getCondition() && !getWeight()) // C1
+  if (!getCondition() && !getWeight() && !getLength()) // C1
     return emitOpError("says nothing about rows");
   return success();
 }

@@ -75,18 +75,21 @@ def Pipe_AdmitOp : Pipe_ScalarOp<"admit", [AttrSizedOperandSegments]> {
   let summary = "Which rows of the table the order takes";
   let description = [{
     Rows whose `where` is false are left out; `weight` is the weight of a row
-    for the order `weighted`. Both depend on parameters and on metadata of the
+    for the order `weighted`, `length` that by which batches are made
+    (`pipe.batch` with buckets). All depend on parameters and on metadata of the
     pipeline's row alone, and are computed once for each row of the table
     before the first sample; the split checks that.
 
     Constraints:
 
-    - (C1) at least one of the two is there.
+    - (C1) at least one of the three is there.
 
     Example: `pipe.admit where %wide weight %w`
   }];
-  let arguments = (ins Optional<Pipe_Bool>:$condition, Optional<F64>:$weight);
-  let assemblyFormat = "(`where` $condition^)? (`weight` $weight^)? attr-dict";
+  let arguments = (ins Optional<Pipe_Bool>:$condition, Optional<F64>:$weight, Optional<F64>:$length);
+  let assemblyFormat = [{
+    (`where` $condition^)? (`weight` $weight^)? (`length` $length^)? attr-dict
+  }];
   let hasVerifier = 1;
 }
 

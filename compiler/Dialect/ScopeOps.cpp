@@ -103,6 +103,9 @@ LogicalResult OutputOp::verify() {
       return emitOpError("counts elements of an axis that it does not have, or "
                          "not in i64");
   }
+  if (auto fill = getFillAttr();
+      fill && (!tensor || !getRagged() || fill.getType() != tensor.getElementType())) // C3
+    return emitOpError("is filled up with what is no element of it, or not ragged");
   if (!tensor)
     return success();
   for (const Axis &axis : tensor.getAxes())

@@ -181,11 +181,18 @@ def Pipe_BatchOp : Pipe_Op<"batch", [Pipe_OfClass<"other">, SingleBlock, NoTermi
     are reached by `pipe.peer` and `pipe.peers`, draws of the batch use `pipe.key batch`. `size`
     counts samples per rank, or over all ranks with `global`.
 
+    With `buckets`, samples of like length come together, as the `length` of
+    `pipe.admit` says: there are at most so many kinds of batches, and `size` is
+    the most elements of one, its longest length times its samples.
+
     Example: `pipe.batch size(%n) last drop { pipe.output "label" %0 : i64 }`
   }];
-  let arguments = (ins Pipe_Int:$size, UnitAttr:$global, Pipe_Last:$last);
+  let arguments = (ins Pipe_Int:$size, UnitAttr:$global, Pipe_Last:$last, Optional<Pipe_Int>:$buckets);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`size` `(` $size `)` (`global` $global^)? `last` $last attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    `size` `(` $size `)` (`global` $global^)? (`buckets` `(` $buckets^ `)`)? `last` $last
+    attr-dict-with-keyword $body
+  }];
 }
 
 def Pipe_PeerOp : Pipe_Op<"peer", [Pure, Pipe_OfClass<"peer">]> {
@@ -244,7 +251,8 @@ def Pipe_OutputOp : Pipe_Op<"output", [Pipe_OfClass<"other">, AttrSizedOperandSe
     order without `n`. `axes` are the declared axes with `n` in its place;
     `stored` is the memory order, equal to `axes` unless the user said
     otherwise; after fusion the value has its axes in that order. `ragged` delivers values and offsets; the length of the leading
-    dynamic axis is its size operand.
+    dynamic axis is its size operand. With `fill`, such an output is delivered as one tensor, as
+    long as the batch's longest sample, with this element behind the end of others.
 
     Where pixels decide how many elements an axis has (see `pipe.compact`), the
     value has room for all, and `counts` holds, for each axis in `counted`, how
@@ -256,6 +264,7 @@ def Pipe_OutputOp : Pipe_Op<"output", [Pipe_OfClass<"other">, AttrSizedOperandSe
     - (C1) every axis is static, or bounded and `ragged`.
     - (C2) `counts` are i64 tensors without axes; each has an axis of the value,
       a limit and a message.
+    - (C3) `fill` is of the value's element type, and that of a `ragged` output.
 
     Example: `pipe.output "image" %0 axes ["n", "c"] stored ["n", "c"] : !pipe.tensor<f16[c=3]>`
   }];
@@ -263,9 +272,11 @@ def Pipe_OutputOp : Pipe_Op<"output", [Pipe_OfClass<"other">, AttrSizedOperandSe
                        StrArrayAttr:$axes, StrArrayAttr:$stored, UnitAttr:$ragged,
                        DefaultValuedAttr<Pipe_Place, "::penstock::pipe::Place::automatic">:$placement,
                        Variadic<Pipe_Tensor>:$counts, OptionalAttr<StrArrayAttr>:$counted,
-                       OptionalAttr<DenseI64ArrayAttr>:$limits, OptionalAttr<StrArrayAttr>:$messages);
+                       OptionalAttr<DenseI64ArrayAttr>:$limits, OptionalAttr<StrArrayAttr>:$messages,
+                       OptionalAttr<TypedAttrInterface>:$fill);
   let assemblyFormat = [{
     $name $value (`sizes` `(` $sizes^ `)`)? `axes` $axes `stored` $stored (`ragged` $ragged^)?
+    (`fill` $fill^)?
     (`on` $placement^)? (`counts` `(` $counts^ `:` type($counts) `)` `of` $counted `limits` $limits
     `messages` $messages)? attr-dict `:` type($value)
   }];

@@ -101,8 +101,9 @@ LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase ph
     return success();
   }
   if (phase == Phase::rows && (llvm::isa<KeyOp, ContextOp>(op) || (isLeaf(op) && !isOfRow(op))))
-    return op->emitError("`where` and weights are looked at once for each row of the table: "
-                         "this value is not known then");
+    return op->emitError(
+        "`where`, weights and lengths are looked at once for each row of the table: "
+        "this value is not known then");
   if (phase == Phase::select && isLeaf(op) && !isOfSession(op)) {
     auto failure = picking->emitError("the number of a picked row must be known before any row is "
                                       "fetched: from parameters, draws and the lengths of tables");

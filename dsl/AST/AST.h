@@ -74,11 +74,19 @@ struct OutputDecl {
   ExprPtr value;
 };
 
+/// `<= 1_000_000 elements by row.samples buckets 8`.
+struct ByLength {
+  SourceRange range;
+  ExprPtr length; ///< of a row
+  ExprPtr buckets;
+};
+
 /// `batch 512 global last drop { ... }`.
 struct BatchDecl {
   SourceRange range;
   SourceRange keyword;
-  ExprPtr size;
+  ExprPtr size; ///< by length, the most elements
+  std::optional<ByLength> byLength;
   BatchScope scope = BatchScope::Unstated;
   std::optional<Name> last; ///< `drop` or `keep`
   std::vector<std::variant<LetDecl, OutputDecl>> items;

@@ -264,14 +264,18 @@ void TreePrinter::pipeline(const PipelineDecl &pipeline) {
   for (const LetDecl &item : pipeline.sampleLets)
     let(item);
 
-  std::string batch = "batch";
+  std::string batch = pipeline.batch.byLength ? "batch by length" : "batch";
   if (pipeline.batch.scope != BatchScope::Unstated)
     batch += pipeline.batch.scope == BatchScope::Global ? " global" : " per rank";
   if (pipeline.batch.last)
     batch += " last " + pipeline.batch.last->text;
   line(batch);
   Indent batchIndent(*this);
-  labelled("size", pipeline.batch.size);
+  labelled(pipeline.batch.byLength ? "elements" : "size", pipeline.batch.size);
+  if (pipeline.batch.byLength) {
+    labelled("length", pipeline.batch.byLength->length);
+    labelled("buckets", pipeline.batch.byLength->buckets);
+  }
   for (const auto &item : pipeline.batch.items) {
     if (const auto *letItem = std::get_if<LetDecl>(&item))
       let(*letItem);

@@ -25,7 +25,8 @@ pipelineDecl : pipelineHead '{' letStmt* forHead letStmt* batchBlock '}';
 pipelineHead : 'pipeline' name params ('with' setting (',' setting)* ','?)?;
 forHead      : 'for' name 'in' expr ('where' expr)? ('order' expr)?;
 batchBlock   : batchHead '{' batchItem* '}';
-batchHead    : 'batch' oper ('per' 'rank' | 'global')? ('last' name)?;
+batchHead    : 'batch' (byLength | oper ('per' 'rank' | 'global')?) ('last' name)?;
+byLength     : '<=' sum 'elements' 'by' oper 'buckets' sum;
 batchItem    : letStmt | outputStmt;
 
 letStmt     : 'let' name (':' type)? '=' expr;
@@ -87,4 +88,5 @@ recordType : '{' fieldType (',' fieldType)* ','? '}';
 fieldType  : name ':' type;
 
 name : ID | 'pipe' | 'use' | 'with' | 'where' | 'order' | 'per' | 'rank' | 'global'
-     | 'last' | 'stored' | 'pad' | 'ragged' | 'cpu' | 'gpu' | 'auto' | 'accept' | 'when';
+     | 'last' | 'elements' | 'by' | 'buckets' | 'stored' | 'pad' | 'ragged' | 'cpu' | 'gpu' | 'auto'
+     | 'accept' | 'when';

@@ -158,7 +158,12 @@ BatchDecl TreeBuilder::batch(Parser::BatchBlockContext *context) {
   decl.range = range(context);
   Parser::BatchHeadContext *head = context->batchHead();
   decl.keyword = tokenRange(head->BATCH()->getSymbol());
-  decl.size = oper(head->oper());
+  if (Parser::ByLengthContext *lengths = head->byLength()) {
+    decl.size = sum(lengths->sum(0));
+    decl.byLength = {range(lengths), oper(lengths->oper()), sum(lengths->sum(1))};
+  } else {
+    decl.size = oper(head->oper());
+  }
   if (head->GLOBAL())
     decl.scope = BatchScope::Global;
   else if (head->PER())

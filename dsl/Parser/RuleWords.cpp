@@ -25,6 +25,7 @@ std::string ruleWords(size_t rule) {
   case Parser::RuleForHead: return "`for row in ...`";
   case Parser::RuleBatchBlock:
   case Parser::RuleBatchHead: return "a `batch` block";
+  case Parser::RuleByLength: return "`<= 1_000_000 elements by row.length buckets 8`";
   case Parser::RuleBatchItem: return "`let` or `output`";
   case Parser::RuleLetStmt: return "`let`";
   case Parser::RuleReturnStmt: return "`return`";

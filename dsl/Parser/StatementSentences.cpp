@@ -143,6 +143,11 @@ bool Speaker::misplacedStatement() {
     say("a pipeline has `for row in ...` before its `batch` block").hint("`for row in source`");
     return true;
   }
+  if (is(Lexer::ELEMENTS) && refusal.within(Parser::RuleBatchBlock)) {
+    say("a limit of elements stands behind `<=`")
+        .hint("`batch <= 1_000_000 elements by row.length buckets 8`");
+    return true;
+  }
   if (is(Lexer::RBRACE) && refusal.rules.front() == Parser::RuleBatchHead) {
     say("a pipeline ends with a `batch` block, and this one has none")
         .hint("`batch size { output ... }` before the `}`");

@@ -102,6 +102,7 @@ private:
   void checkPipeline(const PipelineDecl &pipeline);
   void checkOptions(const std::vector<OptionSetting> &options);
   void checkOrder(const Expr &order);
+  void checkByLength(const PipelineDecl &pipeline);
   void checkBatch(const BatchDecl &batch);
   void checkOutput(const OutputDecl &output);
 

@@ -32,6 +32,8 @@ void Checker::checkPipeline(const PipelineDecl &pipeline) {
   check(pipeline.where);
   if (pipeline.order)
     checkOrder(*pipeline.order);
+  if (pipeline.batch.byLength)
+    checkByLength(pipeline);
   for (const LetDecl &let : pipeline.sampleLets)
     checkLet(let);
   checkBatch(pipeline.batch);
@@ -100,6 +102,26 @@ void Checker::checkOrder(const Expr &order) {
   if (callee && callee->name == words[2])
     return checkArgs(call->args, {}, 0);
   check(order);
+}
+
+/// Lengths are known before the first sample: they are the row's, as `where` is.
+void Checker::checkByLength(const PipelineDecl &pipeline) {
+  const BatchDecl &batch = pipeline.batch;
+  check(batch.byLength->length);
+  check(batch.byLength->buckets);
+  const auto *call = pipeline.order ? pipeline.order->as<CallExpr>() : nullptr;
+  const auto *callee = call ? call->callee->as<NameExpr>() : nullptr;
+  if (callee && callee->name == "weighted")
+    diagnostics
+        .error(pipeline.order->range,
+               "`weighted` draws rows anew in each epoch, and batches by length have each row once")
+        .note(batch.byLength->range, "batches by length")
+        .hint("`shuffled`");
+  if (batch.last && batch.last->text == "pad")
+    diagnostics
+        .error(batch.last->range, "`last pad` gives all ranks as many samples, and batches by "
+                                  "length differ in theirs")
+        .hint("`last keep` gives all ranks as many batches");
 }
 
 void Checker::checkBatch(const BatchDecl &batch) {

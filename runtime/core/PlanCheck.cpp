@@ -61,14 +61,8 @@ public:
     eachOf(tree.steps, &Checker::step);
     eachOf(tree.checks, &Checker::check);
     eachOf(tree.draws, &Checker::draw);
-    if (tree.batch) {
-      slot(tree.batch->size_slot, "batch", 0, true);
-      require(tree.batch->size_slot >= 0 || tree.batch->size > 0, "batch", 0, "has ",
-              tree.batch->size, " samples");
-      require(tree.batch->last >= plan::Last::MIN && tree.batch->last <= plan::Last::MAX, "batch",
-              0, "has an unknown end");
-    }
-    require(tree.batch != nullptr, "plan", 0, "has no batch");
+    if (require(tree.batch != nullptr, "plan", 0, "has no batch"))
+      batch(*tree.batch);
     for (int32_t number : {tree.select, tree.setup, tree.rows_kernel})
       if (number >= 0 && finding.empty())
         require(!tree.kernels[size_t(number)]->device, "kernel", size_t(number),
@@ -463,6 +457,9 @@ private:
                   o.stored[1] == o.axes[o.ragged_axis],
               "output", i, "is ragged along an axis that is not its first");
     }
+    require(o.fill.empty() ||
+                (int64_t(o.fill.size()) == sizeOf(o.type) && o.ragged_axis != -1 && !o.on_device),
+            "output", i, "is filled up with an element of ", o.fill.size(), " bytes");
     for (const auto &count : o.counts) {
       if (!require(inside(count->buffer, tree.buffers.size()), "output", i, "is counted by buffer ",
                    count->buffer))
@@ -488,6 +485,28 @@ private:
 
   void check(const plan::CheckT &c, size_t i) {
     require(c.id > 0 && checkIds.insert(c.id).second, "check", i, "has the id ", c.id);
+  }
+
+  void batch(const plan::BatchT &b) {
+    require(b.last >= plan::Last::MIN && b.last <= plan::Last::MAX, "batch", 0,
+            "has an unknown end");
+    slot(b.size_slot, "batch", 0, true);
+    if (!b.by_length) {
+      require(b.size_slot >= 0 || b.size > 0, "batch", 0, "has ", b.size, " samples");
+      return;
+    }
+    const plan::ByLengthT &lengths = *b.by_length;
+    require(b.size_slot == -1 && b.size == -1 && !b.global, "batch", 0,
+            "has a number of samples, and goes by their length");
+    require(tree.order != plan::Order::weighted && b.last != plan::Last::pad, "batch", 0,
+            "goes by length in an order that has none");
+    slot(lengths.length_slot, "batch", 0);
+    slot(lengths.limit_slot, "batch", 0, true);
+    slot(lengths.buckets_slot, "batch", 0, true);
+    require((lengths.limit_slot >= 0 || lengths.limit > 0) &&
+                (lengths.buckets_slot >= 0 || lengths.buckets > 0),
+            "batch", 0, "has ", lengths.limit, " elements and ", lengths.buckets, " buckets");
+    require(checkIds.contains(lengths.too_long), "batch", 0, "names check ", lengths.too_long);
   }
 
   void draw(const plan::DrawT &d, size_t i) {

@@ -117,6 +117,37 @@ void BatchBlock::bind(size_t number, int64_t slot, pst_tensor &tensor) const {
   tensor.data = output(number, slot);
 }
 
+namespace {
+
+/// Writes one element again and again.
+void fillUp(uint8_t *to, int64_t bytes, const std::vector<uint8_t> &element) {
+  int64_t done = std::min(bytes, int64_t(element.size()));
+  if (done)
+    std::memcpy(to, element.data(), size_t(done));
+  for (int64_t more; done < bytes; done += more)
+    std::memcpy(to + done, to, size_t(more = std::min(done, bytes - done)));
+}
+
+} // namespace
+
+void BatchBlock::fillOutput(size_t number, int64_t count) {
+  const OutputLayout &o = plan->outputs[number];
+  const int64_t sampleStride = outputStrides[number][o.nAxis];
+  const int64_t valueBytes = outputStrides[number][o.raggedAxis];
+  const int64_t *all = lengths(number);
+  const int64_t longest = count ? *std::max_element(all, all + count) : 0;
+  lengths(number)[count] = longest;
+  // Samples lie a bound's length apart, so values only ever move down, and what is filled up ends
+  // before the next sample begins.
+  for (int64_t slot = 0; slot < count; ++slot) {
+    uint8_t *to = output(number) + slot * longest * valueBytes;
+    const int64_t bytes = all[slot] * valueBytes;
+    std::memmove(to, output(number) + slot * sampleStride, size_t(bytes));
+    fillUp(to + bytes, longest * valueBytes - bytes, o.fill);
+  }
+  outputStrides[number][o.nAxis] = longest * valueBytes;
+}
+
 void BatchBlock::compact(int64_t count) {
   if (std::exchange(isCompact, true))
     return;
@@ -124,6 +155,10 @@ void BatchBlock::compact(int64_t count) {
     const OutputLayout &o = plan->outputs[i];
     if (o.raggedAxis < 0)
       continue;
+    if (!o.fill.empty()) {
+      fillOutput(i, count);
+      continue;
+    }
     // Samples lie a bound's length apart, so values only ever move down.
     const int64_t sampleStride = outputStrides[i][o.nAxis];
     const int64_t valueBytes = outputStrides[i][o.raggedAxis];
@@ -151,16 +186,17 @@ std::vector<OutputView> BatchBlock::views(int64_t count) const {
     view.type = o.type;
     view.data = o.onDevice ? deviceOutput(i) : output(i);
     view.device = o.onDevice ? device->number() : -1;
-    if (o.raggedAxis >= 0)
+    const bool isFilled = !o.fill.empty();
+    if (o.raggedAxis >= 0 && !isFilled)
       view.offsets = lengths(i);
     if (o.raggedAxis >= 0 && o.onDevice)
       view.deviceOffsets = reinterpret_cast<const int64_t *>(deviceLengths(i));
     for (size_t axis = 0; axis < o.axes.size(); ++axis) {
-      if (o.raggedAxis >= 0 && int(axis) == o.nAxis)
+      if (o.raggedAxis >= 0 && !isFilled && int(axis) == o.nAxis)
         continue;
       const bool ragged = int(axis) == o.raggedAxis;
-      view.axes.push_back(ragged ? "n" : o.axes[axis]);
-      view.shape.push_back(ragged                 ? view.offsets[count]
+      view.axes.push_back(ragged && !isFilled ? "n" : o.axes[axis]);
+      view.shape.push_back(ragged                 ? lengths(i)[count]
                            : int(axis) == o.nAxis ? count
                                                   : o.extents[axis]);
       view.strides.push_back(outputStrides[i][axis]);
@@ -248,10 +284,11 @@ uint64_t BatchBlock::contentHash(int64_t slot, int64_t count) const {
                  o.elementBytes);
       continue;
     }
-    const int64_t *ends = lengths(i);
-    const int64_t length = ends[slot + 1] - ends[slot], bytes = outputStrides[i][o.raggedAxis];
+    const int64_t *ends = lengths(i), bytes = outputStrides[i][o.raggedAxis];
+    const int64_t begin = o.fill.empty() ? ends[slot] : slot * ends[count];
+    const int64_t length = o.fill.empty() ? ends[slot + 1] - ends[slot] : ends[slot];
     XXH64_update(&state, &length, sizeof length);
-    XXH64_update(&state, values + ends[slot] * bytes, size_t(length * bytes));
+    XXH64_update(&state, values + begin * bytes, size_t(length * bytes));
   }
   return XXH64_digest(&state);
 }

@@ -44,7 +44,8 @@ public:
   /// The place and the strides of a sample in an output's buffer, whose axes are those of the
   /// output without `n`, as they stand in memory.
   void bind(size_t output, int64_t slot, pst_tensor &tensor) const;
-  /// Extents of ragged samples; [slot] until compact(), offsets after it.
+  /// Extents of ragged samples; [slot] until compact(), offsets after it. Of outputs that are
+  /// filled up they stay extents, with the longest behind them.
   int64_t *lengths(size_t output) const {
     return reinterpret_cast<int64_t *>(base + lengthOffsets[output]);
   }
@@ -72,6 +73,7 @@ public:
 private:
   BatchBlock() = default;
   int nAxis(size_t output) const { return plan->outputs[output].nAxis; }
+  void fillOutput(size_t output, int64_t count);
 
   std::shared_ptr<const Layout> plan;
   int64_t samples = 0;

@@ -225,24 +225,21 @@ void BatchScheduler::advance() {
 }
 
 bool BatchScheduler::begin() {
-  const RankLayout layout = program->ranks(start.position);
-  const int64_t positions = program->positionsFrom(start.position);
   if (nextBatch >= program->batchesFrom(start.position)) {
     // Every epoch has a batch (Session::open), so this ends.
     start = {start.epoch + 1, 0};
     nextBatch = 0;
     return begin();
   }
-  const int64_t count = layout.samples(nextBatch, positions);
-  const Shared batch = spareBatch(count);
+  const BatchPlace place = program->batchFrom(start.epoch, start.position, nextBatch++);
+  const Shared batch = spareBatch(place.count);
   Work &work = batch->work;
   work.epoch = start.epoch;
-  work.batchPosition = layout.position(nextBatch, 0);
-  for (int64_t slot = 0; slot < count; ++slot)
-    work.positions[size_t(slot)] = layout.position(nextBatch, slot);
-  batch->begin = nextBatch ? layout.endOf(nextBatch - 1) : start.position;
-  batch->end = layout.endOf(nextBatch);
-  ++nextBatch;
+  work.batchPosition = place.first;
+  for (int64_t slot = 0; slot < place.count; ++slot)
+    work.positions[size_t(slot)] = place.first + slot * place.step;
+  batch->begin = place.begin;
+  batch->end = place.end;
   submit(batch);
   return true;
 }

@@ -24,6 +24,8 @@ namespace penstock::runtime {
 /// A place between two batches.
 struct Cursor {
   uint32_t epoch = 0;
+  /// The first one that no rank has been given; where batches go by length, how many batches
+  /// of the epoch are given.
   int64_t position = 0;
 };
 
@@ -31,7 +33,7 @@ struct Cursor {
 struct Finished {
   std::unique_ptr<BatchBlock> block;
   uint32_t epoch = 0;
-  int64_t end = 0; ///< the first position behind it, of all ranks
+  int64_t end = 0; ///< the Cursor's position behind it, of all ranks
   int64_t count = 0;
   std::vector<int64_t> positions;
   std::vector<int64_t> rows;
@@ -97,7 +99,7 @@ private:
   struct InFlight {
     Work work;
     uint64_t number = 0;
-    int64_t begin = 0, end = 0; // positions of all ranks
+    int64_t begin = 0, end = 0; // as in Cursor
     std::deque<Chunk> chunks;   // the first `split` cover the batch, the others repeat slots
     size_t split = 0;
     size_t remaining = 0; // chunks that have not passed the stage

@@ -49,6 +49,7 @@ OutputLayout layoutOutput(const plan::OutputT &o) {
   layout.axes = o.axes;
   layout.raggedAxis = o.ragged_axis;
   layout.lengthSlot = o.length_slot;
+  layout.fill = o.fill;
   layout.scalarSlot = o.scalar_slot;
   for (const auto &count : o.counts)
     layout.counts.push_back({count->buffer, count->limit, count->check, count->is_length});

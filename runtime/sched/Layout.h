@@ -95,6 +95,7 @@ struct OutputLayout {
     bool isLength;
   };
   std::vector<Count> counts;
+  std::vector<uint8_t> fill; ///< of a ragged output that is filled up to the batch's longest
   bool onDevice = false;     ///< delivered in a device's memory
   bool madeOnDevice = false; ///< by kernels there
   int64_t elementBytes = 1;

@@ -53,11 +53,11 @@ LastBatch lastOf(plan::Last last) {
   return LastBatch::Drop;
 }
 
-/// The samples of a batch, where they depend on parameters.
-int64_t batchSize(const Layout &layout, const std::vector<int64_t> &block) {
-  const plan::BatchT &batch = *layout.tree().batch;
-  if (batch.size_slot < 0)
-    return batch.size;
+/// A number of the batch, which may depend on parameters.
+int64_t batchNumber(const Layout &layout, const std::vector<int64_t> &block, int64_t number,
+                    int32_t slot) {
+  if (slot < 0)
+    return number;
   // The number may be computed from parameters: select computes it for every
   // sample alike.
   std::vector<int64_t> first = block;
@@ -67,7 +67,33 @@ int64_t batchSize(const Layout &layout, const std::vector<int64_t> &block) {
     args.scalars = first.data();
     layout.select(&args);
   }
-  return first[size_t(batch.size_slot)];
+  return first[size_t(slot)];
+}
+
+/// What batches by length go by; none of a plan whose batches have one size.
+Result<std::optional<LengthBatches::Rules>> lengthRules(const Program &program) {
+  const auto &wanted = program.tree().batch->by_length;
+  if (!wanted)
+    return std::optional<LengthBatches::Rules>();
+  auto refuse = [](std::string text) { return Error{Code::InvalidArgument, std::move(text)}; };
+  LengthBatches::Rules rules;
+  rules.limit = batchNumber(*program.layout, program.block, wanted->limit, wanted->limit_slot);
+  rules.buckets =
+      batchNumber(*program.layout, program.block, wanted->buckets, wanted->buckets_slot);
+  rules.shuffles = program.tree().order == plan::Order::shuffled;
+  rules.keepsLast = program.last == LastBatch::Keep;
+  if (rules.limit < 1 || rules.limit > LengthBatches::maxElements)
+    return refuse("a batch takes 1 to 2^53 elements, not " + std::to_string(rules.limit));
+  if (rules.buckets < 1 || rules.buckets > LengthBatches::maxBuckets)
+    return refuse("there are 1 to " + std::to_string(LengthBatches::maxBuckets) + " buckets, not " +
+                  std::to_string(rules.buckets));
+  if (program.last == LastBatch::Pad)
+    return refuse("`last pad` gives all ranks as many samples, and batches by length differ in "
+                  "theirs: with `last keep` all ranks have as many batches");
+  if (program.callerOrders)
+    return refuse("rows come from the caller, and batches by length come from the order of `" +
+                  program.tree().name + "`");
+  return std::optional(rules);
 }
 
 } // namespace
@@ -103,6 +129,10 @@ Result<std::vector<plan::ArgumentT>> bindParams(const plan::PlanT &tree,
 
 int64_t Program::rowFor(uint32_t epoch, int64_t position, size_t row, int attempt,
                         int64_t wanted) const {
+  if (row == 0 && byLength) // the order has only the rows' numbers
+    return order->row(seed, epoch,
+                      attempt == 0 ? byLength->row(seed, epoch, position)
+                                   : byLength->substitute(seed, epoch, position, attempt));
   if (row == 0)
     return attempt == 0 ? order->row(seed, epoch, position % positions())
                         : order->substitute(seed, epoch, position, attempt);
@@ -129,7 +159,51 @@ int64_t Program::positionsFrom(int64_t start) const {
   return start + (left + world - 1) / world * int64_t(world);
 }
 
+int64_t Program::positionsPerEpoch() const {
+  if (!byLength)
+    return positionsFrom(0);
+  const int64_t batches = std::max<int64_t>(byLength->batches(), 1), all = batchesFrom(0) * world;
+  return positions() * std::max<int64_t>((all + batches - 1) / batches, 1);
+}
+
+BatchPlace Program::batchFrom(uint32_t epoch, int64_t start, int64_t number) const {
+  BatchPlace place;
+  if (byLength) {
+    place.begin = start + number * world;
+    place.end = place.begin + world;
+    const LengthBatches::Batch batch = byLength->batch(seed, epoch, place.begin + rank);
+    place.first = batch.first;
+    place.count = batch.count;
+    return place;
+  }
+  const RankLayout layout = ranks(start);
+  place.begin = number ? layout.endOf(number - 1) : start;
+  place.end = layout.endOf(number);
+  place.first = layout.position(number, 0);
+  place.step = world;
+  place.count = layout.samples(number, positionsFrom(start));
+  return place;
+}
+
+BatchPlace Program::batchAt(int64_t position) const {
+  BatchPlace place;
+  if (byLength) {
+    const LengthBatches::Batch batch = byLength->batchAt(position);
+    place.first = batch.first;
+    place.count = batch.count;
+    return place;
+  }
+  const int64_t number = position / globalBatch;
+  const RankLayout layout = *RankLayout::make(globalBatch, uint32_t(position % world), world);
+  place.first = layout.position(number, 0);
+  place.step = world;
+  place.count = layout.samples(number, positionsFrom(0));
+  return place;
+}
+
 int64_t Program::samplesPerEpoch() const {
+  if (byLength)
+    return byLength->samples() / world;
   const int64_t wanted = positionsFrom(0), full = wanted / globalBatch;
   return full * perRank + (batchesFrom(0) > full ? ranks(0).samples(full, wanted) : 0);
 }
@@ -182,22 +256,34 @@ Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layou
                                          ? std::bit_cast<int64_t>((*params)[i].number)
                                          : (*params)[i].integer;
 
-  auto order = makeOrder(*program->layout, *program->tables, program->block);
-  if (!order)
-    return order.error();
-  program->order = std::move(*order);
+  auto rules = lengthRules(*program);
+  if (!rules)
+    return rules.error();
+  auto choice = chooseRows(*program->layout, *program->tables, program->block, *rules);
+  if (!choice)
+    return choice.error();
+  program->order = std::move(choice->order);
+  program->byLength = std::move(choice->byLength);
+  if (Status status = program->takeBatches(options); !status)
+    return status.error();
+  return std::shared_ptr<const Program>(std::move(program));
+}
 
+/// How many samples batches have, and that ranks can share them.
+Status Program::takeBatches(const SessionOptions &options) {
   constexpr int64_t maxBatch = int64_t(1) << 32;
-  const int64_t size = batchSize(*program->layout, program->block);
+  const plan::BatchT &batch = *tree().batch;
+  const int64_t size = byLength ? std::max<int64_t>(byLength->largest(), 1)
+                                : batchNumber(*layout, block, batch.size, batch.size_slot);
   if (size <= 0 || size > maxBatch)
     return Error{Code::InvalidArgument,
                  "the batch has " + std::to_string(size) + " samples; it needs at least 1"};
-  program->globalBatch = tree.batch->global ? size : size * int64_t(options.world);
-  auto ranks = RankLayout::make(program->globalBatch, options.rank, options.world);
+  globalBatch = batch.global ? size : size * int64_t(options.world);
+  auto ranks = RankLayout::make(globalBatch, options.rank, options.world);
   if (!ranks)
     return ranks.error();
-  program->perRank = ranks->perRank();
-  return std::shared_ptr<const Program>(std::move(program));
+  perRank = ranks->perRank();
+  return {};
 }
 
 } // namespace penstock::runtime

@@ -3,6 +3,7 @@
 // A layout with a session's options applied: what every thread reads.
 #pragma once
 
+#include "runtime/core/LengthBatches.h"
 #include "runtime/core/Order.h"
 #include "runtime/sched/DeviceProgram.h"
 #include "runtime/sched/Layout.h"
@@ -17,11 +18,19 @@
 
 namespace penstock::runtime {
 
+/// A batch of this rank: its positions, `step` apart, and where the epoch stands before and behind
+/// it for all ranks (Cursor::position).
+struct BatchPlace {
+  int64_t begin = 0, end = 0;
+  int64_t first = 0, step = 1, count = 0;
+};
+
 /// Immutable once made, and shared by the session, its threads and its batches.
 struct Program {
   std::shared_ptr<const Layout> layout;
   std::shared_ptr<const Tables> tables;
   std::optional<Order> order;
+  std::optional<LengthBatches> byLength; ///< over the order's rows
   std::shared_ptr<DeviceProgram> device; ///< where the layout has a device's stage
 
   uint64_t seed = 0;
@@ -33,7 +42,7 @@ struct Program {
   /// Fraction of bad samples allowed; negative: none, and the first is fatal.
   double substitute = 0;
   int64_t globalBatch = 1;
-  int64_t perRank = 1;
+  int64_t perRank = 1; ///< by length, of the largest batch
   /// A parameter block with what is the same for all samples.
   std::vector<int64_t> block;
   MemoryReport memory;
@@ -49,15 +58,18 @@ struct Program {
   /// Samples wait for bytes.
   bool fetches() const { return mediaCount() > 0 || hasExternal; }
   int64_t positions() const { return order->positions(); }
-  /// Positions in an epoch that begins at `start`, with those that are filled up.
-  int64_t positionsFrom(int64_t start) const;
-  /// Batches of this rank in it.
+  /// Positions in an epoch from its start, with those that are filled up.
+  int64_t positionsPerEpoch() const;
+  /// Batches of this rank in an epoch that begins at `start` (a Cursor's position).
   int64_t batchesFrom(int64_t start) const {
-    return ranks(start).batches(positionsFrom(start), last != LastBatch::Drop);
+    return byLength ? byLength->rounds(start, world)
+                    : ranks(start).batches(positionsFrom(start), last != LastBatch::Drop);
   }
-  RankLayout ranks(int64_t start) const {
-    return *RankLayout::make(globalBatch, rank, world, start);
-  }
+  /// One of them; number < batchesFrom(start).
+  BatchPlace batchFrom(uint32_t epoch, int64_t start, int64_t number) const;
+  /// The batch of the rank that has a position of an epoch from its start; without begin and
+  /// end.
+  BatchPlace batchAt(int64_t position) const;
   /// The table's row that fills the plan's row number `row` of the sample at
   /// `position`. `attempt` 0: the order's row, or `wanted` for a picked row;
   /// else a substitute for it.
@@ -70,6 +82,15 @@ struct Program {
   /// How many of them may be bad.
   int64_t allowedBad() const;
 
+private:
+  /// Of batches of one size: positions in an epoch that begins at `start`, and this rank's.
+  int64_t positionsFrom(int64_t start) const;
+  RankLayout ranks(int64_t start) const {
+    return *RankLayout::make(globalBatch, rank, world, start);
+  }
+  Status takeBatches(const SessionOptions &options);
+
+public:
   /// Errors: InvalidArgument for options that do not fit; the sources' own.
   static Result<std::shared_ptr<const Program>>
   make(std::shared_ptr<const Layout> layout, std::shared_ptr<const Tables> tables,

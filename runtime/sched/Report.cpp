@@ -84,6 +84,8 @@ Result<SampleReport> makeSampleReport(Work &work, int64_t slot) {
       continue;
     }
     view.data = data + slot * view.strides[n];
+    if (const OutputLayout &layout = program.layout->outputs[i]; !layout.fill.empty())
+      view.shape[size_t(layout.raggedAxis)] = block->lengths(i)[slot]; // without what fills it up
     view.axes.erase(view.axes.begin() + std::ptrdiff_t(n));
     view.shape.erase(view.shape.begin() + std::ptrdiff_t(n));
     view.strides.erase(view.strides.begin() + std::ptrdiff_t(n));

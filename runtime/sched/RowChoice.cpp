@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sched/RowChoice.h"
 
+#include "runtime/abi/message.h"
 #include "runtime/sched/Workers.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <string>
+#include <utility>
 
 namespace penstock::runtime {
 
@@ -44,6 +48,9 @@ public:
     const int32_t slot = layout.tree().weight_slot;
     return slot < 0 ? 1 : std::bit_cast<double>(block[size_t(slot)]);
   }
+  double length() const {
+    return std::bit_cast<double>(block[size_t(layout.tree().batch->by_length->length_slot)]);
+  }
 
 private:
   const Layout &layout;
@@ -51,6 +58,27 @@ private:
   std::vector<int64_t> block;
   std::vector<uint8_t> scratch;
 };
+
+/// A row's length in whole elements.
+Result<int64_t> lengthOf(const plan::PlanT &tree, double length, int64_t limit) {
+  const int32_t id = tree.batch->by_length->too_long;
+  const auto &check = **std::find_if(tree.checks.begin(), tree.checks.end(),
+                                     [&](const auto &check) { return check->id == id; });
+  auto refuse = [&](std::string text) {
+    return Error{Code::InvalidArgument, text + " (" + check.file + ":" +
+                                            std::to_string(check.line) + ":" +
+                                            std::to_string(check.column) + ")"};
+  };
+  if (!(length >= 0) || !std::isfinite(length))
+    return refuse("its length is " + shortestText(length) +
+                  "; lengths are finite and not negative");
+  const double whole = std::ceil(length);
+  const int64_t values[2] = {int64_t(std::min(whole, double(LengthBatches::maxElements) + 2)),
+                             limit};
+  if (values[0] > limit)
+    return refuse(fillMessage(check.message, values));
+  return values[0];
+}
 
 Result<Order> orderOf(plan::Order kind, int64_t rows, const std::vector<double> &weights) {
   switch (kind) {
@@ -67,22 +95,28 @@ Result<Order> orderOf(plan::Order kind, int64_t rows, const std::vector<double> 
 
 } // namespace
 
-Result<Order> makeOrder(const Layout &layout, const Tables &tables,
-                        const std::vector<int64_t> &block) {
+Result<RowChoice> chooseRows(const Layout &layout, const Tables &tables,
+                             const std::vector<int64_t> &block,
+                             const std::optional<LengthBatches::Rules> &rules) {
   const plan::PlanT &tree = layout.tree();
   const int64_t length = tables.length(0);
   const bool isListed = tree.order == plan::Order::listed;
-  if (tree.rows_kernel < 0 && tree.keep_slot < 0 && tree.weight_slot < 0)
-    return isListed ? Order::listed(tree.order_list, length) : orderOf(tree.order, length, {});
+  if (tree.rows_kernel < 0 && tree.keep_slot < 0 && tree.weight_slot < 0 && !rules) {
+    auto order =
+        isListed ? Order::listed(tree.order_list, length) : orderOf(tree.order, length, {});
+    if (!order)
+      return order.error();
+    return RowChoice{std::move(*order), std::nullopt};
+  }
   if (isListed)
     if (auto checked = Order::listed(tree.order_list, length); !checked)
       return checked.error();
   if (length > maxChosenRows)
-    return Error{Code::Limit, "`where` and `weighted` look at all " + std::to_string(length) +
-                                  " rows of the table; the limit is 2^31"};
+    return Error{Code::Limit, "`where`, `weighted` and lengths look at all " +
+                                  std::to_string(length) + " rows of the table; the limit is 2^31"};
   const FloatMode mode;
   RowVisitor visitor(layout, tables, block);
-  std::vector<int64_t> rows;
+  std::vector<int64_t> rows, lengths;
   std::vector<double> weights;
   const int64_t entries = isListed ? int64_t(tree.order_list.size()) : length;
   for (int64_t i = 0; i < entries; ++i) {
@@ -92,6 +126,12 @@ Result<Order> makeOrder(const Layout &layout, const Tables &tables,
     if (!visitor.keeps())
       continue;
     rows.push_back(row);
+    if (rules) {
+      auto own = lengthOf(tree, visitor.length(), rules->limit);
+      if (!own)
+        return Error{own.error().code, tables.name(0, row) + ": " + own.error().message};
+      lengths.push_back(*own);
+    }
     if (tree.order != plan::Order::weighted)
       continue;
     const double weight = visitor.weight();
@@ -104,10 +144,19 @@ Result<Order> makeOrder(const Layout &layout, const Tables &tables,
   if (rows.empty())
     return Error{Code::InvalidArgument,
                  "`where` leaves none of " + std::to_string(entries) + " rows"};
-  auto order = orderOf(tree.order, int64_t(rows.size()), weights);
-  if (order && (isListed || int64_t(rows.size()) < length))
-    return std::move(*order).over(std::move(rows));
-  return order;
+  std::optional<LengthBatches> byLength;
+  if (rules) {
+    auto made = LengthBatches::make(lengths, *rules);
+    if (!made)
+      return made.error();
+    byLength = std::move(*made);
+  }
+  auto order = orderOf(rules ? plan::Order::sequential : tree.order, int64_t(rows.size()), weights);
+  if (!order)
+    return order.error();
+  if (isListed || int64_t(rows.size()) < length)
+    return RowChoice{std::move(*order).over(std::move(rows)), std::move(byLength)};
+  return RowChoice{std::move(*order), std::move(byLength)};
 }
 
 } // namespace penstock::runtime

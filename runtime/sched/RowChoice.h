@@ -3,11 +3,13 @@
 // Which row stands at which position: the pipeline's `where` and `order`.
 #pragma once
 
+#include "runtime/core/LengthBatches.h"
 #include "runtime/core/Order.h"
 #include "runtime/sched/Layout.h"
 #include "runtime/sched/Tables.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace penstock::runtime {
@@ -15,14 +17,21 @@ namespace penstock::runtime {
 /// Rows up to which a table can be looked at one by one.
 inline constexpr int64_t maxChosenRows = int64_t(1) << 31;
 
-/// The order of the table of `for`. Where the plan has conditions or weights,
-/// looks at all rows once, with `block` as what parameters have filled in; so
-/// that costs some time and 8 to 16 bytes a row, and any position is still O(1)
-/// or, weighted, O(log rows).
+struct RowChoice {
+  Order order;
+  /// Of the order's rows, which are then in no order of their own.
+  std::optional<LengthBatches> byLength;
+};
+
+/// The order of the table of `for`. Where the plan has conditions, weights or
+/// lengths, looks at all rows once, with `block` as what parameters have filled in; so
+/// that costs some time and 8 to 24 bytes a row, and any position is still O(1)
+/// or, weighted and by length, O(log rows). `rules`: of a plan whose batches go by length.
 ///
-/// Errors: InvalidArgument where no row is left or a weight is senseless, with
+/// Errors: InvalidArgument where no row is left or a weight or length is senseless, with
 /// the row's name; Limit for tables that are too long to be looked at.
-Result<Order> makeOrder(const Layout &layout, const Tables &tables,
-                        const std::vector<int64_t> &block);
+Result<RowChoice> chooseRows(const Layout &layout, const Tables &tables,
+                             const std::vector<int64_t> &block,
+                             const std::optional<LengthBatches::Rules> &rules);
 
 } // namespace penstock::runtime

@@ -267,6 +267,7 @@ Status Session::restore(std::string_view text) {
     for (int64_t row : rows)
       if (row >= impl->tables->length(0) || int64_t(rows.size()) > impl->program->perRank)
         return Error{Code::InvalidArgument, "the state is of another table or a larger batch"};
+  parsed->lengths = impl->place.lengths;
   impl->place = std::move(*parsed);
   impl->failure.clear();
   if (impl->begun)
@@ -337,7 +338,10 @@ uint32_t Session::epoch() const {
 
 int64_t Session::position() const {
   std::lock_guard guard(impl->lock);
-  return impl->place.position;
+  const SessionState &place = impl->place;
+  const auto &byLength = impl->program->byLength;
+  return byLength ? byLength->samplesBefore(place.seed, place.epoch, place.position)
+                  : place.position;
 }
 
 void Session::cancel() {

@@ -48,7 +48,8 @@ MemoryReport memoryOf(const Program &program, const BatchScheduler::Limits &limi
   report.parts.emplace_back("scratch",
                             uint64_t(layout.staticScratch + (1 << 16)) * uint64_t(limits.threads));
   report.parts.emplace_back("constants", layout.constantBytes.size());
-  report.parts.emplace_back("order", program.order->bytes());
+  report.parts.emplace_back("order", program.order->bytes() +
+                                         (program.byLength ? program.byLength->bytes() : 0));
   report.parts.emplace_back("checkpoints", program.tables->checkpointBytes());
   report.parts.emplace_back("video indexes", indexBytes(program.tree(), "video"));
   report.parts.emplace_back("sound indexes", indexBytes(program.tree(), "wave"));

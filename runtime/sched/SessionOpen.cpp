@@ -52,7 +52,18 @@ Status checkChange(const plan::PlanT &tree, const std::vector<size_t> &numbers) 
 }
 
 Status checkEpochs(const Program &program, const SessionOptions &options) {
-  if (options.samplesOnly || program.batchesPerEpoch().value_or(1) > 0)
+  if (options.samplesOnly)
+    return {};
+  if (program.byLength) {
+    if (const std::string text = program.byLength->unfilled(); !text.empty())
+      return Error{Code::InvalidArgument, text + ": ask for fewer buckets, or write `last keep`"};
+    if (program.batchesFrom(0) == 0)
+      return Error{Code::InvalidArgument,
+                   "the rows make " + std::to_string(program.byLength->batches()) +
+                       " batches, fewer than the " + std::to_string(program.world) +
+                       " ranks: write `last keep`, or lower the limit"};
+  }
+  if (program.batchesPerEpoch().value_or(1) > 0)
     return {};
   return Error{Code::InvalidArgument, "the table has " + std::to_string(program.positions()) +
                                           " rows, which do not fill one batch of " +
@@ -155,6 +166,7 @@ Status Session::Impl::prepare(std::shared_ptr<const Program> wanted) {
   pool = std::move(blocksOf);
   program = std::move(wanted);
   memory = std::move(report);
+  place.lengths = program->byLength ? program->byLength->fingerprint() : 0;
   begun = false;
   if (cancelled)
     scheduler->cancel();

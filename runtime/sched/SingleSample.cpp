@@ -64,16 +64,12 @@ Status SingleSample::compute(Work &work) {
 }
 
 Result<SampleReport> SingleSample::at(uint32_t epoch, int64_t position) {
-  const int64_t positions = program->positionsFrom(0);
+  const int64_t positions = program->positionsPerEpoch();
   if (position < 0 || position >= positions)
     return Error{Code::InvalidArgument, "there is no position " + std::to_string(position) +
                                             "; an epoch has " + std::to_string(positions)};
-  const int64_t number = position / program->globalBatch;
-  const int64_t world = program->world;
-  const RankLayout ranks =
-      *RankLayout::make(program->globalBatch, uint32_t(position % world), program->world);
-  const int64_t count = ranks.samples(number, positions);
-  const int64_t index = (position - ranks.position(number, 0)) / world;
+  const BatchPlace place = program->batchAt(position);
+  const int64_t count = place.count, index = (position - place.first) / place.step;
   const bool whole = program->layout->joinsSamples();
   if (const int64_t exact = program->layout->exactCount(); exact >= 0 && exact != count)
     return Error{Code::InvalidArgument,
@@ -87,9 +83,9 @@ Result<SampleReport> SingleSample::at(uint32_t epoch, int64_t position) {
   work.epoch = epoch;
   work.firstIndex = whole ? 0 : index;
   work.batchCount = count;
-  work.batchPosition = ranks.position(number, 0);
+  work.batchPosition = place.first;
   for (int64_t slot = 0; slot < work.count; ++slot)
-    work.positions[size_t(slot)] = ranks.position(number, work.firstIndex + slot);
+    work.positions[size_t(slot)] = place.first + (work.firstIndex + slot) * place.step;
   work.memory = BatchBlock::make(program->layout, work.count, device);
   if (!work.memory)
     return Error{Code::Limit, "no memory for a sample"};

@@ -35,6 +35,8 @@ std::string SessionState::text(bool withAsked) const {
   std::string text = "penstock-state 1 pipeline=" + hex(pipeline) +
                      " seed=" + std::to_string(seed) + " epoch=" + std::to_string(epoch) +
                      " position=" + std::to_string(position) + " bad=" + std::to_string(bad);
+  if (lengths)
+    text += " lengths=" + hex(lengths);
   if (!callerOrders)
     return text;
   text += " rows=";
@@ -57,6 +59,9 @@ Result<SessionState> SessionState::parse(std::string_view text) {
       !take(text, " position=", state.position, 10) || !take(text, " bad=", state.bad, 10) ||
       state.position < 0 || state.position > Order::maxPositions || state.bad < 0)
     return wrong;
+  if (constexpr std::string_view lengthsFrom = " lengths="; text.starts_with(lengthsFrom))
+    if (!take(text, lengthsFrom, state.lengths, 16))
+      return wrong;
   constexpr std::string_view rowsFrom = " rows=";
   state.callerOrders = text.starts_with(rowsFrom);
   if (state.callerOrders)
@@ -89,6 +94,10 @@ Status SessionState::checkAgainst(const SessionState &own, const std::string &pi
     return Error{Code::InvalidArgument, "the state is of a session with seed " +
                                             std::to_string(int64_t(seed)) + ", this one has seed " +
                                             std::to_string(int64_t(own.seed))};
+  if (position > 0 && lengths != own.lengths)
+    return Error{Code::InvalidArgument,
+                 "the state is of the midst of an epoch that has other batches: the lengths of the "
+                 "rows, the limit, the number of buckets or `last` have changed since"};
   return {};
 }
 

@@ -20,8 +20,9 @@ struct SessionState {
   uint64_t pipeline = 0; ///< the plan's hash
   uint64_t seed = 0;
   uint32_t epoch = 0;
-  int64_t position = 0; ///< first one that is not delivered, of all ranks
+  int64_t position = 0; ///< first one that is not delivered, of all ranks; as in Cursor
   int64_t bad = 0;      ///< bad samples of this rank in the epoch so far
+  uint64_t lengths = 0; ///< the fingerprint of batches by length; 0: they have one size
   bool callerOrders = false;
   /// Rows that the caller gave and that are not delivered, by batch; where there are
   /// none, an epoch ends.

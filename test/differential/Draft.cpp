@@ -175,10 +175,10 @@ static void deliver(Draft &draft, Value value, int number) {
     for (int64_t i = places; i > 1; --i)
       std::swap(stored[static_cast<size_t>(i - 1)],
                 stored[static_cast<size_t>(draft.rng.below(i))]);
-  draft.builder.create<OutputOp>(draft.loc, "out" + std::to_string(number), result, sizes,
-                                 draft.builder.getStrArrayAttr(axes),
-                                 draft.builder.getStrArrayAttr(stored), ragged, Place::automatic,
-                                 ValueRange(), ArrayAttr(), DenseI64ArrayAttr(), ArrayAttr());
+  draft.builder.create<OutputOp>(
+      draft.loc, "out" + std::to_string(number), result, sizes, draft.builder.getStrArrayAttr(axes),
+      draft.builder.getStrArrayAttr(stored), ragged, Place::automatic, ValueRange(), ArrayAttr(),
+      DenseI64ArrayAttr(), ArrayAttr(), TypedAttr());
 }
 
 /// A value of another sample of the batch, mixed with this one's.
@@ -312,7 +312,8 @@ Case generate(MLIRContext &context, const Recipe &recipe) {
                                             : over.between(1, 4);
   const bool exact = over.chance(0.5);
   const Value size = draft.constant(exact ? samples : samples + 1);
-  auto batch = b.create<BatchOp>(draft.loc, size, false, exact ? LastBatch::drop : LastBatch::keep);
+  auto batch =
+      b.create<BatchOp>(draft.loc, size, false, exact ? LastBatch::drop : LastBatch::keep, Value());
   b.createBlock(&batch.getBody());
   const int outputs = draft.rng.chance(0.5) ? 2 : 1;
   for (int i = 0; i < outputs; ++i) {

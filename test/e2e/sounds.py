@@ -152,6 +152,74 @@ class Manifests(Sounds):
             numpy.testing.assert_array_equal(found, self.long[i * 1000 + 5:i * 1000 + 205] / numpy.float32(32768))
 
 
+class Utterances(Sounds):
+    """examples/utterances.pipe: batches of parts of recordings of like length."""
+
+    EXAMPLE = os.path.join(EXAMPLES, "utterances.pipe")
+
+    def setUp(self):
+        super().setUp()
+        rng = numpy.random.default_rng(2)
+        self.put("a.wav", wave(1, 20))
+        self.put("b.flac", wave(2, 20))
+        self.seconds = [round(float(s), 4) for s in rng.uniform(.1, 1.5, 60)]
+        self.rows = [{"audio_filepath": ["a.wav", "b.flac"][i % 2], "offset": i / 4, "duration": s} for i, s in enumerate(self.seconds)]
+        self.set = self.given(manifest=self.lines("train.json", self.rows), most=96000, buckets=5)
+
+    def hashes(self, name, *arguments, expect=0):
+        path = os.path.join(self.folder, name)
+        ran = self.run_json("run", self.EXAMPLE, *self.set, "--hashes", path, *arguments, expect=expect)
+        return ran, read_hashes(path)
+
+    def test_threads_ranks_and_resume(self):
+        ran, expected = self.hashes("all", "--threads", 1)
+        self.assertEqual((ran["samples"], ran["bad_samples"], len(expected)), (60, [], 60))
+        self.assertEqual(self.hashes("four", "--threads", 4)[1], expected)
+        state = os.path.join(self.folder, "state")
+        first = self.hashes("first", "--batches", 3, "--state", state)[1]
+        with open(state) as file:
+            line = file.read()
+        self.assertIn(" position=3 bad=0 lengths=", line)
+        halves, batches = [], []
+        for rank in (0, 1):
+            own = os.path.join(self.folder, f"state{rank}")
+            with open(own, "w") as file:
+                file.write(line)
+            ran, found = self.hashes(f"rank{rank}", "--state", own, "--rank", rank, "--world", 2)
+            halves.append(found)
+            batches.append(ran["batches"])
+        self.assertEqual(batches[0], batches[1])
+        ranks = {**halves[0], **halves[1]}
+        self.assertEqual({**first, **{key: value for key, value in ranks.items() if key[1] < 60}}, expected)
+        # What is left for one rank alone comes with the epoch's first batch for the other one.
+        self.assertIn(len(ranks) + len(first) - 60, (0, sum(key[1] >= 60 for key in ranks)))
+        with open(state, "w") as file:
+            file.write(line)
+        self.set = self.given(manifest=self.lines("other.json", self.rows[1:]), most=96000, buckets=5)
+        said = self.run_tool("run", self.EXAMPLE, *self.set, "--state", state, expect=1).stderr
+        self.assertIn("midst of an epoch that has other batches", said)
+
+    def test_frames(self):
+        with open(self.EXAMPLE) as file:
+            text = file.read().replace("pipe 1\n", "")
+        for position in (0, 30, 59):
+            found = self.sample(text, position, *self.set)
+            frames = int(found["frames"].ravel()[0])
+            self.assertEqual(found["spec"].shape, (80, frames))
+            self.assertIn(frames, [1 + int(s * RATE) // 160 for s in self.seconds])
+
+    def test_bad_files_and_lengths(self):
+        self.rows[7]["audio_filepath"] = "gone.wav"
+        self.lines("train.json", self.rows)
+        ran = self.hashes("bad")[0]
+        self.assertEqual([bad["row"] for bad in ran["bad_samples"]], [7])
+        self.rows[5]["duration"] = 6.5
+        self.lines("train.json", self.rows)
+        said = self.run_tool("run", self.EXAMPLE, *self.set, expect=1).stderr
+        self.assertIn("b.flac: its length is 104000, and a batch takes 96000 elements: leave it out with `where`, or raise the limit "
+                      f"({self.EXAMPLE}:12:3)", said)
+
+
 class Picked(Sounds):
     def test_the_example_mixes_at_the_ratio_that_it_draws(self):
         """examples/noisy_speech.pipe: the noise has the energy that the drawn ratio asks for, and resume gives the same."""

@@ -282,7 +282,7 @@ class Loader:
 
     @property
     def batch_size(self) -> int:
-        """Samples in a full batch of this rank."""
+        """Samples in a full batch of this rank; in the largest one, where batches go by length."""
         return self._info.batch_size
 
     @property

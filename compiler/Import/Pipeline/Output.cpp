@@ -42,7 +42,8 @@ void PipelineImport::importOutput(const dsl::OutputDecl &output) {
     for (const dsl::Name &axis : output.stored->axes)
       stored.push_back(base.getStringAttr(axis.text));
   }
-  if (output.ragged)
+  const bool isFilled = isFilledByBatch(output);
+  if (output.ragged || isFilled)
     demandRagged(output, stored);
   pipe::Place place = !output.place || output.place->target == dsl::Target::Auto
                           ? pipe::Place::automatic
@@ -53,10 +54,36 @@ void PipelineImport::importOutput(const dsl::OutputDecl &output) {
     sizes = sizesOf(dims(value.ir));
   base.create<pipe::OutputOp>(
       here, output.name.text, value.ir, sizes, base.getArrayAttr(axes), base.getArrayAttr(stored),
-      output.ragged.has_value(), place, counts.counts,
+      output.ragged || isFilled, place, counts.counts,
       counts.counts.empty() ? nullptr : base.getArrayAttr(counts.axes),
       counts.counts.empty() ? nullptr : base.getDenseI64ArrayAttr(counts.limits),
-      counts.counts.empty() ? nullptr : base.getArrayAttr(counts.messages));
+      counts.counts.empty() ? nullptr : base.getArrayAttr(counts.messages),
+      isFilled ? importFill(output) : mlir::TypedAttr());
+}
+
+bool PipelineImport::isFilledByBatch(const dsl::OutputDecl &output) const {
+  return byLength && output.pad && llvm::any_of(output.type.axes, [](const dsl::AxisType &axis) {
+           return axis.extentKind == dsl::ExtentKind::AtMost;
+         });
+}
+
+/// What fills up an output to the longest of its batch, which the runtime does.
+mlir::TypedAttr PipelineImport::importFill(const dsl::OutputDecl &output) {
+  if (output.place && output.place->target == dsl::Target::Gpu)
+    fail(output.place->range,
+         "an output that is filled up to the longest of its batch is delivered "
+         "in the host's memory",
+         "`ragged`, or without `on gpu`");
+  mlir::Type element = elementNamed(output.type.name.text);
+  Val fill = eval(*output.pad);
+  std::optional<Val> converted = convert(fill, element);
+  if (!converted)
+    fail(output.pad->range, "the padding of " + show(element) + " cannot be " + show(fill));
+  settle(converted->ir, "the padding of a batch by length");
+  auto constant = converted->ir.getDefiningOp<pipe::ConstantOp>();
+  if (!constant)
+    fail(output.pad->range, "the padding of a batch by length is one number for all samples");
+  return constant.getValue();
 }
 
 /// Declared axes against those of the value: order, names, extents.
@@ -150,9 +177,13 @@ void PipelineImport::demandRagged(const dsl::OutputDecl &output,
       continue;
     if (differs)
       fail(axis.range,
-           "a ragged output has one axis that differs from sample to sample, and that is " +
+           std::string(output.ragged
+                           ? "a ragged output has"
+                           : "an output that is filled up to the longest of its batch has") +
+               " one axis that differs from sample to sample, and that is " +
                quote(differs->name.text),
-           "an output of its own with `pad 0`");
+           output.ragged ? "an output of its own with `pad 0`"
+                         : "`extend` makes the other one the same in all samples");
     differs = &axis;
   }
   if (!differs)
@@ -161,7 +192,10 @@ void PipelineImport::demandRagged(const dsl::OutputDecl &output,
          "`k <= 100` in its type, for at most so many");
   const std::string &name = differs->name.text;
   if (stored.front() != base.getStringAttr("n") || stored[1] != base.getStringAttr(name))
-    fail(differs->range, "a ragged output is stored with axis " + quote(name) + " right behind `n`",
+    fail(differs->range,
+         std::string(output.ragged ? "a ragged output"
+                                   : "an output that is filled up to the longest of its batch") +
+             " is stored with axis " + quote(name) + " right behind `n`",
          quote("stored [n, " + name + (stored.size() > 2 ? ", ...]" : "]")));
 }
 
@@ -231,7 +265,7 @@ mlir::Value PipelineImport::outputExtent(const dsl::OutputDecl &output, const ds
     check(compare(pipe::Predicate::le, mine.size, intConstant(extent)),
           what + " declares at most {1} along axis `" + name + "`, and the sample has {0}",
           mine.size, intConstant(extent));
-  if (output.ragged) {
+  if (output.ragged || isFilledByBatch(output)) {
     wanted.axis.extent = -1;
     wanted.axis.bound = extent;
     wanted.size = this->extent(mine);
@@ -261,7 +295,7 @@ mlir::Value PipelineImport::outputExtent(const dsl::OutputDecl &output, const ds
 mlir::Value PipelineImport::existingOnly(const dsl::OutputDecl &output, mlir::Value value,
                                          const Dim &axis, int64_t extent) {
   const std::string &name = axis.axis.name;
-  if (output.pad) {
+  if (output.pad && !isFilledByBatch(output)) {
     mlir::Type element = llvm::cast<pipe::NamedTensorType>(value.getType()).getElementType();
     Val fill = eval(*output.pad);
     std::optional<Val> converted = convert(fill, element);

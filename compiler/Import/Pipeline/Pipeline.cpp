@@ -174,9 +174,16 @@ PipelineImport::importOrder(const dsl::Expr &order) {
 
 void PipelineImport::importAdmission(const dsl::PipelineDecl &pipeline) {
   const dsl::ArgList *weight = weightOf(pipeline.order.get());
-  if (!pipeline.where && !weight)
+  const auto &byLength = pipeline.batch.byLength;
+  if (!pipeline.where && !weight && !byLength)
     return;
-  mlir::Value condition, number;
+  mlir::Value condition, number, length;
+  auto demandNumber = [&](const dsl::Expr &given, const std::string &what) {
+    Val value = eval(given);
+    if (!value.is(Kind::Number) || value.ir.getType().isSignlessInteger(1))
+      fail(given.range, what + " of a row is a number, and this is " + show(value));
+    return castTo(pipe::CastMode::value, value, base.getF64Type(), given.range).ir;
+  };
   if (pipeline.where) {
     draws.statement = "where";
     condition = demandBool(eval(*pipeline.where), pipeline.where->range, "`where`");
@@ -185,30 +192,47 @@ void PipelineImport::importAdmission(const dsl::PipelineDecl &pipeline) {
     draws.statement = "weighted";
     if (weight->args.size() != 1)
       fail(pipeline.order->range, "`weighted` takes the weight of a row");
-    const dsl::Expr &given = *weight->args.front().value;
-    Val value = eval(given);
-    if (!value.is(Kind::Number) || value.ir.getType().isSignlessInteger(1))
-      fail(given.range, "the weight of a row is a number, and this is " + show(value));
-    number = castTo(pipe::CastMode::value, value, base.getF64Type(), given.range).ir;
+    number = demandNumber(*weight->args.front().value, "the weight");
   }
-  PlaceGuard guard(*this, pipeline.where ? pipeline.where->range : pipeline.order->range);
-  base.create<pipe::AdmitOp>(here, condition, number);
+  if (byLength) {
+    draws.statement = "batch";
+    length = demandNumber(*byLength->length, "the length");
+  }
+  PlaceGuard guard(*this, pipeline.where ? pipeline.where->range
+                          : weight       ? pipeline.order->range
+                                         : byLength->length->range);
+  base.create<pipe::AdmitOp>(here, condition, number, length);
+}
+
+/// A number with which a session starts: a parameter as it stands, or one known now.
+mlir::Value PipelineImport::importSessionNumber(const dsl::Expr &given, const std::string &what) {
+  mlir::Value number = demandIndex(eval(given), given.range, "the " + what);
+  MakeStatic unused;
+  if (!dependsOnParametersOnly(number, unused.names))
+    fail(given.range, "the " + what + " differs from sample to sample",
+         "build it from constants and parameters");
+  if (!number.getDefiningOp<pipe::ParamOp>())
+    settle(number, "a " + what + " that is computed");
+  return number;
 }
 
 void PipelineImport::importBatch(const dsl::BatchDecl &batch) {
-  mlir::Value size = intConstant(1);
+  mlir::Value size = intConstant(1), buckets;
   try {
-    size = demandIndex(eval(*batch.size), batch.size->range, "the batch size");
-    MakeStatic unused;
-    if (!dependsOnParametersOnly(size, unused.names))
-      fail(batch.size->range, "the batch size differs from sample to sample",
-           "build it from constants and parameters");
-    // A session starts with a batch size: a parameter as it stands, or a number.
-    if (!size.getDefiningOp<pipe::ParamOp>())
-      settle(size, "a batch size that is computed");
-    batchSize = constantInt(size);
-    if (batchSize && *batchSize < 1)
-      fail(batch.size->range, "a batch needs at least one sample");
+    if (batch.byLength) {
+      byLength = true;
+      size = importSessionNumber(*batch.size, "limit of elements");
+      buckets = importSessionNumber(*batch.byLength->buckets, "number of buckets");
+      if (constantInt(size).value_or(1) < 1)
+        fail(batch.size->range, "a batch needs at least one element");
+      if (constantInt(buckets).value_or(1) < 1)
+        fail(batch.byLength->buckets->range, "batches by length need at least one bucket");
+    } else {
+      size = importSessionNumber(*batch.size, "batch size");
+      batchSize = constantInt(size);
+      if (batchSize && *batchSize < 1)
+        fail(batch.size->range, "a batch needs at least one sample");
+    }
   } catch (const Abort &) { // the outputs are still looked at
   }
   PlaceGuard guard(*this, batch.keyword);
@@ -238,6 +262,7 @@ void PipelineImport::importBatch(const dsl::BatchDecl &batch) {
       }
     }
   }
-  auto op = base.create<pipe::BatchOp>(here, size, batch.scope == dsl::BatchScope::Global, last);
+  auto op =
+      base.create<pipe::BatchOp>(here, size, batch.scope == dsl::BatchScope::Global, last, buckets);
   op.getBody().push_back(block.release());
 }

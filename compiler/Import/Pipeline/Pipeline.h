@@ -37,6 +37,7 @@ private:
   void importAdmission(const dsl::PipelineDecl &pipeline);
   void importLet(const dsl::LetDecl &let);
   void importBatch(const dsl::BatchDecl &batch);
+  mlir::Value importSessionNumber(const dsl::Expr &given, const std::string &what);
   void notYetHere(dsl::SourceRange range);
 
   // --- Outputs (Output.cpp)
@@ -54,7 +55,11 @@ private:
   mlir::Value existingOnly(const dsl::OutputDecl &output, mlir::Value value, const Dim &axis,
                            int64_t extent);
   Val outputElements(const dsl::OutputDecl &output, Val value, const Val &shown);
+  /// Returns whether the batch decides how far the output is filled up.
+  bool isFilledByBatch(const dsl::OutputDecl &output) const;
+  mlir::TypedAttr importFill(const dsl::OutputDecl &output);
 
+  bool byLength = false; ///< batches have samples of like length
   const ImportOptions &options;
   const StaticParameters &staticParameters;
 };

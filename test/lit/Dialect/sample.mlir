@@ -17,6 +17,8 @@ func.func @rows(%root: !pipe.text, %w: f64, %i: i64) {
   %4 = pipe.compare lt %i, %2 : i64
   // CHECK: pipe.admit where %{{.*}} weight %{{.*}}
   pipe.admit where %4 weight %w
+  // CHECK: pipe.admit length %{{.*}}
+  pipe.admit length %w
   // CHECK: pipe.pick %{{.*}}[%{{.*}}]
   %5 = pipe.pick %1[%i]
   // CHECK: pipe.field %{{.*}} "label" : i64

@@ -176,3 +176,21 @@ func.func @counts_are_of_an_axis(%x: !pipe.tensor<u8[w=4]>, %c: !pipe.tensor<i64
   pipe.output "x" %x axes ["n", "w"] stored ["n", "w"] counts(%c : !pipe.tensor<i64[]>) of ["h"] limits [4] messages ["m"] : !pipe.tensor<u8[w=4]>
   return
 }
+
+// -----
+
+// output, C3.
+func.func @a_fill_is_an_element(%x: !pipe.tensor<u8[w=? max 4]>, %n: i64) {
+  // expected-error @below {{is filled up with what is no element of it, or not ragged}}
+  pipe.output "x" %x sizes(%n) axes ["n", "w"] stored ["n", "w"] ragged fill -1.0 : f32 : !pipe.tensor<u8[w=? max 4]>
+  return
+}
+
+// -----
+
+// output, C3.
+func.func @a_fill_is_for_what_is_ragged(%x: !pipe.tensor<u8[w=4]>) {
+  // expected-error @below {{is filled up with what is no element of it, or not ragged}}
+  pipe.output "x" %x axes ["n", "w"] stored ["n", "w"] fill 0 : ui8 : !pipe.tensor<u8[w=4]>
+  return
+}

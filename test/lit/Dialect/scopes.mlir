@@ -57,3 +57,17 @@ pipe.pipeline @batches seed 3 substitute 5.000000e-02 hash 7 slots 9 {
     pipe.output "n" %n axes ["n"] stored ["n"] : i64
   }
 }
+
+// CHECK-LABEL: pipe.pipeline @lengths
+pipe.pipeline @lengths seed 3 substitute 5.000000e-02 {
+  %n = pipe.constant 2 : i64 -> i64
+  %x = pipe.constant dense<3> : tensor<4xui8> -> !pipe.tensor<u8[w=4]>
+  %c = pipe.constant 4 : i64 -> i64
+  %y = pipe.cast value %x : !pipe.tensor<u8[w=4]> -> !pipe.tensor<f32[w=4]>
+  // CHECK: pipe.batch size(%{{.*}}) buckets(%{{.*}}) last keep
+  pipe.batch size(%c) buckets(%n) last keep {
+    %0 = pipe.view %y by affine_map<(d0) -> (d0)>[] sizes(%n) : <f32[w=4]> -> <f32[w=? max 4]>
+    // CHECK: pipe.output "x" %{{.*}} sizes(%{{.*}}) axes ["n", "w"] stored ["n", "w"] ragged fill -1.000000e+00 : f32 : !pipe.tensor<f32[w=? max 4]>
+    pipe.output "x" %0 sizes(%n) axes ["n", "w"] stored ["n", "w"] ragged fill -1.0 : f32 : !pipe.tensor<f32[w=? max 4]>
+  }
+}

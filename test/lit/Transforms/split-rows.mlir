@@ -55,7 +55,7 @@ pipe.pipeline @draws seed 0 substitute 0.0 {
   %table = pipe.source "raw" (%root) named ["root"] columns {i = i64} : !pipe.text
   %row = pipe.row sequential %table
   %i = pipe.field %row "i" : i64
-  // expected-error @+1 {{`where` and weights are looked at once for each row of the table: this value is not known then}}
+  // expected-error @+1 {{`where`, weights and lengths are looked at once for each row of the table: this value is not known then}}
   %key = pipe.key sample
   %zero = pipe.constant 0 : i64 -> i64
   %drawn = pipe.draw integer %key (%zero, %i : i64, i64) id 7 path "where" : i64

@@ -206,8 +206,8 @@ TEST(RowChoice, TablesThatAreTooLongAreRefused) {
   p.scalarOutput("x", DType::i64, 8);
   ASSERT_TRUE(p.open());
   p.plan.keep_slot = 8;
-  EXPECT_EQ(p.open().error().message, "`where` and `weighted` look at all 1000000000000 rows of "
-                                      "the table; the limit is 2^31");
+  EXPECT_EQ(p.open().error().message, "`where`, `weighted` and lengths look at all 1000000000000 "
+                                      "rows of the table; the limit is 2^31");
 }
 
 TEST(RowChoice, ItsMemoryIsStated) {
