@@ -136,14 +136,15 @@ private:
   bool visit(Operation &op) {
     auto found = op.getNumResults() == 1 ? needed.find(op.getResult(0)) : needed.end();
     if (found == needed.end())
-      return true; // nothing reads it, or nothing of it is stored
+      return true;                      // nothing reads it, or nothing of it is stored
+    const int64_t rows = found->second; // what operands need moves what is found
     for (Value operand : op.getOperands()) {
       if (!isTensor(operand) || !dependent.contains(operand))
         continue;
-      auto read = axisRead(&op, found->second, operand, regions.isSame);
+      auto read = axisRead(&op, rows, operand, regions.isSame);
       if (!read || !need(operand, *read))
         return false;
-      regions.steps.push_back({&op, found->second, operand, *read});
+      regions.steps.push_back({&op, rows, operand, *read});
     }
     return true;
   }

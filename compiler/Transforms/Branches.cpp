@@ -123,27 +123,32 @@ void unrollRepeat(RepeatOp repeat, Guards &guards) {
   repeat.erase();
 }
 
-FailureOr<Guards> flattenBranches(PipelineOp pipeline) {
-  Guards guards;
-  auto next = [&]() -> Operation * {
-    Operation *found = nullptr;
-    pipeline.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (classOf(op) != OpClass::branch)
-        return op == pipeline || llvm::isa<BatchOp>(op) ? WalkResult::advance()
-                                                        : WalkResult::skip();
-      found = op;
-      return WalkResult::interrupt();
-    });
-    return found;
-  };
-  while (Operation *op = next()) {
+/// Flattens the branches of `block` in order; what an arm held is looked at where it now stands.
+static LogicalResult flattenIn(Block &block, Guards &guards) {
+  for (Operation *op = block.empty() ? nullptr : &block.front(); op;) {
+    if (auto batch = llvm::dyn_cast<BatchOp>(op);
+        batch && failed(flattenIn(batch.getBody().front(), guards)))
+      return failure();
+    if (classOf(op) != OpClass::branch) {
+      op = op->getNextNode();
+      continue;
+    }
+    Operation *before = op->getPrevNode();
     if (auto choose = llvm::dyn_cast<ChooseOp>(op)) {
       if (failed(flatten(choose, guards)))
         return failure();
     } else {
       unrollRepeat(llvm::cast<RepeatOp>(op), guards);
     }
+    op = before ? before->getNextNode() : &block.front();
   }
+  return success();
+}
+
+FailureOr<Guards> flattenBranches(PipelineOp pipeline) {
+  Guards guards;
+  if (failed(flattenIn(pipeline.getBody().front(), guards)))
+    return failure();
   return guards;
 }
 

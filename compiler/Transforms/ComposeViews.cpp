@@ -20,12 +20,32 @@ using namespace penstock::transforms;
 
 namespace {
 
+/// Returns whether a symbol multiplies what another one moves, in sums and products alone.
+bool isNested(AffineExpr place) {
+  bool found = false, linear = true;
+  place.walk([&](AffineExpr part) {
+    auto pair = llvm::dyn_cast<AffineBinaryOpExpr>(part);
+    if (!pair || part.isSymbolicOrConstant())
+      return;
+    const bool product = pair.getKind() == AffineExprKind::Mul;
+    linear &=
+        product ? pair.getRHS().isSymbolicOrConstant() : pair.getKind() == AffineExprKind::Add;
+    found |= product && !llvm::isa<AffineDimExpr>(pair.getLHS()) &&
+             !llvm::isa<AffineConstantExpr>(pair.getRHS());
+  });
+  return found && linear;
+}
+
 struct ViewOfView : OpRewritePattern<ViewOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
     auto inner = view.getInput().getDefiningOp<ViewOp>();
     if (!inner)
       return rewriter.notifyMatchFailure(view, "its input is not a view");
+    // Each of several turns reads both axes, so that a chain of them would double with each.
+    if (llvm::any_of(inner.getMap().getResults(), isNested) ||
+        llvm::any_of(view.getMap().getResults(), isNested))
+      return rewriter.notifyMatchFailure(view, "it is multiplied out first");
     // Symbols of the composed map: the inner view's, then the outer one's.
     SmallVector<Value> symbols(inner.getSymbols());
     llvm::append_range(symbols, view.getSymbols());
@@ -140,27 +160,13 @@ struct MultiplySymbolsOut : OpRewritePattern<ViewOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ViewOp view, PatternRewriter &rewriter) const override {
     const AffineMap map = view.getMap();
-    auto nested = [](AffineExpr result) {
-      bool found = false, linear = true;
-      result.walk([&](AffineExpr part) {
-        auto pair = llvm::dyn_cast<AffineBinaryOpExpr>(part);
-        if (!pair || part.isSymbolicOrConstant())
-          return;
-        const bool product = pair.getKind() == AffineExprKind::Mul;
-        linear &=
-            product ? pair.getRHS().isSymbolicOrConstant() : pair.getKind() == AffineExprKind::Add;
-        found |= product && !llvm::isa<AffineDimExpr>(pair.getLHS()) &&
-                 !llvm::isa<AffineConstantExpr>(pair.getRHS());
-      });
-      return found && linear;
-    };
-    if (llvm::none_of(map.getResults(), nested))
+    if (llvm::none_of(map.getResults(), isNested))
       return rewriter.notifyMatchFailure(view, "no symbol multiplies what another one moves");
     ScalarBuilder scalars(rewriter, view.getLoc());
     SmallVector<Value> symbols(view.getSymbols());
     SmallVector<AffineExpr> results(map.getResults());
     for (AffineExpr &result : results) {
-      if (!nested(result))
+      if (!isNested(result))
         continue;
       const Steps read = stepsOf(result, view, scalars);
       auto symbol = [&](Value number) {

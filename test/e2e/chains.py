@@ -60,7 +60,7 @@ OPERATORS = (
     lambda c: f"flip({c.some('h', 'w')}){c.some('', ' if chance(0.5)')}",
     lambda c: f"shift({c.whole(-5, 5)}, {c.whole(-5, 5)})",
     lambda c: "rotate90",
-    lambda c: f"rotate({c.degrees(-360, 360)}{c.some('', ', bilinear')})",
+    lambda c: f"rotate({c.degrees(-360, 360)}{c.some('', ', linear', ', cubic')})",
     lambda c: f"affine({c.degrees(-180, 180)}, {c.whole(-6, 6)}, {c.whole(-6, 6)}, {c.real(0.1, 3)})",
     lambda c: f"translate({c.whole(-9, 9)}, {c.whole(-9, 9)})",
     lambda c: f"shear({c.some('h', 'w')}, {c.real(-2, 2)})",

@@ -81,6 +81,8 @@ pipeline p(list: path, root: path) with on_error = substitute(100%) {
                 os.remove(self.path)
         elif os.path.exists(self.path):
             process.send_signal(signal.SIGSTOP)
+            if process.returncode is not None:
+                return  # it ended, as send_signal found
             os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
             with open(self.path, "r+b") as file:
                 if kind == "overwrite":

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 
+from chains import OPERATORS, Chain
 from support import ToolTest, unittest
 
 SOURCE = "  for row in synthetic(64, x = u8[h = 48, w = 48, c = rgb], k = 0 .. 10) order sequential\n"
@@ -20,6 +21,20 @@ def program(lets, functions="", outputs=("    output image: u8[n, h, w, c] = x\n
 def stages(n, *names):
     """x through the stages, again and again."""
     return "  let x = row.x" + "".join(f"\n    |> {names[i % len(names)]}" for i in range(n)) + "\n"
+
+
+# One operator after itself, which reads what it makes at several places or in several ways.
+REPEATED = [
+    *(f"extend({axis}, 1, 2, border = {border})" for axis in "hw" for border in ("constant", "edge", "reflect", "symmetric", "wrap")),
+    "{ extend(h, 1, 1, border = wrap) |> extend(w, 1, 1, border = edge) }",
+    "{ pad(1, border = reflect) |> flip(w) if chance(0.5) }",
+    "choose { 1 => flip(w), 1 => flip(h), 1 => rotate90 }",
+    "choose { 1 => invert, 1 => posterize(3), 1 => solarize(100) }",
+    "choose { 1 => grayscale, 1 => smooth, 1 => autocontrast }",
+    "smooth if chance(0.5)", "box_blur(1) if chance(0.5)", "color_jitter(0.4, 0.4, 0.4, 0.1) if chance(0.5)", "resize_axis(w, 40)",
+    "erase",
+    *(stage for stage in (operator(Chain(4)) for operator in OPERATORS) if "augment" not in stage),
+]
 
 
 def add(n):
@@ -152,6 +167,13 @@ class Scaling(ToolTest):
                 self.assertGreater(once, 0)
                 # The square would be 4, n log n is 2.3 at these sizes.
                 self.assertLess(twice / once, 2.5, f"{once} at {n}, {twice} at {2 * n}")
+
+    def test_operators_after_themselves(self):
+        empty = self.compile(program("  let x = row.x\n"))
+        for stage in REPEATED:
+            with self.subTest(stage=stage):
+                once, twice = (self.compile(program(stages(n, stage))) - empty for n in (8, 16))
+                self.assertLess(twice / once, 2.5, f"{once} at 8, {twice} at 16")
 
     def test_functions_that_write_out_too_much_are_refused_before_they_are(self):
         message = self.compile(doubling(1 << 20), expect=1)

@@ -106,6 +106,7 @@ struct Site {
   /// What is known of scalars in the case that the loops at hand are written for.
   llvm::SmallVector<std::pair<mlir::Value, LaneValue>, 2> facts;
   const PadRows *padRows = nullptr;
+  int64_t forks = 0;              ///< pads around that tell vectors inside from others
   std::optional<int64_t> channel; ///< that storeLanes() makes
   mlir::Value partialSums;        ///< room for 32 vectors of the reduction at hand
 

@@ -1,23 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pads: what lies outside.
-#include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
+// Places outside of a tensor, and the elements that stand for them.
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Margins.h"
-#include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Lane/LaneDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include <bit>
 
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
+/// After how many elements a border begins again; at least 1.
+static Value periodOf(const Lanes &l, Value extent, Border border) {
+  Value period = extent;
+  if (border != Border::wrap) {
+    Value turning = border == Border::symmetric ? extent : l.sub(extent, l.integerLike(extent, 1));
+    period = l.mul(turning, l.integerLike(extent, 2));
+  }
+  return l.maxS(period, l.integerLike(extent, 1));
+}
+
+/// The remainder of numbers from 0 to below 2^51 by one above 0, as small. No machine divides
+/// integers in lanes. A quotient that is not whole is 1 / y away from the next whole number, and
+/// its rounding errs by less for x below 2^53. Numbers below 2^52 are the last bits of themselves
+/// plus 2^52.
+static Value smallRemainder(const Lanes &l, Value x, Value y) {
+  if (!llvm::isa<VectorType>(x.getType()))
+    return l.remS(x, y);
+  constexpr double shift = 0x1p52;
+  constexpr auto shifted = std::bit_cast<int64_t>(shift);
+  auto real = [&](Value i) -> Value {
+    Value bits = l.orInt(i, l.integerLike(i, shifted));
+    Value sum = l.b.create<arith::BitcastOp>(l.loc, l.like(i, l.b.getF64Type()), bits);
+    return l.b.create<arith::SubFOp>(l.loc, sum, l.floatLike(sum, shift));
+  };
+  Value fx = real(x), fy = l.splat(real(y));
+  Value quotient = l.b.create<arith::DivFOp>(l.loc, fx, fy);
+  Value whole = l.b.create<LLVM::FFloorOp>(l.loc, quotient);
+  Value product = l.b.create<arith::MulFOp>(l.loc, whole, fy);
+  Value rest = l.b.create<arith::SubFOp>(l.loc, fx, product);
+  Value sum = l.b.create<arith::AddFOp>(l.loc, rest, l.floatLike(rest, shift));
+  Value bits = l.b.create<arith::BitcastOp>(l.loc, x.getType(), sum);
+  return l.xorInt(bits, l.integerLike(bits, shifted));
+}
+
+/// The element for a place within the first period.
+static Value turned(const Lanes &l, Value rest, Value extent, Value period, Border border) {
+  if (border == Border::wrap)
+    return rest;
+  Value mirrored = l.sub(period, rest);
+  if (border == Border::symmetric)
+    mirrored = l.sub(mirrored, l.integerLike(mirrored, 1));
+  return l.pick(l.cmp(CmpIPredicate::slt, rest, extent), rest, mirrored);
+}
+
 Index penstock::conversion::bordered(const Site &site, const Index &index, Value extent,
                                      Border border, Value &inside) {
   auto [ctx, b, l, m] = site.parts();
   Value i = m.numbers(index);
-  Value zero = l.integerLike(i, 0), one = l.integerLike(i, 1), n = extent;
+  Value zero = l.integerLike(i, 0), n = extent;
   l.match(i, n);
   switch (border) {
   case Border::constant: {
@@ -31,18 +74,23 @@ Index penstock::conversion::bordered(const Site &site, const Index &index, Value
     break;
   }
   // A remainder by the period, made non-negative.
-  Value period = border == Border::wrap        ? n
-                 : border == Border::symmetric ? l.mul(n, l.integerLike(n, 2))
-                                               : l.mul(l.sub(n, one), l.integerLike(n, 2));
-  period = l.maxS(period, one);
+  Value period = periodOf(l, n, border);
   Value rest = l.remS(i, period);
   rest = l.pick(l.cmp(CmpIPredicate::slt, rest, zero), l.add(rest, period), rest);
-  if (border == Border::wrap)
-    return m.of(rest);
-  Value mirrored = l.sub(period, rest);
-  if (border == Border::symmetric)
-    mirrored = l.sub(mirrored, one);
-  return m.of(l.pick(l.cmp(CmpIPredicate::slt, rest, n), rest, mirrored));
+  return m.of(turned(l, rest, n, period, border));
+}
+
+Index penstock::conversion::repeated(const Site &site, const Index &index, Value low, Value extent,
+                                     Border border) {
+  auto [ctx, b, l, m] = site.parts();
+  Value period = periodOf(l, extent, border);
+  // The same for all lanes, and of any size: it goes first, and what is left is small.
+  Value ahead = l.remS(l.sub(l.i64(0), low), period);
+  ahead = l.pick(l.cmp(CmpIPredicate::slt, ahead, l.i64(0)), l.add(ahead, period), ahead);
+  Value x = m.numbers(m.add(index, m.uniform(l.add(low, ahead))));
+  Value rest = smallRemainder(l, l.maxS(x, l.integerLike(x, 0)), period);
+  l.match(rest, extent);
+  return m.of(turned(l, rest, extent, l.splat(period), border));
 }
 
 /// Numbers that an index cannot leave, where its loops tell.
@@ -120,120 +168,4 @@ static bool readsPlainlyBelow(const Site &site, Value value, Seen &seen) {
     });
   // Tables are not padded by memory.
   return false;
-}
-
-/// The element of a pad's input that is nearest, or the fill.
-static LaneValue nearestOf(const Site &site, PadOp op, ArrayRef<Index> moved,
-                           ArrayRef<int64_t> axes, LaneValue fill) {
-  auto [ctx, b, l, m] = site.parts();
-  SmallVector<Index> inner(moved);
-  Value inside;
-  for (int64_t axis : axes)
-    inner[axis] =
-        bordered(site, moved[axis], extent(site, op.getInput(), axis), op.getBorder(), inside);
-  LaneValue value = emit(site, op.getInput(), inner);
-  if (!inside)
-    return value;
-  return l.select(l.wrap(inside, b.getI1Type()), value, fill);
-}
-
-/// Returns whether the axes of a pad's input have elements; null where they are known to, or a
-/// border has some anyway.
-static Value hasElements(const Site &site, PadOp op, ArrayRef<int64_t> axes) {
-  auto [ctx, b, l, m] = site.parts();
-  NamedTensorType type = typeOf(op.getInput());
-  Value some;
-  if (op.getBorder() == Border::constant)
-    for (int64_t axis : axes)
-      if (!type.getAxes()[axis].isStatic() || type.getAxes()[axis].extent == 0) {
-        Value any = l.cmp(CmpIPredicate::sgt, extent(site, op.getInput(), axis), l.i64(0));
-        some = some ? l.andInt(some, any) : any;
-      }
-  return some;
-}
-
-/// Along uniform axes whether a padded element exists is one answer for all
-/// lanes. Along the axis of the lanes, the loads below leave out those that do
-/// not exist.
-LaneValue penstock::conversion::emitPad(const Site &site, PadOp op, ArrayRef<Index> at) {
-  auto [ctx, b, l, m] = site.parts();
-  NamedTensorType type = typeOf(op.getInput());
-  const bool vector = anyLanes(at);
-  SmallVector<Index> moved(at);
-  SmallVector<int64_t> axes;
-  Value whole, rows;
-  bool canTest = true;
-  int64_t laneAxis = -1, laneAxes = 0;
-  const PadRows none;
-  const PadRows &rowsKnown = site.padRows ? *site.padRows : none;
-  const auto known = rowsKnown.find(op);
-  const bool rowExists = known != rowsKnown.end() && known->second;
-  for (auto [name, low] : llvm::zip(op.getOver().getAsRange<StringAttr>(), op.getLow())) {
-    const int64_t axis = type.axisIndex(name);
-    axes.push_back(axis);
-    moved[axis] = m.add(at[axis], m.uniform(l.sub(l.i64(0), scalarOf(site, low).value)));
-    Value inside = wholeInside(l, moved[axis], extent(site, op.getInput(), axis));
-    canTest &= static_cast<bool>(inside);
-    if (!canTest)
-      continue;
-    whole = whole ? l.andInt(whole, inside) : inside;
-    if (moved[axis].uniform()) {
-      if (!rowExists || !llvm::is_contained(*known->second, axis))
-        rows = rows ? l.andInt(rows, inside) : inside;
-    } else {
-      ++laneAxes;
-      laneAxis = axis;
-    }
-  }
-  auto directAt = [&](const Site &site) { return emit(site, op.getInput(), moved); };
-  auto direct = [&] { return directAt(site); };
-  const LaneValue fill = op.getFill() ? scalarOf(site, op.getFill()) : LaneValue{};
-  if (known != rowsKnown.end() && !rowExists)
-    return fill;
-  if (rowExists && !rows && !laneAxes && canTest && op.getBorder() == Border::constant)
-    return direct();
-  Type element = type.getElementType();
-  const int64_t stride = laneAxis >= 0 ? moved[laneAxis].stride : 0;
-  if (canTest && whole && op.getBorder() == Border::constant && laneAxes <= 1 &&
-      std::abs(stride) <= 1 && readsPlainly(site, op.getInput())) {
-    auto existing = [&]() -> LaneValue {
-      if (laneAxis < 0)
-        return direct();
-      Value last = l.sub(extent(site, op.getInput(), laneAxis), l.i64(1)),
-            base = moved[laneAxis].base;
-      LiveLanes lanes = stride > 0 ? LiveLanes{l.sub(l.i64(0), base), l.sub(last, base)}
-                                   : LiveLanes{l.sub(base, last), base};
-      LaneValue value = directAt(site.withLive(lanes));
-      Value source = op.getInput();
-      while (auto view = source.getDefiningOp<ViewOp>())
-        source = view.getInput();
-      if (ctx.buffers.contains(source) && Lanes::isPositiveZero(fill.value))
-        return value; // lanes that are not live read as 0
-      return l.select(l.wrap(m.liveMask(lanes), b.getI1Type()), value, fill);
-    };
-    // Where there are many vectors, most lie inside.
-    const Axis &across = type.getAxes()[std::max<int64_t>(laneAxis, 0)];
-    auto lanes = [&] {
-      if (laneAxis < 0 || (across.isStatic() && across.extent <= l.lanes))
-        return existing();
-      return branch(site, wholeInside(l, moved[laneAxis], extent(site, op.getInput(), laneAxis)),
-                    element, vector, direct, existing);
-    };
-    if (laneAxis >= 0 && !(across.isStatic() && across.extent > 0)) {
-      Value some = l.cmp(CmpIPredicate::sgt, extent(site, op.getInput(), laneAxis), l.i64(0));
-      rows = rows ? l.andInt(rows, some) : some;
-    }
-    if (!rows)
-      return lanes();
-    return branch(site, rows, element, vector, lanes, [&] { return fill; });
-  }
-  auto nearest = [&] { return nearestOf(site, op, moved, axes, fill); };
-  // Nothing is near to what lies outside of an empty axis.
-  Value some = hasElements(site, op, axes);
-  auto outside = [&] {
-    return some ? branch(site, some, element, vector, nearest, [&] { return fill; }) : nearest();
-  };
-  if (!canTest || !whole)
-    return outside();
-  return branch(site, whole, element, vector, direct, outside);
 }

@@ -38,6 +38,10 @@ LaneValue emitGather(const Site &site, pipe::GatherOp op, llvm::ArrayRef<Index> 
 /// for a constant border.
 Index bordered(const Site &site, const Index &index, mlir::Value extent, pipe::Border border,
                mlir::Value &inside);
+/// The same for a place of a pad, `low` further on than `index`, and a border that repeats
+/// elements: without a division in each lane.
+Index repeated(const Site &site, const Index &index, mlir::Value low, mlir::Value extent,
+               pipe::Border border);
 /// Returns whether first and last lane of an affine index lie inside, `low` and `high` away from
 /// them too; null if that cannot be said for all lanes at once.
 mlir::Value wholeInside(const Lanes &l, const Index &index, mlir::Value extent, int64_t low = 0,

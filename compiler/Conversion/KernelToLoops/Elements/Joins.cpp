@@ -107,12 +107,15 @@ LaneValue penstock::conversion::emitPlace(const Site &site, PlaceOp op, ArrayRef
                        l.i64(0));
     isThere = isThere ? l.andInt(isThere, some) : some;
   }
-  auto either = [&] {
-    return l.select(l.wrap(inside, b.getI1Type()), emit(site, op.getPatch(), clamped),
-                    emit(site, op.getBase(), at));
+  auto patch = [&] { return emit(site, op.getPatch(), clamped); };
+  auto nothing = [&] {
+    Value zero =
+        b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(registerType(type.getElementType())));
+    return LaneValue{zero, type.getElementType(), Interval::of(0, 0)};
   };
-  if (!isThere)
-    return either();
-  return branch(site, isThere, type.getElementType(), anyLanes(at), either,
-                [&] { return emit(site, op.getBase(), at); });
+  LaneValue mine = isThere
+                       ? branch(site, isThere, type.getElementType(), anyLanes(at), patch, nothing)
+                       : patch();
+  // Written once: a chain of them would be written again for each.
+  return l.select(l.wrap(inside, b.getI1Type()), mine, emit(site, op.getBase(), at));
 }
