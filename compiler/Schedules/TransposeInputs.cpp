@@ -7,11 +7,13 @@ using namespace mlir;
 using namespace penstock::pipe;
 
 /// Reads of each element that a copy is worth.
-static constexpr int64_t fewestReads = 8;
+static constexpr int64_t fewestReads = 8, fewestReadsNear = 32;
 /// Elements that lie apart and are still taken out of registers.
 static constexpr int64_t nearEnough = 4;
 /// A copy that a core's own cache holds.
 static constexpr int64_t mostBytes = int64_t{1} << 18;
+/// A matrix is worth a larger one: across its rows, each number is read by itself.
+static constexpr int64_t mostMatrixBytes = int64_t{1} << 21;
 
 /// The axis of `input` to move to the end; null where that does not pay.
 static std::optional<int64_t> movedAxis(MapOp map, NamedTensorType input) {
@@ -33,8 +35,60 @@ static std::optional<int64_t> movedAxis(MapOp map, NamedTensorType input) {
   return axis;
 }
 
+/// Returns whether elements of a view that follow each other along `axis` lie apart, be it a
+/// little.
+static bool liesApart(ViewOp view, int64_t axis) {
+  AffineMap map = view.getMap();
+  for (AffineExpr place : map.getResults().drop_back())
+    if (place.isFunctionOfDim(static_cast<unsigned>(axis)))
+      return true;
+  return false;
+}
+
+/// Returns whether a copy of `view` is small, and worth it where it is read `reads` times.
+static bool isWorthACopy(ViewOp view, int64_t reads, int64_t fewest, int64_t most) {
+  NamedTensorType type = tensorOf(view.getResult());
+  return type.isStatic() && reads >= fewest && !view->hasAttr("schedule") &&
+         llvm::isa<BlockArgument>(view.getInput()) &&
+         type.numElements() * scalarBytes(type.getElementType()) <= most;
+}
+
+/// What a map or a product reads through a view, along its lanes, which lie apart there.
+static void storeViews(KernelOp kernel, SmallVectorImpl<ViewOp> &made) {
+  auto store = [&](ViewOp view) {
+    if (!llvm::is_contained(made, view))
+      made.push_back(view);
+  };
+  for (auto map : kernel.getBody().front().getOps<MapOp>()) {
+    NamedTensorType domain = tensorOf(map.getResult());
+    if (!domain.isStatic() || domain.getRank() < 2)
+      continue;
+    for (Value input : map.getInputs()) {
+      auto view = input.getDefiningOp<ViewOp>();
+      NamedTensorType type = tensorOf(input);
+      if (!view || type.getRank() != 1 || type.getAxes().back() != domain.getAxes().back())
+        continue;
+      const int64_t reads = domain.numElements() / std::max<int64_t>(type.numElements(), 1);
+      if (liesApart(view, 0) && isWorthACopy(view, reads, fewestReadsNear, mostBytes))
+        store(view);
+    }
+  }
+  for (auto product : kernel.getBody().front().getOps<ContractOp>()) {
+    auto view = product.getMatrix().getDefiningOp<ViewOp>();
+    NamedTensorType value = tensorOf(product.getValue());
+    // Lanes lie along the matrix's rows where the value has no run of its own.
+    if (view && value.isStatic() && value.getRank() > 0 && liesApart(view, 1) &&
+        value.getAxes().back().name == tensorOf(view.getResult()).getAxes()[0].name &&
+        isWorthACopy(view,
+                     value.numElements() / std::max<int64_t>(value.getAxes().back().extent, 1),
+                     fewestReads, mostMatrixBytes))
+      store(view);
+  }
+}
+
 SmallVector<ViewOp> penstock::schedules::transposeInputs(KernelOp kernel) {
   SmallVector<ViewOp> made;
+  storeViews(kernel, made);
   for (auto map : kernel.getBody().front().getOps<MapOp>())
     for (OpOperand &operand : map.getInputsMutable()) {
       auto input = llvm::cast<NamedTensorType>(operand.get().getType());

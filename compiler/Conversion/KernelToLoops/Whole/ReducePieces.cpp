@@ -11,6 +11,9 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
+/// Longer rows of pieces fill lanes by themselves, in a loop.
+static constexpr int64_t longest = penstock::scalar::reductionLanes / 2;
+
 /// A reduction; or a minimum or maximum whose zeros are to be resolved, or what resolves them.
 enum class Found { whole, unresolved, leastBits };
 static LaneValue reduceOnePiece(const Site &site, ReduceOp op, const Pieces &pieces,
@@ -27,7 +30,7 @@ std::optional<Pieces> penstock::conversion::piecesOf(const Site &site, ReduceOp 
     return std::nullopt;
   const int64_t reduced = axes.over.back(), size = in.getAxes()[reduced].extent;
   const auto apart = elementsApart(site, op.getValue(), reduced);
-  if (!apart || *apart < 1 || *apart > 4 || size < 2 || size > partialSums ||
+  if (!apart || *apart < 1 || *apart > 4 || size < 2 || size > longest ||
       !llvm::isPowerOf2_64(size) || *count / size > partialSums ||
       *count / size * costOf(site, op.getValue()) > writtenOut)
     return std::nullopt;
