@@ -167,6 +167,7 @@ LogicalResult PlanVisitor::visit(pipe::SetEntryOp op) {
   if (auto probe = llvm::dyn_cast_or_null<pipe::ProbeOp>(leaf)) {
     const int media = scope.mediaOf(probe.getData(), probe.getMedia());
     plan::MediaT &entry = *plan.media[static_cast<size_t>(media)];
+    entry.of_rows |= probe->hasAttr("of_rows");
     const media::Medium &medium = media::all[media::find(entry.media)];
     const auto number =
         static_cast<size_t>(media::numberNamed(medium, std::string_view(probe.getNumber())));

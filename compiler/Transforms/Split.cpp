@@ -59,6 +59,8 @@ static bool staysInPipeline(Operation *op) {
 static bool isOfRow(Operation *leaf) {
   auto field = llvm::dyn_cast<FieldOp>(leaf);
   auto extent = llvm::dyn_cast<FieldExtentOp>(leaf);
+  if (auto probe = llvm::dyn_cast<ProbeOp>(leaf))
+    field = probe.getData().getDefiningOp<FieldOp>(); // its file's header is read then
   Value row = field ? field.getRow() : extent ? extent.getRow() : Value();
   return isOfSession(leaf) || (row && row.getDefiningOp<RowOp>());
 }
@@ -111,6 +113,8 @@ LogicalResult Splitter::slice(Value value, SetVector<Operation *> &ops, Phase ph
     return failure;
   }
   if (isLeaf(op)) {
+    if (phase == Phase::rows && llvm::isa<ProbeOp>(op))
+      op->setAttr("of_rows", UnitAttr::get(op->getContext()));
     slotOf(value);
     return success();
   }

@@ -184,6 +184,7 @@ private:
     const int kind = media::find(m.media);
     if (!require(kind >= 0, "media", i, "is of an unknown kind"))
       return;
+    require(!m.of_rows || m.row == 0, "media", i, "is of a row that is not the table's own");
     require(m.numbers.size() <= media::all[kind].numbers.size(), "media", i, "has ",
             m.numbers.size(), " numbers");
     for (int32_t number : m.numbers)

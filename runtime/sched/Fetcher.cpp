@@ -48,9 +48,7 @@ int64_t Fetcher::fetch(Work &work, int64_t slot) {
     Encoded &encoded = work.media(slot, i);
     encoded.file.reset(); // of a row that was tried before
     encoded.sound.reset();
-    encoded.status = isVideo(*media[i])  ? openVideo(work, slot, i)
-                     : entries[i]->parts ? openFile(work, slot, i)
-                                         : fetchWhole(work, slot, i);
+    encoded.status = open(work, slot, i);
     good = good && encoded.status;
     isPartial |= encoded.status && encoded.parts() && encoded.bytesHeld() < encoded.file->size();
   }
@@ -74,6 +72,19 @@ int64_t Fetcher::fetch(Work &work, int64_t slot) {
   work.costs.add(Stage::Fetch, clock.nowNs() - begin, std::max<size_t>(1, media.size()));
   work.costs.fetchedBytes += read;
   return int64_t(held);
+}
+
+Status Fetcher::open(Work &work, int64_t slot, size_t media) {
+  return isVideo(*program->tree().media[media]) ? openVideo(work, slot, media)
+         : entries[media]->parts                ? openFile(work, slot, media)
+                                                : fetchWhole(work, slot, media);
+}
+
+Status Fetcher::readHeader(Work &work, size_t media, int64_t *into) {
+  if (Status status = open(work, 0, media); !status)
+    return status;
+  MediumInput input = inputOf(work.media(0, media));
+  return storeHeader(*program->tree().media[media], input, limits, into);
 }
 
 Status Fetcher::fetchWhole(Work &work, int64_t slot, size_t number) {

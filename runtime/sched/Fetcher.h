@@ -24,8 +24,11 @@ public:
   /// Reads what one selected sample needs from where its rows say, and returns how
   /// many bytes are held. Blocks. What goes wrong stands in `work.media()`.
   int64_t fetch(Work &work, int64_t slot);
+  /// Stores the numbers of a header of the first sample's file, of which it reads no more.
+  Status readHeader(Work &work, size_t media, int64_t *block);
 
 private:
+  Status open(Work &work, int64_t slot, size_t media);
   Status fetchWhole(Work &work, int64_t slot, size_t media);
   /// The beginning of a file that is read in parts.
   Status openFile(Work &work, int64_t slot, size_t media);

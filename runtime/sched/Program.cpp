@@ -259,7 +259,7 @@ Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layou
   auto rules = lengthRules(*program);
   if (!rules)
     return rules.error();
-  auto choice = chooseRows(*program->layout, *program->tables, program->block, *rules);
+  auto choice = chooseRows(program, *rules);
   if (!choice)
     return choice.error();
   program->order = std::move(choice->order);

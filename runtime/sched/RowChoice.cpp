@@ -2,11 +2,13 @@
 #include "runtime/sched/RowChoice.h"
 
 #include "runtime/abi/message.h"
+#include "runtime/sched/RowHeaders.h"
 #include "runtime/sched/Workers.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -17,11 +19,14 @@ namespace {
 /// Runs the plan's kernel for one row after the other.
 class RowVisitor {
 public:
-  RowVisitor(const Layout &layout, const Tables &tables, const std::vector<int64_t> &block)
-      : layout(layout), tables(tables), block(block), scratch(size_t(Layout::earlyScratch)) {}
+  /// \param headers  of the rows that are visited, one behind the other; null: none is asked for
+  RowVisitor(const Program &program, const RowHeaders *headers)
+      : layout(*program.layout), tables(*program.tables), headers(headers), block(program.block),
+        scratch(size_t(Layout::earlyScratch)) {}
 
-  /// Fills the block for `row`.
-  Status visit(int64_t row) {
+  /// Fills the block for `row`, which is the `entry`-th.
+  Status visit(int64_t row, size_t entry) {
+    isBad = headers && !headers->store(entry, block.data());
     const plan::PlanT &tree = layout.tree();
     for (const auto &field : tree.fields) {
       if (field->row != 0)
@@ -42,19 +47,22 @@ public:
   }
   bool keeps() const {
     const int32_t slot = layout.tree().keep_slot;
-    return slot < 0 || block[size_t(slot)];
+    return slot < 0 || block[size_t(slot)] || isBad; // it is reported when a sample needs it
   }
   double weight() const {
     const int32_t slot = layout.tree().weight_slot;
     return slot < 0 ? 1 : std::bit_cast<double>(block[size_t(slot)]);
   }
   double length() const {
-    return std::bit_cast<double>(block[size_t(layout.tree().batch->by_length->length_slot)]);
+    const auto slot = size_t(layout.tree().batch->by_length->length_slot);
+    return isBad ? 0 : std::bit_cast<double>(block[slot]);
   }
 
 private:
   const Layout &layout;
   const Tables &tables;
+  const RowHeaders *headers;
+  bool isBad = false;
   std::vector<int64_t> block;
   std::vector<uint8_t> scratch;
 };
@@ -95,10 +103,24 @@ Result<Order> orderOf(plan::Order kind, int64_t rows, const std::vector<double> 
 
 } // namespace
 
-Result<RowChoice> chooseRows(const Layout &layout, const Tables &tables,
-                             const std::vector<int64_t> &block,
+/// The rows that `where` looks at, in the order of positions where there is no other.
+static std::vector<int64_t> candidates(const plan::PlanT &tree, int64_t length) {
+  if (tree.order == plan::Order::listed)
+    return {tree.order_list.begin(), tree.order_list.end()};
+  std::vector<int64_t> rows(static_cast<size_t>(length));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+static bool asksForHeaders(const plan::PlanT &tree) {
+  return std::any_of(tree.media.begin(), tree.media.end(),
+                     [](const auto &media) { return media->of_rows; });
+}
+
+Result<RowChoice> chooseRows(const std::shared_ptr<const Program> &program,
                              const std::optional<LengthBatches::Rules> &rules) {
-  const plan::PlanT &tree = layout.tree();
+  const plan::PlanT &tree = program->tree();
+  const Tables &tables = *program->tables;
   const int64_t length = tables.length(0);
   const bool isListed = tree.order == plan::Order::listed;
   if (tree.rows_kernel < 0 && tree.keep_slot < 0 && tree.weight_slot < 0 && !rules) {
@@ -115,13 +137,19 @@ Result<RowChoice> chooseRows(const Layout &layout, const Tables &tables,
     return Error{Code::Limit, "`where`, `weighted` and lengths look at all " +
                                   std::to_string(length) + " rows of the table; the limit is 2^31"};
   const FloatMode mode;
-  RowVisitor visitor(layout, tables, block);
+  std::optional<RowHeaders> headers;
+  if (asksForHeaders(tree)) {
+    if (const ExternalSource *table = tables.external(0))
+      return table->scalar(0, 0).error(); // its rows are read when they are needed
+    headers = RowHeaders::read(program, candidates(tree, length));
+  }
+  RowVisitor visitor(*program, headers ? &*headers : nullptr);
   std::vector<int64_t> rows, lengths;
   std::vector<double> weights;
   const int64_t entries = isListed ? int64_t(tree.order_list.size()) : length;
   for (int64_t i = 0; i < entries; ++i) {
     const int64_t row = isListed ? tree.order_list[size_t(i)] : i;
-    if (Status status = visitor.visit(row); !status)
+    if (Status status = visitor.visit(row, size_t(i)); !status)
       return status.error();
     if (!visitor.keeps())
       continue;

@@ -5,17 +5,16 @@
 
 #include "runtime/core/LengthBatches.h"
 #include "runtime/core/Order.h"
-#include "runtime/sched/Layout.h"
-#include "runtime/sched/Tables.h"
 
-#include <cstdint>
+#include <memory>
 #include <optional>
-#include <vector>
 
 namespace penstock::runtime {
 
 /// Rows up to which a table can be looked at one by one.
 inline constexpr int64_t maxChosenRows = int64_t(1) << 31;
+
+struct Program;
 
 struct RowChoice {
   Order order;
@@ -24,14 +23,15 @@ struct RowChoice {
 };
 
 /// The order of the table of `for`. Where the plan has conditions, weights or
-/// lengths, looks at all rows once, with `block` as what parameters have filled in; so
-/// that costs some time and 8 to 24 bytes a row, and any position is still O(1)
-/// or, weighted and by length, O(log rows). `rules`: of a plan whose batches go by length.
+/// lengths, looks at all rows once; so that costs some time and 8 to 24 bytes a row, and any
+/// position is still O(1) or, weighted and by length, O(log rows). Where they ask for what
+/// headers say, the headers of all rows are read. A row whose header cannot be read stays, and
+/// is the shortest: a sample of it will be bad. `rules`: of a plan whose batches go by length.
+/// Of `program` there must be layout, tables and block.
 ///
 /// Errors: InvalidArgument where no row is left or a weight or length is senseless, with
 /// the row's name; Limit for tables that are too long to be looked at.
-Result<RowChoice> chooseRows(const Layout &layout, const Tables &tables,
-                             const std::vector<int64_t> &block,
+Result<RowChoice> chooseRows(const std::shared_ptr<const Program> &program,
                              const std::optional<LengthBatches::Rules> &rules);
 
 } // namespace penstock::runtime

@@ -14,6 +14,13 @@ from support import EXAMPLES, ROOT, ToolTest, main, make_folder
 
 FAKES = None
 
+LENGTHS = """  for row in synthetic(30, x = f32[k = 1 ..= 40, box = xyxy]) order shuffled
+  let kept = compact(row.x, map (i in index(row.x, k)) { i % 3 == 0 })
+  batch <= 200 elements by extent(row.x, k) buckets 3 last keep {
+    output x: f32[n, k <= 40, box] pad -1 = map (v in row.x) { v * 2.0 }
+    output kept: f32[n, box, k <= 40] stored [n, k, box] pad 0.5 = kept
+    output parts: f32[n, k <= 40, box] ragged = map (v in row.x) { v + 1.0 }
+  }"""
 # Each with what it is about: constants, ragged outputs, branches, peers, what runs once for a batch, an axis n
 # inside, tables of the host, temporaries that share memory, checks.
 PIPELINES = {
@@ -113,6 +120,18 @@ class Gpu(ToolTest):
         for name, body in PIPELINES.items():
             with self.subTest(name):
                 self.assert_same(self.write(body, name), "--epochs", "2")
+
+    def test_batches_by_length(self):
+        """Their outputs are filled up in the host's memory, whoever makes them."""
+        pipe = self.write(LENGTHS, "lengths")
+        expected = self.hashes("run", pipe, "--epochs", "2")
+        self.assertEqual(len(expected.splitlines()), 60)
+        for seed in (0, 1):
+            self.behaviour = f"seed={seed}"
+            self.assertEqual(self.hashes("run", pipe, "--epochs", "2", "--gpu", "sm_90"), expected)
+        with open(pipe) as file:
+            stay = self.write(re.sub(r"pipe 1.*?{\n|}\n$", "", file.read(), flags=re.S).replace("pad -1", "pad -1 on gpu"), "stay")
+        self.assertIn("is delivered in the host's memory", self.run_tool("check", stay, expect=1).stderr)
 
     def test_pictures(self):
         make_folder(self.data, per_class=7)

@@ -208,6 +208,39 @@ class Utterances(Sounds):
             self.assertEqual(found["spec"].shape, (80, frames))
             self.assertIn(frames, [1 + int(s * RATE) // 160 for s in self.seconds])
 
+    def test_lengths_of_headers(self):
+        """Without a column that says how long a file is, headers do: the same batches."""
+        names = []
+        for i in range(40):
+            names.append(f"many/{i:02}.{['wav', 'flac'][i % 2]}")
+            self.put(names[-1], wave(i, self.seconds[i]))
+        table = os.path.join(self.folder, "table.csv")
+        with open(table, "w") as file:
+            file.writelines(["file,samples\n"] + [f"{name},{int(s * RATE)}\n" for name, s in zip(names, self.seconds)])
+        text = """pipeline p(list: path, root: path) with on_error = substitute(50%) {
+  for row in csv(list, root, data = column("file", bytes), samples = i64) where SAMPLES > 3000 order shuffled
+  let sound = decode(row.data, mono)
+  batch <= 90_000 elements by SAMPLES buckets 4 last keep {
+    output wave: f32[n, t <= 24_000] pad 0.0 = sound
+    output samples: i64[n] = extent(sound, t)
+  }
+}"""
+        self.set = self.given(list=table, root=self.data)
+        found = []
+        for samples in ("row.samples", "probe(row.data, wave).samples"):
+            self.EXAMPLE = self.write(text.replace("SAMPLES", samples))
+            for threads in (1, 3):
+                ran, hashes = self.hashes(f"{samples[:3]}{threads}", "--threads", threads)
+                self.assertEqual(ran["samples"], sum(int(s * RATE) > 3000 for s in self.seconds[:40]))
+                found.append(hashes)
+        self.assertEqual(found, [found[0]] * 4)
+        with open(os.path.join(self.data, names[3]), "wb") as file:
+            file.write(b"no sound")
+        ran = self.hashes("damaged")[0]
+        self.assertEqual([bad["row"] for bad in ran["bad_samples"]], [3])
+        drawn = self.write(text.replace("SAMPLES", "draw int(0 .. 9)"))
+        self.assertIn("`where`, weights and lengths are looked at once for each row of the table", self.run_tool("compile", drawn, expect=1).stderr)
+
     def test_bad_files_and_lengths(self):
         self.rows[7]["audio_filepath"] = "gone.wav"
         self.lines("train.json", self.rows)

@@ -66,3 +66,25 @@ pipe.pipeline @draws seed 0 substitute 0.0 {
     pipe.output "a" %i axes ["n"] stored ["n"] : i64
   }
 }
+
+// -----
+
+// Headers of the row's own file are read for that, and of no other row's.
+// CHECK: pipe.kernel @rows "rows"
+// CHECK: pipe.cast value %{{.*}} : i64 -> f64
+// CHECK-LABEL: pipe.pipeline @headers
+// CHECK: pipe.probe "wave" "samples" %{{.*}} {of_rows} : i64
+pipe.pipeline @headers seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "file_list" (%root) named ["list"] columns {data = !pipe.bytes} : !pipe.text
+  %row = pipe.row sequential %table
+  %data = pipe.field %row "data" : !pipe.bytes
+  %samples = pipe.probe "wave" "samples" %data : i64
+  %length = pipe.cast value %samples : i64 -> f64
+  pipe.admit length %length
+  %limit = pipe.constant 100 : i64 -> i64
+  %buckets = pipe.constant 2 : i64 -> i64
+  pipe.batch size(%limit) buckets(%buckets) last drop {
+    pipe.output "a" %samples axes ["n"] stored ["n"] : i64
+  }
+}

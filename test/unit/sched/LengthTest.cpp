@@ -386,6 +386,82 @@ TEST(Lengths, SayWhatIsWrong) {
             "rows come from the caller, and batches by length come from the order of `test`");
 }
 
+/// folderPipeline(), by the heights that headers of pictures say.
+Pipeline heightPipeline(bool keepsAll) {
+  Pipeline p = folderPipeline();
+  p.plan.media[0]->of_rows = true;
+  p.plan.rows_kernel = p.kernel([](pst_kernel_args *args) -> int32_t {
+    int64_t *s = args->scalars;
+    s[20] = std::bit_cast<int64_t>(double(s[9]));
+    s[21] = s[9] >= 18;
+    return 0;
+  });
+  if (!keepsAll)
+    p.plan.keep_slot = 21;
+  p.plan.batch = std::make_unique<plan::BatchT>();
+  p.plan.batch->last = plan::Last::keep;
+  p.plan.batch->by_length = std::make_unique<plan::ByLengthT>();
+  p.plan.batch->by_length->limit = 60;
+  p.plan.batch->by_length->buckets = 2;
+  p.plan.batch->by_length->length_slot = 20;
+  p.plan.batch->by_length->too_long = 1;
+  return p;
+}
+
+/// The rows of an epoch by batch, sorted.
+std::vector<std::vector<int64_t>> rowsOfBatches(Session &session) {
+  std::vector<std::vector<int64_t>> result;
+  while (auto batch = session.next()) {
+    if (!*batch)
+      break;
+    result.push_back((*batch)->rows());
+    std::sort(result.back().begin(), result.back().end());
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+TEST(Lengths, AreWhatHeadersSay) {
+  // Row r < 5 is 16 + 2 r high, the others 17 + 2 (r - 5).
+  FakeFileSystem files;
+  fillFolder(files, 10);
+  auto session = heightPipeline(true).open(folderOptions(files));
+  ASSERT_TRUE(session) << session.error().message;
+  for (const auto &rows : rowsOfBatches(**session)) {
+    ASSERT_LE(rows.size(), 3u);
+    int64_t longest = 0, shortest = INT64_MAX;
+    for (int64_t row : rows) {
+      const int64_t height = row < 5 ? 16 + 2 * row : 17 + 2 * (row - 5);
+      longest = std::max(longest, height);
+      shortest = std::min(shortest, height);
+    }
+    EXPECT_LE(longest * int64_t(rows.size()), 60);
+    EXPECT_EQ(longest > 21, shortest > 21) << "two buckets of about 102 elements";
+  }
+  EXPECT_TRUE((*session)->badSamples().empty());
+}
+
+TEST(Lengths, ABadHeaderIsABadSample) {
+  for (bool keepsAll : {true, false}) {
+    FakeFileSystem files;
+    fillFolder(files, 10);
+    files.addFile("/data/dog/zz.jpg", {1, 2, 3});
+    auto session = heightPipeline(keepsAll).open(folderOptions(files));
+    ASSERT_TRUE(session) << session.error().message;
+    std::set<int64_t> seen;
+    int64_t samples = 0;
+    for (const auto &rows : rowsOfBatches(**session)) {
+      seen.insert(rows.begin(), rows.end());
+      samples += int64_t(rows.size());
+    }
+    EXPECT_EQ(samples, keepsAll ? 11 : 9) << "the file takes part";
+    EXPECT_FALSE(seen.contains(10));
+    const std::vector<BadSample> bad = (*session)->badSamples();
+    ASSERT_FALSE(bad.empty());
+    EXPECT_EQ(bad[0].row, 10);
+  }
+}
+
 TEST(Lengths, DamagedPlansAreRefused) {
   struct Fault {
     const char *finding;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What headers of files say of rows, before there is an order.
+#pragma once
+
+#include "runtime/sched/Program.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// The numbers of headers that the plan's rows kernel asks for (Media.of_rows), of some rows of
+/// the table of `for`. Takes 8 bytes for each number.
+class RowHeaders {
+public:
+  /// Reads the headers, many files at a time. Blocks. `program` needs no order yet.
+  static RowHeaders read(const std::shared_ptr<const Program> &program,
+                         const std::vector<int64_t> &rows);
+  /// Stores those of `rows[entry]` in its block. False where its file is bad: as it will be
+  /// when a sample needs it.
+  bool store(size_t entry, int64_t *block) const;
+
+private:
+  std::vector<int32_t> slots;
+  std::vector<int64_t> numbers; // by entry, then slot
+  std::vector<uint8_t> isBad;
+};
+
+} // namespace penstock::runtime
