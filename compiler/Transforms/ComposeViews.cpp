@@ -290,6 +290,71 @@ struct ViewInsidePad : OpRewritePattern<ViewOp> {
   }
 };
 
+/// The least and the greatest value of an index in the body of `map`, where that is plain to see.
+std::optional<std::pair<int64_t, int64_t>> boundsIn(MapOp map, Value index) {
+  if (auto number = constantOf(index))
+    return std::pair(*number, *number);
+  if (auto argument = llvm::dyn_cast<BlockArgument>(index)) {
+    const int64_t axis = argument.getArgNumber() - static_cast<int64_t>(map.getInputs().size());
+    auto domain = llvm::cast<NamedTensorType>(map.getType());
+    if (argument.getOwner() != &map.getBody().front() || axis < 0 ||
+        !domain.getAxes()[axis].isStatic() || domain.getAxes()[axis].extent < 1)
+      return std::nullopt;
+    return std::pair<int64_t, int64_t>(0, domain.getAxes()[axis].extent - 1);
+  }
+  auto binary = index.getDefiningOp<BinaryOp>();
+  auto of = binary ? boundsIn(map, binary.getLhs()) : std::nullopt;
+  auto by = of ? boundsIn(map, binary.getRhs()) : std::nullopt;
+  if (!by || of->first < 0 || by->first < 0 || std::max(of->second, by->second) > INT32_MAX)
+    return std::nullopt;
+  switch (binary.getKind()) {
+  case BinaryKind::add:
+    return std::pair(of->first + by->first, of->second + by->second);
+  case BinaryKind::mul:
+    return std::pair(of->first * by->first, of->second * by->second);
+  case BinaryKind::div:
+    return by->first > 0 ? std::optional(std::pair(of->first / by->second, of->second / by->first))
+                         : std::nullopt;
+  case BinaryKind::rem:
+    return by->first > 0
+               ? std::optional(std::pair(int64_t{0}, std::min(of->second, by->second - 1)))
+               : std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Merged axes of pieces are read where the pieces come from, so that nobody stores pieces.
+struct LoadOfView : OpRewritePattern<LoadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(LoadOp load, PatternRewriter &rewriter) const override {
+    auto view = load.getTensor().getDefiningOp<ViewOp>();
+    auto map = llvm::dyn_cast<MapOp>(load->getParentOp());
+    if (!view || !map || map->isAncestor(view))
+      return rewriter.notifyMatchFailure(load, "it reads no view from outside of a map");
+    auto type = llvm::cast<NamedTensorType>(view.getType());
+    auto input = llvm::cast<NamedTensorType>(view.getInput().getType());
+    if (!type.isStatic() || !input.isStatic() || !view.getSymbols().empty())
+      return rewriter.notifyMatchFailure(load, "the view differs from sample to sample");
+    for (auto [index, axis] : llvm::zip(load.getIndices(), type.getAxes())) {
+      auto bounds = boundsIn(map, index);
+      if (!bounds || bounds->first < 0 || bounds->second >= axis.extent)
+        return rewriter.notifyMatchFailure(load, "it may read beyond the view");
+    }
+    for (auto [place, axis] : llvm::zip(view.getMap().getResults(), input.getAxes())) {
+      auto bounds = boundsOf(place, type);
+      if (!bounds || bounds->first < 0 || bounds->second >= axis.extent)
+        return rewriter.notifyMatchFailure(load, "the view may read beyond its input");
+    }
+    ScalarBuilder scalars(rewriter, load.getLoc());
+    SmallVector<Value> indices;
+    for (AffineExpr place : view.getMap().getResults())
+      indices.push_back(scalars.apply(place, load.getIndices(), {}));
+    rewriter.replaceOpWithNewOp<LoadOp>(load, load.getType(), view.getInput(), indices);
+    return success();
+  }
+};
+
 /// Another order of a product's axes is that of its value's, which costs nothing to read: the
 /// product is not stored to be copied.
 struct PermutedContract : OpRewritePattern<ViewOp> {
@@ -326,7 +391,7 @@ struct ComposeViewsPass : penstock::transforms::impl::ComposeViewsBase<ComposeVi
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ViewOfView, SimplifyView, AddUpSymbols, MultiplySymbolsOut, PadOfPad,
-                 ViewInsidePad, PermutedContract>(&getContext());
+                 ViewInsidePad, LoadOfView, PermutedContract>(&getContext());
     if (failed(rewriteGreedily(*this, getOperation(), std::move(patterns))))
       signalPassFailure();
   }

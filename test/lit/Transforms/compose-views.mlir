@@ -159,3 +159,42 @@ func.func @turns_the_value_of_a_product(%x: !pipe.tensor<f32[h=3, i=4, w=5]>, %m
       : !pipe.tensor<f32[h=3, u=2, w=5]> -> !pipe.tensor<f32[h=3, w=5, u=2]>
   return %1 : !pipe.tensor<f32[h=3, w=5, u=2]>
 }
+
+// Merged axes of pieces are read where the pieces come from.
+// CHECK-LABEL: func.func @loads_what_a_view_reads
+func.func @loads_what_a_view_reads(%x: !pipe.tensor<f32[w=8]>) -> !pipe.tensor<f32[w=6]> {
+  // CHECK-NOT: pipe.view
+  // CHECK: pipe.map()
+  // CHECK-NEXT: ^bb0(%[[W:.*]]: i64):
+  // CHECK-NEXT: %[[PIECE:.*]] = pipe.binary div %[[W]], %{{.*}}
+  // CHECK-NEXT: %[[IN:.*]] = pipe.binary rem %[[W]], %{{.*}}
+  // CHECK: %[[FIRST:.*]] = pipe.binary mul %[[PIECE]], %{{.*}}
+  // CHECK-NEXT: %[[AT:.*]] = pipe.binary add %[[FIRST]], %[[IN]]
+  // CHECK-NEXT: pipe.load %arg0[%[[AT]]]
+  %two = pipe.constant 2 : i64 -> i64
+  %0 = pipe.view %x by affine_map<(d0, d1) -> (d0 * 3 + d1)> []
+      : !pipe.tensor<f32[w=8]> -> !pipe.tensor<f32[k=3, j=2]>
+  %1 = pipe.map() : () -> !pipe.tensor<f32[w=6]> {
+  ^bb0(%w: i64):
+    %k = pipe.binary div %w, %two : i64
+    %j = pipe.binary rem %w, %two : i64
+    %v = pipe.load %0[%k, %j] : <f32[k=3, j=2]> -> f32
+    pipe.yield %v : f32
+  }
+  return %1 : !pipe.tensor<f32[w=6]>
+}
+
+// Beyond a view its last element is read, which may be another one than the input's.
+// CHECK-LABEL: func.func @loads_beyond_a_view
+func.func @loads_beyond_a_view(%x: !pipe.tensor<f32[w=8]>) -> !pipe.tensor<f32[w=6]> {
+  // CHECK: %[[VIEW:.*]] = pipe.view
+  // CHECK: pipe.load %[[VIEW]]
+  %0 = pipe.view %x by affine_map<(d0) -> (d0 + 1)> []
+      : !pipe.tensor<f32[w=8]> -> !pipe.tensor<f32[w=3]>
+  %1 = pipe.map() : () -> !pipe.tensor<f32[w=6]> {
+  ^bb0(%w: i64):
+    %v = pipe.load %0[%w] : <f32[w=3]> -> f32
+    pipe.yield %v : f32
+  }
+  return %1 : !pipe.tensor<f32[w=6]>
+}

@@ -4,6 +4,8 @@
 //
 // Places that differ by a fixed step from lane to lane, such as `first + k` of the taps of a
 // filter, are a run of elements where all of them lie inside: one load of a vector, in a branch.
+// Where lanes' own coordinate is divided, as by axes that are merged or elements that are repeated,
+// lanes go through pieces, which are loads of vectors where the first lane begins one.
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
@@ -56,6 +58,62 @@ static Value isRun(const Site &site, LoadOp op, ArrayRef<ReadAt> places) {
   return ctx.buffers.contains(op.getTensor()) ? whole : Value();
 }
 
+namespace {
+/// Places along an axis that lanes go through piece by piece.
+struct InPieces {
+  const Site &site;
+  Value aligned = {}; ///< whether the first lane begins a piece; null where there are none
+  std::optional<Index> placeOf(Value number);
+};
+} // namespace
+
+/// Null where lanes go through them in another way.
+std::optional<Index> InPieces::placeOf(Value number) {
+  auto [ctx, b, l, m] = site.parts();
+  if (auto known = ctx.coordinates.find(number); known != ctx.coordinates.end())
+    return known->second;
+  if (const LaneValue value = scalarOf(site, number); !value.isVector())
+    return m.uniform(value.value);
+  auto op = number.getDefiningOp<BinaryOp>();
+  auto left = op ? placeOf(op.getLhs()) : std::nullopt;
+  auto right = left ? placeOf(op.getRhs()) : std::nullopt;
+  if (!right)
+    return std::nullopt;
+  if (op.getKind() == BinaryKind::add)
+    return m.add(*left, *right);
+  if (op.getKind() == BinaryKind::mul)
+    return m.mul(*left, *right);
+  const bool isDivision = op.getKind() == BinaryKind::div;
+  const auto size = right->uniform() ? Lanes::constantOf(right->base) : std::nullopt;
+  if (!(isDivision || op.getKind() == BinaryKind::rem) || !left->affine() || left->stride != 1 ||
+      !size || *size < 2 || !llvm::isPowerOf2_64(*size) || l.lanes % *size != 0)
+    return std::nullopt;
+  Value begins = l.cmp(CmpIPredicate::eq, l.andInt(left->base, l.i64(*size - 1)), l.i64(0));
+  aligned = aligned ? l.andInt(aligned, begins) : begins;
+  return isDivision ? m.outerOf(l.divS(left->base, l.i64(*size)), *size) : m.innerOf(*size);
+}
+
+/// The element in memory of a load whose lanes go through pieces, where they begin one; else null.
+static std::optional<LaneValue> loadPieces(const Site &site, LoadOp op, ArrayRef<ReadAt> places,
+                                           llvm::function_ref<LaneValue()> otherwise) {
+  auto [ctx, b, l, m] = site.parts();
+  if (l.lanes == 1 || m.live || !ctx.buffers.contains(op.getTensor()))
+    return std::nullopt;
+  InPieces pieces{site};
+  SmallVector<Index> at;
+  for (auto [number, place] : llvm::zip(op.getIndices(), places)) {
+    auto index = place.inside ? pieces.placeOf(number) : std::nullopt;
+    if (!index)
+      return std::nullopt;
+    at.push_back(*index);
+  }
+  if (!pieces.aligned)
+    return std::nullopt;
+  return branch(
+      site, pieces.aligned, typeOf(op.getTensor()).getElementType(), true,
+      [&] { return emit(site, op.getTensor(), at); }, otherwise);
+}
+
 LaneValue penstock::conversion::emitLoad(const Site &site, LoadOp op) {
   auto [ctx, b, l, m] = site.parts();
   SmallVector<ReadAt> places;
@@ -81,6 +139,8 @@ LaneValue penstock::conversion::emitLoad(const Site &site, LoadOp op) {
     value = branch(
         site, run, typeOf(op.getTensor()).getElementType(), true,
         [&] { return emit(site, op.getTensor(), indices(true)); }, anywhere);
+  } else if (auto found = loadPieces(site, op, places, anywhere)) {
+    value = *found;
   } else {
     if (auto found = loadByTable(site, op, indices(false)))
       return *found;

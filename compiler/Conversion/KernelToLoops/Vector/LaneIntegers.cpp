@@ -91,8 +91,9 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
   case BinaryKind::div:
   case BinaryKind::rem: {
     v = dividedBy(*this, kind, a, c);
-    if (kind == BinaryKind::div && c.range.low >= 1 && a.range.low >= 0)
-      out = Interval::of(0, a.range.high);
+    if (c.range.low >= 1 && a.range.low >= 0)
+      out = Interval::of(0, kind == BinaryKind::div ? std::floor(a.range.high / c.range.low)
+                                                    : std::min(a.range.high, c.range.high - 1));
     break;
   }
   case BinaryKind::min:
