@@ -139,6 +139,9 @@ void Overview::source(pipe::SourceOp op) {
   for (Operation *user : op.getResult().getUsers()) {
     if (auto row = llvm::dyn_cast<pipe::RowOp>(user)) {
       box.lines.push_back("order " + pipe::stringifyOrderKind(row.getOrder()).str());
+      for (auto batch : row->getBlock()->getOps<pipe::BatchOp>())
+        if (batch.getBuckets())
+          box.lines.push_back("in batches by length");
       boxOf[user] = boxOf[op];
     } else if (llvm::isa<pipe::PickOp>(user)) {
       boxOf[user] = boxOf[op];
