@@ -3,6 +3,7 @@
 
 #include "runtime/abi/random.h"
 #include "runtime/sched/RowChoice.h"
+#include "runtime/sched/RowHeaders.h"
 
 #include <algorithm>
 #include <bit>
@@ -218,7 +219,8 @@ int64_t Program::allowedBad() const {
 Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layout> layout,
                                                      std::shared_ptr<const Tables> tables,
                                                      const SessionOptions &options,
-                                                     std::shared_ptr<DeviceProgram> device) {
+                                                     std::shared_ptr<DeviceProgram> device,
+                                                     std::shared_ptr<const RowHeaders> headers) {
   auto program = std::make_shared<Program>();
   program->device = std::move(device);
   program->layout = std::move(layout);
@@ -259,7 +261,14 @@ Result<std::shared_ptr<const Program>> Program::make(std::shared_ptr<const Layou
   auto rules = lengthRules(*program);
   if (!rules)
     return rules.error();
-  auto choice = chooseRows(program, *rules);
+  program->headers = std::move(headers);
+  if (!program->headers) {
+    auto read = RowHeaders::read(program);
+    if (!read)
+      return read.error();
+    program->headers = std::move(*read);
+  }
+  auto choice = chooseRows(*program, *rules);
   if (!choice)
     return choice.error();
   program->order = std::move(choice->order);

@@ -18,6 +18,8 @@
 
 namespace penstock::runtime {
 
+class RowHeaders;
+
 /// A batch of this rank: its positions, `step` apart, and where the epoch stands before and behind
 /// it for all ranks (Cursor::position).
 struct BatchPlace {
@@ -30,8 +32,9 @@ struct Program {
   std::shared_ptr<const Layout> layout;
   std::shared_ptr<const Tables> tables;
   std::optional<Order> order;
-  std::optional<LengthBatches> byLength; ///< over the order's rows
-  std::shared_ptr<DeviceProgram> device; ///< where the layout has a device's stage
+  std::optional<LengthBatches> byLength;     ///< over the order's rows
+  std::shared_ptr<const RowHeaders> headers; ///< that the choice of rows asks for; else null
+  std::shared_ptr<DeviceProgram> device;     ///< where the layout has a device's stage
 
   uint64_t seed = 0;
   uint32_t rank = 0;
@@ -91,10 +94,12 @@ private:
   Status takeBatches(const SessionOptions &options);
 
 public:
-  /// Errors: InvalidArgument for options that do not fit; the sources' own.
+  /// Errors: InvalidArgument for options that do not fit; the sources' own. `headers`: of the
+  /// same tables, from a program before; null: they are read where they are asked for.
   static Result<std::shared_ptr<const Program>>
   make(std::shared_ptr<const Layout> layout, std::shared_ptr<const Tables> tables,
-       const SessionOptions &options, std::shared_ptr<DeviceProgram> device = nullptr);
+       const SessionOptions &options, std::shared_ptr<DeviceProgram> device = nullptr,
+       std::shared_ptr<const RowHeaders> headers = nullptr);
 };
 
 /// The parameters of `options` by number in the plan, defaults filled in.

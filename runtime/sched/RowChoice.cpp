@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -19,10 +18,9 @@ namespace {
 /// Runs the plan's kernel for one row after the other.
 class RowVisitor {
 public:
-  /// \param headers  of the rows that are visited, one behind the other; null: none is asked for
-  RowVisitor(const Program &program, const RowHeaders *headers)
-      : layout(*program.layout), tables(*program.tables), headers(headers), block(program.block),
-        scratch(size_t(Layout::earlyScratch)) {}
+  explicit RowVisitor(const Program &program)
+      : layout(*program.layout), tables(*program.tables), headers(program.headers.get()),
+        block(program.block), scratch(size_t(Layout::earlyScratch)) {}
 
   /// Fills the block for `row`, which is the `entry`-th.
   Status visit(int64_t row, size_t entry) {
@@ -61,7 +59,7 @@ public:
 private:
   const Layout &layout;
   const Tables &tables;
-  const RowHeaders *headers;
+  const RowHeaders *headers; // null: none is asked for
   bool isBad = false;
   std::vector<int64_t> block;
   std::vector<uint8_t> scratch;
@@ -103,24 +101,10 @@ Result<Order> orderOf(plan::Order kind, int64_t rows, const std::vector<double> 
 
 } // namespace
 
-/// The rows that `where` looks at, in the order of positions where there is no other.
-static std::vector<int64_t> candidates(const plan::PlanT &tree, int64_t length) {
-  if (tree.order == plan::Order::listed)
-    return {tree.order_list.begin(), tree.order_list.end()};
-  std::vector<int64_t> rows(static_cast<size_t>(length));
-  std::iota(rows.begin(), rows.end(), 0);
-  return rows;
-}
-
-static bool asksForHeaders(const plan::PlanT &tree) {
-  return std::any_of(tree.media.begin(), tree.media.end(),
-                     [](const auto &media) { return media->of_rows; });
-}
-
-Result<RowChoice> chooseRows(const std::shared_ptr<const Program> &program,
+Result<RowChoice> chooseRows(const Program &program,
                              const std::optional<LengthBatches::Rules> &rules) {
-  const plan::PlanT &tree = program->tree();
-  const Tables &tables = *program->tables;
+  const plan::PlanT &tree = program.tree();
+  const Tables &tables = *program.tables;
   const int64_t length = tables.length(0);
   const bool isListed = tree.order == plan::Order::listed;
   if (tree.rows_kernel < 0 && tree.keep_slot < 0 && tree.weight_slot < 0 && !rules) {
@@ -137,13 +121,7 @@ Result<RowChoice> chooseRows(const std::shared_ptr<const Program> &program,
     return Error{Code::Limit, "`where`, `weighted` and lengths look at all " +
                                   std::to_string(length) + " rows of the table; the limit is 2^31"};
   const FloatMode mode;
-  std::optional<RowHeaders> headers;
-  if (asksForHeaders(tree)) {
-    if (const ExternalSource *table = tables.external(0))
-      return table->scalar(0, 0).error(); // its rows are read when they are needed
-    headers = RowHeaders::read(program, candidates(tree, length));
-  }
-  RowVisitor visitor(*program, headers ? &*headers : nullptr);
+  RowVisitor visitor(program);
   std::vector<int64_t> rows, lengths;
   std::vector<double> weights;
   const int64_t entries = isListed ? int64_t(tree.order_list.size()) : length;

@@ -6,6 +6,7 @@
 #include "runtime/sched/Workers.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace penstock::runtime {
 
@@ -14,12 +15,28 @@ namespace {
 /// Rows that one thread reads before it looks for more.
 constexpr size_t rowsAtOnce = 64;
 
+std::vector<int64_t> rowsLookedAt(const Program &program) {
+  const plan::PlanT &tree = program.tree();
+  if (tree.order == plan::Order::listed)
+    return {tree.order_list.begin(), tree.order_list.end()};
+  std::vector<int64_t> rows(size_t(program.tables->length(0)));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
 } // namespace
 
-RowHeaders RowHeaders::read(const std::shared_ptr<const Program> &program,
-                            const std::vector<int64_t> &rows) {
+Result<std::shared_ptr<const RowHeaders>>
+RowHeaders::read(const std::shared_ptr<const Program> &program) {
   const plan::PlanT &tree = program->tree();
-  RowHeaders result;
+  if (std::none_of(tree.media.begin(), tree.media.end(),
+                   [](const auto &media) { return media->of_rows; }))
+    return std::shared_ptr<const RowHeaders>();
+  if (const ExternalSource *table = program->tables->external(0))
+    return table->scalar(0, 0).error(); // its rows are read when they are needed
+  const std::vector<int64_t> rows = rowsLookedAt(*program);
+  auto made = std::make_shared<RowHeaders>();
+  RowHeaders &result = *made;
   for (const auto &media : tree.media)
     for (int32_t slot : media->numbers)
       if (media->of_rows && slot >= 0)
@@ -45,7 +62,7 @@ RowHeaders RowHeaders::read(const std::shared_ptr<const Program> &program,
         result.numbers[i * width + k] = block[size_t(result.slots[k])];
     }
   });
-  return result;
+  return std::shared_ptr<const RowHeaders>(std::move(made));
 }
 
 bool RowHeaders::store(size_t entry, int64_t *block) const {

@@ -11,14 +11,16 @@
 
 namespace penstock::runtime {
 
-/// The numbers of headers that the plan's rows kernel asks for (Media.of_rows), of some rows of
-/// the table of `for`. Takes 8 bytes for each number.
+/// The numbers of headers that the plan's rows kernel asks for (Media.of_rows), of all rows that
+/// are looked at: those of the table of `for`, or of the order's list. Takes 8 bytes for each
+/// number.
 class RowHeaders {
 public:
-  /// Reads the headers, many files at a time. Blocks. `program` needs no order yet.
-  static RowHeaders read(const std::shared_ptr<const Program> &program,
-                         const std::vector<int64_t> &rows);
-  /// Stores those of `rows[entry]` in its block. False where its file is bad: as it will be
+  /// Reads the headers, many files at a time. Blocks. `program` needs no order yet. Null where
+  /// the plan asks for none.
+  static Result<std::shared_ptr<const RowHeaders>>
+  read(const std::shared_ptr<const Program> &program);
+  /// Stores those of the `entry`-th row in its block. False where its file is bad: as it will be
   /// when a sample needs it.
   bool store(size_t entry, int64_t *block) const;
 

@@ -190,7 +190,7 @@ Status Session::Impl::changeParams(const std::vector<ParamValue> &values) {
     return {};
   if (Status status = checkChange(tree, numbers); !status)
     return status;
-  auto made = Program::make(program->layout, tables, asked, program->device);
+  auto made = Program::make(program->layout, tables, asked, program->device, program->headers);
   if (!made)
     return made.error();
   if (Status status = prepare(std::move(*made)); !status)

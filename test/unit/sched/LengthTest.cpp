@@ -441,6 +441,23 @@ TEST(Lengths, AreWhatHeadersSay) {
   EXPECT_TRUE((*session)->badSamples().empty());
 }
 
+TEST(Lengths, HeadersAreReadOnce) {
+  FakeFileSystem files;
+  fillFolder(files, 10);
+  Pipeline p = heightPipeline(true);
+  p.param("most", DType::i64);
+  p.plan.params.back()->integer = 60;
+  p.plan.params.back()->slot = 30;
+  p.plan.batch->by_length->limit_slot = 30;
+  auto session = p.open(folderOptions(files));
+  ASSERT_TRUE(session) << session.error().message;
+  const uint64_t read = files.filesRead();
+  EXPECT_EQ(read, 10u);
+  ASSERT_TRUE((*session)->start(0, {{"most", int64_t(30)}}));
+  EXPECT_EQ(files.filesRead(), read) << "other batches of the same lengths";
+  EXPECT_EQ(rowsOfBatches(**session).size(), 10u);
+}
+
 TEST(Lengths, ABadHeaderIsABadSample) {
   for (bool keepsAll : {true, false}) {
     FakeFileSystem files;
