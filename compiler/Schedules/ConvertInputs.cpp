@@ -2,66 +2,143 @@
 //
 // What windows convert for every neighbour.
 #include "compiler/Schedules/ConvertInputs.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
 
-/// Neighbours whose conversions cost more than to store and to read four bytes for each.
-static constexpr int64_t manyNeighbours = 12;
+/// Neighbours whose conversions cost more than to store and to read four bytes for each; of longer
+/// terms, fewer are enough.
+static constexpr int64_t manyNeighbours = 12, enoughNeighbours = 6;
+static constexpr size_t longTerm = 3;
+/// Operations of a term, at most. A neighbour that also meets itself has longer ones than others,
+/// which begin alike.
+static constexpr size_t mostOperations[] = {16, 4, 1};
 /// A copy that a core's own cache holds.
 static constexpr int64_t mostConverted = int64_t{1} << 20;
 
-/// What all that a window does with its neighbours begins with; null where it does
-/// something else with one, or reads few.
-static CastOp commonCast(WindowOp op) {
-  Block &body = op.getBody().front();
-  auto input = llvm::cast<NamedTensorType>(op.getInput().getType());
-  CastOp first;
-  int64_t neighbours = 0;
-  for (BlockArgument argument :
-       body.getArguments().drop_back(static_cast<size_t>(input.getRank()))) {
-    neighbours += !argument.use_empty();
-    for (Operation *user : argument.getUsers()) {
-      auto cast = llvm::dyn_cast<CastOp>(user);
-      if (!cast || cast->getBlock() != &body)
-        return {};
-      first = first ? first : cast;
-      if (cast.getType() != first.getType() || cast.getMode() != first.getMode())
-        return {};
-    }
+namespace {
+/// What a body makes of a neighbour before it meets anything else: its operations, operands first,
+/// of which the last one alone is used otherwise.
+struct Term {
+  llvm::SetVector<Operation *> operations;
+  Operation *last() const { return operations.back(); }
+};
+} // namespace
+
+/// Null where the neighbour is used as it is, or more than one number of it. `most`: operations.
+static std::optional<Term> termOf(BlockArgument neighbour, size_t most) {
+  Block *body = neighbour.getOwner();
+  Term term;
+  auto isInside = [&](Value value) {
+    return value == neighbour || value.getParentBlock() != body ||
+           term.operations.contains(value.getDefiningOp());
+  };
+  for (size_t next = 0; next <= term.operations.size(); ++next) {
+    Value value = next ? term.operations[next - 1]->getResult(0) : Value(neighbour);
+    for (Operation *user : value.getUsers())
+      if (term.operations.size() < most && user->getBlock() == body &&
+          llvm::isa<CastOp, UnaryOp, BinaryOp>(user) && llvm::all_of(user->getOperands(), isInside))
+        term.operations.insert(user);
   }
-  return neighbours >= manyNeighbours ? first : CastOp();
+  auto leaves = [&](Value value) {
+    return llvm::any_of(value.getUsers(),
+                        [&](Operation *user) { return !term.operations.contains(user); });
+  };
+  if (term.operations.empty() || leaves(neighbour))
+    return std::nullopt;
+  llvm::SmallVector<Operation *> inOrder(term.operations.getArrayRef());
+  llvm::sort(inOrder, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  for (Operation *op : ArrayRef(inOrder).drop_back())
+    if (leaves(op->getResult(0)))
+      return std::nullopt;
+  term.operations = llvm::SetVector<Operation *>(inOrder.begin(), inOrder.end());
+  return term;
+}
+
+/// Returns whether both make the same of their neighbours.
+static bool areAlike(const Term &a, BlockArgument ofA, const Term &b, BlockArgument ofB) {
+  if (a.operations.size() != b.operations.size())
+    return false;
+  IRMapping same;
+  same.map(Value(ofA), Value(ofB));
+  for (auto [x, y] : llvm::zip(a.operations, b.operations)) {
+    if (x->getName() != y->getName() || x->getResultTypes() != y->getResultTypes() ||
+        x->getPropertiesAsAttribute() != y->getPropertiesAsAttribute() ||
+        llvm::any_of(llvm::zip(x->getOperands(), y->getOperands()), [&](auto operands) {
+          return same.lookupOrDefault(std::get<0>(operands)) != std::get<1>(operands);
+        }))
+      return false;
+    same.map(x->getResult(0), y->getResult(0));
+  }
+  return true;
+}
+
+/// What a window makes of each of its neighbours first, to be made once for each element; nothing
+/// where it makes different things, or reads few.
+static SmallVector<std::pair<BlockArgument, Term>> commonTerms(WindowOp op, size_t most) {
+  auto input = llvm::cast<NamedTensorType>(op.getInput().getType());
+  SmallVector<std::pair<BlockArgument, Term>> found;
+  for (BlockArgument argument :
+       op.getBody().front().getArguments().drop_back(static_cast<size_t>(input.getRank()))) {
+    if (argument.use_empty())
+      continue;
+    auto term = termOf(argument, most);
+    if (!term || (!found.empty() && !areAlike(found[0].second, found[0].first, *term, argument)))
+      return {};
+    found.emplace_back(argument, std::move(*term));
+  }
+  if (found.empty())
+    return {};
+  const auto count = static_cast<int64_t>(found.size());
+  const bool isLong = found[0].second.operations.size() >= longTerm;
+  Operation *last = found[0].second.last();
+  auto cast = llvm::dyn_cast<CastOp>(last);
+  const bool widens = found[0].second.operations.size() == 1 && cast &&
+                      llvm::isa<IntegerType>(input.getElementType()) &&
+                      scalarBytes(input.getElementType()) <= 2 && cast.getType().isF32();
+  const bool isSmall = scalarBytes(last->getResult(0).getType()) <= 4;
+  return (widens && count >= manyNeighbours) || (isLong && isSmall && count >= enoughNeighbours)
+             ? found
+             : SmallVector<std::pair<BlockArgument, Term>>();
 }
 
 SmallVector<MapOp> penstock::schedules::convertInputs(KernelOp kernel) {
   SmallVector<MapOp> made;
   for (auto op : kernel.getBody().front().getOps<WindowOp>()) {
     auto input = llvm::cast<NamedTensorType>(op.getInput().getType());
-    if (!llvm::isa<IntegerType>(input.getElementType()) ||
-        scalarBytes(input.getElementType()) > 2 || op.getFill() || !input.isStatic())
+    if (op.getFill() || !input.isStatic() || 4 * input.numElements() > mostConverted)
       continue;
-    CastOp common = commonCast(op);
-    if (!common || !common.getType().isF32() || 4 * input.numElements() > mostConverted)
+    SmallVector<std::pair<BlockArgument, Term>> terms;
+    for (size_t most : mostOperations)
+      if (terms.empty())
+        terms = commonTerms(op, most);
+    if (terms.empty())
       continue;
     OpBuilder b(op);
-    const Type element = common.getType();
+    const auto &[first, model] = terms[0];
+    const Type element = model.last()->getResult(0).getType();
     auto map = b.create<MapOp>(op.getLoc(), NamedTensorType::get(element, input.getAxes()),
                                ValueRange(op.getInput()), ValueRange());
     SmallVector<Type> types{input.getElementType()};
     types.append(static_cast<size_t>(input.getRank()), b.getI64Type());
     Block *body =
         b.createBlock(&map.getBody(), {}, types, SmallVector<Location>(types.size(), op.getLoc()));
-    Value converted = b.create<CastOp>(common.getLoc(), element, common.getMode(),
-                                       body->getArgument(0), ValueRange());
-    b.create<YieldOp>(op.getLoc(), converted);
+    IRMapping copies;
+    copies.map(Value(first), body->getArgument(0));
+    for (Operation *inner : model.operations)
+      b.clone(*inner, copies);
+    b.create<YieldOp>(op.getLoc(), copies.lookup(model.last()->getResult(0)));
     op.getInputMutable().set(map.getResult());
     for (BlockArgument argument :
-         op.getBody().front().getArguments().drop_back(static_cast<size_t>(input.getRank()))) {
+         op.getBody().front().getArguments().drop_back(static_cast<size_t>(input.getRank())))
       argument.setType(element);
-      for (Operation *user : llvm::make_early_inc_range(argument.getUsers())) {
-        user->getResult(0).replaceAllUsesWith(argument);
-        user->erase();
-      }
+    for (const auto &[argument, term] : terms) {
+      term.last()->getResult(0).replaceAllUsesWith(argument);
+      for (Operation *inner : llvm::reverse(term.operations))
+        inner->erase();
     }
     made.push_back(map);
   }

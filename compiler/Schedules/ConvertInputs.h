@@ -7,8 +7,9 @@
 
 namespace penstock::schedules {
 
-/// Converts the inputs of windows that take many neighbours as floats and are small integers: once
-/// for each element, not for each that reads it. Returns the conversions, which are to be stored.
+/// Makes what windows make of each of their neighbours first, such as floats of small integers or
+/// integers in the order of floats, once for each element and not for each that reads it. Returns
+/// the conversions, which are to be stored.
 llvm::SmallVector<pipe::MapOp> convertInputs(pipe::KernelOp kernel);
 
 } // namespace penstock::schedules
