@@ -74,9 +74,13 @@ template <typename T> PST_INLINE T *pst_global(T *given) {
 
 //===--- neighbours in memory ------------------------------------------------===//
 
+#ifdef __CUDACC__
 struct alignas(16) pst_quad {
   u32 x, y, z, w;
 };
+#else // one access, whatever a compiler for CPUs thinks of it
+typedef u32 pst_quad __attribute__((vector_size(16)));
+#endif
 
 /// Neighbours that were loaded together.
 template <typename T, int count> struct pst_run {
@@ -137,26 +141,29 @@ template <int count, typename T> PST_INLINE pst_run<T, count> pst_take(const T *
 
 /// Stores neighbours, in accesses as wide as their number and their address allow.
 template <typename T, typename... Ts> PST_INLINE void pst_put(T *to, T first, Ts... others) {
+  constexpr u32 count = sizeof...(others) + 1, bytes = count * sizeof(T);
+  constexpr u32 wide = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : sizeof(T);
   const T values[] = {first, (T)others...};
-  constexpr u32 bytes = sizeof values, wide = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : sizeof(T);
+  u32 words[(bytes + 3) / 4] = {};
+  for (u32 i = 0; i < count; ++i) {
+    u64 bits = 0;
+    memcpy(&bits, &values[i], sizeof(T));
+    words[i * sizeof(T) / 4] |= (u32)bits << i * sizeof(T) % 4 * 8;
+    if (sizeof(T) == 8)
+      words[2 * i + (sizeof(T) == 8)] = (u32)(bits >> 32);
+  }
   const u32 off = (u32)(u64)to % wide;
   if (wide == 16 && off == 0) {
-    pst_quad all[(bytes + 15) / 16];
-    memcpy(all, values, bytes);
     for (u32 i = 0; i < bytes / 16; ++i)
-      ((pst_quad *)to)[i] = all[i];
+      ((pst_quad *)to)[i] = pst_quad{words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]};
   } else if (wide >= 8 && off % 8 == 0) {
-    u64 all[(bytes + 7) / 8];
-    memcpy(all, values, bytes);
     for (u32 i = 0; i < bytes / 8; ++i)
-      ((u64 *)to)[i] = all[i];
+      ((u64 *)to)[i] = (u64)words[2 * i + 1] << 32 | words[2 * i];
   } else if (wide >= 4 && off % 4 == 0) {
-    u32 all[(bytes + 3) / 4];
-    memcpy(all, values, bytes);
     for (u32 i = 0; i < bytes / 4; ++i)
-      ((u32 *)to)[i] = all[i];
+      ((u32 *)to)[i] = words[i];
   } else {
-    for (u32 i = 0; i < sizeof...(others) + 1; ++i)
+    for (u32 i = 0; i < count; ++i)
       to[i] = values[i];
   }
 }
