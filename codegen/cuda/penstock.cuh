@@ -129,11 +129,15 @@ template <int count, typename T> PST_INLINE pst_run<T, count> pst_take(const T *
   const auto around = pst_take<(int)((bytes + wide - 1 + wide - 1) / wide * wide / sizeof(T)), wide>(begin);
   constexpr u32 words = (bytes + 3) / 4, most = (bytes + wide - 1 + wide - 1) / wide * wide / 4;
   u32 from8[words + 3], from4[words + 1];
+  // Places that are known keep all of it in registers.
+#pragma unroll
   for (u32 i = 0; i < words + 3; ++i)
-    from8[i] = i < most ? around.words[i + 2 < most && off & 8 ? i + 2 : i] : 0;
+    from8[i] = i >= most ? 0 : i + 2 < most && off & 8 ? around.words[i + 2 < most ? i + 2 : 0] : around.words[i < most ? i : 0];
+#pragma unroll
   for (u32 i = 0; i < words + 1; ++i)
-    from4[i] = from8[off & 4 && wide == 16 ? i + 1 : i];
+    from4[i] = off & 4 && wide == 16 ? from8[i + 1] : from8[i];
   pst_run<T, count> run;
+#pragma unroll
   for (u32 i = 0; i < words; ++i)
     run.words[i] = __funnelshift_r(from4[i], i + 1 < most ? from4[i + 1] : 0, off % 4 * 8);
   return run;
@@ -145,6 +149,7 @@ template <typename T, typename... Ts> PST_INLINE void pst_put(T *to, T first, Ts
   constexpr u32 wide = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : sizeof(T);
   const T values[] = {first, (T)others...};
   u32 words[(bytes + 3) / 4] = {};
+#pragma unroll
   for (u32 i = 0; i < count; ++i) {
     u64 bits = 0;
     memcpy(&bits, &values[i], sizeof(T));
@@ -154,15 +159,19 @@ template <typename T, typename... Ts> PST_INLINE void pst_put(T *to, T first, Ts
   }
   const u32 off = (u32)(u64)to % wide;
   if (wide == 16 && off == 0) {
+#pragma unroll
     for (u32 i = 0; i < bytes / 16; ++i)
       ((pst_quad *)to)[i] = pst_quad{words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]};
   } else if (wide >= 8 && off % 8 == 0) {
+#pragma unroll
     for (u32 i = 0; i < bytes / 8; ++i)
       ((u64 *)to)[i] = (u64)words[2 * i + 1] << 32 | words[2 * i];
   } else if (wide >= 4 && off % 4 == 0) {
+#pragma unroll
     for (u32 i = 0; i < bytes / 4; ++i)
       ((u32 *)to)[i] = words[i];
   } else {
+#pragma unroll
     for (u32 i = 0; i < count; ++i)
       to[i] = values[i];
   }

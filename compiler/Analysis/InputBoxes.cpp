@@ -105,11 +105,22 @@ private:
     for (Value operand : op.getOperands())
       if (isTensor(operand))
         read(op, state, operand);
-    op.walk([&](Operation *inner) { // a body that loads elements
+    op.walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
         if (inner != &op && isTensor(operand))
-          reached[operand].isTold = false;
+          loaded(op, state, *inner, operand);
     });
+  }
+
+  /// What a body reads is told by values: all of it, which is moved into the tensor.
+  void loaded(Operation &op, const Reached &state, Operation &inner, Value operand) {
+    Reached &to = reached[operand];
+    const int64_t rank = tensorOf(operand).getRank();
+    to.isTold &= state.isTold && llvm::isa<LoadOp>(inner) && !operand.getDefiningOp();
+    to.isReadOften = to.isTable = true;
+    to.movesWith.resize(rank, SmallVector<bool>(tensorOf(first).getRank(), false));
+    if (to.isTold)
+      steps.push_back({&op, operand, SmallVector<int64_t>(rank, -1)});
   }
 
   void read(Operation &op, const Reached &state, Value operand) {

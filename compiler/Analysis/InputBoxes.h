@@ -21,6 +21,7 @@ struct InputBox {
   /// along the other.
   llvm::SmallVector<llvm::SmallVector<bool>> movesWith;
   bool isReadOften = false; ///< several times for each element, or by many of them
+  bool isTable = false;     ///< a body loads elements of it: all may be read
 };
 
 /// From a value backwards to the kernel's inputs, through what is computed where it is read.

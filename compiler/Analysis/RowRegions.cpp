@@ -72,6 +72,29 @@ static std::optional<int64_t> axisRead(Operation *op, int64_t axis, Value read, 
 }
 
 namespace {
+/// Which rows of a value row i of an output reads.
+struct Moved {
+  bool isMoved = false; ///< others than row i
+  bool isKnown = true;  ///< as windows tell:
+  int64_t low = 0;      ///< i + low ..= i + high
+  int64_t high = 0;
+};
+
+/// What is mirrored at an edge is no farther away than what is not.
+static Moved windowed(Operation &op, int64_t axis, Moved by) {
+  auto window = llvm::dyn_cast<WindowOp>(op);
+  by.isMoved = true;
+  by.isKnown &= window != nullptr;
+  if (!window)
+    return by;
+  for (auto [place, name] : llvm::enumerate(window.getOver().getAsRange<StringAttr>()))
+    if (tensorOf(window.getResult()).axisIndex(name) == axis) {
+      by.low += std::min<int64_t>(window.getLow()[place], 0);
+      by.high += std::max<int64_t>(window.getHigh()[place], 0);
+    }
+  return by;
+}
+
 class Finder {
 public:
   Finder(KernelOp kernel, StringRef axis, llvm::function_ref<bool(Operation *)> isStored)
@@ -99,10 +122,16 @@ public:
         return std::nullopt;
     for (Operation &op : body)
       if (op.getNumResults() > 0 && isStored(&op)) {
+        const Moved by = moved.lookup(op.getResult(0));
+        if (!by.isMoved)
+          regions.same.insert(op.getResult(0));
+        regions.isKnown &= by.isKnown;
+        regions.around = std::max(regions.around, by.high - by.low);
         auto rows = needed.find(op.getResult(0));
         if (rows == needed.end())
           return std::nullopt;
         regions.stored.insert({op.getResult(0), rows->second});
+        regions.isSame &= regions.same.contains(op.getResult(0));
       }
     return std::move(regions);
   }
@@ -141,9 +170,15 @@ private:
     for (Value operand : op.getOperands()) {
       if (!isTensor(operand) || !dependent.contains(operand))
         continue;
-      auto read = axisRead(&op, rows, operand, regions.isSame);
+      bool isSame = true;
+      auto read = axisRead(&op, rows, operand, isSame);
       if (!read || !need(operand, *read))
         return false;
+      const Moved before = moved.lookup(op.getResult(0));
+      const Moved by = isSame ? before : windowed(op, rows, before);
+      Moved &all = moved[operand];
+      all = {all.isMoved || by.isMoved, all.isKnown && by.isKnown, std::min(all.low, by.low),
+             std::max(all.high, by.high)};
       regions.steps.push_back({&op, rows, operand, *read});
     }
     return true;
@@ -154,6 +189,7 @@ private:
   llvm::function_ref<bool(Operation *)> isStored;
   llvm::DenseSet<Value> dependent; ///< on what is stored
   llvm::DenseMap<Value, int64_t> needed;
+  llvm::DenseMap<Value, Moved> moved;
   RowRegions regions;
 };
 } // namespace

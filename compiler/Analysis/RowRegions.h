@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler/Dialect/PipeDialect.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace penstock::analysis {
@@ -23,7 +24,10 @@ struct RowRegions {
       outputs; ///< those that read what is stored, and the axis in them
   llvm::MapVector<mlir::Value, int64_t> stored; ///< in the kernel's order
   llvm::SmallVector<RowStep> steps;             ///< readers first
-  bool isSame = true;                           ///< row i reads rows i alone
+  llvm::DenseSet<mlir::Value> same;             ///< stored, of which row i reads rows i alone
+  bool isSame = true;                           ///< all that is stored
+  int64_t around = 0;  ///< rows beside its own that a row reads at most, as far as windows tell
+  bool isKnown = true; ///< whether they do
 };
 
 /// Where all outputs that depend on what `isStored` have equally many rows along `axis`, and it can

@@ -173,6 +173,11 @@ static LogicalResult verifyStored(KernelOp kernel) {
                       "number is known, of up to four bytes side by side in memory");
       return WalkResult::interrupt();
     }
+    auto rows = op->getAttrOfType<IntegerAttr>("rows");
+    if (op->hasAttr("rows") && (text != "shared" || !rows || rows.getInt() < 1)) { // C5
+      op->emitOpError("has `rows`; so many are stored of what is \"shared\", one or more, as i64");
+      return WalkResult::interrupt();
+    }
     if (fits)
       return WalkResult::advance();
     op->emitOpError() << "has the schedule " << where // C3

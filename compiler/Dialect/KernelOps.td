@@ -33,7 +33,8 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
     - (C4) on a CPU, a schedule may have `row_tile`, fewer rows than the kernel goes through, if all ops treat
       rows alone and none knows which one it is at: the rows of a tile go through all ops before the next tile.
     - (C5) with the mapping "tile" stand `tile`, so many rows along one axis of the outputs and one place along
-      others, which a block makes, and `rows`, how many of each value that is "shared" there is room for.
+      others, which a block makes, and `rows`, how many of each value that is "shared" there is room for; an op may
+      have `rows` of its own.
     - (C6) on a CPU, ops may have `loops`, how their results become loops where these are stored: a
       `#schedule.loops`, or an array with one, or `unit`, for each result; and what stores operands elsewhere, such
       as `pipe.return`, `copies`, likewise, for those that are stored already. Their axes are the tensor's.

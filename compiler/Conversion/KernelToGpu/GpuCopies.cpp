@@ -32,20 +32,24 @@ FailureOr<GpuCopies> GpuCopies::of(KernelOp kernel,
         llvm::is_contained(stated.getAs<DenseI64ArrayAttr>("inputs").asArrayRef(), number++))
       wanted.insert(argument);
   llvm::DenseSet<Value> told;
-  for (Operation &op : kernel.getBody().front()) {
-    if (!isStored(&op))
-      continue;
+  auto add = [&](Value value) {
     auto isNone = [](const Axis &axis) { return axis.isStatic() && axis.extent == 0; };
-    if (llvm::any_of(typeOf(op.getResult(0)).getAxes(), isNone))
-      continue;
+    if (llvm::any_of(typeOf(value).getAxes(), isNone))
+      return;
     Reads reads;
-    reads.boxes = analysis::inputBoxes(op.getResult(0), isStored);
+    reads.boxes = analysis::inputBoxes(value, isStored);
     reads.boxes.inputs.remove_if([&](auto &entry) { return !wanted.contains(entry.first); });
     for (auto &[input, box] : reads.boxes.inputs)
       told.insert(input);
     if (!reads.boxes.inputs.empty())
-      copies.readBy[op.getResult(0)] = std::move(reads);
-  }
+      copies.readBy[value] = std::move(reads);
+  };
+  for (Operation &op : kernel.getBody().front())
+    if (isStored(&op))
+      add(op.getResult(0));
+  for (Value value : llvm::cast<ReturnOp>(kernel.getBody().front().getTerminator()).getValues())
+    if (value.getDefiningOp() && !isStored(value.getDefiningOp()))
+      add(value);
   if (told.size() != wanted.size())
     return kernel.emitError(
         "has a schedule with `copied`, and nobody can tell which box of each of "
@@ -250,7 +254,12 @@ void GpuCopies::copyTables(const GpuSite &site, Value value, ArrayRef<int64_t> t
     }
     const Copy table = layOut(site, input, ranges, tablesEnd);
     reads.tables[input] = place(site, table);
-    when(site, fits(site, table.end), [&] { copyInto(site, table, reads.tables[input]); });
+    const GpuBuffer &to = reads.tables[input];
+    Value doesFit = fits(site, table.end);
+    if (auto known = IndexMath::constantOf(doesFit); !known)
+      when(site, doesFit, [&] { copyInto(site, table, to); });
+    else if (*known)
+      copyInto(site, table, to);
     tablesEnd = rounded(site, table.end, wordBytes);
   }
 }
@@ -262,49 +271,59 @@ void GpuCopies::fill(const GpuSite &site, Value value, int64_t rowAxis, const Gp
   if (found == readBy.end())
     return conversion::fill(site, value, to, part);
   const Reads &reads = found->second;
+  if (reads.rows.empty())
+    return fillSome(site, reads, value, part, to);
   auto partOf = [&](RowRange rows) {
     GpuPart now = part;
     now.low[rowAxis] = rows.low;
     now.count[rowAxis] = x.sub(rows.high, rows.low);
     return now;
   };
-  auto endOf = [&](const SmallVector<Copy> &copies) {
-    return copies.empty() ? tablesEnd : copies.back().end;
-  };
-  auto fitsRows = [&](RowRange rows) {
-    return fits(site, endOf(layOutRows(site, reads, value, partOf(rows))));
+  auto endOf = [&](RowRange rows) {
+    return layOutRows(site, reads, value, partOf(rows)).back().end;
   };
   const RowRange all{part.low[rowAxis], x.add(part.low[rowAxis], part.count[rowAxis])};
   // All at once where a single row does not fit.
   auto isDone = [&](RowRange rows) -> Value {
-    Value alone =
-        endOf(layOutRows(site, reads, value, partOf({rows.low, x.add(rows.low, x.constant(1))})));
-    return b.create<arith::OrIOp>(site.loc, fitsRows(rows),
+    Value alone = endOf({rows.low, x.add(rows.low, x.constant(1))});
+    return b.create<arith::OrIOp>(site.loc, fits(site, endOf(rows)),
                                   x.compare(arith::CmpIPredicate::sgt, alone, x.constant(room)));
   };
-  inSteps(site, all, isDone, [&](RowRange now) {
-    const GpuPart rows = partOf(now);
-    const SmallVector<Copy> copies = layOutRows(site, reads, value, rows);
-    auto op = b.create<scf::IfOp>(site.loc, fits(site, endOf(copies)), /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    {
-      IndexMath::Scope scope(x);
-      b.setInsertionPointToStart(op.thenBlock());
-      GpuBuffers copied = *site.tile;
-      GpuSite inCopy = site;
-      inCopy.tile = &copied;
-      for (auto &[input, buffer] : reads.tables)
-        copied[input] = buffer;
-      for (const Copy &one : copies) {
-        copied[one.input] = place(site, one);
-        copyInto(site, one, copied[one.input]);
-      }
-      barrier(site);
-      conversion::fill(inCopy, value, to, rows);
-      barrier(site); // the next ones go where these were
+  inSteps(site, all, isDone, [&](RowRange now) { fillSome(site, reads, value, partOf(now), to); });
+}
+
+/// From copies where they fit, which are made here unless they are tables.
+void GpuCopies::fillSome(const GpuSite &site, const Reads &reads, Value value, const GpuPart &part,
+                         const GpuBuffer &to) const {
+  auto [ctx, b, x, s] = site.parts();
+  const SmallVector<Copy> copies = layOutRows(site, reads, value, part);
+  auto fromCopies = [&] {
+    GpuBuffers copied = *site.tile;
+    GpuSite inCopy = site;
+    inCopy.tile = &copied;
+    for (auto &[input, buffer] : reads.tables)
+      copied[input] = buffer;
+    for (const Copy &one : copies) {
+      copied[one.input] = place(site, one);
+      copyInto(site, one, copied[one.input]);
     }
+    if (!copies.empty())
+      barrier(site); // for whoever reads the copies
+    conversion::fill(inCopy, value, to, part);
+    if (!copies.empty())
+      barrier(site); // the next ones go where these were
+  };
+  Value doFit = fits(site, copies.empty() ? tablesEnd : copies.back().end);
+  if (auto known = IndexMath::constantOf(doFit))
+    return *known ? fromCopies() : conversion::fill(site, value, to, part);
+  auto op = b.create<scf::IfOp>(site.loc, doFit, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  {
     IndexMath::Scope scope(x);
-    b.setInsertionPointToStart(op.elseBlock());
-    conversion::fill(site, value, to, rows);
-  });
+    b.setInsertionPointToStart(op.thenBlock());
+    fromCopies();
+  }
+  IndexMath::Scope scope(x);
+  b.setInsertionPointToStart(op.elseBlock());
+  conversion::fill(site, value, to, part);
 }

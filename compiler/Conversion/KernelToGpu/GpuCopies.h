@@ -21,7 +21,7 @@ public:
   /// They lie in `memory` from byte `first` on.
   void setMemory(mlir::Value memory, int64_t first) { shared = {memory, first}; }
   /// Copies what `value` reads and all tiles share: what depends on no axis of `tiled`. A barrier
-  /// is the caller's.
+  /// is the caller's, once for all values.
   void copyTables(const GpuSite &site, mlir::Value value, llvm::ArrayRef<int64_t> tiled);
   /// Stores rows of a value along `rowAxis` for a tile, as many at a time as those fit which they
   /// read; where those of a single one do not, inputs are read where they lie.
@@ -61,11 +61,13 @@ private:
                      mlir::Value begin);
   llvm::SmallVector<Copy> layOutRows(const GpuSite &site, const Reads &reads, mlir::Value value,
                                      const GpuPart &part) const;
+  void fillSome(const GpuSite &site, const Reads &reads, mlir::Value value, const GpuPart &part,
+                const GpuBuffer &to) const;
   GpuBuffer place(const GpuSite &site, const Copy &copy) const;
   void copyInto(const GpuSite &site, const Copy &copy, const GpuBuffer &to) const;
   mlir::Value fits(const GpuSite &site, mlir::Value end) const;
 
-  llvm::DenseMap<mlir::Value, Reads> readBy; ///< by the value that is stored
+  llvm::DenseMap<mlir::Value, Reads> readBy; ///< by the value that is stored, or returned
   int64_t room = 0;
   std::pair<mlir::Value, int64_t> shared;
   mlir::Value tablesEnd; ///< bytes that tables take

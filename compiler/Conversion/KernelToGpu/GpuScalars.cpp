@@ -123,8 +123,11 @@ static Value loaded(const GpuSite &site, LoadOp op) {
   for (auto [axis, scalar] : llvm::enumerate(op.getIndices())) {
     Value index = asIndex(site, scalar),
           size = extent(site, op.getTensor(), static_cast<int64_t>(axis));
-    at.push_back(movedBy(site, "pst_edge", index, size));
     const Axis &a = type.getAxes()[axis];
+    const auto known = IndexMath::constantOf(index);
+    at.push_back(known && a.isStatic() && a.extent > 0
+                     ? x.constant(std::clamp<int64_t>(*known, 0, a.extent - 1))
+                     : movedBy(site, "pst_edge", index, size));
     if (a.isStatic() && a.extent > 0)
       continue;
     Value none = x.compare(CmpIPredicate::sle, size, x.constant(0));

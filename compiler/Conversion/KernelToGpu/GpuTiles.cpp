@@ -36,6 +36,12 @@ struct Tiling {
 
 //===--- shared memory -----------------------------------------------------===//
 
+/// Rows of a value there is room for: its own number, or the kernel's.
+static int64_t roomOf(const Tiling &tiling, Value value) {
+  auto own = value.getDefiningOp()->getAttrOfType<IntegerAttr>("rows");
+  return own ? own.getInt() : tiling.storedRows;
+}
+
 static GpuBuffer sharedRows(const GpuSite &site, Tiling &tiling, Value shared, Value tensor,
                             int64_t rowAxis, ArrayRef<int64_t> single) {
   auto [ctx, b, x, s] = site.parts();
@@ -49,7 +55,7 @@ static GpuBuffer sharedRows(const GpuSite &site, Tiling &tiling, Value shared, V
     if (llvm::is_contained(single, axis))
       continue;
     buffer.strides[axis] = x.constant(stride);
-    stride *= axis == rowAxis ? tiling.storedRows : type.getAxes()[axis].extent;
+    stride *= axis == rowAxis ? roomOf(tiling, tensor) : type.getAxes()[axis].extent;
   }
   auto memory =
       MemRefType::get({ShapedType::kDynamic}, type.getElementType(), MemRefLayoutAttrInterface(),
@@ -82,12 +88,22 @@ static GpuPart partOf(const GpuSite &site, Value tensor, int64_t rowAxis, RowRan
   return part;
 }
 
+/// Returns whether windows tell that all that a tile reads of a value fits.
+static bool isRoomy(const Tiling &tiling, Value value) {
+  const int64_t room = roomOf(tiling, value), height = tiling.height;
+  return tiling.rows.same.contains(value)
+             ? room >= height
+             : tiling.rows.isKnown && room >= height + tiling.rows.around;
+}
+
+/// Returns whether there is room for what these rows read; null: always.
 static Value fits(const GpuSite &site, const Tiling &tiling, RowRange now) {
   auto [ctx, b, x, s] = site.parts();
   Value all;
   for (auto [value, range] : rowsStored(site, tiling.rows, now))
-    all = x.both(all, x.compare(arith::CmpIPredicate::sle, x.sub(range.high, range.low),
-                                x.constant(tiling.storedRows)));
+    if (!isRoomy(tiling, value))
+      all = x.both(all, x.compare(arith::CmpIPredicate::sle, x.sub(range.high, range.low),
+                                  x.constant(roomOf(tiling, value))));
   return all;
 }
 
@@ -132,43 +148,60 @@ void penstock::conversion::inSteps(const GpuSite &site, RowRange all,
   b.create<scf::YieldOp>(site.loc, next);
 }
 
+/// Outputs of a tile, from what is stored where `site` knows of it.
+static void fillOutputs(const GpuSite &site, const Tiling &tiling, RowRange now,
+                        const Places &singles, bool isSingle) {
+  KernelOp kernel = site.ctx.kernel;
+  auto values = llvm::cast<ReturnOp>(kernel.getBody().front().getTerminator()).getValues();
+  for (auto [number, output] : llvm::enumerate(values)) {
+    if (!tiling.rows.outputs.contains(output))
+      continue;
+    const int64_t axis = tiling.rows.outputs.lookup(output);
+    GpuPart part = partOf(site, output, axis, now, singles);
+    part.isSingle = isSingle;
+    const GpuBuffer &to = site.ctx.outputs[number];
+    if (isSingle || tiling.rows.stored.contains(output))
+      fill(site, output, to, part);
+    else
+      tiling.copies.fill(site, output, axis, part, to);
+  }
+}
+
 /// The rows of one tile, all of which fit.
-static void tile(const GpuSite &site, const Tiling &tiling, RowRange now, const Places &singles,
-                 llvm::DenseSet<Value> &tiled) {
+static void fillTile(const GpuSite &site, const Tiling &tiling, RowRange now,
+                     const Places &singles) {
+  GpuBuffers rows;
+  GpuSite inTile = site;
+  inTile.tile = &rows;
+  const auto ranges = rowsStored(site, tiling.rows, now);
+  for (auto [value, axis] : tiling.rows.stored) {
+    GpuPart part = partOf(site, value, axis, ranges.lookup(value), singles);
+    GpuBuffer buffer = tiling.shared.lookup(value);
+    buffer.origin = part.low;
+    tiling.copies.fill(inTile, value, axis, part, buffer);
+    barrier(site.of(value));
+    rows[value] = buffer;
+  }
+  fillOutputs(inTile, tiling, now, singles, /*isSingle=*/false);
+  barrier(site.of(tiling.rows.outputs.back().first)); // the next rows go where these were
+}
+
+/// The rows of one tile.
+static void tile(const GpuSite &site, const Tiling &tiling, RowRange now, const Places &singles) {
   auto [ctx, b, x, s] = site.parts();
-  auto values = llvm::cast<ReturnOp>(ctx.kernel.getBody().front().getTerminator()).getValues();
-  auto fillOutputs = [&](const GpuSite &site, bool isSingle) {
-    for (auto [number, output] : llvm::enumerate(values))
-      if (tiling.rows.outputs.contains(output)) {
-        GpuPart part = partOf(site, output, tiling.rows.outputs.lookup(output), now, singles);
-        part.isSingle = isSingle;
-        fill(site, output, ctx.outputs[number], part);
-        tiled.insert(output);
-      }
-  };
-  auto op = b.create<scf::IfOp>(site.loc, fits(site, tiling, now), /*withElseRegion=*/true);
+  Value doFit = fits(site, tiling, now);
+  if (!doFit)
+    return fillTile(site, tiling, now, singles);
+  auto op = b.create<scf::IfOp>(site.loc, doFit, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   {
     IndexMath::Scope scope(x);
     b.setInsertionPointToStart(op.thenBlock());
-    GpuBuffers rows;
-    GpuSite inTile = site;
-    inTile.tile = &rows;
-    const auto ranges = rowsStored(site, tiling.rows, now);
-    for (auto [value, axis] : tiling.rows.stored) {
-      GpuPart part = partOf(site, value, axis, ranges.lookup(value), singles);
-      GpuBuffer buffer = tiling.shared.lookup(value);
-      buffer.origin = part.low;
-      tiling.copies.fill(inTile, value, axis, part, buffer);
-      barrier(site.of(value));
-      rows[value] = buffer;
-    }
-    fillOutputs(inTile, /*isSingle=*/false);
-    barrier(site.of(tiling.rows.outputs.back().first)); // the next rows go where these were
+    fillTile(site, tiling, now, singles);
   }
   IndexMath::Scope scope(x);
   b.setInsertionPointToStart(op.elseBlock());
-  fillOutputs(site, /*isSingle=*/true); // seldom: short code
+  fillOutputs(site, tiling, now, singles, /*isSingle=*/true); // seldom: short code
 }
 
 /// What the schedule says that tiles are of.
@@ -236,12 +269,20 @@ static LogicalResult makeShared(const GpuSite &site, Tiling &tiling) {
 
 /// Copies what all tiles of a block read.
 static void copyTables(const GpuSite &site, Tiling &tiling) {
-  for (auto [value, axis] : tiling.rows.stored) {
+  if (tiling.copies.bytes() == 0)
+    return;
+  auto copy = [&](Value value, int64_t axis, auto axesOf) {
     SmallVector<int64_t> tiled{axis};
     for (const RowRegions &other : tiling.others)
-      tiled.push_back(other.stored.lookup(value));
+      tiled.push_back(axesOf(other).lookup(value));
     tiling.copies.copyTables(site.of(value), value, tiled);
-  }
+  };
+  for (auto [value, axis] : tiling.rows.stored)
+    copy(value, axis, [](const RowRegions &other) -> auto & { return other.stored; });
+  for (auto [value, axis] : tiling.rows.outputs)
+    if (!tiling.rows.stored.contains(value))
+      copy(value, axis, [](const RowRegions &other) -> auto & { return other.outputs; });
+  barrier(site); // for whoever reads the tables
 }
 
 LogicalResult penstock::conversion::emitTiles(const GpuSite &site, llvm::DenseSet<Value> &tiled) {
@@ -279,8 +320,14 @@ LogicalResult penstock::conversion::emitTiles(const GpuSite &site, llvm::DenseSe
     rest = b.createOrFold<arith::DivUIOp>(site.loc, rest, size);
   }
   Value high = x.min(x.add(low, many), extentOfRows);
-  inSteps(
-      site, {low, high}, [&](RowRange now) { return fits(site, *tiling, now); },
-      [&](RowRange now) { tile(site, *tiling, now, singles, tiled); });
+  for (auto [value, row] : tiling->rows.outputs)
+    tiled.insert(value);
+  if (llvm::all_of(tiling->rows.stored,
+                   [&](const auto &stored) { return isRoomy(*tiling, stored.first); }))
+    tile(site, *tiling, {low, high}, singles);
+  else
+    inSteps(
+        site, {low, high}, [&](RowRange now) { return fits(site, *tiling, now); },
+        [&](RowRange now) { tile(site, *tiling, now, singles); });
   return success();
 }

@@ -85,14 +85,14 @@ pipe.kernel @makes_pixels "pixels" {
 // CHECK-LABEL: func.func @tiles(
 // CHECK-SAME: pipe.blocks = 8 : i64
 // CHECK-SAME: pipe.mapping = "tile"
-// CHECK-SAME: pipe.shared = 2048 : i64
+// CHECK-SAME: pipe.shared = 1280 : i64
 // CHECK: gpu.dynamic_shared_memory
 // CHECK: %[[BLOCK:.*]] = gpu.block_id x
 // CHECK: %[[BLOCKS:.*]] = gpu.grid_dim x
 // CHECK: scf.for %{{.*}} = %[[BLOCK]] to %c8{{.*}} step %[[BLOCKS]]
 // CHECK: scf.while
 // CHECK: scf.while
-// CHECK: arith.cmpi sle, %{{.*}}, %c32
+// CHECK: arith.cmpi sle, %{{.*}}, %c20
 // CHECK: scf.if
 // CHECK: scf.parallel
 // CHECK: memref.store {{.*}} #gpu.address_space<workgroup>>
@@ -103,7 +103,27 @@ pipe.kernel @makes_pixels "pixels" {
 // CHECK: } else {
 // CHECK-NOT: workgroup
 // CHECK: return
-pipe.kernel @tiles "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {h = 8 : i64}, rows = 32 : i64} {
+pipe.kernel @tiles "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {h = 8 : i64}, rows = 20 : i64} {
+^bb0(%x: !pipe.tensor<u8[h=64, w=64]>):
+  %0 = pipe.map (%x) {schedule = "shared"} : (!pipe.tensor<u8[h=64, w=64]>) -> !pipe.tensor<u8[h=64, w=64]> {
+  ^bb0(%p: ui8, %h: i64, %w: i64):
+    %q = pipe.unary bit_not %p : ui8
+    pipe.yield %q : ui8
+  }
+  %1 = pipe.window reflect %0 over ["h"] low [-9] high [9] : !pipe.tensor<u8[h=64, w=64]> -> !pipe.tensor<u8[h=64, w=64]> {
+  ^bb0(%n0: ui8, %n1: ui8, %n2: ui8, %n3: ui8, %n4: ui8, %n5: ui8, %n6: ui8, %n7: ui8, %n8: ui8, %n9: ui8, %n10: ui8, %n11: ui8, %n12: ui8, %n13: ui8, %n14: ui8, %n15: ui8, %n16: ui8, %n17: ui8, %n18: ui8, %h: i64, %w: i64):
+    %m = pipe.binary max %n0, %n18 : ui8
+    pipe.yield %m : ui8
+  }
+  pipe.return %1 : !pipe.tensor<u8[h=64, w=64]>
+}
+
+// Where windows tell that the rows of every tile fit, nothing is asked.
+// CHECK-LABEL: func.func @tiles_of_windows
+// CHECK-NOT: scf.while
+// CHECK-NOT: scf.if
+// CHECK: return
+pipe.kernel @tiles_of_windows "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {h = 8 : i64}, rows = 26 : i64} {
 ^bb0(%x: !pipe.tensor<u8[h=64, w=64]>):
   %0 = pipe.map (%x) {schedule = "shared"} : (!pipe.tensor<u8[h=64, w=64]>) -> !pipe.tensor<u8[h=64, w=64]> {
   ^bb0(%p: ui8, %h: i64, %w: i64):

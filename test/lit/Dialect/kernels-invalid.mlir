@@ -125,6 +125,16 @@ pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 64 : i64, tile = {
 
 // -----
 
+// kernel, C5.
+pipe.kernel @k "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {w = 4 : i64}, rows = 8 : i64} {
+^bb0(%x: !pipe.tensor<u8[w=4]>):
+  // expected-error @below {{has `rows`; so many are stored of what is "shared", one or more, as i64}}
+  %0 = pipe.view %x by affine_map<(d0) -> (d0)> [] {schedule = "scratch", rows = 4 : i64} : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=4]>
+  pipe.return %0 : !pipe.tensor<u8[w=4]>
+}
+
+// -----
+
 // kernel, C9.
 // expected-error @below {{it has `bytes`, a multiple of 16, as i64, and `inputs`, ascending numbers of the kernel's tensors, as array<i64>}}
 pipe.kernel @k "pixels" schedule {mapping = "tile", threads = 64 : i64, tile = {w = 4 : i64}, rows = 8 : i64, copied = {bytes = 64 : i64, inputs = array<i64: 0, 1>}} {

@@ -85,8 +85,8 @@ pipe.kernel @makes_tiles "pixels" {
   pipe.return %1 : !pipe.tensor<u8[t=8, h=224, w=224, c=3]>
 }
 
-// What is stored reads each element once: nothing is copied.
-// CHECK-LABEL: pipe.kernel @copies_nothing "pixels" schedule {mapping = "tile", rows = 704 : i64, threads = 256 : i64, tile = {h = 16 : i64}}
+// What is stored reads each element once: nothing is copied. A window says how many rows a tile reads.
+// CHECK-LABEL: pipe.kernel @copies_nothing "pixels" schedule {mapping = "tile", rows = 17 : i64, threads = 256 : i64, tile = {h = 16 : i64}}
 pipe.kernel @copies_nothing "pixels" {
 ^bb0(%x: !pipe.tensor<u8[h=64, w=64]>):
   %0 = pipe.map (%x) : (!pipe.tensor<u8[h=64, w=64]>) -> !pipe.tensor<u8[h=64, w=64]> {
@@ -100,6 +100,38 @@ pipe.kernel @copies_nothing "pixels" {
     pipe.yield %m : ui8
   }
   pipe.return %1 : !pipe.tensor<u8[h=64, w=64]>
+}
+
+// Of what is read row by row there is room for the rows of a tile, and for more of the rest.
+// CHECK-LABEL: pipe.kernel @reads_row_by_row "pixels" schedule {copied = {bytes = 20272 : i64, inputs = array<i64: 0, 1, 2, 3, 4>}, mapping = "tile", rows = 28 : i64, threads = 256 : i64, tile = {h = 8 : i64}}
+pipe.kernel @reads_row_by_row "pixels" {
+^bb0(%x: !pipe.tensor<u8[h=?, w=?, c=3]>, %wx: !pipe.tensor<i32[w=224, k=?]>, %sx: !pipe.tensor<i32[w=224]>, %wy: !pipe.tensor<i32[h=224, k=?]>, %sy: !pipe.tensor<i32[h=224]>, %rows: i64):
+  // CHECK: pipe.resample {{.*}} along "w" {{.*}}], schedule = "shared"
+  %0 = pipe.resample pillow %x along "w" with %wx, %sx sizes(%rows) : !pipe.tensor<u8[h=?, w=?, c=3]>, !pipe.tensor<i32[w=224, k=?]>, !pipe.tensor<i32[w=224]> -> !pipe.tensor<u8[h=?, w=224, c=3]>
+  // CHECK: pipe.resample {{.*}} along "h" {{.*}}rows = 8 : i64, schedule = "shared"
+  %1 = pipe.resample pillow %0 along "h" with %wy, %sy : !pipe.tensor<u8[h=?, w=224, c=3]>, !pipe.tensor<i32[h=224, k=?]>, !pipe.tensor<i32[h=224]> -> !pipe.tensor<u8[h=224, w=224, c=3]>
+  %2 = pipe.view %1 by affine_map<(d0, d1, d2) -> (d0, -d1 + 223, d2)> [] : !pipe.tensor<u8[h=224, w=224, c=3]> -> !pipe.tensor<u8[h=224, w=224, c=3]>
+  pipe.return %1, %2 : !pipe.tensor<u8[h=224, w=224, c=3]>, !pipe.tensor<u8[h=224, w=224, c=3]>
+}
+
+// A tile of one plane has more rows; small tables are copied, and take what they take.
+// CHECK-LABEL: pipe.kernel @makes_planes "pixels" schedule {copied = {bytes = 16 : i64, inputs = array<i64: 1>}, mapping = "tile", rows = 44 : i64, threads = 256 : i64, tile = {c = 1 : i64, h = 16 : i64}}
+pipe.kernel @makes_planes "pixels" {
+^bb0(%x: !pipe.tensor<u8[c=3, h=224, w=224]>, %t: !pipe.tensor<f32[k=3]>):
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[c=3, h=224, w=224]>) -> !pipe.tensor<f32[c=3, h=224, w=224]> {
+  ^bb0(%p: ui8, %c: i64, %h: i64, %w: i64):
+    %q = pipe.cast value %p : ui8 -> f32
+    pipe.yield %q : f32
+  }
+  %two = pipe.constant 2 : i64 -> i64
+  %1 = pipe.window reflect %0 over ["h"] low [-14] high [14] : !pipe.tensor<f32[c=3, h=224, w=224]> -> !pipe.tensor<f32[c=3, h=224, w=224]> {
+  ^bb0(%n0: f32, %n1: f32, %n2: f32, %n3: f32, %n4: f32, %n5: f32, %n6: f32, %n7: f32, %n8: f32, %n9: f32, %n10: f32, %n11: f32, %n12: f32, %n13: f32, %n14: f32, %n15: f32, %n16: f32, %n17: f32, %n18: f32, %n19: f32, %n20: f32, %n21: f32, %n22: f32, %n23: f32, %n24: f32, %n25: f32, %n26: f32, %n27: f32, %n28: f32, %c: i64, %h: i64, %w: i64):
+    %f = pipe.load %t[%two] : !pipe.tensor<f32[k=3]> -> f32
+    %m = pipe.binary mul %n0, %f : f32
+    %a = pipe.binary add %m, %n28 : f32
+    pipe.yield %a : f32
+  }
+  pipe.return %1 : !pipe.tensor<f32[c=3, h=224, w=224]>
 }
 
 // Nobody can tell which rows a gather reads.

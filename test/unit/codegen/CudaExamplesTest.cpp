@@ -159,6 +159,33 @@ pipeline tiles(x: path, y: path) {
   expectTheBitsOfTheReference(text, /*tiny=*/true);
 }
 
+// Windows that tell how many rows a tile reads: no room is left, and none is asked for. Their
+// weights are copied.
+TEST(CudaPasses, TilesOfWindows) {
+  expectTheBitsOfTheReference(R"(
+pipe 1
+use vision
+pipeline windows(x: path, y: path, z: path, r: path, s: path, t: path) {
+  for row in raw(x = column(x, u8[h = 50, w = 80]), y = column(y, u8[h = 50, w = 80]), z = column(z, u8[c = 3, h = 9, w = 300]),
+                 r = column(r, u8[h = 21, w = 66, c = rgb]), s = column(s, f32[h = 20, w = 70]), t = column(t, f32[k = 3]))
+  let across = rename(row.t, k, w)
+  let weighted = window (v in row.s, w = -1 ..= 1, border = wrap) { sum(v * across over [w]) }
+  let inverted = map (p in row.x) { 255 - p }
+  let darker = map (p in row.y) { p / 3 + 7 }
+  let brighter = map (p in row.z) { p / 2 + 99 }
+  let before = window (v in darker, h = -9 ..= 0, border = symmetric) { max(v over [h]) }
+  let behind = window (v in darker, h = 2 ..= 11, border = reflect) { max(v over [h]) }
+  batch 2 {
+    output one: u8[n, h, w] = window (v in inverted, h = -9 ..= 2, border = reflect) { min(v over [h]) }
+    output two: u8[n, h, w] = map (p in before, q in behind) { p - q }
+    output blurred: u8[n, h, w, c] = row.r |> random_gaussian_blur(7)
+    output weighted: f32[n, h, w] = window (v in weighted, h = -2 ..= 2, border = edge) { max(v over [h]) }
+    output low: u8[n, c, h, w] = window (v in brighter, h = -5 ..= 7, border = edge) { min(v over [h]) }
+  }
+}
+)");
+}
+
 // Inputs that a block copies: rows of any address and length, of which some do not fit; planes;
 // bytes, halves and words; mirrored and turned round.
 TEST(CudaPasses, CopiedInputs) {
