@@ -73,6 +73,9 @@ private:
   size_t gridAxis(const Val &value, const std::string &axis, dsl::SourceRange range,
                   const std::string &function);
   std::string smallAxis(const Argument &arg, const std::string &function);
+  void orderKeys(mlir::Value &a, mlir::Value &b);
+  /// The middle one of an odd number of keys.
+  mlir::Value middleKey(const std::vector<mlir::Value> &keys);
   std::vector<mlir::Value> keysInOrder(std::vector<mlir::Value> keys);
   /// Places of the keys, in their order; of equal ones the earlier comes first.
   std::vector<mlir::Value> placesInOrder(const std::vector<mlir::Value> &keys);

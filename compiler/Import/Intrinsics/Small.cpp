@@ -15,6 +15,8 @@ using penstock::pipe::Predicate;
 
 /// Most elements that are put in order, or chosen from, one by one.
 static constexpr int64_t mostOrdered = 64;
+/// Up to so many, the middle one alone takes fewer operations than its part of a network for all.
+static constexpr int64_t fewOrdered = 9;
 
 bool Intrinsics::isSmall(const Val &value) const {
   if (value.is(Kind::List))
@@ -71,13 +73,38 @@ static void sortEntries(std::vector<Entry> &entries,
   forEachPair(entries.size(), [&](size_t i, size_t j) { order(entries[i], entries[j]); });
 }
 
+void Intrinsics::orderKeys(mlir::Value &a, mlir::Value &b) {
+  const mlir::Value least = binary(BinaryKind::min, a, b);
+  b = binary(BinaryKind::max, a, b);
+  a = least;
+}
+
 std::vector<mlir::Value> Intrinsics::keysInOrder(std::vector<mlir::Value> keys) {
-  sortEntries<mlir::Value>(keys, [&](mlir::Value &a, mlir::Value &b) {
-    const mlir::Value least = binary(BinaryKind::min, a, b);
-    b = binary(BinaryKind::max, a, b);
-    a = least;
-  });
+  sortEntries<mlir::Value>(keys, [&](mlir::Value &a, mlir::Value &b) { orderKeys(a, b); });
   return keys;
+}
+
+mlir::Value Intrinsics::middleKey(const std::vector<mlir::Value> &keys) {
+  // Of more than half of all, neither the least nor the greatest is the middle one: another one
+  // takes their place.
+  size_t next = std::min(keys.size() / 2 + 2, keys.size());
+  std::vector<mlir::Value> left(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(next));
+  while (left.size() > 1) {
+    const size_t last = left.size() - 1, half = left.size() / 2;
+    for (size_t i = 0; i < half; ++i)
+      orderKeys(left[i], left[last - i]);
+    if (left.size() % 2)
+      orderKeys(left[half - 1], left[half]);
+    for (size_t i = half - 1; i > 0; --i)
+      orderKeys(left[i - 1], left[i]);
+    for (size_t i = half; i < last; ++i)
+      orderKeys(left[i], left[i + 1]);
+    left.pop_back();
+    left.erase(left.begin());
+    if (next < keys.size())
+      left.push_back(keys[next++]);
+  }
+  return left.front();
 }
 
 std::vector<mlir::Value> Intrinsics::placesInOrder(const std::vector<mlir::Value> &keys) {
@@ -135,7 +162,10 @@ Val Intrinsics::sortSmall(const Val &value, size_t axis, dsl::SourceRange range)
       keys.push_back(sortKey(elements.back(), true));
     }
     // What is read at these places needs no place: equal keys are equal elements.
-    const std::vector<mlir::Value> inOrder = keysInOrder(keys), from = placesInOrder(keys);
+    std::vector<mlir::Value> inOrder = keysInOrder(keys);
+    if (length % 2 == 1 && length <= fewOrdered)
+      inOrder[static_cast<size_t>(length / 2)] = middleKey(keys);
+    const std::vector<mlir::Value> from = placesInOrder(keys);
     for (size_t rank = 0; rank < keys.size(); ++rank) {
       const mlir::Value chosen =
           binary(BinaryKind::add, from[rank], intConstant(value.grid[axis].low));
