@@ -97,7 +97,8 @@ std::optional<Index> InPieces::placeOf(Value number) {
 static std::optional<LaneValue> loadPieces(const Site &site, LoadOp op, ArrayRef<ReadAt> places,
                                            llvm::function_ref<LaneValue()> otherwise) {
   auto [ctx, b, l, m] = site.parts();
-  if (l.lanes == 1 || m.live || !ctx.buffers.contains(op.getTensor()))
+  const bool isTable = op.getTensor().getDefiningOp<ConstantOp>() != nullptr;
+  if (l.lanes == 1 || m.live || !(isTable || ctx.buffers.contains(op.getTensor())))
     return std::nullopt;
   InPieces pieces{site};
   SmallVector<Index> at;
