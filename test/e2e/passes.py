@@ -109,13 +109,16 @@ class Passes(ToolTest):
         self.labelled = os.path.join(self.folder, "sounds.csv")
         with open(self.labelled, "w") as file:
             file.write("file,label\n" + "".join(f"sound{i}.{'flac' if i % 5 == 4 else 'wav'},{i}\n" for i in range(10)))
+        self.sized = os.path.join(self.folder, "sized.csv")
+        with open(self.sized, "w") as file:
+            file.write("file,samples\n" + "".join(f"sound{i}.{'flac' if i % 5 == 4 else 'wav'},{6000 + 3000 * i}\n" for i in range(10)))
         self.noises = os.path.join(self.folder, "noises")
         for name in "ab":
             os.makedirs(os.path.join(self.noises, name))
             soundfile.write(os.path.join(self.noises, name, "n.wav"), rng.integers(-999, 999, 9000, dtype=numpy.int16), 16000)
         self.manifest = os.path.join(self.data, "manifest.json")
         with open(self.manifest, "w") as file:
-            file.writelines(json.dumps({"audio_filepath": f"sound{i}.wav", "offset": 0.1, "duration": 0.2 + 0.01 * i, "text": f"a {i}"}) + "\n"
+            file.writelines(json.dumps({"audio_filepath": f"sound{i}.wav", "offset": 0.1, "duration": 0.2 + 0.01 * i, "text": f"a {i}", "tokens": list(range(i))}) + "\n"
                             for i in range(8) if i % 5 != 4)
         self.objects = os.path.join(self.folder, "objects.jsonl")
         with open(self.objects, "w") as file:
@@ -135,10 +138,11 @@ class Passes(ToolTest):
     def inputs(self, path):
         """--set for the sources of an example."""
         parameters = self.run_tool("check", path).stdout
-        lists = {"speech.pipe": self.sounds, "whisper.pipe": self.sounds, "speech_commands.pipe": self.labelled}
+        lists = {"speech.pipe": self.sounds, "whisper.pipe": self.sounds, "speech_commands.pipe": self.labelled, "wav2vec2.pipe": self.sized}
         files = lists.get(os.path.basename(path), self.scans)
         given = {"root": self.data, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "objects": self.objects, "per_rank": "4",
                  "manifest": self.manifest, "rooms": self.manifest, "noises": self.noises,
+                 "samples": "10000", "batch_samples": "40000", "shortest": "9000", "buckets": "2",
                  **self.columns(path)}
         return [word for name, value in given.items() if re.search(rf"^  {name} +{'int' if value.isdigit() else 'path'} ", parameters, re.M)
                 for word in ("--set", f"{name}={value}")]

@@ -253,6 +253,55 @@ class Utterances(Sounds):
                       f"({self.EXAMPLE}:12:3)", said)
 
 
+class Recognisers(Sounds):
+    """examples/wav2vec2.pipe and examples/conformer.pipe."""
+
+    def setUp(self):
+        super().setUp()
+        rng = numpy.random.default_rng(3)
+        self.sizes = [int(n) for n in rng.integers(8000, 40000, 24)]
+        for i, n in enumerate(self.sizes):
+            self.put(f"{i:02}.{['wav', 'flac'][i % 2]}", wave(i, n / RATE))
+        names = sorted(os.listdir(self.data))
+        with open(os.path.join(self.folder, "list.csv"), "w") as file:
+            file.writelines(["file,samples\n"] + [f"{name},{n}\n" for name, n in zip(names, self.sizes)])
+        self.rows = [{"audio_filepath": name, "duration": n / RATE, "tokens": list(range(n // 1000))} for name, n in zip(names, self.sizes)]
+
+    def samples(self, name, given):
+        """The samples of an epoch, by where they stand; those of a batch as they were filled up."""
+        example = os.path.join(EXAMPLES, name)
+        with open(example) as file:
+            text = file.read().replace("pipe 1\n", "")
+        count = self.run_json("run", example, *given)["samples"]
+        return [self.sample(text, position, *given) for position in range(count)]
+
+    def test_wav2vec2(self):
+        given = self.given(list=os.path.join(self.folder, "list.csv"), root=self.data, most=20000, shortest=12000, batch_samples=60000, buckets=3)
+        found = self.samples("wav2vec2.pipe", given)
+        self.assertGreater(len(found), 10)
+        for one in found:
+            samples, waves = int(one["samples"].ravel()[0]), one["wave"].ravel()[:int(one["samples"].ravel()[0])].astype(numpy.float64)
+            self.assertIn(samples, [min(n, 20000) for n in self.sizes if n >= 12000])
+            self.assertAlmostEqual(waves.mean(), 0, delta=1e-6)
+            self.assertAlmostEqual(waves.std(), 1, delta=.02)
+
+    def test_conformer(self):
+        manifest = self.lines("train.json", self.rows)
+        found = self.samples("conformer.pipe", self.given(manifest=manifest, samples=120000, buckets=3))
+        self.assertGreater(len(found), 10)
+        hidden = []
+        for one in found:
+            frames, length = (int(one[name].ravel()[0]) for name in ("frames", "length"))
+            self.assertIn((frames, length), [(1 + n // 160, n // 1000) for n in self.sizes])
+            numpy.testing.assert_array_equal(one["tokens"].ravel()[:length], numpy.arange(length))
+            mel = one["mel"].reshape(80, frames).T
+            hidden.append(((mel == 0).all(0).sum(), (mel == 0).all(1).sum()))
+            self.assertLessEqual(hidden[-1][0], 2 * 27)
+            self.assertLessEqual(hidden[-1][1], 10 * (frames // 20))
+        bands, times = numpy.mean(hidden, 0)
+        self.assertTrue(10 < bands < 40 and times > 10, hidden)
+
+
 class Picked(Sounds):
     def test_the_example_mixes_at_the_ratio_that_it_draws(self):
         """examples/noisy_speech.pipe: the noise has the energy that the drawn ratio asks for, and resume gives the same."""

@@ -198,6 +198,21 @@ class Audio(unittest.TestCase):
         self.compare({"features": ("t, freq", "whisper_features(row.wave)", theirs, 3e-5)})
 
     @needs_torchaudio
+    def test_nemo(self):
+        """The front end of examples/conformer.pipe, as AudioToMelSpectrogramPreprocessor of NeMo defines it, but for what is drawn."""
+        filters = torchaudio.functional.melscale_fbanks(257, 0, 8000, 80, 16000, norm="slaney", mel_scale="slaney").double()
+        wave = exact(WAVE)
+        sharp = torch.cat([wave[:1], wave[1:] - 0.97 * wave[:-1]])
+        spectra = torch.stft(sharp, 512, 160, 400, torch.hann_window(400, periodic=False, dtype=torch.float64), center=True, pad_mode="constant",
+                             return_complex=True).abs() ** 2
+        level = torch.log(spectra.T @ filters + 2 ** -24)
+        theirs = (level - level.mean(0)) / (level.std(0, unbiased=True) + 1e-5)
+        with open(os.path.join(HERE, "..", "..", "examples", "conformer.pipe")) as file:
+            lets = [line for line in file if re.match("  let (power|bands|mel) ", line)]
+        self.assertEqual(len(lets), 3)
+        self.compare({"features": ("t, freq", "mel", theirs, 3e-4)}, "  let sharp = preemphasis(row.wave)\n" + "".join(lets))
+
+    @needs_torchaudio
     def test_kaldi(self):
         cases = {}
         for i, (words, settings, rate) in enumerate([
