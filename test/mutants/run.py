@@ -24,6 +24,7 @@ from plant import add_choice, choose
 
 TREE = None  # set by main
 CPU_SECONDS, SECONDS = 400, 3600  # a test that takes longer has been caught in a loop, or waits for ever
+BYTES = 16 << 30  # of addresses of a process
 PIPELINES = {"code": 400, "passes": 600}
 
 
@@ -60,7 +61,10 @@ def passes(test, build, name=None):
     if name:
         environment["PENSTOCK_MUTANT"] = name
     try:
-        limits = lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+        def limits():
+            resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+            resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+
         done = subprocess.run(command_of(test, build), env=environment, cwd=cache, timeout=SECONDS,
                               preexec_fn=limits, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode == 0 and (b"PASSED  ] 0 tests" in done.stdout or b"Running 0 tests" in done.stdout):
