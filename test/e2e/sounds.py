@@ -2,11 +2,13 @@
 """Tables of sounds through the tool: class folders, manifests whose rows are parts of recordings, tar files, and tables
 that rows are picked from."""
 import json
+import math
 import os
 import tarfile
 
 import numpy
 import soundfile
+from PIL import Image
 
 from pipelines import LanguageTest
 from support import EXAMPLES, main, read_hashes
@@ -300,6 +302,51 @@ class Recognisers(Sounds):
             self.assertLessEqual(hidden[-1][1], 10 * (frames // 20))
         bands, times = numpy.mean(hidden, 0)
         self.assertTrue(10 < bands < 40 and times > 10, hidden)
+
+
+class Viewed(Sounds):
+    def view(self, output, lets=""):
+        """The picture of one sample, in grey, without its caption."""
+        values = numpy.zeros(8000)
+        values[4000:] = 8000 * numpy.sin(numpy.arange(4000) * (2 * math.pi * 2000 / RATE))  # 2 kHz
+        self.put("a.wav", values.astype(numpy.int16))
+        path = self.write(f"""use audio
+pipeline p(root: path) {{
+  for row in file_list(root) order sequential
+  let wave = decode(row.data, mono)[t = 0 .. 8000]
+{lets}  batch 1 {{
+    output other: i64[n] = 3
+    output {output}
+  }}
+}}""")
+        listed, sheet = os.path.join(self.data, "list.txt"), os.path.join(self.folder, "sheet.png")
+        with open(listed, "w") as file:
+            file.write("a.wav\n")
+        self.run_tool("view", path, "--set", f"root={listed}", "--count", 1, "--columns", 1, "-o", sheet)
+        with Image.open(sheet) as picture:
+            return numpy.asarray(picture.convert("L"))[6:, 6:-6]  # within the gap
+
+    def test_waves(self):
+        for shown in ("x: f32[n, t] = wave", "x: f32[n, t, c] = stack([wave, wave * 0.0], c)"):
+            found = self.view(shown)[:80] < 100
+            self.assertEqual(found.shape[1], 320)
+            self.assertEqual(found[:, 2:158].sum(0).tolist(), [1] * 156)  # silence: a line
+            self.assertTrue((found[:, 162:].sum(0) > 60).all())
+            self.assertTrue(found[0].any() and found[79].any())
+
+    def test_spectra(self):
+        lets = "  let spec = magnitude(stft(wave, hann_window(400), 400, 160))\n"
+        for shown in ("x: f32[n, t, freq] = spec", "x: f32[n, freq, t] = spec"):
+            found = self.view(shown, lets)[:160, :51].astype(int)  # 201 frequencies in 160 rows
+            self.assertLess(found[:, :22].max(), 30)
+            row = int(found[:, 30:45].sum(1).argmax())
+            self.assertAlmostEqual(160 - row, 160 * 50 / 201, delta=2)  # 2 kHz of 8, from the bottom
+            self.assertGreater(found[row, 35], 200)
+
+    def test_nothing_to_show(self):
+        path = self.write("pipeline p() {\n  for row in synthetic(3, x = f32[k = 5])\n  batch 1 { output x: f32[n, k] = row.x }\n}")
+        self.assertIn("no output is an image (axes h and w), a spectrum (t and freq) or a wave (t)",
+                      self.run_tool("view", path, "-o", os.path.join(self.folder, "x.png"), expect=1).stderr)
 
 
 class Picked(Sounds):

@@ -90,7 +90,7 @@ void penstock::cli::forEachElement(const pst_output &output,
 
 //===--- pictures -----------------------------------------------------------------===//
 
-static int32_t axisOf(const pst_output &output, const char *name) {
+int32_t penstock::cli::axisOf(const pst_output &output, const char *name) {
   for (int32_t axis = 0; axis < output.rank; ++axis)
     if (std::strcmp(output.axes[axis], name) == 0)
       return axis;

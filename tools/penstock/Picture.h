@@ -18,6 +18,9 @@ double elementValue(pst_dtype dtype, const char *element);
 /// Visits every element, last axis fastest.
 void forEachElement(const pst_output &output, const std::function<void(const char *)> &visit);
 
+/// The number of the axis of this name, or -1.
+int32_t axisOf(const pst_output &output, const char *name);
+
 /// 8-bit RGB, row-major.
 struct Picture {
   int width = 0;

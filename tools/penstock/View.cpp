@@ -5,8 +5,10 @@
 #include "tools/penstock/Captions.h"
 #include "tools/penstock/Commands.h"
 #include "tools/penstock/Picture.h"
+#include "tools/penstock/Plots.h"
 #include "tools/penstock/Session.h"
 #include <limits>
+#include <optional>
 
 using namespace penstock::cli;
 
@@ -20,6 +22,17 @@ struct State {
   std::string output = "view.png";
 };
 } // namespace
+
+/// The sample's first image; where it has none, its first spectrum or wave.
+static std::optional<Picture> pictureOf(const pst_sample *sample) {
+  for (size_t k = 0; k < pst_sample_output_count(sample); ++k)
+    if (const pst_output &output = *pst_sample_output(sample, k); isPicture(output))
+      return makePicture(output);
+  for (size_t k = 0; k < pst_sample_output_count(sample); ++k)
+    if (const pst_output &output = *pst_sample_output(sample, k); isPlot(output))
+      return makePlot(output);
+  return std::nullopt;
+}
 
 static int run(const State &state) {
   const ProgramPtr program = compile(state.compile);
@@ -38,17 +51,13 @@ static int run(const State &state) {
       std::fprintf(stderr, "penstock: error: %s\n", pst_session_error(session.get()));
       return exitError;
     }
-    for (size_t k = 0; k < pst_sample_output_count(raw); ++k)
-      if (const pst_output &output = *pst_sample_output(raw, k); isPicture(output)) {
-        Picture picture = makePicture(output);
-        const int columns = captionColumns(picture.width);
-        tiles.push_back({std::move(picture), captionOf(raw, position, columns)});
-        break;
-      }
+    if (const std::optional<Picture> picture = pictureOf(raw))
+      tiles.push_back({*picture, captionOf(raw, position, captionColumns(picture->width))});
   }
   if (tiles.empty()) {
-    std::fputs("penstock: error: no output has axes h and w, so there is "
-               "nothing to show\n",
+    std::fputs("penstock: error: no output is an image (axes h and w), a spectrum (t and freq) or "
+               "a wave (t), "
+               "so there is nothing to show\n",
                stderr);
     return exitError;
   }
@@ -63,8 +72,8 @@ static int run(const State &state) {
 
 void penstock::cli::addView(CommandLine &line) {
   auto state = std::make_shared<State>();
-  Command command =
-      line.command("view", "write a contact sheet of samples, captioned with their draws");
+  Command command = line.command(
+      "view", "write a contact sheet of samples, images or sound, captioned with their draws");
   state->compile.addTo(command);
   state->run.addTo(command);
   command.option("-o,--output", state->output, "PNG file; default: view.png");
