@@ -118,7 +118,8 @@ class Passes(ToolTest):
             soundfile.write(os.path.join(self.noises, name, "n.wav"), rng.integers(-999, 999, 9000, dtype=numpy.int16), 16000)
         self.manifest = os.path.join(self.data, "manifest.json")
         with open(self.manifest, "w") as file:
-            file.writelines(json.dumps({"audio_filepath": f"sound{i}.wav", "offset": 0.1, "duration": 0.2 + 0.01 * i, "text": f"a {i}", "tokens": list(range(i))}) + "\n"
+            file.writelines(json.dumps({"audio_filepath": f"sound{i}.wav", "offset": 0.1, "duration": 0.2 + 0.01 * i, "text": f"a {i}", "tokens": list(range(i)),
+                                         "wav": f"sound{i}.wav", "labels": [i, 500 + i]}) + "\n"
                             for i in range(8) if i % 5 != 4)
         self.objects = os.path.join(self.folder, "objects.jsonl")
         with open(self.objects, "w") as file:
@@ -138,7 +139,8 @@ class Passes(ToolTest):
     def inputs(self, path):
         """--set for the sources of an example."""
         parameters = self.run_tool("check", path).stdout
-        lists = {"speech.pipe": self.sounds, "whisper.pipe": self.sounds, "speech_commands.pipe": self.labelled, "wav2vec2.pipe": self.sized}
+        lists = {"speech.pipe": self.sounds, "whisper.pipe": self.sounds, "speech_commands.pipe": self.labelled, "esc50.pipe": self.labelled,
+                 "wav2vec2.pipe": self.sized}
         files = lists.get(os.path.basename(path), self.scans)
         given = {"root": self.data, "images": self.images, "labels": self.labels, "list": files, "pairs": self.pairs, "objects": self.objects, "per_rank": "4",
                  "manifest": self.manifest, "rooms": self.manifest, "noises": self.noises,

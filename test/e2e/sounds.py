@@ -255,8 +255,8 @@ class Utterances(Sounds):
                       f"({self.EXAMPLE}:12:3)", said)
 
 
-class Recognisers(Sounds):
-    """examples/wav2vec2.pipe and examples/conformer.pipe."""
+class Recordings(Sounds):
+    """Recordings of half a second to two and a half, in a table and as `rows` of a manifest."""
 
     def setUp(self):
         super().setUp()
@@ -276,6 +276,10 @@ class Recognisers(Sounds):
             text = file.read().replace("pipe 1\n", "")
         count = self.run_json("run", example, *given)["samples"]
         return [self.sample(text, position, *given) for position in range(count)]
+
+
+class Recognisers(Recordings):
+    """examples/wav2vec2.pipe and examples/conformer.pipe."""
 
     def test_wav2vec2(self):
         given = self.given(list=os.path.join(self.folder, "list.csv"), root=self.data, most=20000, shortest=12000, batch_samples=60000, buckets=3)
@@ -302,6 +306,32 @@ class Recognisers(Sounds):
             self.assertLessEqual(hidden[-1][1], 10 * (frames // 20))
         bands, times = numpy.mean(hidden, 0)
         self.assertTrue(10 < bands < 40 and times > 10, hidden)
+
+
+class Classes(Recordings):
+    """examples/esc50.pipe and examples/audioset.pipe."""
+
+    def test_esc50(self):
+        with open(os.path.join(self.folder, "labelled.csv"), "w") as file:
+            file.writelines(["file,label\n"] + [f"{row['audio_filepath']},{i}\n" for i, row in enumerate(self.rows)])
+        found = self.samples("esc50.pipe", self.given(list=file.name, root=self.data, per_rank=8))
+        self.assertEqual(sorted(int(one["label"].ravel()[0]) for one in found), list(range(24)))
+        for one in found:
+            frames = 1 + (self.sizes[int(one["label"].ravel()[0])] - 400) // 160
+            silent = one["bands"][frames:] - numpy.float32(6.6268077 / (2 * 5.358466))
+            self.assertLess(abs(silent).max(), 1e-6)
+            self.assertGreater(one["bands"][:frames].std(), .1)
+
+    def test_audioset(self):
+        rows = [{"wav": row["audio_filepath"], "labels": [i, 500 + i % 3]} for i, row in enumerate(self.rows)]
+        found = self.samples("audioset.pipe", self.given(manifest=self.lines("clips.json", rows), per_rank=8))
+        mixed = 0
+        for one in found:
+            target = one["target"].ravel()
+            self.assertAlmostEqual(target.sum(), 2, delta=1e-6)
+            self.assertEqual((one["bands"].shape, target.shape), ((1024, 128), (527,)))
+            mixed += (target > 0).sum() > 2
+        self.assertTrue(5 < mixed < 20, mixed)
 
 
 class Viewed(Sounds):

@@ -88,6 +88,12 @@ void Places::failAxis(dsl::SourceRange range, const std::string &what, const std
   if (axis == "n")
     fail(range, what + " runs over axes of a value, and `n` is that of the batch",
          "`rename(x, n, m)` is the value of all samples along an axis `m`");
+  if (axis.empty()) {
+    auto report = error(range, what + " does not know along which axis these places are");
+    if (value.is(Kind::Tensor) && value.tensorType().getRank() > 0)
+      report.hint(quote(value.tensorType().getAxes()[0].name + " = ..."));
+    throw Abort{};
+  }
   auto report =
       error(range, what + " over axis " + quote(axis) + ", which its input does not have");
   std::vector<std::string> names;
