@@ -11,9 +11,6 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-/// Where a piece has several rows, longer ones fill lanes by themselves, in a loop.
-static constexpr int64_t longestOfSeveral = penstock::scalar::reductionLanes / 2;
-
 /// A reduction; or a minimum or maximum whose zeros are to be resolved, or what resolves them.
 enum class Found { whole, unresolved, leastBits };
 static LaneValue reduceOnePiece(const Site &site, ReduceOp op, const Pieces &pieces,
@@ -30,9 +27,9 @@ std::optional<Pieces> penstock::conversion::piecesOf(const Site &site, ReduceOp 
     return std::nullopt;
   const int64_t reduced = axes.over.back(), size = in.getAxes()[reduced].extent;
   const auto apart = elementsApart(site, op.getValue(), reduced);
-  if (!apart || *apart < 1 || *apart > 4 || size < 2 ||
-      size > (size == *count ? partialSums : longestOfSeveral) || !llvm::isPowerOf2_64(size) ||
-      *count / size > partialSums || *count / size * costOf(site, op.getValue()) > writtenOut)
+  if (!apart || *apart < 1 || *apart > 4 || size < 2 || size > partialSums ||
+      !llvm::isPowerOf2_64(size) || *count / size > partialSums ||
+      *count / size * costOf(site, op.getValue()) > writtenOut)
     return std::nullopt;
   for (int64_t kept : axes.kept)
     if (in.getAxes()[kept].isStatic() && elementsApart(site, op.getValue(), kept) == *apart * size)
