@@ -26,6 +26,9 @@ TREE = None  # set by main
 CPU_SECONDS, SECONDS = 400, 3600  # a test that takes longer has been caught in a loop, or waits for ever
 BYTES = 16 << 30  # of addresses of a process
 PIPELINES = {"code": 400, "passes": 600}
+# The programs that a test of parity takes.
+PARITY = {"library": ["test/parity/reference-sample"], "packets": ["test/parity/decode-sound"],
+          "unseen": ["tools/penstock/penstock", "test/parity/reference-sample"]}
 
 
 def command_of(test, build):
@@ -44,11 +47,9 @@ def command_of(test, build):
                 f"llvm={llvm}", f"{TREE}/test/lit/{rest[0]}"]
     if kind == "e2e":
         return [python, f"{TREE}/test/e2e/{rest[0]}.py", f"{build}/tools/penstock/penstock", "-f", *rest[1:]]
-    if kind == "parity" and rest:
-        return [python, f"{TREE}/test/parity/{rest[0]}.py", f"{build}/tools/penstock/penstock",
-                f"{build}/test/parity/reference-sample"]
     if kind == "parity":
-        return [python, f"{TREE}/test/parity/library.py", f"{build}/test/parity/reference-sample"]
+        name = rest[0] if rest else "library"
+        return [python, f"{TREE}/test/parity/{name}.py", *(f"{build}/{program}" for program in PARITY[name])]
     sys.exit(f"there is no kind of test `{kind}`")
 
 
@@ -56,7 +57,7 @@ def passes(test, build, name=None):
     """Whether the test passes with the mutant of that name."""
     # A mutant's code must not be found by another one.
     cache = tempfile.mkdtemp(prefix="penstock-mutant-")
-    environment = {**os.environ, "XDG_CACHE_HOME": cache}
+    environment = {**os.environ, "XDG_CACHE_HOME": cache, "PENSTOCK_VIDEO_MODULE": f"{build}/api/c/libpenstock_video.so"}
     environment.pop("PENSTOCK_MUTANT", None)
     if name:
         environment["PENSTOCK_MUTANT"] = name
