@@ -282,7 +282,7 @@ class Recognisers(Recordings):
     """examples/wav2vec2.pipe and examples/conformer.pipe."""
 
     def test_wav2vec2(self):
-        given = self.given(list=os.path.join(self.folder, "list.csv"), root=self.data, most=20000, shortest=12000, batch_samples=60000, buckets=3)
+        given = self.given(list=os.path.join(self.folder, "list.csv"), root=self.data, most=20000, shortest=12000, batch_samples=60000, buckets=3, normalize="true")
         found = self.samples("wav2vec2.pipe", given)
         self.assertGreater(len(found), 10)
         for one in found:
