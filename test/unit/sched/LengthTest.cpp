@@ -21,15 +21,8 @@ constexpr int64_t bound = 64;
 /// depend on the draw. A sample of a length of 13 is bad.
 Pipeline lengthPipeline(int64_t limit, int64_t buckets, plan::Order order = plan::Order::shuffled,
                         bool fills = true) {
-  Pipeline p;
-  plan::SourceT &source = Pipeline::add(p.plan.sources);
-  source.kind = "raw";
-  plan::ColumnT &value = Pipeline::add(source.columns);
-  value.name = "value";
-  value.type = DType::i64;
-  Pipeline::add(p.plan.rows);
+  Pipeline p = valuePipeline();
   p.plan.order = order;
-  p.fieldSlot(0, 8);
   p.plan.rows_kernel = p.kernel([](pst_kernel_args *args) -> int32_t {
     int64_t *s = args->scalars;
     s[20] = std::bit_cast<int64_t>(double(s[8]) - 0.5); // rounded up

@@ -8,20 +8,25 @@
 
 namespace penstock::test {
 
-Pipeline memoryPipeline(plan::Order order) {
+Pipeline valuePipeline() {
   Pipeline p;
   plan::SourceT &source = Pipeline::add(p.plan.sources);
   source.kind = "raw";
   plan::ColumnT &value = Pipeline::add(source.columns);
   value.name = "value";
   value.type = DType::i64;
-  plan::ColumnT &pixels = Pipeline::add(source.columns);
+  Pipeline::add(p.plan.rows);
+  p.fieldSlot(0, 8);
+  return p;
+}
+
+Pipeline memoryPipeline(plan::Order order) {
+  Pipeline p = valuePipeline();
+  plan::ColumnT &pixels = Pipeline::add(p.plan.sources[0]->columns);
   pixels.name = "pixels";
   pixels.type = DType::u8;
   Pipeline::dims(pixels.dims, {3});
-  Pipeline::add(p.plan.rows);
   p.plan.order = order;
-  p.fieldSlot(0, 8);
   p.plan.setup = p.kernel([](pst_kernel_args *args) -> int32_t {
     int64_t *s = args->scalars;
     const random::Key key{uint64_t(s[PST_ENTRY_SEED]), uint64_t(s[PST_ENTRY_POSITION]),

@@ -11,6 +11,9 @@
 
 namespace penstock::test {
 
+/// raw(value: i64), with the value in slot 8.
+Pipeline valuePipeline();
+
 /// raw(value: i64, pixels: u8[a=3]) over memory. Outputs value, and noise: the
 /// pixels plus a draw that depends on seed, epoch and position.
 Pipeline memoryPipeline(plan::Order order = plan::Order::shuffled);

@@ -12,16 +12,8 @@ namespace penstock::test {
 
 namespace {
 
-/// raw(value: i64), value in slot 8; setup as given.
-Pipeline valuePipeline(pst_kernel setup) {
-  Pipeline p;
-  plan::SourceT &source = Pipeline::add(p.plan.sources);
-  source.kind = "raw";
-  plan::ColumnT &value = Pipeline::add(source.columns);
-  value.name = "value";
-  value.type = DType::i64;
-  Pipeline::add(p.plan.rows);
-  p.fieldSlot(0, 8);
+Pipeline settingUp(pst_kernel setup) {
+  Pipeline p = valuePipeline();
   p.plan.setup = p.kernel(setup);
   return p;
 }
@@ -54,7 +46,7 @@ int32_t sumKernel(pst_kernel_args *args) {
 
 /// value -> temporary (value * 1) -> stage 1: own + the next sample's -> sum.
 Pipeline peerPipeline(pst_kernel second = sumKernel) {
-  Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
+  Pipeline p = settingUp([](pst_kernel_args *args) -> int32_t {
     int64_t *s = args->scalars;
     s[9] = 0;
     s[10] = (s[PST_ENTRY_SLOT] + 1) % s[PST_ENTRY_COUNT];
@@ -87,7 +79,7 @@ int32_t placeKernel(pst_kernel_args *args) {
 TEST(Stages, BuffersOfOnePlaceShareMemory) {
   const std::vector<int64_t> values = {1, 20, 300, 4000}; // outlives the sessions
   for (const bool dynamic : {false, true}) {
-    Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
+    Pipeline p = settingUp([](pst_kernel_args *args) -> int32_t {
       args->scalars[9] = 0;
       args->scalars[10] = 40000;
       return 0;
@@ -191,7 +183,7 @@ int32_t refusedKernel(pst_kernel_args *) { return 1; }
 /// value -> temporary (value, twice) -> once for the batch: the sum of all -> that and the own
 /// value.
 Pipeline batchPipeline(pst_kernel once = countedSumKernel) {
-  Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
+  Pipeline p = settingUp([](pst_kernel_args *args) -> int32_t {
     int64_t *s = args->scalars;
     s[9] = s[11] = s[12] = 0;
     s[10] = 2;
@@ -269,7 +261,7 @@ TEST(Stages, NoOtherRowHelpsWhereTheBatchFails) {
 }
 
 TEST(Stages, TheArmThatRanIsRead) {
-  Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
+  Pipeline p = settingUp([](pst_kernel_args *args) -> int32_t {
     int64_t *s = args->scalars;
     s[9] = 0;           // no inputs
     s[10] = s[8] % 2;   // arm
@@ -303,7 +295,7 @@ TEST(Stages, TheArmThatRanIsRead) {
 }
 
 TEST(Stages, RaggedOutputsAreMovedTogether) {
-  Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
+  Pipeline p = settingUp([](pst_kernel_args *args) -> int32_t {
     args->scalars[9] = args->scalars[8] % 4;
     return 0;
   });
@@ -352,7 +344,7 @@ TEST(Stages, RaggedOutputsAreMovedTogether) {
 }
 
 TEST(Stages, WhatASmallerSampleLeavesUnwrittenIsZero) {
-  Pipeline p = valuePipeline([](pst_kernel_args *args) -> int32_t {
+  Pipeline p = settingUp([](pst_kernel_args *args) -> int32_t {
     args->scalars[9] = args->scalars[8] % 4;
     return 0;
   });
@@ -387,7 +379,7 @@ TEST(Stages, WhatASmallerSampleLeavesUnwrittenIsZero) {
 }
 
 TEST(Stages, ALengthOverItsBoundIsABadSample) {
-  Pipeline p = valuePipeline([](pst_kernel_args *) -> int32_t { return 0; });
+  Pipeline p = settingUp([](pst_kernel_args *) -> int32_t { return 0; });
   const int out = p.output("boxes", DType::i32, {3});
   p.plan.outputs[0]->dims[1]->extent = -1;
   p.plan.outputs[0]->dims[1]->bound = 3;
@@ -416,7 +408,7 @@ TEST(Stages, ALengthOverItsBoundIsABadSample) {
 }
 
 TEST(Stages, OutputsLieInTheStoredOrder) {
-  Pipeline p = valuePipeline([](pst_kernel_args *) -> int32_t { return 0; });
+  Pipeline p = settingUp([](pst_kernel_args *) -> int32_t { return 0; });
   const int out = p.output("x", DType::i32, {2, 3});
   p.plan.outputs[0]->stored = {"b", "n", "a"};
   // Kernels see their outputs in memory order.
@@ -455,7 +447,7 @@ TEST(Stages, OutputsLieInTheStoredOrder) {
 }
 
 TEST(Stages, ASampleOverItsMemoryIsABadSample) {
-  Pipeline p = valuePipeline([](pst_kernel_args *) -> int32_t { return 0; });
+  Pipeline p = settingUp([](pst_kernel_args *) -> int32_t { return 0; });
   const int temporary = p.buffer(plan::BufferKind::temporary, DType::u8, {-1});
   p.plan.buffers[size_t(temporary)]->dims[0]->slot = 8;
   p.scalarOutput("value", DType::i64, 8);
@@ -482,7 +474,7 @@ TEST(Stages, ASampleOverItsMemoryIsABadSample) {
 
 // What was in the room before is not delivered.
 TEST(Stages, ACodecIsAStep) {
-  Pipeline p = valuePipeline([](pst_kernel_args *) -> int32_t { return 0; });
+  Pipeline p = settingUp([](pst_kernel_args *) -> int32_t { return 0; });
   const int image = p.buffer(plan::BufferKind::temporary, DType::u8, {9, 10, 3});
   const int file = p.buffer(plan::BufferKind::temporary, DType::u8, {4000});
   const int count = p.buffer(plan::BufferKind::temporary, DType::i64, {});
@@ -527,8 +519,8 @@ TEST(Stages, ACodecIsAStep) {
 
 TEST(Stages, APickedRowHasSubstitutesOfItsOwn) {
   // Row 1 is picked as (position + 1) mod 3; its value must be below 100.
-  Pipeline p = valuePipeline(
-      [](pst_kernel_args *args) -> int32_t { return args->scalars[10] >= 100 ? 1 : 0; });
+  Pipeline p =
+      settingUp([](pst_kernel_args *args) -> int32_t { return args->scalars[10] >= 100 ? 1 : 0; });
   plan::RowT &picked = Pipeline::add(p.plan.rows);
   picked.slot = 9;
   p.plan.select = p.kernel([](pst_kernel_args *args) -> int32_t {
@@ -551,7 +543,7 @@ TEST(Stages, APickedRowHasSubstitutesOfItsOwn) {
 }
 
 TEST(Stages, TheBatchSizeMayBeComputed) {
-  Pipeline p = valuePipeline([](pst_kernel_args *) -> int32_t { return 0; });
+  Pipeline p = settingUp([](pst_kernel_args *) -> int32_t { return 0; });
   p.param("pairs", DType::i64);
   p.plan.params[0]->integer = 1;
   p.plan.params[0]->slot = 20;
