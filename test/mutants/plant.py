@@ -15,12 +15,17 @@ import argparse
 import hashlib
 import os
 import re
+import shlex
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 SHRUNK = "weight-center-at-the-edge"  # the one that shrink.py repeats
+
+# The programs that a test of parity takes.
+PARITY = {"library": ["test/parity/reference-sample"], "packets": ["test/parity/decode-sound"], "sound": ["test/parity/decode-sound"],
+          "unseen": ["tools/penstock/penstock", "test/parity/reference-sample"]}
 
 PRELUDE = """#include <cstdlib>
 #include <cstring>
@@ -55,6 +60,19 @@ def read_mutants():
         if names.count(name) > 1:
             sys.exit(f"two mutants are called {name}")
     return mutants
+
+
+def demand_test(mutant, test):
+    """Ends with a message where what a mutant names is no test."""
+    kind, *rest = shlex.split(test)
+    file = {"lit": "test/lit/{}", "e2e": "test/e2e/{}.py", "parity": "test/parity/{}.py"}.get(kind)
+    name = rest[0] if rest else "library" if kind == "parity" else None
+    if kind == "parity" and name not in PARITY:
+        sys.exit(f"mutant {mutant.name}: nothing says which programs `{test}` takes; say it in plant.py")
+    if file and not (name and os.path.exists(os.path.join(ROOT, file.format(name)))):
+        sys.exit(f"mutant {mutant.name}: there is no test `{test}`")
+    if not file and kind not in ("code", "passes", "unit"):
+        sys.exit(f"mutant {mutant.name}: there is no kind of test `{kind}`")
 
 
 def add_choice(parser):
@@ -143,7 +161,10 @@ def main():
     if sys.argv[1:] == ["--check"]:
         for path in sorted({mutant.path for mutant in mutants}):
             planted(path, [mutant for mutant in mutants if mutant.path == path])
-        print(f"{len(mutants)} mutants have their places")
+        for mutant in mutants:
+            for test in mutant.tests:
+                demand_test(mutant, test)
+        print(f"{len(mutants)} mutants have their places and tests")
         return
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("folder")

@@ -20,15 +20,12 @@ import sys
 import tempfile
 import time
 
-from plant import add_choice, choose
+from plant import PARITY, add_choice, choose
 
 TREE = None  # set by main
 CPU_SECONDS, SECONDS = 400, 3600  # a test that takes longer has been caught in a loop, or waits for ever
 BYTES = 16 << 30  # of addresses of a process
 PIPELINES = {"code": 400, "passes": 600}
-# The programs that a test of parity takes.
-PARITY = {"library": ["test/parity/reference-sample"], "packets": ["test/parity/decode-sound"],
-          "unseen": ["tools/penstock/penstock", "test/parity/reference-sample"]}
 
 
 def command_of(test, build):
