@@ -100,6 +100,20 @@ class NoElements(LanguageTest):
                 done = self.run_tool("run", path, "--batches", 10, expect=1)
                 self.assertRegex(done.stderr, rf"axis `k` has no elements, and {why} \(.*test.pipe:4:\d+\)\n")
 
+    def test_a_drawn_amount_of_padding_that_is_negative_is_a_bad_sample(self):
+        for amounts, bad in (("p, 0", True), ("0, p", True), ("p, p", True), ("max(p, 0), 0", False), ("0, extent(row.x, k) / 2 + max(p, 0)", False)):
+            for least in (0, -2):
+                with self.subTest(amounts=amounts, least=least):
+                    path = self.write(f"""pipeline p() with on_error = fail {{
+  for row in synthetic(8, x = u8[k = 4])
+  let p = draw int({least} ..= {least})
+  let y = extend(row.x, k, {amounts})
+  batch 4 {{ output y: i64[n] = sum(i64(y) over [k]) }}
+}}""")
+                    done = self.run_tool("run", path, expect=1 if bad and least < 0 else 0)
+                    if bad and least < 0:
+                        self.assertRegex(done.stderr, r"an amount of padding is negative: -2 \(axis `k` has 4 elements\) \(.*test.pipe:5:\d+\)\n")
+
 
 class Functions(LanguageTest):
     def test_generic_over_element_type_with_defaults_and_named_arguments(self):

@@ -54,12 +54,18 @@ Val Intrinsics::extend(Args args, dsl::SourceRange range) {
     fill = fillValue(args[5], element);
   std::vector<Dim> all = dims(x.ir);
   Dim *axis = const_cast<Dim *>(find(all, name));
-  for (mlir::Value amount : {low, high}) {
+  for (const size_t which : {2, 3}) {
+    mlir::Value amount = which == 2 ? low : high;
+    if (which == 3 && high == low)
+      break;
     std::optional<int64_t> number = constantInt(amount);
     if (number && *number < 0)
-      fail(args[amount == low ? 2 : 3].range,
-           "an amount of padding is negative: " + std::to_string(*number),
+      fail(args[which].range, "an amount of padding is negative: " + std::to_string(*number),
            "a slice makes a tensor smaller: `x[h = 1 .. 9]`");
+    if (!isNeverNegative(amount))
+      check(compare(pipe::Predicate::ge, amount, intConstant(0)),
+            "an amount of padding is negative: {0} (axis `" + name + "` has {1} elements)", amount,
+            extent(*axis));
   }
   const auto before = constantInt(low), after = constantInt(high), now = constantInt(extent(*axis));
   int64_t sum = 0; // a text may spell numbers whose sum wraps around, to few elements

@@ -50,6 +50,9 @@ public:
   /// Throws MakeStatic if `value` is built from parameters (and constants) alone.
   void settle(mlir::Value value, const std::string &decides);
   static bool dependsOnParametersOnly(mlir::Value value, std::set<std::string> &names);
+  /// Whether what the value is made of shows that it is 0 or more: extents and their sums, `max(n,
+  /// 0)`.
+  static bool isNeverNegative(mlir::Value value);
   /// a - b + constant, with what cancels left out.
   mlir::Value difference(mlir::Value a, mlir::Value b, int64_t constant);
 };

@@ -56,6 +56,47 @@ std::optional<int64_t> Scalars::staticInt(mlir::Value value, const std::string &
   return std::nullopt;
 }
 
+bool Scalars::isNeverNegative(mlir::Value value) {
+  llvm::SmallVector<mlir::Value> work{value};
+  llvm::DenseSet<mlir::Value> seen;
+  while (!work.empty()) {
+    mlir::Value next = work.pop_back_val();
+    mlir::Operation *op = next.getDefiningOp();
+    const std::optional<int64_t> number = constantInt(next);
+    if (!seen.insert(next).second || (number && *number >= 0) ||
+        llvm::isa_and_present<pipe::FieldExtentOp>(op))
+      continue;
+    if (auto select = llvm::dyn_cast_if_present<pipe::SelectOp>(op)) {
+      work.append({select.getOnTrue(), select.getOnFalse()});
+      continue;
+    }
+    auto draw = llvm::dyn_cast_if_present<pipe::DrawOp>(op);
+    if (draw && draw.getKind() == pipe::DrawKind::integer) {
+      work.push_back(draw.getArgs()[0]); // its least number
+      continue;
+    }
+    auto of = llvm::dyn_cast_if_present<pipe::BinaryOp>(op);
+    if (!of)
+      return false;
+    const auto known = [](mlir::Value one) { return constantInt(one).value_or(-1) >= 0; };
+    switch (of.getKind()) {
+    case BinaryKind::max:
+      if (!known(of.getLhs()) && !known(of.getRhs()))
+        work.append({of.getLhs(), of.getRhs()});
+      break;
+    case BinaryKind::add:
+    case BinaryKind::mul:
+    case BinaryKind::div:
+    case BinaryKind::min:
+      work.append({of.getLhs(), of.getRhs()});
+      break;
+    default:
+      return false;
+    }
+  }
+  return true;
+}
+
 namespace {
 /// A sum of integer values with factors. Exact: everything wraps modulo 2^64.
 struct LinearSum {
