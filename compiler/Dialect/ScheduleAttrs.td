@@ -36,8 +36,8 @@ def Schedule_LoopsAttr : AttrDef<Schedule_Dialect, "Loops"> {
     Some things differ from sample to sample and not from element to element. The loops are written
     for each combination of the arms of choices, for as many as `arms` at most. `versions` names what else they are
     written twice for, where it is met below the tensor: "bounded", numbers of the sample that are no
-    larger than 65,536, of which no NaN comes; "strides", a distance between lanes of 1 or -1 (flips);
-    "rows", rows that a pad makes up.
+    larger than 65,536, of which no NaN comes; "strides", a distance between lanes of 1 or -1 (flips), or
+    that of a dense input whose outermost axis they go along; "rows", rows that a pad makes up.
 
     `tail` says how rows end: with a last vector that overlaps the one before it ("overlap"), or element by
     element ("single").

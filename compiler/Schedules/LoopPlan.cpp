@@ -176,7 +176,7 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   llvm::SetVector<StringRef> versions;
   for (Value value : made) {
     arms = std::max(arms, armsOf(value, stored));
-    for (StringRef version : versionsOf(value, stored))
+    for (StringRef version : versionsOf(value, along, stored))
       versions.insert(version);
   }
   return LoopsAttr::get(tensor.getContext(), name(along), lanes, name(unroll), arms,

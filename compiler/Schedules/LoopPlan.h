@@ -24,7 +24,8 @@ void planLoops(pipe::KernelOp kernel, const lane::Features &has);
 
 /// Combinations of arms of choices below `tensor` that loops are written for.
 int64_t armsOf(mlir::Value tensor, const StoredValues &stored);
-/// The versions that loops over `tensor` may have.
-llvm::SmallVector<llvm::StringRef> versionsOf(mlir::Value tensor, const StoredValues &stored);
+/// The versions that loops over `tensor` may have, whose lanes lie along an axis of it.
+llvm::SmallVector<llvm::StringRef> versionsOf(mlir::Value tensor, int64_t along,
+                                              const StoredValues &stored);
 
 } // namespace penstock::schedules

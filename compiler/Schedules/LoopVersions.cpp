@@ -5,6 +5,7 @@
 // Which arm of a choice is taken, a flip's direction, whether factors are bounded and
 // whether a pad's row exists differ from sample to sample, or from row to row, and not from element
 // to element.
+#include "compiler/Analysis/OuterAxes.h"
 #include "compiler/Schedules/LoopPlan.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -85,8 +86,19 @@ static bool hasStride(ViewOp view) {
   return found;
 }
 
-SmallVector<StringRef> penstock::schedules::versionsOf(Value tensor, const StoredValues &stored) {
-  bool numbers = false, strides = false, rows = false;
+/// Returns whether lanes lie as far apart in an input as the runtime says, and the type does if it
+/// is dense.
+static bool hasOuterStride(Value tensor, int64_t along, const StoredValues &stored) {
+  auto inputs = penstock::analysis::inputsAlongOuterAxis(
+      tensor, along, [&](Value value) { return stored.inMemory.contains(value); });
+  return llvm::any_of(inputs, [](Value input) {
+    return penstock::analysis::denseOuterStep(tensorOf(input)).value_or(1) > 1;
+  });
+}
+
+SmallVector<StringRef> penstock::schedules::versionsOf(Value tensor, int64_t along,
+                                                       const StoredValues &stored) {
+  bool numbers = false, strides = hasOuterStride(tensor, along, stored), rows = false;
   llvm::SetVector<Value> reached;
   reached.insert(tensor);
   for (size_t next = 0; next < reached.size(); ++next) {

@@ -9,9 +9,8 @@
 
 namespace penstock::differential {
 
-static pst_tensor viewOf(const KernelTensor &tensor, const Guarded &buffer) {
+static pst_tensor viewOf(const KernelTensor &tensor) {
   pst_tensor view = {};
-  view.data = buffer.data();
   int64_t stride = tensor.elementBytes;
   for (size_t axis = tensor.extents.size(); axis-- > 0;) {
     view.extent[axis] = tensor.extents[axis];
@@ -21,16 +20,41 @@ static pst_tensor viewOf(const KernelTensor &tensor, const Guarded &buffer) {
   return view;
 }
 
+/// Puts an input into memory. The outermost axis may have gaps, as in a decoded region: inputs
+/// whose extents and place among the others add up to an odd number have.
+static void place(const KernelTensor &tensor, size_t number, std::vector<Guarded> &buffers,
+                  std::vector<pst_tensor> &views) {
+  pst_tensor view = viewOf(tensor);
+  const size_t size = tensor.bytes.size();
+  int64_t sum = static_cast<int64_t>(number);
+  for (int64_t extent : tensor.extents)
+    sum += extent;
+  const bool hasGaps = sum % 2 && tensor.extents.size() > 1 && size > 0;
+  const size_t row = hasGaps ? static_cast<size_t>(view.stride[0]) : size,
+               gap = hasGaps ? static_cast<size_t>(tensor.elementBytes) : 0;
+  const size_t rows = row ? size / row : 0;
+  buffers.emplace_back(rows ? rows * (row + gap) - gap : 0, 64);
+  std::memset(buffers.back().data(), 0xff, rows ? rows * (row + gap) - gap : 0);
+  for (size_t i = 0; i < rows; ++i)
+    std::memcpy(buffers.back().data() + i * (row + gap), tensor.bytes.data() + i * row, row);
+  view.stride[0] += static_cast<int64_t>(gap);
+  view.data = buffers.back().data();
+  views.push_back(view);
+}
+
 KernelReply runKernel(const runtime::Image &image, const KernelCall &call) {
   KernelReply reply;
   reply.scalars = call.scalars;
   std::vector<Guarded> buffers;
   std::vector<pst_tensor> views;
   for (const KernelTensor &tensor : call.tensors) {
-    buffers.emplace_back(tensor.bytes.size(), tensor.isOutput ? 0 : 64);
-    if (!tensor.isOutput)
-      std::memcpy(buffers.back().data(), tensor.bytes.data(), tensor.bytes.size());
-    views.push_back(viewOf(tensor, buffers.back()));
+    if (!tensor.isOutput) {
+      place(tensor, views.size(), buffers, views);
+      continue;
+    }
+    buffers.emplace_back(tensor.bytes.size(), 0);
+    views.push_back(viewOf(tensor));
+    views.back().data = buffers.back().data();
   }
   buffers.emplace_back(static_cast<size_t>(call.scratchBytes), 0);
 

@@ -13,6 +13,7 @@ DECISIONS = [
     ("loops for each arm", "output y: u8[n, h, w, c] = row.image |> invert if chance(0.5)", r"arms = 2", "arms = 1"),
     ("loops for ordinary numbers", "output y: f32[n, h, w] = map (v in row.b) { f32(v) * factor }", r'"bounded"', ""),
     ("loops for either direction", "output y: u8[n, h, w] = row.b |> flip(w) if chance(0.5)", r'"strides"', ""),
+    ("loops for rows that are dense", "output y: f32[n, t] = max(row.points over [k])", r'"strides"', ""),
     ("rows of a pad by themselves", "output y: u8[n, h, w] = row.b |> pad(2)", r'"rows"', ""),
     ("ends of rows", "output y: f32[n, h, w] = map (v in row.b) { f32(v) * 0.5 }", r"tail = overlap", "tail = single"),
     ("rows in a ring", "output y: u8[n, h, w, c] = row.image |> resize(9, 40)", r'schedule = "ring"', 'schedule = "scratch"'),
@@ -39,7 +40,7 @@ class Schedules(ToolTest):
         for decision, output, old, new in DECISIONS:
             with self.subTest(decision):
                 pipe = self.write("p.pipe", "pipe 1\nuse vision\npipeline p(factor: f32 = 0.25) {\n  for row in synthetic(11, "
-                                  "b = u8[h = 5, w = 67], image = u8[h = 12, w = 37, c = rgb])\n"
+                                  "b = u8[h = 5, w = 67], image = u8[h = 12, w = 37, c = rgb], points = f32[t = 50, k = 3])\n"
                                   f"  batch 4 last keep {{\n    {output}\n  }}\n}}\n")
                 chosen = self.run_tool("compile", pipe, "--no-cache", "--target", "x86-64-v3", "--emit", "schedule").stdout
                 forced = re.sub(old, new, chosen)

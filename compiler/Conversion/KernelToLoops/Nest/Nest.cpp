@@ -2,6 +2,7 @@
 //
 // Loops over a tensor that is stored.
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
+#include "compiler/Analysis/OuterAxes.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Scalars.h"
 #include "compiler/Conversion/KernelToLoops/Whole/Reduce.h"
@@ -15,6 +16,8 @@ using arith::CmpIPredicate;
 
 static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
                      Value high);
+static void storeEitherWay(const Site &site, Value tensor, const Buffer &to, LoopShape shape,
+                           Value low, Value high);
 static void storeNest(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
                       Value high);
 static bool storeRun(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
@@ -115,11 +118,48 @@ void penstock::conversion::storeTensor(const Site &site, Value tensor, const Buf
   }
 }
 
+/// Lanes along the outermost axis of an input are as far apart as the runtime says: as far as in a
+/// dense tensor, but for decoded regions and planes of others. The loops are written for that,
+/// where such lanes are taken out of registers, and element by element for the rest.
+static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
+                     Value high) {
+  auto [ctx, b, l, m] = site.parts();
+  if (!shape.strides || shape.lanes == 1)
+    return storeEitherWay(site, tensor, to, shape, low, high);
+  const Site wide = site.withLanes(shape.lanes);
+  SmallVector<std::pair<Value, Buffer>> asTheyAre;
+  Value allDense;
+  for (Value input : penstock::analysis::inputsAlongOuterAxis(
+           tensor, shape.laneAxis, [&](Value value) { return ctx.buffers.contains(value); })) {
+    Buffer &buffer = ctx.buffers[input];
+    const int64_t size = scalarBytes(buffer.element);
+    const auto step = penstock::analysis::denseOuterStep(typeOf(input));
+    if (buffer.known[0] || !step || *step < 2 || (*step > 4 && !wide.m.takesApart(size, *step)))
+      continue;
+    asTheyAre.push_back({input, buffer});
+    Value isDense = l.cmp(CmpIPredicate::eq, buffer.strides[0], l.i64(*step * size));
+    allDense = allDense ? l.andInt(allDense, isDense) : isDense;
+    buffer.known[0] = *step * size;
+    buffer.strides[0] = l.i64(*step * size);
+  }
+  if (!allDense)
+    return storeEitherWay(site, tensor, to, shape, low, high);
+  auto choice = b.create<scf::IfOp>(l.loc, allDense, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.thenBlock());
+  storeEitherWay(site, tensor, to, shape, low, high);
+  for (auto &[input, buffer] : asTheyAre)
+    ctx.buffers[input] = buffer;
+  b.setInsertionPointToStart(choice.elseBlock());
+  shape.lanes = 1;
+  storeNest(site, tensor, to, shape, low, high);
+}
+
 /// A distance between lanes that is known when running only is 1 or -1 (a flip)
 /// but in odd cases: the loops are written once for each, and element by element
 /// for the rest.
-static void storeArm(const Site &site, Value tensor, const Buffer &to, LoopShape shape, Value low,
-                     Value high) {
+static void storeEitherWay(const Site &site, Value tensor, const Buffer &to, LoopShape shape,
+                           Value low, Value high) {
   auto [ctx, b, l, m] = site.parts();
   SmallVector<bool> withLanes(typeOf(tensor).getRank(), false);
   withLanes[shape.laneAxis] = true;
