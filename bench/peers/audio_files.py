@@ -27,7 +27,7 @@ def penstock(job):
 
     def fixed_box(part, box, flip):
         one = of(part, **({"first": box[0]} if part == "mp3_second" else {}))
-        array = one.arrays(1)[0]
+        array = one.arrays(1)
         one.close()
         return array
 

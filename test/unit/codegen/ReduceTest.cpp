@@ -6,6 +6,7 @@
 #include "test/unit/codegen/AtLevel.h"
 
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace penstock;
@@ -16,8 +17,8 @@ namespace {
 
 class Reductions : public test::AtLevel {};
 
-float laneSum(const std::vector<float> &values) {
-  std::vector<float> lanes(scalar::reductionLanes);
+template <typename T> T laneSum(const std::vector<T> &values) {
+  std::vector<T> lanes(scalar::reductionLanes);
   for (size_t i = 0; i < values.size(); ++i)
     lanes[i % lanes.size()] += values[i];
   for (size_t half = lanes.size() / 2; half > 0; half /= 2)
@@ -152,6 +153,41 @@ TEST_P(Reductions, NoRows) {
     ASSERT_EQ(code->run("k", {TensorArg::of(x, {rows, 64}), TensorArg::of(sums, {rows})}, 1), 0);
     EXPECT_EQ(sums, expected) << rows;
   }
+}
+
+// Rows of about one vector begin with their first elements, whose zeros may be negative; the sum is
+// not. As many rows as are known when running go side by side, too, and the last ones one by one.
+template <typename T> void sumRowsOf(int64_t width, int64_t rows, bool known, JitModule &code) {
+  const auto count = static_cast<size_t>(rows * width);
+  std::vector<T> x(count + 64), sums(rows + 8, T(7)), expected(sums);
+  for (size_t i = 0; i < count; ++i) // the second row is of zeros alone
+    x[i] = static_cast<int64_t>(i) / width == 1 ? T(-0.0) : T(0.37) - T(i * 7 % 101) * T(0.01);
+  for (int64_t row = 0; row < rows; ++row)
+    expected[row] = laneSum(std::vector<T>(x.begin() + row * width, x.begin() + (row + 1) * width));
+  ASSERT_EQ(code.run("k", {TensorArg::of(x, {rows, width}), TensorArg::of(sums, {rows})}, 1,
+                     known ? std::vector<int64_t>{} : std::vector{rows}),
+            0);
+  EXPECT_EQ(std::memcmp(sums.data(), expected.data(), sums.size() * sizeof(T)), 0)
+      << rows << (known ? "" : " unknown") << " rows of " << width << " of " << sizeof(T);
+}
+
+TEST_P(Reductions, RowsOfAVector) {
+  for (const int64_t width : {32, 33, 34, 36, 40, 48, 49, 63, 64, 68})
+    for (const bool isLong : {false, true})
+      for (const int64_t known : {0, 2, 7, 8}) {
+        const std::string element = isLong ? "f64" : "f32",
+                          axis = "[h=" + (known ? std::to_string(known) : "?"),
+                          type = "!pipe.tensor<" + element + axis + ", w=" + std::to_string(width) +
+                                 "]>",
+                          less = "!pipe.tensor<" + element + axis + "]>";
+        auto code =
+            compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: " + type + (known ? "" : ", %h: i64") +
+                    "):\n%s = pipe.reduce sum %x over [\"w\"] " + (known ? "" : "sizes(%h) ") +
+                    ": " + type + " -> " + less + "\npipe.return %s : " + less + "\n}\n");
+        for (const int64_t rows : known ? std::vector{known} : std::vector<int64_t>{0, 2, 7, 8, 9})
+          isLong ? sumRowsOf<double>(width, rows, known != 0, *code)
+                 : sumRowsOf<float>(width, rows, known != 0, *code);
+      }
 }
 
 // Of numbers up to 65,535, a lane of 32 bits holds 32,768, and no more.

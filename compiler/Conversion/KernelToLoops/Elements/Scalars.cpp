@@ -49,11 +49,10 @@ LaneValue penstock::conversion::scalarOf(const Site &site, Value value) {
     number.step = index.stride;
   }
   const std::optional<int64_t> count = countOf(llvm::cast<BlockArgument>(value));
-  if (!count)
-    return number;
   if (!m.live) // lanes that do not exist stand beside the axis
-    number.range = Interval::of(0, static_cast<double>(std::max<int64_t>(*count - 1, 0)));
-  if (*count <= 1 << 24) // whole f32
+    number.range =
+        Interval::of(0, count ? static_cast<double>(std::max<int64_t>(*count - 1, 0)) : 0x1p63);
+  if (count && *count <= 1 << 24) // whole f32
     number.real = m.realNumbers(index);
   return number;
 }

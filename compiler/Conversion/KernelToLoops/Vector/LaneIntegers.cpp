@@ -39,6 +39,8 @@ static Value dividedBy(const Lanes &l, BinaryKind kind, const LaneValue &a, cons
   Value x = a.value, y = c.value;
   const bool isUnsignedType = isUnsigned(a.type);
   const bool isDiv = kind == BinaryKind::div;
+  // Where no operand is negative, a division without signs needs no corrections.
+  const bool isNatural = isUnsignedType || (a.range.low >= 0 && c.range.low >= 0);
   const bool maybeZero = c.range.low <= 0 && c.range.high >= 0;
   const bool maybeMinus = !isUnsignedType && c.range.low <= -1 && c.range.high >= -1;
   Value zero = l.integerLike(y, 0), one = l.integerLike(y, 1);
@@ -55,7 +57,7 @@ static Value dividedBy(const Lanes &l, BinaryKind kind, const LaneValue &a, cons
   if (Value quotient =
           isDiv && isKnown ? quotientOfSmall(l, x, c.range.low, a.range.high) : Value())
     v = quotient;
-  else if (isUnsignedType)
+  else if (isNatural)
     v = isDiv ? l.b.create<arith::DivUIOp>(l.loc, x, safe).getResult()
               : l.b.create<arith::RemUIOp>(l.loc, x, safe).getResult();
   else

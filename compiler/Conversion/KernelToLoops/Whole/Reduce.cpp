@@ -95,6 +95,7 @@ struct Reduction {
   SmallVector<LaneValue> exactInLanes(SmallVector<Index> &at);
   SmallVector<LaneValue> sumsInLanes(SmallVector<Index> &at);
   void store(ArrayRef<Value> where);
+  void storeRows(ArrayRef<Value> where, Value extent, int64_t together);
 };
 } // namespace
 
@@ -228,6 +229,25 @@ void Reduction::store(ArrayRef<Value> where) {
   m.store(buffer, to, l.cast(CastMode::value, final, result));
 }
 
+/// The same for all indices of the last kept axis, `together` at a time. The last ones overlap
+/// those before them, since all is pure; of as many as are known when running, the rest goes one by
+/// one.
+void Reduction::storeRows(ArrayRef<Value> where, Value extent, int64_t together) {
+  const auto known = Lanes::constantOf(extent);
+  Value whole = known ? extent : l.andInt(extent, l.i64(-together));
+  auto storeFrom = [&](Value from, Value to, int64_t step) {
+    rows = step;
+    forLoop(site, from, to, step, [&](Value first) {
+      SmallVector<Value> all(where);
+      all.push_back(known && *known % step ? l.minS(first, l.i64(*known - step)) : first);
+      store(all);
+    });
+  };
+  storeFrom(l.i64(0), whole, together);
+  if (!known)
+    storeFrom(whole, extent, 1);
+}
+
 /// The last axes, as many as are one run, become one.
 static void joinLastAxes(const Site &site, ReduceOp op, Reduction &r, SmallVector<int64_t> &over,
                          SmallVector<Value> &overExtents) {
@@ -292,9 +312,8 @@ static LogicalResult emitReduce(const Site &site, ReduceOp op) {
     keptExtents.pop_back();
   // Additions to a partial sum wait for each other: results go side by side.
   int64_t rows = vectors && alongLast && !kept.empty() ? rowsBeside(l.has, r.element) : 1;
-  const int64_t lastKept =
-      rows > 1 && in.getAxes()[kept.back()].isStatic() ? in.getAxes()[kept.back()].extent : 1;
-  while (rows > std::max<int64_t>(lastKept, 1))
+  const auto lastKept = rows > 1 ? Lanes::constantOf(keptExtents.back()) : std::nullopt;
+  while (lastKept && rows > std::max<int64_t>(*lastKept, 1))
     rows /= 2;
   r.kept = kept;
   r.over = over;
@@ -303,19 +322,12 @@ static LogicalResult emitReduce(const Site &site, ReduceOp op) {
   r.channels = channels;
   r.vectors = vectors;
   r.rows = rows;
-  if (rows > 1)
-    keptExtents.pop_back();
+  Value last = rows > 1 ? keptExtents.pop_back_val() : Value();
   carriedNest(b, l, keptExtents, {}, [&](ArrayRef<Value> where, ValueRange) {
-    if (rows == 1) {
+    if (rows == 1)
       r.store(where);
-      return SmallVector<Value>{};
-    }
-    // The last ones overlap those before them: all is pure.
-    forLoop(site, l.i64(0), l.i64(lastKept), rows, [&](Value first) {
-      SmallVector<Value> all(where);
-      all.push_back(lastKept % rows ? l.minS(first, l.i64(lastKept - rows)) : first);
-      r.store(all);
-    });
+    else
+      r.storeRows(where, last, rows);
     return SmallVector<Value>{};
   });
   return success();

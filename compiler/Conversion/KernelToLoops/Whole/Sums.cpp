@@ -59,84 +59,137 @@ void penstock::conversion::sumRows(const Site &site, ReduceOp op, SmallVector<In
   });
 }
 
-/// 32 elements of a row at a time, for all results `beside` at once: as many partial sums
-/// as lanes. Where a row ends between two vectors, its last one is moved to the front and
-/// filled up with zeros, and the sums turn by as much, so that the next row begins at lane 0. The
-/// few last ones of a row alone are a shorter vector.
+namespace {
+/// Sums of rows of known length, 32 elements of a row at a time, for all results `beside` at once.
+struct RowSums {
+  const Site &site;
+  ReduceOp op;
+  SmallVector<Index> &at;
+  int64_t axis; ///< the last reduced one
+  const Beside &beside;
+  int64_t size; ///< of a row
+  OpBuilder &b = site.ctx.b;
+  const Lanes &l = site.m.l;
+  const Memory &m = site.m;
+  static constexpr int64_t lanes = penstock::scalar::reductionLanes;
+  const Type element = computeType(typeOf(op.getValue()).getElementType());
+  const int64_t count = static_cast<int64_t>(beside.places.size());
+  const int64_t rest = size % lanes, whole = size - rest;
+
+  Value zeroOf(int64_t lanes) const {
+    return b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(VectorType::get({lanes}, element)));
+  }
+  SmallVector<Value> elementsAt(const Site &site, Value index);
+  SmallVector<Value> wholeVectors(ValueRange sofar);
+  Value addedToFirst(Value sum, Value few) const;
+  Value turned(Value sum, int64_t by) const;
+};
+} // namespace
+
+/// As many neighbours as the site has lanes, for each result.
+SmallVector<Value> RowSums::elementsAt(const Site &site, Value index) {
+  auto [ctx, b, l, m] = site.parts();
+  at[axis] = beside.isRun ? m.constant(0) : Index{index, 1, {}, {}};
+  SmallVector<Value> values;
+  for (int64_t c = 0; c < count; ++c) {
+    if (beside.isRun)
+      at[beside.axis] = {l.add(l.mul(index, l.i64(count)), l.i64(c * lanes)), 1, {}, {}};
+    else if (beside.axis >= 0)
+      at[beside.axis] = beside.places[c];
+    LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
+    values.push_back(l.splat(value.value));
+  }
+  return values;
+}
+
+/// What fills vectors, added to the sums so far; without a loop where that is one vector. Of no
+/// sums so far it is the first, and zeros keep their signs.
+SmallVector<Value> RowSums::wholeVectors(ValueRange sofar) {
+  const Site wide = site.withLanes(lanes);
+  auto added = [&](ValueRange sofar, Value index) {
+    SmallVector<Value> values = elementsAt(wide, index);
+    for (auto [value, sum] : llvm::zip(values, sofar))
+      value = b.create<arith::AddFOp>(l.loc, sum, value);
+    return values;
+  };
+  if (whole == lanes)
+    return added(sofar, l.i64(0));
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = openLoop(b, l, l.i64(0), l.i64(whole), lanes, sofar);
+  b.create<scf::YieldOp>(l.loc, added(loop.getRegionIterArgs(), loop.getInductionVar()));
+  return SmallVector<Value>(loop.getResults());
+}
+
+/// Adds a few values to the first of the 32 sums. Zeros fill the register up, others stay.
+Value RowSums::addedToFirst(Value sum, Value few) const {
+  const int64_t some = llvm::cast<VectorType>(few.getType()).getNumElements(),
+                filled = llvm::alignTo(some, l.has.lanesOf(scalarBytes(element)));
+  SmallVector<int64_t> fill, first, all;
+  for (int64_t lane = 0; lane < filled; ++lane) {
+    fill.push_back(std::min(lane, some));
+    first.push_back(lane);
+  }
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    all.push_back(lane < filled ? lane : filled + lane);
+  Value head = b.create<arith::AddFOp>(l.loc, m.shuffle(sum, sum, first),
+                                       m.shuffle(few, zeroOf(some), fill));
+  return m.shuffle(head, sum, all);
+}
+
+Value RowSums::turned(Value sum, int64_t by) const {
+  SmallVector<int64_t> order(lanes);
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    order[lane] = (lane + by + lanes) % lanes;
+  return by ? m.shuffle(sum, sum, order) : sum;
+}
+
+/// As many partial sums as lanes, for each result. Where a row ends between two vectors, its last
+/// one is moved to the front and filled up with zeros, and the sums turn by as much, so that the
+/// next row begins at lane 0. The few last ones of one row alone are a shorter vector.
+///
+/// A sum begins with +0, so it is no -0. One of the 32 that is no -0 is enough for that: of one
+/// row, the others begin with their first element.
 SmallVector<Value> penstock::conversion::sumVectors(const Site &site, ReduceOp op,
                                                     SmallVector<Index> &at, ArrayRef<int64_t> over,
                                                     const Beside &beside, ArrayRef<Value> extents) {
   auto [ctx, b, l, m] = site.parts();
-  constexpr int64_t lanes = penstock::scalar::reductionLanes;
-  Type element = computeType(typeOf(op.getValue()).getElementType());
-  const int64_t size = *Lanes::constantOf(extents.back()), rest = size % lanes, whole = size - rest;
+  RowSums r{site, op, at, over.back(), beside, *Lanes::constantOf(extents.back())};
+  const int64_t lanes = RowSums::lanes, rest = r.rest;
+  const bool isOneRow = extents.size() == 1,
+             isFirst = isOneRow && !beside.isRun && r.whole == lanes;
+  const bool isShort = isOneRow && !beside.isRun && rest <= lanes / 2 && rest > 1 &&
+                       llvm::isPowerOf2_64(static_cast<uint64_t>(rest));
   int64_t rows = 1;
   for (Value extent : extents.drop_back())
     rows = rest ? rows * *Lanes::constantOf(extent) % lanes : 0;
-  const auto count = static_cast<int64_t>(beside.places.size());
-  const bool isShort = extents.size() == 1 && !beside.isRun && rest <= lanes / 2 && rest > 1 &&
-                       llvm::isPowerOf2_64(static_cast<uint64_t>(rest));
-  const Site wide = site.withLanes(lanes);
-  auto added = [&](const Site &site, ValueRange sofar, Value index,
-                   llvm::function_ref<Value(Value)> moved) {
-    at[over.back()] = beside.isRun ? m.constant(0) : Index{index, 1, {}, {}};
-    auto [ctx, b, l, m] = site.parts();
-    SmallVector<Value> next;
-    for (int64_t c = 0; c < count; ++c) {
-      if (beside.isRun)
-        at[beside.axis] = {l.add(l.mul(index, l.i64(count)), l.i64(c * lanes)), 1, {}, {}};
-      else if (beside.axis >= 0)
-        at[beside.axis] = beside.places[c];
-      LaneValue value = l.cast(CastMode::value, emit(site, op.getValue(), at), element);
-      value.value = moved(l.splat(value.value));
-      next.push_back(b.create<arith::AddFOp>(l.loc, sofar[c], value.value));
+  auto addRow = [&](ArrayRef<Value> inner, ValueRange state) {
+    for (auto [i, index] : llvm::enumerate(inner))
+      at[over[i]] = m.uniform(index);
+    SmallVector<Value> sums = r.wholeVectors(isFirst ? ValueRange{} : state);
+    const bool hasZeros = isShort ? rest % l.has.lanesOf(scalarBytes(r.element)) : rest;
+    if (isFirst && !hasZeros)
+      for (Value &sum : sums)
+        sum = r.addedToFirst(sum, r.zeroOf(1));
+    if (!rest)
+      return sums;
+    if (isShort) {
+      for (auto [sum, few] : llvm::zip(sums, r.elementsAt(site.withLanes(rest), l.i64(r.whole))))
+        sum = r.addedToFirst(sum, few);
+      return sums;
     }
-    return next;
-  };
-  auto turned = [&](Value sums, int64_t by) {
     SmallVector<int64_t> order(lanes);
     for (int64_t lane = 0; lane < lanes; ++lane)
-      order[lane] = (lane + by + lanes) % lanes;
-    return by ? m.shuffle(sums, sums, order) : sums;
+      order[lane] = lanes - rest + lane; // beyond the vector there are zeros
+    SmallVector<Value> last = r.elementsAt(site.withLanes(lanes), l.i64(r.size - lanes));
+    for (auto [sum, value] : llvm::zip(sums, last))
+      sum = r.turned(b.create<arith::AddFOp>(l.loc, sum, m.shuffle(value, r.zeroOf(lanes), order)),
+                     rest);
+    return sums;
   };
-  auto zeroOf = [&](int64_t lanes) -> Value {
-    return b.create<arith::ConstantOp>(l.loc, b.getZeroAttr(VectorType::get({lanes}, element)));
-  };
-  Value zero = zeroOf(lanes);
-  auto sums = carriedNest(
-      b, l, extents.drop_back(), SmallVector<Value>(count, zero),
-      [&](ArrayRef<Value> inner, ValueRange state) {
-        for (auto [i, index] : llvm::enumerate(inner))
-          at[over[i]] = m.uniform(index);
-        OpBuilder::InsertionGuard guard(b);
-        auto loop = openLoop(b, l, l.i64(0), l.i64(whole), lanes, state);
-        b.create<scf::YieldOp>(l.loc, added(wide, loop.getRegionIterArgs(), loop.getInductionVar(),
-                                            [](Value v) { return v; }));
-        b.setInsertionPointAfter(loop);
-        SmallVector<Value> next(loop.getResults());
-        if (!rest)
-          return next;
-        if (isShort) { // the last ones by themselves, as few lanes
-          Value first = l.i64(whole);
-          return added(site.withLanes(rest), next, first, [&](Value vector) {
-            SmallVector<int64_t> order;
-            for (int64_t lane = 0; lane < lanes; ++lane)
-              order.push_back(lane < rest ? lane : rest);
-            return m.shuffle(vector, zeroOf(rest), order);
-          });
-        }
-        next = added(wide, next, l.i64(size - lanes), [&](Value vector) {
-          SmallVector<int64_t> order(lanes);
-          for (int64_t lane = 0; lane < lanes; ++lane)
-            order[lane] = lanes - rest + lane; // beyond `vector` there are zeros
-          return m.shuffle(vector, zero, order);
-        });
-        for (Value &sum : next)
-          sum = turned(sum, rest);
-        return next;
-      });
+  auto sums =
+      carriedNest(b, l, extents.drop_back(), SmallVector<Value>(r.count, r.zeroOf(lanes)), addRow);
   for (Value &sum : sums)
-    sum = isShort ? sum : turned(sum, -(rows * rest % lanes));
+    sum = isShort ? sum : r.turned(sum, -(rows * rest % lanes));
   return beside.isRun ? deinterleaved(site, sums) : sums;
 }
 
