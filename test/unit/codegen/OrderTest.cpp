@@ -79,6 +79,56 @@ TEST_P(Order, SortsFloatsAsMinAndMaxOrderThem) {
   checkSort(*twice, std::vector<double>(x.begin(), x.end()), before);
 }
 
+/// Rows along one of two axes, each sorted on its own.
+template <typename T, typename Before>
+void checkRows(JitModule &code, std::vector<T> x, int64_t h, int64_t w, bool alongLast,
+               Before before) {
+  const int64_t count = alongLast ? w : h, step = alongLast ? 1 : w;
+  std::vector<int64_t> order(x.size()), expected(x.size());
+  for (int64_t row = 0; row < (alongLast ? h : w); ++row) {
+    const int64_t start = alongLast ? row * w : row;
+    std::vector<int64_t> places(static_cast<size_t>(count));
+    std::iota(places.begin(), places.end(), 0);
+    std::sort(places.begin(), places.end(), [&](int64_t i, int64_t k) {
+      const T a = x[size_t(start + i * step)], b = x[size_t(start + k * step)];
+      return before(a, b) || (!before(b, a) && i < k);
+    });
+    for (int64_t i = 0; i < count; ++i)
+      expected[size_t(start + i * step)] = places[size_t(i)];
+  }
+  x.resize(x.size() + 64 / sizeof(T));
+  ASSERT_EQ(code.run("k", {TensorArg::of(x, {h, w}), TensorArg::of(order, {h, w})}, 1), 0);
+  ASSERT_EQ(order, expected);
+}
+
+// As many rows as there are lanes and one more, and lengths about those of runs and of vectors.
+TEST_P(Order, SortsRowsSideBySide) {
+  auto check = [&]<typename T>(const char *element, int64_t rows, int64_t count, T least,
+                               std::type_identity_t<T> most, auto before) {
+    for (bool alongLast : {false, true}) {
+      const int64_t h = alongLast ? rows : count, w = alongLast ? count : rows;
+      auto code =
+          compile(sortKernel(element, "[h=" + std::to_string(h) + ", w=" + std::to_string(w) + "]",
+                             alongLast ? "w" : "h"));
+      std::vector<T> x(size_t(h * w));
+      for (size_t i = 0; i < x.size(); ++i) {
+        const size_t number = (i * 7919 + i / 3) % 13;
+        x[i] = number == 0 ? least : number == 1 ? most : static_cast<T>(T(number) - T(6));
+      }
+      checkRows(*code, x, h, w, alongLast, before);
+    }
+  };
+  for (int64_t count : {1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 100})
+    check("i16", 17, count, int16_t(INT16_MIN), INT16_MAX, std::less<int16_t>());
+  for (int64_t rows : {16, 35}) {
+    check("u8", rows, 33, uint8_t(0), UINT8_MAX, std::less<uint8_t>());
+    check("i32", rows, 33, int32_t(INT32_MIN), INT32_MAX, std::less<int32_t>());
+    check("f32", rows, 9, -INFINITY, std::numeric_limits<float>::quiet_NaN(),
+          [](float a, float b) { return a < b || (!std::isnan(a) && std::isnan(b)); });
+  }
+  check("i64", 17, 9, int64_t(INT64_MIN), INT64_MAX, std::less<int64_t>());
+}
+
 TEST_P(Order, SortsAlongAnyAxisOfDynamicExtent) {
   auto code = compile(R"(
 pipe.kernel @k "pixels" {

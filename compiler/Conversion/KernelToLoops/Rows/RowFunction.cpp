@@ -6,6 +6,7 @@
 // horizontally, some at once, so that they share the loads of the tables. Packed
 // vectors are then taken apart into planes, so that the vertical pass and its
 // readers find neighbouring columns side by side.
+#include "compiler/Conversion/KernelContract.h"
 #include "compiler/Conversion/KernelToLoops/Rows/RowEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

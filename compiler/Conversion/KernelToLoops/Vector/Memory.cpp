@@ -84,10 +84,12 @@ static Value loadEitherWay(const Memory &m, const Buffer &buffer, ArrayRef<Index
   const Lanes &l = m.l;
   const int64_t size = scalarBytes(buffer.element);
   Value start = m.address(buffer.pointer, access.base);
-  const int64_t dense = buffer.known.empty() || !buffer.known.back() ? size : *buffer.known.back();
+  // 0 where an axis further in has no elements.
+  const int64_t inner = buffer.known.empty() ? 0 : buffer.known.back().value_or(0),
+                dense = inner ? inner : size;
   SmallVector<int64_t> distances{dense, -dense};
   for (auto [axis, known] : llvm::enumerate(buffer.known))
-    if (known && at[axis].runtimeStride && *known != dense && *known <= 4 * size)
+    if (known && *known && at[axis].runtimeStride && *known != dense && *known <= 4 * size)
       distances = {*known, -*known};
   std::function<Value(size_t)> choose = [&](size_t number) -> Value {
     if (number == distances.size())

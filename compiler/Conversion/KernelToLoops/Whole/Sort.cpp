@@ -2,9 +2,10 @@
 //
 // Stable argsort.
 //
-// A merge sort from runs of one element upwards. An element becomes an i64 that
-// orders as it does, once; what is moved are indices. Merging takes no branch
-// per element: both candidates are read, at clamped places.
+// Rows that are long, or alone: a merge sort from runs of one element upwards. An element becomes
+// an i64 that orders as it does, once; what is moved are indices. Merging takes no branch per
+// element: both candidates are read, at clamped places.
+#include "compiler/Conversion/KernelToLoops/Whole/Sort.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Branches.h"
 #include "compiler/Conversion/KernelToLoops/Elements/Elements.h"
 #include "compiler/Conversion/KernelToLoops/Nest/Nest.h"
@@ -41,10 +42,15 @@ static LogicalResult emitSort(const Site &site, SortOp op) {
   NamedTensorType type = typeOf(op.getValue());
   const int64_t axis = type.axisIndex(op.getAxis());
   auto buffer = bufferFor(site, op.getResult());
+  if (failed(buffer))
+    return failure();
+  auto inLanes = sortInLanes(site, op, *buffer);
+  if (failed(inLanes) || *inLanes)
+    return success(succeeded(inLanes));
   auto keys = scratchBytes(site, 8, {{op.getValue(), axis}});
   auto here = scratchBytes(site, 8, {{op.getValue(), axis}});
   auto there = scratchBytes(site, 8, {{op.getValue(), axis}});
-  if (failed(buffer) || failed(keys) || failed(here) || failed(there))
+  if (failed(keys) || failed(here) || failed(there))
     return failure();
   Value count = extent(site, op.getValue(), axis);
   auto at = [&](Value list, Value index) { return m.address(list, l.shl(index, 3)); };

@@ -13,7 +13,34 @@
 // CHECK: arith.select
 // CHECK: llvm.store {{.*}} : i64
 pipe.kernel @sorts "pixels" {
+^bb0(%x: !pipe.tensor<f32[k=100]>):
+  %0 = pipe.sort %x along "k" : !pipe.tensor<f32[k=100]> -> !pipe.tensor<i64[k=100]>
+  pipe.return %0 : !pipe.tensor<i64[k=100]>
+}
+
+// Rows of numbers of 32 bits, one in each of four lanes: keys and places are one number of 64 bits, turned into vectors of one
+// place of all rows. What is exchanged takes a minimum and a maximum; then the places go back.
+// CHECK-LABEL: func.func @sorts_side_by_side(
+// CHECK-NOT: scf.while
+// CHECK: arith.shli {{.*}} : vector<4xi64>
+// CHECK: vector.shuffle
+// CHECK: arith.minsi {{.*}} : vector<4xi64>
+// CHECK: arith.maxsi {{.*}} : vector<4xi64>
+// CHECK-NOT: scf.while
+// CHECK: return
+pipe.kernel @sorts_side_by_side "pixels" {
 ^bb0(%x: !pipe.tensor<f32[t=9, k=100]>):
   %0 = pipe.sort %x along "k" : !pipe.tensor<f32[t=9, k=100]> -> !pipe.tensor<i64[t=9, k=100]>
   pipe.return %0 : !pipe.tensor<i64[t=9, k=100]>
+}
+
+// Columns lie in the lanes as they are. Bytes and their places fit 32 bits.
+// CHECK-LABEL: func.func @sorts_columns(
+// CHECK-NOT: vector.shuffle
+// CHECK: arith.minsi {{.*}} : vector<8xi32>
+// CHECK: return
+pipe.kernel @sorts_columns "pixels" {
+^bb0(%x: !pipe.tensor<u8[k=100, t=64]>):
+  %0 = pipe.sort %x along "k" : !pipe.tensor<u8[k=100, t=64]> -> !pipe.tensor<i64[k=100, t=64]>
+  pipe.return %0 : !pipe.tensor<i64[k=100, t=64]>
 }

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ways to sort.
+#pragma once
+
+#include "compiler/Conversion/KernelToLoops/Context.h"
+
+namespace penstock::conversion {
+
+/// Sorts rows side by side, one in each lane; false where that does not fit.
+mlir::FailureOr<bool> sortInLanes(const Site &site, pipe::SortOp op, const Buffer &to);
+
+} // namespace penstock::conversion
