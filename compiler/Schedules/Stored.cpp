@@ -119,17 +119,6 @@ static bool isExpensive(Operation *op) {
   return (isInlined && inputAccessOf(op) == InputAccess::often) || llvm::isa<MapOp, ConcatOp>(op);
 }
 
-void penstock::schedules::forEachStored(KernelOp kernel, bool pixelsTogether,
-                                        llvm::function_ref<void(Operation &)> visit) {
-  auto schedule = [&](Block &block) {
-    for (Operation &op : block)
-      if (isExpensive(&op) && reads(op.getResult(0), pixelsTogether) > 1)
-        visit(op);
-  };
-  schedule(kernel.getBody().front());
-  kernel.walk([&](RepeatOp repeat) { schedule(repeat.getBody().front()); });
-}
-
 /// Returns whether a map repeats elements of `value` along an axis that only others have, also
 /// of what only moves it.
 static bool isRepeated(Value value) {
@@ -162,12 +151,63 @@ static int64_t operationsBehind(Value value) {
   return count;
 }
 
+/// Returns whether `op` is a reduction that is written out where its result is read.
+static bool isWrittenOut(Operation *op, bool pixelsTogether) {
+  return isSmallReduction(op) && !op->hasAttr("schedule") &&
+         llvm::isa<KernelOp>(op->getParentOp()) &&
+         operationsBehind(op->getOperand(0)) * *reducedElements(llvm::cast<ReduceOp>(op)) <=
+             mostUnrolled &&
+         reads(op->getResult(0), pixelsTogether) <= 1 && !isRepeated(op->getResult(0));
+}
+
+/// Returns whether all that reads `op` are reductions that are written out, so that places along
+/// what they reduce are constants, and its elements are loads at sums and multiples of places, but
+/// for those constants: a load more costs less than to store them all.
+static bool isLoadWrittenOut(Operation *op, bool pixelsTogether) {
+  auto map = llvm::dyn_cast<MapOp>(op);
+  if (!map || !map.getInputs().empty())
+    return false;
+  Block &body = map.getBody().front();
+  Value made = body.getTerminator()->getOperand(0);
+  auto cast = made.getDefiningOp<CastOp>();
+  auto load = (cast ? cast.getValue() : made).getDefiningOp<LoadOp>();
+  if (!load || load->getBlock() != &body)
+    return false;
+  llvm::SmallSetVector<StringRef, 4> divided;
+  for (Operation &inner : body.without_terminator()) {
+    auto binary = llvm::dyn_cast<BinaryOp>(inner);
+    if (&inner == load || &inner == cast ||
+        (binary && llvm::is_contained({BinaryKind::add, BinaryKind::mul}, binary.getKind())))
+      continue;
+    auto place = binary ? llvm::dyn_cast<BlockArgument>(binary.getLhs()) : BlockArgument();
+    if (!place || place.getOwner() != &body ||
+        !llvm::is_contained({BinaryKind::div, BinaryKind::rem}, binary.getKind()))
+      return false;
+    divided.insert(llvm::cast<NamedTensorType>(map.getType()).getAxes()[place.getArgNumber()].name);
+  }
+  return llvm::all_of(map->getUsers(), [&](Operation *user) {
+    return isWrittenOut(user, pixelsTogether) && llvm::all_of(divided, [&](StringRef name) {
+             return llvm::is_contained(
+                 llvm::cast<ReduceOp>(user).getOver().getAsValueRange<StringAttr>(), name);
+           });
+  });
+}
+
+void penstock::schedules::forEachStored(KernelOp kernel, bool pixelsTogether,
+                                        llvm::function_ref<void(Operation &)> visit) {
+  auto schedule = [&](Block &block) {
+    for (Operation &op : block)
+      if (isExpensive(&op) && reads(op.getResult(0), pixelsTogether) > 1 &&
+          !isLoadWrittenOut(&op, pixelsTogether))
+        visit(op);
+  };
+  schedule(kernel.getBody().front());
+  kernel.walk([&](RepeatOp repeat) { schedule(repeat.getBody().front()); });
+}
+
 void penstock::schedules::forEachInline(KernelOp kernel, bool pixelsTogether,
                                         llvm::function_ref<void(Operation &)> visit) {
   for (Operation &op : kernel.getBody().front())
-    if (isSmallReduction(&op) && !op.hasAttr("schedule") &&
-        operationsBehind(op.getOperand(0)) * *reducedElements(llvm::cast<ReduceOp>(op)) <=
-            mostUnrolled &&
-        reads(op.getResult(0), pixelsTogether) <= 1 && !isRepeated(op.getResult(0)))
+    if (isWrittenOut(&op, pixelsTogether))
       visit(op);
 }

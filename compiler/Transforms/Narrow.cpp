@@ -197,13 +197,21 @@ static Type sumsOf(OpBuilder &builder, Type element, int64_t count, int64_t most
 /// A sum of whole numbers as floats is exact, and the same in any order, where it cannot
 /// exceed what the type has all integers of. It is taken in integers, and converted once.
 static void sumWhole(ReduceOp sum) {
-  auto cast = sum.getValue().getDefiningOp<CastOp>();
+  Operation *first = sum.getValue().getDefiningOp();
+  auto cast = llvm::dyn_cast_if_present<CastOp>(first);
   auto type = llvm::cast<NamedTensorType>(sum.getResult().getType());
   Type real = type.getElementType();
   const auto count = reducedElements(sum);
   if (sum.getKind() != ReduceKind::sum || !cast || cast.getMode() != CastMode::value || !count ||
       *count < 1 || !(real.isF32() || real.isF64()))
     return;
+  // Floats between keep all integers of 16 bits.
+  while (auto inner = cast.getValue().getDefiningOp<CastOp>()) {
+    Type between = llvm::cast<NamedTensorType>(inner.getType()).getElementType();
+    if (inner.getMode() != CastMode::value || !(between.isF32() || between.isF64()))
+      break;
+    cast = inner;
+  }
   auto from = llvm::cast<NamedTensorType>(cast.getValue().getType());
   Type element = from.getElementType();
   if (!llvm::isa<IntegerType>(element) || element.isInteger(1) ||
@@ -224,8 +232,11 @@ static void sumWhole(ReduceOp sum) {
   addRemark(inner, "narrow", "adds integers, and converts their sum: it is exact");
   sum.replaceAllUsesWith(result.getResult());
   sum.erase();
-  if (cast->use_empty())
-    cast.erase();
+  while (first && first->use_empty() && llvm::isa<CastOp>(first)) {
+    Operation *behind = first->getOperand(0).getDefiningOp();
+    first->erase();
+    first = behind;
+  }
 }
 
 namespace {

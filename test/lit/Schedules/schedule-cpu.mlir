@@ -39,6 +39,50 @@ pipe.kernel @stores_what_a_window_reads "pixels" {
   pipe.return %2 : !pipe.tensor<u8[w=16]>
 }
 
+// Pieces whose axes are merged are loads at constants along what is reduced: both read them where
+// they lie.
+// CHECK-LABEL: pipe.kernel @reads_merged_pieces_twice
+pipe.kernel @reads_merged_pieces_twice "pixels" {
+^bb0(%x: !pipe.tensor<u8[h=16, w=16]>):
+  // CHECK: pipe.map
+  // CHECK-NOT: schedule = "scratch"
+  // CHECK: pipe.reduce max {{.*}}schedule = "inline"
+  // CHECK: pipe.reduce argmax {{.*}}schedule = "inline"
+  %two = pipe.constant 2 : i64 -> i64
+  %0 = pipe.map () : () -> !pipe.tensor<f32[h=8, i=4, w=8]> {
+  ^bb0(%h: i64, %i: i64, %w: i64):
+    %a = pipe.binary div %i, %two : i64
+    %b = pipe.binary rem %i, %two : i64
+    %y = pipe.binary mul %h, %two : i64
+    %z = pipe.binary mul %w, %two : i64
+    %row = pipe.binary add %y, %a : i64
+    %column = pipe.binary add %z, %b : i64
+    %p = pipe.load %x[%row, %column] : !pipe.tensor<u8[h=16, w=16]> -> ui8
+    %q = pipe.cast value %p : ui8 -> f32
+    pipe.yield %q : f32
+  }
+  %1 = pipe.reduce max %0 over ["i"] : !pipe.tensor<f32[h=8, i=4, w=8]> -> !pipe.tensor<f32[h=8, w=8]>
+  %2 = pipe.reduce argmax %0 over ["i"] : !pipe.tensor<f32[h=8, i=4, w=8]> -> !pipe.tensor<i64[h=8, w=8]>
+  pipe.return %1, %2 : !pipe.tensor<f32[h=8, w=8]>, !pipe.tensor<i64[h=8, w=8]>
+}
+
+// Of places that lanes divide, each is computed once.
+// CHECK-LABEL: pipe.kernel @stores_what_lanes_divide
+pipe.kernel @stores_what_lanes_divide "pixels" {
+^bb0(%x: !pipe.tensor<f32[h=16, w=16]>):
+  // CHECK: pipe.map{{.*}} {{[{].*}}schedule = "scratch"}
+  %three = pipe.constant 3 : i64 -> i64
+  %0 = pipe.map () : () -> !pipe.tensor<f32[i=4, w=16]> {
+  ^bb0(%i: i64, %w: i64):
+    %column = pipe.binary div %w, %three : i64
+    %p = pipe.load %x[%i, %column] : !pipe.tensor<f32[h=16, w=16]> -> f32
+    pipe.yield %p : f32
+  }
+  %1 = pipe.reduce max %0 over ["i"] : !pipe.tensor<f32[i=4, w=16]> -> !pipe.tensor<f32[w=16]>
+  %2 = pipe.reduce argmax %0 over ["i"] : !pipe.tensor<f32[i=4, w=16]> -> !pipe.tensor<i64[w=16]>
+  pipe.return %1, %2 : !pipe.tensor<f32[w=16]>, !pipe.tensor<i64[w=16]>
+}
+
 // What iterations read is stored before them, and within one as elsewhere.
 // CHECK-LABEL: pipe.kernel @stores_what_a_loop_reads
 pipe.kernel @stores_what_a_loop_reads "pixels" {

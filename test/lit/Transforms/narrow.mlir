@@ -88,6 +88,24 @@ func.func @sums_integers(%x: !pipe.tensor<u8[h=9, w=4]>) -> !pipe.tensor<f32[h=9
   return %1 : !pipe.tensor<f32[h=9]>
 }
 
+// Floats on the way are whole numbers, too.
+// CHECK-LABEL: func.func @sums_what_was_converted_twice
+func.func @sums_what_was_converted_twice(%x: !pipe.tensor<u8[h=9, w=4]>, %y: !pipe.tensor<u8[h=9, w=4]>)
+    -> (!pipe.tensor<f64[h=9]>, !pipe.tensor<f64[h=9]>) {
+  // CHECK-NEXT: %[[WIDE:.*]] = pipe.cast value %arg0 : !pipe.tensor<u8[h=9, w=4]> -> !pipe.tensor<u16[h=9, w=4]>
+  // CHECK-NEXT: pipe.reduce sum %[[WIDE]] over ["w"] {{.*}} : <u16[h=9, w=4]> -> <u16[h=9]>
+  // CHECK-NEXT: pipe.cast value %{{.*}} : !pipe.tensor<u16[h=9]> -> !pipe.tensor<f64[h=9]>
+  %0 = pipe.cast value %x : !pipe.tensor<u8[h=9, w=4]> -> !pipe.tensor<f32[h=9, w=4]>
+  %1 = pipe.cast value %0 : !pipe.tensor<f32[h=9, w=4]> -> !pipe.tensor<f64[h=9, w=4]>
+  %2 = pipe.reduce sum %1 over ["w"] : !pipe.tensor<f64[h=9, w=4]> -> !pipe.tensor<f64[h=9]>
+  // f16 has not all of them, nor is every f32 whole.
+  // CHECK: pipe.reduce sum {{.*}} : <f64[h=9, w=4]> -> <f64[h=9]>
+  %3 = pipe.cast value %y : !pipe.tensor<u8[h=9, w=4]> -> !pipe.tensor<f16[h=9, w=4]>
+  %4 = pipe.cast value %3 : !pipe.tensor<f16[h=9, w=4]> -> !pipe.tensor<f64[h=9, w=4]>
+  %5 = pipe.reduce sum %4 over ["w"] : !pipe.tensor<f64[h=9, w=4]> -> !pipe.tensor<f64[h=9]>
+  return %2, %5 : !pipe.tensor<f64[h=9]>, !pipe.tensor<f64[h=9]>
+}
+
 // 300 x 300 bytes may add up to more than 2^24; those of i16 do with 512.
 // CHECK-LABEL: func.func @keeps_sums_that_round
 func.func @keeps_sums_that_round(%x: !pipe.tensor<u8[h=300, w=300]>, %y: !pipe.tensor<i16[w=513]>, %z: !pipe.tensor<i16[w=512]>)
