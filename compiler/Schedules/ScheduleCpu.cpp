@@ -4,6 +4,7 @@
 #include "compiler/Dialect/RowStreams.h"
 #include "compiler/Lane/Features.h"
 #include "compiler/Schedules/ConvertInputs.h"
+#include "compiler/Schedules/GatherPlaces.h"
 #include "compiler/Schedules/LoopPlan.h"
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Schedules/RowTiles.h"
@@ -146,6 +147,9 @@ struct ScheduleCpuPass : penstock::schedules::impl::ScheduleCpuBase<ScheduleCpuP
       store(*converted, "scratch",
             "is computed once and stored in scratch memory: a window takes many neighbours of "
             "each element so");
+    for (MapOp places : splitGatherPlaces(kernel))
+      store(*places, "scratch",
+            "is computed once and stored in scratch memory: many elements are read there");
     for (MapOp term : splitSharedTerms(kernel))
       store(*term, "scratch",
             "is computed once and stored in scratch memory: many elements have it in common");

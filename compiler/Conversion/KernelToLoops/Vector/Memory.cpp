@@ -53,6 +53,9 @@ Value Memory::shuffle(Value a, Value b, ArrayRef<int64_t> mask) const {
   return l.b.create<vector::ShuffleOp>(l.loc, widen(a), widen(b), moved);
 }
 
+/// On a load of numbers from what was stored before the loops at hand.
+static constexpr llvm::StringLiteral isComplete("pipe.complete");
+
 static Value fromMemory(const Lanes &l, Value value, const Buffer &buffer) {
   Type element = buffer.element;
   if (element.isSignlessInteger(1))
@@ -61,8 +64,8 @@ static Value fromMemory(const Lanes &l, Value value, const Buffer &buffer) {
                                                                   : value;
 }
 
-/// The load of an input that all numbers of an index are, one for each lane and made wider; null
-/// for others.
+/// The load that all numbers of an index are, one for each lane, of an input made wider or of what
+/// the kernel has stored; null for others.
 static LLVM::LoadOp loadBehind(ArrayRef<Index> at) {
   const Index *moving = nullptr;
   for (const Index &index : at) {
@@ -70,10 +73,11 @@ static LLVM::LoadOp loadBehind(ArrayRef<Index> at) {
       return {};
     moving = index.uniform() ? moving : &index;
   }
-  auto widened =
-      moving && moving->vector ? moving->vector.getDefiningOp<arith::ExtUIOp>() : nullptr;
-  auto load = widened ? widened.getIn().getDefiningOp<LLVM::LoadOp>() : nullptr;
-  return load && load.getInvariant() ? load : nullptr;
+  Operation *numbers = moving && moving->vector ? moving->vector.getDefiningOp() : nullptr;
+  if (auto widened = llvm::dyn_cast_if_present<arith::ExtUIOp>(numbers))
+    numbers = widened.getIn().getDefiningOp();
+  auto load = llvm::dyn_cast_if_present<LLVM::LoadOp>(numbers);
+  return load && (load.getInvariant() || load->hasAttr(isComplete)) ? load : nullptr;
 }
 
 /// A distance known when running only: forwards and backwards (a flip) are
@@ -125,9 +129,11 @@ static Value loadAtOffsets(const Memory &m, const Buffer &buffer, ArrayRef<Index
     const size_t axis = static_cast<size_t>(
         llvm::find_if(at, [](const Index &index) { return !index.uniform(); }) - at.begin());
     return gather([&](int64_t lane) {
-      Value number = m.loadPlain(type.getElementType(),
-                                 m.address(numbers.getAddr(), l.i64(lane * bytes)), true);
-      number = l.b.create<arith::ExtUIOp>(l.loc, l.b.getI64Type(), number);
+      Value number =
+          m.loadPlain(type.getElementType(), m.address(numbers.getAddr(), l.i64(lane * bytes)),
+                      numbers.getInvariant());
+      if (bytes < 8)
+        number = l.b.create<arith::ExtUIOp>(l.loc, l.b.getI64Type(), number);
       return m.address(start, l.mul(number, buffer.strides[axis]));
     });
   }
@@ -194,6 +200,8 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) const {
     Value start = address(buffer.pointer, access.base);
     if (Value v = loadStrided(memoryType, size, start, *access.laneBytes, access.phase,
                               buffer.constant, !access.fromStart, buffer.roomy)) {
+      if (auto load = v.getDefiningOp<LLVM::LoadOp>(); load && buffer.written)
+        load->setAttr(isComplete, l.b.getUnitAttr());
       LaneValue value = finish(v);
       value.wide = wide;
       if (Value pixels = access.fromStart ? loadPixels(buffer, at, access.base) : Value()) {
