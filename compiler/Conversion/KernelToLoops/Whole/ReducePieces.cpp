@@ -23,7 +23,8 @@ std::optional<Pieces> penstock::conversion::piecesOf(const Site &site, ReduceOp 
   NamedTensorType in = typeOf(op.getValue());
   const auto count = reducedElements(op);
   const ReduceKind kind = op.getKind();
-  if (!count || axes.over.empty() || kind == ReduceKind::argmin || kind == ReduceKind::argmax)
+  if (!count || *count < 1 || axes.over.empty() || kind == ReduceKind::argmin ||
+      kind == ReduceKind::argmax)
     return std::nullopt;
   const int64_t reduced = axes.over.back(), size = in.getAxes()[reduced].extent;
   const auto apart = elementsApart(site, op.getValue(), reduced);
