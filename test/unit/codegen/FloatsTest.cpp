@@ -54,6 +54,51 @@ TEST(Reciprocals, AreNotAskedOfExtremeDivisors) {
     EXPECT_FALSE(dividesExactly(divisor)) << divisor;
 }
 
+/// The inverse modulo 2^64 of an odd number.
+uint64_t inverseOf(uint64_t odd) {
+  uint64_t x = odd;
+  for (int i = 0; i < 6; ++i)
+    x *= 2 - odd * x;
+  return x;
+}
+
+/// x / c by products, as LaneQuotients.cpp has it.
+float byProducts(float x, float c) {
+  const float r = 1.0f / c, q = x * r;
+  return std::fma(-std::fma(q, c, -x), r, q);
+}
+
+// Before the last rounding, the quotient is less than 2^-24 units of its last place away. Of
+// significands a and c, a 2^s / c lies so near the middle m / 2 of two floats only where
+// a 2^(s + 1) - m c is at most 3: these a are found for every c.
+TEST(Reciprocals, GiveEveryQuotientNearTheMiddleOfTwo) {
+  constexpr uint64_t least = 1 << 23, end = 1 << 24;
+  size_t tried = 0, misses = 0;
+  for (uint64_t c = least; c < end; ++c) {
+    const int even = std::countr_zero(c);
+    const uint64_t inverse = inverseOf(c >> even);
+    for (const int64_t rest : {-3, -2, -1, 1, 2, 3})
+      for (const int s : {23, 24}) {
+        if (even > s || rest & ((int64_t(1) << even) - 1))
+          continue;
+        const uint64_t period = uint64_t(1) << (s + 1 - even);
+        uint64_t m = (static_cast<uint64_t>(-(rest >> even)) * inverse) & (period - 1);
+        if (m % 2 == 0)
+          continue;
+        for (; m < 2 * end; m += period) {
+          const uint64_t a = (m * c + static_cast<uint64_t>(rest)) >> (s + 1);
+          if (m < end || a < least || a >= end)
+            continue;
+          const auto x = static_cast<float>(a), y = static_cast<float>(c);
+          ++tried;
+          misses += byProducts(x, y) != x / y;
+        }
+      }
+  }
+  EXPECT_GT(tried, 10'000'000u);
+  EXPECT_EQ(misses, 0u);
+}
+
 class Floats : public test::AtLevel {
 protected:
   /// Compares `lines`, which make %y of %p and %q along w=37, with `f`.
@@ -245,6 +290,45 @@ TEST_P(Floats, KnowWhatScratchHolds) {
 TEST_P(Floats, DivideAnything) {
   check("%s = pipe.constant 2.290000e-01 : f32 -> f32\n%y = pipe.binary div %p, %s : f32",
         [](float p, float) { return p / 0.229f; });
+}
+
+// One divisor for a row is a product where all are ordinary numbers.
+TEST_P(Floats, DivideRowsByOneEach) {
+  auto code = compile(
+      "pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<f32[h=2, w=37]>, %s: "
+      "!pipe.tensor<f32[h=2]>):\n%0 = pipe.map (%x, %s) : (!pipe.tensor<f32[h=2, w=37]>, "
+      "!pipe.tensor<f32[h=2]>) -> !pipe.tensor<f32[h=2, w=37]> {\n^bb0(%p: f32, %q: f32, %h: i64, "
+      "%w: i64):\n%y = pipe.binary div %p, %q : f32\npipe.yield %y : f32\n}\npipe.return %0 : "
+      "!pipe.tensor<f32[h=2, w=37]>\n}\n");
+  std::vector<float> all = someFloats(), ordinary;
+  for (float x : all)
+    if (x == 0 || (std::fabs(x) >= 0x1p-60f && std::fabs(x) <= 0x1p60f))
+      ordinary.push_back(x);
+  ASSERT_GT(ordinary.size(), 500u);
+  const std::vector<float> divisors{0.229f,   -3.0f,   0.0f,           -0.0f,        INFINITY,
+                                    NAN,      1e-40f,  1e38f,          7.0f,         49.0f,
+                                    0x1p-60f, 0x1p60f, 0x1.fffffep-1f, 0x1.000002p0f};
+  for (const std::vector<float> &from : {all, ordinary})
+    for (size_t d = 0; d + 1 < divisors.size(); d += 2)
+      for (size_t at = 0; at + 74 < from.size(); at += 74) {
+        std::vector<float> x(from.begin() + static_cast<std::ptrdiff_t>(at),
+                             from.begin() + static_cast<std::ptrdiff_t>(at) + 74),
+            s{divisors[d], divisors[d + 1]}, y(74 + 64);
+        x.resize(74 + 64);
+        s.resize(64);
+        ASSERT_EQ(
+            code->run("k",
+                      {TensorArg::of(x, {2, 37}), TensorArg::of(s, {2}), TensorArg::of(y, {2, 37})},
+                      1),
+            0);
+        for (size_t i = 0; i < 74; ++i) {
+          float expected = x[i] / s[i / 37];
+          if (std::isnan(expected))
+            expected = scalar::canonicalNan<float>();
+          ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(expected))
+              << x[i] << " / " << s[i / 37];
+        }
+      }
 }
 
 TEST_P(Floats, CompareLoadedAndComputedNumbers) {

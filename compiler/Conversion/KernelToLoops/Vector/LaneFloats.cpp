@@ -3,7 +3,6 @@
 // Arithmetic of floats on lanes.
 #include "compiler/Conversion/KernelToLoops/Vector/Helpers.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
-#include "compiler/Conversion/KernelToLoops/Vector/Reciprocal.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -30,22 +29,6 @@ static double leastSum(const LaneValue &a, const LaneValue &c) {
     if (range.isConstant() && a.type.isF32())
       least = std::max(least, std::abs(range.low) * 0x1p-25);
   return least;
-}
-
-/// x / c. A product with a constant's reciprocal takes a sixth of the time; where
-/// that is exact, and what it loses with tiny numbers does not occur, it is the same.
-Value Lanes::quotient(const LaneValue &a, const LaneValue &c) const {
-  const auto constant = static_cast<float>(c.range.low);
-  if (!has.fusedMultiplyAdd || !a.type.isF32() || !c.range.isConstant() ||
-      a.range.least < 0x1p-60 || !dividesExactly(constant))
-    return b.create<arith::DivFOp>(loc, a.value, c.value);
-  const Reciprocal r(constant);
-  auto number = [&](float part) { return floatLike(a.value, static_cast<double>(part)); };
-  Value high = number(r.high);
-  if (r.low == 0)
-    return b.create<arith::MulFOp>(loc, a.value, high);
-  return b.create<LLVM::FMAOp>(loc, a.value, high,
-                               b.create<arith::MulFOp>(loc, a.value, number(r.low)));
 }
 
 /// x * 2^-32, which is exact; of a difference with a constant as one step, since it only
