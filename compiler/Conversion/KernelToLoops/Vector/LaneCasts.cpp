@@ -230,6 +230,19 @@ LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) const {
   const PixelSum sum = from == 8 && width == 32 && fits ? value.sum : PixelSum();
   if (value.wide && width == 32 && mode != CastMode::clamp)
     return {value.wide, to, value.range, {}, value.real, {}, sum, {}, low};
+  const bool isByte = width == 8 && fits && low;
+  if (value.word && !isByte && (width == 16 ? fits : width == 8 && mode == CastMode::clamp)) {
+    Value word = value.word;
+    if (value.range.low < full.low)
+      word = maxS(word, integerLike(word, static_cast<int64_t>(full.low)));
+    if (value.range.high > full.high)
+      word = minS(word, integerLike(word, static_cast<int64_t>(full.high)));
+    Interval out =
+        Interval::of(std::max(full.low, value.range.low), std::min(full.high, value.range.high));
+    if (width == 8)
+      word = b.create<arith::TruncIOp>(loc, like(word, b.getI8Type()), word);
+    return {word, to, out, fits ? v : Value(), fits ? value.real : Value()};
+  }
   Value real = fits ? value.real : Value();
   // u16 to i16 and i16 to u16 need a wider step to compare.
   if (mode == CastMode::clamp && !fits) {
@@ -263,7 +276,14 @@ LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) const {
   else if (width > from)
     v = noSign ? b.create<arith::ExtUIOp>(loc, like(v, registerType(to)), v).getResult()
                : b.create<arith::ExtSIOp>(loc, like(v, registerType(to)), v).getResult();
-  return {v, to, fits ? value.range : full, wide, real, {}, sum, {}, width > 8 ? low : Value()};
+  LaneValue result{v,   to, fits ? value.range : full, wide, real, {},
+                   sum, {}, width > 8 ? low : Value()};
+  if (from <= 8 && width == 32 && fits && llvm::isa<VectorType>(value.value.getType())) {
+    Type words = like(value.value, b.getI16Type());
+    result.word = noSign ? b.create<arith::ExtUIOp>(loc, words, value.value).getResult()
+                         : b.create<arith::ExtSIOp>(loc, words, value.value).getResult();
+  }
+  return result;
 }
 
 LaneValue Lanes::cast(CastMode mode, LaneValue value, Type to) const {

@@ -2,6 +2,7 @@
 //
 // Arithmetic on integers.
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
+#include "compiler/Conversion/KernelToLoops/Vector/Words.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -96,6 +97,9 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
     if (c.range.low >= 1 && a.range.low >= 0)
       out = Interval::of(0, kind == BinaryKind::div ? std::floor(a.range.high / c.range.low)
                                                     : std::min(a.range.high, c.range.high - 1));
+    else if (kind == BinaryKind::div && c.range.low >= 1)
+      out = Interval::of(std::trunc(std::min(a.range.low, 0.0) / c.range.low),
+                         std::trunc(std::max(a.range.high, 0.0) / c.range.low));
     break;
   }
   case BinaryKind::min:
@@ -143,7 +147,9 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
   const PixelSum sum = pixelSum(kind, a, c);
   if (sum.pixels && llvm::count_if(sum.weights, [](int64_t weight) { return weight != 0; }) > 1)
     return {dotProduct(sum), a.type, *out, {}, {}, {}, sum};
-  return {v, a.type, *out, {}, realBinary(kind, a, c, *out), {}, sum, {}, low};
+  LaneValue result{v, a.type, *out, {}, realBinary(kind, a, c, *out), {}, sum, {}, low};
+  result.word = wordBinary(*this, kind, a, c, *out);
+  return result;
 }
 
 /// The lowest byte, where it is there or one number for all lanes.

@@ -2,6 +2,7 @@
 //
 // Arithmetic, comparison and selection on lanes.
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
+#include "compiler/Conversion/KernelToLoops/Vector/Words.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -70,7 +71,9 @@ LaneValue Lanes::unary(UnaryKind kind, LaneValue a) const {
       v = xorInt(v, integerLike(v, -1));
       return {v, a.type, full};
     }
-    return {v, a.type, out};
+    LaneValue result{v, a.type, out};
+    result.word = wordUnary(*this, kind, a, out);
+    return result;
   }
   switch (kind) {
   case UnaryKind::neg:
@@ -191,9 +194,14 @@ LaneValue Lanes::select(LaneValue condition, LaneValue onTrue, LaneValue onFalse
   const bool narrow = !isFloat(onTrue.type) && onTrue.type.getIntOrFloatBitWidth() < 32;
   if (narrow ? onTrue.wide || onFalse.wide : onTrue.wide && onFalse.wide)
     wide = pick(condition.value, wideOf(onTrue), wideOf(onFalse));
-  return {v,
-          onTrue.type,
-          {std::min(onTrue.range.low, onFalse.range.low),
-           std::max(onTrue.range.high, onFalse.range.high), onTrue.range.nan || onFalse.range.nan},
-          wide};
+  LaneValue result{v,
+                   onTrue.type,
+                   {std::min(onTrue.range.low, onFalse.range.low),
+                    std::max(onTrue.range.high, onFalse.range.high),
+                    onTrue.range.nan || onFalse.range.nan},
+                   wide};
+  if (onTrue.word || onFalse.word)
+    if (Value x = wordOf(*this, onTrue), y = wordOf(*this, onFalse); x && y)
+      result.word = pick(condition.value, x, y);
+  return result;
 }
