@@ -20,7 +20,7 @@ def Schedule_Dialect : Dialect {
 }
 
 def Schedule_TailEnum : I32EnumAttr<"Tail", "how rows end that are no whole number of vectors", [
-    I32EnumAttrCase<"overlap", 0>, I32EnumAttrCase<"single", 1>]> {
+    I32EnumAttrCase<"overlap", 0>, I32EnumAttrCase<"single", 1>, I32EnumAttrCase<"narrow", 2>]> {
   let cppNamespace = "::penstock::pipe";
   let genSpecializedAttr = 0;
 }
@@ -39,8 +39,9 @@ def Schedule_LoopsAttr : AttrDef<Schedule_Dialect, "Loops"> {
     larger than 65,536, of which no NaN comes; "strides", a distance between lanes of 1 or -1 (flips), or
     that of a dense input whose outermost axis they go along; "rows", rows that a pad makes up.
 
-    `tail` says how rows end: with a last vector that overlaps the one before it ("overlap"), or element by
-    element ("single").
+    `tail` says how rows end: with a last vector that overlaps the one before it ("overlap"), element by
+    element ("single"), or with a vector of half as many lanes, or half of these, as long as they hold the rest
+    ("narrow"; "overlap" where nobody knows how long a row is).
 
     Constraints:
 

@@ -9,6 +9,7 @@
 #include "compiler/Analysis/WindowMargins.h"
 #include "compiler/Dialect/RowStreams.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
@@ -149,6 +150,20 @@ bool LoopPlanner::isOfWholePixels(Value tensor) const {
          });
 }
 
+/// How rows end: the loops' body is written twice where rows are so short that a last vector of all
+/// lanes would be a quarter more work.
+static Tail tailOf(const Axis &axis, int64_t lanes) {
+  constexpr int64_t fewest = 4;
+  if (!axis.isStatic() || axis.extent < fewest)
+    return Tail::overlap;
+  while (lanes > axis.extent)
+    lanes /= 2;
+  const int64_t rest = axis.extent % lanes;
+  const auto narrow =
+      std::max(static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(rest))), fewest);
+  return rest && 4 * (lanes - narrow) >= axis.extent ? Tail::narrow : Tail::overlap;
+}
+
 /// `made` is empty for copies.
 LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   NamedTensorType type = tensorOf(tensor);
@@ -182,7 +197,7 @@ LoopsAttr LoopPlanner::loopsFor(Value tensor, ValueRange made) {
   return LoopsAttr::get(tensor.getContext(), name(along), lanes, name(unroll), arms,
                         versions.empty() ? ArrayAttr()
                                          : builder.getStrArrayAttr(versions.getArrayRef()),
-                        Tail::overlap);
+                        tailOf(type.getAxes()[along], lanes));
 }
 
 static void add(Operation *op, StringRef name, unsigned count, unsigned number, LoopsAttr loops) {

@@ -27,7 +27,7 @@ static LoopsAttr forced(NamedTensorType type, Rng &rng) {
   return LoopsAttr::get(type.getContext(), name(along), int64_t{1} << rng.below(7),
                         unrolls ? name(other) : StringAttr(), rng.between(1, 6),
                         builder.getStrArrayAttr(versions),
-                        rng.chance(0.5) ? Tail::single : Tail::overlap);
+                        rng.pick<Tail>({Tail::overlap, Tail::single, Tail::narrow}));
 }
 
 static void force(Operation *op, StringRef attribute, ValueRange values, Rng &rng) {

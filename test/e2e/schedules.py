@@ -15,7 +15,7 @@ DECISIONS = [
     ("loops for either direction", "output y: u8[n, h, w] = row.b |> flip(w) if chance(0.5)", r'"strides"', ""),
     ("loops for rows that are dense", "output y: f32[n, t] = max(row.points over [k])", r'"strides"', ""),
     ("rows of a pad by themselves", "output y: u8[n, h, w] = row.b |> pad(2)", r'"rows"', ""),
-    ("ends of rows", "output y: f32[n, h, w] = map (v in row.b) { f32(v) * 0.5 }", r"tail = overlap", "tail = single"),
+    ("ends of rows", "output y: f32[n, h, w] = map (v in row.b) { f32(v) * 0.5 }", r"tail = narrow", "tail = single"),
     ("rows in a ring", "output y: u8[n, h, w, c] = row.image |> resize(9, 40)", r'schedule = "ring"', 'schedule = "scratch"'),
     ("copies", "output y: u8[n, h, w] = concat(each (q in 0 .. 2) { row.b }, w)", r"(copies = .*?)lanes = 32", r"\1lanes = 8"),
 ]

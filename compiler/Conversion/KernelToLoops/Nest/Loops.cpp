@@ -60,10 +60,17 @@ void penstock::conversion::overLanes(const Site &site, Value from, Value size, i
       forLoop(site, whole, size, 1, [&](Value i) { body(1, i); });
       return;
     }
+    const int64_t rest = *known % lanes;
+    if (tail == Tail::narrow && rest) {
+      forLoop(site, from, l.i64(*known - rest), lanes, [&](Value i) { body(lanes, i); });
+      while (lanes / 2 >= rest && lanes > 4)
+        lanes /= 2;
+      return body(lanes, l.i64(*known - lanes));
+    }
     // The last vector overlaps the one before it: everything is pure, so
     // elements may be computed twice.
     forLoop(site, from, size, lanes,
-            [&](Value i) { body(lanes, *known % lanes ? l.minS(i, l.i64(*known - lanes)) : i); });
+            [&](Value i) { body(lanes, rest ? l.minS(i, l.i64(*known - lanes)) : i); });
     return;
   }
   if (tail == Tail::single) {
