@@ -198,8 +198,10 @@ LaneValue Memory::load(const Buffer &buffer, ArrayRef<Index> at) const {
         std::abs(*access.laneBytes) <= 4 * size)
       wide = loadWindows(buffer, access.base, size, *access.laneBytes, access.phase);
     Value start = address(buffer.pointer, access.base);
+    // Behind what the kernel has written into an output, there may be nothing.
+    const bool mayEnd = !access.fromStart || !(buffer.constant || buffer.roomy);
     if (Value v = loadStrided(memoryType, size, start, *access.laneBytes, access.phase,
-                              buffer.constant, !access.fromStart, buffer.roomy)) {
+                              buffer.constant, mayEnd, buffer.roomy)) {
       if (auto load = v.getDefiningOp<LLVM::LoadOp>(); load && buffer.written)
         load->setAttr(isComplete, l.b.getUnitAttr());
       LaneValue value = finish(v);
