@@ -19,7 +19,7 @@ using namespace penstock::transforms;
 /// Longer loops stay loops: what they draw is not shown, and code stays small.
 static constexpr uint64_t mostIterations = 16;
 /// Operations of a pipeline whose views are unrolled.
-static constexpr int64_t mostOperations = 10'000;
+static constexpr int64_t mostOperations = 20'000;
 
 static int64_t operationsIn(Operation *op) {
   int64_t count = 0;

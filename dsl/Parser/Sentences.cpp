@@ -114,6 +114,7 @@ void reportRefusal(const Refusal &refusal, Diagnostics &diagnostics) {
       &Speaker::chained,
       &Speaker::missingType,
       &Speaker::wrongHead,
+      &Speaker::bodyWithoutBraces,
       &Speaker::resultWithoutReturn,
       &Speaker::misplacedStatement,
       &Speaker::strayPlace,

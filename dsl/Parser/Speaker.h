@@ -37,6 +37,7 @@ public:
   bool missingType();
   bool callWithoutParentheses();
   bool wrongHead();
+  bool bodyWithoutBraces();
   bool resultWithoutReturn();
   bool misplacedStatement();
   bool strayUnit();

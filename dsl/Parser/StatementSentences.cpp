@@ -91,6 +91,24 @@ bool Speaker::wrongHead() {
   return false;
 }
 
+// `repeat (4) step`, `map (p in x) p + 1`
+bool Speaker::bodyWithoutBraces() {
+  if (refusal.expected != Lexer::LBRACE || !previous(Lexer::RPAREN))
+    return false;
+  std::optional<size_t> open = tokens.opener(at - 1);
+  if (!open || *open == 0)
+    return false;
+  const size_t word = type(*open - 1);
+  if (word != Lexer::REPEAT && word != Lexer::MAP && word != Lexer::WINDOW && word != Lexer::EACH &&
+      word != Lexer::SEARCH)
+    return false;
+  const std::string name(tokens.text(*open - 1));
+  const std::string head = textOf(*open - 1, at - 1);
+  say("what " + quote(name) + " computes each time stands in braces")
+      .hint(quote(head + (word == Lexer::REPEAT ? " { stage |> ... }" : " { ... }")));
+  return true;
+}
+
 // `{ let a = 1  a + 1 }`
 bool Speaker::resultWithoutReturn() {
   if (refusal.expected != Lexer::RETURN)

@@ -268,6 +268,56 @@ fn bounds(g: f32[h, w]) -> { low: f32, high: f32 } = { low = min(g over [h, w]),
                    "hint: reduce it: `sum(v over [h, w])`")
 
 
+class Iterations(RecipeTest):
+    """`repeat` over numbers that an iteration makes of pixels."""
+
+    def test_points_farthest_from_those_chosen(self):
+        top = """fn farther(s: { p: f32[h, w], near: f32[w], chosen: i64[q], last: int, i: int })
+    -> { p: f32[h, w], near: f32[w], chosen: i64[q], last: i64[], i: int } {
+  let apart = map (p in s.p, o in s.p[w = s.last]) { (p - o) * (p - o) }
+  let near = map (d in sum(apart over [h]), n in s.near) { min(d, n) }
+  return { p = s.p, near = near, chosen = map (c in s.chosen, q in 0 .. 6) { if q == s.i then s.last else c },
+           last = argmax(near over [w]), i = s.i + 1 }
+}"""
+        start = "{ p = row.x, near = map (w in 0 .. 33) { f32(9) }, chosen = map (q in 0 .. 6) { int(-1) }, last = 7, i = 0 }"
+        found = self.recipe({"q": ("i64[n, q]", "s.chosen"), "i": ("i64[n]", "s.i"), "last": ("i64[n]", "s.last")},
+                            f"let s = {start} |> repeat (5) {{ farther }}", top)
+        x, near, last, chosen = found["x"].astype(numpy.float64), numpy.full(33, 9.0), 7, []
+        for _ in range(5):
+            chosen.append(last)
+            near = numpy.minimum(near, ((x - x[:, last:last + 1]) ** 2).sum(0))
+            last = near.argmax()
+        numpy.testing.assert_array_equal(found["q"], [*chosen, -1])
+        self.assertEqual((found["i"], found["last"]), (5, last))
+
+    def test_numbers_that_come_back_as_numbers(self):
+        top = """fn most(s: { x: f32[h, w], top: f32[], k: int }) -> { x: f32[h, w], top: f32[], k: int } =
+  { x = s.x, top = max(s.x over [h, w]), k = s.k + 2 }
+fn reset(s: { x: f32[h, w], top: f32[], k: int }) -> { x: f32[h, w], top: f32, k: int } = { x = s.x, top = 0.25, k = s.k }"""
+        found = self.recipe({"a": ("f32[n]", "once.top"), "b": ("f32[n]", "back.top"), "k": ("i64[n]", "once.k"),
+                             "none": ("f32[n]", "never.top")},
+                            "let start = { x = row.x, top = f32(0.5), k = 1 }\n"
+                            "let once = start |> repeat (3) { most }\nlet never = start |> repeat (0) { most }\n"
+                            "let back = start |> repeat (2) { most |> repeat (2) { most |> reset } |> reset }", top)
+        self.assertEqual((found["a"], found["b"], found["k"], found["none"]), (found["x"].max(), 0.25, 7, 0.5))
+
+    def test_draws_are_those_of_one_evaluation(self):
+        top = """fn moved(s: { x: f32[h, w], best: f32[], by: f64 }) -> { x: f32[h, w], best: f32[], by: f64 } =
+  { x = s.x, best = max(s.x over [h, w]), by = s.by + draw uniform(0.0 .. 1.0) }"""
+        lets = "let later = { x = row.x, best = f32(0), by = 0.0 } |> repeat (2) { moved }\nlet after = draw uniform(0.0 .. 1.0)"
+        found = self.recipe({"by": ("f64[n]", "later.by"), "after": ("f64[n]", "after")}, lets, top)
+        alone = self.recipe({"by": ("f64[n]", "later.by"), "after": ("f64[n]", "after")},
+                            lets.replace("best = f32(0),", "best = max(row.x over [h, w]),"), top)
+        self.assertGreater(found["by"], 0)
+        self.assertEqual((found["by"], found["after"]), (alone["by"], alone["after"]))
+
+    def test_mistakes(self):
+        self.refused("fn f(s: { x: u8[h, w], a: f64 }) -> { x: u8[h, w], a: i64[] } = { x = s.x, a = argmax(sum(i32(s.x) over [h]) over [w]) }\n"
+                     "pipeline p() {\n  for row in " + ROW + "\n  let s = { x = row.v, a = f64(row.s) } |> repeat (2) { f }\n"
+                     "  batch 2 { output y: f64[n] = f64(s.a) }\n}",
+                     "error: `repeat` must keep the type of its input, and changes it", "a: f64 } to { x: u8[h=5, w=33], a: i64 }")
+
+
 class Literals(RecipeTest):
     def test_they_take_the_declared_type(self):
         top = """fn weights(x: u8[h, w]) -> f32[k] = map (k in 0 .. 3) { if k == 0 then 1 else 0.1 }

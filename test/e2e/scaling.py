@@ -189,7 +189,7 @@ class Scaling(ToolTest):
                        outputs=["    output image: u8[n, v, h, w, c] = x\n"])
         self.assertRegex(self.compile(text, expect=1),
                          r"p\.pipe:5:11: error: 100000 views of \d+ operations each are too many: a pipeline has at most "
-                         r"10000 operations, and this one \d+ before\n")
+                         r"20000 operations, and this one \d+ before\n")
 
 
 if __name__ == "__main__":

@@ -89,6 +89,18 @@ private:
   Val evalStageBody(Val value, dsl::SourceRange origin, const dsl::Stage &stage);
   Val evalChoose(Val value, dsl::SourceRange origin, const dsl::ChooseStage &stage);
   Val evalRepeat(Val value, dsl::SourceRange origin, const dsl::RepeatStage &stage);
+  /// One iteration of a `repeat`, in a block whose arguments are its number and what is carried.
+  struct Iteration {
+    OwnedBlock block;
+    Val result;
+    llvm::SmallVector<mlir::Value> sizes; ///< of the tensors that are carried
+  };
+  Iteration evalIteration(Val carried, dsl::SourceRange origin, const dsl::RepeatStage &stage);
+  /// Makes tensors without axes of some numbers that a `repeat` carries.
+  void takeAsTensors(Val &value, const std::map<size_t, mlir::Type> &numbers);
+  /// Which of the leaves that a `repeat` carries, by its place: a nested one is gone through
+  /// once more for each that is found around it, and not twice as often.
+  std::map<const void *, std::map<size_t, mlir::Type>> madeOfPixels;
   Val evalIf(const dsl::IfExpr &expr);
   using Arm = std::function<Val()>;
   /// One of several values, by number. `mismatch` reports that the first and

@@ -115,6 +115,53 @@ Val Expressions::evalChoose(Val value, dsl::SourceRange origin, const dsl::Choos
   });
 }
 
+Expressions::Iteration Expressions::evalIteration(Val carried, dsl::SourceRange origin,
+                                                  const dsl::RepeatStage &stage) {
+  Iteration once{OwnedBlock(new mlir::Block()), {}, {}};
+  mlir::Value iteration = once.block->addArgument(base.getI64Type(), here);
+  std::vector<Val *> leaves;
+  flatten(carried, leaves);
+  for (Val *leaf : leaves) {
+    if (!leaf->ir)
+      fail(stage.range, "`repeat` carries numbers and tensors, and this is " + show(*leaf));
+    mlir::Value before = leaf->ir;
+    leaf->ir = once.block->addArgument(before.getType(), here);
+    leaf->loose = false;
+    if (leaf->is(Kind::Tensor)) {
+      std::vector<Dim> axes = dims(before);
+      llvm::append_range(once.sizes, sizesOf(axes));
+      carriedDims[leaf->ir.getAsOpaquePointer()] = axes;
+    }
+  }
+  BaseGuard inside(base, once.block.get());
+  Restore steps(draws.keySteps);
+  draws.keySteps.push_back({iteration, 0});
+  once.result = evalChain(carried, origin, stage.chain);
+  return once;
+}
+
+/// Notes which numbers an iteration makes of pixels. Returns whether there are any.
+static bool findMadeOfPixels(Val before, Val after, std::map<size_t, mlir::Type> &found) {
+  std::vector<Val *> were, are;
+  flatten(before, were);
+  flatten(after, are);
+  const size_t known = found.size();
+  for (size_t i = 0; i < were.size() && were.size() == are.size(); ++i)
+    if (were[i]->is(Kind::Number) && are[i]->is(Kind::Tensor) &&
+        are[i]->tensorType().getRank() == 0)
+      found.emplace(i, are[i]->tensorType().getElementType());
+  return found.size() > known;
+}
+
+void Expressions::takeAsTensors(Val &value, const std::map<size_t, mlir::Type> &numbers) {
+  std::vector<Val *> leaves;
+  flatten(value, leaves);
+  for (auto [i, type] : numbers)
+    if (leaves[i]->is(Kind::Number))
+      if (std::optional<Val> converted = convert(*leaves[i], type))
+        *leaves[i] = boxed(*converted);
+}
+
 Val Expressions::evalRepeat(Val value, dsl::SourceRange origin, const dsl::RepeatStage &stage) {
   if (!regions.empty())
     notYet(stage.range, "`repeat` inside a `map` or `window`");
@@ -122,40 +169,35 @@ Val Expressions::evalRepeat(Val value, dsl::SourceRange origin, const dsl::Repea
   if (count < 0)
     fail(stage.count->range, "`repeat` runs " + std::to_string(count) + " times");
   const int64_t drawsBefore = draws.count;
-  auto block = OwnedBlock(new mlir::Block());
-  mlir::Value iteration = block->addArgument(base.getI64Type(), here);
-  Val carried = value;
-  std::vector<Val *> before, inner, after;
+  const auto ordinalsBefore = draws.ordinals;
+  // What an iteration makes of pixels is no number before the first one either, which shows
+  // once one has been gone through.
+  auto &numbers = madeOfPixels[here.getAsOpaquePointer()];
+  Iteration once;
+  do {
+    for (mlir::Value argument : once.block ? once.block->getArguments() : mlir::ValueRange())
+      carriedDims.erase(argument.getAsOpaquePointer());
+    draws.count = drawsBefore;
+    draws.ordinals = ordinalsBefore;
+    takeAsTensors(value, numbers);
+    once = evalIteration(value, origin, stage);
+  } while (findMadeOfPixels(value, once.result, numbers));
+  std::vector<Val *> before, after;
   flatten(value, before);
-  flatten(carried, inner);
-  llvm::SmallVector<mlir::Value> inits, sizes;
+  flatten(once.result, after);
+  llvm::SmallVector<mlir::Value> inits, yielded;
   llvm::SmallVector<mlir::Type> types;
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (!before[i]->ir)
-      fail(stage.range, "`repeat` carries numbers and tensors, and this is " + show(*before[i]));
-    inits.push_back(before[i]->ir);
-    types.push_back(before[i]->ir.getType());
-    inner[i]->ir = block->addArgument(before[i]->ir.getType(), here);
-    inner[i]->loose = false;
-    if (before[i]->is(Kind::Tensor)) {
-      std::vector<Dim> axes = dims(before[i]->ir);
-      llvm::append_range(sizes, sizesOf(axes));
-      carriedDims[inner[i]->ir.getAsOpaquePointer()] = axes;
-    }
-  }
-  Val result;
+  bool same = after.size() == before.size() && once.result.names == value.names;
   {
-    BaseGuard inside(base, block.get());
-    Restore steps(draws.keySteps);
-    draws.keySteps.push_back({iteration, 0});
-    result = evalChain(carried, origin, stage.chain);
-    flatten(result, after);
-    llvm::SmallVector<mlir::Value> yielded;
-    bool same = after.size() == before.size() && result.names == value.names;
+    BaseGuard inside(base, once.block.get());
     for (size_t i = 0; same && i < after.size(); ++i) {
-      if (after[i]->is(Kind::Number) && before[i]->is(Kind::Number))
-        if (std::optional<Val> converted = convert(*after[i], types[i]))
-          *after[i] = *converted;
+      inits.push_back(before[i]->ir);
+      types.push_back(before[i]->ir.getType());
+      const bool scalar = before[i]->is(Kind::Number) ||
+                          (before[i]->is(Kind::Tensor) && before[i]->tensorType().getRank() == 0);
+      if (after[i]->is(Kind::Number) && scalar)
+        if (std::optional<Val> converted = convert(*after[i], elementType(*before[i])))
+          *after[i] = before[i]->is(Kind::Number) ? *converted : boxed(*converted);
       same = after[i]->ir && after[i]->ir.getType() == types[i];
       if (same && after[i]->is(Kind::Tensor)) {
         std::vector<Dim> now = dims(after[i]->ir), then = dims(before[i]->ir);
@@ -166,14 +208,14 @@ Val Expressions::evalRepeat(Val value, dsl::SourceRange origin, const dsl::Repea
     }
     if (!same) {
       error(stage.range, "`repeat` must keep the type of its input, and changes it")
-          .note(stage.range, "from " + show(value) + " to " + show(result));
+          .note(stage.range, "from " + show(value) + " to " + show(once.result));
       throw Abort{};
     }
     base.create<pipe::YieldOp>(here, yielded);
   }
   auto op = base.create<pipe::RepeatOp>(here, types, intConstant(count),
-                                        static_cast<uint64_t>(count), inits, sizes);
-  op.getBody().push_back(block.release());
+                                        static_cast<uint64_t>(count), inits, once.sizes);
+  op.getBody().push_back(once.block.release());
   for (auto [leaf, out] : llvm::zip(before, op.getResults()))
     leaf->ir = out;
   if (draws.count != drawsBefore)
