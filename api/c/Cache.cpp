@@ -61,6 +61,7 @@ Cache::Cache(std::string cacheFolder, const CompileRequest &compileRequest,
   writer.number(request.gpus.size());
   for (const std::string &gpu : request.gpus)
     writer.text(gpu);
+  writer.text(request.transfer);
   // Who compiled for GPUs, where the user says it.
   const char *nvrtc = request.gpus.empty() ? nullptr : std::getenv("PENSTOCK_NVRTC");
   writer.text(nvrtc ? nvrtc : "");

@@ -8,6 +8,7 @@
 #include "codegen/cuda/Nvrtc.h"
 #include "codegen/cuda/Printer.h"
 #include "codegen/plan/PlanBuilder.h"
+#include "compiler/Analysis/TransferFrontier.h"
 #include "compiler/Conversion/KernelContract.h"
 #include "compiler/Dialect/UserPlaces.h"
 #include "compiler/Import/Import.h"
@@ -32,6 +33,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "stdlib/ShippedModules.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <xxhash.h>
 
@@ -113,8 +115,21 @@ bool Driver::checkPasses() {
   return !diagnostics.hasErrors();
 }
 
+/// A level that is known by name alone is none that can be had.
+bool Driver::checkTransfer() {
+  const std::string &level = request.transfer;
+  if (level.empty() || analysis::transferLevelNamed(level))
+    return true;
+  const bool isPlanned = level == "encoded" || level == "coefficients" || level == "planes";
+  diagnostics
+      .error({}, isPlanned ? "nothing crosses to a GPU as `" + level + "` yet"
+                           : "no level `" + level + "` of transfers")
+      .hint("there are " + llvm::join(analysis::transferLevelNames(), ", "));
+  return false;
+}
+
 bool Driver::load() {
-  if (!checkPasses())
+  if (!checkPasses() || !checkTransfer())
     return false;
   if (request.from.empty())
     return loadText();
@@ -271,6 +286,8 @@ bool Driver::run(mlir::PassManager &passes, Stage stage) {
 bool Driver::runTo(Stage stage) {
   pipelines::PassSelection selection;
   selection.disabled.insert(request.disabledPasses.begin(), request.disabledPasses.end());
+  if (!request.transfer.empty())
+    selection.transfer = request.transfer;
   mlir::PassManager passes(&context);
   switch (stage) {
   case Stage::pipeOpt:

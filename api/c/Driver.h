@@ -40,6 +40,7 @@ private:
   bool loadText();
   bool isOfStage(Stage stage);
   bool checkPasses();
+  bool checkTransfer();
   void readName();
   bool runTo(Stage stage);
   /// False after errors; there is one then.

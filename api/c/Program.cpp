@@ -36,6 +36,7 @@ static CompileRequest readRequest(const char *text, size_t length, const char *f
     request.disabledPasses.emplace_back(given.disabled_passes[i]);
   request.target = given.target ? given.target : "";
   request.from = given.from ? given.from : "";
+  request.transfer = given.transfer ? given.transfer : "";
   std::stringstream gpus(given.gpu ? given.gpu : "");
   for (std::string gpu; std::getline(gpus, gpu, ',');)
     if (std::find(request.gpus.begin(), request.gpus.end(), gpu) == request.gpus.end())

@@ -24,7 +24,8 @@ struct CompileRequest {
   std::string target; ///< empty: this machine
   std::string from;   ///< empty: a .pipe file
   std::vector<std::string>
-      gpus; ///< "sm_90": kernels run on such GPUs where they can; empty: on the host
+      gpus;             ///< "sm_90": kernels run on such GPUs where they can; empty: on the host
+  std::string transfer; ///< where values cross to a GPU; empty: as decoded
 };
 
 /// One parameter, as check prints it and as the cache keeps it.

@@ -114,10 +114,17 @@ typedef struct pst_compile_options {
    * and what no GPU code can be made of stays on the host, with what it reads. Needs NVRTC. NULL:
    * all runs on the host. */
   const char *gpu;
+  /* Where values cross to the GPU. "pixels" (NULL): what is decoded does; "resampled": the host
+   * resamples and warps, too, and what has its final grid crosses; "final": the host runs all
+   * kernels, and outputs cross that stand `on gpu`. Never changes a result. Without `gpu`
+   * kernels are cut alike, and all run on the host.
+   *
+   * Since 0.2. */
+  const char *transfer;
 } pst_compile_options;
 
 #define PST_COMPILE_OPTIONS_INIT                                                                   \
-  {sizeof(pst_compile_options), NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL}
+  {sizeof(pst_compile_options), NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL}
 
 /* Compiles `length` bytes of `text`.
  *

@@ -107,8 +107,9 @@ private:
 
 class Planner {
 public:
-  Planner(const DenseMap<Operation *, Value> &guards, const OncePerBatch &once, bool everyOp)
-      : guards(guards), once(once), everyOp(everyOp) {}
+  Planner(const DenseMap<Operation *, Value> &guards, const OncePerBatch &once,
+          const DenseSet<Operation *> &host, bool everyOp)
+      : guards(guards), once(once), host(host), everyOp(everyOp) {}
 
   /// Gives `op` the earliest level it can have.
   void visit(Operation *op);
@@ -136,6 +137,7 @@ private:
            classOf(user) != OpClass::codec && producer->getBlock() == user->getBlock() &&
            guards.lookup(producer) == guards.lookup(user) &&
            once.isOnce(producer) == once.isOnce(user) &&
+           host.contains(producer) == host.contains(user) &&
            weights.contains(producer) == weights.contains(user) && !isWideJoin(user) &&
            !readsMaterialised(user, tensor);
   }
@@ -150,6 +152,7 @@ private:
 
   const DenseMap<Operation *, Value> &guards;
   const OncePerBatch &once;
+  const DenseSet<Operation *> &host;
   const bool everyOp;
   SetVector<Operation *> ops;
   DenseMap<Operation *, int64_t> levels;
@@ -281,7 +284,8 @@ std::vector<FusionGroup> Planner::groups() {
                        weights.contains(op),
                        classOf(op) == OpClass::codec,
                        guards.lookup(op),
-                       once.isOnce(op)});
+                       once.isOnce(op),
+                       host.contains(op)});
     found[at->second].ops.push_back(op);
   }
   std::multimap<int64_t, FusionGroup *> byLevel; // equal ones stay in order
@@ -330,7 +334,7 @@ void Planner::joinRows(std::vector<FusionGroup> &groups) {
   auto alike = [&](size_t a, size_t b) {
     const Axis &x = *all[joinedWith[a]].rows, &y = *all[joinedWith[b]].rows;
     return x.name == y.name && x.extent == y.extent && groups[a].guard == groups[b].guard &&
-           groups[a].once == groups[b].once &&
+           groups[a].once == groups[b].once && groups[a].host == groups[b].host &&
            groups[a].ops.front()->getBlock() == groups[b].ops.front()->getBlock();
   };
   for (size_t number = 0; number < groups.size(); ++number) {
@@ -387,8 +391,9 @@ void Planner::joinRows(std::vector<FusionGroup> &groups) {
 
 std::vector<FusionGroup> planFusion(ArrayRef<Block *> blocks,
                                     const DenseMap<Operation *, Value> &guards,
-                                    const OncePerBatch &once, bool everyOp) {
-  Planner planner(guards, once, everyOp);
+                                    const OncePerBatch &once, const DenseSet<Operation *> &host,
+                                    bool everyOp) {
+  Planner planner(guards, once, host, everyOp);
   for (Block *block : blocks)
     for (Operation &op : *block)
       if (!llvm::isa<BatchOp>(op))

@@ -5,6 +5,7 @@
 
 #include "compiler/Analysis/OncePerBatch.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include <vector>
 
 namespace penstock::analysis {
@@ -23,16 +24,20 @@ struct FusionGroup {
   mlir::Value guard;
   /// The same for all samples of a batch: computed for the first of them.
   bool once = false;
+  /// The host runs it, though a GPU could.
+  bool host = false;
 };
 
 /// The rule of docs/rationale/fusion.md for the ops of `blocks` (a pipeline's
 /// body, then its batch). `guards` gives the condition of ops that stood in an
-/// arm, `once` what the samples of a batch share. With `everyOp`, each op is a group of its own.
+/// arm, `once` what the samples of a batch share, `host` what does not run on a GPU: no kernel has
+/// ops of both kinds. With `everyOp`, each op is a group of its own.
 ///
 /// Deterministic: groups are ordered by level, then by their first op.
 std::vector<FusionGroup> planFusion(llvm::ArrayRef<mlir::Block *> blocks,
                                     const llvm::DenseMap<mlir::Operation *, mlir::Value> &guards,
-                                    const OncePerBatch &once, bool everyOp);
+                                    const OncePerBatch &once,
+                                    const llvm::DenseSet<mlir::Operation *> &host, bool everyOp);
 
 /// Values that `op` reads, also inside its regions, but not at the element's
 /// own place: captured tables, and the input of a gather. They are

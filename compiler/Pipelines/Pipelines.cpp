@@ -71,6 +71,7 @@ void buildKernelsPipeline(mlir::OpPassManager &manager, const PassSelection &sel
   // Before the split: a kernel's scalar arguments are what needs a slot.
   FuseOptions options;
   options.everyOp = !selection.runs("fuse");
+  options.transfer = selection.transfer;
   manager.addPass(createFuse(options));
   // Guards and indices of branches fold before they get a slot.
   manager.addPass(mlir::createCanonicalizerPass());

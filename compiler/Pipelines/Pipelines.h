@@ -26,6 +26,8 @@ const std::vector<OptimisingPass> &optimisingPasses();
 /// Which optimising passes to leave out.
 struct PassSelection {
   std::set<std::string, std::less<>> disabled;
+  /// Where values cross to a GPU (compiler/Analysis/TransferFrontier.h).
+  std::string transfer = "pixels";
   bool runs(std::string_view name) const { return !disabled.contains(name); }
 };
 

@@ -2,9 +2,10 @@
 //
 // Which kernels a GPU runs.
 //
-// One frontier through the pipeline: what is decoded crosses it, and nothing comes back but
-// outputs. A kernel stays on the host where there is no GPU code for it, or where something
-// on the host reads what it makes: a codec, a table, or another kernel that stays.
+// One frontier through the pipeline: what is decoded crosses it, or what the host has made of
+// that (the option `transfer` of pipe-fuse), and nothing comes back but outputs. A kernel stays on
+// the host where there is no GPU code for it, or where something on the host reads what it makes: a
+// codec, a table, or another kernel that stays.
 #include "compiler/Dialect/PipeDialect.h"
 #include "compiler/Dialect/UserPlaces.h"
 #include "compiler/Schedules/Passes.h"
@@ -25,6 +26,8 @@ static std::string reasonToStay(KernelOp kernel) {
     return "it is no kernel of pixels";
   if (kernel->hasAttr("weights"))
     return "the host makes tables, in f64";
+  if (kernel->hasAttr("place"))
+    return "it comes before what crosses to the GPU";
   const auto found = kernel.walk([&](CheckOp check) {
     return check->getParentOp() == kernel ? WalkResult::advance() : WalkResult::interrupt();
   });

@@ -6,6 +6,7 @@
 // functions. Constants are copied in, all else that a kernel reads becomes an
 // argument: tensors first, then scalars, in the order of first use.
 #include "compiler/Analysis/FusionPlan.h"
+#include "compiler/Analysis/TransferFrontier.h"
 #include "compiler/Dialect/CheapOps.h"
 #include "compiler/Transforms/Branches.h"
 #include "compiler/Transforms/FuseRemarks.h"
@@ -123,6 +124,8 @@ KernelOp Outliner::makeKernel(const FusionGroup &group, const Boundary &boundary
                                          group.codec ? "codec" : "pixels", DictionaryAttr());
   if (group.weights)
     kernel->setAttr("weights", builder.getUnitAttr());
+  else if (group.host && !group.codec)
+    kernel->setAttr("place", builder.getStringAttr("cpu"));
   Block *body = builder.createBlock(&kernel.getBody());
   IRMapping mapping;
   for (Value tensor : boundary.tensors)
@@ -273,7 +276,7 @@ bool Copies::copy(Operation *op) {
     Operation *user = op->getBlock()->findAncestorOpInBlock(*use.getOwner());
     const FusionGroup *group = user ? groupOf.lookup(user) : nullptr;
     if (!group || group == home || group->guard != home->guard || group->weights != home->weights ||
-        group->once != home->once)
+        group->once != home->once || group->host != home->host)
       continue;
     readers[group].push_back(&use);
     if (group->codec || analysis::readsMaterialised(user, value) || analysis::isWideJoin(user))
@@ -303,6 +306,9 @@ struct FusePass : penstock::transforms::impl::FuseBase<FusePass> {
   using FuseBase::FuseBase;
 
   LogicalResult fuse(PipelineOp pipeline) {
+    const auto level = analysis::transferLevelNamed(transfer);
+    if (!level)
+      return pipeline.emitError("no level `") << transfer << "` of transfers";
     FailureOr<Guards> guards = flattenBranches(pipeline);
     if (failed(guards))
       return failure();
@@ -319,9 +325,12 @@ struct FusePass : penstock::transforms::impl::FuseBase<FusePass> {
     for (Block *block : blocks)
       sortTopologically(block);
     Outliner outliner(getOperation(), pipeline);
-    auto groups = analysis::planFusion(blocks, *guards, once, everyOp);
-    if (!everyOp && Copies(groups, *guards).make())
-      groups = analysis::planFusion(blocks, *guards, {blocks, *guards}, everyOp);
+    auto host = analysis::opsOfHost(blocks, *level);
+    auto groups = analysis::planFusion(blocks, *guards, once, host, everyOp);
+    if (!everyOp && Copies(groups, *guards).make()) {
+      host = analysis::opsOfHost(blocks, *level);
+      groups = analysis::planFusion(blocks, *guards, {blocks, *guards}, host, everyOp);
+    }
     FuseRemarks remarks(groups, everyOp);
     for (auto [number, group] : llvm::enumerate(groups))
       outliner.outline(group, number, remarks);

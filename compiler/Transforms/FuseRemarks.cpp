@@ -209,6 +209,8 @@ std::string FuseRemarks::apart(Operation *producer, Value tensor, const FusionGr
     return wordFor(producer) + " is known only when it has seen everything";
   if (other.guard != group.guard)
     return other.guard ? "it runs in one branch only" : "this kernel runs in one branch only";
+  if (other.host != group.host)
+    return "it crosses from the host to a GPU";
   for (Operation *op : group.ops) {
     SetVector<Value> used(op->operand_begin(), op->operand_end());
     getUsedValuesDefinedAbove(op->getRegions(), used);

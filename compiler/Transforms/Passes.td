@@ -239,11 +239,15 @@ def Fuse : Pass<"pipe-fuse", "mlir::ModuleOp"> {
     ```
 
     With `every-op` each op is a kernel of its own: what `--disable-pass=fuse`
-    gives. Leaves scalars where they are; pipe-split moves them.
+    gives. `transfer` says where values cross to a GPU, if there is one: what comes before is
+    in kernels of its own, `place = "cpu"`. Leaves scalars where they are; pipe-split moves them.
     Measure: kernels and temporaries.
   }];
-  let options = [Option<"everyOp", "every-op", "bool", "false",
-                        "each op becomes a kernel of its own">];
+  let options = [
+    Option<"everyOp", "every-op", "bool", "false", "each op becomes a kernel of its own">,
+    Option<"transfer", "transfer", "std::string", "\"pixels\"",
+           "what crosses to a GPU: pixels, resampled or final">
+  ];
 }
 
 def Split : Pass<"pipe-split", "mlir::ModuleOp"> {

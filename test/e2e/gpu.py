@@ -93,7 +93,7 @@ class Gpu(ToolTest):
             file.write(f"pipe 1\nuse vision, audio\npipeline {name}() {{\n{body}\n}}\n")
         return path
 
-    def assert_same(self, pipe, *arguments, seeds=(0, 1)):
+    def assert_same(self, pipe, *arguments, seeds=(0, 1), resampled=False):
         expected = self.hashes("run", pipe, *arguments)
         self.assertGreater(len(expected.splitlines()), 1)
         stay = self.delivered_on_gpu(pipe)
@@ -101,6 +101,9 @@ class Gpu(ToolTest):
             self.behaviour = f"seed={seed}"
             self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90"), expected)
         self.assertEqual(self.hashes("run", stay, *arguments, "--gpu", "sm_90"), expected)
+        self.assertEqual(self.hashes("run", stay, *arguments, "--gpu", "sm_90", "--transfer", "final"), expected)
+        if resampled:
+            self.assertEqual(self.hashes("run", pipe, *arguments, "--gpu", "sm_90", "--transfer", "resampled"), expected)
         # Outputs of the host's kernels are copied there, or not.
         self.assertEqual(self.hashes("run", stay, *arguments), expected)
         self.assertEqual(self.hashes("run", stay, *arguments, "--device", "cpu"), expected)
@@ -119,7 +122,7 @@ class Gpu(ToolTest):
     def test_pipelines_of_all_kinds(self):
         for name, body in PIPELINES.items():
             with self.subTest(name):
-                self.assert_same(self.write(body, name), "--epochs", "2")
+                self.assert_same(self.write(body, name), "--epochs", "2", resampled=name in ("crops", "branches"))
 
     def test_batches_by_length(self):
         """Their outputs are filled up in the host's memory, whoever makes them."""
@@ -138,7 +141,7 @@ class Gpu(ToolTest):
         for example in ("imagenet_train", "simclr", "resnet50", "jpeg_robust"):
             with self.subTest(example):
                 self.assert_same(os.path.join(EXAMPLES, f"{example}.pipe"), "--set", f"root={self.data}",
-                                 *self.settings, seeds=(3,))
+                                 *self.settings, seeds=(3,), resampled=True)
         pipe = os.path.join(EXAMPLES, "gpu", "imagenet_train.pipe")
         settings = ("--set", f"root={self.data}", "--set", "per_rank=4")
         self.assertEqual(self.hashes("run", pipe, *settings, "--gpu", "sm_90"), self.hashes("run", pipe, *settings, "--device", "cpu"))
@@ -171,6 +174,17 @@ class Gpu(ToolTest):
                 with open(path, "w") as file:
                     file.write(f"pipe 1\npipeline {kind}(list: path, root: path) {{\n  for row in file_list(list, root)\n{body}\n}}\n")
                 self.assert_same(path, "--set", f"list={paths[kind]}", "--set", f"root={self.data}", seeds=(2,))
+
+    def test_says_what_crosses(self):
+        pipe = os.path.join(EXAMPLES, "imagenet_train.pipe")
+        told = self.run_tool("explain", pipe, "--all", "--gpu", "sm_90", "--transfer", "resampled").stdout
+        self.assertIn("not fused: it crosses from the host to a GPU", told)
+        self.assertIn("place-kernels: stays on the host: it comes before what crosses to the GPU", told)
+        self.assertIn("--transfer says what crosses to a GPU: it goes with --gpu",
+                      self.run_tool("run", pipe, "--transfer", "final", expect=1).stderr)
+        for level, message in (("planes", "nothing crosses to a GPU as `planes` yet"), ("pixel", "no level `pixel` of transfers")):
+            told = self.run_tool("explain", pipe, "--transfer", level, expect=1).stderr
+            self.assertEqual(told, f"error: {message}\nhint: there are pixels, resampled, final\n")
 
     def test_says_what_stays_on_the_host(self):
         told = self.run_tool("explain", os.path.join(EXAMPLES, "jpeg_robust.pipe"), "--all", "--gpu", "sm_90").stdout

@@ -65,6 +65,12 @@ void CompileOptions::addTo(Command &command) {
           "with --emit ptx or cubin, what it is printed for (default: sm_75, the oldest)")
       .typeName("ARCH")
       .group(group);
+  command
+      .option("--transfer", transfer,
+              "what crosses to the GPU: pixels (the default), as decoded; resampled, what the CPU "
+              "has resampled and warped; final, outputs alone")
+      .typeName("LEVEL")
+      .group(group);
   command.option("--from", from, "the file is MLIR of this stage (see --emit), not a .pipe file")
       .oneOf({"pipe", "pipe-opt", "kernels", "schedule", "loops", "llvm"})
       .group(group);

@@ -27,6 +27,7 @@ struct CompileOptions {
   std::vector<std::string> disabledPasses;
   std::string target;
   std::string gpu;
+  std::string transfer;
   std::string from;
   bool noCache = false;
   bool isBundle = false; ///< else the file's first bytes tell

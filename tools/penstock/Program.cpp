@@ -18,6 +18,7 @@ static Compilation loadBundle(const CompileOptions &options,
       {"--disable-pass", !options.disabledPasses.empty()},
       {"--target", !options.target.empty()},
       {"--gpu", !options.gpu.empty()},
+      {"--transfer", !options.transfer.empty()},
       {"--from", !options.from.empty()}};
   for (auto [name, given] : others)
     if (given) {
@@ -35,6 +36,10 @@ static Compilation loadBundle(const CompileOptions &options,
 static Compilation compileFile(const CompileOptions &options, bool checkOnly,
                                const std::vector<const char *> *levels, const char *bundle) {
   Compilation result;
+  if (!options.transfer.empty() && options.gpu.empty() && !checkOnly) {
+    result.why = "--transfer says what crosses to a GPU: it goes with --gpu";
+    return result;
+  }
   const std::optional<std::string> file = readFile(options.file, result.why);
   if (!file)
     return result;
@@ -56,6 +61,7 @@ static Compilation compileFile(const CompileOptions &options, bool checkOnly,
   request.parameter_count = parameters.size();
   request.disabled_passes = disabled.data();
   request.disabled_pass_count = disabled.size();
+  request.transfer = options.transfer.empty() ? nullptr : options.transfer.c_str();
   request.gpu = options.gpu.empty() ? nullptr : options.gpu.c_str();
   request.target = options.target.empty() || levels ? nullptr : options.target.c_str();
   request.cache_folder = options.noCache ? "" : nullptr;

@@ -29,7 +29,7 @@ class CompileOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("pipeline", c_char_p), ("parameters", POINTER(Parameter)),
                 ("parameter_count", c_size_t), ("disabled_passes", POINTER(c_char_p)), ("disabled_pass_count", c_size_t),
                 ("target", c_char_p), ("cache_folder", c_char_p), ("from_", c_char_p), ("check_only", c_int),
-                ("gpu", c_char_p)]
+                ("gpu", c_char_p), ("transfer", c_char_p)]
 
 
 class ParameterInfo(ctypes.Structure):

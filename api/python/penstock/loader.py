@@ -59,7 +59,7 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
          held: str = "grow", last: str | None = None, rows: Callable[[int], Iterable[Sequence[int]]] | None = None,
          on_error: float | str | None = None, allowed_folders: Iterable[str | os.PathLike[str]] = (),
          dataset: Any = None, cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
-         gpu: str | None = None, device: int | str = 0, **values: Any) -> Loader:
+         gpu: str | None = None, transfer: str | None = None, device: int | str = 0, **values: Any) -> Loader:
     """Compiles a pipeline and opens a session of it.
 
     source           a .pipe file, or its text; or a bundle, ``train.pstk``
@@ -87,18 +87,20 @@ def load(source: str | os.PathLike[str], *, pipeline: str | None = None, paramet
     target, without  instruction set ("x86-64-v3" ...) and optimising passes to leave out, as `penstock compile`
     gpu              run kernels on a GPU: "native", this machine's, or what to compile for ("sm_80,sm_90"). Outputs come back
                      to the host's memory unless they stand `on gpu`
+    transfer         what crosses to the GPU: "pixels" (None), as decoded; "resampled", behind all resampling and all warps, which
+                     the host runs then; "final", outputs alone. The samples are the same
     device           which GPU, from 0, where kernels were compiled for one or outputs stand `on gpu`; "cpu" delivers these in
                      the host's memory, too
 
     Raises CompileError, SessionError, and OSError where the file cannot be read."""
     given = {**(parameters or {}), **values}
     if is_bundle(source):
-        if pipeline or target or gpu or list(without):
-            raise CompileError(f"{os.fspath(source)} is compiled: `pipeline`, `target`, `without` and `gpu` do not apply to a bundle")
+        if pipeline or target or gpu or transfer or list(without):
+            raise CompileError(f"{os.fspath(source)} is compiled: `pipeline`, `target`, `without`, `gpu` and `transfer` do not apply to a bundle")
         program = Program.of_bundle(source, given)
     else:
         text, file_name = read_source(source)
-        program = Program(text, file_name, given, pipeline, cache, target, without, gpu=gpu)
+        program = Program(text, file_name, given, pipeline, cache, target, without, gpu=gpu, transfer=transfer)
     return Loader(program, columns=columns, seed=seed, epoch=epoch, rank=rank, world=world, threads=threads,
                   ranks_here=ranks_here, prefetch=prefetch, memory_budget=memory_budget, held=held, last=last, rows=rows,
                   on_error=on_error, allowed_folders=allowed_folders, dataset=dataset, device=device)

@@ -32,8 +32,8 @@ class Program:
 
     def __init__(self, text: bytes, file_name: str, parameters: Mapping[str, Any], pipeline: str | None = None,
                  cache: str | os.PathLike[str] | None = None, target: str | None = None, without: Iterable[str] = (),
-                 check_only: bool = False, gpu: str | None = None):
-        options = _options(parameters, pipeline, cache, target, without, check_only, gpu)
+                 check_only: bool = False, gpu: str | None = None, transfer: str | None = None):
+        options = _options(parameters, pipeline, cache, target, without, check_only, gpu, transfer)
         handle = c_void_p()
         self._take(_c.library.compile(text, len(text), os.fsencode(file_name), byref(options), byref(handle)), handle)
 
@@ -80,19 +80,19 @@ class Program:
 
 def _options(parameters: Mapping[str, Any], pipeline: str | None, cache: str | os.PathLike[str] | None,
              target: str | None, without: Iterable[str], check_only: bool = False,
-             gpu: str | None = None) -> _c.CompileOptions:
+             gpu: str | None = None, transfer: str | None = None) -> _c.CompileOptions:
     given, disabled = _c.encode_parameters(dict(parameters)), _c.encode_texts(list(without))
     return _c.CompileOptions(
         size=ctypes.sizeof(_c.CompileOptions), pipeline=pipeline and pipeline.encode(), parameters=given,
         parameter_count=len(given), disabled_passes=disabled, disabled_pass_count=len(disabled),
         target=target and target.encode(), cache_folder=None if cache is None else os.fsencode(cache),
-        check_only=check_only, gpu=gpu and gpu.encode())
+        check_only=check_only, gpu=gpu and gpu.encode(), transfer=transfer and transfer.encode())
 
 
 def compile_bundle(source: str | os.PathLike[str], path: str | os.PathLike[str], *,
                    targets: Iterable[str] = ("x86-64-v2", "x86-64-v3", "x86-64-v4"), pipeline: str | None = None,
                    parameters: Mapping[str, Any] | None = None, cache: str | os.PathLike[str] | None = None,
-                   without: Iterable[str] = (), gpu: str | None = None, **values: Any) -> None:
+                   without: Iterable[str] = (), gpu: str | None = None, transfer: str | None = None, **values: Any) -> None:
     """Compiles a pipeline for several levels of the CPU and writes a bundle, which `load` opens as it opens a .pipe file,
     and `penstock-run` runs, also where no compiler is installed.
 
@@ -101,11 +101,11 @@ def compile_bundle(source: str | os.PathLike[str], path: str | os.PathLike[str],
     targets          the levels that it has code for
     values           the pipeline's parameters: static ones are compiled in, others become the bundle's defaults
     parameters       the same as a mapping
-    pipeline, cache, without, gpu   as of `load`
+    pipeline, cache, without, gpu, transfer   as of `load`
 
     Raises CompileError, also where the file cannot be written, and OSError where the source cannot be read."""
     text, file_name = read_source(source)
-    options = _options({**(parameters or {}), **values}, pipeline, cache, None, without, gpu=gpu)
+    options = _options({**(parameters or {}), **values}, pipeline, cache, None, without, gpu=gpu, transfer=transfer)
     names = _c.encode_texts(list(targets))
     program, handle = Program.__new__(Program), c_void_p()
     program._take(_c.library.compile_bundle(text, len(text), os.fsencode(file_name), byref(options), names, len(names),

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where what a sample needs crosses from the host to a GPU.
+#pragma once
+
+#include "compiler/Dialect/PipeDialect.h"
+#include "llvm/ADT/DenseSet.h"
+#include <optional>
+
+namespace penstock::analysis {
+
+/// How far the host goes. Each level includes those before it.
+enum class TransferLevel {
+  pixels,    ///< what is decoded crosses
+  resampled, ///< what has its final grid crosses: pixels behind all resampling and all warps
+  last,      ///< outputs cross, where they stand on a GPU
+};
+
+/// The levels by their names, in order: "pixels", "resampled", "final".
+llvm::ArrayRef<llvm::StringRef> transferLevelNames();
+std::optional<TransferLevel> transferLevelNamed(llvm::StringRef name);
+
+/// The ops of `blocks` (a pipeline's body, then its batch, without branches) that the host
+/// runs at a level. What one of them reads is among them, so what crosses does not come back.
+llvm::DenseSet<mlir::Operation *> opsOfHost(llvm::ArrayRef<mlir::Block *> blocks,
+                                            TransferLevel level);
+
+} // namespace penstock::analysis
