@@ -63,6 +63,10 @@ Operation *penstock::pipe::codecOf(KernelOp kernel) {
              : nullptr;
 }
 
+bool penstock::pipe::isOfHost(KernelOp kernel) {
+  return kernel->getAttr("place") == StringAttr::get(kernel.getContext(), "cpu");
+}
+
 /// Of inputs that a block copies: room in bytes, and their numbers among the kernel's tensors.
 static bool mayBeCopied(KernelOp kernel, Attribute value) {
   auto copied = llvm::dyn_cast<DictionaryAttr>(value);

@@ -80,6 +80,8 @@ mlir::Value extentValue(mlir::OpBuilder &builder, mlir::Location loc, mlir::Valu
 /// The encode or recompress that a kernel of kind `codec` is; null where its
 /// body is not one whose results it returns.
 mlir::Operation *codecOf(KernelOp kernel);
+/// Returns whether a kernel comes before what crosses to a GPU: the host runs it.
+bool isOfHost(KernelOp kernel);
 
 /// Attaches a remark of `pass` to `op`; `penstock explain` prints them.
 void addRemark(mlir::Operation *op, llvm::StringRef pass, const llvm::Twine &text);

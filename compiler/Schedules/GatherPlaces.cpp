@@ -6,16 +6,16 @@
 // rounding, a conversion and two clamps for each element are as much as the interpolation, and a
 // place in memory is read by the load that it leads to, where one in a register is taken out first.
 #include "compiler/Schedules/GatherPlaces.h"
+#include "compiler/Schedules/Tables.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
+using penstock::schedules::isWorthATable;
+using penstock::schedules::operationsFor;
 
-/// Elements that read a place, so that a table of places is worth it, and what a near cache holds
-/// of it.
-static constexpr int64_t fewestRepeats = 8, mostBytes = int64_t{1} << 16;
 /// Numbers from which neighbours' numbers are not told any more: no sum of them wraps around.
 static constexpr int64_t farthest = int64_t{1} << 62;
 
@@ -84,23 +84,6 @@ private:
 };
 } // namespace
 
-/// The operations of a body that make `value`, operands first.
-static llvm::SetVector<Operation *> neededFor(Block &body, Value value) {
-  llvm::SetVector<Operation *> needed;
-  std::function<void(Value)> add = [&](Value value) {
-    Operation *inner = value.getDefiningOp();
-    if (!inner || inner->getBlock() != &body || needed.contains(inner))
-      return;
-    inner->walk([&](Operation *part) {
-      for (Value operand : part->getOperands())
-        add(operand);
-    });
-    needed.insert(inner);
-  };
-  add(value);
-  return needed;
-}
-
 /// The axes of the result that a coordinate depends on.
 Split::Axes Split::axesOf(Value coordinate) {
   Axes axes(static_cast<unsigned>(domain.getRank()));
@@ -110,21 +93,14 @@ Split::Axes Split::axesOf(Value coordinate) {
       axes.set(argument.getArgNumber());
   };
   note(coordinate);
-  for (Operation *inner : neededFor(body, coordinate))
+  for (Operation *inner : operationsFor(body, coordinate))
     inner->walk([&](Operation *part) { llvm::for_each(part->getOperands(), note); });
   return axes;
 }
 
 bool Split::paysOff(const Axes &axes) {
-  int64_t repeats = 1, elements = 1;
-  for (auto [number, axis] : llvm::enumerate(domain.getAxes())) {
-    const bool has = axes.test(static_cast<unsigned>(number));
-    if (has && !axis.isStatic())
-      return false;
-    (has ? elements : repeats) *= axis.isStatic() ? axis.extent : fewestRepeats;
-  }
   const auto numbers = static_cast<int64_t>(offsets().size()) + 1;
-  return axes.any() && repeats >= fewestRepeats && elements * numbers * 8 <= mostBytes;
+  return axes.any() && isWorthATable(domain, axes, numbers * 8);
 }
 
 /// `coordinate` once more, at the result's coordinates `at`.
@@ -133,7 +109,7 @@ Value Split::coordinateIn(OpBuilder &b, Value coordinate, ArrayRef<Value> at) {
   for (auto [argument, place] : llvm::zip(body.getArguments(), at))
     if (place)
       copies.map(argument, place);
-  for (Operation *inner : neededFor(body, coordinate))
+  for (Operation *inner : operationsFor(body, coordinate))
     b.clone(*inner, copies);
   return copies.lookupOrDefault(coordinate);
 }

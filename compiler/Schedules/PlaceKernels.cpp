@@ -26,7 +26,7 @@ static std::string reasonToStay(KernelOp kernel) {
     return "it is no kernel of pixels";
   if (kernel->hasAttr("weights"))
     return "the host makes tables, in f64";
-  if (kernel->hasAttr("place"))
+  if (isOfHost(kernel))
     return "it comes before what crosses to the GPU";
   const auto found = kernel.walk([&](CheckOp check) {
     return check->getParentOp() == kernel ? WalkResult::advance() : WalkResult::interrupt();

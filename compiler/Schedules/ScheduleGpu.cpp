@@ -64,10 +64,8 @@ struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuP
     Builder builder(&getContext());
     for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
       // The host makes tables, in f64, also for pixels elsewhere.
-      const auto place = kernel->getAttrOfType<StringAttr>("place");
-      const bool isOfHost = place ? place.getValue() == "cpu" : placed;
       if (kernel.getSchedule() || kernel.getKind() != "pixels" || kernel->hasAttr("weights") ||
-          isOfHost)
+          isOfHost(kernel) || (placed && !kernel->hasAttr("place")))
         continue;
       forEachStored(kernel, /*pixelsTogether=*/false, [&](Operation &op) {
         op.setAttr("schedule", builder.getStringAttr("scratch"));

@@ -2,6 +2,7 @@
 //
 // What rows or columns of elements have in common, once for all of them.
 #include "compiler/Schedules/SharedTerms.h"
+#include "compiler/Schedules/Tables.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -9,12 +10,13 @@
 
 using namespace mlir;
 using namespace penstock::pipe;
+using penstock::schedules::isWorthATable;
+using penstock::schedules::operationsFor;
 
 /// Axes up to this long are unrolled, or looped over outside of lanes.
 static constexpr int64_t shortAxis = 4;
-/// A load and a store of each element must be worth it: so many operations, so many elements
-/// that repeat them, and a table that a near cache holds.
-static constexpr int64_t fewestOperations = 3, fewestRepeats = 8, mostBytes = int64_t{1} << 16;
+/// A load and a store of each element must be worth it.
+static constexpr int64_t fewestOperations = 3;
 /// A gather does so much else that a few operations of its coordinates make no difference.
 static constexpr int64_t fewestOfPlaces = 8;
 /// Operations that a division or a root takes as long as.
@@ -43,7 +45,6 @@ private:
   size_t inputs() { return map ? map.getInputs().size() : 0; }
   void findAxes();
   bool paysOff(Operation *result, const Axes &axes);
-  llvm::SetVector<Operation *> neededFor(Operation *result);
   void moveOut(Operation *result);
   Value readOf(MapOp term, const Axes &axes);
 
@@ -86,36 +87,14 @@ void Split::findAxes() {
   }
 }
 
-/// The operations of the body that make `result`, operands first.
-llvm::SetVector<Operation *> Split::neededFor(Operation *result) {
-  llvm::SetVector<Operation *> needed;
-  std::function<void(Value)> add = [&](Value value) {
-    Operation *inner = value.getDefiningOp();
-    if (!inner || inner->getBlock() != &body || needed.contains(inner))
-      return;
-    for (Value operand : inner->getOperands())
-      add(operand);
-    needed.insert(inner);
-  };
-  add(result->getResult(0));
-  return needed;
-}
-
 bool Split::paysOff(Operation *result, const Axes &axes) {
   if (!llvm::isa<Float32Type, Float64Type>(result->getResult(0).getType()))
     return false;
-  int64_t repeats = 1, elements = 1;
-  for (auto [number, axis] : llvm::enumerate(domain.getAxes())) {
-    const bool has = axes.test(static_cast<unsigned>(number));
-    if (has && !axis.isStatic())
-      return false;
-    (has ? elements : repeats) *= axis.isStatic() ? axis.extent : fewestRepeats;
-  }
-  if (repeats < fewestRepeats || elements * 8 > mostBytes)
+  if (!isWorthATable(domain, axes, 8))
     return false;
   int64_t operations = 0;
   bool readsMemory = false;
-  for (Operation *inner : neededFor(result)) {
+  for (Operation *inner : operationsFor(body, result->getResult(0))) {
     auto binary = llvm::dyn_cast<BinaryOp>(inner);
     auto unary = llvm::dyn_cast<UnaryOp>(inner);
     const bool isLong =
@@ -152,7 +131,7 @@ Value Split::readOf(MapOp term, const Axes &axes) {
 /// A map over the axes of `result` that computes it, which the body reads in its place.
 void Split::moveOut(Operation *result) {
   const Axes axes = axesOf[result->getResult(0)];
-  const llvm::SetVector<Operation *> needed = neededFor(result);
+  const llvm::SetVector<Operation *> needed = operationsFor(body, result->getResult(0));
   OpBuilder b(op);
   SmallVector<Axis> own;
   for (unsigned axis : axes.set_bits())

@@ -151,8 +151,8 @@ static int64_t operationsBehind(Value value) {
   return count;
 }
 
-/// Returns whether `op` is a reduction that is written out where its result is read.
-static bool isWrittenOut(Operation *op, bool pixelsTogether) {
+/// Returns whether `op` is a reduction that is unrolled where its result is read.
+static bool isUnrolled(Operation *op, bool pixelsTogether) {
   return isSmallReduction(op) && !op->hasAttr("schedule") &&
          llvm::isa<KernelOp>(op->getParentOp()) &&
          operationsBehind(op->getOperand(0)) * *reducedElements(llvm::cast<ReduceOp>(op)) <=
@@ -160,10 +160,10 @@ static bool isWrittenOut(Operation *op, bool pixelsTogether) {
          reads(op->getResult(0), pixelsTogether) <= 1 && !isRepeated(op->getResult(0));
 }
 
-/// Returns whether all that reads `op` are reductions that are written out, so that places along
+/// Returns whether all that reads `op` are unrolled reductions, so that places along
 /// what they reduce are constants, and its elements are loads at sums and multiples of places, but
 /// for those constants: a load more costs less than to store them all.
-static bool isLoadWrittenOut(Operation *op, bool pixelsTogether) {
+static bool isUnrolledLoad(Operation *op, bool pixelsTogether) {
   auto map = llvm::dyn_cast<MapOp>(op);
   if (!map || !map.getInputs().empty())
     return false;
@@ -186,7 +186,7 @@ static bool isLoadWrittenOut(Operation *op, bool pixelsTogether) {
     divided.insert(llvm::cast<NamedTensorType>(map.getType()).getAxes()[place.getArgNumber()].name);
   }
   return llvm::all_of(map->getUsers(), [&](Operation *user) {
-    return isWrittenOut(user, pixelsTogether) && llvm::all_of(divided, [&](StringRef name) {
+    return isUnrolled(user, pixelsTogether) && llvm::all_of(divided, [&](StringRef name) {
              return llvm::is_contained(
                  llvm::cast<ReduceOp>(user).getOver().getAsValueRange<StringAttr>(), name);
            });
@@ -198,7 +198,7 @@ void penstock::schedules::forEachStored(KernelOp kernel, bool pixelsTogether,
   auto schedule = [&](Block &block) {
     for (Operation &op : block)
       if (isExpensive(&op) && reads(op.getResult(0), pixelsTogether) > 1 &&
-          !isLoadWrittenOut(&op, pixelsTogether))
+          !isUnrolledLoad(&op, pixelsTogether))
         visit(op);
   };
   schedule(kernel.getBody().front());
@@ -208,6 +208,6 @@ void penstock::schedules::forEachStored(KernelOp kernel, bool pixelsTogether,
 void penstock::schedules::forEachInline(KernelOp kernel, bool pixelsTogether,
                                         llvm::function_ref<void(Operation &)> visit) {
   for (Operation &op : kernel.getBody().front())
-    if (isWrittenOut(&op, pixelsTogether))
+    if (isUnrolled(&op, pixelsTogether))
       visit(op);
 }

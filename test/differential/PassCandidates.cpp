@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The passes must not change a bit.
+#include "compiler/Analysis/TransferFrontier.h"
 #include "compiler/Pipelines/Pipelines.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/Pass.h"
@@ -78,11 +79,13 @@ std::vector<Candidate> passCandidates() {
        [](mlir::ModuleOp module, const BatchInputs &inputs) {
          return afterPasses(module, inputs, {}, /*afterEach=*/true);
        }},
-      {"passes, without one",
+      {"passes, without one, cut where values cross to a GPU",
        [](mlir::ModuleOp module, const BatchInputs &inputs) {
          const auto &passes = pipelines::optimisingPasses();
          pipelines::PassSelection selection;
+         const auto levels = analysis::transferLevelNames();
          selection.disabled.insert(std::string(passes[inputs.seed % passes.size()].name));
+         selection.transfer = levels[inputs.seed / passes.size() % levels.size()].str();
          return afterPasses(module, inputs, selection, /*afterEach=*/false);
        }},
   };

@@ -82,6 +82,16 @@ class Gpu(unittest.TestCase):
                         capsule = output.__dlpack__()
                         self.assertEqual(tensor_of(capsule).device[0], 1 if name == "here" else 2)
 
+    def test_the_same_values_whatever_crosses(self):
+        for level in ("pixels", "resampled", "final"):
+            with open_numbers(True, transfer=level) as loader:
+                for batch, expected in zip(loader, self.expected, strict=True):
+                    for name, output in batch.items():
+                        host = output if name == "here" else output.copy_to_host()
+                        self.assertEqual((numpy.asarray(host).tobytes(), output.shape), expected[name])
+        with self.assertRaisesRegex(penstock.CompileError, "nothing crosses to a GPU as `planes` yet"):
+            open_numbers(True, transfer="planes")
+
     def test_how_much_memory_there_is(self):
         with open_numbers(True) as loader:
             next(iter(loader))

@@ -145,7 +145,7 @@ Val Intrinsics::callIntrinsic(const dsl::Name &name, const std::vector<Argument>
   };
   if (llvm::is_contained(unaryNames, text) || llvm::is_contained(binaryNames, text))
     return scalarFunction(text, args, name.range);
-  if (llvm::is_contained(reductions, text))
+  if (isReduction(text))
     fail(name.range, quote(text) + " needs the axes to reduce", quote(text + "(x over [h, w])"));
   if (text == "extent" || text == "index") {
     std::vector<Argument> given = take({"x", "a"}, 2);

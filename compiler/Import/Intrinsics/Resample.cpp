@@ -99,7 +99,8 @@ Val Intrinsics::gather(const std::vector<Argument> &args, dsl::SourceRange range
       if (arg.name.empty() || !find(domain, axis))
         failAxis(arg.range, "`gather`", axis, x, args[0].origin());
       if (!arg.value.is(Kind::Tensor) || !elementType(arg.value).isF64())
-        fail(arg.range, "a coordinate is a tensor of f64, and this is " + show(arg.value));
+        fail(arg.range, "a coordinate is a tensor of f64, and this is " + show(arg.value),
+             arg.value.is(Kind::Tensor) ? quote(arg.name + " = f64(...)") : "");
       demandKnown(domain, axis, arg.range);
       over.push_back(axis);
       coordinates.push_back(arg.value.ir);

@@ -292,7 +292,7 @@ TEST_P(Floats, DivideAnything) {
         [](float p, float) { return p / 0.229f; });
 }
 
-// One divisor for a row is a product where all are ordinary numbers.
+// One divisor for a row is a product where all are bounded.
 TEST_P(Floats, DivideRowsByOneEach) {
   auto code = compile(
       "pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<f32[h=2, w=37]>, %s: "
@@ -300,15 +300,15 @@ TEST_P(Floats, DivideRowsByOneEach) {
       "!pipe.tensor<f32[h=2]>) -> !pipe.tensor<f32[h=2, w=37]> {\n^bb0(%p: f32, %q: f32, %h: i64, "
       "%w: i64):\n%y = pipe.binary div %p, %q : f32\npipe.yield %y : f32\n}\npipe.return %0 : "
       "!pipe.tensor<f32[h=2, w=37]>\n}\n");
-  std::vector<float> all = someFloats(), ordinary;
+  std::vector<float> all = someFloats(), bounded;
   for (float x : all)
     if (x == 0 || (std::fabs(x) >= 0x1p-60f && std::fabs(x) <= 0x1p60f))
-      ordinary.push_back(x);
-  ASSERT_GT(ordinary.size(), 500u);
+      bounded.push_back(x);
+  ASSERT_GT(bounded.size(), 500u);
   const std::vector<float> divisors{0.229f,   -3.0f,   0.0f,           -0.0f,        INFINITY,
                                     NAN,      1e-40f,  1e38f,          7.0f,         49.0f,
                                     0x1p-60f, 0x1p60f, 0x1.fffffep-1f, 0x1.000002p0f};
-  for (const std::vector<float> &from : {all, ordinary})
+  for (const std::vector<float> &from : {all, bounded})
     for (size_t d = 0; d + 1 < divisors.size(); d += 2)
       for (size_t at = 0; at + 74 < from.size(); at += 74) {
         std::vector<float> x(from.begin() + static_cast<std::ptrdiff_t>(at),

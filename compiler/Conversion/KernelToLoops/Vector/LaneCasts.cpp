@@ -231,17 +231,17 @@ LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) const {
   if (value.wide && width == 32 && mode != CastMode::clamp)
     return {value.wide, to, value.range, {}, value.real, {}, sum, {}, low};
   const bool isByte = width == 8 && fits && low;
-  if (value.word && !isByte && (width == 16 ? fits : width == 8 && mode == CastMode::clamp)) {
-    Value word = value.word;
+  if (value.asI16 && !isByte && (width == 16 ? fits : width == 8 && mode == CastMode::clamp)) {
+    Value narrow = value.asI16;
     if (value.range.low < full.low)
-      word = maxS(word, integerLike(word, static_cast<int64_t>(full.low)));
+      narrow = maxS(narrow, integerLike(narrow, static_cast<int64_t>(full.low)));
     if (value.range.high > full.high)
-      word = minS(word, integerLike(word, static_cast<int64_t>(full.high)));
+      narrow = minS(narrow, integerLike(narrow, static_cast<int64_t>(full.high)));
     Interval out =
         Interval::of(std::max(full.low, value.range.low), std::min(full.high, value.range.high));
     if (width == 8)
-      word = b.create<arith::TruncIOp>(loc, like(word, b.getI8Type()), word);
-    return {word, to, out, fits ? v : Value(), fits ? value.real : Value()};
+      narrow = b.create<arith::TruncIOp>(loc, like(narrow, b.getI8Type()), narrow);
+    return {narrow, to, out, fits ? v : Value(), fits ? value.real : Value()};
   }
   Value real = fits ? value.real : Value();
   // u16 to i16 and i16 to u16 need a wider step to compare.
@@ -279,9 +279,9 @@ LaneValue Lanes::intToInt(CastMode mode, LaneValue value, Type to) const {
   LaneValue result{v,   to, fits ? value.range : full, wide, real, {},
                    sum, {}, width > 8 ? low : Value()};
   if (from <= 8 && width == 32 && fits && llvm::isa<VectorType>(value.value.getType())) {
-    Type words = like(value.value, b.getI16Type());
-    result.word = noSign ? b.create<arith::ExtUIOp>(loc, words, value.value).getResult()
-                         : b.create<arith::ExtSIOp>(loc, words, value.value).getResult();
+    Type asI16 = like(value.value, b.getI16Type());
+    result.asI16 = noSign ? b.create<arith::ExtUIOp>(loc, asI16, value.value).getResult()
+                          : b.create<arith::ExtSIOp>(loc, asI16, value.value).getResult();
   }
   return result;
 }

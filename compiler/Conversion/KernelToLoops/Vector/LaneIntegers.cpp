@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Arithmetic on integers.
+#include "compiler/Conversion/KernelToLoops/Vector/AsI16.h"
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
-#include "compiler/Conversion/KernelToLoops/Vector/Words.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -148,7 +148,7 @@ LaneValue Lanes::intBinary(BinaryKind kind, LaneValue a, LaneValue c) const {
   if (sum.pixels && llvm::count_if(sum.weights, [](int64_t weight) { return weight != 0; }) > 1)
     return {dotProduct(sum), a.type, *out, {}, {}, {}, sum};
   LaneValue result{v, a.type, *out, {}, realBinary(kind, a, c, *out), {}, sum, {}, low};
-  result.word = wordBinary(*this, kind, a, c, *out);
+  result.asI16 = binaryAsI16(*this, kind, a, c, *out);
   return result;
 }
 

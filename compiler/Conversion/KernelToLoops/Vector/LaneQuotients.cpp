@@ -14,32 +14,32 @@ using namespace penstock::conversion;
 using arith::CmpIPredicate;
 
 /// Between these, no step of a quotient by products loses bits, nor does any overflow.
-static constexpr float leastOrdinary = 0x1p-60f, mostOrdinary = 0x1p60f;
+static constexpr float leastBounded = 0x1p-60f, mostBounded = 0x1p60f;
 
-/// Returns whether the bits of a float, but for its sign, are those of an ordinary number.
-static Value isOrdinary(const Lanes &l, Value bits, CmpIPredicate predicate) {
-  constexpr auto low = std::bit_cast<int32_t>(leastOrdinary),
-                 high = std::bit_cast<int32_t>(mostOrdinary);
+/// Returns whether the bits of a float, but for its sign, are those of one between these bounds.
+static Value isBounded(const Lanes &l, Value bits, CmpIPredicate predicate) {
+  constexpr auto low = std::bit_cast<int32_t>(leastBounded),
+                 high = std::bit_cast<int32_t>(mostBounded);
   return l.cmp(predicate, l.sub(bits, l.integerLike(bits, low)), l.integerLike(bits, high - low));
 }
 
 /// x / c with one c for all lanes: with r = 1 / c, rounded, q = x * r is less than two units of the
 /// last place away, and q + (x - q * c) * r, each sum rounded once, is the quotient. The quotients
 /// that lie so near the middle of two floats that this could differ have been tried, all of them
-/// (FloatsTest.cpp). Zeros keep their sign, since c is positive; all other numbers that are
-/// not ordinary are divided.
+/// (FloatsTest.cpp). Zeros keep their sign, since c is positive; all other numbers beyond
+/// the bounds are divided.
 static Value quotientByOne(const Lanes &l, Value x, Value c) {
   OpBuilder &b = l.b;
   const Location loc = l.loc;
   Value bits = b.create<arith::BitcastOp>(loc, l.like(x, b.getI32Type()), x);
   bits = l.andInt(bits, l.integerLike(bits, 0x7FFFFFFF));
   Value odd = l.anyLane(bits, [&](Value part) {
-    return l.andInt(isOrdinary(l, part, CmpIPredicate::ugt),
+    return l.andInt(isBounded(l, part, CmpIPredicate::ugt),
                     l.cmp(CmpIPredicate::ne, part, l.integerLike(part, 0)));
   });
-  Value divisor = b.create<arith::BitcastOp>(loc, b.getI32Type(), c); // negative: not ordinary
+  Value divisor = b.create<arith::BitcastOp>(loc, b.getI32Type(), c); // negative: not bounded
   Value fine =
-      l.andInt(isOrdinary(l, divisor, CmpIPredicate::ule), l.xorInt(odd, l.integerLike(odd, 1)));
+      l.andInt(isBounded(l, divisor, CmpIPredicate::ule), l.xorInt(odd, l.integerLike(odd, 1)));
   auto choice = b.create<scf::IfOp>(loc, TypeRange{x.getType()}, fine, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());

@@ -2,7 +2,7 @@
 //
 // Arithmetic, comparison and selection on lanes.
 #include "compiler/Conversion/KernelToLoops/Vector/Lanes.h"
-#include "compiler/Conversion/KernelToLoops/Vector/Words.h"
+#include "compiler/Conversion/KernelToLoops/Vector/AsI16.h"
 #include "compiler/Lane/LaneDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -72,7 +72,7 @@ LaneValue Lanes::unary(UnaryKind kind, LaneValue a) const {
       return {v, a.type, full};
     }
     LaneValue result{v, a.type, out};
-    result.word = wordUnary(*this, kind, a, out);
+    result.asI16 = unaryAsI16(*this, kind, a, out);
     return result;
   }
   switch (kind) {
@@ -200,8 +200,8 @@ LaneValue Lanes::select(LaneValue condition, LaneValue onTrue, LaneValue onFalse
                     std::max(onTrue.range.high, onFalse.range.high),
                     onTrue.range.nan || onFalse.range.nan},
                    wide};
-  if (onTrue.word || onFalse.word)
-    if (Value x = wordOf(*this, onTrue), y = wordOf(*this, onFalse); x && y)
-      result.word = pick(condition.value, x, y);
+  if (onTrue.asI16 || onFalse.asI16)
+    if (Value x = asI16(*this, onTrue), y = asI16(*this, onFalse); x && y)
+      result.asI16 = pick(condition.value, x, y);
   return result;
 }

@@ -47,7 +47,7 @@ struct LaneValue {
   mlir::Value low = {};    ///< of an integer of more bits its lowest byte, i8: all that a u8 takes
   mlir::Value first = {};  ///< an i64 in lane 0, where it grows by `step` from lane to lane
   std::optional<int64_t> step = {};
-  mlir::Value word = {}; ///< an i32 as i16: it began as a byte, and all numbers fit
+  mlir::Value asI16 = {}; ///< an i32 as i16: it began as a byte, and all numbers fit
 
   bool isVector() const { return llvm::isa<mlir::VectorType>(value.getType()); }
 };

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Integers of 32 bits as words of 16.
-#include "compiler/Conversion/KernelToLoops/Vector/Words.h"
+// Integers of 32 bits computed in 16.
+#include "compiler/Conversion/KernelToLoops/Vector/AsI16.h"
 
 using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-static bool isWord(const Interval &range) { return range.within(INT16_MIN, INT16_MAX); }
+static bool fitsI16(const Interval &range) { return range.within(INT16_MIN, INT16_MAX); }
 
-Value penstock::conversion::wordOf(const Lanes &l, const LaneValue &value) {
-  if (value.word)
-    return value.word;
+Value penstock::conversion::asI16(const Lanes &l, const LaneValue &value) {
+  if (value.asI16)
+    return value.asI16;
   auto type = llvm::dyn_cast<VectorType>(value.value.getType());
-  if (!type || value.range.low != value.range.high || !isWord(value.range))
+  if (!type || value.range.low != value.range.high || !fitsI16(value.range))
     return {};
   auto number = static_cast<int16_t>(value.range.low);
   return l.b.create<arith::ConstantOp>(
@@ -21,11 +21,11 @@ Value penstock::conversion::wordOf(const Lanes &l, const LaneValue &value) {
                                     l.b.getI16IntegerAttr(number)));
 }
 
-Value penstock::conversion::wordBinary(const Lanes &l, BinaryKind kind, const LaneValue &a,
-                                       const LaneValue &c, const Interval &result) {
-  if ((!a.word && !c.word) || !isWord(a.range) || !isWord(c.range) || !isWord(result))
+Value penstock::conversion::binaryAsI16(const Lanes &l, BinaryKind kind, const LaneValue &a,
+                                        const LaneValue &c, const Interval &result) {
+  if ((!a.asI16 && !c.asI16) || !fitsI16(a.range) || !fitsI16(c.range) || !fitsI16(result))
     return {};
-  Value x = wordOf(l, a), y = wordOf(l, c);
+  Value x = asI16(l, a), y = asI16(l, c);
   if (!x || !y)
     return {};
   switch (kind) {
@@ -49,13 +49,13 @@ Value penstock::conversion::wordBinary(const Lanes &l, BinaryKind kind, const La
   }
 }
 
-Value penstock::conversion::wordUnary(const Lanes &l, UnaryKind kind, const LaneValue &a,
-                                      const Interval &result) {
+Value penstock::conversion::unaryAsI16(const Lanes &l, UnaryKind kind, const LaneValue &a,
+                                       const Interval &result) {
   const bool isAbs = kind == UnaryKind::abs;
-  if (!a.word || !isWord(a.range) || !isWord(result) || !(isAbs || kind == UnaryKind::neg))
+  if (!a.asI16 || !fitsI16(a.range) || !fitsI16(result) || !(isAbs || kind == UnaryKind::neg))
     return {};
-  Value zero = l.integerLike(a.word, 0);
-  Value negative = l.b.create<arith::SubIOp>(l.loc, zero, a.word);
-  return isAbs ? l.pick(l.cmp(arith::CmpIPredicate::slt, a.word, zero), negative, a.word)
+  Value zero = l.integerLike(a.asI16, 0);
+  Value negative = l.b.create<arith::SubIOp>(l.loc, zero, a.asI16);
+  return isAbs ? l.pick(l.cmp(arith::CmpIPredicate::slt, a.asI16, zero), negative, a.asI16)
                : negative;
 }

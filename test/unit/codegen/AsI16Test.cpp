@@ -13,7 +13,7 @@ using test::TensorArg;
 
 namespace {
 
-class Words : public test::AtLevel {
+class AsI16 : public test::AtLevel {
 protected:
   /// Compares `lines`, which make %y, an i32, of %p and %q, with `f` for all pairs of bytes, cast
   /// to `element`.
@@ -53,7 +53,7 @@ std::string constant(const std::string &name, int value) {
   return "%" + name + " = pipe.constant " + std::to_string(value) + " : i32 -> i32\n";
 }
 
-TEST_P(Words, DivideDifferencesAndClampThem) {
+TEST_P(AsI16, DivideDifferencesAndClampThem) {
   check<uint8_t>("u8", "clamp",
                  constant("nine", 9) + constant("seven", 7) +
                      "%m = pipe.binary mul %nine, %p : i32\n%n = pipe.binary mul %q, %seven : i32\n"
@@ -62,7 +62,7 @@ TEST_P(Words, DivideDifferencesAndClampThem) {
                  [](int p, int q) { return p + (9 * p - 7 * q) / 9; });
 }
 
-TEST_P(Words, KeepTheirSign) {
+TEST_P(AsI16, KeepTheirSign) {
   check<int16_t>("i16", "value",
                  constant("most", 100) +
                      "%d = pipe.binary sub %p, %q : i32\n%e = pipe.unary abs %d : i32\n"
@@ -75,8 +75,8 @@ TEST_P(Words, KeepTheirSign) {
                  });
 }
 
-// 255 x 255 are no word, nor are 255 x 200, though what is made of them fits a byte.
-TEST_P(Words, AreNotTakenForLargerNumbers) {
+// 255 x 255 are no i16, nor are 255 x 200, though what is made of them fits a byte.
+TEST_P(AsI16, AreNotTakenForLargerNumbers) {
   check<uint8_t>("u8", "clamp", "%y = pipe.binary mul %p, %q : i32",
                  [](int p, int q) { return p * q; });
   check<uint8_t>("u8", "clamp",
@@ -88,4 +88,4 @@ TEST_P(Words, AreNotTakenForLargerNumbers) {
 
 } // namespace
 
-INSTANTIATE_TEST_SUITE_P(Levels, Words, testing::Values(2, 3, 4, 5));
+INSTANTIATE_TEST_SUITE_P(Levels, AsI16, testing::Values(2, 3, 4, 5));
