@@ -67,8 +67,10 @@ class ToolTest(unittest.TestCase):
         return [self.tool, *map(str, arguments)]
 
     def run_tool(self, *arguments, expect=0):
-        done = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=300,
-                              env=self.environment())
+        return self.run_command(self.command(*arguments), expect)
+
+    def run_command(self, command, expect=0):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=self.environment())
         self.assertEqual(done.returncode, expect, f"{done.args}\n{done.stdout}\n{done.stderr}")
         return done
 
