@@ -25,12 +25,11 @@ if(PENSTOCK_STATIC_LLVM)
   endif()
   target_link_libraries(penstock_mlir INTERFACE -Wl,--gc-sections -Wl,--start-group ${archives} -Wl,--end-group
     z zstd tinfo)
-  set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
 else()
   target_link_libraries(penstock_mlir INTERFACE MLIR LLVM)
   # libMLIR lies outside the default search path, so programs need an RPATH.
   set(CMAKE_BUILD_RPATH ${PENSTOCK_LLVM_PREFIX}/lib)
-  set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${PENSTOCK_LLVM_PREFIX}/lib")
+  list(APPEND CMAKE_INSTALL_RPATH ${PENSTOCK_LLVM_PREFIX}/lib)
 endif()
 
 # TableGen reads include paths from the directory property.

@@ -22,6 +22,8 @@ class RunOnly(unittest.TestCase):
             wanted = {"libpenstock.so", "libpenstock_video.so", "penstock-run", "runtime_sched_test"}
             self.assertEqual(wanted - made, set())
             self.assertEqual(made & {"penstock_cli", "penstock-opt", "libpenstock_dsl.a", "libpenstock-compiler.so"}, set())
+            with open(os.path.join(build, "tools", "penstock-run", "cmake_install.cmake")) as file:
+                self.assertIn("$ORIGIN/../lib", file.read(), "where it is installed, it does not find the library")
 
 
 if __name__ == "__main__":
