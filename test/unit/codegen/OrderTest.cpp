@@ -209,6 +209,61 @@ pipe.kernel @k "pixels" {
   EXPECT_EQ(count[0], limit);
 }
 
+template <typename T> void checkGroups(JitModule &code, std::vector<T> x, int64_t limit) {
+  const int64_t size = int64_t(x.size());
+  std::vector<int64_t> slot(x.size()), first(size_t(std::min(size, limit)), -1), count(1), expected,
+      leaders(first.size());
+  std::map<T, int64_t> groups;
+  for (int64_t i = 0; i < size; ++i) {
+    if (!groups.count(x[size_t(i)]) && int64_t(groups.size()) < limit) {
+      leaders[groups.size()] = i;
+      groups.emplace(x[size_t(i)], int64_t(groups.size()));
+    }
+    expected.push_back(groups.count(x[size_t(i)]) ? groups[x[size_t(i)]] : -1);
+  }
+  x.resize(x.size() + 64);
+  ASSERT_EQ(code.run("k",
+                     {TensorArg::of(x, {size}), TensorArg::of(slot, {size}),
+                      TensorArg::of(first, {int64_t(first.size())}), TensorArg::of(count, {})},
+                     3),
+            0);
+  EXPECT_EQ(slot, expected);
+  EXPECT_EQ(first, leaders);
+  EXPECT_EQ(count[0], int64_t(groups.size()));
+}
+
+// Keys and numbers have as many bytes as they need: keys that differ in their upper half, or in
+// their sign, are not the same.
+TEST_P(Order, GroupsByKeysOfOneWord) {
+  auto compiled = [&](const std::string &type, int64_t limit) {
+    const std::string room = std::to_string(std::min<int64_t>(limit, 500));
+    return compile("pipe.kernel @k \"pixels\" {\n^bb0(%x: !pipe.tensor<" + type +
+                   "[k=500]>):\n%s, %f, %n = pipe.group %x along \"k\" limit " +
+                   std::to_string(limit) + " : !pipe.tensor<" + type +
+                   "[k=500]> -> !pipe.tensor<i64[k=500]>, !pipe.tensor<i64[m=" + room +
+                   "]>, !pipe.tensor<i64[]>\npipe.return %s, %f, %n : !pipe.tensor<i64[k=500]>, "
+                   "!pipe.tensor<i64[m=" +
+                   room + "]>, !pipe.tensor<i64[]>\n}\n");
+  };
+  for (const int64_t limit : {int64_t(1), int64_t(40), int64_t(500), int64_t(1) << 40}) {
+    std::vector<int64_t> longs;
+    std::vector<int32_t> words;
+    std::vector<uint16_t> counts;
+    std::vector<int8_t> bytes;
+    for (int64_t i = 0; i < 500; ++i) {
+      const int64_t number = i * 7919 % 97 - 48;
+      longs.push_back(number % 5 + number * (int64_t(1) << 32));
+      words.push_back(int32_t(number) * (1 << 24));
+      counts.push_back(uint16_t(number * 977));
+      bytes.push_back(int8_t(number * 3));
+    }
+    checkGroups(*compiled("i64", limit), longs, limit);
+    checkGroups(*compiled("i32", limit), words, limit);
+    checkGroups(*compiled("u16", limit), counts, limit);
+    checkGroups(*compiled("i8", limit), bytes, limit);
+  }
+}
+
 // As reductions are: 32 sums of the members in their order, then pairs.
 TEST_P(Order, SumsOfGroupsAreThoseOfTheirMembers) {
   auto code = compile(R"(

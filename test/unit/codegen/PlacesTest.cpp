@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <map>
 
 using namespace penstock;
 using test::TensorArg;
@@ -21,15 +22,28 @@ pipe.kernel @k "pixels" {
   %r = pipe.rank_by %g along "k" sizes(%k) : !pipe.tensor<i64[k=?]> -> !pipe.tensor<i64[k=?]>
   pipe.return %r : !pipe.tensor<i64[k=?]>
 })");
-  std::vector<int64_t> group{1, 0, 1, -1, 7, 1, 0, INT64_MIN, INT64_MAX}, rank(9, 99);
+  std::vector<int64_t> group{1, 0, 1, -1, 7, 1, 0, INT64_MIN, INT64_MAX}, rank(5000, 99);
   auto run = [&](int64_t k) {
     return code->run("k", {TensorArg::of(group, {k}), TensorArg::of(rank, {k})}, 1, {k});
   };
+  auto ranks = [&] { return std::vector<int64_t>(rank.begin(), rank.begin() + 9); };
   ASSERT_EQ(run(7), 0); // of 7 elements there is no group 7
-  EXPECT_EQ(rank, (std::vector<int64_t>{0, 0, 1, -1, -1, 2, 1, 99, 99}));
+  EXPECT_EQ(ranks(), (std::vector<int64_t>{0, 0, 1, -1, -1, 2, 1, 99, 99}));
   ASSERT_EQ(run(9), 0);
-  EXPECT_EQ(rank, (std::vector<int64_t>{0, 0, 1, -1, 0, 2, 1, -1, -1}));
+  EXPECT_EQ(ranks(), (std::vector<int64_t>{0, 0, 1, -1, 0, 2, 1, -1, -1}));
   EXPECT_EQ(run(0), 0);
+  // Groups far beyond those before them, in any order.
+  group.resize(5008);
+  std::map<int64_t, int64_t> counts;
+  std::vector<int64_t> expected;
+  for (int64_t i = 0; i < 5000; ++i) {
+    group[size_t(i)] = i * i % 5003;
+    expected.push_back(group[size_t(i)] < 5000 ? counts[group[size_t(i)]]++ : -1);
+  }
+  for (int turn = 0; turn < 2; ++turn) { // the counters of the first are there in the second
+    ASSERT_EQ(run(5000), 0);
+    EXPECT_EQ(rank, expected);
+  }
 }
 
 // Places along two axes, outside of each on either side; the axis that goes along is a vector of
@@ -85,6 +99,45 @@ TEST_P(Places, ScatterCombinesInOrderAndLeavesOutWhatLiesOutside) {
       for (size_t i = 0; i < size_t(rows * columns * along); ++i)
         ASSERT_EQ(r[i], expected[i]) << kind << " of " << along << " at " << i;
     }
+  }
+}
+
+// A base that is one number and large goes past the caches where it lies at a line.
+TEST_P(Places, AFarBaseIsTheSameBesideALine) {
+  constexpr int64_t rows = 1001, row = 32 * 64; // 8 MB
+  auto code = compile(R"(
+pipe.kernel @k "pixels" {
+^bb0(%x: !pipe.tensor<f32[k=300]>, %p: !pipe.tensor<i64[k=300]>, %q: !pipe.tensor<i64[k=300]>, %m: i64):
+  %one = pipe.constant 1.5 : f32 -> f32
+  %b = pipe.map() sizes(%m) : () -> !pipe.tensor<f32[m=? max 1001, r=2048]> {
+  ^bb0(%i: i64, %j: i64):
+    pipe.yield %one : f32
+  }
+  %r = pipe.scatter sum %b by %x along "k" over ["m", "r"] at (%p, %q) sizes(%m) : !pipe.tensor<f32[m=? max 1001, r=2048]>, !pipe.tensor<f32[k=300]>, !pipe.tensor<i64[k=300]>, !pipe.tensor<i64[k=300]> -> !pipe.tensor<f32[m=? max 1001, r=2048]>
+  pipe.return %r : !pipe.tensor<f32[m=? max 1001, r=2048]>
+})");
+  std::vector<float> x(300 + 16, 2), all(size_t(rows + 1) * row);
+  std::vector<int64_t> first(300 + 8), second(300 + 8);
+  for (int64_t i = 0; i < 300; ++i) {
+    first[size_t(i)] = i * 31 % rows;
+    second[size_t(i)] = i * 17 % row;
+  }
+  std::vector<float> expected(size_t(rows) * row, 1.5f);
+  for (size_t i = 0; i < 300; ++i)
+    expected[size_t(first[i] * row + second[i])] += 2;
+  const size_t line = 16 - reinterpret_cast<uintptr_t>(all.data()) / sizeof(float) % 16;
+  for (const size_t from : {line, line + 1, line + 8}) {
+    std::fill(all.begin(), all.end(), -1.0f);
+    TensorArg to = TensorArg::of(all, {rows, row});
+    to.view.data = all.data() + from;
+    ASSERT_EQ(code->run("k",
+                        {TensorArg::of(x, {300}), TensorArg::of(first, {300}),
+                         TensorArg::of(second, {300}), to},
+                        1, {rows}),
+              0);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), all.begin() + int64_t(from)));
+    EXPECT_EQ(all[from - 1], -1);
+    EXPECT_EQ(all[from + expected.size()], -1);
   }
 }
 

@@ -18,40 +18,63 @@ namespace {
 /// Where keys are in the table.
 struct KeyTable {
   const Site &site;
-  const Numbers &keys, &table;
-  const Buffer &firsts;
-  Value zero, one, places, width;
+  /// By place: a group's number + 1, or 0; the words of its key. Those of the element at hand,
+  /// where there is more than one.
+  const Numbers table, keys, words;
+  const Value zero, one, places, width;
+  const bool isOneWord;
   OpBuilder &b = site.ctx.b;
   const Lanes &l = site.m.l;
-  const Memory &m = site.m;
   Type i64 = b.getI64Type();
+  Value only{}; ///< the element's word, where that is all
 
-  /// Where the search for a key begins.
-  Value placeOf(Value i) {
-    Value hash = carryLoop(site, zero, width, {zero}, [&](Value j, ValueRange state) {
-      Value word = keys.read(l.add(l.mul(i, width), j));
-      return SmallVector<Value>{
-          l.mul(l.xorInt(state[0], word), l.i64(static_cast<int64_t>(0x9E3779B97F4A7C15u)))};
+  /// Has the key of element i at hand.
+  void take(Value key, Value i, ArrayRef<Value> others) {
+    auto word = [&](ArrayRef<Value> where) {
+      SmallVector<Index> at{site.m.uniform(i)};
+      for (Value index : where)
+        at.push_back(site.m.uniform(index));
+      return keys.cut(l.cast(CastMode::value, emit(site, key, at), i64).value);
+    };
+    if (isOneWord) {
+      only = word({});
+      return;
+    }
+    carriedNest(b, l, others, {zero}, [&](ArrayRef<Value> where, ValueRange state) {
+      words.write(state[0], word(where));
+      return SmallVector<Value>{l.add(state[0], one)};
+    });
+  }
+  /// Carries a value through the words of the key at hand.
+  Value overWords(Value init, llvm::function_ref<Value(Value place, Value word, Value)> body) {
+    if (isOneWord)
+      return body(zero, only, init);
+    return carryLoop(site, zero, width, {init}, [&](Value j, ValueRange state) {
+      return SmallVector<Value>{body(j, words.read(j), state[0])};
     })[0];
+  }
+  Value placeInKeys(Value place, Value j) {
+    return isOneWord ? place : l.add(l.mul(place, width), j);
+  }
+  /// Where the search for the key at hand begins.
+  Value firstPlace() {
+    Value hash = overWords(zero, [&](Value, Value word, Value sofar) {
+      return l.mul(l.xorInt(sofar, word), l.i64(static_cast<int64_t>(0x9E3779B97F4A7C15u)));
+    });
     return l.shrU(l.mul(l.shrU(hash, 32), places), 32);
   }
-  /// Number + 1 of the group that element i belongs to, or 0, and the place in
+  /// Number + 1 of the group that the key at hand belongs to, or 0, and the place in
   /// the table where the search ended.
-  ValueRange find(Value i) {
+  ValueRange find() {
     auto search = b.create<scf::WhileOp>(
-        l.loc, TypeRange{i64, i64}, ValueRange{placeOf(i), zero},
+        l.loc, TypeRange{i64, i64}, ValueRange{firstPlace(), zero},
         [&](OpBuilder &, Location, ValueRange state) {
           Value entry = table.read(state[0]);
           Value empty = l.cmp(CmpIPredicate::eq, entry, zero);
-          Value group = l.maxS(l.sub(entry, one), zero);
-          Value leader = m.load(firsts, {m.uniform(group)}).value;
-          Value equal = carryLoop(site, zero, width, {l.integerLike(empty, 1)},
-                                  [&](Value j, ValueRange sofar) {
-                                    Value mine = keys.read(l.add(l.mul(i, width), j));
-                                    Value theirs = keys.read(l.add(l.mul(leader, width), j));
-                                    return SmallVector<Value>{
-                                        l.andInt(sofar[0], l.cmp(CmpIPredicate::eq, mine, theirs))};
-                                  })[0];
+          Value equal = overWords(l.integerLike(empty, 1), [&](Value j, Value word, Value sofar) {
+            Value theirs = keys.read(placeInKeys(state[0], j));
+            return l.andInt(sofar, l.cmp(CmpIPredicate::eq, word, theirs));
+          });
           Value more = l.xorInt(l.orInt(empty, equal), l.integerLike(empty, 1));
           b.create<scf::ConditionOp>(l.loc, more, ValueRange{state[0], entry});
         },
@@ -62,54 +85,18 @@ struct KeyTable {
         });
     return search.getResults();
   }
-};
-} // namespace
-
-/// A table with open addressing, twice as large as there are elements: entries
-/// are group numbers plus 1, a group's key is that of its first element.
-static LogicalResult emitGroup(const Site &site, GroupOp op) {
-  auto [ctx, b, l, m] = site.parts();
-  NamedTensorType key = typeOf(op.getKey());
-  SmallVector<TensorAxis> axes;
-  SmallVector<Value> others;
-  for (int64_t axis = 0; axis < key.getRank(); ++axis) {
-    axes.push_back({op.getKey(), axis});
-    if (axis > 0)
-      others.push_back(extent(site, op.getKey(), axis));
-  }
-  auto slots = bufferFor(site, op.getSlot()), firsts = bufferFor(site, op.getFirst()),
-       counted = bufferFor(site, op.getCount());
-  auto keyList = scratchBytes(site, 8, axes),
-       tableList = scratchBytes(site, 16, {{op.getKey(), 0}});
-  if (failed(slots) || failed(firsts) || failed(counted) || failed(keyList) || failed(tableList))
-    return failure();
-  const Numbers keys{l, m, *keyList}, table{l, m, *tableList};
-  Type i64 = b.getI64Type(), i1 = b.getI1Type();
-  Value size = extent(site, op.getKey(), 0), zero = l.i64(0), one = l.i64(1);
-  Value places = l.shl(size, 1), width = one;
-  for (Value other : others)
-    width = l.mul(width, other);
-  auto store = [&](const Buffer &to, Value at, Value number) {
-    m.store(to, {m.uniform(at)}, l.wrap(number, i64));
-  };
-
-  forLoop(site, zero, places, 1, [&](Value i) { table.write(i, zero); });
-  forLoop(site, zero, extent(site, op.getFirst(), 0), 1, [&](Value i) { store(*firsts, i, zero); });
-  forLoop(site, zero, size, 1, [&](Value i) {
-    carriedNest(b, l, others, {l.mul(i, width)}, [&](ArrayRef<Value> where, ValueRange state) {
-      SmallVector<Index> at{m.uniform(i)};
-      for (Value index : where)
-        at.push_back(m.uniform(index));
-      keys.write(state[0], l.cast(CastMode::value, emit(site, op.getKey(), at), i64).value);
-      return SmallVector<Value>{l.add(state[0], one)};
+  /// The key at hand is that of group `count`, and stands there.
+  void add(Value place, Value count) {
+    table.write(place, l.add(count, one));
+    (void)overWords(zero, [&](Value j, Value word, Value sofar) {
+      keys.write(placeInKeys(place, j), word);
+      return sofar;
     });
-  });
-
-  KeyTable search{site, keys, table, *firsts, zero, one, places, width};
-  Value limit = l.minS(l.i64(static_cast<int64_t>(op.getLimit())), extent(site, op.getFirst(), 0));
-  /// The group of element i, a new one where there is room; and how many there are.
-  auto groupOf = [&](Value i, Value count) -> SmallVector<Value> {
-    ValueRange found = search.find(i);
+  }
+  /// The group of the key at hand, that of element i, a new one where there is room; and how many
+  /// there are.
+  SmallVector<Value> groupOf(Value i, Value count, Value limit, const Buffer &firsts) {
+    ValueRange found = find();
     Value known = l.cmp(CmpIPredicate::ne, found[1], zero);
     Value fresh =
         l.andInt(l.xorInt(known, l.integerLike(known, 1)), l.cmp(CmpIPredicate::slt, count, limit));
@@ -117,15 +104,65 @@ static LogicalResult emitGroup(const Site &site, GroupOp op) {
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(opened.thenBlock());
-      table.write(found[0], l.add(count, one));
-      store(*firsts, count, i);
+      add(found[0], count);
+      site.m.store(firsts, {site.m.uniform(count)}, l.wrap(i, i64));
     }
     Value number = l.pick(known, l.sub(found[1], one), l.pick(fresh, count, l.i64(-1)));
     return {number, l.add(count, b.create<arith::ExtUIOp>(l.loc, i64, fresh))};
+  }
+};
+} // namespace
+
+/// A table with open addressing, twice as large as there may be groups: what finds an empty entry
+/// and no room for another group belongs to none. Keys lie by place, too, so that a search touches
+/// nothing that grows with the elements, and waits for its two loads at once.
+static LogicalResult emitGroup(const Site &site, GroupOp op) {
+  auto [ctx, b, l, m] = site.parts();
+  NamedTensorType key = typeOf(op.getKey());
+  SmallVector<TensorAxis> wordAxes, keyAxes{{op.getFirst(), 0}};
+  SmallVector<Value> others;
+  for (int64_t axis = 1; axis < key.getRank(); ++axis) {
+    wordAxes.push_back({op.getKey(), axis});
+    keyAxes.push_back({op.getKey(), axis});
+    others.push_back(extent(site, op.getKey(), axis));
+  }
+  auto slots = bufferFor(site, op.getSlot()), firsts = bufferFor(site, op.getFirst()),
+       counted = bufferFor(site, op.getCount());
+  // As few bytes as will do: the search is faster where all of it stays in a near cache.
+  const int64_t numberBytes = op.getLimit() < (uint64_t(1) << 31) ? 4 : 8;
+  const int64_t wordBytes = scalarBytes(key.getElementType()) <= 4 ? 4 : 8;
+  auto tableList = scratchBytes(site, 2 * numberBytes, {{op.getFirst(), 0}}),
+       keyList = scratchBytes(site, 2 * wordBytes, keyAxes),
+       wordList = scratchBytes(site, 8, wordAxes);
+  if (failed(slots) || failed(firsts) || failed(counted) || failed(tableList) || failed(keyList) ||
+      failed(wordList))
+    return failure();
+  Type i64 = b.getI64Type(), i1 = b.getI1Type();
+  Value size = extent(site, op.getKey(), 0), room = extent(site, op.getFirst(), 0);
+  Value limit = l.minS(l.i64(static_cast<int64_t>(op.getLimit())), room);
+  Value zero = l.i64(0), one = l.i64(1), places = l.shl(room, 1), width = one;
+  for (Value other : others)
+    width = l.mul(width, other);
+  auto store = [&](const Buffer &to, Value at, Value number) {
+    m.store(to, {m.uniform(at)}, l.wrap(number, i64));
   };
+  KeyTable search{site,
+                  {l, m, *tableList, numberBytes},
+                  {l, m, *keyList, wordBytes},
+                  {l, m, *wordList},
+                  zero,
+                  one,
+                  places,
+                  width,
+                  others.empty()};
+
+  forLoop(site, zero, places, 1, [&](Value i) { search.table.write(i, zero); });
+  forLoop(site, zero, room, 1, [&](Value i) { store(*firsts, i, zero); });
   Value count = carryLoop(site, zero, size, {zero}, [&](Value i, ValueRange state) {
+    ctx.elements.clear();
+    search.take(op.getKey(), i, others);
     if (!op.getMask()) {
-      SmallVector<Value> next = groupOf(i, state[0]);
+      SmallVector<Value> next = search.groupOf(i, state[0], limit, *firsts);
       store(*slots, i, next[0]);
       return SmallVector<Value>{next[1]};
     }
@@ -134,7 +171,7 @@ static LogicalResult emitGroup(const Site &site, GroupOp op) {
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(choice.thenBlock());
-      b.create<scf::YieldOp>(l.loc, groupOf(i, state[0]));
+      b.create<scf::YieldOp>(l.loc, search.groupOf(i, state[0], limit, *firsts));
       b.setInsertionPointToStart(choice.elseBlock());
       b.create<scf::YieldOp>(l.loc, ValueRange{l.i64(-1), state[0]});
     }

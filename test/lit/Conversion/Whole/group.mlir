@@ -1,14 +1,16 @@
 // RUN: penstock-opt %s --pipe-schedule-cpu=level=3 --pipe-kernel-to-loops | FileCheck %s
 // REQUIRES: penstock-opt
 
-// A table of hashes of twice as many places as there are elements, searched from the key's place on.
+// A table of hashes of twice as many places as there may be groups, searched from the key's place on; numbers
+// and keys have four bytes.
 // CHECK-LABEL: func.func @groups(
 // CHECK: arith.xori
 // CHECK: arith.muli
 // CHECK: scf.while
 // CHECK: arith.cmpi eq
 // CHECK: scf.if
-// CHECK: llvm.store
+// CHECK: llvm.store {{.*}} : i32
+// CHECK: llvm.store {{.*}} : i32
 // CHECK: return
 pipe.kernel @groups "pixels" {
 ^bb0(%x: !pipe.tensor<i32[k=90]>):

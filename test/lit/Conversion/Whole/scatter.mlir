@@ -25,3 +25,36 @@ pipe.kernel @takes_the_first "pixels" {
   %0 = pipe.scatter first %b by %x along "k" over ["m"] at (%g) : !pipe.tensor<f32[m=8]>, !pipe.tensor<f32[k=90]>, !pipe.tensor<i64[k=90]> -> !pipe.tensor<f32[m=8]>
   pipe.return %0 : !pipe.tensor<f32[m=8]>
 }
+
+// A base that is one number goes past the caches where they do not hold it, if it lies at a line.
+// CHECK-LABEL: func.func @clears_what_is_far(
+// CHECK: llvm.ptrtoint
+// CHECK: scf.if
+// CHECK: llvm.store {{.*}}nontemporal} : vector<8xf32>
+// CHECK: } else {
+// CHECK-NOT: nontemporal
+// CHECK: return
+pipe.kernel @clears_what_is_far "pixels" {
+^bb0(%x: !pipe.tensor<f32[k=90, xyz=4]>, %g: !pipe.tensor<i64[k=90]>, %r: !pipe.tensor<i64[k=90]>):
+  %zero = pipe.constant 0.0 : f32 -> f32
+  %b = pipe.map() : () -> !pipe.tensor<f32[m=16000, r=32, xyz=4]> {
+  ^bb0(%m: i64, %i: i64, %j: i64):
+    pipe.yield %zero : f32
+  }
+  %0 = pipe.scatter first %b by %x along "k" over ["m", "r"] at (%g, %r) : !pipe.tensor<f32[m=16000, r=32, xyz=4]>, !pipe.tensor<f32[k=90, xyz=4]>, !pipe.tensor<i64[k=90]>, !pipe.tensor<i64[k=90]> -> !pipe.tensor<f32[m=16000, r=32, xyz=4]>
+  pipe.return %0 : !pipe.tensor<f32[m=16000, r=32, xyz=4]>
+}
+
+// CHECK-LABEL: func.func @clears_what_is_near(
+// CHECK-NOT: nontemporal
+// CHECK: return
+pipe.kernel @clears_what_is_near "pixels" {
+^bb0(%x: !pipe.tensor<f32[k=90, xyz=4]>, %g: !pipe.tensor<i64[k=90]>, %r: !pipe.tensor<i64[k=90]>):
+  %zero = pipe.constant 0.0 : f32 -> f32
+  %b = pipe.map() : () -> !pipe.tensor<f32[m=8000, r=32, xyz=4]> {
+  ^bb0(%m: i64, %i: i64, %j: i64):
+    pipe.yield %zero : f32
+  }
+  %0 = pipe.scatter first %b by %x along "k" over ["m", "r"] at (%g, %r) : !pipe.tensor<f32[m=8000, r=32, xyz=4]>, !pipe.tensor<f32[k=90, xyz=4]>, !pipe.tensor<i64[k=90]>, !pipe.tensor<i64[k=90]> -> !pipe.tensor<f32[m=8000, r=32, xyz=4]>
+  pipe.return %0 : !pipe.tensor<f32[m=8000, r=32, xyz=4]>
+}
