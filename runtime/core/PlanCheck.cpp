@@ -458,8 +458,7 @@ private:
                   o.stored[1] == o.axes[o.ragged_axis],
               "output", i, "is ragged along an axis that is not its first");
     }
-    require(o.fill.empty() ||
-                (int64_t(o.fill.size()) == sizeOf(o.type) && o.ragged_axis != -1 && !o.on_device),
+    require(o.fill.empty() || (int64_t(o.fill.size()) == sizeOf(o.type) && o.ragged_axis != -1),
             "output", i, "is filled up with an element of ", o.fill.size(), " bytes");
     for (const auto &count : o.counts) {
       if (!require(inside(count->buffer, tree.buffers.size()), "output", i, "is counted by buffer ",

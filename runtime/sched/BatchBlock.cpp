@@ -31,7 +31,8 @@ struct Offsets {
       outputs.push_back(output.onDevice && output.madeOnDevice ? 0 : place(bytes));
       lengths.push_back(lengthBytes ? place(lengthBytes) : 0);
       deviceOutputs.push_back(output.onDevice ? place(bytes, deviceTotal) : 0);
-      deviceLengths.push_back(output.onDevice && lengthBytes ? place(lengthBytes, deviceTotal) : 0);
+      const bool hasOffsets = lengthBytes && output.fill.empty();
+      deviceLengths.push_back(output.onDevice && hasOffsets ? place(lengthBytes, deviceTotal) : 0);
     }
     for (int number : layout.kept) {
       const BufferLayout &buffer = layout.buffers[number];
@@ -137,6 +138,9 @@ void BatchBlock::fillOutput(size_t number, int64_t count) {
   const int64_t *all = lengths(number);
   const int64_t longest = count ? *std::max_element(all, all + count) : 0;
   lengths(number)[count] = longest;
+  outputStrides[number][o.nAxis] = longest * valueBytes;
+  if (o.onDevice && o.madeOnDevice)
+    return;
   // Samples lie a bound's length apart, so values only ever move down, and what is filled up ends
   // before the next sample begins.
   for (int64_t slot = 0; slot < count; ++slot) {
@@ -145,7 +149,6 @@ void BatchBlock::fillOutput(size_t number, int64_t count) {
     std::memmove(to, output(number) + slot * sampleStride, size_t(bytes));
     fillUp(to + bytes, longest * valueBytes - bytes, o.fill);
   }
-  outputStrides[number][o.nAxis] = longest * valueBytes;
 }
 
 void BatchBlock::compact(int64_t count) {
@@ -177,6 +180,14 @@ void BatchBlock::compact(int64_t count) {
   }
 }
 
+int64_t BatchBlock::deliveredBytes(size_t number, int64_t count) const {
+  const OutputLayout &o = plan->outputs[number];
+  if (o.raggedAxis < 0)
+    return o.sampleBytes * count;
+  return o.fill.empty() ? lengths(number)[count] * outputStrides[number][o.raggedAxis]
+                        : count * outputStrides[number][o.nAxis];
+}
+
 std::vector<OutputView> BatchBlock::views(int64_t count) const {
   std::vector<OutputView> result;
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
@@ -189,7 +200,7 @@ std::vector<OutputView> BatchBlock::views(int64_t count) const {
     const bool isFilled = !o.fill.empty();
     if (o.raggedAxis >= 0 && !isFilled)
       view.offsets = lengths(i);
-    if (o.raggedAxis >= 0 && o.onDevice)
+    if (o.raggedAxis >= 0 && !isFilled && o.onDevice)
       view.deviceOffsets = reinterpret_cast<const int64_t *>(deviceLengths(i));
     for (size_t axis = 0; axis < o.axes.size(); ++axis) {
       if (o.raggedAxis >= 0 && !isFilled && int(axis) == o.nAxis)
@@ -239,7 +250,7 @@ const uint8_t *BatchBlock::onHost(size_t number, int64_t count) const {
   std::lock_guard guard(lock);
   copies.resize(plan->outputs.size());
   if (std::shared_ptr<void> &copy = copies[number]; !copy) {
-    const size_t bytes = size_t(o.sampleBytes * count);
+    const size_t bytes = size_t(deliveredBytes(number, count));
     auto stream = device->makeStream();
     std::shared_ptr<void> memory = device->allocateHost(bytes);
     if (!stream || !memory || !(*stream)->copyToHost(memory.get(), deviceOutput(number), bytes) ||

@@ -55,9 +55,11 @@ public:
 
   /// Lays the strides out for `count` samples, where `n` is not outermost.
   void begin(int64_t count);
-  /// Moves the values of ragged outputs together, where the host has them, and makes their offsets.
-  /// Once for a batch.
+  /// Moves the values of ragged outputs together and fills up, where the host has them, and makes
+  /// their offsets. Once for a batch.
   void compact(int64_t count);
+  /// Of what is delivered of an output, after compact().
+  int64_t deliveredBytes(size_t output, int64_t count) const;
   std::vector<OutputView> views(int64_t count) const;
   /// An output, or a copy of it, in the host's memory. Null where the device does not give it.
   const uint8_t *onHost(size_t output, int64_t count) const;

@@ -153,6 +153,14 @@ Status DeviceStage::placeSteps(Work &work, const std::vector<int64_t> &slots) {
   return {};
 }
 
+/// What fills up outputs that stay crosses with the rest.
+void DeviceStage::placeFills() {
+  fills.assign(layout.outputs.size(), 0);
+  for (size_t i = 0; i < fills.size(); ++i)
+    if (const OutputLayout &o = layout.outputs[i]; o.onDevice && o.madeOnDevice && !o.fill.empty())
+      fills[i] = place(o.elementBytes);
+}
+
 /// Where the first sample of an output is while the stage runs.
 uint8_t *DeviceStage::outputAt(Work &work, size_t output) const {
   return layout.outputs[output].onDevice ? work.memory->deviceOutput(output)
@@ -255,6 +263,9 @@ void DeviceStage::pack(Work &work) {
                         (part.region.top + i) * part.from->stride[rows] + part.region.left * pixel,
                     size_t(part.region.columns * pixel));
   }
+  for (size_t i = 0; i < fills.size(); ++i)
+    if (fills[i])
+      std::memcpy(to + fills[i], layout.outputs[i].fill.data(), layout.outputs[i].fill.size());
   packRecords(work);
 }
 

@@ -175,15 +175,18 @@ Status DeviceStage::queue(Work &work, const std::vector<int64_t> &slots) {
 
 //===--- outputs that stay --------------------------------------------------------------------===//
 
-/// Samples of a ragged output lie a bound's length apart, so values only ever move down. What would
-/// meet its own rest goes there by way of the spare room.
+/// Samples of a ragged output lie a bound's length apart, so values only ever move down, one behind
+/// the other or the batch's longest apart. What would meet its own rest goes there by way of the
+/// spare room.
 Status DeviceStage::moveTogether(Work &work, size_t output, const std::vector<int64_t> &lengths) {
   const OutputLayout &o = layout.outputs[output];
   const auto &strides = work.memory->strides(output);
-  const int64_t apart = strides[size_t(o.nAxis)], each = strides[size_t(o.raggedAxis)];
+  const int64_t apart = o.sampleBytes, each = strides[size_t(o.raggedAxis)];
   uint8_t *const all = work.memory->deviceOutput(output);
-  for (int64_t slot = 0, at = 0; slot < work.count; at += lengths[size_t(slot++)] * each) {
-    const int64_t from = slot * apart, bytes = lengths[size_t(slot)] * each;
+  int64_t next = 0;
+  for (int64_t slot = 0; slot < work.count; ++slot) {
+    const int64_t from = slot * apart, bytes = lengths[size_t(slot)] * each, at = next;
+    next += o.fill.empty() ? bytes : strides[size_t(o.nAxis)];
     if (at == from)
       continue;
     const bool meets = at + bytes > from;
@@ -192,6 +195,31 @@ Status DeviceStage::moveTogether(Work &work, size_t output, const std::vector<in
         return status;
     if (Status status =
             shared.work->copy(all + at, meets ? base + spare : all + from, size_t(bytes));
+        !status)
+      return status;
+  }
+  return {};
+}
+
+/// What moveTogether() has left between samples. As much of the fill as the shortest sample lacks
+/// is made in the spare room, where every copy doubles it.
+Status DeviceStage::fillUp(Work &work, size_t output, const std::vector<int64_t> &lengths) {
+  const OutputLayout &o = layout.outputs[output];
+  const auto &strides = work.memory->strides(output);
+  const int64_t apart = strides[size_t(o.nAxis)], each = strides[size_t(o.raggedAxis)];
+  const int64_t most = apart - *std::min_element(lengths.begin(), lengths.end()) * each;
+  uint8_t *const run = base + spare;
+  for (int64_t there = 0, more; there < most; there += more) {
+    more = there ? std::min(there, most - there) : o.elementBytes;
+    if (Status status =
+            shared.work->copy(run + there, there ? run : base + fills[output], size_t(more));
+        !status)
+      return status;
+  }
+  for (int64_t slot = 0; slot < work.count; ++slot) {
+    const int64_t values = lengths[size_t(slot)] * each;
+    if (Status status = shared.work->copy(work.memory->deviceOutput(output) + slot * apart + values,
+                                          run, size_t(apart - values));
         !status)
       return status;
   }
@@ -210,12 +238,10 @@ Status DeviceStage::finishOutputs(Work &work) {
     const OutputLayout &o = layout.outputs[i];
     if (!o.onDevice)
       continue;
-    const int64_t values = o.raggedAxis < 0 ? o.sampleBytes * work.count
-                                            : work.memory->lengths(i)[work.count] *
-                                                  work.memory->strides(i)[size_t(o.raggedAxis)];
     if (!o.madeOnDevice)
-      if (Status status = shared.work->copyToDevice(work.memory->deviceOutput(i),
-                                                    work.memory->output(i), size_t(values));
+      if (Status status =
+              shared.work->copyToDevice(work.memory->deviceOutput(i), work.memory->output(i),
+                                        size_t(work.memory->deliveredBytes(i, work.count)));
           !status)
         return status;
     if (o.raggedAxis < 0)
@@ -223,6 +249,11 @@ Status DeviceStage::finishOutputs(Work &work) {
     if (o.madeOnDevice)
       if (Status status = moveTogether(work, i, lengths[i]); !status)
         return status;
+    if (o.madeOnDevice && !o.fill.empty())
+      if (Status status = fillUp(work, i, lengths[i]); !status)
+        return status;
+    if (!o.fill.empty()) // it has no offsets
+      continue;
     if (Status status =
             shared.work->copyToDevice(work.memory->deviceLengths(i), work.memory->lengths(i),
                                       size_t(work.count + 1) * sizeof(int64_t));
@@ -316,6 +347,7 @@ Status DeviceStage::run(Work &work, const std::vector<int64_t> &slots, Failed &f
     return {}; // all run again
   if (Status status = placeSteps(work, good); !status)
     return status;
+  placeFills();
   slabBytes = totalBytes;
   placeOutputs(work);
   for (int number : made)

@@ -69,6 +69,7 @@ private:
                    const int64_t *block);
   bool shapeMade(Work &work, int64_t slot, Failure &failure);
   Status placeSteps(Work &work, const std::vector<int64_t> &slots);
+  void placeFills();
   void placeOutputs(Work &work);
   void placeMade(Work &work, int64_t slot);
   bool allocate();
@@ -80,6 +81,7 @@ private:
   Status moveOutputs(Work &work, const std::vector<int64_t> &slots, bool back);
   Status finishOutputs(Work &work);
   Status moveTogether(Work &work, size_t output, const std::vector<int64_t> &lengths);
+  Status fillUp(Work &work, size_t output, const std::vector<int64_t> &lengths);
   void readStates(Work &work, const std::vector<int64_t> &slots, Failed &failed);
   int64_t countOf(Work &work, int64_t slot, int buffer);
 
@@ -105,7 +107,8 @@ private:
   std::vector<Running> steps;
   std::vector<int64_t> scratch; ///< by slot
   std::vector<int64_t> outputs; ///< by output: of those that do not stay
-  int64_t spare = 0;            ///< room for one sample of ragged ones that stay
+  std::vector<int64_t> fills;   ///< by output: an element of what fills it up there
+  int64_t spare = 0;            ///< room for one sample of ragged ones that stay, or its fill
   int64_t slabBytes = 0, totalBytes = 0;
   int64_t states = 0, stateBytes = 0; ///< of the batch and its samples, then the counts
   int64_t lowest = 0, highest = 0;    ///< what kernels may read of images that are not there whole

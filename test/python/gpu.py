@@ -21,6 +21,24 @@ pipeline numbers(length: int = 60) {
 """
 
 
+# Elements of one to eight bytes, some of whose fills have other bytes, and two axes; a length of 0 among them.
+LENGTHS = """pipe 1
+pipeline lengths(limit: int = 120) {
+  for row in synthetic(40, x = f32[k = 0 ..= 30, box = xyxy]) order shuffled
+  let kept = compact(row.x, map (i in index(row.x, k)) { i % 3 == 0 })
+  batch <= limit elements by extent(row.x, k) buckets 3 last keep {
+    output x: f32[n, k <= 30, box] pad -1.5 on gpu = map (v in row.x) { v * 2.0 }
+    output half: f16[n, k <= 30, box] pad 3 on gpu = map (v in row.x) { v * 2.0 }
+    output byte: u8[n, k <= 40] pad 200 on gpu = map (i in index(row.x, k)) { u8(i % 256) }
+    output wide: i64[n, k <= 30] pad -70000000000 on gpu = index(row.x, k)
+    output kept: f32[n, box, k <= 30] stored [n, k, box] pad 0.5 on gpu = kept
+    output ragged: f32[n, k <= 30, box] ragged on gpu = row.x
+    output here: f32[n, k <= 30, box] pad 9 = row.x
+  }
+}
+"""
+
+
 class DLTensor(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32), ("dtype", ctypes.c_uint8 * 4),
                 ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
@@ -91,6 +109,35 @@ class Gpu(unittest.TestCase):
                         self.assertEqual((numpy.asarray(host).tobytes(), output.shape), expected[name])
         with self.assertRaisesRegex(penstock.CompileError, "nothing crosses to a GPU as `planes` yet"):
             open_numbers(True, transfer="planes")
+
+    def test_what_is_filled_up_to_the_longest_of_its_batch(self):
+        with penstock.load(LENGTHS, cache="", device="cpu") as loader:
+            expected = [{name: (numpy.asarray(output).tobytes(), output.shape, output.strides) for name, output in batch.items()}
+                        for _ in range(2) for batch in loader]
+            alone = {name: numpy.asarray(output).tolist() for name, output in loader.sample(3).items()}
+        self.assertGreater(len({batch["x"][1] for batch in expected}), 4)
+        self.assertGreater(max(batch["byte"][0].count(200) for batch in expected), 4)
+        for gpu in (None, "sm_90"):  # where the kernels run
+            with penstock.load(LENGTHS, cache="", gpu=gpu) as loader:
+                found = [batch for _ in range(2) for batch in map(self.held, loader)]
+                self.assertEqual({name: numpy.asarray(output).tolist() for name, output in loader.sample(3).items()}, alone)
+            self.assertEqual(len(found), len(expected))
+            for batch, wanted in zip(found, expected):
+                self.assertEqual(batch, wanted)
+
+    @staticmethod
+    def held(batch):
+        held = {}
+        for name, output in batch.items():
+            assert output.__dlpack_device__()[0] == (1 if name == "here" else 2)
+            assert name == "ragged" or output.offsets is None
+            tensor = tensor_of(capsule := output.__dlpack__())
+            shape, strides = (tuple(numbers[:tensor.ndim]) for numbers in (tensor.shape, tensor.strides))
+            host = numpy.asarray(output if name == "here" else output.copy_to_host())
+            assert (shape, strides) == (output.shape, tuple(stride // host.itemsize for stride in output.strides))
+            held[name] = (host.tobytes(), output.shape, output.strides)
+            del capsule
+        return held
 
     def test_how_much_memory_there_is(self):
         with open_numbers(True) as loader:

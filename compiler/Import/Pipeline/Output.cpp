@@ -69,11 +69,6 @@ bool PipelineImport::isFilledByBatch(const dsl::OutputDecl &output) const {
 
 /// What fills up an output to the longest of its batch, which the runtime does.
 mlir::TypedAttr PipelineImport::importFill(const dsl::OutputDecl &output) {
-  if (output.place && output.place->target == dsl::Target::Gpu)
-    fail(output.place->range,
-         "an output that is filled up to the longest of its batch is delivered "
-         "in the host's memory",
-         "`ragged`, or without `on gpu`");
   mlir::Type element = elementNamed(output.type.name.text);
   Val fill = eval(*output.pad);
   std::optional<Val> converted = convert(fill, element);

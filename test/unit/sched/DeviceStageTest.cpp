@@ -390,6 +390,51 @@ BatchPtr nextOf(Session &session) {
   return batch ? std::move(*batch) : nullptr;
 }
 
+/// Of a session's batches, the bytes of an output in the host's memory, with its shape.
+std::vector<std::string> tensorsOf(Session &session, size_t output) {
+  std::vector<std::string> all;
+  while (auto batch = nextOf(session)) {
+    const OutputView &view = batch->outputs()[output];
+    EXPECT_EQ(view.offsets, nullptr);
+    EXPECT_EQ(view.deviceOffsets, nullptr);
+    std::string &text = all.emplace_back();
+    for (const auto *numbers : {&view.shape, &view.strides})
+      for (int64_t number : *numbers)
+        text += std::to_string(number) + " ";
+    if (const void *values = batch->onHost(output))
+      text.append(static_cast<const char *>(values), size_t(view.shape[0] * view.strides[0]));
+  }
+  return all;
+}
+
+// The host's own are those of Lengths.ABatchIsAsLongAsItsLongest.
+TEST(DeviceStage, OutputsThatStayAreFilledUpToTheLongestOfTheirBatch) {
+  Pipeline pipeline = countedPipeline();
+  size_t number = 0;
+  while (pipeline.plan.outputs[number]->name != "values")
+    ++number;
+  pipeline.plan.outputs[number]->fill = {1, 2, 3, 4, 5, 6, 7, 8};
+  const MemoryTable table(60);
+  auto host = pipeline.open(table.options());
+  ASSERT_TRUE(host) << host.error().message;
+  const std::vector<std::string> expected = tensorsOf(**host, number);
+  ASSERT_GT(expected.size(), 10u);
+  // Made by the device, or by the host; of the lengths, both, one or none are the device's.
+  for (size_t first : {0, 1, 2, 3, 5, 99})
+    for (int seed = 0; seed < 10; ++seed) {
+      const DevicePipeline onDevice(pipeline, first, true);
+      FakeDriver driver(onDevice.driver(uint64_t(seed)));
+      {
+        auto session = onDevice.open(driver, table.options());
+        ASSERT_TRUE(session) << session.error().message;
+        ASSERT_EQ(tensorsOf(**session, number), expected)
+            << "from step " << first << ", seed " << seed;
+      }
+      EXPECT_EQ(driver.fault(), "");
+      EXPECT_EQ(driver.left(), "");
+    }
+}
+
 TEST(DeviceStage, ABlockIsNotWrittenUnderARunningConsumer) {
   const MemoryTable table(60);
   const size_t bytes = 4 * 3 * sizeof(int32_t);
