@@ -91,7 +91,8 @@ CacheKind cacheKindOf(std::string_view name) {
   if (!takeEnd(name, ".index") || beforeNumber(name).empty())
     return CacheKind::Unknown;
   const std::string_view kind = beforeNumber(name);
-  return kind == "video-" || kind == "sound-" ? CacheKind::Read : CacheKind::Mapped;
+  return kind == "video-" || kind == "sound-" || kind == "headers-" ? CacheKind::Read
+                                                                    : CacheKind::Mapped;
 }
 
 void noteUse(FileSystem &files, const std::string &path) {

@@ -26,14 +26,14 @@ public:
   int64_t fetch(Work &work, int64_t slot);
   /// Stores the numbers of a header of the first sample's file, of which it reads no more.
   Status readHeader(Work &work, size_t media, int64_t *block);
+  /// The place of the bytes in a file.
+  Result<MediaPlace> placeOf(Work &work, int64_t slot, size_t media) const;
 
 private:
   Status open(Work &work, int64_t slot, size_t media);
   Status fetchWhole(Work &work, int64_t slot, size_t media);
   /// The beginning of a file that is read in parts.
   Status openFile(Work &work, int64_t slot, size_t media);
-  /// The place of the bytes in a file.
-  Result<MediaPlace> placeOf(Work &work, int64_t slot, size_t media) const;
   /// The index of a file of sound, where FFmpeg reads it. \param place  null: it has none
   Status openSound(Work &work, int64_t slot, size_t media, const MediaPlace *place);
   /// Everything but a clip's packets.

@@ -6,6 +6,8 @@
 #include "runtime/sched/Workers.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <numeric>
 
 namespace penstock::runtime {
@@ -15,6 +17,10 @@ namespace {
 /// Rows that one thread reads before it looks for more.
 constexpr size_t rowsAtOnce = 64;
 
+/// Times of files have the grain of a clock's tick, which may be another machine's: what has
+/// changed just now may change again without showing it.
+constexpr int64_t clockGrainNs = 2'000'000'000;
+
 std::vector<int64_t> rowsLookedAt(const Program &program) {
   const plan::PlanT &tree = program.tree();
   if (tree.order == plan::Order::listed)
@@ -22,6 +28,52 @@ std::vector<int64_t> rowsLookedAt(const Program &program) {
   std::vector<int64_t> rows(size_t(program.tables->length(0)));
   std::iota(rows.begin(), rows.end(), 0);
   return rows;
+}
+
+int64_t nowNs() {
+  using namespace std::chrono;
+  return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+/// What the numbers of a row are, in their order.
+std::string nameOfNumbers(const plan::PlanT &tree) {
+  std::string name;
+  for (const auto &media : tree.media)
+    if (media->of_rows) {
+      name += media->media + " " + std::to_string(media->column);
+      for (size_t i = 0; i < media->numbers.size(); ++i)
+        name += media->numbers[i] >= 0 ? " " + std::to_string(i) : "";
+      name += '\n';
+    }
+  return name;
+}
+
+/// Of the files of the first sample's row. None where they cannot be known again, such as those
+/// that have changed since `before`.
+HeaderIndex::Key keyOf(const Fetcher &files, Work &work, int64_t before) {
+  const plan::PlanT &tree = work.program->tree();
+  std::vector<MediaPlace> places;
+  for (size_t media = 0; media < tree.media.size(); ++media)
+    if (tree.media[media]->of_rows) {
+      auto place = files.placeOf(work, 0, media);
+      if (!place || place->modifiedNs >= before)
+        return {};
+      places.push_back(std::move(*place));
+    }
+  return HeaderIndex::keyOf(places);
+}
+
+/// The same of its headers. False where one cannot be read.
+bool readNumbers(Fetcher &files, Work &work, const std::vector<int32_t> &slots,
+                 std::vector<int64_t> &block, int64_t *numbers) {
+  const plan::PlanT &tree = work.program->tree();
+  std::fill(block.begin(), block.end(), 0);
+  for (size_t media = 0; media < tree.media.size(); ++media)
+    if (tree.media[media]->of_rows && !files.readHeader(work, media, block.data()))
+      return false;
+  for (size_t k = 0; k < slots.size(); ++k)
+    numbers[k] = block[size_t(slots[k])];
+  return true;
 }
 
 } // namespace
@@ -44,6 +96,11 @@ RowHeaders::read(const std::shared_ptr<const Program> &program) {
   const size_t width = result.slots.size();
   result.numbers.resize(rows.size() * width);
   result.isBad.resize(rows.size());
+  const std::unique_ptr<HeaderIndex> kept =
+      program->tables->headers(tree.rows[0]->source, nameOfNumbers(tree), width);
+  std::vector<HeaderIndex::Key> keys(kept ? rows.size() : 0);
+  const int64_t before = nowNs() - clockGrainNs;
+  std::atomic<bool> isNew{false};
   parallelFor((rows.size() + rowsAtOnce - 1) / rowsAtOnce, readingThreads, [&](size_t part) {
     const FloatMode mode;
     const RealClock clock;
@@ -54,14 +111,23 @@ RowHeaders::read(const std::shared_ptr<const Program> &program) {
       Work work;
       work.begin(program, 1);
       work.row(0, 0) = rows[i];
-      std::fill(block.begin(), block.end(), 0);
-      for (size_t media = 0; media < tree.media.size() && !result.isBad[i]; ++media)
-        if (tree.media[media]->of_rows)
-          result.isBad[i] = !files.readHeader(work, media, block.data());
-      for (size_t k = 0; k < width && !result.isBad[i]; ++k)
-        result.numbers[i * width + k] = block[size_t(result.slots[k])];
+      int64_t *const numbers = result.numbers.data() + i * width;
+      const auto key = kept ? keyOf(files, work, before) : HeaderIndex::Key();
+      if (const int64_t *known = kept ? kept->find(key) : nullptr) {
+        std::copy_n(known, width, numbers);
+        keys[i] = key;
+        continue;
+      }
+      result.isBad[i] = !readNumbers(files, work, result.slots, block, numbers);
+      // Of the file that was read, and of none that took its place meanwhile.
+      if (key != HeaderIndex::Key() && !result.isBad[i] && keyOf(files, work, before) == key) {
+        keys[i] = key;
+        isNew = true;
+      }
     }
   });
+  if (isNew)
+    kept->keep(keys, result.numbers);
   return std::shared_ptr<const RowHeaders>(std::move(made));
 }
 

@@ -16,8 +16,8 @@ namespace penstock::runtime {
 /// number.
 class RowHeaders {
 public:
-  /// Reads the headers, many files at a time. Blocks. `program` needs no order yet. Null where
-  /// the plan asks for none.
+  /// Reads the headers, many files at a time, but for those that are kept and whose files have not
+  /// changed. Blocks. `program` needs no order yet. Null where the plan asks for none.
   static Result<std::shared_ptr<const RowHeaders>>
   read(const std::shared_ptr<const Program> &program);
   /// Stores those of the `entry`-th row in its block. False where its file is bad: as it will be

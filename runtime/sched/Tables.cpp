@@ -420,12 +420,25 @@ Result<std::unique_ptr<Checkpoints>> checkpointsOf(const plan::SourceT &source,
   return std::make_unique<Checkpoints>(files, std::move(found), builds ? minePath : "", warnings);
 }
 
+/// What tells a table from others, of its rows only that.
+std::string nameOfTable(const plan::SourceT &source, const Arguments &arguments) {
+  std::string name = source.kind;
+  for (const auto &argument : source.arguments) {
+    const plan::ArgumentT &value = *arguments.find(argument->name);
+    for (const std::string &part :
+         {argument->name, value.text, std::to_string(value.integer), std::to_string(value.number)})
+      (name += '\0') += part;
+  }
+  return name;
+}
+
 } // namespace
 
 Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
                                              const std::vector<plan::ArgumentT> &params,
                                              const SessionOptions &options) {
   auto result = std::make_unique<Tables>();
+  result->files = options.files;
   size_t given = 0;
   for (const auto &wanted : tree.sources) {
     Table &table = result->tables.emplace_back();
@@ -459,14 +472,15 @@ Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
       return checkpoints.error();
     if (*checkpoints && !(*checkpoints)->isEmpty())
       table.checkpoints = std::move(*checkpoints);
-    auto has = [&](std::string_view kind) {
+    auto has = [&](auto is) {
       return std::any_of(tree.media.begin(), tree.media.end(), [&](const auto &media) {
-        return media->media == kind &&
-               tree.sources[size_t(tree.rows[size_t(media->row)]->source)] == wanted;
+        return is(*media) && tree.sources[size_t(tree.rows[size_t(media->row)]->source)] == wanted;
       });
     };
-    const bool hasVideos = has("video"), hasSounds = has("wave");
-    if (!(hasVideos || hasSounds) || !options.files)
+    const bool hasVideos = has([](const plan::MediaT &media) { return media.media == "video"; });
+    const bool hasSounds = has([](const plan::MediaT &media) { return media.media == "wave"; });
+    const bool asksForHeaders = has([](const plan::MediaT &media) { return media.of_rows; });
+    if (!(hasVideos || hasSounds || asksForHeaders) || !options.files)
       continue;
     auto folder = cacheFolder(*wanted, arguments, options);
     if (!folder)
@@ -474,7 +488,9 @@ Result<std::unique_ptr<Tables>> Tables::open(const plan::PlanT &tree,
     if (hasSounds)
       table.sounds = std::make_unique<SoundStore>(*options.files, *folder);
     if (hasVideos)
-      table.videos = std::make_unique<VideoStore>(*options.files, std::move(*folder));
+      table.videos = std::make_unique<VideoStore>(*options.files, *folder);
+    table.kept = std::move(*folder);
+    table.name = nameOfTable(*wanted, arguments);
   }
   if (given < options.external.size())
     return Error{Code::InvalidArgument,
@@ -541,6 +557,14 @@ Result<VideoStore::Found> Tables::video(int source, int64_t row, int column,
 
 Result<SoundStore::Found> Tables::sound(int source, const MediaPlace &place) const {
   return tables[size_t(source)].sounds->find(place);
+}
+
+std::unique_ptr<HeaderIndex> Tables::headers(int source, const std::string &name,
+                                             size_t width) const {
+  const Table &table = tables[size_t(source)];
+  if (!files || table.kept.path.empty())
+    return nullptr;
+  return std::make_unique<HeaderIndex>(*files, table.kept, table.name + '\0' + name, width);
 }
 
 VideoCounts Tables::videoCounts() const {

@@ -10,6 +10,7 @@
 #include "runtime/sched/Options.h"
 #include "runtime/sched/Report.h"
 #include "runtime/sources/ExternalSource.h"
+#include "runtime/sources/HeaderIndex.h"
 #include "runtime/sources/Source.h"
 #include "runtime/sources/TrackStore.h"
 
@@ -72,6 +73,9 @@ public:
                                   const MediaPlace &place) const;
   /// The same of sound.
   Result<SoundStore::Found> sound(int source, const MediaPlace &place) const;
+  /// What is kept of headers of a source's files, `width` numbers of a row; null where nothing can
+  /// be. \param name  what the numbers are. Blocks.
+  std::unique_ptr<HeaderIndex> headers(int source, const std::string &name, size_t width) const;
   /// How many indexes were made, and how many bytes were read for that.
   VideoCounts videoCounts() const;
   /// Of the JPEG files of a source; null where it has none.
@@ -99,7 +103,10 @@ private:
     std::unique_ptr<VideoStore> videos; // null where nothing of it is decoded as a video
     std::unique_ptr<SoundStore> sounds; // or as sound
     std::vector<int> columns;           // the source's number of the plan's column
+    CacheFolder kept;                   // of what is kept of headers
+    std::string name;                   // the same in every run
   };
+  FileSystem *files = nullptr;
   std::vector<Table> tables;
   std::vector<std::string> complaints;
 };

@@ -236,12 +236,37 @@ class Utterances(Sounds):
                 self.assertEqual(ran["samples"], sum(int(s * RATE) > 3000 for s in self.seconds[:40]))
                 found.append(hashes)
         self.assertEqual(found, [found[0]] * 4)
+        self.headers_are_kept(names, found[0])
         with open(os.path.join(self.data, names[3]), "wb") as file:
             file.write(b"no sound")
         ran = self.hashes("damaged")[0]
         self.assertEqual([bad["row"] for bad in ran["bad_samples"]], [3])
         drawn = self.write(text.replace("SAMPLES", "draw int(0 .. 9)"))
         self.assertIn("`where`, weights and lengths are looked at once for each row of the table", self.run_tool("compile", drawn, expect=1).stderr)
+
+    def headers_are_kept(self, names, expected):
+        """Those of files that were not written just now; one that has changed is read again."""
+        def put_back(name):
+            os.utime(os.path.join(self.data, name), (1e9, 1e9))
+
+        def indexes():
+            return [name for name in os.listdir(headers) if name.endswith(".index")] if os.path.exists(headers) else []
+
+        headers = os.path.join(self.shared_cache, "penstock", "headers")
+        before = indexes()
+        for name in names:
+            put_back(name)
+        self.assertEqual([self.hashes(f"kept{i}")[1] for i in (0, 1)], [expected] * 2)
+        with open(self.EXAMPLE) as file:
+            without = file.read().replace("substitute(50%)", "substitute(50%), index = off").replace("pipe 1\n", "")
+        self.assertEqual(len(indexes()), len(before) + 1)
+        self.put(names[5], wave(5, self.seconds[5] / 2 + 0.2))
+        put_back(names[5])
+        changed = self.hashes("changed")[1]
+        self.assertNotEqual(changed, expected)
+        self.EXAMPLE = self.write(without)
+        self.assertEqual(self.hashes("without")[1], changed)
+        self.assertEqual(len(indexes()), len(before) + 1)
 
     def test_bad_files_and_lengths(self):
         self.rows[7]["audio_filepath"] = "gone.wav"

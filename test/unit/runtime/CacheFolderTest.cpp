@@ -63,7 +63,8 @@ TEST(CacheKind, IsInTheName) {
     for (const std::string &name : names)
       EXPECT_EQ(cacheKindOf(name), kind) << name;
   };
-  check(CacheKind::Read, {key + ".program", key + ".parameters", video(1), "sound-" + index});
+  check(CacheKind::Read,
+        {key + ".program", key + ".parameters", video(1), "sound-" + index, "headers-" + index});
   check(CacheKind::Mapped, {"image-folder-" + index, "tar-shards-" + index, "video-clips-" + index,
                             "checkpoints-" + number(1) + ".penstock-index",
                             "checkpoints-" + number(1) + "-17.penstock-index",

@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <set>
+#include <thread>
 
 namespace penstock::test {
 
@@ -449,6 +452,87 @@ TEST(Lengths, HeadersAreReadOnce) {
   ASSERT_TRUE((*session)->start(0, {{"most", int64_t(30)}}));
   EXPECT_EQ(files.filesRead(), read) << "other batches of the same lengths";
   EXPECT_EQ(rowsOfBatches(**session).size(), 10u);
+}
+
+/// Files that are read, and the rows of batches.
+std::pair<uint64_t, std::vector<std::vector<int64_t>>> openedWith(FakeFileSystem &files,
+                                                                  const SessionOptions &options) {
+  const uint64_t before = files.filesRead();
+  auto session = heightPipeline(true).open(options);
+  EXPECT_TRUE(session) << session.error().message;
+  const uint64_t read = files.filesRead() - before;
+  return {read, rowsOfBatches(**session)};
+}
+
+TEST(Lengths, HeadersAreReadAgainWhereFilesHaveChanged) {
+  FakeFileSystem files;
+  fillFolder(files, 10);
+  const SessionOptions without = folderOptions(files);
+  SessionOptions options = without;
+  options.cacheFolder = "/cache";
+  const auto batches = openedWith(files, without).second;
+  // What is read of them is beside that of the folder's index and of this one.
+  const auto first = openedWith(files, options), second = openedWith(files, options);
+  EXPECT_EQ(first.second, batches);
+  EXPECT_EQ(second.second, batches);
+  EXPECT_GE(first.first, 10u);
+  EXPECT_LE(second.first, 2u);
+
+  Buffer bytes; // the longest, in place of the shortest
+  ASSERT_TRUE(files.readFile("/data/dog/j.jpg", bytes));
+  files.addFile("/data/cat/a.jpg", std::vector<uint8_t>(bytes.data(), bytes.data() + bytes.size()));
+  const auto changed = openedWith(files, options);
+  EXPECT_NE(changed.second, batches);
+  EXPECT_EQ(changed.second, openedWith(files, without).second);
+  EXPECT_EQ(changed.first, second.first + 1);
+  EXPECT_EQ(openedWith(files, options), std::pair(second.first, changed.second));
+
+  // What has changed just now may change again without another time.
+  using namespace std::chrono;
+  files.setModified("/data/cat/a.jpg",
+                    duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count());
+  EXPECT_EQ(openedWith(files, options), changed);
+  EXPECT_EQ(openedWith(files, options), changed);
+}
+
+// Another file stands under the name when the header is read, and goes again.
+TEST(Lengths, HeadersOfFilesThatChangeMeanwhileAreNotKept) {
+  FakeFileSystem files;
+  fillFolder(files, 10);
+  SessionOptions options = folderOptions(files);
+  const auto batches = openedWith(files, options).second;
+  const std::string path = "/data/cat/a.jpg";
+  const FileInfo info = *files.stat(path);
+  Buffer own, other;
+  ASSERT_TRUE(files.readFile(path, own));
+  ASSERT_TRUE(files.readFile("/data/dog/j.jpg", other));
+  auto put = [&](const Buffer &bytes) {
+    files.addFile(path, std::vector<uint8_t>(bytes.data(), bytes.data() + bytes.size()));
+  };
+  options.cacheFolder = "/cache";
+  files.hold(path);
+  std::thread opening([&] { (void)heightPipeline(true).open(options); });
+  files.waitForHeldReaders(1);
+  put(other);
+  files.release(path);
+  opening.join();
+  put(own);
+  files.setModified(path, info.modifiedNs);
+  EXPECT_EQ(openedWith(files, options).second, batches);
+}
+
+TEST(Lengths, BadHeadersAreNotKept) {
+  FakeFileSystem files;
+  fillFolder(files, 10);
+  SessionOptions options = folderOptions(files);
+  const auto batches = openedWith(files, options).second;
+  options.cacheFolder = "/cache";
+  FakeFileSystem::Faults faults;
+  faults.readErrno = EIO;
+  files.setFaults("/data/cat/c.jpg", faults);
+  (void)openedWith(files, options);
+  files.setFaults("/data/cat/c.jpg", {});
+  EXPECT_EQ(openedWith(files, options).second, batches);
 }
 
 TEST(Lengths, ABadHeaderIsABadSample) {
