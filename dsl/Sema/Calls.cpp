@@ -261,6 +261,8 @@ static std::string parameterHint(const Arg &arg, const std::vector<const FnDecl 
   for (std::string_view ours : ourParameters(name))
     if (std::find(names.begin(), names.end(), ours) != names.end())
       return ours == "stats" ? "`{ mean = [...], std = [...] }` as one argument" : quote(ours);
+  if (std::string_view says = parameterAdvice(name); !says.empty())
+    return std::string(says);
   const std::string near = nearest(name, names);
   return near.empty() ? "" : quote(near);
 }

@@ -231,7 +231,18 @@ constexpr OtherParameter parameters[] = {
     {"alpha", {"amount"}},           {"lambd", {"amount"}},                     {"width", {"w"}},
     {"n_mels", {"bands"}},           {"hop_length", {"step"}},                  {"win_length", {"size"}},
     {"n_fft", {"size"}},             {"sr", {"rate"}},                          {"sample_rate", {"rate"}},
-    {"policy", {"data"}}};
+    {"policy", {"data"}},            {"fillcolor", {"fill"}}};
+
+struct Advice {
+  std::string_view parameter, says;
+};
+constexpr Advice advices[] = {
+    {"pad_if_needed", "`|> pad_to(224, 224)` before it"},
+    {"always_apply", "a stage is applied always, or behind a condition: `if chance(0.5)`"},
+    {"inplace", "values never change: leave it out"},
+    {"keepdim", "what is reduced has no axis any more, and needs none: leave it out"},
+    {"keepdims", "what is reduced has no axis any more, and needs none: leave it out"},
+    {"dtype", "a type is a function: `f32(x)`"}};
 // clang-format on
 
 template <typename Word> std::string bare(const Word &written) {
@@ -270,6 +281,12 @@ std::span<const std::string_view> ourParameters(std::string_view theirs) {
   if (found == std::end(parameters))
     return {};
   return found->ours;
+}
+
+std::string_view parameterAdvice(std::string_view theirs) {
+  const auto found = std::find_if(std::begin(advices), std::end(advices),
+                                  [&](const Advice &advice) { return advice.parameter == theirs; });
+  return found == std::end(advices) ? std::string_view() : found->says;
 }
 
 bool sameWords(std::string_view a, std::string_view b) { return bare(a) == bare(b); }

@@ -31,6 +31,8 @@ std::string_view ourType(std::string_view theirs);
 /// Returns what parameters that do the same may be called here; the first that a function
 /// has is meant.
 std::span<const std::string_view> ourParameters(std::string_view theirs);
+/// Returns what to do instead of giving a parameter that has no counterpart, or "".
+std::string_view parameterAdvice(std::string_view theirs);
 
 /// Returns whether two names differ in capitals and `_` only.
 bool sameWords(std::string_view a, std::string_view b);

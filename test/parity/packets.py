@@ -47,6 +47,9 @@ CODECS = {
     "wma": (["-c:a", "wmav2", "-b:a", "64k"], ["asf"], (2,)),
     "pcm": (["-c:a", "pcm_s24be"], ["aiff", "mov", "caf"], (1, 2)),
     "adpcm": (["-c:a", "adpcm_ima_qt"], ["mov"], (1, 2)),
+    "adpcm-ms": (["-c:a", "adpcm_ms"], ["wav"], (1, 2)),
+    "adpcm-ima": (["-c:a", "adpcm_ima_wav"], ["wav"], (2,)),
+    "mp3-wav": (mp3(44100, 96), ["wav"], (2,)),
 }
 BITS = {"flac": 16, "alac": 16, "pcm": 24}
 # Whose decoders compute in integers.

@@ -101,6 +101,31 @@ static std::string signature(const penstock::dsl::FnDecl &fn) {
   return "(" + text + ")";
 }
 
+/// What to write where a function that takes no range gets one: `rotate(-5deg .. 5deg)`.
+std::string Expressions::rangeHint(const dsl::Name &name,
+                                   const std::vector<const dsl::FnDecl *> &fns,
+                                   const std::vector<Argument> &args) {
+  auto takesRange = [](const dsl::FnDecl *fn) {
+    return llvm::any_of(fn->params, [](const dsl::Param &param) {
+      return param.type.kind == dsl::TypeExpr::Kind::Scalar && param.type.name.text == "range";
+    });
+  };
+  const auto arg = llvm::find_if(args, [](const Argument &arg) {
+    return arg.expr && arg.expr->as<dsl::RangeExpr>() && arg.value.is(Kind::Range);
+  });
+  if (arg == args.end() || llvm::any_of(fns, takesRange))
+    return "";
+  const std::string drawing = "random_" + name.text;
+  if (llvm::any_of(program.findFns(*frame().file, drawing), takesRange))
+    return quote(drawing) + " draws from a range";
+  const dsl::RangeExpr &range = arg->expr->cast<dsl::RangeExpr>();
+  const bool isOfInts =
+      arg->value.parts[0].is(Kind::Number) && arg->value.parts[0].ir.getType().isIntOrIndex();
+  return quote((isOfInts ? "draw int(" : "draw uniform(") + dsl::printSource(*range.low) +
+               (range.closed ? " ..= " : " .. ") + dsl::printSource(*range.high) + ")") +
+         " is a number of that range";
+}
+
 Val Expressions::callNamed(const dsl::Name &name, std::vector<Argument> args,
                            dsl::SourceRange range) {
   if (mlir::Type type = elementNamed(name.text))
@@ -126,15 +151,16 @@ Val Expressions::callNamed(const dsl::Name &name, std::vector<Argument> args,
     auto report = error(best.range.valid() ? best.range : name.range, best.message);
     for (auto &[where, text] : best.notes)
       report.note(where, text);
-    if (!best.hint.empty())
-      report.hint(best.hint);
+    const std::string ofRange = rangeHint(name, fns, args);
+    report.hint(ofRange.empty() ? best.hint : ofRange);
     throw Abort{};
   }
   auto report = error(name.range, "no " + quote(name.text) + " takes " + showArgs(args));
   for (const dsl::FnDecl *fn : fns)
     report.note(fn->name.range, "this one takes " + signature(*fn));
-  if (!args.empty() && args[0].value.is(Kind::Bytes))
-    report.hint("`decode(rgb)` makes pixels of an encoded image");
+  report.hint(!args.empty() && args[0].value.is(Kind::Bytes)
+                  ? "`decode(rgb)` makes pixels of an encoded image"
+                  : rangeHint(name, fns, args));
   throw Abort{};
 }
 

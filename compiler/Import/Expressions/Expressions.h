@@ -131,6 +131,8 @@ private:
   std::optional<Val> callByField(const dsl::Name &name, const std::vector<const dsl::FnDecl *> &fns,
                                  const std::vector<Argument> &args);
   std::string showArgs(const std::vector<Argument> &args) const;
+  std::string rangeHint(const dsl::Name &name, const std::vector<const dsl::FnDecl *> &fns,
+                        const std::vector<Argument> &args);
   Val evalDraw(const dsl::DrawExpr &draw);
   Val drawOnce(const dsl::DrawExpr &draw, const std::vector<Argument> &args);
 

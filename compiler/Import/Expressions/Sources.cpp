@@ -358,7 +358,8 @@ Val SourceImport::run() {
           .Default([](SourceImport &self) { self.syntheticColumns(); });
   make(*this);
   if (columns.empty())
-    in.fail(name.range, "a table needs at least one column");
+    in.fail(name.range, "a table needs at least one column",
+            "its columns follow by name and type, such as `data = bytes, label = i64`");
   // A session opens it with parameters as they stand, or numbers.
   for (mlir::Value arg : args)
     if (!arg.getDefiningOp<pipe::ParamOp>())

@@ -54,6 +54,12 @@ struct FlacDecoder::Run {
     if (header.channels != run.file.channels() || header.bits_per_sample != run.file.bits())
       run.fail("it has " + std::to_string(header.channels) + " channels of " +
                std::to_string(header.bits_per_sample) + " bits");
+    else if (header.sample_rate != run.file.rate() && run.status)
+      run.status =
+          Error{Code::Unsupported, "FLAC whose rate changes is not read: it begins with " +
+                                       std::to_string(run.file.rate()) + " Hz, and goes on with " +
+                                       std::to_string(header.sample_rate) + " behind sample " +
+                                       std::to_string(run.next)};
     else if (int64_t(header.number.sample_number) != run.next)
       run.fail("sample " + std::to_string(header.number.sample_number) + " comes");
     if (!run.status)

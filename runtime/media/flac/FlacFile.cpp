@@ -295,7 +295,7 @@ Status FlacFile::count() {
     return found.error();
   if (!*found)
     return truncatedFlac(
-        "it does not say how many samples it has, and does not end in one of its frames");
+        "it does not say how many samples it has, and does not end in a frame like its first one");
   total = (*found)->first + (*found)->samples;
   return {};
 }

@@ -11,10 +11,11 @@ namespace penstock::runtime {
 
 namespace {
 
-template <typename T> T load(const uint8_t *at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
+template <typename T, bool isBigEndian> T load(const uint8_t *at) {
+  uint8_t bytes[sizeof(T)];
+  for (size_t i = 0; i < sizeof bytes; ++i)
+    bytes[i] = at[isBigEndian ? sizeof bytes - 1 - i : i];
+  return std::bit_cast<T>(bytes);
 }
 
 /// ITU-T G.711, as 16 bits.
@@ -30,8 +31,8 @@ int16_t ofMuLaw(uint8_t code) {
   return int16_t(code & 0x80 ? 0x84 - value : value - 0x84);
 }
 
-/// Calls `read` with what loads one stored value.
-template <typename Read> void withLoader(const WaveInfo &info, const Read &read) {
+template <bool isBigEndian, typename Read>
+void withLoaderOf(const WaveInfo &info, const Read &read) {
   constexpr float of16 = 1.0f / 32768, of32 = 1.0f / 2147483648.0f;
   switch (info.coding) {
   case WaveCoding::ALaw:
@@ -40,8 +41,8 @@ template <typename Read> void withLoader(const WaveInfo &info, const Read &read)
     return read([](const uint8_t *at) { return float(ofMuLaw(*at)) * of16; });
   case WaveCoding::Float:
     if (info.bits == 64)
-      return read([](const uint8_t *at) { return float(load<double>(at)); });
-    return read([](const uint8_t *at) { return load<float>(at); });
+      return read([](const uint8_t *at) { return float(load<double, isBigEndian>(at)); });
+    return read([](const uint8_t *at) { return load<float, isBigEndian>(at); });
   case WaveCoding::Pcm:
     break;
   }
@@ -49,18 +50,32 @@ template <typename Read> void withLoader(const WaveInfo &info, const Read &read)
   case 8:
     return read([](const uint8_t *at) { return float(int(*at) - 128) * (1.0f / 128); });
   case 16:
-    return read([](const uint8_t *at) { return float(load<int16_t>(at)) * of16; });
+    return read([](const uint8_t *at) { return float(load<int16_t, isBigEndian>(at)) * of16; });
   case 24:
     return read([](const uint8_t *at) {
-      const uint32_t top = uint32_t(at[0]) << 8 | uint32_t(at[1]) << 16 | uint32_t(at[2]) << 24;
+      const uint32_t top = uint32_t(at[isBigEndian ? 2 : 0]) << 8 | uint32_t(at[1]) << 16 |
+                           uint32_t(at[isBigEndian ? 0 : 2]) << 24;
       return float(int32_t(top)) * of32;
     });
   default:
-    return read([](const uint8_t *at) { return float(load<int32_t>(at)) * of32; });
+    return read([](const uint8_t *at) { return float(load<int32_t, isBigEndian>(at)) * of32; });
   }
 }
 
-enum class SoundFile { Wav, Flac, Packets };
+/// Calls `read` with what loads one stored value.
+template <typename Read> void withLoader(const WaveInfo &info, const Read &read) {
+  if (info.isBigEndian)
+    withLoaderOf<true>(info, read);
+  else
+    withLoaderOf<false>(info, read);
+}
+
+/// Who reads a file; of WAV its header, and of what is FFmpeg's why it is not ours.
+struct SoundFile {
+  enum Kind { Wav, Flac, Packets } kind;
+  WaveInfo wav = {};
+  Error notOurs = {};
+};
 
 Result<SoundFile> kindOf(MediaBytes &file) {
   if (file.size() == 0)
@@ -69,11 +84,18 @@ Result<SoundFile> kindOf(MediaBytes &file) {
   if (!isFlac)
     return isFlac.error();
   if (*isFlac)
-    return SoundFile::Flac;
-  auto isWav = isWaveFile(file);
-  if (!isWav)
-    return isWav.error();
-  return *isWav ? SoundFile::Wav : SoundFile::Packets;
+    return SoundFile{SoundFile::Flac};
+  auto wav = probeWave(file);
+  if (wav)
+    return SoundFile{SoundFile::Wav, *wav};
+  uint8_t magic[4] = {};
+  if (file.size() >= sizeof magic)
+    if (Status status = file.read(0, magic); !status)
+      return status.error();
+  // FFmpeg takes RIFX for RIFF.
+  if (wav.error().code != Code::Unsupported || std::memcmp(magic, "RIFX", sizeof magic) == 0)
+    return wav.error();
+  return SoundFile{SoundFile::Packets, {}, wav.error()};
 }
 
 void store(media::Record &numbers, int64_t rate, int64_t channels, int64_t samples, int64_t bits) {
@@ -116,7 +138,7 @@ Result<bool> Wave::hasPackets(MediaBytes &file) {
   auto kind = kindOf(file);
   if (!kind)
     return kind.error();
-  return *kind == SoundFile::Packets;
+  return kind->kind == SoundFile::Packets;
 }
 
 Status Wave::probe(const MediumInput &input, const ImageLimits &, media::Record &numbers) {
@@ -129,17 +151,17 @@ Status Wave::probe(const MediumInput &input, const ImageLimits &, media::Record 
   auto kind = kindOf(opened.file);
   if (!kind)
     return kind.error();
-  if (*kind == SoundFile::Flac) {
+  if (kind->kind == SoundFile::Flac) {
     auto flac = FlacFile::open(opened.file);
     if (!flac)
       return flac.error();
     store(numbers, flac->rate(), flac->channels(), flac->samples(), flac->bits());
     return {};
   }
-  auto wav = probeWave(opened.file);
-  if (!wav)
-    return wav.error();
-  store(numbers, wav->rate, wav->channels, wav->samples, wav->bits);
+  if (kind->kind == SoundFile::Packets)
+    return kind->notOurs;
+  const WaveInfo &wav = kind->wav;
+  store(numbers, wav.rate, wav.channels, wav.samples, wav.bits);
   return {};
 }
 
@@ -160,7 +182,7 @@ Status Wave::parts(const MediumInput &input, const MediumRequest &request,
   auto kind = kindOf(opened.file);
   if (!kind)
     return kind.error();
-  if (*kind == SoundFile::Flac) {
+  if (kind->kind == SoundFile::Flac) {
     auto flac = FlacFile::open(opened.file);
     if (!flac)
       return flac.error();
@@ -168,12 +190,11 @@ Status Wave::parts(const MediumInput &input, const MediumRequest &request,
       return status;
     return flac->parts(request.box[0].low, request.box[0].high, parts);
   }
-  auto wav = probeWave(opened.file);
-  if (!wav)
-    return wav.error();
-  if (Status status = checkBox(request, wav->samples, wav->channels); !status)
+  if (kind->kind == SoundFile::Packets)
+    return kind->notOurs;
+  if (Status status = checkBox(request, kind->wav.samples, kind->wav.channels); !status)
     return status;
-  parts.push_back(bytesOf(*wav, request.box[0]));
+  parts.push_back(bytesOf(kind->wav, request.box[0]));
   return {};
 }
 
@@ -185,8 +206,10 @@ Status Wave::decode(const MediumInput &input, const MediumRequest &request,
   auto kind = kindOf(opened.file);
   if (!kind)
     return kind.error();
-  return *kind == SoundFile::Flac ? decodeFlac(opened.file, request, layout, out)
-                                  : decodeWav(opened.file, request, layout, out);
+  if (kind->kind == SoundFile::Packets)
+    return kind->notOurs;
+  return kind->kind == SoundFile::Flac ? decodeFlac(opened.file, request, layout, out)
+                                       : decodeWav(opened.file, kind->wav, request, layout, out);
 }
 
 Status Wave::decodePackets(const SoundTrack &sound, MediaBytes &file, const MediumRequest &request,
@@ -209,7 +232,7 @@ Status Wave::checkEnd(const MediumInput &input) {
   auto kind = kindOf(opened.file);
   if (!kind)
     return kind.error();
-  if (*kind != SoundFile::Flac) // its header says where it ends
+  if (kind->kind != SoundFile::Flac) // its header says where it ends
     return {};
   auto file = FlacFile::open(opened.file);
   return file ? flac.checkEnd(*file, opened.file) : Status(file.error());
@@ -225,20 +248,17 @@ Status Wave::decodeFlac(MediaBytes &bytes, const MediumRequest &request, const M
   return flac.decode(*file, bytes, SoundTarget(request, layout, out, file->channels()));
 }
 
-Status Wave::decodeWav(MediaBytes &file, const MediumRequest &request, const MediumLayout &layout,
-                       uint8_t *out) {
-  auto info = probeWave(file);
-  if (!info)
-    return info.error();
-  if (Status status = checkBox(request, info->samples, info->channels); !status)
+Status Wave::decodeWav(MediaBytes &file, const WaveInfo &info, const MediumRequest &request,
+                       const MediumLayout &layout, uint8_t *out) {
+  if (Status status = checkBox(request, info.samples, info.channels); !status)
     return status;
-  const SoundTarget target(request, layout, out, info->channels);
-  const int64_t value = info->bits / 8, frame = value * target.channels;
-  const ByteRange wanted = bytesOf(*info, request.box[0]);
+  const SoundTarget target(request, layout, out, info.channels);
+  const int64_t value = info.bits / 8, frame = value * target.channels;
+  const ByteRange wanted = bytesOf(info, request.box[0]);
   auto bytes = file.view(wanted.offset, wanted.size, room);
   if (!bytes)
     return bytes.error();
-  withLoader(*info, [&](auto load) {
+  withLoader(info, [&](auto load) {
     target.put(target.low, target.high - target.low,
                [&, first = *bytes](int64_t i, int64_t channel) {
                  return load(first + i * frame + channel * value);

@@ -5,6 +5,7 @@
 
 #include "runtime/media/Medium.h"
 #include "runtime/media/flac/FlacDecoder.h"
+#include "runtime/media/wave/WaveFile.h"
 
 #include <vector>
 
@@ -30,8 +31,8 @@ public:
 private:
   Status decodePackets(const SoundTrack &sound, MediaBytes &file, const MediumRequest &request,
                        const MediumLayout &layout, uint8_t *out);
-  Status decodeWav(MediaBytes &file, const MediumRequest &request, const MediumLayout &layout,
-                   uint8_t *out);
+  Status decodeWav(MediaBytes &file, const WaveInfo &info, const MediumRequest &request,
+                   const MediumLayout &layout, uint8_t *out);
   Status decodeFlac(MediaBytes &file, const MediumRequest &request, const MediumLayout &layout,
                     uint8_t *out);
 

@@ -16,13 +16,16 @@ class Reader {
 public:
   explicit Reader(MediaBytes &file) : file(file) {}
 
-  /// A little-endian number, which lies in the file.
+  /// Numbers have their high bytes first.
+  bool isBigEndian = false;
+
+  /// A number, which lies in the file.
   uint64_t number(uint64_t at, int size) {
     uint8_t bytes[8] = {};
     read(at, {bytes, size_t(size)});
     uint64_t value = 0;
-    for (int i = size; i-- > 0;)
-      value = value << 8 | bytes[i];
+    for (int i = 0; i < size; ++i)
+      value = value << 8 | bytes[isBigEndian ? i : size - 1 - i];
     return value;
   }
   bool has(uint64_t at, std::string_view name) {
@@ -66,22 +69,24 @@ Result<WaveInfo> readFormat(Reader &file, uint64_t at, uint64_t size) {
   info.rate = uint32_t(file.number(at + 4, 4));
   const uint64_t frame = file.number(at + 12, 2);
   info.bits = uint32_t(file.number(at + 14, 2));
-  if (tag == extensible) {
+  info.isBigEndian = file.isBigEndian;
+  if (tag == extensible && !file.isBigEndian) {
     if (size < 40)
       return corrupt("a format of " + std::to_string(size) + " bytes");
     tag = uint32_t(file.number(at + 24, 2));
     if (!file.has(at + 26, guid))
       return Error{Code::Unsupported, "WAV of an unknown format is not read"};
   }
+  if (tag == 1) // of 12 and 20 bits, those stand at the top of whole bytes
+    info.bits = (info.bits + 7) / 8 * 8;
   const uint32_t bits = info.bits;
   const bool isPcm = tag == 1 && (bits == 8 || bits == 16 || bits == 24 || bits == 32);
   const bool isFloat = tag == 3 && (bits == 32 || bits == 64),
              isLaw = (tag == 6 || tag == 7) && bits == 8;
   if (!isPcm && !isFloat && !isLaw)
-    return Error{
-        Code::Unsupported,
-        "WAV of format " + std::to_string(tag) + " with " + std::to_string(bits) +
-            " bits is not read (PCM of 8, 16, 24 and 32 bits, floats, A-law and mu-law are)"};
+    return Error{Code::Unsupported,
+                 "WAV of format " + std::to_string(tag) + " with " + std::to_string(bits) +
+                     " bits is not read (PCM up to 32 bits, floats, A-law and mu-law are)"};
   info.coding = isPcm      ? WaveCoding::Pcm
                 : isFloat  ? WaveCoding::Float
                 : tag == 6 ? WaveCoding::ALaw
@@ -92,9 +97,28 @@ Result<WaveInfo> readFormat(Reader &file, uint64_t at, uint64_t size) {
   return info;
 }
 
+/// Returns whether chunks follow from `at` up to the end, as behind samples.
+bool areChunks(Reader &file, uint64_t at) {
+  while (file.status() && at + 8 <= file.size())
+    at += 8 + file.number(at + 4, 4) + file.number(at + 4, 4) % 2;
+  return at == file.size();
+}
+
+/// Returns whether a size of samples is what programs leave there that cannot go back to the
+/// header: all bits, or that less a header; SoX: 0x7FFFF000 in whole frames; 0 where samples
+/// follow.
+bool isNoSize(Reader &file, uint64_t size, uint64_t contents, const std::optional<WaveInfo> &info) {
+  const uint64_t rest = file.size() - contents;
+  if (size == 0)
+    return rest != 0 && !areChunks(file, contents);
+  const uint64_t frame = info ? info->channels * (info->bits / 8) : 1;
+  return size > rest && (size >= 0xFFFFFF00 || (size > 0x7FFFF000 - frame && size <= 0x7FFFFFFF));
+}
+
 Result<WaveInfo> readChunks(Reader &file) {
   const bool isWide = file.has(0, "RF64") || file.has(0, "BW64");
-  if ((!isWide && !file.has(0, "RIFF")) || !file.has(8, "WAVE"))
+  file.isBigEndian = file.has(0, "RIFX");
+  if ((!isWide && !file.isBigEndian && !file.has(0, "RIFF")) || !file.has(8, "WAVE"))
     return Error{Code::Unsupported,
                  "not a sound file: its first bytes are neither WAV's nor FLAC's"};
   std::optional<WaveInfo> info;
@@ -105,9 +129,10 @@ Result<WaveInfo> readChunks(Reader &file) {
     uint64_t size = file.number(at + 4, 4);
     const uint64_t contents = at + 8, rest = file.size() - contents;
     const bool isData = file.has(at, "data");
-    const bool isUnknown = size == 0xFFFFFFFF; // of what was written to a pipe, or stands in ds64
-    if (isData && isUnknown)
-      size = isWide && wideData ? *wideData : rest;
+    if (isData && isWide && wideData && size == 0xFFFFFFFF)
+      size = *wideData;
+    else if (isData && isNoSize(file, size, contents, info))
+      size = rest;
     if (size > rest)
       return isData
                  ? Error{Code::Truncated, "truncated WAV: it has " + std::to_string(rest) +
@@ -136,15 +161,6 @@ Result<WaveInfo> readChunks(Reader &file) {
 }
 
 } // namespace
-
-Result<bool> isWaveFile(MediaBytes &bytes) {
-  Reader file(bytes);
-  const bool is =
-      (file.has(0, "RIFF") || file.has(0, "RF64") || file.has(0, "BW64")) && file.has(8, "WAVE");
-  if (!file.status())
-    return file.status().error();
-  return is;
-}
 
 Result<WaveInfo> probeWave(MediaBytes &bytes) {
   Reader file(bytes);

@@ -14,19 +14,19 @@ enum class WaveCoding : uint8_t { Pcm, Float, ALaw, MuLaw };
 
 struct WaveInfo {
   WaveCoding coding = WaveCoding::Pcm;
-  uint32_t bits = 16; ///< of a stored value: 8, 16, 24, 32 or 64
+  uint32_t bits = 16; ///< of a stored value with its padding: 8, 16, 24, 32 or 64
   uint32_t channels = 1;
   uint32_t rate = 0;
   int64_t samples = 0; ///< of each channel
   uint64_t data = 0;   ///< where the first one lies
+  bool isBigEndian = false;
 };
 
-/// Returns whether it begins as WAV files do.
-Result<bool> isWaveFile(MediaBytes &file);
-
-/// RIFF, RF64 and BW64 files. All samples lie in `file`, of which the header alone is read.
+/// RIFF, RIFX, RF64 and BW64 files. All samples lie in `file`, of which the header alone is read. A
+/// program that writes to a pipe, or that was killed, leaves a size that is none: the samples
+/// end with the file then.
 ///
-/// Errors: Unsupported for what is no WAV file and for codings that are not read, by
+/// Errors: Unsupported for what is no WAV file and for codings other than those above, by
 /// name; Truncated; Corrupt; those of reading.
 Result<WaveInfo> probeWave(MediaBytes &file);
 

@@ -227,6 +227,10 @@ TEST(Flac, WhatIsWrong) {
     return findingOf(other);
   };
   EXPECT_EQ(findingOf(file), "good");
+  // The rate, 16000 or 0x3E80 in 20 bits, which frames say, too.
+  EXPECT_EQ(changed(18, 0x02),
+            "FLAC whose rate changes is not read: it begins with 11904 Hz, and goes on with 16000 "
+            "behind sample 0");
   EXPECT_EQ(changed(0, 'g'), "not a sound file: its first bytes are neither WAV's nor FLAC's");
   EXPECT_EQ(changed(4, 1), "damaged FLAC: it does not begin with what its stream is");
   EXPECT_EQ(changed(8, 0xFF), "damaged FLAC: 16 bits at 16000 Hz in blocks of 65344 to 576");

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -31,6 +32,20 @@ std::string format(uint32_t tag, uint32_t channels, uint32_t bits, uint32_t rate
 std::string riff(const std::string &chunks, const std::string &magic = "RIFF") {
   return magic + number(chunks.size() + 4, 4) + "WAVE" + chunks;
 }
+/// The RIFX file of a RIFF file that has a format of 16 bytes and then samples.
+std::string highBytesFirst(std::string file) {
+  const auto frame = size_t(uint8_t(file[32])), channels = size_t(uint8_t(file[22]));
+  auto turn = [&](size_t at, size_t size) {
+    std::reverse(file.begin() + ptrdiff_t(at), file.begin() + ptrdiff_t(at + size));
+  };
+  file[3] = 'X';
+  for (auto [at, size] :
+       {std::pair(4, 4), {16, 4}, {20, 2}, {22, 2}, {24, 4}, {28, 4}, {32, 2}, {34, 2}, {40, 4}})
+    turn(size_t(at), size_t(size));
+  for (size_t at = 44; at + frame / channels <= file.size(); at += frame / channels)
+    turn(at, frame / channels);
+  return file;
+}
 std::span<const uint8_t> bytesOf(const std::string &text) {
   return {reinterpret_cast<const uint8_t *>(text.data()), text.size()};
 }
@@ -49,6 +64,16 @@ TEST(Wave, Structure) {
   EXPECT_EQ(messageOf(riff(head + chunk("data", ""))), "0 samples");
   // Written to a pipe: up to the end of the file.
   EXPECT_EQ(messageOf(riff(head + "data\xFF\xFF\xFF\xFF" + std::string(8, 'x'))), "2 samples");
+  for (uint32_t size : {0xFFFFFF9Bu, 0x7FFFFFFFu, 0x7FFFFFDBu, 0x7FFFF000u, 0x7FFFEFFDu, 0u})
+    EXPECT_EQ(messageOf(riff(head + "data" + number(size, 4) + std::string(9, '\x01'))),
+              "2 samples")
+        << size;
+  for (uint32_t size : {0xFFFFFEFFu, 0x80000000u, 0x7FFFEFFCu})
+    EXPECT_EQ(messageOf(riff(head + "data" + number(size, 4) + std::string(9, '\x01'))),
+              "truncated WAV: it has 9 bytes of samples, and says " + std::to_string(size));
+  EXPECT_EQ(
+      messageOf(riff(head + chunk("data", "") + chunk("LIST", "odd") + chunk("id3 ", "tags"))),
+      "0 samples");
   const std::string sizes =
       chunk("ds64", number(0, 8) + number(8, 8) + number(2, 8) + number(0, 4));
   for (const char *magic : {"RF64", "BW64"})
@@ -77,9 +102,13 @@ TEST(Wave, WhatIsWrong) {
   EXPECT_EQ(messageOf(riff(format(1, 0, 16) + data)),
             "damaged WAV: 0 channels at 8000 Hz in frames of 0 bytes");
   EXPECT_EQ(messageOf(riff(chunk("fmt ", "short") + data)), "damaged WAV: a format of 5 bytes");
-  EXPECT_EQ(messageOf(riff(format(2, 2, 4) + data)),
-            "WAV of format 2 with 4 bits is not read (PCM of 8, 16, 24 and 32 bits, floats, A-law "
-            "and mu-law are)");
+  EXPECT_EQ(
+      messageOf(riff(format(2, 2, 4) + data)),
+      "WAV of format 2 with 4 bits is not read (PCM up to 32 bits, floats, A-law and mu-law are)");
+  EXPECT_EQ(messageOf(riff(chunk("fmt ", number(1, 2) + number(3, 2) + number(8000, 4) +
+                                             number(72000, 4) + number(9, 2) + number(20, 2)) +
+                           data)),
+            "1 samples");
   EXPECT_EQ(messageOf(riff(chunk("ds64", "short") + head + data, "RF64")),
             "damaged WAV: sizes of 5 bytes");
 }
@@ -105,6 +134,7 @@ TEST(Wave, AnyRangeIsThatOfTheWhole) {
       for (uint32_t i = 0; i < 50 * channels * bits / 8; ++i)
         samples += char(random());
       const std::string file = riff(format(tag, channels, bits) + chunk("data", samples));
+      const std::string turned = highBytesFirst(file);
       MediumInput input{bytesOf(file), {}, nullptr, nullptr, nullptr};
       ASSERT_TRUE(mediumEntry(kind).probe(input, {}, input.numbers));
       EXPECT_EQ(input.numbers[media::waveSamples], 50);
@@ -112,7 +142,7 @@ TEST(Wave, AnyRangeIsThatOfTheWhole) {
         const int64_t extents[] = {50, channels};
         const AxisRange all[] = {{0, 50}, {0, channels}};
         const size_t rank = isMono ? 1 : 2;
-        auto decoded = [&](const AxisRange *box) {
+        auto decoded = [&](const AxisRange *box, const MediumInput &from) {
           const MediumRequest request{plan::DType::f32,
                                       isMono ? "mono" : "channels",
                                       false,
@@ -121,15 +151,17 @@ TEST(Wave, AnyRangeIsThatOfTheWhole) {
                                       {}};
           const auto layout = medium->layout(request);
           std::vector<uint8_t> out(size_t(layout->bytes), 0xEE);
-          EXPECT_TRUE(medium->decode(input, request, *layout, out.data()));
+          EXPECT_TRUE(medium->decode(from, request, *layout, out.data()));
           return out;
         };
-        const auto whole = decoded(all);
+        const auto whole = decoded(all, input);
+        EXPECT_EQ(decoded(all, {bytesOf(turned), {}, nullptr, nullptr, nullptr}), whole)
+            << tag << " " << bits;
         for (int trial = 0; trial < 20; ++trial) {
           const int64_t low = int64_t(random() % 50), first = int64_t(random() % channels);
           const AxisRange box[] = {{low, low + 1 + int64_t(random()) % (50 - low)},
                                    {first, first + 1 + int64_t(random()) % (channels - first)}};
-          const auto part = decoded(box);
+          const auto part = decoded(box, input);
           for (size_t i = 0; i < whole.size(); ++i) {
             const auto element = int64_t(i / 4), t = isMono ? element : element / channels;
             const bool inside =

@@ -20,7 +20,7 @@ namespace {
 constexpr const char *containers = "mov,mp4,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg,ivf,nut";
 constexpr const char *soundContainers =
     "mov,mp4,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg,nut,mp3,aac,loas,"
-    "ac3,eac3,aiff,au,caf,w64,wv,amr";
+    "ac3,eac3,aiff,au,caf,w64,wav,wv,amr";
 constexpr int window = 1 << 16;
 
 int refuseToOpen(AVFormatContext *, AVIOContext **, const char *, int, AVDictionary **) {

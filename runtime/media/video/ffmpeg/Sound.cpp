@@ -76,7 +76,8 @@ CodecPtr soundCodec(const AVCodecParameters &parameters) {
       AV_CODEC_FLAG2_SKIP_MANUAL; // what is no part of the sound is the index's to know
   context->max_samples = maxDecoded;
   context->err_recognition |= AV_EF_EXPLODE;
-  if (parameters.codec_id != AV_CODEC_ID_MP3) // encoders have written wrong ones
+  // Encoders of MP3 have written wrong ones; of Layer I FFmpeg finds those of ISO's streams wrong.
+  if (parameters.codec_id != AV_CODEC_ID_MP3 && parameters.codec_id != AV_CODEC_ID_MP1)
     context->err_recognition |= AV_EF_CRCCHECK;
   open(*context);
   return context;
@@ -286,7 +287,10 @@ bool isError(int code) { return code < 0 && code != AVERROR(EAGAIN) && code != A
 
 } // namespace
 
-uint32_t soundLibrary() { return avcodec_version() * 31u ^ uint32_t(av_get_cpu_flags()); }
+uint32_t soundLibrary() {
+  constexpr uint32_t rules = 2; // of what is damaged; raised where kept indices say otherwise
+  return (avcodec_version() + rules) * 31u ^ uint32_t(av_get_cpu_flags());
+}
 
 void SoundIndex::addPieces(SoundPacket &packet, std::vector<pst_video_part> &&found) {
   packet.firstPiece = pieces.size();
@@ -626,7 +630,8 @@ public:
     int64_t start = sound.startFor(begin);
     while (!decode(start, begin, end, first, count)) {
       if (start == 0)
-        throw Failure{PST_VIDEO_CORRUPT, "the sound is not what it was when the file was indexed"};
+        throw Failure{PST_VIDEO_CORRUPT, "its packets give other samples than when the file was "
+                                         "indexed: it has changed since, or is damaged"};
       ++costs.restarts;
       const int64_t lead = 4 * (begin - start) + 4;
       start = std::max<int64_t>(0, begin - lead);
