@@ -5,6 +5,11 @@ import subprocess
 
 import numpy
 
+# PENSTOCK_OTHER_FFMPEG=1: the program's FFmpeg is another architecture's than the command's. Its inverse DCT for MPEG-4
+# rounds otherwise, but for streams that Xvid made.
+OTHER = bool(os.environ.get("PENSTOCK_OTHER_FFMPEG"))
+LEFT_OUT = {"mpeg4", "mpeg4-avi", "mpeg4-qpel"} if OTHER else set()
+
 
 def ffmpeg(*arguments, data=None):
     done = subprocess.run(["ffmpeg", "-hide_banner", "-loglevel", "error", "-nostdin", "-y",

@@ -24,7 +24,7 @@ KINDS = {name: starts.CODECS[codec] for name, codec in (
     ("h265.mkv", "h265"), ("h265-open.mp4", "h265-open"), ("mpeg2.ts", "mpeg2"), ("mpeg1.mpg", "mpeg1"),
     ("mpeg4.mp4", "mpeg4"), ("xvid.avi", "xvid"), ("h263p.avi", "h263p"), ("flv1.flv", "flv1"),
     ("wmv2.asf", "wmv2"), ("vp8.webm", "vp8"), ("vp9.webm", "vp9"), ("ffv1-3.nut", "ffv1-3"),
-    ("mjpeg.avi", "mjpeg"), ("theora.ogv", "theora"))}
+    ("mjpeg.avi", "mjpeg"), ("theora.ogv", "theora")) if codec not in clips.LEFT_OUT}
 
 
 def md5(data):
@@ -111,7 +111,7 @@ class Damage(unittest.TestCase):
             if isinstance(frame, str):
                 self.assertRegex(frame, "^frame [0-9]+ (is damaged|depends on a damaged one|does not come out of the "
                                         "decoder|has [0-9]+ rows)")
-            else:
+            elif not clips.OTHER:  # whose CABAC reads on a little further, and so does not notice all the same damage
                 self.assertIn(frame[0], anywhere, (path, i))
         for _ in range(8):
             step = rng.randint(1, 4)

@@ -3,7 +3,6 @@
 
 PENSTOCK_SOUND_ALL=1: every container with every number of channels; else of each codec one file for each of either.
 PENSTOCK_SOUND_RANGES: ranges per file, else 8. PENSTOCK_SOUND_DAMAGED: damaged files per codec, else 300.
-PENSTOCK_OTHER_FFMPEG=1: the program's FFmpeg is another architecture's than the command's.
 """
 import os
 import random
@@ -15,10 +14,10 @@ import unittest
 import numpy
 import soundfile
 
+import clips
 from sound import Decoder, SoundTest, tones
 
 ALL = bool(os.environ.get("PENSTOCK_SOUND_ALL"))
-OTHER = bool(os.environ.get("PENSTOCK_OTHER_FFMPEG"))
 DAMAGED = int(os.environ.get("PENSTOCK_SOUND_DAMAGED", 300))
 MONO_STEREO = (1, 2)
 
@@ -84,7 +83,7 @@ class Packets(SoundTest):
 
     def as_decoded(self, codec, path, whole):
         """What the program's FFmpeg makes of a whole file that the command decodes to `whole`, f32 [t, c]."""
-        if not OTHER or codec in EXACT:
+        if not clips.OTHER or codec in EXACT:
             return whole
         decoder = Decoder(self.program)
         self.addCleanup(decoder.close)

@@ -109,7 +109,7 @@ class Starts(unittest.TestCase):
     def test_marks_are_not_believed(self):
         seen = set()
         for number, codec in enumerate(CODECS):
-            left = 3 * len(CONTAINERS) if ALL else 1
+            left = 0 if codec in clips.LEFT_OUT else 3 * len(CONTAINERS) if ALL else 1
             for turn in range(3 * len(CONTAINERS)):
                 keys = ("all", "none", "7")[(turn + number) % 3 if ALL else 0]
                 path = left and self.muxed(codec, CONTAINERS[(number + turn // (3 if ALL else 1)) % len(CONTAINERS)], keys)
@@ -123,7 +123,7 @@ class Starts(unittest.TestCase):
                     seen.add(codec)
                     if codec in SEEKS and codec not in NO_SEEKS and self.decoder.reading != "no_times":
                         self.assertLess(fewest, FRAMES, "a seek leaves packets out")
-        self.assertEqual(seen, set(CODECS))
+        self.assertEqual(seen, set(CODECS) - clips.LEFT_OUT)
 
     def test_fields_in_packets_of_their_own(self):
         """Interlaced H.264 as AVCHD cameras write it: a frame is two packets, each with a time."""
