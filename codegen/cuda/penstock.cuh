@@ -78,8 +78,10 @@ template <typename T> PST_INLINE T *pst_global(T *given) {
 struct alignas(16) pst_quad {
   u32 x, y, z, w;
 };
+typedef pst_quad pst_quad_in_memory;
 #else // one access, whatever a compiler for CPUs thinks of it
 typedef u32 pst_quad __attribute__((vector_size(16)));
+typedef volatile pst_quad pst_quad_in_memory;
 #endif
 
 /// Neighbours that were loaded together.
@@ -106,7 +108,7 @@ template <int count, int alignment, typename T> PST_INLINE pst_run<T, count> pst
   if (alignment % 16 == 0 && bytes % 16 == 0) {
     pst_quad all[(bytes + 15) / 16];
     for (u32 i = 0; i < bytes / 16; ++i)
-      all[i] = ((const pst_quad *)from)[i];
+      all[i] = ((const pst_quad_in_memory *)from)[i];
     memcpy(run.words, all, bytes);
   } else if (alignment % 8 == 0 && bytes % 8 == 0) {
     u64 all[(bytes + 7) / 8];

@@ -83,10 +83,12 @@ static void pst_forget_counted() {
   pst_turns = {};
 }
 
-static void pst_count(uintptr_t at, unsigned bytes, bool writes, unsigned thread, uintptr_t pc) {
+static void pst_count(uintptr_t at, unsigned bytes, bool writes, bool launched, unsigned thread,
+                      uintptr_t pc) {
   (writes ? pst_counts->stores : pst_counts->loads) += 1;
   (writes ? pst_counts->store_bytes : pst_counts->load_bytes) += bytes;
-  pst_counts->wide_bytes += bytes == 16 ? 16 : 0;
+  pst_counts->wide_bytes += bytes == 16 && !launched ? 16 : 0;
+  pst_counts->launched_bytes += launched ? bytes : 0;
   const uint64_t instruction = (uint64_t)(pc - (uintptr_t)__ehdr_start) << 11;
   const uint64_t turn = pst_turn_of(instruction | thread | 1ull << 62);
   for (uintptr_t sector = at / 32; sector <= (at + bytes - 1) / 32; ++sector) {

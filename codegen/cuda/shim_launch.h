@@ -14,13 +14,15 @@ struct pst_shim_region {
   size_t around; ///< so many bytes before and behind may be read, and mean nothing
   bool writable; ///< else it is read only
   bool written;  ///< holds something before the launch; else nobody reads what nobody wrote
+  bool launched; ///< what a launch hands over, no tensor
 };
 
 /// Accesses to regions by all threads. A warp's accesses by one instruction count the 32-byte
 /// sectors that they touch once; `fewest_*` are the distinct sectors of each block.
 struct pst_shim_counts {
   uint64_t loads, stores, load_bytes, store_bytes;
-  uint64_t wide_bytes; ///< in accesses of 16
+  uint64_t wide_bytes;     ///< of tensors, in accesses of 16
+  uint64_t launched_bytes; ///< of what a launch hands over, which every thread reads
   uint64_t load_sectors, store_sectors, fewest_load_sectors, fewest_store_sectors;
   uint64_t shared_accesses;
 };

@@ -155,7 +155,7 @@ static void pst_access(const void *pointer, size_t bytes, pst_kind kind, uintptr
   if (pst_counts && in->shared)
     ++pst_counts->shared_accesses;
   else if (pst_counts)
-    pst_count(at, (unsigned)bytes, writes, pst_me, pc);
+    pst_count(at, (unsigned)bytes, writes, in->region.launched, pst_me, pc);
   char what[200];
   if (writes && (!in->region.writable || at < begin || at + bytes > end)) {
     snprintf(what, sizeof what, "writes %zu bytes at %td of %s, which %s", bytes,
@@ -268,9 +268,9 @@ static void pst_watch(const pst_shim_launch &launch, void *dynamic) {
   pst_counts = launch.counts;
   for (size_t i = 0; i < launch.region_count; ++i)
     pst_watch_region(launch.regions[i], false);
-  pst_watch_region({"shared memory", dynamic, launch.shared_bytes, 0, true, false}, true);
+  pst_watch_region({"shared memory", dynamic, launch.shared_bytes, 0, true, false, false}, true);
   pst_watch_region({"shared arrays", __start_pst_shared,
-                    (size_t)(__stop_pst_shared - __start_pst_shared), 0, true, false},
+                    (size_t)(__stop_pst_shared - __start_pst_shared), 0, true, false, false},
                    true);
 }
 static void pst_watch_block() {

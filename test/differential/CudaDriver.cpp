@@ -73,7 +73,8 @@ CudaKernels::~CudaKernels() = default;
 static void addHalf(pst_shim_counts &all, const pst_shim_counts &both) {
   for (auto field :
        {&pst_shim_counts::loads, &pst_shim_counts::stores, &pst_shim_counts::load_bytes,
-        &pst_shim_counts::store_bytes, &pst_shim_counts::wide_bytes, &pst_shim_counts::load_sectors,
+        &pst_shim_counts::store_bytes, &pst_shim_counts::wide_bytes,
+        &pst_shim_counts::launched_bytes, &pst_shim_counts::load_sectors,
         &pst_shim_counts::store_sectors, &pst_shim_counts::fewest_load_sectors,
         &pst_shim_counts::fewest_store_sectors, &pst_shim_counts::shared_accesses})
     all.*field += both.*field / 2;
@@ -127,8 +128,8 @@ std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel
   }
   pst_sample_status status[samples + 2] = {};
   status[samples + 1].check = failedBefore;
-  regions.reads("the records", records.data(), records.size() * sizeof(int64_t));
-  regions.keeps("the states", status, sizeof status);
+  regions.hands("the records", records.data(), records.size() * sizeof(int64_t), false);
+  regions.hands("the states", status, sizeof status, true);
   pst_shim_launch launch = {};
   launch.kernel = kernel.entry;
   launch.samples = records.data();
@@ -144,7 +145,7 @@ std::optional<Failure> CudaKernels::launch(const std::string &name, const Kernel
   if (std::string fault = library->run(launch, regions); !fault.empty())
     return Failure{"kernel `" + name + "`: " + fault};
   if (counts)
-    addHalf(*counts, both);
+    addHalf((*counts)[name], both);
   for (const Guarded &buffer : buffers)
     if (!buffer.intact())
       return Failure{"kernel `" + name + "` writes outside its buffers"};

@@ -24,8 +24,9 @@ public:
   const std::string &error() const { return failed; }
   /// How many launches there were.
   int64_t launches() const { return launched; }
+  using Counts = std::map<std::string, pst_shim_counts>; ///< by kernel
   /// From now on each call launches once, and what its two samples touch is added here, for one.
-  void countInto(pst_shim_counts *all) { counts = all; }
+  void countInto(Counts *all) { counts = all; }
 
   std::optional<reference::Failure> run(const std::string &kernel,
                                         const std::vector<const reference::Tensor *> &inputs,
@@ -53,7 +54,7 @@ private:
   std::string failed;
   std::unique_ptr<ShimLibrary> library;
   mutable int64_t launched = 0;
-  pst_shim_counts *counts = nullptr;
+  Counts *counts = nullptr;
 };
 
 } // namespace penstock::differential

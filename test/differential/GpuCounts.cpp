@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the kernels of a pipeline touch in a GPU's memory for one sample, counted on a CPU:
-// penstock-gpu-counts FILE.pipe... bench/gpu_counts runs it.
+// penstock-gpu-counts [--each] FILE.pipe[:PIPELINE]... bench/gpu_counts runs it.
 //
 // Images have 500 x 375 pixels. Kernels run behind codegen/cuda/shim.h.
 
@@ -51,11 +51,61 @@ private:
   }
 };
 
+using Counts = differential::CudaKernels::Counts;
+
+/// Returns whether the elements that a kernel makes are of those at places that views say: no sums,
+/// no windows, nothing that is looked up.
+bool isPointwise(pipe::KernelOp kernel) {
+  const auto other = kernel.walk([](mlir::Operation *op) {
+    const bool looksUp = llvm::isa<pipe::LoadOp>(op);
+    const bool isTensor = llvm::any_of(op->getResultTypes(), [](mlir::Type type) {
+      return llvm::isa<pipe::NamedTensorType>(type);
+    });
+    return looksUp || (isTensor && !llvm::isa<pipe::ViewOp, pipe::MapOp, pipe::CastOp, pipe::PadOp,
+                                              pipe::ChooseOp, pipe::StackOp, pipe::ConstantOp>(op))
+               ? mlir::WalkResult::interrupt()
+               : mlir::WalkResult::advance();
+  });
+  return !other.wasInterrupted();
+}
+
+constexpr std::pair<const char *, uint64_t pst_shim_counts::*> fields[] = {
+    {"loads", &pst_shim_counts::loads},
+    {"stores", &pst_shim_counts::stores},
+    {"load_bytes", &pst_shim_counts::load_bytes},
+    {"store_bytes", &pst_shim_counts::store_bytes},
+    {"wide_bytes", &pst_shim_counts::wide_bytes},
+    {"launched_bytes", &pst_shim_counts::launched_bytes},
+    {"load_sectors", &pst_shim_counts::load_sectors},
+    {"store_sectors", &pst_shim_counts::store_sectors},
+    {"fewest_load_sectors", &pst_shim_counts::fewest_load_sectors},
+    {"fewest_store_sectors", &pst_shim_counts::fewest_store_sectors},
+    {"shared_accesses", &pst_shim_counts::shared_accesses}};
+
+void print(const std::string &what, int64_t launches, const pst_shim_counts &counts,
+           uint64_t samples) {
+  std::printf("%s launches %lld", what.c_str(), static_cast<long long>(launches));
+  for (auto [name, field] : fields)
+    std::printf(" %s %llu", name, static_cast<unsigned long long>(counts.*field / samples));
+  std::printf("\n");
+}
+
+void add(pst_shim_counts &all, const pst_shim_counts &some) {
+  for (auto [name, field] : fields)
+    all.*field += some.*field;
+}
+
+/// A line for all kernels, and one for those that are pointwise; with `each`, one for each kernel.
 /// False, and a message, where the pipeline has no kernels for a GPU.
-bool count(const std::string &file) {
-  test::Imported imported(test::exampleText(file));
+bool count(const std::string &which, bool each) {
+  const size_t colon = which.rfind(':');
+  const std::string file = which.substr(0, colon);
+  importer::ImportOptions options;
+  if (colon != std::string::npos)
+    options.pipeline = which.substr(colon + 1);
+  test::Imported imported(test::exampleText(file), options);
   if (!imported.result.module) {
-    std::fprintf(stderr, "%s: %s\n", file.c_str(), imported.messages.c_str());
+    std::fprintf(stderr, "%s: %s\n", which.c_str(), imported.messages.c_str());
     return false;
   }
   const Photos media;
@@ -66,47 +116,49 @@ bool count(const std::string &file) {
   if (mlir::failed(passes.run(*imported.result.module)))
     return false;
   differential::CudaKernels kernels(*imported.result.module);
-  if (!kernels.error().empty()) {
-    std::fprintf(stderr, "%s: %s\n", file.c_str(), kernels.error().c_str());
-    return false;
-  }
-  pst_shim_counts counts = {};
+  Counts counts;
   kernels.countInto(&counts);
   inputs.kernels = &kernels;
-  const auto found = reference::Interpreter(*imported.result.module).run(inputs);
+  const auto found = kernels.error().empty()
+                         ? reference::Interpreter(*imported.result.module).run(inputs)
+                         : reference::BatchResult();
   const std::string error = !kernels.error().empty() ? kernels.error() : found.error;
   if (!error.empty()) {
-    std::fprintf(stderr, "%s: %s\n", file.c_str(), error.c_str());
+    std::fprintf(stderr, "%s: %s\n", which.c_str(), error.c_str());
     return false;
   }
   for (const auto &sample : found.samples)
     if (sample.failure)
-      std::fprintf(stderr, "%s: %s\n", file.c_str(), sample.failure->message.c_str());
+      std::fprintf(stderr, "%s: %s\n", which.c_str(), sample.failure->message.c_str());
   const auto samples = static_cast<uint64_t>(inputs.positions.size());
-  std::printf("%s launches %lld loads %llu stores %llu load_bytes %llu store_bytes %llu wide_bytes "
-              "%llu load_sectors %llu "
-              "store_sectors %llu fewest_load_sectors %llu fewest_store_sectors %llu "
-              "shared_accesses %llu\n",
-              std::filesystem::path(file).stem().c_str(),
-              static_cast<long long>(kernels.launches() / static_cast<int64_t>(samples)),
-              static_cast<unsigned long long>(counts.loads / samples),
-              static_cast<unsigned long long>(counts.stores / samples),
-              static_cast<unsigned long long>(counts.load_bytes / samples),
-              static_cast<unsigned long long>(counts.store_bytes / samples),
-              static_cast<unsigned long long>(counts.wide_bytes / samples),
-              static_cast<unsigned long long>(counts.load_sectors / samples),
-              static_cast<unsigned long long>(counts.store_sectors / samples),
-              static_cast<unsigned long long>(counts.fewest_load_sectors / samples),
-              static_cast<unsigned long long>(counts.fewest_store_sectors / samples),
-              static_cast<unsigned long long>(counts.shared_accesses / samples));
+  const std::string name = std::filesystem::path(file).stem();
+  pst_shim_counts all = {}, pointwise = {};
+  int64_t pointwiseKernels = 0;
+  for (auto kernel : imported.result.module->getOps<pipe::KernelOp>()) {
+    const auto counted = counts.find(kernel.getSymName().str());
+    if (counted == counts.end())
+      continue;
+    add(all, counted->second);
+    const bool isOne = isPointwise(kernel);
+    if (isOne)
+      add(pointwise, counted->second);
+    pointwiseKernels += isOne;
+    if (each)
+      print(name + "." + counted->first + (isOne ? " pointwise" : " other"), 1, counted->second,
+            samples);
+  }
+  print(name + " all", kernels.launches() / static_cast<int64_t>(samples), all, samples);
+  print(name + " pointwise", pointwiseKernels, pointwise, samples);
   return true;
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-  bool good = argc > 1;
-  for (int i = 1; i < argc; ++i)
-    good &= count(argv[i]);
+  const bool each = argc > 1 && std::string(argv[1]) == "--each";
+  const int first = each ? 2 : 1;
+  bool good = argc > first;
+  for (int i = first; i < argc; ++i)
+    good &= count(argv[i], each);
   return good ? 0 : 1;
 }

@@ -29,13 +29,18 @@ public:
   void keeps(std::string name, void *begin, size_t bytes) {
     add(std::move(name), begin, bytes, true, true);
   }
+  /// What the launch hands over.
+  void hands(std::string name, const void *begin, size_t bytes, bool writable) {
+    add(std::move(name), begin, bytes, writable, true);
+    all.back().launched = true;
+  }
 
   std::vector<pst_shim_region> all;
 
 private:
   void add(std::string name, const void *begin, size_t bytes, bool writable, bool written) {
     names.push_back(std::move(name));
-    all.push_back({names.back().c_str(), begin, bytes, 0, writable, written});
+    all.push_back({names.back().c_str(), begin, bytes, 0, writable, written, false});
   }
   std::deque<std::string> names;
 };

@@ -84,6 +84,10 @@ const Planted kernels[] = {
     {"writes_its_input", "((i32 *)in)[me] = 1;",
      "writes 4 bytes at 0 of the input, which is only read"},
     {"wide", "if (me < 16) ((int4_ *)out)[me] = ((const int4_ *)in)[me];", ""},
+    {"part_of_a_word",
+     "const pst_run<i32, 4> word = pst_take<4, 16>(in + me / 4 * 4); out[me] = word.at(0) + "
+     "word.at(2);",
+     ""},
     {"wide_off_a_boundary", "if (me < 15) ((int4_ *)out)[me] = *(const int4_ *)(in + 4 * me + 1);",
      "accesses an address 4 bytes off a boundary of 16"},
     {"waits_alone", "if (me < 32) __syncthreads(); out[me] = in[me];", ""},
@@ -138,8 +142,8 @@ std::string run(const std::string &name, unsigned blocks, int order,
   regions.reads("the input", in, sizeof in);
   regions.writes("the output", out, sizeof out);
   regions.keeps("the total", total, 4);
-  regions.reads("the record", record, sizeof record);
-  regions.keeps("the states", status, sizeof status);
+  regions.hands("the record", record, sizeof record, false);
+  regions.hands("the states", status, sizeof status, true);
   pst_shim_launch launch = {};
   launch.kernel = library()->kernel(name);
   launch.samples = record;
@@ -190,6 +194,21 @@ TEST(ShimCounts, CountSectorsOfWarps) {
   EXPECT_EQ(narrow.fewest_store_sectors, 8u);
   EXPECT_EQ(narrow.wide_bytes, 0u);
   EXPECT_EQ(wide.wide_bytes, 512u);
+}
+
+// As the text says it, whatever the compiler for CPUs would make of it.
+TEST(ShimCounts, CountALoadOfWhichPartsAreUsedOnce) {
+  ASSERT_TRUE(library());
+  pst_shim_counts counts = {};
+  ASSERT_EQ(run("part_of_a_word", 1, 2, &counts), "");
+  EXPECT_EQ(counts.wide_bytes, 64u * 16);
+}
+
+TEST(ShimCounts, TellWhatALaunchHandsOver) {
+  ASSERT_TRUE(library());
+  pst_shim_counts counts = {};
+  ASSERT_EQ(run("blocks_write_the_same", 1, 2, &counts), "");
+  EXPECT_EQ(counts.load_bytes + counts.store_bytes - counts.launched_bytes, 512u);
 }
 
 } // namespace
