@@ -183,10 +183,21 @@ std::string KernelText::stored(Value value) {
   return llvm::isa<FloatType>(type) ? "pst_canonical(" + use(value) + ")" : use(value);
 }
 
+static bool isInRegisters(Value memory) {
+  auto array = memory.getDefiningOp<memref::AllocaOp>();
+  return array && conversion::isInRegisters(array);
+}
+
 /// The first of a run loads all of it.
 void KernelText::load(memref::LoadOp op) {
   Type type = op.getType();
   const char *widen = type.isF16() ? "pst_half(" : type.isBF16() ? "pst_brain(" : "";
+  if (isInRegisters(op.getMemref())) {
+    texts[op.getResult()] = {widen + use(op.getMemref(), bindAll) + ".at(" +
+                                 use(op.getIndices()[0]) + (*widen ? "))" : ")"),
+                             bindAll};
+    return;
+  }
   const auto inRun = conversion::runOf(op);
   if (!inRun) {
     const std::string name = numbered();
@@ -216,6 +227,11 @@ void KernelText::load(memref::LoadOp op) {
 void KernelText::store(memref::StoreOp op) {
   const auto inRun = conversion::runOf(op);
   const std::string value = stored(op.getValue());
+  if (isInRegisters(op.getMemref())) {
+    line() << use(op.getMemref(), bindAll) << ".set(" << use(op.getIndices()[0]) << ", " << value
+           << ");\n";
+    return;
+  }
   if (!inRun) {
     line() << use(op.getMemref(), bindAll) << "[" << use(op.getIndices()[0]) << "] = " << value
            << ";\n";
@@ -283,6 +299,13 @@ LogicalResult KernelText::statement(Operation &op) {
         return success();
       })
       .Case([&](memref::AllocaOp typed) {
+        if (conversion::isInRegisters(typed)) {
+          const std::string name = fresh("s" + std::to_string(strips++));
+          line() << "pst_run<" << memoryType(elementOf(typed)) << ", "
+                 << typed.getType().getDimSize(0) << "> " << name << " = {};\n";
+          texts[typed.getResult()] = {name, bindAll};
+          return success();
+        }
         const std::string name = fresh("lanes");
         line() << memoryType(elementOf(typed)) << " " << name << "["
                << typed.getType().getDimSize(0) << "];\n";
@@ -461,6 +484,8 @@ LogicalResult KernelText::loop(scf::ForOp op) {
   texts[op.getInductionVar()] = {name, bindAll};
   APInt step;
   const bool byOne = matchPattern(op.getStep(), m_ConstantInt(&step)) && step == 1;
+  if (isUnrolled(op))
+    os << "#pragma unroll\n";
   line() << "for (i64 " << name << " = " << use(op.getLowerBound()) << "; " << name << " < "
          << use(op.getUpperBound(), bindAdd) << "; "
          << (byOne ? "++" + name : name + " += " + use(op.getStep())) << ") {\n";

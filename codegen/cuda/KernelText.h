@@ -89,7 +89,7 @@ private:
   llvm::raw_ostream &os;
   const CudaPrinterOptions &options;
   unsigned indent = 2;
-  int next = 0, temporaries = 0;
+  int next = 0, temporaries = 0, strips = 0;
   llvm::DenseMap<mlir::Value, Expression> texts;
   llvm::StringSet<> taken;
   std::string lastPlace;

@@ -84,9 +84,21 @@ typedef u32 pst_quad __attribute__((vector_size(16)));
 typedef volatile pst_quad pst_quad_in_memory;
 #endif
 
-/// Neighbours that were loaded together.
+/// Neighbours that are loaded or stored together. Places that are known keep them in registers.
 template <typename T, int count> struct pst_run {
   u32 words[(count * sizeof(T) + 3) / 4];
+  PST_MEMBER void set(int i, T value) {
+    u64 bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    if (sizeof(T) == 8) {
+      words[2 * i] = (u32)bits;
+      words[2 * i + (sizeof(T) == 8)] = (u32)(bits >> 32);
+      return;
+    }
+    const u32 mask = (u32)(0xFFFFFFFFull >> (sizeof(T) >= 4 ? 0 : 32 - 8 * sizeof(T))), shift = i * sizeof(T) % 4 * 8;
+    u32 &word = words[i * sizeof(T) / 4];
+    word = (word & ~(mask << shift)) | (u32)bits << shift;
+  }
   PST_MEMBER T at(int i) const {
     if (sizeof(T) == 8) {
       const u64 both = (u64)words[2 * i + (sizeof(T) == 8)] << 32 | words[2 * i];
@@ -121,6 +133,23 @@ template <int count, int alignment, typename T> PST_INLINE pst_run<T, count> pst
   }
   return run;
 }
+/// Neighbours that begin `off` bytes behind the first of words, fewer than `wide`.
+template <int count, u32 wide, typename T, int most> PST_INLINE pst_run<T, count> pst_shifted(const pst_run<T, most> &around, u32 off) {
+  constexpr u32 words = (count * sizeof(T) + 3) / 4, all = sizeof around.words / 4;
+  u32 from8[words + 3], from4[words + 1];
+  // Places that are known keep all of it in registers.
+#pragma unroll
+  for (u32 i = 0; i < words + 3; ++i)
+    from8[i] = i >= all ? 0 : i + 2 < all && off & 8 ? around.words[i + 2 < all ? i + 2 : 0] : around.words[i < all ? i : 0];
+#pragma unroll
+  for (u32 i = 0; i < words + 1; ++i)
+    from4[i] = off & 4 && wide == 16 ? from8[i + 1] : from8[i];
+  pst_run<T, count> run;
+#pragma unroll
+  for (u32 i = 0; i < words; ++i)
+    run.words[i] = __funnelshift_r(from4[i], i + 1 < all ? from4[i + 1] : 0, off % 4 * 8);
+  return run;
+}
 /// From any address of the type's: words around them, which are shifted. Up to 28 bytes before and behind are read.
 template <int count, typename T> PST_INLINE pst_run<T, count> pst_take(const T *from) {
   constexpr u32 bytes = count * sizeof(T), wide = bytes < 16 ? 4 : 16;
@@ -128,38 +157,14 @@ template <int count, typename T> PST_INLINE pst_run<T, count> pst_take(const T *
     return bytes % 16 == 0 && (u64)from % 16 == 0 ? pst_take<count, 16>(from) : pst_take<count, 4>(from);
   const u32 off = (u32)(u64)from % wide;
   const T *const begin = (const T *)((const u8 *)from - off);
-  const auto around = pst_take<(int)((bytes + wide - 1 + wide - 1) / wide * wide / sizeof(T)), wide>(begin);
-  constexpr u32 words = (bytes + 3) / 4, most = (bytes + wide - 1 + wide - 1) / wide * wide / 4;
-  u32 from8[words + 3], from4[words + 1];
-  // Places that are known keep all of it in registers.
-#pragma unroll
-  for (u32 i = 0; i < words + 3; ++i)
-    from8[i] = i >= most ? 0 : i + 2 < most && off & 8 ? around.words[i + 2 < most ? i + 2 : 0] : around.words[i < most ? i : 0];
-#pragma unroll
-  for (u32 i = 0; i < words + 1; ++i)
-    from4[i] = off & 4 && wide == 16 ? from8[i + 1] : from8[i];
-  pst_run<T, count> run;
-#pragma unroll
-  for (u32 i = 0; i < words; ++i)
-    run.words[i] = __funnelshift_r(from4[i], i + 1 < most ? from4[i + 1] : 0, off % 4 * 8);
-  return run;
+  return pst_shifted<count, wide>(pst_take<(int)((bytes + wide - 1 + wide - 1) / wide * wide / sizeof(T)), wide>(begin), off);
 }
 
 /// Stores neighbours, in accesses as wide as their number and their address allow.
-template <typename T, typename... Ts> PST_INLINE void pst_put(T *to, T first, Ts... others) {
-  constexpr u32 count = sizeof...(others) + 1, bytes = count * sizeof(T);
+template <typename T, int count> PST_INLINE void pst_put_run(T *to, const pst_run<T, count> &run) {
+  constexpr u32 bytes = count * sizeof(T);
   constexpr u32 wide = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : sizeof(T);
-  const T values[] = {first, (T)others...};
-  u32 words[(bytes + 3) / 4] = {};
-#pragma unroll
-  for (u32 i = 0; i < count; ++i) {
-    u64 bits = 0;
-    memcpy(&bits, &values[i], sizeof(T));
-    words[i * sizeof(T) / 4] |= (u32)bits << i * sizeof(T) % 4 * 8;
-    if (sizeof(T) == 8)
-      words[2 * i + (sizeof(T) == 8)] = (u32)(bits >> 32);
-  }
-  const u32 off = (u32)(u64)to % wide;
+  const u32 off = (u32)(u64)to % wide, *words = run.words;
   if (wide == 16 && off == 0) {
 #pragma unroll
     for (u32 i = 0; i < bytes / 16; ++i)
@@ -174,10 +179,98 @@ template <typename T, typename... Ts> PST_INLINE void pst_put(T *to, T first, Ts
       ((u32 *)to)[i] = words[i];
   } else {
 #pragma unroll
-    for (u32 i = 0; i < count; ++i)
-      to[i] = values[i];
+    for (i32 i = 0; i < count; ++i)
+      to[i] = run.at(i);
   }
 }
+template <typename T, typename... Ts> PST_INLINE void pst_put(T *to, T first, Ts... others) {
+  constexpr i32 count = sizeof...(others) + 1;
+  const T values[] = {first, (T)others...};
+  pst_run<T, count> run = {};
+#pragma unroll
+  for (i32 i = 0; i < count; ++i)
+    run.set(i, values[i]);
+  pst_put_run(to, run);
+}
+
+//===--- rows ------------------------------------------------------------------===//
+
+/// Loads a row of pixels, `group` neighbours each, the first one at `at` and each `step` pixels behind the one before. Neighbours
+/// are loaded in the words of 16 bytes around them, up to 15 bytes before and behind; if they run backwards, they are turned round.
+template <int group, typename T, int count> PST_INLINE void pst_take_row(pst_run<T, count> &row, const T *from, i64 at, i64 step) {
+  if (step != 1 && step != -1) {
+#pragma unroll
+    for (i32 i = 0; i < count; ++i)
+      row.set(i, from[at + i / group * step * group + i % group]);
+    return;
+  }
+  constexpr u32 bytes = count * sizeof(T), words = (bytes + 16 - sizeof(T) + 15) / 16;
+  const u8 *first = (const u8 *)(from + (step > 0 ? at : at - (count - group)));
+  const u32 off = (u32)(u64)first % 16;
+  const pst_quad_in_memory *begin = (const pst_quad_in_memory *)(first - off);
+  pst_quad all[words];
+#pragma unroll
+  for (u32 i = 0; i < words; ++i)
+    all[i] = i == 0 || off + bytes > 16 * i ? begin[i] : pst_quad{0, 0, 0, 0};
+  pst_run<T, (int)(words * 16 / sizeof(T))> around;
+  memcpy(around.words, all, sizeof all);
+  const pst_run<T, count> read = pst_shifted<count, 16>(around, off);
+#pragma unroll
+  for (i32 i = 0; i < count; ++i)
+    row.set(i, step > 0 ? read.at(i) : read.at(count - group - i / group * group + i % group));
+}
+/// Likewise the pixels from `column` on of a row that begins at `at`; those that are none of its `columns` are `fill`.
+template <int group, typename T, int count>
+PST_INLINE void pst_take_padded(pst_run<T, count> &row, const T *from, i64 at, i64 column, i64 step, i64 columns, T fill) {
+  const i64 low = step > 0 ? column : column - (count / group - 1), high = low + count / group;
+  // What lies outside may be read if it is within the bytes around an input.
+  constexpr bool is_near = (count - 1) * sizeof(T) + 15 <= 64;
+  const bool is_whole = low >= 0 && high <= columns, is_partial = is_near && columns > 0 && high > 0 && low < columns;
+  if ((step == 1 || step == -1) && (is_whole || is_partial)) {
+    pst_take_row<group>(row, from, at + column * group, step);
+    if (is_whole)
+      return;
+  } else {
+#pragma unroll
+    for (i32 i = 0; i < count; ++i) {
+      const i64 place = column + i / group * step;
+      if (place >= 0 && place < columns)
+        row.set(i, from[at + place * group + i % group]);
+    }
+  }
+#pragma unroll
+  for (i32 i = 0; i < count; ++i) {
+    const i64 place = column + i / group * step;
+    if (place < 0 || place >= columns)
+      row.set(i, fill);
+  }
+}
+
+/// How many pixels of `group` elements a row that begins at `at` has before a boundary of 16 bytes, or, if strips of `length`
+/// pixels have no multiple of 16, of as many as divide them: at most `length` - 1.
+template <int group, int length, typename T> PST_INLINE i64 pst_head(const T *to, i64 at) {
+  constexpr u32 unit = group * sizeof(T), strip = unit * length, lowest = unit & -unit, odd = unit / lowest;
+  constexpr u32 word = (strip & -strip) < 16 ? strip & -strip : 16, step = lowest < word ? lowest : word;
+  const u32 behind = (u32)(u64)(to + at) % word;
+  return (word - behind) % word / step * (odd * odd * odd) % (word / step); // odd^4 is 1 mod 16
+}
+/// How many pixels of a row are in no strip; strips begin at `head`.
+template <int length> PST_INLINE i64 pst_ends(i64 head, i64 size) { return size < head ? size : head + (size - head) % length; }
+/// Which pixel the `number`-th of them is; `size` or more if there are fewer.
+template <int length> PST_INLINE i64 pst_loose(i64 number, i64 head, i64 size) {
+  return number < head || size < head ? number : number + (size - head) / length * length;
+}
+
+/// Stores `length` elements of a row, from `first` on.
+template <int length, typename T, int count> PST_INLINE void pst_put_row(T *to, i64 at, const pst_run<T, count> &row, i32 first) {
+  pst_run<T, length> part = {};
+#pragma unroll
+  for (i32 i = 0; i < length; ++i)
+    part.set(i, row.at(first + i));
+  pst_put_run(to + at, part);
+}
+
+//===--- copies ----------------------------------------------------------------===//
 
 /// How many bytes a place lies behind a boundary of 16.
 template <typename T> PST_INLINE i64 pst_behind_word(const T *from, i64 at) { return (i64)((u64)(from + at) % 16); }

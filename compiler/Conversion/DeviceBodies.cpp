@@ -9,7 +9,8 @@ using namespace penstock::conversion;
 
 static constexpr StringLiteral axesName = "pipe.axes", workersName = "pipe.workers",
                                narrowName = "pipe.narrow", runName = "pipe.run",
-                               deviceName = "pipe.name", elementsName = "pipe.elements";
+                               deviceName = "pipe.name", registersName = "pipe.registers",
+                               unrolledName = "pipe.unrolled", elementsName = "pipe.elements";
 
 ThreadNest penstock::conversion::nestOf(scf::ParallelOp nest) {
   auto axes = nest->getAttrOfType<ArrayAttr>(axesName).getAsValueRange<StringAttr>();
@@ -49,6 +50,17 @@ void penstock::conversion::setRun(memref::LoadOp load, const RunAccess &run) {
 }
 void penstock::conversion::setRun(memref::StoreOp store, const RunAccess &run) {
   store->setAttr(runName, DenseI64ArrayAttr::get(store.getContext(), {run.place, run.length}));
+}
+
+bool penstock::conversion::isInRegisters(memref::AllocaOp array) {
+  return array->hasAttr(registersName);
+}
+void penstock::conversion::setInRegisters(memref::AllocaOp array) {
+  array->setAttr(registersName, UnitAttr::get(array.getContext()));
+}
+bool penstock::conversion::isUnrolled(scf::ForOp loop) { return loop->hasAttr(unrolledName); }
+void penstock::conversion::setUnrolled(scf::ForOp loop) {
+  loop->setAttr(unrolledName, UnitAttr::get(loop.getContext()));
 }
 
 StringAttr penstock::conversion::deviceNameOf(Operation *function) {

@@ -126,6 +126,13 @@ std::optional<RunAccess> runOf(mlir::memref::StoreOp store);
 void setRun(mlir::memref::LoadOp load, const RunAccess &run);
 void setRun(mlir::memref::StoreOp store, const RunAccess &run);
 
+/// An array of a thread's own that is to be held in registers, so that its elements have no
+/// addresses, and a loop over them that is written out, so that each place is known.
+bool isInRegisters(mlir::memref::AllocaOp array);
+void setInRegisters(mlir::memref::AllocaOp array);
+bool isUnrolled(mlir::scf::ForOp loop);
+void setUnrolled(mlir::scf::ForOp loop);
+
 /// The name in penstock.cuh of a function that is only called; null for others.
 mlir::StringAttr deviceNameOf(mlir::Operation *function);
 void setDeviceName(mlir::Operation *function, mlir::StringAttr name);

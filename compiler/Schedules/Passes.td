@@ -55,7 +55,8 @@ def ScheduleGpu : Pass<"pipe-schedule-gpu", "::mlir::ModuleOp"> {
     Of the inputs that `copied` names by their numbers a block copies what it reads into shared memory first.
     Definitions that are stored get `schedule = "scratch"` as for a CPU, and a
     reduction `schedule = "warps"` where each result has a warp of its own. What is stored or
-    returned says in `vector = {c = 3 : i64, w = 4 : i64}` how many elements along each axis a thread makes at once.
+    returned says in `vector = {c = 3 : i64, w = 4 : i64}` how many elements along each axis a thread makes at once,
+    or, with `along = "w"`, one after the other along that axis: what it loads and stores of a row are words of 16 bytes.
 
     ```mlir
     pipe.kernel @k "pixels" schedule {mapping = "grid", threads = 256 : i64} { ... }

@@ -80,7 +80,8 @@ struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuP
         if (!op->hasAttr("schedule"))
           op->setAttr("schedule", builder.getStringAttr(takesWarps(op) ? "warps" : "threads"));
       });
-      chooseVectors(kernel);
+      const bool inPasses = needsPasses(kernel);
+      chooseVectors(kernel, inPasses);
       SmallVector<NamedAttribute> schedule;
       auto add = [&](StringRef name, Attribute value) {
         schedule.push_back(builder.getNamedAttr(name, value));
@@ -92,7 +93,6 @@ struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuP
             kernel, "schedule-gpu",
             "a block makes some rows: those of what is stored that they read fit shared memory");
       } else {
-        const bool inPasses = needsPasses(kernel);
         add("mapping", builder.getStringAttr(inPasses ? "block" : "grid"));
         addRemark(
             kernel, "schedule-gpu",

@@ -2,10 +2,13 @@
 //
 // Elements that a GPU's thread makes together.
 #include "compiler/Schedules/Vectors.h"
+#include "compiler/Analysis/ViewSteps.h"
+#include "compiler/Schedules/Strips.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
+using namespace penstock;
 using namespace penstock::pipe;
 
 /// An axis such as channels, which a thread makes whole.
@@ -25,11 +28,23 @@ namespace {
 /// What one element is made of, as far as memory.
 struct Made {
   bool together = true;          ///< every op on the way makes several elements at once
+  bool inWords = true;           ///< views read rows that are loaded in words, wherever they begin
   int64_t operations = 1;        ///< of an element
   llvm::StringSet<> resampled;   ///< axes whose elements have weights of their own
   llvm::StringSet<> interleaved; ///< short axes that are innermost in memory
 };
 } // namespace
+
+/// Returns whether neighbours are neighbours in its input, in an order that is known, and at a
+/// place that is known, too, or of elements that are loaded in the words around them.
+static bool readsInWords(ViewOp view) {
+  for (int64_t axis = 0; axis < tensorOf(view.getResult()).getRank(); ++axis) {
+    const auto found = analysis::stepAlong(view, axis);
+    if (!found || (found->axis >= 0 && !llvm::isa<AffineConstantExpr>(found->step)))
+      return false;
+  }
+  return view.getSymbols().empty() || scalarBytes(tensorOf(view.getInput()).getElementType()) < 4;
+}
 
 static Made behind(Value value) {
   Made made;
@@ -44,6 +59,8 @@ static Made behind(Value value) {
       continue;
     }
     made.together &= llvm::isa<ViewOp, CastOp, MapOp, ResampleOp, ConstantOp>(op);
+    if (auto view = llvm::dyn_cast<ViewOp>(op))
+      made.inWords &= readsInWords(view);
     if (auto resample = llvm::dyn_cast<ResampleOp>(op)) {
       made.resampled.insert(resample.getAxis());
       reached.insert(resample.getInput());
@@ -101,11 +118,27 @@ static void chooseVector(Value value) {
     op->setAttr("vector", builder.getDictionaryAttr(vector));
 }
 
-void penstock::schedules::chooseVectors(KernelOp kernel) {
+/// Returns whether rows divide into words of 16 bytes, and a box loads words of its own: it needs
+/// no ends.
+static bool dividesIntoWords(Value value) {
+  Operation *op = value.getDefiningOp();
+  NamedTensorType type = tensorOf(value);
+  if (!op || type.getRank() == 0)
+    return false;
+  const Made made = behind(value);
+  auto axes = type.getAxes();
+  const bool isPixels = isShort(axes.back()) && type.getRank() > 1;
+  const Axis &row = axes.drop_back(isPixels ? 1 : 0).back();
+  return made.together && made.inWords && row.isStatic() &&
+         row.extent * scalarBytes(type.getElementType()) % 16 == 0;
+}
+
+void penstock::schedules::chooseVectors(KernelOp kernel, bool inPasses) {
   kernel.walk([&](Operation *op) {
     if (op->getAttr("schedule") == StringAttr::get(op->getContext(), "scratch"))
       chooseVector(op->getResult(0));
   });
   for (Value value : llvm::cast<ReturnOp>(kernel.getBody().front().getTerminator()).getValues())
-    chooseVector(value);
+    if (inPasses || dividesIntoWords(value) || !chooseStrip(value))
+      chooseVector(value);
 }

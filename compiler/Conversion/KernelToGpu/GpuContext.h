@@ -21,6 +21,8 @@ struct GpuBuffer {
   llvm::SmallVector<mlir::Value> origin = {}; ///< indices of the first element; empty or null: 0
   int64_t alignment = 0;                      ///< bytes, of the first element; 0: that of its type
   bool hasSlack = false;                      ///< bytes around it may be read (PST_DEVICE_SLACK)
+  bool inRegisters = false;                   ///< of the thread: elements have no addresses
+  int64_t before = 0;                         ///< elements before the first
 };
 using GpuBuffers = llvm::DenseMap<mlir::Value, GpuBuffer>; ///< by tensor
 
@@ -46,8 +48,9 @@ struct GpuContext {
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> argumentExtents;
   llvm::SmallVector<GpuBuffer> outputs;
   llvm::DenseMap<mlir::Value, size_t> outputOf;
-  llvm::DenseMap<mlir::Value, int64_t> multiples; ///< numbers that divide indices
-  int64_t runs = 0;                               ///< of neighbours that are loaded together
+  llvm::DenseMap<mlir::Value, int64_t> multiples;  ///< numbers that divide indices
+  llvm::DenseMap<mlir::Operation *, int64_t> arms; ///< of choices and stacks that are decided here
+  int64_t runs = 0;                                ///< of neighbours that are loaded together
   mlir::Value scratch;
   ScratchNeed scratchNeed;
   bool failedInside = false; ///< an op inside a region was refused

@@ -61,7 +61,9 @@ static Value makeElement(const GpuSite &site, Value tensor, GpuIndices at) {
         auto arm = [&](int64_t number) {
           return SmallVector<Value>{element(site, op.getInputs()[number], at.drop_front())};
         };
-        return oneOf(site, at[0], static_cast<int64_t>(op.getInputs().size()), type, arm).front();
+        return oneOf(site, armOf(site, op, [&] { return at[0]; }),
+                     static_cast<int64_t>(op.getInputs().size()), type, arm)
+            .front();
       })
       .Case([&](PlaceOp op) { return placed(site, op, at); })
       .Case([&](ResampleOp op) {
@@ -75,8 +77,8 @@ static Value makeElement(const GpuSite &site, Value tensor, GpuIndices at) {
           return SmallVector<Value>{
               element(site, op.getArms()[taken].front().getTerminator()->getOperand(number), at)};
         };
-        return oneOf(site, asIndex(site, op.getIndex()), static_cast<int64_t>(op.getArms().size()),
-                     type, arm)
+        return oneOf(site, armOf(site, op, [&] { return asIndex(site, op.getIndex()); }),
+                     static_cast<int64_t>(op.getArms().size()), type, arm)
             .front();
       })
       .Default([&](Operation *) -> Value { llvm_unreachable("statement() admits no other"); });

@@ -16,7 +16,7 @@ using namespace penstock::conversion;
 Value penstock::conversion::elementOffset(const GpuSite &site, const GpuBuffer &buffer,
                                           GpuIndices at) {
   auto [ctx, b, x, s] = site.parts();
-  Value offset = x.constant(0);
+  Value offset = x.constant(buffer.before);
   for (auto [axis, index] : llvm::enumerate(at)) {
     Value low = buffer.origin.empty() ? Value() : buffer.origin[axis];
     offset = x.add(offset, x.mul(low ? x.sub(index, low) : index, buffer.strides[axis]));
@@ -92,8 +92,11 @@ void penstock::conversion::fill(const GpuSite &around, Value tensor, const GpuBu
   const GpuSite site = around.of(tensor);
   auto [ctx, b, x, s] = site.parts();
   NamedTensorType type = typeOf(tensor);
-  const SmallVector<int64_t> counts =
-      part.isSingle ? SmallVector<int64_t>(type.getRank(), 1) : vectorOf(tensor);
+  if (part.count.empty() && fillStrips(site, tensor, to))
+    return;
+  const SmallVector<int64_t> counts = part.isSingle || stripAxisOf(tensor) >= 0
+                                          ? SmallVector<int64_t>(type.getRank(), 1)
+                                          : vectorOf(tensor);
   SmallVector<std::string> names;
   SmallVector<Value> extents, first(type.getRank(), x.constant(0));
   SmallVector<int64_t> axes; // that there is a loop over

@@ -9,8 +9,7 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-/// How many neighbours of a box lie side by side, from its last axis on.
-static int64_t runLength(ArrayRef<Value> strides, ArrayRef<int64_t> counts) {
+int64_t penstock::conversion::runLength(ArrayRef<Value> strides, ArrayRef<int64_t> counts) {
   int64_t run = 1;
   for (size_t axis = counts.size(); axis-- > 0;) {
     if (counts[axis] == 1)
@@ -22,8 +21,7 @@ static int64_t runLength(ArrayRef<Value> strides, ArrayRef<int64_t> counts) {
   return run;
 }
 
-/// Numbers that are stored as they are computed, or rounded.
-static bool mayRun(Type type) {
+bool penstock::conversion::mayRun(Type type) {
   return llvm::isa<IntegerType, FloatType>(type) && !type.isInteger(1);
 }
 
@@ -51,7 +49,7 @@ SmallVector<Value> penstock::conversion::load(const GpuSite &site, const GpuBuff
                                               GpuIndices at, ArrayRef<int64_t> counts) {
   auto [ctx, b, x, s] = site.parts();
   Type type = llvm::cast<MemRefType>(buffer.memory.getType()).getElementType();
-  int64_t run = mayRun(type) ? runLength(buffer.strides, counts) : 1;
+  int64_t run = mayRun(type) && !buffer.inRegisters ? runLength(buffer.strides, counts) : 1;
   const int64_t bytes = run * scalarBytes(type), alignment = alignmentOf(site, buffer, at);
   const bool isWhole = bytes % 4 == 0 && alignment >= 4;
   if (!isWhole && !buffer.hasSlack && scalarBytes(type) < 4)
@@ -77,7 +75,8 @@ SmallVector<Value> penstock::conversion::load(const GpuSite &site, const GpuBuff
 void penstock::conversion::save(const GpuSite &site, ArrayRef<Value> values,
                                 const GpuBuffer &buffer, GpuIndices at, ArrayRef<int64_t> counts) {
   auto [ctx, b, x, s] = site.parts();
-  const int64_t run = mayRun(values[0].getType()) ? runLength(buffer.strides, counts) : 1;
+  const int64_t run =
+      mayRun(values[0].getType()) && !buffer.inRegisters ? runLength(buffer.strides, counts) : 1;
   int64_t number = 0;
   Value first;
   forEachPlace(counts, [&](ArrayRef<int64_t> place) {

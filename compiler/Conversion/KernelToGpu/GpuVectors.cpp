@@ -16,16 +16,25 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::conversion;
 
-/// Returns whether every box that the schedule names divides what it is of.
 LogicalResult penstock::conversion::checkVectors(KernelOp kernel) {
-  const auto found = kernel.walk([](Operation *op) {
+  const bool isTiled =
+      kernel.getSchedule()->get("mapping") == StringAttr::get(kernel.getContext(), "tile");
+  const auto found = kernel.walk([&](Operation *op) {
     auto vector = op->getAttrOfType<DictionaryAttr>("vector");
+    auto along = op->getAttrOfType<StringAttr>("along");
+    if (along && (!vector || !vector.contains(along) || isTiled)) {
+      op->emitOpError()
+          << "has the schedule `along`, which is to name an axis of its `vector`, in a "
+             "kernel that makes no tiles";
+      return WalkResult::interrupt();
+    }
     for (NamedAttribute entry : vector ? vector : DictionaryAttr::get(op->getContext())) {
       NamedTensorType type = typeOf(op->getResult(0));
       const int64_t axis = type.axisIndex(entry.getName());
       auto count = llvm::dyn_cast<IntegerAttr>(entry.getValue());
-      if (axis >= 0 && count && count.getInt() > 0 && type.getAxes()[axis].isStatic() &&
-          type.getAxes()[axis].extent % count.getInt() == 0)
+      if (axis >= 0 && count && count.getInt() > 0 &&
+          (entry.getName() == along ||
+           (type.getAxes()[axis].isStatic() && type.getAxes()[axis].extent % count.getInt() == 0)))
         continue;
       op->emitOpError() << "has the schedule `vector`, whose `" << entry.getName().getValue()
                         << "` is to name an axis of known extent, and a number that divides it";
@@ -223,13 +232,24 @@ static SmallVector<Value> makeElements(const GpuSite &site, Value tensor, GpuInd
       })
       .Case([&](MapOp op) { return mapped(site, op, at, counts); })
       .Case([&](ResampleOp op) { return resampled(site, op, at, counts); })
+      .Case([&](StackOp op) {
+        auto arm = [&](int64_t taken) {
+          return elements(site, op.getInputs()[taken], at.drop_front(), counts.drop_front());
+        };
+        return counts[0] > 1
+                   ? SmallVector<Value>()
+                   : oneOf(site, armOf(site, op, [&] { return at[0]; }),
+                           static_cast<int64_t>(op.getInputs().size()),
+                           SmallVector<Type>(static_cast<size_t>(product(counts)), type), arm);
+      })
       .Case([&](ChooseOp op) {
         const unsigned number = llvm::cast<OpResult>(tensor).getResultNumber();
         auto arm = [&](int64_t taken) {
           return elements(site, op.getArms()[taken].front().getTerminator()->getOperand(number), at,
                           counts);
         };
-        return oneOf(site, asIndex(site, op.getIndex()), static_cast<int64_t>(op.getArms().size()),
+        return oneOf(site, armOf(site, op, [&] { return asIndex(site, op.getIndex()); }),
+                     static_cast<int64_t>(op.getArms().size()),
                      SmallVector<Type>(static_cast<size_t>(product(counts)), type), arm);
       })
       .Default([](Operation *) { return SmallVector<Value>(); });

@@ -58,6 +58,10 @@ Value IndexMath::add(Value a, Value c) const {
 Value IndexMath::sub(Value a, Value c) const {
   if (auto amount = constantOf(c); amount && *amount < 0 && *amount != INT64_MIN)
     return add(a, constant(-*amount));
+  if (a == c)
+    return constant(0);
+  if (auto sum = a.getDefiningOp<arith::AddIOp>(); sum && sum.getLhs() == c)
+    return sum.getRhs();
   return make<arith::SubIOp>(a, c);
 }
 Value IndexMath::mul(Value a, Value c) const {

@@ -13,7 +13,7 @@
 // CHECK: %[[X:.*]] = memref.load %[[IN]][%[[FROM]]]
 // CHECK: memref.store %[[X]], %[[OUT]][%[[I]]]
 // CHECK: pipe.axes = ["w"], pipe.workers = "threads"
-pipe.kernel @mirrors "pixels" {
+pipe.kernel @mirrors "pixels" schedule {mapping = "grid", threads = 256 : i64} {
 ^bb0(%x: !pipe.tensor<u8[w=?]>):
   %n = pipe.extent %x "w" : !pipe.tensor<u8[w=?]>
   %one = pipe.constant 1 : i64 -> i64
@@ -49,7 +49,7 @@ pipe.kernel @stores_first "pixels" {
 // CHECK: memref.load
 // CHECK-NOT: memref.load
 // CHECK: return
-pipe.kernel @loads_once "pixels" {
+pipe.kernel @loads_once "pixels" schedule {mapping = "grid", threads = 256 : i64} {
 ^bb0(%x: !pipe.tensor<f32[w=15]>):
   %0 = pipe.map (%x, %x) : (!pipe.tensor<f32[w=15]>, !pipe.tensor<f32[w=15]>) -> !pipe.tensor<f32[w=15]> {
   ^bb0(%p: f32, %q: f32, %w: i64):

@@ -222,6 +222,38 @@ pipeline copies(a: path, b: path, c: path, d: path) {
   expectTheBitsOfTheReference(text, /*tiny=*/true);
 }
 
+// Strips of rows of any address, direction and length: flips that a sample decides, paddings around
+// rows of several types, choices, pixels of four channels, rows that are read twice, and what is
+// the same for all of a row.
+TEST(CudaPasses, StripsOfRows) {
+  expectTheBitsOfTheReference(R"(
+pipe 1
+use vision
+pipeline strips(a: path, b: path, c: path, d: path) {
+  for row in raw(pixels = column(a, u8[h = 41, w = 83, c = rgb]), four = column(b, u8[h = 20, w = 33, c = 4]),
+                 words = column(c, i32[h = 30, w = 45]), halves = column(d, u16[h = 9, w = 60]))
+  let left = draw int(0 .. 8)
+  let some = row.pixels[h = left .. left + 33, w = left .. left + 75] |> flip(w) if chance(0.5)
+  let wide = row.pixels[h = left .. left + 33, w = left .. left + 64] |> flip(w) if chance(0.5)
+  let around = row.words |> pad(5)
+  let there = around[h = left .. left + 31, w = left + 2 .. left + 45]
+  let framed = row.words |> pad(1)
+  let turned = row.words |> flip(w) if chance(0.5)
+  batch 6 {
+    output odd: u8[n, c, h, w] = some
+    output even: f16[n, c, h, w] = wide |> normalize(imagenet)
+    output grey: f32[n, c, h, w] = some |> to_tensor
+    output four: u8[n, h, w, c] = row.four |> flip(w) if chance(0.5)
+    output padded: i32[n, h, w] = there |> flip(w) if chance(0.5)
+    output pixels: f32[n, c, h, w] = row.pixels |> pad(6) |> random_crop(40) |> flip(w) if chance(0.5) |> to_tensor
+    output chosen: i32[n, h, w] = if left < 3 then there + 1 else if left < 5 then there * 3 else framed[h = 0 .. 31, w = 2 .. 45]
+    output twice: i32[n, h, w] = map (p in row.words, q in turned, j in index(turned, w)) { if j % 2 == 0 then max(p, q) else p }
+    output doubles: f64[n, h, w] = f64(row.halves |> flip(w) if chance(0.5))
+  }
+}
+)");
+}
+
 INSTANTIATE_TEST_SUITE_P(All, CudaExamples, testing::ValuesIn(test::exampleFiles()),
                          [](const auto &info) {
                            return std::filesystem::path(info.param).stem().string();

@@ -11,6 +11,7 @@ namespace cuda {
 #include "runtime/abi/random.h"
 #include "runtime/abi/scalar.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -135,6 +136,109 @@ TEST(CudaHeader, DrawsAreThoseOfTheHost) {
     EXPECT_EQ(static_cast<uint64_t>(cuda::pst_draw_permutation(key, id, element, n, at)),
               random::permute(bits, static_cast<uint64_t>(n), static_cast<uint64_t>(at)));
   }
+}
+
+//===--- rows ------------------------------------------------------------------===//
+
+/// Elements with 64 readable bytes around them; element i has the bits of i + 1, others those of 0.
+template <typename T> struct WithSlack {
+  alignas(16) std::byte bytes[64 + 128 * sizeof(T) + 64] = {};
+  T *at(size_t off) { return reinterpret_cast<T *>(bytes + 64) + off; }
+  WithSlack(size_t off, int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+      at(off)[i] = static_cast<T>(i + 1);
+  }
+};
+
+/// Loads 4 pixels of a row from every column, at every alignment and step, as they lie and with
+/// `fill` around them.
+template <typename T, int group> void loadsRows() {
+  constexpr int64_t columns = 11, length = 4;
+  constexpr int count = length * group;
+  for (size_t off = 0; off < 16 / sizeof(T); ++off) {
+    WithSlack<T> memory(off, columns * group);
+    for (int64_t step : {1, -1, 2, 0})
+      for (int64_t column = -length - 3; column < columns + length + 3; ++column) {
+        const int64_t last = column + step * (length - 1);
+        cuda::pst_run<T, count> plain = {}, padded = {};
+        cuda::pst_take_padded<group>(padded, memory.at(off), 0, column, step, columns, T(99));
+        const bool isInside = std::min(column, last) >= 0 && std::max(column, last) < columns;
+        if (isInside)
+          cuda::pst_take_row<group>(plain, memory.at(off), column * group, step);
+        for (int i = 0; i < count; ++i) {
+          const int64_t place = column + i / group * step;
+          const bool isOne = place >= 0 && place < columns;
+          const T right = isOne ? static_cast<T>(place * group + i % group + 1) : T(99);
+          EXPECT_EQ(padded.at(i), right) << off << " " << step << " " << column << " " << i;
+          if (isInside)
+            EXPECT_EQ(plain.at(i), right) << off << " " << step << " " << column << " " << i;
+        }
+      }
+    // A row that is not there is not read.
+    cuda::pst_run<T, count> none = {};
+    cuda::pst_take_padded<group>(none, static_cast<const T *>(nullptr), 0, -1, 1, 0, T(99));
+    EXPECT_EQ(none.at(count - 1), T(99));
+  }
+}
+TEST(CudaRows, AreLoadedFromAnyAddressInAnyDirection) {
+  loadsRows<uint8_t, 1>();
+  loadsRows<uint8_t, 3>();
+  loadsRows<uint8_t, 4>();
+  loadsRows<int16_t, 1>();
+  loadsRows<uint16_t, 3>();
+  loadsRows<float, 1>();
+  loadsRows<float, 3>();
+  loadsRows<double, 2>();
+}
+
+/// Strips begin at boundaries of 16 bytes, and have each pixel of a row, or the ends do, once.
+template <typename T, int group, int length> void takesApart() {
+  alignas(16) static T memory[16 * group];
+  for (int64_t at = 0; at < 16 * group; at += group)
+    for (int64_t size = 0; size < 5 * length; ++size) {
+      std::vector<int> times(static_cast<size_t>(size));
+      const int64_t head = cuda::pst_head<group, length>(memory, at);
+      EXPECT_LT(head, length);
+      for (int64_t begin = head; begin + length <= size; begin += length) {
+        if (length * group * sizeof(T) % 16 == 0)
+          EXPECT_EQ(reinterpret_cast<uintptr_t>(memory + at + begin * group) % 16, 0u);
+        for (int64_t i = 0; i < length; ++i)
+          ++times[static_cast<size_t>(begin + i)];
+      }
+      const int64_t ends = cuda::pst_ends<length>(head, size);
+      for (int64_t number = 0; number < 2 * (length - 1); ++number) {
+        const int64_t place = cuda::pst_loose<length>(number, head, size);
+        EXPECT_EQ(place < size, number < ends) << at << " " << size;
+        if (place < size)
+          ++times[static_cast<size_t>(place)];
+      }
+      EXPECT_EQ(std::ranges::count(times, 1), size) << at << " " << size;
+    }
+}
+TEST(CudaRows, AreTakenApartAtBoundariesOfWords) {
+  takesApart<uint8_t, 1, 16>();
+  takesApart<uint8_t, 3, 16>();
+  takesApart<uint8_t, 4, 4>();
+  takesApart<uint8_t, 1, 6>();
+  takesApart<uint16_t, 1, 8>();
+  takesApart<uint16_t, 3, 8>();
+  takesApart<float, 1, 4>();
+  takesApart<float, 3, 4>();
+  takesApart<double, 1, 2>();
+  takesApart<double, 3, 2>();
+}
+
+TEST(CudaRows, AreStoredFromAnyElementOn) {
+  cuda::pst_run<uint16_t, 24> row = {};
+  for (int i = 0; i < 24; ++i)
+    row.set(i, static_cast<uint16_t>(1000 + i));
+  for (int off = 0; off < 8; ++off)
+    for (int first : {0, 8, 16}) {
+      alignas(16) uint16_t memory[32] = {};
+      cuda::pst_put_row<8>(memory, off, row, first);
+      for (int i = 0; i < 32; ++i)
+        EXPECT_EQ(memory[i], i >= off && i < off + 8 ? 1000 + first + i - off : 0);
+    }
 }
 
 TEST(CudaHeader, StatesLieAsInTheKernelsAbi) {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Neighbours along a row that a GPU's thread loads and stores in words of 16 bytes.
+#pragma once
+
+#include "compiler/Dialect/PipeDialect.h"
+
+namespace penstock::schedules {
+
+/// Says that a thread makes what a kernel returns in strips of a row: `vector` names how many
+/// elements, a word of 16 bytes for each row, and `along` the row's axis. Only what is made of rows
+/// is: elements that lie side by side in inputs, in either direction, wherever the sample says,
+/// with constants around them. False, and nothing said, for others.
+bool chooseStrip(mlir::Value value);
+
+} // namespace penstock::schedules
