@@ -2,6 +2,7 @@
 #include "runtime/sched/RowHeaders.h"
 
 #include "runtime/core/Parallel.h"
+#include "runtime/media/video/VideoLibrary.h"
 #include "runtime/sched/Fetcher.h"
 #include "runtime/sched/Workers.h"
 
@@ -50,7 +51,7 @@ std::string nameOfNumbers(const plan::PlanT &tree) {
 
 /// Of the files of the first sample's row. None where they cannot be known again, such as those
 /// that have changed since `before`.
-HeaderIndex::Key keyOf(const Fetcher &files, Work &work, int64_t before) {
+std::vector<MediaPlace> placesOf(const Fetcher &files, Work &work, int64_t before) {
   const plan::PlanT &tree = work.program->tree();
   std::vector<MediaPlace> places;
   for (size_t media = 0; media < tree.media.size(); ++media)
@@ -60,7 +61,22 @@ HeaderIndex::Key keyOf(const Fetcher &files, Work &work, int64_t before) {
         return {};
       places.push_back(std::move(*place));
     }
-  return HeaderIndex::keyOf(places);
+  return places;
+}
+
+/// FFmpeg's version, whose decoders say how long some files are.
+uint64_t decodingLibrary() {
+  const auto module = videoModule();
+  return module ? uint64_t((*module)->library) << 32 | (*module)->sound_library : 0;
+}
+
+/// Returns whether headers of the first sample's row are known by decoding alone.
+bool isDecoded(Work &work) {
+  const auto &all = work.program->tree().media;
+  for (size_t media = 0; media < all.size(); ++media)
+    if (all[media]->of_rows && (work.media(0, media).video || work.media(0, media).sound))
+      return true;
+  return false;
 }
 
 /// The same of its headers. False where one cannot be read.
@@ -112,15 +128,27 @@ RowHeaders::read(const std::shared_ptr<const Program> &program) {
       work.begin(program, 1);
       work.row(0, 0) = rows[i];
       int64_t *const numbers = result.numbers.data() + i * width;
-      const auto key = kept ? keyOf(files, work, before) : HeaderIndex::Key();
-      if (const int64_t *known = kept ? kept->find(key) : nullptr) {
-        std::copy_n(known, width, numbers);
-        keys[i] = key;
-        continue;
+      const auto places = kept ? placesOf(files, work, before) : std::vector<MediaPlace>();
+      if (!places.empty() && !kept->isEmpty()) {
+        keys[i] = HeaderIndex::keyOf(places);
+        const int64_t *known = kept->find(keys[i]);
+        if (!known) {
+          keys[i] = HeaderIndex::keyOf(places, decodingLibrary());
+          known = kept->find(keys[i]);
+        }
+        if (known) {
+          std::copy_n(known, width, numbers);
+          continue;
+        }
+        keys[i] = {};
       }
       result.isBad[i] = !readNumbers(files, work, result.slots, block, numbers);
+      if (places.empty() || result.isBad[i])
+        continue;
+      const uint64_t library = isDecoded(work) ? decodingLibrary() : 0;
+      const auto key = HeaderIndex::keyOf(places, library);
       // Of the file that was read, and of none that took its place meanwhile.
-      if (key != HeaderIndex::Key() && !result.isBad[i] && keyOf(files, work, before) == key) {
+      if (HeaderIndex::keyOf(placesOf(files, work, before), library) == key) {
         keys[i] = key;
         isNew = true;
       }

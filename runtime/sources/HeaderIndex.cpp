@@ -29,12 +29,13 @@ CacheFolder headersBelow(const CacheFolder &folder) {
 
 } // namespace
 
-HeaderIndex::Key HeaderIndex::keyOf(std::span<const MediaPlace> places) {
+HeaderIndex::Key HeaderIndex::keyOf(std::span<const MediaPlace> places, uint64_t library) {
   std::vector<uint8_t> text;
   auto put = [&](const void *bytes, size_t size) {
     text.insert(text.end(), static_cast<const uint8_t *>(bytes),
                 static_cast<const uint8_t *>(bytes) + size);
   };
+  put(&library, sizeof library);
   for (const MediaPlace &place : places) {
     const std::string name = absolutePath(place.name);
     const std::array<uint64_t, 4> numbers = {name.size(), place.offset, place.size,

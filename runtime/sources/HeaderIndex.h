@@ -22,13 +22,15 @@ public:
   static constexpr uint64_t mostKeptBytes = uint64_t(1) << 30;
 
   /// 128 bits of names, sizes and times. Zeros: of files that cannot be known again, which the
-  /// caller says of those that have changed just now.
+  /// caller says of those that have changed just now. \param library  what read them, where
+  /// another version may find other numbers; 0: our own code did
   using Key = std::array<uint64_t, 2>;
-  static Key keyOf(std::span<const MediaPlace> files);
+  static Key keyOf(std::span<const MediaPlace> files, uint64_t library = 0);
 
   /// Reads what is kept below `folder`, if there is any. \param name  what the table and the
   /// numbers are. \param width  how many of a row.
   HeaderIndex(FileSystem &files, const CacheFolder &folder, std::string_view name, size_t width);
+  bool isEmpty() const { return count == 0; }
   /// Those of a row; null where they are not known.
   const int64_t *find(const Key &key) const;
   /// Keeps these rows in place of all others, but for those without a key. `numbers`: `width` of

@@ -62,6 +62,7 @@ TEST(HeaderIndex, AKeyIsAllThatMayChange) {
   EXPECT_EQ(HeaderIndex::keyOf({&same, 1}), key);
   const MediaPlace both[] = {file, file};
   EXPECT_NE(HeaderIndex::keyOf(both), key);
+  EXPECT_NE(HeaderIndex::keyOf({&file, 1}, 1), key); // FFmpeg's version
 }
 
 TEST(HeaderIndex, WhatIsKeptIsFoundByItsFileAlone) {
