@@ -215,7 +215,7 @@ class Utterances(Sounds):
         names = []
         for i in range(40):
             names.append(f"many/{i:02}.{['wav', 'flac'][i % 2]}")
-            self.put(names[-1], wave(i, self.seconds[i]))
+            os.utime(self.put(names[-1], wave(i, self.seconds[i])), (4e9, 4e9))  # never long ago: nothing is kept
         table = os.path.join(self.folder, "table.csv")
         with open(table, "w") as file:
             file.writelines(["file,samples\n"] + [f"{name},{int(s * RATE)}\n" for name, s in zip(names, self.seconds)])
