@@ -212,6 +212,8 @@ void StripRows::load(const StripReading &reading) {
   auto inputs = readingsBehind(site, reading);
   if (!inputs)
     return stop(reading.tensor);
+  if (auto map = reading.tensor.getDefiningOp<MapOp>()) // what it looks up it reads anywhere
+    map.walk([&](LoadOp looked) { stop(looked.getTensor()); });
   for (const StripReading &inner : *inputs)
     load(inner);
 }

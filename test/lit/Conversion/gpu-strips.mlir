@@ -97,6 +97,24 @@ pipe.kernel @reads_two_rows "pixels" schedule {mapping = "grid", threads = 64 : 
   pipe.return %2 : !pipe.tensor<u8[h=?, w=?]>
 }
 
+// What is looked up lies anywhere: also the row itself is read where it is needed then.
+// CHECK-LABEL: func.func @looks_up(
+// CHECK: scf.for
+// CHECK: memref.load %arg0
+// CHECK: memref.load %arg0
+// CHECK: } {pipe.unrolled}
+pipe.kernel @looks_up "pixels" {
+^bb0(%x: !pipe.tensor<u8[w=72]>, %sign: i64):
+  %0 = pipe.map (%x) : (!pipe.tensor<u8[w=72]>) -> !pipe.tensor<u8[w=72]> {
+  ^bb0(%p: ui8, %w: i64):
+    %i = pipe.cast value %p : ui8 -> i64
+    %q = pipe.load %x[%i] : !pipe.tensor<u8[w=72]> -> ui8
+    %m = pipe.binary max %p, %q : ui8
+    pipe.yield %m : ui8
+  }
+  pipe.return %0 : !pipe.tensor<u8[w=72]>
+}
+
 // A strip by hand, of any length.
 // CHECK-LABEL: func.func @by_hand(
 // CHECK: call @"pst_head<1, 6>"

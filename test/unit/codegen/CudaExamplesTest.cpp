@@ -248,6 +248,7 @@ pipeline strips(a: path, b: path, c: path, d: path) {
     output pixels: f32[n, c, h, w] = row.pixels |> pad(6) |> random_crop(40) |> flip(w) if chance(0.5) |> to_tensor
     output chosen: i32[n, h, w] = if left < 3 then there + 1 else if left < 5 then there * 3 else framed[h = 0 .. 31, w = 2 .. 45]
     output twice: i32[n, h, w] = map (p in row.words, q in turned, j in index(turned, w)) { if j % 2 == 0 then max(p, q) else p }
+    output looked: i32[n, h, w] = map (p in row.words) { max(p, row.words[h = i64(p) % 30, w = 3]) }
     output doubles: f64[n, h, w] = f64(row.halves |> flip(w) if chance(0.5))
   }
 }
