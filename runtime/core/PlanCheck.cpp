@@ -228,7 +228,8 @@ private:
     const size_t rank = kind == "video" ? 4 : 3;
     const int64_t channels = d.format == "rgb" ? 3 : 1;
     const bool hasChannels = b.dims.size() == rank && b.dims[rank - 1]->extent == channels;
-    const bool hasType = b.type == DType::u8 || (b.type == DType::u16 && kind == "image");
+    const bool hasType =
+        b.type == DType::u8 || ((b.type == DType::u16 || b.type == DType::f32) && kind == "image");
     return hasType && (hasChannels || (channels == 1 && b.dims.size() == rank - 1));
   }
 

@@ -11,19 +11,18 @@
 
 namespace penstock::runtime {
 
-/// Interleaved rows of bytes, or of u16 as this machine has them.
-enum class PixelFormat : uint8_t { Rgb, Gray, Rgb16, Gray16 };
+/// Interleaved rows of bytes, or of u16 or f32 as this machine has them.
+enum class PixelFormat : uint8_t { Rgb, Gray, Rgb16, Gray16, RgbFloat, GrayFloat };
 
 inline bool isGray(PixelFormat format) {
-  return format == PixelFormat::Gray || format == PixelFormat::Gray16;
-}
-inline bool isWide(PixelFormat format) {
-  return format == PixelFormat::Rgb16 || format == PixelFormat::Gray16;
+  return format == PixelFormat::Gray || format == PixelFormat::Gray16 ||
+         format == PixelFormat::GrayFloat;
 }
 inline uint32_t channelsOf(PixelFormat format) { return isGray(format) ? 1 : 3; }
-inline uint32_t pixelBytes(PixelFormat format) {
-  return channelsOf(format) * (isWide(format) ? 2 : 1);
+inline uint32_t channelBytes(PixelFormat format) {
+  return format <= PixelFormat::Gray ? 1 : format <= PixelFormat::Gray16 ? 2 : 4;
 }
+inline uint32_t pixelBytes(PixelFormat format) { return channelsOf(format) * channelBytes(format); }
 
 /// A box of pixels; `top` and `left` count from the upper left corner of the
 /// image as stored (before any EXIF orientation).

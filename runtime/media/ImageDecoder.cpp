@@ -26,16 +26,19 @@ bool isJpeg(std::span<const uint8_t> bytes) {
 Status ImageDecoder::decodeRegion(std::span<const uint8_t> bytes, PixelFormat format,
                                   const Region &region, uint8_t *out, size_t rowStride,
                                   DecodeStats &stats, Beside beside, EntropyIndexes *indexes) {
-  if (isJpeg(bytes) && !isWide(format)) // it reads its headers itself, with the same messages
+  if (isJpeg(bytes) &&
+      channelBytes(format) == 1) // it reads its headers itself, with the same messages
     return jpeg.decodeRegion(bytes, format, region, out, rowStride, stats, beside, indexes);
   auto info = probeImage(bytes, limits);
   if (!info)
     return info.error();
   if (!liesInside(region, *info))
     return Error{Code::InvalidArgument, "the region lies outside of the image"};
-  if (isWide(format) && info->depth != 16)
+  const uint32_t asked = 8 * channelBytes(format);
+  if (asked != 8 && info->depth != asked)
     return Error{Code::Unsupported, "the file has " + std::to_string(info->depth) +
-                                        " bits a channel, and 16 are asked for"};
+                                        " bits a channel, and " + std::to_string(asked) +
+                                        " are asked for"};
   const Target target{format, region, out, rowStride};
   ++stats.images;
   switch (info->format) {

@@ -18,12 +18,17 @@ bool hasAt(std::span<const uint8_t> bytes, size_t at, std::string_view magic) {
          std::string_view(reinterpret_cast<const char *>(bytes.data()) + at, magic.size()) == magic;
 }
 
+bool isPnm(std::span<const uint8_t> bytes) {
+  return bytes.size() >= 2 && bytes[0] == 'P' &&
+         ((bytes[1] >= '1' && bytes[1] <= '6') || bytes[1] == 'F' || bytes[1] == 'f');
+}
+
 Error unknownFormat(std::span<const uint8_t> bytes) {
   if (bytes.empty())
     return {Code::Truncated, "not an image file: it is empty"};
   if (const char *name = nameOfFormat(bytes))
     return {Code::Unsupported,
-            std::string(name) + " is not decoded (JPEG, PNG, WebP, BMP, PPM and PGM are)"};
+            std::string(name) + " is not decoded (JPEG, PNG, WebP, BMP, PPM, PGM and PFM are)"};
   return {Code::Unsupported, "not an image file: its first bytes are no image format's"};
 }
 
@@ -46,7 +51,7 @@ const char *nameOfFormat(std::span<const uint8_t> bytes) {
     return "a WebP file";
   if (hasAt(bytes, 0, "BM"))
     return "a BMP file";
-  if (bytes.size() >= 2 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6')
+  if (isPnm(bytes))
     return "a PNM file";
   if (hasAt(bytes, 0, "GIF8"))
     return "a GIF file";
@@ -78,10 +83,9 @@ Result<ImageInfo> probeImage(std::span<const uint8_t> bytes, const ImageLimits &
   }
   if (hasAt(bytes, 0, "BM"))
     return commonOf(ImageFormat::Bmp, probeBmp(bytes, limits), 1);
-  if (bytes.size() >= 2 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6') {
+  if (isPnm(bytes)) {
     auto info = probePnm(bytes, limits);
-    const int depth = !info || info->most <= 255 ? 8 : 16;
-    return commonOf(ImageFormat::Pnm, info, 1, info && info->isBits ? 1 : uint8_t(depth));
+    return commonOf(ImageFormat::Pnm, info, 1, info ? info->depth() : uint8_t(8));
   }
   return unknownFormat(bytes);
 }

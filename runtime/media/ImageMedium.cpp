@@ -32,7 +32,7 @@ std::optional<MediumLayout> pictureLayout(const MediumRequest &request, size_t r
   layout.offset = 4;
   layout.strides[rows] = stride;
   layout.strides[rows + 1] = pixel;
-  layout.strides[rows + 2] = isWide(pixelFormat(request)) ? 2 : 1;
+  layout.strides[rows + 2] = channelBytes(pixelFormat(request));
   return layout;
 }
 

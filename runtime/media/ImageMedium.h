@@ -33,9 +33,15 @@ private:
 };
 
 inline PixelFormat pixelFormat(const MediumRequest &request) {
-  const bool isGray = request.format == "gray", isWide = request.type == plan::DType::u16;
-  return isGray ? (isWide ? PixelFormat::Gray16 : PixelFormat::Gray)
-                : (isWide ? PixelFormat::Rgb16 : PixelFormat::Rgb);
+  const bool isGray = request.format == "gray";
+  switch (request.type) {
+  case plan::DType::f32:
+    return isGray ? PixelFormat::GrayFloat : PixelFormat::RgbFloat;
+  case plan::DType::u16:
+    return isGray ? PixelFormat::Gray16 : PixelFormat::Rgb16;
+  default:
+    return isGray ? PixelFormat::Gray : PixelFormat::Rgb;
+  }
 }
 
 } // namespace penstock::runtime

@@ -210,6 +210,11 @@ static std::optional<Tensor> numbersOf(const std::vector<uint8_t> &file, int64_t
   return *canonical(wanted);
 }
 
+/// Behind the name of a format of pixels.
+const char *depthOf(DType type) {
+  return type == DType::u16 ? "16" : type == DType::f32 ? "32" : "";
+}
+
 void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
   auto op = llvm::cast<pipe::DecodeOp>(self.op);
   const Bytes &data = std::get<Bytes>(machine.value(slot, op.getData()));
@@ -224,11 +229,12 @@ void runDecode(Machine &machine, Slot &slot, const Instruction &self) {
   const Media &media = mediaOf(machine, op);
   const bool isClip = op.getMedia() == "video";
   const auto asked = op.getAsked();
+  const bool isPicture = op.getMedia() == "image";
   auto image =
       isClip ? media.decodeClip(op.getFormat().str(), data, machine.integer(slot, asked[0]),
                                 wanted.extents[0], machine.integer(slot, asked[1]))
              : media.decode(op.getMedia().str(),
-                            op.getFormat().str() + (wanted.type == DType::u16 ? "16" : ""), data);
+                            op.getFormat().str() + (isPicture ? depthOf(wanted.type) : ""), data);
   if (!image)
     return fail(slot, "the media cannot be decoded");
   if (op.getOrient())

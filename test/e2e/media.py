@@ -79,6 +79,47 @@ class Headers(MediaTest):
 }""", "test.pipe:4:57: error: `probe` takes the bytes of a file, and this is int")
 
 
+class Floats(MediaTest):
+    """PFM, as maps of depth and disparity come: the lowest row first, in either order of bytes."""
+
+    def pfm(self, values, order, scale):
+        head = f"{'PF' if values.ndim == 3 else 'Pf'}\n{values.shape[1]} {values.shape[0]}\n{scale}\n"
+        return head.encode() + numpy.flipud(values).astype(order + "f4").tobytes()
+
+    def test_pixels(self):
+        rng = numpy.random.default_rng(5)
+        plane, colours = (rng.normal(0, 1e3, shape).astype("f4") for shape in ((12, 17), (12, 17, 3)))
+        plane[0, :3] = numpy.inf, -0.0, 1e-40
+        for order, scale in (("<", "-1.0"), (">", "1"), ("<", "-0.0039216"), (">", "+2e0")):
+            found = self.decoded(self.files([self.pfm(plane, order, scale)]), {
+                "gray": ("f32[n, h <= 20, w <= 20, c] pad 0.0", "row.data |> decode(gray, depth = 32)"),
+                "rgb": ("f32[n, h, w, c]", "(row.data |> decode(rgb, depth = 32))[h = 3 .. 7, w = 5 .. 6]"),
+                "depth": ("i64[n]", "probe(row.data, image).depth")})
+            numpy.testing.assert_array_equal(found["gray"][:12, :17, 0].view("u4"), plane.view("u4"))
+            numpy.testing.assert_array_equal(found["rgb"], numpy.repeat(plane[3:7, 5:6, None], 3, 2))
+            self.assertEqual(found["depth"].tolist(), 32)
+            found = self.decoded(self.files([self.pfm(colours, order, scale)]), {
+                "rgb": ("f32[n, h, w, c]", "(row.data |> decode(rgb, depth = 32))[h = 2 .. 12, w = 1 .. 17]")})
+            numpy.testing.assert_array_equal(found["rgb"], colours[2:, 1:])
+
+    def test_what_is_wrong(self):
+        plane = numpy.ones((8, 8), "f4")
+        good = self.pfm(plane, "<", "-1")
+        contents = 20 * [good] + [good[:-1], good.replace(b"-1", b"0 "), good.replace(b"-1", b"xy"), self.pfm(numpy.ones((8, 8, 3)), "<", "-1"), good[:9]]
+        text = """pipeline test(list: path, root: path) with on_error = substitute(100%) {
+  for row in file_list(list, root)
+  let x = row.data |> decode(gray, depth = 32)
+  batch 1 per rank last drop { output y: f32[n, h, w, c] = x[h = 0 .. 1, w = 0 .. 1] }
+}"""
+        said = self.run_tool("run", self.write(text), *self.files(contents)).stderr
+        for message in ("20.bin: truncated PNM: it has 265 bytes of 266", "21.bin: damaged PNM: a scale that is no number, or 0",
+                        "22.bin: damaged PNM: a number of its header cannot be read", "23.bin: a PFM of colours gives no gray",
+                        "24.bin: truncated PNM: it ends after 9 bytes, inside its header"):
+            self.assertIn(message, said)
+        said = self.run_tool("run", self.write(text.replace(", depth = 32", "").replace("f32", "u8")), *self.files([good]), expect=1).stderr
+        self.assertIn("the file has floats: `depth = 32` gives them, in place of 8 or 16 bits", said)
+
+
 class SixteenBits(MediaTest):
     def test_pixels_and_their_orientation(self):
         values = numpy.random.default_rng(4).integers(0, 1 << 16, (12, 17), dtype=numpy.uint16)
@@ -117,7 +158,7 @@ class SixteenBits(MediaTest):
 
     def test_mistakes_are_told_at_their_place(self):
         for decode, column, message in (
-                ("decode(gray, depth = 12)", 49, "a depth of 12 bits; pixels have 8 or 16"),
+                ("decode(gray, depth = 12)", 49, "a depth of 12 bits; pixels have 8 or 16, or 32 as floats"),
                 ("decode(gray, count = 3, depth = 16)", 60, "the frames of a video have 8 bits a channel"),
                 ("decode(gray, depth = row.bits)", 49, "`depth` must be known when compiling")):
             with self.subTest(decode):

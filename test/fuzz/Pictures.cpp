@@ -63,9 +63,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const Result<ImageInfo> info = probeImage(file, limits);
   if (!info)
     return 0;
-  constexpr PixelFormat formats[] = {PixelFormat::Rgb, PixelFormat::Gray, PixelFormat::Rgb16,
-                                     PixelFormat::Gray16};
-  const PixelFormat format = formats[choices.take<uint8_t>() % (info->depth == 16 ? 4 : 2)];
+  constexpr PixelFormat formats[] = {PixelFormat::Rgb,      PixelFormat::Gray,
+                                     PixelFormat::Rgb16,    PixelFormat::Gray16,
+                                     PixelFormat::RgbFloat, PixelFormat::GrayFloat};
+  const int choice = choices.take<uint8_t>();
+  const PixelFormat format = formats[info->depth == 32   ? 4 + choice % 2
+                                     : info->depth == 16 ? choice % 4
+                                                         : choice % 2];
   const Region region = anyRegion(choices, *info);
   const size_t channels = pixelBytes(format), row = info->width * channels;
 

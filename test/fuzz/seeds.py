@@ -36,6 +36,8 @@ def pictures():
                               struct.pack("<IiiHHIIiiII", 40, 13, 9, 1, bits, way, 0, 0, 0, 0, 0) + bytes(range(4)) * (1 << bits))
     for bits, way, runs in ((8, 1, b"\x04\7\0\3abc\0\0\2\0\0\1\1\x0d\5"), (4, 2, b"\x09\x12\0\4ab\0\0\x0d\x34")):
         yield f"rle{bits}.bmp", head(bits, way) + 9 * (runs + b"\0\0") + b"\0\1"
+    for kind, channels, scale in (("Pf", 1, "-1.0"), ("PF", 3, "1")):
+        yield kind + ".pfm", f"{kind}\n13 9\n{scale}\n".encode() + rng.normal(0, 9, 9 * 13 * channels).astype("f4").tobytes()
     yield "text.pbm", b"P1 5 2 01101 # five\n0 1 0 0 1"
     yield "text.pgm", b"P2 3 2 300 0 1 2 #\n300 4 5 "
     yield "text.ppm", b"P3 2 1 7 1 2 3 4 5 6\n"

@@ -4,9 +4,8 @@
 //
 //   decode-image
 //
-// A line is `rgb|gray|rgb16|gray16 TOP LEFT HEIGHT WIDTH FILE`; a height of 0 means the whole
-// image. The answer is `ok HEIGHT WIDTH ORIENTATION` and the pixels, or
-// `error MESSAGE`.
+// A line is `rgb|gray|rgb16|gray16|rgb32|gray32 TOP LEFT HEIGHT WIDTH FILE`; a height of 0 means
+// the whole image. The answer is `ok HEIGHT WIDTH ORIENTATION` and the pixels, or `error MESSAGE`.
 #include "runtime/media/ImageDecoder.h"
 #include "runtime/media/ImageHeader.h"
 
@@ -36,6 +35,8 @@ static Status answer(ImageDecoder &decoder, const std::string &line) {
   const PixelFormat format = kind == "gray"     ? PixelFormat::Gray
                              : kind == "gray16" ? PixelFormat::Gray16
                              : kind == "rgb16"  ? PixelFormat::Rgb16
+                             : kind == "gray32" ? PixelFormat::GrayFloat
+                             : kind == "rgb32"  ? PixelFormat::RgbFloat
                                                 : PixelFormat::Rgb;
   const size_t row = size_t(region.width) * pixelBytes(format);
   std::vector<uint8_t> pixels(row * region.height);

@@ -503,7 +503,7 @@ class Formats(unittest.TestCase):
 
     def test_other_formats_are_named(self):
         image = picture(self.rng, 8, 8)
-        rest = " is not decoded (JPEG, PNG, WebP, BMP, PPM and PGM are)"
+        rest = " is not decoded (JPEG, PNG, WebP, BMP, PPM, PGM and PFM are)"
         self.assertEqual(self.decode(saved(image.quantize(8), "GIF")), "a GIF file" + rest)
         self.assertEqual(self.decode(saved(image, "TIFF")), "a TIFF file" + rest)
         self.assertEqual(self.decode(b"hello"),

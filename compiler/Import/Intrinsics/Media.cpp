@@ -188,13 +188,13 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
   if (!isClip && (isVideo(data.ir) || given(3) || given(5)))
     fail(range, "`decode` of a video needs `count`, the number of its frames that are wanted",
          "`decode(rgb, first = 0, count = 16, step = 4)`");
-  bool isWide = false;
+  int64_t depth = 8;
   if (given(8)) {
-    const int64_t depth = demandInt(args[8].value, args[8].range, "`depth`");
-    if (depth != 8 && depth != 16)
-      fail(args[8].range, "a depth of " + std::to_string(depth) + " bits; pixels have 8 or 16");
-    isWide = depth == 16;
-    if (isClip && isWide)
+    depth = demandInt(args[8].value, args[8].range, "`depth`");
+    if (depth != 8 && depth != 16 && depth != 32)
+      fail(args[8].range,
+           "a depth of " + std::to_string(depth) + " bits; pixels have 8 or 16, or 32 as floats");
+    if (isClip && depth != 8)
       fail(args[8].range, "the frames of a video have 8 bits a channel");
   }
   const char *medium = isClip ? "video" : "image";
@@ -205,11 +205,10 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
                             args[2].range, "`orient`") != 0;
   auto header = [&](const char *name) { return headerNumber(medium, name, data.ir); };
   mlir::Value height = header("height"), width = header("width");
-  if (isWide) {
-    mlir::Value depth = header("depth");
-    check(compare(pipe::Predicate::eq, depth, intConstant(16)),
-          "the file has {0} bits a channel, and `depth = 16` is for files of {1}", depth,
-          intConstant(16));
+  if (depth != 8) {
+    mlir::Value found = header("depth"), wanted = intConstant(depth);
+    check(compare(pipe::Predicate::eq, found, wanted),
+          "the file has {0} bits a channel, and `depth = {1}` is for files of {1}", found, wanted);
   }
   if (orient) { // the last four orientations exchange the sides
     mlir::Value turned = compare(pipe::Predicate::ge, header("orientation"), intConstant(5));
@@ -235,7 +234,8 @@ Val Intrinsics::decode(Args args, dsl::SourceRange range) {
     axes.insert(axes.begin(), count);
   }
   mlir::Type channel =
-      mlir::IntegerType::get(&context, isWide ? 16 : 8, mlir::IntegerType::Unsigned);
+      depth == 32 ? mlir::Type(base.getF32Type())
+                  : mlir::IntegerType::get(&context, unsigned(depth), mlir::IntegerType::Unsigned);
   auto op =
       base.create<pipe::DecodeOp>(here, tensorOf(channel, axes), medium, format, data.ir, frames,
                                   sizesOf(axes), mlir::ArrayAttr(), mlir::ValueRange(), orient);

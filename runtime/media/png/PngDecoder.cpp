@@ -172,7 +172,7 @@ Status decodePng(std::span<const uint8_t> bytes, const Target &target, const Ima
         if (y < top || y >= bottom)
           return;
         uint8_t *out = target.out + (y - top) * target.rowStride;
-        if (isWide(target.format))
+        if (channelBytes(target.format) == 2)
           convertWideRow(*info, row, target, out);
         else
           convertRow(*info, parts->palette, row, target, out);

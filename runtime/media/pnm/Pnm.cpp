@@ -5,6 +5,8 @@
 #include "runtime/media/Pixels.h"
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -21,15 +23,26 @@ class HeaderReader {
 public:
   explicit HeaderReader(std::span<const uint8_t> bytes) : bytes(bytes) {}
 
+  /// The scale of float maps, with the one white space behind it.
+  Result<double> scale() {
+    skipSpace();
+    char text[32] = {};
+    size_t length = 0;
+    while (at < bytes.size() && !isSpace(bytes[at]) && length + 1 < sizeof text)
+      text[length++] = char(bytes[at++]);
+    if (at == bytes.size())
+      return truncated();
+    double value = 0;
+    const auto [end, problem] = std::from_chars(text + (*text == '+'), text + length, value);
+    if (problem != std::errc() || end != text + length || !isSpace(bytes[at]))
+      return unreadable();
+    ++at;
+    return value;
+  }
+
   /// The next number, and the one white space behind it.
   Result<uint32_t> number() {
-    while (at < bytes.size() && (isSpace(bytes[at]) || bytes[at] == '#')) {
-      if (bytes[at] == '#')
-        while (at < bytes.size() && bytes[at] != '\n' && bytes[at] != '\r')
-          ++at;
-      else
-        ++at;
-    }
+    skipSpace();
     constexpr size_t mostDigits = 9;
     const size_t begin = at;
     uint32_t value = 0;
@@ -37,10 +50,9 @@ public:
       if (at - begin < mostDigits)
         value = value * 10 + (bytes[at] - '0');
     if (at == bytes.size())
-      return Error{Code::Truncated, "truncated PNM: it ends after " + std::to_string(bytes.size()) +
-                                        " bytes, inside its header"};
+      return truncated();
     if (at == begin || at - begin > mostDigits || !isSpace(bytes[at]))
-      return Error{Code::Corrupt, "damaged PNM: a number of its header cannot be read"};
+      return unreadable();
     ++at;
     return value;
   }
@@ -48,6 +60,23 @@ public:
   size_t at = 2; // behind the magic number
 
 private:
+  void skipSpace() {
+    while (at < bytes.size() && (isSpace(bytes[at]) || bytes[at] == '#')) {
+      if (bytes[at] == '#')
+        while (at < bytes.size() && bytes[at] != '\n' && bytes[at] != '\r')
+          ++at;
+      else
+        ++at;
+    }
+  }
+  Error truncated() const {
+    return {Code::Truncated, "truncated PNM: it ends after " + std::to_string(bytes.size()) +
+                                 " bytes, inside its header"};
+  }
+  static Error unreadable() {
+    return {Code::Corrupt, "damaged PNM: a number of its header cannot be read"};
+  }
+
   std::span<const uint8_t> bytes;
 };
 
@@ -155,6 +184,33 @@ Status decodeWidePnm(std::span<const uint8_t> bytes, const PnmInfo &info, const 
   return {};
 }
 
+/// Floats, of a file that has them.
+Status decodeFloats(std::span<const uint8_t> bytes, const PnmInfo &info, const Target &target,
+                    DecodeStats &stats) {
+  const size_t channels = channelsOf(target.format);
+  if (channels < info.channels)
+    return Error{Code::Unsupported,
+                 "a PFM of colours gives no gray; `decode(rgb, depth = 32)` gives its colours"};
+  const Region &region = target.region;
+  stats.rowsDecoded += region.height;
+  for (uint32_t y = 0; y < region.height; ++y) {
+    const uint8_t *row =
+        bytes.data() + info.pixels + info.stride * (info.height - 1 - region.top - y);
+    auto *out = reinterpret_cast<float *>(target.out + y * target.rowStride);
+    for (size_t i = 0; i < region.width * channels; ++i) {
+      const size_t pixel = region.left + i / channels;
+      const size_t channel = info.channels == 1 ? 0 : i % channels;
+      uint32_t value;
+      std::memcpy(&value, row + 4 * (pixel * info.channels + channel), sizeof value);
+      if (info.isBigEndian)
+        value = __builtin_bswap32(value);
+      const float number = std::bit_cast<float>(value);
+      out[i] = number == number ? number : std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  return {};
+}
+
 } // namespace
 
 Result<PnmInfo> probePnm(std::span<const uint8_t> bytes, const ImageLimits &limits) {
@@ -164,17 +220,26 @@ Result<PnmInfo> probePnm(std::span<const uint8_t> bytes, const ImageLimits &limi
   if (!isSpace(bytes[2]))
     return Error{Code::Corrupt, "damaged PNM: no white space behind its first two bytes"};
   PnmInfo info;
-  info.channels = kind == '3' || kind == '6' ? 3 : 1;
+  info.channels = kind == '3' || kind == '6' || kind == 'F' ? 3 : 1;
+  info.isFloat = kind == 'F' || kind == 'f';
   info.isBits = kind == '1' || kind == '4';
   info.isText = kind < '4';
   HeaderReader header(bytes);
   for (uint32_t *value : {&info.width, &info.height, &info.most}) {
-    if (info.isBits && value == &info.most)
+    if ((info.isBits || info.isFloat) && value == &info.most)
       break;
     auto number = header.number();
     if (!number)
       return number.error();
     *value = *number;
+  }
+  if (info.isFloat) {
+    auto scale = header.scale();
+    if (!scale)
+      return scale.error();
+    if (!std::isfinite(*scale) || *scale == 0)
+      return Error{Code::Corrupt, "damaged PNM: a scale that is no number, or 0"};
+    info.isBigEndian = *scale > 0;
   }
   if (info.most < 1 || info.most > 65535)
     return Error{Code::Corrupt, "damaged PNM: a largest value of " + std::to_string(info.most) +
@@ -186,8 +251,7 @@ Result<PnmInfo> probePnm(std::span<const uint8_t> bytes, const ImageLimits &limi
     info.stride = size_t(info.width) * info.channels; // when it is read
     return info;
   }
-  info.stride = info.isBits ? (size_t(info.width) + 7) / 8
-                            : size_t(info.width) * info.channels * (info.most > 255 ? 2 : 1);
+  info.stride = (size_t(info.width) * info.channels * info.depth() + 7) / 8;
   const uint64_t end = info.pixels + uint64_t(info.stride) * info.height;
   if (bytes.size() < end)
     return Error{Code::Truncated, "truncated PNM: it has " + std::to_string(bytes.size()) +
@@ -200,7 +264,12 @@ Status decodePnm(std::span<const uint8_t> bytes, const Target &target, const Ima
   auto info = probePnm(bytes, limits);
   if (!info)
     return info.error();
-  if (isWide(target.format))
+  if (info->isFloat && channelBytes(target.format) != 4)
+    return Error{Code::Unsupported,
+                 "the file has floats: `depth = 32` gives them, in place of 8 or 16 bits"};
+  if (info->isFloat)
+    return decodeFloats(bytes, *info, target, stats);
+  if (channelBytes(target.format) == 2)
     return decodeWidePnm(bytes, *info, target, limits, work, stats);
   if (info->isText)
     if (Status status = readText<uint8_t>(bytes, *info, limits, work); !status)
