@@ -9,6 +9,7 @@
 #pragma once
 
 #include <math.h>
+#include <setjmp.h>
 #include <ucontext.h>
 
 #ifdef __clang__ // the shim itself is not watched
@@ -31,7 +32,9 @@ static pst_dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 enum pst_wait { PST_READY, PST_AT_BLOCK, PST_AT_WARP, PST_AT_EXCHANGE, PST_DONE };
 struct pst_fiber {
-  ucontext_t context;
+  ucontext_t begin; // where it has not run yet
+  jmp_buf place;    // where it waits
+  bool runs;
   unsigned char *stack;
   pst_wait wait;
   unsigned turn;              // counts the warp's exchanges
@@ -40,16 +43,22 @@ struct pst_fiber {
 };
 static const unsigned pst_stack_bytes = 512 * 1024;
 static pst_fiber *pst_fibers;
-static ucontext_t pst_scheduler;
+static unsigned char *pst_stacks; // of all of them
+static unsigned pst_fiber_count;
+static jmp_buf pst_scheduler;
 
-static void pst_pause(pst_wait wait) {
+// swapcontext() asks the system for the mask of signals at each turn; these do not.
+static __attribute__((noinline)) void pst_pause(pst_wait wait) {
   pst_watching = false;
-  pst_fibers[threadIdx.x].wait = wait;
-  swapcontext(&pst_fibers[threadIdx.x].context, &pst_scheduler);
+  pst_fiber &fiber = pst_fibers[threadIdx.x];
+  fiber.wait = wait;
+  if (_setjmp(fiber.place) == 0)
+    _longjmp(pst_scheduler, 1);
 }
 static void pst_leave_block() {
   pst_fibers[threadIdx.x].wait = PST_DONE;
-  setcontext(&pst_scheduler);
+  pst_fibers[threadIdx.x].runs = false;
+  _longjmp(pst_scheduler, 1);
 }
 static inline void __syncthreads() { pst_pause(PST_AT_BLOCK); }
 static inline void __syncwarp(unsigned = ~0u) { pst_pause(PST_AT_WARP); }
@@ -158,7 +167,7 @@ static const pst_shim_launch *pst_launched;
 /// Dynamic shared memory of the block at hand.
 static unsigned char *pst_shared_memory;
 
-static void pst_resume(unsigned thread, unsigned phase) {
+static __attribute__((noinline)) void pst_resume(unsigned thread, unsigned phase) {
   pst_fiber &fiber = pst_fibers[thread];
   threadIdx.x = thread;
   pst_me = thread;
@@ -168,14 +177,40 @@ static void pst_resume(unsigned thread, unsigned phase) {
   pst_my_stack = (uintptr_t)fiber.stack;
   pst_my_stack_end = pst_my_stack + pst_stack_bytes;
   pst_watching = true;
-  swapcontext(&pst_scheduler, &fiber.context);
+  if (_setjmp(pst_scheduler) == 0) {
+    if (fiber.runs)
+      _longjmp(fiber.place, 1);
+    fiber.runs = true;
+    setcontext(&fiber.begin);
+  }
   pst_watching = false;
 }
 
+/// One block after the other.
 static void pst_enter() {
-  pst_launched->kernel(pst_launched->samples, pst_launched->status);
-  pst_watching = false;
-  pst_leave_block();
+  for (;;) {
+    pst_launched->kernel(pst_launched->samples, pst_launched->status);
+    pst_pause(PST_DONE);
+  }
+}
+
+/// What is kept for the next launch. Fibers that a fault left within a kernel begin anew.
+static void pst_take_fibers(unsigned count) {
+  if (count > pst_fiber_count) {
+    free(pst_fibers);
+    free(pst_stacks);
+    pst_fibers = (pst_fiber *)calloc(count, sizeof(pst_fiber));
+    pst_stacks = (unsigned char *)malloc((size_t)count * pst_stack_bytes);
+    pst_fiber_count = count;
+  }
+  for (unsigned i = 0; i < pst_fiber_count; ++i) {
+    pst_fibers[i].stack = pst_stacks + (size_t)i * pst_stack_bytes;
+    pst_fibers[i].runs &= pst_fibers[i].wait == PST_DONE;
+  }
+}
+static __attribute__((destructor)) void pst_free_fibers() {
+  free(pst_fibers);
+  free(pst_stacks);
 }
 
 static void pst_order(unsigned *numbers, unsigned count, int order, unsigned long long *seed) {
@@ -212,13 +247,15 @@ static bool pst_block(int order, unsigned long long *seed, unsigned *numbers) {
   unsigned phase = 0;
   for (unsigned i = 0; i < blockDim.x; ++i) {
     pst_fiber &fiber = pst_fibers[i];
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack;
-    fiber.context.uc_stack.ss_size = pst_stack_bytes;
-    fiber.context.uc_link = nullptr;
     fiber.wait = PST_READY;
     fiber.turn = fiber.warp_phase = 0;
-    makecontext(&fiber.context, pst_enter, 0);
+    if (fiber.runs)
+      continue;
+    getcontext(&fiber.begin);
+    fiber.begin.uc_stack.ss_sp = fiber.stack;
+    fiber.begin.uc_stack.ss_size = pst_stack_bytes;
+    fiber.begin.uc_link = nullptr;
+    makecontext(&fiber.begin, pst_enter, 0);
   }
   for (;;) {
     bool ran = false, open = false;
@@ -254,15 +291,12 @@ pst_shim_run(const pst_shim_launch *launch) {
   blockDim = {launch->threads, 1, 1};
   pst_here = &blockIdx.x;
   const unsigned threads = launch->threads, blocks = launch->blocks * launch->count;
-  pst_fibers = (pst_fiber *)calloc(threads, sizeof(pst_fiber));
-  unsigned char *stacks = (unsigned char *)malloc((size_t)threads * pst_stack_bytes);
+  pst_take_fibers(threads);
   unsigned *numbers = (unsigned *)malloc((threads + blocks) * sizeof(unsigned));
   // A line more at either end, in no region.
   unsigned char *shared =
       (unsigned char *)aligned_alloc(64, (launch->shared_bytes + 255) / 64 * 64);
   pst_shared_memory = shared + 64;
-  for (unsigned i = 0; i < threads; ++i)
-    pst_fibers[i].stack = stacks + (size_t)i * pst_stack_bytes;
   unsigned long long seed = launch->seed;
   pst_order(numbers + threads, blocks, launch->order, &seed);
   pst_watch(*launch, pst_shared_memory);
@@ -280,8 +314,6 @@ pst_shim_run(const pst_shim_launch *launch) {
   pst_watch_no_more();
   free(shared);
   free(numbers);
-  free(stacks);
-  free(pst_fibers);
   return pst_faulty ? &pst_fault : nullptr;
 }
 

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 namespace penstock::differential {
@@ -14,6 +15,16 @@ static std::string contents(const std::string &path) {
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
+}
+
+/// Where a compiled text lies that other processes may have compiled, too: in the folder that
+/// PENSTOCK_SHIM_CACHE names, of one test. Empty: nowhere.
+static std::string sharedPath(const std::string &text, bool isWatched) {
+  const char *folder = std::getenv("PENSTOCK_SHIM_CACHE");
+  if (!folder)
+    return "";
+  return std::string(folder) + "/" + std::to_string(std::hash<std::string>()(text)) +
+         (isWatched ? "-watched.so" : ".so");
 }
 
 std::unique_ptr<ShimLibrary> ShimLibrary::compile(const std::string &text, std::string &error,
@@ -39,11 +50,21 @@ std::unique_ptr<ShimLibrary> ShimLibrary::compile(const std::string &text, std::
           "/codegen/cuda -c " +
           folder + "/kernels.cu -o " + folder + "/kernels.o" + messages,
       compiler + " -shared " + folder + "/kernels.o -o " + folder + "/kernels.so" + messages};
-  for (const std::string &command : commands)
-    if (std::system(command.c_str()) != 0) {
-      error = "the text does not compile: " + contents(folder + "/messages") + text;
-      return nullptr;
+  // A copy: a file that is opened twice is one library, with one shim.
+  const std::string shared = sharedPath(text, isWatched), own = folder + "/kernels.so";
+  std::error_code failed;
+  if (shared.empty() || !std::filesystem::copy_file(shared, own, failed)) {
+    for (const std::string &command : commands)
+      if (std::system(command.c_str()) != 0) {
+        error = "the text does not compile: " + contents(folder + "/messages") + text;
+        return nullptr;
+      }
+    if (!shared.empty()) {
+      const std::string whole = shared + folder.substr(folder.rfind('-'));
+      std::filesystem::copy_file(own, whole, failed);
+      std::filesystem::rename(whole, shared, failed);
     }
+  }
   made->library = dlopen((folder + "/kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!made->library) {
     error = dlerror();

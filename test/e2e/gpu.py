@@ -71,7 +71,7 @@ PIPELINES = {
 class Gpu(ToolTest):
     def environment(self):
         return {**super().environment(), "LD_LIBRARY_PATH": FAKES, "PENSTOCK_NVRTC": os.path.join(FAKES, "libnvrtc.so"),
-                "PENSTOCK_FAKE_GPU": self.behaviour}
+                "PENSTOCK_FAKE_GPU": self.behaviour, "PENSTOCK_SHIM_CACHE": self.shared_cache}
 
     def setUp(self):
         super().setUp()
