@@ -127,7 +127,7 @@ void setRun(mlir::memref::LoadOp load, const RunAccess &run);
 void setRun(mlir::memref::StoreOp store, const RunAccess &run);
 
 /// An array of a thread's own that is to be held in registers, so that its elements have no
-/// addresses, and a loop over them that is written out, so that each place is known.
+/// addresses, and a loop over them that is unrolled, so that each place is known.
 bool isInRegisters(mlir::memref::AllocaOp array);
 void setInRegisters(mlir::memref::AllocaOp array);
 bool isUnrolled(mlir::scf::ForOp loop);

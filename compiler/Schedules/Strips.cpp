@@ -17,6 +17,7 @@
 using namespace mlir;
 using namespace penstock::pipe;
 using penstock::analysis::stepAlong;
+using penstock::schedules::isChannels;
 
 /// Bytes of the widest access.
 static constexpr int64_t accessBytes = 16;
@@ -27,7 +28,7 @@ static constexpr int64_t mostChoices = 3;
 /// Operations of maps that the elements of a strip take, in all arms: a thread's code.
 static constexpr int64_t mostOperations = 2048;
 
-static bool isChannels(const Axis &axis) {
+bool penstock::schedules::isChannels(const Axis &axis) {
   return axis.isStatic() && axis.extent > 1 && axis.extent <= mostChannels;
 }
 

@@ -7,6 +7,9 @@
 
 namespace penstock::schedules {
 
+/// Returns whether an axis is short, such as channels: a thread makes it whole.
+bool isChannels(const pipe::Axis &axis);
+
 /// Says that a thread makes what a kernel returns in strips of a row: `vector` names how many
 /// elements, a word of 16 bytes for each row, and `along` the row's axis. Only what is made of rows
 /// is: elements that lie side by side in inputs, in either direction, wherever the sample says,

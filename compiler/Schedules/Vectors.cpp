@@ -11,18 +11,12 @@ using namespace mlir;
 using namespace penstock;
 using namespace penstock::pipe;
 
-/// An axis such as channels, which a thread makes whole.
-static constexpr int64_t channels = 4;
 /// Sums that a thread keeps in registers, and elements that it only moves or maps.
 static constexpr int64_t mostSums = 12, mostElements = 48;
 /// Operations of maps that a thread's elements take: its code.
 static constexpr int64_t mostMapped = 512;
 /// Bytes of a row that a thread writes.
 static constexpr int64_t mostRowBytes = 32;
-
-static bool isShort(const Axis &axis) {
-  return axis.isStatic() && axis.extent > 1 && axis.extent <= channels;
-}
 
 namespace {
 /// What one element is made of, as far as memory.
@@ -54,7 +48,7 @@ static Made behind(Value value) {
     Operation *op = reached[next].getDefiningOp();
     if (!op || (op->hasAttr("schedule") && reached[next] != value)) {
       auto axes = tensorOf(reached[next]).getAxes();
-      if (!axes.empty() && isShort(axes.back()))
+      if (!axes.empty() && schedules::isChannels(axes.back()))
         made.interleaved.insert(axes.back().name);
       continue;
     }
@@ -98,13 +92,13 @@ static void chooseVector(Value value) {
   };
   auto axes = type.getAxes();
   int64_t row = type.getRank() - 1; // the axis along which neighbours lie
-  if (isShort(axes.back())) {
+  if (schedules::isChannels(axes.back())) {
     if (!made.resampled.contains(axes.back().name))
       take(axes.back(), axes.back().extent);
     --row;
   }
   for (int64_t axis = 0; axis < row && vector.empty(); ++axis)
-    if (isShort(axes[axis]) && made.interleaved.contains(axes[axis].name) &&
+    if (schedules::isChannels(axes[axis]) && made.interleaved.contains(axes[axis].name) &&
         !made.resampled.contains(axes[axis].name))
       take(axes[axis], axes[axis].extent);
   if (row >= 0 && axes[row].isStatic() && !made.resampled.contains(axes[row].name)) {
@@ -127,7 +121,7 @@ static bool dividesIntoWords(Value value) {
     return false;
   const Made made = behind(value);
   auto axes = type.getAxes();
-  const bool isPixels = isShort(axes.back()) && type.getRank() > 1;
+  const bool isPixels = schedules::isChannels(axes.back()) && type.getRank() > 1;
   const Axis &row = axes.drop_back(isPixels ? 1 : 0).back();
   return made.together && made.inWords && row.isStatic() &&
          row.extent * scalarBytes(type.getElementType()) % 16 == 0;

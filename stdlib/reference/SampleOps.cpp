@@ -211,7 +211,7 @@ static std::optional<Tensor> numbersOf(const std::vector<uint8_t> &file, int64_t
 }
 
 /// Behind the name of a format of pixels.
-const char *depthOf(DType type) {
+static const char *depthOf(DType type) {
   return type == DType::u16 ? "16" : type == DType::f32 ? "32" : "";
 }
 
