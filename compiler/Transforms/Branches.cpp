@@ -336,8 +336,12 @@ void separateOutputs(PipelineOp pipeline, const analysis::OncePerBatch &once) {
       return;
     const bool written = isWritten(output.getValue(), once);
     const auto [order, outside] = memoryOrder(output);
-    // Inside several axes, `n` takes them apart: no other kernel can read that.
-    const bool asStored = llvm::is_sorted(order) && outside <= 1;
+    // Inside several axes, `n` takes them apart: no other kernel can read that, nor a single axis
+    // (kernel.h).
+    const bool isRead =
+        llvm::any_of(output.getValue().getUsers(), [&](Operation *user) { return user != output; });
+    const bool isApart = outside > 1 || (outside == 1 && type.getRank() == 1 && isRead);
+    const bool asStored = llvm::is_sorted(order) && !isApart;
     if (asStored && written && taken.insert(output.getValue()).second)
       return;
     OpBuilder builder(output);

@@ -23,11 +23,11 @@ VALUES = [
 
 
 class Stored(ToolTest):
-    def run_all(self, outputs, lanes):
+    def run_all(self, outputs, lanes, before=""):
         path = os.path.join(self.folder, "stored.pipe")
         with open(path, "w") as file:
             file.write(f"pipe 1\nuse vision\npipeline stored() {{\n  for row in synthetic(11, t = f32[t = {lanes}], "
-                       f"b = u8[h = 5, w = {lanes}], image = u8[h = 12, w = 17, c = rgb])\n  batch 4 last keep {{\n{outputs}  }}\n}}\n")
+                       f"b = u8[h = 5, w = {lanes}], image = u8[h = 12, w = 17, c = rgb])\n{before}  batch 4 last keep {{\n{outputs}  }}\n}}\n")
         hashes = os.path.join(self.folder, "hashes")
         if os.path.exists(hashes):
             os.remove(hashes)
@@ -48,6 +48,19 @@ class Stored(ToolTest):
                 # One by itself, with n inside of all.
                 alone = self.run_all(declared(0, orders[0], len(axes)), lanes)
                 self.assertEqual(alone, self.run_all(declared(0, orders[0], 0), lanes))
+
+    def test_what_another_kernel_reads_may_be_stored_anywhere(self):
+        for type_, axes, value in VALUES:
+            let = f"  let made = {value}\n"
+            ranks = f"    output ranks: i64[n, {', '.join(axes)}] = sort(made, {axes[-1]})\n"
+            expected = None
+            for place in range(len(axes) + 1):
+                stored = [*axes[:place], "n", *axes[place:]]
+                made = f"    output made: {type_}[n, {', '.join(axes)}] stored [{', '.join(stored)}] = made\n"
+                with self.subTest(f"{value}, {stored}"):
+                    found = self.run_all(ranks + made, 19, let)
+                    expected = expected or found
+                    self.assertEqual(found, expected)
 
 
 if __name__ == "__main__":

@@ -55,3 +55,33 @@ pipe.pipeline @n_inside_two_axes seed 0 substitute 0.0 {
     pipe.output "a" %x axes ["c", "w", "n"] stored ["c", "w", "n"] : !pipe.tensor<u8[c=3, w=8]>
   }
 }
+
+// -----
+
+// Nor can another kernel read it there: it reads what is made besides.
+// CHECK: pipe.kernel @k0 "pixels" attributes {outside_n = array<i64: 0, 1>
+// CHECK-LABEL: pipe.pipeline @n_inside_what_is_read
+// CHECK: %[[K0:.*]]:2 = pipe.launch @k0
+// CHECK: pipe.launch @k1(%{{.*}}, %[[K0]]#0)
+// CHECK: pipe.output "b" %[[K0]]#1
+pipe.pipeline @n_inside_what_is_read seed 0 substitute 0.0 {
+  %root = pipe.param "root" : !pipe.text
+  %table = pipe.source "raw" (%root) named ["root"] columns {x = !pipe.tensor<i64[w=8]>} : !pipe.text
+  %row = pipe.row sequential %table
+  %x = pipe.field %row "x" : !pipe.tensor<i64[w=8]>
+  %batch = pipe.constant 2 : i64 -> i64
+  %0 = pipe.map (%x) : (!pipe.tensor<i64[w=8]>) -> !pipe.tensor<i64[w=8]> {
+  ^bb0(%p: i64, %i: i64):
+    %q = pipe.unary bit_not %p : i64
+    pipe.yield %q : i64
+  }
+  %1 = pipe.map (%x) : (!pipe.tensor<i64[w=8]>) -> !pipe.tensor<i64[w=8]> {
+  ^bb0(%p: i64, %i: i64):
+    %q = pipe.load %0[%p] : <i64[w=8]> -> i64
+    pipe.yield %q : i64
+  }
+  pipe.batch size(%batch) last drop {
+    pipe.output "a" %1 axes ["n", "w"] stored ["n", "w"] : !pipe.tensor<i64[w=8]>
+    pipe.output "b" %0 axes ["w", "n"] stored ["w", "n"] : !pipe.tensor<i64[w=8]>
+  }
+}
