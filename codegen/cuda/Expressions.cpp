@@ -150,11 +150,18 @@ Expression KernelText::binary(pipe::BinaryOp op) {
   return called(("pst_" + pipe::stringifyBinaryKind(kind)).str(), op.getOperands());
 }
 
+/// Returns whether every number of an integer type is an f32, by a conversion that is cheap.
+static bool isExact(Type type) {
+  return !isFloat(type) && (type.isInteger(8) || type.isInteger(16));
+}
+
 /// From another type: what the storage type holds, with one rounding.
 std::string KernelText::rounded(StringRef function, Value value) {
   Type type = value.getType();
   if (isFloat(type))
     return function.str() + "(" + use(value) + ")";
+  if (isExact(type))
+    return function.str() + "(pst_exact(" + use(value) + "))";
   return function.str() + "((i64)" + use(value, bindUnary) + ")";
 }
 
@@ -184,6 +191,8 @@ Expression KernelText::cast(pipe::CastOp op) {
     return {"pst_to_int<" + target + ">(" + use(value) + ")", bindAll};
   if (!isFloat(to) && op.getMode() == CastMode::clamp)
     return {"pst_clamp<" + target + ">(" + use(value) + ")", bindAll};
+  if (to.isF32() && isExact(from))
+    return {"pst_exact(" + use(value) + ")", bindAll};
   if (target == registerType(from)) // a storage type widens in the register
     return texts[value];
   return {"(" + target + ")" + use(value, bindUnary), bindUnary};
@@ -245,6 +254,18 @@ static const char *signOf(arith::CmpIPredicate predicate) {
   }
 }
 
+/// Returns whether an index that is divided has 32 bits: the number of a turn of a loop whose end
+/// is known, or what was left of one before.
+static bool isNarrow(Value index) {
+  if (Operation *op = index.getDefiningOp())
+    return llvm::isa<arith::DivUIOp, arith::RemUIOp>(op) && isNarrow(op->getOperand(0));
+  auto loop =
+      llvm::dyn_cast<scf::ForOp>(llvm::cast<BlockArgument>(index).getOwner()->getParentOp());
+  APInt end;
+  return loop && index == loop.getInductionVar() &&
+         matchPattern(loop.getUpperBound(), m_ConstantInt(&end)) && end.isIntN(32);
+}
+
 std::optional<Expression> KernelText::expression(Operation &op) {
   if (llvm::isa<pipe::PipeDialect>(op.getDialect()))
     return pipeExpression(op);
@@ -267,8 +288,12 @@ std::optional<Expression> KernelText::expression(Operation &op) {
       .Case([&](arith::AddIOp) { return written("+", bindAdd); })
       .Case([&](arith::SubIOp) { return written("-", bindAdd); })
       .Case([&](arith::MulIOp) { return written("*", bindMul); })
-      .Case([&](arith::DivUIOp) { return written("/", bindMul); }) // of no negative number
-      .Case([&](arith::RemUIOp) { return written("%", bindMul); })
+      .Case<arith::DivUIOp, arith::RemUIOp>([&](auto typed) -> Made { // of no negative number
+        auto made = written(llvm::isa<arith::DivUIOp>(typed) ? "/" : "%", bindMul);
+        if (!isNarrow(typed.getLhs()) || typed.getLhs().template getDefiningOp<arith::DivUIOp>())
+          return made;
+        return Expression{"(u32)" + made->text, bindMul};
+      })
       .Case([&](arith::FloorDivSIOp) -> Made { return called("pst_floor_div", operands); })
       .Case([&](arith::MinSIOp) -> Made { return called("pst_index_min", operands); })
       .Case([&](arith::MaxSIOp) -> Made { return called("pst_index_max", operands); })
@@ -288,6 +313,7 @@ std::optional<Expression> KernelText::expression(Operation &op) {
                              typed.getPredicate() == arith::CmpIPredicate::ne;
         return written(sign, isEqual ? bindEqual : bindLess);
       })
+      .Case([&](gpu::ThreadIdOp) -> Made { return Expression{"(i64)threadIdx.x", bindUnary}; })
       .Case([&](gpu::LaneIdOp) -> Made { return Expression{"pst_lane()", bindAll}; })
       .Case([&](gpu::BlockIdOp) -> Made { return Expression{"(i64)blockIdx.x", bindUnary}; })
       .Case([&](gpu::GridDimOp) -> Made { return Expression{"(i64)gridDim.x", bindUnary}; })

@@ -2,6 +2,7 @@
 //
 // Functions, nests and statements.
 #include "codegen/cuda/KernelText.h"
+#include "codegen/cuda/Finite.h"
 #include "compiler/Dialect/UserPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -171,7 +172,8 @@ static bool isRoundedByStore(Operation &op) {
 std::string KernelText::stored(Value value) {
   Type type = value.getType();
   if (type.isF16() || type.isBF16()) {
-    const std::string bits = type.isF16() ? "pst_half_bits(" : "pst_brain_bits(";
+    const std::string bits = std::string(isFinite(value) ? "pst_finite_" : "pst_") +
+                             (type.isF16() ? "half_bits(" : "brain_bits(");
     Operation *made = value.getDefiningOp();
     if (!made || !isRoundedByStore(*made))
       return bits + use(value) + ")";
@@ -180,7 +182,8 @@ std::string KernelText::stored(Value value) {
            (registerType(source.getType()) == "f32" ? use(source) : rounded("pst_odd", source)) +
            ")";
   }
-  return llvm::isa<FloatType>(type) ? "pst_canonical(" + use(value) + ")" : use(value);
+  return llvm::isa<FloatType>(type) && !isFinite(value) ? "pst_canonical(" + use(value) + ")"
+                                                        : use(value);
 }
 
 static bool isInRegisters(Value memory) {
@@ -221,6 +224,20 @@ void KernelText::load(memref::LoadOp op) {
   }
   texts[op.getResult()] = {
       widen + name + ".at(" + std::to_string(inRun->place) + (*widen ? "))" : ")"), bindAll};
+}
+
+/// Bytes of one run are taken from it together.
+Expression KernelText::bytes(ValueRange values) {
+  std::string run, places;
+  for (Value value : values) {
+    auto load = value.getDefiningOp<memref::LoadOp>();
+    auto inRun = load ? conversion::runOf(load) : std::nullopt;
+    if (!inRun || (!run.empty() && run != loadedRuns[inRun->number]))
+      return called("pst_bytes", values);
+    run = loadedRuns[inRun->number];
+    places += (places.empty() ? "" : ", ") + std::to_string(inRun->place);
+  }
+  return {"pst_bytes<" + places + ">(" + run + ")", bindAll};
 }
 
 /// Neighbours follow each other, and are one store.
@@ -336,7 +353,10 @@ LogicalResult KernelText::statement(Operation &op) {
         Value result = typed.getResult(0);
         const std::string variable = numbered();
         line() << "const " << registerType(result.getType()) << " " << variable << " = "
-               << called(name, typed.getOperands()).text << ";\n";
+               << (name == "pst_bytes" ? bytes(typed.getOperands())
+                                       : called(name, typed.getOperands()))
+                      .text
+               << ";\n";
         texts[result] = {variable, bindAll};
         return success();
       })
@@ -365,6 +385,8 @@ static std::optional<int64_t> productOf(ValueRange extents) {
 static std::pair<StringRef, StringRef> workersOf(StringRef workers) {
   if (workers == "block")
     return {"threadIdx.x", "blockDim.x"};
+  if (workers == "blocks")
+    return {"blockIdx.x", "gridDim.x"};
   return workers == "warps" ? std::pair<StringRef, StringRef>("pst_warp()", "pst_warps()")
                             : std::pair<StringRef, StringRef>("pst_thread()", "pst_threads()");
 }
@@ -484,8 +506,8 @@ LogicalResult KernelText::loop(scf::ForOp op) {
   texts[op.getInductionVar()] = {name, bindAll};
   APInt step;
   const bool byOne = matchPattern(op.getStep(), m_ConstantInt(&step)) && step == 1;
-  if (isUnrolled(op))
-    os << "#pragma unroll\n";
+  if (auto turns = unrolledBy(op))
+    os << "#pragma unroll" << (*turns ? " " + std::to_string(*turns) : "") << "\n";
   line() << "for (i64 " << name << " = " << use(op.getLowerBound()) << "; " << name << " < "
          << use(op.getUpperBound(), bindAdd) << "; "
          << (byOne ? "++" + name : name + " += " + use(op.getStep())) << ") {\n";

@@ -58,6 +58,7 @@ private:
   std::string fieldType(mlir::BlockArgument argument, const conversion::KernelArgument &from);
   void argument(mlir::BlockArgument argument, const conversion::KernelArgument &from);
   void load(mlir::memref::LoadOp op);
+  Expression bytes(mlir::ValueRange values);
   void store(mlir::memref::StoreOp op);
   /// Returns the value as memory holds it.
   std::string stored(mlir::Value value);

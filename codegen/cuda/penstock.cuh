@@ -106,12 +106,30 @@ template <typename T, int count> struct pst_run {
       memcpy(&value, &both, sizeof value);
       return value;
     }
-    const u32 word = words[i * sizeof(T) / 4] >> i * sizeof(T) % 4 * 8;
+    u32 word = words[i * sizeof(T) / 4];
+    word = sizeof(T) == 1 ? __byte_perm(word, 0, 0x4440 + i % 4) : word >> i * sizeof(T) % 4 * 8;
     T value;
     memcpy(&value, &word, sizeof value);
     return value;
   }
 };
+
+/// Four bytes of a run as a word, the first one lowest: the bytes of as few words at a time as there are.
+template <int a, int b, int c, int d, typename T, int count> PST_INLINE u32 pst_bytes(const pst_run<T, count> &run) {
+  static_assert(sizeof(T) == 1, "of bytes");
+  const u32 *const words = run.words;
+  if (a % 4 == 0 && b == a + 1 && c == a + 2 && d == a + 3)
+    return words[a / 4];
+  if (b / 4 == a / 4 || b / 4 == c / 4) {
+    const u32 three = __byte_perm(words[a / 4], words[c / 4], a % 4 | (b % 4 + (b / 4 == a / 4 ? 0 : 4)) << 4 | (4 + c % 4) << 8);
+    return __byte_perm(three, words[d / 4], 0x210 | (4 + d % 4) << 12);
+  }
+  const u32 low = __byte_perm(words[a / 4], words[b / 4], a % 4 | (4 + b % 4) << 4);
+  if (c / 4 == d / 4)
+    return __byte_perm(low, words[c / 4], 0x10 | (4 + c % 4) << 8 | (4 + d % 4) << 12);
+  return __byte_perm(low, __byte_perm(words[c / 4], words[d / 4], c % 4 | (4 + d % 4) << 4), 0x5410);
+}
+PST_INLINE u32 pst_bytes(u8 a, u8 b, u8 c, u8 d) { return a | (u32)b << 8 | (u32)c << 16 | (u32)d << 24; }
 
 /// Loads neighbours from an address that `alignment` bytes, at least 4, divide.
 template <int count, int alignment, typename T> PST_INLINE pst_run<T, count> pst_take(const T *from) {
@@ -133,21 +151,21 @@ template <int count, int alignment, typename T> PST_INLINE pst_run<T, count> pst
   }
   return run;
 }
-/// Neighbours that begin `off` bytes behind the first of words, fewer than `wide`.
+/// Neighbours that begin `off` bytes behind the first of words, modulo `wide`.
 template <int count, u32 wide, typename T, int most> PST_INLINE pst_run<T, count> pst_shifted(const pst_run<T, most> &around, u32 off) {
   constexpr u32 words = (count * sizeof(T) + 3) / 4, all = sizeof around.words / 4;
   u32 from8[words + 3], from4[words + 1];
   // Places that are known keep all of it in registers.
 #pragma unroll
   for (u32 i = 0; i < words + 3; ++i)
-    from8[i] = i >= all ? 0 : i + 2 < all && off & 8 ? around.words[i + 2 < all ? i + 2 : 0] : around.words[i < all ? i : 0];
+    from8[i] = i >= all ? 0 : wide == 16 && i + 2 < all && off & 8 ? around.words[i + 2 < all ? i + 2 : 0] : around.words[i < all ? i : 0];
 #pragma unroll
   for (u32 i = 0; i < words + 1; ++i)
     from4[i] = off & 4 && wide == 16 ? from8[i + 1] : from8[i];
   pst_run<T, count> run;
 #pragma unroll
   for (u32 i = 0; i < words; ++i)
-    run.words[i] = __funnelshift_r(from4[i], i + 1 < all ? from4[i + 1] : 0, off % 4 * 8);
+    run.words[i] = __funnelshift_r(from4[i], i + 1 < all ? from4[i + 1] : 0, off * 8); // modulo 32
   return run;
 }
 /// From any address of the type's: words around them, which are shifted. Up to 28 bytes before and behind are read.
@@ -155,8 +173,8 @@ template <int count, typename T> PST_INLINE pst_run<T, count> pst_take(const T *
   constexpr u32 bytes = count * sizeof(T), wide = bytes < 16 ? 4 : 16;
   if (sizeof(T) % 4 == 0)
     return bytes % 16 == 0 && (u64)from % 16 == 0 ? pst_take<count, 16>(from) : pst_take<count, 4>(from);
-  const u32 off = (u32)(u64)from % wide;
-  const T *const begin = (const T *)((const u8 *)from - off);
+  const u32 off = (u32)(u64)from;
+  const T *const begin = (const T *)((const u8 *)from - off % wide);
   return pst_shifted<count, wide>(pst_take<(int)((bytes + wide - 1 + wide - 1) / wide * wide / sizeof(T)), wide>(begin), off);
 }
 
@@ -186,6 +204,12 @@ template <typename T, int count> PST_INLINE void pst_put_run(T *to, const pst_ru
 template <typename T, typename... Ts> PST_INLINE void pst_put(T *to, T first, Ts... others) {
   constexpr i32 count = sizeof...(others) + 1;
   const T values[] = {first, (T)others...};
+  if (count * sizeof(T) % 4 != 0) { // never in words
+#pragma unroll
+    for (i32 i = 0; i < count; ++i)
+      to[i] = values[i];
+    return;
+  }
   pst_run<T, count> run = {};
 #pragma unroll
   for (i32 i = 0; i < count; ++i)
@@ -342,6 +366,10 @@ template <typename T> PST_INLINE bool pst_before(T a, T b, bool stood_before) {
 }
 
 /// The number where one side is NaN.
+#ifdef __CUDA_ARCH__ // the device's own have the same meaning
+PST_INLINE f32 pst_min(f32 a, f32 b) { return fminf(a, b); }
+PST_INLINE f32 pst_max(f32 a, f32 b) { return fmaxf(a, b); }
+#endif
 template <typename T> PST_INLINE T pst_min(T a, T b) { return a != a ? b : b != b ? a : pst_less(b, a) ? b : a; }
 template <typename T> PST_INLINE T pst_max(T a, T b) { return a != a ? b : b != b ? a : pst_less(a, b) ? b : a; }
 
@@ -372,11 +400,29 @@ template <typename T> PST_INLINE T pst_to_int(f64 a) {
     return pst_most<T>();
   return (T)whole;
 }
-/// Integer to integer: saturates.
-template <typename T> PST_INLINE T pst_clamp(i64 a) {
-  const i64 most = (i64)pst_most<T>();
-  const i64 least = pst_is_signed<T>() ? -most - 1 : 0;
-  return (T)(a < least ? least : a > most ? most : a);
+/// Integer to integer: saturates. Numbers of 32 bits do where both types have no more.
+template <typename T, typename From> PST_INLINE T pst_clamp(From a) {
+  if (sizeof(From) <= 4 && sizeof(T) < 4 && (sizeof(From) < 4 || pst_is_signed<From>())) {
+    const i32 most = (i32)pst_most<T>(), least = pst_is_signed<T>() ? -most - 1 : 0, given = (i32)a;
+    return (T)(given < least ? least : given > most ? most : given);
+  }
+  const i64 most = (i64)pst_most<T>(), least = pst_is_signed<T>() ? -most - 1 : 0, given = (i64)a;
+  return (T)(given < least ? least : given > most ? most : given);
+}
+#ifdef __CUDA_ARCH__
+/// The device's conversion to i32 saturates, and makes 0 of NaN.
+template <typename T> PST_INLINE T pst_to_int(f32 a) {
+  return sizeof(T) < 4 || (sizeof(T) == 4 && pst_is_signed<T>()) ? pst_clamp<T>(__float2int_rz(a)) : pst_to_int<T>((f64)a);
+}
+#endif
+
+/// An integer of 8 or 16 bits as an f32, of which a device makes few at a time: as the fraction of a float.
+template <typename T> PST_INLINE f32 pst_exact(T value) {
+#ifdef __CUDA_ARCH__
+  return pst_bits<f32>(0x4B400000u + (u32)(i32)value) - 12582912.0f;
+#else
+  return (f32)value;
+#endif
 }
 
 /// f64 to f32 rounded to odd: a second rounding then errs to no side.
@@ -400,16 +446,18 @@ PST_INLINE f32 pst_odd(i64 value) {
   return pst_odd(value < 0 ? -odd : odd);
 }
 
-/// IEEE half, one rounding to nearest even.
-PST_INLINE f16 pst_half_bits(f32 value) {
-#ifdef __CUDA_ARCH__
+/// IEEE half of a number, no NaN: one rounding to nearest even.
+PST_INLINE f16 pst_finite_half_bits(f32 value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  u32 both; // two at once take a quarter of the time that one takes
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(0.0f), "f"(value));
+  return (f16)both;
+#elif defined(__CUDA_ARCH__)
   f16 nearest;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(nearest) : "f"(value));
-  return value != value ? (f16)0x7E00 : nearest;
+  return nearest;
 #else
   const u32 bits = pst_bits<u32>(value), sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7FFFFFFFu;
-  if (magnitude > 0x7F800000u)
-    return 0x7E00;
   if (magnitude >= 0x47800000u)
     return (f16)(sign | 0x7C00u);
   if (magnitude >= 0x38800000u)
@@ -424,18 +472,26 @@ PST_INLINE f16 pst_half_bits(f32 value) {
   return (f16)(sign | result);
 #endif
 }
+PST_INLINE f16 pst_half_bits(f32 value) { return value != value ? (f16)0x7E00 : pst_finite_half_bits(value); }
 PST_INLINE f32 pst_half(f16 half) {
+#ifdef __CUDA_ARCH__
+  f32 value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
+  return pst_canonical(value);
+#else
   const u32 sign = (half & 0x8000u) << 16, exponent = (half >> 10) & 0x1Fu, mantissa = half & 0x3FFu;
   if (exponent == 31u)
     return mantissa ? pst_bits<f32>(0x7FC00000u) : pst_bits<f32>(sign | 0x7F800000u);
   if (exponent == 0u)
     return sign ? -((f32)mantissa * 0x1p-24f) : (f32)mantissa * 0x1p-24f;
   return pst_bits<f32>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
+#endif
 }
-PST_INLINE bf16 pst_brain_bits(f32 value) {
+PST_INLINE bf16 pst_finite_brain_bits(f32 value) {
   const u32 bits = pst_bits<u32>(value);
-  return (bits & 0x7FFFFFFFu) > 0x7F800000u ? (bf16)0x7FC0 : (bf16)((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+  return (bf16)((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
 }
+PST_INLINE bf16 pst_brain_bits(f32 value) { return value != value ? (bf16)0x7FC0 : pst_finite_brain_bits(value); }
 PST_INLINE f32 pst_brain(bf16 value) { return pst_bits<f32>((u32)value << 16); }
 
 /// To a number that fits the storage type.
@@ -469,6 +525,7 @@ PST_INLINE i64 pst_floor_div(i64 a, i64 b) {
   return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 PST_INLINE i64 pst_edge(i64 i, i64 n) { return i >= n ? (n > 0 ? n - 1 : 0) : i < 0 ? 0 : i; }
+// Divisions of 64 bits are slow: what is mirrored once needs none.
 PST_INLINE i64 pst_wrap(i64 i, i64 n) {
   if (i >= 0 && i < n)
     return i;
@@ -478,6 +535,9 @@ PST_INLINE i64 pst_wrap(i64 i, i64 n) {
 PST_INLINE i64 pst_reflect(i64 i, i64 n) { // the edge is not repeated
   if (i >= 0 && i < n)
     return i;
+  const i64 once = i < 0 ? -i : 2 * (n - 1) - i;
+  if (once >= 0 && once < n)
+    return once;
   if (n == 1)
     return 0;
   const i64 j = pst_wrap(i, 2 * (n - 1));
@@ -486,10 +546,29 @@ PST_INLINE i64 pst_reflect(i64 i, i64 n) { // the edge is not repeated
 PST_INLINE i64 pst_symmetric(i64 i, i64 n) { // the edge is repeated
   if (i >= 0 && i < n)
     return i;
+  const i64 once = i < 0 ? -1 - i : 2 * n - 1 - i;
+  if (once >= 0 && once < n)
+    return once;
   const i64 j = pst_wrap(i, 2 * n);
   return j < n ? j : 2 * n - 1 - j;
 }
 
+/// Of the weights of four taps, numbers of 24 bits with a sign, the lowest bytes, those in the middle, and the highest.
+PST_INLINE u32 pst_low_bytes(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(__byte_perm(a, b, 0x40), __byte_perm(c, d, 0x40), 0x5410); }
+PST_INLINE u32 pst_middle_bytes(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(__byte_perm(a, b, 0x51), __byte_perm(c, d, 0x51), 0x5410); }
+PST_INLINE u32 pst_high_bytes(i32 a, i32 b, i32 c, i32 d) { return __byte_perm(__byte_perm(a, b, 0x62), __byte_perm(c, d, 0x62), 0x5410); }
+/// Adds four bytes, each times its weight.
+PST_INLINE i32 pst_weigh(i32 sum, u32 low, u32 middle, u32 high, u32 bytes) {
+#ifdef __CUDA_ARCH__
+  i32 highest;
+  asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(highest) : "r"(bytes), "r"(high), "r"(0));
+#else
+  i32 highest = 0;
+  for (i32 i = 0; i < 32; i += 8)
+    highest += (i32)(bytes >> i & 255) * (i32)(signed char)(high >> i);
+#endif
+  return (i32)(__dp4a(bytes, low, (u32)sum) + (__dp4a(bytes, middle, 0u) << 8) + ((u32)highest << 16));
+}
 /// A sum of products with 22-bit weights that starts from 0, as a byte.
 PST_INLINE u8 pst_pillow(i32 sum) { return pst_clamp<u8>(pst_add(sum, 1 << 21) >> 22); }
 

@@ -58,9 +58,12 @@ bool penstock::conversion::isInRegisters(memref::AllocaOp array) {
 void penstock::conversion::setInRegisters(memref::AllocaOp array) {
   array->setAttr(registersName, UnitAttr::get(array.getContext()));
 }
-bool penstock::conversion::isUnrolled(scf::ForOp loop) { return loop->hasAttr(unrolledName); }
-void penstock::conversion::setUnrolled(scf::ForOp loop) {
-  loop->setAttr(unrolledName, UnitAttr::get(loop.getContext()));
+std::optional<int64_t> penstock::conversion::unrolledBy(scf::ForOp loop) {
+  auto turns = loop->getAttrOfType<IntegerAttr>(unrolledName);
+  return turns ? std::optional(turns.getInt()) : std::nullopt;
+}
+void penstock::conversion::setUnrolled(scf::ForOp loop, int64_t turns) {
+  loop->setAttr(unrolledName, Builder(loop.getContext()).getI64IntegerAttr(turns));
 }
 
 StringAttr penstock::conversion::deviceNameOf(Operation *function) {
@@ -84,7 +87,7 @@ static bool isNest(scf::ParallelOp nest) {
   auto workers = nest->getAttrOfType<StringAttr>(workersName);
   return axes && axes.size() == nest.getNumLoops() &&
          llvm::all_of(axes, llvm::IsaPred<StringAttr>) && workers &&
-         llvm::is_contained({"threads", "warps", "block"}, workers.getValue());
+         llvm::is_contained({"threads", "warps", "blocks", "block"}, workers.getValue());
 }
 
 static bool isAccess(Operation *op) {

@@ -109,8 +109,8 @@ void setLaunch(mlir::Operation *function, const DeviceLaunch &launch);
 /// A nest whose iterations are shared out.
 struct ThreadNest {
   llvm::SmallVector<llvm::StringRef> axes; ///< the user's names, one for each variable
-  llvm::StringRef workers;                 ///< "threads", "warps" or "block": its own threads
-  bool isNarrow;                           ///< the number of iterations fits 32 bits
+  llvm::StringRef workers; ///< "threads", "warps", "blocks", or "block": its own threads
+  bool isNarrow;           ///< the number of iterations fits 32 bits
 };
 ThreadNest nestOf(mlir::scf::ParallelOp nest);
 void setNest(mlir::scf::ParallelOp nest, const ThreadNest &note);
@@ -127,11 +127,12 @@ void setRun(mlir::memref::LoadOp load, const RunAccess &run);
 void setRun(mlir::memref::StoreOp store, const RunAccess &run);
 
 /// An array of a thread's own that is to be held in registers, so that its elements have no
-/// addresses, and a loop over them that is unrolled, so that each place is known.
+/// addresses, and a loop over them that is unrolled, so that each place is known; or one that is
+/// unrolled by a number of turns, whose loads do not wait for each other.
 bool isInRegisters(mlir::memref::AllocaOp array);
 void setInRegisters(mlir::memref::AllocaOp array);
-bool isUnrolled(mlir::scf::ForOp loop);
-void setUnrolled(mlir::scf::ForOp loop);
+std::optional<int64_t> unrolledBy(mlir::scf::ForOp loop); ///< 0: whole
+void setUnrolled(mlir::scf::ForOp loop, int64_t turns = 0);
 
 /// The name in penstock.cuh of a function that is only called; null for others.
 mlir::StringAttr deviceNameOf(mlir::Operation *function);

@@ -85,7 +85,7 @@ def KernelToGpu : Pass<"pipe-kernel-to-gpu", "::mlir::ModuleOp"> {
     Kernels whose schedule names `threads` become functions over scf, arith,
     memref and the scalar ops of pipe; others stay. A `scf.parallel` with
     `pipe.workers` deals its elements (one per axis in `pipe.axes`) out to the
-    "threads" or the "warps" of the sample; between nests stand barriers. Loads and stores of
+    "threads", the "warps" or the "blocks" of the sample; between nests stand barriers. Loads and stores of
     neighbours that one access may take have a `pipe.run`: the place in it, its length, and of loads its
     number and the alignment that is known. Each
     argument says in `pipe.arguments` where it comes from. `pipe.scratch` and

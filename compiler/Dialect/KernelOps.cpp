@@ -167,10 +167,11 @@ static LogicalResult verifyStored(KernelOp kernel) {
     const bool isReduce = llvm::isa<ReduceOp>(op);
     auto kernel = op->getParentOfType<KernelOp>();
     const bool isTiled = kernel.getSchedule() && kernel.getSchedule()->contains("tile");
-    const bool fits = text && (text == "scratch" || (text == "shared" && isTiled) ||
-                               (text == "ring" && llvm::isa<ResampleOp, ReduceOp>(op)) ||
-                               (isReduce && (text == "warps" || text == "threads")) ||
-                               (text == "inline" && isSmallReduction(op)));
+    const bool fits =
+        text && (text == "scratch" || (text == "shared" && isTiled) ||
+                 (text == "ring" && llvm::isa<ResampleOp, ReduceOp>(op)) ||
+                 (isReduce && llvm::is_contained({"warps", "threads", "block"}, text.getValue())) ||
+                 (text == "inline" && isSmallReduction(op)));
     if (auto resample = llvm::dyn_cast<ResampleOp>(op);
         resample && text == "ring" && !canStreamRows(resample)) { // C8
       op->emitOpError("has the schedule \"ring\"; that takes Pillow's numerics along columns whose "
@@ -184,10 +185,11 @@ static LogicalResult verifyStored(KernelOp kernel) {
     }
     if (fits)
       return WalkResult::advance();
-    op->emitOpError() << "has the schedule " << where // C3
-                      << "; known are \"scratch\", \"shared\" in a tile, \"ring\" of a resample or "
-                         "reduce, \"warps\" and "
-                         "\"threads\" of a reduce, and \"inline\" of one of at most 32 elements";
+    op->emitOpError()
+        << "has the schedule " << where // C3
+        << "; known are \"scratch\", \"shared\" in a tile, \"ring\" of a resample or "
+           "reduce, \"warps\", "
+           "\"threads\" and \"block\" of a reduce, and \"inline\" of one of at most 32 elements";
     return WalkResult::interrupt();
   });
   return failure(found.wasInterrupted());

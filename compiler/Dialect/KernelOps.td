@@ -28,7 +28,7 @@ def Pipe_KernelOp : Pipe_Op<"kernel", [Pipe_OfClass<"other">, IsolatedFromAbove,
     - (C2) on a GPU, it has a `mapping`, "grid", "block" or "tile", and `threads` of a
       block, a multiple of 32 up to 1024.
     - (C3) ops inside have no other `schedule` than "scratch", or with the mapping "tile" "shared"; a resample or
-      reduce may have "ring", a reduce "warps" or "threads", or "inline" where it takes no more
+      reduce may have "ring", a reduce "warps", "threads" or "block", or "inline" where it takes no more
       than 32 elements, a number known when compiling.
     - (C4) on a CPU, a schedule may have `row_tile`, fewer rows than the kernel goes through, if all ops treat
       rows alone and none knows which one it is at: the rows of a tile go through all ops before the next tile.

@@ -54,7 +54,8 @@ def ScheduleGpu : Pass<"pipe-schedule-gpu", "::mlir::ModuleOp"> {
     some rows of the outputs each, and the rows of what is stored that these read are `"shared"`, in shared memory.
     Of the inputs that `copied` names by their numbers a block copies what it reads into shared memory first.
     Definitions that are stored get `schedule = "scratch"` as for a CPU, and a
-    reduction `schedule = "warps"` where each result has a warp of its own. What is stored or
+    reduction `schedule = "warps"` where each result has a warp of its own, or "block" where it has all threads of
+    one: there are many elements, and their order does not matter. What is stored or
     returned says in `vector = {c = 3 : i64, w = 4 : i64}` how many elements along each axis a thread makes at once,
     or, with `along = "w"`, one after the other along that axis: what it loads and stores of a row are words of 16 bytes.
 

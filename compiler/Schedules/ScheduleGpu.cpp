@@ -7,7 +7,8 @@
 // which a tile of the outputs reads few, a block makes these for itself (Tiles.cpp). Elsewhere one
 // block does a sample in passes, since threads of different blocks cannot wait for each other.
 //
-// 256 threads hide latency on every architecture, and leave any kernel enough registers. Every
+// 256 threads hide latency on every architecture, and leave any kernel enough registers; somewhat
+// fewer where each has a column of a first pass, so that none is without one. Every
 // GPU gives a block 48 KiB of shared memory without being asked. Tiles of 16 rows make few
 // rows twice, and are enough for all of a GPU.
 #include "compiler/Schedules/Passes.h"
@@ -24,20 +25,29 @@ using namespace mlir;
 using namespace penstock::pipe;
 using namespace penstock::schedules;
 
-/// Runs of fewer elements keep a thread busy, not a warp.
-static constexpr int64_t warpsFrom = 64;
+/// Runs of fewer elements keep a thread busy, not a warp; and a warp, not a block.
+static constexpr int64_t warpsFrom = 64, blocksFrom = 2048;
+/// More results keep the warps of a block busy.
+static constexpr int64_t resultsForBlocks = 8;
 
-/// Returns whether each result of a reduction is worth 32 threads.
-static bool takesWarps(ReduceOp op) {
+/// Whoever makes a result: the elements of all lanes have one order where floats are added up.
+static StringRef workersOf(ReduceOp op) {
   auto type = llvm::cast<NamedTensorType>(op.getValue().getType());
-  int64_t count = 1;
-  for (auto name : op.getOver().getAsRange<StringAttr>()) {
-    const Axis &axis = type.getAxes()[type.axisIndex(name)];
-    if (!axis.isStatic())
-      return true;
-    count *= axis.extent;
+  int64_t count = 1, results = 1;
+  for (const Axis &axis : type.getAxes()) {
+    const bool isReduced =
+        llvm::is_contained(op.getOver().getAsValueRange<StringAttr>(), StringRef(axis.name));
+    int64_t &extents = isReduced ? count : results;
+    // Whoever writes a loop over what only a sample knows expects many.
+    extents = std::min(extents * (axis.isStatic() ? axis.extent : blocksFrom), blocksFrom);
   }
-  return count >= warpsFrom;
+  const bool hasOrder =
+      llvm::is_contained({ReduceKind::argmin, ReduceKind::argmax}, op.getKind()) ||
+      (op.getKind() == ReduceKind::sum && llvm::isa<FloatType>(type.getElementType()));
+  const bool isBit = type.getElementType().isInteger(1) && op.getKind() != ReduceKind::count;
+  if (count >= blocksFrom && results <= resultsForBlocks && !hasOrder && !isBit)
+    return "block";
+  return count >= warpsFrom ? "warps" : "threads";
 }
 
 /// Returns whether something has to be complete before others read it.
@@ -55,6 +65,35 @@ static bool needsPasses(KernelOp kernel) {
     return isWhole && !isOutput ? WalkResult::interrupt() : WalkResult::advance();
   });
   return found.wasInterrupted();
+}
+
+/// Columns of what a tile stores of its first pass, of which a thread has one (GpuColumns.cpp); 0:
+/// it has none.
+static int64_t columnsOf(KernelOp kernel) {
+  int64_t columns = 0;
+  kernel.walk([&](ResampleOp op) {
+    NamedTensorType type = tensorOf(op.getResult());
+    const Axis &axis = type.getAxes()[type.axisIndex(op.getAxis())];
+    if (op->getAttr("schedule") == StringAttr::get(op.getContext(), "shared") &&
+        op.getNumerics() == Numerics::pillow && axis.isStatic())
+      columns = std::max(columns, axis.extent);
+  });
+  return columns;
+}
+
+/// So many threads, at most `most` and at least half of them, that fewest are without a column.
+static int64_t threadsFor(int64_t columns, int64_t most) {
+  auto inPasses = [&](int64_t threads) { // threads that take part in all passes, for each column
+    const int64_t passes = llvm::divideCeil(columns, threads), rows = threads / columns;
+    return rows > 1 ? static_cast<double>(threads) / static_cast<double>(rows)
+                    : static_cast<double>(passes * threads);
+  };
+  constexpr int64_t warp = 32;
+  int64_t best = most;
+  for (int64_t threads = most - warp; threads >= most / 2; threads -= warp)
+    if (columns > 0 && inPasses(threads) < inPasses(best))
+      best = threads;
+  return best;
 }
 
 namespace {
@@ -78,16 +117,18 @@ struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuP
       });
       kernel.walk([&](ReduceOp op) {
         if (!op->hasAttr("schedule"))
-          op->setAttr("schedule", builder.getStringAttr(takesWarps(op) ? "warps" : "threads"));
+          op->setAttr("schedule", builder.getStringAttr(workersOf(op)));
       });
       const bool inPasses = needsPasses(kernel);
       chooseVectors(kernel, inPasses);
       SmallVector<NamedAttribute> schedule;
+      int64_t ofBlock = threads;
       auto add = [&](StringRef name, Attribute value) {
         schedule.push_back(builder.getNamedAttr(name, value));
       };
       if (DictionaryAttr tile = chooseTile(kernel, {shared, tileRows, tileAll})) {
         add("mapping", builder.getStringAttr("tile"));
+        ofBlock = threadsFor(columnsOf(kernel), threads);
         llvm::append_range(schedule, tile);
         addRemark(
             kernel, "schedule-gpu",
@@ -100,7 +141,7 @@ struct ScheduleGpuPass : penstock::schedules::impl::ScheduleGpuBase<ScheduleGpuP
                 ? "one block does a sample in passes: something is complete before others read it"
                 : "its elements are spread over any number of blocks");
       }
-      add("threads", builder.getI64IntegerAttr(threads));
+      add("threads", builder.getI64IntegerAttr(ofBlock));
       kernel.walk([&](Operation *op) {
         if (op->getAttr("schedule") == builder.getStringAttr("scratch"))
           addRemark(op, "schedule-gpu",

@@ -39,6 +39,14 @@ int64_t stripAxisOf(mlir::Value tensor);
 /// Makes all of a value in strips, if the schedule says so and rows of `to` are dense.
 bool fillStrips(const GpuSite &site, mlir::Value tensor, const GpuBuffer &to);
 
+//===--- GpuColumns.cpp: resampling along rows ---===//
+
+struct GpuPart;
+/// Makes `part` of a value a column for each thread, if that is how it goes; with more taps than a
+/// thread holds, `byElements` emits what makes it.
+bool fillColumns(const GpuSite &site, mlir::Value tensor, const GpuBuffer &to, const GpuPart &part,
+                 llvm::function_ref<void()> byElements);
+
 //===--- a function for each op ---===//
 
 /// Which arm of a choice or stack is read: the one that is decided, or what `index` says.

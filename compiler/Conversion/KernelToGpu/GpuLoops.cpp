@@ -87,13 +87,10 @@ void penstock::conversion::over(const GpuSite &site, Value tensor,
   nest(site, axes, extents, "threads", body);
 }
 
-void penstock::conversion::fill(const GpuSite &around, Value tensor, const GpuBuffer &to,
-                                const GpuPart &part) {
-  const GpuSite site = around.of(tensor);
+/// Boxes of elements, each by a thread.
+static void fillBoxes(const GpuSite &site, Value tensor, const GpuBuffer &to, const GpuPart &part) {
   auto [ctx, b, x, s] = site.parts();
   NamedTensorType type = typeOf(tensor);
-  if (part.count.empty() && fillStrips(site, tensor, to))
-    return;
   const SmallVector<int64_t> counts = part.isSingle || stripAxisOf(tensor) >= 0
                                           ? SmallVector<int64_t>(type.getRank(), 1)
                                           : vectorOf(tensor);
@@ -123,6 +120,16 @@ void penstock::conversion::fill(const GpuSite &around, Value tensor, const GpuBu
     }
     save(site, elements(site, tensor, at, counts), to, at, counts);
   });
+}
+
+void penstock::conversion::fill(const GpuSite &around, Value tensor, const GpuBuffer &to,
+                                const GpuPart &part) {
+  const GpuSite site = around.of(tensor);
+  auto boxes = [&] { fillBoxes(site, tensor, to, part); };
+  if ((part.count.empty() && fillStrips(site, tensor, to)) ||
+      fillColumns(site, tensor, to, part, boxes))
+    return;
+  boxes();
 }
 
 void penstock::conversion::barrier(const GpuSite &site) {

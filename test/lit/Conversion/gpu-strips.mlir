@@ -20,7 +20,7 @@
 // CHECK: scf.for %[[K:.*]] = %c0 to %c16 step %c1 {
 // CHECK-NEXT: %[[PIXEL:.*]] = arith.muli %[[K]], %c3
 // CHECK-COUNT-3: memref.load %[[READ]]
-// CHECK: } {pipe.unrolled}
+// CHECK: } {pipe.unrolled = 0 : i64}
 // CHECK: call @"pst_put_row<16>{{_*}}"(%[[OUT]], {{.*}}, %[[MADE]], %c0)
 // CHECK: call @"pst_put_row<16>{{_*}}"(%[[OUT]], {{.*}}, %[[MADE]], %c16)
 // CHECK: call @"pst_put_row<16>{{_*}}"(%[[OUT]], {{.*}}, %[[MADE]], %c32)
@@ -79,7 +79,7 @@ pipe.kernel @decides_first "pixels" {
 // CHECK: scf.for
 // CHECK: memref.load %arg0
 // CHECK: memref.load %arg0
-// CHECK: } {pipe.unrolled}
+// CHECK: } {pipe.unrolled = 0 : i64}
 pipe.kernel @reads_two_rows "pixels" schedule {mapping = "grid", threads = 64 : i64} {
 ^bb0(%x: !pipe.tensor<u8[h=?, w=?]>, %rows: i64, %columns: i64):
   %0 = pipe.map (%x) sizes(%rows, %columns) : (!pipe.tensor<u8[h=?, w=?]>) -> !pipe.tensor<u8[h=?, w=?]> {
@@ -102,7 +102,7 @@ pipe.kernel @reads_two_rows "pixels" schedule {mapping = "grid", threads = 64 : 
 // CHECK: scf.for
 // CHECK: memref.load %arg0
 // CHECK: memref.load %arg0
-// CHECK: } {pipe.unrolled}
+// CHECK: } {pipe.unrolled = 0 : i64}
 pipe.kernel @looks_up "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=72]>, %sign: i64):
   %0 = pipe.map (%x) : (!pipe.tensor<u8[w=72]>) -> !pipe.tensor<u8[w=72]> {

@@ -31,6 +31,7 @@ pipe.kernel @sum_of_rows "pixels" {
 //CHECK-NEXT:  for (i64 h = pst_warp(); h < in0_h; h += pst_warps()) {
 //CHECK-NEXT:    const i64 v0 = pst_lane();
 //CHECK-NEXT:    f32 v1 = 0.0f;
+//CHECK-NEXT:#pragma unroll 4
 //CHECK-NEXT:    for (i64 k = v0; k < 100; k += 32) {
 //CHECK-NEXT:      const f32 v2 = pst_half(in0[h * in0_stride_h + k]);
 //CHECK-NEXT:      v1 = v1 + v2;

@@ -182,7 +182,7 @@ pipe.kernel @k "pixels" schedule {lanes = 16 : i64} {
 // kernel, C3.
 pipe.kernel @k "pixels" {
 ^bb0(%x: !pipe.tensor<u8[w=4]>):
-  // expected-error @below {{has the schedule "ring"; known are "scratch", "shared" in a tile, "ring" of a resample or reduce, "warps" and "threads" of a reduce, and "inline" of one of at most 32 elements}}
+  // expected-error @below {{has the schedule "ring"; known are "scratch", "shared" in a tile, "ring" of a resample or reduce, "warps", "threads" and "block" of a reduce, and "inline" of one of at most 32 elements}}
   %0 = pipe.view %x by affine_map<(d0) -> (3 - d0)> [] {schedule = "ring"} : !pipe.tensor<u8[w=4]> -> !pipe.tensor<u8[w=4]>
   pipe.return %0 : !pipe.tensor<u8[w=4]>
 }

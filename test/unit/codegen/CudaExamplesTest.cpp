@@ -116,6 +116,26 @@ pipeline patches(x: path) {
 )");
 }
 
+// A block for each result of many elements: of several kinds and types, before and behind others.
+TEST(CudaPasses, BlocksOfMany) {
+  expectTheBitsOfTheReference(R"(
+pipe 1
+pipeline many(x: path, y: path) {
+  for row in raw(x = column(x, u8[h = 61, w = 67, c = 3]), y = column(y, f32[t = 3001]))
+  let sums = sum(i64(row.x) over [h, w])
+  let high = max(row.x over [h, w, c])
+  batch 2 {
+    output sums: i64[n, c] = sums
+    output least: f32[n] = min(row.y over [t])
+    output most: i16[n, c] = max(i16(row.x) over [h, w])
+    output bright: i64[n] = count(map (p in row.x) { p > 99 } over [h, w, c])
+    output scaled: i64[n, h, w, c] = map (p in row.x, s in sums) { i64(p) * s / 4087 }
+    output below: i64[n] = sum(map (p in row.x) { i64(high - p) } over [h, w, c])
+  }
+}
+)");
+}
+
 // Rows of which each op needs the row alone, and one for which it needs those before it.
 TEST(CudaPasses, RowsAlone) {
   expectTheBitsOfTheReference(R"(
@@ -215,6 +235,34 @@ pipeline copies(a: path, b: path, c: path, d: path) {
     output smooth: u16[n, h, w] = window (v in smooth, h = -3 ..= 3, border = edge) { max(v over [h]) }
     output both: u16[n, h, w] = window (v in both, h = -3 ..= 3, border = edge) { max(v over [h]) }
     output words: i32[n, h, w] = window (v in words, h = -1 ..= 6, border = reflect) { max(v over [h]) }
+  }
+}
+)";
+  expectTheBitsOfTheReference(text);
+  expectTheBitsOfTheReference(text, /*tiny=*/true);
+}
+
+// A column for each thread: of few and many taps, weights below 0, one to four channels, pictures narrower and wider than a
+// block.
+TEST(CudaPasses, Columns) {
+  const std::string text = R"(
+pipe 1
+use vision
+pipeline columns(a: path, b: path, c: path) {
+  for row in raw(gray = column(a, u8[h = 30, w = 90]), rgb = column(b, u8[h = 33, w = 90, c = rgb]), four = column(c, u8[h = 26, w = 70, c = 4]))
+  let left = draw int(0 .. 13)
+  let some = row.rgb[w = left .. left + 70]
+  batch 2 {
+    output taps_3: u8[n, h, w, c] = row.rgb |> resize(20, 100)
+    output taps_4: u8[n, c, h, w] = some |> flip(w) if chance(0.5) |> resize(20, 45)
+    output taps_6: u8[n, h, w, c] = some |> resize(20, 24)
+    output taps_18: u8[n, h, w, c] = some |> resize(20, 16, bicubic)
+    output below_0: u8[n, h, w, c] = some |> resize(20, 64, bicubic)
+    output further: u8[n, h, w, c] = some |> resize(20, 60, lanczos)
+    output wide: u8[n, h, w, c] = some |> resize(16, 300)
+    output narrow: u8[n, h, w, c] = row.rgb |> resize(20, 12, box)
+    output gray: u8[n, h, w] = row.gray |> resize(20, 70)
+    output four: u8[n, h, w, c] = row.four |> resize(20, 48)
   }
 }
 )";

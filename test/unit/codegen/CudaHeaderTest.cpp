@@ -103,6 +103,10 @@ TYPED_TEST(Arithmetic, OfOneNumberIsThatOfTheHost) {
       EXPECT_EQ(cuda::pst_to_int<long long>(a), scalar::floatToInt<long long>(a)) << a;
       EXPECT_EQ(cuda::pst_half_bits(cuda::pst_odd(a)), scalar::toHalf(a)) << a;
       EXPECT_EQ(cuda::pst_brain_bits(cuda::pst_odd(a)), scalar::toBfloat(a)) << a;
+      if (a == a) {
+        EXPECT_EQ(cuda::pst_finite_half_bits(cuda::pst_odd(a)), scalar::toHalf(a)) << a;
+        EXPECT_EQ(cuda::pst_finite_brain_bits(cuda::pst_odd(a)), scalar::toBfloat(a)) << a;
+      }
     }
   }
 }
@@ -136,6 +140,60 @@ TEST(CudaHeader, DrawsAreThoseOfTheHost) {
     EXPECT_EQ(static_cast<uint64_t>(cuda::pst_draw_permutation(key, id, element, n, at)),
               random::permute(bits, static_cast<uint64_t>(n), static_cast<uint64_t>(at)));
   }
+}
+
+/// What a run's bytes are taken for, wherever they stand, and as four numbers.
+TEST(CudaHeader, FourBytesAreAWord) {
+  cuda::pst_run<uint8_t, 16> run = {};
+  for (int i = 0; i < 16; ++i)
+    run.set(i, static_cast<uint8_t>(17 * i + 3));
+  auto isWord = [&](unsigned word, int a, int b, int c, int d) {
+    EXPECT_EQ(word, cuda::pst_bytes(run.at(a), run.at(b), run.at(c), run.at(d)));
+    EXPECT_EQ(word, run.at(a) | run.at(b) << 8 | run.at(c) << 16 | unsigned(run.at(d)) << 24);
+  };
+  isWord(cuda::pst_bytes<0, 3, 6, 9>(run), 0, 3, 6, 9);
+  isWord(cuda::pst_bytes<1, 4, 7, 10>(run), 1, 4, 7, 10);
+  isWord(cuda::pst_bytes<2, 5, 8, 11>(run), 2, 5, 8, 11);
+  isWord(cuda::pst_bytes<0, 1, 2, 3>(run), 0, 1, 2, 3);
+  isWord(cuda::pst_bytes<4, 5, 6, 7>(run), 4, 5, 6, 7);
+  isWord(cuda::pst_bytes<1, 3, 5, 7>(run), 1, 3, 5, 7);
+  isWord(cuda::pst_bytes<3, 7, 11, 15>(run), 3, 7, 11, 15);
+  isWord(cuda::pst_bytes<0, 4, 8, 12>(run), 0, 4, 8, 12);
+}
+
+TEST(CudaHeader, FourProductsAreThoseOfIntegers) {
+  for (uint64_t i = 0; i < 2000; ++i) {
+    int32_t weights[4], sum = static_cast<int32_t>(random::mix(i, 5));
+    uint8_t bytes[4];
+    uint32_t right = static_cast<uint32_t>(sum);
+    for (uint64_t k = 0; k < 4; ++k) {
+      const uint64_t bits = random::mix(i, k);
+      weights[k] = static_cast<int32_t>(bits << 8) >> 8; // 24 bits with a sign
+      if (i < 16)
+        weights[k] = i & (1u << k) ? (1 << 23) - 1 : -(1 << 23);
+      bytes[k] = static_cast<uint8_t>(bits >> 40);
+      right += static_cast<uint32_t>(weights[k]) * bytes[k];
+    }
+    auto [a, b, c, d] = weights;
+    EXPECT_EQ(static_cast<uint32_t>(cuda::pst_weigh(
+                  sum, cuda::pst_low_bytes(a, b, c, d), cuda::pst_middle_bytes(a, b, c, d),
+                  cuda::pst_high_bytes(a, b, c, d),
+                  cuda::pst_bytes(bytes[0], bytes[1], bytes[2], bytes[3]))),
+              right);
+  }
+}
+
+TEST(CudaHeader, BordersAreMirroredAnyNumberOfTimes) {
+  for (int64_t n = 1; n < 6; ++n)
+    for (int64_t i = -20; i < 20; ++i) {
+      int64_t at = n == 1 ? 0 : i;
+      while (at < 0 || at >= n)
+        at = at < 0 ? -at : 2 * (n - 1) - at;
+      EXPECT_EQ(cuda::pst_reflect(i, n), at) << i << " of " << n;
+      for (at = i; at < 0 || at >= n;)
+        at = at < 0 ? -1 - at : 2 * n - 1 - at;
+      EXPECT_EQ(cuda::pst_symmetric(i, n), at) << i << " of " << n;
+    }
 }
 
 //===--- rows ------------------------------------------------------------------===//

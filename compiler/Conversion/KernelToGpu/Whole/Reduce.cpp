@@ -4,7 +4,8 @@
 //
 // Float sums have one order: element i belongs to lane i mod 32, and the 32
 // partial sums meet in a tree. A warp has 32 lanes and does it as it stands;
-// where there is little to add, one thread keeps the 32 sums.
+// where there is little to add, one thread keeps the 32 sums. What has no order
+// and many elements is done by a block, whose warps meet in shared memory.
 #include "compiler/Conversion/KernelToGpu/GpuElements.h"
 #include "compiler/Conversion/KernelToGpu/GpuLoops.h"
 #include "compiler/Conversion/KernelToGpu/GpuScalars.h"
@@ -120,8 +121,50 @@ static std::pair<Value, Value> better(const GpuSite &site, ReduceKind kind,
 
 //===--- reduce ------------------------------------------------------------===//
 
-static bool takesWarp(ReduceOp op) {
-  return op->getAttr("schedule") == StringAttr::get(op->getContext(), "warps");
+/// "threads", "warps" or "block"; nothing where it is computed where it is read.
+static StringRef workersOf(ReduceOp op) {
+  auto schedule = op->getAttrOfType<StringAttr>("schedule");
+  return schedule ? schedule.getValue() : StringRef();
+}
+
+/// Turns of a loop whose loads are on their way together.
+static constexpr int64_t turnsTogether = 4;
+
+/// What the warps of a block have found, by its first thread: nothing in others.
+static Value metInBlock(const GpuSite &site, ReduceKind kind, Value whole, Value thread) {
+  auto [ctx, b, x, s] = site.parts();
+  const int64_t warps = ctx.launch.threads / warpLanes, bytes = scalarBytes(whole.getType());
+  constexpr int64_t alignment = 16;
+  const int64_t at = llvm::alignTo(ctx.launch.shared.value_or(0), alignment);
+  ctx.launch.shared = at + warps * bytes;
+  auto space = gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  auto memory = [&](Type type) {
+    return MemRefType::get({ShapedType::kDynamic}, type, MemRefLayoutAttrInterface(), space);
+  };
+  Value shared = b.create<gpu::DynamicSharedMemoryOp>(site.loc, memory(b.getI8Type()));
+  GpuBuffer partial{b.create<memref::ViewOp>(site.loc, memory(whole.getType()), shared,
+                                             x.constant(at), x.constant(warps)),
+                    {x.constant(1)}};
+  auto quotient = [&](int64_t by) {
+    return b.createOrFold<arith::DivUIOp>(site.loc, thread, x.constant(by));
+  };
+  Value lane = b.createOrFold<arith::RemUIOp>(site.loc, thread, x.constant(warpLanes));
+  when(site, x.compare(CmpIPredicate::eq, lane, x.constant(0)),
+       [&] { save(site, whole, partial, quotient(warpLanes)); });
+  barrier(site); // for the first thread, which reads them
+  Value isFirst = x.compare(CmpIPredicate::eq, thread, x.constant(0));
+  Value met = branch(
+      site, isFirst, whole.getType(),
+      [&] {
+        return loop(site, x.constant(1), x.constant(warps), 1, load(site, partial, x.constant(0)),
+                    [&](Value warp, ValueRange sofar) {
+                      return SmallVector<Value>{
+                          combined(site, kind, sofar[0], load(site, partial, warp))};
+                    })[0];
+      },
+      [&] { return whole; });
+  barrier(site); // the next result's go there, too
+  return met;
 }
 
 Value penstock::conversion::reduced(const GpuSite &site, ReduceOp op, GpuIndices outer) {
@@ -129,7 +172,7 @@ Value penstock::conversion::reduced(const GpuSite &site, ReduceOp op, GpuIndices
   NamedTensorType type = typeOf(op.getValue()), result = typeOf(op.getResult());
   const ReduceKind kind = op.getKind();
   const bool isArgument = kind == ReduceKind::argmin || kind == ReduceKind::argmax;
-  const bool byWarp = takesWarp(op);
+  const bool byBlock = workersOf(op) == "block", byWarp = byBlock || workersOf(op) == "warps";
   const ReducedAxes axes(op);
   SmallVector<Value> reduced;
   Value count = x.constant(1);
@@ -153,9 +196,10 @@ Value penstock::conversion::reduced(const GpuSite &site, ReduceOp op, GpuIndices
     }
     return s.cast(element(site, op.getValue(), index), computing);
   };
-  Value lane =
-      byWarp ? b.create<gpu::LaneIdOp>(site.loc, IntegerAttr()).getResult() : x.constant(0);
-  const int64_t step = byWarp ? warpLanes : 1;
+  Value lane = byBlock  ? b.create<gpu::ThreadIdOp>(site.loc, gpu::Dimension::x).getResult()
+               : byWarp ? b.create<gpu::LaneIdOp>(site.loc, IntegerAttr()).getResult()
+                        : x.constant(0);
+  const int64_t step = byBlock ? ctx.launch.threads : byWarp ? warpLanes : 1;
   Value whole;
   if (isArgument) {
     auto best = bestOf(site, kind, computing, lane, count, step, at);
@@ -170,8 +214,12 @@ Value penstock::conversion::reduced(const GpuSite &site, ReduceOp op, GpuIndices
                  [&](Value i, ValueRange sofar) {
                    return SmallVector<Value>{combined(site, kind, sofar[0], at(i))};
                  })[0];
+    if (byWarp)
+      setUnrolled(whole.getDefiningOp<scf::ForOp>(), turnsTogether);
     for (int64_t distance = warpLanes / 2; byWarp && distance > 0; distance /= 2)
       whole = combined(site, kind, whole, shuffled(site, whole, distance));
+    if (byBlock)
+      whole = metInBlock(site, kind, whole, lane);
   }
   return s.cast(whole, result.getElementType());
 }
@@ -191,14 +239,20 @@ static void reduce(const GpuSite &site, ReduceOp op, const GpuBuffer &to) {
     stay.push_back(extent(site, op.getValue(), axis));
     names.push_back(type.getAxes()[axis].name);
   }
-  nest(site, names, stay, takesWarp(op) ? "warps" : "threads", [&](GpuIndices outer) {
-    Value whole = reduced(site, op, outer);
-    if (!takesWarp(op))
-      return save(site, whole, to, outer);
-    Value lane = b.create<gpu::LaneIdOp>(site.loc, IntegerAttr());
-    when(site, x.compare(CmpIPredicate::eq, lane, x.constant(0)),
-         [&] { save(site, whole, to, outer); });
-  });
+  const bool byBlock = workersOf(op) == "block", byWarp = workersOf(op) == "warps";
+  nest(site, names, stay,
+       byBlock  ? "blocks"
+       : byWarp ? "warps"
+                : "threads",
+       [&](GpuIndices outer) {
+         Value whole = reduced(site, op, outer);
+         if (!byBlock && !byWarp)
+           return save(site, whole, to, outer);
+         Value lane = byBlock ? b.create<gpu::ThreadIdOp>(site.loc, gpu::Dimension::x).getResult()
+                              : b.create<gpu::LaneIdOp>(site.loc, IntegerAttr()).getResult();
+         when(site, x.compare(CmpIPredicate::eq, lane, x.constant(0)),
+              [&] { save(site, whole, to, outer); });
+       });
 }
 
 namespace penstock::conversion {
