@@ -241,8 +241,9 @@ def Pipe_TapsOp : Pipe_ScalarOp<"taps", [Pure]> {
   let summary = "Number of taps per output element of a resampling filter";
   let description = [{
     With scale = max(in / out, 1) in f64 and support = filter support * scale:
-    min(in, 2 * ceil(support) + 1). Without `antialias` the scale is 1.
-    `nearest` has 1. Source: Pillow, `precompute_coeffs`.
+    min(in, ceil(2 * support + (in + 1) * 2^-49)), which no window of `pipe.weights` exceeds: both of
+    its ends are rounded, and that is more than they are rounded by. Without `antialias` the scale is 1.
+    `nearest` has 1. Source: Pillow, `precompute_coeffs`, which has 2 * ceil(support) + 1.
 
     Example: `%k = pipe.taps bilinear %in to %out antialias(true)`
   }];

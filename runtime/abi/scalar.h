@@ -295,5 +295,8 @@ inline double sine(double x, int64_t turn = 0) {
 inline constexpr int reductionLanes = 32;
 /// Fraction bits of `pillow` resampling weights.
 inline constexpr int weightBits = 22;
+/// What the ends of a resampling window are rounded by, for each input element and one more: 16
+/// units in the last place of the four sums that make them.
+inline constexpr double tapSlack = 0x1p-49;
 
 } // namespace penstock::scalar

@@ -76,7 +76,8 @@ static int64_t tapCount(pipe::Filter filter, int64_t in, int64_t out, bool antia
   if (filter == pipe::Filter::nearest)
     return 1;
   const double support = supportOf(filter) * filterScale(in, out, antialias);
-  return std::min(in, static_cast<int64_t>(std::ceil(support)) * 2 + 1);
+  const double width = support + support, slack = static_cast<double>(in + 1) * scalar::tapSlack;
+  return std::min(in, static_cast<int64_t>(std::ceil(width + slack)));
 }
 
 void runTaps(Machine &machine, Slot &slot, const Instruction &self) {

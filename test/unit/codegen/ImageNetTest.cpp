@@ -28,7 +28,7 @@ Table bilinearTable(int64_t in, int64_t out) {
   const double scale = static_cast<double>(in) / static_cast<double>(out);
   const double filterScale = std::max(scale, 1.0);
   Table table;
-  table.taps = std::min<int64_t>(in, static_cast<int64_t>(std::ceil(filterScale)) * 2 + 1);
+  table.taps = std::min<int64_t>(in, static_cast<int64_t>(std::floor(2 * filterScale)) + 1);
   for (int64_t o = 0; o < out; ++o) {
     const double center = (static_cast<double>(o) + 0.5) * scale;
     const auto first = std::max<int64_t>(static_cast<int64_t>(center - filterScale + 0.5), 0);

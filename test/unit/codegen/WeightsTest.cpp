@@ -110,26 +110,60 @@ TEST(Weights, EqualPillowsToTheLastOf22Bits) {
   }
 }
 
-/// Taps have room for the support at both sides of any center, within the input.
+/// So that the products of a GPU can take them apart into three bytes (codegen/cuda/penstock.cuh,
+/// pst_weigh).
+TEST(Weights, HaveTwentyFourBits) {
+  const Filter filters[] = {
+      {"box", 0.5, [](double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0; }},
+      {"bilinear", 1, [](double x) { return std::max(1 - std::fabs(x), 0.0); }},
+      {"hamming", 1, hamming},
+      {"bicubic", 2, bicubic},
+      {"lanczos", 3, lanczos}};
+  int32_t largest = 0;
+  for (const Filter &filter : filters)
+    for (int64_t in = 1; in <= 60; ++in)
+      for (int64_t out = 1; out <= 240; ++out) {
+        std::vector<int64_t> first;
+        std::vector<std::vector<int32_t>> weights;
+        pillow(filter, in, out, first, weights);
+        for (const std::vector<int32_t> &row : weights)
+          for (int32_t weight : row)
+            largest = std::max(largest, std::abs(weight));
+      }
+  EXPECT_LT(largest, 1 << 23);
+  EXPECT_GT(largest, 1 << 22); // those of filters with negative lobes exceed 1
+}
+
+/// No window is wider, also where its ends lie next to a whole number.
 TEST(Weights, HaveTapsForTheWholeSupport) {
-  for (const auto &[filter, support] : {std::pair{"bilinear", 1.0}, std::pair{"lanczos", 3.0}}) {
+  for (const auto &[filter, support] : {std::pair{"box", 0.5}, std::pair{"bilinear", 1.0},
+                                        std::pair{"bicubic", 2.0}, std::pair{"lanczos", 3.0}}) {
     JitModule code(
         "pipe.kernel @k \"setup\" {\n%in = pipe.entry 9 : i64\n%out = pipe.entry 10 : "
         "i64\n%taps = pipe.taps " +
         std::string(filter) +
         " %in to %out antialias(true)\npipe.set_entry 11, %taps : i64\npipe.return\n}\n");
     ASSERT_TRUE(code.ok()) << code.errors();
-    for (const auto &[in, out] : {std::pair<int64_t, int64_t>{100, 50},
-                                  {100, 100},
-                                  {100, 333},
-                                  {100, 30},
-                                  {3, 2},
-                                  {1, 7}}) {
+    std::vector<std::pair<int64_t, int64_t>> sizes = {
+        {100, 50}, {100, 333}, {5000, 7}, {1 << 20, 3}};
+    for (int64_t in = 1; in < 90; ++in)
+      for (int64_t out = 1; out < 90; ++out)
+        sizes.emplace_back(in, out);
+    for (const auto &[in, out] : sizes) {
       std::vector<int64_t> block(16);
       block[9] = in, block[10] = out;
       ASSERT_EQ(code.runBlock("k", block), 0);
-      const double scale = std::max(static_cast<double>(in) / static_cast<double>(out), 1.0);
-      EXPECT_EQ(block[11], std::min(in, static_cast<int64_t>(std::ceil(support * scale)) * 2 + 1))
+      const double step = static_cast<double>(in) / static_cast<double>(out),
+                   width = support * std::max(step, 1.0);
+      int64_t widest = 0;
+      for (int64_t o = 0; o < out; ++o) {
+        const double center = (static_cast<double>(o) + 0.5) * step;
+        const auto low = std::max<int64_t>(static_cast<int64_t>(center - width + 0.5), 0);
+        const auto high = std::min(static_cast<int64_t>(center + width + 0.5), in);
+        widest = std::max(widest, high - low);
+      }
+      EXPECT_GE(block[11], widest) << filter << " " << in << " to " << out;
+      EXPECT_LE(block[11], std::min(in, static_cast<int64_t>(std::floor(2 * width)) + 1))
           << filter << " " << in << " to " << out;
     }
   }

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/abi/kernel.h"
+#include "runtime/abi/scalar.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -247,7 +248,7 @@ double penstock::conversion::filterSupport(Filter filter) {
   return supports[static_cast<int>(filter)];
 }
 
-/// min(in, 2 ceil(support max(in / out, 1)) + 1)
+/// min(in, ceil(2 support max(in / out, 1) + slack)), in the order of stdlib/reference
 static void emitTaps(const Site &site, TapsOp op) {
   auto [ctx, b, l, m] = site.parts();
   Value in = scalarOf(site, op.getIn()).value, out = scalarOf(site, op.getOut()).value;
@@ -264,9 +265,14 @@ static void emitTaps(const Site &site, TapsOp op) {
                    scale);
   }
   Value support = b.create<arith::MulFOp>(l.loc, l.f64(filterSupport(op.getFilter())), scale);
-  LaneValue ceiling = l.unary(UnaryKind::ceil, l.wrap(support, b.getF64Type()));
-  Value whole = l.cast(CastMode::value, ceiling, b.getI64Type()).value;
-  Value taps = l.add(l.mul(whole, l.i64(2)), l.i64(1));
+  Value width = b.create<arith::AddFOp>(l.loc, support, support);
+  Value slack = b.create<arith::MulFOp>(
+      l.loc, b.create<arith::SIToFPOp>(l.loc, b.getF64Type(), l.add(in, l.i64(1))),
+      l.f64(penstock::scalar::tapSlack));
+  LaneValue ceiling =
+      l.unary(UnaryKind::ceil,
+              l.wrap(b.create<arith::AddFOp>(l.loc, width, slack).getResult(), b.getF64Type()));
+  Value taps = l.cast(CastMode::value, ceiling, b.getI64Type()).value;
   ctx.scalars[op] = l.wrap(l.minS(in, taps), b.getI64Type());
 }
 
