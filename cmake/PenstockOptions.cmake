@@ -51,12 +51,18 @@ function(penstock_library name)
   endif()
 endfunction()
 
-# penstock_unit_test(NAME SOURCES... LINK targets...): one GoogleTest program,
-# registered with ctest under its own name.
+# penstock_unit_test(NAME SOURCES... [MLIR] LINK targets...): one GoogleTest program,
+# registered with ctest under its own name. Its headers: see test/unit/CMakeLists.txt.
 function(penstock_unit_test name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "" "LINK" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE penstock_options ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  set(headers penstock_unit_headers)
+  if(ARG_MLIR)
+    set(headers penstock_unit_mlir_headers)
+  endif()
+  target_compile_options(${name} PRIVATE -fPIC) # as the headers are
+  target_precompile_headers(${name} REUSE_FROM ${headers})
   add_test(NAME unit.${name} COMMAND ${name})
 endfunction()
