@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NVRTC takes the text of every example, for every generation of GPUs. Skipped,
+// NVRTC takes the text of every example, each for one generation of GPUs. Skipped,
 // and shown as skipped, on a machine without NVRTC.
 
 #include "codegen/cuda/Nvrtc.h"
@@ -63,20 +63,20 @@ protected:
   std::shared_ptr<const Nvrtc> nvrtc;
 };
 
-// The oldest has the fewest instructions, and is given all examples; those after it take them in
-// turns, or all, too, with PENSTOCK_ALL_GENERATIONS in the environment.
-TEST_F(NvrtcTest, TakesAllExamplesForEveryGeneration) {
+// Each generation makes machine code of every example in turn, or of all with
+// PENSTOCK_ALL_GENERATIONS in the environment, as scripts/soak has it. The oldest has the fewest
+// instructions: that they suffice for all examples shows below.
+TEST_F(NvrtcTest, TakesExamplesForEveryGeneration) {
   const auto known = nvrtc->architectures();
   std::vector<int> generations;
   for (int number : {75, 80, 90, 100, 120})
     if (std::find(known.begin(), known.end(), number) != known.end()) // older toolkits know fewer
       generations.push_back(number);
   ASSERT_GE(generations.size(), 3u);
-  const size_t turns = std::getenv("PENSTOCK_ALL_GENERATIONS") ? 1 : generations.size() - 1;
+  const size_t turns = std::getenv("PENSTOCK_ALL_GENERATIONS") ? 1 : generations.size();
   for (size_t i = 0; i < generations.size(); ++i) {
     const std::string architecture = "sm_" + std::to_string(generations[i]);
-    auto cubin = nvrtc->compile(i == 0 ? examples() : examples(i % turns, turns), architecture,
-                                Nvrtc::Form::cubin);
+    auto cubin = nvrtc->compile(examples(i % turns, turns), architecture, Nvrtc::Form::cubin);
     ASSERT_TRUE(static_cast<bool>(cubin))
         << architecture << ": " << llvm::toString(cubin.takeError());
     EXPECT_EQ(cubin->substr(1, 3), "ELF");
@@ -84,10 +84,10 @@ TEST_F(NvrtcTest, TakesAllExamplesForEveryGeneration) {
 }
 
 TEST_F(NvrtcTest, PtxHasTheEntriesAndNoFusedMultiplyAdd) {
-  auto ptx = nvrtc->compile(examples(), "sm_80", Nvrtc::Form::ptx);
+  auto ptx = nvrtc->compile(examples(), "sm_75", Nvrtc::Form::ptx);
   ASSERT_TRUE(static_cast<bool>(ptx)) << llvm::toString(ptx.takeError());
   EXPECT_NE(ptx->find(".visible .entry pst_imagenet_train_k0("), std::string::npos);
-  EXPECT_NE(ptx->find(".target sm_80"), std::string::npos);
+  EXPECT_NE(ptx->find(".target sm_75"), std::string::npos);
   // In sums of products; division is made of them, and exact.
   EXPECT_NE(ptx->find("mul.rn.f32"), std::string::npos);
   EXPECT_EQ(ptx->find("fma.rn.f32"), std::string::npos);
