@@ -36,6 +36,7 @@ class ExamplesTest(ToolTest):
 
     def setUp(self):
         super().setUp()
+        self.known_inputs = {}
         make_folder(self.data, per_class=8, sizes=(240, 300))
         for i, name in enumerate(sorted(os.listdir(self.videos))):
             shutil.copy(os.path.join(self.videos, name), os.path.join(self.data, f"class{i % 2}"))
@@ -85,6 +86,11 @@ class ExamplesTest(ToolTest):
 
     def inputs(self, path):
         """--set for the sources of an example."""
+        if path not in self.known_inputs:
+            self.known_inputs[path] = self.look_up_inputs(path)
+        return self.known_inputs[path]
+
+    def look_up_inputs(self, path):
         parameters = self.run_tool("check", path).stdout
         lists = {"speech.pipe": self.sounds, "whisper.pipe": self.sounds, "speech_commands.pipe": self.labelled, "esc50.pipe": self.labelled,
                  "wav2vec2.pipe": self.sized}

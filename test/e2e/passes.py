@@ -3,9 +3,11 @@
 
 Also: every level of the CPU gives the same bits, and code that refers to nothing outside itself.
 
-Each probe is run without each of two passes, which the commit chooses, and without all; with
-PENSTOCK_ALL_PASSES=1 without each of all, as the other examples are.
+Each example and probe is run without each of two passes, which the commit chooses, and without all;
+scripts/soak runs it without each of all, by PENSTOCK_ALL_PASSES=1. differential.passes leaves out
+one after the other, too, of random pipelines.
 """
+import functools
 import hashlib
 import os
 import re
@@ -65,6 +67,7 @@ class Passes(ExamplesTest):
         super().setUpClass()
         cls.commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout
 
+    @functools.cached_property
     def passes(self):
         """The optimising passes that there are, as the tool lists them."""
         done = self.run_tool("compile", EVERY[0], "--disable-pass", "fuze", expect=1)
@@ -72,11 +75,10 @@ class Passes(ExamplesTest):
 
     def left_out(self, path):
         """Which passes to leave out together, one choice after the other."""
-        passes = self.passes()
-        if "/probes/" not in path or os.environ.get("PENSTOCK_ALL_PASSES"):
-            return [[name] for name in passes]
+        if os.environ.get("PENSTOCK_ALL_PASSES"):
+            return [[name] for name in self.passes]
         rank = lambda name: hashlib.sha256(f"{self.commit} {path} {name}".encode()).digest()
-        return [passes] + [[name] for name in sorted(passes, key=rank)[:2]]
+        return [self.passes] + [[name] for name in sorted(self.passes, key=rank)[:2]]
 
     def test_no_pass_changes_a_bit(self):
         for path in EVERY + [self.example(GAMMA)]:
@@ -96,7 +98,7 @@ class Passes(ExamplesTest):
         return path
 
     def test_each_pass_improves_its_measure(self):
-        for name in self.passes():
+        for name in self.passes:
             with self.subTest(disabled=name):
                 self.assertIn(name, MEASURES, "a pass needs a measure that it improves")
                 example, measure = MEASURES[name]
