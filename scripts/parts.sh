@@ -7,13 +7,13 @@ jobs=$(nproc)
 export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1
 
-build_part() { # folder below build/, preset, configure arguments
+build_part() { # folder below build/, preset, configure arguments; of it all, or $targets
   local folder=$1 preset=$2
   shift 2
   mkdir -p build
   cmake --preset "$preset" -B "build/$folder" "$@" >"build/configure-$folder.log" 2>&1 ||
     { cat "build/configure-$folder.log"; return 1; }
-  cmake --build "build/$folder" -j "$jobs" 2>&1 | grep -vE '^\[[0-9]+/[0-9]+\]' || [ "${PIPESTATUS[0]}" -eq 0 ]
+  cmake --build "build/$folder" -j "$jobs" ${targets:+--target $targets} 2>&1 | grep -vE '^\[[0-9]+/[0-9]+\]' || [ "${PIPESTATUS[0]}" -eq 0 ]
 }
 
 test_part() { # folder below build/, tests (a regular expression), arguments of ctest
@@ -28,9 +28,12 @@ everything=(-DPENSTOCK_COMPILER=ON "-DPENSTOCK_PARTS=dsl;runtime;compiler;codege
   "-DPENSTOCK_UNIT_TESTS=abi;dsl;compiler;codegen;runtime;sched;stdlib")
 
 # The tree with planted faults (test/mutants), in build/mutants/tree. Both take what
-# plant.py calls a choice: what is planted has to be compiled again.
+# plant.py calls a choice: what is planted has to be compiled again, and only what the tests of
+# the choice start is.
 build_mutants() {
+  local targets
   /usr/bin/python3 test/mutants/plant.py build/mutants/tree "$@"
+  targets=$(/usr/bin/python3 test/mutants/plant.py --targets "$@")
   (cd build/mutants/tree && build_part release release "-DPENSTOCK_TESTS=unit;lit;differential;e2e;parity")
 }
 run_mutants() {

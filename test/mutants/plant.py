@@ -4,6 +4,7 @@
 
     plant.py FOLDER [CHOICE]  makes or updates the copy; unchanged files are links
     plant.py --check          only looks whether every mutant still has its place
+    plant.py --targets CHOICE prints what run.py and shrink.py need of the copy: what to build
 
 CHOICE is names, or `--some 8 --by TEXT`: eight, chosen by the text (a commit); else
 all. What shrink.py repeats is planted with every choice.
@@ -26,6 +27,10 @@ SHRUNK = "weight-center-at-the-edge"  # the one that shrink.py repeats
 # The programs that a test of parity takes.
 PARITY = {"library": ["test/parity/reference-sample"], "packets": ["test/parity/decode-sound"], "sound": ["test/parity/decode-sound"],
           "unseen": ["tools/penstock/penstock", "test/parity/reference-sample"]}
+
+# What the tests of a kind start, as Ninja calls it; the first is what shrink.py starts, too.
+ALWAYS = ["tools/all", "api/all", "runtime/all", "penstock-differential"]
+NEEDED = {"e2e": ["test/e2e/all"], "parity": ["test/parity/all"]}
 
 PRELUDE = """#include <cstdlib>
 #include <cstring>
@@ -92,6 +97,13 @@ def choose(arguments):
         rank = lambda mutant: hashlib.sha256((arguments.by + mutant.name).encode()).digest()
         return sorted(mutants, key=rank)[:arguments.some]
     return mutants
+
+
+def targets_of(mutants):
+    """What is built for them."""
+    kinds = [shlex.split(test) for mutant in mutants for test in mutant.tests]
+    return sorted({*ALWAYS, *(words[1] for words in kinds if words[0] == "unit"),
+                   *(target for words in kinds for target in NEEDED.get(words[0], []))})
 
 
 def place_of(mutant, text):
@@ -167,6 +179,11 @@ def main():
         print(f"{len(mutants)} mutants have their places and tests")
         return
     parser = argparse.ArgumentParser(usage=__doc__)
+    if "--targets" in sys.argv:
+        parser.add_argument("--targets", action="store_true")
+        add_choice(parser)
+        print(*targets_of(choose(parser.parse_args())))
+        return
     parser.add_argument("folder")
     add_choice(parser)
     arguments = parser.parse_args()
