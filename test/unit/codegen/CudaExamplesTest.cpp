@@ -246,8 +246,8 @@ pipeline copies(a: path, b: path, c: path, d: path) {
   expectTheBitsOfTheReference(text, /*tiny=*/true);
 }
 
-// A column for each thread: of few and many taps, weights below 0, one to four channels, pictures narrower and wider than a
-// block.
+// A column for each thread: of few and many taps, weights below 0, one to four channels, pictures
+// narrower and wider than a block.
 TEST(CudaPasses, Columns) {
   const std::string text = R"(
 pipe 1
